@@ -16,7 +16,7 @@ const GIVES_WAY: i32 = 10;
 /// Most hashes at once, each with 19 MiB of memory.
 const AT_ONCE_MAX: usize = 4;
 
-/// How many hashes are made at once: half of the cores are for requests.
+/// Returns how many hashes are made at once: half of the cores are for requests.
 fn at_once() -> usize {
     thread::available_parallelism().map_or(1, |cores| (cores.get() / 2).clamp(1, AT_ONCE_MAX))
 }

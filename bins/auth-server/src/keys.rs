@@ -102,7 +102,7 @@ async fn reseal(
     Ok(done.chain([next.to_owned()]).collect())
 }
 
-/// The error with the flag that mends it.
+/// Returns the error with the flag that mends it.
 pub(crate) fn explain(error: KeyError) -> anyhow::Error {
     let advice = match &error {
         KeyError::WrongSecret { .. } => {
@@ -129,7 +129,7 @@ async fn retire(env: &Env<'_>, store: &dyn KeyStore, kid: &str) -> anyhow::Resul
     Ok(vec![format!("{} {kid} is retired", key.alg.name())])
 }
 
-/// The key of its algorithm that began to sign last signs; those before it only verify.
+/// Returns the key of its algorithm that began to sign last signs; those before it only verify.
 fn state(env: &Env<'_>, keys: &[KeyRecord], key: &KeyRecord) -> String {
     let signer = keys::signing_at(keys, key.alg, env.now_s());
     if signer.is_some_and(|signer| signer.kid == key.kid) {

@@ -17,7 +17,7 @@ impl Resolve for PublicResolver {
     }
 }
 
-/// Why no answer came.
+/// The reason why no answer came.
 pub(crate) fn reason(error: &reqwest::Error) -> String {
     match inner::<rustls::Error>(error) {
         Some(tls) => format!("TLS failed: {tls}"),
@@ -27,7 +27,7 @@ pub(crate) fn reason(error: &reqwest::Error) -> String {
     }
 }
 
-/// The first `E` among the sources of `error`, also where an I/O error wraps it.
+/// Returns the first `E` among the sources of `error`, also where an I/O error wraps it.
 pub(crate) fn inner<'a, E: Error + 'static>(error: &'a reqwest::Error) -> Option<&'a E> {
     let mut next: Option<&'a (dyn Error + 'static)> = Some(error);
     while let Some(error) = next {

@@ -18,7 +18,7 @@ use tarball::FileTarball;
 
 pub(crate) use http::Patience;
 
-/// The registry at an address: `http(s)://`, or a folder's `file://`.
+/// Returns the registry at an address: `http(s)://`, or a folder's `file://`.
 ///
 /// # Errors
 /// When the folder cannot be read.

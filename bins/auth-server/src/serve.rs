@@ -247,7 +247,7 @@ fn parts(config: &Config, base_url: String, Own { authority, packages, jobs }: O
     }
 }
 
-/// What the `CapabilityStatement` names beside what is installed.
+/// Returns what the `CapabilityStatement` names beside what is installed.
 fn conforms_to(config: &Config) -> Conformance {
     let urls = |named: &Canonicals| named.0.iter().cloned().collect();
     Conformance {

@@ -55,7 +55,7 @@ impl ConfinedFolder {
         Ok(Self { folder: openat(CWD, path, flags, Mode::empty())?, path: path.to_owned() })
     }
 
-    /// The path by which it was opened.
+    /// Returns the path by which it was opened.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -163,7 +163,7 @@ impl ConfinedFolder {
     }
 }
 
-/// The names that a path below a folder has; `None` when it leads out of it.
+/// Returns the names that a path below a folder has; `None` when it leads out of it.
 fn parts(path: &Path) -> Option<Vec<&OsStr>> {
     let part = |component| match component {
         Component::Normal(name) => Some(name),

@@ -50,7 +50,7 @@ pub(crate) async fn read(config: &Config, db: Db) -> anyhow::Result<Store> {
     Store::start_with(db, config.keys.secret()).await.map_err(explain)
 }
 
-/// The error with the flag that mends it.
+/// Returns the error with the flag that mends it.
 pub(crate) fn explain(error: SecretError) -> anyhow::Error {
     let advice = match &error {
         SecretError::Missing => {

@@ -23,7 +23,7 @@ const BODY_MAX_BYTES: u64 = 64 * 1024;
 const DIGITS_MAX: usize = 19;
 const END: &[u8] = b"\r\n\r\n";
 
-/// Whether these bytes, read in one go, may be one whole head.
+/// Returns whether these bytes, read in one go, may be one whole head.
 pub(crate) fn is_whole_head(bytes: &[u8]) -> bool {
     bytes.len() <= HEAD_MAX_BYTES
         && bytes.starts_with(b"GET ")
@@ -31,7 +31,7 @@ pub(crate) fn is_whole_head(bytes: &[u8]) -> bool {
         && bytes.windows(END.len()).filter(|window| *window == END).count() == 1
 }
 
-/// Whether a request may be answered here when it comes again, and these bytes are its head.
+/// Returns whether a request may be answered here when it comes again, and these bytes are its head.
 pub(crate) fn is_plain<B>(request: &Request<B>, head: &[u8]) -> bool {
     let mut connection = request.headers().get_all(CONNECTION).iter();
     let keeps_alive = connection.next().is_none_or(|value| value.as_bytes().eq_ignore_ascii_case(b"keep-alive"));
@@ -85,7 +85,7 @@ impl Pattern {
         Some(Self { before: head.get(..value.start)?.into(), after: head.get(value.end..)?.into() })
     }
 
-    /// The number in `bytes`, when they are this head and nothing else.
+    /// Returns the number in `bytes`, when they are this head and nothing else.
     pub(crate) fn number(&self, bytes: &[u8]) -> Option<i64> {
         let from = bytes.strip_prefix(&*self.before)?;
         let size = from.len().checked_sub(self.after.len())?;
@@ -104,8 +104,8 @@ fn number(text: &[u8]) -> Option<i64> {
     is_number.then(|| std::str::from_utf8(text).ok()?.parse().ok())?
 }
 
-/// Whether an answer is one that is written here: its head needs nothing but what is in it, a date, and its size if
-/// that is not said.
+/// Returns whether an answer is one that is written here: its head needs nothing but what is in it, a date, and its
+/// size if that is not said.
 pub(crate) fn is_ordinary<B: hyper::body::Body>(answer: &Response<B>) -> bool {
     let named = [CONNECTION, DATE, TRANSFER_ENCODING];
     answer.status() == StatusCode::OK
@@ -113,7 +113,7 @@ pub(crate) fn is_ordinary<B: hyper::body::Body>(answer: &Response<B>) -> bool {
         && named.iter().all(|name| !answer.headers().contains_key(name))
 }
 
-/// The answer as it goes over the wire: as the HTTP library writes it.
+/// Returns the answer as it goes over the wire: as the HTTP library writes it.
 pub(crate) fn written(answer: &Response<()>, body: &[u8], now: SystemTime) -> Vec<u8> {
     let mut text = Vec::with_capacity(256 + body.len());
     text.extend_from_slice(b"HTTP/1.1 200 OK\r\n");

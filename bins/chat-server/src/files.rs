@@ -37,7 +37,7 @@ const USUAL_REGION: &str = "us-east-1";
 const SPOOL: &str = "incoming";
 const MIB: usize = 1024 * 1024;
 
-/// How large uploads may be, and where they wait.
+/// Returns how large uploads may be, and where they wait.
 pub(crate) fn upload_settings(config: &Config) -> UploadSettings {
     let quota_bytes = config.files.quota_mib().map(|mib| i64::try_from(mib * MIB).unwrap_or(i64::MAX));
     let spool_dir = config.database.data_dir.join(SPOOL);
@@ -53,7 +53,7 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    /// Where the operator wants them.
+    /// Returns where the operator wants them.
     ///
     /// # Errors
     /// When the folder cannot be made, or the address of S3 is none.

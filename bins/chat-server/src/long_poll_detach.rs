@@ -184,7 +184,7 @@ impl StandIn {
         })
     }
 
-    /// The head, as a client would send it.
+    /// Returns the head, as a client would send it.
     fn head(&self, is_last: bool) -> Vec<u8> {
         let mut head = format!("{} / {:?}\r\n", self.method, self.version).into_bytes();
         let close: &[u8] = b"close";
@@ -281,7 +281,7 @@ impl WaitingPoll {
         self.responding.as_mut().poll(context).map(Some)
     }
 
-    /// What the client sends next; `None` when it has left.
+    /// Returns what the client sends next; `None` when it has left.
     fn read(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
         let mut room = [0; fast_repoll::HEAD_MAX_BYTES];
         let mut read = ReadBuf::new(&mut room);

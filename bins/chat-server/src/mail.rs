@@ -45,7 +45,7 @@ enum Way {
     Folder(PathBuf),
 }
 
-/// Why a letter was not sent.
+/// The reason why a letter was not sent.
 enum Unsent {
     /// It may be the next time.
     Yet(anyhow::Error),
@@ -54,7 +54,7 @@ enum Unsent {
 }
 
 impl Post {
-    /// The way the configuration says; `folder` is where letters go without an SMTP server.
+    /// Returns the way the configuration says; `folder` is where letters go without an SMTP server.
     ///
     /// # Errors
     /// When the server cannot be spoken to as configured.
@@ -137,7 +137,7 @@ impl Post {
     }
 }
 
-/// The SMTP server of that URL.
+/// Returns the SMTP server of that URL.
 fn smtp(url: &str) -> anyhow::Result<Smtp> {
     let url = Url::parse(url).context("--smtp-url is no URL")?;
     let host = url.host().ok_or_else(|| anyhow!("--smtp-url names no host"))?;
@@ -161,7 +161,8 @@ fn smtp(url: &str) -> anyhow::Result<Smtp> {
     })
 }
 
-/// Whether nothing leaves this machine. In a URL of a scheme that is none of the web's, an IPv4 address is a name.
+/// Returns whether nothing leaves this machine. In a URL of a scheme that is none of the web's, an IPv4 address is a
+/// name.
 fn is_here(host: &Host<&str>) -> bool {
     match host {
         Host::Domain(name) => *name == "localhost" || name.parse().is_ok_and(|address: IpAddr| address.is_loopback()),

@@ -16,7 +16,7 @@ pub(crate) use watch::Watch;
 
 use crate::config::PushConfig;
 
-/// The service that the configuration names, when it names one; `base_url` and `brand` are this server's.
+/// Returns the service that the configuration names, when it names one; `base_url` and `brand` are this server's.
 ///
 /// # Errors
 /// When a key cannot be used, or HTTP cannot be set up.

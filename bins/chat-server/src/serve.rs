@@ -50,8 +50,8 @@ const REFUSALS: Refusals = Refusals {
     request_id: || Uuid::new_v4().simple().to_string(),
 };
 
-/// Whether the files that a server's settings name can be used, as far as nothing else is needed to know it. Other
-/// commands do without them: who runs those need not be able to read them.
+/// Returns whether the files that a server's settings name can be used, as far as nothing else is needed to know it.
+/// Other commands do without them: who runs those need not be able to read them.
 ///
 /// # Errors
 /// When one cannot.
@@ -274,7 +274,7 @@ async fn deliver(chat: Chat) {
     }
 }
 
-/// Whether the clock of this node may be trusted with deleting by time.
+/// Returns whether the clock of this node may be trusted with deleting by time.
 async fn is_in_time(store: &Store, now_s: i64) -> bool {
     match store.ahead_of_database_s(now_s).await {
         Ok(skew_s) if skew_s.abs() <= SKEW_MAX_S => return true,

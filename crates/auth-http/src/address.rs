@@ -82,7 +82,7 @@ impl FromRequestParts<App> for Target {
     }
 }
 
-/// The type a path names. A word that can be no type is an address nobody answers at.
+/// Returns the type a path names. A word that can be no type is an address nobody answers at.
 fn kind(settings: &HttpSettings, name: &str) -> Result<ResourceType, Fault> {
     brand::type_name(&settings.platform_name, name).parse().map_err(|_| Fault::UnknownRoute)
 }

@@ -22,7 +22,7 @@ use crate::{document, gate, guarded, remarks};
 /// Room for what stands around the body of a document: type, id, version and time, and its address in a Bundle.
 pub(crate) const HEAD_BYTES: usize = 256;
 
-/// What a caller sees of a stored resource.
+/// Returns what a caller sees of a stored resource.
 pub(crate) fn shown(app: &App, dialect: Dialect, stored: &Stored) -> Value {
     as_seen(app, dialect, &stored.key.kind, stored.document())
 }
@@ -38,7 +38,7 @@ fn as_seen(app: &App, dialect: Dialect, kind: &ResourceType, document: Value) ->
     if is_converted(app, dialect) { format::to_fhir(document) } else { document }
 }
 
-/// Whether what is stored natively is shown in FHIR's spelling.
+/// Returns whether what is stored natively is shown in FHIR's spelling.
 fn is_converted(app: &App, dialect: Dialect) -> bool {
     dialect == Dialect::Fhir && app.settings.correct_format
 }
@@ -150,7 +150,7 @@ fn told_of(app: &App, call: &Call, written: &Written, shown: Option<Value>) -> R
     }
 }
 
-/// What the answer to a write shows: the resource as the caller sees it, if it may read it, unless the caller
+/// Returns what the answer to a write shows: the resource as the caller sees it, if it may read it, unless the caller
 /// prefers less.
 pub(crate) async fn readable(app: &App, call: &Call, written: &Written, remarks: &[Issue]) -> Option<Value> {
     let stored = written.stored()?;
@@ -161,7 +161,7 @@ pub(crate) async fn readable(app: &App, call: &Call, written: &Written, remarks:
     }
 }
 
-/// What a write did in words, with what its writer should know.
+/// Returns what a write did in words, with what its writer should know.
 fn told(written: &Written, remarks: &[Issue]) -> Value {
     let text = match written {
         Written::Created(stored) => format!("{} was created in version {}", stored.key, stored.version),
@@ -205,7 +205,7 @@ fn no_content() -> Response {
     response
 }
 
-/// The address ids are relative to.
+/// Returns the address ids are relative to.
 pub(crate) fn base(app: &App, dialect: Dialect) -> String {
     format!("{}{}", app.settings.base_url, dialect.prefix())
 }

@@ -38,12 +38,12 @@ impl Asked {
         Self { query, condition, beneath: None }
     }
 
-    /// What an entry's address has below the resource; nothing for a request of its own.
+    /// Returns what an entry's address has below the resource; nothing for a request of its own.
     pub(crate) fn beneath(&self) -> &str {
         self.beneath.as_deref().unwrap_or_default()
     }
 
-    /// What the list of everything that meets the condition of a write would be asked with.
+    /// Returns what the list of everything that meets the condition of a write would be asked with.
     pub(crate) fn as_list(&self) -> Self {
         let text = self.condition.as_deref().or(self.query.as_deref());
         Self { query: text.map(|text| query::criteria(text).to_owned()), ..Self::NOTHING }

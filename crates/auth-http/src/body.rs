@@ -15,7 +15,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::error::Fault;
 
-/// The whole body, or the fault of being larger than `limit_bytes`.
+/// Returns the whole body, or the fault of being larger than `limit_bytes`.
 ///
 /// A body that announces its size is refused before any of it is read.
 pub(crate) async fn read(headers: &HeaderMap, body: Body, limit_bytes: usize) -> Result<Bytes, Fault> {
@@ -30,7 +30,7 @@ fn broken(cause: &(dyn Error + Send + Sync + 'static), limit_bytes: usize) -> Fa
     if cause.is::<LengthLimitError>() { Fault::TooLarge { limit_bytes } } else { Fault::BodyBroken }
 }
 
-/// The size a body announces, in bytes; `None` for one that is sent in pieces.
+/// Returns the size a body announces, in bytes; `None` for one that is sent in pieces.
 fn announced(headers: &HeaderMap, body: &Body) -> Option<usize> {
     let header = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
     header.or_else(|| usize::try_from(body.size_hint().exact()?).ok())
@@ -82,8 +82,8 @@ impl InFlight {
     }
 }
 
-/// The whole body, and its place among the bodies in flight. One that is sent in pieces has no place
-/// until it turns out to be large.
+/// Returns the whole body, and its place among the bodies in flight. One that is sent in pieces has no place until it
+/// turns out to be large.
 pub(crate) async fn read_held(
     in_flight: &InFlight,
     headers: &HeaderMap,

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 /// The type of startup migrations.
 const MIGRATION: &str = "PlatformMigration";
 
-/// The name a type is stored under.
+/// Returns the name a type is stored under.
 pub(crate) fn type_name<'a>(brand: &str, name: &'a str) -> &'a str {
     if is_branded(brand, name) { MIGRATION } else { name }
 }
@@ -52,8 +52,8 @@ fn rename_type(brand: &str, resource: &mut Value) {
     }
 }
 
-/// The first entry of a Bundle that writes a migration under a brand word which is not this deployment's: its index
-/// and the name of the type. It would be stored as a type that users add, and never run.
+/// Returns the first entry of a Bundle that writes a migration under a brand word which is not this deployment's: its
+/// index and the name of the type. It would be stored as a type that users add, and never run.
 pub(crate) fn foreign_migration(bundle: &Value) -> Option<(usize, String)> {
     let entries = bundle.get("entry").and_then(Value::as_array)?;
     entries.iter().enumerate().find_map(|(index, entry)| {

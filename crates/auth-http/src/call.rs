@@ -94,7 +94,7 @@ impl FromRequest<App> for Call {
     }
 }
 
-/// The query of the address, with the parameters of a form behind it.
+/// Returns the query of the address, with the parameters of a form behind it.
 fn asked_with(query: Option<&str>, form: Option<&Bytes>) -> Result<Option<String>, Fault> {
     let Some(form) = form else { return Ok(query.map(str::to_owned)) };
     let form = std::str::from_utf8(form).map_err(|_| Fault::NotAForm)?;
@@ -103,7 +103,7 @@ fn asked_with(query: Option<&str>, form: Option<&Bytes>) -> Result<Option<String
 }
 
 impl Call {
-    /// What the server does on its own account, as its administrator.
+    /// Returns what the server does on its own account, as its administrator.
     pub(crate) fn of_administrator(dialect: Dialect) -> Self {
         Self {
             caller: Caller { identity: Identity::Root, policy_revision: 0 },
@@ -123,7 +123,7 @@ impl Call {
         Self { caller, asked, ..Self::of_administrator(dialect) }
     }
 
-    /// Whether the caller wants a deletion answered without the resource.
+    /// Returns whether the caller wants a deletion answered without the resource.
     pub(crate) fn wants_no_content(&self) -> bool {
         self.query.iter().any(|(name, value)| name == "_no-content" && value == "true")
     }
@@ -143,19 +143,19 @@ impl Call {
         }
     }
 
-    /// The version the caller has seen.
+    /// Returns the version the caller has seen.
     pub(crate) fn if_match(&self) -> Result<Option<IfMatch>, Fault> {
         let sent = self.header(&IF_MATCH, "If-Match")?;
         sent.map(|text| text.parse().map_err(|_| Fault::Header("If-Match"))).transpose()
     }
 
-    /// The version that must not be there, or `*` for none at all.
+    /// Returns the version that must not be there, or `*` for none at all.
     pub(crate) fn if_none_match(&self) -> Result<Option<IfMatch>, Fault> {
         let sent = self.header(&IF_NONE_MATCH, "If-None-Match")?;
         sent.map(|text| text.parse().map_err(|_| Fault::Header("If-None-Match"))).transpose()
     }
 
-    /// The condition of a write to one resource: `If-Match` and `If-None-Match`. Not specified; `If-None-Exist`
+    /// Returns the condition of a write to one resource: `If-Match` and `If-None-Match`. Not specified; `If-None-Exist`
     /// is refused, because what it finds is another resource than the address names.
     pub(crate) fn guard(&self) -> Result<Precondition, Fault> {
         if self.headers.contains_key(IF_NONE_EXIST) {
@@ -164,7 +164,7 @@ impl Call {
         Ok(Precondition { if_match: self.if_match()?, if_none_match: self.if_none_match()?, if_none_exist: None })
     }
 
-    /// The condition of a create, as it was sent.
+    /// Returns the condition of a create, as it was sent.
     pub(crate) fn if_none_exist(&self) -> Result<Option<&str>, Fault> {
         self.header(&IF_NONE_EXIST, "If-None-Exist")
     }

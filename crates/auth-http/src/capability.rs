@@ -54,7 +54,7 @@ const VALIDATE: (&str, &str) = ("validate", "http://hl7.org/fhir/OperationDefini
 /// The operations of the administrator on packages, which this platform defines itself.
 const OF_PACKAGES: [&str; 3] = ["packages", "fhir-package-install", "fhir-package-uninstall"];
 
-/// The whole statement, of a server that has these search parameters.
+/// Returns the whole statement, of a server that has these search parameters.
 pub(crate) fn statement(app: &App, catalog: &Catalog, installed: Conformance) -> Value {
     let settings = &app.settings;
     let mut conformance = settings.conforms_to.clone();
@@ -120,7 +120,7 @@ fn resource(searchable: Searchable, profiles: BTreeSet<String>) -> Value {
     told
 }
 
-/// The parameters of a type that is listed by its elements.
+/// Returns the parameters of a type that is listed by its elements.
 fn listed(kind: &str) -> Vec<Value> {
     let mut parameters = vec![json!({"name": "_id", "type": "token"})];
     if compartment::types().any(|of_a_record| of_a_record == kind) {

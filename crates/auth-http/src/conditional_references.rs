@@ -106,8 +106,8 @@ fn id(write: &Write) -> Option<ResourceId> {
     write.id.clone().or_else(named)
 }
 
-/// The places of the entries that meet the criteria once they are written. A conditional create is taken to find what is
-/// stored where the reference finds something there: it is how both name the same resource.
+/// Returns the places of the entries that meet the criteria once they are written. A conditional create is taken to
+/// find what is stored where the reference finds something there: it is how both name the same resource.
 fn entries(
     app: &App,
     call: &Call,
@@ -134,8 +134,8 @@ fn entries(
 /// Stands for the id of an entry that is given one when it is written.
 const UNNAMED: &str = "unnamed";
 
-/// The entry by the name that others of the transaction refer to it by. One without a name is given the reference as
-/// its name.
+/// Returns the entry by the name that others of the transaction refer to it by. One without a name is given the
+/// reference as its name.
 fn name(write: &mut Write, reference: &str) -> Referent {
     Referent::Entry(write.full_url.get_or_insert_with(|| reference.to_owned()).clone())
 }

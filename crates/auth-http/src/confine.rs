@@ -31,7 +31,7 @@ use crate::guarded;
 use crate::state::App;
 use crate::surface::Dialect;
 
-/// What of a type an interaction may touch.
+/// Returns what of a type an interaction may touch.
 ///
 /// # Errors
 /// When nothing is left that could be: [`Denied::InsufficientScope`] where a type is in no patient's
@@ -51,7 +51,8 @@ pub(crate) async fn selection(
     })
 }
 
-/// Which Groups a caller reaches, whatever scopes and policies open; `None` for the administrator, and of other types.
+/// Returns which Groups a caller reaches, whatever scopes and policies open; `None` for the administrator, and of other
+/// types.
 ///
 /// A Group that a match made is reached by the organization that the caller's token proves.
 pub(crate) fn ownership(caller: &Caller, kind: &ResourceType) -> Option<GroupOwnership> {
@@ -121,7 +122,7 @@ impl Opened {
     }
 }
 
-/// Why a part of what scopes leave open holds nothing of a type.
+/// The reason why a part of what scopes leave open holds nothing of a type.
 enum Unreached {
     /// A patient opens nothing of it.
     Closed,
@@ -135,7 +136,7 @@ impl From<UnsupportedCriterion> for Unreached {
     }
 }
 
-/// What one part of what scopes leave open holds of a type.
+/// Returns what one part of what scopes leave open holds of a type.
 fn region(
     (app, catalog): (&App, &Catalog),
     (kind, interaction): (&ResourceType, Interaction),
@@ -183,7 +184,7 @@ pub(crate) struct Narrowed<'a> {
     pub(crate) others: Vec<(&'a str, &'a str)>,
 }
 
-/// What a list at the FHIR endpoint asks for by `patient` and `category`, taken out of its parameters; the
+/// Returns what a list at the FHIR endpoint asks for by `patient` and `category`, taken out of its parameters; the
 /// others are equalities on elements.
 ///
 /// Apps ask for a member's record by these two. `patient` finds what is in the patient's compartment, which
@@ -223,7 +224,7 @@ fn is_about_patients(kind: &ResourceType) -> bool {
     matches!(membership(kind), Membership::Reference(_))
 }
 
-/// The compartment of a patient that is named by its id or by a reference.
+/// Returns the compartment of a patient that is named by its id or by a reference.
 fn compartment(app: &App, value: &str) -> Option<Compartment> {
     let base = app.settings.fhir_base();
     let own = value.strip_prefix(&base).and_then(|path| path.strip_prefix('/')).unwrap_or(value);
@@ -231,7 +232,7 @@ fn compartment(app: &App, value: &str) -> Option<Compartment> {
     Some(Compartment::of(id.parse().ok()?, &base))
 }
 
-/// The current version of a resource within what the caller reaches, or the fault of there being none.
+/// Returns the current version of a resource within what the caller reaches, or the fault of there being none.
 ///
 /// Of what was deleted nobody can say any more whose it was, so only who reaches everything is told.
 pub(crate) async fn current(app: &App, key: &ResourceKey, within: &Selection) -> Result<Stored, Fault> {

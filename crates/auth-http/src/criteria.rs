@@ -52,7 +52,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The conditions of a create: `If-Match` and `If-None-Exist`.
+/// Returns the conditions of a create: `If-Match` and `If-None-Exist`.
 pub(crate) async fn of_create(app: &App, call: &Call, kind: &ResourceType) -> Result<Precondition, Fault> {
     let if_none_exist = match call.if_none_exist()? {
         Some(text) => Some(read(app, call, kind, text).await?),
@@ -61,7 +61,7 @@ pub(crate) async fn of_create(app: &App, call: &Call, kind: &ResourceType) -> Re
     Ok(Precondition { if_match: call.if_match()?, if_none_match: call.if_none_match()?, if_none_exist })
 }
 
-/// The conditions of a write whose target the query finds. A second condition in a header is refused: policies
+/// Returns the conditions of a write whose target the query finds. A second condition in a header is refused: policies
 /// are asked about the one that decides.
 pub(crate) async fn of_address(app: &App, call: &Call, kind: &ResourceType) -> Result<Precondition, Fault> {
     if call.if_none_exist()?.is_some() {
@@ -78,7 +78,7 @@ async fn read(app: &App, call: &Call, kind: &ResourceType, text: &str) -> Result
     Ok(criteria)
 }
 
-/// The write with the codes of the value sets that its condition names.
+/// Returns the write with the codes of the value sets that its condition names.
 pub(crate) async fn expanded(app: &App, mut write: Write) -> Result<Write, Fault> {
     if let Some(criteria) = &mut write.precondition.if_none_exist {
         expand(app, criteria).await?;
@@ -94,7 +94,7 @@ pub(crate) async fn expand(app: &App, criteria: &mut Criteria) -> Result<(), Fau
     }
 }
 
-/// What the caller reaches of the types that a condition looks at.
+/// Returns what the caller reaches of the types that a condition looks at.
 pub(crate) async fn chained(
     app: &App,
     call: &Call,

@@ -34,7 +34,7 @@ pub(crate) fn answer(request: &HeaderMap, media_type: HeaderValue, document: &St
     response
 }
 
-/// Whether an `If-None-Match` names this tag; weak and strong tags compare equal here.
+/// Returns whether an `If-None-Match` names this tag; weak and strong tags compare equal here.
 pub(crate) fn lists(sent: &[u8], etag: &str) -> bool {
     let bare = etag.strip_prefix("W/").unwrap_or(etag).as_bytes();
     sent.trim_ascii() == b"*"

@@ -49,7 +49,7 @@ use crate::validation::ValidateFault;
 pub(crate) use oauth::label;
 pub(crate) use verdict::{Challenge, Verdict};
 
-/// Why a request was not done.
+/// The reason why a request was not done.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Fault {
     #[error("there is nothing at this address")]
@@ -230,7 +230,7 @@ impl From<Denied> for Fault {
 }
 
 impl Fault {
-    /// The table.
+    /// Returns the table.
     pub(crate) fn verdict(&self) -> Verdict {
         let row = |status, kind| Verdict::new(status, kind, self.to_string());
         match self {
@@ -307,7 +307,7 @@ impl Fault {
         Verdict::new(status, outcome::NOT_SUPPORTED, self.to_string())
     }
 
-    /// The fault as one of an entry of a Bundle, where faults of one entry can stand.
+    /// Returns the fault as one of an entry of a Bundle, where faults of one entry can stand.
     pub(crate) fn at_entry(self, entry: Option<usize>) -> Self {
         match self {
             Self::Invalid { issues, .. } => Self::Invalid { issues, entry },
@@ -318,20 +318,20 @@ impl Fault {
         }
     }
 
-    /// The answer of a batch to an entry it could not do.
+    /// Returns the answer of a batch to an entry it could not do.
     pub(crate) fn into_entry(self) -> Value {
         self.report();
         let verdict = self.verdict();
         bundle::failed_entry(verdict.status.as_u16(), verdict.outcome_body())
     }
 
-    /// The answer of a list of calls to one that could not be done.
+    /// Returns the answer of a list of calls to one that could not be done.
     pub(crate) fn into_rpc(self) -> Value {
         self.report();
         self.verdict().rpc_body()
     }
 
-    /// The fault in one line for whoever runs the server, who is told what callers are not.
+    /// Returns the fault in one line for whoever runs the server, who is told what callers are not.
     pub(crate) fn for_operator(&self) -> String {
         let verdict = self.verdict();
         if verdict.status.is_server_error() { chain(self) } else { issues_in_words(&verdict.outcome_body()) }
@@ -388,7 +388,7 @@ fn chain(error: &dyn Error) -> String {
     text
 }
 
-/// The issues of an `OperationOutcome`, each with its place.
+/// Returns the issues of an `OperationOutcome`, each with its place.
 pub(crate) fn issues_in_words(outcome: &Value) -> String {
     let issues = outcome.get("issue").and_then(Value::as_array);
     let told = issues.into_iter().flatten().map(|issue| {

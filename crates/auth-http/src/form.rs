@@ -32,7 +32,7 @@ pub(crate) enum CredentialsIn {
 }
 
 impl Form {
-    /// The request as the rules read it.
+    /// Returns the request as the rules read it.
     pub(crate) fn request(&self) -> TokenRequest<'_> {
         TokenRequest {
             authorization: self.authorization.as_deref(),
@@ -72,12 +72,12 @@ impl FromRequest<App> for Form {
     }
 }
 
-/// The address a request comes from; `None` where the listener names no peer.
+/// Returns the address a request comes from; `None` where the listener names no peer.
 pub(crate) fn address(of: &Extensions) -> Option<String> {
     of.get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip().to_canonical().to_string())
 }
 
-/// The one `Authorization` header of a request.
+/// Returns the one `Authorization` header of a request.
 ///
 /// Two of them are a fault, as is one that is no text: which one counts would be a guess.
 pub(crate) fn authorization(headers: &HeaderMap) -> Result<Option<&str>, Fault> {

@@ -154,7 +154,7 @@ impl<'a> Act<'a> {
         }
     }
 
-    /// The name policies know it by.
+    /// Returns the name policies know it by.
     pub(crate) const fn operation(&self) -> &'static str {
         self.operation
     }
@@ -212,7 +212,7 @@ pub(crate) async fn permit_operation(
     access::authorize(&app.authority, &call.caller, access).await.map(drop)
 }
 
-/// Whether the caller of `call` may do `act`, which is no write, and on what.
+/// Returns whether the caller of `call` may do `act`, which is no write, and on what.
 ///
 /// # Errors
 /// Why not.
@@ -239,7 +239,7 @@ pub(crate) async fn permit(app: &App, call: &Call, act: &Act<'_>) -> Result<Sele
     }
 }
 
-/// What the decision about `act` is made from.
+/// Returns what the decision about `act` is made from.
 ///
 /// # Errors
 /// When the store fails.
@@ -265,8 +265,8 @@ pub(crate) fn permit_administrator(call: &Call) -> Result<(), Denied> {
     }
 }
 
-/// Whether the caller of `call` may do the write `act`, what it may find its target among and what it
-/// may write.
+/// Returns whether the caller of `call` may do the write `act`, what it may find its target among and what it may
+/// write.
 ///
 /// # Errors
 /// Why not.
@@ -279,8 +279,8 @@ pub(crate) async fn permit_write(app: &App, call: &Call, act: &Act<'_>) -> Resul
     Ok(Reach { target: permit(app, call, act).await?, ..reach })
 }
 
-/// Whether the caller may list what meets the condition that a write was asked with, and which of it:
-/// the condition is a list, whatever becomes of it, and policies see it as one.
+/// Returns whether the caller may list what meets the condition that a write was asked with, and which of it: the
+/// condition is a list, whatever becomes of it, and policies see it as one.
 ///
 /// # Errors
 /// Why not.
@@ -297,7 +297,7 @@ pub(crate) async fn permit_search(
     Ok(within)
 }
 
-/// What scopes alone leave open of `act`, for what has to be looked at before policies can be asked.
+/// Returns what scopes alone leave open of `act`, for what has to be looked at before policies can be asked.
 ///
 /// # Errors
 /// That they leave nothing open.
@@ -306,7 +306,7 @@ pub(crate) async fn reached(app: &App, call: &Call, act: &Act<'_>) -> Result<Sel
     confine::selection(app, call, (act.kind, act.interaction), reach).await
 }
 
-/// Whether the caller may read a resource that it wrote, and so see it in the answer.
+/// Returns whether the caller may read a resource that it wrote, and so see it in the answer.
 ///
 /// The write is done by now, so a store that fails here is answered as one that says no.
 pub(crate) async fn may_read(app: &App, call: &Call, stored: &Stored) -> bool {
@@ -314,8 +314,8 @@ pub(crate) async fn may_read(app: &App, call: &Call, stored: &Stored) -> bool {
     reached.is_ok_and(|within| within.contains(&stored.key, &stored.resource))
 }
 
-/// The request object policies are matched against. Credentials are left out: no policy needs
-/// them, and traces of policies show what they see.
+/// Returns the request object policies are matched against. Credentials are left out: no policy needs them, and traces
+/// of policies show what they see.
 fn describe(app: &App, call: &Call, act: &Act<'_>) -> Value {
     let path = act.path(call.dialect);
     let request = PolicyRequest {

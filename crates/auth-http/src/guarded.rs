@@ -34,7 +34,8 @@ pub(crate) async fn admit(app: &App, write: Write) -> Result<Write, Fault> {
     Ok(Write { operation, kept: registration::withheld(write.kind.as_str()), ..write })
 }
 
-/// The resource that a write with a secret replaces, as it is stored: a secret that it has already is not hashed again.
+/// Returns the resource that a write with a secret replaces, as it is stored: a secret that it has already is not
+/// hashed again.
 async fn held(app: &App, write: &Write) -> Result<Option<Value>, Fault> {
     let Operation::Put(body) = &write.operation else { return Ok(None) };
     if !registration::holds_secret(write.kind.as_str(), body) {
@@ -136,8 +137,8 @@ pub(crate) fn check_filters(kind: &ResourceType, filters: &[Filter]) -> Result<(
     Ok(())
 }
 
-/// The document a patch makes as policies see it: without the secrets that were there before and
-/// stay, which the patch does not write.
+/// Returns the document a patch makes as policies see it: without the secrets that were there before and stay, which
+/// the patch does not write.
 pub(crate) fn judged(kind: &ResourceType, before: &Value, mut patched: Value) -> Value {
     veil(before, &redact(kind, before.clone()), &mut patched);
     patched
@@ -155,7 +156,7 @@ fn veil(before: &Value, shown: &Value, patched: &mut Value) {
     }
 }
 
-/// The types whose documents are checked after a patch, which a transaction of the store does not.
+/// Returns the types whose documents are checked after a patch, which a transaction of the store does not.
 pub(crate) fn is_ruled(kind: &ResourceType) -> bool {
     matches!(
         kind.as_str(),

@@ -17,7 +17,7 @@ const INCLUDED_MAX: usize = 1000;
 /// How often what was included is looked at again (`:iterate`).
 const ROUNDS_MAX: usize = 4;
 
-/// What comes with the matches, each once and none of the matches.
+/// Returns what comes with the matches, each once and none of the matches.
 pub(crate) async fn all(
     app: &App,
     call: &Call,
@@ -50,7 +50,7 @@ struct Including<'a> {
 }
 
 impl Including<'_> {
-    /// What comes with these resources, and is new.
+    /// Returns what comes with these resources, and is new.
     async fn round(
         &mut self,
         search: &Search,
@@ -85,7 +85,7 @@ impl Including<'_> {
         Ok(new)
     }
 
-    /// What a resource refers to that was not seen yet.
+    /// Returns what a resource refers to that was not seen yet.
     fn references(&self, include: &Include, stored: &Stored) -> Vec<ResourceKey> {
         let kind = &stored.key.kind;
         let numbers: BTreeSet<i64> = match &include.by {

@@ -33,7 +33,7 @@ pub(crate) async fn demand(app: &App, dialect: Dialect, kind: &ResourceType) -> 
     if is_known { Ok(()) } else { Err(Fault::UnknownType(kind.clone())) }
 }
 
-/// Whether an installed definition describes resources of a type.
+/// Returns whether an installed definition describes resources of a type.
 async fn is_defined(app: &App, name: &str) -> Result<bool, Fault> {
     let Ok(kind) = DEFINITION.parse() else { return Ok(false) };
     let filters = [("type", name), ("kind", "resource"), ("derivation", "specialization")];

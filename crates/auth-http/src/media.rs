@@ -35,7 +35,7 @@ pub(crate) enum JsonKind {
     JsonPatch,
 }
 
-/// The kind of JSON a body is, or the fault of being something else.
+/// Returns the kind of JSON a body is, or the fault of being something else.
 ///
 /// Not specified; a request without `Content-Type` is read as JSON, because command-line clients
 /// leave it out and nothing else is understood here anyway.
@@ -56,7 +56,7 @@ pub(crate) fn json_kind(headers: &HeaderMap) -> Result<JsonKind, Fault> {
     }
 }
 
-/// Whether a body is a form; its parameters (`charset`) are of no matter.
+/// Returns whether a body is a form; its parameters (`charset`) are of no matter.
 pub(crate) fn is_form(headers: &HeaderMap) -> bool {
     headers.get(CONTENT_TYPE).is_some_and(|sent| essence(sent.as_bytes()).eq_ignore_ascii_case(FORM.as_bytes()))
 }
@@ -80,7 +80,7 @@ impl Produced {
     }
 }
 
-/// Whether the headers accept what an address produces.
+/// Returns whether the headers accept what an address produces.
 ///
 /// Parameters other than `q` are passed over. Not specified; a word that is not a media range is passed over too, and
 /// where nothing is left everything is accepted, as without the header.
@@ -93,7 +93,7 @@ pub(crate) fn accepts(headers: &HeaderMap, produced: Produced) -> bool {
     ranges.is_empty() || produced.names().any(|name| is_accepted(&ranges, name))
 }
 
-/// Whether a type is accepted by the range that says most about it.
+/// Returns whether a type is accepted by the range that says most about it.
 fn is_accepted(ranges: &[Range], name: &str) -> bool {
     let matching = ranges.iter().filter_map(|range| Some((range.precision(name)?, range.is_wanted)));
     matching.max_by_key(|(precision, is_wanted)| (*precision, *is_wanted)).is_some_and(|(_, is_wanted)| is_wanted)
@@ -114,7 +114,7 @@ impl Range {
         (is_range || essence == "*").then_some(Self { essence, is_wanted })
     }
 
-    /// How much the range says about a type: nothing, `*/*`, `type/*` or the type itself.
+    /// Returns how much the range says about a type: nothing, `*/*`, `type/*` or the type itself.
     fn precision(&self, name: &str) -> Option<u8> {
         match self.essence.as_str() {
             "*" | "*/*" => Some(0),
@@ -124,14 +124,14 @@ impl Range {
     }
 }
 
-/// Whether a parameter is a `q` of zero.
+/// Returns whether a parameter is a `q` of zero.
 fn is_zero(parameter: &[u8]) -> bool {
     let text = std::str::from_utf8(parameter).unwrap_or_default().trim();
     let value = text.strip_prefix(['q', 'Q']).and_then(|rest| rest.trim_start().strip_prefix('='));
     value.and_then(|value| value.trim().parse::<f32>().ok()).is_some_and(|value| value <= 0.0)
 }
 
-/// Whether the parameter `_format` names what an address produces.
+/// Returns whether the parameter `_format` names what an address produces.
 ///
 /// # Source
 /// FHIR R4, `RESTful` API, content types and encodings. A `+` that was not encoded arrives as a blank.
@@ -142,7 +142,7 @@ pub(crate) fn is_format(value: &str, produced: Produced) -> bool {
     is("json") || is("*/*") || produced.names().any(is)
 }
 
-/// The type without its parameters.
+/// Returns the type without its parameters.
 fn essence(media_type: &[u8]) -> &[u8] {
     media_type.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii()
 }

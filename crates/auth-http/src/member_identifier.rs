@@ -13,7 +13,7 @@ use crate::state::App;
 /// How often an identifier is made again for a Patient that was written in the meantime.
 const ATTEMPTS: usize = 4;
 
-/// The identifier of a patient. One that has none of its own is given one, once, which stays with the Patient.
+/// Returns the identifier of a patient. One that has none of its own is given one, once, which stays with the Patient.
 ///
 /// # Errors
 /// When the store fails, or the Patient goes away.
@@ -40,7 +40,7 @@ pub(crate) async fn of(app: &App, patient: &str) -> Result<MemberIdentifier, Fau
     Err(Fault::Unsettled)
 }
 
-/// Whether a search by the value alone, without the system, finds this Patient and no other.
+/// Returns whether a search by the value alone, without the system, finds this Patient and no other.
 async fn finds_only(app: &App, identifier: &MemberIdentifier, key: &ResourceKey) -> Result<bool, Fault> {
     let (catalog, own) = (app.search.known_catalog().await?, app.settings.fhir_base());
     let pairs = [("identifier", identifier.value.as_str())];

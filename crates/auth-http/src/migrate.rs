@@ -19,7 +19,7 @@ use crate::state::App;
 /// How often migrations are prepared when somebody removes them meanwhile.
 const ATTEMPTS: usize = 4;
 
-/// Why a migration is not run.
+/// The reason why a migration is not run.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum MigrationRefusal {
     #[error("{key}: {refused}")]
@@ -40,7 +40,7 @@ impl MigrationRefusal {
     }
 }
 
-/// Why scripts are not applied, or not all of them.
+/// The reason why scripts are not applied, or not all of them.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ScriptRefusal {
     #[error("{0}")]
@@ -56,7 +56,7 @@ fn told(applied: &[String]) -> String {
     format!("applied before it, and kept: {}", applied.join(", "))
 }
 
-/// What a write runs, if it is a migration that is to run. It was checked before.
+/// Returns what a write runs, if it is a migration that is to run. It was checked before.
 fn to_run(app: &App, write: &Write) -> Option<Action> {
     if write.kind.as_str() != migrations::RESOURCE_TYPE {
         return None;
@@ -66,7 +66,7 @@ fn to_run(app: &App, write: &Write) -> Option<Action> {
     (migration.status == Status::ToRun).then_some(migration.action)
 }
 
-/// The SQL of a write that no transaction can hold.
+/// Returns the SQL of a write that no transaction can hold.
 pub(crate) fn alone(app: &App, write: &Write) -> Option<String> {
     match to_run(app, write)? {
         Action::RunSql { sql, execution: Execution::NotInTransaction } => Some(sql),
@@ -74,12 +74,12 @@ pub(crate) fn alone(app: &App, write: &Write) -> Option<String> {
     }
 }
 
-/// Whether a write does something besides being written.
+/// Returns whether a write does something besides being written.
 pub(crate) fn runs(app: &App, write: &Write) -> bool {
     to_run(app, write).is_some()
 }
 
-/// The effect of a write inside a transaction, with everything it needs at hand.
+/// Returns the effect of a write inside a transaction, with everything it needs at hand.
 async fn effect(app: &App, write: &Write) -> Result<Option<Effect>, Fault> {
     match to_run(app, write) {
         None => Ok(None),
@@ -100,7 +100,7 @@ async fn installation(app: &App, write: &Write, package: &PackageId) -> Result<E
     Ok(Effect::Install(prepared))
 }
 
-/// Whether a migration that a create would make is there and done. The store decides again, inside the
+/// Returns whether a migration that a create would make is there and done. The store decides again, inside the
 /// transaction.
 async fn is_done(app: &App, write: &Write) -> Result<bool, Fault> {
     let Operation::Create(body) = &write.operation else { return Ok(false) };

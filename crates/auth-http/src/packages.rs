@@ -10,7 +10,7 @@ use crate::state::App;
 /// Most packages of one request.
 const ASKED_MAX: usize = 100;
 
-/// Why packages were not installed or uninstalled; nothing was written.
+/// The reason why packages were not installed or uninstalled; nothing was written.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PackageFault {
     #[error("the body has to be Parameters with 1 to {ASKED_MAX} parameters package, each with a valueString")]
@@ -41,7 +41,7 @@ impl From<PackageFault> for Fault {
     }
 }
 
-/// The packages to install, each once.
+/// Returns the packages to install, each once.
 ///
 /// # Errors
 /// What is wrong with the request.
@@ -56,8 +56,7 @@ pub(crate) fn to_install(body: &Value) -> Result<Vec<PackageId>, PackageFault> {
     Ok(asked)
 }
 
-/// The packages to uninstall, each once: by name and version, or by a name of which one version is
-/// installed.
+/// Returns the packages to uninstall, each once: by name and version, or by a name of which one version is installed.
 ///
 /// # Errors
 /// What is wrong with the request.

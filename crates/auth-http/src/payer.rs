@@ -20,7 +20,7 @@ use crate::state::App;
 
 const PREFER: HeaderName = HeaderName::from_static("prefer");
 
-/// Why an operation of payers is not done.
+/// The reason why an operation of payers is not done.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PayerFault {
     #[error("This operation requires Prefer: respond-async header")]
@@ -96,8 +96,8 @@ pub(crate) fn demand_async(call: &Call) -> Result<(), PayerFault> {
     if words.any(|word| word.trim().eq_ignore_ascii_case("respond-async")) { Ok(()) } else { Err(PayerFault::Prefer) }
 }
 
-/// Whose jobs the caller's are: the client's, whichever token it comes with. A person has none: what is exported is
-/// what the client may see by itself.
+/// Returns whose jobs the caller's are: the client's, whichever token it comes with. A person has none: what is
+/// exported is what the client may see by itself.
 pub(crate) fn owner(app: &App, call: &Call) -> Result<String, Denied> {
     if call.caller.user_id().is_some() {
         return Err(Denied::InsufficientScope { needed: "system/*.read".to_owned() });
@@ -105,7 +105,7 @@ pub(crate) fn owner(app: &App, call: &Call) -> Result<String, Denied> {
     call.caller.id(&app.authority).map(str::to_owned).ok_or(Denied::Unauthenticated)
 }
 
-/// The organization that the caller's token proves; `None` for an administrator, who may come without one.
+/// Returns the organization that the caller's token proves; `None` for an administrator, who may come without one.
 ///
 /// # Errors
 /// `missing`, for everybody else without one.
@@ -121,7 +121,7 @@ pub(crate) async fn requester(app: &App, call: &Call, missing: PayerFault) -> Re
     Ok(Some(registered(app, id.system(), id.value()).await?))
 }
 
-/// The organization with an identifier, with its id here if it is registered.
+/// Returns the organization with an identifier, with its id here if it is registered.
 async fn registered(app: &App, system: &str, value: &str) -> Result<Requester, Fault> {
     let (system, value) = (system.to_owned(), value.to_owned());
     let mut found = app.payers.organizations(&system, &value).await?;
@@ -151,8 +151,8 @@ pub(crate) async fn payor(app: &App, members: &[Member]) -> Result<Requester, Fa
     if requester.organization.is_some() { Ok(requester) } else { Err(PayerFault::UnresolvedPayor.into()) }
 }
 
-/// What the caller may see of a type by an operation: of each of these a resource has to meet one query. Policies are
-/// asked about the call itself, scopes about reading and searching the type.
+/// Returns what the caller may see of a type by an operation: of each of these a resource has to meet one query.
+/// Policies are asked about the call itself, scopes about reading and searching the type.
 ///
 /// # Errors
 /// Why nothing.
@@ -180,7 +180,7 @@ pub(crate) async fn reach(
     Ok(all)
 }
 
-/// The query of a part; `None` where it is a patient's.
+/// Returns the query of a part; `None` where it is a patient's.
 fn query(part: &Part) -> Option<Query> {
     let parameters = part.query.iter().flat_map(ScopeQuery::parameters);
     let query = parameters.map(|parameter| (parameter.name.clone(), parameter.value.clone())).collect();
@@ -217,7 +217,7 @@ pub(crate) async fn begin_export(
     enqueue(app, call, operation, Work::Export(work)).await
 }
 
-/// The types to write. Where the request names none, those the caller may see.
+/// Returns the types to write. Where the request names none, those the caller may see.
 async fn types(
     app: &App,
     call: &Call,
@@ -260,14 +260,14 @@ pub(crate) async fn enqueue(app: &App, call: &Call, operation: &Invoked<'_>, wor
     Ok(app.jobs.enqueue(job, app.now_us()).await?.map_err(PayerFault::from)?)
 }
 
-/// The current version of a Group that no match made, or that one made for the caller's organization.
+/// Returns the current version of a Group that no match made, or that one made for the caller's organization.
 pub(crate) async fn group(app: &App, call: &Call, id: &str) -> Result<Value, Fault> {
     let key = group_key(id)?;
     let within = confine::ownership(&call.caller, &key.kind).map_or(Selection::Everything, Selection::of_groups);
     Ok(confine::current(app, &key, &within).await?.resource)
 }
 
-/// The current version of a Group that the caller may read: who exports its members learns who they are.
+/// Returns the current version of a Group that the caller may read: who exports its members learns who they are.
 pub(crate) async fn readable_group(app: &App, call: &Call, operation: &Invoked<'_>, id: &str) -> Result<Value, Fault> {
     let key = group_key(id)?;
     gate::permit_operation(app, call, operation, ("Group", Interaction::Read)).await?;
@@ -279,7 +279,7 @@ fn group_key(id: &str) -> Result<ResourceKey, Fault> {
     Ok(ResourceKey { kind: "Group".parse().map_err(|_| PayerFault::NoJob)?, id: id.parse()? })
 }
 
-/// The Group itself as one that is not there.
+/// Returns the Group itself as one that is not there.
 pub(crate) fn no_group(id: &str) -> Fault {
     format!("Group/{id}").parse::<ResourceKey>().map_or(PayerFault::NoJob.into(), Fault::NotFound)
 }

@@ -49,7 +49,7 @@ pub(crate) struct RouteFacts<'a> {
 }
 
 impl RouteFacts<'_> {
-    /// The parameters of the caller with the facts, which take the place of every parameter of their names.
+    /// Returns the parameters of the caller with the facts, which take the place of every parameter of their names.
     fn over(self, mut parameters: Map<String, Value>) -> Map<String, Value> {
         let Self { resource_type, resource_id } = self;
         for (name, fact) in [("resource/type", resource_type), ("resource/id", resource_id)] {
@@ -63,7 +63,7 @@ impl RouteFacts<'_> {
 }
 
 impl PolicyRequest<'_> {
-    /// The request object.
+    /// Returns the request object.
     pub(crate) fn into_value(self) -> Value {
         let mut request = json!({
             "request-method": self.method,
@@ -82,7 +82,7 @@ impl PolicyRequest<'_> {
     }
 }
 
-/// The parameters of a query.
+/// Returns the parameters of a query.
 fn sent_parameters(query: &str) -> Map<String, Value> {
     let mut parameters = Map::new();
     for (name, value) in form_urlencoded::parse(query.as_bytes()) {
@@ -91,8 +91,8 @@ fn sent_parameters(query: &str) -> Map<String, Value> {
     parameters
 }
 
-/// The headers without credentials. One that is sent again becomes a list: a caller cannot put its own value in the
-/// place of the one that a proxy adds.
+/// Returns the headers without credentials. One that is sent again becomes a list: a caller cannot put its own value in
+/// the place of the one that a proxy adds.
 fn headers(sent: &HeaderMap) -> Map<String, Value> {
     let mut headers = Map::new();
     for (name, value) in sent.iter().filter(|(name, _)| !CREDENTIALS.contains(name)) {

@@ -22,7 +22,7 @@ pub(crate) enum Return {
 }
 
 impl Return {
-    /// The first one asked for that is known; a preference that is not understood is none.
+    /// Returns the first one asked for that is known; a preference that is not understood is none.
     pub(crate) fn of(headers: &HeaderMap) -> Self {
         let sent = headers.get_all(PREFER).iter().filter_map(|value| value.to_str().ok());
         let mut preferences = sent.flat_map(|text| text.split([',', ';']));
@@ -43,8 +43,7 @@ impl Return {
     }
 }
 
-/// What a search does about a parameter that is not supported: it passes it over, unless it is to be
-/// strict.
+/// Returns what a search does about a parameter that is not supported: it passes it over, unless it is to be strict.
 ///
 /// # Source
 /// FHIR R4, Search, Handling Errors; RFC 7240, section 4.4.

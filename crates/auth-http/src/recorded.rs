@@ -74,8 +74,8 @@ impl Asked {
     }
 }
 
-/// Why something was refused, in words that hold nothing of the request; `None` where nobody was refused: the server
-/// failed, or the request had not the form that is asked for.
+/// The reason why something was refused, in words that hold nothing of the request; `None` where nobody was refused:
+/// the server failed, or the request had not the form that is asked for.
 fn why(fault: &Fault) -> Option<&'static str> {
     match fault {
         Fault::Denied { .. } => Some("not permitted"),

@@ -24,8 +24,8 @@ pub(crate) const REMARKS_MAX: usize = 10;
 /// Longest remark in a header, in characters.
 const TEXT_MAX_CHARS: usize = 500;
 
-/// The remarks about a write, for a caller who may read what it wrote. The write is done, so a store that fails here
-/// is logged and costs the remarks alone.
+/// Returns the remarks about a write, for a caller who may read what it wrote. The write is done, so a store that fails
+/// here is logged and costs the remarks alone.
 pub(crate) async fn of(app: &App, call: &Call, written: &Written) -> Vec<Issue> {
     let (Written::Created(stored) | Written::Updated(stored) | Written::Unchanged(stored)) = written else {
         return Vec::new();

@@ -18,7 +18,7 @@ use crate::page;
 use crate::state::{App, Parts, Site};
 use crate::surface::Surface;
 
-/// The authorization server as a service.
+/// Returns the authorization server as a service.
 ///
 /// Insert `ConnectInfo<SocketAddr>` into each request's extensions (axum's
 /// `into_make_service_with_connect_info` does), so that the rate limit can tell callers apart by
@@ -81,7 +81,7 @@ fn oauth() -> Router<App> {
         .method_not_allowed_fallback(method_not_allowed)
 }
 
-/// What apps ask about the person who let them in.
+/// Returns what apps ask about the person who let them in.
 fn people() -> Router<App> {
     Router::new()
         .route("/auth/userinfo", get(userinfo::answer).post(userinfo::answer))
@@ -104,7 +104,7 @@ fn resources() -> Router<App> {
         .layer(from_fn(accept::negotiate))
 }
 
-/// What payers and providers ask each other for, and the jobs that come of it.
+/// Returns what payers and providers ask each other for, and the jobs that come of it.
 fn payers() -> Router<App> {
     Router::new()
         .route("/fhir/$export", get(export::system).post(export::system))

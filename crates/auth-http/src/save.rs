@@ -87,7 +87,7 @@ fn only(written: Vec<Written>) -> Result<Written, Fault> {
     written.into_iter().next().ok_or(Fault::Unanswered)
 }
 
-/// Whether the spelling of the caller is another one than the stored.
+/// Returns whether the spelling of the caller is another one than the stored.
 pub(crate) fn converts(app: &App, dialect: Dialect) -> bool {
     dialect == Dialect::Fhir && app.settings.correct_format
 }
@@ -139,7 +139,7 @@ pub(crate) struct Patchable {
     pub(crate) within: Selection,
 }
 
-/// The version of a resource that the caller may patch, judged by the document the patch makes of it.
+/// Returns the version of a resource that the caller may patch, judged by the document the patch makes of it.
 ///
 /// Who may not is not told whether the resource is there, nor whether the patch fits; a patch that
 /// does not fit is judged without a document, and refused where it is applied.
@@ -155,12 +155,12 @@ pub(crate) async fn permit_patch(app: &App, call: &Call, act: &Act<'_>, patch: P
     Ok(Patchable { stored: found?, within })
 }
 
-/// The document a patch is written against.
+/// Returns the document a patch is written against.
 fn spelled(app: &App, dialect: Dialect, stored: &Stored) -> Value {
     if converts(app, dialect) { format::to_fhir(stored.document()) } else { stored.document() }
 }
 
-/// The patched document as it would be stored; its secrets are hashes already.
+/// Returns the patched document as it would be stored; its secrets are hashes already.
 fn apply(app: &App, dialect: Dialect, stored: &Stored, change: &PatchDocument) -> Result<Value, Fault> {
     let patched =
         if converts(app, dialect) { format::patched(stored, change) } else { patch::apply(&stored.document(), change) };
@@ -170,7 +170,7 @@ fn apply(app: &App, dialect: Dialect, stored: &Stored, change: &PatchDocument) -
     Ok(body)
 }
 
-/// The one resource that the condition of a write finds, for whom may list what meets it.
+/// Returns the one resource that the condition of a write finds, for whom may list what meets it.
 pub(crate) async fn found_target(app: &App, call: &Call, write: &Write, asked: &Asked) -> Result<ResourceKey, Fault> {
     // Who may not do it anyway is told so first, whatever the condition finds.
     gate::reached(app, call, &Act::write(write, asked)).await?;
@@ -186,7 +186,7 @@ pub(crate) async fn found_target(app: &App, call: &Call, write: &Write, asked: &
     }
 }
 
-/// The keys of what meets a condition, two at most.
+/// Returns the keys of what meets a condition, two at most.
 pub(crate) async fn matches(
     app: &App,
     call: &Call,

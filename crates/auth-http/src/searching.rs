@@ -27,7 +27,7 @@ use crate::{answer, guarded, include, prefer, value_sets};
 /// Up to how many matches are counted when nobody asked: so far it costs less than the page.
 const COUNTED_UNASKED: u32 = 200;
 
-/// Whether a type is searched here, and not listed by its elements.
+/// Returns whether a type is searched here, and not listed by its elements.
 pub(crate) async fn applies(app: &App, call: &Call, kind: &ResourceType) -> Result<bool, Fault> {
     if call.dialect != Dialect::Fhir {
         return Ok(false);
@@ -49,14 +49,14 @@ impl<'a> Extent<'a> {
         Self { kind, patient: None }
     }
 
-    /// What of this is in it.
+    /// Returns what of this is in it.
     pub(crate) fn narrow(self, app: &App, within: Selection) -> Selection {
         let Some(patient) = self.patient else { return within };
         let compartment = Some(Compartment::of(patient.clone(), &app.settings.fhir_base()));
         within.narrowed(&Region { compartment, criteria: Vec::new() })
     }
 
-    /// The address it is searched at.
+    /// Returns the address it is searched at.
     pub(crate) fn address(self, app: &App, dialect: Dialect) -> String {
         let base = answer::base(app, dialect);
         match self.patient {
@@ -95,7 +95,7 @@ pub(crate) async fn prepare<'a>(
 }
 
 impl Searching<'_> {
-    /// The Bundle that answers it, as JSON.
+    /// Returns the Bundle that answers it, as JSON.
     pub(crate) async fn answer(&self, app: &App, call: &Call) -> Result<Vec<u8>, Fault> {
         let Self { address, query, catalog, ignored, pairs } = self;
         let found = app.search.search(query).await??;
@@ -148,7 +148,7 @@ fn is_about_unknown(parsed: &Result<(Search, Vec<Ignored>), SearchFault>) -> boo
     }
 }
 
-/// What the caller reaches of the types that chains look at.
+/// Returns what the caller reaches of the types that chains look at.
 pub(crate) async fn reaches(
     app: &App,
     call: &Call,
@@ -163,7 +163,7 @@ pub(crate) async fn reaches(
     Ok(reaches)
 }
 
-/// What the caller may find of another type by a search, `None` when nothing.
+/// Returns what the caller may find of another type by a search, `None` when nothing.
 pub(crate) async fn reach(app: &App, call: &Call, kind: &ResourceType) -> Result<Option<Selection>, Fault> {
     match gate::permit(app, call, &Act::list(kind, &Asked::NOTHING)).await {
         Ok(within) => Ok(Some(within)),

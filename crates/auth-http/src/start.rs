@@ -29,7 +29,7 @@ pub struct BundleReport {
     pub failed: Vec<(usize, String)>,
 }
 
-/// Why an init bundle was not executed; nothing of a transaction was kept.
+/// The reason why an init bundle was not executed; nothing of a transaction was kept.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct BundleStop(String);
@@ -58,8 +58,8 @@ pub async fn execute_bundle(parts: Parts, mut document: Value) -> Result<BundleR
     Ok(BundleReport { entries, failed })
 }
 
-/// Why a bundle with a migration of another brand word stops the start, also a batch: skipping it would start a server
-/// on a schema that is not there.
+/// The reason why a bundle with a migration of another brand word stops the start, also a batch: skipping it would
+/// start a server on a schema that is not there.
 fn foreign(brand: &str, index: usize, name: &str) -> String {
     let word = name.strip_suffix("Migration").unwrap_or(name).to_ascii_lowercase();
     let place = fhir_store::bundle::expression(index);
@@ -69,7 +69,7 @@ fn foreign(brand: &str, index: usize, name: &str) -> String {
     )
 }
 
-/// The entries of a batch's answer that say why they failed.
+/// Returns the entries of a batch's answer that say why they failed.
 fn failures(answered: &Value) -> Vec<(usize, String)> {
     let entries = answered.get("entry").and_then(Value::as_array);
     let outcome = |entry: &Value| entry.pointer("/response/outcome").filter(|outcome| is_failure(outcome)).cloned();
@@ -78,7 +78,7 @@ fn failures(answered: &Value) -> Vec<(usize, String)> {
     failed.collect()
 }
 
-/// Whether an outcome says more than what the writer of a stored resource should know.
+/// Returns whether an outcome says more than what the writer of a stored resource should know.
 fn is_failure(outcome: &Value) -> bool {
     let issues = outcome.get("issue").and_then(Value::as_array).into_iter().flatten();
     let severities = issues.filter_map(|issue| issue.get("severity").and_then(Value::as_str));

@@ -94,7 +94,7 @@ pub struct HttpSettings {
 }
 
 impl HttpSettings {
-    /// How long a whole search may take, or all searches of a Bundle together.
+    /// Returns how long a whole search may take, or all searches of a Bundle together.
     pub(crate) fn searches_time(&self) -> Duration {
         self.search_time.saturating_mul(2)
     }

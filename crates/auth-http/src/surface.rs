@@ -27,7 +27,7 @@ pub(crate) enum Dialect {
 }
 
 impl Surface {
-    /// The face a path shows.
+    /// Returns the face a path shows.
     pub(crate) fn of(path: &str) -> Self {
         let mut segments = path.split('/').skip(1);
         match segments.next() {
@@ -43,7 +43,7 @@ impl Surface {
 }
 
 impl Dialect {
-    /// The dialect of a resource endpoint's path.
+    /// Returns the dialect of a resource endpoint's path.
     pub(crate) fn of(path: &str) -> Self {
         match Surface::of(path) {
             Surface::Resources(dialect) => dialect,
@@ -51,7 +51,7 @@ impl Dialect {
         }
     }
 
-    /// What the dialect's addresses start with.
+    /// Returns what the dialect's addresses start with.
     pub(crate) fn prefix(self) -> &'static str {
         match self {
             Self::Native => "",
@@ -59,7 +59,7 @@ impl Dialect {
         }
     }
 
-    /// The media type of the dialect's answers.
+    /// Returns the media type of the dialect's answers.
     pub(crate) fn media_type(self) -> HeaderValue {
         HeaderValue::from_static(match self {
             Self::Native => media::JSON,

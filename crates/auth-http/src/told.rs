@@ -34,7 +34,7 @@ const CLIENTS_MAX: usize = 10_000;
 pub(crate) struct LoggedOmissions(Mutex<HashMap<String, HashSet<&'static str>>>);
 
 impl LoggedOmissions {
-    /// Whether no omission of this Client for this reason was logged yet; from now on one was.
+    /// Returns whether no omission of this Client for this reason was logged yet; from now on one was.
     fn is_first(&self, client: &str, reason: &'static str) -> bool {
         let mut logged = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(reasons) = logged.get_mut(client) {

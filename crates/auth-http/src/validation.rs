@@ -32,7 +32,7 @@ pub(crate) enum Mode {
     Profile,
 }
 
-/// Why nothing was judged.
+/// The reason why nothing was judged.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ValidateFault {
     #[error("the mode {0} is not known; there are create, update, delete and profile")]
@@ -97,7 +97,7 @@ impl Question {
     }
 }
 
-/// Whether a body asks about a resource inside of it; a `Parameters` may be what is asked about.
+/// Returns whether a body asks about a resource inside of it; a `Parameters` may be what is asked about.
 fn is_parameters(kind: &ResourceType, body: &Value) -> bool {
     let holds = |name: &str| parameters(body).any(|parameter| parameter.get("name").is_some_and(|is| is == name));
     body.get("resourceType").is_some_and(|is| is == "Parameters")
@@ -129,7 +129,7 @@ pub(crate) async fn of_write(app: &App, write: Write) -> Result<Vec<Issue>, Faul
     Ok(issues)
 }
 
-/// The resource a write is to, or would be.
+/// Returns the resource a write is to, or would be.
 fn key(write: &Write) -> Option<ResourceKey> {
     let id: Option<ResourceId> = write.id.clone().or_else(|| NAMELESS.parse().ok());
     Some(ResourceKey { kind: write.kind.clone(), id: id? })
@@ -139,7 +139,7 @@ fn by_rule(issue: &registration::Issue) -> Issue {
     error(issue.code.as_str(), &issue.expression, format!("{} {}", issue.expression, issue.diagnostics))
 }
 
-/// What is wrong with a document by the base definition of its type.
+/// Returns what is wrong with a document by the base definition of its type.
 pub(crate) fn of_document(kind: &ResourceType, document: &Value) -> Vec<Issue> {
     validate::either_spelling(kind.as_str(), document).unwrap_or_else(|| {
         let text = format!("{kind} is no type of FHIR R4: it is judged by the rules of this platform alone");
@@ -147,7 +147,7 @@ pub(crate) fn of_document(kind: &ResourceType, document: &Value) -> Vec<Issue> {
     })
 }
 
-/// What is wrong with a document by the profiles that are asked for, and by those it says it follows.
+/// Returns what is wrong with a document by the profiles that are asked for, and by those it says it follows.
 ///
 /// # Errors
 /// Only when the store fails.

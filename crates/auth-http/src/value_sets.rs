@@ -32,7 +32,7 @@ pub(crate) async fn expand(app: &App, search: &mut Search) -> Result<(), Fault> 
     Ok(search.expand(&codes)?)
 }
 
-/// The codes of a value set that says each of them; `None` for one that is a rule.
+/// Returns the codes of a value set that says each of them; `None` for one that is a rule.
 fn listed(value_set: &Value) -> Option<Vec<Coding>> {
     let mut codes = Vec::new();
     if let Some(contains) = value_set.pointer("/expansion/contains").and_then(Value::as_array) {

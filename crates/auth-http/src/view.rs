@@ -32,12 +32,12 @@ impl View {
         Self { summary: search.summary, elements: search.elements.clone() }
     }
 
-    /// Whether this is one of them.
+    /// Returns whether this is one of them.
     pub(crate) fn reads(name: &str) -> bool {
         matches!(name, "_summary" | "_elements")
     }
 
-    /// Whether they leave a document as it is.
+    /// Returns whether they leave a document as it is.
     pub(crate) fn is_whole(&self) -> bool {
         matches!(self.summary, Summary::False | Summary::Count) && self.elements.is_empty()
     }

@@ -46,7 +46,7 @@ type Row = (i64, bool, Option<i64>, Option<i64>);
 #[derive(Debug)]
 pub struct Admissions(Batcher<Claims>);
 
-/// Why a request could not be admitted although the database may be well.
+/// The reason why a request could not be admitted although the database may be well.
 #[derive(Debug, thiserror::Error)]
 enum NotAdmitted {
     #[error("a nonce expires {0} seconds from now; it has to be less than {WINDOW_S}")]
@@ -211,7 +211,7 @@ impl Batch {
         self.nonces.iter().any(Option::is_some)
     }
 
-    /// Whether a claim has to be made in the next window too.
+    /// Returns whether a claim has to be made in the next window too.
     fn reaches_ahead(&self) -> bool {
         let end_s = self.window.end_s();
         self.nonces.iter().zip(&self.expires_s).any(|(nonce, expires_s)| nonce.is_some() && *expires_s >= end_s)
@@ -287,7 +287,7 @@ impl Batch {
         Value::Array(ids.collect()).to_string()
     }
 
-    /// The answer to each request, in their order.
+    /// Returns the answer to each request, in their order.
     fn answers(&self, rows: &[Row]) -> Vec<Option<Admitted>> {
         let mut answers = vec![None; self.asks_claim.len()];
         for (place, holds, client_version, organization_version) in rows {

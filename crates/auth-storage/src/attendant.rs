@@ -93,7 +93,7 @@ impl Attendant {
         Self { task: Mutex::new(task), canceller: Canceller(canceller), stalled }
     }
 
-    /// The way to have a statement cancelled.
+    /// Returns the way to have a statement cancelled.
     pub(crate) fn canceller(&self) -> Canceller {
         self.canceller.clone()
     }
@@ -126,7 +126,7 @@ struct Session {
     connection: Option<PgConnection>,
 }
 
-/// Why a statement of the attendant failed.
+/// The reason why a statement of the attendant failed.
 #[derive(Debug, thiserror::Error)]
 enum AskError {
     #[error("no answer in time")]

@@ -53,7 +53,7 @@ pub(crate) trait BatchHandler: Send + 'static {
     /// Gives back what was kept for the next batch, because no caller waits.
     fn idle(&mut self);
 
-    /// Whether what is kept may stay for [`LINGER`] although no caller waits.
+    /// Returns whether what is kept may stay for [`LINGER`] although no caller waits.
     fn may_linger(&self) -> bool {
         false
     }
@@ -225,7 +225,7 @@ impl<DB: Database> Kept<DB> {
         Self { pool, connection: None, in_a_row: 0 }
     }
 
-    /// The one that is kept, or one from the pool.
+    /// Returns the one that is kept, or one from the pool.
     pub(crate) async fn connection(&mut self) -> Result<&mut DB::Connection, sqlx::Error> {
         if self.in_a_row >= IN_A_ROW_MAX {
             self.idle();
@@ -238,7 +238,7 @@ impl<DB: Database> Kept<DB> {
         Ok(self.connection.insert(connection))
     }
 
-    /// Whether others find a connection while this one is kept.
+    /// Returns whether others find a connection while this one is kept.
     pub(crate) fn may_linger(&self) -> bool {
         let may_open = self.pool.size() < self.pool.options().get_max_connections();
         self.connection.is_some() && (may_open || self.pool.num_idle() > 0)

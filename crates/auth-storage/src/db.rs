@@ -376,7 +376,7 @@ impl Db {
         }
     }
 
-    /// Where a single statement that only reads runs, all it finds at once.
+    /// Returns where a single statement that only reads runs, all it finds at once.
     pub(crate) fn reader(&self) -> On<&PgPool, &Readers> {
         match &self.0.pools {
             On::Postgres(pools) => On::Postgres(&pools.all),
@@ -384,8 +384,8 @@ impl Db {
         }
     }
 
-    /// Where a statement of a search runs, all it finds at once: on connections of searches, and not for longer than a
-    /// search may.
+    /// Returns where a statement of a search runs, all it finds at once: on connections of searches, and not for longer
+    /// than a search may.
     pub(crate) fn searcher(&self) -> On<&PgSearchers, &Readers> {
         match &self.0.pools {
             On::Postgres(pools) => On::Postgres(&pools.searchers),
@@ -405,19 +405,19 @@ impl Db {
         self.0.few.store(few, Ordering::Relaxed);
     }
 
-    /// How long a search may run.
+    /// Returns how long a search may run.
     pub(crate) fn search_time(&self) -> Duration {
         self.0.search_time
     }
 
-    /// The turn of a transaction that searches before it writes, until it is dropped. It holds what others wait for, so
-    /// only a few do at the same time.
+    /// Returns the turn of a transaction that searches before it writes, until it is dropped. It holds what others wait
+    /// for, so only a few do at the same time.
     pub(crate) async fn condition_turn(&self) -> Result<SemaphorePermit<'_>, sqlx::Error> {
         let turn = timeout(ACQUIRE_TIMEOUT, self.0.conditions.acquire());
         turn.await.map_err(|_| sqlx::Error::PoolTimedOut)?.map_err(|_| sqlx::Error::PoolClosed)
     }
 
-    /// Where a single statement that writes runs, a transaction by itself.
+    /// Returns where a single statement that writes runs, a transaction by itself.
     pub(crate) fn writer(&self) -> On<&PgPool, &SqlitePool> {
         match &self.0.pools {
             On::Postgres(pools) => On::Postgres(&pools.all),
@@ -425,7 +425,7 @@ impl Db {
         }
     }
 
-    /// Where one statement may insert inside a query, and where transactions share a commit.
+    /// Returns where one statement may insert inside a query, and where transactions share a commit.
     pub(crate) fn fastest(&self) -> On<&PgPool, &GroupCommit> {
         match &self.0.pools {
             On::Postgres(pools) => On::Postgres(&pools.all),
@@ -433,27 +433,27 @@ impl Db {
         }
     }
 
-    /// Where resources are read by id, many at once.
+    /// Returns where resources are read by id, many at once.
     pub(crate) fn reads(&self) -> &Reading {
         &self.0.shared.reads
     }
 
-    /// Where visits are read, many at once.
+    /// Returns where visits are read, many at once.
     pub(crate) fn visits(&self) -> &Batcher<Visits> {
         &self.0.shared.visits
     }
 
-    /// Where codes under grants that are there are stored, many at once.
+    /// Returns where codes under grants that are there are stored, many at once.
     pub(crate) fn codes(&self) -> &Batcher<Inserts<IssuedCode>> {
         &self.0.shared.codes
     }
 
-    /// Where opaque tokens of Clients are stored, many at once.
+    /// Returns where opaque tokens of Clients are stored, many at once.
     pub(crate) fn opaque_tokens(&self) -> &Batcher<Inserts<IssuedOpaque>> {
         &self.0.shared.opaque_tokens
     }
 
-    /// Where the status of callers is read, many at once.
+    /// Returns where the status of callers is read, many at once.
     pub(crate) fn statuses(&self) -> &Batcher<CallerStatuses> {
         &self.0.shared.statuses
     }
@@ -491,7 +491,7 @@ impl Db {
         }))
     }
 
-    /// The table of a type, if it is known to exist.
+    /// Returns the table of a type, if it is known to exist.
     pub(crate) fn known_table(&self, kind: &str) -> Option<Table> {
         let tables = self.0.tables.read().unwrap_or_else(PoisonError::into_inner);
         tables.get(kind).cloned()
@@ -503,7 +503,7 @@ impl Db {
         tables.extend(found.into_iter().map(|table| (table.kind().to_owned(), table)));
     }
 
-    /// The index of searches as it is known; whoever uses it compares it with the database.
+    /// Returns the index of searches as it is known; whoever uses it compares it with the database.
     pub(crate) fn known_index(&self) -> Option<Arc<Index>> {
         self.0.index.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -516,7 +516,7 @@ impl Db {
         }
     }
 
-    /// Whether the index has rows that it cannot have by the rules, as far as is known here.
+    /// Returns whether the index has rows that it cannot have by the rules, as far as is known here.
     pub(crate) fn has_strewn_rows(&self) -> bool {
         self.0.strewn_rows.load(Ordering::Relaxed)
     }
@@ -548,7 +548,7 @@ impl Db {
 pub(crate) struct Session(On<PgPool, SqlitePool>);
 
 impl Session {
-    /// Where statements run outside of any transaction, all on the one connection.
+    /// Returns where statements run outside of any transaction, all on the one connection.
     pub(crate) fn pool(&self) -> On<&PgPool, &SqlitePool> {
         match &self.0 {
             On::Postgres(pool) => On::Postgres(pool),

@@ -60,7 +60,7 @@ where
 }
 
 impl Document {
-    /// The document, of which `null` is none; when there is none, a line in the log says whose it would be.
+    /// Returns the document, of which `null` is none; when there is none, a line in the log says whose it would be.
     pub(crate) fn read(self, kind: &str, id: &str) -> Option<Value> {
         let document = self.0.filter(|document| !document.is_null());
         if document.is_none() {

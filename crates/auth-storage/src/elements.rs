@@ -13,7 +13,7 @@ impl Elements {
         serde_json::to_writer(&mut self.0, element).map_err(|error| sqlx::Error::Encode(Box::new(error)))
     }
 
-    /// The whole array.
+    /// Returns the whole array.
     pub(crate) fn closed(mut self) -> Result<String, sqlx::Error> {
         self.0.extend(if self.0.is_empty() { b"[]".as_slice() } else { b"]" });
         String::from_utf8(self.0).map_err(|error| sqlx::Error::Encode(Box::new(error)))

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use migrations::{SqlPlace, SqlRefused};
 use oauth_core::ports::Passing;
 
-/// Why the database could not be opened.
+/// The reason why the database could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The URL names no engine this crate speaks. Only the scheme is kept: the rest may hold a
@@ -79,28 +79,28 @@ const RETRY_STEP: Duration = Duration::from_millis(5);
 /// How long a transaction is tried. On SQLite, losing against another process takes as long as the busy timeout.
 const RETRY_MAX: Duration = Duration::from_secs(5);
 
-/// Whether others were in the way: the same transaction may well succeed later.
+/// Returns whether others were in the way: the same transaction may well succeed later.
 pub(crate) fn is_contention(error: &sqlx::Error) -> bool {
     let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
     // 40001 serialization failure, 40P01 deadlock; SQLITE_BUSY and its extended forms.
     matches!(code.as_deref(), Some("40001" | "40P01" | "5" | "261" | "517"))
 }
 
-/// Whether the engine ended a statement before its end: it took too long, or its caller went away.
+/// Returns whether the engine ended a statement before its end: it took too long, or its caller went away.
 pub(crate) fn is_cut_short(error: &sqlx::Error) -> bool {
     let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
     // 57014 query canceled; SQLITE_INTERRUPT.
     matches!(code.as_deref(), Some("57014" | "9"))
 }
 
-/// Whether a row of the index is there already that by the rules cannot be: somebody wrote past them.
+/// Returns whether a row of the index is there already that by the rules cannot be: somebody wrote past them.
 pub(crate) fn is_strewn_row(error: &sqlx::Error) -> bool {
     let Some(refused) = error.as_database_error() else { return false };
     refused.is_unique_violation() && refused.table().is_some_and(|table| table.starts_with("search_"))
 }
 
-/// What the engine has against the SQL it was told to run, unless it failed by itself; `place` says where
-/// that is.
+/// Returns what the engine has against the SQL it was told to run, unless it failed by itself; `place` says where that
+/// is.
 pub(crate) fn refusal(error: &sqlx::Error, engine: &'static str, place: SqlPlace) -> Option<SqlRefused> {
     let refused = error.as_database_error()?;
     let code = refused.code();
@@ -110,9 +110,9 @@ pub(crate) fn refusal(error: &sqlx::Error, engine: &'static str, place: SqlPlace
     Some(SqlRefused { engine, code: code.map(Into::into), message: refused.message().to_owned(), place })
 }
 
-/// Whether a code says that the engine failed, whatever it was told: on Postgres the classes of
-/// lost connections, resources, intervention, the system and internal faults; on SQLite, whose
-/// codes are numbers, memory, files and the disk.
+/// Returns whether a code says that the engine failed, whatever it was told: on Postgres the classes of lost
+/// connections, resources, intervention, the system and internal faults; on SQLite, whose codes are numbers, memory,
+/// files and the disk.
 fn is_failure(code: &str) -> bool {
     match code.parse::<u32>() {
         Ok(number) if code.len() != 5 => matches!(number & 0xff, 6 | 7 | 8 | 10 | 11 | 13 | 14 | 26),
@@ -120,8 +120,8 @@ fn is_failure(code: &str) -> bool {
     }
 }
 
-/// Whether the engine cannot be used at the moment, whatever it was asked: it is gone, has no room, is locked by others,
-/// or takes no writes. A database that is damaged is not among it, because waiting mends nothing there.
+/// Returns whether the engine cannot be used at the moment, whatever it was asked: it is gone, has no room, is locked
+/// by others, or takes no writes. A database that is damaged is not among it, because waiting mends nothing there.
 fn is_outage(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::Io(_)
@@ -176,13 +176,13 @@ where
     attempt().await
 }
 
-/// The failure as the OAuth rules know it. They tell one that passes from the others; inside is the failure as the
-/// resource rules know it, for whoever tells more kinds apart.
+/// Returns the failure as the OAuth rules know it. They tell one that passes from the others; inside is the failure as
+/// the resource rules know it, for whoever tells more kinds apart.
 pub(crate) fn oauth(error: sqlx::Error) -> oauth_core::ports::StoreError {
     oauth_core::ports::StoreError(Box::new(fhir(error)))
 }
 
-/// Whether one request of a batch may be at fault, and the others well without it.
+/// Returns whether one request of a batch may be at fault, and the others well without it.
 pub(crate) fn is_of_one(error: &sqlx::Error) -> bool {
     error.as_database_error().is_some() || is_unreadable(error)
 }
@@ -191,7 +191,7 @@ fn is_unreadable(error: &sqlx::Error) -> bool {
     matches!(error, sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_))
 }
 
-/// The failure of a batch as each of its requests is told it.
+/// Returns the failure of a batch as each of its requests is told it.
 pub(crate) fn shared(error: &Arc<sqlx::Error>) -> oauth_core::ports::StoreError {
     let engine = Box::new(Arc::clone(error));
     oauth_core::ports::StoreError(Box::new(match error.as_ref() {
@@ -203,7 +203,7 @@ pub(crate) fn shared(error: &Arc<sqlx::Error>) -> oauth_core::ports::StoreError 
     }))
 }
 
-/// The failure of a batch as the resource rules know it.
+/// Returns the failure of a batch as the resource rules know it.
 pub(crate) fn of_batch(error: oauth_core::ports::StoreError) -> fhir_store::StoreError {
     match error.0.downcast() {
         Ok(known) => *known,
@@ -211,7 +211,7 @@ pub(crate) fn of_batch(error: oauth_core::ports::StoreError) -> fhir_store::Stor
     }
 }
 
-/// The failure as the resource rules know it.
+/// Returns the failure as the resource rules know it.
 pub(crate) fn fhir(error: sqlx::Error) -> fhir_store::StoreError {
     match error {
         error if is_contention(&error) => fhir_store::StoreError::Contended(Box::new(passing(error))),

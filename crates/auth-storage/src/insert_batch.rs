@@ -24,8 +24,8 @@ pub(crate) trait HashedRow: Send + Sync + 'static {
     /// Its hash.
     fn hash(&self) -> &[u8; 32];
 
-    /// The row as an element of the parameter. A document within it travels as text within the text, so no character
-    /// of it is one that Postgres refuses.
+    /// Returns the row as an element of the parameter. A document within it travels as text within the text, so no
+    /// character of it is one that Postgres refuses.
     fn element(&self) -> Value;
 }
 

@@ -40,8 +40,8 @@ impl KeyStore for Db {
         retried(|| save_keys(self, held, &keys)).await.map_err(oauth)
     }
 
-    /// The key disappears from [`KeyStore::keys`] at once, also when `at_s` is yet to come: this
-    /// store has no clock. A key that is retired already stays retired at the time it was.
+    /// Returns the key disappears from [`KeyStore::keys`] at once, also when `at_s` is yet to come: this store has no
+    /// clock. A key that is retired already stays retired at the time it was.
     async fn retire(&self, kid: &str, at_s: i64) -> Result<bool, StoreError> {
         let retired = run!(self.writer(), execute: sqlx::query(RETIRE).bind(kid).bind(at_s)).map_err(oauth)?;
         Ok(retired == 1)

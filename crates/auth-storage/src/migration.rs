@@ -67,7 +67,7 @@ async fn unless_due(
     })
 }
 
-/// What an attempt came to, as the port tells it.
+/// Returns what an attempt came to, as the port tells it.
 fn settle<T>(done: Result<T, Halt>) -> Result<Result<T, StepRefusal>, StoreError> {
     match done {
         Ok(done) => Ok(Ok(done)),

@@ -42,7 +42,7 @@ const PACKAGES: &str = "fhir_package";
 /// A row of [`INSTALLED`].
 type Row = (String, String, bool, i64, String, i64);
 
-/// Why packages were not written.
+/// The reason why packages were not written.
 pub(crate) enum Halt {
     /// They are refused.
     Refused(PackageRefused),
@@ -171,7 +171,7 @@ fn package_id(name: &str, version: &str) -> Result<PackageId, sqlx::Error> {
     PackageId::new(name, version).map_err(|error| sqlx::Error::Decode(Box::new(error)))
 }
 
-/// The types of canonicals, by the names of their locks.
+/// Returns the types of canonicals, by the names of their locks.
 pub(crate) fn kinds() -> Result<Vec<ResourceType>, sqlx::Error> {
     let kinds = package::CANONICAL_TYPES.iter().map(|kind| kind.parse());
     let kinds: Result<Vec<ResourceType>, _> = kinds.collect();

@@ -63,7 +63,7 @@ async fn resource(db: &Db, kind: &str, id: &str) -> Result<Option<Value>, sqlx::
     Ok(row.and_then(|(id, document)| document.read(kind, &id)))
 }
 
-/// The table of a type, `None` also when no resource of the type was ever written.
+/// Returns the table of a type, `None` also when no resource of the type was ever written.
 async fn table(db: &Db, kind: &str) -> Result<Option<Table>, sqlx::Error> {
     match kind.parse::<ResourceType>() {
         Ok(kind) => Table::find(db, &kind).await,
@@ -129,7 +129,7 @@ fn summary(id: &str, resource: &Value) -> PatientSummary {
     }
 }
 
-/// The identifier that people know best.
+/// Returns the identifier that people know best.
 fn number(resource: &Value) -> Option<PatientNumber> {
     let found = elements(resource, "identifier").filter_map(|identifier| {
         let value = identifier.get("value").and_then(Value::as_str).map(str::trim).filter(|value| !value.is_empty())?;
@@ -143,7 +143,7 @@ fn number(resource: &Value) -> Option<PatientNumber> {
     Some(PatientNumber { is_members, value: value.to_owned() })
 }
 
-/// The first line and the city of the first address that is not past.
+/// Returns the first line and the city of the first address that is not past.
 fn address(resource: &Value) -> Option<String> {
     let is_present = |address: &&Value| {
         let usage = address.get("use").and_then(Value::as_str);

@@ -149,7 +149,7 @@ impl PgSearcher {
     }
 }
 
-/// Whether the connection on which a statement failed is fit for the next one.
+/// Returns whether the connection on which a statement failed is fit for the next one.
 fn leaves_the_connection(error: &sqlx::Error) -> bool {
     let refused = error.as_database_error().and_then(|error| error.try_downcast_ref::<PgDatabaseError>());
     refused.is_some_and(|refused| !matches!(refused.severity(), PgSeverity::Fatal | PgSeverity::Panic))

@@ -27,7 +27,7 @@ const ATTENDANTS: u32 = 1;
 /// The least time a search waits for a free connection, however little it may run.
 const SEARCH_PATIENCE_MIN: Duration = Duration::from_secs(1);
 
-/// How long a search waits for a free connection: as long as those before it may run.
+/// Returns how long a search waits for a free connection: as long as those before it may run.
 pub(crate) fn search_patience(search_time: Duration) -> Duration {
     search_time.max(SEARCH_PATIENCE_MIN)
 }
@@ -66,7 +66,7 @@ pub(crate) async fn connect(
     Ok(PgPools { all, searchers, attendant })
 }
 
-/// How connections to Postgres are kept, at most `most`.
+/// Returns how connections to Postgres are kept, at most `most`.
 fn pool_options(most: u32) -> PgPoolOptions {
     PgPoolOptions::new()
         .max_connections(most)
@@ -82,7 +82,7 @@ fn pool_options(most: u32) -> PgPoolOptions {
         })
 }
 
-/// How the one connection that writes a SQLite database is kept.
+/// Returns how the one connection that writes a SQLite database is kept.
 pub(crate) fn writer_options(watch: &Stopwatch) -> SqlitePoolOptions {
     let (watching, released) = (watch.clone(), watch.clone());
     SqlitePoolOptions::new()
@@ -105,7 +105,7 @@ pub(crate) fn writer_options(watch: &Stopwatch) -> SqlitePoolOptions {
         })
 }
 
-/// Whether a connection of SQLite can begin a transaction.
+/// Returns whether a connection of SQLite can begin a transaction.
 fn is_between_transactions(connection: &SqliteConnection) -> bool {
     let is_fit = !connection.is_in_transaction();
     if !is_fit {

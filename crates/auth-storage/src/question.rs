@@ -27,7 +27,7 @@ const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY";
 /// Steps of SQLite between two looks at the clock: some microseconds.
 const STEPS: i32 = 1000;
 
-/// Whether the first column of the first row says yes: `true` or 1.
+/// Returns whether the first column of the first row says yes: `true` or 1.
 pub(crate) async fn answer(db: &Db, question: &BoundQuestion) -> Result<bool, sqlx::Error> {
     // As a part of a larger statement it is one SELECT and nothing else.
     let sql = format!("SELECT * FROM (\n{}\n) AS question LIMIT 1", question.sql);

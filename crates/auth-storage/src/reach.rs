@@ -37,7 +37,8 @@ pub(crate) async fn reach(options: &PgConnectOptions) -> Result<(), OpenError> {
     }
 }
 
-/// Whether the next attempt may succeed. A name that no resolver knows may be known as soon as its container runs.
+/// Returns whether the next attempt may succeed. A name that no resolver knows may be known as soon as its container
+/// runs.
 fn may_pass(error: &sqlx::Error) -> bool {
     let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
     matches!(error, sqlx::Error::Io(_)) || code.as_deref() == Some(CANNOT_CONNECT_NOW)

@@ -91,7 +91,7 @@ impl Readers {
         Self(Arc::new(Inner { options, most, patience, limit, permits, idle: Mutex::default() }))
     }
 
-    /// How each connection is opened.
+    /// Returns how each connection is opened.
     pub(crate) fn options(&self) -> &SqliteConnectOptions {
         &self.0.options
     }

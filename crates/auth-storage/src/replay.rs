@@ -34,7 +34,7 @@ const GRACE_S: i64 = WINDOW_S / 2;
 pub(crate) struct Window(i64);
 
 impl Window {
-    /// The window a time, in unix seconds, falls in.
+    /// Returns the window a time, in unix seconds, falls in.
     pub(crate) fn of(now_s: i64) -> Self {
         Self(now_s.div_euclid(WINDOW_S))
     }
@@ -44,7 +44,7 @@ impl Window {
         self.0.saturating_add(1).saturating_mul(WINDOW_S)
     }
 
-    /// The statements of this window.
+    /// Returns the statements of this window.
     pub(crate) fn statements(self) -> &'static Statements {
         match self.0.rem_euclid(3) {
             0 => &STATEMENTS_0,
@@ -54,8 +54,8 @@ impl Window {
     }
 }
 
-/// The statements that empty the table of the window before the current one, once it may be: one
-/// that tells whether there is anything, and one that does it.
+/// Returns the statements that empty the table of the window before the current one, once it may be: one that tells
+/// whether there is anything, and one that does it.
 pub(crate) fn emptying(now_s: i64) -> Option<(&'static str, &'static Sql)> {
     let window = Window::of(now_s);
     let statements = window.statements();
@@ -143,8 +143,8 @@ static STATEMENTS_0: Statements = statements!("replay_0", "replay_1", "replay_2"
 static STATEMENTS_1: Statements = statements!("replay_1", "replay_2", "replay_0");
 static STATEMENTS_2: Statements = statements!("replay_2", "replay_0", "replay_1");
 
-/// What stands for a nonce in the tables: a digest, so that rows are small and of one size. The
-/// client id cannot hold the NUL that ends it, so no two pairs run together.
+/// Returns what stands for a nonce in the tables: a digest, so that rows are small and of one size. The client id
+/// cannot hold the NUL that ends it, so no two pairs run together.
 pub(crate) fn digest_of(client_id: &str, jti: &str) -> [u8; digest::SHA256_OUTPUT_LEN] {
     let mut context = digest::Context::new(&digest::SHA256);
     context.update(client_id.as_bytes());

@@ -16,7 +16,7 @@ const UNGUARD: &str = "RELEASE SAVEPOINT migration";
 /// What a script may have set for its session ends with it: dumps, for one, empty the search path.
 const RESET: &str = "RESET SESSION AUTHORIZATION; RESET ALL";
 
-/// Why a script did not run to its end.
+/// The reason why a script did not run to its end.
 #[derive(Debug)]
 pub(crate) enum ScriptFault {
     /// The engine refuses it.

@@ -125,7 +125,7 @@ impl Db {
         .await
     }
 
-    /// How the engine would go about a search, in its own words, a line for each step: for whoever wonders why
+    /// Returns how the engine would go about a search, in its own words, a line for each step: for whoever wonders why
     /// one takes long. There is no line when nothing can be found, or the search is refused.
     ///
     /// # Errors
@@ -137,7 +137,7 @@ impl Db {
         }
     }
 
-    /// How the engine would go about reading what refers to resources, in the format of
+    /// Returns how the engine would go about reading what refers to resources, in the format of
     /// [`explain_search`](Self::explain_search).
     ///
     /// # Errors
@@ -157,7 +157,7 @@ impl Db {
         }
     }
 
-    /// How the engine would go about reading resources by their ids, in the format of
+    /// Returns how the engine would go about reading resources by their ids, in the format of
     /// [`explain_search`](Self::explain_search).
     ///
     /// # Errors
@@ -197,7 +197,7 @@ impl From<Unanswerable> for SearchRefused {
     }
 }
 
-/// What is known of the index, compared with the database.
+/// Returns what is known of the index, compared with the database.
 async fn current(db: &Db) -> Result<Arc<Index>, sqlx::Error> {
     if let Some(known) = db.known_index() {
         let revision: i64 = run!(db.reader(), fetch_one: sqlx::query_scalar(REVISION))?;
@@ -208,7 +208,7 @@ async fn current(db: &Db) -> Result<Arc<Index>, sqlx::Error> {
     reloaded(db).await
 }
 
-/// What is known of the index, compared by the statement that uses it.
+/// Returns what is known of the index, compared by the statement that uses it.
 async fn known(db: &Db) -> Result<Arc<Index>, sqlx::Error> {
     match db.known_index() {
         Some(known) => Ok(known),
@@ -224,7 +224,7 @@ async fn reloaded(db: &Db) -> Result<Arc<Index>, sqlx::Error> {
     Ok(index)
 }
 
-/// The table of what is searched for; those that chains look at are known from then on.
+/// Returns the table of what is searched for; those that chains look at are known from then on.
 async fn find_tables(db: &Db, query: &SearchQuery) -> Result<Option<Table>, sqlx::Error> {
     let Some(table) = Table::find(db, &query.search.kind).await? else { return Ok(None) };
     for kind in query.search.clauses.iter().flat_map(Clause::looks_at) {

@@ -51,7 +51,8 @@ impl Stopwatch {
         self.end_us.store(NEVER, Ordering::Relaxed);
     }
 
-    /// Whether the statement goes on. One statement is ended, not those after it: a transaction has to be rolled back.
+    /// Returns whether the statement goes on. One statement is ended, not those after it: a transaction has to be
+    /// rolled back.
     fn goes_on(&self) -> bool {
         let end_us = self.end_us.load(Ordering::Relaxed);
         let is_over = end_us != NEVER && self.since.elapsed() >= Duration::from_micros(end_us);

@@ -31,7 +31,7 @@ impl SubExtension {
         }
     }
 
-    /// The element that holds its value.
+    /// Returns the element that holds its value.
     #[must_use]
     pub const fn value_element(self) -> &'static str {
         match self {
@@ -41,7 +41,7 @@ impl SubExtension {
         }
     }
 
-    /// Whether exactly one is wanted.
+    /// Returns whether exactly one is wanted.
     #[must_use]
     pub const fn is_single(self) -> bool {
         !matches!(self, Self::PurposeOfUse)
@@ -64,7 +64,7 @@ pub(crate) enum StoredValue<'a> {
     Other(Vec<String>),
 }
 
-/// The members of an array field, or none when there is no such array.
+/// Returns the members of an array field, or none when there is no such array.
 pub(crate) fn members<'a>(value: &'a Value, field: &str) -> &'a [Value] {
     value.get(field).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
@@ -74,20 +74,20 @@ pub(crate) fn text<'a>(value: &'a Value, field: &str) -> Option<&'a str> {
     value.get(field).and_then(Value::as_str).filter(|text| !text.trim().is_empty())
 }
 
-/// The Client's `client-hl7B2b` extensions with their places.
+/// Returns the Client's `client-hl7B2b` extensions with their places.
 pub(crate) fn of_client<'a>(client: &'a Value, ext_base: &str) -> Vec<(usize, &'a Value)> {
     let url = extension_url(ext_base);
     let is_ours = |extension: &Value| extension.get("url").and_then(Value::as_str) == Some(url.as_str());
     members(client, "extension").iter().enumerate().filter(|(_, extension)| is_ours(extension)).collect()
 }
 
-/// The parts of one kind with their places.
+/// Returns the parts of one kind with their places.
 pub(crate) fn parts(extension: &Value, kind: SubExtension) -> Vec<(usize, &Value)> {
     let is_kind = |part: &Value| part.get("url").and_then(Value::as_str) == Some(kind.url());
     members(extension, "extension").iter().enumerate().filter(|(_, part)| is_kind(part)).collect()
 }
 
-/// The value of a part in the form it is stored in.
+/// Returns the value of a part in the form it is stored in.
 ///
 /// The own element wins when both forms are there: it is the one that can be read.
 pub(crate) fn stored_value(part: &Value, kind: SubExtension) -> StoredValue<'_> {
@@ -102,7 +102,7 @@ pub(crate) fn stored_value(part: &Value, kind: SubExtension) -> StoredValue<'_> 
     StoredValue::Other(others.map(|name| cut(name)).collect())
 }
 
-/// The `url` of each member of `extension`, for an explanation.
+/// Returns the `url` of each member of `extension`, for an explanation.
 pub(crate) fn stored_urls(value: &Value) -> Vec<String> {
     let urls = members(value, "extension").iter().map(|member| member.get("url").map_or_else(absent, quoted));
     urls.take(limits::MAX_QUOTED_VALUES).collect()

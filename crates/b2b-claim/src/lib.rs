@@ -74,7 +74,7 @@ pub use validation::{Issue, Problem, Severity, validate_extension};
 /// The key of the claim inside the token's `extensions` object.
 pub const CLAIM_KEY: &str = "hl7-b2b";
 
-/// The address of the extension under `ext_base`, with or without a slash at its end.
+/// Returns the address of the extension under `ext_base`, with or without a slash at its end.
 ///
 /// # Source
 /// Specification "Extension `client-hl7B2b`".

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::SubExtension;
 
-/// Why a token carries no `hl7-b2b` claim, with what is stored and what was expected.
+/// The reason why a token carries no `hl7-b2b` claim, with what is stored and what was expected.
 ///
 /// The text is one sentence for the engineer who integrates the Client. Stored values in it are cut to
 /// the lengths in [`crate::limits`]; none of them is a secret.
@@ -160,7 +160,7 @@ impl Omission {
         }
     }
 
-    /// Which of the three conditions of the claim does not hold.
+    /// Returns which of the three conditions of the claim does not hold.
     ///
     /// # Source
     /// Specification "Access token claim `extensions.hl7-b2b`".

@@ -18,7 +18,7 @@ pub struct OrganizationId {
     value: String,
 }
 
-/// Why a pair or a string is no [`OrganizationId`].
+/// The reason why a pair or a string is no [`OrganizationId`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OrganizationIdError {
@@ -63,13 +63,13 @@ impl OrganizationId {
         Self::new(system, value)
     }
 
-    /// The identifier's system, as registered.
+    /// Returns the identifier's system, as registered.
     #[must_use]
     pub fn system(&self) -> &str {
         &self.system
     }
 
-    /// The identifier's value.
+    /// Returns the identifier's value.
     #[must_use]
     pub fn value(&self) -> &str {
         &self.value

@@ -153,7 +153,7 @@ fn check_token_format(client: &Value, grant: &str) -> Result<(), Omission> {
     }
 }
 
-/// The value of a part that must be there once.
+/// Returns the value of a part that must be there once.
 fn single(extension: &Value, kind: SubExtension) -> Result<&Value, Omission> {
     let part = match parts(extension, kind).as_slice() {
         [] if kind == SubExtension::Organization => {

@@ -44,7 +44,7 @@ impl History<'_> {
     /// None.
     pub const NONE: Self = Self::Received(&[]);
 
-    /// Whether the message is among them.
+    /// Returns whether the message is among them.
     #[must_use]
     pub fn shows(self, message: MessageId) -> bool {
         match self {
@@ -64,13 +64,13 @@ impl History<'_> {
     }
 }
 
-/// Whether the channel's name and description may be seen. Administrators see private channels too.
+/// Returns whether the channel's name and description may be seen. Administrators see private channels too.
 #[must_use]
 pub fn sees_channel(realm: &RealmSnapshot, user: &User, channel: &Channel) -> bool {
     !channel.is_archived && may_know_channel(realm, user, channel)
 }
 
-/// Whether the user may be told what the channel is called, be it archived or not.
+/// Returns whether the user may be told what the channel is called, be it archived or not.
 #[must_use]
 pub fn may_know_channel(realm: &RealmSnapshot, user: &User, channel: &Channel) -> bool {
     user.is_administrator()
@@ -79,7 +79,8 @@ pub fn may_know_channel(realm: &RealmSnapshot, user: &User, channel: &Channel) -
         || realm.subscription(channel.id, user.id).is_some()
 }
 
-/// Whether the user takes part in the channel as it is now: they are in it, or may read all of it without being in it.
+/// Returns whether the user takes part in the channel as it is now: they are in it, or may read all of it without being
+/// in it.
 ///
 /// Who left a private channel reads what they received there, and has no say in it.
 #[must_use]
@@ -88,13 +89,13 @@ pub fn takes_part(realm: &RealmSnapshot, user: &User, channel: &Channel) -> bool
         && (realm.subscription(channel.id, user.id).is_some() || history(realm, user, channel) == History::All)
 }
 
-/// Whether the user may know who is in the channel: one they see, and for guests one they are in.
+/// Returns whether the user may know who is in the channel: one they see, and for guests one they are in.
 #[must_use]
 pub fn sees_subscribers(realm: &RealmSnapshot, user: &User, channel: &Channel) -> bool {
     sees_channel(realm, user, channel) && (!user.is_guest() || realm.subscription(channel.id, user.id).is_some())
 }
 
-/// Which of the channel's messages the user may read.
+/// Returns which of the channel's messages the user may read.
 ///
 /// Who left a private channel keeps what they received; an administrator reads no private channel they are not in.
 #[must_use]
@@ -111,7 +112,7 @@ pub fn history<'a>(realm: &'a RealmSnapshot, user: &User, channel: &Channel) -> 
     realm.membership(channel.id, user.id).map_or(History::NONE, |membership| History::Received(&membership.spans))
 }
 
-/// The channel of that number, if the user may see it.
+/// Returns the channel of that number, if the user may see it.
 ///
 /// # Errors
 /// When there is none, or none they may see.
@@ -119,7 +120,7 @@ pub fn channel<'a>(realm: &'a RealmSnapshot, user: &User, id: ChannelId) -> Resu
     realm.channel(id).filter(|channel| sees_channel(realm, user, channel)).ok_or(NoSuchChannel::Id(id))
 }
 
-/// The channel of that name, compared without regard to case, if the user may see it.
+/// Returns the channel of that name, compared without regard to case, if the user may see it.
 ///
 /// # Errors
 /// When there is none, or none they may see.
@@ -128,7 +129,7 @@ pub fn channel_named<'a>(realm: &'a RealmSnapshot, user: &User, name: &str) -> R
     channel.ok_or_else(|| NoSuchChannel::Name(name.to_owned()))
 }
 
-/// The message, if the user may read it.
+/// Returns the message, if the user may read it.
 ///
 /// # Errors
 /// When there is none, or they may not.
@@ -140,7 +141,7 @@ pub fn message<'a>(
     message.filter(|message| reads(realm, user, message)).ok_or(NoSuchMessage)
 }
 
-/// Whether the user may read the message.
+/// Returns whether the user may read the message.
 #[must_use]
 pub fn reads(realm: &RealmSnapshot, user: &User, message: &Message) -> bool {
     reads_at(realm, user, (message.recipient, &message.direct_users), (message.id, message.marks.moved_in))
@@ -181,8 +182,8 @@ pub fn add_to(realm: &RealmSnapshot, user: &User, message: &Message) -> Result<(
     }
 }
 
-/// Whether a user is told that a reader has read something: the reader is active and lets it be known, and neither of
-/// them has muted the other.
+/// Returns whether a user is told that a reader has read something: the reader is active and lets it be known, and
+/// neither of them has muted the other.
 #[must_use]
 pub fn shows_receipt(realm: &RealmSnapshot, user: &User, reader: UserId) -> bool {
     let mutes = |of: UserId, muted: UserId| realm.user_item(of, UserItemKind::MutedUser, &muted.to_string()).is_some();

@@ -112,7 +112,8 @@ pub fn create_in(
     Ok(id)
 }
 
-/// What the realm chose for users who join from then on. It is theirs: what the realm chooses later changes nothing.
+/// Returns what the realm chose for users who join from then on. It is theirs: what the realm chooses later changes
+/// nothing.
 ///
 /// # Source
 /// Specification, `PATCH /realm/user_settings_defaults`.
@@ -201,7 +202,7 @@ fn set_active(realm: &RealmSnapshot, user: &User, is_active: bool, commit: &mut 
     commit.changes.push(Change::User(Box::new(User { is_active, ..user.clone() })));
 }
 
-/// Who sees all of a bot: administrators, and who answers for it.
+/// Returns who sees all of a bot: administrators, and who answers for it.
 pub(crate) fn keepers(realm: &RealmSnapshot, bot: &User) -> Vec<UserId> {
     let owner = bot.bot.as_ref().and_then(|bot| bot.owner_id);
     let administrators = realm.users().filter(|user| user.is_administrator() && Some(user.id) != owner);

@@ -64,7 +64,7 @@ impl AddressVisibility {
         }
     }
 
-    /// What a document of preferences says; nothing is for everyone.
+    /// Returns what a document of preferences says; nothing is for everyone.
     pub(crate) fn of_document(document: Option<&Value>) -> Self {
         document
             .and_then(|chosen| chosen.get(PREFERENCE))
@@ -72,7 +72,7 @@ impl AddressVisibility {
             .map_or(Self::Everyone, Self::of_number)
     }
 
-    /// What somebody begins with who joins now.
+    /// Returns what somebody begins with who joins now.
     pub(crate) fn of_newcomers(realm: &RealmSnapshot) -> Self {
         Self::of_document(realm.item(ItemKind::UserDefaults, 0))
     }
@@ -94,13 +94,13 @@ impl AddressVisibility {
 }
 
 impl User {
-    /// Who is shown the address: everyone that of a bot, which is no person's.
+    /// Returns who is shown the address: everyone that of a bot, which is no person's.
     #[must_use]
     pub fn address_visibility(&self) -> AddressVisibility {
         if self.bot.is_some() { AddressVisibility::Everyone } else { self.address_visibility }
     }
 
-    /// The address that everybody knows the user by.
+    /// Returns the address that everybody knows the user by.
     #[must_use]
     pub fn shown_email(&self) -> Cow<'_, str> {
         match self.address_visibility() {
@@ -109,7 +109,7 @@ impl User {
         }
     }
 
-    /// Whether the reader is shown the user's own address. Everybody is shown theirs.
+    /// Returns whether the reader is shown the user's own address. Everybody is shown theirs.
     #[must_use]
     pub fn shows_address_to(&self, reader: &User) -> bool {
         self.id == reader.id || self.address_visibility().includes(reader.role)

@@ -5,7 +5,7 @@ use crate::role::Role;
 use crate::snapshot::RealmSnapshot;
 use crate::user::{FullNameError, MalformedEmail, UnknownTimezone, User, WeakPassword};
 
-/// Why an account may not be changed.
+/// The reason why an account may not be changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AccountError {
     /// The caller is not who may.

@@ -47,7 +47,7 @@ impl AlertWords {
         Ok(Self { automaton, owners: owners_of.into_values().collect() })
     }
 
-    /// Whose words stand in the text as whole words, compared without regard to case.
+    /// Returns whose words stand in the text as whole words, compared without regard to case.
     ///
     /// Not specified whether code and quotes count; the whole text as typed does, because people watch for names in
     /// logs too.

@@ -36,7 +36,7 @@ pub(crate) fn told(user: &User) -> NewEvent {
     NewEvent::plain(Audience::Everyone, json!({"type": "realm_user", "op": "update", "person": person}))
 }
 
-/// Where an avatar of that address is in its larger size.
+/// Returns where an avatar of that address is in its larger size.
 #[must_use]
 pub fn medium_url(url: &str) -> String {
     let [small, medium] = ENDINGS;

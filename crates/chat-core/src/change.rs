@@ -77,19 +77,19 @@ pub enum Change {
 }
 
 impl Change {
-    /// Whether messages that were written before may look different after it, because they show a name, a picture
-    /// or a link of their topic.
+    /// Returns whether messages that were written before may look different after it, because they show a name, a
+    /// picture or a link of their topic.
     pub(crate) fn is_of_names(&self) -> bool {
         matches!(self, Self::User(_) | Self::Channel(_) | Self::Item { kind: ItemKind::Linkifier, .. })
     }
 
-    /// Whether what someone may do to messages may be another after it. What people choose for themselves decides how
-    /// they hear of a message, and that as it was when the message was on its way.
+    /// Returns whether what someone may do to messages may be another after it. What people choose for themselves
+    /// decides how they hear of a message, and that as it was when the message was on its way.
     pub(crate) fn is_of_rules(&self) -> bool {
         !matches!(self, Self::UserItem { .. })
     }
 
-    /// Whether every text written after it is searched for other words.
+    /// Returns whether every text written after it is searched for other words.
     pub(crate) fn is_of_words(&self) -> bool {
         matches!(
             self,
@@ -107,7 +107,7 @@ macro_rules! kinds {
         }
 
         impl $name {
-            /// The kind's name in the database.
+            /// Returns the kind's name in the database.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self {
@@ -115,7 +115,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// The kind of that name.
+            /// Returns the kind of that name.
             #[must_use]
             pub fn named(name: &str) -> Option<Self> {
                 match name {
@@ -209,8 +209,8 @@ impl Commit {
         self.credentials.push(Credential::ApiKey(user_id, key));
     }
 
-    /// Whether it shuts out somebody's key that opens something in that realm: by another key, by closing the account,
-    /// or by closing the organization.
+    /// Returns whether it shuts out somebody's key that opens something in that realm: by another key, by closing the
+    /// account, or by closing the organization.
     #[must_use]
     pub fn revokes_access(&self, realm: &RealmSnapshot) -> bool {
         self.changes.iter().any(|change| match change {

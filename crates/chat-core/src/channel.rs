@@ -49,13 +49,13 @@ pub enum Privacy {
 }
 
 impl Privacy {
-    /// The wire's `invite_only`.
+    /// Returns the wire's `invite_only`.
     #[must_use]
     pub fn is_private(self) -> bool {
         matches!(self, Self::PrivateSharedHistory | Self::PrivateProtectedHistory)
     }
 
-    /// The wire's `history_public_to_subscribers`.
+    /// Returns the wire's `history_public_to_subscribers`.
     #[must_use]
     pub fn shares_history(self) -> bool {
         self != Self::PrivateProtectedHistory
@@ -80,7 +80,7 @@ impl PostPolicy {
     /// All, in the order of their numbers.
     pub const ALL: [Self; 4] = [Self::Everyone, Self::Administrators, Self::FullMembers, Self::Moderators];
 
-    /// The number of the wire, from 1.
+    /// Returns the number of the wire, from 1.
     #[must_use]
     pub fn number(self) -> i64 {
         match self {
@@ -135,7 +135,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// Whether an event lies within.
+    /// Returns whether an event lies within.
     #[must_use]
     pub fn contains(self, event: EventId) -> bool {
         event > self.after && self.until.is_none_or(|until| event <= until)
@@ -152,7 +152,7 @@ pub struct Membership {
 }
 
 impl Membership {
-    /// Whether the user received what the channel carried at that place of the log.
+    /// Returns whether the user received what the channel carried at that place of the log.
     #[must_use]
     pub fn received(&self, message: MessageId) -> bool {
         self.spans.iter().any(|span| span.contains(message.into()))
@@ -165,7 +165,7 @@ pub fn name_key(name: &str) -> String {
     fold(name.trim())
 }
 
-/// Why a name cannot be a channel's.
+/// The reason why a name cannot be a channel's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ChannelNameError {
     /// Nothing but blanks.
@@ -179,7 +179,7 @@ pub enum ChannelNameError {
     InvalidCharacter(usize),
 }
 
-/// The channel name without the blanks around it.
+/// Returns the channel name without the blanks around it.
 ///
 /// # Errors
 /// See [`ChannelNameError`].

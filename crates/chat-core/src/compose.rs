@@ -58,7 +58,7 @@ pub enum ChannelRef<'a> {
     Name(&'a str),
 }
 
-/// Why a message is not sent.
+/// The reason why a message is not sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ComposeError {
     /// The text is none.
@@ -115,7 +115,7 @@ pub enum Receivers<'a> {
 }
 
 impl Receivers<'_> {
-    /// Whether the user is among them.
+    /// Returns whether the user is among them.
     #[must_use]
     pub fn include(self, realm: &RealmSnapshot, user_id: UserId) -> bool {
         match self {
@@ -215,19 +215,19 @@ fn with_widget(message: &mut Message, given: Option<&str>) {
 }
 
 impl Draft {
-    /// What has to be known before the message can go.
+    /// Returns what has to be known before the message can go.
     #[must_use]
     pub fn asks(&self) -> Option<&Question> {
         self.question.as_ref()
     }
 
-    /// Whom it mentions by name, of those who receive it.
+    /// Returns whom it mentions by name, of those who receive it.
     #[must_use]
     pub fn mentioned(&self) -> &[UserId] {
         &self.mentioned
     }
 
-    /// The message, ready to be sent.
+    /// Returns the message, ready to be sent.
     ///
     /// # Errors
     /// When what the store knows forbids it.
@@ -298,7 +298,7 @@ fn direct(
     Ok((Destination::Direct(users), question))
 }
 
-/// Whether the sender may mention all they mention; what has to be known for that.
+/// Returns whether the sender may mention all they mention; what has to be known for that.
 fn check_mentions(
     setting: &Setting<'_>,
     realm: &RealmSnapshot,
@@ -334,7 +334,7 @@ pub fn check_groups(
     refused.map_or(Ok(()), |group| Err(SendError::GroupMentionRefused(group.name.clone())))
 }
 
-/// What a rendered text has in it.
+/// Returns what a rendered text has in it.
 #[must_use]
 pub fn marks(rendered: &Rendered, read_by_sender: bool) -> Marks {
     Marks {
@@ -349,7 +349,7 @@ pub fn marks(rendered: &Rendered, read_by_sender: bool) -> Marks {
     }
 }
 
-/// The receivers for whom a text sets a flag, in the order of their numbers: those it mentions, by name or in a
+/// Returns the receivers for whom a text sets a flag, in the order of their numbers: those it mentions, by name or in a
 /// group, and those who wait for one of its words. Everybody at once is not among them.
 #[must_use]
 pub fn flags(
@@ -377,7 +377,7 @@ pub fn flags(
     flags.into_iter().collect()
 }
 
-/// The number of a set of users is given when the message is written.
+/// Returns the number of a set of users is given when the message is written.
 fn recipient(to: &Destination) -> Recipient {
     match to {
         Destination::Channel { channel_id, .. } => Recipient::Channel(*channel_id),

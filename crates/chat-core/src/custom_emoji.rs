@@ -17,7 +17,7 @@ use crate::user::User;
 /// Where the pictures of custom emoji are, relative to the realm's address.
 pub const FOLDER: &str = "/user_avatars/1/emoji/images";
 
-/// Why the custom emoji stay as they are.
+/// The reason why the custom emoji stay as they are.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CustomEmojiError {
     /// The caller is not who may.
@@ -61,7 +61,7 @@ pub struct Pictures {
     pub still_url: Option<String>,
 }
 
-/// The name an emoji would have that the caller wants to add: for whoever would first make its pictures.
+/// Returns the name an emoji would have that the caller wants to add: for whoever would first make its pictures.
 ///
 /// # Errors
 /// See [`CustomEmojiError`].

@@ -14,7 +14,7 @@ use crate::realm::Realm;
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
 
-/// Why the domains of a realm stay as they are.
+/// The reason why the domains of a realm stay as they are.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DomainError {
     /// The caller is not who may.
@@ -60,7 +60,7 @@ pub enum MalformedDomain {
     Character,
 }
 
-/// The domain, in lower case and without the blanks around it.
+/// Returns the domain, in lower case and without the blanks around it.
 ///
 /// # Errors
 /// See [`MalformedDomain`].
@@ -136,7 +136,7 @@ pub fn check(realm: &RealmSnapshot, address: &str) -> Result<(), Outside> {
     }
 }
 
-/// The realm's domains as clients are shown them, in the order they were added.
+/// Returns the realm's domains as clients are shown them, in the order they were added.
 #[must_use]
 pub fn list(realm: &RealmSnapshot) -> Vec<Value> {
     realm.items(ItemKind::Domain).map(|(_, document)| document.clone()).collect()

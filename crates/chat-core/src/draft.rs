@@ -72,7 +72,7 @@ pub struct Wish {
     pub touched_s: Option<i64>,
 }
 
-/// Why drafts are not kept, or not given.
+/// The reason why drafts are not kept, or not given.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DraftError {
     /// Their author chose that none are.
@@ -104,7 +104,7 @@ pub enum DraftError {
     Topic(#[from] TopicError),
 }
 
-/// Whether drafts of the user are kept.
+/// Returns whether drafts of the user are kept.
 #[must_use]
 pub fn are_kept(realm: &RealmSnapshot, user_id: UserId) -> bool {
     let settings = realm.user_item(user_id, UserItemKind::Settings, "");
@@ -119,7 +119,7 @@ pub fn require_kept(realm: &RealmSnapshot, user: &User) -> Result<(), DraftError
     if are_kept(realm, user.id) { Ok(()) } else { Err(DraftError::Disabled) }
 }
 
-/// The draft as it is kept. Whether it could be sent is not asked: it is not done yet.
+/// Returns the draft as it is kept. Whether it could be sent is not asked: it is not done yet.
 ///
 /// # Errors
 /// The first of: the text is none; the time, the topic, the channel, one of the people is none.
@@ -157,7 +157,7 @@ fn people(realm: &RealmSnapshot, ids: &[i64]) -> Result<Vec<UserId>, SendError> 
 }
 
 impl Draft {
-    /// The object of the wire.
+    /// Returns the object of the wire.
     #[must_use]
     pub fn object(&self, id: DraftId) -> Value {
         let mut object = json!({"id": id, "content": self.content, "timestamp": self.touched_s});
@@ -183,7 +183,7 @@ pub enum News<'a> {
 }
 
 impl News<'_> {
-    /// The event for the user's own clients.
+    /// Returns the event for the user's own clients.
     #[must_use]
     pub fn event(self, user_id: UserId) -> NewEvent {
         let event = match self {
@@ -221,7 +221,7 @@ pub trait DraftStore: Send + Sync {
     /// A user's drafts, the one touched longest ago first.
     async fn drafts_of(&self, user_id: UserId) -> Result<Vec<(DraftId, Draft)>, StoreError>;
 
-    /// Whether a draft of that number is the user's.
+    /// Returns whether a draft of that number is the user's.
     async fn has_draft(&self, user_id: UserId, id: DraftId) -> Result<bool, StoreError>;
 
     /// Makes a user's draft this and tells their clients. Says whether there is one of that number.

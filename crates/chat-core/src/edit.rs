@@ -91,7 +91,7 @@ pub struct Move {
 /// What stands in the place of a text that was taken away.
 const DELETED: &str = "(deleted)";
 
-/// Why a message may not be edited or moved.
+/// The reason why a message may not be edited or moved.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EditError {
     /// What it shows is not in its text.
@@ -157,7 +157,7 @@ pub enum EditError {
     },
 }
 
-/// What a user, who may read the message, may change of what they want to.
+/// Returns what a user, who may read the message, may change of what they want to.
 ///
 /// # Errors
 /// See [`EditError`].
@@ -288,7 +288,7 @@ pub fn may_take_along(
     }
 }
 
-/// Why a message may not be deleted.
+/// The reason why a message may not be deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DeleteError {
     /// It is somebody else's, or the realm does not let this user delete their own.
@@ -352,7 +352,7 @@ mod tests {
         testing::realm(rules, channels.into_iter().chain([closed, guest]).collect())
     }
 
-    /// What user `id` is told who wants to edit a message of user 4.
+    /// Returns what user `id` is told who wants to edit a message of user 4.
     fn told(rules: Rules, id: i64, (wish, after_s): (Wish<'_>, i64)) -> String {
         let realm = realm(rules);
         let user = realm.user(UserId(id)).unwrap();

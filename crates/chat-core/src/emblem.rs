@@ -53,7 +53,7 @@ pub struct Emblems {
 }
 
 impl Emblems {
-    /// Where one is, if it is not the usual one.
+    /// Returns where one is, if it is not the usual one.
     #[must_use]
     pub fn url(&self, emblem: Emblem) -> Option<&str> {
         match emblem {
@@ -63,7 +63,7 @@ impl Emblems {
         }
     }
 
-    /// Where one comes from, in the letters of the wire: uploaded, generated, the server's.
+    /// Returns where one comes from, in the letters of the wire: uploaded, generated, the server's.
     #[must_use]
     pub fn source(&self, emblem: Emblem) -> &'static str {
         match (self.url(emblem), emblem) {

@@ -57,7 +57,7 @@ impl Cabinet {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Uploads, Self::Avatars, Self::Emoji, Self::Emblems];
 
-    /// The folder's name.
+    /// Returns the folder's name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -103,7 +103,7 @@ pub trait Sheets: Send {
     fn file(&mut self, file: ExportedFile);
 }
 
-/// Why there is no export.
+/// The reason why there is no export.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
     /// It could not be read.
@@ -192,7 +192,7 @@ impl<'a> Export<'a> {
         self.report.leave(what, count);
     }
 
-    /// What is in it, and what of the organization is not.
+    /// Returns what is in it, and what of the organization is not.
     #[must_use]
     pub fn into_report(self) -> Report {
         self.report
@@ -254,7 +254,7 @@ impl<'a> Export<'a> {
         Ok(())
     }
 
-    /// Where messages go that somebody sends to these users, in the order of their numbers.
+    /// Returns where messages go that somebody sends to these users, in the order of their numbers.
     fn people(&mut self, sender: UserId, users: &[UserId]) -> i64 {
         let others: Vec<UserId> = users.iter().copied().filter(|user| *user != sender).collect();
         match others.as_slice() {
@@ -291,7 +291,7 @@ fn numbers<T>(things: &[T]) -> impl Iterator<Item = i64> + use<T> {
     1..=i64::try_from(things.len()).unwrap_or(i64::MAX)
 }
 
-/// The numbers of what messages go to: of people, channels and circles three sequences that do not meet.
+/// Returns the numbers of what messages go to: of people, channels and circles three sequences that do not meet.
 fn person(user: UserId) -> i64 {
     user.0.saturating_mul(3)
 }

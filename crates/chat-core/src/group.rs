@@ -31,8 +31,8 @@ pub struct UserGroup {
 }
 
 impl UserGroup {
-    /// Whether the user is in it by themselves. Costs steps by the logarithm of the number of members, because groups of
-    /// everybody are asked for each user.
+    /// Returns whether the user is in it by themselves. Costs steps by the logarithm of the number of members, because
+    /// groups of everybody are asked for each user.
     #[must_use]
     pub fn has(&self, user_id: UserId) -> bool {
         self.members.binary_search(&user_id).is_ok()
@@ -74,7 +74,7 @@ impl SystemGroup {
         Self::Internet,
     ];
 
-    /// The group's name on the wire.
+    /// Returns the group's name on the wire.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -89,7 +89,7 @@ impl SystemGroup {
         }
     }
 
-    /// The group's description on the wire.
+    /// Returns the group's description on the wire.
     #[must_use]
     pub fn description(self) -> &'static str {
         match self {
@@ -104,7 +104,7 @@ impl SystemGroup {
         }
     }
 
-    /// The group whose members are in it too.
+    /// Returns the group whose members are in it too.
     #[must_use]
     pub fn subgroup(self) -> Option<Self> {
         match self {
@@ -118,7 +118,7 @@ impl SystemGroup {
         }
     }
 
-    /// Whether the user stands in the group itself, not in one of its subgroups.
+    /// Returns whether the user stands in the group itself, not in one of its subgroups.
     ///
     /// A full member stands in `role:members` too, as existing clients see it.
     #[must_use]
@@ -134,7 +134,7 @@ impl SystemGroup {
         }
     }
 
-    /// The policy that names the same users.
+    /// Returns the policy that names the same users.
     #[must_use]
     pub fn policy(self) -> Policy {
         match self {
@@ -180,7 +180,7 @@ impl GroupSetting {
         }
     }
 
-    /// The groups it names.
+    /// Returns the groups it names.
     #[must_use]
     pub fn groups(&self) -> &[UserGroupId] {
         match self {
@@ -189,7 +189,7 @@ impl GroupSetting {
         }
     }
 
-    /// The users it names.
+    /// Returns the users it names.
     #[must_use]
     pub fn users(&self) -> &[UserId] {
         match self {
@@ -199,7 +199,7 @@ impl GroupSetting {
     }
 }
 
-/// Why a name cannot be a user group's.
+/// The reason why a name cannot be a user group's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum GroupNameError {
     /// No character.
@@ -216,7 +216,7 @@ pub enum GroupNameError {
     ReservedPrefix(&'static str),
 }
 
-/// The group name without the blanks around it.
+/// Returns the group name without the blanks around it.
 ///
 /// # Errors
 /// See [`GroupNameError`].

@@ -21,7 +21,7 @@ pub struct Lexicon {
 }
 
 impl Lexicon {
-    /// The words of the realm as it is.
+    /// Returns the words of the realm as it is.
     ///
     /// A linkifier is a document with `pattern`, `url_template` and, where it was given one, `order`; one that
     /// cannot be compiled is left out, since whoever made it was told. Alert words are a list of texts.
@@ -44,19 +44,19 @@ impl Lexicon {
         }
     }
 
-    /// Whether the realm has the words it was made of.
+    /// Returns whether the realm has the words it was made of.
     #[must_use]
     pub fn is_current(&self, realm: &RealmSnapshot) -> bool {
         self.of == realm.words_changed()
     }
 
-    /// The realm's linkifiers, in their order.
+    /// Returns the realm's linkifiers, in their order.
     #[must_use]
     pub fn linkifiers(&self) -> &[Linkifier] {
         &self.linkifiers
     }
 
-    /// Whose alert words stand in the text, in the order of their numbers.
+    /// Returns whose alert words stand in the text, in the order of their numbers.
     #[must_use]
     pub fn alerted(&self, content: &str) -> Vec<UserId> {
         let found = self.alert_words.as_ref().map(|words| words.owners_in(content));
@@ -83,7 +83,7 @@ pub struct Setting<'a> {
 }
 
 impl Setting<'_> {
-    /// The uploads that a rendered text uses.
+    /// Returns the uploads that a rendered text uses.
     #[must_use]
     pub fn attachments(&self, rendered: &Rendered) -> Vec<AttachmentId> {
         self.uploads.map(|uploads| uploads.among(&rendered.attachments)).unwrap_or_default()

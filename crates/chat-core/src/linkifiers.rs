@@ -27,7 +27,7 @@ pub struct Wish<'a> {
     pub url_template: &'a str,
 }
 
-/// Why the linkifiers stay as they are.
+/// The reason why the linkifiers stay as they are.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LinkifiersError {
     /// The caller is not who may.

@@ -23,7 +23,7 @@ pub struct Mark {
     pub op: FlagOp,
 }
 
-/// Why a flag cannot be set or taken away.
+/// The reason why a flag cannot be set or taken away.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MarkError {
     /// The flag is unknown, or not the user's.
@@ -51,7 +51,7 @@ impl Mark {
         }
     }
 
-    /// Whether it changes the user's copy of a message.
+    /// Returns whether it changes the user's copy of a message.
     ///
     /// A message the user may not read is left alone. One that they never received, or that counts as read
     /// ([`OwnCopy::counts_as_read`]), stays read.
@@ -63,7 +63,7 @@ impl Mark {
         has == (self.op == FlagOp::Remove) && !stays && reads_copy(realm, user, copy)
     }
 
-    /// What is told when it comes to these copies of a user's: the messages it changes.
+    /// Returns what is told when it comes to these copies of a user's: the messages it changes.
     #[must_use]
     pub fn set(self, realm: &RealmSnapshot, user: &User, copies: &[OwnCopy]) -> Flagged {
         let changed = copies.iter().filter(|copy| self.changes(realm, user, copy));
@@ -86,14 +86,14 @@ impl Mark {
         Flagged { mark: self, places }
     }
 
-    /// Whether its event says of each message where it is: clients may not have what is no longer read.
+    /// Returns whether its event says of each message where it is: clients may not have what is no longer read.
     #[must_use]
     pub fn wants_details(self) -> bool {
         self == Self { flag: Flag::Read, op: FlagOp::Remove }
     }
 }
 
-/// Where a message is that is no longer read, as its event says it.
+/// Returns where a message is that is no longer read, as its event says it.
 fn place_of(realm: &RealmSnapshot, user_id: UserId, copy: &OwnCopy) -> Place {
     match copy.recipient {
         Recipient::Channel(channel_id) => Place::Topic {

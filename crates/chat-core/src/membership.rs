@@ -6,7 +6,7 @@ use crate::role::Policy;
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
 
-/// Why a channel may not be made, or users not be put in or out of it.
+/// The reason why a channel may not be made, or users not be put in or out of it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MembershipError {
     /// Guests may not.

@@ -101,7 +101,7 @@ pub struct Marks {
 }
 
 impl Marks {
-    /// The marks as bits, for the database.
+    /// Returns the marks as bits, for the database.
     #[must_use]
     pub fn bits(self) -> i64 {
         let marks = [
@@ -117,7 +117,7 @@ impl Marks {
         marks.into_iter().enumerate().map(|(place, mark)| i64::from(mark) << place).sum()
     }
 
-    /// The marks of [`Marks::bits`].
+    /// Returns the marks of [`Marks::bits`].
     #[must_use]
     pub fn from_bits(bits: i64) -> Self {
         let mark = |place: u32| bits >> place & 1 == 1;
@@ -171,7 +171,7 @@ impl ReactionType {
         }
     }
 
-    /// The kind of that name.
+    /// Returns the kind of that name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         [Self::UnicodeEmoji, Self::RealmEmoji, Self::ExtraEmoji].into_iter().find(|kind| kind.name() == name)
@@ -243,19 +243,19 @@ impl Flag {
         }
     }
 
-    /// The flag of that number.
+    /// Returns the flag of that number.
     #[must_use]
     pub fn numbered(number: i64) -> Option<Self> {
         Self::ALL.into_iter().find(|flag| flag.number() == number)
     }
 
-    /// Whether it says that the message mentions the user.
+    /// Returns whether it says that the message mentions the user.
     #[must_use]
     pub fn is_mention(self) -> bool {
         matches!(self, Self::Mentioned | Self::StreamWildcardMentioned | Self::TopicWildcardMentioned)
     }
 
-    /// The flag of that name, if users may set it.
+    /// Returns the flag of that name, if users may set it.
     ///
     /// # Errors
     /// See [`FlagError`].
@@ -268,7 +268,7 @@ impl Flag {
     }
 }
 
-/// Why a flag cannot be set.
+/// The reason why a flag cannot be set.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FlagError {
     /// There is none of that name.
@@ -295,7 +295,7 @@ const CUT_MESSAGE: &str = "\n[message truncated]";
 /// What stands at the end of a topic that was cut.
 const CUT_TOPIC: &str = "...";
 
-/// The text of a message as it is kept: without empty lines before and blanks after it, cut to
+/// Returns the text of a message as it is kept: without empty lines before and blanks after it, cut to
 /// [`MAX_MESSAGE_CHARS`].
 ///
 /// # Errors
@@ -311,7 +311,7 @@ pub fn content(written: &str) -> Result<String, ContentError> {
     Ok(cut(body, MAX_MESSAGE_CHARS, CUT_MESSAGE))
 }
 
-/// The text of a message that is shown and not sent: as it was written, blanks at its end included, cut to
+/// Returns the text of a message that is shown and not sent: as it was written, blanks at its end included, cut to
 /// [`MAX_MESSAGE_CHARS`].
 ///
 /// # Errors

@@ -108,7 +108,7 @@ const fn setting(name: &'static str, kind: Kind) -> Setting {
     Setting { name, kind, owners_only: false, is_told_in_a_dict: false }
 }
 
-/// Where the same event can say of several such settings that they changed.
+/// Returns where the same event can say of several such settings that they changed.
 const fn in_dict(setting: Setting) -> Setting {
     Setting { is_told_in_a_dict: true, ..setting }
 }
@@ -165,7 +165,7 @@ pub const SETTINGS: &[Setting] = &[
 /// A new value of an organization setting, of the JSON type that its [`Kind`] requires.
 pub type Wanted = (&'static Setting, Value);
 
-/// Why the organization stays as it is.
+/// The reason why the organization stays as it is.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OrganizationError {
     /// The caller is not who may.
@@ -257,7 +257,7 @@ fn told(setting: &Setting, value: &Value) -> NewEvent {
 }
 
 impl Setting {
-    /// What was chosen, in the form in which it is given; `None` for a policy that has no number.
+    /// Returns what was chosen, in the form in which it is given; `None` for a policy that has no number.
     pub(crate) fn chosen(&self, realm: &Realm) -> Option<Value> {
         let mut realm = realm.clone();
         Some(match &self.kind {
@@ -274,8 +274,8 @@ impl Setting {
         })
     }
 
-    /// The groups of the system that it cannot be given to, and the one that has it in a new organization; `None` for a
-    /// setting that is not given to a group.
+    /// Returns the groups of the system that it cannot be given to, and the one that has it in a new organization;
+    /// `None` for a setting that is not given to a group.
     pub(crate) fn group_rule(&self) -> Option<(&'static [SystemGroup], Policy)> {
         match &self.kind {
             Kind::Group(refused, field) => Some((refused, *field(&mut Rules::default()))),

@@ -26,7 +26,7 @@ pub struct OwnCopy {
 }
 
 impl OwnCopy {
-    /// The copy of a message that somebody with these flags has.
+    /// Returns the copy of a message that somebody with these flags has.
     #[must_use]
     pub fn of(message: &Message, flags: Vec<Flag>) -> Self {
         Self {
@@ -40,8 +40,8 @@ impl OwnCopy {
         }
     }
 
-    /// Whether it counts as read whatever the user says of it: they received it in a channel that they left since or
-    /// that is archived, or its sender is muted.
+    /// Returns whether it counts as read whatever the user says of it: they received it in a channel that they left
+    /// since or that is archived, or its sender is muted.
     #[must_use]
     pub fn counts_as_read(&self, realm: &RealmSnapshot, user_id: UserId) -> bool {
         let is_left = match self.recipient {
@@ -106,7 +106,7 @@ impl Unread {
         self
     }
 
-    /// The newest messages of it, so many at most.
+    /// Returns the newest messages of it, so many at most.
     #[must_use]
     pub fn newest(mut self, limit: usize) -> Self {
         let count = self.count();

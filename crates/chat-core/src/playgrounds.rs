@@ -30,7 +30,7 @@ pub struct Wish<'a> {
     pub url_template: &'a str,
 }
 
-/// Why the playgrounds stay as they are.
+/// The reason why the playgrounds stay as they are.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlaygroundsError {
     /// The caller is not who may.

@@ -34,13 +34,13 @@ pub struct Unavailable(pub Box<dyn std::error::Error + Send + Sync>);
 pub struct TooCostly;
 
 impl StoreError {
-    /// Whether it was a search that took too long.
+    /// Returns whether it was a search that took too long.
     #[must_use]
     pub fn is_too_costly(&self) -> bool {
         self.0.is::<TooCostly>()
     }
 
-    /// Whether the database cannot be used at the moment.
+    /// Returns whether the database cannot be used at the moment.
     #[must_use]
     pub fn is_unavailable(&self) -> bool {
         let own: &(dyn std::error::Error + 'static) = self.0.as_ref();
@@ -51,7 +51,8 @@ impl StoreError {
 /// The store of the realm's state.
 #[async_trait]
 pub trait RealmStore: Send + Sync {
-    /// The realm as this node knows it: at least everything that this node's own methods returned. Costs no I/O.
+    /// Returns the realm as this node knows it: at least everything that this node's own methods returned. Costs no
+    /// I/O.
     fn realm(&self) -> Arc<RealmSnapshot>;
 
     /// Makes changes and events true together. Returns when they are durable and, unless the database failed right after, in
@@ -61,8 +62,8 @@ pub trait RealmStore: Send + Sync {
     /// A user's secrets.
     async fn credentials(&self, user_id: UserId) -> Result<Option<Credentials>, StoreError>;
 
-    /// Whether [`RealmStore::realm`] holds everything that any node committed up to half a second ago. When it does not,
-    /// whoever is let in by it may have been shut out elsewhere. Costs no I/O.
+    /// Returns whether [`RealmStore::realm`] holds everything that any node committed up to half a second ago. When it
+    /// does not, whoever is let in by it may have been shut out elsewhere. Costs no I/O.
     fn is_current(&self) -> bool;
 
     /// Brings [`RealmStore::realm`] up to what is committed by now. Costs one statement for all who ask at once.
@@ -85,10 +86,10 @@ pub struct Credentials {
 /// The realm's append-only log of events.
 #[async_trait]
 pub trait EventLog: Send + Sync {
-    /// The last place this node knows of. Costs no I/O.
+    /// Returns the last place this node knows of. Costs no I/O.
     fn head(&self) -> EventId;
 
-    /// The records after a place, in order, at most `limit`. From memory when it reaches back that far.
+    /// Returns the records after a place, in order, at most `limit`. From memory when it reaches back that far.
     ///
     /// Never a record that [`RealmStore::realm`] does not hold yet. A queue goes on after the last record it looked
     /// at, whether it wanted it or not.
@@ -144,9 +145,9 @@ pub trait QueueStore: Send + Sync {
     /// Makes a queue.
     async fn register(&self, queue: Queue) -> Result<(), StoreError>;
 
-    /// The queue of that name, whoever owns it. Costs no I/O for a queue that was asked for in the last minutes. A
-    /// queue that another node deleted is found for as long as that takes to be told: a moment, and at most the
-    /// second that a lost connection takes to come back.
+    /// Returns the queue of that name, whoever owns it. Costs no I/O for a queue that was asked for in the last
+    /// minutes. A queue that another node deleted is found for as long as that takes to be told: a moment, and at most
+    /// the second that a lost connection takes to come back.
     async fn find(&self, id: &str) -> Result<Option<Arc<Queue>>, StoreError>;
 
     /// Notes that the client is there. Written down now and then, as often as the time after which the queue goes
@@ -232,7 +233,7 @@ pub struct DecidedOn {
 }
 
 impl DecidedOn {
-    /// The state of these messages, read in that realm or before.
+    /// Returns the state of these messages, read in that realm or before.
     #[must_use]
     pub fn new<'m>(realm: &RealmSnapshot, messages: impl IntoIterator<Item = &'m Message>) -> Self {
         let messages = messages.into_iter().map(|message| (message.id, message.revision)).collect();
@@ -339,52 +340,53 @@ pub trait MessageStore: Send + Sync {
     /// Sends a message. Many are written in one transaction; each is answered after the commit that holds it.
     async fn append(&self, message: NewMessage) -> Result<Sent, StoreError>;
 
-    /// The messages of these numbers that exist, in the order of their numbers, with the user's flags. Whether the
-    /// user may read them is not asked here.
+    /// Returns the messages of these numbers that exist, in the order of their numbers, with the user's flags. Whether
+    /// the user may read them is not asked here.
     async fn find(&self, user_id: UserId, ids: &[MessageId]) -> Result<Vec<(Message, Vec<Flag>)>, StoreError>;
 
     /// As [`MessageStore::find`] without the texts. The flags are those that decide what this flag changes: it and,
     /// where it is [`Flag::Read`], [`Flag::Historical`] and those of mentions. Others may be there too.
     async fn copies(&self, user_id: UserId, ids: &[MessageId], flag: Flag) -> Result<Vec<OwnCopy>, StoreError>;
 
-    /// The messages of a selection around an anchor.
+    /// Returns the messages of a selection around an anchor.
     async fn window(&self, selection: &Selection, window: Window) -> Result<Page, StoreError>;
 
-    /// The messages of a conversation from one on, with the time each was sent in unix seconds, the oldest first.
+    /// Returns the messages of a conversation from one on, with the time each was sent in unix seconds, the oldest
+    /// first.
     async fn conversation(
         &self,
         conversation: &Conversation,
         from: MessageId,
     ) -> Result<Vec<(MessageId, i64)>, StoreError>;
 
-    /// Who wrote in a conversation or gave a reaction there, in the order of their numbers.
+    /// Returns who wrote in a conversation or gave a reaction there, in the order of their numbers.
     async fn participants(&self, conversation: &Conversation) -> Result<Vec<UserId>, StoreError>;
 
-    /// Whether the message is the first of its conversation that is there. Costs no I/O for a conversation that was
-    /// asked about lately.
+    /// Returns whether the message is the first of its conversation that is there. Costs no I/O for a conversation that
+    /// was asked about lately.
     async fn begins(&self, conversation: &Conversation, id: MessageId) -> Result<bool, StoreError>;
 
-    /// Whether exactly these users, in the order of their numbers, have written to each other.
+    /// Returns whether exactly these users, in the order of their numbers, have written to each other.
     async fn have_written(&self, users: &[UserId]) -> Result<bool, StoreError>;
 
-    /// The topics of a channel with messages within the selection, the newest first.
+    /// Returns the topics of a channel with messages within the selection, the newest first.
     async fn topics(&self, selection: &Selection, channel_id: ChannelId) -> Result<Vec<Topic>, StoreError>;
 
-    /// The newest messages of the selection that the reader has not read, at most `limit`.
+    /// Returns the newest messages of the selection that the reader has not read, at most `limit`.
     async fn unread(&self, selection: &Selection, limit: usize) -> Result<Unread, StoreError>;
 
-    /// The oldest message of each of these channels that has one.
+    /// Returns the oldest message of each of these channels that has one.
     async fn first_messages(&self, channels: &[ChannelId]) -> Result<Vec<(ChannelId, MessageId)>, StoreError>;
 
-    /// How many messages each channel was sent since that time in unix seconds, where there were any. Looks at each of
-    /// these messages once.
+    /// Returns how many messages each channel was sent since that time in unix seconds, where there were any. Looks at
+    /// each of these messages once.
     async fn traffic(&self, since_s: i64) -> Result<Vec<(ChannelId, i64)>, StoreError>;
 
-    /// The sets of users the user is in, all of them in the order of their numbers, with the newest message of each;
-    /// the newest first, at most `limit`.
+    /// Returns the sets of users the user is in, all of them in the order of their numbers, with the newest message of
+    /// each; the newest first, at most `limit`.
     async fn recent_directs(&self, user_id: UserId, limit: usize) -> Result<Vec<(Vec<UserId>, MessageId)>, StoreError>;
 
-    /// Who has read a message that they received, in the order of their numbers, and for whom it counts as read
+    /// Returns who has read a message that they received, in the order of their numbers, and for whom it counts as read
     /// ([`OwnCopy::counts_as_read`]). Its sender is left out.
     async fn readers(&self, message: &Message) -> Result<Vec<UserId>, StoreError>;
 
@@ -404,10 +406,10 @@ pub trait MessageStore: Send + Sync {
     /// Edits a message, and moves those that go with it.
     async fn edit(&self, edit: Edit) -> Result<Written, StoreError>;
 
-    /// The earlier states of several messages, of each the newest first.
+    /// Returns the earlier states of several messages, of each the newest first.
     async fn edits_of(&self, ids: &[MessageId]) -> Result<Vec<(MessageId, PastEdit)>, StoreError>;
 
-    /// The earlier states of a message, the newest first.
+    /// Returns the earlier states of a message, the newest first.
     async fn edits(&self, id: MessageId) -> Result<Vec<PastEdit>, StoreError>;
 
     /// Deletes messages with everything users made of them. [`Written::Unchanged`] when there are none, one of them is
@@ -445,8 +447,8 @@ pub trait PresenceStore: Send + Sync {
     /// When a user was there; `None` when nothing was ever heard of them.
     fn of(&self, user_id: UserId) -> Option<Presence>;
 
-    /// Who is known, in the order of their numbers: with a batch above 0 those alone who were written down after it or
-    /// are not yet.
+    /// Returns who is known, in the order of their numbers: with a batch above 0 those alone who were written down
+    /// after it or are not yet.
     fn since(&self, batch: i64) -> Known;
 }
 

@@ -44,7 +44,7 @@ pub enum Status {
 pub struct UnknownStatus(pub String);
 
 impl Status {
-    /// The status of that word.
+    /// Returns the status of that word.
     ///
     /// # Errors
     /// When there is none.
@@ -76,7 +76,7 @@ pub struct Presence {
 }
 
 impl Presence {
-    /// What it is after a sign of life; `None` when that changes nothing.
+    /// Returns what it is after a sign of life; `None` when that changes nothing.
     #[must_use]
     pub fn after(self, status: Status, now_s: i64) -> Option<Self> {
         let is_due = |last_s: i64| now_s - last_s > HEARD_AGAIN_AFTER_S;
@@ -91,13 +91,13 @@ impl Presence {
         (next != self).then_some(next)
     }
 
-    /// What two nodes know of one user.
+    /// Returns what two nodes know of one user.
     #[must_use]
     pub fn merged(self, other: Self) -> Self {
         Self { active_s: self.active_s.max(other.active_s), connected_s: self.connected_s.max(other.connected_s) }
     }
 
-    /// Whether someone who was away is back.
+    /// Returns whether someone who was away is back.
     #[must_use]
     pub fn is_return_from(self, before: Self) -> bool {
         self.active_s - before.active_s > AWAY_AFTER_S
@@ -130,7 +130,8 @@ pub struct Question {
     pub after: Option<i64>,
 }
 
-/// Who is there: what is new since the client last asked, or else everybody of the last two weeks. Costs no I/O.
+/// Returns who is there: what is new since the client last asked, or else everybody of the last two weeks. Costs no
+/// I/O.
 ///
 /// Everybody may see everybody here, guests too.
 #[must_use]
@@ -189,7 +190,8 @@ pub fn of(
     Ok(Single::new(presence, now_s))
 }
 
-/// What is told of people who are back: when, in unix seconds, and the events. `changed` has who was there, before and now.
+/// Returns what is told of people who are back: when, in unix seconds, and the events. `changed` has who was there,
+/// before and now.
 #[must_use]
 pub fn news(realm: &RealmSnapshot, changed: &[(UserId, Presence, Presence)]) -> Vec<(i64, NewEvent)> {
     let back = changed.iter().filter(|(_, before, now)| now.is_return_from(*before));
@@ -204,14 +206,14 @@ pub fn news(realm: &RealmSnapshot, changed: &[(UserId, Presence, Presence)]) -> 
     told.collect()
 }
 
-/// The user, if others are shown when they were there: people with an account in use who let it be known.
+/// Returns the user, if others are shown when they were there: people with an account in use who let it be known.
 fn shown(realm: &RealmSnapshot, id: UserId) -> Option<&User> {
     let user = realm.user(id).filter(|user| user.is_active && user.bot.is_none());
     user.filter(|user| is_shared(realm, user.id)).map(AsRef::as_ref)
 }
 
-/// What is told when someone lets themselves be seen from now on, or no longer: as if they had just come, or had been
-/// gone for long.
+/// Returns what is told when someone lets themselves be seen from now on, or no longer: as if they had just come, or
+/// had been gone for long.
 #[must_use]
 pub fn shared(user: &User, is_shared: bool, now_s: i64) -> [NewEvent; 2] {
     let presence = if is_shared {
@@ -228,7 +230,7 @@ fn told(user: &User, presence: Presence, now_s: i64) -> [NewEvent; 2] {
         .map(|(form, gate)| NewEvent::plain(Audience::Everyone, event(user, presence, (form, now_s))).gated(gate))
 }
 
-/// Whether others may know when the user was there.
+/// Returns whether others may know when the user was there.
 ///
 /// Not specified beyond the name of the setting; who turns it off is as if nothing had ever been heard of them.
 #[must_use]

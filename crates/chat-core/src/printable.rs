@@ -15,7 +15,7 @@ use unicode_general_category::{GeneralCategory, get_general_category};
 /// Joins two symbols to one.
 const JOINER: char = '\u{200d}';
 
-/// The place, counted from 1, of the first character that a name may not have.
+/// Returns the place, counted from 1, of the first character that a name may not have.
 #[must_use]
 pub fn unprintable(name: &str) -> Option<usize> {
     find(name, |_| false)
@@ -55,7 +55,7 @@ fn is_refused(character: char) -> bool {
     )
 }
 
-/// Whether it is a part of an emoji: a symbol, a tone of skin, or what asks for the colored form.
+/// Returns whether it is a part of an emoji: a symbol, a tone of skin, or what asks for the colored form.
 fn is_symbol(character: char) -> bool {
     let category = get_general_category(character);
     let is_tone = matches!(character, '\u{1f3fb}'..='\u{1f3ff}' | '\u{fe0f}');

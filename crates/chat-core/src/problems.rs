@@ -20,12 +20,12 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// What is wrong with a field.
+    /// Returns what is wrong with a field.
     pub(crate) fn of(field: &'static str, text: impl fmt::Display) -> Self {
         Self { field: Some(field), text: text.to_string() }
     }
 
-    /// What does not go together.
+    /// Returns what does not go together.
     pub(crate) fn of_all(text: impl fmt::Display) -> Self {
         Self { field: None, text: text.to_string() }
     }
@@ -60,17 +60,17 @@ impl fmt::Display for Problems {
 
 impl std::error::Error for Problems {}
 
-/// The problem of a field that has to be filled in and is not.
+/// Returns the problem of a field that has to be filled in and is not.
 pub(crate) fn blank(field: &'static str, text: &str) -> Option<Problem> {
     text.is_empty().then(|| Problem::of(field, "This field cannot be blank."))
 }
 
-/// The problem of a text with a character that no screen shows.
+/// Returns the problem of a text with a character that no screen shows.
 pub(crate) fn unshown(field: &'static str, text: &str) -> Option<Problem> {
     unprintable(text).map(|_| Problem::of(field, format_args!("Invalid characters in {field}!")))
 }
 
-/// The problem of a text of more than `limit` characters.
+/// Returns the problem of a text of more than `limit` characters.
 pub(crate) fn too_long(field: &'static str, text: &str, limit: usize) -> Option<Problem> {
     let is_long = text.chars().nth(limit).is_some();
     is_long.then(|| Problem::of(field, format_args!("{field} is too long (limit: {limit} characters)")))

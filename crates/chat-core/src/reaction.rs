@@ -16,7 +16,7 @@ pub struct Asked<'a> {
     pub kind: Option<&'a str>,
 }
 
-/// Why a reaction cannot be added or taken away.
+/// The reason why a reaction cannot be added or taken away.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReactionError {
     /// It is there.
@@ -33,7 +33,7 @@ pub enum ReactionError {
     Emoji(#[from] ChoiceError),
 }
 
-/// The reaction a user adds.
+/// Returns the reaction a user adds.
 ///
 /// An emoji that is on the message already, whoever put it there, can be joined whatever became of it since; it keeps
 /// the name it has there.
@@ -60,7 +60,7 @@ pub fn to_add(
     Ok(Reaction { user_id, emoji_name, emoji_code: code, reaction_type: kind })
 }
 
-/// The reaction a user takes away: their own, named by code, or else by name.
+/// Returns the reaction a user takes away: their own, named by code, or else by name.
 ///
 /// # Errors
 /// See [`ReactionError`]. A code that no emoji has is told apart from an emoji that is not on the message.

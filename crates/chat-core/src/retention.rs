@@ -21,8 +21,8 @@ const AT_ONCE: usize = 200;
 /// The store operations that delete expired messages.
 #[async_trait]
 pub trait RetentionStore: Send + Sync {
-    /// The oldest messages of a channel or a set of users that were sent before that time in unix seconds, the oldest
-    /// first, at most `limit`. Costs as much as it finds.
+    /// Returns the oldest messages of a channel or a set of users that were sent before that time in unix seconds, the
+    /// oldest first, at most `limit`. Costs as much as it finds.
     async fn sent_before(
         &self,
         recipient: Recipient,
@@ -30,8 +30,8 @@ pub trait RetentionStore: Send + Sync {
         limit: usize,
     ) -> Result<Vec<MessageId>, StoreError>;
 
-    /// The sets of users that have messages sent before that time, at most `limit`. Looks at the first message of each
-    /// set there is.
+    /// Returns the sets of users that have messages sent before that time, at most `limit`. Looks at the first message
+    /// of each set there is.
     async fn directs_before(&self, before_s: i64, limit: usize) -> Result<Vec<DirectId>, StoreError>;
 }
 
@@ -70,13 +70,13 @@ where
     }
 }
 
-/// The channels that keep messages for some days, each with the time before which they go.
+/// Returns the channels that keep messages for some days, each with the time before which they go.
 fn bounds(realm: &RealmSnapshot, now_s: i64) -> Vec<(Recipient, i64)> {
     let channels = realm.channels().map(|channel| Recipient::Channel(channel.id));
     channels.filter_map(|channel| Some((channel, bound_of(realm, channel, now_s)?))).collect()
 }
 
-/// The time before which messages of a recipient go, if it keeps them for some days.
+/// Returns the time before which messages of a recipient go, if it keeps them for some days.
 fn bound_of(realm: &RealmSnapshot, recipient: Recipient, now_s: i64) -> Option<i64> {
     let usual = realm.realm().map_or(FOR_EVER, |realm| realm.rules.message_retention_days);
     let days = match recipient {
@@ -86,7 +86,7 @@ fn bound_of(realm: &RealmSnapshot, recipient: Recipient, now_s: i64) -> Option<i
     bound(days.unwrap_or(usual), now_s)
 }
 
-/// The time before which messages go that are kept for so many days.
+/// Returns the time before which messages go that are kept for so many days.
 fn bound(days: i64, now_s: i64) -> Option<i64> {
     (days > 0).then(|| now_s.saturating_sub(days.saturating_mul(DAY_S)))
 }

@@ -76,7 +76,7 @@ pub enum Policy {
 }
 
 impl Policy {
-    /// Whether the policy names this user now. `waiting_period_days` is the realm's threshold for full members.
+    /// Returns whether the policy names this user now. `waiting_period_days` is the realm's threshold for full members.
     #[must_use]
     pub fn permits(self, user: &User, waiting_period_days: i64, now_s: i64) -> bool {
         match self {
@@ -92,7 +92,7 @@ impl Policy {
 }
 
 impl User {
-    /// Whether this is a moderator or above, or a member for at least `waiting_period_days`.
+    /// Returns whether this is a moderator or above, or a member for at least `waiting_period_days`.
     #[must_use]
     pub fn is_full_member(&self, waiting_period_days: i64, now_s: i64) -> bool {
         let age_s = now_s.saturating_sub(self.joined_s);

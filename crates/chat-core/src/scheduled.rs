@@ -39,7 +39,7 @@ pub struct Scheduled {
     pub read_by_sender: bool,
     /// When it goes out, in unix seconds.
     pub due_s: i64,
-    /// Why it did not; `None` while it waits.
+    /// The reason why it did not; `None` while it waits.
     pub failure: Option<String>,
     /// The place in the log of its last change.
     pub revision: EventId,
@@ -88,7 +88,7 @@ pub enum Receiver {
     Direct(Vec<UserId>),
 }
 
-/// Why a message is not scheduled, or stays as it is.
+/// The reason why a message is not scheduled, or stays as it is.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ScheduledError {
     /// Nothing is said of what to change.
@@ -148,7 +148,7 @@ impl<T> Revision<T> {
         self.due_s.map_or(Ok(()), |due_s| in_future(due_s, now_s).map(drop))
     }
 
-    /// The revision with its place read as the kind of place that the message will have.
+    /// Returns the revision with its place read as the kind of place that the message will have.
     ///
     /// # Errors
     /// Those of `read`.
@@ -168,7 +168,8 @@ impl<T> Revision<T> {
 }
 
 impl Revision {
-    /// The message as it is wanted, and whether more of it changes than its time; then it has to be composed anew.
+    /// Returns the message as it is wanted, and whether more of it changes than its time; then it has to be composed
+    /// anew.
     ///
     /// # Errors
     /// When it failed and gets no new time, or is to go to a channel and has no topic.
@@ -195,7 +196,7 @@ impl Revision {
 }
 
 impl Scheduled {
-    /// What its sender wants to send.
+    /// Returns what its sender wants to send.
     #[must_use]
     pub fn wish(&self) -> Wish<'_> {
         let to = match &self.to {
@@ -212,7 +213,7 @@ impl Scheduled {
         }
     }
 
-    /// The same, as it was read and rendered when it was composed.
+    /// Returns the same, as it was read and rendered when it was composed.
     #[must_use]
     pub fn composed(self, message: &NewMessage) -> Self {
         let composed = &message.event.message;
@@ -225,7 +226,7 @@ impl Scheduled {
         Self { to, content: composed.content.clone(), html: composed.html.clone(), read_by_sender, ..self }
     }
 
-    /// The object of the wire.
+    /// Returns the object of the wire.
     #[must_use]
     pub fn object(&self) -> Value {
         let mut object = json!({
@@ -267,7 +268,7 @@ impl Scheduled {
         NewEvent::plain(Audience::users([self.user_id]), event)
     }
 
-    /// What its sender is told when it did not go out, in their own notes.
+    /// Returns what its sender is told when it did not go out, in their own notes.
     #[must_use]
     pub fn notice(&self, failure: &str) -> String {
         let quoted: Vec<String> = failure.lines().map(|line| format!("> {line}")).collect();

@@ -15,7 +15,7 @@ use crate::words::escaped;
 /// Subscribers above which mentioning everybody needs a permission. Not specified; the number existing servers use.
 const LARGE_CHANNEL: usize = 15;
 
-/// Why a message may not be sent.
+/// The reason why a message may not be sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SendError {
     /// There is no channel of that number.

@@ -67,7 +67,7 @@ pub struct Loaded {
 }
 
 impl RealmSnapshot {
-    /// The realm as a store has it.
+    /// Returns the realm as a store has it.
     #[must_use]
     pub fn load(loaded: Loaded) -> Self {
         let mut realm = Self::default();
@@ -89,7 +89,7 @@ impl RealmSnapshot {
         Self { at, key_hasher, changed, names_changed, words_changed, rules_changed, last_id, ..realm }
     }
 
-    /// The realm after a record of the log. A record that is in it already changes nothing.
+    /// Returns the realm after a record of the log. A record that is in it already changes nothing.
     #[must_use]
     pub fn with(&self, record: &EventRecord) -> Self {
         let mut next = self.clone();
@@ -114,46 +114,46 @@ impl RealmSnapshot {
         next
     }
 
-    /// The last place of the log that is in it.
+    /// Returns the last place of the log that is in it.
     #[must_use]
     pub fn at(&self) -> EventId {
         self.at
     }
 
-    /// The last place of the log that changed the realm: what a decision is taken on.
+    /// Returns the last place of the log that changed the realm: what a decision is taken on.
     #[must_use]
     pub fn changed(&self) -> EventId {
         self.changed
     }
 
-    /// The last place of the log that changed how messages look which were written before: the names and pictures of
-    /// users, the names of channels, the links in topics. May be a later one, never an earlier.
+    /// Returns the last place of the log that changed how messages look which were written before: the names and
+    /// pictures of users, the names of channels, the links in topics. May be a later one, never an earlier.
     #[must_use]
     pub fn names_changed(&self) -> EventId {
         self.names_changed
     }
 
-    /// The last place of the log that changed the words every text is searched for: linkifiers and alert words. May be
-    /// a later one, never an earlier.
+    /// Returns the last place of the log that changed the words every text is searched for: linkifiers and alert words.
+    /// May be a later one, never an earlier.
     #[must_use]
     pub fn words_changed(&self) -> EventId {
         self.words_changed
     }
 
-    /// The last place of the log that changed what someone may do to messages: a decision on an older state is taken
-    /// again. May be a later one, never an earlier.
+    /// Returns the last place of the log that changed what someone may do to messages: a decision on an older state is
+    /// taken again. May be a later one, never an earlier.
     #[must_use]
     pub fn rules_changed(&self) -> EventId {
         self.rules_changed
     }
 
-    /// The `place`-th number (from 1) that no user, channel or group has had.
+    /// Returns the `place`-th number (from 1) that no user, channel or group has had.
     #[must_use]
     pub fn new_id(&self, place: i64) -> i64 {
         self.last_id.saturating_add(place)
     }
 
-    /// The organization; `None` before it was made.
+    /// Returns the organization; `None` before it was made.
     #[must_use]
     pub fn realm(&self) -> Option<&Realm> {
         self.realm.as_deref()
@@ -199,37 +199,37 @@ impl RealmSnapshot {
         self.channels.values()
     }
 
-    /// What the key of a user is recognised by.
+    /// Returns what the key of a user is recognised by.
     #[must_use]
     pub fn key_of(&self, user_id: UserId) -> Option<KeyHash> {
         self.keys.get(&user_id).copied()
     }
 
-    /// The channel in use of that name, compared without regard to case.
+    /// Returns the channel in use of that name, compared without regard to case.
     #[must_use]
     pub fn channel_by_name(&self, name: &str) -> Option<&Arc<Channel>> {
         self.channel(*self.channels_by_name.get(&name_key(name))?)
     }
 
-    /// What there is or was between a user and a channel.
+    /// Returns what there is or was between a user and a channel.
     #[must_use]
     pub fn membership(&self, channel_id: ChannelId, user_id: UserId) -> Option<&Membership> {
         self.memberships.get(&user_id)?.get(&channel_id)
     }
 
-    /// The channels a user is or was in, in the order of their numbers.
+    /// Returns the channels a user is or was in, in the order of their numbers.
     pub fn memberships(&self, user_id: UserId) -> impl Iterator<Item = (ChannelId, &Membership)> {
         self.memberships.get(&user_id).into_iter().flat_map(|map| map.iter().map(|(id, membership)| (*id, membership)))
     }
 
-    /// The user's subscription, while they are in the channel.
+    /// Returns the user's subscription, while they are in the channel.
     #[must_use]
     pub fn subscription(&self, channel_id: ChannelId, user_id: UserId) -> Option<&Subscription> {
         self.membership(channel_id, user_id)?.subscription.as_ref()
     }
 
-    /// The place of the log after which the user has been in the channel without a break; `None` when they are not in it,
-    /// or it is archived. What they received before it, in a time that has ended, counts as read.
+    /// Returns the place of the log after which the user has been in the channel without a break; `None` when they are
+    /// not in it, or it is archived. What they received before it, in a time that has ended, counts as read.
     #[must_use]
     pub fn inside_since(&self, channel_id: ChannelId, user_id: UserId) -> Option<EventId> {
         self.channel(channel_id).filter(|channel| !channel.is_archived)?;
@@ -237,24 +237,24 @@ impl RealmSnapshot {
         span.until.is_none().then_some(span.after)
     }
 
-    /// Whether the user has muted anybody.
+    /// Returns whether the user has muted anybody.
     #[must_use]
     pub fn mutes_anybody(&self, user_id: UserId) -> bool {
         self.user_items(user_id, UserItemKind::MutedUser).next().is_some()
     }
 
-    /// Whether the user has muted that one. What a muted user wrote counts as read.
+    /// Returns whether the user has muted that one. What a muted user wrote counts as read.
     #[must_use]
     pub fn mutes(&self, user_id: UserId, muted: UserId) -> bool {
         self.user_item(user_id, UserItemKind::MutedUser, &muted.to_string()).is_some()
     }
 
-    /// Who is in the channel, in the order of their numbers; active or not.
+    /// Returns who is in the channel, in the order of their numbers; active or not.
     pub fn subscribers(&self, channel_id: ChannelId) -> impl Iterator<Item = UserId> {
         self.subscribers.get(&channel_id).into_iter().flat_map(|users| users.iter().copied())
     }
 
-    /// How many are in the channel.
+    /// Returns how many are in the channel.
     #[must_use]
     pub fn subscriber_count(&self, channel_id: ChannelId) -> usize {
         self.subscribers.get(&channel_id).map_or(0, |users| users.len())
@@ -277,7 +277,7 @@ impl RealmSnapshot {
         self.groups.values().find(|group| group.system == Some(system))
     }
 
-    /// Whether the group is the other one or lies inside it, however deep.
+    /// Returns whether the group is the other one or lies inside it, however deep.
     #[must_use]
     pub fn lies_in(&self, inner: UserGroupId, outer: UserGroupId) -> bool {
         let mut seen = BTreeSet::new();
@@ -293,7 +293,7 @@ impl RealmSnapshot {
         false
     }
 
-    /// Whether the user is in the group, by themselves or through its subgroups.
+    /// Returns whether the user is in the group, by themselves or through its subgroups.
     #[must_use]
     pub fn is_in_group(&self, user: &User, id: UserGroupId, now_s: i64) -> bool {
         let waiting_days = self.realm().map_or(0, |realm| realm.rules.waiting_period_days);
@@ -313,7 +313,7 @@ impl RealmSnapshot {
         false
     }
 
-    /// Whether a permission is given to the user.
+    /// Returns whether a permission is given to the user.
     #[must_use]
     pub fn is_granted(&self, user: &User, setting: &GroupSetting, now_s: i64) -> bool {
         match setting {
@@ -345,7 +345,7 @@ impl RealmSnapshot {
         largest.max(self.changed.0).saturating_add(1)
     }
 
-    /// The realm as it will be after these changes, to say what will be so. It is at no place of the log.
+    /// Returns the realm as it will be after these changes, to say what will be so. It is at no place of the log.
     #[must_use]
     pub fn after(&self, changes: &[Change]) -> Self {
         let mut next = self.clone();
@@ -370,7 +370,7 @@ impl RealmSnapshot {
             .map(|((_, key), document)| (key.as_str(), document.as_ref()))
     }
 
-    /// Who does not want to hear the user, in the order of their numbers.
+    /// Returns who does not want to hear the user, in the order of their numbers.
     pub fn muted_by(&self, user_id: UserId) -> impl Iterator<Item = UserId> {
         self.muted_by.get(&user_id.to_string()).into_iter().flatten().copied()
     }

@@ -68,7 +68,7 @@ pub enum Place {
     Channel(ChannelId, String),
 }
 
-/// Why nobody is told.
+/// The reason why nobody is told.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TypingError {
     /// No user was named.
@@ -161,8 +161,8 @@ pub fn to_channel(
 }
 
 impl Typing {
-    /// What is told, and to whom: those who receive what is written there and want to hear of it. `None` when nobody
-    /// is.
+    /// Returns what is told, and to whom: those who receive what is written there and want to hear of it. `None` when
+    /// nobody is.
     #[must_use]
     pub fn event(&self, realm: &RealmSnapshot) -> Option<NewEvent> {
         let writer = realm.user(self.user_id)?;
@@ -218,7 +218,7 @@ pub trait TypingFeed: Send + Sync {
     /// Tells it on this node, and in a moment on the others; on its way there it may get lost. Does no I/O.
     fn tell(&self, typing: Typing);
 
-    /// What was told and the queue of that name was not given on this node, the oldest first. It is given once.
+    /// Returns what was told and the queue of that name was not given on this node, the oldest first. It is given once.
     fn take(&self, queue_id: &str) -> Told;
 }
 

@@ -30,14 +30,14 @@ pub(crate) fn parse(written: &str) -> Result<UriTemplateString, UrlTemplateError
     UriTemplateString::try_from(encoded).map_err(|_| UrlTemplateError)
 }
 
-/// The names of its variables, each once.
+/// Returns the names of its variables, each once.
 pub(crate) fn variables(template: &UriTemplateStr) -> BTreeSet<&str> {
     template.variables().map(|variable| variable.as_str()).collect()
 }
 
-/// Whether the scheme of what the template expands to is decided before its first variable, and is one that links may
-/// have: what is put into it can never make a `javascript:` or `data:` URL of it. A template without a scheme leads to a
-/// host or a path.
+/// Returns whether the scheme of what the template expands to is decided before its first variable, and is one that
+/// links may have: what is put into it can never make a `javascript:` or `data:` URL of it. A template without a scheme
+/// leads to a host or a path.
 pub(crate) fn is_of_allowed_scheme(written: &str) -> bool {
     let literal = written.split('{').next().unwrap_or_default();
     match literal.find([':', '/', '?', '#']) {

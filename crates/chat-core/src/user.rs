@@ -67,19 +67,19 @@ pub enum BotKind {
 }
 
 impl User {
-    /// The address in the form by which it is compared: without regard to case.
+    /// Returns the address in the form by which it is compared: without regard to case.
     #[must_use]
     pub fn email_key(&self) -> String {
         fold(&self.email)
     }
 
-    /// Whether this is an administrator or owner.
+    /// Returns whether this is an administrator or owner.
     #[must_use]
     pub fn is_administrator(&self) -> bool {
         self.role <= Role::Administrator
     }
 
-    /// Whether this is a guest.
+    /// Returns whether this is a guest.
     #[must_use]
     pub fn is_guest(&self) -> bool {
         self.role == Role::Guest
@@ -93,7 +93,7 @@ pub fn fold(text: &str) -> String {
     text.to_lowercase()
 }
 
-/// Why a name cannot be a full name.
+/// The reason why a name cannot be a full name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum FullNameError {
     /// Fewer than two characters.
@@ -110,7 +110,7 @@ pub enum FullNameError {
     LooksLikeMention,
 }
 
-/// The full name without the blanks around it.
+/// Returns the full name without the blanks around it.
 ///
 /// # Errors
 /// See [`FullNameError`].
@@ -145,7 +145,7 @@ pub fn full_name(written: &str) -> Result<&str, FullNameError> {
 #[error("Invalid timezone: Value error, Not a recognized time zone")]
 pub struct UnknownTimezone;
 
-/// The name of a time zone.
+/// Returns the name of a time zone.
 ///
 /// Whether there is one of that name is not asked: which there are changes with the years, and only clients count with
 /// them.
@@ -167,7 +167,7 @@ pub fn timezone(written: &str) -> Result<&str, UnknownTimezone> {
 #[error("Enter a valid email address.")]
 pub struct MalformedEmail;
 
-/// The address without the blanks around it.
+/// Returns the address without the blanks around it.
 ///
 /// # Errors
 /// When it is none.

@@ -32,7 +32,7 @@ pub struct Submessage {
     pub content: String,
 }
 
-/// Why nothing is added to a message.
+/// The reason why nothing is added to a message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WidgetError {
     /// The message takes none, or not from this user.
@@ -77,7 +77,7 @@ enum Widget {
     Todo,
 }
 
-/// The submessage that comes with a message of that text, if it is a widget.
+/// Returns the submessage that comes with a message of that text, if it is a widget.
 ///
 /// # Source
 /// Not specified. The texts are those existing clients know; their JSON has a space after each comma and colon.
@@ -101,7 +101,7 @@ pub fn of(content: &str) -> Option<String> {
     })
 }
 
-/// What a program says that a message shows beside its text: choices, each of which sends a reply. Returns the
+/// Returns what a program says that a message shows beside its text: choices, each of which sends a reply. Returns the
 /// submessage.
 ///
 /// # Errors
@@ -299,7 +299,7 @@ pub fn added(message: &Message, submessage: &Submessage) -> NewEvent {
     NewEvent::plain(event::readers(message), event)
 }
 
-/// The object of the wire.
+/// Returns the object of the wire.
 #[must_use]
 pub fn object(message_id: MessageId, submessage: &Submessage) -> Value {
     let Submessage { id, sender_id, content } = submessage;

@@ -44,7 +44,7 @@ const WORD_MAX: usize = 64;
 /// Words and quoted parts of one search that count.
 const SOUGHT_MAX: usize = 64;
 
-/// The stems of a message's topic and text, each once, with blanks between: what an index of words keeps of it.
+/// Returns the stems of a message's topic and text, each once, with blanks between: what an index of words keeps of it.
 ///
 /// They consist of letters and digits alone.
 #[must_use]
@@ -118,19 +118,19 @@ impl Sought {
         self
     }
 
-    /// The stems that a message has to have, all of them. With none nothing is found: words that are too common, and
-    /// signs, are not looked for.
+    /// Returns the stems that a message has to have, all of them. With none nothing is found: words that are too
+    /// common, and signs, are not looked for.
     pub fn stems(&self) -> impl Iterator<Item = &str> {
         self.stems.iter().map(String::as_str)
     }
 
-    /// Whether a message with these stems may still be another than what is looked for.
+    /// Returns whether a message with these stems may still be another than what is looked for.
     #[must_use]
     pub fn has_phrases(&self) -> bool {
         !self.phrases.is_empty()
     }
 
-    /// Whether a message is one that is looked for: its topic, its text as typed, and its HTML.
+    /// Returns whether a message is one that is looked for: its topic, its text as typed, and its HTML.
     #[must_use]
     pub fn finds(&self, topic: &str, content: &str, html: &str) -> bool {
         self.finds_cached(&SearchCache::default(), topic, content, html)
@@ -150,7 +150,7 @@ impl Sought {
         self.stems.is_subset(found)
     }
 
-    /// How many words and quoted parts are looked for.
+    /// Returns how many words and quoted parts are looked for.
     #[must_use]
     pub fn count(&self) -> usize {
         self.stems.len() + self.phrases.len()
@@ -181,8 +181,8 @@ impl Sought {
         marked
     }
 
-    /// Whether a word may have one of the stems: a stem begins as its words do and is no longer than they are. Of other
-    /// alphabets nothing is said.
+    /// Returns whether a word may have one of the stems: a stem begins as its words do and is no longer than they are.
+    /// Of other alphabets nothing is said.
     fn may_find(&self, word: &str) -> bool {
         let first = |text: &str| text.bytes().next().map(|byte| byte.to_ascii_lowercase());
         let begins = first(word);
@@ -215,7 +215,7 @@ pub fn escaped(text: &str) -> String {
 /// A quotation mark in [`escaped`] text.
 const QUOTE: &str = "&quot;";
 
-/// Where words are in HTML that [`crate::markdown`] or [`escaped`] made: not in its tags, nor in references to
+/// Returns where words are in HTML that [`crate::markdown`] or [`escaped`] made: not in its tags, nor in references to
 /// characters.
 fn places(html: &str) -> Vec<Range<usize>> {
     let mut places = Vec::new();
@@ -242,12 +242,12 @@ fn is_inside(character: char) -> bool {
     character.is_alphanumeric() && !is_ideograph(character)
 }
 
-/// Whether it stands for a word or a syllable in a text without blanks: Chinese and Japanese.
+/// Returns whether it stands for a word or a syllable in a text without blanks: Chinese and Japanese.
 fn is_ideograph(character: char) -> bool {
     matches!(character, '\u{2e80}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
-/// What the forms of a word share; `None` for a word that is not looked for.
+/// Returns what the forms of a word share; `None` for a word that is not looked for.
 fn stem(stemmer: &Stemmer, word: &str) -> Option<String> {
     let word: String =
         word.chars().flat_map(char::to_lowercase).filter(|c| c.is_alphanumeric()).take(WORD_MAX).collect();

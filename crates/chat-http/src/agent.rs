@@ -43,7 +43,7 @@ impl Agent {
         if name.is_empty() { Self::unspecified() } else { Self { name, version } }
     }
 
-    /// Whether the server can serve this client at all.
+    /// Returns whether the server can serve this client at all.
     #[must_use]
     pub fn is_incompatible(&self) -> bool {
         self.name == INCOMPATIBLE
@@ -65,7 +65,7 @@ fn further_words(rest: &str) -> (&str, &str) {
     words.rfind(' ').map_or(("", rest), |space| rest.split_at(space))
 }
 
-/// The name kept for a client: `named` when it is given, else the header's, cut to its limit.
+/// Returns the name kept for a client: `named` when it is given, else the header's, cut to its limit.
 #[must_use]
 pub fn client_name(named: Option<&str>, agent: &Agent) -> String {
     named.unwrap_or(&agent.name).chars().take(CLIENT_NAME_MAX_CHARS).collect()

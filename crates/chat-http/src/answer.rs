@@ -31,7 +31,7 @@ impl Answer {
         Self { open: START.to_vec() }
     }
 
-    /// The fields of `payload`.
+    /// Returns the fields of `payload`.
     ///
     /// # Errors
     /// When it does not serialize to an object: a mistake of ours.
@@ -45,7 +45,7 @@ impl Answer {
         Ok(Self::begun(begun))
     }
 
-    /// The fields of an object that was serialized before, `{` to `}` without white space at either end.
+    /// Returns the fields of an object that was serialized before, `{` to `}` without white space at either end.
     #[must_use]
     pub fn from_object(object: &[u8]) -> Self {
         let mut begun = Self::begin(object.len());
@@ -60,7 +60,7 @@ impl Answer {
         begun
     }
 
-    /// What [`Answer::begin`] gave, with the object behind it.
+    /// Returns what [`Answer::begin`] gave, with the object behind it.
     pub(crate) fn begun(mut begun: Vec<u8>) -> Self {
         // Its brace becomes the comma between the envelope and its first field.
         if let Some(brace) = begun.get_mut(START.len()) {
@@ -73,7 +73,7 @@ impl Answer {
         Self { open: begun }
     }
 
-    /// The whole body: the envelope around the fields, and the names of what was ignored.
+    /// Returns the whole body: the envelope around the fields, and the names of what was ignored.
     pub(crate) fn into_response(self, ignored: &[String]) -> Response {
         let Self { open: mut body } = self;
         if !ignored.is_empty() {

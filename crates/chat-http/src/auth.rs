@@ -43,13 +43,13 @@ impl Caller {
         Ok(Self { user, realm, key: self.key })
     }
 
-    /// The account's number.
+    /// Returns the account's number.
     #[must_use]
     pub fn id(&self) -> UserId {
         self.user.id
     }
 
-    /// The account as it is in a newer realm, where it may have other rights, or none.
+    /// Returns the account as it is in a newer realm, where it may have other rights, or none.
     ///
     /// # Errors
     /// When it is closed there, or has another key.
@@ -58,7 +58,7 @@ impl Caller {
     }
 }
 
-/// The account, when it still is what it showed that key for.
+/// Returns the account, when it still is what it showed that key for.
 ///
 /// # Errors
 /// When it is closed, or has another key.
@@ -67,8 +67,8 @@ pub(crate) fn holder(realm: &RealmSnapshot, id: UserId, key: KeyHash) -> Result<
     if realm.key_of(user.id) == Some(key) { Ok(user) } else { Err(Unauthenticated::UnknownKey) }
 }
 
-/// The account of `shown`, from memory, checked in this order: the key is known, the address is the key's owner's
-/// (compared without case), the organization is active, the account is active, it is no incoming webhook.
+/// Returns the account of `shown`, from memory, checked in this order: the key is known, the address is the key's
+/// owner's (compared without case), the organization is active, the account is active, it is no incoming webhook.
 ///
 /// # Errors
 /// [`Unauthenticated`] names the first check that fails.
@@ -98,7 +98,7 @@ pub fn may_enter(realm: &RealmSnapshot, user: &User) -> Result<(), Unauthenticat
     if user.is_active { Ok(()) } else { Err(Unauthenticated::AccountDeactivated) }
 }
 
-/// Why credentials open nothing.
+/// The reason why credentials open nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Unauthenticated {
     /// Nobody's key, or not of this address. The two are not told apart.
@@ -115,7 +115,7 @@ pub enum Unauthenticated {
     IncomingWebhook,
 }
 
-/// Why a password opens nothing.
+/// The reason why a password opens nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum LoginFault {
     /// Nobody has that address and password. Which of the two is wrong is not told.
@@ -129,7 +129,7 @@ pub enum LoginFault {
     AccountDeactivated,
 }
 
-/// Why a request shows no credentials that could be checked.
+/// The reason why a request shows no credentials that could be checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum CredentialsFault {
     /// No `Authorization` header.
@@ -146,7 +146,7 @@ pub enum CredentialsFault {
     MalformedKey,
 }
 
-/// The credentials a request shows.
+/// Returns the credentials a request shows.
 ///
 /// # Errors
 /// When there are none, or they have another form.

@@ -8,7 +8,7 @@ use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 
 use crate::error::Fault;
 
-/// The whole body, or the fault of being larger than `limit_bytes`.
+/// Returns the whole body, or the fault of being larger than `limit_bytes`.
 ///
 /// A body that announces its size is refused before any of it is read.
 pub(crate) async fn read(headers: &HeaderMap, body: Body, limit_bytes: usize) -> Result<Bytes, Fault> {
@@ -22,7 +22,7 @@ pub(crate) async fn read(headers: &HeaderMap, body: Body, limit_bytes: usize) ->
     }
 }
 
-/// The size a body says it has; chunked ones say none.
+/// Returns the size a body says it has; chunked ones say none.
 pub(crate) fn announced_bytes(headers: &HeaderMap) -> Option<usize> {
     headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }

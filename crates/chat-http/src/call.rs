@@ -41,7 +41,7 @@ pub(crate) trait Who: Clone + Send {
     /// Finds out who calls, and counts the call.
     fn identify(app: &App, head: &Parts) -> impl Future<Output = Result<(Self, Option<Standing>), Fault>> + Send;
 
-    /// Who that is now that the request is complete: its body may have taken its time.
+    /// Returns who that is now that the request is complete: its body may have taken its time.
     fn renewed(self, app: &App) -> Result<Self, Fault>;
 }
 
@@ -117,13 +117,13 @@ pub struct Call<W> {
 }
 
 impl<W> Call<W> {
-    /// The client's program, by its `User-Agent`.
+    /// Returns the client's program, by its `User-Agent`.
     #[must_use]
     pub fn agent(&self) -> Agent {
         Agent::of(&self.headers)
     }
 
-    /// The name of the client: its own word, else the program's.
+    /// Returns the name of the client: its own word, else the program's.
     #[must_use]
     pub fn client(&self) -> String {
         client_name(self.client.as_deref(), &self.agent())
@@ -149,7 +149,7 @@ impl<W> Call<W> {
     }
 }
 
-/// The whole of an endpoint, as the router takes it.
+/// Returns the whole of an endpoint, as the router takes it.
 pub(crate) fn endpoint<W, P, F, R>(run: F) -> Endpoint<W, P, F>
 where
     F: Fn(Call<W>, P) -> R,
@@ -245,7 +245,7 @@ struct OnceMore<W> {
 }
 
 impl<W: Who> OnceMore<W> {
-    /// The answer on the newest realm; the first refusal when there is no other.
+    /// Returns the answer on the newest realm; the first refusal when there is no other.
     async fn run<P, F, R>(self, run: &F, refused: Fault) -> Result<Answer, Fault>
     where
         P: Params,
@@ -265,7 +265,7 @@ impl<W: Who> OnceMore<W> {
     }
 }
 
-/// Who calls and how they stand; and what with, where that can be read.
+/// Returns who calls and how they stand; and what with, where that can be read.
 async fn admit<W: Who, P: Params>(
     app: App,
     request: Request,
@@ -293,7 +293,7 @@ async fn prepare<W: Who, P: Params>(app: App, who: W, mut head: Parts, body: Bod
     Ok(Prepared { call, params, ignored, once_more })
 }
 
-/// What only some requests need is in boxes of its own: all others would make its room and move it about.
+/// Returns what only some requests need is in boxes of its own: all others would make its room and move it about.
 async fn read(app: &App, head: &Parts, body: Body, encoding: &Encoding) -> Result<Bytes, Fault> {
     let most = app.settings.max_body_bytes;
     match encoding {

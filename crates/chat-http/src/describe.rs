@@ -21,7 +21,7 @@ const ABOUT: &str = "The chat server's API. Parameters are taken from the query 
 /// The media types of forms.
 const FORMS: [&str; 2] = ["application/x-www-form-urlencoded", "multipart/form-data"];
 
-/// The whole document.
+/// Returns the whole document.
 pub(crate) fn document(operations: &[Operation]) -> Value {
     json!({
         "openapi": "3.1.0",
@@ -103,7 +103,7 @@ fn id(operation: &Operation) -> String {
     [operation.method].into_iter().chain(words).collect::<Vec<_>>().join("_")
 }
 
-/// What differs in the path: numbers, but for what the operation says.
+/// Returns what differs in the path: numbers, but for what the operation says.
 fn in_path(operation: &Operation) -> Vec<Value> {
     let names = operation.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
     let told = |name: &str| {
@@ -118,7 +118,7 @@ fn in_path(operation: &Operation) -> Vec<Value> {
     names.map(told).collect()
 }
 
-/// The parameter, and what it was called before.
+/// Returns the parameter, and what it was called before.
 fn query_parameters(parameter: &Declared) -> Vec<Value> {
     let named = |name: &str, is_older: bool| {
         let schema = Value::from(schema(parameter));
@@ -153,7 +153,8 @@ fn schema(parameter: &Declared) -> Schema {
     }
 }
 
-/// The form of an operation. What it was called before stands beside each parameter, so none of the two is required.
+/// Returns the form of an operation. What it was called before stands beside each parameter, so none of the two is
+/// required.
 fn form(parameters: &[Declared], saying: &Saying) -> Value {
     let mut members = Vec::new();
     let mut encoding = Map::new();
@@ -218,7 +219,7 @@ fn enveloped(answer: Vec<Member>) -> Schema {
     Schema::object(envelope.into_iter().chain(answer).chain([may("ignored_parameters_unsupported", ignored)]))
 }
 
-/// The answers that are no success.
+/// Returns the answers that are no success.
 fn refusals() -> Value {
     let refusal = json!({"application/json": {"schema": {"$ref": "#/components/schemas/Refusal"}}});
     let header = |meaning: &str, schema: Schema| json!({"description": meaning, "schema": Value::from(schema)});
@@ -243,7 +244,7 @@ fn refusals() -> Value {
     })
 }
 
-/// What says why nothing was done.
+/// Returns what says why nothing was done.
 pub(crate) fn refusal() -> Schema {
     let code = Schema::words(CODES).meaning("Why, for programs.");
     Schema::object([

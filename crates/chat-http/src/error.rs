@@ -105,7 +105,7 @@ const RETRY_AFTER_S: u16 = 5;
 /// What a 401 asks for.
 const CHALLENGE: HeaderValue = HeaderValue::from_static("Basic realm=\"chat\", charset=\"UTF-8\"");
 
-/// Why a request is not answered with success.
+/// The reason why a request is not answered with success.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
     /// A parameter is missing or wrong.
@@ -303,13 +303,14 @@ impl Failure {
         Self { what, cause: Some(cause.into()) }
     }
 
-    /// What failed, where there is no cause beneath.
+    /// Returns what failed, where there is no cause beneath.
     #[must_use]
     pub const fn said(what: &'static str) -> Self {
         Self { what, cause: None }
     }
 
-    /// Whether the database, or the disk behind it, cannot be used at the moment: the same request may succeed later.
+    /// Returns whether the database, or the disk behind it, cannot be used at the moment: the same request may succeed
+    /// later.
     fn is_unavailable(&self) -> bool {
         let mut next: Option<&(dyn Error + 'static)> = Some(self);
         while let Some(error) = next {
@@ -398,7 +399,7 @@ impl Verdict {
 }
 
 impl Fault {
-    /// The text a caller is told.
+    /// Returns the text a caller is told.
     pub(crate) fn said(&self) -> String {
         self.verdict().text
     }
@@ -408,7 +409,7 @@ impl Fault {
         tracing::error!(error = chain(self), "{what}");
     }
 
-    /// The table.
+    /// Returns the table.
     ///
     /// # Source
     /// Specification, "Errors"; where it is silent, the codes and texts existing clients know. Not specified: the
@@ -495,12 +496,12 @@ impl Fault {
     }
 }
 
-/// What a caller is told when it was our fault.
+/// Returns what a caller is told when it was our fault.
 fn failure() -> Verdict {
     Verdict::new(StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL_SERVER_ERROR", "Internal server error")
 }
 
-/// What a caller is told while the database cannot be used.
+/// Returns what a caller is told while the database cannot be used.
 fn unavailable() -> Verdict {
     Verdict::new(StatusCode::SERVICE_UNAVAILABLE, UNAVAILABLE, "Service temporarily unavailable")
 }
@@ -510,7 +511,7 @@ fn refusal(code: &'static str, text: impl fmt::Display) -> Verdict {
     Verdict::new(StatusCode::BAD_REQUEST, code, text)
 }
 
-/// The part of the table for accounts.
+/// Returns the part of the table for accounts.
 fn account(refused: &AccountError) -> Verdict {
     let last = |entity: &str| {
         refusal("CANNOT_DEACTIVATE_LAST_USER", refused).with("is_last_owner", entity != "user").with("entity", entity)

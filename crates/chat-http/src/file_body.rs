@@ -10,7 +10,7 @@ use http_body::Frame;
 
 type Reading = Pin<Box<dyn Future<Output = (Box<dyn FileReader>, Result<Option<Bytes>, FileError>)> + Send>>;
 
-/// The body that a reader reads. It breaks off where the store fails.
+/// Returns the body that a reader reads. It breaks off where the store fails.
 pub(crate) fn streamed(reader: Box<dyn FileReader>) -> Body {
     Body::new(Streamed { reading: Some(read(reader)) })
 }

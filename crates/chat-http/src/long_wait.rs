@@ -26,11 +26,11 @@ struct Told {
 /// A listener that recognises one may ask for its answer here. It saves finding the route, the account and the
 /// parameters anew; it does not save a check of anything that may have changed since.
 pub trait Repeat: Send + Sync {
-    /// The parameter in the query that is the number.
+    /// Returns the parameter in the query that is the number.
     fn parameter(&self) -> &'static str;
 
-    /// The answer to the same request by the same client with that number: what [`crate::router()`] would answer.
-    /// `None` when the caller would not be let in any more; the request is then to be asked in full.
+    /// Returns the answer to the same request by the same client with that number: what [`crate::router()`] would
+    /// answer. `None` when the caller would not be let in any more; the request is then to be asked in full.
     fn again(self: Arc<Self>, number: i64) -> Option<Pin<Box<dyn Future<Output = Response> + Send>>>;
 }
 
@@ -40,7 +40,7 @@ impl LongWait {
         self.0.begun.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it was said.
+    /// Returns whether it was said.
     #[must_use]
     pub fn has_begun(&self) -> bool {
         self.0.begun.load(Ordering::Relaxed)
@@ -51,7 +51,7 @@ impl LongWait {
         self.0.repeat.get_or_init(repeat);
     }
 
-    /// How the request can be asked again, if it can.
+    /// Returns how the request can be asked again, if it can.
     #[must_use]
     pub fn repeat(&self) -> Option<&Arc<dyn Repeat>> {
         self.0.repeat.get()

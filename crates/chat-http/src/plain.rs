@@ -36,7 +36,7 @@ impl<W> Plain<W> {
     }
 }
 
-/// The whole of such a call, as the router takes it. The handler is given the body unread.
+/// Returns the whole of such a call, as the router takes it. The handler is given the body unread.
 pub(crate) fn plain<W, F, R>(run: F) -> Handled<W, F>
 where
     F: Fn(Plain<W>, Body) -> R,

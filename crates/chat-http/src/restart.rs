@@ -25,7 +25,7 @@ pub(crate) async fn announce(app: &Site) -> Result<(), Fault> {
     .await
 }
 
-/// The members of the event beside its number and type.
+/// Returns the members of the event beside its number and type.
 pub(crate) fn members() -> Vec<Member> {
     let generation = Schema::integer().meaning("When the server was started, in unix seconds.");
     server_settings::version_told().into_iter().chain([has("server_generation", generation)]).collect()

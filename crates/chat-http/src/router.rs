@@ -28,7 +28,7 @@ use crate::rate::address;
 use crate::routes::Routes;
 use crate::state::{App, Domain, Frame, Parts, Site};
 
-/// The chat server as a service. Without a domain it answers `/health`, and 404 everywhere under `/api/v1`.
+/// Returns the chat server as a service. Without a domain it answers `/health`, and 404 everywhere under `/api/v1`.
 ///
 /// Insert `ConnectInfo<SocketAddr>` into each request's extensions, so that the rate limit can tell strangers apart
 /// by their address.
@@ -49,7 +49,7 @@ pub fn router(parts: Parts, domain: Option<Domain>) -> Chat {
     Chat { site, ..framed(routes, &frame) }
 }
 
-/// The API: each area lists its own paths.
+/// Returns the API: each area lists its own paths.
 pub(crate) fn api() -> Routes {
     Routes::of("server")
         .merge(openapi::routes())
@@ -90,7 +90,7 @@ pub(crate) fn api() -> Routes {
         .merge(push::routes())
 }
 
-/// What browsers and clients fetch outside the API.
+/// Returns what browsers and clients fetch outside the API.
 fn beside(app: App) -> Router {
     let pages = join::routes().merge(confirm_address::routes()).merge(home::routes()).with_state(app);
     emoji_data::routes().merge(icon::routes()).merge(pages)
@@ -102,8 +102,8 @@ fn operations(frame: &Arc<Frame>) -> Router {
     routes.layer(from_fn(observe::note_route))
 }
 
-/// What is around every route. The method is settled before a route is looked for, which is why this is no router:
-/// one would have to be around another.
+/// Returns what is around every route. The method is settled before a route is looked for, which is why this is no
+/// router: one would have to be around another.
 ///
 /// Functions around a function, and no layers of the router: it makes a copy of each layer, and of all that are
 /// inside, for every request, and keeps a request's room in each for as long as its answer takes.
@@ -174,7 +174,7 @@ fn around(frame: &Arc<Frame>, mut routes: Router, request: Request) -> impl Futu
     })
 }
 
-/// What [`method::settle`] makes an answer of.
+/// Returns what [`method::settle`] makes an answer of.
 async fn wrong_method(request: Request) -> StatusCode {
     observe::Route::note(request.extensions());
     StatusCode::METHOD_NOT_ALLOWED

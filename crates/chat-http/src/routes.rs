@@ -51,12 +51,12 @@ impl Routes {
         Self { area, router: router.merge(other.router), operations }
     }
 
-    /// The routes alone.
+    /// Returns the routes alone.
     pub(crate) fn into_router(self) -> Router<App> {
         self.router
     }
 
-    /// The operations of the API alone.
+    /// Returns the operations of the API alone.
     pub(crate) fn into_operations(self) -> Vec<Operation> {
         self.operations
     }
@@ -112,7 +112,7 @@ pub(crate) struct Said<H> {
 }
 
 impl<H> Said<H> {
-    /// What `handler` says of itself.
+    /// Returns what `handler` says of itself.
     pub(crate) const fn new(handler: H, saying: Saying) -> Self {
         Self { handler, saying }
     }
@@ -136,7 +136,7 @@ impl<H> Said<H> {
     }
 }
 
-/// The answer of operations that tell nothing beside the envelope.
+/// Returns the answer of operations that tell nothing beside the envelope.
 pub(crate) const fn nothing() -> Vec<Member> {
     Vec::new()
 }

@@ -85,13 +85,13 @@ impl Schema {
         Self::integer().with("enum", numbers.into_iter().collect::<Vec<_>>())
     }
 
-    /// What the document describes under that name ([`crate::describe::objects`]).
+    /// Returns what the document describes under that name ([`crate::describe::objects`]).
     #[must_use]
     pub fn named(name: &str) -> Self {
         Self::any().with("$ref", format!("#/components/schemas/{name}"))
     }
 
-    /// The same, or null.
+    /// Returns the same, or null.
     #[must_use]
     pub fn or_null(self) -> Self {
         Self::any_of([self, Self::typed("null")])
@@ -115,27 +115,27 @@ impl Schema {
         self.with("maxLength", characters)
     }
 
-    /// The same, with what it means.
+    /// Returns the same, with what it means.
     #[must_use]
     pub fn meaning(self, text: &str) -> Self {
         self.with("description", text)
     }
 
-    /// The same, with a value that is one.
+    /// Returns the same, with a value that is one.
     #[must_use]
     pub fn such_as(self, example: impl Into<Value>) -> Self {
         let examples = vec![example.into()];
         self.with("examples", examples)
     }
 
-    /// The same, with one more keyword.
+    /// Returns the same, with one more keyword.
     #[must_use]
     pub fn with(mut self, keyword: &str, value: impl Into<Value>) -> Self {
         self.0.insert(keyword.to_owned(), value.into());
         self
     }
 
-    /// The value of a keyword.
+    /// Returns the value of a keyword.
     #[must_use]
     pub fn keyword(&self, keyword: &str) -> Option<&Value> {
         self.0.get(keyword)

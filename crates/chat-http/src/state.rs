@@ -106,14 +106,14 @@ pub struct Push {
 /// Makes and compares password hashes, where it may take its time.
 #[async_trait]
 pub trait Passwords: Send + Sync {
-    /// The hash of a new password.
+    /// Returns the hash of a new password.
     ///
     /// # Errors
     /// When the hasher failed.
     async fn hash(&self, password: String) -> Result<PasswordHash, Failure>;
 
-    /// Whether it is the password of the hash. `None`, for an account without one or none at all, takes as long and is
-    /// `false`, so that time tells nothing.
+    /// Returns whether it is the password of the hash. `None`, for an account without one or none at all, takes as long
+    /// and is `false`, so that time tells nothing.
     ///
     /// # Errors
     /// When the hasher failed.
@@ -309,7 +309,7 @@ impl Site {
         }
     }
 
-    /// The realm as this node knows it.
+    /// Returns the realm as this node knows it.
     pub(crate) fn realm(&self) -> Arc<RealmSnapshot> {
         self.realm.realm()
     }
@@ -325,7 +325,7 @@ impl Site {
         self.frame.outside.now_us().div_euclid(1_000_000)
     }
 
-    /// What texts of that realm are read with; made when first asked for after its words changed.
+    /// Returns what texts of that realm are read with; made when first asked for after its words changed.
     pub(crate) fn lexicon(&self, realm: &RealmSnapshot) -> Arc<Lexicon> {
         let mut kept = self.lexicon.lock().unwrap_or_else(PoisonError::into_inner);
         match kept.as_ref().filter(|lexicon| lexicon.is_current(realm)) {
@@ -334,7 +334,7 @@ impl Site {
         }
     }
 
-    /// What somebody who tries too many passwords is told.
+    /// Returns what somebody who tries too many passwords is told.
     pub(crate) fn exceeded(&self, held: Held) -> Exceeded {
         Exceeded::of_attempts(held, self.frame.outside.now_us())
     }

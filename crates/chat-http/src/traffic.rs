@@ -24,7 +24,7 @@ pub(crate) struct Traffic {
 pub(crate) type Counts = Arc<HashMap<ChannelId, i64>>;
 
 impl Traffic {
-    /// The count of this hour.
+    /// Returns the count of this hour.
     pub(crate) async fn counts(&self, messages: &dyn MessageStore, now_s: i64) -> Result<Counts, StoreError> {
         let mut counted = self.counted.lock().await;
         if let Some((at_s, counts)) = counted.as_ref()

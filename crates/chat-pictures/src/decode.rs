@@ -44,8 +44,8 @@ pub struct Facts {
     pub is_animated: bool,
 }
 
-/// The bytes of memory that decoding takes, at most: an estimate by the format, the pixels and their depth, for callers
-/// that bound what several decoders take together. Reads the head.
+/// Returns the bytes of memory that decoding takes, at most: an estimate by the format, the pixels and their depth, for
+/// callers that bound what several decoders take together. Reads the head.
 ///
 /// # Errors
 /// When it is no picture, or a larger one than is ever decoded.
@@ -69,7 +69,7 @@ pub fn decoding_bytes(mut file: impl BufRead + Seek) -> Result<u64, PictureError
     Ok(bytes)
 }
 
-/// What is known of a picture. Reads its head, and of an animation the first two frames.
+/// Returns what is known of a picture. Reads its head, and of an animation the first two frames.
 ///
 /// # Errors
 /// When it is no picture, or a larger one than is ever decoded.
@@ -92,8 +92,8 @@ fn moves(file: impl BufRead + Seek, format: Format) -> Result<bool, PictureError
     Ok(has_first && frames.next().transpose()?.is_some())
 }
 
-/// The picture, or the first frame of an animation, as it is stored, and how it has to be turned. It is turned once it is
-/// small: turning makes a copy.
+/// Returns the picture, or the first frame of an animation, as it is stored, and how it has to be turned. It is turned
+/// once it is small: turning makes a copy.
 pub(crate) fn still(mut file: impl BufRead + Seek) -> Result<(DynamicImage, Orientation), PictureError> {
     let format = format(&mut file)?;
     let mut decoder = decoder(file, format)?;
@@ -101,7 +101,7 @@ pub(crate) fn still(mut file: impl BufRead + Seek) -> Result<(DynamicImage, Orie
     Ok((DynamicImage::from_decoder(decoder)?, orientation))
 }
 
-/// The frames of what moves; `None` of what does not.
+/// Returns the frames of what moves; `None` of what does not.
 pub(crate) fn animation(mut file: impl BufRead + Seek) -> Result<Option<Vec<Frame>>, PictureError> {
     let format = format(&mut file)?;
     let Some(frames) = frames(file, format)? else { return Ok(None) };
@@ -147,7 +147,7 @@ fn area((width, height): (u32, u32)) -> u64 {
     u64::from(width) * u64::from(height)
 }
 
-/// The bytes of decoding so many pixels.
+/// Returns the bytes of decoding so many pixels.
 fn affordable(dimensions: (u32, u32), pixel_bytes: u64) -> Result<u64, PictureError> {
     within(dimensions)?;
     let bytes = area(dimensions).saturating_mul(pixel_bytes);
@@ -172,7 +172,7 @@ fn decoder<'a>(file: impl BufRead + Seek + 'a, format: Format) -> Result<impl Im
     Ok(decoder)
 }
 
-/// The frames of a format that can move, not yet decoded.
+/// Returns the frames of a format that can move, not yet decoded.
 fn frames<'a>(file: impl BufRead + Seek + 'a, format: Format) -> Result<Option<Frames<'a>>, PictureError> {
     match format {
         Format::Gif => {

@@ -47,7 +47,7 @@ impl Format {
     /// Every format.
     pub const ALL: [Self; 4] = [Self::Png, Self::Jpeg, Self::Gif, Self::WebP];
 
-    /// The format of what begins with these bytes; twelve are enough.
+    /// Returns the format of what begins with these bytes; twelve are enough.
     #[must_use]
     pub fn of(start: &[u8]) -> Option<Self> {
         let known = image::guess_format(start).ok()?;
@@ -60,7 +60,7 @@ impl Format {
         self.library().to_mime_type()
     }
 
-    /// How the names of its files end, without the dot.
+    /// Returns how the names of its files end, without the dot.
     #[must_use]
     pub fn extension(self) -> &'static str {
         match self {
@@ -90,7 +90,7 @@ pub struct Encoded {
     pub format: Format,
 }
 
-/// Why something is no picture.
+/// The reason why something is no picture.
 #[derive(Debug, thiserror::Error)]
 pub enum PictureError {
     /// It is of no [`Format`].

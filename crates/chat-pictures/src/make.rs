@@ -67,7 +67,7 @@ pub const THUMBNAILS: [Thumbnail; 2] = [
     Thumbnail { name: "840x560.webp", max_width: 840, max_height: 560, format: Format::WebP },
 ];
 
-/// The emoji that a picture becomes: the middle of it, square.
+/// Returns the emoji that a picture becomes: the middle of it, square.
 ///
 /// # Errors
 /// When it is no picture, or too large a one.
@@ -93,7 +93,7 @@ pub(crate) fn emoji_frame(frame: Frame) -> Frame {
     Frame::from_parts(small.into_rgba8(), 0, 0, delay)
 }
 
-/// The avatar that a picture becomes: the middle of it, square; of an animation the first frame.
+/// Returns the avatar that a picture becomes: the middle of it, square; of an animation the first frame.
 ///
 /// # Errors
 /// When it is no picture, or too large a one.
@@ -102,7 +102,8 @@ pub fn avatar(file: &[u8]) -> Result<Avatar, PictureError> {
     Ok(Avatar { small: encoded(&square(&medium, AVATAR_SIDE), Format::Png)?, medium: encoded(&medium, Format::Png)? })
 }
 
-/// The icon of an organization that a picture becomes: the middle of it, square, as PNG; of an animation the first frame.
+/// Returns the icon of an organization that a picture becomes: the middle of it, square, as PNG; of an animation the
+/// first frame.
 ///
 /// # Errors
 /// When it is no picture, or too large a one.
@@ -110,8 +111,8 @@ pub fn icon(file: &[u8]) -> Result<Encoded, PictureError> {
     encoded(&square_of(file, ICON_SIDE)?, Format::Png)
 }
 
-/// The logo of an organization that a picture becomes: all of it, with its own proportions, as PNG, 800 by 100 pixels at
-/// most and not larger than it came; of an animation the first frame.
+/// Returns the logo of an organization that a picture becomes: all of it, with its own proportions, as PNG, 800 by 100
+/// pixels at most and not larger than it came; of an animation the first frame.
 ///
 /// # Errors
 /// When it is no picture, or too large a one.
@@ -119,7 +120,7 @@ pub fn logo(file: &[u8]) -> Result<Encoded, PictureError> {
     encoded(&fitted(Cursor::new(file), LOGO_SIDES)?, Format::Png)
 }
 
-/// The picture in a smaller size, or in its own when that is smaller still; of an animation the first frame.
+/// Returns the picture in a smaller size, or in its own when that is smaller still; of an animation the first frame.
 ///
 /// # Errors
 /// When it is no picture, or too large a one.
@@ -127,7 +128,7 @@ pub fn thumbnail(file: impl BufRead + Seek, wish: Thumbnail) -> Result<Encoded, 
     encoded(&fitted(file, (wish.max_width, wish.max_height))?, wish.format)
 }
 
-/// The picture the right way up, within those sides and not larger than it came.
+/// Returns the picture the right way up, within those sides and not larger than it came.
 fn fitted(file: impl BufRead + Seek, (max_width, max_height): (u32, u32)) -> Result<DynamicImage, PictureError> {
     let (picture, orientation) = still(file)?;
     let (max_width, max_height) = if turns(orientation) { (max_height, max_width) } else { (max_width, max_height) };
@@ -137,7 +138,7 @@ fn fitted(file: impl BufRead + Seek, (max_width, max_height): (u32, u32)) -> Res
     Ok(small)
 }
 
-/// The middle of the picture, square and the right way up.
+/// Returns the middle of the picture, square and the right way up.
 fn square_of(file: &[u8], side: u32) -> Result<DynamicImage, PictureError> {
     let (picture, orientation) = still(Cursor::new(file))?;
     let mut small = square(&picture, side);
@@ -155,7 +156,7 @@ fn shrunk(picture: &DynamicImage, (width, height): (u32, u32)) -> DynamicImage {
     picture.resize(width, height, FilterType::CatmullRom)
 }
 
-/// The middle of a picture, square.
+/// Returns the middle of a picture, square.
 fn square(picture: &DynamicImage, side: u32) -> DynamicImage {
     let shorter = picture.width().min(picture.height());
     let (left, top) = ((picture.width() - shorter) / 2, (picture.height() - shorter) / 2);

@@ -29,7 +29,7 @@ pub(crate) struct Waiting {
     answer: oneshot::Sender<Result<Sent, StoreError>>,
 }
 
-/// Why a message could not be written although the database may be well.
+/// The reason why a message could not be written although the database may be well.
 #[derive(Debug, thiserror::Error)]
 enum NotWritten {
     #[error("the store has stopped")]

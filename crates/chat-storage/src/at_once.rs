@@ -89,7 +89,7 @@ pub(crate) async fn append(
     Ok(Some(sent))
 }
 
-/// Whether the head was where it was believed to be, and everything is written.
+/// Returns whether the head was where it was believed to be, and everything is written.
 async fn write(session: PgSession<'_>, (from, draft): (i64, &Draft), batch: &Batch) -> Result<bool, StoreError> {
     let Batch { directs, direct_users, flags, .. } = batch;
     let messages = || draft.messages();

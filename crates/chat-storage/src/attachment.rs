@@ -72,7 +72,7 @@ pub(crate) fn attachment(row: Row) -> Result<Attachment, StoreError> {
     Ok(Attachment { id, path_id, owner_id, name, media_type, size_bytes, created_s, picture })
 }
 
-/// The uploads with the newest messages that use each, in the order given.
+/// Returns the uploads with the newest messages that use each, in the order given.
 async fn used(tx: &mut Tx, attachments: Vec<Attachment>) -> Result<Vec<Used>, StoreError> {
     let ids = numbers(attachments.iter().map(|attachment| attachment.id.0));
     let sql = MESSAGES.on(tx.dialect());

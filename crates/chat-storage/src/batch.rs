@@ -17,7 +17,7 @@ use crate::write::{Draft, Writing};
 use crate::written::{self, Directs};
 use crate::{attachment, widget};
 
-/// The sets of users of these messages that have written to each other before.
+/// Returns the sets of users of these messages that have written to each other before.
 pub(crate) async fn find_directs(
     on: Session<'_>,
     dialect: Dialect,

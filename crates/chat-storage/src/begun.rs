@@ -57,7 +57,7 @@ impl Begun {
     }
 }
 
-/// Whether the message is the first of its conversation that is there.
+/// Returns whether the message is the first of its conversation that is there.
 pub(crate) async fn begins(shared: &Shared, conversation: &Conversation, id: MessageId) -> Result<bool, StoreError> {
     let recipient = i64::from(conversation.recipient);
     let key = (recipient, conversation.topic_key.clone());

@@ -103,7 +103,7 @@ async fn lock(tx: &mut Tx, user_id: UserId) -> Result<i64, StoreError> {
     run!(tx.on(), fetch_one: sqlx::query_scalar(LOCK).bind(user_id.0)).map_err(failed)
 }
 
-/// How many of these keys there are, and how many characters they and what is under them have.
+/// Returns how many of these keys there are, and how many characters they and what is under them have.
 async fn there(tx: &mut Tx, user_id: UserId, keys: &str) -> Result<(i64, i64), StoreError> {
     let sql = THERE.on(tx.dialect());
     run!(tx.on(), fetch_one: sqlx::query_as(sql.clone()).bind(user_id.0).bind(keys)).map_err(failed)

@@ -111,7 +111,7 @@ async fn rehash_addresses(tx: &mut Tx, hasher: &KeyHasher) -> Result<(), StoreEr
     Ok(())
 }
 
-/// The document with the keyed hash in the place of the hash of its link; unchanged without one.
+/// Returns the document with the keyed hash in the place of the hash of its link; unchanged without one.
 fn rehashed(document: &str, hasher: &KeyHasher) -> Result<String, StoreError> {
     let mut document: Value = serde_json::from_str(document).map_err(failed)?;
     if let Some(secret) = document.get_mut("secret") {

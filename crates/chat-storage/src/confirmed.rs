@@ -32,7 +32,7 @@ impl Confirmed {
         self.at_us.fetch_max(self.micros(at), Ordering::Release);
     }
 
-    /// Whether that was less than [`LEASE`] ago.
+    /// Returns whether that was less than [`LEASE`] ago.
     pub(crate) fn is_current(&self) -> bool {
         self.is_current_at(Instant::now())
     }

@@ -79,12 +79,12 @@ impl Own {
         Ok(Self { user_id, realm: shared.realm.load_full(), read })
     }
 
-    /// What is known already of one recipient.
+    /// Returns what is known already of one recipient.
     pub(crate) fn of(shared: &Shared, user_id: UserId, (recipient, read): (Recipient, ReadSet)) -> Self {
         Self { user_id, realm: shared.realm.load_full(), read: HashMap::from([(recipient, read)]) }
     }
 
-    /// The realm in which it is decided what the user received.
+    /// Returns the realm in which it is decided what the user received.
     pub(crate) fn realm(&self) -> &RealmSnapshot {
         &self.realm
     }
@@ -100,19 +100,19 @@ impl Own {
         }
     }
 
-    /// What the user has of one recipient.
+    /// Returns what the user has of one recipient.
     pub(crate) fn of_one(&self, recipient: Recipient) -> OwnIn<'_> {
         OwnIn::new((&self.realm, self.user_id), recipient, self.read.get(&recipient))
     }
 
-    /// The user's flags of these messages, in their order.
+    /// Returns the user's flags of these messages, in their order.
     pub(crate) async fn flags(&self, shared: &Shared, messages: &[Facts]) -> Result<Vec<Vec<Flag>>, StoreError> {
         let mut rare = rare(shared, self.user_id, messages.iter().map(|message| message.id)).await?;
         let flags = |message: &Facts| self.flags_of(message, rare.remove(&message.id.0).unwrap_or_default());
         Ok(messages.iter().map(flags).collect())
     }
 
-    /// The user's flags of a message, of which the rare ones are known.
+    /// Returns the user's flags of a message, of which the rare ones are known.
     pub(crate) fn flags_of(&self, message: &Facts, rare: Vec<Flag>) -> Vec<Flag> {
         self.of_one(message.recipient).flags_of(message, rare)
     }
@@ -132,7 +132,7 @@ pub(crate) struct OwnIn<'a> {
 }
 
 impl<'a> OwnIn<'a> {
-    /// What they have there, by what they have read of it.
+    /// Returns what they have there, by what they have read of it.
     pub(crate) fn new(
         (realm, user_id): (&'a RealmSnapshot, UserId),
         recipient: Recipient,
@@ -148,7 +148,7 @@ impl<'a> OwnIn<'a> {
         Self { user_id, is_channel, membership, inside_since, mutes, read }
     }
 
-    /// Whether the user received the message and has not read it.
+    /// Returns whether the user received the message and has not read it.
     pub(crate) fn is_unread(&self, entry: &Entry) -> bool {
         let own = entry.sender_id == self.user_id && entry.marks().read_by_sender;
         let is_read = own || self.read.is_some_and(|set| set.contains(entry.id));
@@ -165,7 +165,7 @@ impl<'a> OwnIn<'a> {
         !self.is_channel || self.membership.is_some_and(|membership| membership.received(id))
     }
 
-    /// The user's flags of a message that is here, of which the rare ones are known.
+    /// Returns the user's flags of a message that is here, of which the rare ones are known.
     pub(crate) fn flags_of(&self, message: &Facts, mut flags: Vec<Flag>) -> Vec<Flag> {
         if self.received(message.id) {
             let own = message.sender_id == self.user_id && message.marks.read_by_sender;
@@ -185,7 +185,7 @@ impl<'a> OwnIn<'a> {
     }
 }
 
-/// The user's copies of these messages without their texts, with the flags that say what this one changes.
+/// Returns the user's copies of these messages without their texts, with the flags that say what this one changes.
 pub(crate) async fn find(
     shared: &Shared,
     user_id: UserId,
@@ -224,7 +224,7 @@ pub(crate) async fn find(
     Ok(copies.into_iter().map(|(_, copy)| copy).collect())
 }
 
-/// What a user has read of these recipients and perhaps of others; read where it is not known.
+/// Returns what a user has read of these recipients and perhaps of others; read where it is not known.
 async fn look(shared: &Shared, user_id: UserId, recipients: &BTreeSet<Recipient>) -> Result<Looked, StoreError> {
     // Before the database is asked: whatever comes after this may have changed what it says.
     let at = shared.tail.head();
@@ -291,7 +291,7 @@ fn known(kept: &Kept, ids: &[MessageId]) -> Option<Vec<(Facts, OwnCopy)>> {
     Some(kept.entries(ids).map(found).collect())
 }
 
-/// The copy of somebody who has no flags yet.
+/// Returns the copy of somebody who has no flags yet.
 fn copy(found: Found) -> (Facts, OwnCopy) {
     let Found { id, recipient, direct_users, topic, sender_id, marks } = found;
     let id = MessageId(id);
@@ -438,7 +438,7 @@ struct Places {
     own: Vec<MessageId>,
 }
 
-/// Where these messages are, if all of them are in memory or were and are gone.
+/// Returns where these messages are, if all of them are in memory or were and are gone.
 fn places(kept: &Kept, user_id: UserId, ids: &[MessageId]) -> Option<Places> {
     if ids.iter().any(|id| id.0 <= kept.after) {
         return None;
@@ -475,7 +475,7 @@ pub(crate) async fn flagged(shared: &Shared, user_id: UserId, flag: Flag) -> Res
     Ok(ids.into_iter().map(MessageId).collect())
 }
 
-/// Who has read a message that they received, its sender left out.
+/// Returns who has read a message that they received, its sender left out.
 pub(crate) async fn readers(shared: &Shared, message: &Message) -> Result<Vec<UserId>, StoreError> {
     let realm = shared.realm.load_full();
     let read = read_set::readers(&shared.db, message.recipient, message.id).await?;

@@ -33,8 +33,8 @@ pub struct Discarded {
     pub letters: u64,
 }
 
-/// The cipher of the database's secrets, under the secret given. The first start makes the key and encrypts what stands in
-/// clear; the first start with a secret encrypts the key.
+/// Returns the cipher of the database's secrets, under the secret given. The first start makes the key and encrypts
+/// what stands in clear; the first start with a secret encrypts the key.
 pub(crate) async fn open(db: &Db, secret: Option<&SecretString>) -> Result<SecretCipher, SecretError> {
     let mut tx = begin(db).await?;
     let cipher = match read(&mut tx).await? {

@@ -173,7 +173,7 @@ impl Db {
         self.0.search_time.store(time_ms, Ordering::Relaxed);
     }
 
-    /// How long a search may take.
+    /// Returns how long a search may take.
     pub(crate) fn search_time(&self) -> Duration {
         Duration::from_millis(self.0.search_time.load(Ordering::Relaxed))
     }
@@ -212,7 +212,7 @@ impl Db {
         Ok(())
     }
 
-    /// The time of the database server in unix seconds; `None` on SQLite, which has no other clock than ours.
+    /// Returns the time of the database server in unix seconds; `None` on SQLite, which has no other clock than ours.
     pub(crate) async fn now_s(&self) -> Result<Option<i64>, StoreError> {
         match &self.0.pools {
             On::Postgres(_) => {
@@ -249,7 +249,7 @@ impl Db {
         }
     }
 
-    /// Where a single statement that only reads runs.
+    /// Returns where a single statement that only reads runs.
     pub(crate) fn reader(&self) -> On<PooledPg<'_>, &SqlitePool> {
         match &self.0.pools {
             On::Postgres(pools) => On::Postgres(pools.pooled()),
@@ -265,7 +265,7 @@ impl Db {
         }
     }
 
-    /// Where a single statement that writes runs, a transaction by itself.
+    /// Returns where a single statement that writes runs, a transaction by itself.
     pub(crate) fn writer(&self) -> On<PooledPg<'_>, &SqlitePool> {
         match &self.0.pools {
             On::Postgres(pools) => On::Postgres(pools.pooled()),
@@ -295,7 +295,7 @@ impl Db {
         }))
     }
 
-    /// The connections to Postgres, for what it alone can do.
+    /// Returns the connections to Postgres, for what it alone can do.
     pub(crate) fn postgres(&self) -> Option<&PgPools> {
         match &self.0.pools {
             On::Postgres(pools) => Some(pools),
@@ -309,7 +309,7 @@ async fn begin_postgres(PooledPg { pool, outage }: PooledPg<'_>, begin: &'static
     Ok(PgTx { tx, outage: outage.clone() })
 }
 
-/// Whether a connection of SQLite can begin a transaction.
+/// Returns whether a connection of SQLite can begin a transaction.
 fn is_between_transactions(connection: &SqliteConnection) -> bool {
     let is_fit = !connection.is_in_transaction();
     if !is_fit {

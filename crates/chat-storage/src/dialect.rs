@@ -143,7 +143,7 @@ impl Sql {
         Self { template, postgres: OnceLock::new(), sqlite: OnceLock::new() }
     }
 
-    /// The text for an engine. It holds nothing but what stands in this crate's source.
+    /// Returns the text for an engine. It holds nothing but what stands in this crate's source.
     pub(crate) fn on(&self, dialect: Dialect) -> SqlStr {
         let rendered = match dialect {
             Dialect::Postgres => &self.postgres,

@@ -103,8 +103,8 @@ pub(crate) async fn edit(shared: &Shared, edit: Edit) -> Result<Written, StoreEr
     .await
 }
 
-/// Whether all that is to move is still where the edited message is. What has gone elsewhere since the decision must
-/// not be taken from there: who decided may not even read it any more.
+/// Returns whether all that is to move is still where the edited message is. What has gone elsewhere since the decision
+/// must not be taken from there: who decided may not even read it any more.
 async fn are_together(writing: &mut Writing, edit: &Edit) -> Result<bool, StoreError> {
     if edit.moves.is_empty() {
         return Ok(true);
@@ -168,7 +168,7 @@ async fn move_messages(
     firsts.told(shared, writing).await
 }
 
-/// Who has read which of the messages that move, of all who have read anything where they were or will be. What
+/// Returns who has read which of the messages that move, of all who have read anything where they were or will be. What
 /// somebody did not receive where it was is not read by them: there it is only passed over.
 async fn read_states(
     writing: &mut Writing,
@@ -190,12 +190,12 @@ async fn read_states(
     Ok(states)
 }
 
-/// The earlier states of a message, the newest first.
+/// Returns the earlier states of a message, the newest first.
 pub(crate) async fn edits(shared: &Shared, id: MessageId) -> Result<Vec<PastEdit>, StoreError> {
     Ok(edits_of(shared, &[id]).await?.into_iter().map(|(_, edit)| edit).collect())
 }
 
-/// The earlier states of several messages, of each the newest first.
+/// Returns the earlier states of several messages, of each the newest first.
 pub(crate) async fn edits_of(shared: &Shared, ids: &[MessageId]) -> Result<Vec<(MessageId, PastEdit)>, StoreError> {
     let sql = EDITS.on(shared.db.dialect());
     let ids = numbers(ids.iter().map(|id| id.0));
@@ -207,7 +207,7 @@ pub(crate) async fn edits_of(shared: &Shared, ids: &[MessageId]) -> Result<Vec<(
 /// Message, time, user, text and HTML, recipient before and after, topic before and after.
 pub(crate) type EditRow = (i64, i64, Option<i64>, Option<String>, Option<String>, i64, i64, String, String);
 
-/// The earlier state that a row tells of.
+/// Returns the earlier state that a row tells of.
 pub(crate) fn past((id, at_s, user_id, content, html, from, to, topic, to_topic): EditRow) -> (MessageId, PastEdit) {
     let channel = |recipient: i64| match Recipient::from(recipient) {
         Recipient::Channel(id) => Some(id),

@@ -41,7 +41,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// Why nothing was encrypted or decrypted. Which of the causes it is cannot be known.
+/// The reason why nothing was encrypted or decrypted. Which of the causes it is cannot be known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a stored secret cannot be decrypted: it is damaged, stands in another row, or has another key")]
 pub(crate) struct Undecryptable;
@@ -66,7 +66,7 @@ impl DataKey {
         Ok(Self(bytes))
     }
 
-    /// The row of this key: encrypted when there is a secret.
+    /// Returns the row of this key: encrypted when there is a secret.
     pub(crate) fn store(&self, secret: Option<&SecretString>) -> Result<StoredDataKey, StoreError> {
         let Some(secret) = secret else {
             return Ok(StoredDataKey { salt: None, data: STANDARD_NO_PAD.encode(self.0.as_slice()) });
@@ -77,7 +77,7 @@ impl DataKey {
         Ok(StoredDataKey { salt: Some(STANDARD_NO_PAD.encode(salt)), data })
     }
 
-    /// The key of that row; `None` when the secret does not fit or the row is damaged.
+    /// Returns the key of that row; `None` when the secret does not fit or the row is damaged.
     pub(crate) fn read(stored: &StoredDataKey, secret: Option<&SecretString>) -> Result<Option<Self>, StoreError> {
         let bytes = match (&stored.salt, secret) {
             (None, _) => STANDARD_NO_PAD.decode(&stored.data).map(Zeroizing::new).map_err(|_| Undecryptable),
@@ -111,7 +111,7 @@ impl SecretCipher {
         seal(&self.key, &place.to_string(), secret.as_bytes())
     }
 
-    /// What [`SecretCipher::encrypt`] was given for that place.
+    /// Returns what [`SecretCipher::encrypt`] was given for that place.
     pub(crate) fn decrypt(&self, place: Place, stored: &str) -> Result<String, StoreError> {
         let bytes = open(&self.key, &place.to_string(), stored).map_err(failed)?;
         std::str::from_utf8(&bytes).map(ToOwned::to_owned).map_err(failed)
@@ -128,7 +128,7 @@ pub(crate) fn hash_text(hash: KeyHash) -> String {
     STANDARD_NO_PAD.encode(hash.0)
 }
 
-/// The hash of [`hash_text`].
+/// Returns the hash of [`hash_text`].
 pub(crate) fn parse_hash(text: &str) -> Result<KeyHash, StoreError> {
     let bytes = STANDARD_NO_PAD.decode(text).map_err(failed)?;
     bytes.as_slice().try_into().map(KeyHash).map_err(failed)

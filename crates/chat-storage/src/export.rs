@@ -165,7 +165,7 @@ fn page_limit(ever: &Ever) -> i64 {
     i64::try_from(COPIES_MAX / most).unwrap_or(PAGE).clamp(PAGE_MIN, PAGE)
 }
 
-/// The messages after one, that many at most.
+/// Returns the messages after one, that many at most.
 async fn page(
     tx: &mut Tx,
     (realm, ever): (&RealmSnapshot, &Ever),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use chat_core::ports::{StoreError, TooCostly, Unavailable};
 
-/// Why the database could not be opened.
+/// The reason why the database could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The URL names no engine this crate speaks. Only the scheme is kept: the rest may hold a
@@ -56,7 +56,7 @@ pub enum OpenError {
     },
 }
 
-/// Why the secrets in the database cannot be used.
+/// The reason why the secrets in the database cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum SecretError {
     /// They are encrypted, and the caller has no key-encryption secret.
@@ -73,7 +73,7 @@ pub enum SecretError {
     Storage(#[from] StoreError),
 }
 
-/// The failure as the rules know it, which tell a database that cannot be used at the moment from any other.
+/// Returns the failure as the rules know it, which tell a database that cannot be used at the moment from any other.
 pub(crate) fn failed(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> StoreError {
     let error = error.into();
     let is_outage = error.downcast_ref::<sqlx::Error>().is_some_and(is_outage);
@@ -88,8 +88,8 @@ pub(crate) fn search_failed(error: sqlx::Error) -> StoreError {
     if is_ended { StoreError(Box::new(TooCostly)) } else { failed(error) }
 }
 
-/// Whether the database cannot be used at the moment, whatever it was asked: it is gone, has no room, is locked by
-/// others, or takes no writes. A database that is damaged is not among it, because waiting mends nothing there.
+/// Returns whether the database cannot be used at the moment, whatever it was asked: it is gone, has no room, is locked
+/// by others, or takes no writes. A database that is damaged is not among it, because waiting mends nothing there.
 fn is_outage(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::Io(_)

@@ -41,7 +41,7 @@ impl Firsts {
         Ok(Self(firsts))
     }
 
-    /// What is told of those that begin otherwise now. To be asked after the write, within its transaction.
+    /// Returns what is told of those that begin otherwise now. To be asked after the write, within its transaction.
     pub(crate) async fn told(self, shared: &Shared, writing: &mut Writing) -> Result<Vec<NewEvent>, StoreError> {
         let realm = shared.realm.load_full();
         let mut events = Vec::new();

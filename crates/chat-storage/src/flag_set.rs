@@ -36,23 +36,24 @@ type Row = (i64, i64, i64, String);
 /// Messages by where they are marked.
 type Sets = BTreeMap<Key, BTreeSet<i64>>;
 
-/// Whether a flag is kept here. The others follow from a message's text, and are rows.
+/// Returns whether a flag is kept here. The others follow from a message's text, and are rows.
 pub(crate) fn keeps(flag: Flag) -> bool {
     matches!(flag, Flag::Starred | Flag::Collapsed)
 }
 
-/// The stretches of these messages, each once, as a parameter.
+/// Returns the stretches of these messages, each once, as a parameter.
 pub(crate) fn stretches(ids: impl IntoIterator<Item = i64>) -> String {
     let stretches: BTreeSet<i64> = ids.into_iter().map(|id| id / STRETCH).collect();
     numbers(stretches)
 }
 
-/// The messages of a row, in any order.
+/// Returns the messages of a row, in any order.
 pub(crate) fn messages(text: &str) -> Result<Vec<i64>, StoreError> {
     serde_json::from_str(text).map_err(failed)
 }
 
-/// The newest or oldest of a user's messages (`$1`) with a flag (`$5`), `$4` at most, between `$2` and `$3`, as `picked`.
+/// Returns the newest or oldest of a user's messages (`$1`) with a flag (`$5`), `$4` at most, between `$2` and `$3`, as
+/// `picked`.
 pub(crate) fn picked(dialect: Dialect, order: &str) -> String {
     dialect.render(&format!(
         "(SELECT e.value AS id FROM flag_set AS s {{each_number:s.messages}}
@@ -89,7 +90,7 @@ pub(crate) async fn near(
     Ok(sets(rows)?.into_values().flatten().collect())
 }
 
-/// Who gave which of these flags to which messages after one of them, until another.
+/// Returns who gave which of these flags to which messages after one of them, until another.
 pub(crate) async fn between(tx: &mut Tx, (after, until): (i64, i64)) -> Result<Vec<(i64, i64, i64)>, StoreError> {
     let rows: Vec<Row> = run!(tx.on(), fetch_all: sqlx::query_as(BETWEEN).bind(after / STRETCH).bind(until / STRETCH))
         .map_err(failed)?;

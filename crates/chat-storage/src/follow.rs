@@ -102,7 +102,7 @@ async fn hear_on(shared: &Shared) -> Result<(), StoreError> {
     }
 }
 
-/// The next notification; `None` when the connection is lost.
+/// Returns the next notification; `None` when the connection is lost.
 async fn next(listener: &mut PgListener) -> Result<Option<PgNotification>, sqlx::Error> {
     loop {
         if let Ok(received) = timeout(CHECK_LISTENING_AFTER, listener.try_recv()).await {

@@ -44,7 +44,7 @@ pub(crate) async fn begin_flags(shared: &Shared, decided: &DecidedOnCopies) -> R
     Ok(None)
 }
 
-/// Whether one of the messages was edited or moved after the place of the log that the decision knew.
+/// Returns whether one of the messages was edited or moved after the place of the log that the decision knew.
 async fn is_any_edited(shared: &Shared, writing: &mut Writing, decided: &DecidedOnCopies) -> Result<bool, StoreError> {
     // Most of what is written in between are messages and flags, and then the database need not be asked.
     let edits_none = |record: &Arc<EventRecord>| {
@@ -69,7 +69,7 @@ pub(crate) async fn refuse(shared: &Shared, writing: Writing) -> Result<(), Stor
     shared.catch_up().await
 }
 
-/// Whether these messages are there, each of that revision.
+/// Returns whether these messages are there, each of that revision.
 async fn are_unchanged(writing: &mut Writing, messages: &[(MessageId, EventId)]) -> Result<bool, StoreError> {
     let sql = REVISIONS.on(writing.tx.dialect());
     let ids = numbers(messages.iter().map(|(id, _)| id.0));

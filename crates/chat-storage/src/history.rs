@@ -140,18 +140,18 @@ impl<'a> Search<'a> {
         Self { is_shown: true, ..self.limited() }
     }
 
-    /// The same, given up after the time that a search may take.
+    /// Returns the same, given up after the time that a search may take.
     fn limited(self) -> Self {
         Self { ends: Instant::now().checked_add(self.shared.db.search_time()), ..self }
     }
 
-    /// Whether texts are looked at: the narrow asks for more than an index of words tells, or the words were not what the
-    /// candidates were found by.
+    /// Returns whether texts are looked at: the narrow asks for more than an index of words tells, or the words were
+    /// not what the candidates were found by.
     fn asks_wording(&self) -> bool {
         self.selection.asks_wording() || self.selection.sought().is_some() && !self.source.finds_words()
     }
 
-    /// The reader's flags of these candidates, in their order, as the database has them.
+    /// Returns the reader's flags of these candidates, in their order, as the database has them.
     pub(crate) async fn flags(&self, messages: &[Facts]) -> Result<Vec<Vec<Flag>>, StoreError> {
         if let Some(own) = &self.own {
             return own.flags(self.shared, messages).await;
@@ -160,7 +160,7 @@ impl<'a> Search<'a> {
         Own::load(self.shared, self.selection.user_id, recipients).await?.flags(self.shared, messages).await
     }
 
-    /// The reader's flags of messages that were found, in their order.
+    /// Returns the reader's flags of messages that were found, in their order.
     async fn flags_of(&self, messages: &[Message]) -> Result<Vec<Vec<Flag>>, StoreError> {
         match &self.own {
             Some(own) => own.flags(self.shared, &messages.iter().map(Facts::from).collect::<Vec<_>>()).await,
@@ -168,7 +168,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The admitted messages of a stretch in its order, at most so many, and whether there are none beyond them.
+    /// Returns the admitted messages of a stretch in its order, at most so many, and whether there are none beyond
+    /// them.
     ///
     /// **Cost:** pages grow, so that many candidates of which few are admitted take few statements.
     pub(crate) async fn collect(&self, mut stretch: Stretch, want: usize) -> Result<(Vec<Hit>, bool), StoreError> {
@@ -263,7 +264,7 @@ async fn with_wording(shared: &Shared, page: Vec<Hit>) -> Result<Vec<Hit>, Store
     Ok(page.into_iter().filter_map(with_text).collect())
 }
 
-/// The messages that were found, whole, in their order. One that was deleted meanwhile may be missing.
+/// Returns the messages that were found, whole, in their order. One that was deleted meanwhile may be missing.
 async fn whole(shared: &Shared, found: Vec<Hit>) -> Result<Vec<Message>, StoreError> {
     if found.iter().any(|hit| hit.row.is_none()) {
         return row::messages(&shared.db, found.iter().map(|hit| hit.candidate.id)).await;
@@ -286,7 +287,7 @@ async fn find_direct(shared: &Shared, users: &[UserId]) -> Result<Option<Recipie
     Ok(found.map(Recipient::from))
 }
 
-/// Where the narrow says that messages are.
+/// Returns where the narrow says that messages are.
 pub(crate) async fn place(shared: &Shared, selection: &Selection) -> Result<Place, StoreError> {
     let asked = || selection.terms.iter().filter(|term| !term.negated).map(|term| &term.condition);
     let channel = asked().find_map(|condition| match condition {
@@ -304,7 +305,7 @@ pub(crate) async fn place(shared: &Shared, selection: &Selection) -> Result<Plac
     })
 }
 
-/// Where messages are that the selection looks through.
+/// Returns where messages are that the selection looks through.
 pub(crate) async fn recipients(
     shared: &Shared,
     selection: &Selection,
@@ -327,7 +328,7 @@ pub(crate) async fn recipients(
     Ok(recipients)
 }
 
-/// The sets of users that the selection looks through.
+/// Returns the sets of users that the selection looks through.
 async fn directs(shared: &Shared, selection: &Selection) -> Result<Vec<i64>, StoreError> {
     let user = selection.user_id.0;
     let other = selection.terms.iter().filter(|term| !term.negated).find_map(|term| match term.condition {

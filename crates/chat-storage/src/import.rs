@@ -222,8 +222,8 @@ async fn write_spans(tx: &mut Tx, organization: &Organization) -> Result<(), Sto
     Ok(())
 }
 
-/// The messages with the numbers of their sets of users; those that write to each other for the first time get the number
-/// of that message.
+/// Returns the messages with the numbers of their sets of users; those that write to each other for the first time get
+/// the number of that message.
 async fn placed(tx: &mut Tx, messages: &[ImportedMessage]) -> Result<Vec<ImportedMessage>, StoreError> {
     let of_users = |imported: &&ImportedMessage| matches!(imported.message.recipient, Recipient::Direct(_));
     let wanted: Vec<String> =
@@ -307,7 +307,7 @@ async fn write_past(tx: &mut Tx, messages: &[ImportedMessage]) -> Result<(), Sto
     Ok(())
 }
 
-/// What each user has read and not read of each recipient, of these messages.
+/// Returns what each user has read and not read of each recipient, of these messages.
 fn readings(messages: &[ImportedMessage]) -> BTreeMap<(UserId, Recipient), Reading> {
     let mut readings: BTreeMap<(UserId, Recipient), Reading> = BTreeMap::new();
     for ImportedMessage { message, readers, .. } in messages {

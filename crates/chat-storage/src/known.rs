@@ -92,8 +92,8 @@ impl Known {
         self.queues.invalidate_all();
     }
 
-    /// What `after` says was told since the queue was last given something, which it is now. A queue that is not kept
-    /// is given nothing, and what follows is for its next poll.
+    /// Returns what `after` says was told since the queue was last given something, which it is now. A queue that is
+    /// not kept is given nothing, and what follows is for its next poll.
     pub(crate) fn told_since(&self, id: &str, after: impl FnOnce(u64) -> Told) -> Told {
         let Some(kept) = self.queues.get(id) else { return Told { until: after(u64::MAX).until, ..Told::default() } };
         let told = after(kept.told.load(Ordering::Relaxed));
@@ -101,7 +101,7 @@ impl Known {
         told
     }
 
-    /// Whether it is time to write down that the client was there at `seen_s`. Says so once.
+    /// Returns whether it is time to write down that the client was there at `seen_s`. Says so once.
     pub(crate) fn is_due(&self, queue: &Queue, seen_s: i64) -> bool {
         let every_s = NOTE_EVERY_S.min(queue.idle_limit_s / 4);
         let due = |noted_s: i64| (seen_s.saturating_sub(noted_s) >= every_s).then_some(seen_s);

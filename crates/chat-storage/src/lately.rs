@@ -76,7 +76,7 @@ impl Lately {
         inner.users.insert(user_id, looked);
     }
 
-    /// What the user has read, as far as it is known. Who takes it keeps it again.
+    /// Returns what the user has read, as far as it is known. Who takes it keeps it again.
     pub(crate) fn take(&self, user_id: UserId) -> Option<Looked> {
         let mut inner = self.lock();
         let mut looked = inner.users.remove(&user_id)?;
@@ -107,7 +107,7 @@ impl Lately {
 }
 
 impl Looked {
-    /// Whether all of these were asked for.
+    /// Returns whether all of these were asked for.
     pub(crate) fn knows<'a>(&self, mut these: impl Iterator<Item = &'a Recipient>) -> bool {
         these.all(|here| self.asked.contains(here))
     }

@@ -28,7 +28,7 @@ const PRUNE: &str = "DELETE FROM log WHERE id <= $1";
 
 type Row = (i64, i64, Option<String>, Option<String>);
 
-/// The last place of the log.
+/// Returns the last place of the log.
 pub(crate) async fn head(db: &Db) -> Result<EventId, StoreError> {
     run!(db.reader(), fetch_one: sqlx::query_scalar(HEAD)).map(EventId).map_err(failed)
 }
@@ -42,7 +42,7 @@ pub(crate) struct Gap {
     pub(crate) gone_to: EventId,
 }
 
-/// The records after a place, in order and without a gap, or the gap that follows the place.
+/// Returns the records after a place, in order and without a gap, or the gap that follows the place.
 pub(crate) async fn read(
     db: &Db,
     after: EventId,
@@ -63,7 +63,7 @@ pub(crate) async fn read(
     rows.into_iter().map(record).collect::<Result<_, _>>().map(Ok)
 }
 
-/// The records after a place that memory does not reach back to.
+/// Returns the records after a place that memory does not reach back to.
 async fn read_kept(
     shared: &Shared,
     after: EventId,

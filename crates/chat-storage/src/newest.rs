@@ -331,7 +331,7 @@ impl State {
     }
 }
 
-/// The messages that an event names.
+/// Returns the messages that an event names.
 fn told(event: &Value) -> impl Iterator<Item = i64> {
     let number = |name: &str| event.get(name).and_then(Value::as_i64);
     let numbers = |name: &str| event.get(name).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
@@ -340,7 +340,7 @@ fn told(event: &Value) -> impl Iterator<Item = i64> {
 }
 
 impl Kept {
-    /// The messages of a recipient after one of them, the oldest first.
+    /// Returns the messages of a recipient after one of them, the oldest first.
     pub(crate) fn entries_after(&self, recipient: Recipient, id: i64) -> impl Iterator<Item = &Entry> {
         let entries = self.places.get(&recipient);
         let from = entries.map_or(0, |entries| entries.partition_point(|entry| entry.id.0 <= id));
@@ -366,7 +366,7 @@ impl Kept {
         })
     }
 
-    /// The first place in the order that has this message or a later one, or the end of where it is looked for.
+    /// Returns the first place in the order that has this message or a later one, or the end of where it is looked for.
     fn place_within(&self, id: i64, within: Range<usize>) -> usize {
         let Range { mut start, mut end } = within;
         while start < end {

@@ -42,7 +42,7 @@ impl Outage {
         })
     }
 
-    /// Whether Postgres is out of reach.
+    /// Returns whether Postgres is out of reach.
     pub(crate) fn is_on(&self) -> bool {
         *self.0.borrow()
     }

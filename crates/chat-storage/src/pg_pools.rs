@@ -89,7 +89,7 @@ impl PgPools {
         self.open.load().all.clone()
     }
 
-    /// Where a statement runs by itself.
+    /// Returns where a statement runs by itself.
     pub(crate) fn pooled(&self) -> PooledPg<'_> {
         PooledPg { pool: self.all(), outage: &self.outage }
     }
@@ -178,7 +178,7 @@ fn pool(connections: u32, settings: &'static str) -> PgPoolOptions {
         })
 }
 
-/// The connections for searches by words. Each begins with the time that a search may take.
+/// Returns the connections for searches by words. Each begins with the time that a search may take.
 fn words_pool(search_time: &Arc<AtomicU64>) -> PgPoolOptions {
     let search_time = Arc::clone(search_time);
     pool(WORDS_CONNECTIONS, WORDS_SETTINGS).after_connect(move |connection, _| {
@@ -212,7 +212,8 @@ async fn ask(options: &PgConnectOptions, session: &mut Option<PgConnection>) -> 
     Ok(())
 }
 
-/// Whether an error comes from a Postgres that works: it has no room for one more connection, or other passwords.
+/// Returns whether an error comes from a Postgres that works: it has no room for one more connection, or other
+/// passwords.
 fn is_answer(error: &sqlx::Error) -> bool {
     let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
     code.is_some_and(|code| !code.starts_with(CLASS_OPERATOR))

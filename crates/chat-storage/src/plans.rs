@@ -85,7 +85,7 @@ impl Session {
         }
     }
 
-    /// The lines of a statement's plan, for values that are not known yet.
+    /// Returns the lines of a statement's plan, for values that are not known yet.
     async fn plan(&mut self, sql: &str) -> Result<Vec<String>, sqlx::Error> {
         match self {
             Self::Sqlite { connection, .. } => {
@@ -112,7 +112,7 @@ impl Session {
         }
     }
 
-    /// The lines of the plan of a statement with its values in it; on Postgres of one that has run.
+    /// Returns the lines of the plan of a statement with its values in it; on Postgres of one that has run.
     async fn run(&mut self, pool: Pool, sql: &str) -> Vec<String> {
         match self {
             Self::Sqlite { .. } => self.plan(sql).await.unwrap(),
@@ -136,7 +136,7 @@ impl Session {
     }
 }
 
-/// The statements that fill a database of an engine.
+/// Returns the statements that fill a database of an engine.
 fn filled(dialect: Dialect) -> impl Iterator<Item = String> {
     let (blob, properties) = match dialect {
         Dialect::Postgres => ("BYTEA", ""),
@@ -166,7 +166,7 @@ fn server() -> Option<String> {
     server
 }
 
-/// What in a plan grows with the database; `None` where nothing does.
+/// Returns what in a plan grows with the database; `None` where nothing does.
 fn fault(dialect: Dialect, plan: &[String]) -> Option<&str> {
     let is_fault = |(place, line): &(usize, &String)| match dialect {
         // Lists that travel as a parameter, the index of words, and rows that a statement made itself are no tables.
@@ -206,7 +206,7 @@ fn fault(dialect: Dialect, plan: &[String]) -> Option<&str> {
     plan.iter().enumerate().find(is_fault).map(|(_, line)| line.as_str())
 }
 
-/// The statements whose plans read a table, each with its plan.
+/// Returns the statements whose plans read a table, each with its plan.
 async fn faulty_statements(session: &mut Session) -> Vec<String> {
     let dialect = session.dialect();
     let mut faults = Vec::new();
@@ -231,7 +231,7 @@ async fn faulty_statements(session: &mut Session) -> Vec<String> {
     faults
 }
 
-/// The searches that read more than they find, each with its plan.
+/// Returns the searches that read more than they find, each with its plan.
 async fn faulty_searches(session: &mut Session) -> Vec<String> {
     let dialect = session.dialect();
     let mut faults = Vec::new();

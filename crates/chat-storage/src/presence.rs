@@ -98,7 +98,7 @@ impl Presences {
         does(self.cells.write().unwrap_or_else(PoisonError::into_inner).entry(user_id).or_default());
     }
 
-    /// What is not written down.
+    /// Returns what is not written down.
     fn unwritten(&self) -> Vec<Change> {
         let cells = self.cells();
         let changes = cells.iter().map(|(id, cell)| (*id, cell.written.get(), cell.seen.get()));

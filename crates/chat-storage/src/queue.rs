@@ -69,7 +69,7 @@ pub(crate) async fn write_notes(shared: &Shared) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The queue of that name, by the database.
+/// Returns the queue of that name, by the database.
 async fn look_up(shared: &Shared, id: &str) -> Result<Option<Arc<Queue>>, StoreError> {
     let moment = shared.known.moment();
     let row: Option<(i64, String, i64, i64, i64)> =

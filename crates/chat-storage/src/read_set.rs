@@ -59,7 +59,7 @@ impl ReadSet {
         Self { all_until: first_received_after(realm, user_id, recipient), ..Self::default() }
     }
 
-    /// Whether they read it themselves, and it is not only what they did not receive.
+    /// Returns whether they read it themselves, and it is not only what they did not receive.
     pub(crate) fn is_read_by(&self, realm: &RealmSnapshot, user_id: UserId, message: (Recipient, MessageId)) -> bool {
         self.beyond.contains(key(message.1.0)) || self.contains(message.1) && received(realm, user_id, message)
     }
@@ -110,7 +110,7 @@ fn key(id: i64) -> u64 {
     id.unsigned_abs()
 }
 
-/// Whether the user received the message when it was sent.
+/// Returns whether the user received the message when it was sent.
 pub(crate) fn received(realm: &RealmSnapshot, user_id: UserId, (recipient, id): (Recipient, MessageId)) -> bool {
     match recipient {
         Recipient::Direct(_) => true,
@@ -120,7 +120,7 @@ pub(crate) fn received(realm: &RealmSnapshot, user_id: UserId, (recipient, id): 
     }
 }
 
-/// What a user has read of these recipients; those of which they read nothing are left out.
+/// Returns what a user has read of these recipients; those of which they read nothing are left out.
 pub(crate) async fn load(
     db: &Db,
     user_id: UserId,
@@ -133,7 +133,7 @@ pub(crate) async fn load(
     rows.into_iter().map(set).collect()
 }
 
-/// What everybody has read of these recipients, inside a transaction, by recipient and user.
+/// Returns what everybody has read of these recipients, inside a transaction, by recipient and user.
 pub(crate) async fn load_all_in(
     tx: &mut Tx,
     recipients: impl IntoIterator<Item = Recipient>,
@@ -156,7 +156,7 @@ fn set((recipient, all_until, bytes): Row) -> Result<(Recipient, ReadSet), Store
     Ok((Recipient::from(recipient), ReadSet { all_until, beyond }))
 }
 
-/// What a user has read of one recipient, inside a transaction.
+/// Returns what a user has read of one recipient, inside a transaction.
 pub(crate) async fn load_in(tx: &mut Tx, user_id: UserId, recipient: Recipient) -> Result<Option<ReadSet>, StoreError> {
     let sql = LOAD.on(tx.dialect());
     let recipients = numbers([recipient.into()]);
@@ -165,7 +165,7 @@ pub(crate) async fn load_in(tx: &mut Tx, user_id: UserId, recipient: Recipient) 
     Ok(row.map(set).transpose()?.map(|(_, set)| set))
 }
 
-/// Who has read a message of a recipient, as far as they read anything there.
+/// Returns who has read a message of a recipient, as far as they read anything there.
 pub(crate) async fn readers(db: &Db, recipient: Recipient, id: MessageId) -> Result<Vec<UserId>, StoreError> {
     let rows: Vec<Row> =
         run!(db.reader(), fetch_all: sqlx::query_as(READERS).bind(i64::from(recipient))).map_err(failed)?;

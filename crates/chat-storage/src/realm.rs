@@ -54,7 +54,7 @@ const PUT_PASSWORD: &str = "INSERT INTO credential (user_id, password_hash) VALU
 ON CONFLICT (user_id) DO UPDATE SET password_hash = excluded.password_hash";
 const CREDENTIALS: &str = "SELECT encrypted_key, password_hash FROM credential WHERE user_id = $1";
 
-/// The realm at the head of the log.
+/// Returns the realm at the head of the log.
 pub(crate) async fn load(db: &Db, key_hasher: &KeyHasher) -> Result<RealmSnapshot, StoreError> {
     let mut tx = db.begin_reading().await.map_err(failed)?;
     let realm = load_in(&mut tx, key_hasher).await?;

@@ -18,7 +18,7 @@ use crate::{read_set, row};
 
 const NEWEST_OF: &str = "SELECT id FROM message WHERE recipient_id = $1 ORDER BY id DESC LIMIT $2";
 
-/// The messages around an anchor, or `None` when the memory does not reach that far.
+/// Returns the messages around an anchor, or `None` when the memory does not reach that far.
 ///
 /// The rules that admit a message are those of the search in the database, applied to every message that is kept.
 pub(crate) async fn window(
@@ -46,7 +46,7 @@ fn only_channel(selection: &Selection) -> Option<ChannelId> {
     })
 }
 
-/// The end of the channel, read first when it is not in memory.
+/// Returns the end of the channel, read first when it is not in memory.
 async fn kept(shared: &Shared, id: ChannelId) -> Result<Option<Kept>, StoreError> {
     if let Some(kept) = shared.recent.messages(id) {
         return Ok(Some(kept));
@@ -63,7 +63,7 @@ async fn kept(shared: &Shared, id: ChannelId) -> Result<Option<Kept>, StoreError
     Ok(shared.recent.messages(id))
 }
 
-/// What the reader has of the channel's messages, read first when it is not in memory.
+/// Returns what the reader has of the channel's messages, read first when it is not in memory.
 async fn copies_of(
     shared: &Shared,
     selection: &Selection,
@@ -119,7 +119,7 @@ impl Reader<'_> {
         Some(Page { messages, anchor, found_anchor, found_oldest, found_newest })
     }
 
-    /// The admitted messages, at most so many, and whether there are none beyond them.
+    /// Returns the admitted messages, at most so many, and whether there are none beyond them.
     fn collect<'m>(&self, messages: impl Iterator<Item = &'m Arc<Stored>>, want: usize) -> (Vec<Found>, bool) {
         let mut found = Vec::new();
         for admitted in messages.filter_map(|message| self.admitted(message)) {

@@ -86,7 +86,7 @@ impl Recent {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The messages of a channel, if they are kept.
+    /// Returns the messages of a channel, if they are kept.
     pub(crate) fn messages(&self, id: ChannelId) -> Option<Kept> {
         let mut inner = self.lock();
         let used = inner.next();
@@ -123,8 +123,8 @@ impl Recent {
         inner.make_room(id);
     }
 
-    /// What a reader has of the kept messages of a channel, or a sign that the database is read for it. `None` when
-    /// those messages are kept no longer.
+    /// Returns what a reader has of the kept messages of a channel, or a sign that the database is read for it. `None`
+    /// when those messages are kept no longer.
     pub(crate) fn copies(&self, id: ChannelId, user_id: UserId, kept: &Kept) -> Option<Result<Arc<Copies>, u64>> {
         let mut inner = self.lock();
         let sign = inner.next();

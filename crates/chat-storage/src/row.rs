@@ -36,7 +36,7 @@ pub(crate) type CandidateRow = (i64, i64, Option<String>, String, i64, i64, bool
 pub(crate) type WholeRow =
     (i64, i64, i64, Option<String>, String, String, String, i64, String, i64, Option<i64>, i64, bool);
 
-/// The messages of these numbers that exist, in the order of their numbers.
+/// Returns the messages of these numbers that exist, in the order of their numbers.
 pub(crate) async fn messages(db: &Db, ids: impl IntoIterator<Item = MessageId>) -> Result<Vec<Message>, StoreError> {
     let ids = numbers(ids.into_iter().map(|id| id.0));
     let find = FIND.on(db.dialect());
@@ -45,7 +45,7 @@ pub(crate) async fn messages(db: &Db, ids: impl IntoIterator<Item = MessageId>) 
     complete(db, rows, Some(&ids)).await
 }
 
-/// The messages of these rows in their order, of which those in `reacted` may have reactions.
+/// Returns the messages of these rows in their order, of which those in `reacted` may have reactions.
 pub(crate) async fn complete(
     db: &Db,
     rows: Vec<MessageRow>,
@@ -64,7 +64,7 @@ pub(crate) async fn complete(
     Ok(rows.into_iter().map(message).collect())
 }
 
-/// The message of a row, with what stands in rows of its own.
+/// Returns the message of a row, with what stands in rows of its own.
 pub(crate) fn message(row: MessageRow, reactions: Vec<Reaction>, submessages: Vec<Submessage>) -> Message {
     let (id, sender, recipient, users, topic, content, html, sent_s, client, marks, last_edit_s, revision) = row;
     Message {
@@ -94,7 +94,7 @@ async fn reactions(db: &Db, ids: &str) -> Result<HashMap<i64, Vec<Reaction>>, St
     reactions_of(rows)
 }
 
-/// The reactions of these rows by their messages, in the order of the rows.
+/// Returns the reactions of these rows by their messages, in the order of the rows.
 pub(crate) fn reactions_of(rows: Vec<ReactionRow>) -> Result<HashMap<i64, Vec<Reaction>>, StoreError> {
     let mut found: HashMap<i64, Vec<Reaction>> = HashMap::new();
     for (message, user, emoji_name, emoji_code, kind) in rows {
@@ -128,7 +128,7 @@ pub(crate) fn users_key(users: &[UserId]) -> String {
     numbers.join(",")
 }
 
-/// The users of [`users_key`].
+/// Returns the users of [`users_key`].
 pub(crate) fn users_of(key: &str) -> Vec<UserId> {
     key.split(',').filter_map(|number| number.parse().ok()).map(UserId).collect()
 }

@@ -78,13 +78,13 @@ pub(crate) async fn apply(db: &Db) -> Result<(), OpenError> {
     tx.commit().await.map_err(OpenError::Connect)
 }
 
-/// Whether a server has prepared the database before.
+/// Returns whether a server has prepared the database before.
 pub(crate) async fn is_there(db: &Db) -> Result<bool, sqlx::Error> {
     run!(db.reader(), fetch_one: sqlx::query_scalar(HAS_SCHEMA.on(db.dialect())))
 }
 
-/// The number of the newest file applied, read when no other node is applying any. On SQLite the
-/// transaction itself is that lock.
+/// Returns the number of the newest file applied, read when no other node is applying any. On SQLite the transaction
+/// itself is that lock.
 async fn lock_and_read(tx: &mut Tx) -> Result<i64, sqlx::Error> {
     if let On::Postgres(session) = tx.on() {
         sqlx::query(LOCK.on(Dialect::Postgres)).bind(SCHEMA_LOCK).execute(session.connection).await?;

@@ -105,8 +105,8 @@ pub(crate) struct Stretch {
 }
 
 impl Source {
-    /// The index that the narrow itself names. `None` when it names none, so that what is looked for is looked for in
-    /// each of the reader's recipients.
+    /// Returns the index that the narrow itself names. `None` when it names none, so that what is looked for is looked
+    /// for in each of the reader's recipients.
     pub(crate) fn named(shared: &Shared, selection: &Selection, place: Place) -> Option<Self> {
         // What a reader marked is little, and its texts are compared with the words; a common word is in much.
         match selection.sought() {
@@ -116,7 +116,7 @@ impl Source {
         }
     }
 
-    /// Whether what is found has the words that are sought.
+    /// Returns whether what is found has the words that are sought.
     pub(crate) fn finds_words(&self) -> bool {
         matches!(self, Self::Words(_) | Self::Nothing)
     }
@@ -149,7 +149,7 @@ impl Source {
         }
     }
 
-    /// The statement; its parameters are the source's text or numbers, then the stretch and the limit.
+    /// Returns the statement; its parameters are the source's text or numbers, then the stretch and the limit.
     pub(crate) fn sql(&self, way: Way, dialect: Dialect) -> SqlStr {
         let order = way.sql();
         let within = "m.id > $2 AND m.id < $3";
@@ -190,8 +190,8 @@ WHERE f.user_id = $1 AND f.flag = CAST($5 AS BIGINT) AND f.message_id > $2 AND f
         dialect.own_text(&format!("{sql} ORDER BY {by} {order} LIMIT {most}"))
     }
 
-    /// The candidates with all that stands in their rows, where what finds them looks at a row of each anyway and most
-    /// are admitted; `None` where that is not so.
+    /// Returns the candidates with all that stands in their rows, where what finds them looks at a row of each anyway
+    /// and most are admitted; `None` where that is not so.
     pub(crate) async fn read_whole(
         &self,
         shared: &Shared,
@@ -248,8 +248,9 @@ WHERE f.user_id = $1 AND f.flag = CAST($5 AS BIGINT) AND f.message_id > $2 AND f
     }
 }
 
-/// The newest or oldest messages that mention the user (`$1`), `$4` at most, between `$2` and `$3`, as `picked`. 3 and 5
-/// are the numbers of the flags that are rows, 16 the mark of those that mention everybody in their channel.
+/// Returns the newest or oldest messages that mention the user (`$1`), `$4` at most, between `$2` and `$3`, as
+/// `picked`. 3 and 5 are the numbers of the flags that are rows, 16 the mark of those that mention everybody in their
+/// channel.
 fn mentions(order: &str) -> String {
     let flagged = |flag: i64| {
         format!(
@@ -267,7 +268,7 @@ fn mentions(order: &str) -> String {
     )
 }
 
-/// The newest or oldest messages with a reaction, `$3` at most, between `$1` and `$2`, as `picked`.
+/// Returns the newest or oldest messages with a reaction, `$3` at most, between `$1` and `$2`, as `picked`.
 fn reacted(order: &str) -> String {
     format!(
         "(SELECT DISTINCT z.message_id AS id FROM reaction AS z WHERE z.message_id > $1 AND z.message_id < $2
@@ -275,7 +276,7 @@ ORDER BY z.message_id {order} LIMIT CAST($3 AS BIGINT)) AS picked JOIN message A
     )
 }
 
-/// The index with the fewest candidates, as far as the narrow names one.
+/// Returns the index with the fewest candidates, as far as the narrow names one.
 fn by_terms(selection: &Selection, place: Place) -> Option<Source> {
     let asked = || selection.terms.iter().filter(|term| !term.negated).map(|term| &term.condition);
     if let Some(source) = by_id(selection) {
@@ -298,7 +299,7 @@ fn by_terms(selection: &Selection, place: Place) -> Option<Source> {
     sender.filter(|_| place == Place::Anywhere && !unread).map(Source::Sender)
 }
 
-/// The one message that the narrow names.
+/// Returns the one message that the narrow names.
 fn by_id(selection: &Selection) -> Option<Source> {
     selection.terms.iter().filter(|term| !term.negated).find_map(|term| match term.condition {
         Condition::Id(id) => Some(Source::Id(id.0)),
@@ -306,7 +307,7 @@ fn by_id(selection: &Selection) -> Option<Source> {
     })
 }
 
-/// What few messages have of the reader's copies: a flag, or a mention.
+/// Returns what few messages have of the reader's copies: a flag, or a mention.
 fn by_own_copies(selection: &Selection) -> Option<Source> {
     let reader = selection.user_id.0;
     let asked = || selection.terms.iter().filter(|term| !term.negated).map(|term| &term.condition);
@@ -319,13 +320,13 @@ fn by_own_copies(selection: &Selection) -> Option<Source> {
     by_id(selection).or(flagged).or_else(mentioned)
 }
 
-/// Whether only followed topics are wanted.
+/// Returns whether only followed topics are wanted.
 fn asks_followed(selection: &Selection) -> bool {
     let asked = Condition::IsFollowed(selection.user_id);
     selection.terms.iter().any(|term| !term.negated && term.condition == asked)
 }
 
-/// Whether only what was not read is wanted.
+/// Returns whether only what was not read is wanted.
 pub(crate) fn asks_unread(selection: &Selection) -> bool {
     selection.terms.iter().any(|term| !term.negated && term.condition == Condition::IsUnread)
 }

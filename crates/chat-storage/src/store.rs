@@ -279,7 +279,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Whether everything is in memory that was committed longer than [`LEASE`] ago. SQLite has one node.
+    /// Returns whether everything is in memory that was committed longer than [`LEASE`] ago. SQLite has one node.
     pub(crate) fn is_current(&self) -> bool {
         self.db.postgres().is_none() || self.confirmed.is_current()
     }

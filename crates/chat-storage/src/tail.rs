@@ -64,7 +64,7 @@ impl Tail {
         self.lock().head
     }
 
-    /// The records after a place, or `None` when the memory does not reach back that far.
+    /// Returns the records after a place, or `None` when the memory does not reach back that far.
     pub(crate) fn after(&self, after: EventId, limit: usize) -> Option<Vec<Arc<EventRecord>>> {
         let inner = self.lock();
         if after >= inner.head {
@@ -109,13 +109,13 @@ impl Tail {
         inner.typing.push(record);
     }
 
-    /// What was told of who is typing after a number.
+    /// Returns what was told of who is typing after a number.
     pub(crate) fn told_after(&self, number: u64) -> Told {
         let inner = self.lock();
         Told { events: inner.typing.after(number).cloned().collect(), until: inner.typing.last() }
     }
 
-    /// The number of the last that was told of who is typing.
+    /// Returns the number of the last that was told of who is typing.
     pub(crate) fn last_told(&self) -> u64 {
         self.lock().typing.last()
     }
@@ -186,7 +186,7 @@ impl Inner {
     }
 }
 
-/// Whether a record may concern a listener. May say yes too often, never no.
+/// Returns whether a record may concern a listener. May say yes too often, never no.
 fn concerns(record: &EventRecord, listener: Listener, realm: &RealmSnapshot) -> bool {
     let Some(event) = &record.event else { return false };
     let overheard = matches!(event.audience, Audience::Subscribers { public: true, .. }) && listener.overhears;

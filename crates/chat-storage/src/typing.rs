@@ -57,7 +57,7 @@ impl Ring {
         self.last
     }
 
-    /// What is kept of what was told after a number.
+    /// Returns what is kept of what was told after a number.
     pub(crate) fn after(&self, number: u64) -> impl Iterator<Item = &Arc<EventRecord>> {
         let new = usize::try_from(self.last.saturating_sub(number)).unwrap_or(usize::MAX);
         let kept = self.told.range(self.told.len().saturating_sub(new)..);
@@ -74,7 +74,7 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    /// The way, and what the task [`spread`] takes from it.
+    /// Returns the way, and what the task [`spread`] takes from it.
     pub(crate) fn new(has_others: bool) -> (Self, mpsc::Receiver<String>) {
         let (to, from) = mpsc::channel(WAITING_MAX);
         // The keys of a new hasher are the operating system's random numbers.
@@ -90,7 +90,7 @@ impl Spread {
         }
     }
 
-    /// What another node told; `None` for what this node did, and for what cannot be read.
+    /// Returns what another node told; `None` for what this node did, and for what cannot be read.
     fn read(&self, told: &str) -> Option<Typing> {
         let (node, typing) = told.split_once(' ')?;
         if node.parse() == Ok(self.node) { None } else { serde_json::from_str(typing).ok() }

@@ -18,7 +18,7 @@ use crate::store::Shared;
 /// 3 and 5 are the numbers of [`Flag::Mentioned`] and [`Flag::TopicWildcardMentioned`].
 const MENTIONED: &str = "SELECT message_id FROM message_flag WHERE user_id = $1 AND flag IN (3, 5) AND message_id > $2";
 
-/// The newest messages of the selection that the reader has not read, at most `limit`.
+/// Returns the newest messages of the selection that the reader has not read, at most `limit`.
 pub(crate) async fn unread(shared: &Shared, selection: &Selection, limit: usize) -> Result<Unread, StoreError> {
     if !selection.asks_place_alone() {
         return read(shared, selection, (i64::MAX, limit)).await;
@@ -44,7 +44,7 @@ pub(crate) async fn unread(shared: &Shared, selection: &Selection, limit: usize)
     Ok(joined(older, unread))
 }
 
-/// The same, before a message, from the database alone.
+/// Returns the same, before a message, from the database alone.
 async fn read(shared: &Shared, selection: &Selection, (before, limit): (i64, usize)) -> Result<Unread, StoreError> {
     let selection = unread_of(selection);
     let search = Search::new(shared, &selection).await?;
@@ -71,7 +71,7 @@ async fn read(shared: &Shared, selection: &Selection, (before, limit): (i64, usi
     Ok(unread)
 }
 
-/// What was not read, of two stretches, the older one first.
+/// Returns what was not read, of two stretches, the older one first.
 fn joined(mut older: Unread, newer: Unread) -> Unread {
     let key = |place: &UnreadIn| (place.recipient, place.topic.clone());
     let known: HashMap<_, usize> = older.places.iter().enumerate().map(|(at, place)| (key(place), at)).collect();
@@ -141,7 +141,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether the narrow asks for what is there.
+    /// Returns whether the narrow asks for what is there.
     fn wants(&self, recipient: Recipient, topic: &str) -> bool {
         self.selection.terms.iter().all(|term| match &term.condition {
             Condition::Channel(id) => recipient == Recipient::Channel(*id),

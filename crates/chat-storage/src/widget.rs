@@ -43,7 +43,7 @@ pub(crate) async fn write(tx: &mut Tx, messages: impl Iterator<Item = &Message>)
     Ok(())
 }
 
-/// The submessages of these messages, in the order they came.
+/// Returns the submessages of these messages, in the order they came.
 pub(crate) async fn of(
     db: &Db,
     messages: impl Iterator<Item = i64>,

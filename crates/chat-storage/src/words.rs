@@ -97,8 +97,8 @@ impl Property<'_> {
     }
 }
 
-/// The text that an engine is given to find the messages with all stems of a search and, on SQLite, all of these
-/// properties. `None` when the search finds nothing.
+/// Returns the text that an engine is given to find the messages with all stems of a search and, on SQLite, all of
+/// these properties. `None` when the search finds nothing.
 pub(crate) fn query(dialect: Dialect, sought: &Sought, properties: &[Property<'_>]) -> Option<String> {
     // Neither stems nor properties contain a quote.
     let (quote, and, properties) = match dialect {

@@ -29,12 +29,12 @@ impl Draft {
         Self { head, records: Vec::new() }
     }
 
-    /// The place of the last record, or that it continues from.
+    /// Returns the place of the last record, or that it continues from.
     pub(crate) fn head(&self) -> EventId {
         self.head
     }
 
-    /// The place the next record will have.
+    /// Returns the place the next record will have.
     pub(crate) fn next(&self) -> EventId {
         EventId(self.head.0 + 1)
     }
@@ -54,7 +54,7 @@ impl Draft {
         self.records
     }
 
-    /// The messages that are sent.
+    /// Returns the messages that are sent.
     pub(crate) fn messages(&self) -> impl Iterator<Item = &Message> {
         self.records.iter().filter_map(|record| match &record.event.as_ref()?.body {
             Body::Message(event) => Some(&event.message),
@@ -85,14 +85,14 @@ impl Writing {
         Ok(Self { tx, draft: Draft::from(EventId(head)), changed: EventId(changed), last_id, _turn: turn })
     }
 
-    /// The last place that changed what someone may do to messages, as far as this node has heard of everything before
-    /// this transaction; else the last that changed anything.
+    /// Returns the last place that changed what someone may do to messages, as far as this node has heard of everything
+    /// before this transaction; else the last that changed anything.
     pub(crate) fn rules_changed(&self, shared: &Shared) -> EventId {
         let realm = shared.realm.load();
         if realm.at() >= self.draft.head() { realm.rules_changed() } else { self.changed }
     }
 
-    /// The place the next record will have.
+    /// Returns the place the next record will have.
     pub(crate) fn next(&self) -> EventId {
         self.draft.next()
     }

@@ -15,7 +15,7 @@ pub use response::{
 };
 pub use search::{Found, SearchLinks, SearchMode};
 
-/// Where an entry is, as a `FHIRPath`: `Bundle.entry[3]`, counted from 0.
+/// Returns where an entry is, as a `FHIRPath`: `Bundle.entry[3]`, counted from 0.
 #[must_use]
 pub fn expression(index: usize) -> String {
     format!("Bundle.entry[{index}]")

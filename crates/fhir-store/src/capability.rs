@@ -27,8 +27,8 @@ pub struct Searchable {
     pub revincludes: Vec<String>,
 }
 
-/// What can be searched for of every type of R4, in the order of their names. Of a type that `indexes` says is not
-/// in the index nothing can be.
+/// Returns what can be searched for of every type of R4, in the order of their names. Of a type that `indexes` says is
+/// not in the index nothing can be.
 pub fn searchable(catalog: &Catalog, indexes: impl Fn(&ResourceType) -> bool) -> Vec<Searchable> {
     let kinds = definitions::resource_types().filter_map(|name| name.parse::<ResourceType>().ok());
     let told_of = |kind: &ResourceType| if indexes(kind) { catalog.outlines(kind) } else { Vec::new() };

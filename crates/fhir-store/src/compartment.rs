@@ -39,7 +39,7 @@ pub enum Membership {
     Closed,
 }
 
-/// How resources of this type come into a patient's compartment.
+/// Returns how resources of this type come into a patient's compartment.
 #[must_use]
 pub fn membership(kind: &ResourceType) -> Membership {
     let name = kind.as_str();
@@ -54,12 +54,12 @@ pub fn membership(kind: &ResourceType) -> Membership {
     if patient::SHARED.binary_search(&name).is_ok() { Membership::Shared } else { Membership::Closed }
 }
 
-/// The types of which resources may be in a patient's compartment by what they refer to, in their order.
+/// Returns the types of which resources may be in a patient's compartment by what they refer to, in their order.
 pub fn types() -> impl Iterator<Item = &'static str> {
     patient::PATHS.iter().map(|(kind, _)| *kind)
 }
 
-/// The types that describe the world and no person, in their order.
+/// Returns the types that describe the world and no person, in their order.
 pub fn shared_types() -> impl Iterator<Item = &'static str> {
     patient::SHARED.iter().copied()
 }
@@ -73,20 +73,20 @@ pub struct Compartment {
 }
 
 impl Compartment {
-    /// The compartment of this patient; `fhir_base` is the address of our own FHIR endpoint, without a
-    /// slash at the end.
+    /// Returns the compartment of this patient; `fhir_base` is the address of our own FHIR endpoint, without a slash at
+    /// the end.
     #[must_use]
     pub fn of(patient: ResourceId, fhir_base: &str) -> Self {
         Self { patient, own: format!("{fhir_base}/") }
     }
 
-    /// The patient.
+    /// Returns the patient.
     #[must_use]
     pub fn patient(&self) -> &ResourceId {
         &self.patient
     }
 
-    /// The texts that refer to the patient, without a version.
+    /// Returns the texts that refer to the patient, without a version.
     #[must_use]
     pub fn references(&self) -> [String; 2] {
         let relative = format!("{PATIENT}/{}", self.patient);
@@ -94,13 +94,13 @@ impl Compartment {
         [relative, absolute]
     }
 
-    /// What texts that refer to one version of the patient begin with.
+    /// Returns what texts that refer to one version of the patient begin with.
     #[must_use]
     pub fn versioned_references(&self) -> [String; 2] {
         self.references().map(|text| text + VERSION)
     }
 
-    /// Whether a resource, as stored or in FHIR's spelling, is in the compartment.
+    /// Returns whether a resource, as stored or in FHIR's spelling, is in the compartment.
     #[must_use]
     pub fn contains(&self, key: &ResourceKey, resource: &Value) -> bool {
         match membership(&key.kind) {
@@ -112,7 +112,7 @@ impl Compartment {
         }
     }
 
-    /// The ids of the other patients in whose compartments the resource is as well.
+    /// Returns the ids of the other patients in whose compartments the resource is as well.
     #[must_use]
     pub fn others(&self, key: &ResourceKey, resource: &Value) -> BTreeSet<String> {
         let mut others = BTreeSet::new();
@@ -129,8 +129,8 @@ impl Compartment {
     }
 }
 
-/// The ids of all patients in whose compartments a resource, as stored or in FHIR's spelling, is;
-/// `fhir_base` as in [`Compartment::of`].
+/// Returns the ids of all patients in whose compartments a resource, as stored or in FHIR's spelling, is; `fhir_base`
+/// as in [`Compartment::of`].
 #[must_use]
 pub fn patients(kind: &ResourceType, id: &str, resource: &Value, fhir_base: &str) -> BTreeSet<String> {
     if membership(kind) == Membership::Itself {
@@ -155,8 +155,8 @@ fn each_patient(kind: &ResourceType, resource: &Value, own: &str, out: &mut dyn 
     }
 }
 
-/// The patients a reference names. It has one spelling, but nothing keeps a writer from sending
-/// several in one object, and then all of them count.
+/// Returns the patients a reference names. It has one spelling, but nothing keeps a writer from sending several in one
+/// object, and then all of them count.
 fn patients_named_by<'a>(reference: &'a Value, own: &str) -> impl Iterator<Item = &'a str> {
     let text = |name: &str| reference.get(name).and_then(Value::as_str);
     let native = (text("resourceType") == Some(PATIENT)).then(|| text("id")).flatten();
@@ -170,7 +170,7 @@ fn patient_in<'a>(text: &'a str, own: &str) -> Option<&'a str> {
     Some(id.split_once(VERSION).map_or(id, |(id, _)| id))
 }
 
-/// Whether `holds` for any object at `path`; arrays on the way and at the end are entered.
+/// Returns whether `holds` for any object at `path`; arrays on the way and at the end are entered.
 pub(crate) fn any_at(path: &[&str], value: &Value, holds: &mut dyn FnMut(&Value) -> bool) -> bool {
     match (value, path.split_first()) {
         (Value::Array(elements), _) => elements.iter().any(|element| any_at(path, element, holds)),

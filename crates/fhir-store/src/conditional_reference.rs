@@ -22,14 +22,14 @@ pub enum Referent {
     Entry(String),
 }
 
-/// The type and the criteria of a conditional reference; `None` for any other text.
+/// Returns the type and the criteria of a conditional reference; `None` for any other text.
 #[must_use]
 pub fn split(text: &str) -> Option<(ResourceType, &str)> {
     let (kind, criteria) = text.split_once('?').filter(|_| !is_absolute(text))?;
     Some((kind.parse().ok()?, criteria))
 }
 
-/// The conditional references of a document, which is of type `kind`.
+/// Returns the conditional references of a document, which is of type `kind`.
 ///
 /// Those inside a `Bundle` are for whom the Bundle is sent to, and the patterns of an access policy are compared as
 /// they stand.
@@ -59,7 +59,7 @@ fn is_bundle(object: &Map<String, Value>) -> bool {
     object.get("resourceType").is_some_and(|kind| kind == BUNDLE)
 }
 
-/// Where the text of a reference stands in an object at a path.
+/// Returns where the text of a reference stands in an object at a path.
 fn place(path: &ElementPath<'_>, object: &Map<String, Value>) -> Option<&'static str> {
     if object.get("reference").is_some_and(Value::is_string) && path.may_be_reference() {
         return Some("reference");

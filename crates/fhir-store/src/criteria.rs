@@ -32,7 +32,7 @@ pub struct Sought {
     pub own: String,
 }
 
-/// Why criteria cannot be read.
+/// The reason why criteria cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CriteriaFault {
     /// A condition on an element, or one that says nothing.
@@ -90,14 +90,14 @@ impl Criteria {
         Ok(Self { filters, sought })
     }
 
-    /// The other types they look at.
+    /// Returns the other types they look at.
     #[must_use]
     pub fn looks_at(&self) -> BTreeSet<&ResourceType> {
         let clauses = self.sought.iter().flat_map(|sought| &sought.search.clauses);
         clauses.flat_map(search::Clause::looks_at).collect()
     }
 
-    /// Whether a resource meets them; what looks at other resources is met by none without a `resolver`.
+    /// Returns whether a resource meets them; what looks at other resources is met by none without a `resolver`.
     #[must_use]
     pub fn are_met_by(&self, stored: &Stored, resolver: Option<&dyn Resolver>) -> bool {
         let found = self.sought.as_ref().is_none_or(|sought| {

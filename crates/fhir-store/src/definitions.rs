@@ -93,7 +93,7 @@ pub(crate) fn value_set(id: &str) -> Option<&'static Arc<Codes>> {
     index().value_sets.get(id)?.get(|text| Some(parse::codes(text)))
 }
 
-/// The types that R4 has resources of, in no order.
+/// Returns the types that R4 has resources of, in no order.
 pub fn resource_types() -> impl Iterator<Item = &'static str> {
     let is_concrete = |name: &str| !parse::ABSTRACT.contains(&name);
     let of_a_resource = |text: &str| {
@@ -104,13 +104,13 @@ pub fn resource_types() -> impl Iterator<Item = &'static str> {
     named.map(|(name, _)| *name)
 }
 
-/// Whether R4 has resources of this type. Abstract types and the platform's own are none.
+/// Returns whether R4 has resources of this type. Abstract types and the platform's own are none.
 #[must_use]
 pub fn is_resource_type(name: &str) -> bool {
     structure(name).is_some_and(Structure::is_resource)
 }
 
-/// The codes of a value set of R4 that an element has to be bound to, by its url with or without a version;
+/// Returns the codes of a value set of R4 that an element has to be bound to, by its url with or without a version;
 /// `None` for another one, and for one whose codes cannot be listed.
 #[must_use]
 pub fn members(url: &str) -> Option<Arc<Codes>> {

@@ -35,13 +35,13 @@ impl FilterValue {
         Self(text.into())
     }
 
-    /// The text as the request carried it.
+    /// Returns the text as the request carried it.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The JSON scalars this text equals: always the string, then the boolean or number it spells.
+    /// Returns the JSON scalars this text equals: always the string, then the boolean or number it spells.
     ///
     /// For engines that compare typed values instead of calling [`FilterValue::matches`].
     #[must_use]
@@ -51,7 +51,7 @@ impl FilterValue {
         candidates
     }
 
-    /// Whether a scalar equals this value; objects, arrays and null never do.
+    /// Returns whether a scalar equals this value; objects, arrays and null never do.
     #[must_use]
     pub fn matches(&self, scalar: &Value) -> bool {
         match scalar {
@@ -62,13 +62,13 @@ impl FilterValue {
         }
     }
 
-    /// Whether the text spells a number that no resource can hold, and some engine fails on.
+    /// Returns whether the text spells a number that no resource can hold, and some engine fails on.
     #[must_use]
     pub fn is_beyond_numbers(&self) -> bool {
         matches!(self.spelled(), Some(Value::Number(number)) if !shape::is_number_storable(&number))
     }
 
-    /// The boolean or number the text spells, exactly and without blanks around it, if it is one that a
+    /// Returns the boolean or number the text spells, exactly and without blanks around it, if it is one that a
     /// resource can hold.
     fn scalar(&self) -> Option<Value> {
         self.spelled().filter(|value| match value {
@@ -101,19 +101,19 @@ impl fmt::Display for FilterValue {
 }
 
 impl Filter {
-    /// The condition that the value at `path` equals `value`.
+    /// Returns the condition that the value at `path` equals `value`.
     #[must_use]
     pub fn new<P: Into<String>>(path: impl IntoIterator<Item = P>, value: &str) -> Self {
         Self { path: path.into_iter().map(Into::into).collect(), value: FilterValue::new(value) }
     }
 
-    /// The condition that the resource has this id.
+    /// Returns the condition that the resource has this id.
     #[must_use]
     pub fn id(value: &str) -> Self {
         Self::new(["id"], value)
     }
 
-    /// The id asked for, when this filter is about the resource's id: a key column answers it.
+    /// Returns the id asked for, when this filter is about the resource's id: a key column answers it.
     #[must_use]
     pub fn as_id(&self) -> Option<&str> {
         match self.path.as_slice() {
@@ -122,7 +122,7 @@ impl Filter {
         }
     }
 
-    /// Whether the condition holds for a resource.
+    /// Returns whether the condition holds for a resource.
     #[must_use]
     pub fn matches(&self, stored: &Stored) -> bool {
         match self.as_id() {

@@ -95,8 +95,8 @@ pub fn write_to_native(write: Write) -> Write {
     Write { operation, ..write }
 }
 
-/// The native body that comes of a patch written against FHIR's spelling of a resource. What the patch leaves as it
-/// was stays in the format it is stored in, which may be FHIR's where it was written natively.
+/// Returns the native body that comes of a patch written against FHIR's spelling of a resource. What the patch leaves
+/// as it was stays in the format it is stored in, which may be FHIR's where it was written natively.
 ///
 /// # Errors
 /// When the patch does not apply.
@@ -165,7 +165,7 @@ fn body_to_native(kind: &ResourceType, body: Value) -> Value {
 /// The member of an access policy that holds references; what stands in the others is a pattern.
 const LINK: &str = "link";
 
-/// Whether what looks like references in resources of this type is compared and not followed.
+/// Returns whether what looks like references in resources of this type is compared and not followed.
 ///
 /// A pattern that says `{"reference": "Patient/1"}` is met by what says the same, so spelling it
 /// otherwise makes another policy of it.
@@ -262,7 +262,7 @@ fn fhir_reference(path: &ElementPath<'_>, object: &mut Map<String, Value>) {
     }
 }
 
-/// The text of a reference to a resource, if its parts make one.
+/// Returns the text of a reference to a resource, if its parts make one.
 fn relative(kind: Option<&str>, id: Option<&str>, version: Option<&Value>) -> Option<String> {
     let key = ResourceKey { kind: kind?.parse().ok()?, id: id?.parse().ok()? };
     match version {

@@ -58,7 +58,7 @@ pub struct Window {
 }
 
 impl Default for Window {
-    /// The first page.
+    /// Returns the first page.
     fn default() -> Self {
         Self { since_us: None, after: None, count: limits::DEFAULT_COUNT }
     }
@@ -80,7 +80,7 @@ impl Place {
         Self { updated_us: stored.updated_us, version: stored.version }
     }
 
-    /// Whether a version stands after this place.
+    /// Returns whether a version stands after this place.
     #[must_use]
     pub fn precedes(&self, stored: &Stored) -> bool {
         (stored.updated_us, stored.version) < (self.updated_us, self.version)
@@ -166,7 +166,7 @@ impl<'a> Pager<'a> {
         Wants::More
     }
 
-    /// The page, when no version is left or none is wanted.
+    /// Returns the page, when no version is left or none is wanted.
     #[must_use]
     pub fn finish(self) -> HistoryPage {
         self.page

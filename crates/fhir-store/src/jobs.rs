@@ -29,7 +29,7 @@ pub enum Work {
 }
 
 impl Work {
-    /// Which addresses the job answers at: those of exports, or those of one kind of match.
+    /// Returns which addresses the job answers at: those of exports, or those of one kind of match.
     #[must_use]
     pub fn face(&self) -> Face {
         match self {
@@ -141,7 +141,7 @@ pub trait JobStore: Send + Sync {
     /// When the store fails; it may then be called again.
     async fn end(&self, id: &ResourceId, owner: &str, now_us: i64) -> Result<Option<Ending>, StoreError>;
 
-    /// The lines of a part of a file by its number, from 0; `None` after the last one.
+    /// Returns the lines of a part of a file by its number, from 0; `None` after the last one.
     ///
     /// # Errors
     /// When the store fails.

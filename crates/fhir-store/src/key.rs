@@ -22,19 +22,19 @@ pub struct ResourceType(String);
 pub struct NotAResourceType;
 
 impl ResourceType {
-    /// Whether a text is a resource type, without copying it.
+    /// Returns whether a text is a resource type, without copying it.
     pub(crate) fn is_one(text: &str) -> bool {
         let capital = text.bytes().next().is_some_and(|first| first.is_ascii_uppercase());
         capital && text.len() <= MAX_TYPE_BYTES && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
     }
 
-    /// The type as it stands in `resourceType`.
+    /// Returns the type as it stands in `resourceType`.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The name of the type's table: the type in lower case.
+    /// Returns the name of the type's table: the type in lower case.
     ///
     /// Some are words SQL reserves (`user`), so it has to be quoted; nothing in it needs escaping.
     #[must_use]
@@ -70,13 +70,13 @@ pub struct ResourceId(String);
 pub struct NotAResourceId;
 
 impl ResourceId {
-    /// Whether a text is an id, without copying it.
+    /// Returns whether a text is an id, without copying it.
     pub(crate) fn is_one(text: &str) -> bool {
         let letters = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-'));
         letters && (1..=MAX_ID_BYTES).contains(&text.len()) && text != "." && text != ".."
     }
 
-    /// The id as it was written; ids are compared case-sensitively.
+    /// Returns the id as it was written; ids are compared case-sensitively.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -84,7 +84,7 @@ impl ResourceId {
 }
 
 impl From<Uuid> for ResourceId {
-    /// The id a server gives: the hyphenated lower-case form.
+    /// Returns the id a server gives: the hyphenated lower-case form.
     fn from(uuid: Uuid) -> Self {
         Self(uuid.hyphenated().to_string())
     }

@@ -23,7 +23,7 @@ pub enum Severity {
 }
 
 impl Severity {
-    /// The code in the value set `issue-severity`.
+    /// Returns the code in the value set `issue-severity`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -127,14 +127,14 @@ pub struct Issue {
 }
 
 impl Issue {
-    /// The issue with other diagnostics.
+    /// Returns the issue with other diagnostics.
     #[must_use]
     pub fn diagnostics(mut self, text: impl Into<String>) -> Self {
         self.diagnostics = Some(text.into());
         self
     }
 
-    /// The issue at one more place.
+    /// Returns the issue at one more place.
     #[must_use]
     pub fn at(mut self, expression: impl Into<String>) -> Self {
         self.expression.push(expression.into());
@@ -171,7 +171,7 @@ impl Outcome {
         Self { id: None, text: None, issues, error: None }
     }
 
-    /// The outcome with diagnostics in its first issue.
+    /// Returns the outcome with diagnostics in its first issue.
     #[must_use]
     pub fn diagnostics(mut self, text: impl Into<String>) -> Self {
         if let Some(first) = self.issues.first_mut() {
@@ -180,15 +180,15 @@ impl Outcome {
         self
     }
 
-    /// The outcome with the `error` of OAuth as `issue.details` of its first issue, for programs that know no better
-    /// than to look into the body.
+    /// Returns the outcome with the `error` of OAuth as `issue.details` of its first issue, for programs that know no
+    /// better than to look into the body.
     #[must_use]
     pub fn oauth_error(mut self, error: &'static str) -> Self {
         self.error = Some(error);
         self
     }
 
-    /// The outcome with one more place in front of those of every issue.
+    /// Returns the outcome with one more place in front of those of every issue.
     #[must_use]
     pub fn within(mut self, expression: &str) -> Self {
         for issue in &mut self.issues {
@@ -197,7 +197,7 @@ impl Outcome {
         self
     }
 
-    /// The outcome with these issues instead of its own, if there are any.
+    /// Returns the outcome with these issues instead of its own, if there are any.
     #[must_use]
     pub fn issues(mut self, issues: Vec<Issue>) -> Self {
         if !issues.is_empty() {
@@ -206,7 +206,7 @@ impl Outcome {
         self
     }
 
-    /// The resource.
+    /// Returns the resource.
     #[must_use]
     pub fn to_value(&self) -> Value {
         let mut outcome = Map::new();

@@ -14,7 +14,7 @@ const JSON_PATCH: &str = "application/json-patch+json";
 /// RFC 7396.
 const MERGE_PATCH: &str = "application/merge-patch+json";
 
-/// Why a patch does not apply to a document.
+/// The reason why a patch does not apply to a document.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PatchFault {
     /// A merge patch that is no object would replace the resource by a scalar.
@@ -41,7 +41,7 @@ pub fn read_json_patch(value: Value) -> Result<PatchDocument, String> {
     serde_json::from_value(value).map(PatchDocument::Json).map_err(|error| error.to_string())
 }
 
-/// Whether an object is a Binary that carries a patch of a resource of type `kind`.
+/// Returns whether an object is a Binary that carries a patch of a resource of type `kind`.
 pub(crate) fn is_encoded(kind: &str, object: &Map<String, Value>) -> bool {
     let is_binary = object.get("resourceType").is_some_and(|kind| kind == "Binary");
     is_binary && (kind != "Binary" || media_type(object).is_some_and(|sent| [JSON_PATCH, MERGE_PATCH].contains(&sent)))
@@ -73,7 +73,7 @@ pub(crate) fn read_encoded(binary: &Map<String, Value>, bytes_left: &mut usize) 
     if media_type == MERGE_PATCH { Ok(PatchDocument::Merge(value)) } else { read_json_patch(value) }
 }
 
-/// The document with the patch applied; the original stays as it is.
+/// Returns the document with the patch applied; the original stays as it is.
 ///
 /// # Errors
 /// See [`PatchFault`]. A `test` that fails is one of them.

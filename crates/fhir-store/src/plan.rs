@@ -39,7 +39,7 @@ pub enum Target {
 }
 
 impl Target {
-    /// The resource whose current state [`decide`] has to be told.
+    /// Returns the resource whose current state [`decide`] has to be told.
     #[must_use]
     pub fn key(&self) -> Option<&ResourceKey> {
         match self {
@@ -73,7 +73,7 @@ pub enum Decision {
 }
 
 impl Decision {
-    /// The answer to the write, once the engine did what was decided.
+    /// Returns the answer to the write, once the engine did what was decided.
     ///
     /// `version` is the number the engine gave the new version, `now_us` the time of the
     /// transaction in unix microseconds; a decision that makes no version ignores both.
@@ -99,7 +99,7 @@ pub struct Condition<'a> {
 }
 
 impl Condition<'_> {
-    /// Whether a resource meets it; with a `resolver`, which knows what of other types the writer reaches, also
+    /// Returns whether a resource meets it; with a `resolver`, which knows what of other types the writer reaches, also
     /// when it looks at those.
     #[must_use]
     pub fn is_met_by(&self, stored: &Stored, resolver: Option<&dyn Resolver>) -> bool {
@@ -107,14 +107,14 @@ impl Condition<'_> {
     }
 }
 
-/// The condition to evaluate before a write can be resolved.
+/// Returns the condition to evaluate before a write can be resolved.
 #[must_use]
 pub fn condition(write: &Write) -> Option<Condition<'_>> {
     let criteria = write.precondition.if_none_exist.as_ref()?;
     Some(Condition { criteria, reach: &write.reach })
 }
 
-/// Which resource a write is about.
+/// Returns which resource a write is about.
 ///
 /// `matches` are the keys that meet [`condition`], two at least when there are several; it is
 /// ignored for a write without a condition. `new_id` is a fresh id for a resource that has none.
@@ -149,7 +149,7 @@ pub fn resolve(write: &Write, matches: &[ResourceKey], new_id: &ResourceId) -> R
     }
 }
 
-/// Whether a resource may stand under this id that the writer must not learn of.
+/// Returns whether a resource may stand under this id that the writer must not learn of.
 ///
 /// An id that such a writer sends with a create is passed over, and under one it names in an update nothing is
 /// created: the answer would tell whether the id is taken.
@@ -160,7 +160,7 @@ fn hides(write: &Write, id: &ResourceId) -> bool {
     write.reach.target.hides(&ResourceKey { kind: write.kind.clone(), id: id.clone() })
 }
 
-/// Whether the condition of a write is how it finds its target, rather than a guard.
+/// Returns whether the condition of a write is how it finds its target, rather than a guard.
 fn finds_target(write: &Write) -> bool {
     let creates = matches!(write.operation, Operation::Create(_));
     condition(write).is_some() && write.id.is_none() && !creates
@@ -197,7 +197,7 @@ pub fn check_overlap(targets: &[Target]) -> Result<(), (usize, WriteFault)> {
     Ok(())
 }
 
-/// The names the entries of a transaction have for each other, once all are resolved.
+/// Returns the names the entries of a transaction have for each other, once all are resolved.
 #[must_use]
 pub fn full_urls(writes: &[Write], targets: &[Target]) -> FullUrls {
     let mut urls = FullUrls::default();
@@ -209,7 +209,7 @@ pub fn full_urls(writes: &[Write], targets: &[Target]) -> FullUrls {
     urls
 }
 
-/// What to do for a write, given the current state of its target.
+/// Returns what to do for a write, given the current state of its target.
 ///
 /// `current` is [`Lookup::Missing`] when the target has no key.
 ///
@@ -276,8 +276,8 @@ struct Seen {
     hidden: bool,
 }
 
-/// What a writer does not reach is to it as if it never existed. Of what was deleted nobody can say any
-/// more whose it was, so who does not reach everything does not see that it was there.
+/// Returns what a writer does not reach is to it as if it never existed. Of what was deleted nobody can say any more
+/// whose it was, so who does not reach everything does not see that it was there.
 fn seen(target: &Selection, (key, current): (&ResourceKey, Lookup)) -> Seen {
     match current {
         Lookup::Found(stored) if !target.contains(&stored.key, &stored.resource) => {

@@ -41,7 +41,7 @@ pub struct Stored {
 }
 
 impl Stored {
-    /// The whole resource: `resourceType`, `id`, `meta`, then the body in the order it was sent.
+    /// Returns the whole resource: `resourceType`, `id`, `meta`, then the body in the order it was sent.
     #[must_use]
     pub fn document(&self) -> Value {
         self.clone().into_document()
@@ -67,13 +67,13 @@ impl Stored {
         Value::Object(document)
     }
 
-    /// The weak entity tag of this version: `W/"7"`.
+    /// Returns the weak entity tag of this version: `W/"7"`.
     #[must_use]
     pub fn etag(&self) -> String {
         etag(self.version)
     }
 
-    /// The location of this version, relative to the base: `Type/id/_history/7`.
+    /// Returns the location of this version, relative to the base: `Type/id/_history/7`.
     #[must_use]
     pub fn location(&self) -> String {
         format!("{}/_history/{}", self.key, self.version)
@@ -127,13 +127,13 @@ pub struct ListQuery {
 }
 
 impl ListQuery {
-    /// The first page of everything of a type.
+    /// Returns the first page of everything of a type.
     #[must_use]
     pub fn all(kind: ResourceType) -> Self {
         Self { kind, filters: Vec::new(), within: Selection::Everything, count: limits::DEFAULT_COUNT, page: 1 }
     }
 
-    /// How many entries lie before this page.
+    /// Returns how many entries lie before this page.
     #[must_use]
     pub fn offset(&self) -> u64 {
         u64::from(self.count) * u64::from(self.page.saturating_sub(1))
@@ -279,7 +279,7 @@ pub enum Written {
 }
 
 impl Written {
-    /// The resource the answer is about, if there is one.
+    /// Returns the resource the answer is about, if there is one.
     #[must_use]
     pub fn stored(&self) -> Option<&Stored> {
         match self {
@@ -293,7 +293,7 @@ impl Written {
     }
 }
 
-/// Why a transaction was refused; nothing of it was written.
+/// The reason why a transaction was refused; nothing of it was written.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("write {index} of the transaction: {cause}")]
 pub struct WriteRefusal {
@@ -304,7 +304,7 @@ pub struct WriteRefusal {
     pub cause: WriteFault,
 }
 
-/// Why a write cannot be done.
+/// The reason why a write cannot be done.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum WriteFault {
     /// A create of what is already there.
@@ -387,7 +387,7 @@ fn first_of(faults: &[ShapeFault]) -> String {
 /// same for the rows it touches.
 #[async_trait]
 pub trait ResourceStore: Send + Sync {
-    /// The current state of one resource.
+    /// Returns the current state of one resource.
     ///
     /// # Errors
     /// Only when the store itself fails.
@@ -417,7 +417,7 @@ pub trait ResourceStore: Send + Sync {
     /// Only when the store itself fails.
     async fn history(&self, query: &HistoryQuery) -> Result<HistoryPage, StoreError>;
 
-    /// The types of which something was written, in no order.
+    /// Returns the types of which something was written, in no order.
     ///
     /// # Errors
     /// Only when the store itself fails.

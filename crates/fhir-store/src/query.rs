@@ -18,7 +18,7 @@ use crate::ports::ListQuery;
 /// Parameters about how the answer is written, which a list has nothing to do with.
 const PRESENTATION: [&str; 2] = ["_format", "_pretty"];
 
-/// Why a query cannot be answered.
+/// The reason why a query cannot be answered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QueryFault {
     /// A parameter with a leading underscore that is not supported here.
@@ -186,7 +186,7 @@ fn path(name: &str) -> Result<Vec<&str>, QueryFault> {
     }
 }
 
-/// The names elements have in the field: a letter or underscore, then also digits and hyphens.
+/// Returns the names elements have in the field: a letter or underscore, then also digits and hyphens.
 fn is_element(segment: &str) -> bool {
     let first = segment.bytes().next();
     first.is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_')

@@ -46,17 +46,17 @@ impl<'a> Target<'a> {
     }
 }
 
-/// Whether a text is a URL or URN rather than a relative reference.
+/// Returns whether a text is a URL or URN rather than a relative reference.
 pub(crate) fn is_absolute(text: &str) -> bool {
     ["http://", "https://", "urn:"].iter().any(|scheme| text.starts_with(scheme))
 }
 
-/// Whether an object has the given keys and nothing but what may accompany a reference.
+/// Returns whether an object has the given keys and nothing but what may accompany a reference.
 pub(crate) fn has_only(object: &Map<String, Value>, own: &[&str]) -> bool {
     object.keys().all(|key| own.contains(&key.as_str()) || COMPANIONS.contains(&key.as_str()))
 }
 
-/// Whether a name is one that may stand beside the target in a reference.
+/// Returns whether a name is one that may stand beside the target in a reference.
 pub(crate) fn is_companion(name: &[u8]) -> bool {
     COMPANIONS.iter().any(|companion| companion.as_bytes() == name)
 }
@@ -72,7 +72,7 @@ impl FullUrls {
         self.0.entry(full_url.to_owned()).or_insert_with(|| key.clone());
     }
 
-    /// The resource an entry's name stands for.
+    /// Returns the resource an entry's name stands for.
     #[must_use]
     pub fn get(&self, full_url: &str) -> Option<&ResourceKey> {
         self.0.get(full_url)
@@ -133,7 +133,7 @@ impl FullUrls {
     }
 }
 
-/// The type that an object names itself a resource of.
+/// Returns the type that an object names itself a resource of.
 pub(crate) fn resource_type(object: &Map<String, Value>) -> Option<&str> {
     object.get("resourceType")?.as_str()
 }

@@ -53,19 +53,19 @@ pub struct Reach {
 }
 
 impl Selection {
-    /// The union of `regions`; a region that leaves nothing out makes it everything.
+    /// Returns the union of `regions`; a region that leaves nothing out makes it everything.
     #[must_use]
     pub fn union(regions: Vec<Region>) -> Self {
         if regions.contains(&Region::default()) { Self::Everything } else { Self::Within(regions.into()) }
     }
 
-    /// The Groups that a caller reaches where nothing else confines it.
+    /// Returns the Groups that a caller reaches where nothing else confines it.
     #[must_use]
     pub fn of_groups(ownership: GroupOwnership) -> Self {
         Self::Everything.narrowed(&Region { compartment: None, criteria: vec![Criterion::Ownership(ownership)] })
     }
 
-    /// What of it also lies in `region`, as a list asks for it.
+    /// Returns what of it also lies in `region`, as a list asks for it.
     #[must_use]
     pub fn narrowed(self, region: &Region) -> Self {
         match self {
@@ -74,13 +74,13 @@ impl Selection {
         }
     }
 
-    /// Whether something may lie outside.
+    /// Returns whether something may lie outside.
     #[must_use]
     pub const fn is_confined(&self) -> bool {
         matches!(self, Self::Within(_))
     }
 
-    /// Whether a resource may stand under this key that the caller must not learn of.
+    /// Returns whether a resource may stand under this key that the caller must not learn of.
     ///
     /// Where scopes leave a part of a type open, that is every key. Where only the Groups of matches are other
     /// organizations' it is the keys that matches give.
@@ -91,7 +91,7 @@ impl Selection {
         !is_open || group::is_id_of_match(key.id.as_str())
     }
 
-    /// Whether only an index of searches can list what it holds; without one it can be asked about a resource.
+    /// Returns whether only an index of searches can list what it holds; without one it can be asked about a resource.
     #[must_use]
     pub fn needs_index(&self) -> bool {
         let Self::Within(regions) = self else { return false };
@@ -99,7 +99,7 @@ impl Selection {
         criteria.any(|criterion| matches!(criterion, Criterion::Search(_)))
     }
 
-    /// Whether the resource is one of them; `resource` is the body as stored or in FHIR's spelling.
+    /// Returns whether the resource is one of them; `resource` is the body as stored or in FHIR's spelling.
     #[must_use]
     pub fn contains(&self, key: &ResourceKey, resource: &Value) -> bool {
         match self {
@@ -108,7 +108,7 @@ impl Selection {
         }
     }
 
-    /// Whether a write may make `resource` of what was there before, which is inside already.
+    /// Returns whether a write may make `resource` of what was there before, which is inside already.
     ///
     /// Not specified; what is made has to be inside, and in no other patient's compartment unless it
     /// was before: else whoever may write one record could write into another's. No Patient is made,
@@ -123,7 +123,7 @@ impl Selection {
 }
 
 impl Region {
-    /// What lies in both; `None` where they are compartments of different patients.
+    /// Returns what lies in both; `None` where they are compartments of different patients.
     ///
     /// Not specified; what is in two patients' compartments is not found by the one for the other.
     fn narrowed(&self, by: &Self) -> Option<Self> {

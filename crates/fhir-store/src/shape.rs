@@ -64,13 +64,13 @@ const RESERVED: &str = "$serde_json::private::";
 /// Longest number in JSON, in characters. Not specified; a FHIR decimal has 18 digits.
 const MAX_NUMBER_CHARACTERS: usize = 256;
 
-/// Whether an element may have this name.
+/// Returns whether an element may have this name.
 #[must_use]
 pub fn is_name_storable(name: &str) -> bool {
     !name.starts_with(RESERVED)
 }
 
-/// Whether a number may be stored or asked for: one that a double can hold at least roughly.
+/// Returns whether a number may be stored or asked for: one that a double can hold at least roughly.
 ///
 /// Not specified; what is beyond is no measure of anything, and one engine fails on it. Digits are
 /// kept as they were sent.
@@ -91,7 +91,7 @@ pub fn is_number_storable(number: &Number) -> bool {
 /// Largest exponent of ten either way: a little more than a double has.
 const MAX_EXPONENT: u16 = 400;
 
-/// What about a value, whatever it becomes a part of, no engine could give back.
+/// Returns what about a value, whatever it becomes a part of, no engine could give back.
 pub(crate) fn unstorable(value: &Value) -> Option<ShapeProblem> {
     match value {
         Value::Number(number) => (!is_number_storable(number)).then_some(ShapeProblem::Number),
@@ -110,7 +110,7 @@ impl ShapeFault {
     }
 }
 
-/// The id a body carries, if it carries one.
+/// Returns the id a body carries, if it carries one.
 ///
 /// # Errors
 /// When `id` is there and is no id.
@@ -123,7 +123,7 @@ pub fn id_of(kind: &ResourceType, body: &Value) -> Result<Option<ResourceId>, Sh
     }
 }
 
-/// The body as it is stored under `key`: checked, and without what the store keeps in columns.
+/// Returns the body as it is stored under `key`: checked, and without what the store keeps in columns.
 ///
 /// `resourceType` and `id` may be left out; when they are there they have to be the key's.
 /// `meta.versionId` and `meta.lastUpdated` are dropped without a look, because writers send back
@@ -180,7 +180,7 @@ fn strip_meta(object: &mut Map<String, Value>) {
     }
 }
 
-/// How many levels of objects and arrays a value has; a scalar has none.
+/// Returns how many levels of objects and arrays a value has; a scalar has none.
 pub(crate) fn depth(value: &Value) -> usize {
     match value {
         Value::Array(elements) => 1 + elements.iter().map(depth).max().unwrap_or(0),

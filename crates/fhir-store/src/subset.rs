@@ -60,7 +60,7 @@ fn is_mandatory(structure: Option<&Structure>, name: &str) -> bool {
     element.is_some_and(|element| element.min > 0)
 }
 
-/// Whether a member is one of these elements: of one with a choice of types the member has a longer name.
+/// Returns whether a member is one of these elements: of one with a choice of types the member has a longer name.
 fn is_asked_for(elements: &[String], name: &str) -> bool {
     elements.iter().any(|element| {
         let rest = name.strip_prefix(element.as_str());

@@ -28,7 +28,7 @@ pub struct InitBundle {
     pub left: Vec<String>,
 }
 
-/// Why a file holds no bundle to execute.
+/// The reason why a file holds no bundle to execute.
 #[derive(Debug, thiserror::Error)]
 pub enum InitFault {
     /// It is not JSON.
@@ -98,7 +98,7 @@ fn replace(text: &str, variables: &Variables<'_>, left: &mut BTreeSet<String>) -
     Ok(replaced)
 }
 
-/// What stands before the first `${NAME}`, the name, and what stands after it.
+/// Returns what stands before the first `${NAME}`, the name, and what stands after it.
 fn next_variable(text: &str) -> Option<(&str, &str, &str)> {
     let mut from = 0;
     while let Some((at, inner)) = text.get(from..)?.split_once("${").map(|(before, inner)| (from + before.len(), inner))

@@ -71,7 +71,7 @@ pub enum MigrationFault {
 }
 
 impl MigrationFault {
-    /// The element at fault, as a `FHIRPath` expression.
+    /// Returns the element at fault, as a `FHIRPath` expression.
     #[must_use]
     pub const fn expression(&self) -> &'static str {
         match self {
@@ -95,7 +95,7 @@ impl Migration {
 }
 
 impl Status {
-    /// The status a document says.
+    /// Returns the status a document says.
     #[must_use]
     pub fn of(document: &Value) -> Option<Self> {
         let said = document.get("status").and_then(Value::as_str);

@@ -42,7 +42,7 @@ pub enum Applied {
     Before(SqlScriptRecord),
 }
 
-/// Why a list of scripts is not applied.
+/// The reason why a list of scripts is not applied.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ScriptFault {
     /// The body is no list.

@@ -44,7 +44,7 @@ pub trait MigrationStore: Send + Sync {
         now_us: i64,
     ) -> Result<Result<Written, AloneRefusal>, StoreError>;
 
-    /// The scripts that were applied on demand, in the order of their application.
+    /// Returns the scripts that were applied on demand, in the order of their application.
     ///
     /// # Errors
     /// When the store fails.
@@ -58,7 +58,7 @@ pub trait MigrationStore: Send + Sync {
     async fn apply_script(&self, script: &SqlScript, now_us: i64) -> Result<Result<Applied, SqlRefused>, StoreError>;
 }
 
-/// Why a migration was not run outside a transaction.
+/// The reason why a migration was not run outside a transaction.
 #[derive(Debug, thiserror::Error)]
 pub enum AloneRefusal {
     /// As within a transaction.

@@ -20,7 +20,7 @@ impl Progress {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = what;
     }
 
-    /// What was said last; empty before anything was.
+    /// Returns what was said last; empty before anything was.
     #[must_use]
     pub fn told(&self) -> String {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()

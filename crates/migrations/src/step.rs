@@ -38,7 +38,7 @@ pub enum Effect {
 }
 
 impl Effect {
-    /// Whether there is something to do.
+    /// Returns whether there is something to do.
     #[must_use]
     pub const fn runs(&self) -> bool {
         match self {
@@ -47,7 +47,7 @@ impl Effect {
         }
     }
 
-    /// Whether it writes canonicals, whose types a transaction then has to itself.
+    /// Returns whether it writes canonicals, whose types a transaction then has to itself.
     #[must_use]
     pub const fn is_of_packages(&self) -> bool {
         match self {
@@ -57,7 +57,7 @@ impl Effect {
     }
 }
 
-/// Why an effect did not happen; nothing of its transaction was stored.
+/// The reason why an effect did not happen; nothing of its transaction was stored.
 #[derive(Debug, thiserror::Error)]
 pub enum EffectRefused {
     /// The engine refuses the SQL.
@@ -98,7 +98,7 @@ impl SqlPlace {
     /// The text as a whole.
     pub const WHOLE: Self = Self { statement: 0, at: None };
 
-    /// The place of the character `offset`, from 1, of `sql`.
+    /// Returns the place of the character `offset`, from 1, of `sql`.
     #[must_use]
     pub fn at_character(statement: usize, sql: &str, offset: usize) -> Self {
         let before = sql.chars().take(offset.saturating_sub(1));
@@ -120,7 +120,7 @@ impl fmt::Display for SqlPlace {
     }
 }
 
-/// Why steps were refused; nothing of them was stored.
+/// The reason why steps were refused; nothing of them was stored.
 #[derive(Debug, thiserror::Error)]
 pub enum StepRefusal {
     /// A rule refuses a write.
@@ -133,14 +133,14 @@ pub enum StepRefusal {
         index: usize,
         /// The migration.
         key: ResourceKey,
-        /// Why not.
+        /// The reason why not.
         #[source]
         refused: EffectRefused,
     },
 }
 
-/// Whether what belongs to a write has to be done now, given what became of the write: the version it
-/// belongs to, if so.
+/// Returns whether what belongs to a write has to be done now, given what became of the write: the version it belongs
+/// to, if so.
 ///
 /// A migration that is `to-run` is due once it is written, even when it stood there in the same words.
 /// One that a condition found is skipped, unless it is `to-run` itself: then it was interrupted before
@@ -157,8 +157,8 @@ pub fn due(written: &Written) -> Option<&Stored> {
     }
 }
 
-/// The migration as it stands after it ran: `done`, with its `result`. `sent` is the document that was
-/// run, which is not the stored one where that was interrupted and sent again.
+/// Returns the migration as it stands after it ran: `done`, with its `result`. `sent` is the document that was run,
+/// which is not the stored one where that was interrupted and sent again.
 ///
 /// # Errors
 /// What keeps `sent` from being stored under `key`.
@@ -172,7 +172,7 @@ pub fn finished(key: &ResourceKey, sent: &Value, result: &Value) -> Result<Value
     Ok(Value::Object(document))
 }
 
-/// The `result` of SQL that ran. That of a package that was uninstalled is not specified; it is the same.
+/// Returns the `result` of SQL that ran. That of a package that was uninstalled is not specified; it is the same.
 ///
 /// # Source
 /// Specification, Migration resource.

@@ -34,8 +34,8 @@ pub struct AccessRequest<'a> {
     pub request: &'a (dyn Fn() -> Value + Send + Sync),
 }
 
-/// Whether writing resources of this type changes who may do what, who a caller is said to be, or what searches of
-/// everybody find and what every write costs (a `SearchParameter`).
+/// Returns whether writing resources of this type changes who may do what, who a caller is said to be, or what searches
+/// of everybody find and what every write costs (a `SearchParameter`).
 #[must_use]
 pub fn registers(resource_type: &str) -> bool {
     matches!(
@@ -52,14 +52,14 @@ pub fn registers(resource_type: &str) -> bool {
     )
 }
 
-/// Whether resources of this type say who may do what. Reading them needs what writing them needs: who lists the
-/// partners of a payer with their policies knows whom to impersonate and what it gains.
+/// Returns whether resources of this type say who may do what. Reading them needs what writing them needs: who lists
+/// the partners of a payer with their policies knows whom to impersonate and what it gains.
 #[must_use]
 pub fn is_registration(resource_type: &str) -> bool {
     matches!(resource_type, "Client" | "User" | "AccessPolicy" | "TokenIntrospector")
 }
 
-/// Whether the administrator alone may write this: an access policy that asks the database may ask it anything.
+/// Returns whether the administrator alone may write this: an access policy that asks the database may ask it anything.
 #[must_use]
 pub fn is_administrators(resource_type: &str, resource: &Value) -> bool {
     fn asks_database(policy: &Value) -> bool {
@@ -156,8 +156,8 @@ pub async fn authorize(authority: &Authority, caller: &Caller, access: AccessReq
     }
 }
 
-/// Whether the request of a caller without credentials is worth reading: when no policy is open to
-/// everyone, it will be refused whatever it says.
+/// Returns whether the request of a caller without credentials is worth reading: when no policy is open to everyone, it
+/// will be refused whatever it says.
 ///
 /// # Errors
 /// [`StoreError`].
@@ -165,14 +165,14 @@ pub async fn admits_anonymous(authority: &Authority, caller: &Caller) -> Result<
     Ok(authority.directory.policies_at(caller.policy_revision).await?.is_open_to_anyone())
 }
 
-/// What the caller's scopes leave open of a target, without what goes beyond single patients.
+/// Returns what the caller's scopes leave open of a target, without what goes beyond single patients.
 fn reach_of_patients(caller: &Caller, target: Option<(&str, Interaction)>) -> Option<Reach> {
     let (bearer, scopes) = caller.scopes()?;
     let (resource_type, interaction) = target?;
     bearer.reach_of_patients(scopes, resource_type, interaction)
 }
 
-/// What the caller's scopes leave open of a target; policies are not asked.
+/// Returns what the caller's scopes leave open of a target; policies are not asked.
 ///
 /// # Errors
 /// [`Denied::InsufficientScope`] when they permit nothing of it.

@@ -26,7 +26,7 @@ pub(crate) enum ActsFor {
 }
 
 impl ActsFor {
-    /// Whom `person` may act for now. Costs nothing but for relatives, whose relation is read.
+    /// Returns whom `person` may act for now. Costs nothing but for relatives, whose relation is read.
     pub(crate) async fn of(env: &Env<'_>, authority: &Authority, person: &Person) -> Result<Self, StoreError> {
         let Some(own) = &person.fhir_user else {
             return Ok(if person.misplaced { Self::These(Vec::new()) } else { Self::ByPolicy });
@@ -39,8 +39,8 @@ impl ActsFor {
     }
 }
 
-/// Whether `person` may act now for the patient of what it authorized, by the policies of `revision`. Where an EHR
-/// vouched for the patient when it launched the app, policies are not asked, then as now.
+/// Returns whether `person` may act now for the patient of what it authorized, by the policies of `revision`. Where an
+/// EHR vouched for the patient when it launched the app, policies are not asked, then as now.
 pub(crate) async fn may_still_act(
     env: &Env<'_>,
     authority: &Authority,
@@ -74,7 +74,7 @@ pub(crate) async fn readable<'a>(
     Ok(found)
 }
 
-/// The request a policy is asked about: the person reads this patient.
+/// Returns the request a policy is asked about: the person reads this patient.
 fn read_of(person: &Person, id: &str) -> Value {
     json!({
         "request-method": "get",
@@ -85,8 +85,8 @@ fn read_of(person: &Person, id: &str) -> Value {
     })
 }
 
-/// The patients a relative is related to, existing or not; of a Person, also those of each `RelatedPerson` it is
-/// linked to.
+/// Returns the patients a relative is related to, existing or not; of a Person, also those of each `RelatedPerson` it
+/// is linked to.
 async fn related(env: &Env<'_>, authority: &Authority, own: &FhirUser) -> Result<Vec<String>, StoreError> {
     let mut patients = Vec::new();
     for target in targets(env, authority, own).await? {
@@ -112,8 +112,8 @@ async fn targets(env: &Env<'_>, authority: &Authority, own: &FhirUser) -> Result
     Ok(stored.map(read).unwrap_or_default())
 }
 
-/// Whom a `RelatedPerson` or Person names, while the relation is in force: `active`, where it is said, is true, and
-/// `period` has begun and is not over.
+/// Returns whom a `RelatedPerson` or Person names, while the relation is in force: `active`, where it is said, is true,
+/// and `period` has begun and is not over.
 ///
 /// # Source
 /// FHIR R4, `RelatedPerson` and Person.

@@ -148,7 +148,7 @@ pub struct WantedKey<'a> {
 }
 
 impl WantedKey<'_> {
-    /// Whether `keys` has it.
+    /// Returns whether `keys` has it.
     #[must_use]
     pub fn is_in(&self, keys: &KeySet) -> bool {
         keys.knows(self.kid, self.alg)
@@ -169,7 +169,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// What can be seen of a text that may be no assertion at all.
+    /// Returns what can be seen of a text that may be no assertion at all.
     #[must_use]
     pub fn of_text(text: &str) -> Self {
         let Ok(jws) = CompactJws::parse(text, ASSERTION_MAX_BYTES) else { return Self::default() };
@@ -217,19 +217,19 @@ impl<'a> Assertion<'a> {
         Ok(Self { jws, claims, alg, kid, subject })
     }
 
-    /// The `sub`, by which the client is found.
+    /// Returns the `sub`, by which the client is found.
     #[must_use]
     pub fn subject(&self) -> &str {
         &self.subject
     }
 
-    /// Which key verifies it: the `kid` and the algorithm it has to fit.
+    /// Returns which key verifies it: the `kid` and the algorithm it has to fit.
     #[must_use]
     pub fn key(&self) -> WantedKey<'_> {
         WantedKey { kid: &self.kid, alg: self.alg }
     }
 
-    /// What the log shows of this assertion.
+    /// Returns what the log shows of this assertion.
     #[must_use]
     pub fn seen(&self) -> Seen {
         Seen::of_parts(&self.jws.header, &self.claims)
@@ -301,8 +301,8 @@ impl<'a> Assertion<'a> {
         }
     }
 
-    /// Whether the key set that must be fetched comes from a `jku` the header names: then only that
-    /// set counts, else the inline keys count too (SMART App Launch 2.2.0, section on key lookup).
+    /// Returns whether the key set that must be fetched comes from a `jku` the header names: then only that set counts,
+    /// else the inline keys count too (SMART App Launch 2.2.0, section on key lookup).
     #[must_use]
     pub fn names_jku(&self) -> bool {
         self.jws.header.jku.is_some()

@@ -153,8 +153,8 @@ pub(crate) fn refused(
     }
 }
 
-/// The reason without what came from outside: the code alone where the text repeats some of the request, or
-/// a time. `None` for a failure of the server.
+/// Returns the reason without what came from outside: the code alone where the text repeats some of the request, or a
+/// time. `None` for a failure of the server.
 fn refused_token(error: &TokenError) -> Option<String> {
     let reason = match error {
         TokenError::Store(_) | TokenError::Sign(_) | TokenError::Unsettled => return None,

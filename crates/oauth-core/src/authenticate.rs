@@ -65,7 +65,7 @@ pub enum CredentialsFault {
     NoClientId,
 }
 
-/// Why a client is not who it says.
+/// The reason why a client is not who it says.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientFault {
     /// No credentials at all.
@@ -213,7 +213,7 @@ impl<'a> Credentials<'a> {
         }
     }
 
-    /// The id they claim.
+    /// Returns the id they claim.
     #[must_use]
     pub fn client_id(&self) -> Option<&str> {
         match self {
@@ -259,13 +259,13 @@ impl Secret {
         self.address.map_or(Origin::Unknown, |address| Origin::Device(address.to_canonical()))
     }
 
-    /// The id as sent.
+    /// Returns the id as sent.
     #[must_use]
     pub fn client_id(&self) -> Option<&str> {
         self.candidates.first().map(|(id, _)| id.as_str())
     }
 
-    /// The pairs to try, in order.
+    /// Returns the pairs to try, in order.
     pub fn candidates(&self) -> impl Iterator<Item = (&str, &str)> {
         self.candidates.iter().map(|(id, secret)| (id.as_str(), secret.as_str()))
     }

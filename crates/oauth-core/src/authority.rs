@@ -134,37 +134,37 @@ impl Authority {
         })
     }
 
-    /// The key of form tokens.
+    /// Returns the key of form tokens.
     #[must_use]
     pub const fn forms(&self) -> &FormKey {
         &self.forms
     }
 
-    /// The discovery documents.
+    /// Returns the discovery documents.
     #[must_use]
     pub const fn documents(&self) -> &Documents {
         &self.documents
     }
 
-    /// The published keys.
+    /// Returns the published keys.
     #[must_use]
     pub fn published_keys(&self) -> Arc<StaticDocument> {
         self.keys.snapshot().jwks()
     }
 
-    /// The pepper client secrets are stored under.
+    /// Returns the pepper client secrets are stored under.
     #[must_use]
     pub fn pepper(&self) -> &Pepper {
         self.verifier.pepper()
     }
 
-    /// Where passwords and short secrets are hashed; how many at once, its caller bounds.
+    /// Returns where passwords and short secrets are hashed; how many at once, its caller bounds.
     #[must_use]
     pub const fn hashing(&self) -> &Handle {
         self.verifier.hashing()
     }
 
-    /// Whether an `Authorization` header that came from `address` is the bootstrap administrator's.
+    /// Returns whether an `Authorization` header that came from `address` is the bootstrap administrator's.
     ///
     /// # Errors
     /// [`ClientFault::TooManyAttempts`] where wrong secrets of the administrator came from there too often.
@@ -180,8 +180,8 @@ impl Authority {
         }
     }
 
-    /// Whether the secret is the bootstrap administrator's. One that is not is counted where the Client is looked
-    /// up that it may be of.
+    /// Returns whether the secret is the bootstrap administrator's. One that is not is counted where the Client is
+    /// looked up that it may be of.
     ///
     /// # Errors
     /// [`ClientFault::TooManyAttempts`].
@@ -198,7 +198,7 @@ impl Authority {
         Ok(is_root)
     }
 
-    /// The algorithm access tokens of a Client with this preference are signed with.
+    /// Returns the algorithm access tokens of a Client with this preference are signed with.
     #[must_use]
     pub fn access_token_alg(&self, preference: Option<SigningAlg>) -> SigningAlg {
         preference.unwrap_or(self.settings.access_token_alg)

@@ -79,7 +79,7 @@ pub struct LaunchContext {
 }
 
 impl LaunchContext {
-    /// Whether there is nothing to tell.
+    /// Returns whether there is nothing to tell.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
@@ -87,7 +87,7 @@ impl LaunchContext {
 }
 
 impl Authorization {
-    /// Whether a scope of this spelling was granted.
+    /// Returns whether a scope of this spelling was granted.
     #[must_use]
     pub fn grants(&self, scope: &str) -> bool {
         self.scope.split(' ').any(|granted| granted == scope)
@@ -101,7 +101,7 @@ impl Authorization {
         Self::deserialize(stored)
     }
 
-    /// The value to store.
+    /// Returns the value to store.
     ///
     /// # Errors
     /// None that a value of this type can cause; the serialiser's signature has one.

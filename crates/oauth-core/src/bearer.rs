@@ -24,7 +24,7 @@ pub struct VerifiedToken {
     pub standing: Standing,
 }
 
-/// Why a token is good for nothing: `invalid_token`.
+/// The reason why a token is good for nothing: `invalid_token`.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenFault {
     /// Neither a JWT of this server nor a known opaque token.
@@ -69,9 +69,8 @@ pub async fn verify(env: &Env<'_>, authority: &Authority, token: &str) -> Result
     check_standing(authority, claims, standing).await
 }
 
-/// The claims of a token that this server issued and that has not expired. Whether it was revoked and
-/// whether its Client is still active is not asked: a token may be revoked whatever became of its
-/// Client.
+/// Returns the claims of a token that this server issued and that has not expired. Whether it was revoked and whether
+/// its Client is still active is not asked: a token may be revoked whatever became of its Client.
 ///
 /// # Errors
 /// [`TokenFault`], but not [`TokenFault::Revoked`] and [`TokenFault::ClientGone`].
@@ -79,8 +78,8 @@ pub async fn read(env: &Env<'_>, authority: &Authority, token: &str) -> Result<A
     presented(env, authority, token).await.map(|(claims, _)| claims)
 }
 
-/// The claims as [`read`] returns them, and the standing of the caller where it was read with them: a JWT says by itself
-/// what an opaque token is looked up for.
+/// Returns the claims as [`read`] returns them, and the standing of the caller where it was read with them: a JWT says
+/// by itself what an opaque token is looked up for.
 async fn presented(
     env: &Env<'_>,
     authority: &Authority,

@@ -47,7 +47,7 @@ pub struct TokenBearer {
     pub scopes: Option<ScopeSet>,
 }
 
-/// Why a caller with credentials is not let in: 401, unless said otherwise.
+/// The reason why a caller with credentials is not let in: 401, unless said otherwise.
 #[derive(Debug, thiserror::Error)]
 pub enum CallerFault {
     /// The `Authorization` header is of no known scheme or malformed.
@@ -175,13 +175,13 @@ fn unidentified(fault: ClientFault) -> CallerFault {
 }
 
 impl Caller {
-    /// The calling Client's id.
+    /// Returns the calling Client's id.
     #[must_use]
     pub fn client_id(&self) -> Option<&str> {
         self.client().map(|client| client.id.as_str())
     }
 
-    /// What an auditor is told of the caller: the id of the Client, or of the bootstrap administrator.
+    /// Returns what an auditor is told of the caller: the id of the Client, or of the bootstrap administrator.
     #[must_use]
     pub fn id<'a>(&'a self, authority: &'a Authority) -> Option<&'a str> {
         match &self.identity {
@@ -190,7 +190,7 @@ impl Caller {
         }
     }
 
-    /// The calling Client.
+    /// Returns the calling Client.
     #[must_use]
     pub fn client(&self) -> Option<&Arc<Client>> {
         match &self.identity {
@@ -200,7 +200,7 @@ impl Caller {
         }
     }
 
-    /// The person the caller acts for; `None` for whoever acts for itself.
+    /// Returns the person the caller acts for; `None` for whoever acts for itself.
     #[must_use]
     pub fn person(&self) -> Option<&Arc<Person>> {
         match &self.identity {
@@ -209,7 +209,7 @@ impl Caller {
         }
     }
 
-    /// The id of the person behind the caller's token.
+    /// Returns the id of the person behind the caller's token.
     #[must_use]
     pub fn user_id(&self) -> Option<&str> {
         match &self.identity {
@@ -218,7 +218,7 @@ impl Caller {
         }
     }
 
-    /// The system and the value of the identifier of the organization that the caller's token proves.
+    /// Returns the system and the value of the identifier of the organization that the caller's token proves.
     #[must_use]
     pub fn organization(&self) -> Option<(&str, &str)> {
         let Identity::Token(bearer) = &self.identity else { return None };
@@ -226,8 +226,8 @@ impl Caller {
         Some((id.system(), id.value()))
     }
 
-    /// The scopes that bind the caller, and what decides which of them speak; `None` where policies
-    /// alone decide.
+    /// Returns the scopes that bind the caller, and what decides which of them speak; `None` where policies alone
+    /// decide.
     pub(crate) fn scopes(&self) -> Option<(Bearer<'_>, &ScopeSet)> {
         let Identity::Token(bearer) = &self.identity else { return None };
         let claims = &bearer.token.claims;
@@ -259,7 +259,7 @@ impl Caller {
     }
 }
 
-/// The platform's view of a token: who is behind it, and for whom.
+/// Returns the platform's view of a token: who is behind it, and for whom.
 ///
 /// # Source
 /// `docs/decisions.md`, "Callers".

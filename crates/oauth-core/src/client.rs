@@ -188,14 +188,15 @@ impl Client {
         }
     }
 
-    /// Whether the Client is registered for `grant`.
+    /// Returns whether the Client is registered for `grant`.
     #[must_use]
     pub fn may_use(&self, grant: GrantType) -> bool {
         self.grants.contains(&grant)
     }
 
-    /// What the registration leaves of `scopes`: a wider one is narrowed, one that is disjoint from it goes. Names
-    /// of a launch context stay, because they open nothing by themselves. A Client without `scope` is not limited.
+    /// Returns what the registration leaves of `scopes`: a wider one is narrowed, one that is disjoint from it goes.
+    /// Names of a launch context stay, because they open nothing by themselves. A Client without `scope` is not
+    /// limited.
     #[must_use]
     pub fn limit(&self, scopes: &ScopeSet) -> ScopeSet {
         let Some(registered) = &self.scope else { return scopes.clone() };
@@ -204,7 +205,7 @@ impl Client {
         restrict(scopes, &registered).granted
     }
 
-    /// Whether the Client is a public app under `settings`: one that holds nothing to prove itself by and
+    /// Returns whether the Client is a public app under `settings`: one that holds nothing to prove itself by and
     /// therefore proves by PKCE that a code is its own.
     ///
     /// A Client that signs assertions, holds a secret or is registered to need one is confidential,
@@ -214,7 +215,7 @@ impl Client {
         !self.asserts && self.secret.is_none() && !settings.secret_required
     }
 
-    /// What the registration says of a grant that gives tokens of a person; `None` for the others.
+    /// Returns what the registration says of a grant that gives tokens of a person; `None` for the others.
     #[must_use]
     pub const fn member_settings(&self, grant: GrantType) -> Option<&MemberSettings> {
         match grant {
@@ -226,13 +227,13 @@ impl Client {
         }
     }
 
-    /// What pages call it: its name, else its id.
+    /// Returns what pages call it: its name, else its id.
     #[must_use]
     pub fn display_name(&self) -> &str {
         self.app.name.as_deref().unwrap_or(&self.id)
     }
 
-    /// Whether no grant of the Client takes an assertion, although one says which types it takes.
+    /// Returns whether no grant of the Client takes an assertion, although one says which types it takes.
     #[must_use]
     pub fn refuses_assertions(&self) -> bool {
         let auth = self.document.get("auth").and_then(Value::as_object).into_iter().flat_map(|auth| auth.values());
@@ -241,7 +242,7 @@ impl Client {
         said.peek().is_some() && said.all(refuses_assertions)
     }
 
-    /// Whether the Client is a member-authorized app.
+    /// Returns whether the Client is a member-authorized app.
     #[must_use]
     pub fn is_smart_app(&self) -> bool {
         self.kind.as_deref() == Some("smart-app")
@@ -319,8 +320,8 @@ fn inline_keys(resource: &Value) -> &[Value] {
     keys.and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-/// Whether anything in the document says that the Client signs assertions, in whatever shape: what SQL
-/// wrote wrongly must not open the way to a weaker method.
+/// Returns whether anything in the document says that the Client signs assertions, in whatever shape: what SQL wrote
+/// wrongly must not open the way to a weaker method.
 fn asserts(resource: &Value) -> bool {
     let says = |value: Option<&Value>| match value {
         None | Some(Value::Null) => false,

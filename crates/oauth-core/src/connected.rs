@@ -55,7 +55,7 @@ pub struct ConnectedApp {
     pub allowed: Vec<String>,
 }
 
-/// What the person lets apps do, newest first; then what apps got without a grant, by their ids.
+/// Returns what the person lets apps do, newest first; then what apps got without a grant, by their ids.
 ///
 /// Costs two statements, and one for each patient whose record it is about.
 ///
@@ -91,7 +91,7 @@ async fn granted(authority: &Authority, grant: MemberGrant) -> Result<ConnectedA
     })
 }
 
-/// What an app got without a grant: all its families as one, newest first.
+/// Returns what an app got without a grant: all its families as one, newest first.
 async fn got(
     authority: &Authority,
     client_id: String,

@@ -14,7 +14,7 @@ impl FormKey {
         Self(hmac::Key::new(hmac::HMAC_SHA256, bytes))
     }
 
-    /// The token of a form with this purpose (its path), for the browser with this cookie value.
+    /// Returns the token of a form with this purpose (its path), for the browser with this cookie value.
     ///
     /// The purpose is part of it, so that the token of a harmless form opens no other.
     #[must_use]
@@ -22,7 +22,7 @@ impl FormKey {
         base64url(hmac::sign(&self.0, &message(cookie, purpose)).as_ref())
     }
 
-    /// Whether `token` is that of this form and browser; compared in constant time.
+    /// Returns whether `token` is that of this form and browser; compared in constant time.
     #[must_use]
     pub fn verifies(&self, cookie: &str, purpose: &str, token: &str) -> bool {
         from_base64url(token).is_some_and(|tag| hmac::verify(&self.0, &message(cookie, purpose), &tag).is_ok())

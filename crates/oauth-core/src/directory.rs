@@ -64,13 +64,13 @@ impl Directory {
         Deployment { ext_base: &self.ext_base, base_url: Some(&self.base_url) }
     }
 
-    /// The store behind the copies.
+    /// Returns the store behind the copies.
     #[must_use]
     pub fn store(&self) -> &dyn PartyStore {
         self.store.as_ref()
     }
 
-    /// The copy of the Client, read when there is none. Unknown ids are not remembered.
+    /// Returns the copy of the Client, read when there is none. Unknown ids are not remembered.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -81,13 +81,13 @@ impl Directory {
         }
     }
 
-    /// Whether there is a copy of the Client: as good as any knowledge of it that costs no statement.
+    /// Returns whether there is a copy of the Client: as good as any knowledge of it that costs no statement.
     #[must_use]
     pub fn holds_client(&self, id: &str) -> bool {
         self.clients.contains_key(id)
     }
 
-    /// The Client as stored now; a copy of another version is replaced. An id longer than any is not looked up.
+    /// Returns the Client as stored now; a copy of another version is replaced. An id longer than any is not looked up.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -108,7 +108,7 @@ impl Directory {
         Ok(Some(client))
     }
 
-    /// The version of the Client as stored now, `None` when there is none.
+    /// Returns the version of the Client as stored now, `None` when there is none.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -117,7 +117,7 @@ impl Directory {
         Ok(self.store.standing(&query).await?.client_version)
     }
 
-    /// The copy of the Client if it has `version`, else the Client as stored now.
+    /// Returns the copy of the Client if it has `version`, else the Client as stored now.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -128,8 +128,8 @@ impl Directory {
         }
     }
 
-    /// The Organization at `version`: the copy if it has that version, else as stored now.
-    /// `None` as version means it does not exist.
+    /// Returns the Organization at `version`: the copy if it has that version, else as stored now. `None` as version
+    /// means it does not exist.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -148,7 +148,7 @@ impl Directory {
         Ok(Some(organization))
     }
 
-    /// The person of this User if the copy has `version`, else the User as stored now.
+    /// Returns the person of this User if the copy has `version`, else the User as stored now.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -175,7 +175,7 @@ impl Directory {
         book.judge_with(subject, request, self.store.as_ref()).await
     }
 
-    /// The policies at `revision`: the copy if it has that revision, else as stored now.
+    /// Returns the policies at `revision`: the copy if it has that revision, else as stored now.
     ///
     /// # Errors
     /// [`StoreError`].

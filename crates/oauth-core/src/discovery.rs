@@ -28,7 +28,7 @@ pub struct Documents {
 }
 
 impl Documents {
-    /// The documents of a deployment.
+    /// Returns the documents of a deployment.
     #[must_use]
     pub fn new(settings: &Settings) -> Self {
         let smart = smart_configuration(settings);
@@ -51,7 +51,7 @@ impl Documents {
         &self.token_endpoint
     }
 
-    /// Where [`smart_style`](Self::smart_style) is, with the version of its content.
+    /// Returns where [`smart_style`](Self::smart_style) is, with the version of its content.
     #[must_use]
     pub fn smart_style_url(&self) -> &str {
         &self.smart_style_url
@@ -64,9 +64,9 @@ impl Documents {
     }
 }
 
-/// The specification's table, and what SMART requires beside it: `issuer` (with
-/// `sso-openid-connect`), `revocation_endpoint`, `management_endpoint`, `response_types_supported`, and the
-/// capabilities that certified servers name.
+/// Returns the specification's table, and what SMART requires beside it: `issuer` (with `sso-openid-connect`),
+/// `revocation_endpoint`, `management_endpoint`, `response_types_supported`, and the capabilities that certified
+/// servers name.
 fn smart_configuration(settings: &Settings) -> Value {
     let at = |path: &str| format!("{}{path}", settings.base_url);
     json!({
@@ -127,7 +127,7 @@ fn oauth_only() -> Value {
     })
 }
 
-/// The OAuth metadata both documents share, without the members only SMART knows.
+/// Returns the OAuth metadata both documents share, without the members only SMART knows.
 fn with(smart: &Value, more: &Value) -> Value {
     let smart_only = ["capabilities", "management_endpoint"];
     let members = smart.as_object().into_iter().chain(more.as_object()).flatten();

@@ -30,7 +30,7 @@ pub struct Supposed<'a> {
     pub scope: Option<&'a str>,
 }
 
-/// Why nobody can be supposed.
+/// The reason why nobody can be supposed.
 #[derive(Debug, thiserror::Error)]
 pub enum SuppositionFault {
     /// A token belongs to a Client.
@@ -101,7 +101,7 @@ pub async fn caller(env: &Env<'_>, authority: &Authority, supposed: Supposed<'_>
     Ok(Caller { identity: Identity::Token(Box::new(TokenBearer { token, scopes })), policy_revision })
 }
 
-/// What the token would say.
+/// Returns what the token would say.
 fn claims(env: &Env<'_>, authority: &Authority, supposed: Supposed<'_>) -> AccessClaims {
     let base_url = &authority.settings.base_url;
     let now_s = env.now_us.div_euclid(1_000_000);
@@ -122,7 +122,7 @@ fn claims(env: &Env<'_>, authority: &Authority, supposed: Supposed<'_>) -> Acces
     }
 }
 
-/// What the decision about `access` is made from.
+/// Returns what the decision about `access` is made from.
 ///
 /// # Errors
 /// [`StoreError`].
@@ -157,7 +157,7 @@ pub async fn explain(
     })
 }
 
-/// The scopes that permit, one that would, and whether what is permitted goes beyond single patients.
+/// Returns the scopes that permit, one that would, and whether what is permitted goes beyond single patients.
 fn scopes(caller: &Caller, target: Option<(&str, smart_scopes::Interaction)>) -> (Vec<String>, Option<String>, bool) {
     let (Some((bearer, scopes)), Some((resource_type, interaction))) = (caller.scopes(), target) else {
         return (Vec::new(), None, true);

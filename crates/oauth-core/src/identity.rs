@@ -46,7 +46,7 @@ pub struct PersonClaims {
 }
 
 impl PersonClaims {
-    /// What `scope` opens of `person`; resources are below `fhir_base`.
+    /// Returns what `scope` opens of `person`; resources are below `fhir_base`.
     #[must_use]
     pub fn of(person: &Person, scope: &str, fhir_base: &str) -> Self {
         let has = |wanted: &str| scope.split(' ').any(|granted| granted == wanted);
@@ -61,7 +61,7 @@ impl PersonClaims {
         identity
     }
 
-    /// The names of SCIM (RFC 7643, section 4.1.1), in which a User is written, in those of OpenID Connect.
+    /// Returns the names of SCIM (RFC 7643, section 4.1.1), in which a User is written, in those of OpenID Connect.
     fn profile(user: &Value) -> Self {
         let text = |object: Option<&Value>, member: &str| {
             let text = object.and_then(|object| object.get(member)).and_then(Value::as_str);

@@ -28,7 +28,7 @@ use crate::ports::{RefreshToken, StandingQuery, StoreError};
 use crate::root::RootClient;
 use crate::token::{TokenError, TokenRequest, told};
 
-/// Why introspection was not answered.
+/// The reason why introspection was not answered.
 #[derive(Debug, thiserror::Error)]
 pub enum IntrospectionError {
     /// Nobody authenticated, or with a bad token or wrong Basic credentials of the administrator:
@@ -181,7 +181,7 @@ fn inactive() -> Value {
     json!({ "active": false })
 }
 
-/// What the token says, with the launch context under the names of the token response (SMART App Launch
+/// Returns what the token says, with the launch context under the names of the token response (SMART App Launch
 /// 2.2.0, token introspection) and who the person is.
 fn active_access(authority: &Authority, token: &VerifiedToken) -> Value {
     let mut answer = json!({ "active": true, "token_type": "Bearer" });
@@ -298,7 +298,7 @@ impl Revoker<'_> {
         self.client.is_none_or(|client| client.id == client_id)
     }
 
-    /// What an auditor is told of it.
+    /// Returns what an auditor is told of it.
     fn of<'r>(&'r self, authority: &'r Authority, (client_id, user_id): (&'r str, &'r str)) -> Revoked<'r> {
         let administrator = authority.root.as_ref().filter(|_| self.client.is_none());
         let (asked_by, address) = (administrator.map(RootClient::id), self.request.address);

@@ -58,8 +58,8 @@ impl Trust {
     }
 }
 
-/// The audiences of which a token of the issuer must name one, `jwt.audience`; none where it is absent: then any token
-/// of the issuer is taken, whatever application it was made for.
+/// Returns the audiences of which a token of the issuer must name one, `jwt.audience`; none where it is absent: then
+/// any token of the issuer is taken, whatever application it was made for.
 ///
 /// An extension of ours: the platform does not check `aud`.
 ///
@@ -76,7 +76,7 @@ pub(crate) fn expected_audiences(resource: &Value) -> Result<Vec<&str>, Vec<Issu
     texts.filter(|texts| texts.iter().all(|text| !text.is_empty())).ok_or_else(wrong)
 }
 
-/// The members that are misspelt: an audience that is not read would limit nothing.
+/// Returns the members that are misspelt: an audience that is not read would limit nothing.
 pub(crate) fn misspelt(resource: &Value) -> Vec<Issue> {
     let Some(jwt) = resource.get("jwt") else { return Vec::new() };
     let mut issues = registration::misspelt(&["iss", "secret", "keys", "audience"], "TokenIntrospector.jwt", jwt);
@@ -90,7 +90,7 @@ pub(crate) fn misspelt(resource: &Value) -> Vec<Issue> {
     issues
 }
 
-/// What the writer of a `TokenIntrospector` that may be stored should know.
+/// Returns what the writer of a `TokenIntrospector` that may be stored should know.
 pub(crate) fn warnings(resource: &Value) -> Vec<Issue> {
     if expected_audiences(resource).is_ok_and(|expected| !expected.is_empty()) {
         return Vec::new();
@@ -101,7 +101,7 @@ pub(crate) fn warnings(resource: &Value) -> Vec<Issue> {
 }
 
 impl TrustedKey {
-    /// Whether the key is one for this `alg` of a header.
+    /// Returns whether the key is one for this `alg` of a header.
     pub(crate) fn fits(&self, alg: &str) -> bool {
         match self {
             Self::Shared(_) => alg == HS256,
@@ -109,7 +109,7 @@ impl TrustedKey {
         }
     }
 
-    /// Whether `signature` over `message` was made with the key.
+    /// Returns whether `signature` over `message` was made with the key.
     pub(crate) fn verifies(&self, message: &[u8], signature: &[u8]) -> bool {
         match self {
             Self::Shared(key) => key.verifies(message, signature),

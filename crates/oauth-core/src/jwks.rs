@@ -69,7 +69,7 @@ struct Held {
     fresh_until_s: i64,
 }
 
-/// Why there is no key set.
+/// The reason why there is no key set.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum JwksFault {
     /// It could not be fetched, and none is kept.
@@ -90,8 +90,8 @@ impl JwksCache {
         Self { fetch, slots: Cache::new(URIS_MAX), fetching: std::sync::Mutex::default() }
     }
 
-    /// The key set of `uri`; fetched when none is kept, when the kept one is no longer fresh, or
-    /// once when it does not have `wanted`.
+    /// Returns the key set of `uri`; fetched when none is kept, when the kept one is no longer fresh, or once when it
+    /// does not have `wanted`.
     ///
     /// While the partner's host cannot be reached the kept set is used at once, and the host is tried beside it. Any
     /// answer that is not a key set withdraws the kept one ([`JwksFetchError::is_outage`] says which answers
@@ -192,7 +192,7 @@ impl Refresh {
 }
 
 impl Attempts {
-    /// Whether to fetch now. An attempt because of an unknown key is noted.
+    /// Returns whether to fetch now. An attempt because of an unknown key is noted.
     fn is_due(&mut self, asked_us: i64, held: Option<&Held>, wanted: WantedKey<'_>) -> bool {
         let now_s = asked_us.div_euclid(1_000_000);
         if is_pausing(now_s, self.retry_from_s, RETRY_AFTER_FAILURE_S) {
@@ -210,14 +210,14 @@ impl Attempts {
     }
 }
 
-/// Whether `now_s` lies in the pause of `pause_s` seconds that ends at `until_s`. A clock that was set back does not
-/// make the pause longer.
+/// Returns whether `now_s` lies in the pause of `pause_s` seconds that ends at `until_s`. A clock that was set back
+/// does not make the pause longer.
 const fn is_pausing(now_s: i64, until_s: i64, pause_s: i64) -> bool {
     now_s < until_s && until_s - now_s <= pause_s
 }
 
 impl JwksFault {
-    /// Whether the partner's host could not be asked, so that nothing is known of its keys.
+    /// Returns whether the partner's host could not be asked, so that nothing is known of its keys.
     const fn is_outage(&self) -> bool {
         match self {
             Self::Fetch(error) => error.is_outage(),

@@ -128,7 +128,7 @@ impl KeyRecord {
         })
     }
 
-    /// The private key as PKCS#8 DER.
+    /// Returns the private key as PKCS#8 DER.
     fn open(&self, sealer: Option<&Sealer>) -> Result<Zeroizing<Vec<u8>>, KeyError> {
         match (self.sealed, sealer) {
             (true, None) => Err(KeyError::SecretMissing),
@@ -179,7 +179,7 @@ pub fn reseal(
     resealed.collect()
 }
 
-/// The key of `alg` that signs at `now_s`: of those that may sign already, the one that began last.
+/// Returns the key of `alg` that signs at `now_s`: of those that may sign already, the one that began last.
 ///
 /// When none may sign yet, the clock was set back, because the first key signs from its creation on. Then the
 /// oldest key signs: every cache of the published set that knows any key of `alg` knows that one.
@@ -276,8 +276,8 @@ impl KeyRing {
         self.refresh().await
     }
 
-    /// Whether one of our keys signed `jws`. A key that is not held is looked for once, because another
-    /// node may have begun to sign with it.
+    /// Returns whether one of our keys signed `jws`. A key that is not held is looked for once, because another node
+    /// may have begun to sign with it.
     pub(crate) async fn signed(&self, env: &Env<'_>, jws: &CompactJws<'_>) -> bool {
         let Some(kid) = jws.header.kid.as_deref().filter(|_| !jws.header.has_critical_extensions()) else {
             return false;
@@ -292,7 +292,7 @@ impl KeyRing {
         key.is_some_and(|key| key.verifies(jws.signing_input(), jws.signature()))
     }
 
-    /// The keys of this moment.
+    /// Returns the keys of this moment.
     #[must_use]
     pub fn snapshot(&self) -> arc_swap::Guard<Arc<KeySnapshot>> {
         self.snapshot.load()
@@ -325,7 +325,7 @@ impl KeySnapshot {
         self.keys.len() == records.len() && records.iter().all(|record| self.by_kid.contains_key(&record.kid))
     }
 
-    /// The key that signs `alg` at `now_s`, by the rule of [`signing_at`]. A clock that was set back is logged.
+    /// Returns the key that signs `alg` at `now_s`, by the rule of [`signing_at`]. A clock that was set back is logged.
     #[must_use]
     pub fn signer(&self, alg: SigningAlg, now_s: i64) -> Option<&SigningKey> {
         let of_alg = self.keys.iter().filter(|key| key.signer.alg() == alg);
@@ -342,13 +342,13 @@ impl KeySnapshot {
         Some(&key.signer)
     }
 
-    /// The published key of this identifier.
+    /// Returns the published key of this identifier.
     #[must_use]
     pub fn verifier(&self, kid: &str) -> Option<&PublicKey> {
         self.by_kid.get(kid).map(|key| &key.verifier)
     }
 
-    /// The JWK Set as served at `/.well-known/jwks.json`, newest key first.
+    /// Returns the JWK Set as served at `/.well-known/jwks.json`, newest key first.
     #[must_use]
     pub fn jwks(&self) -> Arc<StaticDocument> {
         Arc::clone(&self.jwks)
@@ -356,7 +356,7 @@ impl KeySnapshot {
 }
 
 impl ClockWarning {
-    /// Whether to log now. A clock that jumps either way is logged again.
+    /// Returns whether to log now. A clock that jumps either way is logged again.
     fn is_due(&self, now_s: i64) -> bool {
         let last_s = self.0.load(Ordering::Relaxed);
         let is_due = now_s.saturating_sub(last_s).saturating_abs() >= CLOCK_WARNING_INTERVAL_S;

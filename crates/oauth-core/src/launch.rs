@@ -66,7 +66,7 @@ impl Launch {
     }
 }
 
-/// Why a launch context is good for nothing.
+/// The reason why a launch context is good for nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchFault {
     /// No JWT of this server for this purpose.
@@ -83,7 +83,7 @@ pub enum LaunchFault {
     Used,
 }
 
-/// Why there is no launch address.
+/// The reason why there is no launch address.
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchUriFault {
     /// A parameter is missing or of the wrong type.
@@ -165,7 +165,7 @@ pub async fn get_launch_uri(
     outcome.map(|(uri, _)| uri)
 }
 
-/// The address, and the id of its launch.
+/// Returns the address, and the id of its launch.
 async fn launch_uri(
     env: &Env<'_>,
     authority: &Authority,
@@ -246,7 +246,7 @@ impl ContextEntry {
         Self::deserialize(value).is_ok_and(|entry| entry.says_which() && !entry.repeats())
     }
 
-    /// Whether it names a resource, each time as such a name is written.
+    /// Returns whether it names a resource, each time as such a name is written.
     fn says_which(&self) -> bool {
         let is_some = self.reference.is_some() || self.canonical.is_some() || self.identifier.is_some();
         let is_relative = |reference: &str| {
@@ -259,14 +259,14 @@ impl ContextEntry {
             && [&self.role, &self.kind].into_iter().flatten().all(|text| !text.is_empty())
     }
 
-    /// Whether it is the Patient or Encounter of the launch, which have members of their own.
+    /// Returns whether it is the Patient or Encounter of the launch, which have members of their own.
     fn repeats(&self) -> bool {
         let kind = self.reference.as_deref().and_then(|reference| reference.split_once('/')).map(|(kind, _)| kind);
         matches!(kind, Some("Patient" | "Encounter")) && matches!(self.role.as_deref(), None | Some("launch"))
     }
 }
 
-/// Whether `kind` is written as the name of a resource type.
+/// Returns whether `kind` is written as the name of a resource type.
 fn is_type(kind: &str) -> bool {
     kind.starts_with(|first: char| first.is_ascii_uppercase()) && kind.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }

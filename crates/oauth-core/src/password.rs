@@ -5,7 +5,7 @@
 /// Fewest characters of a new password, unless the operator says otherwise (NIST SP 800-63B, section 5.1.1.2).
 pub const PASSWORD_MIN_CHARS: usize = 8;
 
-/// Why a password may not be chosen. The texts never hold the password.
+/// The reason why a password may not be chosen. The texts never hold the password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PasswordFault {
     /// It has too few characters.

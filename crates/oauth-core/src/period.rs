@@ -5,9 +5,9 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan as _};
 use serde_json::Value;
 
-/// Whether a `Period` has begun and is not over at `now_us`, in microseconds since the UNIX epoch. Without one,
-/// or without a side of it, there is no such limit; one that cannot be read is over, because it was meant to
-/// limit something.
+/// Returns whether a `Period` has begun and is not over at `now_us`, in microseconds since the UNIX epoch. Without one,
+/// or without a side of it, there is no such limit; one that cannot be read is over, because it was meant to limit
+/// something.
 ///
 /// A date that names a year, a month or a day stands for all of it: what begins in 2026 has begun with that
 /// year, and what ends in 2026 lasts until it is over. Not specified in which place such a date is meant; we

@@ -86,20 +86,20 @@ impl Person {
 }
 
 impl Person {
-    /// Whether the person is a patient, and so acts for itself.
+    /// Returns whether the person is a patient, and so acts for itself.
     #[must_use]
     pub fn is_patient(&self) -> bool {
         self.own_patient().is_some()
     }
 
-    /// The id of the patient whom the person is.
+    /// Returns the id of the patient whom the person is.
     #[must_use]
     pub fn own_patient(&self) -> Option<&str> {
         self.fhir_user.as_ref().filter(|own| own.resource_type == "Patient").map(|own| own.id.as_str())
     }
 
-    /// Whether the person works with the records of others. Not specified for a User without `fhirUser`, such as an
-    /// administrator's; we take it so, because it is in no record.
+    /// Returns whether the person works with the records of others. Not specified for a User without `fhirUser`, such
+    /// as an administrator's; we take it so, because it is in no record.
     #[must_use]
     pub fn is_staff(&self) -> bool {
         let kind = self.fhir_user.as_ref().map(|own| own.resource_type.as_str());
@@ -128,13 +128,13 @@ impl FhirUser {
     }
 }
 
-/// What follows the base in an address of this server, at either of its endpoints; any other text as it is.
+/// Returns what follows the base in an address of this server, at either of its endpoints; any other text as it is.
 fn below<'r>(reference: &'r str, base_url: &str) -> &'r str {
     let own = reference.strip_prefix(base_url).and_then(|rest| rest.strip_prefix('/'));
     own.map_or(reference, |own| own.strip_prefix("fhir/").unwrap_or(own))
 }
 
-/// The name as people write it (SCIM, RFC 7643, section 4.1.1): `formatted`, else its parts in order.
+/// Returns the name as people write it (SCIM, RFC 7643, section 4.1.1): `formatted`, else its parts in order.
 fn full_name(name: &Value) -> Option<String> {
     let text = |member: &str| name.get(member).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty());
     if let Some(formatted) = text("formatted") {

@@ -51,7 +51,7 @@ pub(crate) enum Speaker<'a> {
 }
 
 impl Reach {
-    /// Whether it goes beyond single patients.
+    /// Returns whether it goes beyond single patients.
     pub(crate) fn is_wide(&self) -> bool {
         match self {
             Self::Everything => true,
@@ -61,7 +61,7 @@ impl Reach {
 }
 
 impl<'a> Bearer<'a> {
-    /// What `scopes` leave open of an interaction, or nothing when none of those that speak permits it.
+    /// Returns what `scopes` leave open of an interaction, or nothing when none of those that speak permits it.
     ///
     /// A `patient/` scope says nothing without a patient, `user/` nothing without a person and `system/`
     /// nothing with one: a person's token never reaches what the client could on its own. To a member `user/` opens
@@ -81,7 +81,7 @@ impl<'a> Bearer<'a> {
         opened(of_patients, scopes, (resource_type, interaction))
     }
 
-    /// The contexts that speak, and the patient each of them is confined to.
+    /// Returns the contexts that speak, and the patient each of them is confined to.
     fn contexts(self) -> impl Iterator<Item = (Context, Option<&'a str>)> {
         let own = match self.speaker {
             Speaker::Client => Some((Context::System, None)),
@@ -103,7 +103,7 @@ impl<'a> Bearer<'a> {
     }
 }
 
-/// What `scopes` leave open of an interaction in these contexts.
+/// Returns what `scopes` leave open of an interaction in these contexts.
 fn opened<'a>(
     contexts: impl Iterator<Item = (Context, Option<&'a str>)>,
     scopes: &ScopeSet,

@@ -13,7 +13,7 @@ pub struct RootClient {
 }
 
 impl RootClient {
-    /// The administrator `id` with this secret.
+    /// Returns the administrator `id` with this secret.
     #[must_use]
     pub fn new(id: &str, secret: &SecretString) -> Self {
         Self { id: id.to_owned(), secret_digest: sha256(secret.expose_secret().as_bytes()) }
@@ -25,7 +25,7 @@ impl RootClient {
         &self.id
     }
 
-    /// Whether these are its credentials; in constant time as far as the secret goes.
+    /// Returns whether these are its credentials; in constant time as far as the secret goes.
     #[must_use]
     pub fn is(&self, id: &str, secret: &str) -> bool {
         use subtle::ConstantTimeEq as _;

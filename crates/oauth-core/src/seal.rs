@@ -85,7 +85,7 @@ impl Sealer {
         self.derived.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The key for `salt`; derived under the lock, so that two askers cost one derivation.
+    /// Returns the key for `salt`; derived under the lock, so that two askers cost one derivation.
     fn key(&self, salt: &[u8; SALT_BYTES]) -> Option<Arc<LessSafeKey>> {
         let mut held = self.lock();
         if let Some(derived) = held.as_ref().filter(|derived| derived.salt == *salt) {

@@ -62,13 +62,13 @@ impl Pepper {
         Self(env.bytes())
     }
 
-    /// The pepper as stored, `None` unless it is exactly 32 bytes.
+    /// Returns the pepper as stored, `None` unless it is exactly 32 bytes.
     #[must_use]
     pub fn from_slice(bytes: &[u8]) -> Option<Self> {
         bytes.try_into().ok().map(Self)
     }
 
-    /// The bytes to store.
+    /// Returns the bytes to store.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
@@ -96,7 +96,7 @@ enum Stored {
     Nobodys,
 }
 
-/// Why a secret was not hashed.
+/// The reason why a secret was not hashed.
 #[derive(Debug, thiserror::Error)]
 pub enum HashError {
     /// An empty secret protects nothing.
@@ -184,7 +184,7 @@ impl SecretHash {
         Self(Stored::Nobodys)
     }
 
-    /// The text to store: `$hmac-sha256$v=1$…` or an Argon2id string in the PHC format.
+    /// Returns the text to store: `$hmac-sha256$v=1$…` or an Argon2id string in the PHC format.
     #[must_use]
     pub fn to_text(&self) -> String {
         match &self.0 {
@@ -194,14 +194,14 @@ impl SecretHash {
         }
     }
 
-    /// Whether [`verify`](Self::verify) costs microseconds and may run where it is called.
+    /// Returns whether [`verify`](Self::verify) costs microseconds and may run where it is called.
     #[must_use]
     pub fn is_fast(&self) -> bool {
         matches!(self.0, Stored::Keyed(_))
     }
 
-    /// Whether `candidate` is the secret. Takes as long for a near miss as for any other wrong
-    /// value; a candidate over [`SECRET_MAX_BYTES`] is wrong at once.
+    /// Returns whether `candidate` is the secret. Takes as long for a near miss as for any other wrong value; a
+    /// candidate over [`SECRET_MAX_BYTES`] is wrong at once.
     #[must_use]
     pub fn verify(&self, pepper: &Pepper, candidate: &[u8]) -> bool {
         if candidate.len() > SECRET_MAX_BYTES {
@@ -224,20 +224,20 @@ pub struct ClientSecret {
 }
 
 impl ClientSecret {
-    /// The secret behind `hash`, not verified yet.
+    /// Returns the secret behind `hash`, not verified yet.
     #[must_use]
     pub const fn new(hash: SecretHash) -> Self {
         Self { hash, verified: OnceLock::new() }
     }
 
-    /// The stored hash.
+    /// Returns the stored hash.
     #[must_use]
     pub const fn hash(&self) -> &SecretHash {
         &self.hash
     }
 
-    /// Whether `candidate` is known to be the secret without an expensive hash. `false` says nothing about a secret whose
-    /// hash is expensive.
+    /// Returns whether `candidate` is known to be the secret without an expensive hash. `false` says nothing about a
+    /// secret whose hash is expensive.
     #[must_use]
     pub fn is_known(&self, pepper: &Pepper, candidate: &[u8]) -> bool {
         if self.hash.is_fast() {

@@ -182,7 +182,7 @@ struct Limit {
 struct Counter(Vec<AtomicU64>);
 
 impl Counter {
-    /// How long to wait for one more; 0 is not at all.
+    /// Returns how long to wait for one more; 0 is not at all.
     fn wait_us(&self, mark: u64, limit: Limit, now_us: u64) -> u64 {
         let Some(whole_at_us) = self.0.get(place(mark)) else { return 0 };
         let used_us = used_us(whole_at_us.load(Ordering::Relaxed), limit, now_us);
@@ -197,8 +197,8 @@ impl Counter {
     }
 }
 
-/// How much of a budget is used. More than twice the whole is what a clock that was set back leaves behind, and counts
-/// as nothing.
+/// Returns how much of a budget is used. More than twice the whole is what a clock that was set back leaves behind, and
+/// counts as nothing.
 fn used_us(whole_at_us: u64, limit: Limit, now_us: u64) -> u64 {
     match whole_at_us.saturating_sub(now_us) {
         used_us if used_us > limit.whole_us.saturating_mul(2) => 0,

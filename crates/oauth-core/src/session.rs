@@ -27,7 +27,7 @@ pub fn fresh_cookie(env: &Env<'_>) -> SecretString {
     base64url(&env.bytes::<32>()).into()
 }
 
-/// Who is signed in with this browser, if anybody is.
+/// Returns who is signed in with this browser, if anybody is.
 ///
 /// # Errors
 /// [`StoreError`].
@@ -88,14 +88,14 @@ pub async fn close(
     Ok(())
 }
 
-/// The person of a visit's session: active, and with the password it signed in with.
+/// Returns the person of a visit's session: active, and with the password it signed in with.
 pub(crate) async fn visitor(authority: &Authority, visit: &Visit) -> Result<Option<Arc<Person>>, StoreError> {
     let Some((session, version)) = visit.session.as_ref().zip(visit.user_version) else { return Ok(None) };
     let person = authority.directory.person_at(&session.user_id, version).await?;
     Ok(person.filter(|person| person.active && person.credential == session.credential))
 }
 
-/// What is stored and looked up for a cookie value; `None` for what cannot be one of ours.
+/// Returns what is stored and looked up for a cookie value; `None` for what cannot be one of ours.
 pub(crate) fn cookie_hash(cookie: Option<&str>) -> Option<Hash> {
     let cookie = cookie.filter(|cookie| !cookie.is_empty() && cookie.len() <= COOKIE_MAX_BYTES);
     cookie.map(|cookie| sha256(cookie.as_bytes()))

@@ -209,7 +209,7 @@ async fn verified(authority: &Authority, attempt: &Attempt<'_>) -> Result<Arc<Pe
 /// After how many seconds a person who found the lane full should try again.
 const CROWDED_RETRY_S: u64 = 15;
 
-/// The person of this name; nobody when two have it, because guessing which one is meant could let one in as
+/// Returns the person of this name; nobody when two have it, because guessing which one is meant could let one in as
 /// the other.
 async fn find(authority: &Authority, login: &str) -> Result<Option<Arc<Person>>, StoreError> {
     if login.is_empty() || login.len() > LOGIN_MAX_BYTES {

@@ -12,8 +12,8 @@ use crate::document::StaticDocument;
 /// The path below `{base_url}`.
 pub const PATH: &str = "/fhir/smart-style.json";
 
-/// The document. Sizes are CSS lengths, colours CSS colours; text on background has a contrast of 15:1, on
-/// the errors' and the successes' colour of more than 4.5:1 to white (WCAG 2.2, 1.4.3).
+/// Returns the document. Sizes are CSS lengths, colours CSS colours; text on background has a contrast of 15:1, on the
+/// errors' and the successes' colour of more than 4.5:1 to white (WCAG 2.2, 1.4.3).
 #[must_use]
 pub fn document() -> StaticDocument {
     let style = json!({
@@ -32,7 +32,7 @@ pub fn document() -> StaticDocument {
     StaticDocument::json(Bytes::from(style.to_string()))
 }
 
-/// Where the document is: its address names its content, so that no app keeps an old look.
+/// Returns where the document is: its address names its content, so that no app keeps an old look.
 #[must_use]
 pub fn address(base_url: &str, document: &StaticDocument) -> String {
     format!("{base_url}{PATH}?v={}", document.etag.trim_matches('"'))

@@ -20,7 +20,7 @@ pub struct UserInfo {
     pub identity: PersonClaims,
 }
 
-/// Why nothing is told.
+/// The reason why nothing is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum UserInfoFault {
     /// No access token was sent: 401.

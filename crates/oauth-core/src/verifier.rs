@@ -47,20 +47,20 @@ impl SecretVerifier {
         }
     }
 
-    /// The pepper.
+    /// Returns the pepper.
     #[must_use]
     pub const fn pepper(&self) -> &Arc<Pepper> {
         &self.pepper
     }
 
-    /// Where the expensive ones are hashed.
+    /// Returns where the expensive ones are hashed.
     #[must_use]
     pub const fn hashing(&self) -> &Handle {
         &self.hashing
     }
 
-    /// Whether one of `candidates` is the Client's secret. Fast hashes, and a secret that was verified before, are checked
-    /// at once, Argon2id on a blocking thread, a few at a time.
+    /// Returns whether one of `candidates` is the Client's secret. Fast hashes, and a secret that was verified before,
+    /// are checked at once, Argon2id on a blocking thread, a few at a time.
     pub async fn verify(&self, secret: &ClientSecret, candidates: &[&str]) -> bool {
         let pepper = self.pepper.as_ref();
         if candidates.iter().any(|candidate| secret.is_known(pepper, candidate.as_bytes())) {
@@ -78,7 +78,7 @@ impl SecretVerifier {
         false
     }
 
-    /// Whether `candidate` is the person's password behind `hash`; always in the lane of people, so that how
+    /// Returns whether `candidate` is the person's password behind `hash`; always in the lane of people, so that how
     /// long it takes says nothing about the person.
     pub(crate) async fn verify_person(&self, hash: &SecretHash, candidate: &str) -> Result<bool, Crowded> {
         let _place = self.places.try_acquire().map_err(|_| Crowded)?;

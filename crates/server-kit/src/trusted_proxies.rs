@@ -222,7 +222,7 @@ mod tests {
         prop_oneof![v4, v6]
     }
 
-    /// What a client may put into a header field.
+    /// Returns what a client may put into a header field.
     fn anything() -> impl Strategy<Value = Vec<u8>> {
         let byte = prop_oneof![0x20..0x7f_u8, 0x80..=0xff_u8, Just(b','), Just(b'1'), Just(b'.'), Just(b':')];
         proptest::collection::vec(byte, 0..60)

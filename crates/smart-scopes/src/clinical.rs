@@ -20,7 +20,7 @@ impl Context {
     /// All three.
     pub const ALL: [Self; 3] = [Self::Patient, Self::User, Self::System];
 
-    /// The word before the slash.
+    /// Returns the word before the slash.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -45,7 +45,7 @@ impl fmt::Display for Context {
 pub struct TypeName(String);
 
 impl TypeName {
-    /// The name.
+    /// Returns the name.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -84,7 +84,7 @@ pub enum ResourceSelector {
 }
 
 impl ResourceSelector {
-    /// Whether resources of `resource_type` are selected; names are case-sensitive.
+    /// Returns whether resources of `resource_type` are selected; names are case-sensitive.
     #[must_use]
     pub fn selects(&self, resource_type: &str) -> bool {
         match self {
@@ -93,7 +93,7 @@ impl ResourceSelector {
         }
     }
 
-    /// Whether everything `other` selects is selected.
+    /// Returns whether everything `other` selects is selected.
     #[must_use]
     pub fn covers(&self, other: &Self) -> bool {
         *self == Self::Any || self == other
@@ -190,13 +190,13 @@ impl ClinicalScope {
         self.query.as_ref()
     }
 
-    /// Whether this scope alone grants all that `other` grants.
+    /// Returns whether this scope alone grants all that `other` grants.
     #[must_use]
     pub fn covers(&self, other: &Self) -> bool {
         self.covers_target(other) && self.permissions.covers(other.permissions)
     }
 
-    /// What both grant, spelled as `self` where it can be.
+    /// Returns what both grant, spelled as `self` where it can be.
     ///
     /// Nothing when they have no access in common, and also when their two queries together pass a limit
     /// of [`limits`]: the combination is then refused, never widened.
@@ -215,7 +215,7 @@ impl ClinicalScope {
         Self::new(self.context, resource, permissions, query).ok()
     }
 
-    /// Whether this scope reaches every resource that `other` reaches, whatever may be done with it.
+    /// Returns whether this scope reaches every resource that `other` reaches, whatever may be done with it.
     pub(crate) fn covers_target(&self, other: &Self) -> bool {
         self.context == other.context && self.resource.covers(&other.resource) && self.covers_query(other)
     }

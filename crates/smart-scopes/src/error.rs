@@ -2,7 +2,7 @@
 
 use crate::limits;
 
-/// Why a scope or a list of scopes cannot be read.
+/// The reason why a scope or a list of scopes cannot be read.
 ///
 /// The text of each variant may be sent as an OAuth `error_description`: it is printable ASCII without
 /// `"` and `\`, because a part of the scope is quoted only after the scope's characters were checked.

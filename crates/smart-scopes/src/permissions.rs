@@ -24,7 +24,7 @@ impl Interaction {
     /// All five, in the order in which v2 permissions spell them.
     pub const ALL: [Self; 5] = [Self::Create, Self::Read, Self::Update, Self::Delete, Self::Search];
 
-    /// The letter of v2 permissions.
+    /// Returns the letter of v2 permissions.
     #[must_use]
     pub const fn letter(self) -> char {
         match self {
@@ -75,7 +75,7 @@ const READ_BITS: u8 = Interaction::Read.bit() | Interaction::Search.bit();
 const WRITE_BITS: u8 = Interaction::Create.bit() | Interaction::Update.bit() | Interaction::Delete.bit();
 
 impl Permissions {
-    /// The set of `interactions`, or nothing when there are none.
+    /// Returns the set of `interactions`, or nothing when there are none.
     ///
     /// A set that v1 cannot spell is spelled in v2 whatever `syntax` says.
     #[must_use]
@@ -100,37 +100,37 @@ impl Permissions {
         Self { bits: self.bits, syntax }
     }
 
-    /// Whether `interaction` is allowed.
+    /// Returns whether `interaction` is allowed.
     #[must_use]
     pub const fn allows(self, interaction: Interaction) -> bool {
         self.bits & interaction.bit() != 0
     }
 
-    /// Whether everything `other` allows is allowed.
+    /// Returns whether everything `other` allows is allowed.
     #[must_use]
     pub const fn covers(self, other: Self) -> bool {
         self.bits & other.bits == other.bits
     }
 
-    /// Whether nothing but read and search is allowed.
+    /// Returns whether nothing but read and search is allowed.
     #[must_use]
     pub const fn is_read_only(self) -> bool {
         self.bits & WRITE_BITS == 0
     }
 
-    /// What both allow, in the format of `self` where it can be.
+    /// Returns what both allow, in the format of `self` where it can be.
     #[must_use]
     pub fn intersection(self, other: Self) -> Option<Self> {
         Self::from_bits(self.bits & other.bits, self.syntax)
     }
 
-    /// What either allows, in the format of `self` where it can be.
+    /// Returns what either allows, in the format of `self` where it can be.
     #[must_use]
     pub const fn union(self, other: Self) -> Self {
         Self { bits: self.bits | other.bits, syntax: Syntax::V2 }.spelled(self.syntax)
     }
 
-    /// The interactions, in the order of the letters.
+    /// Returns the interactions, in the order of the letters.
     pub fn interactions(self) -> impl Iterator<Item = Interaction> {
         Interaction::ALL.into_iter().filter(move |interaction| self.allows(*interaction))
     }
@@ -174,7 +174,7 @@ const fn v1_word(bits: u8) -> Option<&'static str> {
     }
 }
 
-/// The bits ascend in the order of the letters, so an ordered word has ever larger ones.
+/// Returns the bits ascend in the order of the letters, so an ordered word has ever larger ones.
 fn bits_of_letters(letters: &str) -> Result<u8, ScopeParseError> {
     let mut bits = 0;
     let mut ordered = true;

@@ -34,19 +34,19 @@ pub struct ScopeQuery {
 }
 
 impl ScopeQuery {
-    /// The text as sent, without the question mark.
+    /// Returns the text as sent, without the question mark.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// The decoded parameters, all of which a resource must meet; never empty.
+    /// Returns the decoded parameters, all of which a resource must meet; never empty.
     #[must_use]
     pub fn parameters(&self) -> &[QueryParameter] {
         &self.parameters
     }
 
-    /// Whether every resource that meets `self` surely meets `other`.
+    /// Returns whether every resource that meets `self` surely meets `other`.
     ///
     /// Decided on the form alone: `self` has all the parameters of `other`, whatever their order and
     /// encoding. `code=a` and `code=a,b` are taken as unrelated, which refuses rather than widens.
@@ -55,7 +55,7 @@ impl ScopeQuery {
         other.parameters.iter().all(|parameter| self.parameters.contains(parameter))
     }
 
-    /// The search for what meets both: `self` as spelled, then what only `other` requires.
+    /// Returns the search for what meets both: `self` as spelled, then what only `other` requires.
     ///
     /// Nothing when that has more parameters than [`limits::MAX_QUERY_PARAMETERS`].
     #[must_use]

@@ -52,7 +52,7 @@ pub fn restrict(requested: &ScopeSet, registered: &ScopeSet) -> Restriction {
     Restriction { granted, refused }
 }
 
-/// The parts of `requested` that are registered, none of them covered by another.
+/// Returns the parts of `requested` that are registered, none of them covered by another.
 fn narrow(requested: &ClinicalScope, registered: &ScopeSet) -> Vec<Scope> {
     let syntax = requested.permissions().syntax();
     let mut parts: Vec<ClinicalScope> = Vec::new();

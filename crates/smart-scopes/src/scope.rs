@@ -34,7 +34,7 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// The clinical scope, if it is one.
+    /// Returns the clinical scope, if it is one.
     #[must_use]
     pub const fn as_clinical(&self) -> Option<&ClinicalScope> {
         match self {
@@ -43,8 +43,8 @@ impl Scope {
         }
     }
 
-    /// Whether this scope alone grants all that `other` grants: by meaning for clinical scopes, by
-    /// format for all others.
+    /// Returns whether this scope alone grants all that `other` grants: by meaning for clinical scopes, by format for
+    /// all others.
     #[must_use]
     pub fn covers(&self, other: &Self) -> bool {
         match (self, other) {
@@ -65,25 +65,25 @@ pub struct LaunchContext {
 }
 
 impl LaunchContext {
-    /// The type in lower case, as it stands in the scope: `patient`, `encounter`, `questionnaire`.
+    /// Returns the type in lower case, as it stands in the scope: `patient`, `encounter`, `questionnaire`.
     #[must_use]
     pub fn resource_type(&self) -> &str {
         &self.resource_type
     }
 
-    /// The `role` asked for, as spelled.
+    /// Returns the `role` asked for, as spelled.
     #[must_use]
     pub fn role(&self) -> Option<&str> {
         self.role.as_deref()
     }
 
-    /// Whether it is `launch/patient`.
+    /// Returns whether it is `launch/patient`.
     #[must_use]
     pub fn is_patient(&self) -> bool {
         self.resource_type == "patient" && self.role.is_none()
     }
 
-    /// Whether it is `launch/encounter`.
+    /// Returns whether it is `launch/encounter`.
     #[must_use]
     pub fn is_encounter(&self) -> bool {
         self.resource_type == "encounter" && self.role.is_none()

@@ -64,41 +64,41 @@ impl ScopeSet {
         Ok(Self { scopes })
     }
 
-    /// The scopes in order.
+    /// Returns the scopes in order.
     pub fn iter(&self) -> std::slice::Iter<'_, Scope> {
         self.scopes.iter()
     }
 
-    /// The clinical scopes in order.
+    /// Returns the clinical scopes in order.
     pub fn clinical(&self) -> impl Iterator<Item = &ClinicalScope> {
         self.scopes.iter().filter_map(Scope::as_clinical)
     }
 
-    /// How many scopes there are.
+    /// Returns how many scopes there are.
     #[must_use]
     pub fn len(&self) -> usize {
         self.scopes.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.scopes.is_empty()
     }
 
-    /// Whether `scope` is there in this very format.
+    /// Returns whether `scope` is there in this very format.
     #[must_use]
     pub fn contains(&self, scope: &Scope) -> bool {
         self.scopes.contains(scope)
     }
 
-    /// Whether there is a clinical scope of this context.
+    /// Returns whether there is a clinical scope of this context.
     #[must_use]
     pub fn has_context(&self, context: Context) -> bool {
         self.clinical().any(|clinical| clinical.context() == context)
     }
 
-    /// Whether the scopes together grant all that `scope` grants.
+    /// Returns whether the scopes together grant all that `scope` grants.
     ///
     /// `patient/Patient.r patient/*.s` covers `patient/Patient.read`. A list of types never covers `*`.
     #[must_use]
@@ -120,13 +120,13 @@ impl ScopeSet {
         is_new
     }
 
-    /// The scopes of `self`, then those of `other` that are new.
+    /// Returns the scopes of `self`, then those of `other` that are new.
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
         self.iter().chain(other).cloned().collect()
     }
 
-    /// Whether `interaction` on resources of `resource_type` is granted under `context`.
+    /// Returns whether `interaction` on resources of `resource_type` is granted under `context`.
     ///
     /// Several scopes on one type are a union: a plain scope makes granular ones redundant, and the
     /// queries of granular ones are alternatives. The patient compartment of [`Context::Patient`] is the

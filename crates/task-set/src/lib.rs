@@ -98,7 +98,7 @@ mod tests {
 
     use super::*;
 
-    /// What is reported when every task has had its turns on the one thread of a test.
+    /// Returns what is reported when every task has had its turns on the one thread of a test.
     async fn ended(tasks: &mut TaskSet) -> Option<TaskEnded> {
         for _ in 0..10 {
             yield_now().await;

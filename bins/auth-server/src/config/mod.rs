@@ -96,7 +96,7 @@ pub(crate) struct AddressConfig {
 }
 
 impl AddressConfig {
-    /// The public address, when the operator gave one.
+    /// Returns the public address, when the operator gave one.
     pub(crate) fn base_url(&self) -> Option<&str> {
         self.base_url.as_deref().filter(|url| !url.is_empty())
     }
@@ -125,7 +125,7 @@ pub(crate) struct DatabaseConfig {
 }
 
 impl DatabaseConfig {
-    /// The URL of the Postgres database, if that is the engine. It may hold a password.
+    /// Returns the URL of the Postgres database, if that is the engine. It may hold a password.
     pub(crate) fn url(&self) -> Option<&str> {
         given_secret_text(self.database_url.as_ref())
     }
@@ -180,7 +180,7 @@ pub(crate) struct PlatformConfig {
 }
 
 impl PlatformConfig {
-    /// The file of the init bundle, when there is one.
+    /// Returns the file of the init bundle, when there is one.
     pub(crate) fn init_bundle(&self) -> Option<&Path> {
         given_path(self.init_bundle.as_ref())
     }
@@ -409,14 +409,14 @@ pub(crate) struct ObservingConfig {
 }
 
 impl ObservingConfig {
-    /// How long audit events are kept, `None` for good. Not specified; six years unless the operator says
-    /// otherwise, because that is how long United States law has records of health data protection kept (45
-    /// CFR 164.316).
+    /// Returns how long audit events are kept, `None` for good. Not specified; six years unless the operator says
+    /// otherwise, because that is how long United States law has records of health data protection kept (45 CFR
+    /// 164.316).
     pub(crate) fn audit_retention(&self) -> Option<Duration> {
         (self.audit_retention_days > 0).then(|| Duration::from_hours(24 * self.audit_retention_days))
     }
 
-    /// The filter, as parsed once before.
+    /// Returns the filter, as parsed once before.
     pub(crate) fn filter(&self) -> EnvFilter {
         EnvFilter::new(&self.log_filter)
     }
@@ -444,7 +444,7 @@ where
 }
 
 impl Config {
-    /// What to do; serving when nothing else was said.
+    /// Returns what to do; serving when nothing else was said.
     pub(crate) fn task(&self) -> &Command {
         self.command.as_ref().unwrap_or(&Command::Serve)
     }

@@ -34,7 +34,7 @@ pub(crate) struct PageConfig {
 }
 
 impl PageConfig {
-    /// The looks, each colour checked when it was read.
+    /// Returns the looks, each colour checked when it was read.
     pub(crate) fn look(&self) -> Look {
         let plain = Look::default();
         Look {

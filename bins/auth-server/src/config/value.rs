@@ -23,7 +23,7 @@ pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
     value::socket_address(text, 8080)
 }
 
-/// The public address of the server.
+/// Returns the public address of the server.
 pub(super) fn base_url(text: &str) -> Result<String, String> {
     value::base_url(text, "https://auth.example.org")
 }
@@ -47,7 +47,7 @@ pub(super) fn brand(text: &str) -> Result<String, &'static str> {
     Err("must be a lower-case letter followed by lower-case letters and digits, 32 at most")
 }
 
-/// The id of a User or Client. Empty counts as absent.
+/// Returns the id of a User or Client. Empty counts as absent.
 pub(super) fn id(text: &str) -> Result<String, &'static str> {
     let plain = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
     if plain && text.len() <= ID_MAX_BYTES && !matches!(text, "." | "..") {

@@ -21,7 +21,7 @@ pub(super) struct Folder {
 }
 
 impl Folder {
-    /// The folder at a `file://` address.
+    /// Returns the folder at a `file://` address.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -61,7 +61,7 @@ impl PackageRegistry for Folder {
     }
 }
 
-/// The version of a file, if it is of the package: a name may go on with a hyphen.
+/// Returns the version of a file, if it is of the package: a name may go on with a hyphen.
 fn version_in<'a>(file: &'a str, name: &str) -> Option<&'a str> {
     let version = file.strip_prefix(name)?.strip_prefix('-')?.strip_suffix(ENDING)?;
     PackageId::new(name, version).is_ok().then_some(version)

@@ -71,7 +71,7 @@ pub(super) struct HttpRegistry {
 }
 
 impl HttpRegistry {
-    /// The registry at this address. Without certificate authorities every fetch by https fails.
+    /// Returns the registry at this address. Without certificate authorities every fetch by https fails.
     pub(super) fn new(address: &Url, patience: Patience) -> Self {
         let builder = || {
             Client::builder()
@@ -138,7 +138,7 @@ impl HttpRegistry {
         })
     }
 
-    /// What the registry says about a package.
+    /// Returns what the registry says about a package.
     async fn document(&self, name: &str) -> Result<Value, RegistryFault> {
         let url = self.at(&[name])?;
         let body = self.retried(|| self.body(&url)).await?;
@@ -184,8 +184,8 @@ impl HttpRegistry {
         Ok(file)
     }
 
-    /// The tarball at an address. Some registries of npm answer the description of the version there
-    /// instead, so what came decides: a tarball begins like every gzip file.
+    /// Returns the tarball at an address. Some registries of npm answer the description of the version there instead,
+    /// so what came decides: a tarball begins like every gzip file.
     async fn tarball(&self, url: &Url, expected: &Expected) -> Result<tokio::fs::File, RegistryFault> {
         let mut file = self.retried(|| self.download(url, expected)).await?;
         file.rewind().await.map_err(unkept)?;
@@ -208,7 +208,7 @@ impl HttpRegistry {
         }
     }
 
-    /// Where the tarball of a version is, and what it must be.
+    /// Returns where the tarball of a version is, and what it must be.
     fn dist(&self, version: &Value) -> Result<Option<(Url, Expected)>, RegistryFault> {
         let Some(dist) = version.get("dist") else { return Ok(None) };
         let Some(tarball) = dist.get("tarball").and_then(Value::as_str) else { return Ok(None) };

@@ -36,7 +36,7 @@ impl DevelopmentConfig {
     }
 }
 
-/// Whether an address that paths are appended to is one of this machine.
+/// Returns whether an address that paths are appended to is one of this machine.
 fn is_local(url: &str) -> bool {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let authority = rest.split('/').next().unwrap_or_default();

@@ -50,7 +50,7 @@ pub(crate) struct Bucket<'a> {
 }
 
 impl FileConfig {
-    /// The bucket that files are kept in; `None` for the folder.
+    /// Returns the bucket that files are kept in; `None` for the folder.
     pub(crate) fn bucket(&self) -> Option<Bucket<'_>> {
         let place = given_text(self.files_url.as_ref())?.strip_prefix(value::S3)?;
         let (name, prefix) = place.split_once('/').unwrap_or((place, ""));
@@ -68,7 +68,7 @@ impl FileConfig {
         usize::try_from(self.upload_quota_mib).ok().filter(|mib| *mib > 0)
     }
 
-    /// The key's two halves, each with whether it is there.
+    /// Returns the key's two halves, each with whether it is there.
     pub(super) fn key_halves(&self) -> [(&'static str, bool); 2] {
         [
             ("--s3-access-key-id", given_text(self.s3_access_key_id.as_ref()).is_some()),

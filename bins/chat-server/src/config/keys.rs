@@ -57,7 +57,7 @@ pub(crate) struct ResealArgs {
 }
 
 impl KeyConfig {
-    /// The secret, when the operator set one.
+    /// Returns the secret, when the operator set one.
     pub(crate) fn secret(&self) -> Option<&SecretString> {
         given_secret(self.key_encryption_secret.as_ref())
     }

@@ -24,7 +24,7 @@ pub(crate) struct MailConfig {
 }
 
 impl MailConfig {
-    /// The SMTP server, when there is one. It may hold a password.
+    /// Returns the SMTP server, when there is one. It may hold a password.
     pub(crate) fn smtp_url(&self) -> Option<&str> {
         self.smtp_url.as_ref().map(SecretString::expose_secret).filter(|url| !url.is_empty())
     }

@@ -237,7 +237,7 @@ pub(crate) struct AddressConfig {
 }
 
 impl AddressConfig {
-    /// The public address, when the operator gave one.
+    /// Returns the public address, when the operator gave one.
     pub(crate) fn base_url(&self) -> Option<&str> {
         self.base_url.as_deref().filter(|url| !url.is_empty())
     }
@@ -265,7 +265,7 @@ pub(crate) struct DatabaseConfig {
 }
 
 impl DatabaseConfig {
-    /// The URL of the Postgres database, if that is the engine. It may hold a password.
+    /// Returns the URL of the Postgres database, if that is the engine. It may hold a password.
     pub(crate) fn url(&self) -> Option<&str> {
         given_secret_text(self.database_url.as_ref())
     }
@@ -303,12 +303,12 @@ pub(crate) struct Owner<'a> {
 }
 
 impl RealmConfig {
-    /// What a new organization is called.
+    /// Returns what a new organization is called.
     pub(crate) fn realm_name(&self) -> &str {
         given_text(self.realm_name.as_ref()).unwrap_or(REALM_NAME)
     }
 
-    /// The owner of a new organization, when the operator named one.
+    /// Returns the owner of a new organization, when the operator named one.
     pub(crate) fn owner(&self) -> Option<Owner<'_>> {
         Some(Owner {
             email: given_text(self.owner_email.as_ref())?,
@@ -423,7 +423,7 @@ pub(crate) struct ObservingConfig {
 }
 
 impl ObservingConfig {
-    /// The filter, as parsed once before.
+    /// Returns the filter, as parsed once before.
     pub(crate) fn filter(&self) -> EnvFilter {
         EnvFilter::new(&self.log_filter)
     }
@@ -452,7 +452,7 @@ where
 }
 
 impl Config {
-    /// What to do; serving when nothing else was said.
+    /// Returns what to do; serving when nothing else was said.
     pub(crate) fn task(&self) -> &Command {
         self.command.as_ref().unwrap_or(&Command::Serve)
     }

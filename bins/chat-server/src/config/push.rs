@@ -65,13 +65,13 @@ pub(crate) struct AppleConfig<'a> {
 }
 
 impl PushConfig {
-    /// The bouncer's address, and name and key there.
+    /// Returns the bouncer's address, and name and key there.
     pub(crate) fn bouncer(&self) -> Option<(&str, &str, &str)> {
         let key = given_secret(self.key.as_ref())?.expose_secret();
         Some((given_text(self.url.as_ref())?, given_text(self.id.as_ref())?, key))
     }
 
-    /// Whom Apple knows the operator as, when its devices are notified without a bouncer.
+    /// Returns whom Apple knows the operator as, when its devices are notified without a bouncer.
     pub(crate) fn apple(&self) -> Option<AppleConfig<'_>> {
         Some(AppleConfig {
             key: given_path(self.apple_key.as_ref())?,
@@ -82,7 +82,7 @@ impl PushConfig {
         })
     }
 
-    /// The key file for FCM, when devices of Google are notified without a bouncer.
+    /// Returns the key file for FCM, when devices of Google are notified without a bouncer.
     pub(crate) fn google(&self) -> Option<&Path> {
         given_path(self.google_account.as_ref())
     }

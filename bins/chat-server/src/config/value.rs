@@ -28,7 +28,7 @@ pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
     value::socket_address(text, 9991)
 }
 
-/// The public address of the server.
+/// Returns the public address of the server.
 pub(super) fn base_url(text: &str) -> Result<String, String> {
     value::base_url(text, "https://chat.example.org")
 }
@@ -55,7 +55,7 @@ pub(super) fn brand(text: &str) -> Result<String, &'static str> {
     Err("must be a lower-case letter followed by lower-case letters and digits, 32 at most, or empty")
 }
 
-/// The name of the organization. Empty counts as absent.
+/// Returns the name of the organization. Empty counts as absent.
 pub(super) fn realm_name(text: &str) -> Result<String, &'static str> {
     if text.chars().count() <= REALM_NAME_MAX_CHARS && unprintable(text).is_none() {
         return Ok(text.trim().to_owned());
@@ -84,7 +84,7 @@ pub(super) fn role(text: &str) -> Result<Role, String> {
     role.ok_or_else(|| format!("must be {ROLES}"))
 }
 
-/// The name of a person. Empty counts as absent.
+/// Returns the name of a person. Empty counts as absent.
 pub(super) fn full_name(text: &str) -> Result<String, String> {
     if text.is_empty() {
         return Ok(String::new());
@@ -98,7 +98,7 @@ pub(super) fn mailbox(text: &str) -> Result<Mailbox, &'static str> {
     text.parse().map_err(|_| "must be an address, or a name and an address: Acme chat <chat@example.org>")
 }
 
-/// What Apple calls a key, a team or an app. Empty counts as absent.
+/// Returns what Apple calls a key, a team or an app. Empty counts as absent.
 pub(super) fn apple_id(text: &str) -> Result<String, &'static str> {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'.' || byte == b'-';
     if text.bytes().all(allowed) { Ok(text.to_owned()) } else { Err("must be letters, digits, full stops and hyphens") }

@@ -140,7 +140,7 @@ impl Files<'_> {
     }
 }
 
-/// What is no picture is none; that one cannot be read is another matter.
+/// Returns what is no picture is none; that one cannot be read is another matter.
 fn made<T>(made: Result<T, PictureError>) -> anyhow::Result<Option<T>> {
     match made {
         Ok(made) => Ok(Some(made)),

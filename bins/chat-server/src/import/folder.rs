@@ -63,7 +63,7 @@ impl Folder {
         Ok(Self { root, messages, others })
     }
 
-    /// The organization, and what the export is recognised by.
+    /// Returns the organization, and what the export is recognised by.
     pub(super) fn tables(&self) -> anyhow::Result<(Tables, String)> {
         let mut bytes = Vec::new();
         self.needed(REALM)?.read_to_end(&mut bytes).with_context(|| format!("cannot read {REALM}"))?;
@@ -92,7 +92,7 @@ impl Folder {
         Ok(())
     }
 
-    /// What the list of a folder says of its files; nothing when there is no list.
+    /// Returns what the list of a folder says of its files; nothing when there is no list.
     pub(super) fn records(&self, cabinet: Cabinet) -> anyhow::Result<Vec<FileRecord>> {
         let list = format!("{}/{RECORDS}", cabinet.name());
         self.root.read(&list)?.map_or_else(|| Ok(Vec::new()), |file| self.parse(&list, file))
@@ -110,12 +110,12 @@ impl Folder {
         self.root.read(Path::new(cabinet.name()).join(path))
     }
 
-    /// The names of the files of messages, in order.
+    /// Returns the names of the files of messages, in order.
     pub(super) fn message_files(&self) -> &[String] {
         &self.messages
     }
 
-    /// What else is there, and how much of it.
+    /// Returns what else is there, and how much of it.
     pub(super) fn others(&self) -> &[(&'static str, usize)] {
         &self.others
     }

@@ -106,7 +106,7 @@ impl Apple {
     }
 }
 
-/// The token in the digits that APNs takes. Some apps send theirs in base64.
+/// Returns the token in the digits that APNs takes. Some apps send theirs in base64.
 fn hexadecimal(token: &str) -> Cow<'_, str> {
     if push::is_hex(token) {
         return Cow::Borrowed(token);
@@ -126,7 +126,7 @@ fn client() -> anyhow::Result<Client> {
     builder.http2_keep_alive_while_idle(true).build().context("APNs cannot be called")
 }
 
-/// What is Apple's goes under `aps`, and what is ours beside it.
+/// Returns what is Apple's goes under `aps`, and what is ours beside it.
 fn body(payload: &Value) -> Value {
     let mut aps = payload.as_object().cloned().unwrap_or_default();
     let own = aps.remove("custom");

@@ -33,7 +33,7 @@ pub(crate) struct HttpBouncer {
 }
 
 impl HttpBouncer {
-    /// The bouncer of the configuration, when there is one.
+    /// Returns the bouncer of the configuration, when there is one.
     ///
     /// # Errors
     /// When HTTP cannot be set up.
@@ -61,12 +61,12 @@ impl HttpBouncer {
         answer(self.request(path).json(body)).await
     }
 
-    /// The organization of this server, for the bouncer.
+    /// Returns the organization of this server, for the bouncer.
     fn realm_uuid(&self) -> String {
         self.uuid("realm", 0)
     }
 
-    /// The user, for the bouncer.
+    /// Returns the user, for the bouncer.
     fn user_uuid(&self, user_id: UserId) -> String {
         self.uuid("user", user_id.0)
     }

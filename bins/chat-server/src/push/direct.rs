@@ -24,7 +24,7 @@ pub(crate) struct Direct {
 }
 
 impl Direct {
-    /// The services that the configuration has keys for, when there is one. Reads the keys.
+    /// Returns the services that the configuration has keys for, when there is one. Reads the keys.
     ///
     /// # Errors
     /// When a key cannot be used; the text names its file and nothing of what is in it.

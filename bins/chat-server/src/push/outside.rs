@@ -34,7 +34,7 @@ pub(super) fn client() -> ClientBuilder {
     Client::builder().redirect(Policy::none()).referer(false).timeout(PATIENCE)
 }
 
-/// The text of a key file.
+/// Returns the text of a key file.
 ///
 /// # Errors
 /// When it cannot be read; the error holds nothing of what is in it.
@@ -49,7 +49,7 @@ pub(super) fn key_file(flag: &str, path: &Path) -> anyhow::Result<String> {
     Ok(text)
 }
 
-/// What an answer says; null when it is no JSON, too long, or breaks off.
+/// Returns what an answer says; null when it is no JSON, too long, or breaks off.
 pub(super) async fn told(mut answer: Response) -> Value {
     let mut body = Vec::new();
     while let Ok(Some(piece)) = answer.chunk().await {

@@ -210,7 +210,7 @@ async fn delete(store: &Store, id: MessageId) {
     store.delete(&DecidedOn::new(&store.realm(), [&message]), (NOW_S, event::deleted(&message, &[id]))).await.unwrap();
 }
 
-/// What the bouncer was told since it was last asked, of each notification its event and its messages.
+/// Returns what the bouncer was told since it was last asked, of each notification its event and its messages.
 fn heard(told: &Told) -> Vec<String> {
     let told = std::mem::take(&mut *told.lock().unwrap());
     let said = told.iter().map(|(_, _, body)| {

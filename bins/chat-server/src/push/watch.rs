@@ -126,7 +126,7 @@ impl Watch {
         Ok(())
     }
 
-    /// Who is to see which of the messages: not what they have read since, or what is gone.
+    /// Returns who is to see which of the messages: not what they have read since, or what is gone.
     fn to_show(&self, due: &[&Arc<EventRecord>], withdrawn: &Withdrawn, owners: &[UserId]) -> BTreeMap<UserId, ToTell> {
         let realm = self.store.realm();
         let presences: &dyn PresenceStore = self.store.as_ref();

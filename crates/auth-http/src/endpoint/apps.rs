@@ -13,7 +13,7 @@ use crate::state::App;
 /// What the page says to who has just taken access back.
 const REMOVED: &str = "removed";
 
-/// The page; who is not signed in does so first.
+/// Returns the page; who is not signed in does so first.
 pub(crate) async fn get(
     State(app): State<App>,
     visitor: Visitor,

@@ -46,7 +46,7 @@ pub(crate) async fn read(app: &App, call: &Call, body: Value, asked: &[Asked]) -
     Ok(bundle::read(body, &|kind, text| criteria.read(kind, text))?)
 }
 
-/// The Bundle that answers a Bundle; `asked` is of its entries.
+/// Returns the Bundle that answers a Bundle; `asked` is of its entries.
 pub(crate) async fn execute(app: &App, call: &Call, request: BundleRequest, asked: &[Asked]) -> Result<Value, Fault> {
     match request.kind {
         BundleKind::Batch => batch(app, call, request, asked).await,
@@ -186,7 +186,7 @@ async fn transaction(app: &App, call: &Call, request: BundleRequest, asked: &[As
     Ok(bundle::transaction_response(answers.into_values().collect()))
 }
 
-/// The writes of a transaction, as far as the caller may do them.
+/// Returns the writes of a transaction, as far as the caller may do them.
 async fn plan<'a>(
     app: &App,
     call: &Call,
@@ -221,7 +221,7 @@ struct Pin {
 }
 
 impl Permit {
-    /// The write, held to what was permitted.
+    /// Returns the write, held to what was permitted.
     fn apply(self, write: Write) -> Write {
         let write = Write { reach: self.reach, ..write };
         let Some(Pin { id, version }) = self.pin else { return write };
@@ -232,9 +232,9 @@ impl Permit {
     }
 }
 
-/// Whether the caller may do a write. A patch is judged by what it makes, so it may be applied to
-/// nothing else than what it was judged on: neither to a version the caller guessed nor to another
-/// resource that meets its condition by then.
+/// Returns whether the caller may do a write. A patch is judged by what it makes, so it may be applied to nothing else
+/// than what it was judged on: neither to a version the caller guessed nor to another resource that meets its condition
+/// by then.
 async fn permit_write(app: &App, call: &Call, write: &Write, asked: &Asked) -> Result<Permit, Fault> {
     let act = Act::write(write, asked);
     let whole = guarded::is_ruled(&write.kind) || matches!(call.caller.identity, Identity::Root);
@@ -300,7 +300,7 @@ impl<'a> Ready<'a> {
         }
     }
 
-    /// The answer, for a search as far as there is time for it.
+    /// Returns the answer, for a search as far as there is time for it.
     async fn answer_within(self, app: &App, call: &Call, budget: &mut Budget) -> Result<Value, Fault> {
         match self {
             Self::List(_) => budget.search(self.answer(app, call)).await,

@@ -23,7 +23,7 @@ pub(crate) async fn oauth(State(app): State<App>, headers: HeaderMap) -> Respons
     answer(&headers, &app.authority.documents().oauth)
 }
 
-/// The look apps take on (SMART App Launch 2.2.0, "Styling").
+/// Returns the look apps take on (SMART App Launch 2.2.0, "Styling").
 pub(crate) async fn smart_style(State(app): State<App>, headers: HeaderMap) -> Response {
     answer(&headers, &app.authority.documents().smart_style)
 }

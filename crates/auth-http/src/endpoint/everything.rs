@@ -71,7 +71,7 @@ pub(crate) async fn post(app: State<App>, target: PatientTarget, mut call: Call)
     get(app, target, call).await
 }
 
-/// The parameters of a body as they would be in an address.
+/// Returns the parameters of a body as they would be in an address.
 fn pairs(body: &Value) -> Result<Vec<(String, String)>, Fault> {
     if body.get("resourceType").and_then(Value::as_str) != Some("Parameters") {
         return Err(Fault::NotParameters);
@@ -216,7 +216,7 @@ struct Part {
 }
 
 impl Part {
-    /// The resources, and the place of the next ones.
+    /// Returns the resources, and the place of the next ones.
     async fn of(
         self,
         app: &App,

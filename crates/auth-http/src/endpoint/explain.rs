@@ -59,7 +59,7 @@ pub(crate) async fn get(State(app): State<App>, call: Call) -> Result<Response, 
     Ok(answer::json(StatusCode::OK, Dialect::Native, &told))
 }
 
-/// Why nothing is explained.
+/// The reason why nothing is explained.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ExplainFault {
     /// A parameter is missing, or says nothing that can be explained.
@@ -119,7 +119,7 @@ impl Request {
         Ok(Self { method, kind, key, beneath })
     }
 
-    /// What a GET asks for.
+    /// Returns what a GET asks for.
     fn act<'a>(&'a self, asked: &'a Asked) -> Act<'a> {
         match (&self.key, self.beneath.as_str()) {
             (None, "") => Act::list(&self.kind, asked),
@@ -130,7 +130,7 @@ impl Request {
         }
     }
 
-    /// What any other method writes; without a body it is an empty one.
+    /// Returns what any other method writes; without a body it is an empty one.
     fn write(&self) -> Option<Write> {
         let operation = match self.method {
             Method::Get => return None,

@@ -132,7 +132,7 @@ fn answered(app: &App, told: recorded::Asked, begun: Result<ResourceId, Fault>) 
     Ok(jobs::accepted(app, jobs::EXPORT_STATUS, &begun?))
 }
 
-/// The parameters of the body, or of the address where there is none.
+/// Returns the parameters of the body, or of the address where there is none.
 fn asked(call: &mut Call, takes: &[&str]) -> Result<Asked, PayerFault> {
     match call.take_resource() {
         Ok(body) => Ok(Asked::of_body(&body, takes)?),
@@ -140,7 +140,7 @@ fn asked(call: &mut Call, takes: &[&str]) -> Result<Asked, PayerFault> {
     }
 }
 
-/// The members, or those of them that are asked for.
+/// Returns the members, or those of them that are asked for.
 fn members_asked(members: BTreeSet<String>, asked: &Asked) -> Result<BTreeSet<String>, PayerFault> {
     let Some(patients) = &asked.patients else { return Ok(members) };
     match patients.iter().find(|patient| !members.contains(*patient)) {

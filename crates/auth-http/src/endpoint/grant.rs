@@ -9,7 +9,7 @@ use crate::page::view::Grant;
 use crate::page::{self, APPS, FormFault, GRANT, LOGOUT, PageForm, Visitor, next, words};
 use crate::state::App;
 
-/// The page, where there is something to decide.
+/// Returns the page, where there is something to decide.
 pub(crate) async fn get(
     State(app): State<App>,
     visitor: Visitor,

@@ -15,14 +15,14 @@ use crate::gate::{self, Act};
 use crate::state::App;
 use crate::{answer, known_types};
 
-/// The versions of a resource, newest first; of what was deleted as well.
+/// Returns the versions of a resource, newest first; of what was deleted as well.
 pub(crate) async fn of_resource(State(app): State<App>, Target(key): Target, call: Call) -> Result<Response, Fault> {
     let within = gate::permit(&app, &call, &Act::history_of(&key, &call.asked)).await?;
     let asked = HistoryQuery { kinds: vec![(key.kind, within)], id: Some(key.id), window: window(&call)? };
     answered(&app, &call, &asked).await
 }
 
-/// The versions of the resources of a type.
+/// Returns the versions of the resources of a type.
 pub(crate) async fn of_type(State(app): State<App>, Kind(kind): Kind, call: Call) -> Result<Response, Fault> {
     let within = gate::permit(&app, &call, &Act::history(&kind, &call.asked)).await?;
     known_types::demand(&app, call.dialect, &kind).await?;
@@ -30,7 +30,7 @@ pub(crate) async fn of_type(State(app): State<App>, Kind(kind): Kind, call: Call
     answered(&app, &call, &asked).await
 }
 
-/// The versions of everything.
+/// Returns the versions of everything.
 ///
 /// Not specified; it is the histories of the types together, each as far as the caller may ask for it, and
 /// who may ask for none is refused.

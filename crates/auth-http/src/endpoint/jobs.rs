@@ -34,7 +34,7 @@ const PROGRESS: HeaderName = HeaderName::from_static("x-progress");
 /// What ends the name of a file.
 const ENDING: &str = ".ndjson";
 
-/// Where matches tell where they stand, below `/fhir`.
+/// Returns where matches tell where they stand, below `/fhir`.
 pub(crate) const fn match_status(kind: MatchKind) -> &'static str {
     match kind {
         MatchKind::Payer => "/Group/$bulk-member-match-status",
@@ -57,12 +57,12 @@ pub(crate) async fn export(state: State<App>, path: Path<String>, call: Call) ->
     status(state, path, call, Face::Export).await
 }
 
-/// Where a match for a payer stands.
+/// Returns where a match for a payer stands.
 pub(crate) async fn bulk(state: State<App>, path: Path<String>, call: Call) -> Result<Response, Fault> {
     status(state, path, call, Face::Match(MatchKind::Payer)).await
 }
 
-/// Where a match for a provider stands.
+/// Returns where a match for a provider stands.
 pub(crate) async fn provider(state: State<App>, path: Path<String>, call: Call) -> Result<Response, Fault> {
     status(state, path, call, Face::Match(MatchKind::Provider)).await
 }
@@ -100,7 +100,7 @@ pub(crate) async fn output(
     Ok(response)
 }
 
-/// The parts of a file, each read when the one before was taken.
+/// Returns the parts of a file, each read when the one before was taken.
 fn parts(
     jobs: Arc<dyn JobStore>,
     id: ResourceId,
@@ -161,7 +161,7 @@ async fn end(State(app): State<App>, Path(id): Path<String>, call: Call, face: F
     }
 }
 
-/// The caller's job of this id.
+/// Returns the caller's job of this id.
 async fn owned(app: &App, call: &Call, id: &str) -> Result<Job, Fault> {
     let owner = payer::owner(app, call)?;
     let id: ResourceId = id.parse().map_err(|_| PayerFault::NoJob)?;

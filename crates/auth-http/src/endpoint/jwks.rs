@@ -7,8 +7,7 @@ use http::HeaderMap;
 use super::discovery;
 use crate::state::App;
 
-/// The server's public keys, as `application/json`: the registered type of a key set breaks some
-/// clients.
+/// Returns the server's public keys, as `application/json`: the registered type of a key set breaks some clients.
 pub(crate) async fn get(State(app): State<App>, headers: HeaderMap) -> Response {
     discovery::answer(&headers, &app.authority.published_keys())
 }

@@ -36,7 +36,7 @@ pub(crate) async fn prepare<'a>(
 }
 
 impl List<'_> {
-    /// The Bundle that answers it.
+    /// Returns the Bundle that answers it.
     pub(crate) async fn answer(self, app: &App, call: &Call) -> Result<Value, Fault> {
         let (asked, page) = confine::page(app, self.query, self.within).await?;
         let base = answer::base(app, call.dialect);

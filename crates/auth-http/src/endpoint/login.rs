@@ -16,7 +16,7 @@ use crate::state::App;
 /// What the page says to who has just signed out.
 pub(super) const SIGNED_OUT: &str = "signed-out";
 
-/// The page; for a pending authorization that needs nobody to sign in, what comes next instead.
+/// Returns the page; for a pending authorization that needs nobody to sign in, what comes next instead.
 pub(crate) async fn get(
     State(app): State<App>,
     visitor: Visitor,
@@ -66,7 +66,7 @@ pub(crate) async fn post(State(app): State<App>, form: PageForm) -> Result<Respo
     Ok(page::with_cookie(response, app.pages.cookies().set(Kind::Session, session, Some(lasts))))
 }
 
-/// The page again, with what was wrong.
+/// Returns the page again, with what was wrong.
 async fn again(app: &App, form: &PageForm, fault: Fault) -> Result<Response, Fault> {
     let visitor = &form.visitor;
     let waiting = match form.get("transaction") {
@@ -95,7 +95,7 @@ fn sign_in<'a>(app: &'a App, visitor: &Visitor, waiting: Option<&'a SignInPage>,
     }
 }
 
-/// What went wrong, and what to do. `organization` is the one whose account it is.
+/// Returns what went wrong, and what to do. `organization` is the one whose account it is.
 fn alert(fault: &Fault, organization: &str) -> Alert {
     match fault {
         Fault::SignIn(SignInFault::Inactive) => Alert {

@@ -65,7 +65,7 @@ async fn enqueue(app: &App, call: &mut Call, operation: &Invoked<'_>, kind: Matc
     payer::enqueue(app, call, operation, Work::Match(Box::new(work))).await
 }
 
-/// The patient that one member is.
+/// Returns the patient that one member is.
 async fn find(app: &App, call: &mut Call, operation: &Invoked<'_>) -> Result<String, Fault> {
     let requester = payer::requester(app, call, PayerFault::NoClaim).await?;
     app.guesses.check(&payer::owner(app, call)?)?;
@@ -79,7 +79,7 @@ async fn find(app: &App, call: &mut Call, operation: &Invoked<'_>) -> Result<Str
     found(app, &requester, members, &within).await
 }
 
-/// The one patient that the member is, whose consent allows to say so.
+/// Returns the one patient that the member is, whose consent allows to say so.
 async fn found(app: &App, requester: &Requester, members: &[Member], within: &[Vec<Query>]) -> Result<String, Fault> {
     let base = app.settings.fhir_base();
     let own = format!("{base}/");

@@ -14,7 +14,7 @@ use crate::error::Fault;
 use crate::state::App;
 use crate::{capability, document, media};
 
-/// What the server can do.
+/// Returns what the server can do.
 pub(crate) async fn get(State(app): State<App>, headers: HeaderMap) -> Result<Response, Fault> {
     let catalog = app.search.known_catalog().await?;
     let packages = app.packages.store().installed().await?;

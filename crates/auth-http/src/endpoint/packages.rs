@@ -62,7 +62,7 @@ fn text(name: &str, value: &impl ToString) -> Value {
     json!({"name": name, "valueString": value.to_string()})
 }
 
-/// What every answer says of a package that is installed.
+/// Returns what every answer says of a package that is installed.
 fn parts(id: &PackageId, canonicals: u64, intention: Intention, registry: &str) -> Vec<Value> {
     let why = match intention {
         Intention::Direct => "direct",
@@ -83,7 +83,7 @@ fn listed(installed: &InstalledPackage) -> Value {
     package(&parts)
 }
 
-/// What was asked for first, then what it needed.
+/// Returns what was asked for first, then what it needed.
 fn fetched(prepared: &PreparedInstall) -> Vec<Value> {
     let packages = prepared.packages().iter().rev();
     let count = |canonicals: usize| u64::try_from(canonicals).unwrap_or(u64::MAX);

@@ -9,7 +9,7 @@ use crate::page::view::{Alert, Candidate, Found, Patient};
 use crate::page::{self, FormFault, LOGOUT, PATIENT, PageForm, Visitor, next, words};
 use crate::state::App;
 
-/// The page, where there is a choice to make.
+/// Returns the page, where there is a choice to make.
 pub(crate) async fn get(
     State(app): State<App>,
     visitor: Visitor,
@@ -36,7 +36,7 @@ pub(crate) async fn post(State(app): State<App>, form: PageForm) -> Result<Respo
     next::go(&app, authorize::pick(&app.env(), &app.authority, transaction, chosen, browser).await)
 }
 
-/// The page again, for who chose nothing.
+/// Returns the page again, for who chose nothing.
 async fn again(app: &App, form: &PageForm, transaction: &str) -> Result<Response, Fault> {
     let visitor = &form.visitor;
     match authorize::resume(&app.env(), &app.authority, transaction, visitor.as_browser()).await {
@@ -49,7 +49,7 @@ async fn again(app: &App, form: &PageForm, transaction: &str) -> Result<Response
     }
 }
 
-/// What a search found, in words, and where its other pages are.
+/// Returns what a search found, in words, and where its other pages are.
 fn found(transaction: &str, search: &PatientSearch, shown: usize) -> Found {
     let at = |page: usize| {
         let mut query = form_urlencoded::Serializer::new(String::new());

@@ -28,7 +28,7 @@ const OPERATION: &str = "RpcGetLaunchUri";
 /// Most calls in a list.
 const CALLS_MAX: usize = 100;
 
-/// Why a call was not done.
+/// The reason why a call was not done.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum RpcFault {
     #[error("a call must be an object with a method and params, or a list of at most {CALLS_MAX} of them")]

@@ -79,7 +79,7 @@ pub(crate) async fn prepare<'a>(
     }
 }
 
-/// The Bundle that answers it, as JSON.
+/// Returns the Bundle that answers it, as JSON.
 pub(crate) async fn answer(app: &App, call: &Call, prepared: Prepared<'_>) -> Result<Vec<u8>, Fault> {
     match prepared {
         Prepared::Search(search) => search.answer(app, call).await,

@@ -14,7 +14,7 @@ const FOR_EVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000
 /// A logo that is opened by itself may be a drawing with script in it.
 const NOTHING: HeaderValue = HeaderValue::from_static("default-src 'none'; style-src 'unsafe-inline'; sandbox");
 
-/// The stylesheet, or the logo.
+/// Returns the stylesheet, or the logo.
 pub(crate) async fn get(
     State(app): State<App>,
     Path(name): Path<String>,

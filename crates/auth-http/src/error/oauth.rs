@@ -14,7 +14,7 @@ use super::resources::parties;
 use super::{Challenge, Verdict, internal};
 use crate::form::CredentialsIn;
 
-/// Why there is no token, or no revocation.
+/// The reason why there is no token, or no revocation.
 pub(super) fn refused(cause: &TokenError, credentials: CredentialsIn) -> Verdict {
     let row = |error| Verdict::new(StatusCode::BAD_REQUEST, outcome::BAD_REQUEST, cause.to_string()).oauth(error);
     match cause {
@@ -66,7 +66,7 @@ fn client(cause: &ClientFault, credentials: CredentialsIn) -> Verdict {
     }
 }
 
-/// Why a token was not introspected.
+/// The reason why a token was not introspected.
 pub(super) fn not_introspected(cause: &IntrospectionError, credentials: CredentialsIn) -> Verdict {
     match cause {
         IntrospectionError::Unauthenticated => {
@@ -79,8 +79,8 @@ pub(super) fn not_introspected(cause: &IntrospectionError, credentials: Credenti
     }
 }
 
-/// The `cause` label of a refusal's counter. Few and fixed: a label made of what a stranger sends
-/// would grow without bound.
+/// Returns the `cause` label of a refusal's counter. Few and fixed: a label made of what a stranger sends would grow
+/// without bound.
 pub(crate) const fn label(cause: &TokenError) -> &'static str {
     match cause {
         TokenError::Repeated(_)

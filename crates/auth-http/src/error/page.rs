@@ -12,8 +12,8 @@ use super::{Fault, Place, Verdict};
 use crate::page::FormFault;
 use crate::page::view::Trouble;
 
-/// Why nobody signed in. 403 for wrong credentials: 401 would have to name a scheme that a browser could
-/// ask by (RFC 9110, section 15.5.2).
+/// The reason why nobody signed in. 403 for wrong credentials: 401 would have to name a scheme that a browser could ask
+/// by (RFC 9110, section 15.5.2).
 pub(super) fn not_signed_in(cause: &SignInFault) -> Verdict {
     let row = |status, kind| Verdict::new(status, kind, cause.to_string());
     match cause {
@@ -30,7 +30,7 @@ pub(super) fn not_signed_in(cause: &SignInFault) -> Verdict {
     }
 }
 
-/// Why an authorization ended here and not at the app.
+/// The reason why an authorization ended here and not at the app.
 pub(super) fn not_authorized(cause: PageFault) -> Verdict {
     let row = Verdict::new(StatusCode::BAD_REQUEST, outcome::BAD_REQUEST, cause.to_string());
     match cause {
@@ -39,7 +39,7 @@ pub(super) fn not_authorized(cause: PageFault) -> Verdict {
     }
 }
 
-/// Why a form was not believed.
+/// The reason why a form was not believed.
 pub(super) fn not_believed(cause: FormFault) -> Verdict {
     match cause {
         FormFault::Incomplete => Verdict::new(StatusCode::BAD_REQUEST, outcome::BAD_REQUEST, cause.to_string()),
@@ -56,7 +56,7 @@ struct Words {
     advice: &'static str,
 }
 
-/// The page.
+/// Returns the page.
 pub(super) fn body(fault: &Fault, verdict: &Verdict, place: &Place<'_>) -> String {
     let Words { heading, text, advice } = words(fault, verdict.status);
     let page = Trouble {

@@ -116,7 +116,7 @@ pub(super) fn entry(cause: &EntryFault) -> Verdict {
     Verdict::new(StatusCode::BAD_REQUEST, outcome::STRUCTURE, cause.problem.to_string()).at_entry(Some(cause.index))
 }
 
-/// The store failed, or is too busy.
+/// Returns the store failed, or is too busy.
 pub(super) fn failed(cause: &StoreError) -> Verdict {
     match cause {
         StoreError::Failed(_) | StoreError::Corrupt(_) => internal(),
@@ -132,7 +132,7 @@ pub(super) fn failed(cause: &StoreError) -> Verdict {
     }
 }
 
-/// The store of clients failed, or is too busy: what it is inside says which.
+/// Returns the store of clients failed, or is too busy: what it is inside says which.
 pub(super) fn parties(cause: &oauth_core::ports::StoreError) -> Verdict {
     cause.0.downcast_ref().map_or_else(internal, failed)
 }

@@ -94,17 +94,17 @@ impl Verdict {
         &self.text
     }
 
-    /// The body under `/auth` (RFC 6749, section 5.2).
+    /// Returns the body under `/auth` (RFC 6749, section 5.2).
     pub(crate) fn oauth_body(&self) -> Value {
         json!({"error": self.error, "error_description": printable(&self.text)})
     }
 
-    /// The body at `/rpc`.
+    /// Returns the body at `/rpc`.
     pub(crate) fn rpc_body(&self) -> Value {
         json!({"error": {"code": self.code, "message": self.text}})
     }
 
-    /// The body elsewhere.
+    /// Returns the body elsewhere.
     ///
     /// # Source
     /// Specification, OAuth errors: `insufficient_scope` is told as an `OperationOutcome`. `WWW-Authenticate` has the

@@ -42,7 +42,7 @@ impl Cookies {
         }
     }
 
-    /// The value the browser sent, if it can be one of ours.
+    /// Returns the value the browser sent, if it can be one of ours.
     pub(crate) fn read(self, headers: &HeaderMap, kind: Kind) -> Option<String> {
         let lines = headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok());
         let mut sent = lines.flat_map(Cookie::split_parse).filter_map(Result::ok);

@@ -18,7 +18,7 @@ pub(crate) struct PageForm {
     fields: Vec<(String, String)>,
 }
 
-/// Why a form is not believed.
+/// The reason why a form is not believed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum FormFault {
     /// The browser says so itself.
@@ -53,7 +53,7 @@ impl FromRequest<App> for PageForm {
 }
 
 impl PageForm {
-    /// The first field of this name; one without a value counts as absent.
+    /// Returns the first field of this name; one without a value counts as absent.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.fields.iter().find(|(key, value)| key == name && !value.is_empty()).map(|(_, value)| value.as_str())
     }
@@ -64,7 +64,7 @@ impl PageForm {
     }
 }
 
-/// The fields of a form, decoded, in the order sent.
+/// Returns the fields of a form, decoded, in the order sent.
 pub(crate) async fn fields(
     app: &App,
     headers: &HeaderMap,
@@ -78,7 +78,7 @@ pub(crate) async fn fields(
     Ok(form_urlencoded::parse(&body).into_owned().collect())
 }
 
-/// Whether the browser says that a page of another origin sent this: the second line behind the mark.
+/// Returns whether the browser says that a page of another origin sent this: the second line behind the mark.
 ///
 /// An `Origin` of `null` says nothing here. Our own pages send it, because they tell nobody where they
 /// are (`Referrer-Policy`).

@@ -55,13 +55,13 @@ impl Title {
         &self.0
     }
 
-    /// What stands where there is no logo.
+    /// Returns what stands where there is no logo.
     pub(crate) fn initial(&self) -> String {
         initial(&self.0)
     }
 }
 
-/// The first letter of a name, as a picture of what has none.
+/// Returns the first letter of a name, as a picture of what has none.
 pub(crate) fn initial(name: &str) -> String {
     name.chars().find(|c| c.is_alphanumeric()).map_or_else(String::new, |c| c.to_uppercase().collect())
 }
@@ -104,7 +104,7 @@ pub enum LogoKind {
 }
 
 impl LogoKind {
-    /// The kind that a file's extension names, whatever its case.
+    /// Returns the kind that a file's extension names, whatever its case.
     #[must_use]
     pub fn of_extension(extension: &str) -> Option<Self> {
         let kinds = [("svg", Self::Svg), ("png", Self::Png), ("jpg", Self::Jpeg), ("jpeg", Self::Jpeg)];
@@ -136,8 +136,8 @@ impl Default for Accents {
 }
 
 impl Accents {
-    /// The accent of the light scheme, and of the dark one: where that is not chosen, it is the first one
-    /// with as much white in it as it needs.
+    /// Returns the accent of the light scheme, and of the dark one: where that is not chosen, it is the first one with
+    /// as much white in it as it needs.
     ///
     /// # Errors
     /// When text in, or on, a colour could not be read.

@@ -93,12 +93,12 @@ impl Pages {
         }
     }
 
-    /// What every page begins with.
+    /// Returns what every page begins with.
     pub(crate) const fn frame(&self) -> &Frame {
         &self.frame
     }
 
-    /// The file of this name.
+    /// Returns the file of this name.
     pub(crate) fn asset(&self, name: &str) -> Option<&Asset> {
         self.assets.find(name)
     }
@@ -107,24 +107,24 @@ impl Pages {
         self.cookies
     }
 
-    /// The origin browsers know this server by.
+    /// Returns the origin browsers know this server by.
     fn origin(&self) -> &str {
         &self.origin
     }
 
-    /// The address of a page of ours, as links on pages name it.
+    /// Returns the address of a page of ours, as links on pages name it.
     pub(crate) fn link(&self, path: &str) -> String {
         format!("{}{path}", self.root)
     }
 
-    /// The address of the page at `path` for a pending authorization.
+    /// Returns the address of the page at `path` for a pending authorization.
     pub(crate) fn link_with(&self, path: &str, transaction: &str) -> String {
         let query = form_urlencoded::Serializer::new(String::new()).append_pair("transaction", transaction).finish();
         format!("{}{path}?{query}", self.root)
     }
 }
 
-/// The form at `path`, marked for this visitor.
+/// Returns the form at `path`, marked for this visitor.
 pub(crate) fn form(app: &App, visitor: &Visitor, path: &str) -> Form {
     let csrf = app.authority.forms().token(visitor.anchor(path), path);
     Form { action: app.pages.link(path), csrf }
@@ -166,7 +166,7 @@ pub(crate) fn with_cookie(mut response: Response, cookie: Option<HeaderValue>) -
     response
 }
 
-/// The value of a parameter in a query; one without a value counts as absent.
+/// Returns the value of a parameter in a query; one without a value counts as absent.
 pub(crate) fn parameter(query: &str, name: &str) -> Option<String> {
     let mut pairs = form_urlencoded::parse(query.as_bytes()).filter(|(key, value)| key == name && !value.is_empty());
     pairs.next().map(|(_, value)| value.into_owned())

@@ -28,7 +28,7 @@ pub(crate) fn subject(patient: &PatientSummary, asked: &ConsentPage) -> Subject 
     Subject { whose, name: patient.name.clone(), born: patient.birth_date.as_deref().map(birth_date) }
 }
 
-/// What the page says to a person who refused something when this app asked before.
+/// Returns what the page says to a person who refused something when this app asked before.
 pub(crate) fn earlier_refusal(items: &[ConsentItem]) -> Option<&'static str> {
     let mut optional = items.iter().filter(|item| !item.required);
     if !optional.clone().any(|item| item.declined) {
@@ -41,7 +41,7 @@ pub(crate) fn earlier_refusal(items: &[ConsentItem]) -> Option<&'static str> {
     })
 }
 
-/// What is asked for, group by group.
+/// Returns what is asked for, group by group.
 pub(crate) fn groups(items: &[ConsentItem]) -> Vec<Group> {
     let groups = items.chunk_by(|one, other| one.group == other.group);
     groups.filter_map(|items| items.first().map(|first| group(first.group, items))).collect()
@@ -103,7 +103,7 @@ pub(crate) fn birth_date(stored: &str) -> String {
     stored.parse::<Date>().map_or_else(|_| stored.to_owned(), |date| date.strftime("%-d %B %Y").to_string())
 }
 
-/// What tells a record from others of the same name, a part each. The id stands where nothing else does.
+/// Returns what tells a record from others of the same name, a part each. The id stands where nothing else does.
 pub(crate) fn details(patient: &PatientSummary) -> Vec<String> {
     let born = patient.birth_date.as_deref().map(|date| format!("Born {}", birth_date(date)));
     let sex = patient.gender.as_deref().and_then(sex).map(str::to_owned);
@@ -115,7 +115,7 @@ pub(crate) fn details(patient: &PatientSummary) -> Vec<String> {
     [born, sex, number, patient.address.clone()].into_iter().flatten().collect()
 }
 
-/// The administrative sex in a word; nothing for `unknown`.
+/// Returns the administrative sex in a word; nothing for `unknown`.
 fn sex(stored: &str) -> Option<&'static str> {
     match stored {
         "female" => Some("Female"),
@@ -125,7 +125,7 @@ fn sex(stored: &str) -> Option<&'static str> {
     }
 }
 
-/// How many patients a search found, and which of them are on the page.
+/// Returns how many patients a search found, and which of them are on the page.
 pub(crate) fn found(search: &PatientSearch, shown: usize) -> String {
     let count = match (search.total, search.is_cut) {
         (total, true) => format!("The first {total} patients found. Type more to find the others."),
@@ -138,7 +138,7 @@ pub(crate) fn found(search: &PatientSearch, shown: usize) -> String {
     format!("{count} Showing {} to {}.", search.first + 1, search.first + shown)
 }
 
-/// How long to wait: `40 seconds`, `2 minutes`.
+/// Returns how long to wait: `40 seconds`, `2 minutes`.
 pub(crate) fn duration(seconds: u64) -> String {
     let (count, unit) = if seconds < 60 { (seconds, "second") } else { (seconds.div_ceil(60), "minute") };
     if count == 1 { format!("1 {unit}") } else { format!("{count} {unit}s") }

@@ -113,7 +113,7 @@ impl Refusals {
         self.news.notified().await;
     }
 
-    /// What there is to write: the first of each kind, and with the end of the interval the sums.
+    /// Returns what there is to write: the first of each kind, and with the end of the interval the sums.
     pub(super) fn take(&self, ends: bool) -> Vec<Entry> {
         let mut gathered = self.gathered.lock().unwrap_or_else(PoisonError::into_inner);
         let mut entries = std::mem::take(&mut gathered.fresh);
@@ -127,7 +127,7 @@ impl Refusals {
 }
 
 impl Gathered {
-    /// Whether it is the first of its kind.
+    /// Returns whether it is the first of its kind.
     fn note(&mut self, record: AuditRecord) -> bool {
         let (kind, at_us) = (Kind::of(&record), record.at_us);
         let (kinds, most) =

@@ -48,7 +48,7 @@ const EXPORT: Code = (DICOM, "110106", "Export");
 const OPERATION: Code = ("http://hl7.org/fhir/restful-interaction", "operation", "operation");
 const REVOCATION: Code = ("urn:ietf:rfc:7009", "revocation", "Revocation");
 
-/// The resource, in the native spelling.
+/// Returns the resource, in the native spelling.
 pub(super) fn of(entry: &Entry) -> Value {
     let record = &entry.record;
     let (kind, subtypes) = codes(record.action);
@@ -135,7 +135,7 @@ fn patient(record: &AuditRecord) -> Option<Value> {
     Some(json!({"what": what, "type": coding(&PERSON), "role": coding(&PATIENT)}))
 }
 
-/// What was authorized: the grant, its launch and its scopes; of refusals alike, their number.
+/// Returns what was authorized: the grant, its launch and its scopes; of refusals alike, their number.
 fn authorization(entry: &Entry) -> Option<Value> {
     let record = &entry.record;
     let times = (entry.times > 1).then(|| entry.times.to_string());
@@ -159,7 +159,7 @@ fn authorization(entry: &Entry) -> Option<Value> {
     Some(Value::Object(entity))
 }
 
-/// What an operation was about: its Group, its job and how many of what.
+/// Returns what an operation was about: its Group, its job and how many of what.
 fn operation(asked: &AuditedOperation) -> Value {
     let counts = asked.counts.iter().map(|(name, count)| (*name, count.to_string()));
     let job = asked.job_id.iter().map(|job| ("job", job.clone()));

@@ -131,7 +131,7 @@ pub(super) async fn run(
     Ok(tx.commit().await?)
 }
 
-/// Who of the patients allows it at this moment. It is asked again whenever a node takes the job up.
+/// Returns who of the patients allows it at this moment. It is asked again whenever a node takes the job up.
 async fn consenting(db: &Db, settings: &JobSettings, work: &ExportWork) -> Result<Option<BTreeSet<String>>, Pause> {
     let (Some(rule), Subjects::These(patients)) = (&work.consent, &work.subjects) else {
         return Ok(None);
@@ -184,7 +184,7 @@ impl Export<'_> {
         Ok(is_due)
     }
 
-    /// The parts of the page at a place.
+    /// Returns the parts of the page at a place.
     async fn page(&self, table: &Table, lines: &Lines<'_>, place: &Place, rows: usize) -> Result<Made, Pause> {
         let sql = table.sql(self.db.dialect(), PAGE);
         let since_us = self.work.since_us.unwrap_or(-1).max(-1);

@@ -116,7 +116,7 @@ impl Match<'_> {
         Ok(tx.commit().await?)
     }
 
-    /// What the caller reaches of Patients.
+    /// Returns what the caller reaches of Patients.
     fn within(&self) -> Result<Vec<Selection>, Pause> {
         let kind = kind("Patient")?;
         let terms = Terms { own: &self.settings.fhir_base, now_us: self.held.created_us };
@@ -137,7 +137,7 @@ impl Match<'_> {
     }
 }
 
-/// The ids of the Consents that a completed match kept.
+/// Returns the ids of the Consents that a completed match kept.
 pub(super) async fn consents_of(db: &Db, id: &ResourceId) -> Result<Vec<String>, StoreError> {
     all_lines(db, id, CONSENTS).await.map_err(fhir)
 }
@@ -169,7 +169,7 @@ fn lines(file: &str, number: i64, values: impl Iterator<Item = Value>) -> Result
     Ok(Lines { file: file.to_owned(), number, resources, content }.packed()?)
 }
 
-/// The id of the Consent that is kept of a patient for a payer.
+/// Returns the id of the Consent that is kept of a patient for a payer.
 ///
 /// # Source
 /// `docs/decisions.md`, "Member match".

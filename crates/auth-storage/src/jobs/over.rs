@@ -54,7 +54,7 @@ pub(super) async fn end(db: &Db, now_us: i64) -> Result<u64, StoreError> {
     }
 }
 
-/// What is to be done with a Group.
+/// Returns what is to be done with a Group.
 fn due(group: &Value, written_us: i64, now_us: i64) -> Option<Operation> {
     let is_active = group.get("active") == Some(&Value::Bool(true));
     match (group::is_over(group, now_us), is_active) {

@@ -45,7 +45,7 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// The part they make.
+    /// Returns the part they make.
     pub(super) fn packed(self) -> io::Result<Part> {
         let Self { file, number, resources, content } = self;
         let size_bytes = i64::try_from(content.len()).unwrap_or(i64::MAX);

@@ -79,7 +79,7 @@ fn keys<const PARTS: usize>(keys: impl Iterator<Item = [String; PARTS]>) -> Vec<
     keys.into_iter().map(|key| key.into_iter().collect()).collect()
 }
 
-/// The resources that a statement finds, each once; none where nothing is asked.
+/// Returns the resources that a statement finds, each once; none where nothing is asked.
 async fn ask(db: &Db, (sql, kind): (&Sql, &str), asked: &[Value]) -> Result<Vec<(String, Value)>, StoreError> {
     if asked.is_empty() {
         return Ok(Vec::new());

@@ -224,7 +224,7 @@ fn parsed_work(work: &str) -> Result<Work, sqlx::Error> {
     serde_json::from_str(work).map_err(|error| sqlx::Error::Decode(Box::new(error)))
 }
 
-/// What a line of a part says.
+/// Returns what a line of a part says.
 pub(super) fn line<T: serde::de::DeserializeOwned>(line: &[u8]) -> Result<T, sqlx::Error> {
     serde_json::from_slice(line).map_err(|error| sqlx::Error::Decode(Box::new(error)))
 }

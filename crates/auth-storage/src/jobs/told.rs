@@ -54,7 +54,7 @@ pub(super) async fn ended(
     audit::tell(db, tx, (&held.id, record)).await
 }
 
-/// How many members came into which Group.
+/// Returns how many members came into which Group.
 pub(super) fn counted(verdicts: &[Verdict]) -> Counts {
     let (mut matched, mut not_matched, mut constrained) = (0, 0, 0);
     for verdict in verdicts {

@@ -20,7 +20,7 @@ const TURN: Duration = Duration::from_secs(10);
 /// How long a job rests after a failure of the engine, in microseconds.
 const REST_US: i64 = 5_000_000;
 
-/// Why a job is not worked on any more, for now or for good.
+/// The reason why a job is not worked on any more, for now or for good.
 #[derive(Debug)]
 pub(super) enum Pause {
     /// Its turn is over, or the server stops.

@@ -66,7 +66,7 @@ const ROTATE: &str = "WITH used AS (
 )
 SELECT EXISTS (SELECT 1 FROM used)";
 
-/// Whether the grant is there, and whether the code was stored; if only the first, the launch was used before.
+/// Returns whether the grant is there, and whether the code was stored; if only the first, the launch was used before.
 pub(super) async fn issue(pool: &PgPool, asked: &Issue) -> Result<(bool, bool), sqlx::Error> {
     let Issue { code, launch, .. } = asked;
     let launch = launch.as_ref();
@@ -114,7 +114,7 @@ pub(super) async fn redeem<'c>(
     Ok(Redeemed { used, stored })
 }
 
-/// Whether the token was there to be used; then its successor is stored.
+/// Returns whether the token was there to be used; then its successor is stored.
 pub(super) async fn rotate<'c>(
     on: impl Executor<'c, Database = Postgres>,
     rotation: &Rotation,

@@ -108,7 +108,7 @@ impl Work for Issue {
     }
 }
 
-/// Whether the code was stored, because its grant is there.
+/// Returns whether the code was stored, because its grant is there.
 async fn insert(tx: &mut Tx, code: &IssuedCode) -> Result<bool, sqlx::Error> {
     let stored = run!(tx.on(), execute: sqlx::query(INSERT)
         .bind(code.hash.as_slice())
@@ -174,7 +174,7 @@ pub(super) struct Redeemed {
 }
 
 impl Redeemed {
-    /// What the caller is told; nothing yet when the code was not there to be used.
+    /// Returns what the caller is told; nothing yet when the code was not there to be used.
     fn told(&self) -> Option<CodeRedemption> {
         match (self.used, self.stored) {
             (true, true) => Some(CodeRedemption::Granted),
@@ -184,7 +184,7 @@ impl Redeemed {
     }
 }
 
-/// Why a code could not be used; if it was used before, what it gave ends here.
+/// The reason why a code could not be used; if it was used before, what it gave ends here.
 async fn refuse(tx: &mut Tx, hash: &Hash, now_s: i64) -> Result<CodeRedemption, sqlx::Error> {
     let row: Option<(String, i64, bool, bool)> =
         run!(tx.on(), fetch_optional: sqlx::query_as(WHY_NOT).bind(hash.as_slice()))?;

@@ -162,7 +162,7 @@ impl Work for Rotate {
     }
 }
 
-/// What a token that was not there to be used is worth; if it comes too late, its family ends here.
+/// Returns what a token that was not there to be used is worth; if it comes too late, its family ends here.
 async fn used_before(tx: &mut Tx, rotation: &Rotation) -> Result<RotationOutcome, sqlx::Error> {
     let family_id = &rotation.successor.family_id;
     let row: Option<(Option<i64>, bool, bool)> = run!(tx.on(), fetch_optional: sqlx::query_as(WHY_NOT)

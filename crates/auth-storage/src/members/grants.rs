@@ -142,7 +142,7 @@ impl Work for Revoke {
     }
 }
 
-/// The patient of a column that is empty where there is none.
+/// Returns the patient of a column that is empty where there is none.
 pub(super) fn patient_of(column: String) -> Option<String> {
     Some(column).filter(|id| !id.is_empty())
 }

@@ -62,7 +62,7 @@ pub(super) async fn redeem(connection: &mut SqliteConnection, asked: &Redeem) ->
     Ok(Redeemed { used, stored: used })
 }
 
-/// Whether the token was there to be used; then its successor is stored.
+/// Returns whether the token was there to be used; then its successor is stored.
 pub(super) async fn rotate(connection: &mut SqliteConnection, rotation: &Rotation) -> Result<bool, sqlx::Error> {
     let successor = &rotation.successor;
     let changed = sqlx::query(ROTATE)

@@ -138,7 +138,7 @@ fn add(visit: &mut Visit, visitor: &Visitor, row: Row) -> Result<(), sqlx::Error
     Ok(())
 }
 
-/// The grant of a row, if it has one.
+/// Returns the grant of a row, if it has one.
 fn grant(row: Row, client_id: &str) -> Option<MemberGrant> {
     let (_, user_id, _, _, _, _, _, id, patient_id, requested, granted, refused, created_s, used_s) = row;
     Some(MemberGrant {

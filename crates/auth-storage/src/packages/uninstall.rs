@@ -76,7 +76,7 @@ async fn needed_by(tx: &mut Tx, package: &PackageId) -> Result<Vec<PackageId>, s
     rows.iter().map(|(name, version)| package_id(name, version)).collect()
 }
 
-/// The canonicals a package has.
+/// Returns the canonicals a package has.
 pub(super) async fn canonicals_of(tx: &mut Tx, package: &PackageId) -> Result<Vec<ResourceKey>, sqlx::Error> {
     let rows: Vec<(String, String)> =
         run!(tx.on(), fetch_all: sqlx::query_as(CANONICALS).bind(package.name()).bind(package.version()))?;

@@ -48,14 +48,14 @@ pub(crate) async fn append(db: &Db, kind: &ResourceType, resources: &[Value], no
     Ok(())
 }
 
-/// The id of a resource that is made at this moment, which is within the id. Rows in the order of their ids share the
-/// pages of every index, where at random each would have pages of its own written.
+/// Returns the id of a resource that is made at this moment, which is within the id. Rows in the order of their ids
+/// share the pages of every index, where at random each would have pages of its own written.
 pub(super) fn new_id(now_us: i64) -> Uuid {
     let now = Duration::from_micros(u64::try_from(now_us).unwrap_or_default());
     Uuid::new_v7(Timestamp::from_unix(NoContext, now.as_secs(), now.subsec_nanos()))
 }
 
-/// The table of a type, made if there is none, under the lock of the type.
+/// Returns the table of a type, made if there is none, under the lock of the type.
 async fn table_for(db: &Db, tx: &mut Tx, kind: &ResourceType) -> Result<Table, sqlx::Error> {
     let known = db.known_table(kind.as_str());
     if let On::Postgres(connection) = tx.on() {

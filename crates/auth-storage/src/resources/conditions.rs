@@ -81,7 +81,7 @@ pub(crate) struct Conditions {
 }
 
 impl Conditions {
-    /// The values are bound from `$3` on; `None` when nothing can meet them.
+    /// Returns the values are bound from `$3` on; `None` when nothing can meet them.
     pub(super) fn of(
         dialect: Dialect,
         kind: &ResourceType,
@@ -206,7 +206,7 @@ impl Conditions {
         any(&reached)
     }
 
-    /// Whether something at a path is one of the scalars bound at `values`.
+    /// Returns whether something at a path is one of the scalars bound at `values`.
     fn equals(&mut self, path: &[&str], values: &str) -> String {
         match self.dialect {
             Dialect::Postgres => self.at(EQUALS_POSTGRES, jsonpath(path, " ? (@ == $v[*])"), values),
@@ -250,12 +250,12 @@ impl Conditions {
     }
 }
 
-/// Whether any of the conditions holds; none holds where there are none.
+/// Returns whether any of the conditions holds; none holds where there are none.
 fn any(conditions: &[String]) -> String {
     format!("(FALSE OR {})", if conditions.is_empty() { "FALSE".to_owned() } else { conditions.join(" OR ") })
 }
 
-/// The path, and after it `test`. A key is quoted as JSON quotes strings, which is how jsonpath does.
+/// Returns the path, and after it `test`. A key is quoted as JSON quotes strings, which is how jsonpath does.
 fn jsonpath(path: &[&str], test: &str) -> String {
     let mut written = "$".to_owned();
     for key in path {

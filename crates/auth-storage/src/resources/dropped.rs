@@ -21,7 +21,7 @@ WHERE (SELECT count(*) FROM sqlite_schema t
     WHERE t.type IN ('table', 'view') AND t.name IN (r.table_name, r.table_name || '_history')) < 2
 ORDER BY r.name";
 
-/// The types without a table or a history.
+/// Returns the types without a table or a history.
 async fn dropped(tx: &mut Tx) -> Result<Vec<String>, sqlx::Error> {
     let sql = match tx.dialect() {
         Dialect::Postgres => DROPPED_POSTGRES,
@@ -30,7 +30,7 @@ async fn dropped(tx: &mut Tx) -> Result<Vec<String>, sqlx::Error> {
     run!(tx.on(), fetch_all: sqlx::query_scalar(sql))
 }
 
-/// The first type whose table is missing and that the server cannot do without.
+/// Returns the first type whose table is missing and that the server cannot do without.
 pub(crate) async fn needed(tx: &mut Tx) -> Result<Option<String>, sqlx::Error> {
     let dropped = dropped(tx).await?;
     Ok(dropped.into_iter().find(|kind| NEEDED.contains(&kind.as_str())))

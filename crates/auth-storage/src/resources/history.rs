@@ -98,7 +98,7 @@ pub(super) async fn history(db: &Db, query: &HistoryQuery) -> Result<HistoryPage
     }
 }
 
-/// The types of which something was written.
+/// Returns the types of which something was written.
 pub(crate) async fn kinds(db: &Db) -> Result<Vec<ResourceType>, sqlx::Error> {
     let names: Vec<String> = run!(db.reader(), fetch_all: sqlx::query_scalar(KINDS))?;
     names.iter().map(|name| name.parse().map_err(|error| sqlx::Error::Decode(Box::new(error)))).collect()

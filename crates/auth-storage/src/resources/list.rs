@@ -42,7 +42,7 @@ pub(super) async fn list(db: &Db, query: &ListQuery) -> Result<Page, sqlx::Error
     page(query, rows)
 }
 
-/// The keys of the resources that meet a condition on their elements, two at most.
+/// Returns the keys of the resources that meet a condition on their elements, two at most.
 pub(super) async fn matches(
     tx: &mut Tx,
     table: &Table,

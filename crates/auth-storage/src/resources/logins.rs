@@ -40,7 +40,7 @@ impl Logins {
         Self { name: text("userName"), address: text("email") }
     }
 
-    /// Whether the User can sign in by neither.
+    /// Returns whether the User can sign in by neither.
     fn is_empty(&self) -> bool {
         self.name.is_empty() && self.address.is_empty()
     }
@@ -66,7 +66,7 @@ impl NewLogins {
         self.0.push((index, key.id.as_str().to_owned(), after));
     }
 
-    /// The index of the first write whose User has a name of another User, once everything is written.
+    /// Returns the index of the first write whose User has a name of another User, once everything is written.
     pub(super) async fn taken(&self, tx: &mut Tx) -> Result<Option<usize>, sqlx::Error> {
         if self.0.is_empty() {
             return Ok(None);

@@ -76,7 +76,7 @@ impl Reading {
         Self { crowd: Batcher::start(reads), under_way: AtomicUsize::new(0), crowding: Crowding::default() }
     }
 
-    /// The task that reads for many.
+    /// Returns the task that reads for many.
     pub(crate) fn crowd(&self) -> &Batcher<Reads> {
         &self.crowd
     }
@@ -98,7 +98,7 @@ impl Reading {
 struct Crowding(AtomicUsize);
 
 impl Crowding {
-    /// Whether who reads now shares a statement, when so many others read.
+    /// Returns whether who reads now shares a statement, when so many others read.
     fn is_shared(&self, others: usize) -> bool {
         if others >= ALONE_MAX {
             self.0.store(AFTER_A_CROWD, Ordering::Relaxed);

@@ -57,7 +57,7 @@ pub(crate) enum Found {
 }
 
 impl Table {
-    /// The type it holds, as resources spell it.
+    /// Returns the type it holds, as resources spell it.
     pub(crate) fn kind(&self) -> &str {
         &self.kind
     }
@@ -67,12 +67,12 @@ impl Table {
         format!("\"{}\"", self.name)
     }
 
-    /// The table of a type of which the caller knows that it has one.
+    /// Returns the table of a type of which the caller knows that it has one.
     pub(super) fn registered(kind: &ResourceType) -> Self {
         Self { kind: kind.as_str().into(), name: name_of(kind).into() }
     }
 
-    /// The table of a type, or `None` when the type has no resources.
+    /// Returns the table of a type, or `None` when the type has no resources.
     pub(crate) async fn find(db: &Db, kind: &ResourceType) -> Result<Option<Self>, sqlx::Error> {
         if let Some(known) = db.known_table(kind.as_str()) {
             return Ok(Some(known));
@@ -113,7 +113,7 @@ impl Table {
         Ok(())
     }
 
-    /// The table of a type, made if there is none. The caller holds the lock of the type.
+    /// Returns the table of a type, made if there is none. The caller holds the lock of the type.
     pub(crate) async fn find_or_create(tx: &mut Tx, kind: &ResourceType) -> Result<Self, sqlx::Error> {
         match Self::find_in(tx, kind).await? {
             Found::Table(table) => Ok(table),
@@ -148,7 +148,7 @@ impl Table {
     }
 }
 
-/// What the name of a table, an index or a trigger has behind that of the type.
+/// Returns what the name of a table, an index or a trigger has behind that of the type.
 fn ending(name: &str) -> Option<&'static str> {
     Some(match name {
         "table" => "",
@@ -162,7 +162,7 @@ fn ending(name: &str) -> Option<&'static str> {
     })
 }
 
-/// The name of the lock that guards a type's table; types that share a table share the lock.
+/// Returns the name of the lock that guards a type's table; types that share a table share the lock.
 pub(crate) fn lock_name(kind: &ResourceType) -> String {
     name_of(kind)
 }
@@ -175,8 +175,8 @@ fn found(kind: &ResourceType, name: String, holds: Option<String>) -> Found {
     }
 }
 
-/// The name of a type's table. No type has an underscore in its name, so none takes the name of a
-/// history or of one of our own tables.
+/// Returns the name of a type's table. No type has an underscore in its name, so none takes the name of a history or of
+/// one of our own tables.
 fn name_of(kind: &ResourceType) -> String {
     let name = kind.table_name();
     if name.len() <= NAME_MAX_BYTES {

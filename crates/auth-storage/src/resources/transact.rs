@@ -47,7 +47,7 @@ FROM (
         AS asked (name, exclusive, place)
     ORDER BY place
 ) AS ordered";
-/// Why an attempt ended without its writes.
+/// The reason why an attempt ended without its writes.
 pub(crate) enum Halt {
     /// A rule refuses them.
     Refused(WriteRefusal),
@@ -72,7 +72,7 @@ impl Contended for Halt {
     }
 }
 
-/// Why an effect did not happen.
+/// The reason why an effect did not happen.
 enum EffectFault {
     Refused(EffectRefused),
     Failed(sqlx::Error),
@@ -177,7 +177,7 @@ pub(crate) async fn attempt_with(
     Ok(done)
 }
 
-/// What would become of the writes; nothing of it is kept. The caller may hold SQLite's one writer.
+/// Returns what would become of the writes; nothing of it is kept. The caller may hold SQLite's one writer.
 pub(crate) async fn rehearse(db: &Db, writes: &[Write], now_us: i64) -> Result<Vec<Written>, Halt> {
     let session = db.session().await?;
     let mut attempt = Attempt::new(db, session.begin().await?, &Progress::new(), now_us);
@@ -400,7 +400,7 @@ impl Attempt {
         Ok(())
     }
 
-    /// The resource a write is about.
+    /// Returns the resource a write is about.
     async fn target(&mut self, db: &Db, write: &Write) -> Result<Result<Target, WriteFault>, sqlx::Error> {
         let table = self.tables.get(&write.kind).cloned().flatten();
         let matches = match (table, plan::condition(write)) {
@@ -418,7 +418,8 @@ impl Attempt {
         Ok(target)
     }
 
-    /// The keys of the resources that meet a condition, two at most, if they are found in the time that is left.
+    /// Returns the keys of the resources that meet a condition, two at most, if they are found in the time that is
+    /// left.
     async fn matches(
         &mut self,
         db: &Db,
@@ -435,8 +436,8 @@ impl Attempt {
         self.tx.unlimit(limit, found).await
     }
 
-    /// The state of a target, as the writes before left it; `left` are the targets from it on. What
-    /// cannot be read can still be removed and replaced, as if it were empty.
+    /// Returns the state of a target, as the writes before left it; `left` are the targets from it on. What cannot be
+    /// read can still be removed and replaced, as if it were empty.
     async fn current(
         &mut self,
         target: &Target,
@@ -530,7 +531,7 @@ fn refused_at(index: usize) -> impl FnOnce(WriteFault) -> Halt {
     move |cause| Halt::Refused(WriteRefusal { index, cause })
 }
 
-/// The fault of writing a type that differs in case alone from one that has a table.
+/// Returns the fault of writing a type that differs in case alone from one that has a table.
 fn other_type(kind: &ResourceType) -> WriteFault {
     WriteFault::Invalid(vec![ShapeFault { expression: kind.as_str().to_owned(), problem: ShapeProblem::OtherType }])
 }

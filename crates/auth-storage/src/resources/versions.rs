@@ -154,12 +154,12 @@ impl Version {
 }
 
 impl Unwritten {
-    /// Whether a version of this resource waits.
+    /// Returns whether a version of this resource waits.
     pub(super) fn holds(&self, key: &ResourceKey) -> bool {
         self.keys.contains(key)
     }
 
-    /// Whether it is time to write them.
+    /// Returns whether it is time to write them.
     pub(super) fn is_full(&self) -> bool {
         let bytes: usize = self.of_kinds.values().map(|of_kind| of_kind.size_bytes).sum();
         self.keys.len() >= AT_ONCE || bytes >= BYTES_MAX

@@ -11,7 +11,7 @@ use super::statement::{Bound, Statement, Unanswerable, Written, any_of};
 use crate::resources::Conditions;
 
 impl Statement<'_> {
-    /// Whether the resource with this id lies in what a caller reaches; `id` as in [`Statement::test`].
+    /// Returns whether the resource with this id lies in what a caller reaches; `id` as in [`Statement::test`].
     pub(super) fn within(&mut self, kind: &ResourceType, within: &Selection, id: &str) -> Written {
         let Selection::Within(regions) = within else { return Ok("TRUE".to_owned()) };
         let regions: Result<Vec<String>, Unanswerable> =
@@ -64,7 +64,7 @@ impl Statement<'_> {
         Ok(format!("i.parameter = {number} AND i.target = {patient} AND i.kind = 'Patient'"))
     }
 
-    /// The ids in what a caller reaches, where that is one patient's compartment.
+    /// Returns the ids in what a caller reaches, where that is one patient's compartment.
     pub(super) fn compartment(
         &mut self,
         kind: &ResourceType,
@@ -90,7 +90,7 @@ impl Statement<'_> {
         }
     }
 
-    /// Whether the resource with this id meets conditions on its elements; `None` when none can.
+    /// Returns whether the resource with this id meets conditions on its elements; `None` when none can.
     pub(super) fn filtered(&mut self, kind: &ResourceType, filters: &[Filter], id: &str) -> Option<String> {
         let filters = Conditions::filters(self.dialect(), filters, self.bound.len() + 1)?;
         self.bound.extend(filters.bound.into_iter().map(Bound::from));

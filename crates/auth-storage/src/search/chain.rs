@@ -15,7 +15,7 @@ use crate::dialect::Dialect;
 const BY_TARGET: &str = "{by:NOT INDEXED}";
 
 impl Statement<'_> {
-    /// The ids of what refers to something that meets the inner clause, some twice.
+    /// Returns the ids of what refers to something that meets the inner clause, some twice.
     pub(super) fn chain(&mut self, kind: &ResourceType, chain: &Chain) -> Written {
         let number = self.number(kind, &chain.parameter)?;
         let sets = self.open_types(chain, |statement, target, clause| {
@@ -27,7 +27,7 @@ impl Statement<'_> {
         Ok(union(&sets))
     }
 
-    /// Whether the resource with this id refers to something that meets the inner clause.
+    /// Returns whether the resource with this id refers to something that meets the inner clause.
     pub(super) fn chain_at(&mut self, kind: &ResourceType, chain: &Chain, id: &str) -> Written {
         let number = self.number(kind, &chain.parameter)?;
         let tests = self.open_types(chain, |statement, target, clause| {
@@ -43,7 +43,8 @@ impl Statement<'_> {
         Ok(any_of(&tests))
     }
 
-    /// What is written for each type a chain may lead to. Of several types those count that the caller may search.
+    /// Returns what is written for each type a chain may lead to. Of several types those count that the caller may
+    /// search.
     fn open_types(
         &mut self,
         chain: &Chain,
@@ -60,7 +61,7 @@ impl Statement<'_> {
         if written.is_empty() && closed { Err(Unanswerable::Closed) } else { Ok(written) }
     }
 
-    /// The ids of what something that meets the inner clause refers to, some twice.
+    /// Returns the ids of what something that meets the inner clause refers to, some twice.
     pub(super) fn has(&mut self, kind: &ResourceType, has: &Has) -> Written {
         let inner = self.reached(&has.kind, &has.clause)?;
         let Some(table) = self.db.known_table(kind.as_str()).filter(|_| self.is_known(&has.kind)) else {
@@ -77,7 +78,7 @@ impl Statement<'_> {
         ))
     }
 
-    /// Whether something that meets the inner clause refers to the resource with this id.
+    /// Returns whether something that meets the inner clause refers to the resource with this id.
     pub(super) fn has_at(&mut self, kind: &ResourceType, has: &Has, id: &str) -> Written {
         let alias = self.alias();
         let inner = self.reached_at(&has.kind, &has.clause, &format!("{alias}.id"))?;
@@ -116,7 +117,7 @@ impl Statement<'_> {
         }
     }
 
-    /// The ids of another type that meet a clause and that the caller reaches.
+    /// Returns the ids of another type that meet a clause and that the caller reaches.
     fn reached(&mut self, kind: &ResourceType, clause: &Clause) -> Written {
         let within = self.reaches.get(kind).ok_or(Unanswerable::Closed)?;
         if !self.is_known(kind) {
@@ -134,8 +135,8 @@ impl Statement<'_> {
         Ok(format!("SELECT o.id FROM ({set}) AS o WHERE {test} AND {within}"))
     }
 
-    /// Whether the resource of another type with this id, which a reference names, is there, meets a clause and is
-    /// reached by the caller.
+    /// Returns whether the resource of another type with this id, which a reference names, is there, meets a clause and
+    /// is reached by the caller.
     fn reached_at(&mut self, kind: &ResourceType, clause: &Clause, id: &str) -> Written {
         let within = self.reaches.get(kind).ok_or(Unanswerable::Closed)?;
         if !self.is_known(kind) {

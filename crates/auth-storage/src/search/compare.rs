@@ -69,8 +69,8 @@ impl Condition {
     }
 }
 
-/// The conditions of which a row has to meet one to stand for a test, none for a test that no row meets. `contains` is
-/// the engine's function for the position of one text in another.
+/// Returns the conditions of which a row has to meet one to stand for a test, none for a test that no row meets.
+/// `contains` is the engine's function for the position of one text in another.
 pub(super) fn conditions(test: &Test, contains: &str) -> Vec<Condition> {
     let mut conditions = of_test(test, contains);
     // No document holds the character NUL, and Postgres refuses it even as a parameter.
@@ -157,7 +157,7 @@ fn of_uri(how: UriMatch, uri: &str, version: Option<&str>) -> Vec<Condition> {
     }
 }
 
-/// The URI and what it is below: the beginnings before and behind each slash.
+/// Returns the URI and what it is below: the beginnings before and behind each slash.
 fn roots(uri: &str) -> Vec<&str> {
     let cuts = uri.match_indices('/').flat_map(|(at, _)| [at, at + 1]).chain([uri.len()]);
     let mut roots: Vec<&str> = cuts.filter_map(|end| uri.get(..end)).filter(|root| !root.is_empty()).collect();

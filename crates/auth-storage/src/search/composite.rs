@@ -22,7 +22,7 @@ struct PartRows {
 }
 
 impl Statement<'_> {
-    /// What tests on composites find: ids, or, where one is known, whether it is among them.
+    /// Returns what tests on composites find: ids, or, where one is known, whether it is among them.
     pub(super) fn composites(
         &mut self,
         (kind, parameter): (&ResourceType, &Parameter),
@@ -87,7 +87,7 @@ impl Statement<'_> {
         })
     }
 
-    /// The condition on the row `i` of a part.
+    /// Returns the condition on the row `i` of a part.
     fn part(&mut self, conditions: &[Condition], number: i64) -> (Place, String) {
         let (place, added) = conditions.first().map_or((Place::Token, 0), |first| (first.place, first.number));
         let number = self.bind(number + added);
@@ -101,7 +101,7 @@ impl Statement<'_> {
         (place, format!("i.parameter = {number} AND {}", any_of(&alternatives)))
     }
 
-    /// The ids that have a value of each part of a composite.
+    /// Returns the ids that have a value of each part of a composite.
     pub(super) fn all_present(
         &mut self,
         kind: &ResourceType,
@@ -121,7 +121,7 @@ impl Statement<'_> {
     }
 }
 
-/// Where those values are that a part of a composite is compared with: neither words nor types of identifiers.
+/// Returns where those values are that a part of a composite is compared with: neither words nor types of identifiers.
 pub(super) fn compared_places(kind: Kind, number: i64) -> Vec<(Place, i64)> {
     match kind {
         Kind::Token => vec![(Place::Token, number)],
@@ -131,8 +131,8 @@ pub(super) fn compared_places(kind: Kind, number: i64) -> Vec<(Place, i64)> {
     }
 }
 
-/// The id of the resource that an element of a composite belongs to. A row without an element, which only users' SQL can
-/// have written there, belongs to none: Postgres fails for a negative length.
+/// Returns the id of the resource that an element of a composite belongs to. A row without an element, which only
+/// users' SQL can have written there, belongs to none: Postgres fails for a negative length.
 pub(super) fn bare(id: &str) -> String {
     format!(
         "CASE WHEN length({id}) > {ELEMENT_SUFFIX} THEN substr({id}, 1, length({id}) - {ELEMENT_SUFFIX}) ELSE '' END"

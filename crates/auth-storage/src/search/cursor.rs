@@ -48,7 +48,7 @@ pub(super) fn read(text: &str, sort: &[Sort], clauses: &[Clause]) -> Option<Behi
     Some(Behind { keys: keys.ok()?, id: id.to_string() })
 }
 
-/// How the page before a position was ordered, where the search asks for no order.
+/// Returns how the page before a position was ordered, where the search asks for no order.
 pub(super) fn begun(behind: Option<&Behind>, sort: &[Sort]) -> Begun {
     match behind {
         Some(_) if !sort.is_empty() => Begun::No,

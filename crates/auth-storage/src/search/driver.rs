@@ -142,7 +142,7 @@ impl Contest {
         Ok(counts.join(" UNION ALL "))
     }
 
-    /// The way, by the places and counts of the clauses.
+    /// Returns the way, by the places and counts of the clauses.
     pub(super) fn decide(&self, counts: &[(i64, i64)]) -> Way {
         let counted =
             counts.iter().filter(|(_, count)| *count < self.few).min_by_key(|(place, count)| (*count, *place));
@@ -155,7 +155,7 @@ impl Contest {
     }
 }
 
-/// The way of a search whose rows are not counted: the clause that by its kind leaves the fewest, by id.
+/// Returns the way of a search whose rows are not counted: the clause that by its kind leaves the fewest, by id.
 pub(super) fn guess(statement: &mut Statement<'_>, query: &SearchQuery) -> Result<Way, Unanswerable> {
     let search = &query.search;
     if let Some(at) = search.clauses.iter().position(names_ids) {
@@ -171,18 +171,18 @@ pub(super) fn guess(statement: &mut Statement<'_>, query: &SearchQuery) -> Resul
     })
 }
 
-/// The way to matches in any order where every clause leaves many.
+/// Returns the way to matches in any order where every clause leaves many.
 pub(super) fn any_order(statement: &Statement<'_>, query: &SearchQuery) -> Result<Way, Unanswerable> {
     let candidates = candidates(statement, &query.search.kind, &query.search.clauses)?;
     Ok(many(&candidates, &query.search.clauses, Begun::No))
 }
 
-/// Whether a clause names the ids: it leaves fewer than a compartment does, as no other clause surely does.
+/// Returns whether a clause names the ids: it leaves fewer than a compartment does, as no other clause surely does.
 pub(super) fn names_ids(clause: &Clause) -> bool {
     matches!(clause, Clause::Any { parameter, .. } if parameter.column() == Some(Column::Id))
 }
 
-/// The clause by whose values a search is ordered that asks for no order and whose clauses all leave many.
+/// Returns the clause by whose values a search is ordered that asks for no order and whose clauses all leave many.
 pub(super) fn valued(clauses: &[Clause]) -> Option<usize> {
     let is_text = |clause: &Clause| matches!(single(clause), Some((_, Test::Text { .. })));
     let is_valued = |clause: &&Clause| is_valued(clause);
@@ -204,7 +204,7 @@ fn is_valued(clause: &Clause) -> bool {
     }
 }
 
-/// The one test of a clause.
+/// Returns the one test of a clause.
 pub(super) fn single(clause: &Clause) -> Option<(&Parameter, &Test)> {
     match clause {
         Clause::Any { parameter, tests } => match tests.as_slice() {
@@ -215,7 +215,7 @@ pub(super) fn single(clause: &Clause) -> Option<(&Parameter, &Test)> {
     }
 }
 
-/// Whether what a comparison bounds is the end of a range, so that the greatest come first.
+/// Returns whether what a comparison bounds is the end of a range, so that the greatest come first.
 pub(super) const fn is_from_above(prefix: Prefix) -> bool {
     match prefix {
         Prefix::Equal | Prefix::Greater | Prefix::GreaterOrEqual | Prefix::StartsAfter | Prefix::Approximate => true,
@@ -223,7 +223,7 @@ pub(super) const fn is_from_above(prefix: Prefix) -> bool {
     }
 }
 
-/// Where every clause leaves many.
+/// Returns where every clause leaves many.
 fn many(candidates: &[Candidate], clauses: &[Clause], begun: Begun) -> Way {
     let by_id = candidates.iter().find(|candidate| candidate.is_by_id);
     let by_id = by_id.map(|candidate| Way::ById(Source::Clause(candidate.at)));
@@ -240,7 +240,7 @@ fn many(candidates: &[Candidate], clauses: &[Clause], begun: Begun) -> Way {
     chosen.unwrap_or(Way::ById(Source::Table))
 }
 
-/// The clauses that may be walked, the one that by its kind leaves the fewest first.
+/// Returns the clauses that may be walked, the one that by its kind leaves the fewest first.
 fn candidates(
     statement: &Statement<'_>,
     kind: &ResourceType,
@@ -262,7 +262,7 @@ fn candidates(
     Ok(candidates)
 }
 
-/// How many values a clause has, or those it leads to.
+/// Returns how many values a clause has, or those it leads to.
 fn values(clause: &Clause) -> usize {
     match clause {
         Clause::Any { tests, .. } | Clause::None { tests, .. } => tests.len(),
@@ -278,7 +278,7 @@ const RANK_OF_FEW: u8 = 1;
 /// The rank from which on a walk reads more than what it finds.
 const RANK_OF_UNBOUNDED: u8 = 7;
 
-/// How few resources a clause leaves, the fewest first; `None` for what leaves most.
+/// Returns how few resources a clause leaves, the fewest first; `None` for what leaves most.
 fn rank(clause: &Clause) -> Option<u8> {
     match clause {
         Clause::Any { parameter, tests } => tests.iter().map(|test| rank_of(parameter, test)).max(),
@@ -303,14 +303,14 @@ fn rank_of(parameter: &Parameter, test: &Test) -> u8 {
     }
 }
 
-/// Whether a reference is to a patient, of whom there are few resources.
+/// Returns whether a reference is to a patient, of whom there are few resources.
 fn is_patient(parameter: &Parameter, kind: Option<&ResourceType>) -> bool {
     kind.map_or_else(|| matches!(parameter.code.as_str(), "patient" | "subject"), |kind| kind.as_str() == "Patient")
 }
 
 impl Statement<'_> {
-    /// The walks of a clause in which the ids lie in their order, one for each code or target of its parameter; `None`
-    /// where there are none, or too many to be merged.
+    /// Returns the walks of a clause in which the ids lie in their order, one for each code or target of its parameter;
+    /// `None` where there are none, or too many to be merged.
     pub(super) fn keyed(
         &self,
         kind: &ResourceType,
@@ -334,7 +334,7 @@ impl Statement<'_> {
         Ok((1..=MERGED_MAX).contains(&walks.len()).then_some(walks))
     }
 
-    /// The walks of [`keyed`](Self::keyed) as parts of the statement.
+    /// Returns the walks of [`keyed`](Self::keyed) as parts of the statement.
     pub(super) fn walks_by_id(&mut self, walks: &[(i64, Group)]) -> Vec<String> {
         let mut written = Vec::with_capacity(walks.len());
         for (number, group) in walks {

@@ -32,13 +32,13 @@ impl Finder {
         &self.kind
     }
 
-    /// What a resource is found by.
+    /// Returns what a resource is found by.
     pub(crate) fn findings(&self, id: &str, resource: &Value) -> Findings {
         let rows = |number: &i64| self.index.rows(*number, (&self.kind, id), resource);
         Findings(self.numbers.written.iter().map(rows).collect())
     }
 
-    /// Whether the rows of each number are complete.
+    /// Returns whether the rows of each number are complete.
     pub(super) fn complete(&self) -> impl Iterator<Item = bool> {
         let ready = self.numbers.ready.map(|(number, _)| number);
         self.numbers.written.iter().map(move |number| ready == Some(*number))

@@ -89,29 +89,29 @@ impl Index {
         Ok(Self { revision, definitions, catalog, own, since, types })
     }
 
-    /// Whether `other` was read after it.
+    /// Returns whether `other` was read after it.
     pub(crate) const fn is_older_than(&self, other: &Self) -> bool {
         self.revision < other.revision
     }
 
-    /// Whether resources of the type have rows.
+    /// Returns whether resources of the type have rows.
     pub(super) fn covers(&self, kind: &ResourceType) -> bool {
         covers(&self.catalog, kind)
     }
 
-    /// The numbers of a type; none when nothing of it was written since there is an index.
+    /// Returns the numbers of a type; none when nothing of it was written since there is an index.
     pub(super) fn numbers(&self, kind: &ResourceType) -> Option<&Numbers> {
         self.types.get(kind.as_str())
     }
 
-    /// The number of the rows of a parameter of a type, when they are complete.
+    /// Returns the number of the rows of a parameter of a type, when they are complete.
     pub(super) fn number(&self, kind: &ResourceType, parameter: i64) -> Option<i64> {
         let (number, definitions) = self.numbers(kind)?.ready?;
         let since = self.since.get(&parameter).copied().unwrap_or(0);
         (parameter < FIRST_INSTALLED || since <= definitions).then(|| row_number(number, parameter))
     }
 
-    /// The rows of a resource under one number of its type.
+    /// Returns the rows of a resource under one number of its type.
     pub(super) fn rows(&self, number: i64, (kind, id): (&ResourceType, &str), body: &Value) -> Rows {
         let mut rows = Rows::new();
         let mut elements = 0;
@@ -136,34 +136,34 @@ fn without_secrets<'a>(kind: &ResourceType, body: &'a Value) -> Cow<'a, Value> {
     Cow::Owned(shown)
 }
 
-/// Whether resources of the type have rows.
+/// Returns whether resources of the type have rows.
 pub(super) fn covers(catalog: &Catalog, kind: &ResourceType) -> bool {
     catalog.names(kind)
 }
 
-/// The number of the rows of a parameter of a type.
+/// Returns the number of the rows of a parameter of a type.
 pub(super) const fn row_number(of_type: i64, parameter: i64) -> i64 {
     of_type * TYPE_STRIDE + parameter * STRIDE
 }
 
-/// The numbers of all rows of a type lie from the first to before the second.
+/// Returns the numbers of all rows of a type lie from the first to before the second.
 pub(super) const fn row_numbers(of_type: i64) -> (i64, i64) {
     (of_type * TYPE_STRIDE, (of_type + 1) * TYPE_STRIDE)
 }
 
-/// The revision as a transaction sees it now.
+/// Returns the revision as a transaction sees it now.
 pub(super) async fn revision(tx: &mut Tx) -> Result<i64, sqlx::Error> {
     let (revision, ..): (i64, i64, String) = run!(tx.on(), fetch_one: sqlx::query_as(STATE))?;
     Ok(revision)
 }
 
-/// The installed definitions that have numbers, by their URL.
+/// Returns the installed definitions that have numbers, by their URL.
 pub(super) async fn known(tx: &mut Tx) -> Result<BTreeMap<String, Known>, sqlx::Error> {
     let rows: Vec<(i64, String, i64, i64)> = run!(tx.on(), fetch_all: sqlx::query_as(KNOWN))?;
     Ok(rows.into_iter().map(|(number, url, digest, since)| (url, Known { number, digest, since })).collect())
 }
 
-/// The definitions that resources bring, one for each URL, without those R4 has itself.
+/// Returns the definitions that resources bring, one for each URL, without those R4 has itself.
 pub(super) async fn installed(tx: &mut Tx) -> Result<BTreeMap<String, Value>, sqlx::Error> {
     let kind: ResourceType = DEFINITIONS.parse().map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
     let Found::Table(table) = Table::find_in(tx, &kind).await? else { return Ok(BTreeMap::new()) };

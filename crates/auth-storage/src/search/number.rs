@@ -100,7 +100,7 @@ pub(super) async fn redefine(tx: &mut Tx) -> Result<bool, sqlx::Error> {
     Ok(true)
 }
 
-/// Whether a type has one of these parameters.
+/// Returns whether a type has one of these parameters.
 fn concerns(catalog: &Catalog, kind: &str, numbered: &[i64]) -> bool {
     let Ok(kind) = kind.parse::<ResourceType>() else { return false };
     let mut numbers = catalog.parameters(&kind).map(|parameter| parameter.number);
@@ -173,8 +173,8 @@ pub(super) async fn set_own(tx: &mut Tx, own: &str) -> Result<(), sqlx::Error> {
     Ok(())
 }
 
-/// The numbers of the rows in which a type has the addresses of its references; `None` where its rows do not say: they
-/// are still being made, or the type has references that no parameter finds.
+/// Returns the numbers of the rows in which a type has the addresses of its references; `None` where its rows do not
+/// say: they are still being made, or the type has references that no parameter finds.
 fn addresses(index: &Index, kind: &str) -> Option<Vec<i64>> {
     let kind: ResourceType = kind.parse().ok()?;
     let Numbers { ready, written } = index.numbers(&kind)?;

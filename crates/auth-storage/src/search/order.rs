@@ -23,7 +23,7 @@ pub(super) struct Key {
 }
 
 impl Key {
-    /// The direction; resources without a value come last.
+    /// Returns the direction; resources without a value come last.
     pub(super) const fn direction(&self) -> &'static str {
         if self.descending { "DESC NULLS LAST" } else { "ASC NULLS LAST" }
     }
@@ -43,7 +43,7 @@ pub(super) struct Order {
 }
 
 impl Order {
-    /// The order a search asks for.
+    /// Returns the order a search asks for.
     pub(super) fn of(statement: &mut Statement<'_>, table: &Table, query: &SearchQuery) -> Result<Self, Unanswerable> {
         let mut order = Self { keys: Vec::new(), joins: String::new() };
         for (at, sort) in query.search.sort.iter().enumerate() {
@@ -64,33 +64,33 @@ impl Order {
         Ok(order)
     }
 
-    /// The direction of the ids of equal keys.
+    /// Returns the direction of the ids of equal keys.
     pub(super) fn id_direction(&self) -> &'static str {
         if self.keys.first().is_some_and(|key| key.descending) { "DESC" } else { "ASC" }
     }
 
-    /// The columns of the keys from one on, each with a comma before it.
+    /// Returns the columns of the keys from one on, each with a comma before it.
     pub(super) fn columns_from(&self, first: usize) -> String {
         let keys = self.keys.iter().enumerate().skip(first);
         let columns: Vec<String> = keys.map(|(at, key)| format!(", {} AS k{at}", key.sql)).collect();
         columns.concat()
     }
 
-    /// The order by the keys from one on as they are calculated, each with a comma behind it.
+    /// Returns the order by the keys from one on as they are calculated, each with a comma behind it.
     pub(super) fn calculated_from(&self, first: usize) -> String {
         let keys = self.keys.iter().skip(first);
         let by: Vec<String> = keys.map(|key| format!("{} {}, ", key.sql, key.direction())).collect();
         by.concat()
     }
 
-    /// The order of rows that have the keys as columns.
+    /// Returns the order of rows that have the keys as columns.
     pub(super) fn by(&self, alias: &str) -> String {
         let keys = self.keys.iter().enumerate().map(|(at, key)| format!("{alias}k{at} {}", key.direction()));
         let by: Vec<String> = keys.chain([format!("{alias}id {}", self.id_direction())]).collect();
         by.join(", ")
     }
 
-    /// The keys of a row as an array of JSON.
+    /// Returns the keys of a row as an array of JSON.
     pub(super) fn keys_column(&self, dialect: Dialect) -> String {
         if self.keys.is_empty() {
             return "CAST(NULL AS TEXT)".to_owned();
@@ -103,7 +103,8 @@ impl Order {
         }
     }
 
-    /// Whether a row with these keys stands behind a position, from the key `from` on. Those without a value come last.
+    /// Returns whether a row with these keys stands behind a position, from the key `from` on. Those without a value
+    /// come last.
     pub(super) fn after(
         &self,
         statement: &mut Statement<'_>,
@@ -129,7 +130,7 @@ impl Order {
     }
 }
 
-/// Whether the keys of an order by this parameter are numbers.
+/// Returns whether the keys of an order by this parameter are numbers.
 pub(super) fn is_number(parameter: &Parameter) -> bool {
     match parameter.column() {
         Some(Column::Id) => false,
@@ -138,7 +139,7 @@ pub(super) fn is_number(parameter: &Parameter) -> bool {
     }
 }
 
-/// The value that decides where a resource stands: of several the least, when descending the greatest.
+/// Returns the value that decides where a resource stands: of several the least, when descending the greatest.
 fn key(statement: &mut Statement<'_>, (at, sort): (usize, &Sort), numbers: &[i64], joins: &mut String) -> String {
     let sorted = numbers.iter().map(|number| sorted_by(&sort.parameter, *number, sort.descending));
     let sorted: Option<Vec<(Place, i64, &'static str)>> = sorted.collect();

@@ -75,8 +75,8 @@ pub(super) async fn search(db: &Db, index: &Index, table: &Table, query: &Search
     matches(query, rows).map(Ran::Found)
 }
 
-/// How the engine would go about a search, a line for each step, that of counting rows included; nothing where no
-/// statement is made.
+/// Returns how the engine would go about a search, a line for each step, that of counting rows included; nothing where
+/// no statement is made.
 pub(super) async fn plan(
     db: &Db,
     index: &Index,
@@ -105,7 +105,7 @@ pub(super) async fn plan(
 /// A step of a plan of SQLite: its number, that of the step it is a part of, and what is done.
 type Step = (i64, i64, i64, String);
 
-/// The steps of the plan of a statement. Those within another are indented, on both engines.
+/// Returns the steps of the plan of a statement. Those within another are indented, on both engines.
 pub(super) async fn steps(db: &Db, sql: &str, bound: Vec<Bound>) -> Result<Vec<String>, sqlx::Error> {
     let sql = format!("{{explain}} {sql}");
     if db.dialect() == Dialect::Postgres {
@@ -147,7 +147,7 @@ fn behind(query: &SearchQuery) -> Result<Option<Behind>, NotThere> {
     cursor::read(text, &search.sort, &search.clauses).map(Some).ok_or(NotThere)
 }
 
-/// The keys of what a search finds, as many as a page of it has, within a transaction.
+/// Returns the keys of what a search finds, as many as a page of it has, within a transaction.
 pub(super) async fn keys(
     tx: &mut Tx,
     (db, index): (&Db, &Index),

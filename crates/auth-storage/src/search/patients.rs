@@ -57,7 +57,7 @@ JOIN {quoted} t ON t.id = p.id ORDER BY t.id"
     fetch(db, &kind, sql, statement.bound).await
 }
 
-/// The ids of the patients of whom something begins with the word, some twice.
+/// Returns the ids of the patients of whom something begins with the word, some twice.
 fn set(
     statement: &mut Statement<'_>,
     table: &Table,
@@ -86,7 +86,7 @@ fn set(
     sets.join(" UNION ALL ")
 }
 
-/// The places of where texts that begin like this begin and end.
+/// Returns the places of where texts that begin like this begin and end.
 fn range(statement: &mut Statement<'_>, beginning: &str) -> (String, String) {
     (statement.bind(beginning), statement.bind(format!("{beginning}{LAST}")))
 }

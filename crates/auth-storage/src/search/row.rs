@@ -47,7 +47,7 @@ pub(super) enum Place {
 impl Place {
     pub(super) const ALL: [Self; 5] = [Self::Token, Self::Reference, Self::Text, Self::Range, Self::Quantity];
 
-    /// The name of its table.
+    /// Returns the name of its table.
     pub(super) const fn table(self) -> &'static str {
         match self {
             Self::Token => "search_token",
@@ -58,7 +58,7 @@ impl Place {
         }
     }
 
-    /// The columns of its key, which are all it has.
+    /// Returns the columns of its key, which are all it has.
     pub(super) const fn columns(self) -> &'static str {
         match self {
             Self::Token => "parameter, code, id, system",
@@ -69,7 +69,7 @@ impl Place {
         }
     }
 
-    /// The column behind the number in the table's key, where that is a value to be equal to.
+    /// Returns the column behind the number in the table's key, where that is a value to be equal to.
     pub(super) const fn key(self) -> &'static str {
         match self {
             Self::Token => "code",
@@ -79,13 +79,13 @@ impl Place {
         }
     }
 
-    /// Whether an index leads from a parameter and a resource to the rows, whatever they hold. Codes have none: they
-    /// are most of all rows.
+    /// Returns whether an index leads from a parameter and a resource to the rows, whatever they hold. Codes have none:
+    /// they are most of all rows.
     pub(super) const fn has_index_by_id(self) -> bool {
         !matches!(self, Self::Token)
     }
 
-    /// The index from a parameter and a resource to the rows, as it is named behind the table.
+    /// Returns the index from a parameter and a resource to the rows, as it is named behind the table.
     pub(super) const fn by_id(self) -> &'static str {
         match self {
             Self::Token | Self::Range | Self::Quantity => "{by:NOT INDEXED}",
@@ -178,7 +178,7 @@ impl Row {
         }
     }
 
-    /// The id of the row: that of its resource, and of which element of it.
+    /// Returns the id of the row: that of its resource, and of which element of it.
     fn id_of<'i>(&self, id: &'i str) -> Cow<'i, str> {
         match self.element {
             0 => Cow::Borrowed(id),
@@ -203,18 +203,18 @@ pub(super) fn add(rows: &mut Rows, parameter: i64, entry: &Entry, elements: &mut
     }
 }
 
-/// The number of the rows of a part of a composite, from 0.
+/// Returns the number of the rows of a part of a composite, from 0.
 pub(super) fn part_number(parameter: i64, part: usize) -> i64 {
     // A composite has five parts at most, so this is within the stride.
     parameter + 1 + i64::try_from(part.min(PARTS_MAX - 1)).unwrap_or_default()
 }
 
-/// The number of the rows of a parameter's URIs.
+/// Returns the number of the rows of a parameter's URIs.
 pub(super) const fn uri_number(parameter: i64) -> i64 {
     parameter + OF_URI
 }
 
-/// The number of the rows of a parameter's typed identifiers.
+/// Returns the number of the rows of a parameter's typed identifiers.
 pub(super) const fn typed_number(parameter: i64) -> i64 {
     parameter + OF_TYPED
 }
@@ -258,7 +258,7 @@ fn add_cells(rows: &mut Rows, (parameter, element): (i64, usize), entry: &Entry)
     }
 }
 
-/// How a typed identifier is written into one column.
+/// Returns how a typed identifier is written into one column.
 pub(super) fn typed(value: &str, code: &str) -> String {
     format!("{value}{TYPED_SEPARATOR}{code}")
 }

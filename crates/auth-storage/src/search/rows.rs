@@ -200,7 +200,7 @@ async fn add_arrays(
     Ok(())
 }
 
-/// The columns of rows of one table.
+/// Returns the columns of rows of one table.
 fn columns(rows: &[(&Row, &str)]) -> Vec<Column> {
     let mut columns: Vec<Column> = Vec::new();
     for (row, id) in rows {

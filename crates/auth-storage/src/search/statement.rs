@@ -46,7 +46,7 @@ impl From<i64> for Bound {
     }
 }
 
-/// Why there is no statement.
+/// The reason why there is no statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Unanswerable {
     /// The rows of this parameter are still being made.
@@ -69,7 +69,7 @@ pub(super) struct Statement<'a> {
 /// would fill the memory of every connection.
 const KEPT_MAX_BYTES: usize = 16 * 1024;
 
-/// Whether a statement is worth keeping prepared.
+/// Returns whether a statement is worth keeping prepared.
 pub(super) const fn is_kept_prepared(sql: &str) -> bool {
     sql.len() <= KEPT_MAX_BYTES
 }
@@ -101,19 +101,19 @@ impl<'a> Statement<'a> {
         self.db.dialect()
     }
 
-    /// The number of the rows of a parameter.
+    /// Returns the number of the rows of a parameter.
     pub(super) fn number(&self, kind: &ResourceType, parameter: &Parameter) -> Result<i64, Unanswerable> {
         self.index
             .number(kind, parameter.number)
             .ok_or_else(|| Unanswerable::Indexing(format!("{kind}.{}", parameter.code)))
     }
 
-    /// The parameters that have the rows of one that has none of its own.
+    /// Returns the parameters that have the rows of one that has none of its own.
     pub(super) fn sources(&self, kind: &ResourceType, parameter: &Parameter) -> Vec<Arc<Parameter>> {
         self.index.catalog.sources(kind, parameter).cloned().collect()
     }
 
-    /// The numbers of the rows of a parameter, several where others have them.
+    /// Returns the numbers of the rows of a parameter, several where others have them.
     pub(super) fn numbers(&self, kind: &ResourceType, parameter: &Parameter) -> Result<Vec<i64>, Unanswerable> {
         if parameter.sources.is_empty() {
             return Ok(vec![self.number(kind, parameter)?]);
@@ -121,7 +121,7 @@ impl<'a> Statement<'a> {
         self.sources(kind, parameter).iter().map(|source| self.number(kind, source)).collect()
     }
 
-    /// The ids that meet a clause, some twice.
+    /// Returns the ids that meet a clause, some twice.
     pub(super) fn set(&mut self, kind: &ResourceType, clause: &Clause) -> Written {
         match clause {
             Clause::Any { parameter, tests } => self.any(kind, parameter, tests),
@@ -140,8 +140,8 @@ impl<'a> Statement<'a> {
         }
     }
 
-    /// Whether the resource with this id meets a clause; `id` is a column of a row that is neither `t` nor `i`, which
-    /// the statements within have themselves.
+    /// Returns whether the resource with this id meets a clause; `id` is a column of a row that is neither `t` nor `i`,
+    /// which the statements within have themselves.
     pub(super) fn test(&mut self, kind: &ResourceType, clause: &Clause, id: &str) -> Written {
         Ok(match clause {
             Clause::Any { parameter, tests } => self.any_at(kind, parameter, tests, id)?,
@@ -159,7 +159,7 @@ impl<'a> Statement<'a> {
         })
     }
 
-    /// The ids of a type that meet a condition on the row `t`.
+    /// Returns the ids of a type that meet a condition on the row `t`.
     pub(super) fn of_table(&self, kind: &ResourceType, condition: &str) -> String {
         match self.db.known_table(kind.as_str()) {
             Some(table) => format!("SELECT t.id FROM {} t WHERE {condition}", table.quoted()),
@@ -221,7 +221,7 @@ impl<'a> Statement<'a> {
         Ok(any_of(&alternatives))
     }
 
-    /// The engine's function for the position of one text in another.
+    /// Returns the engine's function for the position of one text in another.
     pub(super) fn contains(&self) -> &'static str {
         match self.dialect() {
             Dialect::Postgres => "strpos",
@@ -229,7 +229,7 @@ impl<'a> Statement<'a> {
         }
     }
 
-    /// The condition that a row meets all of a group.
+    /// Returns the condition that a row meets all of a group.
     pub(super) fn group(&mut self, number: i64, group: &Group) -> String {
         let mut all = vec![format!("i.parameter = {}", self.bind(number + group.number))];
         let keys: Vec<String> = group.keys.iter().map(|key| self.bind(key.clone())).collect();
@@ -284,7 +284,7 @@ impl<'a> Statement<'a> {
         any_of(&alternatives)
     }
 
-    /// The ids that have any value of a parameter; `at` looks at the rows with this id alone.
+    /// Returns the ids that have any value of a parameter; `at` looks at the rows with this id alone.
     fn present(&mut self, kind: &ResourceType, parameter: &Parameter, at: Option<&str>) -> Written {
         let sources = self.sources(kind, parameter);
         if !sources.is_empty() {
@@ -305,7 +305,7 @@ impl<'a> Statement<'a> {
         }
     }
 
-    /// The ids of the rows there are in these places.
+    /// Returns the ids of the rows there are in these places.
     pub(super) fn any_row(&mut self, places: &[(Place, i64)], id: &str, at: Option<&str>) -> String {
         let sets = places.iter().map(|(place, number)| {
             let number = self.bind(*number);
@@ -316,7 +316,7 @@ impl<'a> Statement<'a> {
         sets.join(" UNION ALL ")
     }
 
-    /// Whether the resource with this id has any value of a parameter.
+    /// Returns whether the resource with this id has any value of a parameter.
     fn present_at(&mut self, kind: &ResourceType, parameter: &Parameter, id: &str) -> Written {
         let by_id = is_found_by_id(parameter.kind);
         let set = self.present(kind, parameter, by_id.then_some(id))?;
@@ -335,7 +335,7 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// Whether the row is found when its resource is known.
+    /// Returns whether the row is found when its resource is known.
     const fn is_found_by_id(&self) -> bool {
         !self.keys.is_empty() || self.place.has_index_by_id()
     }
@@ -347,7 +347,7 @@ impl Group {
     }
 }
 
-/// The conditions for tests; those that differ in their key alone are one.
+/// Returns the conditions for tests; those that differ in their key alone are one.
 pub(super) fn groups(tests: &[Test], contains: &str) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     for Condition { place, number, key, sql, bound } in
@@ -395,12 +395,12 @@ pub(super) fn hidden(condition: &str) -> String {
     hidden.replace("i.folded", "(i.folded || '')")
 }
 
-/// Whether the keys of these rows go on with the id, so that no more of them are read than the resource has.
+/// Returns whether the keys of these rows go on with the id, so that no more of them are read than the resource has.
 pub(super) const fn is_found_by_id(kind: Kind) -> bool {
     matches!(kind, Kind::Date | Kind::Number | Kind::Quantity | Kind::String)
 }
 
-/// Where the values of a parameter of this kind are.
+/// Returns where the values of a parameter of this kind are.
 pub(super) fn places(kind: Kind, number: i64) -> Vec<(Place, i64)> {
     match kind {
         Kind::Token => vec![(Place::Token, number), (Place::Text, number), (Place::Token, typed_number(number))],
@@ -416,8 +416,8 @@ pub(super) fn places(kind: Kind, number: i64) -> Vec<(Place, i64)> {
     }
 }
 
-/// Whether one of the conditions holds. SQLite bounds the depth of an expression, so a long list is halved, and halved
-/// again.
+/// Returns whether one of the conditions holds. SQLite bounds the depth of an expression, so a long list is halved, and
+/// halved again.
 pub(super) fn any_of(conditions: &[String]) -> String {
     match conditions {
         [] => "FALSE".to_owned(),
@@ -432,7 +432,8 @@ pub(super) fn any_of(conditions: &[String]) -> String {
 /// Most sets that SQLite unites in one statement.
 const UNITED_MAX: usize = 200;
 
-/// The ids of all sets, some twice. SQLite bounds how many are united at once, so long lists are united in parts.
+/// Returns the ids of all sets, some twice. SQLite bounds how many are united at once, so long lists are united in
+/// parts.
 pub(super) fn union(sets: &[String]) -> String {
     if sets.is_empty() {
         return NOTHING.to_owned();

@@ -39,7 +39,7 @@ struct Ordering {
     of_others: &'static str,
 }
 
-/// The order of the values of a table for which there is an index.
+/// Returns the order of the values of a table for which there is an index.
 fn ordering(place: Place, descending: bool) -> Option<Ordering> {
     let (column, of_row, of_others) = match (place, descending) {
         (Place::Range, true) => ("d.high", "d.high, d.low", "b.high + 0, b.low"),
@@ -62,13 +62,13 @@ const fn place_of(kind: Kind) -> Option<Place> {
     }
 }
 
-/// Whether an index has the order of a sort.
+/// Returns whether an index has the order of a sort.
 pub(super) fn has_order(sort: &Sort) -> bool {
     let by_place = || place_of(sort.parameter.kind).and_then(|place| ordering(place, sort.descending)).is_some();
     sort.parameter.column().is_some() || (sort.parameter.sources.is_empty() && by_place())
 }
 
-/// The walk of all resources in the order of a sort, with bounds from the clauses on the same parameter.
+/// Returns the walk of all resources in the order of a sort, with bounds from the clauses on the same parameter.
 pub(super) fn of_sort(
     statement: &mut Statement<'_>,
     (table, kind): (&Table, &ResourceType),
@@ -104,7 +104,7 @@ pub(super) fn of_sort(
     Ok(Some(Walk { from, conditions, column: ordering.column, key: "@", value: "@", descending, leaves_out }))
 }
 
-/// Whether the resource `d` has no value that a sort orders it by.
+/// Returns whether the resource `d` has no value that a sort orders it by.
 pub(super) fn has_no_value(
     statement: &mut Statement<'_>,
     kind: &ResourceType,
@@ -116,7 +116,7 @@ pub(super) fn has_no_value(
     Ok(format!("NOT EXISTS (SELECT 1 FROM {} i WHERE i.parameter = {number} AND i.id = d.id {{fence}})", place.table()))
 }
 
-/// The walk of the values that meet a clause of [`super::driver::valued`], in their order.
+/// Returns the walk of the values that meet a clause of [`super::driver::valued`], in their order.
 pub(super) fn of_clause(
     statement: &mut Statement<'_>,
     (table, kind): (&Table, &ResourceType),
@@ -150,7 +150,7 @@ fn of_values(
     Ok(Some(Walk { from, conditions, column: ordering.column, key: "@", value: "@", descending, leaves_out: false }))
 }
 
-/// Whether the order of the values that meet a test begins with the greatest.
+/// Returns whether the order of the values that meet a test begins with the greatest.
 pub(super) const fn is_descending(test: &Test) -> bool {
     match test {
         Test::Period(comparison) => is_from_above(comparison.prefix),
@@ -179,9 +179,9 @@ fn of_column(table: &Table, column: Column, descending: bool) -> Walk {
     Walk { from, conditions: Vec::new(), column, key, value, descending, leaves_out: false }
 }
 
-/// Where the order of a parameter may end for a test on it: the key of a resource is at least as far on as the value
-/// that meets the test. Where the order may begin does not follow, because of several values one meets the test and
-/// another is the key.
+/// Returns where the order of a parameter may end for a test on it: the key of a resource is at least as far on as the
+/// value that meets the test. Where the order may begin does not follow, because of several values one meets the test
+/// and another is the key.
 fn bound(test: &Test, descending: bool) -> Option<(&'static str, i64)> {
     let comparison = match test {
         Test::Period(comparison) => *comparison,

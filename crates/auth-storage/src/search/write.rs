@@ -77,7 +77,7 @@ impl Pending {
         self.change(tx, (&key.kind, key.id.as_str()), (before, after)).await
     }
 
-    /// What finds the resources of a type that a batch writes; `None` where searches know nothing of it.
+    /// Returns what finds the resources of a type that a batch writes; `None` where searches know nothing of it.
     pub(crate) async fn finder(&mut self, tx: &mut Tx, kind: &ResourceType) -> Result<Option<Finder>, sqlx::Error> {
         self.redefined |= kind.as_str() == DEFINITIONS;
         Ok(Finder::of(self.registered(tx, kind).await?, kind))
@@ -156,7 +156,7 @@ impl Pending {
         }
     }
 
-    /// The keys of the resources that meet a condition, two at most. The transaction has the types it looks at
+    /// Returns the keys of the resources that meet a condition, two at most. The transaction has the types it looks at
     /// to itself, so their rows stay until it ends.
     pub(crate) async fn matches(
         &mut self,
@@ -183,7 +183,7 @@ impl Pending {
         page::keys(tx, (db, &index), table, &query).await
     }
 
-    /// The state of the index in which a type has its number, if it is one of those that have one.
+    /// Returns the state of the index in which a type has its number, if it is one of those that have one.
     async fn registered(&mut self, tx: &mut Tx, kind: &ResourceType) -> Result<Arc<Index>, sqlx::Error> {
         let index = self.index(tx).await?;
         if !index.covers(kind) || index.numbers(kind).is_some() {
@@ -193,8 +193,8 @@ impl Pending {
         self.reload(tx).await
     }
 
-    /// The state of the index as this transaction sees it. The locks of the types are held by now, so
-    /// whoever numbers a type or a parameter after this sees what this transaction writes.
+    /// Returns the state of the index as this transaction sees it. The locks of the types are held by now, so whoever
+    /// numbers a type or a parameter after this sees what this transaction writes.
     async fn index(&mut self, tx: &mut Tx) -> Result<Arc<Index>, sqlx::Error> {
         if let Some(index) = &self.index
             && (self.compared || index::revision(tx).await? == index.revision)
@@ -247,7 +247,7 @@ impl Pending {
         rows::add(tx, missing, Known::Perhaps).await
     }
 
-    /// The index as it is known once the transaction is committed.
+    /// Returns the index as it is known once the transaction is committed.
     pub(crate) fn known(self) -> Option<Arc<Index>> {
         self.index.filter(|_| self.compared)
     }

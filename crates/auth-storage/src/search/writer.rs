@@ -89,7 +89,7 @@ ORDER BY {by}",
         Ok(Some(Parts { with: format!("page AS ({page})"), total }))
     }
 
-    /// What a small source has is looked at as a whole, so all of it is counted as well.
+    /// Returns what a small source has is looked at as a whole, so all of it is counted as well.
     fn few(&mut self, way: Way, order: &Order) -> Result<Option<Parts>, Unanswerable> {
         let Some(matching) = self.matching(way, Shape::Set { limit: None })? else { return Ok(None) };
         let limit = self.limit();
@@ -143,7 +143,7 @@ page AS (SELECT * FROM (SELECT d.id{columns} FROM few AS d{joins}) AS p WHERE {a
         Ok(Some(Parts { with, total }))
     }
 
-    /// The values that meet a clause are walked until the page is full.
+    /// Returns the values that meet a clause are walked until the page is full.
     fn by_value(&mut self, at: usize) -> Result<Option<(Order, Parts)>, Unanswerable> {
         let Page { table, query, .. } = self.page;
         let Some(clause) = query.search.clauses.get(at) else { return Ok(None) };
@@ -182,7 +182,7 @@ ORDER BY {column} {direction}, {by}d.id {direction} LIMIT {limit}",
         )))
     }
 
-    /// Where a walk goes on behind a position: from its key, and from its id among those of the same key.
+    /// Returns where a walk goes on behind a position: from its key, and from its id among those of the same key.
     fn walked_on(&mut self, walk: &Walk, order: &Order, behind: &Behind) -> Vec<String> {
         let Some(Some(first)) = behind.keys.first() else { return Vec::new() };
         let column = walk.column;
@@ -193,7 +193,7 @@ ORDER BY {column} {direction}, {by}d.id {direction} LIMIT {limit}",
         vec![format!("{column} {beyond}= {first}"), format!("({column} {beyond} {first} OR {rest})")]
     }
 
-    /// The matches that the walk of the order has no row of: as many as the page has room for.
+    /// Returns the matches that the walk of the order has no row of: as many as the page has room for.
     fn without_value(
         &mut self,
         (sort, order): (&Sort, &Order),
@@ -244,7 +244,7 @@ ORDER BY {by}d.id {direction} LIMIT {room}",
         Ok(format!("CASE WHEN (SELECT count(*) FROM page) > {} THEN {counted} END", query.count))
     }
 
-    /// The ids that meet everything, each once; `None` when none can.
+    /// Returns the ids that meet everything, each once; `None` when none can.
     pub(super) fn matching(&mut self, way: Way, shape: Shape) -> Result<Option<String>, Unanswerable> {
         if let Way::ByValue(at) = way {
             return self.matching_values(at, &shape);
@@ -294,7 +294,7 @@ ORDER BY {by}d.id {direction} LIMIT {room}",
         Ok(Some(format!("SELECT d.id AS id FROM {} WHERE {}{limit}", walk.from, all.join(" AND "))))
     }
 
-    /// The walks of a source.
+    /// Returns the walks of a source.
     fn sets(&mut self, source: Source, is_by_id: bool) -> Result<Option<Vec<String>>, Unanswerable> {
         let Page { table, query, .. } = self.page;
         let kind = &query.search.kind;
@@ -315,7 +315,8 @@ ORDER BY {by}d.id {direction} LIMIT {room}",
         Ok(vec![self.statement.set(kind, clause)?])
     }
 
-    /// What everything but the clause that is walked says of the resource with this id; `None` when nothing can meet it.
+    /// Returns what everything but the clause that is walked says of the resource with this id; `None` when nothing can
+    /// meet it.
     fn tests(
         &mut self,
         walked: Option<usize>,

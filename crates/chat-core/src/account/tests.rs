@@ -20,8 +20,8 @@ fn group(system: SystemGroup, id: i64) -> Change {
     }))
 }
 
-/// The usual people; channels 20 (public, for new users), 21 (private, of user 4) and 22 (for new users, archived);
-/// user 4's bot 8; some groups of the system from 30 on.
+/// Returns the usual people; channels 20 (public, for new users), 21 (private, of user 4) and 22 (for new users,
+/// archived); user 4's bot 8; some groups of the system from 30 on.
 fn realm() -> RealmSnapshot {
     let mut bot = testing::user(8, Role::Member);
     bot.bot = Some(Bot { kind: BotKind::Generic, owner_id: Some(UserId(4)) });

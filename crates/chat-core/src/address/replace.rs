@@ -21,7 +21,7 @@ const LETTERS_PER_DAY: usize = 5;
 /// Seconds in which the same wish is not written of again: two clicks are one.
 const SAME_WISH_S: i64 = 60;
 
-/// Why an address stays what it was.
+/// The reason why an address stays what it was.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReplaceError {
     /// It cannot be the user's.
@@ -118,7 +118,7 @@ fn check(realm: &RealmSnapshot, address: &str) -> Result<(), ReplaceError> {
     })
 }
 
-/// Whose new address a link confirms, and the address.
+/// Returns whose new address a link confirms, and the address.
 ///
 /// # Errors
 /// When it confirms none.
@@ -183,7 +183,7 @@ fn farewell(realm: &RealmSnapshot, user: &User, address: &str) -> Mail {
     }
 }
 
-/// The realm's name on one line.
+/// Returns the realm's name on one line.
 fn name_of(realm: &RealmSnapshot) -> String {
     let name = realm.realm().map_or("", |realm| realm.name.as_str());
     name.chars().map(|character| if character.is_control() { ' ' } else { character }).collect()
@@ -202,7 +202,7 @@ mod tests {
         Secret::new(ApiKey::from_random(&[seed; 64]).unwrap())
     }
 
-    /// What is asked at that time, and the realm then.
+    /// Returns what is asked at that time, and the realm then.
     fn asked(
         realm: &RealmSnapshot,
         (address, seed, at_s): (&str, u8, i64),

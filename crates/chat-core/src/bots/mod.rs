@@ -21,7 +21,7 @@ use crate::role::{Policy, Role};
 use crate::snapshot::RealmSnapshot;
 use crate::user::{self, ApiKey, Bot, BotKind, FullNameError, User};
 
-/// Why a bot stays as it is.
+/// The reason why a bot stays as it is.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BotError {
     /// The caller is not who may.
@@ -132,7 +132,7 @@ pub fn create(realm: &RealmSnapshot, caller: &User, new: &NewBot, commit: &mut C
     Ok(id)
 }
 
-/// The bots somebody answers for that are in use, in the order of their numbers.
+/// Returns the bots somebody answers for that are in use, in the order of their numbers.
 #[must_use]
 pub fn owned_by(realm: &RealmSnapshot, owner: UserId) -> Vec<&User> {
     let is_theirs = |user: &&User| user.is_active && user.bot.as_ref().is_some_and(|bot| bot.owner_id == Some(owner));
@@ -141,7 +141,7 @@ pub fn owned_by(realm: &RealmSnapshot, owner: UserId) -> Vec<&User> {
     bots
 }
 
-/// The bot of that number, when the caller may do with it what its owner may: the owner, and administrators.
+/// Returns the bot of that number, when the caller may do with it what its owner may: the owner, and administrators.
 ///
 /// Not specified; with the rights of an owner of the organization a bot is kept by such an owner or its own alone,
 /// because whoever has its key has its rights.

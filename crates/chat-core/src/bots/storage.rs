@@ -26,7 +26,7 @@ pub trait BotStorage: Send + Sync {
     /// what is kept for the user has at most `limit_chars` characters then.
     async fn keep(&self, user_id: UserId, entries: &[(String, String)], limit_chars: i64) -> Result<Kept, StoreError>;
 
-    /// The texts under these keys that there are, or all, in no order.
+    /// Returns the texts under these keys that there are, or all, in no order.
     async fn kept(&self, user_id: UserId, keys: Option<&[String]>) -> Result<Vec<(String, String)>, StoreError>;
 
     /// Forgets the texts under these keys, each named once, or all. Nothing is forgotten when there is none under one

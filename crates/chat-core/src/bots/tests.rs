@@ -18,7 +18,7 @@ fn begun() -> Commit {
     Commit { at_s: NOW_S, ..Commit::default() }
 }
 
-/// The realm with a bot (7) of the member 4.
+/// Returns the realm with a bot (7) of the member 4.
 fn with_bot() -> RealmSnapshot {
     let realm = testing::realm(Rules::default(), Vec::new());
     let mut commit = begun();
@@ -26,7 +26,7 @@ fn with_bot() -> RealmSnapshot {
     realm.with(&EventRecord::new(EventId(20), NOW_S, commit.changes, None))
 }
 
-/// The `realm_bot` events: what is done, and who hears it.
+/// Returns the `realm_bot` events: what is done, and who hears it.
 fn heard(commit: &Commit) -> Vec<(String, Vec<i64>)> {
     let heard = commit.events.iter().filter_map(|event| match (&event.body, &event.audience) {
         (Body::Plain { kind, event }, Audience::Users(users)) if kind == "realm_bot" => {

@@ -22,8 +22,8 @@ pub struct Openness {
 }
 
 impl Openness {
-    /// The privacy of a new channel. A public one shares its history whatever was asked for; a private one only when
-    /// it was.
+    /// Returns the privacy of a new channel. A public one shares its history whatever was asked for; a private one only
+    /// when it was.
     ///
     /// # Errors
     /// [`ChannelError::Openness`] when it is both private and without accounts.
@@ -94,7 +94,7 @@ pub(super) fn may_make(env: &Env<'_>, manner: &Manner, now_s: i64) -> Result<Pri
     Ok(privacy)
 }
 
-/// The changes that make a channel, to be applied before anybody enters it.
+/// Returns the changes that make a channel, to be applied before anybody enters it.
 pub(super) fn make(
     env: &Env<'_>,
     (id, privacy): (ChannelId, Privacy),

@@ -22,7 +22,7 @@ pub enum Group {
     All,
 }
 
-/// The channels of at least one of these groups, in the order of their numbers.
+/// Returns the channels of at least one of these groups, in the order of their numbers.
 ///
 /// # Errors
 /// [`NotAllowed::QueryRefused`] when all are asked for and the user is no administrator.

@@ -49,7 +49,7 @@ pub struct Env<'a> {
     pub linkifiers: &'a [Linkifier],
 }
 
-/// Why a channel or a subscription stays as it is.
+/// The reason why a channel or a subscription stays as it is.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ChannelError {
     /// There is no such channel for the caller.
@@ -127,7 +127,7 @@ fn rendered(env: &Env<'_>, description: &str) -> String {
 /// administrators out.
 pub(crate) const NOT_REMOVERS: &[SystemGroup] = &[SystemGroup::Internet, SystemGroup::Owners, SystemGroup::Nobody];
 
-/// The group that may take others out of a channel: one of the system's, but for [`NOT_REMOVERS`].
+/// Returns the group that may take others out of a channel: one of the system's, but for [`NOT_REMOVERS`].
 fn remover_group(realm: &RealmSnapshot, id: UserGroupId) -> Result<UserGroupId, ChannelError> {
     let group = realm.group(id).ok_or(ChannelError::NoSuchGroup)?;
     match group.system {

@@ -39,7 +39,7 @@ pub enum Principals {
 }
 
 impl Principals {
-    /// The users, each once; the caller where none is named.
+    /// Returns the users, each once; the caller where none is named.
     ///
     /// # Errors
     /// When one is not there, or closed their account.
@@ -121,7 +121,7 @@ struct Door {
     is_new: bool,
 }
 
-/// The channels of the wish that may be entered, each once. Those that are made are among the changes.
+/// Returns the channels of the wish that may be entered, each once. Those that are made are among the changes.
 fn doors(
     env: &Env<'_>,
     wish: &Subscribing,

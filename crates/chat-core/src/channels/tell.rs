@@ -72,7 +72,7 @@ impl Turn<'_> {
         self.after.id
     }
 
-    /// Whether everybody's sight of it may have changed, not only that of who entered or left.
+    /// Returns whether everybody's sight of it may have changed, not only that of who entered or left.
     fn opens_or_closes(&self) -> bool {
         self.before
             .is_none_or(|before| before.privacy != self.after.privacy || before.is_archived != self.after.is_archived)
@@ -127,7 +127,7 @@ impl Scene<'_> {
         events.extend(audiences.into_iter().map(|audience| NewEvent::plain(audience, event.clone())));
     }
 
-    /// Who sees the channel in the second state and not in the first.
+    /// Returns who sees the channel in the second state and not in the first.
     fn newly(
         &self,
         turn: &Turn<'_>,
@@ -343,7 +343,7 @@ fn all_who_see(realm: &RealmSnapshot, channel: &Channel) -> Vec<Audience> {
     }
 }
 
-/// Who may know the subscribers of the channel, but for some.
+/// Returns who may know the subscribers of the channel, but for some.
 pub(crate) fn knows_subscribers(realm: &RealmSnapshot, channel: &Channel, but: &[UserId]) -> Audience {
     if channel.privacy.is_private() {
         let but: BTreeSet<UserId> = but.iter().copied().collect();

@@ -64,7 +64,7 @@ pub fn unsubscribe(
     Ok(done)
 }
 
-/// The channels of these names, in the order of their numbers.
+/// Returns the channels of these names, in the order of their numbers.
 fn named<'a>(env: &Env<'a>, names: &[String]) -> Result<BTreeMap<ChannelId, &'a Channel>, ChannelError> {
     let mut unknown = Vec::new();
     let mut channels = BTreeMap::new();
@@ -77,7 +77,7 @@ fn named<'a>(env: &Env<'a>, names: &[String]) -> Result<BTreeMap<ChannelId, &'a 
     if unknown.is_empty() { Ok(channels) } else { Err(ChannelError::NoneNamed(unknown)) }
 }
 
-/// Whether the caller acts for that account: it is their own, or a bot of theirs.
+/// Returns whether the caller acts for that account: it is their own, or a bot of theirs.
 fn answers_for(caller: &User, user: &User) -> bool {
     user.id == caller.id || user.bot.as_ref().is_some_and(|bot| bot.owner_id == Some(caller.id))
 }

@@ -85,7 +85,7 @@ pub fn archive(env: &Env<'_>, id: ChannelId, commit: &mut Commit) -> Result<(), 
     Ok(())
 }
 
-/// The changes that close a channel.
+/// Returns the changes that close a channel.
 pub(super) fn closed(realm: &RealmSnapshot, channel: &Channel) -> Vec<Change> {
     let archived = Channel { is_archived: true, ..channel.clone() };
     let mut changes = vec![Change::Channel(Box::new(archived))];
@@ -97,7 +97,7 @@ pub(super) fn closed(realm: &RealmSnapshot, channel: &Channel) -> Vec<Change> {
     changes
 }
 
-/// The channel, if it is the caller's to change. Administrators change the private ones they see too.
+/// Returns the channel, if it is the caller's to change. Administrators change the private ones they see too.
 fn administered<'a>(env: &Env<'a>, id: ChannelId) -> Result<&'a Channel, ChannelError> {
     let channel = env.realm.channel(id).filter(|channel| sees_channel(env.realm, env.caller, channel));
     let channel = channel.ok_or(NoSuchChannel::Id(id))?;
@@ -105,7 +105,7 @@ fn administered<'a>(env: &Env<'a>, id: ChannelId) -> Result<&'a Channel, Channel
     Ok(channel)
 }
 
-/// The name, if it is free. One that differs from the channel's own in case alone is.
+/// Returns the name, if it is free. One that differs from the channel's own in case alone is.
 fn renamed(env: &Env<'_>, channel: &Channel, name: &str) -> Result<String, ChannelError> {
     let name = channel_name(name)?;
     if name == channel.name {
@@ -117,7 +117,7 @@ fn renamed(env: &Env<'_>, channel: &Channel, name: &str) -> Result<String, Chann
     Ok(name.to_owned())
 }
 
-/// The privacy the channel shall have, when it is spoken of.
+/// Returns the privacy the channel shall have, when it is spoken of.
 ///
 /// Who cannot read a private channel, an administrator or not, cannot open it either.
 fn privacy(env: &Env<'_>, channel: &Channel, wish: &Update, now_s: i64) -> Result<Option<Privacy>, ChannelError> {

@@ -16,7 +16,7 @@ fn listed() -> impl Iterator<Item = &'static str> {
     LIST.lines().filter(|line| !line.starts_with('#'))
 }
 
-/// Whether the domain, in small letters, is on the list. What is below one that is there is another.
+/// Returns whether the domain, in small letters, is on the list. What is below one that is there is another.
 pub(super) fn has(domain: &str) -> bool {
     DOMAINS.contains(domain)
 }

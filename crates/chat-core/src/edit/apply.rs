@@ -26,8 +26,8 @@ pub struct Text {
     pub attachments: Vec<AttachmentId>,
 }
 
-/// The messages that go with one, itself among them, the oldest first. `topic` are the messages of its topic with the
-/// time each was sent in unix seconds, the oldest first; only those the user may read move.
+/// Returns the messages that go with one, itself among them, the oldest first. `topic` are the messages of its topic
+/// with the time each was sent in unix seconds, the oldest first; only those the user may read move.
 ///
 /// # Errors
 /// When some are too old to move.
@@ -71,7 +71,7 @@ pub struct Around<'a> {
     pub now_s: i64,
 }
 
-/// The plan as what is written down and told.
+/// Returns the plan as what is written down and told.
 ///
 /// Those who can read the message afterwards are told of the edit; those who cannot any more are told that the
 /// messages are gone, so that nothing of the new place reaches them.
@@ -223,7 +223,7 @@ mod tests {
         }
     }
 
-    /// The types of the events that reach the user.
+    /// Returns the types of the events that reach the user.
     fn heard(realm: &RealmSnapshot, edit: &Edit, user: i64) -> Vec<&'static str> {
         let user = realm.user(UserId(user)).unwrap();
         let kind = |event: &NewEvent| {

@@ -7,7 +7,7 @@ use crate::event::add;
 use crate::message::{Message, Recipient};
 use crate::ports::PastEdit;
 
-/// The states of a message, the oldest first: as it was sent, and after each edit with what it was before.
+/// Returns the states of a message, the oldest first: as it was sent, and after each edit with what it was before.
 ///
 /// `past` is the newest first, as the store gives it. Where a message was is told by channel numbers alone.
 ///

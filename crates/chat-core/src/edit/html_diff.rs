@@ -14,7 +14,7 @@ const INSERTED: &str = "<span class=\"highlight_text_inserted\">";
 /// What stands around words that went.
 const DELETED: &str = "<span class=\"highlight_text_deleted\">";
 
-/// The difference between two texts of a message, as HTML.
+/// Returns the difference between two texts of a message, as HTML.
 ///
 /// # Source
 /// Not specified; the classes and the element around it are those that existing clients style.
@@ -76,8 +76,8 @@ fn slice<'a, 'b>(tokens: &'a [&'b str], range: Range<usize>) -> &'a [&'b str] {
     tokens.get(range).unwrap_or_default()
 }
 
-/// The places of what both have, in order: a longest common subsequence. Words that differ in the blanks after them are
-/// equal.
+/// Returns the places of what both have, in order: a longest common subsequence. Words that differ in the blanks after
+/// them are equal.
 fn matches(old: &[&str], new: &[&str], pairs: &mut usize) -> Vec<(usize, usize)> {
     let equal = |(old, new): (&&str, &&str)| old.trim_end() == new.trim_end();
     let head = old.iter().zip(new).take_while(|pair| equal(*pair)).count();

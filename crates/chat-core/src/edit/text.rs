@@ -33,7 +33,7 @@ impl<'a> Rewriting<'a> {
         Self { realm, writer, message, content, rendered }
     }
 
-    /// The topic whose participants have to be known: the text mentions them all.
+    /// Returns the topic whose participants have to be known: the text mentions them all.
     #[must_use]
     pub fn asks_participants(&self) -> Option<Conversation> {
         let Recipient::Channel(_) = self.message.recipient else { return None };
@@ -84,8 +84,8 @@ mod tests {
     use crate::realm::Rules;
     use crate::testing::{self, NOW_S};
 
-    /// What `content` says as the new text of a message in a channel of users 3, 4 and as many others, which user 2
-    /// enters afterwards and user 3 leaves.
+    /// Returns what `content` says as the new text of a message in a channel of users 3, 4 and as many others, which
+    /// user 2 enters afterwards and user 3 leaves.
     fn said(content: &str, others: i64) -> Result<Text, SendError> {
         let mut changes = vec![Change::Channel(Box::new(testing::channel(20, Privacy::Public)))];
         changes.extend([3, 4].map(|id| Change::Subscription(Box::new(testing::subscription(20, id)))));

@@ -46,7 +46,7 @@ pub enum ChoiceError {
     Deactivated,
 }
 
-/// The emoji of that name. The realm's own come first, as they may take the name of another.
+/// Returns the emoji of that name. The realm's own come first, as they may take the name of another.
 ///
 /// # Errors
 /// [`ChoiceError::UnknownName`].
@@ -65,8 +65,8 @@ pub fn chosen(realm: &RealmSnapshot, name: &str) -> Result<Choice, ChoiceError> 
     }
 }
 
-/// The emoji of that name, with the code and the kind that were named with it; where one was not, that of the name.
-/// Whether they fit is asked of [`checked`].
+/// Returns the emoji of that name, with the code and the kind that were named with it; where one was not, that of the
+/// name. Whether they fit is asked of [`checked`].
 ///
 /// # Errors
 /// [`ChoiceError::UnknownName`] when there is something to be found by the name, and [`ChoiceError::UnknownKind`].
@@ -114,7 +114,7 @@ pub fn checked(
     }
 }
 
-/// Whether an emoji has the name that every realm has.
+/// Returns whether an emoji has the name that every realm has.
 #[must_use]
 pub fn is_default(name: &str) -> bool {
     name == SPECIAL || super::named(name).is_some()

@@ -46,7 +46,7 @@ pub struct Emoji {
 }
 
 impl Emoji {
-    /// Whether `name` is the canonical name or an alias of this emoji.
+    /// Returns whether `name` is the canonical name or an alias of this emoji.
     #[must_use]
     pub fn is_called(&self, name: &str) -> bool {
         self.name == name || self.aliases.contains(&name)
@@ -62,15 +62,15 @@ pub enum Presentation {
     Text,
 }
 
-/// The emoji of that canonical name or alias. Names are case-sensitive.
+/// Returns the emoji of that canonical name or alias. Names are case-sensitive.
 #[must_use]
 pub fn named(name: &str) -> Option<&'static Emoji> {
     let table = &*TABLE;
     table.by_name.get(name).and_then(|&at| table.emoji.get(at))
 }
 
-/// The emoji of that code, as it appears in `emoji_code` on the wire. A code with selectors, as older data have it, is that
-/// of the same emoji.
+/// Returns the emoji of that code, as it appears in `emoji_code` on the wire. A code with selectors, as older data have
+/// it, is that of the same emoji.
 #[must_use]
 pub fn coded(code: &str) -> Option<&'static Emoji> {
     let table = &*TABLE;
@@ -83,7 +83,7 @@ pub fn all() -> impl Iterator<Item = &'static Emoji> {
     TABLE.emoji.iter()
 }
 
-/// The emoji written with exactly these characters, variation selectors left out on both sides.
+/// Returns the emoji written with exactly these characters, variation selectors left out on both sides.
 fn spelled(characters: &str) -> Option<&'static Emoji> {
     let table = &*TABLE;
     table.by_characters.get(characters).and_then(|&at| table.emoji.get(at))

@@ -126,7 +126,7 @@ impl QueueTerm {
 }
 
 impl Filter {
-    /// Whether the queue of this user gets the event. Costs no I/O.
+    /// Returns whether the queue of this user gets the event. Costs no I/O.
     #[must_use]
     pub fn accepts(&self, record: &EventRecord, user: &User, realm: &RealmSnapshot) -> bool {
         let Some(event) = &record.event else { return false };
@@ -146,7 +146,7 @@ impl Filter {
             }
     }
 
-    /// Whether the queue gets messages of public channels its owner is not in.
+    /// Returns whether the queue gets messages of public channels its owner is not in.
     #[must_use]
     pub fn overhears(&self) -> bool {
         self.all_public || !self.narrow.is_empty()

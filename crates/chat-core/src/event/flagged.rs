@@ -104,13 +104,13 @@ impl Flagged {
         messages
     }
 
-    /// What the user's clients are told.
+    /// Returns what the user's clients are told.
     #[must_use]
     pub fn told_to(self, user_id: UserId) -> NewEvent {
         NewEvent { audience: Audience::users([user_id]), gate: Gate::Any, body: Body::Flagged(self) }
     }
 
-    /// The event as clients see it.
+    /// Returns the event as clients see it.
     pub(super) fn object(&self, id: EventId) -> String {
         let op = self.mark.op.name();
         let mut event = json!({

@@ -9,7 +9,7 @@ use crate::message::{Message, Reaction, Recipient};
 use crate::ports::FlagOp;
 use crate::user::User;
 
-/// Who may read the message.
+/// Returns who may read the message.
 #[must_use]
 pub fn readers(message: &Message) -> Audience {
     match message.recipient {

@@ -95,7 +95,7 @@ impl Form {
     /// The form of events that have one.
     pub(super) const ANY: Self = Self { html: false, client_gravatar: false };
 
-    /// The form a queue asks for.
+    /// Returns the form a queue asks for.
     #[must_use]
     pub fn of(filter: &Filter) -> Self {
         Self { html: filter.apply_markdown, client_gravatar: filter.client_gravatar }
@@ -107,7 +107,7 @@ impl Form {
 }
 
 impl MessageEvent {
-    /// The message object of the wire, without flags.
+    /// Returns the message object of the wire, without flags.
     #[must_use]
     pub fn object(&self, form: Form) -> String {
         let mut object = Vec::with_capacity(1_024 + self.message.html.len());
@@ -116,12 +116,12 @@ impl MessageEvent {
         String::from_utf8(object).unwrap_or_default()
     }
 
-    /// The event without its receiver's part and its end.
+    /// Returns the event without its receiver's part and its end.
     pub(super) fn open_object(&self, id: EventId, form: Form) -> String {
         format!("{{\"id\":{id},\"type\":\"message\",\"message\":{}", self.object(form))
     }
 
-    /// The flags the message had for a receiver when it was sent.
+    /// Returns the flags the message had for a receiver when it was sent.
     #[must_use]
     pub fn flags_of(&self, user_id: UserId) -> Vec<Flag> {
         let own = self.flags.iter().filter(|(user, _)| *user == user_id).map(|(_, flag)| *flag);

@@ -95,7 +95,7 @@ impl Audience {
         Self::Users(users)
     }
 
-    /// Whether the user is among them. `at` is the event's place in the log.
+    /// Returns whether the user is among them. `at` is the event's place in the log.
     #[must_use]
     pub fn reaches(&self, at: EventId, user: &User, realm: &RealmSnapshot) -> bool {
         match self {
@@ -236,7 +236,7 @@ impl EventRecord {
         Self { id, at_s, changes, event, texts: Default::default() }
     }
 
-    /// The message whose flags, for the receiver, [`EventRecord::write`] wants to be given.
+    /// Returns the message whose flags, for the receiver, [`EventRecord::write`] wants to be given.
     #[must_use]
     pub fn wants_flags_of(&self) -> Option<MessageId> {
         match self.event.as_ref()?.body {
@@ -258,7 +258,7 @@ impl EventRecord {
         }
     }
 
-    /// The `type` of the event; empty where nothing was told.
+    /// Returns the `type` of the event; empty where nothing was told.
     #[must_use]
     pub fn kind(&self) -> &str {
         match self.event.as_ref().map(|event| &event.body) {

@@ -10,7 +10,7 @@ use super::Sheet;
 use super::organization::REALM;
 
 impl Sheet {
-    /// The tables that its file has in any case.
+    /// Returns the tables that its file has in any case.
     #[must_use]
     pub fn tables(self) -> &'static [&'static str] {
         match self {

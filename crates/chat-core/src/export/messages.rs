@@ -106,7 +106,7 @@ impl Export<'_> {
     }
 }
 
-/// The edits as JSON of their own, the newest first; `None` when there are none.
+/// Returns the edits as JSON of their own, the newest first; `None` when there are none.
 fn history(past: &[PastEdit]) -> Option<String> {
     let edits: Vec<Value> = past.iter().map(edit).collect();
     (!edits.is_empty()).then(|| Value::from(edits).to_string())

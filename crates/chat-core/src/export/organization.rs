@@ -30,12 +30,12 @@ pub(super) fn users(realm: &RealmSnapshot) -> impl Iterator<Item = &User> {
 /// Bots that every original server has, under these addresses. They belong to no organization there.
 const SYSTEM_BOTS: [&str; 3] = ["notification-bot@zulip.com", "welcome-bot@zulip.com", "emailgateway@zulip.com"];
 
-/// Whether the account stands for a bot that an original server has already.
+/// Returns whether the account stands for a bot that an original server has already.
 fn is_system_bot(user: &User) -> bool {
     user.bot.as_ref().is_some_and(|bot| bot.owner_id.is_none()) && SYSTEM_BOTS.contains(&user.email_key().as_str())
 }
 
-/// The users that belong to the organization, in the order of their numbers.
+/// Returns the users that belong to the organization, in the order of their numbers.
 pub(super) fn accounts(realm: &RealmSnapshot) -> impl Iterator<Item = &User> {
     users(realm).filter(|user| !is_system_bot(user))
 }
@@ -134,7 +134,8 @@ impl Export<'_> {
         Ok(())
     }
 
-    /// Who stands in a group by themselves. For those of the system that follows from roles, and is written all the same.
+    /// Returns who stands in a group by themselves. For those of the system that follows from roles, and is written all
+    /// the same.
     fn members(&self, realm: &RealmSnapshot, group: &UserGroup) -> Vec<UserId> {
         let Some(system) = group.system else { return group.members.clone() };
         let waiting_days = realm.realm().map_or(0, |realm| realm.rules.waiting_period_days);
@@ -217,7 +218,7 @@ fn settled(spans: &[Span], last: EventId) -> Vec<Span> {
     settled
 }
 
-/// The group of the system that a policy names.
+/// Returns the group of the system that a policy names.
 fn group_of(realm: &RealmSnapshot, policy: Policy) -> Option<UserGroupId> {
     let system = SystemGroup::ALL.into_iter().find(|system| system.policy() == policy)?;
     realm.system_group(system).map(|group| group.id)
@@ -288,7 +289,7 @@ const OF_CHANNEL: [(&str, Policy); 9] = [
 const OF_GROUP: [&str; 5] =
     ["can_add_members_group", "can_join_group", "can_leave_group", "can_manage_group", "can_remove_members_group"];
 
-/// What an account is, and its preferences, which are columns too.
+/// Returns what an account is, and its preferences, which are columns too.
 fn user_row(realm: &RealmSnapshot, user: &User) -> Value {
     let mut row = settings::of(realm, user);
     let is = json!({

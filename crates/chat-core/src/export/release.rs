@@ -97,7 +97,7 @@ impl Release {
         }
     }
 
-    /// The release of that number.
+    /// Returns the release of that number.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|release| release.name() == name)
@@ -111,7 +111,7 @@ impl Release {
         }
     }
 
-    /// The policies of the organization as numbers, for a release that has those.
+    /// Returns the policies of the organization as numbers, for a release that has those.
     pub(super) fn policies(self, organization: &Realm) -> Map<String, Value> {
         if self != Self::R9_2 {
             return Map::new();
@@ -125,13 +125,13 @@ impl Release {
         numbers.chain([topics]).collect()
     }
 
-    /// The policy of a channel as a number, for a release that has those.
+    /// Returns the policy of a channel as a number, for a release that has those.
     pub(super) fn post_policy(self, channel: &Channel) -> Map<String, Value> {
         let number = (self == Self::R9_2).then(|| json!(channel.post_policy.number()));
         number.map(|number| ("stream_post_policy".to_owned(), number)).into_iter().collect()
     }
 
-    /// Whether user groups can be out of use.
+    /// Returns whether user groups can be out of use.
     pub(super) fn has_unused_groups(self) -> bool {
         self != Self::R9_2
     }

@@ -190,7 +190,7 @@ impl Export<'_> {
         Ok(())
     }
 
-    /// Where a message goes that somebody writes to these users, who may be named among them.
+    /// Returns where a message goes that somebody writes to these users, who may be named among them.
     fn with(&mut self, author: UserId, users: &[UserId]) -> i64 {
         let mut all: Vec<UserId> = users.iter().copied().chain([author]).collect();
         all.sort_unstable();

@@ -100,8 +100,8 @@ fn milliseconds(seconds: i64) -> i64 {
 /// The names of the smaller pictures there are of each picture.
 pub const THUMBNAILS: [&str; 2] = ["840x560.jpg", "840x560.webp"];
 
-/// The smaller picture that is shown for an upload of that media type: one that keeps what shows through it, unless
-/// nothing can.
+/// Returns the smaller picture that is shown for an upload of that media type: one that keeps what shows through it,
+/// unless nothing can.
 #[must_use]
 pub fn thumbnail_of(media_type: &str) -> &'static str {
     let [opaque, any] = THUMBNAILS;
@@ -156,10 +156,10 @@ pub trait AttachmentStore: Send + Sync {
     /// take more than the quota.
     async fn add(&self, upload: NewAttachment, quota_bytes: Option<i64>) -> Result<Option<Attachment>, StoreError>;
 
-    /// The uploads of these paths that there are, in no order.
+    /// Returns the uploads of these paths that there are, in no order.
     async fn at_paths(&self, paths: &[PathId]) -> Result<Vec<Attachment>, StoreError>;
 
-    /// The messages before one that use an upload, the newest first, at most `limit`.
+    /// Returns the messages before one that use an upload, the newest first, at most `limit`.
     async fn uses(&self, id: AttachmentId, before: MessageId, limit: i64) -> Result<Vec<MessageId>, StoreError>;
 
     /// Somebody's uploads with the newest messages that use each, the newest first.
@@ -169,12 +169,12 @@ pub trait AttachmentStore: Send + Sync {
     async fn remove(&self, (owner_id, id): (UserId, AttachmentId), at_s: i64)
     -> Result<Option<Attachment>, StoreError>;
 
-    /// What all uploads take together.
+    /// Returns what all uploads take together.
     async fn used_bytes(&self) -> Result<i64, StoreError>;
 
     /// Gives out a ticket, and forgets those that ended before `now_s`.
     async fn lend(&self, ticket: Ticket, now_s: i64) -> Result<(), StoreError>;
 
-    /// The file that the ticket of that hash is for, while it lasts.
+    /// Returns the file that the ticket of that hash is for, while it lasts.
     async fn lent(&self, hash: &str, now_s: i64) -> Result<Option<PathId>, StoreError>;
 }

@@ -33,7 +33,7 @@ impl From<&PathId> for FileKey {
 }
 
 impl FileKey {
-    /// Where the smaller picture of that name is kept: one of [`super::THUMBNAILS`].
+    /// Returns where the smaller picture of that name is kept: one of [`super::THUMBNAILS`].
     #[must_use]
     pub fn of_thumbnail(path: &PathId, name: &'static str) -> Self {
         Self(format!("thumbnails/{path}/{name}"))
@@ -51,7 +51,8 @@ impl PictureName {
     /// What such a name may end in.
     const EXTENSIONS: [&str; 2] = ["png", "gif"];
 
-    /// The name of 32 random letters and digits, of that variant and extension; `None` when one of them is none.
+    /// Returns the name of 32 random letters and digits, of that variant and extension; `None` when one of them is
+    /// none.
     #[must_use]
     pub fn new(random: &str, variant: &str, extension: &str) -> Option<Self> {
         let is_random = random.len() == NAME_CHARS && random.bytes().all(|byte| byte.is_ascii_alphanumeric());
@@ -59,7 +60,7 @@ impl PictureName {
         fits.then(|| Self(format!("{random}{variant}.{extension}")))
     }
 
-    /// The name that somebody asks for, when it is one.
+    /// Returns the name that somebody asks for, when it is one.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (stem, extension) = text.rsplit_once('.')?;
@@ -67,7 +68,7 @@ impl PictureName {
         Self::new(random, variant, extension)
     }
 
-    /// The name at the end of an address, when it is one.
+    /// Returns the name at the end of an address, when it is one.
     #[must_use]
     pub fn at(url: &str) -> Option<Self> {
         Self::parse(url.rsplit_once('/')?.1)
@@ -79,7 +80,7 @@ impl PictureName {
         self.0.get(..NAME_CHARS).unwrap_or_default()
     }
 
-    /// How it ends, without the dot.
+    /// Returns how it ends, without the dot.
     #[must_use]
     pub fn extension(&self) -> &str {
         self.0.rsplit_once('.').map_or("", |(_, extension)| extension)

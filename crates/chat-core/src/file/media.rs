@@ -50,7 +50,7 @@ impl Media {
     pub const UNKNOWN: Self = Self { media_type: "application/octet-stream", showing: Showing::Download };
     const PLAIN: &'static str = "text/plain; charset=utf-8";
 
-    /// What a file with this beginning and name is.
+    /// Returns what a file with this beginning and name is.
     ///
     /// Not specified. A file is shown in place only when its own bytes say that it is a picture, a sound or the like,
     /// and text only as plain text: so a page or a script that somebody uploads does nothing but lie there.
@@ -72,7 +72,7 @@ impl Media {
         Self { media_type: Self::PLAIN, showing }
     }
 
-    /// What a file of that stored type and name is: as [`Media::of`] said when it came.
+    /// Returns what a file of that stored type and name is: as [`Media::of`] said when it came.
     #[must_use]
     pub fn stored(media_type: &str, name: &str) -> Self {
         if let Some((.., known)) = KNOWN.iter().find(|(.., known)| *known == media_type) {
@@ -86,7 +86,7 @@ impl Media {
     }
 }
 
-/// Whether the beginning could be that of a text: UTF-8 that may break off inside a character, and no control
+/// Returns whether the beginning could be that of a text: UTF-8 that may break off inside a character, and no control
 /// character that texts do not have.
 fn is_text(start: &[u8]) -> bool {
     let valid = match std::str::from_utf8(start) {

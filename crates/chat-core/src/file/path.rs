@@ -28,7 +28,7 @@ const REALM: &str = "1";
 pub struct PathId(String);
 
 impl PathId {
-    /// The path of a new upload; `None` when `random` is no 32 letters and digits.
+    /// Returns the path of a new upload; `None` when `random` is no 32 letters and digits.
     #[must_use]
     pub fn new(random: &str, file_name: &str) -> Option<Self> {
         let is_random = random.len() == RANDOM_CHARS && random.bytes().all(|byte| byte.is_ascii_alphanumeric());
@@ -36,7 +36,7 @@ impl PathId {
         Some(Self(format!("{REALM}/{folder}/{rest}/{}", plain_name(file_name))))
     }
 
-    /// The path that somebody asks for, when it could be one.
+    /// Returns the path that somebody asks for, when it could be one.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let mut parts = text.split('/');
@@ -51,7 +51,7 @@ impl PathId {
         fits.then(|| Self(text.to_owned()))
     }
 
-    /// The path.
+    /// Returns the path.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -89,7 +89,7 @@ impl fmt::Display for PathId {
     }
 }
 
-/// What is left of a name in an address: ASCII letters, digits, `.`, `_` and `-`; what is not becomes one `-`.
+/// Returns what is left of a name in an address: ASCII letters, digits, `.`, `_` and `-`; what is not becomes one `-`.
 ///
 /// Not specified. Existing servers keep letters of all scripts, and clients disagree about how to encode those; people
 /// see the name they gave (see [`shown_name`]) in any case.

@@ -33,6 +33,6 @@ pub trait FileStore: Send + Sync {
 /// A file that is read piece by piece.
 #[async_trait]
 pub trait FileReader: Send {
-    /// The next piece; `None` at the end.
+    /// Returns the next piece; `None` at the end.
     async fn next(&mut self) -> Result<Option<Bytes>, FileError>;
 }

@@ -16,14 +16,15 @@ impl Uploads {
         Self(uploads.into_iter().map(|upload| (upload.path_id.clone(), upload)).collect())
     }
 
-    /// The uploads among those a rendered text links, by their paths as they stand in addresses.
+    /// Returns the uploads among those a rendered text links, by their paths as they stand in addresses.
     #[must_use]
     pub fn among(&self, linked: &BTreeSet<String>) -> Vec<AttachmentId> {
         let ids: BTreeSet<AttachmentId> = linked.iter().filter_map(|path| Some(self.at(path)?.id)).collect();
         ids.into_iter().collect()
     }
 
-    /// Where a smaller picture of the upload at that path is, relative to the realm's address, when it is a picture.
+    /// Returns where a smaller picture of the upload at that path is, relative to the realm's address, when it is a
+    /// picture.
     #[must_use]
     pub fn thumbnail(&self, path: &str) -> Option<(String, Picture)> {
         let upload = self.at(path)?;

@@ -26,7 +26,7 @@ use crate::role::{Policy, Role};
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
 
-/// Why a user group stays as it is.
+/// The reason why a user group stays as it is.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GroupError {
     /// The caller is not who may.
@@ -91,7 +91,7 @@ pub fn may_make(realm: &RealmSnapshot, caller: &User, now_s: i64) -> Result<(), 
     if policy.permits(caller, waiting_days, now_s) { Ok(()) } else { Err(NotAllowed::Insufficient.into()) }
 }
 
-/// The group of that number.
+/// Returns the group of that number.
 ///
 /// # Errors
 /// When there is none.
@@ -99,8 +99,8 @@ pub fn known(realm: &RealmSnapshot, id: UserGroupId) -> Result<&UserGroup, Group
     realm.group(id).map(AsRef::as_ref).ok_or(GroupError::NoSuchGroup)
 }
 
-/// Who is in the group, by themselves alone or through its subgroups too, in the order of their numbers. Costs a walk
-/// over all users.
+/// Returns who is in the group, by themselves alone or through its subgroups too, in the order of their numbers. Costs
+/// a walk over all users.
 #[must_use]
 pub fn members_of(realm: &RealmSnapshot, group: &UserGroup, depth: Depth, now_s: i64) -> Vec<UserId> {
     match depth {
@@ -114,7 +114,7 @@ pub fn members_of(realm: &RealmSnapshot, group: &UserGroup, depth: Depth, now_s:
     }
 }
 
-/// The groups inside the group, its own alone or those inside them too, in the order of their numbers.
+/// Returns the groups inside the group, its own alone or those inside them too, in the order of their numbers.
 #[must_use]
 pub fn subgroups_of(realm: &RealmSnapshot, group: &UserGroup, depth: Depth) -> Vec<UserGroupId> {
     match depth {
@@ -137,7 +137,7 @@ pub enum Depth {
     All,
 }
 
-/// The group, when the caller may change it.
+/// Returns the group, when the caller may change it.
 ///
 /// Not specified who may; as existing clients know it: moderators and above any group, members those they are in.
 fn changeable<'a>(
@@ -166,7 +166,7 @@ fn changeable_in_use<'a>(
     if group.is_deactivated { Err(GroupError::Deactivated) } else { Ok(group) }
 }
 
-/// The name without blanks around it, when it is one.
+/// Returns the name without blanks around it, when it is one.
 fn checked_name(written: &str) -> Result<String, GroupError> {
     Ok(group_name(written)?.to_owned())
 }
@@ -190,7 +190,7 @@ fn checked_users(realm: &RealmSnapshot, ids: &[UserId]) -> Result<Vec<UserId>, G
     Ok(ids)
 }
 
-/// The permission in its one form, when everything it names is there and it can be who may mention a group.
+/// Returns the permission in its one form, when everything it names is there and it can be who may mention a group.
 ///
 /// # Source
 /// Specification, `POST /user_groups/create`: not `role:internet` nor `role:owners`.

@@ -226,7 +226,7 @@ fn fate(table: &str, column: &str) -> Option<Fate> {
     COLUMNS.iter().find(|(known, names, _)| *known == table && of_it(names)).map(|(.., fate)| *fate)
 }
 
-/// Whether the column is read by its name: a setting of the organization or a preference.
+/// Returns whether the column is read by its name: a setting of the organization or a preference.
 fn is_choice(table: &str, column: &str) -> bool {
     let is_preference = || settings::SETTINGS.iter().any(|(name, ..)| *name == column) || FORMER.contains(&column);
     match table {
@@ -269,7 +269,7 @@ const FORMER: [&str; 26] = [
     "enable_followed_topic_email_notifications",
 ];
 
-/// Whether each export has one row of the table at most.
+/// Returns whether each export has one row of the table at most.
 fn is_of_one_row(table: &str) -> bool {
     matches!(table, "zerver_realm" | "zerver_realmuserdefault")
 }
@@ -284,7 +284,7 @@ fn is_usual(fate: Option<Fate>, value: &str, groups: &Groups) -> bool {
     }
 }
 
-/// The value, and of a group its name.
+/// Returns the value, and of a group its name.
 fn shown(fate: Option<Fate>, value: &str, groups: &Groups) -> String {
     let is_group = matches!(fate, Some(UsualGroup(_) | RestrictsToGroup(_)));
     let group = value.parse().ok().filter(|_| is_group).and_then(|id| groups.name(id));

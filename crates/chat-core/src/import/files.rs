@@ -50,7 +50,7 @@ pub struct Upload {
     pub path_id: PathId,
 }
 
-/// The uploads of an export, of users it has. `source` is what it is recognised by.
+/// Returns the uploads of an export, of users it has. `source` is what it is recognised by.
 #[must_use]
 pub fn uploads(tables: &Tables, source: &str) -> Vec<Upload> {
     let users: BTreeSet<i64> = super::organization::ids(tables).collect();
@@ -67,7 +67,7 @@ pub fn uploads(tables: &Tables, source: &str) -> Vec<Upload> {
     tables.attachments.iter().filter_map(upload).collect()
 }
 
-/// The random part of the name of a picture whose file is at that path.
+/// Returns the random part of the name of a picture whose file is at that path.
 #[must_use]
 pub fn picture_stem(source: &str, path: &str) -> String {
     let file = path.rsplit('/').next().unwrap_or_default();
@@ -78,8 +78,8 @@ pub fn picture_stem(source: &str, path: &str) -> String {
     }
 }
 
-/// The files that the picture of each user can be made of, the best first: as it came, then the largest of those that
-/// were made of it, for what came in a format that is not read here.
+/// Returns the files that the picture of each user can be made of, the best first: as it came, then the largest of
+/// those that were made of it, for what came in a format that is not read here.
 #[must_use]
 pub fn avatars(records: &[FileRecord]) -> HashMap<UserId, Vec<&FileRecord>> {
     let mut of_users: HashMap<UserId, Vec<&FileRecord>> = HashMap::new();
@@ -98,8 +98,8 @@ fn rank(path: &str) -> u8 {
     if path.ends_with(".original") { 2 } else { u8::from(path.ends_with("-medium.png")) }
 }
 
-/// The file that a picture of the organization is made of: as it came, or else what was made of it; `None` where the
-/// organization has the usual one.
+/// Returns the file that a picture of the organization is made of: as it came, or else what was made of it; `None`
+/// where the organization has the usual one.
 #[must_use]
 pub fn emblem_file<'a>(tables: &Tables, emblem: Emblem, records: &'a [FileRecord]) -> Option<&'a FileRecord> {
     let is_own = |row: &Map<String, Value>| row.get(&format!("{}_source", emblem.name())) == Some(&Value::from("U"));
@@ -111,7 +111,7 @@ pub fn emblem_file<'a>(tables: &Tables, emblem: Emblem, records: &'a [FileRecord
     named("original").or_else(|| named("png"))
 }
 
-/// The file of a custom emoji.
+/// Returns the file of a custom emoji.
 #[must_use]
 pub fn emoji_file<'a>(row: &EmojiRow, records: &'a [FileRecord]) -> Option<&'a FileRecord> {
     let name = row.file_name.as_deref()?;

@@ -56,17 +56,17 @@ impl Groups {
         self.named.into_values()
     }
 
-    /// The number of a group of the system.
+    /// Returns the number of a group of the system.
     pub(super) fn of_system(&self, system: SystemGroup) -> Option<UserGroupId> {
         self.named.values().find(|group| group.system == Some(system)).map(|group| group.id)
     }
 
-    /// The policy that a group stands for, when it is one of the system.
+    /// Returns the policy that a group stands for, when it is one of the system.
     pub(super) fn policy(&self, id: i64) -> Option<Policy> {
         self.system(id).map(SystemGroup::policy)
     }
 
-    /// The group of the system of that number.
+    /// Returns the group of the system of that number.
     pub(super) fn system(&self, id: i64) -> Option<SystemGroup> {
         let only = match self.unnamed.get(&id) {
             Some(GroupSetting::Group(only)) => only.0,
@@ -75,12 +75,12 @@ impl Groups {
         self.named.get(&only)?.system
     }
 
-    /// The name of a group that has one.
+    /// Returns the name of a group that has one.
     pub(super) fn name(&self, id: i64) -> Option<&str> {
         Some(self.named.get(&id)?.name.as_str())
     }
 
-    /// Whether it is a group with a name.
+    /// Returns whether it is a group with a name.
     pub(super) fn has(&self, id: i64) -> bool {
         self.named.contains_key(&id)
     }
@@ -159,8 +159,8 @@ fn named(row: &GroupRow) -> UserGroup {
     }
 }
 
-/// What the groups of these numbers stand for, which have no names. One reading of the members for all of them: there may
-/// be a group for each channel.
+/// Returns what the groups of these numbers stand for, which have no names. One reading of the members for all of them:
+/// there may be a group for each channel.
 fn permissions(
     tables: &Tables,
     users: &BTreeSet<UserId>,

@@ -59,24 +59,24 @@ impl Survey {
         }
     }
 
-    /// How many messages there are.
+    /// Returns how many messages there are.
     #[must_use]
     pub fn messages(&self) -> u64 {
         self.messages
     }
 
-    /// The largest number of a message or of what came later; 0 when there is none. The log begins after it.
+    /// Returns the largest number of a message or of what came later; 0 when there is none. The log begins after it.
     #[must_use]
     pub fn head(&self) -> i64 {
         self.last_message.max(self.last_submessage)
     }
 
-    /// Whether the export has parts of polls and lists.
+    /// Returns whether the export has parts of polls and lists.
     pub(super) fn has_parts(&self) -> bool {
         self.last_submessage > 0
     }
 
-    /// The messages that were moved to a recipient, each with whether the user has a copy.
+    /// Returns the messages that were moved to a recipient, each with whether the user has a copy.
     pub(super) fn moved(&self, user: i64, recipient: i64) -> impl Iterator<Item = (i64, bool)> {
         let moved = self.moved.get(&recipient).into_iter().flatten();
         moved.map(move |(message, readers)| (*message, readers.contains(&user)))
@@ -145,7 +145,7 @@ impl Atlas {
         }
     }
 
-    /// The same, knowing the uploads too.
+    /// Returns the same, knowing the uploads too.
     #[must_use]
     pub fn with_uploads(mut self, uploads: &[Upload]) -> Self {
         for upload in uploads {
@@ -160,7 +160,7 @@ impl Atlas {
         self
     }
 
-    /// The uploads that messages of these rows use.
+    /// Returns the uploads that messages of these rows use.
     #[must_use]
     pub fn uploads_of(&self, file: &MessageFile) -> Vec<PathId> {
         let used = file.messages.iter().filter_map(|row| self.uploads.get(&row.id)).flatten();
@@ -183,8 +183,8 @@ impl Atlas {
         text
     }
 
-    /// Where the upload is now that a link begins with, and how long its path in the link is. Clients encode what is not
-    /// ASCII, or do not.
+    /// Returns where the upload is now that a link begins with, and how long its path in the link is. Clients encode
+    /// what is not ASCII, or do not.
     fn now_at(&self, link: &str) -> Option<(&PathId, usize)> {
         let path = link.split(['?', '#']).next().unwrap_or(link);
         [path, path.trim_end_matches(['.', ',', ';', ':', '!'])].into_iter().find_map(|path| {
@@ -193,12 +193,12 @@ impl Atlas {
         })
     }
 
-    /// The program of that number.
+    /// Returns the program of that number.
     pub(super) fn client(&self, id: Option<i64>) -> &str {
         id.and_then(|id| self.clients.get(&id)).map_or(UNKNOWN_CLIENT, String::as_str)
     }
 
-    /// The channel of a recipient's number.
+    /// Returns the channel of a recipient's number.
     pub(super) fn channel(&self, recipient: i64) -> Option<Recipient> {
         match self.places.get(&recipient)? {
             Place::Channel(id) => Some(Recipient::Channel(*id)),
@@ -206,7 +206,7 @@ impl Atlas {
         }
     }
 
-    /// Where a message goes, and to users to whom.
+    /// Returns where a message goes, and to users to whom.
     pub(super) fn place(&self, sender: i64, recipient: i64) -> Option<(Recipient, Vec<UserId>)> {
         let sender = UserId(sender);
         let users: BTreeSet<UserId> = match self.places.get(&recipient)? {
@@ -264,7 +264,7 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// The uploads of a message that are here.
+    /// Returns the uploads of a message that are here.
     fn uploads(&self, id: i64) -> Uploads {
         let names = self.atlas.uploads.get(&id).into_iter().flatten();
         Uploads::new(names.filter_map(|(_, path_id)| self.uploads.get(path_id).copied().cloned()))
@@ -332,8 +332,8 @@ impl Work<'_> {
         setting.render_with(self.realm, (&names, &linkifiers), writer, content)
     }
 
-    /// Who received the message, and whether they read it. Who has no copy was not there to read it, so it is not shown
-    /// to them as new; who has been away for long is given their copies, unread, when they are back.
+    /// Returns who received the message, and whether they read it. Who has no copy was not there to read it, so it is
+    /// not shown to them as new; who has been away for long is given their copies, unread, when they are back.
     fn readers(&self, message: &Message, copies: &BTreeMap<UserId, i64>) -> Vec<(UserId, bool)> {
         let read = |user: UserId| match copies.get(&user) {
             Some(flags) => is(*flags, Flag::Read),
@@ -350,7 +350,8 @@ impl Work<'_> {
         users.into_iter().map(|user| (user, read(user))).collect()
     }
 
-    /// The earlier states, the oldest first. In the export the newest comes first, and each says what was before it.
+    /// Returns the earlier states, the oldest first. In the export the newest comes first, and each says what was
+    /// before it.
     fn past(&self, sender: &User, row: &MessageRow, (recipient, topic): (Recipient, &str)) -> Vec<ImportedEdit> {
         let text = row.edit_history.as_deref().unwrap_or("[]");
         let rows: Vec<EditRow> = serde_json::from_str(text).unwrap_or_default();
@@ -379,7 +380,7 @@ impl Work<'_> {
     }
 }
 
-/// The moved messages of which the copies say something else than who was in the channel when they were sent.
+/// Returns the moved messages of which the copies say something else than who was in the channel when they were sent.
 fn given(tables: &Tables, survey: &Survey) -> HashSet<i64> {
     if survey.moved.is_empty() {
         return HashSet::new();
@@ -402,7 +403,7 @@ fn given(tables: &Tables, survey: &Survey) -> HashSet<i64> {
     given
 }
 
-/// Whether the message came from another channel.
+/// Returns whether the message came from another channel.
 fn was_moved(row: &MessageRow) -> bool {
     row.edit_history.as_deref().is_some_and(|edits| edits.contains("\"prev_stream\""))
 }
@@ -421,7 +422,7 @@ fn is(bits: i64, flag: Flag) -> bool {
     bits & codes::bit(flag) != 0
 }
 
-/// The flags that are rows: the others follow from where a message is, who received it and what it says.
+/// Returns the flags that are rows: the others follow from where a message is, who received it and what it says.
 fn flags(copies: &BTreeMap<UserId, i64>) -> Vec<(UserId, Flag)> {
     let is_row = |flag: &Flag| !matches!(flag, Flag::Read | Flag::StreamWildcardMentioned | Flag::Historical);
     let of = |(user, bits): (&UserId, &i64)| {
@@ -431,7 +432,7 @@ fn flags(copies: &BTreeMap<UserId, i64>) -> Vec<(UserId, Flag)> {
     copies.iter().flat_map(of).collect()
 }
 
-/// The reactions of an export, by message. Those with a custom emoji that is not here are left.
+/// Returns the reactions of an export, by message. Those with a custom emoji that is not here are left.
 #[must_use]
 pub fn reactions(realm: &RealmSnapshot, rows: &[ReactionRow], report: &mut Report) -> Vec<Reactions> {
     let mut by_message: BTreeMap<i64, BTreeMap<i64, Reaction>> = BTreeMap::new();

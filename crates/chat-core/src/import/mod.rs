@@ -40,7 +40,7 @@ use crate::message::{Flag, Message, Reaction, Recipient};
 use crate::ports::StoreError;
 use crate::user::ApiKey;
 
-/// Why nothing of an export can be taken over.
+/// The reason why nothing of an export can be taken over.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ImportError {
     /// It has no organization, or several.
@@ -133,7 +133,7 @@ pub enum Step {
 /// Every step takes the mark as it is after it, and is refused unless the mark before is that of the step before.
 #[async_trait]
 pub trait ImportStore: Send + Sync {
-    /// How far the import is that was begun here; `None` when there was none.
+    /// Returns how far the import is that was begun here; `None` when there was none.
     async fn import_mark(&self) -> Result<Option<Mark>, StoreError>;
 
     /// Writes the organization into an empty database. The realm in memory is another only for who opens the store anew.

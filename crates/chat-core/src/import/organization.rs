@@ -87,20 +87,20 @@ pub fn organization(
     Ok(organization)
 }
 
-/// Where the log begins: after everything whose number is a place in it.
+/// Returns where the log begins: after everything whose number is a place in it.
 pub(super) fn head(tables: &Tables, survey: &Survey) -> i64 {
     let uploads = tables.attachments.iter().map(|row| row.id);
     let unsent = tables.scheduled.iter().map(|row| row.id).chain(tables.drafts.iter().map(|row| row.id));
     uploads.chain(unsent).chain([survey.head(), 1]).max().unwrap_or_default()
 }
 
-/// The numbers of all accounts.
+/// Returns the numbers of all accounts.
 pub(super) fn ids(tables: &Tables) -> impl Iterator<Item = i64> {
     let users = tables.users.iter().chain(&tables.dummies).map(|row| row.columns.id);
     users.chain(tables.system_bots.iter().map(|row| row.id))
 }
 
-/// The largest number of a user, channel or group.
+/// Returns the largest number of a user, channel or group.
 fn largest(tables: &Tables) -> i64 {
     let groups = tables.groups.iter().chain(&tables.named_groups).map(GroupRow::number);
     ids(tables).chain(groups).chain(tables.channels.iter().map(|row| row.id)).max().unwrap_or_default()

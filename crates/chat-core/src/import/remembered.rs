@@ -101,7 +101,7 @@ impl Directory for Remembered<'_> {
     }
 }
 
-/// The elements of a text that carry data, each as its tag and what is in it.
+/// Returns the elements of a text that carry data, each as its tag and what is in it.
 fn elements(html: &str) -> impl Iterator<Item = (&str, &str)> {
     html.split('<').skip(1).filter_map(|piece| {
         let (tag, inside) = piece.split_once('>')?;
@@ -113,7 +113,7 @@ fn number(tag: &str, attribute: &str) -> Option<i64> {
     tag.split_once(attribute)?.1.split_once('"')?.0.parse().ok()
 }
 
-/// What an element shows, without the sign before it.
+/// Returns what an element shows, without the sign before it.
 fn shown(inside: &str, sign: char) -> String {
     let text = plain_text(inside);
     text.strip_prefix(sign).unwrap_or(&text).to_owned()

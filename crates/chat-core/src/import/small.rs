@@ -72,7 +72,7 @@ fn of_realm(tables: &Tables, changes: &mut Vec<Change>, report: &mut Report) {
     }));
 }
 
-/// The template of what older servers wrote as a format: `%(id)s` is `{id}`, `%%` is `%`.
+/// Returns the template of what older servers wrote as a format: `%(id)s` is `{id}`, `%%` is `%`.
 fn template(format: &str) -> String {
     let pieces = format.split("%%").map(|piece| piece.replace("%(", "{").replace(")s", "}"));
     pieces.collect::<Vec<_>>().join("%")

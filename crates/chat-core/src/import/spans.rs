@@ -67,8 +67,8 @@ impl<'a> Happened<'a> {
     }
 }
 
-/// Who received a message that was moved here follows from the copies, not from who was here when it was sent: each such
-/// message is put into the spans, or taken out of them.
+/// Returns who received a message that was moved here follows from the copies, not from who was here when it was sent:
+/// each such message is put into the spans, or taken out of them.
 pub(super) fn with_moved(mut spans: Vec<Span>, moved: impl Iterator<Item = (i64, bool)>) -> Vec<Span> {
     for (message, has_copy) in moved {
         let (before, at) = (EventId(message - 1), EventId(message));
@@ -89,7 +89,7 @@ pub(super) fn with_moved(mut spans: Vec<Span>, moved: impl Iterator<Item = (i64,
     spans
 }
 
-/// What each user received of each channel, by what the survey found.
+/// Returns what each user received of each channel, by what the survey found.
 pub(super) fn known(survey: &Survey, (user, recipient): (i64, i64), is_in: bool) -> Known {
     Known { is_in, received: survey.received(user, recipient) }
 }

@@ -13,7 +13,7 @@ use crate::snapshot::RealmSnapshot;
 
 /// What a message is that waits for its time; others are reminders.
 const MESSAGE: i64 = 1;
-/// Why a message did not go out that does not say.
+/// The reason why a message did not go out that does not say.
 const FAILED: &str = "Message could not be sent at the scheduled time.";
 
 /// What is written and not sent, and what programs of bots keep, ready to be written.
@@ -91,7 +91,7 @@ fn draft(realm: &RealmSnapshot, atlas: &Atlas, row: &DraftRow) -> Option<(DraftI
     (row.id > 0).then_some((DraftId(row.id), author, draft))
 }
 
-/// Where somebody writes to, when all of that is here.
+/// Returns where somebody writes to, when all of that is here.
 fn place(realm: &RealmSnapshot, atlas: &Atlas, (sender, recipient): (i64, i64)) -> Option<(Recipient, Vec<UserId>)> {
     let (recipient, users) = atlas.place(sender, recipient)?;
     let is_known = match recipient {
@@ -101,7 +101,7 @@ fn place(realm: &RealmSnapshot, atlas: &Atlas, (sender, recipient): (i64, i64)) 
     is_known.then_some((recipient, users))
 }
 
-/// Who is written to; the author is named only when nobody else is.
+/// Returns who is written to; the author is named only when nobody else is.
 fn without(author: UserId, mut users: Vec<UserId>) -> Vec<UserId> {
     if users.len() > 1 {
         users.retain(|user| *user != author);

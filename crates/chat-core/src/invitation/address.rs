@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use crate::user::fold;
 
-/// The addresses in a text, separated by commas or line ends, each once whatever the case and in the order of the text.
-/// `Name <address>` is the address. Whether they are addresses is not asked here.
+/// Returns the addresses in a text, separated by commas or line ends, each once whatever the case and in the order of
+/// the text. `Name <address>` is the address. Whether they are addresses is not asked here.
 ///
 /// # Source
 /// Specification, `POST /invites`, `invitee_emails`. Not specified: the form with a name, which people copy out of

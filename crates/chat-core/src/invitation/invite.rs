@@ -73,7 +73,7 @@ pub enum SkippedBecause {
 }
 
 impl SkippedBecause {
-    /// Whether nobody of the address could ever join, so that whoever typed it is asked again.
+    /// Returns whether nobody of the address could ever join, so that whoever typed it is asked again.
     fn is_invalid(self) -> bool {
         matches!(self, Self::Malformed | Self::OutsideDomains | Self::PlusSign | Self::Disposable)
     }
@@ -216,7 +216,7 @@ fn sorted<'a>(realm: &RealmSnapshot, addresses: &'a [String]) -> Result<(Vec<Ski
     Ok((skipped, invited))
 }
 
-/// The address, if somebody can be invited by it.
+/// Returns the address, if somebody can be invited by it.
 fn invitable<'a>(realm: &RealmSnapshot, typed: &'a str) -> Result<&'a str, SkippedBecause> {
     let address = user::email(typed).map_err(|_| SkippedBecause::Malformed)?;
     match realm.user_by_email(address).map(AsRef::as_ref) {

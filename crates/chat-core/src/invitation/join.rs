@@ -72,7 +72,7 @@ pub struct Asked<'a> {
     pub daily_limit: usize,
 }
 
-/// The invitation that a link opens now.
+/// Returns the invitation that a link opens now.
 ///
 /// # Errors
 /// When it opens none.
@@ -135,7 +135,7 @@ pub fn join(realm: &RealmSnapshot, joining: &Joining, commit: &mut Commit) -> Re
     Ok(id)
 }
 
-/// The channels that are still in use, each once.
+/// Returns the channels that are still in use, each once.
 fn channels<'a>(realm: &'a RealmSnapshot, invitation: &Invitation) -> Vec<&'a Channel> {
     let named = invitation.channels.iter().filter_map(|id| realm.channel(*id)).map(AsRef::as_ref);
     let mut channels: Vec<&Channel> = named.filter(|channel| !channel.is_archived).collect();
@@ -182,7 +182,7 @@ pub fn ask(realm: &RealmSnapshot, asked: &Asked<'_>, commit: &mut Commit) -> Res
     Ok(())
 }
 
-/// The confirmation of that address for that link.
+/// Returns the confirmation of that address for that link.
 fn confirmation(realm: &RealmSnapshot, of_link: i64, of_address: &str) -> Option<(i64, Invitation)> {
     let key = fold(of_address);
     let is_it = |invitation: &Invitation| match &invitation.to {

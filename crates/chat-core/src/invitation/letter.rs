@@ -47,7 +47,7 @@ pub(super) fn of_joining(realm: &RealmSnapshot, inviter: &User, full_name: &str)
     }
 }
 
-/// The realm's name on one line.
+/// Returns the realm's name on one line.
 fn name_of(realm: &RealmSnapshot) -> String {
     let name = realm.realm().map_or("", |realm| realm.name.as_str());
     name.chars().map(|character| if character.is_control() { ' ' } else { character }).collect()

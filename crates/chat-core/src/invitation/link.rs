@@ -29,7 +29,7 @@ impl Secret {
         ApiKey::parse(written).map(Self).map_err(|_| MalformedLink)
     }
 
-    /// The secret itself, for links and for who encrypts it.
+    /// Returns the secret itself, for links and for who encrypts it.
     #[must_use]
     pub fn expose(&self) -> &str {
         self.0.expose()
@@ -81,7 +81,7 @@ impl Link {
         format!("{}-{}", self.number, self.secret.expose())
     }
 
-    /// The link, on the server at that address.
+    /// Returns the link, on the server at that address.
     #[must_use]
     pub fn url(&self, base_url: &str) -> String {
         format!("{base_url}/join/{}", self.end())
@@ -91,7 +91,7 @@ impl Link {
 /// The store of invitation secrets that can be shown again.
 #[async_trait]
 pub trait LinkStore: Send + Sync {
-    /// The secrets of all links that anybody may use who has them, with the numbers of their invitations.
+    /// Returns the secrets of all links that anybody may use who has them, with the numbers of their invitations.
     async fn link_secrets(&self) -> Result<Vec<(i64, Secret)>, StoreError>;
 }
 

@@ -14,9 +14,9 @@ pub fn listed(env: &Env<'_>) -> Result<(), NotAllowed> {
     access::require_human(env.caller)
 }
 
-/// The open invitations in the order of their numbers: all for administrators, and their own for others. `secrets` are
-/// those of the links that anybody may use. The link of an invitation to a role that the caller may not give is left
-/// out of its object: it would give the caller that role.
+/// Returns the open invitations in the order of their numbers: all for administrators, and their own for others.
+/// `secrets` are those of the links that anybody may use. The link of an invitation to a role that the caller may not
+/// give is left out of its object: it would give the caller that role.
 ///
 /// # Source
 /// Not specified; the objects are those existing clients know. The confirmation of an address that was given by the

@@ -113,7 +113,7 @@ pub enum Ended {
     Used,
 }
 
-/// Why nobody is invited, or an invitation stays as it is.
+/// The reason why nobody is invited, or an invitation stays as it is.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InviteError {
     /// The caller is not who may.
@@ -155,7 +155,7 @@ impl Invitation {
         Self::deserialize(document).ok()
     }
 
-    /// The address, unless anybody is invited.
+    /// Returns the address, unless anybody is invited.
     #[must_use]
     pub fn address(&self) -> Option<&str> {
         match &self.to {
@@ -164,7 +164,7 @@ impl Invitation {
         }
     }
 
-    /// Whether somebody can join by it.
+    /// Returns whether somebody can join by it.
     #[must_use]
     pub fn is_open(&self, realm: &RealmSnapshot, now_s: i64) -> bool {
         let gives = |inviter: &User| inviter.is_active && may_invite_to(inviter, self.role).is_ok();
@@ -221,12 +221,12 @@ fn changed(realm: &RealmSnapshot, inviters: impl IntoIterator<Item = UserId>) ->
     NewEvent::plain(Audience::users(administrators.chain(inviters)), json!({"type": "invites_changed"}))
 }
 
-/// The number the next invitation gets. The last one is never forgotten, so none is given twice.
+/// Returns the number the next invitation gets. The last one is never forgotten, so none is given twice.
 fn next_number(realm: &RealmSnapshot) -> i64 {
     realm.items(ItemKind::Invitation).last().map_or(1, |(number, _)| number + 1)
 }
 
-/// How many more letters may be sent now, of those the realm may send in 24 hours.
+/// Returns how many more letters may be sent now, of those the realm may send in 24 hours.
 fn letters_left(realm: &RealmSnapshot, daily_limit: usize, now_s: i64) -> usize {
     let sent = Invitation::all(realm).map(|(_, invitation)| invitation.sent_s);
     let recent = sent.flatten().filter(|sent_s| is_recent(*sent_s, now_s)).count();

@@ -47,7 +47,7 @@ fn inviting(text: &str, terms: Terms) -> Inviting {
     Inviting { secrets: (1..).take(addresses.len()).map(secret).collect(), addresses, terms }
 }
 
-/// The realm after user `caller` invited these addresses, and the letters.
+/// Returns the realm after user `caller` invited these addresses, and the letters.
 fn invited(realm: &RealmSnapshot, caller: i64, text: &str, terms: Terms) -> (RealmSnapshot, Vec<Mail>) {
     let mut commit = commit(NOW_S);
     let done = invite(&env(realm, caller), &inviting(text, terms), &mut commit).unwrap();
@@ -287,7 +287,7 @@ fn the_inviter_and_administrators_take_back_and_others_do_not() {
     assert!(commit.changes.is_empty() && commit.events.is_empty());
 }
 
-/// The realm with a link that user 2 made, and the link.
+/// Returns the realm with a link that user 2 made, and the link.
 fn linked() -> (RealmSnapshot, Link) {
     let realm = realm(Rules::default());
     let mut commit = commit(NOW_S);

@@ -18,7 +18,7 @@ pub(super) struct Attempt {
     pub(super) cost: usize,
 }
 
-/// Whether a URL may follow `previous`.
+/// Returns whether a URL may follow `previous`.
 pub(super) fn may_follow(previous: Option<char>) -> bool {
     previous.is_none_or(|previous| previous.is_whitespace() || "'\"(,:<".contains(previous))
 }
@@ -81,7 +81,7 @@ fn run(text: &str, from: usize, extra: &str, cost: &mut usize) -> usize {
     length
 }
 
-/// Where a URL ends whose host ends at `host_end`: before the punctuation that precedes the next white space,
+/// Returns where a URL ends whose host ends at `host_end`: before the punctuation that precedes the next white space,
 /// with all parentheses of its path closed. `None` when something else follows.
 fn end_of_url(text: &str, host_end: usize, cost: &mut usize) -> Option<usize> {
     let rest = text.get(host_end..)?;

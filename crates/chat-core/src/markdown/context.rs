@@ -41,25 +41,26 @@ pub enum ImagePreviews {
 /// The names of users, groups and channels, for mentions and links. Answers come from memory: a message may ask for
 /// hundreds.
 pub trait Directory {
-    /// The full name of a user who may be mentioned.
+    /// Returns the full name of a user who may be mentioned.
     fn user(&self, id: UserId) -> Option<&str>;
 
-    /// Whether the user hears of a mention. Who does not, because the account is out of use, is mentioned silently.
+    /// Returns whether the user hears of a mention. Who does not, because the account is out of use, is mentioned
+    /// silently.
     fn hears(&self, _: UserId) -> bool {
         true
     }
 
-    /// The one user of that full name, compared without regard to case, with the name as stored.
-    /// `None` also when several share it; those are mentioned by name and id.
+    /// Returns the one user of that full name, compared without regard to case, with the name as stored. `None` also
+    /// when several share it; those are mentioned by name and id.
     fn user_named(&self, full_name: &str) -> Option<(UserId, &str)>;
 
     /// The user group of that name, compared without regard to case, with the name as stored.
     fn group_named(&self, name: &str) -> Option<(UserGroupId, &str)>;
 
-    /// The channel of exactly that name, also a private one the sender cannot see.
+    /// Returns the channel of exactly that name, also a private one the sender cannot see.
     fn channel_named(&self, name: &str) -> Option<ChannelId>;
 
-    /// The address of the image of the realm's own active emoji of that name.
+    /// Returns the address of the image of the realm's own active emoji of that name.
     fn realm_emoji(&self, name: &str) -> Option<&str>;
 }
 

@@ -35,7 +35,7 @@ impl Kind {
 /// A piece of code and what it is, if it is anything special.
 pub(super) type Token<'c> = (Option<Kind>, &'c str);
 
-/// The code in pieces, which together are the code again. `language` is the name it is shown by.
+/// Returns the code in pieces, which together are the code again. `language` is the name it is shown by.
 pub(super) fn tokens<'c>(language: Option<&str>, code: &'c str) -> Vec<Token<'c>> {
     match language.and_then(grammar::of) {
         Some(language) => Lexer { language, code, at: 0, plain_from: 0, tokens: Vec::new() }.run(),
@@ -76,7 +76,7 @@ impl<'c> Lexer<'c> {
         self.tokens.extend(plain.map(|plain| (None, plain)));
     }
 
-    /// What begins here and its length; at least one character.
+    /// Returns what begins here and its length; at least one character.
     fn next(&self, next: char) -> (Option<Kind>, usize) {
         let rest = self.rest();
         let grammar = self.language.grammar;

@@ -246,7 +246,7 @@ impl Html {
     }
 }
 
-/// Whether `&name;` is a character reference. An unknown name is harmless: browsers show it as typed.
+/// Returns whether `&name;` is a character reference. An unknown name is harmless: browsers show it as typed.
 pub(super) fn is_entity_name(name: &str) -> bool {
     let all = |text: &str, allowed: fn(&u8) -> bool| {
         (1..=32).contains(&text.len()) && text.bytes().all(|byte| allowed(&byte))

@@ -212,12 +212,12 @@ static NAMES: LazyLock<HashMap<&'static str, &'static str>> = LazyLock::new(|| {
     LANGUAGES.iter().flat_map(|(name, aliases)| aliases.split(' ').map(move |alias| (alias, *name))).collect()
 });
 
-/// The name to show for what was typed; what was typed when it is no known language.
+/// Returns the name to show for what was typed; what was typed when it is no known language.
 pub(super) fn shown(typed: &str) -> &str {
     NAMES.get(typed.to_ascii_lowercase().as_str()).copied().unwrap_or(typed)
 }
 
-/// Whether some word stands for this name.
+/// Returns whether some word stands for this name.
 #[cfg(test)]
 pub(super) fn is_shown(name: &str) -> bool {
     LANGUAGES.iter().any(|(known, _)| *known == name)

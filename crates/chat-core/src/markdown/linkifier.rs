@@ -28,7 +28,7 @@ pub struct Linkifier {
     template: UriTemplateString,
 }
 
-/// Why a linkifier cannot be.
+/// The reason why a linkifier cannot be.
 #[derive(Debug, Error)]
 pub enum LinkifierError {
     /// The pattern is not a regular expression of the family, or too large.
@@ -45,7 +45,7 @@ pub enum LinkifierError {
     GroupNotInPattern(String),
 }
 
-/// What is wrong with a pattern, in one line: the engine's text shows the pattern first.
+/// Returns what is wrong with a pattern, in one line: the engine's text shows the pattern first.
 fn explained(error: &regex::Error) -> String {
     match error {
         regex::Error::CompiledTooBig(_) => "pattern too large".to_owned(),
@@ -92,7 +92,7 @@ impl Linkifier {
         }
     }
 
-    /// What this linkifier matches in `text`, in order, not overlapping. Matches whose link would lead to a
+    /// Returns what this linkifier matches in `text`, in order, not overlapping. Matches whose link would lead to a
     /// scheme that is not allowed are left out.
     pub(super) fn links_in(&self, text: &str) -> Vec<(Range<usize>, Url)> {
         self.pattern
@@ -105,7 +105,7 @@ impl Linkifier {
             .collect()
     }
 
-    /// What the address of every link begins with.
+    /// Returns what the address of every link begins with.
     pub(crate) fn address_start(&self) -> &str {
         let template = self.template.as_str();
         template.split('{').next().unwrap_or(template)
@@ -123,7 +123,7 @@ impl Linkifier {
     }
 }
 
-/// The pattern with its Perl classes spelled out, since those of the engine would match all of Unicode.
+/// Returns the pattern with its Perl classes spelled out, since those of the engine would match all of Unicode.
 fn ascii_classes(pattern: &str) -> String {
     let mut spelled = String::with_capacity(pattern.len());
     let mut characters = pattern.chars();
@@ -155,8 +155,8 @@ pub struct TopicLink {
     pub url: Url,
 }
 
-/// The links in a topic: what the linkifiers match, the earlier linkifier first where two overlap, and URLs.
-/// In the order of the topic.
+/// Returns the links in a topic: what the linkifiers match, the earlier linkifier first where two overlap, and URLs. In
+/// the order of the topic.
 #[must_use]
 pub fn topic_links(topic: &str, linkifiers: &[Linkifier]) -> Vec<TopicLink> {
     let mut found: Vec<(Range<usize>, Url)> = Vec::new();

@@ -129,7 +129,7 @@ const MIDDLE_SPACE: &str = "lspace=\"0.05em\"";
 /// Elements whose first child has to be one element.
 const WITH_BASE: [&str; 6] = ["<msub>", "<msup>", "<msubsup>", "<munder>", "<mover>", "<munderover>"];
 
-/// The `MathML` of the library with its two mistakes mended: names of operators and bars in the middle.
+/// Returns the `MathML` of the library with its two mistakes mended: names of operators and bars in the middle.
 fn repaired(html: &str) -> String {
     let html = with_bars(html);
     let mut mended = String::with_capacity(html.len());

@@ -45,12 +45,12 @@ impl Scope {
         Self { linked: true, ..self }
     }
 
-    /// Whether quotes, spoilers and lists may still begin here.
+    /// Returns whether quotes, spoilers and lists may still begin here.
     pub(super) fn may_nest(self) -> bool {
         self.depth < MAX_DEPTH
     }
 
-    /// Whether links may begin here; there are none inside a link.
+    /// Returns whether links may begin here; there are none inside a link.
     pub(super) fn may_link(self) -> bool {
         !self.linked
     }

@@ -63,7 +63,7 @@ pub fn plain_text(html: &str) -> String {
     lines.join("\n")
 }
 
-/// What stands between `<` and `>`, which may be in an attribute's value too, and what follows.
+/// Returns what stands between `<` and `>`, which may be in an attribute's value too, and what follows.
 fn split_tag(html: &str) -> (&str, &str) {
     let mut quote = None;
     for (place, letter) in html.char_indices() {
@@ -166,7 +166,7 @@ fn attribute<'a>(tag: &'a str, name: &str) -> Option<&'a str> {
     after.split_once('"').map(|(value, _)| value)
 }
 
-/// The characters of an emoji, by its class: `emoji-1f937-200d-2640`.
+/// Returns the characters of an emoji, by its class: `emoji-1f937-200d-2640`.
 fn characters(class: &str) -> Option<String> {
     let point = |hex: &str| u32::from_str_radix(hex, 16).ok().and_then(char::from_u32);
     class.strip_prefix("emoji-")?.split('-').map(point).collect()

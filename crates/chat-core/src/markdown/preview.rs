@@ -21,14 +21,14 @@ pub(super) struct Thumbnail {
     pub(super) picture: Picture,
 }
 
-/// The smaller picture of an upload. None of one that is linked with the realm's whole address: existing servers have
-/// none there.
+/// Returns the smaller picture of an upload. None of one that is linked with the realm's whole address: existing
+/// servers have none there.
 pub(super) fn thumbnail(url: &Url, uploads: &Uploads) -> Option<Thumbnail> {
     let (path, picture) = uploads.thumbnail(url.upload().filter(|_| url.as_str().starts_with('/'))?)?;
     Some(Thumbnail { url: Url::parse(&path)?, picture })
 }
 
-/// The pictures and videos linked in a text, in its order, each once.
+/// Returns the pictures and videos linked in a text, in its order, each once.
 pub(super) fn previews(text: &[Inline]) -> Vec<Preview<'_>> {
     let mut found = Vec::new();
     gather(text, &mut found);

@@ -36,13 +36,13 @@ pub struct Rendered {
 }
 
 impl Rendered {
-    /// Whether the message has a link.
+    /// Returns whether the message has a link.
     #[must_use]
     pub fn has_link(&self) -> bool {
         !self.links.is_empty()
     }
 
-    /// Whether the message links an upload of the realm.
+    /// Returns whether the message links an upload of the realm.
     #[must_use]
     pub fn has_attachment(&self) -> bool {
         !self.attachments.is_empty()

@@ -83,7 +83,7 @@ pub(super) fn parse(written: &str) -> Option<i64> {
     }
 }
 
-/// The form every client reads.
+/// Returns the form every client reads.
 pub(super) fn rfc3339(at_s: i64) -> Option<String> {
     Some(Timestamp::from_second(at_s).ok()?.to_string())
 }

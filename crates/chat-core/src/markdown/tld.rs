@@ -26,7 +26,7 @@ const KNOWN: &str = "\
 
 static LABELS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| KNOWN.split_ascii_whitespace().collect());
 
-/// Whether `label` is known, compared without regard to case.
+/// Returns whether `label` is known, compared without regard to case.
 pub(super) fn is_known(label: &str) -> bool {
     LABELS.contains(label.to_ascii_lowercase().as_str())
 }

@@ -54,26 +54,26 @@ impl Url {
         }
     }
 
-    /// The address as it stands in an attribute, not yet escaped.
+    /// Returns the address as it stands in an attribute, not yet escaped.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The path of an upload of this realm, without the folder of all uploads.
+    /// Returns the path of an upload of this realm, without the folder of all uploads.
     #[must_use]
     pub fn upload(&self) -> Option<&str> {
         let path = self.0.strip_prefix('/').unwrap_or(&self.0);
         path.strip_prefix("user_uploads/").filter(|rest| !rest.is_empty() && !rest.starts_with("thumbnail/"))
     }
 
-    /// Whether the name of the file it leads to is that of an image browsers show.
+    /// Returns whether the name of the file it leads to is that of an image browsers show.
     #[must_use]
     pub fn is_image(&self) -> bool {
         self.ends_in(&["bmp", "gif", "jpe", "jpeg", "jpg", "png", "webp", "avif"])
     }
 
-    /// Whether the name of the file it leads to is that of a video every browser plays.
+    /// Returns whether the name of the file it leads to is that of a video every browser plays.
     #[must_use]
     pub fn is_video(&self) -> bool {
         self.ends_in(&["mp4", "webm"])
@@ -104,7 +104,7 @@ impl Url {
     }
 }
 
-/// The address of a channel or of one of its topics in the web client.
+/// Returns the address of a channel or of one of its topics in the web client.
 ///
 /// # Source
 /// `docs/decisions.md`, "Links and formulas in messages".
@@ -130,7 +130,7 @@ fn encode_operand(address: &mut String, operand: &str) {
     }
 }
 
-/// Whether this is an e-mail address in the plain form people type.
+/// Returns whether this is an e-mail address in the plain form people type.
 pub(super) fn is_email(text: &str) -> bool {
     let Some((local, host)) = text.split_once('@') else {
         return false;
@@ -153,7 +153,7 @@ fn scheme(written: &str) -> Option<(&str, &str)> {
     well_formed.then_some((scheme, rest))
 }
 
-/// Whether a link may have that scheme, in any case.
+/// Returns whether a link may have that scheme, in any case.
 pub(crate) fn is_allowed_scheme(scheme: &str) -> bool {
     WITH_HOST.iter().chain(&WITHOUT_HOST).any(|known| scheme.eq_ignore_ascii_case(known))
 }

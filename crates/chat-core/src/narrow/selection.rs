@@ -64,7 +64,7 @@ impl Selection {
         Self { user_id: reader.id, terms: searched_once(terms), directs, realm: Arc::clone(realm), reach }
     }
 
-    /// The message whose conversation is asked for.
+    /// Returns the message whose conversation is asked for.
     #[must_use]
     pub fn asked_with(terms: &[Term]) -> Option<MessageId> {
         terms.iter().filter(|term| !term.negated).find_map(|term| match term.condition {
@@ -73,8 +73,8 @@ impl Selection {
         })
     }
 
-    /// The terms with those about where replaced by the conversation of a message the reader may read. Without one
-    /// (`None`) the others stay as they are.
+    /// Returns the terms with those about where replaced by the conversation of a message the reader may read. Without
+    /// one (`None`) the others stay as they are.
     #[must_use]
     pub fn with_conversation_of(terms: Vec<Term>, message: Option<&Message>) -> Vec<Term> {
         let Some(message) = message else { return terms };
@@ -93,7 +93,7 @@ impl Selection {
         kept
     }
 
-    /// Whether the reader may have the message, whatever they ask for.
+    /// Returns whether the reader may have the message, whatever they ask for.
     #[must_use]
     pub fn permits(&self, message: &Candidate<'_>) -> bool {
         match message.recipient {
@@ -104,7 +104,7 @@ impl Selection {
         }
     }
 
-    /// Which messages of a channel the reader may have; `None` when none.
+    /// Returns which messages of a channel the reader may have; `None` when none.
     #[must_use]
     pub fn bounds(&self, channel: ChannelId) -> Option<Bounds<'_>> {
         let with_history = match self.reach {
@@ -119,13 +119,13 @@ impl Selection {
         self.realm.membership(channel, self.user_id).map(|membership| Bounds(Some(&membership.spans)))
     }
 
-    /// Whether the channel is one of those that are meant, and all of it is shown to the reader.
+    /// Returns whether the channel is one of those that are meant, and all of it is shown to the reader.
     fn shows_all(&self, channel: ChannelId, is_meant: impl FnOnce(&Channel) -> bool) -> bool {
         let known = self.realm.channel(channel).zip(self.realm.user(self.user_id));
         known.is_some_and(|(channel, user)| is_meant(channel) && history(&self.realm, user, channel) == History::All)
     }
 
-    /// The channels of which the reader may have messages, in the order of their numbers.
+    /// Returns the channels of which the reader may have messages, in the order of their numbers.
     #[must_use]
     pub fn channels(&self) -> Vec<ChannelId> {
         let mut channels: Vec<ChannelId> = match self.reach {
@@ -138,7 +138,7 @@ impl Selection {
         channels
     }
 
-    /// Whether a message to a set of users can be among those asked for.
+    /// Returns whether a message to a set of users can be among those asked for.
     #[must_use]
     pub fn may_be_direct(&self) -> bool {
         let in_channel = |condition: &Condition| {
@@ -158,7 +158,7 @@ impl Selection {
         )
     }
 
-    /// Whether a message in a channel can be among those asked for.
+    /// Returns whether a message in a channel can be among those asked for.
     #[must_use]
     pub fn may_be_in_channels(&self) -> bool {
         let is_direct = |condition: &Condition| {
@@ -167,7 +167,7 @@ impl Selection {
         !self.terms.iter().any(|term| !term.negated && is_direct(&term.condition))
     }
 
-    /// Whether a message in the channel can be among those asked for, as far as the channel alone says.
+    /// Returns whether a message in the channel can be among those asked for, as far as the channel alone says.
     #[must_use]
     pub fn may_be_in(&self, realm: &RealmSnapshot, id: ChannelId) -> bool {
         let privacy = || realm.channel(id).map(|channel| channel.privacy);
@@ -179,7 +179,7 @@ impl Selection {
         })
     }
 
-    /// Whether the narrow asks for nothing but where a message is and whether it was read.
+    /// Returns whether the narrow asks for nothing but where a message is and whether it was read.
     #[must_use]
     pub fn asks_place_alone(&self) -> bool {
         self.terms.iter().all(|term| {
@@ -187,7 +187,7 @@ impl Selection {
         })
     }
 
-    /// What is looked for by words.
+    /// Returns what is looked for by words.
     #[must_use]
     pub fn sought(&self) -> Option<&Sought> {
         self.terms.iter().filter(|term| !term.negated).find_map(|term| match &term.condition {
@@ -196,7 +196,7 @@ impl Selection {
         })
     }
 
-    /// Whether a term looks at more of a message's text than an index of its words tells.
+    /// Returns whether a term looks at more of a message's text than an index of its words tells.
     #[must_use]
     pub fn asks_wording(&self) -> bool {
         self.terms.iter().any(|term| match &term.condition {
@@ -205,19 +205,19 @@ impl Selection {
         })
     }
 
-    /// Whether any term looks at flags.
+    /// Returns whether any term looks at flags.
     #[must_use]
     pub fn asks_flags(&self) -> bool {
         self.terms.iter().any(|term| term.condition.asks_flags())
     }
 
-    /// Whether the message is among those asked for and permitted.
+    /// Returns whether the message is among those asked for and permitted.
     #[must_use]
     pub fn admits(&self, message: &Candidate<'_>, flags: &[Flag], realm: &RealmSnapshot) -> bool {
         self.permits(message) && self.terms.iter().all(|term| term.holds(message, flags, realm))
     }
 
-    /// The conversation the narrow is about, when it names a channel and a topic.
+    /// Returns the conversation the narrow is about, when it names a channel and a topic.
     #[must_use]
     pub fn conversation(&self) -> Option<Conversation> {
         let mut held = self.terms.iter().filter(|term| !term.negated).map(|term| &term.condition);
@@ -244,7 +244,7 @@ impl<'a> Bounds<'a> {
         self.0
     }
 
-    /// Whether the message is among them; of one that came from another channel that is said.
+    /// Returns whether the message is among them; of one that came from another channel that is said.
     #[must_use]
     pub fn permit(self, message: MessageId, moved_in: bool) -> bool {
         // A message that came from another channel was not received by who had left before.

@@ -129,7 +129,7 @@ impl<'m> From<&'m Message> for Candidate<'m> {
 const RESOLVED: &str = "✔ ";
 
 impl Term {
-    /// Whether the term holds for a message with these flags. [`Condition::With`] always does: see
+    /// Returns whether the term holds for a message with these flags. [`Condition::With`] always does: see
     /// [`Selection::with_conversation_of`](super::Selection::with_conversation_of).
     #[must_use]
     pub fn holds(&self, message: &Candidate<'_>, flags: &[Flag], realm: &RealmSnapshot) -> bool {
@@ -177,7 +177,7 @@ impl Condition {
         }
     }
 
-    /// Whether the reader's own flags decide it.
+    /// Returns whether the reader's own flags decide it.
     #[must_use]
     pub fn asks_flags(&self) -> bool {
         matches!(self, Self::IsFlag(_) | Self::IsUnread | Self::IsMentioned)

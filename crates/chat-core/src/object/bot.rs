@@ -6,7 +6,7 @@ use super::avatar_url;
 use super::user::bot_type;
 use crate::user::User;
 
-/// The bot object. Its key is left out: a secret that is in every client's start is in every client's log.
+/// Returns the bot object. Its key is left out: a secret that is in every client's start is in every client's log.
 ///
 /// # Source
 /// Not specified; the keys are those existing clients know. Bots have no channels of their own to send to or to

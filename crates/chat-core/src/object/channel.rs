@@ -29,13 +29,13 @@ impl Figures {
         self
     }
 
-    /// The oldest message of a channel; `None` when it has none.
+    /// Returns the oldest message of a channel; `None` when it has none.
     #[must_use]
     pub fn first_message(&self, channel_id: ChannelId) -> Option<MessageId> {
         self.first.get(&channel_id).copied()
     }
 
-    /// The messages a week of a channel; `None` when it is too young to tell.
+    /// Returns the messages a week of a channel; `None` when it is too young to tell.
     #[must_use]
     pub fn weekly(&self, channel_id: ChannelId) -> Option<i64> {
         self.weekly.get(&channel_id).copied()
@@ -64,7 +64,7 @@ pub fn weekly(messages: i64, age_s: i64) -> Option<i64> {
     Some(rounded.max(messages.min(1)))
 }
 
-/// The channel with all keys of the wire's basic object.
+/// Returns the channel with all keys of the wire's basic object.
 ///
 /// # Source
 /// Specification, "Channel object"; `is_default` is added by who is asked for it.

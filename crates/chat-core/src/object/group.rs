@@ -6,8 +6,8 @@ use crate::group::UserGroup;
 use crate::id::UserId;
 use crate::snapshot::RealmSnapshot;
 
-/// The group object. The members of a group of the system are worked out from roles and ages at `now_s`, in unix
-/// seconds, and so cost a walk over all users.
+/// Returns the group object. The members of a group of the system are worked out from roles and ages at `now_s`, in
+/// unix seconds, and so cost a walk over all users.
 ///
 /// # Source
 /// Not specified; the keys are those existing clients know. Deactivated users are named too: at this level they stay
@@ -26,7 +26,7 @@ pub fn group(realm: &RealmSnapshot, group: &UserGroup, now_s: i64) -> Value {
     })
 }
 
-/// Who stands in the group itself, in the order of their numbers.
+/// Returns who stands in the group itself, in the order of their numbers.
 #[must_use]
 pub fn members(realm: &RealmSnapshot, group: &UserGroup, now_s: i64) -> Vec<UserId> {
     let Some(system) = group.system else { return group.members.clone() };

@@ -15,39 +15,39 @@ pub fn emoji(realm: &RealmSnapshot) -> Map<String, Value> {
     emoji.map(|(id, document)| (id.to_string(), with("id", json!(id.to_string()), document))).collect()
 }
 
-/// The linkifiers in the order in which they are applied: by `order`, which is not told, or else by number.
+/// Returns the linkifiers in the order in which they are applied: by `order`, which is not told, or else by number.
 #[must_use]
 pub fn linkifiers(realm: &RealmSnapshot) -> Vec<Value> {
     ordered(realm, ItemKind::Linkifier).into_iter().map(|object| without(object, "order")).collect()
 }
 
-/// The custom profile fields in their order.
+/// Returns the custom profile fields in their order.
 #[must_use]
 pub fn profile_fields(realm: &RealmSnapshot) -> Vec<Value> {
     ordered(realm, ItemKind::ProfileField)
 }
 
-/// The places to run code.
+/// Returns the places to run code.
 #[must_use]
 pub fn playgrounds(realm: &RealmSnapshot) -> Vec<Value> {
     realm.items(ItemKind::Playground).map(|(id, document)| with("id", json!(id), document)).collect()
 }
 
-/// The channels new users are in, in the order of their numbers, that are in use.
+/// Returns the channels new users are in, in the order of their numbers, that are in use.
 pub fn default_channels(realm: &RealmSnapshot) -> impl Iterator<Item = &Channel> {
     let channels = realm.items(ItemKind::DefaultChannel).filter_map(|(id, _)| realm.channel(ChannelId(id)));
     channels.map(AsRef::as_ref).filter(|channel| !channel.is_archived)
 }
 
-/// How the user follows topics: each document is the object itself. Those with policy 0 are not told.
+/// Returns how the user follows topics: each document is the object itself. Those with policy 0 are not told.
 #[must_use]
 pub fn topic_policies(realm: &RealmSnapshot, user_id: UserId) -> Vec<Value> {
     let policies = realm.user_items(user_id, UserItemKind::TopicPolicy);
     policies.filter(|(_, document)| policy_of(document) != 0).map(|(_, document)| document.clone()).collect()
 }
 
-/// The muted topics in the form older clients know: the channel's name, the topic, the time. Those of channels the user
-/// sees no longer are left out: what a channel is called now is not theirs to know.
+/// Returns the muted topics in the form older clients know: the channel's name, the topic, the time. Those of channels
+/// the user sees no longer are left out: what a channel is called now is not theirs to know.
 #[must_use]
 pub fn muted_topics(realm: &RealmSnapshot, user_id: UserId) -> Vec<Value> {
     let policies = realm.user_items(user_id, UserItemKind::TopicPolicy);
@@ -72,12 +72,12 @@ fn muted_topic(realm: &RealmSnapshot, user_id: UserId, document: &Value) -> Opti
     (policy_of(document) == 1).then_some(shown)
 }
 
-/// The wire's `visibility_policy`: 0 none, 1 muted, 2 unmuted, 3 followed.
+/// Returns the wire's `visibility_policy`: 0 none, 1 muted, 2 unmuted, 3 followed.
 fn policy_of(document: &Value) -> i64 {
     document.get("visibility_policy").and_then(Value::as_i64).unwrap_or(0)
 }
 
-/// The users someone does not hear, each since when; the key of a document is the number of the user.
+/// Returns the users someone does not hear, each since when; the key of a document is the number of the user.
 #[must_use]
 pub fn muted_users(realm: &RealmSnapshot, user_id: UserId) -> Vec<Value> {
     let muted = realm.user_items(user_id, UserItemKind::MutedUser);
@@ -91,7 +91,7 @@ fn ordered(realm: &RealmSnapshot, kind: ItemKind) -> Vec<Value> {
     items.into_iter().map(|(_, id, document)| with("id", json!(id), document)).collect()
 }
 
-/// Where a small thing stands among those of its kind: where it was put, or else its number.
+/// Returns where a small thing stands among those of its kind: where it was put, or else its number.
 pub(crate) fn order(id: i64, document: &Value) -> i64 {
     document.get("order").and_then(Value::as_i64).unwrap_or(id)
 }

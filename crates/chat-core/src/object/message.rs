@@ -90,7 +90,7 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// The message object in all its forms, without flags.
+    /// Returns the message object in all its forms, without flags.
     #[must_use]
     pub fn text(&self) -> Text {
         let mut pieces = [const { Vec::new() }; 4];
@@ -171,7 +171,7 @@ fn put(out: &mut Vec<u8>, value: &impl Serialize) {
     }
 }
 
-/// The name of a channel, or everybody in a conversation.
+/// Returns the name of a channel, or everybody in a conversation.
 #[must_use]
 pub fn display_recipient(realm: &RealmSnapshot, recipient: Recipient, direct_users: &[UserId]) -> DisplayRecipient {
     match recipient {
@@ -196,7 +196,7 @@ pub fn display_users(realm: &RealmSnapshot, users: &[UserId]) -> Vec<DisplayUser
         .collect()
 }
 
-/// The links in a topic.
+/// Returns the links in a topic.
 ///
 /// What could end an attribute of HTML is encoded in their addresses: they leave as text, and a client may be careless.
 #[must_use]
@@ -220,7 +220,7 @@ fn encoded(url: &str) -> String {
     encoded
 }
 
-/// The names of a receiver's flags on the wire, in its order. A mention of everybody has its older name too.
+/// Returns the names of a receiver's flags on the wire, in its order. A mention of everybody has its older name too.
 pub fn flag_names(flags: &[Flag]) -> impl Iterator<Item = &'static str> {
     let everybody = flags.iter().any(|flag| flag.is_mention() && *flag != Flag::Mentioned);
     flags.iter().map(|flag| flag.name()).chain(everybody.then_some("wildcard_mentioned"))

@@ -142,7 +142,7 @@ struct Standing {
 }
 
 impl Single {
-    /// The presence as it is then. Here alone the server says itself who is offline.
+    /// Returns the presence as it is then. Here alone the server says itself who is offline.
     #[must_use]
     pub fn new(presence: Presence, now_s: i64) -> Self {
         let (status, timestamp) = standing(presence);
@@ -154,8 +154,8 @@ impl Single {
     }
 }
 
-/// The event that says, at that time in unix seconds, when a user was there. Its `presence` has one form; the short one
-/// leaves the address out.
+/// Returns the event that says, at that time in unix seconds, when a user was there. Its `presence` has one form; the
+/// short one leaves the address out.
 #[must_use]
 pub fn event(user: &User, presence: Presence, (form, now_s): (Form, i64)) -> Value {
     let mut event = json!({

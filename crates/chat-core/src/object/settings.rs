@@ -135,14 +135,14 @@ pub fn number(realm: &RealmSnapshot, user_id: UserId, name: &str) -> i64 {
     }
 }
 
-/// What the user chose, and what they have who chose nothing.
+/// Returns what the user chose, and what they have who chose nothing.
 fn one<'a>(realm: &'a RealmSnapshot, user_id: UserId, name: &str) -> (Option<&'a Value>, Option<Preset>) {
     let chosen = realm.user_item(user_id, UserItemKind::Settings, "");
     let preset = SETTINGS.iter().find(|(known, ..)| *known == name).map(|(.., preset)| *preset);
     (chosen.and_then(|chosen| chosen.get(name)), preset)
 }
 
-/// What a new user begins with: what the realm chose, and for the rest what every realm begins with.
+/// Returns what a new user begins with: what the realm chose, and for the rest what every realm begins with.
 #[must_use]
 pub fn defaults(realm: &RealmSnapshot) -> Map<String, Value> {
     filled(realm.item(ItemKind::UserDefaults, 0))
@@ -156,7 +156,7 @@ fn filled(chosen: Option<&Value>) -> Map<String, Value> {
     SETTINGS.iter().map(|(name, _, preset)| ((*name).to_owned(), value(name, *preset))).collect()
 }
 
-/// The choices that belong to the preferences: sounds, and sets of emoji pictures.
+/// Returns the choices that belong to the preferences: sounds, and sets of emoji pictures.
 #[must_use]
 pub fn choices() -> Map<String, Value> {
     let sets = [("google", "Google"), ("google-blob", "Google blobs"), ("twitter", "Twitter"), ("text", "Plain text")];

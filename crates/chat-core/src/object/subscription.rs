@@ -22,7 +22,8 @@ pub struct Wish {
 /// The color of a subscription for which nobody chose one.
 pub const DEFAULT_COLOR: &str = "#c2c2c2";
 
-/// The subscription of someone who is in the channel, or was: what is not chosen is as it would be for a new one.
+/// Returns the subscription of someone who is in the channel, or was: what is not chosen is as it would be for a new
+/// one.
 ///
 /// # Source
 /// Keys as existing clients know them: those of the channel and the reader's own. `email_address` is gone from existing
@@ -53,7 +54,7 @@ pub fn full(
     object
 }
 
-/// The ids of a channel's subscribers whose accounts are in use, ascending.
+/// Returns the ids of a channel's subscribers whose accounts are in use, ascending.
 pub(crate) fn subscribers(realm: &RealmSnapshot, channel_id: ChannelId) -> Value {
     let in_use = |user: &UserId| realm.user(*user).is_some_and(|user| user.is_active);
     realm.subscribers(channel_id).filter(in_use).map(|user| user.0).collect()

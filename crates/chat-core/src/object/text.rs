@@ -73,12 +73,12 @@ impl Stored {
         Self { is_passing: true, ..Self::from(message) }
     }
 
-    /// Whether nobody keeps it.
+    /// Returns whether nobody keeps it.
     pub(super) fn is_passing(&self) -> bool {
         self.is_passing
     }
 
-    /// The text of the message in that realm; made when there is none that holds.
+    /// Returns the text of the message in that realm; made when there is none that holds.
     pub fn text(&self, realm: &RealmSnapshot, make: impl FnOnce() -> Text) -> Arc<Text> {
         let names = realm.names_changed();
         let mut kept = self.text.lock().unwrap_or_else(PoisonError::into_inner);

@@ -27,7 +27,7 @@ pub struct UserForm {
 }
 
 impl UserForm {
-    /// The form for a reader, who may be shown the user's own address or not.
+    /// Returns the form for a reader, who may be shown the user's own address or not.
     #[must_use]
     pub fn told_to(self, reader: &User, user: &User) -> Self {
         Self { address: user.shows_address_to(reader), ..self }
@@ -83,7 +83,7 @@ pub struct Avatar {
     pub is_gravatar: bool,
 }
 
-/// The user's picture: their own, else the one that the avatar service gives to their address.
+/// Returns the user's picture: their own, else the one that the avatar service gives to their address.
 ///
 /// Not specified. With `client_gravatar`, which existing clients send, they take null for "compute the service's
 /// address from the e-mail address"; so no picture of our own making could be the usual one, or each user would have
@@ -96,13 +96,13 @@ pub fn avatar(user: &User) -> Avatar {
     Avatar { url, medium_url, is_gravatar }
 }
 
-/// Where the user's picture is. See [`avatar`].
+/// Returns where the user's picture is. See [`avatar`].
 #[must_use]
 pub fn avatar_url(user: &User) -> String {
     user.avatar_url.clone().unwrap_or_else(|| gravatar_url(user))
 }
 
-/// What messages say of who sent them.
+/// Returns what messages say of who sent them.
 #[must_use]
 pub fn sender(user: &User) -> Sender {
     Sender {
@@ -117,7 +117,7 @@ fn shown_avatar(user: &User, client_gravatar: bool) -> Option<String> {
     (!client_gravatar || !is_computed(user)).then(|| avatar_url(user))
 }
 
-/// Whether every client can work the picture out from an address it knows.
+/// Returns whether every client can work the picture out from an address it knows.
 fn is_computed(user: &User) -> bool {
     user.avatar_url.is_none() && user.address_visibility() == AddressVisibility::Everyone
 }
@@ -136,7 +136,7 @@ fn date_joined(joined_s: i64) -> String {
     joined.strftime("%Y-%m-%dT%H:%M+00:00").to_string()
 }
 
-/// The number of a kind of bot.
+/// Returns the number of a kind of bot.
 #[must_use]
 pub fn bot_type(kind: BotKind) -> i64 {
     match kind {

@@ -9,7 +9,7 @@ use crate::limits::MAX_ALERT_WORDS;
 use crate::snapshot::RealmSnapshot;
 use crate::user::{User, fold};
 
-/// Why words are not watched for.
+/// The reason why words are not watched for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum WatchError {
     /// Together with those watched for already.
@@ -17,7 +17,7 @@ pub enum WatchError {
     TooMany,
 }
 
-/// The words a user watches for, as they wrote them and in the order they came.
+/// Returns the words a user watches for, as they wrote them and in the order they came.
 #[must_use]
 pub fn of(realm: &RealmSnapshot, user_id: UserId) -> Vec<String> {
     let words = realm.user_item(user_id, UserItemKind::AlertWords, "").and_then(Value::as_array);

@@ -21,7 +21,7 @@ pub enum Deed {
 }
 
 impl Deed {
-    /// Whether it is what the policy of that number waits for.
+    /// Returns whether it is what the policy of that number waits for.
     ///
     /// # Source
     /// Specification, `PATCH /realm/user_settings_defaults`: 1 topics the user participates in; 2 topics the user sends
@@ -51,7 +51,7 @@ pub struct Happening<'a> {
     pub mentioned: &'a [UserId],
 }
 
-/// Whether it makes a difference that the doer wrote the first message of the topic.
+/// Returns whether it makes a difference that the doer wrote the first message of the topic.
 #[must_use]
 pub fn asks_who_began(realm: &RealmSnapshot, happening: Happening<'_>) -> bool {
     let doer = realm.user(happening.doer);
@@ -91,7 +91,7 @@ fn by_mention(realm: &RealmSnapshot, user: &User, happening: Happening<'_>) -> O
     if follows { more(realm, user, happening, TopicPolicy::Followed) } else { None }
 }
 
-/// The policy, where it is more than the user has and they did not mute the topic.
+/// Returns the policy, where it is more than the user has and they did not mute the topic.
 fn more(realm: &RealmSnapshot, user: &User, happening: Happening<'_>, policy: TopicPolicy) -> Option<TopicPolicy> {
     let now = topic::of(realm, user.id, happening.channel_id, happening.topic);
     (now != TopicPolicy::Muted && now < policy).then_some(policy)

@@ -46,7 +46,7 @@ const LANGUAGES: [(&str, &str); 40] = [
     ("zh-hant", "繁體中文"),
 ];
 
-/// The name of the language of that code.
+/// Returns the name of the language of that code.
 pub(super) fn name(code: &str) -> Option<&'static str> {
     LANGUAGES.iter().find(|(known, _)| *known == code).map(|(_, name)| *name)
 }

@@ -17,7 +17,7 @@ use serde_json::Value;
 use crate::change::{Change, UserItemKind};
 use crate::id::UserId;
 
-/// The one document of that kind that a user has is now this, or gone with `None`.
+/// Returns the one document of that kind that a user has is now this, or gone with `None`.
 fn only(user_id: UserId, kind: UserItemKind, document: Option<Value>) -> Change {
     Change::UserItem { user_id, kind, key: String::new(), document }
 }

@@ -9,7 +9,7 @@ use crate::object::item;
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
 
-/// Why a user is not muted, or stays it.
+/// The reason why a user is not muted, or stays it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum MuteError {
     /// Nobody can stop hearing themselves.

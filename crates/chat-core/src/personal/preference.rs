@@ -30,7 +30,7 @@ const PERSONAL: [&str; 3] = ["default_language", "enable_login_emails", "enable_
 /// A user setting and its new value, of the type that [`SETTINGS`] states.
 pub type Chosen = (&'static str, Value);
 
-/// Why preferences stay as they are.
+/// The reason why preferences stay as they are.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PreferenceError {
     /// The caller is not who may.
@@ -87,7 +87,7 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// The preferences that can be chosen for them, each with a value of its type.
+    /// Returns the preferences that can be chosen for them, each with a value of its type.
     pub fn settings(self) -> impl Iterator<Item = (&'static str, settings::Preset)> {
         let all = SETTINGS.iter().map(|(name, _, preset)| (*name, *preset));
         all.filter(move |(name, _)| self == Self::Own || !PERSONAL.contains(name))
@@ -227,7 +227,7 @@ pub enum Range {
     Name,
 }
 
-/// What the preference of that name can be.
+/// Returns what the preference of that name can be.
 ///
 /// # Source
 /// Specification, `PATCH /realm/user_settings_defaults`, and for what it leaves open the numbers existing clients know.

@@ -56,7 +56,7 @@ fn choice(realm: &RealmSnapshot, user: &User, (channel_id, name): (ChannelId, &s
     (policy != TopicPolicy::Inherit).then_some(policy)
 }
 
-/// What becomes of a choice that comes to where there is one, or none.
+/// Returns what becomes of a choice that comes to where there is one, or none.
 fn joined(comes: TopicPolicy, stays: TopicPolicy, joins_another: bool) -> TopicPolicy {
     let interest = |policy| match policy {
         TopicPolicy::Muted => 0,

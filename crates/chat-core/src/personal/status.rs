@@ -25,7 +25,7 @@ pub struct Wish<'a> {
     pub away: Option<bool>,
 }
 
-/// Why a status stays as it is.
+/// The reason why a status stays as it is.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StatusError {
     /// Nothing is to be different.
@@ -80,7 +80,7 @@ pub fn set(realm: &RealmSnapshot, user: &User, wish: Wish<'_>, commit: &mut Comm
     Ok(())
 }
 
-/// What the user's status is, with what is not set left out.
+/// Returns what the user's status is, with what is not set left out.
 #[must_use]
 pub fn of(realm: &RealmSnapshot, user: &User) -> Map<String, Value> {
     let said = realm.user_item(user.id, UserItemKind::Status, "").and_then(Value::as_object);
@@ -98,13 +98,13 @@ pub(super) fn told(user_id: UserId, news: Map<String, Value>) -> NewEvent {
     NewEvent::plain(Audience::Everyone, event)
 }
 
-/// Whether there shall be another emoji, or none.
+/// Returns whether there shall be another emoji, or none.
 fn is_asked_for(emoji: Asked<'_>) -> Result<bool, StatusError> {
     let is_half = emoji.name.is_none() && (emoji.code.is_some() || emoji.kind.is_some());
     if is_half { Err(StatusError::EmojiNameless) } else { Ok(emoji.name.is_some()) }
 }
 
-/// The emoji that shall be; `None` for an empty name.
+/// Returns the emoji that shall be; `None` for an empty name.
 fn named(realm: &RealmSnapshot, emoji: Asked<'_>) -> Result<Option<Choice>, StatusError> {
     let Some(name) = emoji.name.filter(|name| !name.is_empty()) else { return Ok(None) };
     let choice = completed(realm, name, (emoji.code, emoji.kind))?;
@@ -130,7 +130,7 @@ impl Said {
         Self { text: text("status_text").unwrap_or_default().to_owned(), emoji: emoji() }
     }
 
-    /// What is kept of it: what is set, as it is shown.
+    /// Returns what is kept of it: what is set, as it is shown.
     fn document(&self) -> Option<Value> {
         let mut kept = Map::new();
         if !self.text.is_empty() {
@@ -161,7 +161,7 @@ mod tests {
     use crate::realm::Rules;
     use crate::testing;
 
-    /// What is so after each wish of user 4, and what is told of it as `user_status`.
+    /// Returns what is so after each wish of user 4, and what is told of it as `user_status`.
     fn after(wishes: &[Wish<'_>]) -> (Map<String, Value>, Vec<Value>) {
         let mut realm = testing::realm(Rules::default(), Vec::new());
         let mut said = Vec::new();

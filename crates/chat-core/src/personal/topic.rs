@@ -58,7 +58,7 @@ pub struct Choice<'a> {
     pub policy: TopicPolicy,
 }
 
-/// Why a topic is followed as before.
+/// The reason why a topic is followed as before.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TopicPolicyError {
     /// There is no such channel, or none the user may see.
@@ -85,7 +85,7 @@ pub fn choose(
     put(realm, user, (channel, choice.topic), choice.policy, commit)
 }
 
-/// How the user follows the topic.
+/// Returns how the user follows the topic.
 #[must_use]
 pub fn of(realm: &RealmSnapshot, user_id: UserId, channel_id: ChannelId, topic: &str) -> TopicPolicy {
     let chosen = realm.user_item(user_id, UserItemKind::TopicPolicy, &key(channel_id, topic));
@@ -94,7 +94,7 @@ pub fn of(realm: &RealmSnapshot, user_id: UserId, channel_id: ChannelId, topic: 
     found.map_or(TopicPolicy::Inherit, |(_, policy)| *policy)
 }
 
-/// The topics that the user follows, each by its channel and its key.
+/// Returns the topics that the user follows, each by its channel and its key.
 #[must_use]
 pub fn followed(realm: &RealmSnapshot, user_id: UserId) -> Vec<(ChannelId, String)> {
     let chosen = realm.user_items(user_id, UserItemKind::TopicPolicy);
@@ -106,8 +106,8 @@ pub fn followed(realm: &RealmSnapshot, user_id: UserId) -> Vec<(ChannelId, Strin
     chosen.filter_map(followed).collect()
 }
 
-/// Whether the user does not want to hear of the topic: by itself, or with its channel. A channel they are not in is
-/// one they do not hear.
+/// Returns whether the user does not want to hear of the topic: by itself, or with its channel. A channel they are not
+/// in is one they do not hear.
 #[must_use]
 pub fn is_muted(realm: &RealmSnapshot, user_id: UserId, channel_id: ChannelId, topic: &str) -> bool {
     let of_channel = || realm.subscription(channel_id, user_id).is_none_or(|subscription| subscription.is_muted);

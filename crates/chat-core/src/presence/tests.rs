@@ -45,7 +45,7 @@ const fn at(active_s: i64, connected_s: i64) -> Presence {
     Presence { active_s, connected_s }
 }
 
-/// The realm of the tests with a bot (7), and without the presence of the member (4).
+/// Returns the realm of the tests with a bot (7), and without the presence of the member (4).
 fn realm() -> RealmSnapshot {
     let bot = Some(Bot { kind: BotKind::Generic, owner_id: Some(UserId(1)) });
     let settings = Change::UserItem {

@@ -36,7 +36,7 @@ pub const ACCOUNTS: [Account; 2] = [
 ];
 
 impl Account {
-    /// The site of that word.
+    /// Returns the site of that word.
     #[must_use]
     pub fn of(subtype: &str) -> Option<&'static Self> {
         ACCOUNTS.iter().find(|account| account.subtype == subtype)

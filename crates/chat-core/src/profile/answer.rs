@@ -108,7 +108,7 @@ pub fn answer(
     Ok(())
 }
 
-/// The answer as it is kept and shown: `value`, and `rendered_value` where the kind is written as messages are.
+/// Returns the answer as it is kept and shown: `value`, and `rendered_value` where the kind is written as messages are.
 fn document(field: &Field, text: String, setting: &Setting<'_>, realm: &RealmSnapshot) -> Value {
     let mut document = Map::new();
     if field.kind.is_rendered() {
@@ -118,7 +118,7 @@ fn document(field: &Field, text: String, setting: &Setting<'_>, realm: &RealmSna
     Value::Object(document)
 }
 
-/// The answer as text, when it is one to this field. Users become a JSON list of their numbers.
+/// Returns the answer as text, when it is one to this field. Users become a JSON list of their numbers.
 fn text(realm: &RealmSnapshot, field: &Field, answer: &Answer) -> Result<String, AnswerError> {
     let name = || field.name.clone();
     let text = match (field.kind, answer) {
@@ -179,7 +179,7 @@ fn is_date(text: &str) -> bool {
     Date::strptime("%Y-%m-%d", text).is_ok_and(|date| date.strftime("%Y-%m-%d").to_string() == text)
 }
 
-/// The options of a field by their keys.
+/// Returns the options of a field by their keys.
 fn options(field: &Field) -> Map<String, Value> {
     serde_json::from_str(&field.field_data).unwrap_or_default()
 }
@@ -199,13 +199,13 @@ pub(super) fn dropped(realm: &RealmSnapshot, (id, field): (i64, &Field), commit:
     events
 }
 
-/// The changes that take back all answers to a field. Nothing is told of them: the field is gone, and its answers with
-/// it.
+/// Returns the changes that take back all answers to a field. Nothing is told of them: the field is gone, and its
+/// answers with it.
 pub(super) fn forget(realm: &RealmSnapshot, id: i64) -> Vec<Change> {
     answered(realm, id, |_| true).into_iter().map(|user_id| kept(user_id, id, None)).collect()
 }
 
-/// Who gave such an answer, in the order of their numbers.
+/// Returns who gave such an answer, in the order of their numbers.
 fn answered(realm: &RealmSnapshot, id: i64, such: impl Fn(&Value) -> bool) -> Vec<UserId> {
     let key = id.to_string();
     let given = |user: &User| realm.user_item(user.id, UserItemKind::ProfileValue, &key).is_some_and(&such);

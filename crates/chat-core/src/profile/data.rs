@@ -15,7 +15,7 @@ pub type FieldData = Map<String, Value>;
 /// What stands for the name of an account in the pattern of an address.
 const USERNAME: &str = "%(username)s";
 
-/// Why something cannot belong to a field.
+/// The reason why something cannot belong to a field.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DataError {
     /// A list of options without any.
@@ -59,7 +59,7 @@ pub enum DataError {
     TooLong,
 }
 
-/// What belongs to a field of that kind, as JSON; empty for kinds that need nothing, whatever was sent.
+/// Returns what belongs to a field of that kind, as JSON; empty for kinds that need nothing, whatever was sent.
 ///
 /// # Errors
 /// See [`DataError`].
@@ -126,12 +126,12 @@ fn no_more_than(object: &Map<String, Value>, known: &[&str]) -> Result<(), DataE
     if more.is_empty() { Ok(()) } else { Err(DataError::Unexpected(more.join(", "))) }
 }
 
-/// The site an account is on, when it is a known one and nothing is said of it but its name.
+/// Returns the site an account is on, when it is a known one and nothing is said of it but its name.
 pub(super) fn known_account(data: &FieldData) -> Option<&'static Account> {
     Account::of(data.get("subtype")?.as_str()?)
 }
 
-/// Whether this is a whole address of something on the web: one that may stand in a link.
+/// Returns whether this is a whole address of something on the web: one that may stand in a link.
 pub(super) fn is_web_address(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once("://") else { return false };
     let is_of_the_web = ["http", "https", "ftp"].iter().any(|known| scheme.eq_ignore_ascii_case(known));

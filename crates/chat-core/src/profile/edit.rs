@@ -195,7 +195,7 @@ fn put(all: &[(i64, Field)], changed: &[i64], commit: &mut Commit) {
     commit.events.push(NewEvent::plain(Audience::Everyone, event));
 }
 
-/// The known account the field asks for.
+/// Returns the known account the field asks for.
 fn account_of(field: &Field) -> Option<&'static Account> {
     let data: FieldData = serde_json::from_str(&field.field_data).ok()?;
     known_account(&data).filter(|_| field.kind == FieldKind::ExternalAccount)

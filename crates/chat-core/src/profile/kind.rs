@@ -45,13 +45,13 @@ impl FieldKind {
         Self::Pronouns,
     ];
 
-    /// Whether answers are written as messages are.
+    /// Returns whether answers are written as messages are.
     #[must_use]
     pub fn is_rendered(self) -> bool {
         matches!(self, Self::ShortText | Self::LongText)
     }
 
-    /// Whether the short form of a profile can show the answer.
+    /// Returns whether the short form of a profile can show the answer.
     ///
     /// # Source
     /// Specification, `POST /realm/profile_fields`: not long text, not the person picker.

@@ -47,7 +47,7 @@ pub struct Field {
     pub display_in_profile_summary: bool,
 }
 
-/// Why a profile field stays as it is.
+/// The reason why a profile field stays as it is.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProfileError {
     /// The caller is not who may.
@@ -94,7 +94,7 @@ pub enum ProfileError {
     NotAnOrder,
 }
 
-/// The field of that number.
+/// Returns the field of that number.
 ///
 /// # Errors
 /// When there is none.

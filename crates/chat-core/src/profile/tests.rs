@@ -19,7 +19,7 @@ fn field(name: &str, kind: FieldKind, data: Value) -> NewField {
     NewField { name: name.to_owned(), kind: kind.into(), data, ..NewField::default() }
 }
 
-/// The realm after the commit, and what was told.
+/// Returns the realm after the commit, and what was told.
 fn after(realm: &RealmSnapshot, commit: Commit) -> (RealmSnapshot, Vec<Value>) {
     let at = EventId(realm.at().0 + 1);
     let told = commit.events.into_iter().map(|event| match event.body {
@@ -34,7 +34,7 @@ fn owner(realm: &RealmSnapshot) -> &User {
     realm.user(UserId(1)).unwrap()
 }
 
-/// The realm with these fields, and their numbers.
+/// Returns the realm with these fields, and their numbers.
 fn with(fields: &[NewField]) -> (RealmSnapshot, Vec<i64>) {
     let mut realm = testing::realm(Rules::default(), Vec::new());
     let mut ids = Vec::new();

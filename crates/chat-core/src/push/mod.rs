@@ -42,7 +42,7 @@ pub enum DeviceKind {
 }
 
 impl DeviceKind {
-    /// The number bouncers and the database know it by.
+    /// Returns the number bouncers and the database know it by.
     #[must_use]
     pub fn number(self) -> i64 {
         match self {
@@ -51,7 +51,7 @@ impl DeviceKind {
         }
     }
 
-    /// The kind of that number.
+    /// Returns the kind of that number.
     #[must_use]
     pub fn numbered(number: i64) -> Option<Self> {
         [Self::Apple, Self::Google].into_iter().find(|kind| kind.number() == number)
@@ -71,7 +71,7 @@ pub struct Device {
     pub app_id: Option<String>,
 }
 
-/// Why a device is not registered, forgotten or notified.
+/// The reason why a device is not registered, forgotten or notified.
 #[derive(Debug, thiserror::Error)]
 pub enum PushError {
     /// The token is empty or without end.
@@ -113,13 +113,13 @@ pub fn check(device: &Device) -> Result<(), PushError> {
     if device.app_id.as_ref().is_none_or(is_app) { Ok(()) } else { Err(PushError::AppId) }
 }
 
-/// Whether the text is bytes in hexadecimal digits.
+/// Returns whether the text is bytes in hexadecimal digits.
 #[must_use]
 pub fn is_hex(token: &str) -> bool {
     token.len().is_multiple_of(2) && token.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Whether the text is bytes in base64, with its padding.
+/// Returns whether the text is bytes in base64, with its padding.
 fn is_base64(token: &str) -> bool {
     let digits = token.strip_suffix("==").or_else(|| token.strip_suffix('=')).unwrap_or(token);
     let is_digit = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'+' || byte == b'/';
@@ -135,10 +135,10 @@ pub trait PushStore: Send + Sync {
     /// Forgets a user's device. Says whether there was one.
     async fn forget_device(&self, user_id: UserId, kind: DeviceKind, token: &str) -> Result<bool, StoreError>;
 
-    /// The devices of these users.
+    /// Returns the devices of these users.
     async fn devices(&self, users: &[UserId]) -> Result<Vec<Device>, StoreError>;
 
-    /// Who has a device, in the order of their numbers.
+    /// Returns who has a device, in the order of their numbers.
     async fn device_owners(&self) -> Result<Vec<UserId>, StoreError>;
 
     /// Gives the turn to look through messages to that node until `until_s`, unless another has it; returns how far they

@@ -32,13 +32,13 @@ impl Origin<'_> {
         if self.brand.is_empty() { name.to_owned() } else { format!("{}_{name}", self.brand) }
     }
 
-    /// The member of an Apple payload that holds everything of ours.
+    /// Returns the member of an Apple payload that holds everything of ours.
     fn own(&self) -> &str {
         if self.brand.is_empty() { "service" } else { self.brand }
     }
 }
 
-/// What every notification says: which event it is, of which server, for whom.
+/// Returns what every notification says: which event it is, of which server, for whom.
 ///
 /// # Source
 /// Specification, `POST /mobile_push/test_notification`: all mobile pushes carry `realm_name`.
@@ -164,7 +164,7 @@ fn subtitle(event: &MessageEvent, trigger: Trigger) -> String {
     }
 }
 
-/// The start of the text, which an app shows as it is.
+/// Returns the start of the text, which an app shows as it is.
 fn shown(content: &str) -> (String, bool) {
     match content.char_indices().nth(CONTENT_MAX_CHARS) {
         None => (content.to_owned(), false),

@@ -28,7 +28,8 @@ pub enum Trigger {
     Channel,
 }
 
-/// Who of these users is notified of the message of a record, in their order. None for records without a message.
+/// Returns who of these users is notified of the message of a record, in their order. None for records without a
+/// message.
 ///
 /// # Source
 /// Specification, "Boolean parameters" of `PATCH /realm/user_settings_defaults`: the settings of notifications on
@@ -57,7 +58,7 @@ pub fn receivers(
     notified.collect()
 }
 
-/// Whether they used a client just now.
+/// Returns whether they used a client just now.
 fn is_there(presences: &dyn PresenceStore, id: UserId, at_s: i64) -> bool {
     presences.of(id).is_some_and(|presence| at_s - presence.active_s < OFFLINE_AFTER_S)
 }
@@ -176,7 +177,7 @@ mod tests {
         testing::realm(Rules::default(), changes)
     }
 
-    /// What user 4 is notified of, a message of user 3 in the channel or to them.
+    /// Returns what user 4 is notified of, a message of user 3 in the channel or to them.
     fn notified(
         more: Vec<Change>,
         recipient: Recipient,

@@ -21,7 +21,7 @@ pub struct Withdrawn {
 }
 
 impl Withdrawn {
-    /// What these records tell of it.
+    /// Returns what these records tell of it.
     #[must_use]
     pub fn of(records: &[Arc<EventRecord>]) -> Self {
         let mut withdrawn = Self::default();
@@ -44,18 +44,18 @@ impl Withdrawn {
         withdrawn
     }
 
-    /// Whether it is nothing.
+    /// Returns whether it is nothing.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.read.is_empty() && self.gone.is_empty()
     }
 
-    /// Who read something, in the order of their numbers.
+    /// Returns who read something, in the order of their numbers.
     pub fn readers(&self) -> impl Iterator<Item = UserId> {
         self.read.keys().copied()
     }
 
-    /// The oldest and the newest message that somebody read.
+    /// Returns the oldest and the newest message that somebody read.
     #[must_use]
     pub fn stretch(&self) -> Option<(MessageId, MessageId)> {
         let oldest = self.read.values().filter_map(BTreeSet::first).min()?;
@@ -63,12 +63,12 @@ impl Withdrawn {
         Some((*oldest, *newest))
     }
 
-    /// The messages that are gone, for some at least.
+    /// Returns the messages that are gone, for some at least.
     pub fn gone(&self) -> impl Iterator<Item = MessageId> {
         self.gone.iter().flat_map(|(messages, _)| messages).copied()
     }
 
-    /// Whether a device of that user need not show that message any longer.
+    /// Returns whether a device of that user need not show that message any longer.
     #[must_use]
     pub fn has(&self, realm: &RealmSnapshot, user_id: UserId, id: MessageId) -> bool {
         self.read.get(&user_id).is_some_and(|read| read.contains(&id))

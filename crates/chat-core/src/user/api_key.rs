@@ -43,7 +43,7 @@ impl ApiKey {
         Self::parse(&key).ok()
     }
 
-    /// The key itself, for its owner and for who encrypts it.
+    /// Returns the key itself, for its owner and for who encrypts it.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
@@ -81,13 +81,13 @@ impl KeyHasher {
         Self(Arc::new(Hmac::new(key.into())))
     }
 
-    /// The keyed hash of a key.
+    /// Returns the keyed hash of a key.
     #[must_use]
     pub fn hash(&self, key: &ApiKey) -> KeyHash {
         self.upgrade(KeyHash(Sha256::digest(&key.0).into()))
     }
 
-    /// The keyed hash of the key whose SHA-256 is `digest`.
+    /// Returns the keyed hash of the key whose SHA-256 is `digest`.
     #[must_use]
     pub fn upgrade(&self, digest: KeyHash) -> KeyHash {
         KeyHash(self.0.as_ref().clone().chain_update(digest.0).finalize().into_bytes().into())

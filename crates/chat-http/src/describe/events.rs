@@ -12,7 +12,7 @@ use crate::schema::{Member, Schema, has, may};
 /// A kind of event: its type, its operation, and what it has beside those and its number.
 type Kind = (&'static str, Option<&'static str>, Vec<Member>);
 
-/// The schemas of all kinds by their names, and `Event`.
+/// Returns the schemas of all kinds by their names, and `Event`.
 pub(super) fn all() -> Vec<(String, Schema)> {
     let mut named: Vec<_> = kinds().map(described).collect();
     let any = Schema::any_of(named.iter().map(|(name, _)| Schema::named(name)));
@@ -145,7 +145,7 @@ fn drafts_and_files() -> [Kind; 9] {
     ]
 }
 
-/// What a user chose, told to their own clients.
+/// Returns what a user chose, told to their own clients.
 fn own_choices() -> [Kind; 7] {
     let language = || may("language_name", Schema::string().meaning("Of `default_language`."));
     let value = |key| has(key, Schema::any().meaning("What the preference is now."));
@@ -187,7 +187,7 @@ fn people() -> [Kind; 7] {
     ]
 }
 
-/// What became different about a person.
+/// Returns what became different about a person.
 fn person() -> Schema {
     let answer = [
         has("id", Schema::integer()),

@@ -68,7 +68,7 @@ pub(super) fn channel() -> Vec<Member> {
         .collect()
 }
 
-/// The members of a channel with what its reader chose for it.
+/// Returns the members of a channel with what its reader chose for it.
 fn subscription() -> Vec<Member> {
     let notifications = [
         "desktop_notifications",
@@ -121,7 +121,7 @@ fn message() -> Schema {
     Schema::object(message_members().into_iter().chain([has("flags", Schema::list(Schema::words(named)))]))
 }
 
-/// The members of a message but for the reader's flags, which events have beside it.
+/// Returns the members of a message but for the reader's flags, which events have beside it.
 pub(super) fn message_members() -> Vec<Member> {
     let user =
         Schema::object(integers(["id"]).chain(texts(["email", "full_name"])).chain(switches(["is_mirror_dummy"])));
@@ -163,7 +163,7 @@ fn past() -> Schema {
     ])
 }
 
-/// What somebody prefers, by the names of the preferences.
+/// Returns what somebody prefers, by the names of the preferences.
 fn preferences() -> Schema {
     let of = |(name, _, preset): &(&'static str, _, Preset)| has(name, preference(*preset));
     let set = Schema::object(texts(["key", "text"]));
@@ -175,7 +175,7 @@ fn preferences() -> Schema {
     Schema::object(SETTINGS.iter().map(of).chain(more))
 }
 
-/// What a preference can be.
+/// Returns what a preference can be.
 pub(crate) fn preference(preset: Preset) -> Schema {
     match preset {
         Preset::Flag(_) => Schema::boolean(),
@@ -234,7 +234,7 @@ fn permission() -> Schema {
     Schema::any_of([Schema::integer().meaning("The members of a group."), named])
 }
 
-/// The members of a user.
+/// Returns the members of a user.
 pub(crate) fn user() -> Vec<Member> {
     let answer = Schema::object([has("value", Schema::string()), may("rendered_value", Schema::string())]);
     let more = [

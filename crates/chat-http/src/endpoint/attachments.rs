@@ -21,7 +21,7 @@ pub(crate) fn routes() -> Routes {
         )
 }
 
-/// The caller's uploads, the newest first, and what those of everybody take together.
+/// Returns the caller's uploads, the newest first, and what those of everybody take together.
 async fn list(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     let uploads = call.app.attachments.of_owner(call.who.id()).await?;
     let used_bytes = call.app.attachments.used_bytes().await?;
@@ -29,7 +29,7 @@ async fn list(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     Answer::of(&json!({"attachments": shown, "upload_space_used": used_bytes}))
 }
 
-/// What it answers.
+/// Returns the members of the response.
 fn listed() -> Vec<Member> {
     vec![has("attachments", Schema::list(Schema::named("Attachment"))), has("upload_space_used", Schema::integer())]
 }

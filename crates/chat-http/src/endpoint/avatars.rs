@@ -55,7 +55,7 @@ async fn remove(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     Answer::of(&json!({"avatar_url": avatar.url}))
 }
 
-/// What it answers.
+/// Returns the members of the response.
 fn shown() -> Vec<Member> {
     vec![has("avatar_url", Schema::string())]
 }
@@ -84,7 +84,7 @@ async fn medium(call: Plain<Caller>, _: Body) -> Result<Response, Fault> {
     led_to(&named(&call)?.medium_url)
 }
 
-/// The picture of the user in the path, by number or address.
+/// Returns the picture of the user in the path, by number or address.
 fn named(call: &Plain<Caller>) -> Result<Avatar, Fault> {
     let named = call.path_text("user")?;
     let realm = &call.who.realm;

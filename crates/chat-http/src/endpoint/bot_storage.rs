@@ -62,7 +62,7 @@ async fn read(call: Call<Caller>, Keys(keys): Keys) -> Result<Answer, Fault> {
     Answer::of(&json!({"storage": storage}))
 }
 
-/// What it answers.
+/// Returns the members of the response.
 fn kept() -> Vec<Member> {
     vec![has("storage", Schema::map(Schema::string()))]
 }

@@ -26,15 +26,15 @@ pub(crate) fn routes() -> Routes {
     Routes::of("bots").api("/bots", all).api("/bots/{bot_id}", one).api("/bots/{bot_id}/api_key/regenerate", key)
 }
 
-/// How the addresses of bots end: the host of this address, without its port. Where it is no name that an address could
-/// end with, bots are local ones.
+/// Returns how the addresses of bots end: the host of this address, without its port. Where it is no name that an
+/// address could end with, bots are local ones.
 pub(crate) fn domain(base_url: &str) -> &str {
     let host = base_url.split_once("://").map_or(base_url, |(_, host)| host);
     let host = host.split(['/', ':']).next().unwrap_or_default();
     if host.is_empty() || host.starts_with('[') { "localhost" } else { host }
 }
 
-/// The bots of the caller that are in use, with their keys.
+/// Returns the bots of the caller that are in use, with their keys.
 async fn list(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     chat_core::access::require_member(&call.who.user)?;
     let mut shown = Vec::new();
@@ -52,7 +52,7 @@ async fn list(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     Answer::of(&json!({"bots": shown}))
 }
 
-/// What it answers.
+/// Returns the members of the response.
 fn listed() -> Vec<Member> {
     let null = || Schema::any().with("type", "null");
     let bot = Schema::object([
@@ -81,7 +81,7 @@ fn channels_of_its_own() -> Map<String, Value> {
     .collect()
 }
 
-/// What it answers.
+/// Returns the members of the response.
 fn pictured() -> Vec<Member> {
     let null = || Schema::any().with("type", "null");
     vec![
@@ -129,7 +129,7 @@ async fn create(call: Call<Caller>, wish: Creation) -> Result<Answer, Fault> {
     Answer::of(&told)
 }
 
-/// What it answers.
+/// Returns the members of the response.
 fn made() -> Vec<Member> {
     [has("user_id", Schema::integer()), has("api_key", Schema::string())].into_iter().chain(pictured()).collect()
 }
@@ -162,7 +162,7 @@ async fn update(call: Call<Caller>, wish: Update) -> Result<Answer, Fault> {
     Answer::of(&told)
 }
 
-/// What it answers.
+/// Returns the members of the response.
 fn changed() -> Vec<Member> {
     let more = [has("full_name", Schema::string()), may("bot_owner", Schema::string().or_null())];
     more.into_iter().chain(pictured()).collect()
@@ -195,7 +195,7 @@ fn kept<'a>(call: &Call<Caller>, realm: &'a RealmSnapshot, id: UserId) -> Result
     Ok(bots::kept_by(realm, call.who.again(realm)?, id)?)
 }
 
-/// The bot in the path.
+/// Returns the bot in the path.
 fn in_path(call: &Call<Caller>) -> Result<UserId, Fault> {
     call.path_id("bot_id").map(UserId)
 }

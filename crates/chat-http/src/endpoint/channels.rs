@@ -42,7 +42,7 @@ pub(crate) fn routes() -> Routes {
         .api("/users/me/{stream_id}/topics", get(endpoint(topics).says("List the topics of a channel.", topics_told)))
 }
 
-/// What the messages of these channels come to.
+/// Returns what the messages of these channels come to.
 pub(crate) async fn figures(app: &Site, ids: impl IntoIterator<Item = ChannelId> + Send) -> Result<Figures, Fault> {
     let ids: Vec<ChannelId> = ids.into_iter().collect();
     let (realm, now_s) = (app.realm(), app.now_s());
@@ -108,7 +108,7 @@ struct Streams {
     streams: Vec<Map<String, Value>>,
 }
 
-/// The channels the caller asks for, as far as they see them.
+/// Returns the channels the caller asks for, as far as they see them.
 async fn list(call: Call<Caller>, listing: Listing) -> Result<Answer, Fault> {
     let Caller { user, realm, .. } = &call.who;
     let found = channels::list(realm, user, &listing.groups)?;
@@ -124,12 +124,12 @@ async fn list(call: Call<Caller>, listing: Listing) -> Result<Answer, Fault> {
     Answer::of(&Streams { streams: found.into_iter().map(|channel| shown(channel)).collect() })
 }
 
-/// What it answers.
+/// Returns the members of the response.
 fn listed() -> Vec<Member> {
     vec![has("streams", Schema::list(Schema::named("Channel")))]
 }
 
-/// The channel in the path, if the caller sees it.
+/// Returns the channel in the path, if the caller sees it.
 fn in_path(call: &Call<Caller>) -> Result<&Channel, Fault> {
     let id = ChannelId(call.path_id("stream_id")?);
     Ok(access::channel(&call.who.realm, &call.who.user, id)?)
@@ -177,7 +177,7 @@ async fn archive(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     Ok(Answer::empty())
 }
 
-/// Who is in a channel, of accounts in use.
+/// Returns who is in a channel, of accounts in use.
 async fn members(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     let channel = in_path(&call)?;
     let Caller { user, realm, .. } = &call.who;
@@ -189,18 +189,19 @@ async fn members(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     Answer::of(&json!({"subscribers": subscribers}))
 }
 
-/// What it answers.
+/// Returns the members of the response.
 fn inside() -> Vec<Member> {
     vec![has("subscribers", Schema::list(Schema::integer()))]
 }
 
-/// The address messages can be mailed to. There is no way in for mail, so it is empty, as existing clients know it.
+/// Returns the address messages can be mailed to. There is no way in for mail, so it is empty, as existing clients know
+/// it.
 async fn email_address(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     in_path(&call)?;
     Answer::of(&json!({"email": ""}))
 }
 
-/// What it answers.
+/// Returns the members of the response.
 fn mailed() -> Vec<Member> {
     vec![has("email", Schema::string())]
 }
@@ -216,13 +217,13 @@ impl Params for Named {
     }
 }
 
-/// The number of a channel.
+/// Returns the number of a channel.
 async fn number(call: Call<Caller>, named: Named) -> Result<Answer, Fault> {
     let channel = access::channel_named(&call.who.realm, &call.who.user, &named.stream)?;
     Answer::of(&json!({"stream_id": channel.id}))
 }
 
-/// What it answers.
+/// Returns the members of the response.
 fn numbered() -> Vec<Member> {
     vec![has("stream_id", Schema::integer())]
 }
@@ -256,7 +257,7 @@ struct TopicShown {
     max_id: MessageId,
 }
 
-/// The topics of a channel that have messages the caller may read, the newest first.
+/// Returns the topics of a channel that have messages the caller may read, the newest first.
 async fn topics(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     let Caller { user, realm, .. } = &call.who;
     let channel = in_path(&call)?;
@@ -269,7 +270,7 @@ async fn topics(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     Answer::of(&json!({"topics": topics}))
 }
 
-/// What it answers.
+/// Returns the members of the response.
 fn topics_told() -> Vec<Member> {
     let topic = Schema::object([has("name", Schema::string()), has("max_id", Schema::integer())]);
     vec![has("topics", Schema::list(topic))]

@@ -28,7 +28,7 @@ async fn list(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     Answer::of(&json!({"domains": domains::list(&call.who.realm)}))
 }
 
-/// What it answers.
+/// Returns the members of the response.
 fn listed() -> Vec<Member> {
     let domain = Schema::object([has("domain", Schema::string()), has("allow_subdomains", Schema::boolean())]);
     vec![has("domains", Schema::list(domain))]
@@ -56,7 +56,7 @@ async fn add(call: Call<Caller>, new: Addition) -> Result<Answer, Fault> {
     Answer::of(&json!({"new_domain": added}))
 }
 
-/// What it answers.
+/// Returns the members of the response.
 fn added() -> Vec<Member> {
     let number_and_name = Schema::list(Schema::any_of([Schema::integer(), Schema::string()]));
     vec![has("new_domain", number_and_name.with("minItems", 2).with("maxItems", 2))]

@@ -70,7 +70,7 @@ impl FromJson for Moment {
     }
 }
 
-/// The caller's drafts.
+/// Returns the caller's drafts.
 async fn list(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     draft::require_kept(&call.who.realm, &call.who.user)?;
     let drafts = call.app.drafts.drafts_of(call.who.id()).await?;
@@ -78,7 +78,7 @@ async fn list(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     Answer::of(&json!({"count": drafts.len(), "drafts": objects}))
 }
 
-/// What it answers.
+/// Returns the members of the response.
 fn listed() -> Vec<Member> {
     vec![has("count", Schema::integer()), has("drafts", Schema::list(Schema::named("Draft")))]
 }
@@ -110,7 +110,7 @@ async fn create(call: Call<Caller>, Wishes(wishes): Wishes) -> Result<Answer, Fa
     Err(Failure::said("the realm changed faster than drafts could be kept").into())
 }
 
-/// What it answers.
+/// Returns the members of the response.
 fn kept() -> Vec<Member> {
     vec![has("ids", Schema::list(Schema::integer()))]
 }

@@ -29,7 +29,7 @@ pub(crate) fn routes() -> Routes {
     Routes::of("organization").api("/realm/icon", icon).api("/realm/logo", logo)
 }
 
-/// Where a picture is: as an avatar's, an address of the organization's own is relative to the realm's.
+/// Returns where a picture is: as an avatar's, an address of the organization's own is relative to the realm's.
 pub(crate) fn url(emblems: &Emblems, emblem: Emblem, base_url: &str) -> String {
     emblems.url(emblem).map_or_else(|| icon::url(base_url), str::to_owned)
 }
@@ -62,7 +62,7 @@ fn shown_icon(call: &Call<Caller>) -> Result<Answer, Fault> {
     Answer::of(&json!({"icon_url": url(&emblems, Emblem::Icon, &call.app.settings.base_url)}))
 }
 
-/// What it answers.
+/// Returns the members of the response.
 fn shown() -> Vec<Member> {
     vec![has("icon_url", Schema::string())]
 }

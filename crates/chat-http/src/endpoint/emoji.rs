@@ -30,7 +30,7 @@ async fn list(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     Answer::of(&json!({"emoji": item::emoji(&call.who.realm)}))
 }
 
-/// What it answers.
+/// Returns the members of the response.
 fn listed() -> Vec<Member> {
     vec![has("emoji", Schema::map(Schema::named("CustomEmoji")))]
 }

@@ -33,7 +33,7 @@ fn names() -> Map<String, Value> {
     emoji::all().map(|emoji| (emoji.code.to_owned(), Value::Array(names(emoji)))).collect()
 }
 
-/// Where the document is, for clients.
+/// Returns where the document is, for clients.
 pub(crate) fn url(base_url: &str) -> String {
     format!("{base_url}{PATH}")
 }
@@ -43,7 +43,7 @@ pub(crate) fn routes() -> Router {
     Router::new().route(PATH, routing::get(get))
 }
 
-/// The document, or that the caller has it. Needs no account: the browser asks without one.
+/// Returns the document, or that the caller has it. Needs no account: the browser asks without one.
 ///
 /// # Source
 /// Not specified; the form existing clients read at `server_emoji_data_url`.

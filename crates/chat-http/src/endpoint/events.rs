@@ -44,7 +44,7 @@ const CATCH_UP_EVERY: Duration = Duration::from_millis(20);
 /// After this time a poll that waits makes sure that no other node has deleted its queue meanwhile.
 const CONFIRM_AFTER: Duration = Duration::from_secs(3);
 
-/// The paths of event queues.
+/// Returns the paths of event queues.
 pub(crate) fn routes() -> Routes {
     let queue = routes::get(endpoint(get).says("Wait for events of a queue, and tell them.", told))
         .delete(endpoint(delete).says("End a queue.", nothing));
@@ -73,7 +73,7 @@ impl Params for Poll {
     }
 }
 
-/// The events after the one that the client has, as soon as there are any.
+/// Returns the events after the one that the client has, as soon as there are any.
 ///
 /// The queue remembers nothing of what was sent: a client that asks again with an older number gets the same again,
 /// so an answer that was lost on its way costs no event.
@@ -89,12 +89,12 @@ pub(crate) async fn get(call: Call<Caller>, poll: Poll) -> Result<Answer, Fault>
     answer(&app, asker, poll, &wait).await
 }
 
-/// What it answers.
+/// Returns the members of the response.
 fn told() -> Vec<Member> {
     vec![has("queue_id", Schema::string()), has("events", Schema::list(Schema::named("Event")))]
 }
 
-/// What of a call a poll keeps.
+/// Returns what of a call a poll keeps.
 fn essence(call: Call<Caller>, poll: &Poll) -> (App, Asker, LongWait) {
     let Call { app, who, wait, is_plain, .. } = call;
     let asker = Asker { user_id: who.user.id, key: who.key };
@@ -154,7 +154,7 @@ async fn lost(app: &Site, queue: &Queue) -> Result<Fault, Fault> {
     Ok(Fault::NoQueue { queue_id: queue.id.clone() })
 }
 
-/// The caller's queue of that name.
+/// Returns the caller's queue of that name.
 async fn owned(app: &Site, queue_id: String, user_id: UserId) -> Result<Arc<Queue>, Fault> {
     let found = app.queues.find(&queue_id).await?;
     found.filter(|queue| queue.user_id == user_id).ok_or(Fault::NoQueue { queue_id })
@@ -177,7 +177,7 @@ async fn catch_up(app: &Site, last: EventId) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Why waiting is over.
+/// The reason why waiting is over.
 enum Woken {
     /// Something was told that may concern the queue.
     Told,
@@ -258,7 +258,7 @@ impl Delivery {
         Ok(())
     }
 
-    /// The queue's owner, if they may still hear.
+    /// Returns the queue's owner, if they may still hear.
     fn owner<'a>(&self, realm: &'a RealmSnapshot, queue: &Queue) -> Result<&'a User, Fault> {
         let user = realm.user(queue.user_id).filter(|user| user.is_active);
         let user = user.ok_or_else(|| Fault::NoQueue { queue_id: queue.id.clone() })?;
@@ -319,7 +319,7 @@ impl Delivery {
     }
 }
 
-/// The receiver's flags of a message, by now. One that is gone has none.
+/// Returns the receiver's flags of a message, by now. One that is gone has none.
 async fn flags_of(app: &Site, user_id: UserId, message: MessageId) -> Result<Vec<Flag>, Fault> {
     let found = app.messages.find(user_id, &[message]).await?;
     Ok(found.into_iter().next().map(|(_, flags)| flags).unwrap_or_default())

@@ -55,7 +55,7 @@ async fn fetch(call: Call<Anyone>, login: Login) -> Result<Answer, Fault> {
     opened(app, user, credentials).await
 }
 
-/// The key of a person who is let in; a new one when they have none.
+/// Returns the key of a person who is let in; a new one when they have none.
 async fn opened(app: &Site, user: &User, credentials: Credentials) -> Result<Answer, Fault> {
     if !user.is_active {
         return Err(LoginFault::AccountDeactivated.into());
@@ -67,7 +67,7 @@ async fn opened(app: &Site, user: &User, credentials: Credentials) -> Result<Ans
     Answer::of(&json!({"api_key": api_key.expose(), "email": user.email, "user_id": user.id}))
 }
 
-/// What it answers.
+/// Returns the members of the response.
 fn told() -> Vec<Member> {
     vec![has("api_key", Schema::string()), has("email", Schema::string()), has("user_id", Schema::integer())]
 }

@@ -100,7 +100,7 @@ struct Told<'a> {
     messages: &'a [i64],
 }
 
-/// What it answers.
+/// Returns the members of the response.
 fn marked() -> Vec<Member> {
     vec![has("messages", Schema::list(Schema::integer()))]
 }
@@ -147,7 +147,7 @@ pub(crate) async fn narrow(call: Call<Caller>, asked: Marked) -> Result<Answer, 
     }))
 }
 
-/// What it answers.
+/// Returns the members of the response.
 fn stretched() -> Vec<Member> {
     vec![
         has("processed_count", Schema::integer()),
@@ -213,9 +213,9 @@ async fn write_for(
     Ok((written != Written::Unchanged).then_some(count))
 }
 
-/// What users have not read in channels that they are about to leave: it counts as read from then on, and their clients
-/// are told by [`mark_left`]. Where more users leave at once than [`LEAVERS_MAX`], nothing is looked up: clients give up
-/// what is unread in a channel when they hear that it was left.
+/// Returns what users have not read in channels that they are about to leave: it counts as read from then on, and their
+/// clients are told by [`mark_left`]. Where more users leave at once than [`LEAVERS_MAX`], nothing is looked up:
+/// clients give up what is unread in a channel when they hear that it was left.
 ///
 /// # Errors
 /// When the database failed.

@@ -22,7 +22,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Where a message goes; `None` when that is no channel.
+    /// Returns where a message goes; `None` when that is no channel.
     pub(crate) fn of(message: &NewMessage) -> Option<Self> {
         match message.to {
             Destination::Channel { channel_id, .. } => {

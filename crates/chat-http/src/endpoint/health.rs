@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::state::Frame;
 
-/// Whether the server can do its work: 200 or 503. For load balancers, so without the API's envelope.
+/// Returns whether the server can do its work: 200 or 503. For load balancers, so without the API's envelope.
 pub(crate) async fn get(State(frame): State<Arc<Frame>>) -> (StatusCode, Json<Value>) {
     let (status, word) = if frame.health.at(frame.outside.now_us()).await {
         (StatusCode::OK, "ok")

@@ -11,7 +11,7 @@ const PATH: &str = "/static/icon.png";
 /// A speech bubble, 256 pixels square.
 static PICTURE: &[u8] = include_bytes!("icon.png");
 
-/// Where the picture is, for clients.
+/// Returns where the picture is, for clients.
 pub(crate) fn url(base_url: &str) -> String {
     format!("{base_url}{PATH}")
 }
@@ -21,7 +21,7 @@ pub(crate) fn routes() -> Router {
     Router::new().route(PATH, routing::get(get))
 }
 
-/// The picture. Needs no account: clients show it before anybody logs in.
+/// Returns the picture. Needs no account: clients show it before anybody logs in.
 ///
 /// # Source
 /// Specification, `GET /server_settings`, `realm_icon`: a square picture.

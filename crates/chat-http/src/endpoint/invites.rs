@@ -39,7 +39,7 @@ fn env<'a>(call: &'a Call<Caller>, realm: &'a RealmSnapshot) -> Result<Env<'a>, 
     Ok(Env { realm, caller, base_url: &settings.base_url, daily_limit: call.app.invitations.per_day })
 }
 
-/// The open invitations.
+/// Returns the open invitations.
 async fn list(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     let env = env(&call, &call.who.realm)?;
     invitation::listed(&env)?;
@@ -47,7 +47,7 @@ async fn list(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     Answer::of(&json!({"invites": invitation::list(&env, &secrets, call.app.now_s())}))
 }
 
-/// What it answers.
+/// Returns the members of the response.
 fn listed() -> Vec<Member> {
     vec![has("invites", Schema::list(Schema::named("Invitation")))]
 }
@@ -166,7 +166,7 @@ async fn make_link(call: Call<Caller>, wish: Linking) -> Result<Answer, Fault> {
     Answer::of(&json!({"invite_link": app.commit(decide).await?}))
 }
 
-/// What it answers.
+/// Returns the members of the response.
 fn linked() -> Vec<Member> {
     vec![has("invite_link", Schema::string())]
 }

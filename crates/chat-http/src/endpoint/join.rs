@@ -55,7 +55,7 @@ pub(crate) fn routes() -> Router<App> {
         .route("/static/join.css", get(style))
 }
 
-/// The style of the page.
+/// Returns the style of the page.
 async fn style() -> ([(HeaderName, &'static str); 2], &'static str) {
     ([(CONTENT_TYPE, "text/css; charset=utf-8"), (CACHE_CONTROL, "public, max-age=3600")], STYLE)
 }
@@ -127,7 +127,7 @@ async fn submit(
     response
 }
 
-/// The invitation a link opens. Trying links counts by address, as everything does that needs no account.
+/// Returns the invitation a link opens. Trying links counts by address, as everything does that needs no account.
 fn admitted(app: &Site, end: &str, extensions: &Extensions) -> Result<(Link, Invitation), Fault> {
     app.frame.by_address.check(&address(extensions))?;
     let link = Link::parse(end).map_err(|_| JoinError::Unknown)?;
@@ -188,7 +188,7 @@ pub(super) fn rendered(page: &impl Template) -> Result<String, Fault> {
     page.render().map_err(|error| Failure::new("a page was not written", error).into())
 }
 
-/// The page with its headers; of a fault, a page that says what is wrong.
+/// Returns the page with its headers; of a fault, a page that says what is wrong.
 pub(super) fn finish(app: &Site, page: Result<String, Fault>) -> Response {
     let mut fault = page.as_ref().err().map(OnPage::of);
     let text = match (page, &fault) {

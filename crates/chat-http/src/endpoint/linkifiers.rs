@@ -35,12 +35,12 @@ async fn decide<T>(
     call.app.commit(|realm, commit| Ok(decide(realm, call.who.again(realm)?, commit)?)).await
 }
 
-/// The linkifiers in the order in which they apply.
+/// Returns the linkifiers in the order in which they apply.
 async fn list(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     Answer::of(&json!({"linkifiers": item::linkifiers(&call.who.realm)}))
 }
 
-/// What it answers.
+/// Returns the members of the response.
 fn listed() -> Vec<Member> {
     vec![has("linkifiers", Schema::list(Schema::named("Linkifier")))]
 }

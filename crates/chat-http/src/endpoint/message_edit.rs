@@ -86,7 +86,7 @@ pub(crate) async fn edit(call: Call<Caller>, wanted: Wanted) -> Result<Answer, F
     Err(readable::outrun())
 }
 
-/// The edit that is wanted of the message as it is now, and whether all of its topic moves.
+/// Returns the edit that is wanted of the message as it is now, and whether all of its topic moves.
 async fn decided(app: &App, copy: &readable::Copy, wanted: &Wanted) -> Result<(Edit, bool), Fault> {
     let readable::Copy { realm, user, message } = copy;
     let topic = match &wanted.topic {
@@ -155,14 +155,14 @@ async fn delete_all(app: &App, realm: &RealmSnapshot, messages: &[&Message]) -> 
     Ok(app.messages.delete(&decided, (app.now_s(), events)).await? != Written::Unchanged)
 }
 
-/// What a message was before.
+/// Returns what a message was before.
 pub(crate) async fn past(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     let copy = readable::find(&call).await?;
     let past = call.app.messages.edits(copy.message.id).await?;
     Answer::of(&json!({"message_history": history(&copy.message, &past)}))
 }
 
-/// What it answers.
+/// Returns the members of the response.
 fn history_told() -> Vec<Member> {
     let state = Schema::object([
         has("topic", Schema::string()),
@@ -180,7 +180,7 @@ fn history_told() -> Vec<Member> {
     vec![has("message_history", Schema::list(state))]
 }
 
-/// Who has read a message.
+/// Returns who has read a message.
 pub(crate) async fn receipts(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     let copy = readable::find(&call).await?;
     let readers = call.app.messages.readers(&copy.message).await?;
@@ -188,7 +188,7 @@ pub(crate) async fn receipts(call: Call<Caller>, (): ()) -> Result<Answer, Fault
     Answer::of(&json!({"user_ids": shown}))
 }
 
-/// What it answers.
+/// Returns the members of the response.
 fn readers() -> Vec<Member> {
     vec![has("user_ids", Schema::list(Schema::integer()))]
 }

@@ -31,7 +31,7 @@ impl Params for Stretch {
 }
 
 impl Stretch {
-    /// How many messages before and after the anchor are asked for.
+    /// Returns how many messages before and after the anchor are asked for.
     pub(super) fn counts(&self) -> (u64, u64) {
         (self.before.get().unsigned_abs(), self.after.get().unsigned_abs())
     }
@@ -43,7 +43,7 @@ impl Stretch {
     }
 }
 
-/// What the narrow asks for, bounded by what the reader may have. `None` asks for everything.
+/// Returns what the narrow asks for, bounded by what the reader may have. `None` asks for everything.
 pub(crate) async fn select(
     app: &Site,
     realm: &Arc<RealmSnapshot>,

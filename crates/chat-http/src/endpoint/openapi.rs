@@ -25,7 +25,7 @@ pub(crate) fn routes() -> Routes {
     Routes::of("server").api("/openapi.json", on_get(document))
 }
 
-/// What it answers.
+/// Returns the members of the response.
 fn told() -> Vec<Member> {
     vec![
         has("openapi", Schema::string()),
@@ -46,7 +46,7 @@ static DOCUMENT: LazyLock<(Bytes, HeaderValue)> = LazyLock::new(|| {
     (Bytes::from(document), tag)
 });
 
-/// The document, or that the caller has it. Needs no account: it tells nothing of the organization.
+/// Returns the document, or that the caller has it. Needs no account: it tells nothing of the organization.
 ///
 /// # Source
 /// Not specified.

@@ -113,7 +113,7 @@ async fn update(call: Call<Caller>, Update(wanted): Update) -> Result<Answer, Fa
     Answer::of(&call.app.commit(decide).await?)
 }
 
-/// What it answers.
+/// Returns the members of the response.
 fn changed() -> Vec<Member> {
     let value = |kind: &Kind| match kind {
         Kind::Text(..) => Schema::string(),

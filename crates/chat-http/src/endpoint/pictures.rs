@@ -48,7 +48,7 @@ pub(crate) struct Kept {
     pub(crate) url: String,
 }
 
-/// The one file of a form that is not too large. Which refusal another number of files gets, the caller says.
+/// Returns the one file of a form that is not too large. Which refusal another number of files gets, the caller says.
 pub(crate) fn only_file(files: Vec<File>, otherwise: ThingFault) -> Result<Bytes, Fault> {
     let [file] = <[File; 1]>::try_from(files).map_err(|_| otherwise)?;
     if file.content.len() > MAX_MIB * 1024 * 1024 {
@@ -98,7 +98,7 @@ async fn delete(app: &Site, name: &PictureName) {
     }
 }
 
-/// The picture of that name. A name stands for one picture for ever.
+/// Returns the picture of that name. A name stands for one picture for ever.
 async fn fetch(call: Plain<Anyone>, _: Body) -> Result<Response, Fault> {
     let name = PictureName::parse(call.path_text("name")?).ok_or(Fault::UnknownRoute)?;
     let reader = call.app.files.open(&FileKey::from(&name), None).await?.ok_or(Fault::UnknownRoute)?;

@@ -57,7 +57,7 @@ async fn update(call: Call<Caller>, sign: SignOfLife) -> Result<Answer, Fault> {
     Answer::of(&presence::report(app.presences.as_ref(), realm, sign.question, app.frame.outside.now_us()))
 }
 
-/// What it answers.
+/// Returns the members of the response.
 fn told() -> Vec<Member> {
     vec![
         may("presences", Schema::map(Schema::named("Presence"))),
@@ -73,7 +73,7 @@ async fn one(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     Answer::of(&json!({"presence": single}))
 }
 
-/// What it answers.
+/// Returns the members of the response.
 fn one_told() -> Vec<Member> {
     let of_client = Schema::object([
         has("status", Schema::words(["active", "idle", "offline"])),
@@ -82,7 +82,7 @@ fn one_told() -> Vec<Member> {
     vec![has("presence", Schema::map(of_client))]
 }
 
-/// Who is there, in the older form; for bots too.
+/// Returns who is there, in the older form; for bots too.
 async fn all(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     let (app, question) = (&call.app, Question { form: Form::Legacy, after: None });
     let mut report = presence::report(app.presences.as_ref(), &call.who.realm, question, app.frame.outside.now_us());
@@ -91,7 +91,7 @@ async fn all(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     Answer::of(&report)
 }
 
-/// What it answers.
+/// Returns the members of the response.
 fn all_told() -> Vec<Member> {
     vec![
         has("presences", Schema::map(Schema::named("Presence"))),

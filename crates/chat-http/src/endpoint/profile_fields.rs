@@ -42,7 +42,7 @@ async fn list(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     Answer::of(&json!({"custom_fields": profile::listed(&call.who.realm)}))
 }
 
-/// What it answers.
+/// Returns the members of the response.
 fn listed() -> Vec<Member> {
     vec![has("custom_fields", Schema::list(Schema::named("ProfileField")))]
 }

@@ -26,18 +26,18 @@ pub(crate) struct Copy {
 }
 
 impl Copy {
-    /// What a write to it is decided on.
+    /// Returns what a write to it is decided on.
     pub(crate) fn decided(&self) -> DecidedOn {
         DecidedOn::new(&self.realm, [&self.message])
     }
 }
 
-/// The message of the path's `message_id`, when the caller may read it.
+/// Returns the message of the path's `message_id`, when the caller may read it.
 pub(crate) async fn find(call: &Call<Caller>) -> Result<Copy, Fault> {
     find_by_id(call, MessageId(call.path_id("message_id")?)).await
 }
 
-/// The message of that number, when the caller may read it.
+/// Returns the message of that number, when the caller may read it.
 pub(crate) async fn find_by_id(call: &Call<Caller>, id: MessageId) -> Result<Copy, Fault> {
     let found = call.app.messages.find(call.who.id(), &[id]).await?.into_iter().next();
     let realm = call.app.realm();
@@ -47,7 +47,7 @@ pub(crate) async fn find_by_id(call: &Call<Caller>, id: MessageId) -> Result<Cop
     Ok(Copy { realm, user, message })
 }
 
-/// The failure of a decision on a message that was never the newest.
+/// Returns the failure of a decision on a message that was never the newest.
 pub(crate) fn outrun() -> Fault {
     Failure::said("a message changed faster than a decision on it").into()
 }

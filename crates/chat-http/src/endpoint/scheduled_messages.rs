@@ -31,13 +31,13 @@ impl Words for Kind {
         &[("direct", Self::Direct), ("private", Self::Direct), ("stream", Self::Channel), ("channel", Self::Channel)];
 }
 
-/// The caller's messages that wait, and those that failed.
+/// Returns the caller's messages that wait, and those that failed.
 async fn list(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     let scheduled = call.app.scheduled.scheduled_of(call.who.id()).await?;
     Answer::of(&json!({"scheduled_messages": scheduled.iter().map(Scheduled::object).collect::<Value>()}))
 }
 
-/// What it answers.
+/// Returns the members of the response.
 fn listed() -> Vec<Member> {
     vec![has("scheduled_messages", Schema::list(Schema::named("ScheduledMessage")))]
 }
@@ -94,7 +94,7 @@ async fn create(call: Call<Caller>, later: Later) -> Result<Answer, Fault> {
     Answer::of(&json!({"scheduled_message_id": id}))
 }
 
-/// What it answers.
+/// Returns the members of the response.
 fn scheduled() -> Vec<Member> {
     vec![has("scheduled_message_id", Schema::integer())]
 }
@@ -107,7 +107,7 @@ fn receiver(kind: Kind, to: &To) -> Result<Receiver, Fault> {
     read.map_err(|fault| Fault::Parameter(ParamFault::Recipients(fault)))
 }
 
-/// The message as it would be sent now, if it may be.
+/// Returns the message as it would be sent now, if it may be.
 async fn composed(app: &Site, message: Scheduled) -> Result<Scheduled, Fault> {
     let realm = app.realm();
     let sender = realm.user(message.user_id).ok_or(Unauthenticated::UnknownKey)?;

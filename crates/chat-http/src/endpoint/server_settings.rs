@@ -25,7 +25,7 @@ pub(crate) fn routes() -> Routes {
     Routes::of("server").api("/server_settings", routes::get(get))
 }
 
-/// What clients ask before they let anybody log in.
+/// Returns what clients ask before they let anybody log in.
 ///
 /// # Source
 /// Specification, `GET /server_settings`.
@@ -36,7 +36,7 @@ pub(crate) async fn get(call: Call<Anyone>, (): ()) -> Result<Answer, Fault> {
     Answer::of(&fields)
 }
 
-/// What it answers.
+/// Returns the members of the response.
 fn told() -> Vec<Member> {
     let methods = Schema::map(Schema::boolean()).meaning("Whether each way to log in is open.");
     let switches = [
@@ -54,7 +54,7 @@ fn told() -> Vec<Member> {
     version_told().into_iter().chain(more).chain(switches).chain(texts).collect()
 }
 
-/// What [`version`] tells, but for the brand.
+/// Returns what [`version`] tells, but for the brand.
 pub(crate) fn version_told() -> Vec<Member> {
     vec![
         has("service_version", Schema::string()),
@@ -63,8 +63,8 @@ pub(crate) fn version_told() -> Vec<Member> {
     ]
 }
 
-/// The version under the specification's names, and under those of the brand existing clients look for. The build is in
-/// `service_version` alone.
+/// Returns the version under the specification's names, and under those of the brand existing clients look for. The
+/// build is in `service_version` alone.
 pub(crate) fn version(build: &str, brand: &str) -> Map<String, Value> {
     let mut fields = Map::new();
     for prefix in ["service", brand].into_iter().filter(|prefix| !prefix.is_empty()) {
@@ -76,8 +76,8 @@ pub(crate) fn version(build: &str, brand: &str) -> Map<String, Value> {
     fields
 }
 
-/// What strangers may know of the organization. Only the server's own accounts can log in, so every foreign method of
-/// authentication is off, and an address is always the name to log in with.
+/// Returns what strangers may know of the organization. Only the server's own accounts can log in, so every foreign
+/// method of authentication is off, and an address is always the name to log in with.
 fn realm(app: &Site) -> Map<String, Value> {
     let snapshot = app.realm();
     let realm = snapshot.realm();

@@ -83,7 +83,7 @@ async fn update(call: Call<Caller>, wish: Update) -> Result<Answer, Fault> {
     Ok(Answer::empty())
 }
 
-/// The hash of the new password, for who knows the old one. A guess counts as one at the login does.
+/// Returns the hash of the new password, for who knows the old one. A guess counts as one at the login does.
 async fn new_hash(call: &Call<Caller>, old: String, new: String) -> Result<PasswordHash, Fault> {
     let (app, address) = (&call.app, call.who.user.email_key());
     check_password(&new).map_err(AccountError::from)?;

@@ -46,7 +46,7 @@ impl Params for Listing {
     }
 }
 
-/// The caller's subscriptions, in the order of their channels' names.
+/// Returns the caller's subscriptions, in the order of their channels' names.
 async fn list(call: Call<Caller>, Listing(wish): Listing) -> Result<Answer, Fault> {
     let Caller { user, realm, .. } = &call.who;
     let inside = realm.memberships(user.id).filter_map(|(id, membership)| {
@@ -61,7 +61,7 @@ async fn list(call: Call<Caller>, Listing(wish): Listing) -> Result<Answer, Faul
     Answer::of(&json!({"subscriptions": subscriptions}))
 }
 
-/// What it answers.
+/// Returns the members of the response.
 fn listed() -> Vec<Member> {
     vec![has("subscriptions", Schema::list(Schema::named("Subscription")))]
 }
@@ -77,7 +77,7 @@ impl Params for Subscribing {
     }
 }
 
-/// The channels of these names, as far as they exist.
+/// Returns the channels of these names, as far as they exist.
 fn existing(call: &Call<Caller>, names: impl Iterator<Item = impl AsRef<str>>) -> Vec<ChannelId> {
     names.filter_map(|name| call.who.realm.channel_by_name(name.as_ref())).map(|channel| channel.id).collect()
 }
@@ -99,7 +99,7 @@ fn entered(done: &Subscribed, all_or_nothing: bool) -> Map<String, Value> {
     told
 }
 
-/// What it answers.
+/// Returns the members of the response.
 fn entered_told() -> Vec<Member> {
     let by_user = || Schema::map(Schema::list(Schema::string())).meaning("Names of channels, by user.");
     vec![
@@ -152,7 +152,7 @@ fn left(done: &Unsubscribed) -> Map<String, Value> {
     told
 }
 
-/// What it answers.
+/// Returns the members of the response.
 fn left_told() -> Vec<Member> {
     vec![has("removed", Schema::list(Schema::string())), has("not_removed", Schema::list(Schema::string()))]
 }
@@ -194,7 +194,7 @@ async fn change(call: Call<Caller>, Changing { add, delete }: Changing) -> Resul
     Answer::of(&told)
 }
 
-/// What it answers.
+/// Returns the members of the response.
 fn changed_told() -> Vec<Member> {
     entered_told().into_iter().chain(left_told()).collect()
 }
@@ -233,7 +233,7 @@ async fn choose_one(call: Call<Caller>, ChoosingOne(choice): ChoosingOne) -> Res
     Ok(Answer::empty())
 }
 
-/// Whether a user is in a channel.
+/// Returns whether a user is in a channel.
 async fn is_subscribed(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     let Caller { user: caller, realm, .. } = &call.who;
     let user_id = UserId(call.path_id("user_id")?);
@@ -245,7 +245,7 @@ async fn is_subscribed(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     Answer::of(&json!({"is_subscribed": realm.subscription(channel.id, user.id).is_some()}))
 }
 
-/// What it answers.
+/// Returns the members of the response.
 fn is_inside() -> Vec<Member> {
     vec![has("is_subscribed", Schema::boolean())]
 }

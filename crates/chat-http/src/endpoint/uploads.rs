@@ -48,14 +48,14 @@ pub(crate) async fn delete(app: &Site, path: &PathId) {
     }
 }
 
-/// The upload of that path, when the user may read it. Whether there is another they may not is not told.
+/// Returns the upload of that path, when the user may read it. Whether there is another they may not is not told.
 async fn readable(app: &Site, realm: &RealmSnapshot, user: &User, path: &PathId) -> Result<Attachment, Fault> {
     let found = app.attachments.at_paths(std::slice::from_ref(path)).await?.into_iter().next();
     let found = found.ok_or(ThingFault::NoFile)?;
     if reads(app, realm, user, &found).await? { Ok(found) } else { Err(ThingFault::NoFile.into()) }
 }
 
-/// The uploads that a text links and its writer may read. Costs nothing for a text that links none.
+/// Returns the uploads that a text links and its writer may read. Costs nothing for a text that links none.
 pub(crate) async fn usable(app: &Site, realm: &RealmSnapshot, writer: &User, content: &str) -> Result<Uploads, Fault> {
     let paths = PathId::linked_in(content, MAX_ATTACHMENTS);
     if paths.is_empty() {
@@ -70,7 +70,7 @@ pub(crate) async fn usable(app: &Site, realm: &RealmSnapshot, writer: &User, con
     Ok(Uploads::new(usable))
 }
 
-/// Whether the user may read the upload: it is theirs, or they may read a message that uses it.
+/// Returns whether the user may read the upload: it is theirs, or they may read a message that uses it.
 async fn reads(app: &Site, realm: &RealmSnapshot, user: &User, upload: &Attachment) -> Result<bool, Fault> {
     if upload.owner_id == user.id {
         return Ok(true);

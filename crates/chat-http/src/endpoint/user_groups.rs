@@ -63,7 +63,7 @@ async fn list(call: Call<Caller>, listing: Listing) -> Result<Answer, Fault> {
     Answer::of(&json!({"user_groups": groups}))
 }
 
-/// What it answers.
+/// Returns the members of the response.
 fn listed() -> Vec<Member> {
     vec![has("user_groups", Schema::list(Schema::named("UserGroup")))]
 }
@@ -86,7 +86,7 @@ async fn create(call: Call<Caller>, new: NewGroup) -> Result<Answer, Fault> {
     Answer::of(&json!({"group_id": group_id}))
 }
 
-/// What it answers.
+/// Returns the members of the response.
 fn made() -> Vec<Member> {
     vec![has("group_id", Schema::integer())]
 }
@@ -143,7 +143,7 @@ impl Params for Subgroups {
     }
 }
 
-/// Who is in a group.
+/// Returns who is in a group.
 async fn members(call: Call<Caller>, Members(depth): Members) -> Result<Answer, Fault> {
     access::require_human_member(&call.who.user)?;
     let realm = &call.who.realm;
@@ -151,12 +151,12 @@ async fn members(call: Call<Caller>, Members(depth): Members) -> Result<Answer, 
     Answer::of(&json!({"members": groups::members_of(realm, group, depth, call.app.now_s())}))
 }
 
-/// What it answers.
+/// Returns the members of the response.
 fn members_told() -> Vec<Member> {
     vec![has("members", Schema::list(Schema::integer()))]
 }
 
-/// Whether somebody is in a group.
+/// Returns whether somebody is in a group.
 async fn is_member(call: Call<Caller>, Members(depth): Members) -> Result<Answer, Fault> {
     access::require_human_member(&call.who.user)?;
     let realm = &call.who.realm;
@@ -169,12 +169,12 @@ async fn is_member(call: Call<Caller>, Members(depth): Members) -> Result<Answer
     Answer::of(&json!({"is_user_group_member": is_inside}))
 }
 
-/// What it answers.
+/// Returns the members of the response.
 fn is_member_told() -> Vec<Member> {
     vec![has("is_user_group_member", Schema::boolean())]
 }
 
-/// Which groups are inside a group.
+/// Returns which groups are inside a group.
 async fn subgroups(call: Call<Caller>, Subgroups(depth): Subgroups) -> Result<Answer, Fault> {
     access::require_human_member(&call.who.user)?;
     let realm = &call.who.realm;
@@ -182,7 +182,7 @@ async fn subgroups(call: Call<Caller>, Subgroups(depth): Subgroups) -> Result<An
     Answer::of(&json!({"subgroups": groups::subgroups_of(realm, group, depth)}))
 }
 
-/// What it answers.
+/// Returns the members of the response.
 fn subgroups_told() -> Vec<Member> {
     vec![has("subgroups", Schema::list(Schema::integer()))]
 }
@@ -217,7 +217,7 @@ async fn change_subgroups(call: Call<Caller>, wish: Exchange<UserGroupId>) -> Re
     Ok(Answer::empty())
 }
 
-/// The group in the path.
+/// Returns the group in the path.
 fn in_path(call: &Call<Caller>) -> Result<UserGroupId, Fault> {
     call.path_id("user_group_id").map(UserGroupId)
 }

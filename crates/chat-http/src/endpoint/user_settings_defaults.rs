@@ -20,7 +20,7 @@ pub(crate) fn routes() -> Routes {
     Routes::of("organization").api("/realm/user_settings_defaults", patch(update))
 }
 
-/// The preferences of that scope that were sent, each of its type.
+/// Returns the preferences of that scope that were sent, each of its type.
 pub(crate) fn chosen(given: &mut Reader<'_>, scope: Scope) -> Result<Vec<Chosen>, ParamFault> {
     let mut chosen = Vec::new();
     for (name, preset) in scope.settings() {
@@ -35,7 +35,7 @@ pub(crate) fn chosen(given: &mut Reader<'_>, scope: Scope) -> Result<Vec<Chosen>
     Ok(chosen)
 }
 
-/// What a preference of that range can be.
+/// Returns what a preference of that range can be.
 fn within(range: Range, schema: Schema) -> Schema {
     match range {
         Range::Any | Range::Language => schema,

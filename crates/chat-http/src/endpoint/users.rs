@@ -69,7 +69,7 @@ async fn list(call: Call<Caller>, Shown(form): Shown) -> Result<Answer, Fault> {
     Answer::of(&json!({"members": members}))
 }
 
-/// What it answers.
+/// Returns the members of the response.
 fn listed() -> Vec<Member> {
     vec![has("members", Schema::list(Schema::named("User")))]
 }
@@ -85,7 +85,7 @@ async fn one(call: Call<Caller>, Shown(form): Shown) -> Result<Answer, Fault> {
     Answer::of(&json!({"user": object::user(realm, user, form.told_to(&call.who.user, user))}))
 }
 
-/// The caller, with the number of the last message they may have; -1 when there is none.
+/// Returns the caller, with the number of the last message they may have; -1 when there is none.
 async fn me(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     let Caller { user, realm, .. } = &call.who;
     let newest = Window { anchor: Anchor::Newest, before: 1, after: 0, include_anchor: true };
@@ -99,7 +99,7 @@ async fn me(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     Answer::of(&shown)
 }
 
-/// What it answers.
+/// Returns the members of the response.
 fn oneself() -> Vec<Member> {
     objects::user().into_iter().chain([has("max_message_id", Schema::integer())]).collect()
 }

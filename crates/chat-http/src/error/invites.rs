@@ -73,7 +73,7 @@ pub(crate) struct OnPage {
 }
 
 impl OnPage {
-    /// What there is to say. A failure of ours is logged, and not told.
+    /// Returns what there is to say. A failure of ours is logged, and not told.
     pub(crate) fn of(fault: &Fault) -> Self {
         let status = fault.verdict().status;
         if status.is_server_error() {

@@ -7,7 +7,7 @@ use chat_core::words::escaped;
 
 use super::{BAD_REQUEST, Verdict, refusal};
 
-/// The part of the table for sending.
+/// Returns the part of the table for sending.
 pub(super) fn send(refused: &SendError) -> Verdict {
     match refused {
         SendError::NoChannelWithId(id) => refusal("STREAM_DOES_NOT_EXIST", refused).with("stream_id", id.0),
@@ -35,7 +35,7 @@ pub(super) fn send(refused: &SendError) -> Verdict {
     }
 }
 
-/// The part of the table for edits and moves.
+/// Returns the part of the table for edits and moves.
 pub(super) fn edit(refused: &EditError) -> Verdict {
     match refused {
         EditError::PartlyTooLate { first_allowed, allowed, total } => {
@@ -64,7 +64,7 @@ pub(super) fn edit(refused: &EditError) -> Verdict {
     }
 }
 
-/// The part of the table for reactions.
+/// Returns the part of the table for reactions.
 pub(super) fn reaction(refused: &ReactionError) -> Verdict {
     match refused {
         ReactionError::AlreadyThere => refusal("REACTION_ALREADY_EXISTS", refused),

@@ -11,7 +11,7 @@ use http::StatusCode;
 use super::{BAD_REQUEST, Fault, Verdict, refusal};
 use crate::auth::LoginFault;
 
-/// Why somebody's choice is refused.
+/// The reason why somebody's choice is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum ChoiceFault {
     /// A status stays as it is.

@@ -29,7 +29,7 @@ pub(super) fn throttled(exceeded: &Exceeded) -> Verdict {
         .with("retry-after", exceeded.retry_after.as_secs_f64())
 }
 
-/// The part of the table for parameters. Which texts exist is beside the causes, in [`ParamFault`].
+/// Returns the part of the table for parameters. Which texts exist is beside the causes, in [`ParamFault`].
 ///
 /// # Source
 /// Specification, "Errors": an invalid or missing parameter is `BAD_REQUEST`. The further keys are what existing

@@ -5,8 +5,8 @@ use chat_core::administer::AccountError;
 use super::Fault;
 
 impl Fault {
-    /// Whether it was decided on what the node knows of the realm, so that news from another node may turn it into a
-    /// success.
+    /// Returns whether it was decided on what the node knows of the realm, so that news from another node may turn it
+    /// into a success.
     ///
     /// What depends on the request alone is not among it, and neither is a password: a try must not count twice.
     pub(crate) fn may_be_stale(&self) -> bool {

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::{BAD_REQUEST, Fault, Verdict, failure, refusal};
 
-/// Why what an organization keeps stays as it is, or a file is not taken.
+/// The reason why what an organization keeps stays as it is, or a file is not taken.
 #[derive(Debug, thiserror::Error)]
 pub enum ThingFault {
     /// The linkifiers stay as they are.
@@ -61,7 +61,7 @@ pub enum ThingFault {
     },
 }
 
-/// The part of the table.
+/// Returns the part of the table.
 pub(super) fn verdict(refused: &ThingFault) -> Verdict {
     match refused {
         ThingFault::Linkifiers(refused) => linkifiers(refused),
@@ -154,8 +154,8 @@ fn picture(refused: &PictureError) -> Verdict {
     }
 }
 
-/// What is wrong with a form: the first problem as the text, and all of them by their fields, as existing clients know
-/// it.
+/// Returns what is wrong with a form: the first problem as the text, and all of them by their fields, as existing
+/// clients know it.
 fn form(problems: &Problems) -> Verdict {
     let mut fields: Map<String, Value> = Map::new();
     for problem in problems.iter() {

@@ -49,7 +49,7 @@ where
     })
 }
 
-/// The answer, or a better one when it says that the address takes other methods.
+/// Returns the answer, or a better one when it says that the address takes other methods.
 fn settled(frame: &Frame, (from, asks_for_methods): (Option<IpAddr>, bool), response: Response) -> Response {
     if response.status() != StatusCode::METHOD_NOT_ALLOWED {
         return response;
@@ -91,7 +91,7 @@ async fn overridden(request: Request) -> Result<Request, Fault> {
     Ok(Request::from_parts(head, Body::from(bytes)))
 }
 
-/// What the router found to be allowed, sorted.
+/// Returns what the router found to be allowed, sorted.
 fn allowed(headers: &HeaderMap) -> Vec<String> {
     let listed = headers.get(ALLOW).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let mut methods: Vec<_> = listed.split(',').map(|method| method.trim().to_owned()).collect();

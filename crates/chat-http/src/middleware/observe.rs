@@ -34,7 +34,7 @@ impl AsRef<str> for Route {
     }
 }
 
-/// The layer of routes that are no endpoints, which note it themselves.
+/// Returns the layer of routes that are no endpoints, which note it themselves.
 pub(crate) async fn note_route(request: Request, next: Next) -> Response {
     Route::note(request.extensions());
     next.run(request).await

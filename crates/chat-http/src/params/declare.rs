@@ -43,7 +43,7 @@ impl Form {
         }
     }
 
-    /// The words it can be; none when it is no word.
+    /// Returns the words it can be; none when it is no word.
     fn words(&self) -> impl Iterator<Item = &str> {
         let words = self.schema.keyword("enum").filter(|_| !self.is_json).and_then(Value::as_array);
         words.into_iter().flatten().filter_map(Value::as_str)
@@ -74,8 +74,8 @@ pub struct Declared {
     pub absence: Absence,
 }
 
-/// The parameters of an endpoint, in the order in which they are asked for. One that only some requests must have is
-/// not refused when absent.
+/// Returns the parameters of an endpoint, in the order in which they are asked for. One that only some requests must
+/// have is not refused when absent.
 #[must_use]
 pub fn declared<P: Params>() -> Vec<Declared> {
     let (mut all, _) = read::<P>(None);
@@ -102,7 +102,7 @@ pub fn declared<P: Params>() -> Vec<Declared> {
     all
 }
 
-/// What is asked for when one parameter has that value, and how reading ended.
+/// Returns what is asked for when one parameter has that value, and how reading ended.
 pub(crate) fn read<P: Params>(set: Option<(&'static str, String)>) -> (Vec<Declared>, Result<(), ParamFault>) {
     let mut given: BTreeMap<&'static str, String> = set.into_iter().collect();
     loop {

@@ -87,7 +87,7 @@ enum Step<'a> {
 }
 
 impl<'a> Path<'a> {
-    /// The whole value of a parameter.
+    /// Returns the whole value of a parameter.
     #[must_use]
     pub const fn name(name: &'a str) -> Self {
         Self { parent: None, step: Step::Name(name) }
@@ -105,7 +105,7 @@ impl<'a> Path<'a> {
         Self { parent: Some(self), step: Step::Key(key) }
     }
 
-    /// The fault of holding another type than `expected` here.
+    /// Returns the fault of holding another type than `expected` here.
     #[must_use]
     pub fn is_not(&self, expected: Expected) -> ParamFault {
         ParamFault::WrongType { path: self.to_string(), expected }
@@ -146,10 +146,10 @@ pub trait FromJson: Sized {
         None
     }
 
-    /// What values it is read from.
+    /// Returns what values it is read from.
     fn schema() -> Schema;
 
-    /// The JSON it is read from, where it is told that it is usual.
+    /// Returns the JSON it is read from, where it is told that it is usual.
     fn told(&self) -> Option<Value> {
         None
     }
@@ -321,7 +321,7 @@ pub struct Whole<const LEAST: i64, const MOST: i64>(i64);
 pub type Natural = Whole<0, { i64::MAX }>;
 
 impl<const LEAST: i64, const MOST: i64> Whole<LEAST, MOST> {
-    /// The integer.
+    /// Returns the integer.
     #[must_use]
     pub const fn get(self) -> i64 {
         self.0

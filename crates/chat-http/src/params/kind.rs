@@ -23,9 +23,9 @@ pub trait Kind {
     type Value;
     /// Whether the kind has its own answer to a NUL. The others are spared it: no database column holds one.
     const TAKES_NUL: bool = false;
-    /// How it is written and what it can be.
+    /// Returns how it is written and what it can be.
     fn form() -> Form;
-    /// The value as JSON, where it is told that it is usual.
+    /// Returns the value as JSON, where it is told that it is usual.
     #[must_use]
     fn told(_: &Self::Value) -> Option<Value> {
         None
@@ -176,7 +176,7 @@ impl<E: Words> Kind for ListedWord<E> {
     }
 }
 
-/// The value of a word.
+/// Returns the value of a word.
 ///
 /// # Errors
 /// When `E` does not know it.

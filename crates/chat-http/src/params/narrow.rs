@@ -95,7 +95,7 @@ impl NarrowTerm {
     }
 }
 
-/// The texts name the operand alone, without its place, as existing clients know them.
+/// Returns the texts name the operand alone, without its place, as existing clients know them.
 fn read_operand(operator: &str, operand: Value) -> Result<Operand, ParamFault> {
     let wrong = |text: &str| Err(ParamFault::Operand(text.to_owned()));
     let takes_number = NUMBER.contains(&operator) || operator == "near";

@@ -24,7 +24,7 @@ struct Notes {
 }
 
 impl<'a> Object<'a> {
-    /// The object found at `path`.
+    /// Returns the object found at `path`.
     ///
     /// # Errors
     /// When the value is no object.
@@ -35,8 +35,8 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// What values `read` reads, found out by having it read: it is given a sample of whatever is missing, until it
-    /// has asked for everything.
+    /// Returns what values `read` reads, found out by having it read: it is given a sample of whatever is missing,
+    /// until it has asked for everything.
     pub fn schema<T>(read: impl Fn(Object<'_>) -> Result<T, ParamFault>) -> Schema {
         let mut members = Map::new();
         loop {

@@ -25,7 +25,7 @@ pub enum Encoding {
 }
 
 impl Encoding {
-    /// The encoding of a request with these headers.
+    /// Returns the encoding of a request with these headers.
     ///
     /// # Errors
     /// When it is multipart without a boundary.
@@ -58,7 +58,7 @@ pub struct File {
     pub content: Bytes,
 }
 
-/// Why query and body cannot be read at all.
+/// The reason why query and body cannot be read at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum RawFault {
     /// The multipart body does not follow its own boundary.
@@ -116,7 +116,7 @@ impl RawRequest {
         Self { fields: fields.collect(), ..Self::default() }
     }
 
-    /// The files, in the order sent.
+    /// Returns the files, in the order sent.
     #[must_use]
     pub fn files(&self) -> &[File] {
         &self.files
@@ -136,7 +136,7 @@ impl RawRequest {
         self.fields.remove(name);
     }
 
-    /// Whether it has files.
+    /// Returns whether it has files.
     pub(crate) fn has_files(&self) -> bool {
         !self.files.is_empty()
     }
@@ -209,7 +209,7 @@ impl Field {
     }
 }
 
-/// The value of a parameter of a form, when it is there and text: for the wire's own questions.
+/// Returns the value of a parameter of a form, when it is there and text: for the wire's own questions.
 pub(crate) fn peek(form: &[u8], name: &str) -> Option<String> {
     let mut found = None;
     for pair in form.split(|byte| *byte == b'&') {

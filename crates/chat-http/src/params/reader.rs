@@ -51,7 +51,7 @@ impl<'a> Reader<'a> {
         Self { raw, asked: Vec::new(), notes: Some(notes) }
     }
 
-    /// The parameter, or `None` when it is absent.
+    /// Returns the parameter, or `None` when it is absent.
     ///
     /// # Errors
     /// When it is present and not of this kind.
@@ -65,7 +65,7 @@ impl<'a> Reader<'a> {
         self.raw.field(name).map(|field| decode::<K>(name, field)).transpose()
     }
 
-    /// The parameter.
+    /// Returns the parameter.
     ///
     /// # Errors
     /// When it is absent, or not of this kind.
@@ -74,7 +74,7 @@ impl<'a> Reader<'a> {
         self.take::<K>(name)?.ok_or(ParamFault::Missing { name })
     }
 
-    /// The parameter, or `default` when it is absent.
+    /// Returns the parameter, or `default` when it is absent.
     ///
     /// # Errors
     /// When it is present and not of this kind.
@@ -83,7 +83,7 @@ impl<'a> Reader<'a> {
         Ok(self.take::<K>(name)?.unwrap_or(default))
     }
 
-    /// The parameter under its name or its older one; texts about its value use the name that was sent.
+    /// Returns the parameter under its name or its older one; texts about its value use the name that was sent.
     ///
     /// # Errors
     /// When both are given, or the one given is not of this kind.
@@ -134,7 +134,7 @@ impl<'a> Reader<'a> {
         if given.len() > 1 { Err(ParamFault::Incompatible { names: given }) } else { Ok(()) }
     }
 
-    /// The names that were sent and not asked for, sorted.
+    /// Returns the names that were sent and not asked for, sorted.
     ///
     /// # Source
     /// Specification, "Request encoding". It makes no exception of endpoints without parameters, as existing servers
@@ -157,7 +157,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The caller's own name for its client, when the request carries one that can be read.
+/// Returns the caller's own name for its client, when the request carries one that can be read.
 pub(crate) fn client(raw: &RawRequest) -> Option<&str> {
     let field = raw.field(CLIENT)?;
     field.is_utf8.then_some(field.text.trim()).filter(|name| !name.is_empty())
@@ -170,7 +170,7 @@ fn decode<K: Kind>(name: &'static str, field: &Field) -> Result<K::Value, ParamF
     K::decode(Given { name, text: &field.text })
 }
 
-/// The refusal of a value that is no text; it repeats the start of it.
+/// Returns the refusal of a value that is no text; it repeats the start of it.
 pub(super) fn unreadable(name: &'static str, text: &str) -> ParamFault {
     ParamFault::Unreadable { name, shown: text.chars().take(BAD_VALUE_MAX_CHARS).collect() }
 }

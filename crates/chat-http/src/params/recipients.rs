@@ -50,7 +50,7 @@ pub enum DirectTo {
     Emails(Vec<String>),
 }
 
-/// Why `to` names nobody and nothing.
+/// The reason why `to` names nobody and nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum RecipientsFault {
     /// A list of none or several channels.

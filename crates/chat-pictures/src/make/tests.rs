@@ -35,7 +35,7 @@ fn size(bytes: &[u8]) -> (u32, u32) {
     (width, height)
 }
 
-/// The head of a PNG that says it has these sides, and no pixels behind it.
+/// Returns the head of a PNG that says it has these sides, and no pixels behind it.
 fn promised(width: u32, height: u32) -> Vec<u8> {
     let mut bytes = Vec::new();
     PngEncoder::new(&mut bytes).write_image(&[0; 4], 1, 1, ExtendedColorType::Rgba8).unwrap();
@@ -45,7 +45,7 @@ fn promised(width: u32, height: u32) -> Vec<u8> {
     bytes
 }
 
-/// The check sum of a chunk of PNG.
+/// Returns the check sum of a chunk of PNG.
 fn crc(bytes: &[u8]) -> u32 {
     let step = |sum: u32, byte: &u8| {
         (0..8).fold(sum ^ u32::from(*byte), |sum, _| if sum & 1 == 1 { sum >> 1 ^ 0xEDB8_8320 } else { sum >> 1 })

@@ -67,12 +67,12 @@ fn completed(text: String) -> Option<String> {
     Some(text)
 }
 
-/// Whether only the other engine runs it.
+/// Returns whether only the other engine runs it.
 pub(super) fn is_of_other_engine(sql: &str, dialect: Dialect) -> bool {
     dialect == Dialect::Sqlite && ["unnest(", "extract(epoch"].iter().any(|only| sql.contains(only))
 }
 
-/// The texts between quotes, comments left out.
+/// Returns the texts between quotes, comments left out.
 fn literals(source: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut rest = source;
@@ -93,7 +93,7 @@ fn literals(source: &str) -> Vec<String> {
     found
 }
 
-/// The text up to its closing quote, and what follows.
+/// Returns the text up to its closing quote, and what follows.
 fn literal(inside: &str) -> (String, &str) {
     let mut text = String::new();
     let mut rest = inside;

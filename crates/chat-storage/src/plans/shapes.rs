@@ -46,7 +46,7 @@ impl Shape {
     }
 }
 
-/// The words as SQLite is asked for them.
+/// Returns the words as SQLite is asked for them.
 fn properties(words: &Words) -> String {
     let mut tokens: Vec<String> = words.query.split(" & ").map(|word| word.trim_matches('\'').to_owned()).collect();
     tokens.extend(words.recipient.map(|id| format!("\u{a7}{id}")));
@@ -158,7 +158,7 @@ fn searched(way: Way) -> Vec<Shape> {
     ]
 }
 
-/// The pages that a plan of Postgres took, the whole of it.
+/// Returns the pages that a plan of Postgres took, the whole of it.
 pub(super) fn pages(plan: &[String]) -> u64 {
     let buffers = plan.iter().find_map(|line| line.trim().strip_prefix("Buffers: shared "));
     let counts = buffers.unwrap_or_default().split(' ').filter_map(|part| {

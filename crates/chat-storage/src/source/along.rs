@@ -23,7 +23,7 @@ pub(crate) enum Along {
 }
 
 impl Along {
-    /// The property of which an index has the fewest messages, as far as one can tell.
+    /// Returns the property of which an index has the fewest messages, as far as one can tell.
     pub(crate) fn of(selection: &Selection) -> Self {
         let asked = || selection.terms.iter().filter(|term| !term.negated).map(|term| &term.condition);
         let topic = asked().find_map(|condition| match condition {
@@ -39,7 +39,7 @@ impl Along {
         topic.or(sender).or(marked).or(reacted).unwrap_or(Self::All)
     }
 
-    /// The condition on a message `y`, in the dialect of both engines. Its parameter, if it has one, is `$5`.
+    /// Returns the condition on a message `y`, in the dialect of both engines. Its parameter, if it has one, is `$5`.
     pub(crate) fn sql(&self) -> String {
         match self {
             Self::All => String::new(),
@@ -53,7 +53,7 @@ impl Along {
     }
 }
 
-/// The bit of what the messages have to have in them: a link, an image or an attachment.
+/// Returns the bit of what the messages have to have in them: a link, an image or an attachment.
 pub(crate) fn marked(selection: &Selection) -> Option<i64> {
     selection.terms.iter().filter(|term| !term.negated).find_map(|term| match term.condition {
         Condition::Has(Has::Link) => Some(2),

@@ -53,7 +53,7 @@ pub(crate) struct Words {
 }
 
 impl Words {
-    /// The search of a selection, or [`Source::Nothing`].
+    /// Returns the search of a selection, or [`Source::Nothing`].
     pub(crate) fn source(shared: &Shared, (selection, sought): (&Selection, &Sought), place: Place) -> Source {
         let recipient = match place {
             Place::Nowhere => return Source::Nothing,
@@ -113,7 +113,7 @@ WHERE {{has_words:@@}} AND w.rowid > $2 AND w.rowid < $3{there}"
         dialect.own_text(&format!("{} ORDER BY w.rowid {} LIMIT {MOST}", self.sql(of), stretch.way.sql()))
     }
 
-    /// The candidates of a stretch in its order, so many at most.
+    /// Returns the candidates of a stretch in its order, so many at most.
     pub(super) async fn candidates(
         &self,
         shared: &Shared,

@@ -21,17 +21,16 @@ impl Links<'_> {
     }
 }
 
-/// The Bundle that answers a history, from the place `here` on. `entries` are made by
-/// [`history_entry`] of the page's versions. There is no `total`: what it counts would have to be
-/// looked at.
+/// Returns the Bundle that answers a history, from the place `here` on. `entries` are made by [`history_entry`] of the
+/// page's versions. There is no `total`: what it counts would have to be looked at.
 #[must_use]
 pub fn history(here: Option<Place>, page: &HistoryPage, links: Links<'_>, entries: Vec<Value>) -> Value {
     let (here, next) = (here.map(|place| place.to_string()), page.next.map(|place| place.to_string()));
     paged("history", (here.as_deref(), next.as_deref()), links, entries)
 }
 
-/// The Bundle that answers `$everything`, from a place on and with where the next page begins. `entries` are made by
-/// [`search_entry`](super::search_entry). There is no `total`: what it counts would have to be looked at.
+/// Returns the Bundle that answers `$everything`, from a place on and with where the next page begins. `entries` are
+/// made by [`search_entry`](super::search_entry). There is no `total`: what it counts would have to be looked at.
 #[must_use]
 pub fn everything(places: (Option<&str>, Option<&str>), links: Links<'_>, entries: Vec<Value>) -> Value {
     paged("searchset", places, links, entries)

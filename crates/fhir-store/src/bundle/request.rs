@@ -80,7 +80,7 @@ pub struct Entries {
 }
 
 impl BundleRequest {
-    /// The entries sorted by what is done with them.
+    /// Returns the entries sorted by what is done with them.
     #[must_use]
     pub fn into_entries(self) -> Entries {
         let mut entries = Entries::default();
@@ -95,7 +95,7 @@ impl BundleRequest {
     }
 }
 
-/// Why a Bundle cannot be executed at all.
+/// The reason why a Bundle cannot be executed at all.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BundleFault {
     /// The body is no Bundle.
@@ -115,7 +115,7 @@ pub enum BundleFault {
     Entry(#[from] EntryFault),
 }
 
-/// Why an entry cannot be executed.
+/// The reason why an entry cannot be executed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {problem}", super::expression(*index))]
 pub struct EntryFault {
@@ -334,7 +334,7 @@ impl<'a> Url<'a> {
     }
 }
 
-/// What a GET of an address asks for.
+/// Returns what a GET of an address asks for.
 fn get(address: &str) -> Result<ReadRequest, EntryProblem> {
     const FORM: EntryProblem = EntryProblem::Url("`Type?query`, `Type/id`, or one of them with `/_history`");
     let address = address.strip_prefix('/').unwrap_or(address);

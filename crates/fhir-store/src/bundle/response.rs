@@ -7,13 +7,13 @@ use serde_json::{Map, Value, json};
 
 use crate::ports::{ListQuery, Page, Stored, Written};
 
-/// The Bundle that answers a transaction.
+/// Returns the Bundle that answers a transaction.
 #[must_use]
 pub fn transaction_response(entries: Vec<Value>) -> Value {
     bundle("transaction-response", entries)
 }
 
-/// The Bundle that answers a batch.
+/// Returns the Bundle that answers a batch.
 #[must_use]
 pub fn batch_response(entries: Vec<Value>) -> Value {
     bundle("batch-response", entries)
@@ -24,7 +24,7 @@ fn bundle(kind: &str, entries: Vec<Value>) -> Value {
     members.into_iter().collect()
 }
 
-/// The entry that answers a write; `resource` is the document to show, if any.
+/// Returns the entry that answers a write; `resource` is the document to show, if any.
 ///
 /// A deletion is 200 with what was deleted and 204 when there was nothing, as at the native
 /// endpoint.
@@ -46,7 +46,7 @@ pub fn written_entry(written: &Written, resource: Option<Value>) -> Value {
     entry(resource, response)
 }
 
-/// The entry that answers a read or a list.
+/// Returns the entry that answers a read or a list.
 #[must_use]
 pub fn read_entry(stored: Option<&Stored>, resource: Value) -> Value {
     let mut response = Map::new();
@@ -58,7 +58,7 @@ pub fn read_entry(stored: Option<&Stored>, resource: Value) -> Value {
     entry(Some(resource), response)
 }
 
-/// The entry of a batch that failed: the status it would have had on its own, and why.
+/// Returns the entry of a batch that failed: the status it would have had on its own, and why.
 #[must_use]
 pub fn failed_entry(status: u16, outcome: Value) -> Value {
     let response = [("status", status.to_string().into()), ("outcome", outcome)];
@@ -92,7 +92,7 @@ impl Links<'_> {
     }
 }
 
-/// The Bundle that answers a list. `entries` are made by [`search_entry`] of the page's resources.
+/// Returns the Bundle that answers a list. `entries` are made by [`search_entry`] of the page's resources.
 #[must_use]
 pub fn searchset(query: &ListQuery, page: &Page, links: Links<'_>, entries: Vec<Value>) -> Value {
     let mut link = vec![json!({"relation": "self", "url": links.to_page(query.page)})];

@@ -89,7 +89,7 @@ impl Found {
         self.has_entries = true;
     }
 
-    /// The whole of it.
+    /// Returns the whole of it.
     #[must_use]
     pub fn end(mut self) -> Vec<u8> {
         self.push("]}");

@@ -37,7 +37,7 @@ fn spellings(id: &str) -> Vec<Value> {
     ]
 }
 
-/// What looks like such a reference and is none.
+/// Returns what looks like such a reference and is none.
 fn near_misses(id: &str) -> Vec<Value> {
     vec![
         json!({"reference": format!("Patient/{id}x")}),

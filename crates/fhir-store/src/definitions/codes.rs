@@ -37,13 +37,13 @@ impl Codes {
         self.by_system.retain(|_, codes| !codes.is_empty());
     }
 
-    /// Whether a code of a system is a member.
+    /// Returns whether a code of a system is a member.
     #[must_use]
     pub fn contains(&self, system: &str, code: &str) -> bool {
         self.by_system.get(system).is_some_and(|codes| codes.contains(code))
     }
 
-    /// Whether a code is a member whose system goes without saying, as that of a `code` does.
+    /// Returns whether a code is a member whose system goes without saying, as that of a `code` does.
     #[must_use]
     pub fn contains_code(&self, code: &str) -> bool {
         self.by_system.values().any(|codes| codes.contains(code))
@@ -54,13 +54,13 @@ impl Codes {
         self.by_system.iter().flat_map(|(system, codes)| codes.iter().map(|code| (&**system, &**code)))
     }
 
-    /// How many members there are.
+    /// Returns how many members there are.
     #[must_use]
     pub fn len(&self) -> usize {
         self.by_system.values().map(BTreeSet::len).sum()
     }
 
-    /// Whether there is none.
+    /// Returns whether there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.by_system.is_empty()

@@ -26,15 +26,15 @@ const MAX_INCLUDES: usize = 8;
 /// The source of installed value sets and code systems.
 #[async_trait]
 pub trait Canonicals: Send + Sync {
-    /// The resource of a type with this url, in this version or, where none is asked for, the newest one.
+    /// Returns the resource of a type with this url, in this version or, where none is asked for, the newest one.
     ///
     /// # Errors
     /// Only when the store itself fails.
     async fn canonical(&self, kind: &str, url: &str, version: Option<&str>) -> Result<Option<Value>, StoreError>;
 }
 
-/// The codes of a value set, of R4's own or an installed one; `None` for one that nobody installed, and for one whose
-/// codes cannot be listed. The url may have a version behind `|`.
+/// Returns the codes of a value set, of R4's own or an installed one; `None` for one that nobody installed, and for one
+/// whose codes cannot be listed. The url may have a version behind `|`.
 ///
 /// # Errors
 /// Only when the store itself fails.
@@ -63,7 +63,7 @@ fn split(url: &str) -> (&str, Option<&str>) {
     url.split_once('|').map_or((url, None), |(url, version)| (url, Some(version)))
 }
 
-/// What a value set is made of: value sets, and code systems of which it does not list the codes.
+/// Returns what a value set is made of: value sets, and code systems of which it does not list the codes.
 fn needed(value_set: &Value) -> Vec<(&'static str, String)> {
     let mut needed = Vec::new();
     for include in includes(value_set, "include").chain(includes(value_set, "exclude")) {
@@ -102,7 +102,7 @@ impl Parts {
         self.composed(value_set, left).or_else(|| expanded(value_set))
     }
 
-    /// What the definition of a value set lists.
+    /// Returns what the definition of a value set lists.
     fn composed(&self, value_set: &Value, left: usize) -> Option<Codes> {
         let mut codes = Codes::default();
         for include in includes(value_set, "include") {
@@ -118,7 +118,7 @@ impl Parts {
         (!codes.is_empty()).then_some(codes)
     }
 
-    /// What one part includes: of several value sets, and of a system beside them, what is in all of them.
+    /// Returns what one part includes: of several value sets, and of a system beside them, what is in all of them.
     fn included(&self, include: &Value, left: usize) -> Option<Codes> {
         let mut codes = match text(include, "system") {
             Some(system) => Some(self.of_system(include, system).ok()?),
@@ -156,7 +156,7 @@ impl Parts {
     }
 }
 
-/// The codes that somebody else listed and published with the value set, if those are all.
+/// Returns the codes that somebody else listed and published with the value set, if those are all.
 fn expanded(value_set: &Value) -> Option<Codes> {
     let expansion = value_set.get("expansion")?;
     let mut codes = Codes::default();
@@ -178,7 +178,7 @@ fn contained(parent: &Value, codes: &mut Codes) {
 /// The codes cannot be listed.
 struct Open;
 
-/// The code that the one filter of an include names by `is-a`.
+/// Returns the code that the one filter of an include names by `is-a`.
 fn ancestor(include: &Value) -> Option<&str> {
     let mut filters = items(include, "filter");
     let (Some(filter), None) = (filters.next(), filters.next()) else { return None };

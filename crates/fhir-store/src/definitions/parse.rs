@@ -32,7 +32,7 @@ pub(super) fn sections(data: &'static str) -> impl Iterator<Item = Section> {
     structures.chain(value_sets)
 }
 
-/// The codes of a value set.
+/// Returns the codes of a value set.
 pub(super) fn codes(text: &str) -> Codes {
     let mut codes = Codes::default();
     for line in text.lines() {
@@ -111,7 +111,7 @@ impl Reader {
         Some(())
     }
 
-    /// The elements by what they are inside of: first the type itself, which begins with what it inherits.
+    /// Returns the elements by what they are inside of: first the type itself, which begins with what it inherits.
     fn nodes(self, base: Option<&Node>) -> Option<Vec<Node>> {
         let mut places: HashMap<String, usize> = HashMap::from([(String::new(), 0)]);
         let mut nodes = vec![base.cloned().unwrap_or_default()];

@@ -49,7 +49,7 @@ pub enum Primitive {
 }
 
 impl Primitive {
-    /// The primitive of that name, if it is one.
+    /// Returns the primitive of that name, if it is one.
     #[must_use]
     pub fn of(name: &str) -> Option<Self> {
         Some(match name {

@@ -17,12 +17,12 @@ pub(crate) struct Structure {
 }
 
 impl Structure {
-    /// Whether it is a resource that there can be, so no abstract one.
+    /// Returns whether it is a resource that there can be, so no abstract one.
     pub(crate) fn is_resource(&self) -> bool {
         self.is_resource
     }
 
-    /// The type itself.
+    /// Returns the type itself.
     pub(crate) fn root(&self) -> Option<&Node> {
         self.nodes.first()
     }
@@ -45,15 +45,15 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    /// The element that a member of a JSON object is, the number of the element, and its type.
+    /// Returns the element that a member of a JSON object is, the number of the element, and its type.
     pub(crate) fn member(&self, name: &str) -> Option<(usize, &Element, &Type)> {
         let (element, kind) = *self.members.get(name)?;
         let found = self.elements.get(element)?;
         Some((element, found, found.types.get(kind)?))
     }
 
-    /// The element a member of a JSON object belongs to: that of this name, or a choice whose type the name does
-    /// not say, as in the native spelling.
+    /// Returns the element a member of a JSON object belongs to: that of this name, or a choice whose type the name
+    /// does not say, as in the native spelling.
     pub(crate) fn element(&self, name: &str) -> Option<&Element> {
         let named = self.member(name).map(|(_, element, _)| element);
         named.or_else(|| self.elements.iter().find(|element| *element.name == *name))
@@ -96,7 +96,7 @@ pub(crate) struct Element {
 }
 
 impl Element {
-    /// Whether JSON has a list for it.
+    /// Returns whether JSON has a list for it.
     pub(crate) fn is_list(&self) -> bool {
         self.max > 1
     }

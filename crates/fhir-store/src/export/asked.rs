@@ -38,7 +38,7 @@ pub struct Asked {
     pub export_type: Option<String>,
 }
 
-/// Why a kick-off cannot be read. The texts are the platform's own where it has one.
+/// The reason why a kick-off cannot be read. The texts are the platform's own where it has one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExportFault {
     /// The body is something else.
@@ -197,7 +197,7 @@ impl Asked {
         bounded(self.elements.len(), "_elements")
     }
 
-    /// The elements that are left of resources of a type; all where there is none.
+    /// Returns the elements that are left of resources of a type; all where there is none.
     #[must_use]
     pub fn elements_of(&self, kind: &ResourceType) -> Vec<String> {
         let of = self.elements.iter().filter(|(of, _)| of.as_ref().is_none_or(|of| of == kind));

@@ -50,8 +50,8 @@ pub struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    /// The lines of one type of an export. `consenting` are the patients whose consent holds, where it is asked;
-    /// `terms` are what its queries are read with, `native` says whether `/fhir` stores the native spelling.
+    /// Returns the lines of one type of an export. `consenting` are the patients whose consent holds, where it is
+    /// asked; `terms` are what its queries are read with, `native` says whether `/fhir` stores the native spelling.
     ///
     /// # Errors
     /// When a query of the job is one that this version of the server does not apply: nothing is exported then.
@@ -120,7 +120,7 @@ impl<'a> Lines<'a> {
         copied
     }
 
-    /// Whether anything of a document decides whether and how it is written. A patient is its own.
+    /// Returns whether anything of a document decides whether and how it is written. A patient is its own.
     fn looks_inside(&self) -> bool {
         let is_anybodys = match self.subjects {
             Subjects::Everything => true,
@@ -130,7 +130,7 @@ impl<'a> Lines<'a> {
         !is_anybodys || self.consenting.is_some() || !self.within.is_empty() || !self.is_whole()
     }
 
-    /// Whether nothing is left out of a resource.
+    /// Returns whether nothing is left out of a resource.
     fn is_whole(&self) -> bool {
         self.shape == Shape::Whole && self.elements.is_empty()
     }

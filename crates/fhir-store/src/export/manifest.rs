@@ -13,7 +13,7 @@ pub struct Manifest<'a> {
     pub transaction_time: &'a str,
 }
 
-/// The manifest, with the address that `url` gives each file.
+/// Returns the manifest, with the address that `url` gives each file.
 ///
 /// # Source
 /// HL7 Bulk Data Access, complete status. Every file needs the access token. `deleted` is optional there; where only

@@ -81,7 +81,7 @@ pub enum Shape {
     },
 }
 
-/// Whether resources of this type are exported at all, at the level of the system or of patients.
+/// Returns whether resources of this type are exported at all, at the level of the system or of patients.
 ///
 /// Not specified; a type that may hold data of any patient without saying of whom (a Bundle), or that is the
 /// platform's own (a Client), is not. Groups name members and are exported with the system alone.
@@ -95,7 +95,7 @@ pub fn exportable(kind: &ResourceType, subjects: &Subjects) -> bool {
 }
 
 impl Subjects {
-    /// The types an export without `_type` asks for.
+    /// Returns the types an export without `_type` asks for.
     #[must_use]
     pub fn default_types(&self) -> Vec<&'static str> {
         let mut types: Vec<&'static str> = std::iter::once("Patient").chain(compartment::types()).collect();
@@ -106,7 +106,7 @@ impl Subjects {
     }
 }
 
-/// What of a type meets any of the queries: by R4's search parameters, as far as a resource alone decides.
+/// Returns what of a type meets any of the queries: by R4's search parameters, as far as a resource alone decides.
 ///
 /// # Errors
 /// When one of them is of a parameter that is not applied.

@@ -104,7 +104,7 @@ impl Seen {
         self.0 & bit != 0
     }
 
-    /// Whether a rule may change an object of these names.
+    /// Returns whether a rule may change an object of these names.
     fn may_change(self, element: &[u8]) -> bool {
         let is_extension = matches!(element, b"extension" | b"modifierExtension");
         (self.has(Self::TARGET) && !self.has(Self::OTHER)) || (is_extension && self.has(Self::VALUE))
@@ -130,7 +130,7 @@ impl<'a> Named<'a> {
         }
     }
 
-    /// The type and the id, where there is nothing else and they are fit for a reference.
+    /// Returns the type and the id, where there is nothing else and they are fit for a reference.
     fn only(self) -> Option<(&'a str, &'a str)> {
         let text = |part: Option<&'a [u8]>| std::str::from_utf8(part?).ok();
         let (kind, id) = (text(self.kind)?, text(self.id)?);
@@ -175,7 +175,7 @@ impl<'a> Copy<'a> {
         if self.rest.is_empty() { Ok(()) } else { Err(TakeApart) }
     }
 
-    /// What a `meta` of the body adds to ours. Its name, from `begin` on, is not written.
+    /// Returns what a `meta` of the body adds to ours. Its name, from `begin` on, is not written.
     fn own_meta(&mut self, begin: usize, root: &ElementPath<'_>) -> Result<Vec<u8>, TakeApart> {
         self.space();
         self.leave_out();
@@ -195,7 +195,7 @@ impl<'a> Copy<'a> {
         Ok(members)
     }
 
-    /// Whether another member of an object follows; the comma before it is read, or the end of the object.
+    /// Returns whether another member of an object follows; the comma before it is read, or the end of the object.
     fn is_member(&mut self, first: &mut bool) -> Result<bool, TakeApart> {
         self.space();
         if self.take(b'}') {
@@ -208,7 +208,7 @@ impl<'a> Copy<'a> {
         Ok(true)
     }
 
-    /// The name of a member.
+    /// Returns the name of a member.
     fn name(&mut self) -> Result<&'a [u8], TakeApart> {
         let name = self.string()?;
         if name.contains(&b'\\') {
@@ -284,7 +284,7 @@ impl<'a> Copy<'a> {
         Ok(())
     }
 
-    /// What stands between quotation marks, as it is spelled.
+    /// Returns what stands between quotation marks, as it is spelled.
     fn string(&mut self) -> Result<&'a [u8], TakeApart> {
         self.expect(b'"')?;
         let text = self.rest;
@@ -330,7 +330,7 @@ impl<'a> Copy<'a> {
         self.leave_out();
     }
 
-    /// How much is written once what has been read is.
+    /// Returns how much is written once what has been read is.
     fn written(&self) -> usize {
         self.out.len() + (self.behind.len() - self.rest.len())
     }
@@ -367,7 +367,7 @@ impl<'a> Copy<'a> {
     }
 }
 
-/// The type that the object a text begins with names itself a resource of.
+/// Returns the type that the object a text begins with names itself a resource of.
 fn resource_type(text: &[u8]) -> Result<Option<Cow<'_, str>>, TakeApart> {
     #[derive(Deserialize)]
     struct Named<'a> {
@@ -378,7 +378,7 @@ fn resource_type(text: &[u8]) -> Result<Option<Cow<'_, str>>, TakeApart> {
     objects.next().and_then(Result::ok).map(|named| named.kind).ok_or(TakeApart)
 }
 
-/// Where the next byte is that a text does not just go on with.
+/// Returns where the next byte is that a text does not just go on with.
 #[expect(
     clippy::needless_bitwise_bool,
     reason = "without branches the compiler compares many bytes of a block at once"

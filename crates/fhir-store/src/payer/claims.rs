@@ -26,8 +26,8 @@ const MONEY: [&str; 9] = [
     "usedMoney",
 ];
 
-/// Whether a document is part of a Da Vinci export: no prior authorization of drugs, and of claims that were served
-/// only those since `since_us`, unix microseconds, which have to say when. Claims about drugs are part of it.
+/// Returns whether a document is part of a Da Vinci export: no prior authorization of drugs, and of claims that were
+/// served only those since `since_us`, unix microseconds, which have to say when. Claims about drugs are part of it.
 ///
 /// # Source
 /// 42 CFR 422.121(a)(2), (b)(4)(ii); `docs/decisions.md`, "Exports".
@@ -84,7 +84,7 @@ fn served(document: &Value) -> impl Iterator<Item = &str> {
     of_items.chain([whole]).flatten()
 }
 
-/// Whether a FHIR date is not before a day; a coarse one is compared as far as it goes.
+/// Returns whether a FHIR date is not before a day; a coarse one is compared as far as it goes.
 fn is_since(date: &str, since: &str) -> bool {
     let known = date.len().min(since.len());
     match (date.get(..known), since.get(..known)) {

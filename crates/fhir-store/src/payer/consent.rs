@@ -15,7 +15,7 @@ const SENSITIVE: &str = "http://hl7.org/fhir/us/davinci-hrex/StructureDefinition
 const PARTICIPATION: &str = "http://terminology.hl7.org/CodeSystem/v3-ParticipationType";
 const PURPOSE: &str = "http://hl7.org/fhir/us/davinci-pdex/CodeSystem/pdex-consent-api-purpose";
 
-/// Why nothing of a member is shared.
+/// The reason why nothing of a member is shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Constraint {
@@ -97,9 +97,9 @@ impl Judge<'_> {
         holds(sensitive, Constraint::Policy)
     }
 
-    /// Whether a reference of a Consent names the organization that asks: by its id here, by its identifier, or by an
-    /// Organization inside the Consent that has the identifier. The asking payer does not know its id here, so not
-    /// specified; the identifier is as good, because it is what the claim proves.
+    /// Returns whether a reference of a Consent names the organization that asks: by its id here, by its identifier, or
+    /// by an Organization inside the Consent that has the identifier. The asking payer does not know its id here, so
+    /// not specified; the identifier is as good, because it is what the claim proves.
     fn is_requester(&self, consent: &Value, reference: &Value) -> bool {
         let Requester { system, value, organization } = self.requester;
         let is_ours =
@@ -118,7 +118,7 @@ impl Judge<'_> {
     }
 }
 
-/// Whether a stored Consent keeps its patient out of what providers are given.
+/// Returns whether a stored Consent keeps its patient out of what providers are given.
 #[must_use]
 pub fn opts_out(consent: &Value) -> bool {
     let purpose =
@@ -127,7 +127,7 @@ pub fn opts_out(consent: &Value) -> bool {
     text(consent, "status") == Some("active") && purpose && denies
 }
 
-/// The patient a stored Consent is about, by its id.
+/// Returns the patient a stored Consent is about, by its id.
 #[must_use]
 pub fn patient<'a>(consent: &'a Value, own: &str) -> Option<&'a str> {
     referred(consent.get("patient")?, "Patient", own)
@@ -160,8 +160,8 @@ pub fn consenting(
     patients.iter().filter(|id| may(id)).map(|id| (*id).to_owned()).collect()
 }
 
-/// The Consent that is kept of the one that was sent: about the patient it was found to be, for the organization that
-/// asked.
+/// Returns the Consent that is kept of the one that was sent: about the patient it was found to be, for the
+/// organization that asked.
 #[must_use]
 pub fn kept(sent: &Value, patient: &str, organization: &str) -> Value {
     let mut consent: Map<String, Value> = sent.as_object().cloned().unwrap_or_default();
@@ -173,8 +173,8 @@ pub fn kept(sent: &Value, patient: &str, organization: &str) -> Value {
     Value::Object(consent)
 }
 
-/// Whether a Period covers a moment. One that is open at an end covers everything on that side; one open at both
-/// says nothing.
+/// Returns whether a Period covers a moment. One that is open at an end covers everything on that side; one open at
+/// both says nothing.
 fn covers(period: &Value, now_us: i64) -> bool {
     let bound = |name: &str| period.get(name).map(|value| value.as_str().and_then(bounds));
     match (bound("start"), bound("end")) {
@@ -186,7 +186,8 @@ fn covers(period: &Value, now_us: i64) -> bool {
     }
 }
 
-/// What a FHIR `dateTime` covers: its first microsecond, and the first one after it. Where it has no time zone, UTC.
+/// Returns what a FHIR `dateTime` covers: its first microsecond, and the first one after it. Where it has no time zone,
+/// UTC.
 fn bounds(text: &str) -> Option<(i64, i64)> {
     if let Ok(at) = text.parse::<Timestamp>() {
         let last = at.as_microsecond().checked_add(1_000_000)?;

@@ -22,7 +22,7 @@ pub enum ExportType {
     ProviderDownload,
 }
 
-/// Why a Da Vinci export is refused. The texts are the platform's own where it has one.
+/// The reason why a Da Vinci export is refused. The texts are the platform's own where it has one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DavinciFault {
     /// There is no `exportType`.
@@ -52,7 +52,7 @@ pub enum DavinciFault {
 }
 
 impl ExportType {
-    /// The export that a request asks for.
+    /// Returns the export that a request asks for.
     ///
     /// # Errors
     /// [`DavinciFault`].
@@ -97,8 +97,8 @@ impl ExportType {
         if active { Ok(()) } else { Err(DavinciFault::Inactive) }
     }
 
-    /// Whose consent is asked, when the export is written. Not specified for an administrator without a claim; it
-    /// exports for whom the Group was made.
+    /// Returns whose consent is asked, when the export is written. Not specified for an administrator without a claim;
+    /// it exports for whom the Group was made.
     ///
     /// # Errors
     /// [`DavinciFault::NoOrganization`].
@@ -112,7 +112,7 @@ impl ExportType {
         }
     }
 
-    /// What is left of a resource.
+    /// Returns what is left of a resource.
     #[must_use]
     pub const fn shape(self, now_us: i64) -> Shape {
         match self {
@@ -122,7 +122,7 @@ impl ExportType {
     }
 }
 
-/// The patients who are members of a Group, by their ids; whoever is inactive in it is not one.
+/// Returns the patients who are members of a Group, by their ids; whoever is inactive in it is not one.
 #[must_use]
 pub fn member_ids(group: &Value, own: &str) -> std::collections::BTreeSet<String> {
     let members = each(group, "member").iter().filter(|member| member.get("inactive") != Some(&Value::Bool(true)));

@@ -50,13 +50,13 @@ impl<'a> Found<'a> {
         Self { members: members.iter().zip(asked.iter().map(find)).collect() }
     }
 
-    /// The ids of the patients, of whom the Consents are to be read.
+    /// Returns the ids of the patients, of whom the Consents are to be read.
     #[must_use]
     pub fn patients(&self) -> Vec<&str> {
         self.members.iter().filter_map(|(_, found)| Some(found.as_ref()?.0.as_str())).collect()
     }
 
-    /// The one patient of a request for one member, who may be told of: without a Consent as well, because this
+    /// Returns the one patient of a request for one member, who may be told of: without a Consent as well, because this
     /// request need not carry one.
     #[must_use]
     pub fn one(self, judge: &Judge<'_>, stored: &[(String, Value)]) -> Option<String> {
@@ -66,9 +66,9 @@ impl<'a> Found<'a> {
         (sent && !has_opted_out(judge, stored, &patient)).then_some(patient)
     }
 
-    /// What becomes of each member, in order, and the Consents to be stored: those that were sent with members who are
-    /// matched, and of other members who were found the ones kept before, which are no longer active. `pair_id` names
-    /// the Consent kept of a patient.
+    /// Returns what becomes of each member, in order, and the Consents to be stored: those that were sent with members
+    /// who are matched, and of other members who were found the ones kept before, which are no longer active. `pair_id`
+    /// names the Consent kept of a patient.
     ///
     /// A patient who is named twice is judged twice; a later failing match takes back the earlier one's Consent.
     #[must_use]

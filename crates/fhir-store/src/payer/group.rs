@@ -62,7 +62,7 @@ enum Bucket {
 impl Bucket {
     const ALL: [Self; 3] = [Self::Matched, Self::NonMatched, Self::Constrained];
 
-    /// The name of its parameter, the end of its id, its code.
+    /// Returns the name of its parameter, the end of its id, its code.
     const fn words(self) -> (&'static str, &'static str, &'static str) {
         match self {
             Self::Matched => ("MatchedMembers", "matched", "match"),
@@ -89,7 +89,7 @@ impl Bucket {
     }
 }
 
-/// The ids of the Groups that a job may have made.
+/// Returns the ids of the Groups that a job may have made.
 #[must_use]
 pub fn ids(job: &ResourceId) -> Vec<String> {
     Bucket::ALL.iter().map(|bucket| id(job, *bucket)).collect()
@@ -110,8 +110,8 @@ pub struct MadeGroup {
     pub resource: Value,
 }
 
-/// The Groups of a match, `verdicts` being in the order of its members. The Group of those who were found is always
-/// there, the others where somebody is in them.
+/// Returns the Groups of a match, `verdicts` being in the order of its members. The Group of those who were found is
+/// always there, the others where somebody is in them.
 ///
 /// # Source
 /// `docs/decisions.md`, "Member match".
@@ -130,7 +130,7 @@ pub fn groups(job: &ResourceId, work: &MatchWork, verdicts: &[Verdict], now_us: 
     Bucket::ALL.into_iter().filter_map(made).collect()
 }
 
-/// The answer that holds the Groups.
+/// Returns the answer that holds the Groups.
 #[must_use]
 pub fn answer(kind: MatchKind, groups: &[MadeGroup]) -> Value {
     let profile = match kind {
@@ -194,7 +194,7 @@ fn characteristic(bucket: Bucket, work: &MatchWork, concept: &Value, now_us: i64
     json!({"code": concept, name: value, "exclude": false, "period": period})
 }
 
-/// The asking organization, by the identifier of its claim.
+/// Returns the asking organization, by the identifier of its claim.
 fn named(requester: &Requester) -> Value {
     let mut reference = json!({"identifier": {"system": requester.system, "value": requester.value}});
     if let Some(id) = &requester.organization {
@@ -203,7 +203,7 @@ fn named(requester: &Requester) -> Value {
     reference
 }
 
-/// The payer that answers, as the first member's coverage names it.
+/// Returns the payer that answers, as the first member's coverage names it.
 fn managing(work: &MatchWork) -> Value {
     let payor = super::sent::payor(&work.members);
     match payor.and_then(|payor| payor.get("identifier")) {
@@ -212,9 +212,9 @@ fn managing(work: &MatchWork) -> Value {
     }
 }
 
-/// The ids of what was sent of members, each once in the Group: the id that was sent, by which the asking organization
-/// knows the member, with a number behind it where another member came with it too. One that was sent without an id,
-/// or with a text that is none, has its place in the Group.
+/// Returns the ids of what was sent of members, each once in the Group: the id that was sent, by which the asking
+/// organization knows the member, with a number behind it where another member came with it too. One that was sent
+/// without an id, or with a text that is none, has its place in the Group.
 ///
 /// # Source
 /// `PDex`: contained Patients are as submitted; `docs/decisions.md`, "Member match".
@@ -244,7 +244,7 @@ fn contained_ids<'a>(members: impl Iterator<Item = &'a Member>) -> Vec<String> {
     ids
 }
 
-/// What was sent of a member, under its id in the Group.
+/// Returns what was sent of a member, under its id in the Group.
 fn contained(id: &str, member: &Member) -> Value {
     let mut patient = member.patient.clone();
     set(&mut patient, "id", id);
@@ -272,7 +272,7 @@ fn entry(id: &str, verdict: &Verdict) -> Value {
     json!({"entity": entity, "inactive": false})
 }
 
-/// Whether a Group, in either format, is one that a match made.
+/// Returns whether a Group, in either format, is one that a match made.
 #[must_use]
 pub fn is_made_by_match(group: &Value) -> bool {
     any_at(&["meta"], group, &mut |meta| meta.get("profile").is_some_and(names_profile))
@@ -286,7 +286,7 @@ fn names_profile(profile: &Value) -> bool {
     }
 }
 
-/// Whether a Group that a match made was made for the organization with this identifier.
+/// Returns whether a Group that a match made was made for the organization with this identifier.
 #[must_use]
 pub fn is_made_for(group: &Value, system: &str, value: &str) -> bool {
     let is_owner = |identifier: &Value| {
@@ -296,7 +296,7 @@ pub fn is_made_for(group: &Value, system: &str, value: &str) -> bool {
     OWNERS.iter().any(|path| any_at(path, group, &mut |identifier| is_owner(identifier)))
 }
 
-/// Whether an id has the form of those that [`groups`] gives.
+/// Returns whether an id has the form of those that [`groups`] gives.
 #[must_use]
 pub fn is_id_of_match(id: &str) -> bool {
     Bucket::ALL.iter().any(|bucket| id.strip_suffix(bucket.words().1).is_some_and(|job| job.ends_with('-')))
@@ -316,7 +316,7 @@ pub fn made_for(group: &Value) -> Option<Requester> {
     })
 }
 
-/// Whether what a Group is for is over, as the period of its characteristic says.
+/// Returns whether what a Group is for is over, as the period of its characteristic says.
 #[must_use]
 pub fn is_over(group: &Value, now_us: i64) -> bool {
     let ends = super::each(group, "characteristic").iter().filter_map(|one| text(one.get("period")?, "end"));

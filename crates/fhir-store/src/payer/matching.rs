@@ -44,8 +44,8 @@ pub struct Demographics {
 }
 
 impl Demographics {
-    /// What of a submitted member has to agree; `None` when family name, first given name, birth date or gender is
-    /// missing, and nobody is found then.
+    /// Returns what of a submitted member has to agree; `None` when family name, first given name, birth date or gender
+    /// is missing, and nobody is found then.
     ///
     /// # Source
     /// `docs/decisions.md`, "Member match".
@@ -70,26 +70,26 @@ impl Demographics {
         })
     }
 
-    /// The family name in small letters, by which patients are looked up with their birth date.
+    /// Returns the family name in small letters, by which patients are looked up with their birth date.
     #[must_use]
     pub fn family(&self) -> &str {
         &self.family
     }
 
-    /// The birth date, by which patients are looked up.
+    /// Returns the birth date, by which patients are looked up.
     #[must_use]
     pub fn birth_date(&self) -> &str {
         &self.birth_date
     }
 
-    /// The subscriber's id, by which coverages are looked up.
+    /// Returns the subscriber's id, by which coverages are looked up.
     #[must_use]
     pub fn subscriber_id(&self) -> Option<&str> {
         self.subscriber_id.as_deref()
     }
 
-    /// The one patient this is, by its place among those known; `None` when it is nobody, or could be several, or is
-    /// not named by an identifier where one is required.
+    /// Returns the one patient this is, by its place among those known; `None` when it is nobody, or could be several,
+    /// or is not named by an identifier where one is required.
     #[must_use]
     pub fn find<'k>(&self, known: &'k Known, terms: MatchTerms<'_>) -> Option<&'k (String, Value)> {
         let insured = self.subscriber_id.as_deref().map(|subscriber| insured(known, subscriber, terms.own));
@@ -102,8 +102,8 @@ impl Demographics {
         (found.next().is_none() && is_named).then_some(only)
     }
 
-    /// Whether one of the identifiers is one that the patient has. Of a provider's request those of systems that are
-    /// not known here agree with every patient, so they name none.
+    /// Returns whether one of the identifiers is one that the patient has. Of a provider's request those of systems
+    /// that are not known here agree with every patient, so they name none.
     fn names(&self, patient: &Value) -> bool {
         self.identifiers.iter().any(|identifier| is_identified(patient, identifier, MatchKind::Payer))
     }
@@ -119,7 +119,7 @@ impl Demographics {
     }
 }
 
-/// Whether a patient has an identifier. What a provider numbers its patients by is not known here, so of a
+/// Returns whether a patient has an identifier. What a provider numbers its patients by is not known here, so of a
 /// provider's request an identifier counts where the patient has one of the same system.
 fn is_identified(patient: &Value, (system, value): &(Option<String>, String), kind: MatchKind) -> bool {
     let held = each(patient, "identifier").iter();
@@ -131,7 +131,7 @@ fn is_identified(patient: &Value, (system, value): &(Option<String>, String), ki
     of_system.any(|held| text(held, "value") == Some(value))
 }
 
-/// The patients who have a coverage under this subscriber's id.
+/// Returns the patients who have a coverage under this subscriber's id.
 fn insured<'k>(known: &'k Known, subscriber: &str, own: &str) -> BTreeSet<&'k str> {
     let covering = known.coverages.get(subscriber).map_or(&[][..], Vec::as_slice);
     covering.iter().filter_map(|coverage| referred(coverage.get("beneficiary")?, "Patient", own)).collect()
@@ -142,7 +142,7 @@ fn folded(name: &str) -> String {
     name.trim().to_lowercase()
 }
 
-/// How a person is called, for whoever reads a Group.
+/// Returns how a person is called, for whoever reads a Group.
 #[must_use]
 pub fn display(patient: &Value) -> Option<String> {
     let name = each(patient, "name").iter().find(|name| text(name, "family").is_some())?;

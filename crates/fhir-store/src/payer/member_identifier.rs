@@ -28,8 +28,8 @@ pub struct MemberIdentifier {
     pub value: String,
 }
 
-/// The identifiers of a Patient that may name it to another payer, the best first. Whether another Patient has one of
-/// them too is for the caller to find out.
+/// Returns the identifiers of a Patient that may name it to another payer, the best first. Whether another Patient has
+/// one of them too is for the caller to find out.
 #[must_use]
 pub fn candidates(patient: &Value) -> Vec<MemberIdentifier> {
     let identifiers = each(patient, "identifier");

@@ -101,27 +101,27 @@ impl Known {
 /// The store operations of member matching.
 #[async_trait]
 pub trait PayerStore: Send + Sync {
-    /// What is stored about these people, in two statements however many there are.
+    /// Returns what is stored about these people, in two statements however many there are.
     ///
     /// # Errors
     /// When the store fails.
     async fn known(&self, asked: &[&Demographics]) -> Result<Known, StoreError>;
 
-    /// The Consents of these patients with their ids; `fhir_base` is the address of our own FHIR endpoint without a
-    /// slash at the end.
+    /// Returns the Consents of these patients with their ids; `fhir_base` is the address of our own FHIR endpoint
+    /// without a slash at the end.
     ///
     /// # Errors
     /// When the store fails.
     async fn consents(&self, patients: &[&str], fhir_base: &str) -> Result<Vec<(String, Value)>, StoreError>;
 
-    /// The ids of the Organizations with this identifier.
+    /// Returns the ids of the Organizations with this identifier.
     ///
     /// # Errors
     /// When the store fails.
     async fn organizations(&self, system: &str, value: &str) -> Result<Vec<String>, StoreError>;
 }
 
-/// The members of an array field, or none when there is no such array.
+/// Returns the members of an array field, or none when there is no such array.
 pub(crate) fn each<'a>(value: &'a Value, field: &str) -> &'a [Value] {
     value.get(field).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
@@ -131,7 +131,7 @@ pub(crate) fn text<'a>(value: &'a Value, field: &str) -> Option<&'a str> {
     value.get(field).and_then(Value::as_str).filter(|text| !text.trim().is_empty())
 }
 
-/// Whether a `CodeableConcept` has this coding; any code system where `system` is `None`.
+/// Returns whether a `CodeableConcept` has this coding; any code system where `system` is `None`.
 pub(crate) fn has_code(concept: Option<&Value>, system: Option<&str>, code: &str) -> bool {
     let codings = concept.map_or(&[][..], |concept| each(concept, "coding"));
     codings.iter().any(|coding| {
@@ -139,7 +139,7 @@ pub(crate) fn has_code(concept: Option<&Value>, system: Option<&str>, code: &str
     })
 }
 
-/// The id of a resource of this type that a reference in either spelling names; `own` is `{base_url}/fhir/`.
+/// Returns the id of a resource of this type that a reference in either spelling names; `own` is `{base_url}/fhir/`.
 pub(crate) fn referred<'a>(reference: &'a Value, kind: &str, own: &str) -> Option<&'a str> {
     if text(reference, "resourceType") == Some(kind) {
         return text(reference, "id");

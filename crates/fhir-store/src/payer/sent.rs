@@ -65,7 +65,7 @@ const PARTS: [(&str, &str); 4] = [
     ("Consent", "Consent"),
 ];
 
-/// The members of a request for many.
+/// Returns the members of a request for many.
 ///
 /// # Errors
 /// [`SentFault`], which names the place.
@@ -91,7 +91,7 @@ pub fn members(body: &Value) -> Result<Vec<Member>, SentFault> {
     if members.is_empty() { Err(SentFault::Nobody) } else { Ok(members) }
 }
 
-/// The member of a request for one.
+/// Returns the member of a request for one.
 ///
 /// # Errors
 /// [`SentFault`], which names the place.
@@ -134,13 +134,14 @@ fn member(parts: &[Value], place: &str, consents: bool) -> Result<Member, SentFa
     })
 }
 
-/// The payer that the first member's coverage names, as a claim would: what an administrator without one asks for.
+/// Returns the payer that the first member's coverage names, as a claim would: what an administrator without one asks
+/// for.
 #[must_use]
 pub fn payor(members: &[Member]) -> Option<&Value> {
     each(&members.first()?.coverage, "payor").first()
 }
 
-/// The answer to a request for one member who was found.
+/// Returns the answer to a request for one member who was found.
 ///
 /// # Source
 /// `HRex`, `$member-match`; the code `UMB` of `hrex-temp`.

@@ -51,7 +51,7 @@ pub struct Matches {
     pub total: Option<u64>,
 }
 
-/// Why a search was not carried out.
+/// The reason why a search was not carried out.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SearchRefused {
     /// The resources there were before are not all looked through yet for this parameter.
@@ -84,20 +84,20 @@ pub struct Referring<'a> {
 /// A store that keeps an index for searches.
 #[async_trait]
 pub trait SearchStore: Send + Sync {
-    /// The search parameters as of now.
+    /// Returns the search parameters as of now.
     ///
     /// # Errors
     /// Only when the store itself fails.
     async fn catalog(&self) -> Result<Arc<Catalog>, StoreError>;
 
-    /// The search parameters as this node knows them, which may be those of before an installation on
-    /// another one: enough for a search that names none it does not have.
+    /// Returns the search parameters as this node knows them, which may be those of before an installation on another
+    /// one: enough for a search that names none it does not have.
     ///
     /// # Errors
     /// Only when the store itself fails.
     async fn known_catalog(&self) -> Result<Arc<Catalog>, StoreError>;
 
-    /// Whether resources of the type are in the index; the others are listed by their elements.
+    /// Returns whether resources of the type are in the index; the others are listed by their elements.
     fn indexes(&self, catalog: &Catalog, kind: &ResourceType) -> bool;
 
     /// One page of what a search finds.
@@ -106,14 +106,14 @@ pub trait SearchStore: Send + Sync {
     /// The outer error means the store itself failed, the inner one that the search cannot be carried out.
     async fn search(&self, query: &SearchQuery) -> Result<Result<Matches, SearchRefused>, StoreError>;
 
-    /// The types of which something is in a patient's compartment, and those of the compartment that are not in
+    /// Returns the types of which something is in a patient's compartment, and those of the compartment that are not in
     /// the index, where something of them is stored at all.
     ///
     /// # Errors
     /// See [`SearchStore::search`].
     async fn kinds_about(&self, patient: &ResourceId) -> Result<Result<Vec<ResourceType>, SearchRefused>, StoreError>;
 
-    /// The resources with these ids that lie in `within`, in the order of their ids.
+    /// Returns the resources with these ids that lie in `within`, in the order of their ids.
     ///
     /// # Errors
     /// See [`SearchStore::search`].
@@ -124,7 +124,7 @@ pub trait SearchStore: Send + Sync {
         within: &Selection,
     ) -> Result<Result<Vec<Stored>, SearchRefused>, StoreError>;
 
-    /// The resources that refer to others and lie in `within`, in the order of their ids, `limit` at most.
+    /// Returns the resources that refer to others and lie in `within`, in the order of their ids, `limit` at most.
     ///
     /// # Errors
     /// See [`SearchStore::search`].

@@ -30,7 +30,7 @@ impl From<&Stored> for StoredText {
 }
 
 impl StoredText {
-    /// The resource with its body taken apart; `None` when that is no JSON.
+    /// Returns the resource with its body taken apart; `None` when that is no JSON.
     #[must_use]
     pub fn read(&self) -> Option<Stored> {
         let resource: Value = serde_json::from_str(&self.body).ok()?;
@@ -47,7 +47,7 @@ impl StoredText {
         text::append(head, &self.body, native, out).is_ok()
     }
 
-    /// The weak entity tag of this version: `W/"7"`.
+    /// Returns the weak entity tag of this version: `W/"7"`.
     #[must_use]
     pub fn etag(&self) -> String {
         etag(self.version)

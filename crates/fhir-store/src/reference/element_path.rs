@@ -64,22 +64,22 @@ impl<'a> ElementPath<'a> {
         Self { resource: kind().and_then(definitions::structure), ..self }
     }
 
-    /// Whether the element has a name that elements which hold resources have.
+    /// Returns whether the element has a name that elements which hold resources have.
     pub(crate) fn names_resource(&self) -> bool {
         RESOURCE_ELEMENTS.contains(&self.element)
     }
 
-    /// The name of the element.
+    /// Returns the name of the element.
     pub(crate) const fn element(&self) -> &'a [u8] {
         self.element
     }
 
-    /// Whether the object here may be a resource, so that its type and id do not make it a reference.
+    /// Returns whether the object here may be a resource, so that its type and id do not make it a reference.
     pub(crate) fn may_be_resource(&self) -> bool {
         self.names_resource() && matches!(self.declared(), Definition::Unknown | Definition::Resource)
     }
 
-    /// Whether the object here may be a reference in FHIR's format.
+    /// Returns whether the object here may be a reference in FHIR's format.
     pub(crate) fn may_be_reference(&self) -> bool {
         match self.declared() {
             Definition::Unknown => !self.names_resource(),
@@ -89,7 +89,7 @@ impl<'a> ElementPath<'a> {
         }
     }
 
-    /// Whether `uri` may be the target of a native reference here.
+    /// Returns whether `uri` may be the target of a native reference here.
     pub(crate) fn may_be_uri_reference(&self) -> bool {
         match self.declared() {
             Definition::Unknown => !self.names_resource() && !URI_ELEMENTS.contains(&self.element),
@@ -99,7 +99,7 @@ impl<'a> ElementPath<'a> {
         }
     }
 
-    /// What R4 says the element is.
+    /// Returns what R4 says the element is.
     fn declared(&self) -> Definition {
         match self.parent {
             None => Definition::Resource,
@@ -109,7 +109,7 @@ impl<'a> ElementPath<'a> {
         }
     }
 
-    /// What R4 says the object here is made of.
+    /// Returns what R4 says the object here is made of.
     fn content(&self) -> Definition {
         let resource = self.resource.and_then(|structure| Some((structure, structure.root()?)));
         match (self.declared(), resource) {
@@ -122,7 +122,7 @@ impl<'a> ElementPath<'a> {
 }
 
 impl Definition {
-    /// What R4 says of a member of an object that it says this of.
+    /// Returns what R4 says of a member of an object that it says this of.
     fn member(self, name: &str) -> Self {
         match self {
             Self::Object { structure, node, .. } => of_member(structure, node, name),

@@ -43,7 +43,7 @@ pub struct Catalog {
 struct Parameters(Vec<Arc<Parameter>>);
 
 impl Catalog {
-    /// The parameters of R4 alone.
+    /// Returns the parameters of R4 alone.
     #[must_use]
     pub fn base() -> Arc<Self> {
         Arc::new(Self::of(Vec::new()))
@@ -68,7 +68,7 @@ impl Catalog {
         Self { installed, kinds, unnamed: OnceLock::new() }
     }
 
-    /// The parameter a type has under a name; those of all resources (`_id`, `_tag`) every type has.
+    /// Returns the parameter a type has under a name; those of all resources (`_id`, `_tag`) every type has.
     #[must_use]
     pub fn parameter(&self, kind: &ResourceType, code: &str) -> Option<&Arc<Parameter>> {
         let parameters = &self.of_kind(kind).0;
@@ -76,12 +76,12 @@ impl Catalog {
         parameters.get(found)
     }
 
-    /// The parameters of a type in the order of their codes.
+    /// Returns the parameters of a type in the order of their codes.
     pub fn parameters(&self, kind: &ResourceType) -> impl Iterator<Item = &Arc<Parameter>> {
         self.of_kind(kind).0.iter()
     }
 
-    /// What the parameters of a type are called, in the order of their codes. Asking it of all types keeps none
+    /// Returns what the parameters of a type are called, in the order of their codes. Asking it of all types keeps none
     /// of their parameters in memory.
     #[must_use]
     pub fn outlines(&self, kind: &ResourceType) -> Vec<Outline> {
@@ -93,18 +93,18 @@ impl Catalog {
         }
     }
 
-    /// Whether a definition names the type, so that it has more than what all resources have.
+    /// Returns whether a definition names the type, so that it has more than what all resources have.
     #[must_use]
     pub fn names(&self, kind: &ResourceType) -> bool {
         !ROOTS.contains(&kind.as_str()) && self.kinds.contains_key(kind.as_str())
     }
 
-    /// The types that definitions name, in their order.
+    /// Returns the types that definitions name, in their order.
     pub fn kinds(&self) -> impl Iterator<Item = &str> {
         self.kinds.keys().map(String::as_str).filter(|kind| !ROOTS.contains(kind))
     }
 
-    /// The parameters of the type that have the rows of this one, where it has none of its own.
+    /// Returns the parameters of the type that have the rows of this one, where it has none of its own.
     pub fn sources<'a>(
         &'a self,
         kind: &ResourceType,
@@ -115,8 +115,8 @@ impl Catalog {
         of_kind.filter(|other| sources.contains(&other.number))
     }
 
-    /// The parameters of the type that have the rows of the parts of this composite, in the order of its parts, where it
-    /// has none of its own.
+    /// Returns the parameters of the type that have the rows of the parts of this composite, in the order of its parts,
+    /// where it has none of its own.
     #[must_use]
     pub fn parts(&self, kind: &ResourceType, composite: &Parameter) -> Vec<Arc<Parameter>> {
         if composite.parts.is_empty() {
@@ -127,8 +127,9 @@ impl Catalog {
         composite.parts.iter().filter_map(found).collect()
     }
 
-    /// What a resource puts into the index: the parameter's number and the value, each pair once, and the
-    /// compartments under [`COMPARTMENT`]. What has [`sources`](Self::sources) or [`parts`](Self::parts) puts nothing there.
+    /// Returns what a resource puts into the index: the parameter's number and the value, each pair once, and the
+    /// compartments under [`COMPARTMENT`]. What has [`sources`](Self::sources) or [`parts`](Self::parts) puts nothing
+    /// there.
     ///
     /// Nothing stands for `_id` and `_lastUpdated`, which are columns. At most
     /// [`MAX_ENTRIES`](crate::limits::MAX_ENTRIES).
@@ -167,7 +168,7 @@ impl Catalog {
     }
 }
 
-/// The numbers of the parameters that have the rows of each, for those that need none of their own.
+/// Returns the numbers of the parameters that have the rows of each, for those that need none of their own.
 ///
 /// An installed parameter comes and goes, and its rows with it, so it has its own and is nobody's source.
 fn sources(parameters: &[Parameter]) -> Vec<Vec<i64>> {
@@ -182,8 +183,8 @@ fn sources(parameters: &[Parameter]) -> Vec<Vec<i64>> {
     parameters.iter().map(with_rows).collect()
 }
 
-/// The numbers of the parameters that have the rows of the parts of each composite, for those that need none of their
-/// own. The same ones as above have rows of their own.
+/// Returns the numbers of the parameters that have the rows of the parts of each composite, for those that need none of
+/// their own. The same ones as above have rows of their own.
 fn parts(parameters: &[Parameter]) -> Vec<Vec<i64>> {
     let is_base = |parameter: &&Parameter| parameter.number < FIRST_INSTALLED && parameter.has_rows();
     let base: Vec<&Parameter> = parameters.iter().filter(is_base).collect();

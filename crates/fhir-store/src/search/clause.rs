@@ -258,7 +258,7 @@ pub enum IncludeTarget {
 }
 
 impl Clause {
-    /// The parameter whose entries decide.
+    /// Returns the parameter whose entries decide.
     #[must_use]
     pub fn parameter(&self) -> &Arc<Parameter> {
         match self {
@@ -268,7 +268,7 @@ impl Clause {
         }
     }
 
-    /// The other types it looks at.
+    /// Returns the other types it looks at.
     #[must_use]
     pub fn looks_at(&self) -> Vec<&ResourceType> {
         match self {
@@ -282,7 +282,7 @@ impl Clause {
 }
 
 impl Test {
-    /// Whether an entry meets it.
+    /// Returns whether an entry meets it.
     #[must_use]
     pub fn holds(&self, entry: &Entry) -> bool {
         match (self, entry) {
@@ -318,7 +318,7 @@ impl Test {
 }
 
 impl System {
-    /// Whether an entry's system is what is asked for.
+    /// Returns whether an entry's system is what is asked for.
     #[must_use]
     pub fn holds(&self, system: Option<&str>) -> bool {
         match self {

@@ -117,7 +117,7 @@ pub enum Entry {
 /// What takes the entries of a parameter.
 type Out<'o> = &'o mut dyn FnMut(Entry);
 
-/// What a resource has for these parameters, and its compartments; see
+/// Returns what a resource has for these parameters, and its compartments; see
 /// [`Catalog::entries`](super::Catalog::entries).
 pub(super) fn all<'a>(
     parameters: impl Iterator<Item = &'a Arc<Parameter>>,
@@ -225,7 +225,7 @@ fn of_value(kind: Kind, value: &Value, own: &str, out: Out<'_>) {
     }
 }
 
-/// The beginning of a text that the index keeps.
+/// Returns the beginning of a text that the index keeps.
 fn kept(text: &str) -> &str {
     text.get(..text.floor_char_boundary(limits::MAX_ENTRY_BYTES)).unwrap_or(text)
 }
@@ -234,7 +234,7 @@ fn cut(text: &str) -> String {
     kept(text).to_owned()
 }
 
-/// What is kept of a text, folded; folding may make it longer than it was.
+/// Returns what is kept of a text, folded; folding may make it longer than it was.
 fn cut_folded(text: &str) -> String {
     let mut folded = folded(kept(text));
     folded.truncate(folded.floor_char_boundary(limits::MAX_ENTRY_BYTES));

@@ -22,7 +22,7 @@ use crate::key::ResourceType;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Expression(Node);
 
-/// Why an expression is not compiled.
+/// The reason why an expression is not compiled.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExpressionFault {
     /// A function of `FHIRPath` that search parameters rarely use.
@@ -48,7 +48,7 @@ impl Expression {
         parser::parse(kind, text).map(Self)
     }
 
-    /// The names of the elements from the root, where the expression is a path and nothing else.
+    /// Returns the names of the elements from the root, where the expression is a path and nothing else.
     pub(super) fn path(&self) -> Option<Vec<&str>> {
         let (mut path, mut node) = (Vec::new(), &self.0);
         while let Node::Child(of, name) = node {
@@ -59,12 +59,12 @@ impl Expression {
         (*node == Node::This).then_some(path)
     }
 
-    /// Whether it is the resource itself.
+    /// Returns whether it is the resource itself.
     pub(super) fn is_whole(&self) -> bool {
         self.0 == Node::This
     }
 
-    /// Whether both are the union of the same.
+    /// Returns whether both are the union of the same.
     pub(super) fn is_like(&self, other: &Self) -> bool {
         let (own, others) = (self.alternatives(), other.alternatives());
         own.iter().all(|node| others.contains(node)) && others.iter().all(|node| own.contains(node))
@@ -77,14 +77,14 @@ impl Expression {
         Self(Node::Union(nodes.into_iter().filter(|node| !is_choice(node)).collect()))
     }
 
-    /// What it is the union of: itself, where it is none.
+    /// Returns what it is the union of: itself, where it is none.
     pub(super) fn alternatives(&self) -> Vec<&Node> {
         let mut alternatives = Vec::new();
         self.0.add_alternatives(&mut alternatives);
         alternatives
     }
 
-    /// Whether nothing of the expression is about the type it was compiled for.
+    /// Returns whether nothing of the expression is about the type it was compiled for.
     pub(super) fn is_empty(&self) -> bool {
         self.0 == Node::Nothing
     }
@@ -166,7 +166,7 @@ fn capitalized(name: &str) -> String {
     first.into_iter().chain(characters).collect()
 }
 
-/// Whether a name is that of a resource type or of the types all of them are of.
+/// Returns whether a name is that of a resource type or of the types all of them are of.
 fn is_type(name: &str) -> bool {
     ResourceType::is_one(name)
 }

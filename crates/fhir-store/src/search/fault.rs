@@ -2,7 +2,7 @@
 
 use crate::limits;
 
-/// Why a search cannot be answered. Each says what would be.
+/// The reason why a search cannot be answered. Each says what would be.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SearchFault {
     /// The type has no parameter of this name.
@@ -88,8 +88,8 @@ pub struct Ignored {
 }
 
 impl SearchFault {
-    /// Whether a lenient search goes on without the parameter: it is one this server does not know, or it
-    /// says nothing. What is known and asked wrongly is refused either way.
+    /// Returns whether a lenient search goes on without the parameter: it is one this server does not know, or it says
+    /// nothing. What is known and asked wrongly is refused either way.
     ///
     /// # Source
     /// FHIR R4, Search, Handling Errors, and Modifiers: a modifier that is not supported is refused.

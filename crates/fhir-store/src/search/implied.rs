@@ -9,7 +9,7 @@ use super::parameter::Parameter;
 use crate::definitions::{Binding, Codes, Content, structure};
 use crate::key::ResourceType;
 
-/// The codes that the values of a parameter are bound to, where it is about one element of type `code`.
+/// Returns the codes that the values of a parameter are bound to, where it is about one element of type `code`.
 pub(super) fn codes(kind: &ResourceType, parameter: &Parameter) -> Option<Arc<Codes>> {
     let path = parameter.expression.path()?;
     let (last, way) = path.split_last()?;

@@ -12,7 +12,7 @@ use crate::ports::Stored;
 
 /// Resolves references for chained searches.
 pub trait Resolver {
-    /// The resource of this name.
+    /// Returns the resource of this name.
     fn read(&self, key: &ResourceKey) -> Option<Stored>;
 
     /// All the resources of a type.
@@ -34,7 +34,7 @@ pub enum Unresolved {
 pub type Coding = (Option<String>, String);
 
 impl Search {
-    /// Whether the resource meets every clause. Its type is not looked at.
+    /// Returns whether the resource meets every clause. Its type is not looked at.
     ///
     /// # Errors
     /// [`Unresolved`], when the answer needs more than the resource.
@@ -48,7 +48,7 @@ impl Search {
         Ok(true)
     }
 
-    /// The URLs of the value sets the search names.
+    /// Returns the URLs of the value sets the search names.
     #[must_use]
     pub fn value_sets(&self) -> BTreeSet<String> {
         let mut named = BTreeSet::new();
@@ -187,7 +187,7 @@ fn is(key: &ResourceKey, document: &Document<'_>) -> bool {
     key.kind == *document.kind && key.id.as_str() == document.id
 }
 
-/// The resources of this server that a reference names.
+/// Returns the resources of this server that a reference names.
 fn targets(parameter: &Parameter, document: &Document<'_>) -> Vec<ResourceKey> {
     let mut keys = Vec::new();
     parameter.each(document, &mut |entry| {

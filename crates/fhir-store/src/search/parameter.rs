@@ -38,8 +38,8 @@ impl Kind {
         ("uri", Self::Uri),
     ];
 
-    /// The kind of this name in `SearchParameter.type`; `None` for `special`, which each have rules of
-    /// their own.
+    /// Returns the kind of this name in `SearchParameter.type`; `None` for `special`, which each have rules of their
+    /// own.
     #[must_use]
     pub fn of(name: &str) -> Option<Self> {
         Self::ALL.iter().find_map(|(known, kind)| (*known == name).then_some(*kind))
@@ -51,7 +51,7 @@ impl Kind {
         Self::ALL.iter().find_map(|(name, kind)| (*kind == self).then_some(*name)).unwrap_or_default()
     }
 
-    /// The modifiers a parameter of this kind takes here, without those that every kind takes.
+    /// Returns the modifiers a parameter of this kind takes here, without those that every kind takes.
     #[must_use]
     pub const fn modifiers(self) -> &'static [&'static str] {
         match self {
@@ -133,7 +133,7 @@ pub enum Column {
 }
 
 impl Parameter {
-    /// Whether its values are of the same kind, and made of a value the same way.
+    /// Returns whether its values are of the same kind, and made of a value the same way.
     fn is_like(&self, other: &Self) -> bool {
         self.kind == other.kind && self.components == other.components
     }
@@ -175,14 +175,14 @@ impl Parameter {
         if parts.len() == self.components.len() { parts } else { Vec::new() }
     }
 
-    /// Whether it has rows: neither columns nor other parameters have what it finds.
+    /// Returns whether it has rows: neither columns nor other parameters have what it finds.
     #[must_use]
     pub fn has_rows(&self) -> bool {
         self.column().is_none() && self.sources.is_empty() && self.parts.is_empty()
     }
 
-    /// The column that answers this parameter; [`Catalog::entries`](super::Catalog::entries) has nothing
-    /// of these.
+    /// Returns the column that answers this parameter; [`Catalog::entries`](super::Catalog::entries) has nothing of
+    /// these.
     #[must_use]
     pub fn column(&self) -> Option<Column> {
         match self.code.as_str() {

@@ -40,7 +40,7 @@ impl Prefix {
         ("ap", Self::Approximate),
     ];
 
-    /// The prefix a value begins with, and the rest; without one it is [`Prefix::Equal`].
+    /// Returns the prefix a value begins with, and the rest; without one it is [`Prefix::Equal`].
     #[must_use]
     pub fn split(text: &str) -> (Self, &str) {
         let found = Self::ALL.iter().find_map(|(letters, prefix)| Some((*prefix, text.strip_prefix(letters)?)));
@@ -64,7 +64,7 @@ pub struct Comparison<T> {
 }
 
 impl<T: PartialOrd> Comparison<T> {
-    /// Whether the range `[low, high]` of a resource meets it.
+    /// Returns whether the range `[low, high]` of a resource meets it.
     #[must_use]
     pub fn holds(&self, low: &T, high: &T) -> bool {
         let inside = *low >= self.low && *high <= self.high;

@@ -55,7 +55,7 @@ pub(super) fn each<'a>(reference: &'a Value, own: &str, out: &mut dyn FnMut(Targ
     }
 }
 
-/// The type of what a reference is to, without following it.
+/// Returns the type of what a reference is to, without following it.
 pub(super) fn kind_of<'a>(reference: &'a Value, resource: &'a Value) -> Option<&'a str> {
     if let Value::String(text) = reference {
         return named_by(text, resource);

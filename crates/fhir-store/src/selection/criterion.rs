@@ -101,7 +101,7 @@ impl Criterion {
         if any_of.is_empty() { Err(unsupported()) } else { Ok(Self::Coded(Coded { path, any_of })) }
     }
 
-    /// Whether it holds for a resource.
+    /// Returns whether it holds for a resource.
     #[must_use]
     pub fn holds(&self, key: &ResourceKey, resource: &Value) -> bool {
         match self {
@@ -111,7 +111,7 @@ impl Criterion {
         }
     }
 
-    /// Whether a write may make `after` of `before`, apart from whether it holds for both.
+    /// Returns whether a write may make `after` of `before`, apart from whether it holds for both.
     pub(super) fn admits(&self, before: Option<&Value>, after: &Value) -> bool {
         match self {
             Self::Coded(_) | Self::Search(_) => true,
@@ -127,13 +127,13 @@ impl Coded {
         self.path
     }
 
-    /// What one of the codings has to be.
+    /// Returns what one of the codings has to be.
     #[must_use]
     pub fn tokens(&self) -> &[Token] {
         &self.any_of
     }
 
-    /// Whether it holds for a resource.
+    /// Returns whether it holds for a resource.
     #[must_use]
     pub fn holds(&self, resource: &Value) -> bool {
         any_at(self.path, resource, &mut |coding| self.any_of.iter().any(|token| token.is(coding)))
@@ -156,7 +156,7 @@ impl Token {
         }
     }
 
-    /// The system and the code it asks for, as far as it asks for one.
+    /// Returns the system and the code it asks for, as far as it asks for one.
     #[must_use]
     pub fn parts(&self) -> (Option<&str>, Option<&str>) {
         match self {
@@ -166,7 +166,7 @@ impl Token {
         }
     }
 
-    /// Whether a coding is what it asks for.
+    /// Returns whether a coding is what it asks for.
     #[must_use]
     pub fn is(&self, coding: &Value) -> bool {
         let equals = |name: &str, asked: Option<&str>| {

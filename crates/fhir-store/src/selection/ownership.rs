@@ -31,7 +31,7 @@ pub struct OrganizationIdentifier {
 }
 
 impl GroupOwnership {
-    /// Whether a Group, in either format, is reached.
+    /// Returns whether a Group, in either format, is reached.
     #[must_use]
     pub fn holds(&self, group: &Value) -> bool {
         !group::is_made_by_match(group) || self.owns(group)
@@ -41,8 +41,8 @@ impl GroupOwnership {
         self.owner.as_ref().is_some_and(|owner| group::is_made_for(group, &owner.system, &owner.value))
     }
 
-    /// Whether a write may make `after` of what was there before, which is reached already. A Group of a match stays
-    /// one, stays its owner's and gains no member; no other Group becomes one.
+    /// Returns whether a write may make `after` of what was there before, which is reached already. A Group of a match
+    /// stays one, stays its owner's and gains no member; no other Group becomes one.
     pub(super) fn admits(&self, before: Option<&Value>, after: &Value) -> bool {
         let before = before.filter(|before| group::is_made_by_match(before));
         match (before, group::is_made_by_match(after)) {
@@ -53,7 +53,7 @@ impl GroupOwnership {
     }
 }
 
-/// What the members of a Group name, in either format.
+/// Returns what the members of a Group name, in either format.
 fn members(group: &Value) -> BTreeSet<String> {
     let mut members = BTreeSet::new();
     any_at(&["member", "entity"], group, &mut |entity| {

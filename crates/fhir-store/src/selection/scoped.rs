@@ -59,19 +59,19 @@ impl Scoped {
         Ok(Self(Arc::new(Inner { name, value, own, search })))
     }
 
-    /// What has to hold, all of it.
+    /// Returns what has to hold, all of it.
     #[must_use]
     pub fn clauses(&self) -> &[Clause] {
         &self.0.search.clauses
     }
 
-    /// The type it was read for.
+    /// Returns the type it was read for.
     #[must_use]
     pub fn kind(&self) -> &ResourceType {
         &self.0.search.kind
     }
 
-    /// Whether it holds for a resource of its type; of no other type does it say anything.
+    /// Returns whether it holds for a resource of its type; of no other type does it say anything.
     #[must_use]
     pub fn holds(&self, key: &ResourceKey, resource: &Value) -> bool {
         let Inner { own, search, .. } = self.0.as_ref();

@@ -18,7 +18,7 @@ pub(super) fn check(element: &Element, kind: &Type, value: &Value, place: &Place
     }
 }
 
-/// Whether a value of a type has a code of the set; one of a type that has no codes is no fault.
+/// Returns whether a value of a type has a code of the set; one of a type that has no codes is no fault.
 pub(super) fn is_member(codes: &Codes, kind: &str, value: &Value) -> bool {
     let is_coded = |coding: &Value| {
         let text = |name: &str| coding.get(name).and_then(Value::as_str);
@@ -32,7 +32,7 @@ pub(super) fn is_member(codes: &Codes, kind: &str, value: &Value) -> bool {
     }
 }
 
-/// The first codes of a set.
+/// Returns the first codes of a set.
 pub(super) fn listed(codes: &Codes) -> String {
     let mut listed: Vec<&str> = codes.iter().take(SHOWN).map(|(_, code)| code).collect();
     if codes.len() > SHOWN {
@@ -41,7 +41,7 @@ pub(super) fn listed(codes: &Codes) -> String {
     listed.join(", ")
 }
 
-/// The codes of a value, each with its system.
+/// Returns the codes of a value, each with its system.
 pub(super) fn told(value: &Value) -> String {
     let coding = |coding: &Value| {
         let text = |name: &str| coding.get(name).and_then(Value::as_str);

@@ -97,13 +97,13 @@ impl Profile {
         Ok(profile)
     }
 
-    /// The type it is about.
+    /// Returns the type it is about.
     #[must_use]
     pub fn kind(&self) -> &str {
         &self.kind
     }
 
-    /// The value sets it requires codes of, each once.
+    /// Returns the value sets it requires codes of, each once.
     #[must_use]
     pub fn value_sets(&self) -> Vec<&str> {
         let mut urls: Vec<&str> = self.rules.iter().filter_map(|rule| rule.binding.as_deref()).collect();
@@ -112,8 +112,8 @@ impl Profile {
         urls
     }
 
-    /// What is wrong with a document that is valid by its base definition, and what of the profile is not judged.
-    /// `codes` are the value sets whose codes can be listed, by the urls of [`Profile::value_sets`].
+    /// Returns what is wrong with a document that is valid by its base definition, and what of the profile is not
+    /// judged. `codes` are the value sets whose codes can be listed, by the urls of [`Profile::value_sets`].
     #[must_use]
     pub fn judge(&self, document: &Value, codes: &HashMap<String, Arc<Codes>>) -> Vec<Issue> {
         let mut judge = Judge { profile: self, codes, report: Report::default() };
@@ -212,7 +212,7 @@ fn is_choice_of(name: &str, prefix: &str) -> bool {
     name.strip_prefix(prefix).is_some_and(|kind| kind.starts_with(|first: char| first.is_ascii_uppercase()))
 }
 
-/// The invariants that the profile itself adds; inherited ones name their source.
+/// Returns the invariants that the profile itself adds; inherited ones name their source.
 fn constraints<'a>(element: &'a Value, url: Option<&str>) -> Vec<&'a str> {
     let constraints = element.get("constraint").and_then(Value::as_array).into_iter().flatten();
     let own = constraints.filter(|constraint| text(constraint, "source").is_none_or(|source| Some(source) == url));
@@ -337,13 +337,13 @@ impl Rule {
         if self.is_choice { is_choice_of(name, &self.name) } else { name == self.name }
     }
 
-    /// Whether a choice may be of this type, as the name of the member spells it.
+    /// Returns whether a choice may be of this type, as the name of the member spells it.
     fn allows(&self, kind: &str) -> bool {
         self.types.iter().any(|allowed| definitions::choice("", allowed) == kind)
     }
 }
 
-/// The name of a type as it is, of the end of a member's name: `Code` is `code`, `CodeableConcept` is itself.
+/// Returns the name of a type as it is, of the end of a member's name: `Code` is `code`, `CodeableConcept` is itself.
 fn decapitalized(kind: &str) -> String {
     match kind {
         "Code" | "String" | "Uri" => kind.to_ascii_lowercase(),
@@ -351,7 +351,7 @@ fn decapitalized(kind: &str) -> String {
     }
 }
 
-/// Whether a value has everything a pattern has.
+/// Returns whether a value has everything a pattern has.
 fn contains(value: &Value, pattern: &Value) -> bool {
     match (value, pattern) {
         (Value::Object(value), Value::Object(pattern)) => {

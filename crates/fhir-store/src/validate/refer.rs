@@ -8,7 +8,7 @@ use crate::definitions::{self, Type};
 use crate::key::ResourceId;
 use crate::reference::Target;
 
-/// The ids and types of what a resource contains.
+/// Returns the ids and types of what a resource contains.
 pub(super) fn contained(resource: &Map<String, Value>) -> Vec<(&str, &str)> {
     let contained = resource.get("contained").and_then(Value::as_array);
     let named = contained.into_iter().flatten().filter_map(|inner| {
@@ -78,7 +78,7 @@ fn is_type(kind: &str) -> bool {
     definitions::is_resource_type(kind)
 }
 
-/// The type of the resource whose address a url is, if its last two segments say so.
+/// Returns the type of the resource whose address a url is, if its last two segments say so.
 fn type_in_url(url: &str) -> Option<&str> {
     let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"))?;
     let address = rest.split_once("/_history/").map_or(rest, |(address, _)| address);

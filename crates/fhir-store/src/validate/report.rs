@@ -59,7 +59,7 @@ impl Report {
         }
     }
 
-    /// Whether nothing more is kept, so that looking on is of no use.
+    /// Returns whether nothing more is kept, so that looking on is of no use.
     pub(super) const fn is_full(&self) -> bool {
         self.is_cut
     }

@@ -65,12 +65,12 @@ fn textual(kind: Primitive, text: &str) -> (bool, &'static str) {
     }
 }
 
-/// Whether there is no character below a space but tabs and ends of lines.
+/// Returns whether there is no character below a space but tabs and ends of lines.
 fn is_printable(text: &str) -> bool {
     text.bytes().all(|byte| byte >= b' ' || matches!(byte, b'\t' | b'\n' | b'\r'))
 }
 
-/// What separates words, or is none of them.
+/// Returns what separates words, or is none of them.
 fn is_no_word(character: char) -> bool {
     character.is_whitespace() || character.is_control()
 }
@@ -176,7 +176,7 @@ fn is_at_most(text: &str, most: i16) -> bool {
     digits(text, 2).is_some_and(|number| number <= most)
 }
 
-/// The number that the first `count` characters are.
+/// Returns the number that the first `count` characters are.
 fn digits(text: &str, count: usize) -> Option<i16> {
     let digits = text.get(..count)?;
     if digits.bytes().all(|byte| byte.is_ascii_digit()) { digits.parse().ok() } else { None }

@@ -6,7 +6,7 @@ use crate::limits;
 use crate::outcome::Severity;
 use crate::testing;
 
-/// What an issue says: its code, its place and what is wrong.
+/// Returns what an issue says: its code, its place and what is wrong.
 fn told(kind: &str, document: &Value) -> Vec<String> {
     let issues = resource(kind, document).unwrap();
     let told =

@@ -267,12 +267,12 @@ fn bit(at: usize) -> u128 {
     u32::try_from(at).ok().and_then(|at| 1_u128.checked_shl(at)).unwrap_or(0)
 }
 
-/// The name of an element as the definitions have it.
+/// Returns the name of an element as the definitions have it.
 fn title(element: &Element) -> String {
     if element.is_choice { format!("{}[x]", element.name) } else { element.name.to_string() }
 }
 
-/// What is wrong with a name, and what may have been meant.
+/// Returns what is wrong with a name, and what may have been meant.
 fn unknown(node: &Node, name: &str) -> String {
     let meant = node.elements.iter().find(|element| element.is_choice && name.starts_with(&*element.name));
     match meant {

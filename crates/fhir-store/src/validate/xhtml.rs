@@ -63,14 +63,14 @@ const ELEMENTS: [&str; 53] = [
     "u",
 ];
 
-/// Whether a text is the `div` of a narrative.
+/// Returns whether a text is the `div` of a narrative.
 pub(super) fn is_narrative(text: &str) -> bool {
     let text = text.trim();
     let opens = text.strip_prefix("<div").is_some_and(|rest| rest.starts_with([' ', '\n', '\r', '\t', '>']));
     opens && text.ends_with("</div>") && has_content(text)
 }
 
-/// Whether every tag is allowed and something stands between them.
+/// Returns whether every tag is allowed and something stands between them.
 fn has_content(text: &str) -> bool {
     let mut has_content = false;
     let mut rest = text;
@@ -96,7 +96,7 @@ struct Tag<'a> {
 }
 
 impl<'a> Tag<'a> {
-    /// What stands after a `<`; a comment is a tag of that name.
+    /// Returns what stands after a `<`; a comment is a tag of that name.
     fn read(after: &'a str) -> Option<Self> {
         if let Some(comment) = after.strip_prefix(COMMENT) {
             let (_, rest) = comment.split_once("-->")?;
@@ -120,7 +120,7 @@ impl<'a> Tag<'a> {
     }
 }
 
-/// Where the `>` is that ends a tag: not one inside of an attribute's quotes.
+/// Returns where the `>` is that ends a tag: not one inside of an attribute's quotes.
 fn end_of_tag(text: &str) -> Option<usize> {
     let mut quote = None;
     for (at, byte) in text.bytes().enumerate() {

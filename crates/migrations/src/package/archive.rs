@@ -13,7 +13,7 @@ const ROOT: &str = "package/";
 /// Bytes read from a tarball at once.
 const READ_BYTES: usize = 64 * 1024;
 
-/// Why a tarball is no package that can be installed. What it prints is fit for the caller.
+/// The reason why a tarball is no package that can be installed. What it prints is fit for the caller.
 #[derive(Debug, thiserror::Error)]
 pub enum TarballFault {
     /// It is not packed as packages are.
@@ -105,7 +105,7 @@ pub(super) fn walk(
     Ok(())
 }
 
-/// The name of the file below `package/`, if it is one that is read.
+/// Returns the name of the file below `package/`, if it is one that is read.
 fn file_of(path: &str, kind: EntryType) -> Result<Option<&str>, TarballFault> {
     match kind {
         EntryType::Regular | EntryType::Continuous | EntryType::Directory => {}
@@ -165,7 +165,7 @@ impl LongNames {
         Ok(true)
     }
 
-    /// The name of an entry, whichever way it was written.
+    /// Returns the name of an entry, whichever way it was written.
     fn name(&mut self, entry: &Entry<'_, impl Read>) -> String {
         let own = || String::from_utf8_lossy(&entry.header().path_bytes()).into_owned();
         self.next.take().unwrap_or_else(own)
@@ -194,7 +194,7 @@ fn exceeded() -> io::Error {
     io::Error::other(Exceeded)
 }
 
-/// What an error of reading says of the tarball.
+/// Returns what an error of reading says of the tarball.
 fn fault(error: io::Error) -> TarballFault {
     if contains_exceeded(&error) {
         return TarballFault::TooLarge;
@@ -205,7 +205,7 @@ fn fault(error: io::Error) -> TarballFault {
     }
 }
 
-/// Whether the bound was the cause, which the library wraps in its errors.
+/// Returns whether the bound was the cause, which the library wraps in its errors.
 fn contains_exceeded(error: &io::Error) -> bool {
     let mut next = error.get_ref().map(|inner| inner as &(dyn std::error::Error + 'static));
     while let Some(inner) = next {

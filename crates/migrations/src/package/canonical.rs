@@ -62,8 +62,8 @@ pub(super) struct Name {
     version: String,
 }
 
-/// The canonicals of a package, each once, in the order of its files, until `visit` breaks off. One
-/// that is there twice is shown as the first file has it.
+/// Returns the canonicals of a package, each once, in the order of its files, until `visit` breaks off. One that is
+/// there twice is shown as the first file has it.
 ///
 /// # Errors
 /// [`TarballFault`]; some may have been shown by then.
@@ -80,7 +80,7 @@ pub fn canonicals(tarball: impl Read, mut visit: impl FnMut(Canonical) -> Contro
     })
 }
 
-/// What names the canonical in a file, if there is one in it.
+/// Returns what names the canonical in a file, if there is one in it.
 ///
 /// # Errors
 /// [`TarballFault::Json`], and [`TarballFault::Resource`] for one whose name cannot be stored.
@@ -91,7 +91,7 @@ pub(super) fn name_in(file: &str, content: &[u8]) -> Result<Option<Name>, Tarbal
     }
 }
 
-/// What the resource in a file says of itself, if there is one in it.
+/// Returns what the resource in a file says of itself, if there is one in it.
 ///
 /// # Errors
 /// [`TarballFault::Json`].
@@ -107,7 +107,7 @@ pub(super) fn head_in(file: &str, content: &[u8]) -> Result<Option<Head>, Tarbal
     json(file, content).map(Some)
 }
 
-/// What names the canonical that a resource is, if it is one.
+/// Returns what names the canonical that a resource is, if it is one.
 ///
 /// # Errors
 /// [`TarballFault::Resource`] for one whose name cannot be stored.

@@ -15,7 +15,7 @@ pub struct PackageId {
     version: String,
 }
 
-/// Why a text names no package to install.
+/// The reason why a text names no package to install.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PackageFault {
     /// No `@` or `#`, or nothing on one of its sides.
@@ -31,7 +31,7 @@ pub enum PackageFault {
 }
 
 impl PackageId {
-    /// The package of this name and exact version.
+    /// Returns the package of this name and exact version.
     ///
     /// # Errors
     /// [`PackageFault::Name`] and [`PackageFault::Version`].
@@ -45,13 +45,13 @@ impl PackageId {
         Ok(Self { name: name.to_owned(), version: version.to_owned() })
     }
 
-    /// The name, such as `hl7.fhir.us.core`.
+    /// Returns the name, such as `hl7.fhir.us.core`.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The exact version, such as `5.0.0`.
+    /// Returns the exact version, such as `5.0.0`.
     #[must_use]
     pub fn version(&self) -> &str {
         &self.version
@@ -70,7 +70,7 @@ impl FromStr for PackageId {
     }
 }
 
-/// Whether a package may be called this. It becomes part of addresses and of file names.
+/// Returns whether a package may be called this. It becomes part of addresses and of file names.
 pub(super) fn is_name(name: &str) -> bool {
     let of_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || ".-_".contains(c);
     !name.is_empty() && name.len() <= NAME_MAX_BYTES && !name.starts_with('.') && name.chars().all(of_name)

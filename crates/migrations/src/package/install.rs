@@ -14,7 +14,7 @@ use super::store::PackageStore;
 use super::version::Wanted;
 use crate::progress::Progress;
 
-/// Why a package is installed.
+/// The reason why a package is installed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Intention {
     /// It was asked for.
@@ -65,21 +65,21 @@ impl PartialEq for PreparedInstall {
 }
 
 impl PreparedInstall {
-    /// The packages: what was asked for last, what is needed before.
+    /// Returns the packages: what was asked for last, what is needed before.
     #[must_use]
     pub fn packages(&self) -> &[PreparedPackage] {
         &self.packages
     }
 
-    /// Where to tell what is being done while they are installed.
+    /// Returns where to tell what is being done while they are installed.
     #[must_use]
     pub const fn progress(&self) -> &Progress {
         &self.progress
     }
 }
 
-/// Why packages cannot be installed; found out before anything is written. What it prints is fit
-/// for the caller.
+/// The reason why packages cannot be installed; found out before anything is written. What it prints is fit for the
+/// caller.
 #[derive(Debug, thiserror::Error)]
 pub enum PrepareFault {
     /// The registry does not give one of them.
@@ -91,7 +91,7 @@ pub enum PrepareFault {
         needed_by: Option<PackageId>,
         /// Address of the registry.
         registry: String,
-        /// Why not.
+        /// The reason why not.
         #[source]
         fault: RegistryFault,
     },
@@ -143,7 +143,7 @@ fn needed(by: Option<&PackageId>) -> String {
 }
 
 impl PrepareFault {
-    /// Whether the registry failed, so that the same may succeed later.
+    /// Returns whether the registry failed, so that the same may succeed later.
     #[must_use]
     pub const fn is_outage(&self) -> bool {
         match self {
@@ -177,13 +177,13 @@ impl Installer {
         Self { registry, store, progress }
     }
 
-    /// The store packages are installed into.
+    /// Returns the store packages are installed into.
     #[must_use]
     pub fn store(&self) -> &dyn PackageStore {
         self.store.as_ref()
     }
 
-    /// Where it reports what it is doing.
+    /// Returns where it reports what it is doing.
     #[must_use]
     pub const fn progress(&self) -> &Progress {
         &self.progress
@@ -243,7 +243,7 @@ impl Installer {
         Ok(prepared(id, intention, needs, &fetched, registry()))
     }
 
-    /// The version of a dependency.
+    /// Returns the version of a dependency.
     async fn choose(&self, package: &PackageId, need: &Need) -> Result<PackageId, PrepareFault> {
         let moving = || PrepareFault::MovingNeed {
             package: package.clone(),

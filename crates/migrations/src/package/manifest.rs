@@ -49,8 +49,8 @@ impl Manifest {
         Ok(Self { id, fhir_versions: fhir_versions(&document), needs: needs(&document)? })
     }
 
-    /// Whether it can be used by a server of FHIR R4. One that does not say for which version it is
-    /// can: the packages that leave it out are older than the field.
+    /// Returns whether it can be used by a server of FHIR R4. One that does not say for which version it is can: the
+    /// packages that leave it out are older than the field.
     #[must_use]
     pub fn fits_r4(&self) -> bool {
         let r4 = |version: &String| version == "4.0" || version.starts_with("4.0.");

@@ -44,7 +44,7 @@ impl Fetched {
         &self.survey
     }
 
-    /// The tarball.
+    /// Returns the tarball.
     #[must_use]
     pub fn tarball(&self) -> &Arc<dyn Tarball> {
         &self.tarball
@@ -54,10 +54,10 @@ impl Fetched {
 /// A registry of packages.
 #[async_trait]
 pub trait PackageRegistry: Send + Sync {
-    /// What to call it in texts: its address, without credentials.
+    /// Returns what to call it in texts: its address, without credentials.
     fn address(&self) -> &str;
 
-    /// The versions it has of a package, in no particular order.
+    /// Returns the versions it has of a package, in no particular order.
     ///
     /// # Errors
     /// [`RegistryFault`]; [`RegistryFault::Unknown`] when it knows no package of that name.
@@ -70,7 +70,7 @@ pub trait PackageRegistry: Send + Sync {
     async fn fetch(&self, package: &PackageId) -> Result<Fetched, RegistryFault>;
 }
 
-/// Why a registry gives no package. What it prints is fit for the caller.
+/// The reason why a registry gives no package. What it prints is fit for the caller.
 #[derive(Debug, thiserror::Error)]
 pub enum RegistryFault {
     /// It has none of that name or version.
@@ -113,7 +113,7 @@ pub enum RegistryFault {
 }
 
 impl RegistryFault {
-    /// Whether the registry failed, so that the same may succeed later.
+    /// Returns whether the registry failed, so that the same may succeed later.
     #[must_use]
     pub const fn is_outage(&self) -> bool {
         match self {

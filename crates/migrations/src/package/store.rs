@@ -13,7 +13,7 @@ use super::install::{Intention, PreparedInstall};
 pub struct InstalledPackage {
     /// Which.
     pub id: PackageId,
-    /// Why it is here.
+    /// The reason why it is here.
     pub intention: Intention,
     /// Its canonicals, also those that another package has too.
     pub canonicals: u64,
@@ -23,7 +23,7 @@ pub struct InstalledPackage {
     pub installed_us: i64,
 }
 
-/// Why packages were not installed or uninstalled; nothing was written.
+/// The reason why packages were not installed or uninstalled; nothing was written.
 #[derive(Debug, thiserror::Error)]
 pub enum PackageRefused {
     /// There is nothing to uninstall.
@@ -69,16 +69,16 @@ pub trait PackageStore: Send + Sync {
     /// Only when the store itself fails.
     async fn installed(&self) -> Result<Vec<InstalledPackage>, StoreError>;
 
-    /// What the installed packages say a server conforms to, together: of those that were asked for their guides and
-    /// requirements, of all their profiles. FHIR's own package is none of them.
+    /// Returns what the installed packages say a server conforms to, together: of those that were asked for their
+    /// guides and requirements, of all their profiles. FHIR's own package is none of them.
     ///
     /// # Errors
     /// Only when the store itself fails.
     async fn conformance(&self) -> Result<Conformance, StoreError>;
 
-    /// The canonical of this type and url that installed packages brought: of `version`, or without one the
-    /// newest ([`super::newest`]). It is what the last commit on any node says: nothing is cached in
-    /// memory, so an installation takes effect with its commit.
+    /// Returns the canonical of this type and url that installed packages brought: of `version`, or without one the
+    /// newest ([`super::newest`]). It is what the last commit on any node says: nothing is cached in memory, so an
+    /// installation takes effect with its commit.
     ///
     /// # Errors
     /// Only when the store itself fails.

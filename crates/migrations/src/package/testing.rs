@@ -83,8 +83,8 @@ impl TestPackage {
         self
     }
 
-    /// What published packages have besides: the index, examples, and folders of other things, with
-    /// resources in them that are none of the package.
+    /// Returns what published packages have besides: the index, examples, and folders of other things, with resources
+    /// in them that are none of the package.
     #[must_use]
     pub fn as_published(self) -> Self {
         let index = json!({"index-version": 2, "files": self.index});
@@ -107,7 +107,7 @@ impl TestPackage {
             .file("docs/ValueSet-beside.json", example.as_bytes())
     }
 
-    /// The tarball.
+    /// Returns the tarball.
     ///
     /// # Errors
     /// None that a test would meet.
@@ -200,7 +200,7 @@ impl Shelf {
         self.is_out.store(true, Ordering::Relaxed);
     }
 
-    /// How many packages were asked for.
+    /// Returns how many packages were asked for.
     #[must_use]
     pub fn fetches(&self) -> usize {
         self.fetches.load(Ordering::Relaxed)

@@ -30,8 +30,8 @@ impl Wanted {
         numbers.filter(|numbers| matches!(numbers.len(), 1 | 2)).map(Self::Newest)
     }
 
-    /// The newest of `versions` that is meant. A version with a label (`-ballot`) counts only where
-    /// no other fits.
+    /// Returns the newest of `versions` that is meant. A version with a label (`-ballot`) counts only where no other
+    /// fits.
     pub(super) fn newest_of<'a>(&self, versions: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
         let numbers = match self {
             Self::Exact(version) => return versions.into_iter().find(|offered| offered == version),

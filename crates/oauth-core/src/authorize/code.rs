@@ -30,8 +30,8 @@ fn fresh(env: &Env<'_>) -> String {
     base64url(&[env.now_us.to_be_bytes().as_slice(), &env.bytes::<32>()].concat())
 }
 
-/// What is stored and looked up for a code: its SHA-256, of which the first bytes give way to the moment the code
-/// was made at. So codes are stored in the order they are made in, beside each other, and a commit writes the few
+/// Returns what is stored and looked up for a code: its SHA-256, of which the first bytes give way to the moment the
+/// code was made at. So codes are stored in the order they are made in, beside each other, and a commit writes the few
 /// pages at the end where at random it would write one for each. Of what is hashed 192 bits are left.
 pub(crate) fn hash_of(code: &str) -> Hash {
     let mut hash = sha256(code.as_bytes());
@@ -92,7 +92,7 @@ pub(super) async fn leave(scene: &Scene<'_>, decided: &Decided<'_>) -> Result<De
     }
 }
 
-/// The token in the fragment, under the grant that was stored.
+/// Returns the token in the fragment, under the grant that was stored.
 ///
 /// # Source
 /// RFC 6749, section 4.2.2.
@@ -121,7 +121,7 @@ async fn leave_with_token(
     Ok(scene.request.target.departure(&members))
 }
 
-/// The grant to be stored, unless the one that is there says it all.
+/// Returns the grant to be stored, unless the one that is there says it all.
 fn given(scene: &Scene<'_>, decided: &Decided<'_>) -> Option<GivenGrant> {
     let Consent::Given { allowed, unticked } = &decided.consent else { return None };
     let (requested, granted) = consent::kept(decided.before, &decided.requested, allowed);

@@ -17,7 +17,7 @@ use crate::client::MemberSettings;
 use crate::limits::{REFRESH_IDLE_S, REFRESH_LIFETIME_S};
 use crate::ports::MemberGrant;
 
-/// The scopes a requested one is split into; none where it is shown as itself alone.
+/// Returns the scopes a requested one is split into; none where it is shown as itself alone.
 pub(super) fn split(scope: &Scope) -> Vec<Scope> {
     let Scope::Clinical(clinical) = scope else { return Vec::new() };
     let parts = match clinical.resource() {
@@ -45,18 +45,18 @@ fn categories(scope: &ClinicalScope) -> Vec<ClinicalScope> {
     own.filter_map(of_category).collect()
 }
 
-/// The lines of the page for a scope; the last of one that is split stands for what the others leave.
+/// Returns the lines of the page for a scope; the last of one that is split stands for what the others leave.
 pub(super) fn lines(scope: &Scope) -> Vec<Scope> {
     split(scope).iter().flat_map(lines).chain([scope.clone()]).collect()
 }
 
-/// Whether the person is not asked for it: without an id the app does not know who came back, and a context
+/// Returns whether the person is not asked for it: without an id the app does not know who came back, and a context
 /// opens nothing by itself.
 pub(super) fn is_required(scope: &Scope) -> bool {
     is_context(scope) || matches!(scope, Scope::OpenId)
 }
 
-/// The ticks of the page for what is requested, after what was decided `before`.
+/// Returns the ticks of the page for what is requested, after what was decided `before`.
 pub(super) fn items(requested: &ScopeSet, settings: &MemberSettings, before: Option<&MemberGrant>) -> Vec<ConsentItem> {
     let earlier = Earlier::of(before);
     let mut items: Vec<ConsentItem> = Vec::new();
@@ -70,7 +70,7 @@ pub(super) fn items(requested: &ScopeSet, settings: &MemberSettings, before: Opt
     items
 }
 
-/// What the person allowed of what is requested, in the order and, where it can be, the words of the request.
+/// Returns what the person allowed of what is requested, in the order and, where it can be, the words of the request.
 ///
 /// `ticked` are values of the form.
 pub(super) fn allowed(requested: &ScopeSet, ticked: &[String]) -> ScopeSet {
@@ -93,8 +93,8 @@ fn allowed_of(scope: &Scope, is_ticked: &dyn Fn(&Scope) -> bool) -> Vec<Scope> {
     if is_whole { vec![scope.clone()] } else { allowed }
 }
 
-/// Whether `left` of what was `asked` for is of use to an app: data or an identity, or the context where nothing else
-/// was asked for, as by an app that only wants to know which patient it is about.
+/// Returns whether `left` of what was `asked` for is of use to an app: data or an identity, or the context where
+/// nothing else was asked for, as by an app that only wants to know which patient it is about.
 pub(crate) fn is_of_use(asked: &ScopeSet, left: &ScopeSet) -> bool {
     if says_something(asked) { says_something(left) } else { left.iter().any(is_context) }
 }
@@ -103,7 +103,7 @@ fn says_something(scopes: &ScopeSet) -> bool {
     scopes.iter().any(|scope| !is_context(scope) && !matches!(scope, Scope::OfflineAccess | Scope::OnlineAccess))
 }
 
-/// What a stored grant gives of what is requested, when the person need not be asked again: each requested
+/// Returns what a stored grant gives of what is requested, when the person need not be asked again: each requested
 /// scope was allowed before, or was asked for then and not allowed. A grant that gives nothing answers no question.
 pub(super) fn remembered(stored: &MemberGrant, requested: &ScopeSet) -> Option<ScopeSet> {
     if !stored.gives_something() {
@@ -126,7 +126,7 @@ pub(super) fn remembered(stored: &MemberGrant, requested: &ScopeSet) -> Option<S
     is_of_use(requested, &given).then_some(given)
 }
 
-/// What is kept of a decision: beside it, what the person decided before and was not asked about now.
+/// Returns what is kept of a decision: beside it, what the person decided before and was not asked about now.
 ///
 /// A wider scope that was allowed before stays where all that is asked of it now is allowed again. Where some of it
 /// is not, it goes, and with it that it was ever asked for, so that the person is asked about the rest anew.
@@ -142,12 +142,12 @@ pub(super) fn kept(before: Option<&MemberGrant>, requested: &ScopeSet, allowed: 
     (bounded(requested, &was_asked), bounded(allowed, &was_granted))
 }
 
-/// Whether nothing that a stored grant gives is missing in `granted`.
+/// Returns whether nothing that a stored grant gives is missing in `granted`.
 pub(super) fn covers_all_of(granted: &ScopeSet, stored: &MemberGrant) -> bool {
     ScopeSet::parse(&stored.granted).unwrap_or_default().iter().all(|scope| granted.covers(scope))
 }
 
-/// The union of both, the first alone where that would not read back.
+/// Returns the union of both, the first alone where that would not read back.
 pub(super) fn bounded(first: &ScopeSet, second: &ScopeSet) -> ScopeSet {
     let union = first.union(second);
     let reads_back = ScopeSet::parse(&union.to_string()).is_ok_and(|read| read == union);
@@ -194,7 +194,7 @@ fn item(scope: &Scope, settings: &MemberSettings, stand: Stand) -> ConsentItem {
 /// What is said of a line that stands for what the others of its scope leave.
 const REST: &str = "What none of the lines above names. The app gets it only together with all of them.";
 
-/// The title of the line for what the other lines of a scope leave; `None` where it has no others.
+/// Returns the title of the line for what the other lines of a scope leave; `None` where it has no others.
 fn rest(scope: &Scope) -> Option<&'static str> {
     let Scope::Clinical(clinical) = scope else { return None };
     if split(scope).is_empty() {
@@ -275,7 +275,7 @@ fn detail(scope: &Scope, settings: &MemberSettings) -> Option<String> {
     }
 }
 
-/// What the app may do with the entries; nothing where it may only see them, which is what everybody expects.
+/// Returns what the app may do with the entries; nothing where it may only see them, which is what everybody expects.
 fn actions(scope: &ClinicalScope) -> Option<String> {
     let may = |interaction| scope.permissions().allows(interaction);
     let verbs = [
@@ -339,7 +339,7 @@ mod tests {
         }
     }
 
-    /// What the app gets without a page, after the decisions in turn; `None` when the person is asked.
+    /// Returns what the app gets without a page, after the decisions in turn; `None` when the person is asked.
     fn after(decisions: &[(&str, &str)], request: &str) -> Option<String> {
         let mut held: Option<MemberGrant> = None;
         for (requested, allowed) in decisions {

@@ -12,7 +12,7 @@ use crate::person::Person;
 use crate::ports::{GivenGrant, MemberGrant};
 
 impl Scene<'_> {
-    /// The grant to be stored after a decision.
+    /// Returns the grant to be stored after a decision.
     ///
     /// Not specified what becomes of what an app got before when the person allows less the next time; we end all of
     /// it, as if the person had taken the grant back and given a smaller one. To narrow the older tokens one by one

@@ -53,7 +53,7 @@ impl Earlier {
         })
     }
 
-    /// How a line of the page stands.
+    /// Returns how a line of the page stands.
     pub(super) fn stand(&self, line: &Scope) -> Stand {
         if is_required(line) || self.granted.covers(line) {
             return Stand::Ticked;
@@ -69,7 +69,7 @@ impl Earlier {
     }
 }
 
-/// Whether a line has something of a refused one.
+/// Returns whether a line has something of a refused one.
 fn overlap(refused: &Scope, line: &Scope) -> bool {
     let (Scope::Clinical(one), Scope::Clinical(other)) = (refused, line) else { return false };
     let Some(common) = one.intersection(other).map(Scope::Clinical) else { return false };
@@ -77,20 +77,20 @@ fn overlap(refused: &Scope, line: &Scope) -> bool {
     !split(refused).iter().any(|part| part.covers(&common))
 }
 
-/// The lines of a request that stayed without a tick; `ticked` are values of the form.
+/// Returns the lines of a request that stayed without a tick; `ticked` are values of the form.
 pub(super) fn unticked(requested: &ScopeSet, ticked: &[String]) -> ScopeSet {
     let lines = requested.iter().flat_map(lines);
     lines.filter(|line| !is_required(line) && !ticked.contains(&line.to_string())).collect()
 }
 
-/// What is refused after a decision: these lines, and those of before that the grant still does not give.
+/// Returns what is refused after a decision: these lines, and those of before that the grant still does not give.
 pub(super) fn refused_after(before: Option<&MemberGrant>, unticked: &ScopeSet, granted: &ScopeSet) -> ScopeSet {
     let earlier = Earlier::of(before).refused;
     let stays = earlier.iter().filter(|refused| !granted.covers(refused)).cloned().collect();
     bounded(unticked, &stays)
 }
 
-/// What is stored of a denial: the grant stays as it is, and what it does not give of the request is refused.
+/// Returns what is stored of a denial: the grant stays as it is, and what it does not give of the request is refused.
 pub(super) fn denied(before: Option<&MemberGrant>, requested: &ScopeSet) -> DecidedScopes {
     let Earlier { requested: was_requested, granted, .. } = Earlier::of(before);
     let refused = unticked(requested, &[]).iter().filter(|line| !granted.covers(line)).cloned().collect();
@@ -98,7 +98,7 @@ pub(super) fn denied(before: Option<&MemberGrant>, requested: &ScopeSet) -> Deci
     DecidedScopes { requested: was_requested, granted, refused }
 }
 
-/// What is stored when the person allows nothing of a request: of the grant only what is not about it stays.
+/// Returns what is stored when the person allows nothing of a request: of the grant only what is not about it stays.
 pub(super) fn nothing_allowed(before: Option<&MemberGrant>, requested: &ScopeSet, ticked: &[String]) -> DecidedScopes {
     let Earlier { requested: was_requested, granted: was_granted, .. } = Earlier::of(before);
     let left = kept(before, requested, &ScopeSet::default()).1;

@@ -8,7 +8,7 @@ use crate::launch::LaunchFault;
 use crate::ports::StoreError;
 use crate::token::TokenError;
 
-/// Why an authorization request ended without a code.
+/// The reason why an authorization request ended without a code.
 #[derive(Debug, thiserror::Error)]
 pub enum AuthorizeFault {
     /// Shown to the person on a page of ours; nothing goes to the app.
@@ -51,7 +51,7 @@ pub enum PageFault {
     Patient,
 }
 
-/// Why the app gets an `error` instead of a code, in the order in which it is looked at.
+/// The reason why the app gets an `error` instead of a code, in the order in which it is looked at.
 ///
 /// # Source
 /// RFC 6749, section 4.1.2.1; OpenID Connect Core 1.0, section 3.1.2.6.
@@ -147,7 +147,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// The `error` of the redirect.
+    /// Returns the `error` of the redirect.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
@@ -178,7 +178,7 @@ impl Refusal {
         }
     }
 
-    /// The `error_description`: never the inner text of a failure of ours.
+    /// Returns the `error_description`: never the inner text of a failure of ours.
     #[must_use]
     pub fn description(&self) -> String {
         match self {
@@ -189,7 +189,7 @@ impl Refusal {
         }
     }
 
-    /// Whether the server is at fault, so that it has to be logged.
+    /// Returns whether the server is at fault, so that it has to be logged.
     #[must_use]
     pub fn is_failure(&self) -> bool {
         matches!(self.code(), "server_error")

@@ -100,7 +100,7 @@ pub async fn find(
     go_on(env, authority, (transaction, intent), browser).await
 }
 
-/// The person chooses a patient, by id.
+/// Returns the person chooses a patient, by id.
 ///
 /// # Errors
 /// [`AuthorizeFault`]; [`PageFault::Patient`] for one the person may not act for.
@@ -141,7 +141,7 @@ async fn go_on(
     opened(env, authority, pending, browser).await?.step(intent).await
 }
 
-/// The scene of a request; why there is none, the audit is told.
+/// Returns the scene of a request; why there is none, the audit is told.
 async fn opened<'a>(
     env: &'a Env<'a>,
     authority: &'a Authority,

@@ -49,14 +49,14 @@ impl Parameters {
         parameters
     }
 
-    /// The value of a parameter that was sent once.
+    /// Returns the value of a parameter that was sent once.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
         self.pairs.iter().find(|(held, _)| *held == name).map(|(_, value)| value.as_str())
     }
 
-    /// The first parameter that was sent twice, known or not (RFC 6749, section 3.1 forbids it for any),
-    /// fit to be repeated in an answer.
+    /// Returns the first parameter that was sent twice, known or not (RFC 6749, section 3.1 forbids it for any), fit to
+    /// be repeated in an answer.
     pub(crate) fn repeated(&self) -> Option<&str> {
         self.repeated.first().map(String::as_str)
     }

@@ -82,7 +82,7 @@ impl Scene<'_> {
         }
     }
 
-    /// The patient of this id, who was there when a grant for it was given, else must be there now.
+    /// Returns the patient of this id, who was there when a grant for it was given, else must be there now.
     async fn existing(&self, id: &str) -> Result<Patient, Stop> {
         if self.visit.grants.iter().any(|grant| grant.patient_id.as_deref() == Some(id)) {
             return Ok(Patient::Chosen(id.to_owned(), None));
@@ -98,7 +98,7 @@ impl Scene<'_> {
         }
     }
 
-    /// The page of what the text finds; a page behind the last one is the last one.
+    /// Returns the page of what the text finds; a page behind the last one is the last one.
     async fn found(&self, person: &Person, search: Search<'_>) -> Result<Patient, StoreError> {
         let found = self.visible(person, search.text).await?;
         let (total, is_cut) = (found.patients.len(), found.is_cut);

@@ -70,7 +70,7 @@ impl PendingKey {
         UnboundKey::new(&AES_256_GCM_SIV, bytes).ok().map(|key| Self(LessSafeKey::new(key)))
     }
 
-    /// The pending request as base64url text, some 40 bytes and a third longer than the request.
+    /// Returns the pending request as base64url text, some 40 bytes and a third longer than the request.
     ///
     /// `None` when the cryptographic library refuses.
     pub(crate) fn seal(&self, env: &Env<'_>, pending: &Pending) -> Option<String> {
@@ -90,7 +90,7 @@ impl PendingKey {
         Some(base64url(&[nonce.as_slice(), &buffer].concat()))
     }
 
-    /// What [`PendingKey::seal`] was given, unless its time is over.
+    /// Returns what [`PendingKey::seal`] was given, unless its time is over.
     pub(crate) fn open(&self, env: &Env<'_>, transaction: &str) -> Result<Pending, PageFault> {
         let written = self.written(transaction).ok_or(PageFault::Transaction)?;
         let age_s = env.now_s() - written.issued_s;

@@ -47,7 +47,7 @@ pub(crate) struct Prompt {
     pub(crate) consent: bool,
 }
 
-/// Where answers to this request may go.
+/// Returns where answers to this request may go.
 ///
 /// # Errors
 /// [`PageFault`]: the person sees a page, and nothing goes anywhere.
@@ -171,7 +171,7 @@ fn scope(client: &Client, response: Response, asked: &Parameters) -> Result<Scop
     if is_of_use(&requested, &grantable) { Ok(grantable) } else { Err(Refusal::NoScope) }
 }
 
-/// What of a request a person can be asked for.
+/// Returns what of a request a person can be asked for.
 ///
 /// - `system/` scopes need no person, so a person gives none.
 /// - `offline_access` is for codes of Clients whose `refresh_token` is true: to anybody else it would be a
@@ -188,7 +188,7 @@ fn grantable(client: &Client, response: Response, requested: &ScopeSet) -> Scope
     client.limit(&requested.iter().filter(may_be_asked).cloned().collect())
 }
 
-/// Whether a scope names a context of the launch.
+/// Returns whether a scope names a context of the launch.
 pub(crate) fn is_context(scope: &Scope) -> bool {
     matches!(scope, Scope::Launch | Scope::LaunchContext(_))
 }

@@ -68,7 +68,7 @@ impl Consent {
     }
 }
 
-/// Why there is no next step.
+/// The reason why there is no next step.
 pub(super) enum Stop {
     Page(PageFault),
     Refusal(Refusal),
@@ -131,7 +131,7 @@ impl<'a> Scene<'a> {
         self.pending.began_with = session.map(|session| session.hash);
     }
 
-    /// The next step, or where the request ends.
+    /// Returns the next step, or where the request ends.
     pub(super) async fn step(mut self, intent: Intent<'_>) -> Result<Step, AuthorizeFault> {
         for _ in 0..ATTEMPTS {
             let fault = match self.next(&intent).await {
@@ -183,17 +183,17 @@ impl<'a> Scene<'a> {
         code::leave(self, &decided).await.map(Step::Leave)
     }
 
-    /// Whether the page that the browser comes from was shown to this person.
+    /// Returns whether the page that the browser comes from was shown to this person.
     pub(super) fn was_shown_to(&self, person: &Person) -> bool {
         self.pending.shown_to.as_deref() == Some(person.id.as_str())
     }
 
-    /// The patient that this person chose on a page.
+    /// Returns the patient that this person chose on a page.
     pub(super) fn chosen_by(&self, person: &Person) -> Option<&str> {
         self.pending.patient.as_deref().filter(|_| self.was_shown_to(person))
     }
 
-    /// Who is signed in, when this request may go on with that.
+    /// Returns who is signed in, when this request may go on with that.
     pub(super) fn signed_in(
         &self,
         person: Option<Arc<Person>>,
@@ -216,14 +216,14 @@ impl<'a> Scene<'a> {
         Ok(usable.zip(session))
     }
 
-    /// Whether the app asks for something that is about one patient.
+    /// Returns whether the app asks for something that is about one patient.
     pub(super) fn needs_patient(&self) -> bool {
         let scope = &self.request.scope;
         scope.has_context(Context::Patient)
             || scope.iter().any(|scope| matches!(scope, Scope::LaunchContext(context) if context.is_patient()))
     }
 
-    /// What is asked for, without contexts that this request does not have.
+    /// Returns what is asked for, without contexts that this request does not have.
     pub(super) fn requested(&self, patient: Option<&str>) -> ScopeSet {
         let has_encounter = self.launch.as_ref().is_some_and(|launch| launch.encounter.is_some());
         let exists = |scope: &&Scope| match scope {
@@ -235,12 +235,12 @@ impl<'a> Scene<'a> {
         self.request.scope.iter().filter(exists).cloned().collect()
     }
 
-    /// What the person decided about this app and patient before.
+    /// Returns what the person decided about this app and patient before.
     pub(super) fn before(&self, patient: Option<&str>) -> Option<&MemberGrant> {
         self.visit.grants.iter().find(|grant| grant.patient_id.as_deref() == patient)
     }
 
-    /// The ticks of a person who allows, and leaves nothing that is of use to the app.
+    /// Returns the ticks of a person who allows, and leaves nothing that is of use to the app.
     fn allows_nothing<'i>(&self, intent: &'i Intent<'_>, requested: &ScopeSet) -> Option<&'i [String]> {
         let Intent::Decide(Decision::Allow { scopes }) = intent else { return None };
         let is_something =
@@ -248,7 +248,7 @@ impl<'a> Scene<'a> {
         (!is_something).then_some(scopes)
     }
 
-    /// What the person allows or has allowed, or `None` when the person must be asked.
+    /// Returns what the person allows or has allowed, or `None` when the person must be asked.
     fn consent(
         &self,
         intent: &Intent<'_>,
@@ -273,14 +273,15 @@ impl<'a> Scene<'a> {
         Ok(held.map(Consent::Held))
     }
 
-    /// Whether another program on the person's device could be asking in the app's name: a public app proves nothing,
-    /// and any program can take a loopback port or the scheme of an address. So such an app gets nothing without the
-    /// person (RFC 8252, section 8.6); what the payer itself owns is let in all the same.
+    /// Returns whether another program on the person's device could be asking in the app's name: a public app proves
+    /// nothing, and any program can take a loopback port or the scheme of an address. So such an app gets nothing
+    /// without the person (RFC 8252, section 8.6); what the payer itself owns is let in all the same.
     fn may_be_an_imitation(&self) -> bool {
         self.client.is_public(&self.client.authorization_code) && !self.request.target.is_held_by_a_host()
     }
 
-    /// The page does not say for whom an app was launched: whoever has the address would learn that person's name.
+    /// Returns the page does not say for whom an app was launched: whoever has the address would learn that person's
+    /// name.
     fn ask_to_sign_in(&self) -> Result<Step, Stop> {
         Ok(Step::SignIn(SignInPage {
             transaction: self.transaction(self.pending.shown_to.clone(), self.pending.patient.clone())?,

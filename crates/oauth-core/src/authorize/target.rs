@@ -28,9 +28,9 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// Whether only whoever holds a host on the net gets what is sent there, and no program on the person's device
-    /// that listens on a port or takes the scheme for itself. Where http is not the device's own, anybody on the way
-    /// is in that place.
+    /// Returns whether only whoever holds a host on the net gets what is sent there, and no program on the person's
+    /// device that listens on a port or takes the scheme for itself. Where http is not the device's own, anybody on the
+    /// way is in that place.
     pub(crate) fn is_held_by_a_host(&self) -> bool {
         let Ok(uri) = url::Url::parse(&self.redirect_uri) else { return false };
         let is_device = match uri.host() {
@@ -42,7 +42,7 @@ impl Target {
         uri.scheme() == "https" && !is_device
     }
 
-    /// The address with `members`, `state` and `iss`.
+    /// Returns the address with `members`, `state` and `iss`.
     pub(crate) fn departure(&self, members: &[(&str, &str)]) -> Departure {
         let own = [("state", self.state.as_deref()), ("iss", Some(self.issuer.as_str()))];
         let own = own.into_iter().filter_map(|(name, value)| Some((name, value?)));
@@ -54,7 +54,7 @@ impl Target {
         Departure { location: format!("{}{separator}{answer}", self.redirect_uri) }
     }
 
-    /// The refusal as the app gets it.
+    /// Returns the refusal as the app gets it.
     pub(crate) fn refuse(&self, cause: Refusal) -> AuthorizeFault {
         let description = cause.description();
         let departure = self.departure(&[("error", cause.code()), ("error_description", &description)]);
@@ -62,7 +62,7 @@ impl Target {
     }
 }
 
-/// What joins more parameters to an address that may have some.
+/// Returns what joins more parameters to an address that may have some.
 pub(crate) fn query_separator(uri: &str) -> char {
     if uri.contains('?') { '&' } else { '?' }
 }

@@ -83,7 +83,7 @@ pub(super) const TITLES: [Described; 37] = [
     directory("Endpoint", "Technical addresses", "Where other systems can be reached."),
 ];
 
-/// The title of a type; `None` for one that nobody described.
+/// Returns the title of a type; `None` for one that nobody described.
 pub(super) fn title_of(resource_type: &str) -> Option<&'static Described> {
     TITLES.iter().find(|title| title.resource_type == resource_type)
 }
@@ -130,7 +130,7 @@ pub(super) const CATEGORIES: [Category; 8] = [
 ];
 
 impl Category {
-    /// The query of its scope.
+    /// Returns the query of its scope.
     pub(super) fn query(&self) -> String {
         format!("category={}|{}", self.system, self.code)
     }

@@ -26,7 +26,7 @@ impl SigningAlg {
     /// Every algorithm, in the order keys are generated.
     pub const ALL: [Self; 4] = [Self::ES256, Self::ES384, Self::RS256, Self::RS384];
 
-    /// The name in a JOSE header.
+    /// Returns the name in a JOSE header.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -37,7 +37,7 @@ impl SigningAlg {
         }
     }
 
-    /// Whether a client assertion may be signed with it (specification, Client assertion JWT).
+    /// Returns whether a client assertion may be signed with it (specification, Client assertion JWT).
     #[must_use]
     pub const fn signs_assertions(self) -> bool {
         matches!(self, Self::ES384 | Self::RS384)

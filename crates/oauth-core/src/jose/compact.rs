@@ -31,15 +31,14 @@ pub struct Header {
 }
 
 impl Header {
-    /// Whether the header lists critical extensions; this server understands none
-    /// (RFC 7515, section 4.1.11).
+    /// Returns whether the header lists critical extensions; this server understands none (RFC 7515, section 4.1.11).
     #[must_use]
     pub fn has_critical_extensions(&self) -> bool {
         self.crit.is_some()
     }
 }
 
-/// Why a text is not a compact JWS.
+/// The reason why a text is not a compact JWS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum CompactFault {
     /// Longer than the caller allows.
@@ -79,7 +78,7 @@ impl<'a> CompactJws<'a> {
         Ok(Self { header, payload: decode(payload)?, signing_input, signature: decode(signature)? })
     }
 
-    /// The payload as `T`.
+    /// Returns the payload as `T`.
     ///
     /// # Errors
     /// [`CompactFault::BadPayload`].
@@ -87,13 +86,13 @@ impl<'a> CompactJws<'a> {
         serde_json::from_slice(&self.payload).map_err(|_| CompactFault::BadPayload)
     }
 
-    /// What was signed: the first two parts with the dot between them.
+    /// Returns what was signed: the first two parts with the dot between them.
     #[must_use]
     pub fn signing_input(&self) -> &[u8] {
         self.signing_input.as_bytes()
     }
 
-    /// The signature as sent.
+    /// Returns the signature as sent.
     #[must_use]
     pub fn signature(&self) -> &[u8] {
         &self.signature

@@ -23,7 +23,7 @@ impl std::fmt::Debug for PublicKey {
     }
 }
 
-/// Why a JWK is not a key this server verifies with.
+/// The reason why a JWK is not a key this server verifies with.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum JwkFault {
     /// Not an object, or a member of the wrong type.
@@ -124,19 +124,19 @@ impl PublicKey {
         Ok(Self { kid: String::new(), alg, key: key.map_err(|_| JwkFault::Invalid)? })
     }
 
-    /// The key's identifier.
+    /// Returns the key's identifier.
     #[must_use]
     pub fn kid(&self) -> &str {
         &self.kid
     }
 
-    /// The one algorithm this key verifies.
+    /// Returns the one algorithm this key verifies.
     #[must_use]
     pub const fn alg(&self) -> SigningAlg {
         self.alg
     }
 
-    /// Whether `signature` over `message` is this key's. Cost: 145 µs for ES384, 13 µs for RS384.
+    /// Returns whether `signature` over `message` is this key's. Cost: 145 µs for ES384, 13 µs for RS384.
     #[must_use]
     pub fn verifies(&self, message: &[u8], signature: &[u8]) -> bool {
         self.key.verify_sig(message, signature).is_ok()
@@ -200,7 +200,7 @@ pub struct KeySet {
     keys: Vec<PublicKey>,
 }
 
-/// Why a document is not a JWK Set.
+/// The reason why a document is not a JWK Set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum KeySetFault {
     /// Not JSON with a `keys` array (RFC 7517, section 5).
@@ -225,7 +225,7 @@ impl KeySet {
         Self::from_values(&document.keys)
     }
 
-    /// The usable keys among `jwks`.
+    /// Returns the usable keys among `jwks`.
     ///
     /// # Errors
     /// [`KeySetFault::TooManyKeys`].
@@ -237,13 +237,13 @@ impl KeySet {
         Ok(Self { keys: jwks.iter().flat_map(readings).collect() })
     }
 
-    /// The keys with this identifier that verify `alg`.
+    /// Returns the keys with this identifier that verify `alg`.
     pub fn matching<'a>(&'a self, kid: &'a str, alg: SigningAlg) -> impl Iterator<Item = &'a PublicKey> {
         self.keys.iter().filter(move |key| key.kid == kid && key.alg == alg)
     }
 
-    /// Whether a key has this identifier and verifies `alg`. A `kid` may stand on keys of different
-    /// types (RFC 7517, section 4.5).
+    /// Returns whether a key has this identifier and verifies `alg`. A `kid` may stand on keys of different types (RFC
+    /// 7517, section 4.5).
     #[must_use]
     pub fn knows(&self, kid: &str, alg: SigningAlg) -> bool {
         self.keys.iter().any(|key| key.kid == kid && key.alg == alg)
@@ -255,7 +255,7 @@ impl KeySet {
         self.keys.len()
     }
 
-    /// Whether the set holds no usable key.
+    /// Returns whether the set holds no usable key.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()

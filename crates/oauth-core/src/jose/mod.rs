@@ -25,7 +25,7 @@ pub fn base64url(bytes: &[u8]) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-/// The bytes behind unpadded base64url, or `None` when the text is not that.
+/// Returns the bytes behind unpadded base64url, or `None` when the text is not that.
 #[must_use]
 pub fn from_base64url(text: &str) -> Option<Vec<u8>> {
     URL_SAFE_NO_PAD.decode(text).ok()

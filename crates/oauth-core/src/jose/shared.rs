@@ -11,13 +11,13 @@ impl SharedKey {
     /// one token can try shorter ones at leisure.
     pub const MIN_BYTES: usize = 32;
 
-    /// The key of these bytes, or `None` when they are fewer than [`SharedKey::MIN_BYTES`].
+    /// Returns the key of these bytes, or `None` when they are fewer than [`SharedKey::MIN_BYTES`].
     #[must_use]
     pub fn new(bytes: &[u8]) -> Option<Self> {
         (bytes.len() >= Self::MIN_BYTES).then(|| Self(hmac::Key::new(hmac::HMAC_SHA256, bytes)))
     }
 
-    /// Whether `tag` over `message` was made with this key. Takes the same time wherever they differ.
+    /// Returns whether `tag` over `message` was made with this key. Takes the same time wherever they differ.
     #[must_use]
     pub fn verifies(&self, message: &[u8], tag: &[u8]) -> bool {
         hmac::verify(&self.0, message, tag).is_ok()

@@ -90,7 +90,7 @@ impl SigningKey {
         Ok(Self { kid, alg, header, pair })
     }
 
-    /// The key's identifier.
+    /// Returns the key's identifier.
     #[must_use]
     pub fn kid(&self) -> &str {
         &self.kid
@@ -156,8 +156,8 @@ impl Pair {
         }
     }
 
-    /// The thumbprint (RFC 7638) and the JWK as published. The members the thumbprint is made of
-    /// come first and in the order section 3.2 asks for.
+    /// Returns the thumbprint (RFC 7638) and the JWK as published. The members the thumbprint is made of come first and
+    /// in the order section 3.2 asks for.
     fn public_jwk(&self, alg: SigningAlg) -> (String, String) {
         let required = match self {
             Self::Ecdsa(pair) => {

@@ -91,8 +91,8 @@ impl AccessPolicy {
         }
     }
 
-    /// The members of a policy that are misspelt: whom it applies to would not be limited by them. Asked when a policy is
-    /// written, and not of a stored one, which goes on as it is.
+    /// Returns the members of a policy that are misspelt: whom it applies to would not be limited by them. Asked when a
+    /// policy is written, and not of a stored one, which goes on as it is.
     pub(crate) fn misspelt(resource: &Value) -> Vec<Issue> {
         let mut issues = misspelt(&MEMBERS, "AccessPolicy", resource);
         if resource.get("role").is_some() {
@@ -102,8 +102,8 @@ impl AccessPolicy {
         issues
     }
 
-    /// What a writer should know although the policy is valid: that it opens the server to
-    /// everyone, callers without credentials included.
+    /// Returns what a writer should know although the policy is valid: that it opens the server to everyone, callers
+    /// without credentials included.
     #[must_use]
     pub fn warnings(&self) -> Vec<Issue> {
         let is_open = self.links.is_empty() && self.role.is_none() && self.policy_type == PolicyType::Rest;

@@ -109,13 +109,13 @@ impl PolicyBook {
         }
     }
 
-    /// The revision of the policies this was compiled from.
+    /// Returns the revision of the policies this was compiled from.
     #[must_use]
     pub fn revision(&self) -> i64 {
         self.revision
     }
 
-    /// The stored policies that do not compile, to be logged and shown to administrators.
+    /// Returns the stored policies that do not compile, to be logged and shown to administrators.
     #[must_use]
     pub fn skipped(&self) -> &[Skipped] {
         &self.skipped
@@ -168,7 +168,7 @@ impl PolicyBook {
         Verdict::Denied { considered }
     }
 
-    /// What each policy that applies to `subject` says to a request, in the order they are asked.
+    /// Returns what each policy that applies to `subject` says to a request, in the order they are asked.
     pub async fn explain(
         &self,
         subject: &Subject<'_>,
@@ -187,14 +187,14 @@ impl PolicyBook {
         said
     }
 
-    /// Whether any policy applies to a caller without credentials.
+    /// Returns whether any policy applies to a caller without credentials.
     #[must_use]
     pub fn is_open_to_anyone(&self) -> bool {
         let for_operations = self.linked.keys().any(|link| matches!(link, Link::Operation(_)));
         for_operations || !self.for_everyone.is_empty()
     }
 
-    /// The policies that apply to `subject`, each once, cheap ones first.
+    /// Returns the policies that apply to `subject`, each once, cheap ones first.
     fn applicable<'b>(&'b self, subject: &'b Subject<'_>) -> impl Iterator<Item = &'b AccessPolicy> {
         let linked = subject.links().into_iter().flatten().filter_map(|link| self.linked.get(&link));
         let of_roles = subject.held_roles().iter().filter_map(|role| self.by_role.get(role));
@@ -206,7 +206,7 @@ impl PolicyBook {
     }
 }
 
-/// Whether a policy that asks the database passes.
+/// Returns whether a policy that asks the database passes.
 async fn passes(policy: &AccessPolicy, subject: &Subject<'_>, (request, database): (&Value, &dyn PartyStore)) -> bool {
     let mut answers = Vec::new();
     loop {

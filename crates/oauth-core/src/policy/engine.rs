@@ -53,7 +53,7 @@ pub(super) struct Asked<'a> {
     pub(super) answers: &'a [bool],
 }
 
-/// Why an engine has not decided: it needs this answer first.
+/// The reason why an engine has not decided: it needs this answer first.
 pub(super) struct Needs<'e>(pub(super) &'e Question);
 
 impl Engine {
@@ -63,7 +63,7 @@ impl Engine {
         read(resource, "AccessPolicy", (0, &mut parts))
     }
 
-    /// Whether the request passes, or what has to be known first.
+    /// Returns whether the request passes, or what has to be known first.
     pub(super) fn passes<'e>(&'e self, asked: &Asked<'_>) -> Result<bool, Needs<'e>> {
         self.decide(asked, &mut 0)
     }
@@ -101,7 +101,7 @@ impl Engine {
         }
     }
 
-    /// Whether it asks the database.
+    /// Returns whether it asks the database.
     #[must_use]
     pub fn asks_database(&self) -> bool {
         match self {
@@ -122,14 +122,14 @@ impl Engine {
         }
     }
 
-    /// What a pattern expects of a request and does not find; nothing of other engines.
+    /// Returns what a pattern expects of a request and does not find; nothing of other engines.
     pub(super) fn mismatches(&self, request: &Value) -> Vec<Value> {
         let Self::Matcho(pattern) = self else { return Vec::new() };
         let found = pattern.explain(Some(request), request).into_iter();
         found.map(|Mismatch { path, expected, but }| json!({"path": path, "expected": expected, "but": but})).collect()
     }
 
-    /// Whether it passes whatever is asked.
+    /// Returns whether it passes whatever is asked.
     pub(super) fn passes_all(&self) -> bool {
         match self {
             Self::Allow => true,
@@ -141,7 +141,7 @@ impl Engine {
         }
     }
 
-    /// What it costs, as a rank.
+    /// Returns what it costs, as a rank.
     pub(super) fn cost(&self) -> u8 {
         match self {
             Self::Allow => 0,

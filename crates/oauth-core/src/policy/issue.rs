@@ -31,7 +31,7 @@ pub enum IssueCode {
 }
 
 impl IssueCode {
-    /// The code as the value set spells it.
+    /// Returns the code as the value set spells it.
     ///
     /// # Source
     /// FHIR R4, value set `issue-type`.

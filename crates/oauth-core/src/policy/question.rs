@@ -37,7 +37,7 @@ pub struct BoundQuestion {
     pub values: Vec<Option<String>>,
 }
 
-/// Why a query cannot be used.
+/// The reason why a query cannot be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum QuestionFault {
     /// There is nothing in it.
@@ -87,7 +87,7 @@ impl Question {
         if parts.len() > 2 * MAX_PLACES + 1 { Err(QuestionFault::TooLarge) } else { Ok(Self(parts)) }
     }
 
-    /// The question about this request; `None` when a name it needs is not there.
+    /// Returns the question about this request; `None` when a name it needs is not there.
     #[must_use]
     pub fn about(&self, request: &Value) -> Option<BoundQuestion> {
         let mut sql = String::new();

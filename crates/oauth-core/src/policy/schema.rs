@@ -35,7 +35,7 @@ impl fmt::Debug for Schema {
     }
 }
 
-/// Why a schema cannot be used.
+/// The reason why a schema cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SchemaFault {
     /// It is no object and no boolean.
@@ -82,13 +82,13 @@ impl Schema {
         Ok(Self { validator: Arc::new(validator), is_anything })
     }
 
-    /// Whether the request meets it. Empty lists, objects and texts, and null, count as missing.
+    /// Returns whether the request meets it. Empty lists, objects and texts, and null, count as missing.
     #[must_use]
     pub fn is_met_by(&self, request: &Value) -> bool {
         self.validator.is_valid(&without_empty(request).unwrap_or_else(|| Value::Object(Map::new())))
     }
 
-    /// Whether everything meets it.
+    /// Returns whether everything meets it.
     #[must_use]
     pub fn is_anything(&self) -> bool {
         self.is_anything

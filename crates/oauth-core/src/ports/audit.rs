@@ -94,7 +94,7 @@ impl AuditRecord {
         }
     }
 
-    /// Whether anybody can cause it, as often as they like: a refusal, unless it is the word of a person who
+    /// Returns whether anybody can cause it, as often as they like: a refusal, unless it is the word of a person who
     /// was signed in. Whoever keeps records may sum such ones up.
     #[must_use]
     pub fn is_anybodys(&self) -> bool {

@@ -59,7 +59,7 @@ pub struct MemberGrant {
 }
 
 impl MemberGrant {
-    /// Whether the app has anything by it, or it only keeps what was refused.
+    /// Returns whether the app has anything by it, or it only keeps what was refused.
     #[must_use]
     pub const fn gives_something(&self) -> bool {
         !self.granted.is_empty()
@@ -127,7 +127,8 @@ pub struct GivenGrant {
 }
 
 impl GivenGrant {
-    /// The grant that the decision ends, with everything that came of it; none where nothing could have come of it.
+    /// Returns the grant that the decision ends, with everything that came of it; none where nothing could have come of
+    /// it.
     #[must_use]
     pub fn ends(&self) -> Option<&MemberGrant> {
         self.replaces.as_ref().filter(|before| before.gives_something() && before.id != self.grant.id)
@@ -279,15 +280,15 @@ pub enum RotationOutcome {
 /// The store of sessions, grants, codes and token families. One method is one transaction.
 #[async_trait]
 pub trait MemberStore: Send + Sync {
-    /// The Users whose `userName` or `email` is `login`, whatever the case of its ASCII letters; two at
-    /// most, which is enough to see that it is not one.
+    /// Returns the Users whose `userName` or `email` is `login`, whatever the case of its ASCII letters; two at most,
+    /// which is enough to see that it is not one.
     async fn users_by_login(&self, login: &str) -> Result<Vec<(String, Versioned)>, StoreError>;
 
     /// Begins a session and ends the one of the cookie that it replaces.
     async fn begin_session(&self, session: BrowserSession, replaces: Option<&Hash>) -> Result<(), StoreError>;
     /// Ends a session. One that is over already is no error.
     async fn end_session(&self, hash: &Hash) -> Result<(), StoreError>;
-    /// Who stands before the authorization page, in one statement.
+    /// Returns who stands before the authorization page, in one statement.
     async fn visit(&self, of: &VisitQuery<'_>) -> Result<Visit, StoreError>;
 
     /// Stores a code, the grant that was given for it and the use of its launch, or nothing.
@@ -304,7 +305,7 @@ pub trait MemberStore: Send + Sync {
     /// Stores a decision that gives the app no code, because the person refused. Returns whether the grant was still
     /// what the decision was made from; nothing is stored otherwise.
     async fn keep_refusal(&self, given: GivenGrant) -> Result<bool, StoreError>;
-    /// The code with this hash, used or not, expired or not.
+    /// Returns the code with this hash, used or not, expired or not.
     async fn find_code(&self, hash: &Hash) -> Result<Option<FoundCode>, StoreError>;
     /// Uses the code and stores what it gives, which is of the code's family and under its grant. Of any number of simultaneous calls, on any number of
     /// nodes, one is told [`CodeRedemption::Granted`]; every other one revokes what that one stored.
@@ -312,13 +313,13 @@ pub trait MemberStore: Send + Sync {
 
     /// Stores a family that came without a code (`password`, token exchange).
     async fn begin_family(&self, tokens: FirstTokens) -> Result<(), StoreError>;
-    /// What apps got for a person without a grant, as far as it goes on at `now_s`: of each app the newest
+    /// Returns what apps got for a person without a grant, as far as it goes on at `now_s`: of each app the newest
     /// [`DIRECT_FAMILIES_MAX`] families, newest first.
     async fn direct_families(&self, user_id: &str, now_s: i64) -> Result<Vec<TokenFamily>, StoreError>;
     /// Ends everything that an app got for a person without a grant. Returns whether there was something.
     async fn revoke_direct_families(&self, user_id: &str, client_id: &str, now_s: i64) -> Result<bool, StoreError>;
-    /// The refresh token with this hash, in one statement; `None` also when its family is gone, because
-    /// its grant was taken back or its Client or User deleted.
+    /// Returns the refresh token with this hash, in one statement; `None` also when its family is gone, because its
+    /// grant was taken back or its Client or User deleted.
     async fn find_refresh_token(&self, hash: &Hash) -> Result<Option<FoundRefresh>, StoreError>;
     /// Uses a refresh token. Of any number of simultaneous calls one is told
     /// [`RotationOutcome::Rotated`] and the others [`RotationOutcome::Repeated`] within the grace time, as long as
@@ -328,7 +329,7 @@ pub trait MemberStore: Send + Sync {
     /// this.
     async fn revoke_family(&self, family_id: &str, now_s: i64) -> Result<bool, StoreError>;
 
-    /// What a person lets apps do, newest first, without grants that give nothing.
+    /// Returns what a person lets apps do, newest first, without grants that give nothing.
     async fn grants_of(&self, user_id: &str) -> Result<Vec<MemberGrant>, StoreError>;
     /// Takes a grant back, and with it every family and unused code under it: they are gone. What the person refused
     /// stays, in a grant of the id `rest_id` that gives nothing. Returns whether this person had such a grant.
@@ -371,9 +372,9 @@ pub const PATIENTS_FOUND_MAX: u32 = 500;
 /// The patients a person may act for.
 #[async_trait]
 pub trait PatientStore: Send + Sync {
-    /// The Patient of this id.
+    /// Returns the Patient of this id.
     async fn patient(&self, id: &str) -> Result<Option<PatientSummary>, StoreError>;
-    /// The `RelatedPerson` or Person of this id, as stored.
+    /// Returns the `RelatedPerson` or Person of this id, as stored.
     async fn relation(&self, resource_type: &str, id: &str) -> Result<Option<Value>, StoreError>;
     /// Patients of whom every word of `text` begins a word of a name, the id or an identifier, whatever
     /// the case; `limit` at most and not more than [`PATIENTS_FOUND_MAX`], ordered by name. No word finds nobody.

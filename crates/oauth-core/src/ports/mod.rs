@@ -34,7 +34,7 @@ pub struct StoreError(#[source] pub Box<dyn std::error::Error + Send + Sync>);
 pub struct Passing(pub Box<dyn std::error::Error + Send + Sync>);
 
 impl StoreError {
-    /// Whether the same request may well succeed a little later.
+    /// Returns whether the same request may well succeed a little later.
     #[must_use]
     pub fn is_passing(&self) -> bool {
         let own: &(dyn std::error::Error + 'static) = self.0.as_ref();
@@ -54,20 +54,21 @@ pub struct Versioned {
 /// The resources that authorization decisions are made from.
 #[async_trait]
 pub trait PartyStore: Send + Sync {
-    /// The Client of this id, or `None` when there is none (or it was deleted).
+    /// Returns the Client of this id, or `None` when there is none (or it was deleted).
     async fn client(&self, id: &str) -> Result<Option<Versioned>, StoreError>;
-    /// The User of this id.
+    /// Returns the User of this id.
     async fn user(&self, id: &str) -> Result<Option<Versioned>, StoreError>;
-    /// The Organization of this id.
+    /// Returns the Organization of this id.
     async fn organization(&self, id: &str) -> Result<Option<Versioned>, StoreError>;
     /// Every `TokenIntrospector` whose `jwt.iss` is `issuer`, in the order of their ids.
     async fn introspectors(&self, issuer: &str) -> Result<Vec<Value>, StoreError>;
     /// Every `AccessPolicy` with its id, and the revision the set was read at, in one snapshot.
     async fn policies(&self) -> Result<PolicySet, StoreError>;
-    /// Whether the database says yes to the question of an access policy, within a time of its own and without
+    /// Returns whether the database says yes to the question of an access policy, within a time of its own and without
     /// writing anything.
     async fn says_yes(&self, question: &BoundQuestion) -> Result<bool, StoreError>;
-    /// What must be known about a caller before its request is judged, in one statement that concurrent callers share.
+    /// Returns what must be known about a caller before its request is judged, in one statement that concurrent callers
+    /// share.
     async fn standing(&self, of: &StandingQuery<'_>) -> Result<Standing, StoreError>;
 }
 
@@ -175,9 +176,9 @@ pub trait TokenStore: Send + Sync {
     /// Stores an opaque access token of a Client, if that still is at `client_version`: the token was decided on what
     /// that version says. Returns whether it was stored, after it is durable.
     async fn issue_opaque(&self, token: OpaqueToken, client_version: i64) -> Result<bool, StoreError>;
-    /// The opaque token with this hash, revoked or not, expired or not, and the standing of its parties at the moment
-    /// of the one statement that both are read by: what a [`StandingQuery`] of its Client, its identifier and, where its
-    /// claims have a `sid`, of that family and of the User who is its `sub` is answered.
+    /// Returns the opaque token with this hash, revoked or not, expired or not, and the standing of its parties at the
+    /// moment of the one statement that both are read by: what a [`StandingQuery`] of its Client, its identifier and,
+    /// where its claims have a `sid`, of that family and of the User who is its `sub` is answered.
     async fn find_opaque(&self, hash: &Hash) -> Result<Option<(OpaqueToken, Standing)>, StoreError>;
     /// Revokes the token with this id until `expires_s`, after which it is expired anyway.
     /// Revoking twice is not an error.
@@ -219,8 +220,8 @@ pub trait KeyStore: Send + Sync {
     /// Retires a key: it is neither published nor used from `at_s` on. Returns whether there was
     /// such a key.
     async fn retire(&self, kid: &str, at_s: i64) -> Result<bool, StoreError>;
-    /// The value stored under `name` (for example the pepper of client secrets), storing
-    /// `candidate` first if there is none.
+    /// Returns the value stored under `name` (for example the pepper of client secrets), storing `candidate` first if
+    /// there is none.
     async fn establish_secret(&self, name: &str, candidate: Vec<u8>) -> Result<Vec<u8>, StoreError>;
 }
 
@@ -241,7 +242,7 @@ pub struct FetchedJwks {
     pub fresh_for_s: Option<i64>,
 }
 
-/// Why a key set could not be fetched. The text names the cause and no address of an inner network.
+/// The reason why a key set could not be fetched. The text names the cause and no address of an inner network.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum JwksFetchError {
     /// The URI is not one this server calls: not https, or a private address.
@@ -259,8 +260,8 @@ pub enum JwksFetchError {
 }
 
 impl JwksFetchError {
-    /// Whether the host could not be asked: there was no answer, or one of a server that is overloaded or broken at
-    /// the moment (408, 429 and 5xx). Every other answer says that there is no key set at the address.
+    /// Returns whether the host could not be asked: there was no answer, or one of a server that is overloaded or
+    /// broken at the moment (408, 429 and 5xx). Every other answer says that there is no key set at the address.
     #[must_use]
     pub const fn is_outage(&self) -> bool {
         match self {

@@ -86,7 +86,7 @@ pub(super) fn validate<'a>(client: &Value, deployment: impl Into<Deployment<'a>>
     issues
 }
 
-/// What a write took from the tokens of a Client that had it: the B2B claim, of the first grant that lost it.
+/// Returns what a write took from the tokens of a Client that had it: the B2B claim, of the first grant that lost it.
 pub(super) fn lost_claim(before: &Value, after: &Value, deployment: Deployment<'_>) -> Option<Issue> {
     AUTH.iter().find_map(|(grant, _)| {
         Registration::from_client(before, deployment, grant).ok()?;

@@ -11,7 +11,7 @@ use crate::limits::{JWKS_MAX_KEYS, KID_MAX_BYTES};
 /// The members of a JWK that only its owner may know (RFC 7518, sections 6.2.2, 6.3.2 and 6.4.1).
 pub(super) const PRIVATE_MEMBERS: [&str; 8] = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
 
-/// What is wrong with `jwks`: an array of JWK, or the set form `{"keys": […]}` that tools export.
+/// Returns what is wrong with `jwks`: an array of JWK, or the set form `{"keys": […]}` that tools export.
 ///
 /// # Source
 /// Specification, "Client JWKS".

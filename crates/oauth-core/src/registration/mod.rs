@@ -80,8 +80,8 @@ pub fn validate(kind: &str, resource: &Value, settings: &Settings) -> Vec<Issue>
     }
 }
 
-/// What the writer should know although `resource` may be stored: a policy that opens the server
-/// to everyone, an extension that will give no claim.
+/// Returns what the writer should know although `resource` may be stored: a policy that opens the server to everyone,
+/// an extension that will give no claim.
 #[must_use]
 pub fn warnings<'a>(kind: &str, resource: &Value, deployment: impl Into<Deployment<'a>>) -> Vec<Issue> {
     match kind {
@@ -92,7 +92,8 @@ pub fn warnings<'a>(kind: &str, resource: &Value, deployment: impl Into<Deployme
     }
 }
 
-/// What the tokens of a Client carried before a write and carry no longer: the B2B claim. `None` of other kinds.
+/// Returns what the tokens of a Client carried before a write and carry no longer: the B2B claim. `None` of other
+/// kinds.
 #[must_use]
 pub fn lost_claim(kind: &str, before: &Value, after: &Value, settings: &Settings) -> Option<Issue> {
     if kind == "Client" { client::lost_claim(before, after, settings.deployment()) } else { None }

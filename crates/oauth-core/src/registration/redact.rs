@@ -31,14 +31,14 @@ pub fn redact(kind: &str, resource: &mut Value) {
     }
 }
 
-/// Whether resources of this kind may hold what [`redact`] removes.
+/// Returns whether resources of this kind may hold what [`redact`] removes.
 #[must_use]
 pub fn has_secrets(kind: &str) -> bool {
     matches!(kind, "Client" | "User" | "TokenIntrospector")
 }
 
-/// The members of a resource of this kind that [`redact`] removes whole: a document that was read, edited and put back
-/// does not mention them, and must not lose them by that.
+/// Returns the members of a resource of this kind that [`redact`] removes whole: a document that was read, edited and
+/// put back does not mention them, and must not lose them by that.
 #[must_use]
 pub fn withheld(kind: &str) -> &'static [&'static [&'static str]] {
     match kind {

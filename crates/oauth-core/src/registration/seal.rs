@@ -26,7 +26,7 @@ impl Sealed {
         }
     }
 
-    /// The top-level element that is stored as a hash.
+    /// Returns the top-level element that is stored as a hash.
     fn key(self) -> Option<&'static str> {
         match self {
             Self::ClientSecret => Some("secret"),
@@ -35,7 +35,7 @@ impl Sealed {
         }
     }
 
-    /// The top-level elements that a person signs in by.
+    /// Returns the top-level elements that a person signs in by.
     fn names(self) -> &'static [&'static str] {
         match self {
             Self::UserPassword => &["userName", "email"],
@@ -51,7 +51,7 @@ impl Sealed {
         }
     }
 
-    /// The places, as JSON Pointers, whose stored content nobody may learn or copy.
+    /// Returns the places, as JSON Pointers, whose stored content nobody may learn or copy.
     fn guarded(self) -> &'static [&'static str] {
         match self {
             Self::ClientSecret => &["/secret"],
@@ -74,7 +74,7 @@ pub struct Sealing<'a> {
     pub held: Option<&'a Value>,
 }
 
-/// Whether a document, or a merge patch, has what [`seal`] replaces, so that it needs [`Sealing::held`].
+/// Returns whether a document, or a merge patch, has what [`seal`] replaces, so that it needs [`Sealing::held`].
 #[must_use]
 pub fn holds_secret(kind: &str, resource: &Value) -> bool {
     let key = Sealed::of(kind).and_then(Sealed::key);
@@ -148,8 +148,8 @@ fn seal_operation(by: &Sealing<'_>, sealed: Sealed, operation: &mut Value) -> Re
     }
 }
 
-/// Whether one of two JSON Pointers leads to the other's value or into it. The guarded names have
-/// no character that a pointer could spell in two ways.
+/// Returns whether one of two JSON Pointers leads to the other's value or into it. The guarded names have no character
+/// that a pointer could spell in two ways.
 fn is_related(a: &str, b: &str) -> bool {
     let leads_to =
         |short: &str, long: &str| long.strip_prefix(short).is_some_and(|r| r.is_empty() || r.starts_with('/'));

@@ -36,8 +36,8 @@ pub(super) enum Shape {
     Free,
 }
 
-/// What is wrong with the described members of `object`, which stands at `at`, and which of the others are described
-/// members misspelt.
+/// Returns what is wrong with the described members of `object`, which stands at `at`, and which of the others are
+/// described members misspelt.
 pub(super) fn members(table: Members, at: &str, object: &Value) -> Vec<Issue> {
     let described = table.iter().filter_map(|(key, shape)| Some((key, shape, object.get(key)?)));
     let wrong = described.flat_map(|(key, shape, value)| shape.check(&format!("{at}.{key}"), value));
@@ -45,7 +45,7 @@ pub(super) fn members(table: Members, at: &str, object: &Value) -> Vec<Issue> {
     wrong.chain(misspelt(&names, at, object)).collect()
 }
 
-/// What is wrong with each item of the array `value`, which stands at `at`.
+/// Returns what is wrong with each item of the array `value`, which stands at `at`.
 pub(super) fn items(at: &str, value: &Value, check: impl Fn(&str, &Value) -> Vec<Issue>) -> Vec<Issue> {
     match value {
         Value::Array(items) => {
@@ -121,7 +121,7 @@ fn web_url(at: &str, value: &Value) -> Vec<Issue> {
     }
 }
 
-/// Whether the text is an absolute http or https URL.
+/// Returns whether the text is an absolute http or https URL.
 pub(crate) fn is_web_address(text: &str) -> bool {
     absolute(text).is_some_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
 }
@@ -131,12 +131,12 @@ fn redirect_uri(at: &str, value: &Value) -> Vec<Issue> {
     redirect_uri_fault(text).map(|(code, fault)| one(code, at, fault)).unwrap_or_default()
 }
 
-/// Whether registration takes the text as a redirect URI.
+/// Returns whether registration takes the text as a redirect URI.
 pub(crate) fn is_redirect_uri(text: &str) -> bool {
     redirect_uri_fault(text).is_none()
 }
 
-/// What is wrong with a redirect URI. A private scheme is allowed, native apps use them (RFC 8252, section
+/// Returns what is wrong with a redirect URI. A private scheme is allowed, native apps use them (RFC 8252, section
 /// 7.1); one that runs in the page that redirects is not.
 fn redirect_uri_fault(text: &str) -> Option<(IssueCode, &'static str)> {
     match absolute(text) {

@@ -25,7 +25,7 @@ pub(crate) fn misspelt(known: &[&str], at: &str, object: &Value) -> Vec<Issue> {
         .collect()
 }
 
-/// Whether `name` is `known` but for case, for what separates its words, or for a slip or two.
+/// Returns whether `name` is `known` but for case, for what separates its words, or for a slip or two.
 fn is_near(name: &str, known: &str) -> bool {
     let (name, known) = (letters(name), letters(known));
     let slips = match known.len() {
@@ -40,7 +40,7 @@ fn letters(name: &str) -> Vec<char> {
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// How many letters to add, leave out, change or swap with the next one make one text of the other.
+/// Returns how many letters to add, leave out, change or swap with the next one make one text of the other.
 fn distance(one: &[char], other: &[char]) -> usize {
     let mut before: Vec<usize> = Vec::new();
     let mut last: Vec<usize> = (0..=other.len()).collect();

@@ -16,7 +16,7 @@ thread_local! {
     static MEMORY: RefCell<Vec<Block>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Whether `candidate` gives `hash` with the parameters of that; the outputs are compared in constant time.
+/// Returns whether `candidate` gives `hash` with the parameters of that; the outputs are compared in constant time.
 pub(super) fn is_of(candidate: &[u8], hash: &PasswordHash) -> bool {
     computed(candidate, hash).is_some_and(|computed| hash.hash.as_ref() == Some(&computed))
 }

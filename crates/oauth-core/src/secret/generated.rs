@@ -38,7 +38,7 @@ const LONG_CHARS: usize = 43;
 /// Sequences and repetitions shorter than this occur by chance in random text.
 const PATTERN_CHARS: usize = 5;
 
-/// Whether a generator made this secret, by the rules above.
+/// Returns whether a generator made this secret, by the rules above.
 pub(super) fn is_generated(secret: &[u8]) -> bool {
     let Ok(text) = str::from_utf8(secret) else { return false };
     if let Some(digits) = digits_of_uuids(text) {
@@ -57,7 +57,7 @@ pub(super) fn is_generated(secret: &[u8]) -> bool {
         && is_mixed_at_random(judged)
 }
 
-/// The hexadecimal digits of UUIDs of version 4.
+/// Returns the hexadecimal digits of UUIDs of version 4.
 fn digits_of_uuids(text: &str) -> Option<String> {
     let (mut digits, mut rest) = (String::new(), text);
     loop {
@@ -73,7 +73,7 @@ fn digits_of_uuids(text: &str) -> Option<String> {
     }
 }
 
-/// Whether a UUID of version 4 may have this character at this place.
+/// Returns whether a UUID of version 4 may have this character at this place.
 fn is_of_uuid((place, byte): (usize, u8)) -> bool {
     match place {
         8 | 13 | 18 | 23 => byte == b'-',
@@ -88,7 +88,7 @@ fn is_hexadecimal(text: &[u8]) -> bool {
     text.iter().all(u8::is_ascii_hexdigit) && has(u8::is_ascii_lowercase) != has(u8::is_ascii_uppercase)
 }
 
-/// Whether characters are too few, or follow from those before them.
+/// Returns whether characters are too few, or follow from those before them.
 fn is_patterned(text: &[u8], alphabet: f64) -> bool {
     let distinct: f64 = text.iter().collect::<HashSet<_>>().into_iter().map(|_| 1.0).sum();
     let missing: f64 = text.iter().map(|_| 1.0 - 1.0 / alphabet).product();
@@ -99,7 +99,7 @@ fn is_patterned(text: &[u8], alphabet: f64) -> bool {
     text.windows(PATTERN_CHARS).any(|window| is_sequence(window) || !seen.insert(window.to_ascii_lowercase()))
 }
 
-/// Whether characters go on by the same step of 0, +1 or −1.
+/// Returns whether characters go on by the same step of 0, +1 or −1.
 fn is_sequence(text: &[u8]) -> bool {
     let is_step =
         |step: i16| text.windows(2).all(|pair| matches!(pair, [a, b] if i16::from(*b) - i16::from(*a) == step));
@@ -185,7 +185,7 @@ mod tests {
         text
     }
 
-    /// How many of a thousand random secrets of a format are recognized.
+    /// Returns how many of a thousand random secrets of a format are recognized.
     fn recognized(make: impl Fn(&[u8]) -> String) -> usize {
         let random = seeded(10);
         let env = env(&random);

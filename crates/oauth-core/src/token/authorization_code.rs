@@ -90,13 +90,13 @@ fn check(presented: &Presented<'_>, authorization: &Authorization, method: Metho
     }
 }
 
-/// Whether `verifier` could be one (RFC 7636, section 4.1).
+/// Returns whether `verifier` could be one (RFC 7636, section 4.1).
 fn is_well_formed(verifier: &str) -> bool {
     let is_unreserved = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     VERIFIER_CHARS.contains(&verifier.len()) && verifier.bytes().all(is_unreserved)
 }
 
-/// Whether `challenge` is the S256 of `verifier` (RFC 7636, section 4.2).
+/// Returns whether `challenge` is the S256 of `verifier` (RFC 7636, section 4.2).
 fn is_answer(challenge: &str, verifier: &str) -> bool {
     let answer = base64url(&sha256(verifier.as_bytes()));
     bool::from(answer.as_bytes().ct_eq(challenge.as_bytes()))

@@ -43,13 +43,13 @@ pub struct AccessClaims {
 }
 
 impl AccessClaims {
-    /// The person who authorized the token: the subject of one that belongs to a family.
+    /// Returns the person who authorized the token: the subject of one that belongs to a family.
     #[must_use]
     pub fn user_id(&self) -> Option<&str> {
         self.sid.as_ref().map(|_| self.sub.as_str())
     }
 
-    /// The id of the patient the token is for.
+    /// Returns the id of the patient the token is for.
     #[must_use]
     pub fn patient(&self) -> Option<&str> {
         self.context.as_ref()?.get("patient")?.as_str()

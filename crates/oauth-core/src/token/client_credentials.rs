@@ -70,8 +70,8 @@ pub(super) async fn grant(
     Err(TokenError::Unsettled)
 }
 
-/// Whether admission has anything to say: an opaque token names no Organization and is stored only while its Client is
-/// at the version it was decided on.
+/// Returns whether admission has anything to say: an opaque token names no Organization and is stored only while its
+/// Client is at the version it was decided on.
 fn needs_admission(who: &Authenticated) -> bool {
     who.nonce.is_some() || who.client.client_credentials.format == TokenFormat::Jwt
 }

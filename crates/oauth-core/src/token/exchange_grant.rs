@@ -48,7 +48,7 @@ pub(super) async fn grant(
     Ok(response)
 }
 
-/// The token presented, once the other parameters ask for nothing this server does not do. One trailing slash
+/// Returns the token presented, once the other parameters ask for nothing this server does not do. One trailing slash
 /// of the target is forgiven, as at the authorization endpoint.
 fn subject_token<'f>(authority: &Authority, form: &'f Form) -> Result<&'f str, TokenError> {
     let token = form.get("subject_token").ok_or(TokenError::Missing("subject_token"))?;

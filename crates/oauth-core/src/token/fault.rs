@@ -7,7 +7,7 @@ use crate::jose::SignError;
 use crate::limits::ACCESS_TOKEN_MAX_BYTES;
 use crate::ports::StoreError;
 
-/// Why no token was issued, each with its `error` code of RFC 6749, section 5.2.
+/// The reason why no token was issued, each with its `error` code of RFC 6749, section 5.2.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
     /// A parameter is given twice: `invalid_request`.
@@ -94,7 +94,7 @@ pub enum TokenError {
 }
 
 impl TokenError {
-    /// The `error` of the answer (RFC 6749, section 5.2; specification, OAuth errors).
+    /// Returns the `error` of the answer (RFC 6749, section 5.2; specification, OAuth errors).
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
@@ -128,7 +128,7 @@ impl From<ClientFault> for TokenError {
     }
 }
 
-/// Why a code, a refresh token or a password gives nothing: `invalid_grant`.
+/// The reason why a code, a refresh token or a password gives nothing: `invalid_grant`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum GrantFault {
     /// No such code, or one that was forgotten long after its end.
@@ -191,8 +191,8 @@ pub enum GrantFault {
 }
 
 impl GrantFault {
-    /// Whether the authorization is over for good: who gave it cannot have meant the tokens to come back when what
-    /// was lost comes back. A person or an app that is only put to sleep may wake up.
+    /// Returns whether the authorization is over for good: who gave it cannot have meant the tokens to come back when
+    /// what was lost comes back. A person or an app that is only put to sleep may wake up.
     pub(super) const fn is_final(self) -> bool {
         matches!(self, Self::PersonGone | Self::OtherPassword | Self::OtherPerson | Self::NoLongerActing)
     }

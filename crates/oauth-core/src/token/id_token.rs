@@ -54,7 +54,7 @@ pub(super) fn id_token(
     authority.sign(env, SigningAlg::RS256, &claims)
 }
 
-/// The left half of the access token's hash: it ties the two tokens of one answer together.
+/// Returns the left half of the access token's hash: it ties the two tokens of one answer together.
 fn at_hash(access_token: &str) -> String {
     let digest = sha256(access_token.as_bytes());
     base64url(digest.get(..digest.len() / 2).unwrap_or_default())

@@ -56,7 +56,7 @@ pub(super) fn random_token(env: &Env<'_>) -> String {
     base64url(&env.bytes::<32>())
 }
 
-/// The claim the Client's next token carries, or why it carries none.
+/// Returns the claim the Client's next token carries, or why it carries none.
 pub(crate) fn b2b_of(client: &Client, organization: Option<&Organization>) -> Result<Claim, Omission> {
     match &client.b2b {
         Ok(registration) => registration.claim(organization.map(|organization| &organization.resource)),
@@ -64,7 +64,7 @@ pub(crate) fn b2b_of(client: &Client, organization: Option<&Organization>) -> Re
     }
 }
 
-/// The claim of a token that a person authorized. The Organization is read from the store: apps with the
+/// Returns the claim of a token that a person authorized. The Organization is read from the store: apps with the
 /// extension are few, and what their claim is made of must be what is stored now.
 pub(super) async fn b2b_now(
     authority: &Authority,

@@ -162,7 +162,7 @@ pub(super) async fn issue(
     Ok(Issued { response, access: row })
 }
 
-/// The launch context as an answer tells it: with the look of this server where the EHR named no other.
+/// Returns the launch context as an answer tells it: with the look of this server where the EHR named no other.
 pub(crate) fn told(authority: &Authority, context: &LaunchContext) -> LaunchContext {
     let own_style = || authority.documents().smart_style_url().to_owned();
     let style = context.smart_style_url.clone().unwrap_or_else(own_style);

@@ -125,7 +125,7 @@ pub async fn exchange(
 /// How often a Client that changes under the request is read again before giving up.
 const ATTEMPTS: usize = 4;
 
-/// What was stored of an authorization cannot be read: the server's fault, not the caller's.
+/// Returns what was stored of an authorization cannot be read: the server's fault, not the caller's.
 fn damaged(fault: serde_json::Error) -> StoreError {
     StoreError(Box::new(fault))
 }

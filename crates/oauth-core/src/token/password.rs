@@ -45,7 +45,7 @@ pub(super) async fn grant(
     Ok(response)
 }
 
-/// What a person authorizes by giving proof of itself at this moment, without a page.
+/// Returns what a person authorizes by giving proof of itself at this moment, without a page.
 pub(super) fn for_person(
     env: &Env<'_>,
     (client, person): (&Client, &Person),

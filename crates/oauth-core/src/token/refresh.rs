@@ -41,7 +41,7 @@ impl SuccessorKey {
         Self(hmac::Key::new(hmac::HMAC_SHA256, bytes))
     }
 
-    /// What follows `token` in this family. Without the key nobody makes one from the other.
+    /// Returns what follows `token` in this family. Without the key nobody makes one from the other.
     fn successor(&self, token: &str, family_id: &str) -> String {
         base64url(hmac::sign(&self.0, format!("{token}\n{family_id}").as_bytes()).as_ref())
     }
@@ -101,8 +101,9 @@ async fn owner(authority: &Authority, token: &str) -> Result<String, TokenError>
     Ok(found.ok_or(GrantFault::UnknownRefreshToken)?.family.client_id)
 }
 
-/// What was asked for, if it was granted; all of it when nothing was asked for; of either, what the app is registered
-/// for now. The refresh token keeps what was granted first, so that a narrow request does not narrow the next.
+/// Returns what was asked for, if it was granted; all of it when nothing was asked for; of either, what the app is
+/// registered for now. The refresh token keeps what was granted first, so that a narrow request does not narrow the
+/// next.
 fn scope_now(client: &Client, granted: &str, requested: Option<&ScopeSet>) -> Result<String, TokenError> {
     let left = still_registered(client, granted)?;
     let Some(requested) = requested.filter(|requested| !requested.is_empty()) else { return Ok(left) };
@@ -164,8 +165,8 @@ async fn rotate(
     }
 }
 
-/// Whom the tokens would be for, if that person may still authorize them: all that is asked when an app is let in,
-/// but for the consent, is asked again. What the family was found with answers it; only a relative's relation is
+/// Returns whom the tokens would be for, if that person may still authorize them: all that is asked when an app is let
+/// in, but for the consent, is asked again. What the family was found with answers it; only a relative's relation is
 /// read.
 async fn member<'a>(
     env: &Env<'_>,

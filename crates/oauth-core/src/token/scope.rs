@@ -7,7 +7,7 @@ use crate::authorize::is_of_use;
 use crate::client::Client;
 use crate::person::Person;
 
-/// What a person's token of `client` may be used for, space-separated; empty only for a Client that is
+/// Returns what a person's token of `client` may be used for, space-separated; empty only for a Client that is
 /// registered without scopes and asks for none, which policies alone bind.
 ///
 /// Not specified for these grants; as at the authorization endpoint, what is disjoint from the registration
@@ -27,8 +27,8 @@ pub(super) fn granted(client: &Client, person: &Person, requested: Option<&str>)
     if granted.is_empty() { Err(TokenError::NoScope) } else { Ok(granted.to_string()) }
 }
 
-/// What the registration of this moment leaves of the scopes that were granted: what was taken out of it since is not
-/// given any more, what was put in is not given without the person.
+/// Returns what the registration of this moment leaves of the scopes that were granted: what was taken out of it since
+/// is not given any more, what was put in is not given without the person.
 pub(super) fn still_registered(client: &Client, granted: &str) -> Result<String, GrantFault> {
     let scopes = ScopeSet::parse(granted).unwrap_or_default();
     let left = client.limit(&scopes);
@@ -38,7 +38,7 @@ pub(super) fn still_registered(client: &Client, granted: &str) -> Result<String,
     if is_of_use(&scopes, &left) { Ok(left.to_string()) } else { Err(GrantFault::ScopesGone) }
 }
 
-/// The patient a person is.
+/// Returns the patient a person is.
 pub(super) fn patient_of(person: &Person) -> Option<&str> {
     let fhir_user = person.fhir_user.as_ref().filter(|fhir_user| fhir_user.resource_type == "Patient")?;
     Some(fhir_user.id.as_str())

@@ -256,7 +256,7 @@ async fn a_connection_kept_alive_is_closed_without_an_answer_after_its_own_limit
     }
 }
 
-/// What there is of an answer.
+/// Returns what there is of an answer.
 async fn part(stream: &mut TcpStream) -> String {
     let mut bytes = vec![0; 4_096];
     let size = stream.read(&mut bytes).await.unwrap();

@@ -7,7 +7,7 @@ use super::*;
 
 const WAIT: &str = "GET /wait HTTP/1.1\r\nhost: here\r\n\r\n";
 
-/// What comes, up to this end or that of the stream.
+/// Returns what comes, up to this end or that of the stream.
 pub(super) async fn read_until(stream: &mut (impl AsyncRead + Unpin), end: &str) -> String {
     let mut read = Vec::new();
     while !read.ends_with(end.as_bytes()) {

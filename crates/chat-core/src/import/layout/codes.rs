@@ -45,12 +45,12 @@ pub(crate) const GROUP_MENTIONED: i64 = 1 << 6;
 /// A bit that follows from where a message is, and is written all the same: it went to people, not to a channel.
 pub(crate) const PRIVATE: i64 = 1 << 11;
 
-/// The bit of a flag.
+/// Returns the bit of a flag.
 pub(crate) fn bit(flag: Flag) -> i64 {
     BITS.iter().find(|(_, known)| *known == flag).map_or(0, |(bit, _)| *bit)
 }
 
-/// The flags of a copy.
+/// Returns the flags of a copy.
 pub(crate) fn flags(bits: i64) -> impl Iterator<Item = Flag> {
     let bits = if bits & GROUP_MENTIONED == 0 { bits } else { bits | bit(Flag::Mentioned) };
     BITS.into_iter().filter(move |(bit, _)| bits & bit != 0).map(|(_, flag)| flag)
@@ -68,7 +68,7 @@ pub(crate) fn bot_kind(number: Option<i64>) -> BotKind {
     }
 }
 
-/// The number of a kind of bot.
+/// Returns the number of a kind of bot.
 pub(crate) fn bot_number(kind: BotKind) -> i64 {
     match kind {
         BotKind::Generic => 1,
@@ -77,8 +77,8 @@ pub(crate) fn bot_number(kind: BotKind) -> i64 {
     }
 }
 
-/// Who may write to a channel, by the policy of the group that may. There are fewer ways to say that here; nobody may
-/// write who could not. Says also whether it is the same.
+/// Returns who may write to a channel, by the policy of the group that may. There are fewer ways to say that here;
+/// nobody may write who could not. Says also whether it is the same.
 pub(crate) fn post_policy(policy: Option<Policy>) -> (PostPolicy, bool) {
     match policy {
         Some(Policy::Everyone) => (PostPolicy::Everyone, true),
@@ -90,7 +90,7 @@ pub(crate) fn post_policy(policy: Option<Policy>) -> (PostPolicy, bool) {
     }
 }
 
-/// The policy of the group that may write to such a channel.
+/// Returns the policy of the group that may write to such a channel.
 pub(crate) fn writers(policy: PostPolicy) -> Policy {
     match policy {
         PostPolicy::Everyone => Policy::Everyone,

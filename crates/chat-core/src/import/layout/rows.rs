@@ -19,7 +19,7 @@ fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> 
     Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
-/// What a topic is in a table that has muted topics alone.
+/// Returns what a topic is in a table that has muted topics alone.
 fn muted() -> i64 {
     1
 }

@@ -22,7 +22,7 @@ impl<'t> Chunk<'_, 't> {
         self.quotes.get(at).copied().unwrap_or(false)
     }
 
-    /// The lines from `from` up to the first that `ends` or is blank; at least one.
+    /// Returns the lines from `from` up to the first that `ends` or is blank; at least one.
     fn run(&self, from: usize, ends: impl Fn(&Self, usize) -> bool) -> usize {
         let mut end = from + 1;
         while self.line(end).is_some_and(|line| !is_blank(line)) && !ends(self, end) {
@@ -31,7 +31,7 @@ impl<'t> Chunk<'_, 't> {
         end
     }
 
-    /// Whether the line is a block of its own wherever it stands, or a list hanging off the line before it.
+    /// Returns whether the line is a block of its own wherever it stands, or a list hanging off the line before it.
     fn ends_text(&self, at: usize, scope: Scope) -> bool {
         let line = self.line(at).unwrap_or_default();
         let before = at.checked_sub(1).and_then(|before| self.line(before)).unwrap_or_default();
@@ -44,7 +44,7 @@ impl<'t> Chunk<'_, 't> {
 }
 
 impl Parser<'_> {
-    /// The blocks of lines among which there are no fences.
+    /// Returns the blocks of lines among which there are no fences.
     pub(super) fn chunk(&mut self, lines: &[&str], scope: Scope) -> Vec<Block> {
         let chunk = Chunk { lines, quotes: quote_starts(lines) };
         self.worked(lines.len());
@@ -121,7 +121,7 @@ fn indented_code(chunk: &Chunk<'_, '_>, from: usize) -> Cut {
     (Block::Code { language: None, text }, end)
 }
 
-/// The level and the text of a heading: one to six `#` in the first column and a space.
+/// Returns the level and the text of a heading: one to six `#` in the first column and a space.
 fn heading(line: &str) -> Option<(u8, &str)> {
     let text = line.trim_start_matches('#');
     let level = u8::try_from(line.len() - text.len()).ok().filter(|level| (1..=6).contains(level))?;
@@ -146,12 +146,12 @@ fn is_rule(line: &str) -> bool {
         && count > 3
 }
 
-/// Whether the line is a block of its own whatever is around it.
+/// Returns whether the line is a block of its own whatever is around it.
 pub(super) fn stands_alone(line: &str) -> bool {
     heading(line).is_some() || is_rule(line)
 }
 
-/// What a line says after the `>` it begins with.
+/// Returns what a line says after the `>` it begins with.
 fn quoted(line: &str) -> Option<&str> {
     let start = line.trim_start_matches(' ');
     let rest = start.strip_prefix('>').filter(|_| line.len() - start.len() <= 3)?;

@@ -16,7 +16,7 @@ pub(super) enum Kind<'t> {
 }
 
 impl Kind<'_> {
-    /// Whether what is inside is read as blocks.
+    /// Returns whether what is inside is read as blocks.
     pub(super) fn nests(&self) -> bool {
         matches!(self, Self::Quote | Self::Spoiler { .. })
     }

@@ -32,7 +32,7 @@ impl Marker<'_> {
     }
 }
 
-/// Whether `line` begins a list though it follows a line of text without a blank line between.
+/// Returns whether `line` begins a list though it follows a line of text without a blank line between.
 ///
 /// A number of two digits does not: "on the\n12. of May".
 pub(super) fn hangs(before: &str, line: &str) -> bool {
@@ -136,7 +136,7 @@ impl<'t> Drafts<'t> {
         at
     }
 
-    /// Whether the line belongs to the list; it is taken when it does.
+    /// Returns whether the line belongs to the list; it is taken when it does.
     fn take_line(&mut self, before: &str, line: &'t str) -> bool {
         if super::chunk::stands_alone(line) {
             return false;
@@ -161,7 +161,7 @@ impl<'t> Drafts<'t> {
 }
 
 impl Parser<'_> {
-    /// The list that begins at a line, if one does.
+    /// Returns the list that begins at a line, if one does.
     pub(super) fn list(&mut self, lines: &[&str], at: usize, scope: Scope) -> Option<Cut> {
         let first = marker(lines.get(at)?).filter(Marker::is_outermost)?;
         let mut drafts = Drafts { kind: first.kind, items: Vec::new() };

@@ -26,7 +26,7 @@ struct Frame<'t> {
 }
 
 impl Frame<'_> {
-    /// Whether lines are taken as they are.
+    /// Returns whether lines are taken as they are.
     fn is_verbatim(&self) -> bool {
         matches!(&self.fence, Some(Fence { kind: Kind::Code { .. } | Kind::Math, .. }))
     }
@@ -37,7 +37,7 @@ impl Frame<'_> {
 }
 
 impl Parser<'_> {
-    /// The blocks of these lines, fences included. A fence without an end runs to the last line.
+    /// Returns the blocks of these lines, fences included. A fence without an end runs to the last line.
     pub(super) fn blocks(&mut self, lines: &[&str], scope: Scope) -> Vec<Block> {
         let mut outer: Vec<Frame<'_>> = Vec::new();
         let mut frame = Frame { fence: None, parts: Vec::new(), scope };
@@ -118,7 +118,7 @@ impl Parser<'_> {
     }
 }
 
-/// The lines of a fence without blanks at their ends and without empty lines around.
+/// Returns the lines of a fence without blanks at their ends and without empty lines around.
 fn code_text(parts: &[Part<'_>]) -> String {
     let mut text = String::new();
     for part in parts {
@@ -136,7 +136,7 @@ fn framed(text: &str) -> String {
     framed
 }
 
-/// Whether a line has nothing to see in it.
+/// Returns whether a line has nothing to see in it.
 fn is_blank(line: &str) -> bool {
     line.trim().is_empty()
 }

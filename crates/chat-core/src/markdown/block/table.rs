@@ -6,7 +6,7 @@ use super::chunk::Cut;
 use super::is_blank;
 
 impl Parser<'_> {
-    /// The table that begins at a line, if one does. It takes all lines up to a blank one.
+    /// Returns the table that begins at a line, if one does. It takes all lines up to a blank one.
     pub(super) fn table(&mut self, lines: &[&str], at: usize, scope: Scope) -> Option<Cut> {
         let (first, rule) = (lines.get(at)?, lines.get(at + 1)?);
         self.worked(rule.len());
@@ -59,7 +59,7 @@ fn alignments(rule: &str) -> Option<Vec<Option<Alignment>>> {
     (cells.len() > 1 || rule.contains('|')).then(|| cells.iter().map(alignment).collect())
 }
 
-/// The cells of a row: between pipes, except those in code or behind a backslash.
+/// Returns the cells of a row: between pipes, except those in code or behind a backslash.
 fn cells(line: &str) -> Vec<String> {
     let line = line.trim();
     let line = line.strip_prefix('|').unwrap_or(line);

@@ -54,7 +54,7 @@ pub(super) struct Language {
 }
 
 impl Language {
-    /// What a word is in this language.
+    /// Returns what a word is in this language.
     pub(super) fn word(&self, word: &str) -> Option<Kind> {
         let word = match self.grammar.case {
             Case::Matters => Cow::Borrowed(word),
@@ -75,7 +75,7 @@ static LANGUAGES: LazyLock<Vec<Language>> = LazyLock::new(|| {
         .collect()
 });
 
-/// The language of that name.
+/// Returns the language of that name.
 pub(super) fn of(name: &str) -> Option<&'static Language> {
     LANGUAGES.iter().find(|language| language.grammar.names.contains(&name))
 }

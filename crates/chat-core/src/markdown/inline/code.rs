@@ -10,7 +10,7 @@ pub(super) struct Span {
     pub(super) inside: Range<usize>,
 }
 
-/// The code in a text, in order. A run of backticks behind a backslash opens nothing.
+/// Returns the code in a text, in order. A run of backticks behind a backslash opens nothing.
 pub(super) fn spans(text: &str) -> Vec<Span> {
     let runs = runs(text);
     let closing = closing(&runs);

@@ -68,7 +68,7 @@ impl Scanner<'_, '_, '_> {
     }
 }
 
-/// The address and the title behind it in quotation marks.
+/// Returns the address and the title behind it in quotation marks.
 fn split_title(target: &str) -> (&str, Option<&str>) {
     let titled = ['"', '\''].into_iter().find_map(|mark| {
         let inside = target.strip_suffix(mark)?;

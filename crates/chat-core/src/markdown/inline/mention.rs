@@ -12,7 +12,7 @@ fn stands_free(scanner: &Scanner<'_, '_, '_>) -> bool {
     scanner.previous().is_none_or(|previous| previous.is_whitespace() || "'\"({[/<".contains(previous))
 }
 
-/// What stands between stars: the text and the bytes it takes with them.
+/// Returns what stands between stars: the text and the bytes it takes with them.
 fn starred<'t>(text: &'t str, stars: &str) -> Option<(&'t str, usize)> {
     let inside = text.strip_prefix(stars)?;
     let length = inside.find('*').filter(|&length| length > 0)?;

@@ -22,7 +22,7 @@ enum Piece<'t> {
 }
 
 impl Parser<'_> {
-    /// The pieces of the text of one block.
+    /// Returns the pieces of the text of one block.
     pub(super) fn inlines(&mut self, text: &str, scope: Scope) -> Vec<Inline> {
         let mut pieces = self.scan(text, scope);
         if scope.may_link() {

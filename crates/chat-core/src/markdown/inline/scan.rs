@@ -152,7 +152,7 @@ impl<'t> Scanner<'_, 't, '_> {
     }
 }
 
-/// The bytes before the `$$` that end a formula: on the same line, not three dollars, not behind a backslash
+/// Returns the bytes before the `$$` that end a formula: on the same line, not three dollars, not behind a backslash
 /// unless that is part of no escaped dollar.
 fn formula_length(body: &str) -> Option<usize> {
     let bytes = body.as_bytes();

@@ -129,7 +129,7 @@ impl Markup {
     }
 }
 
-/// The frame of a formula around its source.
+/// Returns the frame of a formula around its source.
 ///
 /// The class `unknown` inside makes clients that lay formulas out themselves show the source.
 pub(super) fn of_source(tex: &str, style: FormulaStyle) -> Markup {
@@ -178,7 +178,7 @@ pub(super) fn checked(html: &str) -> Option<Markup> {
     open.is_empty().then_some(Markup(out))
 }
 
-/// The inside of a tag and what follows it; a `>` in a quoted value does not end it.
+/// Returns the inside of a tag and what follows it; a `>` in a quoted value does not end it.
 fn split_tag(tag: &str) -> Option<(&str, &str)> {
     let mut quoted = false;
     let end = tag.find(|character| {

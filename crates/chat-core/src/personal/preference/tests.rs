@@ -48,7 +48,7 @@ fn refusal(name: &'static str, value: impl Into<Value>) -> String {
     check(Scope::Newcomers, name, &value.into()).map_or_else(|refused| refused.to_string(), |()| String::new())
 }
 
-/// What is told and what changes when user 4 chooses.
+/// Returns what is told and what changes when user 4 chooses.
 fn chosen(chosen: &[Chosen]) -> (Vec<Value>, Vec<Change>) {
     let realm = testing::realm(Rules::default(), Vec::new());
     let mut commit = Commit { at_s: 9, ..Commit::default() };

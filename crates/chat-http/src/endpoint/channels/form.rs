@@ -37,7 +37,7 @@ impl Kind for PostPolicyNumber {
     }
 }
 
-/// The older way to say who may write.
+/// Returns the older way to say who may write.
 pub(crate) fn announcing(is_announcement_only: bool) -> PostPolicy {
     if is_announcement_only { PostPolicy::Administrators } else { PostPolicy::Everyone }
 }

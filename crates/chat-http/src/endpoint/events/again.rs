@@ -28,7 +28,7 @@ pub(super) struct Again {
 }
 
 impl Again {
-    /// What a poll offers its connection.
+    /// Returns what a poll offers its connection.
     pub(super) fn offered(app: &App, asker: Asker, queue_id: &str) -> Arc<dyn Repeat> {
         Arc::new(Self { app: Arc::clone(app), asker, queue_id: queue_id.into() })
     }
@@ -56,7 +56,7 @@ impl Again {
     }
 }
 
-/// What went wrong is told when it is answered.
+/// Returns what went wrong is told when it is answered.
 fn failing(fault: Fault) -> Failing {
     Box::new(move || fault.into_response())
 }

@@ -49,7 +49,7 @@ pub(crate) async fn get(call: Call<Caller>, asked: Asked) -> Result<Answer, Faul
     Ok(Answer::from_object(&body))
 }
 
-/// What it answers.
+/// Returns the members of the response.
 pub(super) fn told() -> Vec<Member> {
     vec![has("raw_content", Schema::string()), has("message", Schema::named("Message"))]
 }

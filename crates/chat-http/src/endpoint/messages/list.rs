@@ -73,7 +73,7 @@ pub(crate) async fn get(call: Call<Caller>, asked: Asked) -> Result<Answer, Faul
     Ok(Answer::begun(body))
 }
 
-/// What it answers.
+/// Returns the members of the response.
 pub(super) fn told() -> Vec<Member> {
     vec![
         has("anchor", Schema::integer()),
@@ -89,8 +89,8 @@ fn weight_bytes(message: &Message) -> usize {
     MESSAGE_BYTES + message.content.len().max(message.html.len())
 }
 
-/// The messages with the words marked that were looked for. Thousands of texts are read for it, so it is done away from
-/// the threads that serve requests.
+/// Returns the messages with the words marked that were looked for. Thousands of texts are read for it, so it is done
+/// away from the threads that serve requests.
 async fn marked(
     app: &Site,
     selection: &Selection,
@@ -136,7 +136,7 @@ pub(super) async fn write_all<M: Borrow<Stored> + Sync>(
     Ok(())
 }
 
-/// The earlier states of those that have some.
+/// Returns the earlier states of those that have some.
 async fn edits(app: &Site, edited: &[MessageId]) -> Result<HashMap<MessageId, Vec<PastEdit>>, Fault> {
     let mut edits: HashMap<MessageId, Vec<PastEdit>> = HashMap::new();
     if !edited.is_empty() {

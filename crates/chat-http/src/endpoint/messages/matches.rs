@@ -72,7 +72,7 @@ pub(crate) async fn get(call: Call<Caller>, asked: Asked) -> Result<Answer, Faul
     Answer::of(&Matches { messages: call.app.searches.run(0, matching).await? })
 }
 
-/// What it answers.
+/// Returns the members of the response.
 pub(super) fn told() -> Vec<Member> {
     let found = Schema::object([has("match_content", Schema::string()), has("match_subject", Schema::string())]);
     vec![has("messages", Schema::map(found))]

@@ -23,8 +23,8 @@ impl Params for Asked {
     }
 }
 
-/// How a message of the caller would look. A text that is too long is cut as a message is; blanks at its end stay, which a
-/// message loses when it is sent.
+/// Returns how a message of the caller would look. A text that is too long is cut as a message is; blanks at its end
+/// stay, which a message loses when it is sent.
 pub(crate) async fn post(call: Call<Caller>, asked: Asked) -> Result<Answer, Fault> {
     let content = message::shown_content(&asked.content)?;
     let realm = call.app.realm();
@@ -35,7 +35,7 @@ pub(crate) async fn post(call: Call<Caller>, asked: Asked) -> Result<Answer, Fau
     Answer::of(&json!({"rendered": setting.render(&realm, &call.who.user, &content).html}))
 }
 
-/// What it answers.
+/// Returns the members of the response.
 pub(super) fn told() -> Vec<Member> {
     vec![has("rendered", Schema::string())]
 }

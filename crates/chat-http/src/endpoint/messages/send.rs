@@ -116,13 +116,13 @@ pub(crate) async fn post(call: Call<Caller>, params: Sending) -> Result<Answer, 
     Answer::of(&send(&call.app, call.who.id(), &wish).await?)
 }
 
-/// What it answers.
+/// Returns the members of the response.
 pub(super) fn told() -> Vec<Member> {
     let policy = Schema::numbers(TopicPolicy::NUMBERS.iter().map(|(number, _)| *number));
     vec![has("id", Schema::integer()), may("automatic_new_visibility_policy", policy)]
 }
 
-/// Whether the program shows its user what they send.
+/// Returns whether the program shows its user what they send.
 pub(crate) fn shows_what_it_sends(client: &str) -> bool {
     let client = client.to_lowercase();
     SHOWING_CLIENTS.contains(&client.as_str()) || client.contains("desktop app")
@@ -178,7 +178,7 @@ pub(crate) async fn send(app: &Site, sender_id: UserId, wish: &Wish<'_>) -> Resu
     Err(Failure::said("the realm changed faster than a message could be sent").into())
 }
 
-/// The message, with what only the store knows asked for where it matters.
+/// Returns the message, with what only the store knows asked for where it matters.
 pub(crate) async fn composed(
     app: &Site,
     realm: &RealmSnapshot,

@@ -23,7 +23,7 @@ impl Params for Named {
     }
 }
 
-/// The caller's words.
+/// Returns the caller's words.
 pub(crate) async fn get(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     answer(&alert::of(&call.who.realm, call.who.id()))
 }
@@ -46,7 +46,7 @@ fn answer(words: &[String]) -> Result<Answer, Fault> {
     Answer::of(&json!({"alert_words": words}))
 }
 
-/// What it answers.
+/// Returns the members of the response.
 pub(super) fn told() -> Vec<Member> {
     vec![has("alert_words", Schema::list(Schema::string()))]
 }

@@ -54,13 +54,13 @@ pub(crate) async fn post(call: Call<Caller>, update: Update) -> Result<Answer, F
     Ok(Answer::empty())
 }
 
-/// The status of a user, empty where nothing is set.
+/// Returns the status of a user, empty where nothing is set.
 pub(crate) async fn get(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     let user = call.who.realm.user(UserId(call.path_id("user_id")?)).ok_or(AccountError::NoSuchUser)?;
     Answer::of(&json!({"status": status::of(&call.who.realm, user)}))
 }
 
-/// What it answers.
+/// Returns the members of the response.
 pub(super) fn told() -> Vec<Member> {
     vec![has("status", Schema::named("Status"))]
 }

@@ -127,7 +127,7 @@ const CHANNEL_PARTS: [(&str, ChannelPart); 3] = [
 ];
 
 impl Newcomer<'_> {
-    /// The keys of the types that are fetched.
+    /// Returns the keys of the types that are fetched.
     pub(super) async fn state(&self) -> Result<State, Fault> {
         let mut state = State::default();
         for (_, part) in PARTS.iter().filter(|(kind, _)| self.wants(kind)) {
@@ -151,7 +151,7 @@ impl Newcomer<'_> {
         self.fetched.is_none_or(|fetched| fetched.contains(kind))
     }
 
-    /// Whether the type was asked for by its name, and not with all.
+    /// Returns whether the type was asked for by its name, and not with all.
     fn names(&self, kind: &str) -> bool {
         self.fetched.is_some_and(|fetched| fetched.contains(kind))
     }

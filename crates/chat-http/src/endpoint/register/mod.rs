@@ -27,7 +27,7 @@ const LIFESPAN_MAX_S: i64 = 604_800;
 /// The shortest: a client that comes back from a poll needs a moment.
 const LIFESPAN_MIN_S: i64 = 90;
 
-/// The path of registration.
+/// Returns the path of registration.
 pub(crate) fn routes() -> Routes {
     let register = endpoint(post).says("Make an event queue, and tell the state it begins with.", told::all);
     Routes::of("events").api("/register", routes::post(register))

@@ -7,7 +7,7 @@ use crate::describe::objects::preference;
 use crate::endpoint::server_settings;
 use crate::schema::{Member, Schema, has, may};
 
-/// Which members there are besides the first three depends on the types that are fetched.
+/// Returns which members there are besides the first three depends on the types that are fetched.
 pub(super) fn all() -> Vec<Member> {
     let queue = [
         has("queue_id", Schema::string()),
@@ -181,7 +181,7 @@ const MAPS: [&str; 5] = [
     "custom_profile_field_types",
 ];
 
-/// What has a shape of its own.
+/// Returns what has a shape of its own.
 fn further() -> Vec<Member> {
     let integers = || Schema::list(Schema::integer());
     let number = |key| has(key, Schema::integer());
@@ -222,7 +222,7 @@ fn further() -> Vec<Member> {
     ]
 }
 
-/// The groups that a permission can be given to.
+/// Returns the groups that a permission can be given to.
 fn permission() -> Schema {
     let switches = [
         "require_system_group",

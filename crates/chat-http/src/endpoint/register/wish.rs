@@ -56,12 +56,12 @@ impl Params for Wish {
 }
 
 impl Wish {
-    /// The types whose state is wanted; `None` for all.
+    /// Returns the types whose state is wanted; `None` for all.
     pub(super) fn fetched(&self) -> Option<&BTreeSet<String>> {
         self.fetch_event_types.as_ref().or(self.event_types.as_ref())
     }
 
-    /// What decides, of two events, which one the queue gets.
+    /// Returns what decides, of two events, which one the queue gets.
     pub(super) fn capabilities(&self) -> BTreeSet<Capability> {
         let by_name = self.event_types.as_ref().is_some_and(|types| types.contains("user_topic"));
         let asked = [

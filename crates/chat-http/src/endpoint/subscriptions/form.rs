@@ -97,7 +97,7 @@ pub(crate) const USUAL: Manner = Manner {
     is_default: false,
 };
 
-/// What channels are like that have to be made.
+/// Returns what channels are like that have to be made.
 pub(crate) fn new_channels(given: &mut Reader<'_>) -> Result<Manner, ParamFault> {
     let announcing = given.optional::<Json<bool>>("is_announcement_only")?.map(crate::endpoint::channels::announcing);
     let policy = given.optional::<PostPolicyNumber>("stream_post_policy")?.or(announcing);

@@ -43,7 +43,7 @@ pub(super) async fn post(call: Plain<Caller>, body: Body) -> Result<Response, Fa
     Ok(Answer::of(&json!({"uri": url, "url": url, "filename": upload.name}))?.into_response(&ignored))
 }
 
-/// What it answers.
+/// Returns the members of the response.
 pub(super) fn told() -> Vec<Member> {
     vec![
         has("uri", Schema::string().with("deprecated", true)),
@@ -78,7 +78,7 @@ struct Gathered {
     file: File,
 }
 
-/// The one file of a form, and the names of what was sent beside it.
+/// Returns the one file of a form, and the names of what was sent beside it.
 async fn gather(app: &Site, headers: &HeaderMap, body: Body) -> Result<(Gathered, Vec<String>), Fault> {
     let Encoding::Multipart(boundary) = Encoding::of(headers)? else { return Err(ThingFault::NoUpload.into()) };
     if body.is_end_stream() {
@@ -134,7 +134,7 @@ fn not_written(error: std::io::Error) -> Fault {
     Failure::new("a file that came was not written down", error).into()
 }
 
-/// Why a form ends: it is longer than a file may be, it broke off, or it is none.
+/// The reason why a form ends: it is longer than a file may be, it broke off, or it is none.
 fn broken(app: &Site, error: &multer::Error) -> Fault {
     match error {
         multer::Error::StreamReadFailed(cause) if cause.is::<LengthLimitError>() => too_large(app),
@@ -174,8 +174,8 @@ async fn keep(app: &App, owner_id: chat_core::id::UserId, gathered: Gathered) ->
     Ok(added?.ok_or(ThingFault::OverQuota)?)
 }
 
-/// What is known of a file as a picture, and the smaller one that messages show. One that cannot be decoded is a file
-/// like any other.
+/// Returns what is known of a file as a picture, and the smaller one that messages show. One that cannot be decoded is
+/// a file like any other.
 async fn looked_at(
     app: &Site,
     (start, media_type): (&[u8], &str),

@@ -51,7 +51,7 @@ pub(super) async fn get(call: Plain<Caller>, _: Body) -> Result<Response, Fault>
     fetch(&call, Wish::Show).await
 }
 
-/// The same, to be kept on the disk.
+/// Returns the same, to be kept on the disk.
 pub(super) async fn download(call: Plain<Caller>, _: Body) -> Result<Response, Fault> {
     fetch(&call, Wish::Keep).await
 }
@@ -75,7 +75,7 @@ pub(super) async fn lend(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     Answer::of(&json!({"url": url}))
 }
 
-/// What it answers.
+/// Returns the members of the response.
 pub(super) fn lent() -> Vec<Member> {
     vec![has("url", Schema::string())]
 }
@@ -91,12 +91,12 @@ pub(super) async fn temporary(call: Plain<Anyone>, _: Body) -> Result<Response, 
     sent(&call, &upload.ok_or(ThingFault::NoFile)?, Wish::Show).await
 }
 
-/// What a ticket is recognised by: 122 random bits need no salt.
+/// Returns what a ticket is recognised by: 122 random bits need no salt.
 fn hash(ticket: &str) -> String {
     URL_SAFE_NO_PAD.encode(Sha256::digest(ticket))
 }
 
-/// The bytes of a file, with everything a browser has to be told.
+/// Returns the bytes of a file, with everything a browser has to be told.
 async fn sent<W>(call: &Plain<W>, upload: &Attachment, wish: Wish) -> Result<Response, Fault> {
     let size_bytes = u64::try_from(upload.size_bytes).unwrap_or(0);
     let asked = match range(&call.headers, size_bytes) {

@@ -21,13 +21,13 @@ use crate::file_body::streamed;
 use crate::plain::Plain;
 use crate::state::{App, Site};
 
-/// The kind of thumbnail of that name.
+/// Returns the kind of thumbnail of that name.
 pub(super) fn named(name: &str) -> Option<(&'static str, Thumbnail)> {
     let key = THUMBNAILS.into_iter().find(|known| *known == name)?;
     chat_pictures::THUMBNAILS.into_iter().find(|thumbnail| thumbnail.name == key).map(|thumbnail| (key, thumbnail))
 }
 
-/// What clients are told of the kinds there are.
+/// Returns what clients are told of the kinds there are.
 pub(crate) fn formats() -> Vec<Value> {
     let shown = |kind: &Thumbnail| {
         json!({
@@ -75,19 +75,19 @@ async fn found_or_made(app: &App, upload: &Attachment, kind: (&'static str, Thum
     Ok(Body::from(bytes))
 }
 
-/// The bytes of memory that decoding what is in an open file takes.
+/// Returns the bytes of memory that decoding what is in an open file takes.
 pub(super) fn decoding_bytes(mut file: &File) -> Result<u64, PictureError> {
     file.seek(SeekFrom::Start(0)).map_err(PictureError::Failed)?;
     chat_pictures::decoding_bytes(BufReader::new(file))
 }
 
-/// The smaller picture of what is in an open file.
+/// Returns the smaller picture of what is in an open file.
 pub(super) fn make(mut file: &File, kind: Thumbnail) -> Result<Encoded, PictureError> {
     file.seek(SeekFrom::Start(0)).map_err(PictureError::Failed)?;
     chat_pictures::thumbnail(BufReader::new(file), kind)
 }
 
-/// The upload itself, on the disk of this node for as long as it is looked at.
+/// Returns the upload itself, on the disk of this node for as long as it is looked at.
 async fn fetched(app: &Site, upload: &Attachment) -> Result<File, Fault> {
     let failed = |error| Fault::from(Failure::new("a file was not written down to be looked at", error));
     let mut reader = app.files.open(&FileKey::from(&upload.path_id), None).await?.ok_or(ThingFault::NoFile)?;

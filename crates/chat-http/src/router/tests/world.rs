@@ -265,13 +265,13 @@ impl FileStore for NoFiles {
 }
 
 impl World {
-    /// The examples, with a change of what the server is made of.
+    /// Returns the examples, with a change of what the server is made of.
     pub(super) async fn with(change: impl FnOnce(&mut Parts, &mut Domain)) -> Self {
         let (domain, folder) = domain(false).await;
         Self::over(domain, folder, change)
     }
 
-    /// The examples of an organization that was closed.
+    /// Returns the examples of an organization that was closed.
     pub(super) async fn closed() -> Self {
         let (domain, folder) = domain(true).await;
         Self::over(domain, folder, |_, _| {})
@@ -288,7 +288,7 @@ impl World {
         Self { router: framed(routes, &frame), clock, _folder: folder }
     }
 
-    /// The examples without limits of rate.
+    /// Returns the examples without limits of rate.
     pub(super) async fn new() -> Self {
         Self::with(|_, _| {}).await
     }
@@ -377,7 +377,7 @@ impl Told {
         (self.status.as_u16(), self.body["code"].as_str().unwrap(), self.body["msg"].as_str().unwrap())
     }
 
-    /// The body of a success.
+    /// Returns the body of a success.
     pub(super) fn success(&self) -> &Value {
         assert_eq!((self.status.as_u16(), &self.body["result"]), (200, &json!("success")), "{}", self.body);
         assert_eq!((self.header("content-type"), &self.body["msg"]), ("application/json", &json!("")));

@@ -8,7 +8,7 @@ use crate::ports::Stored;
 
 const UPDATED_US: i64 = 1_767_225_600_000_001;
 
-/// The document of a text, after what was there before.
+/// Returns the document of a text, after what was there before.
 fn copied(text: &str, native: bool) -> Option<String> {
     let key = "Observation/o".parse().unwrap();
     let head = Head { key: &key, version: 7, last_updated: "2026-01-01T00:00:00.000001Z" };

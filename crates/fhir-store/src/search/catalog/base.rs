@@ -24,19 +24,19 @@ fn lines() -> impl Iterator<Item = &'static str> {
     DATA.lines().filter(|line| line.starts_with('[')).map(|line| line.trim_end_matches(','))
 }
 
-/// The types the definitions name, as the second line of the data lists them: `"kinds":[…],`.
+/// Returns the types the definitions name, as the second line of the data lists them: `"kinds":[…],`.
 pub(super) fn kinds() -> impl Iterator<Item = &'static str> {
     let list = DATA.lines().find_map(|line| line.strip_prefix("\"kinds\":[")?.split(']').next());
     list.into_iter().flat_map(|list| list.split(',')).map(|kind| kind.trim_matches('"'))
 }
 
-/// The types a line is about: its first list.
+/// Returns the types a line is about: its first list.
 fn bases(line: &'static str) -> impl Iterator<Item = &'static str> {
     let list = line.split_once(",[").and_then(|(_, rest)| rest.split_once(']'));
     list.into_iter().flat_map(|(list, _)| list.split(',')).map(|base| base.trim_matches('"'))
 }
 
-/// The definitions about a type, those of all resources among them.
+/// Returns the definitions about a type, those of all resources among them.
 pub(super) fn of(kind: &str) -> Vec<Definition> {
     let about = lines().filter(|line| bases(line).any(|base| base == kind || ROOTS.contains(&base)));
     about.filter_map(read).filter(|definition| is_kept(kind, definition)).collect()
@@ -69,17 +69,17 @@ impl Known {
         known
     }
 
-    /// Whether R4 itself defines this URL.
+    /// Returns whether R4 itself defines this URL.
     pub(super) fn has(&self, url: &str) -> bool {
         self.line_of(url).is_some()
     }
 
-    /// The type of the parameter of this URL.
+    /// Returns the type of the parameter of this URL.
     pub(super) fn kind_of(&self, url: &str) -> Option<Kind> {
         self.line_of(url).and_then(read).map(|definition| definition.kind)
     }
 
-    /// The URL of the parameter that a type has under this code.
+    /// Returns the URL of the parameter that a type has under this code.
     pub(super) fn url_of(&self, kind: &str, code: &str) -> Option<String> {
         let mut kinds = ROOTS.into_iter().chain([kind]);
         kinds.find_map(|kind| self.codes.get(&(kind, code))).map(|id| format!("{URL}{id}"))

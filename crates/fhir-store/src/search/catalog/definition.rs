@@ -33,7 +33,7 @@ pub struct Refused {
     pub fault: DefinitionFault,
 }
 
-/// Why a `SearchParameter` is not used.
+/// The reason why a `SearchParameter` is not used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DefinitionFault {
     /// An element it needs is missing or not what it has to be.
@@ -78,7 +78,7 @@ impl Definition {
         self.bases.iter().any(|base| base == kind || ROOTS.contains(&base.as_str()))
     }
 
-    /// The parameter of one type; `None` when its expression is about other types alone.
+    /// Returns the parameter of one type; `None` when its expression is about other types alone.
     pub(super) fn compile(&self, kind: &str) -> Result<Option<Parameter>, ExpressionFault> {
         let compiled = |of: Kind, text: &str| {
             let expression = Expression::compile(kind, text)?;
@@ -106,7 +106,7 @@ impl Definition {
     }
 }
 
-/// What of the documents can be used, in their order, and the rest.
+/// Returns what of the documents can be used, in their order, and the rest.
 pub(super) fn read_all(documents: &[(i64, &Value)]) -> (Vec<Definition>, Vec<Refused>) {
     if documents.is_empty() {
         return (Vec::new(), Vec::new());

@@ -188,7 +188,7 @@ fn expressions_of_us_core_compile() {
     }
 }
 
-/// The codes of the parameters that have the rows of one.
+/// Returns the codes of the parameters that have the rows of one.
 fn sources(of: &str, code: &str) -> Vec<String> {
     let (catalog, of) = (Catalog::base(), kind(of));
     let parameter = catalog.parameter(&of, code).unwrap();
@@ -229,7 +229,7 @@ fn sources_have_rows_and_find_what_is_found_by_them() {
     }
 }
 
-/// The codes of the parameters that have the rows of the parts of one.
+/// Returns the codes of the parameters that have the rows of the parts of one.
 fn parts(of: &str, code: &str) -> Vec<String> {
     let (catalog, of) = (Catalog::base(), kind(of));
     let parts = catalog.parts(&of, catalog.parameter(&of, code).unwrap());

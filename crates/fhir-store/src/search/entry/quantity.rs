@@ -45,7 +45,7 @@ fn exactly(number: &Value) -> Option<(f64, f64)> {
     Some((number, number))
 }
 
-/// The value of a Quantity; with a comparator all that it may be.
+/// Returns the value of a Quantity; with a comparator all that it may be.
 fn compared(object: &Map<String, Value>) -> Option<(f64, f64)> {
     let (low, high) = exactly(object.get("value")?)?;
     Some(match object.get("comparator").and_then(Value::as_str) {
@@ -57,7 +57,7 @@ fn compared(object: &Map<String, Value>) -> Option<(f64, f64)> {
     })
 }
 
-/// The ends of a Range; one that is missing is open.
+/// Returns the ends of a Range; one that is missing is open.
 fn bounds(object: &Map<String, Value>) -> Option<(f64, f64)> {
     let end = |name: &str| exactly(object.get(name)?.get("value")?).map(|(value, _)| value);
     match (end("low"), end("high")) {

@@ -19,7 +19,7 @@ fn entries_of(catalog: &Catalog, kind: &str, body: &Value) -> Vec<(String, Entry
     catalog.entries(&document).into_iter().map(|(number, entry)| (name(number).to_owned(), entry)).collect()
 }
 
-/// The entries of one parameter.
+/// Returns the entries of one parameter.
 fn entries(kind: &str, code: &str, body: &Value) -> Vec<Entry> {
     let all = entries_of(&CATALOG, kind, body);
     all.into_iter().filter_map(|(name, entry)| (name == code).then_some(entry)).collect()

@@ -93,7 +93,7 @@ const PRIMITIVES: [&str; 19] = [
 /// The element of an extension whose type the native spelling puts inside: `{"value": {"code": …}}`.
 const UNION: &str = "value";
 
-/// The name of a primitive type from its name at the end of a choice; `None` for another type.
+/// Returns the name of a primitive type from its name at the end of a choice; `None` for another type.
 pub(super) fn type_named(capital: &str) -> Option<&'static str> {
     PRIMITIVES.into_iter().find(|primitive| primitive.eq_ignore_ascii_case(capital))
 }
@@ -165,7 +165,7 @@ impl Node {
         self.truth(scope) == Some(true)
     }
 
-    /// What a condition says; nothing when it has nothing to say.
+    /// Returns what a condition says; nothing when it has nothing to say.
     fn truth(&self, scope: Scope<'_>) -> Option<bool> {
         match self {
             Self::Exists(of) => Some(of.nth(scope, 0).is_some()),
@@ -215,13 +215,13 @@ fn member<'a>(object: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
     object.iter().find_map(|(key, value)| (key == name).then_some(value))
 }
 
-/// What a native union holds: one member, named for its type.
+/// Returns what a native union holds: one member, named for its type.
 fn inside(union: &Map<String, Value>) -> Option<&Value> {
     let (kind, value) = union.iter().next()?;
     (union.len() == 1 && (is_type(kind) || PRIMITIVES.contains(&kind.as_str()))).then_some(value)
 }
 
-/// The elements of a choice, or one element of a choice that the native spelling holds.
+/// Returns the elements of a choice, or one element of a choice that the native spelling holds.
 fn choices<'a>(object: &'a Map<String, Value>, name: &str, out: Out<'_, 'a>) -> Flow {
     if let Some(kind) = name.strip_prefix(UNION)
         && is_type(kind)
@@ -250,7 +250,7 @@ impl Choice {
         member(object, &self.name)?.get(&*self.kind)
     }
 
-    /// The element itself, where it is no choice and may be of the type.
+    /// Returns the element itself, where it is no choice and may be of the type.
     fn plain<'a>(&self, object: &'a Map<String, Value>) -> Option<&'a Value> {
         let value = member(object, &self.name)?;
         let first = value.as_array().map_or(Some(value), |elements| elements.first())?;
@@ -259,7 +259,7 @@ impl Choice {
     }
 }
 
-/// Whether a value may be of a type, as far as JSON tells.
+/// Returns whether a value may be of a type, as far as JSON tells.
 fn may_be(value: &Value, kind: &str) -> bool {
     const NUMBERS: [&str; 4] = ["decimal", "integer", "positiveInt", "unsignedInt"];
     let kind = type_named(kind).unwrap_or(kind);

@@ -17,7 +17,7 @@ pub(super) enum Word {
 
 const SIGNS: [&str; 10] = ["!=", ".", "(", ")", "[", "]", "|", "=", ",", "%"];
 
-/// The words of `text`, in their order.
+/// Returns the words of `text`, in their order.
 ///
 /// # Errors
 /// For a character that begins no word.

@@ -252,7 +252,7 @@ fn of_type(of: Node, kind: &str) -> Node {
     }
 }
 
-/// Whether what is asked of an alternative about another type is nothing as well.
+/// Returns whether what is asked of an alternative about another type is nothing as well.
 fn is_nothing(node: &Node) -> bool {
     match node {
         Node::Nothing => true,

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::{format, testing};
 
-/// The values of an expression on a resource, as JSON.
+/// Returns the values of an expression on a resource, as JSON.
 fn values(kind: &str, expression: &str, resource: &Value) -> Vec<Value> {
     let expression = Expression::compile(kind, expression).unwrap_or_else(|fault| panic!("{expression}: {fault}"));
     let mut values = Vec::new();

@@ -401,7 +401,7 @@ fn a_value_set_is_searched_by_its_codes() {
     assert_eq!(chained.expand(&codes), Err(SearchFault::UnknownValueSet("http://none".to_owned())));
 }
 
-/// The answer by the rows of the index alone, as an engine gives it; `None` for what has no rows.
+/// Returns the answer by the rows of the index alone, as an engine gives it; `None` for what has no rows.
 fn by_rows(search: &Search, stored: &Stored) -> Option<bool> {
     let document = Document {
         kind: &stored.key.kind,

@@ -7,8 +7,8 @@ use jiff::civil::{Date, DateTime, Time};
 /// The first day of unix time.
 const EPOCH: Date = jiff::civil::date(1970, 1, 1);
 
-/// The first and the last microsecond of what `text` names: a year, a month, a day, a minute, a second or
-/// a fraction of one; an offset behind a time, or none.
+/// Returns the first and the last microsecond of what `text` names: a year, a month, a day, a minute, a second or a
+/// fraction of one; an offset behind a time, or none.
 ///
 /// Not specified for what has no offset; it is taken in UTC, because a search has to mean the same wherever
 /// the server runs. A `+` that a query string made a blank is read as it was meant.
@@ -59,7 +59,7 @@ fn start_us(day: Date) -> Option<i64> {
     i64::try_from(since.as_micros()).ok()
 }
 
-/// The time and its offset from UTC in microseconds.
+/// Returns the time and its offset from UTC in microseconds.
 fn split_offset(time: &str) -> Option<(&str, i64)> {
     if let Some(clock) = time.strip_suffix('Z') {
         return Some((clock, 0));
@@ -115,7 +115,7 @@ pub(super) fn margin_us(now_us: i64, (from_us, to_us): (i64, i64)) -> i64 {
 mod tests {
     use super::*;
 
-    /// The range as the two timestamps it ends with.
+    /// Returns the range as the two timestamps it ends with.
     fn range(text: &str) -> (String, String) {
         let (from, to) = period(text).unwrap_or_else(|| panic!("{text}"));
         let show = |us| jiff::Timestamp::from_microsecond(us).unwrap().to_string();

@@ -37,7 +37,7 @@ impl Decimal {
     }
 }
 
-/// The digits without the point, and how many stood behind it.
+/// Returns the digits without the point, and how many stood behind it.
 fn digits(mantissa: &str) -> Option<(i128, i32)> {
     let unsigned = mantissa.strip_prefix(['-', '+']).unwrap_or(mantissa);
     let (whole, behind) = unsigned.split_once('.').unwrap_or((unsigned, ""));

@@ -31,7 +31,7 @@ pub(super) struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// The clause that `name`, the rest of the parameter's name, says about `kind`.
+    /// Returns the clause that `name`, the rest of the parameter's name, says about `kind`.
     pub(super) fn clause(&self, kind: &ResourceType, name: &str, depth: usize) -> Result<Clause, SearchFault> {
         if depth > limits::MAX_CHAIN {
             return Err(SearchFault::LongChain(self.name.to_owned()));

@@ -20,7 +20,7 @@ fn read(kind: &str, handling: Handling, name: &str, value: &str) -> Result<(Sear
     parse(&CATALOG, &request, [(name, value)])
 }
 
-/// The names of parameters, with what may be around them, and any text.
+/// Returns the names of parameters, with what may be around them, and any text.
 fn name() -> impl Strategy<Value = String> {
     let codes = ["code", "_id", "_tag", "subject", "patient", "date", "name", "probability", "url", "value-quantity"];
     let before = ["", "", "", "_has:Observation:patient:", "subject:Patient.", "patient.", "subject."];

@@ -17,8 +17,8 @@ const PRESENTATION: [&str; 2] = ["_format", "_pretty"];
 const ABOUT_THE_ANSWER: [&str; 8] =
     ["_count", "_cursor", "_total", "_summary", "_elements", "_sort", "_include", "_revinclude"];
 
-/// Whether a parameter selects nothing but says what the answer is to look like; how it is written
-/// (`_format`) is neither.
+/// Returns whether a parameter selects nothing but says what the answer is to look like; how it is written (`_format`)
+/// is neither.
 #[must_use]
 pub fn is_about_the_answer(name: &str) -> bool {
     ABOUT_THE_ANSWER.contains(&name.split_once(':').map_or(name, |(code, _)| code))

@@ -36,12 +36,12 @@ pub(super) struct Values<'a> {
 }
 
 impl Values<'_> {
-    /// The tests of a parameter without a modifier.
+    /// Returns the tests of a parameter without a modifier.
     pub(super) fn plain(&self, value: &str) -> Result<Vec<Test>, SearchFault> {
         self.each(value, |text| self.test(self.parameter.kind, text))
     }
 
-    /// The clause of a parameter with a modifier.
+    /// Returns the clause of a parameter with a modifier.
     pub(super) fn modified(&self, modifier: &str, value: &str) -> Result<Clause, SearchFault> {
         let any = |tests| Clause::Any { parameter: Arc::clone(self.parameter), tests };
         let none = |tests| Clause::None { parameter: Arc::clone(self.parameter), tests };
@@ -172,7 +172,7 @@ impl Values<'_> {
         }
     }
 
-    /// Whether codes that stand alone in the resource are of this system.
+    /// Returns whether codes that stand alone in the resource are of this system.
     fn is_implied(&self, system: &str, code: Option<&str>) -> bool {
         let bound = (self.parameter.kind == Kind::Token).then(|| implied::codes(self.kind, self.parameter)).flatten();
         bound.is_some_and(|codes| match code {

@@ -17,7 +17,7 @@ pub(super) enum Test {
 }
 
 impl Test {
-    /// Whether it holds of a value, which is a choice of the type `kind` where it is a choice.
+    /// Returns whether it holds of a value, which is a choice of the type `kind` where it is a choice.
     pub(super) fn holds(&self, kind: &str, value: &Value) -> bool {
         match self {
             Self::Fixed(path, wanted) => any(value, path, &|found| found == wanted),
@@ -27,7 +27,7 @@ impl Test {
     }
 }
 
-/// Whether something holds of any value at a path; lists on the way are entered.
+/// Returns whether something holds of any value at a path; lists on the way are entered.
 fn any(value: &Value, path: &[String], holds: &dyn Fn(&Value) -> bool) -> bool {
     match (value, path.split_first()) {
         (Value::Array(items), _) => items.iter().any(|item| any(item, path, holds)),
@@ -36,7 +36,8 @@ fn any(value: &Value, path: &[String], holds: &dyn Fn(&Value) -> bool) -> bool {
     }
 }
 
-/// What tells a slice from the others: one test for each discriminator of its owner; `None` when one cannot be told.
+/// Returns what tells a slice from the others: one test for each discriminator of its owner; `None` when one cannot be
+/// told.
 pub(super) fn tests(rules: &[Rule], owner: &Rule, slice: usize) -> Option<Vec<Test>> {
     let slice = rules.get(slice)?;
     if owner.discriminators.is_empty() {

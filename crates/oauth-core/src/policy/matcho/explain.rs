@@ -64,7 +64,7 @@ impl Report<'_> {
 }
 
 impl Node {
-    /// The pattern this was compiled from.
+    /// Returns the pattern this was compiled from.
     fn spelled(&self) -> Value {
         let list = |nodes: &[Self]| Value::Array(nodes.iter().map(Self::spelled).collect());
         match self {

@@ -73,14 +73,13 @@ enum Node {
 }
 
 impl Pattern {
-    /// Whether `value` (`None`: missing) meets the pattern. Paths in the pattern are looked up in
-    /// `request`.
+    /// Returns whether `value` (`None`: missing) meets the pattern. Paths in the pattern are looked up in `request`.
     #[must_use]
     pub fn matches(&self, value: Option<&Value>, request: &Value) -> bool {
         self.0.matches(value, request)
     }
 
-    /// Whether the pattern is `{}`, which everything meets.
+    /// Returns whether the pattern is `{}`, which everything meets.
     #[must_use]
     pub fn is_anything(&self) -> bool {
         matches!(self.0, Node::Anything)
@@ -141,7 +140,7 @@ fn is_same(at_path: Option<&Value>, value: Option<&Value>) -> bool {
     }
 }
 
-/// The value at `path`; a segment of digits is an index where it meets an array.
+/// Returns the value at `path`; a segment of digits is an index where it meets an array.
 pub(super) fn at_path<'a>(request: &'a Value, path: &[String]) -> Option<&'a Value> {
     path.iter().try_fold(request, |at, segment| match at {
         Value::Array(items) => items.get(segment.parse::<usize>().ok()?),

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::{Newcomer, State};
 
-/// The channels that the user may see in lists, in no order.
+/// Returns the channels that the user may see in lists, in no order.
 pub(super) fn visible<'a>(newcomer: &'a Newcomer<'_>) -> impl Iterator<Item = &'a Channel> {
     let channels = newcomer.realm.channels().map(AsRef::as_ref);
     channels.filter(|channel| access::sees_channel(newcomer.realm, newcomer.user, channel))

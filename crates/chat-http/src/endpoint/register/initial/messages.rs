@@ -43,13 +43,13 @@ pub(super) async fn add(newcomer: &Newcomer<'_>, state: &mut State) -> Result<()
     Ok(())
 }
 
-/// Whether the message is in the state and not left to the queue.
+/// Returns whether the message is in the state and not left to the queue.
 fn is_told(newcomer: &Newcomer<'_>, message: MessageId) -> bool {
     EventId::from(message) <= newcomer.realm.at()
 }
 
-/// The newest message the user has; -1 without one. It may be newer than the queue's first event, which asks for
-/// no more than clients do anyway: to take a number they have seen already again.
+/// Returns the newest message the user has; -1 without one. It may be newer than the queue's first event, which asks
+/// for no more than clients do anyway: to take a number they have seen already again.
 async fn max_message_id(newcomer: &Newcomer<'_>) -> Result<Value, Fault> {
     let selection = Selection::new(newcomer.realm, newcomer.user, Vec::new());
     let newest = Window { anchor: Anchor::Newest, before: 1, after: 0, include_anchor: false };
@@ -133,7 +133,7 @@ struct InTopic {
 }
 
 impl Told {
-    /// What is muted is told and not counted, as existing clients know it.
+    /// Returns what is muted is told and not counted, as existing clients know it.
     fn of((realm, own): (&RealmSnapshot, UserId), unread: Unread, is_cut: bool) -> Self {
         let is_muted = |channel, topic: &str| topic::is_muted(realm, own, channel, topic);
         let mut count = 0;

@@ -44,7 +44,7 @@ pub(super) fn notification_settings(newcomer: &Newcomer<'_>, state: &mut State) 
     older_settings(newcomer, Family::Notification, state);
 }
 
-/// The preferences one by one beside the object that holds them all, for clients that do not know it.
+/// Returns the preferences one by one beside the object that holds them all, for clients that do not know it.
 fn older_settings(newcomer: &Newcomer<'_>, family: Family, state: &mut State) -> bool {
     if newcomer.filter.capabilities.contains(&Capability::UserSettingsObject) {
         return false;

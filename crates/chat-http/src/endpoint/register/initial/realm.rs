@@ -196,7 +196,7 @@ fn branded(newcomer: &Newcomer<'_>, put: impl FnOnce(&str)) {
     }
 }
 
-/// The number of a policy in most settings.
+/// Returns the number of a policy in most settings.
 fn number(policy: Policy) -> i64 {
     match policy {
         Policy::Members => 1,
@@ -209,7 +209,7 @@ fn number(policy: Policy) -> i64 {
     }
 }
 
-/// Who may make bots is told with less: everybody, administrators, or all but for some kinds.
+/// Returns who may make bots is told with less: everybody, administrators, or all but for some kinds.
 fn bot_number(policy: Policy) -> i64 {
     match policy {
         Policy::Everyone | Policy::Members | Policy::FullMembers => 1,
@@ -218,7 +218,7 @@ fn bot_number(policy: Policy) -> i64 {
     }
 }
 
-/// Who may mention everybody has numbers of its own. Clients know none for owners.
+/// Returns who may mention everybody has numbers of its own. Clients know none for owners.
 fn wildcard_number(policy: Policy) -> i64 {
     match policy {
         Policy::Everyone => 1,
