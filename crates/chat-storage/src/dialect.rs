@@ -67,21 +67,22 @@ const FRAGMENTS: &[Fragment] = &[
         "IN (SELECT value ->> 0 FROM json_each(@))",
     ),
     // The newest or oldest `$4` messages (`m`) of such a list in `$1`, each recipient's after its own mark and all
-    // between `$2` and `$3`: as many walks along an index as there are recipients. `[along]` stands for a condition more.
+    // between `$2` and `$3`: as many walks along an index as there are recipients. `[along]` stands for a condition
+    // more, `[first]` for what is ordered by before the number.
     (
         "of_each",
         "(SELECT x.id FROM (
     SELECT (pair ->> 0)::BIGINT AS recipient_id, (pair ->> 1)::BIGINT AS after_id, pair ->> 2 AS topic_key
     FROM json_array_elements($1::JSON) AS pair
 ) AS wanted
-CROSS JOIN LATERAL (SELECT y.id FROM message AS y WHERE y.recipient_id = wanted.recipient_id
-    AND y.id > greatest($2, wanted.after_id) AND y.id < $3[along] ORDER BY y.id @ LIMIT CAST($4 AS BIGINT)) AS x
+CROSS JOIN LATERAL (SELECT y.id FROM message AS y WHERE y.recipient_id = wanted.recipient_id[along]
+    ORDER BY [first]y.id @ LIMIT CAST($4 AS BIGINT)) AS x
 ORDER BY x.id @ LIMIT CAST($4 AS BIGINT)) AS picked JOIN message AS m ON m.id = picked.id",
         "(SELECT x.id FROM (
     SELECT value ->> 0 AS recipient_id, value ->> 1 AS after_id, value ->> 2 AS topic_key FROM json_each($1)
 ) AS wanted
 JOIN message AS x ON x.id IN (SELECT y.id FROM message AS y WHERE y.recipient_id = wanted.recipient_id
-    AND y.id > max($2, wanted.after_id) AND y.id < $3[along] ORDER BY y.id @ LIMIT CAST($4 AS BIGINT))
+    AND y.id > max($2, wanted.after_id) AND y.id < $3[along] ORDER BY [first]y.id @ LIMIT CAST($4 AS BIGINT))
 ORDER BY x.id @ LIMIT CAST($4 AS BIGINT)) AS picked JOIN message AS m ON m.id = picked.id",
     ),
 ];

@@ -29,6 +29,8 @@ const FEED_FACTOR: i64 = 4;
 
 /// Where the fragment of many walks takes the condition of [`Along`].
 const ALONG: &str = "[along]";
+/// Where that fragment takes what [`Along`] orders by before the number.
+const FIRST: &str = "[first]";
 
 /// How many rows are read. A bare parameter SQLite would look at when it makes a plan, and make one for each value.
 const MOST: &str = "CAST($4 AS BIGINT)";
@@ -174,7 +176,8 @@ WHERE f.user_id = $1 AND f.flag = CAST($5 AS BIGINT) AND f.message_id > $2 AND f
             Self::Words(words) => words.sql((CANDIDATE, JOIN_DIRECT)),
             Self::Recipients(_, along) => {
                 let walks = dialect.render(&format!("{{of_each:{order}}}"));
-                format!("{CANDIDATE} {} {JOIN_DIRECT}", walks.replace(ALONG, &along.sql()))
+                let walks = walks.replace(ALONG, &along.sql(dialect)).replace(FIRST, &along.order(dialect, order));
+                format!("{CANDIDATE} {walks} {JOIN_DIRECT}")
             }
             Self::Feed(_) => format!(
                 "{CANDIDATE} (SELECT * FROM message WHERE id > $2 AND id < $3 ORDER BY id {order} LIMIT CAST($5 AS BIGINT)) AS m

@@ -14,7 +14,7 @@ use crate::definitions;
 use crate::key::ResourceType;
 use crate::search::{Catalog, Kind, Outline};
 
-/// The search parameters and includes of one resource type, for the CapabilityStatement.
+/// The search parameters and includes of one resource type, for the `CapabilityStatement`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Searchable {
     /// The type.

@@ -42,7 +42,7 @@ pub struct Person {
     pub document: Value,
 }
 
-/// The FHIR resource that represents a user: a Patient, Practitioner or RelatedPerson.
+/// The FHIR resource that represents a user: a Patient, Practitioner or `RelatedPerson`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FhirUser {
     /// `Patient`, `RelatedPerson`, `Practitioner`, `PractitionerRole` or `Person`.

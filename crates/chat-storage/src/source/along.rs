@@ -2,6 +2,11 @@
 
 use chat_core::narrow::{Condition, Has, Selection};
 
+use crate::dialect::Dialect;
+
+/// The number after which messages of a recipient are read, on Postgres.
+const AFTER: &str = "greatest($2, wanted.after_id)";
+
 /// The messages of a recipient that are read, in the order of their numbers.
 ///
 /// **Why**: a narrow that names a place reads an index with the recipient first. Where the narrow names one more
@@ -39,16 +44,43 @@ impl Along {
         topic.or(sender).or(marked).or(reacted).unwrap_or(Self::All)
     }
 
-    /// Returns the condition on a message `y`, in the dialect of both engines. Its parameter, if it has one, is `$5`.
-    pub(crate) fn sql(&self) -> String {
-        match self {
-            Self::All => String::new(),
-            Self::Topic(_) => " AND y.topic_key = $5".to_owned(),
-            Self::EachTopic => " AND y.topic_key = wanted.topic_key".to_owned(),
-            Self::Sender(_) => " AND y.sender_id = $5".to_owned(),
+    /// Returns the condition on a message `y`. Its parameter, if it has one, is `$5`.
+    ///
+    /// **Why**: on Postgres the column of the index is compared together with the number, and is the first that
+    /// [`Along::order`] names, so no other index gives the rows in their order. With separate conditions the planner chose
+    /// between two indexes by a sample of the table, at times the one that reads all messages of the recipient.
+    pub(crate) fn sql(&self, dialect: Dialect) -> String {
+        let more = match self {
             // As the index of the schema says it, and then more exactly.
             Self::Marked(bits) => format!(" AND (y.marks & 14) <> 0 AND (y.marks & {bits}) <> 0"),
             Self::Reacted => " AND EXISTS (SELECT 1 FROM reaction AS z WHERE z.message_id = y.id)".to_owned(),
+            Self::All | Self::Topic(_) | Self::EachTopic | Self::Sender(_) => String::new(),
+        };
+        match (dialect, self.column()) {
+            (Dialect::Sqlite, None) => more,
+            (Dialect::Sqlite, Some((column, value))) => format!(" AND y.{column} = {value}"),
+            (Dialect::Postgres, None) => format!(" AND y.id > {AFTER} AND y.id < $3{more}"),
+            (Dialect::Postgres, Some((column, value))) => {
+                format!(" AND (y.{column}, y.id) > ({value}, {AFTER}) AND (y.{column}, y.id) < ({value}, $3)")
+            }
+        }
+    }
+
+    /// Returns what the messages are ordered by before their number, with a comma behind it; empty for nothing.
+    pub(crate) fn order(&self, dialect: Dialect, direction: &str) -> String {
+        match self.column() {
+            Some((column, _)) if dialect == Dialect::Postgres => format!("y.{column} {direction}, "),
+            _ => String::new(),
+        }
+    }
+
+    /// Returns the column that an index has beside the recipient, and what it is compared with.
+    const fn column(&self) -> Option<(&'static str, &'static str)> {
+        match self {
+            Self::Topic(_) => Some(("topic_key", "$5")),
+            Self::EachTopic => Some(("topic_key", "wanted.topic_key")),
+            Self::Sender(_) => Some(("sender_id", "$5")),
+            Self::All | Self::Marked(_) | Self::Reacted => None,
         }
     }
 }

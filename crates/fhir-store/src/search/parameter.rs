@@ -95,7 +95,7 @@ pub struct Parameter {
     pub(super) expression: Expression,
 }
 
-/// The summary of a search parameter for the CapabilityStatement.
+/// The summary of a search parameter for the `CapabilityStatement`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outline {
     /// See [`Parameter::code`].
