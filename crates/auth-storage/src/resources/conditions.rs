@@ -81,7 +81,7 @@ pub(crate) struct Conditions {
 }
 
 impl Conditions {
-    /// Returns the values are bound from `$3` on; `None` when nothing can meet them.
+    /// Returns the condition, whose values are bound from `$3` on; `None` when nothing can meet them.
     pub(super) fn of(
         dialect: Dialect,
         kind: &ResourceType,
