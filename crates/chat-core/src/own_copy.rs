@@ -40,14 +40,12 @@ impl OwnCopy {
         }
     }
 
-    /// Returns whether it counts as read whatever the user says of it: they received it in a channel that they left
-    /// since or that is archived, or its sender is muted.
+    /// Returns whether it counts as read whatever the user says of it: they received it in a channel in which they
+    /// are not or that is archived, or its sender is muted.
     #[must_use]
     pub fn counts_as_read(&self, realm: &RealmSnapshot, user_id: UserId) -> bool {
         let is_left = match self.recipient {
-            Recipient::Channel(id) => {
-                realm.inside_since(id, user_id).is_none_or(|after| EventId::from(self.id) <= after)
-            }
+            Recipient::Channel(id) => !realm.can_have_unread(id, user_id),
             Recipient::Direct(_) => false,
         };
         is_left || realm.mutes(user_id, self.sender_id)

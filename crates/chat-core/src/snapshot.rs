@@ -228,13 +228,12 @@ impl RealmSnapshot {
         self.membership(channel_id, user_id)?.subscription.as_ref()
     }
 
-    /// Returns the place of the log after which the user has been in the channel without a break; `None` when they are
-    /// not in it, or it is archived. What they received before it, in a time that has ended, counts as read.
+    /// Returns whether the user is in the channel and it is not archived. Where this is not so, what they received
+    /// counts as read.
     #[must_use]
-    pub fn inside_since(&self, channel_id: ChannelId, user_id: UserId) -> Option<EventId> {
-        self.channel(channel_id).filter(|channel| !channel.is_archived)?;
-        let span = self.membership(channel_id, user_id)?.spans.last()?;
-        span.until.is_none().then_some(span.after)
+    pub fn can_have_unread(&self, channel_id: ChannelId, user_id: UserId) -> bool {
+        self.channel(channel_id).is_some_and(|channel| !channel.is_archived)
+            && self.subscription(channel_id, user_id).is_some()
     }
 
     /// Returns whether the user has muted anybody.

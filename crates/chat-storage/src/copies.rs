@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use chat_core::channel::Membership;
 use chat_core::event::NewEvent;
-use chat_core::id::{EventId, MessageId, UserId};
+use chat_core::id::{MessageId, UserId};
 use chat_core::message::{Flag, Marks, Message, Recipient};
 use chat_core::own_copy::OwnCopy;
 use chat_core::ports::{DecidedOnCopies, FlagOp, StoreError, Written};
@@ -94,7 +94,11 @@ impl Own {
         let read = self.read.get(&recipient).map_or(0, |set| set.all_until);
         match recipient {
             Recipient::Channel(id) => {
-                self.realm.inside_since(id, self.user_id).map_or(i64::MAX, |after| read.max(after.0))
+                if self.realm.can_have_unread(id, self.user_id) {
+                    read
+                } else {
+                    i64::MAX
+                }
             }
             Recipient::Direct(_) => read,
         }
@@ -121,11 +125,11 @@ impl Own {
 /// What a user has of one recipient.
 pub(crate) struct OwnIn<'a> {
     user_id: UserId,
+    /// Whether it is a channel that the user left or that is archived: what they received there counts as read.
+    is_left: bool,
     is_channel: bool,
     /// What there is between the channel and the user.
     membership: Option<&'a Membership>,
-    /// [`RealmSnapshot::inside_since`].
-    inside_since: Option<EventId>,
     /// The realm, where the user has muted somebody in it.
     mutes: Option<&'a RealmSnapshot>,
     read: Option<&'a ReadSet>,
@@ -138,27 +142,26 @@ impl<'a> OwnIn<'a> {
         recipient: Recipient,
         read: Option<&'a ReadSet>,
     ) -> Self {
-        let (is_channel, membership, inside_since) = match recipient {
+        let (is_channel, membership, is_left) = match recipient {
             Recipient::Channel(channel) => {
-                (true, realm.membership(channel, user_id), realm.inside_since(channel, user_id))
+                (true, realm.membership(channel, user_id), !realm.can_have_unread(channel, user_id))
             }
-            Recipient::Direct(_) => (false, None, None),
+            Recipient::Direct(_) => (false, None, false),
         };
         let mutes = realm.mutes_anybody(user_id).then_some(realm);
-        Self { user_id, is_channel, membership, inside_since, mutes, read }
+        Self { user_id, is_left, is_channel, membership, mutes, read }
     }
 
     /// Returns whether the user received the message and has not read it.
     pub(crate) fn is_unread(&self, entry: &Entry) -> bool {
         let own = entry.sender_id == self.user_id && entry.marks().read_by_sender;
         let is_read = own || self.read.is_some_and(|set| set.contains(entry.id));
-        self.received(entry.id) && !is_read && !self.counts_as_read(entry.id, entry.sender_id)
+        self.received(entry.id) && !is_read && !self.counts_as_read(entry.sender_id)
     }
 
     /// [`OwnCopy::counts_as_read`].
-    fn counts_as_read(&self, id: MessageId, sender_id: UserId) -> bool {
-        let is_left = self.is_channel && self.inside_since.is_none_or(|after| EventId::from(id) <= after);
-        is_left || self.mutes.is_some_and(|realm| realm.mutes(self.user_id, sender_id))
+    fn counts_as_read(&self, sender_id: UserId) -> bool {
+        self.is_left || self.mutes.is_some_and(|realm| realm.mutes(self.user_id, sender_id))
     }
 
     fn received(&self, id: MessageId) -> bool {
@@ -170,7 +173,7 @@ impl<'a> OwnIn<'a> {
         if self.received(message.id) {
             let own = message.sender_id == self.user_id && message.marks.read_by_sender;
             let is_read = own || self.read.is_some_and(|set| set.contains(message.id));
-            if is_read || self.counts_as_read(message.id, message.sender_id) {
+            if is_read || self.counts_as_read(message.sender_id) {
                 flags.push(Flag::Read);
             }
             if message.marks.mentions_channel {

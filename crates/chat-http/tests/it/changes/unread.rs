@@ -95,6 +95,20 @@ async fn what_is_unread_in_a_channel_is_read_for_who_leaves_it_and_stays_so_when
 }
 
 #[tokio::test]
+async fn who_came_back_to_a_channel_can_mark_as_unread_what_they_received_before_they_left() {
+    let town = Town::found().await;
+    let sam = town.person("sam", Role::Member).await;
+    let general = channel(&town, "general");
+    subscribe(&town, &sam, general).await;
+    let old = say(&town, &town.ada, general, ("lunch", "hi")).await;
+    town.call(&sam, "DELETE /users/me/subscriptions", &[("subscriptions", r#"["general"]"#)]).await.success();
+    subscribe(&town, &sam, general).await;
+    assert!(unread_in_channels(&town, &sam).await.is_empty());
+    mark(&town, &sam, &[old], ("remove", "read")).await.success();
+    assert_eq!((unread_in_channels(&town, &sam).await, first_unread(&town, &sam).await), (vec![old], old));
+}
+
+#[tokio::test]
 async fn what_was_left_unread_in_a_channel_before_counts_as_read_too() {
     let town = Town::found().await;
     let sam = town.person("sam", Role::Member).await;
