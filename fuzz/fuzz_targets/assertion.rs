@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use oauth_core::assertion::{Assertion, AssertionFault};
+use oauth_core::assertion::{ClientAssertion, AssertionError};
 use oauth_core::env::{Env, Random};
 use oauth_core::jose::{KeySet, base64url};
 use serde_json::json;
@@ -18,9 +18,9 @@ impl Random for NoRandom {
     }
 }
 
-fn check(text: &str) -> Result<(), AssertionFault> {
+fn check(text: &str) -> Result<(), AssertionError> {
     let env = Env { now_us: 1_767_225_600_000_000, random: &NoRandom };
-    let assertion = Assertion::read(text)?;
+    let assertion = ClientAssertion::read(text)?;
     let keys = [json!({ "kty": "EC", "kid": assertion.key().kid, "crv": "P-384", "x": "AA", "y": "AA" })];
     assertion.check_claims(&env, TOKEN_ENDPOINT)?;
     assertion.check_jku(Some("https://partner.example/jwks"))?;

@@ -2,7 +2,7 @@
 //! is compiled has an answer on any resource.
 #![no_main]
 
-use fhir_store::search::{Catalog, Document, FIRST_INSTALLED};
+use fhir_store::search::{SearchParameterCatalog, IndexedDocument, FIRST_INSTALLED};
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};
 
@@ -19,13 +19,13 @@ fuzz_target!(|text: &str| {
         (number, json!({"url": url, "code": code, "base": base, "type": "token", "expression": expression}))
     };
     let definitions: Vec<(i64, Value)> = numbered.map(definition).collect();
-    let (catalog, refused) = Catalog::with(definitions.iter().map(|(number, definition)| (*number, definition)));
+    let (catalog, refused) = SearchParameterCatalog::with(definitions.iter().map(|(number, definition)| (*number, definition)));
     let Ok(kind) = "Patient".parse() else { return };
     let is_used = |number: i64| catalog.parameter(&kind, &code(number)).is_some();
     let used = definitions.iter().filter(|(number, _)| is_used(*number)).count();
     assert_eq!(used + refused.len(), definitions.len(), "each is used or refused");
     if let Ok(body) = serde_json::from_str::<Value>(resource) {
-        let document = Document { kind: &kind, id: "1", updated_us: 0, body: &body, own: "" };
+        let document = IndexedDocument { kind: &kind, id: "1", updated_us: 0, body: &body, own: "" };
         let _ = catalog.entries(&document);
     }
 });

@@ -4,12 +4,12 @@
 
 use std::sync::{Arc, LazyLock};
 
-use fhir_store::search::{Catalog, Clause, Document, Handling, Request, SearchFault, parse};
+use fhir_store::search::{SearchParameterCatalog, SearchClause, IndexedDocument, UnknownParameterHandling, SearchContext, SearchError, parse};
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};
 
 const OWN: &str = "https://payer.example/fhir";
-static CATALOG: LazyLock<Arc<Catalog>> = LazyLock::new(Catalog::base);
+static CATALOG: LazyLock<Arc<SearchParameterCatalog>> = LazyLock::new(SearchParameterCatalog::base);
 static BODY: LazyLock<Value> = LazyLock::new(|| {
     json!({
         "status": "final", "code": {"coding": [{"system": "http://loinc.org", "code": "8867-4"}], "text": "Heart rate"},
@@ -18,19 +18,19 @@ static BODY: LazyLock<Value> = LazyLock::new(|| {
     })
 });
 
-fn check(kind: &str, query: &str) -> Result<(), SearchFault> {
+fn check(kind: &str, query: &str) -> Result<(), SearchError> {
     let Ok(kind) = kind.parse() else { return Ok(()) };
-    let request = Request { kind: &kind, handling: Handling::Strict, now_us: 1_767_225_600_000_000, own: OWN };
+    let request = SearchContext { kind: &kind, handling: UnknownParameterHandling::Strict, now_us: 1_767_225_600_000_000, own: OWN };
     let pairs: Vec<_> = form_urlencoded::parse(query.as_bytes()).collect();
     let pairs = pairs.iter().map(|(name, value)| (name.as_ref(), value.as_ref()));
     let (search, ignored) = parse(&CATALOG, &request, pairs)?;
     assert!(ignored.is_empty(), "a strict search ignores nothing");
     for clause in &search.clauses {
-        if let Clause::Any { tests, .. } | Clause::None { tests, .. } = clause {
+        if let SearchClause::Any { tests, .. } | SearchClause::None { tests, .. } = clause {
             assert!(!tests.is_empty(), "a clause without a test would find everything or nothing");
         }
     }
-    let document = Document { kind: &kind, id: "1", updated_us: 0, body: &BODY, own: OWN };
+    let document = IndexedDocument { kind: &kind, id: "1", updated_us: 0, body: &BODY, own: OWN };
     let _ = search.matches(&document, None);
     Ok(())
 }

@@ -2,7 +2,9 @@
 
 use anyhow::Context as _;
 use fhir_store::limits::MAX_COUNT;
-use fhir_store::{ListQuery, Lookup, Operation, Precondition, ResourceKey, ResourceStore, Write, WriteFault};
+use fhir_store::{
+    ListQuery, Precondition, ResourceKey, ResourceLookup, ResourceStore, Write, WriteError, WriteOperation,
+};
 use oauth_core::env::Env;
 use oauth_core::ports::KeyStore;
 use oauth_core::registration;
@@ -22,7 +24,7 @@ pub(crate) async fn establish_admin(
     password: &SecretString,
 ) -> anyhow::Result<()> {
     let key = ResourceKey { kind: "User".parse()?, id: id.parse()? };
-    if matches!(store.read(&key).await?, Lookup::Found(_)) {
+    if matches!(store.read(&key).await?, ResourceLookup::Found(_)) {
         return Ok(());
     }
     let hash = hash_password(env, password.expose_secret().as_bytes()).context("cannot use --admin-password")?;
@@ -30,13 +32,13 @@ pub(crate) async fn establish_admin(
     let link = json!([{"reference": key.to_string()}]);
     let policy = json!({"description": "The administrator of the configuration", "engine": "allow", "link": link});
     let writes = vec![
-        Write::to(key, Operation::Create(user)),
-        Write::by_condition("AccessPolicy".parse()?, Operation::Create(policy), Precondition::default()),
+        Write::to(key, WriteOperation::Create(user)),
+        Write::by_condition("AccessPolicy".parse()?, WriteOperation::Create(policy), Precondition::default()),
     ];
     match store.transact(writes, env.now_us).await? {
         Ok(_) => tracing::info!(user = id, "the administrator was created"),
         // Another node was faster.
-        Err(refusal) if matches!(refusal.cause, WriteFault::AlreadyExists(_)) => {}
+        Err(refusal) if matches!(refusal.cause, WriteError::AlreadyExists(_)) => {}
         Err(refusal) => return Err(refusal).context("cannot create the administrator"),
     }
     Ok(())
@@ -82,7 +84,7 @@ pub(crate) async fn warn_of_open_audiences(store: &dyn ResourceStore) -> anyhow:
 #[cfg(test)]
 mod tests {
     use auth_storage::Db;
-    use fhir_store::Stored;
+    use fhir_store::StoredResource;
     use oauth_core::secret::{Pepper, SecretHash};
 
     use super::*;
@@ -92,11 +94,11 @@ mod tests {
         Env { now_us: 1_700_000_000_000_000, random: &SystemRandom }
     }
 
-    async fn all(db: &Db, kind: &str) -> Vec<Stored> {
+    async fn all(db: &Db, kind: &str) -> Vec<StoredResource> {
         db.list(&ListQuery::all(kind.parse().unwrap())).await.unwrap().entries
     }
 
-    fn accepts(user: &Stored, password: &str) -> bool {
+    fn accepts(user: &StoredResource, password: &str) -> bool {
         let hash = SecretHash::parse(user.resource["password"].as_str().unwrap()).unwrap();
         hash.verify(&Pepper::new([0; 32]), password.as_bytes())
     }

@@ -7,9 +7,9 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::Context as _;
-use auth_http::Parts;
+use auth_http::Components;
 use auth_storage::Db;
-use migrations::init::{self, FILE_MAX_BYTES, InitBundle, Variables};
+use migrations::init::{self, FILE_MAX_BYTES, InitBundle, VariableSubstitution};
 use server_kit::config::ConfigExit;
 
 use crate::config::{Command, Config};
@@ -32,7 +32,11 @@ pub(crate) fn load(
     };
     let content = content(path).map_err(fault)?;
     let text = |name: &str| variable(name).and_then(|value| value.into_string().ok());
-    let variables = if config.platform.init_bundle_env { Variables::Replace(&text) } else { Variables::Leave };
+    let variables = if config.platform.init_bundle_env {
+        VariableSubstitution::Replace(&text)
+    } else {
+        VariableSubstitution::Leave
+    };
     init::read(&content, &variables).map(Some).map_err(|error| fault(error.to_string()))
 }
 
@@ -52,7 +56,7 @@ fn content(path: &Path) -> Result<Vec<u8>, String> {
 ///
 /// # Errors
 /// What a transaction failed at, or that the database does. Entries of a batch that fail are warnings.
-pub(crate) async fn execute(db: &Db, parts: Parts, init: InitBundle) -> anyhow::Result<()> {
+pub(crate) async fn execute(db: &Db, parts: Components, init: InitBundle) -> anyhow::Result<()> {
     if !init.left.is_empty() {
         tracing::warn!(
             variables = init.left.join(" "),

@@ -8,7 +8,7 @@ use oauth_core::env::Env;
 use oauth_core::jose::SigningAlg;
 use oauth_core::keys::{self, KeyError, KeyRecord};
 use oauth_core::ports::KeyStore;
-use oauth_core::seal::Sealer;
+use oauth_core::seal::KeyEncryption;
 
 use crate::config::{Config, KeysCommand, ResealArgs, RotateArgs};
 use crate::{clock, database};
@@ -23,7 +23,7 @@ const CHANGED: &str = "the keys have changed in the meantime and nothing was sto
 /// signs or with keys that it cannot read at its next start.
 pub(crate) async fn run(config: &Config, command: &KeysCommand) -> anyhow::Result<()> {
     let db = database::open_existing(&config.database).await?;
-    let sealer = config.trust.key_encryption_secret().cloned().map(Sealer::new);
+    let sealer = config.trust.key_encryption_secret().cloned().map(KeyEncryption::new);
     let done = execute(&clock::env(), &db, sealer.as_ref(), command).await;
     db.close().await;
     for line in done? {
@@ -35,7 +35,7 @@ pub(crate) async fn run(config: &Config, command: &KeysCommand) -> anyhow::Resul
 async fn execute(
     env: &Env<'_>,
     db: &Db,
-    sealer: Option<&Sealer>,
+    sealer: Option<&KeyEncryption>,
     command: &KeysCommand,
 ) -> anyhow::Result<Vec<String>> {
     match command {
@@ -59,7 +59,7 @@ async fn list(env: &Env<'_>, store: &dyn KeyStore) -> anyhow::Result<Vec<String>
 async fn rotate(
     env: &Env<'_>,
     store: &dyn KeyStore,
-    sealer: Option<&Sealer>,
+    sealer: Option<&KeyEncryption>,
     how: &RotateArgs,
 ) -> anyhow::Result<Vec<String>> {
     let held = store.keys().await?;
@@ -84,14 +84,14 @@ async fn rotate(
 async fn reseal(
     env: &Env<'_>,
     store: &dyn KeyStore,
-    sealer: Option<&Sealer>,
+    sealer: Option<&KeyEncryption>,
     how: &ResealArgs,
 ) -> anyhow::Result<Vec<String>> {
     let held = store.keys().await?;
     if held.is_empty() {
         bail!("there are no keys yet: the server makes them at its first start");
     }
-    let new = Sealer::new(how.secret().clone());
+    let new = KeyEncryption::new(how.secret().clone());
     let resealed = keys::reseal(env, &held, sealer, &new).map_err(explain)?;
     if !store.save_keys(&held, resealed).await? {
         bail!(CHANGED);
@@ -236,8 +236,8 @@ mod tests {
         assert!(db.keys().await.unwrap().is_empty());
     }
 
-    fn sealer(secret: &str) -> Sealer {
-        Sealer::new(secret.to_owned().into())
+    fn sealer(secret: &str) -> KeyEncryption {
+        KeyEncryption::new(secret.to_owned().into())
     }
 
     async fn sealed(secret: &str) -> (TempDir, Db) {

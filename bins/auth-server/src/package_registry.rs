@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use migrations::PackageId;
-use migrations::package::{Fetched, PackageRegistry, RegistryFault};
+use migrations::package::{FetchedPackage, PackageRegistry, RegistryError};
 use url::Url;
 
 use folder::Folder;
@@ -31,10 +31,10 @@ pub(crate) fn open(address: &Url) -> anyhow::Result<Arc<dyn PackageRegistry>> {
 }
 
 /// Reads a tarball on a thread where it holds nobody up.
-async fn read(package: &PackageId, tarball: FileTarball) -> Result<Fetched, RegistryFault> {
+async fn read(package: &PackageId, tarball: FileTarball) -> Result<FetchedPackage, RegistryError> {
     let package = package.clone();
-    let read = tokio::task::spawn_blocking(move || Fetched::read(&package, Arc::new(tarball)));
-    let read = read.await.map_err(|error| RegistryFault::Unreachable {
+    let read = tokio::task::spawn_blocking(move || FetchedPackage::read(&package, Arc::new(tarball)));
+    let read = read.await.map_err(|error| RegistryError::Unreachable {
         reason: "reading the tarball broke off".to_owned(),
         source: Some(Box::new(error)),
     })?;

@@ -6,16 +6,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use auth_http::{Clock, HttpSettings, Parts};
+use auth_http::{Clock, Components, HttpSettings};
 use auth_storage::{Admissions, AuditLog, Db, JobSettings, Jobs};
 use axum::Router;
-use migrations::Progress;
+use migrations::ProgressReporter;
 use migrations::init::InitBundle;
-use migrations::package::{Conformance, Installer};
-use oauth_core::authority::{Authority, Setup, Stores};
+use migrations::package::{InstalledConformance, PackageInstaller};
+use oauth_core::authority::{AuthorizationServer, AuthorizationServerConfig, AuthorizationStores};
 use oauth_core::ports::{MemberStore, TokenStore};
 use oauth_core::root::RootClient;
-use oauth_core::seal::Sealer;
+use oauth_core::seal::KeyEncryption;
 use oauth_core::settings::Settings;
 use server_kit::instance_lock::InstanceLock;
 use server_kit::listen::{BodyRate, BoundListener, Listener, ListenerLimits, Refusals, WRITE_TIMEOUT};
@@ -172,9 +172,9 @@ fn base_url(config: &Config, bound: &BoundListener) -> String {
     bound.url()
 }
 
-fn stores(db: &Db, admissions: &Arc<Admissions>, audit: &Arc<AuditLog>) -> Stores {
+fn stores(db: &Db, admissions: &Arc<Admissions>, audit: &Arc<AuditLog>) -> AuthorizationStores {
     let db = Arc::new(db.clone());
-    Stores {
+    AuthorizationStores {
         parties: Arc::clone(&db) as _,
         admissions: Arc::clone(admissions) as _,
         tokens: Arc::clone(&db) as _,
@@ -185,7 +185,12 @@ fn stores(db: &Db, admissions: &Arc<Admissions>, audit: &Arc<AuditLog>) -> Store
     }
 }
 
-async fn authority(config: &Config, base_url: &str, hashing: &Handle, stores: Stores) -> anyhow::Result<Authority> {
+async fn authority(
+    config: &Config,
+    base_url: &str,
+    hashing: &Handle,
+    stores: AuthorizationStores,
+) -> anyhow::Result<AuthorizationServer> {
     let trust = &config.trust;
     let mut settings = Settings::new(base_url, &config.platform.ext_base);
     settings.access_token_alg = trust.access_token_alg;
@@ -197,30 +202,30 @@ async fn authority(config: &Config, base_url: &str, hashing: &Handle, stores: St
     if reach == Reach::Anywhere {
         tracing::warn!("key sets may be fetched by plain http and from the inner network (--allow-private-jwks)");
     }
-    let setup = Setup {
+    let setup = AuthorizationServerConfig {
         settings,
-        sealer: trust.key_encryption_secret().cloned().map(Sealer::new),
+        sealer: trust.key_encryption_secret().cloned().map(KeyEncryption::new),
         root: trust.root_client().map(|(id, secret)| RootClient::new(id, secret)),
         jwks_fetch: Arc::new(HttpJwksFetch::new(reach, Patience::default())),
         hashing: hashing.clone(),
     };
-    Authority::open(&clock::env(), setup, stores).await.map_err(keys::explain)
+    AuthorizationServer::open(&clock::env(), setup, stores).await.map_err(keys::explain)
 }
 
-fn packages(config: &Config, db: &Db) -> anyhow::Result<Arc<Installer>> {
+fn packages(config: &Config, db: &Db) -> anyhow::Result<Arc<PackageInstaller>> {
     let registry = package_registry::open(&config.platform.fhir_package_registry)?;
-    Ok(Arc::new(Installer::new(registry, Arc::new(db.clone()), Progress::new())))
+    Ok(Arc::new(PackageInstaller::new(registry, Arc::new(db.clone()), ProgressReporter::new())))
 }
 
 /// What of this process the routes are given.
 struct Own {
-    authority: Arc<Authority>,
-    packages: Arc<Installer>,
+    authority: Arc<AuthorizationServer>,
+    packages: Arc<PackageInstaller>,
     jobs: Arc<Jobs>,
 }
 
-fn parts(config: &Config, base_url: String, Own { authority, packages, jobs }: Own, db: &Db) -> Parts {
-    Parts {
+fn parts(config: &Config, base_url: String, Own { authority, packages, jobs }: Own, db: &Db) -> Components {
+    Components {
         jobs,
         payers: Arc::new(db.clone()),
         authority,
@@ -248,12 +253,12 @@ fn parts(config: &Config, base_url: String, Own { authority, packages, jobs }: O
 }
 
 /// Returns what the `CapabilityStatement` names beside what is installed.
-fn conforms_to(config: &Config) -> Conformance {
+fn conforms_to(config: &Config) -> InstalledConformance {
     let urls = |named: &Canonicals| named.0.iter().cloned().collect();
-    Conformance {
+    InstalledConformance {
         guides: urls(&config.platform.capability_guides),
         requirements: urls(&config.platform.capability_instantiates),
-        ..Conformance::default()
+        ..InstalledConformance::default()
     }
 }
 
@@ -308,7 +313,7 @@ async fn forget_jobs(jobs: Arc<Jobs>, kept: Duration) {
     }
 }
 
-async fn refresh_keys(authority: Arc<Authority>) {
+async fn refresh_keys(authority: Arc<AuthorizationServer>) {
     let mut tick = tokio::time::interval(KEYS_REFRESH);
     loop {
         tick.tick().await;

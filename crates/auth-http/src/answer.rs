@@ -2,63 +2,63 @@
 
 use axum::body::Body;
 use axum::response::Response;
-use fhir_store::outcome::{self, Outcome, Severity};
-use fhir_store::{ResourceType, StoreError, Stored, StoredText, Written, format};
+use fhir_store::outcome::{self, IssueSeverity, OperationOutcome};
+use fhir_store::{ResourceType, StoreError, StoredResource, StoredText, WriteOutcome, format};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED, LOCATION};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use jiff::Timestamp;
 use jiff::fmt::rfc2822;
-use oauth_core::registration::{self, Issue};
+use oauth_core::registration::{self, PolicyIssue};
 use serde_json::Value;
 
-use crate::call::Call;
-use crate::error::Fault;
-use crate::prefer::Return;
+use crate::call::ResourceRequest;
+use crate::error::ApiError;
+use crate::prefer::ReturnPreference;
 use crate::state::App;
-use crate::surface::Dialect;
-use crate::view::View;
+use crate::surface::ResourceFormat;
+use crate::view::SummaryView;
 use crate::{document, gate, guarded, remarks};
 
 /// Room for what stands around the body of a document: type, id, version and time, and its address in a Bundle.
 pub(crate) const HEAD_BYTES: usize = 256;
 
 /// Returns what a caller sees of a stored resource.
-pub(crate) fn shown(app: &App, dialect: Dialect, stored: &Stored) -> Value {
+pub(crate) fn shown(app: &App, dialect: ResourceFormat, stored: &StoredResource) -> Value {
     as_seen(app, dialect, &stored.key.kind, stored.document())
 }
 
 /// The same of a resource that is not needed any more, without copying it.
-pub(crate) fn shown_whole(app: &App, dialect: Dialect, stored: Stored) -> Value {
+pub(crate) fn shown_whole(app: &App, dialect: ResourceFormat, stored: StoredResource) -> Value {
     let kind = stored.key.kind.clone();
     as_seen(app, dialect, &kind, stored.into_document())
 }
 
-fn as_seen(app: &App, dialect: Dialect, kind: &ResourceType, document: Value) -> Value {
+fn as_seen(app: &App, dialect: ResourceFormat, kind: &ResourceType, document: Value) -> Value {
     let document = guarded::redact(kind, document);
     if is_converted(app, dialect) { format::to_fhir(document) } else { document }
 }
 
 /// Returns whether what is stored natively is shown in FHIR's spelling.
-fn is_converted(app: &App, dialect: Dialect) -> bool {
-    dialect == Dialect::Fhir && app.settings.correct_format
+fn is_converted(app: &App, dialect: ResourceFormat) -> bool {
+    dialect == ResourceFormat::Fhir && app.settings.correct_format
 }
 
 /// Appends what a caller sees of a resource whose body is text. It is copied, and taken apart only where something
 /// of it is left out.
 ///
 /// # Errors
-/// [`Unreadable`]; nothing is appended then.
+/// [`UnreadableResource`]; nothing is appended then.
 pub(crate) fn write_shown(
     app: &App,
-    (dialect, view): (Dialect, &View),
+    (dialect, view): (ResourceFormat, &SummaryView),
     found: &StoredText,
     out: &mut Vec<u8>,
-) -> Result<(), Unreadable> {
+) -> Result<(), UnreadableResource> {
     let is_whole = view.is_whole() && !registration::has_secrets(found.key.kind.as_str());
     if is_whole && found.append_to(is_converted(app, dialect), out) {
         return Ok(());
     }
-    let stored = found.read().ok_or(Unreadable)?;
+    let stored = found.read().ok_or(UnreadableResource)?;
     let shown = view.of_document(shown_whole(app, dialect, stored));
     out.extend_from_slice(shown.to_string().as_bytes());
     Ok(())
@@ -67,22 +67,22 @@ pub(crate) fn write_shown(
 /// What is stored is no document: somebody wrote it past the rules.
 #[derive(Debug, Clone, Copy, thiserror::Error)]
 #[error("a stored resource cannot be read")]
-pub(crate) struct Unreadable;
+pub(crate) struct UnreadableResource;
 
-impl From<Unreadable> for Fault {
-    fn from(cause: Unreadable) -> Self {
+impl From<UnreadableResource> for ApiError {
+    fn from(cause: UnreadableResource) -> Self {
         StoreError::Corrupt(Box::new(cause)).into()
     }
 }
 
 /// A JSON answer that no cache keeps: with a date alone a browser would keep a member's record, and show it to the
 /// next person at the same computer, or to an app whose access was taken back.
-pub(crate) fn json(status: StatusCode, dialect: Dialect, body: &Value) -> Response {
+pub(crate) fn json(status: StatusCode, dialect: ResourceFormat, body: &Value) -> Response {
     json_text(status, dialect, body.to_string().into_bytes())
 }
 
 /// The same of JSON that is text already.
-pub(crate) fn json_text(status: StatusCode, dialect: Dialect, body: Vec<u8>) -> Response {
+pub(crate) fn json_text(status: StatusCode, dialect: ResourceFormat, body: Vec<u8>) -> Response {
     let mut response = Response::new(Body::from(body));
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, dialect.media_type());
@@ -94,10 +94,10 @@ pub(crate) fn json_text(status: StatusCode, dialect: Dialect, body: Vec<u8>) -> 
 ///
 /// # Source
 /// FHIR R4, `RESTful` API, conditional read; RFC 9110, section 13.2.2: the date is asked only where no tag is.
-pub(crate) fn found(app: &App, call: &Call, found: &StoredText) -> Result<Response, Fault> {
+pub(crate) fn found(app: &App, call: &ResourceRequest, found: &StoredText) -> Result<Response, ApiError> {
     let view = match call.dialect {
-        Dialect::Fhir => View::of(&call.query)?,
-        Dialect::Native => View::default(),
+        ResourceFormat::Fhir => SummaryView::of(&call.query)?,
+        ResourceFormat::Native => SummaryView::default(),
     };
     let mut described = HeaderMap::new();
     describe_version(&mut described, (&found.etag(), found.updated_us));
@@ -132,55 +132,64 @@ fn is_held(sent: &HeaderMap, found: &StoredText) -> bool {
 /// # Source
 /// FHIR R4, `RESTful` API, create, update and delete; the platform answers a deletion with what was
 /// deleted.
-pub(crate) async fn written(app: &App, call: &Call, written: &Written) -> Response {
+pub(crate) async fn written(app: &App, call: &ResourceRequest, written: &WriteOutcome) -> Response {
     let remarks = remarks::of(app, call, written).await;
     let mut response = told_of(app, call, written, readable(app, call, written, &remarks).await);
     remarks::append(response.headers_mut(), &remarks);
     response
 }
 
-fn told_of(app: &App, call: &Call, written: &Written, shown: Option<Value>) -> Response {
+fn told_of(app: &App, call: &ResourceRequest, written: &WriteOutcome, shown: Option<Value>) -> Response {
     match (written, shown) {
-        (Written::Created(stored), shown) => created(app, call, stored, shown),
-        (Written::Updated(stored) | Written::Unchanged(stored) | Written::Existing(stored), shown) => {
+        (WriteOutcome::Created(stored), shown) => created(app, call, stored, shown),
+        (WriteOutcome::Updated(stored) | WriteOutcome::Unchanged(stored) | WriteOutcome::Existing(stored), shown) => {
             version(call, stored, shown)
         }
-        (Written::Deleted(_), Some(shown)) if !call.wants_no_content() => json(StatusCode::OK, call.dialect, &shown),
-        (Written::Deleted(_) | Written::Absent, _) => no_content(),
+        (WriteOutcome::Deleted(_), Some(shown)) if !call.wants_no_content() => {
+            json(StatusCode::OK, call.dialect, &shown)
+        }
+        (WriteOutcome::Deleted(_) | WriteOutcome::Absent, _) => no_content(),
     }
 }
 
 /// Returns what the answer to a write shows: the resource as the caller sees it, if it may read it, unless the caller
 /// prefers less.
-pub(crate) async fn readable(app: &App, call: &Call, written: &Written, remarks: &[Issue]) -> Option<Value> {
+pub(crate) async fn readable(
+    app: &App,
+    call: &ResourceRequest,
+    written: &WriteOutcome,
+    remarks: &[PolicyIssue],
+) -> Option<Value> {
     let stored = written.stored()?;
-    match Return::of(&call.headers) {
-        Return::Representation => gate::may_read(app, call, stored).await.then(|| shown(app, call.dialect, stored)),
-        Return::Minimal => None,
-        Return::OperationOutcome => Some(told(written, remarks)),
+    match ReturnPreference::of(&call.headers) {
+        ReturnPreference::Representation => {
+            gate::may_read(app, call, stored).await.then(|| shown(app, call.dialect, stored))
+        }
+        ReturnPreference::Minimal => None,
+        ReturnPreference::OperationOutcome => Some(told(written, remarks)),
     }
 }
 
 /// Returns what a write did in words, with what its writer should know.
-fn told(written: &Written, remarks: &[Issue]) -> Value {
+fn told(written: &WriteOutcome, remarks: &[PolicyIssue]) -> Value {
     let text = match written {
-        Written::Created(stored) => format!("{} was created in version {}", stored.key, stored.version),
-        Written::Updated(stored) => format!("{} was changed to version {}", stored.key, stored.version),
-        Written::Unchanged(stored) => format!("{} is as it was, in version {}", stored.key, stored.version),
-        Written::Existing(stored) => format!("{} meets the condition already", stored.key),
-        Written::Deleted(stored) => format!("{} was deleted", stored.key),
-        Written::Absent => "there was nothing to delete".to_owned(),
+        WriteOutcome::Created(stored) => format!("{} was created in version {}", stored.key, stored.version),
+        WriteOutcome::Updated(stored) => format!("{} was changed to version {}", stored.key, stored.version),
+        WriteOutcome::Unchanged(stored) => format!("{} is as it was, in version {}", stored.key, stored.version),
+        WriteOutcome::Existing(stored) => format!("{} meets the condition already", stored.key),
+        WriteOutcome::Deleted(stored) => format!("{} was deleted", stored.key),
+        WriteOutcome::Absent => "there was nothing to delete".to_owned(),
     };
-    let issue = outcome::Issue {
-        severity: Severity::Information,
+    let issue = outcome::OutcomeIssue {
+        severity: IssueSeverity::Information,
         code: "informational",
         diagnostics: Some(text),
         expression: Vec::new(),
     };
-    Outcome::of(std::iter::once(issue).chain(remarks::issues(remarks.to_vec())).collect()).to_value()
+    OperationOutcome::of(std::iter::once(issue).chain(remarks::issues(remarks.to_vec())).collect()).to_value()
 }
 
-fn created(app: &App, call: &Call, stored: &Stored, shown: Option<Value>) -> Response {
+fn created(app: &App, call: &ResourceRequest, stored: &StoredResource, shown: Option<Value>) -> Response {
     let mut response = version(call, stored, shown);
     *response.status_mut() = StatusCode::CREATED;
     let location = format!("{}/{}", base(app, call.dialect), stored.location());
@@ -190,7 +199,7 @@ fn created(app: &App, call: &Call, stored: &Stored, shown: Option<Value>) -> Res
     response
 }
 
-fn version(call: &Call, stored: &Stored, shown: Option<Value>) -> Response {
+fn version(call: &ResourceRequest, stored: &StoredResource, shown: Option<Value>) -> Response {
     let mut response = match shown {
         Some(shown) => json(StatusCode::OK, call.dialect, &shown),
         None => Response::new(Body::empty()),
@@ -206,7 +215,7 @@ fn no_content() -> Response {
 }
 
 /// Returns the address ids are relative to.
-pub(crate) fn base(app: &App, dialect: Dialect) -> String {
+pub(crate) fn base(app: &App, dialect: ResourceFormat) -> String {
     format!("{}{}", app.settings.base_url, dialect.prefix())
 }
 

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 /// A query and a condition, as sent and not decoded.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Asked {
+pub(crate) struct RequestQuery {
     /// The query of the address.
     pub(crate) query: Option<String>,
     /// What stands beside the address as a condition: `If-None-Exist` or `ifNoneExist`.
@@ -14,7 +14,7 @@ pub(crate) struct Asked {
     beneath: Option<String>,
 }
 
-impl Asked {
+impl RequestQuery {
     /// The address of a resource or a type, and nothing more.
     pub(crate) const NOTHING: Self = Self { query: None, condition: None, beneath: None };
 
@@ -64,7 +64,7 @@ mod tests {
             {"request": {"url": 1}},
             null,
         ]});
-        let asked = Asked::by_entries(&bundle);
+        let asked = RequestQuery::by_entries(&bundle);
         let queries: Vec<_> = asked.iter().map(|asked| asked.query.as_deref()).collect();
         assert_eq!(queries, [Some("a=b?c"), None, None, None]);
         let lists: Vec<_> = asked.iter().map(|asked| asked.as_list().query).collect();

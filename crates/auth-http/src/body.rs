@@ -13,21 +13,21 @@ use http_body_util::{BodyExt as _, Collected, LengthLimitError, Limited};
 use serde_json::Value;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::error::Fault;
+use crate::error::ApiError;
 
 /// Returns the whole body, or the fault of being larger than `limit_bytes`.
 ///
 /// A body that announces its size is refused before any of it is read.
-pub(crate) async fn read(headers: &HeaderMap, body: Body, limit_bytes: usize) -> Result<Bytes, Fault> {
+pub(crate) async fn read(headers: &HeaderMap, body: Body, limit_bytes: usize) -> Result<Bytes, ApiError> {
     if announced(headers, &body).is_some_and(|length_bytes| length_bytes > limit_bytes) {
-        return Err(Fault::TooLarge { limit_bytes });
+        return Err(ApiError::TooLarge { limit_bytes });
     }
     let whole = Limited::new(body, limit_bytes).collect().await;
     whole.map(Collected::to_bytes).map_err(|cause| broken(cause.as_ref(), limit_bytes))
 }
 
-fn broken(cause: &(dyn Error + Send + Sync + 'static), limit_bytes: usize) -> Fault {
-    if cause.is::<LengthLimitError>() { Fault::TooLarge { limit_bytes } } else { Fault::BodyBroken }
+fn broken(cause: &(dyn Error + Send + Sync + 'static), limit_bytes: usize) -> ApiError {
+    if cause.is::<LengthLimitError>() { ApiError::TooLarge { limit_bytes } } else { ApiError::BodyBroken }
 }
 
 /// Returns the size a body announces, in bytes; `None` for one that is sent in pieces.
@@ -63,37 +63,37 @@ fn values_at_most(json: &[u8]) -> usize {
 }
 
 /// The bodies being worked on.
-pub(crate) struct InFlight(Arc<Semaphore>);
+pub(crate) struct BodyBytesInFlight(Arc<Semaphore>);
 
-impl InFlight {
+impl BodyBytesInFlight {
     /// None.
     pub(crate) fn new() -> Self {
         Self(Arc::new(Semaphore::new(IN_FLIGHT_KIB as usize)))
     }
 
     /// Waits until a body of this size may be read; the place is free again when the permit goes.
-    async fn hold(&self, size_bytes: usize) -> Result<Option<OwnedSemaphorePermit>, Fault> {
+    async fn hold(&self, size_bytes: usize) -> Result<Option<OwnedSemaphorePermit>, ApiError> {
         if size_bytes <= SMALL_BYTES {
             return Ok(None);
         }
         let size_kib = u32::try_from(size_bytes.div_ceil(1024)).unwrap_or(u32::MAX).min(IN_FLIGHT_KIB);
         let permit = tokio::time::timeout(PLACE_WAIT_MAX, Arc::clone(&self.0).acquire_many_owned(size_kib)).await;
-        permit.map_err(|_| Fault::Crowded)?.map(Some).map_err(|_| Fault::BodyBroken)
+        permit.map_err(|_| ApiError::Crowded)?.map(Some).map_err(|_| ApiError::BodyBroken)
     }
 }
 
 /// Returns the whole body, and its place among the bodies in flight. One that is sent in pieces has no place until it
 /// turns out to be large.
 pub(crate) async fn read_held(
-    in_flight: &InFlight,
+    in_flight: &BodyBytesInFlight,
     headers: &HeaderMap,
     body: Body,
     limit_bytes: usize,
-) -> Result<(Bytes, Option<OwnedSemaphorePermit>), Fault> {
+) -> Result<(Bytes, Option<OwnedSemaphorePermit>), ApiError> {
     if let Some(size_bytes) = announced(headers, &body) {
         let held = in_flight.hold(size_bytes.min(limit_bytes)).await?;
         let whole = tokio::time::timeout(held_at_most(size_bytes), read(headers, body, limit_bytes)).await;
-        return Ok((whole.map_err(|_| Fault::BodyLate)??, held));
+        return Ok((whole.map_err(|_| ApiError::BodyLate)??, held));
     }
     let mut body = Limited::new(body, limit_bytes);
     let mut bytes = BytesMut::new();
@@ -104,7 +104,7 @@ pub(crate) async fn read_held(
     }
     let held = in_flight.hold(limit_bytes).await?;
     let rest = tokio::time::timeout(held_at_most(limit_bytes), body.collect()).await;
-    let rest = rest.map_err(|_| Fault::BodyLate)?.map_err(|cause| broken(cause.as_ref(), limit_bytes))?;
+    let rest = rest.map_err(|_| ApiError::BodyLate)?.map_err(|cause| broken(cause.as_ref(), limit_bytes))?;
     bytes.extend_from_slice(&rest.to_bytes());
     Ok((bytes.freeze(), held))
 }
@@ -113,22 +113,22 @@ pub(crate) async fn read_held(
 ///
 /// Numbers are kept to the digit they were sent with. What the store would refuse anywhere in a body,
 /// a number or a name, is refused here of every body: also of a patch, which makes others of it.
-pub(crate) fn json(body: &Bytes) -> Result<Value, Fault> {
+pub(crate) fn json(body: &Bytes) -> Result<Value, ApiError> {
     if values_at_most(body) > VALUES_MAX {
-        return Err(Fault::TooManyValues { limit: VALUES_MAX });
+        return Err(ApiError::TooManyValues { limit: VALUES_MAX });
     }
-    let value = serde_json::from_slice(body).map_err(Fault::Json)?;
+    let value = serde_json::from_slice(body).map_err(ApiError::Json)?;
     check(&value)?;
     Ok(value)
 }
 
-fn check(value: &Value) -> Result<(), Fault> {
+fn check(value: &Value) -> Result<(), ApiError> {
     match value {
         Value::Number(number) if shape::is_number_storable(number) => Ok(()),
-        Value::Number(_) => Err(Fault::Number),
+        Value::Number(_) => Err(ApiError::Number),
         Value::Array(elements) => elements.iter().try_for_each(check),
         Value::Object(members) => members.iter().try_for_each(|(name, inner)| {
-            if shape::is_name_storable(name) { check(inner) } else { Err(Fault::ReservedName) }
+            if shape::is_name_storable(name) { check(inner) } else { Err(ApiError::ReservedName) }
         }),
         Value::Null | Value::Bool(_) | Value::String(_) => Ok(()),
     }
@@ -150,7 +150,7 @@ mod tests {
     fn a_body_of_too_many_values_is_refused_before_it_is_built() {
         let dense = |values: usize| Bytes::from(format!("[{}0]", "0,".repeat(values - 2)));
         assert!(json(&dense(VALUES_MAX)).is_ok());
-        assert!(matches!(json(&dense(VALUES_MAX + 1)), Err(Fault::TooManyValues { .. })));
+        assert!(matches!(json(&dense(VALUES_MAX + 1)), Err(ApiError::TooManyValues { .. })));
     }
 
     #[test]
@@ -166,7 +166,7 @@ mod tests {
 
     #[tokio::test]
     async fn large_bodies_wait_for_each_other_and_small_ones_for_nobody() {
-        let bodies = InFlight::new();
+        let bodies = BodyBytesInFlight::new();
         let half = IN_FLIGHT_KIB as usize * 1024 / 2;
         let first = bodies.hold(half).await.unwrap();
         let second = bodies.hold(half).await.unwrap();
@@ -197,14 +197,14 @@ mod tests {
 
     #[tokio::test]
     async fn a_body_in_pieces_has_a_place_only_once_it_is_large() {
-        let bodies = InFlight::new();
+        let bodies = BodyBytesInFlight::new();
         let limit = 1024 * 1024;
         let read = async |size: usize| read_held(&bodies, &HeaderMap::new(), Body::new(Pieces(size)), limit).await;
         let (small, none) = read(SMALL_BYTES).await.unwrap();
         assert_eq!((small.len(), none.is_none()), (SMALL_BYTES, true));
         let (large, held) = read(limit).await.unwrap();
         assert_eq!((large.len(), held.map(|held| held.num_permits())), (limit, Some(1024)));
-        assert!(matches!(read(limit + 1).await, Err(Fault::TooLarge { .. })));
+        assert!(matches!(read(limit + 1).await, Err(ApiError::TooLarge { .. })));
         assert_eq!(bodies.0.available_permits(), IN_FLIGHT_KIB as usize);
     }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use fhir_store::{StoreError, shape};
 use serde_json::Value;
 
-use crate::error::Fault;
+use crate::error::ApiError;
 
 /// Bytes of JSON that the entries of one Bundle are answered with before further reads are refused.
 /// Not specified; three times what one request may send, and the answer is made in memory.
@@ -16,12 +16,12 @@ const ANSWER_MAX_BYTES: usize = 64 * 1024 * 1024;
 const FREE: Duration = Duration::from_millis(50);
 
 /// What is left of the bytes of one answer, and of the time of its searches.
-pub(crate) struct Budget {
+pub(crate) struct RequestBudget {
     left_bytes: usize,
     left_time: Duration,
 }
 
-impl Budget {
+impl RequestBudget {
     /// All of them, and this time.
     pub(crate) const fn new(searches: Duration) -> Self {
         Self { left_bytes: ANSWER_MAX_BYTES, left_time: searches }
@@ -31,7 +31,7 @@ impl Budget {
     ///
     /// # Errors
     /// [`StoreError::TooCostly`] when the time is over, and those of the search.
-    pub(crate) async fn search<T>(&mut self, search: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
+    pub(crate) async fn search<T>(&mut self, search: impl Future<Output = Result<T, ApiError>>) -> Result<T, ApiError> {
         let began = Instant::now();
         let found = tokio::time::timeout(self.left_time, search).await;
         self.spend_time(began);
@@ -43,7 +43,7 @@ impl Budget {
     ///
     /// # Errors
     /// [`StoreError::TooCostly`] when the time is over before it begins, and those of the write.
-    pub(crate) async fn write<T>(&mut self, write: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
+    pub(crate) async fn write<T>(&mut self, write: impl Future<Output = Result<T, ApiError>>) -> Result<T, ApiError> {
         if self.left_time.is_zero() {
             return Err(StoreError::TooCostly("the searches before it took all the time".into()).into());
         }
@@ -66,8 +66,8 @@ impl Budget {
     ///
     /// # Errors
     /// When the answer is full.
-    pub(crate) const fn check(&self) -> Result<(), Fault> {
-        if self.left_bytes == 0 { Err(Fault::TooCostly) } else { Ok(()) }
+    pub(crate) const fn check(&self) -> Result<(), ApiError> {
+        if self.left_bytes == 0 { Err(ApiError::TooCostly) } else { Ok(()) }
     }
 }
 
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn a_budget_is_spent_once() {
-        let mut budget = Budget::new(Duration::MAX);
+        let mut budget = RequestBudget::new(Duration::MAX);
         let half = Value::from("x".repeat(ANSWER_MAX_BYTES / 2));
         budget.spend(&half);
         assert!(budget.check().is_ok());
@@ -89,16 +89,16 @@ mod tests {
 
     #[tokio::test]
     async fn time_is_spent_by_all_searches_together() {
-        let mut budget = Budget::new(FREE * 2);
+        let mut budget = RequestBudget::new(FREE * 2);
         assert_eq!(budget.search(async { Ok(1) }).await.ok(), Some(1));
-        let endless = budget.search(std::future::pending::<Result<(), Fault>>()).await;
-        assert!(matches!(endless, Err(Fault::Resources(StoreError::TooCostly(_)))));
+        let endless = budget.search(std::future::pending::<Result<(), ApiError>>()).await;
+        assert!(matches!(endless, Err(ApiError::Resources(StoreError::TooCostly(_)))));
         // Of each the first moments are free, so the first two leave some time.
         for _ in 0..2 {
-            let endless = budget.search(std::future::pending::<Result<(), Fault>>()).await;
-            assert!(matches!(endless, Err(Fault::Resources(StoreError::TooCostly(_)))));
+            let endless = budget.search(std::future::pending::<Result<(), ApiError>>()).await;
+            assert!(matches!(endless, Err(ApiError::Resources(StoreError::TooCostly(_)))));
         }
         budget.left_time = Duration::ZERO;
-        assert!(matches!(budget.write(async { Ok(1) }).await, Err(Fault::Resources(StoreError::TooCostly(_)))));
+        assert!(matches!(budget.write(async { Ok(1) }).await, Err(ApiError::Resources(StoreError::TooCostly(_)))));
     }
 }

@@ -10,10 +10,10 @@
 
 use std::collections::BTreeSet;
 
-use fhir_store::capability::{self, Searchable};
+use fhir_store::capability::{self, TypeSearchCapability};
 use fhir_store::compartment;
-use fhir_store::search::Catalog;
-use migrations::package::Conformance;
+use fhir_store::search::SearchParameterCatalog;
+use migrations::package::InstalledConformance;
 use serde_json::{Value, json};
 
 use crate::state::{App, HttpSettings};
@@ -55,7 +55,7 @@ const VALIDATE: (&str, &str) = ("validate", "http://hl7.org/fhir/OperationDefini
 const OF_PACKAGES: [&str; 3] = ["packages", "fhir-package-install", "fhir-package-uninstall"];
 
 /// Returns the whole statement, of a server that has these search parameters.
-pub(crate) fn statement(app: &App, catalog: &Catalog, installed: Conformance) -> Value {
+pub(crate) fn statement(app: &App, catalog: &SearchParameterCatalog, installed: InstalledConformance) -> Value {
     let settings = &app.settings;
     let mut conformance = settings.conforms_to.clone();
     conformance.extend(installed);
@@ -98,8 +98,8 @@ fn put_texts(told: &mut Value, name: &str, texts: impl IntoIterator<Item = Strin
     }
 }
 
-fn resource(searchable: Searchable, profiles: BTreeSet<String>) -> Value {
-    let Searchable { kind, parameters, includes, revincludes } = searchable;
+fn resource(searchable: TypeSearchCapability, profiles: BTreeSet<String>) -> Value {
+    let TypeSearchCapability { kind, parameters, includes, revincludes } = searchable;
     let parameters = if parameters.is_empty() { listed(kind.as_str()) } else { parameters };
     let mut told = json!({
         "type": kind.as_str(),

@@ -8,17 +8,18 @@
 
 use std::collections::BTreeMap;
 
-use fhir_store::conditional_reference::{self, Referent};
+use fhir_store::conditional_reference::{self, ConditionalReferenceTarget};
 use fhir_store::limits::MAX_CONDITIONAL_REFERENCES;
 use fhir_store::{
-    Criteria, Operation, ResourceId, ResourceKey, ResourceType, Stored, Write, WriteFault, format, shape,
+    ResourceId, ResourceKey, ResourceType, StoredResource, Write, WriteCriteria, WriteError, WriteOperation, format,
+    shape,
 };
 use serde_json::Value;
 
-use crate::asked::Asked;
-use crate::call::Call;
-use crate::criteria::{self, Reader};
-use crate::error::Fault;
+use crate::asked::RequestQuery;
+use crate::call::ResourceRequest;
+use crate::criteria::{self, CriteriaReader};
+use crate::error::ApiError;
 use crate::gate;
 use crate::save;
 use crate::state::App;
@@ -27,24 +28,24 @@ use crate::state::App;
 /// number of its entry.
 ///
 /// # Errors
-/// [`WriteFault`] for the first that stands for none or several, and what a search with its criteria
+/// [`WriteError`] for the first that stands for none or several, and what a search with its criteria
 /// would fail for.
-pub(crate) async fn resolve(app: &App, call: &Call, writes: &mut [(usize, Write)]) -> Result<(), Fault> {
+pub(crate) async fn resolve(app: &App, call: &ResourceRequest, writes: &mut [(usize, Write)]) -> Result<(), ApiError> {
     let references = references(writes);
     if references.is_empty() {
         return Ok(());
     }
     if references.len() > MAX_CONDITIONAL_REFERENCES {
-        return Err(Fault::Refused { cause: WriteFault::TooManyReferents, entry: None });
+        return Err(ApiError::Refused { cause: WriteError::TooManyReferents, entry: None });
     }
-    let reader = Reader::of(app, call.dialect).await?;
+    let reader = CriteriaReader::of(app, call.dialect).await?;
     let mut referents = BTreeMap::new();
     for (reference, entry) in references {
         let referent = referent(app, call, (&reader, &reference), writes).await;
         referents.insert(reference, referent.map_err(|fault| fault.at_entry(Some(entry)))?);
     }
     for (_, write) in writes {
-        if let Operation::Create(body) | Operation::Put(body) = &mut write.operation {
+        if let WriteOperation::Create(body) | WriteOperation::Put(body) = &mut write.operation {
             conditional_reference::replace(&write.kind, body, &referents);
         }
     }
@@ -66,38 +67,39 @@ fn references(writes: &[(usize, Write)]) -> BTreeMap<String, usize> {
 
 const fn body(write: &Write) -> Option<&Value> {
     match &write.operation {
-        Operation::Create(body) | Operation::Put(body) => Some(body),
-        Operation::Patch(_) | Operation::Delete => None,
+        WriteOperation::Create(body) | WriteOperation::Put(body) => Some(body),
+        WriteOperation::Patch(_) | WriteOperation::Delete => None,
     }
 }
 
 async fn referent(
     app: &App,
-    call: &Call,
-    (reader, reference): (&Reader<'_>, &str),
+    call: &ResourceRequest,
+    (reader, reference): (&CriteriaReader<'_>, &str),
     writes: &mut [(usize, Write)],
-) -> Result<Referent, Fault> {
-    let refused = |fault: fn(String) -> WriteFault| Fault::Refused { cause: fault(reference.to_owned()), entry: None };
+) -> Result<ConditionalReferenceTarget, ApiError> {
+    let refused =
+        |fault: fn(String) -> WriteError| ApiError::Refused { cause: fault(reference.to_owned()), entry: None };
     let Some((kind, query)) = conditional_reference::split(reference) else {
-        return Err(refused(WriteFault::NoReferent));
+        return Err(refused(WriteError::NoReferent));
     };
     let mut criteria = reader.read(&kind, query)?;
     criteria::expand(app, &mut criteria).await?;
-    let asked = Asked::new(Some(query.to_owned()), None);
+    let asked = RequestQuery::new(Some(query.to_owned()), None);
     let within = gate::permit_search(app, call, &kind, (&asked, &criteria)).await?;
     let mut stored = save::matches(app, call, (&kind, &criteria), within).await?;
     stored.retain(|key| !writes.iter().any(|(_, write)| overwrites(write, key)));
     let entries = entries(app, call, (&kind, &criteria, &stored), writes);
     match (stored.as_slice(), entries.as_slice()) {
-        ([], []) => Err(refused(WriteFault::NoReferent)),
-        ([key], []) => Ok(Referent::Stored(key.clone())),
-        ([], [at]) => writes.get_mut(*at).map(|(_, write)| name(write, reference)).ok_or(Fault::Unanswered),
-        _ => Err(refused(WriteFault::SeveralReferents)),
+        ([], []) => Err(refused(WriteError::NoReferent)),
+        ([key], []) => Ok(ConditionalReferenceTarget::Stored(key.clone())),
+        ([], [at]) => writes.get_mut(*at).map(|(_, write)| name(write, reference)).ok_or(ApiError::Unanswered),
+        _ => Err(refused(WriteError::SeveralReferents)),
     }
 }
 
 fn overwrites(write: &Write, key: &ResourceKey) -> bool {
-    let replaces = matches!(write.operation, Operation::Put(_) | Operation::Delete);
+    let replaces = matches!(write.operation, WriteOperation::Put(_) | WriteOperation::Delete);
     replaces && write.kind == key.kind && id(write).as_ref() == Some(&key.id)
 }
 
@@ -110,8 +112,8 @@ fn id(write: &Write) -> Option<ResourceId> {
 /// find what is stored where the reference finds something there: it is how both name the same resource.
 fn entries(
     app: &App,
-    call: &Call,
-    (kind, criteria, stored): (&ResourceType, &Criteria, &[ResourceKey]),
+    call: &ResourceRequest,
+    (kind, criteria, stored): (&ResourceType, &WriteCriteria, &[ResourceKey]),
     writes: &[(usize, Write)],
 ) -> Vec<usize> {
     let meets = |write: &Write| {
@@ -125,7 +127,7 @@ fn entries(
         let key = ResourceKey { kind: kind.clone(), id };
         let resource = body(&native).and_then(|body| shape::stored_body(&key, body.clone()).ok());
         resource.is_some_and(|resource| {
-            criteria.are_met_by(&Stored { key, version: 0, updated_us: app.now_us(), resource }, None)
+            criteria.are_met_by(&StoredResource { key, version: 0, updated_us: app.now_us(), resource }, None)
         })
     };
     writes.iter().enumerate().filter(|(_, (_, write))| meets(write)).map(|(at, _)| at).collect()
@@ -136,6 +138,6 @@ const UNNAMED: &str = "unnamed";
 
 /// Returns the entry by the name that others of the transaction refer to it by. One without a name is given the
 /// reference as its name.
-fn name(write: &mut Write, reference: &str) -> Referent {
-    Referent::Entry(write.full_url.get_or_insert_with(|| reference.to_owned()).clone())
+fn name(write: &mut Write, reference: &str) -> ConditionalReferenceTarget {
+    ConditionalReferenceTarget::Entry(write.full_url.get_or_insert_with(|| reference.to_owned()).clone())
 }

@@ -1,7 +1,7 @@
 //! The one place where what a caller's scopes leave open meets data.
 //!
 //! Scopes leave open a union of parts: a patient's compartment, a search, both. Here they become a
-//! [`Selection`] of the store. What is read is asked against it here; lists and writes carry it into
+//! [`AccessFilter`] of the store. What is read is asked against it here; lists and writes carry it into
 //! the statement that lists and the transaction that writes. What lies outside is answered as what is
 //! not there, in the same words.
 //!
@@ -10,42 +10,45 @@
 
 use std::sync::Arc;
 
-use fhir_store::compartment::{Membership, membership};
-use fhir_store::history::{Change, Version};
+use fhir_store::compartment::{CompartmentMembership, membership};
+use fhir_store::history::{ChangeKind, Version};
 use fhir_store::limits;
-use fhir_store::query::QueryFault;
-use fhir_store::search::{Catalog, Request};
-use fhir_store::selection::{Criterion, GroupOwnership, OrganizationIdentifier, Scoped, UnsupportedCriterion};
-use fhir_store::{
-    Compartment, ListQuery, Lookup, Page, Region, ResourceKey, ResourceType, Selection, Stored, StoredText,
+use fhir_store::query::QueryError;
+use fhir_store::search::{SearchContext, SearchParameterCatalog};
+use fhir_store::selection::{
+    FilterCriterion, GroupOwnership, OrganizationIdentifier, ScopeSearch, UnsupportedCriterion,
 };
-use oauth_core::access::Denied;
-use oauth_core::caller::{Caller, Identity};
-use oauth_core::reach::{Part, Reach};
+use fhir_store::{
+    AccessFilter, Compartment, FilterBranch, ListPage, ListQuery, ResourceKey, ResourceLookup, ResourceType,
+    StoredResource, StoredText,
+};
+use oauth_core::access::AccessError;
+use oauth_core::caller::{Caller, CallerIdentity};
+use oauth_core::reach::{ScopeAccess, ScopeFilter};
 use smart_scopes::{Context, Interaction, QueryParameter, ScopeQuery};
 
-use crate::answer::Unreadable;
-use crate::call::Call;
-use crate::error::Fault;
+use crate::answer::UnreadableResource;
+use crate::call::ResourceRequest;
+use crate::error::ApiError;
 use crate::guarded;
 use crate::state::App;
-use crate::surface::Dialect;
+use crate::surface::ResourceFormat;
 
 /// Returns what of a type an interaction may touch.
 ///
 /// # Errors
-/// When nothing is left that could be: [`Denied::InsufficientScope`] where a type is in no patient's
-/// compartment, [`Denied::UnappliedQuery`] where every scope has a search that is not applied here.
+/// When nothing is left that could be: [`AccessError::InsufficientScope`] where a type is in no patient's
+/// compartment, [`AccessError::UnappliedQuery`] where every scope has a search that is not applied here.
 pub(crate) async fn selection(
     app: &App,
-    call: &Call,
+    call: &ResourceRequest,
     asked: (&ResourceType, Interaction),
-    reach: Reach,
-) -> Result<Selection, Denied> {
+    reach: ScopeAccess,
+) -> Result<AccessFilter, AccessError> {
     let opened = opened(app, call, asked, reach).await?;
     Ok(match ownership(&call.caller, asked.0) {
         Some(ownership) => {
-            opened.narrowed(&Region { compartment: None, criteria: vec![Criterion::Ownership(ownership)] })
+            opened.narrowed(&FilterBranch { compartment: None, criteria: vec![FilterCriterion::Ownership(ownership)] })
         }
         None => opened,
     })
@@ -56,7 +59,7 @@ pub(crate) async fn selection(
 ///
 /// A Group that a match made is reached by the organization that the caller's token proves.
 pub(crate) fn ownership(caller: &Caller, kind: &ResourceType) -> Option<GroupOwnership> {
-    if kind.as_str() != "Group" || matches!(caller.identity, Identity::Root) {
+    if kind.as_str() != "Group" || matches!(caller.identity, CallerIdentity::Root) {
         return None;
     }
     let owner = caller
@@ -68,12 +71,12 @@ pub(crate) fn ownership(caller: &Caller, kind: &ResourceType) -> Option<GroupOwn
 /// What scopes open.
 async fn opened(
     app: &App,
-    call: &Call,
+    call: &ResourceRequest,
     asked: (&ResourceType, Interaction),
-    reach: Reach,
-) -> Result<Selection, Denied> {
-    let Reach::Parts(parts) = reach else { return Ok(Selection::Everything) };
-    let store = |failed| Denied::Store(oauth_core::ports::StoreError(Box::new(failed)));
+    reach: ScopeAccess,
+) -> Result<AccessFilter, AccessError> {
+    let ScopeAccess::Parts(parts) = reach else { return Ok(AccessFilter::Everything) };
+    let store = |failed| AccessError::Store(oauth_core::ports::StoreError(Box::new(failed)));
     let known = app.search.known_catalog().await.map_err(store)?;
     let mut opened = Opened::by((app, &known), call, asked, &parts);
     if opened.unapplied.is_some() {
@@ -85,15 +88,15 @@ async fn opened(
     }
     let Opened { regions, needed, unapplied } = opened;
     match unapplied {
-        _ if !regions.is_empty() => Ok(Selection::union(regions)),
-        Some((needed, cause)) => Err(Denied::UnappliedQuery { needed, cause: cause.to_string() }),
-        None => Err(Denied::InsufficientScope { needed }),
+        _ if !regions.is_empty() => Ok(AccessFilter::union(regions)),
+        Some((needed, cause)) => Err(AccessError::UnappliedQuery { needed, cause: cause.to_string() }),
+        None => Err(AccessError::InsufficientScope { needed }),
     }
 }
 
 /// What scopes open of a type.
 struct Opened {
-    regions: Vec<Region>,
+    regions: Vec<FilterBranch>,
     /// The scope that would open it.
     needed: String,
     /// A scope whose search is not applied, and so opens nothing.
@@ -102,10 +105,10 @@ struct Opened {
 
 impl Opened {
     fn by(
-        (app, catalog): (&App, &Catalog),
-        call: &Call,
+        (app, catalog): (&App, &SearchParameterCatalog),
+        call: &ResourceRequest,
         (kind, interaction): (&ResourceType, Interaction),
-        parts: &[Part],
+        parts: &[ScopeFilter],
     ) -> Self {
         let needed = |context: Context| format!("{context}/{kind}.{}", interaction.letter());
         let own = if call.caller.user_id().is_some() { Context::User } else { Context::System };
@@ -138,48 +141,48 @@ impl From<UnsupportedCriterion> for Unreached {
 
 /// Returns what one part of what scopes leave open holds of a type.
 fn region(
-    (app, catalog): (&App, &Catalog),
+    (app, catalog): (&App, &SearchParameterCatalog),
     (kind, interaction): (&ResourceType, Interaction),
-    part: &Part,
-) -> Result<Region, Unreached> {
+    part: &ScopeFilter,
+) -> Result<FilterBranch, Unreached> {
     let parameters = part.query.iter().flat_map(ScopeQuery::parameters);
     let criteria = parameters.map(|parameter| criterion((app, catalog), kind, parameter)).collect::<Result<_, _>>()?;
     let Some(patient) = &part.patient else {
-        return Ok(Region { compartment: None, criteria });
+        return Ok(FilterBranch { compartment: None, criteria });
     };
     let reads = matches!(interaction, Interaction::Read | Interaction::Search);
     let compartment = match membership(kind) {
-        Membership::Itself if interaction == Interaction::Create => return Err(Unreached::Closed),
-        Membership::Itself | Membership::Reference(_) => {
+        CompartmentMembership::Itself if interaction == Interaction::Create => return Err(Unreached::Closed),
+        CompartmentMembership::Itself | CompartmentMembership::Reference(_) => {
             let patient = patient.parse().map_err(|_| Unreached::Closed)?;
             Some(Compartment::of(patient, &app.settings.fhir_base()))
         }
         // Not specified; what is nobody's may be read and not written: it is of use to every record and
         // of none.
-        Membership::Shared if reads => None,
-        Membership::Shared | Membership::Closed => return Err(Unreached::Closed),
+        CompartmentMembership::Shared if reads => None,
+        CompartmentMembership::Shared | CompartmentMembership::Closed => return Err(Unreached::Closed),
     };
-    Ok(Region { compartment, criteria })
+    Ok(FilterBranch { compartment, criteria })
 }
 
 /// A parameter of a granular scope as a condition: on the codings of an element, which needs no index, or by any
 /// search parameter, of R4 or installed, that can be decided of a resource alone.
 fn criterion(
-    (app, catalog): (&App, &Catalog),
+    (app, catalog): (&App, &SearchParameterCatalog),
     kind: &ResourceType,
     asked: &QueryParameter,
-) -> Result<Criterion, UnsupportedCriterion> {
+) -> Result<FilterCriterion, UnsupportedCriterion> {
     let QueryParameter { name, value } = asked;
     let own = app.settings.fhir_base();
-    let request = Request::strict(kind, &own, app.now_us());
-    Criterion::read(kind, name, value)
-        .or_else(|_| Scoped::read(catalog, &request, (name, value)).map(Criterion::Search))
+    let request = SearchContext::strict(kind, &own, app.now_us());
+    FilterCriterion::read(kind, name, value)
+        .or_else(|_| ScopeSearch::read(catalog, &request, (name, value)).map(FilterCriterion::Search))
 }
 
 /// A list, narrowed by some of its parameters.
-pub(crate) struct Narrowed<'a> {
+pub(crate) struct AccessDecision<'a> {
     /// What is left of what the caller reaches.
-    pub(crate) within: Selection,
+    pub(crate) within: AccessFilter,
     /// The other parameters.
     pub(crate) others: Vec<(&'a str, &'a str)>,
 }
@@ -191,37 +194,37 @@ pub(crate) struct Narrowed<'a> {
 /// is what the parameter of that name finds and, of a few types, what the patient wrote down.
 ///
 /// # Errors
-/// [`QueryFault::TooMany`].
+/// [`QueryError::TooMany`].
 pub(crate) fn narrow<'a>(
     app: &App,
     kind: &ResourceType,
-    mut within: Selection,
-    (dialect, query): (Dialect, &'a [(String, String)]),
-) -> Result<Narrowed<'a>, Fault> {
+    mut within: AccessFilter,
+    (dialect, query): (ResourceFormat, &'a [(String, String)]),
+) -> Result<AccessDecision<'a>, ApiError> {
     if query.len() > limits::MAX_FILTERS {
-        return Err(QueryFault::TooMany.into());
+        return Err(QueryError::TooMany.into());
     }
     let mut others = Vec::with_capacity(query.len());
     for (name, value) in query {
-        match asked(app, kind, (name, value)).filter(|_| dialect == Dialect::Fhir) {
+        match asked(app, kind, (name, value)).filter(|_| dialect == ResourceFormat::Fhir) {
             Some(region) => within = within.narrowed(&region),
             None => others.push((name.as_str(), value.as_str())),
         }
     }
-    Ok(Narrowed { within, others })
+    Ok(AccessDecision { within, others })
 }
 
-fn asked(app: &App, kind: &ResourceType, (name, value): (&str, &str)) -> Option<Region> {
+fn asked(app: &App, kind: &ResourceType, (name, value): (&str, &str)) -> Option<FilterBranch> {
     match name {
         "patient" if is_about_patients(kind) => {
-            Some(Region { compartment: Some(compartment(app, value)?), criteria: Vec::new() })
+            Some(FilterBranch { compartment: Some(compartment(app, value)?), criteria: Vec::new() })
         }
-        _ => Some(Region { compartment: None, criteria: vec![Criterion::read(kind, name, value).ok()?] }),
+        _ => Some(FilterBranch { compartment: None, criteria: vec![FilterCriterion::read(kind, name, value).ok()?] }),
     }
 }
 
 fn is_about_patients(kind: &ResourceType) -> bool {
-    matches!(membership(kind), Membership::Reference(_))
+    matches!(membership(kind), CompartmentMembership::Reference(_))
 }
 
 /// Returns the compartment of a patient that is named by its id or by a reference.
@@ -235,24 +238,26 @@ fn compartment(app: &App, value: &str) -> Option<Compartment> {
 /// Returns the current version of a resource within what the caller reaches, or the fault of there being none.
 ///
 /// Of what was deleted nobody can say any more whose it was, so only who reaches everything is told.
-pub(crate) async fn current(app: &App, key: &ResourceKey, within: &Selection) -> Result<Stored, Fault> {
+pub(crate) async fn current(app: &App, key: &ResourceKey, within: &AccessFilter) -> Result<StoredResource, ApiError> {
     match app.resources.read(key).await? {
-        Lookup::Found(stored) if within.contains(&stored.key, &stored.resource) => Ok(stored),
-        Lookup::Deleted { .. } if !within.hides(key) => Err(Fault::Gone(key.clone())),
-        Lookup::Found(_) | Lookup::Deleted { .. } | Lookup::Missing => Err(Fault::NotFound(key.clone())),
+        ResourceLookup::Found(stored) if within.contains(&stored.key, &stored.resource) => Ok(stored),
+        ResourceLookup::Deleted { .. } if !within.hides(key) => Err(ApiError::Gone(key.clone())),
+        ResourceLookup::Found(_) | ResourceLookup::Deleted { .. } | ResourceLookup::Missing => {
+            Err(ApiError::NotFound(key.clone()))
+        }
     }
 }
 
 /// The same with the body as text, which is looked into where the caller does not reach everything.
-pub(crate) async fn current_text(app: &App, key: &ResourceKey, within: &Selection) -> Result<StoredText, Fault> {
+pub(crate) async fn current_text(app: &App, key: &ResourceKey, within: &AccessFilter) -> Result<StoredText, ApiError> {
     match app.resources.read_text(key).await? {
-        Lookup::Found(found) if !within.is_confined() => Ok(found),
-        Lookup::Found(found) => {
-            let stored = found.read().ok_or(Unreadable)?;
-            within.contains(key, &stored.resource).then_some(found).ok_or_else(|| Fault::NotFound(key.clone()))
+        ResourceLookup::Found(found) if !within.is_confined() => Ok(found),
+        ResourceLookup::Found(found) => {
+            let stored = found.read().ok_or(UnreadableResource)?;
+            within.contains(key, &stored.resource).then_some(found).ok_or_else(|| ApiError::NotFound(key.clone()))
         }
-        Lookup::Deleted { .. } if !within.hides(key) => Err(Fault::Gone(key.clone())),
-        Lookup::Deleted { .. } | Lookup::Missing => Err(Fault::NotFound(key.clone())),
+        ResourceLookup::Deleted { .. } if !within.hides(key) => Err(ApiError::Gone(key.clone())),
+        ResourceLookup::Deleted { .. } | ResourceLookup::Missing => Err(ApiError::NotFound(key.clone())),
     }
 }
 
@@ -260,29 +265,29 @@ pub(crate) async fn current_text(app: &App, key: &ResourceKey, within: &Selectio
 pub(crate) async fn version(
     app: &App,
     (key, number): (&ResourceKey, i64),
-    within: &Selection,
-) -> Result<Stored, Fault> {
+    within: &AccessFilter,
+) -> Result<StoredResource, ApiError> {
     let found = app.resources.version(key, number).await?;
     let reached = found.filter(|version| within.contains(&version.stored.key, &version.stored.resource));
     match reached {
-        Some(Version { change: Change::Deleted, .. }) => Err(Fault::Gone(key.clone())),
+        Some(Version { change: ChangeKind::Deleted, .. }) => Err(ApiError::Gone(key.clone())),
         Some(Version { stored, .. }) => Ok(stored),
-        None => Err(Fault::NoVersion { key: key.clone(), version: number.to_string() }),
+        None => Err(ApiError::NoVersion { key: key.clone(), version: number.to_string() }),
     }
 }
 
 /// Refuses to list by conditions what scopes limit by a search that only the index answers: it would find
 /// nothing where there is something, and a conditional create would make another.
-pub(crate) fn check_listable(kind: &ResourceType, within: &Selection) -> Result<(), Denied> {
+pub(crate) fn check_listable(kind: &ResourceType, within: &AccessFilter) -> Result<(), AccessError> {
     if !within.needs_index() {
         return Ok(());
     }
     let cause = format!("{kind} is searched by it at the FHIR endpoint alone, and not in conditions");
-    Err(Denied::UnappliedQuery { needed: format!("{kind}.s"), cause })
+    Err(AccessError::UnappliedQuery { needed: format!("{kind}.s"), cause })
 }
 
 /// A page of what the caller reaches.
-pub(crate) async fn page(app: &App, query: ListQuery, within: Selection) -> Result<(ListQuery, Page), Fault> {
+pub(crate) async fn page(app: &App, query: ListQuery, within: AccessFilter) -> Result<(ListQuery, ListPage), ApiError> {
     guarded::check_filters(&query.kind, &query.filters)?;
     check_listable(&query.kind, &within)?;
     let query = ListQuery { within, ..query };

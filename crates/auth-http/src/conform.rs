@@ -9,38 +9,38 @@
 //! extensions must not be rewritten, and the platform's own types are no types of R4. So it judges nothing. At the
 //! FHIR endpoint both spellings are taken, as before.
 
-use fhir_store::shape::{ShapeFault, ShapeProblem};
-use fhir_store::{Operation, ResourceType, Write, WriteFault, definitions, validate};
+use fhir_store::shape::{BodyError, BodyProblem};
+use fhir_store::{ResourceType, Write, WriteError, WriteOperation, definitions, validate};
 use serde_json::Value;
 
-use crate::error::Fault;
-use crate::surface::Dialect;
+use crate::error::ApiError;
+use crate::surface::ResourceFormat;
 
 /// A write whose body may be stored, or whose patch is judged by what it makes.
 ///
 /// # Errors
 /// Everything that is wrong with the body.
-pub(crate) fn admit(dialect: Dialect, write: Write) -> Result<Write, Fault> {
+pub(crate) fn admit(dialect: ResourceFormat, write: Write) -> Result<Write, ApiError> {
     match &write.operation {
-        Operation::Create(body) => {
+        WriteOperation::Create(body) => {
             demand_type(dialect, &write.kind, body)?;
             check(dialect, &write.kind, body)?;
         }
-        Operation::Put(body) => check(dialect, &write.kind, body)?,
-        Operation::Patch(_) => return Ok(Write { is_judged: dialect == Dialect::Fhir, ..write }),
-        Operation::Delete => {}
+        WriteOperation::Put(body) => check(dialect, &write.kind, body)?,
+        WriteOperation::Patch(_) => return Ok(Write { is_judged: dialect == ResourceFormat::Fhir, ..write }),
+        WriteOperation::Delete => {}
     }
     Ok(write)
 }
 
 /// Checks that what is created at the FHIR endpoint says its type: `{}` is not a Patient. Not specified of an update;
 /// the platform lets a body leave out what its address says with the id.
-fn demand_type(dialect: Dialect, kind: &ResourceType, body: &Value) -> Result<(), Fault> {
+fn demand_type(dialect: ResourceFormat, kind: &ResourceType, body: &Value) -> Result<(), ApiError> {
     let is_silent = body.as_object().is_some_and(|members| !members.contains_key("resourceType"));
-    if dialect == Dialect::Fhir && is_silent && definitions::is_resource_type(kind.as_str()) {
+    if dialect == ResourceFormat::Fhir && is_silent && definitions::is_resource_type(kind.as_str()) {
         let expression = format!("{kind}.resourceType");
-        let faults = vec![ShapeFault { expression, problem: ShapeProblem::Required }];
-        return Err(Fault::Refused { cause: WriteFault::Invalid(faults), entry: None });
+        let faults = vec![BodyError { expression, problem: BodyProblem::Required }];
+        return Err(ApiError::Refused { cause: WriteError::Invalid(faults), entry: None });
     }
     Ok(())
 }
@@ -49,14 +49,14 @@ fn demand_type(dialect: Dialect, kind: &ResourceType, body: &Value) -> Result<()
 ///
 /// # Errors
 /// Everything that is wrong with it.
-pub(crate) fn check(dialect: Dialect, kind: &ResourceType, body: &Value) -> Result<(), Fault> {
+pub(crate) fn check(dialect: ResourceFormat, kind: &ResourceType, body: &Value) -> Result<(), ApiError> {
     let issues = match dialect {
-        Dialect::Native => None,
-        Dialect::Fhir => validate::either_spelling(kind.as_str(), body),
+        ResourceFormat::Native => None,
+        ResourceFormat::Fhir => validate::either_spelling(kind.as_str(), body),
     };
     match issues {
         Some(issues) if !issues.is_empty() => {
-            Err(Fault::Refused { cause: WriteFault::Nonconforming(issues), entry: None })
+            Err(ApiError::Refused { cause: WriteError::Nonconforming(issues), entry: None })
         }
         Some(_) | None => Ok(()),
     }

@@ -6,30 +6,30 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use fhir_store::search::{Catalog, Request};
-use fhir_store::{Criteria, CriteriaFault, Precondition, ResourceType, Selection, Write};
+use fhir_store::search::{SearchContext, SearchParameterCatalog};
+use fhir_store::{AccessFilter, CriteriaError, Precondition, ResourceType, Write, WriteCriteria};
 
-use crate::call::Call;
-use crate::error::Fault;
+use crate::call::ResourceRequest;
+use crate::error::ApiError;
 use crate::searching;
 use crate::state::App;
-use crate::surface::Dialect;
+use crate::surface::ResourceFormat;
 use crate::value_sets;
 
 /// What conditions are read by.
-pub(crate) struct Reader<'a> {
+pub(crate) struct CriteriaReader<'a> {
     app: &'a App,
     /// The search parameters; none where conditions name elements.
-    catalog: Option<Arc<Catalog>>,
+    catalog: Option<Arc<SearchParameterCatalog>>,
     own: String,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> CriteriaReader<'a> {
     /// For the conditions of a request.
-    pub(crate) async fn of(app: &'a App, dialect: Dialect) -> Result<Self, Fault> {
+    pub(crate) async fn of(app: &'a App, dialect: ResourceFormat) -> Result<Self, ApiError> {
         let catalog = match dialect {
-            Dialect::Fhir => Some(app.search.catalog().await?),
-            Dialect::Native => None,
+            ResourceFormat::Fhir => Some(app.search.catalog().await?),
+            ResourceFormat::Native => None,
         };
         Ok(Self { app, catalog, own: app.settings.fhir_base() })
     }
@@ -40,20 +40,24 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads one.
-    pub(crate) fn read(&self, kind: &ResourceType, text: &str) -> Result<Criteria, CriteriaFault> {
+    pub(crate) fn read(&self, kind: &ResourceType, text: &str) -> Result<WriteCriteria, CriteriaError> {
         let searched = self.catalog.as_ref().filter(|catalog| self.app.search.indexes(catalog, kind));
         match searched {
             Some(catalog) => {
-                let request = Request::strict(kind, &self.own, self.app.now_us());
-                Criteria::by_parameters(catalog, &request, text)
+                let request = SearchContext::strict(kind, &self.own, self.app.now_us());
+                WriteCriteria::by_parameters(catalog, &request, text)
             }
-            None => Criteria::by_elements(text),
+            None => WriteCriteria::by_elements(text),
         }
     }
 }
 
 /// Returns the conditions of a create: `If-Match` and `If-None-Exist`.
-pub(crate) async fn of_create(app: &App, call: &Call, kind: &ResourceType) -> Result<Precondition, Fault> {
+pub(crate) async fn of_create(
+    app: &App,
+    call: &ResourceRequest,
+    kind: &ResourceType,
+) -> Result<Precondition, ApiError> {
     let if_none_exist = match call.if_none_exist()? {
         Some(text) => Some(read(app, call, kind, text).await?),
         None => None,
@@ -63,23 +67,27 @@ pub(crate) async fn of_create(app: &App, call: &Call, kind: &ResourceType) -> Re
 
 /// Returns the conditions of a write whose target the query finds. A second condition in a header is refused: policies
 /// are asked about the one that decides.
-pub(crate) async fn of_address(app: &App, call: &Call, kind: &ResourceType) -> Result<Precondition, Fault> {
+pub(crate) async fn of_address(
+    app: &App,
+    call: &ResourceRequest,
+    kind: &ResourceType,
+) -> Result<Precondition, ApiError> {
     if call.if_none_exist()?.is_some() {
-        return Err(Fault::ConditionOnPut);
+        return Err(ApiError::ConditionOnPut);
     }
     let text = call.asked.query.as_deref().unwrap_or_default();
     let if_none_exist = Some(read(app, call, kind, text).await?);
     Ok(Precondition { if_match: call.if_match()?, if_none_match: call.if_none_match()?, if_none_exist })
 }
 
-async fn read(app: &App, call: &Call, kind: &ResourceType, text: &str) -> Result<Criteria, Fault> {
-    let mut criteria = Reader::of(app, call.dialect).await?.read(kind, text)?;
+async fn read(app: &App, call: &ResourceRequest, kind: &ResourceType, text: &str) -> Result<WriteCriteria, ApiError> {
+    let mut criteria = CriteriaReader::of(app, call.dialect).await?.read(kind, text)?;
     expand(app, &mut criteria).await?;
     Ok(criteria)
 }
 
 /// Returns the write with the codes of the value sets that its condition names.
-pub(crate) async fn expanded(app: &App, mut write: Write) -> Result<Write, Fault> {
+pub(crate) async fn expanded(app: &App, mut write: Write) -> Result<Write, ApiError> {
     if let Some(criteria) = &mut write.precondition.if_none_exist {
         expand(app, criteria).await?;
     }
@@ -87,7 +95,7 @@ pub(crate) async fn expanded(app: &App, mut write: Write) -> Result<Write, Fault
 }
 
 /// Puts the codes of the value sets that criteria name in their places.
-pub(crate) async fn expand(app: &App, criteria: &mut Criteria) -> Result<(), Fault> {
+pub(crate) async fn expand(app: &App, criteria: &mut WriteCriteria) -> Result<(), ApiError> {
     match &mut criteria.sought {
         Some(sought) => value_sets::expand(app, &mut sought.search).await,
         None => Ok(()),
@@ -97,8 +105,8 @@ pub(crate) async fn expand(app: &App, criteria: &mut Criteria) -> Result<(), Fau
 /// Returns what the caller reaches of the types that a condition looks at.
 pub(crate) async fn chained(
     app: &App,
-    call: &Call,
-    criteria: &Criteria,
-) -> Result<BTreeMap<ResourceType, Selection>, Fault> {
+    call: &ResourceRequest,
+    criteria: &WriteCriteria,
+) -> Result<BTreeMap<ResourceType, AccessFilter>, ApiError> {
     searching::reaches(app, call, criteria.looks_at()).await
 }

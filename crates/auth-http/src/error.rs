@@ -1,6 +1,6 @@
 //! The one table from cause to status, code and text.
 //!
-//! A handler answers a [`Fault`]; the outermost layer turns it into the body of the face the path
+//! A handler answers a [`ApiError`]; the outermost layer turns it into the body of the face the path
 //! belongs to: a page where people are, RFC 6749 JSON elsewhere under `/auth`, an `OperationOutcome`
 //! everywhere else. Failures of the server
 //! itself are logged there, once, and nothing of them reaches the caller.
@@ -18,40 +18,40 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
-use fhir_store::bundle::{self, BundleFault, EntryFault};
+use fhir_store::bundle::{self, BundleError, EntryError};
 use fhir_store::outcome;
-use fhir_store::query::QueryFault;
-use fhir_store::search::SearchFault;
-use fhir_store::{CriteriaFault, ResourceKey, ResourceType, SearchRefused, WriteFault};
+use fhir_store::query::QueryError;
+use fhir_store::search::SearchError;
+use fhir_store::{CriteriaError, ResourceKey, ResourceType, SearchExecutionError, WriteError};
 use http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, PRAGMA};
 use http::{HeaderValue, StatusCode};
-use oauth_core::access::Denied;
-use oauth_core::authorize::PageFault;
-use oauth_core::caller::CallerFault;
-use oauth_core::explanation::SuppositionFault;
+use oauth_core::access::AccessError;
+use oauth_core::authorize::PageError;
+use oauth_core::caller::CallerError;
+use oauth_core::explanation::ExplainError;
 use oauth_core::introspection::IntrospectionError;
-use oauth_core::registration::Issue;
-use oauth_core::sign_in::SignInFault;
+use oauth_core::registration::PolicyIssue;
+use oauth_core::sign_in::SignInError;
 use oauth_core::token::TokenError;
 use serde_json::Value;
 
-use crate::endpoint::explain::ExplainFault;
-use crate::endpoint::rpc::RpcFault;
-use crate::form::CredentialsIn;
+use crate::endpoint::explain::ExplainRequestError;
+use crate::endpoint::rpc::RpcError;
+use crate::form::CredentialsLocation;
 use crate::media;
-use crate::migrate::{MigrationRefusal, ScriptRefusal};
-use crate::packages::PackageFault;
-use crate::page::{FormFault, Pages};
-use crate::payer::PayerFault;
-use crate::surface::Surface;
-use crate::validation::ValidateFault;
+use crate::migrate::{MigrationRunError, ScriptRunError};
+use crate::packages::PackageOperationError;
+use crate::page::{CsrfError, Pages};
+use crate::payer::PayerError;
+use crate::surface::Api;
+use crate::validation::ValidateError;
 
 pub(crate) use oauth::label;
-pub(crate) use verdict::{Challenge, Verdict};
+pub(crate) use verdict::{AuthenticateChallenge, ErrorResponse};
 
 /// The reason why a request was not done.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Fault {
+pub(crate) enum ApiError {
     #[error("there is nothing at this address")]
     UnknownRoute,
     #[error("the address does not take this method")]
@@ -96,13 +96,13 @@ pub(crate) enum Fault {
     #[error("the header {0} is malformed")]
     Header(&'static str),
     #[error("{0}")]
-    Id(#[from] fhir_store::key::NotAResourceId),
+    Id(#[from] fhir_store::key::ResourceIdError),
     #[error("{0}")]
-    Query(#[from] QueryFault),
+    Query(#[from] QueryError),
     #[error("{0}")]
-    Search(#[from] SearchFault),
+    Search(#[from] SearchError),
     #[error("{0}")]
-    NotSearched(#[from] SearchRefused),
+    NotSearched(#[from] SearchExecutionError),
     #[error("If-None-Exist belongs to a POST; any other write takes If-Match")]
     ConditionOnPut,
     #[error("{0} is kept secret and cannot be searched by")]
@@ -110,21 +110,21 @@ pub(crate) enum Fault {
     #[error("a {0} is patched by a request of its own, not in a Bundle")]
     PatchInBundle(ResourceType),
     #[error("the resource breaks the rules of its type")]
-    Invalid { issues: Vec<Issue>, entry: Option<usize> },
+    Invalid { issues: Vec<PolicyIssue>, entry: Option<usize> },
     #[error("Resource {0} not found")]
     NotFound(ResourceKey),
     #[error("Resource {0} was deleted")]
     Gone(ResourceKey),
     #[error("{cause}")]
-    Refused { cause: WriteFault, entry: Option<usize> },
+    Refused { cause: WriteError, entry: Option<usize> },
     #[error("{0}")]
-    Bundle(#[from] BundleFault),
+    Bundle(#[from] BundleError),
     #[error("{0}")]
-    Entry(#[from] EntryFault),
+    Entry(#[from] EntryError),
     #[error("Version {version} of {key} not found")]
     NoVersion { key: ResourceKey, version: String },
     #[error("{0}")]
-    Unexplained(ExplainFault),
+    Unexplained(ExplainRequestError),
     #[error("the body has to be a list of resources")]
     NotAList,
     #[error("resource {index} of the list needs a resourceType and an id")]
@@ -134,36 +134,36 @@ pub(crate) enum Fault {
     #[error("the answer to this Bundle is full; ask for this entry in a request of its own")]
     TooCostly,
     #[error("{cause}")]
-    Migration { cause: Box<MigrationRefusal>, entry: Option<usize> },
+    Migration { cause: Box<MigrationRunError>, entry: Option<usize> },
     #[error("{0}")]
-    Scripts(Box<ScriptRefusal>),
+    Scripts(Box<ScriptRunError>),
     #[error("{0}")]
-    Packages(Box<PackageFault>),
+    Packages(Box<PackageOperationError>),
     #[error("{0}")]
-    Payer(Box<PayerFault>),
+    Payer(Box<PayerError>),
     #[error("the store of resources left a write unanswered")]
     Unanswered,
     #[error("the store of resources failed")]
     Resources(#[from] fhir_store::StoreError),
     #[error("{0}")]
-    Unidentified(#[from] CallerFault),
+    Unidentified(#[from] CallerError),
     #[error("{cause}")]
     Denied {
         #[source]
-        cause: Denied,
+        cause: AccessError,
         entry: Option<usize>,
     },
     #[error("{cause}")]
     Token {
         #[source]
         cause: TokenError,
-        credentials: CredentialsIn,
+        credentials: CredentialsLocation,
     },
     #[error("{cause}")]
     Introspection {
         #[source]
         cause: IntrospectionError,
-        credentials: CredentialsIn,
+        credentials: CredentialsLocation,
     },
     #[error("the store of clients failed")]
     Parties(#[from] oauth_core::ports::StoreError),
@@ -178,61 +178,61 @@ pub(crate) enum Fault {
     #[error("an answer cannot be written as JSON")]
     Unwritable(#[source] serde_json::Error),
     #[error("{0}")]
-    Authorize(PageFault),
+    Authorize(PageError),
     #[error("{0}")]
-    SignIn(SignInFault),
+    SignIn(SignInError),
     #[error("{0}")]
-    Rpc(#[from] RpcFault),
+    Rpc(#[from] RpcError),
     #[error("{0}")]
-    Validate(#[from] ValidateFault),
+    Validate(#[from] ValidateError),
     #[error("{0}")]
-    Form(#[from] FormFault),
+    Form(#[from] CsrfError),
     #[error("a page cannot be written")]
     Unrendered(#[source] askama::Error),
     #[error("an address to go on to cannot be written")]
     Location,
 }
 
-impl From<ScriptRefusal> for Fault {
-    fn from(cause: ScriptRefusal) -> Self {
+impl From<ScriptRunError> for ApiError {
+    fn from(cause: ScriptRunError) -> Self {
         Self::Scripts(Box::new(cause))
     }
 }
 
-impl From<MigrationRefusal> for Fault {
-    fn from(cause: MigrationRefusal) -> Self {
+impl From<MigrationRunError> for ApiError {
+    fn from(cause: MigrationRunError) -> Self {
         Self::Migration { cause: Box::new(cause), entry: None }
     }
 }
 
-impl From<SuppositionFault> for Fault {
-    fn from(cause: SuppositionFault) -> Self {
+impl From<ExplainError> for ApiError {
+    fn from(cause: ExplainError) -> Self {
         match cause {
-            SuppositionFault::Store(failed) => Self::Parties(failed),
-            fault => Self::Unexplained(ExplainFault::Supposed(fault)),
+            ExplainError::Store(failed) => Self::Parties(failed),
+            fault => Self::Unexplained(ExplainRequestError::Supposed(fault)),
         }
     }
 }
 
-impl From<CriteriaFault> for Fault {
-    fn from(cause: CriteriaFault) -> Self {
+impl From<CriteriaError> for ApiError {
+    fn from(cause: CriteriaError) -> Self {
         match cause {
-            CriteriaFault::Query(cause) => cause.into(),
-            CriteriaFault::Search(cause) => cause.into(),
+            CriteriaError::Query(cause) => cause.into(),
+            CriteriaError::Search(cause) => cause.into(),
         }
     }
 }
 
-impl From<Denied> for Fault {
-    fn from(cause: Denied) -> Self {
+impl From<AccessError> for ApiError {
+    fn from(cause: AccessError) -> Self {
         Self::Denied { cause, entry: None }
     }
 }
 
-impl Fault {
+impl ApiError {
     /// Returns the table.
-    pub(crate) fn verdict(&self) -> Verdict {
-        let row = |status, kind| Verdict::new(status, kind, self.to_string());
+    pub(crate) fn verdict(&self) -> ErrorResponse {
+        let row = |status, kind| ErrorResponse::new(status, kind, self.to_string());
         match self {
             Self::UnknownRoute | Self::NoVersion { .. } => row(StatusCode::NOT_FOUND, outcome::NOT_FOUND),
             Self::UnknownType(_) => self.unknown_type(),
@@ -294,17 +294,17 @@ impl Fault {
         }
     }
 
-    fn unknown_type(&self) -> Verdict {
-        Verdict::new(StatusCode::NOT_FOUND, outcome::NOT_FOUND, self.to_string())
+    fn unknown_type(&self) -> ErrorResponse {
+        ErrorResponse::new(StatusCode::NOT_FOUND, outcome::NOT_FOUND, self.to_string())
     }
 
     /// A format that is not spoken here: 406 where it was asked for, 415 where it was sent.
-    fn other_format(&self) -> Verdict {
+    fn other_format(&self) -> ErrorResponse {
         let status = match self {
             Self::NotAcceptable => StatusCode::NOT_ACCEPTABLE,
             _ => StatusCode::UNSUPPORTED_MEDIA_TYPE,
         };
-        Verdict::new(status, outcome::NOT_SUPPORTED, self.to_string())
+        ErrorResponse::new(status, outcome::NOT_SUPPORTED, self.to_string())
     }
 
     /// Returns the fault as one of an entry of a Bundle, where faults of one entry can stand.
@@ -357,23 +357,23 @@ impl Fault {
 }
 
 /// 503, until the server has done what it does before it serves.
-fn not_ready(row: impl Fn(StatusCode, outcome::Kind) -> Verdict) -> Verdict {
+fn not_ready(row: impl Fn(StatusCode, outcome::IssueKind) -> ErrorResponse) -> ErrorResponse {
     row(StatusCode::SERVICE_UNAVAILABLE, outcome::UNAVAILABLE).oauth("temporarily_unavailable")
 }
 
-fn too_large(row: impl Fn(StatusCode, outcome::Kind) -> Verdict) -> Verdict {
+fn too_large(row: impl Fn(StatusCode, outcome::IssueKind) -> ErrorResponse) -> ErrorResponse {
     row(StatusCode::PAYLOAD_TOO_LARGE, outcome::TOO_LARGE)
 }
 
 /// 429. The code is the one token endpoints in the field send; RFC 6749 has none.
-fn throttled(row: impl Fn(StatusCode, outcome::Kind) -> Verdict, retry_after_s: u64) -> Verdict {
+fn throttled(row: impl Fn(StatusCode, outcome::IssueKind) -> ErrorResponse, retry_after_s: u64) -> ErrorResponse {
     row(StatusCode::TOO_MANY_REQUESTS, outcome::THROTTLED).oauth("temporarily_unavailable").retry_after(retry_after_s)
 }
 
 /// 500, with nothing in it that the log has.
-fn internal() -> Verdict {
+fn internal() -> ErrorResponse {
     let text = "The server failed; its log has the reason under the x-request-id of this answer";
-    Verdict::new(StatusCode::INTERNAL_SERVER_ERROR, outcome::INTERNAL, text).oauth("server_error")
+    ErrorResponse::new(StatusCode::INTERNAL_SERVER_ERROR, outcome::INTERNAL, text).oauth("server_error")
 }
 
 /// An error and its sources, outermost first.
@@ -403,9 +403,9 @@ pub(crate) fn issues_in_words(outcome: &Value) -> String {
 
 /// Carries a fault from the handler to the outermost layer.
 #[derive(Clone)]
-struct Raised(Arc<Fault>);
+struct Raised(Arc<ApiError>);
 
-impl IntoResponse for Fault {
+impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let mut response = Response::new(Body::empty());
         *response.status_mut() = self.verdict().status;
@@ -415,9 +415,9 @@ impl IntoResponse for Fault {
 }
 
 /// Where a fault is told.
-pub(crate) struct Place<'a> {
+pub(crate) struct ErrorContext<'a> {
     /// The face of the server that was asked.
-    pub(crate) surface: Surface,
+    pub(crate) surface: Api,
     /// The frame of pages.
     pub(crate) pages: &'a Pages,
     /// The server's public address.
@@ -427,29 +427,29 @@ pub(crate) struct Place<'a> {
 }
 
 /// Gives a response that carries a fault its headers and body; any other passes through.
-pub(crate) fn render(mut response: Response, place: &Place<'_>) -> Response {
+pub(crate) fn render(mut response: Response, place: &ErrorContext<'_>) -> Response {
     let Some(Raised(fault)) = response.extensions_mut().remove::<Raised>() else {
         return response;
     };
     fault.report();
-    if place.surface == Surface::Page {
+    if place.surface == Api::Page {
         fault.report_page();
     }
     let verdict = fault.verdict();
     let (media_type, body) = match place.surface {
-        Surface::Page => (HeaderValue::from_static(media::HTML), page::body(&fault, &verdict, place)),
-        Surface::OAuth => (HeaderValue::from_static(media::JSON), verdict.oauth_body().to_string()),
-        Surface::Rpc => (HeaderValue::from_static(media::JSON), verdict.rpc_body().to_string()),
-        Surface::Resources(dialect) => (dialect.media_type(), verdict.outcome_body().to_string()),
+        Api::Page => (HeaderValue::from_static(media::HTML), page::body(&fault, &verdict, place)),
+        Api::OAuth => (HeaderValue::from_static(media::JSON), verdict.oauth_body().to_string()),
+        Api::Rpc => (HeaderValue::from_static(media::JSON), verdict.rpc_body().to_string()),
+        Api::Resources(dialect) => (dialect.media_type(), verdict.outcome_body().to_string()),
     };
     let headers = response.headers_mut();
     headers.remove(CONTENT_LENGTH);
     headers.insert(CONTENT_TYPE, media_type);
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     match place.surface {
-        Surface::Page => crate::page::harden(headers),
-        Surface::OAuth => drop(headers.insert(PRAGMA, HeaderValue::from_static("no-cache"))),
-        Surface::Rpc | Surface::Resources(_) => {}
+        Api::Page => crate::page::harden(headers),
+        Api::OAuth => drop(headers.insert(PRAGMA, HeaderValue::from_static("no-cache"))),
+        Api::Rpc | Api::Resources(_) => {}
     }
     verdict.add_headers(headers, place.base_url);
     *response.body_mut() = Body::from(body);
@@ -461,13 +461,13 @@ mod tests {
     use http_body_util::BodyExt as _;
 
     use super::*;
-    use crate::page::Look;
-    use crate::surface::Dialect;
+    use crate::page::PageTheme;
+    use crate::surface::ResourceFormat;
 
-    async fn rendered(fault: Fault, surface: Surface) -> (StatusCode, String, Value) {
+    async fn rendered(fault: ApiError, surface: Api) -> (StatusCode, String, Value) {
         let base_url = "https://a.example";
-        let pages = Pages::new(base_url, &Look::default());
-        let place = Place { surface, pages: &pages, base_url, request_id: "r1" };
+        let pages = Pages::new(base_url, &PageTheme::default());
+        let place = ErrorContext { surface, pages: &pages, base_url, request_id: "r1" };
         let (parts, body) = render(fault.into_response(), &place).into_parts();
         let bytes = body.collect().await.unwrap().to_bytes();
         let media_type = parts.headers[CONTENT_TYPE].to_str().unwrap().to_owned();
@@ -477,12 +477,12 @@ mod tests {
     #[tokio::test]
     async fn a_panic_is_500_in_the_form_of_each_face_and_its_text_stays_inside() {
         let faces = [
-            (Surface::OAuth, "application/json", "/error", "server_error"),
-            (Surface::Resources(Dialect::Native), "application/json", "/resourceType", "OperationOutcome"),
-            (Surface::Resources(Dialect::Fhir), "application/fhir+json", "/resourceType", "OperationOutcome"),
+            (Api::OAuth, "application/json", "/error", "server_error"),
+            (Api::Resources(ResourceFormat::Native), "application/json", "/resourceType", "OperationOutcome"),
+            (Api::Resources(ResourceFormat::Fhir), "application/fhir+json", "/resourceType", "OperationOutcome"),
         ];
         for (surface, media_type, pointer, expected) in faces {
-            let (status, sent, body) = rendered(Fault::Panicked("secret plan".to_owned()), surface).await;
+            let (status, sent, body) = rendered(ApiError::Panicked("secret plan".to_owned()), surface).await;
             assert_eq!((status, sent.as_str()), (StatusCode::INTERNAL_SERVER_ERROR, media_type));
             assert_eq!(body.pointer(pointer).unwrap(), expected);
             assert!(!body.to_string().contains("plan"), "{body}");
@@ -493,13 +493,13 @@ mod tests {
     async fn a_server_too_busy_is_503_and_says_when_to_try_again() {
         let busy = || fhir_store::StoreError::Busy("no connection in time".into());
         let parties = || oauth_core::ports::StoreError(Box::new(busy()));
-        let faults: [fn(fhir_store::StoreError) -> Fault; 4] = [
-            Fault::Resources,
-            |busy| Fault::Parties(oauth_core::ports::StoreError(Box::new(busy))),
-            |busy| Fault::from(Denied::Store(oauth_core::ports::StoreError(Box::new(busy)))),
-            |busy| Fault::Token {
+        let faults: [fn(fhir_store::StoreError) -> ApiError; 4] = [
+            ApiError::Resources,
+            |busy| ApiError::Parties(oauth_core::ports::StoreError(Box::new(busy))),
+            |busy| ApiError::from(AccessError::Store(oauth_core::ports::StoreError(Box::new(busy)))),
+            |busy| ApiError::Token {
                 cause: TokenError::Store(oauth_core::ports::StoreError(Box::new(busy))),
-                credentials: CredentialsIn::Form,
+                credentials: CredentialsLocation::Form,
             },
         ];
         for fault in faults {
@@ -512,17 +512,17 @@ mod tests {
             );
             assert!(!verdict.outcome_body().to_string().contains("connection"));
         }
-        let (status, _, body) = rendered(Fault::Parties(parties()), Surface::OAuth).await;
+        let (status, _, body) = rendered(ApiError::Parties(parties()), Api::OAuth).await;
         assert_eq!((status.as_u16(), &body["error"]), (503, &Value::from("temporarily_unavailable")));
         let broken = fhir_store::StoreError::Failed("a bug".into());
-        assert_eq!(Fault::Resources(broken).verdict().status, StatusCode::INTERNAL_SERVER_ERROR);
+        assert_eq!(ApiError::Resources(broken).verdict().status, StatusCode::INTERNAL_SERVER_ERROR);
     }
 
     #[tokio::test]
     async fn a_database_that_is_gone_is_503_and_says_when_to_try_again() {
         let gone = || fhir_store::StoreError::Unavailable("connection refused".into());
-        let parties = Fault::Parties(oauth_core::ports::StoreError(Box::new(gone())));
-        for fault in [Fault::Resources(gone()), parties] {
+        let parties = ApiError::Parties(oauth_core::ports::StoreError(Box::new(gone())));
+        for fault in [ApiError::Resources(gone()), parties] {
             let verdict = fault.verdict();
             let mut headers = http::HeaderMap::new();
             verdict.add_headers(&mut headers, "https://a.example");
@@ -535,7 +535,7 @@ mod tests {
     #[test]
     fn a_failure_is_logged_with_all_its_causes() {
         let engine = fhir_store::StoreError::Unavailable("connection refused".into());
-        let text = chain(&Fault::Resources(engine));
+        let text = chain(&ApiError::Resources(engine));
         assert_eq!(text, "the store of resources failed: the store is not available: connection refused");
     }
 }

@@ -8,15 +8,15 @@ use http::{Extensions, HeaderMap, HeaderValue};
 use oauth_core::limits::FORM_MAX_BYTES;
 use oauth_core::token::{TokenError, TokenRequest};
 
-use crate::error::Fault;
+use crate::error::ApiError;
 use crate::state::App;
 use crate::{body, credentials, media};
 
 /// A form, read and counted against the caller's rate; what its parameters mean is the rules'
 /// business.
 #[derive(Debug)]
-pub(crate) struct Form {
-    parameters: oauth_core::form::Form,
+pub(crate) struct OAuthForm {
+    parameters: oauth_core::form::FormFields,
     authorization: Option<String>,
     /// From where; `None` where the listener names no peer.
     address: Option<String>,
@@ -24,14 +24,14 @@ pub(crate) struct Form {
 
 /// Where the client put its credentials: it decides whether a refusal carries a challenge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum CredentialsIn {
+pub(crate) enum CredentialsLocation {
     /// In the `Authorization` header.
     Header,
     /// In the form, if anywhere.
     Form,
 }
 
-impl Form {
+impl OAuthForm {
     /// Returns the request as the rules read it.
     pub(crate) fn request(&self) -> TokenRequest<'_> {
         TokenRequest {
@@ -42,18 +42,18 @@ impl Form {
     }
 
     /// Where its credentials are.
-    pub(crate) const fn credentials(&self) -> CredentialsIn {
-        if self.authorization.is_some() { CredentialsIn::Header } else { CredentialsIn::Form }
+    pub(crate) const fn credentials(&self) -> CredentialsLocation {
+        if self.authorization.is_some() { CredentialsLocation::Header } else { CredentialsLocation::Form }
     }
 }
 
-impl FromRequest<App> for Form {
-    type Rejection = Fault;
+impl FromRequest<App> for OAuthForm {
+    type Rejection = ApiError;
 
-    async fn from_request(request: Request, app: &App) -> Result<Self, Fault> {
+    async fn from_request(request: Request, app: &App) -> Result<Self, ApiError> {
         let (parts, body) = request.into_parts();
         if !media::is_form(&parts.headers) {
-            return Err(Fault::NotAForm);
+            return Err(ApiError::NotAForm);
         }
         let authorization = authorization(&parts.headers)?.map(str::to_owned);
         let limit_bytes = app.settings.max_body_bytes.min(FORM_MAX_BYTES);
@@ -64,9 +64,9 @@ impl FromRequest<App> for Form {
         let claimed = named_in_header.or_else(|| credentials::claimed_in_form(&pairs));
         app.limiter.check(&parts.extensions, claimed.as_deref())?;
 
-        let parameters = oauth_core::form::Form::new(pairs).map_err(|repeated| Fault::Token {
+        let parameters = oauth_core::form::FormFields::new(pairs).map_err(|repeated| ApiError::Token {
             cause: TokenError::Repeated(repeated),
-            credentials: CredentialsIn::Form,
+            credentials: CredentialsLocation::Form,
         })?;
         Ok(Self { parameters, authorization, address: address(&parts.extensions) })
     }
@@ -80,11 +80,11 @@ pub(crate) fn address(of: &Extensions) -> Option<String> {
 /// Returns the one `Authorization` header of a request.
 ///
 /// Two of them are a fault, as is one that is no text: which one counts would be a guess.
-pub(crate) fn authorization(headers: &HeaderMap) -> Result<Option<&str>, Fault> {
+pub(crate) fn authorization(headers: &HeaderMap) -> Result<Option<&str>, ApiError> {
     let mut sent = headers.get_all(AUTHORIZATION).iter();
     let first = sent.next();
     if sent.next().is_some() {
-        return Err(Fault::Header("Authorization"));
+        return Err(ApiError::Header("Authorization"));
     }
-    first.map(HeaderValue::to_str).transpose().map_err(|_| Fault::Header("Authorization"))
+    first.map(HeaderValue::to_str).transpose().map_err(|_| ApiError::Header("Authorization"))
 }

@@ -2,26 +2,27 @@
 
 use fhir_store::bundle::ReadRequest;
 use fhir_store::{
-    Criteria, Operation, PatchDocument, Reach, ResourceId, ResourceKey, ResourceType, Selection, Stored, Write,
+    AccessFilter, PatchDocument, ResourceId, ResourceKey, ResourceType, StoredResource, Write, WriteAccess,
+    WriteCriteria, WriteOperation,
 };
-use oauth_core::access::{self, AccessRequest, Denied};
-use oauth_core::caller::Identity;
-use oauth_core::explanation::{self, Explanation};
+use oauth_core::access::{self, AccessError, AccessRequest};
+use oauth_core::caller::CallerIdentity;
+use oauth_core::explanation::{self, AccessExplanation};
 use serde_json::Value;
 use smart_scopes::Interaction;
 
-use crate::asked::Asked;
-use crate::call::Call;
-use crate::error::Fault;
-use crate::payer::Invoked;
-use crate::policy_request::{PolicyRequest, RouteFacts};
+use crate::asked::RequestQuery;
+use crate::call::ResourceRequest;
+use crate::error::ApiError;
+use crate::payer::OperationCall;
+use crate::policy_request::{PolicyInput, RouteFacts};
 use crate::state::App;
-use crate::surface::Dialect;
+use crate::surface::ResourceFormat;
 use crate::{confine, criteria};
 
 /// What is asked for: by a request of its own, or by an entry of a Bundle.
 #[derive(Clone, Copy)]
-pub(crate) struct Act<'a> {
+pub(crate) struct AccessCheck<'a> {
     kind: &'a ResourceType,
     id: Option<&'a ResourceId>,
     /// What the address has below the type or the resource.
@@ -29,10 +30,10 @@ pub(crate) struct Act<'a> {
     method: &'static str,
     operation: &'static str,
     interaction: Interaction,
-    asked: &'a Asked,
+    asked: &'a RequestQuery,
     /// The condition that finds the target: then the caller has to be one who may list what meets it,
     /// because the answer tells what does.
-    criteria: Option<&'a Criteria>,
+    criteria: Option<&'a WriteCriteria>,
     /// Whether a policy has to spell it out.
     explicit: bool,
     /// Whether no policy can spell it out: it is the administrator's.
@@ -48,9 +49,9 @@ enum Body<'a> {
     Patch(&'a PatchDocument),
 }
 
-impl<'a> Act<'a> {
+impl<'a> AccessCheck<'a> {
     /// Reading one resource.
-    pub(crate) fn read(key: &'a ResourceKey, asked: &'a Asked) -> Self {
+    pub(crate) fn read(key: &'a ResourceKey, asked: &'a RequestQuery) -> Self {
         Self {
             id: Some(&key.id),
             operation: "FhirRead",
@@ -60,32 +61,32 @@ impl<'a> Act<'a> {
     }
 
     /// Reading one version of a resource; `beneath` is `/_history/` and its number.
-    pub(crate) fn vread(key: &'a ResourceKey, beneath: &'a str, asked: &'a Asked) -> Self {
+    pub(crate) fn vread(key: &'a ResourceKey, beneath: &'a str, asked: &'a RequestQuery) -> Self {
         Self { beneath, operation: "FhirVread", ..Self::read(key, asked) }
     }
 
     /// Reading the versions of one resource.
-    pub(crate) fn history_of(key: &'a ResourceKey, asked: &'a Asked) -> Self {
+    pub(crate) fn history_of(key: &'a ResourceKey, asked: &'a RequestQuery) -> Self {
         Self { beneath: "/_history", operation: "FhirHistory", ..Self::read(key, asked) }
     }
 
     /// Reading the versions of a type's resources.
-    pub(crate) fn history(kind: &'a ResourceType, asked: &'a Asked) -> Self {
+    pub(crate) fn history(kind: &'a ResourceType, asked: &'a RequestQuery) -> Self {
         Self { beneath: "/_history", operation: "FhirHistory", ..Self::list(kind, asked) }
     }
 
     /// Reading a patient with all that is the patient's; what else is read is permitted type by type.
-    pub(crate) fn everything(key: &'a ResourceKey, asked: &'a Asked) -> Self {
+    pub(crate) fn everything(key: &'a ResourceKey, asked: &'a RequestQuery) -> Self {
         Self { beneath: "/$everything", operation: "FhirEverything", ..Self::read(key, asked) }
     }
 
     /// Looking into a registration, which says more than the resource.
-    pub(crate) fn diagnose(key: &'a ResourceKey, asked: &'a Asked) -> Self {
+    pub(crate) fn diagnose(key: &'a ResourceKey, asked: &'a RequestQuery) -> Self {
         Self { explicit: true, ..Self::read(key, asked) }
     }
 
     /// Listing a type.
-    pub(crate) fn list(kind: &'a ResourceType, asked: &'a Asked) -> Self {
+    pub(crate) fn list(kind: &'a ResourceType, asked: &'a RequestQuery) -> Self {
         Self {
             kind,
             id: None,
@@ -102,21 +103,21 @@ impl<'a> Act<'a> {
         }
     }
 
-    /// A write. Of a patch this shows the patch alone; what it makes is added by [`Act::making`].
-    pub(crate) fn write(write: &'a Write, asked: &'a Asked) -> Self {
+    /// A write. Of a patch this shows the patch alone; what it makes is added by [`AccessCheck::making`].
+    pub(crate) fn write(write: &'a Write, asked: &'a RequestQuery) -> Self {
         let criteria = write.precondition.if_none_exist.as_ref();
         let (method, operation, interaction) = match (&write.operation, criteria.is_some()) {
-            (Operation::Create(_), false) => ("post", "FhirCreate", Interaction::Create),
-            (Operation::Create(_), true) => ("post", "FhirConditionalCreate", Interaction::Create),
-            (Operation::Put(_), false) => ("put", "FhirUpdate", Interaction::Update),
-            (Operation::Put(_), true) => ("put", "FhirConditionalUpdate", Interaction::Update),
-            (Operation::Patch(_), _) => ("patch", "FhirPatch", Interaction::Update),
-            (Operation::Delete, _) => ("delete", "FhirDelete", Interaction::Delete),
+            (WriteOperation::Create(_), false) => ("post", "FhirCreate", Interaction::Create),
+            (WriteOperation::Create(_), true) => ("post", "FhirConditionalCreate", Interaction::Create),
+            (WriteOperation::Put(_), false) => ("put", "FhirUpdate", Interaction::Update),
+            (WriteOperation::Put(_), true) => ("put", "FhirConditionalUpdate", Interaction::Update),
+            (WriteOperation::Patch(_), _) => ("patch", "FhirPatch", Interaction::Update),
+            (WriteOperation::Delete, _) => ("delete", "FhirDelete", Interaction::Delete),
         };
         let (body, resource) = match &write.operation {
-            Operation::Create(body) | Operation::Put(body) => (Some(Body::Resource(body)), Some(body)),
-            Operation::Patch(change) => (Some(Body::Patch(change)), None),
-            Operation::Delete => (None, None),
+            WriteOperation::Create(body) | WriteOperation::Put(body) => (Some(Body::Resource(body)), Some(body)),
+            WriteOperation::Patch(change) => (Some(Body::Patch(change)), None),
+            WriteOperation::Delete => (None, None),
         };
         let explicit = access::registers(write.kind.as_str());
         // Not specified; SQL may do everything, and a migration that is gone is run again.
@@ -142,7 +143,7 @@ impl<'a> Act<'a> {
     }
 
     /// A read that an entry of a Bundle asks for.
-    pub(crate) fn entry(read: &'a ReadRequest, asked: &'a Asked) -> Self {
+    pub(crate) fn entry(read: &'a ReadRequest, asked: &'a RequestQuery) -> Self {
         match read {
             ReadRequest::One(key) => Self::read(key, asked),
             ReadRequest::Version(key, _) => Self::vread(key, asked.beneath(), asked),
@@ -159,7 +160,7 @@ impl<'a> Act<'a> {
         self.operation
     }
 
-    fn path(&self, dialect: Dialect) -> String {
+    fn path(&self, dialect: ResourceFormat) -> String {
         let prefix = dialect.prefix();
         match self.id {
             Some(id) => format!("{prefix}/{}/{id}{}", self.kind, self.beneath),
@@ -182,10 +183,15 @@ impl Body<'_> {
 ///
 /// # Errors
 /// Why not.
-pub(crate) async fn permit_rpc(app: &App, call: &Call, operation: &str, asked: &Value) -> Result<(), Denied> {
+pub(crate) async fn permit_rpc(
+    app: &App,
+    call: &ResourceRequest,
+    operation: &str,
+    asked: &Value,
+) -> Result<(), AccessError> {
     let request = || {
         let body = Some(asked.clone());
-        PolicyRequest { body, ..policy_request(app, call, ("post", "/rpc"), None) }.into_value()
+        PolicyInput { body, ..policy_request(app, call, ("post", "/rpc"), None) }.into_value()
     };
     let access = AccessRequest { target: None, operation, explicit: true, request: &request };
     access::authorize(&app.authority, &call.caller, access).await.map(|_| ())
@@ -198,15 +204,15 @@ pub(crate) async fn permit_rpc(app: &App, call: &Call, operation: &str, asked: &
 /// Why not.
 pub(crate) async fn permit_operation(
     app: &App,
-    call: &Call,
-    operation: &Invoked<'_>,
+    call: &ResourceRequest,
+    operation: &OperationCall<'_>,
     target: (&str, Interaction),
-) -> Result<(), Denied> {
+) -> Result<(), AccessError> {
     let route = RouteFacts { resource_type: Some(target.0), resource_id: None };
     let method = operation.method.as_str().to_ascii_lowercase();
     let called = (method.as_str(), operation.uri.path());
     let query = call.asked.query.as_deref();
-    let request = || PolicyRequest { route, ..policy_request(app, call, called, query) }.into_value();
+    let request = || PolicyInput { route, ..policy_request(app, call, called, query) }.into_value();
     let explicit = access::is_registration(target.0);
     let access = AccessRequest { target: Some(target), operation: operation.name, explicit, request: &request };
     access::authorize(&app.authority, &call.caller, access).await.map(drop)
@@ -216,7 +222,11 @@ pub(crate) async fn permit_operation(
 ///
 /// # Errors
 /// Why not.
-pub(crate) async fn permit(app: &App, call: &Call, act: &Act<'_>) -> Result<Selection, Denied> {
+pub(crate) async fn permit(
+    app: &App,
+    call: &ResourceRequest,
+    act: &AccessCheck<'_>,
+) -> Result<AccessFilter, AccessError> {
     if act.privileged || act.resource.is_some_and(|resource| access::is_administrators(act.kind.as_str(), resource)) {
         permit_administrator(call)?;
     }
@@ -229,11 +239,11 @@ pub(crate) async fn permit(app: &App, call: &Call, act: &Act<'_>) -> Result<Sele
     match access::authorize(&app.authority, &call.caller, access).await {
         Ok(allowed) => confine::selection(app, call, (act.kind, act.interaction), allowed.reach).await,
         // A token that no policy would help is told of the scope it lacks.
-        Err(Denied::Forbidden)
+        Err(AccessError::Forbidden)
             if act.explicit && matches!(act.interaction, Interaction::Read | Interaction::Search) =>
         {
             reached(app, call, act).await?;
-            Err(Denied::Forbidden)
+            Err(AccessError::Forbidden)
         }
         Err(denied) => Err(denied),
     }
@@ -243,7 +253,11 @@ pub(crate) async fn permit(app: &App, call: &Call, act: &Act<'_>) -> Result<Sele
 ///
 /// # Errors
 /// When the store fails.
-pub(crate) async fn explain(app: &App, call: &Call, act: &Act<'_>) -> Result<Explanation, Denied> {
+pub(crate) async fn explain(
+    app: &App,
+    call: &ResourceRequest,
+    act: &AccessCheck<'_>,
+) -> Result<AccessExplanation, AccessError> {
     let access = AccessRequest {
         target: Some((act.kind.as_str(), act.interaction)),
         operation: act.operation,
@@ -257,11 +271,11 @@ pub(crate) async fn explain(app: &App, call: &Call, act: &Act<'_>) -> Result<Exp
 ///
 /// # Errors
 /// That it is not.
-pub(crate) fn permit_administrator(call: &Call) -> Result<(), Denied> {
+pub(crate) fn permit_administrator(call: &ResourceRequest) -> Result<(), AccessError> {
     match call.caller.identity {
-        Identity::Root => Ok(()),
-        Identity::Anonymous => Err(Denied::Unauthenticated),
-        Identity::Client(_) | Identity::Token(_) => Err(Denied::Forbidden),
+        CallerIdentity::Root => Ok(()),
+        CallerIdentity::Anonymous => Err(AccessError::Unauthenticated),
+        CallerIdentity::Client(_) | CallerIdentity::Token(_) => Err(AccessError::Forbidden),
     }
 }
 
@@ -270,13 +284,17 @@ pub(crate) fn permit_administrator(call: &Call) -> Result<(), Denied> {
 ///
 /// # Errors
 /// Why not.
-pub(crate) async fn permit_write(app: &App, call: &Call, act: &Act<'_>) -> Result<Reach, Fault> {
-    let mut reach = Reach::default();
+pub(crate) async fn permit_write(
+    app: &App,
+    call: &ResourceRequest,
+    act: &AccessCheck<'_>,
+) -> Result<WriteAccess, ApiError> {
+    let mut reach = WriteAccess::default();
     if let Some(criteria) = act.criteria {
         reach.search = permit_search(app, call, act.kind, (act.asked, criteria)).await?;
         reach.chained = criteria::chained(app, call, criteria).await?;
     }
-    Ok(Reach { target: permit(app, call, act).await?, ..reach })
+    Ok(WriteAccess { target: permit(app, call, act).await?, ..reach })
 }
 
 /// Returns whether the caller may list what meets the condition that a write was asked with, and which of it: the
@@ -286,11 +304,11 @@ pub(crate) async fn permit_write(app: &App, call: &Call, act: &Act<'_>) -> Resul
 /// Why not.
 pub(crate) async fn permit_search(
     app: &App,
-    call: &Call,
+    call: &ResourceRequest,
     kind: &ResourceType,
-    (asked, criteria): (&Asked, &Criteria),
-) -> Result<Selection, Denied> {
-    let within = permit(app, call, &Act::list(kind, &asked.as_list())).await?;
+    (asked, criteria): (&RequestQuery, &WriteCriteria),
+) -> Result<AccessFilter, AccessError> {
+    let within = permit(app, call, &AccessCheck::list(kind, &asked.as_list())).await?;
     if criteria.sought.is_none() {
         confine::check_listable(kind, &within)?;
     }
@@ -301,7 +319,11 @@ pub(crate) async fn permit_search(
 ///
 /// # Errors
 /// That they leave nothing open.
-pub(crate) async fn reached(app: &App, call: &Call, act: &Act<'_>) -> Result<Selection, Denied> {
+pub(crate) async fn reached(
+    app: &App,
+    call: &ResourceRequest,
+    act: &AccessCheck<'_>,
+) -> Result<AccessFilter, AccessError> {
     let reach = access::reach(&call.caller, Some((act.kind.as_str(), act.interaction)))?;
     confine::selection(app, call, (act.kind, act.interaction), reach).await
 }
@@ -309,16 +331,16 @@ pub(crate) async fn reached(app: &App, call: &Call, act: &Act<'_>) -> Result<Sel
 /// Returns whether the caller may read a resource that it wrote, and so see it in the answer.
 ///
 /// The write is done by now, so a store that fails here is answered as one that says no.
-pub(crate) async fn may_read(app: &App, call: &Call, stored: &Stored) -> bool {
-    let reached = permit(app, call, &Act::read(&stored.key, &Asked::NOTHING)).await;
+pub(crate) async fn may_read(app: &App, call: &ResourceRequest, stored: &StoredResource) -> bool {
+    let reached = permit(app, call, &AccessCheck::read(&stored.key, &RequestQuery::NOTHING)).await;
     reached.is_ok_and(|within| within.contains(&stored.key, &stored.resource))
 }
 
 /// Returns the request object policies are matched against. Credentials are left out: no policy needs them, and traces
 /// of policies show what they see.
-fn describe(app: &App, call: &Call, act: &Act<'_>) -> Value {
+fn describe(app: &App, call: &ResourceRequest, act: &AccessCheck<'_>) -> Value {
     let path = act.path(call.dialect);
-    let request = PolicyRequest {
+    let request = PolicyInput {
         route: RouteFacts { resource_type: Some(act.kind.as_str()), resource_id: act.id.map(ResourceId::as_str) },
         body: act.body.map(Body::to_json),
         resource: act.resource.cloned(),
@@ -330,11 +352,11 @@ fn describe(app: &App, call: &Call, act: &Act<'_>) -> Value {
 /// A request without what its route determines.
 fn policy_request<'a>(
     app: &'a App,
-    call: &'a Call,
+    call: &'a ResourceRequest,
     (method, path): (&'a str, &str),
     query: Option<&'a str>,
-) -> PolicyRequest<'a> {
-    PolicyRequest {
+) -> PolicyInput<'a> {
+    PolicyInput {
         method,
         uri: path.to_owned(),
         scheme: app.settings.base_url.split(':').next(),

@@ -4,13 +4,14 @@
 use std::sync::Arc;
 
 use fhir_store::{
-    Filter, ListQuery, Lookup, Operation, PatchDocument, ResourceKey, ResourceType, Stored, Write, patch,
+    Filter, ListQuery, PatchDocument, ResourceKey, ResourceLookup, ResourceType, StoredResource, Write, WriteOperation,
+    patch,
 };
-use migrations::Migration;
-use oauth_core::registration::{self, Issue, IssueCode, Sealing};
+use migrations::PlatformMigration;
+use oauth_core::registration::{self, PolicyIssue, PolicyIssueCode, SecretHashing};
 use serde_json::Value;
 
-use crate::error::Fault;
+use crate::error::ApiError;
 use crate::state::App;
 
 /// The type of the records of what happened, which the server alone writes.
@@ -20,32 +21,32 @@ pub(crate) const AUDIT_EVENT: &str = "AuditEvent";
 ///
 /// # Errors
 /// What is wrong with it.
-pub(crate) async fn admit(app: &App, write: Write) -> Result<Write, Fault> {
+pub(crate) async fn admit(app: &App, write: Write) -> Result<Write, ApiError> {
     if let Some(criteria) = &write.precondition.if_none_exist {
         check_filters(&write.kind, &criteria.filters)?;
     }
     let held = held(app, &write).await?;
     let operation = match write.operation {
-        Operation::Create(body) => Operation::Create(admit_document(app, &write.kind, (body, held)).await?),
-        Operation::Put(body) => Operation::Put(admit_document(app, &write.kind, (body, held)).await?),
-        Operation::Patch(_) if is_ruled(&write.kind) => return Err(Fault::PatchInBundle(write.kind)),
-        as_it_is @ (Operation::Patch(_) | Operation::Delete) => as_it_is,
+        WriteOperation::Create(body) => WriteOperation::Create(admit_document(app, &write.kind, (body, held)).await?),
+        WriteOperation::Put(body) => WriteOperation::Put(admit_document(app, &write.kind, (body, held)).await?),
+        WriteOperation::Patch(_) if is_ruled(&write.kind) => return Err(ApiError::PatchInBundle(write.kind)),
+        as_it_is @ (WriteOperation::Patch(_) | WriteOperation::Delete) => as_it_is,
     };
     Ok(Write { operation, kept: registration::withheld(write.kind.as_str()), ..write })
 }
 
 /// Returns the resource that a write with a secret replaces, as it is stored: a secret that it has already is not
 /// hashed again.
-async fn held(app: &App, write: &Write) -> Result<Option<Value>, Fault> {
-    let Operation::Put(body) = &write.operation else { return Ok(None) };
+async fn held(app: &App, write: &Write) -> Result<Option<Value>, ApiError> {
+    let WriteOperation::Put(body) = &write.operation else { return Ok(None) };
     if !registration::holds_secret(write.kind.as_str(), body) {
         return Ok(None);
     }
     if let Some(id) = &write.id {
         let key = ResourceKey { kind: write.kind.clone(), id: id.clone() };
         return Ok(match app.resources.read(&key).await? {
-            Lookup::Found(stored) => Some(stored.resource),
-            Lookup::Deleted { .. } | Lookup::Missing => None,
+            ResourceLookup::Found(stored) => Some(stored.resource),
+            ResourceLookup::Deleted { .. } | ResourceLookup::Missing => None,
         });
     }
     // What a search finds is read in the transaction alone; then the secret gets another hash.
@@ -53,10 +54,14 @@ async fn held(app: &App, write: &Write) -> Result<Option<Value>, Fault> {
     let Some(criteria) = by_elements else { return Ok(None) };
     let query = ListQuery { filters: criteria.filters.clone(), count: 2, ..ListQuery::all(write.kind.clone()) };
     let found = app.resources.list(&query).await?.entries;
-    Ok(<[Stored; 1]>::try_from(found).ok().map(|[only]| only.resource))
+    Ok(<[StoredResource; 1]>::try_from(found).ok().map(|[only]| only.resource))
 }
 
-async fn admit_document(app: &App, kind: &ResourceType, (body, held): (Value, Option<Value>)) -> Result<Value, Fault> {
+async fn admit_document(
+    app: &App,
+    kind: &ResourceType,
+    (body, held): (Value, Option<Value>),
+) -> Result<Value, ApiError> {
     let body = seal(app, kind, (body, held), registration::seal).await?;
     check(app, kind, &body)?;
     Ok(body)
@@ -71,15 +76,15 @@ pub(crate) async fn admit_patch(
     app: &App,
     kind: &ResourceType,
     (change, held): (PatchDocument, Value),
-) -> Result<PatchDocument, Fault> {
+) -> Result<PatchDocument, ApiError> {
     match change {
         PatchDocument::Merge(change) => {
             seal(app, kind, (change, Some(held)), registration::seal).await.map(PatchDocument::Merge)
         }
         PatchDocument::Json(operations) => {
-            let operations = serde_json::to_value(operations).map_err(Fault::Unwritable)?;
+            let operations = serde_json::to_value(operations).map_err(ApiError::Unwritable)?;
             let sealed = seal(app, kind, (operations, Some(held)), registration::seal_patch).await?;
-            patch::read_json_patch(sealed).map_err(Fault::NotAPatch)
+            patch::read_json_patch(sealed).map_err(ApiError::NotAPatch)
         }
     }
 }
@@ -88,16 +93,18 @@ pub(crate) async fn admit_patch(
 ///
 /// # Errors
 /// Everything that is wrong with it.
-pub(crate) fn check(app: &App, kind: &ResourceType, body: &Value) -> Result<(), Fault> {
+pub(crate) fn check(app: &App, kind: &ResourceType, body: &Value) -> Result<(), ApiError> {
     let settings = &app.authority.settings;
     if kind.as_str() == migrations::RESOURCE_TYPE {
         return check_migration(app, body);
     }
     let issues = registration::validate(kind.as_str(), body, settings);
     if !issues.is_empty() {
-        return Err(Fault::Invalid { issues, entry: None });
+        return Err(ApiError::Invalid { issues, entry: None });
     }
-    for Issue { expression, diagnostics, .. } in registration::warnings(kind.as_str(), body, settings.deployment()) {
+    for PolicyIssue { expression, diagnostics, .. } in
+        registration::warnings(kind.as_str(), body, settings.deployment())
+    {
         tracing::warn!(expression, diagnostics, "a resource is stored that will not do what its writer may expect");
     }
     Ok(())
@@ -105,12 +112,12 @@ pub(crate) fn check(app: &App, kind: &ResourceType, body: &Value) -> Result<(), 
 
 /// A migration that is to run is one that can be run. One that is done is stored and not run: it says
 /// that an operator did.
-fn check_migration(app: &App, body: &Value) -> Result<(), Fault> {
-    match Migration::read(&app.settings.platform_name, body) {
+fn check_migration(app: &App, body: &Value) -> Result<(), ApiError> {
+    match PlatformMigration::read(&app.settings.platform_name, body) {
         Ok(_) => Ok(()),
         Err(fault) => {
-            let issue = Issue::new(IssueCode::Value, fault.expression(), fault.to_string());
-            Err(Fault::Invalid { issues: vec![issue], entry: None })
+            let issue = PolicyIssue::new(PolicyIssueCode::Value, fault.expression(), fault.to_string());
+            Err(ApiError::Invalid { issues: vec![issue], entry: None })
         }
     }
 }
@@ -123,15 +130,15 @@ pub(crate) fn redact(kind: &ResourceType, mut document: Value) -> Value {
 
 /// Refuses a condition on a member that is never shown, because what it matches would give it away,
 /// and one on a number no resource can hold.
-pub(crate) fn check_filters(kind: &ResourceType, filters: &[Filter]) -> Result<(), Fault> {
+pub(crate) fn check_filters(kind: &ResourceType, filters: &[Filter]) -> Result<(), ApiError> {
     for filter in filters {
         let nest = |inner, segment: &String| Value::from_iter([(segment.clone(), inner)]);
         let probe = filter.path.iter().rev().fold(Value::from("probe"), nest);
         if redact(kind, probe.clone()) != probe {
-            return Err(Fault::Hidden(filter.path.join(".")));
+            return Err(ApiError::Hidden(filter.path.join(".")));
         }
         if filter.value.is_beyond_numbers() {
-            return Err(Fault::Number);
+            return Err(ApiError::Number);
         }
     }
     Ok(())
@@ -164,7 +171,7 @@ pub(crate) fn is_ruled(kind: &ResourceType) -> bool {
     )
 }
 
-type Seal = fn(&Sealing<'_>, &str, &mut Value) -> Result<(), Vec<Issue>>;
+type Seal = fn(&SecretHashing<'_>, &str, &mut Value) -> Result<(), Vec<PolicyIssue>>;
 
 /// Hashes what is secret in a document or a patch of a type that has secrets, and keeps patches off the rest.
 async fn seal(
@@ -172,7 +179,7 @@ async fn seal(
     kind: &ResourceType,
     (mut body, held): (Value, Option<Value>),
     seal: Seal,
-) -> Result<Value, Fault> {
+) -> Result<Value, ApiError> {
     if !registration::has_secrets(kind.as_str()) {
         return Ok(body);
     }
@@ -180,7 +187,7 @@ async fn seal(
     let sealed = app.hashing.run(move || {
         let password_min_chars = site.authority.settings.password_min_chars;
         let (env, pepper, held) = (site.env(), site.authority.pepper(), held.as_ref());
-        seal(&Sealing { env: &env, pepper, password_min_chars, held }, kind.as_str(), &mut body).map(|()| body)
+        seal(&SecretHashing { env: &env, pepper, password_min_chars, held }, kind.as_str(), &mut body).map(|()| body)
     });
-    sealed.await?.map_err(|issues| Fault::Invalid { issues, entry: None })
+    sealed.await?.map_err(|issues| ApiError::Invalid { issues, entry: None })
 }

@@ -5,18 +5,18 @@ use std::sync::Arc;
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 
-use crate::error::Fault;
+use crate::error::ApiError;
 
 /// Hashes that are made at once: 15 ms and 19 MiB each.
 const AT_ONCE: usize = 2;
 
 /// The places for dear work.
-pub(crate) struct Hashing {
+pub(crate) struct SecretHasher {
     places: Arc<Semaphore>,
     threads: Handle,
 }
 
-impl Hashing {
+impl SecretHasher {
     /// All of them free, on the threads for blocking work of this runtime.
     pub(crate) fn new(threads: Handle) -> Self {
         Self { places: Arc::new(Semaphore::new(AT_ONCE)), threads }
@@ -29,13 +29,16 @@ impl Hashing {
     ///
     /// # Errors
     /// When the pool ended under the work.
-    pub(crate) async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, Fault> {
-        let place = Arc::clone(&self.places).acquire_owned().await.map_err(|_| Fault::HashingEnded)?;
+    pub(crate) async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, ApiError> {
+        let place = Arc::clone(&self.places).acquire_owned().await.map_err(|_| ApiError::HashingEnded)?;
         let done = self.threads.spawn_blocking(move || {
             let _place = place;
             work()
         });
-        done.await.map_err(|_| Fault::HashingEnded)
+        done.await.map_err(|_| ApiError::HashingEnded)
     }
 }
 
@@ -48,7 +51,7 @@ mod tests {
 
     #[tokio::test]
     async fn callers_that_go_away_do_not_pile_up_hashes() {
-        let hashing = Hashing::new(Handle::current());
+        let hashing = SecretHasher::new(Handle::current());
         let mut ends = Vec::new();
         for _ in 0..AT_ONCE {
             let (end, ended) = mpsc::channel::<()>();

@@ -2,11 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fhir_store::search::{Catalog, Document, Entry, Include, IncludeTarget, Kind, Search, SearchFault};
-use fhir_store::{Referring, ResourceId, ResourceKey, ResourceType, Selection, Stored, StoredText};
+use fhir_store::search::{
+    Include, IncludeTarget, IndexEntry, IndexedDocument, ParameterType, SearchError, SearchParameterCatalog,
+    SearchRequest,
+};
+use fhir_store::{AccessFilter, ReferringResources, ResourceId, ResourceKey, ResourceType, StoredResource, StoredText};
 
-use crate::call::Call;
-use crate::error::Fault;
+use crate::call::ResourceRequest;
+use crate::error::ApiError;
 use crate::searching;
 use crate::state::App;
 
@@ -20,14 +23,14 @@ const ROUNDS_MAX: usize = 4;
 /// Returns what comes with the matches, each once and none of the matches.
 pub(crate) async fn all(
     app: &App,
-    call: &Call,
-    catalog: &Catalog,
-    (search, matches): (&Search, &[StoredText]),
-) -> Result<Vec<Stored>, Fault> {
+    call: &ResourceRequest,
+    catalog: &SearchParameterCatalog,
+    (search, matches): (&SearchRequest, &[StoredText]),
+) -> Result<Vec<StoredResource>, ApiError> {
     if search.includes.is_empty() && search.revincludes.is_empty() {
         return Ok(Vec::new());
     }
-    let matches: Vec<Stored> = matches.iter().filter_map(StoredText::read).collect();
+    let matches: Vec<StoredResource> = matches.iter().filter_map(StoredText::read).collect();
     let seen = matches.iter().map(|stored| stored.key.clone()).collect();
     let mut including = Including { app, call, catalog, seen, reaches: BTreeMap::new(), found: Vec::new() };
     let mut looked_at = including.round(search, &matches, |_| true).await?;
@@ -42,21 +45,21 @@ pub(crate) async fn all(
 
 struct Including<'a> {
     app: &'a App,
-    call: &'a Call,
-    catalog: &'a Catalog,
+    call: &'a ResourceRequest,
+    catalog: &'a SearchParameterCatalog,
     seen: BTreeSet<ResourceKey>,
-    reaches: BTreeMap<ResourceType, Option<Selection>>,
-    found: Vec<Stored>,
+    reaches: BTreeMap<ResourceType, Option<AccessFilter>>,
+    found: Vec<StoredResource>,
 }
 
 impl Including<'_> {
     /// Returns what comes with these resources, and is new.
     async fn round(
         &mut self,
-        search: &Search,
-        of: &[Stored],
+        search: &SearchRequest,
+        of: &[StoredResource],
         counts: impl Fn(&Include) -> bool,
-    ) -> Result<Vec<Stored>, Fault> {
+    ) -> Result<Vec<StoredResource>, ApiError> {
         let mut new = Vec::new();
         for include in search.includes.iter().filter(|include| counts(include)) {
             new.extend(self.referred(include, of).await?);
@@ -67,7 +70,7 @@ impl Including<'_> {
         Ok(new)
     }
 
-    async fn referred(&mut self, include: &Include, of: &[Stored]) -> Result<Vec<Stored>, Fault> {
+    async fn referred(&mut self, include: &Include, of: &[StoredResource]) -> Result<Vec<StoredResource>, ApiError> {
         let mut targets: BTreeMap<ResourceType, BTreeSet<ResourceId>> = BTreeMap::new();
         let of = of.iter().filter(|stored| include.kind.as_ref().is_none_or(|kind| *kind == stored.key.kind));
         for key in of.flat_map(|stored| self.references(include, stored)) {
@@ -86,30 +89,31 @@ impl Including<'_> {
     }
 
     /// Returns what a resource refers to that was not seen yet.
-    fn references(&self, include: &Include, stored: &Stored) -> Vec<ResourceKey> {
+    fn references(&self, include: &Include, stored: &StoredResource) -> Vec<ResourceKey> {
         let kind = &stored.key.kind;
         let numbers: BTreeSet<i64> = match &include.by {
             IncludeTarget::Parameter(parameter) => BTreeSet::from([parameter.number]),
             IncludeTarget::All => {
-                let references = self.catalog.parameters(kind).filter(|parameter| parameter.kind == Kind::Reference);
+                let references =
+                    self.catalog.parameters(kind).filter(|parameter| parameter.kind == ParameterType::Reference);
                 references.map(|parameter| parameter.number).collect()
             }
         };
         let own = self.app.settings.fhir_base();
         let (id, updated_us) = (stored.key.id.as_str(), stored.updated_us);
-        let document = Document { kind, id, updated_us, body: &stored.resource, own: &own };
+        let document = IndexedDocument { kind, id, updated_us, body: &stored.resource, own: &own };
         let entries = self.catalog.entries(&document).into_iter().filter(|(number, _)| numbers.contains(number));
         let keys = entries.filter_map(|(_, entry)| match entry {
-            Entry::Reference { kind, id } => Some(ResourceKey { kind: kind.parse().ok()?, id: id.parse().ok()? }),
+            IndexEntry::Reference { kind, id } => Some(ResourceKey { kind: kind.parse().ok()?, id: id.parse().ok()? }),
             _ => None,
         });
         let wanted = keys.filter(|key| include.target.as_ref().is_none_or(|target| *target == key.kind));
         wanted.filter(|key| !self.seen.contains(key)).collect()
     }
 
-    async fn referring(&mut self, include: &Include, of: &[Stored]) -> Result<Vec<Stored>, Fault> {
+    async fn referring(&mut self, include: &Include, of: &[StoredResource]) -> Result<Vec<StoredResource>, ApiError> {
         let Some(kind) = &include.kind else {
-            return Err(SearchFault::Unsupported("_revinclude=*".to_owned()).into());
+            return Err(SearchError::Unsupported("_revinclude=*".to_owned()).into());
         };
         let Some(within) = self.reach(kind).await? else { return Ok(Vec::new()) };
         let by = match &include.by {
@@ -126,13 +130,13 @@ impl Including<'_> {
                 continue;
             }
             let limit = u32::try_from(self.room()).unwrap_or(u32::MAX);
-            let referring = Referring { kind, by, to, ids: &ids };
+            let referring = ReferringResources { kind, by, to, ids: &ids };
             new.extend(self.keep(self.app.search.referring(referring, &within, limit).await??));
         }
         Ok(new)
     }
 
-    async fn reach(&mut self, kind: &ResourceType) -> Result<Option<Selection>, Fault> {
+    async fn reach(&mut self, kind: &ResourceType) -> Result<Option<AccessFilter>, ApiError> {
         if let Some(known) = self.reaches.get(kind) {
             return Ok(known.clone());
         }
@@ -146,9 +150,9 @@ impl Including<'_> {
     }
 
     /// Those that are new.
-    fn keep(&mut self, found: Vec<Stored>) -> Vec<Stored> {
+    fn keep(&mut self, found: Vec<StoredResource>) -> Vec<StoredResource> {
         let room = self.room();
-        let new: Vec<Stored> =
+        let new: Vec<StoredResource> =
             found.into_iter().filter(|stored| self.seen.insert(stored.key.clone())).take(room).collect();
         self.found.extend(new.iter().cloned());
         new

@@ -8,9 +8,9 @@
 
 use fhir_store::{Filter, ListQuery, ResourceType, definitions};
 
-use crate::error::Fault;
+use crate::error::ApiError;
 use crate::state::App;
-use crate::surface::Dialect;
+use crate::surface::ResourceFormat;
 
 /// The types that this server has rules or uses for, besides those of R4.
 const PLATFORM: [&str; 5] = ["AccessPolicy", "Client", migrations::RESOURCE_TYPE, "TokenIntrospector", "User"];
@@ -21,20 +21,20 @@ const DEFINITION: &str = "StructureDefinition";
 /// Checks that an endpoint has a type.
 ///
 /// # Errors
-/// [`Fault::UnknownType`], and a failure of the store.
-pub(crate) async fn demand(app: &App, dialect: Dialect, kind: &ResourceType) -> Result<(), Fault> {
+/// [`ApiError::UnknownType`], and a failure of the store.
+pub(crate) async fn demand(app: &App, dialect: ResourceFormat, kind: &ResourceType) -> Result<(), ApiError> {
     let name = kind.as_str();
-    if dialect == Dialect::Native || definitions::is_resource_type(name) || PLATFORM.contains(&name) {
+    if dialect == ResourceFormat::Native || definitions::is_resource_type(name) || PLATFORM.contains(&name) {
         return Ok(());
     }
     let is_known = app.search.known_catalog().await?.kinds().any(|searched| searched == name)
         || app.resources.kinds().await?.contains(kind)
         || is_defined(app, name).await?;
-    if is_known { Ok(()) } else { Err(Fault::UnknownType(kind.clone())) }
+    if is_known { Ok(()) } else { Err(ApiError::UnknownType(kind.clone())) }
 }
 
 /// Returns whether an installed definition describes resources of a type.
-async fn is_defined(app: &App, name: &str) -> Result<bool, Fault> {
+async fn is_defined(app: &App, name: &str) -> Result<bool, ApiError> {
     let Ok(kind) = DEFINITION.parse() else { return Ok(false) };
     let filters = [("type", name), ("kind", "resource"), ("derivation", "specialization")];
     let filters = filters.map(|(element, value)| Filter::new([element], value)).to_vec();

@@ -74,10 +74,10 @@ mod brand;
 mod media;
 mod middleware;
 
-pub use page::{Accents, Colour, LOGO_MAX_BYTES, Logo, LogoKind, Look, LookFault, Title};
+pub use page::{AccentColors, Color, LOGO_MAX_BYTES, LogoFormat, PageLogo, PageTheme, PageThemeError, PageTitle};
 pub use router::router;
-pub use start::{BundleReport, BundleStop, execute_bundle, starting};
-pub use state::{Clock, HttpSettings, Parts};
+pub use start::{InitBundleFailure, InitBundleReport, execute_bundle, starting};
+pub use state::{Clock, Components, HttpSettings};
 
 /// The examples of the README, which are tests.
 #[cfg(doctest)]

@@ -3,7 +3,7 @@
 use http::HeaderMap;
 use http::header::{ACCEPT, CONTENT_TYPE};
 
-use crate::error::Fault;
+use crate::error::ApiError;
 
 /// Natively written and answered.
 pub(crate) const JSON: &str = "application/json";
@@ -26,7 +26,7 @@ const FORM: &str = "application/x-www-form-urlencoded";
 
 /// What a JSON body is meant as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum JsonKind {
+pub(crate) enum JsonMediaType {
     /// A resource, a Bundle or, in a PATCH, whichever kind of patch its shape says.
     Plain,
     /// A JSON Merge Patch.
@@ -39,20 +39,20 @@ pub(crate) enum JsonKind {
 ///
 /// Not specified; a request without `Content-Type` is read as JSON, because command-line clients
 /// leave it out and nothing else is understood here anyway.
-pub(crate) fn json_kind(headers: &HeaderMap) -> Result<JsonKind, Fault> {
+pub(crate) fn json_kind(headers: &HeaderMap) -> Result<JsonMediaType, ApiError> {
     let Some(sent) = headers.get(CONTENT_TYPE) else {
-        return Ok(JsonKind::Plain);
+        return Ok(JsonMediaType::Plain);
     };
     let essence = essence(sent.as_bytes());
     let is = |known: &str| essence.eq_ignore_ascii_case(known.as_bytes());
     if is(JSON) || is(FHIR_JSON) {
-        Ok(JsonKind::Plain)
+        Ok(JsonMediaType::Plain)
     } else if is(MERGE_PATCH) {
-        Ok(JsonKind::MergePatch)
+        Ok(JsonMediaType::MergePatch)
     } else if is(JSON_PATCH) {
-        Ok(JsonKind::JsonPatch)
+        Ok(JsonMediaType::JsonPatch)
     } else {
-        Err(Fault::MediaType)
+        Err(ApiError::MediaType)
     }
 }
 
@@ -63,14 +63,14 @@ pub(crate) fn is_form(headers: &HeaderMap) -> bool {
 
 /// What the answers of an address are made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Produced {
+pub(crate) enum NegotiatedFormat {
     /// JSON.
     Json,
     /// A file of an export, or JSON where there is none.
     Ndjson,
 }
 
-impl Produced {
+impl NegotiatedFormat {
     fn names(self) -> impl Iterator<Item = &'static str> {
         let files: &[&str] = match self {
             Self::Json => &[],
@@ -87,7 +87,7 @@ impl Produced {
 ///
 /// # Source
 /// RFC 9110, section 12.5.1: the most specific range decides, and `q=0` refuses.
-pub(crate) fn accepts(headers: &HeaderMap, produced: Produced) -> bool {
+pub(crate) fn accepts(headers: &HeaderMap, produced: NegotiatedFormat) -> bool {
     let sent = headers.get_all(ACCEPT).iter().flat_map(|header| header.as_bytes().split(|byte| *byte == b','));
     let ranges: Vec<Range> = sent.filter_map(Range::read).collect();
     ranges.is_empty() || produced.names().any(|name| is_accepted(&ranges, name))
@@ -135,7 +135,7 @@ fn is_zero(parameter: &[u8]) -> bool {
 ///
 /// # Source
 /// FHIR R4, `RESTful` API, content types and encodings. A `+` that was not encoded arrives as a blank.
-pub(crate) fn is_format(value: &str, produced: Produced) -> bool {
+pub(crate) fn is_format(value: &str, produced: NegotiatedFormat) -> bool {
     let value = value.replace(' ', "+");
     let name = std::str::from_utf8(essence(value.as_bytes())).unwrap_or_default();
     let is = |known: &str| name.eq_ignore_ascii_case(known);
@@ -160,15 +160,15 @@ mod tests {
     #[test]
     fn json_is_told_from_patches_whatever_its_parameters_and_case() {
         for (media_type, kind) in [
-            ("application/json", JsonKind::Plain),
-            ("Application/FHIR+JSON; charset=utf-8", JsonKind::Plain),
-            ("application/fhir+json;fhirVersion=4.0", JsonKind::Plain),
-            ("application/merge-patch+json", JsonKind::MergePatch),
-            ("application/json-patch+json ; x=y", JsonKind::JsonPatch),
+            ("application/json", JsonMediaType::Plain),
+            ("Application/FHIR+JSON; charset=utf-8", JsonMediaType::Plain),
+            ("application/fhir+json;fhirVersion=4.0", JsonMediaType::Plain),
+            ("application/merge-patch+json", JsonMediaType::MergePatch),
+            ("application/json-patch+json ; x=y", JsonMediaType::JsonPatch),
         ] {
             assert_eq!(json_kind(&sent(media_type)).unwrap(), kind, "{media_type}");
         }
-        assert_eq!(json_kind(&HeaderMap::new()).unwrap(), JsonKind::Plain);
+        assert_eq!(json_kind(&HeaderMap::new()).unwrap(), JsonMediaType::Plain);
     }
 
     #[test]
@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn json_is_accepted_where_a_range_allows_it() {
         let accept = |text: &'static str| HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static(text))]);
-        assert!(accepts(&HeaderMap::new(), Produced::Json));
+        assert!(accepts(&HeaderMap::new(), NegotiatedFormat::Json));
         for text in [
             "application/fhir+json",
             "Application/JSON; charset=utf-8",
@@ -200,7 +200,7 @@ mod tests {
             "json",
             "application/fhir+json; q=x",
         ] {
-            assert!(accepts(&accept(text), Produced::Json), "{text}");
+            assert!(accepts(&accept(text), NegotiatedFormat::Json), "{text}");
         }
         for text in [
             "application/fhir+xml",
@@ -213,11 +213,11 @@ mod tests {
             "application/fhir+ndjson",
             "application/fhir+jsonx",
         ] {
-            assert!(!accepts(&accept(text), Produced::Json), "{text}");
+            assert!(!accepts(&accept(text), NegotiatedFormat::Json), "{text}");
         }
-        assert!(accepts(&accept("application/fhir+ndjson"), Produced::Ndjson));
-        assert!(accepts(&accept("application/fhir+json"), Produced::Ndjson));
-        assert!(!accepts(&accept("text/csv"), Produced::Ndjson));
+        assert!(accepts(&accept("application/fhir+ndjson"), NegotiatedFormat::Ndjson));
+        assert!(accepts(&accept("application/fhir+json"), NegotiatedFormat::Ndjson));
+        assert!(!accepts(&accept("text/csv"), NegotiatedFormat::Ndjson));
     }
 
     #[test]
@@ -225,12 +225,12 @@ mod tests {
         for value in
             ["json", "JSON", "application/fhir+json", "application/fhir json", "application/json; x=y", "text/json"]
         {
-            assert!(is_format(value, Produced::Json), "{value}");
+            assert!(is_format(value, NegotiatedFormat::Json), "{value}");
         }
         for value in ["xml", "application/fhir+xml", "text/xml", "ttl", "html", "", "ndjson"] {
-            assert!(!is_format(value, Produced::Json), "{value}");
+            assert!(!is_format(value, NegotiatedFormat::Json), "{value}");
         }
-        assert!(is_format("ndjson", Produced::Ndjson));
+        assert!(is_format("ndjson", NegotiatedFormat::Ndjson));
     }
 
     #[test]

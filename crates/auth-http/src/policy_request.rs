@@ -1,6 +1,6 @@
 //! The request object that access policies are matched against.
 //!
-//! What the caller sent and what the route determined are separate until the last step ([`PolicyRequest::into_value`]),
+//! What the caller sent and what the route determined are separate until the last step ([`PolicyInput::into_value`]),
 //! where the facts of the route win, also in what they lack: a search has no `resource/id`, so no parameter of that
 //! name is one. Refusing such parameters by name was the road not taken, because every new fact would need its own
 //! refusal at every way in.
@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 const CREDENTIALS: [HeaderName; 3] = [AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION];
 
 /// What policies know of a request before its caller is described.
-pub(crate) struct PolicyRequest<'a> {
+pub(crate) struct PolicyInput<'a> {
     /// The method in small letters.
     pub(crate) method: &'a str,
     /// The path.
@@ -62,7 +62,7 @@ impl RouteFacts<'_> {
     }
 }
 
-impl PolicyRequest<'_> {
+impl PolicyInput<'_> {
     /// Returns the request object.
     pub(crate) fn into_value(self) -> Value {
         let mut request = json!({
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     fn request(query: &str, route: RouteFacts<'_>, headers: &HeaderMap) -> Value {
-        let request = PolicyRequest {
+        let request = PolicyInput {
             method: "get",
             uri: "/fhir/Patient".to_owned(),
             scheme: Some("https"),

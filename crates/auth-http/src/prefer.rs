@@ -1,6 +1,6 @@
 //! What a writer wants to be answered with.
 
-use fhir_store::search::Handling;
+use fhir_store::search::UnknownParameterHandling;
 use http::{HeaderMap, HeaderName};
 
 /// RFC 7240.
@@ -11,7 +11,7 @@ const PREFER: HeaderName = HeaderName::from_static("prefer");
 /// # Source
 /// FHIR R4, `RESTful` API, create/update/patch/transaction, the `return` preference; RFC 7240, section 4.2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Return {
+pub(crate) enum ReturnPreference {
     /// The resource.
     #[default]
     Representation,
@@ -21,7 +21,7 @@ pub(crate) enum Return {
     OperationOutcome,
 }
 
-impl Return {
+impl ReturnPreference {
     /// Returns the first one asked for that is known; a preference that is not understood is none.
     pub(crate) fn of(headers: &HeaderMap) -> Self {
         let sent = headers.get_all(PREFER).iter().filter_map(|value| value.to_str().ok());
@@ -47,14 +47,14 @@ impl Return {
 ///
 /// # Source
 /// FHIR R4, Search, Handling Errors; RFC 7240, section 4.4.
-pub(crate) fn handling(headers: &HeaderMap) -> Handling {
+pub(crate) fn handling(headers: &HeaderMap) -> UnknownParameterHandling {
     let sent = headers.get_all(PREFER).iter().filter_map(|value| value.to_str().ok());
     let mut preferences = sent.flat_map(|text| text.split([',', ';']));
     let is_strict = preferences.any(|preference| {
         let (name, value) = preference.split_once('=').unwrap_or_default();
         name.trim().eq_ignore_ascii_case("handling") && value.trim().trim_matches('"') == "strict"
     });
-    if is_strict { Handling::Strict } else { Handling::Lenient }
+    if is_strict { UnknownParameterHandling::Strict } else { UnknownParameterHandling::Lenient }
 }
 
 #[cfg(test)]
@@ -63,23 +63,23 @@ mod tests {
 
     use super::*;
 
-    fn of(values: &[&'static str]) -> Return {
+    fn of(values: &[&'static str]) -> ReturnPreference {
         let headers = values.iter().map(|value| (PREFER, HeaderValue::from_static(value)));
-        Return::of(&headers.collect())
+        ReturnPreference::of(&headers.collect())
     }
 
     #[test]
     fn the_preference_is_found_among_others() {
-        assert_eq!(of(&["return=minimal"]), Return::Minimal);
-        assert_eq!(of(&["respond-async, Return = \"OperationOutcome\""]), Return::OperationOutcome);
-        assert_eq!(of(&["handling=strict", "return=minimal; x=y"]), Return::Minimal);
-        assert_eq!(of(&["return=representation, return=minimal"]), Return::Representation);
+        assert_eq!(of(&["return=minimal"]), ReturnPreference::Minimal);
+        assert_eq!(of(&["respond-async, Return = \"OperationOutcome\""]), ReturnPreference::OperationOutcome);
+        assert_eq!(of(&["handling=strict", "return=minimal; x=y"]), ReturnPreference::Minimal);
+        assert_eq!(of(&["return=representation, return=minimal"]), ReturnPreference::Representation);
     }
 
     #[test]
     fn what_is_not_understood_is_no_preference() {
         for value in ["", "return", "return=", "return=everything", "minimal"] {
-            assert_eq!(of(&[value]), Return::Representation, "{value}");
+            assert_eq!(of(&[value]), ReturnPreference::Representation, "{value}");
         }
     }
 }

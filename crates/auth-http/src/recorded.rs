@@ -5,31 +5,33 @@
 //! `docs/decisions.md`, "Member match".
 
 use fhir_store::ResourceId;
-use oauth_core::caller::Identity;
+use oauth_core::caller::CallerIdentity;
 use oauth_core::ports::{AuditAction, AuditRecord, AuditedOperation};
 
-use crate::call::Call;
-use crate::error::Fault;
-use crate::payer::{Invoked, PayerFault};
+use crate::call::ResourceRequest;
+use crate::error::ApiError;
+use crate::payer::{OperationCall, PayerError};
 use crate::state::App;
 
 /// Who asks for what; made before the request is read, because one that is refused is told as well.
-pub(crate) struct Asked {
+pub(crate) struct AuditedRequest {
     record: AuditRecord,
     operation: AuditedOperation,
 }
 
-impl Asked {
+impl AuditedRequest {
     /// A call of an operation, on a Group where it names one.
-    pub(crate) fn of(app: &App, call: &Call, operation: &Invoked<'_>, group_id: Option<&str>) -> Self {
+    pub(crate) fn of(app: &App, call: &ResourceRequest, operation: &OperationCall<'_>, group_id: Option<&str>) -> Self {
         let action = if operation.name.ends_with("Match") { AuditAction::Match } else { AuditAction::Export };
         let id = call.caller.id(&app.authority).map(str::to_owned);
         let (client_id, asked_by) = match &call.caller.identity {
-            Identity::Root => (None, id),
+            CallerIdentity::Root => (None, id),
             _ => (id, None),
         };
         let claim = match &call.caller.identity {
-            Identity::Token(bearer) => bearer.token.claims.extensions.as_ref().map(|extensions| &extensions.hl7_b2b),
+            CallerIdentity::Token(bearer) => {
+                bearer.token.claims.extensions.as_ref().map(|extensions| &extensions.hl7_b2b)
+            }
             _ => None,
         };
         let organization = claim.map(|claim| &claim.organization_id);
@@ -52,18 +54,18 @@ impl Asked {
     }
 
     /// Tells that a job was begun, or why not.
-    pub(crate) fn begun(mut self, app: &App, outcome: Result<&ResourceId, &Fault>) {
+    pub(crate) fn begun(mut self, app: &App, outcome: Result<&ResourceId, &ApiError>) {
         self.operation.job_id = outcome.ok().map(ToString::to_string);
         self.tell(app, outcome.err());
     }
 
     /// Tells of one member who was found, or that none was.
-    pub(crate) fn answered(mut self, app: &App, outcome: Result<&str, &Fault>) {
+    pub(crate) fn answered(mut self, app: &App, outcome: Result<&str, &ApiError>) {
         self.record.patient_id = outcome.ok().map(str::to_owned);
         self.tell(app, outcome.err());
     }
 
-    fn tell(self, app: &App, refused: Option<&Fault>) {
+    fn tell(self, app: &App, refused: Option<&ApiError>) {
         let refused = match refused.map(why) {
             Some(None) => return,
             Some(Some(why)) => Some(why.to_owned()),
@@ -76,24 +78,24 @@ impl Asked {
 
 /// The reason why something was refused, in words that hold nothing of the request; `None` where nobody was refused:
 /// the server failed, or the request had not the form that is asked for.
-fn why(fault: &Fault) -> Option<&'static str> {
+fn why(fault: &ApiError) -> Option<&'static str> {
     match fault {
-        Fault::Denied { .. } => Some("not permitted"),
-        Fault::NotFound(_) | Fault::Gone(_) => Some("no such Group, or another organization's"),
-        Fault::Throttled { .. } => Some("too many requests"),
-        Fault::Payer(fault) => match &**fault {
-            PayerFault::NoClaim | PayerFault::NoClaimForExport => Some("no hl7-b2b claim"),
-            PayerFault::NoMatch => Some("no single member with an acceptable consent"),
-            PayerFault::TooManyJobs(_) => Some("too many open jobs"),
-            PayerFault::MatchedGroup => Some("consent is not gone round"),
-            PayerFault::UnresolvedPayor | PayerFault::SeveralOrganizations { .. } => Some("no single organization"),
-            PayerFault::Davinci(_) => Some("the Group is not for this export"),
-            PayerFault::Prefer
-            | PayerFault::Export(_)
-            | PayerFault::NotExported(_)
-            | PayerFault::Sent(_)
-            | PayerFault::NoJob
-            | PayerFault::JobFailed => None,
+        ApiError::Denied { .. } => Some("not permitted"),
+        ApiError::NotFound(_) | ApiError::Gone(_) => Some("no such Group, or another organization's"),
+        ApiError::Throttled { .. } => Some("too many requests"),
+        ApiError::Payer(fault) => match &**fault {
+            PayerError::NoClaim | PayerError::NoClaimForExport => Some("no hl7-b2b claim"),
+            PayerError::NoMatch => Some("no single member with an acceptable consent"),
+            PayerError::TooManyJobs(_) => Some("too many open jobs"),
+            PayerError::MatchedGroup => Some("consent is not gone round"),
+            PayerError::UnresolvedPayor | PayerError::SeveralOrganizations { .. } => Some("no single organization"),
+            PayerError::Davinci(_) => Some("the Group is not for this export"),
+            PayerError::Prefer
+            | PayerError::Export(_)
+            | PayerError::NotExported(_)
+            | PayerError::Sent(_)
+            | PayerError::NoJob
+            | PayerError::JobFailed => None,
         },
         _ => None,
     }

@@ -7,14 +7,14 @@
 //! # Source
 //! RFC 7234, section 5.5 (`Warning`, code 199, and the text in quotes); FHIR R4, Bundle, `entry.response.outcome`.
 
-use fhir_store::history::Place;
-use fhir_store::outcome::{self, Severity};
-use fhir_store::{HistoryQuery, Selection, StoreError, Stored, Window, Written};
+use fhir_store::history::HistoryPosition;
+use fhir_store::outcome::{self, IssueSeverity};
+use fhir_store::{AccessFilter, HistoryQuery, HistoryRange, StoreError, StoredResource, WriteOutcome};
 use http::header::WARNING;
 use http::{HeaderMap, HeaderValue};
-use oauth_core::registration::{self, Issue};
+use oauth_core::registration::{self, PolicyIssue};
 
-use crate::call::Call;
+use crate::call::ResourceRequest;
 use crate::gate;
 use crate::guarded;
 use crate::state::App;
@@ -26,8 +26,9 @@ const TEXT_MAX_CHARS: usize = 500;
 
 /// Returns the remarks about a write, for a caller who may read what it wrote. The write is done, so a store that fails
 /// here is logged and costs the remarks alone.
-pub(crate) async fn of(app: &App, call: &Call, written: &Written) -> Vec<Issue> {
-    let (Written::Created(stored) | Written::Updated(stored) | Written::Unchanged(stored)) = written else {
+pub(crate) async fn of(app: &App, call: &ResourceRequest, written: &WriteOutcome) -> Vec<PolicyIssue> {
+    let (WriteOutcome::Created(stored) | WriteOutcome::Updated(stored) | WriteOutcome::Unchanged(stored)) = written
+    else {
         return Vec::new();
     };
     if !guarded::is_ruled(&stored.key.kind) {
@@ -35,7 +36,7 @@ pub(crate) async fn of(app: &App, call: &Call, written: &Written) -> Vec<Issue> 
     }
     let kind = stored.key.kind.as_str();
     let mut remarks = registration::warnings(kind, &stored.resource, app.authority.settings.deployment());
-    if kind == "Client" && matches!(written, Written::Updated(_)) {
+    if kind == "Client" && matches!(written, WriteOutcome::Updated(_)) {
         match lost_claim(app, stored).await {
             Ok(lost) => remarks.extend(lost),
             Err(failed) => {
@@ -48,11 +49,11 @@ pub(crate) async fn of(app: &App, call: &Call, written: &Written) -> Vec<Issue> 
     if remarks.is_empty() || !gate::may_read(app, call, stored).await { Vec::new() } else { remarks }
 }
 
-async fn lost_claim(app: &App, stored: &Stored) -> Result<Option<Issue>, StoreError> {
+async fn lost_claim(app: &App, stored: &StoredResource) -> Result<Option<PolicyIssue>, StoreError> {
     let before = HistoryQuery {
-        kinds: vec![(stored.key.kind.clone(), Selection::Everything)],
+        kinds: vec![(stored.key.kind.clone(), AccessFilter::Everything)],
         id: Some(stored.key.id.clone()),
-        window: Window { since_us: None, after: Some(Place::of(stored)), count: 1 },
+        window: HistoryRange { since_us: None, after: Some(HistoryPosition::of(stored)), count: 1 },
     };
     let before = app.resources.history(&before).await?.entries.into_iter().next();
     let settings = &app.authority.settings;
@@ -62,8 +63,8 @@ async fn lost_claim(app: &App, stored: &Stored) -> Result<Option<Issue>, StoreEr
 }
 
 /// Adds remarks to the headers of an answer.
-pub(crate) fn append(headers: &mut HeaderMap, remarks: &[Issue]) {
-    for Issue { expression, diagnostics, .. } in remarks {
+pub(crate) fn append(headers: &mut HeaderMap, remarks: &[PolicyIssue]) {
+    for PolicyIssue { expression, diagnostics, .. } in remarks {
         let text = format!("{expression} {diagnostics}");
         let text: String =
             text.chars().filter(|c| c.is_ascii() && !c.is_ascii_control()).take(TEXT_MAX_CHARS).collect();
@@ -75,9 +76,9 @@ pub(crate) fn append(headers: &mut HeaderMap, remarks: &[Issue]) {
 }
 
 /// Remarks as issues of an `OperationOutcome`.
-pub(crate) fn issues(remarks: Vec<Issue>) -> impl Iterator<Item = outcome::Issue> {
-    remarks.into_iter().map(|Issue { expression, code, diagnostics }| outcome::Issue {
-        severity: Severity::Warning,
+pub(crate) fn issues(remarks: Vec<PolicyIssue>) -> impl Iterator<Item = outcome::OutcomeIssue> {
+    remarks.into_iter().map(|PolicyIssue { expression, code, diagnostics }| outcome::OutcomeIssue {
+        severity: IssueSeverity::Warning,
         code: code.as_str(),
         diagnostics: Some(diagnostics),
         expression: vec![expression],
@@ -86,14 +87,14 @@ pub(crate) fn issues(remarks: Vec<Issue>) -> impl Iterator<Item = outcome::Issue
 
 #[cfg(test)]
 mod tests {
-    use oauth_core::registration::IssueCode;
+    use oauth_core::registration::PolicyIssueCode;
 
     use super::*;
 
     #[test]
     fn a_remark_never_leaves_its_quotes() {
         let mut headers = HeaderMap::new();
-        append(&mut headers, &[Issue::new(IssueCode::Value, "Client.name", "a \"b\" \\ c\r\nX: y \u{e9}")]);
+        append(&mut headers, &[PolicyIssue::new(PolicyIssueCode::Value, "Client.name", "a \"b\" \\ c\r\nX: y \u{e9}")]);
         assert_eq!(headers[WARNING], r#"199 - "Client.name a \"b\" \\ cX: y ""#);
     }
 }

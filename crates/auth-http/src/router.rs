@@ -12,19 +12,19 @@ use crate::endpoint::{
     introspect, jobs, jwks, login, logout, member_match, metadata, migrations, packages, patient, resource, revoke,
     rpc, search, session, style, token, userinfo, validate, version,
 };
-use crate::error::Fault;
+use crate::error::ApiError;
 use crate::middleware::{self, accept, cors, observe, panic, rate, stall};
 use crate::page;
-use crate::state::{App, Parts, Site};
-use crate::surface::Surface;
+use crate::state::{App, AppState, Components};
+use crate::surface::Api;
 
 /// Returns the authorization server as a service.
 ///
 /// Insert `ConnectInfo<SocketAddr>` into each request's extensions (axum's
 /// `into_make_service_with_connect_info` does), so that the rate limit can tell callers apart by
 /// their address.
-pub fn router(parts: Parts) -> Router {
-    let app: App = Arc::new(Site::new(parts));
+pub fn router(parts: Components) -> Router {
+    let app: App = Arc::new(AppState::new(parts));
     // A layer costs every request; without a limit there is nothing to count.
     let counted = |routes: Router<App>| match app.settings.rate_limit_per_minute {
         0 => routes,
@@ -122,7 +122,7 @@ fn payers() -> Router<App> {
         .route("/fhir/Group/$provider-member-match-cancel/{job}", delete(jobs::end_provider))
 }
 
-/// The same addresses under each prefix; [`crate::surface::Dialect`] tells which was meant.
+/// The same addresses under each prefix; [`crate::surface::ResourceFormat`] tells which was meant.
 fn resources_under(prefix: &str) -> Router<App> {
     let at = |path: &str| format!("{prefix}{path}");
     let base = post(bundle::post).put(bundle::put);
@@ -162,18 +162,18 @@ fn operations() -> Router<App> {
     Router::new().route("/health", get(health::get)).method_not_allowed_fallback(method_not_allowed)
 }
 
-async fn unknown_route() -> Fault {
-    Fault::UnknownRoute
+async fn unknown_route() -> ApiError {
+    ApiError::UnknownRoute
 }
 
-async fn method_not_allowed() -> Fault {
-    Fault::MethodNotAllowed
+async fn method_not_allowed() -> ApiError {
+    ApiError::MethodNotAllowed
 }
 
 /// Below `/auth` the patterns of resources match what nobody answers at.
-async fn resource_method_not_allowed(uri: Uri) -> Fault {
-    match Surface::of(uri.path()) {
-        Surface::OAuth | Surface::Page => Fault::UnknownRoute,
-        Surface::Rpc | Surface::Resources(_) => Fault::MethodNotAllowed,
+async fn resource_method_not_allowed(uri: Uri) -> ApiError {
+    match Api::of(uri.path()) {
+        Api::OAuth | Api::Page => ApiError::UnknownRoute,
+        Api::Rpc | Api::Resources(_) => ApiError::MethodNotAllowed,
     }
 }

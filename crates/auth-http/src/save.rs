@@ -1,25 +1,25 @@
 //! Resources on their way in: checked and sealed, then stored all or none.
 
 use fhir_store::{
-    Counting, Criteria, IfMatch, ListQuery, Operation, PatchDocument, ResourceKey, ResourceType, SearchQuery,
-    Selection, Stored, Write, WriteFault, Written, format, patch,
+    AccessFilter, IfMatch, ListQuery, MatchCounting, PatchDocument, ResourceKey, ResourceType, SearchQuery,
+    StoredResource, Write, WriteCriteria, WriteError, WriteOperation, WriteOutcome, format, patch,
 };
 use serde_json::Value;
 
-use crate::asked::Asked;
-use crate::call::Call;
-use crate::error::Fault;
-use crate::gate::{self, Act};
+use crate::asked::RequestQuery;
+use crate::call::ResourceRequest;
+use crate::error::ApiError;
+use crate::gate::{self, AccessCheck};
 use crate::guarded::AUDIT_EVENT;
 use crate::state::App;
-use crate::surface::Dialect;
+use crate::surface::ResourceFormat;
 use crate::{confine, conform, criteria, guarded, known_types, migrate};
 
 /// How often a patch is made again on what somebody else wrote in between.
 const PATCH_ATTEMPTS: usize = 4;
 
 /// A write, and the Bundle entry it stands in, if it stands in one.
-pub(crate) struct Planned {
+pub(crate) struct PlannedWrite {
     /// What to do.
     pub(crate) write: Write,
     /// Counted from 0.
@@ -27,23 +27,27 @@ pub(crate) struct Planned {
 }
 
 /// Does all the writes, in their order, or none.
-pub(crate) async fn all(app: &App, dialect: Dialect, planned: Vec<Planned>) -> Result<Vec<Written>, Fault> {
+pub(crate) async fn all(
+    app: &App,
+    dialect: ResourceFormat,
+    planned: Vec<PlannedWrite>,
+) -> Result<Vec<WriteOutcome>, ApiError> {
     let mut admitted = Vec::with_capacity(planned.len());
-    for Planned { write, entry } in planned {
+    for PlannedWrite { write, entry } in planned {
         let write = admit(app, dialect, write).await.map_err(|fault| fault.at_entry(entry))?;
-        admitted.push(Planned { write, entry });
+        admitted.push(PlannedWrite { write, entry });
     }
     store(app, admitted).await
 }
 
 /// Does one write of its own request, or of an entry of a batch.
-pub(crate) async fn one(app: &App, dialect: Dialect, write: Write) -> Result<Written, Fault> {
+pub(crate) async fn one(app: &App, dialect: ResourceFormat, write: Write) -> Result<WriteOutcome, ApiError> {
     store_one(app, admit(app, dialect, write).await?).await
 }
 
 /// Checks a write and returns it in the native format, with its secrets hashed. What only the server writes is refused
 /// before its content is looked at.
-async fn admit(app: &App, dialect: Dialect, write: Write) -> Result<Write, Fault> {
+async fn admit(app: &App, dialect: ResourceFormat, write: Write) -> Result<Write, ApiError> {
     demand_writable(&write)?;
     known_types::demand(app, dialect, &write.kind).await?;
     let write = conform::admit(dialect, write)?;
@@ -51,24 +55,24 @@ async fn admit(app: &App, dialect: Dialect, write: Write) -> Result<Write, Fault
     guarded::admit(app, write).await
 }
 
-async fn store_one(app: &App, write: Write) -> Result<Written, Fault> {
+async fn store_one(app: &App, write: Write) -> Result<WriteOutcome, ApiError> {
     match migrate::alone(app, &write) {
         Some(sql) => migrate::run_alone(app, write, &sql).await,
-        None => only(store(app, vec![Planned { write, entry: None }]).await?),
+        None => only(store(app, vec![PlannedWrite { write, entry: None }]).await?),
     }
 }
 
 /// Refuses a write of what the server alone writes.
-fn demand_writable(write: &Write) -> Result<(), Fault> {
+fn demand_writable(write: &Write) -> Result<(), ApiError> {
     if write.kind.as_str() == AUDIT_EVENT {
-        return Err(Fault::Refused { cause: WriteFault::ReadOnly(write.kind.clone()), entry: None });
+        return Err(ApiError::Refused { cause: WriteError::ReadOnly(write.kind.clone()), entry: None });
     }
     Ok(())
 }
 
 /// Stores writes that were admitted or made of a patch. **Invariant**: every write from outside passes here.
-async fn store(app: &App, admitted: Vec<Planned>) -> Result<Vec<Written>, Fault> {
-    for Planned { write, entry } in &admitted {
+async fn store(app: &App, admitted: Vec<PlannedWrite>) -> Result<Vec<WriteOutcome>, ApiError> {
+    for PlannedWrite { write, entry } in &admitted {
         demand_writable(write).map_err(|fault| fault.at_entry(*entry))?;
     }
     if admitted.iter().any(|planned| migrate::runs(app, &planned.write)) {
@@ -79,30 +83,35 @@ async fn store(app: &App, admitted: Vec<Planned>) -> Result<Vec<Written>, Fault>
     let done = app.resources.transact(writes, app.now_us()).await?;
     done.map_err(|refusal| {
         let entry = entries.get(refusal.index).copied().flatten();
-        Fault::Refused { cause: refusal.cause, entry }
+        ApiError::Refused { cause: refusal.cause, entry }
     })
 }
 
-fn only(written: Vec<Written>) -> Result<Written, Fault> {
-    written.into_iter().next().ok_or(Fault::Unanswered)
+fn only(written: Vec<WriteOutcome>) -> Result<WriteOutcome, ApiError> {
+    written.into_iter().next().ok_or(ApiError::Unanswered)
 }
 
 /// Returns whether the spelling of the caller is another one than the stored.
-pub(crate) fn converts(app: &App, dialect: Dialect) -> bool {
-    dialect == Dialect::Fhir && app.settings.correct_format
+pub(crate) fn converts(app: &App, dialect: ResourceFormat) -> bool {
+    dialect == ResourceFormat::Fhir && app.settings.correct_format
 }
 
 /// Patches a resource in the caller's spelling, if the caller may make of it what the patch makes.
 ///
 /// What was patched is checked like any document, and stored only if nobody wrote the resource in
 /// between; else it is judged and patched once more.
-pub(crate) async fn patched(app: &App, call: &Call, write: &Write, key: &ResourceKey) -> Result<Written, Fault> {
+pub(crate) async fn patched(
+    app: &App,
+    call: &ResourceRequest,
+    write: &Write,
+    key: &ResourceKey,
+) -> Result<WriteOutcome, ApiError> {
     demand_writable(write)?;
-    let Operation::Patch(change) = &write.operation else { return Err(Fault::Unanswered) };
+    let WriteOperation::Patch(change) = &write.operation else { return Err(ApiError::Unanswered) };
     let mut sealed = None;
     for _ in 0..PATCH_ATTEMPTS {
-        let Patchable { stored, within } =
-            permit_patch(app, call, &Act::write(write, &call.asked), Patch { key, change }).await?;
+        let PatchableResource { stored, within } =
+            permit_patch(app, call, &AccessCheck::write(write, &call.asked), PatchRequest { key, change }).await?;
         let change = match sealed.take() {
             Some(change) => change,
             // Hashing is dear, so it is done for whom it is of use.
@@ -112,39 +121,44 @@ pub(crate) async fn patched(app: &App, call: &Call, write: &Write, key: &Resourc
             Some(IfMatch::Version(version)) => version,
             Some(IfMatch::Any) | None => stored.version,
         };
-        let mut put = Write::to(key.clone(), Operation::Put(apply(app, call.dialect, &stored, &change)?));
+        let mut put = Write::to(key.clone(), WriteOperation::Put(apply(app, call.dialect, &stored, &change)?));
         put.precondition.if_match = Some(IfMatch::Version(expected));
         put.precondition.if_none_match = write.precondition.if_none_match;
         put.reach.target = within;
         match store_one(app, put).await {
-            Err(Fault::Refused { cause: WriteFault::VersionMismatch { .. }, .. }) if expected == stored.version => {}
+            Err(ApiError::Refused { cause: WriteError::VersionMismatch { .. }, .. }) if expected == stored.version => {}
             done => return done,
         }
         sealed = Some(change);
     }
-    Err(Fault::Unsettled)
+    Err(ApiError::Unsettled)
 }
 
 /// A patch and the resource it is for.
-pub(crate) struct Patch<'a> {
+pub(crate) struct PatchRequest<'a> {
     pub(crate) key: &'a ResourceKey,
     pub(crate) change: &'a PatchDocument,
 }
 
 /// A resource that may be patched.
-pub(crate) struct Patchable {
+pub(crate) struct PatchableResource {
     /// The version the patch was judged on.
-    pub(crate) stored: Stored,
+    pub(crate) stored: StoredResource,
     /// What it may become a part of.
-    pub(crate) within: Selection,
+    pub(crate) within: AccessFilter,
 }
 
 /// Returns the version of a resource that the caller may patch, judged by the document the patch makes of it.
 ///
 /// Who may not is not told whether the resource is there, nor whether the patch fits; a patch that
 /// does not fit is judged without a document, and refused where it is applied.
-pub(crate) async fn permit_patch(app: &App, call: &Call, act: &Act<'_>, patch: Patch<'_>) -> Result<Patchable, Fault> {
-    let Patch { key, change } = patch;
+pub(crate) async fn permit_patch(
+    app: &App,
+    call: &ResourceRequest,
+    act: &AccessCheck<'_>,
+    patch: PatchRequest<'_>,
+) -> Result<PatchableResource, ApiError> {
+    let PatchRequest { key, change } = patch;
     let found = confine::current(app, key, &gate::reached(app, call, act).await?).await;
     let made = found.as_ref().ok().and_then(|stored| {
         let before = spelled(app, call.dialect, stored);
@@ -152,47 +166,58 @@ pub(crate) async fn permit_patch(app: &App, call: &Call, act: &Act<'_>, patch: P
         Some(guarded::judged(&key.kind, &before, patched))
     });
     let within = gate::permit(app, call, &act.making(made.as_ref())).await?;
-    Ok(Patchable { stored: found?, within })
+    Ok(PatchableResource { stored: found?, within })
 }
 
 /// Returns the document a patch is written against.
-fn spelled(app: &App, dialect: Dialect, stored: &Stored) -> Value {
+fn spelled(app: &App, dialect: ResourceFormat, stored: &StoredResource) -> Value {
     if converts(app, dialect) { format::to_fhir(stored.document()) } else { stored.document() }
 }
 
 /// Returns the patched document as it would be stored; its secrets are hashes already.
-fn apply(app: &App, dialect: Dialect, stored: &Stored, change: &PatchDocument) -> Result<Value, Fault> {
+fn apply(
+    app: &App,
+    dialect: ResourceFormat,
+    stored: &StoredResource,
+    change: &PatchDocument,
+) -> Result<Value, ApiError> {
     let patched =
         if converts(app, dialect) { format::patched(stored, change) } else { patch::apply(&stored.document(), change) };
-    let body = patched.map_err(|fault| Fault::Refused { cause: WriteFault::Patch(fault.to_string()), entry: None })?;
+    let body =
+        patched.map_err(|fault| ApiError::Refused { cause: WriteError::Patch(fault.to_string()), entry: None })?;
     conform::check(dialect, &stored.key.kind, &body)?;
     guarded::check(app, &stored.key.kind, &body)?;
     Ok(body)
 }
 
 /// Returns the one resource that the condition of a write finds, for whom may list what meets it.
-pub(crate) async fn found_target(app: &App, call: &Call, write: &Write, asked: &Asked) -> Result<ResourceKey, Fault> {
+pub(crate) async fn found_target(
+    app: &App,
+    call: &ResourceRequest,
+    write: &Write,
+    asked: &RequestQuery,
+) -> Result<ResourceKey, ApiError> {
     // Who may not do it anyway is told so first, whatever the condition finds.
-    gate::reached(app, call, &Act::write(write, asked)).await?;
-    let Some(criteria) = &write.precondition.if_none_exist else { return Err(Fault::Unanswered) };
+    gate::reached(app, call, &AccessCheck::write(write, asked)).await?;
+    let Some(criteria) = &write.precondition.if_none_exist else { return Err(ApiError::Unanswered) };
     let within = gate::permit_search(app, call, &write.kind, (asked, criteria)).await?;
     let kind = write.kind.clone();
-    let refused = |cause| Fault::Refused { cause, entry: None };
+    let refused = |cause| ApiError::Refused { cause, entry: None };
     let mut found = matches(app, call, (&kind, criteria), within).await?.into_iter();
     match (found.next(), found.next()) {
         (Some(only), None) => Ok(only),
-        (None, _) => Err(refused(WriteFault::NothingMatches(kind))),
-        (Some(_), Some(_)) => Err(refused(WriteFault::MultipleMatches { kind })),
+        (None, _) => Err(refused(WriteError::NothingMatches(kind))),
+        (Some(_), Some(_)) => Err(refused(WriteError::MultipleMatches { kind })),
     }
 }
 
 /// Returns the keys of what meets a condition, two at most.
 pub(crate) async fn matches(
     app: &App,
-    call: &Call,
-    (kind, criteria): (&ResourceType, &Criteria),
-    within: Selection,
-) -> Result<Vec<ResourceKey>, Fault> {
+    call: &ResourceRequest,
+    (kind, criteria): (&ResourceType, &WriteCriteria),
+    within: AccessFilter,
+) -> Result<Vec<ResourceKey>, ApiError> {
     let filters = criteria.filters.clone();
     let Some(sought) = &criteria.sought else {
         let query = ListQuery { filters, count: 2, ..ListQuery::all(kind.clone()) };
@@ -206,7 +231,7 @@ pub(crate) async fn matches(
         within,
         reaches: criteria::chained(app, call, criteria).await?,
         count: 2,
-        counting: Counting::No,
+        counting: MatchCounting::No,
     };
     let found = app.search.search(&query).await??;
     Ok(found.entries.into_iter().map(|text| text.key).collect())

@@ -7,22 +7,22 @@ use axum::extract::State;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::Response;
 use axum::routing::get;
-use fhir_store::bundle::BundleKind;
+use fhir_store::bundle::BundleType;
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use crate::asked::Asked;
-use crate::call::Call;
+use crate::asked::RequestQuery;
+use crate::call::ResourceRequest;
 use crate::endpoint::bundle as executed;
-use crate::error::{self, Fault};
+use crate::error::{self, ApiError};
 use crate::middleware::{self, observe};
-use crate::state::{App, Parts, Site};
-use crate::surface::Dialect;
+use crate::state::{App, AppState, Components};
+use crate::surface::ResourceFormat;
 use crate::{answer, brand};
 
 /// What an init bundle did.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BundleReport {
+pub struct InitBundleReport {
     /// How many entries it has.
     pub entries: usize,
     /// Of a batch, the entries that failed, each with its index and what is wrong; of a transaction none.
@@ -32,30 +32,30 @@ pub struct BundleReport {
 /// The reason why an init bundle was not executed; nothing of a transaction was kept.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct BundleStop(String);
+pub struct InitBundleFailure(String);
 
 /// Executes a Bundle as if the administrator had posted it to `/fhir`, before there is a server.
 ///
 /// # Errors
-/// [`BundleStop`] names the entry and what is wrong with it, for the operator.
+/// [`InitBundleFailure`] names the entry and what is wrong with it, for the operator.
 ///
 /// # Source
 /// Specification, Migrations: how they are submitted; the FHIR endpoint and its rewriting of extensions
 /// as for any bundle of that endpoint.
-pub async fn execute_bundle(parts: Parts, mut document: Value) -> Result<BundleReport, BundleStop> {
-    let app: App = Arc::new(Site::new(parts));
+pub async fn execute_bundle(parts: Components, mut document: Value) -> Result<InitBundleReport, InitBundleFailure> {
+    let app: App = Arc::new(AppState::new(parts));
     brand::rename(&app.settings.platform_name, &mut document);
     if let Some((index, name)) = brand::foreign_migration(&document) {
-        return Err(BundleStop(foreign(&app.settings.platform_name, index, &name)));
+        return Err(InitBundleFailure(foreign(&app.settings.platform_name, index, &name)));
     }
-    let asked = Asked::by_entries(&document);
-    let stop = |fault: Fault| BundleStop(fault.for_operator());
-    let call = Call::of_administrator(Dialect::Fhir);
+    let asked = RequestQuery::by_entries(&document);
+    let stop = |fault: ApiError| InitBundleFailure(fault.for_operator());
+    let call = ResourceRequest::of_administrator(ResourceFormat::Fhir);
     let request = executed::read(&app, &call, document, &asked).await.map_err(stop)?;
     let (kind, entries) = (request.kind, request.entries.len());
     let answered = executed::execute(&app, &call, request, &asked).await.map_err(stop)?;
-    let failed = if kind == BundleKind::Batch { failures(&answered) } else { Vec::new() };
-    Ok(BundleReport { entries, failed })
+    let failed = if kind == BundleType::Batch { failures(&answered) } else { Vec::new() };
+    Ok(InitBundleReport { entries, failed })
 }
 
 /// The reason why a bundle with a migration of another brand word stops the start, also a batch: skipping it would
@@ -89,8 +89,8 @@ fn is_failure(outcome: &Value) -> bool {
 ///
 /// # Source
 /// `docs/decisions.md`, "Starting".
-pub fn starting(parts: Parts) -> Router {
-    let app: App = Arc::new(Site::new(parts));
+pub fn starting(parts: Components) -> Router {
+    let app: App = Arc::new(AppState::new(parts));
     Router::new()
         .route("/health", get(health))
         .fallback(not_ready)
@@ -101,9 +101,9 @@ pub fn starting(parts: Parts) -> Router {
 
 async fn health(State(app): State<App>) -> Response {
     let told = json!({"status": "starting", "progress": app.progress.told()});
-    answer::json(StatusCode::SERVICE_UNAVAILABLE, Dialect::Native, &told)
+    answer::json(StatusCode::SERVICE_UNAVAILABLE, ResourceFormat::Native, &told)
 }
 
-async fn not_ready() -> Fault {
-    Fault::NotReady
+async fn not_ready() -> ApiError {
+    ApiError::NotReady
 }

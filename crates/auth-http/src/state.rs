@@ -7,17 +7,17 @@ use std::time::Duration;
 use fhir_store::jobs::JobStore;
 use fhir_store::payer::{IdentifierRule, PayerStore};
 use fhir_store::{ResourceStore, SearchStore};
-use migrations::package::{Conformance, Installer};
-use migrations::{MigrationStore, Progress};
-use oauth_core::authority::Authority;
+use migrations::package::{InstalledConformance, PackageInstaller};
+use migrations::{MigrationStore, ProgressReporter};
+use oauth_core::authority::AuthorizationServer;
 use oauth_core::env::{Env, Random};
 use server_kit::health::{CachedHealth, HealthProbe};
 
-use crate::body::InFlight;
+use crate::body::BodyBytesInFlight;
 use crate::endpoint::metadata;
-use crate::hashing::Hashing;
-use crate::middleware::rate::{Limiter, Pace};
-use crate::page::{Look, Pages};
+use crate::hashing::SecretHasher;
+use crate::middleware::rate::{RateAllowance, RequestRateLimiter};
+use crate::page::{PageTheme, Pages};
 use crate::told::LoggedOmissions;
 
 /// How often the state of one job is told in a minute, and how often in a row. Not specified; whoever asks again when
@@ -30,9 +30,9 @@ const GUESSES_PER_MINUTE: NonZeroU32 = NonZeroU32::MIN.saturating_add(59);
 
 /// What the binary hands over to [`crate::router`].
 #[derive(Clone)]
-pub struct Parts {
+pub struct Components {
     /// The OAuth rules' view of the deployment: settings, clients, keys, tokens.
-    pub authority: Arc<Authority>,
+    pub authority: Arc<AuthorizationServer>,
     /// The resources of the native and the FHIR endpoint.
     pub resources: Arc<dyn ResourceStore>,
     /// What finds them; the same store.
@@ -40,13 +40,13 @@ pub struct Parts {
     /// What runs migrations; the same store.
     pub migrations: Arc<dyn MigrationStore>,
     /// What installs packages, from the registry of the deployment into the same store.
-    pub packages: Arc<Installer>,
+    pub packages: Arc<PackageInstaller>,
     /// Where jobs are kept.
     pub jobs: Arc<dyn JobStore>,
     /// Where members are looked up; the same store as that of resources.
     pub payers: Arc<dyn PayerStore>,
     /// Told what a migration is doing.
-    pub progress: Progress,
+    pub progress: ProgressReporter,
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// Where identifiers and secrets come from.
@@ -83,12 +83,12 @@ pub struct HttpSettings {
     /// Version of the server, for the `CapabilityStatement`.
     pub version: String,
     /// How pages look.
-    pub look: Look,
+    pub look: PageTheme,
     /// How long one statement of a search may run. A whole search with what it includes, and all searches of a Bundle
     /// together, have twice that.
     pub search_time: Duration,
     /// What the `CapabilityStatement` names beside what is installed.
-    pub conforms_to: Conformance,
+    pub conforms_to: InstalledConformance,
     /// Whether a member match needs an identifier of the member.
     pub identifier_rule: IdentifierRule,
 }
@@ -107,26 +107,26 @@ impl HttpSettings {
 }
 
 /// The state of the router.
-pub(crate) struct Site {
-    pub(crate) authority: Arc<Authority>,
+pub(crate) struct AppState {
+    pub(crate) authority: Arc<AuthorizationServer>,
     pub(crate) resources: Arc<dyn ResourceStore>,
     pub(crate) search: Arc<dyn SearchStore>,
     pub(crate) migrations: Arc<dyn MigrationStore>,
-    pub(crate) packages: Arc<Installer>,
+    pub(crate) packages: Arc<PackageInstaller>,
     pub(crate) jobs: Arc<dyn JobStore>,
     pub(crate) payers: Arc<dyn PayerStore>,
     /// How often each job is asked for.
-    pub(crate) polls: Pace,
+    pub(crate) polls: RateAllowance,
     /// How often each client asks for one member.
-    pub(crate) guesses: Pace,
-    pub(crate) progress: Progress,
+    pub(crate) guesses: RateAllowance,
+    pub(crate) progress: ProgressReporter,
     pub(crate) health: CachedHealth,
     pub(crate) settings: HttpSettings,
-    pub(crate) limiter: Limiter,
-    pub(crate) metadata: metadata::Statement,
+    pub(crate) limiter: RequestRateLimiter,
+    pub(crate) metadata: metadata::CapabilityStatementCache,
     pub(crate) pages: Pages,
-    pub(crate) hashing: Hashing,
-    pub(crate) bodies: InFlight,
+    pub(crate) hashing: SecretHasher,
+    pub(crate) bodies: BodyBytesInFlight,
     /// Which omissions of the B2B claim were logged.
     pub(crate) omissions: LoggedOmissions,
     clock: Arc<dyn Clock>,
@@ -134,17 +134,17 @@ pub(crate) struct Site {
 }
 
 /// The state as handlers extract it.
-pub(crate) type App = Arc<Site>;
+pub(crate) type App = Arc<AppState>;
 
-impl Site {
-    pub(crate) fn new(parts: Parts) -> Self {
+impl AppState {
+    pub(crate) fn new(parts: Components) -> Self {
         let per_minute = parts.settings.rate_limit_per_minute;
         Self {
-            limiter: Limiter::new(per_minute, Arc::clone(&parts.clock)),
-            hashing: Hashing::new(parts.authority.hashing().clone()),
-            bodies: InFlight::new(),
+            limiter: RequestRateLimiter::new(per_minute, Arc::clone(&parts.clock)),
+            hashing: SecretHasher::new(parts.authority.hashing().clone()),
+            bodies: BodyBytesInFlight::new(),
             omissions: LoggedOmissions::default(),
-            metadata: metadata::Statement::default(),
+            metadata: metadata::CapabilityStatementCache::default(),
             pages: Pages::new(&parts.settings.base_url, &parts.settings.look),
             authority: parts.authority,
             resources: parts.resources,
@@ -153,8 +153,8 @@ impl Site {
             packages: parts.packages,
             jobs: parts.jobs,
             payers: parts.payers,
-            polls: Pace::new(POLLS_PER_MINUTE, POLLS_AT_ONCE, Arc::clone(&parts.clock)),
-            guesses: Pace::new(GUESSES_PER_MINUTE, GUESSES_PER_MINUTE, Arc::clone(&parts.clock)),
+            polls: RateAllowance::new(POLLS_PER_MINUTE, POLLS_AT_ONCE, Arc::clone(&parts.clock)),
+            guesses: RateAllowance::new(GUESSES_PER_MINUTE, GUESSES_PER_MINUTE, Arc::clone(&parts.clock)),
             progress: parts.progress,
             health: CachedHealth::new(parts.health),
             settings: parts.settings,

@@ -6,7 +6,7 @@ use crate::media;
 
 /// A face of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Surface {
+pub(crate) enum Api {
     /// The addresses below `/auth` where people are: pages.
     Page,
     /// The rest of `/auth/…`: RFC 6749 JSON.
@@ -14,19 +14,19 @@ pub(crate) enum Surface {
     /// `/rpc`: an error object.
     Rpc,
     /// Everything else: resources, in one of two forms.
-    Resources(Dialect),
+    Resources(ResourceFormat),
 }
 
 /// The form resources are read and written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Dialect {
+pub(crate) enum ResourceFormat {
     /// The native base endpoint: as stored.
     Native,
     /// `/fhir`: as FHIR has it.
     Fhir,
 }
 
-impl Surface {
+impl Api {
     /// Returns the face a path shows.
     pub(crate) fn of(path: &str) -> Self {
         let mut segments = path.split('/').skip(1);
@@ -36,18 +36,18 @@ impl Surface {
                 _ => Self::OAuth,
             },
             Some("rpc") => Self::Rpc,
-            Some("fhir") => Self::Resources(Dialect::Fhir),
-            _ => Self::Resources(Dialect::Native),
+            Some("fhir") => Self::Resources(ResourceFormat::Fhir),
+            _ => Self::Resources(ResourceFormat::Native),
         }
     }
 }
 
-impl Dialect {
+impl ResourceFormat {
     /// Returns the dialect of a resource endpoint's path.
     pub(crate) fn of(path: &str) -> Self {
-        match Surface::of(path) {
-            Surface::Resources(dialect) => dialect,
-            Surface::OAuth | Surface::Page | Surface::Rpc => Self::Native,
+        match Api::of(path) {
+            Api::Resources(dialect) => dialect,
+            Api::OAuth | Api::Page | Api::Rpc => Self::Native,
         }
     }
 
@@ -74,23 +74,23 @@ mod tests {
 
     #[test]
     fn the_first_segments_decide() {
-        let native = Surface::Resources(Dialect::Native);
-        let fhir = Surface::Resources(Dialect::Fhir);
+        let native = Api::Resources(ResourceFormat::Native);
+        let fhir = Api::Resources(ResourceFormat::Fhir);
         for (path, surface) in [
-            ("/auth/token", Surface::OAuth),
-            ("/auth", Surface::OAuth),
-            ("/auth/style/x.css", Surface::OAuth),
-            ("/auth/authorize", Surface::Page),
-            ("/auth/apps/revoke", Surface::Page),
+            ("/auth/token", Api::OAuth),
+            ("/auth", Api::OAuth),
+            ("/auth/style/x.css", Api::OAuth),
+            ("/auth/authorize", Api::Page),
+            ("/auth/apps/revoke", Api::Page),
             ("/authority/x", native),
-            ("/rpc", Surface::Rpc),
+            ("/rpc", Api::Rpc),
             ("/fhir", fhir),
             ("/fhir/Client/x", fhir),
             ("/fhirs", native),
             ("/", native),
             ("", native),
         ] {
-            assert_eq!(Surface::of(path), surface, "{path}");
+            assert_eq!(Api::of(path), surface, "{path}");
         }
     }
 }

@@ -7,8 +7,8 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 
-use oauth_core::authenticate::ClientFault;
-use oauth_core::authorize::Refusal;
+use oauth_core::authenticate::ClientAuthenticationError;
+use oauth_core::authorize::AuthorizationError;
 use oauth_core::token::{Omission, TokenError, TokenResponse};
 
 use crate::error;
@@ -16,7 +16,7 @@ use crate::state::App;
 
 /// Counts and logs an authorization that ended with an error at the app. A failure of the server is
 /// logged here, as the app is told nothing of it.
-pub(crate) fn not_authorized(cause: &Refusal) {
+pub(crate) fn not_authorized(cause: &AuthorizationError) {
     let code = cause.code();
     metrics::counter!("oauth_authorizations_refused_total", "cause" => code).increment(1);
     if cause.is_failure() {
@@ -76,7 +76,10 @@ fn omitted(logged: &LoggedOmissions, client: &str, omission: &Omission) {
 pub(crate) fn refused(app: &App, cause: &TokenError) {
     metrics::counter!("oauth_tokens_refused_total", "cause" => error::label(cause)).increment(1);
     match cause {
-        TokenError::Client(fault @ (ClientFault::Assertion { seen, .. } | ClientFault::UnknownSubject { seen })) => {
+        TokenError::Client(
+            fault @ (ClientAuthenticationError::Assertion { seen, .. }
+            | ClientAuthenticationError::UnknownSubject { seen }),
+        ) => {
             tracing::info!(
                 client = seen.client,
                 kid = seen.kid,
@@ -88,7 +91,7 @@ pub(crate) fn refused(app: &App, cause: &TokenError) {
                 "client assertion refused"
             );
         }
-        TokenError::Client(ClientFault::Rejected { client_id, rejection }) => {
+        TokenError::Client(ClientAuthenticationError::Rejected { client_id, rejection }) => {
             tracing::info!(client = client_id, %rejection, "client refused");
         }
         TokenError::Store(_) | TokenError::Sign(_) => {}

@@ -3,15 +3,15 @@
 use std::collections::HashMap;
 
 use async_trait::async_trait;
-use fhir_store::definitions::{self, Canonicals};
-use fhir_store::outcome::{Issue, Severity};
-use fhir_store::validate::{self, Profile};
-use fhir_store::{Operation, ResourceId, ResourceKey, ResourceType, StoreError, Write, format, shape};
+use fhir_store::definitions::{self, CanonicalSource};
+use fhir_store::outcome::{IssueSeverity, OutcomeIssue};
+use fhir_store::validate::{self, CompiledProfile};
+use fhir_store::{ResourceId, ResourceKey, ResourceType, StoreError, Write, WriteOperation, format, shape};
 use oauth_core::registration;
 use serde_json::Value;
 
-use crate::call::Call;
-use crate::error::Fault;
+use crate::call::ResourceRequest;
+use crate::error::ApiError;
 use crate::guarded;
 use crate::state::App;
 
@@ -24,7 +24,7 @@ const NAMELESS: &str = "nameless";
 
 /// What a document is judged as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mode {
+pub(crate) enum ValidationMode {
     Create,
     Update,
     Delete,
@@ -34,7 +34,7 @@ pub(crate) enum Mode {
 
 /// The reason why nothing was judged.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum ValidateFault {
+pub(crate) enum ValidateError {
     #[error("the mode {0} is not known; there are create, update, delete and profile")]
     Mode(String),
     #[error("a resource is needed: as the body, or as the parameter resource of a Parameters")]
@@ -49,18 +49,18 @@ pub(crate) enum ValidateFault {
 
 /// What a call asks.
 #[derive(Debug)]
-pub(crate) struct Question {
-    pub(crate) mode: Option<Mode>,
+pub(crate) struct ValidationRequest {
+    pub(crate) mode: Option<ValidationMode>,
     pub(crate) profiles: Vec<String>,
     pub(crate) resource: Option<Value>,
 }
 
-impl Question {
+impl ValidationRequest {
     /// Reads the query and the body: a `Parameters`, or the resource itself.
     ///
     /// # Errors
     /// When a parameter is not understood.
-    pub(crate) fn read(kind: &ResourceType, call: &mut Call) -> Result<Self, ValidateFault> {
+    pub(crate) fn read(kind: &ResourceType, call: &mut ResourceRequest) -> Result<Self, ValidateError> {
         let mut question = Self { mode: None, profiles: Vec::new(), resource: None };
         for (name, value) in &call.query {
             question.parameter(name, value)?;
@@ -82,14 +82,14 @@ impl Question {
         Ok(question)
     }
 
-    fn parameter(&mut self, name: &str, value: &str) -> Result<(), ValidateFault> {
+    fn parameter(&mut self, name: &str, value: &str) -> Result<(), ValidateError> {
         match (name, value) {
-            ("mode", "create") => self.mode = Some(Mode::Create),
-            ("mode", "update") => self.mode = Some(Mode::Update),
-            ("mode", "delete") => self.mode = Some(Mode::Delete),
-            ("mode", "profile") => self.mode = Some(Mode::Profile),
-            ("mode", other) => return Err(ValidateFault::Mode(other.to_owned())),
-            ("profile", _) if self.profiles.len() == MAX_PROFILES => return Err(ValidateFault::TooManyProfiles),
+            ("mode", "create") => self.mode = Some(ValidationMode::Create),
+            ("mode", "update") => self.mode = Some(ValidationMode::Update),
+            ("mode", "delete") => self.mode = Some(ValidationMode::Delete),
+            ("mode", "profile") => self.mode = Some(ValidationMode::Profile),
+            ("mode", other) => return Err(ValidateError::Mode(other.to_owned())),
+            ("profile", _) if self.profiles.len() == MAX_PROFILES => return Err(ValidateError::TooManyProfiles),
             ("profile", url) => self.profiles.push(url.to_owned()),
             _ => {}
         }
@@ -112,18 +112,20 @@ fn parameters(body: &Value) -> impl Iterator<Item = &Value> {
 ///
 /// # Errors
 /// Only when the server cannot judge.
-pub(crate) async fn of_write(app: &App, write: Write) -> Result<Vec<Issue>, Fault> {
-    let (Operation::Create(document) | Operation::Put(document)) = &write.operation else { return Ok(Vec::new()) };
+pub(crate) async fn of_write(app: &App, write: Write) -> Result<Vec<OutcomeIssue>, ApiError> {
+    let (WriteOperation::Create(document) | WriteOperation::Put(document)) = &write.operation else {
+        return Ok(Vec::new());
+    };
     let mut issues = of_document(&write.kind, document);
     if let Some(key) = key(&write)
         && let Err(faults) = shape::stored_body(&key, document.clone())
     {
-        let told = |fault: &shape::ShapeFault| error("invalid", &fault.expression, fault.to_string());
+        let told = |fault: &shape::BodyError| error("invalid", &fault.expression, fault.to_string());
         issues.extend(faults.iter().map(told));
     }
     match guarded::admit(app, format::write_to_native(write)).await {
         Ok(_) => {}
-        Err(Fault::Invalid { issues: broken, .. }) => issues.extend(broken.iter().map(by_rule)),
+        Err(ApiError::Invalid { issues: broken, .. }) => issues.extend(broken.iter().map(by_rule)),
         Err(fault) => return Err(fault),
     }
     Ok(issues)
@@ -135,12 +137,12 @@ fn key(write: &Write) -> Option<ResourceKey> {
     Some(ResourceKey { kind: write.kind.clone(), id: id? })
 }
 
-fn by_rule(issue: &registration::Issue) -> Issue {
+fn by_rule(issue: &registration::PolicyIssue) -> OutcomeIssue {
     error(issue.code.as_str(), &issue.expression, format!("{} {}", issue.expression, issue.diagnostics))
 }
 
 /// Returns what is wrong with a document by the base definition of its type.
-pub(crate) fn of_document(kind: &ResourceType, document: &Value) -> Vec<Issue> {
+pub(crate) fn of_document(kind: &ResourceType, document: &Value) -> Vec<OutcomeIssue> {
     validate::either_spelling(kind.as_str(), document).unwrap_or_else(|| {
         let text = format!("{kind} is no type of FHIR R4: it is judged by the rules of this platform alone");
         vec![information("not-supported", &text)]
@@ -156,14 +158,16 @@ pub(crate) async fn of_profiles(
     kind: &ResourceType,
     document: &Value,
     asked: &[String],
-) -> Result<Vec<Issue>, Fault> {
+) -> Result<Vec<OutcomeIssue>, ApiError> {
     let document = format::to_fhir_of(kind.as_str(), document.clone());
     let claimed = document.pointer("/meta/profile").and_then(Value::as_array).into_iter().flatten();
     let claimed = claimed.filter_map(Value::as_str).take(MAX_PROFILES);
-    let mut profiles: Vec<(&str, Severity)> = asked.iter().map(|url| (url.as_str(), Severity::Error)).collect();
+    let mut profiles: Vec<(&str, IssueSeverity)> =
+        asked.iter().map(|url| (url.as_str(), IssueSeverity::Error)).collect();
     // A profile that nobody asked for need not be here.
-    profiles
-        .extend(claimed.filter(|url| !asked.iter().any(|asked| asked == url)).map(|url| (url, Severity::Information)));
+    profiles.extend(
+        claimed.filter(|url| !asked.iter().any(|asked| asked == url)).map(|url| (url, IssueSeverity::Information)),
+    );
     let mut issues = Vec::new();
     for (url, severity) in profiles {
         issues.extend(by_profile(app, kind, &document, (url, severity)).await?);
@@ -175,19 +179,20 @@ async fn by_profile(
     app: &App,
     kind: &ResourceType,
     document: &Value,
-    (url, severity): (&str, Severity),
-) -> Result<Vec<Issue>, Fault> {
+    (url, severity): (&str, IssueSeverity),
+) -> Result<Vec<OutcomeIssue>, ApiError> {
     let (bare, version) = url.split_once('|').map_or((url, None), |(url, version)| (url, Some(version)));
-    let told = |code, text: String| vec![Issue { severity, code, diagnostics: Some(text), expression: Vec::new() }];
+    let told =
+        |code, text: String| vec![OutcomeIssue { severity, code, diagnostics: Some(text), expression: Vec::new() }];
     if let Some(base) = bare.strip_prefix(BASE).filter(|base| definitions::is_resource_type(base)) {
         // The base definition has judged it.
         return Ok(if base == kind.as_str() { Vec::new() } else { told("invalid", format!("{url} is about {base}")) });
     }
-    let installed = Installed(app);
+    let installed = InstalledDefinitions(app);
     let Some(definition) = installed.canonical("StructureDefinition", bare, version).await? else {
         return Ok(told("not-found", format!("the profile {url} is not installed, so it does not judge")));
     };
-    match Profile::read(&definition) {
+    match CompiledProfile::read(&definition) {
         Ok(profile) if profile.kind() == kind.as_str() => {
             let mut codes = HashMap::new();
             for url in profile.value_sets() {
@@ -203,10 +208,10 @@ async fn by_profile(
 }
 
 /// The canonicals of installed packages.
-pub(crate) struct Installed<'a>(pub(crate) &'a App);
+pub(crate) struct InstalledDefinitions<'a>(pub(crate) &'a App);
 
 #[async_trait]
-impl Canonicals for Installed<'_> {
+impl CanonicalSource for InstalledDefinitions<'_> {
     async fn canonical(&self, kind: &str, url: &str, version: Option<&str>) -> Result<Option<Value>, StoreError> {
         let Ok(kind) = kind.parse() else { return Ok(None) };
         let found = self.0.packages.store().canonical(&kind, url, version).await?;
@@ -215,10 +220,20 @@ impl Canonicals for Installed<'_> {
 }
 
 /// Something worth knowing that is no fault.
-pub(crate) fn information(code: &'static str, text: &str) -> Issue {
-    Issue { severity: Severity::Information, code, diagnostics: Some(text.to_owned()), expression: Vec::new() }
+pub(crate) fn information(code: &'static str, text: &str) -> OutcomeIssue {
+    OutcomeIssue {
+        severity: IssueSeverity::Information,
+        code,
+        diagnostics: Some(text.to_owned()),
+        expression: Vec::new(),
+    }
 }
 
-fn error(code: &'static str, expression: &str, text: String) -> Issue {
-    Issue { severity: Severity::Error, code, diagnostics: Some(text), expression: vec![expression.to_owned()] }
+fn error(code: &'static str, expression: &str, text: String) -> OutcomeIssue {
+    OutcomeIssue {
+        severity: IssueSeverity::Error,
+        code,
+        diagnostics: Some(text),
+        expression: vec![expression.to_owned()],
+    }
 }

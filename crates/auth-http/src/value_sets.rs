@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use fhir_store::search::{Coding, Search, SearchFault};
+use fhir_store::search::{SearchError, SearchRequest, ValueSetCoding};
 use serde_json::Value;
 
-use crate::error::Fault;
+use crate::error::ApiError;
 use crate::state::App;
 
 /// Type of the resources that have them.
@@ -14,26 +14,26 @@ const VALUE_SET: &str = "ValueSet";
 /// Puts the codes of installed value sets in the place of their URLs.
 ///
 /// # Errors
-/// [`SearchFault::UnknownValueSet`] for one that is not installed or does not list its codes.
-pub(crate) async fn expand(app: &App, search: &mut Search) -> Result<(), Fault> {
+/// [`SearchError::UnknownValueSet`] for one that is not installed or does not list its codes.
+pub(crate) async fn expand(app: &App, search: &mut SearchRequest) -> Result<(), ApiError> {
     let named = search.value_sets();
     if named.is_empty() {
         return Ok(());
     }
-    let kind = VALUE_SET.parse().map_err(|_| Fault::UnknownRoute)?;
+    let kind = VALUE_SET.parse().map_err(|_| ApiError::UnknownRoute)?;
     let mut codes = BTreeMap::new();
     for url in named {
         let (bare, version) = url.split_once('|').map_or((url.as_str(), None), |(url, version)| (url, Some(version)));
         let installed = app.packages.store().canonical(&kind, bare, version).await?;
         let listed = installed.and_then(|stored| listed(&stored.resource));
-        let listed = listed.ok_or_else(|| SearchFault::UnknownValueSet(url.clone()))?;
+        let listed = listed.ok_or_else(|| SearchError::UnknownValueSet(url.clone()))?;
         codes.insert(url, listed);
     }
     Ok(search.expand(&codes)?)
 }
 
 /// Returns the codes of a value set that says each of them; `None` for one that is a rule.
-fn listed(value_set: &Value) -> Option<Vec<Coding>> {
+fn listed(value_set: &Value) -> Option<Vec<ValueSetCoding>> {
     let mut codes = Vec::new();
     if let Some(contains) = value_set.pointer("/expansion/contains").and_then(Value::as_array) {
         contained(contains, &mut codes);
@@ -55,7 +55,7 @@ fn listed(value_set: &Value) -> Option<Vec<Coding>> {
     Some(codes)
 }
 
-fn contained(contains: &[Value], codes: &mut Vec<Coding>) {
+fn contained(contains: &[Value], codes: &mut Vec<ValueSetCoding>) {
     for coding in contains {
         let system = coding.get("system").and_then(Value::as_str).map(str::to_owned);
         if let Some(code) = coding.get("code").and_then(Value::as_str) {

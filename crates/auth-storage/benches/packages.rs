@@ -11,9 +11,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use auth_storage::Db;
-use migrations::package::testing::{Shelf, TestPackage, definition};
-use migrations::package::{Installer, PackageStore, Tarball as _, canonicals};
-use migrations::{PackageId, Progress};
+use migrations::package::testing::{FakeRegistry, TestPackage, definition};
+use migrations::package::{PackageInstaller, PackageStore, Tarball as _, canonicals};
+use migrations::{PackageId, ProgressReporter};
 use serde_json::{Value, json};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, SqliteConnection};
@@ -127,8 +127,8 @@ async fn on_postgres(package: &TestPackage, server: &str) -> Outcome<()> {
 
 /// The quickest installation, from a tarball that is here, into a database that does not have it.
 async fn ours(db: &Db, package: &TestPackage) -> Outcome<Duration> {
-    let shelf = Arc::new(Shelf::of(std::slice::from_ref(package))?);
-    let installer = Installer::new(shelf, Arc::new(db.clone()), Progress::new());
+    let shelf = Arc::new(FakeRegistry::of(std::slice::from_ref(package))?);
+    let installer = PackageInstaller::new(shelf, Arc::new(db.clone()), ProgressReporter::new());
     let asked: [PackageId; 1] = [package.id()?];
     let mut quickest = Duration::MAX;
     for round in 0..ROUNDS {
@@ -149,7 +149,7 @@ fn inflate(tarball: &[u8]) -> io::Result<u64> {
 
 /// `[[id, resource], …]` of all canonicals.
 fn rows(package: &TestPackage) -> Outcome<String> {
-    let tarball = migrations::package::testing::Bytes(package.pack()?.into());
+    let tarball = migrations::package::testing::TarballBytes(package.pack()?.into());
     let mut rows = Vec::with_capacity(CANONICALS);
     canonicals(tarball.open()?, |canonical| {
         rows.push(json!([canonical.key.id.as_str(), canonical.resource]));

@@ -12,9 +12,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use auth_storage::{Db, JobSettings, Jobs};
-use fhir_store::export::{ExportWork, Shape, Subjects, TypeWork};
-use fhir_store::jobs::{JobState, JobStore as _, NewJob, Work};
-use fhir_store::payer::{IdentifierRule, MatchKind, MatchWork, Member, Requester};
+use fhir_store::export::{ElementSelection, ExportSubjects, ExportWork, TypeExport};
+use fhir_store::jobs::{JobState, JobStore as _, JobWork, NewJob};
+use fhir_store::payer::{IdentifierRule, MatchKind, MatchWork, RequestingOrganization, SubmittedMember};
 use futures_util::TryStreamExt as _;
 use serde_json::{Value, json};
 use sqlx::postgres::PgPoolCopyExt as _;
@@ -205,7 +205,7 @@ async fn ours(db: &Db) -> Outcome<([Duration; 2], u64)> {
 }
 
 /// How long it takes until work is complete, asking in these intervals.
-async fn done(jobs: &Jobs, work: Work, poll: Duration) -> Outcome<Duration> {
+async fn done(jobs: &Jobs, work: JobWork, poll: Duration) -> Outcome<Duration> {
     let job = NewJob { owner: "bench".to_owned(), url: String::new(), work };
     let began = Instant::now();
     let id = jobs.enqueue(job, NOW_US).await??;
@@ -224,14 +224,21 @@ async fn done(jobs: &Jobs, work: Work, poll: Duration) -> Outcome<Duration> {
     Ok(took)
 }
 
-fn export() -> Work {
+fn export() -> JobWork {
     let types =
-        vec![TypeWork { kind: "Patient".to_owned(), within: Vec::new(), elements: Vec::new(), ownership: None }];
-    let subjects = Subjects::Everything;
-    Work::Export(ExportWork { types, subjects, since_us: None, until_us: None, consent: None, shape: Shape::Whole })
+        vec![TypeExport { kind: "Patient".to_owned(), within: Vec::new(), elements: Vec::new(), ownership: None }];
+    let subjects = ExportSubjects::Everything;
+    JobWork::Export(ExportWork {
+        types,
+        subjects,
+        since_us: None,
+        until_us: None,
+        consent: None,
+        shape: ElementSelection::Whole,
+    })
 }
 
-fn matching() -> Work {
+fn matching() -> JobWork {
     let sensitive = "http://hl7.org/fhir/us/davinci-hrex/StructureDefinition-hrex-consent.html#sensitive";
     let role =
         json!({"coding": [{"system": "http://terminology.hl7.org/CodeSystem/v3-ParticipationType", "code": "IRCP"}]});
@@ -241,11 +248,12 @@ fn matching() -> Work {
             "period": {"start": "2000"}, "actor": [{"role": role, "reference": {"reference": "Organization/b"}}],
         },
     });
-    let member = |n: usize| Member { patient: patient(n), coverage: json!({}), consent: Some(consent.clone()) };
+    let member =
+        |n: usize| SubmittedMember { patient: patient(n), coverage: json!({}), consent: Some(consent.clone()) };
     let organization = Some("b".to_owned());
-    let requester = Requester { system: "s".to_owned(), value: "v".to_owned(), organization };
+    let requester = RequestingOrganization { system: "s".to_owned(), value: "v".to_owned(), organization };
     let members = (0..MEMBERS).map(|n| member(n * 97)).collect();
-    Work::Match(Box::new(MatchWork {
+    JobWork::Match(Box::new(MatchWork {
         kind: MatchKind::Payer,
         requester,
         members,

@@ -9,7 +9,7 @@ use std::future::poll_fn;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use oauth_core::ports::{Admission, AdmissionStore, Admitted, Claim, StoreError};
+use oauth_core::ports::{JtiClaim, JtiClaimed, JtiOutcome, ReplayStore, StoreError};
 use serde_json::{Value, json};
 use sqlx::{Connection as _, PgConnection, Postgres, Sqlite, SqliteConnection};
 use task_set::TaskEnded;
@@ -86,8 +86,8 @@ impl Admissions {
 }
 
 #[async_trait]
-impl AdmissionStore for Admissions {
-    async fn admit(&self, admission: Admission) -> Result<Admitted, StoreError> {
+impl ReplayStore for Admissions {
+    async fn admit(&self, admission: JtiClaim) -> Result<JtiClaimed, StoreError> {
         let lives_s = admission.nonce.as_ref().map_or(0, |nonce| nonce.expires_s.saturating_sub(admission.now_s));
         if lives_s >= WINDOW_S {
             return Err(NotAdmitted::ExpiresTooLate(lives_s).into());
@@ -107,14 +107,14 @@ struct Claims(On<Kept<Postgres>, (Readers, Kept<Sqlite>)>);
 
 #[async_trait]
 impl BatchHandler for Claims {
-    type Request = Admission;
+    type Request = JtiClaim;
     /// Each window has a commit to itself, so what failed in one says nothing of the others.
-    type Answer = Result<Option<Admitted>, Arc<sqlx::Error>>;
+    type Answer = Result<Option<JtiClaimed>, Arc<sqlx::Error>>;
 
     const NAME: &'static str = "admit token requests";
     const BATCH_SIZE_MAX: usize = 512;
 
-    async fn answer(&mut self, asked: &[Admission]) -> Result<Vec<Self::Answer>, Arc<sqlx::Error>> {
+    async fn answer(&mut self, asked: &[JtiClaim]) -> Result<Vec<Self::Answer>, Arc<sqlx::Error>> {
         // Requests received in different windows belong in different tables.
         let mut windows: BTreeMap<Window, Vec<usize>> = BTreeMap::new();
         for (place, admission) in asked.iter().enumerate() {
@@ -183,7 +183,7 @@ struct Batch {
 }
 
 impl Batch {
-    fn of<'a>(window: Window, asked: impl Iterator<Item = &'a Admission>) -> Self {
+    fn of<'a>(window: Window, asked: impl Iterator<Item = &'a JtiClaim>) -> Self {
         let mut batch = Self {
             window,
             now_s: i64::MAX,
@@ -288,18 +288,18 @@ impl Batch {
     }
 
     /// Returns the answer to each request, in their order.
-    fn answers(&self, rows: &[Row]) -> Vec<Option<Admitted>> {
+    fn answers(&self, rows: &[Row]) -> Vec<Option<JtiClaimed>> {
         let mut answers = vec![None; self.asks_claim.len()];
         for (place, holds, client_version, organization_version) in rows {
             let place = usize::try_from(*place).unwrap_or(usize::MAX);
             let (Some(answer), Some(asks)) = (answers.get_mut(place), self.asks_claim.get(place)) else {
                 continue;
             };
-            *answer = Some(Admitted {
+            *answer = Some(JtiClaimed {
                 claim: match (asks, holds) {
-                    (false, _) => Claim::NotAsked,
-                    (true, true) => Claim::Fresh,
-                    (true, false) => Claim::Replayed,
+                    (false, _) => JtiOutcome::NotAsked,
+                    (true, true) => JtiOutcome::Fresh,
+                    (true, false) => JtiOutcome::Replayed,
                 },
                 client_version: *client_version,
                 organization_version: *organization_version,

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use oauth_core::ports::{Hash, OpaqueToken, Standing, StandingQuery};
+use oauth_core::ports::{CallerStatus, CallerStatusQuery, OpaqueToken, TokenHash};
 use serde_json::{Value, json};
 use sqlx::{PgPool, Postgres};
 
@@ -30,7 +30,7 @@ static STATUS: Sql = Sql::new(
 FROM {elements:$1} {opaque_token:e.value ->> 5}",
 );
 
-/// A row of [`STATUS`]: whose answer it is; token, Client, claims and end of an opaque token; then a [`Standing`].
+/// A row of [`STATUS`]: whose answer it is; token, Client, claims and end of an opaque token; then a [`CallerStatus`].
 type Row = (
     i64,
     Option<String>,
@@ -51,12 +51,12 @@ pub(crate) enum StatusRequest {
     /// That of the caller and token named here.
     Named { client_id: Option<String>, user_id: Option<String>, token_id: Option<String>, family_id: Option<String> },
     /// That of the opaque token with this hash and of its parties.
-    Opaque(Hash),
+    Opaque(TokenHash),
 }
 
 impl StatusRequest {
     /// No id has the character NUL, and Postgres refuses it even as a parameter.
-    pub(crate) fn named(of: &StandingQuery<'_>) -> Self {
+    pub(crate) fn named(of: &CallerStatusQuery<'_>) -> Self {
         let id = |id: Option<&str>| id.filter(|id| !id.contains('\0')).map(str::to_owned);
         Self::Named {
             client_id: id(of.client_id),
@@ -78,9 +78,9 @@ impl StatusRequest {
 
 /// The answer: the opaque token, where one was asked for and is there, and how its caller stands.
 #[derive(Debug, Default)]
-pub(crate) struct CallerStatus {
+pub(crate) struct StatusAnswer {
     pub(crate) opaque: Option<OpaqueToken>,
-    pub(crate) standing: Standing,
+    pub(crate) standing: CallerStatus,
 }
 
 /// Reads statuses, on Postgres on a connection that is kept for it.
@@ -95,7 +95,7 @@ impl CallerStatuses {
         Self(On::Sqlite(readers))
     }
 
-    async fn read(&mut self, asked: &[StatusRequest]) -> Result<Vec<CallerStatus>, sqlx::Error> {
+    async fn read(&mut self, asked: &[StatusRequest]) -> Result<Vec<StatusAnswer>, sqlx::Error> {
         let elements = asked.iter().enumerate().map(|(place, request)| request.element(place));
         let parameter = Value::Array(elements.collect()).to_string();
         let (connection, dialect) = match &mut self.0 {
@@ -103,7 +103,7 @@ impl CallerStatuses {
             On::Sqlite(readers) => (On::Sqlite(&*readers), Dialect::Sqlite),
         };
         let rows: Vec<Row> = run!(connection, fetch_all: sqlx::query_as(STATUS.on(dialect)).bind(parameter))?;
-        let mut statuses: Vec<Option<CallerStatus>> = asked.iter().map(|_| None).collect();
+        let mut statuses: Vec<Option<StatusAnswer>> = asked.iter().map(|_| None).collect();
         for row in rows {
             let place = usize::try_from(row.0).unwrap_or(usize::MAX);
             if let Some((status, request)) = statuses.get_mut(place).zip(asked.get(place)) {
@@ -114,7 +114,7 @@ impl CallerStatuses {
     }
 }
 
-fn status_of(row: Row, request: &StatusRequest) -> Result<CallerStatus, sqlx::Error> {
+fn status_of(row: Row, request: &StatusRequest) -> Result<StatusAnswer, sqlx::Error> {
     let (_, token_id, client_id, claims, expires_s, client_version, client_deleted_us, user_version, ..) = row;
     let (.., token_revoked, credential, policy_revision) = row;
     let opaque = match (request, token_id, client_id, claims, expires_s) {
@@ -125,19 +125,25 @@ fn status_of(row: Row, request: &StatusRequest) -> Result<CallerStatus, sqlx::Er
         _ => None,
     };
     let family_credential = credential.map(|stamp| hash_of(&stamp)).transpose()?;
-    let standing =
-        Standing { client_version, client_deleted_us, user_version, token_revoked, family_credential, policy_revision };
-    Ok(CallerStatus { opaque, standing })
+    let standing = CallerStatus {
+        client_version,
+        client_deleted_us,
+        user_version,
+        token_revoked,
+        family_credential,
+        policy_revision,
+    };
+    Ok(StatusAnswer { opaque, standing })
 }
 
 #[async_trait]
 impl BatchHandler for CallerStatuses {
     type Request = StatusRequest;
-    type Answer = CallerStatus;
+    type Answer = StatusAnswer;
 
     const NAME: &'static str = "read the status of callers";
 
-    async fn answer(&mut self, asked: &[StatusRequest]) -> Result<Vec<CallerStatus>, Arc<sqlx::Error>> {
+    async fn answer(&mut self, asked: &[StatusRequest]) -> Result<Vec<StatusAnswer>, Arc<sqlx::Error>> {
         let read = self.read(asked).await;
         read.inspect_err(|_| self.idle()).map_err(Arc::new)
     }

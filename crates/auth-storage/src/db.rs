@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
-use migrations::{SqlPlace, SqlRefused};
+use migrations::{SqlError, SqlPosition};
 use oauth_core::ports::IssuedCode;
 use sqlx::Connection as _;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
@@ -335,11 +335,11 @@ impl Db {
     /// # Errors
     /// The outer error means the engine failed, the inner one that it refused the SQL; nothing of
     /// it was kept in either case, unless the SQL itself ended the transaction.
-    pub async fn run_sql(&self, sql: &str) -> Result<Result<(), SqlRefused>, sqlx::Error> {
+    pub async fn run_sql(&self, sql: &str) -> Result<Result<(), SqlError>, sqlx::Error> {
         let session = self.session().await?;
         let mut tx = session.begin().await?;
         let ran = match script::run(tx.on(), sql).await {
-            Ok(()) => tx.commit().await.map_err(|error| script::fault(error, self.engine_name(), SqlPlace::WHOLE)),
+            Ok(()) => tx.commit().await.map_err(|error| script::fault(error, self.engine_name(), SqlPosition::WHOLE)),
             Err(fault) => tx.roll_back().await.map_err(ScriptFault::Failed).and(Err(fault)),
         };
         session.close().await;

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use migrations::{SqlPlace, SqlRefused};
-use oauth_core::ports::Passing;
+use migrations::{SqlError, SqlPosition};
+use oauth_core::ports::Transient;
 
 /// The reason why the database could not be opened.
 #[derive(Debug, thiserror::Error)]
@@ -101,13 +101,13 @@ pub(crate) fn is_strewn_row(error: &sqlx::Error) -> bool {
 
 /// Returns what the engine has against the SQL it was told to run, unless it failed by itself; `place` says where that
 /// is.
-pub(crate) fn refusal(error: &sqlx::Error, engine: &'static str, place: SqlPlace) -> Option<SqlRefused> {
+pub(crate) fn refusal(error: &sqlx::Error, engine: &'static str, place: SqlPosition) -> Option<SqlError> {
     let refused = error.as_database_error()?;
     let code = refused.code();
     if is_contention(error) || code.as_deref().is_some_and(is_failure) {
         return None;
     }
-    Some(SqlRefused { engine, code: code.map(Into::into), message: refused.message().to_owned(), place })
+    Some(SqlError { engine, code: code.map(Into::into), message: refused.message().to_owned(), place })
 }
 
 /// Returns whether a code says that the engine failed, whatever it was told: on Postgres the classes of lost
@@ -195,10 +195,10 @@ fn is_unreadable(error: &sqlx::Error) -> bool {
 pub(crate) fn shared(error: &Arc<sqlx::Error>) -> oauth_core::ports::StoreError {
     let engine = Box::new(Arc::clone(error));
     oauth_core::ports::StoreError(Box::new(match error.as_ref() {
-        error if is_contention(error) => fhir_store::StoreError::Contended(Box::new(Passing(engine))),
-        sqlx::Error::PoolTimedOut => fhir_store::StoreError::Busy(Box::new(Passing(engine))),
+        error if is_contention(error) => fhir_store::StoreError::Contended(Box::new(Transient(engine))),
+        sqlx::Error::PoolTimedOut => fhir_store::StoreError::Busy(Box::new(Transient(engine))),
         error if is_unreadable(error) => fhir_store::StoreError::Corrupt(engine),
-        error if is_outage(error) => fhir_store::StoreError::Unavailable(Box::new(Passing(engine))),
+        error if is_outage(error) => fhir_store::StoreError::Unavailable(Box::new(Transient(engine))),
         _ => fhir_store::StoreError::Failed(engine),
     }))
 }
@@ -223,8 +223,8 @@ pub(crate) fn fhir(error: sqlx::Error) -> fhir_store::StoreError {
     }
 }
 
-fn passing(error: sqlx::Error) -> Passing {
-    Passing(Box::new(error))
+fn passing(error: sqlx::Error) -> Transient {
+    Transient(Box::new(error))
 }
 
 #[cfg(test)]

@@ -24,9 +24,9 @@ use std::future::poll_fn;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use fhir_store::jobs::{Ending, Face, Job, JobState, JobStore, NewJob, TooManyJobs};
+use fhir_store::jobs::{Job, JobEnd, JobEndpoint, JobState, JobStore, NewJob, TooManyJobsError};
 use fhir_store::payer::group;
-use fhir_store::{Operation, ResourceId, ResourceKey, ResourceStore as _, StoreError, Write};
+use fhir_store::{ResourceId, ResourceKey, ResourceStore as _, StoreError, Write, WriteOperation};
 use task_set::{TaskEnded, TaskSet};
 use tokio::sync::{Notify, watch};
 
@@ -134,7 +134,7 @@ impl Jobs {
             keys.extend(format!("Consent/{consent}").parse().ok());
         }
         for some in keys.chunks(matching::BATCH) {
-            let writes = some.iter().map(|key| Write::to(key.clone(), Operation::Delete)).collect();
+            let writes = some.iter().map(|key| Write::to(key.clone(), WriteOperation::Delete)).collect();
             // A deletion without a condition is refused by no rule.
             if let Err(refusal) = self.db.transact(writes, now_us).await? {
                 return Err(StoreError::Failed(Box::new(refusal)));
@@ -146,7 +146,7 @@ impl Jobs {
 
 #[async_trait]
 impl JobStore for Jobs {
-    async fn enqueue(&self, job: NewJob, now_us: i64) -> Result<Result<ResourceId, TooManyJobs>, StoreError> {
+    async fn enqueue(&self, job: NewJob, now_us: i64) -> Result<Result<ResourceId, TooManyJobsError>, StoreError> {
         let queued = retried(|| rows::enqueue(&self.db, &job, now_us)).await.map_err(fhir)?;
         self.news.notify_one();
         Ok(queued)
@@ -156,11 +156,11 @@ impl JobStore for Jobs {
         rows::find(&self.db, id, owner).await.map_err(fhir)
     }
 
-    async fn end(&self, id: &ResourceId, owner: &str, now_us: i64) -> Result<Option<Ending>, StoreError> {
+    async fn end(&self, id: &ResourceId, owner: &str, now_us: i64) -> Result<Option<JobEnd>, StoreError> {
         let Some(job) = self.job(id, owner).await? else {
             return Ok(None);
         };
-        if let (JobState::Completed, Face::Match(_)) = (&job.state, job.face) {
+        if let (JobState::Completed, JobEndpoint::Match(_)) = (&job.state, job.face) {
             self.take_back(id, now_us).await?;
         }
         let delete = || async {
@@ -170,8 +170,8 @@ impl JobStore for Jobs {
         };
         retried(delete).await.map_err(fhir)?;
         Ok(Some(match job.state {
-            JobState::Requested | JobState::Running => Ending::Cancelled,
-            JobState::Completed | JobState::Failed => Ending::Deleted,
+            JobState::Requested | JobState::Running => JobEnd::Cancelled,
+            JobState::Completed | JobState::Failed => JobEnd::Deleted,
         }))
     }
 

@@ -20,9 +20,9 @@ mod together;
 
 use async_trait::async_trait;
 use oauth_core::ports::{
-    BrowserSession, CodeIssue, CodeRedemption, FirstTokens, FoundCode, FoundRefresh, GivenGrant, Hash, IssuedCode,
-    LaunchUse, MemberGrant, MemberStore, Rotation, RotationOutcome, StoreError, TokenFamily, Versioned, Visit,
-    VisitQuery,
+    AuthorizationState, AuthorizationStateQuery, BrowserSession, CodeIssue, CodeRedemption, FirstTokens, GrantDecision,
+    IssuedCode, LaunchUse, MemberGrant, MemberStore, RotationOutcome, StoreError, StoredCode, StoredRefreshToken,
+    TokenFamily, TokenHash, TokenRotation, VersionedDocument,
 };
 
 use crate::db::Db;
@@ -67,22 +67,22 @@ static FORGET: [Sql; 5] = [
 impl MemberStore for Db {
     /// Only the letters of ASCII are the same in either case, on both engines. Folding more would
     /// take names that look alike for the same.
-    async fn users_by_login(&self, login: &str) -> Result<Vec<(String, Versioned)>, StoreError> {
+    async fn users_by_login(&self, login: &str) -> Result<Vec<(String, VersionedDocument)>, StoreError> {
         if has_nul(login) {
             return Ok(Vec::new());
         }
         sessions::users_by_login(self, login).await.map_err(oauth)
     }
 
-    async fn begin_session(&self, session: BrowserSession, replaces: Option<&Hash>) -> Result<(), StoreError> {
+    async fn begin_session(&self, session: BrowserSession, replaces: Option<&TokenHash>) -> Result<(), StoreError> {
         retried(|| sessions::begin(self, &session, replaces)).await.map_err(oauth)
     }
 
-    async fn end_session(&self, hash: &Hash) -> Result<(), StoreError> {
+    async fn end_session(&self, hash: &TokenHash) -> Result<(), StoreError> {
         retried(|| sessions::end(self, hash)).await.map_err(oauth)
     }
 
-    async fn visit(&self, of: &VisitQuery<'_>) -> Result<Visit, StoreError> {
+    async fn visit(&self, of: &AuthorizationStateQuery<'_>) -> Result<AuthorizationState, StoreError> {
         // No id has the character NUL, and Postgres refuses it even as a parameter.
         let client_id = if has_nul(of.client_id) { "" } else { of.client_id };
         let visitor = Visitor { session: of.session.copied(), client_id: client_id.to_owned(), now_s: of.now_s };
@@ -92,21 +92,26 @@ impl MemberStore for Db {
     async fn issue_code(
         &self,
         code: IssuedCode,
-        given: Option<GivenGrant>,
+        given: Option<GrantDecision>,
         launch: Option<LaunchUse>,
     ) -> Result<CodeIssue, StoreError> {
         codes::issue(self, codes::Issue { code, given, launch }).await
     }
 
-    async fn keep_refusal(&self, given: GivenGrant) -> Result<bool, StoreError> {
+    async fn keep_refusal(&self, given: GrantDecision) -> Result<bool, StoreError> {
         grants::refuse(self, grants::Refuse(given)).await
     }
 
-    async fn find_code(&self, hash: &Hash) -> Result<Option<FoundCode>, StoreError> {
+    async fn find_code(&self, hash: &TokenHash) -> Result<Option<StoredCode>, StoreError> {
         codes::find(self, hash).await.map_err(oauth)
     }
 
-    async fn redeem_code(&self, hash: &Hash, now_s: i64, tokens: FirstTokens) -> Result<CodeRedemption, StoreError> {
+    async fn redeem_code(
+        &self,
+        hash: &TokenHash,
+        now_s: i64,
+        tokens: FirstTokens,
+    ) -> Result<CodeRedemption, StoreError> {
         codes::redeem(self, codes::Redeem { hash: *hash, now_s, tokens }).await
     }
 
@@ -114,11 +119,11 @@ impl MemberStore for Db {
         retried(|| families::begin(self, &tokens)).await.map_err(oauth)
     }
 
-    async fn find_refresh_token(&self, hash: &Hash) -> Result<Option<FoundRefresh>, StoreError> {
+    async fn find_refresh_token(&self, hash: &TokenHash) -> Result<Option<StoredRefreshToken>, StoreError> {
         families::find(self, hash).await.map_err(oauth)
     }
 
-    async fn rotate_refresh_token(&self, rotation: Rotation) -> Result<RotationOutcome, StoreError> {
+    async fn rotate_refresh_token(&self, rotation: TokenRotation) -> Result<RotationOutcome, StoreError> {
         families::rotate(self, families::Rotate(rotation)).await
     }
 
@@ -173,7 +178,7 @@ fn has_nul(text: &str) -> bool {
 }
 
 /// A hash as read from a column.
-pub(crate) fn hash_of(bytes: &[u8]) -> Result<Hash, sqlx::Error> {
+pub(crate) fn hash_of(bytes: &[u8]) -> Result<TokenHash, sqlx::Error> {
     bytes.try_into().map_err(|_| sqlx::Error::Decode("a stored hash is not 32 bytes long".into()))
 }
 

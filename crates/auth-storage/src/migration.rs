@@ -4,9 +4,12 @@ mod alone;
 mod on_demand;
 
 use async_trait::async_trait;
-use fhir_store::{StoreError, Write, Written};
-use migrations::on_demand::{Applied, SqlScript, SqlScriptRecord};
-use migrations::{AloneRefusal, Effect, EffectRefused, MigrationStore, Progress, SqlRefused, Step, StepRefusal};
+use fhir_store::{StoreError, Write, WriteOutcome};
+use migrations::on_demand::{ScriptOutcome, SqlScript, SqlScriptRecord};
+use migrations::{
+    EffectError, MigrationEffect, MigrationStep, MigrationStore, ProgressReporter, SqlError, StandaloneMigrationError,
+    StepError,
+};
 
 use crate::db::Db;
 use crate::fault::{fhir, retried};
@@ -16,13 +19,13 @@ use crate::resources::{Effects, Halt, attempt, attempt_with};
 impl MigrationStore for Db {
     async fn transact_steps(
         &self,
-        steps: Vec<Step>,
-        progress: &Progress,
+        steps: Vec<MigrationStep>,
+        progress: &ProgressReporter,
         now_us: i64,
-    ) -> Result<Result<Vec<Written>, StepRefusal>, StoreError> {
+    ) -> Result<Result<Vec<WriteOutcome>, StepError>, StoreError> {
         let mut writes = Vec::with_capacity(steps.len());
         let mut effects = Effects::new();
-        for (index, Step { write, effect }) in steps.into_iter().enumerate() {
+        for (index, MigrationStep { write, effect }) in steps.into_iter().enumerate() {
             writes.push(write);
             effects.extend(effect.map(|effect| (index, effect)));
         }
@@ -36,9 +39,9 @@ impl MigrationStore for Db {
         &self,
         write: Write,
         sql: &str,
-        progress: &Progress,
+        progress: &ProgressReporter,
         now_us: i64,
-    ) -> Result<Result<Written, AloneRefusal>, StoreError> {
+    ) -> Result<Result<WriteOutcome, StandaloneMigrationError>, StoreError> {
         alone::run(self, (write, sql), progress, now_us).await
     }
 
@@ -46,7 +49,11 @@ impl MigrationStore for Db {
         on_demand::applied(self).await.map_err(fhir)
     }
 
-    async fn apply_script(&self, script: &SqlScript, now_us: i64) -> Result<Result<Applied, SqlRefused>, StoreError> {
+    async fn apply_script(
+        &self,
+        script: &SqlScript,
+        now_us: i64,
+    ) -> Result<Result<ScriptOutcome, SqlError>, StoreError> {
         on_demand::apply(self, script, now_us).await.map_err(fhir)
     }
 }
@@ -58,21 +65,21 @@ async fn unless_due(
     writes: &[Write],
     indexes: impl Iterator<Item = usize>,
     now_us: i64,
-) -> Result<Option<Result<Vec<Written>, StepRefusal>>, StoreError> {
-    let effects: Effects = indexes.map(|index| (index, Effect::Unprepared)).collect();
+) -> Result<Option<Result<Vec<WriteOutcome>, StepError>>, StoreError> {
+    let effects: Effects = indexes.map(|index| (index, MigrationEffect::Unprepared)).collect();
     let done = settle(retried(|| attempt(db, writes, &effects, now_us)).await)?;
     Ok(match done {
-        Err(StepRefusal::Effect { refused: EffectRefused::Unprepared, .. }) => None,
+        Err(StepError::Effect { refused: EffectError::Unprepared, .. }) => None,
         done => Some(done),
     })
 }
 
 /// Returns what an attempt came to, as the port tells it.
-fn settle<T>(done: Result<T, Halt>) -> Result<Result<T, StepRefusal>, StoreError> {
+fn settle<T>(done: Result<T, Halt>) -> Result<Result<T, StepError>, StoreError> {
     match done {
         Ok(done) => Ok(Ok(done)),
-        Err(Halt::Refused(refusal)) => Ok(Err(StepRefusal::Write(refusal))),
-        Err(Halt::Effect(index, key, refused)) => Ok(Err(StepRefusal::Effect { index, key, refused })),
+        Err(Halt::Refused(refusal)) => Ok(Err(StepError::Write(refusal))),
+        Err(Halt::Effect(index, key, refused)) => Ok(Err(StepError::Effect { index, key, refused })),
         Err(Halt::Failed(error)) => Err(fhir(error)),
     }
 }

@@ -13,9 +13,9 @@ mod install;
 mod uninstall;
 
 use async_trait::async_trait;
-use fhir_store::{Lookup, ResourceKey, ResourceStore as _, ResourceType, StoreError, Stored};
+use fhir_store::{ResourceKey, ResourceLookup, ResourceStore as _, ResourceType, StoreError, StoredResource};
 use migrations::package::{
-    Conformance, InstalledPackage, Intention, PackageRefused, PackageStore, PreparedInstall, newest,
+    InstallReason, InstalledConformance, InstalledPackage, PackageChangeError, PackageStore, PreparedInstall, newest,
 };
 use migrations::{PackageId, package};
 
@@ -45,7 +45,7 @@ type Row = (String, String, bool, i64, String, i64);
 /// The reason why packages were not written.
 pub(crate) enum Halt {
     /// They are refused.
-    Refused(PackageRefused),
+    Refused(PackageChangeError),
     /// The engine failed.
     Failed(sqlx::Error),
 }
@@ -56,8 +56,8 @@ impl From<sqlx::Error> for Halt {
     }
 }
 
-impl From<PackageRefused> for Halt {
-    fn from(refused: PackageRefused) -> Self {
+impl From<PackageChangeError> for Halt {
+    fn from(refused: PackageChangeError) -> Self {
         Self::Refused(refused)
     }
 }
@@ -81,15 +81,15 @@ impl PackageStore for Db {
         Ok(installed)
     }
 
-    async fn conformance(&self) -> Result<Conformance, StoreError> {
+    async fn conformance(&self) -> Result<InstalledConformance, StoreError> {
         let rows: Vec<(String, bool, String)> =
             run!(self.reader(), fetch_all: sqlx::query_as(CONFORMANCE)).map_err(fhir)?;
-        let mut all = Conformance::default();
+        let mut all = InstalledConformance::default();
         for (_, direct, text) in rows.iter().filter(|(name, ..)| name != CORE) {
             let decode = |error| fhir(sqlx::Error::Decode(Box::new(error)));
-            let Conformance { guides, requirements, profiles } = serde_json::from_str(text).map_err(decode)?;
+            let InstalledConformance { guides, requirements, profiles } = serde_json::from_str(text).map_err(decode)?;
             let (guides, requirements) = if *direct { (guides, requirements) } else { Default::default() };
-            all.extend(Conformance { guides, requirements, profiles });
+            all.extend(InstalledConformance { guides, requirements, profiles });
         }
         Ok(all)
     }
@@ -99,7 +99,7 @@ impl PackageStore for Db {
         kind: &ResourceType,
         url: &str,
         version: Option<&str>,
-    ) -> Result<Option<Stored>, StoreError> {
+    ) -> Result<Option<StoredResource>, StoreError> {
         let mut found: Vec<(String, String)> =
             run!(self.reader(), fetch_all: sqlx::query_as(OF_URL).bind(url).bind(kind.as_str())).map_err(fhir)?;
         found.retain(|(_, of)| version.is_none_or(|version| of == version));
@@ -107,7 +107,7 @@ impl PackageStore for Db {
         for (id, _) in found {
             let id = id.parse().map_err(|error| fhir(sqlx::Error::Decode(Box::new(error))))?;
             // Somebody may have deleted the resource.
-            if let Lookup::Found(stored) = self.read(&ResourceKey { kind: kind.clone(), id }).await? {
+            if let ResourceLookup::Found(stored) = self.read(&ResourceKey { kind: kind.clone(), id }).await? {
                 return Ok(Some(stored));
             }
         }
@@ -118,7 +118,7 @@ impl PackageStore for Db {
         &self,
         prepared: &PreparedInstall,
         now_us: i64,
-    ) -> Result<Result<u64, PackageRefused>, StoreError> {
+    ) -> Result<Result<u64, PackageChangeError>, StoreError> {
         let attempt = || async {
             let mut tx = self.begin().await?;
             let mut search = Pending::new(self);
@@ -133,7 +133,11 @@ impl PackageStore for Db {
         answer(retried(attempt).await)
     }
 
-    async fn uninstall(&self, packages: &[PackageId], now_us: i64) -> Result<Result<(), PackageRefused>, StoreError> {
+    async fn uninstall(
+        &self,
+        packages: &[PackageId],
+        now_us: i64,
+    ) -> Result<Result<(), PackageChangeError>, StoreError> {
         let attempt = || async {
             let mut tx = self.begin().await?;
             let mut search = Pending::new(self);
@@ -149,7 +153,7 @@ impl PackageStore for Db {
     }
 }
 
-fn answer<T>(done: Result<T, Halt>) -> Result<Result<T, PackageRefused>, StoreError> {
+fn answer<T>(done: Result<T, Halt>) -> Result<Result<T, PackageChangeError>, StoreError> {
     match done {
         Ok(done) => Ok(Ok(done)),
         Err(Halt::Refused(refused)) => Ok(Err(refused)),
@@ -160,7 +164,7 @@ fn answer<T>(done: Result<T, Halt>) -> Result<Result<T, PackageRefused>, StoreEr
 fn installed((name, version, direct, canonicals, source, installed_us): Row) -> Result<InstalledPackage, sqlx::Error> {
     Ok(InstalledPackage {
         id: package_id(&name, &version)?,
-        intention: if direct { Intention::Direct } else { Intention::Transitive },
+        intention: if direct { InstallReason::Direct } else { InstallReason::Transitive },
         canonicals: u64::try_from(canonicals).unwrap_or(0),
         source,
         installed_us,

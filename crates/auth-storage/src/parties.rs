@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 use fhir_store::ResourceType;
-use oauth_core::policy::BoundQuestion;
-use oauth_core::ports::{PartyStore, PolicySet, Standing, StandingQuery, StoreError, Versioned};
+use oauth_core::policy::BoundSqlPolicy;
+use oauth_core::ports::{CallerStatus, CallerStatusQuery, ClientStore, StoreError, StoredPolicies, VersionedDocument};
 use serde_json::Value;
 use sqlx::types::Json;
 
@@ -28,16 +28,16 @@ FROM security_revision LEFT JOIN accesspolicy ON TRUE ORDER BY accesspolicy.id";
 /// A document that cannot be read has no issuer.
 const INTROSPECTORS: &str = "SELECT t.id, t.resource FROM {table} t WHERE {introspected_issuer} = $1 ORDER BY t.id";
 #[async_trait]
-impl PartyStore for Db {
-    async fn client(&self, id: &str) -> Result<Option<Versioned>, StoreError> {
+impl ClientStore for Db {
+    async fn client(&self, id: &str) -> Result<Option<VersionedDocument>, StoreError> {
         party(self, CLIENT, id).await
     }
 
-    async fn user(&self, id: &str) -> Result<Option<Versioned>, StoreError> {
+    async fn user(&self, id: &str) -> Result<Option<VersionedDocument>, StoreError> {
         party(self, USER, id).await
     }
 
-    async fn organization(&self, id: &str) -> Result<Option<Versioned>, StoreError> {
+    async fn organization(&self, id: &str) -> Result<Option<VersionedDocument>, StoreError> {
         party(self, ORGANIZATION, id).await
     }
 
@@ -54,7 +54,7 @@ impl PartyStore for Db {
         Ok(rows.into_iter().filter_map(|(id, document)| document.read(INTROSPECTOR, &id)).collect())
     }
 
-    async fn policies(&self) -> Result<PolicySet, StoreError> {
+    async fn policies(&self) -> Result<StoredPolicies, StoreError> {
         let rows: Vec<(i64, Option<String>, Option<Document>)> =
             run!(self.reader(), fetch_all: sqlx::query_as(POLICIES)).map_err(oauth)?;
         let revision = rows.first().map_or(0, |(revision, ..)| *revision);
@@ -64,24 +64,24 @@ impl PartyStore for Db {
             Some((id, resource))
         };
         let policies = rows.into_iter().filter_map(readable).collect();
-        Ok(PolicySet { revision, policies })
+        Ok(StoredPolicies { revision, policies })
     }
 
-    async fn says_yes(&self, question: &BoundQuestion) -> Result<bool, StoreError> {
+    async fn says_yes(&self, question: &BoundSqlPolicy) -> Result<bool, StoreError> {
         question::answer(self, question).await.map_err(oauth)
     }
 
-    async fn standing(&self, of: &StandingQuery<'_>) -> Result<Standing, StoreError> {
+    async fn standing(&self, of: &CallerStatusQuery<'_>) -> Result<CallerStatus, StoreError> {
         Ok(self.statuses().ask(StatusRequest::named(of)).await?.standing)
     }
 }
 
-async fn party(db: &Db, sql: &'static str, id: &str) -> Result<Option<Versioned>, StoreError> {
+async fn party(db: &Db, sql: &'static str, id: &str) -> Result<Option<VersionedDocument>, StoreError> {
     // No id has the character NUL, and Postgres refuses it even as a parameter.
     if id.contains('\0') {
         return Ok(None);
     }
     let row: Option<(i64, Json<Value>)> =
         run!(db.reader(), fetch_optional: sqlx::query_as(sql).bind(id)).map_err(oauth)?;
-    Ok(row.map(|(version, Json(resource))| Versioned { version, resource }))
+    Ok(row.map(|(version, Json(resource))| VersionedDocument { version, resource }))
 }

@@ -9,7 +9,7 @@
 
 use std::time::{Duration, Instant};
 
-use oauth_core::policy::BoundQuestion;
+use oauth_core::policy::BoundSqlPolicy;
 use sqlx::postgres::{PgPool, PgRow};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{AssertSqlSafe, Column as _, Connection as _, Row as _, SqliteConnection, TypeInfo as _, ValueRef as _};
@@ -28,7 +28,7 @@ const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY";
 const STEPS: i32 = 1000;
 
 /// Returns whether the first column of the first row says yes: `true` or 1.
-pub(crate) async fn answer(db: &Db, question: &BoundQuestion) -> Result<bool, sqlx::Error> {
+pub(crate) async fn answer(db: &Db, question: &BoundSqlPolicy) -> Result<bool, sqlx::Error> {
     // As a part of a larger statement it is one SELECT and nothing else.
     let sql = format!("SELECT * FROM (\n{}\n) AS question LIMIT 1", question.sql);
     match db.reader() {

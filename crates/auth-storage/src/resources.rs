@@ -16,8 +16,8 @@ mod versions;
 
 use async_trait::async_trait;
 use fhir_store::{
-    HistoryPage, HistoryQuery, ListQuery, Lookup, Page, ResourceKey, ResourceStore, ResourceType, StoreError, Stored,
-    StoredText, Version, Write, WriteRefusal, Written,
+    HistoryPage, HistoryQuery, ListPage, ListQuery, ResourceKey, ResourceLookup, ResourceStore, ResourceType,
+    StoreError, StoredResource, StoredText, TransactionError, Version, Write, WriteOutcome,
 };
 
 use self::reads::Standing;
@@ -37,15 +37,15 @@ pub(crate) use upsert::upsert;
 
 #[async_trait]
 impl ResourceStore for Db {
-    async fn read(&self, key: &ResourceKey) -> Result<Lookup, StoreError> {
+    async fn read(&self, key: &ResourceKey) -> Result<ResourceLookup, StoreError> {
         read(self, key).await
     }
 
-    async fn read_text(&self, key: &ResourceKey) -> Result<Lookup<StoredText>, StoreError> {
+    async fn read_text(&self, key: &ResourceKey) -> Result<ResourceLookup<StoredText>, StoreError> {
         read_text(self, key).await
     }
 
-    async fn list(&self, query: &ListQuery) -> Result<Page, StoreError> {
+    async fn list(&self, query: &ListQuery) -> Result<ListPage, StoreError> {
         list::list(self, query).await.map_err(fhir)
     }
 
@@ -65,7 +65,7 @@ impl ResourceStore for Db {
         &self,
         writes: Vec<Write>,
         now_us: i64,
-    ) -> Result<Result<Vec<Written>, WriteRefusal>, StoreError> {
+    ) -> Result<Result<Vec<WriteOutcome>, TransactionError>, StoreError> {
         let effects = Effects::new();
         match retried(|| attempt(self, &writes, &effects, now_us)).await {
             Ok(written) => Ok(Ok(written)),
@@ -77,29 +77,34 @@ impl ResourceStore for Db {
     }
 }
 
-async fn read(db: &Db, key: &ResourceKey) -> Result<Lookup, StoreError> {
+async fn read(db: &Db, key: &ResourceKey) -> Result<ResourceLookup, StoreError> {
     Ok(match read_text(db, key).await? {
-        Lookup::Found(found) => {
+        ResourceLookup::Found(found) => {
             let resource = serde_json::from_str(&found.body).map_err(|error| StoreError::Corrupt(Box::new(error)))?;
-            Lookup::Found(Stored { key: found.key, version: found.version, updated_us: found.updated_us, resource })
+            ResourceLookup::Found(StoredResource {
+                key: found.key,
+                version: found.version,
+                updated_us: found.updated_us,
+                resource,
+            })
         }
-        Lookup::Deleted { version } => Lookup::Deleted { version },
-        Lookup::Missing => Lookup::Missing,
+        ResourceLookup::Deleted { version } => ResourceLookup::Deleted { version },
+        ResourceLookup::Missing => ResourceLookup::Missing,
     })
 }
 
-async fn read_text(db: &Db, key: &ResourceKey) -> Result<Lookup<StoredText>, StoreError> {
+async fn read_text(db: &Db, key: &ResourceKey) -> Result<ResourceLookup<StoredText>, StoreError> {
     let Some(table) = Table::find(db, &key.kind).await.map_err(fhir)? else {
-        return Ok(Lookup::Missing);
+        return Ok(ResourceLookup::Missing);
     };
     let Standing { found, last_write } = db.reads().read(db, table, key.id.clone()).await?;
     Ok(match (found, last_write) {
         (Some((version, updated_us, document)), _) => {
             let body = document.0.ok_or_else(|| StoreError::Corrupt(Box::new(NoText)))?;
-            Lookup::Found(StoredText { key: key.clone(), version, updated_us, body })
+            ResourceLookup::Found(StoredText { key: key.clone(), version, updated_us, body })
         }
-        (None, Some(version)) => Lookup::Deleted { version },
-        (None, None) => Lookup::Missing,
+        (None, Some(version)) => ResourceLookup::Deleted { version },
+        (None, None) => ResourceLookup::Missing,
     })
 }
 

@@ -1,7 +1,7 @@
 //! Users' SQL, run as its author wrote it: several statements at once, by the simple protocol.
 
 use futures_util::{Stream, StreamExt as _};
-use migrations::{SqlPlace, SqlRefused};
+use migrations::{SqlError, SqlPosition};
 use sqlx::postgres::{PgDatabaseError, PgErrorPosition};
 use sqlx::{AssertSqlSafe, Either, PgConnection, SqliteConnection};
 
@@ -20,7 +20,7 @@ const RESET: &str = "RESET SESSION AUTHORIZATION; RESET ALL";
 #[derive(Debug)]
 pub(crate) enum ScriptFault {
     /// The engine refuses it.
-    Refused(SqlRefused),
+    Refused(SqlError),
     /// The engine failed.
     Failed(sqlx::Error),
 }
@@ -50,13 +50,13 @@ pub(crate) async fn run_within(tx: &mut Tx, sql: &str) -> Result<(), ScriptFault
     run(tx.on(), sql).await?;
     let unguarded = run_statement!(tx.on(), execute: sqlx::raw_sql(UNGUARD));
     unguarded.map_err(|error| match error {
-        sqlx::Error::Database(_) => ScriptFault::Refused(SqlRefused {
+        sqlx::Error::Database(_) => ScriptFault::Refused(SqlError {
             engine: dialect.engine_name(),
             code: None,
             message: "it ends the transaction it runs in; leave out BEGIN, COMMIT and ROLLBACK, or use the \
                       execution-type not-in-transaction"
                 .to_owned(),
-            place: SqlPlace::WHOLE,
+            place: SqlPosition::WHOLE,
         }),
         failed => ScriptFault::Failed(failed),
     })?;
@@ -64,11 +64,11 @@ pub(crate) async fn run_within(tx: &mut Tx, sql: &str) -> Result<(), ScriptFault
         sqlx::raw_sql(RESET).execute(connection).await.map_err(ScriptFault::Failed)?;
     }
     if let Some(kind) = needed(tx).await.map_err(ScriptFault::Failed)? {
-        return Err(ScriptFault::Refused(SqlRefused {
+        return Err(ScriptFault::Refused(SqlError {
             engine: dialect.engine_name(),
             code: None,
             message: format!("it drops the table of {kind}, which the server needs; delete its rows instead"),
-            place: SqlPlace::WHOLE,
+            place: SqlPosition::WHOLE,
         }));
     }
     watch_all(tx).await.map_err(ScriptFault::Failed)
@@ -89,16 +89,16 @@ async fn drain<D, R>(
 
 /// Where the engine stopped. Postgres reads a script whole before it runs any of it and tells the
 /// character of what it cannot read; SQLite tells neither, so there it is the statement alone.
-fn place(error: &sqlx::Error, statement: usize, sql: &str) -> SqlPlace {
+fn place(error: &sqlx::Error, statement: usize, sql: &str) -> SqlPosition {
     let postgres = error.as_database_error().and_then(|error| error.try_downcast_ref::<PgDatabaseError>());
     match postgres.and_then(PgDatabaseError::position) {
-        Some(PgErrorPosition::Original(character)) => SqlPlace::at_character(statement, sql, character),
-        Some(PgErrorPosition::Internal { .. }) | None => SqlPlace { statement, at: None },
+        Some(PgErrorPosition::Original(character)) => SqlPosition::at_character(statement, sql, character),
+        Some(PgErrorPosition::Internal { .. }) | None => SqlPosition { statement, at: None },
     }
 }
 
 /// Tells a refusal from a failure.
-pub(crate) fn fault(error: sqlx::Error, engine: &'static str, place: SqlPlace) -> ScriptFault {
+pub(crate) fn fault(error: sqlx::Error, engine: &'static str, place: SqlPosition) -> ScriptFault {
     match fault::refusal(&error, engine, place) {
         Some(refused) => ScriptFault::Refused(refused),
         None => ScriptFault::Failed(error),

@@ -30,11 +30,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use fhir_store::compartment::{Membership, membership};
-use fhir_store::search::{COMPARTMENT, Catalog, Clause, Kind};
+use fhir_store::compartment::{CompartmentMembership, membership};
+use fhir_store::search::{COMPARTMENT, ParameterType, SearchClause, SearchParameterCatalog};
 use fhir_store::{
-    Matches, Referring, ResourceId, ResourceType, SearchQuery, SearchRefused, SearchStore, Selection, StoreError,
-    Stored,
+    AccessFilter, ReferringResources, ResourceId, ResourceType, SearchExecutionError, SearchMatches, SearchQuery,
+    SearchStore, StoreError, StoredResource,
 };
 use serde_json::json;
 use sqlx::{AssertSqlSafe, SqlSafeStr as _};
@@ -71,23 +71,26 @@ type Row = (String, i64, i64, Document);
 
 #[async_trait]
 impl SearchStore for Db {
-    async fn catalog(&self) -> Result<Arc<Catalog>, StoreError> {
+    async fn catalog(&self) -> Result<Arc<SearchParameterCatalog>, StoreError> {
         Ok(Arc::clone(&current(self).await.map_err(fhir)?.catalog))
     }
 
-    async fn known_catalog(&self) -> Result<Arc<Catalog>, StoreError> {
+    async fn known_catalog(&self) -> Result<Arc<SearchParameterCatalog>, StoreError> {
         Ok(Arc::clone(&known(self).await.map_err(fhir)?.catalog))
     }
 
-    fn indexes(&self, catalog: &Catalog, kind: &ResourceType) -> bool {
+    fn indexes(&self, catalog: &SearchParameterCatalog, kind: &ResourceType) -> bool {
         index::covers(catalog, kind)
     }
 
-    async fn search(&self, query: &SearchQuery) -> Result<Result<Matches, SearchRefused>, StoreError> {
+    async fn search(&self, query: &SearchQuery) -> Result<Result<SearchMatches, SearchExecutionError>, StoreError> {
         search(self, query).await.map_err(fhir)
     }
 
-    async fn kinds_about(&self, patient: &ResourceId) -> Result<Result<Vec<ResourceType>, SearchRefused>, StoreError> {
+    async fn kinds_about(
+        &self,
+        patient: &ResourceId,
+    ) -> Result<Result<Vec<ResourceType>, SearchExecutionError>, StoreError> {
         kinds_about(self, patient).await.map_err(fhir)
     }
 
@@ -95,17 +98,17 @@ impl SearchStore for Db {
         &self,
         kind: &ResourceType,
         ids: &[ResourceId],
-        within: &Selection,
-    ) -> Result<Result<Vec<Stored>, SearchRefused>, StoreError> {
+        within: &AccessFilter,
+    ) -> Result<Result<Vec<StoredResource>, SearchExecutionError>, StoreError> {
         among(self, (kind, ids), within).await.map_err(fhir)
     }
 
     async fn referring(
         &self,
-        referring: Referring<'_>,
-        within: &Selection,
+        referring: ReferringResources<'_>,
+        within: &AccessFilter,
         limit: u32,
-    ) -> Result<Result<Vec<Stored>, SearchRefused>, StoreError> {
+    ) -> Result<Result<Vec<StoredResource>, SearchExecutionError>, StoreError> {
         refer(self, referring, within, limit).await.map_err(fhir)
     }
 }
@@ -145,8 +148,8 @@ impl Db {
     #[doc(hidden)]
     pub async fn explain_referring(
         &self,
-        referring: Referring<'_>,
-        within: &Selection,
+        referring: ReferringResources<'_>,
+        within: &AccessFilter,
     ) -> Result<Vec<String>, sqlx::Error> {
         let Some(table) = Table::find(self, referring.kind).await? else { return Ok(Vec::new()) };
         let (index, reaches) = (current(self).await?, BTreeMap::new());
@@ -166,7 +169,7 @@ impl Db {
     pub async fn explain_among(
         &self,
         (kind, ids): (&ResourceType, &[ResourceId]),
-        within: &Selection,
+        within: &AccessFilter,
     ) -> Result<Vec<String>, sqlx::Error> {
         let Some(table) = Table::find(self, kind).await? else { return Ok(Vec::new()) };
         let (index, reaches) = (current(self).await?, BTreeMap::new());
@@ -188,7 +191,7 @@ impl Db {
     }
 }
 
-impl From<Unanswerable> for SearchRefused {
+impl From<Unanswerable> for SearchExecutionError {
     fn from(unanswerable: Unanswerable) -> Self {
         match unanswerable {
             Unanswerable::Indexing(parameter) => Self::Indexing { parameter },
@@ -227,21 +230,21 @@ async fn reloaded(db: &Db) -> Result<Arc<Index>, sqlx::Error> {
 /// Returns the table of what is searched for; those that chains look at are known from then on.
 async fn find_tables(db: &Db, query: &SearchQuery) -> Result<Option<Table>, sqlx::Error> {
     let Some(table) = Table::find(db, &query.search.kind).await? else { return Ok(None) };
-    for kind in query.search.clauses.iter().flat_map(Clause::looks_at) {
+    for kind in query.search.clauses.iter().flat_map(SearchClause::looks_at) {
         Table::find(db, kind).await?;
     }
     Ok(Some(table))
 }
 
-async fn search(db: &Db, query: &SearchQuery) -> Result<Result<Matches, SearchRefused>, sqlx::Error> {
+async fn search(db: &Db, query: &SearchQuery) -> Result<Result<SearchMatches, SearchExecutionError>, sqlx::Error> {
     let Some(table) = find_tables(db, query).await? else {
-        return Ok(Ok(Matches { total: Some(0), ..Matches::default() }));
+        return Ok(Ok(SearchMatches { total: Some(0), ..SearchMatches::default() }));
     };
     let mut index = known(db).await?;
     for _ in 0..ATTEMPTS {
         match page::search(db, &index, &table, query).await? {
             Ran::Found(found) => return Ok(Ok(found)),
-            Ran::Cursor => return Ok(Err(SearchRefused::Cursor)),
+            Ran::Cursor => return Ok(Err(SearchExecutionError::Cursor)),
             // What is refused by a copy of before may be answered by now.
             Ran::Refused(unanswerable) => {
                 let before = index.revision;
@@ -253,20 +256,23 @@ async fn search(db: &Db, query: &SearchQuery) -> Result<Result<Matches, SearchRe
             Ran::Outdated => index = reloaded(db).await?,
         }
     }
-    Ok(Err(SearchRefused::Indexing { parameter: query.search.kind.to_string() }))
+    Ok(Err(SearchExecutionError::Indexing { parameter: query.search.kind.to_string() }))
 }
 
-async fn kinds_about(db: &Db, patient: &ResourceId) -> Result<Result<Vec<ResourceType>, SearchRefused>, sqlx::Error> {
+async fn kinds_about(
+    db: &Db,
+    patient: &ResourceId,
+) -> Result<Result<Vec<ResourceType>, SearchExecutionError>, sqlx::Error> {
     let index = current(db).await?;
     let mut kinds = Vec::new();
     let mut asked = BTreeMap::new();
     for kind in resources::kinds(db).await? {
         match (membership(&kind), index.number(&kind, COMPARTMENT)) {
-            (Membership::Reference(_), Some(number)) => drop(asked.insert(number, kind)),
-            (Membership::Reference(_), None) if !index.covers(&kind) => kinds.push(kind),
+            (CompartmentMembership::Reference(_), Some(number)) => drop(asked.insert(number, kind)),
+            (CompartmentMembership::Reference(_), None) if !index.covers(&kind) => kinds.push(kind),
             // Of a type that nothing was written to there are no rows to make.
-            (Membership::Reference(_), None) if has_any(db, &kind).await? => {
-                return Ok(Err(SearchRefused::Indexing { parameter: format!("{kind}.patient") }));
+            (CompartmentMembership::Reference(_), None) if has_any(db, &kind).await? => {
+                return Ok(Err(SearchExecutionError::Indexing { parameter: format!("{kind}.patient") }));
             }
             _ => {}
         }
@@ -290,8 +296,8 @@ async fn has_any(db: &Db, kind: &ResourceType) -> Result<bool, sqlx::Error> {
 async fn among(
     db: &Db,
     (kind, ids): (&ResourceType, &[ResourceId]),
-    within: &Selection,
-) -> Result<Result<Vec<Stored>, SearchRefused>, sqlx::Error> {
+    within: &AccessFilter,
+) -> Result<Result<Vec<StoredResource>, SearchExecutionError>, sqlx::Error> {
     let Some(table) = Table::find(db, kind).await? else { return Ok(Ok(Vec::new())) };
     let index = current(db).await?;
     let reaches = BTreeMap::new();
@@ -306,7 +312,7 @@ fn write_among(
     statement: &mut Statement<'_>,
     (table, kind): (&Table, &ResourceType),
     ids: &[ResourceId],
-    within: &Selection,
+    within: &AccessFilter,
 ) -> Result<String, Unanswerable> {
     let ids = statement.bind(elements(ids));
     let test = statement.within(kind, within, "o.id")?;
@@ -318,10 +324,10 @@ fn write_among(
 
 async fn refer(
     db: &Db,
-    referring: Referring<'_>,
-    within: &Selection,
+    referring: ReferringResources<'_>,
+    within: &AccessFilter,
     limit: u32,
-) -> Result<Result<Vec<Stored>, SearchRefused>, sqlx::Error> {
+) -> Result<Result<Vec<StoredResource>, SearchExecutionError>, sqlx::Error> {
     let kind = referring.kind;
     let Some(table) = Table::find(db, kind).await? else { return Ok(Ok(Vec::new())) };
     let index = current(db).await?;
@@ -337,7 +343,7 @@ async fn refer(
 fn write_referring(
     statement: &mut Statement<'_>,
     table: &Table,
-    (referring, within): (Referring<'_>, &Selection),
+    (referring, within): (ReferringResources<'_>, &AccessFilter),
     limit: u32,
 ) -> Result<Option<String>, Unanswerable> {
     let kind = referring.kind;
@@ -345,7 +351,7 @@ fn write_referring(
         vec![statement.number(kind, parameter)?]
     } else {
         let index = statement.index;
-        let references = index.catalog.parameters(kind).filter(|parameter| parameter.kind == Kind::Reference);
+        let references = index.catalog.parameters(kind).filter(|parameter| parameter.kind == ParameterType::Reference);
         references.filter_map(|parameter| statement.number(kind, parameter).ok()).collect()
     };
     if numbers.is_empty() {
@@ -378,7 +384,12 @@ fn elements(ids: &[ResourceId]) -> String {
     serde_json::Value::Array(ids).to_string()
 }
 
-async fn fetch(db: &Db, kind: &ResourceType, sql: String, bound: Vec<Bound>) -> Result<Vec<Stored>, sqlx::Error> {
+async fn fetch(
+    db: &Db,
+    kind: &ResourceType,
+    sql: String,
+    bound: Vec<Bound>,
+) -> Result<Vec<StoredResource>, sqlx::Error> {
     let sql = db.dialect().render(&sql);
     let is_kept = statement::is_kept_prepared(&sql);
     let sql = AssertSqlSafe(sql).into_sql_str();

@@ -1,11 +1,11 @@
 //! Opaque tokens and revocations.
 
 use async_trait::async_trait;
-use oauth_core::ports::{Hash, OpaqueToken, Standing, StoreError, TokenStore};
+use oauth_core::ports::{CallerStatus, OpaqueToken, StoreError, TokenHash, TokenStore};
 use serde_json::{Value, json};
 use sqlx::{PgConnection, SqliteConnection};
 
-use crate::caller_status::{CallerStatus, StatusRequest};
+use crate::caller_status::{StatusAnswer, StatusRequest};
 use crate::db::Db;
 use crate::dialect::{Sql, hex};
 use crate::engine::{On, run};
@@ -47,8 +47,8 @@ impl TokenStore for Db {
         self.opaque_tokens().ask(IssuedOpaque { token, client_version }).await
     }
 
-    async fn find_opaque(&self, hash: &Hash) -> Result<Option<(OpaqueToken, Standing)>, StoreError> {
-        let CallerStatus { opaque, standing } = self.statuses().ask(StatusRequest::Opaque(*hash)).await?;
+    async fn find_opaque(&self, hash: &TokenHash) -> Result<Option<(OpaqueToken, CallerStatus)>, StoreError> {
+        let StatusAnswer { opaque, standing } = self.statuses().ask(StatusRequest::Opaque(*hash)).await?;
         Ok(opaque.map(|token| (token, standing)))
     }
 
@@ -77,7 +77,7 @@ impl HashedRow for IssuedOpaque {
         &ISSUE
     }
 
-    fn hash(&self) -> &Hash {
+    fn hash(&self) -> &TokenHash {
         &self.token.hash
     }
 

@@ -7,13 +7,13 @@ mod search;
 
 pub use history::{everything, history, history_entry};
 pub use request::{
-    BundleFault, BundleKind, BundleRequest, Entries, EntryFault, EntryProblem, EntryRequest, ReadCriteria, ReadRequest,
-    read,
+    BundleError, BundleRequest, BundleType, EntriesByAction, EntryError, EntryErrorKind, EntryRequest, ParseCriteria,
+    ReadRequest, read,
 };
 pub use response::{
-    Links, batch_response, failed_entry, read_entry, search_entry, searchset, transaction_response, written_entry,
+    ListLinks, batch_response, failed_entry, read_entry, search_entry, searchset, transaction_response, written_entry,
 };
-pub use search::{Found, SearchLinks, SearchMode};
+pub use search::{SearchBundle, SearchLinks, SearchMode};
 
 /// Returns where an entry is, as a `FHIRPath`: `Bundle.entry[3]`, counted from 0.
 #[must_use]

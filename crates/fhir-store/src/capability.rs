@@ -1,7 +1,7 @@
 //! What can be searched for, as a `CapabilityStatement` says it: of every type of R4 its search parameters, and
 //! what can be included with it.
 //!
-//! It is told from a [`Catalog`], so it is true of what is installed as well.
+//! It is told from a [`SearchParameterCatalog`], so it is true of what is installed as well.
 //!
 //! # Source
 //! FHIR R4, `CapabilityStatement.rest.resource`.
@@ -12,11 +12,11 @@ use serde_json::{Value, json};
 
 use crate::definitions;
 use crate::key::ResourceType;
-use crate::search::{Catalog, Kind, Outline};
+use crate::search::{ParameterSummary, ParameterType, SearchParameterCatalog};
 
 /// The search parameters and includes of one resource type, for the `CapabilityStatement`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Searchable {
+pub struct TypeSearchCapability {
     /// The type.
     pub kind: ResourceType,
     /// `searchParam`: name, definition and type of each.
@@ -29,13 +29,17 @@ pub struct Searchable {
 
 /// Returns what can be searched for of every type of R4, in the order of their names. Of a type that `indexes` says is
 /// not in the index nothing can be.
-pub fn searchable(catalog: &Catalog, indexes: impl Fn(&ResourceType) -> bool) -> Vec<Searchable> {
+pub fn searchable(
+    catalog: &SearchParameterCatalog,
+    indexes: impl Fn(&ResourceType) -> bool,
+) -> Vec<TypeSearchCapability> {
     let kinds = definitions::resource_types().filter_map(|name| name.parse::<ResourceType>().ok());
     let told_of = |kind: &ResourceType| if indexes(kind) { catalog.outlines(kind) } else { Vec::new() };
-    let outlines: BTreeMap<ResourceType, Vec<Outline>> = kinds.map(|kind| (kind.clone(), told_of(&kind))).collect();
+    let outlines: BTreeMap<ResourceType, Vec<ParameterSummary>> =
+        kinds.map(|kind| (kind.clone(), told_of(&kind))).collect();
     let mut revincludes: BTreeMap<&ResourceType, Vec<String>> = BTreeMap::new();
     for (kind, outline) in outlines.iter().flat_map(|(kind, all)| all.iter().map(move |outline| (kind, outline))) {
-        if outline.kind == Kind::Reference {
+        if outline.kind == ParameterType::Reference {
             // What may refer to any type refers to each.
             let named: Vec<&ResourceType> =
                 if outline.targets.is_empty() { outlines.keys().collect() } else { outline.targets.iter().collect() };
@@ -45,8 +49,8 @@ pub fn searchable(catalog: &Catalog, indexes: impl Fn(&ResourceType) -> bool) ->
         }
     }
     let told = outlines.iter().map(|(kind, outlines)| {
-        let references = outlines.iter().filter(|outline| outline.kind == Kind::Reference);
-        Searchable {
+        let references = outlines.iter().filter(|outline| outline.kind == ParameterType::Reference);
+        TypeSearchCapability {
             kind: kind.clone(),
             parameters: outlines.iter().map(parameter).collect(),
             includes: references.map(|outline| include(kind, outline)).collect(),
@@ -56,11 +60,11 @@ pub fn searchable(catalog: &Catalog, indexes: impl Fn(&ResourceType) -> bool) ->
     told.collect()
 }
 
-fn include(kind: &ResourceType, outline: &Outline) -> String {
+fn include(kind: &ResourceType, outline: &ParameterSummary) -> String {
     format!("{kind}:{}", outline.code)
 }
 
-fn parameter(outline: &Outline) -> Value {
+fn parameter(outline: &ParameterSummary) -> Value {
     json!({"name": outline.code, "definition": outline.url, "type": outline.kind.as_str()})
 }
 
@@ -68,16 +72,16 @@ fn parameter(outline: &Outline) -> Value {
 mod tests {
     use super::*;
 
-    fn of<'a>(all: &'a [Searchable], kind: &str) -> &'a Searchable {
+    fn of<'a>(all: &'a [TypeSearchCapability], kind: &str) -> &'a TypeSearchCapability {
         all.iter().find(|searchable| searchable.kind.as_str() == kind).unwrap()
     }
 
     #[test]
     fn every_type_of_r4_is_told_of_with_what_its_catalog_has() {
-        let catalog = Catalog::base();
+        let catalog = SearchParameterCatalog::base();
         let all = searchable(&catalog, |kind| kind.as_str() != "Parameters");
         assert_eq!(all.len(), 146);
-        for Searchable { kind, parameters, includes, revincludes } in &all {
+        for TypeSearchCapability { kind, parameters, includes, revincludes } in &all {
             for parameter in parameters {
                 let known = catalog.parameter(kind, parameter["name"].as_str().unwrap()).unwrap();
                 assert_eq!(
@@ -88,7 +92,11 @@ mod tests {
             assert_eq!(parameters.is_empty(), kind.as_str() == "Parameters", "{kind}");
             for text in includes.iter().chain(revincludes) {
                 let (kind, code) = text.split_once(':').unwrap();
-                assert_eq!(catalog.parameter(&kind.parse().unwrap(), code).unwrap().kind, Kind::Reference, "{text}");
+                assert_eq!(
+                    catalog.parameter(&kind.parse().unwrap(), code).unwrap().kind,
+                    ParameterType::Reference,
+                    "{text}"
+                );
             }
         }
         let patient = of(&all, "Patient");
@@ -107,7 +115,7 @@ mod tests {
             "resourceType": "SearchParameter", "url": "http://payer.example/SearchParameter/nickname",
             "code": "nickname", "base": ["Patient"], "type": "string", "expression": "Patient.nickname",
         });
-        let (catalog, refused) = Catalog::with([(10_000, &installed)]);
+        let (catalog, refused) = SearchParameterCatalog::with([(10_000, &installed)]);
         assert_eq!(refused, []);
         let all = searchable(&catalog, |_| true);
         let told = json!({"name": "nickname", "definition": installed["url"], "type": "string"});

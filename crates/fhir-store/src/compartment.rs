@@ -23,16 +23,16 @@ const PATIENT: &str = "Patient";
 const VERSION: &str = "/_history/";
 
 /// A path of elements from the root of a resource to a reference.
-pub type Path = &'static [&'static str];
+pub type ElementPath = &'static [&'static str];
 
 /// The rule by which resources of a type belong to a patient's compartment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Membership {
+pub enum CompartmentMembership {
     /// Patients: each is in its own. One that another is linked to is not in that one's: a link says
     /// that two records may be of one person, not that whoever may see one may see the other.
     Itself,
     /// Those that refer to the patient at one of these paths.
-    Reference(&'static [Path]),
+    Reference(&'static [ElementPath]),
     /// None is, and none is about a person: practitioners, organizations, medications.
     Shared,
     /// None is, but they may hold data of any patient, or are the platform's own.
@@ -41,17 +41,21 @@ pub enum Membership {
 
 /// Returns how resources of this type come into a patient's compartment.
 #[must_use]
-pub fn membership(kind: &ResourceType) -> Membership {
+pub fn membership(kind: &ResourceType) -> CompartmentMembership {
     let name = kind.as_str();
     if name == PATIENT {
-        return Membership::Itself;
+        return CompartmentMembership::Itself;
     }
     if let Ok(found) = patient::PATHS.binary_search_by_key(&name, |(kind, _)| kind)
         && let Some((_, paths)) = patient::PATHS.get(found)
     {
-        return Membership::Reference(paths);
+        return CompartmentMembership::Reference(paths);
     }
-    if patient::SHARED.binary_search(&name).is_ok() { Membership::Shared } else { Membership::Closed }
+    if patient::SHARED.binary_search(&name).is_ok() {
+        CompartmentMembership::Shared
+    } else {
+        CompartmentMembership::Closed
+    }
 }
 
 /// Returns the types of which resources may be in a patient's compartment by what they refer to, in their order.
@@ -104,11 +108,11 @@ impl Compartment {
     #[must_use]
     pub fn contains(&self, key: &ResourceKey, resource: &Value) -> bool {
         match membership(&key.kind) {
-            Membership::Itself => key.id == self.patient,
-            Membership::Reference(paths) => {
+            CompartmentMembership::Itself => key.id == self.patient,
+            CompartmentMembership::Reference(paths) => {
                 paths.iter().any(|path| any_at(path, resource, &mut |value| self.refers(value)))
             }
-            Membership::Shared | Membership::Closed => false,
+            CompartmentMembership::Shared | CompartmentMembership::Closed => false,
         }
     }
 
@@ -133,7 +137,7 @@ impl Compartment {
 /// as in [`Compartment::of`].
 #[must_use]
 pub fn patients(kind: &ResourceType, id: &str, resource: &Value, fhir_base: &str) -> BTreeSet<String> {
-    if membership(kind) == Membership::Itself {
+    if membership(kind) == CompartmentMembership::Itself {
         return BTreeSet::from([id.to_owned()]);
     }
     let mut patients = BTreeSet::new();
@@ -145,7 +149,7 @@ pub fn patients(kind: &ResourceType, id: &str, resource: &Value, fhir_base: &str
 
 /// The patients that the elements of a resource name, some more than once.
 fn each_patient(kind: &ResourceType, resource: &Value, own: &str, out: &mut dyn FnMut(&str)) {
-    if let Membership::Reference(paths) = membership(kind) {
+    if let CompartmentMembership::Reference(paths) = membership(kind) {
         for path in paths {
             any_at(path, resource, &mut |value| {
                 patients_named_by(value, own).for_each(&mut *out);

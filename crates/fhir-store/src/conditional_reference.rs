@@ -15,7 +15,7 @@ use crate::reference::{ElementPath, has_only, is_absolute, resource_type};
 
 /// The resource that a conditional reference stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Referent {
+pub enum ConditionalReferenceTarget {
     /// A resource with an id.
     Stored(ResourceKey),
     /// The entry of the same transaction with this `fullUrl`.
@@ -43,7 +43,7 @@ pub fn find(kind: &ResourceType, document: &Value) -> BTreeSet<String> {
 }
 
 /// Replaces each conditional reference by the resource it stands for, in both spellings.
-pub fn replace(kind: &ResourceType, document: &mut Value, referents: &BTreeMap<String, Referent>) {
+pub fn replace(kind: &ResourceType, document: &mut Value, referents: &BTreeMap<String, ConditionalReferenceTarget>) {
     if is_walked(kind) {
         put_in(&ElementPath::root(Some(kind.as_str())), document, referents);
     }
@@ -80,7 +80,7 @@ fn collect(path: &ElementPath<'_>, value: &Value, found: &mut BTreeSet<String>) 
     }
 }
 
-fn put_in(path: &ElementPath<'_>, value: &mut Value, referents: &BTreeMap<String, Referent>) {
+fn put_in(path: &ElementPath<'_>, value: &mut Value, referents: &BTreeMap<String, ConditionalReferenceTarget>) {
     match value {
         Value::Array(elements) => elements.iter_mut().for_each(|inner| put_in(path, inner, referents)),
         Value::Object(object) if !is_bundle(object) => {
@@ -94,13 +94,13 @@ fn put_in(path: &ElementPath<'_>, value: &mut Value, referents: &BTreeMap<String
     }
 }
 
-fn refer(place: &str, object: &mut Map<String, Value>, referents: &BTreeMap<String, Referent>) {
+fn refer(place: &str, object: &mut Map<String, Value>, referents: &BTreeMap<String, ConditionalReferenceTarget>) {
     let text = object.get(place).and_then(Value::as_str);
     match (text.and_then(|text| referents.get(text)), place) {
-        (Some(Referent::Entry(full_url)), _) => {
+        (Some(ConditionalReferenceTarget::Entry(full_url)), _) => {
             object.insert(place.to_owned(), full_url.as_str().into());
         }
-        (Some(Referent::Stored(key)), "uri") => {
+        (Some(ConditionalReferenceTarget::Stored(key)), "uri") => {
             let mut native = Map::new();
             native.insert("resourceType".to_owned(), key.kind.as_str().into());
             native.insert("id".to_owned(), key.id.as_str().into());
@@ -108,7 +108,7 @@ fn refer(place: &str, object: &mut Map<String, Value>, referents: &BTreeMap<Stri
             native.append(object);
             *object = native;
         }
-        (Some(Referent::Stored(key)), _) => {
+        (Some(ConditionalReferenceTarget::Stored(key)), _) => {
             object.insert(place.to_owned(), key.to_string().into());
         }
         (None, _) => {}
@@ -145,9 +145,9 @@ mod tests {
         let found: Vec<String> = find(&observation, &document).into_iter().collect();
         assert_eq!(found, ["Patient?identifier=1", "Patient?identifier=2", "Practitioner?name=y"]);
         let referents = [
-            ("Patient?identifier=1".to_owned(), Referent::Stored("Patient/p1".parse().unwrap())),
-            ("Patient?identifier=2".to_owned(), Referent::Entry("urn:uuid:e".to_owned())),
-            ("Practitioner?name=y".to_owned(), Referent::Stored("Practitioner/d".parse().unwrap())),
+            ("Patient?identifier=1".to_owned(), ConditionalReferenceTarget::Stored("Patient/p1".parse().unwrap())),
+            ("Patient?identifier=2".to_owned(), ConditionalReferenceTarget::Entry("urn:uuid:e".to_owned())),
+            ("Practitioner?name=y".to_owned(), ConditionalReferenceTarget::Stored("Practitioner/d".parse().unwrap())),
         ];
         replace(&observation, &mut document, &referents.into());
         let expected = json!({

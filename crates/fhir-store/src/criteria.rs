@@ -10,57 +10,60 @@ use std::collections::BTreeSet;
 
 use crate::filter::Filter;
 use crate::key::ResourceType;
-use crate::ports::Stored;
-use crate::query::{self, QueryFault};
-use crate::search::{self, Catalog, Document, Handling, Request, Resolver, Search, SearchFault};
+use crate::ports::StoredResource;
+use crate::query::{self, QueryError};
+use crate::search::{
+    self, IndexedDocument, ReferenceResolver, SearchContext, SearchError, SearchParameterCatalog, SearchRequest,
+    UnknownParameterHandling,
+};
 
 /// The criteria of one condition; a resource has to meet all of them.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Criteria {
+pub struct WriteCriteria {
     /// Conditions on elements.
     pub filters: Vec<Filter>,
     /// Conditions by search parameters, which an engine answers from its index.
-    pub sought: Option<Box<Sought>>,
+    pub sought: Option<Box<SearchCondition>>,
 }
 
 /// A search that decides on a conditional write.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Sought {
+pub struct SearchCondition {
     /// What is searched for; only its clauses say anything.
-    pub search: Search,
+    pub search: SearchRequest,
     /// The address of our own FHIR endpoint, which references to our resources may begin with.
     pub own: String,
 }
 
 /// The reason why criteria cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum CriteriaFault {
+pub enum CriteriaError {
     /// A condition on an element, or one that says nothing.
     #[error(transparent)]
-    Query(#[from] QueryFault),
+    Query(#[from] QueryError),
     /// A condition by a search parameter.
     #[error(transparent)]
-    Search(#[from] SearchFault),
+    Search(#[from] SearchError),
 }
 
-impl From<Vec<Filter>> for Criteria {
+impl From<Vec<Filter>> for WriteCriteria {
     fn from(filters: Vec<Filter>) -> Self {
         Self { filters, sought: None }
     }
 }
 
-impl FromIterator<Filter> for Criteria {
+impl FromIterator<Filter> for WriteCriteria {
     fn from_iter<T: IntoIterator<Item = Filter>>(filters: T) -> Self {
         filters.into_iter().collect::<Vec<_>>().into()
     }
 }
 
-impl Criteria {
+impl WriteCriteria {
     /// Reads criteria whose names are elements, all of them equalities.
     ///
     /// # Errors
     /// See [`query::condition`].
-    pub fn by_elements(text: &str) -> Result<Self, CriteriaFault> {
+    pub fn by_elements(text: &str) -> Result<Self, CriteriaError> {
         Ok(query::condition(text)?.into())
     }
 
@@ -68,11 +71,15 @@ impl Criteria {
     /// here as well, and `id` stands for `_id`, as it does where elements are named.
     ///
     /// # Errors
-    /// [`CriteriaFault`], for whatever does not select: also `_count`, `_sort`, `_include` and the like.
-    pub fn by_parameters(catalog: &Catalog, request: &Request<'_>, text: &str) -> Result<Self, CriteriaFault> {
+    /// [`CriteriaError`], for whatever does not select: also `_count`, `_sort`, `_include` and the like.
+    pub fn by_parameters(
+        catalog: &SearchParameterCatalog,
+        request: &SearchContext<'_>,
+        text: &str,
+    ) -> Result<Self, CriteriaError> {
         let pairs: Vec<_> = form_urlencoded::parse(query::criteria(text).as_bytes()).collect();
         if let Some((name, _)) = pairs.iter().find(|(name, _)| search::is_about_the_answer(name)) {
-            return Err(SearchFault::Unsupported(name.to_string()).into());
+            return Err(SearchError::Unsupported(name.to_string()).into());
         }
         let (paths, named): (Vec<_>, Vec<_>) = pairs.iter().partition(|(name, _)| name.starts_with('.'));
         let paths = paths.iter().map(|(name, value)| (name.as_ref(), value.as_ref()));
@@ -81,12 +88,13 @@ impl Criteria {
             "id" => ("_id", value.as_ref()),
             name => (name, value.as_ref()),
         });
-        let request = Request { handling: Handling::Strict, ..*request };
+        let request = SearchContext { handling: UnknownParameterHandling::Strict, ..*request };
         let (search, _) = search::parse(catalog, &request, named)?;
         if search.clauses.is_empty() && filters.is_empty() {
-            return Err(QueryFault::Empty.into());
+            return Err(QueryError::Empty.into());
         }
-        let sought = (!search.clauses.is_empty()).then(|| Box::new(Sought { search, own: request.own.to_owned() }));
+        let sought =
+            (!search.clauses.is_empty()).then(|| Box::new(SearchCondition { search, own: request.own.to_owned() }));
         Ok(Self { filters, sought })
     }
 
@@ -94,17 +102,17 @@ impl Criteria {
     #[must_use]
     pub fn looks_at(&self) -> BTreeSet<&ResourceType> {
         let clauses = self.sought.iter().flat_map(|sought| &sought.search.clauses);
-        clauses.flat_map(search::Clause::looks_at).collect()
+        clauses.flat_map(search::SearchClause::looks_at).collect()
     }
 
     /// Returns whether a resource meets them; what looks at other resources is met by none without a `resolver`.
     #[must_use]
-    pub fn are_met_by(&self, stored: &Stored, resolver: Option<&dyn Resolver>) -> bool {
+    pub fn are_met_by(&self, stored: &StoredResource, resolver: Option<&dyn ReferenceResolver>) -> bool {
         let found = self.sought.as_ref().is_none_or(|sought| {
-            let Sought { search, own } = sought.as_ref();
-            let Stored { key, updated_us, resource, .. } = stored;
+            let SearchCondition { search, own } = sought.as_ref();
+            let StoredResource { key, updated_us, resource, .. } = stored;
             let document =
-                Document { kind: &key.kind, id: key.id.as_str(), updated_us: *updated_us, body: resource, own };
+                IndexedDocument { kind: &key.kind, id: key.id.as_str(), updated_us: *updated_us, body: resource, own };
             search.matches(&document, resolver) == Ok(true)
         });
         found && self.filters.iter().all(|filter| filter.matches(stored))
@@ -117,14 +125,18 @@ mod tests {
 
     use super::*;
 
-    fn read(text: &str) -> Result<Criteria, CriteriaFault> {
+    fn read(text: &str) -> Result<WriteCriteria, CriteriaError> {
         let kind = "Patient".parse().unwrap();
-        Criteria::by_parameters(&Catalog::base(), &Request::strict(&kind, "https://payer.example/fhir", 0), text)
+        WriteCriteria::by_parameters(
+            &SearchParameterCatalog::base(),
+            &SearchContext::strict(&kind, "https://payer.example/fhir", 0),
+            text,
+        )
     }
 
     fn is_met(text: &str) -> bool {
         let body = json!({"name": [{"family": "Muster"}], "identifier": [{"system": "http://s", "value": "1"}]});
-        let stored = Stored { key: "Patient/p".parse().unwrap(), version: 1, updated_us: 5, resource: body };
+        let stored = StoredResource { key: "Patient/p".parse().unwrap(), version: 1, updated_us: 5, resource: body };
         read(text).unwrap().are_met_by(&stored, None)
     }
 
@@ -162,21 +174,21 @@ mod tests {
             "identifier=1&_text=x",
             "birthdate=soon",
         ] {
-            assert!(matches!(read(text), Err(CriteriaFault::Search(_))), "{text}");
+            assert!(matches!(read(text), Err(CriteriaError::Search(_))), "{text}");
         }
     }
 
     #[test]
     fn a_condition_that_selects_nothing_is_none() {
         for text in ["", "?", "Patient?", "_format=json", "&"] {
-            assert_eq!(read(text), Err(QueryFault::Empty.into()), "{text}");
+            assert_eq!(read(text), Err(QueryError::Empty.into()), "{text}");
         }
     }
 
     #[test]
     fn a_question_mark_in_a_value_takes_nothing_away_from_the_condition() {
         assert!(!is_met("identifier=x?_id=p"), "it is one value, and no condition on the id");
-        assert_eq!(Criteria::by_elements("a=b?id=p").unwrap(), vec![Filter::new(["a"], "b?id=p")].into());
+        assert_eq!(WriteCriteria::by_elements("a=b?id=p").unwrap(), vec![Filter::new(["a"], "b?id=p")].into());
     }
 
     #[test]

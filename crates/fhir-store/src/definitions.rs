@@ -34,9 +34,9 @@ mod structure;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-pub use codes::Codes;
-pub use expand::{Canonicals, members_of};
-pub use primitive::Primitive;
+pub use codes::CodesBySystem;
+pub use expand::{CanonicalSource, members_of};
+pub use primitive::PrimitiveType;
 pub(crate) use structure::{Binding, Content, Element, Node, Structure, Type, choice};
 
 /// The data, in the form the module documentation describes.
@@ -61,7 +61,7 @@ impl<T> Lazy<T> {
 /// Where in the data everything is.
 struct Index {
     structures: HashMap<&'static str, Lazy<Structure>>,
-    value_sets: HashMap<&'static str, Lazy<Codes>>,
+    value_sets: HashMap<&'static str, Lazy<CodesBySystem>>,
     /// Of value sets, by url.
     ids: HashMap<&'static str, &'static str>,
 }
@@ -89,7 +89,7 @@ pub(crate) fn structure(name: &str) -> Option<&'static Structure> {
 }
 
 /// A value set by its id, as bindings in the data name it.
-pub(crate) fn value_set(id: &str) -> Option<&'static Arc<Codes>> {
+pub(crate) fn value_set(id: &str) -> Option<&'static Arc<CodesBySystem>> {
     index().value_sets.get(id)?.get(|text| Some(parse::codes(text)))
 }
 
@@ -113,7 +113,7 @@ pub fn is_resource_type(name: &str) -> bool {
 /// Returns the codes of a value set of R4 that an element has to be bound to, by its url with or without a version;
 /// `None` for another one, and for one whose codes cannot be listed.
 #[must_use]
-pub fn members(url: &str) -> Option<Arc<Codes>> {
+pub fn members(url: &str) -> Option<Arc<CodesBySystem>> {
     let url = url.split_once('|').map_or(url, |(url, _)| url);
     index().ids.get(url).and_then(|id| value_set(id)).map(Arc::clone)
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::{Number, Value};
 
-use crate::ports::Stored;
+use crate::ports::StoredResource;
 use crate::shape;
 
 /// One condition: some value at `path` equals `value`.
@@ -124,7 +124,7 @@ impl Filter {
 
     /// Returns whether the condition holds for a resource.
     #[must_use]
-    pub fn matches(&self, stored: &Stored) -> bool {
+    pub fn matches(&self, stored: &StoredResource) -> bool {
         match self.as_id() {
             Some(id) => stored.key.id.as_str() == id,
             None => self.holds_at(&self.path, &stored.resource),
@@ -150,8 +150,8 @@ mod tests {
     use super::*;
     use crate::testing;
 
-    fn client(resource: Value) -> Stored {
-        Stored { key: "Client/c1".parse().unwrap(), version: 1, updated_us: 0, resource }
+    fn client(resource: Value) -> StoredResource {
+        StoredResource { key: "Client/c1".parse().unwrap(), version: 1, updated_us: 0, resource }
     }
 
     fn holds(path: &[&str], value: &str) -> bool {

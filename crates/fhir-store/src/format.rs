@@ -28,9 +28,9 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use crate::key::{ResourceKey, ResourceType};
-use crate::patch::{self, PatchFault};
-use crate::ports::{Operation, PatchDocument, Stored, Write};
-use crate::reference::{self, ElementPath, Target};
+use crate::patch::{self, PatchError};
+use crate::ports::{PatchDocument, StoredResource, Write, WriteOperation};
+use crate::reference::{self, ElementPath, ReferenceTarget};
 
 /// The primitive types: the native spelling begins with a small letter.
 ///
@@ -87,10 +87,12 @@ pub fn to_fhir_of(kind: &str, resource: Value) -> Value {
 pub fn write_to_native(write: Write) -> Write {
     let native = |body| body_to_native(&write.kind, body);
     let operation = match write.operation {
-        Operation::Create(body) => Operation::Create(native(body)),
-        Operation::Put(body) => Operation::Put(native(body)),
-        Operation::Patch(PatchDocument::Merge(change)) => Operation::Patch(PatchDocument::Merge(native(change))),
-        as_it_is @ (Operation::Patch(PatchDocument::Json(_)) | Operation::Delete) => as_it_is,
+        WriteOperation::Create(body) => WriteOperation::Create(native(body)),
+        WriteOperation::Put(body) => WriteOperation::Put(native(body)),
+        WriteOperation::Patch(PatchDocument::Merge(change)) => {
+            WriteOperation::Patch(PatchDocument::Merge(native(change)))
+        }
+        as_it_is @ (WriteOperation::Patch(PatchDocument::Json(_)) | WriteOperation::Delete) => as_it_is,
     };
     Write { operation, ..write }
 }
@@ -100,7 +102,7 @@ pub fn write_to_native(write: Write) -> Write {
 ///
 /// # Errors
 /// When the patch does not apply.
-pub fn patched(current: &Stored, change: &PatchDocument) -> Result<Value, PatchFault> {
+pub fn patched(current: &StoredResource, change: &PatchDocument) -> Result<Value, PatchError> {
     let before = current.document();
     let mut patched = patch::apply(&to_fhir(before.clone()), change)?;
     let kind = Some(current.key.kind.as_str());
@@ -229,17 +231,17 @@ fn native_reference(path: &ElementPath<'_>, object: &mut Map<String, Value>) {
         return;
     }
     let Some(Value::String(text)) = object.get("reference") else { return };
-    let target = match Target::parse(text) {
-        Some(Target::Resource { key, version }) => {
+    let target = match ReferenceTarget::parse(text) {
+        Some(ReferenceTarget::Resource { key, version }) => {
             let version = version.map(|version| ("versionId", version.to_string()));
             let key = [("resourceType", key.kind.to_string()), ("id", key.id.to_string())];
             key.into_iter().chain(version).collect()
         }
-        Some(Target::Absolute(uri)) if path.may_be_uri_reference() => {
+        Some(ReferenceTarget::Absolute(uri)) if path.may_be_uri_reference() => {
             vec![("uri", uri.to_owned())]
         }
-        Some(Target::Contained(name)) => vec![("localRef", name.to_owned())],
-        Some(Target::Absolute(_)) | None => return,
+        Some(ReferenceTarget::Contained(name)) => vec![("localRef", name.to_owned())],
+        Some(ReferenceTarget::Absolute(_)) | None => return,
     };
     replace_target(object, &["reference"], target);
 }
@@ -269,7 +271,7 @@ fn relative(kind: Option<&str>, id: Option<&str>, version: Option<&Value>) -> Op
         None => Some(key.to_string()),
         Some(Value::String(version)) => {
             let text = format!("{key}/_history/{version}");
-            Target::parse(&text).is_some().then_some(text)
+            ReferenceTarget::parse(&text).is_some().then_some(text)
         }
         Some(_) => None,
     }

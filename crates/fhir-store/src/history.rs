@@ -11,12 +11,12 @@ use std::str::FromStr;
 
 use crate::key::{ResourceId, ResourceType};
 use crate::limits;
-use crate::ports::Stored;
-use crate::selection::Selection;
+use crate::ports::StoredResource;
+use crate::selection::AccessFilter;
 
 /// The interaction that made a version: create, update or delete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum ChangeKind {
     /// The first version, or the first after a deletion.
     Created,
     /// A further version.
@@ -29,35 +29,35 @@ pub enum Change {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Version {
     /// What made it.
-    pub change: Change,
+    pub change: ChangeKind,
     /// The resource in this version; of a deletion, what was deleted, under the number and the time of
     /// the deletion. That is for deciding who may know of it, and shown to nobody.
-    pub stored: Stored,
+    pub stored: StoredResource,
 }
 
 /// A page of a history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HistoryQuery {
     /// The types, each with what of it the caller reaches: versions that lie outside are not told of.
-    pub kinds: Vec<(ResourceType, Selection)>,
+    pub kinds: Vec<(ResourceType, AccessFilter)>,
     /// The one resource, of the one type, or every resource.
     pub id: Option<ResourceId>,
     /// Which of their versions.
-    pub window: Window,
+    pub window: HistoryRange,
 }
 
 /// A part of a history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Window {
+pub struct HistoryRange {
     /// Only versions made then or later, unix microseconds.
     pub since_us: Option<i64>,
     /// Only versions that come after this place.
-    pub after: Option<Place>,
+    pub after: Option<HistoryPosition>,
     /// Most versions of the page, at most [`limits::MAX_COUNT`].
     pub count: u32,
 }
 
-impl Default for Window {
+impl Default for HistoryRange {
     /// Returns the first page.
     fn default() -> Self {
         Self { since_us: None, after: None, count: limits::DEFAULT_COUNT }
@@ -66,23 +66,23 @@ impl Default for Window {
 
 /// The position of a version in a history. Later versions are smaller places: they come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct HistoryPosition {
     /// When it was made, unix microseconds.
     pub updated_us: i64,
     /// The number of the write.
     pub version: i64,
 }
 
-impl Place {
+impl HistoryPosition {
     /// Of a version.
     #[must_use]
-    pub const fn of(stored: &Stored) -> Self {
+    pub const fn of(stored: &StoredResource) -> Self {
         Self { updated_us: stored.updated_us, version: stored.version }
     }
 
     /// Returns whether a version stands after this place.
     #[must_use]
-    pub fn precedes(&self, stored: &Stored) -> bool {
+    pub fn precedes(&self, stored: &StoredResource) -> bool {
         (stored.updated_us, stored.version) < (self.updated_us, self.version)
     }
 }
@@ -90,22 +90,22 @@ impl Place {
 /// The text is not a position in a history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a place in a history is taken from the link of a page")]
-pub struct NotAPlace;
+pub struct HistoryPositionError;
 
-impl FromStr for Place {
-    type Err = NotAPlace;
+impl FromStr for HistoryPosition {
+    type Err = HistoryPositionError;
 
-    fn from_str(text: &str) -> Result<Self, NotAPlace> {
+    fn from_str(text: &str) -> Result<Self, HistoryPositionError> {
         let number = |text: &str| {
             let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-            text.parse().ok().filter(|_| digits).ok_or(NotAPlace)
+            text.parse().ok().filter(|_| digits).ok_or(HistoryPositionError)
         };
-        let (updated_us, version) = text.split_once('-').ok_or(NotAPlace)?;
+        let (updated_us, version) = text.split_once('-').ok_or(HistoryPositionError)?;
         Ok(Self { updated_us: number(updated_us)?, version: number(version)? })
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for HistoryPosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}-{}", self.updated_us, self.version)
     }
@@ -121,28 +121,28 @@ pub struct HistoryPage {
     /// A page may be shorter than was asked for, and even empty, and not be the last: a store looks at
     /// so many versions for one page and no more ([`limits::MAX_VERSIONS_LOOKED_AT`]), however few of
     /// them the caller reaches.
-    pub next: Option<Place>,
+    pub next: Option<HistoryPosition>,
 }
 
 /// Builds a page from versions that arrive newest first, with the same rules for every engine.
 #[derive(Debug)]
-pub struct Pager<'a> {
+pub struct HistoryPager<'a> {
     query: &'a HistoryQuery,
     page: HistoryPage,
-    last: Option<Place>,
+    last: Option<HistoryPosition>,
     looked_at: usize,
 }
 
 /// The demand of a pager: more versions, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wants {
+pub enum PagerDemand {
     /// The next one.
     More,
     /// The page is made.
     Nothing,
 }
 
-impl<'a> Pager<'a> {
+impl<'a> HistoryPager<'a> {
     /// For the first version of the page.
     #[must_use]
     pub fn new(query: &'a HistoryQuery) -> Self {
@@ -150,20 +150,20 @@ impl<'a> Pager<'a> {
     }
 
     /// Takes the next version.
-    pub fn take(&mut self, version: Version) -> Wants {
+    pub fn take(&mut self, version: Version) -> PagerDemand {
         let full = self.page.entries.len() >= usize::try_from(self.query.window.count).unwrap_or(usize::MAX);
         let within = self.query.kinds.iter().find(|(kind, _)| *kind == version.stored.key.kind);
         let reached = within.is_some_and(|(_, within)| within.contains(&version.stored.key, &version.stored.resource));
         if (full && reached) || self.looked_at >= limits::MAX_VERSIONS_LOOKED_AT {
             self.page.next = self.last;
-            return Wants::Nothing;
+            return PagerDemand::Nothing;
         }
         self.looked_at += 1;
-        self.last = Some(Place::of(&version.stored));
+        self.last = Some(HistoryPosition::of(&version.stored));
         if reached {
             self.page.entries.push(version);
         }
-        Wants::More
+        PagerDemand::More
     }
 
     /// Returns the page, when no version is left or none is wanted.
@@ -179,18 +179,21 @@ mod tests {
 
     use super::*;
     use crate::compartment::Compartment;
-    use crate::selection::Region;
+    use crate::selection::FilterBranch;
 
     fn version(number: i64, patient: &str) -> Version {
         let resource = json!({"subject": {"reference": format!("Patient/{patient}")}});
         let key = "Observation/o".parse().unwrap();
-        Version { change: Change::Updated, stored: Stored { key, version: number, updated_us: number * 10, resource } }
+        Version {
+            change: ChangeKind::Updated,
+            stored: StoredResource { key, version: number, updated_us: number * 10, resource },
+        }
     }
 
     fn query(count: u32) -> HistoryQuery {
         let compartment = Some(Compartment::of("me".parse().unwrap(), "https://payer.example/fhir"));
-        let within = Selection::union(vec![Region { compartment, criteria: Vec::new() }]);
-        let window = Window { count, ..Window::default() };
+        let within = AccessFilter::union(vec![FilterBranch { compartment, criteria: Vec::new() }]);
+        let window = HistoryRange { count, ..HistoryRange::default() };
         HistoryQuery { kinds: vec![("Observation".parse().unwrap(), within)], id: None, window }
     }
 
@@ -201,22 +204,22 @@ mod tests {
     #[test]
     fn a_page_holds_what_is_reached_and_the_next_one_begins_behind_it() {
         let query = query(2);
-        let mut pager = Pager::new(&query);
+        let mut pager = HistoryPager::new(&query);
         for (number, patient) in [(9, "you"), (8, "me"), (7, "you"), (6, "me"), (5, "you")] {
-            assert_eq!(pager.take(version(number, patient)), Wants::More);
+            assert_eq!(pager.take(version(number, patient)), PagerDemand::More);
         }
-        assert_eq!(pager.take(version(4, "me")), Wants::Nothing);
+        assert_eq!(pager.take(version(4, "me")), PagerDemand::Nothing);
         let page = pager.finish();
         assert_eq!(numbers(&page), [8, 6]);
-        assert_eq!(page.next, Some(Place { updated_us: 50, version: 5 }));
+        assert_eq!(page.next, Some(HistoryPosition { updated_us: 50, version: 5 }));
     }
 
     #[test]
     fn nothing_is_said_of_a_next_page_that_would_hold_nothing() {
         let query = query(1);
-        let mut pager = Pager::new(&query);
+        let mut pager = HistoryPager::new(&query);
         for (number, patient) in [(3, "me"), (2, "you"), (1, "you")] {
-            assert_eq!(pager.take(version(number, patient)), Wants::More);
+            assert_eq!(pager.take(version(number, patient)), PagerDemand::More);
         }
         assert_eq!(pager.finish().next, None);
     }
@@ -224,34 +227,34 @@ mod tests {
     #[test]
     fn a_type_that_was_not_asked_for_is_not_told_of() {
         let query = query(5);
-        let mut pager = Pager::new(&query);
+        let mut pager = HistoryPager::new(&query);
         let mut other = version(3, "me");
         other.stored.key = "Condition/o".parse().unwrap();
-        assert_eq!(pager.take(other), Wants::More);
+        assert_eq!(pager.take(other), PagerDemand::More);
         assert_eq!(numbers(&pager.finish()), [0; 0]);
     }
 
     #[test]
     fn a_search_for_the_few_that_are_reached_ends() {
         let query = query(1);
-        let mut pager = Pager::new(&query);
+        let mut pager = HistoryPager::new(&query);
         let bound = i64::try_from(limits::MAX_VERSIONS_LOOKED_AT).unwrap();
         for number in (1..=bound).rev() {
-            assert_eq!(pager.take(version(number + 10, "you")), Wants::More);
+            assert_eq!(pager.take(version(number + 10, "you")), PagerDemand::More);
         }
-        assert_eq!(pager.take(version(1, "me")), Wants::Nothing);
+        assert_eq!(pager.take(version(1, "me")), PagerDemand::Nothing);
         let page = pager.finish();
-        assert_eq!((numbers(&page), page.next), (vec![], Some(Place { updated_us: 110, version: 11 })));
+        assert_eq!((numbers(&page), page.next), (vec![], Some(HistoryPosition { updated_us: 110, version: 11 })));
     }
 
     #[test]
     fn a_place_reads_as_it_prints_and_nothing_else_is_one() {
-        let place = Place { updated_us: 12, version: 7 };
+        let place = HistoryPosition { updated_us: 12, version: 7 };
         assert_eq!(place.to_string().parse(), Ok(place));
         assert!(place.precedes(&version(1, "me").stored));
         assert!(!place.precedes(&version(2, "me").stored));
         for text in ["", "-", "1", "1-", "-1", "1-2-3", "+1-2", "99999999999999999999-1"] {
-            assert_eq!(text.parse::<Place>(), Err(NotAPlace), "{text}");
+            assert_eq!(text.parse::<HistoryPosition>(), Err(HistoryPositionError), "{text}");
         }
     }
 }

@@ -21,27 +21,27 @@ pub const OPEN_JOBS_MAX: u32 = 10;
 /// The work of a job, complete but for the resources.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Work {
+pub enum JobWork {
     /// Write resources to files.
     Export(ExportWork),
     /// Find members and make Groups of them.
     Match(Box<MatchWork>),
 }
 
-impl Work {
+impl JobWork {
     /// Returns which addresses the job answers at: those of exports, or those of one kind of match.
     #[must_use]
-    pub fn face(&self) -> Face {
+    pub fn face(&self) -> JobEndpoint {
         match self {
-            Self::Export(_) => Face::Export,
-            Self::Match(work) => Face::Match(work.kind),
+            Self::Export(_) => JobEndpoint::Export,
+            Self::Match(work) => JobEndpoint::Match(work.kind),
         }
     }
 }
 
 /// The endpoint at which a job was started and is polled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Face {
+pub enum JobEndpoint {
     /// `$export-status`.
     Export,
     /// `Group/$bulk-member-match-status` or `Group/$provider-member-match-status`.
@@ -56,7 +56,7 @@ pub struct NewJob {
     /// The address it was asked for at, as the manifest repeats it.
     pub url: String,
     /// What to do.
-    pub work: Work,
+    pub work: JobWork,
 }
 
 /// The state of a job.
@@ -82,7 +82,7 @@ pub struct Job {
     /// The address it was asked for at.
     pub url: String,
     /// Which addresses it answers at.
-    pub face: Face,
+    pub face: JobEndpoint,
     /// The moment its answer is of, unix microseconds: nothing that was written later is in it.
     pub created_us: i64,
     /// Resources or members done so far.
@@ -109,11 +109,11 @@ pub struct JobFile {
 /// There are [`OPEN_JOBS_MAX`] jobs of this owner already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{OPEN_JOBS_MAX} jobs of this client have not ended: wait for one, or cancel it")]
-pub struct TooManyJobs;
+pub struct TooManyJobsError;
 
 /// The outcome of ending a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum JobEnd {
     /// It had not ended: whoever works on it stops at the next step.
     Cancelled,
     /// It had: it is gone with all it made.
@@ -127,7 +127,7 @@ pub trait JobStore: Send + Sync {
     ///
     /// # Errors
     /// The outer error means the store failed.
-    async fn enqueue(&self, job: NewJob, now_us: i64) -> Result<Result<ResourceId, TooManyJobs>, StoreError>;
+    async fn enqueue(&self, job: NewJob, now_us: i64) -> Result<Result<ResourceId, TooManyJobsError>, StoreError>;
 
     /// A job of this owner, `None` when there is none, or none any more.
     ///
@@ -139,7 +139,7 @@ pub trait JobStore: Send + Sync {
     ///
     /// # Errors
     /// When the store fails; it may then be called again.
-    async fn end(&self, id: &ResourceId, owner: &str, now_us: i64) -> Result<Option<Ending>, StoreError>;
+    async fn end(&self, id: &ResourceId, owner: &str, now_us: i64) -> Result<Option<JobEnd>, StoreError>;
 
     /// Returns the lines of a part of a file by its number, from 0; `None` after the last one.
     ///

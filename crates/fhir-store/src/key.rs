@@ -19,7 +19,7 @@ pub struct ResourceType(String);
 /// The text is not a resource type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a resource type is a capital letter followed by letters and digits, 64 characters at most")]
-pub struct NotAResourceType;
+pub struct ResourceTypeError;
 
 impl ResourceType {
     /// Returns whether a text is a resource type, without copying it.
@@ -44,10 +44,10 @@ impl ResourceType {
 }
 
 impl FromStr for ResourceType {
-    type Err = NotAResourceType;
+    type Err = ResourceTypeError;
 
-    fn from_str(text: &str) -> Result<Self, NotAResourceType> {
-        if Self::is_one(text) { Ok(Self(text.to_owned())) } else { Err(NotAResourceType) }
+    fn from_str(text: &str) -> Result<Self, ResourceTypeError> {
+        if Self::is_one(text) { Ok(Self(text.to_owned())) } else { Err(ResourceTypeError) }
     }
 }
 
@@ -67,7 +67,7 @@ pub struct ResourceId(String);
 /// The text is not a resource id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an id is 1 to 64 letters, digits, `.`, `_` or `-`, and neither `.` nor `..`")]
-pub struct NotAResourceId;
+pub struct ResourceIdError;
 
 impl ResourceId {
     /// Returns whether a text is an id, without copying it.
@@ -91,10 +91,10 @@ impl From<Uuid> for ResourceId {
 }
 
 impl FromStr for ResourceId {
-    type Err = NotAResourceId;
+    type Err = ResourceIdError;
 
-    fn from_str(text: &str) -> Result<Self, NotAResourceId> {
-        if Self::is_one(text) { Ok(Self(text.to_owned())) } else { Err(NotAResourceId) }
+    fn from_str(text: &str) -> Result<Self, ResourceIdError> {
+        if Self::is_one(text) { Ok(Self(text.to_owned())) } else { Err(ResourceIdError) }
     }
 }
 
@@ -116,14 +116,14 @@ pub struct ResourceKey {
 /// The text is not `Type/id`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a resource is named `Type/id`")]
-pub struct NotAResourceKey;
+pub struct ResourceKeyError;
 
 impl FromStr for ResourceKey {
-    type Err = NotAResourceKey;
+    type Err = ResourceKeyError;
 
-    fn from_str(text: &str) -> Result<Self, NotAResourceKey> {
-        let (kind, id) = text.split_once('/').ok_or(NotAResourceKey)?;
-        Ok(Self { kind: kind.parse().map_err(|_| NotAResourceKey)?, id: id.parse().map_err(|_| NotAResourceKey)? })
+    fn from_str(text: &str) -> Result<Self, ResourceKeyError> {
+        let (kind, id) = text.split_once('/').ok_or(ResourceKeyError)?;
+        Ok(Self { kind: kind.parse().map_err(|_| ResourceKeyError)?, id: id.parse().map_err(|_| ResourceKeyError)? })
     }
 }
 
@@ -144,7 +144,7 @@ mod tests {
         }
         let long = format!("A{}", "b".repeat(64));
         for text in ["", "client", "1A", "Cli-ent", "Cli ent", "Cliént", "A;drop", &long] {
-            assert_eq!(text.parse::<ResourceType>(), Err(NotAResourceType), "{text}");
+            assert_eq!(text.parse::<ResourceType>(), Err(ResourceTypeError), "{text}");
         }
     }
 
@@ -160,7 +160,7 @@ mod tests {
             assert_eq!(text.parse::<ResourceId>().unwrap().as_str(), text);
         }
         for text in ["", ".", "..", "a/b", "a b", "é", "a\0", &"x".repeat(65)] {
-            assert_eq!(text.parse::<ResourceId>(), Err(NotAResourceId), "{text}");
+            assert_eq!(text.parse::<ResourceId>(), Err(ResourceIdError), "{text}");
         }
     }
 
@@ -171,7 +171,7 @@ mod tests {
         assert_eq!(key.id.as_str(), "payer-1");
         assert_eq!(key.to_string(), "Organization/payer-1");
         for text in ["Organization", "Organization/", "/x", "a/b", "A/b/c"] {
-            assert_eq!(text.parse::<ResourceKey>(), Err(NotAResourceKey), "{text}");
+            assert_eq!(text.parse::<ResourceKey>(), Err(ResourceKeyError), "{text}");
         }
     }
 }

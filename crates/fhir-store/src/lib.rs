@@ -90,16 +90,16 @@ mod testing;
 pub mod validate;
 
 pub use compartment::Compartment;
-pub use criteria::{Criteria, CriteriaFault, Sought};
+pub use criteria::{CriteriaError, SearchCondition, WriteCriteria};
 pub use filter::{Filter, FilterValue};
-pub use history::{HistoryPage, HistoryQuery, Version, Window};
+pub use history::{HistoryPage, HistoryQuery, HistoryRange, Version};
 pub use key::{ResourceId, ResourceKey, ResourceType};
 pub use ports::{
-    Counting, IfMatch, ListQuery, Lookup, Matches, Operation, Page, PatchDocument, Precondition, Referring,
-    ResourceStore, SearchQuery, SearchRefused, SearchStore, StoreError, Stored, StoredText, Write, WriteFault,
-    WriteRefusal, Written,
+    IfMatch, ListPage, ListQuery, MatchCounting, PatchDocument, Precondition, ReferringResources, ResourceLookup,
+    ResourceStore, SearchExecutionError, SearchMatches, SearchQuery, SearchStore, StoreError, StoredResource,
+    StoredText, TransactionError, Write, WriteError, WriteOperation, WriteOutcome,
 };
-pub use selection::{Reach, Region, Selection};
+pub use selection::{AccessFilter, FilterBranch, WriteAccess};
 
 /// The examples of the README, which are tests.
 #[cfg(doctest)]

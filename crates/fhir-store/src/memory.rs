@@ -9,14 +9,15 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use uuid::{Builder, Uuid};
 
-use crate::history::{Change, HistoryPage, HistoryQuery, Pager, Version, Wants};
+use crate::history::{ChangeKind, HistoryPage, HistoryPager, HistoryQuery, PagerDemand, Version};
 use crate::key::{ResourceId, ResourceKey, ResourceType};
-use crate::plan::{self, Decision, Target};
+use crate::plan::{self, WriteDecision, WriteTarget};
 use crate::ports::{
-    ListQuery, Lookup, Page, ResourceStore, StoreError, Stored, StoredText, Write, WriteFault, WriteRefusal, Written,
+    ListPage, ListQuery, ResourceLookup, ResourceStore, StoreError, StoredResource, StoredText, TransactionError,
+    Write, WriteError, WriteOutcome,
 };
-use crate::search::Resolver;
-use crate::selection::Selection;
+use crate::search::ReferenceResolver;
+use crate::selection::AccessFilter;
 
 /// Resources in a sorted map behind one lock; a transaction holds the lock from start to end.
 ///
@@ -38,7 +39,7 @@ struct State {
 
 #[derive(Clone, Debug)]
 enum Row {
-    Live(Stored),
+    Live(StoredResource),
     Dead { version: i64 },
 }
 
@@ -58,28 +59,28 @@ impl MemoryStore {
 
 #[async_trait]
 impl ResourceStore for MemoryStore {
-    async fn read(&self, key: &ResourceKey) -> Result<Lookup, StoreError> {
+    async fn read(&self, key: &ResourceKey) -> Result<ResourceLookup, StoreError> {
         Ok(lookup(self.lock().rows.get(key)))
     }
 
-    async fn read_text(&self, key: &ResourceKey) -> Result<Lookup<StoredText>, StoreError> {
+    async fn read_text(&self, key: &ResourceKey) -> Result<ResourceLookup<StoredText>, StoreError> {
         Ok(match lookup(self.lock().rows.get(key)) {
-            Lookup::Found(stored) => Lookup::Found(StoredText::from(&stored)),
-            Lookup::Deleted { version } => Lookup::Deleted { version },
-            Lookup::Missing => Lookup::Missing,
+            ResourceLookup::Found(stored) => ResourceLookup::Found(StoredText::from(&stored)),
+            ResourceLookup::Deleted { version } => ResourceLookup::Deleted { version },
+            ResourceLookup::Missing => ResourceLookup::Missing,
         })
     }
 
-    async fn list(&self, query: &ListQuery) -> Result<Page, StoreError> {
+    async fn list(&self, query: &ListQuery) -> Result<ListPage, StoreError> {
         let state = self.lock();
-        let is_asked_for = |stored: &Stored| {
+        let is_asked_for = |stored: &StoredResource| {
             query.filters.iter().all(|filter| filter.matches(stored))
                 && query.within.contains(&stored.key, &stored.resource)
         };
         let matching = || state.live(&query.kind).filter(|stored| is_asked_for(stored));
         let skipped = usize::try_from(query.offset()).unwrap_or(usize::MAX);
         let count = usize::try_from(query.count).unwrap_or(usize::MAX);
-        Ok(Page {
+        Ok(ListPage {
             total: u64::try_from(matching().count()).unwrap_or(u64::MAX),
             entries: matching().skip(skipped).take(count).cloned().collect(),
         })
@@ -96,9 +97,9 @@ impl ResourceStore for MemoryStore {
         let mut versions: Vec<&Version> =
             state.versions.iter().filter(|version| is_asked_for(query, version)).collect();
         versions.sort_by_key(|version| Reverse((version.stored.updated_us, version.stored.version)));
-        let mut pager = Pager::new(query);
+        let mut pager = HistoryPager::new(query);
         for version in versions {
-            if pager.take(version.clone()) == Wants::Nothing {
+            if pager.take(version.clone()) == PagerDemand::Nothing {
                 break;
             }
         }
@@ -115,7 +116,7 @@ impl ResourceStore for MemoryStore {
         &self,
         writes: Vec<Write>,
         now_us: i64,
-    ) -> Result<Result<Vec<Written>, WriteRefusal>, StoreError> {
+    ) -> Result<Result<Vec<WriteOutcome>, TransactionError>, StoreError> {
         let mut state = self.lock();
         let mut transaction = Transaction { before: &state, after: Changes::of(&state), now_us };
         let outcome = transaction.run(writes);
@@ -128,7 +129,7 @@ impl ResourceStore for MemoryStore {
 }
 
 impl State {
-    fn live<'a>(&'a self, kind: &'a ResourceType) -> impl Iterator<Item = &'a Stored> {
+    fn live<'a>(&'a self, kind: &'a ResourceType) -> impl Iterator<Item = &'a StoredResource> {
         let live = self.rows.values().filter_map(|row| match row {
             Row::Live(stored) => Some(stored),
             Row::Dead { .. } => None,
@@ -152,36 +153,36 @@ fn is_asked_for(query: &HistoryQuery, version: &Version) -> bool {
         && query.window.after.is_none_or(|place| place.precedes(stored))
 }
 
-fn lookup(row: Option<&Row>) -> Lookup {
+fn lookup(row: Option<&Row>) -> ResourceLookup {
     match row {
-        Some(Row::Live(stored)) => Lookup::Found(stored.clone()),
-        Some(Row::Dead { version }) => Lookup::Deleted { version: *version },
-        None => Lookup::Missing,
+        Some(Row::Live(stored)) => ResourceLookup::Found(stored.clone()),
+        Some(Row::Dead { version }) => ResourceLookup::Deleted { version: *version },
+        None => ResourceLookup::Missing,
     }
 }
 
 /// What of other types the condition of a write may look at.
 struct Reached<'a> {
     state: &'a State,
-    chained: &'a BTreeMap<ResourceType, Selection>,
+    chained: &'a BTreeMap<ResourceType, AccessFilter>,
 }
 
 impl Reached<'_> {
-    fn has(&self, stored: &Stored) -> bool {
+    fn has(&self, stored: &StoredResource) -> bool {
         let within = self.chained.get(&stored.key.kind);
         within.is_some_and(|within| within.contains(&stored.key, &stored.resource))
     }
 }
 
-impl Resolver for Reached<'_> {
-    fn read(&self, key: &ResourceKey) -> Option<Stored> {
+impl ReferenceResolver for Reached<'_> {
+    fn read(&self, key: &ResourceKey) -> Option<StoredResource> {
         match lookup(self.state.rows.get(key)) {
-            Lookup::Found(stored) if self.has(&stored) => Some(stored),
-            Lookup::Found(_) | Lookup::Deleted { .. } | Lookup::Missing => None,
+            ResourceLookup::Found(stored) if self.has(&stored) => Some(stored),
+            ResourceLookup::Found(_) | ResourceLookup::Deleted { .. } | ResourceLookup::Missing => None,
         }
     }
 
-    fn all(&self, kind: &ResourceType) -> Vec<Stored> {
+    fn all(&self, kind: &ResourceType) -> Vec<StoredResource> {
         self.state.live(kind).filter(|stored| self.has(stored)).cloned().collect()
     }
 }
@@ -208,24 +209,24 @@ struct Transaction<'a> {
 }
 
 impl Transaction<'_> {
-    fn run(&mut self, writes: Vec<Write>) -> Result<Vec<Written>, WriteRefusal> {
-        let refuse = |index| move |cause| WriteRefusal { index, cause };
+    fn run(&mut self, writes: Vec<Write>) -> Result<Vec<WriteOutcome>, TransactionError> {
+        let refuse = |index| move |cause| TransactionError { index, cause };
         let mut targets = Vec::with_capacity(writes.len());
         for (index, write) in writes.iter().enumerate() {
             targets.push(self.resolve(write).map_err(refuse(index))?);
         }
-        plan::check_overlap(&targets).map_err(|(index, cause)| WriteRefusal { index, cause })?;
+        plan::check_overlap(&targets).map_err(|(index, cause)| TransactionError { index, cause })?;
         let urls = plan::full_urls(&writes, &targets);
         let mut answers = Vec::with_capacity(writes.len());
         for (index, (write, target)) in writes.into_iter().zip(&targets).enumerate() {
-            let current = target.key().map_or(Lookup::Missing, |key| self.current(key));
+            let current = target.key().map_or(ResourceLookup::Missing, |key| self.current(key));
             let decision = plan::decide(write, target, current, &urls).map_err(refuse(index))?;
             answers.push(self.carry_out(decision));
         }
         Ok(answers)
     }
 
-    fn resolve(&mut self, write: &Write) -> Result<Target, WriteFault> {
+    fn resolve(&mut self, write: &Write) -> Result<WriteTarget, WriteError> {
         let matches: Vec<ResourceKey> = match plan::condition(write) {
             Some(condition) => {
                 let reached = Reached { state: self.before, chained: &condition.reach.chained };
@@ -238,25 +239,25 @@ impl Transaction<'_> {
         plan::resolve(write, &matches, &self.next_id())
     }
 
-    fn current(&self, key: &ResourceKey) -> Lookup {
+    fn current(&self, key: &ResourceKey) -> ResourceLookup {
         lookup(self.after.rows.get(key).or_else(|| self.before.rows.get(key)))
     }
 
-    fn carry_out(&mut self, decision: Decision) -> Written {
-        if matches!(decision, Decision::Nothing(_)) {
+    fn carry_out(&mut self, decision: WriteDecision) -> WriteOutcome {
+        if matches!(decision, WriteDecision::Nothing(_)) {
             return decision.written(0, self.now_us);
         }
         self.after.last_version += 1;
         let version = self.after.last_version;
         let written = decision.written(version, self.now_us);
         let (change, row, stored) = match &written {
-            Written::Created(stored) => (Change::Created, Row::Live(stored.clone()), stored),
-            Written::Updated(stored) => (Change::Updated, Row::Live(stored.clone()), stored),
-            Written::Deleted(stored) => (Change::Deleted, Row::Dead { version }, stored),
-            Written::Unchanged(_) | Written::Existing(_) | Written::Absent => return written,
+            WriteOutcome::Created(stored) => (ChangeKind::Created, Row::Live(stored.clone()), stored),
+            WriteOutcome::Updated(stored) => (ChangeKind::Updated, Row::Live(stored.clone()), stored),
+            WriteOutcome::Deleted(stored) => (ChangeKind::Deleted, Row::Dead { version }, stored),
+            WriteOutcome::Unchanged(_) | WriteOutcome::Existing(_) | WriteOutcome::Absent => return written,
         };
         self.after.rows.insert(stored.key.clone(), row);
-        let stored = Stored { version, updated_us: self.now_us, ..stored.clone() };
+        let stored = StoredResource { version, updated_us: self.now_us, ..stored.clone() };
         self.after.versions.push(Version { change, stored });
         written
     }

@@ -1,17 +1,17 @@
 //! `OperationOutcome`: what a caller is told about a failure.
 //!
-//! Which failure gets which HTTP status is decided where HTTP is. The [`Kind`]s here are the rows
+//! Which failure gets which HTTP status is decided where HTTP is. The [`IssueKind`]s here are the rows
 //! of that table without the status.
 
 use serde_json::{Map, Value, json};
 
-use crate::bundle::{BundleFault, EntryFault};
-use crate::ports::{SearchRefused, WriteFault};
-use crate::query::QueryFault;
+use crate::bundle::{BundleError, EntryError};
+use crate::ports::{SearchExecutionError, WriteError};
+use crate::query::QueryError;
 
 /// The severity of an issue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Severity {
+pub enum IssueSeverity {
     /// The call was not even tried.
     Fatal,
     /// The call failed.
@@ -22,7 +22,7 @@ pub enum Severity {
     Information,
 }
 
-impl Severity {
+impl IssueSeverity {
     /// Returns the code in the value set `issue-severity`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -40,71 +40,72 @@ const OAUTH_ERRORS: &str = "https://www.iana.org/assignments/oauth-parameters";
 
 /// The kind of an issue: its code and default text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kind {
+pub struct IssueKind {
     /// `OperationOutcome.id`, the short name programs look at.
     pub id: Option<&'static str>,
     /// `issue.severity`.
-    pub severity: Severity,
+    pub severity: IssueSeverity,
     /// `issue.code`, of the value set `issue-type`.
     pub code: &'static str,
     /// The sentence a person reads, and the diagnostics when nothing more is known.
     pub text: &'static str,
 }
 
-const fn kind(id: &'static str, code: &'static str, text: &'static str) -> Kind {
-    Kind { id: Some(id), severity: Severity::Fatal, code, text }
+const fn kind(id: &'static str, code: &'static str, text: &'static str) -> IssueKind {
+    IssueKind { id: Some(id), severity: IssueSeverity::Fatal, code, text }
 }
 
 /// A request that cannot be understood (400).
-pub const BAD_REQUEST: Kind = kind("bad-request", "invalid", "Bad request");
+pub const BAD_REQUEST: IssueKind = kind("bad-request", "invalid", "Bad request");
 /// A body that is no JSON, or not of the expected form (400).
-pub const STRUCTURE: Kind = kind("invalid", "structure", "Malformed body");
+pub const STRUCTURE: IssueKind = kind("invalid", "structure", "Malformed body");
 /// No credentials, or wrong ones (401).
-pub const UNAUTHORIZED: Kind = kind("unauthorized", "login", "Unauthorized");
+pub const UNAUTHORIZED: IssueKind = kind("unauthorized", "login", "Unauthorized");
 /// Credentials that do not allow the call (403).
-pub const FORBIDDEN: Kind = kind("forbidden", "forbidden", "Forbidden");
+pub const FORBIDDEN: IssueKind = kind("forbidden", "forbidden", "Forbidden");
 /// Nothing under this address (404).
-pub const NOT_FOUND: Kind = kind("not-found", "not-found", "Not found");
+pub const NOT_FOUND: IssueKind = kind("not-found", "not-found", "Not found");
 /// A method the address does not take (405).
-pub const NOT_SUPPORTED: Kind =
-    Kind { id: None, severity: Severity::Fatal, code: "not-supported", text: "Method not allowed" };
+pub const NOT_SUPPORTED: IssueKind =
+    IssueKind { id: None, severity: IssueSeverity::Fatal, code: "not-supported", text: "Method not allowed" };
 /// A create of what exists (409).
-pub const DUPLICATE: Kind = kind("duplicate", "duplicate", "Duplicate key");
+pub const DUPLICATE: IssueKind = kind("duplicate", "duplicate", "Duplicate key");
 /// Writers that kept getting into each other's way (409).
-pub const CONFLICT: Kind = kind("conflict", "conflict", "Conflict");
+pub const CONFLICT: IssueKind = kind("conflict", "conflict", "Conflict");
 /// Something that was deleted (410).
-pub const DELETED: Kind = kind("deleted", "deleted", "Deleted");
+pub const DELETED: IssueKind = kind("deleted", "deleted", "Deleted");
 /// Another version than the expected one (412).
-pub const VERSION_MISMATCH: Kind = kind("precondition-failed", "conflict", "Version Id mismatch");
+pub const VERSION_MISMATCH: IssueKind = kind("precondition-failed", "conflict", "Version Id mismatch");
 /// A condition that matches several resources (412).
-pub const MULTIPLE_MATCHES: Kind =
+pub const MULTIPLE_MATCHES: IssueKind =
     kind("precondition-failed", "multiple-matches", "The condition matches several resources");
 /// A body too large (413).
-pub const TOO_LARGE: Kind = kind("too-long", "too-long", "The body is too large");
+pub const TOO_LARGE: IssueKind = kind("too-long", "too-long", "The body is too large");
 /// A question whose answer is too large (413).
-pub const TOO_COSTLY: Kind = kind("too-costly", "too-costly", "The answer is too large");
+pub const TOO_COSTLY: IssueKind = kind("too-costly", "too-costly", "The answer is too large");
 /// A search takes longer than a search may.
-pub const SEARCH_TOO_COSTLY: Kind = kind("too-costly", "too-costly", "The search takes too long");
+pub const SEARCH_TOO_COSTLY: IssueKind = kind("too-costly", "too-costly", "The search takes too long");
 /// A resource that breaks a rule (422).
-pub const INVALID: Kind = kind("invalid", "invalid", "Invalid resource");
+pub const INVALID: IssueKind = kind("invalid", "invalid", "Invalid resource");
 /// Too many calls (429).
-pub const THROTTLED: Kind = Kind { id: None, severity: Severity::Fatal, code: "throttled", text: "Too many requests" };
+pub const THROTTLED: IssueKind =
+    IssueKind { id: None, severity: IssueSeverity::Fatal, code: "throttled", text: "Too many requests" };
 /// A failure of the server itself (500).
-pub const INTERNAL: Kind = kind("internal", "exception", "Internal error");
+pub const INTERNAL: IssueKind = kind("internal", "exception", "Internal error");
 /// A server that cannot answer now (503).
-pub const UNAVAILABLE: Kind = kind("unavailable", "transient", "Not available");
+pub const UNAVAILABLE: IssueKind = kind("unavailable", "transient", "Not available");
 
-impl Kind {
+impl IssueKind {
     /// An outcome with one issue of this kind.
     #[must_use]
-    pub fn outcome(self) -> Outcome {
-        Outcome { id: self.id, text: Some(self.text.to_owned()), issues: vec![self.issue()], error: None }
+    pub fn outcome(self) -> OperationOutcome {
+        OperationOutcome { id: self.id, text: Some(self.text.to_owned()), issues: vec![self.issue()], error: None }
     }
 
     /// An issue of this kind.
     #[must_use]
-    pub fn issue(self) -> Issue {
-        Issue {
+    pub fn issue(self) -> OutcomeIssue {
+        OutcomeIssue {
             severity: self.severity,
             code: self.code,
             diagnostics: Some(self.text.to_owned()),
@@ -115,9 +116,9 @@ impl Kind {
 
 /// One issue of an outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Issue {
+pub struct OutcomeIssue {
     /// How bad.
-    pub severity: Severity,
+    pub severity: IssueSeverity,
     /// `issue-type` code.
     pub code: &'static str,
     /// What a developer has to know; it reaches the caller, so nothing internal belongs here.
@@ -126,7 +127,7 @@ pub struct Issue {
     pub expression: Vec<String>,
 }
 
-impl Issue {
+impl OutcomeIssue {
     /// Returns the issue with other diagnostics.
     #[must_use]
     pub fn diagnostics(mut self, text: impl Into<String>) -> Self {
@@ -157,17 +158,17 @@ impl Issue {
 
 /// An `OperationOutcome`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outcome {
+pub struct OperationOutcome {
     id: Option<&'static str>,
     text: Option<String>,
-    issues: Vec<Issue>,
+    issues: Vec<OutcomeIssue>,
     error: Option<&'static str>,
 }
 
-impl Outcome {
+impl OperationOutcome {
     /// An outcome of issues alone, without id and text; it needs one issue at least to be valid.
     #[must_use]
-    pub fn of(issues: Vec<Issue>) -> Self {
+    pub fn of(issues: Vec<OutcomeIssue>) -> Self {
         Self { id: None, text: None, issues, error: None }
     }
 
@@ -199,7 +200,7 @@ impl Outcome {
 
     /// Returns the outcome with these issues instead of its own, if there are any.
     #[must_use]
-    pub fn issues(mut self, issues: Vec<Issue>) -> Self {
+    pub fn issues(mut self, issues: Vec<OutcomeIssue>) -> Self {
         if !issues.is_empty() {
             self.issues = issues;
         }
@@ -218,7 +219,7 @@ impl Outcome {
             let div = format!("<div xmlns=\"http://www.w3.org/1999/xhtml\">{}</div>", escape(text));
             outcome.insert("text".to_owned(), json!({"status": "generated", "div": div}));
         }
-        let mut issues: Vec<Value> = self.issues.iter().map(Issue::to_value).collect();
+        let mut issues: Vec<Value> = self.issues.iter().map(OutcomeIssue::to_value).collect();
         if let Some((error, Value::Object(first))) = self.error.zip(issues.first_mut()) {
             first.insert("details".to_owned(), json!({"coding": [{"system": OAUTH_ERRORS, "code": error}]}));
         }
@@ -231,29 +232,29 @@ fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-impl From<&WriteFault> for Outcome {
-    fn from(fault: &WriteFault) -> Self {
-        let with = |kind: Kind| kind.outcome().diagnostics(fault.to_string());
+impl From<&WriteError> for OperationOutcome {
+    fn from(fault: &WriteError) -> Self {
+        let with = |kind: IssueKind| kind.outcome().diagnostics(fault.to_string());
         match fault {
-            WriteFault::AlreadyExists(key) => {
+            WriteError::AlreadyExists(key) => {
                 DUPLICATE.outcome().diagnostics(format!("Duplicate key: {key} already exists"))
             }
-            WriteFault::Taken(_) => with(DUPLICATE),
-            WriteFault::VersionMismatch { .. } | WriteFault::VersionExcluded(_) => with(VERSION_MISMATCH),
-            WriteFault::MultipleMatches { .. } | WriteFault::SeveralReferents(_) => with(MULTIPLE_MATCHES),
-            WriteFault::NotFound(key) => NOT_FOUND.outcome().diagnostics(format!("Resource {key} not found")),
-            WriteFault::NothingMatches(_) | WriteFault::NoReferent(_) => with(NOT_FOUND),
-            WriteFault::TooManyReferents => with(TOO_COSTLY),
-            WriteFault::ReadOnly(_) => with(NOT_SUPPORTED),
-            WriteFault::Gone(key) => DELETED.outcome().diagnostics(format!("Resource {key} was deleted")),
-            WriteFault::Outside | WriteFault::MatchGroup | WriteFault::NotSearched(SearchRefused::Closed) => {
+            WriteError::Taken(_) => with(DUPLICATE),
+            WriteError::VersionMismatch { .. } | WriteError::VersionExcluded(_) => with(VERSION_MISMATCH),
+            WriteError::MultipleMatches { .. } | WriteError::SeveralReferents(_) => with(MULTIPLE_MATCHES),
+            WriteError::NotFound(key) => NOT_FOUND.outcome().diagnostics(format!("Resource {key} not found")),
+            WriteError::NothingMatches(_) | WriteError::NoReferent(_) => with(NOT_FOUND),
+            WriteError::TooManyReferents => with(TOO_COSTLY),
+            WriteError::ReadOnly(_) => with(NOT_SUPPORTED),
+            WriteError::Gone(key) => DELETED.outcome().diagnostics(format!("Resource {key} was deleted")),
+            WriteError::Outside | WriteError::MatchGroup | WriteError::NotSearched(SearchExecutionError::Closed) => {
                 with(FORBIDDEN)
             }
-            WriteFault::Patch(_) | WriteFault::UnresolvedReference(_) => with(INVALID),
-            WriteFault::NotSearched(SearchRefused::Indexing { .. }) => with(UNAVAILABLE),
-            WriteFault::WrittenTwice(_) | WriteFault::NotSearched(SearchRefused::Cursor) => with(BAD_REQUEST),
-            WriteFault::Nonconforming(issues) => INVALID.outcome().issues(issues.clone()),
-            WriteFault::Invalid(faults) => {
+            WriteError::Patch(_) | WriteError::UnresolvedReference(_) => with(INVALID),
+            WriteError::NotSearched(SearchExecutionError::Indexing { .. }) => with(UNAVAILABLE),
+            WriteError::WrittenTwice(_) | WriteError::NotSearched(SearchExecutionError::Cursor) => with(BAD_REQUEST),
+            WriteError::Nonconforming(issues) => INVALID.outcome().issues(issues.clone()),
+            WriteError::Invalid(faults) => {
                 let issues = faults
                     .iter()
                     .map(|fault| INVALID.issue().diagnostics(fault.to_string()).at(fault.expression.as_str()));
@@ -263,27 +264,27 @@ impl From<&WriteFault> for Outcome {
     }
 }
 
-impl From<&BundleFault> for Outcome {
-    fn from(fault: &BundleFault) -> Self {
+impl From<&BundleError> for OperationOutcome {
+    fn from(fault: &BundleError) -> Self {
         match fault {
-            BundleFault::Entry(fault) => Self::from(fault),
-            BundleFault::NotABundle | BundleFault::Type | BundleFault::EntriesNotAnArray => {
+            BundleError::Entry(fault) => Self::from(fault),
+            BundleError::NotABundle | BundleError::Type | BundleError::EntriesNotAnArray => {
                 STRUCTURE.outcome().diagnostics(fault.to_string())
             }
-            BundleFault::TooManyEntries => TOO_LARGE.outcome().diagnostics(fault.to_string()),
+            BundleError::TooManyEntries => TOO_LARGE.outcome().diagnostics(fault.to_string()),
         }
     }
 }
 
-impl From<&EntryFault> for Outcome {
-    fn from(fault: &EntryFault) -> Self {
+impl From<&EntryError> for OperationOutcome {
+    fn from(fault: &EntryError) -> Self {
         let outcome = BAD_REQUEST.outcome().diagnostics(fault.problem.to_string());
         outcome.within(&fault.expression())
     }
 }
 
-impl From<&QueryFault> for Outcome {
-    fn from(fault: &QueryFault) -> Self {
+impl From<&QueryError> for OperationOutcome {
+    fn from(fault: &QueryError) -> Self {
         BAD_REQUEST.outcome().diagnostics(fault.to_string())
     }
 }
@@ -291,7 +292,7 @@ impl From<&QueryFault> for Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shape::{ShapeFault, ShapeProblem};
+    use crate::shape::{BodyError, BodyProblem};
 
     #[test]
     fn a_denial_reads_as_the_platform_writes_it() {
@@ -309,8 +310,8 @@ mod tests {
 
     #[test]
     fn a_missing_resource_is_named() {
-        let fault = WriteFault::NotFound("Client/x".parse().unwrap());
-        let outcome = Outcome::from(&fault).within("Bundle.entry[2]").to_value();
+        let fault = WriteError::NotFound("Client/x".parse().unwrap());
+        let outcome = OperationOutcome::from(&fault).within("Bundle.entry[2]").to_value();
         assert_eq!(outcome["id"], "not-found");
         assert_eq!(outcome["issue"][0]["diagnostics"], "Resource Client/x not found");
         assert_eq!(outcome["issue"][0]["expression"], json!(["Bundle.entry[2]"]));
@@ -318,11 +319,11 @@ mod tests {
 
     #[test]
     fn every_fault_of_a_body_is_an_issue_with_its_place() {
-        let fault = WriteFault::Invalid(vec![
-            ShapeFault::new("Client.id", ShapeProblem::OtherId),
-            ShapeFault::new("Client.meta", ShapeProblem::NotAnObject),
+        let fault = WriteError::Invalid(vec![
+            BodyError::new("Client.id", BodyProblem::OtherId),
+            BodyError::new("Client.meta", BodyProblem::NotAnObject),
         ]);
-        let outcome = Outcome::from(&fault).to_value();
+        let outcome = OperationOutcome::from(&fault).to_value();
         assert_eq!(outcome["issue"].as_array().map(Vec::len), Some(2));
         assert_eq!(outcome["issue"][0]["expression"], json!(["Client.id"]));
         assert_eq!(outcome["issue"][1]["diagnostics"], "Client.meta: must be an object");
@@ -330,16 +331,16 @@ mod tests {
 
     #[test]
     fn a_fault_of_an_entry_names_the_entry() {
-        let problem = crate::bundle::EntryProblem::Method;
-        let fault = BundleFault::Entry(EntryFault { index: 3, problem });
-        let outcome = Outcome::from(&fault).to_value();
+        let problem = crate::bundle::EntryErrorKind::Method;
+        let fault = BundleError::Entry(EntryError { index: 3, problem });
+        let outcome = OperationOutcome::from(&fault).to_value();
         assert_eq!(outcome["id"], "bad-request");
         assert_eq!(outcome["issue"][0]["expression"], json!(["Bundle.entry[3]"]));
     }
 
     #[test]
     fn the_text_is_escaped() {
-        let outcome = Outcome { text: Some("<b>&".to_owned()), ..FORBIDDEN.outcome() };
+        let outcome = OperationOutcome { text: Some("<b>&".to_owned()), ..FORBIDDEN.outcome() };
         let div = "<div xmlns=\"http://www.w3.org/1999/xhtml\">&lt;b&gt;&amp;</div>";
         assert_eq!(outcome.to_value()["text"]["div"], div);
     }
@@ -347,7 +348,7 @@ mod tests {
     #[test]
     fn an_outcome_never_loses_its_last_issue() {
         assert_eq!(INVALID.outcome().issues(Vec::new()), INVALID.outcome());
-        let outcome = Outcome::from(&WriteFault::Invalid(Vec::new())).to_value();
+        let outcome = OperationOutcome::from(&WriteError::Invalid(Vec::new())).to_value();
         assert_eq!(outcome["issue"][0]["code"], "invalid");
     }
 }

@@ -16,7 +16,7 @@ const MERGE_PATCH: &str = "application/merge-patch+json";
 
 /// The reason why a patch does not apply to a document.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PatchFault {
+pub enum PatchError {
     /// A merge patch that is no object would replace the resource by a scalar.
     #[error("a merge patch is an object")]
     NotAnObject,
@@ -76,26 +76,26 @@ pub(crate) fn read_encoded(binary: &Map<String, Value>, bytes_left: &mut usize) 
 /// Returns the document with the patch applied; the original stays as it is.
 ///
 /// # Errors
-/// See [`PatchFault`]. A `test` that fails is one of them.
-pub fn apply(document: &Value, patch: &PatchDocument) -> Result<Value, PatchFault> {
+/// See [`PatchError`]. A `test` that fails is one of them.
+pub fn apply(document: &Value, patch: &PatchDocument) -> Result<Value, PatchError> {
     let mut patched = document.clone();
     match patch {
         PatchDocument::Merge(changes) if changes.is_object() => {
             json_patch::merge(&mut patched, changes);
         }
-        PatchDocument::Merge(_) => return Err(PatchFault::NotAnObject),
+        PatchDocument::Merge(_) => return Err(PatchError::NotAnObject),
         PatchDocument::Json(operations) => apply_all(&mut patched, &operations.0)?,
     }
     Ok(patched)
 }
 
-fn apply_all(document: &mut Value, operations: &[PatchOperation]) -> Result<(), PatchFault> {
+fn apply_all(document: &mut Value, operations: &[PatchOperation]) -> Result<(), PatchError> {
     if operations.len() > limits::MAX_PATCH_OPERATIONS {
-        return Err(PatchFault::TooManyOperations);
+        return Err(PatchError::TooManyOperations);
     }
     let mut budget = limits::MAX_PATCH_COPIED_BYTES;
     for (index, operation) in operations.iter().enumerate() {
-        let fault = |reason| PatchFault::Operation { index, reason };
+        let fault = |reason| PatchError::Operation { index, reason };
         check_growth(document, operation, &mut budget).map_err(fault)?;
         json_patch::patch_unsafe(document, std::slice::from_ref(operation))
             .map_err(|error| fault(reason_of(&error.kind)))?;
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn a_merge_patch_that_is_no_object_is_refused() {
         let patch = PatchDocument::Merge(json!([]));
-        assert_eq!(apply(&json!({}), &patch), Err(PatchFault::NotAnObject));
+        assert_eq!(apply(&json!({}), &patch), Err(PatchError::NotAnObject));
     }
 
     #[test]
@@ -210,6 +210,6 @@ mod tests {
     fn too_many_operations_are_refused() {
         let operation = json!({"op": "test", "path": "", "value": {}});
         let patch = json_patch(json!(vec![operation; limits::MAX_PATCH_OPERATIONS + 1]));
-        assert_eq!(apply(&json!({}), &patch), Err(PatchFault::TooManyOperations));
+        assert_eq!(apply(&json!({}), &patch), Err(PatchError::TooManyOperations));
     }
 }

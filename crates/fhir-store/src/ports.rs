@@ -13,21 +13,21 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
-use crate::criteria::Criteria;
+use crate::criteria::WriteCriteria;
 use crate::filter::Filter;
 use crate::history::{HistoryPage, HistoryQuery, Version};
 use crate::key::{ResourceId, ResourceKey, ResourceType};
 use crate::limits;
-use crate::outcome::Issue;
-use crate::selection::{Reach, Selection};
-use crate::shape::ShapeFault;
+use crate::outcome::OutcomeIssue;
+use crate::selection::{AccessFilter, WriteAccess};
+use crate::shape::BodyError;
 
-pub use search::{Counting, Matches, Referring, SearchQuery, SearchRefused, SearchStore};
+pub use search::{MatchCounting, ReferringResources, SearchExecutionError, SearchMatches, SearchQuery, SearchStore};
 pub use text::StoredText;
 
 /// A stored resource with its version.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Stored {
+pub struct StoredResource {
     /// Type and id.
     pub key: ResourceKey,
     /// The number of the write that made this version; it grows with every write of the store,
@@ -40,7 +40,7 @@ pub struct Stored {
     pub resource: Value,
 }
 
-impl Stored {
+impl StoredResource {
     /// Returns the whole resource: `resourceType`, `id`, `meta`, then the body in the order it was sent.
     #[must_use]
     pub fn document(&self) -> Value {
@@ -99,7 +99,7 @@ pub(crate) fn last_updated(updated_us: i64) -> String {
 
 /// The result of looking up a resource key: found, deleted or unknown.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Lookup<S = Stored> {
+pub enum ResourceLookup<S = StoredResource> {
     /// The current version.
     Found(S),
     /// It existed and was deleted.
@@ -119,7 +119,7 @@ pub struct ListQuery {
     /// Conditions that all have to hold; none lists everything.
     pub filters: Vec<Filter>,
     /// What the caller reaches; nothing else is listed or counted.
-    pub within: Selection,
+    pub within: AccessFilter,
     /// Entries per page, at most [`limits::MAX_COUNT`]; 0 asks for the total alone.
     pub count: u32,
     /// The page, from 1.
@@ -130,7 +130,7 @@ impl ListQuery {
     /// Returns the first page of everything of a type.
     #[must_use]
     pub fn all(kind: ResourceType) -> Self {
-        Self { kind, filters: Vec::new(), within: Selection::Everything, count: limits::DEFAULT_COUNT, page: 1 }
+        Self { kind, filters: Vec::new(), within: AccessFilter::Everything, count: limits::DEFAULT_COUNT, page: 1 }
     }
 
     /// Returns how many entries lie before this page.
@@ -142,11 +142,11 @@ impl ListQuery {
 
 /// A page of a list, ordered by id (byte order), so that pages neither overlap nor leave gaps.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Page {
+pub struct ListPage {
     /// How many resources the whole list has.
     pub total: u64,
     /// The resources of this page.
-    pub entries: Vec<Stored>,
+    pub entries: Vec<StoredResource>,
 }
 
 /// One write of a transaction.
@@ -158,42 +158,42 @@ pub struct Write {
     /// finds its target by `precondition.if_none_exist`.
     pub id: Option<ResourceId>,
     /// What to do.
-    pub operation: Operation,
+    pub operation: WriteOperation,
     /// Under which condition.
     pub precondition: Precondition,
     /// The name other writes of the transaction refer to this one by, usually `urn:uuid:…`.
     pub full_url: Option<String>,
     /// What the writer reaches: all else is to this write as if it were not there.
-    pub reach: Reach,
+    pub reach: WriteAccess,
     /// Whether what a patch makes has to be what FHIR says of its type ([`crate::validate`]). Bodies are judged by
     /// whoever takes them in, before the transaction begins.
     pub is_judged: bool,
     /// Members that stay as they were where a put does not mention them, as paths: no reader is shown them, so a
     /// document that was read and is put back has none.
-    pub kept: KeptMembers,
+    pub kept: PreservedMembers,
 }
 
 /// Paths of members that a write preserves when its document omits them.
-pub type KeptMembers = &'static [&'static [&'static str]];
+pub type PreservedMembers = &'static [&'static [&'static str]];
 
 impl Write {
     /// A write without conditions to the resource under `key`, by a writer who reaches everything.
     #[must_use]
-    pub fn to(key: ResourceKey, operation: Operation) -> Self {
+    pub fn to(key: ResourceKey, operation: WriteOperation) -> Self {
         Self { id: Some(key.id), ..Self::by_condition(key.kind, operation, Precondition::default()) }
     }
 
     /// A write whose target the body or the condition names, by a writer who reaches everything.
     #[must_use]
-    pub fn by_condition(kind: ResourceType, operation: Operation, precondition: Precondition) -> Self {
-        let (full_url, reach) = (None, Reach::default());
+    pub fn by_condition(kind: ResourceType, operation: WriteOperation, precondition: Precondition) -> Self {
+        let (full_url, reach) = (None, WriteAccess::default());
         Self { kind, id: None, operation, precondition, full_url, reach, is_judged: false, kept: &[] }
     }
 }
 
 /// The operation of a write: create, update, patch or delete.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Operation {
+pub enum WriteOperation {
     /// Make a resource that is not there yet.
     Create(Value),
     /// Make a resource or replace it.
@@ -222,7 +222,7 @@ pub struct Precondition {
     pub if_none_match: Option<IfMatch>,
     /// For a write with an id, and for every create: write only when nothing matches. For a put,
     /// patch or delete without an id: what to find the target by.
-    pub if_none_exist: Option<Criteria>,
+    pub if_none_exist: Option<WriteCriteria>,
 }
 
 /// The right side of `If-Match`, and of `If-None-Match` where a write has it.
@@ -237,51 +237,51 @@ pub enum IfMatch {
 /// The text is not a valid `If-Match`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("If-Match and If-None-Match are `*` or one entity tag such as `W/\"1\"`")]
-pub struct NotAnIfMatch;
+pub struct IfMatchError;
 
 impl FromStr for IfMatch {
-    type Err = NotAnIfMatch;
+    type Err = IfMatchError;
 
     /// Reads `*`, `W/"7"`, `"7"` and the bare `7` some clients send.
-    fn from_str(text: &str) -> Result<Self, NotAnIfMatch> {
+    fn from_str(text: &str) -> Result<Self, IfMatchError> {
         let text = text.trim();
         if text == "*" {
             return Ok(Self::Any);
         }
         let tag = text.strip_prefix("W/").unwrap_or(text);
         let bare = match tag.strip_prefix('"') {
-            Some(opened) => opened.strip_suffix('"').ok_or(NotAnIfMatch)?,
+            Some(opened) => opened.strip_suffix('"').ok_or(IfMatchError)?,
             None if tag.len() == text.len() => tag,
-            None => return Err(NotAnIfMatch),
+            None => return Err(IfMatchError),
         };
         if bare.is_empty() || !bare.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Err(NotAnIfMatch);
+            return Err(IfMatchError);
         }
-        bare.parse().map(Self::Version).map_err(|_| NotAnIfMatch)
+        bare.parse().map(Self::Version).map_err(|_| IfMatchError)
     }
 }
 
 /// The outcome of a write.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Written {
+pub enum WriteOutcome {
     /// The resource was not there (or deleted) and is now.
-    Created(Stored),
+    Created(StoredResource),
     /// There is a new version.
-    Updated(Stored),
+    Updated(StoredResource),
     /// The content is what it was; there is no new version.
-    Unchanged(Stored),
+    Unchanged(StoredResource),
     /// `ifNoneExist` matched this resource; nothing was written.
-    Existing(Stored),
+    Existing(StoredResource),
     /// The resource is gone; this was its last version.
-    Deleted(Stored),
+    Deleted(StoredResource),
     /// There was nothing to delete.
     Absent,
 }
 
-impl Written {
+impl WriteOutcome {
     /// Returns the resource the answer is about, if there is one.
     #[must_use]
-    pub fn stored(&self) -> Option<&Stored> {
+    pub fn stored(&self) -> Option<&StoredResource> {
         match self {
             Self::Created(stored)
             | Self::Updated(stored)
@@ -296,17 +296,17 @@ impl Written {
 /// The reason why a transaction was refused; nothing of it was written.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("write {index} of the transaction: {cause}")]
-pub struct WriteRefusal {
+pub struct TransactionError {
     /// The write it failed at, from 0, in the order given.
     pub index: usize,
     /// Why.
     #[source]
-    pub cause: WriteFault,
+    pub cause: WriteError,
 }
 
 /// The reason why a write cannot be done.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum WriteFault {
+pub enum WriteError {
     /// A create of what is already there.
     #[error("{0} already exists")]
     AlreadyExists(ResourceKey),
@@ -368,16 +368,16 @@ pub enum WriteFault {
     Outside,
     /// The body is no storable resource.
     #[error("the resource is not valid: {}", first_of(.0))]
-    Invalid(Vec<ShapeFault>),
+    Invalid(Vec<BodyError>),
     /// The resource is not what FHIR says of its type; every issue, one at least.
     #[error("the resource is not what FHIR says a resource of its type is")]
-    Nonconforming(Vec<Issue>),
+    Nonconforming(Vec<OutcomeIssue>),
     /// What the condition asks for cannot be searched for.
     #[error(transparent)]
-    NotSearched(#[from] SearchRefused),
+    NotSearched(#[from] SearchExecutionError),
 }
 
-fn first_of(faults: &[ShapeFault]) -> String {
+fn first_of(faults: &[BodyError]) -> String {
     faults.first().map(ToString::to_string).unwrap_or_default()
 }
 
@@ -391,19 +391,19 @@ pub trait ResourceStore: Send + Sync {
     ///
     /// # Errors
     /// Only when the store itself fails.
-    async fn read(&self, key: &ResourceKey) -> Result<Lookup, StoreError>;
+    async fn read(&self, key: &ResourceKey) -> Result<ResourceLookup, StoreError>;
 
     /// The same with the body as text.
     ///
     /// # Errors
     /// Only when the store itself fails.
-    async fn read_text(&self, key: &ResourceKey) -> Result<Lookup<StoredText>, StoreError>;
+    async fn read_text(&self, key: &ResourceKey) -> Result<ResourceLookup<StoredText>, StoreError>;
 
     /// One page of the resources that meet every filter, and how many there are in all.
     ///
     /// # Errors
     /// Only when the store itself fails.
-    async fn list(&self, query: &ListQuery) -> Result<Page, StoreError>;
+    async fn list(&self, query: &ListQuery) -> Result<ListPage, StoreError>;
 
     /// One version of a resource; `None` when there is none of this number.
     ///
@@ -431,8 +431,11 @@ pub trait ResourceStore: Send + Sync {
     /// # Errors
     /// The outer error means the store itself failed, the inner one that a rule refuses the
     /// transaction; nothing is written in either case.
-    async fn transact(&self, writes: Vec<Write>, now_us: i64)
-    -> Result<Result<Vec<Written>, WriteRefusal>, StoreError>;
+    async fn transact(
+        &self,
+        writes: Vec<Write>,
+        now_us: i64,
+    ) -> Result<Result<Vec<WriteOutcome>, TransactionError>, StoreError>;
 }
 
 /// What an engine reports as the cause of its failure. It may hold statements and addresses, so it
@@ -469,8 +472,8 @@ mod tests {
 
     use super::*;
 
-    fn stored(updated_us: i64, resource: Value) -> Stored {
-        Stored { key: "Client/c1".parse().unwrap(), version: 7, updated_us, resource }
+    fn stored(updated_us: i64, resource: Value) -> StoredResource {
+        StoredResource { key: "Client/c1".parse().unwrap(), version: 7, updated_us, resource }
     }
 
     #[test]
@@ -498,7 +501,7 @@ mod tests {
         }
         let refused = ["", "W/", "W/12", "W/\"", "\"\"", "\"a\"", "-1", "W/\"1\", W/\"2\"", "9999999999999999999"];
         for text in refused {
-            assert_eq!(text.parse::<IfMatch>(), Err(NotAnIfMatch), "{text}");
+            assert_eq!(text.parse::<IfMatch>(), Err(IfMatchError), "{text}");
         }
     }
 

@@ -10,7 +10,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
 use crate::filter::Filter;
-use crate::history::Window;
+use crate::history::HistoryRange;
 use crate::key::ResourceType;
 use crate::limits;
 use crate::ports::ListQuery;
@@ -20,7 +20,7 @@ const PRESENTATION: [&str; 2] = ["_format", "_pretty"];
 
 /// The reason why a query cannot be answered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum QueryFault {
+pub enum QueryError {
     /// A parameter with a leading underscore that is not supported here.
     #[error("the parameter {0} is not supported")]
     Unsupported(String),
@@ -65,11 +65,11 @@ pub enum QueryFault {
 /// over.
 ///
 /// # Errors
-/// See [`QueryFault`].
+/// See [`QueryError`].
 pub fn list<'a>(
     kind: ResourceType,
     pairs: impl IntoIterator<Item = (&'a str, &'a str)>,
-) -> Result<ListQuery, QueryFault> {
+) -> Result<ListQuery, QueryError> {
     let mut query = ListQuery::all(kind);
     for (name, value) in pairs {
         match name {
@@ -82,7 +82,7 @@ pub fn list<'a>(
             _ => query.filters.push(filter(name, value)?),
         }
         if query.filters.len() > limits::MAX_FILTERS {
-            return Err(QueryFault::TooMany);
+            return Err(QueryError::TooMany);
         }
     }
     Ok(query)
@@ -94,16 +94,16 @@ pub fn list<'a>(
 /// total to tell instead; `_at` and `_list` are refused by name.
 ///
 /// # Errors
-/// See [`QueryFault`].
-pub fn history<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Window, QueryFault> {
-    let mut window = Window::default();
+/// See [`QueryError`].
+pub fn history<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<HistoryRange, QueryError> {
+    let mut window = HistoryRange::default();
     for (name, value) in pairs {
         match name {
             "_count" => window.count = number("_count", value)?.clamp(1, limits::MAX_COUNT),
             "_since" => window.since_us = Some(instant("_since", value)?),
-            "_cursor" => window.after = Some(value.parse().map_err(|_| QueryFault::Cursor)?),
+            "_cursor" => window.after = Some(value.parse().map_err(|_| QueryError::Cursor)?),
             _ if PRESENTATION.contains(&name) => {}
-            _ => return Err(QueryFault::Unsupported(name.to_owned())),
+            _ => return Err(QueryError::Unsupported(name.to_owned())),
         }
     }
     Ok(window)
@@ -111,34 +111,34 @@ pub fn history<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Resul
 
 /// An instant in unix microseconds; a day is taken as its beginning in UTC. A plus sign that was sent
 /// without being encoded arrives as a blank.
-pub(crate) fn instant(name: &'static str, value: &str) -> Result<i64, QueryFault> {
+pub(crate) fn instant(name: &'static str, value: &str) -> Result<i64, QueryError> {
     let text = value.replace(' ', "+");
     let day = |text: &str| text.parse::<Date>().ok()?.to_zoned(TimeZone::UTC).ok().map(|at| at.timestamp());
     let at = text.parse::<Timestamp>().ok().or_else(|| day(&text).filter(|_| text.len() == "2026-01-31".len()));
-    at.map(Timestamp::as_microsecond).ok_or(QueryFault::Instant { name })
+    at.map(Timestamp::as_microsecond).ok_or(QueryError::Instant { name })
 }
 
-const PAGE_FAULT: QueryFault = QueryFault::Number { name: "_page" };
+const PAGE_FAULT: QueryError = QueryError::Number { name: "_page" };
 
-fn number(name: &'static str, value: &str) -> Result<u32, QueryFault> {
+fn number(name: &'static str, value: &str) -> Result<u32, QueryError> {
     let digits = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
-    value.parse().ok().filter(|_| digits).ok_or(QueryFault::Number { name })
+    value.parse().ok().filter(|_| digits).ok_or(QueryError::Number { name })
 }
 
 /// Reads a condition as it stands in `ifNoneExist` or `If-None-Exist`: `id=x`, `name=a&type=b`,
 /// optionally after `Type?` or `?`.
 ///
 /// # Errors
-/// See [`QueryFault`]; a condition without any filter is one of them.
-pub fn condition(text: &str) -> Result<Vec<Filter>, QueryFault> {
+/// See [`QueryError`]; a condition without any filter is one of them.
+pub fn condition(text: &str) -> Result<Vec<Filter>, QueryError> {
     let mut filters = Vec::new();
     for (name, value) in form_urlencoded::parse(criteria(text).as_bytes()) {
         if filters.len() == limits::MAX_FILTERS {
-            return Err(QueryFault::TooMany);
+            return Err(QueryError::TooMany);
         }
         filters.push(filter(&name, &value)?);
     }
-    if filters.is_empty() { Err(QueryFault::Empty) } else { Ok(filters) }
+    if filters.is_empty() { Err(QueryError::Empty) } else { Ok(filters) }
 }
 
 /// A condition without the `Type?` or `?` it may begin with. A question mark in a value is part of the value.
@@ -150,15 +150,15 @@ pub fn criteria(text: &str) -> &str {
     }
 }
 
-fn filter(name: &str, value: &str) -> Result<Filter, QueryFault> {
+fn filter(name: &str, value: &str) -> Result<Filter, QueryError> {
     if value.len() > limits::MAX_FILTER_VALUE_BYTES {
-        return Err(QueryFault::LongValue(name.to_owned()));
+        return Err(QueryError::LongValue(name.to_owned()));
     }
     let path = path(name)?;
     if name == "identifier" {
         // FHIR's token parameter: a bare value means the value of any identifier.
         return if value.contains('|') {
-            Err(QueryFault::Token)
+            Err(QueryError::Token)
         } else {
             Ok(Filter::new(["identifier", "value"], value))
         };
@@ -166,22 +166,22 @@ fn filter(name: &str, value: &str) -> Result<Filter, QueryFault> {
     Ok(Filter::new(path, value))
 }
 
-fn path(name: &str) -> Result<Vec<&str>, QueryFault> {
+fn path(name: &str) -> Result<Vec<&str>, QueryError> {
     if name == "_id" {
         return Ok(vec!["id"]);
     }
     if name.starts_with('_') {
-        return Err(QueryFault::Unsupported(name.to_owned()));
+        return Err(QueryError::Unsupported(name.to_owned()));
     }
     let path: Vec<&str> = match name.strip_prefix('.') {
         Some(dotted) => dotted.split('.').collect(),
         None => vec![name],
     };
     if path.len() > limits::MAX_PATH_SEGMENTS || !path.iter().all(|segment| is_element(segment)) {
-        return Err(QueryFault::Name(name.to_owned()));
+        return Err(QueryError::Name(name.to_owned()));
     }
     match path.as_slice() {
-        ["resourceType"] | ["meta", "versionId" | "lastUpdated"] => Err(QueryFault::NotComparable(name.to_owned())),
+        ["resourceType"] | ["meta", "versionId" | "lastUpdated"] => Err(QueryError::NotComparable(name.to_owned())),
         _ => Ok(path),
     }
 }
@@ -198,7 +198,7 @@ fn is_element(segment: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn clients(pairs: &[(&str, &str)]) -> Result<ListQuery, QueryFault> {
+    fn clients(pairs: &[(&str, &str)]) -> Result<ListQuery, QueryError> {
         list("Client".parse().unwrap(), pairs.iter().copied())
     }
 
@@ -214,7 +214,7 @@ mod tests {
         let window =
             history([("_since", "1970-01-01T01:00:00+01:00"), ("_count", "9999"), ("_cursor", "5-3")]).unwrap();
         let after = Some("5-3".parse().unwrap());
-        assert_eq!(window, Window { since_us: Some(0), after, count: limits::MAX_COUNT });
+        assert_eq!(window, HistoryRange { since_us: Some(0), after, count: limits::MAX_COUNT });
         for (text, us) in [("1970-01-02", 86_400_000_000), ("1970-01-01T01:00:00 01:00", 0)] {
             assert_eq!(history([("_since", text)]).unwrap().since_us, Some(us), "{text}");
         }
@@ -255,21 +255,21 @@ mod tests {
             assert_eq!(clients(&[(name, value)]), Err(PAGE_FAULT), "{value}");
         }
         for value in ["", "1.5", "99999999999"] {
-            let fault = QueryFault::Number { name: "_count" };
+            let fault = QueryError::Number { name: "_count" };
             assert_eq!(clients(&[("_count", value)]), Err(fault), "{value}");
         }
     }
 
     #[test]
     fn what_is_not_supported_is_refused_by_name() {
-        let fault = QueryFault::Unsupported("_lastUpdated".to_owned());
+        let fault = QueryError::Unsupported("_lastUpdated".to_owned());
         assert_eq!(clients(&[("_lastUpdated", "gt2020")]), Err(fault));
-        assert_eq!(clients(&[("identifier", "http://s|1")]), Err(QueryFault::Token));
+        assert_eq!(clients(&[("identifier", "http://s|1")]), Err(QueryError::Token));
         for name in ["", ".", "..a", ".a..b", "name:exact", "a.b", "1a", "a b", "na'me"] {
-            assert_eq!(clients(&[(name, "x")]), Err(QueryFault::Name(name.to_owned())));
+            assert_eq!(clients(&[(name, "x")]), Err(QueryError::Name(name.to_owned())));
         }
         for name in ["resourceType", ".meta.versionId"] {
-            let fault = QueryFault::NotComparable(name.to_owned());
+            let fault = QueryError::NotComparable(name.to_owned());
             assert_eq!(clients(&[(name, "x")]), Err(fault));
         }
     }
@@ -282,10 +282,10 @@ mod tests {
     #[test]
     fn sizes_are_limited() {
         let long = "x".repeat(limits::MAX_FILTER_VALUE_BYTES + 1);
-        assert_eq!(clients(&[("a", &long)]), Err(QueryFault::LongValue("a".to_owned())));
-        assert_eq!(clients(&vec![("a", "b"); limits::MAX_FILTERS + 1]), Err(QueryFault::TooMany));
+        assert_eq!(clients(&[("a", &long)]), Err(QueryError::LongValue("a".to_owned())));
+        assert_eq!(clients(&vec![("a", "b"); limits::MAX_FILTERS + 1]), Err(QueryError::TooMany));
         let deep = ".a".repeat(limits::MAX_PATH_SEGMENTS + 1);
-        assert_eq!(clients(&[(&deep, "b")]), Err(QueryFault::Name(deep.clone())));
+        assert_eq!(clients(&[(&deep, "b")]), Err(QueryError::Name(deep.clone())));
     }
 
     #[test]
@@ -300,10 +300,10 @@ mod tests {
     #[test]
     fn a_condition_that_would_match_everything_or_pages_is_refused() {
         for text in ["", "?", "Client?", "&"] {
-            assert_eq!(condition(text), Err(QueryFault::Empty), "{text}");
+            assert_eq!(condition(text), Err(QueryError::Empty), "{text}");
         }
-        let fault = QueryFault::Unsupported("_count".to_owned());
+        let fault = QueryError::Unsupported("_count".to_owned());
         assert_eq!(condition("_count=1"), Err(fault));
-        assert_eq!(condition("a=b&".repeat(33).as_str()), Err(QueryFault::TooMany));
+        assert_eq!(condition("a=b&".repeat(33).as_str()), Err(QueryError::TooMany));
     }
 }

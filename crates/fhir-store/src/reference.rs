@@ -14,7 +14,7 @@ const COMPANIONS: [&str; 7] = ["display", "type", "identifier", "extension", "_r
 
 /// The target of a reference, as its text states it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Target<'a> {
+pub enum ReferenceTarget<'a> {
     /// `Type/id` or `Type/id/_history/version`.
     Resource {
         /// The resource.
@@ -28,7 +28,7 @@ pub enum Target<'a> {
     Contained(&'a str),
 }
 
-impl<'a> Target<'a> {
+impl<'a> ReferenceTarget<'a> {
     /// Reads the text of a reference; `None` for anything else, such as a conditional reference.
     #[must_use]
     pub fn parse(text: &'a str) -> Option<Self> {
@@ -165,12 +165,15 @@ mod tests {
     fn a_reference_text_says_where_it_points() {
         let key: ResourceKey = "Patient/1".parse().unwrap();
         let version = Some("2".parse().unwrap());
-        assert_eq!(Target::parse("Patient/1"), Some(Target::Resource { key: key.clone(), version: None }));
-        assert_eq!(Target::parse("Patient/1/_history/2"), Some(Target::Resource { key, version }));
-        assert_eq!(Target::parse("#c1"), Some(Target::Contained("c1")));
-        assert_eq!(Target::parse("urn:oid:1.2"), Some(Target::Absolute("urn:oid:1.2")));
+        assert_eq!(
+            ReferenceTarget::parse("Patient/1"),
+            Some(ReferenceTarget::Resource { key: key.clone(), version: None })
+        );
+        assert_eq!(ReferenceTarget::parse("Patient/1/_history/2"), Some(ReferenceTarget::Resource { key, version }));
+        assert_eq!(ReferenceTarget::parse("#c1"), Some(ReferenceTarget::Contained("c1")));
+        assert_eq!(ReferenceTarget::parse("urn:oid:1.2"), Some(ReferenceTarget::Absolute("urn:oid:1.2")));
         for text in ["", "Patient", "Patient?identifier=1", "patient/1", "Patient/1/x", "A/b/_history/"] {
-            assert_eq!(Target::parse(text), None, "{text}");
+            assert_eq!(ReferenceTarget::parse(text), None, "{text}");
         }
     }
 

@@ -3,14 +3,14 @@
 //!
 //! Four steps, each usable alone:
 //!
-//! 1. A [`Catalog`] says which [`Parameter`]s each type has: R4's own, and those of installed
+//! 1. A [`SearchParameterCatalog`] says which [`SearchParameter`]s each type has: R4's own, and those of installed
 //!    `SearchParameter` resources. Their expressions are compiled once.
-//! 2. [`Catalog::entries`] evaluates them on a resource: pairs of a parameter's number and an [`Entry`],
+//! 2. [`SearchParameterCatalog::entries`] evaluates them on a resource: pairs of a parameter's number and an [`IndexEntry`],
 //!    which an engine keeps as rows beside the resource.
-//! 3. [`parse`] reads a query string into a [`Search`]: [`Clause`]s that all have to hold, each about the
+//! 3. [`parse`] reads a query string into a [`SearchRequest`]: [`SearchClause`]s that all have to hold, each about the
 //!    entries of one parameter.
-//! 4. [`Search::matches`] decides in memory. An engine compiles the same clauses into a statement over
-//!    the rows; both obey [`Test::holds`], which is written without anything SQL could not say.
+//! 4. [`SearchRequest::matches`] decides in memory. An engine compiles the same clauses into a statement over
+//!    the rows; both obey [`Predicate::holds`], which is written without anything SQL could not say.
 //!
 //! # The key decision
 //! A comparison is made when the resource is written as far as it can be: dates are ranges of
@@ -51,15 +51,18 @@ mod parse;
 mod range;
 mod target;
 
-pub use catalog::{COMPARTMENT, Catalog, DefinitionFault, FIRST_INSTALLED, Refused};
-pub use clause::{
-    Chain, Clause, Has, Include, IncludeTarget, Search, Sort, Summary, System, Test, TextMatch, Total, Unit, UriMatch,
+pub use catalog::{
+    COMPARTMENT, FIRST_INSTALLED, SearchParameterCatalog, SearchParameterError, UnusableSearchParameter,
 };
-pub use entry::{Document, Entry};
-pub use expression::ExpressionFault;
-pub use fault::{Ignored, SearchFault};
+pub use clause::{
+    ChainedClause, Include, IncludeTarget, Predicate, ReverseChain, SearchClause, SearchRequest, SortCriterion,
+    SummaryMode, SystemMatch, TextMatch, TotalMode, UnitMatch, UriMatch,
+};
+pub use entry::{IndexEntry, IndexedDocument};
+pub use expression::ExpressionError;
+pub use fault::{IgnoredParameter, SearchError};
 pub use fold::folded;
-pub use matching::{Coding, Resolver, Unresolved};
-pub use parameter::{Column, Component, Kind, Outline, Parameter};
-pub use parse::{Handling, Request, is_about_the_answer, parse, view};
-pub use range::{Comparison, Prefix};
+pub use matching::{ReferenceResolver, UnresolvedCondition, ValueSetCoding};
+pub use parameter::{CompositeComponent, IndexColumn, ParameterSummary, ParameterType, SearchParameter};
+pub use parse::{SearchContext, UnknownParameterHandling, is_about_the_answer, parse, view};
+pub use range::{ComparisonPrefix, RangeComparison};

@@ -14,60 +14,61 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::compartment::{Compartment, Membership, membership};
+use crate::compartment::{Compartment, CompartmentMembership, membership};
 use crate::key::{ResourceKey, ResourceType};
 use crate::payer::group;
 
-pub use criterion::{Coded, Criterion, Token, UnsupportedCriterion};
+pub use criterion::{CodingCriterion, ExactCoding, FilterCriterion, UnsupportedCriterion};
 pub use ownership::{GroupOwnership, OrganizationIdentifier};
-pub use scoped::Scoped;
+pub use scoped::ScopeSearch;
 
 /// The resources of one type that a caller may access.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Selection {
+pub enum AccessFilter {
     /// All of them.
     #[default]
     Everything,
     /// Those in any of the regions; none of them when there are none.
-    Within(Arc<[Region]>),
+    Within(Arc<[FilterBranch]>),
 }
 
 /// One alternative of an access filter: resources that meet all its conditions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Region {
+pub struct FilterBranch {
     /// Only what is in this compartment.
     pub compartment: Option<Compartment>,
     /// Only what meets all of these.
-    pub criteria: Vec<Criterion>,
+    pub criteria: Vec<FilterCriterion>,
 }
 
 /// The resources that a writer may access, as a write checks them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Reach {
+pub struct WriteAccess {
     /// What a condition may find.
-    pub search: Selection,
+    pub search: AccessFilter,
     /// What of other types a condition may look at; a type that is missing is closed.
-    pub chained: BTreeMap<ResourceType, Selection>,
+    pub chained: BTreeMap<ResourceType, AccessFilter>,
     /// What the write may be about: the version it replaces, and the one it makes.
-    pub target: Selection,
+    pub target: AccessFilter,
 }
 
-impl Selection {
+impl AccessFilter {
     /// Returns the union of `regions`; a region that leaves nothing out makes it everything.
     #[must_use]
-    pub fn union(regions: Vec<Region>) -> Self {
-        if regions.contains(&Region::default()) { Self::Everything } else { Self::Within(regions.into()) }
+    pub fn union(regions: Vec<FilterBranch>) -> Self {
+        if regions.contains(&FilterBranch::default()) { Self::Everything } else { Self::Within(regions.into()) }
     }
 
     /// Returns the Groups that a caller reaches where nothing else confines it.
     #[must_use]
     pub fn of_groups(ownership: GroupOwnership) -> Self {
-        Self::Everything.narrowed(&Region { compartment: None, criteria: vec![Criterion::Ownership(ownership)] })
+        Self::Everything
+            .narrowed(&FilterBranch { compartment: None, criteria: vec![FilterCriterion::Ownership(ownership)] })
     }
 
     /// Returns what of it also lies in `region`, as a list asks for it.
     #[must_use]
-    pub fn narrowed(self, region: &Region) -> Self {
+    pub fn narrowed(self, region: &FilterBranch) -> Self {
         match self {
             Self::Everything => Self::union(vec![region.clone()]),
             Self::Within(regions) => Self::Within(regions.iter().filter_map(|part| part.narrowed(region)).collect()),
@@ -87,7 +88,7 @@ impl Selection {
     #[must_use]
     pub fn hides(&self, key: &ResourceKey) -> bool {
         let Self::Within(regions) = self else { return false };
-        let is_open = regions.iter().any(Region::is_all_but_others_groups);
+        let is_open = regions.iter().any(FilterBranch::is_all_but_others_groups);
         !is_open || group::is_id_of_match(key.id.as_str())
     }
 
@@ -96,7 +97,7 @@ impl Selection {
     pub fn needs_index(&self) -> bool {
         let Self::Within(regions) = self else { return false };
         let mut criteria = regions.iter().flat_map(|region| &region.criteria);
-        criteria.any(|criterion| matches!(criterion, Criterion::Search(_)))
+        criteria.any(|criterion| matches!(criterion, FilterCriterion::Search(_)))
     }
 
     /// Returns whether the resource is one of them; `resource` is the body as stored or in FHIR's spelling.
@@ -122,7 +123,7 @@ impl Selection {
     }
 }
 
-impl Region {
+impl FilterBranch {
     /// Returns what lies in both; `None` where they are compartments of different patients.
     ///
     /// Not specified; what is in two patients' compartments is not found by the one for the other.
@@ -140,7 +141,7 @@ impl Region {
     }
 
     fn is_all_but_others_groups(&self) -> bool {
-        self.compartment.is_none() && self.criteria.iter().all(|one| matches!(one, Criterion::Ownership(_)))
+        self.compartment.is_none() && self.criteria.iter().all(|one| matches!(one, FilterCriterion::Ownership(_)))
     }
 
     fn admits(&self, key: &ResourceKey, before: Option<&Value>, resource: &Value) -> bool {
@@ -150,7 +151,7 @@ impl Region {
         let Some(compartment) = &self.compartment else {
             return self.contains(key, resource);
         };
-        if before.is_none() && membership(&key.kind) == Membership::Itself {
+        if before.is_none() && membership(&key.kind) == CompartmentMembership::Itself {
             return false;
         }
         let known = before.map(|before| compartment.others(key, before)).unwrap_or_default();

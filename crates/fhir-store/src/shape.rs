@@ -15,16 +15,16 @@ const MAX_FAULTS: usize = 20;
 /// One error in a request body.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{expression}: {problem}")]
-pub struct ShapeFault {
+pub struct BodyError {
     /// Where, as a `FHIRPath`: `Client.auth.client_credentials`, `Client.extension[0]`.
     pub expression: String,
     /// What.
-    pub problem: ShapeProblem,
+    pub problem: BodyProblem,
 }
 
 /// The kind of error in a request body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ShapeProblem {
+pub enum BodyProblem {
     /// A resource, and its `meta`, are JSON objects.
     #[error("must be an object")]
     NotAnObject,
@@ -92,20 +92,20 @@ pub fn is_number_storable(number: &Number) -> bool {
 const MAX_EXPONENT: u16 = 400;
 
 /// Returns what about a value, whatever it becomes a part of, no engine could give back.
-pub(crate) fn unstorable(value: &Value) -> Option<ShapeProblem> {
+pub(crate) fn unstorable(value: &Value) -> Option<BodyProblem> {
     match value {
-        Value::Number(number) => (!is_number_storable(number)).then_some(ShapeProblem::Number),
-        Value::String(text) => text.contains('\0').then_some(ShapeProblem::Nul),
+        Value::Number(number) => (!is_number_storable(number)).then_some(BodyProblem::Number),
+        Value::String(text) => text.contains('\0').then_some(BodyProblem::Nul),
         Value::Array(elements) => elements.iter().find_map(unstorable),
         Value::Object(members) => members.iter().find_map(|(name, inner)| {
-            if is_name_storable(name) { unstorable(inner) } else { Some(ShapeProblem::ReservedName) }
+            if is_name_storable(name) { unstorable(inner) } else { Some(BodyProblem::ReservedName) }
         }),
         Value::Null | Value::Bool(_) => None,
     }
 }
 
-impl ShapeFault {
-    pub(crate) fn new(expression: impl Into<String>, problem: ShapeProblem) -> Self {
+impl BodyError {
+    pub(crate) fn new(expression: impl Into<String>, problem: BodyProblem) -> Self {
         Self { expression: expression.into(), problem }
     }
 }
@@ -114,12 +114,12 @@ impl ShapeFault {
 ///
 /// # Errors
 /// When `id` is there and is no id.
-pub fn id_of(kind: &ResourceType, body: &Value) -> Result<Option<ResourceId>, ShapeFault> {
-    let fault = |problem| ShapeFault::new(format!("{kind}.id"), problem);
+pub fn id_of(kind: &ResourceType, body: &Value) -> Result<Option<ResourceId>, BodyError> {
+    let fault = |problem| BodyError::new(format!("{kind}.id"), problem);
     match body.get("id") {
         None => Ok(None),
-        Some(Value::String(id)) => id.parse().map(Some).map_err(|_| fault(ShapeProblem::NotAnId)),
-        Some(_) => Err(fault(ShapeProblem::NotAString)),
+        Some(Value::String(id)) => id.parse().map(Some).map_err(|_| fault(BodyProblem::NotAnId)),
+        Some(_) => Err(fault(BodyProblem::NotAString)),
     }
 }
 
@@ -131,10 +131,10 @@ pub fn id_of(kind: &ResourceType, body: &Value) -> Result<Option<ResourceId>, Sh
 ///
 /// # Errors
 /// Every fault found, twenty at most.
-pub fn stored_body(key: &ResourceKey, body: Value) -> Result<Value, Vec<ShapeFault>> {
+pub fn stored_body(key: &ResourceKey, body: Value) -> Result<Value, Vec<BodyError>> {
     let root = key.kind.as_str();
     let Value::Object(mut object) = body else {
-        return Err(vec![ShapeFault::new(root, ShapeProblem::NotAnObject)]);
+        return Err(vec![BodyError::new(root, BodyProblem::NotAnObject)]);
     };
     let mut faults = identity_faults(key, &object);
     for (name, value) in &object {
@@ -151,22 +151,22 @@ pub fn stored_body(key: &ResourceKey, body: Value) -> Result<Value, Vec<ShapeFau
     Ok(Value::Object(object))
 }
 
-fn identity_faults(key: &ResourceKey, object: &Map<String, Value>) -> Vec<ShapeFault> {
+fn identity_faults(key: &ResourceKey, object: &Map<String, Value>) -> Vec<BodyError> {
     let mut faults = Vec::new();
     let mut compare = |name: &str, expected: &str, other| {
         let problem = match object.get(name) {
             None => return,
             Some(Value::String(text)) if text == expected => return,
             Some(Value::String(_)) => other,
-            Some(_) => ShapeProblem::NotAString,
+            Some(_) => BodyProblem::NotAString,
         };
-        faults.push(ShapeFault::new(format!("{}.{name}", key.kind), problem));
+        faults.push(BodyError::new(format!("{}.{name}", key.kind), problem));
     };
-    compare("resourceType", key.kind.as_str(), ShapeProblem::OtherType);
-    compare("id", key.id.as_str(), ShapeProblem::OtherId);
+    compare("resourceType", key.kind.as_str(), BodyProblem::OtherType);
+    compare("id", key.id.as_str(), BodyProblem::OtherId);
     if object.get("meta").is_some_and(|meta| !meta.is_object()) {
         let expression = format!("{}.meta", key.kind);
-        faults.push(ShapeFault::new(expression, ShapeProblem::NotAnObject));
+        faults.push(BodyError::new(expression, BodyProblem::NotAnObject));
     }
     faults
 }
@@ -206,7 +206,7 @@ pub fn weight_bytes(value: &Value) -> usize {
 /// A walk over a body that keeps the expression of where it is.
 struct Walk<'a> {
     path: String,
-    faults: &'a mut Vec<ShapeFault>,
+    faults: &'a mut Vec<BodyError>,
 }
 
 impl Walk<'_> {
@@ -215,10 +215,10 @@ impl Walk<'_> {
         self.path.push('.');
         self.path.push_str(name);
         if name.contains('\0') {
-            self.report(ShapeProblem::Nul);
+            self.report(BodyProblem::Nul);
         }
         if !is_name_storable(name) {
-            self.report(ShapeProblem::ReservedName);
+            self.report(BodyProblem::ReservedName);
         }
         self.value(value, depth);
         self.path.truncate(length);
@@ -226,10 +226,10 @@ impl Walk<'_> {
 
     fn value(&mut self, value: &Value, depth: usize) {
         match value {
-            Value::String(text) if text.contains('\0') => self.report(ShapeProblem::Nul),
-            Value::Number(number) if !is_number_storable(number) => self.report(ShapeProblem::Number),
+            Value::String(text) if text.contains('\0') => self.report(BodyProblem::Nul),
+            Value::Number(number) if !is_number_storable(number) => self.report(BodyProblem::Number),
             Value::Array(_) | Value::Object(_) if depth >= limits::MAX_DEPTH => {
-                self.report(ShapeProblem::TooDeep);
+                self.report(BodyProblem::TooDeep);
             }
             Value::Array(elements) => {
                 for (index, element) in elements.iter().enumerate() {
@@ -248,11 +248,11 @@ impl Walk<'_> {
         }
     }
 
-    fn report(&mut self, problem: ShapeProblem) {
+    fn report(&mut self, problem: BodyProblem) {
         if self.faults.len() < MAX_FAULTS {
             // A NUL in a key must not travel on into the answer.
             let expression = self.path.replace('\0', "\u{fffd}");
-            self.faults.push(ShapeFault::new(expression, problem));
+            self.faults.push(BodyError::new(expression, problem));
         }
     }
 }
@@ -267,7 +267,7 @@ mod tests {
         "Client/c1".parse().unwrap()
     }
 
-    fn faults(body: Value) -> Vec<(String, ShapeProblem)> {
+    fn faults(body: Value) -> Vec<(String, BodyProblem)> {
         let faults = stored_body(&client(), body).unwrap_err();
         faults.into_iter().map(|fault| (fault.expression, fault.problem)).collect()
     }
@@ -293,28 +293,28 @@ mod tests {
         assert_eq!(stored_body(&client(), json!({})).unwrap(), json!({}));
         let body = json!({"resourceType": "User", "id": "c2"});
         let expected = vec![
-            ("Client.resourceType".to_owned(), ShapeProblem::OtherType),
-            ("Client.id".to_owned(), ShapeProblem::OtherId),
+            ("Client.resourceType".to_owned(), BodyProblem::OtherType),
+            ("Client.id".to_owned(), BodyProblem::OtherId),
         ];
         assert_eq!(faults(body), expected);
-        let expected = vec![("Client.id".to_owned(), ShapeProblem::NotAString)];
+        let expected = vec![("Client.id".to_owned(), BodyProblem::NotAString)];
         assert_eq!(faults(json!({"id": 1})), expected);
     }
 
     #[test]
     fn what_is_no_object_is_refused() {
         for body in [json!([]), json!("x"), json!(null), json!(1)] {
-            assert_eq!(faults(body), vec![("Client".to_owned(), ShapeProblem::NotAnObject)]);
+            assert_eq!(faults(body), vec![("Client".to_owned(), BodyProblem::NotAnObject)]);
         }
-        let expected = vec![("Client.meta".to_owned(), ShapeProblem::NotAnObject)];
+        let expected = vec![("Client.meta".to_owned(), BodyProblem::NotAnObject)];
         assert_eq!(faults(json!({"meta": []})), expected);
     }
 
     #[test]
     fn nul_is_refused_with_its_place() {
-        let expected = vec![("Client.a[1].b".to_owned(), ShapeProblem::Nul)];
+        let expected = vec![("Client.a[1].b".to_owned(), BodyProblem::Nul)];
         assert_eq!(faults(json!({"a": [0, {"b": "x\0"}]})), expected);
-        let expected = vec![("Client.a\u{fffd}".to_owned(), ShapeProblem::Nul)];
+        let expected = vec![("Client.a\u{fffd}".to_owned(), BodyProblem::Nul)];
         assert_eq!(faults(json!({"a\0": 1})), expected);
     }
 
@@ -326,7 +326,7 @@ mod tests {
         assert!(stored_body(&client(), fits).is_ok());
         let found = faults(json!({"a": nested(limits::MAX_DEPTH)}));
         assert_eq!(found.len(), 1);
-        assert_eq!(found[0].1, ShapeProblem::TooDeep);
+        assert_eq!(found[0].1, BodyProblem::TooDeep);
     }
 
     #[test]
@@ -340,7 +340,7 @@ mod tests {
                 json!({"a": {"b": 1, name: {name: 1}}}),
             ] {
                 let found = faults(body.clone());
-                assert!(found.iter().all(|(_, problem)| *problem == ShapeProblem::ReservedName), "{body}: {found:?}");
+                assert!(found.iter().all(|(_, problem)| *problem == BodyProblem::ReservedName), "{body}: {found:?}");
             }
         }
         assert!(stored_body(&client(), json!({"$serde_json": 1, "private": "$serde_json::private::Number"})).is_ok());
@@ -354,7 +354,7 @@ mod tests {
         }
         let long = format!("0.{}", "1".repeat(MAX_NUMBER_CHARACTERS));
         for text in ["1e309", "-1e309", "1e-999", "1e200000", "0e-20000", "1e99999999999999999999", &long] {
-            let expected = vec![("Client.a[0]".to_owned(), ShapeProblem::Number)];
+            let expected = vec![("Client.a[0]".to_owned(), BodyProblem::Number)];
             assert_eq!(faults(json!({"a": [number(text)]})), expected, "{text}");
         }
     }

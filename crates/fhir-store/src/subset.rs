@@ -11,7 +11,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::definitions::{self, Content, Node, Structure};
-use crate::search::Summary;
+use crate::search::SummaryMode;
 
 /// Marks a resource of which elements were left out.
 const SUBSETTED_SYSTEM: &str = "http://terminology.hl7.org/CodeSystem/v3-ObservationValue";
@@ -23,7 +23,7 @@ const KEPT: [&str; 4] = ["resourceType", "id", "meta", "modifierExtension"];
 /// As much of a resource as was asked for, marked where something is missing: all of it but what `_summary`
 /// leaves out and, if there are `elements`, what is none of them.
 #[must_use]
-pub fn subset(document: Value, summary: Summary, elements: &[String]) -> Value {
+pub fn subset(document: Value, summary: SummaryMode, elements: &[String]) -> Value {
     let Value::Object(mut members) = document else { return document };
     let structure = members.get("resourceType").and_then(Value::as_str).and_then(definitions::structure);
     let mut missing = false;
@@ -31,12 +31,12 @@ pub fn subset(document: Value, summary: Summary, elements: &[String]) -> Value {
         missing |= keep(&mut members, |name| is_mandatory(structure, name) || is_asked_for(elements, name));
     }
     missing |= match (summary, structure) {
-        (Summary::Data, _) => members.shift_remove("text").is_some(),
-        (Summary::Text, Some(_)) => keep(&mut members, |name| name == "text" || is_mandatory(structure, name)),
-        (Summary::True, Some(structure)) => {
+        (SummaryMode::Data, _) => members.shift_remove("text").is_some(),
+        (SummaryMode::Text, Some(_)) => keep(&mut members, |name| name == "text" || is_mandatory(structure, name)),
+        (SummaryMode::True, Some(structure)) => {
             structure.root().is_some_and(|root| summarize(&mut members, (structure, root)))
         }
-        (Summary::True | Summary::Text, None) | (Summary::False | Summary::Count, _) => false,
+        (SummaryMode::True | SummaryMode::Text, None) | (SummaryMode::False | SummaryMode::Count, _) => false,
     };
     if missing {
         mark(&mut members);
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn elements_come_with_what_the_type_must_have_and_are_marked() {
-        let shown = subset(observation(), Summary::False, &["value".to_owned()]);
+        let shown = subset(observation(), SummaryMode::False, &["value".to_owned()]);
         assert_eq!(
             names(&shown),
             ["resourceType", "id", "modifierExtension", "status", "_status", "code", "valueQuantity", "meta"]
@@ -154,14 +154,14 @@ mod tests {
         assert_eq!(shown["code"], observation()["code"], "an element is shown as a whole");
         let unknown = json!({"resourceType": "Client", "id": "a", "name": "n", "named": 1, "secret": "s"});
         assert_eq!(
-            names(&subset(unknown, Summary::False, &["name".to_owned()])),
+            names(&subset(unknown, SummaryMode::False, &["name".to_owned()])),
             ["resourceType", "id", "name", "meta"]
         );
     }
 
     #[test]
     fn a_summary_has_what_the_definitions_mark_down_to_the_types_of_elements() {
-        let shown = subset(observation(), Summary::True, &[]);
+        let shown = subset(observation(), SummaryMode::True, &[]);
         let expected = json!({
             "resourceType": "Observation", "id": "a", "modifierExtension": [{"url": "http://m"}],
             "status": "final", "_status": {"id": "s"}, "code": {"text": "c"}, "valueQuantity": {"value": 1, "id": "q"},
@@ -172,19 +172,19 @@ mod tests {
             "resourceType": "DocumentReference", "id": "d", "status": "current",
             "content": [{"attachment": {"contentType": "text/plain", "data": "AAAA", "url": "http://x"}}],
         });
-        let shown = subset(document, Summary::True, &[]);
+        let shown = subset(document, SummaryMode::True, &[]);
         assert_eq!(shown["content"], json!([{"attachment": {"contentType": "text/plain", "url": "http://x"}}]));
     }
 
     #[test]
     fn an_element_of_extensions_alone_stays_as_it_is() {
         let only = json!({"resourceType": "Patient", "id": "p", "name": [{"extension": [{"url": "http://absent"}]}]});
-        assert_eq!(subset(only.clone(), Summary::True, &[]), only);
+        assert_eq!(subset(only.clone(), SummaryMode::True, &[]), only);
     }
 
     #[test]
     fn a_text_comes_with_what_the_type_must_have() {
-        let shown = subset(observation(), Summary::Text, &[]);
+        let shown = subset(observation(), SummaryMode::Text, &[]);
         assert_eq!(
             names(&shown),
             ["resourceType", "id", "text", "modifierExtension", "status", "_status", "code", "meta"]
@@ -196,9 +196,9 @@ mod tests {
         let mut expected = observation();
         expected.as_object_mut().unwrap().shift_remove("text");
         expected["meta"] = tagged();
-        assert_eq!(subset(observation(), Summary::Data, &[]), expected);
+        assert_eq!(subset(observation(), SummaryMode::Data, &[]), expected);
         assert_eq!(
-            subset(expected.clone(), Summary::Data, &[]),
+            subset(expected.clone(), SummaryMode::Data, &[]),
             expected,
             "marked once, and only where something went"
         );
@@ -206,11 +206,11 @@ mod tests {
 
     #[test]
     fn what_is_asked_for_whole_and_what_nobody_defined_is_shown_whole() {
-        for summary in [Summary::False, Summary::Count] {
+        for summary in [SummaryMode::False, SummaryMode::Count] {
             assert_eq!(subset(observation(), summary, &[]), observation());
         }
         let unknown = json!({"resourceType": "Client", "id": "a", "name": "n"});
-        for summary in [Summary::True, Summary::Text] {
+        for summary in [SummaryMode::True, SummaryMode::Text] {
             assert_eq!(subset(unknown.clone(), summary, &[]), unknown);
         }
     }

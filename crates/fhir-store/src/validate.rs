@@ -5,7 +5,7 @@
 //! takes time linear in the document, and names at most [`limits::MAX_ISSUES`] issues, each with the place as a
 //! `FHIRPath`, what was expected and what was found.
 //!
-//! A [`Profile`] is a definition somebody installed; it judges what it asks for besides.
+//! A [`CompiledProfile`] is a definition somebody installed; it judges what it asks for besides.
 //!
 //! # What is not judged
 //! - The invariants of the definitions, which are full `FHIRPath`: no evaluator of the whole language is part of
@@ -29,19 +29,19 @@ mod scalar;
 mod walk;
 mod xhtml;
 
-pub use profile::{NotAProfile, Profile};
+pub use profile::{CompiledProfile, ProfileError};
 use serde_json::Value;
 
 use crate::definitions::{self, Structure};
 use crate::format;
-use crate::outcome::Issue;
+use crate::outcome::OutcomeIssue;
 
 /// Everything that is wrong with a document as a resource of type `kind`; nothing when it is valid, `None`
 /// when R4 has no such type.
 ///
 /// `resourceType` may be left out, where the address of a write says it.
 #[must_use]
-pub fn resource(kind: &str, document: &Value) -> Option<Vec<Issue>> {
+pub fn resource(kind: &str, document: &Value) -> Option<Vec<OutcomeIssue>> {
     let structure = definitions::structure(kind).filter(|structure| Structure::is_resource(structure))?;
     Some(walk::document(kind, structure, document))
 }
@@ -50,7 +50,7 @@ pub fn resource(kind: &str, document: &Value) -> Option<Vec<Issue>> {
 ///
 /// A document in FHIR's spelling that is valid, as nearly all are, costs one look.
 #[must_use]
-pub fn either_spelling(kind: &str, document: &Value) -> Option<Vec<Issue>> {
+pub fn either_spelling(kind: &str, document: &Value) -> Option<Vec<OutcomeIssue>> {
     let issues = resource(kind, document)?;
     if issues.is_empty() { Some(issues) } else { resource(kind, &format::to_fhir_of(kind, document.clone())) }
 }

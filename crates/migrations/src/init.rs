@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use fhir_store::bundle::{self, BundleFault};
+use fhir_store::bundle::{self, BundleError};
 use serde_json::Value;
 
 /// Largest file, in bytes. Not specified; 64 MiB, because an orchestrator's own limit for such files is
@@ -10,7 +10,7 @@ use serde_json::Value;
 pub const FILE_MAX_BYTES: u64 = 64 * 1024 * 1024;
 
 /// The handling of `${NAME}` in the texts of a bundle.
-pub enum Variables<'a> {
+pub enum VariableSubstitution<'a> {
     /// They are texts like any other. SQL and templates have uses for them, so this is the default.
     Leave,
     /// They are replaced by the variable of the environment; `$${NAME}` is what stands for `${NAME}`.
@@ -30,13 +30,13 @@ pub struct InitBundle {
 
 /// The reason why a file holds no bundle to execute.
 #[derive(Debug, thiserror::Error)]
-pub enum InitFault {
+pub enum InitBundleError {
     /// It is not JSON.
     #[error("it is not JSON: {0}")]
     Json(#[from] serde_json::Error),
     /// It is not a Bundle of requests.
     #[error("{0}")]
-    Bundle(#[from] BundleFault),
+    Bundle(#[from] BundleError),
     /// It names a variable that is not there.
     #[error("it names ${{{0}}}, and no variable of this name is set")]
     Undefined(String),
@@ -48,8 +48,8 @@ pub enum InitFault {
 /// bundle is made of; in names of members they are not.
 ///
 /// # Errors
-/// [`InitFault`].
-pub fn read(content: &[u8], variables: &Variables<'_>) -> Result<InitBundle, InitFault> {
+/// [`InitBundleError`].
+pub fn read(content: &[u8], variables: &VariableSubstitution<'_>) -> Result<InitBundle, InitBundleError> {
     let mut document: Value = serde_json::from_slice(content)?;
     let mut left = BTreeSet::new();
     replace_all(&mut document, variables, &mut left)?;
@@ -58,7 +58,11 @@ pub fn read(content: &[u8], variables: &Variables<'_>) -> Result<InitBundle, Ini
     Ok(InitBundle { bundle: document, entries, left: left.into_iter().collect() })
 }
 
-fn replace_all(value: &mut Value, variables: &Variables<'_>, left: &mut BTreeSet<String>) -> Result<(), InitFault> {
+fn replace_all(
+    value: &mut Value,
+    variables: &VariableSubstitution<'_>,
+    left: &mut BTreeSet<String>,
+) -> Result<(), InitBundleError> {
     match value {
         Value::String(text) if text.contains("${") => *text = replace(text, variables, left)?,
         Value::Array(elements) => {
@@ -76,19 +80,23 @@ fn replace_all(value: &mut Value, variables: &Variables<'_>, left: &mut BTreeSet
     Ok(())
 }
 
-fn replace(text: &str, variables: &Variables<'_>, left: &mut BTreeSet<String>) -> Result<String, InitFault> {
+fn replace(
+    text: &str,
+    variables: &VariableSubstitution<'_>,
+    left: &mut BTreeSet<String>,
+) -> Result<String, InitBundleError> {
     let mut replaced = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, name, after)) = next_variable(rest) {
         let escaped = before.strip_suffix('$');
         match (variables, escaped) {
-            (Variables::Leave, _) => {
+            (VariableSubstitution::Leave, _) => {
                 replaced.extend([before, "${", name, "}"]);
                 left.extend(escaped.is_none().then(|| name.to_owned()));
             }
-            (Variables::Replace(_), Some(before)) => replaced.extend([before, "${", name, "}"]),
-            (Variables::Replace(variable), None) => {
-                let value = variable(name).ok_or_else(|| InitFault::Undefined(name.to_owned()))?;
+            (VariableSubstitution::Replace(_), Some(before)) => replaced.extend([before, "${", name, "}"]),
+            (VariableSubstitution::Replace(variable), None) => {
+                let value = variable(name).ok_or_else(|| InitBundleError::Undefined(name.to_owned()))?;
                 replaced.extend([before, &value]);
             }
         }
@@ -141,7 +149,7 @@ mod tests {
 
     #[test]
     fn a_variable_is_replaced_once_and_cannot_change_the_bundle() {
-        let read = |text| read(&bundle_with(text), &Variables::Replace(&variable)).unwrap();
+        let read = |text| read(&bundle_with(text), &VariableSubstitution::Replace(&variable)).unwrap();
         for (text, expected) in [
             ("${NAME}", "a \"quoted\" ${OTHER}"),
             ("<${NAME}>", "<a \"quoted\" ${OTHER}>"),
@@ -156,20 +164,20 @@ mod tests {
 
     #[test]
     fn a_variable_that_is_not_set_is_named() {
-        let fault = read(&bundle_with("${MISSING_1}"), &Variables::Replace(&variable)).unwrap_err();
+        let fault = read(&bundle_with("${MISSING_1}"), &VariableSubstitution::Replace(&variable)).unwrap_err();
         assert_eq!(fault.to_string(), "it names ${MISSING_1}, and no variable of this name is set");
     }
 
     #[test]
     fn variables_that_are_left_are_told() {
-        let read = read(&bundle_with("${NAME} $${ESCAPED} ${NAME}"), &Variables::Leave).unwrap();
+        let read = read(&bundle_with("${NAME} $${ESCAPED} ${NAME}"), &VariableSubstitution::Leave).unwrap();
         assert_eq!(secret(&read), "${NAME} $${ESCAPED} ${NAME}");
         assert_eq!((read.left, read.entries), (vec!["NAME".to_owned()], 1));
     }
 
     #[test]
     fn what_is_no_bundle_of_requests_is_refused() {
-        let fault = |content: &[u8]| read(content, &Variables::Leave).unwrap_err().to_string();
+        let fault = |content: &[u8]| read(content, &VariableSubstitution::Leave).unwrap_err().to_string();
         assert!(fault(b"{").starts_with("it is not JSON: "));
         assert!(fault(b"[]").contains("not a Bundle"));
         let collection = json!({"resourceType": "Bundle", "type": "collection"}).to_string();

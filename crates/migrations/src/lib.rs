@@ -40,11 +40,13 @@ mod step;
 pub mod init;
 pub mod on_demand;
 
-pub use migration::{Action, Execution, Migration, MigrationFault, Status};
-pub use package::{PackageFault, PackageId};
-pub use ports::{AloneRefusal, MigrationStore};
-pub use progress::Progress;
-pub use step::{Effect, EffectRefused, SqlPlace, SqlRefused, Step, StepRefusal, done_result, due, finished};
+pub use migration::{MigrationAction, MigrationError, MigrationStatus, PlatformMigration, SqlExecutionMode};
+pub use package::{PackageId, PackageIdError};
+pub use ports::{MigrationStore, StandaloneMigrationError};
+pub use progress::ProgressReporter;
+pub use step::{
+    EffectError, MigrationEffect, MigrationStep, SqlError, SqlPosition, StepError, done_result, due, finished,
+};
 
 /// The resource type of migrations.
 pub const RESOURCE_TYPE: &str = "PlatformMigration";

@@ -2,20 +2,20 @@
 
 use serde_json::Value;
 
-use crate::package::{PackageFault, PackageId};
+use crate::package::{PackageId, PackageIdError};
 
 /// A migration that can be run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Migration {
+pub struct PlatformMigration {
     /// What it does.
-    pub action: Action,
+    pub action: MigrationAction,
     /// Where it stands.
-    pub status: Status,
+    pub status: MigrationStatus,
 }
 
 /// The action of a migration (specification, Migration resource).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Action {
+pub enum MigrationAction {
     /// `far-migration-fhir-package-install`.
     InstallPackage(PackageId),
     /// `far-migration-fhir-package-uninstall`.
@@ -25,13 +25,13 @@ pub enum Action {
         /// One or more statements, in the dialect of the engine in use.
         sql: String,
         /// Inside a transaction or not.
-        execution: Execution,
+        execution: SqlExecutionMode,
     },
 }
 
 /// The way in which SQL is run: the parameter `execution-type`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Execution {
+pub enum SqlExecutionMode {
     /// `in-transaction`: together with the row that says it ran. The default.
     InTransaction,
     /// `not-in-transaction`: before that row, for statements no transaction can hold.
@@ -40,7 +40,7 @@ pub enum Execution {
 
 /// The status of a migration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Status {
+pub enum MigrationStatus {
     /// `to-run`.
     ToRun,
     /// `done`.
@@ -49,7 +49,7 @@ pub enum Status {
 
 /// The error in a migration's document.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum MigrationFault {
+pub enum MigrationError {
     /// `action` is missing or none of the known ones.
     #[error(
         "action has to be far-migration-fhir-package-install, far-migration-fhir-package-uninstall or \
@@ -64,13 +64,13 @@ pub enum MigrationFault {
     Parameter(&'static str),
     /// `package` is not `<name>@<version>` with an exact version.
     #[error("package: {0}")]
-    Package(#[from] PackageFault),
+    Package(#[from] PackageIdError),
     /// `execution-type` is neither of its two codes, given twice, or not about SQL.
     #[error("execution-type has to be one valueCode, in-transaction or not-in-transaction, and belongs to SQL alone")]
     Execution,
 }
 
-impl MigrationFault {
+impl MigrationError {
     /// Returns the element at fault, as a `FHIRPath` expression.
     #[must_use]
     pub const fn expression(&self) -> &'static str {
@@ -82,19 +82,19 @@ impl MigrationFault {
     }
 }
 
-impl Migration {
+impl PlatformMigration {
     /// Reads the document of a migration. `brand` is the deployment's brand word: with `acme` the
     /// action `acme-migration-run-sql` means the same as `aidbox-migration-run-sql`.
     ///
     /// # Errors
-    /// [`MigrationFault`].
-    pub fn read(brand: &str, document: &Value) -> Result<Self, MigrationFault> {
-        let status = Status::of(document).ok_or(MigrationFault::Status)?;
-        Ok(Self { action: Action::read(brand, document)?, status })
+    /// [`MigrationError`].
+    pub fn read(brand: &str, document: &Value) -> Result<Self, MigrationError> {
+        let status = MigrationStatus::of(document).ok_or(MigrationError::Status)?;
+        Ok(Self { action: MigrationAction::read(brand, document)?, status })
     }
 }
 
-impl Status {
+impl MigrationStatus {
     /// Returns the status a document says.
     #[must_use]
     pub fn of(document: &Value) -> Option<Self> {
@@ -112,17 +112,17 @@ impl Status {
     }
 }
 
-impl Action {
-    fn read(brand: &str, document: &Value) -> Result<Self, MigrationFault> {
-        let action = document.get("action").and_then(Value::as_str).ok_or(MigrationFault::Action)?;
+impl MigrationAction {
+    fn read(brand: &str, document: &Value) -> Result<Self, MigrationError> {
+        let action = document.get("action").and_then(Value::as_str).ok_or(MigrationError::Action)?;
         match action {
             "far-migration-fhir-package-install" => Ok(Self::InstallPackage(package(document)?)),
             "far-migration-fhir-package-uninstall" => Ok(Self::UninstallPackage(package(document)?)),
             _ if runs_sql(brand, action) => {
                 let sql = parameter(document, "sql")?.to_owned();
-                Ok(Self::RunSql { sql, execution: execution(document)?.unwrap_or(Execution::InTransaction) })
+                Ok(Self::RunSql { sql, execution: execution(document)?.unwrap_or(SqlExecutionMode::InTransaction) })
             }
-            _ => Err(MigrationFault::Action),
+            _ => Err(MigrationError::Action),
         }
     }
 }
@@ -132,23 +132,23 @@ fn runs_sql(brand: &str, action: &str) -> bool {
     word.is_some_and(|word| word == "aidbox" || (!brand.is_empty() && word == brand))
 }
 
-fn package(document: &Value) -> Result<PackageId, MigrationFault> {
+fn package(document: &Value) -> Result<PackageId, MigrationError> {
     if execution(document)?.is_some() {
-        return Err(MigrationFault::Execution);
+        return Err(MigrationError::Execution);
     }
     Ok(parameter(document, "package")?.parse()?)
 }
 
-fn execution(document: &Value) -> Result<Option<Execution>, MigrationFault> {
+fn execution(document: &Value) -> Result<Option<SqlExecutionMode>, MigrationError> {
     let mut named = parameters(document, "execution-type");
     let Some(parameter) = named.next() else { return Ok(None) };
     // Not specified which type of value; a code is what documents of the field write, a string is what
     // the specification writes everywhere else.
     let value = parameter.get("valueCode").or_else(|| parameter.get("valueString")).and_then(Value::as_str);
     match (value, named.next()) {
-        (Some("in-transaction"), None) => Ok(Some(Execution::InTransaction)),
-        (Some("not-in-transaction"), None) => Ok(Some(Execution::NotInTransaction)),
-        _ => Err(MigrationFault::Execution),
+        (Some("in-transaction"), None) => Ok(Some(SqlExecutionMode::InTransaction)),
+        (Some("not-in-transaction"), None) => Ok(Some(SqlExecutionMode::NotInTransaction)),
+        _ => Err(MigrationError::Execution),
     }
 }
 
@@ -158,12 +158,12 @@ fn parameters<'a>(document: &'a Value, name: &'static str) -> impl Iterator<Item
     parameters.into_iter().flatten().filter(is_named)
 }
 
-fn parameter<'a>(document: &'a Value, name: &'static str) -> Result<&'a str, MigrationFault> {
+fn parameter<'a>(document: &'a Value, name: &'static str) -> Result<&'a str, MigrationError> {
     let mut named = parameters(document, name);
     let value = named.next().and_then(|parameter| parameter.get("valueString")).and_then(Value::as_str);
     match (value, named.next()) {
         (Some(value), None) if !value.trim().is_empty() => Ok(value),
-        _ => Err(MigrationFault::Parameter(name)),
+        _ => Err(MigrationError::Parameter(name)),
     }
 }
 
@@ -180,22 +180,23 @@ mod tests {
 
     #[test]
     fn params_by_action_are_package_and_sql() {
-        let read = |action, name, value| Migration::read("acme", &document(action, name, value)).map(|m| m.action);
+        let read =
+            |action, name, value| PlatformMigration::read("acme", &document(action, name, value)).map(|m| m.action);
         let package: PackageId = "hl7.fhir.us.core@5.0.0".parse().unwrap();
         assert_eq!(
             read("far-migration-fhir-package-install", "package", "hl7.fhir.us.core@5.0.0"),
-            Ok(Action::InstallPackage(package.clone()))
+            Ok(MigrationAction::InstallPackage(package.clone()))
         );
         assert_eq!(
             read("far-migration-fhir-package-uninstall", "package", "hl7.fhir.us.core@5.0.0"),
-            Ok(Action::UninstallPackage(package))
+            Ok(MigrationAction::UninstallPackage(package))
         );
-        let sql = Action::RunSql { sql: "SELECT 1".to_owned(), execution: Execution::InTransaction };
+        let sql = MigrationAction::RunSql { sql: "SELECT 1".to_owned(), execution: SqlExecutionMode::InTransaction };
         for action in ["aidbox-migration-run-sql", "acme-migration-run-sql"] {
             assert_eq!(read(action, "sql", "SELECT 1"), Ok(sql.clone()));
         }
         for action in ["other-migration-run-sql", "-migration-run-sql", "run-sql", ""] {
-            assert_eq!(read(action, "sql", "SELECT 1"), Err(MigrationFault::Action), "{action}");
+            assert_eq!(read(action, "sql", "SELECT 1"), Err(MigrationError::Action), "{action}");
         }
     }
 
@@ -203,10 +204,10 @@ mod tests {
     fn status_is_to_run_or_done() {
         let mut migration = document("aidbox-migration-run-sql", "sql", "SELECT 1");
         migration["status"] = json!("done");
-        assert_eq!(Migration::read("platform", &migration).map(|m| m.status), Ok(Status::Done));
+        assert_eq!(PlatformMigration::read("platform", &migration).map(|m| m.status), Ok(MigrationStatus::Done));
         for status in [json!("pending"), json!(1), json!(null)] {
             migration["status"] = status;
-            assert_eq!(Migration::read("platform", &migration), Err(MigrationFault::Status));
+            assert_eq!(PlatformMigration::read("platform", &migration), Err(MigrationError::Status));
         }
     }
 
@@ -215,19 +216,19 @@ mod tests {
         let with = |action, name, parameter: Value| {
             let mut document = document(action, name, "a@1.0.0");
             document["params"]["parameter"].as_array_mut().unwrap().push(parameter);
-            Migration::read("platform", &document).map(|migration| migration.action)
+            PlatformMigration::read("platform", &document).map(|migration| migration.action)
         };
         let sql = |parameter| with("aidbox-migration-run-sql", "sql", parameter);
-        let ran = |execution| Ok(Action::RunSql { sql: "a@1.0.0".to_owned(), execution });
+        let ran = |execution| Ok(MigrationAction::RunSql { sql: "a@1.0.0".to_owned(), execution });
         let typed = |code| json!({"name": "execution-type", "valueCode": code});
-        assert_eq!(sql(typed("not-in-transaction")), ran(Execution::NotInTransaction));
-        assert_eq!(sql(typed("in-transaction")), ran(Execution::InTransaction));
+        assert_eq!(sql(typed("not-in-transaction")), ran(SqlExecutionMode::NotInTransaction));
+        assert_eq!(sql(typed("in-transaction")), ran(SqlExecutionMode::InTransaction));
         let string = json!({"name": "execution-type", "valueString": "not-in-transaction"});
-        assert_eq!(sql(string), ran(Execution::NotInTransaction));
-        assert_eq!(sql(typed("perhaps")), Err(MigrationFault::Execution));
-        assert_eq!(sql(json!({"name": "execution-type"})), Err(MigrationFault::Execution));
+        assert_eq!(sql(string), ran(SqlExecutionMode::NotInTransaction));
+        assert_eq!(sql(typed("perhaps")), Err(MigrationError::Execution));
+        assert_eq!(sql(json!({"name": "execution-type"})), Err(MigrationError::Execution));
         let install = with("far-migration-fhir-package-install", "package", typed("in-transaction"));
-        assert_eq!(install, Err(MigrationFault::Execution));
+        assert_eq!(install, Err(MigrationError::Execution));
     }
 
     #[test]
@@ -239,8 +240,8 @@ mod tests {
         let mut other_type = sql("SELECT 1");
         other_type["params"]["parameter"][0] = json!({ "name": "sql", "valueCode": "SELECT 1" });
         for migration in [sql(" "), repeated, other_type, document("aidbox-migration-run-sql", "package", "x")] {
-            let fault = Migration::read("platform", &migration).unwrap_err();
-            assert_eq!(fault, MigrationFault::Parameter("sql"));
+            let fault = PlatformMigration::read("platform", &migration).unwrap_err();
+            assert_eq!(fault, MigrationError::Parameter("sql"));
             assert_eq!(fault.expression(), "PlatformMigration.params.parameter");
         }
     }

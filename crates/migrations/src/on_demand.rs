@@ -35,7 +35,7 @@ pub struct SqlScriptRecord {
 
 /// The outcome of applying a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Applied {
+pub enum ScriptOutcome {
     /// It was run now.
     Now,
     /// It was run before; this is what was run then.
@@ -44,7 +44,7 @@ pub enum Applied {
 
 /// The reason why a list of scripts is not applied.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ScriptFault {
+pub enum ScriptError {
     /// The body is no list.
     #[error("the body has to be an array of at most {SCRIPTS_MAX} objects {{id, sql}}")]
     NotAList,
@@ -73,10 +73,10 @@ impl SqlScript {
     /// Reads the scripts of a request, in their order.
     ///
     /// # Errors
-    /// [`ScriptFault::NotAList`] and [`ScriptFault::NotAScript`].
-    pub fn read_all(body: &Value) -> Result<Vec<Self>, ScriptFault> {
-        let scripts = body.as_array().filter(|scripts| scripts.len() <= SCRIPTS_MAX).ok_or(ScriptFault::NotAList)?;
-        let read = |(index, script)| Self::read(script).ok_or(ScriptFault::NotAScript { index });
+    /// [`ScriptError::NotAList`] and [`ScriptError::NotAScript`].
+    pub fn read_all(body: &Value) -> Result<Vec<Self>, ScriptError> {
+        let scripts = body.as_array().filter(|scripts| scripts.len() <= SCRIPTS_MAX).ok_or(ScriptError::NotAList)?;
+        let read = |(index, script)| Self::read(script).ok_or(ScriptError::NotAScript { index });
         scripts.iter().enumerate().map(read).collect()
     }
 
@@ -98,12 +98,12 @@ impl SqlScript {
     /// Whether this is what `other`, of the same id, is.
     ///
     /// # Errors
-    /// [`ScriptFault::Changed`], where `other` is what was applied.
-    pub fn agree(&self, other: &Self) -> Result<(), ScriptFault> {
+    /// [`ScriptError::Changed`], where `other` is what was applied.
+    pub fn agree(&self, other: &Self) -> Result<(), ScriptError> {
         if self.sql == other.sql {
             return Ok(());
         }
-        Err(ScriptFault::Changed { id: self.id.clone(), applied: other.checksum(), sent: self.checksum() })
+        Err(ScriptError::Changed { id: self.id.clone(), applied: other.checksum(), sent: self.checksum() })
     }
 }
 
@@ -111,8 +111,8 @@ impl SqlScript {
 /// it in the list. So a mistake is found before the first script runs.
 ///
 /// # Errors
-/// [`ScriptFault::Changed`].
-pub fn check_unchanged(scripts: &[SqlScript], applied: &[SqlScriptRecord]) -> Result<(), ScriptFault> {
+/// [`ScriptError::Changed`].
+pub fn check_unchanged(scripts: &[SqlScript], applied: &[SqlScriptRecord]) -> Result<(), ScriptError> {
     let applied = applied.iter().map(|record| &record.script);
     let mut known: std::collections::HashMap<&str, &SqlScript> =
         applied.map(|script| (script.id.as_str(), script)).collect();
@@ -134,7 +134,7 @@ mod tests {
         let read = SqlScript::read_all(&json!([{"id": "a", "sql": "SELECT 1"}, {"id": "b", "sql": "SELECT 2"}]));
         assert_eq!(read, Ok(vec![script("a", "SELECT 1"), script("b", "SELECT 2")]));
         assert_eq!(SqlScript::read_all(&json!([])), Ok(Vec::new()));
-        assert_eq!(SqlScript::read_all(&json!({"id": "a", "sql": "SELECT 1"})), Err(ScriptFault::NotAList));
+        assert_eq!(SqlScript::read_all(&json!({"id": "a", "sql": "SELECT 1"})), Err(ScriptError::NotAList));
         for wrong in [
             json!("SELECT 1"),
             json!({"id": "a"}),
@@ -146,7 +146,7 @@ mod tests {
             json!({"id": "a", "sql": "SELECT '\0'"}),
         ] {
             let list = json!([{"id": "a", "sql": "SELECT 1"}, wrong]);
-            assert_eq!(SqlScript::read_all(&list), Err(ScriptFault::NotAScript { index: 1 }), "{list}");
+            assert_eq!(SqlScript::read_all(&list), Err(ScriptError::NotAScript { index: 1 }), "{list}");
         }
     }
 
@@ -160,6 +160,6 @@ mod tests {
         assert_eq!(was, "e004ebd5b5532a4b85984a62f8ad48a81aa3460c1ca07701f386135d72cdecf5");
         assert!(fault.to_string().contains(&was) && fault.to_string().contains(&is), "{fault}");
         let twice = [script("c", "SELECT 1"), script("c", "SELECT 2")];
-        assert!(matches!(check_unchanged(&twice, &[]), Err(ScriptFault::Changed { .. })));
+        assert!(matches!(check_unchanged(&twice, &[]), Err(ScriptError::Changed { .. })));
     }
 }

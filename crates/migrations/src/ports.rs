@@ -1,11 +1,11 @@
 //! What the store has to offer for migrations to run.
 
 use async_trait::async_trait;
-use fhir_store::{StoreError, Write, Written};
+use fhir_store::{StoreError, Write, WriteOutcome};
 
-use crate::on_demand::{Applied, SqlScript, SqlScriptRecord};
-use crate::progress::Progress;
-use crate::step::{SqlRefused, Step, StepRefusal};
+use crate::on_demand::{ScriptOutcome, SqlScript, SqlScriptRecord};
+use crate::progress::ProgressReporter;
+use crate::step::{MigrationStep, SqlError, StepError};
 
 /// The store of migrations. One method is one transaction, but where it says otherwise.
 #[async_trait]
@@ -22,10 +22,10 @@ pub trait MigrationStore: Send + Sync {
     /// effect was refused; nothing is stored in either case, unless SQL itself ended the transaction.
     async fn transact_steps(
         &self,
-        steps: Vec<Step>,
-        progress: &Progress,
+        steps: Vec<MigrationStep>,
+        progress: &ProgressReporter,
         now_us: i64,
-    ) -> Result<Result<Vec<Written>, StepRefusal>, StoreError>;
+    ) -> Result<Result<Vec<WriteOutcome>, StepError>, StoreError>;
 
     /// Does one write of a migration whose SQL cannot run in a transaction: asks what would become of the
     /// write, runs the SQL in a separate session, and only then writes, `done` at once.
@@ -40,9 +40,9 @@ pub trait MigrationStore: Send + Sync {
         &self,
         write: Write,
         sql: &str,
-        progress: &Progress,
+        progress: &ProgressReporter,
         now_us: i64,
-    ) -> Result<Result<Written, AloneRefusal>, StoreError>;
+    ) -> Result<Result<WriteOutcome, StandaloneMigrationError>, StoreError>;
 
     /// Returns the scripts that were applied on demand, in the order of their application.
     ///
@@ -55,15 +55,19 @@ pub trait MigrationStore: Send + Sync {
     /// # Errors
     /// The outer error means the store itself failed, the inner one that the engine refuses the script;
     /// nothing is stored in either case.
-    async fn apply_script(&self, script: &SqlScript, now_us: i64) -> Result<Result<Applied, SqlRefused>, StoreError>;
+    async fn apply_script(
+        &self,
+        script: &SqlScript,
+        now_us: i64,
+    ) -> Result<Result<ScriptOutcome, SqlError>, StoreError>;
 }
 
 /// The reason why a migration was not run outside a transaction.
 #[derive(Debug, thiserror::Error)]
-pub enum AloneRefusal {
+pub enum StandaloneMigrationError {
     /// As within a transaction.
     #[error(transparent)]
-    Step(#[from] StepRefusal),
+    Step(#[from] StepError),
     /// Another request, or another node, is running it.
     #[error("the migration is being run by another request")]
     Running,

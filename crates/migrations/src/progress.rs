@@ -4,9 +4,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Reports what a migration is doing. A clone is a handle on the same report.
 #[derive(Debug, Clone, Default)]
-pub struct Progress(Arc<Mutex<String>>);
+pub struct ProgressReporter(Arc<Mutex<String>>);
 
-impl Progress {
+impl ProgressReporter {
     /// Nothing was reported so far.
     #[must_use]
     pub fn new() -> Self {

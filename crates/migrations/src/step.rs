@@ -2,26 +2,26 @@
 
 use std::fmt;
 
-use fhir_store::shape::{self, ShapeFault};
-use fhir_store::{ResourceKey, Stored, Write, WriteRefusal, Written};
+use fhir_store::shape::{self, BodyError};
+use fhir_store::{ResourceKey, StoredResource, TransactionError, Write, WriteOutcome};
 use serde_json::{Map, Value, json};
 
-use crate::migration::Status;
-use crate::package::{PackageId, PackageRefused, PreparedInstall};
+use crate::migration::MigrationStatus;
+use crate::package::{PackageChangeError, PackageId, PreparedInstall};
 
 /// One write of a transaction with its migration's effect.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Step {
+pub struct MigrationStep {
     /// What is written. Of a migration that is to run this is the document as it was sent, with the
     /// status `to-run`.
     pub write: Write,
     /// What is done in the same transaction, when it turns out to be due.
-    pub effect: Option<Effect>,
+    pub effect: Option<MigrationEffect>,
 }
 
 /// The effect of a migration, with everything downloaded: running it needs no network.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Effect {
+pub enum MigrationEffect {
     /// Runs SQL.
     RunSql {
         /// One or more statements, in the dialect of the engine in use.
@@ -37,7 +37,7 @@ pub enum Effect {
     Done(Value),
 }
 
-impl Effect {
+impl MigrationEffect {
     /// Returns whether there is something to do.
     #[must_use]
     pub const fn runs(&self) -> bool {
@@ -59,14 +59,14 @@ impl Effect {
 
 /// The reason why an effect did not happen; nothing of its transaction was stored.
 #[derive(Debug, thiserror::Error)]
-pub enum EffectRefused {
+pub enum EffectError {
     /// The engine refuses the SQL.
     #[error("{0}")]
-    Sql(#[from] SqlRefused),
+    Sql(#[from] SqlError),
     /// The packages cannot be installed or uninstalled.
     #[error("{0}")]
-    Package(#[from] PackageRefused),
-    /// [`Effect::Unprepared`] is due after all: prepare it and try again.
+    Package(#[from] PackageChangeError),
+    /// [`MigrationEffect::Unprepared`] is due after all: prepare it and try again.
     #[error("the migration was removed meanwhile; try again")]
     Unprepared,
 }
@@ -74,7 +74,7 @@ pub enum EffectRefused {
 /// Users' SQL was refused by the engine.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{engine} refused {place}{}: {message}", code.as_ref().map(|code| format!(" ({code})")).unwrap_or_default())]
-pub struct SqlRefused {
+pub struct SqlError {
     /// The engine in use: `Postgres` or `SQLite`.
     pub engine: &'static str,
     /// `SQLSTATE` on Postgres, the extended result code on SQLite.
@@ -82,19 +82,19 @@ pub struct SqlRefused {
     /// What the engine says about the statement; fit for its author.
     pub message: String,
     /// Which statement, and where in the text.
-    pub place: SqlPlace,
+    pub place: SqlPosition,
 }
 
 /// A position in SQL of several statements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SqlPlace {
+pub struct SqlPosition {
     /// The statement, from 1; 0 when the text as a whole is meant.
     pub statement: usize,
     /// Line and column, both from 1, where the engine reports them.
     pub at: Option<(usize, usize)>,
 }
 
-impl SqlPlace {
+impl SqlPosition {
     /// The text as a whole.
     pub const WHOLE: Self = Self { statement: 0, at: None };
 
@@ -110,7 +110,7 @@ impl SqlPlace {
     }
 }
 
-impl fmt::Display for SqlPlace {
+impl fmt::Display for SqlPosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.statement {
             0 => write!(f, "the SQL")?,
@@ -122,10 +122,10 @@ impl fmt::Display for SqlPlace {
 
 /// The reason why steps were refused; nothing of them was stored.
 #[derive(Debug, thiserror::Error)]
-pub enum StepRefusal {
+pub enum StepError {
     /// A rule refuses a write.
     #[error(transparent)]
-    Write(#[from] WriteRefusal),
+    Write(#[from] TransactionError),
     /// What belongs to a write cannot be done.
     #[error("{key}: {refused}")]
     Effect {
@@ -135,7 +135,7 @@ pub enum StepRefusal {
         key: ResourceKey,
         /// The reason why not.
         #[source]
-        refused: EffectRefused,
+        refused: EffectError,
     },
 }
 
@@ -149,11 +149,13 @@ pub enum StepRefusal {
 /// # Source
 /// Specification, States and transitions, Migration.
 #[must_use]
-pub fn due(written: &Written) -> Option<&Stored> {
+pub fn due(written: &WriteOutcome) -> Option<&StoredResource> {
     match written {
-        Written::Created(stored) | Written::Updated(stored) | Written::Unchanged(stored) => Some(stored),
-        Written::Existing(stored) => Some(stored).filter(|stored| Status::of(&stored.resource) == Some(Status::ToRun)),
-        Written::Deleted(_) | Written::Absent => None,
+        WriteOutcome::Created(stored) | WriteOutcome::Updated(stored) | WriteOutcome::Unchanged(stored) => Some(stored),
+        WriteOutcome::Existing(stored) => {
+            Some(stored).filter(|stored| MigrationStatus::of(&stored.resource) == Some(MigrationStatus::ToRun))
+        }
+        WriteOutcome::Deleted(_) | WriteOutcome::Absent => None,
     }
 }
 
@@ -162,12 +164,12 @@ pub fn due(written: &Written) -> Option<&Stored> {
 ///
 /// # Errors
 /// What keeps `sent` from being stored under `key`.
-pub fn finished(key: &ResourceKey, sent: &Value, result: &Value) -> Result<Value, Vec<ShapeFault>> {
+pub fn finished(key: &ResourceKey, sent: &Value, result: &Value) -> Result<Value, Vec<BodyError>> {
     let mut document = match shape::stored_body(key, sent.clone())? {
         Value::Object(members) => members,
         _ => Map::new(),
     };
-    document.insert("status".to_owned(), Status::Done.as_str().into());
+    document.insert("status".to_owned(), MigrationStatus::Done.as_str().into());
     document.insert("result".to_owned(), result.clone());
     Ok(Value::Object(document))
 }
@@ -185,22 +187,22 @@ pub fn done_result() -> Value {
 mod tests {
     use super::*;
 
-    fn stored(status: &str) -> Stored {
+    fn stored(status: &str) -> StoredResource {
         let key = "PlatformMigration/m".parse().unwrap();
-        Stored { key, version: 1, updated_us: 0, resource: json!({"status": status}) }
+        StoredResource { key, version: 1, updated_us: 0, resource: json!({"status": status}) }
     }
 
     #[test]
     fn what_a_condition_found_is_skipped_unless_it_was_interrupted() {
         for (written, expected) in [
-            (Written::Created(stored("to-run")), true),
-            (Written::Updated(stored("to-run")), true),
-            (Written::Unchanged(stored("to-run")), true),
-            (Written::Existing(stored("to-run")), true),
-            (Written::Existing(stored("done")), false),
-            (Written::Existing(stored("")), false),
-            (Written::Deleted(stored("to-run")), false),
-            (Written::Absent, false),
+            (WriteOutcome::Created(stored("to-run")), true),
+            (WriteOutcome::Updated(stored("to-run")), true),
+            (WriteOutcome::Unchanged(stored("to-run")), true),
+            (WriteOutcome::Existing(stored("to-run")), true),
+            (WriteOutcome::Existing(stored("done")), false),
+            (WriteOutcome::Existing(stored("")), false),
+            (WriteOutcome::Deleted(stored("to-run")), false),
+            (WriteOutcome::Absent, false),
         ] {
             assert_eq!(due(&written).is_some(), expected, "{written:?}");
         }
@@ -218,9 +220,9 @@ mod tests {
     #[test]
     fn a_place_is_counted_in_characters_from_one() {
         let sql = "SELECT 1;\nSELECT é, x";
-        let place = SqlPlace::at_character(2, sql, 21);
+        let place = SqlPosition::at_character(2, sql, 21);
         assert_eq!((sql.chars().nth(20), place.at), (Some('x'), Some((2, 11))));
         assert_eq!(place.to_string(), "statement 2 at line 2, column 11");
-        assert_eq!(SqlPlace::WHOLE.to_string(), "the SQL");
+        assert_eq!(SqlPosition::WHOLE.to_string(), "the SQL");
     }
 }

@@ -2,16 +2,16 @@
 //!
 //! Scopes bind every token that carries them, at the native endpoint too and whatever a policy
 //! allows (`docs/decisions.md`, "Scopes"); a scope never widens what policies allow. What a scope permits may be a part
-//! of a type: then the answer says which ([`Allowed::reach`]), and the resource server applies it.
+//! of a type: then the answer says which ([`AccessGranted::reach`]), and the resource server applies it.
 
 use serde_json::Value;
 use smart_scopes::Interaction;
 
-use crate::authority::Authority;
-use crate::caller::{Caller, Identity};
-use crate::policy::{Subject, Verdict};
+use crate::authority::AuthorizationServer;
+use crate::caller::{Caller, CallerIdentity};
+use crate::policy::{PolicySubject, PolicyVerdict};
 use crate::ports::StoreError;
-use crate::reach::Reach;
+use crate::reach::ScopeAccess;
 
 /// A request to the resource endpoints, as access rules see it.
 #[derive(Clone, Copy)]
@@ -76,7 +76,7 @@ pub fn is_administrators(resource_type: &str, resource: &Value) -> bool {
 
 /// The permission to carry out an [`AccessRequest`], with the limits that scopes put on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Allowed {
+pub struct AccessGranted {
     /// Whether the caller is an administrator, which is the bootstrap client alone. Not specified who
     /// else is one; a policy makes nobody one, because partners are often registered with a policy
     /// of engine `allow`, and such a partner must still carry its B2B claim.
@@ -84,12 +84,12 @@ pub struct Allowed {
     /// The policy that decided; `None` for the bootstrap client.
     pub policy_id: Option<String>,
     /// What scopes leave open of the type asked for. Whoever touches resources has to apply it.
-    pub reach: Reach,
+    pub reach: ScopeAccess,
 }
 
 /// The reason why a caller may not carry out an [`AccessRequest`].
 #[derive(Debug, thiserror::Error)]
-pub enum Denied {
+pub enum AccessError {
     /// Nobody called, and no policy is open to everyone: 401.
     #[error("authentication is required")]
     Unauthenticated,
@@ -119,14 +119,18 @@ pub enum Denied {
 /// Decides.
 ///
 /// # Errors
-/// [`Denied`].
-pub async fn authorize(authority: &Authority, caller: &Caller, access: AccessRequest<'_>) -> Result<Allowed, Denied> {
+/// [`AccessError`].
+pub async fn authorize(
+    authority: &AuthorizationServer,
+    caller: &Caller,
+    access: AccessRequest<'_>,
+) -> Result<AccessGranted, AccessError> {
     let mut reach = reach(caller, access.target)?;
-    if matches!(caller.identity, Identity::Root) {
-        return Ok(Allowed { administrator: true, policy_id: None, reach });
+    if matches!(caller.identity, CallerIdentity::Root) {
+        return Ok(AccessGranted { administrator: true, policy_id: None, reach });
     }
     let book = authority.directory.policies_at(caller.policy_revision).await?;
-    let subject = Subject {
+    let subject = PolicySubject {
         client_id: caller.client_id(),
         user_id: caller.user_id(),
         roles: caller.person().map_or(&[], |person| &person.roles),
@@ -141,18 +145,22 @@ pub async fn authorize(authority: &Authority, caller: &Caller, access: AccessReq
     // What goes beyond single patients has to be the person's own right, and not that of the app, which a policy
     // may let do everything. Without it, what is left are the patients the token is for: a wider scope takes nothing
     // away from a narrower one beside it.
-    let own = Subject { client_id: None, ..subject };
+    let own = PolicySubject { client_id: None, ..subject };
     let directory = &authority.directory;
     if caller.user_id().is_some()
         && reach.is_wide()
-        && !matches!(directory.judge(&book, &own, &request).await, Verdict::Allowed { .. })
+        && !matches!(directory.judge(&book, &own, &request).await, PolicyVerdict::Allowed { .. })
     {
-        reach = reach_of_patients(caller, access.target).ok_or(Denied::Forbidden)?;
+        reach = reach_of_patients(caller, access.target).ok_or(AccessError::Forbidden)?;
     }
     match directory.judge(&book, &subject, &request).await {
-        Verdict::Allowed { policy_id } => Ok(Allowed { administrator: false, policy_id: Some(policy_id), reach }),
-        Verdict::Denied { .. } if matches!(caller.identity, Identity::Anonymous) => Err(Denied::Unauthenticated),
-        Verdict::Denied { .. } => Err(Denied::Forbidden),
+        PolicyVerdict::Allowed { policy_id } => {
+            Ok(AccessGranted { administrator: false, policy_id: Some(policy_id), reach })
+        }
+        PolicyVerdict::Denied { .. } if matches!(caller.identity, CallerIdentity::Anonymous) => {
+            Err(AccessError::Unauthenticated)
+        }
+        PolicyVerdict::Denied { .. } => Err(AccessError::Forbidden),
     }
 }
 
@@ -161,12 +169,12 @@ pub async fn authorize(authority: &Authority, caller: &Caller, access: AccessReq
 ///
 /// # Errors
 /// [`StoreError`].
-pub async fn admits_anonymous(authority: &Authority, caller: &Caller) -> Result<bool, StoreError> {
+pub async fn admits_anonymous(authority: &AuthorizationServer, caller: &Caller) -> Result<bool, StoreError> {
     Ok(authority.directory.policies_at(caller.policy_revision).await?.is_open_to_anyone())
 }
 
 /// Returns what the caller's scopes leave open of a target, without what goes beyond single patients.
-fn reach_of_patients(caller: &Caller, target: Option<(&str, Interaction)>) -> Option<Reach> {
+fn reach_of_patients(caller: &Caller, target: Option<(&str, Interaction)>) -> Option<ScopeAccess> {
     let (bearer, scopes) = caller.scopes()?;
     let (resource_type, interaction) = target?;
     bearer.reach_of_patients(scopes, resource_type, interaction)
@@ -175,12 +183,12 @@ fn reach_of_patients(caller: &Caller, target: Option<(&str, Interaction)>) -> Op
 /// Returns what the caller's scopes leave open of a target; policies are not asked.
 ///
 /// # Errors
-/// [`Denied::InsufficientScope`] when they permit nothing of it.
-pub fn reach(caller: &Caller, target: Option<(&str, Interaction)>) -> Result<Reach, Denied> {
+/// [`AccessError::InsufficientScope`] when they permit nothing of it.
+pub fn reach(caller: &Caller, target: Option<(&str, Interaction)>) -> Result<ScopeAccess, AccessError> {
     let Some((bearer, scopes)) = caller.scopes() else {
-        return Ok(Reach::Everything);
+        return Ok(ScopeAccess::Everything);
     };
-    let insufficient = |needed| Err(Denied::InsufficientScope { needed });
+    let insufficient = |needed| Err(AccessError::InsufficientScope { needed });
     let Some((resource_type, interaction)) = target else {
         return insufficient("none: this operation is not open to tokens with scopes".to_owned());
     };

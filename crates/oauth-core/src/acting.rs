@@ -4,12 +4,12 @@ use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
-use crate::authority::Authority;
+use crate::authority::AuthorizationServer;
 use crate::authorization::Authorization;
 use crate::env::Env;
 use crate::period;
 use crate::person::{FhirUser, Person};
-use crate::policy::{Subject, Verdict};
+use crate::policy::{PolicySubject, PolicyVerdict};
 use crate::ports::StoreError;
 
 /// Most entries of a Person that are followed.
@@ -18,16 +18,20 @@ const LINKS_MAX: usize = 100;
 pub(crate) const PATIENTS_MAX: usize = 50;
 
 /// Whom a person may act for.
-pub(crate) enum ActsFor {
+pub(crate) enum PatientAccess {
     /// These, whatever policies say: it is their own record, or they are registered as somebody's relative.
     These(Vec<String>),
     /// Whomever a policy lets them read.
     ByPolicy,
 }
 
-impl ActsFor {
+impl PatientAccess {
     /// Returns whom `person` may act for now. Costs nothing but for relatives, whose relation is read.
-    pub(crate) async fn of(env: &Env<'_>, authority: &Authority, person: &Person) -> Result<Self, StoreError> {
+    pub(crate) async fn of(
+        env: &Env<'_>,
+        authority: &AuthorizationServer,
+        person: &Person,
+    ) -> Result<Self, StoreError> {
         let Some(own) = &person.fhir_user else {
             return Ok(if person.misplaced { Self::These(Vec::new()) } else { Self::ByPolicy });
         };
@@ -43,33 +47,37 @@ impl ActsFor {
 /// EHR vouched for the patient when it launched the app, policies are not asked, then as now.
 pub(crate) async fn may_still_act(
     env: &Env<'_>,
-    authority: &Authority,
+    authority: &AuthorizationServer,
     (person, authorization): (&Person, &Authorization),
     revision: i64,
 ) -> Result<bool, StoreError> {
     let Some(patient) = authorization.context.patient.as_deref() else { return Ok(true) };
-    match ActsFor::of(env, authority, person).await? {
-        ActsFor::These(ids) => Ok(ids.iter().any(|id| id == patient)),
-        ActsFor::ByPolicy if authorization.vouched => Ok(true),
-        ActsFor::ByPolicy => Ok(!readable(authority, person, vec![patient], revision).await?.is_empty()),
+    match PatientAccess::of(env, authority, person).await? {
+        PatientAccess::These(ids) => Ok(ids.iter().any(|id| id == patient)),
+        PatientAccess::ByPolicy if authorization.vouched => Ok(true),
+        PatientAccess::ByPolicy => Ok(!readable(authority, person, vec![patient], revision).await?.is_empty()),
     }
 }
 
 /// Those of the patients whom a policy of `revision` lets the person read. The app is not part of the question:
 /// what the app may do is asked at every request it makes later.
 pub(crate) async fn readable<'a>(
-    authority: &Authority,
+    authority: &AuthorizationServer,
     person: &Person,
     ids: Vec<&'a str>,
     revision: i64,
 ) -> Result<Vec<&'a str>, StoreError> {
     let book = authority.directory.policies_at(revision).await?;
-    let subject =
-        Subject { user_id: Some(&person.id), roles: &person.roles, operation: Some("FhirRead"), ..Subject::default() };
+    let subject = PolicySubject {
+        user_id: Some(&person.id),
+        roles: &person.roles,
+        operation: Some("FhirRead"),
+        ..PolicySubject::default()
+    };
     let mut found = Vec::new();
     for id in ids {
         let verdict = authority.directory.judge(&book, &subject, &|| read_of(person, id)).await;
-        found.extend(matches!(verdict, Verdict::Allowed { .. }).then_some(id));
+        found.extend(matches!(verdict, PolicyVerdict::Allowed { .. }).then_some(id));
     }
     Ok(found)
 }
@@ -87,7 +95,7 @@ fn read_of(person: &Person, id: &str) -> Value {
 
 /// Returns the patients a relative is related to, existing or not; of a Person, also those of each `RelatedPerson` it
 /// is linked to.
-async fn related(env: &Env<'_>, authority: &Authority, own: &FhirUser) -> Result<Vec<String>, StoreError> {
+async fn related(env: &Env<'_>, authority: &AuthorizationServer, own: &FhirUser) -> Result<Vec<String>, StoreError> {
     let mut patients = Vec::new();
     for target in targets(env, authority, own).await? {
         match target.resource_type.as_str() {
@@ -106,7 +114,7 @@ async fn related(env: &Env<'_>, authority: &Authority, own: &FhirUser) -> Result
     Ok(patients)
 }
 
-async fn targets(env: &Env<'_>, authority: &Authority, own: &FhirUser) -> Result<Vec<FhirUser>, StoreError> {
+async fn targets(env: &Env<'_>, authority: &AuthorizationServer, own: &FhirUser) -> Result<Vec<FhirUser>, StoreError> {
     let stored = authority.patients.relation(&own.resource_type, &own.id).await?;
     let read = |stored: Value| named(&own.resource_type, &stored, &authority.settings.base_url, env.now_us);
     Ok(stored.map(read).unwrap_or_default())

@@ -14,14 +14,14 @@ use serde_json::Value;
 use crate::client::JWT_BEARER;
 use crate::env::Env;
 use crate::form::printable;
-use crate::jose::{CompactFault, CompactJws, Header, KeySet, SigningAlg, numeric_date};
-use crate::jwks::JwksFault;
+use crate::jose::{CompactJws, CompactJwsError, JwsHeader, KeySet, SigningAlg, numeric_date};
+use crate::jwks::JwksError;
 use crate::limits::{ASSERTION_LIFETIME_MAX_S, ASSERTION_MAX_BYTES, CLOCK_LEEWAY_S, JTI_MAX_BYTES, KID_MAX_BYTES};
-use crate::ports::Nonce;
+use crate::ports::JtiNonce;
 
 /// An assertion whose shape, algorithm and key id are in order; nothing of it is verified yet.
 #[derive(Debug)]
-pub struct Assertion<'a> {
+pub struct ClientAssertion<'a> {
     jws: CompactJws<'a>,
     claims: Claims,
     alg: SigningAlg,
@@ -43,10 +43,10 @@ struct Claims {
 /// The check that a client assertion failed. Every one is `invalid_client` to the caller; the text names the check and
 /// the values that are no secret, because an opaque refusal is the field's first complaint.
 #[derive(Debug, Clone, thiserror::Error)]
-pub enum AssertionFault {
+pub enum AssertionError {
     /// Not a compact JWS within the size limit.
     #[error("client_assertion: {0}")]
-    Shape(#[from] CompactFault),
+    Shape(#[from] CompactJwsError),
     /// Signed with something other than RS384 or ES384.
     #[error("client_assertion: alg is {0}, accepted are RS384 and ES384")]
     Algorithm(String),
@@ -118,7 +118,7 @@ pub enum AssertionFault {
     Jku,
     /// The partner's keys could not be had.
     #[error("client_assertion: {0}")]
-    Keys(#[from] JwksFault),
+    Keys(#[from] JwksError),
     /// No registered key has this `kid` and fits the algorithm.
     #[error("client_assertion: no registered key has kid {kid} and fits {alg}")]
     UnknownKey {
@@ -140,14 +140,14 @@ pub enum AssertionFault {
 
 /// The key that a client assertion names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct WantedKey<'a> {
+pub struct KeySelector<'a> {
     /// The `kid`.
     pub kid: &'a str,
     /// The algorithm the key has to fit.
     pub alg: SigningAlg,
 }
 
-impl WantedKey<'_> {
+impl KeySelector<'_> {
     /// Returns whether `keys` has it.
     #[must_use]
     pub fn is_in(&self, keys: &KeySet) -> bool {
@@ -157,7 +157,7 @@ impl WantedKey<'_> {
 
 /// The details of a refused assertion that an operator needs beside the error.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Seen {
+pub struct VerifiedAssertion {
     /// The `sub`, shortened to printable text.
     pub client: String,
     /// The header's `alg`, shortened to printable text.
@@ -168,7 +168,7 @@ pub struct Seen {
     pub aud: String,
 }
 
-impl Seen {
+impl VerifiedAssertion {
     /// Returns what can be seen of a text that may be no assertion at all.
     #[must_use]
     pub fn of_text(text: &str) -> Self {
@@ -176,7 +176,7 @@ impl Seen {
         Self::of_parts(&jws.header, &jws.payload().unwrap_or_default())
     }
 
-    fn of_parts(header: &Header, claims: &Claims) -> Self {
+    fn of_parts(header: &JwsHeader, claims: &Claims) -> Self {
         let shown = |claim: &Option<Value>| match claim {
             None => String::new(),
             Some(Value::String(text)) => printable(text),
@@ -191,26 +191,26 @@ impl Seen {
     }
 }
 
-impl<'a> Assertion<'a> {
+impl<'a> ClientAssertion<'a> {
     /// Reads an assertion: size, shape, header. No cryptography.
     ///
     /// # Errors
-    /// The faults of the header, [`AssertionFault::Shape`], and [`AssertionFault::Claim`] when
+    /// The faults of the header, [`AssertionError::Shape`], and [`AssertionError::Claim`] when
     /// there is no subject to look the client up by.
-    pub fn read(text: &'a str) -> Result<Self, AssertionFault> {
+    pub fn read(text: &'a str) -> Result<Self, AssertionError> {
         let jws = CompactJws::parse(text, ASSERTION_MAX_BYTES)?;
         let header = &jws.header;
         let alg = header.alg.parse().ok().filter(|alg: &SigningAlg| alg.signs_assertions());
-        let alg = alg.ok_or_else(|| AssertionFault::Algorithm(printable(&header.alg)))?;
+        let alg = alg.ok_or_else(|| AssertionError::Algorithm(printable(&header.alg)))?;
         let kid = header.kid.clone().filter(|kid| !kid.is_empty() && kid.len() <= KID_MAX_BYTES);
-        let kid = kid.ok_or(AssertionFault::NoKid)?;
+        let kid = kid.ok_or(AssertionError::NoKid)?;
         // Not specified whether `typ` may be absent; RFC 7519, section 5.1 makes it optional and
         // widely used client libraries leave it out, so only another value is refused.
         if let Some(typ) = header.typ.as_deref().filter(|typ| !typ.eq_ignore_ascii_case("JWT")) {
-            return Err(AssertionFault::Type(printable(typ)));
+            return Err(AssertionError::Type(printable(typ)));
         }
         if header.has_critical_extensions() {
-            return Err(AssertionFault::Critical);
+            return Err(AssertionError::Critical);
         }
         let claims: Claims = jws.payload()?;
         let subject = string("sub", claims.sub.as_ref())?;
@@ -225,14 +225,14 @@ impl<'a> Assertion<'a> {
 
     /// Returns which key verifies it: the `kid` and the algorithm it has to fit.
     #[must_use]
-    pub fn key(&self) -> WantedKey<'_> {
-        WantedKey { kid: &self.kid, alg: self.alg }
+    pub fn key(&self) -> KeySelector<'_> {
+        KeySelector { kid: &self.kid, alg: self.alg }
     }
 
     /// Returns what the log shows of this assertion.
     #[must_use]
-    pub fn seen(&self) -> Seen {
-        Seen::of_parts(&self.jws.header, &self.claims)
+    pub fn seen(&self) -> VerifiedAssertion {
+        VerifiedAssertion::of_parts(&self.jws.header, &self.claims)
     }
 
     /// Checks `iss`, `sub`, `aud`, `exp`, `nbf`, `iat` and that there is a `jti`; returns the nonce
@@ -240,48 +240,48 @@ impl<'a> Assertion<'a> {
     ///
     /// # Errors
     /// The faults of the claims.
-    pub fn check_claims(&self, env: &Env<'_>, token_endpoint: &str) -> Result<Nonce, AssertionFault> {
+    pub fn check_claims(&self, env: &Env<'_>, token_endpoint: &str) -> Result<JtiNonce, AssertionError> {
         if string("iss", self.claims.iss.as_ref())? != self.subject {
-            return Err(AssertionFault::IssuerNotSubject);
+            return Err(AssertionError::IssuerNotSubject);
         }
         self.check_audience(token_endpoint)?;
         let exp = self.check_times(env.now_s())?;
         let jti = string("jti", self.claims.jti.as_ref())?;
         if jti.is_empty() || jti.len() > JTI_MAX_BYTES {
-            return Err(AssertionFault::Claim("jti"));
+            return Err(AssertionError::Claim("jti"));
         }
-        Ok(Nonce { jti, expires_s: exp + CLOCK_LEEWAY_S + 1 })
+        Ok(JtiNonce { jti, expires_s: exp + CLOCK_LEEWAY_S + 1 })
     }
 
-    fn check_audience(&self, expected: &str) -> Result<(), AssertionFault> {
-        let aud = self.claims.aud.as_ref().ok_or(AssertionFault::Claim("aud"))?;
+    fn check_audience(&self, expected: &str) -> Result<(), AssertionError> {
+        let aud = self.claims.aud.as_ref().ok_or(AssertionError::Claim("aud"))?;
         let named = match aud {
             Value::String(one) => one == expected,
             Value::Array(several) => several.iter().any(|one| one.as_str() == Some(expected)),
-            _ => return Err(AssertionFault::Claim("aud")),
+            _ => return Err(AssertionError::Claim("aud")),
         };
         if named {
             Ok(())
         } else {
-            Err(AssertionFault::Audience { seen: self.seen().aud, expected: expected.to_owned() })
+            Err(AssertionError::Audience { seen: self.seen().aud, expected: expected.to_owned() })
         }
     }
 
-    fn check_times(&self, now: i64) -> Result<i64, AssertionFault> {
-        let exp = seconds("exp", self.claims.exp.as_ref())?.ok_or(AssertionFault::Claim("exp"))?;
+    fn check_times(&self, now: i64) -> Result<i64, AssertionError> {
+        let exp = seconds("exp", self.claims.exp.as_ref())?.ok_or(AssertionError::Claim("exp"))?;
         if exp.saturating_add(CLOCK_LEEWAY_S) < now {
-            return Err(AssertionFault::Expired { exp, now });
+            return Err(AssertionError::Expired { exp, now });
         }
         if exp > now + ASSERTION_LIFETIME_MAX_S + CLOCK_LEEWAY_S {
-            return Err(AssertionFault::TooLong { exp, now });
+            return Err(AssertionError::TooLong { exp, now });
         }
         for (claim, value) in [("nbf", &self.claims.nbf), ("iat", &self.claims.iat)] {
             match seconds(claim, value.as_ref())? {
                 Some(value) if value > now + CLOCK_LEEWAY_S => {
-                    return Err(AssertionFault::NotYet { claim, value, now });
+                    return Err(AssertionError::NotYet { claim, value, now });
                 }
                 Some(iat) if claim == "iat" && exp.saturating_sub(iat) > ASSERTION_LIFETIME_MAX_S => {
-                    return Err(AssertionFault::TooLongAfterIssue { exp, iat });
+                    return Err(AssertionError::TooLongAfterIssue { exp, iat });
                 }
                 _ => {}
             }
@@ -293,10 +293,10 @@ impl<'a> Assertion<'a> {
     /// never fetched.
     ///
     /// # Errors
-    /// [`AssertionFault::Jku`].
-    pub fn check_jku(&self, registered: Option<&str>) -> Result<(), AssertionFault> {
+    /// [`AssertionError::Jku`].
+    pub fn check_jku(&self, registered: Option<&str>) -> Result<(), AssertionError> {
         match self.jws.header.jku.as_deref() {
-            Some(jku) if registered != Some(jku) => Err(AssertionFault::Jku),
+            Some(jku) if registered != Some(jku) => Err(AssertionError::Jku),
             _ => Ok(()),
         }
     }
@@ -312,26 +312,26 @@ impl<'a> Assertion<'a> {
     /// algorithm.
     ///
     /// # Errors
-    /// [`AssertionFault::UnknownKey`], [`AssertionFault::AmbiguousKey`], [`AssertionFault::Signature`].
-    pub fn check_signature(&self, sets: &[&KeySet]) -> Result<(), AssertionFault> {
+    /// [`AssertionError::UnknownKey`], [`AssertionError::AmbiguousKey`], [`AssertionError::Signature`].
+    pub fn check_signature(&self, sets: &[&KeySet]) -> Result<(), AssertionError> {
         let mut matching = sets.iter().flat_map(|set| set.matching(&self.kid, self.alg));
-        let unknown = || AssertionFault::UnknownKey { kid: printable(&self.kid), alg: self.alg };
+        let unknown = || AssertionError::UnknownKey { kid: printable(&self.kid), alg: self.alg };
         let key = matching.next().ok_or_else(unknown)?;
         if matching.next().is_some() {
-            return Err(AssertionFault::AmbiguousKey(printable(&self.kid)));
+            return Err(AssertionError::AmbiguousKey(printable(&self.kid)));
         }
         if key.verifies(self.jws.signing_input(), self.jws.signature()) {
             Ok(())
         } else {
-            Err(AssertionFault::Signature(printable(&self.kid)))
+            Err(AssertionError::Signature(printable(&self.kid)))
         }
     }
 }
 
-fn string(name: &'static str, claim: Option<&Value>) -> Result<String, AssertionFault> {
-    claim.and_then(Value::as_str).map(str::to_owned).ok_or(AssertionFault::Claim(name))
+fn string(name: &'static str, claim: Option<&Value>) -> Result<String, AssertionError> {
+    claim.and_then(Value::as_str).map(str::to_owned).ok_or(AssertionError::Claim(name))
 }
 
-fn seconds(name: &'static str, claim: Option<&Value>) -> Result<Option<i64>, AssertionFault> {
-    claim.map(|value| numeric_date(value).ok_or(AssertionFault::Claim(name))).transpose()
+fn seconds(name: &'static str, claim: Option<&Value>) -> Result<Option<i64>, AssertionError> {
+    claim.map(|value| numeric_date(value).ok_or(AssertionError::Claim(name))).transpose()
 }

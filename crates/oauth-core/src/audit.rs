@@ -4,18 +4,18 @@
 //! counted and, when refused, logged; a record of each would cost more than the token. What fails because the
 //! server does is not recorded as a refusal: it is logged where it becomes an answer.
 
-use crate::authenticate::{ClientFault, Rejection};
-use crate::authority::Authority;
-use crate::authorize::{AuthorizeFault, Refusal};
+use crate::authenticate::{AuthenticationRejection, ClientAuthenticationError};
+use crate::authority::AuthorizationServer;
+use crate::authorize::{AuthorizationError, AuthorizeError};
 use crate::env::Env;
 use crate::form::printable;
-use crate::launch::LaunchUriFault;
+use crate::launch::LaunchUriError;
 use crate::ports::{AuditAction, AuditRecord, TokenFamily};
 use crate::token::{TokenError, TokenResponse};
 
 /// Who asks, as far as it is known: nothing here has to be proved.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Asking<'a> {
+pub(crate) struct AuditActor<'a> {
     /// The app it says to be.
     pub(crate) client_id: Option<&'a str>,
     /// The person of its session.
@@ -27,8 +27,8 @@ pub(crate) struct Asking<'a> {
 /// Records what became of a token request.
 pub(crate) fn token(
     env: &Env<'_>,
-    authority: &Authority,
-    asking: Asking<'_>,
+    authority: &AuthorizationServer,
+    asking: AuditActor<'_>,
     outcome: &Result<TokenResponse, TokenError>,
 ) {
     let record = match outcome {
@@ -51,7 +51,12 @@ pub(crate) fn token(
 
 /// Records an authorization that ended without a code, unless the person's own word ended it, which is
 /// recorded where it is given.
-pub(crate) fn not_authorized(env: &Env<'_>, authority: &Authority, asking: Asking<'_>, fault: &AuthorizeFault) {
+pub(crate) fn not_authorized(
+    env: &Env<'_>,
+    authority: &AuthorizationServer,
+    asking: AuditActor<'_>,
+    fault: &AuthorizeError,
+) {
     if let Some(reason) = refused_authorization(fault) {
         authority.audit.record(refused(env, authority, (AuditAction::Authorization, reason), asking));
     }
@@ -59,7 +64,7 @@ pub(crate) fn not_authorized(env: &Env<'_>, authority: &Authority, asking: Askin
 
 /// Who asks for the address of a launch, and for whom.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Launching<'a> {
+pub(crate) struct LaunchAudit<'a> {
     pub(crate) client_id: Option<&'a str>,
     pub(crate) user_id: Option<&'a str>,
     pub(crate) patient_id: Option<&'a str>,
@@ -71,9 +76,9 @@ pub(crate) struct Launching<'a> {
 /// named counts as there when it got the launch; of a refusal only the app is told, if it is registered.
 pub(crate) fn launch(
     env: &Env<'_>,
-    authority: &Authority,
-    launching: Launching<'_>,
-    outcome: Result<&str, &LaunchUriFault>,
+    authority: &AuthorizationServer,
+    launching: LaunchAudit<'_>,
+    outcome: Result<&str, &LaunchUriError>,
 ) {
     let owned = |text: Option<&str>| text.map(str::to_owned);
     let record = match outcome {
@@ -85,9 +90,9 @@ pub(crate) fn launch(
             address: owned(launching.address),
             ..AuditRecord::new(env.now_us, AuditAction::Launch)
         },
-        Err(LaunchUriFault::Store(_) | LaunchUriFault::Sign(_)) => return,
+        Err(LaunchUriError::Store(_) | LaunchUriError::Sign(_)) => return,
         Err(fault) => {
-            let asking = Asking { client_id: launching.client_id, user_id: None, address: launching.address };
+            let asking = AuditActor { client_id: launching.client_id, user_id: None, address: launching.address };
             refused(env, authority, (AuditAction::Launch, fault.to_string()), asking)
         }
     };
@@ -96,7 +101,7 @@ pub(crate) fn launch(
 
 /// Whose tokens were taken back, and by whom.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Revoked<'a> {
+pub(crate) struct RevocationAudit<'a> {
     pub(crate) client_id: &'a str,
     pub(crate) user_id: &'a str,
     pub(crate) grant_id: Option<&'a str>,
@@ -105,7 +110,7 @@ pub(crate) struct Revoked<'a> {
     pub(crate) address: Option<&'a str>,
 }
 
-impl<'a> Revoked<'a> {
+impl<'a> RevocationAudit<'a> {
     /// A family that ends without anybody's word: because its tokens are in two hands, or whoever authorized them
     /// could not do so again.
     pub(crate) fn family(family: &'a TokenFamily) -> Self {
@@ -120,7 +125,7 @@ impl<'a> Revoked<'a> {
 }
 
 /// Records that a person's token or family was taken back.
-pub(crate) fn revocation(env: &Env<'_>, authority: &Authority, revoked: &Revoked<'_>) {
+pub(crate) fn revocation(env: &Env<'_>, authority: &AuthorizationServer, revoked: &RevocationAudit<'_>) {
     authority.audit.record(AuditRecord {
         client_id: Some(revoked.client_id.to_owned()),
         user_id: Some(revoked.user_id.to_owned()),
@@ -135,9 +140,9 @@ pub(crate) fn revocation(env: &Env<'_>, authority: &Authority, revoked: &Revoked
 /// before: a record costs no statement.
 pub(crate) fn refused(
     env: &Env<'_>,
-    authority: &Authority,
+    authority: &AuthorizationServer,
     (action, reason): (AuditAction, String),
-    asking: Asking<'_>,
+    asking: AuditActor<'_>,
 ) -> AuditRecord {
     let (known, claimed) = match asking.client_id {
         Some(id) if authority.directory.holds_client(id) => (Some(id.to_owned()), None),
@@ -179,27 +184,27 @@ fn refused_token(error: &TokenError) -> Option<String> {
     Some(format!("{}: {reason}", error.code()))
 }
 
-fn refused_client(fault: &ClientFault) -> Option<String> {
+fn refused_client(fault: &ClientAuthenticationError) -> Option<String> {
     Some(match fault {
-        ClientFault::Rejected { rejection, .. } => rejection.to_string(),
-        ClientFault::Assertion { .. } => "the client assertion fails a check".to_owned(),
-        ClientFault::UnknownSubject { .. } => Rejection::Unknown.to_string(),
-        ClientFault::NoCredentials => fault.to_string(),
-        ClientFault::TooManyAttempts { .. } => "too many attempts".to_owned(),
-        ClientFault::Store(_) => return None,
+        ClientAuthenticationError::Rejected { rejection, .. } => rejection.to_string(),
+        ClientAuthenticationError::Assertion { .. } => "the client assertion fails a check".to_owned(),
+        ClientAuthenticationError::UnknownSubject { .. } => AuthenticationRejection::Unknown.to_string(),
+        ClientAuthenticationError::NoCredentials => fault.to_string(),
+        ClientAuthenticationError::TooManyAttempts { .. } => "too many attempts".to_owned(),
+        ClientAuthenticationError::Store(_) => return None,
     })
 }
 
-fn refused_authorization(fault: &AuthorizeFault) -> Option<String> {
+fn refused_authorization(fault: &AuthorizeError) -> Option<String> {
     let cause = match fault {
-        AuthorizeFault::Store(_) => return None,
-        AuthorizeFault::Page(page) => return Some(page.to_string()),
-        AuthorizeFault::Redirect { cause, .. } => cause,
+        AuthorizeError::Store(_) => return None,
+        AuthorizeError::Page(page) => return Some(page.to_string()),
+        AuthorizeError::Redirect { cause, .. } => cause,
     };
     match cause.as_ref() {
-        Refusal::Denied | Refusal::Token(_) | Refusal::Unsettled => None,
+        AuthorizationError::Denied | AuthorizationError::Token(_) | AuthorizationError::Unsettled => None,
         failure if failure.is_failure() => None,
-        Refusal::Repeated(_) | Refusal::MalformedScope(_) => Some(cause.code().to_owned()),
+        AuthorizationError::Repeated(_) | AuthorizationError::MalformedScope(_) => Some(cause.code().to_owned()),
         _ => Some(format!("{}: {cause}", cause.code())),
     }
 }

@@ -10,21 +10,21 @@ use attempt_limits::attempts::Origin;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::assertion::{Assertion, AssertionFault, Seen};
-use crate::authority::Authority;
+use crate::assertion::{AssertionError, ClientAssertion, VerifiedAssertion};
+use crate::authority::AuthorizationServer;
 use crate::client::{Client, JWT_BEARER, TokenProfile};
 use crate::env::Env;
-use crate::form::{Form, printable};
-use crate::ports::{Admission, Admitted, Claim, Nonce, StoreError};
-use crate::secret_attempts::Held;
+use crate::form::{FormFields, printable};
+use crate::ports::{JtiClaim, JtiClaimed, JtiNonce, JtiOutcome, StoreError};
+use crate::secret_attempts::AttemptPermit;
 
 /// The credentials of one request, of exactly one kind.
 #[derive(Debug)]
 pub enum Credentials<'a> {
     /// `client_assertion`.
-    Assertion(Box<Assertion<'a>>),
+    Assertion(Box<ClientAssertion<'a>>),
     /// An id and a secret, in the header or in the form.
-    Secret(Secret),
+    Secret(PresentedSecret),
     /// A `client_id` alone: what a public app sends.
     Public(&'a str),
     /// Nothing.
@@ -32,14 +32,14 @@ pub enum Credentials<'a> {
 }
 
 /// A client id with its client secret.
-pub struct Secret {
+pub struct PresentedSecret {
     /// The pair as sent, and, when it differs, with both halves percent-decoded: RFC 6749, section
     /// 2.3.1 asks for that encoding, most clients leave it out.
     candidates: Vec<(String, String)>,
     address: Option<IpAddr>,
 }
 
-impl std::fmt::Debug for Secret {
+impl std::fmt::Debug for PresentedSecret {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Secret").field("client_id", &self.client_id()).finish_non_exhaustive()
     }
@@ -47,7 +47,7 @@ impl std::fmt::Debug for Secret {
 
 /// The request does not identify its caller unambiguously: `invalid_request`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum CredentialsFault {
+pub enum CredentialsError {
     /// More than one method (RFC 6749, section 2.3).
     #[error("the client authenticates in more than one way")]
     SeveralMethods,
@@ -67,7 +67,7 @@ pub enum CredentialsFault {
 
 /// The reason why a client is not who it says.
 #[derive(Debug, thiserror::Error)]
-pub enum ClientFault {
+pub enum ClientAuthenticationError {
     /// No credentials at all.
     #[error("the request carries no client credentials")]
     NoCredentials,
@@ -78,22 +78,22 @@ pub enum ClientFault {
         /// The id that was claimed, shortened to printable text.
         client_id: String,
         /// The reason, for the log.
-        rejection: Rejection,
+        rejection: AuthenticationRejection,
     },
     /// The assertion failed a check.
     #[error("{fault}")]
     Assertion {
         /// Which check.
         #[source]
-        fault: AssertionFault,
+        fault: AssertionError,
         /// What an operator wants to see.
-        seen: Box<Seen>,
+        seen: Box<VerifiedAssertion>,
     },
     /// The assertion's subject is no active client.
     #[error("client_assertion: no active client {} is registered for assertions", seen.client)]
     UnknownSubject {
         /// What an operator wants to see.
-        seen: Box<Seen>,
+        seen: Box<VerifiedAssertion>,
     },
     /// Wrong secrets of this client came from this address too often: the secret was not looked at.
     #[error("too many wrong secrets of this client from this address; try again in {retry_after_s} s")]
@@ -106,15 +106,15 @@ pub enum ClientFault {
     Store(#[from] StoreError),
 }
 
-impl From<Held> for ClientFault {
-    fn from(held: Held) -> Self {
+impl From<AttemptPermit> for ClientAuthenticationError {
+    fn from(held: AttemptPermit) -> Self {
         Self::TooManyAttempts { retry_after_s: held.wait_s }
     }
 }
 
-/// The reason behind [`ClientFault::Rejected`].
+/// The reason behind [`ClientAuthenticationError::Rejected`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Rejection {
+pub enum AuthenticationRejection {
     /// There is no such client.
     #[error("there is no such client")]
     Unknown,
@@ -140,18 +140,18 @@ pub enum Rejection {
 
 /// A client that has authenticated.
 #[derive(Debug, Clone)]
-pub struct Authenticated {
+pub struct AuthenticatedClient {
     /// The client at the version the proof was checked against.
     pub client: Arc<Client>,
     /// The nonce of its assertion, still to be claimed.
-    pub nonce: Option<Nonce>,
+    pub nonce: Option<JtiNonce>,
     /// How it proved it.
-    pub method: Method,
+    pub method: AuthenticationMethod,
 }
 
 /// A method of client authentication.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Method {
+pub enum AuthenticationMethod {
     /// `private_key_jwt`.
     Assertion,
     /// `client_secret_basic` or `client_secret_post`.
@@ -164,40 +164,44 @@ impl<'a> Credentials<'a> {
     /// Reads the credentials of a request from its `Authorization` header and its form.
     ///
     /// # Errors
-    /// [`CredentialsFault`] for what is `invalid_request`; a malformed assertion is a
-    /// [`ClientFault::Assertion`] like every other fault of an assertion.
-    pub fn read(authorization: Option<&str>, form: &'a Form) -> Result<Result<Self, ClientFault>, CredentialsFault> {
+    /// [`CredentialsError`] for what is `invalid_request`; a malformed assertion is a
+    /// [`ClientAuthenticationError::Assertion`] like every other fault of an assertion.
+    pub fn read(
+        authorization: Option<&str>,
+        form: &'a FormFields,
+    ) -> Result<Result<Self, ClientAuthenticationError>, CredentialsError> {
         let client_id = form.get("client_id");
         let methods =
             [authorization.is_some(), form.get("client_secret").is_some(), form.get("client_assertion").is_some()];
         if methods.into_iter().filter(|used| *used).count() > 1 {
-            return Err(CredentialsFault::SeveralMethods);
+            return Err(CredentialsError::SeveralMethods);
         }
         match (form.get("client_assertion"), form.get("client_assertion_type")) {
             (None, None) => {}
-            (_, Some(kind)) if kind != JWT_BEARER => return Err(CredentialsFault::AssertionType),
+            (_, Some(kind)) if kind != JWT_BEARER => return Err(CredentialsError::AssertionType),
             (Some(text), Some(_)) => return Ok(Self::assertion(text, client_id)),
-            _ => return Err(CredentialsFault::HalfAnAssertion),
+            _ => return Err(CredentialsError::HalfAnAssertion),
         }
         if let Some(header) = authorization {
-            return Secret::from_header(header, client_id).map(|secret| Ok(Self::Secret(secret)));
+            return PresentedSecret::from_header(header, client_id).map(|secret| Ok(Self::Secret(secret)));
         }
         Ok(Ok(match (client_id, form.get("client_secret")) {
             (Some(id), Some(secret)) => {
-                Self::Secret(Secret { candidates: vec![(id.to_owned(), secret.to_owned())], address: None })
+                Self::Secret(PresentedSecret { candidates: vec![(id.to_owned(), secret.to_owned())], address: None })
             }
-            (None, Some(_)) => return Err(CredentialsFault::NoClientId),
+            (None, Some(_)) => return Err(CredentialsError::NoClientId),
             (Some(id), None) => Self::Public(id),
             (None, None) => Self::None,
         }))
     }
 
-    fn assertion(text: &'a str, client_id: Option<&str>) -> Result<Self, ClientFault> {
-        let refused = |fault| ClientFault::Assertion { fault, seen: Box::new(Seen::of_text(text)) };
-        let assertion = Assertion::read(text).map_err(refused)?;
+    fn assertion(text: &'a str, client_id: Option<&str>) -> Result<Self, ClientAuthenticationError> {
+        let refused =
+            |fault| ClientAuthenticationError::Assertion { fault, seen: Box::new(VerifiedAssertion::of_text(text)) };
+        let assertion = ClientAssertion::read(text).map_err(refused)?;
         if client_id.is_some_and(|id| id != assertion.subject()) {
-            return Err(ClientFault::Assertion {
-                fault: AssertionFault::OtherClientId,
+            return Err(ClientAuthenticationError::Assertion {
+                fault: AssertionError::OtherClientId,
                 seen: Box::new(assertion.seen()),
             });
         }
@@ -225,26 +229,26 @@ impl<'a> Credentials<'a> {
     }
 }
 
-impl Secret {
+impl PresentedSecret {
     /// Reads `Basic …`. A `client_id` in the form that equals the header's is harmless.
     ///
     /// # Errors
-    /// [`CredentialsFault::Header`], [`CredentialsFault::SeveralMethods`].
-    pub fn from_header(header: &str, client_id: Option<&str>) -> Result<Self, CredentialsFault> {
-        let (scheme, encoded) = header.split_once(' ').ok_or(CredentialsFault::Header)?;
+    /// [`CredentialsError::Header`], [`CredentialsError::SeveralMethods`].
+    pub fn from_header(header: &str, client_id: Option<&str>) -> Result<Self, CredentialsError> {
+        let (scheme, encoded) = header.split_once(' ').ok_or(CredentialsError::Header)?;
         if !scheme.eq_ignore_ascii_case("Basic") {
-            return Err(CredentialsFault::Header);
+            return Err(CredentialsError::Header);
         }
-        let bytes = STANDARD.decode(encoded.trim()).map_err(|_| CredentialsFault::Header)?;
-        let text = String::from_utf8(bytes).map_err(|_| CredentialsFault::Header)?;
-        let (id, secret) = text.split_once(':').ok_or(CredentialsFault::Header)?;
+        let bytes = STANDARD.decode(encoded.trim()).map_err(|_| CredentialsError::Header)?;
+        let text = String::from_utf8(bytes).map_err(|_| CredentialsError::Header)?;
+        let (id, secret) = text.split_once(':').ok_or(CredentialsError::Header)?;
         let mut candidates = vec![(id.to_owned(), secret.to_owned())];
         let decoded = (form_decode(id), form_decode(secret));
         if candidates.first() != Some(&decoded) {
             candidates.push(decoded);
         }
         if client_id.is_some_and(|in_form| candidates.iter().all(|(id, _)| id != in_form)) {
-            return Err(CredentialsFault::SeveralMethods);
+            return Err(CredentialsError::SeveralMethods);
         }
         Ok(Self { candidates, address: None })
     }
@@ -284,20 +288,20 @@ fn form_decode(text: &str) -> String {
 /// check is made once more on what is stored now.
 ///
 /// # Errors
-/// [`ClientFault`].
+/// [`ClientAuthenticationError`].
 pub async fn authenticate(
     env: &Env<'_>,
-    authority: &Authority,
+    authority: &AuthorizationServer,
     credentials: &Credentials<'_>,
-) -> Result<Authenticated, ClientFault> {
+) -> Result<AuthenticatedClient, ClientAuthenticationError> {
     let Credentials::Secret(secret) = credentials else { return proved(env, authority, credentials).await };
     authority.secret_attempts.check(env, secret)?;
     let outcome = proved(env, authority, credentials).await;
     match &outcome {
         Ok(_) => authority.secret_attempts.succeeded(secret),
         // The secret was right.
-        Err(ClientFault::Rejected { rejection: Rejection::Inactive, .. }) => {}
-        Err(ClientFault::Rejected { .. }) => authority.secret_attempts.failed(env, secret),
+        Err(ClientAuthenticationError::Rejected { rejection: AuthenticationRejection::Inactive, .. }) => {}
+        Err(ClientAuthenticationError::Rejected { .. }) => authority.secret_attempts.failed(env, secret),
         Err(_) => {}
     }
     outcome
@@ -305,10 +309,10 @@ pub async fn authenticate(
 
 async fn proved(
     env: &Env<'_>,
-    authority: &Authority,
+    authority: &AuthorizationServer,
     credentials: &Credentials<'_>,
-) -> Result<Authenticated, ClientFault> {
-    let mut refusal = ClientFault::NoCredentials;
+) -> Result<AuthenticatedClient, ClientAuthenticationError> {
+    let mut refusal = ClientAuthenticationError::NoCredentials;
     for id in credentials.ids() {
         let known = authority.directory.client(id).await?;
         let held_version = known.as_ref().map(|client| client.version);
@@ -333,15 +337,15 @@ async fn proved(
 /// ([`Client::is_public`]).
 ///
 /// # Errors
-/// [`ClientFault`].
+/// [`ClientAuthenticationError`].
 ///
 /// # Source
 /// RFC 6749, sections 2.1 and 3.2.1; specification, POST /auth/token variants.
 pub async fn authenticate_app(
     env: &Env<'_>,
-    authority: &Authority,
+    authority: &AuthorizationServer,
     credentials: &Credentials<'_>,
-) -> Result<Authenticated, ClientFault> {
+) -> Result<AuthenticatedClient, ClientAuthenticationError> {
     let Credentials::Public(id) = credentials else { return authenticate(env, authority, credentials).await };
     let known = authority.directory.client(id).await?;
     let held_version = known.as_ref().map(|client| client.version);
@@ -355,28 +359,28 @@ pub async fn authenticate_app(
     Err(refusal)
 }
 
-fn check_public(id: &str, client: Option<Arc<Client>>) -> Result<Authenticated, ClientFault> {
+fn check_public(id: &str, client: Option<Arc<Client>>) -> Result<AuthenticatedClient, ClientAuthenticationError> {
     let rejection = match client {
-        None => Rejection::Unknown,
-        Some(client) if client.asserts => Rejection::MustAssert,
-        Some(client) if client.secret.is_some() => Rejection::NotPublic,
-        Some(client) if !client.active => Rejection::Inactive,
-        Some(client) => return Ok(Authenticated { client, nonce: None, method: Method::Public }),
+        None => AuthenticationRejection::Unknown,
+        Some(client) if client.asserts => AuthenticationRejection::MustAssert,
+        Some(client) if client.secret.is_some() => AuthenticationRejection::NotPublic,
+        Some(client) if !client.active => AuthenticationRejection::Inactive,
+        Some(client) => return Ok(AuthenticatedClient { client, nonce: None, method: AuthenticationMethod::Public }),
     };
-    Err(ClientFault::Rejected { client_id: printable(id), rejection })
+    Err(ClientAuthenticationError::Rejected { client_id: printable(id), rejection })
 }
 
-impl Authenticated {
+impl AuthenticatedClient {
     /// Refuses an assertion where the grant's `client_assertion_types` does not list its type.
     ///
     /// # Errors
-    /// [`AssertionFault::TypeNotRegistered`] as a [`ClientFault`].
-    pub(crate) fn check_method(&self, grant: &TokenProfile) -> Result<(), ClientFault> {
-        if self.method != Method::Assertion || !grant.refuses_assertions {
+    /// [`AssertionError::TypeNotRegistered`] as a [`ClientAuthenticationError`].
+    pub(crate) fn check_method(&self, grant: &TokenProfile) -> Result<(), ClientAuthenticationError> {
+        if self.method != AuthenticationMethod::Assertion || !grant.refuses_assertions {
             return Ok(());
         }
-        let seen = Seen { client: printable(&self.client.id), ..Seen::default() };
-        Err(ClientFault::Assertion { fault: AssertionFault::TypeNotRegistered, seen: Box::new(seen) })
+        let seen = VerifiedAssertion { client: printable(&self.client.id), ..VerifiedAssertion::default() };
+        Err(ClientAuthenticationError::Assertion { fault: AssertionError::TypeNotRegistered, seen: Box::new(seen) })
     }
 }
 
@@ -384,12 +388,12 @@ impl Authenticated {
 /// nothing. The answer holds for the Client as stored at the moment of the claim.
 ///
 /// # Errors
-/// [`ClientFault`]; a replayed assertion is [`AssertionFault::Replayed`].
+/// [`ClientAuthenticationError`]; a replayed assertion is [`AssertionError::Replayed`].
 pub async fn authenticate_and_claim(
     env: &Env<'_>,
-    authority: &Authority,
+    authority: &AuthorizationServer,
     credentials: &Credentials<'_>,
-) -> Result<Arc<Client>, ClientFault> {
+) -> Result<Arc<Client>, ClientAuthenticationError> {
     let authenticated = authenticate(env, authority, credentials).await?;
     let admitted = claim_nonce(env, authority, credentials, &authenticated).await?;
     let client = authenticated.client;
@@ -403,14 +407,14 @@ pub async fn authenticate_and_claim(
 /// Claims the nonce of an assertion that was verified, if it is one.
 ///
 /// # Errors
-/// [`AssertionFault::Replayed`] as a [`ClientFault`], and [`ClientFault::Store`].
+/// [`AssertionError::Replayed`] as a [`ClientAuthenticationError`], and [`ClientAuthenticationError::Store`].
 pub(crate) async fn claim_nonce(
     env: &Env<'_>,
-    authority: &Authority,
+    authority: &AuthorizationServer,
     credentials: &Credentials<'_>,
-    who: &Authenticated,
-) -> Result<Admitted, ClientFault> {
-    let admission = Admission {
+    who: &AuthenticatedClient,
+) -> Result<JtiClaimed, ClientAuthenticationError> {
+    let admission = JtiClaim {
         client_id: Arc::from(who.client.id.as_str()),
         organization_id: None,
         nonce: who.nonce.clone(),
@@ -418,9 +422,10 @@ pub(crate) async fn claim_nonce(
     };
     let admitted = authority.admissions.admit(admission).await?;
     match (admitted.claim, credentials) {
-        (Claim::Replayed, Credentials::Assertion(assertion)) => {
-            Err(ClientFault::Assertion { fault: AssertionFault::Replayed, seen: Box::new(assertion.seen()) })
-        }
+        (JtiOutcome::Replayed, Credentials::Assertion(assertion)) => Err(ClientAuthenticationError::Assertion {
+            fault: AssertionError::Replayed,
+            seen: Box::new(assertion.seen()),
+        }),
         _ => Ok(admitted),
     }
 }
@@ -440,48 +445,48 @@ impl Credentials<'_> {
 
 async fn check(
     env: &Env<'_>,
-    authority: &Authority,
+    authority: &AuthorizationServer,
     client: Option<Arc<Client>>,
     credentials: &Credentials<'_>,
-) -> Result<Authenticated, ClientFault> {
+) -> Result<AuthenticatedClient, ClientAuthenticationError> {
     match credentials {
         Credentials::Assertion(assertion) => check_assertion(env, authority, client, assertion).await,
         Credentials::Secret(secret) => check_secret(authority, client, secret).await,
         Credentials::Public(id) => {
             let rejection = match client {
-                None => Rejection::Unknown,
-                Some(client) if client.asserts => Rejection::MustAssert,
-                Some(_) => Rejection::NotPublic,
+                None => AuthenticationRejection::Unknown,
+                Some(client) if client.asserts => AuthenticationRejection::MustAssert,
+                Some(_) => AuthenticationRejection::NotPublic,
             };
-            Err(ClientFault::Rejected { client_id: printable(id), rejection })
+            Err(ClientAuthenticationError::Rejected { client_id: printable(id), rejection })
         }
-        Credentials::None => Err(ClientFault::NoCredentials),
+        Credentials::None => Err(ClientAuthenticationError::NoCredentials),
     }
 }
 
 async fn check_assertion(
     env: &Env<'_>,
-    authority: &Authority,
+    authority: &AuthorizationServer,
     client: Option<Arc<Client>>,
-    assertion: &Assertion<'_>,
-) -> Result<Authenticated, ClientFault> {
+    assertion: &ClientAssertion<'_>,
+) -> Result<AuthenticatedClient, ClientAuthenticationError> {
     let usable = client.filter(|client| client.active && client.asserts);
-    let unknown = || ClientFault::UnknownSubject { seen: Box::new(assertion.seen()) };
+    let unknown = || ClientAuthenticationError::UnknownSubject { seen: Box::new(assertion.seen()) };
     let client = usable.ok_or_else(unknown)?;
     let nonce = verify_assertion(env, authority, &client, assertion)
         .await
-        .map_err(|fault| ClientFault::Assertion { fault, seen: Box::new(assertion.seen()) })?;
-    Ok(Authenticated { client, nonce: Some(nonce), method: Method::Assertion })
+        .map_err(|fault| ClientAuthenticationError::Assertion { fault, seen: Box::new(assertion.seen()) })?;
+    Ok(AuthenticatedClient { client, nonce: Some(nonce), method: AuthenticationMethod::Assertion })
 }
 
 async fn verify_assertion(
     env: &Env<'_>,
-    authority: &Authority,
+    authority: &AuthorizationServer,
     client: &Client,
-    assertion: &Assertion<'_>,
-) -> Result<Nonce, AssertionFault> {
+    assertion: &ClientAssertion<'_>,
+) -> Result<JtiNonce, AssertionError> {
     if client.refuses_assertions() {
-        return Err(AssertionFault::TypeNotRegistered);
+        return Err(AssertionError::TypeNotRegistered);
     }
     let nonce = assertion.check_claims(env, authority.documents().token_endpoint())?;
     assertion.check_jku(client.jwks_uri.as_deref())?;
@@ -502,32 +507,36 @@ async fn verify_assertion(
 }
 
 async fn check_secret(
-    authority: &Authority,
+    authority: &AuthorizationServer,
     client: Option<Arc<Client>>,
-    secret: &Secret,
-) -> Result<Authenticated, ClientFault> {
+    secret: &PresentedSecret,
+) -> Result<AuthenticatedClient, ClientAuthenticationError> {
     let outcome = match client {
-        None => Err(Rejection::Unknown),
+        None => Err(AuthenticationRejection::Unknown),
         Some(client) => verify_secret(authority, client, secret).await,
     };
     match outcome {
-        Ok(client) => Ok(Authenticated { client, nonce: None, method: Method::Secret }),
+        Ok(client) => Ok(AuthenticatedClient { client, nonce: None, method: AuthenticationMethod::Secret }),
         Err(rejection) => {
             let client_id = secret.client_id().map(printable).unwrap_or_default();
-            Err(ClientFault::Rejected { client_id, rejection })
+            Err(ClientAuthenticationError::Rejected { client_id, rejection })
         }
     }
 }
 
-async fn verify_secret(authority: &Authority, client: Arc<Client>, secret: &Secret) -> Result<Arc<Client>, Rejection> {
+async fn verify_secret(
+    authority: &AuthorizationServer,
+    client: Arc<Client>,
+    secret: &PresentedSecret,
+) -> Result<Arc<Client>, AuthenticationRejection> {
     if client.asserts {
-        return Err(Rejection::MustAssert);
+        return Err(AuthenticationRejection::MustAssert);
     }
-    let Some(Ok(stored)) = client.secret.as_ref() else { return Err(Rejection::NoSecret) };
+    let Some(Ok(stored)) = client.secret.as_ref() else { return Err(AuthenticationRejection::NoSecret) };
     let candidates: Vec<_> =
         secret.candidates().filter(|(id, _)| *id == client.id).map(|(_, candidate)| candidate).collect();
     if authority.verifier.verify(stored, &candidates).await {
-        return if client.active { Ok(client) } else { Err(Rejection::Inactive) };
+        return if client.active { Ok(client) } else { Err(AuthenticationRejection::Inactive) };
     }
-    Err(Rejection::WrongSecret)
+    Err(AuthenticationRejection::WrongSecret)
 }

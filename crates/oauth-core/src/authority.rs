@@ -5,10 +5,10 @@ use std::sync::Arc;
 use attempt_limits::attempts::Attempts;
 use tokio::runtime::Handle;
 
-use crate::authenticate::{ClientFault, Secret};
-use crate::authorize::PendingKey;
-use crate::csrf::FormKey;
-use crate::directory::Directory;
+use crate::authenticate::{ClientAuthenticationError, PresentedSecret};
+use crate::authorize::PendingAuthorizationKey;
+use crate::csrf::CsrfKey;
+use crate::directory::RegistrationCache;
 use crate::discovery::Documents;
 use crate::document::StaticDocument;
 use crate::env::Env;
@@ -16,10 +16,10 @@ use crate::jose::SigningKey;
 use crate::jwks::JwksCache;
 use crate::keys::{KeyError, KeyRing, SigningAlg};
 use crate::ports::{
-    AdmissionStore, AuditSink, JwksFetch, KeyStore, MemberStore, PartyStore, PatientStore, StoreError, TokenStore,
+    AuditSink, ClientStore, JwksFetch, KeyStore, MemberStore, PatientStore, ReplayStore, StoreError, TokenStore,
 };
 use crate::root::RootClient;
-use crate::seal::Sealer;
+use crate::seal::KeyEncryption;
 use crate::secret::Pepper;
 use crate::secret_attempts::SecretAttempts;
 use crate::settings::Settings;
@@ -37,11 +37,11 @@ const PENDING: &str = "authorization-pending";
 const FORMS: &str = "csrf";
 
 /// The authorization server: the stores, keys and settings that its rules need beside a request.
-pub struct Authority {
+pub struct AuthorizationServer {
     /// Addresses and defaults.
     pub settings: Settings,
     /// Copies of Clients, Organizations and policies.
-    pub directory: Directory,
+    pub directory: RegistrationCache,
     /// The server's own keys.
     pub keys: KeyRing,
     /// Partners' key sets.
@@ -54,24 +54,24 @@ pub struct Authority {
     pub patients: Arc<dyn PatientStore>,
     /// Where audit records go.
     pub audit: Arc<dyn AuditSink>,
-    pub(crate) admissions: Arc<dyn AdmissionStore>,
+    pub(crate) admissions: Arc<dyn ReplayStore>,
     pub(crate) tokens: Arc<dyn TokenStore>,
     pub(crate) verifier: SecretVerifier,
     pub(crate) successors: SuccessorKey,
-    pub(crate) pending: PendingKey,
+    pub(crate) pending: PendingAuthorizationKey,
     pub(crate) attempts: Attempts,
     pub(crate) secret_attempts: SecretAttempts,
-    forms: FormKey,
+    forms: CsrfKey,
     documents: Documents,
 }
 
-/// The storage ports of an [`Authority`]; one value may implement them all.
+/// The storage ports of an [`AuthorizationServer`]; one value may implement them all.
 #[derive(Clone)]
-pub struct Stores {
+pub struct AuthorizationStores {
     /// Clients, Users, Organizations, policies.
-    pub parties: Arc<dyn PartyStore>,
+    pub parties: Arc<dyn ClientStore>,
     /// Admission of token requests.
-    pub admissions: Arc<dyn AdmissionStore>,
+    pub admissions: Arc<dyn ReplayStore>,
     /// Opaque tokens and revocations.
     pub tokens: Arc<dyn TokenStore>,
     /// Signing keys and secrets.
@@ -85,11 +85,11 @@ pub struct Stores {
 }
 
 /// The configuration of the authorization server beside its stores.
-pub struct Setup {
+pub struct AuthorizationServerConfig {
     /// Addresses and defaults.
     pub settings: Settings,
     /// Encrypts private keys at rest.
-    pub sealer: Option<Sealer>,
+    pub sealer: Option<KeyEncryption>,
     /// The bootstrap administrator.
     pub root: Option<RootClient>,
     /// Fetches partners' key sets.
@@ -99,22 +99,26 @@ pub struct Setup {
     pub hashing: Handle,
 }
 
-impl Authority {
+impl AuthorizationServer {
     /// Loads or creates the keys and the pepper.
     ///
     /// # Errors
     /// Any [`KeyError`]; the server must not start then.
-    pub async fn open(env: &Env<'_>, setup: Setup, stores: Stores) -> Result<Self, KeyError> {
+    pub async fn open(
+        env: &Env<'_>,
+        setup: AuthorizationServerConfig,
+        stores: AuthorizationStores,
+    ) -> Result<Self, KeyError> {
         let pepper = Pepper::generate(env).as_bytes().to_vec();
         let pepper = stores.keys.establish_secret(PEPPER, pepper).await?;
         let pepper = Pepper::from_slice(&pepper).ok_or_else(|| damaged("pepper"))?;
         let pending = stores.keys.establish_secret(PENDING, env.bytes::<32>().to_vec()).await?;
-        let pending = PendingKey::new(&pending).ok_or_else(|| damaged("key of pending authorizations"))?;
+        let pending = PendingAuthorizationKey::new(&pending).ok_or_else(|| damaged("key of pending authorizations"))?;
         let forms = stores.keys.establish_secret(FORMS, env.bytes::<32>().to_vec()).await?;
         let successors = stores.keys.establish_secret(SUCCESSORS, env.bytes::<32>().to_vec()).await?;
         let keys = KeyRing::open(env, stores.keys, setup.sealer).await?;
         Ok(Self {
-            directory: Directory::new(stores.parties, &setup.settings),
+            directory: RegistrationCache::new(stores.parties, &setup.settings),
             documents: Documents::new(&setup.settings),
             secret_attempts: SecretAttempts::new(env, setup.settings.secret_attempts),
             settings: setup.settings,
@@ -130,13 +134,13 @@ impl Authority {
             successors: SuccessorKey::new(&successors),
             pending,
             attempts: Attempts::new(env.bytes(), ATTEMPT_POLICY),
-            forms: FormKey::new(&forms),
+            forms: CsrfKey::new(&forms),
         })
     }
 
     /// Returns the key of form tokens.
     #[must_use]
-    pub const fn forms(&self) -> &FormKey {
+    pub const fn forms(&self) -> &CsrfKey {
         &self.forms
     }
 
@@ -167,14 +171,14 @@ impl Authority {
     /// Returns whether an `Authorization` header that came from `address` is the bootstrap administrator's.
     ///
     /// # Errors
-    /// [`ClientFault::TooManyAttempts`] where wrong secrets of the administrator came from there too often.
+    /// [`ClientAuthenticationError::TooManyAttempts`] where wrong secrets of the administrator came from there too often.
     pub(crate) fn is_root(
         &self,
         env: &Env<'_>,
         authorization: Option<&str>,
         address: Option<&str>,
-    ) -> Result<bool, ClientFault> {
-        match authorization.and_then(|header| Secret::from_header(header, None).ok()) {
+    ) -> Result<bool, ClientAuthenticationError> {
+        match authorization.and_then(|header| PresentedSecret::from_header(header, None).ok()) {
             Some(secret) => self.is_roots(env, &secret.sent_from(address)),
             None => Ok(false),
         }
@@ -184,8 +188,8 @@ impl Authority {
     /// looked up that it may be of.
     ///
     /// # Errors
-    /// [`ClientFault::TooManyAttempts`].
-    pub(crate) fn is_roots(&self, env: &Env<'_>, secret: &Secret) -> Result<bool, ClientFault> {
+    /// [`ClientAuthenticationError::TooManyAttempts`].
+    pub(crate) fn is_roots(&self, env: &Env<'_>, secret: &PresentedSecret) -> Result<bool, ClientAuthenticationError> {
         let Some(root) = &self.root else { return Ok(false) };
         if !secret.candidates().any(|(id, _)| id == root.id()) {
             return Ok(false);
@@ -224,19 +228,19 @@ fn damaged(what: &str) -> StoreError {
     StoreError(format!("the stored {what} is damaged").into())
 }
 
-impl std::fmt::Debug for Stores {
+impl std::fmt::Debug for AuthorizationStores {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Stores")
     }
 }
 
-impl std::fmt::Debug for Authority {
+impl std::fmt::Debug for AuthorizationServer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Authority").field("settings", &self.settings).finish_non_exhaustive()
     }
 }
 
-impl std::fmt::Debug for Setup {
+impl std::fmt::Debug for AuthorizationServerConfig {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Setup").field("settings", &self.settings).finish_non_exhaustive()
     }

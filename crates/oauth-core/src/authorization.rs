@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::client::GrantType;
-use crate::ports::Hash;
+use crate::ports::TokenHash;
 
 /// The scopes, person and patient of one authorization, and the values that its code is bound to.
 ///
@@ -25,7 +25,7 @@ pub struct Authorization {
     /// The stamp of the password the person signed in with: with another password, codes and tokens
     /// are over.
     #[serde(with = "hash_as_text")]
-    pub credential: Hash,
+    pub credential: TokenHash,
     /// The address the code was sent to; the request that redeems it repeats it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redirect_uri: Option<String>,
@@ -115,13 +115,13 @@ pub(crate) mod hash_as_text {
     use serde::{Deserialize as _, Deserializer, Serializer, de};
 
     use crate::jose::{base64url, from_base64url};
-    use crate::ports::Hash;
+    use crate::ports::TokenHash;
 
-    pub(crate) fn serialize<S: Serializer>(hash: &Hash, serializer: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(hash: &TokenHash, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&base64url(hash))
     }
 
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Hash, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<TokenHash, D::Error> {
         let text = String::deserialize(deserializer)?;
         let bytes = from_base64url(&text).and_then(|bytes| bytes.try_into().ok());
         bytes.ok_or_else(|| de::Error::custom("not 32 bytes of base64url"))

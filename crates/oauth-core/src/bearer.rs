@@ -2,31 +2,31 @@
 
 use std::sync::Arc;
 
-use crate::authority::Authority;
+use crate::authority::AuthorizationServer;
 use crate::client::Client;
 use crate::env::Env;
 use crate::jose::{CompactJws, sha256};
 use crate::limits::ACCESS_TOKEN_MAX_BYTES;
 use crate::person::Person;
-use crate::ports::{Standing, StandingQuery, StoreError};
-use crate::token::claims::AccessClaims;
+use crate::ports::{CallerStatus, CallerStatusQuery, StoreError};
+use crate::token::claims::AccessTokenClaims;
 
 /// An access token that is valid now.
 #[derive(Debug, Clone)]
 pub struct VerifiedToken {
     /// What it says.
-    pub claims: AccessClaims,
+    pub claims: AccessTokenClaims,
     /// The Client it was issued to, as stored now.
     pub client: Arc<Client>,
     /// The person who authorized it, as stored now; `None` for a token of the Client itself.
     pub person: Option<Arc<Person>>,
     /// What the database said about the caller.
-    pub standing: Standing,
+    pub standing: CallerStatus,
 }
 
 /// The reason why a token is good for nothing: `invalid_token`.
 #[derive(Debug, thiserror::Error)]
-pub enum TokenFault {
+pub enum BearerTokenError {
     /// Neither a JWT of this server nor a known opaque token.
     #[error("the access token is malformed or unknown")]
     Unknown,
@@ -56,11 +56,15 @@ pub enum TokenFault {
 /// Verifies a presented token, cheapest checks first.
 ///
 /// # Errors
-/// [`TokenFault`].
+/// [`BearerTokenError`].
 ///
 /// # Source
 /// Specification, OAuth errors (`invalid_token`); RFC 6750; RFC 9068, section 4.
-pub async fn verify(env: &Env<'_>, authority: &Authority, token: &str) -> Result<VerifiedToken, TokenFault> {
+pub async fn verify(
+    env: &Env<'_>,
+    authority: &AuthorizationServer,
+    token: &str,
+) -> Result<VerifiedToken, BearerTokenError> {
     let (claims, standing) = presented(env, authority, token).await?;
     let standing = match standing {
         Some(standing) => standing,
@@ -73,8 +77,12 @@ pub async fn verify(env: &Env<'_>, authority: &Authority, token: &str) -> Result
 /// its Client is still active is not asked: a token may be revoked whatever became of its Client.
 ///
 /// # Errors
-/// [`TokenFault`], but not [`TokenFault::Revoked`] and [`TokenFault::ClientGone`].
-pub async fn read(env: &Env<'_>, authority: &Authority, token: &str) -> Result<AccessClaims, TokenFault> {
+/// [`BearerTokenError`], but not [`BearerTokenError::Revoked`] and [`BearerTokenError::ClientGone`].
+pub async fn read(
+    env: &Env<'_>,
+    authority: &AuthorizationServer,
+    token: &str,
+) -> Result<AccessTokenClaims, BearerTokenError> {
     presented(env, authority, token).await.map(|(claims, _)| claims)
 }
 
@@ -82,28 +90,32 @@ pub async fn read(env: &Env<'_>, authority: &Authority, token: &str) -> Result<A
 /// by itself what an opaque token is looked up for.
 async fn presented(
     env: &Env<'_>,
-    authority: &Authority,
+    authority: &AuthorizationServer,
     token: &str,
-) -> Result<(AccessClaims, Option<Standing>), TokenFault> {
+) -> Result<(AccessTokenClaims, Option<CallerStatus>), BearerTokenError> {
     if token.len() > ACCESS_TOKEN_MAX_BYTES {
-        return Err(TokenFault::Unknown);
+        return Err(BearerTokenError::Unknown);
     }
     let (claims, standing) = if token.contains('.') {
         (verify_jwt(env, authority, token).await?, None)
     } else {
         let found = authority.tokens.find_opaque(&sha256(token.as_bytes())).await?;
-        let (row, standing) = found.ok_or(TokenFault::Unknown)?;
-        (serde_json::from_value(row.claims).map_err(|_| TokenFault::Unknown)?, Some(standing))
+        let (row, standing) = found.ok_or(BearerTokenError::Unknown)?;
+        (serde_json::from_value(row.claims).map_err(|_| BearerTokenError::Unknown)?, Some(standing))
     };
     check_claims(env, authority, &claims)?;
     Ok((claims, standing))
 }
 
-async fn verify_jwt(env: &Env<'_>, authority: &Authority, token: &str) -> Result<AccessClaims, TokenFault> {
-    let jws = CompactJws::parse(token, ACCESS_TOKEN_MAX_BYTES).map_err(|_| TokenFault::Unknown)?;
-    let kid = jws.header.kid.as_deref().ok_or(TokenFault::Unknown)?;
+async fn verify_jwt(
+    env: &Env<'_>,
+    authority: &AuthorizationServer,
+    token: &str,
+) -> Result<AccessTokenClaims, BearerTokenError> {
+    let jws = CompactJws::parse(token, ACCESS_TOKEN_MAX_BYTES).map_err(|_| BearerTokenError::Unknown)?;
+    let kid = jws.header.kid.as_deref().ok_or(BearerTokenError::Unknown)?;
     if jws.header.has_critical_extensions() {
-        return Err(TokenFault::Unknown);
+        return Err(BearerTokenError::Unknown);
     }
     if authority.keys.snapshot().verifier(kid).is_none() {
         // Another node may have begun to sign with a key this one has not read yet.
@@ -112,24 +124,28 @@ async fn verify_jwt(env: &Env<'_>, authority: &Authority, token: &str) -> Result
         }
     }
     let keys = authority.keys.snapshot();
-    let key = keys.verifier(kid).ok_or(TokenFault::Signature)?;
+    let key = keys.verifier(kid).ok_or(BearerTokenError::Signature)?;
     let same_alg = jws.header.alg == key.alg().name();
     if !same_alg || !key.verifies(jws.signing_input(), jws.signature()) {
-        return Err(TokenFault::Signature);
+        return Err(BearerTokenError::Signature);
     }
-    jws.payload().map_err(|_| TokenFault::Unknown)
+    jws.payload().map_err(|_| BearerTokenError::Unknown)
 }
 
-fn check_claims(env: &Env<'_>, authority: &Authority, claims: &AccessClaims) -> Result<(), TokenFault> {
+fn check_claims(
+    env: &Env<'_>,
+    authority: &AuthorizationServer,
+    claims: &AccessTokenClaims,
+) -> Result<(), BearerTokenError> {
     if claims.iss != authority.settings.base_url || claims.aud != authority.documents().fhir_base() {
-        return Err(TokenFault::Foreign);
+        return Err(BearerTokenError::Foreign);
     }
     // No leeway: issuer and verifier are one server.
-    if claims.exp <= env.now_s() { Err(TokenFault::Expired) } else { Ok(()) }
+    if claims.exp <= env.now_s() { Err(BearerTokenError::Expired) } else { Ok(()) }
 }
 
-async fn standing_of(authority: &Authority, claims: &AccessClaims) -> Result<Standing, StoreError> {
-    let query = StandingQuery {
+async fn standing_of(authority: &AuthorizationServer, claims: &AccessTokenClaims) -> Result<CallerStatus, StoreError> {
+    let query = CallerStatusQuery {
         client_id: Some(&claims.client_id),
         user_id: claims.user_id(),
         token_id: Some(&claims.jti),
@@ -139,19 +155,19 @@ async fn standing_of(authority: &Authority, claims: &AccessClaims) -> Result<Sta
 }
 
 async fn check_standing(
-    authority: &Authority,
-    claims: AccessClaims,
-    standing: Standing,
-) -> Result<VerifiedToken, TokenFault> {
+    authority: &AuthorizationServer,
+    claims: AccessTokenClaims,
+    standing: CallerStatus,
+) -> Result<VerifiedToken, BearerTokenError> {
     if standing.token_revoked {
-        return Err(TokenFault::Revoked);
+        return Err(BearerTokenError::Revoked);
     }
     if standing.client_deleted_us.is_some_and(|at_us| claims.iat <= at_us.div_euclid(1_000_000)) {
-        return Err(TokenFault::ClientGone);
+        return Err(BearerTokenError::ClientGone);
     }
-    let version = standing.client_version.ok_or(TokenFault::ClientGone)?;
+    let version = standing.client_version.ok_or(BearerTokenError::ClientGone)?;
     let client = authority.directory.client_at(&claims.client_id, version).await?;
-    let client = client.filter(|client| client.active).ok_or(TokenFault::ClientGone)?;
+    let client = client.filter(|client| client.active).ok_or(BearerTokenError::ClientGone)?;
     let person = match claims.sid {
         Some(_) => Some(check_person(authority, &claims.sub, &standing).await?),
         None => None,
@@ -161,10 +177,14 @@ async fn check_standing(
 
 /// A token that a person authorized is as good as its family, and that as good as the password it began
 /// with: whoever changes a password ends what was begun with the old one.
-async fn check_person(authority: &Authority, user_id: &str, standing: &Standing) -> Result<Arc<Person>, TokenFault> {
-    let credential = standing.family_credential.ok_or(TokenFault::Revoked)?;
-    let version = standing.user_version.ok_or(TokenFault::PersonGone)?;
+async fn check_person(
+    authority: &AuthorizationServer,
+    user_id: &str,
+    standing: &CallerStatus,
+) -> Result<Arc<Person>, BearerTokenError> {
+    let credential = standing.family_credential.ok_or(BearerTokenError::Revoked)?;
+    let version = standing.user_version.ok_or(BearerTokenError::PersonGone)?;
     let person = authority.directory.person_at(user_id, version).await?;
     let good = person.filter(|person| person.active && person.credential == credential);
-    good.ok_or(TokenFault::PersonGone)
+    good.ok_or(BearerTokenError::PersonGone)
 }

@@ -5,29 +5,31 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use smart_scopes::ScopeSet;
 
-use crate::authenticate::{ClientFault, Credentials, CredentialsFault, Rejection, Secret, authenticate};
-use crate::authority::Authority;
-use crate::bearer::{self, TokenFault, VerifiedToken};
+use crate::authenticate::{
+    AuthenticationRejection, ClientAuthenticationError, Credentials, CredentialsError, PresentedSecret, authenticate,
+};
+use crate::authority::AuthorizationServer;
+use crate::bearer::{self, BearerTokenError, VerifiedToken};
 use crate::client::{Client, GrantType};
 use crate::env::Env;
 use crate::person::Person;
-use crate::ports::{StandingQuery, StoreError};
-use crate::reach::{Bearer, Speaker};
+use crate::ports::{CallerStatusQuery, StoreError};
+use crate::reach::{ScopeHolder, SubjectKind};
 use crate::root::RootClient;
-use crate::token::claims::AccessClaims;
+use crate::token::claims::AccessTokenClaims;
 
 /// A caller of the resource endpoints, identified but not yet authorized.
 #[derive(Debug, Clone)]
 pub struct Caller {
     /// Who it is.
-    pub identity: Identity,
+    pub identity: CallerIdentity,
     /// The revision of the access policies at the moment of identification.
     pub policy_revision: i64,
 }
 
 /// The kinds of callers.
 #[derive(Debug, Clone)]
-pub enum Identity {
+pub enum CallerIdentity {
     /// No credentials.
     Anonymous,
     /// The bootstrap administrator.
@@ -49,13 +51,13 @@ pub struct TokenBearer {
 
 /// The reason why a caller with credentials is not let in: 401, unless said otherwise.
 #[derive(Debug, thiserror::Error)]
-pub enum CallerFault {
+pub enum CallerError {
     /// The `Authorization` header is of no known scheme or malformed.
     #[error("the Authorization header must be Basic or Bearer")]
     Header,
     /// HTTP Basic with an unknown id, a wrong secret, or a Client without the grant `basic`.
     #[error("unknown or inactive client, wrong secret, or a client that may not use HTTP Basic")]
-    Basic(Rejection),
+    Basic(AuthenticationRejection),
     /// Wrong secrets of this client came from this address too often: 429.
     #[error("too many wrong secrets of this client from this address; try again in {retry_after_s} s")]
     TooManyAttempts {
@@ -64,7 +66,7 @@ pub enum CallerFault {
     },
     /// The access token is good for nothing.
     #[error("{0}")]
-    Token(TokenFault),
+    Token(BearerTokenError),
     /// Storage failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -73,12 +75,12 @@ pub enum CallerFault {
 /// Identifies a caller whose address the wire does not know, as [`identify_from`] does.
 ///
 /// # Errors
-/// [`CallerFault`].
+/// [`CallerError`].
 pub async fn identify(
     env: &Env<'_>,
-    authority: &Authority,
+    authority: &AuthorizationServer,
     authorization: Option<&str>,
-) -> Result<Caller, CallerFault> {
+) -> Result<Caller, CallerError> {
     identify_from(env, authority, authorization, None).await
 }
 
@@ -86,61 +88,64 @@ pub async fn identify(
 /// refused; they never count as absent.
 ///
 /// # Errors
-/// [`CallerFault`].
+/// [`CallerError`].
 ///
 /// # Source
 /// RFC 6750, section 2.1; RFC 7617; `docs/decisions.md`, "Callers".
 pub async fn identify_from(
     env: &Env<'_>,
-    authority: &Authority,
+    authority: &AuthorizationServer,
     authorization: Option<&str>,
     address: Option<&str>,
-) -> Result<Caller, CallerFault> {
+) -> Result<Caller, CallerError> {
     let Some(header) = authorization else {
-        return Ok(Caller { identity: Identity::Anonymous, policy_revision: policy_revision(authority, None).await? });
+        return Ok(Caller {
+            identity: CallerIdentity::Anonymous,
+            policy_revision: policy_revision(authority, None).await?,
+        });
     };
-    let (scheme, rest) = header.split_once(' ').ok_or(CallerFault::Header)?;
+    let (scheme, rest) = header.split_once(' ').ok_or(CallerError::Header)?;
     if scheme.eq_ignore_ascii_case("Bearer") {
         return identify_bearer(env, authority, rest.trim()).await;
     }
     if scheme.eq_ignore_ascii_case("Basic") {
         return identify_basic(env, authority, header, address).await;
     }
-    Err(CallerFault::Header)
+    Err(CallerError::Header)
 }
 
-async fn policy_revision(authority: &Authority, client_id: Option<&str>) -> Result<i64, StoreError> {
-    let query = StandingQuery { client_id, ..StandingQuery::default() };
+async fn policy_revision(authority: &AuthorizationServer, client_id: Option<&str>) -> Result<i64, StoreError> {
+    let query = CallerStatusQuery { client_id, ..CallerStatusQuery::default() };
     Ok(authority.directory.store().standing(&query).await?.policy_revision)
 }
 
-async fn identify_bearer(env: &Env<'_>, authority: &Authority, token: &str) -> Result<Caller, CallerFault> {
+async fn identify_bearer(env: &Env<'_>, authority: &AuthorizationServer, token: &str) -> Result<Caller, CallerError> {
     let token = bearer::verify(env, authority, token).await.map_err(|fault| match fault {
-        TokenFault::Store(error) => CallerFault::Store(error),
-        other => CallerFault::Token(other),
+        BearerTokenError::Store(error) => CallerError::Store(error),
+        other => CallerError::Token(other),
     })?;
     let policy_revision = token.standing.policy_revision;
     // Scopes were parsed when the token was issued; what no longer parses grants nothing.
     let scopes = token.claims.scope.as_deref().map(|scope| ScopeSet::parse(scope).unwrap_or_default());
     // A person's token without scopes opens nothing: policies alone decide for clients, not for people.
     let scopes = scopes.or_else(|| token.claims.user_id().map(|_| ScopeSet::default()));
-    Ok(Caller { identity: Identity::Token(Box::new(TokenBearer { token, scopes })), policy_revision })
+    Ok(Caller { identity: CallerIdentity::Token(Box::new(TokenBearer { token, scopes })), policy_revision })
 }
 
 async fn identify_basic(
     env: &Env<'_>,
-    authority: &Authority,
+    authority: &AuthorizationServer,
     header: &str,
     address: Option<&str>,
-) -> Result<Caller, CallerFault> {
-    let secret = Secret::from_header(header, None).map_err(|_: CredentialsFault| CallerFault::Header)?;
+) -> Result<Caller, CallerError> {
+    let secret = PresentedSecret::from_header(header, None).map_err(|_: CredentialsError| CallerError::Header)?;
     let secret = secret.sent_from(address);
     if authority.is_roots(env, &secret).map_err(unidentified)? {
-        return Ok(Caller { identity: Identity::Root, policy_revision: 0 });
+        return Ok(Caller { identity: CallerIdentity::Root, policy_revision: 0 });
     }
     let credentials = Credentials::Secret(secret);
     let client = authenticate_basic(env, authority, &credentials).await?;
-    let query = StandingQuery { client_id: Some(&client.id), ..StandingQuery::default() };
+    let query = CallerStatusQuery { client_id: Some(&client.id), ..CallerStatusQuery::default() };
     let standing = authority.directory.store().standing(&query).await?;
     let client = if standing.client_version == Some(client.version) {
         client
@@ -150,27 +155,27 @@ async fn identify_basic(
         authenticate_basic(env, authority, &credentials).await?
     };
     if !client.may_use(GrantType::Basic) {
-        return Err(CallerFault::Basic(Rejection::NotBasic));
+        return Err(CallerError::Basic(AuthenticationRejection::NotBasic));
     }
-    Ok(Caller { identity: Identity::Client(client), policy_revision: standing.policy_revision })
+    Ok(Caller { identity: CallerIdentity::Client(client), policy_revision: standing.policy_revision })
 }
 
 async fn authenticate_basic(
     env: &Env<'_>,
-    authority: &Authority,
+    authority: &AuthorizationServer,
     credentials: &Credentials<'_>,
-) -> Result<Arc<Client>, CallerFault> {
+) -> Result<Arc<Client>, CallerError> {
     authenticate(env, authority, credentials).await.map(|authenticated| authenticated.client).map_err(unidentified)
 }
 
-fn unidentified(fault: ClientFault) -> CallerFault {
+fn unidentified(fault: ClientAuthenticationError) -> CallerError {
     match fault {
-        ClientFault::Store(error) => CallerFault::Store(error),
-        ClientFault::Rejected { rejection, .. } => CallerFault::Basic(rejection),
-        ClientFault::TooManyAttempts { retry_after_s } => CallerFault::TooManyAttempts { retry_after_s },
-        ClientFault::NoCredentials | ClientFault::Assertion { .. } | ClientFault::UnknownSubject { .. } => {
-            CallerFault::Header
-        }
+        ClientAuthenticationError::Store(error) => CallerError::Store(error),
+        ClientAuthenticationError::Rejected { rejection, .. } => CallerError::Basic(rejection),
+        ClientAuthenticationError::TooManyAttempts { retry_after_s } => CallerError::TooManyAttempts { retry_after_s },
+        ClientAuthenticationError::NoCredentials
+        | ClientAuthenticationError::Assertion { .. }
+        | ClientAuthenticationError::UnknownSubject { .. } => CallerError::Header,
     }
 }
 
@@ -183,9 +188,9 @@ impl Caller {
 
     /// Returns what an auditor is told of the caller: the id of the Client, or of the bootstrap administrator.
     #[must_use]
-    pub fn id<'a>(&'a self, authority: &'a Authority) -> Option<&'a str> {
+    pub fn id<'a>(&'a self, authority: &'a AuthorizationServer) -> Option<&'a str> {
         match &self.identity {
-            Identity::Root => authority.root.as_ref().map(RootClient::id),
+            CallerIdentity::Root => authority.root.as_ref().map(RootClient::id),
             _ => self.client_id(),
         }
     }
@@ -194,9 +199,9 @@ impl Caller {
     #[must_use]
     pub fn client(&self) -> Option<&Arc<Client>> {
         match &self.identity {
-            Identity::Anonymous | Identity::Root => None,
-            Identity::Client(client) => Some(client),
-            Identity::Token(bearer) => Some(&bearer.token.client),
+            CallerIdentity::Anonymous | CallerIdentity::Root => None,
+            CallerIdentity::Client(client) => Some(client),
+            CallerIdentity::Token(bearer) => Some(&bearer.token.client),
         }
     }
 
@@ -204,8 +209,8 @@ impl Caller {
     #[must_use]
     pub fn person(&self) -> Option<&Arc<Person>> {
         match &self.identity {
-            Identity::Token(bearer) => bearer.token.person.as_ref(),
-            Identity::Anonymous | Identity::Root | Identity::Client(_) => None,
+            CallerIdentity::Token(bearer) => bearer.token.person.as_ref(),
+            CallerIdentity::Anonymous | CallerIdentity::Root | CallerIdentity::Client(_) => None,
         }
     }
 
@@ -213,30 +218,30 @@ impl Caller {
     #[must_use]
     pub fn user_id(&self) -> Option<&str> {
         match &self.identity {
-            Identity::Token(bearer) => bearer.token.claims.user_id(),
-            Identity::Anonymous | Identity::Root | Identity::Client(_) => None,
+            CallerIdentity::Token(bearer) => bearer.token.claims.user_id(),
+            CallerIdentity::Anonymous | CallerIdentity::Root | CallerIdentity::Client(_) => None,
         }
     }
 
     /// Returns the system and the value of the identifier of the organization that the caller's token proves.
     #[must_use]
     pub fn organization(&self) -> Option<(&str, &str)> {
-        let Identity::Token(bearer) = &self.identity else { return None };
+        let CallerIdentity::Token(bearer) = &self.identity else { return None };
         let id = &bearer.token.claims.extensions.as_ref()?.hl7_b2b.organization_id;
         Some((id.system(), id.value()))
     }
 
     /// Returns the scopes that bind the caller, and what decides which of them speak; `None` where policies alone
     /// decide.
-    pub(crate) fn scopes(&self) -> Option<(Bearer<'_>, &ScopeSet)> {
-        let Identity::Token(bearer) = &self.identity else { return None };
+    pub(crate) fn scopes(&self) -> Option<(ScopeHolder<'_>, &ScopeSet)> {
+        let CallerIdentity::Token(bearer) = &self.identity else { return None };
         let claims = &bearer.token.claims;
         let speaker = match (claims.user_id(), &bearer.token.person) {
-            (None, _) => Speaker::Client,
-            (Some(_), Some(person)) if person.is_staff() => Speaker::Staff,
-            (Some(_), person) => Speaker::Member(person.as_ref().and_then(|person| person.own_patient())),
+            (None, _) => SubjectKind::Client,
+            (Some(_), Some(person)) if person.is_staff() => SubjectKind::Staff,
+            (Some(_), person) => SubjectKind::Member(person.as_ref().and_then(|person| person.own_patient())),
         };
-        Some((Bearer { patient: claims.patient(), speaker }, bearer.scopes.as_ref()?))
+        Some((ScopeHolder { patient: claims.patient(), speaker }, bearer.scopes.as_ref()?))
     }
 
     /// Adds to a policy's request object the `operation` that is asked for, and what policies may know of the
@@ -252,7 +257,7 @@ impl Caller {
             members.insert("user".to_owned(), person.document.clone());
             members.insert("role".to_owned(), json!(person.roles));
         }
-        if let Identity::Token(bearer) = &self.identity {
+        if let CallerIdentity::Token(bearer) = &self.identity {
             members.insert("jwt".to_owned(), json!(bearer.token.claims));
             members.insert("session".to_owned(), session(&bearer.token.claims));
         }
@@ -263,7 +268,7 @@ impl Caller {
 ///
 /// # Source
 /// `docs/decisions.md`, "Callers".
-fn session(claims: &AccessClaims) -> Value {
+fn session(claims: &AccessTokenClaims) -> Value {
     let reference = |kind: &str, id: &str| json!({ "resourceType": kind, "id": id });
     let mut session = json!({
         "id": claims.jti,

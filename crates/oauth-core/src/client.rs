@@ -9,10 +9,10 @@ use smart_scopes::{ScopeSet, restrict};
 
 use crate::authorize::is_context;
 use crate::jose::{KeySet, SigningAlg};
-use crate::ports::Versioned;
-use crate::secret::{ClientSecret, NotAHash, SecretHash};
+use crate::ports::VersionedDocument;
+use crate::secret::{ClientSecret, SecretHash, SecretHashParseError};
 
-pub use app::App;
+pub use app::AppDescription;
 
 /// The value of `client_assertion_type` and of `client_assertion_types` (RFC 7523, section 2.2).
 pub const JWT_BEARER: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
@@ -32,7 +32,7 @@ pub struct Client {
     /// The grants it may use.
     pub grants: Vec<GrantType>,
     /// Its secret; `Some(Err)` where what is stored is no hash, so that nobody knows it.
-    pub secret: Option<Result<ClientSecret, NotAHash>>,
+    pub secret: Option<Result<ClientSecret, SecretHashParseError>>,
     /// Whether it authenticates by assertion; then no weaker method is ever accepted.
     pub asserts: bool,
     /// The scopes it is registered for; `None` when the element is absent.
@@ -55,7 +55,7 @@ pub struct Client {
     /// element is absent.
     pub allowed_audiences: Option<Vec<String>>,
     /// How pages present it, and where an EHR opens it.
-    pub app: App,
+    pub app: AppDescription,
     /// What `auth.authorization_code` says.
     pub authorization_code: MemberSettings,
     /// What `auth.password` says.
@@ -155,7 +155,7 @@ impl Client {
     /// SQL, past the checks of registration) counts as absent, so the Client can do less, not more. `deployment` is as
     /// for [`Registration::from_client`].
     #[must_use]
-    pub fn read<'a>(id: &str, stored: &Versioned, deployment: impl Into<Deployment<'a>>) -> Self {
+    pub fn read<'a>(id: &str, stored: &VersionedDocument, deployment: impl Into<Deployment<'a>>) -> Self {
         let deployment = deployment.into();
         let resource = &stored.resource;
         let credentials = resource.pointer("/auth/client_credentials").unwrap_or(&Value::Null);
@@ -180,7 +180,7 @@ impl Client {
             allowed_audiences: resource
                 .get("allowedAudiences")
                 .map(|_| strings(resource, "allowedAudiences").map(str::to_owned).collect()),
-            app: App::read(resource),
+            app: AppDescription::read(resource),
             authorization_code: MemberSettings::read(resource, deployment, "authorization_code"),
             password: MemberSettings::read(resource, deployment, "password"),
             implicit: MemberSettings::read(resource, deployment, "implicit"),
@@ -284,9 +284,9 @@ impl MemberSettings {
     }
 }
 
-fn secret(resource: &Value) -> Option<Result<ClientSecret, NotAHash>> {
+fn secret(resource: &Value) -> Option<Result<ClientSecret, SecretHashParseError>> {
     let stored = resource.get("secret").filter(|secret| !secret.is_null())?;
-    Some(stored.as_str().ok_or(NotAHash).and_then(SecretHash::parse).map(ClientSecret::new))
+    Some(stored.as_str().ok_or(SecretHashParseError).and_then(SecretHash::parse).map(ClientSecret::new))
 }
 
 fn flag(resource: &Value, member: &str) -> bool {

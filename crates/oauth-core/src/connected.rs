@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::audit::{self, Revoked};
-use crate::authority::Authority;
+use crate::audit::{self, RevocationAudit};
+use crate::authority::AuthorizationServer;
 use crate::authorization::Authorization;
 use crate::authorize::{AppCard, in_words};
 use crate::client::{Client, GrantType};
@@ -16,7 +16,7 @@ use crate::ports::{AuditAction, AuditRecord, MemberGrant, PatientSummary, StoreE
 
 /// The app to disconnect: by the grant of a person, or by the client id of an app without a consent page.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Held {
+pub enum ConnectionId {
     /// What the person allowed on the page: the id of the grant.
     Grant(String),
     /// What an app got without asking on the page: its `client_id`.
@@ -25,7 +25,7 @@ pub enum Held {
 
 /// The way in which an app was authorized.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LetIn {
+pub enum AuthorizedVia {
     /// The person allowed it on the page.
     Page,
     /// The app was given the person's password.
@@ -38,9 +38,9 @@ pub enum LetIn {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConnectedApp {
     /// What is taken back.
-    pub held: Held,
+    pub held: ConnectionId,
     /// How it was let in.
-    pub by: LetIn,
+    pub by: AuthorizedVia,
     /// The app, as registered now; its id alone when its registration is gone.
     pub app: AppCard,
     /// Whose record it is about.
@@ -61,7 +61,11 @@ pub struct ConnectedApp {
 ///
 /// # Errors
 /// [`StoreError`].
-pub async fn list(env: &Env<'_>, authority: &Authority, person: &Person) -> Result<Vec<ConnectedApp>, StoreError> {
+pub async fn list(
+    env: &Env<'_>,
+    authority: &AuthorizationServer,
+    person: &Person,
+) -> Result<Vec<ConnectedApp>, StoreError> {
     let mut apps = Vec::new();
     for grant in authority.members.grants_of(&person.id).await? {
         apps.push(granted(authority, grant).await?);
@@ -78,13 +82,13 @@ pub async fn list(env: &Env<'_>, authority: &Authority, person: &Person) -> Resu
     Ok(apps)
 }
 
-async fn granted(authority: &Authority, grant: MemberGrant) -> Result<ConnectedApp, StoreError> {
+async fn granted(authority: &AuthorizationServer, grant: MemberGrant) -> Result<ConnectedApp, StoreError> {
     let client = authority.directory.client(&grant.client_id).await?;
     Ok(ConnectedApp {
         app: card(client.as_deref(), &grant.client_id),
         allowed: in_words(&grant.granted, client.as_ref().map(|client| &client.authorization_code)),
-        held: Held::Grant(grant.id),
-        by: LetIn::Page,
+        held: ConnectionId::Grant(grant.id),
+        by: AuthorizedVia::Page,
         patient: patient(authority, grant.patient_id.as_deref()).await?,
         since_s: grant.created_s,
         last_used_s: grant.used_s,
@@ -93,7 +97,7 @@ async fn granted(authority: &Authority, grant: MemberGrant) -> Result<ConnectedA
 
 /// Returns what an app got without a grant: all its families as one, newest first.
 async fn got(
-    authority: &Authority,
+    authority: &AuthorizationServer,
     client_id: String,
     families: &[TokenFamily],
 ) -> Result<Option<ConnectedApp>, StoreError> {
@@ -106,11 +110,11 @@ async fn got(
     Ok(Some(ConnectedApp {
         app: card(client.as_deref(), &client_id),
         allowed: in_words(&scopes.join(" "), settings),
-        by: if newest.grant == GrantType::TokenExchange { LetIn::Issuer } else { LetIn::Password },
+        by: if newest.grant == GrantType::TokenExchange { AuthorizedVia::Issuer } else { AuthorizedVia::Password },
         patient: patient(authority, newest.context.patient.as_deref()).await?,
         since_s: families.iter().map(|family| family.created_s).min().unwrap_or(latest.created_s),
         last_used_s: Some(latest.created_s),
-        held: Held::Direct(client_id),
+        held: ConnectionId::Direct(client_id),
     }))
 }
 
@@ -118,7 +122,7 @@ fn card(client: Option<&Client>, client_id: &str) -> AppCard {
     client.map_or_else(|| AppCard::gone(client_id), AppCard::of)
 }
 
-async fn patient(authority: &Authority, id: Option<&str>) -> Result<Option<PatientSummary>, StoreError> {
+async fn patient(authority: &AuthorizationServer, id: Option<&str>) -> Result<Option<PatientSummary>, StoreError> {
     match id {
         Some(id) => authority.patients.patient(id).await,
         None => Ok(None),
@@ -132,16 +136,17 @@ async fn patient(authority: &Authority, id: Option<&str>) -> Result<Option<Patie
 /// [`StoreError`].
 pub async fn revoke(
     env: &Env<'_>,
-    authority: &Authority,
+    authority: &AuthorizationServer,
     (person, address): (&Person, Option<&str>),
-    held: &Held,
+    held: &ConnectionId,
 ) -> Result<bool, StoreError> {
     let grant_id = match held {
-        Held::Grant(grant_id) => grant_id,
-        Held::Direct(client_id) => {
+        ConnectionId::Grant(grant_id) => grant_id,
+        ConnectionId::Direct(client_id) => {
             let had = authority.members.revoke_direct_families(&person.id, client_id, env.now_s()).await?;
             if had {
-                let revoked = Revoked { client_id, user_id: &person.id, grant_id: None, asked_by: None, address };
+                let revoked =
+                    RevocationAudit { client_id, user_id: &person.id, grant_id: None, asked_by: None, address };
                 audit::revocation(env, authority, &revoked);
             }
             return Ok(had);

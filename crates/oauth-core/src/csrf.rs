@@ -5,9 +5,9 @@ use aws_lc_rs::hmac;
 use crate::jose::{base64url, from_base64url};
 
 /// The key of CSRF tokens: one per deployment, so that each node accepts the forms of the others.
-pub struct FormKey(hmac::Key);
+pub struct CsrfKey(hmac::Key);
 
-impl FormKey {
+impl CsrfKey {
     /// A key of these bytes.
     #[must_use]
     pub fn new(bytes: &[u8]) -> Self {
@@ -34,7 +34,7 @@ fn message(cookie: &str, purpose: &str) -> Vec<u8> {
     format!("{} {cookie} {purpose}", cookie.len()).into_bytes()
 }
 
-impl std::fmt::Debug for FormKey {
+impl std::fmt::Debug for CsrfKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("FormKey(…)")
     }
@@ -46,13 +46,13 @@ mod tests {
 
     #[test]
     fn a_form_token_is_good_for_its_browser_and_its_form_alone() {
-        let key = FormKey::new(&[1; 32]);
+        let key = CsrfKey::new(&[1; 32]);
         let token = key.token("cookie", "/auth/grant");
         assert!(key.verifies("cookie", "/auth/grant", &token));
         assert!(!key.verifies("another", "/auth/grant", &token));
         assert!(!key.verifies("cookie", "/auth/apps", &token));
         assert!(!key.verifies("cookie /auth", "/grant", &token));
-        assert!(!FormKey::new(&[2; 32]).verifies("cookie", "/auth/grant", &token));
+        assert!(!CsrfKey::new(&[2; 32]).verifies("cookie", "/auth/grant", &token));
         for damaged in ["", "x", "!", &token[1..]] {
             assert!(!key.verifies("cookie", "/auth/grant", damaged));
         }

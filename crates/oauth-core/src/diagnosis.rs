@@ -3,7 +3,7 @@
 use b2b_claim::{Claim, Diagnosis};
 use serde::Serialize;
 
-use crate::authority::Authority;
+use crate::authority::AuthorizationServer;
 use crate::directory::Organization;
 use crate::ports::StoreError;
 use crate::token::b2b_of;
@@ -35,7 +35,7 @@ pub struct ClaimDiagnosis {
 /// # Source
 /// Specification, Access token claim (the three conditions) and Client registration rule (the
 /// four steps of diagnosis).
-pub async fn diagnose(authority: &Authority, client_id: &str) -> Result<Option<ClaimDiagnosis>, StoreError> {
+pub async fn diagnose(authority: &AuthorizationServer, client_id: &str) -> Result<Option<ClaimDiagnosis>, StoreError> {
     let Some(client) = authority.directory.read_client(client_id).await? else { return Ok(None) };
     let organization = match &client.b2b {
         Ok(registration) => authority.directory.store().organization(&registration.organization.id).await?,

@@ -14,8 +14,8 @@ use serde_json::Value;
 use crate::client::Client;
 use crate::limits::CLIENT_ID_MAX_BYTES;
 use crate::person::Person;
-use crate::policy::{PolicyBook, Subject, Verdict};
-use crate::ports::{PartyStore, StandingQuery, StoreError};
+use crate::policy::{CompiledPolicies, PolicySubject, PolicyVerdict};
+use crate::ports::{CallerStatusQuery, ClientStore, StoreError};
 use crate::settings::Settings;
 
 /// Most Clients kept in memory; the least recently used leave first.
@@ -35,20 +35,20 @@ pub struct Organization {
 }
 
 /// The cache of registrations (Clients, Organizations, Users, policies) of one node.
-pub struct Directory {
-    store: Arc<dyn PartyStore>,
+pub struct RegistrationCache {
+    store: Arc<dyn ClientStore>,
     base_url: String,
     ext_base: String,
     clients: Cache<String, Arc<Client>>,
     organizations: Cache<String, Arc<Organization>>,
     people: Cache<String, Arc<Person>>,
-    policies: ArcSwapOption<PolicyBook>,
+    policies: ArcSwapOption<CompiledPolicies>,
 }
 
-impl Directory {
+impl RegistrationCache {
     /// An empty directory over `store`, of the server with these settings.
     #[must_use]
-    pub fn new(store: Arc<dyn PartyStore>, settings: &Settings) -> Self {
+    pub fn new(store: Arc<dyn ClientStore>, settings: &Settings) -> Self {
         Self {
             store,
             base_url: settings.base_url.clone(),
@@ -66,7 +66,7 @@ impl Directory {
 
     /// Returns the store behind the copies.
     #[must_use]
-    pub fn store(&self) -> &dyn PartyStore {
+    pub fn store(&self) -> &dyn ClientStore {
         self.store.as_ref()
     }
 
@@ -113,7 +113,7 @@ impl Directory {
     /// # Errors
     /// [`StoreError`].
     pub async fn version_of(&self, client_id: &str) -> Result<Option<i64>, StoreError> {
-        let query = StandingQuery { client_id: Some(client_id), ..StandingQuery::default() };
+        let query = CallerStatusQuery { client_id: Some(client_id), ..CallerStatusQuery::default() };
         Ok(self.store.standing(&query).await?.client_version)
     }
 
@@ -168,10 +168,10 @@ impl Directory {
     /// Judges a request by the policies of `book`, which is of this directory.
     pub(crate) async fn judge(
         &self,
-        book: &PolicyBook,
-        subject: &Subject<'_>,
+        book: &CompiledPolicies,
+        subject: &PolicySubject<'_>,
         request: &(dyn Fn() -> Value + Send + Sync),
-    ) -> Verdict {
+    ) -> PolicyVerdict {
         book.judge_with(subject, request, self.store.as_ref()).await
     }
 
@@ -179,11 +179,11 @@ impl Directory {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub async fn policies_at(&self, revision: i64) -> Result<Arc<PolicyBook>, StoreError> {
+    pub async fn policies_at(&self, revision: i64) -> Result<Arc<CompiledPolicies>, StoreError> {
         if let Some(held) = self.policies.load_full().filter(|held| held.revision() == revision) {
             return Ok(held);
         }
-        let book = Arc::new(PolicyBook::compile(&self.store.policies().await?));
+        let book = Arc::new(CompiledPolicies::compile(&self.store.policies().await?));
         for skipped in book.skipped() {
             tracing::warn!(policy = skipped.policy_id, issues = ?skipped.issues, "stored access policy allows nothing");
         }
@@ -192,7 +192,7 @@ impl Directory {
     }
 }
 
-impl std::fmt::Debug for Directory {
+impl std::fmt::Debug for RegistrationCache {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Directory").field("clients", &self.clients.entry_count()).finish_non_exhaustive()
     }

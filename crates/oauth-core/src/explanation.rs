@@ -9,17 +9,17 @@ use serde::Serialize;
 use smart_scopes::{Scope, ScopeParseError, ScopeSet};
 
 use crate::access::AccessRequest;
-use crate::authority::Authority;
+use crate::authority::AuthorizationServer;
 use crate::bearer::VerifiedToken;
-use crate::caller::{Caller, Identity, TokenBearer};
+use crate::caller::{Caller, CallerIdentity, TokenBearer};
 use crate::env::Env;
-use crate::policy::{PolicySays, Subject};
-use crate::ports::{StandingQuery, StoreError};
-use crate::token::claims::AccessClaims;
+use crate::policy::{PolicyDecision, PolicySubject};
+use crate::ports::{CallerStatusQuery, StoreError};
+use crate::token::claims::AccessTokenClaims;
 
 /// The caller that an explanation assumes.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Supposed<'a> {
+pub struct AssumedRequest<'a> {
     /// The Client.
     pub client: Option<&'a str>,
     /// The User who authorized the access token.
@@ -32,7 +32,7 @@ pub struct Supposed<'a> {
 
 /// The reason why nobody can be supposed.
 #[derive(Debug, thiserror::Error)]
-pub enum SuppositionFault {
+pub enum ExplainError {
     /// A token belongs to a Client.
     #[error("a user, a patient or a scope needs a client")]
     NoClient,
@@ -52,7 +52,7 @@ pub enum SuppositionFault {
 
 /// The facts from which an access decision was made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Explanation {
+pub struct AccessExplanation {
     /// Whether the caller has scopes that bind it.
     pub bound_by_scopes: bool,
     /// The scopes that permit the request, at least in part.
@@ -61,11 +61,11 @@ pub struct Explanation {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing_scope: Option<String>,
     /// Every policy that applies to the caller, cheap ones first; the first that passes decides.
-    pub policies: Vec<PolicySays>,
+    pub policies: Vec<PolicyDecision>,
     /// The policies that apply to the person alone, where the request goes beyond single patients: one of them
     /// has to pass as well.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub policies_of_the_person: Option<Vec<PolicySays>>,
+    pub policies_of_the_person: Option<Vec<PolicyDecision>>,
     /// Stored policies that do not compile and allow nothing.
     pub skipped_policies: Vec<String>,
 }
@@ -73,40 +73,45 @@ pub struct Explanation {
 /// The caller that is supposed.
 ///
 /// # Errors
-/// [`SuppositionFault`].
-pub async fn caller(env: &Env<'_>, authority: &Authority, supposed: Supposed<'_>) -> Result<Caller, SuppositionFault> {
+/// [`ExplainError`].
+pub async fn caller(
+    env: &Env<'_>,
+    authority: &AuthorizationServer,
+    supposed: AssumedRequest<'_>,
+) -> Result<Caller, ExplainError> {
     let has_token = supposed.user.is_some() || supposed.patient.is_some() || supposed.scope.is_some();
-    let query = StandingQuery { client_id: supposed.client, user_id: supposed.user, ..StandingQuery::default() };
+    let query =
+        CallerStatusQuery { client_id: supposed.client, user_id: supposed.user, ..CallerStatusQuery::default() };
     let standing = authority.directory.store().standing(&query).await?;
     let policy_revision = standing.policy_revision;
     let Some(client_id) = supposed.client else {
-        let anonymous = Caller { identity: Identity::Anonymous, policy_revision };
-        return if has_token { Err(SuppositionFault::NoClient) } else { Ok(anonymous) };
+        let anonymous = Caller { identity: CallerIdentity::Anonymous, policy_revision };
+        return if has_token { Err(ExplainError::NoClient) } else { Ok(anonymous) };
     };
-    let client = authority.directory.read_client(client_id).await?.ok_or(SuppositionFault::UnknownClient)?;
+    let client = authority.directory.read_client(client_id).await?.ok_or(ExplainError::UnknownClient)?;
     if !has_token {
-        return Ok(Caller { identity: Identity::Client(client), policy_revision });
+        return Ok(Caller { identity: CallerIdentity::Client(client), policy_revision });
     }
     let person = match (supposed.user, standing.user_version) {
         (None, _) => None,
-        (Some(_), None) => return Err(SuppositionFault::UnknownUser),
+        (Some(_), None) => return Err(ExplainError::UnknownUser),
         (Some(id), Some(version)) => {
-            Some(authority.directory.person_at(id, version).await?.ok_or(SuppositionFault::UnknownUser)?)
+            Some(authority.directory.person_at(id, version).await?.ok_or(ExplainError::UnknownUser)?)
         }
     };
     let scopes = supposed.scope.map(ScopeSet::parse).transpose()?;
     let scopes = scopes.or_else(|| person.as_ref().map(|_| ScopeSet::default()));
     let claims = claims(env, authority, supposed);
     let token = VerifiedToken { claims, client: Arc::clone(&client), person, standing };
-    Ok(Caller { identity: Identity::Token(Box::new(TokenBearer { token, scopes })), policy_revision })
+    Ok(Caller { identity: CallerIdentity::Token(Box::new(TokenBearer { token, scopes })), policy_revision })
 }
 
 /// Returns what the token would say.
-fn claims(env: &Env<'_>, authority: &Authority, supposed: Supposed<'_>) -> AccessClaims {
+fn claims(env: &Env<'_>, authority: &AuthorizationServer, supposed: AssumedRequest<'_>) -> AccessTokenClaims {
     let base_url = &authority.settings.base_url;
     let now_s = env.now_us.div_euclid(1_000_000);
     let text = |value: Option<&str>| value.unwrap_or_default().to_owned();
-    AccessClaims {
+    AccessTokenClaims {
         iss: base_url.clone(),
         sub: text(supposed.user.or(supposed.client)),
         aud: format!("{base_url}/fhir"),
@@ -127,12 +132,12 @@ fn claims(env: &Env<'_>, authority: &Authority, supposed: Supposed<'_>) -> Acces
 /// # Errors
 /// [`StoreError`].
 pub async fn explain(
-    authority: &Authority,
+    authority: &AuthorizationServer,
     caller: &Caller,
     access: AccessRequest<'_>,
-) -> Result<Explanation, StoreError> {
+) -> Result<AccessExplanation, StoreError> {
     let book = authority.directory.policies_at(caller.policy_revision).await?;
-    let subject = Subject {
+    let subject = PolicySubject {
         client_id: caller.client_id(),
         user_id: caller.user_id(),
         roles: caller.person().map_or(&[], |person| &person.roles),
@@ -144,10 +149,12 @@ pub async fn explain(
     let store = authority.directory.store();
     let (permitting_scopes, missing_scope, is_wide) = scopes(caller, access.target);
     let policies_of_the_person = match caller.user_id() {
-        Some(_) if is_wide => Some(book.explain(&Subject { client_id: None, ..subject }, (&request, store)).await),
+        Some(_) if is_wide => {
+            Some(book.explain(&PolicySubject { client_id: None, ..subject }, (&request, store)).await)
+        }
         _ => None,
     };
-    Ok(Explanation {
+    Ok(AccessExplanation {
         bound_by_scopes: caller.scopes().is_some(),
         permitting_scopes,
         missing_scope,

@@ -3,29 +3,29 @@
 
 /// The decoded fields of a form in the order in which they were sent.
 #[derive(Clone, Default)]
-pub struct Form {
+pub struct FormFields {
     pairs: Vec<(String, String)>,
 }
 
 /// A form field was sent twice.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the parameter {0} is given more than once")]
-pub struct Repeated(pub String);
+pub struct RepeatedFieldError(pub String);
 
-impl Form {
+impl FormFields {
     /// Takes decoded pairs; empty values are dropped.
     ///
     /// # Errors
-    /// [`Repeated`] names the first parameter that is given twice. Unknown parameters count too:
+    /// [`RepeatedFieldError`] names the first parameter that is given twice. Unknown parameters count too:
     /// RFC 6749, section 3.2 forbids repeating any.
-    pub fn new(pairs: impl IntoIterator<Item = (String, String)>) -> Result<Self, Repeated> {
+    pub fn new(pairs: impl IntoIterator<Item = (String, String)>) -> Result<Self, RepeatedFieldError> {
         let mut form = Self::default();
         for (name, value) in pairs {
             if value.is_empty() {
                 continue;
             }
             if form.get(&name).is_some() {
-                return Err(Repeated(printable(&name)));
+                return Err(RepeatedFieldError(printable(&name)));
             }
             form.pairs.push((name, value));
         }
@@ -39,7 +39,7 @@ impl Form {
     }
 }
 
-impl std::fmt::Debug for Form {
+impl std::fmt::Debug for FormFields {
     /// Names only: values are secrets, codes and assertions.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_list().entries(self.pairs.iter().map(|(name, _)| name)).finish()

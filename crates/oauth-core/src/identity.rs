@@ -92,14 +92,14 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::ports::Versioned;
+    use crate::ports::VersionedDocument;
 
     fn ada() -> Person {
         let resource = json!({
             "userName": "ada", "email": "ada@example.org", "password": "x", "locale": "en-GB",
             "name": {"givenName": "Ada", "familyName": "Lovelace"}, "fhirUser": {"reference": "Patient/1"},
         });
-        Person::read("u-1", &Versioned { version: 1, resource }, "https://payer.example")
+        Person::read("u-1", &VersionedDocument { version: 1, resource }, "https://payer.example")
     }
 
     fn told(scope: &str) -> Value {
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn a_user_who_is_no_resource_has_no_fhir_user() {
-        let person = Person::read("u-2", &Versioned { version: 1, resource: json!({}) }, "");
+        let person = Person::read("u-2", &VersionedDocument { version: 1, resource: json!({}) }, "");
         assert_eq!(json!(PersonClaims::of(&person, "fhirUser profile email", "https://x/fhir")), json!({}));
     }
 }

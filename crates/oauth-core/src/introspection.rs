@@ -9,22 +9,23 @@ use futures_util::future::join;
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 
-use crate::access::{AccessRequest, Denied, authorize};
-use crate::audit::{self, Revoked};
+use crate::access::{AccessError, AccessRequest, authorize};
+use crate::audit::{self, RevocationAudit};
 use crate::authenticate::{
-    Authenticated, ClientFault, Credentials, authenticate, authenticate_and_claim, authenticate_app, claim_nonce,
+    AuthenticatedClient, ClientAuthenticationError, Credentials, authenticate, authenticate_and_claim,
+    authenticate_app, claim_nonce,
 };
-use crate::authority::Authority;
+use crate::authority::AuthorizationServer;
 use crate::authorization::{Authorization, LaunchContext};
-use crate::bearer::{self, TokenFault, VerifiedToken};
-use crate::caller::{Caller, CallerFault, Identity, identify_from};
+use crate::bearer::{self, BearerTokenError, VerifiedToken};
+use crate::caller::{Caller, CallerError, CallerIdentity, identify_from};
 use crate::client::Client;
 use crate::env::Env;
 use crate::identity::PersonClaims;
 use crate::jose::sha256;
 use crate::limits::CLOCK_LEEWAY_S;
 use crate::person::Person;
-use crate::ports::{RefreshToken, StandingQuery, StoreError};
+use crate::ports::{CallerStatusQuery, RefreshToken, StoreError};
 use crate::root::RootClient;
 use crate::token::{TokenError, TokenRequest, told};
 
@@ -53,7 +54,7 @@ pub enum IntrospectionError {
 /// [`IntrospectionError`].
 pub async fn introspect(
     env: &Env<'_>,
-    authority: &Authority,
+    authority: &AuthorizationServer,
     request: &TokenRequest<'_>,
     access: AccessRequest<'_>,
 ) -> Result<Value, IntrospectionError> {
@@ -76,7 +77,7 @@ pub async fn introspect(
     let may = own
         || match authorize(authority, &caller, access).await {
             Ok(_) => true,
-            Err(Denied::Store(error)) => return Err(error.into()),
+            Err(AccessError::Store(error)) => return Err(error.into()),
             Err(_) => false,
         };
     Ok(if may { presented.active(authority) } else { inactive() })
@@ -88,12 +89,16 @@ enum Presented {
     Refresh(Box<VerifiedRefresh>),
 }
 
-async fn presented(env: &Env<'_>, authority: &Authority, token: &str) -> Result<Option<Presented>, StoreError> {
+async fn presented(
+    env: &Env<'_>,
+    authority: &AuthorizationServer,
+    token: &str,
+) -> Result<Option<Presented>, StoreError> {
     match bearer::verify(env, authority, token).await {
         Ok(verified) => return Ok(Some(Presented::Access(Box::new(verified)))),
-        Err(TokenFault::Store(error)) => return Err(error),
+        Err(BearerTokenError::Store(error)) => return Err(error),
         // Nothing with this text was issued as an access token; refresh tokens look like opaque ones.
-        Err(TokenFault::Unknown) => {}
+        Err(BearerTokenError::Unknown) => {}
         Err(_) => return Ok(None),
     }
     let refresh = VerifiedRefresh::find(env, authority, token).await?;
@@ -108,7 +113,7 @@ impl Presented {
         }
     }
 
-    fn active(&self, authority: &Authority) -> Value {
+    fn active(&self, authority: &AuthorizationServer) -> Value {
         match self {
             Self::Access(token) => active_access(authority, token),
             Self::Refresh(token) => token.active(authority),
@@ -121,12 +126,12 @@ enum ClaimedCaller<'a> {
     /// The administrator, or the bearer of a token.
     Identified,
     /// A Client that proved itself against a copy, which may be out of date.
-    Client(Credentials<'a>, Authenticated),
+    Client(Credentials<'a>, AuthenticatedClient),
 }
 
 async fn claimed_caller<'a>(
     env: &Env<'_>,
-    authority: &Authority,
+    authority: &AuthorizationServer,
     request: &'a TokenRequest<'_>,
 ) -> Result<ClaimedCaller<'a>, IntrospectionError> {
     let (authorization, address) = (request.authorization, request.address);
@@ -145,14 +150,14 @@ async fn claimed_caller<'a>(
 /// The caller as the database has it now. The nonce of an assertion is claimed.
 async fn confirm(
     env: &Env<'_>,
-    authority: &Authority,
+    authority: &AuthorizationServer,
     request: &TokenRequest<'_>,
     claimed: ClaimedCaller<'_>,
 ) -> Result<Caller, IntrospectionError> {
     let ClaimedCaller::Client(credentials, authenticated) = claimed else {
         let identified = identify_from(env, authority, request.authorization, request.address).await;
         return identified.map_err(|fault| match fault {
-            CallerFault::Store(error) => IntrospectionError::Store(error),
+            CallerError::Store(error) => IntrospectionError::Store(error),
             _ => IntrospectionError::Unauthenticated,
         });
     };
@@ -160,7 +165,7 @@ async fn confirm(
         claim_nonce(env, authority, &credentials, &authenticated).await?;
     }
     let client = authenticated.client;
-    let query = StandingQuery { client_id: Some(&client.id), ..StandingQuery::default() };
+    let query = CallerStatusQuery { client_id: Some(&client.id), ..CallerStatusQuery::default() };
     let standing = authority.directory.store().standing(&query).await?;
     let client = if standing.client_version == Some(client.version) {
         client
@@ -169,7 +174,7 @@ async fn confirm(
         authority.directory.read_client(&client.id).await?;
         authenticate(env, authority, &credentials).await?.client
     };
-    Ok(Caller { identity: Identity::Client(client), policy_revision: standing.policy_revision })
+    Ok(Caller { identity: CallerIdentity::Client(client), policy_revision: standing.policy_revision })
 }
 
 fn is_bearer(authorization: Option<&str>) -> bool {
@@ -183,7 +188,7 @@ fn inactive() -> Value {
 
 /// Returns what the token says, with the launch context under the names of the token response (SMART App Launch
 /// 2.2.0, token introspection) and who the person is.
-fn active_access(authority: &Authority, token: &VerifiedToken) -> Value {
+fn active_access(authority: &AuthorizationServer, token: &VerifiedToken) -> Value {
     let mut answer = json!({ "active": true, "token_type": "Bearer" });
     let claims = json!(token.claims);
     if let (Some(answer), Some(claims)) = (answer.as_object_mut(), claims.as_object()) {
@@ -199,7 +204,12 @@ fn active_access(authority: &Authority, token: &VerifiedToken) -> Value {
 }
 
 /// Adds `username`, `fhirUser` when the scope allows it, and the launch context.
-fn add_person(answer: &mut Value, authority: &Authority, person: &Person, (scope, context): (&str, &LaunchContext)) {
+fn add_person(
+    answer: &mut Value,
+    authority: &AuthorizationServer,
+    person: &Person,
+    (scope, context): (&str, &LaunchContext),
+) {
     let Some(answer) = answer.as_object_mut() else { return };
     if let Value::Object(told) = json!(told(authority, context)) {
         answer.extend(told);
@@ -220,7 +230,7 @@ struct VerifiedRefresh {
 
 impl VerifiedRefresh {
     /// `None` for one that is unknown, over, replaced, or whose app or person is no longer active.
-    async fn find(env: &Env<'_>, authority: &Authority, token: &str) -> Result<Option<Self>, StoreError> {
+    async fn find(env: &Env<'_>, authority: &AuthorizationServer, token: &str) -> Result<Option<Self>, StoreError> {
         let Some(found) = authority.members.find_refresh_token(&sha256(token.as_bytes())).await? else {
             return Ok(None);
         };
@@ -241,7 +251,7 @@ impl VerifiedRefresh {
         Ok(Some(Self { client_id: family.client_id, token: found.token, authorization, person }))
     }
 
-    fn active(&self, authority: &Authority) -> Value {
+    fn active(&self, authority: &AuthorizationServer) -> Value {
         let mut answer = json!({
             "active": true,
             "iss": authority.settings.base_url,
@@ -262,7 +272,11 @@ impl VerifiedRefresh {
 /// # Errors
 /// [`TokenError`] for the request and the credentials; an unknown or foreign token is no error
 /// (RFC 7009, section 2.2).
-pub async fn revoke(env: &Env<'_>, authority: &Authority, request: &TokenRequest<'_>) -> Result<(), TokenError> {
+pub async fn revoke(
+    env: &Env<'_>,
+    authority: &AuthorizationServer,
+    request: &TokenRequest<'_>,
+) -> Result<(), TokenError> {
     let client = if authority.is_root(env, request.authorization, request.address)? {
         None
     } else {
@@ -280,7 +294,7 @@ pub async fn revoke(env: &Env<'_>, authority: &Authority, request: &TokenRequest
             }
         }
         Ok(_) => {}
-        Err(TokenFault::Store(error)) => return Err(error.into()),
+        Err(BearerTokenError::Store(error)) => return Err(error.into()),
         Err(_) => revoke_refresh_token(env, authority, token, &who).await?,
     }
     Ok(())
@@ -299,16 +313,20 @@ impl Revoker<'_> {
     }
 
     /// Returns what an auditor is told of it.
-    fn of<'r>(&'r self, authority: &'r Authority, (client_id, user_id): (&'r str, &'r str)) -> Revoked<'r> {
+    fn of<'r>(
+        &'r self,
+        authority: &'r AuthorizationServer,
+        (client_id, user_id): (&'r str, &'r str),
+    ) -> RevocationAudit<'r> {
         let administrator = authority.root.as_ref().filter(|_| self.client.is_none());
         let (asked_by, address) = (administrator.map(RootClient::id), self.request.address);
-        Revoked { client_id, user_id, grant_id: None, asked_by, address }
+        RevocationAudit { client_id, user_id, grant_id: None, asked_by, address }
     }
 }
 
 async fn authenticate_to_revoke(
     env: &Env<'_>,
-    authority: &Authority,
+    authority: &AuthorizationServer,
     credentials: &Credentials<'_>,
 ) -> Result<Arc<Client>, TokenError> {
     if !matches!(credentials, Credentials::Public(_)) {
@@ -326,7 +344,7 @@ async fn authenticate_to_revoke(
 
 async fn revoke_refresh_token(
     env: &Env<'_>,
-    authority: &Authority,
+    authority: &AuthorizationServer,
     token: &str,
     who: &Revoker<'_>,
 ) -> Result<(), StoreError> {
@@ -334,13 +352,13 @@ async fn revoke_refresh_token(
     let family = found.family;
     if who.may_revoke(&family.client_id) && authority.members.revoke_family(&family.id, env.now_s()).await? {
         let revoked = who.of(authority, (&family.client_id, &family.user_id));
-        audit::revocation(env, authority, &Revoked { grant_id: family.grant_id.as_deref(), ..revoked });
+        audit::revocation(env, authority, &RevocationAudit { grant_id: family.grant_id.as_deref(), ..revoked });
     }
     Ok(())
 }
 
-impl From<ClientFault> for IntrospectionError {
-    fn from(fault: ClientFault) -> Self {
+impl From<ClientAuthenticationError> for IntrospectionError {
+    fn from(fault: ClientAuthenticationError) -> Self {
         Self::Request(fault.into())
     }
 }

@@ -12,9 +12,9 @@ use moka::sync::Cache;
 use tokio::sync::{Mutex, oneshot};
 use tokio::task::JoinSet;
 
-use crate::assertion::WantedKey;
+use crate::assertion::KeySelector;
 use crate::env::Env;
-use crate::jose::{KeySet, KeySetFault, SigningAlg};
+use crate::jose::{KeySet, KeySetError, SigningAlg};
 use crate::limits::CLOCK_LEEWAY_S;
 use crate::ports::{JwksFetch, JwksFetchError};
 
@@ -59,7 +59,7 @@ struct Slot {
 #[derive(Default)]
 struct Attempts {
     retry_from_s: i64,
-    failure: Option<JwksFault>,
+    failure: Option<JwksError>,
     unknown_kid_from_s: i64,
 }
 
@@ -71,13 +71,13 @@ struct Held {
 
 /// The reason why there is no key set.
 #[derive(Debug, Clone, thiserror::Error)]
-pub enum JwksFault {
+pub enum JwksError {
     /// It could not be fetched, and none is kept.
     #[error("the key set at jwks_uri could not be fetched: {0}")]
     Fetch(#[from] JwksFetchError),
     /// What came back is not a key set.
     #[error("the document at jwks_uri is not a key set: {0}")]
-    Document(#[from] KeySetFault),
+    Document(#[from] KeySetError),
     /// The server is stopping.
     #[error("the key set at jwks_uri was not fetched: the server is stopping")]
     Stopping,
@@ -98,9 +98,9 @@ impl JwksCache {
     /// count as none).
     ///
     /// # Errors
-    /// [`JwksFault`] when no set was ever obtained, when it was withdrawn, or when it is older than
+    /// [`JwksError`] when no set was ever obtained, when it was withdrawn, or when it is older than
     /// [`STALE_MAX_S`] past its freshness.
-    pub async fn keys(&self, env: &Env<'_>, uri: &str, wanted: WantedKey<'_>) -> Result<Arc<KeySet>, JwksFault> {
+    pub async fn keys(&self, env: &Env<'_>, uri: &str, wanted: KeySelector<'_>) -> Result<Arc<KeySet>, JwksError> {
         let slot = self.slots.get_with_by_ref(uri, Arc::default);
         let now_s = env.now_s();
         let held = slot.held.load_full().filter(|held| held.is_usable(now_s) && wanted.is_in(&held.keys));
@@ -111,9 +111,9 @@ impl JwksCache {
         if let Some(held) = held.filter(|_| slot.down.load(Ordering::Relaxed)) {
             return Ok(Arc::clone(&held.keys));
         }
-        let outcome = refreshed.await.map_err(|_| JwksFault::Stopping)?;
+        let outcome = refreshed.await.map_err(|_| JwksError::Stopping)?;
         let usable = slot.held.load_full().filter(|held| held.is_usable(now_s));
-        usable.map(|held| Arc::clone(&held.keys)).ok_or(outcome.err().unwrap_or(JwksFault::Stopping))
+        usable.map(|held| Arc::clone(&held.keys)).ok_or(outcome.err().unwrap_or(JwksError::Stopping))
     }
 
     /// Starts the task that brings the slot up to date, if that is due.
@@ -121,9 +121,9 @@ impl JwksCache {
         &self,
         env: &Env<'_>,
         uri: &str,
-        wanted: WantedKey<'_>,
+        wanted: KeySelector<'_>,
         slot: &Arc<Slot>,
-    ) -> oneshot::Receiver<Result<(), JwksFault>> {
+    ) -> oneshot::Receiver<Result<(), JwksError>> {
         let (done, refreshed) = oneshot::channel();
         let refresh = Refresh {
             fetch: Arc::clone(&self.fetch),
@@ -154,14 +154,14 @@ struct Refresh {
 }
 
 impl Refresh {
-    async fn run(self) -> Result<(), JwksFault> {
+    async fn run(self) -> Result<(), JwksError> {
         let mut attempts = self.slot.attempts.lock().await;
         // Another task may have fetched while this one waited.
         let held = self.slot.held.load_full();
-        let wanted = WantedKey { kid: &self.kid, alg: self.alg };
+        let wanted = KeySelector { kid: &self.kid, alg: self.alg };
         if attempts.is_due(self.now_us, held.as_deref(), wanted) {
             let outcome = self.fetch_once().await;
-            let is_down = outcome.as_ref().is_err_and(JwksFault::is_outage);
+            let is_down = outcome.as_ref().is_err_and(JwksError::is_outage);
             self.slot.down.store(is_down, Ordering::Relaxed);
             if let Err(error) = outcome.as_ref()
                 && !is_down
@@ -177,7 +177,7 @@ impl Refresh {
         attempts.failure.clone().map_or(Ok(()), Err)
     }
 
-    async fn fetch_once(&self) -> Result<(), JwksFault> {
+    async fn fetch_once(&self) -> Result<(), JwksError> {
         let fetched = self.fetch.fetch(&self.uri).await?;
         let keys = Arc::new(KeySet::parse(&fetched.body)?);
         let fresh_for_s = fetched.fresh_for_s.unwrap_or(FRESH_DEFAULT_S).clamp(FRESH_FLOOR_S, FRESH_CEILING_S);
@@ -193,7 +193,7 @@ impl Refresh {
 
 impl Attempts {
     /// Returns whether to fetch now. An attempt because of an unknown key is noted.
-    fn is_due(&mut self, asked_us: i64, held: Option<&Held>, wanted: WantedKey<'_>) -> bool {
+    fn is_due(&mut self, asked_us: i64, held: Option<&Held>, wanted: KeySelector<'_>) -> bool {
         let now_s = asked_us.div_euclid(1_000_000);
         if is_pausing(now_s, self.retry_from_s, RETRY_AFTER_FAILURE_S) {
             return false;
@@ -216,7 +216,7 @@ const fn is_pausing(now_s: i64, until_s: i64, pause_s: i64) -> bool {
     now_s < until_s && until_s - now_s <= pause_s
 }
 
-impl JwksFault {
+impl JwksError {
     /// Returns whether the partner's host could not be asked, so that nothing is known of its keys.
     const fn is_outage(&self) -> bool {
         match self {

@@ -17,9 +17,9 @@ use zeroize::Zeroizing;
 use crate::document::StaticDocument;
 use crate::env::Env;
 pub use crate::jose::SigningAlg;
-use crate::jose::{CompactJws, JwkFault, PublicKey, SignError, SigningKey};
+use crate::jose::{CompactJws, JwkError, PublicKey, SignError, SigningKey};
 use crate::ports::{KeyStore, StoreError};
-use crate::seal::{SealError, Sealer};
+use crate::seal::{KeyEncryption, KeyEncryptionError};
 
 /// A signing key as stored.
 #[derive(Clone, PartialEq, Eq)]
@@ -76,7 +76,7 @@ pub enum KeyError {
     Sign(#[from] SignError),
     /// A private key could not be encrypted.
     #[error(transparent)]
-    Seal(#[from] SealError),
+    Seal(#[from] KeyEncryptionError),
     /// The key-encryption secret is not the one this key was stored under.
     #[error(
         "the stored private key {kid} cannot be decrypted: the key-encryption secret is not the one it was stored under"
@@ -97,7 +97,7 @@ pub enum KeyError {
         /// Which key.
         kid: String,
         /// What is wrong with it.
-        fault: JwkFault,
+        fault: JwkError,
     },
 }
 
@@ -109,7 +109,7 @@ impl KeyRecord {
     pub fn generate(
         env: &Env<'_>,
         alg: SigningAlg,
-        sealer: Option<&Sealer>,
+        sealer: Option<&KeyEncryption>,
         signs_from_s: i64,
     ) -> Result<Self, KeyError> {
         let key = SigningKey::generate(alg)?;
@@ -129,7 +129,7 @@ impl KeyRecord {
     }
 
     /// Returns the private key as PKCS#8 DER.
-    fn open(&self, sealer: Option<&Sealer>) -> Result<Zeroizing<Vec<u8>>, KeyError> {
+    fn open(&self, sealer: Option<&KeyEncryption>) -> Result<Zeroizing<Vec<u8>>, KeyError> {
         match (self.sealed, sealer) {
             (true, None) => Err(KeyError::SecretMissing),
             (true, Some(sealer)) => {
@@ -139,10 +139,10 @@ impl KeyRecord {
         }
     }
 
-    fn load(&self, sealer: Option<&Sealer>) -> Result<HeldKey, KeyError> {
+    fn load(&self, sealer: Option<&KeyEncryption>) -> Result<HeldKey, KeyError> {
         let signer = SigningKey::load(self.alg, &self.open(sealer)?)?;
         let damaged = |fault| KeyError::Damaged { kid: self.kid.clone(), fault };
-        let jwk: Value = serde_json::from_str(&self.public_jwk).map_err(|_| damaged(JwkFault::Malformed))?;
+        let jwk: Value = serde_json::from_str(&self.public_jwk).map_err(|_| damaged(JwkError::Malformed))?;
         let verifier = PublicKey::for_alg(&jwk, self.alg).map_err(damaged)?;
         Ok(HeldKey { signer, verifier, public_jwk: self.public_jwk.clone(), signs_from_s: self.signs_from_s })
     }
@@ -154,7 +154,7 @@ impl KeyRecord {
 /// # Errors
 /// [`KeyError::SecretMissing`], [`KeyError::WrongSecret`], and [`KeyError::NotEncrypted`] when a secret is given
 /// and no key held is encrypted.
-pub fn check_secret(held: &[KeyRecord], sealer: Option<&Sealer>) -> Result<(), KeyError> {
+pub fn check_secret(held: &[KeyRecord], sealer: Option<&KeyEncryption>) -> Result<(), KeyError> {
     let mut encrypted = held.iter().filter(|key| key.sealed).peekable();
     if encrypted.peek().is_none() && sealer.is_some() {
         return Err(KeyError::NotEncrypted);
@@ -169,8 +169,8 @@ pub fn check_secret(held: &[KeyRecord], sealer: Option<&Sealer>) -> Result<(), K
 pub fn reseal(
     env: &Env<'_>,
     held: &[KeyRecord],
-    old: Option<&Sealer>,
-    new: &Sealer,
+    old: Option<&KeyEncryption>,
+    new: &KeyEncryption,
 ) -> Result<Vec<KeyRecord>, KeyError> {
     let resealed = held.iter().map(|key| {
         let private_key = new.seal(env, &key.kid, &key.open(old)?)?;
@@ -203,7 +203,7 @@ struct HeldKey {
 /// The keys in memory, replaced whole by [`KeyRing::refresh`].
 pub struct KeyRing {
     store: Arc<dyn KeyStore>,
-    sealer: Option<Sealer>,
+    sealer: Option<KeyEncryption>,
     snapshot: ArcSwap<KeySnapshot>,
     refreshing: tokio::sync::Mutex<()>,
     /// The second in which an unknown `kid` last made us read the keys.
@@ -232,7 +232,11 @@ impl KeyRing {
     ///
     /// # Errors
     /// Any [`KeyError`]; the server must not start without keys.
-    pub async fn open(env: &Env<'_>, store: Arc<dyn KeyStore>, sealer: Option<Sealer>) -> Result<Self, KeyError> {
+    pub async fn open(
+        env: &Env<'_>,
+        store: Arc<dyn KeyStore>,
+        sealer: Option<KeyEncryption>,
+    ) -> Result<Self, KeyError> {
         let mut records = store.keys().await?;
         if records.is_empty() {
             let fresh = SigningAlg::ALL.into_iter();
@@ -306,7 +310,7 @@ impl std::fmt::Debug for KeyRing {
 }
 
 impl KeySnapshot {
-    fn load(records: &[KeyRecord], sealer: Option<&Sealer>, known: Option<&Self>) -> Result<Self, KeyError> {
+    fn load(records: &[KeyRecord], sealer: Option<&KeyEncryption>, known: Option<&Self>) -> Result<Self, KeyError> {
         let mut keys = Vec::with_capacity(records.len());
         for record in records {
             let held = known.and_then(|known| known.by_kid.get(&record.kid));

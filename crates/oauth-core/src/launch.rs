@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::audit::{self, Launching};
-use crate::authority::Authority;
+use crate::audit::{self, LaunchAudit};
+use crate::authority::AuthorizationServer;
 use crate::authorize::limits::{LAUNCH_MAX_BYTES, TRANSACTION_LIFETIME_S};
 use crate::authorize::{encoded, query_separator};
 use crate::env::Env;
@@ -68,7 +68,7 @@ impl Launch {
 
 /// The reason why a launch context is good for nothing.
 #[derive(Debug, thiserror::Error)]
-pub enum LaunchFault {
+pub enum LaunchError {
     /// No JWT of this server for this purpose.
     #[error("not a launch context of this server")]
     Unknown,
@@ -85,7 +85,7 @@ pub enum LaunchFault {
 
 /// The reason why there is no launch address.
 #[derive(Debug, thiserror::Error)]
-pub enum LaunchUriFault {
+pub enum LaunchUriError {
     /// A parameter is missing or of the wrong type.
     #[error("params.{0} is missing or malformed")]
     Malformed(&'static str),
@@ -131,7 +131,7 @@ pub struct LaunchUri {
 
 /// The EHR that requests a launch, for the audit.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Ehr<'a> {
+pub struct EhrLaunch<'a> {
     /// The Client, or the bootstrap administrator.
     pub id: Option<&'a str>,
     /// From where.
@@ -141,20 +141,20 @@ pub struct Ehr<'a> {
 /// Answers `platform.smart/get-launch-uri`. Who may ask is for access policies to say.
 ///
 /// # Errors
-/// [`LaunchUriFault`].
+/// [`LaunchUriError`].
 ///
 /// # Source
 /// Specification, POST /rpc: get launch URL, and Launch JWT (EHR launch); SMART App Launch 2.2.0, "Launch App:
 /// EHR Launch". Not specified what is checked; we check everything the launch would fail on later.
 pub async fn get_launch_uri(
     env: &Env<'_>,
-    authority: &Authority,
-    ehr: Ehr<'_>,
+    authority: &AuthorizationServer,
+    ehr: EhrLaunch<'_>,
     params: &Value,
-) -> Result<LaunchUri, LaunchUriFault> {
+) -> Result<LaunchUri, LaunchUriError> {
     let outcome = launch_uri(env, authority, params).await;
     let text = |pointer: &str| params.pointer(pointer).and_then(Value::as_str);
-    let launching = Launching {
+    let launching = LaunchAudit {
         client_id: text("/client"),
         user_id: text("/user"),
         patient_id: text("/ctx/patient"),
@@ -168,29 +168,29 @@ pub async fn get_launch_uri(
 /// Returns the address, and the id of its launch.
 async fn launch_uri(
     env: &Env<'_>,
-    authority: &Authority,
+    authority: &AuthorizationServer,
     params: &Value,
-) -> Result<(LaunchUri, String), LaunchUriFault> {
+) -> Result<(LaunchUri, String), LaunchUriError> {
     let text = |member: &'static str| {
         let text = params.get(member).and_then(Value::as_str).filter(|text| !text.is_empty());
-        text.ok_or(LaunchUriFault::Malformed(member))
+        text.ok_or(LaunchUriError::Malformed(member))
     };
     let (client_id, user_id, iss) = (text("client")?, text("user")?, text("iss")?);
     let ctx = match params.get("ctx") {
         None | Some(Value::Null) => Map::new(),
         Some(Value::Object(ctx)) if Value::Object(ctx.clone()).to_string().len() <= CONTEXT_MAX_BYTES => ctx.clone(),
-        Some(_) => return Err(LaunchUriFault::Malformed("ctx")),
+        Some(_) => return Err(LaunchUriError::Malformed("ctx")),
     };
     let client = authority.directory.read_client(client_id).await?.filter(|client| client.active);
-    let client = client.ok_or(LaunchUriFault::UnknownClient)?;
-    let launch_uri = client.app.launch_uri.clone().ok_or(LaunchUriFault::NotLaunchable)?;
+    let client = client.ok_or(LaunchUriError::UnknownClient)?;
+    let launch_uri = client.app.launch_uri.clone().ok_or(LaunchUriError::NotLaunchable)?;
     let user = authority.directory.store().user(user_id).await?;
     if !user.is_some_and(|stored| Person::read(user_id, &stored, &authority.settings.base_url).active) {
-        return Err(LaunchUriFault::UnknownUser);
+        return Err(LaunchUriError::UnknownUser);
     }
     let expected = authority.documents().fhir_base();
     if iss.strip_suffix('/').unwrap_or(iss) != expected {
-        return Err(LaunchUriFault::OtherIssuer { expected: expected.to_owned() });
+        return Err(LaunchUriError::OtherIssuer { expected: expected.to_owned() });
     }
     check_context(authority, &ctx).await?;
     let (launch, jti) = sign(env, authority, (client_id, user_id), ctx)?;
@@ -201,12 +201,12 @@ async fn launch_uri(
 
 /// The described members of `ctx` are of their types, and its patient exists. Others are kept as they are:
 /// the specification shows `patient` alone.
-async fn check_context(authority: &Authority, ctx: &Map<String, Value>) -> Result<(), LaunchUriFault> {
+async fn check_context(authority: &AuthorizationServer, ctx: &Map<String, Value>) -> Result<(), LaunchUriError> {
     let is_text = |value: &Value| value.as_str().is_some_and(|text| !text.is_empty());
     let texts = [("patient", "ctx.patient"), ("encounter", "ctx.encounter"), ("intent", "ctx.intent")];
     for (member, name) in texts.into_iter().chain([("tenant", "ctx.tenant")]) {
         if ctx.get(member).is_some_and(|value| !is_text(value)) {
-            return Err(LaunchUriFault::Malformed(name));
+            return Err(LaunchUriError::Malformed(name));
         }
     }
     let is_address = |value: &Value| value.as_str().is_some_and(is_web_address);
@@ -218,11 +218,11 @@ async fn check_context(authority: &Authority, ctx: &Map<String, Value>) -> Resul
         ("fhirContext", "ctx.fhirContext", &is_list),
     ] {
         if ctx.get(member).is_some_and(|value| !is_good(value)) {
-            return Err(LaunchUriFault::Malformed(name));
+            return Err(LaunchUriError::Malformed(name));
         }
     }
     match ctx.get("patient").and_then(Value::as_str) {
-        Some(id) if authority.patients.patient(id).await?.is_none() => Err(LaunchUriFault::UnknownPatient),
+        Some(id) if authority.patients.patient(id).await?.is_none() => Err(LaunchUriError::UnknownPatient),
         _ => Ok(()),
     }
 }
@@ -274,7 +274,7 @@ fn is_type(kind: &str) -> bool {
 /// A launch JWT for this client, user and context, and its `jti`.
 pub(crate) fn sign(
     env: &Env<'_>,
-    authority: &Authority,
+    authority: &AuthorizationServer,
     (client, user): (&str, &str),
     ctx: Map<String, Value>,
 ) -> Result<(String, String), SignError> {
@@ -296,28 +296,28 @@ pub(crate) fn sign(
 /// or password is asked for all the same.
 ///
 /// # Errors
-/// [`LaunchFault`], but not [`LaunchFault::Used`].
+/// [`LaunchError`], but not [`LaunchError::Used`].
 pub(crate) async fn read(
     env: &Env<'_>,
-    authority: &Authority,
+    authority: &AuthorizationServer,
     (jwt, client_id): (&str, &str),
     at_s: i64,
-) -> Result<Launch, LaunchFault> {
-    let jws = CompactJws::parse(jwt, LAUNCH_MAX_BYTES).map_err(|_| LaunchFault::Unknown)?;
+) -> Result<Launch, LaunchError> {
+    let jws = CompactJws::parse(jwt, LAUNCH_MAX_BYTES).map_err(|_| LaunchError::Unknown)?;
     if !authority.keys.signed(env, &jws).await {
-        return Err(LaunchFault::Unknown);
+        return Err(LaunchError::Unknown);
     }
-    let claims: LaunchClaims = jws.payload().map_err(|_| LaunchFault::Unknown)?;
+    let claims: LaunchClaims = jws.payload().map_err(|_| LaunchError::Unknown)?;
     let settings = &authority.settings;
     if claims.iss != settings.base_url || claims.aud != settings.authorization_endpoint() {
-        return Err(LaunchFault::Unknown);
+        return Err(LaunchError::Unknown);
     }
     // No leeway: issuer and verifier are one server.
     if claims.exp <= at_s {
-        return Err(LaunchFault::Expired);
+        return Err(LaunchError::Expired);
     }
     if claims.client != client_id {
-        return Err(LaunchFault::OtherClient);
+        return Err(LaunchError::OtherClient);
     }
     let text = |member: &str| claims.ctx.get(member).and_then(Value::as_str).map(str::to_owned);
     let fhir_context = claims.ctx.get("fhirContext").and_then(Value::as_array).into_iter().flatten();

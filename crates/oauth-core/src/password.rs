@@ -7,7 +7,7 @@ pub const PASSWORD_MIN_CHARS: usize = 8;
 
 /// The reason why a password may not be chosen. The texts never hold the password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum PasswordFault {
+pub enum PasswordError {
     /// It has too few characters.
     #[error("must be at least {min_chars} characters long")]
     TooShort {
@@ -22,16 +22,16 @@ pub enum PasswordFault {
 /// Checks a password that a person chose.
 ///
 /// # Errors
-/// [`PasswordFault`].
+/// [`PasswordError`].
 ///
 /// # Source
 /// NIST SP 800-63B, section 5.1.1.2: a least length, and a list of common ones; no rules about kinds of characters.
-pub fn check_new_password(password: &str, min_chars: usize) -> Result<(), PasswordFault> {
+pub fn check_new_password(password: &str, min_chars: usize) -> Result<(), PasswordError> {
     if password.chars().count() < min_chars {
-        return Err(PasswordFault::TooShort { min_chars });
+        return Err(PasswordError::TooShort { min_chars });
     }
     let is_common = COMMON.iter().any(|common| common.eq_ignore_ascii_case(password));
-    if is_common { Err(PasswordFault::Common) } else { Ok(()) }
+    if is_common { Err(PasswordError::Common) } else { Ok(()) }
 }
 
 /// The passwords that published lists of leaked ones begin with, in lower case.
@@ -144,12 +144,12 @@ mod tests {
     fn a_new_password_is_long_enough_in_characters_and_not_a_common_one() {
         assert_eq!(check_new_password("correct horse", 8), Ok(()));
         assert_eq!(check_new_password("äöüÄÖÜß€", 8), Ok(()));
-        assert_eq!(check_new_password("äöüÄÖÜß", 8), Err(PasswordFault::TooShort { min_chars: 8 }));
-        assert_eq!(check_new_password("", 1), Err(PasswordFault::TooShort { min_chars: 1 }));
+        assert_eq!(check_new_password("äöüÄÖÜß", 8), Err(PasswordError::TooShort { min_chars: 8 }));
+        assert_eq!(check_new_password("", 1), Err(PasswordError::TooShort { min_chars: 1 }));
         for common in ["password", "PassWord123", "12345678", "qwertyuiop", "iloveyou"] {
-            assert_eq!(check_new_password(common, 8), Err(PasswordFault::Common), "{common}");
+            assert_eq!(check_new_password(common, 8), Err(PasswordError::Common), "{common}");
         }
-        assert_eq!(check_new_password("123456", 6), Err(PasswordFault::Common));
+        assert_eq!(check_new_password("123456", 6), Err(PasswordError::Common));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::jose::sha256;
-use crate::ports::{Hash, Versioned};
+use crate::ports::{TokenHash, VersionedDocument};
 use crate::secret::SecretHash;
 
 /// A user who can sign in.
@@ -34,7 +34,7 @@ pub struct Person {
     pub password: Option<SecretHash>,
     /// SHA-256 of the stored text of the password's hash. Sessions and token families carry it: with
     /// another password it is another one, and they are over.
-    pub credential: Hash,
+    pub credential: TokenHash,
     /// The names of its roles, for policies that are limited to one.
     pub roles: Vec<String>,
     /// The resource as policies and userinfo may see it: with `id` and `resourceType`, without the
@@ -57,7 +57,7 @@ impl Person {
     ///
     /// A `fhirUser` is of the server at `base_url`, or it is nobody here.
     #[must_use]
-    pub fn read(id: &str, stored: &Versioned, base_url: &str) -> Self {
+    pub fn read(id: &str, stored: &VersionedDocument, base_url: &str) -> Self {
         let resource = &stored.resource;
         let text = |member: &str| resource.get(member).and_then(Value::as_str).filter(|text| !text.is_empty());
         let password = text("password");
@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     fn person(resource: Value) -> Person {
-        Person::read("u-1", &Versioned { version: 7, resource }, "https://payer.example")
+        Person::read("u-1", &VersionedDocument { version: 7, resource }, "https://payer.example")
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::env::Env;
 
 /// Encrypts and decrypts private signing keys. The key derived last is kept, and what is sealed next is sealed under
 /// its salt: opening all keys of a deployment costs one derivation (some 15 ms and 19 MiB), not one each.
-pub struct Sealer {
+pub struct KeyEncryption {
     secret: SecretString,
     derived: Mutex<Option<Derived>>,
 }
@@ -22,7 +22,7 @@ struct Derived {
 
 /// A private signing key could not be encrypted or decrypted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum SealError {
+pub enum KeyEncryptionError {
     /// The library refused.
     #[error("a private key could not be encrypted")]
     Seal,
@@ -37,7 +37,7 @@ pub const SECRET_MIN_CHARS: usize = 16;
 const SALT_BYTES: usize = 16;
 const NONCE_BYTES: usize = 12;
 
-impl Sealer {
+impl KeyEncryption {
     /// A sealer under `secret`.
     #[must_use]
     pub fn new(secret: SecretString) -> Self {
@@ -47,31 +47,31 @@ impl Sealer {
     /// `salt ‖ nonce ‖ ciphertext ‖ tag` of `plain`, bound to `context` (the key's identifier).
     ///
     /// # Errors
-    /// [`SealError::Seal`].
-    pub fn seal(&self, env: &Env<'_>, context: &str, plain: &[u8]) -> Result<Vec<u8>, SealError> {
+    /// [`KeyEncryptionError::Seal`].
+    pub fn seal(&self, env: &Env<'_>, context: &str, plain: &[u8]) -> Result<Vec<u8>, KeyEncryptionError> {
         let salt = self.held_salt().unwrap_or_else(|| env.bytes());
         let nonce = env.bytes::<NONCE_BYTES>();
-        let key = self.key(&salt).ok_or(SealError::Seal)?;
+        let key = self.key(&salt).ok_or(KeyEncryptionError::Seal)?;
         let mut sealed = [salt.as_slice(), nonce.as_slice()].concat();
         let mut buffer = plain.to_vec();
         key.seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), Aad::from(context), &mut buffer)
-            .map_err(|_| SealError::Seal)?;
+            .map_err(|_| KeyEncryptionError::Seal)?;
         sealed.extend_from_slice(&buffer);
         Ok(sealed)
     }
 
-    /// What [`Sealer::seal`] was given.
+    /// What [`KeyEncryption::seal`] was given.
     ///
     /// # Errors
-    /// [`SealError::Open`] when the secret or the context is another one, or the data is damaged.
-    pub fn open(&self, context: &str, sealed: &[u8]) -> Result<Zeroizing<Vec<u8>>, SealError> {
-        let (salt, rest) = sealed.split_first_chunk::<SALT_BYTES>().ok_or(SealError::Open)?;
-        let (nonce, ciphertext) = rest.split_first_chunk::<NONCE_BYTES>().ok_or(SealError::Open)?;
-        let key = self.key(salt).ok_or(SealError::Open)?;
+    /// [`KeyEncryptionError::Open`] when the secret or the context is another one, or the data is damaged.
+    pub fn open(&self, context: &str, sealed: &[u8]) -> Result<Zeroizing<Vec<u8>>, KeyEncryptionError> {
+        let (salt, rest) = sealed.split_first_chunk::<SALT_BYTES>().ok_or(KeyEncryptionError::Open)?;
+        let (nonce, ciphertext) = rest.split_first_chunk::<NONCE_BYTES>().ok_or(KeyEncryptionError::Open)?;
+        let key = self.key(salt).ok_or(KeyEncryptionError::Open)?;
         let mut buffer = Zeroizing::new(ciphertext.to_vec());
         let plain_bytes = key
             .open_in_place(Nonce::assume_unique_for_key(*nonce), Aad::from(context), &mut buffer)
-            .map_err(|_| SealError::Open)?
+            .map_err(|_| KeyEncryptionError::Open)?
             .len();
         buffer.truncate(plain_bytes);
         Ok(buffer)
@@ -101,7 +101,7 @@ impl Sealer {
     }
 }
 
-impl std::fmt::Debug for Sealer {
+impl std::fmt::Debug for KeyEncryption {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Sealer(***)")
     }

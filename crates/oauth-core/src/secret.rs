@@ -113,7 +113,7 @@ pub enum HashError {
 /// The stored text is not a hash that this server made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the stored text is no secret hash of this server")]
-pub struct NotAHash;
+pub struct SecretHashParseError;
 
 /// Hashes a client secret: with a keyed hash when it was generated, else with Argon2id (see the module text for the
 /// rule and the costs).
@@ -157,22 +157,22 @@ impl SecretHash {
     /// Reads a stored text.
     ///
     /// # Errors
-    /// [`NotAHash`] when it is neither of the two forms, or asks for more than four times the work
+    /// [`SecretHashParseError`] when it is neither of the two forms, or asks for more than four times the work
     /// of our own parameters.
-    pub fn parse(text: &str) -> Result<Self, NotAHash> {
+    pub fn parse(text: &str) -> Result<Self, SecretHashParseError> {
         if let Some(tag) = text.strip_prefix(KEYED_PREFIX) {
-            let bytes = STANDARD_NO_PAD.decode(tag).map_err(|_| NotAHash)?;
-            let tag = bytes.try_into().map_err(|_| NotAHash)?;
+            let bytes = STANDARD_NO_PAD.decode(tag).map_err(|_| SecretHashParseError)?;
+            let tag = bytes.try_into().map_err(|_| SecretHashParseError)?;
             return Ok(Self(Stored::Keyed(tag)));
         }
-        let hash = PasswordHash::new(text).map_err(|_| NotAHash)?;
-        let params = Params::try_from(&hash).map_err(|_| NotAHash)?;
+        let hash = PasswordHash::new(text).map_err(|_| SecretHashParseError)?;
+        let params = Params::try_from(&hash).map_err(|_| SecretHashParseError)?;
         let complete = hash.salt.is_some() && hash.hash.is_some();
         let affordable = params.m_cost() <= ARGON2_MEMORY_KIB * ARGON2_MAX_FACTOR
             && params.t_cost() <= ARGON2_PASSES * ARGON2_MAX_FACTOR
             && params.p_cost() <= ARGON2_LANES * ARGON2_MAX_FACTOR;
         if hash.algorithm.as_str() != "argon2id" || !complete || !affordable {
-            return Err(NotAHash);
+            return Err(SecretHashParseError);
         }
         Ok(Self(Stored::Argon2id(Box::new(hash))))
     }
@@ -397,7 +397,7 @@ pub(crate) mod tests {
             "$argon2id$v=19$m=19456,t=900,p=1$AAECAwQFBgcICQoLDA0ODw$AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8",
             "$2b$12$abcdefghijklmnopqrstuv",
         ] {
-            assert_eq!(SecretHash::parse(text).err(), Some(NotAHash), "{text}");
+            assert_eq!(SecretHash::parse(text).err(), Some(SecretHashParseError), "{text}");
         }
     }
 

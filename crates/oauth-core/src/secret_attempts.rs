@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use attempt_limits::attempts::Origin;
 use aws_lc_rs::hmac;
 
-use crate::authenticate::Secret;
+use crate::authenticate::PresentedSecret;
 use crate::env::Env;
 
 /// Places of each kind of counter; two clients that share one share its limit, which cannot be aimed at, because
@@ -58,7 +58,7 @@ pub(crate) struct SecretAttempts {
 
 /// One attempt too many: its secret was not looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Held {
+pub(crate) struct AttemptPermit {
     /// Seconds to wait, rounded up.
     pub(crate) wait_s: u64,
 }
@@ -88,8 +88,8 @@ impl SecretAttempts {
     /// Whether the secret may be looked at.
     ///
     /// # Errors
-    /// [`Held`]; nothing is counted for it.
-    pub(crate) fn check(&self, env: &Env<'_>, secret: &Secret) -> Result<(), Held> {
+    /// [`AttemptPermit`]; nothing is counted for it.
+    pub(crate) fn check(&self, env: &Env<'_>, secret: &PresentedSecret) -> Result<(), AttemptPermit> {
         if self.at_once == 0 {
             return Ok(());
         }
@@ -103,12 +103,12 @@ impl SecretAttempts {
         };
         match here.max(elsewhere) {
             0 => Ok(()),
-            wait_us => Err(Held { wait_s: wait_us.div_ceil(1_000_000) }),
+            wait_us => Err(AttemptPermit { wait_s: wait_us.div_ceil(1_000_000) }),
         }
     }
 
     /// Counts a secret that was wrong.
-    pub(crate) fn failed(&self, env: &Env<'_>, secret: &Secret) {
+    pub(crate) fn failed(&self, env: &Env<'_>, secret: &PresentedSecret) {
         if self.at_once == 0 {
             return;
         }
@@ -123,7 +123,7 @@ impl SecretAttempts {
     }
 
     /// Remembers that a secret was right, and from where it came.
-    pub(crate) fn succeeded(&self, secret: &Secret) {
+    pub(crate) fn succeeded(&self, secret: &PresentedSecret) {
         if self.at_once == 0 || secret.origin() == Origin::Unknown {
             return;
         }
@@ -145,7 +145,7 @@ impl SecretAttempts {
     }
 
     /// A client is counted by its id as it is looked up, so that no encoding of it has a limit for itself.
-    fn marks(&self, secret: &Secret) -> Marks {
+    fn marks(&self, secret: &PresentedSecret) -> Marks {
         let id = secret.candidates().last().map(|(id, _)| id).unwrap_or_default();
         let origin = secret.origin();
         let (family, neighborhood) = origin.neighborhood();
@@ -241,9 +241,9 @@ mod tests {
         Env { now_us: (1_767_225_600 + now_s) * 1_000_000, random: &Fixed }
     }
 
-    fn from(id: &str, address: &str) -> Secret {
+    fn from(id: &str, address: &str) -> PresentedSecret {
         let header = format!("Basic {}", STANDARD.encode(format!("{id}:guess")));
-        Secret::from_header(&header, None).unwrap().sent_from(Some(address))
+        PresentedSecret::from_header(&header, None).unwrap().sent_from(Some(address))
     }
 
     fn attempts() -> SecretAttempts {

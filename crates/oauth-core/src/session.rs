@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use secrecy::SecretString;
 
-use crate::audit::{self, Revoked};
-use crate::authority::Authority;
-use crate::authorize::Browser;
+use crate::audit::{self, RevocationAudit};
+use crate::authority::AuthorizationServer;
+use crate::authorize::UserAgent;
 use crate::bearer::VerifiedToken;
 use crate::env::Env;
 use crate::jose::{base64url, sha256};
 use crate::limits::CLOCK_LEEWAY_S;
 use crate::person::Person;
-use crate::ports::{AuditAction, AuditRecord, Hash, StoreError, Visit, VisitQuery};
+use crate::ports::{AuditAction, AuditRecord, AuthorizationState, AuthorizationStateQuery, StoreError, TokenHash};
 
 /// How long a session lasts unless the operator says otherwise, in seconds, and so `Max-Age` of its cookie: five days,
 /// as the platform does.
@@ -33,11 +33,11 @@ pub fn fresh_cookie(env: &Env<'_>) -> SecretString {
 /// [`StoreError`].
 pub async fn person(
     env: &Env<'_>,
-    authority: &Authority,
-    browser: Browser<'_>,
+    authority: &AuthorizationServer,
+    browser: UserAgent<'_>,
 ) -> Result<Option<Arc<Person>>, StoreError> {
     let Some(hash) = cookie_hash(browser.session) else { return Ok(None) };
-    let query = VisitQuery { session: Some(&hash), client_id: "", now_s: env.now_s() };
+    let query = AuthorizationStateQuery { session: Some(&hash), client_id: "", now_s: env.now_s() };
     let visit = authority.members.visit(&query).await?;
     visitor(authority, &visit).await
 }
@@ -46,9 +46,9 @@ pub async fn person(
 ///
 /// # Errors
 /// [`StoreError`].
-pub async fn end(env: &Env<'_>, authority: &Authority, browser: Browser<'_>) -> Result<bool, StoreError> {
+pub async fn end(env: &Env<'_>, authority: &AuthorizationServer, browser: UserAgent<'_>) -> Result<bool, StoreError> {
     let Some(hash) = cookie_hash(browser.session) else { return Ok(false) };
-    let query = VisitQuery { session: Some(&hash), client_id: "", now_s: env.now_s() };
+    let query = AuthorizationStateQuery { session: Some(&hash), client_id: "", now_s: env.now_s() };
     let ended = authority.members.visit(&query).await?.session;
     authority.members.end_session(&hash).await?;
     let had = ended.is_some();
@@ -72,7 +72,7 @@ pub async fn end(env: &Env<'_>, authority: &Authority, browser: Browser<'_>) -> 
 /// `docs/decisions.md`, "Callers": the platform closes the session of the presented token.
 pub async fn close(
     env: &Env<'_>,
-    authority: &Authority,
+    authority: &AuthorizationServer,
     (token, address): (&VerifiedToken, Option<&str>),
 ) -> Result<(), StoreError> {
     let claims = &token.claims;
@@ -82,21 +82,24 @@ pub async fn close(
     };
     if authority.members.revoke_family(family_id, env.now_s()).await? {
         let (client_id, user_id) = (claims.client_id.as_str(), claims.sub.as_str());
-        let revoked = Revoked { client_id, user_id, grant_id: None, asked_by: None, address };
+        let revoked = RevocationAudit { client_id, user_id, grant_id: None, asked_by: None, address };
         audit::revocation(env, authority, &revoked);
     }
     Ok(())
 }
 
 /// Returns the person of a visit's session: active, and with the password it signed in with.
-pub(crate) async fn visitor(authority: &Authority, visit: &Visit) -> Result<Option<Arc<Person>>, StoreError> {
+pub(crate) async fn visitor(
+    authority: &AuthorizationServer,
+    visit: &AuthorizationState,
+) -> Result<Option<Arc<Person>>, StoreError> {
     let Some((session, version)) = visit.session.as_ref().zip(visit.user_version) else { return Ok(None) };
     let person = authority.directory.person_at(&session.user_id, version).await?;
     Ok(person.filter(|person| person.active && person.credential == session.credential))
 }
 
 /// Returns what is stored and looked up for a cookie value; `None` for what cannot be one of ours.
-pub(crate) fn cookie_hash(cookie: Option<&str>) -> Option<Hash> {
+pub(crate) fn cookie_hash(cookie: Option<&str>) -> Option<TokenHash> {
     let cookie = cookie.filter(|cookie| !cookie.is_empty() && cookie.len() <= COOKIE_MAX_BYTES);
     cookie.map(|cookie| sha256(cookie.as_bytes()))
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use attempt_limits::attempts::{AdmitError, AfterSuccess, AttemptPolicy, Budget, CountedBy, Held, Origin, Outcome};
 use secrecy::{ExposeSecret as _, SecretString};
 
-use crate::authority::Authority;
+use crate::authority::AuthorizationServer;
 use crate::env::Env;
 use crate::jose::sha256;
 use crate::person::Person;
@@ -29,7 +29,7 @@ pub(crate) const ATTEMPT_POLICY: AttemptPolicy = AttemptPolicy {
 const LOGIN_MAX_BYTES: usize = 320;
 
 /// One attempt to sign in.
-pub struct Attempt<'a> {
+pub struct SignInAttempt<'a> {
     /// `userName` or e-mail address, as typed.
     pub login: &'a str,
     /// As typed.
@@ -56,7 +56,7 @@ pub struct SignedIn {
 
 /// The reason why a sign-in failed.
 #[derive(Debug, thiserror::Error)]
-pub enum SignInFault {
+pub enum SignInError {
     /// No such person, or another password: only the log says which.
     #[error("the name or the password is wrong")]
     Wrong,
@@ -86,8 +86,12 @@ pub enum SignInFault {
 /// Signs a person in: a new session under a new cookie, and the one before is over.
 ///
 /// # Errors
-/// [`SignInFault`]; no session has begun then, and the one before goes on.
-pub async fn sign_in(env: &Env<'_>, authority: &Authority, attempt: &Attempt<'_>) -> Result<SignedIn, SignInFault> {
+/// [`SignInError`]; no session has begun then, and the one before goes on.
+pub async fn sign_in(
+    env: &Env<'_>,
+    authority: &AuthorizationServer,
+    attempt: &SignInAttempt<'_>,
+) -> Result<SignedIn, SignInError> {
     let outcome = checked(env, authority, attempt).await;
     record(env, authority, attempt, &outcome);
     let person = outcome.map_err(|refused| refused.fault)?;
@@ -108,12 +112,12 @@ pub async fn sign_in(env: &Env<'_>, authority: &Authority, attempt: &Attempt<'_>
 /// account was tried.
 ///
 /// # Errors
-/// [`SignInFault`].
+/// [`SignInError`].
 pub async fn check_password(
     env: &Env<'_>,
-    authority: &Authority,
-    attempt: &Attempt<'_>,
-) -> Result<Arc<Person>, SignInFault> {
+    authority: &AuthorizationServer,
+    attempt: &SignInAttempt<'_>,
+) -> Result<Arc<Person>, SignInError> {
     let outcome = checked(env, authority, attempt).await;
     if outcome.is_err() {
         record(env, authority, attempt, &outcome);
@@ -122,10 +126,15 @@ pub async fn check_password(
 }
 
 /// Tells the audit what became of an attempt, unless the server failed.
-fn record(env: &Env<'_>, authority: &Authority, attempt: &Attempt<'_>, outcome: &Result<Arc<Person>, Refused>) {
+fn record(
+    env: &Env<'_>,
+    authority: &AuthorizationServer,
+    attempt: &SignInAttempt<'_>,
+    outcome: &Result<Arc<Person>, Refused>,
+) {
     let (user_id, refused) = match outcome {
         Ok(person) => (Some(person.id.clone()), None),
-        Err(Refused { fault: SignInFault::Store(_), .. }) => return,
+        Err(Refused { fault: SignInError::Store(_), .. }) => return,
         Err(Refused { user_id, reason, .. }) => (user_id.clone(), Some((*reason).to_owned())),
     };
     authority.audit.record(AuditRecord {
@@ -141,18 +150,22 @@ fn record(env: &Env<'_>, authority: &Authority, attempt: &Attempt<'_>, outcome: 
 struct Refused {
     user_id: Option<String>,
     reason: &'static str,
-    fault: SignInFault,
+    fault: SignInError,
 }
 
 /// Checks, and counts what was wrong.
-async fn checked(env: &Env<'_>, authority: &Authority, attempt: &Attempt<'_>) -> Result<Arc<Person>, Refused> {
+async fn checked(
+    env: &Env<'_>,
+    authority: &AuthorizationServer,
+    attempt: &SignInAttempt<'_>,
+) -> Result<Arc<Person>, Refused> {
     // In lower case, as the name is looked up, or each way to write it would have a limit for itself.
     let account = attempt.login.trim().to_ascii_lowercase();
     let admitted = authority.attempts.admit(|| env.now_us, &account, origin(attempt)).await.map_err(refused_attempt)?;
     let verified = verified(authority, attempt).await;
     admitted.settle(match &verified {
         Ok(_) => Outcome::Right,
-        Err(Refused { fault: SignInFault::Wrong | SignInFault::Inactive | SignInFault::SecondFactor, .. }) => {
+        Err(Refused { fault: SignInError::Wrong | SignInError::Inactive | SignInError::SecondFactor, .. }) => {
             Outcome::Wrong
         }
         Err(_) => Outcome::Unchecked,
@@ -161,7 +174,7 @@ async fn checked(env: &Env<'_>, authority: &Authority, attempt: &Attempt<'_>) ->
 }
 
 /// The app that has authenticated, else the device, as far as the wire knows its address.
-fn origin<'a>(attempt: &Attempt<'a>) -> Origin<'a> {
+fn origin<'a>(attempt: &SignInAttempt<'a>) -> Origin<'a> {
     let device = || attempt.address.and_then(|address| address.parse().ok());
     match attempt.app {
         Some(app) => Origin::App(app),
@@ -179,10 +192,10 @@ fn refused_attempt(error: AdmitError) -> Refused {
         }
         AdmitError::Crowded => ("too many people sign in", 1),
     };
-    Refused { user_id: None, reason, fault: SignInFault::TooMany { retry_after_s } }
+    Refused { user_id: None, reason, fault: SignInError::TooMany { retry_after_s } }
 }
 
-async fn verified(authority: &Authority, attempt: &Attempt<'_>) -> Result<Arc<Person>, Refused> {
+async fn verified(authority: &AuthorizationServer, attempt: &SignInAttempt<'_>) -> Result<Arc<Person>, Refused> {
     let refused = |user_id, reason, fault| Refused { user_id, reason, fault };
     // Keyboards add a blank after a name that they complete. A password is taken as it is typed.
     let person = find(authority, attempt.login.trim()).await.map_err(|error| refused(None, "", error.into()))?;
@@ -191,18 +204,18 @@ async fn verified(authority: &Authority, attempt: &Attempt<'_>) -> Result<Arc<Pe
     let hash = stored.unwrap_or_else(SecretHash::dummy);
     let verified = authority.verifier.verify_person(&hash, attempt.password.expose_secret()).await;
     let verified = verified.map_err(|_| {
-        refused(user_id.clone(), "too many people sign in", SignInFault::Crowded { retry_after_s: CROWDED_RETRY_S })
+        refused(user_id.clone(), "too many people sign in", SignInError::Crowded { retry_after_s: CROWDED_RETRY_S })
     })?;
     match person {
         Some(person) if verified && !person.active => {
-            Err(refused(user_id, "the user is inactive", SignInFault::Inactive))
+            Err(refused(user_id, "the user is inactive", SignInError::Inactive))
         }
         Some(person) if verified && person.second_factor => {
-            Err(refused(user_id, "a second factor is required, and not supported", SignInFault::SecondFactor))
+            Err(refused(user_id, "a second factor is required, and not supported", SignInError::SecondFactor))
         }
         Some(person) if verified => Ok(person),
-        Some(_) => Err(refused(user_id, "wrong password", SignInFault::Wrong)),
-        None => Err(refused(None, "unknown user", SignInFault::Wrong)),
+        Some(_) => Err(refused(user_id, "wrong password", SignInError::Wrong)),
+        None => Err(refused(None, "unknown user", SignInError::Wrong)),
     }
 }
 
@@ -211,7 +224,7 @@ const CROWDED_RETRY_S: u64 = 15;
 
 /// Returns the person of this name; nobody when two have it, because guessing which one is meant could let one in as
 /// the other.
-async fn find(authority: &Authority, login: &str) -> Result<Option<Arc<Person>>, StoreError> {
+async fn find(authority: &AuthorizationServer, login: &str) -> Result<Option<Arc<Person>>, StoreError> {
     if login.is_empty() || login.len() > LOGIN_MAX_BYTES {
         return Ok(None);
     }
@@ -226,7 +239,7 @@ async fn find(authority: &Authority, login: &str) -> Result<Option<Arc<Person>>,
     }
 }
 
-impl std::fmt::Debug for Attempt<'_> {
+impl std::fmt::Debug for SignInAttempt<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Attempt").finish_non_exhaustive()
     }

@@ -5,9 +5,9 @@
 
 use serde::Serialize;
 
-use crate::access::Denied;
-use crate::authority::Authority;
-use crate::caller::{Caller, Identity};
+use crate::access::AccessError;
+use crate::authority::AuthorizationServer;
+use crate::caller::{Caller, CallerIdentity};
 use crate::identity::PersonClaims;
 
 /// The response of the user-info endpoint.
@@ -22,7 +22,7 @@ pub struct UserInfo {
 
 /// The reason why nothing is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum UserInfoFault {
+pub enum UserInfoError {
     /// No access token was sent: 401.
     #[error("userinfo needs an access token")]
     NoToken,
@@ -31,11 +31,11 @@ pub enum UserInfoFault {
     NotOpenId,
 }
 
-impl From<UserInfoFault> for Denied {
-    fn from(fault: UserInfoFault) -> Self {
+impl From<UserInfoError> for AccessError {
+    fn from(fault: UserInfoError) -> Self {
         match fault {
-            UserInfoFault::NoToken => Self::Unauthenticated,
-            UserInfoFault::NotOpenId => Self::InsufficientScope { needed: "openid".to_owned() },
+            UserInfoError::NoToken => Self::Unauthenticated,
+            UserInfoError::NotOpenId => Self::InsufficientScope { needed: "openid".to_owned() },
         }
     }
 }
@@ -45,12 +45,12 @@ impl From<UserInfoFault> for Denied {
 /// A token of the Client itself has no person behind it and is answered like one without the scope.
 ///
 /// # Errors
-/// [`UserInfoFault`].
-pub fn userinfo(authority: &Authority, caller: &Caller) -> Result<UserInfo, UserInfoFault> {
-    let Identity::Token(bearer) = &caller.identity else { return Err(UserInfoFault::NoToken) };
+/// [`UserInfoError`].
+pub fn userinfo(authority: &AuthorizationServer, caller: &Caller) -> Result<UserInfo, UserInfoError> {
+    let CallerIdentity::Token(bearer) = &caller.identity else { return Err(UserInfoError::NoToken) };
     let scope = bearer.token.claims.scope.as_deref().unwrap_or_default();
     let person = bearer.token.person.as_ref().filter(|_| scope.split(' ').any(|granted| granted == "openid"));
-    let person = person.ok_or(UserInfoFault::NotOpenId)?;
+    let person = person.ok_or(UserInfoError::NotOpenId)?;
     let identity = PersonClaims::of(person, scope, authority.documents().fhir_base());
     Ok(UserInfo { sub: person.id.clone(), identity })
 }

@@ -32,7 +32,7 @@ pub struct SecretVerifier {
 
 /// Too many people wait already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Crowded;
+pub(crate) struct Overloaded;
 
 impl SecretVerifier {
     /// A verifier under `pepper` that hashes on the threads for blocking work of `hashing`.
@@ -80,8 +80,8 @@ impl SecretVerifier {
 
     /// Returns whether `candidate` is the person's password behind `hash`; always in the lane of people, so that how
     /// long it takes says nothing about the person.
-    pub(crate) async fn verify_person(&self, hash: &SecretHash, candidate: &str) -> Result<bool, Crowded> {
-        let _place = self.places.try_acquire().map_err(|_| Crowded)?;
+    pub(crate) async fn verify_person(&self, hash: &SecretHash, candidate: &str) -> Result<bool, Overloaded> {
+        let _place = self.places.try_acquire().map_err(|_| Overloaded)?;
         Ok(self.verify_in(&self.people, hash, candidate).await)
     }
 

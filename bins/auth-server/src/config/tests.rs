@@ -321,14 +321,14 @@ fn the_help_of_a_key_command_shows_the_flags_it_uses_alone() {
 #[test]
 fn the_pages_look_as_the_operator_says() {
     let look = given(&[]).unwrap().page.look();
-    assert_eq!(look, auth_http::Look::default());
+    assert_eq!(look, auth_http::PageTheme::default());
     let flags = ["--page-title", "Acme Health", "--page-accent", "#7a0019", "--page-help", "mailto:help@acme.example"];
     let look = given(&flags).unwrap().page.look();
     assert_eq!(look.title, "Acme Health".parse().unwrap());
-    assert_eq!(look.accents, auth_http::Accents::new(Some("#7a0019".parse().unwrap()), None).unwrap());
+    assert_eq!(look.accents, auth_http::AccentColors::new(Some("#7a0019".parse().unwrap()), None).unwrap());
     assert_eq!(look.help.as_deref(), Some("mailto:help@acme.example"));
     for empty in ["--page-title=", "--page-logo=", "--page-accent=", "--page-accent-dark=", "--page-help="] {
-        assert_eq!(given(&[empty]).unwrap().page.look(), auth_http::Look::default(), "{empty}");
+        assert_eq!(given(&[empty]).unwrap().page.look(), auth_http::PageTheme::default(), "{empty}");
     }
 }
 

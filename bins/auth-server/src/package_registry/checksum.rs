@@ -1,7 +1,7 @@
 //! Checksums of tarballs, as registries of packages write them.
 
 use aws_lc_rs::digest::{Context, SHA1_FOR_LEGACY_USE_ONLY, SHA512};
-use migrations::package::RegistryFault;
+use migrations::package::RegistryError;
 use serde_json::Value;
 
 /// What a registry says a tarball must be. What it does not say is not checked.
@@ -53,8 +53,8 @@ impl Reading<'_> {
     /// Compares, when all was read.
     ///
     /// # Errors
-    /// [`RegistryFault::Checksum`].
-    pub(super) fn end(self) -> Result<(), RegistryFault> {
+    /// [`RegistryError::Checksum`].
+    pub(super) fn end(self) -> Result<(), RegistryError> {
         if let Some(expected) = &self.expected.sha512 {
             let found = base64(self.sha512.finish().as_ref());
             if *expected != found {
@@ -71,8 +71,8 @@ impl Reading<'_> {
     }
 }
 
-fn differs(kind: &'static str, expected: &str, found: String) -> RegistryFault {
-    RegistryFault::Checksum { kind, expected: expected.to_owned(), found }
+fn differs(kind: &'static str, expected: &str, found: String) -> RegistryError {
+    RegistryError::Checksum { kind, expected: expected.to_owned(), found }
 }
 
 pub(super) fn base64(bytes: &[u8]) -> String {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use async_trait::async_trait;
 use migrations::PackageId;
-use migrations::package::{Fetched, PackageRegistry, RegistryFault};
+use migrations::package::{FetchedPackage, PackageRegistry, RegistryError};
 use url::Url;
 
 use super::tarball::FileTarball;
@@ -44,17 +44,17 @@ impl PackageRegistry for Folder {
         &self.address
     }
 
-    async fn versions(&self, name: &str) -> Result<Vec<String>, RegistryFault> {
+    async fn versions(&self, name: &str) -> Result<Vec<String>, RegistryError> {
         let files = self.files().map_err(|error| unreadable(&error))?;
         let versions = files.iter().filter_map(|file| version_in(file, name));
         let versions: Vec<String> = versions.map(str::to_owned).collect();
-        if versions.is_empty() { Err(RegistryFault::Unknown) } else { Ok(versions) }
+        if versions.is_empty() { Err(RegistryError::Unknown) } else { Ok(versions) }
     }
 
-    async fn fetch(&self, package: &PackageId) -> Result<Fetched, RegistryFault> {
+    async fn fetch(&self, package: &PackageId) -> Result<FetchedPackage, RegistryError> {
         let file = format!("{}-{}{ENDING}", package.name(), package.version());
         let opened = File::open(self.path.join(file)).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => RegistryFault::Unknown,
+            io::ErrorKind::NotFound => RegistryError::Unknown,
             _ => unreadable(&error),
         })?;
         super::read(package, FileTarball::new(opened)).await
@@ -67,6 +67,6 @@ fn version_in<'a>(file: &'a str, name: &str) -> Option<&'a str> {
     PackageId::new(name, version).is_ok().then_some(version)
 }
 
-fn unreadable(error: &io::Error) -> RegistryFault {
-    RegistryFault::Answer(format!("the folder cannot be read: {error}"))
+fn unreadable(error: &io::Error) -> RegistryError {
+    RegistryError::Answer(format!("the folder cannot be read: {error}"))
 }

@@ -13,7 +13,7 @@ use ::http::StatusCode;
 use ::http::header::{ACCEPT, LOCATION};
 use async_trait::async_trait;
 use migrations::PackageId;
-use migrations::package::{Fetched, PackageRegistry, RegistryFault, limits};
+use migrations::package::{FetchedPackage, PackageRegistry, RegistryError, limits};
 use reqwest::redirect::Policy;
 use reqwest::{Client, ClientBuilder, Response};
 use serde_json::Value;
@@ -93,36 +93,36 @@ impl HttpRegistry {
     }
 
     /// An address of the registry.
-    fn at(&self, segments: &[&str]) -> Result<Url, RegistryFault> {
+    fn at(&self, segments: &[&str]) -> Result<Url, RegistryError> {
         let mut url = self.address.clone();
-        let mut path = url.path_segments_mut().map_err(|()| RegistryFault::Refused("it has no paths".to_owned()))?;
+        let mut path = url.path_segments_mut().map_err(|()| RegistryError::Refused("it has no paths".to_owned()))?;
         path.pop_if_empty().extend(segments);
         drop(path);
         Ok(url)
     }
 
     /// Asks, and follows redirects where they may lead.
-    async fn get(&self, url: &Url, accept: &'static str) -> Result<Response, RegistryFault> {
+    async fn get(&self, url: &Url, accept: &'static str) -> Result<Response, RegistryError> {
         let mut url = url.clone();
         for _ in 0..=REDIRECTS_MAX {
             let client = self.client_for(&url)?;
             let response = client.get(url.clone()).header(ACCEPT, accept).send().await.map_err(cause)?;
             match response.status() {
                 StatusCode::OK => return Ok(response),
-                StatusCode::NOT_FOUND | StatusCode::GONE => return Err(RegistryFault::Unknown),
+                StatusCode::NOT_FOUND | StatusCode::GONE => return Err(RegistryError::Unknown),
                 status if status.is_redirection() => {
                     let location = response.headers().get(LOCATION).and_then(|location| location.to_str().ok());
                     let next = location.and_then(|location| url.join(location).ok());
-                    url = next.ok_or(RegistryFault::Status(status.as_u16()))?;
+                    url = next.ok_or(RegistryError::Status(status.as_u16()))?;
                 }
-                status => return Err(RegistryFault::Status(status.as_u16())),
+                status => return Err(RegistryError::Status(status.as_u16())),
             }
         }
-        Err(RegistryFault::Refused("it redirects again and again".to_owned()))
+        Err(RegistryError::Refused("it redirects again and again".to_owned()))
     }
 
-    fn client_for(&self, url: &Url) -> Result<&Client, RegistryFault> {
-        let refused = |why: &str| RegistryFault::Refused(format!("it leads to {}, {why}", shown(url)));
+    fn client_for(&self, url: &Url) -> Result<&Client, RegistryError> {
+        let refused = |why: &str| RegistryError::Refused(format!("it leads to {}, {why}", shown(url)));
         let client = if url.origin() == self.address.origin() {
             &self.own
         } else if url.scheme() != "https" {
@@ -132,30 +132,30 @@ impl HttpRegistry {
         } else {
             &self.foreign
         };
-        client.as_ref().ok_or_else(|| RegistryFault::Unreachable {
+        client.as_ref().ok_or_else(|| RegistryError::Unreachable {
             reason: "this server has no client: are certificate authorities installed?".to_owned(),
             source: None,
         })
     }
 
     /// Returns what the registry says about a package.
-    async fn document(&self, name: &str) -> Result<Value, RegistryFault> {
+    async fn document(&self, name: &str) -> Result<Value, RegistryError> {
         let url = self.at(&[name])?;
         let body = self.retried(|| self.body(&url)).await?;
         let document: Value =
-            serde_json::from_slice(&body).map_err(|error| RegistryFault::Answer(format!("it is no JSON: {error}")))?;
+            serde_json::from_slice(&body).map_err(|error| RegistryError::Answer(format!("it is no JSON: {error}")))?;
         if document.get("versions").is_some_and(Value::is_object) {
             return Ok(document);
         }
-        Err(RegistryFault::Answer("it has no versions".to_owned()))
+        Err(RegistryError::Answer("it has no versions".to_owned()))
     }
 
-    async fn body(&self, url: &Url) -> Result<Vec<u8>, RegistryFault> {
+    async fn body(&self, url: &Url) -> Result<Vec<u8>, RegistryError> {
         let mut response = self.get(url, "application/json").await?;
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(cause)? {
             if body.len() + chunk.len() > DOCUMENT_MAX_BYTES {
-                return Err(RegistryFault::Answer(format!("it has more than {DOCUMENT_MAX_BYTES} bytes")));
+                return Err(RegistryError::Answer(format!("it has more than {DOCUMENT_MAX_BYTES} bytes")));
             }
             body.extend_from_slice(&chunk);
         }
@@ -163,10 +163,10 @@ impl HttpRegistry {
     }
 
     /// Takes what is at an address into a file without a name, which goes with whoever holds it.
-    async fn download(&self, url: &Url, expected: &Expected) -> Result<tokio::fs::File, RegistryFault> {
+    async fn download(&self, url: &Url, expected: &Expected) -> Result<tokio::fs::File, RegistryError> {
         let mut response = self.get(url, "application/tar+gzip, application/gzip, */*").await?;
         if response.content_length().is_some_and(|announced| announced > limits::TARBALL_MAX_BYTES) {
-            return Err(RegistryFault::TooLarge);
+            return Err(RegistryError::TooLarge);
         }
         let mut file = tokio::fs::File::from_std(tempfile::tempfile().map_err(unkept)?);
         let mut reading = expected.begin();
@@ -174,7 +174,7 @@ impl HttpRegistry {
         while let Some(chunk) = response.chunk().await.map_err(cause)? {
             size_bytes += u64::try_from(chunk.len()).unwrap_or(u64::MAX);
             if size_bytes > limits::TARBALL_MAX_BYTES {
-                return Err(RegistryFault::TooLarge);
+                return Err(RegistryError::TooLarge);
             }
             reading.update(&chunk);
             file.write_all(&chunk).await.map_err(unkept)?;
@@ -186,7 +186,7 @@ impl HttpRegistry {
 
     /// Returns the tarball at an address. Some registries of npm answer the description of the version there instead,
     /// so what came decides: a tarball begins like every gzip file.
-    async fn tarball(&self, url: &Url, expected: &Expected) -> Result<tokio::fs::File, RegistryFault> {
+    async fn tarball(&self, url: &Url, expected: &Expected) -> Result<tokio::fs::File, RegistryError> {
         let mut file = self.retried(|| self.download(url, expected)).await?;
         file.rewind().await.map_err(unkept)?;
         let mut head = Vec::new();
@@ -209,18 +209,18 @@ impl HttpRegistry {
     }
 
     /// Returns where the tarball of a version is, and what it must be.
-    fn dist(&self, version: &Value) -> Result<Option<(Url, Expected)>, RegistryFault> {
+    fn dist(&self, version: &Value) -> Result<Option<(Url, Expected)>, RegistryError> {
         let Some(dist) = version.get("dist") else { return Ok(None) };
         let Some(tarball) = dist.get("tarball").and_then(Value::as_str) else { return Ok(None) };
         let url = self.address.join(tarball);
-        let url = url.map_err(|_| RegistryFault::Answer("the place of the tarball is no URL".to_owned()))?;
+        let url = url.map_err(|_| RegistryError::Answer("the place of the tarball is no URL".to_owned()))?;
         Ok(Some((url, Expected::of(dist))))
     }
 
     /// Asks again while the registry fails and may do better.
-    async fn retried<T, F>(&self, ask: impl Fn() -> F) -> Result<T, RegistryFault>
+    async fn retried<T, F>(&self, ask: impl Fn() -> F) -> Result<T, RegistryError>
     where
-        F: Future<Output = Result<T, RegistryFault>>,
+        F: Future<Output = Result<T, RegistryError>>,
     {
         let mut pause = self.patience.pause;
         for _ in 1..ATTEMPTS {
@@ -243,20 +243,20 @@ impl PackageRegistry for HttpRegistry {
         &self.shown
     }
 
-    async fn versions(&self, name: &str) -> Result<Vec<String>, RegistryFault> {
+    async fn versions(&self, name: &str) -> Result<Vec<String>, RegistryError> {
         let document = self.document(name).await?;
         let versions = document.get("versions").and_then(Value::as_object);
         Ok(versions.into_iter().flat_map(|versions| versions.keys().cloned()).collect())
     }
 
-    async fn fetch(&self, package: &PackageId) -> Result<Fetched, RegistryFault> {
+    async fn fetch(&self, package: &PackageId) -> Result<FetchedPackage, RegistryError> {
         let dist = match self.document(package.name()).await {
             Ok(document) => {
                 let version = document.get("versions").and_then(|versions| versions.get(package.version()));
                 version.map_or(Ok(None), |version| self.dist(version))?
             }
             // Some have tarballs of what they do not describe.
-            Err(RegistryFault::Unknown) => None,
+            Err(RegistryError::Unknown) => None,
             Err(fault) => return Err(fault),
         };
         let (url, expected) = match dist {
@@ -276,16 +276,16 @@ fn client(builder: ClientBuilder) -> Option<Client> {
     client.ok()
 }
 
-fn cause(error: reqwest::Error) -> RegistryFault {
+fn cause(error: reqwest::Error) -> RegistryError {
     if let Some(not_public) = outbound::inner::<NotPublicError>(&error) {
-        return RegistryFault::Refused(format!("it leads to another server: {not_public}"));
+        return RegistryError::Refused(format!("it leads to another server: {not_public}"));
     }
-    RegistryFault::Unreachable { reason: outbound::reason(&error), source: Some(Box::new(error)) }
+    RegistryError::Unreachable { reason: outbound::reason(&error), source: Some(Box::new(error)) }
 }
 
-fn unkept(error: std::io::Error) -> RegistryFault {
+fn unkept(error: std::io::Error) -> RegistryError {
     let reason = "what it sends cannot be kept in a file".to_owned();
-    RegistryFault::Unreachable { reason, source: Some(Box::new(error)) }
+    RegistryError::Unreachable { reason, source: Some(Box::new(error)) }
 }
 
 /// An address without what may be secret in it.

@@ -7,9 +7,9 @@ use auth_storage::Db;
 use aws_lc_rs::digest::{SHA1_FOR_LEGACY_USE_ONLY, SHA512, digest};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use migrations::Progress;
+use migrations::ProgressReporter;
 use migrations::package::testing::{TestPackage, definition};
-use migrations::package::{Installer, PackageStore as _, PrepareFault, PreparedInstall, TarballFault, limits};
+use migrations::package::{PackageInstaller, PackageStore as _, PrepareError, PreparedInstall, TarballError, limits};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -107,7 +107,7 @@ impl Registry {
         HttpRegistry::new(&self.url("/").parse().unwrap(), quick())
     }
 
-    async fn fetch(&self, package: &str) -> Result<Fetched, RegistryFault> {
+    async fn fetch(&self, package: &str) -> Result<FetchedPackage, RegistryError> {
         self.registry().fetch(&id(package)).await
     }
 }
@@ -175,8 +175,8 @@ fn package(name: &str, version: &str) -> TestPackage {
     TestPackage::new(name, version).with(&definition("ValueSet", &format!("http://{name}.example/v"), version))
 }
 
-async fn prepare(registry: Arc<dyn PackageRegistry>, db: &Db, package: &str) -> Result<PreparedInstall, PrepareFault> {
-    Installer::new(registry, Arc::new(db.clone()), Progress::new()).prepare(&[id(package)]).await
+async fn prepare(registry: Arc<dyn PackageRegistry>, db: &Db, package: &str) -> Result<PreparedInstall, PrepareError> {
+    PackageInstaller::new(registry, Arc::new(db.clone()), ProgressReporter::new()).prepare(&[id(package)]).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -203,10 +203,10 @@ async fn a_package_is_installed_with_all_it_depends_on() {
 async fn what_the_registry_does_not_have_is_unknown_and_asked_for_once() {
     let registry = Registry::start().await;
     registry.publish(&package("a", "1.0.0"));
-    assert!(matches!(registry.fetch("b@1.0.0").await, Err(RegistryFault::Unknown)));
+    assert!(matches!(registry.fetch("b@1.0.0").await, Err(RegistryError::Unknown)));
     assert_eq!(registry.asked(), ["/b", "/b/1.0.0"]);
-    assert!(matches!(registry.fetch("a@1.0.1").await, Err(RegistryFault::Unknown)));
-    assert!(matches!(registry.registry().versions("b").await, Err(RegistryFault::Unknown)));
+    assert!(matches!(registry.fetch("a@1.0.1").await, Err(RegistryError::Unknown)));
+    assert!(matches!(registry.registry().versions("b").await, Err(RegistryError::Unknown)));
     assert_eq!(registry.registry().versions("a").await.unwrap(), ["1.0.0"]);
 }
 
@@ -221,7 +221,7 @@ async fn a_tarball_at_name_and_version_needs_no_description() {
     registry.put("/-/a.tgz", Page::Bytes(tarball));
     assert_eq!(registry.fetch("a@1.0.0").await.unwrap().survey().canonicals, 1);
     registry.put("/-/a.tgz", Page::Bytes(package("a", "1.0.0").as_published().pack().unwrap()));
-    assert!(matches!(registry.fetch("a@1.0.0").await, Err(RegistryFault::Checksum { .. })));
+    assert!(matches!(registry.fetch("a@1.0.0").await, Err(RegistryError::Checksum { .. })));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -238,7 +238,7 @@ async fn a_tarball_other_than_the_registry_says_is_refused() {
         dist[member] = wrong;
         registry.describe(&id("a@1.0.0"), &dist);
         let fault = registry.fetch("a@1.0.0").await.unwrap_err();
-        assert!(matches!(&fault, RegistryFault::Checksum { kind: found, .. } if *found == kind), "{fault}");
+        assert!(matches!(&fault, RegistryError::Checksum { kind: found, .. } if *found == kind), "{fault}");
         assert!(!fault.is_outage());
     }
     let mut upper = right.clone();
@@ -268,7 +268,7 @@ async fn a_redirect_is_followed_within_the_registry_and_not_into_the_inner_netwo
     ] {
         registry.put("/-/a-1.0.0.tgz", Page::Redirect(to.clone()));
         let fault = registry.fetch("a@1.0.0").await.unwrap_err();
-        assert!(matches!(&fault, RegistryFault::Refused(text) if text.contains(why)), "{to}: {fault:?}");
+        assert!(matches!(&fault, RegistryError::Refused(text) if text.contains(why)), "{to}: {fault:?}");
     }
     assert_eq!(other.asked(), Vec::<String>::new());
 }
@@ -279,7 +279,7 @@ async fn a_registry_cannot_send_us_into_the_inner_network_for_a_tarball() {
     other.publish(&package("a", "1.0.0"));
     registry.describe(&id("a@1.0.0"), &json!({"tarball": other.url("/-/a-1.0.0.tgz?token=secret")}));
     let fault = registry.fetch("a@1.0.0").await.unwrap_err();
-    assert!(matches!(fault, RegistryFault::Refused(_)), "{fault:?}");
+    assert!(matches!(fault, RegistryError::Refused(_)), "{fault:?}");
     assert!(!fault.to_string().contains("secret"), "{fault}");
     assert_eq!(other.asked(), Vec::<String>::new());
 }
@@ -293,11 +293,11 @@ async fn a_registry_that_fails_is_asked_again_and_then_given_up() {
     assert_eq!(registry.asked().len(), 5);
     registry.publish_with(Page::Status(503));
     let fault = registry.fetch("a@1.0.0").await.unwrap_err();
-    assert!(matches!(fault, RegistryFault::Status(503)) && fault.is_outage(), "{fault:?}");
+    assert!(matches!(fault, RegistryError::Status(503)) && fault.is_outage(), "{fault:?}");
     assert_eq!(registry.asked().len(), 10);
     registry.publish_with(Page::Status(403));
     let fault = registry.fetch("a@1.0.0").await.unwrap_err();
-    assert!(matches!(fault, RegistryFault::Status(403)) && !fault.is_outage(), "{fault:?}");
+    assert!(matches!(fault, RegistryError::Status(403)) && !fault.is_outage(), "{fault:?}");
     assert_eq!(registry.asked().len(), 12);
 }
 
@@ -328,30 +328,30 @@ async fn an_answer_that_breaks_off_is_an_outage_and_a_tarball_cut_short_is_none(
     registry.describe(&id("a@1.0.0"), &dist(&registry.url("/-/cut.tgz"), cut));
     registry.put("/-/cut.tgz", Page::Bytes(cut.to_vec()));
     let fault = registry.fetch("a@1.0.0").await.unwrap_err();
-    assert!(matches!(fault, RegistryFault::Tarball(TarballFault::CutShort)), "{fault:?}");
+    assert!(matches!(fault, RegistryError::Tarball(TarballError::CutShort)), "{fault:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_no_package_or_another_one_is_refused() {
     let registry = Registry::start().await;
     registry.put("/a", Page::Json(json!({"error": "no"})));
-    assert!(matches!(registry.fetch("a@1.0.0").await, Err(RegistryFault::Answer(_))));
+    assert!(matches!(registry.fetch("a@1.0.0").await, Err(RegistryError::Answer(_))));
     registry.put("/a", Page::Bytes(b"<html>".to_vec()));
-    assert!(matches!(registry.fetch("a@1.0.0").await, Err(RegistryFault::Answer(_))));
+    assert!(matches!(registry.fetch("a@1.0.0").await, Err(RegistryError::Answer(_))));
     registry.pages().clear();
     registry.put("/a/1.0.0", Page::Bytes(b"<html>".to_vec()));
     let fault = registry.fetch("a@1.0.0").await.unwrap_err();
-    assert!(matches!(fault, RegistryFault::Tarball(TarballFault::NotGzip)), "{fault:?}");
+    assert!(matches!(fault, RegistryError::Tarball(TarballError::NotGzip)), "{fault:?}");
     registry.put("/a/1.0.0", Page::Bytes(package("a", "2.0.0").pack().unwrap()));
     let fault = registry.fetch("a@1.0.0").await.unwrap_err();
-    assert!(matches!(fault, RegistryFault::Tarball(TarballFault::OtherPackage(_))), "{fault:?}");
+    assert!(matches!(fault, RegistryError::Tarball(TarballError::OtherPackage(_))), "{fault:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tarball_that_is_announced_too_large_is_not_taken() {
     let registry = Registry::start().await;
     registry.publish_with(Page::Announced(limits::TARBALL_MAX_BYTES + 1));
-    assert!(matches!(registry.fetch("a@1.0.0").await, Err(RegistryFault::TooLarge)));
+    assert!(matches!(registry.fetch("a@1.0.0").await, Err(RegistryError::TooLarge)));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -408,7 +408,7 @@ async fn a_folder_is_a_registry() {
     assert_eq!(names, ["a@1.0.0", "a-b@1.1.0"]);
     let fault = prepare(Arc::clone(&registry), &db, "c@1.0.0").await.unwrap_err().to_string();
     assert_eq!(fault, format!("package c@1.0.0 from {address}: it is not there"));
-    assert!(matches!(registry.versions("c").await, Err(RegistryFault::Unknown)));
+    assert!(matches!(registry.versions("c").await, Err(RegistryError::Unknown)));
 }
 
 #[test]

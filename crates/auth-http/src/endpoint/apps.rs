@@ -2,12 +2,12 @@
 
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use oauth_core::connected::{self, Held};
+use oauth_core::connected::{self, ConnectionId};
 use oauth_core::session;
 
-use crate::error::Fault;
-use crate::page::view::Apps;
-use crate::page::{self, APPS, FormFault, LOGIN, LOGOUT, PageForm, REVOKE, Visitor, words};
+use crate::error::ApiError;
+use crate::page::view::ConnectedAppsPage;
+use crate::page::{self, APPS, BrowserContext, CsrfError, LOGIN, LOGOUT, PageForm, REVOKE, words};
 use crate::state::App;
 
 /// What the page says to who has just taken access back.
@@ -16,14 +16,14 @@ const REMOVED: &str = "removed";
 /// Returns the page; who is not signed in does so first.
 pub(crate) async fn get(
     State(app): State<App>,
-    visitor: Visitor,
+    visitor: BrowserContext,
     RawQuery(query): RawQuery,
-) -> Result<Response, Fault> {
+) -> Result<Response, ApiError> {
     let Some(person) = session::person(&app.env(), &app.authority, visitor.as_browser()).await? else {
         return page::see(&app.pages.link(LOGIN));
     };
     let apps = connected::list(&app.env(), &app.authority, &person).await?;
-    page::show(&Apps {
+    page::show(&ConnectedAppsPage {
         frame: app.pages.frame(),
         revoke: page::form(&app, &visitor, REVOKE),
         logout: page::form(&app, &visitor, LOGOUT),
@@ -34,11 +34,11 @@ pub(crate) async fn get(
 }
 
 /// Takes back what one let an app do.
-pub(crate) async fn revoke(State(app): State<App>, form: PageForm) -> Result<Response, Fault> {
+pub(crate) async fn revoke(State(app): State<App>, form: PageForm) -> Result<Response, ApiError> {
     let held = match (form.get(words::GRANT_FIELD), form.get(words::CLIENT_FIELD)) {
-        (Some(grant), None) => Held::Grant(grant.to_owned()),
-        (None, Some(client)) => Held::Direct(client.to_owned()),
-        _ => return Err(FormFault::Incomplete.into()),
+        (Some(grant), None) => ConnectionId::Grant(grant.to_owned()),
+        (None, Some(client)) => ConnectionId::Direct(client.to_owned()),
+        _ => return Err(CsrfError::Incomplete.into()),
     };
     let Some(person) = session::person(&app.env(), &app.authority, form.visitor.as_browser()).await? else {
         return page::see(&app.pages.link(LOGIN));

@@ -2,20 +2,20 @@
 
 use axum::extract::{RawQuery, Request, State};
 use axum::response::Response;
-use oauth_core::authorize::{self, Parameters};
+use oauth_core::authorize::{self, AuthorizationParameters};
 
-use crate::error::Fault;
-use crate::page::{self, AUTHORIZE, Visitor, next};
+use crate::error::ApiError;
+use crate::page::{self, AUTHORIZE, BrowserContext, next};
 use crate::state::App;
 
 /// Checks the request and sends the browser on: to the app, or to the page that comes first.
 pub(crate) async fn get(
     State(app): State<App>,
-    visitor: Visitor,
+    visitor: BrowserContext,
     RawQuery(query): RawQuery,
-) -> Result<Response, Fault> {
+) -> Result<Response, ApiError> {
     let pairs = form_urlencoded::parse(query.as_deref().unwrap_or_default().as_bytes()).into_owned();
-    let parameters = Parameters::new(pairs);
+    let parameters = AuthorizationParameters::new(pairs);
     let step = authorize::begin(&app.env(), &app.authority, &parameters, visitor.as_browser()).await;
     next::go(&app, step)
 }
@@ -25,7 +25,7 @@ pub(crate) async fn get(
 ///
 /// # Source
 /// SMART App Launch 2.2.0, capability `authorize-post`; OpenID Connect Core 1.0, section 3.1.2.1.
-pub(crate) async fn post(State(app): State<App>, request: Request) -> Result<Response, Fault> {
+pub(crate) async fn post(State(app): State<App>, request: Request) -> Result<Response, ApiError> {
     let (parts, body) = request.into_parts();
     let fields = page::fields(&app, &parts.headers, body).await?;
     let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();

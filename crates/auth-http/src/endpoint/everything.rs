@@ -16,38 +16,38 @@ use std::str::FromStr;
 
 use axum::extract::State;
 use axum::response::Response;
-use fhir_store::bundle::{self, Links};
-use fhir_store::query::{self, QueryFault};
-use fhir_store::search::{self, Request};
+use fhir_store::bundle::{self, ListLinks};
+use fhir_store::query::{self, QueryError};
+use fhir_store::search::{self, SearchContext};
 use fhir_store::{
-    Compartment, Counting, ListQuery, Region, ResourceType, SearchQuery, Selection, Stored, StoredText, Window,
-    compartment, limits,
+    AccessFilter, Compartment, FilterBranch, HistoryRange, ListQuery, MatchCounting, ResourceType, SearchQuery,
+    StoredResource, StoredText, compartment, limits,
 };
 use http::StatusCode;
-use oauth_core::access::Denied;
+use oauth_core::access::AccessError;
 use serde_json::Value;
 
-use crate::address::PatientTarget;
-use crate::budget::Budget;
-use crate::call::Call;
-use crate::error::Fault;
-use crate::gate::{self, Act};
+use crate::address::PatientPath;
+use crate::budget::RequestBudget;
+use crate::call::ResourceRequest;
+use crate::error::ApiError;
+use crate::gate::{self, AccessCheck};
 use crate::guarded::AUDIT_EVENT;
 use crate::state::App;
-use crate::view::View;
+use crate::view::SummaryView;
 use crate::{answer, confine};
 
 /// Answers a page of everything.
 pub(crate) async fn get(
     State(app): State<App>,
-    PatientTarget(key): PatientTarget,
-    call: Call,
-) -> Result<Response, Fault> {
-    let within = gate::permit(&app, &call, &Act::everything(&key, &call.asked)).await?;
+    PatientPath(key): PatientPath,
+    call: ResourceRequest,
+) -> Result<Response, ApiError> {
+    let within = gate::permit(&app, &call, &AccessCheck::everything(&key, &call.asked)).await?;
     let patient = confine::current(&app, &key, &within).await?;
     let asked = Asked::read(&call.query)?;
-    let view = View::of(&call.query)?;
-    let mut budget = Budget::new(app.settings.searches_time());
+    let view = SummaryView::of(&call.query)?;
+    let mut budget = RequestBudget::new(app.settings.searches_time());
     let page = budget.search(page(&app, &call, &patient, &asked)).await?;
     let base = answer::base(&app, call.dialect);
     let entries = page.entries.iter();
@@ -55,7 +55,7 @@ pub(crate) async fn get(
     let entries = entries.map(|stored| bundle::search_entry(&base, stored, shown(stored)));
     let address = format!("{base}/{key}/$everything");
     let [here, next] = [&asked.from, &page.next].map(|place| place.as_ref().map(ToString::to_string));
-    let links = Links { address: &address, parameters: &call.query };
+    let links = ListLinks { address: &address, parameters: &call.query };
     let set = bundle::everything((here.as_deref(), next.as_deref()), links, entries.collect());
     Ok(answer::json(StatusCode::OK, call.dialect, &set))
 }
@@ -64,7 +64,11 @@ pub(crate) async fn get(
 ///
 /// # Source
 /// FHIR R4, operations, executing an operation: by POST where it is not by GET.
-pub(crate) async fn post(app: State<App>, target: PatientTarget, mut call: Call) -> Result<Response, Fault> {
+pub(crate) async fn post(
+    app: State<App>,
+    target: PatientPath,
+    mut call: ResourceRequest,
+) -> Result<Response, ApiError> {
     if let Ok(body) = call.take_resource() {
         call.query.extend(pairs(&body)?);
     }
@@ -72,21 +76,21 @@ pub(crate) async fn post(app: State<App>, target: PatientTarget, mut call: Call)
 }
 
 /// Returns the parameters of a body as they would be in an address.
-fn pairs(body: &Value) -> Result<Vec<(String, String)>, Fault> {
+fn pairs(body: &Value) -> Result<Vec<(String, String)>, ApiError> {
     if body.get("resourceType").and_then(Value::as_str) != Some("Parameters") {
-        return Err(Fault::NotParameters);
+        return Err(ApiError::NotParameters);
     }
     let sent = body.get("parameter").map_or(Some([].as_slice()), |sent| sent.as_array().map(Vec::as_slice));
-    sent.ok_or(Fault::NotParameters)?.iter().map(pair).collect()
+    sent.ok_or(ApiError::NotParameters)?.iter().map(pair).collect()
 }
 
-fn pair(parameter: &Value) -> Result<(String, String), Fault> {
-    let name = parameter.get("name").and_then(Value::as_str).ok_or(Fault::NotParameters)?;
+fn pair(parameter: &Value) -> Result<(String, String), ApiError> {
+    let name = parameter.get("name").and_then(Value::as_str).ok_or(ApiError::NotParameters)?;
     let mut values = parameter.as_object().into_iter().flatten().filter(|(key, _)| key.starts_with("value"));
     let value = match (values.next(), values.next()) {
         (Some((_, Value::String(text))), None) => text.clone(),
         (Some((_, Value::Number(number))), None) => number.to_string(),
-        _ => return Err(Fault::NotParameters),
+        _ => return Err(ApiError::NotParameters),
     };
     Ok((name.to_owned(), value))
 }
@@ -108,11 +112,11 @@ struct Place {
 }
 
 impl FromStr for Place {
-    type Err = QueryFault;
+    type Err = QueryError;
 
-    fn from_str(text: &str) -> Result<Self, QueryFault> {
-        let (kind, behind) = text.split_once('-').ok_or(QueryFault::Cursor)?;
-        let kind = compartment::types().find(|known| *known == kind).ok_or(QueryFault::Cursor)?;
+    fn from_str(text: &str) -> Result<Self, QueryError> {
+        let (kind, behind) = text.split_once('-').ok_or(QueryError::Cursor)?;
+        let kind = compartment::types().find(|known| *known == kind).ok_or(QueryError::Cursor)?;
         Ok(Self { kind, behind: Some(behind.to_owned()).filter(|behind| !behind.is_empty()) })
     }
 }
@@ -124,10 +128,10 @@ impl std::fmt::Display for Place {
 }
 
 impl Asked {
-    fn read(sent: &[(String, String)]) -> Result<Self, Fault> {
-        let own = |name: &str| matches!(name, "_type" | "_cursor") || View::reads(name);
+    fn read(sent: &[(String, String)]) -> Result<Self, ApiError> {
+        let own = |name: &str| matches!(name, "_type" | "_cursor") || SummaryView::reads(name);
         let others = sent.iter().filter(|(name, _)| !own(name));
-        let Window { since_us, count, .. } =
+        let HistoryRange { since_us, count, .. } =
             query::history(others.map(|(name, value)| (name.as_str(), value.as_str())))?;
         let mut asked = Self { kinds: None, since_us, count: count.min(limits::MAX_COUNT), from: None };
         for (name, value) in sent {
@@ -151,7 +155,7 @@ impl Asked {
         }
     }
 
-    fn is_new(&self, stored: &Stored) -> bool {
+    fn is_new(&self, stored: &StoredResource) -> bool {
         self.since_us.is_none_or(|since_us| stored.updated_us >= since_us)
     }
 }
@@ -159,11 +163,11 @@ impl Asked {
 /// What a page holds, and where the next one begins.
 #[derive(Default)]
 struct Page {
-    entries: Vec<Stored>,
+    entries: Vec<StoredResource>,
     next: Option<Place>,
 }
 
-async fn page(app: &App, call: &Call, patient: &Stored, asked: &Asked) -> Result<Page, Fault> {
+async fn page(app: &App, call: &ResourceRequest, patient: &StoredResource, asked: &Asked) -> Result<Page, ApiError> {
     let mut page = Page::default();
     if asked.from.is_none() && asked.wants("Patient") && asked.is_new(patient) {
         page.entries.push(patient.clone());
@@ -171,14 +175,14 @@ async fn page(app: &App, call: &Call, patient: &Stored, asked: &Asked) -> Result
     let present = app.search.kinds_about(&patient.key.id).await??;
     let base = app.settings.fhir_base();
     let compartment = Some(Compartment::of(patient.key.id.clone(), &base));
-    let region = Region { compartment, criteria: Vec::new() };
+    let region = FilterBranch { compartment, criteria: Vec::new() };
     let mut kinds = compartment::types().skip_while(|kind| asked.from.as_ref().is_some_and(|from| from.kind != *kind));
     while let (Some(kind), None) = (kinds.next(), &page.next) {
         let known = present.iter().find(|present| present.as_str() == kind);
         let Some(known) = known.filter(|_| asked.wants(kind)) else { continue };
-        let reached = match gate::permit(app, call, &Act::list(known, &call.asked)).await {
+        let reached = match gate::permit(app, call, &AccessCheck::list(known, &call.asked)).await {
             Ok(reached) => reached.narrowed(&region),
-            Err(Denied::Store(failed)) => return Err(failed.into()),
+            Err(AccessError::Store(failed)) => return Err(failed.into()),
             Err(_) => continue,
         };
         let from = asked.from.as_ref().filter(|from| from.kind == kind);
@@ -191,10 +195,10 @@ async fn page(app: &App, call: &Call, patient: &Stored, asked: &Asked) -> Result
 /// Adds what there is of a type as far as there is room, and notes where the next page begins.
 async fn add(
     app: &App,
-    (name, kind, reached): (&'static str, &ResourceType, Selection),
+    (name, kind, reached): (&'static str, &ResourceType, AccessFilter),
     (asked, behind): (&Asked, Option<String>),
     page: &mut Page,
-) -> Result<(), Fault> {
+) -> Result<(), ApiError> {
     let room = asked.count.saturating_sub(u32::try_from(page.entries.len()).unwrap_or(u32::MAX));
     // On a full page it is looked whether there is something for the next one.
     let part = Part { since_us: asked.since_us, behind, count: room.max(1) };
@@ -221,8 +225,8 @@ impl Part {
         self,
         app: &App,
         kind: &ResourceType,
-        within: Selection,
-    ) -> Result<(Vec<Stored>, Option<String>), Fault> {
+        within: AccessFilter,
+    ) -> Result<(Vec<StoredResource>, Option<String>), ApiError> {
         let catalog = app.search.known_catalog().await?;
         if !app.search.indexes(&catalog, kind) {
             return self.listed(app, kind, within).await;
@@ -230,14 +234,14 @@ impl Part {
         let own = app.settings.fhir_base();
         let since = self.since_us.map(|since_us| format!("ge{}", answer::instant(since_us)));
         let pairs = since.iter().map(|since| ("_lastUpdated", since.as_str()));
-        let (search, _) = search::parse(&catalog, &Request::strict(kind, &own, app.now_us()), pairs)?;
+        let (search, _) = search::parse(&catalog, &SearchContext::strict(kind, &own, app.now_us()), pairs)?;
         let query = SearchQuery {
-            search: search::Search { cursor: self.behind, ..search },
+            search: search::SearchRequest { cursor: self.behind, ..search },
             filters: Vec::new(),
             within,
             reaches: BTreeMap::new(),
             count: self.count,
-            counting: Counting::No,
+            counting: MatchCounting::No,
         };
         let found = app.search.search(&query).await??;
         Ok((found.entries.iter().filter_map(StoredText::read).collect(), found.next))
@@ -248,13 +252,13 @@ impl Part {
         self,
         app: &App,
         kind: &ResourceType,
-        within: Selection,
-    ) -> Result<(Vec<Stored>, Option<String>), Fault> {
-        let page = self.behind.as_deref().map_or(Ok(1), str::parse).map_err(|_| QueryFault::Cursor)?;
+        within: AccessFilter,
+    ) -> Result<(Vec<StoredResource>, Option<String>), ApiError> {
+        let page = self.behind.as_deref().map_or(Ok(1), str::parse).map_err(|_| QueryError::Cursor)?;
         let query = ListQuery { count: self.count, page, ..ListQuery::all(kind.clone()) };
         let (query, listed) = confine::page(app, query, within).await?;
         let is_last = query.offset().saturating_add(u64::from(query.count)) >= listed.total;
-        let is_new = |stored: &Stored| self.since_us.is_none_or(|since_us| stored.updated_us >= since_us);
+        let is_new = |stored: &StoredResource| self.since_us.is_none_or(|since_us| stored.updated_us >= since_us);
         let found = listed.entries.into_iter().filter(is_new).collect();
         Ok((found, (!is_last).then(|| page.saturating_add(1).to_string())))
     }

@@ -7,46 +7,47 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use fhir_store::{Operation, ResourceKey, ResourceType, Write};
+use fhir_store::{ResourceKey, ResourceType, Write, WriteOperation};
 use http::StatusCode;
-use oauth_core::access::Denied;
-use oauth_core::explanation::{self, Supposed, SuppositionFault};
+use oauth_core::access::AccessError;
+use oauth_core::explanation::{self, AssumedRequest, ExplainError};
 use serde_json::json;
 
-use crate::asked::Asked;
-use crate::call::Call;
-use crate::error::Fault;
-use crate::gate::{self, Act};
+use crate::asked::RequestQuery;
+use crate::call::ResourceRequest;
+use crate::error::ApiError;
+use crate::gate::{self, AccessCheck};
 use crate::state::App;
-use crate::surface::Dialect;
+use crate::surface::ResourceFormat;
 use crate::{answer, brand};
 
 /// Explains.
-pub(crate) async fn get(State(app): State<App>, call: Call) -> Result<Response, Fault> {
+pub(crate) async fn get(State(app): State<App>, call: ResourceRequest) -> Result<Response, ApiError> {
     gate::permit_administrator(&call)?;
     let sent = |name: &str| call.query.iter().find(|(sent, _)| sent == name).map(|(_, value)| value.as_str());
     let required = |name: &'static str| sent(name).ok_or(missing(name));
     let (method, address) = (required("method")?, required("path")?);
     let (path, query) = address.split_once('?').map_or((address, None), |(path, query)| (path, Some(query)));
     let supposed =
-        Supposed { client: sent("client"), user: sent("user"), patient: sent("patient"), scope: sent("scope") };
+        AssumedRequest { client: sent("client"), user: sent("user"), patient: sent("patient"), scope: sent("scope") };
     let caller = explanation::caller(&app.env(), &app.authority, supposed).await?;
-    let call = Call::supposed(caller, Dialect::of(path), Asked::new(query.map(str::to_owned), None));
+    let call =
+        ResourceRequest::supposed(caller, ResourceFormat::of(path), RequestQuery::new(query.map(str::to_owned), None));
     let request = Request::read(&app, method, path)?;
     let write = request.write();
     let act = match &write {
-        Some(write) => Act::write(write, &call.asked),
+        Some(write) => AccessCheck::write(write, &call.asked),
         None => request.act(&call.asked),
     };
     let decided = match &write {
         Some(_) => gate::permit_write(&app, &call, &act).await.map(|reach| reach.target.is_confined()),
-        None => gate::permit(&app, &call, &act).await.map(|within| within.is_confined()).map_err(Fault::from),
+        None => gate::permit(&app, &call, &act).await.map(|within| within.is_confined()).map_err(ApiError::from),
     };
     let explained = gate::explain(&app, &call, &act).await?;
     let (allowed, only_in_part, because) = match decided {
         Ok(confined) => (true, confined, None),
-        Err(failed @ Fault::Denied { cause: Denied::Store(_), .. }) => return Err(failed),
-        Err(Fault::Denied { cause, .. }) => (false, false, Some(cause.to_string())),
+        Err(failed @ ApiError::Denied { cause: AccessError::Store(_), .. }) => return Err(failed),
+        Err(ApiError::Denied { cause, .. }) => (false, false, Some(cause.to_string())),
         Err(failed) => return Err(failed),
     };
     let told = json!({
@@ -56,22 +57,22 @@ pub(crate) async fn get(State(app): State<App>, call: Call) -> Result<Response, 
         "operation": act.operation(),
         "explanation": explained,
     });
-    Ok(answer::json(StatusCode::OK, Dialect::Native, &told))
+    Ok(answer::json(StatusCode::OK, ResourceFormat::Native, &told))
 }
 
 /// The reason why nothing is explained.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum ExplainFault {
+pub(crate) enum ExplainRequestError {
     /// A parameter is missing, or says nothing that can be explained.
     #[error("an explanation needs a method and a path of resources: {0}")]
     Missing(&'static str),
     /// The caller cannot be supposed.
     #[error("{0}")]
-    Supposed(SuppositionFault),
+    Supposed(ExplainError),
 }
 
-const fn missing(name: &'static str) -> Fault {
-    Fault::Unexplained(ExplainFault::Missing(name))
+const fn missing(name: &'static str) -> ApiError {
+    ApiError::Unexplained(ExplainRequestError::Missing(name))
 }
 
 /// A request about resources, without its body.
@@ -93,8 +94,8 @@ enum Method {
 }
 
 impl Request {
-    fn read(app: &App, method: &str, path: &str) -> Result<Self, Fault> {
-        const PATH: Fault = missing("path");
+    fn read(app: &App, method: &str, path: &str) -> Result<Self, ApiError> {
+        const PATH: ApiError = missing("path");
         let method = match method.to_ascii_uppercase().as_str() {
             "GET" | "HEAD" => Method::Get,
             "POST" => Method::Post,
@@ -107,7 +108,7 @@ impl Request {
         let segments = segments.strip_prefix(["fhir"].as_slice()).unwrap_or(&segments);
         let Some((kind, rest)) = segments.split_first() else { return Err(PATH) };
         let kind: ResourceType = brand::type_name(&app.settings.platform_name, kind).parse().map_err(|_| PATH)?;
-        let key = |id: &str| Ok::<_, Fault>(Some(ResourceKey { kind: kind.clone(), id: id.parse()? }));
+        let key = |id: &str| Ok::<_, ApiError>(Some(ResourceKey { kind: kind.clone(), id: id.parse()? }));
         let (key, beneath) = match rest {
             [] => (None, String::new()),
             ["_history"] if method == Method::Get => (None, "/_history".to_owned()),
@@ -120,13 +121,13 @@ impl Request {
     }
 
     /// Returns what a GET asks for.
-    fn act<'a>(&'a self, asked: &'a Asked) -> Act<'a> {
+    fn act<'a>(&'a self, asked: &'a RequestQuery) -> AccessCheck<'a> {
         match (&self.key, self.beneath.as_str()) {
-            (None, "") => Act::list(&self.kind, asked),
-            (None, _) => Act::history(&self.kind, asked),
-            (Some(key), "") => Act::read(key, asked),
-            (Some(key), "/_history") => Act::history_of(key, asked),
-            (Some(key), beneath) => Act::vread(key, beneath, asked),
+            (None, "") => AccessCheck::list(&self.kind, asked),
+            (None, _) => AccessCheck::history(&self.kind, asked),
+            (Some(key), "") => AccessCheck::read(key, asked),
+            (Some(key), "/_history") => AccessCheck::history_of(key, asked),
+            (Some(key), beneath) => AccessCheck::vread(key, beneath, asked),
         }
     }
 
@@ -134,10 +135,10 @@ impl Request {
     fn write(&self) -> Option<Write> {
         let operation = match self.method {
             Method::Get => return None,
-            Method::Post => Operation::Create(json!({})),
-            Method::Put => Operation::Put(json!({})),
-            Method::Patch => Operation::Patch(fhir_store::PatchDocument::Merge(json!({}))),
-            Method::Delete => Operation::Delete,
+            Method::Post => WriteOperation::Create(json!({})),
+            Method::Put => WriteOperation::Put(json!({})),
+            Method::Patch => WriteOperation::Patch(fhir_store::PatchDocument::Merge(json!({}))),
+            Method::Delete => WriteOperation::Delete,
         };
         Some(match &self.key {
             Some(key) => Write::to(key.clone(), operation),

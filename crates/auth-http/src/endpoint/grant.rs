@@ -2,40 +2,40 @@
 
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use oauth_core::authorize::{self, ConsentPage, Decision, Step};
+use oauth_core::authorize::{self, ConsentDecision, ConsentPage, NextPage};
 
-use crate::error::Fault;
-use crate::page::view::Grant;
-use crate::page::{self, APPS, FormFault, GRANT, LOGOUT, PageForm, Visitor, next, words};
+use crate::error::ApiError;
+use crate::page::view::ConsentPageView;
+use crate::page::{self, APPS, BrowserContext, CsrfError, GRANT, LOGOUT, PageForm, next, words};
 use crate::state::App;
 
 /// Returns the page, where there is something to decide.
 pub(crate) async fn get(
     State(app): State<App>,
-    visitor: Visitor,
+    visitor: BrowserContext,
     RawQuery(query): RawQuery,
-) -> Result<Response, Fault> {
+) -> Result<Response, ApiError> {
     let transaction = page::parameter(&query.unwrap_or_default(), "transaction").unwrap_or_default();
     match authorize::resume(&app.env(), &app.authority, &transaction, visitor.as_browser()).await {
-        Ok(Step::Consent(asked)) => page::show(&grant(&app, &visitor, &asked)),
+        Ok(NextPage::Consent(asked)) => page::show(&grant(&app, &visitor, &asked)),
         other => next::go(&app, other),
     }
 }
 
 /// Allows or denies.
-pub(crate) async fn post(State(app): State<App>, form: PageForm) -> Result<Response, Fault> {
+pub(crate) async fn post(State(app): State<App>, form: PageForm) -> Result<Response, ApiError> {
     let decision = match form.get("decision") {
-        Some("allow") => Decision::Allow { scopes: form.all("scope") },
-        Some("deny") => Decision::Deny,
-        _ => return Err(FormFault::Incomplete.into()),
+        Some("allow") => ConsentDecision::Allow { scopes: form.all("scope") },
+        Some("deny") => ConsentDecision::Deny,
+        _ => return Err(CsrfError::Incomplete.into()),
     };
     let transaction = form.get("transaction").unwrap_or_default();
     let browser = form.visitor.as_browser();
     next::go(&app, authorize::decide(&app.env(), &app.authority, transaction, decision, browser).await)
 }
 
-fn grant<'a>(app: &'a App, visitor: &Visitor, asked: &'a ConsentPage) -> Grant<'a> {
-    Grant {
+fn grant<'a>(app: &'a App, visitor: &BrowserContext, asked: &'a ConsentPage) -> ConsentPageView<'a> {
+    ConsentPageView {
         frame: app.pages.frame(),
         form: page::form(app, visitor, GRANT),
         logout: page::form(app, visitor, LOGOUT),

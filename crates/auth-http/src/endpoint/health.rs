@@ -5,13 +5,13 @@ use axum::response::Response;
 use serde_json::json;
 
 use super::introspect::private_json;
-use crate::error::Fault;
+use crate::error::ApiError;
 use crate::state::App;
 
 /// 200 while the server can do its work, else 503; no caller is asked who it is.
-pub(crate) async fn get(State(app): State<App>) -> Result<Response, Fault> {
+pub(crate) async fn get(State(app): State<App>) -> Result<Response, ApiError> {
     if !app.health.at(app.now_us()).await {
-        return Err(Fault::NotReady);
+        return Err(ApiError::NotReady);
     }
     private_json(&json!({"status": "ok", "version": app.settings.version}))
 }

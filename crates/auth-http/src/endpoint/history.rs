@@ -2,29 +2,37 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use fhir_store::bundle::{self, Links};
-use fhir_store::{HistoryPage, HistoryQuery, ResourceId, ResourceKey, ResourceType, Selection, Window, query};
+use fhir_store::bundle::{self, ListLinks};
+use fhir_store::{AccessFilter, HistoryPage, HistoryQuery, HistoryRange, ResourceId, ResourceKey, ResourceType, query};
 use http::StatusCode;
-use oauth_core::access::Denied;
+use oauth_core::access::AccessError;
 use serde_json::Value;
 
-use crate::address::{Kind, Target};
-use crate::call::Call;
-use crate::error::Fault;
-use crate::gate::{self, Act};
+use crate::address::{ResourcePath, TypePath};
+use crate::call::ResourceRequest;
+use crate::error::ApiError;
+use crate::gate::{self, AccessCheck};
 use crate::state::App;
 use crate::{answer, known_types};
 
 /// Returns the versions of a resource, newest first; of what was deleted as well.
-pub(crate) async fn of_resource(State(app): State<App>, Target(key): Target, call: Call) -> Result<Response, Fault> {
-    let within = gate::permit(&app, &call, &Act::history_of(&key, &call.asked)).await?;
+pub(crate) async fn of_resource(
+    State(app): State<App>,
+    ResourcePath(key): ResourcePath,
+    call: ResourceRequest,
+) -> Result<Response, ApiError> {
+    let within = gate::permit(&app, &call, &AccessCheck::history_of(&key, &call.asked)).await?;
     let asked = HistoryQuery { kinds: vec![(key.kind, within)], id: Some(key.id), window: window(&call)? };
     answered(&app, &call, &asked).await
 }
 
 /// Returns the versions of the resources of a type.
-pub(crate) async fn of_type(State(app): State<App>, Kind(kind): Kind, call: Call) -> Result<Response, Fault> {
-    let within = gate::permit(&app, &call, &Act::history(&kind, &call.asked)).await?;
+pub(crate) async fn of_type(
+    State(app): State<App>,
+    TypePath(kind): TypePath,
+    call: ResourceRequest,
+) -> Result<Response, ApiError> {
+    let within = gate::permit(&app, &call, &AccessCheck::history(&kind, &call.asked)).await?;
     known_types::demand(&app, call.dialect, &kind).await?;
     let asked = HistoryQuery { kinds: vec![(kind, within)], id: None, window: window(&call)? };
     answered(&app, &call, &asked).await
@@ -34,13 +42,13 @@ pub(crate) async fn of_type(State(app): State<App>, Kind(kind): Kind, call: Call
 ///
 /// Not specified; it is the histories of the types together, each as far as the caller may ask for it, and
 /// who may ask for none is refused.
-pub(crate) async fn of_system(State(app): State<App>, call: Call) -> Result<Response, Fault> {
+pub(crate) async fn of_system(State(app): State<App>, call: ResourceRequest) -> Result<Response, ApiError> {
     let mut kinds = Vec::new();
-    let mut denied = Denied::Forbidden;
+    let mut denied = AccessError::Forbidden;
     for kind in app.resources.kinds().await? {
-        match gate::permit(&app, &call, &Act::history(&kind, &call.asked)).await {
+        match gate::permit(&app, &call, &AccessCheck::history(&kind, &call.asked)).await {
             Ok(within) => kinds.push((kind, within)),
-            Err(Denied::Store(failed)) => return Err(failed.into()),
+            Err(AccessError::Store(failed)) => return Err(failed.into()),
             Err(cause) => denied = cause,
         }
     }
@@ -53,34 +61,34 @@ pub(crate) async fn of_system(State(app): State<App>, call: Call) -> Result<Resp
 /// A history as an entry of a Bundle asks for it.
 pub(crate) async fn entry(
     app: &App,
-    call: &Call,
+    call: &ResourceRequest,
     (kind, id): (&ResourceType, Option<&ResourceId>),
-    (window, within): (Window, Selection),
-) -> Result<Value, Fault> {
+    (window, within): (HistoryRange, AccessFilter),
+) -> Result<Value, ApiError> {
     known_types::demand(app, call.dialect, kind).await?;
     let asked = HistoryQuery { kinds: vec![(kind.clone(), within)], id: id.cloned(), window };
     let page = read(app, &asked).await?;
     Ok(shown(app, call, (&asked, &page), &[]))
 }
 
-fn window(call: &Call) -> Result<Window, Fault> {
+fn window(call: &ResourceRequest) -> Result<HistoryRange, ApiError> {
     Ok(query::history(call.query.iter().map(|(name, value)| (name.as_str(), value.as_str())))?)
 }
 
-async fn answered(app: &App, call: &Call, asked: &HistoryQuery) -> Result<Response, Fault> {
+async fn answered(app: &App, call: &ResourceRequest, asked: &HistoryQuery) -> Result<Response, ApiError> {
     let page = read(app, asked).await?;
     Ok(answer::json(StatusCode::OK, call.dialect, &shown(app, call, (asked, &page), &call.query)))
 }
 
 /// A page, or the fault of there never having been such a resource, in the same words whether or not
 /// there are versions the caller does not reach.
-async fn read(app: &App, asked: &HistoryQuery) -> Result<HistoryPage, Fault> {
+async fn read(app: &App, asked: &HistoryQuery) -> Result<HistoryPage, ApiError> {
     let page = app.resources.history(asked).await?;
-    let Window { since_us, after, .. } = asked.window;
+    let HistoryRange { since_us, after, .. } = asked.window;
     let is_whole = since_us.is_none() && after.is_none() && page.next.is_none();
     match (&asked.id, asked.kinds.as_slice()) {
         (Some(id), [(kind, _)]) if is_whole && page.entries.is_empty() => {
-            Err(Fault::NotFound(ResourceKey { kind: kind.clone(), id: id.clone() }))
+            Err(ApiError::NotFound(ResourceKey { kind: kind.clone(), id: id.clone() }))
         }
         _ => Ok(page),
     }
@@ -88,7 +96,7 @@ async fn read(app: &App, asked: &HistoryQuery) -> Result<HistoryPage, Fault> {
 
 fn shown(
     app: &App,
-    call: &Call,
+    call: &ResourceRequest,
     (asked, page): (&HistoryQuery, &HistoryPage),
     parameters: &[(String, String)],
 ) -> Value {
@@ -103,5 +111,5 @@ fn shown(
     let entries = entries
         .map(|version| bundle::history_entry(&base, version, answer::shown(app, call.dialect, &version.stored)))
         .collect();
-    bundle::history(asked.window.after, page, Links { address: &address, parameters }, entries)
+    bundle::history(asked.window.after, page, ListLinks { address: &address, parameters }, entries)
 }

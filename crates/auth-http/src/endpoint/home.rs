@@ -7,8 +7,8 @@ use http::header::ACCEPT;
 use serde_json::json;
 
 use super::introspect::private_json;
-use crate::error::Fault;
-use crate::page::view::Home;
+use crate::error::ApiError;
+use crate::page::view::HomePage;
 use crate::page::{self, APPS};
 use crate::state::App;
 
@@ -23,7 +23,7 @@ const ADDRESSES: [(&str, &str); 6] = [
 ];
 
 /// A page for people; for programs that accept JSON and no page, the same addresses as JSON.
-pub(crate) async fn get(State(app): State<App>, headers: HeaderMap) -> Result<Response, Fault> {
+pub(crate) async fn get(State(app): State<App>, headers: HeaderMap) -> Result<Response, ApiError> {
     let base_url = app.settings.base_url.trim_end_matches('/');
     if accepts_json_alone(&headers) {
         let mut addresses = serde_json::Map::new();
@@ -31,7 +31,7 @@ pub(crate) async fn get(State(app): State<App>, headers: HeaderMap) -> Result<Re
         addresses.extend(ADDRESSES.map(|(name, path)| (name.to_owned(), json!(format!("{base_url}{path}")))));
         return private_json(&addresses);
     }
-    let response = page::show(&Home {
+    let response = page::show(&HomePage {
         frame: app.pages.frame(),
         apps_url: app.pages.link(APPS),
         fhir_base: &format!("{base_url}/fhir"),

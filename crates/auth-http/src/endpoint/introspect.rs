@@ -10,8 +10,8 @@ use oauth_core::introspection::{self, IntrospectionError};
 use serde::Serialize;
 use serde_json::json;
 
-use crate::error::Fault;
-use crate::form::Form;
+use crate::error::ApiError;
+use crate::form::OAuthForm;
 use crate::media;
 use crate::state::App;
 use crate::told;
@@ -20,7 +20,7 @@ use crate::told;
 ///
 /// # Source
 /// RFC 7662; a foreign token is shown to whom a policy allows this address.
-pub(crate) async fn post(State(app): State<App>, form: Form) -> Result<Response, Fault> {
+pub(crate) async fn post(State(app): State<App>, form: OAuthForm) -> Result<Response, ApiError> {
     let request = || json!({"request-method": "post", "uri": "/auth/introspect"});
     let access = AccessRequest { target: None, operation: "Introspect", explicit: false, request: &request };
     match introspection::introspect(&app.env(), &app.authority, &form.request(), access).await {
@@ -29,14 +29,14 @@ pub(crate) async fn post(State(app): State<App>, form: Form) -> Result<Response,
             if let IntrospectionError::Request(cause) = &cause {
                 told::refused(&app, cause);
             }
-            Err(Fault::Introspection { cause, credentials: form.credentials() })
+            Err(ApiError::Introspection { cause, credentials: form.credentials() })
         }
     }
 }
 
 /// JSON that no cache may keep (RFC 6749, section 5.1).
-pub(crate) fn private_json(body: &impl Serialize) -> Result<Response, Fault> {
-    let bytes = serde_json::to_vec(body).map_err(Fault::Unwritable)?;
+pub(crate) fn private_json(body: &impl Serialize) -> Result<Response, ApiError> {
+    let bytes = serde_json::to_vec(body).map_err(ApiError::Unwritable)?;
     let mut response = Response::new(Body::from(bytes));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(media::JSON));

@@ -10,18 +10,18 @@ use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use fhir_store::ResourceId;
-use fhir_store::export::{Manifest, NDJSON, manifest};
-use fhir_store::jobs::{Face, Job, JobFile, JobState, JobStore};
+use fhir_store::export::{ExportManifest, NDJSON, manifest};
+use fhir_store::jobs::{Job, JobEndpoint, JobFile, JobState, JobStore};
 use fhir_store::payer::MatchKind;
 use futures_util::stream;
 use http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_LOCATION, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderName, HeaderValue, StatusCode};
 
-use crate::call::Call;
-use crate::error::Fault;
-use crate::payer::{self, PayerFault};
+use crate::call::ResourceRequest;
+use crate::error::ApiError;
+use crate::payer::{self, PayerError};
 use crate::state::App;
-use crate::surface::Dialect;
+use crate::surface::ResourceFormat;
 use crate::{answer, media};
 
 /// Where exports tell where they stand, below `/fhir`.
@@ -53,44 +53,60 @@ pub(crate) fn accepted(app: &App, status: &str, job: &ResourceId) -> Response {
 }
 
 /// Where an export stands.
-pub(crate) async fn export(state: State<App>, path: Path<String>, call: Call) -> Result<Response, Fault> {
-    status(state, path, call, Face::Export).await
+pub(crate) async fn export(state: State<App>, path: Path<String>, call: ResourceRequest) -> Result<Response, ApiError> {
+    status(state, path, call, JobEndpoint::Export).await
 }
 
 /// Returns where a match for a payer stands.
-pub(crate) async fn bulk(state: State<App>, path: Path<String>, call: Call) -> Result<Response, Fault> {
-    status(state, path, call, Face::Match(MatchKind::Payer)).await
+pub(crate) async fn bulk(state: State<App>, path: Path<String>, call: ResourceRequest) -> Result<Response, ApiError> {
+    status(state, path, call, JobEndpoint::Match(MatchKind::Payer)).await
 }
 
 /// Returns where a match for a provider stands.
-pub(crate) async fn provider(state: State<App>, path: Path<String>, call: Call) -> Result<Response, Fault> {
-    status(state, path, call, Face::Match(MatchKind::Provider)).await
+pub(crate) async fn provider(
+    state: State<App>,
+    path: Path<String>,
+    call: ResourceRequest,
+) -> Result<Response, ApiError> {
+    status(state, path, call, JobEndpoint::Match(MatchKind::Provider)).await
 }
 
 /// Cancels an export, or deletes its files.
-pub(crate) async fn end_export(state: State<App>, path: Path<String>, call: Call) -> Result<Response, Fault> {
-    end(state, path, call, Face::Export).await
+pub(crate) async fn end_export(
+    state: State<App>,
+    path: Path<String>,
+    call: ResourceRequest,
+) -> Result<Response, ApiError> {
+    end(state, path, call, JobEndpoint::Export).await
 }
 
 /// Cancels a match for a payer, or deletes what it made.
-pub(crate) async fn end_bulk(state: State<App>, path: Path<String>, call: Call) -> Result<Response, Fault> {
-    end(state, path, call, Face::Match(MatchKind::Payer)).await
+pub(crate) async fn end_bulk(
+    state: State<App>,
+    path: Path<String>,
+    call: ResourceRequest,
+) -> Result<Response, ApiError> {
+    end(state, path, call, JobEndpoint::Match(MatchKind::Payer)).await
 }
 
 /// Cancels a match for a provider, or deletes what it made.
-pub(crate) async fn end_provider(state: State<App>, path: Path<String>, call: Call) -> Result<Response, Fault> {
-    end(state, path, call, Face::Match(MatchKind::Provider)).await
+pub(crate) async fn end_provider(
+    state: State<App>,
+    path: Path<String>,
+    call: ResourceRequest,
+) -> Result<Response, ApiError> {
+    end(state, path, call, JobEndpoint::Match(MatchKind::Provider)).await
 }
 
 /// A file of a job, part by part.
 pub(crate) async fn output(
     State(app): State<App>,
     Path((id, name)): Path<(String, String)>,
-    call: Call,
-) -> Result<Response, Fault> {
+    call: ResourceRequest,
+) -> Result<Response, ApiError> {
     let job = owned(&app, &call, &id).await?;
-    let name = name.strip_suffix(ENDING).ok_or(PayerFault::NoJob)?;
-    let file = job.files.into_iter().find(|file| file.name == name).ok_or(PayerFault::NoJob)?;
+    let name = name.strip_suffix(ENDING).ok_or(PayerError::NoJob)?;
+    let file = job.files.into_iter().find(|file| file.name == name).ok_or(PayerError::NoJob)?;
     let length = file.size_bytes;
     let mut response = Response::new(Body::from_stream(parts(Arc::clone(&app.jobs), job.id, file)));
     let headers = response.headers_mut();
@@ -112,19 +128,24 @@ fn parts(
     })
 }
 
-async fn status(State(app): State<App>, Path(id): Path<String>, call: Call, face: Face) -> Result<Response, Fault> {
+async fn status(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    call: ResourceRequest,
+    face: JobEndpoint,
+) -> Result<Response, ApiError> {
     let job = owned(&app, &call, &id).await?;
     if job.face != face {
-        return Err(PayerFault::NoJob.into());
+        return Err(PayerError::NoJob.into());
     }
     app.polls.check(&id)?;
     match job.state {
-        JobState::Failed => Err(PayerFault::JobFailed.into()),
+        JobState::Failed => Err(PayerError::JobFailed.into()),
         JobState::Completed => Ok(complete(&app, &job)),
         JobState::Requested => Ok(pending(None)),
         JobState::Running => Ok(pending(Some(match face {
-            Face::Export => format!("{} resources written", job.done),
-            Face::Match(_) => "Processing members".to_owned(),
+            JobEndpoint::Export => format!("{} resources written", job.done),
+            JobEndpoint::Match(_) => "Processing members".to_owned(),
         }))),
     }
 }
@@ -143,30 +164,35 @@ fn complete(app: &App, job: &Job) -> Response {
     let transaction_time = &answer::instant(job.created_us);
     let base = app.settings.fhir_base();
     let url = |file: &JobFile| format!("{base}{OUTPUT}/{}/{}{ENDING}", job.id, file.name);
-    let manifest = manifest(Manifest { job, transaction_time }, url);
-    let mut response = answer::json(StatusCode::OK, Dialect::Fhir, &manifest);
+    let manifest = manifest(ExportManifest { job, transaction_time }, url);
+    let mut response = answer::json(StatusCode::OK, ResourceFormat::Fhir, &manifest);
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media::JSON));
     response
 }
 
-async fn end(State(app): State<App>, Path(id): Path<String>, call: Call, face: Face) -> Result<Response, Fault> {
+async fn end(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    call: ResourceRequest,
+    face: JobEndpoint,
+) -> Result<Response, ApiError> {
     let job = owned(&app, &call, &id).await?;
     if job.face != face {
-        return Err(PayerFault::NoJob.into());
+        return Err(PayerError::NoJob.into());
     }
     let owner = payer::owner(&app, &call)?;
     match app.jobs.end(&job.id, &owner, app.now_us()).await? {
         Some(_) => Ok(empty(StatusCode::ACCEPTED)),
-        None => Err(PayerFault::NoJob.into()),
+        None => Err(PayerError::NoJob.into()),
     }
 }
 
 /// Returns the caller's job of this id.
-async fn owned(app: &App, call: &Call, id: &str) -> Result<Job, Fault> {
+async fn owned(app: &App, call: &ResourceRequest, id: &str) -> Result<Job, ApiError> {
     let owner = payer::owner(app, call)?;
-    let id: ResourceId = id.parse().map_err(|_| PayerFault::NoJob)?;
+    let id: ResourceId = id.parse().map_err(|_| PayerError::NoJob)?;
     let job = app.jobs.job(&id, &owner).await?;
-    Ok(job.ok_or(PayerFault::NoJob)?)
+    Ok(job.ok_or(PayerError::NoJob)?)
 }
 
 fn empty(status: StatusCode) -> Response {

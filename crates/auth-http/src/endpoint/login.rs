@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use oauth_core::authorize::{self, Browser, SignInPage, Step};
-use oauth_core::sign_in::{self, Attempt, SignInFault};
+use oauth_core::authorize::{self, NextPage, SignInPage, UserAgent};
+use oauth_core::sign_in::{self, SignInAttempt, SignInError};
 use secrecy::{ExposeSecret as _, SecretString};
 
-use crate::error::Fault;
-use crate::page::view::{Alert, SignIn};
-use crate::page::{self, APPS, Kind, LOGIN, PageForm, Visitor, next, words};
+use crate::error::ApiError;
+use crate::page::view::{AlertView, SignInPageView};
+use crate::page::{self, APPS, BrowserContext, CookieKind, LOGIN, PageForm, next, words};
 use crate::state::App;
 
 /// What the page says to who has just signed out.
@@ -19,15 +19,15 @@ pub(super) const SIGNED_OUT: &str = "signed-out";
 /// Returns the page; for a pending authorization that needs nobody to sign in, what comes next instead.
 pub(crate) async fn get(
     State(app): State<App>,
-    visitor: Visitor,
+    visitor: BrowserContext,
     RawQuery(query): RawQuery,
-) -> Result<Response, Fault> {
+) -> Result<Response, ApiError> {
     let query = query.unwrap_or_default();
     let waiting = match page::parameter(&query, "transaction") {
         None => None,
         Some(transaction) => {
             match authorize::resume(&app.env(), &app.authority, &transaction, visitor.as_browser()).await {
-                Ok(Step::SignIn(page)) => Some(page),
+                Ok(NextPage::SignIn(page)) => Some(page),
                 other => return next::go(&app, other),
             }
         }
@@ -40,9 +40,9 @@ pub(crate) async fn get(
 }
 
 /// Signs in.
-pub(crate) async fn post(State(app): State<App>, form: PageForm) -> Result<Response, Fault> {
+pub(crate) async fn post(State(app): State<App>, form: PageForm) -> Result<Response, ApiError> {
     let password = SecretString::from(form.get("password").unwrap_or_default());
-    let attempt = Attempt {
+    let attempt = SignInAttempt {
         login: form.get("username").unwrap_or_default(),
         password: &password,
         session: form.visitor.session.as_deref(),
@@ -51,29 +51,29 @@ pub(crate) async fn post(State(app): State<App>, form: PageForm) -> Result<Respo
     };
     let signed_in = match sign_in::sign_in(&app.env(), &app.authority, &attempt).await {
         Ok(signed_in) => signed_in,
-        Err(SignInFault::Store(cause)) => return Err(Fault::Parties(cause)),
-        Err(fault) => return again(&app, &form, Fault::SignIn(fault)).await,
+        Err(SignInError::Store(cause)) => return Err(ApiError::Parties(cause)),
+        Err(fault) => return again(&app, &form, ApiError::SignIn(fault)).await,
     };
     let session = signed_in.cookie.expose_secret();
     let response = match form.get("transaction") {
         None => page::see(&app.pages.link(APPS))?,
         Some(transaction) => {
-            let browser = Browser { session: Some(session), ..form.visitor.as_browser() };
+            let browser = UserAgent { session: Some(session), ..form.visitor.as_browser() };
             next::go(&app, authorize::resume(&app.env(), &app.authority, transaction, browser).await)?
         }
     };
     let lasts = Duration::from_secs(u64::try_from(signed_in.lifetime_s).unwrap_or(0));
-    Ok(page::with_cookie(response, app.pages.cookies().set(Kind::Session, session, Some(lasts))))
+    Ok(page::with_cookie(response, app.pages.cookies().set(CookieKind::Session, session, Some(lasts))))
 }
 
 /// Returns the page again, with what was wrong.
-async fn again(app: &App, form: &PageForm, fault: Fault) -> Result<Response, Fault> {
+async fn again(app: &App, form: &PageForm, fault: ApiError) -> Result<Response, ApiError> {
     let visitor = &form.visitor;
     let waiting = match form.get("transaction") {
         None => None,
         Some(transaction) => {
             match authorize::resume(&app.env(), &app.authority, transaction, visitor.as_browser()).await {
-                Ok(Step::SignIn(page)) => Some(page),
+                Ok(NextPage::SignIn(page)) => Some(page),
                 other => return next::go(app, other),
             }
         }
@@ -83,8 +83,13 @@ async fn again(app: &App, form: &PageForm, fault: Fault) -> Result<Response, Fau
     page::show_again(&page, &fault, &app.settings.base_url)
 }
 
-fn sign_in<'a>(app: &'a App, visitor: &Visitor, waiting: Option<&'a SignInPage>, username: &'a str) -> SignIn<'a> {
-    SignIn {
+fn sign_in<'a>(
+    app: &'a App,
+    visitor: &BrowserContext,
+    waiting: Option<&'a SignInPage>,
+    username: &'a str,
+) -> SignInPageView<'a> {
+    SignInPageView {
         frame: app.pages.frame(),
         form: page::form(app, visitor, LOGIN),
         transaction: waiting.map_or("", |page| page.transaction.as_str()),
@@ -96,26 +101,31 @@ fn sign_in<'a>(app: &'a App, visitor: &Visitor, waiting: Option<&'a SignInPage>,
 }
 
 /// Returns what went wrong, and what to do. `organization` is the one whose account it is.
-fn alert(fault: &Fault, organization: &str) -> Alert {
+fn alert(fault: &ApiError, organization: &str) -> AlertView {
     match fault {
-        Fault::SignIn(SignInFault::Inactive) => Alert {
+        ApiError::SignIn(SignInError::Inactive) => AlertView {
             heading: "This account is turned off",
             text: format!(
                 "Your password is right, but this account cannot be used. Contact {organization} to turn it on again."
             ),
         },
-        Fault::SignIn(SignInFault::SecondFactor) => Alert {
+        ApiError::SignIn(SignInError::SecondFactor) => AlertView {
             heading: "This account cannot sign in here",
             text: format!(
                 "Your password is right, but this account also asks for a second step, such as a code on your phone, \
                  and this page does not have that step. Contact {organization} to find out where you can sign in."
             ),
         },
-        Fault::SignIn(SignInFault::TooMany { retry_after_s } | SignInFault::Crowded { retry_after_s }) => Alert {
-            heading: "Please wait a moment",
-            text: format!("There were too many attempts to sign in. Try again in {}.", words::duration(*retry_after_s)),
-        },
-        _ => Alert {
+        ApiError::SignIn(SignInError::TooMany { retry_after_s } | SignInError::Crowded { retry_after_s }) => {
+            AlertView {
+                heading: "Please wait a moment",
+                text: format!(
+                    "There were too many attempts to sign in. Try again in {}.",
+                    words::duration(*retry_after_s)
+                ),
+            }
+        }
+        _ => AlertView {
             heading: "That did not work",
             text: "The user name or the password is wrong. Check both and try again.".to_owned(),
         },

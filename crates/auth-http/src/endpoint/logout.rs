@@ -4,16 +4,16 @@ use axum::extract::State;
 use axum::response::Response;
 use oauth_core::session;
 
-use crate::error::Fault;
-use crate::page::{self, Kind, LOGIN, PageForm};
+use crate::error::ApiError;
+use crate::page::{self, CookieKind, LOGIN, PageForm};
 use crate::state::App;
 
 /// Signs out. In the middle of an authorization somebody else may sign in then.
-pub(crate) async fn post(State(app): State<App>, form: PageForm) -> Result<Response, Fault> {
+pub(crate) async fn post(State(app): State<App>, form: PageForm) -> Result<Response, ApiError> {
     session::end(&app.env(), &app.authority, form.visitor.as_browser()).await?;
     let location = match form.get("transaction") {
         Some(transaction) => app.pages.link_with(LOGIN, transaction),
         None => format!("{}?{}", app.pages.link(LOGIN), super::login::SIGNED_OUT),
     };
-    Ok(page::with_cookie(page::see(&location)?, app.pages.cookies().forget(Kind::Session)))
+    Ok(page::with_cookie(page::see(&location)?, app.pages.cookies().forget(CookieKind::Session)))
 }

@@ -5,17 +5,17 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use axum::extract::State;
 use axum::response::Response;
 use bytes::Bytes;
-use fhir_store::search::Catalog;
+use fhir_store::search::SearchParameterCatalog;
 use http::{HeaderMap, HeaderValue};
 use migrations::package::InstalledPackage;
 use oauth_core::document::StaticDocument;
 
-use crate::error::Fault;
+use crate::error::ApiError;
 use crate::state::App;
 use crate::{capability, document, media};
 
 /// Returns what the server can do.
-pub(crate) async fn get(State(app): State<App>, headers: HeaderMap) -> Result<Response, Fault> {
+pub(crate) async fn get(State(app): State<App>, headers: HeaderMap) -> Result<Response, ApiError> {
     let catalog = app.search.known_catalog().await?;
     let packages = app.packages.store().installed().await?;
     let statement = if let Some(known) = app.metadata.of(&catalog, &packages) {
@@ -30,16 +30,16 @@ pub(crate) async fn get(State(app): State<App>, headers: HeaderMap) -> Result<Re
 
 /// The statement as it was made last. It is made again when the search parameters or the packages have changed.
 #[derive(Default)]
-pub(crate) struct Statement(Mutex<Option<Kept>>);
+pub(crate) struct CapabilityStatementCache(Mutex<Option<Kept>>);
 
 struct Kept {
-    catalog: Weak<Catalog>,
+    catalog: Weak<SearchParameterCatalog>,
     packages: Vec<InstalledPackage>,
     document: Arc<StaticDocument>,
 }
 
-impl Statement {
-    fn of(&self, catalog: &Arc<Catalog>, packages: &[InstalledPackage]) -> Option<Arc<StaticDocument>> {
+impl CapabilityStatementCache {
+    fn of(&self, catalog: &Arc<SearchParameterCatalog>, packages: &[InstalledPackage]) -> Option<Arc<StaticDocument>> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Kept { catalog: of, packages: with, document } = kept.as_ref()?;
         (of.as_ptr() == Arc::as_ptr(catalog) && with == packages).then(|| Arc::clone(document))
@@ -47,7 +47,7 @@ impl Statement {
 
     fn keep(
         &self,
-        catalog: &Arc<Catalog>,
+        catalog: &Arc<SearchParameterCatalog>,
         packages: Vec<InstalledPackage>,
         document: StaticDocument,
     ) -> Arc<StaticDocument> {

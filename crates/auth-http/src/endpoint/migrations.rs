@@ -8,36 +8,38 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use migrations::on_demand::{Applied, SqlScript, SqlScriptRecord};
+use migrations::on_demand::{ScriptOutcome, SqlScript, SqlScriptRecord};
 use serde_json::{Value, json};
 
 use super::introspect::private_json;
-use crate::call::Call;
-use crate::error::Fault;
-use crate::migrate::{self, ScriptRefusal};
+use crate::call::ResourceRequest;
+use crate::error::ApiError;
+use crate::migrate::{self, ScriptRunError};
 use crate::state::App;
 use crate::{answer, gate};
 
 /// Applies what is new.
-pub(crate) async fn post(State(app): State<App>, mut call: Call) -> Result<Response, Fault> {
+pub(crate) async fn post(State(app): State<App>, mut call: ResourceRequest) -> Result<Response, ApiError> {
     gate::permit_administrator(&call)?;
-    let scripts = SqlScript::read_all(&call.take_resource()?).map_err(ScriptRefusal::from)?;
+    let scripts = SqlScript::read_all(&call.take_resource()?).map_err(ScriptRunError::from)?;
     let done = migrate::apply(&app, scripts).await?;
     private_json(&done.iter().map(told).collect::<Vec<_>>())
 }
 
 /// Lists what was applied, in the order of application.
-pub(crate) async fn get(State(app): State<App>, call: Call) -> Result<Response, Fault> {
+pub(crate) async fn get(State(app): State<App>, call: ResourceRequest) -> Result<Response, ApiError> {
     gate::permit_administrator(&call)?;
     let applied = app.migrations.applied_scripts().await?;
     private_json(&applied.iter().map(listed).collect::<Vec<_>>())
 }
 
-fn told((record, applied): &(SqlScriptRecord, Applied)) -> Value {
+fn told((record, applied): &(SqlScriptRecord, ScriptOutcome)) -> Value {
     let (id, checksum, ts) = (&record.script.id, record.script.checksum(), answer::instant(record.applied_us));
     match applied {
-        Applied::Now => json!({"id": id, "sql": record.script.sql, "applied": "now", "ts": ts, "checksum": checksum}),
-        Applied::Before(_) => json!({"id": id, "applied": "before", "ts": ts, "checksum": checksum}),
+        ScriptOutcome::Now => {
+            json!({"id": id, "sql": record.script.sql, "applied": "now", "ts": ts, "checksum": checksum})
+        }
+        ScriptOutcome::Before(_) => json!({"id": id, "applied": "before", "ts": ts, "checksum": checksum}),
     }
 }
 

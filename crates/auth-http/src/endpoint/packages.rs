@@ -10,17 +10,17 @@ use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
 use migrations::PackageId;
-use migrations::package::{InstalledPackage, Intention, PreparedInstall};
+use migrations::package::{InstallReason, InstalledPackage, PreparedInstall};
 use serde_json::{Value, json};
 
-use crate::call::Call;
-use crate::error::Fault;
-use crate::packages::{self, PackageFault};
+use crate::call::ResourceRequest;
+use crate::error::ApiError;
+use crate::packages::{self, PackageOperationError};
 use crate::state::App;
 use crate::{answer, gate};
 
 /// Lists what is installed.
-pub(crate) async fn get(State(app): State<App>, call: Call) -> Result<Response, Fault> {
+pub(crate) async fn get(State(app): State<App>, call: ResourceRequest) -> Result<Response, ApiError> {
     gate::permit_administrator(&call)?;
     let installed = app.packages.store().installed().await?;
     let parts = installed.iter().map(listed).collect();
@@ -28,21 +28,21 @@ pub(crate) async fn get(State(app): State<App>, call: Call) -> Result<Response, 
 }
 
 /// Installs packages with all they depend on.
-pub(crate) async fn install(State(app): State<App>, mut call: Call) -> Result<Response, Fault> {
+pub(crate) async fn install(State(app): State<App>, mut call: ResourceRequest) -> Result<Response, ApiError> {
     gate::permit_administrator(&call)?;
     let asked = packages::to_install(&call.take_resource()?)?;
-    let prepared = app.packages.prepare(&asked).await.map_err(PackageFault::from)?;
+    let prepared = app.packages.prepare(&asked).await.map_err(PackageOperationError::from)?;
     let installed = app.packages.store().install(&prepared, app.now_us()).await?;
-    installed.map_err(PackageFault::from)?;
+    installed.map_err(PackageOperationError::from)?;
     Ok(answer::json(StatusCode::OK, call.dialect, &parameters(fetched(&prepared))))
 }
 
 /// Uninstalls packages.
-pub(crate) async fn uninstall(State(app): State<App>, mut call: Call) -> Result<Response, Fault> {
+pub(crate) async fn uninstall(State(app): State<App>, mut call: ResourceRequest) -> Result<Response, ApiError> {
     gate::permit_administrator(&call)?;
     let asked = packages::to_uninstall(&app, &call.take_resource()?).await?;
     let uninstalled = app.packages.store().uninstall(&asked, app.now_us()).await?;
-    uninstalled.map_err(PackageFault::from)?;
+    uninstalled.map_err(PackageOperationError::from)?;
     let deleted = |id| [text("name", id), text("status", &"deleted")];
     let parts = asked.iter().map(|id| package(&deleted(id)));
     Ok(answer::json(StatusCode::OK, call.dialect, &parameters(parts.collect())))
@@ -63,10 +63,10 @@ fn text(name: &str, value: &impl ToString) -> Value {
 }
 
 /// Returns what every answer says of a package that is installed.
-fn parts(id: &PackageId, canonicals: u64, intention: Intention, registry: &str) -> Vec<Value> {
+fn parts(id: &PackageId, canonicals: u64, intention: InstallReason, registry: &str) -> Vec<Value> {
     let why = match intention {
-        Intention::Direct => "direct",
-        Intention::Transitive => "transitive",
+        InstallReason::Direct => "direct",
+        InstallReason::Transitive => "transitive",
     };
     let kind = if registry.starts_with("file:") { "file" } else { "npm" };
     vec![

@@ -2,32 +2,32 @@
 
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use oauth_core::authorize::{self, PatientPage, PatientSearch, Search, Step};
+use oauth_core::authorize::{self, NextPage, PatientPage, PatientQuery, PatientSearchResults};
 
-use crate::error::Fault;
-use crate::page::view::{Alert, Candidate, Found, Patient};
-use crate::page::{self, FormFault, LOGOUT, PATIENT, PageForm, Visitor, next, words};
+use crate::error::ApiError;
+use crate::page::view::{AlertView, PatientCandidateView, PatientPageView, PatientResultsView};
+use crate::page::{self, BrowserContext, CsrfError, LOGOUT, PATIENT, PageForm, next, words};
 use crate::state::App;
 
 /// Returns the page, where there is a choice to make.
 pub(crate) async fn get(
     State(app): State<App>,
-    visitor: Visitor,
+    visitor: BrowserContext,
     RawQuery(query): RawQuery,
-) -> Result<Response, Fault> {
+) -> Result<Response, ApiError> {
     let query = query.unwrap_or_default();
     let transaction = page::parameter(&query, "transaction").unwrap_or_default();
     let text = page::parameter(&query, "search");
     let number = page::parameter(&query, "page").and_then(|page| page.parse().ok()).unwrap_or(1);
-    let search = text.as_deref().map(|text| Search { text, page: number });
+    let search = text.as_deref().map(|text| PatientQuery { text, page: number });
     match authorize::find(&app.env(), &app.authority, &transaction, search, visitor.as_browser()).await {
-        Ok(Step::PickPatient(asked)) => page::show(&patient(&app, &visitor, &asked)),
+        Ok(NextPage::PickPatient(asked)) => page::show(&patient(&app, &visitor, &asked)),
         other => next::go(&app, other),
     }
 }
 
 /// Chooses.
-pub(crate) async fn post(State(app): State<App>, form: PageForm) -> Result<Response, Fault> {
+pub(crate) async fn post(State(app): State<App>, form: PageForm) -> Result<Response, ApiError> {
     let transaction = form.get("transaction").unwrap_or_default();
     let browser = form.visitor.as_browser();
     let Some(chosen) = form.get("patient") else {
@@ -37,26 +37,26 @@ pub(crate) async fn post(State(app): State<App>, form: PageForm) -> Result<Respo
 }
 
 /// Returns the page again, for who chose nothing.
-async fn again(app: &App, form: &PageForm, transaction: &str) -> Result<Response, Fault> {
+async fn again(app: &App, form: &PageForm, transaction: &str) -> Result<Response, ApiError> {
     let visitor = &form.visitor;
     match authorize::resume(&app.env(), &app.authority, transaction, visitor.as_browser()).await {
-        Ok(Step::PickPatient(asked)) => {
+        Ok(NextPage::PickPatient(asked)) => {
             let mut page = patient(app, visitor, &asked);
-            page.alert = Some(Alert { heading: "No record is chosen", text: "Choose one to go on.".to_owned() });
-            page::show_again(&page, &FormFault::Incomplete.into(), &app.settings.base_url)
+            page.alert = Some(AlertView { heading: "No record is chosen", text: "Choose one to go on.".to_owned() });
+            page::show_again(&page, &CsrfError::Incomplete.into(), &app.settings.base_url)
         }
         other => next::go(app, other),
     }
 }
 
 /// Returns what a search found, in words, and where its other pages are.
-fn found(transaction: &str, search: &PatientSearch, shown: usize) -> Found {
+fn found(transaction: &str, search: &PatientSearchResults, shown: usize) -> PatientResultsView {
     let at = |page: usize| {
         let mut query = form_urlencoded::Serializer::new(String::new());
         query.append_pair("transaction", transaction).append_pair("search", &search.text);
         format!("{PATIENT}?{}", query.append_pair("page", &page.to_string()).finish())
     };
-    Found {
+    PatientResultsView {
         text: search.text.clone(),
         count: words::found(search, shown),
         previous: (search.page > 1).then(|| at(search.page - 1)),
@@ -64,13 +64,13 @@ fn found(transaction: &str, search: &PatientSearch, shown: usize) -> Found {
     }
 }
 
-fn patient<'a>(app: &'a App, visitor: &Visitor, asked: &'a PatientPage) -> Patient<'a> {
-    let candidates = asked.candidates.iter().map(|candidate| Candidate {
+fn patient<'a>(app: &'a App, visitor: &BrowserContext, asked: &'a PatientPage) -> PatientPageView<'a> {
+    let candidates = asked.candidates.iter().map(|candidate| PatientCandidateView {
         id: candidate.id.clone(),
         name: candidate.name.clone(),
         details: words::details(candidate),
     });
-    Patient {
+    PatientPageView {
         frame: app.pages.frame(),
         form: page::form(app, visitor, PATIENT),
         logout: page::form(app, visitor, LOGOUT),

@@ -2,33 +2,45 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use fhir_store::{Operation, Write};
+use fhir_store::{Write, WriteOperation};
 
-use crate::address::{Kind, Target};
-use crate::call::Call;
-use crate::error::Fault;
-use crate::gate::{self, Act};
+use crate::address::{ResourcePath, TypePath};
+use crate::call::ResourceRequest;
+use crate::error::ApiError;
+use crate::gate::{self, AccessCheck};
 use crate::state::App;
 use crate::{answer, confine, criteria, save};
 
 /// Reads a resource.
-pub(crate) async fn get(State(app): State<App>, Target(key): Target, call: Call) -> Result<Response, Fault> {
-    let within = gate::permit(&app, &call, &Act::read(&key, &call.asked)).await?;
+pub(crate) async fn get(
+    State(app): State<App>,
+    ResourcePath(key): ResourcePath,
+    call: ResourceRequest,
+) -> Result<Response, ApiError> {
+    let within = gate::permit(&app, &call, &AccessCheck::read(&key, &call.asked)).await?;
     let found = confine::current_text(&app, &key, &within).await?;
     answer::found(&app, &call, &found)
 }
 
 /// Creates or replaces a resource.
-pub(crate) async fn put(State(app): State<App>, Target(key): Target, mut call: Call) -> Result<Response, Fault> {
+pub(crate) async fn put(
+    State(app): State<App>,
+    ResourcePath(key): ResourcePath,
+    mut call: ResourceRequest,
+) -> Result<Response, ApiError> {
     let precondition = call.guard()?;
-    let write = Write { precondition, ..Write::to(key, Operation::Put(call.take_resource()?)) };
+    let write = Write { precondition, ..Write::to(key, WriteOperation::Put(call.take_resource()?)) };
     write_one(&app, &call, write).await
 }
 
 /// Changes a resource.
-pub(crate) async fn patch(State(app): State<App>, Target(key): Target, mut call: Call) -> Result<Response, Fault> {
+pub(crate) async fn patch(
+    State(app): State<App>,
+    ResourcePath(key): ResourcePath,
+    mut call: ResourceRequest,
+) -> Result<Response, ApiError> {
     let patch = call.take_resource()?;
-    let mut write = Write::to(key.clone(), Operation::Patch(call.read_patch(patch)?));
+    let mut write = Write::to(key.clone(), WriteOperation::Patch(call.read_patch(patch)?));
     write.precondition.if_match = call.if_match()?;
     write.precondition.if_none_match = call.if_none_match()?;
     let written = save::patched(&app, &call, &write, &key).await?;
@@ -36,32 +48,48 @@ pub(crate) async fn patch(State(app): State<App>, Target(key): Target, mut call:
 }
 
 /// Removes a resource.
-pub(crate) async fn delete(State(app): State<App>, Target(key): Target, call: Call) -> Result<Response, Fault> {
-    let mut write = Write::to(key, Operation::Delete);
+pub(crate) async fn delete(
+    State(app): State<App>,
+    ResourcePath(key): ResourcePath,
+    call: ResourceRequest,
+) -> Result<Response, ApiError> {
+    let mut write = Write::to(key, WriteOperation::Delete);
     write.precondition.if_match = call.if_match()?;
     write.precondition.if_none_match = call.if_none_match()?;
     write_one(&app, &call, write).await
 }
 
 /// Creates a resource; an id in the body is honoured.
-pub(crate) async fn post(State(app): State<App>, Kind(kind): Kind, mut call: Call) -> Result<Response, Fault> {
+pub(crate) async fn post(
+    State(app): State<App>,
+    TypePath(kind): TypePath,
+    mut call: ResourceRequest,
+) -> Result<Response, ApiError> {
     let precondition = criteria::of_create(&app, &call, &kind).await?;
-    let operation = Operation::Create(call.take_resource()?);
+    let operation = WriteOperation::Create(call.take_resource()?);
     write_one(&app, &call, Write::by_condition(kind, operation, precondition)).await
 }
 
 /// Creates or replaces the resource the query finds.
-pub(crate) async fn put_found(State(app): State<App>, Kind(kind): Kind, mut call: Call) -> Result<Response, Fault> {
+pub(crate) async fn put_found(
+    State(app): State<App>,
+    TypePath(kind): TypePath,
+    mut call: ResourceRequest,
+) -> Result<Response, ApiError> {
     let precondition = criteria::of_address(&app, &call, &kind).await?;
-    let operation = Operation::Put(call.take_resource()?);
+    let operation = WriteOperation::Put(call.take_resource()?);
     write_one(&app, &call, Write::by_condition(kind, operation, precondition)).await
 }
 
 /// Changes the resource the query finds.
-pub(crate) async fn patch_found(State(app): State<App>, Kind(kind): Kind, mut call: Call) -> Result<Response, Fault> {
+pub(crate) async fn patch_found(
+    State(app): State<App>,
+    TypePath(kind): TypePath,
+    mut call: ResourceRequest,
+) -> Result<Response, ApiError> {
     let precondition = criteria::of_address(&app, &call, &kind).await?;
     let patch = call.take_resource()?;
-    let operation = Operation::Patch(call.read_patch(patch)?);
+    let operation = WriteOperation::Patch(call.read_patch(patch)?);
     let write = Write::by_condition(kind, operation, precondition);
     let key = save::found_target(&app, &call, &write, &call.asked).await?;
     let written = save::patched(&app, &call, &write, &key).await?;
@@ -69,13 +97,17 @@ pub(crate) async fn patch_found(State(app): State<App>, Kind(kind): Kind, mut ca
 }
 
 /// Removes the resource the query finds.
-pub(crate) async fn delete_found(State(app): State<App>, Kind(kind): Kind, call: Call) -> Result<Response, Fault> {
+pub(crate) async fn delete_found(
+    State(app): State<App>,
+    TypePath(kind): TypePath,
+    call: ResourceRequest,
+) -> Result<Response, ApiError> {
     let precondition = criteria::of_address(&app, &call, &kind).await?;
-    write_one(&app, &call, Write::by_condition(kind, Operation::Delete, precondition)).await
+    write_one(&app, &call, Write::by_condition(kind, WriteOperation::Delete, precondition)).await
 }
 
-async fn write_one(app: &App, call: &Call, write: Write) -> Result<Response, Fault> {
-    let reach = gate::permit_write(app, call, &Act::write(&write, &call.asked)).await?;
+async fn write_one(app: &App, call: &ResourceRequest, write: Write) -> Result<Response, ApiError> {
+    let reach = gate::permit_write(app, call, &AccessCheck::write(&write, &call.asked)).await?;
     let written = save::one(app, call.dialect, Write { reach, ..write }).await?;
     Ok(answer::written(app, call, &written).await)
 }

@@ -4,8 +4,8 @@ use axum::extract::State;
 use http::StatusCode;
 use oauth_core::introspection;
 
-use crate::error::Fault;
-use crate::form::Form;
+use crate::error::ApiError;
+use crate::form::OAuthForm;
 use crate::state::App;
 use crate::told;
 
@@ -13,12 +13,12 @@ use crate::told;
 ///
 /// # Source
 /// RFC 7009, section 2.
-pub(crate) async fn post(State(app): State<App>, form: Form) -> Result<StatusCode, Fault> {
+pub(crate) async fn post(State(app): State<App>, form: OAuthForm) -> Result<StatusCode, ApiError> {
     match introspection::revoke(&app.env(), &app.authority, &form.request()).await {
         Ok(()) => Ok(StatusCode::OK),
         Err(cause) => {
             told::refused(&app, &cause);
-            Err(Fault::Token { cause, credentials: form.credentials() })
+            Err(ApiError::Token { cause, credentials: form.credentials() })
         }
     }
 }

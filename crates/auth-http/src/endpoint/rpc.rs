@@ -12,12 +12,12 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use oauth_core::launch::{self, Ehr};
+use oauth_core::launch::{self, EhrLaunch};
 use serde_json::{Value, json};
 
 use super::introspect::private_json;
-use crate::call::Call;
-use crate::error::Fault;
+use crate::call::ResourceRequest;
+use crate::error::ApiError;
 use crate::gate;
 use crate::state::App;
 
@@ -30,23 +30,23 @@ const CALLS_MAX: usize = 100;
 
 /// The reason why a call was not done.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum RpcFault {
+pub(crate) enum RpcError {
     #[error("a call must be an object with a method and params, or a list of at most {CALLS_MAX} of them")]
     NotACall,
     #[error("there is no such method; the one there is: {0}.{GET_LAUNCH_URI}")]
     UnknownMethod(String),
     #[error("{0}")]
-    LaunchUri(#[from] launch::LaunchUriFault),
+    LaunchUri(#[from] launch::LaunchUriError),
 }
 
 /// Does one call, or each of a list.
-pub(crate) async fn post(State(app): State<App>, mut call: Call) -> Result<Response, Fault> {
+pub(crate) async fn post(State(app): State<App>, mut call: ResourceRequest) -> Result<Response, ApiError> {
     match call.take_resource()? {
-        Value::Array(calls) if calls.len() > CALLS_MAX => Err(RpcFault::NotACall.into()),
+        Value::Array(calls) if calls.len() > CALLS_MAX => Err(RpcError::NotACall.into()),
         Value::Array(calls) => {
             let mut answers = Vec::with_capacity(calls.len());
             for one in &calls {
-                answers.push(run(&app, &call, one).await.unwrap_or_else(Fault::into_rpc));
+                answers.push(run(&app, &call, one).await.unwrap_or_else(ApiError::into_rpc));
             }
             private_json(&answers)
         }
@@ -54,17 +54,17 @@ pub(crate) async fn post(State(app): State<App>, mut call: Call) -> Result<Respo
     }
 }
 
-async fn run(app: &App, call: &Call, asked: &Value) -> Result<Value, Fault> {
-    let method = asked.get("method").and_then(Value::as_str).ok_or(RpcFault::NotACall)?;
+async fn run(app: &App, call: &ResourceRequest, asked: &Value) -> Result<Value, ApiError> {
+    let method = asked.get("method").and_then(Value::as_str).ok_or(RpcError::NotACall)?;
     gate::permit_rpc(app, call, OPERATION, asked).await?;
     let brand = method.strip_suffix(GET_LAUNCH_URI).and_then(|brand| brand.strip_suffix('.'));
     let own = &app.settings.platform_name;
     if !brand.is_some_and(|brand| brand == "platform" || brand == own) {
-        return Err(RpcFault::UnknownMethod(own.clone()).into());
+        return Err(RpcError::UnknownMethod(own.clone()).into());
     }
     let params = asked.get("params").unwrap_or(&Value::Null);
     let address = call.address.map(|address| address.to_canonical().to_string());
-    let ehr = Ehr { id: call.caller.id(&app.authority), address: address.as_deref() };
-    let result = launch::get_launch_uri(&app.env(), &app.authority, ehr, params).await.map_err(RpcFault::from)?;
+    let ehr = EhrLaunch { id: call.caller.id(&app.authority), address: address.as_deref() };
+    let result = launch::get_launch_uri(&app.env(), &app.authority, ehr, params).await.map_err(RpcError::from)?;
     Ok(json!({"result": result}))
 }

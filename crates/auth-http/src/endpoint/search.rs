@@ -4,26 +4,30 @@ use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
 
-use super::list::{self, List};
-use crate::address::{InCompartment, Kind};
+use super::list::{self, ListEndpoint};
+use crate::address::{CompartmentPath, TypePath};
 use crate::answer;
-use crate::asked::Asked;
-use crate::budget::Budget;
-use crate::call::Call;
-use crate::error::Fault;
-use crate::searching::{self, Extent, Searching};
+use crate::asked::RequestQuery;
+use crate::budget::RequestBudget;
+use crate::call::ResourceRequest;
+use crate::error::ApiError;
+use crate::searching::{self, PreparedSearch, SearchScope};
 use crate::state::App;
 
 /// Searches a type: by search parameters where it has some, else by its elements.
-pub(crate) async fn get(State(app): State<App>, Kind(kind): Kind, call: Call) -> Result<Response, Fault> {
-    search(&app, &call, Extent::of_type(&kind)).await
+pub(crate) async fn get(
+    State(app): State<App>,
+    TypePath(kind): TypePath,
+    call: ResourceRequest,
+) -> Result<Response, ApiError> {
+    search(&app, &call, SearchScope::of_type(&kind)).await
 }
 
 /// The same with its parameters in a form.
 ///
 /// # Source
 /// FHIR R4, `RESTful` API, search: the parameters of the form and those of the address belong together.
-pub(crate) async fn post(app: State<App>, kind: Kind, call: Call) -> Result<Response, Fault> {
+pub(crate) async fn post(app: State<App>, kind: TypePath, call: ResourceRequest) -> Result<Response, ApiError> {
     get(app, kind, call).await
 }
 
@@ -36,19 +40,23 @@ pub(crate) async fn post(app: State<App>, kind: Kind, call: Call) -> Result<Resp
 /// FHIR R4, `RESTful` API, variant searches.
 pub(crate) async fn get_about(
     State(app): State<App>,
-    InCompartment { patient, kind }: InCompartment,
-    call: Call,
-) -> Result<Response, Fault> {
-    search(&app, &call, Extent { kind: &kind, patient: Some(&patient) }).await
+    CompartmentPath { patient, kind }: CompartmentPath,
+    call: ResourceRequest,
+) -> Result<Response, ApiError> {
+    search(&app, &call, SearchScope { kind: &kind, patient: Some(&patient) }).await
 }
 
 /// The same with its parameters in a form.
-pub(crate) async fn post_about(app: State<App>, place: InCompartment, call: Call) -> Result<Response, Fault> {
+pub(crate) async fn post_about(
+    app: State<App>,
+    place: CompartmentPath,
+    call: ResourceRequest,
+) -> Result<Response, ApiError> {
     get_about(app, place, call).await
 }
 
-async fn search(app: &App, call: &Call, extent: Extent<'_>) -> Result<Response, Fault> {
-    let mut budget = Budget::new(app.settings.searches_time());
+async fn search(app: &App, call: &ResourceRequest, extent: SearchScope<'_>) -> Result<Response, ApiError> {
+    let mut budget = RequestBudget::new(app.settings.searches_time());
     let found = budget.search(async {
         let prepared = prepare(app, call, extent, (&call.query, &call.asked)).await?;
         answer(app, call, prepared).await
@@ -58,31 +66,31 @@ async fn search(app: &App, call: &Call, extent: Extent<'_>) -> Result<Response, 
 }
 
 /// A search that the caller may make.
-pub(crate) enum Prepared<'a> {
+pub(crate) enum PreparedRead<'a> {
     /// By search parameters.
-    Search(Box<Searching<'a>>),
+    Search(Box<PreparedSearch<'a>>),
     /// By elements.
-    List(List<'a>),
+    List(ListEndpoint<'a>),
 }
 
 /// Reads what a search asks for, for whom may search the type.
 pub(crate) async fn prepare<'a>(
     app: &App,
-    call: &Call,
-    extent: Extent<'_>,
-    (pairs, asked): (&'a [(String, String)], &Asked),
-) -> Result<Prepared<'a>, Fault> {
+    call: &ResourceRequest,
+    extent: SearchScope<'_>,
+    (pairs, asked): (&'a [(String, String)], &RequestQuery),
+) -> Result<PreparedRead<'a>, ApiError> {
     if searching::applies(app, call, extent.kind).await? {
-        searching::prepare(app, call, extent, (pairs, asked)).await.map(Box::new).map(Prepared::Search)
+        searching::prepare(app, call, extent, (pairs, asked)).await.map(Box::new).map(PreparedRead::Search)
     } else {
-        list::prepare(app, call, extent, (pairs, asked)).await.map(Prepared::List)
+        list::prepare(app, call, extent, (pairs, asked)).await.map(PreparedRead::List)
     }
 }
 
 /// Returns the Bundle that answers it, as JSON.
-pub(crate) async fn answer(app: &App, call: &Call, prepared: Prepared<'_>) -> Result<Vec<u8>, Fault> {
+pub(crate) async fn answer(app: &App, call: &ResourceRequest, prepared: PreparedRead<'_>) -> Result<Vec<u8>, ApiError> {
     match prepared {
-        Prepared::Search(search) => search.answer(app, call).await,
-        Prepared::List(list) => Ok(list.answer(app, call).await?.to_string().into_bytes()),
+        PreparedRead::Search(search) => search.answer(app, call).await,
+        PreparedRead::List(list) => Ok(list.answer(app, call).await?.to_string().into_bytes()),
     }
 }

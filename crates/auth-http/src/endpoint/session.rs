@@ -6,13 +6,13 @@
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use http::{HeaderMap, StatusCode};
-use oauth_core::access::Denied;
-use oauth_core::caller::{self, Identity};
+use oauth_core::access::AccessError;
+use oauth_core::caller::{self, CallerIdentity};
 use oauth_core::session;
 
-use crate::error::Fault;
+use crate::error::ApiError;
 use crate::form;
-use crate::page::{self, FormFault, Kind, Visitor};
+use crate::page::{self, BrowserContext, CookieKind, CsrfError};
 use crate::state::App;
 
 /// Ends the session of the token in the header, that is everything its authorization gave; without a header the one of
@@ -20,21 +20,25 @@ use crate::state::App;
 ///
 /// # Source
 /// `docs/decisions.md`, "Callers".
-pub(crate) async fn delete(State(app): State<App>, headers: HeaderMap, visitor: Visitor) -> Result<Response, Fault> {
+pub(crate) async fn delete(
+    State(app): State<App>,
+    headers: HeaderMap,
+    visitor: BrowserContext,
+) -> Result<Response, ApiError> {
     let Some(authorization) = form::authorization(&headers)? else { return sign_out(&app, &headers, &visitor).await };
     let address = visitor.address.as_deref();
     let caller = caller::identify_from(&app.env(), &app.authority, Some(authorization), address).await?;
-    let Identity::Token(bearer) = &caller.identity else { return Err(Denied::Unauthenticated.into()) };
+    let CallerIdentity::Token(bearer) = &caller.identity else { return Err(AccessError::Unauthenticated.into()) };
     session::close(&app.env(), &app.authority, (&bearer.token, visitor.address.as_deref())).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-async fn sign_out(app: &App, headers: &HeaderMap, visitor: &Visitor) -> Result<Response, Fault> {
+async fn sign_out(app: &App, headers: &HeaderMap, visitor: &BrowserContext) -> Result<Response, ApiError> {
     if page::is_foreign(headers, &app.pages) {
-        return Err(FormFault::Foreign.into());
+        return Err(CsrfError::Foreign.into());
     }
     if !session::end(&app.env(), &app.authority, visitor.as_browser()).await? {
-        return Err(Denied::Unauthenticated.into());
+        return Err(AccessError::Unauthenticated.into());
     }
-    Ok(page::with_cookie(StatusCode::NO_CONTENT.into_response(), app.pages.cookies().forget(Kind::Session)))
+    Ok(page::with_cookie(StatusCode::NO_CONTENT.into_response(), app.pages.cookies().forget(CookieKind::Session)))
 }

@@ -6,7 +6,7 @@ use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, X_CONTENT_TYPE_OPTION
 use http::{HeaderMap, HeaderValue};
 
 use crate::document;
-use crate::error::Fault;
+use crate::error::ApiError;
 use crate::state::App;
 
 /// The name holds a digest of the content, so what has this name never changes.
@@ -19,8 +19,8 @@ pub(crate) async fn get(
     State(app): State<App>,
     Path(name): Path<String>,
     headers: HeaderMap,
-) -> Result<Response, Fault> {
-    let asset = app.pages.asset(&name).ok_or(Fault::UnknownRoute)?;
+) -> Result<Response, ApiError> {
+    let asset = app.pages.asset(&name).ok_or(ApiError::UnknownRoute)?;
     let mut response = document::answer(&headers, HeaderValue::from_static(asset.media_type), &asset.document);
     let headers = response.headers_mut();
     headers.insert(CACHE_CONTROL, FOR_EVER);

@@ -5,8 +5,8 @@ use axum::response::Response;
 use oauth_core::token;
 
 use super::introspect::private_json;
-use crate::error::Fault;
-use crate::form::Form;
+use crate::error::ApiError;
+use crate::form::OAuthForm;
 use crate::state::App;
 use crate::told;
 
@@ -14,7 +14,7 @@ use crate::told;
 ///
 /// # Source
 /// Specification, POST /auth/token variants; RFC 6749, section 5.
-pub(crate) async fn post(State(app): State<App>, form: Form) -> Result<Response, Fault> {
+pub(crate) async fn post(State(app): State<App>, form: OAuthForm) -> Result<Response, ApiError> {
     match token::exchange(&app.env(), &app.authority, &form.request()).await {
         Ok(response) => {
             told::issued(&app, &response);
@@ -22,7 +22,7 @@ pub(crate) async fn post(State(app): State<App>, form: Form) -> Result<Response,
         }
         Err(cause) => {
             told::refused(&app, &cause);
-            Err(Fault::Token { cause, credentials: form.credentials() })
+            Err(ApiError::Token { cause, credentials: form.credentials() })
         }
     }
 }

@@ -3,12 +3,12 @@
 use axum::extract::{Request, State};
 use axum::response::Response;
 use http::HeaderMap;
-use oauth_core::access::Denied;
+use oauth_core::access::AccessError;
 use oauth_core::caller;
 use oauth_core::userinfo::userinfo;
 
 use super::introspect::private_json;
-use crate::error::Fault;
+use crate::error::ApiError;
 use crate::form;
 use crate::state::App;
 
@@ -16,9 +16,9 @@ use crate::state::App;
 ///
 /// # Source
 /// OpenID Connect Core 1.0, section 5.3.1.
-pub(crate) async fn answer(State(app): State<App>, headers: HeaderMap, request: Request) -> Result<Response, Fault> {
+pub(crate) async fn answer(State(app): State<App>, headers: HeaderMap, request: Request) -> Result<Response, ApiError> {
     let authorization = form::authorization(&headers)?;
     let address = form::address(request.extensions());
     let caller = caller::identify_from(&app.env(), &app.authority, authorization, address.as_deref()).await?;
-    private_json(&userinfo(&app.authority, &caller).map_err(Denied::from)?)
+    private_json(&userinfo(&app.authority, &caller).map_err(AccessError::from)?)
 }

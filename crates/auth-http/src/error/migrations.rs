@@ -3,35 +3,35 @@
 
 use fhir_store::outcome;
 use http::StatusCode;
-use migrations::EffectRefused;
-use migrations::on_demand::ScriptFault;
+use migrations::EffectError;
+use migrations::on_demand::ScriptError;
 
-use super::{Verdict, packages};
-use crate::migrate::{MigrationRefusal, ScriptRefusal};
+use super::{ErrorResponse, packages};
+use crate::migrate::{MigrationRunError, ScriptRunError};
 
 /// A migration that was not run.
-pub(super) fn refused(cause: &MigrationRefusal, entry: Option<usize>) -> Verdict {
-    let row = |status, kind| Verdict::new(status, kind, cause.to_string());
+pub(super) fn refused(cause: &MigrationRunError, entry: Option<usize>) -> ErrorResponse {
+    let row = |status, kind| ErrorResponse::new(status, kind, cause.to_string());
     let verdict = match cause {
-        MigrationRefusal::Effect { refused: EffectRefused::Unprepared, .. } => {
+        MigrationRunError::Effect { refused: EffectError::Unprepared, .. } => {
             row(StatusCode::CONFLICT, outcome::CONFLICT).retry_after(1)
         }
-        MigrationRefusal::Effect { .. } => row(StatusCode::UNPROCESSABLE_ENTITY, outcome::INVALID),
-        MigrationRefusal::Together => row(StatusCode::UNPROCESSABLE_ENTITY, outcome::NOT_SUPPORTED),
-        MigrationRefusal::Prepare(cause) => packages::unprepared(cause),
-        MigrationRefusal::Running => row(StatusCode::CONFLICT, outcome::CONFLICT).retry_after(1),
+        MigrationRunError::Effect { .. } => row(StatusCode::UNPROCESSABLE_ENTITY, outcome::INVALID),
+        MigrationRunError::Together => row(StatusCode::UNPROCESSABLE_ENTITY, outcome::NOT_SUPPORTED),
+        MigrationRunError::Prepare(cause) => packages::unprepared(cause),
+        MigrationRunError::Running => row(StatusCode::CONFLICT, outcome::CONFLICT).retry_after(1),
     };
     verdict.at_entry(entry)
 }
 
 /// Scripts that were not applied, or not all of them.
-pub(super) fn not_applied(cause: &ScriptRefusal) -> Verdict {
-    let row = |status, kind| Verdict::new(status, kind, cause.to_string());
+pub(super) fn not_applied(cause: &ScriptRunError) -> ErrorResponse {
+    let row = |status, kind| ErrorResponse::new(status, kind, cause.to_string());
     match cause {
-        ScriptRefusal::List(ScriptFault::NotAList | ScriptFault::NotAScript { .. }) => {
+        ScriptRunError::List(ScriptError::NotAList | ScriptError::NotAScript { .. }) => {
             row(StatusCode::BAD_REQUEST, outcome::STRUCTURE)
         }
-        ScriptRefusal::List(ScriptFault::Changed { .. }) => row(StatusCode::CONFLICT, outcome::CONFLICT),
-        ScriptRefusal::Sql { .. } => row(StatusCode::UNPROCESSABLE_ENTITY, outcome::INVALID),
+        ScriptRunError::List(ScriptError::Changed { .. }) => row(StatusCode::CONFLICT, outcome::CONFLICT),
+        ScriptRunError::Sql { .. } => row(StatusCode::UNPROCESSABLE_ENTITY, outcome::INVALID),
     }
 }

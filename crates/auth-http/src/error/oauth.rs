@@ -6,17 +6,17 @@
 
 use fhir_store::outcome;
 use http::StatusCode;
-use oauth_core::authenticate::ClientFault;
+use oauth_core::authenticate::ClientAuthenticationError;
 use oauth_core::introspection::IntrospectionError;
 use oauth_core::token::TokenError;
 
 use super::resources::parties;
-use super::{Challenge, Verdict, internal};
-use crate::form::CredentialsIn;
+use super::{AuthenticateChallenge, ErrorResponse, internal};
+use crate::form::CredentialsLocation;
 
 /// The reason why there is no token, or no revocation.
-pub(super) fn refused(cause: &TokenError, credentials: CredentialsIn) -> Verdict {
-    let row = |error| Verdict::new(StatusCode::BAD_REQUEST, outcome::BAD_REQUEST, cause.to_string()).oauth(error);
+pub(super) fn refused(cause: &TokenError, credentials: CredentialsLocation) -> ErrorResponse {
+    let row = |error| ErrorResponse::new(StatusCode::BAD_REQUEST, outcome::BAD_REQUEST, cause.to_string()).oauth(error);
     match cause {
         TokenError::Repeated(_)
         | TokenError::Missing(_)
@@ -35,44 +35,47 @@ pub(super) fn refused(cause: &TokenError, credentials: CredentialsIn) -> Verdict
         | TokenError::Grant(_) => row(cause.code()),
         TokenError::Client(fault) => client(fault, credentials),
         TokenError::TooManyAttempts { retry_after_s } => {
-            Verdict::new(StatusCode::TOO_MANY_REQUESTS, outcome::THROTTLED, cause.to_string())
+            ErrorResponse::new(StatusCode::TOO_MANY_REQUESTS, outcome::THROTTLED, cause.to_string())
                 .oauth(cause.code())
                 .retry_after(*retry_after_s)
         }
-        TokenError::Unsettled => Verdict::new(StatusCode::SERVICE_UNAVAILABLE, outcome::UNAVAILABLE, cause.to_string())
-            .oauth("temporarily_unavailable")
-            .retry_after(1),
+        TokenError::Unsettled => {
+            ErrorResponse::new(StatusCode::SERVICE_UNAVAILABLE, outcome::UNAVAILABLE, cause.to_string())
+                .oauth("temporarily_unavailable")
+                .retry_after(1)
+        }
         TokenError::Store(cause) => parties(cause),
         TokenError::Sign(_) => internal(),
     }
 }
 
-fn client(cause: &ClientFault, credentials: CredentialsIn) -> Verdict {
-    let row = Verdict::new(StatusCode::BAD_REQUEST, outcome::UNAUTHORIZED, cause.to_string()).oauth("invalid_client");
+fn client(cause: &ClientAuthenticationError, credentials: CredentialsLocation) -> ErrorResponse {
+    let row =
+        ErrorResponse::new(StatusCode::BAD_REQUEST, outcome::UNAUTHORIZED, cause.to_string()).oauth("invalid_client");
     match cause {
-        ClientFault::NoCredentials
-        | ClientFault::Rejected { .. }
-        | ClientFault::Assertion { .. }
-        | ClientFault::UnknownSubject { .. } => match credentials {
-            CredentialsIn::Header => row.challenge(Challenge::Basic),
-            CredentialsIn::Form => row,
+        ClientAuthenticationError::NoCredentials
+        | ClientAuthenticationError::Rejected { .. }
+        | ClientAuthenticationError::Assertion { .. }
+        | ClientAuthenticationError::UnknownSubject { .. } => match credentials {
+            CredentialsLocation::Header => row.challenge(AuthenticateChallenge::Basic),
+            CredentialsLocation::Form => row,
         },
-        ClientFault::TooManyAttempts { retry_after_s } => {
-            Verdict::new(StatusCode::TOO_MANY_REQUESTS, outcome::THROTTLED, cause.to_string())
+        ClientAuthenticationError::TooManyAttempts { retry_after_s } => {
+            ErrorResponse::new(StatusCode::TOO_MANY_REQUESTS, outcome::THROTTLED, cause.to_string())
                 .oauth("temporarily_unavailable")
                 .retry_after(*retry_after_s)
         }
-        ClientFault::Store(cause) => parties(cause),
+        ClientAuthenticationError::Store(cause) => parties(cause),
     }
 }
 
 /// The reason why a token was not introspected.
-pub(super) fn not_introspected(cause: &IntrospectionError, credentials: CredentialsIn) -> Verdict {
+pub(super) fn not_introspected(cause: &IntrospectionError, credentials: CredentialsLocation) -> ErrorResponse {
     match cause {
         IntrospectionError::Unauthenticated => {
-            Verdict::new(StatusCode::UNAUTHORIZED, outcome::UNAUTHORIZED, cause.to_string())
+            ErrorResponse::new(StatusCode::UNAUTHORIZED, outcome::UNAUTHORIZED, cause.to_string())
                 .oauth("invalid_client")
-                .challenge(Challenge::Basic)
+                .challenge(AuthenticateChallenge::Basic)
         }
         IntrospectionError::Request(fault) => refused(fault, credentials),
         IntrospectionError::Store(cause) => parties(cause),
@@ -89,7 +92,7 @@ pub(crate) const fn label(cause: &TokenError) -> &'static str {
         | TokenError::Parameter { .. }
         | TokenError::Target { .. } => "invalid_request",
         TokenError::Subject(_) => "subject_token",
-        TokenError::Client(ClientFault::Assertion { .. }) => "assertion",
+        TokenError::Client(ClientAuthenticationError::Assertion { .. }) => "assertion",
         TokenError::Client(_) => "client",
         TokenError::UnsupportedGrant(_) => "unsupported_grant",
         TokenError::UnauthorizedClient => "unauthorized_client",

@@ -2,54 +2,58 @@
 
 use fhir_store::outcome;
 use http::StatusCode;
-use migrations::package::{PackageRefused, PrepareFault};
+use migrations::package::{PackageChangeError, PrepareError};
 
-use super::{Verdict, resources};
-use crate::packages::PackageFault;
+use super::{ErrorResponse, resources};
+use crate::packages::PackageOperationError;
 
 /// How soon it is worth asking a registry again that does not answer.
 const REGISTRY_RETRY_S: u64 = 30;
 
 /// Packages that were not installed or uninstalled.
-pub(super) fn refused(cause: &PackageFault) -> Verdict {
+pub(super) fn refused(cause: &PackageOperationError) -> ErrorResponse {
     match cause {
-        PackageFault::NotParameters => Verdict::new(StatusCode::BAD_REQUEST, outcome::STRUCTURE, cause.to_string()),
-        PackageFault::Unsupported(_) => unprocessable(outcome::NOT_SUPPORTED, cause.to_string()),
-        PackageFault::Id(_) | PackageFault::Several(..) => unprocessable(outcome::INVALID, cause.to_string()),
-        PackageFault::Unknown(_) => unprocessable(outcome::NOT_FOUND, cause.to_string()),
-        PackageFault::Prepare(cause) => unprepared(cause),
-        PackageFault::Refused(cause) => unwritten(cause),
+        PackageOperationError::NotParameters => {
+            ErrorResponse::new(StatusCode::BAD_REQUEST, outcome::STRUCTURE, cause.to_string())
+        }
+        PackageOperationError::Unsupported(_) => unprocessable(outcome::NOT_SUPPORTED, cause.to_string()),
+        PackageOperationError::Id(_) | PackageOperationError::Several(..) => {
+            unprocessable(outcome::INVALID, cause.to_string())
+        }
+        PackageOperationError::Unknown(_) => unprocessable(outcome::NOT_FOUND, cause.to_string()),
+        PackageOperationError::Prepare(cause) => unprepared(cause),
+        PackageOperationError::Refused(cause) => unwritten(cause),
     }
 }
 
 /// Packages that cannot be had. A registry that failed is no fault of the request.
-pub(super) fn unprepared(cause: &PrepareFault) -> Verdict {
+pub(super) fn unprepared(cause: &PrepareError) -> ErrorResponse {
     match cause {
-        PrepareFault::Store(cause) => resources::failed(cause),
-        PrepareFault::Registry { .. } if cause.is_outage() => {
-            Verdict::new(StatusCode::SERVICE_UNAVAILABLE, outcome::UNAVAILABLE, cause.to_string())
+        PrepareError::Store(cause) => resources::failed(cause),
+        PrepareError::Registry { .. } if cause.is_outage() => {
+            ErrorResponse::new(StatusCode::SERVICE_UNAVAILABLE, outcome::UNAVAILABLE, cause.to_string())
                 .retry_after(REGISTRY_RETRY_S)
         }
-        PrepareFault::Registry { .. } | PrepareFault::NoneOfSeries { .. } => {
+        PrepareError::Registry { .. } | PrepareError::NoneOfSeries { .. } => {
             unprocessable(outcome::NOT_FOUND, cause.to_string())
         }
-        PrepareFault::MovingNeed { .. } | PrepareFault::FhirVersion { .. } => {
+        PrepareError::MovingNeed { .. } | PrepareError::FhirVersion { .. } => {
             unprocessable(outcome::NOT_SUPPORTED, cause.to_string())
         }
-        PrepareFault::TooMany => unprocessable(outcome::TOO_COSTLY, cause.to_string()),
+        PrepareError::TooMany => unprocessable(outcome::TOO_COSTLY, cause.to_string()),
     }
 }
 
 /// Packages that the store refuses.
-pub(super) fn unwritten(cause: &PackageRefused) -> Verdict {
+pub(super) fn unwritten(cause: &PackageChangeError) -> ErrorResponse {
     let kind = match cause {
-        PackageRefused::NotInstalled(_) => outcome::NOT_FOUND,
-        PackageRefused::Needed { .. } | PackageRefused::NeedGone { .. } => outcome::CONFLICT,
-        PackageRefused::Tarball { .. } => outcome::INVALID,
+        PackageChangeError::NotInstalled(_) => outcome::NOT_FOUND,
+        PackageChangeError::Needed { .. } | PackageChangeError::NeedGone { .. } => outcome::CONFLICT,
+        PackageChangeError::Tarball { .. } => outcome::INVALID,
     };
     unprocessable(kind, cause.to_string())
 }
 
-fn unprocessable(kind: outcome::Kind, text: String) -> Verdict {
-    Verdict::new(StatusCode::UNPROCESSABLE_ENTITY, kind, text)
+fn unprocessable(kind: outcome::IssueKind, text: String) -> ErrorResponse {
+    ErrorResponse::new(StatusCode::UNPROCESSABLE_ENTITY, kind, text)
 }

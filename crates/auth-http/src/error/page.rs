@@ -4,47 +4,47 @@
 use askama::Template as _;
 use fhir_store::outcome;
 use http::StatusCode;
-use oauth_core::authorize::PageFault;
-use oauth_core::sign_in::SignInFault;
+use oauth_core::authorize::PageError;
+use oauth_core::sign_in::SignInError;
 
 use super::resources::parties;
-use super::{Fault, Place, Verdict};
-use crate::page::FormFault;
-use crate::page::view::Trouble;
+use super::{ApiError, ErrorContext, ErrorResponse};
+use crate::page::CsrfError;
+use crate::page::view::ErrorPage;
 
 /// The reason why nobody signed in. 403 for wrong credentials: 401 would have to name a scheme that a browser could ask
 /// by (RFC 9110, section 15.5.2).
-pub(super) fn not_signed_in(cause: &SignInFault) -> Verdict {
-    let row = |status, kind| Verdict::new(status, kind, cause.to_string());
+pub(super) fn not_signed_in(cause: &SignInError) -> ErrorResponse {
+    let row = |status, kind| ErrorResponse::new(status, kind, cause.to_string());
     match cause {
-        SignInFault::Wrong | SignInFault::Inactive | SignInFault::SecondFactor => {
+        SignInError::Wrong | SignInError::Inactive | SignInError::SecondFactor => {
             row(StatusCode::FORBIDDEN, outcome::FORBIDDEN).oauth("access_denied")
         }
-        SignInFault::TooMany { retry_after_s } => row(StatusCode::TOO_MANY_REQUESTS, outcome::THROTTLED)
+        SignInError::TooMany { retry_after_s } => row(StatusCode::TOO_MANY_REQUESTS, outcome::THROTTLED)
             .oauth("temporarily_unavailable")
             .retry_after(*retry_after_s),
-        SignInFault::Crowded { retry_after_s } => row(StatusCode::SERVICE_UNAVAILABLE, outcome::UNAVAILABLE)
+        SignInError::Crowded { retry_after_s } => row(StatusCode::SERVICE_UNAVAILABLE, outcome::UNAVAILABLE)
             .oauth("temporarily_unavailable")
             .retry_after(*retry_after_s),
-        SignInFault::Store(cause) => parties(cause),
+        SignInError::Store(cause) => parties(cause),
     }
 }
 
 /// The reason why an authorization ended here and not at the app.
-pub(super) fn not_authorized(cause: PageFault) -> Verdict {
-    let row = Verdict::new(StatusCode::BAD_REQUEST, outcome::BAD_REQUEST, cause.to_string());
+pub(super) fn not_authorized(cause: PageError) -> ErrorResponse {
+    let row = ErrorResponse::new(StatusCode::BAD_REQUEST, outcome::BAD_REQUEST, cause.to_string());
     match cause {
-        PageFault::UnknownApp | PageFault::InactiveApp => row.oauth("invalid_client"),
+        PageError::UnknownApp | PageError::InactiveApp => row.oauth("invalid_client"),
         _ => row,
     }
 }
 
 /// The reason why a form was not believed.
-pub(super) fn not_believed(cause: FormFault) -> Verdict {
+pub(super) fn not_believed(cause: CsrfError) -> ErrorResponse {
     match cause {
-        FormFault::Incomplete => Verdict::new(StatusCode::BAD_REQUEST, outcome::BAD_REQUEST, cause.to_string()),
-        FormFault::Foreign | FormFault::Unmarked => {
-            Verdict::new(StatusCode::FORBIDDEN, outcome::FORBIDDEN, cause.to_string()).oauth("access_denied")
+        CsrfError::Incomplete => ErrorResponse::new(StatusCode::BAD_REQUEST, outcome::BAD_REQUEST, cause.to_string()),
+        CsrfError::Foreign | CsrfError::Unmarked => {
+            ErrorResponse::new(StatusCode::FORBIDDEN, outcome::FORBIDDEN, cause.to_string()).oauth("access_denied")
         }
     }
 }
@@ -57,9 +57,9 @@ struct Words {
 }
 
 /// Returns the page.
-pub(super) fn body(fault: &Fault, verdict: &Verdict, place: &Place<'_>) -> String {
+pub(super) fn body(fault: &ApiError, verdict: &ErrorResponse, place: &ErrorContext<'_>) -> String {
     let Words { heading, text, advice } = words(fault, verdict.status);
-    let page = Trouble {
+    let page = ErrorPage {
         frame: place.pages.frame(),
         heading,
         text,
@@ -75,10 +75,10 @@ pub(super) fn body(fault: &Fault, verdict: &Verdict, place: &Place<'_>) -> Strin
     })
 }
 
-fn words(fault: &Fault, status: StatusCode) -> Words {
+fn words(fault: &ApiError, status: StatusCode) -> Words {
     match (fault, status) {
-        (Fault::Authorize(cause), _) => unauthorized(*cause),
-        (Fault::Form(FormFault::Foreign | FormFault::Unmarked), _) => Words {
+        (ApiError::Authorize(cause), _) => unauthorized(*cause),
+        (ApiError::Form(CsrfError::Foreign | CsrfError::Unmarked), _) => Words {
             heading: "This page is out of date",
             text: "Nothing was changed. You may have signed in or out in another window since the page was opened.",
             advice: "Go back to the app and start again, or reload the page you came from.",
@@ -112,30 +112,30 @@ fn words(fault: &Fault, status: StatusCode) -> Words {
 }
 
 /// An authorization that cannot go on, and of which the app must not be told.
-fn unauthorized(cause: PageFault) -> Words {
+fn unauthorized(cause: PageError) -> Words {
     match cause {
-        PageFault::UnknownApp | PageFault::InactiveApp => Words {
+        PageError::UnknownApp | PageError::InactiveApp => Words {
             heading: "This app cannot be connected",
             text: "The app that brought you here is not registered with us, or not any more. Nothing was shared with it.",
             advice: "Ask whoever makes the app.",
         },
-        PageFault::RedirectUri => Words {
+        PageError::RedirectUri => Words {
             heading: "This app cannot be connected",
             text: "The app wants our answer sent to a place that is not known to be its own. To protect you, nothing was \
                    shared with it.",
             advice: "Ask whoever makes the app.",
         },
-        PageFault::Transaction => Words {
+        PageError::Transaction => Words {
             heading: "This page cannot be opened",
             text: "A part of its address is missing or was changed. Nothing was changed or shared by opening it.",
             advice: "Go back to the app and start again.",
         },
-        PageFault::TransactionExpired => Words {
+        PageError::TransactionExpired => Words {
             heading: "This took too long",
             text: "For your safety a request has to be finished within a quarter of an hour. Nothing was shared.",
             advice: "Go back to the app and start again.",
         },
-        PageFault::Patient => Words {
+        PageError::Patient => Words {
             heading: "This record cannot be chosen",
             text: "You may not use this record, or not any more. Nothing was shared.",
             advice: "Go back and choose another one.",

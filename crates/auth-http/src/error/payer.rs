@@ -1,45 +1,46 @@
 //! The rows of the table about the operations of payers.
 
-use fhir_store::outcome::{self, Kind, Severity};
-use fhir_store::payer::davinci::DavinciFault;
+use fhir_store::outcome::{self, IssueKind, IssueSeverity};
+use fhir_store::payer::davinci::DavinciExportError;
 use http::StatusCode;
 
-use super::{Challenge, Verdict};
-use crate::payer::PayerFault;
+use super::{AuthenticateChallenge, ErrorResponse};
+use crate::payer::PayerError;
 
 /// How soon a caller with too many jobs may have one fewer.
 const JOBS_RETRY_S: u64 = 60;
 /// A call that would have been understood with another header.
-const PROCESSING: Kind =
-    Kind { id: Some("bad-request"), severity: Severity::Error, code: "processing", text: "Bad request" };
+const PROCESSING: IssueKind =
+    IssueKind { id: Some("bad-request"), severity: IssueSeverity::Error, code: "processing", text: "Bad request" };
 
 /// An operation that was not done.
-pub(super) fn refused(cause: &PayerFault) -> Verdict {
-    let row = |status, kind| Verdict::new(status, kind, cause.to_string());
+pub(super) fn refused(cause: &PayerError) -> ErrorResponse {
+    let row = |status, kind| ErrorResponse::new(status, kind, cause.to_string());
     match cause {
-        PayerFault::Prefer => row(StatusCode::BAD_REQUEST, PROCESSING),
-        PayerFault::Export(_) | PayerFault::NotExported(_) => row(StatusCode::BAD_REQUEST, outcome::BAD_REQUEST),
-        PayerFault::Davinci(DavinciFault::NoType | DavinciFault::UnknownType(_) | DavinciFault::FilterOnClaims) => {
-            row(StatusCode::BAD_REQUEST, outcome::BAD_REQUEST)
-        }
-        PayerFault::Davinci(
-            DavinciFault::UnservedType(_)
-            | DavinciFault::Profile(_)
-            | DavinciFault::Inactive
-            | DavinciFault::NoOrganization
-            | DavinciFault::NoMember(_),
+        PayerError::Prefer => row(StatusCode::BAD_REQUEST, PROCESSING),
+        PayerError::Export(_)
+        | PayerError::NotExported(_)
+        | PayerError::Davinci(
+            DavinciExportError::NoType | DavinciExportError::UnknownType(_) | DavinciExportError::FilterOnClaims,
+        ) => row(StatusCode::BAD_REQUEST, outcome::BAD_REQUEST),
+        PayerError::Davinci(
+            DavinciExportError::UnservedType(_)
+            | DavinciExportError::Profile(_)
+            | DavinciExportError::Inactive
+            | DavinciExportError::NoOrganization
+            | DavinciExportError::NoMember(_),
         )
-        | PayerFault::MatchedGroup
-        | PayerFault::Sent(_)
-        | PayerFault::UnresolvedPayor
-        | PayerFault::NoMatch => row(StatusCode::UNPROCESSABLE_ENTITY, outcome::INVALID),
-        PayerFault::NoClaim => row(StatusCode::FORBIDDEN, outcome::FORBIDDEN).oauth("access_denied"),
-        PayerFault::NoClaimForExport => {
-            row(StatusCode::UNAUTHORIZED, outcome::UNAUTHORIZED).challenge(Challenge::Bearer)
+        | PayerError::MatchedGroup
+        | PayerError::Sent(_)
+        | PayerError::UnresolvedPayor
+        | PayerError::NoMatch => row(StatusCode::UNPROCESSABLE_ENTITY, outcome::INVALID),
+        PayerError::NoClaim => row(StatusCode::FORBIDDEN, outcome::FORBIDDEN).oauth("access_denied"),
+        PayerError::NoClaimForExport => {
+            row(StatusCode::UNAUTHORIZED, outcome::UNAUTHORIZED).challenge(AuthenticateChallenge::Bearer)
         }
-        PayerFault::SeveralOrganizations { .. } => row(StatusCode::CONFLICT, outcome::CONFLICT),
-        PayerFault::NoJob => row(StatusCode::NOT_FOUND, outcome::NOT_FOUND),
-        PayerFault::JobFailed => row(StatusCode::INTERNAL_SERVER_ERROR, outcome::INTERNAL),
-        PayerFault::TooManyJobs(_) => row(StatusCode::TOO_MANY_REQUESTS, outcome::THROTTLED).retry_after(JOBS_RETRY_S),
+        PayerError::SeveralOrganizations { .. } => row(StatusCode::CONFLICT, outcome::CONFLICT),
+        PayerError::NoJob => row(StatusCode::NOT_FOUND, outcome::NOT_FOUND),
+        PayerError::JobFailed => row(StatusCode::INTERNAL_SERVER_ERROR, outcome::INTERNAL),
+        PayerError::TooManyJobs(_) => row(StatusCode::TOO_MANY_REQUESTS, outcome::THROTTLED).retry_after(JOBS_RETRY_S),
     }
 }

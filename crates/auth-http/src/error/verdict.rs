@@ -1,30 +1,30 @@
 //! What a fault comes to, before it takes the form of one face of the server.
 
-use fhir_store::outcome::{Kind, Outcome};
+use fhir_store::outcome::{IssueKind, OperationOutcome};
 use http::header::{ALLOW, HeaderMap, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
 use serde_json::{Value, json};
 
 /// A row of the table.
 #[derive(Debug, Clone)]
-pub(crate) struct Verdict {
+pub(crate) struct ErrorResponse {
     /// The status, the same on every face.
     pub(crate) status: StatusCode,
-    outcome: Outcome,
+    outcome: OperationOutcome,
     /// `issue.code` of it.
     code: &'static str,
     /// `error` of RFC 6749.
     error: &'static str,
     /// `error_description` of RFC 6749.
     text: String,
-    challenge: Option<Challenge>,
+    challenge: Option<AuthenticateChallenge>,
     retry_after_s: Option<u64>,
     allow: Option<&'static str>,
 }
 
 /// What `WWW-Authenticate` says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Challenge {
+pub(crate) enum AuthenticateChallenge {
     /// RFC 7617.
     Basic,
     /// RFC 6750, section 3: no credentials were sent.
@@ -35,9 +35,9 @@ pub(crate) enum Challenge {
     InsufficientScope(String),
 }
 
-impl Verdict {
-    /// A row; as OAuth JSON it is an `invalid_request` unless [`Verdict::oauth`] says otherwise.
-    pub(crate) fn new(status: StatusCode, kind: Kind, text: impl Into<String>) -> Self {
+impl ErrorResponse {
+    /// A row; as OAuth JSON it is an `invalid_request` unless [`ErrorResponse::oauth`] says otherwise.
+    pub(crate) fn new(status: StatusCode, kind: IssueKind, text: impl Into<String>) -> Self {
         let text = text.into();
         Self {
             status,
@@ -57,7 +57,7 @@ impl Verdict {
     }
 
     /// With this outcome instead of the one made of the text.
-    pub(crate) fn outcome(self, outcome: Outcome) -> Self {
+    pub(crate) fn outcome(self, outcome: OperationOutcome) -> Self {
         Self { outcome, ..self }
     }
 
@@ -70,7 +70,7 @@ impl Verdict {
     }
 
     /// With `WWW-Authenticate`.
-    pub(crate) fn challenge(self, challenge: Challenge) -> Self {
+    pub(crate) fn challenge(self, challenge: AuthenticateChallenge) -> Self {
         Self { challenge: Some(challenge), ..self }
     }
 
@@ -119,10 +119,10 @@ impl Verdict {
     /// Adds `WWW-Authenticate`, `Retry-After` and `Allow` where they belong; `realm` is the server's address.
     pub(crate) fn add_headers(&self, headers: &mut HeaderMap, realm: &str) {
         let challenge = self.challenge.as_ref().map(|challenge| match challenge {
-            Challenge::Basic => format!("Basic realm=\"{realm}\", charset=\"UTF-8\""),
-            Challenge::Bearer => format!("Bearer realm=\"{realm}\""),
-            Challenge::InvalidToken => format!("Bearer realm=\"{realm}\", error=\"invalid_token\""),
-            Challenge::InsufficientScope(needed) => {
+            AuthenticateChallenge::Basic => format!("Basic realm=\"{realm}\", charset=\"UTF-8\""),
+            AuthenticateChallenge::Bearer => format!("Bearer realm=\"{realm}\""),
+            AuthenticateChallenge::InvalidToken => format!("Bearer realm=\"{realm}\", error=\"invalid_token\""),
+            AuthenticateChallenge::InsufficientScope(needed) => {
                 format!("Bearer realm=\"{realm}\", error=\"insufficient_scope\", scope=\"{needed}\"")
             }
         });
@@ -153,8 +153,8 @@ mod tests {
 
     use super::*;
 
-    fn verdict(text: &str) -> Verdict {
-        Verdict::new(StatusCode::NOT_FOUND, outcome::NOT_FOUND, text)
+    fn verdict(text: &str) -> ErrorResponse {
+        ErrorResponse::new(StatusCode::NOT_FOUND, outcome::NOT_FOUND, text)
     }
 
     #[test]
@@ -185,10 +185,13 @@ mod tests {
             verdict("").challenge(challenge).add_headers(&mut headers, "https://a.example");
             headers[WWW_AUTHENTICATE].to_str().unwrap().to_owned()
         };
-        assert_eq!(header(Challenge::Bearer), "Bearer realm=\"https://a.example\"");
-        assert_eq!(header(Challenge::InvalidToken), "Bearer realm=\"https://a.example\", error=\"invalid_token\"");
+        assert_eq!(header(AuthenticateChallenge::Bearer), "Bearer realm=\"https://a.example\"");
         assert_eq!(
-            header(Challenge::InsufficientScope("system/Patient.r".to_owned())),
+            header(AuthenticateChallenge::InvalidToken),
+            "Bearer realm=\"https://a.example\", error=\"invalid_token\""
+        );
+        assert_eq!(
+            header(AuthenticateChallenge::InsufficientScope("system/Patient.r".to_owned())),
             "Bearer realm=\"https://a.example\", error=\"insufficient_scope\", scope=\"system/Patient.r\""
         );
     }

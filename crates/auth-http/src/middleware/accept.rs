@@ -5,9 +5,9 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use http::Method;
 
-use crate::error::Fault;
-use crate::media::{self, Produced};
-use crate::surface::{Dialect, Surface};
+use crate::error::ApiError;
+use crate::media::{self, NegotiatedFormat};
+use crate::surface::{Api, ResourceFormat};
 
 /// Where the files of exports are.
 const FILES: &str = "/fhir/$export-output/";
@@ -17,16 +17,16 @@ const WELL_KNOWN: &str = "/fhir/.well-known/";
 /// Answers 406 to a request below `/fhir` that accepts nothing of what its address produces. `_format` in the address
 /// goes before `Accept`; in a form it is looked at where the form is read ([`check`]).
 pub(crate) async fn negotiate(request: Request, next: Next) -> Response {
-    if is_acceptable(&request) { next.run(request).await } else { Fault::NotAcceptable.into_response() }
+    if is_acceptable(&request) { next.run(request).await } else { ApiError::NotAcceptable.into_response() }
 }
 
 fn is_acceptable(request: &Request) -> bool {
     let path = request.uri().path();
-    let is_bound = Surface::of(path) == Surface::Resources(Dialect::Fhir) && !path.starts_with(WELL_KNOWN);
+    let is_bound = Api::of(path) == Api::Resources(ResourceFormat::Fhir) && !path.starts_with(WELL_KNOWN);
     if !is_bound || request.method() == Method::OPTIONS {
         return true;
     }
-    let produced = if path.starts_with(FILES) { Produced::Ndjson } else { Produced::Json };
+    let produced = if path.starts_with(FILES) { NegotiatedFormat::Ndjson } else { NegotiatedFormat::Json };
     let query = request.uri().query().unwrap_or_default();
     let mut formats = form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| name == "_format").peekable();
     if formats.peek().is_none() {
@@ -38,9 +38,10 @@ fn is_acceptable(request: &Request) -> bool {
 /// Checks the parameters of a search that came in a form.
 ///
 /// # Errors
-/// [`Fault::NotAcceptable`].
-pub(crate) fn check(dialect: Dialect, pairs: &[(String, String)]) -> Result<(), Fault> {
+/// [`ApiError::NotAcceptable`].
+pub(crate) fn check(dialect: ResourceFormat, pairs: &[(String, String)]) -> Result<(), ApiError> {
     let mut formats = pairs.iter().filter(|(name, _)| name == "_format");
-    let is_acceptable = dialect != Dialect::Fhir || formats.all(|(_, value)| media::is_format(value, Produced::Json));
-    if is_acceptable { Ok(()) } else { Err(Fault::NotAcceptable) }
+    let is_acceptable =
+        dialect != ResourceFormat::Fhir || formats.all(|(_, value)| media::is_format(value, NegotiatedFormat::Json));
+    if is_acceptable { Ok(()) } else { Err(ApiError::NotAcceptable) }
 }

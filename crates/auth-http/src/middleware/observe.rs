@@ -11,9 +11,9 @@ use server_kit::middleware::observe::count_response;
 use server_kit::middleware::request_id;
 use tracing::{Instrument as _, debug, error_span};
 
-use crate::error::{self, Place};
+use crate::error::{self, ErrorContext};
 use crate::state::App;
-use crate::surface::Surface;
+use crate::surface::Api;
 
 /// Longest request id that is taken from a caller, in bytes.
 const REQUEST_ID_MAX_BYTES: usize = 64;
@@ -26,12 +26,12 @@ pub(crate) async fn observe(State(app): State<App>, request: Request, next: Next
     let id = request_id::of(request.headers(), REQUEST_ID_MAX_BYTES, fresh);
     let name = id.to_str().unwrap_or_default();
     let span = error_span!("request", request_id = name);
-    let surface = Surface::of(request.uri().path());
+    let surface = Api::of(request.uri().path());
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().cloned();
 
     async {
-        let place = Place { surface, pages: &app.pages, base_url: &app.settings.base_url, request_id: name };
+        let place = ErrorContext { surface, pages: &app.pages, base_url: &app.settings.base_url, request_id: name };
         let mut response = error::render(next.run(request).await, &place);
         response.headers_mut().insert(request_id::HEADER, id.clone());
         let status = response.status();

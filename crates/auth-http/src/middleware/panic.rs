@@ -5,9 +5,9 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use server_kit::middleware::panic::catch_panic;
 
-use crate::error::Fault;
+use crate::error::ApiError;
 
 /// Answers 500 when a handler panics.
 pub(crate) async fn catch(request: Request, next: Next) -> Response {
-    catch_panic(next.run(request), |text| Fault::Panicked(text).into_response()).await
+    catch_panic(next.run(request), |text| ApiError::Panicked(text).into_response()).await
 }

@@ -24,7 +24,7 @@ use http::{Extensions, HeaderMap};
 use server_kit::rate_clock::{RateClock, RateInstant};
 
 use crate::credentials;
-use crate::error::Fault;
+use crate::error::ApiError;
 use crate::state::{App, Clock};
 
 /// After this many checks, callers that have their whole allowance back are forgotten.
@@ -36,7 +36,7 @@ const TOLD_APART_MAX: usize = 100_000;
 const PER_ADDRESS: u32 = 10;
 
 /// The requests a minute of everyone who calls.
-pub(crate) struct Limiter {
+pub(crate) struct RequestRateLimiter {
     inner: Option<Inner>,
 }
 
@@ -57,7 +57,7 @@ struct Caller {
     claimed: Option<Box<str>>,
 }
 
-impl Limiter {
+impl RequestRateLimiter {
     /// A limit of `per_minute` requests, all of which may come at once; 0 is no limit.
     pub(crate) fn new(per_minute: u32, clock: Arc<dyn Clock>) -> Self {
         let inner = NonZeroU32::new(per_minute).map(|allowed| {
@@ -73,19 +73,19 @@ impl Limiter {
     }
 
     /// Counts one request of the caller at the other end that claims to be `claimed`.
-    pub(crate) fn check(&self, of: &Extensions, claimed: Option<&str>) -> Result<(), Fault> {
+    pub(crate) fn check(&self, of: &Extensions, claimed: Option<&str>) -> Result<(), ApiError> {
         let peer = of.get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
         self.inner.as_ref().map_or(Ok(()), |inner| inner.check(peer.map(subscriber), claimed))
     }
 }
 
 /// So many calls a minute under each key, whoever calls: each node counts its own.
-pub(crate) struct Pace {
+pub(crate) struct RateAllowance {
     counters: Counters<Box<str>>,
     checks: AtomicU32,
 }
 
-impl Pace {
+impl RateAllowance {
     /// At most `per_minute`, `at_once` of which may come together.
     pub(crate) fn new(per_minute: NonZeroU32, at_once: NonZeroU32, clock: Arc<dyn Clock>) -> Self {
         let quota = Quota::per_minute(per_minute).allow_burst(at_once);
@@ -93,7 +93,7 @@ impl Pace {
     }
 
     /// Counts one call. Keys are of those who were let in, so there are as many as there is work.
-    pub(crate) fn check(&self, key: &str) -> Result<(), Fault> {
+    pub(crate) fn check(&self, key: &str) -> Result<(), ApiError> {
         if self.checks.fetch_add(1, Ordering::Relaxed) % SWEEP_EVERY == SWEEP_EVERY - 1 {
             self.counters.retain_recent();
         }
@@ -102,7 +102,7 @@ impl Pace {
 }
 
 impl Inner {
-    fn check(&self, address: Option<IpAddr>, claimed: Option<&str>) -> Result<(), Fault> {
+    fn check(&self, address: Option<IpAddr>, claimed: Option<&str>) -> Result<(), ApiError> {
         if self.checks.fetch_add(1, Ordering::Relaxed) % SWEEP_EVERY == SWEEP_EVERY - 1 {
             self.sweep();
         }
@@ -121,8 +121,8 @@ impl Inner {
     }
 }
 
-fn count<K: Clone + Eq + Hash>(counters: &Counters<K>, key: &K) -> Result<(), Fault> {
-    counters.check_key(key).map_err(|refused| Fault::Throttled {
+fn count<K: Clone + Eq + Hash>(counters: &Counters<K>, key: &K) -> Result<(), ApiError> {
+    counters.check_key(key).map_err(|refused| ApiError::Throttled {
         retry_after_s: whole_seconds(refused.wait_time_from(counters.clock().now())),
     })
 }
@@ -140,7 +140,7 @@ fn whole_seconds(wait: Duration) -> u64 {
 
 /// Counts every request whose client is named in its headers or not at all. A form names its
 /// client in the body, so forms are counted where they are read ([`crate::form`]).
-pub(crate) async fn limit(State(app): State<App>, request: Request, next: Next) -> Result<Response, Fault> {
+pub(crate) async fn limit(State(app): State<App>, request: Request, next: Next) -> Result<Response, ApiError> {
     let claimed = claimed(request.headers());
     app.limiter.check(request.extensions(), claimed.as_deref())?;
     Ok(next.run(request).await)
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn invented_names_and_addresses_fill_no_memory() {
-        let limiter = Limiter::new(1, Arc::new(Stopped));
+        let limiter = RequestRateLimiter::new(1, Arc::new(Stopped));
         let inner = limiter.inner.unwrap();
         for number in 0..200_000_u32 {
             let address = IpAddr::from(number.to_be_bytes());

@@ -5,7 +5,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use fhir_store::StoreError;
 
-use crate::error::Fault;
+use crate::error::ApiError;
 use crate::state::App;
 
 /// Answers, or refuses with 503 as soon as the database has not answered for some seconds. A write that was sent may
@@ -15,7 +15,7 @@ pub(crate) async fn refuse(State(app): State<App>, request: Request, next: Next)
         biased;
         response = next.run(request) => response,
         () = app.health.stalled() => {
-            Fault::Resources(StoreError::Unavailable("the database does not answer".into())).into_response()
+            ApiError::Resources(StoreError::Unavailable("the database does not answer".into())).into_response()
         }
     }
 }

@@ -6,21 +6,21 @@ use http::header::{HOST, ORIGIN};
 use oauth_core::limits::FORM_MAX_BYTES;
 
 use super::Pages;
-use super::visitor::Visitor;
-use crate::error::Fault;
+use super::visitor::BrowserContext;
+use crate::error::ApiError;
 use crate::state::App;
 use crate::{body, media};
 
 /// A form that was checked to come from a page this server gave this browser.
 pub(crate) struct PageForm {
     /// Who sent it.
-    pub(crate) visitor: Visitor,
+    pub(crate) visitor: BrowserContext,
     fields: Vec<(String, String)>,
 }
 
 /// The reason why a form is not believed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum FormFault {
+pub(crate) enum CsrfError {
     /// The browser says so itself.
     #[error("the form was sent by a page of another site")]
     Foreign,
@@ -33,14 +33,14 @@ pub(crate) enum FormFault {
 }
 
 impl FromRequest<App> for PageForm {
-    type Rejection = Fault;
+    type Rejection = ApiError;
 
-    async fn from_request(request: Request, app: &App) -> Result<Self, Fault> {
+    async fn from_request(request: Request, app: &App) -> Result<Self, ApiError> {
         let (mut parts, body) = request.into_parts();
         if is_foreign(&parts.headers, &app.pages) {
-            return Err(FormFault::Foreign.into());
+            return Err(CsrfError::Foreign.into());
         }
-        let visitor = Visitor::from_request_parts(&mut parts, app).await?;
+        let visitor = BrowserContext::from_request_parts(&mut parts, app).await?;
         let fields = fields(app, &parts.headers, body).await?;
         let form = Self { visitor, fields };
         let path = parts.uri.path();
@@ -48,7 +48,7 @@ impl FromRequest<App> for PageForm {
         if mark.is_some_and(|mark| app.authority.forms().verifies(form.visitor.anchor(path), path, mark)) {
             return Ok(form);
         }
-        Err(FormFault::Unmarked.into())
+        Err(CsrfError::Unmarked.into())
     }
 }
 
@@ -69,9 +69,9 @@ pub(crate) async fn fields(
     app: &App,
     headers: &HeaderMap,
     body: axum::body::Body,
-) -> Result<Vec<(String, String)>, Fault> {
+) -> Result<Vec<(String, String)>, ApiError> {
     if !media::is_form(headers) {
-        return Err(Fault::NotAForm);
+        return Err(ApiError::NotAForm);
     }
     let limit_bytes = app.settings.max_body_bytes.min(FORM_MAX_BYTES);
     let body = body::read(headers, body, limit_bytes).await?;

@@ -14,12 +14,12 @@ const CONTRAST_MIN: f64 = 4.5;
 /// dark.
 const CONTRAST_MADE: f64 = 6.5;
 /// What the accent of the light scheme is read on or with: `--card` and `--paper` of the stylesheet.
-const LIGHT: [(&str, Colour); 2] = [("white", Colour([255; 3])), ("the page", Colour([0xf4, 0xf6, 0xf8]))];
+const LIGHT: [(&str, Color); 2] = [("white", Color([255; 3])), ("the page", Color([0xf4, 0xf6, 0xf8]))];
 /// The same of the dark scheme: `--card`, and `--paper`, which is also the text on a button.
-const DARK: [(&str, Colour); 2] =
-    [("the dark card", Colour([0x1a, 0x21, 0x29])), ("the dark page", Colour([0x11, 0x16, 0x1c]))];
+const DARK: [(&str, Color); 2] =
+    [("the dark card", Color([0x1a, 0x21, 0x29])), ("the dark page", Color([0x11, 0x16, 0x1c]))];
 /// The accent where none is chosen: a quiet blue-green.
-const ACCENT: Colour = Colour([0x0b, 0x5c, 0x6b]);
+const ACCENT: Color = Color([0x0b, 0x5c, 0x6b]);
 /// Steps from a colour to white in which one that is read on dark is looked for.
 const STEPS: u8 = 50;
 /// Longest name of an organization on its pages, in characters.
@@ -29,28 +29,28 @@ pub const LOGO_MAX_BYTES: usize = 256 * 1024;
 
 /// How the pages look.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Look {
+pub struct PageTheme {
     /// The organization's name, on every page and in its title.
-    pub title: Title,
+    pub title: PageTitle,
     /// The organization's logo; without one its name stands there.
-    pub logo: Option<Logo>,
+    pub logo: Option<PageLogo>,
     /// Colours of buttons and links.
-    pub accents: Accents,
+    pub accents: AccentColors,
     /// Where people get help: an `https:` or `mailto:` address.
     pub help: Option<String>,
 }
 
-impl Default for Look {
+impl Default for PageTheme {
     fn default() -> Self {
-        Self { title: Title("Health Account".to_owned()), logo: None, accents: Accents::default(), help: None }
+        Self { title: PageTitle("Health Account".to_owned()), logo: None, accents: AccentColors::default(), help: None }
     }
 }
 
 /// A name that fits on a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Title(String);
+pub struct PageTitle(String);
 
-impl Title {
+impl PageTitle {
     pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
@@ -66,19 +66,19 @@ pub(crate) fn initial(name: &str) -> String {
     name.chars().find(|c| c.is_alphanumeric()).map_or_else(String::new, |c| c.to_uppercase().collect())
 }
 
-impl FromStr for Title {
-    type Err = LookFault;
+impl FromStr for PageTitle {
+    type Err = PageThemeError;
 
-    fn from_str(text: &str) -> Result<Self, LookFault> {
+    fn from_str(text: &str) -> Result<Self, PageThemeError> {
         let text = text.trim();
         let fits = !text.is_empty() && text.chars().count() <= TITLE_MAX && !text.chars().any(char::is_control);
-        if fits { Ok(Self(text.to_owned())) } else { Err(LookFault::Title) }
+        if fits { Ok(Self(text.to_owned())) } else { Err(PageThemeError::Title) }
     }
 }
 
 /// A picture.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Logo {
+pub enum PageLogo {
     /// Elsewhere, by https: browsers load nothing else into these pages.
     Url(String),
     /// Served from here.
@@ -86,13 +86,13 @@ pub enum Logo {
         /// Its content, [`LOGO_MAX_BYTES`] at most.
         bytes: Bytes,
         /// What it is.
-        kind: LogoKind,
+        kind: LogoFormat,
     },
 }
 
 /// The kinds of pictures every browser shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LogoKind {
+pub enum LogoFormat {
     /// `image/svg+xml`
     Svg,
     /// `image/png`
@@ -103,7 +103,7 @@ pub enum LogoKind {
     Webp,
 }
 
-impl LogoKind {
+impl LogoFormat {
     /// Returns the kind that a file's extension names, whatever its case.
     #[must_use]
     pub fn of_extension(extension: &str) -> Option<Self> {
@@ -124,24 +124,24 @@ impl LogoKind {
 
 /// The accent of either colour scheme.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Accents {
-    pub(crate) on_light: Colour,
-    pub(crate) on_dark: Colour,
+pub struct AccentColors {
+    pub(crate) on_light: Color,
+    pub(crate) on_dark: Color,
 }
 
-impl Default for Accents {
+impl Default for AccentColors {
     fn default() -> Self {
         Self { on_light: ACCENT, on_dark: lightened(ACCENT) }
     }
 }
 
-impl Accents {
+impl AccentColors {
     /// Returns the accent of the light scheme, and of the dark one: where that is not chosen, it is the first one with
     /// as much white in it as it needs.
     ///
     /// # Errors
     /// When text in, or on, a colour could not be read.
-    pub fn new(on_light: Option<Colour>, on_dark: Option<Colour>) -> Result<Self, LookFault> {
+    pub fn new(on_light: Option<Color>, on_dark: Option<Color>) -> Result<Self, PageThemeError> {
         let on_light = on_light.unwrap_or(ACCENT);
         check(on_light, &LIGHT)?;
         if let Some(on_dark) = on_dark {
@@ -151,23 +151,23 @@ impl Accents {
     }
 }
 
-fn check(colour: Colour, against: &[(&'static str, Colour)]) -> Result<(), LookFault> {
+fn check(colour: Color, against: &[(&'static str, Color)]) -> Result<(), PageThemeError> {
     let unreadable =
         against.iter().map(|(with, other)| (*with, colour.contrast(*other))).find(|(_, it)| *it < CONTRAST_MIN);
-    unreadable.map_or(Ok(()), |(with, contrast)| Err(LookFault::Contrast { contrast, with }))
+    unreadable.map_or(Ok(()), |(with, contrast)| Err(PageThemeError::Contrast { contrast, with }))
 }
 
-fn lightened(colour: Colour) -> Colour {
+fn lightened(colour: Color) -> Color {
     let mut candidates = (0..=STEPS).map(|step| colour.towards_white(step));
-    let reads = |candidate: &Colour| DARK.iter().all(|(_, other)| candidate.contrast(*other) >= CONTRAST_MADE);
-    candidates.find(reads).unwrap_or(Colour([255; 3]))
+    let reads = |candidate: &Color| DARK.iter().all(|(_, other)| candidate.contrast(*other) >= CONTRAST_MADE);
+    candidates.find(reads).unwrap_or(Color([255; 3]))
 }
 
 /// A colour of sRGB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Colour([u8; 3]);
+pub struct Color([u8; 3]);
 
-impl Colour {
+impl Color {
     /// 1 for equal colours, 21 for black and white.
     ///
     /// # Source
@@ -195,21 +195,21 @@ impl Colour {
     }
 }
 
-impl FromStr for Colour {
-    type Err = LookFault;
+impl FromStr for Color {
+    type Err = PageThemeError;
 
-    fn from_str(text: &str) -> Result<Self, LookFault> {
+    fn from_str(text: &str) -> Result<Self, PageThemeError> {
         let digits = text
             .strip_prefix('#')
             .filter(|digits| digits.len() == 6 && digits.bytes().all(|digit| digit.is_ascii_hexdigit()));
-        let digits = digits.ok_or(LookFault::Colour)?;
-        let number = u32::from_str_radix(digits, 16).map_err(|_| LookFault::Colour)?;
+        let digits = digits.ok_or(PageThemeError::Colour)?;
+        let number = u32::from_str_radix(digits, 16).map_err(|_| PageThemeError::Colour)?;
         let [_, red, green, blue] = number.to_be_bytes();
         Ok(Self([red, green, blue]))
     }
 }
 
-impl fmt::Display for Colour {
+impl fmt::Display for Color {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [red, green, blue] = self.0;
         write!(f, "#{red:02x}{green:02x}{blue:02x}")
@@ -218,7 +218,7 @@ impl fmt::Display for Colour {
 
 /// What cannot be shown.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum LookFault {
+pub enum PageThemeError {
     /// A name nobody could read.
     #[error("must be a name of at most {TITLE_MAX} characters")]
     Title,
@@ -239,7 +239,7 @@ pub enum LookFault {
 mod tests {
     use super::*;
 
-    fn colour(text: &str) -> Colour {
+    fn colour(text: &str) -> Color {
         text.parse().unwrap()
     }
 
@@ -257,7 +257,7 @@ mod tests {
     #[test]
     fn an_accent_that_cannot_be_read_is_refused_with_what_it_has() {
         let refused = |light: Option<&str>, dark: Option<&str>| {
-            Accents::new(light.map(colour), dark.map(colour)).unwrap_err().to_string()
+            AccentColors::new(light.map(colour), dark.map(colour)).unwrap_err().to_string()
         };
         assert!(refused(Some("#ffcc00"), None).contains("white, and has 1.5:1"));
         assert!(refused(Some("#757575"), None).contains("the page"), "4.6 with white, less with the page");
@@ -267,11 +267,11 @@ mod tests {
     #[test]
     fn whatever_the_accent_is_the_dark_one_made_of_it_can_be_read() {
         for light in ["#000000", "#0b5c6b", "#7a0019", "#1a2129", "#00539b", "#5b2d8e"] {
-            let accents = Accents::new(Some(colour(light)), None).unwrap();
+            let accents = AccentColors::new(Some(colour(light)), None).unwrap();
             assert_eq!(check(accents.on_dark, &DARK), Ok(()), "{light}");
         }
-        assert_eq!(check(Accents::default().on_light, &LIGHT), Ok(()));
-        assert_eq!(check(Accents::default().on_dark, &DARK), Ok(()));
+        assert_eq!(check(AccentColors::default().on_light, &LIGHT), Ok(()));
+        assert_eq!(check(AccentColors::default().on_dark, &DARK), Ok(()));
     }
 
     #[test]
@@ -289,19 +289,19 @@ mod tests {
     #[test]
     fn only_six_digits_are_a_colour_and_only_a_short_line_a_name() {
         for text in ["", "#fff", "0b5c6b", "#0b5c6", "#0b5c6bb", "#+b5c6b", "#ééé", "red", "#0b5c6b;}"] {
-            assert_eq!(text.parse::<Colour>(), Err(LookFault::Colour), "{text}");
+            assert_eq!(text.parse::<Color>(), Err(PageThemeError::Colour), "{text}");
         }
         assert_eq!(colour("#0B5c6b").to_string(), "#0b5c6b");
         for text in ["", "  ", "a\nb", &"x".repeat(61)] {
-            assert_eq!(text.parse::<Title>(), Err(LookFault::Title), "{text}");
+            assert_eq!(text.parse::<PageTitle>(), Err(PageThemeError::Title), "{text}");
         }
-        assert_eq!(" Acme Health ".parse::<Title>().unwrap().initial(), "A");
+        assert_eq!(" Acme Health ".parse::<PageTitle>().unwrap().initial(), "A");
     }
 
     #[test]
     fn a_logo_is_known_by_its_extension() {
-        assert_eq!(LogoKind::of_extension("SVG"), Some(LogoKind::Svg));
-        assert_eq!(LogoKind::of_extension("jpeg"), LogoKind::of_extension("jpg"));
-        assert_eq!(LogoKind::of_extension("html"), None);
+        assert_eq!(LogoFormat::of_extension("SVG"), Some(LogoFormat::Svg));
+        assert_eq!(LogoFormat::of_extension("jpeg"), LogoFormat::of_extension("jpg"));
+        assert_eq!(LogoFormat::of_extension("html"), None);
     }
 }

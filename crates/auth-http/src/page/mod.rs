@@ -24,18 +24,18 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderValue, StatusCode};
 
-use crate::error::Fault;
+use crate::error::ApiError;
 use crate::media;
 use crate::state::App;
 
-pub use look::{Accents, Colour, LOGO_MAX_BYTES, Logo, LogoKind, Look, LookFault, Title};
+pub use look::{AccentColors, Color, LOGO_MAX_BYTES, LogoFormat, PageLogo, PageTheme, PageThemeError, PageTitle};
 
-pub(crate) use cookie::{Cookies, Kind};
-pub(crate) use form::{FormFault, PageForm, fields, is_foreign};
-pub(crate) use style::{Asset, Assets};
-pub(crate) use visitor::Visitor;
+pub(crate) use cookie::{CookieKind, RequestCookies};
+pub(crate) use form::{CsrfError, PageForm, fields, is_foreign};
+pub(crate) use style::{StaticAsset, StaticAssets};
+pub(crate) use visitor::BrowserContext;
 
-use view::{Form, Frame};
+use view::{FormView, PageFrame};
 
 /// Where one signs in.
 pub(crate) const LOGIN: &str = "/auth/login";
@@ -58,10 +58,12 @@ const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self' data:
                       frame-ancestors 'none'";
 
 /// The same for pages with the organization's logo, which may be at a host of its own.
-fn policy(look: &Look) -> HeaderValue {
+fn policy(look: &PageTheme) -> HeaderValue {
     let host = match &look.logo {
-        Some(Logo::Url(address)) => url::Url::parse(address).ok().map(|address| address.origin().ascii_serialization()),
-        Some(Logo::File { .. }) | None => None,
+        Some(PageLogo::Url(address)) => {
+            url::Url::parse(address).ok().map(|address| address.origin().ascii_serialization())
+        }
+        Some(PageLogo::File { .. }) | None => None,
     };
     let of_host = |host: String| POLICY.replace("img-src 'self'", &format!("img-src 'self' {host}"));
     let policy = host.and_then(|host| HeaderValue::try_from(of_host(host)).ok());
@@ -70,23 +72,23 @@ fn policy(look: &Look) -> HeaderValue {
 
 /// Everything the pages of a deployment have in common.
 pub(crate) struct Pages {
-    frame: Frame,
-    assets: Assets,
-    cookies: Cookies,
+    frame: PageFrame,
+    assets: StaticAssets,
+    cookies: RequestCookies,
     origin: String,
     root: String,
     policy: HeaderValue,
 }
 
 impl Pages {
-    pub(crate) fn new(base_url: &str, look: &Look) -> Self {
+    pub(crate) fn new(base_url: &str, look: &PageTheme) -> Self {
         let parsed = url::Url::parse(base_url).ok();
         let root = parsed.as_ref().map_or("", |url| url.path().trim_end_matches('/')).to_owned();
-        let assets = Assets::new(look);
+        let assets = StaticAssets::new(look);
         Self {
-            frame: Frame::new(look, &assets, &root),
+            frame: PageFrame::new(look, &assets, &root),
             assets,
-            cookies: Cookies::new(base_url),
+            cookies: RequestCookies::new(base_url),
             origin: parsed.map_or_else(String::new, |url| url.origin().ascii_serialization()),
             root,
             policy: policy(look),
@@ -94,16 +96,16 @@ impl Pages {
     }
 
     /// Returns what every page begins with.
-    pub(crate) const fn frame(&self) -> &Frame {
+    pub(crate) const fn frame(&self) -> &PageFrame {
         &self.frame
     }
 
     /// Returns the file of this name.
-    pub(crate) fn asset(&self, name: &str) -> Option<&Asset> {
+    pub(crate) fn asset(&self, name: &str) -> Option<&StaticAsset> {
         self.assets.find(name)
     }
 
-    pub(crate) const fn cookies(&self) -> Cookies {
+    pub(crate) const fn cookies(&self) -> RequestCookies {
         self.cookies
     }
 
@@ -125,17 +127,17 @@ impl Pages {
 }
 
 /// Returns the form at `path`, marked for this visitor.
-pub(crate) fn form(app: &App, visitor: &Visitor, path: &str) -> Form {
+pub(crate) fn form(app: &App, visitor: &BrowserContext, path: &str) -> FormView {
     let csrf = app.authority.forms().token(visitor.anchor(path), path);
-    Form { action: app.pages.link(path), csrf }
+    FormView { action: app.pages.link(path), csrf }
 }
 
 /// A page.
 ///
 /// # Errors
 /// When the template cannot be written, which is a bug.
-pub(crate) fn show(page: &impl Template) -> Result<Response, Fault> {
-    let mut response = Response::new(Body::from(page.render().map_err(Fault::Unrendered)?));
+pub(crate) fn show(page: &impl Template) -> Result<Response, ApiError> {
+    let mut response = Response::new(Body::from(page.render().map_err(ApiError::Unrendered)?));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media::HTML));
     Ok(response)
 }
@@ -144,7 +146,7 @@ pub(crate) fn show(page: &impl Template) -> Result<Response, Fault> {
 ///
 /// # Errors
 /// When the template cannot be written, which is a bug.
-pub(crate) fn show_again(page: &impl Template, fault: &Fault, realm: &str) -> Result<Response, Fault> {
+pub(crate) fn show_again(page: &impl Template, fault: &ApiError, realm: &str) -> Result<Response, ApiError> {
     let mut response = show(page)?;
     let verdict = fault.verdict();
     *response.status_mut() = verdict.status;
@@ -153,8 +155,8 @@ pub(crate) fn show_again(page: &impl Template, fault: &Fault, realm: &str) -> Re
 }
 
 /// Sends the browser on, with GET whatever it came with.
-pub(crate) fn see(location: &str) -> Result<Response, Fault> {
-    let location = HeaderValue::try_from(location).map_err(|_| Fault::Location)?;
+pub(crate) fn see(location: &str) -> Result<Response, ApiError> {
+    let location = HeaderValue::try_from(location).map_err(|_| ApiError::Location)?;
     Ok((StatusCode::SEE_OTHER, [(LOCATION, location)]).into_response())
 }
 

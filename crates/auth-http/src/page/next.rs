@@ -1,10 +1,10 @@
 //! Where a browser goes next: to a page of ours, or to the app.
 
 use axum::response::Response;
-use oauth_core::authorize::{AuthorizeFault, Departure, Step};
+use oauth_core::authorize::{AuthorizeError, ClientRedirect, NextPage};
 
 use super::{GRANT, LOGIN, PATIENT, see};
-use crate::error::Fault;
+use crate::error::ApiError;
 use crate::state::App;
 use crate::told;
 
@@ -12,13 +12,13 @@ use crate::told;
 ///
 /// # Errors
 /// When it is told on a page of ours why nothing does.
-pub(crate) fn go(app: &App, next: Result<Step, AuthorizeFault>) -> Result<Response, Fault> {
+pub(crate) fn go(app: &App, next: Result<NextPage, AuthorizeError>) -> Result<Response, ApiError> {
     let link = |path, transaction: &str| see(&app.pages.link_with(path, transaction));
     match next {
-        Ok(Step::Leave(departure)) => leave(&departure),
-        Ok(Step::SignIn(page)) => link(LOGIN, &page.transaction),
-        Ok(Step::PickPatient(page)) => link(PATIENT, &page.transaction),
-        Ok(Step::Consent(page)) => link(GRANT, &page.transaction),
+        Ok(NextPage::Leave(departure)) => leave(&departure),
+        Ok(NextPage::SignIn(page)) => link(LOGIN, &page.transaction),
+        Ok(NextPage::PickPatient(page)) => link(PATIENT, &page.transaction),
+        Ok(NextPage::Consent(page)) => link(GRANT, &page.transaction),
         Err(fault) => refuse(fault),
     }
 }
@@ -27,7 +27,7 @@ pub(crate) fn go(app: &App, next: Result<Step, AuthorizeFault>) -> Result<Respon
 ///
 /// # Errors
 /// When its address is none, which registration rules out.
-pub(crate) fn leave(departure: &Departure) -> Result<Response, Fault> {
+pub(crate) fn leave(departure: &ClientRedirect) -> Result<Response, ApiError> {
     see(&departure.location)
 }
 
@@ -35,13 +35,13 @@ pub(crate) fn leave(departure: &Departure) -> Result<Response, Fault> {
 ///
 /// # Errors
 /// When the person is told.
-pub(crate) fn refuse(fault: AuthorizeFault) -> Result<Response, Fault> {
+pub(crate) fn refuse(fault: AuthorizeError) -> Result<Response, ApiError> {
     match fault {
-        AuthorizeFault::Redirect { departure, cause } => {
+        AuthorizeError::Redirect { departure, cause } => {
             told::not_authorized(&cause);
             leave(&departure)
         }
-        AuthorizeFault::Page(cause) => Err(Fault::Authorize(cause)),
-        AuthorizeFault::Store(cause) => Err(Fault::Parties(cause)),
+        AuthorizeError::Page(cause) => Err(ApiError::Authorize(cause)),
+        AuthorizeError::Store(cause) => Err(ApiError::Parties(cause)),
     }
 }

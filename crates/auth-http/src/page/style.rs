@@ -6,7 +6,7 @@ use bytes::Bytes;
 use oauth_core::document::StaticDocument;
 use oauth_core::jose::{base64url, sha256};
 
-use super::look::{Accents, Logo, Look};
+use super::look::{AccentColors, PageLogo, PageTheme};
 
 /// The stylesheet but for what a deployment chooses.
 const SHEET: &str = include_str!("../../templates/style.css");
@@ -14,13 +14,13 @@ const SHEET: &str = include_str!("../../templates/style.css");
 const DIGEST_BYTES: usize = 12;
 
 /// A file as served.
-pub(crate) struct Asset {
+pub(crate) struct StaticAsset {
     name: String,
     pub(crate) media_type: &'static str,
     pub(crate) document: StaticDocument,
 }
 
-impl Asset {
+impl StaticAsset {
     fn new(extension: &str, media_type: &'static str, body: Bytes) -> Self {
         let digest = base64url(sha256(&body).get(..DIGEST_BYTES).unwrap_or_default());
         let document = StaticDocument { etag: format!("\"{digest}\""), body };
@@ -34,31 +34,31 @@ impl Asset {
 }
 
 /// All of them.
-pub(crate) struct Assets {
-    pub(crate) stylesheet: Asset,
-    pub(crate) logo: Option<Asset>,
+pub(crate) struct StaticAssets {
+    pub(crate) stylesheet: StaticAsset,
+    pub(crate) logo: Option<StaticAsset>,
 }
 
-impl Assets {
-    pub(crate) fn new(look: &Look) -> Self {
+impl StaticAssets {
+    pub(crate) fn new(look: &PageTheme) -> Self {
         let logo = match &look.logo {
-            Some(Logo::File { bytes, kind }) => {
+            Some(PageLogo::File { bytes, kind }) => {
                 let media_type = kind.media_type();
                 let extension = media_type.rsplit('/').next().unwrap_or_default().trim_end_matches("+xml");
-                Some(Asset::new(extension, media_type, bytes.clone()))
+                Some(StaticAsset::new(extension, media_type, bytes.clone()))
             }
-            Some(Logo::Url(_)) | None => None,
+            Some(PageLogo::Url(_)) | None => None,
         };
-        let stylesheet = Asset::new("css", "text/css; charset=utf-8", Bytes::from(sheet(look.accents)));
+        let stylesheet = StaticAsset::new("css", "text/css; charset=utf-8", Bytes::from(sheet(look.accents)));
         Self { stylesheet, logo }
     }
 
-    pub(crate) fn find(&self, name: &str) -> Option<&Asset> {
+    pub(crate) fn find(&self, name: &str) -> Option<&StaticAsset> {
         std::iter::once(&self.stylesheet).chain(&self.logo).find(|asset| asset.name == name)
     }
 }
 
-fn sheet(accents: Accents) -> String {
+fn sheet(accents: AccentColors) -> String {
     let (light, dark) = (accents.on_light, accents.on_dark);
     format!(":root {{ --accent-on-light: {light}; --accent-on-dark: {dark}; }}\n{SHEET}")
 }

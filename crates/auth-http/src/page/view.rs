@@ -2,12 +2,12 @@
 
 use askama::Template;
 
-use super::look::{Logo, Look};
-use super::style::Assets;
+use super::look::{PageLogo, PageTheme};
+use super::style::StaticAssets;
 
 /// What every page begins with.
 #[derive(Debug, Clone)]
-pub(crate) struct Frame {
+pub(crate) struct PageFrame {
     /// The organization's name.
     pub(crate) title: String,
     /// The first letter of it.
@@ -20,16 +20,16 @@ pub(crate) struct Frame {
     pub(crate) help: Option<String>,
 }
 
-impl Frame {
-    pub(super) fn new(look: &Look, assets: &Assets, root: &str) -> Self {
+impl PageFrame {
+    pub(super) fn new(look: &PageTheme, assets: &StaticAssets, root: &str) -> Self {
         let served = assets.logo.as_ref().map(|asset| format!("{root}{}", asset.path()));
         Self {
             title: look.title.as_str().to_owned(),
             initial: look.title.initial(),
             stylesheet: format!("{root}{}", assets.stylesheet.path()),
             logo: match &look.logo {
-                Some(Logo::Url(url)) => Some(url.clone()),
-                Some(Logo::File { .. }) | None => served,
+                Some(PageLogo::Url(url)) => Some(url.clone()),
+                Some(PageLogo::File { .. }) | None => served,
             },
             help: look.help.clone(),
         }
@@ -38,21 +38,21 @@ impl Frame {
 
 /// A form's address and its mark.
 #[derive(Debug, Clone)]
-pub(crate) struct Form {
+pub(crate) struct FormView {
     pub(crate) action: String,
     pub(crate) csrf: String,
 }
 
 /// What went wrong with what a form said, above the form.
 #[derive(Debug, Clone)]
-pub(crate) struct Alert {
+pub(crate) struct AlertView {
     pub(crate) heading: &'static str,
     pub(crate) text: String,
 }
 
 /// An app, as it introduces itself.
 #[derive(Debug, Clone)]
-pub(crate) struct App {
+pub(crate) struct AppView {
     pub(crate) name: String,
     /// Stands in place of a logo, which would be loaded from the app's own host.
     pub(crate) initial: String,
@@ -64,8 +64,8 @@ pub(crate) struct App {
 /// `/`
 #[derive(Debug, Template)]
 #[template(path = "home.html")]
-pub(crate) struct Home<'a> {
-    pub(crate) frame: &'a Frame,
+pub(crate) struct HomePage<'a> {
+    pub(crate) frame: &'a PageFrame,
     pub(crate) apps_url: String,
     pub(crate) fhir_base: &'a str,
     pub(crate) capability_statement: String,
@@ -77,36 +77,36 @@ pub(crate) struct Home<'a> {
 /// `/auth/login`
 #[derive(Debug, Template)]
 #[template(path = "sign_in.html")]
-pub(crate) struct SignIn<'a> {
-    pub(crate) frame: &'a Frame,
-    pub(crate) form: Form,
+pub(crate) struct SignInPageView<'a> {
+    pub(crate) frame: &'a PageFrame,
+    pub(crate) form: FormView,
     /// Empty when nobody waits for the answer but the person.
     pub(crate) transaction: &'a str,
     pub(crate) app_name: Option<&'a str>,
     pub(crate) username: &'a str,
-    pub(crate) alert: Option<Alert>,
+    pub(crate) alert: Option<AlertView>,
     pub(crate) notice: Option<&'static str>,
 }
 
 /// `/auth/patient`
 #[derive(Debug, Template)]
 #[template(path = "patient.html")]
-pub(crate) struct Patient<'a> {
-    pub(crate) frame: &'a Frame,
-    pub(crate) form: Form,
-    pub(crate) logout: Form,
+pub(crate) struct PatientPageView<'a> {
+    pub(crate) frame: &'a PageFrame,
+    pub(crate) form: FormView,
+    pub(crate) logout: FormView,
     pub(crate) transaction: &'a str,
-    pub(crate) app: App,
+    pub(crate) app: AppView,
     pub(crate) person: &'a str,
     /// What was searched for; `None` for a person who chooses among few.
-    pub(crate) search: Option<Found>,
-    pub(crate) candidates: Vec<Candidate>,
-    pub(crate) alert: Option<Alert>,
+    pub(crate) search: Option<PatientResultsView>,
+    pub(crate) candidates: Vec<PatientCandidateView>,
+    pub(crate) alert: Option<AlertView>,
 }
 
 /// A search, what it found in words, and where its other pages are.
 #[derive(Debug, Clone)]
-pub(crate) struct Found {
+pub(crate) struct PatientResultsView {
     pub(crate) text: String,
     pub(crate) count: String,
     pub(crate) previous: Option<String>,
@@ -115,7 +115,7 @@ pub(crate) struct Found {
 
 /// A record one may choose.
 #[derive(Debug, Clone)]
-pub(crate) struct Candidate {
+pub(crate) struct PatientCandidateView {
     pub(crate) id: String,
     pub(crate) name: String,
     /// What tells the record from others of the same name.
@@ -125,23 +125,23 @@ pub(crate) struct Candidate {
 /// `/auth/grant`
 #[derive(Debug, Template)]
 #[template(path = "grant.html")]
-pub(crate) struct Grant<'a> {
-    pub(crate) frame: &'a Frame,
-    pub(crate) form: Form,
-    pub(crate) logout: Form,
+pub(crate) struct ConsentPageView<'a> {
+    pub(crate) frame: &'a PageFrame,
+    pub(crate) form: FormView,
+    pub(crate) logout: FormView,
     pub(crate) apps_url: String,
     pub(crate) transaction: &'a str,
-    pub(crate) app: App,
+    pub(crate) app: AppView,
     pub(crate) person: &'a str,
-    pub(crate) patient: Option<Subject>,
+    pub(crate) patient: Option<ConsentSubjectView>,
     /// What the page says to a person who refused something before.
     pub(crate) notice: Option<&'static str>,
-    pub(crate) groups: Vec<Group>,
+    pub(crate) groups: Vec<ConsentGroupView>,
 }
 
 /// Whose record it is about.
 #[derive(Debug, Clone)]
-pub(crate) struct Subject {
+pub(crate) struct ConsentSubjectView {
     /// `your`, or the name with `’s`.
     pub(crate) whose: String,
     pub(crate) name: String,
@@ -150,15 +150,15 @@ pub(crate) struct Subject {
 
 /// Requests that belong together.
 #[derive(Debug, Clone)]
-pub(crate) struct Group {
+pub(crate) struct ConsentGroupView {
     pub(crate) title: &'static str,
     pub(crate) detail: Option<&'static str>,
-    pub(crate) items: Vec<Item>,
+    pub(crate) items: Vec<ConsentItemView>,
 }
 
 /// One thing that is asked for.
 #[derive(Debug, Clone)]
-pub(crate) struct Item {
+pub(crate) struct ConsentItemView {
     pub(crate) scope: String,
     pub(crate) title: String,
     pub(crate) detail: Option<String>,
@@ -172,23 +172,23 @@ pub(crate) struct Item {
 /// `/auth/apps`
 #[derive(Debug, Template)]
 #[template(path = "apps.html")]
-pub(crate) struct Apps<'a> {
-    pub(crate) frame: &'a Frame,
-    pub(crate) revoke: Form,
-    pub(crate) logout: Form,
+pub(crate) struct ConnectedAppsPage<'a> {
+    pub(crate) frame: &'a PageFrame,
+    pub(crate) revoke: FormView,
+    pub(crate) logout: FormView,
     pub(crate) person: &'a str,
-    pub(crate) connected: Vec<Connected>,
+    pub(crate) connected: Vec<ConnectedAppView>,
     pub(crate) notice: Option<&'static str>,
 }
 
 /// An app that was let in.
 #[derive(Debug, Clone)]
-pub(crate) struct Connected {
+pub(crate) struct ConnectedAppView {
     /// The name and the value of the field that says what is taken back.
     pub(crate) held: (&'static str, String),
     /// How it was let in, where that was not on the page.
     pub(crate) by: Option<&'static str>,
-    pub(crate) card: App,
+    pub(crate) card: AppView,
     pub(crate) patient: Option<String>,
     pub(crate) since: String,
     pub(crate) last_used: String,
@@ -199,8 +199,8 @@ pub(crate) struct Connected {
 /// A refusal that ends the visit.
 #[derive(Debug, Template)]
 #[template(path = "trouble.html")]
-pub(crate) struct Trouble<'a> {
-    pub(crate) frame: &'a Frame,
+pub(crate) struct ErrorPage<'a> {
+    pub(crate) frame: &'a PageFrame,
     pub(crate) heading: &'static str,
     pub(crate) text: &'static str,
     pub(crate) advice: &'static str,

@@ -6,16 +6,16 @@ use axum::extract::{ConnectInfo, FromRequestParts};
 use axum::response::Response;
 use http::header::SET_COOKIE;
 use http::request::Parts;
-use oauth_core::authorize::Browser;
+use oauth_core::authorize::UserAgent;
 use oauth_core::session;
 use secrecy::ExposeSecret as _;
 
-use super::cookie::Kind;
-use crate::error::Fault;
+use super::cookie::CookieKind;
+use crate::error::ApiError;
 use crate::state::App;
 
 /// A browser, known by its cookies.
-pub(crate) struct Visitor {
+pub(crate) struct BrowserContext {
     /// The value of its session cookie, whatever it is worth.
     pub(crate) session: Option<String>,
     /// The value of the cookie it has before anybody signs in; made now where it had none.
@@ -25,16 +25,16 @@ pub(crate) struct Visitor {
     pub(crate) address: Option<String>,
 }
 
-impl FromRequestParts<App> for Visitor {
-    type Rejection = Fault;
+impl FromRequestParts<App> for BrowserContext {
+    type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Fault> {
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
         let cookies = app.pages.cookies();
-        let known = cookies.read(&parts.headers, Kind::Browser);
+        let known = cookies.read(&parts.headers, CookieKind::Browser);
         let is_new = known.is_none();
         let made = || session::fresh_cookie(&app.env()).expose_secret().to_owned();
         Ok(Self {
-            session: cookies.read(&parts.headers, Kind::Session),
+            session: cookies.read(&parts.headers, CookieKind::Session),
             browser: known.unwrap_or_else(made),
             is_new,
             address: parts
@@ -45,10 +45,10 @@ impl FromRequestParts<App> for Visitor {
     }
 }
 
-impl Visitor {
+impl BrowserContext {
     /// As the rules know it.
-    pub(crate) fn as_browser(&self) -> Browser<'_> {
-        Browser { session: self.session.as_deref(), address: self.address.as_deref() }
+    pub(crate) fn as_browser(&self) -> UserAgent<'_> {
+        UserAgent { session: self.session.as_deref(), address: self.address.as_deref() }
     }
 
     /// Returns what the mark of a form is made for: the browser before sign-in, afterwards the session, so that a form
@@ -63,7 +63,7 @@ impl Visitor {
     /// Gives a new browser its cookie, with a page that has a form.
     pub(crate) fn remembered(&self, app: &App, mut response: Response) -> Response {
         if self.is_new
-            && let Some(cookie) = app.pages.cookies().set(Kind::Browser, &self.browser, None)
+            && let Some(cookie) = app.pages.cookies().set(CookieKind::Browser, &self.browser, None)
         {
             response.headers_mut().append(SET_COOKIE, cookie);
         }

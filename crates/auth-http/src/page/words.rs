@@ -3,17 +3,17 @@
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use oauth_core::authorize::PatientSearch;
-use oauth_core::authorize::{AppCard, ConsentItem, ConsentPage, ItemGroup};
-use oauth_core::connected::{ConnectedApp, Held, LetIn};
+use oauth_core::authorize::PatientSearchResults;
+use oauth_core::authorize::{AppCard, ConsentItem, ConsentItemGroup, ConsentPage};
+use oauth_core::connected::{AuthorizedVia, ConnectedApp, ConnectionId};
 use oauth_core::ports::PatientSummary;
 
 use super::look::initial;
-use super::view::{App, Connected, Group, Item, Subject};
+use super::view::{AppView, ConnectedAppView, ConsentGroupView, ConsentItemView, ConsentSubjectView};
 
 /// An app.
-pub(crate) fn app(card: &AppCard) -> App {
-    App {
+pub(crate) fn app(card: &AppCard) -> AppView {
+    AppView {
         name: card.name.clone(),
         initial: initial(&card.name),
         description: card.description.clone(),
@@ -23,9 +23,9 @@ pub(crate) fn app(card: &AppCard) -> App {
 }
 
 /// A patient, for the person who is asked. Two people may have one name, so that does not decide whose record it is.
-pub(crate) fn subject(patient: &PatientSummary, asked: &ConsentPage) -> Subject {
+pub(crate) fn subject(patient: &PatientSummary, asked: &ConsentPage) -> ConsentSubjectView {
     let whose = if asked.is_own { "your".to_owned() } else { format!("{}’s", patient.name) };
-    Subject { whose, name: patient.name.clone(), born: patient.birth_date.as_deref().map(birth_date) }
+    ConsentSubjectView { whose, name: patient.name.clone(), born: patient.birth_date.as_deref().map(birth_date) }
 }
 
 /// Returns what the page says to a person who refused something when this app asked before.
@@ -42,21 +42,25 @@ pub(crate) fn earlier_refusal(items: &[ConsentItem]) -> Option<&'static str> {
 }
 
 /// Returns what is asked for, group by group.
-pub(crate) fn groups(items: &[ConsentItem]) -> Vec<Group> {
+pub(crate) fn groups(items: &[ConsentItem]) -> Vec<ConsentGroupView> {
     let groups = items.chunk_by(|one, other| one.group == other.group);
     groups.filter_map(|items| items.first().map(|first| group(first.group, items))).collect()
 }
 
-fn group(of: ItemGroup, items: &[ConsentItem]) -> Group {
+fn group(of: ConsentItemGroup, items: &[ConsentItem]) -> ConsentGroupView {
     let (title, detail) = match of {
-        ItemGroup::Identity => ("Who you are", None),
-        ItemGroup::Record => ("Health information", Some("Take away the tick from what you want to keep to yourself.")),
-        ItemGroup::Directory => ("Names behind the record", Some("Doctors, places and organizations it speaks of.")),
-        ItemGroup::User => ("What you may see", Some("Whatever you may open yourself, not one record alone.")),
-        ItemGroup::Duration => ("For how long", None),
-        ItemGroup::Other => ("More", None),
+        ConsentItemGroup::Identity => ("Who you are", None),
+        ConsentItemGroup::Record => {
+            ("Health information", Some("Take away the tick from what you want to keep to yourself."))
+        }
+        ConsentItemGroup::Directory => {
+            ("Names behind the record", Some("Doctors, places and organizations it speaks of."))
+        }
+        ConsentItemGroup::User => ("What you may see", Some("Whatever you may open yourself, not one record alone.")),
+        ConsentItemGroup::Duration => ("For how long", None),
+        ConsentItemGroup::Other => ("More", None),
     };
-    let items = items.iter().map(|item| Item {
+    let items = items.iter().map(|item| ConsentItemView {
         scope: item.scope.clone(),
         title: item.title.clone(),
         detail: item.detail.clone(),
@@ -64,7 +68,7 @@ fn group(of: ItemGroup, items: &[ConsentItem]) -> Group {
         declined: item.declined,
         required: item.required,
     });
-    Group { title, detail, items: items.collect() }
+    ConsentGroupView { title, detail, items: items.collect() }
 }
 
 /// The field of what was allowed on the page.
@@ -73,16 +77,16 @@ pub(crate) const GRANT_FIELD: &str = "grant";
 pub(crate) const CLIENT_FIELD: &str = "client";
 
 /// An app that was let in.
-pub(crate) fn connected(let_in: &ConnectedApp) -> Connected {
-    Connected {
+pub(crate) fn connected(let_in: &ConnectedApp) -> ConnectedAppView {
+    ConnectedAppView {
         held: match &let_in.held {
-            Held::Grant(id) => (GRANT_FIELD, id.clone()),
-            Held::Direct(client_id) => (CLIENT_FIELD, client_id.clone()),
+            ConnectionId::Grant(id) => (GRANT_FIELD, id.clone()),
+            ConnectionId::Direct(client_id) => (CLIENT_FIELD, client_id.clone()),
         },
         by: match let_in.by {
-            LetIn::Page => None,
-            LetIn::Password => Some("your password, which the app was given"),
-            LetIn::Issuer => Some("your sign-in at another service"),
+            AuthorizedVia::Page => None,
+            AuthorizedVia::Password => Some("your password, which the app was given"),
+            AuthorizedVia::Issuer => Some("your sign-in at another service"),
         },
         card: app(&let_in.app),
         patient: let_in.patient.as_ref().map(|patient| patient.name.clone()),
@@ -126,7 +130,7 @@ fn sex(stored: &str) -> Option<&'static str> {
 }
 
 /// Returns how many patients a search found, and which of them are on the page.
-pub(crate) fn found(search: &PatientSearch, shown: usize) -> String {
+pub(crate) fn found(search: &PatientSearchResults, shown: usize) -> String {
     let count = match (search.total, search.is_cut) {
         (total, true) => format!("The first {total} patients found. Type more to find the others."),
         (1, false) => "1 patient found.".to_owned(),

@@ -4,7 +4,7 @@ use oauth_core::authorization::{Authorization, LaunchContext};
 use oauth_core::client::GrantType;
 use oauth_core::jose::sha256;
 use oauth_core::person::Person;
-use oauth_core::ports::{GivenGrant, IssuedCode, MemberGrant, MemberStore as _, PartyStore as _};
+use oauth_core::ports::{ClientStore as _, GrantDecision, IssuedCode, MemberGrant, MemberStore as _};
 use serde_json::{Value, json};
 
 use crate::world::{Answer, BASE, NOW_S, World, claims, on_every_engine};
@@ -69,7 +69,7 @@ async fn code(world: &World, name: &str) -> String {
         expires_s: NOW_S + 60,
     };
     let replaces = db.grants_of("ada").await.unwrap().into_iter().find(|held| held.id == grant.id);
-    db.issue_code(issued, Some(GivenGrant { grant, replaces }), None).await.unwrap();
+    db.issue_code(issued, Some(GrantDecision { grant, replaces }), None).await.unwrap();
     name.to_owned()
 }
 

@@ -1,6 +1,6 @@
 //! Packages over HTTP and by migrations: who may, what is told, and that nothing is done by half.
 
-use migrations::package::Conformance;
+use migrations::package::InstalledConformance;
 use migrations::package::testing::{TestPackage, definition};
 use serde_json::{Value, json};
 
@@ -317,10 +317,10 @@ async fn the_capability_statement_names_what_is_installed() {
 #[tokio::test]
 async fn the_capability_statement_names_what_the_settings_name() {
     let urls = |url: &str| std::iter::once(url.to_owned()).collect();
-    let conforms_to = Conformance {
+    let conforms_to = InstalledConformance {
         guides: urls("http://e.example/ImplementationGuide/g"),
         requirements: urls("http://e.example/CapabilityStatement/s|2"),
-        ..Conformance::default()
+        ..InstalledConformance::default()
     };
     let world = World::with(Choice { conforms_to, ..Choice::default() }).await;
     let statement = world.get("/fhir/metadata").send().await.body;

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use auth_http::{Accents, Logo, LogoKind, Look};
+use auth_http::{AccentColors, LogoFormat, PageLogo, PageTheme};
 use bytes::Bytes;
 use serde_json::json;
 use tracing_subscriber::fmt::MakeWriter;
@@ -124,8 +124,8 @@ async fn every_field_has_a_label_and_every_control_of_a_group_its_legend() {
 
 #[tokio::test]
 async fn the_host_of_an_organization_s_logo_is_the_only_one_a_page_loads_from() {
-    let logo = Some(Logo::Url("https://cdn.lake.example/a/logo.svg".to_owned()));
-    let world = World::with(Choice { look: Look { logo, ..Look::default() }, ..Choice::default() }).await;
+    let logo = Some(PageLogo::Url("https://cdn.lake.example/a/logo.svg".to_owned()));
+    let world = World::with(Choice { look: PageTheme { logo, ..PageTheme::default() }, ..Choice::default() }).await;
     let answer = world.get("/auth/login").send().await;
     assert!(answer.text.contains("https://cdn.lake.example/a/logo.svg"));
     let policy = answer.header("content-security-policy");
@@ -151,12 +151,12 @@ async fn an_app_s_host_does_not_learn_that_a_member_looks_at_its_page() {
 
 #[tokio::test]
 async fn an_organization_s_name_logo_and_colours_are_on_its_pages() {
-    let accents = Accents::new(Some("#7a0019".parse().unwrap()), Some("#ffb3c1".parse().unwrap())).unwrap();
-    let look = Look {
+    let accents = AccentColors::new(Some("#7a0019".parse().unwrap()), Some("#ffb3c1".parse().unwrap())).unwrap();
+    let look = PageTheme {
         title: "Lake & Shore <Health>".parse().unwrap(),
-        logo: Some(Logo::File {
+        logo: Some(PageLogo::File {
             bytes: Bytes::from_static(b"<svg xmlns='http://www.w3.org/2000/svg'/>"),
-            kind: LogoKind::Svg,
+            kind: LogoFormat::Svg,
         }),
         accents,
         help: Some("mailto:help@lake.example".to_owned()),

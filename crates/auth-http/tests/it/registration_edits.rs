@@ -161,7 +161,8 @@ async fn a_user_who_is_read_edited_and_put_back_keeps_the_password_and_the_secon
         world.put("/User/ada", &ada).await;
         let stored = async || {
             let key = "User/ada".parse().unwrap();
-            let fhir_store::Lookup::Found(found) = fhir_store::ResourceStore::read(world.db(), &key).await.unwrap()
+            let fhir_store::ResourceLookup::Found(found) =
+                fhir_store::ResourceStore::read(world.db(), &key).await.unwrap()
             else {
                 panic!("there is no such user")
             };

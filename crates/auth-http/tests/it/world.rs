@@ -9,23 +9,23 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use auth_http::{BundleReport, BundleStop, Clock, HttpSettings, Look, Parts};
+use auth_http::{Clock, Components, HttpSettings, InitBundleFailure, InitBundleReport, PageTheme};
 use auth_storage::{Admissions, AuditLog, Db, JobSettings, Jobs};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
 use fhir_store::payer::IdentifierRule;
-use fhir_store::search::Catalog;
+use fhir_store::search::SearchParameterCatalog;
 use fhir_store::{
-    HistoryPage, HistoryQuery, ListQuery, Lookup, Matches, Page, Referring, ResourceId, ResourceKey, ResourceStore,
-    ResourceType, SearchQuery, SearchRefused, SearchStore, Selection, StoreError, Stored, StoredText, Version, Write,
-    WriteRefusal, Written,
+    AccessFilter, HistoryPage, HistoryQuery, ListPage, ListQuery, ReferringResources, ResourceId, ResourceKey,
+    ResourceLookup, ResourceStore, ResourceType, SearchExecutionError, SearchMatches, SearchQuery, SearchStore,
+    StoreError, StoredResource, StoredText, TransactionError, Version, Write, WriteOutcome,
 };
 use http::{Method, Request};
-use migrations::Progress;
-use migrations::package::testing::Shelf;
-use migrations::package::{Conformance, Installer};
-use oauth_core::authority::{Authority, Setup, Stores};
+use migrations::ProgressReporter;
+use migrations::package::testing::FakeRegistry;
+use migrations::package::{InstalledConformance, PackageInstaller};
+use oauth_core::authority::{AuthorizationServer, AuthorizationServerConfig, AuthorizationStores};
 use oauth_core::env::{Env, Random};
 use oauth_core::jose::sha256;
 use oauth_core::keys::{KeyRecord, SigningAlg};
@@ -55,12 +55,12 @@ pub(crate) const ROOT_SECRET: &str = "bootstrap";
 /// One deployment.
 pub(crate) struct World {
     router: Router,
-    parts: Parts,
-    authority: Arc<Authority>,
+    parts: Components,
+    authority: Arc<AuthorizationServer>,
     asked: Arc<AtomicU32>,
     clock: Arc<Ticker>,
     pub(crate) health: Arc<Health>,
-    pub(crate) shelf: Arc<Shelf>,
+    pub(crate) shelf: Arc<FakeRegistry>,
     admissions: Arc<Admissions>,
     audit: Arc<AuditLog>,
     jobs: Arc<Jobs>,
@@ -76,9 +76,9 @@ pub(crate) struct Choice {
     pub(crate) correct_format: bool,
     pub(crate) rate_limit_per_minute: u32,
     pub(crate) platform_name: &'static str,
-    pub(crate) look: Look,
+    pub(crate) look: PageTheme,
     pub(crate) search_time: Duration,
-    pub(crate) conforms_to: Conformance,
+    pub(crate) conforms_to: InstalledConformance,
     pub(crate) identifier_rule: IdentifierRule,
 }
 
@@ -89,9 +89,9 @@ impl Default for Choice {
             correct_format: true,
             rate_limit_per_minute: 0,
             platform_name: "acme",
-            look: Look::default(),
+            look: PageTheme::default(),
             search_time: Db::DEFAULT_SEARCH_TIME,
-            conforms_to: Conformance::default(),
+            conforms_to: InstalledConformance::default(),
             identifier_rule: IdentifierRule::Required,
         }
     }
@@ -132,8 +132,9 @@ impl World {
         db.establish(signing_keys(&env).await).await.unwrap();
         let audit = Arc::new(AuditLog::start(db.clone()));
         let asked = Arc::new(AtomicU32::new(0));
-        let authority = Arc::new(Authority::open(&env, setup(), stores(&db, &admissions, &audit)).await.unwrap());
-        let shelf = Arc::new(Shelf::default());
+        let authority =
+            Arc::new(AuthorizationServer::open(&env, setup(), stores(&db, &admissions, &audit)).await.unwrap());
+        let shelf = Arc::new(FakeRegistry::default());
         let ticker = clock.clone();
         let settings = JobSettings {
             fhir_base: format!("{BASE}/fhir"),
@@ -142,15 +143,15 @@ impl World {
             now_us: Arc::new(move || ticker.now_us()),
         };
         let jobs = Arc::new(Jobs::start(db.clone(), settings));
-        let parts = Parts {
+        let parts = Components {
             authority: authority.clone(),
             jobs: jobs.clone(),
             payers: Arc::new(db.clone()),
-            packages: Arc::new(Installer::new(shelf.clone(), Arc::new(db.clone()), Progress::new())),
+            packages: Arc::new(PackageInstaller::new(shelf.clone(), Arc::new(db.clone()), ProgressReporter::new())),
             resources: Arc::new(Counted(db.clone(), asked.clone())),
             search: Arc::new(Counted(db.clone(), asked.clone())),
             migrations: Arc::new(db.clone()),
-            progress: Progress::new(),
+            progress: ProgressReporter::new(),
             clock: clock.clone(),
             random,
             health: health.clone(),
@@ -191,7 +192,7 @@ impl World {
     }
 
     /// Executes an init bundle, as a start does.
-    pub(crate) async fn start_with(&self, bundle: Value) -> Result<BundleReport, BundleStop> {
+    pub(crate) async fn start_with(&self, bundle: Value) -> Result<InitBundleReport, InitBundleFailure> {
         auth_http::execute_bundle(self.parts.clone(), bundle).await
     }
 
@@ -359,8 +360,8 @@ pub(crate) async fn on_every_engine_with(choice: Choice, story: impl AsyncFn(&Wo
     }
 }
 
-fn setup() -> Setup {
-    Setup {
+fn setup() -> AuthorizationServerConfig {
+    AuthorizationServerConfig {
         settings: Settings::new(BASE, EXT),
         sealer: None,
         root: Some(RootClient::new("root", &ROOT_SECRET.to_owned().into())),
@@ -369,9 +370,9 @@ fn setup() -> Setup {
     }
 }
 
-fn stores(db: &Db, admissions: &Arc<Admissions>, audit: &Arc<AuditLog>) -> Stores {
+fn stores(db: &Db, admissions: &Arc<Admissions>, audit: &Arc<AuditLog>) -> AuthorizationStores {
     let db = Arc::new(db.clone());
-    Stores {
+    AuthorizationStores {
         parties: db.clone(),
         admissions: admissions.clone(),
         tokens: db.clone(),
@@ -390,7 +391,7 @@ async fn signing_keys(env: &Env<'_>) -> Vec<KeyRecord> {
         let db = Db::open(None, folder.path(), 2).await.unwrap();
         let admissions = Arc::new(Admissions::start(&db));
         let audit = Arc::new(AuditLog::start(db.clone()));
-        Authority::open(env, setup(), stores(&db, &admissions, &audit)).await.unwrap();
+        AuthorizationServer::open(env, setup(), stores(&db, &admissions, &audit)).await.unwrap();
         let keys = db.keys().await.unwrap();
         admissions.stop().await;
         audit.stop().await;
@@ -405,17 +406,17 @@ struct Counted(Db, Arc<AtomicU32>);
 
 #[async_trait]
 impl ResourceStore for Counted {
-    async fn read(&self, key: &ResourceKey) -> Result<Lookup, StoreError> {
+    async fn read(&self, key: &ResourceKey) -> Result<ResourceLookup, StoreError> {
         self.1.fetch_add(1, Ordering::SeqCst);
         self.0.read(key).await
     }
 
-    async fn read_text(&self, key: &ResourceKey) -> Result<Lookup<StoredText>, StoreError> {
+    async fn read_text(&self, key: &ResourceKey) -> Result<ResourceLookup<StoredText>, StoreError> {
         self.1.fetch_add(1, Ordering::SeqCst);
         self.0.read_text(key).await
     }
 
-    async fn list(&self, query: &ListQuery) -> Result<Page, StoreError> {
+    async fn list(&self, query: &ListQuery) -> Result<ListPage, StoreError> {
         self.1.fetch_add(1, Ordering::SeqCst);
         self.0.list(query).await
     }
@@ -439,7 +440,7 @@ impl ResourceStore for Counted {
         &self,
         writes: Vec<Write>,
         now_us: i64,
-    ) -> Result<Result<Vec<Written>, WriteRefusal>, StoreError> {
+    ) -> Result<Result<Vec<WriteOutcome>, TransactionError>, StoreError> {
         self.1.fetch_add(1, Ordering::SeqCst);
         self.0.transact(writes, now_us).await
     }
@@ -447,25 +448,28 @@ impl ResourceStore for Counted {
 
 #[async_trait]
 impl SearchStore for Counted {
-    async fn catalog(&self) -> Result<Arc<Catalog>, StoreError> {
+    async fn catalog(&self) -> Result<Arc<SearchParameterCatalog>, StoreError> {
         self.1.fetch_add(1, Ordering::SeqCst);
         self.0.catalog().await
     }
 
-    async fn known_catalog(&self) -> Result<Arc<Catalog>, StoreError> {
+    async fn known_catalog(&self) -> Result<Arc<SearchParameterCatalog>, StoreError> {
         self.0.known_catalog().await
     }
 
-    fn indexes(&self, catalog: &Catalog, kind: &ResourceType) -> bool {
+    fn indexes(&self, catalog: &SearchParameterCatalog, kind: &ResourceType) -> bool {
         self.0.indexes(catalog, kind)
     }
 
-    async fn search(&self, query: &SearchQuery) -> Result<Result<Matches, SearchRefused>, StoreError> {
+    async fn search(&self, query: &SearchQuery) -> Result<Result<SearchMatches, SearchExecutionError>, StoreError> {
         self.1.fetch_add(1, Ordering::SeqCst);
         self.0.search(query).await
     }
 
-    async fn kinds_about(&self, patient: &ResourceId) -> Result<Result<Vec<ResourceType>, SearchRefused>, StoreError> {
+    async fn kinds_about(
+        &self,
+        patient: &ResourceId,
+    ) -> Result<Result<Vec<ResourceType>, SearchExecutionError>, StoreError> {
         self.1.fetch_add(1, Ordering::SeqCst);
         self.0.kinds_about(patient).await
     }
@@ -474,18 +478,18 @@ impl SearchStore for Counted {
         &self,
         kind: &ResourceType,
         ids: &[ResourceId],
-        within: &Selection,
-    ) -> Result<Result<Vec<Stored>, SearchRefused>, StoreError> {
+        within: &AccessFilter,
+    ) -> Result<Result<Vec<StoredResource>, SearchExecutionError>, StoreError> {
         self.1.fetch_add(1, Ordering::SeqCst);
         self.0.among(kind, ids, within).await
     }
 
     async fn referring(
         &self,
-        referring: Referring<'_>,
-        within: &Selection,
+        referring: ReferringResources<'_>,
+        within: &AccessFilter,
         limit: u32,
-    ) -> Result<Result<Vec<Stored>, SearchRefused>, StoreError> {
+    ) -> Result<Result<Vec<StoredResource>, SearchExecutionError>, StoreError> {
         self.1.fetch_add(1, Ordering::SeqCst);
         self.0.referring(referring, within, limit).await
     }

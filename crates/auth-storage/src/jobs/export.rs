@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use fhir_store::export::{ExportWork, Lines, Row, Subjects, Terms, TypeWork};
+use fhir_store::export::{ExportLineWriter, ExportRow, ExportSubjects, ExportWork, QueryTerms, TypeExport};
 use fhir_store::payer::{PayerStore as _, consent};
 use fhir_store::{ResourceType, StoreError};
 use futures_util::{Stream, StreamExt as _, TryStreamExt as _, stream};
@@ -133,7 +133,7 @@ pub(super) async fn run(
 
 /// Returns who of the patients allows it at this moment. It is asked again whenever a node takes the job up.
 async fn consenting(db: &Db, settings: &JobSettings, work: &ExportWork) -> Result<Option<BTreeSet<String>>, Pause> {
-    let (Some(rule), Subjects::These(patients)) = (&work.consent, &work.subjects) else {
+    let (Some(rule), ExportSubjects::These(patients)) = (&work.consent, &work.subjects) else {
         return Ok(None);
     };
     let own = format!("{}/", settings.fhir_base);
@@ -152,14 +152,14 @@ fn failed(error: StoreError) -> Pause {
 
 impl Export<'_> {
     /// Makes what is left of a type, and writes it whenever a step is due.
-    async fn write_type(&self, type_work: &TypeWork, step: &mut Step, turn: &Turn) -> Result<(), Pause> {
+    async fn write_type(&self, type_work: &TypeExport, step: &mut Step, turn: &Turn) -> Result<(), Pause> {
         let kind: ResourceType = type_work.kind.parse().map_err(|_| Pause::Impossible(type_work.kind.clone()))?;
         let Some(table) = Table::find(self.db, &kind).await? else {
             return Ok(());
         };
-        let terms = Terms { own: &self.settings.fhir_base, now_us: self.held.created_us };
+        let terms = QueryTerms { own: &self.settings.fhir_base, now_us: self.held.created_us };
         let read_with = (terms, self.settings.correct_format);
-        let lines = Lines::of(self.work, (type_work, kind), self.consenting.as_ref(), read_with)
+        let lines = ExportLineWriter::of(self.work, (type_work, kind), self.consenting.as_ref(), read_with)
             .map_err(|unsupported| Pause::Impossible(unsupported.to_string()))?;
         let mut made = self.page(&table, &lines, &step.place, FIRST_ROWS).await?;
         while let Some(last) = made.last.take() {
@@ -185,7 +185,13 @@ impl Export<'_> {
     }
 
     /// Returns the parts of the page at a place.
-    async fn page(&self, table: &Table, lines: &Lines<'_>, place: &Place, rows: usize) -> Result<Made, Pause> {
+    async fn page(
+        &self,
+        table: &Table,
+        lines: &ExportLineWriter<'_>,
+        place: &Place,
+        rows: usize,
+    ) -> Result<Made, Pause> {
         let sql = table.sql(self.db.dialect(), PAGE);
         let since_us = self.work.since_us.unwrap_or(-1).max(-1);
         let limit = i64::try_from(rows).unwrap_or(i64::MAX);
@@ -208,7 +214,7 @@ impl Export<'_> {
     async fn make(
         &self,
         table: &Table,
-        lines: &Lines<'_>,
+        lines: &ExportLineWriter<'_>,
         (mut number, asked): (i64, usize),
         rows: impl Stream<Item = Result<PageRow, sqlx::Error>> + Unpin,
     ) -> Result<Made, Pause> {
@@ -219,7 +225,7 @@ impl Export<'_> {
         while let Some((id, version, updated_us, text)) = rows.try_next().await? {
             read += 1;
             read_bytes += text.len();
-            let row = Row { id: &id, version, updated_us, text: &text };
+            let row = ExportRow { id: &id, version, updated_us, text: &text };
             let written = if updated_us <= self.held.created_us {
                 self.is_before(updated_us).then(|| lines.write(row, &mut filling.content))
             } else {
@@ -257,10 +263,10 @@ impl Export<'_> {
     async fn write_as_then(
         &self,
         table: &Table,
-        lines: &Lines<'_>,
+        lines: &ExportLineWriter<'_>,
         id: &str,
         out: &mut Vec<u8>,
-    ) -> Result<Option<Result<bool, fhir_store::export::UnreadableRow>>, Pause> {
+    ) -> Result<Option<Result<bool, fhir_store::export::UnreadableRowError>>, Pause> {
         let sql = table.sql(self.db.dialect(), THEN);
         let then: Option<(i64, i64, String, String)> = run!(self.db.reader(), fetch_optional:
             sqlx::query_as(sql).bind(id).bind(self.held.created_us))?;
@@ -271,7 +277,7 @@ impl Export<'_> {
         if operation == "delete" || !is_after || !self.is_before(updated_us) {
             return Ok(None);
         }
-        Ok(Some(lines.write(Row { id, version, updated_us, text: &text }, out)))
+        Ok(Some(lines.write(ExportRow { id, version, updated_us, text: &text }, out)))
     }
 
     /// Writes a step and the place behind it, in one transaction.

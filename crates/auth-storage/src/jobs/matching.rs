@@ -4,12 +4,13 @@
 //! are stored in the transaction that keeps their verdicts.
 
 use aws_lc_rs::digest;
-use fhir_store::export::{Terms, selection};
-use fhir_store::payer::consent::Judge;
+use fhir_store::export::{QueryTerms, selection};
+use fhir_store::payer::consent::ConsentContext;
 use fhir_store::payer::{
-    Demographics, Found, MatchTerms, MatchWork, Member, PayerStore as _, Requester, Verdict, group,
+    MatchOutcome, MatchTerms, MatchWork, MatchedMembers, PayerStore as _, RequestingOrganization, RequiredDemographics,
+    SubmittedMember, group,
 };
-use fhir_store::{ResourceId, ResourceType, Selection, StoreError, format};
+use fhir_store::{AccessFilter, ResourceId, ResourceType, StoreError, format};
 use serde_json::{Value, json};
 
 use super::packing::{self, Lines};
@@ -68,14 +69,14 @@ impl Match<'_> {
     }
 
     /// Decides on a batch of members and keeps what comes of it.
-    async fn step(&self, number: usize, members: &[Member]) -> Result<(), Pause> {
+    async fn step(&self, number: usize, members: &[SubmittedMember]) -> Result<(), Pause> {
         let work = self.work;
-        let asked: Vec<Option<Demographics>> = members.iter().map(Demographics::of).collect();
+        let asked: Vec<Option<RequiredDemographics>> = members.iter().map(RequiredDemographics::of).collect();
         let known = self.db.known(&asked.iter().flatten().collect::<Vec<_>>()).await.map_err(failed)?;
         let terms = MatchTerms { kind: work.kind, own: &self.own, identifier: work.identifier };
-        let found = Found::of(members, &asked, &known, terms, &self.within()?);
+        let found = MatchedMembers::of(members, &asked, &known, terms, &self.within()?);
         let stored = self.db.consents(&found.patients(), &self.settings.fhir_base).await.map_err(failed)?;
-        let judge = Judge { requester: &work.requester, now_us: self.now_us(), own: &self.own };
+        let judge = ConsentContext { requester: &work.requester, now_us: self.now_us(), own: &self.own };
         let (verdicts, kept) = found.judged(&judge, work.kind, &stored, |patient| pair_id(&work.requester, patient));
 
         let before = number * BATCH;
@@ -97,7 +98,7 @@ impl Match<'_> {
 
     /// Makes the Groups and the answer of all verdicts.
     async fn conclude(&self) -> Result<(), Pause> {
-        let verdicts: Vec<Verdict> = all_lines(self.db, &self.held.id, VERDICTS).await?;
+        let verdicts: Vec<MatchOutcome> = all_lines(self.db, &self.held.id, VERDICTS).await?;
         let groups = group::groups(&self.held.id, self.work, &verdicts, self.held.created_us);
         let answer = lines(ANSWER, 0, std::iter::once(group::answer(self.work.kind, &groups)))?;
         let stored: Vec<(String, Value)> =
@@ -108,7 +109,7 @@ impl Match<'_> {
         self.finish(tx, &verdicts).await
     }
 
-    async fn finish(&self, mut tx: Tx, verdicts: &[Verdict]) -> Result<(), Pause> {
+    async fn finish(&self, mut tx: Tx, verdicts: &[MatchOutcome]) -> Result<(), Pause> {
         let now_us = self.now_us();
         self.held.drop_file(&mut tx, VERDICTS).await?;
         self.held.end(&mut tx, None, now_us).await??;
@@ -117,9 +118,9 @@ impl Match<'_> {
     }
 
     /// Returns what the caller reaches of Patients.
-    fn within(&self) -> Result<Vec<Selection>, Pause> {
+    fn within(&self) -> Result<Vec<AccessFilter>, Pause> {
         let kind = kind("Patient")?;
-        let terms = Terms { own: &self.settings.fhir_base, now_us: self.held.created_us };
+        let terms = QueryTerms { own: &self.settings.fhir_base, now_us: self.held.created_us };
         let all = self.work.within.iter().map(|any| selection(&kind, any, terms));
         all.collect::<Result<_, _>>().map_err(|unsupported| Pause::Impossible(unsupported.to_string()))
     }
@@ -173,7 +174,7 @@ fn lines(file: &str, number: i64, values: impl Iterator<Item = Value>) -> Result
 ///
 /// # Source
 /// `docs/decisions.md`, "Member match".
-fn pair_id(requester: &Requester, patient: &str) -> Option<String> {
+fn pair_id(requester: &RequestingOrganization, patient: &str) -> Option<String> {
     let organization = requester.organization.as_deref()?;
     let pair = format!("{organization}|{patient}");
     Some(hex(digest::digest(&digest::SHA1_FOR_LEGACY_USE_ONLY, pair.as_bytes()).as_ref()))
@@ -194,9 +195,9 @@ mod tests {
     #[test]
     fn a_consent_is_kept_under_the_digest_of_the_pair() {
         let organization = Some("payer-b".to_owned());
-        let requester = Requester { system: "s".to_owned(), value: "v".to_owned(), organization };
+        let requester = RequestingOrganization { system: "s".to_owned(), value: "v".to_owned(), organization };
         // printf 'payer-b|p1' | sha1sum
         assert_eq!(pair_id(&requester, "p1").as_deref(), Some("a611a009192db0c56dae19c7c61d5eace1622030"));
-        assert_eq!(pair_id(&Requester { organization: None, ..requester }, "p1"), None);
+        assert_eq!(pair_id(&RequestingOrganization { organization: None, ..requester }, "p1"), None);
     }
 }

@@ -7,7 +7,7 @@
 //! `docs/decisions.md`, "Member match".
 
 use fhir_store::payer::group;
-use fhir_store::{Operation, PatchDocument, ResourceStore as _, ResourceType, StoreError, Write};
+use fhir_store::{PatchDocument, ResourceStore as _, ResourceType, StoreError, Write, WriteOperation};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -55,11 +55,11 @@ pub(super) async fn end(db: &Db, now_us: i64) -> Result<u64, StoreError> {
 }
 
 /// Returns what is to be done with a Group.
-fn due(group: &Value, written_us: i64, now_us: i64) -> Option<Operation> {
+fn due(group: &Value, written_us: i64, now_us: i64) -> Option<WriteOperation> {
     let is_active = group.get("active") == Some(&Value::Bool(true));
     match (group::is_over(group, now_us), is_active) {
         (false, _) => None,
-        (true, true) => Some(Operation::Patch(PatchDocument::Merge(json!({"active": false})))),
-        (true, false) => (written_us < now_us.saturating_sub(KEPT_US)).then_some(Operation::Delete),
+        (true, true) => Some(WriteOperation::Patch(PatchDocument::Merge(json!({"active": false})))),
+        (true, false) => (written_us < now_us.saturating_sub(KEPT_US)).then_some(WriteOperation::Delete),
     }
 }

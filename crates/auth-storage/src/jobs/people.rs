@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
-use fhir_store::payer::{Demographics, Known, PayerStore};
+use fhir_store::payer::{MemberRecords, PayerStore, RequiredDemographics};
 use fhir_store::{Filter, ListQuery, ResourceStore as _, ResourceType, StoreError, limits};
 use serde_json::{Value, json};
 
@@ -40,15 +40,16 @@ type Row = (String, Document);
 
 #[async_trait]
 impl PayerStore for Db {
-    async fn known(&self, asked: &[&Demographics]) -> Result<Known, StoreError> {
+    async fn known(&self, asked: &[&RequiredDemographics]) -> Result<MemberRecords, StoreError> {
         // What is small is not the same everywhere beyond ASCII; the rules of matching compare it then.
-        let family =
-            |asked: &Demographics| if asked.family().is_ascii() { asked.family().to_owned() } else { String::new() };
+        let family = |asked: &RequiredDemographics| {
+            if asked.family().is_ascii() { asked.family().to_owned() } else { String::new() }
+        };
         let born = keys(asked.iter().map(|asked| [asked.birth_date().to_owned(), family(asked)]));
         let subscribed = keys(asked.iter().filter_map(|asked| Some([asked.subscriber_id()?.to_owned()])));
         let patients = ask(self, (&BORN, "Patient"), &born).await?;
         let coverages = ask(self, (&SUBSCRIBED, "Coverage"), &subscribed).await?;
-        Ok(Known::of(patients, coverages.into_iter().map(|(_, coverage)| coverage)))
+        Ok(MemberRecords::of(patients, coverages.into_iter().map(|(_, coverage)| coverage)))
     }
 
     async fn consents(&self, patients: &[&str], fhir_base: &str) -> Result<Vec<(String, Value)>, StoreError> {

@@ -4,7 +4,7 @@
 //! are taken by another. Every write of a job names its holder, so what a node does after it lost a job is refused.
 
 use fhir_store::ResourceId;
-use fhir_store::jobs::{Job, JobFile, JobState, NewJob, OPEN_JOBS_MAX, TooManyJobs, Work};
+use fhir_store::jobs::{Job, JobFile, JobState, JobWork, NewJob, OPEN_JOBS_MAX, TooManyJobsError};
 use serde_json::Value;
 
 use crate::db::Db;
@@ -60,7 +60,7 @@ pub(super) struct Held {
     pub(super) owner: String,
     /// The name this node holds it by; another each time.
     pub(super) holder: String,
-    pub(super) work: Work,
+    pub(super) work: JobWork,
     pub(super) created_us: i64,
     /// How far it got, as its work writes it down; empty at the beginning.
     pub(super) progress: String,
@@ -89,13 +89,13 @@ pub(super) async fn enqueue(
     db: &Db,
     job: &NewJob,
     now_us: i64,
-) -> Result<Result<ResourceId, TooManyJobs>, sqlx::Error> {
+) -> Result<Result<ResourceId, TooManyJobsError>, sqlx::Error> {
     let id = uuid::Uuid::new_v4();
     let work = serde_json::to_string(&job.work).map_err(|error| sqlx::Error::Encode(Box::new(error)))?;
     let added = run!(db.writer(), execute: sqlx::query(ENQUEUE)
         .bind(id.to_string()).bind(&job.owner).bind(&job.url).bind(&work).bind(now_us)
         .bind(i64::from(OPEN_JOBS_MAX)))?;
-    Ok(if added == 0 { Err(TooManyJobs) } else { Ok(ResourceId::from(id)) })
+    Ok(if added == 0 { Err(TooManyJobsError) } else { Ok(ResourceId::from(id)) })
 }
 
 /// Takes the job whose turn it is.
@@ -183,7 +183,7 @@ pub(super) async fn find(db: &Db, id: &ResourceId, owner: &str) -> Result<Option
     };
     let files = if state == JobState::Completed { files(db, id).await? } else { Vec::new() };
     let work = parsed_work(&work)?;
-    let incremental = matches!(&work, Work::Export(work) if work.since_us.is_some());
+    let incremental = matches!(&work, JobWork::Export(work) if work.since_us.is_some());
     let done = u64::try_from(done).unwrap_or(0);
     Ok(Some(Job { id: id.clone(), state, url, face: work.face(), created_us, done, incremental, files }))
 }
@@ -220,7 +220,7 @@ fn parsed_id(id: &str) -> Result<ResourceId, sqlx::Error> {
     id.parse().map_err(|error| sqlx::Error::Decode(Box::new(error)))
 }
 
-fn parsed_work(work: &str) -> Result<Work, sqlx::Error> {
+fn parsed_work(work: &str) -> Result<JobWork, sqlx::Error> {
     serde_json::from_str(work).map_err(|error| sqlx::Error::Decode(Box::new(error)))
 }
 

@@ -2,8 +2,8 @@
 //!
 //! That the job was asked for, by whom and with which purpose, is told by whoever takes the request.
 
-use fhir_store::jobs::Work;
-use fhir_store::payer::{ConsentRule, MatchKind, Verdict};
+use fhir_store::jobs::JobWork;
+use fhir_store::payer::{ConsentRule, MatchKind, MatchOutcome};
 use oauth_core::ports::{AuditAction, AuditRecord, AuditedOperation};
 
 use super::rows::Held;
@@ -23,14 +23,14 @@ pub(super) async fn ended(
     failed: bool,
 ) -> Result<(), sqlx::Error> {
     let (action, name, organization) = match &held.work {
-        Work::Export(work) => {
+        JobWork::Export(work) => {
             let organization = match &work.consent {
                 Some(ConsentRule::OptIn(requester)) => Some(requester),
                 Some(ConsentRule::OptOut) | None => None,
             };
             (AuditAction::Export, "export", organization)
         }
-        Work::Match(work) => {
+        JobWork::Match(work) => {
             let name = match work.kind {
                 MatchKind::Payer => "bulk-member-match",
                 MatchKind::Provider => "provider-member-match",
@@ -55,13 +55,13 @@ pub(super) async fn ended(
 }
 
 /// Returns how many members came into which Group.
-pub(super) fn counted(verdicts: &[Verdict]) -> Counts {
+pub(super) fn counted(verdicts: &[MatchOutcome]) -> Counts {
     let (mut matched, mut not_matched, mut constrained) = (0, 0, 0);
     for verdict in verdicts {
         match verdict {
-            Verdict::Matched { .. } => matched += 1,
-            Verdict::NonMatched => not_matched += 1,
-            Verdict::Constrained { .. } => constrained += 1,
+            MatchOutcome::Matched { .. } => matched += 1,
+            MatchOutcome::NonMatched => not_matched += 1,
+            MatchOutcome::Constrained { .. } => constrained += 1,
         }
     }
     vec![("matched", matched), ("not matched", not_matched), ("constrained by consent", constrained)]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use fhir_store::jobs::Work;
+use fhir_store::jobs::JobWork;
 use tokio::sync::{Notify, watch};
 
 use super::rows::{self, Held, Lost};
@@ -142,8 +142,8 @@ impl Worker {
 
     async fn work_on(&self, held: &Held, turn: &Turn) -> Result<(), Pause> {
         match &held.work {
-            Work::Export(work) => Box::pin(export::run(&self.db, &self.settings, (held, work), turn)).await,
-            Work::Match(work) => Box::pin(matching::run(&self.db, &self.settings, (held, work), turn)).await,
+            JobWork::Export(work) => Box::pin(export::run(&self.db, &self.settings, (held, work), turn)).await,
+            JobWork::Match(work) => Box::pin(matching::run(&self.db, &self.settings, (held, work), turn)).await,
         }
     }
 

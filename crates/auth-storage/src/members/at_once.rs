@@ -5,7 +5,7 @@
 //! the same moment: whoever is turned away asks why with a second one, which sees what the first one
 //! waited for.
 
-use oauth_core::ports::{FirstTokens, Rotation};
+use oauth_core::ports::{FirstTokens, TokenRotation};
 use sqlx::{Executor, PgPool, Postgres};
 
 use super::codes::{Issue, Redeem, Redeemed};
@@ -117,7 +117,7 @@ pub(super) async fn redeem<'c>(
 /// Returns whether the token was there to be used; then its successor is stored.
 pub(super) async fn rotate<'c>(
     on: impl Executor<'c, Database = Postgres>,
-    rotation: &Rotation,
+    rotation: &TokenRotation,
 ) -> Result<bool, sqlx::Error> {
     let (successor, access) = (&rotation.successor, rotation.access.as_ref());
     sqlx::query_scalar(ROTATE)

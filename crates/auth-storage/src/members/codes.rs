@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use oauth_core::ports::{
-    CodeIssue, CodeRedemption, FirstTokens, FoundCode, GivenGrant, Hash, IssuedCode, LaunchUse, StoreError,
+    CodeIssue, CodeRedemption, FirstTokens, GrantDecision, IssuedCode, LaunchUse, StoreError, StoredCode, TokenHash,
 };
 use serde_json::{Value, json};
 
@@ -46,7 +46,7 @@ type FoundRow = (String, String, String, String, i64, bool, Option<i64>, Option<
 /// What [`issue`] is asked for.
 pub(super) struct Issue {
     pub(super) code: IssuedCode,
-    pub(super) given: Option<GivenGrant>,
+    pub(super) given: Option<GrantDecision>,
     pub(super) launch: Option<LaunchUse>,
 }
 
@@ -71,7 +71,7 @@ impl HashedRow for IssuedCode {
         &INSERT_MANY
     }
 
-    fn hash(&self) -> &Hash {
+    fn hash(&self) -> &TokenHash {
         &self.hash
     }
 
@@ -120,7 +120,7 @@ async fn insert(tx: &mut Tx, code: &IssuedCode) -> Result<bool, sqlx::Error> {
     Ok(stored > 0)
 }
 
-pub(super) async fn find(db: &Db, hash: &Hash) -> Result<Option<FoundCode>, sqlx::Error> {
+pub(super) async fn find(db: &Db, hash: &TokenHash) -> Result<Option<StoredCode>, sqlx::Error> {
     let row: Option<FoundRow> = run!(db.reader(), fetch_optional: sqlx::query_as(FIND).bind(hash.as_slice()))?;
     let Some((client_id, family_id, grant_id, authorization, expires_s, used, client_version, user_version)) = row
     else {
@@ -128,12 +128,12 @@ pub(super) async fn find(db: &Db, hash: &Hash) -> Result<Option<FoundCode>, sqlx
     };
     let authorization = document_of(&authorization)?;
     let code = IssuedCode { hash: *hash, client_id, family_id, grant_id, authorization, expires_s };
-    Ok(Some(FoundCode { code, used, client_version, user_version }))
+    Ok(Some(StoredCode { code, used, client_version, user_version }))
 }
 
 /// What [`redeem`] is asked for.
 pub(super) struct Redeem {
-    pub(super) hash: Hash,
+    pub(super) hash: TokenHash,
     pub(super) now_s: i64,
     pub(super) tokens: FirstTokens,
 }
@@ -185,7 +185,7 @@ impl Redeemed {
 }
 
 /// The reason why a code could not be used; if it was used before, what it gave ends here.
-async fn refuse(tx: &mut Tx, hash: &Hash, now_s: i64) -> Result<CodeRedemption, sqlx::Error> {
+async fn refuse(tx: &mut Tx, hash: &TokenHash, now_s: i64) -> Result<CodeRedemption, sqlx::Error> {
     let row: Option<(String, i64, bool, bool)> =
         run!(tx.on(), fetch_optional: sqlx::query_as(WHY_NOT).bind(hash.as_slice()))?;
     match row {

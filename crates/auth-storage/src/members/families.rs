@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 use oauth_core::ports::{
-    DIRECT_FAMILIES_MAX, FirstTokens, FoundRefresh, Hash, RefreshToken, Rotation, RotationOutcome, StoreError,
-    TokenFamily,
+    DIRECT_FAMILIES_MAX, FirstTokens, RefreshToken, RotationOutcome, StoreError, StoredRefreshToken, TokenFamily,
+    TokenHash, TokenRotation,
 };
 
 use super::{at_once, document_of, hash_of, together};
@@ -101,12 +101,12 @@ async fn insert(tx: &mut Tx, first: &FirstTokens) -> Result<(), sqlx::Error> {
     Ok(())
 }
 
-pub(super) async fn find(db: &Db, hash: &Hash) -> Result<Option<FoundRefresh>, sqlx::Error> {
+pub(super) async fn find(db: &Db, hash: &TokenHash) -> Result<Option<StoredRefreshToken>, sqlx::Error> {
     let row: Option<FoundRow> = run!(db.reader(), fetch_optional: sqlx::query_as(FIND).bind(hash.as_slice()))?;
     row.map(|row| found(*hash, row)).transpose()
 }
 
-fn found(hash: Hash, row: FoundRow) -> Result<FoundRefresh, sqlx::Error> {
+fn found(hash: TokenHash, row: FoundRow) -> Result<StoredRefreshToken, sqlx::Error> {
     let (family_id, issued_s, expires_s, used_s, client_id, user_id, grant_id, credential, ..) = row;
     let (.., authorization, created_s, family_expires_s, revoked, client_version, user_version, policy_revision) = row;
     let family = TokenFamily {
@@ -120,11 +120,11 @@ fn found(hash: Hash, row: FoundRow) -> Result<FoundRefresh, sqlx::Error> {
         expires_s: family_expires_s,
     };
     let token = RefreshToken { hash, family_id, issued_s, expires_s };
-    Ok(FoundRefresh { token, used_s, family, revoked, client_version, user_version, policy_revision })
+    Ok(StoredRefreshToken { token, used_s, family, revoked, client_version, user_version, policy_revision })
 }
 
 /// What [`rotate`] is asked for.
-pub(super) struct Rotate(pub(super) Rotation);
+pub(super) struct Rotate(pub(super) TokenRotation);
 
 pub(super) async fn rotate(db: &Db, asked: Rotate) -> Result<RotationOutcome, StoreError> {
     match db.fastest() {
@@ -163,7 +163,7 @@ impl Work for Rotate {
 }
 
 /// Returns what a token that was not there to be used is worth; if it comes too late, its family ends here.
-async fn used_before(tx: &mut Tx, rotation: &Rotation) -> Result<RotationOutcome, sqlx::Error> {
+async fn used_before(tx: &mut Tx, rotation: &TokenRotation) -> Result<RotationOutcome, sqlx::Error> {
     let family_id = &rotation.successor.family_id;
     let row: Option<(Option<i64>, bool, bool)> = run!(tx.on(), fetch_optional: sqlx::query_as(WHY_NOT)
         .bind(rotation.hash.as_slice())

@@ -1,7 +1,7 @@
 //! What people let apps do.
 
 use async_trait::async_trait;
-use oauth_core::ports::{GivenGrant, MemberGrant, StoreError};
+use oauth_core::ports::{GrantDecision, MemberGrant, StoreError};
 
 use crate::db::Db;
 use crate::engine::{On, Tx, run};
@@ -32,8 +32,8 @@ VALUES ($1, $2, $3, $4, '', '', $5, $6)";
 type Row = (String, String, String, String, String, String, String, i64, Option<i64>);
 
 /// Stores what a person decided; returns whether it still stood as it was decided from.
-pub(super) async fn give(tx: &mut Tx, given: &GivenGrant) -> Result<bool, sqlx::Error> {
-    let GivenGrant { grant, replaces } = given;
+pub(super) async fn give(tx: &mut Tx, given: &GrantDecision) -> Result<bool, sqlx::Error> {
+    let GrantDecision { grant, replaces } = given;
     let stored = match replaces {
         None => insert(tx, grant).await?,
         Some(before) if before.id == grant.id => run!(tx.on(), execute: sqlx::query(CHANGE)
@@ -87,7 +87,7 @@ pub(super) async fn of_user(db: &Db, user_id: &str) -> Result<Vec<MemberGrant>, 
 }
 
 /// A decision that gives no code.
-pub(super) struct Refuse(pub(super) GivenGrant);
+pub(super) struct Refuse(pub(super) GrantDecision);
 
 pub(super) async fn refuse(db: &Db, asked: Refuse) -> Result<bool, StoreError> {
     match db.fastest() {

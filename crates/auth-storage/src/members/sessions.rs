@@ -1,6 +1,6 @@
 //! Who a browser belongs to.
 
-use oauth_core::ports::{BrowserSession, Hash, Versioned};
+use oauth_core::ports::{BrowserSession, TokenHash, VersionedDocument};
 use sqlx::types::Json;
 
 use crate::db::Db;
@@ -21,14 +21,14 @@ const BEGIN: &str = "INSERT INTO browser_session (hash, user_id, credential, sig
 VALUES ($1, $2, $3, $4, $5)";
 const END: &str = "DELETE FROM browser_session WHERE hash = $1";
 
-pub(super) async fn users_by_login(db: &Db, login: &str) -> Result<Vec<(String, Versioned)>, sqlx::Error> {
+pub(super) async fn users_by_login(db: &Db, login: &str) -> Result<Vec<(String, VersionedDocument)>, sqlx::Error> {
     let sql = USERS_BY_LOGIN.on(db.dialect());
     let rows: Vec<(String, i64, Json<serde_json::Value>)> =
         run!(db.reader(), fetch_all: sqlx::query_as(sql).bind(login.to_ascii_lowercase()))?;
-    Ok(rows.into_iter().map(|(id, version, Json(resource))| (id, Versioned { version, resource })).collect())
+    Ok(rows.into_iter().map(|(id, version, Json(resource))| (id, VersionedDocument { version, resource })).collect())
 }
 
-pub(super) async fn begin(db: &Db, session: &BrowserSession, replaces: Option<&Hash>) -> Result<(), sqlx::Error> {
+pub(super) async fn begin(db: &Db, session: &BrowserSession, replaces: Option<&TokenHash>) -> Result<(), sqlx::Error> {
     let mut tx = db.begin().await?;
     if let Some(replaced) = replaces {
         run!(tx.on(), execute: sqlx::query(END).bind(replaced.as_slice()))?;
@@ -42,7 +42,7 @@ pub(super) async fn begin(db: &Db, session: &BrowserSession, replaces: Option<&H
     tx.commit().await
 }
 
-pub(super) async fn end(db: &Db, hash: &Hash) -> Result<(), sqlx::Error> {
+pub(super) async fn end(db: &Db, hash: &TokenHash) -> Result<(), sqlx::Error> {
     run!(db.writer(), execute: sqlx::query(END).bind(hash.as_slice()))?;
     Ok(())
 }

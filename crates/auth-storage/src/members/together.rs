@@ -5,7 +5,7 @@
 //! travel as one text. Each goes on where the one before it changed a row, which is what `changes()`
 //! counts; they run within the transaction of whoever asks.
 
-use oauth_core::ports::{FirstTokens, OpaqueToken, Rotation};
+use oauth_core::ports::{FirstTokens, OpaqueToken, TokenRotation};
 use sqlx::SqliteConnection;
 
 use super::codes::{Redeem, Redeemed};
@@ -63,7 +63,7 @@ pub(super) async fn redeem(connection: &mut SqliteConnection, asked: &Redeem) ->
 }
 
 /// Returns whether the token was there to be used; then its successor is stored.
-pub(super) async fn rotate(connection: &mut SqliteConnection, rotation: &Rotation) -> Result<bool, sqlx::Error> {
+pub(super) async fn rotate(connection: &mut SqliteConnection, rotation: &TokenRotation) -> Result<bool, sqlx::Error> {
     let successor = &rotation.successor;
     let changed = sqlx::query(ROTATE)
         .bind(rotation.hash.as_slice())

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use oauth_core::ports::{BrowserSession, Hash, MemberGrant, Visit};
+use oauth_core::ports::{AuthorizationState, BrowserSession, MemberGrant, TokenHash};
 use serde_json::{Value, json};
 use sqlx::{PgPool, Postgres};
 
@@ -46,7 +46,7 @@ type Row = (
 /// What one visitor asks; the id of the app has no character NUL.
 #[derive(Debug)]
 pub(crate) struct Visitor {
-    pub(super) session: Option<Hash>,
+    pub(super) session: Option<TokenHash>,
     pub(super) client_id: String,
     pub(super) now_s: i64,
 }
@@ -75,11 +75,11 @@ impl Visits {
 #[async_trait]
 impl BatchHandler for Visits {
     type Request = Visitor;
-    type Answer = Visit;
+    type Answer = AuthorizationState;
 
     const NAME: &'static str = "read authorization states";
 
-    async fn answer(&mut self, asked: &[Visitor]) -> Result<Vec<Visit>, Arc<sqlx::Error>> {
+    async fn answer(&mut self, asked: &[Visitor]) -> Result<Vec<AuthorizationState>, Arc<sqlx::Error>> {
         let read = match self.rows(&parameter(asked)).await {
             Ok(rows) => visits(asked, rows),
             Err(error) => Err(error),
@@ -106,8 +106,8 @@ fn parameter(asked: &[Visitor]) -> String {
     Value::Array(asked.iter().enumerate().map(element).collect()).to_string()
 }
 
-fn visits(asked: &[Visitor], rows: Vec<Row>) -> Result<Vec<Visit>, sqlx::Error> {
-    let mut visits: Vec<Visit> = asked.iter().map(|_| Visit::default()).collect();
+fn visits(asked: &[Visitor], rows: Vec<Row>) -> Result<Vec<AuthorizationState>, sqlx::Error> {
+    let mut visits: Vec<AuthorizationState> = asked.iter().map(|_| AuthorizationState::default()).collect();
     for row in rows {
         let place = usize::try_from(row.0).unwrap_or(usize::MAX);
         if let Some((visit, visitor)) = visits.get_mut(place).zip(asked.get(place)) {
@@ -118,7 +118,7 @@ fn visits(asked: &[Visitor], rows: Vec<Row>) -> Result<Vec<Visit>, sqlx::Error> 
 }
 
 /// What a row tells of a visit.
-fn add(visit: &mut Visit, visitor: &Visitor, row: Row) -> Result<(), sqlx::Error> {
+fn add(visit: &mut AuthorizationState, visitor: &Visitor, row: Row) -> Result<(), sqlx::Error> {
     let (_, user_id, credential, signed_in_s, expires_s, user_version, client_version, ..) = &row;
     visit.client_version = *client_version;
     let (Some(session), Some(user_id), Some(credential)) = (visitor.session, user_id, credential) else {

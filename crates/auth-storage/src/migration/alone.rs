@@ -3,8 +3,8 @@
 use std::slice;
 use std::time::Instant;
 
-use fhir_store::{Operation, ResourceKey, StoreError, Write, Written};
-use migrations::{AloneRefusal, Effect, EffectRefused, Progress, StepRefusal};
+use fhir_store::{ResourceKey, StoreError, Write, WriteOperation, WriteOutcome};
+use migrations::{EffectError, MigrationEffect, ProgressReporter, StandaloneMigrationError, StepError};
 use sqlx::pool::PoolConnection;
 use sqlx::{Postgres, Sqlite};
 
@@ -22,9 +22,9 @@ const CLAIM: &str = "SELECT pg_try_advisory_lock(hashtextextended($1, 1))";
 pub(super) async fn run(
     db: &Db,
     (write, sql): (Write, &str),
-    progress: &Progress,
+    progress: &ProgressReporter,
     now_us: i64,
-) -> Result<Result<Written, AloneRefusal>, StoreError> {
+) -> Result<Result<WriteOutcome, StandaloneMigrationError>, StoreError> {
     if let Some(nothing_due) = unless_due(db, slice::from_ref(&write), std::iter::once(0), now_us).await? {
         return match nothing_due.map(|written| written.into_iter().next()) {
             Ok(written) => written.map(Ok).ok_or_else(unanswered),
@@ -42,11 +42,11 @@ async fn claim_and_run(
     db: &Db,
     session: &Session,
     (write, sql): (Write, &str),
-    (progress, now_us): (&Progress, i64),
-) -> Result<Result<Written, AloneRefusal>, StoreError> {
+    (progress, now_us): (&ProgressReporter, i64),
+) -> Result<Result<WriteOutcome, StandaloneMigrationError>, StoreError> {
     // Of two that run the same one at once, the second to be written would find that it ran in vain.
     let Some(mut claimed) = claim(db, session, &write).await.map_err(fhir)? else {
-        return Ok(Err(AloneRefusal::Running));
+        return Ok(Err(StandaloneMigrationError::Running));
     };
     let rehearsed = retried(|| rehearse(db, slice::from_ref(&write), now_us)).await;
     let key = match settle(rehearsed)?.map(|written| written.into_iter().next()) {
@@ -69,21 +69,21 @@ async fn claim_and_run(
     record(db, (write, key), (progress, now_us)).await
 }
 
-fn refused_alone(key: ResourceKey, refused: EffectRefused) -> AloneRefusal {
-    StepRefusal::Effect { index: 0, key, refused }.into()
+fn refused_alone(key: ResourceKey, refused: EffectError) -> StandaloneMigrationError {
+    StepError::Effect { index: 0, key, refused }.into()
 }
 
 /// Writes what ran, under the id it was rehearsed with.
 async fn record(
     db: &Db,
     (mut write, key): (Write, ResourceKey),
-    (progress, now_us): (&Progress, i64),
-) -> Result<Result<Written, AloneRefusal>, StoreError> {
+    (progress, now_us): (&ProgressReporter, i64),
+) -> Result<Result<WriteOutcome, StandaloneMigrationError>, StoreError> {
     // A create without an id would get another one now.
-    if write.id.is_none() && matches!(write.operation, Operation::Create(_)) {
+    if write.id.is_none() && matches!(write.operation, WriteOperation::Create(_)) {
         write.id = Some(key.id);
     }
-    let effects = Effects::from([(0, Effect::Done(migrations::done_result()))]);
+    let effects = Effects::from([(0, MigrationEffect::Done(migrations::done_result()))]);
     let writes = slice::from_ref(&write);
     // In a session of its own: on SQLite the one of the pool is held.
     let recorded = retried(|| attempt_with(db, writes, &effects, (progress, now_us))).await;
@@ -116,8 +116,8 @@ impl Claimed {
 
 async fn claim(db: &Db, session: &Session, write: &Write) -> Result<Option<Claimed>, sqlx::Error> {
     let sent = match &write.operation {
-        Operation::Create(body) | Operation::Put(body) => body.get("id").and_then(serde_json::Value::as_str),
-        Operation::Patch(_) | Operation::Delete => None,
+        WriteOperation::Create(body) | WriteOperation::Put(body) => body.get("id").and_then(serde_json::Value::as_str),
+        WriteOperation::Patch(_) | WriteOperation::Delete => None,
     };
     let id = write.id.as_ref().map(fhir_store::ResourceId::as_str).or(sent).unwrap_or_default();
     match (session.pool(), db.writer()) {

@@ -1,7 +1,7 @@
 //! Scripts applied on demand, each tracked by its id.
 
-use migrations::SqlRefused;
-use migrations::on_demand::{Applied, SqlScript, SqlScriptRecord};
+use migrations::SqlError;
+use migrations::on_demand::{ScriptOutcome, SqlScript, SqlScriptRecord};
 
 use crate::db::Db;
 use crate::dialect::Sql;
@@ -41,7 +41,7 @@ pub(super) async fn apply(
     db: &Db,
     script: &SqlScript,
     now_us: i64,
-) -> Result<Result<Applied, SqlRefused>, sqlx::Error> {
+) -> Result<Result<ScriptOutcome, SqlError>, sqlx::Error> {
     match retried(|| attempt(db, script, now_us)).await {
         Ok(applied) => Ok(Ok(applied)),
         Err(ScriptFault::Refused(refused)) => Ok(Err(refused)),
@@ -49,7 +49,7 @@ pub(super) async fn apply(
     }
 }
 
-async fn attempt(db: &Db, script: &SqlScript, now_us: i64) -> Result<Applied, ScriptFault> {
+async fn attempt(db: &Db, script: &SqlScript, now_us: i64) -> Result<ScriptOutcome, ScriptFault> {
     let session = db.session().await.map_err(ScriptFault::Failed)?;
     let mut tx = session.begin().await.map_err(ScriptFault::Failed)?;
     let done = apply_once(&mut tx, script, now_us).await;
@@ -58,17 +58,17 @@ async fn attempt(db: &Db, script: &SqlScript, now_us: i64) -> Result<Applied, Sc
     db.forget_tables();
     let done = done?;
     // A constraint that waits for the end of the transaction is refused only there.
-    ended.map_err(|error| script::fault(error, db.engine_name(), migrations::SqlPlace::WHOLE))?;
+    ended.map_err(|error| script::fault(error, db.engine_name(), migrations::SqlPosition::WHOLE))?;
     db.renew_index().await.map_err(ScriptFault::Failed)?;
     Ok(done)
 }
 
-async fn apply_once(tx: &mut Tx, script: &SqlScript, now_us: i64) -> Result<Applied, ScriptFault> {
+async fn apply_once(tx: &mut Tx, script: &SqlScript, now_us: i64) -> Result<ScriptOutcome, ScriptFault> {
     if let Some(before) = recorded(tx, script, now_us).await.map_err(ScriptFault::Failed)? {
-        return Ok(Applied::Before(before));
+        return Ok(ScriptOutcome::Before(before));
     }
     script::run_within(tx, &script.sql).await?;
-    Ok(Applied::Now)
+    Ok(ScriptOutcome::Now)
 }
 
 /// Records the script, or finds what is recorded under its id.

@@ -6,7 +6,7 @@ use std::mem;
 use std::ops::ControlFlow;
 
 use fhir_store::{ResourceKey, ResourceType};
-use migrations::package::{Canonical, Tarball, TarballFault, canonicals};
+use migrations::package::{CanonicalResource, Tarball, TarballError, canonicals};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, spawn_blocking};
@@ -64,8 +64,8 @@ impl Batch {
         })
     }
 
-    fn push(&mut self, canonical: Canonical) {
-        let Canonical { key, url, version, resource } = canonical;
+    fn push(&mut self, canonical: CanonicalResource) {
+        let CanonicalResource { key, url, version, resource } = canonical;
         let comma = if self.stored.is_empty() { "" } else { "," };
         let id = key.id.as_str();
         let document = resource.to_string();
@@ -89,7 +89,7 @@ impl Batch {
 /// The canonicals of a tarball as they are read.
 pub(super) struct Batches {
     pub(super) ready: mpsc::Receiver<Batch>,
-    pub(super) reading: JoinHandle<Result<(), TarballFault>>,
+    pub(super) reading: JoinHandle<Result<(), TarballError>>,
 }
 
 /// Reads a tarball on a thread where it holds nobody up. It stops when nobody takes the batches.
@@ -99,9 +99,9 @@ pub(super) fn read(tarball: std::sync::Arc<dyn Tarball>) -> Batches {
     Batches { ready, reading }
 }
 
-fn read_into(sender: &mpsc::Sender<Batch>, tarball: &dyn Tarball) -> Result<(), TarballFault> {
+fn read_into(sender: &mpsc::Sender<Batch>, tarball: &dyn Tarball) -> Result<(), TarballError> {
     let mut open: BTreeMap<ResourceType, Batch> = BTreeMap::new();
-    canonicals(tarball.open().map_err(TarballFault::Broken)?, |canonical| {
+    canonicals(tarball.open().map_err(TarballError::Broken)?, |canonical| {
         let kind = canonical.key.kind.clone();
         let mut batch = open.remove(&kind).unwrap_or_else(|| Batch::new(kind.clone()));
         batch.push(canonical);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use fhir_store::ResourceKey;
 use migrations::PackageId;
-use migrations::package::{Intention, PackageRefused, PreparedInstall, PreparedPackage};
+use migrations::package::{InstallReason, PackageChangeError, PreparedInstall, PreparedPackage};
 use serde_json::json;
 use tokio::task::JoinHandle;
 
@@ -45,7 +45,7 @@ pub(crate) async fn install(
     let mut canonicals = 0;
     for package in prepared.packages() {
         // Somebody else may have installed a dependency meanwhile.
-        if package.intention == Intention::Transitive && is_installed(tx, &package.id).await? {
+        if package.intention == InstallReason::Transitive && is_installed(tx, &package.id).await? {
             continue;
         }
         prepared.progress().say(format!("installing package {}: {} canonicals", package.id, package.canonicals));
@@ -55,7 +55,7 @@ pub(crate) async fn install(
     for package in prepared.packages() {
         for needs in &package.needs {
             if !is_installed(tx, needs).await? {
-                return Err(PackageRefused::NeedGone { package: package.id.clone(), needs: needs.clone() }.into());
+                return Err(PackageChangeError::NeedGone { package: package.id.clone(), needs: needs.clone() }.into());
             }
         }
     }
@@ -83,7 +83,7 @@ async fn install_one(
         store((tx, search), (&package.id, &mut before), last, now_us).await?;
     }
     let read = reading.await.map_err(|_| sqlx::Error::WorkerCrashed)?;
-    read.map_err(|fault| PackageRefused::Tarball { package: package.id.clone(), fault })?;
+    read.map_err(|fault| PackageChangeError::Tarball { package: package.id.clone(), fault })?;
     Ok(uninstall::release((tx, search), &package.id, before.into_iter().collect(), now_us).await?)
 }
 
@@ -91,7 +91,7 @@ async fn install_one(
 async fn note(tx: &mut Tx, package: &PreparedPackage, now_us: i64) -> Result<(), sqlx::Error> {
     let (name, version) = (package.id.name(), package.id.version());
     let canonicals = i64::try_from(package.canonicals).unwrap_or(i64::MAX);
-    let direct = package.intention == Intention::Direct;
+    let direct = package.intention == InstallReason::Direct;
     let conformance = json!(package.conformance).to_string();
     run!(tx.on(), execute: sqlx::query(PUT)
         .bind(name).bind(version).bind(direct).bind(canonicals).bind(&package.source).bind(now_us)

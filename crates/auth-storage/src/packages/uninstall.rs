@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fhir_store::{ResourceKey, ResourceType};
 use migrations::PackageId;
-use migrations::package::PackageRefused;
+use migrations::package::PackageChangeError;
 use serde_json::{Value, json};
 
 use super::{Halt, lock, package_id};
@@ -44,13 +44,13 @@ pub(crate) async fn uninstall(
     lock(tx).await?;
     for package in packages {
         if !is_installed(tx, package).await? {
-            return Err(PackageRefused::NotInstalled(package.clone()).into());
+            return Err(PackageChangeError::NotInstalled(package.clone()).into());
         }
         let mut needed_by = needed_by(tx, package).await?;
         needed_by.retain(|other| !packages.contains(other));
         if !needed_by.is_empty() {
             needed_by.sort();
-            return Err(PackageRefused::Needed { package: package.clone(), needed_by }.into());
+            return Err(PackageChangeError::Needed { package: package.clone(), needed_by }.into());
         }
     }
     for package in packages {

@@ -4,10 +4,10 @@
 //! part of a statement. Postgres walks the path as jsonpath, whose lax mode enters arrays. SQLite has
 //! nothing like it, so there a recursive query takes one step per key and enters every array it meets.
 
-use fhir_store::compartment::{Membership, Path, membership};
+use fhir_store::compartment::{CompartmentMembership, ElementPath, membership};
 use fhir_store::payer::group;
-use fhir_store::selection::{Criterion, GroupOwnership, OrganizationIdentifier, Token};
-use fhir_store::{Compartment, Filter, Region, ResourceType, Selection};
+use fhir_store::selection::{ExactCoding, FilterCriterion, GroupOwnership, OrganizationIdentifier};
+use fhir_store::{AccessFilter, Compartment, Filter, FilterBranch, ResourceType};
 use serde_json::{Value, json};
 
 use crate::dialect::Dialect;
@@ -85,10 +85,10 @@ impl Conditions {
     pub(super) fn of(
         dialect: Dialect,
         kind: &ResourceType,
-        (filters, within): (&[Filter], &Selection),
+        (filters, within): (&[Filter], &AccessFilter),
     ) -> Option<Self> {
         let mut conditions = Self::filters(dialect, filters, BEHIND_PAGE)?;
-        if let Selection::Within(regions) = within {
+        if let AccessFilter::Within(regions) = within {
             let regions: Vec<String> = regions.iter().map(|region| conditions.region(kind, region)).collect();
             conditions.sql.extend([" AND ", &any(&regions)]);
         }
@@ -105,7 +105,7 @@ impl Conditions {
     }
 
     /// All of these criteria, the values bound from the place `first` on.
-    pub(crate) fn criteria(dialect: Dialect, criteria: &[Criterion], first: usize) -> Self {
+    pub(crate) fn criteria(dialect: Dialect, criteria: &[FilterCriterion], first: usize) -> Self {
         let mut conditions = Self { sql: "TRUE".to_owned(), bound: Vec::new(), dialect, first };
         for criterion in criteria {
             let holds = conditions.criterion(criterion);
@@ -132,7 +132,7 @@ impl Conditions {
         Some(())
     }
 
-    fn region(&mut self, kind: &ResourceType, region: &Region) -> String {
+    fn region(&mut self, kind: &ResourceType, region: &FilterBranch) -> String {
         let mut all: Vec<String> = Vec::new();
         all.extend(region.compartment.as_ref().map(|compartment| self.inside(kind, compartment)));
         for criterion in &region.criteria {
@@ -143,8 +143,8 @@ impl Conditions {
 
     fn inside(&mut self, kind: &ResourceType, compartment: &Compartment) -> String {
         match membership(kind) {
-            Membership::Itself => format!("t.id = {}", self.bind(compartment.patient().to_string())),
-            Membership::Reference(paths) => {
+            CompartmentMembership::Itself => format!("t.id = {}", self.bind(compartment.patient().to_string())),
+            CompartmentMembership::Reference(paths) => {
                 let [relative, absolute] = compartment.references();
                 let [relative_version, absolute_version] = compartment.versioned_references();
                 let values = self.bind(
@@ -160,26 +160,26 @@ impl Conditions {
                 let paths: Vec<String> = paths.iter().map(|path| self.refers(path, &values)).collect();
                 any(&paths)
             }
-            Membership::Shared | Membership::Closed => "FALSE".to_owned(),
+            CompartmentMembership::Shared | CompartmentMembership::Closed => "FALSE".to_owned(),
         }
     }
 
-    fn refers(&mut self, path: Path, values: &str) -> String {
+    fn refers(&mut self, path: ElementPath, values: &str) -> String {
         match self.dialect {
             Dialect::Postgres => self.at(PASSES_POSTGRES, jsonpath(path, REFERS_JSONPATH), values),
             Dialect::Sqlite => self.walk(REFERS_SQLITE, path, values),
         }
     }
 
-    fn criterion(&mut self, criterion: &Criterion) -> String {
+    fn criterion(&mut self, criterion: &FilterCriterion) -> String {
         match criterion {
-            Criterion::Coded(coded) => {
+            FilterCriterion::Coded(coded) => {
                 let tokens = coded.tokens().iter().map(|token| self.coded(coded.path(), token));
                 any(&tokens.collect::<Vec<_>>())
             }
             // Without the index nothing is known of it, so nothing is found.
-            Criterion::Search(_) => any(&[]),
-            Criterion::Ownership(ownership) => self.owned(ownership),
+            FilterCriterion::Search(_) => any(&[]),
+            FilterCriterion::Ownership(ownership) => self.owned(ownership),
         }
     }
 
@@ -187,7 +187,7 @@ impl Conditions {
     fn owned(&mut self, ownership: &GroupOwnership) -> String {
         let profiles = self.bind(Value::from(group::PROFILES.as_slice()).to_string());
         let has_profile = self.equals(&["meta", "profile"], &profiles);
-        let has_code = self.coded(&["code", "coding"], &Token::System(group::RESULTS.to_owned()));
+        let has_code = self.coded(&["code", "coding"], &ExactCoding::System(group::RESULTS.to_owned()));
         let mut reached = vec![format!("NOT {}", any(&[has_profile, has_code]))];
         // No document holds the character NUL, and Postgres refuses it even as a parameter.
         let owner = ownership
@@ -214,9 +214,9 @@ impl Conditions {
         }
     }
 
-    fn coded(&mut self, path: Path, token: &Token) -> String {
+    fn coded(&mut self, path: ElementPath, token: &ExactCoding) -> String {
         let (system, code) = token.parts();
-        let bare = matches!(token, Token::NoSystem(_));
+        let bare = matches!(token, ExactCoding::NoSystem(_));
         let values = self.bind(json!({"system": system, "code": code, "bare": bare}).to_string());
         match self.dialect {
             Dialect::Postgres => {
@@ -268,7 +268,7 @@ fn jsonpath(path: &[&str], test: &str) -> String {
 mod tests {
     use super::*;
 
-    fn of(filters: &[Filter], within: &Selection) -> Conditions {
+    fn of(filters: &[Filter], within: &AccessFilter) -> Conditions {
         Conditions::of(Dialect::Postgres, &"Observation".parse().unwrap(), (filters, within)).unwrap()
     }
 
@@ -280,17 +280,17 @@ mod tests {
 
     #[test]
     fn values_are_bound_after_the_page() {
-        let conditions = of(&[Filter::new(["name"], "x"), Filter::id("y")], &Selection::Everything);
+        let conditions = of(&[Filter::new(["name"], "x"), Filter::id("y")], &AccessFilter::Everything);
         assert!(conditions.sql.ends_with("AND t.id = $5"), "{}", conditions.sql);
         assert_eq!(conditions.bound, [r#"["x"]"#, r#"$."name" ? (@ == $v[*])"#, "y"]);
     }
 
     #[test]
     fn a_selection_of_nothing_selects_nothing() {
-        assert_eq!(of(&[], &Selection::union(Vec::new())).sql, "TRUE AND (FALSE OR FALSE)");
+        assert_eq!(of(&[], &AccessFilter::union(Vec::new())).sql, "TRUE AND (FALSE OR FALSE)");
         let compartment = Compartment::of("p".parse().unwrap(), "https://payer.example/fhir");
-        let region = Region { compartment: Some(compartment), criteria: Vec::new() };
-        let within = Selection::union(vec![region]);
+        let region = FilterBranch { compartment: Some(compartment), criteria: Vec::new() };
+        let within = AccessFilter::union(vec![region]);
         let closed = Conditions::of(Dialect::Sqlite, &"Client".parse().unwrap(), (&[], &within)).unwrap();
         assert_eq!(closed.sql, "TRUE AND (FALSE OR (TRUE AND FALSE))");
     }

@@ -1,14 +1,14 @@
 //! Histories: the versions of one resource, of types, of everything.
 //!
 //! A page is read in pieces, newest first and each from where the one before ended, until it is full.
-//! What of it the caller reaches is judged here in memory ([`Pager`]): the index of a search knows
+//! What of it the caller reaches is judged here in memory ([`HistoryPager`]): the index of a search knows
 //! current versions alone.
 //!
 //! Not specified; what users' SQL wrote past the history is in that of its resource and not in that of
 //! its type, because looking for it would read the whole table.
 
-use fhir_store::history::{Change, HistoryPage, HistoryQuery, Pager, Place, Version, Wants};
-use fhir_store::{ResourceId, ResourceKey, ResourceType, Stored};
+use fhir_store::history::{ChangeKind, HistoryPage, HistoryPager, HistoryPosition, HistoryQuery, PagerDemand, Version};
+use fhir_store::{ResourceId, ResourceKey, ResourceType, StoredResource};
 use sqlx::AssertSqlSafe;
 use sqlx::SqlSafeStr as _;
 
@@ -74,8 +74,8 @@ pub(super) async fn history(db: &Db, query: &HistoryQuery) -> Result<HistoryPage
     }
     let (kinds, tables): (Vec<ResourceType>, Vec<Table>) = tables.into_iter().unzip();
     let piece = query.window.count.saturating_add(1).max(PIECE_MIN);
-    let mut pager = Pager::new(query);
-    let mut after = query.window.after.unwrap_or(Place { updated_us: LATEST_US, version: i64::MAX });
+    let mut pager = HistoryPager::new(query);
+    let mut after = query.window.after.unwrap_or(HistoryPosition { updated_us: LATEST_US, version: i64::MAX });
     loop {
         let asked = Piece { since_us: query.window.since_us.unwrap_or(EARLIEST_US), after, limit: i64::from(piece) };
         let rows = match (&query.id, tables.first()) {
@@ -85,9 +85,9 @@ pub(super) async fn history(db: &Db, query: &HistoryQuery) -> Result<HistoryPage
         };
         let is_last = rows.len() < usize::try_from(piece).unwrap_or(usize::MAX);
         for row in rows {
-            after = Place { updated_us: row.3, version: row.2 };
+            after = HistoryPosition { updated_us: row.3, version: row.2 };
             if let Some(version) = read(row, &kinds)?
-                && pager.take(version) == Wants::Nothing
+                && pager.take(version) == PagerDemand::Nothing
             {
                 return Ok(pager.finish());
             }
@@ -108,7 +108,7 @@ pub(crate) async fn kinds(db: &Db) -> Result<Vec<ResourceType>, sqlx::Error> {
 #[derive(Clone, Copy)]
 struct Piece {
     since_us: i64,
-    after: Place,
+    after: HistoryPosition,
     limit: i64,
 }
 
@@ -145,14 +145,14 @@ fn read(row: Row, kinds: &[ResourceType]) -> Result<Option<Version>, sqlx::Error
     let unknown = || sqlx::Error::Decode("a version of no type that was asked for".into());
     let kind = usize::try_from(number).ok().and_then(|number| kinds.get(number)).ok_or_else(unknown)?.clone();
     let change = match op.as_str() {
-        "create" => Change::Created,
-        "delete" => Change::Deleted,
-        _ => Change::Updated,
+        "create" => ChangeKind::Created,
+        "delete" => ChangeKind::Deleted,
+        _ => ChangeKind::Updated,
     };
     let Some(resource) = document.read(kind.as_str(), &id) else {
         return Ok(None);
     };
     let id = id.parse().map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
-    let stored = Stored { key: ResourceKey { kind, id }, version, updated_us, resource };
+    let stored = StoredResource { key: ResourceKey { kind, id }, version, updated_us, resource };
     Ok(Some(Version { change, stored }))
 }

@@ -1,7 +1,7 @@
 //! Lists, and what the condition of a write finds.
 
-use fhir_store::plan::Condition;
-use fhir_store::{ListQuery, Page, ResourceKey, ResourceType, Stored};
+use fhir_store::plan::WriteCondition;
+use fhir_store::{ListPage, ListQuery, ResourceKey, ResourceType, StoredResource};
 
 use super::conditions::Conditions;
 use crate::db::Db;
@@ -25,8 +25,8 @@ const MATCHES: &str = "SELECT t.id FROM {table} t WHERE {conditions} ORDER BY t.
 type ListRow = (i64, Option<String>, Option<i64>, Option<i64>, Option<Document>);
 
 /// One page of a list. A resource that cannot be read counts in the total and is left out.
-pub(super) async fn list(db: &Db, query: &ListQuery) -> Result<Page, sqlx::Error> {
-    let empty = Page { total: 0, entries: Vec::new() };
+pub(super) async fn list(db: &Db, query: &ListQuery) -> Result<ListPage, sqlx::Error> {
+    let empty = ListPage { total: 0, entries: Vec::new() };
     let Some(table) = Table::find(db, &query.kind).await? else {
         return Ok(empty);
     };
@@ -47,7 +47,7 @@ pub(super) async fn matches(
     tx: &mut Tx,
     table: &Table,
     kind: &ResourceType,
-    asked: Condition<'_>,
+    asked: WriteCondition<'_>,
 ) -> Result<Vec<ResourceKey>, sqlx::Error> {
     let asked = (asked.criteria.filters.as_slice(), &asked.reach.search);
     let Some(conditions) = Conditions::of(tx.dialect(), kind, asked) else {
@@ -61,7 +61,7 @@ pub(super) async fn matches(
     ids.into_iter().map(|id| Ok(ResourceKey { kind: kind.clone(), id: parse_id(&id)? })).collect()
 }
 
-fn page(query: &ListQuery, rows: Vec<ListRow>) -> Result<Page, sqlx::Error> {
+fn page(query: &ListQuery, rows: Vec<ListRow>) -> Result<ListPage, sqlx::Error> {
     let total = rows.first().map_or(0, |(total, ..)| *total);
     let mut entries = Vec::with_capacity(rows.len());
     for row in rows {
@@ -69,10 +69,10 @@ fn page(query: &ListQuery, rows: Vec<ListRow>) -> Result<Page, sqlx::Error> {
             && let Some(resource) = document.read(query.kind.as_str(), &id)
         {
             let key = ResourceKey { kind: query.kind.clone(), id: parse_id(&id)? };
-            entries.push(Stored { key, version, updated_us, resource });
+            entries.push(StoredResource { key, version, updated_us, resource });
         }
     }
-    Ok(Page { total: u64::try_from(total).unwrap_or(0), entries })
+    Ok(ListPage { total: u64::try_from(total).unwrap_or(0), entries })
 }
 
 fn parse_id(id: &str) -> Result<fhir_store::ResourceId, sqlx::Error> {

@@ -4,7 +4,7 @@
 //! what is stored then, so of two that take one name at the same moment the second sees the first. Users that were
 //! written past the server keep what they have: the look-up refuses to sign in either of two that share a name.
 
-use fhir_store::plan::Decision;
+use fhir_store::plan::WriteDecision;
 use serde_json::Value;
 
 use crate::dialect::Sql;
@@ -52,11 +52,13 @@ pub(super) struct NewLogins(Vec<(usize, String, Logins)>);
 
 impl NewLogins {
     /// Takes note of what the write at `index` does.
-    pub(super) fn note(&mut self, index: usize, decision: &Decision) {
+    pub(super) fn note(&mut self, index: usize, decision: &WriteDecision) {
         let (key, before, after) = match decision {
-            Decision::Insert { key, resource } => (key, None, resource),
-            Decision::Replace { previous, resource } => (&previous.key, Some(Logins::of(&previous.resource)), resource),
-            Decision::Delete(_) | Decision::Nothing(_) => return,
+            WriteDecision::Insert { key, resource } => (key, None, resource),
+            WriteDecision::Replace { previous, resource } => {
+                (&previous.key, Some(Logins::of(&previous.resource)), resource)
+            }
+            WriteDecision::Delete(_) | WriteDecision::Nothing(_) => return,
         };
         let after = if key.kind.as_str() == USER { Logins::of(after) } else { return };
         if before.as_ref() == Some(&after) || after.is_empty() {

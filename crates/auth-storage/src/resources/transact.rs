@@ -14,13 +14,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::slice;
 use std::time::{Duration, Instant};
 
-use fhir_store::plan::{self, Condition, Decision, Target};
-use fhir_store::shape::{ShapeFault, ShapeProblem};
+use fhir_store::plan::{self, WriteCondition, WriteDecision, WriteTarget};
+use fhir_store::shape::{BodyError, BodyProblem};
 use fhir_store::{
-    Lookup, Operation, ResourceId, ResourceKey, ResourceType, SearchRefused, Stored, Write, WriteFault, WriteRefusal,
-    Written,
+    ResourceId, ResourceKey, ResourceLookup, ResourceType, SearchExecutionError, StoredResource, TransactionError,
+    Write, WriteError, WriteOperation, WriteOutcome,
 };
-use migrations::{Effect, EffectRefused, Progress, SqlPlace};
+use migrations::{EffectError, MigrationEffect, ProgressReporter, SqlPosition};
 use serde_json::{Map, Value};
 
 use super::append::new_id;
@@ -50,9 +50,9 @@ FROM (
 /// The reason why an attempt ended without its writes.
 pub(crate) enum Halt {
     /// A rule refuses them.
-    Refused(WriteRefusal),
+    Refused(TransactionError),
     /// What belongs to the write of this index cannot be done to this resource.
-    Effect(usize, ResourceKey, EffectRefused),
+    Effect(usize, ResourceKey, EffectError),
     /// The engine failed.
     Failed(sqlx::Error),
 }
@@ -74,7 +74,7 @@ impl Contended for Halt {
 
 /// The reason why an effect did not happen.
 enum EffectFault {
-    Refused(EffectRefused),
+    Refused(EffectError),
     Failed(sqlx::Error),
 }
 
@@ -97,13 +97,13 @@ impl From<packages::Halt> for EffectFault {
 }
 
 /// What writes do besides being written, by their index.
-pub(crate) type Effects = HashMap<usize, Effect>;
+pub(crate) type Effects = HashMap<usize, MigrationEffect>;
 
 /// A transaction under way.
 struct Attempt {
     tx: Tx,
     now_us: i64,
-    progress: Progress,
+    progress: ProgressReporter,
     /// The table of each type written to, `None` where nothing was ever written.
     tables: HashMap<ResourceType, Option<Table>>,
     /// How resources stood that are written next, as far as they were read.
@@ -123,7 +123,7 @@ struct Attempt {
 }
 
 impl Attempt {
-    fn new(db: &Db, tx: Tx, progress: &Progress, now_us: i64) -> Self {
+    fn new(db: &Db, tx: Tx, progress: &ProgressReporter, now_us: i64) -> Self {
         let (progress, search) = (progress.clone(), Pending::new(db));
         let (tables, states) = (HashMap::new(), HashMap::new());
         let (numbers, unwritten) = (Vec::new(), Unwritten::default());
@@ -135,10 +135,15 @@ impl Attempt {
 
 /// Does all the writes once, or none. The session is one of the pool, so no effect may be SQL of a user. Whoever calls
 /// it does so again when it is contended.
-pub(crate) async fn attempt(db: &Db, writes: &[Write], effects: &Effects, now_us: i64) -> Result<Vec<Written>, Halt> {
+pub(crate) async fn attempt(
+    db: &Db,
+    writes: &[Write],
+    effects: &Effects,
+    now_us: i64,
+) -> Result<Vec<WriteOutcome>, Halt> {
     let searches = writes.iter().any(|write| plan::condition(write).is_some());
     let _turn = if searches { Some(db.condition_turn().await?) } else { None };
-    let mut attempt = Attempt::new(db, db.begin().await?, &Progress::new(), now_us);
+    let mut attempt = Attempt::new(db, db.begin().await?, &ProgressReporter::new(), now_us);
     attempt.search = Pending::repeated(db);
     let done = attempt.run(db, writes, effects).await;
     if let Err(Halt::Failed(error)) = &done
@@ -158,8 +163,8 @@ pub(crate) async fn attempt_with(
     db: &Db,
     writes: &[Write],
     effects: &Effects,
-    (progress, now_us): (&Progress, i64),
-) -> Result<Vec<Written>, Halt> {
+    (progress, now_us): (&ProgressReporter, i64),
+) -> Result<Vec<WriteOutcome>, Halt> {
     let session = db.session().await?;
     let mut attempt = Attempt::new(db, session.begin().await?, progress, now_us);
     let done = attempt.run(db, writes, effects).await;
@@ -168,7 +173,7 @@ pub(crate) async fn attempt_with(
     session.close().await;
     db.forget_tables();
     let done = done?;
-    ended.map_err(|error| match (script::fault(error, db.engine_name(), SqlPlace::WHOLE), concluded) {
+    ended.map_err(|error| match (script::fault(error, db.engine_name(), SqlPosition::WHOLE), concluded) {
         // A constraint that waits for the end of the transaction is refused only there.
         (ScriptFault::Refused(refused), Some((index, key))) => Halt::Effect(index, key, refused.into()),
         (ScriptFault::Refused(refused), None) => Halt::Failed(sqlx::Error::Protocol(refused.to_string())),
@@ -178,9 +183,9 @@ pub(crate) async fn attempt_with(
 }
 
 /// Returns what would become of the writes; nothing of it is kept. The caller may hold SQLite's one writer.
-pub(crate) async fn rehearse(db: &Db, writes: &[Write], now_us: i64) -> Result<Vec<Written>, Halt> {
+pub(crate) async fn rehearse(db: &Db, writes: &[Write], now_us: i64) -> Result<Vec<WriteOutcome>, Halt> {
     let session = db.session().await?;
-    let mut attempt = Attempt::new(db, session.begin().await?, &Progress::new(), now_us);
+    let mut attempt = Attempt::new(db, session.begin().await?, &ProgressReporter::new(), now_us);
     let done = attempt.run(db, writes, &Effects::new()).await;
     let ended = attempt.end(db, false).await;
     session.close().await;
@@ -190,7 +195,7 @@ pub(crate) async fn rehearse(db: &Db, writes: &[Write], now_us: i64) -> Result<V
 }
 
 impl Attempt {
-    async fn run(&mut self, db: &Db, writes: &[Write], effects: &Effects) -> Result<Vec<Written>, Halt> {
+    async fn run(&mut self, db: &Db, writes: &[Write], effects: &Effects) -> Result<Vec<WriteOutcome>, Halt> {
         let alone = self.lock_types(db, writes, effects).await?;
         self.find_tables(db, writes).await?;
         let mut targets = Vec::with_capacity(writes.len());
@@ -216,7 +221,7 @@ impl Attempt {
         self.flush().await?;
         self.search.write(&mut self.tx).await?;
         match self.logins.taken(&mut self.tx).await? {
-            Some(index) => Err(refused_at(index)(WriteFault::Taken("userName or email"))),
+            Some(index) => Err(refused_at(index)(WriteError::Taken("userName or email"))),
             None => Ok(written),
         }
     }
@@ -239,28 +244,28 @@ impl Attempt {
     async fn conclude(
         &mut self,
         (index, write): (usize, &Write),
-        effect: &Effect,
-        answer: Written,
-    ) -> Result<Written, Halt> {
+        effect: &MigrationEffect,
+        answer: WriteOutcome,
+    ) -> Result<WriteOutcome, Halt> {
         let Some(previous) = migrations::due(&answer).cloned() else {
             return Ok(answer);
         };
         let sent = match (&answer, &write.operation) {
-            (Written::Existing(_), Operation::Create(body) | Operation::Put(body)) => body,
+            (WriteOutcome::Existing(_), WriteOperation::Create(body) | WriteOperation::Put(body)) => body,
             _ => &previous.resource,
         };
         let result = self.perform(index, &previous.key, effect).await?;
         let finished = migrations::finished(&previous.key, sent, &result);
-        let resource = finished.map_err(|faults| refused_at(index)(WriteFault::Invalid(faults)))?;
-        let concluded = self.carry_out(Decision::Replace { previous, resource }, 1).await?;
+        let resource = finished.map_err(|faults| refused_at(index)(WriteError::Invalid(faults)))?;
+        let concluded = self.carry_out(WriteDecision::Replace { previous, resource }, 1).await?;
         Ok(match (answer, concluded) {
-            (Written::Created(_), Written::Updated(stored)) => Written::Created(stored),
+            (WriteOutcome::Created(_), WriteOutcome::Updated(stored)) => WriteOutcome::Created(stored),
             (_, concluded) => concluded,
         })
     }
 
     /// Does it, and tells its result.
-    async fn perform(&mut self, index: usize, key: &ResourceKey, effect: &Effect) -> Result<Value, Halt> {
+    async fn perform(&mut self, index: usize, key: &ResourceKey, effect: &MigrationEffect) -> Result<Value, Halt> {
         let began = Instant::now();
         let runs = effect.runs();
         if runs {
@@ -282,22 +287,22 @@ impl Attempt {
         Ok(result)
     }
 
-    async fn effect(&mut self, effect: &Effect) -> Result<Value, EffectFault> {
+    async fn effect(&mut self, effect: &MigrationEffect) -> Result<Value, EffectFault> {
         match effect {
-            Effect::RunSql { sql } => {
+            MigrationEffect::RunSql { sql } => {
                 script::run_within(&mut self.tx, sql).await?;
                 self.search.distrust();
             }
-            Effect::Install(prepared) => {
+            MigrationEffect::Install(prepared) => {
                 let packages = packages::install((&mut self.tx, &mut self.search), prepared, self.now_us).await?;
                 return Ok(packages.into());
             }
-            Effect::Uninstall(package) => {
+            MigrationEffect::Uninstall(package) => {
                 let packages = slice::from_ref(package);
                 packages::uninstall((&mut self.tx, &mut self.search), packages, self.now_us).await?;
             }
-            Effect::Unprepared => return Err(EffectFault::Refused(EffectRefused::Unprepared)),
-            Effect::Done(result) => return Ok(result.clone()),
+            MigrationEffect::Unprepared => return Err(EffectFault::Refused(EffectError::Unprepared)),
+            MigrationEffect::Done(result) => return Ok(result.clone()),
         }
         Ok(migrations::done_result())
     }
@@ -324,7 +329,7 @@ impl Attempt {
     ) -> Result<BTreeSet<String>, sqlx::Error> {
         let mut counts: BTreeMap<String, usize> = BTreeMap::new();
         let mut alone = BTreeSet::new();
-        if effects.values().any(Effect::is_of_packages) {
+        if effects.values().any(MigrationEffect::is_of_packages) {
             alone.extend(packages::kinds()?.iter().map(table::lock_name));
             counts.extend(alone.iter().map(|name| (name.clone(), 0)));
         }
@@ -354,9 +359,9 @@ impl Attempt {
     }
 
     /// Locks the resources whose types are shared with other transactions.
-    async fn lock_resources(&mut self, alone: &BTreeSet<String>, targets: &[Target]) -> Result<(), sqlx::Error> {
+    async fn lock_resources(&mut self, alone: &BTreeSet<String>, targets: &[WriteTarget]) -> Result<(), sqlx::Error> {
         // Nobody else knows an id that was made here.
-        let keys = targets.iter().filter_map(Target::key).filter(|key| !self.states.contains_key(key));
+        let keys = targets.iter().filter_map(WriteTarget::key).filter(|key| !self.states.contains_key(key));
         let names: BTreeSet<String> = keys
             .map(|key| (table::lock_name(&key.kind), key.id.as_str()))
             .filter(|(table, _)| !alone.contains(table))
@@ -401,7 +406,7 @@ impl Attempt {
     }
 
     /// Returns the resource a write is about.
-    async fn target(&mut self, db: &Db, write: &Write) -> Result<Result<Target, WriteFault>, sqlx::Error> {
+    async fn target(&mut self, db: &Db, write: &Write) -> Result<Result<WriteTarget, WriteError>, sqlx::Error> {
         let table = self.tables.get(&write.kind).cloned().flatten();
         let matches = match (table, plan::condition(write)) {
             (Some(table), Some(asked)) => match self.matches(db, &table, (&write.kind, asked)).await? {
@@ -412,7 +417,7 @@ impl Attempt {
         };
         let new_id = ResourceId::from(new_id(self.now_us));
         let target = plan::resolve(write, &matches, &new_id);
-        if let Some(key) = target.as_ref().ok().and_then(Target::key).filter(|key| key.id == new_id) {
+        if let Some(key) = target.as_ref().ok().and_then(WriteTarget::key).filter(|key| key.id == new_id) {
             self.states.insert(key.clone(), State::Missing);
         }
         Ok(target)
@@ -424,8 +429,8 @@ impl Attempt {
         &mut self,
         db: &Db,
         table: &Table,
-        (kind, asked): (&ResourceType, Condition<'_>),
-    ) -> Result<Result<Vec<ResourceKey>, SearchRefused>, sqlx::Error> {
+        (kind, asked): (&ResourceType, WriteCondition<'_>),
+    ) -> Result<Result<Vec<ResourceKey>, SearchExecutionError>, sqlx::Error> {
         let limit = self.tx.limit(self.search_time).await?;
         let began = Instant::now();
         let found = match &asked.criteria.sought {
@@ -440,12 +445,12 @@ impl Attempt {
     /// read can still be removed and replaced, as if it were empty.
     async fn current(
         &mut self,
-        target: &Target,
-        left: &[Target],
-        operation: &Operation,
-    ) -> Result<Lookup, sqlx::Error> {
+        target: &WriteTarget,
+        left: &[WriteTarget],
+        operation: &WriteOperation,
+    ) -> Result<ResourceLookup, sqlx::Error> {
         let Some(key) = target.key() else {
-            return Ok(Lookup::Missing);
+            return Ok(ResourceLookup::Missing);
         };
         if self.unwritten.holds(key) {
             self.flush().await?;
@@ -455,21 +460,21 @@ impl Attempt {
         }
         let (version, updated_us, document) = match self.states.remove(key) {
             Some(State::There { version, updated_us, document }) => (version, updated_us, document),
-            Some(State::Deleted { version }) => return Ok(Lookup::Deleted { version }),
-            Some(State::Missing) | None => return Ok(Lookup::Missing),
+            Some(State::Deleted { version }) => return Ok(ResourceLookup::Deleted { version }),
+            Some(State::Missing) | None => return Ok(ResourceLookup::Missing),
         };
         let resource = match (document.read(key.kind.as_str(), key.id.as_str()), operation) {
             (Some(resource), _) => resource,
-            (None, Operation::Delete | Operation::Put(_)) => Value::Object(Map::new()),
-            (None, Operation::Create(_) | Operation::Patch(_)) => return Err(unreadable(key)),
+            (None, WriteOperation::Delete | WriteOperation::Put(_)) => Value::Object(Map::new()),
+            (None, WriteOperation::Create(_) | WriteOperation::Patch(_)) => return Err(unreadable(key)),
         };
-        Ok(Lookup::Found(Stored { key: key.clone(), version, updated_us, resource }))
+        Ok(ResourceLookup::Found(StoredResource { key: key.clone(), version, updated_us, resource }))
     }
 
     /// Reads the states of the first of `targets`. What has an unwritten version is read once that is written.
-    async fn read_ahead(&mut self, targets: &[Target]) -> Result<(), sqlx::Error> {
+    async fn read_ahead(&mut self, targets: &[WriteTarget]) -> Result<(), sqlx::Error> {
         let mut asked: BTreeMap<&ResourceType, HashSet<&str>> = BTreeMap::new();
-        for key in targets.iter().take(versions::AT_ONCE).filter_map(Target::key) {
+        for key in targets.iter().take(versions::AT_ONCE).filter_map(WriteTarget::key) {
             if !self.unwritten.holds(key) && !self.states.contains_key(key) {
                 asked.entry(&key.kind).or_default().insert(key.id.as_str());
             }
@@ -486,12 +491,12 @@ impl Attempt {
     }
 
     /// Does what was decided for the first of the `left` writes.
-    async fn carry_out(&mut self, decision: Decision, left: usize) -> Result<Written, sqlx::Error> {
+    async fn carry_out(&mut self, decision: WriteDecision, left: usize) -> Result<WriteOutcome, sqlx::Error> {
         let (key, resource, operation) = match &decision {
-            Decision::Insert { key, resource } => (key, resource, "create"),
-            Decision::Replace { previous, resource } => (&previous.key, resource, "update"),
-            Decision::Delete(stored) => (&stored.key, &stored.resource, "delete"),
-            Decision::Nothing(_) => return Ok(decision.written(0, self.now_us)),
+            WriteDecision::Insert { key, resource } => (key, resource, "create"),
+            WriteDecision::Replace { previous, resource } => (&previous.key, resource, "update"),
+            WriteDecision::Delete(stored) => (&stored.key, &stored.resource, "delete"),
+            WriteDecision::Nothing(_) => return Ok(decision.written(0, self.now_us)),
         };
         if self.unwritten.is_full() || self.unwritten.holds(key) {
             self.flush().await?;
@@ -527,11 +532,11 @@ fn unreadable(key: &ResourceKey) -> sqlx::Error {
     sqlx::Error::Decode(format!("{key} cannot be read").into())
 }
 
-fn refused_at(index: usize) -> impl FnOnce(WriteFault) -> Halt {
-    move |cause| Halt::Refused(WriteRefusal { index, cause })
+fn refused_at(index: usize) -> impl FnOnce(WriteError) -> Halt {
+    move |cause| Halt::Refused(TransactionError { index, cause })
 }
 
 /// Returns the fault of writing a type that differs in case alone from one that has a table.
-fn other_type(kind: &ResourceType) -> WriteFault {
-    WriteFault::Invalid(vec![ShapeFault { expression: kind.as_str().to_owned(), problem: ShapeProblem::OtherType }])
+fn other_type(kind: &ResourceType) -> WriteError {
+    WriteError::Invalid(vec![BodyError { expression: kind.as_str().to_owned(), problem: BodyProblem::OtherType }])
 }

@@ -2,33 +2,33 @@
 
 use std::slice;
 
-use fhir_store::compartment::{Membership, membership};
+use fhir_store::compartment::{CompartmentMembership, membership};
 use fhir_store::search::COMPARTMENT;
-use fhir_store::selection::Criterion;
-use fhir_store::{Filter, Region, ResourceType, Selection};
+use fhir_store::selection::FilterCriterion;
+use fhir_store::{AccessFilter, Filter, FilterBranch, ResourceType};
 
 use super::statement::{Bound, Statement, Unanswerable, Written, any_of};
 use crate::resources::Conditions;
 
 impl Statement<'_> {
     /// Returns whether the resource with this id lies in what a caller reaches; `id` as in [`Statement::test`].
-    pub(super) fn within(&mut self, kind: &ResourceType, within: &Selection, id: &str) -> Written {
-        let Selection::Within(regions) = within else { return Ok("TRUE".to_owned()) };
+    pub(super) fn within(&mut self, kind: &ResourceType, within: &AccessFilter, id: &str) -> Written {
+        let AccessFilter::Within(regions) = within else { return Ok("TRUE".to_owned()) };
         let regions: Result<Vec<String>, Unanswerable> =
             regions.iter().map(|region| self.region(kind, region, id)).collect();
         Ok(any_of(&regions?))
     }
 
-    fn region(&mut self, kind: &ResourceType, region: &Region, id: &str) -> Written {
+    fn region(&mut self, kind: &ResourceType, region: &FilterBranch, id: &str) -> Written {
         let mut all = vec!["TRUE".to_owned()];
         if let Some(compartment) = &region.compartment {
             all.push(match membership(kind) {
-                Membership::Itself => format!("{id} = {}", self.bind(compartment.patient().as_str())),
-                Membership::Reference(_) => {
+                CompartmentMembership::Itself => format!("{id} = {}", self.bind(compartment.patient().as_str())),
+                CompartmentMembership::Reference(_) => {
                     let condition = self.in_compartment(kind, compartment.patient().as_str())?;
                     format!("EXISTS (SELECT 1 FROM search_reference i {{by:NOT INDEXED}} WHERE {condition} AND i.id = {id} {{fence}})")
                 }
-                Membership::Shared | Membership::Closed => "FALSE".to_owned(),
+                CompartmentMembership::Shared | CompartmentMembership::Closed => "FALSE".to_owned(),
             });
         }
         for criterion in &region.criteria {
@@ -37,15 +37,15 @@ impl Statement<'_> {
         Ok(format!("({})", all.join(" AND ")))
     }
 
-    fn criterion(&mut self, kind: &ResourceType, criterion: &Criterion, id: &str) -> Written {
+    fn criterion(&mut self, kind: &ResourceType, criterion: &FilterCriterion, id: &str) -> Written {
         match criterion {
-            Criterion::Coded(_) | Criterion::Ownership(_) => {
+            FilterCriterion::Coded(_) | FilterCriterion::Ownership(_) => {
                 let criteria = Conditions::criteria(self.dialect(), slice::from_ref(criterion), self.bound.len() + 1);
                 self.bound.extend(criteria.bound.into_iter().map(Bound::from));
                 let set = self.of_table(kind, &format!("{} AND t.id = {id}", criteria.sql));
                 Ok(format!("EXISTS ({set})"))
             }
-            Criterion::Search(scoped) if scoped.kind() == kind => {
+            FilterCriterion::Search(scoped) if scoped.kind() == kind => {
                 let mut tests = vec!["TRUE".to_owned()];
                 for clause in scoped.clauses() {
                     tests.push(self.test(kind, clause, id)?);
@@ -53,7 +53,7 @@ impl Statement<'_> {
                 Ok(format!("({})", tests.join(" AND ")))
             }
             // It was read for another type, of which it says nothing.
-            Criterion::Search(_) => Ok("FALSE".to_owned()),
+            FilterCriterion::Search(_) => Ok("FALSE".to_owned()),
         }
     }
 
@@ -68,9 +68,9 @@ impl Statement<'_> {
     pub(super) fn compartment(
         &mut self,
         kind: &ResourceType,
-        within: &Selection,
+        within: &AccessFilter,
     ) -> Result<Option<String>, Unanswerable> {
-        let Selection::Within(regions) = within else { return Ok(None) };
+        let AccessFilter::Within(regions) = within else { return Ok(None) };
         let mut patients = regions.iter().map(|region| Some(region.compartment.as_ref()?.patient().as_str()));
         // Several regions are those of several scopes, all for the same patient.
         let Some(patient) = patients.next().flatten().filter(|first| patients.all(|other| other == Some(*first)))
@@ -78,15 +78,15 @@ impl Statement<'_> {
             return Ok(None);
         };
         match membership(kind) {
-            Membership::Reference(_) => {
+            CompartmentMembership::Reference(_) => {
                 let condition = self.in_compartment(kind, patient)?;
                 Ok(Some(format!("SELECT i.id FROM search_reference i WHERE {condition}")))
             }
-            Membership::Itself => {
+            CompartmentMembership::Itself => {
                 let patient = self.bind(patient);
                 Ok(Some(self.of_table(kind, &format!("t.id = {patient}"))))
             }
-            Membership::Shared | Membership::Closed => Ok(None),
+            CompartmentMembership::Shared | CompartmentMembership::Closed => Ok(None),
         }
     }
 

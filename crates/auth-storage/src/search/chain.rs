@@ -4,7 +4,7 @@
 //! the references of the resource at hand lead to the few others that the inner clause is tested on.
 
 use fhir_store::ResourceType;
-use fhir_store::search::{Chain, Clause, Has};
+use fhir_store::search::{ChainedClause, ReverseChain, SearchClause};
 
 use super::driver::names_ids;
 use super::row::Place;
@@ -16,7 +16,7 @@ const BY_TARGET: &str = "{by:NOT INDEXED}";
 
 impl Statement<'_> {
     /// Returns the ids of what refers to something that meets the inner clause, some twice.
-    pub(super) fn chain(&mut self, kind: &ResourceType, chain: &Chain) -> Written {
+    pub(super) fn chain(&mut self, kind: &ResourceType, chain: &ChainedClause) -> Written {
         let number = self.number(kind, &chain.parameter)?;
         let sets = self.open_types(chain, |statement, target, clause| {
             let inner = statement.reached(target, clause)?;
@@ -28,7 +28,7 @@ impl Statement<'_> {
     }
 
     /// Returns whether the resource with this id refers to something that meets the inner clause.
-    pub(super) fn chain_at(&mut self, kind: &ResourceType, chain: &Chain, id: &str) -> Written {
+    pub(super) fn chain_at(&mut self, kind: &ResourceType, chain: &ChainedClause, id: &str) -> Written {
         let number = self.number(kind, &chain.parameter)?;
         let tests = self.open_types(chain, |statement, target, clause| {
             let alias = statement.alias();
@@ -47,8 +47,8 @@ impl Statement<'_> {
     /// search.
     fn open_types(
         &mut self,
-        chain: &Chain,
-        mut write: impl FnMut(&mut Self, &ResourceType, &Clause) -> Written,
+        chain: &ChainedClause,
+        mut write: impl FnMut(&mut Self, &ResourceType, &SearchClause) -> Written,
     ) -> Result<Vec<String>, Unanswerable> {
         let mut written = Vec::with_capacity(chain.any_of.len());
         let mut closed = false;
@@ -62,7 +62,7 @@ impl Statement<'_> {
     }
 
     /// Returns the ids of what something that meets the inner clause refers to, some twice.
-    pub(super) fn has(&mut self, kind: &ResourceType, has: &Has) -> Written {
+    pub(super) fn has(&mut self, kind: &ResourceType, has: &ReverseChain) -> Written {
         let inner = self.reached(&has.kind, &has.clause)?;
         let Some(table) = self.db.known_table(kind.as_str()).filter(|_| self.is_known(&has.kind)) else {
             return Ok(NOTHING.to_owned());
@@ -79,7 +79,7 @@ impl Statement<'_> {
     }
 
     /// Returns whether something that meets the inner clause refers to the resource with this id.
-    pub(super) fn has_at(&mut self, kind: &ResourceType, has: &Has, id: &str) -> Written {
+    pub(super) fn has_at(&mut self, kind: &ResourceType, has: &ReverseChain, id: &str) -> Written {
         let alias = self.alias();
         let inner = self.reached_at(&has.kind, &has.clause, &format!("{alias}.id"))?;
         if !self.is_known(&has.kind) {
@@ -118,7 +118,7 @@ impl Statement<'_> {
     }
 
     /// Returns the ids of another type that meet a clause and that the caller reaches.
-    fn reached(&mut self, kind: &ResourceType, clause: &Clause) -> Written {
+    fn reached(&mut self, kind: &ResourceType, clause: &SearchClause) -> Written {
         let within = self.reaches.get(kind).ok_or(Unanswerable::Closed)?;
         if !self.is_known(kind) {
             return Ok(NOTHING.to_owned());
@@ -137,14 +137,14 @@ impl Statement<'_> {
 
     /// Returns whether the resource of another type with this id, which a reference names, is there, meets a clause and
     /// is reached by the caller.
-    fn reached_at(&mut self, kind: &ResourceType, clause: &Clause, id: &str) -> Written {
+    fn reached_at(&mut self, kind: &ResourceType, clause: &SearchClause, id: &str) -> Written {
         let within = self.reaches.get(kind).ok_or(Unanswerable::Closed)?;
         if !self.is_known(kind) {
             return Ok("FALSE".to_owned());
         }
         let mut all = vec![self.test(kind, clause, id)?];
         // What has rows is there.
-        if !matches!(clause, Clause::Any { .. } | Clause::Chain(_)) {
+        if !matches!(clause, SearchClause::Any { .. } | SearchClause::Chain(_)) {
             all.push(format!("EXISTS ({} {{fence}})", self.of_table(kind, &format!("t.id = {id}"))));
         }
         if within.is_confined() {

@@ -1,6 +1,6 @@
 //! One test on an entry as a condition on a row.
 
-use fhir_store::search::{Comparison, Prefix, System, Test, TextMatch, Unit, UriMatch};
+use fhir_store::search::{ComparisonPrefix, Predicate, RangeComparison, SystemMatch, TextMatch, UnitMatch, UriMatch};
 
 use super::row::{self, Place, digest_of, ordered, typed, uri_number};
 use super::statement::Bound;
@@ -71,7 +71,7 @@ impl Condition {
 
 /// Returns the conditions of which a row has to meet one to stand for a test, none for a test that no row meets.
 /// `contains` is the engine's function for the position of one text in another.
-pub(super) fn conditions(test: &Test, contains: &str) -> Vec<Condition> {
+pub(super) fn conditions(test: &Predicate, contains: &str) -> Vec<Condition> {
     let mut conditions = of_test(test, contains);
     // No document holds the character NUL, and Postgres refuses it even as a parameter.
     if conditions.iter().any(Condition::has_nul) {
@@ -80,24 +80,26 @@ pub(super) fn conditions(test: &Test, contains: &str) -> Vec<Condition> {
     conditions
 }
 
-fn of_test(test: &Test, contains: &str) -> Vec<Condition> {
+fn of_test(test: &Predicate, contains: &str) -> Vec<Condition> {
     let one = match test {
-        Test::Token { system, code } => token(system, code.as_deref()),
-        Test::Display(words) | Test::Text { how: TextMatch::Starts, text: words } => started(words).at(Place::Text, 0),
-        Test::OfType { system, code, value } => {
+        Predicate::Token { system, code } => token(system, code.as_deref()),
+        Predicate::Display(words) | Predicate::Text { how: TextMatch::Starts, text: words } => {
+            started(words).at(Place::Text, 0)
+        }
+        Predicate::OfType { system, code, value } => {
             let built = Built::of_key(typed(value, code));
             of_system(built, system.as_deref()).at(Place::Token, row::typed_number(0))
         }
-        Test::In(_) | Test::Composite(_) => return Vec::new(),
-        Test::Text { how: TextMatch::Contains, text } => {
+        Predicate::In(_) | Predicate::Composite(_) => return Vec::new(),
+        Predicate::Text { how: TextMatch::Contains, text } => {
             Built::new().and(&format!("{contains}(i.folded, ?) > 0"), [text.as_str().into()]).at(Place::Text, 0)
         }
-        Test::Text { how: TextMatch::Exact, text } => {
+        Predicate::Text { how: TextMatch::Exact, text } => {
             // Its beginning bounds the walk; what is folded may be cut at its end.
             let beginning: String = fhir_store::search::folded(text).chars().take(EXACT_BEGINNING).collect();
             started(&beginning).and("i.exact = ?", [digest_of(Some(text)).into()]).at(Place::Text, 0)
         }
-        Test::Reference { kind, id } => {
+        Predicate::Reference { kind, id } => {
             let built = Built::of_key(id.as_str());
             match kind {
                 Some(kind) => built.and("i.kind = ?", [kind.as_str().into()]),
@@ -105,13 +107,15 @@ fn of_test(test: &Test, contains: &str) -> Vec<Condition> {
             }
             .at(Place::Reference, 0)
         }
-        Test::Uri { how, uri, version } => return of_uri(*how, uri, version.as_deref()),
-        Test::Period(comparison) => compared(comparison.prefix, comparison.low, comparison.high).at(Place::Range, 0),
-        Test::Number(comparison) => number(comparison).at(Place::Range, 0),
-        Test::Quantity { comparison, unit } => match unit {
-            Unit::Any => number(comparison),
-            Unit::Named(name) => number(comparison).and("i.code = ?", [name.as_str().into()]),
-            Unit::Coded { system, code } => number(comparison)
+        Predicate::Uri { how, uri, version } => return of_uri(*how, uri, version.as_deref()),
+        Predicate::Period(comparison) => {
+            compared(comparison.prefix, comparison.low, comparison.high).at(Place::Range, 0)
+        }
+        Predicate::Number(comparison) => number(comparison).at(Place::Range, 0),
+        Predicate::Quantity { comparison, unit } => match unit {
+            UnitMatch::Any => number(comparison),
+            UnitMatch::Named(name) => number(comparison).and("i.code = ?", [name.as_str().into()]),
+            UnitMatch::Coded { system, code } => number(comparison)
                 .and("i.code = ?", [code.as_str().into()])
                 .and("i.system = ?", [digest_of(Some(system)).into()]),
         }
@@ -120,12 +124,12 @@ fn of_test(test: &Test, contains: &str) -> Vec<Condition> {
     vec![one]
 }
 
-fn token(system: &System, code: Option<&str>) -> Condition {
+fn token(system: &SystemMatch, code: Option<&str>) -> Condition {
     let built = code.map_or_else(Built::new, Built::of_key);
     let built = match system {
-        System::Any => built,
-        System::None => built.and("i.system = 0", []),
-        System::Is(system) => of_system(built, Some(system)),
+        SystemMatch::Any => built,
+        SystemMatch::None => built.and("i.system = 0", []),
+        SystemMatch::Is(system) => of_system(built, Some(system)),
     };
     built.at(Place::Token, 0)
 }
@@ -165,30 +169,34 @@ fn roots(uri: &str) -> Vec<&str> {
     roots
 }
 
-fn number(comparison: &Comparison<f64>) -> Built {
+fn number(comparison: &RangeComparison<f64>) -> Built {
     compared(comparison.prefix, ordered(comparison.low), ordered(comparison.high))
 }
 
 /// A range is never less at its end than at its beginning, and the index is ordered by the end: so what
 /// bounds the end stands first wherever something does.
-fn compared(prefix: Prefix, low: i64, high: i64) -> Built {
+fn compared(prefix: ComparisonPrefix, low: i64, high: i64) -> Built {
     let (low, high) = (Bound::from(low), Bound::from(high));
     let built = Built::new();
     match prefix {
-        Prefix::Equal => built.and("i.high >= ? AND i.high <= ? AND i.low >= ?", [low.clone(), high, low]),
-        Prefix::NotEqual => built.and("NOT (i.low >= ? AND i.high <= ?)", [low, high]),
-        Prefix::Greater => built.and("i.high > ?", [high]),
-        Prefix::Less => built.and("i.low < ?", [low]),
-        Prefix::GreaterOrEqual => built.and("i.high >= ? AND (i.high > ? OR i.low >= ?)", [low.clone(), high, low]),
-        Prefix::LessOrEqual => built.and("i.low <= ? AND (i.low < ? OR i.high <= ?)", [high.clone(), low, high]),
-        Prefix::StartsAfter => built.and("i.high > ? AND i.low > ?", [high.clone(), high]),
-        Prefix::EndsBefore => built.and("i.high < ?", [low]),
-        Prefix::Approximate => built.and("i.high >= ? AND i.low <= ?", [low, high]),
+        ComparisonPrefix::Equal => built.and("i.high >= ? AND i.high <= ? AND i.low >= ?", [low.clone(), high, low]),
+        ComparisonPrefix::NotEqual => built.and("NOT (i.low >= ? AND i.high <= ?)", [low, high]),
+        ComparisonPrefix::Greater => built.and("i.high > ?", [high]),
+        ComparisonPrefix::Less => built.and("i.low < ?", [low]),
+        ComparisonPrefix::GreaterOrEqual => {
+            built.and("i.high >= ? AND (i.high > ? OR i.low >= ?)", [low.clone(), high, low])
+        }
+        ComparisonPrefix::LessOrEqual => {
+            built.and("i.low <= ? AND (i.low < ? OR i.high <= ?)", [high.clone(), low, high])
+        }
+        ComparisonPrefix::StartsAfter => built.and("i.high > ? AND i.low > ?", [high.clone(), high]),
+        ComparisonPrefix::EndsBefore => built.and("i.high < ?", [low]),
+        ComparisonPrefix::Approximate => built.and("i.high >= ? AND i.low <= ?", [low, high]),
     }
 }
 
 /// The same comparison with a column of one time instead of a range.
-pub(super) fn instant(comparison: &Comparison<i64>, column: &str) -> (String, Vec<Bound>) {
+pub(super) fn instant(comparison: &RangeComparison<i64>, column: &str) -> (String, Vec<Bound>) {
     let built = compared(comparison.prefix, comparison.low, comparison.high);
     let sql = built.sql.join(" AND ").replace("i.high", column).replace("i.low", column);
     (sql, built.bound)
@@ -207,7 +215,7 @@ mod tests {
 
     #[test]
     fn a_text_that_is_no_word_of_a_code_stays_a_value() {
-        let test = Test::Token { system: System::Any, code: Some("' OR 1=1 --".to_owned()) };
+        let test = Predicate::Token { system: SystemMatch::Any, code: Some("' OR 1=1 --".to_owned()) };
         let conditions = conditions(&test, "strpos");
         let [condition] = conditions.as_slice() else { panic!("{conditions:?}") };
         assert_eq!((condition.sql.as_str(), &condition.bound), ("", &Vec::new()));
@@ -217,9 +225,9 @@ mod tests {
     #[test]
     fn every_comparison_of_a_range_agrees_with_the_model() {
         let values = [1_i64, 2, 3, 4, 5];
-        for (_, prefix) in Prefix::ALL {
+        for (_, prefix) in ComparisonPrefix::ALL {
             for (asked_low, asked_high) in values.into_iter().flat_map(|low| (low..=5).map(move |high| (low, high))) {
-                let asked = Comparison { prefix, low: asked_low, high: asked_high };
+                let asked = RangeComparison { prefix, low: asked_low, high: asked_high };
                 let built = compared(prefix, asked_low, asked_high);
                 for (low, high) in values.into_iter().flat_map(|low| (low..=5).map(move |high| (low, high))) {
                     assert_eq!(holds(&built, low, high), asked.holds(&low, &high), "{asked:?} {low} {high}");

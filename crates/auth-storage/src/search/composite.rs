@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use fhir_store::ResourceType;
-use fhir_store::search::{Kind, Parameter, Test};
+use fhir_store::search::{ParameterType, Predicate, SearchParameter};
 
 use super::compare::{self, Condition};
 use super::row::{ELEMENT_SUFFIX, Place, part_number};
@@ -25,13 +25,13 @@ impl Statement<'_> {
     /// Returns what tests on composites find: ids, or, where one is known, whether it is among them.
     pub(super) fn composites(
         &mut self,
-        (kind, parameter): (&ResourceType, &Parameter),
-        tests: &[Test],
+        (kind, parameter): (&ResourceType, &SearchParameter),
+        tests: &[Predicate],
         id: Option<&str>,
     ) -> Result<Vec<String>, Unanswerable> {
         let mut found = Vec::new();
         for test in tests {
-            if let Test::Composite(parts) = test
+            if let Predicate::Composite(parts) = test
                 && parts.len() == parameter.components.len()
             {
                 let rows = self.rows_of_parts(kind, parameter)?;
@@ -41,7 +41,7 @@ impl Statement<'_> {
         Ok(found)
     }
 
-    fn rows_of_parts(&self, kind: &ResourceType, parameter: &Parameter) -> Result<PartRows, Unanswerable> {
+    fn rows_of_parts(&self, kind: &ResourceType, parameter: &SearchParameter) -> Result<PartRows, Unanswerable> {
         let parts = self.index.catalog.parts(kind, parameter);
         if parts.is_empty() {
             let number = self.number(kind, parameter)?;
@@ -52,7 +52,7 @@ impl Statement<'_> {
         Ok(PartRows { numbers: numbers?, of_elements: false })
     }
 
-    fn parts(&mut self, rows: &PartRows, parts: &[Test], id: Option<&str>) -> Option<String> {
+    fn parts(&mut self, rows: &PartRows, parts: &[Predicate], id: Option<&str>) -> Option<String> {
         let alternatives: Vec<Vec<Condition>> =
             parts.iter().map(|part| compare::conditions(part, self.contains())).collect();
         if alternatives.iter().any(Vec::is_empty) {
@@ -105,7 +105,7 @@ impl Statement<'_> {
     pub(super) fn all_present(
         &mut self,
         kind: &ResourceType,
-        (first, others): (&Arc<Parameter>, &[Arc<Parameter>]),
+        (first, others): (&Arc<SearchParameter>, &[Arc<SearchParameter>]),
         at: Option<&str>,
     ) -> Written {
         let number = self.number(kind, first)?;
@@ -122,11 +122,11 @@ impl Statement<'_> {
 }
 
 /// Returns where those values are that a part of a composite is compared with: neither words nor types of identifiers.
-pub(super) fn compared_places(kind: Kind, number: i64) -> Vec<(Place, i64)> {
+pub(super) fn compared_places(kind: ParameterType, number: i64) -> Vec<(Place, i64)> {
     match kind {
-        Kind::Token => vec![(Place::Token, number)],
+        ParameterType::Token => vec![(Place::Token, number)],
         // Those of URIs have the number of another part, or of another parameter.
-        Kind::Reference => vec![(Place::Reference, number)],
+        ParameterType::Reference => vec![(Place::Reference, number)],
         kind => places(kind, number),
     }
 }

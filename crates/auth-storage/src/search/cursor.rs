@@ -4,7 +4,7 @@
 //! but the id, or one more: the value by which it is ordered then.
 
 use fhir_store::ResourceId;
-use fhir_store::search::{Clause, Parameter, Sort};
+use fhir_store::search::{SearchClause, SearchParameter, SortCriterion};
 use serde_json::Value;
 
 use super::driver::{self, Begun, single};
@@ -28,7 +28,7 @@ pub(super) fn cursor(keys: Option<&str>, id: &str) -> String {
 }
 
 /// Reads a position; `None` for one that is not of this order.
-pub(super) fn read(text: &str, sort: &[Sort], clauses: &[Clause]) -> Option<Behind> {
+pub(super) fn read(text: &str, sort: &[SortCriterion], clauses: &[SearchClause]) -> Option<Behind> {
     let bytes: Option<Vec<u8>> = (0..text.len())
         .step_by(2)
         .map(|at| text.get(at..at + 2).and_then(|digits| u8::from_str_radix(digits, 16).ok()))
@@ -36,7 +36,7 @@ pub(super) fn read(text: &str, sort: &[Sort], clauses: &[Clause]) -> Option<Behi
     let Ok(Value::Array(mut values)) = serde_json::from_slice(&bytes?) else { return None };
     let id: ResourceId = values.pop()?.as_str()?.parse().ok()?;
     let ordering = driver::valued(clauses).and_then(|at| single(clauses.get(at)?));
-    let ordered_by: Vec<&Parameter> = match ordering {
+    let ordered_by: Vec<&SearchParameter> = match ordering {
         Some((parameter, _)) if sort.is_empty() && values.len() == 1 => vec![parameter],
         _ => sort.iter().map(|sort| &*sort.parameter).collect(),
     };
@@ -49,7 +49,7 @@ pub(super) fn read(text: &str, sort: &[Sort], clauses: &[Clause]) -> Option<Behi
 }
 
 /// Returns how the page before a position was ordered, where the search asks for no order.
-pub(super) fn begun(behind: Option<&Behind>, sort: &[Sort]) -> Begun {
+pub(super) fn begun(behind: Option<&Behind>, sort: &[SortCriterion]) -> Begun {
     match behind {
         Some(_) if !sort.is_empty() => Begun::No,
         None => Begun::No,
@@ -59,7 +59,7 @@ pub(super) fn begun(behind: Option<&Behind>, sort: &[Sort]) -> Begun {
 }
 
 /// Reads one key; a resource without a value has none.
-fn read_key(value: &Value, parameter: &Parameter) -> Result<Option<Bound>, NotAKey> {
+fn read_key(value: &Value, parameter: &SearchParameter) -> Result<Option<Bound>, NotAKey> {
     let is_number = is_number(parameter);
     match value {
         Value::Null => Ok(None),

@@ -5,7 +5,9 @@
 //! and ends with the page. Which it is decides a count of the rows of each parameter that stops at [`FEW`]; it is not
 //! needed where a parameter says enough by itself, such as a patient.
 
-use fhir_store::search::{Clause, Column, Kind, Parameter, Prefix, Test, TextMatch};
+use fhir_store::search::{
+    ComparisonPrefix, IndexColumn, ParameterType, Predicate, SearchClause, SearchParameter, TextMatch,
+};
 use fhir_store::{ResourceType, SearchQuery};
 
 use super::statement::{Group, Statement, Unanswerable, groups};
@@ -178,36 +180,36 @@ pub(super) fn any_order(statement: &Statement<'_>, query: &SearchQuery) -> Resul
 }
 
 /// Returns whether a clause names the ids: it leaves fewer than a compartment does, as no other clause surely does.
-pub(super) fn names_ids(clause: &Clause) -> bool {
-    matches!(clause, Clause::Any { parameter, .. } if parameter.column() == Some(Column::Id))
+pub(super) fn names_ids(clause: &SearchClause) -> bool {
+    matches!(clause, SearchClause::Any { parameter, .. } if parameter.column() == Some(IndexColumn::Id))
 }
 
 /// Returns the clause by whose values a search is ordered that asks for no order and whose clauses all leave many.
-pub(super) fn valued(clauses: &[Clause]) -> Option<usize> {
-    let is_text = |clause: &Clause| matches!(single(clause), Some((_, Test::Text { .. })));
-    let is_valued = |clause: &&Clause| is_valued(clause);
+pub(super) fn valued(clauses: &[SearchClause]) -> Option<usize> {
+    let is_text = |clause: &SearchClause| matches!(single(clause), Some((_, Predicate::Text { .. })));
+    let is_valued = |clause: &&SearchClause| is_valued(clause);
     let texts = clauses.iter().position(|clause| is_text(clause) && is_valued(&clause));
     texts.or_else(|| clauses.iter().position(|clause| is_valued(&clause)))
 }
 
-fn is_valued(clause: &Clause) -> bool {
+fn is_valued(clause: &SearchClause) -> bool {
     let Some((parameter, test)) = single(clause) else { return false };
-    if parameter.column() == Some(Column::Id) || !parameter.sources.is_empty() {
+    if parameter.column() == Some(IndexColumn::Id) || !parameter.sources.is_empty() {
         return false;
     }
     match test {
-        Test::Period(comparison) => comparison.prefix != Prefix::NotEqual,
-        Test::Number(comparison) => comparison.prefix != Prefix::NotEqual,
-        Test::Quantity { comparison, .. } => is_from_above(comparison.prefix),
-        Test::Text { how, .. } => *how != TextMatch::Contains,
+        Predicate::Period(comparison) => comparison.prefix != ComparisonPrefix::NotEqual,
+        Predicate::Number(comparison) => comparison.prefix != ComparisonPrefix::NotEqual,
+        Predicate::Quantity { comparison, .. } => is_from_above(comparison.prefix),
+        Predicate::Text { how, .. } => *how != TextMatch::Contains,
         _ => false,
     }
 }
 
 /// Returns the one test of a clause.
-pub(super) fn single(clause: &Clause) -> Option<(&Parameter, &Test)> {
+pub(super) fn single(clause: &SearchClause) -> Option<(&SearchParameter, &Predicate)> {
     match clause {
-        Clause::Any { parameter, tests } => match tests.as_slice() {
+        SearchClause::Any { parameter, tests } => match tests.as_slice() {
             [one] => Some((parameter, one)),
             _ => None,
         },
@@ -216,21 +218,28 @@ pub(super) fn single(clause: &Clause) -> Option<(&Parameter, &Test)> {
 }
 
 /// Returns whether what a comparison bounds is the end of a range, so that the greatest come first.
-pub(super) const fn is_from_above(prefix: Prefix) -> bool {
+pub(super) const fn is_from_above(prefix: ComparisonPrefix) -> bool {
     match prefix {
-        Prefix::Equal | Prefix::Greater | Prefix::GreaterOrEqual | Prefix::StartsAfter | Prefix::Approximate => true,
-        Prefix::NotEqual | Prefix::Less | Prefix::LessOrEqual | Prefix::EndsBefore => false,
+        ComparisonPrefix::Equal
+        | ComparisonPrefix::Greater
+        | ComparisonPrefix::GreaterOrEqual
+        | ComparisonPrefix::StartsAfter
+        | ComparisonPrefix::Approximate => true,
+        ComparisonPrefix::NotEqual
+        | ComparisonPrefix::Less
+        | ComparisonPrefix::LessOrEqual
+        | ComparisonPrefix::EndsBefore => false,
     }
 }
 
 /// Returns where every clause leaves many.
-fn many(candidates: &[Candidate], clauses: &[Clause], begun: Begun) -> Way {
+fn many(candidates: &[Candidate], clauses: &[SearchClause], begun: Begun) -> Way {
     let by_id = candidates.iter().find(|candidate| candidate.is_by_id);
     let by_id = by_id.map(|candidate| Way::ById(Source::Clause(candidate.at)));
     let valued = valued(clauses);
     // The beginning of a name leaves fewer than a code that many have.
     let is_text =
-        valued.and_then(|at| single(clauses.get(at)?)).is_some_and(|(_, test)| matches!(test, Test::Text { .. }));
+        valued.and_then(|at| single(clauses.get(at)?)).is_some_and(|(_, test)| matches!(test, Predicate::Text { .. }));
     let valued = valued.map(Way::ByValue);
     let chosen = match begun {
         Begun::ById => by_id,
@@ -244,7 +253,7 @@ fn many(candidates: &[Candidate], clauses: &[Clause], begun: Begun) -> Way {
 fn candidates(
     statement: &Statement<'_>,
     kind: &ResourceType,
-    clauses: &[Clause],
+    clauses: &[SearchClause],
 ) -> Result<Vec<Candidate>, Unanswerable> {
     let mut candidates = Vec::new();
     for (at, clause) in clauses.iter().enumerate() {
@@ -263,12 +272,12 @@ fn candidates(
 }
 
 /// Returns how many values a clause has, or those it leads to.
-fn values(clause: &Clause) -> usize {
+fn values(clause: &SearchClause) -> usize {
     match clause {
-        Clause::Any { tests, .. } | Clause::None { tests, .. } => tests.len(),
-        Clause::Missing { .. } => 1,
-        Clause::Chain(chain) => chain.any_of.iter().map(|(_, clause)| values(clause)).sum(),
-        Clause::Has(has) => values(&has.clause),
+        SearchClause::Any { tests, .. } | SearchClause::None { tests, .. } => tests.len(),
+        SearchClause::Missing { .. } => 1,
+        SearchClause::Chain(chain) => chain.any_of.iter().map(|(_, clause)| values(clause)).sum(),
+        SearchClause::Has(has) => values(&has.clause),
     }
 }
 
@@ -279,32 +288,32 @@ const RANK_OF_FEW: u8 = 1;
 const RANK_OF_UNBOUNDED: u8 = 7;
 
 /// Returns how few resources a clause leaves, the fewest first; `None` for what leaves most.
-fn rank(clause: &Clause) -> Option<u8> {
+fn rank(clause: &SearchClause) -> Option<u8> {
     match clause {
-        Clause::Any { parameter, tests } => tests.iter().map(|test| rank_of(parameter, test)).max(),
-        Clause::Chain(_) | Clause::Has(_) => Some(5),
-        Clause::Missing { parameter, missing: false } if parameter.column().is_none() => Some(9),
-        Clause::None { .. } | Clause::Missing { .. } => None,
+        SearchClause::Any { parameter, tests } => tests.iter().map(|test| rank_of(parameter, test)).max(),
+        SearchClause::Chain(_) | SearchClause::Has(_) => Some(5),
+        SearchClause::Missing { parameter, missing: false } if parameter.column().is_none() => Some(9),
+        SearchClause::None { .. } | SearchClause::Missing { .. } => None,
     }
 }
 
-fn rank_of(parameter: &Parameter, test: &Test) -> u8 {
-    let of_prefix = |prefix: Prefix| if prefix == Prefix::NotEqual { 8 } else { 6 };
+fn rank_of(parameter: &SearchParameter, test: &Predicate) -> u8 {
+    let of_prefix = |prefix: ComparisonPrefix| if prefix == ComparisonPrefix::NotEqual { 8 } else { 6 };
     match test {
-        Test::OfType { .. } => RANK_OF_FEW,
-        Test::Token { code: Some(_), .. } if parameter.code == "identifier" => RANK_OF_FEW,
-        Test::Reference { kind, .. } if is_patient(parameter, kind.as_ref()) => RANK_OF_FEW,
-        Test::Reference { .. } | Test::In(_) => 2,
-        Test::Uri { .. } | Test::Token { code: Some(_), .. } => 3,
-        Test::Text { how: TextMatch::Contains, .. } | Test::Token { code: None, .. } => RANK_OF_UNBOUNDED,
-        Test::Text { .. } | Test::Display(_) | Test::Composite(_) => 4,
-        Test::Period(comparison) => of_prefix(comparison.prefix),
-        Test::Number(comparison) | Test::Quantity { comparison, .. } => of_prefix(comparison.prefix),
+        Predicate::OfType { .. } => RANK_OF_FEW,
+        Predicate::Token { code: Some(_), .. } if parameter.code == "identifier" => RANK_OF_FEW,
+        Predicate::Reference { kind, .. } if is_patient(parameter, kind.as_ref()) => RANK_OF_FEW,
+        Predicate::Reference { .. } | Predicate::In(_) => 2,
+        Predicate::Uri { .. } | Predicate::Token { code: Some(_), .. } => 3,
+        Predicate::Text { how: TextMatch::Contains, .. } | Predicate::Token { code: None, .. } => RANK_OF_UNBOUNDED,
+        Predicate::Text { .. } | Predicate::Display(_) | Predicate::Composite(_) => 4,
+        Predicate::Period(comparison) => of_prefix(comparison.prefix),
+        Predicate::Number(comparison) | Predicate::Quantity { comparison, .. } => of_prefix(comparison.prefix),
     }
 }
 
 /// Returns whether a reference is to a patient, of whom there are few resources.
-fn is_patient(parameter: &Parameter, kind: Option<&ResourceType>) -> bool {
+fn is_patient(parameter: &SearchParameter, kind: Option<&ResourceType>) -> bool {
     kind.map_or_else(|| matches!(parameter.code.as_str(), "patient" | "subject"), |kind| kind.as_str() == "Patient")
 }
 
@@ -314,11 +323,11 @@ impl Statement<'_> {
     pub(super) fn keyed(
         &self,
         kind: &ResourceType,
-        clause: &Clause,
+        clause: &SearchClause,
     ) -> Result<Option<Vec<(i64, Group)>>, Unanswerable> {
-        let Clause::Any { parameter, tests } = clause else { return Ok(None) };
-        let has_composite = tests.iter().any(|test| matches!(test, Test::Composite(_)));
-        if parameter.column().is_some() || has_composite || parameter.kind == Kind::Composite {
+        let SearchClause::Any { parameter, tests } = clause else { return Ok(None) };
+        let has_composite = tests.iter().any(|test| matches!(test, Predicate::Composite(_)));
+        if parameter.column().is_some() || has_composite || parameter.kind == ParameterType::Composite {
             return Ok(None);
         }
         let numbers = self.numbers(kind, parameter)?;

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use fhir_store::ResourceType;
-use fhir_store::search::{Catalog, Document, FIRST_INSTALLED};
+use fhir_store::search::{FIRST_INSTALLED, IndexedDocument, SearchParameterCatalog};
 use oauth_core::registration;
 use serde_json::Value;
 
@@ -37,7 +37,7 @@ pub(crate) struct Index {
     /// The revision of the definitions.
     pub(super) definitions: i64,
     /// The parameters.
-    pub(super) catalog: Arc<Catalog>,
+    pub(super) catalog: Arc<SearchParameterCatalog>,
     /// The address that absolute references to our own resources begin with; empty when there is none.
     pub(super) own: String,
     /// The revision of the definitions in which an installed parameter came.
@@ -71,8 +71,11 @@ impl Index {
             let known = known.get(url).filter(|known| known.digest == digest_of(Some(&resource.to_string())))?;
             Some((known.number, resource))
         });
-        let (catalog, refused) =
-            if installed.is_empty() { (Catalog::base(), Vec::new()) } else { Catalog::with(numbered) };
+        let (catalog, refused) = if installed.is_empty() {
+            (SearchParameterCatalog::base(), Vec::new())
+        } else {
+            SearchParameterCatalog::with(numbered)
+        };
         for refused in refused {
             tracing::info!(url = refused.url, "a SearchParameter is not used: {}", refused.fault);
         }
@@ -118,7 +121,7 @@ impl Index {
         // What no answer shows no search may find: a definition can name any element.
         let shown = without_secrets(kind, body);
         // The time of the version is a column of the resource.
-        let document = Document { kind, id, updated_us: 0, body: &shown, own: &self.own };
+        let document = IndexedDocument { kind, id, updated_us: 0, body: &shown, own: &self.own };
         for (parameter, entry) in self.catalog.entries(&document) {
             row::add(&mut rows, row_number(number, parameter), &entry, &mut elements);
         }
@@ -137,7 +140,7 @@ fn without_secrets<'a>(kind: &ResourceType, body: &'a Value) -> Cow<'a, Value> {
 }
 
 /// Returns whether resources of the type have rows.
-pub(super) fn covers(catalog: &Catalog, kind: &ResourceType) -> bool {
+pub(super) fn covers(catalog: &SearchParameterCatalog, kind: &ResourceType) -> bool {
     catalog.names(kind)
 }
 

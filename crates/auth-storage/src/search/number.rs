@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fhir_store::ResourceType;
-use fhir_store::compartment::{Membership, membership};
-use fhir_store::search::{Catalog, FIRST_INSTALLED, Kind};
+use fhir_store::compartment::{CompartmentMembership, membership};
+use fhir_store::search::{FIRST_INSTALLED, ParameterType, SearchParameterCatalog};
 
 use super::compare::LAST;
 use super::index::{self, Index, Known, Numbers, row_number};
@@ -101,7 +101,7 @@ pub(super) async fn redefine(tx: &mut Tx) -> Result<bool, sqlx::Error> {
 }
 
 /// Returns whether a type has one of these parameters.
-fn concerns(catalog: &Catalog, kind: &str, numbered: &[i64]) -> bool {
+fn concerns(catalog: &SearchParameterCatalog, kind: &str, numbered: &[i64]) -> bool {
     let Ok(kind) = kind.parse::<ResourceType>() else { return false };
     let mut numbers = catalog.parameters(&kind).map(|parameter| parameter.number);
     numbers.any(|number| number >= FIRST_INSTALLED && numbered.contains(&number))
@@ -179,9 +179,9 @@ fn addresses(index: &Index, kind: &str) -> Option<Vec<i64>> {
     let kind: ResourceType = kind.parse().ok()?;
     let Numbers { ready, written } = index.numbers(&kind)?;
     let (number, _) = (*ready).filter(|_| written.len() == 1)?;
-    let references = index.catalog.parameters(&kind).filter(|parameter| parameter.kind == Kind::Reference);
+    let references = index.catalog.parameters(&kind).filter(|parameter| parameter.kind == ParameterType::Reference);
     let numbers: Vec<i64> = references.map(|parameter| uri_number(row_number(number, parameter.number))).collect();
-    let is_complete = !numbers.is_empty() || !matches!(membership(&kind), Membership::Reference(_));
+    let is_complete = !numbers.is_empty() || !matches!(membership(&kind), CompartmentMembership::Reference(_));
     is_complete.then_some(numbers)
 }
 

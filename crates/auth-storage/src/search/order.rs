@@ -4,7 +4,7 @@
 //! way that is walked.
 
 use fhir_store::SearchQuery;
-use fhir_store::search::{Column, Kind, Parameter, Sort};
+use fhir_store::search::{IndexColumn, ParameterType, SearchParameter, SortCriterion};
 
 use super::cursor::Behind;
 use super::row::{Place, uri_number};
@@ -52,8 +52,8 @@ impl Order {
                 None => statement.numbers(&query.search.kind, &sort.parameter)?,
             };
             let sql = match sort.parameter.column() {
-                Some(Column::Id) => "d.id".to_owned(),
-                Some(Column::LastUpdated) => {
+                Some(IndexColumn::Id) => "d.id".to_owned(),
+                Some(IndexColumn::LastUpdated) => {
                     format!("(SELECT {{us:t.ts}} FROM {} t WHERE t.id = d.id)", table.quoted())
                 }
                 None => key(statement, (at, sort), &numbers, &mut order.joins),
@@ -131,16 +131,21 @@ impl Order {
 }
 
 /// Returns whether the keys of an order by this parameter are numbers.
-pub(super) fn is_number(parameter: &Parameter) -> bool {
+pub(super) fn is_number(parameter: &SearchParameter) -> bool {
     match parameter.column() {
-        Some(Column::Id) => false,
-        Some(Column::LastUpdated) => true,
-        None => matches!(parameter.kind, Kind::Date | Kind::Number | Kind::Quantity),
+        Some(IndexColumn::Id) => false,
+        Some(IndexColumn::LastUpdated) => true,
+        None => matches!(parameter.kind, ParameterType::Date | ParameterType::Number | ParameterType::Quantity),
     }
 }
 
 /// Returns the value that decides where a resource stands: of several the least, when descending the greatest.
-fn key(statement: &mut Statement<'_>, (at, sort): (usize, &Sort), numbers: &[i64], joins: &mut String) -> String {
+fn key(
+    statement: &mut Statement<'_>,
+    (at, sort): (usize, &SortCriterion),
+    numbers: &[i64],
+    joins: &mut String,
+) -> String {
     let sorted = numbers.iter().map(|number| sorted_by(&sort.parameter, *number, sort.descending));
     let sorted: Option<Vec<(Place, i64, &'static str)>> = sorted.collect();
     let Some((sorted, (place, _, column))) = sorted.and_then(|sorted| sorted.first().copied().map(|one| (sorted, one)))
@@ -171,15 +176,15 @@ fn key(statement: &mut Statement<'_>, (at, sort): (usize, &Sort), numbers: &[i64
     }
 }
 
-fn sorted_by(parameter: &Parameter, number: i64, descending: bool) -> Option<(Place, i64, &'static str)> {
+fn sorted_by(parameter: &SearchParameter, number: i64, descending: bool) -> Option<(Place, i64, &'static str)> {
     let end = if descending { "high" } else { "low" };
     match parameter.kind {
-        Kind::Token => Some((Place::Token, number, "code")),
-        Kind::Reference => Some((Place::Reference, number, "target")),
-        Kind::String => Some((Place::Text, number, "folded")),
-        Kind::Uri => Some((Place::Token, uri_number(number), "code")),
-        Kind::Date | Kind::Number => Some((Place::Range, number, end)),
-        Kind::Quantity => Some((Place::Quantity, number, end)),
-        Kind::Composite => None,
+        ParameterType::Token => Some((Place::Token, number, "code")),
+        ParameterType::Reference => Some((Place::Reference, number, "target")),
+        ParameterType::String => Some((Place::Text, number, "folded")),
+        ParameterType::Uri => Some((Place::Token, uri_number(number), "code")),
+        ParameterType::Date | ParameterType::Number => Some((Place::Range, number, end)),
+        ParameterType::Quantity => Some((Place::Quantity, number, end)),
+        ParameterType::Composite => None,
     }
 }

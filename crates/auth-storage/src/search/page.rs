@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use fhir_store::{Matches, ResourceKey, ResourceType, SearchQuery, SearchRefused, Stored, StoredText};
+use fhir_store::{
+    ResourceKey, ResourceType, SearchExecutionError, SearchMatches, SearchQuery, StoredResource, StoredText,
+};
 use serde_json::Value;
 use sqlx::postgres::PgRow;
 use sqlx::sqlite::SqliteRow;
@@ -26,7 +28,7 @@ type Row = (Option<i64>, i64, Option<String>, Option<String>, Option<i64>, Optio
 /// What became of a statement.
 pub(super) enum Ran {
     /// It found this.
-    Found(Matches),
+    Found(SearchMatches),
     /// The statement was made for an earlier index.
     Outdated,
     /// It could not be made.
@@ -65,7 +67,7 @@ pub(super) async fn search(db: &Db, index: &Index, table: &Table, query: &Search
     };
     let (sql, bound) = match page.prepare(way) {
         Ok(Some(prepared)) => prepared,
-        Ok(None) => return Ok(Ran::Found(Matches { total: Some(0), ..Matches::default() })),
+        Ok(None) => return Ok(Ran::Found(SearchMatches { total: Some(0), ..SearchMatches::default() })),
         Err(unanswerable) => return Ok(Ran::Refused(unanswerable)),
     };
     let rows: Vec<Row> = fetch(db, &sql, bound).await?;
@@ -153,7 +155,7 @@ pub(super) async fn keys(
     (db, index): (&Db, &Index),
     table: &Table,
     query: &SearchQuery,
-) -> Result<Result<Vec<ResourceKey>, SearchRefused>, sqlx::Error> {
+) -> Result<Result<Vec<ResourceKey>, SearchExecutionError>, sqlx::Error> {
     let page = Page { db, index, table, query, behind: None };
     let prepared = driver::guess(&mut page.statement(), query).and_then(|way| page.prepare_ids(way));
     let (sql, bound) = match prepared {
@@ -212,11 +214,13 @@ impl<'a> Page<'a> {
     }
 }
 
-fn matches(query: &SearchQuery, rows: Vec<Row>) -> Result<Matches, sqlx::Error> {
+fn matches(query: &SearchQuery, rows: Vec<Row>) -> Result<SearchMatches, sqlx::Error> {
     let wanted = usize::try_from(query.count).unwrap_or(usize::MAX);
     let kind = &query.search.kind;
-    let mut found =
-        Matches { total: rows.first().and_then(|(total, ..)| u64::try_from((*total)?).ok()), ..Matches::default() };
+    let mut found = SearchMatches {
+        total: rows.first().and_then(|(total, ..)| u64::try_from((*total)?).ok()),
+        ..SearchMatches::default()
+    };
     let more = rows.len() > wanted && wanted > 0;
     let mut last = None;
     for (_, _, keys, id, version, updated_us, document) in rows.into_iter().take(wanted) {
@@ -242,8 +246,8 @@ pub(super) fn stored(
     kind: &ResourceType,
     (id, version, updated_us): (&str, i64, i64),
     resource: Value,
-) -> Result<Stored, sqlx::Error> {
-    Ok(Stored { key: key_of(kind, id)?, version, updated_us, resource })
+) -> Result<StoredResource, sqlx::Error> {
+    Ok(StoredResource { key: key_of(kind, id)?, version, updated_us, resource })
 }
 
 fn key_of(kind: &ResourceType, id: &str) -> Result<ResourceKey, sqlx::Error> {

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fhir_store::search::folded;
-use fhir_store::{ResourceType, Stored};
+use fhir_store::{ResourceType, StoredResource};
 
 use super::compare::LAST;
 use super::statement::Statement;
@@ -30,7 +30,7 @@ pub(crate) async fn patients(
     db: &Db,
     (words, begins): (&[&str], Begins),
     most: u32,
-) -> Result<Vec<Stored>, sqlx::Error> {
+) -> Result<Vec<StoredResource>, sqlx::Error> {
     let kind: ResourceType = "Patient".parse().map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
     // No resource holds the character NUL, and Postgres refuses it even as a parameter.
     let is_askable = words.iter().all(|word| !word.contains('\0')) && !words.is_empty();

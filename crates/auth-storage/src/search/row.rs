@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use aws_lc_rs::digest;
-use fhir_store::search::Entry;
+use fhir_store::search::IndexEntry;
 
 use crate::elements::Elements;
 
@@ -192,8 +192,8 @@ pub(super) type Rows = BTreeSet<Row>;
 
 /// Adds the rows that stand for an entry of the parameter with this number; `elements` counts the
 /// composite elements of the resource.
-pub(super) fn add(rows: &mut Rows, parameter: i64, entry: &Entry, elements: &mut usize) {
-    let Entry::Composite(parts) = entry else {
+pub(super) fn add(rows: &mut Rows, parameter: i64, entry: &IndexEntry, elements: &mut usize) {
+    let IndexEntry::Composite(parts) = entry else {
         add_cells(rows, (parameter, 0), entry);
         return;
     };
@@ -219,33 +219,33 @@ pub(super) const fn typed_number(parameter: i64) -> i64 {
     parameter + OF_TYPED
 }
 
-fn add_cells(rows: &mut Rows, (parameter, element): (i64, usize), entry: &Entry) {
+fn add_cells(rows: &mut Rows, (parameter, element): (i64, usize), entry: &IndexEntry) {
     let mut add = |parameter: i64, cells: Cells| {
         rows.insert(Row { parameter, cells, element });
     };
     match entry {
-        Entry::Token { system, code } => {
+        IndexEntry::Token { system, code } => {
             let cells = Cells::Token { code: code.clone().unwrap_or_default(), system: digest_of(system.as_deref()) };
             add(parameter, cells);
         }
-        Entry::Display { folded } => add(parameter, Cells::Text { folded: folded.clone(), exact: 0 }),
-        Entry::TypedIdentifier { system, code, value } => {
+        IndexEntry::Display { folded } => add(parameter, Cells::Text { folded: folded.clone(), exact: 0 }),
+        IndexEntry::TypedIdentifier { system, code, value } => {
             let cells = Cells::Token { code: typed(value, code), system: digest_of(system.as_deref()) };
             add(typed_number(parameter), cells);
         }
-        Entry::Text { folded, exact } => {
+        IndexEntry::Text { folded, exact } => {
             add(parameter, Cells::Text { folded: folded.clone(), exact: digest_of(Some(exact)) });
         }
-        Entry::Reference { kind, id } => {
+        IndexEntry::Reference { kind, id } => {
             add(parameter, Cells::Reference { target: id.clone(), kind: kind.clone() });
         }
-        Entry::Uri { uri, version } => {
+        IndexEntry::Uri { uri, version } => {
             let cells = Cells::Token { code: uri.clone(), system: digest_of(version.as_deref()) };
             add(uri_number(parameter), cells);
         }
-        Entry::Period { from_us, to_us } => add(parameter, Cells::Range { low: *from_us, high: *to_us }),
-        Entry::Number { low, high } => add(parameter, Cells::Range { low: ordered(*low), high: ordered(*high) }),
-        Entry::Quantity { low, high, system, code, unit } => {
+        IndexEntry::Period { from_us, to_us } => add(parameter, Cells::Range { low: *from_us, high: *to_us }),
+        IndexEntry::Number { low, high } => add(parameter, Cells::Range { low: ordered(*low), high: ordered(*high) }),
+        IndexEntry::Quantity { low, high, system, code, unit } => {
             let (low, high) = (ordered(*low), ordered(*high));
             let coded = code.clone().unwrap_or_default();
             if let Some(unit) = unit.as_ref().filter(|unit| **unit != coded) {
@@ -254,7 +254,7 @@ fn add_cells(rows: &mut Rows, (parameter, element): (i64, usize), entry: &Entry)
             add(parameter, Cells::Quantity { low, high, code: coded, system: digest_of(system.as_deref()) });
         }
         // A part of a composite is none itself.
-        Entry::Composite(_) => {}
+        IndexEntry::Composite(_) => {}
     }
 }
 
@@ -300,7 +300,7 @@ mod tests {
 
     #[test]
     fn a_unit_is_found_by_its_code_and_by_its_name() {
-        let entry = Entry::Quantity {
+        let entry = IndexEntry::Quantity {
             low: 1.0,
             high: 1.0,
             system: Some("http://unitsofmeasure.org".to_owned()),
@@ -321,10 +321,10 @@ mod tests {
 
     #[test]
     fn the_parts_of_each_element_share_an_id_of_their_own() {
-        let part = |code: &str| Entry::Token { system: None, code: Some(code.to_owned()) };
+        let part = |code: &str| IndexEntry::Token { system: None, code: Some(code.to_owned()) };
         let (mut rows, mut elements) = (Rows::new(), 0);
         for codes in [["a", "b"], ["c", "d"]] {
-            add(&mut rows, 16, &Entry::Composite(codes.map(part).into()), &mut elements);
+            add(&mut rows, 16, &IndexEntry::Composite(codes.map(part).into()), &mut elements);
         }
         let mut elements = Elements::default();
         for row in &rows {

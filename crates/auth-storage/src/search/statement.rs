@@ -11,8 +11,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use fhir_store::search::{Clause, Column, Component, Kind, Parameter, Test};
-use fhir_store::{ResourceType, Selection};
+use fhir_store::search::{CompositeComponent, IndexColumn, ParameterType, Predicate, SearchClause, SearchParameter};
+use fhir_store::{AccessFilter, ResourceType};
 
 use super::compare::{self, Condition};
 use super::composite::{bare, compared_places};
@@ -59,7 +59,7 @@ pub(super) enum Unanswerable {
 pub(super) struct Statement<'a> {
     pub(super) index: &'a Index,
     pub(super) db: &'a Db,
-    pub(super) reaches: &'a BTreeMap<ResourceType, Selection>,
+    pub(super) reaches: &'a BTreeMap<ResourceType, AccessFilter>,
     pub(super) bound: Vec<Bound>,
     /// Aliases given so far to rows that tests on other types begin with.
     pub(super) aliases: usize,
@@ -81,7 +81,7 @@ pub(super) type Written = Result<String, Unanswerable>;
 
 impl<'a> Statement<'a> {
     /// `reaches` says what of other types chains may look at.
-    pub(super) const fn new(db: &'a Db, index: &'a Index, reaches: &'a BTreeMap<ResourceType, Selection>) -> Self {
+    pub(super) const fn new(db: &'a Db, index: &'a Index, reaches: &'a BTreeMap<ResourceType, AccessFilter>) -> Self {
         Self { index, db, reaches, bound: Vec::new(), aliases: 0 }
     }
 
@@ -102,19 +102,19 @@ impl<'a> Statement<'a> {
     }
 
     /// Returns the number of the rows of a parameter.
-    pub(super) fn number(&self, kind: &ResourceType, parameter: &Parameter) -> Result<i64, Unanswerable> {
+    pub(super) fn number(&self, kind: &ResourceType, parameter: &SearchParameter) -> Result<i64, Unanswerable> {
         self.index
             .number(kind, parameter.number)
             .ok_or_else(|| Unanswerable::Indexing(format!("{kind}.{}", parameter.code)))
     }
 
     /// Returns the parameters that have the rows of one that has none of its own.
-    pub(super) fn sources(&self, kind: &ResourceType, parameter: &Parameter) -> Vec<Arc<Parameter>> {
+    pub(super) fn sources(&self, kind: &ResourceType, parameter: &SearchParameter) -> Vec<Arc<SearchParameter>> {
         self.index.catalog.sources(kind, parameter).cloned().collect()
     }
 
     /// Returns the numbers of the rows of a parameter, several where others have them.
-    pub(super) fn numbers(&self, kind: &ResourceType, parameter: &Parameter) -> Result<Vec<i64>, Unanswerable> {
+    pub(super) fn numbers(&self, kind: &ResourceType, parameter: &SearchParameter) -> Result<Vec<i64>, Unanswerable> {
         if parameter.sources.is_empty() {
             return Ok(vec![self.number(kind, parameter)?]);
         }
@@ -122,31 +122,31 @@ impl<'a> Statement<'a> {
     }
 
     /// Returns the ids that meet a clause, some twice.
-    pub(super) fn set(&mut self, kind: &ResourceType, clause: &Clause) -> Written {
+    pub(super) fn set(&mut self, kind: &ResourceType, clause: &SearchClause) -> Written {
         match clause {
-            Clause::Any { parameter, tests } => self.any(kind, parameter, tests),
-            Clause::Missing { parameter, missing: false } if parameter.column().is_none() => {
+            SearchClause::Any { parameter, tests } => self.any(kind, parameter, tests),
+            SearchClause::Missing { parameter, missing: false } if parameter.column().is_none() => {
                 self.present(kind, parameter, None)
             }
-            Clause::None { .. } | Clause::Missing { .. } => {
+            SearchClause::None { .. } | SearchClause::Missing { .. } => {
                 let test = self.test(kind, clause, "o.id")?;
                 Ok(match self.db.known_table(kind.as_str()) {
                     Some(table) => format!("SELECT o.id FROM {} o WHERE {test}", table.quoted()),
                     None => NOTHING.to_owned(),
                 })
             }
-            Clause::Chain(chain) => self.chain(kind, chain),
-            Clause::Has(has) => self.has(kind, has),
+            SearchClause::Chain(chain) => self.chain(kind, chain),
+            SearchClause::Has(has) => self.has(kind, has),
         }
     }
 
     /// Returns whether the resource with this id meets a clause; `id` is a column of a row that is neither `t` nor `i`,
     /// which the statements within have themselves.
-    pub(super) fn test(&mut self, kind: &ResourceType, clause: &Clause, id: &str) -> Written {
+    pub(super) fn test(&mut self, kind: &ResourceType, clause: &SearchClause, id: &str) -> Written {
         Ok(match clause {
-            Clause::Any { parameter, tests } => self.any_at(kind, parameter, tests, id)?,
-            Clause::None { parameter, tests } => format!("NOT {}", self.any_at(kind, parameter, tests, id)?),
-            Clause::Missing { parameter, missing } => {
+            SearchClause::Any { parameter, tests } => self.any_at(kind, parameter, tests, id)?,
+            SearchClause::None { parameter, tests } => format!("NOT {}", self.any_at(kind, parameter, tests, id)?),
+            SearchClause::Missing { parameter, missing } => {
                 // Every resource has an id and a time.
                 let present = match parameter.column() {
                     Some(_) => "TRUE".to_owned(),
@@ -154,8 +154,8 @@ impl<'a> Statement<'a> {
                 };
                 if *missing { format!("NOT ({present})") } else { present }
             }
-            Clause::Chain(chain) => self.chain_at(kind, chain, id)?,
-            Clause::Has(has) => self.has_at(kind, has, id)?,
+            SearchClause::Chain(chain) => self.chain_at(kind, chain, id)?,
+            SearchClause::Has(has) => self.has_at(kind, has, id)?,
         })
     }
 
@@ -167,7 +167,7 @@ impl<'a> Statement<'a> {
         }
     }
 
-    fn any(&mut self, kind: &ResourceType, parameter: &Parameter, tests: &[Test]) -> Written {
+    fn any(&mut self, kind: &ResourceType, parameter: &SearchParameter, tests: &[Predicate]) -> Written {
         if let Some(column) = parameter.column() {
             let condition = self.of_column(column, tests);
             return Ok(self.of_table(kind, &condition));
@@ -189,7 +189,7 @@ impl<'a> Statement<'a> {
         Ok(union(&sets))
     }
 
-    fn any_at(&mut self, kind: &ResourceType, parameter: &Parameter, tests: &[Test], id: &str) -> Written {
+    fn any_at(&mut self, kind: &ResourceType, parameter: &SearchParameter, tests: &[Predicate], id: &str) -> Written {
         if let Some(column) = parameter.column() {
             let condition = self.of_column(column, tests);
             let set = self.of_table(kind, &format!("{condition} AND t.id = {id}"));
@@ -263,17 +263,17 @@ impl<'a> Statement<'a> {
         filled
     }
 
-    pub(super) fn of_column(&mut self, column: Column, tests: &[Test]) -> String {
+    pub(super) fn of_column(&mut self, column: IndexColumn, tests: &[Predicate]) -> String {
         let mut alternatives = Vec::with_capacity(tests.len());
         for test in tests {
             match (column, test) {
-                (Column::Id, Test::Token { system, code: Some(code) })
+                (IndexColumn::Id, Predicate::Token { system, code: Some(code) })
                     if system.holds(None) && !code.contains('\0') =>
                 {
                     let place = self.bind(code.as_str());
                     alternatives.push(format!("t.id = {place}"));
                 }
-                (Column::LastUpdated, Test::Period(comparison)) => {
+                (IndexColumn::LastUpdated, Predicate::Period(comparison)) => {
                     let (sql, bound) = compare::instant(comparison, "t.ts");
                     // The column is compared as it is, so that its index counts.
                     alternatives.push(self.filled(&sql.replace('?', "{from_us:?}"), &bound));
@@ -285,7 +285,7 @@ impl<'a> Statement<'a> {
     }
 
     /// Returns the ids that have any value of a parameter; `at` looks at the rows with this id alone.
-    fn present(&mut self, kind: &ResourceType, parameter: &Parameter, at: Option<&str>) -> Written {
+    fn present(&mut self, kind: &ResourceType, parameter: &SearchParameter, at: Option<&str>) -> Written {
         let sources = self.sources(kind, parameter);
         if !sources.is_empty() {
             let sets: Result<Vec<String>, Unanswerable> =
@@ -298,7 +298,7 @@ impl<'a> Statement<'a> {
         }
         let number = self.number(kind, parameter)?;
         match parameter.components.first() {
-            Some(Component { kind, .. }) => {
+            Some(CompositeComponent { kind, .. }) => {
                 Ok(self.any_row(&compared_places(*kind, part_number(number, 0)), &bare("i.id"), at))
             }
             None => Ok(self.any_row(&places(parameter.kind, number), "i.id", at)),
@@ -317,7 +317,7 @@ impl<'a> Statement<'a> {
     }
 
     /// Returns whether the resource with this id has any value of a parameter.
-    fn present_at(&mut self, kind: &ResourceType, parameter: &Parameter, id: &str) -> Written {
+    fn present_at(&mut self, kind: &ResourceType, parameter: &SearchParameter, id: &str) -> Written {
         let by_id = is_found_by_id(parameter.kind);
         let set = self.present(kind, parameter, by_id.then_some(id))?;
         Ok(if by_id { format!("EXISTS ({set} {{fence}})") } else { format!("{id} IN ({set})") })
@@ -348,7 +348,7 @@ impl Group {
 }
 
 /// Returns the conditions for tests; those that differ in their key alone are one.
-pub(super) fn groups(tests: &[Test], contains: &str) -> Vec<Group> {
+pub(super) fn groups(tests: &[Predicate], contains: &str) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     for Condition { place, number, key, sql, bound } in
         tests.iter().flat_map(|test| compare::conditions(test, contains))
@@ -396,23 +396,25 @@ pub(super) fn hidden(condition: &str) -> String {
 }
 
 /// Returns whether the keys of these rows go on with the id, so that no more of them are read than the resource has.
-pub(super) const fn is_found_by_id(kind: Kind) -> bool {
-    matches!(kind, Kind::Date | Kind::Number | Kind::Quantity | Kind::String)
+pub(super) const fn is_found_by_id(kind: ParameterType) -> bool {
+    matches!(kind, ParameterType::Date | ParameterType::Number | ParameterType::Quantity | ParameterType::String)
 }
 
 /// Returns where the values of a parameter of this kind are.
-pub(super) fn places(kind: Kind, number: i64) -> Vec<(Place, i64)> {
+pub(super) fn places(kind: ParameterType, number: i64) -> Vec<(Place, i64)> {
     match kind {
-        Kind::Token => vec![(Place::Token, number), (Place::Text, number), (Place::Token, typed_number(number))],
-        Kind::String => vec![(Place::Text, number)],
-        Kind::Reference => {
+        ParameterType::Token => {
+            vec![(Place::Token, number), (Place::Text, number), (Place::Token, typed_number(number))]
+        }
+        ParameterType::String => vec![(Place::Text, number)],
+        ParameterType::Reference => {
             vec![(Place::Reference, number), (Place::Token, uri_number(number)), (Place::Token, number)]
         }
-        Kind::Uri => vec![(Place::Token, uri_number(number))],
-        Kind::Date | Kind::Number => vec![(Place::Range, number)],
-        Kind::Quantity => vec![(Place::Quantity, number)],
+        ParameterType::Uri => vec![(Place::Token, uri_number(number))],
+        ParameterType::Date | ParameterType::Number => vec![(Place::Range, number)],
+        ParameterType::Quantity => vec![(Place::Quantity, number)],
         // A part of a composite is none itself.
-        Kind::Composite => Vec::new(),
+        ParameterType::Composite => Vec::new(),
     }
 }
 

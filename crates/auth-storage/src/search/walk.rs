@@ -5,7 +5,10 @@
 //! the other rows of the resource.
 
 use fhir_store::ResourceType;
-use fhir_store::search::{Clause, Column, Comparison, Kind, Parameter, Prefix, Sort, Test};
+use fhir_store::search::{
+    ComparisonPrefix, IndexColumn, ParameterType, Predicate, RangeComparison, SearchClause, SearchParameter,
+    SortCriterion,
+};
 
 use super::driver::{is_from_above, single};
 use super::row::{Place, ordered};
@@ -52,18 +55,18 @@ fn ordering(place: Place, descending: bool) -> Option<Ordering> {
     Some(Ordering { column, of_row, of_others })
 }
 
-const fn place_of(kind: Kind) -> Option<Place> {
+const fn place_of(kind: ParameterType) -> Option<Place> {
     match kind {
-        Kind::Date | Kind::Number => Some(Place::Range),
-        Kind::Quantity => Some(Place::Quantity),
-        Kind::String => Some(Place::Text),
-        Kind::Reference => Some(Place::Reference),
-        Kind::Token | Kind::Uri | Kind::Composite => None,
+        ParameterType::Date | ParameterType::Number => Some(Place::Range),
+        ParameterType::Quantity => Some(Place::Quantity),
+        ParameterType::String => Some(Place::Text),
+        ParameterType::Reference => Some(Place::Reference),
+        ParameterType::Token | ParameterType::Uri | ParameterType::Composite => None,
     }
 }
 
 /// Returns whether an index has the order of a sort.
-pub(super) fn has_order(sort: &Sort) -> bool {
+pub(super) fn has_order(sort: &SortCriterion) -> bool {
     let by_place = || place_of(sort.parameter.kind).and_then(|place| ordering(place, sort.descending)).is_some();
     sort.parameter.column().is_some() || (sort.parameter.sources.is_empty() && by_place())
 }
@@ -72,14 +75,14 @@ pub(super) fn has_order(sort: &Sort) -> bool {
 pub(super) fn of_sort(
     statement: &mut Statement<'_>,
     (table, kind): (&Table, &ResourceType),
-    sort: &Sort,
-    clauses: &[Clause],
+    sort: &SortCriterion,
+    clauses: &[SearchClause],
 ) -> Result<Option<Walk>, Unanswerable> {
     let on_it = clauses.iter().filter(|clause| clause.parameter().number == sort.parameter.number);
     if let Some(column) = sort.parameter.column() {
         let mut walk = of_column(table, column, sort.descending);
         for clause in on_it {
-            if let (Column::LastUpdated, Clause::Any { tests, .. }) = (column, clause) {
+            if let (IndexColumn::LastUpdated, SearchClause::Any { tests, .. }) = (column, clause) {
                 let condition = statement.of_column(column, tests).replace("t.ts", "d.ts");
                 walk.conditions.push(condition);
             }
@@ -93,7 +96,7 @@ pub(super) fn of_sort(
     let mut conditions = vec![format!("d.parameter = {number}")];
     let mut leaves_out = true;
     for clause in on_it {
-        leaves_out &= !matches!(clause, Clause::Any { .. });
+        leaves_out &= !matches!(clause, SearchClause::Any { .. });
         if let Some((comparison, value)) = single(clause).and_then(|(_, test)| bound(test, sort.descending)) {
             conditions.push(format!("{} {comparison} {}", ordering.column, statement.bind(value)));
         }
@@ -108,7 +111,7 @@ pub(super) fn of_sort(
 pub(super) fn has_no_value(
     statement: &mut Statement<'_>,
     kind: &ResourceType,
-    sort: &Sort,
+    sort: &SortCriterion,
 ) -> Result<String, Unanswerable> {
     let Some(place) = place_of(sort.parameter.kind) else { return Ok("TRUE".to_owned()) };
     let number = statement.number(kind, &sort.parameter)?;
@@ -120,11 +123,11 @@ pub(super) fn has_no_value(
 pub(super) fn of_clause(
     statement: &mut Statement<'_>,
     (table, kind): (&Table, &ResourceType),
-    clause: &Clause,
+    clause: &SearchClause,
 ) -> Result<Option<Walk>, Unanswerable> {
     let Some((parameter, test)) = single(clause) else { return Ok(None) };
     let descending = is_descending(test);
-    if let (Some(column), Clause::Any { tests, .. }) = (parameter.column(), clause) {
+    if let (Some(column), SearchClause::Any { tests, .. }) = (parameter.column(), clause) {
         let mut walk = of_column(table, column, descending);
         walk.conditions.push(statement.of_column(column, tests).replace("t.ts", "d.ts"));
         return Ok(Some(walk));
@@ -134,8 +137,8 @@ pub(super) fn of_clause(
 
 fn of_values(
     statement: &mut Statement<'_>,
-    (kind, parameter): (&ResourceType, &Parameter),
-    test: &Test,
+    (kind, parameter): (&ResourceType, &SearchParameter),
+    test: &Predicate,
 ) -> Result<Option<Walk>, Unanswerable> {
     let descending = is_descending(test);
     let number = statement.number(kind, parameter)?;
@@ -151,10 +154,10 @@ fn of_values(
 }
 
 /// Returns whether the order of the values that meet a test begins with the greatest.
-pub(super) const fn is_descending(test: &Test) -> bool {
+pub(super) const fn is_descending(test: &Predicate) -> bool {
     match test {
-        Test::Period(comparison) => is_from_above(comparison.prefix),
-        Test::Number(comparison) | Test::Quantity { comparison, .. } => is_from_above(comparison.prefix),
+        Predicate::Period(comparison) => is_from_above(comparison.prefix),
+        Predicate::Number(comparison) | Predicate::Quantity { comparison, .. } => is_from_above(comparison.prefix),
         _ => false,
     }
 }
@@ -170,11 +173,11 @@ fn stands_for_resource((place, ordering, descending): (Place, &Ordering, bool), 
     )
 }
 
-fn of_column(table: &Table, column: Column, descending: bool) -> Walk {
+fn of_column(table: &Table, column: IndexColumn, descending: bool) -> Walk {
     let from = format!("{} d", table.quoted());
     let (column, key, value) = match column {
-        Column::Id => ("d.id", "@", "@"),
-        Column::LastUpdated => ("d.ts", "{us:@}", "{from_us:@}"),
+        IndexColumn::Id => ("d.id", "@", "@"),
+        IndexColumn::LastUpdated => ("d.ts", "{us:@}", "{from_us:@}"),
     };
     Walk { from, conditions: Vec::new(), column, key, value, descending, leaves_out: false }
 }
@@ -182,21 +185,25 @@ fn of_column(table: &Table, column: Column, descending: bool) -> Walk {
 /// Returns where the order of a parameter may end for a test on it: the key of a resource is at least as far on as the
 /// value that meets the test. Where the order may begin does not follow, because of several values one meets the test
 /// and another is the key.
-fn bound(test: &Test, descending: bool) -> Option<(&'static str, i64)> {
+fn bound(test: &Predicate, descending: bool) -> Option<(&'static str, i64)> {
     let comparison = match test {
-        Test::Period(comparison) => *comparison,
-        Test::Number(Comparison { prefix, low, high })
-        | Test::Quantity { comparison: Comparison { prefix, low, high }, .. } => {
-            Comparison { prefix: *prefix, low: ordered(*low), high: ordered(*high) }
+        Predicate::Period(comparison) => *comparison,
+        Predicate::Number(RangeComparison { prefix, low, high })
+        | Predicate::Quantity { comparison: RangeComparison { prefix, low, high }, .. } => {
+            RangeComparison { prefix: *prefix, low: ordered(*low), high: ordered(*high) }
         }
         _ => return None,
     };
-    let Comparison { prefix, low, high } = comparison;
+    let RangeComparison { prefix, low, high } = comparison;
     match (prefix, descending) {
-        (Prefix::Equal | Prefix::GreaterOrEqual | Prefix::Approximate, true) => Some((">=", low)),
-        (Prefix::Greater | Prefix::StartsAfter, true) => Some((">", high)),
-        (Prefix::Equal | Prefix::LessOrEqual | Prefix::Approximate, false) => Some(("<=", high)),
-        (Prefix::Less | Prefix::EndsBefore, false) => Some(("<", low)),
+        (ComparisonPrefix::Equal | ComparisonPrefix::GreaterOrEqual | ComparisonPrefix::Approximate, true) => {
+            Some((">=", low))
+        }
+        (ComparisonPrefix::Greater | ComparisonPrefix::StartsAfter, true) => Some((">", high)),
+        (ComparisonPrefix::Equal | ComparisonPrefix::LessOrEqual | ComparisonPrefix::Approximate, false) => {
+            Some(("<=", high))
+        }
+        (ComparisonPrefix::Less | ComparisonPrefix::EndsBefore, false) => Some(("<", low)),
         _ => None,
     }
 }
@@ -211,9 +218,9 @@ mod tests {
         let values = [1_i64, 2, 3, 4];
         let ranges: Vec<(i64, i64)> =
             values.into_iter().flat_map(|low| (low..=4).map(move |high| (low, high))).collect();
-        for (_, prefix) in Prefix::ALL {
+        for (_, prefix) in ComparisonPrefix::ALL {
             for (low, high) in ranges.clone() {
-                let wanted = Comparison { prefix, low, high };
+                let wanted = RangeComparison { prefix, low, high };
                 for (one, other) in ranges.iter().flat_map(|one| ranges.iter().map(move |other| (one, other))) {
                     if !wanted.holds(&one.0, &one.1) && !wanted.holds(&other.0, &other.1) {
                         continue;
@@ -221,7 +228,7 @@ mod tests {
                     let greatest = one.1.max(other.1);
                     let least = one.0.min(other.0);
                     for (key, descending) in [(greatest, true), (least, false)] {
-                        let within = match bound(&Test::Period(wanted), descending) {
+                        let within = match bound(&Predicate::Period(wanted), descending) {
                             Some((">=", value)) => key >= value,
                             Some((">", value)) => key > value,
                             Some(("<=", value)) => key <= value,

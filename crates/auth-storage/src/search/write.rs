@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
-use fhir_store::plan::{Condition, Decision};
-use fhir_store::{Counting, ResourceKey, ResourceType, SearchQuery, SearchRefused, Sought};
+use fhir_store::plan::{WriteCondition, WriteDecision};
+use fhir_store::{MatchCounting, ResourceKey, ResourceType, SearchCondition, SearchExecutionError, SearchQuery};
 use serde_json::Value;
 
 use super::finder::{Finder, Findings};
@@ -67,12 +67,12 @@ impl Pending {
     }
 
     /// Notes what a write does, before it is done.
-    pub(crate) async fn note(&mut self, tx: &mut Tx, decision: &Decision) -> Result<(), sqlx::Error> {
+    pub(crate) async fn note(&mut self, tx: &mut Tx, decision: &WriteDecision) -> Result<(), sqlx::Error> {
         let (key, before, after) = match decision {
-            Decision::Insert { key, resource } => (key, None, Some(resource)),
-            Decision::Replace { previous, resource } => (&previous.key, Some(&previous.resource), Some(resource)),
-            Decision::Delete(stored) => (&stored.key, Some(&stored.resource), None),
-            Decision::Nothing(_) => return Ok(()),
+            WriteDecision::Insert { key, resource } => (key, None, Some(resource)),
+            WriteDecision::Replace { previous, resource } => (&previous.key, Some(&previous.resource), Some(resource)),
+            WriteDecision::Delete(stored) => (&stored.key, Some(&stored.resource), None),
+            WriteDecision::Nothing(_) => return Ok(()),
         };
         self.change(tx, (&key.kind, key.id.as_str()), (before, after)).await
     }
@@ -162,8 +162,8 @@ impl Pending {
         &mut self,
         (tx, db): (&mut Tx, &Db),
         table: &Table,
-        (sought, asked): (&Sought, Condition<'_>),
-    ) -> Result<Result<Vec<ResourceKey>, SearchRefused>, sqlx::Error> {
+        (sought, asked): (&SearchCondition, WriteCondition<'_>),
+    ) -> Result<Result<Vec<ResourceKey>, SearchExecutionError>, sqlx::Error> {
         db.remember_tables([table.clone()]);
         let mut index = self.registered(tx, &sought.search.kind).await?;
         for kind in asked.criteria.looks_at() {
@@ -178,7 +178,7 @@ impl Pending {
             within: asked.reach.search.clone(),
             reaches: asked.reach.chained.clone(),
             count: 2,
-            counting: Counting::No,
+            counting: MatchCounting::No,
         };
         page::keys(tx, (db, &index), table, &query).await
     }

@@ -1,7 +1,7 @@
 //! The statement of a page, for each way to go about it ([`super::driver`]).
 
-use fhir_store::search::{Clause, Sort};
-use fhir_store::{Counting, ResourceType, Selection};
+use fhir_store::search::{SearchClause, SortCriterion};
+use fhir_store::{AccessFilter, MatchCounting, ResourceType};
 
 use super::cursor::Behind;
 use super::driver::{self, Source, Way};
@@ -106,9 +106,9 @@ page AS (SELECT * FROM (SELECT d.id{columns} FROM few AS d{joins}) AS p WHERE {a
         );
         let counted = "(SELECT count(*) FROM few)".to_owned();
         let total = match self.page.query.counting {
-            Counting::No => "NULL".to_owned(),
-            Counting::UpTo(most) => format!("(SELECT CASE WHEN count(*) <= {most} THEN count(*) END FROM few)"),
-            Counting::All => counted,
+            MatchCounting::No => "NULL".to_owned(),
+            MatchCounting::UpTo(most) => format!("(SELECT CASE WHEN count(*) <= {most} THEN count(*) END FROM few)"),
+            MatchCounting::All => counted,
         };
         Ok(Some(Parts { with, total }))
     }
@@ -196,7 +196,7 @@ ORDER BY {column} {direction}, {by}d.id {direction} LIMIT {limit}",
     /// Returns the matches that the walk of the order has no row of: as many as the page has room for.
     fn without_value(
         &mut self,
-        (sort, order): (&Sort, &Order),
+        (sort, order): (&SortCriterion, &Order),
         any: Way,
         is_past_values: bool,
     ) -> Result<Option<String>, Unanswerable> {
@@ -230,9 +230,9 @@ ORDER BY {by}d.id {direction} LIMIT {room}",
     fn total(&mut self, way: Way) -> Result<String, Unanswerable> {
         let query = self.page.query;
         let limit = match query.counting {
-            Counting::No => return Ok("NULL".to_owned()),
-            Counting::UpTo(most) => Some(most + 1),
-            Counting::All => None,
+            MatchCounting::No => return Ok("NULL".to_owned()),
+            MatchCounting::UpTo(most) => Some(most + 1),
+            MatchCounting::All => None,
         };
         let Some(matching) = self.matching(way, Shape::Set { limit })? else { return Ok("0".to_owned()) };
         let counted = format!("(SELECT count(*) FROM ({matching}) AS m)");
@@ -308,7 +308,12 @@ ORDER BY {by}d.id {direction} LIMIT {room}",
         })
     }
 
-    fn clause(&mut self, kind: &ResourceType, clause: &Clause, is_by_id: bool) -> Result<Vec<String>, Unanswerable> {
+    fn clause(
+        &mut self,
+        kind: &ResourceType,
+        clause: &SearchClause,
+        is_by_id: bool,
+    ) -> Result<Vec<String>, Unanswerable> {
         if is_by_id && let Some(walks) = self.statement.keyed(kind, clause)? {
             return Ok(self.statement.walks_by_id(&walks));
         }
@@ -342,9 +347,9 @@ ORDER BY {by}d.id {direction} LIMIT {room}",
     }
 }
 
-fn has_no_criteria(within: &Selection) -> bool {
+fn has_no_criteria(within: &AccessFilter) -> bool {
     match within {
-        Selection::Everything => true,
-        Selection::Within(regions) => regions.iter().all(|region| region.criteria.is_empty()),
+        AccessFilter::Everything => true,
+        AccessFilter::Within(regions) => regions.iter().all(|region| region.criteria.is_empty()),
     }
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use auth_storage::{Admissions, Db};
-use fhir_store::{Operation, ResourceStore as _, Write};
-use oauth_core::ports::{Admission, AdmissionStore as _, Admitted, Claim, Nonce, TokenStore as _};
+use fhir_store::{ResourceStore as _, Write, WriteOperation};
+use oauth_core::ports::{JtiClaim, JtiClaimed, JtiNonce, JtiOutcome, ReplayStore as _, TokenStore as _};
 use serde_json::json;
 use tokio::task::JoinSet;
 
@@ -13,26 +13,26 @@ use crate::home::{NOW_S, NOW_US, told};
 /// First second of some window of an hour.
 const BOUNDARY_S: i64 = 500_000 * 3600;
 
-fn asks(jti: &str, now_s: i64, expires_s: i64) -> Admission {
-    Admission {
+fn asks(jti: &str, now_s: i64, expires_s: i64) -> JtiClaim {
+    JtiClaim {
         client_id: "payer".into(),
         organization_id: None,
-        nonce: Some(Nonce { jti: jti.to_owned(), expires_s }),
+        nonce: Some(JtiNonce { jti: jti.to_owned(), expires_s }),
         now_s,
     }
 }
 
-async fn claim(admissions: &Admissions, jti: &str, now_s: i64, expires_s: i64) -> Claim {
+async fn claim(admissions: &Admissions, jti: &str, now_s: i64, expires_s: i64) -> JtiOutcome {
     admissions.admit(asks(jti, now_s, expires_s)).await.unwrap().claim
 }
 
 /// Lets all of them ask at once and counts those whose claim held.
-async fn fresh_of(asked: Vec<(Arc<Admissions>, Admission)>) -> usize {
+async fn fresh_of(asked: Vec<(Arc<Admissions>, JtiClaim)>) -> usize {
     let mut waiting = JoinSet::new();
     for (admissions, admission) in asked {
         waiting.spawn(async move { admissions.admit(admission).await.unwrap().claim });
     }
-    waiting.join_all().await.into_iter().filter(|claim| *claim == Claim::Fresh).count()
+    waiting.join_all().await.into_iter().filter(|claim| *claim == JtiOutcome::Fresh).count()
 }
 
 fn start(db: &Db) -> Arc<Admissions> {
@@ -44,7 +44,7 @@ told! {
         let admissions = start(&home.open().await);
         let asked = (0..50).map(|_| (Arc::clone(&admissions), asks("n", NOW_S, NOW_S + 300)));
         assert_eq!(fresh_of(asked.collect()).await, 1);
-        assert_eq!(claim(&admissions, "n", NOW_S + 300, NOW_S + 600).await, Claim::Replayed);
+        assert_eq!(claim(&admissions, "n", NOW_S + 300, NOW_S + 600).await, JtiOutcome::Replayed);
     }
 
     async fn of_claims_on_two_nodes_one_holds(home) {
@@ -76,95 +76,95 @@ told! {
 
     async fn a_nonce_is_its_clients_own(home) {
         let admissions = start(&home.open().await);
-        assert_eq!(claim(&admissions, "n", NOW_S, NOW_S + 300).await, Claim::Fresh);
-        let other = Admission { client_id: "other".into(), ..asks("n", NOW_S, NOW_S + 300) };
-        assert_eq!(admissions.admit(other).await.unwrap().claim, Claim::Fresh);
+        assert_eq!(claim(&admissions, "n", NOW_S, NOW_S + 300).await, JtiOutcome::Fresh);
+        let other = JtiClaim { client_id: "other".into(), ..asks("n", NOW_S, NOW_S + 300) };
+        assert_eq!(admissions.admit(other).await.unwrap().claim, JtiOutcome::Fresh);
     }
 
     async fn a_claim_outlives_the_process(home) {
         let db = home.open().await;
         let admissions = start(&db);
-        assert_eq!(claim(&admissions, "n", NOW_S, NOW_S + 300).await, Claim::Fresh);
+        assert_eq!(claim(&admissions, "n", NOW_S, NOW_S + 300).await, JtiOutcome::Fresh);
         admissions.stop().await;
         db.close().await;
         let admissions = start(&home.open().await);
-        assert_eq!(claim(&admissions, "n", NOW_S + 1, NOW_S + 300).await, Claim::Replayed);
+        assert_eq!(claim(&admissions, "n", NOW_S + 1, NOW_S + 300).await, JtiOutcome::Replayed);
     }
 
     async fn a_replay_in_the_next_window_is_found(home) {
         let admissions = start(&home.open().await);
         let (before, after, expires) = (BOUNDARY_S - 10, BOUNDARY_S + 5, BOUNDARY_S + 200);
-        assert_eq!(claim(&admissions, "n", before, expires).await, Claim::Fresh);
-        assert_eq!(claim(&admissions, "n", after, expires).await, Claim::Replayed);
-        assert_eq!(claim(&admissions, "n", after, expires + 100).await, Claim::Replayed);
+        assert_eq!(claim(&admissions, "n", before, expires).await, JtiOutcome::Fresh);
+        assert_eq!(claim(&admissions, "n", after, expires).await, JtiOutcome::Replayed);
+        assert_eq!(claim(&admissions, "n", after, expires + 100).await, JtiOutcome::Replayed);
     }
 
     async fn a_replay_at_a_node_whose_clock_is_behind_is_found(home) {
         let admissions = start(&home.open().await);
         let (before, after, expires) = (BOUNDARY_S - 10, BOUNDARY_S + 5, BOUNDARY_S + 200);
-        assert_eq!(claim(&admissions, "n", after, expires).await, Claim::Fresh);
-        assert_eq!(claim(&admissions, "n", before, expires).await, Claim::Replayed);
+        assert_eq!(claim(&admissions, "n", after, expires).await, JtiOutcome::Fresh);
+        assert_eq!(claim(&admissions, "n", before, expires).await, JtiOutcome::Replayed);
     }
 
     async fn a_nonce_is_free_again_once_it_expired(home) {
         let admissions = start(&home.open().await);
         let expires = BOUNDARY_S + 100;
-        assert_eq!(claim(&admissions, "n", BOUNDARY_S - 10, expires).await, Claim::Fresh);
-        assert_eq!(claim(&admissions, "n", expires, expires + 100).await, Claim::Replayed);
-        assert_eq!(claim(&admissions, "n", expires + 1, expires + 100).await, Claim::Fresh);
-        assert_eq!(claim(&admissions, "n", expires + 2, expires + 200).await, Claim::Replayed);
+        assert_eq!(claim(&admissions, "n", BOUNDARY_S - 10, expires).await, JtiOutcome::Fresh);
+        assert_eq!(claim(&admissions, "n", expires, expires + 100).await, JtiOutcome::Replayed);
+        assert_eq!(claim(&admissions, "n", expires + 1, expires + 100).await, JtiOutcome::Fresh);
+        assert_eq!(claim(&admissions, "n", expires + 2, expires + 200).await, JtiOutcome::Replayed);
         // Three windows on the table is used again, and nobody has emptied it.
         let later = BOUNDARY_S + 3 * 3600;
-        assert_eq!(claim(&admissions, "n", later, later + 100).await, Claim::Fresh);
-        assert_eq!(claim(&admissions, "n", later, later + 100).await, Claim::Replayed);
+        assert_eq!(claim(&admissions, "n", later, later + 100).await, JtiOutcome::Fresh);
+        assert_eq!(claim(&admissions, "n", later, later + 100).await, JtiOutcome::Replayed);
     }
 
     async fn housekeeping_takes_what_is_expired_and_nothing_else(home) {
         let db = home.open().await;
         let admissions = start(&db);
         let expires = BOUNDARY_S + 1900;
-        assert_eq!(claim(&admissions, "reaches over", BOUNDARY_S - 10, expires).await, Claim::Fresh);
-        assert_eq!(claim(&admissions, "over", BOUNDARY_S - 10, BOUNDARY_S - 5).await, Claim::Fresh);
+        assert_eq!(claim(&admissions, "reaches over", BOUNDARY_S - 10, expires).await, JtiOutcome::Fresh);
+        assert_eq!(claim(&admissions, "over", BOUNDARY_S - 10, BOUNDARY_S - 5).await, JtiOutcome::Fresh);
         let rows = "SELECT CAST((SELECT count(*) FROM replay_0) + (SELECT count(*) FROM replay_1)
             + (SELECT count(*) FROM replay_2) AS TEXT)";
         db.forget_expired(BOUNDARY_S + 1799).await.unwrap();
         assert_eq!(home.ask(rows).await, ["3"]);
         db.forget_expired(BOUNDARY_S + 1800).await.unwrap();
         assert_eq!(home.ask(rows).await, ["1"]);
-        assert_eq!(claim(&admissions, "reaches over", BOUNDARY_S + 1850, expires).await, Claim::Replayed);
+        assert_eq!(claim(&admissions, "reaches over", BOUNDARY_S + 1850, expires).await, JtiOutcome::Replayed);
     }
 
     async fn a_nonce_to_be_kept_too_long_is_refused_and_not_claimed(home) {
         let admissions = start(&home.open().await);
         assert!(admissions.admit(asks("n", NOW_S, NOW_S + 3600)).await.is_err());
-        assert_eq!(claim(&admissions, "n", NOW_S, NOW_S + 3599).await, Claim::Fresh);
+        assert_eq!(claim(&admissions, "n", NOW_S, NOW_S + 3599).await, JtiOutcome::Fresh);
     }
 
     async fn an_id_with_a_nul_fails_alone(home) {
         let admissions = start(&home.open().await);
-        let nul = Admission { organization_id: Some("o\0".into()), ..asks("n", NOW_S, NOW_S + 60) };
+        let nul = JtiClaim { organization_id: Some("o\0".into()), ..asks("n", NOW_S, NOW_S + 60) };
         assert!(admissions.admit(nul).await.is_err());
-        assert_eq!(claim(&admissions, "n", NOW_S, NOW_S + 60).await, Claim::Fresh);
+        assert_eq!(claim(&admissions, "n", NOW_S, NOW_S + 60).await, JtiOutcome::Fresh);
     }
 
     async fn admission_tells_the_versions_of_client_and_organization(home) {
         let db = home.open().await;
         let admissions = start(&db);
-        let put = |key: &str, name: &str| Write::to(key.parse().unwrap(), Operation::Put(json!({"name": name})));
+        let put = |key: &str, name: &str| Write::to(key.parse().unwrap(), WriteOperation::Put(json!({"name": name})));
         let writes = vec![put("Client/payer", "a"), put("Organization/org", "b")];
         let written = db.transact(writes, NOW_US).await.unwrap().unwrap();
         let version = |place: usize| written[place].stored().map(|stored| stored.version);
 
-        let alone = Admission { nonce: None, ..asks("", NOW_S, 0) };
-        let nothing = Admitted { claim: Claim::NotAsked, client_version: version(0), organization_version: None };
+        let alone = JtiClaim { nonce: None, ..asks("", NOW_S, 0) };
+        let nothing = JtiClaimed { claim: JtiOutcome::NotAsked, client_version: version(0), organization_version: None };
         assert_eq!(admissions.admit(alone.clone()).await.unwrap(), nothing);
 
-        let both = Admission { organization_id: Some("org".into()), ..asks("n", NOW_S, NOW_S + 60) };
-        let found = Admitted { claim: Claim::Fresh, client_version: version(0), organization_version: version(1) };
+        let both = JtiClaim { organization_id: Some("org".into()), ..asks("n", NOW_S, NOW_S + 60) };
+        let found = JtiClaimed { claim: JtiOutcome::Fresh, client_version: version(0), organization_version: version(1) };
         assert_eq!(admissions.admit(both).await.unwrap(), found);
 
-        let unknown = Admission { client_id: "x".into(), organization_id: Some("y".into()), ..alone };
-        let nobody = Admitted { claim: Claim::NotAsked, client_version: None, organization_version: None };
+        let unknown = JtiClaim { client_id: "x".into(), organization_id: Some("y".into()), ..alone };
+        let nobody = JtiClaimed { claim: JtiOutcome::NotAsked, client_version: None, organization_version: None };
         assert_eq!(admissions.admit(unknown).await.unwrap(), nobody);
     }
 
@@ -173,11 +173,11 @@ told! {
         let admissions = start(&db);
         let mut versions = Vec::new();
         for n in 0..10 {
-            let put = Write::to(format!("Client/c{n}").parse().unwrap(), Operation::Put(json!({"n": n})));
+            let put = Write::to(format!("Client/c{n}").parse().unwrap(), WriteOperation::Put(json!({"n": n})));
             let written = db.transact(vec![put], NOW_US).await.unwrap().unwrap();
             versions.push(written[0].stored().map(|stored| stored.version));
         }
-        let put = Write::to("Organization/org".parse().unwrap(), Operation::Put(json!({"name": "b"})));
+        let put = Write::to("Organization/org".parse().unwrap(), WriteOperation::Put(json!({"name": "b"})));
         let written = db.transact(vec![put], NOW_US).await.unwrap().unwrap();
         let organization = written[0].stored().map(|stored| stored.version);
         // Every third asks without a nonce, then all of them: both ways of reading the versions.
@@ -185,23 +185,23 @@ told! {
             let mut waiting = JoinSet::new();
             for n in 0..200_usize {
                 let admissions = Arc::clone(&admissions);
-                let nonce = (n % unasked != 0).then(|| Nonce { jti: format!("n{n}"), expires_s: NOW_S + 60 });
+                let nonce = (n % unasked != 0).then(|| JtiNonce { jti: format!("n{n}"), expires_s: NOW_S + 60 });
                 let client_id = format!("c{}", n % 10).into();
                 let organization_id = (n % 4 < 2).then(|| "org".into());
-                let admission = Admission { client_id, organization_id, nonce, now_s: NOW_S };
+                let admission = JtiClaim { client_id, organization_id, nonce, now_s: NOW_S };
                 waiting.spawn(async move { (n, admissions.admit(admission).await.unwrap()) });
             }
             for (n, admitted) in waiting.join_all().await {
                 assert_eq!(admitted.client_version, versions[n % 10]);
                 assert_eq!(admitted.organization_version, organization.filter(|_| n % 4 < 2));
-                assert_eq!(admitted.claim, if n % unasked == 0 { Claim::NotAsked } else { Claim::Fresh });
+                assert_eq!(admitted.claim, if n % unasked == 0 { JtiOutcome::NotAsked } else { JtiOutcome::Fresh });
             }
         }
     }
 
     async fn stopping_answers_what_waits_and_admits_nothing_more(home) {
         let admissions = start(&home.open().await);
-        assert_eq!(claim(&admissions, "n", NOW_S, NOW_S + 60).await, Claim::Fresh);
+        assert_eq!(claim(&admissions, "n", NOW_S, NOW_S + 60).await, JtiOutcome::Fresh);
         admissions.stop().await;
         admissions.stop().await;
         assert!(admissions.admit(asks("m", NOW_S, NOW_S + 60)).await.is_err());
@@ -212,6 +212,6 @@ told! {
         let admissions = start(&db);
         db.close().await;
         assert!(admissions.admit(asks("n", NOW_S, NOW_S + 60)).await.is_err());
-        assert!(admissions.admit(Admission { nonce: None, ..asks("", NOW_S, 0) }).await.is_err());
+        assert!(admissions.admit(JtiClaim { nonce: None, ..asks("", NOW_S, 0) }).await.is_err());
     }
 }

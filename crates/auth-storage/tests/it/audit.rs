@@ -1,9 +1,10 @@
 //! Audit records: written in the order they came, by somebody else than who records.
 
 use auth_storage::{AuditLog, Db};
-use fhir_store::search::{Request, parse};
+use fhir_store::search::{SearchContext, parse};
 use fhir_store::{
-    Counting, ListQuery, Operation, ResourceStore as _, SearchQuery, SearchStore as _, Selection, Stored, Write,
+    AccessFilter, ListQuery, MatchCounting, ResourceStore as _, SearchQuery, SearchStore as _, StoredResource, Write,
+    WriteOperation,
 };
 use oauth_core::ports::{AuditAction, AuditRecord, AuditSink as _};
 use serde_json::json;
@@ -14,7 +15,7 @@ fn record(action: AuditAction) -> AuditRecord {
     AuditRecord::new(NOW_US + 1, action)
 }
 
-async fn events(db: &Db) -> Vec<Stored> {
+async fn events(db: &Db) -> Vec<StoredResource> {
     let query = ListQuery { count: 1000, ..ListQuery::all("AuditEvent".parse().unwrap()) };
     let mut entries = db.list(&query).await.unwrap().entries;
     entries.sort_by_key(|stored| stored.version);
@@ -119,7 +120,7 @@ told! {
                 log.record(AuditRecord { scope: Some(n.to_string()), ..record(AuditAction::Token) });
             }
             log.stop().await;
-            let put = Write::to(format!("Basic/{round}").parse().unwrap(), Operation::Put(json!({})));
+            let put = Write::to(format!("Basic/{round}").parse().unwrap(), WriteOperation::Put(json!({})));
             db.transact(vec![put], NOW_US).await.unwrap().unwrap();
         }
         let written = events(&db).await;
@@ -269,14 +270,15 @@ async fn found(db: &Db, query: &str) -> Vec<String> {
     let kind = "AuditEvent".parse().unwrap();
     let catalog = db.catalog().await.unwrap();
     let pairs: Vec<(&str, &str)> = query.split('&').filter_map(|pair| pair.split_once('=')).collect();
-    let (search, _) = parse(&catalog, &Request::strict(&kind, "https://payer.example/fhir", NOW_US), pairs).unwrap();
+    let (search, _) =
+        parse(&catalog, &SearchContext::strict(&kind, "https://payer.example/fhir", NOW_US), pairs).unwrap();
     let query = SearchQuery {
         search,
         filters: Vec::new(),
-        within: Selection::Everything,
+        within: AccessFilter::Everything,
         reaches: std::collections::BTreeMap::new(),
         count: 100,
-        counting: Counting::All,
+        counting: MatchCounting::All,
     };
     let found = db.search(&query).await.unwrap().unwrap();
     let day =

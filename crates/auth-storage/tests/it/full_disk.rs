@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use auth_storage::Db;
-use fhir_store::{Operation, ResourceStore as _, StoreError, Write};
+use fhir_store::{ResourceStore as _, StoreError, Write, WriteOperation};
 use serde_json::json;
 
 use crate::home::{NOW_US, told};
@@ -13,7 +13,7 @@ const MIB: usize = 1024 * 1024;
 
 async fn put(db: &Db, id: &str, name: &str) -> Result<(), StoreError> {
     let body = json!({"resourceType": "Organization", "name": name});
-    let write = Write::to(format!("Organization/{id}").parse().unwrap(), Operation::Put(body));
+    let write = Write::to(format!("Organization/{id}").parse().unwrap(), WriteOperation::Put(body));
     db.transact(vec![write], NOW_US).await.map(|done| drop(done.unwrap()))
 }
 

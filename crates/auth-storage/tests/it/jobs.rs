@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use auth_storage::{Db, JobSettings, Jobs};
-use fhir_store::export::{ExportWork, Shape, Subjects, TypeWork};
-use fhir_store::jobs::{Ending, Job, JobState, JobStore as _, NewJob, OPEN_JOBS_MAX, Work};
-use fhir_store::payer::{ConsentRule, IdentifierRule, MatchKind, MatchWork, Member, Requester};
-use fhir_store::{Lookup, Operation, ResourceId, ResourceStore as _, Write};
+use fhir_store::export::{ElementSelection, ExportSubjects, ExportWork, TypeExport};
+use fhir_store::jobs::{Job, JobEnd, JobState, JobStore as _, JobWork, NewJob, OPEN_JOBS_MAX};
+use fhir_store::payer::{ConsentRule, IdentifierRule, MatchKind, MatchWork, RequestingOrganization, SubmittedMember};
+use fhir_store::{ResourceId, ResourceLookup, ResourceStore as _, Write, WriteOperation};
 use serde_json::{Value, json};
 
 use crate::home::{NOW_US, told};
@@ -39,13 +39,18 @@ impl Ticker {
     }
 }
 
-fn export(types: &[&str], subjects: Subjects) -> NewJob {
+fn export(types: &[&str], subjects: ExportSubjects) -> NewJob {
     let types = types
         .iter()
-        .map(|kind| TypeWork { kind: (*kind).to_owned(), within: Vec::new(), elements: Vec::new(), ownership: None })
+        .map(|kind| TypeExport { kind: (*kind).to_owned(), within: Vec::new(), elements: Vec::new(), ownership: None })
         .collect();
-    let work = ExportWork { types, subjects, since_us: None, until_us: None, consent: None, shape: Shape::Whole };
-    NewJob { owner: OWNER.to_owned(), url: "https://payer.example/fhir/$export".to_owned(), work: Work::Export(work) }
+    let work =
+        ExportWork { types, subjects, since_us: None, until_us: None, consent: None, shape: ElementSelection::Whole };
+    NewJob {
+        owner: OWNER.to_owned(),
+        url: "https://payer.example/fhir/$export".to_owned(),
+        work: JobWork::Export(work),
+    }
 }
 
 async fn enqueue(jobs: &Jobs, job: NewJob, now_us: i64) -> ResourceId {
@@ -78,7 +83,7 @@ async fn lines(jobs: &Jobs, id: &ResourceId, file: &str) -> Vec<Value> {
 }
 
 async fn put(db: &Db, key: &str, resource: Value, now_us: i64) {
-    let write = Write::to(key.parse().unwrap(), Operation::Put(resource));
+    let write = Write::to(key.parse().unwrap(), WriteOperation::Put(resource));
     db.transact(vec![write], now_us).await.unwrap().unwrap();
 }
 
@@ -89,7 +94,7 @@ async fn many(db: &Db, count: usize) {
         let write = |n: &usize| {
             let body =
                 json!({"text": {"div": text}, "subject": {"resourceType": "Patient", "id": format!("p{}", n % 3)}});
-            Write::to(format!("Observation/o{n:05}").parse().unwrap(), Operation::Put(body))
+            Write::to(format!("Observation/o{n:05}").parse().unwrap(), WriteOperation::Put(body))
         };
         db.transact(some.iter().map(write).collect(), NOW_US - 1).await.unwrap().unwrap();
     }
@@ -99,7 +104,7 @@ fn person(family: &str) -> Value {
     json!({"name": [{"family": family, "given": ["Ann"]}], "birthDate": "1980-01-01", "gender": "female"})
 }
 
-fn member(family: &str, status: &str) -> Member {
+fn member(family: &str, status: &str) -> SubmittedMember {
     let sensitive = "http://hl7.org/fhir/us/davinci-hrex/StructureDefinition-hrex-consent.html#sensitive";
     let role =
         json!({"coding": [{"system": "http://terminology.hl7.org/CodeSystem/v3-ParticipationType", "code": "IRCP"}]});
@@ -110,15 +115,15 @@ fn member(family: &str, status: &str) -> Member {
         },
     });
     let coverage = json!({"resourceType": "Coverage", "subscriberId": format!("sub-{family}")});
-    Member { patient: person(family), coverage, consent: Some(consent) }
+    SubmittedMember { patient: person(family), coverage, consent: Some(consent) }
 }
 
-fn requester() -> Requester {
+fn requester() -> RequestingOrganization {
     let organization = Some("payer-b".to_owned());
-    Requester { system: "urn:npi".to_owned(), value: "1".to_owned(), organization }
+    RequestingOrganization { system: "urn:npi".to_owned(), value: "1".to_owned(), organization }
 }
 
-fn matching(members: Vec<Member>) -> NewJob {
+fn matching(members: Vec<SubmittedMember>) -> NewJob {
     let work = MatchWork {
         kind: MatchKind::Payer,
         requester: requester(),
@@ -126,7 +131,7 @@ fn matching(members: Vec<Member>) -> NewJob {
         within: Vec::new(),
         identifier: IdentifierRule::Required,
     };
-    NewJob { owner: OWNER.to_owned(), url: String::new(), work: Work::Match(Box::new(work)) }
+    NewJob { owner: OWNER.to_owned(), url: String::new(), work: JobWork::Match(Box::new(work)) }
 }
 
 /// Patients with a Coverage each, in either spelling of its beneficiary.
@@ -153,7 +158,7 @@ told! {
         many(&db, 700).await;
         put(&db, "Patient/p0", json!({"gender": "male"}), NOW_US - 1).await;
         let queue = ticker.node(&db, 0);
-        let id = enqueue(&queue, export(&["Patient", "Observation", "Device"], Subjects::Patients), NOW_US).await;
+        let id = enqueue(&queue, export(&["Patient", "Observation", "Device"], ExportSubjects::Patients), NOW_US).await;
         put(&db, "Patient/p0", json!({"gender": "female"}), NOW_US + 1).await;
         put(&db, "Patient/later", json!({}), NOW_US + 1).await;
         let node = ticker.node(&db, 1);
@@ -176,7 +181,7 @@ told! {
         let (db, ticker) = (home.open().await, Ticker::new());
         many(&db, 2000).await;
         let node = ticker.node(&db, 1);
-        let id = enqueue(&node, export(&["Observation"], Subjects::Patients), NOW_US).await;
+        let id = enqueue(&node, export(&["Observation"], ExportSubjects::Patients), NOW_US).await;
         while node.job(&id, OWNER).await.unwrap().unwrap().done == 0 {
             tokio::task::yield_now().await;
         }
@@ -202,7 +207,7 @@ told! {
         let queue = ticker.node(&db, 0);
         let mut ids = Vec::new();
         for _ in 0..6 {
-            ids.push(enqueue(&queue, export(&["Observation"], Subjects::Everything), NOW_US).await);
+            ids.push(enqueue(&queue, export(&["Observation"], ExportSubjects::Everything), NOW_US).await);
         }
         let nodes = [ticker.node(&home.open().await, 2), ticker.node(&home.open().await, 2)];
         for id in &ids {
@@ -218,24 +223,24 @@ told! {
         let (db, ticker) = (home.open().await, Ticker::new());
         many(&db, 5).await;
         let node = ticker.node(&db, 1);
-        let id = enqueue(&node, export(&["Observation"], Subjects::Everything), NOW_US).await;
+        let id = enqueue(&node, export(&["Observation"], ExportSubjects::Everything), NOW_US).await;
         ended(&node, &id).await;
         assert_eq!(node.job(&id, "other").await.unwrap(), None);
         assert_eq!(node.end(&id, "other", NOW_US).await.unwrap(), None);
-        assert_eq!(node.end(&id, OWNER, NOW_US).await.unwrap(), Some(Ending::Deleted));
+        assert_eq!(node.end(&id, OWNER, NOW_US).await.unwrap(), Some(JobEnd::Deleted));
         assert_eq!(node.end(&id, OWNER, NOW_US).await.unwrap(), None);
         let left = "SELECT CAST((SELECT count(*) FROM bulk_job) + (SELECT count(*) FROM bulk_job_part) AS TEXT)";
         assert_eq!(home.ask(left).await, ["0"]);
         node.stop().await;
 
         let queue = ticker.node(&db, 0);
-        let waiting = enqueue(&queue, export(&["Observation"], Subjects::Everything), NOW_US).await;
-        assert_eq!(queue.end(&waiting, OWNER, NOW_US).await.unwrap(), Some(Ending::Cancelled));
+        let waiting = enqueue(&queue, export(&["Observation"], ExportSubjects::Everything), NOW_US).await;
+        assert_eq!(queue.end(&waiting, OWNER, NOW_US).await.unwrap(), Some(JobEnd::Cancelled));
         assert_eq!(queue.job(&waiting, OWNER).await.unwrap(), None);
         for _ in 0..OPEN_JOBS_MAX {
-            enqueue(&queue, export(&["Observation"], Subjects::Everything), NOW_US).await;
+            enqueue(&queue, export(&["Observation"], ExportSubjects::Everything), NOW_US).await;
         }
-        let one_more = queue.enqueue(export(&["Observation"], Subjects::Everything), NOW_US).await.unwrap();
+        let one_more = queue.enqueue(export(&["Observation"], ExportSubjects::Everything), NOW_US).await.unwrap();
         assert!(one_more.is_err());
     }
 
@@ -243,10 +248,10 @@ told! {
         let (db, ticker) = (home.open().await, Ticker::new());
         many(&db, 5).await;
         let node = ticker.node(&db, 1);
-        let old = enqueue(&node, export(&["Observation"], Subjects::Everything), NOW_US).await;
+        let old = enqueue(&node, export(&["Observation"], ExportSubjects::Everything), NOW_US).await;
         ended(&node, &old).await;
         ticker.wait(10);
-        let new = enqueue(&node, export(&["Observation"], Subjects::Everything), NOW_US + 10).await;
+        let new = enqueue(&node, export(&["Observation"], ExportSubjects::Everything), NOW_US + 10).await;
         ended(&node, &new).await;
         assert_eq!(node.forget_ended(NOW_US + 10).await.unwrap(), 1);
         assert_eq!(node.job(&old, OWNER).await.unwrap(), None);
@@ -260,7 +265,7 @@ told! {
         let node = ticker.node(&db, 1);
         let asked = |kind| {
             let mut job = matching(vec![member("F0", "active")]);
-            let Work::Match(work) = &mut job.work else { panic!("no match") };
+            let JobWork::Match(work) = &mut job.work else { panic!("no match") };
             work.kind = kind;
             job
         };
@@ -289,8 +294,8 @@ told! {
         let (db, ticker) = (home.open().await, Ticker::new());
         people(&db, 3).await;
         let node = ticker.node(&db, 1);
-        let broken = Member { patient: json!(1), coverage: json!(2), consent: None };
-        let other_number = Member { coverage: json!({"subscriberId": "sub-F0"}), ..member("F2", "active") };
+        let broken = SubmittedMember { patient: json!(1), coverage: json!(2), consent: None };
+        let other_number = SubmittedMember { coverage: json!({"subscriberId": "sub-F0"}), ..member("F2", "active") };
         let members = vec![member("F0", "active"), member("F1", "active"), broken, member("F2", "inactive"), other_number];
         let id = enqueue(&node, matching(members), NOW_US).await;
         assert_eq!(ended(&node, &id).await.files.len(), 1, "what a job keeps for itself is no file");
@@ -300,7 +305,7 @@ told! {
         assert_eq!(references(&group(1)), ["#1", "#2"]);
         assert_eq!(references(&group(2)), ["#1"], "by what was sent, and not by our id");
         let key = format!("Group/{id}-matched").parse().unwrap();
-        let Lookup::Found(stored) = db.read(&key).await.unwrap() else { panic!("no Group") };
+        let ResourceLookup::Found(stored) = db.read(&key).await.unwrap() else { panic!("no Group") };
         assert_eq!(stored.resource["characteristic"][0]["valueReference"]["id"], "payer-b", "as we spell it");
         let kept = "SELECT id FROM consent ORDER BY id";
         assert_eq!(home.ask(kept).await.len(), 2);
@@ -308,16 +313,16 @@ told! {
         // The export of that Group is theirs who allow it, as it is asked for.
         put(&db, "Observation/a", json!({"subject": {"reference": "Patient/p0"}}), NOW_US - 1).await;
         put(&db, "Observation/b", json!({"subject": {"reference": "Patient/p2"}}), NOW_US - 1).await;
-        let these = Subjects::These(["p0", "p1", "p2"].map(str::to_owned).into());
+        let these = ExportSubjects::These(["p0", "p1", "p2"].map(str::to_owned).into());
         let mut asked = export(&["Observation"], these);
-        let Work::Export(work) = &mut asked.work else { panic!("no export") };
+        let JobWork::Export(work) = &mut asked.work else { panic!("no export") };
         work.consent = Some(ConsentRule::OptIn(requester()));
         let exported = enqueue(&node, asked, NOW_US).await;
         ended(&node, &exported).await;
         assert_eq!(lines(&node, &exported, "Observation").await.len(), 1);
 
-        assert_eq!(node.end(&id, OWNER, NOW_US).await.unwrap(), Some(Ending::Deleted));
-        assert!(matches!(db.read(&key).await.unwrap(), Lookup::Deleted { .. }));
+        assert_eq!(node.end(&id, OWNER, NOW_US).await.unwrap(), Some(JobEnd::Deleted));
+        assert!(matches!(db.read(&key).await.unwrap(), ResourceLookup::Deleted { .. }));
         assert!(home.ask(kept).await.is_empty());
         node.stop().await;
     }
@@ -325,7 +330,7 @@ told! {
     async fn a_match_that_a_node_left_is_gone_on_with_member_by_member(home) {
         let (db, ticker) = (home.open().await, Ticker::new());
         people(&db, 10).await;
-        let members: Vec<Member> = (0..900).map(|n| member(&format!("F{n}"), "active")).collect();
+        let members: Vec<SubmittedMember> = (0..900).map(|n| member(&format!("F{n}"), "active")).collect();
         let node = ticker.node(&db, 1);
         let id = enqueue(&node, matching(members), NOW_US).await;
         while node.job(&id, OWNER).await.unwrap().unwrap().done == 0 {

@@ -1,25 +1,25 @@
 //! Names to sign in with: taken once, whoever writes at the same moment.
 
 use auth_storage::Db;
-use fhir_store::{Operation, ResourceStore as _, Write, WriteFault, WriteRefusal};
+use fhir_store::{ResourceStore as _, TransactionError, Write, WriteError, WriteOperation};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use crate::home::{NOW_US, told};
 
-const TAKEN: WriteFault = WriteFault::Taken("userName or email");
+const TAKEN: WriteError = WriteError::Taken("userName or email");
 
 fn put(id: &str, user: Value) -> Write {
-    Write::to(format!("User/{id}").parse().unwrap(), Operation::Put(user))
+    Write::to(format!("User/{id}").parse().unwrap(), WriteOperation::Put(user))
 }
 
-async fn store(db: &Db, writes: Vec<Write>) -> Result<(), WriteRefusal> {
+async fn store(db: &Db, writes: Vec<Write>) -> Result<(), TransactionError> {
     db.transact(writes, NOW_US).await.unwrap().map(drop)
 }
 
 async fn refused(db: &Db, user: Value) {
     let refusal = store(db, vec![put("other", user.clone())]).await.unwrap_err();
-    assert_eq!(refusal, WriteRefusal { index: 0, cause: TAKEN }, "{user}");
+    assert_eq!(refusal, TransactionError { index: 0, cause: TAKEN }, "{user}");
 }
 
 told! {
@@ -68,7 +68,7 @@ told! {
         let swapped = vec![put("a", json!({"userName": "b"})), put("b", json!({"userName": "a@x.org"}))];
         store(&db, swapped).await.unwrap();
         let refusal = store(&db, vec![put("c", json!({"userName": "c"})), put("d", json!({"userName": "B"}))]).await;
-        assert_eq!(refusal.unwrap_err(), WriteRefusal { index: 1, cause: TAKEN });
+        assert_eq!(refusal.unwrap_err(), TransactionError { index: 1, cause: TAKEN });
         assert_eq!(home.ask("SELECT id FROM \"user\" ORDER BY id").await, ["a", "b"]);
         // Of two that share a name since before there was this rule, each can still be changed.
         db.run_sql("INSERT INTO \"user\" (id, resource) VALUES ('old', '{\"userName\": \"b\"}')").await.unwrap().unwrap();

@@ -6,17 +6,17 @@ mod refusals;
 mod sessions;
 
 use auth_storage::Db;
-use fhir_store::{Operation, ResourceStore as _, Write};
+use fhir_store::{ResourceStore as _, Write, WriteOperation};
 use oauth_core::ports::{
-    FirstTokens, GivenGrant, Hash, IssuedCode, MemberGrant, MemberStore as _, OpaqueToken, PartyStore as _,
-    RefreshToken, StandingQuery, TokenFamily, TokenStore as _,
+    CallerStatusQuery, ClientStore as _, FirstTokens, GrantDecision, IssuedCode, MemberGrant, MemberStore as _,
+    OpaqueToken, RefreshToken, TokenFamily, TokenHash, TokenStore as _,
 };
 use serde_json::{Value, json};
 
 use crate::home::{NOW_S, NOW_US};
 
 /// A hash that differs from any other of these tests.
-fn hash(name: &str) -> Hash {
+fn hash(name: &str) -> TokenHash {
     let mut hash = [7; 32];
     hash[..name.len()].copy_from_slice(name.as_bytes());
     hash
@@ -27,13 +27,13 @@ async fn found_opaque(db: &Db, name: &str) -> Option<OpaqueToken> {
 }
 
 async fn put(db: &Db, key: &str, body: Value) -> i64 {
-    let write = Write::to(key.parse().unwrap(), Operation::Put(body));
+    let write = Write::to(key.parse().unwrap(), WriteOperation::Put(body));
     let written = db.transact(vec![write], NOW_US).await.unwrap().unwrap();
     written[0].stored().unwrap().version
 }
 
 async fn delete(db: &Db, key: &str) {
-    let write = Write::to(key.parse().unwrap(), Operation::Delete);
+    let write = Write::to(key.parse().unwrap(), WriteOperation::Delete);
     db.transact(vec![write], NOW_US).await.unwrap().unwrap();
 }
 
@@ -53,8 +53,8 @@ fn grant(id: &str) -> MemberGrant {
 }
 
 /// What is given where nothing was given before.
-fn given(grant: MemberGrant) -> GivenGrant {
-    GivenGrant { grant, replaces: None }
+fn given(grant: MemberGrant) -> GrantDecision {
+    GrantDecision { grant, replaces: None }
 }
 
 /// The code `name`, good for a minute.
@@ -107,7 +107,7 @@ fn first(family_id: &str, grant_id: &str) -> FirstTokens {
 
 /// Whether tokens of a family are good.
 async fn lives(db: &Db, family_id: &str) -> bool {
-    let of = StandingQuery { family_id: Some(family_id), ..StandingQuery::default() };
+    let of = CallerStatusQuery { family_id: Some(family_id), ..CallerStatusQuery::default() };
     db.standing(&of).await.unwrap().family_credential.is_some()
 }
 

@@ -1,9 +1,12 @@
 //! Users' SQL: with the row that says it ran, before it, on demand.
 
 use auth_storage::Db;
-use fhir_store::{Filter, Lookup, Operation, ResourceKey, ResourceStore as _, Write, Written};
-use migrations::on_demand::{Applied, SqlScript};
-use migrations::{AloneRefusal, Effect, EffectRefused, MigrationStore as _, Progress, Step, StepRefusal};
+use fhir_store::{Filter, ResourceKey, ResourceLookup, ResourceStore as _, Write, WriteOperation, WriteOutcome};
+use migrations::on_demand::{ScriptOutcome, SqlScript};
+use migrations::{
+    EffectError, MigrationEffect, MigrationStep, MigrationStore as _, ProgressReporter, StandaloneMigrationError,
+    StepError,
+};
 use serde_json::json;
 use tokio::task::JoinSet;
 
@@ -14,14 +17,14 @@ fn key(id: &str) -> ResourceKey {
 }
 
 /// A migration that is to run unless there is one of its id.
-fn step(id: &str, sql: &str) -> Step {
-    let mut write = Write::to(key(id), Operation::Create(json!({"status": "to-run", "sql": sql})));
+fn step(id: &str, sql: &str) -> MigrationStep {
+    let mut write = Write::to(key(id), WriteOperation::Create(json!({"status": "to-run", "sql": sql})));
     write.precondition.if_none_exist = Some(vec![Filter::id(id)].into());
-    Step { write, effect: Some(Effect::RunSql { sql: sql.to_owned() }) }
+    MigrationStep { write, effect: Some(MigrationEffect::RunSql { sql: sql.to_owned() }) }
 }
 
-async fn transact(db: &Db, steps: Vec<Step>) -> Result<Vec<Written>, StepRefusal> {
-    db.transact_steps(steps, &Progress::new(), NOW_US).await.unwrap()
+async fn transact(db: &Db, steps: Vec<MigrationStep>) -> Result<Vec<WriteOutcome>, StepError> {
+    db.transact_steps(steps, &ProgressReporter::new(), NOW_US).await.unwrap()
 }
 
 /// What was answered is of no matter.
@@ -47,7 +50,7 @@ told! {
         let db = home.open().await;
         drop(db.run_sql("COMMIT; BEGIN; CREATE TABLE half (a BIGINT)").await);
         drop(db.run_sql("ROLLBACK").await);
-        let new = Write::to("Client/1".parse().unwrap(), Operation::Put(json!({})));
+        let new = Write::to("Client/1".parse().unwrap(), WriteOperation::Put(json!({})));
         db.transact(vec![new], NOW_US).await.unwrap().unwrap();
     }
 
@@ -56,7 +59,7 @@ told! {
         let first = step("one", "CREATE TABLE mine (a BIGINT); INSERT INTO mine (a) VALUES (1)");
         let broken = step("two", "SELECT 1;\nINSERT INTO nowhere VALUES (1)");
         let refusal = transact(&db, vec![first.clone(), broken]).await.unwrap_err();
-        let StepRefusal::Effect { index: 1, key: named, refused: EffectRefused::Sql(refused) } = &refusal else {
+        let StepError::Effect { index: 1, key: named, refused: EffectError::Sql(refused) } = &refusal else {
             panic!("{refusal}");
         };
         assert_eq!(*named, key("two"));
@@ -67,12 +70,12 @@ told! {
         let steps = vec![first, step("two", "INSERT INTO mine (a) SELECT a + 1 FROM mine")];
         let written = transact(&db, steps.clone()).await.unwrap();
         for written in &written {
-            let Written::Created(stored) = written else { panic!("{written:?}") };
+            let WriteOutcome::Created(stored) = written else { panic!("{written:?}") };
             assert_eq!((&stored.resource["status"], &stored.resource["result"]),
                 (&json!("done"), &json!({"valueBoolean": true})));
         }
         let written = transact(&db, steps).await.unwrap();
-        assert!(written.iter().all(|written| matches!(written, Written::Existing(_))), "{written:?}");
+        assert!(written.iter().all(|written| matches!(written, WriteOutcome::Existing(_))), "{written:?}");
         assert_eq!(home.ask("SELECT CAST(a AS TEXT) FROM mine ORDER BY a").await, ["1", "2"]);
         let history = "SELECT op || ' ' || coalesce(resource ->> 'status', 'as it stands')
             FROM platformmigration_history ORDER BY txid";
@@ -81,21 +84,21 @@ told! {
 
     async fn what_is_not_prepared_is_skipped_or_refused_and_never_done(home) {
         let db = home.open().await;
-        let unprepared = || Step { effect: Some(Effect::Unprepared), ..step("one", "") };
+        let unprepared = || MigrationStep { effect: Some(MigrationEffect::Unprepared), ..step("one", "") };
         let refusal = transact(&db, vec![step("zero", "CREATE TABLE mine (a BIGINT)"), unprepared()]).await.unwrap_err();
-        assert!(matches!(&refusal, StepRefusal::Effect { index: 1, refused: EffectRefused::Unprepared, .. }), "{refusal}");
+        assert!(matches!(&refusal, StepError::Effect { index: 1, refused: EffectError::Unprepared, .. }), "{refusal}");
         assert_eq!(home.ask("SELECT name FROM resource_type WHERE name = 'PlatformMigration'").await, [""; 0]);
         transact(&db, vec![step("one", "CREATE TABLE mine (a BIGINT)")]).await.unwrap();
         let written = transact(&db, vec![unprepared()]).await.unwrap();
-        assert!(matches!(written.as_slice(), [Written::Existing(_)]), "{written:?}");
+        assert!(matches!(written.as_slice(), [WriteOutcome::Existing(_)]), "{written:?}");
     }
 
     async fn an_interrupted_migration_runs_when_its_condition_finds_it(home) {
         let db = home.open().await;
-        let left = Write::to(key("one"), Operation::Put(json!({"status": "to-run", "sql": "of before"})));
+        let left = Write::to(key("one"), WriteOperation::Put(json!({"status": "to-run", "sql": "of before"})));
         db.transact(vec![left], NOW_US).await.unwrap().unwrap();
         let written = transact(&db, vec![step("one", "CREATE TABLE mine (a BIGINT)")]).await.unwrap();
-        let [Written::Updated(stored)] = written.as_slice() else { panic!("{written:?}") };
+        let [WriteOutcome::Updated(stored)] = written.as_slice() else { panic!("{written:?}") };
         let expected = json!({"status": "done", "sql": "CREATE TABLE mine (a BIGINT)", "result": {"valueBoolean": true}});
         assert_eq!(stored.resource, expected);
         assert_eq!(home.ask("SELECT CAST(count(*) AS TEXT) FROM mine").await, ["0"]);
@@ -144,15 +147,15 @@ told! {
         let refusal = transact(&db, vec![step("alone", sql)]).await.unwrap_err();
         assert!(refusal.to_string().to_lowercase().contains("transaction"), "{refusal}");
 
-        let progress = Progress::new();
+        let progress = ProgressReporter::new();
         let write = || step("alone", sql).write;
         let ran = db.run_alone(write(), sql, &progress, NOW_US).await.unwrap().unwrap();
-        let Written::Created(stored) = &ran else { panic!("{ran:?}") };
+        let WriteOutcome::Created(stored) = &ran else { panic!("{ran:?}") };
         assert_eq!((stored.key.clone(), &stored.resource["status"]), (key("alone"), &json!("done")));
         assert_eq!(progress.told(), "running PlatformMigration/alone outside a transaction");
         // Run again it would fail: there is such an index.
         let again = db.run_alone(write(), sql, &progress, NOW_US).await.unwrap().unwrap();
-        assert!(matches!(again, Written::Existing(_)), "{again:?}");
+        assert!(matches!(again, WriteOutcome::Existing(_)), "{again:?}");
 
         let broken = step("broken", "INSERT INTO nowhere VALUES (1)").write;
         let refusal = db.run_alone(broken, "INSERT INTO nowhere VALUES (1)", &progress, NOW_US).await.unwrap();
@@ -167,7 +170,7 @@ told! {
         let mut count = 0;
         let mut write = |db: &Db| {
             count += 1;
-            let put = Operation::Put(json!({"code": {"text": count.to_string()}}));
+            let put = WriteOperation::Put(json!({"code": {"text": count.to_string()}}));
             let (db, put) = (db.clone(), Write::to("Basic/b".parse().unwrap(), put));
             async move { db.transact(vec![put], NOW_US).await }
         };
@@ -176,7 +179,7 @@ told! {
                 write(node).await.unwrap().unwrap();
             }
             match how {
-                "alone" => drop_answer(db.run_alone(step(how, drop).write, drop, &Progress::new(), NOW_US).await.unwrap().unwrap()),
+                "alone" => drop_answer(db.run_alone(step(how, drop).write, drop, &ProgressReporter::new(), NOW_US).await.unwrap().unwrap()),
                 "within" => drop_answer(transact(&db, vec![step(how, drop)]).await.unwrap()),
                 "script" => drop_answer(db.apply_script(&script(how, drop), NOW_US).await.unwrap().unwrap()),
                 "sql" => db.run_sql(drop).await.unwrap().unwrap(),
@@ -185,7 +188,7 @@ told! {
             for node in [&other, &db] {
                 write(node).await.unwrap().unwrap();
                 let read = node.read(&"Basic/b".parse().unwrap()).await.unwrap();
-                assert!(matches!(read, Lookup::Found(_)), "{how}: {read:?}");
+                assert!(matches!(read, ResourceLookup::Found(_)), "{how}: {read:?}");
             }
             let versions = home.ask("SELECT CAST(count(*) AS TEXT) FROM basic_history").await;
             assert_ne!(versions, ["0"], "{how}");
@@ -201,7 +204,7 @@ told! {
             let refused = db.apply_script(&script("drop", &sql), NOW_US).await.unwrap().unwrap_err().to_string();
             assert!(refused.contains("delete its rows instead"), "{refused}");
         }
-        let put = Write::to("Client/c".parse().unwrap(), Operation::Put(json!({"active": true})));
+        let put = Write::to("Client/c".parse().unwrap(), WriteOperation::Put(json!({"active": true})));
         db.transact(vec![put], NOW_US).await.unwrap().unwrap();
     }
 
@@ -213,11 +216,11 @@ told! {
             // On SQLite there is one node.
             let db = if home.is_postgres() { home.open().await } else { db.clone() };
             let sql = "INSERT INTO mine (a) VALUES (1)";
-            all.spawn(async move { db.run_alone(step("alone", sql).write, sql, &Progress::new(), NOW_US).await });
+            all.spawn(async move { db.run_alone(step("alone", sql).write, sql, &ProgressReporter::new(), NOW_US).await });
         }
         for ended in all.join_all().await {
             let ended = ended.unwrap();
-            let fits = matches!(&ended, Ok(Written::Created(_) | Written::Existing(_)) | Err(AloneRefusal::Running));
+            let fits = matches!(&ended, Ok(WriteOutcome::Created(_) | WriteOutcome::Existing(_)) | Err(StandaloneMigrationError::Running));
             assert!(fits, "{ended:?}");
         }
         assert_eq!(home.ask("SELECT CAST(a AS TEXT) FROM mine").await, ["1"]);
@@ -234,18 +237,18 @@ told! {
             let db = home.open().await;
             nodes.spawn(async move {
                 let sql = "CREATE INDEX CONCURRENTLY mine_a ON mine (a)";
-                db.with_start_lock(db.run_alone(step("alone", sql).write, sql, &Progress::new(), NOW_US)).await
+                db.with_start_lock(db.run_alone(step("alone", sql).write, sql, &ProgressReporter::new(), NOW_US)).await
             });
         }
         let ended = nodes.join_all().await;
         let ran = ended.into_iter().map(|ended| ended.unwrap().unwrap().unwrap());
-        assert_eq!(ran.filter(|written| matches!(written, Written::Created(_))).count(), 1);
+        assert_eq!(ran.filter(|written| matches!(written, WriteOutcome::Created(_))).count(), 1);
     }
 
     async fn a_script_is_applied_once_by_its_id(home) {
         let db = home.open().await;
         let first = script("one", "CREATE TABLE mine (a BIGINT)");
-        assert_eq!(db.apply_script(&first, NOW_US).await.unwrap(), Ok(Applied::Now));
+        assert_eq!(db.apply_script(&first, NOW_US).await.unwrap(), Ok(ScriptOutcome::Now));
         let refused = db.apply_script(&script("two", "INSERT INTO nowhere VALUES (1)"), NOW_US).await.unwrap();
         assert!(refused.unwrap_err().message.contains("nowhere"));
 
@@ -257,10 +260,10 @@ told! {
             });
         }
         let ended = nodes.join_all().await;
-        assert_eq!(ended.iter().filter(|ended| **ended == Ok(Applied::Now)).count(), 1, "{ended:?}");
+        assert_eq!(ended.iter().filter(|ended| **ended == Ok(ScriptOutcome::Now)).count(), 1, "{ended:?}");
         assert_eq!(home.ask("SELECT CAST(a AS TEXT) FROM mine").await, ["1"]);
 
-        let Ok(Applied::Before(before)) = db.apply_script(&script("one", "changed"), NOW_US).await.unwrap() else {
+        let Ok(ScriptOutcome::Before(before)) = db.apply_script(&script("one", "changed"), NOW_US).await.unwrap() else {
             panic!("it was run again");
         };
         assert_eq!((before.script, before.applied_us), (first, NOW_US));

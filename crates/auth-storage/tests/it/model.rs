@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use fhir_store::memory::MemoryStore;
-use fhir_store::selection::Criterion;
+use fhir_store::selection::FilterCriterion;
 use fhir_store::{
-    Compartment, Filter, IfMatch, ListQuery, Lookup, Operation, PatchDocument, Precondition, Reach, Region,
-    ResourceKey, ResourceStore, Selection, Stored, Write, WriteFault, Written,
+    AccessFilter, Compartment, Filter, FilterBranch, IfMatch, ListQuery, PatchDocument, Precondition, ResourceKey,
+    ResourceLookup, ResourceStore, StoredResource, Write, WriteAccess, WriteError, WriteOperation, WriteOutcome,
 };
 use serde_json::{Value, json};
 
@@ -57,10 +57,10 @@ impl Dice {
         let kind = self.pick(&["Client", "Patient", "Observation"]);
         let key: ResourceKey = format!("{kind}/{id}").parse().unwrap();
         let operation = match self.roll(8) {
-            0..3 => Operation::Create(self.body(id)),
-            3..5 => Operation::Put(self.body(id)),
-            5 => Operation::Patch(PatchDocument::Merge(json!({"n": self.roll(3)}))),
-            _ => Operation::Delete,
+            0..3 => WriteOperation::Create(self.body(id)),
+            3..5 => WriteOperation::Put(self.body(id)),
+            5 => WriteOperation::Patch(PatchDocument::Merge(json!({"n": self.roll(3)}))),
+            _ => WriteOperation::Delete,
         };
         let if_match = match self.roll(8) {
             0 => Some(IfMatch::Any),
@@ -72,29 +72,29 @@ impl Dice {
         let if_none_match = (self.roll(8) == 0).then_some(IfMatch::Any);
         let conditional = if_none_exist.is_some() && self.roll(2) == 0;
         let write = Write::by_condition(key.kind, operation, Precondition { if_match, if_none_match, if_none_exist });
-        let reach = Reach { search: self.selection(), target: self.selection(), ..Reach::default() };
+        let reach = WriteAccess { search: self.selection(), target: self.selection(), ..WriteAccess::default() };
         Write { id: (!conditional).then_some(key.id), reach, ..write }
     }
 
     /// Of what a writer or reader may reach: mostly everything, sometimes one record, a category of it
     /// or both.
-    fn selection(&mut self) -> Selection {
+    fn selection(&mut self) -> AccessFilter {
         if self.roll(2) == 0 {
-            return Selection::Everything;
+            return AccessFilter::Everything;
         }
-        Selection::union((0..self.roll(3)).map(|_| self.region()).collect())
+        AccessFilter::union((0..self.roll(3)).map(|_| self.region()).collect())
     }
 
-    fn region(&mut self) -> Region {
+    fn region(&mut self) -> FilterBranch {
         let patient = self.pick(&["a", "b", "nobody"]).parse().unwrap();
         let compartment = Compartment::of(patient, "https://payer.example/fhir");
         let kind = "Observation".parse().unwrap();
         let value = self.pick(&["x", "s|x", "|x", "s|", "y,s|x", "none"]);
-        let category = Criterion::read(&kind, "category", value).unwrap();
+        let category = FilterCriterion::read(&kind, "category", value).unwrap();
         match self.roll(4) {
-            0 | 1 => Region { compartment: Some(compartment), criteria: Vec::new() },
-            2 => Region { compartment: None, criteria: vec![category] },
-            _ => Region { compartment: Some(compartment), criteria: vec![category] },
+            0 | 1 => FilterBranch { compartment: Some(compartment), criteria: Vec::new() },
+            2 => FilterBranch { compartment: None, criteria: vec![category] },
+            _ => FilterBranch { compartment: Some(compartment), criteria: vec![category] },
         }
     }
 
@@ -151,33 +151,33 @@ impl Watched<'_> {
         }
     }
 
-    async fn transact(&mut self, writes: Vec<Write>, now_us: i64) -> Result<Vec<Written>, (usize, WriteFault)> {
+    async fn transact(&mut self, writes: Vec<Write>, now_us: i64) -> Result<Vec<WriteOutcome>, (usize, WriteError)> {
         let mut outcome = self.store.transact(writes, now_us).await.unwrap();
         match &mut outcome {
             Ok(written) => {
                 for written in written {
                     match written {
-                        Written::Created(stored)
-                        | Written::Updated(stored)
-                        | Written::Unchanged(stored)
-                        | Written::Existing(stored)
-                        | Written::Deleted(stored) => {
+                        WriteOutcome::Created(stored)
+                        | WriteOutcome::Updated(stored)
+                        | WriteOutcome::Unchanged(stored)
+                        | WriteOutcome::Existing(stored)
+                        | WriteOutcome::Deleted(stored) => {
                             self.rename(&mut stored.version);
                             self.rename_given(&mut stored.key);
                         }
-                        Written::Absent => {}
+                        WriteOutcome::Absent => {}
                     }
                 }
             }
             Err(refusal) => {
-                if let WriteFault::VersionMismatch { key, .. } = &mut refusal.cause
+                if let WriteError::VersionMismatch { key, .. } = &mut refusal.cause
                     && !IDS.contains(&key.id.as_str())
                     && !self.given.contains_key(&key.id)
                 {
                     // What was to be made went away with the transaction; a store may give its id again.
                     key.id = "refused".parse().unwrap();
                 }
-                if let WriteFault::VersionMismatch { current: Some(version), .. } = &mut refusal.cause {
+                if let WriteError::VersionMismatch { current: Some(version), .. } = &mut refusal.cause {
                     // A version that a write of this very transaction made went away with it, and
                     // only some stores use its number again.
                     *version = self.versions.get(version).copied().unwrap_or(i64::MAX);
@@ -187,16 +187,18 @@ impl Watched<'_> {
         outcome.map_err(|refusal| (refusal.index, refusal.cause))
     }
 
-    async fn read(&mut self, key: &ResourceKey) -> Lookup {
+    async fn read(&mut self, key: &ResourceKey) -> ResourceLookup {
         let mut found = self.store.read(key).await.unwrap();
         match &mut found {
-            Lookup::Found(Stored { version, .. }) | Lookup::Deleted { version } => self.rename(version),
-            Lookup::Missing => {}
+            ResourceLookup::Found(StoredResource { version, .. }) | ResourceLookup::Deleted { version } => {
+                self.rename(version);
+            }
+            ResourceLookup::Missing => {}
         }
         found
     }
 
-    async fn list(&mut self, query: &ListQuery) -> (u64, Vec<Stored>) {
+    async fn list(&mut self, query: &ListQuery) -> (u64, Vec<StoredResource>) {
         let mut page = self.store.list(query).await.unwrap();
         for stored in &mut page.entries {
             self.rename(&mut stored.version);
@@ -207,8 +209,8 @@ impl Watched<'_> {
 
     async fn version(&self, key: &ResourceKey) -> Option<i64> {
         match self.store.read(key).await.unwrap() {
-            Lookup::Found(stored) => Some(stored.version),
-            Lookup::Deleted { .. } | Lookup::Missing => None,
+            ResourceLookup::Found(stored) => Some(stored.version),
+            ResourceLookup::Deleted { .. } | ResourceLookup::Missing => None,
         }
     }
 }
@@ -261,7 +263,7 @@ told! {
             let query = ListQuery { kind, filters, within: dice.selection(), count, page };
             let (said, expected) = (engine.list(&query).await, model.list(&query).await);
             // Resources made at one moment under ids that the store gave are in no order among themselves.
-            let is_ordered = |entries: &[Stored]| entries.iter().all(|stored| IDS.contains(&stored.key.id.as_str()));
+            let is_ordered = |entries: &[StoredResource]| entries.iter().all(|stored| IDS.contains(&stored.key.id.as_str()));
             if is_ordered(&said.1) && is_ordered(&expected.1) {
                 assert_eq!(said, expected, "step {step}: {query:?}");
             } else {

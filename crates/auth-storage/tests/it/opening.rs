@@ -1,8 +1,8 @@
 //! Opening, the schema, the start lock, closing.
 
 use auth_storage::{Db, OpenError};
-use fhir_store::{Operation, ResourceStore as _, Write};
-use oauth_core::ports::PartyStore as _;
+use fhir_store::{ResourceStore as _, Write, WriteOperation};
+use oauth_core::ports::ClientStore as _;
 use serde_json::json;
 use tokio::task::JoinSet;
 
@@ -22,7 +22,7 @@ async fn both_engines_have_the_same_tables_and_columns() {
         let send = send.clone();
         async move {
             let db = home.open().await;
-            let new = Write::to("Patient/1".parse().unwrap(), Operation::Put(json!({})));
+            let new = Write::to("Patient/1".parse().unwrap(), WriteOperation::Put(json!({})));
             db.transact(vec![new], NOW_US).await.unwrap().unwrap();
             let columns = if home.is_postgres() { COLUMNS_POSTGRES } else { COLUMNS_SQLITE };
             send.send(home.ask(columns).await).unwrap();

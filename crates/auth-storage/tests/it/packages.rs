@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use auth_storage::Db;
 use fhir_store::{
-    Filter, HistoryQuery, ListQuery, Lookup, Operation, ResourceKey, ResourceStore as _, Selection, Stored, Window,
-    Write,
+    AccessFilter, Filter, HistoryQuery, HistoryRange, ListQuery, ResourceKey, ResourceLookup, ResourceStore as _,
+    StoredResource, Write, WriteOperation,
 };
-use migrations::package::testing::{Shelf, TestPackage, definition};
-use migrations::package::{Installer, Intention, PackageRefused, PackageStore as _, PreparedInstall};
-use migrations::{PackageId, Progress};
+use migrations::package::testing::{FakeRegistry, TestPackage, definition};
+use migrations::package::{InstallReason, PackageChangeError, PackageInstaller, PackageStore as _, PreparedInstall};
+use migrations::{PackageId, ProgressReporter};
 use serde_json::json;
 use tokio::task::JoinSet;
 
@@ -44,8 +44,8 @@ fn guide() -> TestPackage {
 }
 
 async fn prepare(db: &Db, packages: &[TestPackage], asked: &[&str]) -> PreparedInstall {
-    let shelf = Arc::new(Shelf::of(packages).unwrap());
-    let installer = Installer::new(shelf, Arc::new(db.clone()), Progress::new());
+    let shelf = Arc::new(FakeRegistry::of(packages).unwrap());
+    let installer = PackageInstaller::new(shelf, Arc::new(db.clone()), ProgressReporter::new());
     let asked: Vec<_> = asked.iter().map(|text| id(text)).collect();
     installer.prepare(&asked).await.unwrap()
 }
@@ -55,12 +55,12 @@ async fn install(db: &Db, packages: &[TestPackage], asked: &str) -> u64 {
     db.install(&prepared, NOW_US).await.unwrap().unwrap()
 }
 
-async fn listed(db: &Db, kind: &str) -> Vec<Stored> {
+async fn listed(db: &Db, kind: &str) -> Vec<StoredResource> {
     let query = ListQuery { count: 1000, ..ListQuery::all(kind.parse().unwrap()) };
     db.list(&query).await.unwrap().entries
 }
 
-async fn by_url(db: &Db, kind: &str, url: &str) -> Vec<Stored> {
+async fn by_url(db: &Db, kind: &str, url: &str) -> Vec<StoredResource> {
     let query = ListQuery { filters: vec![Filter::new(["url"], url)], ..ListQuery::all(kind.parse().unwrap()) };
     db.list(&query).await.unwrap().entries
 }
@@ -90,9 +90,9 @@ told! {
         assert_eq!(patient.updated_us, NOW_US);
         let [base, guide] = other.installed().await.unwrap().try_into().unwrap();
         assert_eq!((base.id.to_string().as_str(), base.canonicals), ("acme.base@1.0.0", 3));
-        assert_eq!((base.intention, base.source.as_str()), (Intention::Transitive, "the shelf"));
+        assert_eq!((base.intention, base.source.as_str()), (InstallReason::Transitive, "the shelf"));
         assert_eq!((guide.id.to_string().as_str(), guide.canonicals), ("acme.guide@2.0.0", 2));
-        assert_eq!((guide.intention, guide.installed_us), (Intention::Direct, NOW_US));
+        assert_eq!((guide.intention, guide.installed_us), (InstallReason::Direct, NOW_US));
         assert_sound(&home).await;
     }
 
@@ -129,7 +129,7 @@ told! {
         db.uninstall(&[id("acme.base@1.0.0")], NOW_US + 2).await.unwrap().unwrap();
         assert!(listed(&db, "ValueSet").await.is_empty() && listed(&db, "StructureDefinition").await.is_empty());
         assert!(installed(&db).await.is_empty());
-        assert!(matches!(db.read(&shared.key).await.unwrap(), Lookup::Deleted { version } if version > shared.version));
+        assert!(matches!(db.read(&shared.key).await.unwrap(), ResourceLookup::Deleted { version } if version > shared.version));
         let rows = "SELECT CAST((SELECT count(*) FROM fhir_package_canonical) + (SELECT count(*) FROM fhir_package_need)
             AS TEXT)";
         assert_eq!(home.ask(rows).await, ["0"]);
@@ -145,7 +145,7 @@ told! {
         );
         let both = [id("acme.guide@2.0.0"), id("acme.none@1.0.0")];
         let refused = db.uninstall(&both, NOW_US).await.unwrap().unwrap_err();
-        assert!(matches!(&refused, PackageRefused::NotInstalled(package) if *package == both[1]), "{refused}");
+        assert!(matches!(&refused, PackageChangeError::NotInstalled(package) if *package == both[1]), "{refused}");
         assert_eq!(installed(&db).await.len(), 2);
         assert_eq!(listed(&db, "ValueSet").await.len(), 2);
         db.uninstall(&[id("acme.base@1.0.0"), id("acme.guide@2.0.0")], NOW_US).await.unwrap().unwrap();
@@ -161,7 +161,7 @@ told! {
         assert_eq!(install(&db, &circle, "a@1.0.0").await, 2);
         for alone in ["a@1.0.0", "b@1.0.0"] {
             let refused = db.uninstall(&[id(alone)], NOW_US).await.unwrap();
-            assert!(matches!(refused, Err(PackageRefused::Needed { .. })));
+            assert!(matches!(refused, Err(PackageChangeError::Needed { .. })));
         }
         db.uninstall(&[id("a@1.0.0"), id("b@1.0.0")], NOW_US).await.unwrap().unwrap();
         assert!(listed(&db, "ValueSet").await.is_empty());
@@ -183,9 +183,9 @@ told! {
         install(&db, &[base()], "acme.base@1.0.0").await;
         let before = listed(&db, "ValueSet").await;
         let [edited] = by_url(&db, "ValueSet", &url("ValueSet", "base")).await.try_into().unwrap();
-        let put = Write::to(edited.key.clone(), Operation::Put(json!({"url": "http://other.example"})));
+        let put = Write::to(edited.key.clone(), WriteOperation::Put(json!({"url": "http://other.example"})));
         let [gone] = listed(&db, "StructureDefinition").await.try_into().unwrap();
-        let delete = Write::to(gone.key.clone(), Operation::Delete);
+        let delete = Write::to(gone.key.clone(), WriteOperation::Delete);
         db.transact(vec![put, delete], NOW_US + 1).await.unwrap().unwrap();
 
         assert_eq!(install(&db, &[base()], "acme.base@1.0.0").await, 3);
@@ -194,12 +194,12 @@ told! {
             assert_eq!(before.resource, after.resource);
             assert_eq!(before.version == after.version, before.key != edited.key, "{}", before.key);
         }
-        assert!(matches!(db.read(&gone.key).await.unwrap(), Lookup::Found(found) if found.resource == gone.resource));
+        assert!(matches!(db.read(&gone.key).await.unwrap(), ResourceLookup::Found(found) if found.resource == gone.resource));
         assert_sound(&home).await;
         let operations = "SELECT op FROM structuredefinition_history ORDER BY txid";
         assert_eq!(home.ask(operations).await, ["create", "delete", "create"]);
-        let kinds = vec![("ValueSet".parse().unwrap(), Selection::Everything)];
-        let query = HistoryQuery { kinds, id: Some(edited.key.id.clone()), window: Window::default() };
+        let kinds = vec![("ValueSet".parse().unwrap(), AccessFilter::Everything)];
+        let query = HistoryQuery { kinds, id: Some(edited.key.id.clone()), window: HistoryRange::default() };
         let urls = || async {
             let mut versions = db.history(&query).await.unwrap().entries;
             versions.sort_by_key(|version| version.stored.version);
@@ -240,7 +240,7 @@ told! {
         let prepared = prepare(&db, &[base(), guide()], &["acme.guide@2.0.0"]).await;
         db.uninstall(&[id("acme.base@1.0.0")], NOW_US).await.unwrap().unwrap();
         let refused = db.install(&prepared, NOW_US).await.unwrap().unwrap_err();
-        assert!(matches!(refused, PackageRefused::NeedGone { .. }), "{refused}");
+        assert!(matches!(refused, PackageChangeError::NeedGone { .. }), "{refused}");
         assert!(installed(&db).await.is_empty() && listed(&db, "SearchParameter").await.is_empty());
     }
 
@@ -249,7 +249,7 @@ told! {
         let prepared = prepare(&db, &[base(), guide()], &["acme.guide@2.0.0"]).await;
         install(&db, &[base()], "acme.base@1.0.0").await;
         assert_eq!(db.install(&prepared, NOW_US + 1).await.unwrap().unwrap(), 2);
-        assert_eq!(db.installed().await.unwrap()[0].intention, Intention::Direct);
+        assert_eq!(db.installed().await.unwrap()[0].intention, InstallReason::Direct);
         assert_eq!(db.installed().await.unwrap()[0].installed_us, NOW_US);
     }
 
@@ -277,7 +277,7 @@ told! {
                 let prepared = prepare(&db, &[base(), guide()], &["acme.guide@2.0.0"]).await;
                 let own: ResourceKey = format!("ValueSet/own-{n}").parse().unwrap();
                 let other = format!("SearchParameter/own-{n}").parse().unwrap();
-                let put = |key| Write::to(key, Operation::Put(json!({"url": "http://own.example"})));
+                let put = |key| Write::to(key, WriteOperation::Put(json!({"url": "http://own.example"})));
                 db.transact(vec![put(own), put(other)], NOW_US).await.unwrap().unwrap();
                 db.install(&prepared, NOW_US).await.unwrap().unwrap()
             });

@@ -1,25 +1,25 @@
 //! What authorization decisions are made from, and how a stale copy of it is noticed.
 
 use auth_storage::Db;
-use fhir_store::{Operation, ResourceStore as _, Write};
-use oauth_core::ports::{PartyStore as _, Standing, StandingQuery};
+use fhir_store::{ResourceStore as _, Write, WriteOperation};
+use oauth_core::ports::{CallerStatus, CallerStatusQuery, ClientStore as _};
 use serde_json::{Value, json};
 
 use crate::home::{NOW_US, told};
 
 async fn put(db: &Db, key: &str, body: Value) -> i64 {
-    let write = Write::to(key.parse().unwrap(), Operation::Put(body));
+    let write = Write::to(key.parse().unwrap(), WriteOperation::Put(body));
     let written = db.transact(vec![write], NOW_US).await.unwrap().unwrap();
     written[0].stored().unwrap().version
 }
 
 async fn delete(db: &Db, key: &str) {
-    let write = Write::to(key.parse().unwrap(), Operation::Delete);
+    let write = Write::to(key.parse().unwrap(), WriteOperation::Delete);
     db.transact(vec![write], NOW_US).await.unwrap().unwrap();
 }
 
-async fn standing(db: &Db) -> Standing {
-    let of = StandingQuery { client_id: Some("c"), user_id: Some("u"), token_id: Some("t"), family_id: Some("f") };
+async fn standing(db: &Db) -> CallerStatus {
+    let of = CallerStatusQuery { client_id: Some("c"), user_id: Some("u"), token_id: Some("t"), family_id: Some("f") };
     db.standing(&of).await.unwrap()
 }
 
@@ -117,7 +117,7 @@ told! {
         let db = home.open().await;
         let before = db.policies().await.unwrap();
         let writes = ["AccessPolicy/p", "AccessPolicy/p"];
-        let writes = writes.map(|key| Write::to(key.parse().unwrap(), Operation::Create(json!({}))));
+        let writes = writes.map(|key| Write::to(key.parse().unwrap(), WriteOperation::Create(json!({}))));
         assert!(db.transact(writes.to_vec(), NOW_US).await.unwrap().is_err());
         let after = db.policies().await.unwrap();
         assert_eq!((after.revision, after.policies.len()), (before.revision, 0));

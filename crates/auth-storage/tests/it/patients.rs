@@ -1,14 +1,14 @@
 //! Patients as pages show them, and whom a person is related to.
 
 use auth_storage::Db;
-use fhir_store::{Operation, ResourceStore as _, Write};
+use fhir_store::{ResourceStore as _, Write, WriteOperation};
 use oauth_core::ports::{PatientNumber, PatientStore as _, PatientSummary};
 use serde_json::{Value, json};
 
 use crate::home::{NOW_US, told};
 
 async fn put(db: &Db, key: &str, body: Value) {
-    let write = Write::to(key.parse().unwrap(), Operation::Put(body));
+    let write = Write::to(key.parse().unwrap(), WriteOperation::Put(body));
     db.transact(vec![write], NOW_US).await.unwrap().unwrap();
 }
 
@@ -126,7 +126,7 @@ told! {
         put(&db, "Patient/p", json!({"name": [{"family": "Jones"}]})).await;
         assert_eq!(found(&db, "smith", 5).await, [""; 0]);
         assert_eq!(found(&db, "jones", 5).await, ["p"]);
-        let gone = Write::to("Patient/p".parse().unwrap(), Operation::Delete);
+        let gone = Write::to("Patient/p".parse().unwrap(), WriteOperation::Delete);
         db.transact(vec![gone], NOW_US).await.unwrap().unwrap();
         assert_eq!(found(&db, "jones", 5).await, [""; 0]);
     }

@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use auth_storage::Db;
-use fhir_store::search::{Request, parse};
+use fhir_store::search::{SearchContext, parse};
 use fhir_store::{
-    Compartment, Counting, Operation, Referring, Region, ResourceId, ResourceStore as _, ResourceType, SearchQuery,
-    SearchStore as _, Selection, Write,
+    AccessFilter, Compartment, FilterBranch, MatchCounting, ReferringResources, ResourceId, ResourceStore as _,
+    ResourceType, SearchQuery, SearchStore as _, Write, WriteOperation,
 };
 use serde_json::{Value, json};
 
@@ -219,8 +219,9 @@ fn record(n: usize) -> [(&'static str, Value); 6] {
 }
 
 async fn fill(home: &Home, db: &Db) {
-    let of =
-        |kind: &str, id: String, body: Value| Write::to(format!("{kind}/{id}").parse().unwrap(), Operation::Put(body));
+    let of = |kind: &str, id: String, body: Value| {
+        Write::to(format!("{kind}/{id}").parse().unwrap(), WriteOperation::Put(body))
+    };
     let patients = (0..PATIENTS).map(|n| of("Patient", format!("p{n}"), patient(n)));
     let observations = (0..OBSERVATIONS).map(|n| of("Observation", format!("o{n}"), observation(n)));
     let others = (0..OTHERS).flat_map(|n| record(n).map(|(kind, body)| of(kind, format!("x{n}"), body)));
@@ -238,17 +239,17 @@ async fn query(db: &Db, of: &str, text: &str) -> SearchQuery {
     let catalog = db.catalog().await.unwrap();
     let pairs: Vec<(String, String)> = url::form_urlencoded::parse(text.as_bytes()).into_owned().collect();
     let pairs = pairs.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-    let parsed = parse(&catalog, &Request::strict(&of, OWN, NOW_US), pairs);
+    let parsed = parse(&catalog, &SearchContext::strict(&of, OWN, NOW_US), pairs);
     let search = parsed.unwrap_or_else(|fault| panic!("{text}: {fault}")).0;
-    let reaches: BTreeMap<ResourceType, Selection> =
-        ["Patient", "Observation", "Provenance"].map(|name| (kind(name), Selection::Everything)).into();
+    let reaches: BTreeMap<ResourceType, AccessFilter> =
+        ["Patient", "Observation", "Provenance"].map(|name| (kind(name), AccessFilter::Everything)).into();
     SearchQuery {
         search,
         filters: Vec::new(),
-        within: Selection::Everything,
+        within: AccessFilter::Everything,
         reaches,
         count: 20,
-        counting: Counting::UpTo(200),
+        counting: MatchCounting::UpTo(200),
     }
 }
 
@@ -456,12 +457,12 @@ async fn what_comes_with_matches_is_looked_up(home: &Home, db: &Db) {
     let catalog = db.catalog().await.unwrap();
     let target = catalog.parameter(&provenance, "target").unwrap();
     for by in [Some(target.as_ref()), None] {
-        let referring = Referring { kind: &provenance, by, to: &observation, ids: &ids };
-        let plan = db.explain_referring(referring, &Selection::Everything).await.unwrap();
+        let referring = ReferringResources { kind: &provenance, by, to: &observation, ids: &ids };
+        let plan = db.explain_referring(referring, &AccessFilter::Everything).await.unwrap();
         assert!(!plan.is_empty());
         assert_eq!(wrong(home, &plan, Nothing), None, "_revinclude:\n{}", plan.join("\n"));
     }
-    let plan = db.explain_among((&observation, &ids), &Selection::Everything).await.unwrap();
+    let plan = db.explain_among((&observation, &ids), &AccessFilter::Everything).await.unwrap();
     assert!(!plan.is_empty());
     assert_eq!(wrong(home, &plan, Nothing), None, "_include:\n{}", plan.join("\n"));
 }
@@ -469,7 +470,7 @@ async fn what_comes_with_matches_is_looked_up(home: &Home, db: &Db) {
 /// A caller who may see one patient.
 async fn a_compartment_leads_to_everything_in_it(home: &Home, db: &Db) {
     let compartment = Compartment::of("p7".parse().unwrap(), OWN);
-    let within = Selection::union(vec![Region { compartment: Some(compartment), criteria: Vec::new() }]);
+    let within = AccessFilter::union(vec![FilterBranch { compartment: Some(compartment), criteria: Vec::new() }]);
     for text in ["", "code=c7", "date=ge2017", "_sort=-date", "_lastUpdated=ge2000", "status=final&_sort=-_lastUpdated"]
     {
         let query = SearchQuery { within: within.clone(), ..query(db, "Observation", text).await };

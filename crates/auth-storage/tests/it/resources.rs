@@ -2,10 +2,10 @@
 
 use auth_storage::Db;
 use fhir_store::{
-    Filter, ListQuery, Lookup, Operation, PatchDocument, Precondition, ResourceKey, ResourceStore as _, Write,
-    WriteFault, WriteRefusal, Written,
+    Filter, ListQuery, PatchDocument, Precondition, ResourceKey, ResourceLookup, ResourceStore as _, TransactionError,
+    Write, WriteError, WriteOperation, WriteOutcome,
 };
-use oauth_core::ports::PartyStore as _;
+use oauth_core::ports::ClientStore as _;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
@@ -16,21 +16,21 @@ fn key(text: &str) -> ResourceKey {
 }
 
 fn put(at: &str, body: Value) -> Write {
-    Write::to(key(at), Operation::Put(body))
+    Write::to(key(at), WriteOperation::Put(body))
 }
 
 fn create(at: &str, body: Value) -> Write {
-    Write::to(key(at), Operation::Create(body))
+    Write::to(key(at), WriteOperation::Create(body))
 }
 
 /// A create without id, unless something of the type has this name.
 fn create_unless_named(kind: &str, name: &str) -> Write {
     let precondition =
         Precondition { if_none_exist: Some(vec![Filter::new(["name"], name)].into()), ..Precondition::default() };
-    Write::by_condition(kind.parse().unwrap(), Operation::Create(json!({"name": name})), precondition)
+    Write::by_condition(kind.parse().unwrap(), WriteOperation::Create(json!({"name": name})), precondition)
 }
 
-async fn transact(db: &Db, writes: Vec<Write>) -> Result<Vec<Written>, WriteRefusal> {
+async fn transact(db: &Db, writes: Vec<Write>) -> Result<Vec<WriteOutcome>, TransactionError> {
     db.transact(writes, NOW_US).await.unwrap()
 }
 
@@ -64,12 +64,12 @@ told! {
         assert_eq!(policies, [("a".to_owned(), allow.clone()), ("z".to_owned(), allow)]);
 
         assert!(db.read(&key("Thing/m")).await.is_err(), "it is not shown as something else");
-        let patch = Operation::Patch(PatchDocument::Merge(json!({"a": 1})));
+        let patch = WriteOperation::Patch(PatchDocument::Merge(json!({"a": 1})));
         assert!(db.transact(vec![Write::to(key("Thing/m"), patch)], NOW_US).await.is_err());
-        let removed = transact(&db, vec![Write::to(key("Thing/m"), Operation::Delete)]).await.unwrap();
-        assert!(matches!(removed.as_slice(), [Written::Deleted(_)]), "{removed:?}");
+        let removed = transact(&db, vec![Write::to(key("Thing/m"), WriteOperation::Delete)]).await.unwrap();
+        assert!(matches!(removed.as_slice(), [WriteOutcome::Deleted(_)]), "{removed:?}");
         let replaced = transact(&db, vec![put("AccessPolicy/m", json!({"engine": "allow"}))]).await.unwrap();
-        assert!(matches!(replaced.as_slice(), [Written::Updated(_)]), "{replaced:?}");
+        assert!(matches!(replaced.as_slice(), [WriteOutcome::Updated(_)]), "{replaced:?}");
         assert_eq!(db.policies().await.unwrap().policies.len(), 3);
         db.close().await;
     }
@@ -80,7 +80,7 @@ told! {
         transact(&db, things.chain([put("Other/t1", json!({"other": true})), put("Thing/gone", json!({}))]).collect())
             .await
             .unwrap();
-        transact(&db, vec![Write::to(key("Thing/gone"), Operation::Delete)]).await.unwrap();
+        transact(&db, vec![Write::to(key("Thing/gone"), WriteOperation::Delete)]).await.unwrap();
 
         let mut readers = JoinSet::new();
         for n in 0..400 {
@@ -97,9 +97,9 @@ told! {
         }
         for (n, at, read) in readers.join_all().await {
             match (n % 4, read) {
-                (1, Lookup::Deleted { .. }) | (2, Lookup::Missing) => {}
-                (0, Lookup::Found(stored)) if stored.resource == json!({"other": true}) => {}
-                (3, Lookup::Found(stored)) if stored.resource == json!({"n": n % 40}) && stored.key == key(&at) => {}
+                (1, ResourceLookup::Deleted { .. }) | (2, ResourceLookup::Missing) => {}
+                (0, ResourceLookup::Found(stored)) if stored.resource == json!({"other": true}) => {}
+                (3, ResourceLookup::Found(stored)) if stored.resource == json!({"n": n % 40}) && stored.key == key(&at) => {}
                 (_, read) => panic!("{at}: {read:?}"),
             }
         }
@@ -108,7 +108,7 @@ told! {
     async fn what_one_of_a_crowd_reads_in_vain_keeps_nobody_else_from_reading(home) {
         let db = home.open().await;
         transact(&db, vec![put("Thing/a", json!({"n": 1})), put("Other/a", json!({}))]).await.unwrap();
-        assert!(matches!(db.read(&key("Other/a")).await.unwrap(), Lookup::Found(_)));
+        assert!(matches!(db.read(&key("Other/a")).await.unwrap(), ResourceLookup::Found(_)));
         assert_eq!(home.ask("DROP TABLE other").await, [""; 0]);
         let mut readers = JoinSet::new();
         for n in 0..200 {
@@ -120,7 +120,7 @@ told! {
         }
         for (at, read) in readers.join_all().await {
             match read {
-                Ok(Lookup::Found(stored)) => assert_eq!((at, stored.resource), ("Thing/a", json!({"n": 1}))),
+                Ok(ResourceLookup::Found(stored)) => assert_eq!((at, stored.resource), ("Thing/a", json!({"n": 1}))),
                 Err(_) => assert_eq!(at, "Other/a"),
                 Ok(other) => panic!("{at}: {other:?}"),
             }
@@ -136,9 +136,9 @@ told! {
             create("Client/taken", json!({})),
         ];
         let refusal = transact(&db, writes).await.unwrap_err();
-        assert_eq!(refusal, WriteRefusal { index: 2, cause: WriteFault::AlreadyExists(key("Client/taken")) });
+        assert_eq!(refusal, TransactionError { index: 2, cause: WriteError::AlreadyExists(key("Client/taken")) });
         for at in ["Client/a", "Encounter/b"] {
-            assert_eq!(db.read(&key(at)).await.unwrap(), Lookup::Missing);
+            assert_eq!(db.read(&key(at)).await.unwrap(), ResourceLookup::Missing);
         }
         assert_eq!(total(&db, "Client", vec![]).await, 1);
         assert_eq!(home.ask("SELECT id FROM client_history").await, ["taken"]);
@@ -155,7 +155,7 @@ told! {
                 writers.spawn(async move { transact(&db, vec![create_unless_named(kind, "one")]).await.unwrap() });
             }
             let answers = writers.join_all().await.into_iter().flatten();
-            let made = answers.filter(|written| matches!(written, Written::Created(_))).count();
+            let made = answers.filter(|written| matches!(written, WriteOutcome::Created(_))).count();
             assert_eq!((made, total(&nodes[0], kind, vec![]).await), (1, 1), "{kind}");
         }
     }
@@ -171,7 +171,7 @@ told! {
         let answers = writers.join_all().await;
         let (made, refused): (Vec<_>, Vec<_>) = answers.into_iter().partition(Result::is_ok);
         assert_eq!((made.len(), refused.len()), (1, 29));
-        let Lookup::Found(found) = nodes[1].read(&key("Client/x")).await.unwrap() else { panic!() };
+        let ResourceLookup::Found(found) = nodes[1].read(&key("Client/x")).await.unwrap() else { panic!() };
         assert_eq!(made[0].as_ref().unwrap()[0].stored(), Some(&found));
     }
 
@@ -183,11 +183,11 @@ told! {
             let db = nodes[n % 2].clone();
             let change = PatchDocument::Merge(json!({format!("k{n}"): n}));
             writers.spawn(async move {
-                transact(&db, vec![Write::to(key("Client/x"), Operation::Patch(change))]).await.unwrap()
+                transact(&db, vec![Write::to(key("Client/x"), WriteOperation::Patch(change))]).await.unwrap()
             });
         }
         writers.join_all().await;
-        let Lookup::Found(found) = nodes[0].read(&key("Client/x")).await.unwrap() else { panic!() };
+        let ResourceLookup::Found(found) = nodes[0].read(&key("Client/x")).await.unwrap() else { panic!() };
         assert_eq!(found.resource.as_object().unwrap().len(), 30);
         assert_eq!(home.ask("SELECT CAST(count(*) AS TEXT) FROM client_history").await, ["31"]);
     }
@@ -226,10 +226,10 @@ told! {
 
     async fn a_type_without_resources_is_empty_and_stays_without_a_table(home) {
         let db = home.open().await;
-        assert_eq!(db.read(&key("Encounter/x")).await.unwrap(), Lookup::Missing);
+        assert_eq!(db.read(&key("Encounter/x")).await.unwrap(), ResourceLookup::Missing);
         assert_eq!(total(&db, "Encounter", vec![Filter::new(["name"], "x")]).await, 0);
-        let delete = Write::to(key("Encounter/x"), Operation::Delete);
-        assert_eq!(transact(&db, vec![delete]).await.unwrap(), [Written::Absent]);
+        let delete = Write::to(key("Encounter/x"), WriteOperation::Delete);
+        assert_eq!(transact(&db, vec![delete]).await.unwrap(), [WriteOutcome::Absent]);
         assert_eq!(home.ask("SELECT name FROM resource_type WHERE table_name = 'encounter'").await, [""; 0]);
     }
 
@@ -238,16 +238,16 @@ told! {
         transact(&db, vec![put("Client/x", json!({"secret": "s"})), put("Patient/x", json!({}))]).await.unwrap();
         for other in ["CLIENT", "PATIENT"] {
             let at = format!("{other}/x");
-            assert_eq!(db.read(&key(&at)).await.unwrap(), Lookup::Missing);
+            assert_eq!(db.read(&key(&at)).await.unwrap(), ResourceLookup::Missing);
             assert_eq!(total(&db, other, vec![]).await, 0);
-            for write in [put(&at, json!({})), Write::to(key(&at), Operation::Delete)] {
+            for write in [put(&at, json!({})), Write::to(key(&at), WriteOperation::Delete)] {
                 let refusal = transact(&db, vec![write]).await.unwrap_err();
-                assert!(matches!(refusal.cause, WriteFault::Invalid(_)), "{refusal}");
+                assert!(matches!(refusal.cause, WriteError::Invalid(_)), "{refusal}");
             }
         }
         let both = vec![put("Encounter/x", json!({})), put("ENCOUNTER/x", json!({}))];
         assert_eq!(transact(&db, both).await.unwrap_err().index, 1);
-        assert!(matches!(db.read(&key("Client/x")).await.unwrap(), Lookup::Found(_)));
+        assert!(matches!(db.read(&key("Client/x")).await.unwrap(), ResourceLookup::Found(_)));
     }
 
     async fn the_longest_types_keep_to_themselves(home) {
@@ -255,7 +255,7 @@ told! {
         let kinds = ["A", "B"].map(|end| format!("T{}{end}", "x".repeat(62)));
         for kind in &kinds {
             transact(&db, vec![put(&format!("{kind}/x"), json!({"of": kind}))]).await.unwrap();
-            transact(&db, vec![Write::to(key(&format!("{kind}/x")), Operation::Delete)]).await.unwrap();
+            transact(&db, vec![Write::to(key(&format!("{kind}/x")), WriteOperation::Delete)]).await.unwrap();
             transact(&db, vec![put(&format!("{kind}/x"), json!({"of": kind}))]).await.unwrap();
         }
         for kind in &kinds {
@@ -304,7 +304,7 @@ told! {
         assert_eq!(home.ask(name).await, ["Ada"]);
         let insert = "INSERT INTO \"user\" (id, resource) VALUES ('v', '{\"name\": {\"givenName\": \"Bob\"}}')";
         db.run_sql(insert).await.unwrap().unwrap();
-        let Lookup::Found(found) = db.read(&key("User/v")).await.unwrap() else { panic!() };
+        let ResourceLookup::Found(found) = db.read(&key("User/v")).await.unwrap() else { panic!() };
         assert_eq!(found.resource, json!({"name": {"givenName": "Bob"}}));
         assert!(found.version > 0 && found.updated_us > 1_600_000_000_000_000, "{found:?}");
     }
@@ -314,7 +314,7 @@ told! {
         transact(&db, vec![put("Client/x", json!({"n": 1}))]).await.unwrap();
         transact(&db, vec![put("Client/x", json!({"n": 2}))]).await.unwrap();
         transact(&db, vec![put("Client/x", json!({"n": 2}))]).await.unwrap();
-        transact(&db, vec![Write::to(key("Client/x"), Operation::Delete)]).await.unwrap();
+        transact(&db, vec![Write::to(key("Client/x"), WriteOperation::Delete)]).await.unwrap();
         transact(&db, vec![put("Client/x", json!({"n": 3}))]).await.unwrap();
         let operations = home.ask("SELECT op FROM client_history ORDER BY txid").await;
         assert_eq!(operations, ["create", "update", "delete", "create"]);
@@ -326,7 +326,7 @@ told! {
         let drop = "DROP TABLE patient; DROP TABLE patient_history;
             DELETE FROM resource_type WHERE name = 'Patient'";
         db.run_sql(drop).await.unwrap().unwrap();
-        assert_eq!(db.read(&key("Patient/x")).await.unwrap(), Lookup::Missing);
+        assert_eq!(db.read(&key("Patient/x")).await.unwrap(), ResourceLookup::Missing);
         transact(&db, vec![put("Patient/x", json!({}))]).await.unwrap();
     }
 

@@ -11,11 +11,12 @@ mod shapes;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use auth_storage::Db;
-use fhir_store::search::{Document, Request, Resolver, Search, parse};
-use fhir_store::selection::{Criterion, Scoped};
+use fhir_store::search::{IndexedDocument, ReferenceResolver, SearchContext, SearchRequest, parse};
+use fhir_store::selection::{FilterCriterion, ScopeSearch};
 use fhir_store::{
-    Compartment, Counting, ListQuery, Lookup, Matches, Operation, Referring, Region, ResourceKey, ResourceStore as _,
-    ResourceType, SearchQuery, SearchRefused, SearchStore as _, Selection, Stored, Write,
+    AccessFilter, Compartment, FilterBranch, ListQuery, MatchCounting, ReferringResources, ResourceKey, ResourceLookup,
+    ResourceStore as _, ResourceType, SearchExecutionError, SearchMatches, SearchQuery, SearchStore as _,
+    StoredResource, Write, WriteOperation,
 };
 use serde_json::{Value, json};
 
@@ -29,7 +30,7 @@ fn kind(name: &str) -> ResourceType {
 }
 
 fn put(at: &str, body: Value) -> Write {
-    Write::to(at.parse().unwrap(), Operation::Put(body))
+    Write::to(at.parse().unwrap(), WriteOperation::Put(body))
 }
 
 /// Does the writes in as few transactions as there can be, since one writes a resource once.
@@ -44,26 +45,35 @@ async fn transact(db: &Db, mut writes: Vec<Write>) {
 }
 
 /// A search as a query string has it.
-async fn read(db: &Db, of: &str, query: &str) -> Search {
+async fn read(db: &Db, of: &str, query: &str) -> SearchRequest {
     let kind = kind(of);
     let catalog = db.catalog().await.unwrap();
     let pairs: Vec<(String, String)> = url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();
     let pairs = pairs.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-    parse(&catalog, &Request::strict(&kind, OWN, NOW_US), pairs).unwrap_or_else(|fault| panic!("{query}: {fault}")).0
+    parse(&catalog, &SearchContext::strict(&kind, OWN, NOW_US), pairs)
+        .unwrap_or_else(|fault| panic!("{query}: {fault}"))
+        .0
 }
 
-fn asking(search: Search) -> SearchQuery {
-    let reaches: BTreeMap<ResourceType, Selection> =
-        KINDS.into_iter().map(|name| (kind(name), Selection::Everything)).collect();
+fn asking(search: SearchRequest) -> SearchQuery {
+    let reaches: BTreeMap<ResourceType, AccessFilter> =
+        KINDS.into_iter().map(|name| (kind(name), AccessFilter::Everything)).collect();
     let count = search.count.unwrap_or(1000);
-    SearchQuery { search, filters: Vec::new(), within: Selection::Everything, reaches, count, counting: Counting::All }
+    SearchQuery {
+        search,
+        filters: Vec::new(),
+        within: AccessFilter::Everything,
+        reaches,
+        count,
+        counting: MatchCounting::All,
+    }
 }
 
-async fn found(db: &Db, query: &SearchQuery) -> Matches {
+async fn found(db: &Db, query: &SearchQuery) -> SearchMatches {
     db.search(query).await.unwrap().unwrap()
 }
 
-fn ids(matches: &Matches) -> Vec<&str> {
+fn ids(matches: &SearchMatches) -> Vec<&str> {
     matches.entries.iter().map(|stored| stored.key.id.as_str()).collect()
 }
 
@@ -73,7 +83,7 @@ async fn ids_of(db: &Db, of: &str, query: &str) -> Vec<String> {
 }
 
 /// All resources there are, for the model.
-struct World(Vec<Stored>);
+struct World(Vec<StoredResource>);
 
 impl World {
     async fn of(db: &Db) -> Self {
@@ -85,10 +95,10 @@ impl World {
         Self(all)
     }
 
-    fn expected(&self, search: &Search) -> BTreeSet<String> {
+    fn expected(&self, search: &SearchRequest) -> BTreeSet<String> {
         let of_kind = self.0.iter().filter(|stored| stored.key.kind == search.kind);
         let matching = of_kind.filter(|stored| {
-            let document = Document {
+            let document = IndexedDocument {
                 kind: &stored.key.kind,
                 id: stored.key.id.as_str(),
                 updated_us: stored.updated_us,
@@ -101,12 +111,12 @@ impl World {
     }
 }
 
-impl Resolver for World {
-    fn read(&self, key: &ResourceKey) -> Option<Stored> {
+impl ReferenceResolver for World {
+    fn read(&self, key: &ResourceKey) -> Option<StoredResource> {
         self.0.iter().find(|stored| stored.key == *key).cloned()
     }
 
-    fn all(&self, kind: &ResourceType) -> Vec<Stored> {
+    fn all(&self, kind: &ResourceType) -> Vec<StoredResource> {
         self.0.iter().filter(|stored| stored.key.kind == *kind).cloned().collect()
     }
 }
@@ -229,7 +239,9 @@ async fn fill(db: &Db, seeded: &mut Seeded) {
     let mut later: Vec<Write> =
         (0..20).map(|_| put(&format!("Observation/o{:02}", seeded.below(60)), observation(seeded))).collect();
     later.extend(
-        (0..3).map(|_| Write::to(format!("Observation/o{:02}", seeded.below(60)).parse().unwrap(), Operation::Delete)),
+        (0..3).map(|_| {
+            Write::to(format!("Observation/o{:02}", seeded.below(60)).parse().unwrap(), WriteOperation::Delete)
+        }),
     );
     later.push(put("Patient/p0", patient(seeded)));
     transact(db, later).await;
@@ -405,7 +417,7 @@ told! {
         for cursor in ["", "0", "zz", "5b5d", "5b2278222c2261225d"] {
             let mut search = read(&db, "Observation", "_sort=date").await;
             search.cursor = Some(cursor.to_owned());
-            assert_eq!(db.search(&asking(search)).await.unwrap(), Err(SearchRefused::Cursor), "{cursor}");
+            assert_eq!(db.search(&asking(search)).await.unwrap(), Err(SearchExecutionError::Cursor), "{cursor}");
         }
         db.close().await;
     }
@@ -416,7 +428,7 @@ told! {
         let mut seeded = Seeded(11);
         fill(&db, &mut seeded).await;
         let compartment = Compartment::of("p1".parse().unwrap(), OWN);
-        let within = Selection::union(vec![Region { compartment: Some(compartment.clone()), criteria: Vec::new() }]);
+        let within = AccessFilter::union(vec![FilterBranch { compartment: Some(compartment.clone()), criteria: Vec::new() }]);
         let world = World::of(&db).await;
         for text in ["", "code=a", "date=ge2020", "_sort=-date", "subject:Patient.active:missing=false"] {
             let search = read(&db, "Observation", text).await;
@@ -433,7 +445,7 @@ told! {
         }
         let chained = read(&db, "Observation", "subject:Patient.active=true").await;
         let closed = SearchQuery { reaches: BTreeMap::new(), ..asking(chained) };
-        assert_eq!(db.search(&closed).await.unwrap(), Err(SearchRefused::Closed));
+        assert_eq!(db.search(&closed).await.unwrap(), Err(SearchExecutionError::Closed));
         db.close().await;
     }
 
@@ -448,9 +460,9 @@ told! {
         let compartment = Compartment::of("p1".parse().unwrap(), OWN);
         let all: BTreeSet<String> = world.expected(&read(&db, "Observation", "").await);
         for (name, value) in [("code", "a"), ("code:not", "a"), ("date", "ge2020"), ("subject:missing", "false")] {
-            let scoped = Scoped::read(&catalog, &Request::strict(&kind, OWN, 0), (name, value)).unwrap();
+            let scoped = ScopeSearch::read(&catalog, &SearchContext::strict(&kind, OWN, 0), (name, value)).unwrap();
             for compartment in [None, Some(compartment.clone())] {
-                let within = Selection::union(vec![Region { compartment, criteria: vec![Criterion::Search(scoped.clone())] }]);
+                let within = AccessFilter::union(vec![FilterBranch { compartment, criteria: vec![FilterCriterion::Search(scoped.clone())] }]);
                 let inside = |id: &&String| {
                     let key: ResourceKey = format!("Observation/{id}").parse().unwrap();
                     within.contains(&key, &world.read(&key).unwrap().resource)
@@ -479,7 +491,7 @@ told! {
             let value = escaped(value);
             for name in ["family", "family:contains", "family:exact", "identifier", "identifier:of-type", "_id", "general-practitioner", "_profile", "_profile:below", "_tag:not", "name:missing"] {
                 let (kind, catalog) = (kind("Patient"), db.catalog().await.unwrap());
-                let request = Request::strict(&kind, OWN, NOW_US);
+                let request = SearchContext::strict(&kind, OWN, NOW_US);
                 let Ok((search, _)) = parse(&catalog, &request, [(name, value.as_str())]) else { continue };
                 let world = World::of(&db).await;
                 let expected = world.expected(&search);
@@ -487,7 +499,7 @@ told! {
                 assert_eq!(ids(&matches).len(), expected.len(), "{name}={value:?}");
             }
         }
-        assert!(matches!(db.read(&"Patient/a".parse().unwrap()).await.unwrap(), Lookup::Found(_)));
+        assert!(matches!(db.read(&"Patient/a".parse().unwrap()).await.unwrap(), ResourceLookup::Found(_)));
         db.close().await;
     }
 
@@ -502,7 +514,7 @@ told! {
         db.run_sql("UPDATE search_state SET revision = revision + 1").await.unwrap().unwrap();
         let search = read(&db, "Patient", "active=true").await;
         let refused = db.search(&asking(search.clone())).await.unwrap();
-        assert_eq!(refused, Err(SearchRefused::Indexing { parameter: "Patient.active".to_owned() }));
+        assert_eq!(refused, Err(SearchExecutionError::Indexing { parameter: "Patient.active".to_owned() }));
         transact(&db, vec![put("Patient/p000", json!({"active": false}))]).await;
         assert!(db.search(&asking(search.clone())).await.unwrap().is_err());
 
@@ -526,12 +538,12 @@ told! {
         transact(&db, vec![put("SearchParameter/nickname", definition)]).await;
         let search = read(&other, "Patient", "nickname=al").await;
         let refused = other.search(&asking(search.clone())).await.unwrap();
-        assert_eq!(refused, Err(SearchRefused::Indexing { parameter: "Patient.nickname".to_owned() }));
+        assert_eq!(refused, Err(SearchExecutionError::Indexing { parameter: "Patient.nickname".to_owned() }));
         assert_eq!(ids_of(&other, "Patient", "_id=a").await, ["a"], "the others answer meanwhile");
         transact(&other, vec![put("Patient/c", nickname("Alma"))]).await;
         db.index_resources().await.unwrap();
         assert_eq!(ids_of(&other, "Patient", "nickname=al").await, ["b", "c"]);
-        transact(&db, vec![Write::to("SearchParameter/nickname".parse().unwrap(), Operation::Delete)]).await;
+        transact(&db, vec![Write::to("SearchParameter/nickname".parse().unwrap(), WriteOperation::Delete)]).await;
         let catalog = other.catalog().await.unwrap();
         assert!(catalog.parameter(&kind("Patient"), "nickname").is_none());
         db.close().await;
@@ -578,13 +590,13 @@ told! {
         let ids = ["lab", "vital"].map(|id| id.parse().unwrap());
         let catalog = db.catalog().await.unwrap();
         let by = Some(catalog.parameter(&of, "has-member").unwrap().as_ref());
-        let request = Request::strict(&of, OWN, NOW_US);
-        let coded = Criterion::read(&of, "category", "laboratory").unwrap();
-        let scoped = Criterion::Search(Scoped::read(&catalog, &request, ("category", "laboratory")).unwrap());
+        let request = SearchContext::strict(&of, OWN, NOW_US);
+        let coded = FilterCriterion::read(&of, "category", "laboratory").unwrap();
+        let scoped = FilterCriterion::Search(ScopeSearch::read(&catalog, &request, ("category", "laboratory")).unwrap());
         for criterion in [coded, scoped] {
-            let within = Selection::union(vec![Region { compartment: None, criteria: vec![criterion] }]);
+            let within = AccessFilter::union(vec![FilterBranch { compartment: None, criteria: vec![criterion] }]);
             let among = db.among(&of, &ids, &within).await.unwrap().unwrap();
-            let referring = Referring { kind: &of, by, to: &of, ids: &ids };
+            let referring = ReferringResources { kind: &of, by, to: &of, ids: &ids };
             let referring = db.referring(referring, &within, 10).await.unwrap().unwrap();
             for found in [among, referring] {
                 let found: Vec<&str> = found.iter().map(|stored| stored.key.id.as_str()).collect();

@@ -1,8 +1,8 @@
 //! Opaque tokens and revocations.
 
 use auth_storage::Db;
-use fhir_store::{Operation, ResourceStore as _, Write};
-use oauth_core::ports::{OpaqueToken, PartyStore as _, StandingQuery, TokenStore as _};
+use fhir_store::{ResourceStore as _, Write, WriteOperation};
+use oauth_core::ports::{CallerStatusQuery, ClientStore as _, OpaqueToken, TokenStore as _};
 use serde_json::json;
 use tokio::task::JoinSet;
 
@@ -22,7 +22,7 @@ fn token(first: u8, expires_s: i64) -> OpaqueToken {
 
 /// Writes the Client the tokens are issued to, and returns its version.
 async fn put_client(db: &Db) -> i64 {
-    let write = Write::to("Client/app".parse().unwrap(), Operation::Put(json!({"name": "App"})));
+    let write = Write::to("Client/app".parse().unwrap(), WriteOperation::Put(json!({"name": "App"})));
     let written = db.transact(vec![write], NOW_US).await.unwrap().unwrap();
     written[0].stored().unwrap().version
 }
@@ -93,14 +93,14 @@ told! {
         let version = put_client(&db).await;
         assert!(db.issue_opaque(token(1, NOW_S + 60), version).await.unwrap());
         let by_name = async |db: &Db| {
-            let of = StandingQuery { client_id: Some("app"), token_id: Some("t1"), ..StandingQuery::default() };
+            let of = CallerStatusQuery { client_id: Some("app"), token_id: Some("t1"), ..CallerStatusQuery::default() };
             db.standing(&of).await.unwrap()
         };
         let (_, standing) = db.find_opaque(&token(1, 0).hash).await.unwrap().unwrap();
         assert_eq!(standing, by_name(&db).await);
         assert_eq!((standing.client_version, standing.token_revoked), (Some(version), false));
         db.revoke("t1", NOW_S + 60).await.unwrap();
-        let delete = Write::to("Client/app".parse().unwrap(), Operation::Delete);
+        let delete = Write::to("Client/app".parse().unwrap(), WriteOperation::Delete);
         db.transact(vec![delete], NOW_US).await.unwrap().unwrap();
         let (_, standing) = db.find_opaque(&token(1, 0).hash).await.unwrap().unwrap();
         assert_eq!(standing, by_name(&db).await);
@@ -128,7 +128,7 @@ told! {
                     return (first, found.is_some_and(|(_, standing)| standing.token_revoked));
                 }
                 let token_id = format!("t{first}");
-                let of = StandingQuery { token_id: Some(&token_id), ..StandingQuery::default() };
+                let of = CallerStatusQuery { token_id: Some(&token_id), ..CallerStatusQuery::default() };
                 (first, db.standing(&of).await.unwrap().token_revoked)
             });
         }
@@ -140,7 +140,7 @@ told! {
     async fn an_id_with_a_nul_stands_for_nobody_and_spoils_no_others_answer(home) {
         let db = home.open().await;
         let version = put_client(&db).await;
-        let of = |client_id| StandingQuery { client_id: Some(client_id), ..StandingQuery::default() };
+        let of = |client_id| CallerStatusQuery { client_id: Some(client_id), ..CallerStatusQuery::default() };
         let (odd, known) = (of("app\0"), of("app"));
         let (odd, known) = tokio::join!(db.standing(&odd), db.standing(&known));
         assert_eq!((odd.unwrap().client_version, known.unwrap().client_version), (None, Some(version)));
@@ -149,7 +149,7 @@ told! {
     async fn a_revoked_token_stays_revoked_for_the_longest_time_named(home) {
         let db = home.open().await;
         let revoked = async |db: &Db| {
-            let of = StandingQuery { token_id: Some("t1"), ..StandingQuery::default() };
+            let of = CallerStatusQuery { token_id: Some("t1"), ..CallerStatusQuery::default() };
             db.standing(&of).await.unwrap().token_revoked
         };
         assert!(!revoked(&db).await);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use auth_storage::Db;
-use fhir_store::{HistoryQuery, Operation, ResourceStore as _, Selection, Version, Window, Write};
+use fhir_store::{AccessFilter, HistoryQuery, HistoryRange, ResourceStore as _, Version, Write, WriteOperation};
 use serde_json::{Value, json};
 
 use crate::home::{NOW_US, told};
@@ -12,16 +12,16 @@ use crate::home::{NOW_US, told};
 const DOCUMENTS: &str = "SELECT CAST(count(*) AS TEXT) FROM client_history WHERE CAST(resource AS TEXT) <> 'null'";
 
 fn put(n: i64) -> Write {
-    Write::to("Client/x".parse().unwrap(), Operation::Put(json!({"n": n, "é": ["ü", {"b": 1, "a": null}]})))
+    Write::to("Client/x".parse().unwrap(), WriteOperation::Put(json!({"n": n, "é": ["ü", {"b": 1, "a": null}]})))
 }
 
 fn delete() -> Write {
-    Write::to("Client/x".parse().unwrap(), Operation::Delete)
+    Write::to("Client/x".parse().unwrap(), WriteOperation::Delete)
 }
 
 async fn history(db: &Db, id: Option<&str>) -> Vec<Version> {
-    let kinds = vec![("Client".parse().unwrap(), Selection::Everything)];
-    let window = Window { count: 100, ..Window::default() };
+    let kinds = vec![("Client".parse().unwrap(), AccessFilter::Everything)];
+    let window = HistoryRange { count: 100, ..HistoryRange::default() };
     let query = HistoryQuery { kinds, id: id.map(|id| id.parse().unwrap()), window };
     db.history(&query).await.unwrap().entries
 }

@@ -2,13 +2,13 @@
 
 use serde_json::{Map, Value, json};
 
-use super::response::Links;
-use crate::history::{Change, HistoryPage, Place, Version};
+use super::response::ListLinks;
+use crate::history::{ChangeKind, HistoryPage, HistoryPosition, Version};
 
 /// The parameter that says where a page begins.
 const CURSOR: &str = "_cursor";
 
-impl Links<'_> {
+impl ListLinks<'_> {
     fn to_place(self, place: Option<&str>) -> String {
         let kept = self.parameters.iter().filter(|(name, _)| name != CURSOR);
         let mut query = form_urlencoded::Serializer::new(String::new());
@@ -24,7 +24,7 @@ impl Links<'_> {
 /// Returns the Bundle that answers a history, from the place `here` on. `entries` are made by [`history_entry`] of the
 /// page's versions. There is no `total`: what it counts would have to be looked at.
 #[must_use]
-pub fn history(here: Option<Place>, page: &HistoryPage, links: Links<'_>, entries: Vec<Value>) -> Value {
+pub fn history(here: Option<HistoryPosition>, page: &HistoryPage, links: ListLinks<'_>, entries: Vec<Value>) -> Value {
     let (here, next) = (here.map(|place| place.to_string()), page.next.map(|place| place.to_string()));
     paged("history", (here.as_deref(), next.as_deref()), links, entries)
 }
@@ -32,11 +32,11 @@ pub fn history(here: Option<Place>, page: &HistoryPage, links: Links<'_>, entrie
 /// Returns the Bundle that answers `$everything`, from a place on and with where the next page begins. `entries` are
 /// made by [`search_entry`](super::search_entry). There is no `total`: what it counts would have to be looked at.
 #[must_use]
-pub fn everything(places: (Option<&str>, Option<&str>), links: Links<'_>, entries: Vec<Value>) -> Value {
+pub fn everything(places: (Option<&str>, Option<&str>), links: ListLinks<'_>, entries: Vec<Value>) -> Value {
     paged("searchset", places, links, entries)
 }
 
-fn paged(kind: &str, (here, next): (Option<&str>, Option<&str>), links: Links<'_>, entries: Vec<Value>) -> Value {
+fn paged(kind: &str, (here, next): (Option<&str>, Option<&str>), links: ListLinks<'_>, entries: Vec<Value>) -> Value {
     let mut link = vec![json!({"relation": "self", "url": links.to_place(here)})];
     link.extend(next.map(|next| json!({"relation": "next", "url": links.to_place(Some(next))})));
     let members = [
@@ -56,9 +56,9 @@ fn paged(kind: &str, (here, next): (Option<&str>, Option<&str>), links: Links<'_
 pub fn history_entry(base: &str, version: &Version, resource: Value) -> Value {
     let Version { change, stored } = version;
     let (method, url, status) = match change {
-        Change::Created => ("POST", stored.key.kind.to_string(), "201"),
-        Change::Updated => ("PUT", stored.key.to_string(), "200"),
-        Change::Deleted => ("DELETE", stored.key.to_string(), "204"),
+        ChangeKind::Created => ("POST", stored.key.kind.to_string(), "201"),
+        ChangeKind::Updated => ("PUT", stored.key.to_string(), "200"),
+        ChangeKind::Deleted => ("DELETE", stored.key.to_string(), "204"),
     };
     let mut response = Map::new();
     response.insert("status".to_owned(), status.into());
@@ -66,7 +66,7 @@ pub fn history_entry(base: &str, version: &Version, resource: Value) -> Value {
     response.insert("lastModified".to_owned(), stored.last_updated().into());
     let mut entry = Map::new();
     entry.insert("fullUrl".to_owned(), format!("{base}/{}", stored.key).into());
-    if *change != Change::Deleted {
+    if *change != ChangeKind::Deleted {
         entry.insert("resource".to_owned(), resource);
     }
     entry.insert("request".to_owned(), json!({"method": method, "url": url}));
@@ -77,10 +77,10 @@ pub fn history_entry(base: &str, version: &Version, resource: Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ports::Stored;
+    use crate::ports::StoredResource;
 
-    fn version(change: Change) -> Version {
-        let stored = Stored {
+    fn version(change: ChangeKind) -> Version {
+        let stored = StoredResource {
             key: "Client/c1".parse().unwrap(),
             version: 7,
             updated_us: 1_704_067_200_123_456,
@@ -92,23 +92,23 @@ mod tests {
     #[test]
     fn a_version_says_what_made_it_and_a_deletion_shows_nothing() {
         let entry = |change| history_entry("https://p.example/fhir", &version(change), json!({"shown": 1}));
-        let updated = entry(Change::Updated);
+        let updated = entry(ChangeKind::Updated);
         assert_eq!(updated["request"], json!({"method": "PUT", "url": "Client/c1"}));
         assert_eq!(updated["resource"], json!({"shown": 1}));
         assert_eq!(updated["response"]["etag"], "W/\"7\"");
         assert_eq!(updated["response"]["lastModified"], "2024-01-01T00:00:00.123456Z");
-        let deleted = entry(Change::Deleted);
+        let deleted = entry(ChangeKind::Deleted);
         assert_eq!((&deleted["request"]["method"], deleted.get("resource")), (&json!("DELETE"), None));
         assert_eq!(deleted["fullUrl"], "https://p.example/fhir/Client/c1");
-        assert_eq!(entry(Change::Created)["request"], json!({"method": "POST", "url": "Client"}));
+        assert_eq!(entry(ChangeKind::Created)["request"], json!({"method": "POST", "url": "Client"}));
     }
 
     #[test]
     fn the_next_page_is_asked_for_as_this_one_was() {
         let parameters = [("_count", "2"), ("_cursor", "9-9")].map(|(name, value)| (name.to_owned(), value.to_owned()));
-        let links = Links { address: "https://p.example/fhir/_history", parameters: &parameters };
-        let page = HistoryPage { entries: Vec::new(), next: Some(Place { updated_us: 5, version: 3 }) };
-        let bundle = history(Some(Place { updated_us: 9, version: 9 }), &page, links, Vec::new());
+        let links = ListLinks { address: "https://p.example/fhir/_history", parameters: &parameters };
+        let page = HistoryPage { entries: Vec::new(), next: Some(HistoryPosition { updated_us: 5, version: 3 }) };
+        let bundle = history(Some(HistoryPosition { updated_us: 9, version: 9 }), &page, links, Vec::new());
         let urls: Vec<_> =
             bundle["link"].as_array().unwrap().iter().map(|link| link["url"].as_str().unwrap()).collect();
         assert_eq!(
@@ -119,7 +119,7 @@ mod tests {
             ]
         );
         let last = HistoryPage::default();
-        let bundle = history(None, &last, Links { parameters: &[], ..links }, Vec::new());
+        let bundle = history(None, &last, ListLinks { parameters: &[], ..links }, Vec::new());
         assert_eq!(bundle["link"], json!([{"relation": "self", "url": "https://p.example/fhir/_history"}]));
     }
 }

@@ -4,17 +4,17 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use crate::criteria::{Criteria, CriteriaFault};
-use crate::history::Window;
+use crate::criteria::{CriteriaError, WriteCriteria};
+use crate::history::HistoryRange;
 use crate::key::{ResourceId, ResourceKey, ResourceType};
 use crate::limits;
 use crate::patch;
-use crate::ports::{IfMatch, NotAnIfMatch, Operation, PatchDocument, Precondition, Write};
-use crate::query::{self, QueryFault};
+use crate::ports::{IfMatch, IfMatchError, PatchDocument, Precondition, Write, WriteOperation};
+use crate::query::{self, QueryError};
 
 /// The processing mode of a Bundle: batch or transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BundleKind {
+pub enum BundleType {
     /// Each entry on its own.
     Batch,
     /// All or none.
@@ -25,10 +25,10 @@ pub enum BundleKind {
 #[derive(Clone, Debug, PartialEq)]
 pub struct BundleRequest {
     /// Batch or transaction.
-    pub kind: BundleKind,
+    pub kind: BundleType,
     /// The requests. In a batch an entry that cannot be read is a fault of that entry alone; a
     /// transaction has no such entries.
-    pub entries: Vec<Result<EntryRequest, EntryFault>>,
+    pub entries: Vec<Result<EntryRequest, EntryError>>,
 }
 
 /// The request of one Bundle entry.
@@ -61,7 +61,7 @@ pub enum ReadRequest {
         /// The resource.
         id: Option<ResourceId>,
         /// Which of the versions.
-        window: Window,
+        window: HistoryRange,
     },
 }
 
@@ -70,20 +70,20 @@ pub enum ReadRequest {
 /// In a transaction the writes go first, in their order, and the reads see what they did (FHIR's
 /// rule for GET; the writes themselves are not reordered).
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Entries {
+pub struct EntriesByAction {
     /// The writes: the refusal of a transaction names one of these by its position here.
     pub writes: Vec<(usize, Write)>,
     /// The reads.
     pub reads: Vec<(usize, ReadRequest)>,
     /// The entries that cannot be read; a transaction has none.
-    pub faults: Vec<EntryFault>,
+    pub faults: Vec<EntryError>,
 }
 
 impl BundleRequest {
     /// Returns the entries sorted by what is done with them.
     #[must_use]
-    pub fn into_entries(self) -> Entries {
-        let mut entries = Entries::default();
+    pub fn into_entries(self) -> EntriesByAction {
+        let mut entries = EntriesByAction::default();
         for (index, entry) in self.entries.into_iter().enumerate() {
             match entry {
                 Ok(EntryRequest::Write(write)) => entries.writes.push((index, write)),
@@ -97,7 +97,7 @@ impl BundleRequest {
 
 /// The reason why a Bundle cannot be executed at all.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BundleFault {
+pub enum BundleError {
     /// The body is no Bundle.
     #[error("the body is not a Bundle")]
     NotABundle,
@@ -112,20 +112,20 @@ pub enum BundleFault {
     TooManyEntries,
     /// An entry of a transaction cannot be read.
     #[error(transparent)]
-    Entry(#[from] EntryFault),
+    Entry(#[from] EntryError),
 }
 
 /// The reason why an entry cannot be executed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {problem}", super::expression(*index))]
-pub struct EntryFault {
+pub struct EntryError {
     /// The entry, from 0.
     pub index: usize,
     /// Why.
-    pub problem: EntryProblem,
+    pub problem: EntryErrorKind,
 }
 
-impl EntryFault {
+impl EntryError {
     /// Where, as a `FHIRPath`.
     #[must_use]
     pub fn expression(&self) -> String {
@@ -135,7 +135,7 @@ impl EntryFault {
 
 /// The kind of error in a Bundle entry.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum EntryProblem {
+pub enum EntryErrorKind {
     /// The entry, or its `request`, is no object.
     #[error("an entry is an object with a `request`")]
     NotARequest,
@@ -156,13 +156,13 @@ pub enum EntryProblem {
     Patch(String),
     /// `ifMatch` or `ifNoneMatch` cannot be read.
     #[error("request.ifMatch or request.ifNoneMatch: {0}")]
-    IfMatch(#[from] NotAnIfMatch),
+    IfMatch(#[from] IfMatchError),
     /// The query of a history cannot be read.
     #[error("the query of the request: {0}")]
-    Query(#[from] QueryFault),
+    Query(#[from] QueryError),
     /// The condition cannot be read.
     #[error("the query of the request: {0}")]
-    Criteria(#[from] CriteriaFault),
+    Criteria(#[from] CriteriaError),
     /// A create with a condition in its URL.
     #[error("`ifNoneExist` and a query in the URL exclude each other")]
     TwoConditions,
@@ -172,7 +172,7 @@ pub enum EntryProblem {
 }
 
 /// Reads the condition of an entry that writes to a type.
-pub type ReadCriteria<'a> = &'a dyn Fn(&ResourceType, &str) -> Result<Criteria, CriteriaFault>;
+pub type ParseCriteria<'a> = &'a dyn Fn(&ResourceType, &str) -> Result<WriteCriteria, CriteriaError>;
 
 /// Reads a Bundle of requests, their conditions as `criteria` reads them.
 ///
@@ -181,33 +181,33 @@ pub type ReadCriteria<'a> = &'a dyn Fn(&ResourceType, &str) -> Result<Criteria, 
 /// POST is honoured.
 ///
 /// # Errors
-/// See [`BundleFault`].
-pub fn read(body: Value, criteria: ReadCriteria<'_>) -> Result<BundleRequest, BundleFault> {
-    let Value::Object(mut bundle) = body else { return Err(BundleFault::NotABundle) };
+/// See [`BundleError`].
+pub fn read(body: Value, criteria: ParseCriteria<'_>) -> Result<BundleRequest, BundleError> {
+    let Value::Object(mut bundle) = body else { return Err(BundleError::NotABundle) };
     if bundle.get("resourceType").and_then(Value::as_str) != Some("Bundle") {
-        return Err(BundleFault::NotABundle);
+        return Err(BundleError::NotABundle);
     }
     let kind = match bundle.get("type").and_then(Value::as_str) {
-        Some("batch") => BundleKind::Batch,
-        Some("transaction") => BundleKind::Transaction,
-        _ => return Err(BundleFault::Type),
+        Some("batch") => BundleType::Batch,
+        Some("transaction") => BundleType::Transaction,
+        _ => return Err(BundleError::Type),
     };
     let entries = match bundle.remove("entry") {
         None => Vec::new(),
         Some(Value::Array(entries)) => entries,
-        Some(_) => return Err(BundleFault::EntriesNotAnArray),
+        Some(_) => return Err(BundleError::EntriesNotAnArray),
     };
     if entries.len() > limits::MAX_BUNDLE_ENTRIES {
-        return Err(BundleFault::TooManyEntries);
+        return Err(BundleError::TooManyEntries);
     }
     let mut reading = Reading { names: BTreeSet::new(), patch_bytes: limits::MAX_ENCODED_PATCH_BYTES, criteria };
     let entries = entries
         .into_iter()
         .enumerate()
-        .map(|(index, value)| entry(value, &mut reading).map_err(|problem| EntryFault { index, problem }));
+        .map(|(index, value)| entry(value, &mut reading).map_err(|problem| EntryError { index, problem }));
     let entries = match kind {
-        BundleKind::Batch => entries.collect(),
-        BundleKind::Transaction => entries.map(|read| read.map(Ok)).collect::<Result<_, _>>()?,
+        BundleType::Batch => entries.collect(),
+        BundleType::Transaction => entries.map(|read| read.map(Ok)).collect::<Result<_, _>>()?,
     };
     Ok(BundleRequest { kind, entries })
 }
@@ -218,19 +218,19 @@ struct Reading<'a> {
     names: BTreeSet<String>,
     /// How many bytes of encoded patches may still come.
     patch_bytes: usize,
-    criteria: ReadCriteria<'a>,
+    criteria: ParseCriteria<'a>,
 }
 
-fn entry(value: Value, reading: &mut Reading<'_>) -> Result<EntryRequest, EntryProblem> {
-    let Value::Object(mut entry) = value else { return Err(EntryProblem::NotARequest) };
+fn entry(value: Value, reading: &mut Reading<'_>) -> Result<EntryRequest, EntryErrorKind> {
+    let Value::Object(mut entry) = value else { return Err(EntryErrorKind::NotARequest) };
     let Some(Value::Object(request)) = entry.remove("request") else {
-        return Err(EntryProblem::NotARequest);
+        return Err(EntryErrorKind::NotARequest);
     };
     let full_url = text(&entry, "fullUrl")?.map(str::to_owned);
     if full_url.as_ref().is_some_and(|full_url| !reading.names.insert(full_url.clone())) {
-        return Err(EntryProblem::DuplicateFullUrl);
+        return Err(EntryErrorKind::DuplicateFullUrl);
     }
-    let method = text(&request, "method")?.ok_or(EntryProblem::Method)?;
+    let method = text(&request, "method")?.ok_or(EntryErrorKind::Method)?;
     let address = text(&request, "url")?.unwrap_or_default();
     // Not specified of HEAD; an entry is never without a body, so what is told is told as for GET.
     if matches!(method, "GET" | "HEAD") {
@@ -243,11 +243,11 @@ fn entry(value: Value, reading: &mut Reading<'_>) -> Result<EntryRequest, EntryP
     Ok(EntryRequest::Write(Write { id: url.id, full_url, ..write }))
 }
 
-fn text<'a>(object: &'a Map<String, Value>, name: &'static str) -> Result<Option<&'a str>, EntryProblem> {
+fn text<'a>(object: &'a Map<String, Value>, name: &'static str) -> Result<Option<&'a str>, EntryErrorKind> {
     match object.get(name) {
         None => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
-        Some(_) => Err(EntryProblem::NotAString(name)),
+        Some(_) => Err(EntryErrorKind::NotAString(name)),
     }
 }
 
@@ -256,17 +256,17 @@ fn operation(
     url: &Url<'_>,
     resource: Option<Value>,
     patch_bytes: &mut usize,
-) -> Result<Operation, EntryProblem> {
-    let body = || resource.ok_or(EntryProblem::NoResource);
+) -> Result<WriteOperation, EntryErrorKind> {
+    let body = || resource.ok_or(EntryErrorKind::NoResource);
     let named = url.id.is_some() || url.query.is_some();
     match method {
-        "POST" if url.id.is_some() || url.query.is_some() => Err(EntryProblem::Url("`Type`")),
-        "POST" => Ok(Operation::Create(body()?)),
-        "PUT" | "PATCH" | "DELETE" if !named => Err(EntryProblem::Url("`Type/id` or `Type?condition`")),
-        "PUT" => Ok(Operation::Put(body()?)),
-        "PATCH" => patch_document(&url.kind, body()?, patch_bytes).map(Operation::Patch),
-        "DELETE" => Ok(Operation::Delete),
-        _ => Err(EntryProblem::Method),
+        "POST" if url.id.is_some() || url.query.is_some() => Err(EntryErrorKind::Url("`Type`")),
+        "POST" => Ok(WriteOperation::Create(body()?)),
+        "PUT" | "PATCH" | "DELETE" if !named => Err(EntryErrorKind::Url("`Type/id` or `Type?condition`")),
+        "PUT" => Ok(WriteOperation::Put(body()?)),
+        "PATCH" => patch_document(&url.kind, body()?, patch_bytes).map(WriteOperation::Patch),
+        "DELETE" => Ok(WriteOperation::Delete),
+        _ => Err(EntryErrorKind::Method),
     }
 }
 
@@ -277,31 +277,31 @@ fn operation(
 ///
 /// # Source
 /// FHIR R4, `RESTful` API, patch: in a Bundle a JSON Patch is a Binary.
-fn patch_document(kind: &ResourceType, body: Value, patch_bytes: &mut usize) -> Result<PatchDocument, EntryProblem> {
+fn patch_document(kind: &ResourceType, body: Value, patch_bytes: &mut usize) -> Result<PatchDocument, EntryErrorKind> {
     match body {
-        Value::Array(_) => patch::read_json_patch(body).map_err(EntryProblem::Patch),
+        Value::Array(_) => patch::read_json_patch(body).map_err(EntryErrorKind::Patch),
         Value::Object(ref binary) if patch::is_encoded(kind.as_str(), binary) => {
-            patch::read_encoded(binary, patch_bytes).map_err(EntryProblem::Patch)
+            patch::read_encoded(binary, patch_bytes).map_err(EntryErrorKind::Patch)
         }
         Value::Object(ref change) => match change.get("resourceType").and_then(Value::as_str) {
             Some(other) if other != kind.as_str() => {
-                Err(EntryProblem::Patch(format!("the form {other} is not supported")))
+                Err(EntryErrorKind::Patch(format!("the form {other} is not supported")))
             }
             _ => Ok(PatchDocument::Merge(body)),
         },
-        _ => Err(EntryProblem::Patch("it is neither".to_owned())),
+        _ => Err(EntryErrorKind::Patch("it is neither".to_owned())),
     }
 }
 
 fn precondition(
     request: &Map<String, Value>,
     url: &Url<'_>,
-    criteria: ReadCriteria<'_>,
-) -> Result<Precondition, EntryProblem> {
+    criteria: ParseCriteria<'_>,
+) -> Result<Precondition, EntryErrorKind> {
     let if_match = text(request, "ifMatch")?.map(str::parse::<IfMatch>).transpose()?;
     let if_none_match = text(request, "ifNoneMatch")?.map(str::parse::<IfMatch>).transpose()?;
     let if_none_exist = match (text(request, "ifNoneExist")?, url.query) {
-        (Some(_), Some(_)) => return Err(EntryProblem::TwoConditions),
+        (Some(_), Some(_)) => return Err(EntryErrorKind::TwoConditions),
         (Some(text), None) | (None, Some(text)) => Some(criteria(&url.kind, text)?),
         (None, None) => None,
     };
@@ -316,8 +316,8 @@ struct Url<'a> {
 }
 
 impl<'a> Url<'a> {
-    fn read(text: &'a str) -> Result<Self, EntryProblem> {
-        const FORM: EntryProblem = EntryProblem::Url("`Type`, `Type/id` or `Type?condition`");
+    fn read(text: &'a str) -> Result<Self, EntryErrorKind> {
+        const FORM: EntryErrorKind = EntryErrorKind::Url("`Type`, `Type/id` or `Type?condition`");
         let text = text.strip_prefix('/').unwrap_or(text);
         let (path, query) = match text.split_once('?') {
             Some((path, query)) => (path, Some(query)),
@@ -335,8 +335,8 @@ impl<'a> Url<'a> {
 }
 
 /// Returns what a GET of an address asks for.
-fn get(address: &str) -> Result<ReadRequest, EntryProblem> {
-    const FORM: EntryProblem = EntryProblem::Url("`Type?query`, `Type/id`, or one of them with `/_history`");
+fn get(address: &str) -> Result<ReadRequest, EntryErrorKind> {
+    const FORM: EntryErrorKind = EntryErrorKind::Url("`Type?query`, `Type/id`, or one of them with `/_history`");
     let address = address.strip_prefix('/').unwrap_or(address);
     let (path, query) = address.split_once('?').unwrap_or((address, ""));
     let pairs: Vec<_> = form_urlencoded::parse(query.as_bytes()).collect();

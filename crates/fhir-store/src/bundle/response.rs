@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::ports::{ListQuery, Page, Stored, Written};
+use crate::ports::{ListPage, ListQuery, StoredResource, WriteOutcome};
 
 /// Returns the Bundle that answers a transaction.
 #[must_use]
@@ -29,12 +29,14 @@ fn bundle(kind: &str, entries: Vec<Value>) -> Value {
 /// A deletion is 200 with what was deleted and 204 when there was nothing, as at the native
 /// endpoint.
 #[must_use]
-pub fn written_entry(written: &Written, resource: Option<Value>) -> Value {
+pub fn written_entry(written: &WriteOutcome, resource: Option<Value>) -> Value {
     let (status, current) = match written {
-        Written::Created(stored) => ("201", Some(stored)),
-        Written::Updated(stored) | Written::Unchanged(stored) | Written::Existing(stored) => ("200", Some(stored)),
-        Written::Deleted(_) => ("200", None),
-        Written::Absent => ("204", None),
+        WriteOutcome::Created(stored) => ("201", Some(stored)),
+        WriteOutcome::Updated(stored) | WriteOutcome::Unchanged(stored) | WriteOutcome::Existing(stored) => {
+            ("200", Some(stored))
+        }
+        WriteOutcome::Deleted(_) => ("200", None),
+        WriteOutcome::Absent => ("204", None),
     };
     let mut response = Map::new();
     response.insert("status".to_owned(), status.into());
@@ -48,7 +50,7 @@ pub fn written_entry(written: &Written, resource: Option<Value>) -> Value {
 
 /// Returns the entry that answers a read or a list.
 #[must_use]
-pub fn read_entry(stored: Option<&Stored>, resource: Value) -> Value {
+pub fn read_entry(stored: Option<&StoredResource>, resource: Value) -> Value {
     let mut response = Map::new();
     response.insert("status".to_owned(), "200".into());
     if let Some(stored) = stored {
@@ -74,14 +76,14 @@ fn entry(resource: Option<Value>, response: Map<String, Value>) -> Value {
 
 /// The parts of the paging links of a list.
 #[derive(Clone, Copy, Debug)]
-pub struct Links<'a> {
+pub struct ListLinks<'a> {
     /// The address of the list without its query: `{base_url}/fhir/Client`.
     pub address: &'a str,
     /// The parameters of the request, decoded, in their order.
     pub parameters: &'a [(String, String)],
 }
 
-impl Links<'_> {
+impl ListLinks<'_> {
     fn to_page(self, page: u32) -> String {
         let kept = self.parameters.iter().filter(|(name, _)| name != "_page");
         let query = form_urlencoded::Serializer::new(String::new())
@@ -94,7 +96,7 @@ impl Links<'_> {
 
 /// Returns the Bundle that answers a list. `entries` are made by [`search_entry`] of the page's resources.
 #[must_use]
-pub fn searchset(query: &ListQuery, page: &Page, links: Links<'_>, entries: Vec<Value>) -> Value {
+pub fn searchset(query: &ListQuery, page: &ListPage, links: ListLinks<'_>, entries: Vec<Value>) -> Value {
     let mut link = vec![json!({"relation": "self", "url": links.to_page(query.page)})];
     let here = query.offset().saturating_add(u64::from(query.count));
     if let Some(next) = query.page.checked_add(1)
@@ -115,7 +117,7 @@ pub fn searchset(query: &ListQuery, page: &Page, links: Links<'_>, entries: Vec<
 
 /// One resource of a list; `base` is what ids are relative to, without a slash at its end.
 #[must_use]
-pub fn search_entry(base: &str, stored: &Stored, resource: Value) -> Value {
+pub fn search_entry(base: &str, stored: &StoredResource, resource: Value) -> Value {
     let members = [
         ("fullUrl", format!("{base}/{}", stored.key).into()),
         ("resource", resource),
@@ -128,8 +130,8 @@ pub fn search_entry(base: &str, stored: &Stored, resource: Value) -> Value {
 mod tests {
     use super::*;
 
-    fn stored() -> Stored {
-        Stored {
+    fn stored() -> StoredResource {
+        StoredResource {
             key: "Client/c1".parse().unwrap(),
             version: 7,
             updated_us: 1_704_067_200_123_456,
@@ -139,7 +141,7 @@ mod tests {
 
     #[test]
     fn a_created_resource_is_answered_with_where_and_when() {
-        let entry = written_entry(&Written::Created(stored()), Some(stored().document()));
+        let entry = written_entry(&WriteOutcome::Created(stored()), Some(stored().document()));
         let response = json!({
             "status": "201",
             "location": "Client/c1/_history/7",
@@ -152,21 +154,21 @@ mod tests {
 
     #[test]
     fn every_answer_has_its_status() {
-        let status = |written: Written| {
+        let status = |written: WriteOutcome| {
             let entry = written_entry(&written, None);
             assert_eq!(entry.get("resource"), None);
             entry["response"]["status"].as_str().map(str::to_owned).unwrap()
         };
-        assert_eq!(status(Written::Updated(stored())), "200");
-        assert_eq!(status(Written::Unchanged(stored())), "200");
-        assert_eq!(status(Written::Existing(stored())), "200");
-        assert_eq!(status(Written::Deleted(stored())), "200");
-        assert_eq!(status(Written::Absent), "204");
+        assert_eq!(status(WriteOutcome::Updated(stored())), "200");
+        assert_eq!(status(WriteOutcome::Unchanged(stored())), "200");
+        assert_eq!(status(WriteOutcome::Existing(stored())), "200");
+        assert_eq!(status(WriteOutcome::Deleted(stored())), "200");
+        assert_eq!(status(WriteOutcome::Absent), "204");
     }
 
     #[test]
     fn the_deleted_has_no_location() {
-        let entry = written_entry(&Written::Deleted(stored()), None);
+        let entry = written_entry(&WriteOutcome::Deleted(stored()), None);
         assert_eq!(entry, json!({"response": {"status": "200"}}));
     }
 
@@ -180,10 +182,10 @@ mod tests {
     #[test]
     fn a_list_links_to_itself_and_to_what_follows() {
         let parameters = [("name".to_owned(), "a b&c".to_owned()), ("_page".to_owned(), "2".to_owned())];
-        let links = Links { address: "http://h/fhir/Client", parameters: &parameters };
+        let links = ListLinks { address: "http://h/fhir/Client", parameters: &parameters };
         let of = |page: u32, total: u64| {
             let query = ListQuery { count: 10, page, ..ListQuery::all("Client".parse().unwrap()) };
-            searchset(&query, &Page { total, entries: Vec::new() }, links, Vec::new())
+            searchset(&query, &ListPage { total, entries: Vec::new() }, links, Vec::new())
         };
         let link = |page: u32| format!("http://h/fhir/Client?name=a+b%26c&_page={page}");
         let both = json!([

@@ -24,14 +24,14 @@ pub struct SearchLinks {
 
 /// The Bundle that answers a search, as text that grows entry by entry.
 #[derive(Debug)]
-pub struct Found {
+pub struct SearchBundle {
     out: Vec<u8>,
     /// What ids are relative to, without a slash at its end.
     base: String,
     has_entries: bool,
 }
 
-impl Found {
+impl SearchBundle {
     /// Without any entry yet; `base` is what ids are relative to, without a slash at its end, and `room` how many
     /// bytes will come, about.
     #[must_use]
@@ -115,11 +115,11 @@ mod tests {
         SearchLinks { this: "http://h/Patient?a=\"".to_owned(), next: next.map(str::to_owned) }
     }
 
-    fn begin(next: Option<&str>, total: Option<u64>) -> Found {
-        Found::begin("http://h".to_owned(), &links(next), total, 0)
+    fn begin(next: Option<&str>, total: Option<u64>) -> SearchBundle {
+        SearchBundle::begin("http://h".to_owned(), &links(next), total, 0)
     }
 
-    fn read(found: Found) -> Value {
+    fn read(found: SearchBundle) -> Value {
         serde_json::from_slice(&found.end()).unwrap()
     }
 

@@ -67,14 +67,14 @@ fn the_tables_are_sorted_and_no_type_is_in_both() {
 
 #[test]
 fn a_type_is_in_the_compartment_or_shared_or_closed() {
-    assert_eq!(membership(&kind("Patient")), Membership::Itself);
-    let observation: &[Path] = &[&["subject"], &["performer"]];
-    assert_eq!(membership(&kind("Observation")), Membership::Reference(observation));
+    assert_eq!(membership(&kind("Patient")), CompartmentMembership::Itself);
+    let observation: &[ElementPath] = &[&["subject"], &["performer"]];
+    assert_eq!(membership(&kind("Observation")), CompartmentMembership::Reference(observation));
     for shared in ["Practitioner", "PractitionerRole", "Organization", "Location", "Medication", "ValueSet"] {
-        assert_eq!(membership(&kind(shared)), Membership::Shared, "{shared}");
+        assert_eq!(membership(&kind(shared)), CompartmentMembership::Shared, "{shared}");
     }
     for closed in ["Group", "Bundle", "Linkage", "Client", "User", "AccessPolicy", "PlatformMigration", "Nonsense"] {
-        assert_eq!(membership(&kind(closed)), Membership::Closed, "{closed}");
+        assert_eq!(membership(&kind(closed)), CompartmentMembership::Closed, "{closed}");
     }
 }
 

@@ -6,11 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 ///
 /// A code is compared as it is written: R4's code systems that bindings require are case-sensitive.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Codes {
+pub struct CodesBySystem {
     by_system: BTreeMap<Box<str>, BTreeSet<Box<str>>>,
 }
 
-impl Codes {
+impl CodesBySystem {
     /// Adds a code.
     pub fn insert(&mut self, system: &str, code: &str) {
         let codes = match self.by_system.get_mut(system) {
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn a_member_is_a_code_of_its_system() {
-        let mut codes = Codes::default();
+        let mut codes = CodesBySystem::default();
         for (system, code) in [("s", "a"), ("s", "b"), ("t", "a"), ("s", "a")] {
             codes.insert(system, code);
         }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::Value;
 
-use super::Codes;
+use super::CodesBySystem;
 use crate::ports::StoreError;
 
 /// Value sets and code systems that one may be made of. Not specified; published ones name a handful.
@@ -25,7 +25,7 @@ const MAX_INCLUDES: usize = 8;
 
 /// The source of installed value sets and code systems.
 #[async_trait]
-pub trait Canonicals: Send + Sync {
+pub trait CanonicalSource: Send + Sync {
     /// Returns the resource of a type with this url, in this version or, where none is asked for, the newest one.
     ///
     /// # Errors
@@ -38,7 +38,7 @@ pub trait Canonicals: Send + Sync {
 ///
 /// # Errors
 /// Only when the store itself fails.
-pub async fn members_of(source: &dyn Canonicals, url: &str) -> Result<Option<Arc<Codes>>, StoreError> {
+pub async fn members_of(source: &dyn CanonicalSource, url: &str) -> Result<Option<Arc<CodesBySystem>>, StoreError> {
     if let Some(codes) = super::members(url) {
         return Ok(Some(codes));
     }
@@ -94,17 +94,17 @@ struct Parts {
 }
 
 impl Parts {
-    fn value_set(&self, url: &str, left: usize) -> Option<Codes> {
+    fn value_set(&self, url: &str, left: usize) -> Option<CodesBySystem> {
         if let Some(codes) = super::members(url) {
-            return Some(Codes::clone(&codes));
+            return Some(CodesBySystem::clone(&codes));
         }
         let value_set = self.found.get(url)?.as_ref()?;
         self.composed(value_set, left).or_else(|| expanded(value_set))
     }
 
     /// Returns what the definition of a value set lists.
-    fn composed(&self, value_set: &Value, left: usize) -> Option<Codes> {
-        let mut codes = Codes::default();
+    fn composed(&self, value_set: &Value, left: usize) -> Option<CodesBySystem> {
+        let mut codes = CodesBySystem::default();
         for include in includes(value_set, "include") {
             codes.extend(&self.included(include, left)?);
             if codes.len() > MAX_CODES {
@@ -119,7 +119,7 @@ impl Parts {
     }
 
     /// Returns what one part includes: of several value sets, and of a system beside them, what is in all of them.
-    fn included(&self, include: &Value, left: usize) -> Option<Codes> {
+    fn included(&self, include: &Value, left: usize) -> Option<CodesBySystem> {
         let mut codes = match text(include, "system") {
             Some(system) => Some(self.of_system(include, system).ok()?),
             None => None,
@@ -134,8 +134,8 @@ impl Parts {
         codes
     }
 
-    fn of_system(&self, include: &Value, system: &str) -> Result<Codes, Open> {
-        let mut codes = Codes::default();
+    fn of_system(&self, include: &Value, system: &str) -> Result<CodesBySystem, Open> {
+        let mut codes = CodesBySystem::default();
         if include.get("concept").is_some() {
             if include.get("filter").is_some() {
                 return Err(Open);
@@ -157,15 +157,15 @@ impl Parts {
 }
 
 /// Returns the codes that somebody else listed and published with the value set, if those are all.
-fn expanded(value_set: &Value) -> Option<Codes> {
+fn expanded(value_set: &Value) -> Option<CodesBySystem> {
     let expansion = value_set.get("expansion")?;
-    let mut codes = Codes::default();
+    let mut codes = CodesBySystem::default();
     contained(expansion, &mut codes);
     let is_whole = expansion.get("total").and_then(Value::as_u64).is_none_or(|total| total <= codes.len() as u64);
     (is_whole && !codes.is_empty() && codes.len() <= MAX_CODES).then_some(codes)
 }
 
-fn contained(parent: &Value, codes: &mut Codes) {
+fn contained(parent: &Value, codes: &mut CodesBySystem) {
     for one in items(parent, "contains") {
         let is_abstract = one.get("abstract").is_some_and(|is| *is == Value::Bool(true));
         if let (Some(system), Some(code), false) = (text(one, "system"), text(one, "code"), is_abstract) {
@@ -211,7 +211,7 @@ mod tests {
     struct Shelf(Vec<Value>);
 
     #[async_trait]
-    impl Canonicals for Shelf {
+    impl CanonicalSource for Shelf {
         async fn canonical(&self, kind: &str, url: &str, version: Option<&str>) -> Result<Option<Value>, StoreError> {
             let fits = |found: &&Value| {
                 found["resourceType"] == kind && found["url"] == url && version.is_none_or(|of| found["version"] == of)

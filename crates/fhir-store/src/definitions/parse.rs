@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::codes::Codes;
-use super::primitive::Primitive;
+use super::codes::CodesBySystem;
+use super::primitive::PrimitiveType;
 use super::structure::{Binding, Content, Element, Node, Structure, Type};
 use super::{structure as inherited, value_set};
 
@@ -33,8 +33,8 @@ pub(super) fn sections(data: &'static str) -> impl Iterator<Item = Section> {
 }
 
 /// Returns the codes of a value set.
-pub(super) fn codes(text: &str) -> Codes {
-    let mut codes = Codes::default();
+pub(super) fn codes(text: &str) -> CodesBySystem {
+    let mut codes = CodesBySystem::default();
     for line in text.lines() {
         let mut parts = line.split('\t');
         let Some(system) = parts.next() else { continue };
@@ -149,7 +149,7 @@ fn kind(text: &str) -> Type {
         Some((name, targets)) => (name, targets.trim_end_matches(')').split('|').map(Box::from).collect()),
         None => (text, Vec::new()),
     };
-    let content = match Primitive::of(name) {
+    let content = match PrimitiveType::of(name) {
         Some(primitive) => Content::Primitive(primitive),
         None if name == "Resource" => Content::Resource,
         None => Content::Complex,

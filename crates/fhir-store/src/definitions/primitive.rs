@@ -5,7 +5,7 @@
 /// # Source
 /// FHIR R4, Data Types, Primitive Types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Primitive {
+pub enum PrimitiveType {
     /// Bytes.
     Base64Binary,
     /// `true` or `false`.
@@ -48,7 +48,7 @@ pub enum Primitive {
     Xhtml,
 }
 
-impl Primitive {
+impl PrimitiveType {
     /// Returns the primitive of that name, if it is one.
     #[must_use]
     pub fn of(name: &str) -> Option<Self> {

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::codes::Codes;
-use super::primitive::Primitive;
+use super::codes::CodesBySystem;
+use super::primitive::PrimitiveType;
 
 /// What a type is made of.
 #[derive(Debug)]
@@ -115,7 +115,7 @@ pub(crate) struct Type {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Content {
     /// A JSON scalar.
-    Primitive(Primitive),
+    Primitive(PrimitiveType),
     /// An object of the type of that name.
     Complex,
     /// An object with elements of its own: their place among the nodes of the type that has them.
@@ -131,7 +131,7 @@ pub(crate) enum Binding {
     Closed {
         /// The id of the value set.
         id: Box<str>,
-        codes: Arc<Codes>,
+        codes: Arc<CodesBySystem>,
     },
     /// They cannot be.
     Open,

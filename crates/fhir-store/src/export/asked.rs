@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{Query, Terms, selection};
+use super::{QueryTerms, SearchParameters, selection};
 use crate::key::{ResourceId, ResourceType};
 use crate::selection::UnsupportedCriterion;
 
@@ -21,7 +21,7 @@ const VALUES_MAX: usize = 1000;
 
 /// The parameters of a bulk export request, before the caller's access is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Asked {
+pub struct ExportParameters {
     /// `_type`, in the order sent, each once; `None` where it is not sent.
     pub types: Option<Vec<ResourceType>>,
     /// `_since`, unix microseconds.
@@ -29,7 +29,7 @@ pub struct Asked {
     /// `_until`, unix microseconds.
     pub until_us: Option<i64>,
     /// `_typeFilter`: of each type, queries of which one has to be met.
-    pub filters: Vec<(ResourceType, Query)>,
+    pub filters: Vec<(ResourceType, SearchParameters)>,
     /// `_elements`: names of elements, of one type or of every type.
     pub elements: Vec<(Option<ResourceType>, String)>,
     /// `patient`: ids; `None` where it is not sent.
@@ -40,7 +40,7 @@ pub struct Asked {
 
 /// The reason why a kick-off cannot be read. The texts are the platform's own where it has one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ExportFault {
+pub enum ExportError {
     /// The body is something else.
     #[error("Request body must be a FHIR Parameters resource")]
     NotParameters,
@@ -98,7 +98,7 @@ pub enum ExportFault {
 /// A parameter as sent: its name, the element that held its value (`None` in an address), the value.
 type Sent = (String, Option<String>, String);
 
-impl Asked {
+impl ExportParameters {
     /// The parameters every export takes.
     pub const BULK: &'static [&'static str] =
         &["_type", "_since", "_until", "_typeFilter", "_elements", "_outputFormat", "patient"];
@@ -106,8 +106,8 @@ impl Asked {
     /// Reads the decoded parameters of an address; `takes` names those that are served.
     ///
     /// # Errors
-    /// [`ExportFault`].
-    pub fn of_query(pairs: &[(String, String)], takes: &[&str]) -> Result<Self, ExportFault> {
+    /// [`ExportError`].
+    pub fn of_query(pairs: &[(String, String)], takes: &[&str]) -> Result<Self, ExportError> {
         let sent: Vec<Sent> = pairs.iter().map(|(name, value)| (name.clone(), None, value.clone())).collect();
         Self::of(&sent, takes)
     }
@@ -115,24 +115,24 @@ impl Asked {
     /// Reads the parameters of a body; `takes` names those that are served.
     ///
     /// # Errors
-    /// [`ExportFault`].
-    pub fn of_body(body: &Value, takes: &[&str]) -> Result<Self, ExportFault> {
+    /// [`ExportError`].
+    pub fn of_body(body: &Value, takes: &[&str]) -> Result<Self, ExportError> {
         if body.get("resourceType").and_then(Value::as_str) != Some("Parameters") {
-            return Err(ExportFault::NotParameters);
+            return Err(ExportError::NotParameters);
         }
         let none = Vec::new();
         let sent = match body.get("parameter") {
             None => &none,
-            Some(sent) => sent.as_array().ok_or(ExportFault::NotParameters)?,
+            Some(sent) => sent.as_array().ok_or(ExportError::NotParameters)?,
         };
         Self::of(&sent.iter().map(sent_in_body).collect::<Result<Vec<_>, _>>()?, takes)
     }
 
-    fn of(sent: &[Sent], takes: &[&str]) -> Result<Self, ExportFault> {
+    fn of(sent: &[Sent], takes: &[&str]) -> Result<Self, ExportError> {
         let unsupported: BTreeSet<&String> =
             sent.iter().map(|(name, ..)| name).filter(|name| !takes.contains(&name.as_str())).collect();
         if !unsupported.is_empty() {
-            return Err(ExportFault::Unsupported(unsupported.into_iter().cloned().collect()));
+            return Err(ExportError::Unsupported(unsupported.into_iter().cloned().collect()));
         }
         let mut asked = Self::default();
         let (mut formats, mut since, mut until, mut kinds) = (0, 0, 0, 0);
@@ -151,42 +151,42 @@ impl Asked {
         asked.check()
     }
 
-    fn check(self) -> Result<Self, ExportFault> {
+    fn check(self) -> Result<Self, ExportError> {
         let named = |kind: &ResourceType| self.types.as_ref().is_none_or(|types| types.contains(kind));
         match self.filters.iter().find(|(kind, _)| !named(kind)) {
-            Some((kind, _)) => Err(ExportFault::FilterOfOther(kind.clone())),
+            Some((kind, _)) => Err(ExportError::FilterOfOther(kind.clone())),
             None => Ok(self),
         }
     }
 
-    fn add_types(&mut self, list: &str) -> Result<(), ExportFault> {
+    fn add_types(&mut self, list: &str) -> Result<(), ExportError> {
         let types = self.types.get_or_insert_default();
         for name in list.split(',').map(str::trim).filter(|name| !name.is_empty()) {
-            let kind: ResourceType = name.parse().map_err(|_| ExportFault::Type(name.to_owned()))?;
+            let kind: ResourceType = name.parse().map_err(|_| ExportError::Type(name.to_owned()))?;
             if !types.contains(&kind) {
                 types.push(kind);
             }
         }
-        if types.is_empty() { Err(ExportFault::Type(list.to_owned())) } else { bounded(types.len(), "_type") }
+        if types.is_empty() { Err(ExportError::Type(list.to_owned())) } else { bounded(types.len(), "_type") }
     }
 
-    fn add_filter(&mut self, filter: &str) -> Result<(), ExportFault> {
-        let form = || ExportFault::FilterForm(filter.to_owned());
+    fn add_filter(&mut self, filter: &str) -> Result<(), ExportError> {
+        let form = || ExportError::FilterForm(filter.to_owned());
         let (kind, query) = filter.split_once('?').ok_or_else(form)?;
         let kind: ResourceType = kind.parse().map_err(|_| form())?;
-        let query: Query = form_urlencoded::parse(query.as_bytes()).into_owned().collect();
+        let query: SearchParameters = form_urlencoded::parse(query.as_bytes()).into_owned().collect();
         if query.is_empty() {
             return Err(form());
         }
         // Whether it is applied depends on nothing but its words.
-        selection(&kind, std::slice::from_ref(&query), Terms { own: "", now_us: 0 })?;
+        selection(&kind, std::slice::from_ref(&query), QueryTerms { own: "", now_us: 0 })?;
         self.filters.push((kind, query));
         bounded(self.filters.len(), "_typeFilter")
     }
 
-    fn add_elements(&mut self, list: &str) -> Result<(), ExportFault> {
+    fn add_elements(&mut self, list: &str) -> Result<(), ExportError> {
         for one in list.split(',').map(str::trim) {
-            let fault = || ExportFault::Elements(one.to_owned());
+            let fault = || ExportError::Elements(one.to_owned());
             let (kind, name) = match one.split_once('.') {
                 Some((kind, name)) => (Some(kind.parse().map_err(|_| fault())?), name),
                 None => (None, one),
@@ -204,46 +204,46 @@ impl Asked {
         of.map(|(_, name)| name.clone()).collect()
     }
 
-    fn add_patient(&mut self, reference: &str) -> Result<(), ExportFault> {
+    fn add_patient(&mut self, reference: &str) -> Result<(), ExportError> {
         let patients = self.patients.get_or_insert_default();
         for one in reference.split(',') {
             let id = one.trim().strip_prefix("Patient/").and_then(|id| id.parse::<ResourceId>().ok());
-            patients.insert(id.ok_or_else(|| ExportFault::Patient(one.to_owned()))?.to_string());
+            patients.insert(id.ok_or_else(|| ExportError::Patient(one.to_owned()))?.to_string());
         }
         bounded(patients.len(), "patient")
     }
 }
 
-fn once(seen: &mut u8, name: &'static str) -> Result<(), ExportFault> {
+fn once(seen: &mut u8, name: &'static str) -> Result<(), ExportError> {
     *seen = seen.saturating_add(1);
-    if *seen > 1 { Err(ExportFault::Repeated(name)) } else { Ok(()) }
+    if *seen > 1 { Err(ExportError::Repeated(name)) } else { Ok(()) }
 }
 
-fn bounded(count: usize, name: &'static str) -> Result<(), ExportFault> {
-    if count > VALUES_MAX { Err(ExportFault::TooMany(name)) } else { Ok(()) }
+fn bounded(count: usize, name: &'static str) -> Result<(), ExportError> {
+    if count > VALUES_MAX { Err(ExportError::TooMany(name)) } else { Ok(()) }
 }
 
-fn instant(name: &str, value: &str, (): ()) -> Result<i64, ExportFault> {
+fn instant(name: &str, value: &str, (): ()) -> Result<i64, ExportError> {
     let at: Result<Timestamp, _> = value.parse();
     at.map(Timestamp::as_microsecond)
-        .map_err(|_| ExportFault::Instant { name: name.to_owned(), value: value.to_owned() })
+        .map_err(|_| ExportError::Instant { name: name.to_owned(), value: value.to_owned() })
 }
 
 /// In a body the platform takes the full name alone.
-fn check_format(value: &str, in_body: bool, (): ()) -> Result<(), ExportFault> {
+fn check_format(value: &str, in_body: bool, (): ()) -> Result<(), ExportError> {
     let known = value == NDJSON || (!in_body && ALSO_NDJSON.contains(&value));
-    if known { Ok(()) } else { Err(ExportFault::OutputFormat(value.to_owned())) }
+    if known { Ok(()) } else { Err(ExportError::OutputFormat(value.to_owned())) }
 }
 
-fn export_type(element: Option<&str>, value: &str, (): ()) -> Result<String, ExportFault> {
+fn export_type(element: Option<&str>, value: &str, (): ()) -> Result<String, ExportError> {
     match element {
         Some("valueCanonical") => Ok(value.to_owned()),
-        _ => Err(ExportFault::Element { name: "exportType".to_owned(), element: "valueCanonical" }),
+        _ => Err(ExportError::Element { name: "exportType".to_owned(), element: "valueCanonical" }),
     }
 }
 
-fn sent_in_body(parameter: &Value) -> Result<Sent, ExportFault> {
-    let name = parameter.get("name").and_then(Value::as_str).ok_or(ExportFault::Malformed)?;
+fn sent_in_body(parameter: &Value) -> Result<Sent, ExportError> {
+    let name = parameter.get("name").and_then(Value::as_str).ok_or(ExportError::Malformed)?;
     let values = parameter.as_object().into_iter().flatten().filter(|(key, _)| key.starts_with("value"));
     let mut values = values.map(|(key, value)| {
         let text = value.as_str().or_else(|| value.get("reference").and_then(Value::as_str));
@@ -252,8 +252,10 @@ fn sent_in_body(parameter: &Value) -> Result<Sent, ExportFault> {
     match (values.next(), values.next()) {
         (Some((element, Some(text))), None) => Ok((name.to_owned(), Some(element), text)),
         // An unknown parameter is told by its name, whatever it holds.
-        _ if !Asked::BULK.contains(&name) && name != "exportType" => Ok((name.to_owned(), None, String::new())),
-        _ => Err(ExportFault::Malformed),
+        _ if !ExportParameters::BULK.contains(&name) && name != "exportType" => {
+            Ok((name.to_owned(), None, String::new()))
+        }
+        _ => Err(ExportError::Malformed),
     }
 }
 
@@ -263,9 +265,9 @@ mod tests {
 
     use super::*;
 
-    fn query(text: &str) -> Result<Asked, ExportFault> {
+    fn query(text: &str) -> Result<ExportParameters, ExportError> {
         let pairs: Vec<_> = form_urlencoded::parse(text.as_bytes()).into_owned().collect();
-        Asked::of_query(&pairs, Asked::BULK)
+        ExportParameters::of_query(&pairs, ExportParameters::BULK)
     }
 
     fn refused(text: &str) -> String {
@@ -286,7 +288,7 @@ mod tests {
         assert_eq!(asked.since_us, Some(1_767_225_600_000_000));
         assert_eq!(asked.filters[0].1, [("category".to_owned(), "laboratory".to_owned())]);
         assert_eq!(asked.patients.unwrap().into_iter().collect::<Vec<_>>(), ["a", "b"]);
-        assert_eq!(query("").unwrap(), Asked::default());
+        assert_eq!(query("").unwrap(), ExportParameters::default());
         let asked = query("_elements=id,Patient.birthDate&_elements=Observation.code").unwrap();
         assert_eq!(asked.elements_of(&"Patient".parse().unwrap()), ["id", "birthDate"]);
         assert_eq!(asked.elements_of(&"Observation".parse().unwrap()), ["id", "code"]);
@@ -325,9 +327,10 @@ mod tests {
 
     #[test]
     fn a_body_says_the_same_and_nothing_is_passed_over() {
-        let takes: Vec<&str> = Asked::BULK.iter().copied().chain(["exportType"]).collect();
-        let read =
-            |parameters: Value| Asked::of_body(&json!({"resourceType": "Parameters", "parameter": parameters}), &takes);
+        let takes: Vec<&str> = ExportParameters::BULK.iter().copied().chain(["exportType"]).collect();
+        let read = |parameters: Value| {
+            ExportParameters::of_body(&json!({"resourceType": "Parameters", "parameter": parameters}), &takes)
+        };
         let asked = read(json!([
             {"name": "exportType", "valueCanonical": "hl7.fhir.us.davinci-pdex#payertopayer"},
             {"name": "patient", "valueReference": {"reference": "Patient/a"}},
@@ -353,6 +356,9 @@ mod tests {
         ] {
             assert_eq!(read(parameters).unwrap_err().to_string(), told);
         }
-        assert_eq!(Asked::of_body(&json!({"resourceType": "Bundle"}), &takes), Err(ExportFault::NotParameters));
+        assert_eq!(
+            ExportParameters::of_body(&json!({"resourceType": "Bundle"}), &takes),
+            Err(ExportError::NotParameters)
+        );
     }
 }

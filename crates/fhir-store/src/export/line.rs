@@ -4,20 +4,20 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::{ExportWork, Shape, Subjects, Terms, TypeWork, selection};
-use crate::compartment::{self, Membership, membership};
+use super::{ElementSelection, ExportSubjects, ExportWork, QueryTerms, TypeExport, selection};
+use crate::compartment::{self, CompartmentMembership, membership};
 use crate::format;
 use crate::format::text::{self, Head};
 use crate::key::{ResourceId, ResourceKey, ResourceType};
 use crate::payer::claims;
-use crate::ports::{Stored, last_updated};
-use crate::search::Summary;
-use crate::selection::{Selection, UnsupportedCriterion};
+use crate::ports::{StoredResource, last_updated};
+use crate::search::SummaryMode;
+use crate::selection::{AccessFilter, UnsupportedCriterion};
 use crate::subset::subset;
 
 /// A row of a type's table.
 #[derive(Clone, Copy, Debug)]
-pub struct Row<'a> {
+pub struct ExportRow<'a> {
     /// The id.
     pub id: &'a str,
     /// The number of the write.
@@ -31,17 +31,17 @@ pub struct Row<'a> {
 /// The stored row is not a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a stored resource cannot be read")]
-pub struct UnreadableRow;
+pub struct UnreadableRowError;
 
 /// Selects the rows of one type that belong to an export, and writes their lines.
 #[derive(Debug)]
-pub struct Lines<'a> {
+pub struct ExportLineWriter<'a> {
     kind: ResourceType,
-    subjects: &'a Subjects,
+    subjects: &'a ExportSubjects,
     /// Who may be written, where consent decides.
     consenting: Option<&'a BTreeSet<String>>,
-    within: Vec<Selection>,
-    shape: Shape,
+    within: Vec<AccessFilter>,
+    shape: ElementSelection,
     elements: &'a [String],
     /// `{base_url}/fhir`.
     base: String,
@@ -49,7 +49,7 @@ pub struct Lines<'a> {
     native: bool,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> ExportLineWriter<'a> {
     /// Returns the lines of one type of an export. `consenting` are the patients whose consent holds, where it is
     /// asked; `terms` are what its queries are read with, `native` says whether `/fhir` stores the native spelling.
     ///
@@ -57,14 +57,14 @@ impl<'a> Lines<'a> {
     /// When a query of the job is one that this version of the server does not apply: nothing is exported then.
     pub fn of(
         work: &'a ExportWork,
-        of_type: (&'a TypeWork, ResourceType),
+        of_type: (&'a TypeExport, ResourceType),
         consenting: Option<&'a BTreeSet<String>>,
-        (terms, native): (Terms<'_>, bool),
+        (terms, native): (QueryTerms<'_>, bool),
     ) -> Result<Self, UnsupportedCriterion> {
         let (type_work, kind) = of_type;
-        let mut within: Vec<Selection> =
+        let mut within: Vec<AccessFilter> =
             type_work.within.iter().map(|any| selection(&kind, any, terms)).collect::<Result<_, _>>()?;
-        within.extend(type_work.ownership.clone().map(Selection::of_groups));
+        within.extend(type_work.ownership.clone().map(AccessFilter::of_groups));
         Ok(Self {
             kind,
             subjects: &work.subjects,
@@ -80,16 +80,16 @@ impl<'a> Lines<'a> {
     /// Appends the line of a row to `out`, with its end; `false` when it is no part of the export.
     ///
     /// # Errors
-    /// [`UnreadableRow`]; nothing is appended.
-    pub fn write(&self, row: Row<'_>, out: &mut Vec<u8>) -> Result<bool, UnreadableRow> {
-        let id: ResourceId = row.id.parse().map_err(|_| UnreadableRow)?;
+    /// [`UnreadableRowError`]; nothing is appended.
+    pub fn write(&self, row: ExportRow<'_>, out: &mut Vec<u8>) -> Result<bool, UnreadableRowError> {
+        let id: ResourceId = row.id.parse().map_err(|_| UnreadableRowError)?;
         let key = ResourceKey { kind: self.kind.clone(), id };
         if !self.looks_inside() && self.copy(&key, row, out) {
             return Ok(true);
         }
-        let resource: Value = serde_json::from_str(row.text).map_err(|_| UnreadableRow)?;
+        let resource: Value = serde_json::from_str(row.text).map_err(|_| UnreadableRowError)?;
         if !resource.is_object() {
-            return Err(UnreadableRow);
+            return Err(UnreadableRowError);
         }
         if !self.contains(&key, &resource) {
             return Ok(false);
@@ -97,23 +97,23 @@ impl<'a> Lines<'a> {
         if self.is_whole() && self.copy(&key, row, out) {
             return Ok(true);
         }
-        let stored = Stored { key, version: row.version, updated_us: row.updated_us, resource };
+        let stored = StoredResource { key, version: row.version, updated_us: row.updated_us, resource };
         let mut document = stored.document();
-        if let Shape::DaVinci { claims_since_us } = self.shape {
+        if let ElementSelection::DaVinci { claims_since_us } = self.shape {
             if !claims::is_shared(&document, claims_since_us) {
                 return Ok(false);
             }
             document = claims::without_money(document);
         }
         let document = if self.native { format::to_fhir(document) } else { document };
-        let document = subset(document, Summary::False, self.elements);
+        let document = subset(document, SummaryMode::False, self.elements);
         out.extend_from_slice(document.to_string().as_bytes());
         out.push(b'\n');
         Ok(true)
     }
 
     /// Appends the line without taking the document apart; `false` when it has to be.
-    fn copy(&self, key: &ResourceKey, row: Row<'_>, out: &mut Vec<u8>) -> bool {
+    fn copy(&self, key: &ResourceKey, row: ExportRow<'_>, out: &mut Vec<u8>) -> bool {
         let head = Head { key, version: row.version, last_updated: &last_updated(row.updated_us) };
         let copied = text::append(head, row.text, self.native, out).is_ok();
         out.extend(copied.then_some(b'\n'));
@@ -123,16 +123,16 @@ impl<'a> Lines<'a> {
     /// Returns whether anything of a document decides whether and how it is written. A patient is its own.
     fn looks_inside(&self) -> bool {
         let is_anybodys = match self.subjects {
-            Subjects::Everything => true,
-            Subjects::Patients => membership(&self.kind) == Membership::Itself,
-            Subjects::These(_) => false,
+            ExportSubjects::Everything => true,
+            ExportSubjects::Patients => membership(&self.kind) == CompartmentMembership::Itself,
+            ExportSubjects::These(_) => false,
         };
         !is_anybodys || self.consenting.is_some() || !self.within.is_empty() || !self.is_whole()
     }
 
     /// Returns whether nothing is left out of a resource.
     fn is_whole(&self) -> bool {
-        self.shape == Shape::Whole && self.elements.is_empty()
+        self.shape == ElementSelection::Whole && self.elements.is_empty()
     }
 
     fn contains(&self, key: &ResourceKey, resource: &Value) -> bool {
@@ -142,9 +142,9 @@ impl<'a> Lines<'a> {
     fn is_of_subject(&self, key: &ResourceKey, resource: &Value) -> bool {
         let patients = compartment::patients(&self.kind, key.id.as_str(), resource, &self.base);
         let asked = match self.subjects {
-            Subjects::Everything => true,
-            Subjects::Patients => !patients.is_empty(),
-            Subjects::These(these) => patients.iter().any(|patient| these.contains(patient)),
+            ExportSubjects::Everything => true,
+            ExportSubjects::Patients => !patients.is_empty(),
+            ExportSubjects::These(these) => patients.iter().any(|patient| these.contains(patient)),
         };
         // Somebody who has not consented may be named in another's record: then it is written for neither.
         asked && self.consenting.is_none_or(|consenting| patients.iter().all(|patient| consenting.contains(patient)))
@@ -159,18 +159,18 @@ mod tests {
     use crate::payer::ConsentRule;
 
     const BASE: &str = "https://payer.example/fhir";
-    const TERMS: Terms<'_> = Terms { own: BASE, now_us: 0 };
+    const TERMS: QueryTerms<'_> = QueryTerms { own: BASE, now_us: 0 };
 
-    fn work(subjects: Subjects, shape: Shape) -> ExportWork {
+    fn work(subjects: ExportSubjects, shape: ElementSelection) -> ExportWork {
         ExportWork { types: Vec::new(), subjects, since_us: None, until_us: None, consent: None, shape }
     }
 
-    fn type_work(within: &[&[(&str, &str)]]) -> TypeWork {
+    fn type_work(within: &[&[(&str, &str)]]) -> TypeExport {
         let query = |pairs: &&[(&str, &str)]| {
             pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
         };
         let within = if within.is_empty() { Vec::new() } else { vec![within.iter().map(query).collect()] };
-        TypeWork { kind: String::new(), within, elements: Vec::new(), ownership: None }
+        TypeExport { kind: String::new(), within, elements: Vec::new(), ownership: None }
     }
 
     fn line(work: &ExportWork, kind: &str, consenting: Option<&BTreeSet<String>>, text: &str) -> Option<Value> {
@@ -179,14 +179,14 @@ mod tests {
 
     fn written(
         work: &ExportWork,
-        of_type: &TypeWork,
+        of_type: &TypeExport,
         kind: &str,
         consenting: Option<&BTreeSet<String>>,
         text: &str,
-    ) -> Result<Option<Value>, UnreadableRow> {
-        let lines = Lines::of(work, (of_type, kind.parse().unwrap()), consenting, (TERMS, true)).unwrap();
+    ) -> Result<Option<Value>, UnreadableRowError> {
+        let lines = ExportLineWriter::of(work, (of_type, kind.parse().unwrap()), consenting, (TERMS, true)).unwrap();
         let mut out = b"before\n".to_vec();
-        let row = Row { id: "x", version: 7, updated_us: 1_767_225_600_000_001, text };
+        let row = ExportRow { id: "x", version: 7, updated_us: 1_767_225_600_000_001, text };
         let is_written = lines.write(row, &mut out)?;
         let line = out.strip_prefix(b"before\n").unwrap();
         assert_eq!(std::str::from_utf8(line).unwrap().lines().count(), usize::from(is_written));
@@ -195,8 +195,8 @@ mod tests {
 
     #[test]
     fn a_line_is_what_a_read_answers_whichever_way_it_is_made() {
-        let everything = work(Subjects::Everything, Shape::Whole);
-        let patients = work(Subjects::Patients, Shape::Whole);
+        let everything = work(ExportSubjects::Everything, ElementSelection::Whole);
+        let patients = work(ExportSubjects::Patients, ElementSelection::Whole);
         for body in [
             json!({"gender": "female", "identifier": [{"value": "v"}]}),
             json!({}),
@@ -205,7 +205,7 @@ mod tests {
             json!({"link": [{"other": {"uri": "https://other.example/Patient/1"}}]}),
             json!({"extension": [{"url": "u", "value": {"Coding": {"code": "c"}}}]}),
         ] {
-            let stored = Stored {
+            let stored = StoredResource {
                 key: "Patient/x".parse().unwrap(),
                 version: 7,
                 updated_us: 1_767_225_600_000_001,
@@ -221,19 +221,19 @@ mod tests {
 
     #[test]
     fn what_is_no_json_is_unreadable_and_leaves_no_line() {
-        let everything = work(Subjects::Everything, Shape::Whole);
+        let everything = work(ExportSubjects::Everything, ElementSelection::Whole);
         for text in ["", "{", "[]", "null", "{} {}", "{\"a\": tru}", "x{}"] {
-            assert_eq!(written(&everything, &type_work(&[]), "Patient", None, text), Err(UnreadableRow), "{text}");
+            assert_eq!(written(&everything, &type_work(&[]), "Patient", None, text), Err(UnreadableRowError), "{text}");
         }
     }
 
     #[test]
     fn only_what_is_of_the_subjects_is_written() {
-        let these = Subjects::These(BTreeSet::from(["a".to_owned()]));
+        let these = ExportSubjects::These(BTreeSet::from(["a".to_owned()]));
         let of = |patient: &str| json!({"subject": {"reference": format!("Patient/{patient}")}}).to_string();
         for (subjects, text, is_written) in [
-            (Subjects::Patients, of("b"), true),
-            (Subjects::Patients, "{}".to_owned(), false),
+            (ExportSubjects::Patients, of("b"), true),
+            (ExportSubjects::Patients, "{}".to_owned(), false),
             (these.clone(), of("a"), true),
             (these.clone(), of("b"), false),
             (these.clone(), json!({"subject": {"resourceType": "Patient", "id": "a"}}).to_string(), true),
@@ -244,18 +244,18 @@ mod tests {
                 false,
             ),
         ] {
-            let work = work(subjects, Shape::Whole);
+            let work = work(subjects, ElementSelection::Whole);
             assert_eq!(line(&work, "Observation", None, &text).is_some(), is_written, "{text}");
         }
-        let named_x = work(Subjects::These(BTreeSet::from(["x".to_owned()])), Shape::Whole);
+        let named_x = work(ExportSubjects::These(BTreeSet::from(["x".to_owned()])), ElementSelection::Whole);
         assert!(line(&named_x, "Patient", None, "{}").is_some(), "a patient is its own");
-        assert!(line(&work(these, Shape::Whole), "Patient", None, "{}").is_none());
+        assert!(line(&work(these, ElementSelection::Whole), "Patient", None, "{}").is_none());
     }
 
     #[test]
     fn what_names_somebody_without_consent_is_written_for_nobody() {
-        let these = Subjects::These(BTreeSet::from(["a".to_owned(), "b".to_owned()]));
-        let work = ExportWork { consent: Some(ConsentRule::OptOut), ..work(these, Shape::Whole) };
+        let these = ExportSubjects::These(BTreeSet::from(["a".to_owned(), "b".to_owned()]));
+        let work = ExportWork { consent: Some(ConsentRule::OptOut), ..work(these, ElementSelection::Whole) };
         let consenting = BTreeSet::from(["a".to_owned()]);
         let of = |patient: &str| json!({"subject": {"reference": format!("Patient/{patient}")}}).to_string();
         assert!(line(&work, "Observation", Some(&consenting), &of("a")).is_some());
@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn a_query_is_applied_and_one_that_is_not_known_stops_the_export() {
-        let everything = work(Subjects::Everything, Shape::Whole);
+        let everything = work(ExportSubjects::Everything, ElementSelection::Whole);
         let coded = |code: &str| json!({"category": [{"coding": [{"code": code}]}]}).to_string();
         let filter = type_work(&[&[("category", "lab")], &[("category", "vital")]]);
         for (code, is_written) in [("lab", true), ("vital", true), ("other", false)] {
@@ -282,13 +282,13 @@ mod tests {
         }
         let unknown = type_work(&[&[("no-such", "x")]]);
         let kind = "Observation".parse().unwrap();
-        assert!(Lines::of(&everything, (&unknown, kind), None, (TERMS, true)).is_err());
+        assert!(ExportLineWriter::of(&everything, (&unknown, kind), None, (TERMS, true)).is_err());
     }
 
     #[test]
     fn of_a_resource_the_elements_are_left_that_are_asked_for() {
-        let everything = work(Subjects::Everything, Shape::Whole);
-        let some = TypeWork { elements: vec!["status".to_owned(), "subject".to_owned()], ..type_work(&[]) };
+        let everything = work(ExportSubjects::Everything, ElementSelection::Whole);
+        let some = TypeExport { elements: vec!["status".to_owned(), "subject".to_owned()], ..type_work(&[]) };
         let text =
             json!({"status": "final", "note": [], "subject": {"resourceType": "Patient", "id": "a"}}).to_string();
         let line = written(&everything, &some, "Observation", None, &text).unwrap().unwrap();

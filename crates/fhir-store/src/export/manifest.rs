@@ -6,7 +6,7 @@ use crate::jobs::{Job, JobFile};
 
 /// The moment of a manifest and where its files are.
 #[derive(Clone, Copy, Debug)]
-pub struct Manifest<'a> {
+pub struct ExportManifest<'a> {
     /// The job.
     pub job: &'a Job,
     /// The moment its answer is of, a FHIR `instant`.
@@ -18,7 +18,7 @@ pub struct Manifest<'a> {
 /// # Source
 /// HL7 Bulk Data Access, complete status. Every file needs the access token. `deleted` is optional there; where only
 /// what changed was asked for it is left out, because deletions are not listed and an empty list would deny them.
-pub fn manifest(of: Manifest<'_>, url: impl Fn(&JobFile) -> String) -> Value {
+pub fn manifest(of: ExportManifest<'_>, url: impl Fn(&JobFile) -> String) -> Value {
     let output = |file: &JobFile| json!({"type": file.name, "url": url(file), "count": file.resources});
     let mut manifest = json!({
         "transactionTime": of.transaction_time,

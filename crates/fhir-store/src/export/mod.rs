@@ -1,7 +1,7 @@
 //! Bulk export: what a request asks for, and the line that a resource becomes.
 //!
-//! [`Asked`] reads the parameters of a kick-off and refuses by name what is not served. [`ExportWork`] is what a
-//! worker needs, as the job keeps it. [`Lines`] decides row by row what is part of the export and writes it, without
+//! [`ExportParameters`] reads the parameters of a kick-off and refuses by name what is not served. [`ExportWork`] is what a
+//! worker needs, as the job keeps it. [`ExportLineWriter`] decides row by row what is part of the export and writes it, without
 //! reading a document where nothing has to be looked at.
 //!
 //! # Source
@@ -12,7 +12,9 @@ mod line;
 mod manifest;
 mod work;
 
-pub use asked::{Asked, ExportFault, NDJSON};
-pub use line::{Lines, Row, UnreadableRow};
-pub use manifest::{Manifest, manifest};
-pub use work::{ExportWork, Query, Shape, Subjects, Terms, TypeWork, exportable, selection};
+pub use asked::{ExportError, ExportParameters, NDJSON};
+pub use line::{ExportLineWriter, ExportRow, UnreadableRowError};
+pub use manifest::{ExportManifest, manifest};
+pub use work::{
+    ElementSelection, ExportSubjects, ExportWork, QueryTerms, SearchParameters, TypeExport, exportable, selection,
+};

@@ -5,22 +5,24 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::compartment::{self, Membership, membership};
+use crate::compartment::{self, CompartmentMembership, membership};
 use crate::key::ResourceType;
 use crate::payer::ConsentRule;
-use crate::search::{Catalog, Request};
-use crate::selection::{Criterion, GroupOwnership, Region, Scoped, Selection, UnsupportedCriterion};
+use crate::search::{SearchContext, SearchParameterCatalog};
+use crate::selection::{
+    AccessFilter, FilterBranch, FilterCriterion, GroupOwnership, ScopeSearch, UnsupportedCriterion,
+};
 
 /// Parameters of a search that all have to hold, decoded.
-pub type Query = Vec<(String, String)>;
+pub type SearchParameters = Vec<(String, String)>;
 
 /// The work of an export job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExportWork {
     /// The types to write, each once, in the order of their files.
-    pub types: Vec<TypeWork>,
+    pub types: Vec<TypeExport>,
     /// Whose resources.
-    pub subjects: Subjects,
+    pub subjects: ExportSubjects,
     /// Only what was written after this, unix microseconds.
     pub since_us: Option<i64>,
     /// Only what was written before this, unix microseconds.
@@ -28,16 +30,16 @@ pub struct ExportWork {
     /// Which members' consent is asked before anything of theirs is written.
     pub consent: Option<ConsentRule>,
     /// What is left of a resource.
-    pub shape: Shape,
+    pub shape: ElementSelection,
 }
 
 /// A type of an export.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TypeWork {
+pub struct TypeExport {
     /// The type.
     pub kind: String,
     /// Of each of these a resource has to meet one query: what scopes leave open, what `_typeFilter` asks for.
-    pub within: Vec<Vec<Query>>,
+    pub within: Vec<Vec<SearchParameters>>,
     /// The elements that are left of a resource beside what names it; all where it is empty.
     #[serde(default)]
     pub elements: Vec<String>,
@@ -48,7 +50,7 @@ pub struct TypeWork {
 
 /// The context in which export queries are parsed.
 #[derive(Clone, Copy, Debug)]
-pub struct Terms<'a> {
+pub struct QueryTerms<'a> {
     /// `{base_url}/fhir`, without a slash at the end.
     pub own: &'a str,
     /// The time in unix microseconds: what `ap` of a date is measured from.
@@ -58,7 +60,7 @@ pub struct Terms<'a> {
 /// The patients whose resources an export holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Subjects {
+pub enum ExportSubjects {
     /// Everything, also what is nobody's.
     Everything,
     /// What is in the compartment of any patient.
@@ -70,7 +72,7 @@ pub enum Subjects {
 /// The elements of a resource that an export keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Shape {
+pub enum ElementSelection {
     /// All of it.
     Whole,
     /// No prior authorizations of drugs, no amounts of money; of claims only those served since `claims_since_us`, unix microseconds,
@@ -86,15 +88,15 @@ pub enum Shape {
 /// Not specified; a type that may hold data of any patient without saying of whom (a Bundle), or that is the
 /// platform's own (a Client), is not. Groups name members and are exported with the system alone.
 #[must_use]
-pub fn exportable(kind: &ResourceType, subjects: &Subjects) -> bool {
+pub fn exportable(kind: &ResourceType, subjects: &ExportSubjects) -> bool {
     match membership(kind) {
-        Membership::Itself | Membership::Reference(_) => true,
-        Membership::Shared => matches!(subjects, Subjects::Everything),
-        Membership::Closed => kind.as_str() == "Group" && matches!(subjects, Subjects::Everything),
+        CompartmentMembership::Itself | CompartmentMembership::Reference(_) => true,
+        CompartmentMembership::Shared => matches!(subjects, ExportSubjects::Everything),
+        CompartmentMembership::Closed => kind.as_str() == "Group" && matches!(subjects, ExportSubjects::Everything),
     }
 }
 
-impl Subjects {
+impl ExportSubjects {
     /// Returns the types an export without `_type` asks for.
     #[must_use]
     pub fn default_types(&self) -> Vec<&'static str> {
@@ -110,16 +112,20 @@ impl Subjects {
 ///
 /// # Errors
 /// When one of them is of a parameter that is not applied.
-pub fn selection(kind: &ResourceType, any: &[Query], terms: Terms<'_>) -> Result<Selection, UnsupportedCriterion> {
-    let catalog = LazyCell::new(Catalog::base);
-    let request = Request::strict(kind, terms.own, terms.now_us);
+pub fn selection(
+    kind: &ResourceType,
+    any: &[SearchParameters],
+    terms: QueryTerms<'_>,
+) -> Result<AccessFilter, UnsupportedCriterion> {
+    let catalog = LazyCell::new(SearchParameterCatalog::base);
+    let request = SearchContext::strict(kind, terms.own, terms.now_us);
     let criterion = |(name, value): &(String, String)| {
-        Criterion::read(kind, name, value)
-            .or_else(|_| Scoped::read(&catalog, &request, (name, value)).map(Criterion::Search))
+        FilterCriterion::read(kind, name, value)
+            .or_else(|_| ScopeSearch::read(&catalog, &request, (name, value)).map(FilterCriterion::Search))
     };
-    let region = |query: &Query| {
+    let region = |query: &SearchParameters| {
         let criteria = query.iter().map(criterion);
-        Ok(Region { compartment: None, criteria: criteria.collect::<Result<_, UnsupportedCriterion>>()? })
+        Ok(FilterBranch { compartment: None, criteria: criteria.collect::<Result<_, UnsupportedCriterion>>()? })
     };
-    Ok(Selection::union(any.iter().map(region).collect::<Result<_, _>>()?))
+    Ok(AccessFilter::union(any.iter().map(region).collect::<Result<_, _>>()?))
 }

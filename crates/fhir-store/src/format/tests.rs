@@ -26,13 +26,13 @@ fn of_an_access_policy_only_the_link_is_rewritten() {
     let untyped = json!({"engine": "matcho", "matcho": pattern});
     let at: ResourceKey = "AccessPolicy/p".parse().unwrap();
     for operation in [
-        Operation::Create(untyped.clone()),
-        Operation::Put(untyped.clone()),
-        Operation::Patch(PatchDocument::Merge(untyped.clone())),
+        WriteOperation::Create(untyped.clone()),
+        WriteOperation::Put(untyped.clone()),
+        WriteOperation::Patch(PatchDocument::Merge(untyped.clone())),
     ] {
         assert_eq!(write_to_native(Write::to(at.clone(), operation.clone())).operation, operation);
     }
-    let stored = Stored { key: at, version: 1, updated_us: 0, resource: untyped.clone() };
+    let stored = StoredResource { key: at, version: 1, updated_us: 0, resource: untyped.clone() };
     let patched = patched(&stored, &PatchDocument::Merge(json!({"resourceType": null, "x": 1}))).unwrap();
     assert_eq!(patched["matcho"], pattern);
 }
@@ -134,7 +134,7 @@ fn the_order_of_keys_stays() {
 
 #[test]
 fn a_patch_in_fhirs_spelling_applies_to_what_is_stored_natively() {
-    let stored = Stored {
+    let stored = StoredResource {
         key: "Client/c1".parse().unwrap(),
         version: 1,
         updated_us: 0,
@@ -153,7 +153,7 @@ fn what_a_patch_leaves_alone_stays_as_it_was_written() {
     let purpose = json!({"url": "purposeOfUse", "valueCoding": {"code": "HPAYMT"}});
     let union = json!({"url": "note", "value": {"Reference": {"resourceType": "Patient", "id": "p"}}});
     let resource = json!({"name": "A", "extension": [{"url": "b2b", "extension": [organization, purpose]}, union]});
-    let stored = Stored { key: "Client/c1".parse().unwrap(), version: 1, updated_us: 0, resource };
+    let stored = StoredResource { key: "Client/c1".parse().unwrap(), version: 1, updated_us: 0, resource };
     let patched = |operations: Value| {
         let patch: json_patch::Patch = serde_json::from_value(operations).unwrap();
         patched(&stored, &PatchDocument::Json(patch)).unwrap()
@@ -178,11 +178,11 @@ fn a_write_is_converted_in_its_body() {
     let native = json!({"a": {"resourceType": "A", "id": "b"}});
     let key: ResourceKey = "Client/c1".parse().unwrap();
     let converted = |operation| write_to_native(Write::to(key.clone(), operation)).operation;
-    assert_eq!(converted(Operation::Put(body.clone())), Operation::Put(native.clone()));
-    assert_eq!(converted(Operation::Create(body.clone())), Operation::Create(native.clone()));
-    let merge = |value| Operation::Patch(PatchDocument::Merge(value));
+    assert_eq!(converted(WriteOperation::Put(body.clone())), WriteOperation::Put(native.clone()));
+    assert_eq!(converted(WriteOperation::Create(body.clone())), WriteOperation::Create(native.clone()));
+    let merge = |value| WriteOperation::Patch(PatchDocument::Merge(value));
     assert_eq!(converted(merge(body)), merge(native));
-    assert_eq!(converted(Operation::Delete), Operation::Delete);
+    assert_eq!(converted(WriteOperation::Delete), WriteOperation::Delete);
 }
 
 /// JSON made of the words the conversion looks at.

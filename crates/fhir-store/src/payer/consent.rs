@@ -8,7 +8,7 @@ use jiff::{Timestamp, ToSpan as _};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::{MatchKind, Requester, each, has_code, referred, text};
+use super::{MatchKind, RequestingOrganization, each, has_code, referred, text};
 
 /// A Consent that allows all that is not sensitive is of no use where nothing is redacted.
 const SENSITIVE: &str = "http://hl7.org/fhir/us/davinci-hrex/StructureDefinition-hrex-consent.html#sensitive";
@@ -18,7 +18,7 @@ const PURPOSE: &str = "http://hl7.org/fhir/us/davinci-pdex/CodeSystem/pdex-conse
 /// The reason why nothing of a member is shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Constraint {
+pub enum ConsentConstraint {
     /// There is no Consent, or it is not active.
     Status,
     /// It denies.
@@ -42,36 +42,36 @@ pub enum ConsentRule {
     /// Everybody's but theirs who have opted out.
     OptOut,
     /// Theirs alone who allow it to this organization.
-    OptIn(Requester),
+    OptIn(RequestingOrganization),
 }
 
 /// The facts by which a Consent is judged.
 #[derive(Clone, Copy, Debug)]
-pub struct Judge<'a> {
+pub struct ConsentContext<'a> {
     /// Who asks.
-    pub requester: &'a Requester,
+    pub requester: &'a RequestingOrganization,
     /// This moment, unix microseconds.
     pub now_us: i64,
     /// `{base_url}/fhir/`.
     pub own: &'a str,
 }
 
-impl Judge<'_> {
+impl ConsentContext<'_> {
     /// What constrains a member, by the Consent that was sent with the request.
     ///
     /// A provider's is its attestation that it treats the member: it has to be active.
     ///
     /// # Errors
-    /// The first [`Constraint`].
+    /// The first [`ConsentConstraint`].
     ///
     /// # Source
     /// HL7 Da Vinci `HRex`, Consent profile; `docs/decisions.md`, "Member match".
-    pub fn sent(&self, consent: Option<&Value>, kind: MatchKind) -> Result<(), Constraint> {
-        let consent = consent.ok_or(Constraint::Status)?;
+    pub fn sent(&self, consent: Option<&Value>, kind: MatchKind) -> Result<(), ConsentConstraint> {
+        let consent = consent.ok_or(ConsentConstraint::Status)?;
         match kind {
             MatchKind::Provider if text(consent, "status") == Some("active") => Ok(()),
-            MatchKind::Provider => Err(Constraint::Status),
-            MatchKind::Payer if self.requester.organization.is_none() => Err(Constraint::Persistence),
+            MatchKind::Provider => Err(ConsentConstraint::Status),
+            MatchKind::Payer if self.requester.organization.is_none() => Err(ConsentConstraint::Persistence),
             MatchKind::Payer => self.allows(consent),
         }
     }
@@ -79,29 +79,29 @@ impl Judge<'_> {
     /// Whether a Consent allows this organization everything at this moment.
     ///
     /// # Errors
-    /// The first [`Constraint`].
-    pub fn allows(&self, consent: &Value) -> Result<(), Constraint> {
+    /// The first [`ConsentConstraint`].
+    pub fn allows(&self, consent: &Value) -> Result<(), ConsentConstraint> {
         let holds = |holds: bool, constraint| if holds { Ok(()) } else { Err(constraint) };
         let provision = consent.get("provision");
         let denies = provision.and_then(|provision| text(provision, "type")) == Some("deny");
-        holds(text(consent, "status") == Some("active"), Constraint::Status)?;
-        holds(!denies, Constraint::Denied)?;
+        holds(text(consent, "status") == Some("active"), ConsentConstraint::Status)?;
+        holds(!denies, ConsentConstraint::Denied)?;
         let period = provision.and_then(|provision| provision.get("period"));
-        holds(period.is_some_and(|period| covers(period, self.now_us)), Constraint::Period)?;
+        holds(period.is_some_and(|period| covers(period, self.now_us)), ConsentConstraint::Period)?;
         let actors = provision.map_or(&[][..], |provision| each(provision, "actor"));
         let recipients = actors.iter().filter(|actor| has_code(actor.get("role"), Some(PARTICIPATION), "IRCP"));
         let named = recipients.filter_map(|actor| actor.get("reference"));
         let is_recipient = named.into_iter().any(|reference| self.is_requester(consent, reference));
-        holds(is_recipient, Constraint::Recipient)?;
+        holds(is_recipient, ConsentConstraint::Recipient)?;
         let sensitive = each(consent, "policy").iter().any(|policy| text(policy, "uri") == Some(SENSITIVE));
-        holds(sensitive, Constraint::Policy)
+        holds(sensitive, ConsentConstraint::Policy)
     }
 
     /// Returns whether a reference of a Consent names the organization that asks: by its id here, by its identifier, or
     /// by an Organization inside the Consent that has the identifier. The asking payer does not know its id here, so
     /// not specified; the identifier is as good, because it is what the claim proves.
     fn is_requester(&self, consent: &Value, reference: &Value) -> bool {
-        let Requester { system, value, organization } = self.requester;
+        let RequestingOrganization { system, value, organization } = self.requester;
         let is_ours =
             |identifier: &Value| text(identifier, "system") == Some(system) && text(identifier, "value") == Some(value);
         let by_id = organization.as_deref().is_some_and(|id| referred(reference, "Organization", self.own) == Some(id));
@@ -149,7 +149,7 @@ pub fn consenting(
     let allowed = match rule {
         ConsentRule::OptOut => None,
         ConsentRule::OptIn(requester) => {
-            let judge = Judge { requester, now_us, own };
+            let judge = ConsentContext { requester, now_us, own };
             Some(of(&|consent| judge.allows(consent).is_ok()))
         }
     };
@@ -218,8 +218,12 @@ mod tests {
     const NOW_US: i64 = 1_767_225_600_000_000;
     const OWN: &str = "https://payer.example/fhir/";
 
-    fn requester() -> Requester {
-        Requester { system: "urn:npi".to_owned(), value: "1".to_owned(), organization: Some("payer-b".to_owned()) }
+    fn requester() -> RequestingOrganization {
+        RequestingOrganization {
+            system: "urn:npi".to_owned(),
+            value: "1".to_owned(),
+            organization: Some("payer-b".to_owned()),
+        }
     }
 
     fn good() -> Value {
@@ -233,9 +237,9 @@ mod tests {
         })
     }
 
-    fn judged(consent: &Value) -> Result<(), Constraint> {
+    fn judged(consent: &Value) -> Result<(), ConsentConstraint> {
         let requester = requester();
-        Judge { requester: &requester, now_us: NOW_US, own: OWN }.sent(Some(consent), MatchKind::Payer)
+        ConsentContext { requester: &requester, now_us: NOW_US, own: OWN }.sent(Some(consent), MatchKind::Payer)
     }
 
     fn changed(pointer: &str, value: Value) -> Value {
@@ -249,30 +253,34 @@ mod tests {
         assert_eq!(judged(&good()), Ok(()));
         let recipient = "/provision/actor/0/reference";
         for (pointer, value, constraint) in [
-            ("/status", json!("inactive"), Constraint::Status),
-            ("/provision/type", json!("deny"), Constraint::Denied),
-            ("/provision/period", json!(null), Constraint::Period),
-            ("/provision/period", json!({}), Constraint::Period),
-            ("/provision/period/end", json!("2025-12-31"), Constraint::Period),
-            ("/provision/period/start", json!("2026-01-02"), Constraint::Period),
-            ("/provision/period/end", json!("whenever"), Constraint::Period),
-            ("/provision/period/start", json!(7), Constraint::Period),
-            (recipient, json!({"reference": "Organization/payer-c"}), Constraint::Recipient),
-            (recipient, json!({"reference": "https://other.example/fhir/Organization/payer-b"}), Constraint::Recipient),
-            (recipient, json!({"reference": "#o"}), Constraint::Recipient),
-            (recipient, json!({"identifier": {"system": "urn:npi", "value": "2"}}), Constraint::Recipient),
-            ("/provision/actor/0/role/coding/0/code", json!("PRCP"), Constraint::Recipient),
-            ("/provision/actor", json!([]), Constraint::Recipient),
-            ("/policy/0/uri", json!(SENSITIVE.replace("sensitive", "regular")), Constraint::Policy),
-            ("/policy", json!([]), Constraint::Policy),
-            ("/provision", json!(null), Constraint::Period),
+            ("/status", json!("inactive"), ConsentConstraint::Status),
+            ("/provision/type", json!("deny"), ConsentConstraint::Denied),
+            ("/provision/period", json!(null), ConsentConstraint::Period),
+            ("/provision/period", json!({}), ConsentConstraint::Period),
+            ("/provision/period/end", json!("2025-12-31"), ConsentConstraint::Period),
+            ("/provision/period/start", json!("2026-01-02"), ConsentConstraint::Period),
+            ("/provision/period/end", json!("whenever"), ConsentConstraint::Period),
+            ("/provision/period/start", json!(7), ConsentConstraint::Period),
+            (recipient, json!({"reference": "Organization/payer-c"}), ConsentConstraint::Recipient),
+            (
+                recipient,
+                json!({"reference": "https://other.example/fhir/Organization/payer-b"}),
+                ConsentConstraint::Recipient,
+            ),
+            (recipient, json!({"reference": "#o"}), ConsentConstraint::Recipient),
+            (recipient, json!({"identifier": {"system": "urn:npi", "value": "2"}}), ConsentConstraint::Recipient),
+            ("/provision/actor/0/role/coding/0/code", json!("PRCP"), ConsentConstraint::Recipient),
+            ("/provision/actor", json!([]), ConsentConstraint::Recipient),
+            ("/policy/0/uri", json!(SENSITIVE.replace("sensitive", "regular")), ConsentConstraint::Policy),
+            ("/policy", json!([]), ConsentConstraint::Policy),
+            ("/provision", json!(null), ConsentConstraint::Period),
         ] {
             assert_eq!(judged(&changed(pointer, value.clone())), Err(constraint), "{pointer} {value}");
         }
-        let nobody = Requester { organization: None, ..requester() };
-        let judge = Judge { requester: &nobody, now_us: NOW_US, own: OWN };
-        assert_eq!(judge.sent(Some(&good()), MatchKind::Payer), Err(Constraint::Persistence));
-        assert_eq!(judge.sent(None, MatchKind::Payer), Err(Constraint::Status));
+        let nobody = RequestingOrganization { organization: None, ..requester() };
+        let judge = ConsentContext { requester: &nobody, now_us: NOW_US, own: OWN };
+        assert_eq!(judge.sent(Some(&good()), MatchKind::Payer), Err(ConsentConstraint::Persistence));
+        assert_eq!(judge.sent(None, MatchKind::Payer), Err(ConsentConstraint::Status));
     }
 
     #[test]
@@ -286,7 +294,11 @@ mod tests {
             assert_eq!(judged(&changed("/provision/period", period.clone())), Ok(()), "{period}");
         }
         for period in [json!({"start": "2026-01-01T00:00:01Z"}), json!({"start": "26"}), json!({"end": "2026-13"})] {
-            assert_eq!(judged(&changed("/provision/period", period.clone())), Err(Constraint::Period), "{period}");
+            assert_eq!(
+                judged(&changed("/provision/period", period.clone())),
+                Err(ConsentConstraint::Period),
+                "{period}"
+            );
         }
     }
 
@@ -306,17 +318,17 @@ mod tests {
             consent["contained"] = json!([{"resourceType": "Organization", "id": "o", "identifier": [identifier]}]);
             assert_eq!(judged(&consent), Ok(()));
             consent["contained"][0]["identifier"] = json!([]);
-            assert_eq!(judged(&consent), Err(Constraint::Recipient));
+            assert_eq!(judged(&consent), Err(ConsentConstraint::Recipient));
         }
     }
 
     #[test]
     fn a_provider_attests_with_an_active_consent_and_no_more() {
         let requester = requester();
-        let judge = Judge { requester: &requester, now_us: NOW_US, own: OWN };
+        let judge = ConsentContext { requester: &requester, now_us: NOW_US, own: OWN };
         assert_eq!(judge.sent(Some(&json!({"status": "active"})), MatchKind::Provider), Ok(()));
         for consent in [Some(json!({"status": "draft"})), Some(json!({})), None] {
-            assert_eq!(judge.sent(consent.as_ref(), MatchKind::Provider), Err(Constraint::Status));
+            assert_eq!(judge.sent(consent.as_ref(), MatchKind::Provider), Err(ConsentConstraint::Status));
         }
     }
 
@@ -336,7 +348,8 @@ mod tests {
         let of = |rule: &ConsentRule| consenting(rule, &["a", "b", "c", "d"], &consents, (NOW_US, OWN));
         assert_eq!(of(&ConsentRule::OptOut).into_iter().collect::<Vec<_>>(), ["b", "c", "d"]);
         assert_eq!(of(&ConsentRule::OptIn(requester())).into_iter().collect::<Vec<_>>(), ["c"]);
-        let other = Requester { organization: Some("other".to_owned()), value: "2".to_owned(), ..requester() };
+        let other =
+            RequestingOrganization { organization: Some("other".to_owned()), value: "2".to_owned(), ..requester() };
         assert!(of(&ConsentRule::OptIn(other)).is_empty());
     }
 

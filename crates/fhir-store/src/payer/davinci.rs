@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::group::{self, MEMBER_MATCH, TREATMENT};
-use super::{ConsentRule, Requester, each, referred};
-use crate::export::{Asked, Shape};
+use super::{ConsentRule, RequestingOrganization, each, referred};
+use crate::export::{ElementSelection, ExportParameters};
 
 /// How far back a payer's claims go: five years of 365.25 days, in microseconds.
 ///
@@ -24,7 +24,7 @@ pub enum ExportType {
 
 /// The reason why a Da Vinci export is refused. The texts are the platform's own where it has one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum DavinciFault {
+pub enum DavinciExportError {
     /// There is no `exportType`.
     #[error("Parameter exportType is required")]
     NoType,
@@ -55,17 +55,19 @@ impl ExportType {
     /// Returns the export that a request asks for.
     ///
     /// # Errors
-    /// [`DavinciFault`].
-    pub fn of(asked: &Asked) -> Result<Self, DavinciFault> {
-        let sent = asked.export_type.as_deref().ok_or(DavinciFault::NoType)?;
+    /// [`DavinciExportError`].
+    pub fn of(asked: &ExportParameters) -> Result<Self, DavinciExportError> {
+        let sent = asked.export_type.as_deref().ok_or(DavinciExportError::NoType)?;
         let export_type = match sent.strip_prefix(PREFIX) {
             Some("payertopayer") => Self::PayerToPayer,
             Some("provider-download") => Self::ProviderDownload,
-            Some("provider-delta" | "provider-snapshot") => return Err(DavinciFault::UnservedType(sent.to_owned())),
-            _ => return Err(DavinciFault::UnknownType(sent.to_owned())),
+            Some("provider-delta" | "provider-snapshot") => {
+                return Err(DavinciExportError::UnservedType(sent.to_owned()));
+            }
+            _ => return Err(DavinciExportError::UnknownType(sent.to_owned())),
         };
         let on_claims = asked.filters.iter().any(|(kind, _)| kind.as_str() == "ExplanationOfBenefit");
-        if on_claims { Err(DavinciFault::FilterOnClaims) } else { Ok(export_type) }
+        if on_claims { Err(DavinciExportError::FilterOnClaims) } else { Ok(export_type) }
     }
 
     /// Its name after the `#`.
@@ -87,26 +89,31 @@ impl ExportType {
     /// Whether a Group is one this export is made of, at this moment (unix microseconds).
     ///
     /// # Errors
-    /// [`DavinciFault`].
-    pub fn check(self, group: &Value, now_us: i64) -> Result<(), DavinciFault> {
+    /// [`DavinciExportError`].
+    pub fn check(self, group: &Value, now_us: i64) -> Result<(), DavinciExportError> {
         let profiles = group.get("meta").map_or(&[][..], |meta| each(meta, "profile"));
         if !profiles.iter().any(|profile| profile.as_str() == Some(self.profile())) {
-            return Err(DavinciFault::Profile(self.name()));
+            return Err(DavinciExportError::Profile(self.name()));
         }
         let active = group.get("active") == Some(&Value::Bool(true)) && !group::is_over(group, now_us);
-        if active { Ok(()) } else { Err(DavinciFault::Inactive) }
+        if active { Ok(()) } else { Err(DavinciExportError::Inactive) }
     }
 
     /// Returns whose consent is asked, when the export is written. Not specified for an administrator without a claim;
     /// it exports for whom the Group was made.
     ///
     /// # Errors
-    /// [`DavinciFault::NoOrganization`].
-    pub fn consent(self, group: &Value, requester: Option<Requester>) -> Result<ConsentRule, DavinciFault> {
+    /// [`DavinciExportError::NoOrganization`].
+    pub fn consent(
+        self,
+        group: &Value,
+        requester: Option<RequestingOrganization>,
+    ) -> Result<ConsentRule, DavinciExportError> {
         match self {
             Self::ProviderDownload => Ok(ConsentRule::OptOut),
             Self::PayerToPayer => {
-                let requester = requester.or_else(|| group::made_for(group)).ok_or(DavinciFault::NoOrganization)?;
+                let requester =
+                    requester.or_else(|| group::made_for(group)).ok_or(DavinciExportError::NoOrganization)?;
                 Ok(ConsentRule::OptIn(requester))
             }
         }
@@ -114,10 +121,10 @@ impl ExportType {
 
     /// Returns what is left of a resource.
     #[must_use]
-    pub const fn shape(self, now_us: i64) -> Shape {
+    pub const fn shape(self, now_us: i64) -> ElementSelection {
         match self {
-            Self::PayerToPayer => Shape::DaVinci { claims_since_us: Some(now_us.saturating_sub(CLAIMS_US)) },
-            Self::ProviderDownload => Shape::DaVinci { claims_since_us: None },
+            Self::PayerToPayer => ElementSelection::DaVinci { claims_since_us: Some(now_us.saturating_sub(CLAIMS_US)) },
+            Self::ProviderDownload => ElementSelection::DaVinci { claims_since_us: None },
         }
     }
 }
@@ -136,8 +143,8 @@ mod tests {
 
     use super::*;
 
-    fn asked(export_type: Option<&str>) -> Asked {
-        Asked { export_type: export_type.map(str::to_owned), ..Asked::default() }
+    fn asked(export_type: Option<&str>) -> ExportParameters {
+        ExportParameters { export_type: export_type.map(str::to_owned), ..ExportParameters::default() }
     }
 
     #[test]
@@ -147,15 +154,15 @@ mod tests {
         assert_eq!(of("hl7.fhir.us.davinci-pdex#provider-download"), Ok(ExportType::ProviderDownload));
         for text in ["provider-delta", "provider-snapshot"] {
             let text = format!("hl7.fhir.us.davinci-pdex#{text}");
-            assert_eq!(of(&text), Err(DavinciFault::UnservedType(text.clone())));
+            assert_eq!(of(&text), Err(DavinciExportError::UnservedType(text.clone())));
         }
         for text in ["payertopayer", "hl7.fhir.us.davinci-pdex#", "hl7.fhir.us.davinci-pdex#PayerToPayer", ""] {
-            assert_eq!(of(text), Err(DavinciFault::UnknownType(text.to_owned())));
+            assert_eq!(of(text), Err(DavinciExportError::UnknownType(text.to_owned())));
         }
-        assert_eq!(ExportType::of(&asked(None)), Err(DavinciFault::NoType));
+        assert_eq!(ExportType::of(&asked(None)), Err(DavinciExportError::NoType));
         let filters = vec![("ExplanationOfBenefit".parse().unwrap(), Vec::new())];
-        let filtered = Asked { filters, ..asked(Some("hl7.fhir.us.davinci-pdex#payertopayer")) };
-        assert_eq!(ExportType::of(&filtered), Err(DavinciFault::FilterOnClaims));
+        let filtered = ExportParameters { filters, ..asked(Some("hl7.fhir.us.davinci-pdex#payertopayer")) };
+        assert_eq!(ExportType::of(&filtered), Err(DavinciExportError::FilterOnClaims));
     }
 
     #[test]
@@ -163,9 +170,9 @@ mod tests {
         let group = |profile: &str, active: bool| json!({"meta": {"profile": [profile]}, "active": active});
         let export = ExportType::PayerToPayer;
         assert_eq!(export.check(&group(MEMBER_MATCH, true), 0), Ok(()));
-        assert_eq!(export.check(&group(MEMBER_MATCH, false), 0), Err(DavinciFault::Inactive));
-        assert_eq!(export.check(&group(TREATMENT, true), 0), Err(DavinciFault::Profile("payertopayer")));
-        assert_eq!(export.check(&json!({}), 0), Err(DavinciFault::Profile("payertopayer")));
+        assert_eq!(export.check(&group(MEMBER_MATCH, false), 0), Err(DavinciExportError::Inactive));
+        assert_eq!(export.check(&group(TREATMENT, true), 0), Err(DavinciExportError::Profile("payertopayer")));
+        assert_eq!(export.check(&json!({}), 0), Err(DavinciExportError::Profile("payertopayer")));
         assert_eq!(ExportType::ProviderDownload.check(&group(TREATMENT, true), 0), Ok(()));
     }
 

@@ -4,15 +4,18 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::consent::{self, Judge};
-use super::{Constraint, Demographics, Known, MatchKind, MatchTerms, Member, Verdict, matching};
+use super::consent::{self, ConsentContext};
+use super::{
+    ConsentConstraint, MatchKind, MatchOutcome, MatchTerms, MemberRecords, RequiredDemographics, SubmittedMember,
+    matching,
+};
 use crate::key::{ResourceKey, ResourceType};
-use crate::selection::Selection;
+use crate::selection::AccessFilter;
 
 /// The members of a batch, each with the patient it was found to be.
 #[derive(Debug)]
-pub struct Found<'a> {
-    members: Vec<(&'a Member, Option<Named>)>,
+pub struct MatchedMembers<'a> {
+    members: Vec<(&'a SubmittedMember, Option<Named>)>,
 }
 
 /// A patient's id, and its name.
@@ -20,30 +23,30 @@ type Named = (String, Option<String>);
 
 /// A Consent to be stored.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Kept {
+pub struct ConsentToStore {
     /// The patient's id.
     pub patient: String,
     /// The Consent without `resourceType` and id.
     pub consent: Value,
 }
 
-impl<'a> Found<'a> {
+impl<'a> MatchedMembers<'a> {
     /// Finds the patients. `asked` are what has to agree, by member; `within` is what the caller reaches of Patients:
     /// whoever lies outside is nobody.
     #[must_use]
     pub fn of(
-        members: &'a [Member],
-        asked: &[Option<Demographics>],
-        known: &Known,
+        members: &'a [SubmittedMember],
+        asked: &[Option<RequiredDemographics>],
+        known: &MemberRecords,
         terms: MatchTerms<'_>,
-        within: &[Selection],
+        within: &[AccessFilter],
     ) -> Self {
         let patient_type: Option<ResourceType> = "Patient".parse().ok();
         let reached = |(id, patient): &&(String, Value)| {
             let key = patient_type.clone().zip(id.parse().ok()).map(|(kind, id)| ResourceKey { kind, id });
             within.is_empty() || key.is_some_and(|key| within.iter().all(|selection| selection.contains(&key, patient)))
         };
-        let find = |asked: &Option<Demographics>| {
+        let find = |asked: &Option<RequiredDemographics>| {
             let found = asked.as_ref()?.find(known, terms).filter(reached)?;
             Some((found.0.clone(), matching::display(&found.1)))
         };
@@ -59,7 +62,7 @@ impl<'a> Found<'a> {
     /// Returns the one patient of a request for one member, who may be told of: without a Consent as well, because this
     /// request need not carry one.
     #[must_use]
-    pub fn one(self, judge: &Judge<'_>, stored: &[(String, Value)]) -> Option<String> {
+    pub fn one(self, judge: &ConsentContext<'_>, stored: &[(String, Value)]) -> Option<String> {
         let (member, found) = self.members.into_iter().next()?;
         let (patient, _) = found?;
         let sent = member.consent.as_ref().is_none_or(|consent| judge.allows(consent).is_ok());
@@ -74,16 +77,16 @@ impl<'a> Found<'a> {
     #[must_use]
     pub fn judged(
         self,
-        judge: &Judge<'_>,
+        judge: &ConsentContext<'_>,
         kind: MatchKind,
         stored: &[(String, Value)],
         pair_id: impl Fn(&str) -> Option<String>,
-    ) -> (Vec<Verdict>, Vec<Kept>) {
+    ) -> (Vec<MatchOutcome>, Vec<ConsentToStore>) {
         let mut kept: BTreeMap<String, Value> = BTreeMap::new();
         let mut verdicts = Vec::with_capacity(self.members.len());
         for (member, found) in self.members {
             let Some((patient, display)) = found else {
-                verdicts.push(Verdict::NonMatched);
+                verdicts.push(MatchOutcome::NonMatched);
                 continue;
             };
             match judged(judge, kind, member, stored, &patient) {
@@ -93,33 +96,33 @@ impl<'a> Found<'a> {
                     {
                         kept.insert(patient.clone(), consent::kept(sent, &patient, id));
                     }
-                    verdicts.push(Verdict::Matched { patient, display });
+                    verdicts.push(MatchOutcome::Matched { patient, display });
                 }
                 Err(because) => {
                     let before = pair_id(&patient).and_then(|id| stored.iter().find(|(stored, _)| *stored == id));
                     let taken = kept.get(&patient).or(before.map(|(_, consent)| consent)).cloned();
                     kept.extend(taken.map(|consent| (patient.clone(), inactive(consent))));
-                    verdicts.push(Verdict::Constrained { patient, because });
+                    verdicts.push(MatchOutcome::Constrained { patient, because });
                 }
             }
         }
-        let kept = kept.into_iter().map(|(patient, consent)| Kept { patient, consent }).collect();
+        let kept = kept.into_iter().map(|(patient, consent)| ConsentToStore { patient, consent }).collect();
         (verdicts, kept)
     }
 }
 
 fn judged(
-    judge: &Judge<'_>,
+    judge: &ConsentContext<'_>,
     kind: MatchKind,
-    member: &Member,
+    member: &SubmittedMember,
     stored: &[(String, Value)],
     patient: &str,
-) -> Result<(), Constraint> {
+) -> Result<(), ConsentConstraint> {
     judge.sent(member.consent.as_ref(), kind)?;
-    if has_opted_out(judge, stored, patient) { Err(Constraint::OptOut) } else { Ok(()) }
+    if has_opted_out(judge, stored, patient) { Err(ConsentConstraint::OptOut) } else { Ok(()) }
 }
 
-fn has_opted_out(judge: &Judge<'_>, stored: &[(String, Value)], patient: &str) -> bool {
+fn has_opted_out(judge: &ConsentContext<'_>, stored: &[(String, Value)], patient: &str) -> bool {
     let theirs = |consent: &&Value| consent::patient(consent, judge.own) == Some(patient);
     stored.iter().map(|(_, consent)| consent).filter(theirs).any(consent::opts_out)
 }
@@ -136,8 +139,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::payer::{IdentifierRule, Requester};
-    use crate::selection::Region;
+    use crate::payer::{IdentifierRule, RequestingOrganization};
+    use crate::selection::FilterBranch;
 
     const NOW_US: i64 = 1_767_225_600_000_000;
     const OWN: &str = "https://payer.example/fhir/";
@@ -155,32 +158,36 @@ mod tests {
         })
     }
 
-    fn member(family: &str, status: &str) -> Member {
-        Member { patient: person(family), coverage: json!({}), consent: Some(consent(status)) }
+    fn member(family: &str, status: &str) -> SubmittedMember {
+        SubmittedMember { patient: person(family), coverage: json!({}), consent: Some(consent(status)) }
     }
 
-    fn decided(members: &[Member], stored: &[(String, Value)], within: &[Selection]) -> (Vec<Verdict>, Vec<Kept>) {
-        let known = Known::of([("p1".to_owned(), person("A")), ("p2".to_owned(), person("B"))], []);
+    fn decided(
+        members: &[SubmittedMember],
+        stored: &[(String, Value)],
+        within: &[AccessFilter],
+    ) -> (Vec<MatchOutcome>, Vec<ConsentToStore>) {
+        let known = MemberRecords::of([("p1".to_owned(), person("A")), ("p2".to_owned(), person("B"))], []);
         let organization = Some("b".to_owned());
-        let requester = Requester { system: "s".to_owned(), value: "v".to_owned(), organization };
-        let judge = Judge { requester: &requester, now_us: NOW_US, own: OWN };
-        let asked: Vec<_> = members.iter().map(Demographics::of).collect();
+        let requester = RequestingOrganization { system: "s".to_owned(), value: "v".to_owned(), organization };
+        let judge = ConsentContext { requester: &requester, now_us: NOW_US, own: OWN };
+        let asked: Vec<_> = members.iter().map(RequiredDemographics::of).collect();
         let terms = MatchTerms { kind: MatchKind::Payer, own: OWN, identifier: IdentifierRule::Optional };
-        let found = Found::of(members, &asked, &known, terms, within);
+        let found = MatchedMembers::of(members, &asked, &known, terms, within);
         found.judged(&judge, MatchKind::Payer, stored, |patient| Some(format!("pair-{patient}")))
     }
 
     #[test]
     fn each_member_has_a_verdict_of_its_own_and_a_bad_one_fails_nobody_else() {
-        let broken = Member { patient: json!({"name": 7}), coverage: json!(null), consent: Some(json!("x")) };
+        let broken = SubmittedMember { patient: json!({"name": 7}), coverage: json!(null), consent: Some(json!("x")) };
         let members = [broken, member("A", "active"), member("B", "inactive"), member("C", "active")];
         let (verdicts, kept) = decided(&members, &[], &[]);
-        assert_eq!(verdicts[0], Verdict::NonMatched);
-        assert_eq!(verdicts[1], Verdict::Matched { patient: "p1".to_owned(), display: Some("Ann A".to_owned()) });
+        assert_eq!(verdicts[0], MatchOutcome::NonMatched);
+        assert_eq!(verdicts[1], MatchOutcome::Matched { patient: "p1".to_owned(), display: Some("Ann A".to_owned()) });
         assert!(
-            matches!(&verdicts[2], Verdict::Constrained { patient, because: Constraint::Status, .. } if patient == "p2")
+            matches!(&verdicts[2], MatchOutcome::Constrained { patient, because: ConsentConstraint::Status, .. } if patient == "p2")
         );
-        assert_eq!(verdicts[3], Verdict::NonMatched);
+        assert_eq!(verdicts[3], MatchOutcome::NonMatched);
         assert_eq!(kept.len(), 1, "only what allows something is kept");
         assert_eq!((kept[0].patient.as_str(), &kept[0].consent["status"]), ("p1", &json!("active")));
     }
@@ -190,8 +197,8 @@ mod tests {
         let purpose = json!({"coding": [{"system": "http://hl7.org/fhir/us/davinci-pdex/CodeSystem/pdex-consent-api-purpose", "code": "provider-access"}]});
         let out = json!({"status": "active", "category": [purpose], "provision": {"type": "deny"}, "patient": {"reference": "Patient/p1"}});
         let (verdicts, kept) = decided(&[member("A", "active"), member("B", "active")], &[("x".to_owned(), out)], &[]);
-        assert!(matches!(&verdicts[0], Verdict::Constrained { because: Constraint::OptOut, .. }));
-        assert!(matches!(&verdicts[1], Verdict::Matched { .. }));
+        assert!(matches!(&verdicts[0], MatchOutcome::Constrained { because: ConsentConstraint::OptOut, .. }));
+        assert!(matches!(&verdicts[1], MatchOutcome::Matched { .. }));
         assert_eq!(kept.len(), 1);
     }
 
@@ -208,9 +215,9 @@ mod tests {
 
     #[test]
     fn whoever_lies_outside_what_the_caller_reaches_is_nobody() {
-        let nothing = Selection::union(Vec::new());
-        assert_eq!(decided(&[member("A", "active")], &[], &[nothing]).0, [Verdict::NonMatched]);
-        let everything = Selection::union(vec![Region::default()]);
-        assert!(matches!(decided(&[member("A", "active")], &[], &[everything]).0[0], Verdict::Matched { .. }));
+        let nothing = AccessFilter::union(Vec::new());
+        assert_eq!(decided(&[member("A", "active")], &[], &[nothing]).0, [MatchOutcome::NonMatched]);
+        let everything = AccessFilter::union(vec![FilterBranch::default()]);
+        assert!(matches!(decided(&[member("A", "active")], &[], &[everything]).0[0], MatchOutcome::Matched { .. }));
     }
 }

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Constraint, MatchKind, MatchWork, Member, Requester, text};
-use crate::compartment::{Path, any_at};
+use super::{ConsentConstraint, MatchKind, MatchWork, RequestingOrganization, SubmittedMember, text};
+use crate::compartment::{ElementPath, any_at};
 use crate::key::ResourceId;
 
 const PDEX: &str = "http://hl7.org/fhir/us/davinci-pdex";
@@ -21,7 +21,7 @@ pub const PROFILES: [&str; 4] = [MEMBER_MATCH, TREATMENT, NO_MATCH, OPT_OUT];
 /// The code system of what became of a Group's members.
 pub const RESULTS: &str = "http://hl7.org/fhir/us/davinci-pdex/CodeSystem/PdexMultiMemberMatchResultCS";
 /// Where a Group that a match made holds the identifier of the organization it was made for, in either format.
-pub const OWNERS: [Path; 3] = [
+pub const OWNERS: [ElementPath; 3] = [
     &["identifier"],
     &["characteristic", "valueReference", "identifier"],
     &["characteristic", "value", "Reference", "identifier"],
@@ -32,7 +32,7 @@ const TREATMENT_US: i64 = 30 * 24 * 3600 * 1_000_000;
 /// The outcome of matching one member.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Verdict {
+pub enum MatchOutcome {
     /// It is this patient, who allows it.
     Matched {
         /// The id.
@@ -47,7 +47,7 @@ pub enum Verdict {
         /// The id, for the auditor and the Consent that is kept; the answer does not tell it.
         patient: String,
         /// Why.
-        because: Constraint,
+        because: ConsentConstraint,
     },
 }
 
@@ -80,11 +80,11 @@ impl Bucket {
         }
     }
 
-    const fn of(verdict: &Verdict) -> Self {
+    const fn of(verdict: &MatchOutcome) -> Self {
         match verdict {
-            Verdict::Matched { .. } => Self::Matched,
-            Verdict::NonMatched => Self::NonMatched,
-            Verdict::Constrained { .. } => Self::Constrained,
+            MatchOutcome::Matched { .. } => Self::Matched,
+            MatchOutcome::NonMatched => Self::NonMatched,
+            MatchOutcome::Constrained { .. } => Self::Constrained,
         }
     }
 }
@@ -101,7 +101,7 @@ fn id(job: &ResourceId, bucket: Bucket) -> String {
 
 /// A Group of an answer.
 #[derive(Clone, Debug, PartialEq)]
-pub struct MadeGroup {
+pub struct MatchGroup {
     /// The name of its parameter.
     pub name: &'static str,
     /// Its id.
@@ -116,12 +116,12 @@ pub struct MadeGroup {
 /// # Source
 /// `docs/decisions.md`, "Member match".
 #[must_use]
-pub fn groups(job: &ResourceId, work: &MatchWork, verdicts: &[Verdict], now_us: i64) -> Vec<MadeGroup> {
+pub fn groups(job: &ResourceId, work: &MatchWork, verdicts: &[MatchOutcome], now_us: i64) -> Vec<MatchGroup> {
     let made = |bucket: Bucket| {
-        let members: Vec<(&Member, &Verdict)> =
+        let members: Vec<(&SubmittedMember, &MatchOutcome)> =
             work.members.iter().zip(verdicts).filter(|(_, verdict)| Bucket::of(verdict) == bucket).collect();
         let wanted = bucket == Bucket::Matched || !members.is_empty();
-        wanted.then(|| MadeGroup {
+        wanted.then(|| MatchGroup {
             name: bucket.words().0,
             id: id(job, bucket),
             resource: group(bucket, work, &members, now_us),
@@ -132,7 +132,7 @@ pub fn groups(job: &ResourceId, work: &MatchWork, verdicts: &[Verdict], now_us: 
 
 /// Returns the answer that holds the Groups.
 #[must_use]
-pub fn answer(kind: MatchKind, groups: &[MadeGroup]) -> Value {
+pub fn answer(kind: MatchKind, groups: &[MatchGroup]) -> Value {
     let profile = match kind {
         MatchKind::Payer => "pdex-parameters-multi-member-match-bundle-out",
         MatchKind::Provider => "pdex-parameters-provider-member-match-bundle-out",
@@ -149,10 +149,10 @@ pub fn answer(kind: MatchKind, groups: &[MadeGroup]) -> Value {
     })
 }
 
-fn group(bucket: Bucket, work: &MatchWork, members: &[(&Member, &Verdict)], now_us: i64) -> Value {
+fn group(bucket: Bucket, work: &MatchWork, members: &[(&SubmittedMember, &MatchOutcome)], now_us: i64) -> Value {
     let (_, _, code) = bucket.words();
     let concept = json!({"coding": [{"system": RESULTS, "code": code}]});
-    let Requester { system, value, .. } = &work.requester;
+    let RequestingOrganization { system, value, .. } = &work.requester;
     let mut group = json!({
         "resourceType": "Group",
         "meta": {"profile": [bucket.profile(work.kind)]},
@@ -195,7 +195,7 @@ fn characteristic(bucket: Bucket, work: &MatchWork, concept: &Value, now_us: i64
 }
 
 /// Returns the asking organization, by the identifier of its claim.
-fn named(requester: &Requester) -> Value {
+fn named(requester: &RequestingOrganization) -> Value {
     let mut reference = json!({"identifier": {"system": requester.system, "value": requester.value}});
     if let Some(id) = &requester.organization {
         set(&mut reference, "reference", format!("Organization/{id}"));
@@ -218,8 +218,9 @@ fn managing(work: &MatchWork) -> Value {
 ///
 /// # Source
 /// `PDex`: contained Patients are as submitted; `docs/decisions.md`, "Member match".
-fn contained_ids<'a>(members: impl Iterator<Item = &'a Member>) -> Vec<String> {
-    let sent = |member: &Member| text(&member.patient, "id")?.parse::<ResourceId>().ok().map(|id| id.to_string());
+fn contained_ids<'a>(members: impl Iterator<Item = &'a SubmittedMember>) -> Vec<String> {
+    let sent =
+        |member: &SubmittedMember| text(&member.patient, "id")?.parse::<ResourceId>().ok().map(|id| id.to_string());
     let own: Vec<Option<String>> = members.map(sent).collect();
     let mut taken: BTreeSet<String> = own.iter().flatten().cloned().collect();
     let mut used = BTreeSet::new();
@@ -245,7 +246,7 @@ fn contained_ids<'a>(members: impl Iterator<Item = &'a Member>) -> Vec<String> {
 }
 
 /// Returns what was sent of a member, under its id in the Group.
-fn contained(id: &str, member: &Member) -> Value {
+fn contained(id: &str, member: &SubmittedMember) -> Value {
     let mut patient = member.patient.clone();
     set(&mut patient, "id", id);
     patient
@@ -253,15 +254,17 @@ fn contained(id: &str, member: &Member) -> Value {
 
 /// A member, with the id of what was sent of it: so the asking organization knows which of its members this is. Of a
 /// member who may not be shared nothing of ours is told, neither the id nor the name.
-fn entry(id: &str, verdict: &Verdict) -> Value {
+fn entry(id: &str, verdict: &MatchOutcome) -> Value {
     let sent = format!("#{id}");
     let extension = json!([{
         "url": format!("{PDEX}/StructureDefinition/base-ext-match-parameters"),
         "valueReference": {"reference": sent},
     }]);
     let entity = match verdict {
-        Verdict::NonMatched | Verdict::Constrained { .. } => json!({"extension": extension, "reference": sent}),
-        Verdict::Matched { patient, display } => {
+        MatchOutcome::NonMatched | MatchOutcome::Constrained { .. } => {
+            json!({"extension": extension, "reference": sent})
+        }
+        MatchOutcome::Matched { patient, display } => {
             let mut entity = json!({"extension": extension, "reference": format!("Patient/{patient}")});
             if let Some(display) = display {
                 set(&mut entity, "display", display.as_str());
@@ -304,12 +307,12 @@ pub fn is_id_of_match(id: &str) -> bool {
 
 /// For whom a Group was made, as [`groups`] stamps it: its identifier, and the id of its Organization here.
 #[must_use]
-pub fn made_for(group: &Value) -> Option<Requester> {
+pub fn made_for(group: &Value) -> Option<RequestingOrganization> {
     let reference = super::each(group, "characteristic")
         .iter()
         .find_map(|one| one.get("valueReference").or_else(|| one.get("value")?.get("Reference")))?;
     let identifier = reference.get("identifier")?;
-    Some(Requester {
+    Some(RequestingOrganization {
         system: text(identifier, "system")?.to_owned(),
         value: text(identifier, "value")?.to_owned(),
         organization: super::referred(reference, "Organization", "").map(str::to_owned),
@@ -343,7 +346,7 @@ mod tests {
     const NOW_US: i64 = 1_767_225_600_000_000;
 
     fn work(kind: MatchKind) -> MatchWork {
-        let member = |name: &str| Member {
+        let member = |name: &str| SubmittedMember {
             patient: json!({"resourceType": "Patient", "id": format!("their-{name}"), "name": [{"family": name}]}),
             coverage: json!({"payor": [{"identifier": {"system": "urn:npi", "value": "us"}}]}),
             consent: None,
@@ -351,23 +354,23 @@ mod tests {
         let organization = Some("payer-b".to_owned());
         MatchWork {
             kind,
-            requester: Requester { system: "urn:npi".to_owned(), value: "1".to_owned(), organization },
+            requester: RequestingOrganization { system: "urn:npi".to_owned(), value: "1".to_owned(), organization },
             members: vec![member("a"), member("b"), member("c")],
             within: Vec::new(),
             identifier: IdentifierRule::Required,
         }
     }
 
-    fn made(kind: MatchKind, verdicts: &[Verdict]) -> Vec<MadeGroup> {
+    fn made(kind: MatchKind, verdicts: &[MatchOutcome]) -> Vec<MatchGroup> {
         groups(&"job".parse().unwrap(), &work(kind), verdicts, NOW_US)
     }
 
-    fn verdicts() -> [Verdict; 3] {
+    fn verdicts() -> [MatchOutcome; 3] {
         let display = Some("A".to_owned());
         [
-            Verdict::NonMatched,
-            Verdict::Matched { patient: "p2".to_owned(), display },
-            Verdict::Constrained { patient: "p3".to_owned(), because: Constraint::Status },
+            MatchOutcome::NonMatched,
+            MatchOutcome::Matched { patient: "p2".to_owned(), display },
+            MatchOutcome::Constrained { patient: "p3".to_owned(), because: ConsentConstraint::Status },
         ]
     }
 
@@ -409,7 +412,7 @@ mod tests {
     fn members_that_came_with_one_id_are_told_apart() {
         let member = |id: Option<&str>| {
             let patient = id.map_or_else(|| json!({}), |id| json!({ "id": id }));
-            Member { patient, coverage: Value::Null, consent: None }
+            SubmittedMember { patient, coverage: Value::Null, consent: None }
         };
         let sent = [Some("1"), None, Some("1"), Some("1-2"), Some("1"), Some("no id"), None, Some("7")].map(member);
         let ids = contained_ids(sent.iter());
@@ -418,7 +421,7 @@ mod tests {
 
     #[test]
     fn an_empty_group_of_matches_is_there_and_no_other_empty_one() {
-        let nobody = [Verdict::NonMatched, Verdict::NonMatched, Verdict::NonMatched];
+        let nobody = [MatchOutcome::NonMatched, MatchOutcome::NonMatched, MatchOutcome::NonMatched];
         let [matched, unmatched] = made(MatchKind::Payer, &nobody).try_into().unwrap();
         assert_eq!((&matched.resource["quantity"], matched.resource.get("member")), (&json!(0), None));
         assert_eq!(unmatched.resource["quantity"], 3);

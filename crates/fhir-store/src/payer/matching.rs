@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Known, MatchKind, Member, each, referred, text};
+use super::{MatchKind, MemberRecords, SubmittedMember, each, referred, text};
 
 /// The rule whether a member must be named by an identifier of the patient or of a coverage.
 ///
@@ -34,7 +34,7 @@ pub struct MatchTerms<'a> {
 
 /// The demographic fields that must agree in a match.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Demographics {
+pub struct RequiredDemographics {
     family: String,
     given: String,
     birth_date: String,
@@ -43,14 +43,14 @@ pub struct Demographics {
     subscriber_id: Option<String>,
 }
 
-impl Demographics {
+impl RequiredDemographics {
     /// Returns what of a submitted member has to agree; `None` when family name, first given name, birth date or gender
     /// is missing, and nobody is found then.
     ///
     /// # Source
     /// `docs/decisions.md`, "Member match".
     #[must_use]
-    pub fn of(member: &Member) -> Option<Self> {
+    pub fn of(member: &SubmittedMember) -> Option<Self> {
         let patient = &member.patient;
         let name = each(patient, "name").iter().find_map(|name| {
             let given = each(name, "given").first().and_then(Value::as_str)?;
@@ -91,7 +91,7 @@ impl Demographics {
     /// Returns the one patient this is, by its place among those known; `None` when it is nobody, or could be several,
     /// or is not named by an identifier where one is required.
     #[must_use]
-    pub fn find<'k>(&self, known: &'k Known, terms: MatchTerms<'_>) -> Option<&'k (String, Value)> {
+    pub fn find<'k>(&self, known: &'k MemberRecords, terms: MatchTerms<'_>) -> Option<&'k (String, Value)> {
         let insured = self.subscriber_id.as_deref().map(|subscriber| insured(known, subscriber, terms.own));
         let born = known.patients.get(&self.birth_date).map_or(&[][..], Vec::as_slice);
         let mut found = born.iter().filter(|(id, patient)| {
@@ -132,7 +132,7 @@ fn is_identified(patient: &Value, (system, value): &(Option<String>, String), ki
 }
 
 /// Returns the patients who have a coverage under this subscriber's id.
-fn insured<'k>(known: &'k Known, subscriber: &str, own: &str) -> BTreeSet<&'k str> {
+fn insured<'k>(known: &'k MemberRecords, subscriber: &str, own: &str) -> BTreeSet<&'k str> {
     let covering = known.coverages.get(subscriber).map_or(&[][..], Vec::as_slice);
     covering.iter().filter_map(|coverage| referred(coverage.get("beneficiary")?, "Patient", own)).collect()
 }
@@ -171,11 +171,11 @@ mod tests {
         (id.to_owned(), patient)
     }
 
-    fn member(patient: Value, coverage: Value) -> Member {
-        Member { patient, coverage, consent: None }
+    fn member(patient: Value, coverage: Value) -> SubmittedMember {
+        SubmittedMember { patient, coverage, consent: None }
     }
 
-    fn asked(change: &Value) -> Member {
+    fn asked(change: &Value) -> SubmittedMember {
         let mut person = json!({
             "name": [{"family": " MÜLLER ", "given": ["anna"]}], "birthDate": "1980-02-29", "gender": "female",
         });
@@ -185,18 +185,18 @@ mod tests {
         member(person, json!({}))
     }
 
-    fn found(asked: &Member, known: &Known, kind: MatchKind) -> Option<String> {
+    fn found(asked: &SubmittedMember, known: &MemberRecords, kind: MatchKind) -> Option<String> {
         let terms = MatchTerms { kind, own: OWN, identifier: IdentifierRule::Optional };
-        Demographics::of(asked)?.find(known, terms).map(|(id, _)| id.clone())
+        RequiredDemographics::of(asked)?.find(known, terms).map(|(id, _)| id.clone())
     }
 
     #[test]
     fn demographics_alone_find_nobody_where_an_identifier_is_required() {
         let covering = json!({"subscriberId": "sub-1", "beneficiary": {"reference": "Patient/p"}});
-        let known = Known::of([patient("p", &json!({}))], [covering]);
-        let found = |asked: &Member, kind: MatchKind| {
+        let known = MemberRecords::of([patient("p", &json!({}))], [covering]);
+        let found = |asked: &SubmittedMember, kind: MatchKind| {
             let terms = MatchTerms { kind, own: OWN, identifier: IdentifierRule::default() };
-            Demographics::of(asked).unwrap().find(&known, terms).is_some()
+            RequiredDemographics::of(asked).unwrap().find(&known, terms).is_some()
         };
         let with = |system: &str, value: &str| asked(&json!({"identifier": [{"system": system, "value": value}]}));
         for kind in [MatchKind::Payer, MatchKind::Provider] {
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn a_member_is_the_one_patient_whose_four_facts_and_identifiers_agree() {
-        let known = Known::of([patient("p", &json!({}))], []);
+        let known = MemberRecords::of([patient("p", &json!({}))], []);
         let identifier = |system: Option<&str>, value: &str| match system {
             Some(system) => json!({"system": system, "value": value}),
             None => json!({"value": value}),
@@ -242,7 +242,7 @@ mod tests {
 
     #[test]
     fn a_providers_own_number_of_a_patient_is_passed_over_and_one_we_know_is_not() {
-        let known = Known::of([patient("p", &json!({}))], []);
+        let known = MemberRecords::of([patient("p", &json!({}))], []);
         let with = |system: &str, value: &str| asked(&json!({"identifier": [{"system": system, "value": value}]}));
         assert!(found(&with("urn:mrn", "9"), &known, MatchKind::Provider).is_some());
         assert!(found(&with("urn:mrn", "9"), &known, MatchKind::Payer).is_none());
@@ -252,7 +252,7 @@ mod tests {
     #[test]
     fn who_could_be_two_is_nobody() {
         let twins = vec![patient("a", &json!({})), patient("b", &json!({"identifier": []}))];
-        let known = Known::of(twins, []);
+        let known = MemberRecords::of(twins, []);
         assert_eq!(found(&asked(&json!({})), &known, MatchKind::Payer), None);
         let told = asked(&json!({"identifier": [{"system": "urn:member", "value": "m1"}]}));
         assert_eq!(found(&told, &known, MatchKind::Payer).as_deref(), Some("a"));
@@ -271,7 +271,7 @@ mod tests {
             (json!({"subscriberId": "sub-2", "beneficiary": {"reference": "Patient/p"}}), false),
             (json!({"subscriberId": "sub-1"}), false),
         ] {
-            let known = Known::of([patient("p", &json!({}))], [coverage.clone()]);
+            let known = MemberRecords::of([patient("p", &json!({}))], [coverage.clone()]);
             assert_eq!(found(&told, &known, MatchKind::Payer).is_some(), is_found, "{coverage}");
         }
     }

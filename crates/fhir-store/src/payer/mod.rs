@@ -24,11 +24,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::ports::StoreError;
-pub use consent::{ConsentRule, Constraint};
-pub use decide::Found;
-pub use group::Verdict;
-pub use matching::{Demographics, IdentifierRule, MatchTerms};
-pub use sent::{Member, SentFault};
+pub use consent::{ConsentConstraint, ConsentRule};
+pub use decide::MatchedMembers;
+pub use group::MatchOutcome;
+pub use matching::{IdentifierRule, MatchTerms, RequiredDemographics};
+pub use sent::{MatchRequestError, SubmittedMember};
 
 /// Most members of one request. Not specified; five thousand, which is what fits into one Group that is still read
 /// in one piece.
@@ -46,7 +46,7 @@ pub enum MatchKind {
 
 /// The organization that requests a match.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Requester {
+pub struct RequestingOrganization {
     /// The system of its identifier, as its claim says it.
     pub system: String,
     /// The value of its identifier.
@@ -61,11 +61,11 @@ pub struct MatchWork {
     /// Which.
     pub kind: MatchKind,
     /// Who asks.
-    pub requester: Requester,
+    pub requester: RequestingOrganization,
     /// The members asked for.
-    pub members: Vec<Member>,
+    pub members: Vec<SubmittedMember>,
     /// What scopes leave open of Patients: of each of these a patient has to meet one query.
-    pub within: Vec<Vec<crate::export::Query>>,
+    pub within: Vec<Vec<crate::export::SearchParameters>>,
     /// Whether a member has to be named by an identifier.
     #[serde(default)]
     pub identifier: IdentifierRule,
@@ -73,14 +73,14 @@ pub struct MatchWork {
 
 /// The stored records about the members of a match request.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Known {
+pub struct MemberRecords {
     /// Patients with their ids, by their birth dates.
     patients: BTreeMap<String, Vec<(String, Value)>>,
     /// Coverages by their subscribers' ids.
     coverages: BTreeMap<String, Vec<Value>>,
 }
 
-impl Known {
+impl MemberRecords {
     /// Patients with their ids, and coverages, in any order.
     pub fn of(patients: impl IntoIterator<Item = (String, Value)>, coverages: impl IntoIterator<Item = Value>) -> Self {
         let mut known = Self::default();
@@ -105,7 +105,7 @@ pub trait PayerStore: Send + Sync {
     ///
     /// # Errors
     /// When the store fails.
-    async fn known(&self, asked: &[&Demographics]) -> Result<Known, StoreError>;
+    async fn known(&self, asked: &[&RequiredDemographics]) -> Result<MemberRecords, StoreError>;
 
     /// Returns the Consents of these patients with their ids; `fhir_base` is the address of our own FHIR endpoint
     /// without a slash at the end.

@@ -8,7 +8,7 @@ use super::{MEMBERS_MAX, each, text};
 
 /// A member as the requesting organization submitted it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Member {
+pub struct SubmittedMember {
     /// `MemberPatient`.
     pub patient: Value,
     /// `CoverageToMatch`.
@@ -19,7 +19,7 @@ pub struct Member {
 
 /// The request does not contain a valid list of members.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SentFault {
+pub enum MatchRequestError {
     /// The body is something else.
     #[error("Request body must be a FHIR Parameters resource")]
     NotParameters,
@@ -68,14 +68,14 @@ const PARTS: [(&str, &str); 4] = [
 /// Returns the members of a request for many.
 ///
 /// # Errors
-/// [`SentFault`], which names the place.
+/// [`MatchRequestError`], which names the place.
 ///
 /// # Source
 /// `PDex`, `pdex-parameters-multi-member-match-bundle-in`.
-pub fn members(body: &Value) -> Result<Vec<Member>, SentFault> {
+pub fn members(body: &Value) -> Result<Vec<SubmittedMember>, MatchRequestError> {
     let parameters = parameters(body)?;
     if parameters.len() > MEMBERS_MAX {
-        return Err(SentFault::TooMany);
+        return Err(MatchRequestError::TooMany);
     }
     let mut members = Vec::with_capacity(parameters.len());
     for (index, parameter) in parameters.iter().enumerate() {
@@ -84,50 +84,50 @@ pub fn members(body: &Value) -> Result<Vec<Member>, SentFault> {
             Some("MemberBundle") => members.push(member(each(parameter, "part"), &place, true)?),
             other => {
                 let name = other.unwrap_or("without a name").to_owned();
-                return Err(SentFault::Unsupported { place, name });
+                return Err(MatchRequestError::Unsupported { place, name });
             }
         }
     }
-    if members.is_empty() { Err(SentFault::Nobody) } else { Ok(members) }
+    if members.is_empty() { Err(MatchRequestError::Nobody) } else { Ok(members) }
 }
 
 /// Returns the member of a request for one.
 ///
 /// # Errors
-/// [`SentFault`], which names the place.
+/// [`MatchRequestError`], which names the place.
 ///
 /// # Source
 /// `HRex`, `$member-match`: the Consent may be absent.
-pub fn one_member(body: &Value) -> Result<Member, SentFault> {
+pub fn one_member(body: &Value) -> Result<SubmittedMember, MatchRequestError> {
     member(parameters(body)?, "Parameters", false)
 }
 
-fn parameters(body: &Value) -> Result<&[Value], SentFault> {
+fn parameters(body: &Value) -> Result<&[Value], MatchRequestError> {
     let is_parameters = text(body, "resourceType") == Some("Parameters");
-    if is_parameters { Ok(each(body, "parameter")) } else { Err(SentFault::NotParameters) }
+    if is_parameters { Ok(each(body, "parameter")) } else { Err(MatchRequestError::NotParameters) }
 }
 
-fn member(parts: &[Value], place: &str, consents: bool) -> Result<Member, SentFault> {
+fn member(parts: &[Value], place: &str, consents: bool) -> Result<SubmittedMember, MatchRequestError> {
     let place = || place.to_owned();
     let mut found: [Option<&Value>; PARTS.len()] = [None; PARTS.len()];
     for part in parts {
         let name = text(part, "name").unwrap_or("without a name");
         let known = PARTS.iter().zip(&mut found).find(|((known, _), _)| *known == name);
         let Some((&(name, kind), found)) = known else {
-            return Err(SentFault::Unsupported { place: place(), name: name.to_owned() });
+            return Err(MatchRequestError::Unsupported { place: place(), name: name.to_owned() });
         };
         if found.is_some() {
-            return Err(SentFault::Repeated { place: place(), name });
+            return Err(MatchRequestError::Repeated { place: place(), name });
         }
         let resource = part.get("resource").filter(|resource| text(resource, "resourceType") == Some(kind));
-        *found = Some(resource.ok_or_else(|| SentFault::Missing { place: place(), name, kind })?);
+        *found = Some(resource.ok_or_else(|| MatchRequestError::Missing { place: place(), name, kind })?);
     }
     let [patient, coverage, _, consent] = found;
-    let missing = |name, kind| SentFault::Missing { place: place(), name, kind };
+    let missing = |name, kind| MatchRequestError::Missing { place: place(), name, kind };
     if consents && consent.is_none() {
         return Err(missing("Consent", "Consent"));
     }
-    Ok(Member {
+    Ok(SubmittedMember {
         patient: patient.ok_or_else(|| missing("MemberPatient", "Patient"))?.clone(),
         coverage: coverage.ok_or_else(|| missing("CoverageToMatch", "Coverage"))?.clone(),
         consent: consent.cloned(),
@@ -137,7 +137,7 @@ fn member(parts: &[Value], place: &str, consents: bool) -> Result<Member, SentFa
 /// Returns the payer that the first member's coverage names, as a claim would: what an administrator without one asks
 /// for.
 #[must_use]
-pub fn payor(members: &[Member]) -> Option<&Value> {
+pub fn payor(members: &[SubmittedMember]) -> Option<&Value> {
     each(&members.first()?.coverage, "payor").first()
 }
 
@@ -170,7 +170,7 @@ mod tests {
         json!({"name": "MemberBundle", "part": parts})
     }
 
-    fn read(parameters: &[Value]) -> Result<Vec<Member>, SentFault> {
+    fn read(parameters: &[Value]) -> Result<Vec<SubmittedMember>, MatchRequestError> {
         members(&json!({"resourceType": "Parameters", "parameter": parameters}))
     }
 
@@ -188,13 +188,13 @@ mod tests {
         ] {
             assert_eq!(read(&[bundle(&parts)]).unwrap_err().to_string(), format!("{place}: {told}"));
         }
-        assert_eq!(read(&[]), Err(SentFault::Nobody));
+        assert_eq!(read(&[]), Err(MatchRequestError::Nobody));
         assert_eq!(
             read(&[part("Member", "Patient")]).unwrap_err().to_string(),
             format!("{place}: unsupported parameter Member")
         );
-        assert_eq!(members(&json!({"resourceType": "Bundle"})), Err(SentFault::NotParameters));
-        assert_eq!(read(&vec![bundle(&whole); MEMBERS_MAX + 1]), Err(SentFault::TooMany));
+        assert_eq!(members(&json!({"resourceType": "Bundle"})), Err(MatchRequestError::NotParameters));
+        assert_eq!(read(&vec![bundle(&whole); MEMBERS_MAX + 1]), Err(MatchRequestError::TooMany));
     }
 
     #[test]

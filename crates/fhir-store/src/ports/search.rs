@@ -5,33 +5,33 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use super::{StoreError, Stored, StoredText};
+use super::{StoreError, StoredResource, StoredText};
 use crate::filter::Filter;
 use crate::key::{ResourceId, ResourceType};
-use crate::search::{Catalog, Parameter, Search};
-use crate::selection::Selection;
+use crate::search::{SearchParameter, SearchParameterCatalog, SearchRequest};
+use crate::selection::AccessFilter;
 
 /// A page of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SearchQuery {
     /// What is asked for.
-    pub search: Search,
+    pub search: SearchRequest,
     /// Conditions on elements that no search parameter names; all of them have to hold.
     pub filters: Vec<Filter>,
     /// What of the type the caller reaches; nothing else is found or counted.
-    pub within: Selection,
+    pub within: AccessFilter,
     /// What of other types the caller reaches: what a chain looks at has to lie in here. A type that is
     /// missing is closed.
-    pub reaches: BTreeMap<ResourceType, Selection>,
+    pub reaches: BTreeMap<ResourceType, AccessFilter>,
     /// Matches on a page.
     pub count: u32,
     /// Whether the matches are counted.
-    pub counting: Counting,
+    pub counting: MatchCounting,
 }
 
 /// The way in which the matches of a search are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Counting {
+pub enum MatchCounting {
     /// No: their number is told where the page shows it.
     No,
     /// As long as there are no more than these.
@@ -42,7 +42,7 @@ pub enum Counting {
 
 /// The result of a search.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Matches {
+pub struct SearchMatches {
     /// The matches of the page in their order.
     pub entries: Vec<StoredText>,
     /// Where the next page begins, in the store's own words; `None` on the last one.
@@ -53,7 +53,7 @@ pub struct Matches {
 
 /// The reason why a search was not carried out.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SearchRefused {
+pub enum SearchExecutionError {
     /// The resources there were before are not all looked through yet for this parameter.
     #[error("the resources are still being indexed for {parameter}; try again later")]
     Indexing {
@@ -70,11 +70,11 @@ pub enum SearchRefused {
 
 /// The selection of resources that refer to others, for `_revinclude`.
 #[derive(Clone, Copy, Debug)]
-pub struct Referring<'a> {
+pub struct ReferringResources<'a> {
     /// The type that refers.
     pub kind: &'a ResourceType,
     /// By which of its references; by any when there is none.
-    pub by: Option<&'a Parameter>,
+    pub by: Option<&'a SearchParameter>,
     /// The type that is referred to.
     pub to: &'a ResourceType,
     /// The ids that are referred to.
@@ -88,30 +88,33 @@ pub trait SearchStore: Send + Sync {
     ///
     /// # Errors
     /// Only when the store itself fails.
-    async fn catalog(&self) -> Result<Arc<Catalog>, StoreError>;
+    async fn catalog(&self) -> Result<Arc<SearchParameterCatalog>, StoreError>;
 
     /// Returns the search parameters as this node knows them, which may be those of before an installation on another
     /// one: enough for a search that names none it does not have.
     ///
     /// # Errors
     /// Only when the store itself fails.
-    async fn known_catalog(&self) -> Result<Arc<Catalog>, StoreError>;
+    async fn known_catalog(&self) -> Result<Arc<SearchParameterCatalog>, StoreError>;
 
     /// Returns whether resources of the type are in the index; the others are listed by their elements.
-    fn indexes(&self, catalog: &Catalog, kind: &ResourceType) -> bool;
+    fn indexes(&self, catalog: &SearchParameterCatalog, kind: &ResourceType) -> bool;
 
     /// One page of what a search finds.
     ///
     /// # Errors
     /// The outer error means the store itself failed, the inner one that the search cannot be carried out.
-    async fn search(&self, query: &SearchQuery) -> Result<Result<Matches, SearchRefused>, StoreError>;
+    async fn search(&self, query: &SearchQuery) -> Result<Result<SearchMatches, SearchExecutionError>, StoreError>;
 
     /// Returns the types of which something is in a patient's compartment, and those of the compartment that are not in
     /// the index, where something of them is stored at all.
     ///
     /// # Errors
     /// See [`SearchStore::search`].
-    async fn kinds_about(&self, patient: &ResourceId) -> Result<Result<Vec<ResourceType>, SearchRefused>, StoreError>;
+    async fn kinds_about(
+        &self,
+        patient: &ResourceId,
+    ) -> Result<Result<Vec<ResourceType>, SearchExecutionError>, StoreError>;
 
     /// Returns the resources with these ids that lie in `within`, in the order of their ids.
     ///
@@ -121,8 +124,8 @@ pub trait SearchStore: Send + Sync {
         &self,
         kind: &ResourceType,
         ids: &[ResourceId],
-        within: &Selection,
-    ) -> Result<Result<Vec<Stored>, SearchRefused>, StoreError>;
+        within: &AccessFilter,
+    ) -> Result<Result<Vec<StoredResource>, SearchExecutionError>, StoreError>;
 
     /// Returns the resources that refer to others and lie in `within`, in the order of their ids, `limit` at most.
     ///
@@ -130,8 +133,8 @@ pub trait SearchStore: Send + Sync {
     /// See [`SearchStore::search`].
     async fn referring(
         &self,
-        referring: Referring<'_>,
-        within: &Selection,
+        referring: ReferringResources<'_>,
+        within: &AccessFilter,
         limit: u32,
-    ) -> Result<Result<Vec<Stored>, SearchRefused>, StoreError>;
+    ) -> Result<Result<Vec<StoredResource>, SearchExecutionError>, StoreError>;
 }

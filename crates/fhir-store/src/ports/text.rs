@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use super::{Stored, etag, last_updated};
+use super::{StoredResource, etag, last_updated};
 use crate::format::text::{self, Head};
 use crate::key::ResourceKey;
 
-/// A [`Stored`] resource whose body was not taken apart.
+/// A [`StoredResource`] resource whose body was not taken apart.
 ///
 /// Taking a document apart and printing it again costs several times what copying its text does, and most answers
 /// show documents as they are.
@@ -18,12 +18,12 @@ pub struct StoredText {
     pub version: i64,
     /// When this version was written, unix microseconds.
     pub updated_us: i64,
-    /// What [`Stored::resource`] is, as JSON; an engine that lets users write past the rules may hold anything here.
+    /// What [`StoredResource::resource`] is, as JSON; an engine that lets users write past the rules may hold anything here.
     pub body: String,
 }
 
-impl From<&Stored> for StoredText {
-    fn from(stored: &Stored) -> Self {
+impl From<&StoredResource> for StoredText {
+    fn from(stored: &StoredResource) -> Self {
         let body = stored.resource.to_string();
         Self { key: stored.key.clone(), version: stored.version, updated_us: stored.updated_us, body }
     }
@@ -32,12 +32,12 @@ impl From<&Stored> for StoredText {
 impl StoredText {
     /// Returns the resource with its body taken apart; `None` when that is no JSON.
     #[must_use]
-    pub fn read(&self) -> Option<Stored> {
+    pub fn read(&self) -> Option<StoredResource> {
         let resource: Value = serde_json::from_str(&self.body).ok()?;
-        Some(Stored { key: self.key.clone(), version: self.version, updated_us: self.updated_us, resource })
+        Some(StoredResource { key: self.key.clone(), version: self.version, updated_us: self.updated_us, resource })
     }
 
-    /// Appends the whole resource in one line, as [`Stored::document`] has it; as stored where `native` is false,
+    /// Appends the whole resource in one line, as [`StoredResource::document`] has it; as stored where `native` is false,
     /// else as FHIR spells it. `false` when that takes the body apart, which is left to the caller: nothing is
     /// appended then.
     #[must_use]

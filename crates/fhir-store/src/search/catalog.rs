@@ -8,15 +8,15 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
-pub use definition::{DefinitionFault, Refused};
+pub use definition::{SearchParameterError, UnusableSearchParameter};
 
 use self::definition::Definition;
-use super::entry::{Document, Entry};
-use super::parameter::{Outline, Parameter};
+use super::entry::{IndexEntry, IndexedDocument};
+use super::parameter::{ParameterSummary, SearchParameter};
 use crate::key::ResourceType;
 
 /// The number of the rows that say in which patients' compartments a resource is: an
-/// [`Entry::Reference`] to each Patient.
+/// [`IndexEntry::Reference`] to each Patient.
 pub const COMPARTMENT: i64 = 0;
 
 /// The least number of an installed parameter; R4's own have smaller ones.
@@ -31,7 +31,7 @@ const ROOTS: [&str; 2] = ["Resource", "DomainResource"];
 /// deployment uses some twenty of the 133 types R4 has parameters of. A catalog does not change; when installed packages do,
 /// it is replaced as a whole.
 #[derive(Debug)]
-pub struct Catalog {
+pub struct SearchParameterCatalog {
     installed: Vec<Definition>,
     kinds: BTreeMap<String, OnceLock<Parameters>>,
     /// What the types have that no definition names: those of this platform.
@@ -40,9 +40,9 @@ pub struct Catalog {
 
 /// The parameters of one type, in the order of their codes.
 #[derive(Debug)]
-struct Parameters(Vec<Arc<Parameter>>);
+struct Parameters(Vec<Arc<SearchParameter>>);
 
-impl Catalog {
+impl SearchParameterCatalog {
     /// Returns the parameters of R4 alone.
     #[must_use]
     pub fn base() -> Arc<Self> {
@@ -56,7 +56,9 @@ impl Catalog {
     /// type has already: the first one stays, R4's before all. A URL of R4 itself is passed over, since it
     /// is here already.
     #[must_use]
-    pub fn with<'a>(installed: impl IntoIterator<Item = (i64, &'a Value)>) -> (Arc<Self>, Vec<Refused>) {
+    pub fn with<'a>(
+        installed: impl IntoIterator<Item = (i64, &'a Value)>,
+    ) -> (Arc<Self>, Vec<UnusableSearchParameter>) {
         let documents: Vec<(i64, &Value)> = installed.into_iter().collect();
         let (definitions, refused) = definition::read_all(&documents);
         (Arc::new(Self::of(definitions)), refused)
@@ -70,21 +72,21 @@ impl Catalog {
 
     /// Returns the parameter a type has under a name; those of all resources (`_id`, `_tag`) every type has.
     #[must_use]
-    pub fn parameter(&self, kind: &ResourceType, code: &str) -> Option<&Arc<Parameter>> {
+    pub fn parameter(&self, kind: &ResourceType, code: &str) -> Option<&Arc<SearchParameter>> {
         let parameters = &self.of_kind(kind).0;
         let found = parameters.binary_search_by(|parameter| parameter.code.as_str().cmp(code)).ok()?;
         parameters.get(found)
     }
 
     /// Returns the parameters of a type in the order of their codes.
-    pub fn parameters(&self, kind: &ResourceType) -> impl Iterator<Item = &Arc<Parameter>> {
+    pub fn parameters(&self, kind: &ResourceType) -> impl Iterator<Item = &Arc<SearchParameter>> {
         self.of_kind(kind).0.iter()
     }
 
     /// Returns what the parameters of a type are called, in the order of their codes. Asking it of all types keeps none
     /// of their parameters in memory.
     #[must_use]
-    pub fn outlines(&self, kind: &ResourceType) -> Vec<Outline> {
+    pub fn outlines(&self, kind: &ResourceType) -> Vec<ParameterSummary> {
         let outlined =
             |parameters: &Parameters| parameters.0.iter().map(|parameter| parameter.as_ref().into()).collect();
         match self.kinds.get(kind.as_str()).and_then(OnceLock::get) {
@@ -108,8 +110,8 @@ impl Catalog {
     pub fn sources<'a>(
         &'a self,
         kind: &ResourceType,
-        parameter: &'a Parameter,
-    ) -> impl Iterator<Item = &'a Arc<Parameter>> {
+        parameter: &'a SearchParameter,
+    ) -> impl Iterator<Item = &'a Arc<SearchParameter>> {
         let sources = &parameter.sources;
         let of_kind = if sources.is_empty() { [].iter() } else { self.of_kind(kind).0.iter() };
         of_kind.filter(|other| sources.contains(&other.number))
@@ -118,7 +120,7 @@ impl Catalog {
     /// Returns the parameters of the type that have the rows of the parts of this composite, in the order of its parts,
     /// where it has none of its own.
     #[must_use]
-    pub fn parts(&self, kind: &ResourceType, composite: &Parameter) -> Vec<Arc<Parameter>> {
+    pub fn parts(&self, kind: &ResourceType, composite: &SearchParameter) -> Vec<Arc<SearchParameter>> {
         if composite.parts.is_empty() {
             return Vec::new();
         }
@@ -134,7 +136,7 @@ impl Catalog {
     /// Nothing stands for `_id` and `_lastUpdated`, which are columns. At most
     /// [`MAX_ENTRIES`](crate::limits::MAX_ENTRIES).
     #[must_use]
-    pub fn entries(&self, document: &Document<'_>) -> Vec<(i64, Entry)> {
+    pub fn entries(&self, document: &IndexedDocument<'_>) -> Vec<(i64, IndexEntry)> {
         let own = self.parameters(document.kind).filter(|parameter| parameter.has_rows());
         super::entry::all(own, document)
     }
@@ -145,11 +147,11 @@ impl Catalog {
     }
 
     /// A definition that does not compile for the type is left out: R4's own are shown to compile by a
-    /// test, installed ones by [`Catalog::with`].
+    /// test, installed ones by [`SearchParameterCatalog::with`].
     fn compiled(&self, kind: &str) -> Parameters {
         let definitions = base::of(kind).into_iter().chain(self.installed_of(kind));
         let compiled = definitions.filter_map(|definition| definition.compile(kind).ok().flatten());
-        let mut parameters: Vec<Parameter> = compiled.collect();
+        let mut parameters: Vec<SearchParameter> = compiled.collect();
         parameters.sort_by(|left, right| left.code.cmp(&right.code));
         parameters.dedup_by(|later, first| later.code == first.code);
         let sources = sources(&parameters);
@@ -171,12 +173,13 @@ impl Catalog {
 /// Returns the numbers of the parameters that have the rows of each, for those that need none of their own.
 ///
 /// An installed parameter comes and goes, and its rows with it, so it has its own and is nobody's source.
-fn sources(parameters: &[Parameter]) -> Vec<Vec<i64>> {
-    let base: Vec<&Parameter> = parameters.iter().filter(|parameter| parameter.number < FIRST_INSTALLED).collect();
-    let found_by: Vec<(i64, Vec<&Parameter>)> =
+fn sources(parameters: &[SearchParameter]) -> Vec<Vec<i64>> {
+    let base: Vec<&SearchParameter> =
+        parameters.iter().filter(|parameter| parameter.number < FIRST_INSTALLED).collect();
+    let found_by: Vec<(i64, Vec<&SearchParameter>)> =
         base.iter().map(|parameter| (parameter.number, parameter.found_by(&base))).collect();
     let of = |number: i64| found_by.iter().find(|(of, _)| *of == number).map_or(&[][..], |(_, sources)| sources);
-    let with_rows = |parameter: &Parameter| {
+    let with_rows = |parameter: &SearchParameter| {
         let sources = of(parameter.number).iter().map(|source| source.number);
         sources.filter(|number| of(*number).is_empty()).collect()
     };
@@ -185,10 +188,10 @@ fn sources(parameters: &[Parameter]) -> Vec<Vec<i64>> {
 
 /// Returns the numbers of the parameters that have the rows of the parts of each composite, for those that need none of
 /// their own. The same ones as above have rows of their own.
-fn parts(parameters: &[Parameter]) -> Vec<Vec<i64>> {
-    let is_base = |parameter: &&Parameter| parameter.number < FIRST_INSTALLED && parameter.has_rows();
-    let base: Vec<&Parameter> = parameters.iter().filter(is_base).collect();
-    let of = |parameter: &Parameter| {
+fn parts(parameters: &[SearchParameter]) -> Vec<Vec<i64>> {
+    let is_base = |parameter: &&SearchParameter| parameter.number < FIRST_INSTALLED && parameter.has_rows();
+    let base: Vec<&SearchParameter> = parameters.iter().filter(is_base).collect();
+    let of = |parameter: &SearchParameter| {
         let made_of = if is_base(&parameter) { parameter.made_of(&base) } else { Vec::new() };
         made_of.iter().map(|part| part.number).collect()
     };

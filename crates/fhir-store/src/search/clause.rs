@@ -2,28 +2,28 @@
 
 use std::sync::Arc;
 
-use super::entry::Entry;
-use super::parameter::Parameter;
-use super::range::Comparison;
+use super::entry::IndexEntry;
+use super::parameter::SearchParameter;
+use super::range::RangeComparison;
 use crate::key::ResourceType;
 
 /// A search, read and checked.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Search {
+pub struct SearchRequest {
     /// The type that is searched.
     pub kind: ResourceType,
     /// All of them have to hold; none when everything is asked for.
-    pub clauses: Vec<Clause>,
+    pub clauses: Vec<SearchClause>,
     /// The order asked for; the first decides first.
-    pub sort: Vec<Sort>,
+    pub sort: Vec<SortCriterion>,
     /// Matches on a page, [`MAX_COUNT`](crate::limits::MAX_COUNT) at most; 0 asks for the number alone.
     pub count: Option<u32>,
     /// Where the page begins (`_cursor`): what a link of an earlier page carried, as it was.
     pub cursor: Option<String>,
     /// Whether the number of matches is wanted.
-    pub total: Total,
+    pub total: TotalMode,
     /// How much of each resource is wanted.
-    pub summary: Summary,
+    pub summary: SummaryMode,
     /// The elements wanted of each resource; all when empty.
     pub elements: Vec<String>,
     /// What the matches refer to and comes with them.
@@ -34,61 +34,61 @@ pub struct Search {
 
 /// One condition on a resource.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Clause {
+pub enum SearchClause {
     /// Some entry of the parameter meets one of the tests.
     Any {
         /// The parameter.
-        parameter: Arc<Parameter>,
+        parameter: Arc<SearchParameter>,
         /// At least one.
-        tests: Vec<Test>,
+        tests: Vec<Predicate>,
     },
     /// No entry of the parameter meets any of the tests (`:not`, `:not-in`); holds where there is none.
     None {
         /// The parameter.
-        parameter: Arc<Parameter>,
+        parameter: Arc<SearchParameter>,
         /// At least one.
-        tests: Vec<Test>,
+        tests: Vec<Predicate>,
     },
     /// The parameter has no entry (`:missing=true`), or has one.
     Missing {
         /// The parameter.
-        parameter: Arc<Parameter>,
+        parameter: Arc<SearchParameter>,
         /// Whether it has to have none.
         missing: bool,
     },
     /// What the resource refers to meets a clause.
-    Chain(Chain),
+    Chain(ChainedClause),
     /// What refers to the resource meets a clause.
-    Has(Has),
+    Has(ReverseChain),
 }
 
 /// `subject:Patient.name=x`: a resource that is referred to meets a clause.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Chain {
+pub struct ChainedClause {
     /// The reference.
-    pub parameter: Arc<Parameter>,
+    pub parameter: Arc<SearchParameter>,
     /// What a resource of each type has to meet; one of them is enough.
-    pub any_of: Vec<(ResourceType, Clause)>,
+    pub any_of: Vec<(ResourceType, SearchClause)>,
 }
 
 /// `_has:Observation:patient:code=x`: a resource that refers to this one meets a clause.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Has {
+pub struct ReverseChain {
     /// The type that refers.
     pub kind: ResourceType,
     /// Its reference.
-    pub parameter: Arc<Parameter>,
+    pub parameter: Arc<SearchParameter>,
     /// What it has to meet.
-    pub clause: Box<Clause>,
+    pub clause: Box<SearchClause>,
 }
 
 /// A condition on one entry.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Test {
+pub enum Predicate {
     /// A code.
     Token {
         /// What the system has to be.
-        system: System,
+        system: SystemMatch,
         /// What the code has to be; any when there is none.
         code: Option<String>,
     },
@@ -103,7 +103,7 @@ pub enum Test {
         /// The value.
         value: String,
     },
-    /// A code of the value set of this URL; no entry meets it before [`Search::expand`] put the codes in
+    /// A code of the value set of this URL; no entry meets it before [`SearchRequest::expand`] put the codes in
     /// its place.
     In(String),
     /// A string.
@@ -130,23 +130,23 @@ pub enum Test {
         version: Option<String>,
     },
     /// A time.
-    Period(Comparison<i64>),
+    Period(RangeComparison<i64>),
     /// A number.
-    Number(Comparison<f64>),
+    Number(RangeComparison<f64>),
     /// A number with a unit.
     Quantity {
         /// The number.
-        comparison: Comparison<f64>,
+        comparison: RangeComparison<f64>,
         /// The unit.
-        unit: Unit,
+        unit: UnitMatch,
     },
     /// Values that belong together, one test for each part.
-    Composite(Vec<Test>),
+    Composite(Vec<Predicate>),
 }
 
 /// The condition on a code's system.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum System {
+pub enum SystemMatch {
     /// Anything, also none.
     Any,
     /// None (`|code`).
@@ -179,7 +179,7 @@ pub enum UriMatch {
 
 /// The condition on a quantity's unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Unit {
+pub enum UnitMatch {
     /// Anything.
     Any,
     /// This code, or this unit as people read it (`5||mg`).
@@ -198,16 +198,16 @@ pub enum Unit {
 /// Not specified; of several values the least counts, when descending the greatest, and resources without
 /// one come last, because a page then begins with what was asked for.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Sort {
+pub struct SortCriterion {
     /// What the order is by.
-    pub parameter: Arc<Parameter>,
+    pub parameter: Arc<SearchParameter>,
     /// Whether the greatest comes first.
     pub descending: bool,
 }
 
 /// The value of `_total`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Total {
+pub enum TotalMode {
     /// Nothing was said.
     #[default]
     Unsaid,
@@ -221,7 +221,7 @@ pub enum Total {
 
 /// The value of `_summary`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Summary {
+pub enum SummaryMode {
     /// All of it.
     #[default]
     False,
@@ -254,13 +254,13 @@ pub enum IncludeTarget {
     /// All of them (`*`).
     All,
     /// This one.
-    Parameter(Arc<Parameter>),
+    Parameter(Arc<SearchParameter>),
 }
 
-impl Clause {
+impl SearchClause {
     /// Returns the parameter whose entries decide.
     #[must_use]
-    pub fn parameter(&self) -> &Arc<Parameter> {
+    pub fn parameter(&self) -> &Arc<SearchParameter> {
         match self {
             Self::Any { parameter, .. } | Self::None { parameter, .. } | Self::Missing { parameter, .. } => parameter,
             Self::Chain(chain) => &chain.parameter,
@@ -281,43 +281,43 @@ impl Clause {
     }
 }
 
-impl Test {
+impl Predicate {
     /// Returns whether an entry meets it.
     #[must_use]
-    pub fn holds(&self, entry: &Entry) -> bool {
+    pub fn holds(&self, entry: &IndexEntry) -> bool {
         match (self, entry) {
-            (Self::Token { system, code }, Entry::Token { system: of, code: is }) => {
+            (Self::Token { system, code }, IndexEntry::Token { system: of, code: is }) => {
                 system.holds(of.as_deref()) && code.as_ref().is_none_or(|code| is.as_ref() == Some(code))
             }
-            (Self::Display(asked), Entry::Display { folded }) => folded.starts_with(asked.as_str()),
-            (Self::OfType { .. }, Entry::TypedIdentifier { .. }) => self.is_of_type(entry),
-            (Self::Text { how, text }, Entry::Text { folded, exact }) => how.holds(text, folded, exact),
-            (Self::Reference { kind, id }, Entry::Reference { kind: of, id: is }) => {
+            (Self::Display(asked), IndexEntry::Display { folded }) => folded.starts_with(asked.as_str()),
+            (Self::OfType { .. }, IndexEntry::TypedIdentifier { .. }) => self.is_of_type(entry),
+            (Self::Text { how, text }, IndexEntry::Text { folded, exact }) => how.holds(text, folded, exact),
+            (Self::Reference { kind, id }, IndexEntry::Reference { kind: of, id: is }) => {
                 id == is && kind.as_ref().is_none_or(|kind| kind.as_str() == of)
             }
-            (Self::Uri { how, uri, version }, Entry::Uri { uri: is, version: of }) => {
+            (Self::Uri { how, uri, version }, IndexEntry::Uri { uri: is, version: of }) => {
                 how.holds(uri, is) && version.as_ref().is_none_or(|version| of.as_ref() == Some(version))
             }
-            (Self::Period(comparison), Entry::Period { from_us, to_us }) => comparison.holds(from_us, to_us),
-            (Self::Number(comparison), Entry::Number { low, high }) => comparison.holds(low, high),
-            (Self::Quantity { comparison, unit }, Entry::Quantity { low, high, .. }) => {
+            (Self::Period(comparison), IndexEntry::Period { from_us, to_us }) => comparison.holds(from_us, to_us),
+            (Self::Number(comparison), IndexEntry::Number { low, high }) => comparison.holds(low, high),
+            (Self::Quantity { comparison, unit }, IndexEntry::Quantity { low, high, .. }) => {
                 comparison.holds(low, high) && unit.holds(entry)
             }
-            (Self::Composite(tests), Entry::Composite(parts)) => {
+            (Self::Composite(tests), IndexEntry::Composite(parts)) => {
                 tests.len() == parts.len() && tests.iter().zip(parts).all(|(test, part)| test.holds(part))
             }
             _ => false,
         }
     }
 
-    fn is_of_type(&self, entry: &Entry) -> bool {
+    fn is_of_type(&self, entry: &IndexEntry) -> bool {
         let Self::OfType { system, code, value } = self else { return false };
-        let Entry::TypedIdentifier { system: of, code: kind, value: is } = entry else { return false };
+        let IndexEntry::TypedIdentifier { system: of, code: kind, value: is } = entry else { return false };
         code == kind && value == is && system.as_ref().is_none_or(|system| of.as_ref() == Some(system))
     }
 }
 
-impl System {
+impl SystemMatch {
     /// Returns whether an entry's system is what is asked for.
     #[must_use]
     pub fn holds(&self, system: Option<&str>) -> bool {
@@ -355,9 +355,9 @@ fn is_at_or_below(uri: &str, root: &str) -> bool {
     uri.strip_prefix(root).is_some_and(|rest| rest.is_empty() || root.ends_with('/') || rest.starts_with('/'))
 }
 
-impl Unit {
-    fn holds(&self, entry: &Entry) -> bool {
-        let Entry::Quantity { system, code, unit, .. } = entry else { return false };
+impl UnitMatch {
+    fn holds(&self, entry: &IndexEntry) -> bool {
+        let IndexEntry::Quantity { system, code, unit, .. } = entry else { return false };
         match self {
             Self::Any => true,
             Self::Named(asked) => code.as_ref() == Some(asked) || unit.as_ref() == Some(asked),

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::catalog::COMPARTMENT;
 use super::fold::folded;
-use super::parameter::{Column, Component, Kind, Parameter};
+use super::parameter::{CompositeComponent, IndexColumn, ParameterType, SearchParameter};
 use super::parse::period;
 use super::target::{self, Target};
 use crate::key::ResourceType;
@@ -19,7 +19,7 @@ use crate::{compartment, limits};
 
 /// A resource document prepared for indexing.
 #[derive(Clone, Copy, Debug)]
-pub struct Document<'a> {
+pub struct IndexedDocument<'a> {
     /// The resource type.
     pub kind: &'a ResourceType,
     /// The id.
@@ -39,7 +39,7 @@ pub struct Document<'a> {
 /// shorter than that, so what is cut equals none and begins as it began; only `:contains` does not see
 /// what is behind the cut.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Entry {
+pub enum IndexEntry {
     /// A code, of a system or of none: token parameters, and the logical identifiers of references
     /// (`:identifier`).
     Token {
@@ -111,22 +111,22 @@ pub enum Entry {
         unit: Option<String>,
     },
     /// The values of a composite parameter that belong together, one for each part.
-    Composite(Vec<Entry>),
+    Composite(Vec<IndexEntry>),
 }
 
 /// What takes the entries of a parameter.
-type Out<'o> = &'o mut dyn FnMut(Entry);
+type Out<'o> = &'o mut dyn FnMut(IndexEntry);
 
 /// Returns what a resource has for these parameters, and its compartments; see
 /// [`Catalog::entries`](super::Catalog::entries).
 pub(super) fn all<'a>(
-    parameters: impl Iterator<Item = &'a Arc<Parameter>>,
-    document: &Document<'_>,
-) -> Vec<(i64, Entry)> {
+    parameters: impl Iterator<Item = &'a Arc<SearchParameter>>,
+    document: &IndexedDocument<'_>,
+) -> Vec<(i64, IndexEntry)> {
     let mut entries = Vec::new();
     let patients = compartment::patients(document.kind, document.id, document.body, document.own);
     let kind = || "Patient".to_owned();
-    entries.extend(patients.into_iter().map(|id| (COMPARTMENT, Entry::Reference { kind: kind(), id })));
+    entries.extend(patients.into_iter().map(|id| (COMPARTMENT, IndexEntry::Reference { kind: kind(), id })));
     for parameter in parameters.filter(|parameter| parameter.column().is_none()) {
         let mut distinct =
             Distinct { number: parameter.number, first: entries.len(), entries: &mut entries, seen: None };
@@ -139,7 +139,7 @@ pub(super) fn all<'a>(
 struct Distinct<'a> {
     number: i64,
     first: usize,
-    entries: &'a mut Vec<(i64, Entry)>,
+    entries: &'a mut Vec<(i64, IndexEntry)>,
     /// The entries spelled out, once there are many.
     seen: Option<HashSet<String>>,
 }
@@ -148,32 +148,32 @@ impl Distinct<'_> {
     /// From how many entries on comparing with each costs more than remembering them.
     const MANY: usize = 32;
 
-    fn push(&mut self, entry: Entry) {
+    fn push(&mut self, entry: IndexEntry) {
         if self.entries.len() < limits::MAX_ENTRIES && self.is_new(&entry) {
             self.entries.push((self.number, entry));
         }
     }
 
-    fn is_new(&mut self, entry: &Entry) -> bool {
+    fn is_new(&mut self, entry: &IndexEntry) -> bool {
         let own = self.entries.get(self.first..).unwrap_or_default();
         if own.len() < Self::MANY {
             return own.iter().all(|(_, other)| other != entry);
         }
-        let spelled = |entry: &Entry| format!("{entry:?}");
+        let spelled = |entry: &IndexEntry| format!("{entry:?}");
         let seen = self.seen.get_or_insert_with(|| own.iter().map(|(_, entry)| spelled(entry)).collect());
         seen.insert(spelled(entry))
     }
 }
 
-impl Parameter {
+impl SearchParameter {
     /// Hands every entry of the parameter to `out`, some of them more than once; those of columns too.
-    pub(super) fn each(&self, document: &Document<'_>, out: Out<'_>) {
+    pub(super) fn each(&self, document: &IndexedDocument<'_>, out: Out<'_>) {
         match self.column() {
-            Some(Column::Id) => out(Entry::Token { system: None, code: Some(document.id.to_owned()) }),
-            Some(Column::LastUpdated) => {
-                out(Entry::Period { from_us: document.updated_us, to_us: document.updated_us });
+            Some(IndexColumn::Id) => out(IndexEntry::Token { system: None, code: Some(document.id.to_owned()) }),
+            Some(IndexColumn::LastUpdated) => {
+                out(IndexEntry::Period { from_us: document.updated_us, to_us: document.updated_us });
             }
-            None if self.kind == Kind::Composite => self.tuples(document, out),
+            None if self.kind == ParameterType::Composite => self.tuples(document, out),
             None => self.expression.each(document.body, document.body, &mut |value| {
                 of_value(self.kind, value, document.own, out);
             }),
@@ -181,27 +181,27 @@ impl Parameter {
     }
 
     /// The values of each element that belong together, in all their combinations.
-    fn tuples(&self, document: &Document<'_>, out: Out<'_>) {
+    fn tuples(&self, document: &IndexedDocument<'_>, out: Out<'_>) {
         self.expression.each(document.body, document.body, &mut |element| {
             let mut tuples = vec![Vec::new()];
             for component in &self.components {
                 let values = component.values(element, document);
                 let longer = tuples.iter().flat_map(|tuple| {
-                    values.iter().map(move |value| tuple.iter().chain([value]).cloned().collect::<Vec<Entry>>())
+                    values.iter().map(move |value| tuple.iter().chain([value]).cloned().collect::<Vec<IndexEntry>>())
                 });
                 tuples = longer.take(limits::MAX_TUPLES).collect();
             }
-            tuples.into_iter().map(Entry::Composite).for_each(&mut *out);
+            tuples.into_iter().map(IndexEntry::Composite).for_each(&mut *out);
         });
     }
 }
 
-impl Component {
-    fn values(&self, element: &Value, document: &Document<'_>) -> Vec<Entry> {
+impl CompositeComponent {
+    fn values(&self, element: &Value, document: &IndexedDocument<'_>) -> Vec<IndexEntry> {
         let mut values = Vec::new();
         self.expression.each(element, document.body, &mut |value| {
             of_value(self.kind, value, document.own, &mut |entry| {
-                let compared = !matches!(entry, Entry::Display { .. } | Entry::TypedIdentifier { .. });
+                let compared = !matches!(entry, IndexEntry::Display { .. } | IndexEntry::TypedIdentifier { .. });
                 if compared && values.len() < limits::MAX_TUPLES {
                     values.push(entry);
                 }
@@ -212,16 +212,16 @@ impl Component {
 }
 
 /// The entries of one value of an element; none for what no parameter of the kind compares.
-fn of_value(kind: Kind, value: &Value, own: &str, out: Out<'_>) {
+fn of_value(kind: ParameterType, value: &Value, own: &str, out: Out<'_>) {
     match kind {
-        Kind::Token => token::each(value, out),
-        Kind::String => text::each(value, out),
-        Kind::Reference => references(value, own, out),
-        Kind::Date => times(value, out),
-        Kind::Number => quantity::numbers(value, out),
-        Kind::Quantity => quantity::each(value, out),
-        Kind::Uri => value.as_str().map(uri).into_iter().for_each(out),
-        Kind::Composite => {}
+        ParameterType::Token => token::each(value, out),
+        ParameterType::String => text::each(value, out),
+        ParameterType::Reference => references(value, own, out),
+        ParameterType::Date => times(value, out),
+        ParameterType::Number => quantity::numbers(value, out),
+        ParameterType::Quantity => quantity::each(value, out),
+        ParameterType::Uri => value.as_str().map(uri).into_iter().for_each(out),
+        ParameterType::Composite => {}
     }
 }
 
@@ -241,13 +241,13 @@ fn cut_folded(text: &str) -> String {
     folded
 }
 
-fn uri(text: &str) -> Entry {
+fn uri(text: &str) -> IndexEntry {
     let (uri, version) = text.rsplit_once('|').map_or((text, None), |(uri, version)| (uri, Some(version)));
-    Entry::Uri { uri: cut(uri), version: version.map(cut) }
+    IndexEntry::Uri { uri: cut(uri), version: version.map(cut) }
 }
 
 fn references(value: &Value, own: &str, out: Out<'_>) {
-    let local = |kind: &str, id: &str| Entry::Reference { kind: kind.to_owned(), id: id.to_owned() };
+    let local = |kind: &str, id: &str| IndexEntry::Reference { kind: kind.to_owned(), id: id.to_owned() };
     if let Value::String(canonical) = value {
         let unversioned = canonical.rsplit_once('|').map_or(canonical.as_str(), |(uri, _)| uri);
         if let Some(Target::Resource { kind, id }) = Target::read(unversioned, own) {
@@ -262,7 +262,7 @@ fn references(value: &Value, own: &str, out: Out<'_>) {
     });
     if let Some(identifier) = value.get("identifier") {
         token::identifier(identifier, &mut |entry| {
-            if matches!(entry, Entry::Token { .. }) {
+            if matches!(entry, IndexEntry::Token { .. }) {
                 out(entry);
             }
         });
@@ -285,7 +285,7 @@ fn times(value: &Value, out: Out<'_>) {
         _ => None,
     };
     if let Some((from_us, to_us)) = range {
-        out(Entry::Period { from_us, to_us });
+        out(IndexEntry::Period { from_us, to_us });
     }
 }
 
@@ -299,7 +299,7 @@ fn timing(value: &Value) -> Option<(i64, i64)> {
     events.filter_map(Value::as_str).filter_map(period).for_each(&mut widen);
     if let Some(bounds) = value.get("repeat").and_then(|repeat| repeat.get("boundsPeriod")) {
         times(bounds, &mut |entry| {
-            if let Entry::Period { from_us, to_us } = entry {
+            if let IndexEntry::Period { from_us, to_us } = entry {
                 widen((from_us, to_us));
             }
         });

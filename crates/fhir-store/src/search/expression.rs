@@ -24,7 +24,7 @@ pub(super) struct Expression(Node);
 
 /// The reason why an expression is not compiled.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ExpressionFault {
+pub enum ExpressionError {
     /// A function of `FHIRPath` that search parameters rarely use.
     #[error("the function {0}() is not supported in the expression of a search parameter")]
     Function(String),
@@ -43,8 +43,8 @@ impl Expression {
     /// Compiles the alternatives of `text` that are about `kind`.
     ///
     /// # Errors
-    /// See [`ExpressionFault`].
-    pub(super) fn compile(kind: &str, text: &str) -> Result<Self, ExpressionFault> {
+    /// See [`ExpressionError`].
+    pub(super) fn compile(kind: &str, text: &str) -> Result<Self, ExpressionError> {
         parser::parse(kind, text).map(Self)
     }
 

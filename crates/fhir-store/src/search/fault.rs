@@ -4,7 +4,7 @@ use crate::limits;
 
 /// The reason why a search cannot be answered. Each says what would be.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SearchFault {
+pub enum SearchError {
     /// The type has no parameter of this name.
     #[error("{kind} has no search parameter {name}; CapabilityStatement lists those it has")]
     UnknownParameter {
@@ -80,14 +80,14 @@ pub enum SearchFault {
 
 /// A search parameter that was ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ignored {
+pub struct IgnoredParameter {
     /// As it stood in the query.
     pub name: String,
     /// Why; its text is for the outcome entry of the answer.
-    pub fault: SearchFault,
+    pub fault: SearchError,
 }
 
-impl SearchFault {
+impl SearchError {
     /// Returns whether a lenient search goes on without the parameter: it is one this server does not know, or it says
     /// nothing. What is known and asked wrongly is refused either way.
     ///

@@ -5,12 +5,12 @@
 
 use std::sync::Arc;
 
-use super::parameter::Parameter;
-use crate::definitions::{Binding, Codes, Content, structure};
+use super::parameter::SearchParameter;
+use crate::definitions::{Binding, CodesBySystem, Content, structure};
 use crate::key::ResourceType;
 
 /// Returns the codes that the values of a parameter are bound to, where it is about one element of type `code`.
-pub(super) fn codes(kind: &ResourceType, parameter: &Parameter) -> Option<Arc<Codes>> {
+pub(super) fn codes(kind: &ResourceType, parameter: &SearchParameter) -> Option<Arc<CodesBySystem>> {
     let path = parameter.expression.path()?;
     let (last, way) = path.split_last()?;
     let mut of = structure(kind.as_str())?;

@@ -2,43 +2,47 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::clause::{Chain, Clause, Has, Search, System, Test};
-use super::entry::{Document, Entry};
-use super::fault::SearchFault;
-use super::parameter::Parameter;
+use super::clause::{ChainedClause, Predicate, ReverseChain, SearchClause, SearchRequest, SystemMatch};
+use super::entry::{IndexEntry, IndexedDocument};
+use super::fault::SearchError;
+use super::parameter::SearchParameter;
 use crate::key::{ResourceKey, ResourceType};
 use crate::limits;
-use crate::ports::Stored;
+use crate::ports::StoredResource;
 
 /// Resolves references for chained searches.
-pub trait Resolver {
+pub trait ReferenceResolver {
     /// Returns the resource of this name.
-    fn read(&self, key: &ResourceKey) -> Option<Stored>;
+    fn read(&self, key: &ResourceKey) -> Option<StoredResource>;
 
     /// All the resources of a type.
-    fn all(&self, kind: &ResourceType) -> Vec<Stored>;
+    fn all(&self, kind: &ResourceType) -> Vec<StoredResource>;
 }
 
 /// A condition that the resource alone cannot decide.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unresolved {
-    /// A chain or `_has`, without a [`Resolver`].
+pub enum UnresolvedCondition {
+    /// A chain or `_has`, without a [`ReferenceResolver`].
     #[error("the search {0} looks at other resources")]
     Chain(String),
-    /// A value set whose codes are not in the search; see [`Search::expand`].
+    /// A value set whose codes are not in the search; see [`SearchRequest::expand`].
     #[error("the codes of the value set {0} are not known")]
     ValueSet(String),
 }
 
 /// A code of a value set, with its system.
-pub type Coding = (Option<String>, String);
+pub type ValueSetCoding = (Option<String>, String);
 
-impl Search {
+impl SearchRequest {
     /// Returns whether the resource meets every clause. Its type is not looked at.
     ///
     /// # Errors
-    /// [`Unresolved`], when the answer needs more than the resource.
-    pub fn matches(&self, document: &Document<'_>, resolver: Option<&dyn Resolver>) -> Result<bool, Unresolved> {
+    /// [`UnresolvedCondition`], when the answer needs more than the resource.
+    pub fn matches(
+        &self,
+        document: &IndexedDocument<'_>,
+        resolver: Option<&dyn ReferenceResolver>,
+    ) -> Result<bool, UnresolvedCondition> {
         let matching = Matching { own: document.own, resolver };
         for clause in &self.clauses {
             if !matching.holds(clause, document)? {
@@ -55,7 +59,7 @@ impl Search {
         for clause in &self.clauses {
             visit(clause, &mut |tests| {
                 named.extend(tests.iter().filter_map(|test| match test {
-                    Test::In(url) => Some(url.clone()),
+                    Predicate::In(url) => Some(url.clone()),
                     _ => None,
                 }));
             });
@@ -66,13 +70,13 @@ impl Search {
     /// Puts the codes of the value sets in the place of their URLs.
     ///
     /// # Errors
-    /// [`SearchFault::UnknownValueSet`] for one that `codes` does not have, or that has none: a search would
-    /// find nothing, or everything, for want of knowledge; [`SearchFault::TooManyTests`] when there are more codes than
+    /// [`SearchError::UnknownValueSet`] for one that `codes` does not have, or that has none: a search would
+    /// find nothing, or everything, for want of knowledge; [`SearchError::TooManyTests`] when there are more codes than
     /// a search may have values.
-    pub fn expand(&mut self, codes: &BTreeMap<String, Vec<Coding>>) -> Result<(), SearchFault> {
+    pub fn expand(&mut self, codes: &BTreeMap<String, Vec<ValueSetCoding>>) -> Result<(), SearchError> {
         let unknown = self.value_sets().into_iter().find(|url| codes.get(url).is_none_or(Vec::is_empty));
         if let Some(url) = unknown {
-            return Err(SearchFault::UnknownValueSet(url));
+            return Err(SearchError::UnknownValueSet(url));
         }
         for clause in &mut self.clauses {
             replace(clause, codes);
@@ -81,67 +85,67 @@ impl Search {
         self.clauses.iter().for_each(|clause| visit(clause, &mut |list| tests += list.len()));
         let fits = codes.is_empty() || tests <= limits::MAX_TESTS;
         fits.then_some(())
-            .ok_or_else(|| SearchFault::TooManyTests(codes.keys().cloned().collect::<Vec<_>>().join(", ")))
+            .ok_or_else(|| SearchError::TooManyTests(codes.keys().cloned().collect::<Vec<_>>().join(", ")))
     }
 }
 
 /// Every list of tests in a clause.
-fn visit<'a>(clause: &'a Clause, look: &mut dyn FnMut(&'a [Test])) {
+fn visit<'a>(clause: &'a SearchClause, look: &mut dyn FnMut(&'a [Predicate])) {
     match clause {
-        Clause::Any { tests, .. } | Clause::None { tests, .. } => look(tests),
-        Clause::Missing { .. } => {}
-        Clause::Chain(chain) => chain.any_of.iter().for_each(|(_, clause)| visit(clause, look)),
-        Clause::Has(has) => visit(&has.clause, look),
+        SearchClause::Any { tests, .. } | SearchClause::None { tests, .. } => look(tests),
+        SearchClause::Missing { .. } => {}
+        SearchClause::Chain(chain) => chain.any_of.iter().for_each(|(_, clause)| visit(clause, look)),
+        SearchClause::Has(has) => visit(&has.clause, look),
     }
 }
 
-fn replace(clause: &mut Clause, codes: &BTreeMap<String, Vec<Coding>>) {
+fn replace(clause: &mut SearchClause, codes: &BTreeMap<String, Vec<ValueSetCoding>>) {
     match clause {
-        Clause::Any { tests, .. } | Clause::None { tests, .. } => {
+        SearchClause::Any { tests, .. } | SearchClause::None { tests, .. } => {
             let named = std::mem::take(tests);
             tests.extend(named.into_iter().flat_map(|test| match test {
-                Test::In(url) => codes.get(&url).into_iter().flatten().map(of_coding).collect(),
+                Predicate::In(url) => codes.get(&url).into_iter().flatten().map(of_coding).collect(),
                 test => vec![test],
             }));
         }
-        Clause::Missing { .. } => {}
-        Clause::Chain(chain) => chain.any_of.iter_mut().for_each(|(_, clause)| replace(clause, codes)),
-        Clause::Has(has) => replace(&mut has.clause, codes),
+        SearchClause::Missing { .. } => {}
+        SearchClause::Chain(chain) => chain.any_of.iter_mut().for_each(|(_, clause)| replace(clause, codes)),
+        SearchClause::Has(has) => replace(&mut has.clause, codes),
     }
 }
 
-fn of_coding((system, code): &Coding) -> Test {
-    let system = system.clone().map_or(System::Any, System::Is);
-    Test::Token { system, code: Some(code.clone()) }
+fn of_coding((system, code): &ValueSetCoding) -> Predicate {
+    let system = system.clone().map_or(SystemMatch::Any, SystemMatch::Is);
+    Predicate::Token { system, code: Some(code.clone()) }
 }
 
 struct Matching<'a> {
     own: &'a str,
-    resolver: Option<&'a dyn Resolver>,
+    resolver: Option<&'a dyn ReferenceResolver>,
 }
 
 impl Matching<'_> {
-    fn holds(&self, clause: &Clause, document: &Document<'_>) -> Result<bool, Unresolved> {
+    fn holds(&self, clause: &SearchClause, document: &IndexedDocument<'_>) -> Result<bool, UnresolvedCondition> {
         match clause {
-            Clause::Any { parameter, tests } => meets(parameter, tests, document),
-            Clause::None { parameter, tests } => meets(parameter, tests, document).map(|found| !found),
-            Clause::Missing { parameter, missing } => {
+            SearchClause::Any { parameter, tests } => meets(parameter, tests, document),
+            SearchClause::None { parameter, tests } => meets(parameter, tests, document).map(|found| !found),
+            SearchClause::Missing { parameter, missing } => {
                 let mut present = false;
                 parameter.each(document, &mut |_| present = true);
                 Ok(present != *missing)
             }
-            Clause::Chain(chain) => self.chain(chain, document),
-            Clause::Has(has) => self.has(has, document),
+            SearchClause::Chain(chain) => self.chain(chain, document),
+            SearchClause::Has(has) => self.has(has, document),
         }
     }
 
-    fn resolver(&self, parameter: &Parameter) -> Result<&dyn Resolver, Unresolved> {
-        self.resolver.ok_or_else(|| Unresolved::Chain(parameter.code.clone()))
+    fn resolver(&self, parameter: &SearchParameter) -> Result<&dyn ReferenceResolver, UnresolvedCondition> {
+        self.resolver.ok_or_else(|| UnresolvedCondition::Chain(parameter.code.clone()))
     }
 
-    fn stored(&self, clause: &Clause, stored: &Stored) -> Result<bool, Unresolved> {
+    fn stored(&self, clause: &SearchClause, stored: &StoredResource) -> Result<bool, UnresolvedCondition> {
         let key = &stored.key;
-        let document = Document {
+        let document = IndexedDocument {
             kind: &key.kind,
             id: key.id.as_str(),
             updated_us: stored.updated_us,
@@ -151,7 +155,7 @@ impl Matching<'_> {
         self.holds(clause, &document)
     }
 
-    fn chain(&self, chain: &Chain, document: &Document<'_>) -> Result<bool, Unresolved> {
+    fn chain(&self, chain: &ChainedClause, document: &IndexedDocument<'_>) -> Result<bool, UnresolvedCondition> {
         let resolver = self.resolver(&chain.parameter)?;
         for key in targets(&chain.parameter, document) {
             for (_, clause) in chain.any_of.iter().filter(|(kind, _)| *kind == key.kind) {
@@ -165,9 +169,9 @@ impl Matching<'_> {
         Ok(false)
     }
 
-    fn has(&self, has: &Has, document: &Document<'_>) -> Result<bool, Unresolved> {
+    fn has(&self, has: &ReverseChain, document: &IndexedDocument<'_>) -> Result<bool, UnresolvedCondition> {
         for stored in self.resolver(&has.parameter)?.all(&has.kind) {
-            let referring = Document {
+            let referring = IndexedDocument {
                 kind: &stored.key.kind,
                 id: stored.key.id.as_str(),
                 updated_us: stored.updated_us,
@@ -183,15 +187,15 @@ impl Matching<'_> {
     }
 }
 
-fn is(key: &ResourceKey, document: &Document<'_>) -> bool {
+fn is(key: &ResourceKey, document: &IndexedDocument<'_>) -> bool {
     key.kind == *document.kind && key.id.as_str() == document.id
 }
 
 /// Returns the resources of this server that a reference names.
-fn targets(parameter: &Parameter, document: &Document<'_>) -> Vec<ResourceKey> {
+fn targets(parameter: &SearchParameter, document: &IndexedDocument<'_>) -> Vec<ResourceKey> {
     let mut keys = Vec::new();
     parameter.each(document, &mut |entry| {
-        if let Entry::Reference { kind, id } = entry
+        if let IndexEntry::Reference { kind, id } = entry
             && let (Ok(kind), Ok(id)) = (kind.parse(), id.parse())
         {
             keys.push(ResourceKey { kind, id });
@@ -200,9 +204,13 @@ fn targets(parameter: &Parameter, document: &Document<'_>) -> Vec<ResourceKey> {
     keys
 }
 
-fn meets(parameter: &Parameter, tests: &[Test], document: &Document<'_>) -> Result<bool, Unresolved> {
-    if let Some(Test::In(url)) = tests.iter().find(|test| matches!(test, Test::In(_))) {
-        return Err(Unresolved::ValueSet(url.clone()));
+fn meets(
+    parameter: &SearchParameter,
+    tests: &[Predicate],
+    document: &IndexedDocument<'_>,
+) -> Result<bool, UnresolvedCondition> {
+    if let Some(Predicate::In(url)) = tests.iter().find(|test| matches!(test, Predicate::In(_))) {
+        return Err(UnresolvedCondition::ValueSet(url.clone()));
     }
     let mut found = false;
     parameter.each(document, &mut |entry| found = found || tests.iter().any(|test| test.holds(&entry)));

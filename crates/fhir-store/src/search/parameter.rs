@@ -7,7 +7,7 @@ use crate::key::ResourceType;
 
 /// The type of a search parameter: what its values look like and how they are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+pub enum ParameterType {
     /// A number.
     Number,
     /// A date, a time or a period.
@@ -26,7 +26,7 @@ pub enum Kind {
     Uri,
 }
 
-impl Kind {
+impl ParameterType {
     const ALL: [(&'static str, Self); 8] = [
         ("number", Self::Number),
         ("date", Self::Date),
@@ -64,7 +64,7 @@ impl Kind {
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for ParameterType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
@@ -72,19 +72,19 @@ impl fmt::Display for Kind {
 
 /// One search parameter of one resource type, its expression compiled.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Parameter {
+pub struct SearchParameter {
     /// The name it has in a query.
     pub code: String,
     /// What names it everywhere.
     pub url: String,
     /// The type of its values.
-    pub kind: Kind,
+    pub kind: ParameterType,
     /// The key of its rows: the same for all the types that share the definition, and for good.
     pub number: i64,
     /// The types a reference may be to; none when nothing says so.
     pub targets: Vec<ResourceType>,
     /// The parts of a composite, in their order; none for the others.
-    pub components: Vec<Component>,
+    pub components: Vec<CompositeComponent>,
     /// The numbers of other parameters of the type that together find the same: it has no rows of its own then, and a
     /// search asks for theirs ([`Catalog::sources`](super::Catalog::sources)). None for most.
     pub sources: Vec<i64>,
@@ -97,42 +97,42 @@ pub struct Parameter {
 
 /// The summary of a search parameter for the `CapabilityStatement`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outline {
-    /// See [`Parameter::code`].
+pub struct ParameterSummary {
+    /// See [`SearchParameter::code`].
     pub code: String,
-    /// See [`Parameter::url`].
+    /// See [`SearchParameter::url`].
     pub url: String,
-    /// See [`Parameter::kind`].
-    pub kind: Kind,
-    /// See [`Parameter::targets`].
+    /// See [`SearchParameter::kind`].
+    pub kind: ParameterType,
+    /// See [`SearchParameter::targets`].
     pub targets: Vec<ResourceType>,
 }
 
-impl From<&Parameter> for Outline {
-    fn from(parameter: &Parameter) -> Self {
-        let Parameter { code, url, kind, targets, .. } = parameter;
+impl From<&SearchParameter> for ParameterSummary {
+    fn from(parameter: &SearchParameter) -> Self {
+        let SearchParameter { code, url, kind, targets, .. } = parameter;
         Self { code: code.clone(), url: url.clone(), kind: *kind, targets: targets.clone() }
     }
 }
 
 /// One part of a composite parameter.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Component {
+pub struct CompositeComponent {
     /// The type of its values; never composite.
-    pub kind: Kind,
+    pub kind: ParameterType,
     pub(super) expression: Expression,
 }
 
 /// The column that an engine stores beside a resource, so that no index row repeats it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Column {
+pub enum IndexColumn {
     /// The id (`_id`).
     Id,
     /// When the version was written (`_lastUpdated`).
     LastUpdated,
 }
 
-impl Parameter {
+impl SearchParameter {
     /// Returns whether its values are of the same kind, and made of a value the same way.
     fn is_like(&self, other: &Self) -> bool {
         self.kind == other.kind && self.components == other.components
@@ -143,7 +143,7 @@ impl Parameter {
     ///
     /// What a reference is to is asked by more than its value, so references have rows of their own.
     pub(super) fn found_by<'a>(&self, others: &[&'a Self]) -> Vec<&'a Self> {
-        if self.kind == Kind::Reference || self.column().is_some() {
+        if self.kind == ParameterType::Reference || self.column().is_some() {
             return Vec::new();
         }
         let own = self.expression.alternatives();
@@ -163,14 +163,14 @@ impl Parameter {
     ///
     /// What a part that is a reference is to is asked by more than its value, so such composites have rows.
     pub(super) fn made_of<'a>(&self, others: &[&'a Self]) -> Vec<&'a Self> {
-        if self.kind != Kind::Composite || !self.expression.is_whole() {
+        if self.kind != ParameterType::Composite || !self.expression.is_whole() {
             return Vec::new();
         }
-        let found_by = |part: &Component| {
+        let found_by = |part: &CompositeComponent| {
             let likes = |other: &&&Self| other.kind == part.kind && other.expression.is_like(&part.expression);
             others.iter().filter(likes).min_by_key(|other| other.number).copied()
         };
-        let parts = self.components.iter().filter(|part| part.kind != Kind::Reference).map_while(found_by);
+        let parts = self.components.iter().filter(|part| part.kind != ParameterType::Reference).map_while(found_by);
         let parts: Vec<&Self> = parts.collect();
         if parts.len() == self.components.len() { parts } else { Vec::new() }
     }
@@ -184,10 +184,10 @@ impl Parameter {
     /// Returns the column that answers this parameter; [`Catalog::entries`](super::Catalog::entries) has nothing of
     /// these.
     #[must_use]
-    pub fn column(&self) -> Option<Column> {
+    pub fn column(&self) -> Option<IndexColumn> {
         match self.code.as_str() {
-            "_id" => Some(Column::Id),
-            "_lastUpdated" => Some(Column::LastUpdated),
+            "_id" => Some(IndexColumn::Id),
+            "_lastUpdated" => Some(IndexColumn::LastUpdated),
             _ => None,
         }
     }

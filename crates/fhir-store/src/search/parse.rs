@@ -8,9 +8,9 @@ mod value;
 
 use std::cell::Cell;
 
-use super::catalog::Catalog;
-use super::clause::{Search, Summary, Total};
-use super::fault::{Ignored, SearchFault};
+use super::catalog::SearchParameterCatalog;
+use super::clause::{SearchRequest, SummaryMode, TotalMode};
+use super::fault::{IgnoredParameter, SearchError};
 use crate::key::ResourceType;
 use crate::limits;
 
@@ -20,7 +20,7 @@ pub use result::{is_about_the_answer, view};
 
 /// The handling of unsupported search parameters: strict or lenient.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Handling {
+pub enum UnknownParameterHandling {
     /// It is passed over and told (`Prefer: handling=lenient`).
     #[default]
     Lenient,
@@ -30,22 +30,22 @@ pub enum Handling {
 
 /// The context in which a query is parsed.
 #[derive(Clone, Copy, Debug)]
-pub struct Request<'a> {
+pub struct SearchContext<'a> {
     /// The type that is searched.
     pub kind: &'a ResourceType,
     /// What is done about a parameter that is not supported.
-    pub handling: Handling,
+    pub handling: UnknownParameterHandling,
     /// The time in unix microseconds: what `ap` of a date is measured from.
     pub now_us: i64,
     /// The address of our own FHIR endpoint, without a slash at the end.
     pub own: &'a str,
 }
 
-impl<'a> Request<'a> {
+impl<'a> SearchContext<'a> {
     /// A search that is refused for a parameter that is not supported, as a scope or a condition has to be.
     #[must_use]
     pub const fn strict(kind: &'a ResourceType, own: &'a str, now_us: i64) -> Self {
-        Self { kind, handling: Handling::Strict, now_us, own }
+        Self { kind, handling: UnknownParameterHandling::Strict, now_us, own }
     }
 }
 
@@ -54,20 +54,20 @@ impl<'a> Request<'a> {
 /// `_format` and `_pretty` are passed over. A `_count` above [`limits::MAX_COUNT`] is taken as that.
 ///
 /// # Errors
-/// See [`SearchFault`]; those that [`SearchFault::is_passed_over`] only under [`Handling::Strict`].
+/// See [`SearchError`]; those that [`SearchError::is_passed_over`] only under [`UnknownParameterHandling::Strict`].
 pub fn parse<'a>(
-    catalog: &Catalog,
-    request: &Request<'_>,
+    catalog: &SearchParameterCatalog,
+    request: &SearchContext<'_>,
     pairs: impl IntoIterator<Item = (&'a str, &'a str)>,
-) -> Result<(Search, Vec<Ignored>), SearchFault> {
-    let mut search = Search {
+) -> Result<(SearchRequest, Vec<IgnoredParameter>), SearchError> {
+    let mut search = SearchRequest {
         kind: request.kind.clone(),
         clauses: Vec::new(),
         sort: Vec::new(),
         count: None,
         cursor: None,
-        total: Total::default(),
-        summary: Summary::default(),
+        total: TotalMode::default(),
+        summary: SummaryMode::default(),
         elements: Vec::new(),
         includes: Vec::new(),
         revincludes: Vec::new(),
@@ -76,12 +76,12 @@ pub fn parse<'a>(
     let tests = Cell::new(0);
     for (number, (name, value)) in pairs.into_iter().enumerate() {
         if number >= limits::MAX_CLAUSES {
-            return Err(SearchFault::TooManyParameters);
+            return Err(SearchError::TooManyParameters);
         }
         match read(catalog, (request, &tests), &mut search, (name, value)) {
             Ok(()) => {}
-            Err(fault) if request.handling == Handling::Lenient && fault.is_passed_over() => {
-                ignored.push(Ignored { name: name.to_owned(), fault });
+            Err(fault) if request.handling == UnknownParameterHandling::Lenient && fault.is_passed_over() => {
+                ignored.push(IgnoredParameter { name: name.to_owned(), fault });
             }
             Err(fault) => return Err(fault),
         }
@@ -90,13 +90,13 @@ pub fn parse<'a>(
 }
 
 fn read(
-    catalog: &Catalog,
-    (request, tests): (&Request<'_>, &Cell<usize>),
-    search: &mut Search,
+    catalog: &SearchParameterCatalog,
+    (request, tests): (&SearchContext<'_>, &Cell<usize>),
+    search: &mut SearchRequest,
     (name, value): (&str, &str),
-) -> Result<(), SearchFault> {
+) -> Result<(), SearchError> {
     if value.is_empty() {
-        return Err(SearchFault::NoValue(name.to_owned()));
+        return Err(SearchError::NoValue(name.to_owned()));
     }
     if !result::read(catalog, search, name, value)? {
         let reader = name::Reader { catalog, request, name, value, tests };

@@ -5,7 +5,7 @@
 /// # Source
 /// FHIR R4, Search, Prefixes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Prefix {
+pub enum ComparisonPrefix {
     /// `eq`, or nothing: the asked range holds all of the resource's.
     Equal,
     /// `ne`: it does not.
@@ -26,7 +26,7 @@ pub enum Prefix {
     Approximate,
 }
 
-impl Prefix {
+impl ComparisonPrefix {
     /// The two letters and the prefix they mean.
     pub const ALL: [(&'static str, Self); 9] = [
         ("eq", Self::Equal),
@@ -40,7 +40,7 @@ impl Prefix {
         ("ap", Self::Approximate),
     ];
 
-    /// Returns the prefix a value begins with, and the rest; without one it is [`Prefix::Equal`].
+    /// Returns the prefix a value begins with, and the rest; without one it is [`ComparisonPrefix::Equal`].
     #[must_use]
     pub fn split(text: &str) -> (Self, &str) {
         let found = Self::ALL.iter().find_map(|(letters, prefix)| Some((*prefix, text.strip_prefix(letters)?)));
@@ -54,30 +54,30 @@ impl Prefix {
 /// `2013-01` is the whole month. Those of numbers come from the digits for `eq` and `ne` (`100` is
 /// 99.5 up to the last double below 100.5), and are the number itself for the prefixes of order.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Comparison<T> {
+pub struct RangeComparison<T> {
     /// How to compare.
-    pub prefix: Prefix,
+    pub prefix: ComparisonPrefix,
     /// The least value asked for.
     pub low: T,
     /// The greatest one.
     pub high: T,
 }
 
-impl<T: PartialOrd> Comparison<T> {
+impl<T: PartialOrd> RangeComparison<T> {
     /// Returns whether the range `[low, high]` of a resource meets it.
     #[must_use]
     pub fn holds(&self, low: &T, high: &T) -> bool {
         let inside = *low >= self.low && *high <= self.high;
         match self.prefix {
-            Prefix::Equal => inside,
-            Prefix::NotEqual => !inside,
-            Prefix::Greater => *high > self.high,
-            Prefix::Less => *low < self.low,
-            Prefix::GreaterOrEqual => *high > self.high || inside,
-            Prefix::LessOrEqual => *low < self.low || inside,
-            Prefix::StartsAfter => *low > self.high,
-            Prefix::EndsBefore => *high < self.low,
-            Prefix::Approximate => *low <= self.high && *high >= self.low,
+            ComparisonPrefix::Equal => inside,
+            ComparisonPrefix::NotEqual => !inside,
+            ComparisonPrefix::Greater => *high > self.high,
+            ComparisonPrefix::Less => *low < self.low,
+            ComparisonPrefix::GreaterOrEqual => *high > self.high || inside,
+            ComparisonPrefix::LessOrEqual => *low < self.low || inside,
+            ComparisonPrefix::StartsAfter => *low > self.high,
+            ComparisonPrefix::EndsBefore => *high < self.low,
+            ComparisonPrefix::Approximate => *low <= self.high && *high >= self.low,
         }
     }
 }

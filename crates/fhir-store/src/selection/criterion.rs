@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::ownership::GroupOwnership;
-use super::scoped::Scoped;
-use crate::compartment::{Path, any_at};
+use super::scoped::ScopeSearch;
+use crate::compartment::{ElementPath, any_at};
 use crate::key::{ResourceKey, ResourceType};
 use crate::limits;
 use crate::search::escape::{split, unescaped};
@@ -14,7 +14,7 @@ use crate::search::escape::{split, unescaped};
 /// # Source
 /// FHIR R4, search parameters `*-category` of these types; the granular scopes that certified servers
 /// have to support are on Condition and Observation.
-const CODED: &[(&[&str], &str, Path)] = &[(
+const CODED: &[(&[&str], &str, ElementPath)] = &[(
     &[
         "CarePlan",
         "CareTeam",
@@ -35,20 +35,20 @@ const CODED: &[(&[&str], &str, Path)] = &[(
 
 /// One condition of an access filter on a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Criterion {
+pub enum FilterCriterion {
     /// On the codings of one element, which every engine decides without an index.
-    Coded(Coded),
+    Coded(CodingCriterion),
     /// By a search parameter.
-    Search(Scoped),
+    Search(ScopeSearch),
     /// Not a Group that a match made for another organization.
     Ownership(GroupOwnership),
 }
 
 /// A condition on the codings of one element.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Coded {
-    path: Path,
-    any_of: Vec<Token>,
+pub struct CodingCriterion {
+    path: ElementPath,
+    any_of: Vec<ExactCoding>,
 }
 
 /// What a coding has to be, compared to the letter: a scope that decides on access must not select
@@ -57,7 +57,7 @@ pub struct Coded {
 /// # Source
 /// FHIR R4, Search, token.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Token {
+pub enum ExactCoding {
     /// `code`: of any system, or none.
     Code(String),
     /// `system|code`.
@@ -83,7 +83,7 @@ pub struct UnsupportedCriterion {
     pub name: String,
 }
 
-impl Criterion {
+impl FilterCriterion {
     /// Reads `name=value`, decoded; a comma in the value separates alternatives, and a backslash takes
     /// its meaning from a comma, a bar, a dollar sign and a backslash.
     ///
@@ -97,8 +97,8 @@ impl Criterion {
         if alternatives.len() > limits::MAX_TOKENS {
             return Err(unsupported());
         }
-        let any_of: Vec<Token> = alternatives.iter().filter_map(|text| Token::read(text)).collect();
-        if any_of.is_empty() { Err(unsupported()) } else { Ok(Self::Coded(Coded { path, any_of })) }
+        let any_of: Vec<ExactCoding> = alternatives.iter().filter_map(|text| ExactCoding::read(text)).collect();
+        if any_of.is_empty() { Err(unsupported()) } else { Ok(Self::Coded(CodingCriterion { path, any_of })) }
     }
 
     /// Returns whether it holds for a resource.
@@ -120,16 +120,16 @@ impl Criterion {
     }
 }
 
-impl Coded {
+impl CodingCriterion {
     /// Where the codings are.
     #[must_use]
-    pub const fn path(&self) -> Path {
+    pub const fn path(&self) -> ElementPath {
         self.path
     }
 
     /// Returns what one of the codings has to be.
     #[must_use]
-    pub fn tokens(&self) -> &[Token] {
+    pub fn tokens(&self) -> &[ExactCoding] {
         &self.any_of
     }
 
@@ -140,7 +140,7 @@ impl Coded {
     }
 }
 
-impl Token {
+impl ExactCoding {
     fn read(text: &str) -> Option<Self> {
         let parts = split(text, '|');
         let parts: Vec<String> = parts.iter().map(|part| unescaped(part)).collect();

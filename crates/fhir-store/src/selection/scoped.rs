@@ -10,21 +10,21 @@ use serde_json::Value;
 
 use super::criterion::UnsupportedCriterion;
 use crate::key::{ResourceKey, ResourceType};
-use crate::search::{self, Catalog, Clause, Document, Request, Search};
+use crate::search::{self, IndexedDocument, SearchClause, SearchContext, SearchParameterCatalog, SearchRequest};
 
 /// The search of a granular scope, which a resource must match.
 #[derive(Clone, Debug)]
-pub struct Scoped(Arc<Inner>);
+pub struct ScopeSearch(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
     name: String,
     value: String,
     own: String,
-    search: Search,
+    search: SearchRequest,
 }
 
-impl PartialEq for Scoped {
+impl PartialEq for ScopeSearch {
     /// Read from the same words, about the same type.
     fn eq(&self, other: &Self) -> bool {
         let words = |scoped: &Self| {
@@ -35,20 +35,20 @@ impl PartialEq for Scoped {
     }
 }
 
-impl Eq for Scoped {}
+impl Eq for ScopeSearch {}
 
-impl Scoped {
+impl ScopeSearch {
     /// Reads one parameter, decoded.
     ///
     /// # Errors
     /// [`UnsupportedCriterion`], for whatever is not such a condition.
     pub fn read(
-        catalog: &Catalog,
-        request: &Request<'_>,
+        catalog: &SearchParameterCatalog,
+        request: &SearchContext<'_>,
         (name, value): (&str, &str),
     ) -> Result<Self, UnsupportedCriterion> {
         let unsupported = || UnsupportedCriterion { kind: request.kind.clone(), name: name.to_owned() };
-        let request = Request { handling: search::Handling::Strict, ..*request };
+        let request = SearchContext { handling: search::UnknownParameterHandling::Strict, ..*request };
         let (search, _) = search::parse(catalog, &request, [(name, value)]).map_err(|_| unsupported())?;
         // A parameter about the answer leaves no clause.
         let decidable = !search.clauses.is_empty() && search.clauses.iter().all(is_of_the_resource_alone);
@@ -61,7 +61,7 @@ impl Scoped {
 
     /// Returns what has to hold, all of it.
     #[must_use]
-    pub fn clauses(&self) -> &[Clause] {
+    pub fn clauses(&self) -> &[SearchClause] {
         &self.0.search.clauses
     }
 
@@ -75,17 +75,17 @@ impl Scoped {
     #[must_use]
     pub fn holds(&self, key: &ResourceKey, resource: &Value) -> bool {
         let Inner { own, search, .. } = self.0.as_ref();
-        let document = Document { kind: &key.kind, id: key.id.as_str(), updated_us: 0, body: resource, own };
+        let document = IndexedDocument { kind: &key.kind, id: key.id.as_str(), updated_us: 0, body: resource, own };
         key.kind == search.kind && search.matches(&document, None) == Ok(true)
     }
 }
 
-fn is_of_the_resource_alone(clause: &Clause) -> bool {
+fn is_of_the_resource_alone(clause: &SearchClause) -> bool {
     match clause {
-        Clause::Any { parameter, .. } | Clause::None { parameter, .. } | Clause::Missing { parameter, .. } => {
-            parameter.column().is_none()
-        }
-        Clause::Chain(_) | Clause::Has(_) => false,
+        SearchClause::Any { parameter, .. }
+        | SearchClause::None { parameter, .. }
+        | SearchClause::Missing { parameter, .. } => parameter.column().is_none(),
+        SearchClause::Chain(_) | SearchClause::Has(_) => false,
     }
 }
 
@@ -97,9 +97,9 @@ mod tests {
 
     const OWN: &str = "https://payer.example/fhir";
 
-    fn read(name: &str, value: &str) -> Result<Scoped, UnsupportedCriterion> {
+    fn read(name: &str, value: &str) -> Result<ScopeSearch, UnsupportedCriterion> {
         let kind = "Observation".parse().unwrap();
-        Scoped::read(&Catalog::base(), &Request::strict(&kind, OWN, 0), (name, value))
+        ScopeSearch::read(&SearchParameterCatalog::base(), &SearchContext::strict(&kind, OWN, 0), (name, value))
     }
 
     fn holds(name: &str, value: &str) -> bool {

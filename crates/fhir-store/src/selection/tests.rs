@@ -11,8 +11,8 @@ fn compartment() -> Compartment {
     Compartment::of("me".parse().unwrap(), "https://payer.example/fhir")
 }
 
-fn category(value: &str) -> Criterion {
-    Criterion::read(&kind("Observation"), "category", value).unwrap()
+fn category(value: &str) -> FilterCriterion {
+    FilterCriterion::read(&kind("Observation"), "category", value).unwrap()
 }
 
 fn holds(value: &str, resource: &Value) -> bool {
@@ -71,11 +71,11 @@ fn what_is_not_applied_is_refused_by_name() {
         ("Observation", "category", "|"),
         ("Observation", "category", "a|b|c"),
     ] {
-        let refused = Criterion::read(&kind(name), parameter, value).unwrap_err();
+        let refused = FilterCriterion::read(&kind(name), parameter, value).unwrap_err();
         assert_eq!((refused.kind.as_str(), refused.name.as_str()), (name, parameter));
     }
     let many = vec!["a"; limits() + 1].join(",");
-    assert!(Criterion::read(&kind("Observation"), "category", &many).is_err());
+    assert!(FilterCriterion::read(&kind("Observation"), "category", &many).is_err());
 }
 
 const fn limits() -> usize {
@@ -86,9 +86,9 @@ const fn limits() -> usize {
 fn a_selection_is_the_union_of_its_regions() {
     let key = "Observation/1".parse().unwrap();
     let mine = || Some(compartment());
-    let lab_of_mine = Region { compartment: mine(), criteria: vec![category("lab")] };
-    let vital_of_anyone = Region { compartment: None, criteria: vec![category("vital")] };
-    let selection = Selection::union(vec![lab_of_mine.clone(), vital_of_anyone]);
+    let lab_of_mine = FilterBranch { compartment: mine(), criteria: vec![category("lab")] };
+    let vital_of_anyone = FilterBranch { compartment: None, criteria: vec![category("vital")] };
+    let selection = AccessFilter::union(vec![lab_of_mine.clone(), vital_of_anyone]);
     let observation = |patient: &str, code: &str| json!({"subject": {"reference": format!("Patient/{patient}")}, "category": [{"coding": [{"code": code}]}]});
     for (patient, code, expected) in [
         ("me", "lab", true),
@@ -99,15 +99,18 @@ fn a_selection_is_the_union_of_its_regions() {
     ] {
         assert_eq!(selection.contains(&key, &observation(patient, code)), expected, "{patient} {code}");
     }
-    let both = Region { compartment: None, criteria: vec![category("lab"), category("s|")] };
-    assert!(!Selection::union(vec![both]).contains(&key, &observation("me", "lab")), "all criteria of a region hold");
-    assert_eq!(Selection::union(vec![lab_of_mine, Region::default()]), Selection::Everything);
-    assert!(!Selection::union(Vec::new()).contains(&key, &observation("me", "lab")));
+    let both = FilterBranch { compartment: None, criteria: vec![category("lab"), category("s|")] };
+    assert!(
+        !AccessFilter::union(vec![both]).contains(&key, &observation("me", "lab")),
+        "all criteria of a region hold"
+    );
+    assert_eq!(AccessFilter::union(vec![lab_of_mine, FilterBranch::default()]), AccessFilter::Everything);
+    assert!(!AccessFilter::union(Vec::new()).contains(&key, &observation("me", "lab")));
 }
 
 #[test]
 fn a_write_stays_inside_and_takes_nobody_in() {
-    let selection = Selection::union(vec![Region { compartment: Some(compartment()), criteria: Vec::new() }]);
+    let selection = AccessFilter::union(vec![FilterBranch { compartment: Some(compartment()), criteria: Vec::new() }]);
     let key = "Observation/1".parse().unwrap();
     let patient = |id: &str| json!({"reference": format!("Patient/{id}")});
     let mine = json!({"subject": patient("me")});
@@ -123,29 +126,29 @@ fn a_write_stays_inside_and_takes_nobody_in() {
     let me = "Patient/me".parse().unwrap();
     assert!(selection.admits(&me, Some(&json!({})), &json!({"active": true})));
     assert!(!selection.admits(&me, None, &json!({})), "no Patient is made");
-    assert!(Selection::Everything.admits(&key, None, &theirs));
+    assert!(AccessFilter::Everything.admits(&key, None, &theirs));
 }
 
 #[test]
 fn a_narrowed_selection_is_what_lies_in_both() {
     let key = "Observation/1".parse().unwrap();
     let lab = |patient: &str| json!({"subject": {"reference": format!("Patient/{patient}")}, "category": [{"coding": [{"code": "lab"}]}]});
-    let of = |patient: &str| Region {
+    let of = |patient: &str| FilterBranch {
         compartment: Some(Compartment::of(patient.parse().unwrap(), "https://h/fhir")),
         criteria: Vec::new(),
     };
-    let labs = Region { compartment: None, criteria: vec![category("lab")] };
-    let vitals = Region { compartment: None, criteria: vec![category("vital")] };
-    let mine = || Selection::union(vec![of("me")]);
+    let labs = FilterBranch { compartment: None, criteria: vec![category("lab")] };
+    let vitals = FilterBranch { compartment: None, criteria: vec![category("vital")] };
+    let mine = || AccessFilter::union(vec![of("me")]);
     for (selection, region, expected) in [
-        (Selection::Everything, of("me"), true),
-        (Selection::Everything, of("you"), false),
+        (AccessFilter::Everything, of("me"), true),
+        (AccessFilter::Everything, of("you"), false),
         (mine(), of("me"), true),
         (mine(), labs.clone(), true),
         (mine(), vitals.clone(), false),
-        (Selection::union(vec![labs.clone()]), of("me"), true),
-        (Selection::union(vec![labs.clone()]), vitals, false),
-        (Selection::union(Vec::new()), labs, false),
+        (AccessFilter::union(vec![labs.clone()]), of("me"), true),
+        (AccessFilter::union(vec![labs.clone()]), vitals, false),
+        (AccessFilter::union(Vec::new()), labs, false),
     ] {
         assert_eq!(
             selection.clone().narrowed(&region).contains(&key, &lab("me")),

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::place::Place;
 use super::report::{Code, Report, quoted};
-use crate::definitions::{Binding, Codes, Element, Type};
+use crate::definitions::{Binding, CodesBySystem, Element, Type};
 
 /// Codes that an issue lists.
 const SHOWN: usize = 12;
@@ -19,7 +19,7 @@ pub(super) fn check(element: &Element, kind: &Type, value: &Value, place: &Place
 }
 
 /// Returns whether a value of a type has a code of the set; one of a type that has no codes is no fault.
-pub(super) fn is_member(codes: &Codes, kind: &str, value: &Value) -> bool {
+pub(super) fn is_member(codes: &CodesBySystem, kind: &str, value: &Value) -> bool {
     let is_coded = |coding: &Value| {
         let text = |name: &str| coding.get(name).and_then(Value::as_str);
         matches!((text("system"), text("code")), (Some(system), Some(code)) if codes.contains(system, code))
@@ -33,7 +33,7 @@ pub(super) fn is_member(codes: &Codes, kind: &str, value: &Value) -> bool {
 }
 
 /// Returns the first codes of a set.
-pub(super) fn listed(codes: &Codes) -> String {
+pub(super) fn listed(codes: &CodesBySystem) -> String {
     let mut listed: Vec<&str> = codes.iter().take(SHOWN).map(|(_, code)| code).collect();
     if codes.len() > SHOWN {
         listed.push("…");

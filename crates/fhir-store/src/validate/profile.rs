@@ -18,8 +18,8 @@ use serde_json::{Map, Value};
 use super::bound;
 use super::place::Place;
 use super::report::{Code, Report, shown};
-use crate::definitions::{self, Codes};
-use crate::outcome::Issue;
+use crate::definitions::{self, CodesBySystem};
+use crate::outcome::OutcomeIssue;
 use slice::Test;
 
 /// Most elements of a snapshot that is read. Not specified; the largest of R4 have under a thousand.
@@ -27,7 +27,7 @@ const MAX_ELEMENTS: usize = 5_000;
 
 /// A profile, ready to judge.
 #[derive(Debug)]
-pub struct Profile {
+pub struct CompiledProfile {
     kind: String,
     /// The first is the resource itself.
     rules: Vec<Rule>,
@@ -37,7 +37,7 @@ pub struct Profile {
 
 /// The definition is not a profile that resources can be validated against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NotAProfile {
+pub enum ProfileError {
     /// It is no `StructureDefinition` of a type.
     #[error("it is no StructureDefinition with a type")]
     NoType,
@@ -76,17 +76,17 @@ struct Rule {
     tests: Vec<Test>,
 }
 
-impl Profile {
+impl CompiledProfile {
     /// Reads a `StructureDefinition`.
     ///
     /// # Errors
     /// When it is none, or has no snapshot.
-    pub fn read(definition: &Value) -> Result<Self, NotAProfile> {
-        let kind = text(definition, "type").ok_or(NotAProfile::NoType)?;
+    pub fn read(definition: &Value) -> Result<Self, ProfileError> {
+        let kind = text(definition, "type").ok_or(ProfileError::NoType)?;
         let elements = definition.get("snapshot").and_then(|snapshot| snapshot.get("element")?.as_array());
-        let elements = elements.ok_or(NotAProfile::NoSnapshot)?;
+        let elements = elements.ok_or(ProfileError::NoSnapshot)?;
         if elements.len() > MAX_ELEMENTS {
-            return Err(NotAProfile::TooLarge);
+            return Err(ProfileError::TooLarge);
         }
         let mut profile = Self { kind: kind.to_owned(), rules: Vec::new(), unjudged: Vec::new() };
         let mut places = HashMap::new();
@@ -113,9 +113,9 @@ impl Profile {
     }
 
     /// Returns what is wrong with a document that is valid by its base definition, and what of the profile is not
-    /// judged. `codes` are the value sets whose codes can be listed, by the urls of [`Profile::value_sets`].
+    /// judged. `codes` are the value sets whose codes can be listed, by the urls of [`CompiledProfile::value_sets`].
     #[must_use]
-    pub fn judge(&self, document: &Value, codes: &HashMap<String, Arc<Codes>>) -> Vec<Issue> {
+    pub fn judge(&self, document: &Value, codes: &HashMap<String, Arc<CodesBySystem>>) -> Vec<OutcomeIssue> {
         let mut judge = Judge { profile: self, codes, report: Report::default() };
         let place = Place::root(&self.kind);
         if let (Some(rule), Value::Object(object)) = (self.rules.first(), document) {
@@ -224,8 +224,8 @@ fn text<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
 }
 
 struct Judge<'p> {
-    profile: &'p Profile,
-    codes: &'p HashMap<String, Arc<Codes>>,
+    profile: &'p CompiledProfile,
+    codes: &'p HashMap<String, Arc<CodesBySystem>>,
     report: Report,
 }
 
@@ -370,9 +370,9 @@ mod tests {
 
     use super::*;
 
-    fn profile() -> Profile {
+    fn profile() -> CompiledProfile {
         let url = "http://e/StructureDefinition/p";
-        Profile::read(&json!({"resourceType": "StructureDefinition", "url": url, "type": "Observation", "snapshot": {"element": [
+        CompiledProfile::read(&json!({"resourceType": "StructureDefinition", "url": url, "type": "Observation", "snapshot": {"element": [
             {"id": "Observation", "path": "Observation", "min": 0, "max": "*",
                 "constraint": [{"key": "p-1", "source": url}, {"key": "p-2"}, {"key": "dom-2", "source": "http://hl7.org/x"}]},
             {"id": "Observation.status", "path": "Observation.status", "min": 1, "max": "1", "fixedCode": "final", "type": [{"code": "code"}]},
@@ -400,7 +400,7 @@ mod tests {
     }
 
     fn told(document: &Value) -> Vec<String> {
-        let mut codes = Codes::default();
+        let mut codes = CodesBySystem::default();
         codes.insert("s", "arm");
         let issues = profile().judge(document, &HashMap::from([("http://e/vs".to_owned(), Arc::new(codes))]));
         issues.into_iter().map(|issue| format!("{} {}", issue.code, issue.diagnostics.unwrap_or_default())).collect()
@@ -482,9 +482,9 @@ mod tests {
 
     #[test]
     fn a_definition_without_a_snapshot_judges_nothing() {
-        assert_eq!(Profile::read(&json!({})).unwrap_err(), NotAProfile::NoType);
-        assert_eq!(Profile::read(&json!({"type": "Patient"})).unwrap_err(), NotAProfile::NoSnapshot);
+        assert_eq!(CompiledProfile::read(&json!({})).unwrap_err(), ProfileError::NoType);
+        assert_eq!(CompiledProfile::read(&json!({"type": "Patient"})).unwrap_err(), ProfileError::NoSnapshot);
         let many = json!({"type": "Patient", "snapshot": {"element": vec![json!({}); MAX_ELEMENTS + 1]}});
-        assert_eq!(Profile::read(&many).unwrap_err(), NotAProfile::TooLarge);
+        assert_eq!(CompiledProfile::read(&many).unwrap_err(), ProfileError::TooLarge);
     }
 }

@@ -6,7 +6,7 @@ use super::place::Place;
 use super::report::{Code, Report, quoted};
 use crate::definitions::{self, Type};
 use crate::key::ResourceId;
-use crate::reference::Target;
+use crate::reference::ReferenceTarget;
 
 /// Returns the ids and types of what a resource contains.
 pub(super) fn contained(resource: &Map<String, Value>) -> Vec<(&str, &str)> {
@@ -59,16 +59,18 @@ enum Lead<'a> {
 
 fn leads_to<'a>(text: &'a str, contained: &[(&'a str, &'a str)]) -> Lead<'a> {
     let of_type = |kind: &'a str| if is_type(kind) { Lead::Type(kind) } else { Lead::Malformed };
-    match Target::parse(text) {
+    match ReferenceTarget::parse(text) {
         // The resource that contains this one.
-        Some(Target::Contained("")) => Lead::Somewhere,
-        Some(Target::Contained(id)) => {
+        Some(ReferenceTarget::Contained("")) => Lead::Somewhere,
+        Some(ReferenceTarget::Contained(id)) => {
             let found = contained.iter().find(|(contained, _)| *contained == id);
             found.map_or(Lead::Nothing, |(_, kind)| Lead::Type(kind))
         }
         // A type of the platform's own is a type as well.
-        Some(Target::Resource { .. }) => text.split_once('/').map_or(Lead::Malformed, |(kind, _)| Lead::Type(kind)),
-        Some(Target::Absolute(url)) => type_in_url(url).map_or(Lead::Somewhere, Lead::Type),
+        Some(ReferenceTarget::Resource { .. }) => {
+            text.split_once('/').map_or(Lead::Malformed, |(kind, _)| Lead::Type(kind))
+        }
+        Some(ReferenceTarget::Absolute(url)) => type_in_url(url).map_or(Lead::Somewhere, Lead::Type),
         None if text.contains("://") && !text.contains(char::is_whitespace) => Lead::Somewhere,
         None => text.split_once('?').map_or(Lead::Malformed, |(kind, _)| of_type(kind)),
     }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::place::Place;
 use crate::limits;
-use crate::outcome::{Issue, Severity};
+use crate::outcome::{IssueSeverity, OutcomeIssue};
 
 /// What kind of rule is broken: codes of the value set `issue-type`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ impl Code {
 /// The issues of a document.
 #[derive(Default)]
 pub(super) struct Report {
-    issues: Vec<Issue>,
+    issues: Vec<OutcomeIssue>,
     is_cut: bool,
 }
 
@@ -49,13 +49,13 @@ impl Report {
             self.is_cut = true;
             return;
         }
-        self.issues.push(issue(Severity::Error, code.as_str(), place, &text()));
+        self.issues.push(issue(IssueSeverity::Error, code.as_str(), place, &text()));
     }
 
     /// Adds that something is not judged, if there is room.
     pub(super) fn note(&mut self, place: &Place<'_>, text: &str) {
         if self.issues.len() < limits::MAX_ISSUES {
-            self.issues.push(issue(Severity::Information, "not-supported", place, text));
+            self.issues.push(issue(IssueSeverity::Information, "not-supported", place, text));
         }
     }
 
@@ -65,21 +65,21 @@ impl Report {
     }
 
     /// Every issue, and that there are more where there are.
-    pub(super) fn finish(mut self) -> Vec<Issue> {
+    pub(super) fn finish(mut self) -> Vec<OutcomeIssue> {
         if self.is_cut {
             let text = format!("only the first {} issues are listed", limits::MAX_ISSUES);
-            let (severity, code) = (Severity::Information, "incomplete");
-            self.issues.push(Issue { severity, code, diagnostics: Some(text), expression: Vec::new() });
+            let (severity, code) = (IssueSeverity::Information, "incomplete");
+            self.issues.push(OutcomeIssue { severity, code, diagnostics: Some(text), expression: Vec::new() });
         }
         self.issues
     }
 }
 
-fn issue(severity: Severity, code: &'static str, place: &Place<'_>, text: &str) -> Issue {
+fn issue(severity: IssueSeverity, code: &'static str, place: &Place<'_>, text: &str) -> OutcomeIssue {
     // A NUL in a name must not travel on into the answer.
     let expression = place.to_string().replace('\0', "\u{fffd}");
     let diagnostics = Some(format!("{expression}: {text}"));
-    Issue { severity, code, diagnostics, expression: vec![expression] }
+    OutcomeIssue { severity, code, diagnostics, expression: vec![expression] }
 }
 
 /// A value as an issue repeats it: the beginning of a scalar, of anything else what it is.

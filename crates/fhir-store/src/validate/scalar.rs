@@ -8,7 +8,7 @@
 
 use serde_json::Value;
 
-use crate::definitions::Primitive;
+use crate::definitions::PrimitiveType;
 
 /// Longest string, in bytes.
 const MAX_STRING_BYTES: usize = 1024 * 1024;
@@ -19,13 +19,13 @@ const MAX_ID_BYTES: usize = 64;
 ///
 /// # Errors
 /// What was expected, to be read after "expected".
-pub(super) fn check(kind: Primitive, value: &Value) -> Result<(), &'static str> {
+pub(super) fn check(kind: PrimitiveType, value: &Value) -> Result<(), &'static str> {
     let (fits, expected) = match (kind, value) {
-        (Primitive::Boolean, _) => (value.is_boolean(), "true or false"),
-        (Primitive::Decimal, _) => (value.is_number(), "a number"),
-        (Primitive::Integer, _) => (is_between(value, i64::from(i32::MIN)), "a whole number of 32 bits"),
-        (Primitive::UnsignedInt, _) => (is_between(value, 0), "a whole number from 0 to 2147483647"),
-        (Primitive::PositiveInt, _) => (is_between(value, 1), "a whole number from 1 to 2147483647"),
+        (PrimitiveType::Boolean, _) => (value.is_boolean(), "true or false"),
+        (PrimitiveType::Decimal, _) => (value.is_number(), "a number"),
+        (PrimitiveType::Integer, _) => (is_between(value, i64::from(i32::MIN)), "a whole number of 32 bits"),
+        (PrimitiveType::UnsignedInt, _) => (is_between(value, 0), "a whole number from 0 to 2147483647"),
+        (PrimitiveType::PositiveInt, _) => (is_between(value, 1), "a whole number from 1 to 2147483647"),
         (_, Value::String(text)) => textual(kind, text),
         _ => (false, textual(kind, "").1),
     };
@@ -36,32 +36,32 @@ fn is_between(value: &Value, least: i64) -> bool {
     value.as_i64().is_some_and(|number| (least..=i64::from(i32::MAX)).contains(&number))
 }
 
-fn textual(kind: Primitive, text: &str) -> (bool, &'static str) {
+fn textual(kind: PrimitiveType, text: &str) -> (bool, &'static str) {
     match kind {
-        Primitive::Date => (is_date(text), "a date: YYYY, YYYY-MM or YYYY-MM-DD"),
-        Primitive::DateTime => {
+        PrimitiveType::Date => (is_date(text), "a date: YYYY, YYYY-MM or YYYY-MM-DD"),
+        PrimitiveType::DateTime => {
             (is_date(text) || is_moment(text), "a dateTime: YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DDThh:mm:ss+zz:zz")
         }
-        Primitive::Instant => (is_moment(text), "an instant: YYYY-MM-DDThh:mm:ss.sss+zz:zz"),
-        Primitive::Time => (is_time(text), "a time: hh:mm:ss"),
-        Primitive::Code => (is_code(text), "a code: words with single spaces between them"),
-        Primitive::Id => (is_id(text), "an id: 1 to 64 letters, digits, - and ."),
-        Primitive::Uri | Primitive::Url | Primitive::Canonical => (is_uri(text), "a uri without spaces"),
-        Primitive::Oid => (is_oid(text), "an oid: urn:oid: and numbers with dots between them"),
-        Primitive::Uuid => (is_uuid(text), "a uuid: urn:uuid: and a UUID in small letters"),
-        Primitive::Base64Binary => (is_base64(text), "base64"),
-        Primitive::String | Primitive::Markdown => {
+        PrimitiveType::Instant => (is_moment(text), "an instant: YYYY-MM-DDThh:mm:ss.sss+zz:zz"),
+        PrimitiveType::Time => (is_time(text), "a time: hh:mm:ss"),
+        PrimitiveType::Code => (is_code(text), "a code: words with single spaces between them"),
+        PrimitiveType::Id => (is_id(text), "an id: 1 to 64 letters, digits, - and ."),
+        PrimitiveType::Uri | PrimitiveType::Url | PrimitiveType::Canonical => (is_uri(text), "a uri without spaces"),
+        PrimitiveType::Oid => (is_oid(text), "an oid: urn:oid: and numbers with dots between them"),
+        PrimitiveType::Uuid => (is_uuid(text), "a uuid: urn:uuid: and a UUID in small letters"),
+        PrimitiveType::Base64Binary => (is_base64(text), "base64"),
+        PrimitiveType::String | PrimitiveType::Markdown => {
             let says = text.len() <= MAX_STRING_BYTES && !text.chars().all(char::is_whitespace);
             (says && is_printable(text), "a text that is not empty, has at most 1 MB and no control characters")
         }
-        Primitive::Xhtml => {
+        PrimitiveType::Xhtml => {
             (super::xhtml::is_narrative(text), "a div of XHTML with some text or a picture, no scripts")
         }
-        Primitive::Boolean
-        | Primitive::Decimal
-        | Primitive::Integer
-        | Primitive::UnsignedInt
-        | Primitive::PositiveInt => (false, "no string"),
+        PrimitiveType::Boolean
+        | PrimitiveType::Decimal
+        | PrimitiveType::Integer
+        | PrimitiveType::UnsignedInt
+        | PrimitiveType::PositiveInt => (false, "no string"),
     }
 }
 
@@ -189,7 +189,7 @@ mod tests {
     use super::*;
 
     fn judge(kind: &str, fits: &[Value], misfits: &[Value]) {
-        let kind = Primitive::of(kind).unwrap();
+        let kind = PrimitiveType::of(kind).unwrap();
         for value in fits {
             assert_eq!(check(kind, value), Ok(()), "{value} is a {kind:?}");
         }

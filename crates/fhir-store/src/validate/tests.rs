@@ -3,7 +3,7 @@ use serde_json::json;
 
 use super::*;
 use crate::limits;
-use crate::outcome::Severity;
+use crate::outcome::IssueSeverity;
 use crate::testing;
 
 /// Returns what an issue says: its code, its place and what is wrong.
@@ -369,7 +369,7 @@ fn issues_are_bounded_and_say_so() {
     let issues = resource("Patient", &json!({"name": names})).unwrap();
     assert_eq!(issues.len(), limits::MAX_ISSUES + 1);
     let last = issues.last().unwrap();
-    assert_eq!((last.severity, last.code), (Severity::Information, "incomplete"));
+    assert_eq!((last.severity, last.code), (IssueSeverity::Information, "incomplete"));
 }
 
 #[test]

@@ -5,15 +5,15 @@ use serde_json::{Map, Value};
 use super::place::Place;
 use super::report::{Code, Report, shown};
 use super::{bound, refer, rules, scalar};
-use crate::definitions::{self, Content, Element, Node, Primitive, Structure, Type};
+use crate::definitions::{self, Content, Element, Node, PrimitiveType, Structure, Type};
 use crate::limits;
-use crate::outcome::Issue;
+use crate::outcome::OutcomeIssue;
 
 /// The member that names the type of a resource.
 const RESOURCE_TYPE: &str = "resourceType";
 
 /// Every issue of a document of type `kind`.
-pub(super) fn document(kind: &str, structure: &Structure, document: &Value) -> Vec<Issue> {
+pub(super) fn document(kind: &str, structure: &Structure, document: &Value) -> Vec<OutcomeIssue> {
     let mut walk = Walk { report: Report::default(), contained: Vec::new() };
     let place = Place::root(kind);
     match document {
@@ -203,7 +203,7 @@ impl<'v> Walk<'v> {
         match (kind.content, value) {
             (Content::Primitive(primitive), _) => {
                 // The address of a write says what the id of its resource is.
-                let is_own_id = primitive == Primitive::Id && place.depth == 1 && &*element.name == "id";
+                let is_own_id = primitive == PrimitiveType::Id && place.depth == 1 && &*element.name == "id";
                 match scalar::check(primitive, value) {
                     Err(expected) if !is_own_id || !value.is_string() => self.unlike(place, expected, value),
                     _ => bound::check(element, kind, value, place, &mut self.report),

@@ -1,12 +1,14 @@
 //! Conditional writes and lists: `If-Match`, `ifNoneExist`, filters.
 
-use fhir_store::{Filter, ListQuery, Lookup, Operation, PatchDocument, ResourceId, Write, WriteFault, Written};
+use fhir_store::{
+    Filter, ListQuery, PatchDocument, ResourceId, ResourceLookup, Write, WriteError, WriteOperation, WriteOutcome,
+};
 use serde_json::{Value, json};
 
 use crate::support::{Store, WriteWords, create, delete, key, put, without_id};
 
-fn mismatch(at: &str, current: Option<i64>) -> WriteFault {
-    WriteFault::VersionMismatch { key: key(at), current }
+fn mismatch(at: &str, current: Option<i64>) -> WriteError {
+    WriteError::VersionMismatch { key: key(at), current }
 }
 
 fn by_name(name: &str) -> [Filter; 1] {
@@ -28,7 +30,7 @@ fn a_write_in_the_version_seen_passes_and_in_an_older_one_is_refused() {
     let writes = [
         put("Client/c1", json!({"name": "c"})),
         delete("Client/c1"),
-        Write::to(key("Client/c1"), Operation::Patch(PatchDocument::Merge(json!({})))),
+        Write::to(key("Client/c1"), WriteOperation::Patch(PatchDocument::Merge(json!({})))),
     ];
     for write in writes {
         let fault = store.write(write.if_match("W/\"1\"")).unwrap_err();
@@ -46,7 +48,7 @@ fn any_version_means_that_there_is_one() {
         let fault = store.write(put(at, json!({})).if_match("*")).unwrap_err();
         assert_eq!(fault, mismatch(at, None));
     }
-    assert_eq!(store.read("Client/c2"), Lookup::Missing);
+    assert_eq!(store.read("Client/c2"), ResourceLookup::Missing);
 }
 
 #[test]
@@ -54,8 +56,8 @@ fn a_conditional_create_writes_once() {
     let store = Store::new();
     let write = || create("Client", json!({"name": "a"})).if_none_exist(&by_name("a"));
     let first = store.write(write()).unwrap();
-    let Written::Created(stored) = first else { panic!("{first:?}") };
-    assert_eq!(store.write(write()), Ok(Written::Existing(stored)));
+    let WriteOutcome::Created(stored) = first else { panic!("{first:?}") };
+    assert_eq!(store.write(write()), Ok(WriteOutcome::Existing(stored)));
 }
 
 #[test]
@@ -65,18 +67,18 @@ fn a_conditional_create_by_id_skips_the_existing_whatever_it_has_become() {
     store.write(write(1)).unwrap();
     store.write(put("Client/m1", json!({"status": "done"}))).unwrap();
     let second = store.write(write(2)).unwrap();
-    assert!(matches!(second, Written::Existing(_)));
+    assert!(matches!(second, WriteOutcome::Existing(_)));
     assert_eq!(store.found("Client/m1").resource, json!({"status": "done"}));
 }
 
 #[test]
 fn a_condition_that_matches_several_is_refused() {
     let store = with_names(&[("Client/c1", "a"), ("Client/c2", "a"), ("User/u1", "a")]);
-    let many = WriteFault::MultipleMatches { kind: "Client".parse().unwrap() };
+    let many = WriteError::MultipleMatches { kind: "Client".parse().unwrap() };
     let writes = [
         create("Client", json!({})),
-        without_id("Client", Operation::Put(json!({}))),
-        without_id("Client", Operation::Delete),
+        without_id("Client", WriteOperation::Put(json!({}))),
+        without_id("Client", WriteOperation::Delete),
     ];
     for write in writes {
         assert_eq!(store.write(write.if_none_exist(&by_name("a"))), Err(many.clone()));
@@ -86,15 +88,15 @@ fn a_condition_that_matches_several_is_refused() {
 #[test]
 fn the_condition_of_a_put_without_id_finds_what_to_replace() {
     let store = with_names(&[("Client/c1", "a")]);
-    let conditional = |body: Value| without_id("Client", Operation::Put(body)).if_none_exist(&by_name("a"));
+    let conditional = |body: Value| without_id("Client", WriteOperation::Put(body)).if_none_exist(&by_name("a"));
     let written = store.write(conditional(json!({"name": "a", "n": 1}))).unwrap();
-    let Written::Updated(stored) = written else { panic!("{written:?}") };
+    let WriteOutcome::Updated(stored) = written else { panic!("{written:?}") };
     assert_eq!(stored.key, key("Client/c1"));
     let fault = store.write(conditional(json!({"id": "c2"}))).unwrap_err();
-    assert!(matches!(fault, WriteFault::Invalid(_)), "{fault:?}");
+    assert!(matches!(fault, WriteError::Invalid(_)), "{fault:?}");
     store.write(delete("Client/c1")).unwrap();
     let written = store.write(conditional(json!({"id": "c9", "name": "a"}))).unwrap();
-    let Written::Created(stored) = written else { panic!("{written:?}") };
+    let WriteOutcome::Created(stored) = written else { panic!("{written:?}") };
     assert_eq!(stored.key, key("Client/c9"));
 }
 
@@ -103,27 +105,27 @@ fn the_condition_of_a_put_with_id_guards_it() {
     let store = with_names(&[("Client/c1", "a")]);
     let write = put("Client/c2", json!({"name": "b"})).if_none_exist(&by_name("a"));
     let written = store.write(write).unwrap();
-    assert_eq!(written, Written::Existing(store.found("Client/c1")));
-    assert_eq!(store.read("Client/c2"), Lookup::Missing);
+    assert_eq!(written, WriteOutcome::Existing(store.found("Client/c1")));
+    assert_eq!(store.read("Client/c2"), ResourceLookup::Missing);
 }
 
 #[test]
 fn a_conditional_delete_or_patch_of_nothing_is_told_apart() {
     let store = Store::new();
-    let write = without_id("Client", Operation::Delete).if_none_exist(&by_name("a"));
-    assert_eq!(store.write(write), Ok(Written::Absent));
-    let patch = Operation::Patch(PatchDocument::Merge(json!({})));
+    let write = without_id("Client", WriteOperation::Delete).if_none_exist(&by_name("a"));
+    assert_eq!(store.write(write), Ok(WriteOutcome::Absent));
+    let patch = WriteOperation::Patch(PatchDocument::Merge(json!({})));
     let write = without_id("Client", patch).if_none_exist(&by_name("a"));
-    let nothing = WriteFault::NothingMatches("Client".parse().unwrap());
+    let nothing = WriteError::NothingMatches("Client".parse().unwrap());
     assert_eq!(store.write(write), Err(nothing));
 }
 
 #[test]
 fn an_address_without_id_and_condition_is_refused() {
     let store = Store::new();
-    for operation in [Operation::Delete, Operation::Patch(PatchDocument::Merge(json!({})))] {
+    for operation in [WriteOperation::Delete, WriteOperation::Patch(PatchDocument::Merge(json!({})))] {
         let fault = store.write(without_id("Client", operation)).unwrap_err();
-        assert!(matches!(fault, WriteFault::Invalid(_)), "{fault:?}");
+        assert!(matches!(fault, WriteError::Invalid(_)), "{fault:?}");
     }
 }
 

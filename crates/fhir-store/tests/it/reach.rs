@@ -1,21 +1,21 @@
 //! What a writer does not reach is to it as if it were not there.
 
 use fhir_store::{
-    Compartment, Filter, ListQuery, Lookup, Operation, PatchDocument, Reach, Region, Selection, Write, WriteFault,
-    Written,
+    AccessFilter, Compartment, Filter, FilterBranch, ListQuery, PatchDocument, ResourceLookup, Write, WriteAccess,
+    WriteError, WriteOperation, WriteOutcome,
 };
 use serde_json::{Value, json};
 
 use crate::support::{Store, WriteWords as _, create, delete, key, put, without_id};
 
-fn mine() -> Selection {
+fn mine() -> AccessFilter {
     let compartment = Compartment::of("me".parse().unwrap(), "https://payer.example/fhir");
-    Selection::union(vec![Region { compartment: Some(compartment), criteria: Vec::new() }])
+    AccessFilter::union(vec![FilterBranch { compartment: Some(compartment), criteria: Vec::new() }])
 }
 
 /// By the patient `me`.
 fn by_me(write: Write) -> Write {
-    Write { reach: Reach { search: mine(), target: mine(), ..Reach::default() }, ..write }
+    Write { reach: WriteAccess { search: mine(), target: mine(), ..WriteAccess::default() }, ..write }
 }
 
 fn of(patient: &str) -> Value {
@@ -31,16 +31,17 @@ fn two_records() -> Store {
 #[test]
 fn a_write_to_anothers_resource_is_answered_as_one_to_nothing_and_changes_nothing() {
     let store = two_records();
-    let merge = |at: &str| Write::to(key(at), Operation::Patch(PatchDocument::Merge(json!({"status": "amended"}))));
+    let merge =
+        |at: &str| Write::to(key(at), WriteOperation::Patch(PatchDocument::Merge(json!({"status": "amended"}))));
     let before = store.found("Observation/theirs");
     for at in ["Observation/theirs", "Observation/nowhere"] {
-        assert_eq!(store.write(by_me(merge(at))), Err(WriteFault::NotFound(key(at))), "{at}");
-        assert_eq!(store.write(by_me(delete(at))), Ok(Written::Absent), "{at}");
+        assert_eq!(store.write(by_me(merge(at))), Err(WriteError::NotFound(key(at))), "{at}");
+        assert_eq!(store.write(by_me(delete(at))), Ok(WriteOutcome::Absent), "{at}");
         let guarded = by_me(delete(at)).if_match("*");
-        assert_eq!(store.write(guarded), Err(WriteFault::VersionMismatch { key: key(at), current: None }), "{at}");
+        assert_eq!(store.write(guarded), Err(WriteError::VersionMismatch { key: key(at), current: None }), "{at}");
     }
     for at in ["Observation/theirs", "Observation/nowhere"] {
-        assert_eq!(store.write(by_me(put(at, of("me")))), Err(WriteFault::NotFound(key(at))), "{at}");
+        assert_eq!(store.write(by_me(put(at, of("me")))), Err(WriteError::NotFound(key(at))), "{at}");
     }
     assert_eq!(store.found("Observation/theirs"), before);
 }
@@ -52,7 +53,7 @@ fn a_confined_writer_chooses_no_id_so_none_is_told_to_be_taken() {
         let mut body = of("me");
         body["id"] = id.into();
         for write in [create(&format!("Observation/{id}"), body.clone()), create("Observation", body)] {
-            let Ok(Written::Created(made)) = store.write(by_me(write)) else { panic!("{id} was not created") };
+            let Ok(WriteOutcome::Created(made)) = store.write(by_me(write)) else { panic!("{id} was not created") };
             assert_ne!(made.key, key(&format!("Observation/{id}")));
             assert_eq!(made.resource, of("me"));
         }
@@ -62,38 +63,41 @@ fn a_confined_writer_chooses_no_id_so_none_is_told_to_be_taken() {
 #[test]
 fn what_a_confined_writer_writes_stays_in_its_compartment() {
     let store = two_records();
-    assert!(matches!(store.write(by_me(create("Observation", of("me")))), Ok(Written::Created(_))));
+    assert!(matches!(store.write(by_me(create("Observation", of("me")))), Ok(WriteOutcome::Created(_))));
     for write in [
         put("Observation/mine", of("you")),
         create("Observation", json!({})),
         create("Observation", of("you")),
-        Write::to(key("Observation/mine"), Operation::Patch(PatchDocument::Merge(of("you")))),
+        Write::to(key("Observation/mine"), WriteOperation::Patch(PatchDocument::Merge(of("you")))),
     ] {
-        assert_eq!(store.write(by_me(write.clone())), Err(WriteFault::Outside), "{write:?}");
+        assert_eq!(store.write(by_me(write.clone())), Err(WriteError::Outside), "{write:?}");
     }
-    assert_eq!(store.read("Observation/other"), Lookup::Missing);
+    assert_eq!(store.read("Observation/other"), ResourceLookup::Missing);
     assert_eq!(store.found("Observation/mine").resource, of("me"));
-    assert!(matches!(store.write(by_me(delete("Observation/mine"))), Ok(Written::Deleted(_))));
+    assert!(matches!(store.write(by_me(delete("Observation/mine"))), Ok(WriteOutcome::Deleted(_))));
 }
 
 #[test]
 fn nobody_confined_sees_that_something_was_deleted() {
     let store = two_records();
     store.write(delete("Observation/mine")).unwrap();
-    let patch = || Write::to(key("Observation/mine"), Operation::Patch(PatchDocument::Merge(json!({}))));
-    assert_eq!(store.write(patch()), Err(WriteFault::Gone(key("Observation/mine"))));
-    assert_eq!(store.write(by_me(patch())), Err(WriteFault::NotFound(key("Observation/mine"))));
+    let patch = || Write::to(key("Observation/mine"), WriteOperation::Patch(PatchDocument::Merge(json!({}))));
+    assert_eq!(store.write(patch()), Err(WriteError::Gone(key("Observation/mine"))));
+    assert_eq!(store.write(by_me(patch())), Err(WriteError::NotFound(key("Observation/mine"))));
 }
 
 #[test]
 fn a_condition_finds_only_what_is_reached() {
     let store = two_records();
     let status = [Filter::new(["status"], "final")];
-    let found = store.write(by_me(without_id("Observation", Operation::Delete).if_none_exist(&status)));
-    assert!(matches!(found, Ok(Written::Deleted(stored)) if stored.key == key("Observation/mine")), "one, not two");
+    let found = store.write(by_me(without_id("Observation", WriteOperation::Delete).if_none_exist(&status)));
+    assert!(
+        matches!(found, Ok(WriteOutcome::Deleted(stored)) if stored.key == key("Observation/mine")),
+        "one, not two"
+    );
     let theirs = [Filter::id("theirs")];
     let created = store.write(by_me(create("Observation", of("me")).if_none_exist(&theirs)));
-    assert!(matches!(created, Ok(Written::Created(_))), "nothing matches: {created:?}");
+    assert!(matches!(created, Ok(WriteOutcome::Created(_))), "nothing matches: {created:?}");
     let all = ListQuery::all("Observation".parse().unwrap());
     assert_eq!(store.list(&all).total, 2);
     let page = store.list(&ListQuery { within: mine(), ..all });
@@ -108,5 +112,5 @@ fn a_name_of_an_entry_that_stands_for_another_patient_is_seen_through() {
     let named = put("Patient/you", json!({"active": true})).named(urn);
     let observation = json!({"subject": {"reference": urn}, "performer": [{"reference": "Patient/me"}]});
     let refused = store.transact(vec![named, by_me(create("Observation", observation))]).unwrap_err();
-    assert_eq!((refused.index, refused.cause), (1, WriteFault::Outside));
+    assert_eq!((refused.index, refused.cause), (1, WriteError::Outside));
 }

@@ -6,8 +6,8 @@ use std::task::{Context, Poll, Waker};
 
 use fhir_store::memory::MemoryStore;
 use fhir_store::{
-    Filter, ListQuery, Lookup, Operation, Page, ResourceKey, ResourceStore, Stored, Write, WriteFault, WriteRefusal,
-    Written,
+    Filter, ListPage, ListQuery, ResourceKey, ResourceLookup, ResourceStore, StoredResource, TransactionError, Write,
+    WriteError, WriteOperation, WriteOutcome,
 };
 use serde_json::Value;
 
@@ -28,20 +28,20 @@ pub(crate) fn key(text: &str) -> ResourceKey {
 
 pub(crate) fn create(at: &str, body: Value) -> Write {
     match at.parse() {
-        Ok(key) => Write::to(key, Operation::Create(body)),
-        Err(_) => without_id(at, Operation::Create(body)),
+        Ok(key) => Write::to(key, WriteOperation::Create(body)),
+        Err(_) => without_id(at, WriteOperation::Create(body)),
     }
 }
 
 pub(crate) fn put(at: &str, body: Value) -> Write {
-    Write::to(key(at), Operation::Put(body))
+    Write::to(key(at), WriteOperation::Put(body))
 }
 
 pub(crate) fn delete(at: &str) -> Write {
-    Write::to(key(at), Operation::Delete)
+    Write::to(key(at), WriteOperation::Delete)
 }
 
-pub(crate) fn without_id(kind: &str, operation: Operation) -> Write {
+pub(crate) fn without_id(kind: &str, operation: WriteOperation) -> Write {
     Write::by_condition(kind.parse().unwrap(), operation, fhir_store::Precondition::default())
 }
 
@@ -77,11 +77,11 @@ impl Store {
         Self(MemoryStore::new())
     }
 
-    pub(crate) fn transact(&self, writes: Vec<Write>) -> Result<Vec<Written>, WriteRefusal> {
+    pub(crate) fn transact(&self, writes: Vec<Write>) -> Result<Vec<WriteOutcome>, TransactionError> {
         ready(self.0.transact(writes, NOW_US)).unwrap()
     }
 
-    pub(crate) fn write(&self, write: Write) -> Result<Written, WriteFault> {
+    pub(crate) fn write(&self, write: Write) -> Result<WriteOutcome, WriteError> {
         match self.transact(vec![write]) {
             Ok(mut answers) => Ok(answers.pop().unwrap()),
             Err(refusal) => {
@@ -91,18 +91,18 @@ impl Store {
         }
     }
 
-    pub(crate) fn read(&self, at: &str) -> Lookup {
+    pub(crate) fn read(&self, at: &str) -> ResourceLookup {
         ready(self.0.read(&key(at))).unwrap()
     }
 
-    pub(crate) fn found(&self, at: &str) -> Stored {
+    pub(crate) fn found(&self, at: &str) -> StoredResource {
         match self.read(at) {
-            Lookup::Found(stored) => stored,
+            ResourceLookup::Found(stored) => stored,
             other => panic!("{at} is {other:?}"),
         }
     }
 
-    pub(crate) fn list(&self, query: &ListQuery) -> Page {
+    pub(crate) fn list(&self, query: &ListQuery) -> ListPage {
         ready(self.0.list(query)).unwrap()
     }
 }

@@ -1,6 +1,6 @@
 //! Several writes that stand or fall together.
 
-use fhir_store::{Filter, ListQuery, Lookup, Operation, WriteFault, WriteRefusal, Written};
+use fhir_store::{Filter, ListQuery, ResourceLookup, TransactionError, WriteError, WriteOperation, WriteOutcome};
 use serde_json::json;
 
 use crate::support::{Store, WriteWords, create, delete, key, put, without_id};
@@ -26,7 +26,9 @@ fn entries_refer_to_each_other_in_both_directions_and_both_spellings() {
             create("Organization", json!({"app": {"uri": CLIENT, "display": "c"}})).named(ORGANIZATION),
         ])
         .unwrap();
-    let [Written::Created(client), Written::Created(organization)] = answers.as_slice() else { panic!("{answers:?}") };
+    let [WriteOutcome::Created(client), WriteOutcome::Created(organization)] = answers.as_slice() else {
+        panic!("{answers:?}")
+    };
     let to_organization = json!({"organization": {"reference": organization.key.to_string()}});
     assert_eq!(client.resource, to_organization);
     let id = client.key.id.as_str();
@@ -59,9 +61,9 @@ fn a_reference_no_entry_carries_fails_the_transaction_at_its_entry() {
             put("Client/c2", json!({"organization": {"reference": ORGANIZATION}})),
         ])
         .unwrap_err();
-    let cause = WriteFault::UnresolvedReference(ORGANIZATION.to_owned());
-    assert_eq!(refusal, WriteRefusal { index: 1, cause });
-    assert_eq!(store.read("Client/c1"), Lookup::Missing);
+    let cause = WriteError::UnresolvedReference(ORGANIZATION.to_owned());
+    assert_eq!(refusal, TransactionError { index: 1, cause });
+    assert_eq!(store.read("Client/c1"), ResourceLookup::Missing);
 }
 
 #[test]
@@ -79,9 +81,9 @@ fn nothing_of_a_refused_transaction_is_written() {
         ])
         .unwrap_err();
     assert_eq!(refusal.index, 3);
-    assert_eq!(refusal.cause, WriteFault::AlreadyExists(key("Client/old")));
+    assert_eq!(refusal.cause, WriteError::AlreadyExists(key("Client/old")));
     assert_eq!(store.list(&ListQuery::all("Client".parse().unwrap())), before);
-    assert_eq!(store.read("Client/new"), Lookup::Missing);
+    assert_eq!(store.read("Client/new"), ResourceLookup::Missing);
     let next = store.write(put("Client/next", json!({}))).unwrap();
     assert_eq!(next.stored().unwrap().version, 3, "a refused transaction uses up no version");
 }
@@ -90,7 +92,8 @@ fn nothing_of_a_refused_transaction_is_written() {
 fn a_resource_that_two_writes_are_to_fails_the_transaction_at_the_later_one() {
     let store = Store::new();
     store.write(put("Client/c1", json!({"name": "a"}))).unwrap();
-    let found = || without_id("Client", Operation::Put(json!({"n": 2}))).if_none_exist(&[Filter::new(["name"], "a")]);
+    let found =
+        || without_id("Client", WriteOperation::Put(json!({"n": 2}))).if_none_exist(&[Filter::new(["name"], "a")]);
     let made = |n| create("Client", json!({"id": "m1", "n": n})).if_none_exist(&[Filter::id("m1")]);
     for (writes, twice) in [
         (vec![put("Client/c1", json!({"n": 1})), put("Client/c1", json!({"n": 2}))], "Client/c1"),
@@ -99,10 +102,10 @@ fn a_resource_that_two_writes_are_to_fails_the_transaction_at_the_later_one() {
         (vec![made(1), made(2)], "Client/m1"),
     ] {
         let refusal = store.transact(writes).unwrap_err();
-        assert_eq!(refusal, WriteRefusal { index: 1, cause: WriteFault::WrittenTwice(key(twice)) });
+        assert_eq!(refusal, TransactionError { index: 1, cause: WriteError::WrittenTwice(key(twice)) });
         assert_eq!(store.found("Client/c1").resource, json!({"name": "a"}));
     }
-    assert_eq!(store.read("Client/m1"), Lookup::Missing);
+    assert_eq!(store.read("Client/m1"), ResourceLookup::Missing);
 }
 
 #[test]
@@ -112,8 +115,8 @@ fn what_a_condition_found_and_an_earlier_entry_deleted_is_gone() {
     let refusal = store
         .transact(vec![delete("Client/c1"), create("Client", json!({})).if_none_exist(&[Filter::new(["name"], "a")])])
         .unwrap_err();
-    assert_eq!(refusal, WriteRefusal { index: 1, cause: WriteFault::Gone(key("Client/c1")) });
-    assert!(matches!(store.read("Client/c1"), Lookup::Found(_)));
+    assert_eq!(refusal, TransactionError { index: 1, cause: WriteError::Gone(key("Client/c1")) });
+    assert!(matches!(store.read("Client/c1"), ResourceLookup::Found(_)));
 }
 
 #[test]

@@ -15,7 +15,7 @@ const READ_BYTES: usize = 64 * 1024;
 
 /// The reason why a tarball is no package that can be installed. What it prints is fit for the caller.
 #[derive(Debug, thiserror::Error)]
-pub enum TarballFault {
+pub enum TarballError {
     /// It is not packed as packages are.
     #[error("it is no gzip file")]
     NotGzip,
@@ -74,11 +74,11 @@ pub enum TarballFault {
 /// What is wrong with the tarball, and whatever `visit` says.
 pub(super) fn walk(
     tarball: impl Read,
-    mut visit: impl FnMut(&str, &[u8]) -> Result<ControlFlow<()>, TarballFault>,
-) -> Result<(), TarballFault> {
+    mut visit: impl FnMut(&str, &[u8]) -> Result<ControlFlow<()>, TarballError>,
+) -> Result<(), TarballError> {
     let mut packed = BufReader::with_capacity(READ_BYTES, tarball);
     if !io::BufRead::fill_buf(&mut packed).map_err(fault)?.starts_with(&[0x1f, 0x8b]) {
-        return Err(TarballFault::NotGzip);
+        return Err(TarballError::NotGzip);
     }
     let unpacked = Bounded { inner: MultiGzDecoder::new(packed), left: limits::UNPACKED_MAX_BYTES };
     let mut archive = Archive::new(unpacked);
@@ -88,7 +88,7 @@ pub(super) fn walk(
     for (index, entry) in archive.entries().map_err(fault)?.raw(true).enumerate() {
         let mut entry = entry.map_err(fault)?;
         if index >= limits::ENTRIES_MAX {
-            return Err(TarballFault::TooManyFiles);
+            return Err(TarballError::TooManyFiles);
         }
         if names.take(&mut entry)? {
             continue;
@@ -106,14 +106,14 @@ pub(super) fn walk(
 }
 
 /// Returns the name of the file below `package/`, if it is one that is read.
-fn file_of(path: &str, kind: EntryType) -> Result<Option<&str>, TarballFault> {
+fn file_of(path: &str, kind: EntryType) -> Result<Option<&str>, TarballError> {
     match kind {
         EntryType::Regular | EntryType::Continuous | EntryType::Directory => {}
-        _ => return Err(TarballFault::NotAFile(path.to_owned())),
+        _ => return Err(TarballError::NotAFile(path.to_owned())),
     }
     let path = path.strip_prefix("./").unwrap_or(path);
     if path.starts_with('/') || path.contains(['\\', '\0']) || path.split('/').any(|segment| segment == "..") {
-        return Err(TarballFault::Path(path.to_owned()));
+        return Err(TarballError::Path(path.to_owned()));
     }
     let file = path.strip_prefix(ROOT).filter(|_| kind != EntryType::Directory);
     let is_json = |file: &&str| file.rsplit_once('.').is_some_and(|(_, end)| end.eq_ignore_ascii_case("json"));
@@ -121,14 +121,14 @@ fn file_of(path: &str, kind: EntryType) -> Result<Option<&str>, TarballFault> {
 }
 
 /// Reads the whole content of an entry.
-fn read(entry: &mut Entry<'_, impl Read>, file: &str, content: &mut Vec<u8>) -> Result<(), TarballFault> {
+fn read(entry: &mut Entry<'_, impl Read>, file: &str, content: &mut Vec<u8>) -> Result<(), TarballError> {
     let size = entry.header().entry_size().map_err(fault)?;
     if size > limits::FILE_MAX_BYTES {
-        return Err(TarballFault::FileTooLarge(file.to_owned()));
+        return Err(TarballError::FileTooLarge(file.to_owned()));
     }
     content.clear();
     entry.read_to_end(content).map_err(fault)?;
-    if u64::try_from(content.len()).is_ok_and(|read| read == size) { Ok(()) } else { Err(TarballFault::CutShort) }
+    if u64::try_from(content.len()).is_ok_and(|read| read == size) { Ok(()) } else { Err(TarballError::CutShort) }
 }
 
 /// The name of the next entry, where it is written in a separate entry before it.
@@ -139,7 +139,7 @@ struct LongNames {
 
 impl LongNames {
     /// Takes in an entry that says something of the next one; `false` for any other.
-    fn take(&mut self, entry: &mut Entry<'_, impl Read>) -> Result<bool, TarballFault> {
+    fn take(&mut self, entry: &mut Entry<'_, impl Read>) -> Result<bool, TarballError> {
         let kind = entry.header().entry_type();
         match kind {
             EntryType::XGlobalHeader | EntryType::GNULongLink => return Ok(true),
@@ -148,7 +148,7 @@ impl LongNames {
         }
         let mut said = Vec::new();
         if entry.header().entry_size().map_err(fault)? > limits::NAME_MAX_BYTES {
-            return Err(TarballFault::Path("a name that is too long".to_owned()));
+            return Err(TarballError::Path("a name that is too long".to_owned()));
         }
         entry.read_to_end(&mut said).map_err(fault)?;
         if kind == EntryType::GNULongName {
@@ -195,13 +195,13 @@ fn exceeded() -> io::Error {
 }
 
 /// Returns what an error of reading says of the tarball.
-fn fault(error: io::Error) -> TarballFault {
+fn fault(error: io::Error) -> TarballError {
     if contains_exceeded(&error) {
-        return TarballFault::TooLarge;
+        return TarballError::TooLarge;
     }
     match error.kind() {
-        io::ErrorKind::UnexpectedEof => TarballFault::CutShort,
-        _ => TarballFault::Broken(error),
+        io::ErrorKind::UnexpectedEof => TarballError::CutShort,
+        _ => TarballError::Broken(error),
     }
 }
 

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use super::archive::{self, TarballFault};
+use super::archive::{self, TarballError};
 use super::{limits, manifest};
 
 /// The types of which canonicals are stored and counted, by name.
@@ -24,7 +24,7 @@ const ID_BYTES: usize = 16;
 
 /// A resource of a package that has a `url`.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Canonical {
+pub struct CanonicalResource {
     /// Where it is stored. The id is made of type, url and version: what two packages, or two
     /// versions of one, both call `patient` are two resources.
     pub key: ResourceKey,
@@ -32,7 +32,7 @@ pub struct Canonical {
     pub url: String,
     /// `version`; empty when it has none.
     pub version: String,
-    /// The resource as a store keeps it ([`fhir_store::Stored::resource`]).
+    /// The resource as a store keeps it ([`fhir_store::StoredResource::resource`]).
     pub resource: Value,
 }
 
@@ -66,8 +66,11 @@ pub(super) struct Name {
 /// there twice is shown as the first file has it.
 ///
 /// # Errors
-/// [`TarballFault`]; some may have been shown by then.
-pub fn canonicals(tarball: impl Read, mut visit: impl FnMut(Canonical) -> ControlFlow<()>) -> Result<(), TarballFault> {
+/// [`TarballError`]; some may have been shown by then.
+pub fn canonicals(
+    tarball: impl Read,
+    mut visit: impl FnMut(CanonicalResource) -> ControlFlow<()>,
+) -> Result<(), TarballError> {
     let mut seen = HashSet::new();
     archive::walk(tarball, |file, content| {
         let Some(name) = name_in(file, content)? else { return Ok(ControlFlow::Continue(())) };
@@ -76,15 +79,15 @@ pub fn canonicals(tarball: impl Read, mut visit: impl FnMut(Canonical) -> Contro
             return Ok(ControlFlow::Continue(()));
         }
         let resource = resource(file, content, &key)?;
-        Ok(visit(Canonical { key, url: name.url, version: name.version, resource }))
+        Ok(visit(CanonicalResource { key, url: name.url, version: name.version, resource }))
     })
 }
 
 /// Returns what names the canonical in a file, if there is one in it.
 ///
 /// # Errors
-/// [`TarballFault::Json`], and [`TarballFault::Resource`] for one whose name cannot be stored.
-pub(super) fn name_in(file: &str, content: &[u8]) -> Result<Option<Name>, TarballFault> {
+/// [`TarballError::Json`], and [`TarballError::Resource`] for one whose name cannot be stored.
+pub(super) fn name_in(file: &str, content: &[u8]) -> Result<Option<Name>, TarballError> {
     match head_in(file, content)? {
         Some(head) => name_of(file, &head),
         None => Ok(None),
@@ -94,8 +97,8 @@ pub(super) fn name_in(file: &str, content: &[u8]) -> Result<Option<Name>, Tarbal
 /// Returns what the resource in a file says of itself, if there is one in it.
 ///
 /// # Errors
-/// [`TarballFault::Json`].
-pub(super) fn head_in(file: &str, content: &[u8]) -> Result<Option<Head>, TarballFault> {
+/// [`TarballError::Json`].
+pub(super) fn head_in(file: &str, content: &[u8]) -> Result<Option<Head>, TarballError> {
     if file == manifest::FILE || file.starts_with('.') {
         return Ok(None);
     }
@@ -110,22 +113,22 @@ pub(super) fn head_in(file: &str, content: &[u8]) -> Result<Option<Head>, Tarbal
 /// Returns what names the canonical that a resource is, if it is one.
 ///
 /// # Errors
-/// [`TarballFault::Resource`] for one whose name cannot be stored.
-pub(super) fn name_of(file: &str, head: &Head) -> Result<Option<Name>, TarballFault> {
+/// [`TarballError::Resource`] for one whose name cannot be stored.
+pub(super) fn name_of(file: &str, head: &Head) -> Result<Option<Name>, TarballError> {
     let kind = head.kind.as_ref().and_then(Value::as_str);
     let kind = kind.and_then(|kind| CANONICAL_TYPES.into_iter().find(|known| *known == kind));
     let (Some(kind), Some(url)) = (kind, head.url.as_ref().and_then(Value::as_str)) else { return Ok(None) };
     let version = head.version.as_ref().and_then(Value::as_str).unwrap_or_default();
     if [url, version].iter().any(|text| text.len() > limits::CANONICAL_MAX_BYTES || text.contains('\0')) {
         let problem = format!("url and version have at most {} bytes, none of them 0", limits::CANONICAL_MAX_BYTES);
-        return Err(TarballFault::Resource { file: file.to_owned(), problem });
+        return Err(TarballError::Resource { file: file.to_owned(), problem });
     }
     Ok(Some(Name { kind, url: url.to_owned(), version: version.to_owned() }))
 }
 
 impl Name {
-    fn key(&self, file: &str) -> Result<ResourceKey, TarballFault> {
-        let unfit = |problem: String| TarballFault::Resource { file: file.to_owned(), problem };
+    fn key(&self, file: &str) -> Result<ResourceKey, TarballError> {
+        let unfit = |problem: String| TarballError::Resource { file: file.to_owned(), problem };
         let kind: ResourceType = self.kind.parse().map_err(|_| unfit("its type".to_owned()))?;
         let digest = Sha256::new()
             .chain_update(self.kind)
@@ -141,20 +144,20 @@ impl Name {
     }
 }
 
-fn resource(file: &str, content: &[u8], key: &ResourceKey) -> Result<Value, TarballFault> {
+fn resource(file: &str, content: &[u8], key: &ResourceKey) -> Result<Value, TarballError> {
     let mut body: Value = json(file, without_mark(content))?;
     if let Value::Object(members) = &mut body {
         members.shift_remove("id");
     }
     let stored = shape::stored_body(key, body);
-    stored.map_err(|faults| TarballFault::Resource {
+    stored.map_err(|faults| TarballError::Resource {
         file: file.to_owned(),
         problem: faults.first().map(ToString::to_string).unwrap_or_default(),
     })
 }
 
-fn json<'a, T: Deserialize<'a>>(file: &str, content: &'a [u8]) -> Result<T, TarballFault> {
-    serde_json::from_slice(content).map_err(|source| TarballFault::Json { file: file.to_owned(), source })
+fn json<'a, T: Deserialize<'a>>(file: &str, content: &'a [u8]) -> Result<T, TarballError> {
+    serde_json::from_slice(content).map_err(|source| TarballError::Json { file: file.to_owned(), source })
 }
 
 /// Some published files begin with the byte order mark of UTF-8.

@@ -14,7 +14,7 @@ use super::limits;
 /// The urls by which a `CapabilityStatement` names what is installed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Conformance {
+pub struct InstalledConformance {
     /// Of `ImplementationGuide`s.
     pub guides: BTreeSet<String>,
     /// Of `CapabilityStatement`s that say what a server has to do.
@@ -23,7 +23,7 @@ pub struct Conformance {
     pub profiles: BTreeMap<String, BTreeSet<String>>,
 }
 
-impl Conformance {
+impl InstalledConformance {
     /// Adds what a resource of a package says.
     pub(super) fn add(&mut self, head: &Head) {
         let text = |value: &Option<Value>| value.as_ref().and_then(Value::as_str).map(str::to_owned);

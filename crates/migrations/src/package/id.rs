@@ -17,7 +17,7 @@ pub struct PackageId {
 
 /// The reason why a text names no package to install.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum PackageFault {
+pub enum PackageIdError {
     /// No `@` or `#`, or nothing on one of its sides.
     #[error("{0:?} is not <package-name>@<version>")]
     Shape(String),
@@ -34,13 +34,13 @@ impl PackageId {
     /// Returns the package of this name and exact version.
     ///
     /// # Errors
-    /// [`PackageFault::Name`] and [`PackageFault::Version`].
-    pub fn new(name: &str, version: &str) -> Result<Self, PackageFault> {
+    /// [`PackageIdError::Name`] and [`PackageIdError::Version`].
+    pub fn new(name: &str, version: &str) -> Result<Self, PackageIdError> {
         if !is_name(name) {
-            return Err(PackageFault::Name(name.to_owned()));
+            return Err(PackageIdError::Name(name.to_owned()));
         }
         if !is_exact(version) {
-            return Err(PackageFault::Version(version.to_owned()));
+            return Err(PackageIdError::Version(version.to_owned()));
         }
         Ok(Self { name: name.to_owned(), version: version.to_owned() })
     }
@@ -59,13 +59,13 @@ impl PackageId {
 }
 
 impl FromStr for PackageId {
-    type Err = PackageFault;
+    type Err = PackageIdError;
 
     /// Splits at the last `@`; without one at the `#` that other tools of the field write.
-    fn from_str(text: &str) -> Result<Self, PackageFault> {
+    fn from_str(text: &str) -> Result<Self, PackageIdError> {
         let parts = text.rsplit_once('@').or_else(|| text.rsplit_once('#'));
         let parts = parts.filter(|(name, version)| !name.is_empty() && !version.is_empty());
-        let (name, version) = parts.ok_or_else(|| PackageFault::Shape(text.to_owned()))?;
+        let (name, version) = parts.ok_or_else(|| PackageIdError::Shape(text.to_owned()))?;
         Self::new(name, version)
     }
 }
@@ -118,7 +118,7 @@ mod tests {
         for version in ["1.2.x", "current", "dev", "latest", "1.2", "1.2.3.4", "^1.2.3", "1..3", "1.2.3-", "1.2.3-a/b"]
         {
             let fault = format!("hl7.fhir.us.core@{version}").parse::<PackageId>().unwrap_err();
-            assert_eq!(fault, PackageFault::Version(version.to_owned()));
+            assert_eq!(fault, PackageIdError::Version(version.to_owned()));
         }
     }
 
@@ -126,10 +126,10 @@ mod tests {
     fn a_name_that_could_leave_its_folder_is_refused() {
         let long = format!("{}@1.0.0", "a".repeat(215));
         for text in [&long, "../x@1.0.0", "A@1.0.0", "a/b@1.0.0", "a b@1.0.0", "@scope@1.0.0"] {
-            assert!(matches!(text.parse::<PackageId>(), Err(PackageFault::Name(_))), "{text}");
+            assert!(matches!(text.parse::<PackageId>(), Err(PackageIdError::Name(_))), "{text}");
         }
         for text in ["", "hl7.fhir.us.core", "@1.0.0", "x@"] {
-            assert!(matches!(text.parse::<PackageId>(), Err(PackageFault::Shape(_))), "{text}");
+            assert!(matches!(text.parse::<PackageId>(), Err(PackageIdError::Shape(_))), "{text}");
         }
     }
 }

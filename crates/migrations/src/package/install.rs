@@ -5,18 +5,18 @@ use std::sync::Arc;
 
 use fhir_store::StoreError;
 
-use super::conformance::Conformance;
+use super::conformance::InstalledConformance;
 use super::id::PackageId;
 use super::limits;
-use super::manifest::Need;
-use super::registry::{Fetched, PackageRegistry, RegistryFault, Tarball};
+use super::manifest::PackageDependency;
+use super::registry::{FetchedPackage, PackageRegistry, RegistryError, Tarball};
 use super::store::PackageStore;
 use super::version::Wanted;
-use crate::progress::Progress;
+use crate::progress::ProgressReporter;
 
 /// The reason why a package is installed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Intention {
+pub enum InstallReason {
     /// It was asked for.
     Direct,
     /// A package that was asked for depends on it.
@@ -29,13 +29,13 @@ pub struct PreparedPackage {
     /// Which.
     pub id: PackageId,
     /// Why.
-    pub intention: Intention,
+    pub intention: InstallReason,
     /// What it depends on, each in the version that was chosen.
     pub needs: Vec<PackageId>,
     /// How many canonicals it has.
     pub canonicals: usize,
     /// What it says a server conforms to.
-    pub conformance: Conformance,
+    pub conformance: InstalledConformance,
     /// Address of the registry it comes from.
     pub source: String,
     /// Its tarball.
@@ -54,7 +54,7 @@ impl PartialEq for PreparedPackage {
 #[derive(Debug, Clone)]
 pub struct PreparedInstall {
     packages: Vec<PreparedPackage>,
-    progress: Progress,
+    progress: ProgressReporter,
 }
 
 impl PartialEq for PreparedInstall {
@@ -73,7 +73,7 @@ impl PreparedInstall {
 
     /// Returns where to tell what is being done while they are installed.
     #[must_use]
-    pub const fn progress(&self) -> &Progress {
+    pub const fn progress(&self) -> &ProgressReporter {
         &self.progress
     }
 }
@@ -81,7 +81,7 @@ impl PreparedInstall {
 /// The reason why packages cannot be installed; found out before anything is written. What it prints is fit for the
 /// caller.
 #[derive(Debug, thiserror::Error)]
-pub enum PrepareFault {
+pub enum PrepareError {
     /// The registry does not give one of them.
     #[error("package {package}{} from {registry}: {fault}", needed(needed_by.as_ref()))]
     Registry {
@@ -93,7 +93,7 @@ pub enum PrepareFault {
         registry: String,
         /// The reason why not.
         #[source]
-        fault: RegistryFault,
+        fault: RegistryError,
     },
     /// A dependency has no version that stays what it is.
     #[error(
@@ -142,7 +142,7 @@ fn needed(by: Option<&PackageId>) -> String {
     by.map(|by| format!(" (needed by {by})")).unwrap_or_default()
 }
 
-impl PrepareFault {
+impl PrepareError {
     /// Returns whether the registry failed, so that the same may succeed later.
     #[must_use]
     pub const fn is_outage(&self) -> bool {
@@ -158,10 +158,10 @@ impl PrepareFault {
 }
 
 /// Installs packages of one registry into one store.
-pub struct Installer {
+pub struct PackageInstaller {
     registry: Arc<dyn PackageRegistry>,
     store: Arc<dyn PackageStore>,
-    progress: Progress,
+    progress: ProgressReporter,
 }
 
 /// A package that is still to be fetched, and who needs it.
@@ -170,10 +170,10 @@ struct Wish {
     needed_by: Option<PackageId>,
 }
 
-impl Installer {
+impl PackageInstaller {
     /// Of this registry into this store; what takes long is reported to `progress`.
     #[must_use]
-    pub fn new(registry: Arc<dyn PackageRegistry>, store: Arc<dyn PackageStore>, progress: Progress) -> Self {
+    pub fn new(registry: Arc<dyn PackageRegistry>, store: Arc<dyn PackageStore>, progress: ProgressReporter) -> Self {
         Self { registry, store, progress }
     }
 
@@ -185,7 +185,7 @@ impl Installer {
 
     /// Returns where it reports what it is doing.
     #[must_use]
-    pub const fn progress(&self) -> &Progress {
+    pub const fn progress(&self) -> &ProgressReporter {
         &self.progress
     }
 
@@ -195,8 +195,8 @@ impl Installer {
     /// What is asked for is fetched also when it is installed: installing it again repairs it.
     ///
     /// # Errors
-    /// [`PrepareFault`].
-    pub async fn prepare(&self, packages: &[PackageId]) -> Result<PreparedInstall, PrepareFault> {
+    /// [`PrepareError`].
+    pub async fn prepare(&self, packages: &[PackageId]) -> Result<PreparedInstall, PrepareError> {
         let installed = self.store.installed().await?;
         let installed: HashSet<PackageId> = installed.into_iter().map(|package| package.id).collect();
         let mut wishes: VecDeque<Wish> = packages.iter().map(|id| Wish { id: id.clone(), needed_by: None }).collect();
@@ -208,7 +208,7 @@ impl Installer {
                 continue;
             }
             if met.len() > limits::PACKAGES_MAX {
-                return Err(PrepareFault::TooMany);
+                return Err(PrepareError::TooMany);
             }
             self.progress.say(format!("fetching package {}{}", wish.id, needed(wish.needed_by.as_ref())));
             let package = self.fetch(&wish).await?;
@@ -220,9 +220,9 @@ impl Installer {
         Ok(PreparedInstall { packages: prepared, progress: self.progress.clone() })
     }
 
-    async fn fetch(&self, Wish { id, needed_by }: &Wish) -> Result<PreparedPackage, PrepareFault> {
+    async fn fetch(&self, Wish { id, needed_by }: &Wish) -> Result<PreparedPackage, PrepareError> {
         let registry = || self.registry.address().to_owned();
-        let fetched = self.registry.fetch(id).await.map_err(|fault| PrepareFault::Registry {
+        let fetched = self.registry.fetch(id).await.map_err(|fault| PrepareError::Registry {
             package: id.to_string(),
             needed_by: needed_by.clone(),
             registry: registry(),
@@ -231,7 +231,7 @@ impl Installer {
         let manifest = &fetched.survey().manifest;
         if !manifest.fits_r4() {
             let (package, needed_by) = (id.clone(), needed_by.clone());
-            return Err(PrepareFault::FhirVersion { package, needed_by, found: manifest.fhir_versions.clone() });
+            return Err(PrepareError::FhirVersion { package, needed_by, found: manifest.fhir_versions.clone() });
         }
         let mut needs = BTreeSet::new();
         for need in &manifest.needs {
@@ -239,13 +239,13 @@ impl Installer {
         }
         // A package that needs itself needs nothing.
         needs.remove(id);
-        let intention = if needed_by.is_some() { Intention::Transitive } else { Intention::Direct };
+        let intention = if needed_by.is_some() { InstallReason::Transitive } else { InstallReason::Direct };
         Ok(prepared(id, intention, needs, &fetched, registry()))
     }
 
     /// Returns the version of a dependency.
-    async fn choose(&self, package: &PackageId, need: &Need) -> Result<PackageId, PrepareFault> {
-        let moving = || PrepareFault::MovingNeed {
+    async fn choose(&self, package: &PackageId, need: &PackageDependency) -> Result<PackageId, PrepareError> {
+        let moving = || PrepareError::MovingNeed {
             package: package.clone(),
             name: need.name.clone(),
             version: need.version.clone(),
@@ -253,14 +253,14 @@ impl Installer {
         let chosen = match Wanted::read(&need.version).ok_or_else(moving)? {
             Wanted::Exact(version) => version,
             series @ Wanted::Newest(_) => {
-                let offered = self.registry.versions(&need.name).await.map_err(|fault| PrepareFault::Registry {
+                let offered = self.registry.versions(&need.name).await.map_err(|fault| PrepareError::Registry {
                     package: need.name.clone(),
                     needed_by: Some(package.clone()),
                     registry: self.registry.address().to_owned(),
                     fault,
                 })?;
                 let newest = series.newest_of(offered.iter().map(String::as_str)).map(str::to_owned);
-                newest.ok_or_else(|| PrepareFault::NoneOfSeries {
+                newest.ok_or_else(|| PrepareError::NoneOfSeries {
                     package: package.clone(),
                     name: need.name.clone(),
                     version: need.version.clone(),
@@ -274,9 +274,9 @@ impl Installer {
 
 fn prepared(
     id: &PackageId,
-    intention: Intention,
+    intention: InstallReason,
     needs: BTreeSet<PackageId>,
-    fetched: &Fetched,
+    fetched: &FetchedPackage,
     source: String,
 ) -> PreparedPackage {
     PreparedPackage {
@@ -290,7 +290,7 @@ fn prepared(
     }
 }
 
-impl std::fmt::Debug for Installer {
+impl std::fmt::Debug for PackageInstaller {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Installer").field("registry", &self.registry.address()).finish_non_exhaustive()
     }

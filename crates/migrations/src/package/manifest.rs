@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::archive::TarballFault;
+use super::archive::TarballError;
 use super::id::{PackageId, is_name};
 use super::limits;
 
@@ -14,38 +14,38 @@ pub(super) const FILE: &str = "package.json";
 /// # Source
 /// FHIR NPM package specification, package manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Manifest {
+pub struct PackageManifest {
     /// Its name and version.
     pub id: PackageId,
     /// The FHIR versions it is written for; none when it does not say.
     pub fhir_versions: Vec<String>,
     /// What it depends on, in the order it says.
-    pub needs: Vec<Need>,
+    pub needs: Vec<PackageDependency>,
 }
 
 /// A dependency as a package writes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Need {
+pub struct PackageDependency {
     /// Name of the package needed.
     pub name: String,
     /// Which version: an exact one, or a series such as `4.0.x`.
     pub version: String,
 }
 
-impl Manifest {
+impl PackageManifest {
     /// Reads the file.
     ///
     /// # Errors
-    /// [`TarballFault::Json`] and [`TarballFault::Manifest`].
-    pub(super) fn read(bytes: &[u8]) -> Result<Self, TarballFault> {
+    /// [`TarballError::Json`] and [`TarballError::Manifest`].
+    pub(super) fn read(bytes: &[u8]) -> Result<Self, TarballError> {
         let json = serde_json::from_slice(bytes);
-        let document: Value = json.map_err(|source| TarballFault::Json { file: FILE.to_owned(), source })?;
+        let document: Value = json.map_err(|source| TarballError::Json { file: FILE.to_owned(), source })?;
         let text = |name: &'static str| {
             let text = document.get(name).and_then(Value::as_str);
-            text.ok_or_else(|| TarballFault::Manifest(format!("it has no {name}")))
+            text.ok_or_else(|| TarballError::Manifest(format!("it has no {name}")))
         };
         let id = PackageId::new(text("name")?, text("version")?);
-        let id = id.map_err(|fault| TarballFault::Manifest(fault.to_string()))?;
+        let id = id.map_err(|fault| TarballError::Manifest(fault.to_string()))?;
         Ok(Self { id, fhir_versions: fhir_versions(&document), needs: needs(&document)? })
     }
 
@@ -64,8 +64,8 @@ fn fhir_versions(document: &Value) -> Vec<String> {
     named.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-fn needs(document: &Value) -> Result<Vec<Need>, TarballFault> {
-    let fault = |text: String| TarballFault::Manifest(text);
+fn needs(document: &Value) -> Result<Vec<PackageDependency>, TarballError> {
+    let fault = |text: String| TarballError::Manifest(text);
     let declared = match document.get("dependencies") {
         None | Some(Value::Null) => return Ok(Vec::new()),
         Some(declared) => declared.as_object().ok_or_else(|| fault("dependencies is no object".to_owned()))?,
@@ -78,8 +78,8 @@ fn needs(document: &Value) -> Result<Vec<Need>, TarballFault> {
 
 /// A dependency, also one under an alias, which is how a package asks for two versions of another:
 /// `"v3@npm:acme.base": "3.0.0"` and `"v3": "npm:acme.base@3.0.0"`.
-fn need(name: &str, version: &Value) -> Result<Need, TarballFault> {
-    let fault = |text: String| TarballFault::Manifest(text);
+fn need(name: &str, version: &Value) -> Result<PackageDependency, TarballError> {
+    let fault = |text: String| TarballError::Manifest(text);
     let version = version.as_str().ok_or_else(|| fault(format!("the version of dependency {name:?} is no text")))?;
     let name = name.split_once("@npm:").map_or(name, |(_, name)| name);
     let aliased = version.strip_prefix("npm:").and_then(|aliased| aliased.rsplit_once('@'));
@@ -87,7 +87,7 @@ fn need(name: &str, version: &Value) -> Result<Need, TarballFault> {
     if !is_name(name) {
         return Err(fault(format!("the dependency {name:?} is not a package name")));
     }
-    Ok(Need { name: name.to_owned(), version: version.to_owned() })
+    Ok(PackageDependency { name: name.to_owned(), version: version.to_owned() })
 }
 
 #[cfg(test)]
@@ -96,8 +96,8 @@ mod tests {
 
     use super::*;
 
-    fn read(document: &Value) -> Result<Manifest, TarballFault> {
-        Manifest::read(document.to_string().as_bytes())
+    fn read(document: &Value) -> Result<PackageManifest, TarballError> {
+        PackageManifest::read(document.to_string().as_bytes())
     }
 
     #[test]

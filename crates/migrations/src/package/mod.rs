@@ -20,13 +20,13 @@ pub mod limits;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 
-pub use archive::TarballFault;
-pub use canonical::{CANONICAL_TYPES, Canonical, canonicals};
-pub use conformance::Conformance;
-pub use id::{PackageFault, PackageId};
-pub use install::{Installer, Intention, PrepareFault, PreparedInstall, PreparedPackage};
-pub use manifest::{Manifest, Need};
-pub use registry::{Fetched, PackageRegistry, RegistryFault, Tarball};
-pub use store::{InstalledPackage, PackageRefused, PackageStore};
-pub use survey::Survey;
+pub use archive::TarballError;
+pub use canonical::{CANONICAL_TYPES, CanonicalResource, canonicals};
+pub use conformance::InstalledConformance;
+pub use id::{PackageId, PackageIdError};
+pub use install::{InstallReason, PackageInstaller, PrepareError, PreparedInstall, PreparedPackage};
+pub use manifest::{PackageDependency, PackageManifest};
+pub use registry::{FetchedPackage, PackageRegistry, RegistryError, Tarball};
+pub use store::{InstalledPackage, PackageChangeError, PackageStore};
+pub use survey::TarballContents;
 pub use version::newest;

@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use super::archive::TarballFault;
+use super::archive::TarballError;
 use super::id::PackageId;
 use super::limits;
-use super::survey::Survey;
+use super::survey::TarballContents;
 
 /// A tarball that has been downloaded. It stays as it is while anybody holds it.
 pub trait Tarball: Send + Sync + Debug {
@@ -23,24 +23,24 @@ pub trait Tarball: Send + Sync + Debug {
 
 /// A package that was downloaded and read completely.
 #[derive(Debug, Clone)]
-pub struct Fetched {
+pub struct FetchedPackage {
     tarball: Arc<dyn Tarball>,
-    survey: Survey,
+    survey: TarballContents,
 }
 
-impl Fetched {
+impl FetchedPackage {
     /// Reads the tarball of `package`. This takes a processor for a while.
     ///
     /// # Errors
-    /// [`TarballFault`].
-    pub fn read(package: &PackageId, tarball: Arc<dyn Tarball>) -> Result<Self, TarballFault> {
-        let survey = Survey::read(tarball.open().map_err(TarballFault::Broken)?, package)?;
+    /// [`TarballError`].
+    pub fn read(package: &PackageId, tarball: Arc<dyn Tarball>) -> Result<Self, TarballError> {
+        let survey = TarballContents::read(tarball.open().map_err(TarballError::Broken)?, package)?;
         Ok(Self { tarball, survey })
     }
 
     /// What it holds.
     #[must_use]
-    pub const fn survey(&self) -> &Survey {
+    pub const fn survey(&self) -> &TarballContents {
         &self.survey
     }
 
@@ -60,19 +60,19 @@ pub trait PackageRegistry: Send + Sync {
     /// Returns the versions it has of a package, in no particular order.
     ///
     /// # Errors
-    /// [`RegistryFault`]; [`RegistryFault::Unknown`] when it knows no package of that name.
-    async fn versions(&self, name: &str) -> Result<Vec<String>, RegistryFault>;
+    /// [`RegistryError`]; [`RegistryError::Unknown`] when it knows no package of that name.
+    async fn versions(&self, name: &str) -> Result<Vec<String>, RegistryError>;
 
     /// Fetches a package, checks it against the checksums the registry has of it and reads it.
     ///
     /// # Errors
-    /// [`RegistryFault`].
-    async fn fetch(&self, package: &PackageId) -> Result<Fetched, RegistryFault>;
+    /// [`RegistryError`].
+    async fn fetch(&self, package: &PackageId) -> Result<FetchedPackage, RegistryError>;
 }
 
 /// The reason why a registry gives no package. What it prints is fit for the caller.
 #[derive(Debug, thiserror::Error)]
-pub enum RegistryFault {
+pub enum RegistryError {
     /// It has none of that name or version.
     #[error("it is not there")]
     Unknown,
@@ -109,10 +109,10 @@ pub enum RegistryFault {
     },
     /// The tarball is no package.
     #[error("the tarball cannot be installed: {0}")]
-    Tarball(#[from] TarballFault),
+    Tarball(#[from] TarballError),
 }
 
-impl RegistryFault {
+impl RegistryError {
     /// Returns whether the registry failed, so that the same may succeed later.
     #[must_use]
     pub const fn is_outage(&self) -> bool {

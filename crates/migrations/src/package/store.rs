@@ -1,12 +1,12 @@
 //! Where installed packages are stored.
 
 use async_trait::async_trait;
-use fhir_store::{ResourceType, StoreError, Stored};
+use fhir_store::{ResourceType, StoreError, StoredResource};
 
-use super::archive::TarballFault;
-use super::conformance::Conformance;
+use super::archive::TarballError;
+use super::conformance::InstalledConformance;
 use super::id::PackageId;
-use super::install::{Intention, PreparedInstall};
+use super::install::{InstallReason, PreparedInstall};
 
 /// A package that is installed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub struct InstalledPackage {
     /// Which.
     pub id: PackageId,
     /// The reason why it is here.
-    pub intention: Intention,
+    pub intention: InstallReason,
     /// Its canonicals, also those that another package has too.
     pub canonicals: u64,
     /// Address of the registry it came from.
@@ -25,7 +25,7 @@ pub struct InstalledPackage {
 
 /// The reason why packages were not installed or uninstalled; nothing was written.
 #[derive(Debug, thiserror::Error)]
-pub enum PackageRefused {
+pub enum PackageChangeError {
     /// There is nothing to uninstall.
     #[error("package {0} is not installed")]
     NotInstalled(PackageId),
@@ -52,7 +52,7 @@ pub enum PackageRefused {
         package: PackageId,
         /// Why.
         #[source]
-        fault: TarballFault,
+        fault: TarballError,
     },
 }
 
@@ -74,7 +74,7 @@ pub trait PackageStore: Send + Sync {
     ///
     /// # Errors
     /// Only when the store itself fails.
-    async fn conformance(&self) -> Result<Conformance, StoreError>;
+    async fn conformance(&self) -> Result<InstalledConformance, StoreError>;
 
     /// Returns the canonical of this type and url that installed packages brought: of `version`, or without one the
     /// newest ([`super::newest`]). It is what the last commit on any node says: nothing is cached in memory, so an
@@ -87,7 +87,7 @@ pub trait PackageStore: Send + Sync {
         kind: &ResourceType,
         url: &str,
         version: Option<&str>,
-    ) -> Result<Option<Stored>, StoreError>;
+    ) -> Result<Option<StoredResource>, StoreError>;
 
     /// Installs what was prepared, all or nothing, and returns how many canonicals the packages
     /// have that are installed by this. `now_us` is the time of everything written.
@@ -97,13 +97,20 @@ pub trait PackageStore: Send + Sync {
     ///
     /// # Errors
     /// The outer error means the store itself failed, the inner one that it is refused.
-    async fn install(&self, prepared: &PreparedInstall, now_us: i64)
-    -> Result<Result<u64, PackageRefused>, StoreError>;
+    async fn install(
+        &self,
+        prepared: &PreparedInstall,
+        now_us: i64,
+    ) -> Result<Result<u64, PackageChangeError>, StoreError>;
 
     /// Uninstalls packages, all or none: their rows, and of their canonicals those that no other
     /// installed package has. What only they needed stays.
     ///
     /// # Errors
     /// The outer error means the store itself failed, the inner one that it is refused.
-    async fn uninstall(&self, packages: &[PackageId], now_us: i64) -> Result<Result<(), PackageRefused>, StoreError>;
+    async fn uninstall(
+        &self,
+        packages: &[PackageId],
+        now_us: i64,
+    ) -> Result<Result<(), PackageChangeError>, StoreError>;
 }

@@ -4,37 +4,37 @@ use std::collections::HashSet;
 use std::io::Read;
 use std::ops::ControlFlow;
 
-use super::archive::{self, TarballFault};
+use super::archive::{self, TarballError};
 use super::canonical;
-use super::conformance::Conformance;
+use super::conformance::InstalledConformance;
 use super::id::PackageId;
-use super::manifest::{self, Manifest};
+use super::manifest::{self, PackageManifest};
 
 /// The contents of a tarball.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Survey {
+pub struct TarballContents {
     /// What it says of itself.
-    pub manifest: Manifest,
+    pub manifest: PackageManifest,
     /// How many canonicals it has.
     pub canonicals: usize,
     /// What it says a server conforms to.
-    pub conformance: Conformance,
+    pub conformance: InstalledConformance,
 }
 
-impl Survey {
+impl TarballContents {
     /// Reads a tarball to its end and checks that it is `asked`. This takes a processor for a while:
     /// call it where nothing else waits.
     ///
     /// `.index.json` is not looked at: it may be absent or wrong, and the files are read anyway.
     ///
     /// # Errors
-    /// [`TarballFault`].
-    pub fn read(tarball: impl Read, asked: &PackageId) -> Result<Self, TarballFault> {
+    /// [`TarballError`].
+    pub fn read(tarball: impl Read, asked: &PackageId) -> Result<Self, TarballError> {
         let mut found = None;
-        let (mut canonicals, mut conformance) = (HashSet::new(), Conformance::default());
+        let (mut canonicals, mut conformance) = (HashSet::new(), InstalledConformance::default());
         archive::walk(tarball, |file, content| {
             if file == manifest::FILE {
-                found = Some(Manifest::read(content)?);
+                found = Some(PackageManifest::read(content)?);
             }
             if let Some(head) = canonical::head_in(file, content)? {
                 canonicals.extend(canonical::name_of(file, &head)?);
@@ -42,9 +42,9 @@ impl Survey {
             }
             Ok(ControlFlow::Continue(()))
         })?;
-        let manifest = found.ok_or(TarballFault::NoManifest)?;
+        let manifest = found.ok_or(TarballError::NoManifest)?;
         if manifest.id != *asked {
-            return Err(TarballFault::OtherPackage(manifest.id.to_string()));
+            return Err(TarballError::OtherPackage(manifest.id.to_string()));
         }
         Ok(Self { manifest, canonicals: canonicals.len(), conformance })
     }

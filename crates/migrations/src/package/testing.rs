@@ -12,7 +12,7 @@ use flate2::write::GzEncoder;
 use serde_json::{Map, Value, json};
 use tar::{Builder, EntryType, Header};
 
-use super::{Fetched, PackageId, PackageRegistry, RegistryFault, Tarball};
+use super::{FetchedPackage, PackageId, PackageRegistry, RegistryError, Tarball};
 
 /// A package that is still to be packed.
 #[derive(Debug, Clone)]
@@ -125,7 +125,7 @@ impl TestPackage {
     ///
     /// # Errors
     /// When its name or version is none.
-    pub fn id(&self) -> Result<PackageId, super::PackageFault> {
+    pub fn id(&self) -> Result<PackageId, super::PackageIdError> {
         let text = |name: &str| self.manifest.get(name).and_then(Value::as_str).unwrap_or_default();
         PackageId::new(text("name"), text("version"))
     }
@@ -160,9 +160,9 @@ pub fn definition(kind: &str, url: &str, version: &str) -> Value {
 
 /// Bytes as a tarball.
 #[derive(Debug, Clone)]
-pub struct Bytes(pub Arc<[u8]>);
+pub struct TarballBytes(pub Arc<[u8]>);
 
-impl Tarball for Bytes {
+impl Tarball for TarballBytes {
     fn open(&self) -> io::Result<Box<dyn Read + Send>> {
         Ok(Box::new(Cursor::new(Arc::clone(&self.0))))
     }
@@ -170,13 +170,13 @@ impl Tarball for Bytes {
 
 /// A registry in memory.
 #[derive(Debug, Default)]
-pub struct Shelf {
+pub struct FakeRegistry {
     tarballs: Mutex<BTreeMap<PackageId, Vec<u8>>>,
     fetches: AtomicUsize,
     is_out: AtomicBool,
 }
 
-impl Shelf {
+impl FakeRegistry {
     /// With these packages.
     ///
     /// # Errors
@@ -208,26 +208,26 @@ impl Shelf {
 }
 
 #[async_trait]
-impl PackageRegistry for Shelf {
+impl PackageRegistry for FakeRegistry {
     fn address(&self) -> &'static str {
         "the shelf"
     }
 
-    async fn versions(&self, name: &str) -> Result<Vec<String>, RegistryFault> {
+    async fn versions(&self, name: &str) -> Result<Vec<String>, RegistryError> {
         let tarballs = self.tarballs.lock().unwrap_or_else(PoisonError::into_inner);
         let versions = tarballs.keys().filter(|id| id.name() == name).map(|id| id.version().to_owned());
         let versions: Vec<String> = versions.collect();
-        if versions.is_empty() { Err(RegistryFault::Unknown) } else { Ok(versions) }
+        if versions.is_empty() { Err(RegistryError::Unknown) } else { Ok(versions) }
     }
 
-    async fn fetch(&self, package: &PackageId) -> Result<Fetched, RegistryFault> {
+    async fn fetch(&self, package: &PackageId) -> Result<FetchedPackage, RegistryError> {
         self.fetches.fetch_add(1, Ordering::Relaxed);
         if self.is_out.load(Ordering::Relaxed) {
-            return Err(RegistryFault::Unreachable { reason: "it is out".to_owned(), source: None });
+            return Err(RegistryError::Unreachable { reason: "it is out".to_owned(), source: None });
         }
         let tarball = self.tarballs.lock().unwrap_or_else(PoisonError::into_inner).get(package).cloned();
-        let tarball = tarball.ok_or(RegistryFault::Unknown)?;
-        Ok(Fetched::read(package, Arc::new(Bytes(tarball.into())))?)
+        let tarball = tarball.ok_or(RegistryError::Unknown)?;
+        Ok(FetchedPackage::read(package, Arc::new(TarballBytes(tarball.into())))?)
     }
 }
 

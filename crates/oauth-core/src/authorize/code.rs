@@ -4,20 +4,20 @@ use smart_scopes::ScopeSet;
 
 use super::consent;
 use super::declined::{self, DecidedScopes};
-use super::fault::Refusal;
+use super::fault::AuthorizationError;
 use super::limits::CODE_LIFETIME_S;
-use super::request::Response;
-use super::scene::{Consent, Scene, Stop};
-use super::target::Departure;
-use crate::audit::{self, Asking};
+use super::request::ResponseType;
+use super::scene::{AuthorizationFlow, ConsentOutcome, FlowError};
+use super::target::ClientRedirect;
+use crate::audit::{self, AuditActor};
 use crate::authorization::{Authorization, LaunchContext};
 use crate::client::GrantType;
 use crate::env::Env;
 use crate::jose::{SignError, base64url, from_base64url, sha256};
-use crate::launch::LaunchFault;
+use crate::launch::LaunchError;
 use crate::person::Person;
 use crate::ports::{
-    AuditAction, AuditRecord, BrowserSession, CodeIssue, GivenGrant, Hash, IssuedCode, LaunchUse, MemberGrant,
+    AuditAction, AuditRecord, BrowserSession, CodeIssue, GrantDecision, IssuedCode, LaunchUse, MemberGrant, TokenHash,
 };
 use crate::token;
 
@@ -33,7 +33,7 @@ fn fresh(env: &Env<'_>) -> String {
 /// Returns what is stored and looked up for a code: its SHA-256, of which the first bytes give way to the moment the
 /// code was made at. So codes are stored in the order they are made in, beside each other, and a commit writes the few
 /// pages at the end where at random it would write one for each. Of what is hashed 192 bits are left.
-pub(crate) fn hash_of(code: &str) -> Hash {
+pub(crate) fn hash_of(code: &str) -> TokenHash {
     let mut hash = sha256(code.as_bytes());
     if let Some(bytes) = from_base64url(code).filter(|bytes| bytes.len() == CODE_BYTES) {
         hash.iter_mut().zip(bytes).take(MOMENT_BYTES).for_each(|(place, byte)| *place = byte);
@@ -42,53 +42,56 @@ pub(crate) fn hash_of(code: &str) -> Hash {
 }
 
 /// Everything that was decided.
-pub(super) struct Decided<'a> {
+pub(super) struct DecidedAuthorization<'a> {
     pub(super) person: &'a Person,
     pub(super) session: &'a BrowserSession,
     pub(super) patient: Option<String>,
     pub(super) requested: ScopeSet,
-    pub(super) consent: Consent,
+    pub(super) consent: ConsentOutcome,
     /// What the person lets this app do for this patient already.
     pub(super) before: Option<&'a MemberGrant>,
 }
 
 /// Stores what was decided and sends the browser to the app.
-pub(super) async fn leave(scene: &Scene<'_>, decided: &Decided<'_>) -> Result<Departure, Stop> {
+pub(super) async fn leave(
+    scene: &AuthorizationFlow<'_>,
+    decided: &DecidedAuthorization<'_>,
+) -> Result<ClientRedirect, FlowError> {
     let env = scene.env;
     let code = fresh(env);
     let hash = hash_of(&code);
     let authorization = authorization(scene, decided);
     let lifetime_s = match scene.request.response {
-        Response::Code => CODE_LIFETIME_S,
+        ResponseType::Code => CODE_LIFETIME_S,
         // Nobody is told this code; it is how the grant and the use of the launch are stored as one.
-        Response::Token => 0,
+        ResponseType::Token => 0,
     };
     let given = given(scene, decided);
-    let ended = given.as_ref().and_then(GivenGrant::ends).cloned();
-    let granted = given.as_ref().map(|given| &given.grant).or(decided.before).ok_or(Stop::Stale)?;
+    let ended = given.as_ref().and_then(GrantDecision::ends).cloned();
+    let granted = given.as_ref().map(|given| &given.grant).or(decided.before).ok_or(FlowError::Stale)?;
     let grant_id = granted.id.clone();
     let issued = IssuedCode {
         hash,
         client_id: scene.client.id.clone(),
         family_id: env.identifier(),
         grant_id: grant_id.clone(),
-        authorization: authorization.to_stored().map_err(|_| Refusal::Sign(SignError::Claims))?,
+        authorization: authorization.to_stored().map_err(|_| AuthorizationError::Sign(SignError::Claims))?,
         expires_s: env.now_s() + lifetime_s,
     };
     let launch = scene.launch.as_ref();
     let launch = launch.map(|launch| LaunchUse { jti: launch.jti.clone(), expires_s: launch.used_until_s() });
     match scene.authority.members.issue_code(issued, given, launch).await? {
         CodeIssue::Issued => {}
-        CodeIssue::LaunchUsed => return Err(Refusal::Launch(LaunchFault::Used).into()),
-        CodeIssue::GrantChanged => return Err(Stop::Stale),
+        CodeIssue::LaunchUsed => return Err(AuthorizationError::Launch(LaunchError::Used).into()),
+        CodeIssue::GrantChanged => return Err(FlowError::Stale),
     }
     if let Some(ended) = ended {
         scene.record_end(&ended);
     }
     scene.record_code(decided, grant_id);
     match scene.request.response {
-        Response::Code => Ok(scene.request.target.departure(&[("code", &code)])),
-        Response::Token => leave_with_token(scene, decided.person, &authorization, &hash).await,
+        ResponseType::Code => Ok(scene.request.target.departure(&[("code", &code)])),
+        ResponseType::Token => leave_with_token(scene, decided.person, &authorization, &hash).await,
     }
 }
 
@@ -97,19 +100,19 @@ pub(super) async fn leave(scene: &Scene<'_>, decided: &Decided<'_>) -> Result<De
 /// # Source
 /// RFC 6749, section 4.2.2.
 async fn leave_with_token(
-    scene: &Scene<'_>,
+    scene: &AuthorizationFlow<'_>,
     person: &Person,
     authorization: &Authorization,
-    code: &Hash,
-) -> Result<Departure, Stop> {
+    code: &TokenHash,
+) -> Result<ClientRedirect, FlowError> {
     let (env, authority, client) = (scene.env, scene.authority, &scene.client);
     // A grant that another request stored in the same moment kept its own id.
-    let stored = authority.members.find_code(code).await?.ok_or(Refusal::Unsettled)?;
+    let stored = authority.members.find_code(code).await?.ok_or(AuthorizationError::Unsettled)?;
     let grant_id = Some(stored.code.grant_id);
     let outcome = token::implicit(env, authority, (client, person), authorization, grant_id).await;
-    let asking = Asking { client_id: Some(&client.id), user_id: Some(&person.id), address: scene.browser.address };
+    let asking = AuditActor { client_id: Some(&client.id), user_id: Some(&person.id), address: scene.browser.address };
     audit::token(env, authority, asking, &outcome);
-    let response = outcome.map_err(|error| Refusal::Token(Box::new(error)))?;
+    let response = outcome.map_err(|error| AuthorizationError::Token(Box::new(error)))?;
     let expires_in = response.expires_in.to_string();
     let mut members = vec![
         ("access_token", response.access_token.as_str()),
@@ -122,22 +125,22 @@ async fn leave_with_token(
 }
 
 /// Returns the grant to be stored, unless the one that is there says it all.
-fn given(scene: &Scene<'_>, decided: &Decided<'_>) -> Option<GivenGrant> {
-    let Consent::Given { allowed, unticked } = &decided.consent else { return None };
+fn given(scene: &AuthorizationFlow<'_>, decided: &DecidedAuthorization<'_>) -> Option<GrantDecision> {
+    let ConsentOutcome::Given { allowed, unticked } = &decided.consent else { return None };
     let (requested, granted) = consent::kept(decided.before, &decided.requested, allowed);
     let refused = declined::refused_after(decided.before, unticked, &granted);
     let scopes = DecidedScopes { requested, granted, refused };
     Some(scene.changed(decided.person, decided.patient.clone(), &scopes))
 }
 
-fn authorization(scene: &Scene<'_>, decided: &Decided<'_>) -> Authorization {
+fn authorization(scene: &AuthorizationFlow<'_>, decided: &DecidedAuthorization<'_>) -> Authorization {
     let launch = scene.launch.as_ref();
     let banner = launch.and_then(|launch| launch.need_patient_banner).unwrap_or(true);
     let request = &scene.request;
     Authorization {
         grant: match request.response {
-            Response::Code => GrantType::AuthorizationCode,
-            Response::Token => GrantType::Implicit,
+            ResponseType::Code => GrantType::AuthorizationCode,
+            ResponseType::Token => GrantType::Implicit,
         },
         client_id: scene.client.id.clone(),
         user_id: decided.person.id.clone(),
@@ -161,7 +164,7 @@ fn authorization(scene: &Scene<'_>, decided: &Decided<'_>) -> Authorization {
     }
 }
 
-impl Scene<'_> {
+impl AuthorizationFlow<'_> {
     /// Tells the audit that the person denied.
     pub(super) fn record_denial(&self, person: Option<&Person>) {
         self.authority.audit.record(AuditRecord {
@@ -173,8 +176,8 @@ impl Scene<'_> {
     }
 
     /// Tells the audit what the app got a code for: by the person's word of this moment, or without a page.
-    fn record_code(&self, decided: &Decided<'_>, grant_id: String) {
-        let by_word = matches!(decided.consent, Consent::Given { .. }) && !self.client.first_party;
+    fn record_code(&self, decided: &DecidedAuthorization<'_>, grant_id: String) {
+        let by_word = matches!(decided.consent, ConsentOutcome::Given { .. }) && !self.client.first_party;
         let action = if by_word { AuditAction::Consent } else { AuditAction::Authorization };
         self.authority.audit.record(AuditRecord {
             user_id: Some(decided.person.id.clone()),

@@ -9,8 +9,8 @@
 
 use smart_scopes::{ClinicalScope, Context, Interaction, ResourceSelector, Scope, ScopeSet, Syntax, restrict};
 
-use super::declined::{Earlier, Stand};
-use super::pages::{ConsentItem, ItemGroup};
+use super::declined::{EarlierDecision, ScopeDecision};
+use super::pages::{ConsentItem, ConsentItemGroup};
 use super::request::is_context;
 use super::titles::{CATEGORIES, TITLES, title_of};
 use crate::client::MemberSettings;
@@ -23,7 +23,7 @@ pub(super) fn split(scope: &Scope) -> Vec<Scope> {
     let parts = match clinical.resource() {
         ResourceSelector::Type(_) => categories(clinical),
         ResourceSelector::Any => {
-            let of_type = |title: &super::titles::Described| {
+            let of_type = |title: &super::titles::TitledScope| {
                 let resource = title.resource_type.parse().ok()?;
                 ClinicalScope::new(clinical.context(), resource, clinical.permissions(), None).ok()
             };
@@ -36,7 +36,7 @@ pub(super) fn split(scope: &Scope) -> Vec<Scope> {
 /// A plain v2 scope that only reads Conditions or Observations, as scopes on their categories. A query can
 /// stand on no other (specification, Limits), so a v1 scope and one that writes stay whole.
 fn categories(scope: &ClinicalScope) -> Vec<ClinicalScope> {
-    let of_category = |category: &super::titles::Category| {
+    let of_category = |category: &super::titles::CategoryTitle| {
         let query = category.query().parse().ok()?;
         ClinicalScope::new(scope.context(), scope.resource().clone(), scope.permissions(), Some(query)).ok()
     };
@@ -58,7 +58,7 @@ pub(super) fn is_required(scope: &Scope) -> bool {
 
 /// Returns the ticks of the page for what is requested, after what was decided `before`.
 pub(super) fn items(requested: &ScopeSet, settings: &MemberSettings, before: Option<&MemberGrant>) -> Vec<ConsentItem> {
-    let earlier = Earlier::of(before);
+    let earlier = EarlierDecision::of(before);
     let mut items: Vec<ConsentItem> = Vec::new();
     for line in requested.iter().flat_map(lines) {
         let item = item(&line, settings, earlier.stand(&line));
@@ -157,7 +157,7 @@ pub(super) fn bounded(first: &ScopeSet, second: &ScopeSet) -> ScopeSet {
 /// Scopes in plain words, for the page of connected apps.
 pub(crate) fn in_words(scopes: &str, settings: Option<&MemberSettings>) -> Vec<String> {
     let scopes = ScopeSet::parse(scopes).unwrap_or_default();
-    let mut shown: Vec<(ItemGroup, String)> = Vec::new();
+    let mut shown: Vec<(ConsentItemGroup, String)> = Vec::new();
     for scope in scopes.iter().filter(|scope| !is_context(scope)) {
         let (group, title) = titled(scope);
         let detail = match scope {
@@ -174,7 +174,7 @@ pub(crate) fn in_words(scopes: &str, settings: Option<&MemberSettings>) -> Vec<S
     shown.into_iter().map(|(_, line)| line).collect()
 }
 
-fn item(scope: &Scope, settings: &MemberSettings, stand: Stand) -> ConsentItem {
+fn item(scope: &Scope, settings: &MemberSettings, stand: ScopeDecision) -> ConsentItem {
     let (group, title) = titled(scope);
     let (title, detail) = match rest(scope) {
         Some(title) => (title.to_owned(), Some(REST.to_owned())),
@@ -185,8 +185,8 @@ fn item(scope: &Scope, settings: &MemberSettings, stand: Stand) -> ConsentItem {
         title,
         detail,
         group,
-        ticked: stand == Stand::Ticked,
-        declined: stand == Stand::Declined,
+        ticked: stand == ScopeDecision::Ticked,
+        declined: stand == ScopeDecision::Declined,
         required: is_required(scope),
     }
 }
@@ -207,30 +207,30 @@ fn rest(scope: &Scope) -> Option<&'static str> {
     })
 }
 
-fn titled(scope: &Scope) -> (ItemGroup, String) {
+fn titled(scope: &Scope) -> (ConsentItemGroup, String) {
     let (group, title) = match scope {
         Scope::Clinical(clinical) => return titled_data(clinical),
-        Scope::OpenId => (ItemGroup::Identity, "Recognise you when you come back"),
-        Scope::FhirUser => (ItemGroup::Identity, "Who you are in the health plan's records"),
-        Scope::Profile => (ItemGroup::Identity, "Your name and language"),
-        Scope::Email => (ItemGroup::Identity, "Your e-mail address"),
-        Scope::OfflineAccess => (ItemGroup::Duration, "Keep access when you are away"),
-        Scope::OnlineAccess => (ItemGroup::Duration, "Access while you use the app"),
-        Scope::Launch => (ItemGroup::Other, "What you were looking at when you opened the app"),
-        Scope::LaunchContext(context) if context.is_patient() => (ItemGroup::Other, "Whose record it is"),
-        Scope::LaunchContext(context) if context.is_encounter() => (ItemGroup::Other, "Which visit it is about"),
-        Scope::LaunchContext(_) => (ItemGroup::Other, "What the app is about"),
-        Scope::Custom(name) => return (ItemGroup::Other, name.clone()),
+        Scope::OpenId => (ConsentItemGroup::Identity, "Recognise you when you come back"),
+        Scope::FhirUser => (ConsentItemGroup::Identity, "Who you are in the health plan's records"),
+        Scope::Profile => (ConsentItemGroup::Identity, "Your name and language"),
+        Scope::Email => (ConsentItemGroup::Identity, "Your e-mail address"),
+        Scope::OfflineAccess => (ConsentItemGroup::Duration, "Keep access when you are away"),
+        Scope::OnlineAccess => (ConsentItemGroup::Duration, "Access while you use the app"),
+        Scope::Launch => (ConsentItemGroup::Other, "What you were looking at when you opened the app"),
+        Scope::LaunchContext(context) if context.is_patient() => (ConsentItemGroup::Other, "Whose record it is"),
+        Scope::LaunchContext(context) if context.is_encounter() => (ConsentItemGroup::Other, "Which visit it is about"),
+        Scope::LaunchContext(_) => (ConsentItemGroup::Other, "What the app is about"),
+        Scope::Custom(name) => return (ConsentItemGroup::Other, name.clone()),
     };
     (group, title.to_owned())
 }
 
-fn titled_data(scope: &ClinicalScope) -> (ItemGroup, String) {
+fn titled_data(scope: &ClinicalScope) -> (ConsentItemGroup, String) {
     let (group, title) = match scope.resource() {
-        ResourceSelector::Any => (ItemGroup::Record, "Everything in the record".to_owned()),
+        ResourceSelector::Any => (ConsentItemGroup::Record, "Everything in the record".to_owned()),
         ResourceSelector::Type(name) => match title_of(name.as_str()) {
             Some(known) => (known.group, known.title.to_owned()),
-            None => (ItemGroup::Record, format!("Entries of the kind {name}")),
+            None => (ConsentItemGroup::Record, format!("Entries of the kind {name}")),
         },
     };
     let title = match scope.query() {
@@ -249,7 +249,7 @@ fn titled_data(scope: &ClinicalScope) -> (ItemGroup, String) {
             )
         }
     };
-    let group = if scope.context() == Context::User { ItemGroup::User } else { group };
+    let group = if scope.context() == Context::User { ConsentItemGroup::User } else { group };
     (group, title)
 }
 

@@ -6,19 +6,19 @@ use smart_scopes::ScopeSet;
 
 use super::consent;
 use super::declined::{self, DecidedScopes};
-use super::patient::Patient;
-use super::scene::{Intent, Scene, Stop};
+use super::patient::PatientChoice;
+use super::scene::{AuthorizationFlow, FlowError, UserAction};
 use crate::person::Person;
-use crate::ports::{GivenGrant, MemberGrant};
+use crate::ports::{GrantDecision, MemberGrant};
 
-impl Scene<'_> {
+impl AuthorizationFlow<'_> {
     /// Returns the grant to be stored after a decision.
     ///
     /// Not specified what becomes of what an app got before when the person allows less the next time; we end all of
     /// it, as if the person had taken the grant back and given a smaller one. To narrow the older tokens one by one
     /// would leave those that are out as they are until they expire, and a person who says less means now. The app
     /// goes on with the code it gets for the decision; where it holds tokens elsewhere, it asks again there.
-    pub(super) fn changed(&self, person: &Person, patient: Option<String>, scopes: &DecidedScopes) -> GivenGrant {
+    pub(super) fn changed(&self, person: &Person, patient: Option<String>, scopes: &DecidedScopes) -> GrantDecision {
         let before = self.before(patient.as_deref());
         let given = before.filter(|before| before.gives_something());
         let kept = given.filter(|given| consent::covers_all_of(&scopes.granted, given));
@@ -33,19 +33,19 @@ impl Scene<'_> {
             created_s: given.map_or(self.env.now_s(), |given| given.created_s),
             used_s: given.and_then(|given| given.used_s),
         };
-        GivenGrant { grant, replaces: before.cloned() }
+        GrantDecision { grant, replaces: before.cloned() }
     }
 
     /// Stores that the person denied, so far as it is known who and about whom.
-    pub(super) async fn keep_denial(&self, person: Option<Arc<Person>>) -> Result<(), Stop> {
+    pub(super) async fn keep_denial(&self, person: Option<Arc<Person>>) -> Result<(), FlowError> {
         // The app gets the denial also where it cannot be kept.
         let Ok(Some((person, _))) = self.signed_in(person) else { return Ok(()) };
         if !self.was_shown_to(&person) {
             return Ok(());
         }
-        let patient = match self.patient(&person, &Intent::GoOn).await {
-            Ok(Patient::NotNeeded) => None,
-            Ok(Patient::Chosen(id, _)) => Some(id),
+        let patient = match self.patient(&person, &UserAction::GoOn).await {
+            Ok(PatientChoice::NotNeeded) => None,
+            Ok(PatientChoice::Chosen(id, _)) => Some(id),
             _ => return Ok(()),
         };
         let requested = self.requested(patient.as_deref());
@@ -60,15 +60,15 @@ impl Scene<'_> {
         patient: Option<String>,
         requested: &ScopeSet,
         ticked: &[String],
-    ) -> Result<(), Stop> {
+    ) -> Result<(), FlowError> {
         let scopes = declined::nothing_allowed(self.before(patient.as_deref()), requested, ticked);
         self.keep(self.changed(person, patient, &scopes)).await
     }
 
-    async fn keep(&self, given: GivenGrant) -> Result<(), Stop> {
+    async fn keep(&self, given: GrantDecision) -> Result<(), FlowError> {
         let ended = given.ends().cloned();
         if !self.authority.members.keep_refusal(given).await? {
-            return Err(Stop::Stale);
+            return Err(FlowError::Stale);
         }
         if let Some(ended) = ended {
             self.record_end(&ended);

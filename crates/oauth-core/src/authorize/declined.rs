@@ -24,7 +24,7 @@ pub(super) struct DecidedScopes {
 
 /// What the person decided about the same app and patient before.
 #[derive(Default)]
-pub(super) struct Earlier {
+pub(super) struct EarlierDecision {
     requested: ScopeSet,
     granted: ScopeSet,
     refused: ScopeSet,
@@ -32,7 +32,7 @@ pub(super) struct Earlier {
 
 /// How a line stands on the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stand {
+pub(super) enum ScopeDecision {
     /// Allowed before, or never decided about.
     Ticked,
     /// Never decided about itself, and of no use to the app without a line that was refused.
@@ -41,7 +41,7 @@ pub(super) enum Stand {
     Declined,
 }
 
-impl Earlier {
+impl EarlierDecision {
     /// Reads what is stored.
     pub(super) fn of(before: Option<&MemberGrant>) -> Self {
         // The texts were printed by a set; what no longer reads says nothing.
@@ -54,18 +54,18 @@ impl Earlier {
     }
 
     /// Returns how a line of the page stands.
-    pub(super) fn stand(&self, line: &Scope) -> Stand {
+    pub(super) fn stand(&self, line: &Scope) -> ScopeDecision {
         if is_required(line) || self.granted.covers(line) {
-            return Stand::Ticked;
+            return ScopeDecision::Ticked;
         }
         // A grant of before refusals were stored has them as what was asked for and is not in it.
         if self.requested.covers(line) || self.refused.contains(line) {
-            return Stand::Declined;
+            return ScopeDecision::Declined;
         }
         if !self.refused.iter().any(|refused| overlap(refused, line)) {
-            return Stand::Ticked;
+            return ScopeDecision::Ticked;
         }
-        if split(line).is_empty() { Stand::Declined } else { Stand::Unticked }
+        if split(line).is_empty() { ScopeDecision::Declined } else { ScopeDecision::Unticked }
     }
 }
 
@@ -85,14 +85,14 @@ pub(super) fn unticked(requested: &ScopeSet, ticked: &[String]) -> ScopeSet {
 
 /// Returns what is refused after a decision: these lines, and those of before that the grant still does not give.
 pub(super) fn refused_after(before: Option<&MemberGrant>, unticked: &ScopeSet, granted: &ScopeSet) -> ScopeSet {
-    let earlier = Earlier::of(before).refused;
+    let earlier = EarlierDecision::of(before).refused;
     let stays = earlier.iter().filter(|refused| !granted.covers(refused)).cloned().collect();
     bounded(unticked, &stays)
 }
 
 /// Returns what is stored of a denial: the grant stays as it is, and what it does not give of the request is refused.
 pub(super) fn denied(before: Option<&MemberGrant>, requested: &ScopeSet) -> DecidedScopes {
-    let Earlier { requested: was_requested, granted, .. } = Earlier::of(before);
+    let EarlierDecision { requested: was_requested, granted, .. } = EarlierDecision::of(before);
     let refused = unticked(requested, &[]).iter().filter(|line| !granted.covers(line)).cloned().collect();
     let refused = refused_after(before, &refused, &granted);
     DecidedScopes { requested: was_requested, granted, refused }
@@ -100,7 +100,7 @@ pub(super) fn denied(before: Option<&MemberGrant>, requested: &ScopeSet) -> Deci
 
 /// Returns what is stored when the person allows nothing of a request: of the grant only what is not about it stays.
 pub(super) fn nothing_allowed(before: Option<&MemberGrant>, requested: &ScopeSet, ticked: &[String]) -> DecidedScopes {
-    let Earlier { requested: was_requested, granted: was_granted, .. } = Earlier::of(before);
+    let EarlierDecision { requested: was_requested, granted: was_granted, .. } = EarlierDecision::of(before);
     let left = kept(before, requested, &ScopeSet::default()).1;
     let granted = if is_of_use(&was_granted, &left) { left } else { ScopeSet::default() };
     let was_requested = was_requested.iter().filter(|scope| granted.covers(scope)).cloned().collect();
@@ -116,11 +116,11 @@ mod tests {
         ScopeSet::parse(text).unwrap()
     }
 
-    fn earlier((requested, granted, refused): (&str, &str, &str)) -> Earlier {
-        Earlier { requested: set(requested), granted: set(granted), refused: set(refused) }
+    fn earlier((requested, granted, refused): (&str, &str, &str)) -> EarlierDecision {
+        EarlierDecision { requested: set(requested), granted: set(granted), refused: set(refused) }
     }
 
-    fn stand(earlier: &Earlier, line: &str) -> Stand {
+    fn stand(earlier: &EarlierDecision, line: &str) -> ScopeDecision {
         earlier.stand(&line.parse().unwrap())
     }
 
@@ -128,12 +128,12 @@ mod tests {
     fn a_refused_line_is_unticked_however_the_app_spells_it() {
         let earlier = earlier(("", "patient/Patient.rs", "patient/Goal.rs offline_access"));
         for line in ["patient/Goal.rs", "patient/Goal.read", "patient/Goal.cruds", "offline_access"] {
-            assert_eq!(stand(&earlier, line), Stand::Declined, "{line}");
+            assert_eq!(stand(&earlier, line), ScopeDecision::Declined, "{line}");
         }
         for line in ["patient/Patient.rs", "patient/Coverage.rs", "user/Goal.rs", "patient/Goal.cud", "openid"] {
-            assert_eq!(stand(&earlier, line), Stand::Ticked, "{line}");
+            assert_eq!(stand(&earlier, line), ScopeDecision::Ticked, "{line}");
         }
-        assert_eq!(stand(&earlier, "patient/*.rs"), Stand::Unticked, "worth nothing without Goal");
+        assert_eq!(stand(&earlier, "patient/*.rs"), ScopeDecision::Unticked, "worth nothing without Goal");
     }
 
     #[test]
@@ -142,10 +142,10 @@ mod tests {
         let laboratory =
             "patient/Observation.rs?category=http://terminology.hl7.org/CodeSystem/observation-category|laboratory";
         for line in ["patient/Goal.rs", "patient/Goal.read", laboratory] {
-            assert_eq!(stand(&earlier, line), Stand::Ticked, "{line}");
+            assert_eq!(stand(&earlier, line), ScopeDecision::Ticked, "{line}");
         }
         for line in ["patient/*.rs", "patient/Basic.rs", "patient/Observation.rs"] {
-            assert_eq!(stand(&earlier, line), Stand::Declined, "{line}");
+            assert_eq!(stand(&earlier, line), ScopeDecision::Declined, "{line}");
         }
     }
 
@@ -153,15 +153,15 @@ mod tests {
     fn a_category_that_was_refused_unticks_the_type_where_it_is_asked_for_whole() {
         let laboratory = "category=http://terminology.hl7.org/CodeSystem/observation-category|laboratory";
         let earlier = earlier(("", "", &format!("patient/Observation.rs?{laboratory}")));
-        assert_eq!(stand(&earlier, "patient/Observation.read"), Stand::Declined);
-        assert_eq!(stand(&earlier, "patient/Observation.rs"), Stand::Unticked);
+        assert_eq!(stand(&earlier, "patient/Observation.read"), ScopeDecision::Declined);
+        assert_eq!(stand(&earlier, "patient/Observation.rs"), ScopeDecision::Unticked);
     }
 
     #[test]
     fn a_grant_of_before_refusals_were_stored_has_them_as_what_it_does_not_give() {
         let earlier = earlier(("patient/Patient.rs patient/Goal.rs", "patient/Patient.rs", ""));
-        assert_eq!(stand(&earlier, "patient/Goal.rs"), Stand::Declined);
-        assert_eq!(stand(&earlier, "patient/Coverage.rs"), Stand::Ticked);
+        assert_eq!(stand(&earlier, "patient/Goal.rs"), ScopeDecision::Declined);
+        assert_eq!(stand(&earlier, "patient/Coverage.rs"), ScopeDecision::Ticked);
     }
 
     #[test]

@@ -2,26 +2,26 @@
 
 use smart_scopes::ScopeParseError;
 
-use super::Departure;
+use super::ClientRedirect;
 use crate::jose::SignError;
-use crate::launch::LaunchFault;
+use crate::launch::LaunchError;
 use crate::ports::StoreError;
 use crate::token::TokenError;
 
 /// The reason why an authorization request ended without a code.
 #[derive(Debug, thiserror::Error)]
-pub enum AuthorizeFault {
+pub enum AuthorizeError {
     /// Shown to the person on a page of ours; nothing goes to the app.
     #[error("{0}")]
-    Page(#[from] PageFault),
+    Page(#[from] PageError),
     /// Told to the app, by a redirect to its registered address.
     #[error("{cause}")]
     Redirect {
         /// Where the browser goes.
-        departure: Departure,
+        departure: ClientRedirect,
         /// Why.
         #[source]
-        cause: Box<Refusal>,
+        cause: Box<AuthorizationError>,
     },
     /// Storage failed before the redirect target was known to be the app's.
     #[error(transparent)]
@@ -30,7 +30,7 @@ pub enum AuthorizeFault {
 
 /// An authorization error that is shown on a page, with status 400, because the app cannot be trusted with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum PageFault {
+pub enum PageError {
     /// `client_id` is missing, repeated, or nobody's.
     #[error("the app is not known here")]
     UnknownApp,
@@ -56,7 +56,7 @@ pub enum PageFault {
 /// # Source
 /// RFC 6749, section 4.1.2.1; OpenID Connect Core 1.0, section 3.1.2.6.
 #[derive(Debug, thiserror::Error)]
-pub enum Refusal {
+pub enum AuthorizationError {
     /// A parameter was sent twice.
     #[error("the parameter {0} is given more than once")]
     Repeated(String),
@@ -110,7 +110,7 @@ pub enum Refusal {
     LaunchMissing,
     /// The launch context is not good.
     #[error("launch: {0}")]
-    Launch(LaunchFault),
+    Launch(LaunchError),
     /// `prompt=none`, and nobody is signed in.
     #[error("nobody is signed in, and prompt=none forbids to ask")]
     LoginRequired,
@@ -146,7 +146,7 @@ pub enum Refusal {
     Token(Box<TokenError>),
 }
 
-impl Refusal {
+impl AuthorizationError {
     /// Returns the `error` of the redirect.
     #[must_use]
     pub fn code(&self) -> &'static str {

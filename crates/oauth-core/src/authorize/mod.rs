@@ -6,7 +6,7 @@
 //! the end is one code, with the grant it was given under, in one statement.
 //!
 //! Until the redirect address is known to be the registered one every fault is a page of ours
-//! ([`PageFault`]); from then on it is a redirect with an `error` ([`Refusal`]).
+//! ([`PageError`]); from then on it is a redirect with an `error` ([`AuthorizationError`]).
 //!
 //! # Source
 //! Specification, GET /auth/authorize; SMART App Launch 2.2.0; RFC 6749, section 4.1; RFC 9700; RFC 9207.
@@ -26,40 +26,40 @@ mod scene;
 mod target;
 mod titles;
 
-pub use fault::{AuthorizeFault, PageFault, Refusal};
+pub use fault::{AuthorizationError, AuthorizeError, PageError};
 pub use pages::{
-    AppCard, Browser, ConsentItem, ConsentPage, Decision, ItemGroup, PatientPage, PatientSearch, Search, SignInPage,
-    Step,
+    AppCard, ConsentDecision, ConsentItem, ConsentItemGroup, ConsentPage, NextPage, PatientPage, PatientQuery,
+    PatientSearchResults, SignInPage, UserAgent,
 };
-pub use parameters::Parameters;
-pub use pending::PendingKey;
-pub use target::Departure;
+pub use parameters::AuthorizationParameters;
+pub use pending::PendingAuthorizationKey;
+pub use target::ClientRedirect;
 
 pub(crate) use code::hash_of as hash_of_code;
 pub(crate) use consent::{in_words, is_of_use};
 pub(crate) use request::is_context;
 pub(crate) use target::{encoded, query_separator};
 
-use crate::audit::{self, Asking};
-use crate::authority::Authority;
+use crate::audit::{self, AuditActor};
+use crate::authority::AuthorizationServer;
 use crate::env::Env;
-use pending::Pending;
-use scene::{Intent, Scene};
+use pending::PendingAuthorization;
+use scene::{AuthorizationFlow, UserAction};
 
 /// An authorization request arrives.
 ///
 /// # Errors
-/// [`AuthorizeFault`]; nothing is stored then. All five functions fail like this one.
+/// [`AuthorizeError`]; nothing is stored then. All five functions fail like this one.
 ///
 /// # Source
 /// Specification, GET /auth/authorize query parameters; SMART App Launch 2.2.0, "Obtain authorization code".
 pub async fn begin(
     env: &Env<'_>,
-    authority: &Authority,
-    parameters: &Parameters,
-    browser: Browser<'_>,
-) -> Result<Step, AuthorizeFault> {
-    let pending = Pending {
+    authority: &AuthorizationServer,
+    parameters: &AuthorizationParameters,
+    browser: UserAgent<'_>,
+) -> Result<NextPage, AuthorizeError> {
+    let pending = PendingAuthorization {
         parameters: parameters.clone(),
         issued_s: env.now_s(),
         began_with: None,
@@ -69,73 +69,73 @@ pub async fn begin(
     };
     let mut scene = opened(env, authority, pending, browser).await?;
     scene.began();
-    scene.step(Intent::GoOn).await
+    scene.step(UserAction::GoOn).await
 }
 
 /// A request goes on where it was: after somebody signed in, or when a page is loaded.
 ///
 /// # Errors
-/// [`AuthorizeFault`].
+/// [`AuthorizeError`].
 pub async fn resume(
     env: &Env<'_>,
-    authority: &Authority,
+    authority: &AuthorizationServer,
     transaction: &str,
-    browser: Browser<'_>,
-) -> Result<Step, AuthorizeFault> {
-    go_on(env, authority, (transaction, Intent::GoOn), browser).await
+    browser: UserAgent<'_>,
+) -> Result<NextPage, AuthorizeError> {
+    go_on(env, authority, (transaction, UserAction::GoOn), browser).await
 }
 
 /// The person looks for a patient by name, id or identifier; without a search it is [`resume`].
 ///
 /// # Errors
-/// [`AuthorizeFault`].
+/// [`AuthorizeError`].
 pub async fn find(
     env: &Env<'_>,
-    authority: &Authority,
+    authority: &AuthorizationServer,
     transaction: &str,
-    search: Option<Search<'_>>,
-    browser: Browser<'_>,
-) -> Result<Step, AuthorizeFault> {
-    let intent = search.map_or(Intent::GoOn, Intent::Search);
+    search: Option<PatientQuery<'_>>,
+    browser: UserAgent<'_>,
+) -> Result<NextPage, AuthorizeError> {
+    let intent = search.map_or(UserAction::GoOn, UserAction::Search);
     go_on(env, authority, (transaction, intent), browser).await
 }
 
 /// Returns the person chooses a patient, by id.
 ///
 /// # Errors
-/// [`AuthorizeFault`]; [`PageFault::Patient`] for one the person may not act for.
+/// [`AuthorizeError`]; [`PageError::Patient`] for one the person may not act for.
 pub async fn pick(
     env: &Env<'_>,
-    authority: &Authority,
+    authority: &AuthorizationServer,
     transaction: &str,
     patient: &str,
-    browser: Browser<'_>,
-) -> Result<Step, AuthorizeFault> {
-    go_on(env, authority, (transaction, Intent::Pick(patient)), browser).await
+    browser: UserAgent<'_>,
+) -> Result<NextPage, AuthorizeError> {
+    go_on(env, authority, (transaction, UserAction::Pick(patient)), browser).await
 }
 
 /// The person allows or denies. Whether it was this person who was asked, the form token has shown.
 ///
 /// # Errors
-/// [`AuthorizeFault`]; a denial is one, [`Refusal::Denied`].
+/// [`AuthorizeError`]; a denial is one, [`AuthorizationError::Denied`].
 pub async fn decide(
     env: &Env<'_>,
-    authority: &Authority,
+    authority: &AuthorizationServer,
     transaction: &str,
-    decision: Decision,
-    browser: Browser<'_>,
-) -> Result<Step, AuthorizeFault> {
-    go_on(env, authority, (transaction, Intent::Decide(decision)), browser).await
+    decision: ConsentDecision,
+    browser: UserAgent<'_>,
+) -> Result<NextPage, AuthorizeError> {
+    go_on(env, authority, (transaction, UserAction::Decide(decision)), browser).await
 }
 
 async fn go_on(
     env: &Env<'_>,
-    authority: &Authority,
-    (transaction, intent): (&str, Intent<'_>),
-    browser: Browser<'_>,
-) -> Result<Step, AuthorizeFault> {
-    let pending = authority.pending.open(env, transaction).map_err(AuthorizeFault::Page).inspect_err(|fault| {
-        let asking = Asking { address: browser.address, ..Asking::default() };
+    authority: &AuthorizationServer,
+    (transaction, intent): (&str, UserAction<'_>),
+    browser: UserAgent<'_>,
+) -> Result<NextPage, AuthorizeError> {
+    let pending = authority.pending.open(env, transaction).map_err(AuthorizeError::Page).inspect_err(|fault| {
+        let asking = AuditActor { address: browser.address, ..AuditActor::default() };
         audit::not_authorized(env, authority, asking, fault);
     })?;
     opened(env, authority, pending, browser).await?.step(intent).await
@@ -144,13 +144,13 @@ async fn go_on(
 /// Returns the scene of a request; why there is none, the audit is told.
 async fn opened<'a>(
     env: &'a Env<'a>,
-    authority: &'a Authority,
-    pending: Pending,
-    browser: Browser<'a>,
-) -> Result<Scene<'a>, AuthorizeFault> {
+    authority: &'a AuthorizationServer,
+    pending: PendingAuthorization,
+    browser: UserAgent<'a>,
+) -> Result<AuthorizationFlow<'a>, AuthorizeError> {
     let client_id = pending.parameters.get("client_id").map(str::to_owned);
-    Scene::open(env, authority, pending, browser).await.inspect_err(|fault| {
-        let asking = Asking { client_id: client_id.as_deref(), user_id: None, address: browser.address };
+    AuthorizationFlow::open(env, authority, pending, browser).await.inspect_err(|fault| {
+        let asking = AuditActor { client_id: client_id.as_deref(), user_id: None, address: browser.address };
         audit::not_authorized(env, authority, asking, fault);
     })
 }

@@ -1,6 +1,6 @@
 //! What the pages of an authorization show: plain strings, nothing to decide.
 
-use super::target::Departure;
+use super::target::ClientRedirect;
 use crate::client::Client;
 #[cfg(doc)]
 use crate::ports::PATIENTS_FOUND_MAX;
@@ -8,7 +8,7 @@ use crate::ports::PatientSummary;
 
 /// The user agent that sent a request: its session cookie and address.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Browser<'a> {
+pub struct UserAgent<'a> {
     /// The value of the session cookie.
     pub session: Option<&'a str>,
     /// The address it comes from, for the audit.
@@ -17,9 +17,9 @@ pub struct Browser<'a> {
 
 /// The next page of the browser, or its redirect to the app.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Step {
+pub enum NextPage {
     /// It goes to the app.
-    Leave(Departure),
+    Leave(ClientRedirect),
     /// It shows the sign-in page.
     SignIn(SignInPage),
     /// It shows the page where a patient is chosen.
@@ -51,12 +51,12 @@ pub struct PatientPage {
     /// Whom the person may choose.
     pub candidates: Vec<PatientSummary>,
     /// What was searched; `Some` for a person who searches (a practitioner), also when the text is empty.
-    pub search: Option<PatientSearch>,
+    pub search: Option<PatientSearchResults>,
 }
 
 /// A text to find patients by, and the page of what it finds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Search<'a> {
+pub struct PatientQuery<'a> {
     /// Beginnings of words of a name, of an identifier or of an id.
     pub text: &'a str,
     /// From 1.
@@ -65,7 +65,7 @@ pub struct Search<'a> {
 
 /// A search for patients, and which part of what it found is on the page.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct PatientSearch {
+pub struct PatientSearchResults {
     /// The text.
     pub text: String,
     /// How many patients were found that the person may see.
@@ -123,7 +123,7 @@ pub struct ConsentItem {
     /// One sentence more.
     pub detail: Option<String>,
     /// What it stands with.
-    pub group: ItemGroup,
+    pub group: ConsentItemGroup,
     /// Whether it is ticked at first.
     pub ticked: bool,
     /// Whether the person refused it, or a part of it, when this app asked before.
@@ -134,7 +134,7 @@ pub struct ConsentItem {
 
 /// The groups of [`ConsentItem`]s, in the order of the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ItemGroup {
+pub enum ConsentItemGroup {
     /// Who the person is.
     Identity,
     /// The patient's record.
@@ -151,7 +151,7 @@ pub enum ItemGroup {
 
 /// The decision that a person sends from the consent page.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Decision {
+pub enum ConsentDecision {
     /// These values of the form field `scope` were ticked.
     Allow {
         /// In any order; what was not offered is ignored.

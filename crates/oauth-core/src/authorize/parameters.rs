@@ -25,12 +25,12 @@ const READ: [&str; 16] = [
 /// Decoded parameters of `GET` or `POST /auth/authorize`. A parameter without a value is one that was not
 /// sent; one that was sent twice has no value, because nobody knows which was meant.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Parameters {
+pub struct AuthorizationParameters {
     pairs: Vec<(&'static str, String)>,
     repeated: Vec<String>,
 }
 
-impl Parameters {
+impl AuthorizationParameters {
     /// Takes decoded pairs in the order they were sent. Never fails: what a fault of these parameters is
     /// answered with depends on which one it is.
     #[must_use]
@@ -66,7 +66,7 @@ impl Parameters {
     }
 }
 
-impl std::fmt::Debug for Parameters {
+impl std::fmt::Debug for AuthorizationParameters {
     /// Names only: `state`, `launch` and the challenge are nobody's business.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_list().entries(self.pairs.iter().map(|(name, _)| name)).finish()
@@ -77,8 +77,8 @@ impl std::fmt::Debug for Parameters {
 mod tests {
     use super::*;
 
-    fn parameters(pairs: &[(&str, &str)]) -> Parameters {
-        Parameters::new(pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())))
+    fn parameters(pairs: &[(&str, &str)]) -> AuthorizationParameters {
+        AuthorizationParameters::new(pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())))
     }
 
     #[test]

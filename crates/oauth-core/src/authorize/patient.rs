@@ -1,15 +1,15 @@
 //! Whose record it is about.
 
-use super::fault::{PageFault, Refusal};
+use super::fault::{AuthorizationError, PageError};
 use super::limits::{CANDIDATES_MAX, SEARCH_MAX_BYTES};
-use super::pages::{PatientSearch, Search};
-use super::scene::{Intent, Scene, Stop};
-use crate::acting::{ActsFor, readable};
+use super::pages::{PatientQuery, PatientSearchResults};
+use super::scene::{AuthorizationFlow, FlowError, UserAction};
+use crate::acting::{PatientAccess, readable};
 use crate::person::Person;
-use crate::ports::{PATIENTS_FOUND_MAX, PatientSummary, StandingQuery, StoreError};
+use crate::ports::{CallerStatusQuery, PATIENTS_FOUND_MAX, PatientSummary, StoreError};
 
 /// What is known of the patient so far.
-pub(super) enum Patient {
+pub(super) enum PatientChoice {
     /// The app asks for none.
     NotNeeded,
     /// This one: the id, and what pages show where it was read already.
@@ -17,7 +17,7 @@ pub(super) enum Patient {
     /// The person chooses among these.
     Choice(Vec<PatientSummary>),
     /// The person searches; a page of what the text found.
-    Search(Vec<PatientSummary>, PatientSearch),
+    Search(Vec<PatientSummary>, PatientSearchResults),
 }
 
 /// Patients that a text finds.
@@ -28,85 +28,99 @@ struct Found {
     is_cut: bool,
 }
 
-impl Scene<'_> {
+impl AuthorizationFlow<'_> {
     /// Establishes the patient, or says what the person must do for it.
     ///
     /// Of an EHR launch the context counts, and nobody chooses. Who launched vouches for it where the person
     /// is staff; a member's own record, or that of somebody the member acts for, it must be all the same.
-    pub(super) async fn patient(&self, person: &Person, intent: &Intent<'_>) -> Result<Patient, Stop> {
+    pub(super) async fn patient(&self, person: &Person, intent: &UserAction<'_>) -> Result<PatientChoice, FlowError> {
         let launched = self.launch.as_ref().and_then(|launch| launch.patient.as_deref());
         if launched.is_none() && !self.needs_patient() {
-            return Ok(Patient::NotNeeded);
+            return Ok(PatientChoice::NotNeeded);
         }
-        let acts_for = ActsFor::of(self.env, self.authority, person).await?;
+        let acts_for = PatientAccess::of(self.env, self.authority, person).await?;
         if let Some(id) = launched {
             let is_allowed = match &acts_for {
-                ActsFor::These(ids) => ids.iter().any(|own| own == id),
-                ActsFor::ByPolicy => true,
+                PatientAccess::These(ids) => ids.iter().any(|own| own == id),
+                PatientAccess::ByPolicy => true,
             };
-            return if is_allowed { Ok(Patient::Chosen(id.to_owned(), None)) } else { Err(Refusal::NoPatient.into()) };
+            return if is_allowed {
+                Ok(PatientChoice::Chosen(id.to_owned(), None))
+            } else {
+                Err(AuthorizationError::NoPatient.into())
+            };
         }
         match (intent, self.chosen_by(person)) {
-            (Intent::Pick(id), _) if self.reaches(person, &acts_for, id).await? => {
-                self.existing(id).await.map_err(|_| PageFault::Patient.into())
+            (UserAction::Pick(id), _) if self.reaches(person, &acts_for, id).await? => {
+                self.existing(id).await.map_err(|_| PageError::Patient.into())
             }
-            (Intent::Pick(_), _) => Err(PageFault::Patient.into()),
-            (_, Some(id)) if self.reaches(person, &acts_for, id).await? => Ok(Patient::Chosen(id.to_owned(), None)),
+            (UserAction::Pick(_), _) => Err(PageError::Patient.into()),
+            (_, Some(id)) if self.reaches(person, &acts_for, id).await? => {
+                Ok(PatientChoice::Chosen(id.to_owned(), None))
+            }
             // What was decided is about that patient and no other.
-            (Intent::Decide(_), Some(_)) => Err(Refusal::NoPatient.into()),
+            (UserAction::Decide(_), Some(_)) => Err(AuthorizationError::NoPatient.into()),
             // Nobody has chosen yet, or whom this person may not act for any more.
             (_, Some(_) | None) => self.choice(person, acts_for, intent).await,
         }
     }
 
-    async fn choice(&self, person: &Person, acts_for: ActsFor, intent: &Intent<'_>) -> Result<Patient, Stop> {
+    async fn choice(
+        &self,
+        person: &Person,
+        acts_for: PatientAccess,
+        intent: &UserAction<'_>,
+    ) -> Result<PatientChoice, FlowError> {
         let ids = match acts_for {
-            ActsFor::These(ids) => ids,
-            ActsFor::ByPolicy => {
-                let search = if let Intent::Search(search) = intent { *search } else { Search::default() };
+            PatientAccess::These(ids) => ids,
+            PatientAccess::ByPolicy => {
+                let search = if let UserAction::Search(search) = intent { *search } else { PatientQuery::default() };
                 return Ok(self.found(person, search).await?);
             }
         };
         // Whether one's own record is there is not asked: it opens nothing until it is.
         if let ([own], true) = (ids.as_slice(), person.is_patient()) {
-            return Ok(Patient::Chosen(own.clone(), None));
+            return Ok(PatientChoice::Chosen(own.clone(), None));
         }
         let mut candidates = Vec::new();
         for id in &ids {
             candidates.extend(self.authority.patients.patient(id).await?);
         }
         match candidates.as_slice() {
-            [] => Err(Refusal::NoPatient.into()),
-            [only] => Ok(Patient::Chosen(only.id.clone(), Some(only.clone()))),
-            _ => Ok(Patient::Choice(candidates)),
+            [] => Err(AuthorizationError::NoPatient.into()),
+            [only] => Ok(PatientChoice::Chosen(only.id.clone(), Some(only.clone()))),
+            _ => Ok(PatientChoice::Choice(candidates)),
         }
     }
 
     /// Returns the patient of this id, who was there when a grant for it was given, else must be there now.
-    async fn existing(&self, id: &str) -> Result<Patient, Stop> {
+    async fn existing(&self, id: &str) -> Result<PatientChoice, FlowError> {
         if self.visit.grants.iter().any(|grant| grant.patient_id.as_deref() == Some(id)) {
-            return Ok(Patient::Chosen(id.to_owned(), None));
+            return Ok(PatientChoice::Chosen(id.to_owned(), None));
         }
-        let found = self.authority.patients.patient(id).await?.ok_or(Refusal::NoPatient)?;
-        Ok(Patient::Chosen(id.to_owned(), Some(found)))
+        let found = self.authority.patients.patient(id).await?.ok_or(AuthorizationError::NoPatient)?;
+        Ok(PatientChoice::Chosen(id.to_owned(), Some(found)))
     }
 
-    async fn reaches(&self, person: &Person, acts_for: &ActsFor, id: &str) -> Result<bool, StoreError> {
+    async fn reaches(&self, person: &Person, acts_for: &PatientAccess, id: &str) -> Result<bool, StoreError> {
         match acts_for {
-            ActsFor::These(ids) => Ok(ids.iter().any(|own| own == id)),
-            ActsFor::ByPolicy => Ok(!self.readable(person, vec![id]).await?.is_empty()),
+            PatientAccess::These(ids) => Ok(ids.iter().any(|own| own == id)),
+            PatientAccess::ByPolicy => Ok(!self.readable(person, vec![id]).await?.is_empty()),
         }
     }
 
     /// Returns the page of what the text finds; a page behind the last one is the last one.
-    async fn found(&self, person: &Person, search: Search<'_>) -> Result<Patient, StoreError> {
+    async fn found(&self, person: &Person, search: PatientQuery<'_>) -> Result<PatientChoice, StoreError> {
         let found = self.visible(person, search.text).await?;
         let (total, is_cut) = (found.patients.len(), found.is_cut);
         let pages = total.div_ceil(CANDIDATES_MAX).max(1);
         let page = search.page.clamp(1, pages);
         let first = (page - 1) * CANDIDATES_MAX;
         let shown = found.patients.into_iter().skip(first).take(CANDIDATES_MAX).collect();
-        Ok(Patient::Search(shown, PatientSearch { text: search.text.to_owned(), total, is_cut, page, pages, first }))
+        Ok(PatientChoice::Search(
+            shown,
+            PatientSearchResults { text: search.text.to_owned(), total, is_cut, page, pages, first },
+        ))
     }
 
     /// Everybody the text finds whom the person may see.
@@ -124,7 +138,7 @@ impl Scene<'_> {
     }
 
     async fn readable<'a>(&self, person: &Person, ids: Vec<&'a str>) -> Result<Vec<&'a str>, StoreError> {
-        let standing = self.authority.directory.store().standing(&StandingQuery::default()).await?;
+        let standing = self.authority.directory.store().standing(&CallerStatusQuery::default()).await?;
         readable(self.authority, person, ids, standing.policy_revision).await
     }
 }

@@ -11,13 +11,13 @@
 use aws_lc_rs::aead::{AES_256_GCM_SIV, Aad, LessSafeKey, Nonce, UnboundKey};
 use serde::{Deserialize, Serialize};
 
-use super::fault::PageFault;
+use super::fault::PageError;
 use super::limits::{TRANSACTION_LIFETIME_S, TRANSACTION_MAX_BYTES};
-use super::parameters::Parameters;
+use super::parameters::AuthorizationParameters;
 use crate::authorization::hash_as_text;
 use crate::env::Env;
 use crate::jose::{base64url, from_base64url};
-use crate::ports::Hash;
+use crate::ports::TokenHash;
 
 /// What else is bound to the seal: a sealed value of another kind is never taken for one of these.
 const CONTEXT: &str = "authorization-pending";
@@ -25,13 +25,13 @@ const NONCE_BYTES: usize = 12;
 
 /// A request between its pages.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Pending {
+pub(crate) struct PendingAuthorization {
     /// As sent.
-    pub(crate) parameters: Parameters,
+    pub(crate) parameters: AuthorizationParameters,
     /// When it arrived, in seconds since the UNIX epoch.
     pub(crate) issued_s: i64,
     /// The session the browser had then.
-    pub(crate) began_with: Option<Hash>,
+    pub(crate) began_with: Option<TokenHash>,
     /// Whether the person must sign in anew, whoever is signed in.
     pub(crate) anew: bool,
     /// Whom its last page was shown to, by User id: what was chosen or decided there counts for nobody else.
@@ -57,13 +57,13 @@ struct Written {
 }
 
 #[derive(Serialize, Deserialize)]
-struct HashText(#[serde(with = "hash_as_text")] Hash);
+struct HashText(#[serde(with = "hash_as_text")] TokenHash);
 
 /// The key pending requests are sealed under: AES-256-GCM-SIV, because strangers decide how many nonces
 /// are drawn, and this mode keeps its promise when two are equal.
-pub struct PendingKey(LessSafeKey);
+pub struct PendingAuthorizationKey(LessSafeKey);
 
-impl PendingKey {
+impl PendingAuthorizationKey {
     /// A key of these bytes, `None` unless they are 32.
     #[must_use]
     pub fn new(bytes: &[u8]) -> Option<Self> {
@@ -73,7 +73,7 @@ impl PendingKey {
     /// Returns the pending request as base64url text, some 40 bytes and a third longer than the request.
     ///
     /// `None` when the cryptographic library refuses.
-    pub(crate) fn seal(&self, env: &Env<'_>, pending: &Pending) -> Option<String> {
+    pub(crate) fn seal(&self, env: &Env<'_>, pending: &PendingAuthorization) -> Option<String> {
         let parameters = pending.parameters.pairs().iter();
         let written = Written {
             parameters: parameters.map(|(name, value)| ((*name).to_owned(), value.clone())).collect(),
@@ -90,15 +90,15 @@ impl PendingKey {
         Some(base64url(&[nonce.as_slice(), &buffer].concat()))
     }
 
-    /// Returns what [`PendingKey::seal`] was given, unless its time is over.
-    pub(crate) fn open(&self, env: &Env<'_>, transaction: &str) -> Result<Pending, PageFault> {
-        let written = self.written(transaction).ok_or(PageFault::Transaction)?;
+    /// Returns what [`PendingAuthorizationKey::seal`] was given, unless its time is over.
+    pub(crate) fn open(&self, env: &Env<'_>, transaction: &str) -> Result<PendingAuthorization, PageError> {
+        let written = self.written(transaction).ok_or(PageError::Transaction)?;
         let age_s = env.now_s() - written.issued_s;
         if age_s >= TRANSACTION_LIFETIME_S {
-            return Err(PageFault::TransactionExpired);
+            return Err(PageError::TransactionExpired);
         }
-        Ok(Pending {
-            parameters: Parameters::new(written.parameters),
+        Ok(PendingAuthorization {
+            parameters: AuthorizationParameters::new(written.parameters),
             issued_s: written.issued_s,
             began_with: written.began_with.map(|hash| hash.0),
             anew: written.anew,
@@ -117,7 +117,7 @@ impl PendingKey {
     }
 }
 
-impl std::fmt::Debug for PendingKey {
+impl std::fmt::Debug for PendingAuthorizationKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("PendingKey(…)")
     }
@@ -140,10 +140,10 @@ mod tests {
         Env { now_us: now_s * 1_000_000, random: &Fixed }
     }
 
-    fn pending() -> Pending {
+    fn pending() -> PendingAuthorization {
         let pairs = [("client_id", "app"), ("state", "s \u{e4}"), ("scope", "openid")];
-        Pending {
-            parameters: Parameters::new(pairs.map(|(name, value)| (name.to_owned(), value.to_owned()))),
+        PendingAuthorization {
+            parameters: AuthorizationParameters::new(pairs.map(|(name, value)| (name.to_owned(), value.to_owned()))),
             issued_s: 1000,
             began_with: Some([3; 32]),
             anew: true,
@@ -152,8 +152,8 @@ mod tests {
         }
     }
 
-    fn key(byte: u8) -> PendingKey {
-        PendingKey::new(&[byte; 32]).unwrap()
+    fn key(byte: u8) -> PendingAuthorizationKey {
+        PendingAuthorizationKey::new(&[byte; 32]).unwrap()
     }
 
     #[test]
@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn a_pending_request_ends_after_its_time() {
         let sealed = key(1).seal(&env(1000), &pending()).unwrap();
-        assert_eq!(key(1).open(&env(1900), &sealed), Err(PageFault::TransactionExpired));
+        assert_eq!(key(1).open(&env(1900), &sealed), Err(PageError::TransactionExpired));
     }
 
     #[test]
@@ -175,9 +175,9 @@ mod tests {
         let mut flipped = sealed.clone();
         flipped.replace_range(20..21, if sealed.as_bytes()[20] == b'A' { "B" } else { "A" });
         for (key, text) in [(key(2), sealed.as_str()), (key(1), &flipped), (key(1), &sealed[..30]), (key(1), "")] {
-            assert_eq!(key.open(&env(1000), text), Err(PageFault::Transaction));
+            assert_eq!(key.open(&env(1000), text), Err(PageError::Transaction));
         }
         let long = "A".repeat(TRANSACTION_MAX_BYTES + 1);
-        assert_eq!(key(1).open(&env(1000), &long), Err(PageFault::Transaction));
+        assert_eq!(key(1).open(&env(1000), &long), Err(PageError::Transaction));
     }
 }

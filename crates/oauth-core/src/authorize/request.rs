@@ -3,20 +3,20 @@
 use smart_scopes::{Context, Scope, ScopeSet};
 
 use super::consent::is_of_use;
-use super::fault::{AuthorizeFault, PageFault, Refusal};
+use super::fault::{AuthorizationError, AuthorizeError, PageError};
 use super::limits::{LAUNCH_MAX_BYTES, LOGIN_HINT_MAX_BYTES, NONCE_MAX_BYTES, STATE_MAX_BYTES};
-use super::parameters::Parameters;
-use super::target::Target;
-use crate::authority::Authority;
+use super::parameters::AuthorizationParameters;
+use super::target::RedirectTarget;
+use crate::authority::AuthorizationServer;
 use crate::client::{Client, GrantType};
 use crate::jose::from_base64url;
 use crate::registration::is_redirect_uri;
 
 /// A request that may be put before a person. Only the launch context is not looked at yet.
 #[derive(Debug)]
-pub(crate) struct Request {
-    pub(crate) target: Target,
-    pub(crate) response: Response,
+pub(crate) struct AuthorizationRequest {
+    pub(crate) target: RedirectTarget,
+    pub(crate) response: ResponseType,
     /// What is asked for, as far as the Client is registered for it; in the order and spelling of the
     /// request.
     pub(crate) scope: ScopeSet,
@@ -32,7 +32,7 @@ pub(crate) struct Request {
 
 /// What the app wants back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Response {
+pub(crate) enum ResponseType {
     /// A code.
     Code,
     /// An access token in the fragment (the implicit grant).
@@ -50,19 +50,23 @@ pub(crate) struct Prompt {
 /// Returns where answers to this request may go.
 ///
 /// # Errors
-/// [`PageFault`]: the person sees a page, and nothing goes anywhere.
-pub(crate) fn target(authority: &Authority, client: &Client, asked: &Parameters) -> Result<Target, PageFault> {
+/// [`PageError`]: the person sees a page, and nothing goes anywhere.
+pub(crate) fn target(
+    authority: &AuthorizationServer,
+    client: &Client,
+    asked: &AuthorizationParameters,
+) -> Result<RedirectTarget, PageError> {
     if !client.active {
-        return Err(PageFault::InactiveApp);
+        return Err(PageError::InactiveApp);
     }
     let fragment = asked.get("response_type") == Some("token");
     let implicit = client.implicit.redirect_uri.as_ref().filter(|_| fragment);
     let registered = implicit.or(client.authorization_code.redirect_uri.as_ref());
-    let registered = registered.filter(|uri| is_redirect_uri(uri)).ok_or(PageFault::RedirectUri)?;
+    let registered = registered.filter(|uri| is_redirect_uri(uri)).ok_or(PageError::RedirectUri)?;
     if asked.get("redirect_uri") != Some(registered) {
-        return Err(PageFault::RedirectUri);
+        return Err(PageError::RedirectUri);
     }
-    Ok(Target {
+    Ok(RedirectTarget {
         redirect_uri: registered.clone(),
         fragment,
         state: asked.get("state").filter(|state| state.len() <= STATE_MAX_BYTES).map(str::to_owned),
@@ -73,12 +77,16 @@ pub(crate) fn target(authority: &Authority, client: &Client, asked: &Parameters)
 /// Everything about a request that does not need the person or the launch context.
 ///
 /// # Errors
-/// [`AuthorizeFault::Page`] before the redirect target is known to be the app's,
-/// [`AuthorizeFault::Redirect`] after.
+/// [`AuthorizeError::Page`] before the redirect target is known to be the app's,
+/// [`AuthorizeError::Redirect`] after.
 ///
 /// # Source
 /// Specification, GET /auth/authorize query parameters; RFC 6749, section 4.1.2.1; RFC 7636, section 4.
-pub(crate) fn check(authority: &Authority, client: &Client, asked: &Parameters) -> Result<Request, AuthorizeFault> {
+pub(crate) fn check(
+    authority: &AuthorizationServer,
+    client: &Client,
+    asked: &AuthorizationParameters,
+) -> Result<AuthorizationRequest, AuthorizeError> {
     let target = target(authority, client, asked)?;
     let parts = check_protocol(client, asked)
         .and_then(|response| check_aud(authority, asked).map(|()| response))
@@ -95,80 +103,90 @@ pub(crate) fn check(authority: &Authority, client: &Client, asked: &Parameters) 
     };
     let nonce = asked.get("nonce").map(str::to_owned);
     if nonce.as_ref().is_some_and(|nonce| nonce.len() > NONCE_MAX_BYTES) {
-        return Err(target.refuse(Refusal::Malformed("nonce")));
+        return Err(target.refuse(AuthorizationError::Malformed("nonce")));
     }
     let login_hint = asked.get("login_hint").filter(|hint| hint.len() <= LOGIN_HINT_MAX_BYTES).map(str::to_owned);
-    Ok(Request { target, response, scope, code_challenge, nonce, prompt, max_age_s, login_hint, launch })
+    Ok(AuthorizationRequest { target, response, scope, code_challenge, nonce, prompt, max_age_s, login_hint, launch })
 }
 
-fn check_protocol(client: &Client, asked: &Parameters) -> Result<Response, Refusal> {
+fn check_protocol(client: &Client, asked: &AuthorizationParameters) -> Result<ResponseType, AuthorizationError> {
     if let Some(name) = asked.repeated() {
-        return Err(Refusal::Repeated(name.to_owned()));
+        return Err(AuthorizationError::Repeated(name.to_owned()));
     }
     // To pass them over would answer another request than the one that was made.
-    for (name, refusal) in [("request", Refusal::RequestObject), ("request_uri", Refusal::RequestUri)] {
+    for (name, refusal) in
+        [("request", AuthorizationError::RequestObject), ("request_uri", AuthorizationError::RequestUri)]
+    {
         if asked.get(name).is_some() {
             return Err(refusal);
         }
     }
     let (response, grant, mode) = match asked.get("response_type") {
-        None => return Err(Refusal::Missing("response_type")),
-        Some("code") => (Response::Code, GrantType::AuthorizationCode, "query"),
-        Some("token") => (Response::Token, GrantType::Implicit, "fragment"),
-        Some(_) => return Err(Refusal::ResponseType),
+        None => return Err(AuthorizationError::Missing("response_type")),
+        Some("code") => (ResponseType::Code, GrantType::AuthorizationCode, "query"),
+        Some("token") => (ResponseType::Token, GrantType::Implicit, "fragment"),
+        Some(_) => return Err(AuthorizationError::ResponseType),
     };
-    let has_address = response == Response::Code || client.implicit.redirect_uri.is_some();
+    let has_address = response == ResponseType::Code || client.implicit.redirect_uri.is_some();
     if !client.may_use(grant) || !has_address {
-        return Err(Refusal::UnauthorizedClient);
+        return Err(AuthorizationError::UnauthorizedClient);
     }
     if asked.get("response_mode").is_some_and(|asked| asked != mode) {
-        return Err(Refusal::ResponseMode(mode));
+        return Err(AuthorizationError::ResponseMode(mode));
     }
     match asked.get("state").map(str::len) {
-        None => Err(Refusal::Missing("state")),
-        Some(bytes) if bytes > STATE_MAX_BYTES => Err(Refusal::StateTooLong),
+        None => Err(AuthorizationError::Missing("state")),
+        Some(bytes) if bytes > STATE_MAX_BYTES => Err(AuthorizationError::StateTooLong),
         Some(_) => Ok(response),
     }
 }
 
 /// One trailing slash is forgiven: the most frequent fault of apps in this field, and no other server can
 /// be meant by it.
-fn check_aud(authority: &Authority, asked: &Parameters) -> Result<(), Refusal> {
+fn check_aud(authority: &AuthorizationServer, asked: &AuthorizationParameters) -> Result<(), AuthorizationError> {
     let expected = authority.documents().fhir_base();
-    let aud = asked.get("aud").ok_or(Refusal::Missing("aud"))?;
+    let aud = asked.get("aud").ok_or(AuthorizationError::Missing("aud"))?;
     if aud == expected || aud.strip_suffix('/') == Some(expected) {
         return Ok(());
     }
-    Err(Refusal::Audience { expected: expected.to_owned() })
+    Err(AuthorizationError::Audience { expected: expected.to_owned() })
 }
 
 /// A public app must use PKCE whatever its `pkce` says; a challenge that is not needed is held to the same
 /// rules. With `response_type=token` there is no code to protect.
-fn code_challenge(client: &Client, response: Response, asked: &Parameters) -> Result<Option<String>, Refusal> {
-    if response == Response::Token {
+fn code_challenge(
+    client: &Client,
+    response: ResponseType,
+    asked: &AuthorizationParameters,
+) -> Result<Option<String>, AuthorizationError> {
+    if response == ResponseType::Token {
         return Ok(None);
     }
     let method = asked.get("code_challenge_method");
     let Some(challenge) = asked.get("code_challenge") else {
         let is_needed =
             client.is_public(&client.authorization_code) || client.authorization_code.pkce || method.is_some();
-        return if is_needed { Err(Refusal::NoChallenge) } else { Ok(None) };
+        return if is_needed { Err(AuthorizationError::NoChallenge) } else { Ok(None) };
     };
     if method != Some("S256") {
-        return Err(Refusal::ChallengeMethod);
+        return Err(AuthorizationError::ChallengeMethod);
     }
     let is_digest = challenge.len() == 43 && from_base64url(challenge).is_some_and(|digest| digest.len() == 32);
-    if is_digest { Ok(Some(challenge.to_owned())) } else { Err(Refusal::Challenge) }
+    if is_digest { Ok(Some(challenge.to_owned())) } else { Err(AuthorizationError::Challenge) }
 }
 
-fn scope(client: &Client, response: Response, asked: &Parameters) -> Result<ScopeSet, Refusal> {
-    let asked = asked.get("scope").ok_or(Refusal::Missing("scope"))?;
-    let requested = ScopeSet::parse(asked).map_err(Refusal::MalformedScope)?;
+fn scope(
+    client: &Client,
+    response: ResponseType,
+    asked: &AuthorizationParameters,
+) -> Result<ScopeSet, AuthorizationError> {
+    let asked = asked.get("scope").ok_or(AuthorizationError::Missing("scope"))?;
+    let requested = ScopeSet::parse(asked).map_err(AuthorizationError::MalformedScope)?;
     if requested.is_empty() {
-        return Err(Refusal::Missing("scope"));
+        return Err(AuthorizationError::Missing("scope"));
     }
     let grantable = grantable(client, response, &requested);
-    if is_of_use(&requested, &grantable) { Ok(grantable) } else { Err(Refusal::NoScope) }
+    if is_of_use(&requested, &grantable) { Ok(grantable) } else { Err(AuthorizationError::NoScope) }
 }
 
 /// Returns what of a request a person can be asked for.
@@ -178,10 +196,10 @@ fn scope(client: &Client, response: Response, asked: &Parameters) -> Result<Scop
 ///   promise without a token.
 /// - Not specified for a Client without `scope`; we let the person decide over everything but scopes this
 ///   server does not know, which mean nothing to anybody here.
-fn grantable(client: &Client, response: Response, requested: &ScopeSet) -> ScopeSet {
+fn grantable(client: &Client, response: ResponseType, requested: &ScopeSet) -> ScopeSet {
     let may_be_asked = |scope: &&Scope| match scope {
         Scope::Clinical(clinical) => clinical.context() != Context::System,
-        Scope::OfflineAccess => response == Response::Code && client.authorization_code.refresh_token,
+        Scope::OfflineAccess => response == ResponseType::Code && client.authorization_code.refresh_token,
         Scope::Custom(_) => client.scope.is_some(),
         _ => true,
     };
@@ -193,7 +211,7 @@ pub(crate) fn is_context(scope: &Scope) -> bool {
     matches!(scope, Scope::Launch | Scope::LaunchContext(_))
 }
 
-fn prompt(asked: &Parameters) -> Result<Prompt, Refusal> {
+fn prompt(asked: &AuthorizationParameters) -> Result<Prompt, AuthorizationError> {
     let mut prompt = Prompt::default();
     for value in asked.get("prompt").into_iter().flat_map(|values| values.split(' ')) {
         match value {
@@ -205,21 +223,21 @@ fn prompt(asked: &Parameters) -> Result<Prompt, Refusal> {
     }
     // OpenID Connect Core 1.0, section 3.1.2.1: none stands alone.
     let is_contradiction = prompt.none && asked.get("prompt") != Some("none");
-    if is_contradiction { Err(Refusal::Malformed("prompt")) } else { Ok(prompt) }
+    if is_contradiction { Err(AuthorizationError::Malformed("prompt")) } else { Ok(prompt) }
 }
 
-fn max_age(asked: &Parameters) -> Result<Option<i64>, Refusal> {
-    let read = |text: &str| text.parse::<u32>().map(i64::from).map_err(|_| Refusal::Malformed("max_age"));
+fn max_age(asked: &AuthorizationParameters) -> Result<Option<i64>, AuthorizationError> {
+    let read = |text: &str| text.parse::<u32>().map(i64::from).map_err(|_| AuthorizationError::Malformed("max_age"));
     asked.get("max_age").map(read).transpose()
 }
 
-fn launch<'a>(scope: &ScopeSet, asked: &'a Parameters) -> Result<Option<&'a str>, Refusal> {
+fn launch<'a>(scope: &ScopeSet, asked: &'a AuthorizationParameters) -> Result<Option<&'a str>, AuthorizationError> {
     if !scope.contains(&Scope::Launch) {
         return Ok(None);
     }
     match asked.get("launch") {
-        None => Err(Refusal::LaunchMissing),
-        Some(launch) if launch.len() > LAUNCH_MAX_BYTES => Err(Refusal::Malformed("launch")),
+        None => Err(AuthorizationError::LaunchMissing),
+        Some(launch) if launch.len() > LAUNCH_MAX_BYTES => Err(AuthorizationError::Malformed("launch")),
         Some(launch) => Ok(Some(launch)),
     }
 }

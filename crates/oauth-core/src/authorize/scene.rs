@@ -4,51 +4,56 @@ use std::sync::Arc;
 
 use smart_scopes::{Context, Scope, ScopeSet};
 
-use super::fault::{AuthorizeFault, PageFault, Refusal};
-use super::pages::{AppCard, Browser, ConsentPage, Decision, PatientPage, PatientSearch, Search, SignInPage, Step};
-use super::patient::Patient;
-use super::pending::Pending;
-use super::request::{self, Request};
+use super::fault::{AuthorizationError, AuthorizeError, PageError};
+use super::pages::{
+    AppCard, ConsentDecision, ConsentPage, NextPage, PatientPage, PatientQuery, PatientSearchResults, SignInPage,
+    UserAgent,
+};
+use super::patient::PatientChoice;
+use super::pending::PendingAuthorization;
+use super::request::{self, AuthorizationRequest};
 use super::{code, consent, declined};
-use crate::audit::{self, Asking};
-use crate::authority::Authority;
+use crate::audit::{self, AuditActor};
+use crate::authority::AuthorizationServer;
 use crate::client::Client;
 use crate::env::Env;
 use crate::launch::{self, Launch};
 use crate::limits::CLIENT_ID_MAX_BYTES;
 use crate::person::Person;
-use crate::ports::{BrowserSession, MemberGrant, PatientSummary, StoreError, Visit, VisitQuery};
+use crate::ports::{
+    AuthorizationState, AuthorizationStateQuery, BrowserSession, MemberGrant, PatientSummary, StoreError,
+};
 use crate::session::{cookie_hash, visitor};
 
 /// How often a step is decided again because a grant changed meanwhile.
 const ATTEMPTS: usize = 4;
 
 /// A request with everything it is decided by.
-pub(super) struct Scene<'a> {
+pub(super) struct AuthorizationFlow<'a> {
     pub(super) env: &'a Env<'a>,
-    pub(super) authority: &'a Authority,
-    pub(super) browser: Browser<'a>,
+    pub(super) authority: &'a AuthorizationServer,
+    pub(super) browser: UserAgent<'a>,
     pub(super) client: Arc<Client>,
-    pub(super) request: Request,
+    pub(super) request: AuthorizationRequest,
     pub(super) launch: Option<Launch>,
-    pub(super) pending: Pending,
-    pub(super) visit: Visit,
+    pub(super) pending: PendingAuthorization,
+    pub(super) visit: AuthorizationState,
 }
 
 /// What the person wants at this step.
-pub(super) enum Intent<'a> {
+pub(super) enum UserAction<'a> {
     /// To go on.
     GoOn,
     /// To find a patient.
-    Search(Search<'a>),
+    Search(PatientQuery<'a>),
     /// This patient.
     Pick(&'a str),
     /// To allow or deny.
-    Decide(Decision),
+    Decide(ConsentDecision),
 }
 
 /// What the person lets the app do.
-pub(super) enum Consent {
+pub(super) enum ConsentOutcome {
     /// Of what the person is asked for now, the stored grant gives this.
     Held(ScopeSet),
     /// The person decided so now, or is not asked because the app is the payer's own.
@@ -60,7 +65,7 @@ pub(super) enum Consent {
     },
 }
 
-impl Consent {
+impl ConsentOutcome {
     pub(super) const fn allowed(&self) -> &ScopeSet {
         match self {
             Self::Held(allowed) | Self::Given { allowed, .. } => allowed,
@@ -69,53 +74,53 @@ impl Consent {
 }
 
 /// The reason why there is no next step.
-pub(super) enum Stop {
-    Page(PageFault),
-    Refusal(Refusal),
+pub(super) enum FlowError {
+    Page(PageError),
+    Refusal(AuthorizationError),
     /// What the step was decided by is not so any more: look again.
     Stale,
 }
 
-impl From<PageFault> for Stop {
-    fn from(fault: PageFault) -> Self {
+impl From<PageError> for FlowError {
+    fn from(fault: PageError) -> Self {
         Self::Page(fault)
     }
 }
 
-impl From<Refusal> for Stop {
-    fn from(cause: Refusal) -> Self {
+impl From<AuthorizationError> for FlowError {
+    fn from(cause: AuthorizationError) -> Self {
         Self::Refusal(cause)
     }
 }
 
-impl From<StoreError> for Stop {
+impl From<StoreError> for FlowError {
     fn from(error: StoreError) -> Self {
         Self::Refusal(error.into())
     }
 }
 
-impl<'a> Scene<'a> {
+impl<'a> AuthorizationFlow<'a> {
     /// Reads the app and the browser's session in one statement and checks the request against them.
     pub(super) async fn open(
         env: &'a Env<'a>,
-        authority: &'a Authority,
-        pending: Pending,
-        browser: Browser<'a>,
-    ) -> Result<Self, AuthorizeFault> {
+        authority: &'a AuthorizationServer,
+        pending: PendingAuthorization,
+        browser: UserAgent<'a>,
+    ) -> Result<Self, AuthorizeError> {
         let client_id = pending.parameters.get("client_id").filter(|id| id.len() <= CLIENT_ID_MAX_BYTES);
-        let client_id = client_id.ok_or(PageFault::UnknownApp)?;
+        let client_id = client_id.ok_or(PageError::UnknownApp)?;
         let cookie = cookie_hash(browser.session);
-        let query = VisitQuery { session: cookie.as_ref(), client_id, now_s: env.now_s() };
+        let query = AuthorizationStateQuery { session: cookie.as_ref(), client_id, now_s: env.now_s() };
         let visit = authority.members.visit(&query).await?;
-        let version = visit.client_version.ok_or(PageFault::UnknownApp)?;
-        let client = authority.directory.client_at(client_id, version).await?.ok_or(PageFault::UnknownApp)?;
+        let version = visit.client_version.ok_or(PageError::UnknownApp)?;
+        let client = authority.directory.client_at(client_id, version).await?.ok_or(PageError::UnknownApp)?;
         let request = request::check(authority, &client, &pending.parameters)?;
         // A launch that was good when the request came stays good while the person signs in.
         let launch = match &request.launch {
             None => None,
             Some(jwt) => match launch::read(env, authority, (jwt, client_id), pending.issued_s).await {
                 Ok(launch) => Some(launch),
-                Err(fault) => return Err(request.target.refuse(Refusal::Launch(fault))),
+                Err(fault) => return Err(request.target.refuse(AuthorizationError::Launch(fault))),
             },
         };
         Ok(Self { env, authority, browser, client, request, launch, pending, visit })
@@ -132,55 +137,55 @@ impl<'a> Scene<'a> {
     }
 
     /// Returns the next step, or where the request ends.
-    pub(super) async fn step(mut self, intent: Intent<'_>) -> Result<Step, AuthorizeFault> {
+    pub(super) async fn step(mut self, intent: UserAction<'_>) -> Result<NextPage, AuthorizeError> {
         for _ in 0..ATTEMPTS {
             let fault = match self.next(&intent).await {
                 Ok(step) => return Ok(step),
-                Err(Stop::Page(fault)) => fault.into(),
-                Err(Stop::Refusal(cause)) => self.request.target.refuse(cause),
-                Err(Stop::Stale) => {
+                Err(FlowError::Page(fault)) => fault.into(),
+                Err(FlowError::Refusal(cause)) => self.request.target.refuse(cause),
+                Err(FlowError::Stale) => {
                     self = Self::open(self.env, self.authority, self.pending, self.browser).await?;
                     continue;
                 }
             };
             let user_id = self.visit.session.as_ref().map(|session| session.user_id.as_str());
-            let asking = Asking { client_id: Some(&self.client.id), user_id, address: self.browser.address };
+            let asking = AuditActor { client_id: Some(&self.client.id), user_id, address: self.browser.address };
             audit::not_authorized(self.env, self.authority, asking, &fault);
             return Err(fault);
         }
-        Err(self.request.target.refuse(Refusal::Unsettled))
+        Err(self.request.target.refuse(AuthorizationError::Unsettled))
     }
 
-    async fn next(&self, intent: &Intent<'_>) -> Result<Step, Stop> {
+    async fn next(&self, intent: &UserAction<'_>) -> Result<NextPage, FlowError> {
         let person = visitor(self.authority, &self.visit).await?;
-        if matches!(intent, Intent::Decide(Decision::Deny)) {
+        if matches!(intent, UserAction::Decide(ConsentDecision::Deny)) {
             self.keep_denial(person.clone()).await?;
             self.record_denial(person.as_deref());
-            return Err(Refusal::Denied.into());
+            return Err(AuthorizationError::Denied.into());
         }
         let Some((person, session)) = self.signed_in(person)? else { return self.ask_to_sign_in() };
         // Nobody chooses or decides on a page that another person has seen.
-        let intent = if self.was_shown_to(&person) { intent } else { &Intent::GoOn };
+        let intent = if self.was_shown_to(&person) { intent } else { &UserAction::GoOn };
         let (patient, shown) = match self.patient(&person, intent).await? {
-            Patient::NotNeeded => (None, None),
-            Patient::Chosen(id, shown) => (Some(id), shown),
-            Patient::Choice(candidates) => return self.ask_for_patient(&person, candidates, None),
-            Patient::Search(found, search) => return self.ask_for_patient(&person, found, Some(search)),
+            PatientChoice::NotNeeded => (None, None),
+            PatientChoice::Chosen(id, shown) => (Some(id), shown),
+            PatientChoice::Choice(candidates) => return self.ask_for_patient(&person, candidates, None),
+            PatientChoice::Search(found, search) => return self.ask_for_patient(&person, found, Some(search)),
         };
         let requested = self.requested(patient.as_deref());
         if !consent::is_of_use(&self.request.scope, &requested) {
-            return Err(Refusal::NoScope.into());
+            return Err(AuthorizationError::NoScope.into());
         }
         let before = self.before(patient.as_deref());
         if let Some(ticked) = self.allows_nothing(intent, &requested) {
             self.keep_nothing_allowed(&person, patient, &requested, ticked).await?;
-            return Err(Refusal::NothingAllowed.into());
+            return Err(AuthorizationError::NothingAllowed.into());
         }
         let Some(consent) = self.consent(intent, &requested, before)? else {
             return self.ask_for_consent(&person, (patient, shown), &requested).await;
         };
-        let decided = code::Decided { person: &person, session, patient, requested, consent, before };
-        code::leave(self, &decided).await.map(Step::Leave)
+        let decided = code::DecidedAuthorization { person: &person, session, patient, requested, consent, before };
+        code::leave(self, &decided).await.map(NextPage::Leave)
     }
 
     /// Returns whether the page that the browser comes from was shown to this person.
@@ -197,7 +202,7 @@ impl<'a> Scene<'a> {
     pub(super) fn signed_in(
         &self,
         person: Option<Arc<Person>>,
-    ) -> Result<Option<(Arc<Person>, &BrowserSession)>, Stop> {
+    ) -> Result<Option<(Arc<Person>, &BrowserSession)>, FlowError> {
         let session = self.visit.session.as_ref();
         // Signed in since the request came: another session than it found, and not an earlier one.
         let is_fresh = session.is_some_and(|session| {
@@ -206,12 +211,12 @@ impl<'a> Scene<'a> {
         let launched_for = self.launch.as_ref().map(|launch| launch.user.as_str());
         let is_other = |person: &Person| launched_for.is_some_and(|user| user != person.id);
         let usable = match person {
-            Some(person) if is_other(&person) && is_fresh => return Err(Refusal::OtherUser.into()),
+            Some(person) if is_other(&person) && is_fresh => return Err(AuthorizationError::OtherUser.into()),
             Some(person) if is_other(&person) || (self.pending.anew && !is_fresh) => None,
             other => other,
         };
         if usable.is_none() && self.request.prompt.none {
-            return Err(Refusal::LoginRequired.into());
+            return Err(AuthorizationError::LoginRequired.into());
         }
         Ok(usable.zip(session))
     }
@@ -241,8 +246,8 @@ impl<'a> Scene<'a> {
     }
 
     /// Returns the ticks of a person who allows, and leaves nothing that is of use to the app.
-    fn allows_nothing<'i>(&self, intent: &'i Intent<'_>, requested: &ScopeSet) -> Option<&'i [String]> {
-        let Intent::Decide(Decision::Allow { scopes }) = intent else { return None };
+    fn allows_nothing<'i>(&self, intent: &'i UserAction<'_>, requested: &ScopeSet) -> Option<&'i [String]> {
+        let UserAction::Decide(ConsentDecision::Allow { scopes }) = intent else { return None };
         let is_something =
             self.client.first_party || consent::is_of_use(requested, &consent::allowed(requested, scopes));
         (!is_something).then_some(scopes)
@@ -251,26 +256,26 @@ impl<'a> Scene<'a> {
     /// Returns what the person allows or has allowed, or `None` when the person must be asked.
     fn consent(
         &self,
-        intent: &Intent<'_>,
+        intent: &UserAction<'_>,
         requested: &ScopeSet,
         before: Option<&MemberGrant>,
-    ) -> Result<Option<Consent>, Stop> {
+    ) -> Result<Option<ConsentOutcome>, FlowError> {
         let held = before.and_then(|before| consent::remembered(before, requested));
         if self.client.first_party {
             let allowed = requested.clone();
             let is_whole = held.as_ref() == Some(requested);
-            let given = |allowed| Consent::Given { allowed, unticked: ScopeSet::default() };
-            return Ok(Some(if is_whole { Consent::Held(allowed) } else { given(allowed) }));
+            let given = |allowed| ConsentOutcome::Given { allowed, unticked: ScopeSet::default() };
+            return Ok(Some(if is_whole { ConsentOutcome::Held(allowed) } else { given(allowed) }));
         }
-        if let Intent::Decide(Decision::Allow { scopes }) = intent {
+        if let UserAction::Decide(ConsentDecision::Allow { scopes }) = intent {
             let allowed = consent::allowed(requested, scopes);
-            return Ok(Some(Consent::Given { allowed, unticked: declined::unticked(requested, scopes) }));
+            return Ok(Some(ConsentOutcome::Given { allowed, unticked: declined::unticked(requested, scopes) }));
         }
         let held = held.filter(|_| !self.request.prompt.consent && !self.may_be_an_imitation());
         if held.is_none() && self.request.prompt.none {
-            return Err(Refusal::ConsentRequired.into());
+            return Err(AuthorizationError::ConsentRequired.into());
         }
-        Ok(held.map(Consent::Held))
+        Ok(held.map(ConsentOutcome::Held))
     }
 
     /// Returns whether another program on the person's device could be asking in the app's name: a public app proves
@@ -282,8 +287,8 @@ impl<'a> Scene<'a> {
 
     /// Returns the page does not say for whom an app was launched: whoever has the address would learn that person's
     /// name.
-    fn ask_to_sign_in(&self) -> Result<Step, Stop> {
-        Ok(Step::SignIn(SignInPage {
+    fn ask_to_sign_in(&self) -> Result<NextPage, FlowError> {
+        Ok(NextPage::SignIn(SignInPage {
             transaction: self.transaction(self.pending.shown_to.clone(), self.pending.patient.clone())?,
             app_name: self.client.display_name().to_owned(),
             login_hint: self.request.login_hint.clone(),
@@ -294,12 +299,12 @@ impl<'a> Scene<'a> {
         &self,
         person: &Person,
         candidates: Vec<PatientSummary>,
-        search: Option<PatientSearch>,
-    ) -> Result<Step, Stop> {
+        search: Option<PatientSearchResults>,
+    ) -> Result<NextPage, FlowError> {
         if self.request.prompt.none {
-            return Err(Refusal::InteractionRequired.into());
+            return Err(AuthorizationError::InteractionRequired.into());
         }
-        Ok(Step::PickPatient(PatientPage {
+        Ok(NextPage::PickPatient(PatientPage {
             transaction: self.transaction(Some(person.id.clone()), None)?,
             app: AppCard::of(&self.client),
             person: person.display_name.clone(),
@@ -313,7 +318,7 @@ impl<'a> Scene<'a> {
         person: &Person,
         (patient, shown): (Option<String>, Option<PatientSummary>),
         requested: &ScopeSet,
-    ) -> Result<Step, Stop> {
+    ) -> Result<NextPage, FlowError> {
         let shown = match (shown, &patient) {
             (None, Some(id)) => {
                 let unnamed = || PatientSummary { id: id.clone(), name: id.clone(), ..PatientSummary::default() };
@@ -322,7 +327,7 @@ impl<'a> Scene<'a> {
             (shown, _) => shown,
         };
         let items = consent::items(requested, &self.client.authorization_code, self.before(patient.as_deref()));
-        Ok(Step::Consent(ConsentPage {
+        Ok(NextPage::Consent(ConsentPage {
             transaction: self.transaction(Some(person.id.clone()), patient)?,
             app: AppCard::of(&self.client),
             person: person.display_name.clone(),
@@ -332,9 +337,9 @@ impl<'a> Scene<'a> {
         }))
     }
 
-    fn transaction(&self, shown_to: Option<String>, patient: Option<String>) -> Result<String, Stop> {
-        let pending = Pending { shown_to, patient, ..self.pending.clone() };
+    fn transaction(&self, shown_to: Option<String>, patient: Option<String>) -> Result<String, FlowError> {
+        let pending = PendingAuthorization { shown_to, patient, ..self.pending.clone() };
         let sealed = self.authority.pending.seal(self.env, &pending);
-        sealed.ok_or_else(|| Refusal::Sign(crate::jose::SignError::Sign).into())
+        sealed.ok_or_else(|| AuthorizationError::Sign(crate::jose::SignError::Sign).into())
     }
 }

@@ -2,11 +2,11 @@
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-use super::fault::{AuthorizeFault, Refusal};
+use super::fault::{AuthorizationError, AuthorizeError};
 
 /// The browser leaves for the app: 303, never 307, so that no form is posted on (RFC 9700, section 4.12).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Departure {
+pub struct ClientRedirect {
     /// The registered address with the answer in its query, or in its fragment for `response_type=token`.
     pub location: String,
 }
@@ -16,7 +16,7 @@ const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'
 
 /// A redirect target that was compared with the registration.
 #[derive(Debug, Clone)]
-pub(crate) struct Target {
+pub(crate) struct RedirectTarget {
     /// The registered address.
     pub(crate) redirect_uri: String,
     /// Whether answers go into the fragment.
@@ -27,7 +27,7 @@ pub(crate) struct Target {
     pub(crate) issuer: String,
 }
 
-impl Target {
+impl RedirectTarget {
     /// Returns whether only whoever holds a host on the net gets what is sent there, and no program on the person's
     /// device that listens on a port or takes the scheme for itself. Where http is not the device's own, anybody on the
     /// way is in that place.
@@ -43,7 +43,7 @@ impl Target {
     }
 
     /// Returns the address with `members`, `state` and `iss`.
-    pub(crate) fn departure(&self, members: &[(&str, &str)]) -> Departure {
+    pub(crate) fn departure(&self, members: &[(&str, &str)]) -> ClientRedirect {
         let own = [("state", self.state.as_deref()), ("iss", Some(self.issuer.as_str()))];
         let own = own.into_iter().filter_map(|(name, value)| Some((name, value?)));
         let pairs = members.iter().copied().chain(own).map(|(name, value)| format!("{name}={}", encoded(value)));
@@ -51,14 +51,14 @@ impl Target {
         let separator = if self.fragment { '#' } else { query_separator(&self.redirect_uri) };
         let separator = separator.to_string();
         let separator = if !self.fragment && self.redirect_uri.ends_with(['?', '&']) { "" } else { &separator };
-        Departure { location: format!("{}{separator}{answer}", self.redirect_uri) }
+        ClientRedirect { location: format!("{}{separator}{answer}", self.redirect_uri) }
     }
 
     /// Returns the refusal as the app gets it.
-    pub(crate) fn refuse(&self, cause: Refusal) -> AuthorizeFault {
+    pub(crate) fn refuse(&self, cause: AuthorizationError) -> AuthorizeError {
         let description = cause.description();
         let departure = self.departure(&[("error", cause.code()), ("error_description", &description)]);
-        AuthorizeFault::Redirect { departure, cause: Box::new(cause) }
+        AuthorizeError::Redirect { departure, cause: Box::new(cause) }
     }
 }
 
@@ -76,9 +76,14 @@ pub(crate) fn encoded(value: &str) -> String {
 mod tests {
     use super::*;
 
-    fn target(redirect_uri: &str, fragment: bool) -> Target {
+    fn target(redirect_uri: &str, fragment: bool) -> RedirectTarget {
         let state = Some("a b&c=d\u{e4}#+%".to_owned());
-        Target { redirect_uri: redirect_uri.to_owned(), fragment, state, issuer: "https://payer.example".to_owned() }
+        RedirectTarget {
+            redirect_uri: redirect_uri.to_owned(),
+            fragment,
+            state,
+            issuer: "https://payer.example".to_owned(),
+        }
     }
 
     #[test]
@@ -119,7 +124,7 @@ mod tests {
 
     #[test]
     fn a_refusal_says_what_the_app_can_use_and_nothing_of_ours() {
-        let passing = crate::ports::Passing("password of the database".into());
+        let passing = crate::ports::Transient("password of the database".into());
         for (cause, told) in [
             ("password of the database".into(), "error=server_error&error_description=the%20server%20failed&"),
             (
@@ -127,8 +132,8 @@ mod tests {
                 "error=temporarily_unavailable&error_description=the%20server%20is%20too%20busy%3B%20try%20again&",
             ),
         ] {
-            let store = Refusal::Store(crate::ports::StoreError(cause));
-            let AuthorizeFault::Redirect { departure, .. } = target("https://app.example/", false).refuse(store) else {
+            let store = AuthorizationError::Store(crate::ports::StoreError(cause));
+            let AuthorizeError::Redirect { departure, .. } = target("https://app.example/", false).refuse(store) else {
                 panic!("a refusal is a redirect");
             };
             assert!(departure.location.starts_with(&format!("https://app.example/?{told}")), "{departure:?}");

@@ -1,9 +1,9 @@
 //! Data types in the words of the people whose data it is.
 
-use super::pages::ItemGroup;
+use super::pages::ConsentItemGroup;
 
 /// A resource type as the consent page shows it.
-pub(super) struct Described {
+pub(super) struct TitledScope {
     /// The FHIR type.
     pub(super) resource_type: &'static str,
     /// In plain words.
@@ -11,22 +11,22 @@ pub(super) struct Described {
     /// One sentence more.
     pub(super) detail: &'static str,
     /// What it stands with.
-    pub(super) group: ItemGroup,
+    pub(super) group: ConsentItemGroup,
 }
 
-const fn record(resource_type: &'static str, title: &'static str, detail: &'static str) -> Described {
-    Described { resource_type, title, detail, group: ItemGroup::Record }
+const fn record(resource_type: &'static str, title: &'static str, detail: &'static str) -> TitledScope {
+    TitledScope { resource_type, title, detail, group: ConsentItemGroup::Record }
 }
 
-const fn directory(resource_type: &'static str, title: &'static str, detail: &'static str) -> Described {
-    Described { resource_type, title, detail, group: ItemGroup::Directory }
+const fn directory(resource_type: &'static str, title: &'static str, detail: &'static str) -> TitledScope {
+    TitledScope { resource_type, title, detail, group: ConsentItemGroup::Directory }
 }
 
 /// The types a wildcard is shown as, in the order of the page.
 ///
 /// # Source
 /// The profiles of US Core 6.1 and 7.0, CARIN Blue Button 2.0 and Da Vinci `PDex` 2.0.
-pub(super) const TITLES: [Described; 37] = [
+pub(super) const TITLES: [TitledScope; 37] = [
     record("Patient", "Name and contact details", "Name, date of birth, address, telephone, language."),
     record("AllergyIntolerance", "Allergies", "Allergies and what the body does not tolerate."),
     record("Condition", "Health problems", "Diagnoses, problems and concerns."),
@@ -84,12 +84,12 @@ pub(super) const TITLES: [Described; 37] = [
 ];
 
 /// Returns the title of a type; `None` for one that nobody described.
-pub(super) fn title_of(resource_type: &str) -> Option<&'static Described> {
+pub(super) fn title_of(resource_type: &str) -> Option<&'static TitledScope> {
     TITLES.iter().find(|title| title.resource_type == resource_type)
 }
 
 /// A category of Condition or Observation.
-pub(super) struct Category {
+pub(super) struct CategoryTitle {
     /// The FHIR type.
     pub(super) resource_type: &'static str,
     /// The code system.
@@ -110,15 +110,15 @@ const fn category(
     system: &'static str,
     code: &'static str,
     title: &'static str,
-) -> Category {
-    Category { resource_type, system, code, title }
+) -> CategoryTitle {
+    CategoryTitle { resource_type, system, code, title }
 }
 
 /// The categories by which a person can split the two types that hold most of a record.
 ///
 /// # Source
 /// US Core 6.1, "SMART on FHIR scopes": the granular scopes that servers support.
-pub(super) const CATEGORIES: [Category; 8] = [
+pub(super) const CATEGORIES: [CategoryTitle; 8] = [
     category("Condition", CONDITION, "problem-list-item", "Health problems: problem list"),
     category("Condition", CONDITION, "encounter-diagnosis", "Health problems: diagnoses of visits"),
     category("Condition", US_CORE_CONDITION, "health-concern", "Health problems: concerns"),
@@ -129,7 +129,7 @@ pub(super) const CATEGORIES: [Category; 8] = [
     category("Observation", US_CORE, "sdoh", "Living conditions, such as housing and food"),
 ];
 
-impl Category {
+impl CategoryTitle {
     /// Returns the query of its scope.
     pub(super) fn query(&self) -> String {
         format!("category={}|{}", self.system, self.code)

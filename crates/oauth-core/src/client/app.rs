@@ -4,7 +4,7 @@ use serde_json::Value;
 
 /// The description of a Client for pages: name, publisher and addresses.
 #[derive(Debug, Clone, Default)]
-pub struct App {
+pub struct AppDescription {
     /// `smart.name`, else `name`.
     pub name: Option<String>,
     /// `smart.description`, else `description`.
@@ -18,7 +18,7 @@ pub struct App {
     pub launch_uri: Option<String>,
 }
 
-impl App {
+impl AppDescription {
     pub(super) fn read(resource: &Value) -> Self {
         let text = |pointer: &str| {
             let text = resource.pointer(pointer).and_then(Value::as_str).filter(|text| !text.is_empty());
@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn an_app_is_read_with_everything_pages_need() {
-        let app = App::read(&json!({
+        let app = AppDescription::read(&json!({
             "name": "client name", "description": "about",
             "smart": {"name": "Heart", "launch_uri": "https://app.example/launch"},
             "details": {"tos_uri": "https://app.example/terms"},
@@ -60,8 +60,9 @@ mod tests {
     #[test]
     fn an_address_that_runs_in_the_page_is_no_address() {
         let script = "javascript:alert(1)";
-        let app =
-            App::read(&json!({"details": {"policy_uri": script, "tos_uri": "/x"}, "smart": {"launch_uri": script}}));
+        let app = AppDescription::read(
+            &json!({"details": {"policy_uri": script, "tos_uri": "/x"}, "smart": {"launch_uri": script}}),
+        );
         assert_eq!((app.policy_uri, app.terms_uri, app.launch_uri), (None, None, None));
     }
 }

@@ -69,12 +69,12 @@ impl std::fmt::Display for SigningAlg {
 /// The name is not one of ES256, ES384, RS256, RS384.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the algorithm must be one of ES256, ES384, RS256, RS384")]
-pub struct UnknownAlg;
+pub struct UnknownAlgorithmError;
 
 impl FromStr for SigningAlg {
-    type Err = UnknownAlg;
+    type Err = UnknownAlgorithmError;
 
-    fn from_str(name: &str) -> Result<Self, UnknownAlg> {
-        Self::ALL.into_iter().find(|alg| alg.name() == name).ok_or(UnknownAlg)
+    fn from_str(name: &str) -> Result<Self, UnknownAlgorithmError> {
+        Self::ALL.into_iter().find(|alg| alg.name() == name).ok_or(UnknownAlgorithmError)
     }
 }

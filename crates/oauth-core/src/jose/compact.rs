@@ -9,7 +9,7 @@ use super::from_base64url;
 #[derive(Debug)]
 pub struct CompactJws<'a> {
     /// The decoded protected header.
-    pub header: Header,
+    pub header: JwsHeader,
     payload: Vec<u8>,
     signing_input: &'a str,
     signature: Vec<u8>,
@@ -18,7 +18,7 @@ pub struct CompactJws<'a> {
 /// The header members this server reads. A member given twice makes the token malformed, as
 /// RFC 7515, section 4 demands.
 #[derive(Debug, Clone, Deserialize)]
-pub struct Header {
+pub struct JwsHeader {
     /// The algorithm as named by the sender; compared with an allow-list, never trusted.
     pub alg: String,
     /// The key's identifier.
@@ -30,7 +30,7 @@ pub struct Header {
     crit: Option<serde::de::IgnoredAny>,
 }
 
-impl Header {
+impl JwsHeader {
     /// Returns whether the header lists critical extensions; this server understands none (RFC 7515, section 4.1.11).
     #[must_use]
     pub fn has_critical_extensions(&self) -> bool {
@@ -40,7 +40,7 @@ impl Header {
 
 /// The reason why a text is not a compact JWS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum CompactFault {
+pub enum CompactJwsError {
     /// Longer than the caller allows.
     #[error("the token is longer than {0} bytes")]
     TooLong(usize),
@@ -63,27 +63,27 @@ impl<'a> CompactJws<'a> {
     /// JSON parse; no cryptography.
     ///
     /// # Errors
-    /// Any [`CompactFault`] but [`CompactFault::BadPayload`].
-    pub fn parse(token: &'a str, max_bytes: usize) -> Result<Self, CompactFault> {
+    /// Any [`CompactJwsError`] but [`CompactJwsError::BadPayload`].
+    pub fn parse(token: &'a str, max_bytes: usize) -> Result<Self, CompactJwsError> {
         if token.len() > max_bytes {
-            return Err(CompactFault::TooLong(max_bytes));
+            return Err(CompactJwsError::TooLong(max_bytes));
         }
-        let (signing_input, signature) = token.rsplit_once('.').ok_or(CompactFault::NotThreeParts)?;
-        let (header, payload) = signing_input.split_once('.').ok_or(CompactFault::NotThreeParts)?;
+        let (signing_input, signature) = token.rsplit_once('.').ok_or(CompactJwsError::NotThreeParts)?;
+        let (header, payload) = signing_input.split_once('.').ok_or(CompactJwsError::NotThreeParts)?;
         if payload.contains('.') {
-            return Err(CompactFault::NotThreeParts);
+            return Err(CompactJwsError::NotThreeParts);
         }
-        let decode = |part| from_base64url(part).ok_or(CompactFault::NotBase64Url);
-        let header = serde_json::from_slice(&decode(header)?).map_err(|_| CompactFault::BadHeader)?;
+        let decode = |part| from_base64url(part).ok_or(CompactJwsError::NotBase64Url);
+        let header = serde_json::from_slice(&decode(header)?).map_err(|_| CompactJwsError::BadHeader)?;
         Ok(Self { header, payload: decode(payload)?, signing_input, signature: decode(signature)? })
     }
 
     /// Returns the payload as `T`.
     ///
     /// # Errors
-    /// [`CompactFault::BadPayload`].
-    pub fn payload<T: DeserializeOwned>(&self) -> Result<T, CompactFault> {
-        serde_json::from_slice(&self.payload).map_err(|_| CompactFault::BadPayload)
+    /// [`CompactJwsError::BadPayload`].
+    pub fn payload<T: DeserializeOwned>(&self) -> Result<T, CompactJwsError> {
+        serde_json::from_slice(&self.payload).map_err(|_| CompactJwsError::BadPayload)
     }
 
     /// Returns what was signed: the first two parts with the dot between them.

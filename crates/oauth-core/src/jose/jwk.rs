@@ -25,7 +25,7 @@ impl std::fmt::Debug for PublicKey {
 
 /// The reason why a JWK is not a key this server verifies with.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum JwkFault {
+pub enum JwkError {
     /// Not an object, or a member of the wrong type.
     #[error("the key is not a JSON object with members of the right types")]
     Malformed,
@@ -73,16 +73,16 @@ impl PublicKey {
     /// Members this server does not know are ignored.
     ///
     /// # Errors
-    /// Any [`JwkFault`].
+    /// Any [`JwkError`].
     ///
     /// # Source
     /// Specification, Client JWKS; RFC 7517, section 4; RFC 7518, section 6.
-    pub fn for_assertions(jwk: &Value) -> Result<Self, JwkFault> {
+    pub fn for_assertions(jwk: &Value) -> Result<Self, JwkError> {
         let alg = match jwk.get("kty").and_then(Value::as_str) {
             Some("RSA") => SigningAlg::RS384,
             Some("EC") => SigningAlg::ES384,
-            Some(_) => return Err(JwkFault::UnknownKeyType),
-            None => return Err(JwkFault::Malformed),
+            Some(_) => return Err(JwkError::UnknownKeyType),
+            None => return Err(JwkError::Malformed),
         };
         Self::for_alg(jwk, alg)
     }
@@ -90,19 +90,19 @@ impl PublicKey {
     /// Reads a key that verifies `alg`.
     ///
     /// # Errors
-    /// Any [`JwkFault`].
-    pub fn for_alg(jwk: &Value, alg: SigningAlg) -> Result<Self, JwkFault> {
+    /// Any [`JwkError`].
+    pub fn for_alg(jwk: &Value, alg: SigningAlg) -> Result<Self, JwkError> {
         if PRIVATE_MEMBERS.iter().any(|member| jwk.get(member).is_some()) {
-            return Err(JwkFault::Private);
+            return Err(JwkError::Private);
         }
-        let jwk = Jwk::deserialize(jwk).map_err(|_| JwkFault::Malformed)?;
+        let jwk = Jwk::deserialize(jwk).map_err(|_| JwkError::Malformed)?;
         let kid = jwk.kid.clone().filter(|kid| !kid.is_empty() && kid.len() <= KID_MAX_BYTES);
-        let kid = kid.ok_or(JwkFault::NoKid)?;
+        let kid = kid.ok_or(JwkError::NoKid)?;
         jwk.check_use(alg)?;
         let key = match (jwk.kty.as_str(), alg.ecdsa(), alg.rsa()) {
             ("EC", Some(_), _) => jwk.ec_key(alg)?,
             ("RSA", _, Some(_)) => jwk.rsa_key(alg)?,
-            _ => return Err(JwkFault::UnknownKeyType),
+            _ => return Err(JwkError::UnknownKeyType),
         };
         Ok(Self { kid, alg, key })
     }
@@ -110,18 +110,18 @@ impl PublicKey {
     /// Reads a key that verifies `alg` from PEM (RFC 7468, section 13). It has no identifier.
     ///
     /// # Errors
-    /// [`JwkFault::Private`] for a private key, and [`JwkFault::Invalid`].
-    pub fn from_pem(pem: &str, alg: SigningAlg) -> Result<Self, JwkFault> {
+    /// [`JwkError::Private`] for a private key, and [`JwkError::Invalid`].
+    pub fn from_pem(pem: &str, alg: SigningAlg) -> Result<Self, JwkError> {
         if pem.contains("PRIVATE KEY") {
-            return Err(JwkFault::Private);
+            return Err(JwkError::Private);
         }
-        let spki = SubjectPublicKeyInfoDer::from_pem_slice(pem.as_bytes()).map_err(|_| JwkFault::Invalid)?;
+        let spki = SubjectPublicKeyInfoDer::from_pem_slice(pem.as_bytes()).map_err(|_| JwkError::Invalid)?;
         let key = match (alg.ecdsa(), alg.rsa()) {
             (Some(algorithm), _) => ParsedPublicKey::new(algorithm, spki.as_ref()),
             (None, Some(parameters)) => ParsedPublicKey::new(parameters, spki.as_ref()),
-            (None, None) => return Err(JwkFault::UnknownKeyType),
+            (None, None) => return Err(JwkError::UnknownKeyType),
         };
-        Ok(Self { kid: String::new(), alg, key: key.map_err(|_| JwkFault::Invalid)? })
+        Ok(Self { kid: String::new(), alg, key: key.map_err(|_| JwkError::Invalid)? })
     }
 
     /// Returns the key's identifier.
@@ -144,47 +144,47 @@ impl PublicKey {
 }
 
 impl Jwk {
-    fn check_use(&self, alg: SigningAlg) -> Result<(), JwkFault> {
+    fn check_use(&self, alg: SigningAlg) -> Result<(), JwkError> {
         let for_signatures = self.r#use.as_deref().is_none_or(|usage| usage == "sig");
         let verifies = self.key_ops.as_ref().is_none_or(|ops| ops.iter().any(|op| op == "verify"));
         let same_alg = self.alg.as_deref().is_none_or(|name| name == alg.name());
-        if for_signatures && verifies && same_alg { Ok(()) } else { Err(JwkFault::OtherUse) }
+        if for_signatures && verifies && same_alg { Ok(()) } else { Err(JwkError::OtherUse) }
     }
 
-    fn ec_key(&self, alg: SigningAlg) -> Result<ParsedPublicKey, JwkFault> {
+    fn ec_key(&self, alg: SigningAlg) -> Result<ParsedPublicKey, JwkError> {
         let (curve, coordinate_bytes) = match alg {
             SigningAlg::ES256 => ("P-256", 32),
             _ => ("P-384", 48),
         };
         if self.crv.as_deref() != Some(curve) {
-            return Err(JwkFault::UnknownCurve);
+            return Err(JwkError::UnknownCurve);
         }
         let mut point = Vec::with_capacity(1 + 2 * coordinate_bytes);
         point.push(4); // uncompressed (SEC 1, section 2.3.3)
         for (name, member) in [("x", &self.x), ("y", &self.y)] {
             let coordinate = decode(name, member.as_deref())?;
             if coordinate.len() != coordinate_bytes {
-                return Err(JwkFault::BadMember(name));
+                return Err(JwkError::BadMember(name));
             }
             point.extend_from_slice(&coordinate);
         }
-        let algorithm = alg.ecdsa().ok_or(JwkFault::UnknownKeyType)?;
-        ParsedPublicKey::new(algorithm, &point).map_err(|_| JwkFault::Invalid)
+        let algorithm = alg.ecdsa().ok_or(JwkError::UnknownKeyType)?;
+        ParsedPublicKey::new(algorithm, &point).map_err(|_| JwkError::Invalid)
     }
 
-    fn rsa_key(&self, alg: SigningAlg) -> Result<ParsedPublicKey, JwkFault> {
+    fn rsa_key(&self, alg: SigningAlg) -> Result<ParsedPublicKey, JwkError> {
         let n = unsigned(decode("n", self.n.as_deref())?);
         let e = unsigned(decode("e", self.e.as_deref())?);
         if n.len() < 256 || n.len() > 1024 || e.len() > 8 {
-            return Err(JwkFault::Invalid);
+            return Err(JwkError::Invalid);
         }
-        let parameters = alg.rsa().ok_or(JwkFault::UnknownKeyType)?;
-        RsaPublicKeyComponents { n, e }.to_parsed_public_key(parameters).map_err(|_| JwkFault::Invalid)
+        let parameters = alg.rsa().ok_or(JwkError::UnknownKeyType)?;
+        RsaPublicKeyComponents { n, e }.to_parsed_public_key(parameters).map_err(|_| JwkError::Invalid)
     }
 }
 
-fn decode(name: &'static str, member: Option<&str>) -> Result<Vec<u8>, JwkFault> {
-    member.and_then(from_base64url).filter(|bytes| !bytes.is_empty()).ok_or(JwkFault::BadMember(name))
+fn decode(name: &'static str, member: Option<&str>) -> Result<Vec<u8>, JwkError> {
+    member.and_then(from_base64url).filter(|bytes| !bytes.is_empty()).ok_or(JwkError::BadMember(name))
 }
 
 /// RFC 7518, section 6.3.1.1 forbids leading zero octets, but some libraries write one.
@@ -202,7 +202,7 @@ pub struct KeySet {
 
 /// The reason why a document is not a JWK Set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum KeySetFault {
+pub enum KeySetError {
     /// Not JSON with a `keys` array (RFC 7517, section 5).
     #[error("the document is not a JSON object with a keys array")]
     Malformed,
@@ -215,23 +215,23 @@ impl KeySet {
     /// Reads a fetched set. A key is there once for each algorithm it verifies. Keys this server cannot use are skipped, as RFC 7517, section 5 asks.
     ///
     /// # Errors
-    /// Any [`KeySetFault`].
-    pub fn parse(document: &[u8]) -> Result<Self, KeySetFault> {
+    /// Any [`KeySetError`].
+    pub fn parse(document: &[u8]) -> Result<Self, KeySetError> {
         #[derive(Deserialize)]
         struct Document {
             keys: Vec<Value>,
         }
-        let document: Document = serde_json::from_slice(document).map_err(|_| KeySetFault::Malformed)?;
+        let document: Document = serde_json::from_slice(document).map_err(|_| KeySetError::Malformed)?;
         Self::from_values(&document.keys)
     }
 
     /// Returns the usable keys among `jwks`.
     ///
     /// # Errors
-    /// [`KeySetFault::TooManyKeys`].
-    pub fn from_values(jwks: &[Value]) -> Result<Self, KeySetFault> {
+    /// [`KeySetError::TooManyKeys`].
+    pub fn from_values(jwks: &[Value]) -> Result<Self, KeySetError> {
         if jwks.len() > JWKS_MAX_KEYS {
-            return Err(KeySetFault::TooManyKeys);
+            return Err(KeySetError::TooManyKeys);
         }
         let readings = |jwk| SigningAlg::ALL.into_iter().filter_map(move |alg| PublicKey::for_alg(jwk, alg).ok());
         Ok(Self { keys: jwks.iter().flat_map(readings).collect() })

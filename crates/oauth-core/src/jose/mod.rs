@@ -11,9 +11,9 @@ mod shared;
 mod sign;
 
 pub use alg::SigningAlg;
-pub use compact::{CompactFault, CompactJws, Header};
-pub use jwk::{JwkFault, KeySet, KeySetFault, PublicKey};
-pub use shared::SharedKey;
+pub use compact::{CompactJws, CompactJwsError, JwsHeader};
+pub use jwk::{JwkError, KeySet, KeySetError, PublicKey};
+pub use shared::SharedSecretKey;
 pub use sign::{GeneratedKey, SignError, SigningKey};
 
 use base64::Engine as _;

@@ -4,14 +4,14 @@ use aws_lc_rs::hmac;
 
 /// A key that verifies HS256 and nothing else.
 #[derive(Clone)]
-pub struct SharedKey(hmac::Key);
+pub struct SharedSecretKey(hmac::Key);
 
-impl SharedKey {
+impl SharedSecretKey {
     /// Fewest bytes of a key: RFC 7518, section 3.2 demands as many as the digest has, because whoever holds
     /// one token can try shorter ones at leisure.
     pub const MIN_BYTES: usize = 32;
 
-    /// Returns the key of these bytes, or `None` when they are fewer than [`SharedKey::MIN_BYTES`].
+    /// Returns the key of these bytes, or `None` when they are fewer than [`SharedSecretKey::MIN_BYTES`].
     #[must_use]
     pub fn new(bytes: &[u8]) -> Option<Self> {
         (bytes.len() >= Self::MIN_BYTES).then(|| Self(hmac::Key::new(hmac::HMAC_SHA256, bytes)))
@@ -24,7 +24,7 @@ impl SharedKey {
     }
 }
 
-impl std::fmt::Debug for SharedKey {
+impl std::fmt::Debug for SharedSecretKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("SharedKey(…)")
     }
@@ -37,7 +37,7 @@ mod tests {
     /// RFC 4231, test case 6: a key of 131 bytes.
     #[test]
     fn the_tag_of_the_standard_verifies_and_any_other_does_not() {
-        let key = SharedKey::new(&[0xaa; 131]).unwrap();
+        let key = SharedSecretKey::new(&[0xaa; 131]).unwrap();
         let message = b"Test Using Larger Than Block-Size Key - Hash Key First";
         let mut tag = [
             0x60, 0xe4, 0x31, 0x59, 0x1e, 0xe0, 0xb6, 0x7f, 0x0d, 0x8a, 0x26, 0xaa, 0xcb, 0xf5, 0xb7, 0x7f, 0x8e, 0x0b,
@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn a_short_key_is_none() {
-        assert!(SharedKey::new(&[7; 31]).is_none());
-        assert!(SharedKey::new(&[7; 32]).is_some());
+        assert!(SharedSecretKey::new(&[7; 31]).is_none());
+        assert!(SharedSecretKey::new(&[7; 32]).is_some());
     }
 }

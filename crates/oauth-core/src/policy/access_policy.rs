@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::engine::Engine;
-use super::issue::{Issue, IssueCode};
+use super::engine::PolicyEngine;
+use super::issue::{PolicyIssue, PolicyIssueCode};
 use crate::registration::misspelt;
 
 /// Most entries of `link`. Not specified; a policy for more parties than this links a role.
@@ -34,9 +34,9 @@ pub struct AccessPolicy {
     /// The id of the resource.
     pub id: String,
     /// How it decides.
-    pub engine: Engine,
+    pub engine: PolicyEngine,
     /// Whom it applies to; empty for everyone, callers without credentials included.
-    pub links: Vec<Link>,
+    pub links: Vec<PolicyLink>,
     /// It applies only to Users with this role, in addition to what `links` asks for.
     pub role: Option<String>,
     /// What it judges.
@@ -45,7 +45,7 @@ pub struct AccessPolicy {
 
 /// A client, user or operation that an access policy applies to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Link {
+pub enum PolicyLink {
     /// The Client with this id.
     Client(String),
     /// The User with this id.
@@ -71,13 +71,13 @@ impl AccessPolicy {
     ///
     /// # Errors
     /// Every fault of the resource. An engine of the platform that this server does not have is
-    /// one of code [`IssueCode::NotSupported`] that names it.
+    /// one of code [`PolicyIssueCode::NotSupported`] that names it.
     ///
     /// # Source
     /// `docs/decisions.md`, "Access policies".
-    pub fn parse(id: &str, resource: &Value) -> Result<Self, Vec<Issue>> {
+    pub fn parse(id: &str, resource: &Value) -> Result<Self, Vec<PolicyIssue>> {
         let mut issues = Vec::new();
-        let engine = collect(&mut issues, Engine::read(resource));
+        let engine = collect(&mut issues, PolicyEngine::read(resource));
         let links = collect(&mut issues, links(resource));
         let role = collect(&mut issues, optional_text(resource, "roleName"));
         let policy_type = collect(&mut issues, policy_type(resource));
@@ -93,11 +93,11 @@ impl AccessPolicy {
 
     /// Returns the members of a policy that are misspelt: whom it applies to would not be limited by them. Asked when a
     /// policy is written, and not of a stored one, which goes on as it is.
-    pub(crate) fn misspelt(resource: &Value) -> Vec<Issue> {
+    pub(crate) fn misspelt(resource: &Value) -> Vec<PolicyIssue> {
         let mut issues = misspelt(&MEMBERS, "AccessPolicy", resource);
         if resource.get("role").is_some() {
             let text = "is not known, and the policy would apply to everyone: is roleName meant?";
-            issues.push(Issue::new(IssueCode::Structure, "AccessPolicy.role", text));
+            issues.push(PolicyIssue::new(PolicyIssueCode::Structure, "AccessPolicy.role", text));
         }
         issues
     }
@@ -105,37 +105,37 @@ impl AccessPolicy {
     /// Returns what a writer should know although the policy is valid: that it opens the server to everyone, callers
     /// without credentials included.
     #[must_use]
-    pub fn warnings(&self) -> Vec<Issue> {
+    pub fn warnings(&self) -> Vec<PolicyIssue> {
         let is_open = self.links.is_empty() && self.role.is_none() && self.policy_type == PolicyType::Rest;
         if !(is_open && self.engine.passes_all()) {
             return Vec::new();
         }
         let text = "the policy links nobody and always passes: every request of everyone is allowed, \
                     with and without credentials";
-        vec![Issue::new(IssueCode::Security, "AccessPolicy.link", text)]
+        vec![PolicyIssue::new(PolicyIssueCode::Security, "AccessPolicy.link", text)]
     }
 }
 
-fn collect<T>(issues: &mut Vec<Issue>, read: Result<T, Vec<Issue>>) -> Option<T> {
+fn collect<T>(issues: &mut Vec<PolicyIssue>, read: Result<T, Vec<PolicyIssue>>) -> Option<T> {
     read.map_err(|found| issues.extend(found)).ok()
 }
 
-fn one(code: IssueCode, expression: &str, diagnostics: impl Into<String>) -> Vec<Issue> {
-    vec![Issue::new(code, expression, diagnostics)]
+fn one(code: PolicyIssueCode, expression: &str, diagnostics: impl Into<String>) -> Vec<PolicyIssue> {
+    vec![PolicyIssue::new(code, expression, diagnostics)]
 }
 
 /// Not specified for an empty `link`; it means what an absent one means, as the platform has it.
 /// A null is a fault here and in every other element, because one that counted as absent would open
 /// the policy to everyone.
-fn links(resource: &Value) -> Result<Vec<Link>, Vec<Issue>> {
+fn links(resource: &Value) -> Result<Vec<PolicyLink>, Vec<PolicyIssue>> {
     let at = "AccessPolicy.link";
     let entries = match resource.get("link") {
         None => return Ok(Vec::new()),
         Some(Value::Array(entries)) if entries.len() <= MAX_LINKS => entries,
         Some(Value::Array(_)) => {
-            return Err(one(IssueCode::TooLong, at, format!("link has at most {MAX_LINKS} entries")));
+            return Err(one(PolicyIssueCode::TooLong, at, format!("link has at most {MAX_LINKS} entries")));
         }
-        Some(_) => return Err(one(IssueCode::Structure, at, "link is an array of references")),
+        Some(_) => return Err(one(PolicyIssueCode::Structure, at, "link is an array of references")),
     };
     let read: Vec<_> = entries.iter().map(link).collect();
     let faulty: Vec<_> = read
@@ -145,13 +145,13 @@ fn links(resource: &Value) -> Result<Vec<Link>, Vec<Issue>> {
         .map(|(index, _)| {
             let text = "a reference to a Client, User or Operation: {\"reference\": \"Client/<id>\"} or \
                         {\"resourceType\": \"Client\", \"id\": \"<id>\"}";
-            Issue::new(IssueCode::Value, format!("{at}[{index}]"), text)
+            PolicyIssue::new(PolicyIssueCode::Value, format!("{at}[{index}]"), text)
         })
         .collect();
     if faulty.is_empty() { Ok(read.into_iter().flatten().collect()) } else { Err(faulty) }
 }
 
-fn link(entry: &Value) -> Option<Link> {
+fn link(entry: &Value) -> Option<PolicyLink> {
     let text = |key| entry.get(key).and_then(Value::as_str);
     let (kind, id) = match text("reference") {
         Some(reference) => reference.split_once('/')?,
@@ -161,31 +161,33 @@ fn link(entry: &Value) -> Option<Link> {
         return None;
     }
     match kind {
-        "Client" => Some(Link::Client(id.to_owned())),
-        "User" => Some(Link::User(id.to_owned())),
-        "Operation" => Some(Link::Operation(id.to_owned())),
+        "Client" => Some(PolicyLink::Client(id.to_owned())),
+        "User" => Some(PolicyLink::User(id.to_owned())),
+        "Operation" => Some(PolicyLink::Operation(id.to_owned())),
         _ => None,
     }
 }
 
-fn policy_type(resource: &Value) -> Result<PolicyType, Vec<Issue>> {
+fn policy_type(resource: &Value) -> Result<PolicyType, Vec<PolicyIssue>> {
     match optional_text(resource, "type")? {
         None | Some("rest") => Ok(PolicyType::Rest),
         Some("rpc") => Ok(PolicyType::Rpc),
         Some("scope") => Ok(PolicyType::Scope),
-        Some(_) => Err(one(IssueCode::Value, "AccessPolicy.type", "type is rest, rpc or scope")),
+        Some(_) => Err(one(PolicyIssueCode::Value, "AccessPolicy.type", "type is rest, rpc or scope")),
     }
 }
 
 /// Not specified for an empty string; we refuse it, because an empty `roleName` that counted as
 /// absent would open the policy to everyone.
-fn optional_text<'a>(resource: &'a Value, key: &str) -> Result<Option<&'a str>, Vec<Issue>> {
+fn optional_text<'a>(resource: &'a Value, key: &str) -> Result<Option<&'a str>, Vec<PolicyIssue>> {
     match resource.get(key) {
         None => Ok(None),
         Some(Value::String(text)) if !text.is_empty() || key != "roleName" => Ok(Some(text)),
-        Some(_) => {
-            Err(one(IssueCode::Structure, &format!("AccessPolicy.{key}"), format!("{key} is a string with content")))
-        }
+        Some(_) => Err(one(
+            PolicyIssueCode::Structure,
+            &format!("AccessPolicy.{key}"),
+            format!("{key} is a string with content"),
+        )),
     }
 }
 
@@ -195,7 +197,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn refusal(resource: &Value) -> Vec<(String, IssueCode)> {
+    fn refusal(resource: &Value) -> Vec<(String, PolicyIssueCode)> {
         let issues = AccessPolicy::parse("p", resource).unwrap_err();
         issues.into_iter().map(|issue| (issue.expression, issue.code)).collect()
     }
@@ -209,8 +211,11 @@ mod tests {
             {"resourceType": "Operation", "id": "FhirRead"},
         ]});
         let policy = AccessPolicy::parse("p", &resource).unwrap();
-        let client = Link::Client("a".into());
-        assert_eq!(policy.links, [client.clone(), client, Link::User("u".into()), Link::Operation("FhirRead".into())]);
+        let client = PolicyLink::Client("a".into());
+        assert_eq!(
+            policy.links,
+            [client.clone(), client, PolicyLink::User("u".into()), PolicyLink::Operation("FhirRead".into())]
+        );
         assert_eq!(policy.policy_type, PolicyType::Rest);
         assert!(policy.warnings().is_empty());
     }
@@ -229,11 +234,11 @@ mod tests {
             json!(null),
         ] {
             let resource = json!({"engine": "allow", "link": [{"reference": "Client/ok"}, link]});
-            assert_eq!(refusal(&resource), [("AccessPolicy.link[1]".to_owned(), IssueCode::Value)]);
+            assert_eq!(refusal(&resource), [("AccessPolicy.link[1]".to_owned(), PolicyIssueCode::Value)]);
         }
         for not_a_list in [json!({"reference": "Client/a"}), json!(null), json!("Client/a")] {
             let resource = json!({"engine": "allow", "link": not_a_list});
-            assert_eq!(refusal(&resource), [("AccessPolicy.link".to_owned(), IssueCode::Structure)]);
+            assert_eq!(refusal(&resource), [("AccessPolicy.link".to_owned(), PolicyIssueCode::Structure)]);
         }
     }
 
@@ -242,7 +247,7 @@ mod tests {
         for (engine, _) in UNSUPPORTED_ENGINES {
             let issues = AccessPolicy::parse("p", &json!({"engine": engine})).unwrap_err();
             assert_eq!(issues.len(), 1);
-            assert_eq!(issues[0].code, IssueCode::NotSupported);
+            assert_eq!(issues[0].code, PolicyIssueCode::NotSupported);
             assert!(issues[0].diagnostics.contains(engine), "{}", issues[0].diagnostics);
         }
     }
@@ -250,21 +255,24 @@ mod tests {
     #[test]
     fn a_policy_without_a_known_engine_is_refused() {
         let at = |code| vec![("AccessPolicy.engine".to_owned(), code)];
-        assert_eq!(refusal(&json!({})), at(IssueCode::Required));
-        assert_eq!(refusal(&json!({"engine": "Allow"})), at(IssueCode::Value));
-        assert_eq!(refusal(&json!({"engine": ["allow"]})), at(IssueCode::Structure));
+        assert_eq!(refusal(&json!({})), at(PolicyIssueCode::Required));
+        assert_eq!(refusal(&json!({"engine": "Allow"})), at(PolicyIssueCode::Value));
+        assert_eq!(refusal(&json!({"engine": ["allow"]})), at(PolicyIssueCode::Structure));
     }
 
     #[test]
     fn a_matcho_policy_needs_a_pattern_that_compiles() {
         let matcho = |pattern: Value| refusal(&json!({"engine": "matcho", "matcho": pattern}));
-        assert_eq!(refusal(&json!({"engine": "matcho"})), [("AccessPolicy.matcho".to_owned(), IssueCode::Required)]);
-        assert_eq!(matcho(json!("present?")), [("AccessPolicy.matcho".to_owned(), IssueCode::Structure)]);
+        assert_eq!(
+            refusal(&json!({"engine": "matcho"})),
+            [("AccessPolicy.matcho".to_owned(), PolicyIssueCode::Required)]
+        );
+        assert_eq!(matcho(json!("present?")), [("AccessPolicy.matcho".to_owned(), PolicyIssueCode::Structure)]);
         assert_eq!(
             matcho(json!({"uri": "#(", "user": {"$any": 1}})),
             [
-                ("AccessPolicy.matcho.uri".to_owned(), IssueCode::Value),
-                ("AccessPolicy.matcho.user.$any".to_owned(), IssueCode::Value),
+                ("AccessPolicy.matcho.uri".to_owned(), PolicyIssueCode::Value),
+                ("AccessPolicy.matcho.user.$any".to_owned(), PolicyIssueCode::Value),
             ]
         );
     }
@@ -278,7 +286,7 @@ mod tests {
         ] {
             let warnings = AccessPolicy::parse("p", &resource).unwrap().warnings();
             assert_eq!(warnings.len(), 1, "{resource}");
-            assert_eq!(warnings[0].code, IssueCode::Security);
+            assert_eq!(warnings[0].code, PolicyIssueCode::Security);
         }
         for resource in [
             json!({"engine": "allow", "link": [{"reference": "Client/a"}]}),
@@ -294,7 +302,7 @@ mod tests {
     fn an_empty_or_null_role_name_is_refused_and_never_read_as_no_role() {
         for name in [json!(""), json!(null), json!(["admin"])] {
             let resource = json!({"engine": "allow", "roleName": name});
-            assert_eq!(refusal(&resource), [("AccessPolicy.roleName".to_owned(), IssueCode::Structure)]);
+            assert_eq!(refusal(&resource), [("AccessPolicy.roleName".to_owned(), PolicyIssueCode::Structure)]);
         }
     }
 

@@ -6,37 +6,37 @@ use std::collections::HashMap;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::engine::{Asked, Needs};
-use super::issue::Issue;
-use super::{AccessPolicy, Link, PolicyType};
-use crate::ports::{PartyStore, PolicySet};
+use super::engine::{EngineInput, SqlDecisionNeeded};
+use super::issue::PolicyIssue;
+use super::{AccessPolicy, PolicyLink, PolicyType};
+use crate::ports::{ClientStore, StoredPolicies};
 
 /// The compiled access policies of one revision.
 ///
 /// Judging costs what the policies of this caller cost; those of others are not looked at.
 #[derive(Debug, Default)]
-pub struct PolicyBook {
+pub struct CompiledPolicies {
     revision: i64,
     /// Cheap engines first, so that a position is also a rank of cost.
     policies: Vec<AccessPolicy>,
-    linked: HashMap<Link, Vec<usize>>,
+    linked: HashMap<PolicyLink, Vec<usize>>,
     by_role: HashMap<String, Vec<usize>>,
     for_everyone: Vec<usize>,
-    skipped: Vec<Skipped>,
+    skipped: Vec<SkippedPolicy>,
 }
 
 /// A stored access policy that does not compile. It allows nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Skipped {
+pub struct SkippedPolicy {
     /// The id of the policy.
     pub policy_id: String,
     /// What is wrong with it.
-    pub issues: Vec<Issue>,
+    pub issues: Vec<PolicyIssue>,
 }
 
 /// The caller and the request that policies judge.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Subject<'a> {
+pub struct PolicySubject<'a> {
     /// The calling Client.
     pub client_id: Option<&'a str>,
     /// The calling User.
@@ -51,7 +51,7 @@ pub struct Subject<'a> {
 
 /// The decision of one access policy about a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct PolicySays {
+pub struct PolicyDecision {
     /// The policy.
     pub id: String,
     /// Its engine.
@@ -65,7 +65,7 @@ pub struct PolicySays {
 
 /// The decision of all access policies about a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
+pub enum PolicyVerdict {
     /// A policy passed.
     Allowed {
         /// The policy that passed.
@@ -78,16 +78,16 @@ pub enum Verdict {
     },
 }
 
-impl PolicyBook {
+impl CompiledPolicies {
     /// Compiles what is stored. A policy that does not compile (written past the checks of
     /// registration) is left out and listed in [`skipped`](Self::skipped).
     #[must_use]
-    pub fn compile(set: &PolicySet) -> Self {
+    pub fn compile(set: &StoredPolicies) -> Self {
         let mut book = Self { revision: set.revision, ..Self::default() };
         for (id, resource) in &set.policies {
             match AccessPolicy::parse(id, resource) {
                 Ok(policy) => book.policies.push(policy),
-                Err(issues) => book.skipped.push(Skipped { policy_id: id.clone(), issues }),
+                Err(issues) => book.skipped.push(SkippedPolicy { policy_id: id.clone(), issues }),
             }
         }
         book.policies.retain(|policy| policy.policy_type == PolicyType::Rest);
@@ -117,7 +117,7 @@ impl PolicyBook {
 
     /// Returns the stored policies that do not compile, to be logged and shown to administrators.
     #[must_use]
-    pub fn skipped(&self) -> &[Skipped] {
+    pub fn skipped(&self) -> &[SkippedPolicy] {
         &self.skipped
     }
 
@@ -125,12 +125,12 @@ impl PolicyBook {
     /// policy passes. A question that cannot be answered is answered with no, and logged.
     pub async fn judge_with(
         &self,
-        subject: &Subject<'_>,
+        subject: &PolicySubject<'_>,
         make: &(dyn Fn() -> Value + Send + Sync),
-        database: &dyn PartyStore,
-    ) -> Verdict {
+        database: &dyn ClientStore,
+    ) -> PolicyVerdict {
         let verdict = self.judge(subject, make);
-        if matches!(verdict, Verdict::Allowed { .. }) {
+        if matches!(verdict, PolicyVerdict::Allowed { .. }) {
             return verdict;
         }
         let asking: Vec<_> = self.applicable(subject).filter(|policy| policy.engine.asks_database()).collect();
@@ -140,7 +140,7 @@ impl PolicyBook {
         let request = make();
         for policy in asking {
             if passes(policy, subject, (&request, database)).await {
-                return Verdict::Allowed { policy_id: policy.id.clone() };
+                return PolicyVerdict::Allowed { policy_id: policy.id.clone() };
             }
         }
         verdict
@@ -155,29 +155,30 @@ impl PolicyBook {
     /// # Source
     /// `docs/decisions.md`, "Access policies".
     #[must_use]
-    pub fn judge(&self, subject: &Subject<'_>, request: impl FnOnce() -> Value) -> Verdict {
+    pub fn judge(&self, subject: &PolicySubject<'_>, request: impl FnOnce() -> Value) -> PolicyVerdict {
         let mut considered = Vec::new();
         let request = LazyCell::new(request);
         for policy in self.applicable(subject) {
-            let asked = Asked { request: &|| LazyCell::force(&request), explicit: subject.explicit, answers: &[] };
+            let asked =
+                EngineInput { request: &|| LazyCell::force(&request), explicit: subject.explicit, answers: &[] };
             if matches!(policy.engine.passes(&asked), Ok(true)) {
-                return Verdict::Allowed { policy_id: policy.id.clone() };
+                return PolicyVerdict::Allowed { policy_id: policy.id.clone() };
             }
             considered.push(policy.id.clone());
         }
-        Verdict::Denied { considered }
+        PolicyVerdict::Denied { considered }
     }
 
     /// Returns what each policy that applies to `subject` says to a request, in the order they are asked.
     pub async fn explain(
         &self,
-        subject: &Subject<'_>,
-        (request, database): (&Value, &dyn PartyStore),
-    ) -> Vec<PolicySays> {
+        subject: &PolicySubject<'_>,
+        (request, database): (&Value, &dyn ClientStore),
+    ) -> Vec<PolicyDecision> {
         let applicable: Vec<_> = self.applicable(subject).collect();
         let mut said = Vec::with_capacity(applicable.len());
         for policy in applicable {
-            said.push(PolicySays {
+            said.push(PolicyDecision {
                 id: policy.id.clone(),
                 engine: policy.engine.name(),
                 passes: passes(policy, subject, (request, database)).await,
@@ -190,12 +191,12 @@ impl PolicyBook {
     /// Returns whether any policy applies to a caller without credentials.
     #[must_use]
     pub fn is_open_to_anyone(&self) -> bool {
-        let for_operations = self.linked.keys().any(|link| matches!(link, Link::Operation(_)));
+        let for_operations = self.linked.keys().any(|link| matches!(link, PolicyLink::Operation(_)));
         for_operations || !self.for_everyone.is_empty()
     }
 
     /// Returns the policies that apply to `subject`, each once, cheap ones first.
-    fn applicable<'b>(&'b self, subject: &'b Subject<'_>) -> impl Iterator<Item = &'b AccessPolicy> {
+    fn applicable<'b>(&'b self, subject: &'b PolicySubject<'_>) -> impl Iterator<Item = &'b AccessPolicy> {
         let linked = subject.links().into_iter().flatten().filter_map(|link| self.linked.get(&link));
         let of_roles = subject.held_roles().iter().filter_map(|role| self.by_role.get(role));
         let mut positions: Vec<usize> = linked.chain(of_roles).chain([&self.for_everyone]).flatten().copied().collect();
@@ -207,16 +208,20 @@ impl PolicyBook {
 }
 
 /// Returns whether a policy that asks the database passes.
-async fn passes(policy: &AccessPolicy, subject: &Subject<'_>, (request, database): (&Value, &dyn PartyStore)) -> bool {
+async fn passes(
+    policy: &AccessPolicy,
+    subject: &PolicySubject<'_>,
+    (request, database): (&Value, &dyn ClientStore),
+) -> bool {
     let mut answers = Vec::new();
     loop {
         let decided = {
-            let asked = Asked { request: &|| request, explicit: subject.explicit, answers: &answers };
+            let asked = EngineInput { request: &|| request, explicit: subject.explicit, answers: &answers };
             policy.engine.passes(&asked)
         };
         let question = match decided {
             Ok(passes) => return passes,
-            Err(Needs(question)) => question.about(request),
+            Err(SqlDecisionNeeded(question)) => question.about(request),
         };
         answers.push(match question {
             Some(question) => database.says_yes(&question).await.unwrap_or_else(|failed| {
@@ -229,17 +234,17 @@ async fn passes(policy: &AccessPolicy, subject: &Subject<'_>, (request, database
     }
 }
 
-impl Subject<'_> {
+impl PolicySubject<'_> {
     /// Roles are those of a User; without one there are none.
     fn held_roles(&self) -> &[String] {
         if self.user_id.is_some() { self.roles } else { &[] }
     }
 
-    fn links(&self) -> [Option<Link>; 3] {
+    fn links(&self) -> [Option<PolicyLink>; 3] {
         [
-            self.client_id.map(|id| Link::Client(id.to_owned())),
-            self.user_id.map(|id| Link::User(id.to_owned())),
-            self.operation.map(|id| Link::Operation(id.to_owned())),
+            self.client_id.map(|id| PolicyLink::Client(id.to_owned())),
+            self.user_id.map(|id| PolicyLink::User(id.to_owned())),
+            self.operation.map(|id| PolicyLink::Operation(id.to_owned())),
         ]
     }
 }
@@ -249,21 +254,21 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn book(policies: &[(&str, Value)]) -> PolicyBook {
+    fn book(policies: &[(&str, Value)]) -> CompiledPolicies {
         let policies = policies.iter().map(|(id, policy)| ((*id).to_owned(), policy.clone())).collect();
-        PolicyBook::compile(&PolicySet { revision: 7, policies })
+        CompiledPolicies::compile(&StoredPolicies { revision: 7, policies })
     }
 
-    fn client(id: &str) -> Subject<'_> {
-        Subject { client_id: Some(id), ..Subject::default() }
+    fn client(id: &str) -> PolicySubject<'_> {
+        PolicySubject { client_id: Some(id), ..PolicySubject::default() }
     }
 
-    fn allowed_by(id: &str) -> Verdict {
-        Verdict::Allowed { policy_id: id.to_owned() }
+    fn allowed_by(id: &str) -> PolicyVerdict {
+        PolicyVerdict::Allowed { policy_id: id.to_owned() }
     }
 
-    fn denied(considered: &[&str]) -> Verdict {
-        Verdict::Denied { considered: considered.iter().map(|id| (*id).to_owned()).collect() }
+    fn denied(considered: &[&str]) -> PolicyVerdict {
+        PolicyVerdict::Denied { considered: considered.iter().map(|id| (*id).to_owned()).collect() }
     }
 
     const READ: &str = "FhirRead";
@@ -271,7 +276,7 @@ mod tests {
     #[test]
     fn without_policies_everything_is_denied() {
         assert_eq!(book(&[]).judge(&client("a"), || json!({})), denied(&[]));
-        assert_eq!(PolicyBook::default().judge(&Subject::default(), || json!({})), denied(&[]));
+        assert_eq!(CompiledPolicies::default().judge(&PolicySubject::default(), || json!({})), denied(&[]));
     }
 
     #[test]
@@ -279,8 +284,8 @@ mod tests {
         let book = book(&[("p", json!({"engine": "allow", "link": [{"reference": "Client/a"}]}))]);
         assert_eq!(book.judge(&client("a"), || json!({})), allowed_by("p"));
         assert_eq!(book.judge(&client("b"), || json!({})), denied(&[]));
-        assert_eq!(book.judge(&Subject::default(), || json!({})), denied(&[]));
-        let user_of_that_name = Subject { user_id: Some("a"), ..Subject::default() };
+        assert_eq!(book.judge(&PolicySubject::default(), || json!({})), denied(&[]));
+        let user_of_that_name = PolicySubject { user_id: Some("a"), ..PolicySubject::default() };
         assert_eq!(book.judge(&user_of_that_name, || json!({})), denied(&[]));
     }
 
@@ -297,8 +302,8 @@ mod tests {
     #[test]
     fn an_operation_link_applies_to_that_operation() {
         let book = book(&[("p", json!({"engine": "allow", "link": [{"reference": "Operation/FhirRead"}]}))]);
-        let reading = Subject { operation: Some(READ), ..client("a") };
-        let writing = Subject { operation: Some("FhirUpdate"), ..client("a") };
+        let reading = PolicySubject { operation: Some(READ), ..client("a") };
+        let writing = PolicySubject { operation: Some("FhirUpdate"), ..client("a") };
         assert_eq!(book.judge(&reading, || json!({})), allowed_by("p"));
         assert_eq!(book.judge(&writing, || json!({})), denied(&[]));
     }
@@ -307,7 +312,7 @@ mod tests {
     fn any_one_link_is_enough() {
         let links = json!([{"reference": "Client/a"}, {"resourceType": "User", "id": "u"}]);
         let book = book(&[("p", json!({"engine": "allow", "link": links}))]);
-        let user = Subject { user_id: Some("u"), ..client("b") };
+        let user = PolicySubject { user_id: Some("u"), ..client("b") };
         assert_eq!(book.judge(&user, || json!({})), allowed_by("p"));
         assert_eq!(book.judge(&client("a"), || json!({})), allowed_by("p"));
     }
@@ -316,9 +321,9 @@ mod tests {
     fn a_role_policy_is_for_users_with_that_role() {
         let book = book(&[("p", json!({"engine": "allow", "roleName": "admin"}))]);
         let roles = ["admin".to_owned()];
-        let with = Subject { user_id: Some("u"), roles: &roles, ..Subject::default() };
-        let without = Subject { user_id: Some("u"), ..Subject::default() };
-        let no_user = Subject { roles: &roles, ..client("a") };
+        let with = PolicySubject { user_id: Some("u"), roles: &roles, ..PolicySubject::default() };
+        let without = PolicySubject { user_id: Some("u"), ..PolicySubject::default() };
+        let no_user = PolicySubject { roles: &roles, ..client("a") };
         assert_eq!(book.judge(&with, || json!({})), allowed_by("p"));
         assert_eq!(book.judge(&without, || json!({})), denied(&[]));
         assert_eq!(book.judge(&no_user, || json!({})), denied(&[]));
@@ -329,9 +334,9 @@ mod tests {
         let policy = json!({"engine": "allow", "roleName": "nurse", "link": [{"reference": "Client/app"}]});
         let book = book(&[("p", policy)]);
         let roles = ["nurse".to_owned()];
-        let both = Subject { user_id: Some("u"), roles: &roles, ..client("app") };
-        let other_app = Subject { client_id: Some("other"), ..both };
-        let no_role = Subject { roles: &[], ..both };
+        let both = PolicySubject { user_id: Some("u"), roles: &roles, ..client("app") };
+        let other_app = PolicySubject { client_id: Some("other"), ..both };
+        let no_role = PolicySubject { roles: &[], ..both };
         assert_eq!(book.judge(&both, || json!({})), allowed_by("p"));
         assert_eq!(book.judge(&other_app, || json!({})), denied(&[]));
         assert_eq!(book.judge(&no_role, || json!({})), denied(&[]));
@@ -340,7 +345,7 @@ mod tests {
     #[test]
     fn an_unlinked_allow_is_open_to_everyone() {
         let book = book(&[("open", json!({"engine": "allow"}))]);
-        assert_eq!(book.judge(&Subject::default(), || json!({})), allowed_by("open"));
+        assert_eq!(book.judge(&PolicySubject::default(), || json!({})), allowed_by("open"));
         assert_eq!(book.judge(&client("a"), || json!({})), allowed_by("open"));
     }
 

@@ -1,14 +1,14 @@
 //! How a policy decides: the engines, each read once and total afterwards.
 //!
 //! All but `sql` look at nothing but the request. A question to the database is asked by whoever judges
-//! ([`super::PolicyBook::judge`]): an engine says which answer it needs next, and goes on with it.
+//! ([`super::CompiledPolicies::judge`]): an engine says which answer it needs next, and goes on with it.
 
 use serde_json::{Value, json};
 
-use super::issue::{Issue, IssueCode};
-use super::matcho::{Fault, Mismatch, Pattern, PatternFault};
-use super::question::Question;
-use super::schema::Schema;
+use super::issue::{PolicyIssue, PolicyIssueCode};
+use super::matcho::{Mismatch, Pattern, PatternError, PatternErrorKind};
+use super::question::SqlPolicy;
+use super::schema::CompiledSchema;
 
 /// Deepest nesting of `complex`. Not specified; nobody reads more.
 const MAX_DEPTH: usize = 8;
@@ -28,23 +28,23 @@ pub(super) const UNSUPPORTED_ENGINES: [(&str, &str); 5] = [
 
 /// The engine that evaluates an access policy.
 #[derive(Debug, Clone)]
-pub enum Engine {
+pub enum PolicyEngine {
     /// Always passes.
     Allow,
     /// Passes when the request meets the pattern.
     Matcho(Pattern),
     /// Passes when the request meets the schema.
-    JsonSchema(Schema),
+    JsonSchema(CompiledSchema),
     /// Passes when the database says so.
-    Sql(Question),
+    Sql(SqlPolicy),
     /// Passes when all of these do, asked in their order.
-    All(Vec<Engine>),
+    All(Vec<PolicyEngine>),
     /// Passes when one of these does, asked in their order.
-    Any(Vec<Engine>),
+    Any(Vec<PolicyEngine>),
 }
 
 /// What an engine is asked about.
-pub(super) struct Asked<'a> {
+pub(super) struct EngineInput<'a> {
     /// The request object.
     pub(super) request: &'a dyn Fn() -> &'a Value,
     /// Whether engines `allow` do not count.
@@ -54,22 +54,22 @@ pub(super) struct Asked<'a> {
 }
 
 /// The reason why an engine has not decided: it needs this answer first.
-pub(super) struct Needs<'e>(pub(super) &'e Question);
+pub(super) struct SqlDecisionNeeded<'e>(pub(super) &'e SqlPolicy);
 
-impl Engine {
+impl PolicyEngine {
     /// Reads the engine of a policy, or of a part of one of engine `complex`.
-    pub(super) fn read(resource: &Value) -> Result<Self, Vec<Issue>> {
+    pub(super) fn read(resource: &Value) -> Result<Self, Vec<PolicyIssue>> {
         let mut parts = 0;
         read(resource, "AccessPolicy", (0, &mut parts))
     }
 
     /// Returns whether the request passes, or what has to be known first.
-    pub(super) fn passes<'e>(&'e self, asked: &Asked<'_>) -> Result<bool, Needs<'e>> {
+    pub(super) fn passes<'e>(&'e self, asked: &EngineInput<'_>) -> Result<bool, SqlDecisionNeeded<'e>> {
         self.decide(asked, &mut 0)
     }
 
     /// `next` is the number of the next question.
-    fn decide<'e>(&'e self, asked: &Asked<'_>, next: &mut usize) -> Result<bool, Needs<'e>> {
+    fn decide<'e>(&'e self, asked: &EngineInput<'_>, next: &mut usize) -> Result<bool, SqlDecisionNeeded<'e>> {
         match self {
             Self::Allow => Ok(!asked.explicit),
             Self::Matcho(pattern) => {
@@ -78,7 +78,7 @@ impl Engine {
             }
             Self::JsonSchema(schema) => Ok(schema.is_met_by((asked.request)())),
             Self::Sql(question) => {
-                let answer = asked.answers.get(*next).copied().ok_or(Needs(question))?;
+                let answer = asked.answers.get(*next).copied().ok_or(SqlDecisionNeeded(question))?;
                 *next += 1;
                 Ok(answer)
             }
@@ -153,94 +153,100 @@ impl Engine {
     }
 }
 
-fn one(code: IssueCode, expression: &str, diagnostics: impl Into<String>) -> Vec<Issue> {
-    vec![Issue::new(code, expression, diagnostics)]
+fn one(code: PolicyIssueCode, expression: &str, diagnostics: impl Into<String>) -> Vec<PolicyIssue> {
+    vec![PolicyIssue::new(code, expression, diagnostics)]
 }
 
-fn read(resource: &Value, at: &str, (depth, parts): (usize, &mut usize)) -> Result<Engine, Vec<Issue>> {
+fn read(resource: &Value, at: &str, (depth, parts): (usize, &mut usize)) -> Result<PolicyEngine, Vec<PolicyIssue>> {
     *parts += 1;
     if depth > MAX_DEPTH || *parts > MAX_PARTS {
         let text = format!("a policy has at most {MAX_PARTS} engines, nested {MAX_DEPTH} deep");
-        return Err(one(IssueCode::TooLong, at, text));
+        return Err(one(PolicyIssueCode::TooLong, at, text));
     }
     let engine = format!("{at}.engine");
     match resource.get("engine") {
-        None => Err(one(IssueCode::Required, &engine, format!("engine is required: {KNOWN}"))),
+        None => Err(one(PolicyIssueCode::Required, &engine, format!("engine is required: {KNOWN}"))),
         Some(Value::String(name)) => match name.as_str() {
-            "allow" => Ok(Engine::Allow),
-            "matcho" => matcho(resource.get("matcho"), at).map(Engine::Matcho),
-            "json-schema" => schema(resource.get("schema"), at).map(Engine::JsonSchema),
-            "sql" => sql(resource.get("sql"), at).map(Engine::Sql),
+            "allow" => Ok(PolicyEngine::Allow),
+            "matcho" => matcho(resource.get("matcho"), at).map(PolicyEngine::Matcho),
+            "json-schema" => schema(resource.get("schema"), at).map(PolicyEngine::JsonSchema),
+            "sql" => sql(resource.get("sql"), at).map(PolicyEngine::Sql),
             "complex" => complex(resource, at, (depth + 1, parts)),
             name => Err(vec![no_engine(name, &engine)]),
         },
-        Some(_) => Err(one(IssueCode::Structure, &engine, format!("engine is a string: {KNOWN}"))),
+        Some(_) => Err(one(PolicyIssueCode::Structure, &engine, format!("engine is a string: {KNOWN}"))),
     }
 }
 
-fn no_engine(name: &str, at: &str) -> Issue {
+fn no_engine(name: &str, at: &str) -> PolicyIssue {
     match UNSUPPORTED_ENGINES.iter().find(|(engine, _)| *engine == name) {
         Some((engine, advice)) => {
             let text = format!("this server does not support the engine {engine}: {advice}");
-            Issue::new(IssueCode::NotSupported, at, text)
+            PolicyIssue::new(PolicyIssueCode::NotSupported, at, text)
         }
-        None => Issue::new(IssueCode::Value, at, format!("unknown engine: this server has {KNOWN}")),
+        None => PolicyIssue::new(PolicyIssueCode::Value, at, format!("unknown engine: this server has {KNOWN}")),
     }
 }
 
-fn matcho(pattern: Option<&Value>, at: &str) -> Result<Pattern, Vec<Issue>> {
+fn matcho(pattern: Option<&Value>, at: &str) -> Result<Pattern, Vec<PolicyIssue>> {
     let at = format!("{at}.matcho");
     match pattern {
-        None => Err(one(IssueCode::Required, &at, "the engine matcho needs a pattern in matcho")),
+        None => Err(one(PolicyIssueCode::Required, &at, "the engine matcho needs a pattern in matcho")),
         Some(pattern @ Value::Object(_)) => {
             Pattern::compile(pattern).map_err(|faults| faults.iter().map(|fault| pattern_issue(fault, &at)).collect())
         }
-        Some(_) => Err(one(IssueCode::Structure, &at, "matcho is an object: a pattern of the request")),
+        Some(_) => Err(one(PolicyIssueCode::Structure, &at, "matcho is an object: a pattern of the request")),
     }
 }
 
-fn pattern_issue(fault: &PatternFault, at: &str) -> Issue {
+fn pattern_issue(fault: &PatternError, at: &str) -> PolicyIssue {
     let code = match fault.fault {
-        Fault::UnknownOperator(_) | Fault::Regex(_) | Fault::Path => IssueCode::Value,
-        Fault::Operand { .. } => IssueCode::Structure,
-        Fault::TooDeep | Fault::TooLarge | Fault::TooManyRegexes => IssueCode::TooLong,
+        PatternErrorKind::UnknownOperator(_) | PatternErrorKind::Regex(_) | PatternErrorKind::Path => {
+            PolicyIssueCode::Value
+        }
+        PatternErrorKind::Operand { .. } => PolicyIssueCode::Structure,
+        PatternErrorKind::TooDeep | PatternErrorKind::TooLarge | PatternErrorKind::TooManyRegexes => {
+            PolicyIssueCode::TooLong
+        }
     };
     let dot = if fault.path.is_empty() { "" } else { "." };
-    Issue::new(code, format!("{at}{dot}{}", fault.path), fault.fault.to_string())
+    PolicyIssue::new(code, format!("{at}{dot}{}", fault.path), fault.fault.to_string())
 }
 
-fn schema(schema: Option<&Value>, at: &str) -> Result<Schema, Vec<Issue>> {
+fn schema(schema: Option<&Value>, at: &str) -> Result<CompiledSchema, Vec<PolicyIssue>> {
     let at = format!("{at}.schema");
     match schema {
-        None => Err(one(IssueCode::Required, &at, "the engine json-schema needs a schema in schema")),
-        Some(schema) => Schema::compile(schema).map_err(|fault| one(IssueCode::Value, &at, fault.to_string())),
+        None => Err(one(PolicyIssueCode::Required, &at, "the engine json-schema needs a schema in schema")),
+        Some(schema) => {
+            CompiledSchema::compile(schema).map_err(|fault| one(PolicyIssueCode::Value, &at, fault.to_string()))
+        }
     }
 }
 
-fn sql(sql: Option<&Value>, at: &str) -> Result<Question, Vec<Issue>> {
+fn sql(sql: Option<&Value>, at: &str) -> Result<SqlPolicy, Vec<PolicyIssue>> {
     let at = format!("{at}.sql.query");
     match sql.and_then(|sql| sql.get("query")) {
-        None => Err(one(IssueCode::Required, &at, "the engine sql needs a query in sql.query")),
+        None => Err(one(PolicyIssueCode::Required, &at, "the engine sql needs a query in sql.query")),
         Some(Value::String(query)) => {
-            Question::read(query).map_err(|fault| one(IssueCode::Value, &at, fault.to_string()))
+            SqlPolicy::read(query).map_err(|fault| one(PolicyIssueCode::Value, &at, fault.to_string()))
         }
-        Some(_) => Err(one(IssueCode::Structure, &at, "query is a string: one SELECT")),
+        Some(_) => Err(one(PolicyIssueCode::Structure, &at, "query is a string: one SELECT")),
     }
 }
 
 /// Not specified for an empty list; it is refused, because it could only ever deny.
-fn complex(resource: &Value, at: &str, (depth, parts): (usize, &mut usize)) -> Result<Engine, Vec<Issue>> {
-    let (name, make): (_, fn(Vec<Engine>) -> Engine) = match (resource.get("and"), resource.get("or")) {
-        (Some(_), None) => ("and", Engine::All),
-        (None, Some(_)) => ("or", Engine::Any),
-        _ => return Err(one(IssueCode::Invariant, at, "the engine complex needs and or or, and not both")),
+fn complex(resource: &Value, at: &str, (depth, parts): (usize, &mut usize)) -> Result<PolicyEngine, Vec<PolicyIssue>> {
+    let (name, make): (_, fn(Vec<PolicyEngine>) -> PolicyEngine) = match (resource.get("and"), resource.get("or")) {
+        (Some(_), None) => ("and", PolicyEngine::All),
+        (None, Some(_)) => ("or", PolicyEngine::Any),
+        _ => return Err(one(PolicyIssueCode::Invariant, at, "the engine complex needs and or or, and not both")),
     };
     let list = format!("{at}.{name}");
     let Some(Value::Array(entries)) = resource.get(name) else {
-        return Err(one(IssueCode::Structure, &list, format!("{name} is a list of engines")));
+        return Err(one(PolicyIssueCode::Structure, &list, format!("{name} is a list of engines")));
     };
     if entries.is_empty() {
-        return Err(one(IssueCode::Required, &list, format!("{name} has one engine at least")));
+        return Err(one(PolicyIssueCode::Required, &list, format!("{name} has one engine at least")));
     }
     let mut issues = Vec::new();
     let mut read_parts = Vec::with_capacity(entries.len());

@@ -2,18 +2,18 @@
 
 /// One fault of a resource: an entry of `OperationOutcome.issue`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Issue {
+pub struct PolicyIssue {
     /// Where, as a FHIRPath-like expression: `Client.jwks[0].kid`.
     pub expression: String,
     /// What kind of fault.
-    pub code: IssueCode,
+    pub code: PolicyIssueCode,
     /// What is allowed there, for the writer. Never contains a secret value of the resource.
     pub diagnostics: String,
 }
 
 /// The kinds of fault this crate reports, a subset of the FHIR value set `issue-type`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum IssueCode {
+pub enum PolicyIssueCode {
     /// The value has the wrong JSON type or a shape the element cannot have.
     Structure,
     /// A required element is missing.
@@ -30,7 +30,7 @@ pub enum IssueCode {
     Security,
 }
 
-impl IssueCode {
+impl PolicyIssueCode {
     /// Returns the code as the value set spells it.
     ///
     /// # Source
@@ -49,10 +49,10 @@ impl IssueCode {
     }
 }
 
-impl Issue {
+impl PolicyIssue {
     /// An issue at `expression`.
     #[must_use]
-    pub fn new(code: IssueCode, expression: impl Into<String>, diagnostics: impl Into<String>) -> Self {
+    pub fn new(code: PolicyIssueCode, expression: impl Into<String>, diagnostics: impl Into<String>) -> Self {
         Self { expression: expression.into(), code, diagnostics: diagnostics.into() }
     }
 }

@@ -34,9 +34,9 @@ pub mod matcho;
 mod question;
 mod schema;
 
-pub use access_policy::{AccessPolicy, Link, PolicyType};
-pub use book::{PolicyBook, PolicySays, Skipped, Subject, Verdict};
-pub use engine::Engine;
-pub use issue::{Issue, IssueCode};
-pub use question::{BoundQuestion, Question, QuestionFault};
-pub use schema::{Schema, SchemaFault};
+pub use access_policy::{AccessPolicy, PolicyLink, PolicyType};
+pub use book::{CompiledPolicies, PolicyDecision, PolicySubject, PolicyVerdict, SkippedPolicy};
+pub use engine::PolicyEngine;
+pub use issue::{PolicyIssue, PolicyIssueCode};
+pub use question::{BoundSqlPolicy, SqlPolicy, SqlPolicyError};
+pub use schema::{CompiledSchema, SchemaError};

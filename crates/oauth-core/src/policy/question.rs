@@ -19,7 +19,7 @@ const MAX_PLACES: usize = 32;
 
 /// The parsed SQL query of an access policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Question(Vec<Part>);
+pub struct SqlPolicy(Vec<Part>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Part {
@@ -30,7 +30,7 @@ enum Part {
 
 /// The SQL query of an access policy with the values of a request: one SELECT and its bound values.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BoundQuestion {
+pub struct BoundSqlPolicy {
     /// What the writer of the policy wrote, with places for values and quoted names.
     pub sql: String,
     /// The values, in their order.
@@ -39,7 +39,7 @@ pub struct BoundQuestion {
 
 /// The reason why a query cannot be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum QuestionFault {
+pub enum SqlPolicyError {
     /// There is nothing in it.
     #[error("the query is empty")]
     Empty,
@@ -54,27 +54,27 @@ pub enum QuestionFault {
     Place,
 }
 
-impl Question {
+impl SqlPolicy {
     /// Reads the query of a policy.
     ///
     /// # Errors
-    /// [`QuestionFault`].
-    pub fn read(query: &str) -> Result<Self, QuestionFault> {
+    /// [`SqlPolicyError`].
+    pub fn read(query: &str) -> Result<Self, SqlPolicyError> {
         // A query is made part of a larger one.
         let query = query.trim().trim_end_matches(';').trim_end();
         if query.is_empty() {
-            return Err(QuestionFault::Empty);
+            return Err(SqlPolicyError::Empty);
         }
         if query.len() > MAX_BYTES {
-            return Err(QuestionFault::TooLarge);
+            return Err(SqlPolicyError::TooLarge);
         }
         if query.contains(';') {
-            return Err(QuestionFault::Several);
+            return Err(SqlPolicyError::Several);
         }
         let mut parts = Vec::new();
         let mut rest = query;
         while let Some((before, opened)) = rest.split_once("{{") {
-            let (place, after) = opened.split_once("}}").ok_or(QuestionFault::Place)?;
+            let (place, after) = opened.split_once("}}").ok_or(SqlPolicyError::Place)?;
             parts.push(Part::Text(before.to_owned()));
             let place = place.trim();
             parts.push(match place.strip_prefix('!') {
@@ -84,12 +84,12 @@ impl Question {
             rest = after;
         }
         parts.push(Part::Text(rest.to_owned()));
-        if parts.len() > 2 * MAX_PLACES + 1 { Err(QuestionFault::TooLarge) } else { Ok(Self(parts)) }
+        if parts.len() > 2 * MAX_PLACES + 1 { Err(SqlPolicyError::TooLarge) } else { Ok(Self(parts)) }
     }
 
     /// Returns the question about this request; `None` when a name it needs is not there.
     #[must_use]
-    pub fn about(&self, request: &Value) -> Option<BoundQuestion> {
+    pub fn about(&self, request: &Value) -> Option<BoundSqlPolicy> {
         let mut sql = String::new();
         let mut values = Vec::new();
         for part in &self.0 {
@@ -102,13 +102,13 @@ impl Question {
                 Part::Name(path) => sql.push_str(&quoted(at_path(request, path)?.as_str()?)?),
             }
         }
-        Some(BoundQuestion { sql, values })
+        Some(BoundSqlPolicy { sql, values })
     }
 }
 
-fn path(text: &str) -> Result<Vec<String>, QuestionFault> {
+fn path(text: &str) -> Result<Vec<String>, SqlPolicyError> {
     let segments: Vec<String> = text.trim().split('.').map(str::to_owned).collect();
-    if segments.iter().any(String::is_empty) { Err(QuestionFault::Place) } else { Ok(segments) }
+    if segments.iter().any(String::is_empty) { Err(SqlPolicyError::Place) } else { Ok(segments) }
 }
 
 /// No database holds the character NUL, so a text with one equals nothing there.
@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn what_a_request_says_is_bound_and_never_part_of_the_text() {
         let question =
-            Question::read("SELECT true FROM {{!params.resource/type}} WHERE id = {{user.id}} AND x = {{body}};");
+            SqlPolicy::read("SELECT true FROM {{!params.resource/type}} WHERE id = {{user.id}} AND x = {{body}};");
         let request = json!({
             "params": {"resource/type": "Pat\"ient"}, "user": {"id": "1' OR 'a' = 'a"}, "body": {"n": 1},
         });
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn a_missing_value_is_null_and_a_missing_name_answers_no() {
-        let about = |query: &str, request: Value| Question::read(query).unwrap().about(&request);
+        let about = |query: &str, request: Value| SqlPolicy::read(query).unwrap().about(&request);
         assert_eq!(about("SELECT {{user.id}}", json!({})).unwrap().values, [None]);
         assert_eq!(about("SELECT {{user.id}}", json!({"user": {"id": "a\0"}})).unwrap().values, [None]);
         for request in [json!({}), json!({"t": 1}), json!({"t": ""}), json!({"t": "a\0"})] {
@@ -156,16 +156,16 @@ mod tests {
     #[test]
     fn a_query_that_says_nothing_or_has_a_broken_place_is_refused() {
         for (query, fault) in [
-            (" ; ", QuestionFault::Empty),
-            ("SELECT true) AS x; DELETE FROM patient; SELECT * FROM (SELECT true", QuestionFault::Several),
-            ("SELECT {{a", QuestionFault::Place),
-            ("SELECT {{}}", QuestionFault::Place),
-            ("SELECT {{!}}", QuestionFault::Place),
-            ("SELECT {{a..b}}", QuestionFault::Place),
+            (" ; ", SqlPolicyError::Empty),
+            ("SELECT true) AS x; DELETE FROM patient; SELECT * FROM (SELECT true", SqlPolicyError::Several),
+            ("SELECT {{a", SqlPolicyError::Place),
+            ("SELECT {{}}", SqlPolicyError::Place),
+            ("SELECT {{!}}", SqlPolicyError::Place),
+            ("SELECT {{a..b}}", SqlPolicyError::Place),
         ] {
-            assert_eq!(Question::read(query), Err(fault), "{query}");
+            assert_eq!(SqlPolicy::read(query), Err(fault), "{query}");
         }
-        assert_eq!(Question::read(&"{{a}} ".repeat(MAX_PLACES + 1)), Err(QuestionFault::TooLarge));
-        assert_eq!(Question::read(&"x".repeat(MAX_BYTES + 1)), Err(QuestionFault::TooLarge));
+        assert_eq!(SqlPolicy::read(&"{{a}} ".repeat(MAX_PLACES + 1)), Err(SqlPolicyError::TooLarge));
+        assert_eq!(SqlPolicy::read(&"x".repeat(MAX_BYTES + 1)), Err(SqlPolicyError::TooLarge));
     }
 }

@@ -24,12 +24,12 @@ const DEFINITIONS: &str = "#/definitions/";
 
 /// A compiled JSON Schema of an access policy.
 #[derive(Clone)]
-pub struct Schema {
+pub struct CompiledSchema {
     validator: Arc<Validator>,
     is_anything: bool,
 }
 
-impl fmt::Debug for Schema {
+impl fmt::Debug for CompiledSchema {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Schema").field("is_anything", &self.is_anything).finish_non_exhaustive()
     }
@@ -37,7 +37,7 @@ impl fmt::Debug for Schema {
 
 /// The reason why a schema cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum SchemaFault {
+pub enum SchemaError {
     /// It is no object and no boolean.
     #[error("schema is an object: a JSON Schema of draft 7")]
     NotASchema,
@@ -58,26 +58,26 @@ pub enum SchemaFault {
     Invalid(String),
 }
 
-impl Schema {
+impl CompiledSchema {
     /// Compiles a schema.
     ///
     /// # Errors
-    /// [`SchemaFault`].
-    pub fn compile(schema: &Value) -> Result<Self, SchemaFault> {
+    /// [`SchemaError`].
+    pub fn compile(schema: &Value) -> Result<Self, SchemaError> {
         if !(schema.is_object() || schema.is_boolean()) {
-            return Err(SchemaFault::NotASchema);
+            return Err(SchemaError::NotASchema);
         }
         let own = Map::new();
         let definitions = schema.get("definitions").and_then(Value::as_object).unwrap_or(&own);
         let mut sizes = Sizes { definitions, known: BTreeMap::new() };
         if sizes.of(schema, true)? > MAX_VALUES {
-            return Err(SchemaFault::TooLarge);
+            return Err(SchemaError::TooLarge);
         }
         let validator = jsonschema::options()
             .with_draft(Draft::Draft7)
             .with_pattern_options(PatternOptions::regex().size_limit(MAX_REGEX_BYTES))
             .build(schema)
-            .map_err(|error| SchemaFault::Invalid(error.to_string()))?;
+            .map_err(|error| SchemaError::Invalid(error.to_string()))?;
         let is_anything = schema == &Value::Bool(true) || schema.as_object().is_some_and(Map::is_empty);
         Ok(Self { validator: Arc::new(validator), is_anything })
     }
@@ -103,12 +103,12 @@ struct Sizes<'a> {
 }
 
 impl<'a> Sizes<'a> {
-    fn of(&mut self, value: &'a Value, is_root: bool) -> Result<usize, SchemaFault> {
+    fn of(&mut self, value: &'a Value, is_root: bool) -> Result<usize, SchemaError> {
         let mut size = 1_usize;
         match value {
             Value::Object(members) => {
                 if members.contains_key("$id") && !is_root {
-                    return Err(SchemaFault::Id);
+                    return Err(SchemaError::Id);
                 }
                 if let Some(Value::String(reference)) = members.get("$ref") {
                     size = size.saturating_add(self.of_definition(reference)?);
@@ -127,12 +127,12 @@ impl<'a> Sizes<'a> {
         Ok(size)
     }
 
-    fn of_definition(&mut self, reference: &'a str) -> Result<usize, SchemaFault> {
-        let unknown = || SchemaFault::Reference(reference.to_owned());
+    fn of_definition(&mut self, reference: &'a str) -> Result<usize, SchemaError> {
+        let unknown = || SchemaError::Reference(reference.to_owned());
         let name = reference.strip_prefix(DEFINITIONS).ok_or_else(unknown)?;
         match self.known.get(name) {
             Some(Some(size)) => return Ok(*size),
-            Some(None) => return Err(SchemaFault::Cycle(name.to_owned())),
+            Some(None) => return Err(SchemaError::Cycle(name.to_owned())),
             None => {}
         }
         let definition = self.definitions.get(name).ok_or_else(unknown)?;
@@ -167,13 +167,13 @@ mod tests {
 
     use super::*;
 
-    fn fault(schema: &Value) -> SchemaFault {
-        Schema::compile(schema).unwrap_err()
+    fn fault(schema: &Value) -> SchemaError {
+        CompiledSchema::compile(schema).unwrap_err()
     }
 
     #[test]
     fn a_request_meets_a_schema_of_draft_7() {
-        let schema = Schema::compile(&json!({
+        let schema = CompiledSchema::compile(&json!({
             "type": "object",
             "required": ["user"],
             "properties": {
@@ -188,12 +188,12 @@ mod tests {
         assert!(!schema.is_met_by(&request(&["clerk"])));
         assert!(!schema.is_met_by(&json!({"uri": "/fhir/Patient/1"})));
         assert!(!schema.is_met_by(&json!({"uri": "/fhir/Claim", "user": {"x": 1}})));
-        assert!(!schema.is_anything() && Schema::compile(&json!({})).unwrap().is_anything());
+        assert!(!schema.is_anything() && CompiledSchema::compile(&json!({})).unwrap().is_anything());
     }
 
     #[test]
     fn what_is_empty_counts_as_missing() {
-        let schema = Schema::compile(&json!({"required": ["user"]})).unwrap();
+        let schema = CompiledSchema::compile(&json!({"required": ["user"]})).unwrap();
         for empty in [json!(null), json!(""), json!([]), json!({}), json!({"a": [{"b": ""}]})] {
             assert!(!schema.is_met_by(&json!({ "user": empty })), "{empty}");
         }
@@ -202,15 +202,15 @@ mod tests {
 
     #[test]
     fn a_schema_that_would_run_for_ever_or_reach_outside_is_refused() {
-        assert_eq!(fault(&json!("x")), SchemaFault::NotASchema);
+        assert_eq!(fault(&json!("x")), SchemaError::NotASchema);
         for reference in ["#", "#/properties/a", "https://elsewhere.example/s.json", "#/definitions/none"] {
-            assert_eq!(fault(&json!({ "$ref": reference })), SchemaFault::Reference(reference.to_owned()));
+            assert_eq!(fault(&json!({ "$ref": reference })), SchemaError::Reference(reference.to_owned()));
         }
         let cycle = json!({"$ref": "#/definitions/a", "definitions": {
             "a": {"allOf": [{"$ref": "#/definitions/b"}]}, "b": {"properties": {"x": {"$ref": "#/definitions/a"}}},
         }});
-        assert_eq!(fault(&cycle), SchemaFault::Cycle("a".to_owned()));
-        assert_eq!(fault(&json!({"properties": {"a": {"$id": "x"}}})), SchemaFault::Id);
+        assert_eq!(fault(&cycle), SchemaError::Cycle("a".to_owned()));
+        assert_eq!(fault(&json!({"properties": {"a": {"$id": "x"}}})), SchemaError::Id);
         let doubled = |n: usize| {
             (
                 format!("d{n}"),
@@ -221,9 +221,9 @@ mod tests {
         };
         let mut definitions: Map<String, Value> = (0..40).map(doubled).collect();
         definitions.insert("d40".to_owned(), json!({}));
-        assert_eq!(fault(&json!({"$ref": "#/definitions/d0", "definitions": definitions})), SchemaFault::TooLarge);
+        assert_eq!(fault(&json!({"$ref": "#/definitions/d0", "definitions": definitions})), SchemaError::TooLarge);
         for invalid in [json!({"type": "thing"}), json!({"pattern": "("}), json!({"pattern": "(?=a)"})] {
-            assert!(matches!(fault(&invalid), SchemaFault::Invalid(_)), "{invalid}");
+            assert!(matches!(fault(&invalid), SchemaError::Invalid(_)), "{invalid}");
         }
     }
 }

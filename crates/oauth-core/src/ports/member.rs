@@ -10,21 +10,21 @@
 use async_trait::async_trait;
 use serde_json::Value;
 
-use super::{OpaqueToken, StoreError, Versioned};
+use super::{OpaqueToken, StoreError, VersionedDocument};
 
 /// SHA-256 of a secret value; the value itself is never stored.
-pub type Hash = [u8; 32];
+pub type TokenHash = [u8; 32];
 
 /// A person signed in with a browser.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BrowserSession {
     /// Of the cookie's value.
-    pub hash: Hash,
+    pub hash: TokenHash,
     /// Who signed in.
     pub user_id: String,
     /// The stamp of the password the person signed in with (see `Person::credential`):
     /// with another password, the session is over.
-    pub credential: Hash,
+    pub credential: TokenHash,
     /// When the person gave the password, in seconds since the UNIX epoch (`auth_time`).
     pub signed_in_s: i64,
     /// Seconds since the UNIX epoch.
@@ -68,7 +68,7 @@ impl MemberGrant {
 
 /// The state of an authorization request: session, user, Client version and grants, read in one statement.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Visit {
+pub struct AuthorizationState {
     /// The session of the cookie, unless it expired.
     pub session: Option<BrowserSession>,
     /// Current version of the session's User, `None` when it does not exist.
@@ -81,9 +81,9 @@ pub struct Visit {
 
 /// The keys of an authorization state to load.
 #[derive(Debug, Clone, Copy)]
-pub struct VisitQuery<'a> {
+pub struct AuthorizationStateQuery<'a> {
     /// Of the session cookie's value, when there is one.
-    pub session: Option<&'a Hash>,
+    pub session: Option<&'a TokenHash>,
     /// The app.
     pub client_id: &'a str,
     /// Seconds since the UNIX epoch.
@@ -94,7 +94,7 @@ pub struct VisitQuery<'a> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct IssuedCode {
     /// Of the code.
-    pub hash: Hash,
+    pub hash: TokenHash,
     /// The app it was issued to.
     pub client_id: String,
     /// The family its tokens will belong to, so that a second use can end them.
@@ -118,7 +118,7 @@ pub struct LaunchUse {
 
 /// The grant that a person has just decided.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GivenGrant {
+pub struct GrantDecision {
     /// What is to be stored.
     pub grant: MemberGrant,
     /// The grant of the same person, app and patient that the decision was made from; `None` when there was
@@ -126,7 +126,7 @@ pub struct GivenGrant {
     pub replaces: Option<MemberGrant>,
 }
 
-impl GivenGrant {
+impl GrantDecision {
     /// Returns the grant that the decision ends, with everything that came of it; none where nothing could have come of
     /// it.
     #[must_use]
@@ -158,7 +158,7 @@ pub struct TokenFamily {
     /// The grant behind it; `None` where the person was not asked (`password`, token exchange).
     pub grant_id: Option<String>,
     /// The stamp of the person's password at that time: with another password, the family is over.
-    pub credential: Hash,
+    pub credential: TokenHash,
     /// What was authorized, for the tokens to come (an `Authorization`).
     pub authorization: Value,
     /// Seconds since the UNIX epoch.
@@ -172,7 +172,7 @@ pub struct TokenFamily {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RefreshToken {
     /// Of the token.
-    pub hash: Hash,
+    pub hash: TokenHash,
     /// Its family.
     pub family_id: String,
     /// Seconds since the UNIX epoch.
@@ -197,7 +197,7 @@ pub struct FirstTokens {
 
 /// An authorization code as the store found it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct FoundCode {
+pub struct StoredCode {
     /// As issued.
     pub code: IssuedCode,
     /// Whether it was redeemed.
@@ -229,7 +229,7 @@ pub enum CodeRedemption {
 
 /// A refresh token as the store found it, with everything that decides on its use, read at one moment.
 #[derive(Debug, Clone, PartialEq)]
-pub struct FoundRefresh {
+pub struct StoredRefreshToken {
     /// As issued.
     pub token: RefreshToken,
     /// When it was first used, in seconds since the UNIX epoch.
@@ -248,9 +248,9 @@ pub struct FoundRefresh {
 
 /// The rotation of a refresh token: the token used and its successor.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Rotation {
+pub struct TokenRotation {
     /// Of the presented token.
-    pub hash: Hash,
+    pub hash: TokenHash,
     /// Seconds since the UNIX epoch.
     pub now_s: i64,
     /// For how many seconds after its first use the token may be presented again and gives the same
@@ -282,14 +282,14 @@ pub enum RotationOutcome {
 pub trait MemberStore: Send + Sync {
     /// Returns the Users whose `userName` or `email` is `login`, whatever the case of its ASCII letters; two at most,
     /// which is enough to see that it is not one.
-    async fn users_by_login(&self, login: &str) -> Result<Vec<(String, Versioned)>, StoreError>;
+    async fn users_by_login(&self, login: &str) -> Result<Vec<(String, VersionedDocument)>, StoreError>;
 
     /// Begins a session and ends the one of the cookie that it replaces.
-    async fn begin_session(&self, session: BrowserSession, replaces: Option<&Hash>) -> Result<(), StoreError>;
+    async fn begin_session(&self, session: BrowserSession, replaces: Option<&TokenHash>) -> Result<(), StoreError>;
     /// Ends a session. One that is over already is no error.
-    async fn end_session(&self, hash: &Hash) -> Result<(), StoreError>;
+    async fn end_session(&self, hash: &TokenHash) -> Result<(), StoreError>;
     /// Returns who stands before the authorization page, in one statement.
-    async fn visit(&self, of: &VisitQuery<'_>) -> Result<Visit, StoreError>;
+    async fn visit(&self, of: &AuthorizationStateQuery<'_>) -> Result<AuthorizationState, StoreError>;
 
     /// Stores a code, the grant that was given for it and the use of its launch, or nothing.
     ///
@@ -299,17 +299,22 @@ pub trait MemberStore: Send + Sync {
     async fn issue_code(
         &self,
         code: IssuedCode,
-        given: Option<GivenGrant>,
+        given: Option<GrantDecision>,
         launch: Option<LaunchUse>,
     ) -> Result<CodeIssue, StoreError>;
     /// Stores a decision that gives the app no code, because the person refused. Returns whether the grant was still
     /// what the decision was made from; nothing is stored otherwise.
-    async fn keep_refusal(&self, given: GivenGrant) -> Result<bool, StoreError>;
+    async fn keep_refusal(&self, given: GrantDecision) -> Result<bool, StoreError>;
     /// Returns the code with this hash, used or not, expired or not.
-    async fn find_code(&self, hash: &Hash) -> Result<Option<FoundCode>, StoreError>;
+    async fn find_code(&self, hash: &TokenHash) -> Result<Option<StoredCode>, StoreError>;
     /// Uses the code and stores what it gives, which is of the code's family and under its grant. Of any number of simultaneous calls, on any number of
     /// nodes, one is told [`CodeRedemption::Granted`]; every other one revokes what that one stored.
-    async fn redeem_code(&self, hash: &Hash, now_s: i64, tokens: FirstTokens) -> Result<CodeRedemption, StoreError>;
+    async fn redeem_code(
+        &self,
+        hash: &TokenHash,
+        now_s: i64,
+        tokens: FirstTokens,
+    ) -> Result<CodeRedemption, StoreError>;
 
     /// Stores a family that came without a code (`password`, token exchange).
     async fn begin_family(&self, tokens: FirstTokens) -> Result<(), StoreError>;
@@ -320,11 +325,11 @@ pub trait MemberStore: Send + Sync {
     async fn revoke_direct_families(&self, user_id: &str, client_id: &str, now_s: i64) -> Result<bool, StoreError>;
     /// Returns the refresh token with this hash, in one statement; `None` also when its family is gone, because its
     /// grant was taken back or its Client or User deleted.
-    async fn find_refresh_token(&self, hash: &Hash) -> Result<Option<FoundRefresh>, StoreError>;
+    async fn find_refresh_token(&self, hash: &TokenHash) -> Result<Option<StoredRefreshToken>, StoreError>;
     /// Uses a refresh token. Of any number of simultaneous calls one is told
     /// [`RotationOutcome::Rotated`] and the others [`RotationOutcome::Repeated`] within the grace time, as long as
     /// the successor is unused.
-    async fn rotate_refresh_token(&self, rotation: Rotation) -> Result<RotationOutcome, StoreError>;
+    async fn rotate_refresh_token(&self, rotation: TokenRotation) -> Result<RotationOutcome, StoreError>;
     /// Ends a family. One that is not there, or was revoked already, is no error: returns whether it was revoked by
     /// this.
     async fn revoke_family(&self, family_id: &str, now_s: i64) -> Result<bool, StoreError>;

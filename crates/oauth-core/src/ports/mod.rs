@@ -12,13 +12,14 @@ use async_trait::async_trait;
 use serde_json::Value;
 
 use crate::keys::KeyRecord;
-use crate::policy::BoundQuestion;
+use crate::policy::BoundSqlPolicy;
 
 pub use audit::{AuditAction, AuditRecord, AuditSink, AuditedOperation};
 pub use member::{
-    BrowserSession, CodeIssue, CodeRedemption, DIRECT_FAMILIES_MAX, FirstTokens, FoundCode, FoundRefresh, GivenGrant,
-    Hash, IssuedCode, LaunchUse, MemberGrant, MemberStore, PATIENTS_FOUND_MAX, PatientNumber, PatientStore,
-    PatientSummary, RefreshToken, Rotation, RotationOutcome, TokenFamily, Visit, VisitQuery,
+    AuthorizationState, AuthorizationStateQuery, BrowserSession, CodeIssue, CodeRedemption, DIRECT_FAMILIES_MAX,
+    FirstTokens, GrantDecision, IssuedCode, LaunchUse, MemberGrant, MemberStore, PATIENTS_FOUND_MAX, PatientNumber,
+    PatientStore, PatientSummary, RefreshToken, RotationOutcome, StoredCode, StoredRefreshToken, TokenFamily,
+    TokenHash, TokenRotation,
 };
 
 /// A storage operation failed. The cause is logged once, where the failure becomes an answer; callers of the server
@@ -31,20 +32,20 @@ pub struct StoreError(#[source] pub Box<dyn std::error::Error + Send + Sync>);
 /// asked at once that there was no room.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
-pub struct Passing(pub Box<dyn std::error::Error + Send + Sync>);
+pub struct Transient(pub Box<dyn std::error::Error + Send + Sync>);
 
 impl StoreError {
     /// Returns whether the same request may well succeed a little later.
     #[must_use]
     pub fn is_passing(&self) -> bool {
         let own: &(dyn std::error::Error + 'static) = self.0.as_ref();
-        std::iter::successors(Some(own), |error| error.source()).any(<dyn std::error::Error>::is::<Passing>)
+        std::iter::successors(Some(own), |error| error.source()).any(<dyn std::error::Error>::is::<Transient>)
     }
 }
 
 /// A resource document with the version at which it was read.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Versioned {
+pub struct VersionedDocument {
     /// Grows with every write of the resource; never reused, not even after a delete.
     pub version: i64,
     /// The resource as stored, without `resourceType` and `id`.
@@ -53,28 +54,28 @@ pub struct Versioned {
 
 /// The resources that authorization decisions are made from.
 #[async_trait]
-pub trait PartyStore: Send + Sync {
+pub trait ClientStore: Send + Sync {
     /// Returns the Client of this id, or `None` when there is none (or it was deleted).
-    async fn client(&self, id: &str) -> Result<Option<Versioned>, StoreError>;
+    async fn client(&self, id: &str) -> Result<Option<VersionedDocument>, StoreError>;
     /// Returns the User of this id.
-    async fn user(&self, id: &str) -> Result<Option<Versioned>, StoreError>;
+    async fn user(&self, id: &str) -> Result<Option<VersionedDocument>, StoreError>;
     /// Returns the Organization of this id.
-    async fn organization(&self, id: &str) -> Result<Option<Versioned>, StoreError>;
+    async fn organization(&self, id: &str) -> Result<Option<VersionedDocument>, StoreError>;
     /// Every `TokenIntrospector` whose `jwt.iss` is `issuer`, in the order of their ids.
     async fn introspectors(&self, issuer: &str) -> Result<Vec<Value>, StoreError>;
     /// Every `AccessPolicy` with its id, and the revision the set was read at, in one snapshot.
-    async fn policies(&self) -> Result<PolicySet, StoreError>;
+    async fn policies(&self) -> Result<StoredPolicies, StoreError>;
     /// Returns whether the database says yes to the question of an access policy, within a time of its own and without
     /// writing anything.
-    async fn says_yes(&self, question: &BoundQuestion) -> Result<bool, StoreError>;
+    async fn says_yes(&self, question: &BoundSqlPolicy) -> Result<bool, StoreError>;
     /// Returns what must be known about a caller before its request is judged, in one statement that concurrent callers
     /// share.
-    async fn standing(&self, of: &StandingQuery<'_>) -> Result<Standing, StoreError>;
+    async fn standing(&self, of: &CallerStatusQuery<'_>) -> Result<CallerStatus, StoreError>;
 }
 
 /// The access policies of the deployment at one revision.
 #[derive(Debug, Clone, Default)]
-pub struct PolicySet {
+pub struct StoredPolicies {
     /// Changes whenever any `AccessPolicy` is written or deleted.
     pub revision: i64,
     /// Id and resource of each policy.
@@ -83,7 +84,7 @@ pub struct PolicySet {
 
 /// The token, client and user whose state is queried.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct StandingQuery<'a> {
+pub struct CallerStatusQuery<'a> {
     /// The calling Client.
     pub client_id: Option<&'a str>,
     /// The calling User.
@@ -96,7 +97,7 @@ pub struct StandingQuery<'a> {
 
 /// The current state of a token's client, user and revocation, as of the statement that read it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Standing {
+pub struct CallerStatus {
     /// Current version of the Client, `None` when it does not exist.
     pub client_version: Option<i64>,
     /// When a Client of this id was last deleted, in microseconds since the UNIX epoch: tokens from
@@ -108,39 +109,39 @@ pub struct Standing {
     pub token_revoked: bool,
     /// The stamp of the password the family began with (`TokenFamily::credential`), `None` when the
     /// family was revoked or is gone: the grant was taken back, its Client or User deleted.
-    pub family_credential: Option<Hash>,
-    /// Current revision of the access policies (see [`PolicySet::revision`]).
+    pub family_credential: Option<TokenHash>,
+    /// Current revision of the access policies (see [`StoredPolicies::revision`]).
     pub policy_revision: i64,
 }
 
 /// Admission of token requests: the one database access of a token request.
 #[async_trait]
-pub trait AdmissionStore: Send + Sync {
+pub trait ReplayStore: Send + Sync {
     /// Claims the assertion's `jti`, if there is one, and returns the current versions of the
     /// Client and the Organization, in one statement that concurrent requests share.
     ///
     /// Returns only after the claim is durable. Of any number of simultaneous claims of one
     /// `(client_id, jti)`, on any number of nodes, exactly one is told
-    /// [`Claim::Fresh`] until the claim's expiry has passed.
-    async fn admit(&self, admission: Admission) -> Result<Admitted, StoreError>;
+    /// [`JtiOutcome::Fresh`] until the claim's expiry has passed.
+    async fn admit(&self, admission: JtiClaim) -> Result<JtiClaimed, StoreError>;
 }
 
 /// The claim of a client assertion's `jti`, with the registrations whose current versions it asks for.
 #[derive(Debug, Clone)]
-pub struct Admission {
+pub struct JtiClaim {
     /// The authenticated Client.
     pub client_id: Arc<str>,
     /// The Organization its B2B extension names, if any.
     pub organization_id: Option<Arc<str>>,
     /// The assertion's nonce, for assertions.
-    pub nonce: Option<Nonce>,
+    pub nonce: Option<JtiNonce>,
     /// Seconds since the UNIX epoch.
     pub now_s: i64,
 }
 
 /// A client assertion's `jti` with the time until which it must be remembered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Nonce {
+pub struct JtiNonce {
     /// As sent, at most [`crate::limits::JTI_MAX_BYTES`] long.
     pub jti: String,
     /// Seconds since the UNIX epoch after which the assertion would be refused as expired anyway,
@@ -148,11 +149,11 @@ pub struct Nonce {
     pub expires_s: i64,
 }
 
-/// The outcome of [`AdmissionStore::admit`]: the fate of the `jti` and the current versions.
+/// The outcome of [`ReplayStore::admit`]: the fate of the `jti` and the current versions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Admitted {
+pub struct JtiClaimed {
     /// Whether the nonce was claimed by this call.
-    pub claim: Claim,
+    pub claim: JtiOutcome,
     /// Current version of the Client, `None` when it does not exist.
     pub client_version: Option<i64>,
     /// Current version of the Organization, `None` when it does not exist or none was asked for.
@@ -161,7 +162,7 @@ pub struct Admitted {
 
 /// The outcome of claiming a `jti`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Claim {
+pub enum JtiOutcome {
     /// There was no nonce to claim.
     NotAsked,
     /// This call claimed it.
@@ -177,9 +178,9 @@ pub trait TokenStore: Send + Sync {
     /// that version says. Returns whether it was stored, after it is durable.
     async fn issue_opaque(&self, token: OpaqueToken, client_version: i64) -> Result<bool, StoreError>;
     /// Returns the opaque token with this hash, revoked or not, expired or not, and the standing of its parties at the
-    /// moment of the one statement that both are read by: what a [`StandingQuery`] of its Client, its identifier and,
+    /// moment of the one statement that both are read by: what a [`CallerStatusQuery`] of its Client, its identifier and,
     /// where its claims have a `sid`, of that family and of the User who is its `sub` is answered.
-    async fn find_opaque(&self, hash: &Hash) -> Result<Option<(OpaqueToken, Standing)>, StoreError>;
+    async fn find_opaque(&self, hash: &TokenHash) -> Result<Option<(OpaqueToken, CallerStatus)>, StoreError>;
     /// Revokes the token with this id until `expires_s`, after which it is expired anyway.
     /// Revoking twice is not an error.
     async fn revoke(&self, token_id: &str, expires_s: i64) -> Result<(), StoreError>;

@@ -4,8 +4,8 @@ use b2b_claim::{Deployment, Registration, Severity};
 use serde_json::Value;
 use smart_scopes::Scope;
 
-use super::shape::{Members, Shape, items, members, one, structure};
-use super::{Issue, IssueCode, jwks};
+use super::shape::{MemberShape, MemberShapes, items, members, one, structure};
+use super::{PolicyIssue, PolicyIssueCode, jwks};
 use crate::jose::SigningAlg;
 use crate::limits::TOKEN_LIFETIME_MAX_S;
 
@@ -26,60 +26,62 @@ const GRANT_TYPES: [&str; 8] = [
 ];
 
 /// The described elements of a Client.
-const CLIENT: Members = &[
-    ("active", Shape::Flag),
-    ("type", Shape::Text),
-    ("name", Shape::Text),
-    ("description", Shape::Text),
-    ("grant_types", Shape::By(grant_types)),
-    ("secret", Shape::Secret),
-    ("first_party", Shape::Flag),
-    ("trusted", Shape::Flag),
-    ("scope", Shape::By(scope)),
-    ("scopes", Shape::Objects),
-    ("allowed-scopes", Shape::Objects),
-    ("allowedIssuers", Shape::Texts),
-    ("allowedAudiences", Shape::Texts),
-    ("allowed_origins", Shape::Texts),
-    ("jwks_uri", Shape::WebUrl),
-    ("jwks", Shape::By(jwks::validate)),
-    ("smart", Shape::Members(SMART)),
-    ("fhir-base-url", Shape::Text),
-    ("details", Shape::Members(DETAILS)),
-    ("auth", Shape::Members(AUTH)),
-    ("extension", Shape::Objects),
+const CLIENT: MemberShapes = &[
+    ("active", MemberShape::Flag),
+    ("type", MemberShape::Text),
+    ("name", MemberShape::Text),
+    ("description", MemberShape::Text),
+    ("grant_types", MemberShape::By(grant_types)),
+    ("secret", MemberShape::Secret),
+    ("first_party", MemberShape::Flag),
+    ("trusted", MemberShape::Flag),
+    ("scope", MemberShape::By(scope)),
+    ("scopes", MemberShape::Objects),
+    ("allowed-scopes", MemberShape::Objects),
+    ("allowedIssuers", MemberShape::Texts),
+    ("allowedAudiences", MemberShape::Texts),
+    ("allowed_origins", MemberShape::Texts),
+    ("jwks_uri", MemberShape::WebUrl),
+    ("jwks", MemberShape::By(jwks::validate)),
+    ("smart", MemberShape::Members(SMART)),
+    ("fhir-base-url", MemberShape::Text),
+    ("details", MemberShape::Members(DETAILS)),
+    ("auth", MemberShape::Members(AUTH)),
+    ("extension", MemberShape::Objects),
 ];
 
-const SMART: Members = &[("launch_uri", Shape::WebUrl), ("name", Shape::Text), ("description", Shape::Text)];
+const SMART: MemberShapes =
+    &[("launch_uri", MemberShape::WebUrl), ("name", MemberShape::Text), ("description", MemberShape::Text)];
 
 /// What pages show of an app; everything else in `details` is free.
-const DETAILS: Members = &[("logo_uri", Shape::WebUrl), ("policy_uri", Shape::WebUrl), ("tos_uri", Shape::WebUrl)];
+const DETAILS: MemberShapes =
+    &[("logo_uri", MemberShape::WebUrl), ("policy_uri", MemberShape::WebUrl), ("tos_uri", MemberShape::WebUrl)];
 
 /// One table for all grants: what a grant does not use does no harm, but is still checked.
-const AUTH: Members = &[
-    ("authorization_code", Shape::Members(GRANT)),
-    ("client_credentials", Shape::Members(GRANT)),
-    ("password", Shape::Members(GRANT)),
-    ("implicit", Shape::Members(GRANT)),
-    ("token_exchange", Shape::Members(GRANT)),
+const AUTH: MemberShapes = &[
+    ("authorization_code", MemberShape::Members(GRANT)),
+    ("client_credentials", MemberShape::Members(GRANT)),
+    ("password", MemberShape::Members(GRANT)),
+    ("implicit", MemberShape::Members(GRANT)),
+    ("token_exchange", MemberShape::Members(GRANT)),
 ];
 
-const GRANT: Members = &[
-    ("redirect_uri", Shape::RedirectUri),
-    ("token_format", Shape::Text),
-    ("access_token_signing_alg", Shape::By(signing_alg)),
-    ("access_token_expiration", Shape::Seconds(TOKEN_LIFETIME_MAX_S)),
-    ("refresh_token", Shape::Flag),
-    ("refresh_token_expiration", Shape::Seconds(REFRESH_LIFETIME_MAX_S)),
-    ("refresh_token_lifetime", Shape::Seconds(REFRESH_LIFETIME_MAX_S)),
-    ("secret_required", Shape::Flag),
-    ("pkce", Shape::Flag),
-    ("audience", Shape::TextOrTexts),
-    ("client_assertion_types", Shape::Texts),
-    ("default_identity_provider", Shape::Object),
+const GRANT: MemberShapes = &[
+    ("redirect_uri", MemberShape::RedirectUri),
+    ("token_format", MemberShape::Text),
+    ("access_token_signing_alg", MemberShape::By(signing_alg)),
+    ("access_token_expiration", MemberShape::Seconds(TOKEN_LIFETIME_MAX_S)),
+    ("refresh_token", MemberShape::Flag),
+    ("refresh_token_expiration", MemberShape::Seconds(REFRESH_LIFETIME_MAX_S)),
+    ("refresh_token_lifetime", MemberShape::Seconds(REFRESH_LIFETIME_MAX_S)),
+    ("secret_required", MemberShape::Flag),
+    ("pkce", MemberShape::Flag),
+    ("audience", MemberShape::TextOrTexts),
+    ("client_assertion_types", MemberShape::Texts),
+    ("default_identity_provider", MemberShape::Object),
 ];
 
-pub(super) fn validate<'a>(client: &Value, deployment: impl Into<Deployment<'a>>) -> Vec<Issue> {
+pub(super) fn validate<'a>(client: &Value, deployment: impl Into<Deployment<'a>>) -> Vec<PolicyIssue> {
     let mut issues = members(CLIENT, "Client", client);
     issues.extend(app_protection(client));
     issues.extend(b2b(client, deployment.into(), Severity::Error));
@@ -87,54 +89,58 @@ pub(super) fn validate<'a>(client: &Value, deployment: impl Into<Deployment<'a>>
 }
 
 /// Returns what a write took from the tokens of a Client that had it: the B2B claim, of the first grant that lost it.
-pub(super) fn lost_claim(before: &Value, after: &Value, deployment: Deployment<'_>) -> Option<Issue> {
+pub(super) fn lost_claim(before: &Value, after: &Value, deployment: Deployment<'_>) -> Option<PolicyIssue> {
     AUTH.iter().find_map(|(grant, _)| {
         Registration::from_client(before, deployment, grant).ok()?;
         let omission = Registration::from_client(after, deployment, grant).err()?;
         let text = format!("tokens of the grant {grant} no longer carry the hl7-b2b claim: {omission}");
-        Some(Issue::new(IssueCode::Value, "Client.extension", text))
+        Some(PolicyIssue::new(PolicyIssueCode::Value, "Client.extension", text))
     })
 }
 
-pub(super) fn warnings<'a>(client: &Value, deployment: impl Into<Deployment<'a>>) -> Vec<Issue> {
+pub(super) fn warnings<'a>(client: &Value, deployment: impl Into<Deployment<'a>>) -> Vec<PolicyIssue> {
     let mut issues = b2b(client, deployment.into(), Severity::Warning);
     issues.extend(redirect_in_the_clear(client));
     issues.extend(client.get("jwks").map(|jwks| jwks::warnings("Client.jwks", jwks)).unwrap_or_default());
     issues
 }
 
-fn grant_types(at: &str, value: &Value) -> Vec<Issue> {
+fn grant_types(at: &str, value: &Value) -> Vec<PolicyIssue> {
     items(at, value, |at, grant| match grant.as_str() {
         None => structure(at, "a string"),
         Some(name) if GRANT_TYPES.contains(&name) => Vec::new(),
-        Some(_) => one(IssueCode::Value, at, format!("must be one of {}", GRANT_TYPES.join(", "))),
+        Some(_) => one(PolicyIssueCode::Value, at, format!("must be one of {}", GRANT_TYPES.join(", "))),
     })
 }
 
 /// An element of ours: the specification leaves open what access tokens are signed with.
-fn signing_alg(at: &str, value: &Value) -> Vec<Issue> {
+fn signing_alg(at: &str, value: &Value) -> Vec<PolicyIssue> {
     match value.as_str().map(str::parse::<SigningAlg>) {
         None => structure(at, "a string"),
         Some(Ok(_)) => Vec::new(),
-        Some(Err(fault)) => one(IssueCode::Value, at, fault.to_string()),
+        Some(Err(fault)) => one(PolicyIssueCode::Value, at, fault.to_string()),
     }
 }
 
-fn scope(at: &str, value: &Value) -> Vec<Issue> {
+fn scope(at: &str, value: &Value) -> Vec<PolicyIssue> {
     let is_too_long = value.as_array().is_some_and(|scopes| scopes.len() > smart_scopes::limits::MAX_SCOPES);
     if is_too_long {
-        return one(IssueCode::TooLong, at, format!("must have at most {} entries", smart_scopes::limits::MAX_SCOPES));
+        return one(
+            PolicyIssueCode::TooLong,
+            at,
+            format!("must have at most {} entries", smart_scopes::limits::MAX_SCOPES),
+        );
     }
     items(at, value, |at, scope| match scope.as_str().map(str::parse::<Scope>) {
         None => structure(at, "a string: one scope"),
         Some(Ok(_)) => Vec::new(),
-        Some(Err(fault)) => one(IssueCode::Value, at, fault.to_string()),
+        Some(Err(fault)) => one(PolicyIssueCode::Value, at, fault.to_string()),
     })
 }
 
 /// An app that members authorize proves itself by PKCE or by a secret (specification,
 /// `auth.authorization_code` fields). Asked only of what can use the code grant.
-fn app_protection(client: &Value) -> Vec<Issue> {
+fn app_protection(client: &Value) -> Vec<PolicyIssue> {
     let settings = client.pointer("/auth/authorization_code");
     let grants = client.get("grant_types").and_then(Value::as_array).into_iter().flatten();
     let has_code_grant = grants.filter_map(Value::as_str).any(|name| matches!(name, "code" | "authorization_code"));
@@ -144,7 +150,7 @@ fn app_protection(client: &Value) -> Vec<Issue> {
         return Vec::new();
     }
     one(
-        IssueCode::Invariant,
+        PolicyIssueCode::Invariant,
         "Client.auth.authorization_code",
         "a smart-app needs pkce true (public apps) or secret_required true (confidential apps)",
     )
@@ -152,13 +158,13 @@ fn app_protection(client: &Value) -> Vec<Issue> {
 
 /// A code that is sent by plain http can be read on its way (RFC 9700, section 4.1.1 forbids it but for
 /// loopback). Not specified; we warn, because sandboxes live on inner hosts without TLS.
-fn redirect_in_the_clear(client: &Value) -> Vec<Issue> {
+fn redirect_in_the_clear(client: &Value) -> Vec<PolicyIssue> {
     let grants = ["authorization_code", "implicit"].into_iter();
     let places =
         grants.map(|grant| (format!("Client.auth.{grant}.redirect_uri"), format!("/auth/{grant}/redirect_uri")));
     let clear = places.filter(|(_, pointer)| client.pointer(pointer).and_then(Value::as_str).is_some_and(is_clear));
     let text = "codes sent by plain http can be read on their way: use https, or a loopback address";
-    clear.map(|(expression, _)| Issue::new(IssueCode::Security, expression, text)).collect()
+    clear.map(|(expression, _)| PolicyIssue::new(PolicyIssueCode::Security, expression, text)).collect()
 }
 
 fn is_clear(uri: &str) -> bool {
@@ -172,15 +178,15 @@ fn is_clear(uri: &str) -> bool {
     uri.scheme() == "http" && !is_loopback
 }
 
-fn b2b(client: &Value, deployment: Deployment<'_>, severity: Severity) -> Vec<Issue> {
+fn b2b(client: &Value, deployment: Deployment<'_>, severity: Severity) -> Vec<PolicyIssue> {
     let found = b2b_claim::validate_extension(client, deployment).into_iter();
     let code = |severity| match severity {
-        Severity::Error => IssueCode::Invariant,
-        Severity::Warning => IssueCode::Value,
+        Severity::Error => PolicyIssueCode::Invariant,
+        Severity::Warning => PolicyIssueCode::Value,
     };
     found
         .filter(|issue| issue.severity == severity)
-        .map(|issue| Issue::new(code(issue.severity), issue.expression, issue.problem.to_string()))
+        .map(|issue| PolicyIssue::new(code(issue.severity), issue.expression, issue.problem.to_string()))
         .collect()
 }
 
@@ -192,11 +198,11 @@ mod tests {
 
     const EXT_BASE: &str = "http://platform.example/fhir";
 
-    fn found(client: &Value) -> Vec<(String, IssueCode)> {
+    fn found(client: &Value) -> Vec<(String, PolicyIssueCode)> {
         validate(client, EXT_BASE).into_iter().map(|issue| (issue.expression, issue.code)).collect()
     }
 
-    fn issue(expression: &str, code: IssueCode) -> (String, IssueCode) {
+    fn issue(expression: &str, code: PolicyIssueCode) -> (String, PolicyIssueCode) {
         (format!("Client.{expression}"), code)
     }
 
@@ -243,18 +249,19 @@ mod tests {
     #[test]
     fn every_described_element_has_a_type() {
         let wrong = json!({"none": "of these"});
-        let described = CLIENT.iter().filter(|(_, shape)| !matches!(shape, Shape::Object | Shape::Members(_)));
+        let described =
+            CLIENT.iter().filter(|(_, shape)| !matches!(shape, MemberShape::Object | MemberShape::Members(_)));
         for (key, _) in described {
             let issues = found(&json!({*key: wrong}));
-            assert!(issues.contains(&issue(key, IssueCode::Structure)), "{key}: {issues:?}");
+            assert!(issues.contains(&issue(key, PolicyIssueCode::Structure)), "{key}: {issues:?}");
         }
         for (key, _) in CLIENT {
             let issues = found(&json!({*key: null}));
-            assert!(issues.contains(&issue(key, IssueCode::Structure)), "{key}: {issues:?}");
+            assert!(issues.contains(&issue(key, PolicyIssueCode::Structure)), "{key}: {issues:?}");
         }
         for (key, _) in GRANT {
             let issues = found(&json!({"auth": {"client_credentials": {*key: null}}}));
-            assert_eq!(issues, [issue(&format!("auth.client_credentials.{key}"), IssueCode::Structure)]);
+            assert_eq!(issues, [issue(&format!("auth.client_credentials.{key}"), PolicyIssueCode::Structure)]);
         }
     }
 
@@ -269,13 +276,13 @@ mod tests {
         assert_eq!(
             found(&client),
             [
-                issue("active", IssueCode::Structure),
-                issue("grant_types[1]", IssueCode::Value),
-                issue("grant_types[2]", IssueCode::Structure),
-                issue("scope[1]", IssueCode::Value),
-                issue("scope[2]", IssueCode::Value),
-                issue("auth.client_credentials.token_format", IssueCode::Structure),
-                issue("auth.client_credentials.client_assertion_types", IssueCode::Structure),
+                issue("active", PolicyIssueCode::Structure),
+                issue("grant_types[1]", PolicyIssueCode::Value),
+                issue("grant_types[2]", PolicyIssueCode::Structure),
+                issue("scope[1]", PolicyIssueCode::Value),
+                issue("scope[2]", PolicyIssueCode::Value),
+                issue("auth.client_credentials.token_format", PolicyIssueCode::Structure),
+                issue("auth.client_credentials.client_assertion_types", PolicyIssueCode::Structure),
             ]
         );
     }
@@ -292,10 +299,10 @@ mod tests {
         for uri in
             ["/cb", "app.example/cb", "", "https://app.example/cb#", "https://app.example/#x", " https://app.example/"]
         {
-            assert_eq!(check(uri), [IssueCode::Value], "{uri}");
+            assert_eq!(check(uri), [PolicyIssueCode::Value], "{uri}");
         }
         for uri in ["javascript:alert(1)", "data:text/html,x"] {
-            assert_eq!(check(uri), [IssueCode::Security], "{uri}");
+            assert_eq!(check(uri), [PolicyIssueCode::Security], "{uri}");
         }
     }
 
@@ -306,7 +313,7 @@ mod tests {
         }
         for uri in ["", "jwks.json", "//partner.example/jwks", "file:///etc/passwd", "ftp://x.example/", "https://a b/"]
         {
-            assert_eq!(found(&json!({"jwks_uri": uri})), [issue("jwks_uri", IssueCode::Value)], "{uri}");
+            assert_eq!(found(&json!({"jwks_uri": uri})), [issue("jwks_uri", PolicyIssueCode::Value)], "{uri}");
         }
     }
 
@@ -319,16 +326,16 @@ mod tests {
         assert_eq!(check(json!(1)), []);
         assert_eq!(check(json!(TOKEN_LIFETIME_MAX_S)), []);
         for lifetime in [json!(0), json!(-1), json!(TOKEN_LIFETIME_MAX_S + 1), json!(1.5), json!(u64::MAX)] {
-            assert_eq!(check(lifetime), [IssueCode::Value]);
+            assert_eq!(check(lifetime), [PolicyIssueCode::Value]);
         }
-        assert_eq!(check(json!("300")), [IssueCode::Structure]);
+        assert_eq!(check(json!("300")), [PolicyIssueCode::Structure]);
     }
 
     #[test]
     fn a_signing_algorithm_is_one_the_server_has() {
         let check = |alg: &str| found(&json!({"auth": {"client_credentials": {"access_token_signing_alg": alg}}}));
         assert_eq!(check("ES384"), []);
-        let refused = issue("auth.client_credentials.access_token_signing_alg", IssueCode::Value);
+        let refused = issue("auth.client_credentials.access_token_signing_alg", PolicyIssueCode::Value);
         assert_eq!([check("none"), check("HS256")], [[refused.clone()], [refused]]);
     }
 
@@ -340,19 +347,19 @@ mod tests {
             assert_eq!(found(&app(settings)), []);
         }
         for settings in [json!({}), json!({"pkce": false}), json!({"secret_required": false, "pkce": false})] {
-            assert_eq!(found(&app(settings)), [issue("auth.authorization_code", IssueCode::Invariant)]);
+            assert_eq!(found(&app(settings)), [issue("auth.authorization_code", PolicyIssueCode::Invariant)]);
         }
         assert_eq!(
             found(&json!({"type": "smart-app", "grant_types": ["authorization_code"]})),
-            [issue("auth.authorization_code", IssueCode::Invariant)]
+            [issue("auth.authorization_code", PolicyIssueCode::Invariant)]
         );
         assert_eq!(found(&json!({"type": "smart-app", "grant_types": ["client_credentials"]})), []);
     }
 
     #[test]
     fn a_secret_has_content_and_a_limit() {
-        assert_eq!(found(&json!({"secret": ""})), [issue("secret", IssueCode::Value)]);
-        assert_eq!(found(&json!({"secret": "x".repeat(1025)})), [issue("secret", IssueCode::TooLong)]);
+        assert_eq!(found(&json!({"secret": ""})), [issue("secret", PolicyIssueCode::Value)]);
+        assert_eq!(found(&json!({"secret": "x".repeat(1025)})), [issue("secret", PolicyIssueCode::TooLong)]);
         assert_eq!(found(&json!({"secret": "x".repeat(1024)})), []);
     }
 
@@ -362,7 +369,7 @@ mod tests {
         let parts = client["extension"][0]["extension"].as_array_mut().unwrap();
         let repeated = parts[0].clone();
         parts.push(repeated);
-        assert_eq!(found(&client), [issue("extension[0]", IssueCode::Invariant)]);
+        assert_eq!(found(&client), [issue("extension[0]", PolicyIssueCode::Invariant)]);
 
         let parts = client["extension"][0]["extension"].as_array_mut().unwrap();
         parts.retain(|part| part["url"] != "organization");

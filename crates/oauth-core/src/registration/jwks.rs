@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::shape::{items, one, structure};
-use super::{Issue, IssueCode};
+use super::{PolicyIssue, PolicyIssueCode};
 use crate::limits::{JWKS_MAX_KEYS, KID_MAX_BYTES};
 
 /// The members of a JWK that only its owner may know (RFC 7518, sections 6.2.2, 6.3.2 and 6.4.1).
@@ -15,7 +15,7 @@ pub(super) const PRIVATE_MEMBERS: [&str; 8] = ["d", "p", "q", "dp", "dq", "qi", 
 ///
 /// # Source
 /// Specification, "Client JWKS".
-pub(super) fn validate(at: &str, jwks: &Value) -> Vec<Issue> {
+pub(super) fn validate(at: &str, jwks: &Value) -> Vec<PolicyIssue> {
     let (at, keys) = match jwks.get("keys") {
         Some(keys) => (format!("{at}.keys"), keys),
         None => (at.to_owned(), jwks),
@@ -23,23 +23,23 @@ pub(super) fn validate(at: &str, jwks: &Value) -> Vec<Issue> {
     match keys.as_array().map(Vec::len) {
         None => structure(&at, "an array of JWK"),
         Some(0..=JWKS_MAX_KEYS) => items(&at, keys, key),
-        Some(_) => one(IssueCode::TooLong, &at, format!("must have at most {JWKS_MAX_KEYS} keys")),
+        Some(_) => one(PolicyIssueCode::TooLong, &at, format!("must have at most {JWKS_MAX_KEYS} keys")),
     }
 }
 
 /// Two keys that an assertion's `kid` cannot tell apart: assertions under it will be refused.
-pub(super) fn warnings(at: &str, jwks: &Value) -> Vec<Issue> {
+pub(super) fn warnings(at: &str, jwks: &Value) -> Vec<PolicyIssue> {
     let keys = jwks.get("keys").unwrap_or(jwks).as_array();
     let mut seen = HashSet::new();
     let mut is_new = |key: &&Value| seen.insert((key.get("kty").cloned(), key.get("kid").cloned()));
     let text = "another key of this type has the same kid: assertions under it are refused";
     let repeated = keys.into_iter().flatten().filter(|key| !is_new(key));
-    repeated.map(|_| Issue::new(IssueCode::Invariant, at, text)).collect()
+    repeated.map(|_| PolicyIssue::new(PolicyIssueCode::Invariant, at, text)).collect()
 }
 
 /// Not specified for types besides RSA and EC; we keep them, because a partner's set may serve
 /// others too, and never use them.
-fn key(at: &str, jwk: &Value) -> Vec<Issue> {
+fn key(at: &str, jwk: &Value) -> Vec<PolicyIssue> {
     if !jwk.is_object() {
         return structure(at, "an object: a JWK");
     }
@@ -51,21 +51,21 @@ fn key(at: &str, jwk: &Value) -> Vec<Issue> {
     let mut issues: Vec<_> = needed.iter().flat_map(|name| member(at, jwk, name)).collect();
     for name in PRIVATE_MEMBERS.into_iter().filter(|name| jwk.get(name).is_some()) {
         let text = "private key material must not be registered: make a new key pair and register its public part";
-        issues.push(Issue::new(IssueCode::Security, format!("{at}.{name}"), text));
+        issues.push(PolicyIssue::new(PolicyIssueCode::Security, format!("{at}.{name}"), text));
     }
     issues
 }
 
-fn member(at: &str, jwk: &Value, name: &str) -> Vec<Issue> {
+fn member(at: &str, jwk: &Value, name: &str) -> Vec<PolicyIssue> {
     let at = format!("{at}.{name}");
     match jwk.get(name) {
-        None => one(IssueCode::Required, &at, "is required in a key of this type"),
-        Some(Value::String(text)) if text.is_empty() => one(IssueCode::Value, &at, "must not be empty"),
+        None => one(PolicyIssueCode::Required, &at, "is required in a key of this type"),
+        Some(Value::String(text)) if text.is_empty() => one(PolicyIssueCode::Value, &at, "must not be empty"),
         Some(Value::String(text)) if name == "kid" && text.len() > KID_MAX_BYTES => {
-            one(IssueCode::TooLong, &at, format!("must be at most {KID_MAX_BYTES} bytes long"))
+            one(PolicyIssueCode::TooLong, &at, format!("must be at most {KID_MAX_BYTES} bytes long"))
         }
         Some(Value::String(text)) if is_number(name) && !is_base64url(text) => {
-            one(IssueCode::Value, &at, "must be base64url without padding (RFC 7518, section 2)")
+            one(PolicyIssueCode::Value, &at, "must be base64url without padding (RFC 7518, section 2)")
         }
         Some(Value::String(_)) => Vec::new(),
         Some(_) => structure(&at, "a string"),
@@ -86,7 +86,7 @@ mod tests {
 
     use super::*;
 
-    fn found(jwks: &Value) -> Vec<(String, IssueCode)> {
+    fn found(jwks: &Value) -> Vec<(String, PolicyIssueCode)> {
         validate("jwks", jwks).into_iter().map(|issue| (issue.expression, issue.code)).collect()
     }
 
@@ -103,9 +103,9 @@ mod tests {
         assert_eq!(found(&json!([rsa(), ec()])), []);
         assert_eq!(found(&json!({"keys": [rsa(), ec()]})), []);
         assert_eq!(found(&json!([])), []);
-        assert_eq!(found(&json!("keys")), [("jwks".to_owned(), IssueCode::Structure)]);
-        assert_eq!(found(&rsa()), [("jwks".to_owned(), IssueCode::Structure)]);
-        assert_eq!(found(&json!({"keys": {}})), [("jwks.keys".to_owned(), IssueCode::Structure)]);
+        assert_eq!(found(&json!("keys")), [("jwks".to_owned(), PolicyIssueCode::Structure)]);
+        assert_eq!(found(&rsa()), [("jwks".to_owned(), PolicyIssueCode::Structure)]);
+        assert_eq!(found(&json!({"keys": {}})), [("jwks.keys".to_owned(), PolicyIssueCode::Structure)]);
     }
 
     #[test]
@@ -115,14 +115,14 @@ mod tests {
         {
             let mut key = whole.clone();
             key.as_object_mut().unwrap().remove(name);
-            assert_eq!(found(&json!([whole, key])), [(format!("jwks[1].{name}"), IssueCode::Required)]);
+            assert_eq!(found(&json!([whole, key])), [(format!("jwks[1].{name}"), PolicyIssueCode::Required)]);
             key[name] = json!(5);
-            assert_eq!(found(&json!([key])), [(format!("jwks[0].{name}"), IssueCode::Structure)]);
+            assert_eq!(found(&json!([key])), [(format!("jwks[0].{name}"), PolicyIssueCode::Structure)]);
             key[name] = json!("");
-            assert_eq!(found(&json!([key])), [(format!("jwks[0].{name}"), IssueCode::Value)]);
+            assert_eq!(found(&json!([key])), [(format!("jwks[0].{name}"), PolicyIssueCode::Value)]);
         }
-        assert_eq!(found(&json!([{"kid": "a"}])), [("jwks[0].kty".to_owned(), IssueCode::Required)]);
-        assert_eq!(found(&json!([7])), [("jwks[0]".to_owned(), IssueCode::Structure)]);
+        assert_eq!(found(&json!([{"kid": "a"}])), [("jwks[0].kty".to_owned(), PolicyIssueCode::Required)]);
+        assert_eq!(found(&json!([7])), [("jwks[0]".to_owned(), PolicyIssueCode::Structure)]);
     }
 
     #[test]
@@ -133,7 +133,7 @@ mod tests {
             let issues = validate("jwks", &json!({"keys": [key]}));
             assert_eq!(issues.len(), 1);
             assert_eq!(issues[0].expression, format!("jwks.keys[0].{name}"));
-            assert_eq!(issues[0].code, IssueCode::Security);
+            assert_eq!(issues[0].code, PolicyIssueCode::Security);
             assert!(!issues[0].diagnostics.contains("my-private-value"));
         }
     }
@@ -142,16 +142,16 @@ mod tests {
     fn numbers_are_base64url() {
         let mut key = rsa();
         key["n"] = json!("a+b/c==");
-        assert_eq!(found(&json!([key])), [("jwks[0].n".to_owned(), IssueCode::Value)]);
+        assert_eq!(found(&json!([key])), [("jwks[0].n".to_owned(), PolicyIssueCode::Value)]);
     }
 
     #[test]
     fn the_number_of_keys_and_the_length_of_a_kid_are_limited() {
         assert_eq!(found(&json!(vec![ec(); JWKS_MAX_KEYS])), []);
-        assert_eq!(found(&json!(vec![ec(); JWKS_MAX_KEYS + 1])), [("jwks".to_owned(), IssueCode::TooLong)]);
+        assert_eq!(found(&json!(vec![ec(); JWKS_MAX_KEYS + 1])), [("jwks".to_owned(), PolicyIssueCode::TooLong)]);
         let mut key = ec();
         key["kid"] = json!("k".repeat(KID_MAX_BYTES + 1));
-        assert_eq!(found(&json!([key])), [("jwks[0].kid".to_owned(), IssueCode::TooLong)]);
+        assert_eq!(found(&json!([key])), [("jwks[0].kid".to_owned(), PolicyIssueCode::TooLong)]);
     }
 
     #[test]

@@ -36,9 +36,9 @@ mod shape;
 mod spelling;
 mod user;
 
-pub use crate::policy::{Issue, IssueCode};
+pub use crate::policy::{PolicyIssue, PolicyIssueCode};
 pub use redact::{has_secrets, redact, withheld};
-pub use seal::{Sealing, holds_secret, seal, seal_patch};
+pub use seal::{SecretHashing, holds_secret, seal, seal_patch};
 pub(crate) use shape::{is_redirect_uri, is_web_address};
 pub(crate) use spelling::misspelt;
 pub(crate) use user::PERSONS;
@@ -46,7 +46,7 @@ pub(crate) use user::PERSONS;
 use b2b_claim::Deployment;
 use serde_json::Value;
 
-use crate::introspector::{self, Trust};
+use crate::introspector::{self, IntrospectionTrust};
 use crate::policy::AccessPolicy;
 use crate::settings::Settings;
 
@@ -58,12 +58,12 @@ use crate::settings::Settings;
 /// # Source
 /// Specification, "Client resource"; `docs/decisions.md`, "Registration".
 #[must_use]
-pub fn validate(kind: &str, resource: &Value, settings: &Settings) -> Vec<Issue> {
+pub fn validate(kind: &str, resource: &Value, settings: &Settings) -> Vec<PolicyIssue> {
     if !is_ruled(kind) {
         return Vec::new();
     }
     if !resource.is_object() {
-        return vec![Issue::new(IssueCode::Structure, kind, "a resource is a JSON object")];
+        return vec![PolicyIssue::new(PolicyIssueCode::Structure, kind, "a resource is a JSON object")];
     }
     match kind {
         "Client" => client::validate(resource, settings.deployment()),
@@ -73,7 +73,7 @@ pub fn validate(kind: &str, resource: &Value, settings: &Settings) -> Vec<Issue>
             wrong.into_iter().chain(AccessPolicy::misspelt(resource)).collect()
         }
         "TokenIntrospector" => {
-            let wrong = Trust::read(resource).err().unwrap_or_default();
+            let wrong = IntrospectionTrust::read(resource).err().unwrap_or_default();
             wrong.into_iter().chain(introspector::misspelt(resource)).collect()
         }
         _ => organization::validate(resource),
@@ -83,7 +83,7 @@ pub fn validate(kind: &str, resource: &Value, settings: &Settings) -> Vec<Issue>
 /// Returns what the writer should know although `resource` may be stored: a policy that opens the server to everyone,
 /// an extension that will give no claim.
 #[must_use]
-pub fn warnings<'a>(kind: &str, resource: &Value, deployment: impl Into<Deployment<'a>>) -> Vec<Issue> {
+pub fn warnings<'a>(kind: &str, resource: &Value, deployment: impl Into<Deployment<'a>>) -> Vec<PolicyIssue> {
     match kind {
         "Client" => client::warnings(resource, deployment),
         "AccessPolicy" => AccessPolicy::parse("", resource).map(|policy| policy.warnings()).unwrap_or_default(),
@@ -95,7 +95,7 @@ pub fn warnings<'a>(kind: &str, resource: &Value, deployment: impl Into<Deployme
 /// Returns what the tokens of a Client carried before a write and carry no longer: the B2B claim. `None` of other
 /// kinds.
 #[must_use]
-pub fn lost_claim(kind: &str, before: &Value, after: &Value, settings: &Settings) -> Option<Issue> {
+pub fn lost_claim(kind: &str, before: &Value, after: &Value, settings: &Settings) -> Option<PolicyIssue> {
     if kind == "Client" { client::lost_claim(before, after, settings.deployment()) } else { None }
 }
 

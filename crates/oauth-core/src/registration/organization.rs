@@ -2,28 +2,28 @@
 
 use serde_json::Value;
 
-use super::Issue;
-use super::shape::{Members, Shape, items, members};
+use super::PolicyIssue;
+use super::shape::{MemberShape, MemberShapes, items, members};
 
-const ORGANIZATION: Members = &[("name", Shape::Text), ("identifier", Shape::By(identifiers))];
+const ORGANIZATION: MemberShapes = &[("name", MemberShape::Text), ("identifier", MemberShape::By(identifiers))];
 
-const IDENTIFIER: Members = &[("system", Shape::Text), ("value", Shape::Text)];
+const IDENTIFIER: MemberShapes = &[("system", MemberShape::Text), ("value", MemberShape::Text)];
 
 /// # Source
 /// Specification, "Organization (as used by the claim)".
-pub(super) fn validate(organization: &Value) -> Vec<Issue> {
+pub(super) fn validate(organization: &Value) -> Vec<PolicyIssue> {
     members(ORGANIZATION, "Organization", organization)
 }
 
-fn identifiers(at: &str, value: &Value) -> Vec<Issue> {
-    items(at, value, |at, identifier| Shape::Members(IDENTIFIER).check(at, identifier))
+fn identifiers(at: &str, value: &Value) -> Vec<PolicyIssue> {
+    items(at, value, |at, identifier| MemberShape::Members(IDENTIFIER).check(at, identifier))
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
-    use super::super::IssueCode;
+    use super::super::PolicyIssueCode;
     use super::*;
 
     #[test]
@@ -33,7 +33,7 @@ mod tests {
         let wrong = json!({"name": ["Payer"], "identifier": [{"system": 1}, "npi", {"value": null}]});
         let found: Vec<_> = validate(&wrong).into_iter().map(|issue| (issue.expression, issue.code)).collect();
         let places = ["name", "identifier[0].system", "identifier[1]", "identifier[2].value"];
-        let expected = places.map(|place| (format!("Organization.{place}"), IssueCode::Structure));
+        let expected = places.map(|place| (format!("Organization.{place}"), PolicyIssueCode::Structure));
         assert_eq!(found, expected);
         let one = validate(&json!({"identifier": {"system": "s"}}));
         assert_eq!(one.len(), 1);

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::shape::{one, structure};
-use super::{Issue, IssueCode};
+use super::{PolicyIssue, PolicyIssueCode};
 use crate::env::Env;
 use crate::password::check_new_password;
 use crate::secret::{Pepper, SecretHash, hash_password, hash_secret};
@@ -62,7 +62,7 @@ impl Sealed {
 }
 
 /// The rules and the hasher for secrets in resources that are written.
-pub struct Sealing<'a> {
+pub struct SecretHashing<'a> {
     /// Time and randomness.
     pub env: &'a Env<'a>,
     /// The pepper of the deployment.
@@ -74,7 +74,7 @@ pub struct Sealing<'a> {
     pub held: Option<&'a Value>,
 }
 
-/// Returns whether a document, or a merge patch, has what [`seal`] replaces, so that it needs [`Sealing::held`].
+/// Returns whether a document, or a merge patch, has what [`seal`] replaces, so that it needs [`SecretHashing::held`].
 #[must_use]
 pub fn holds_secret(kind: &str, resource: &Value) -> bool {
     let key = Sealed::of(kind).and_then(Sealed::key);
@@ -95,7 +95,7 @@ pub fn holds_secret(kind: &str, resource: &Value) -> bool {
 ///
 /// # Errors
 /// What is wrong with the secret; the document is then as it was.
-pub fn seal(by: &Sealing<'_>, kind: &str, resource: &mut Value) -> Result<(), Vec<Issue>> {
+pub fn seal(by: &SecretHashing<'_>, kind: &str, resource: &mut Value) -> Result<(), Vec<PolicyIssue>> {
     let Some(sealed) = Sealed::of(kind) else { return Ok(()) };
     for name in sealed.names() {
         resource.get_mut(*name).into_iter().for_each(trim);
@@ -114,13 +114,13 @@ pub fn seal(by: &Sealing<'_>, kind: &str, resource: &mut Value) -> Result<(), Ve
 ///
 /// # Errors
 /// What is wrong; the patch may then be partly sealed and must be dropped.
-pub fn seal_patch(by: &Sealing<'_>, kind: &str, patch: &mut Value) -> Result<(), Vec<Issue>> {
+pub fn seal_patch(by: &SecretHashing<'_>, kind: &str, patch: &mut Value) -> Result<(), Vec<PolicyIssue>> {
     let Some(sealed) = Sealed::of(kind) else { return Ok(()) };
     let operations = patch.as_array_mut().into_iter().flatten();
     operations.into_iter().try_for_each(|operation| seal_operation(by, sealed, operation))
 }
 
-fn seal_operation(by: &Sealing<'_>, sealed: Sealed, operation: &mut Value) -> Result<(), Vec<Issue>> {
+fn seal_operation(by: &SecretHashing<'_>, sealed: Sealed, operation: &mut Value) -> Result<(), Vec<PolicyIssue>> {
     let text = |key| operation.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     let (op, path, from) = (text("op"), text("path"), text("from"));
     let is_guarded = |pointer: &str| sealed.guarded().iter().any(|place| is_related(pointer, place));
@@ -131,7 +131,7 @@ fn seal_operation(by: &Sealing<'_>, sealed: Sealed, operation: &mut Value) -> Re
     };
     if is_refused {
         let text = format!("a patch must not {op} a secret, or anything that holds one");
-        return Err(one(IssueCode::Security, sealed.expression(), text));
+        return Err(one(PolicyIssueCode::Security, sealed.expression(), text));
     }
     let Some(value) = operation.get_mut("value") else { return Ok(()) };
     match path.strip_prefix('/') {
@@ -162,7 +162,7 @@ fn trim(name: &mut Value) {
     }
 }
 
-fn hash(by: &Sealing<'_>, sealed: Sealed, value: &mut Value) -> Result<(), Vec<Issue>> {
+fn hash(by: &SecretHashing<'_>, sealed: Sealed, value: &mut Value) -> Result<(), Vec<PolicyIssue>> {
     let Some(secret) = value.as_str() else { return Err(structure(sealed.expression(), "a string")) };
     if let Some(held) = sealed.key().and_then(|key| by.held?.get(key)?.as_str())
         && SecretHash::parse(held).is_ok_and(|hash| hash.verify(by.pepper, secret.as_bytes()))
@@ -176,13 +176,13 @@ fn hash(by: &Sealing<'_>, sealed: Sealed, value: &mut Value) -> Result<(), Vec<I
             // An empty one is refused for being empty, below.
             if !secret.is_empty() {
                 let checked = check_new_password(secret, by.password_min_chars);
-                checked.map_err(|fault| one(IssueCode::Value, sealed.expression(), fault.to_string()))?;
+                checked.map_err(|fault| one(PolicyIssueCode::Value, sealed.expression(), fault.to_string()))?;
             }
             hash_password(by.env, secret.as_bytes())
         }
         Sealed::IntrospectorKeys => return Ok(()),
     };
-    let hashed = hashed.map_err(|error| one(IssueCode::Value, sealed.expression(), error.to_string()))?;
+    let hashed = hashed.map_err(|error| one(PolicyIssueCode::Value, sealed.expression(), error.to_string()))?;
     *value = Value::from(hashed.to_text());
     Ok(())
 }
@@ -222,9 +222,9 @@ mod tests {
         SecretHash::parse(stored.as_str().unwrap()).unwrap().verify(&pepper(), secret.as_bytes())
     }
 
-    fn sealed_by(held: Option<&Value>, kind: &str, mut resource: Value) -> Result<Value, Vec<Issue>> {
+    fn sealed_by(held: Option<&Value>, kind: &str, mut resource: Value) -> Result<Value, Vec<PolicyIssue>> {
         let (pepper, password_min_chars) = (pepper(), PASSWORD_MIN_CHARS);
-        let by = Sealing { env: &ENV, pepper: &pepper, password_min_chars, held };
+        let by = SecretHashing { env: &ENV, pepper: &pepper, password_min_chars, held };
         seal(&by, kind, &mut resource).map(|()| resource)
     }
 
@@ -237,7 +237,7 @@ mod tests {
         for (kind, key, secret) in [("Client", "secret", GENERATED), ("User", "password", "correct horse")] {
             let mut first = json!({key: secret});
             let (pepper, env) = (pepper(), Env { now_us: 0, random: &Other });
-            let by = Sealing { env: &env, pepper: &pepper, password_min_chars: 8, held: None };
+            let by = SecretHashing { env: &env, pepper: &pepper, password_min_chars: 8, held: None };
             seal(&by, kind, &mut first).unwrap();
             assert_eq!(sealed_by(Some(&first), kind, json!({key: secret})).unwrap(), first);
             let changed = sealed_by(Some(&first), kind, json!({key: "another secret of them"})).unwrap();
@@ -271,9 +271,9 @@ mod tests {
         assert_eq!(sealed("Client", json!({"name": " n "}))["name"], " n ");
     }
 
-    fn sealed_patch(kind: &str, mut patch: Value) -> Result<Value, Vec<Issue>> {
+    fn sealed_patch(kind: &str, mut patch: Value) -> Result<Value, Vec<PolicyIssue>> {
         let (pepper, password_min_chars) = (pepper(), PASSWORD_MIN_CHARS);
-        let by = Sealing { env: &ENV, pepper: &pepper, password_min_chars, held: None };
+        let by = SecretHashing { env: &ENV, pepper: &pepper, password_min_chars, held: None };
         seal_patch(&by, kind, &mut patch).map(|()| patch)
     }
 
@@ -357,7 +357,7 @@ mod tests {
             ("TokenIntrospector", json!({"op": "copy", "from": "/jwt", "path": "/details"})),
         ] {
             let issues = sealed_patch(kind, json!([operation])).unwrap_err();
-            assert_eq!(issues[0].code, IssueCode::Security, "{operation}");
+            assert_eq!(issues[0].code, PolicyIssueCode::Security, "{operation}");
         }
     }
 
@@ -379,7 +379,7 @@ mod tests {
     fn a_patch_cannot_set_a_secret_that_is_no_text() {
         for value in [json!(null), json!(1), json!({})] {
             let issues = sealed_patch("Client", json!([{"op": "add", "path": "/secret", "value": value}]));
-            assert_eq!(issues.unwrap_err()[0].code, IssueCode::Structure);
+            assert_eq!(issues.unwrap_err()[0].code, PolicyIssueCode::Structure);
         }
     }
 }

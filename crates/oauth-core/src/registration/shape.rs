@@ -4,15 +4,15 @@ use serde_json::Value;
 use url::Url;
 
 use super::spelling::misspelt;
-use super::{Issue, IssueCode};
+use super::{PolicyIssue, PolicyIssueCode};
 use crate::limits::SECRET_MAX_BYTES;
 
 /// The described members of an object and what each looks like.
-pub(super) type Members = &'static [(&'static str, Shape)];
+pub(super) type MemberShapes = &'static [(&'static str, MemberShape)];
 
 /// What one element looks like. A null is never right: a member without a value is left out.
 #[derive(Clone, Copy)]
-pub(super) enum Shape {
+pub(super) enum MemberShape {
     Text,
     Flag,
     Object,
@@ -29,16 +29,16 @@ pub(super) enum Shape {
     /// An absolute URI without fragment.
     RedirectUri,
     /// An object with these members.
-    Members(Members),
+    Members(MemberShapes),
     /// Whatever this finds wrong with the value at the expression.
-    By(fn(&str, &Value) -> Vec<Issue>),
+    By(fn(&str, &Value) -> Vec<PolicyIssue>),
     /// Anything: a name that is known, and looks like that of another member.
     Free,
 }
 
 /// Returns what is wrong with the described members of `object`, which stands at `at`, and which of the others are
 /// described members misspelt.
-pub(super) fn members(table: Members, at: &str, object: &Value) -> Vec<Issue> {
+pub(super) fn members(table: MemberShapes, at: &str, object: &Value) -> Vec<PolicyIssue> {
     let described = table.iter().filter_map(|(key, shape)| Some((key, shape, object.get(key)?)));
     let wrong = described.flat_map(|(key, shape, value)| shape.check(&format!("{at}.{key}"), value));
     let names: Vec<&str> = table.iter().map(|(key, _)| *key).collect();
@@ -46,7 +46,7 @@ pub(super) fn members(table: Members, at: &str, object: &Value) -> Vec<Issue> {
 }
 
 /// Returns what is wrong with each item of the array `value`, which stands at `at`.
-pub(super) fn items(at: &str, value: &Value, check: impl Fn(&str, &Value) -> Vec<Issue>) -> Vec<Issue> {
+pub(super) fn items(at: &str, value: &Value, check: impl Fn(&str, &Value) -> Vec<PolicyIssue>) -> Vec<PolicyIssue> {
     match value {
         Value::Array(items) => {
             items.iter().enumerate().flat_map(|(index, item)| check(&format!("{at}[{index}]"), item)).collect()
@@ -56,17 +56,17 @@ pub(super) fn items(at: &str, value: &Value, check: impl Fn(&str, &Value) -> Vec
 }
 
 /// One issue: `expected` is what the element has to be.
-pub(super) fn structure(at: &str, expected: &str) -> Vec<Issue> {
-    one(IssueCode::Structure, at, format!("must be {expected}"))
+pub(super) fn structure(at: &str, expected: &str) -> Vec<PolicyIssue> {
+    one(PolicyIssueCode::Structure, at, format!("must be {expected}"))
 }
 
 /// One issue.
-pub(super) fn one(code: IssueCode, at: &str, diagnostics: impl Into<String>) -> Vec<Issue> {
-    vec![Issue::new(code, at, diagnostics)]
+pub(super) fn one(code: PolicyIssueCode, at: &str, diagnostics: impl Into<String>) -> Vec<PolicyIssue> {
+    vec![PolicyIssue::new(code, at, diagnostics)]
 }
 
-impl Shape {
-    pub(super) fn check(self, at: &str, value: &Value) -> Vec<Issue> {
+impl MemberShape {
+    pub(super) fn check(self, at: &str, value: &Value) -> Vec<PolicyIssue> {
         let is = |right: bool, expected: &str| if right { Vec::new() } else { structure(at, expected) };
         match self {
             Self::Text => is(value.is_string(), "a string"),
@@ -88,21 +88,21 @@ impl Shape {
     }
 }
 
-fn seconds(at: &str, value: &Value, max: i64) -> Vec<Issue> {
+fn seconds(at: &str, value: &Value, max: i64) -> Vec<PolicyIssue> {
     let expected = format!("must be a whole number of seconds from 1 to {max}");
     match (value.as_i64(), value.is_number()) {
         (Some(seconds), _) if (1..=max).contains(&seconds) => Vec::new(),
-        (_, true) => one(IssueCode::Value, at, expected),
-        (_, false) => one(IssueCode::Structure, at, expected),
+        (_, true) => one(PolicyIssueCode::Value, at, expected),
+        (_, false) => one(PolicyIssueCode::Structure, at, expected),
     }
 }
 
-fn secret(at: &str, value: &Value) -> Vec<Issue> {
+fn secret(at: &str, value: &Value) -> Vec<PolicyIssue> {
     match value.as_str().map(str::len) {
         None => structure(at, "a string"),
-        Some(0) => one(IssueCode::Value, at, "must not be empty"),
+        Some(0) => one(PolicyIssueCode::Value, at, "must not be empty"),
         Some(1..=SECRET_MAX_BYTES) => Vec::new(),
-        Some(_) => one(IssueCode::TooLong, at, format!("must be at most {SECRET_MAX_BYTES} bytes long")),
+        Some(_) => one(PolicyIssueCode::TooLong, at, format!("must be at most {SECRET_MAX_BYTES} bytes long")),
     }
 }
 
@@ -113,11 +113,11 @@ fn absolute(text: &str) -> Option<Url> {
     Url::parse(text).ok().filter(|_| is_clean)
 }
 
-fn web_url(at: &str, value: &Value) -> Vec<Issue> {
+fn web_url(at: &str, value: &Value) -> Vec<PolicyIssue> {
     match value.as_str() {
         None => structure(at, "a string: an absolute http or https URL"),
         Some(text) if is_web_address(text) => Vec::new(),
-        Some(_) => one(IssueCode::Value, at, "must be an absolute http or https URL"),
+        Some(_) => one(PolicyIssueCode::Value, at, "must be an absolute http or https URL"),
     }
 }
 
@@ -126,7 +126,7 @@ pub(crate) fn is_web_address(text: &str) -> bool {
     absolute(text).is_some_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
 }
 
-fn redirect_uri(at: &str, value: &Value) -> Vec<Issue> {
+fn redirect_uri(at: &str, value: &Value) -> Vec<PolicyIssue> {
     let Some(text) = value.as_str() else { return structure(at, "a string: an absolute URI without fragment") };
     redirect_uri_fault(text).map(|(code, fault)| one(code, at, fault)).unwrap_or_default()
 }
@@ -138,14 +138,14 @@ pub(crate) fn is_redirect_uri(text: &str) -> bool {
 
 /// Returns what is wrong with a redirect URI. A private scheme is allowed, native apps use them (RFC 8252, section
 /// 7.1); one that runs in the page that redirects is not.
-fn redirect_uri_fault(text: &str) -> Option<(IssueCode, &'static str)> {
+fn redirect_uri_fault(text: &str) -> Option<(PolicyIssueCode, &'static str)> {
     match absolute(text) {
-        None => Some((IssueCode::Value, "must be an absolute URI")),
+        None => Some((PolicyIssueCode::Value, "must be an absolute URI")),
         Some(url) if url.fragment().is_some() => {
-            Some((IssueCode::Value, "must not have a fragment (RFC 6749, section 3.1.2)"))
+            Some((PolicyIssueCode::Value, "must not have a fragment (RFC 6749, section 3.1.2)"))
         }
         Some(url) if matches!(url.scheme(), "javascript" | "data" | "vbscript" | "blob" | "file") => {
-            Some((IssueCode::Security, "must not have a scheme that runs or shows content in the browser"))
+            Some((PolicyIssueCode::Security, "must not have a scheme that runs or shows content in the browser"))
         }
         Some(_) => None,
     }

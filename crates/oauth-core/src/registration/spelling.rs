@@ -6,21 +6,21 @@
 
 use serde_json::Value;
 
-use super::{Issue, IssueCode};
+use super::{PolicyIssue, PolicyIssueCode};
 
 /// Fewest letters of a name within which one slip is recognized, and two slips.
 const ONE_SLIP: usize = 4;
 const TWO_SLIPS: usize = 9;
 
 /// An issue for each member of `object` that is not among `known` and nearly is.
-pub(crate) fn misspelt(known: &[&str], at: &str, object: &Value) -> Vec<Issue> {
+pub(crate) fn misspelt(known: &[&str], at: &str, object: &Value) -> Vec<PolicyIssue> {
     let given = object.as_object().into_iter().flat_map(|members| members.keys());
     let unknown = given.filter(|name| !known.contains(&name.as_str()));
     let misspelt = unknown.filter_map(|name| Some((name, known.iter().find(|known| is_near(name, known))?)));
     misspelt
         .map(|(name, meant)| {
             let text = format!("is not known and would have no effect: is {meant} meant?");
-            Issue::new(IssueCode::Structure, format!("{at}.{name}"), text)
+            PolicyIssue::new(PolicyIssueCode::Structure, format!("{at}.{name}"), text)
         })
         .collect()
 }

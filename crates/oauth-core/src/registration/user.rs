@@ -2,47 +2,48 @@
 
 use serde_json::Value;
 
-use super::shape::{Members, Shape, members, one, structure};
-use super::{Issue, IssueCode};
+use super::shape::{MemberShape, MemberShapes, members, one, structure};
+use super::{PolicyIssue, PolicyIssueCode};
 use crate::person::FhirUser;
 
 /// The resources that can be the person behind a User (SMART App Launch 2.2.0, "Scopes for
 /// requesting identity data", and the platform's `PractitionerRole`).
 pub(crate) const PERSONS: [&str; 5] = ["Patient", "Practitioner", "PractitionerRole", "RelatedPerson", "Person"];
 
-const USER: Members = &[
-    ("userName", Shape::Text),
-    ("email", Shape::Text),
+const USER: MemberShapes = &[
+    ("userName", MemberShape::Text),
+    ("email", MemberShape::Text),
     // Of SCIM, and of the platform.
-    ("emails", Shape::Free),
-    ("password", Shape::Secret),
-    ("name", Shape::Object),
-    ("active", Shape::Flag),
-    ("inactive", Shape::Flag),
-    ("fhirUser", Shape::By(fhir_user)),
-    ("roles", Shape::Objects),
-    ("data", Shape::Object),
-    ("identifier", Shape::Objects),
-    ("twoFactor", Shape::Members(TWO_FACTOR)),
+    ("emails", MemberShape::Free),
+    ("password", MemberShape::Secret),
+    ("name", MemberShape::Object),
+    ("active", MemberShape::Flag),
+    ("inactive", MemberShape::Flag),
+    ("fhirUser", MemberShape::By(fhir_user)),
+    ("roles", MemberShape::Objects),
+    ("data", MemberShape::Object),
+    ("identifier", MemberShape::Objects),
+    ("twoFactor", MemberShape::Members(TWO_FACTOR)),
 ];
 
-const TWO_FACTOR: Members = &[("enabled", Shape::Flag), ("secretKey", Shape::Text), ("transport", Shape::Text)];
+const TWO_FACTOR: MemberShapes =
+    &[("enabled", MemberShape::Flag), ("secretKey", MemberShape::Text), ("transport", MemberShape::Text)];
 
 /// A `fhirUser` is somebody of the server at `base_url`. Not specified; we refuse the address of another server when it
 /// is written, because whoever signs in as that User would be nobody here, and its owner would learn it by a launch
 /// that ends without a patient.
-pub(super) fn validate(user: &Value, base_url: &str) -> Vec<Issue> {
+pub(super) fn validate(user: &Value, base_url: &str) -> Vec<PolicyIssue> {
     let issues = members(USER, "User", user);
     let own = user.get("fhirUser").filter(|_| issues.iter().all(|issue| issue.expression != "User.fhirUser"));
     let misplaced = own.filter(|own| FhirUser::read(own, base_url).is_none()).map(|_| {
         let diagnostics = format!("must be somebody of this server: <type>/<id>, or {base_url}/fhir/<type>/<id>");
-        Issue::new(IssueCode::Value, "User.fhirUser", diagnostics)
+        PolicyIssue::new(PolicyIssueCode::Value, "User.fhirUser", diagnostics)
     });
     issues.into_iter().chain(misplaced).collect()
 }
 
 /// `{reference}` as FHIR spells it, or `{resourceType, id}` as the native format does.
-fn fhir_user(at: &str, value: &Value) -> Vec<Issue> {
+fn fhir_user(at: &str, value: &Value) -> Vec<PolicyIssue> {
     let text = |key| value.get(key).and_then(Value::as_str);
     let target = match text("reference") {
         Some(reference) => {
@@ -52,7 +53,7 @@ fn fhir_user(at: &str, value: &Value) -> Vec<Issue> {
     };
     match target {
         Some((kind, id)) if PERSONS.contains(&kind) && !id.is_empty() => Vec::new(),
-        Some(_) => one(IssueCode::Value, at, format!("must refer to one of {}", PERSONS.join(", "))),
+        Some(_) => one(PolicyIssueCode::Value, at, format!("must refer to one of {}", PERSONS.join(", "))),
         None => structure(at, "a reference: {\"reference\": \"Patient/<id>\"}"),
     }
 }
@@ -63,7 +64,7 @@ mod tests {
 
     use super::*;
 
-    fn found(user: &Value) -> Vec<(String, IssueCode)> {
+    fn found(user: &Value) -> Vec<(String, PolicyIssueCode)> {
         validate(user, "https://platform.example").into_iter().map(|issue| (issue.expression, issue.code)).collect()
     }
 
@@ -80,15 +81,18 @@ mod tests {
 
     #[test]
     fn every_described_element_has_a_type() {
-        for (key, _) in USER.iter().filter(|(_, shape)| !matches!(shape, Shape::Free)) {
-            assert_eq!(found(&json!({*key: null})), [(format!("User.{key}"), IssueCode::Structure)]);
+        for (key, _) in USER.iter().filter(|(_, shape)| !matches!(shape, MemberShape::Free)) {
+            assert_eq!(found(&json!({*key: null})), [(format!("User.{key}"), PolicyIssueCode::Structure)]);
         }
     }
 
     #[test]
     fn a_password_has_content_and_a_limit() {
-        assert_eq!(found(&json!({"password": ""})), [("User.password".to_owned(), IssueCode::Value)]);
-        assert_eq!(found(&json!({"password": "x".repeat(1025)})), [("User.password".to_owned(), IssueCode::TooLong)]);
+        assert_eq!(found(&json!({"password": ""})), [("User.password".to_owned(), PolicyIssueCode::Value)]);
+        assert_eq!(
+            found(&json!({"password": "x".repeat(1025)})),
+            [("User.password".to_owned(), PolicyIssueCode::TooLong)]
+        );
     }
 
     #[test]
@@ -106,15 +110,15 @@ mod tests {
             "Patient/1/_history/Patient/1",
         ] {
             let issues = found(&json!({"fhirUser": {"reference": elsewhere}}));
-            assert_eq!(issues, [("User.fhirUser".to_owned(), IssueCode::Value)], "{elsewhere}");
+            assert_eq!(issues, [("User.fhirUser".to_owned(), PolicyIssueCode::Value)], "{elsewhere}");
         }
         for (reference, code) in [
-            (json!({"reference": "Organization/1"}), IssueCode::Value),
-            (json!({"resourceType": "Client", "id": "1"}), IssueCode::Value),
-            (json!({"reference": "Patient/"}), IssueCode::Value),
-            (json!({"reference": "Patient"}), IssueCode::Structure),
-            (json!({"resourceType": "Patient"}), IssueCode::Structure),
-            (json!("Patient/1"), IssueCode::Structure),
+            (json!({"reference": "Organization/1"}), PolicyIssueCode::Value),
+            (json!({"resourceType": "Client", "id": "1"}), PolicyIssueCode::Value),
+            (json!({"reference": "Patient/"}), PolicyIssueCode::Value),
+            (json!({"reference": "Patient"}), PolicyIssueCode::Structure),
+            (json!({"resourceType": "Patient"}), PolicyIssueCode::Structure),
+            (json!("Patient/1"), PolicyIssueCode::Structure),
         ] {
             assert_eq!(found(&json!({"fhirUser": reference})), [("User.fhirUser".to_owned(), code)]);
         }

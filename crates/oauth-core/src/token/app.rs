@@ -1,8 +1,11 @@
 //! The app that asks for a person's tokens: authenticated, and registered for the grant.
 
 use super::{ATTEMPTS, TokenError};
-use crate::authenticate::{Authenticated, ClientFault, Credentials, Method, Rejection, authenticate_app, claim_nonce};
-use crate::authority::Authority;
+use crate::authenticate::{
+    AuthenticatedClient, AuthenticationMethod, AuthenticationRejection, ClientAuthenticationError, Credentials,
+    authenticate_app, claim_nonce,
+};
+use crate::authority::AuthorizationServer;
 use crate::client::GrantType;
 use crate::env::Env;
 use crate::form::printable;
@@ -10,10 +13,10 @@ use crate::form::printable;
 /// The app behind `credentials`, if it may use one of `grants`. A refusal is never made from an old copy.
 pub(super) async fn app_for(
     env: &Env<'_>,
-    authority: &Authority,
+    authority: &AuthorizationServer,
     credentials: &Credentials<'_>,
     grants: &[GrantType],
-) -> Result<Authenticated, TokenError> {
+) -> Result<AuthenticatedClient, TokenError> {
     for _ in 0..ATTEMPTS {
         let who = authenticate_app(env, authority, credentials).await?;
         let Err(refusal) = check_any(&who, grants) else { return Ok(who) };
@@ -29,10 +32,10 @@ pub(super) async fn app_for(
 /// not accepted from an old copy either.
 pub(super) async fn current_app_for(
     env: &Env<'_>,
-    authority: &Authority,
+    authority: &AuthorizationServer,
     credentials: &Credentials<'_>,
     grants: &[GrantType],
-) -> Result<Authenticated, TokenError> {
+) -> Result<AuthenticatedClient, TokenError> {
     for _ in 0..ATTEMPTS {
         let who = app_for(env, authority, credentials, grants).await?;
         if authority.directory.version_of(&who.client.id).await? == Some(who.client.version) {
@@ -43,7 +46,7 @@ pub(super) async fn current_app_for(
     Err(TokenError::Unsettled)
 }
 
-fn check_any(who: &Authenticated, grants: &[GrantType]) -> Result<(), TokenError> {
+fn check_any(who: &AuthenticatedClient, grants: &[GrantType]) -> Result<(), TokenError> {
     let mut outcome = Err(TokenError::UnauthorizedClient);
     for grant in grants {
         match check(who, *grant) {
@@ -58,7 +61,7 @@ fn check_any(who: &Authenticated, grants: &[GrantType]) -> Result<(), TokenError
 }
 
 /// Whether `who` may use `grant`, and proved itself as the registration demands there.
-pub(super) fn check(who: &Authenticated, grant: GrantType) -> Result<(), TokenError> {
+pub(super) fn check(who: &AuthenticatedClient, grant: GrantType) -> Result<(), TokenError> {
     let client = &who.client;
     let settings = client.member_settings(grant).filter(|_| client.may_use(grant));
     let settings = settings.ok_or(TokenError::UnauthorizedClient)?;
@@ -66,9 +69,11 @@ pub(super) fn check(who: &Authenticated, grant: GrantType) -> Result<(), TokenEr
     // Who exchanges a token has no other proof that it is its own to use, neither a code challenge nor a
     // password; not specified for public apps, the platform knows Basic there.
     let demanded = grant == GrantType::TokenExchange || !client.is_public(settings);
-    if who.method == Method::Public && demanded {
+    if who.method == AuthenticationMethod::Public && demanded {
         let client_id = printable(&client.id);
-        return Err(ClientFault::Rejected { client_id, rejection: Rejection::NotPublic }.into());
+        return Err(
+            ClientAuthenticationError::Rejected { client_id, rejection: AuthenticationRejection::NotPublic }.into()
+        );
     }
     Ok(())
 }
@@ -77,9 +82,9 @@ pub(super) fn check(who: &Authenticated, grant: GrantType) -> Result<(), TokenEr
 /// refusal claims none, and before anything is stored.
 pub(super) async fn claim(
     env: &Env<'_>,
-    authority: &Authority,
+    authority: &AuthorizationServer,
     credentials: &Credentials<'_>,
-    who: &Authenticated,
+    who: &AuthenticatedClient,
 ) -> Result<(), TokenError> {
     if who.nonce.is_some() {
         claim_nonce(env, authority, credentials, who).await?;

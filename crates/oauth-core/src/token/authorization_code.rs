@@ -3,19 +3,19 @@
 use subtle::ConstantTimeEq as _;
 
 use super::app::{app_for, claim};
-use super::member::{Member, begin};
+use super::member::{MemberTokenRequest, begin};
 use super::scope::still_registered;
-use super::{ATTEMPTS, GrantFault, TokenError, TokenResponse, damaged};
-use crate::audit::{self, Revoked};
-use crate::authenticate::{Authenticated, Credentials, Method};
-use crate::authority::Authority;
+use super::{ATTEMPTS, GrantError, TokenError, TokenResponse, damaged};
+use crate::audit::{self, RevocationAudit};
+use crate::authenticate::{AuthenticatedClient, AuthenticationMethod, Credentials};
+use crate::authority::AuthorizationServer;
 use crate::authorization::Authorization;
 use crate::authorize::hash_of_code;
 use crate::client::GrantType;
 use crate::env::Env;
-use crate::form::Form;
+use crate::form::FormFields;
 use crate::jose::{base64url, sha256};
-use crate::ports::{CodeRedemption, FoundCode};
+use crate::ports::{CodeRedemption, StoredCode};
 
 /// Lengths of a code verifier (RFC 7636, section 4.1).
 const VERIFIER_CHARS: std::ops::RangeInclusive<usize> = 43..=128;
@@ -44,9 +44,9 @@ struct Presented<'a> {
 /// the challenge is an `invalid_grant`.
 pub(super) async fn grant(
     env: &Env<'_>,
-    authority: &Authority,
+    authority: &AuthorizationServer,
     credentials: &Credentials<'_>,
-    form: &Form,
+    form: &FormFields,
 ) -> Result<TokenResponse, TokenError> {
     for _ in 0..ATTEMPTS {
         let who = app_for(env, authority, credentials, &[GrantType::AuthorizationCode]).await?;
@@ -56,9 +56,9 @@ pub(super) async fn grant(
             verifier: form.get(VERIFIER),
         };
         let hash = hash_of_code(presented.code);
-        let found = authority.members.find_code(&hash).await?.ok_or(GrantFault::UnknownCode)?;
+        let found = authority.members.find_code(&hash).await?.ok_or(GrantError::UnknownCode)?;
         if found.code.client_id != who.client.id {
-            return Err(GrantFault::OtherClient.into());
+            return Err(GrantError::OtherClient.into());
         }
         if found.client_version != Some(who.client.version) {
             authority.directory.read_client(&who.client.id).await?;
@@ -74,18 +74,22 @@ pub(super) async fn grant(
 }
 
 /// Everything the code is bound to.
-fn check(presented: &Presented<'_>, authorization: &Authorization, method: Method) -> Result<(), TokenError> {
+fn check(
+    presented: &Presented<'_>,
+    authorization: &Authorization,
+    method: AuthenticationMethod,
+) -> Result<(), TokenError> {
     if authorization.redirect_uri.as_deref() != Some(presented.redirect_uri) {
-        return Err(GrantFault::RedirectUri.into());
+        return Err(GrantError::RedirectUri.into());
     }
     match (authorization.code_challenge.as_deref(), presented.verifier) {
         (Some(_), None) => Err(TokenError::Missing(VERIFIER)),
         (Some(_), Some(verifier)) if !is_well_formed(verifier) => Err(MALFORMED_VERIFIER),
         (Some(challenge), Some(verifier)) if is_answer(challenge, verifier) => Ok(()),
-        (Some(_), Some(_)) => Err(GrantFault::Verifier.into()),
+        (Some(_), Some(_)) => Err(GrantError::Verifier.into()),
         // An attacker who could strip the challenge from the authorization request must not gain by it.
-        (None, Some(_)) => Err(GrantFault::NoChallenge.into()),
-        (None, None) if method == Method::Public => Err(GrantFault::NoChallenge.into()),
+        (None, Some(_)) => Err(GrantError::NoChallenge.into()),
+        (None, None) if method == AuthenticationMethod::Public => Err(GrantError::NoChallenge.into()),
         (None, None) => Ok(()),
     }
 }
@@ -104,36 +108,36 @@ fn is_answer(challenge: &str, verifier: &str) -> bool {
 
 async fn redeem(
     env: &Env<'_>,
-    authority: &Authority,
-    (credentials, who): (&Credentials<'_>, &Authenticated),
-    (authorization, found): (&Authorization, FoundCode),
+    authority: &AuthorizationServer,
+    (credentials, who): (&Credentials<'_>, &AuthenticatedClient),
+    (authorization, found): (&Authorization, StoredCode),
 ) -> Result<TokenResponse, TokenError> {
     let code = found.code;
     let grant_id = Some(code.grant_id.as_str());
     let user_id = authorization.user_id.as_str();
-    let revoked = Revoked { client_id: &who.client.id, user_id, grant_id, asked_by: None, address: None };
+    let revoked = RevocationAudit { client_id: &who.client.id, user_id, grant_id, asked_by: None, address: None };
     let used_before = |ended: bool| {
         if ended {
             audit::revocation(env, authority, &revoked);
         }
-        Err(GrantFault::UsedCode.into())
+        Err(GrantError::UsedCode.into())
     };
     if found.used {
         return used_before(authority.members.revoke_family(&code.family_id, env.now_s()).await?);
     }
     if code.expires_s <= env.now_s() {
-        return Err(GrantFault::ExpiredCode.into());
+        return Err(GrantError::ExpiredCode.into());
     }
-    let version = found.user_version.ok_or(GrantFault::Withdrawn)?;
+    let version = found.user_version.ok_or(GrantError::Withdrawn)?;
     let person = authority.directory.person_at(user_id, version).await?;
-    let member = Member::of(&who.client, person.as_deref(), authorization, &authorization.credential)?;
+    let member = MemberTokenRequest::of(&who.client, person.as_deref(), authorization, &authorization.credential)?;
     let (response, tokens) = begin(env, authority, &member, code.family_id, grant_id.map(str::to_owned)).await?;
     claim(env, authority, credentials, who).await?;
     match authority.members.redeem_code(&code.hash, env.now_s(), tokens).await? {
         CodeRedemption::Granted => Ok(response),
         CodeRedemption::AlreadyUsed { ended } => used_before(ended),
-        CodeRedemption::Expired => Err(GrantFault::ExpiredCode.into()),
-        CodeRedemption::Withdrawn => Err(GrantFault::Withdrawn.into()),
-        CodeRedemption::Unknown => Err(GrantFault::UnknownCode.into()),
+        CodeRedemption::Expired => Err(GrantError::ExpiredCode.into()),
+        CodeRedemption::Withdrawn => Err(GrantError::Withdrawn.into()),
+        CodeRedemption::Unknown => Err(GrantError::UnknownCode.into()),
     }
 }

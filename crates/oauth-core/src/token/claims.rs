@@ -9,7 +9,7 @@ use serde_json::Value;
 /// # Source
 /// Specification, Access token claim; RFC 7519, section 4; RFC 9068, section 2.2 for `client_id`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct AccessClaims {
+pub struct AccessTokenClaims {
     /// `{base_url}`.
     pub iss: String,
     /// The client id for client credentials, else the id of the User.
@@ -39,10 +39,10 @@ pub struct AccessClaims {
     pub context: Option<Value>,
     /// The place of the B2B claim.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub extensions: Option<Extensions>,
+    pub extensions: Option<TokenExtensions>,
 }
 
-impl AccessClaims {
+impl AccessTokenClaims {
     /// Returns the person who authorized the token: the subject of one that belongs to a family.
     #[must_use]
     pub fn user_id(&self) -> Option<&str> {
@@ -58,7 +58,7 @@ impl AccessClaims {
 
 /// The `extensions` object (UDAP).
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Extensions {
+pub struct TokenExtensions {
     /// The claim.
     #[serde(rename = "hl7-b2b")]
     pub hl7_b2b: Claim,

@@ -5,18 +5,20 @@ use std::sync::Arc;
 use b2b_claim::Registration;
 use smart_scopes::{Context, Scope, ScopeSet, restrict};
 
-use super::claims::{AccessClaims, Extensions};
+use super::claims::{AccessTokenClaims, TokenExtensions};
 use super::issue::{b2b_of, mint};
 use super::{ATTEMPTS, TokenError, TokenResponse};
-use crate::assertion::{AssertionFault, Seen};
-use crate::authenticate::{Authenticated, ClientFault, Credentials, Method, authenticate};
-use crate::authority::Authority;
+use crate::assertion::{AssertionError, VerifiedAssertion};
+use crate::authenticate::{
+    AuthenticatedClient, AuthenticationMethod, ClientAuthenticationError, Credentials, authenticate,
+};
+use crate::authority::AuthorizationServer;
 use crate::authorization::LaunchContext;
 use crate::client::{Client, GrantType, TokenFormat};
 use crate::directory::Organization;
 use crate::env::Env;
 use crate::limits::{BACKEND_TOKEN_LIFETIME_S, SECRET_TOKEN_LIFETIME_S};
-use crate::ports::{Admission, Admitted, Claim as NonceClaim};
+use crate::ports::{JtiClaim, JtiClaimed, JtiOutcome as NonceClaim};
 
 /// Authenticates, decides the scopes, admits, issues.
 ///
@@ -25,7 +27,7 @@ use crate::ports::{Admission, Admitted, Claim as NonceClaim};
 /// is made again. Storing an opaque token compares the version by itself.
 pub(super) async fn grant(
     env: &Env<'_>,
-    authority: &Authority,
+    authority: &AuthorizationServer,
     credentials: &Credentials<'_>,
     scope: Option<&str>,
 ) -> Result<TokenResponse, TokenError> {
@@ -72,13 +74,17 @@ pub(super) async fn grant(
 
 /// Returns whether admission has anything to say: an opaque token names no Organization and is stored only while its
 /// Client is at the version it was decided on.
-fn needs_admission(who: &Authenticated) -> bool {
+fn needs_admission(who: &AuthenticatedClient) -> bool {
     who.nonce.is_some() || who.client.client_credentials.format == TokenFormat::Jwt
 }
 
-async fn admit(env: &Env<'_>, authority: &Authority, who: &Authenticated) -> Result<Admitted, TokenError> {
+async fn admit(
+    env: &Env<'_>,
+    authority: &AuthorizationServer,
+    who: &AuthenticatedClient,
+) -> Result<JtiClaimed, TokenError> {
     let organization_id = who.client.b2b.as_ref().ok().map(organization_id);
-    let admission = Admission {
+    let admission = JtiClaim {
         client_id: Arc::from(who.client.id.as_str()),
         organization_id: organization_id.map(Arc::from),
         nonce: who.nonce.clone(),
@@ -92,9 +98,9 @@ fn organization_id(registration: &Registration) -> &str {
 }
 
 async fn organization_of(
-    authority: &Authority,
+    authority: &AuthorizationServer,
     client: &Client,
-    admitted: &Admitted,
+    admitted: &JtiClaimed,
 ) -> Result<Option<Arc<Organization>>, TokenError> {
     match &client.b2b {
         Ok(registration) => {
@@ -108,12 +114,12 @@ async fn organization_of(
 fn replayed(credentials: &Credentials<'_>) -> TokenError {
     let seen = match credentials {
         Credentials::Assertion(assertion) => assertion.seen(),
-        _ => Seen::default(),
+        _ => VerifiedAssertion::default(),
     };
-    TokenError::Client(ClientFault::Assertion { fault: AssertionFault::Replayed, seen: Box::new(seen) })
+    TokenError::Client(ClientAuthenticationError::Assertion { fault: AssertionError::Replayed, seen: Box::new(seen) })
 }
 
-fn decide(who: &Authenticated, requested: Option<&ScopeSet>) -> Result<Option<ScopeSet>, TokenError> {
+fn decide(who: &AuthenticatedClient, requested: Option<&ScopeSet>) -> Result<Option<ScopeSet>, TokenError> {
     let client = &who.client;
     if !client.may_use(GrantType::ClientCredentials) {
         return Err(TokenError::UnauthorizedClient);
@@ -160,22 +166,22 @@ fn needs_user(scope: &Scope) -> bool {
 /// `None` when the Client has changed since the decision.
 async fn issue(
     env: &Env<'_>,
-    authority: &Authority,
-    who: &Authenticated,
+    authority: &AuthorizationServer,
+    who: &AuthenticatedClient,
     granted: Option<ScopeSet>,
     organization: Option<Arc<Organization>>,
 ) -> Result<Option<TokenResponse>, TokenError> {
     let client = &who.client;
     let profile = client.client_credentials;
     let default_lifetime_s = match who.method {
-        Method::Assertion => BACKEND_TOKEN_LIFETIME_S,
+        AuthenticationMethod::Assertion => BACKEND_TOKEN_LIFETIME_S,
         // The id of a public app alone proves nothing here and is refused by `authenticate`.
-        Method::Secret | Method::Public => SECRET_TOKEN_LIFETIME_S,
+        AuthenticationMethod::Secret | AuthenticationMethod::Public => SECRET_TOKEN_LIFETIME_S,
     };
     let expires_in = profile.lifetime_s.unwrap_or(default_lifetime_s);
     let scope = granted.map(|granted| granted.to_string());
     let b2b = b2b_of(client, organization.as_deref());
-    let claims = AccessClaims {
+    let claims = AccessTokenClaims {
         iss: authority.settings.base_url.clone(),
         sub: client.id.clone(),
         aud: authority.documents().fhir_base().to_owned(),
@@ -187,7 +193,7 @@ async fn issue(
         scope: scope.clone(),
         atv: client.is_smart_app().then_some(2),
         context: None,
-        extensions: b2b.as_ref().ok().map(|claim| Extensions { hl7_b2b: claim.clone() }),
+        extensions: b2b.as_ref().ok().map(|claim| TokenExtensions { hl7_b2b: claim.clone() }),
     };
     let minted = mint(env, authority, profile, &claims)?;
     if let Some(row) = minted.row
@@ -195,7 +201,7 @@ async fn issue(
     {
         return Ok(None);
     }
-    let need_patient_banner = (who.method == Method::Secret).then_some(true);
+    let need_patient_banner = (who.method == AuthenticationMethod::Secret).then_some(true);
     Ok(Some(TokenResponse {
         access_token: minted.text,
         token_type: "Bearer",

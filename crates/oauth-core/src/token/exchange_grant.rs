@@ -4,16 +4,16 @@
 //! is and nothing else: what the new token carries comes from what is registered here.
 
 use super::app::{claim, current_app_for};
-use super::member::{Member, begin};
+use super::member::{MemberTokenRequest, begin};
 use super::password::for_person;
 use super::scope::granted;
-use super::subject::{Subject, SubjectFault};
+use super::subject::{SubjectTokenError, TokenSubject};
 use super::{TokenError, TokenResponse};
 use crate::authenticate::Credentials;
-use crate::authority::Authority;
+use crate::authority::AuthorizationServer;
 use crate::client::GrantType;
 use crate::env::Env;
-use crate::form::Form;
+use crate::form::FormFields;
 use crate::person::Person;
 
 /// What is presented (RFC 8693, section 3).
@@ -27,20 +27,20 @@ const ACCESS_TOKEN: &str = "urn:ietf:params:oauth:token-type:access_token";
 /// RFC 8693, section 2; `docs/decisions.md`, "Token exchange".
 pub(super) async fn grant(
     env: &Env<'_>,
-    authority: &Authority,
+    authority: &AuthorizationServer,
     credentials: &Credentials<'_>,
-    form: &Form,
+    form: &FormFields,
 ) -> Result<TokenResponse, TokenError> {
     let who = current_app_for(env, authority, credentials, &[GrantType::TokenExchange]).await?;
-    let subject = Subject::read(subject_token(authority, form)?)?;
+    let subject = TokenSubject::read(subject_token(authority, form)?)?;
     let user_id = subject.verified(env, authority, &who.client).await?;
     let stored = authority.directory.store().user(user_id).await?;
     let base_url = &authority.settings.base_url;
     let person = stored.map(|stored| Person::read(user_id, &stored, base_url)).filter(|person| person.active);
-    let person = person.ok_or(SubjectFault::User)?;
+    let person = person.ok_or(SubjectTokenError::User)?;
     let scope = granted(&who.client, &person, form.get("scope"))?;
     let authorization = for_person(env, (&who.client, &person), GrantType::TokenExchange, scope);
-    let member = Member::of(&who.client, Some(&person), &authorization, &person.credential)?;
+    let member = MemberTokenRequest::of(&who.client, Some(&person), &authorization, &person.credential)?;
     let (mut response, tokens) = begin(env, authority, &member, env.identifier(), None).await?;
     response.issued_token_type = Some(ACCESS_TOKEN);
     claim(env, authority, credentials, &who).await?;
@@ -50,7 +50,7 @@ pub(super) async fn grant(
 
 /// Returns the token presented, once the other parameters ask for nothing this server does not do. One trailing slash
 /// of the target is forgiven, as at the authorization endpoint.
-fn subject_token<'f>(authority: &Authority, form: &'f Form) -> Result<&'f str, TokenError> {
+fn subject_token<'f>(authority: &AuthorizationServer, form: &'f FormFields) -> Result<&'f str, TokenError> {
     let token = form.get("subject_token").ok_or(TokenError::Missing("subject_token"))?;
     let kind = form.get("subject_token_type").ok_or(TokenError::Missing("subject_token_type"))?;
     let refused = |name, expected| Err(TokenError::Parameter { name, expected });

@@ -1,8 +1,8 @@
 //! Why there is no token.
 
-use super::subject::SubjectFault;
-use crate::authenticate::{ClientFault, CredentialsFault};
-use crate::form::Repeated;
+use super::subject::SubjectTokenError;
+use crate::authenticate::{ClientAuthenticationError, CredentialsError};
+use crate::form::RepeatedFieldError;
 use crate::jose::SignError;
 use crate::limits::ACCESS_TOKEN_MAX_BYTES;
 use crate::ports::StoreError;
@@ -12,13 +12,13 @@ use crate::ports::StoreError;
 pub enum TokenError {
     /// A parameter is given twice: `invalid_request`.
     #[error(transparent)]
-    Repeated(#[from] Repeated),
+    Repeated(#[from] RepeatedFieldError),
     /// A parameter is missing: `invalid_request`.
     #[error("the parameter {0} is missing")]
     Missing(&'static str),
     /// The credentials are not of one kind: `invalid_request`.
     #[error(transparent)]
-    Credentials(#[from] CredentialsFault),
+    Credentials(#[from] CredentialsError),
     /// A parameter has a value that is not taken: `invalid_request`.
     #[error("the parameter {name} {expected}")]
     Parameter {
@@ -29,7 +29,7 @@ pub enum TokenError {
     },
     /// The token to be exchanged fails a check: `invalid_request` (RFC 8693, section 2.2.2).
     #[error(transparent)]
-    Subject(#[from] SubjectFault),
+    Subject(#[from] SubjectTokenError),
     /// `audience` or `resource` is another service: `invalid_target` (RFC 8693, section 2.2.2).
     #[error("{name}: tokens are issued for {expected} alone")]
     Target {
@@ -40,7 +40,7 @@ pub enum TokenError {
     },
     /// The client did not prove who it is: `invalid_client`.
     #[error("{0}")]
-    Client(ClientFault),
+    Client(ClientAuthenticationError),
     /// Unknown `grant_type`: `unsupported_grant_type`.
     #[error("the grant type {0} is not supported")]
     UnsupportedGrant(String),
@@ -74,7 +74,7 @@ pub enum TokenError {
     ScopeNotGranted(String),
     /// The code, refresh token, password or person is not what it takes: `invalid_grant`.
     #[error(transparent)]
-    Grant(#[from] GrantFault),
+    Grant(#[from] GrantError),
     /// Too many passwords were tried for this account, or secrets for this client, or too many people sign in at this
     /// moment.
     #[error("too many attempts; try again in {retry_after_s} s")]
@@ -118,11 +118,11 @@ impl TokenError {
     }
 }
 
-impl From<ClientFault> for TokenError {
-    fn from(fault: ClientFault) -> Self {
+impl From<ClientAuthenticationError> for TokenError {
+    fn from(fault: ClientAuthenticationError) -> Self {
         match fault {
-            ClientFault::Store(error) => Self::Store(error),
-            ClientFault::TooManyAttempts { retry_after_s } => Self::TooManyAttempts { retry_after_s },
+            ClientAuthenticationError::Store(error) => Self::Store(error),
+            ClientAuthenticationError::TooManyAttempts { retry_after_s } => Self::TooManyAttempts { retry_after_s },
             other => Self::Client(other),
         }
     }
@@ -130,7 +130,7 @@ impl From<ClientFault> for TokenError {
 
 /// The reason why a code, a refresh token or a password gives nothing: `invalid_grant`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum GrantFault {
+pub enum GrantError {
     /// No such code, or one that was forgotten long after its end.
     #[error("the authorization code is unknown")]
     UnknownCode,
@@ -190,7 +190,7 @@ pub enum GrantFault {
     ScopesGone,
 }
 
-impl GrantFault {
+impl GrantError {
     /// Returns whether the authorization is over for good: who gave it cannot have meant the tokens to come back when
     /// what was lost comes back. A person or an app that is only put to sleep may wake up.
     pub(super) const fn is_final(self) -> bool {

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use super::member::Member;
-use crate::authority::Authority;
+use super::member::MemberTokenRequest;
+use crate::authority::AuthorizationServer;
 use crate::env::Env;
 use crate::identity::PersonClaims;
 use crate::jose::{SignError, SigningAlg, base64url, sha256};
@@ -33,8 +33,8 @@ struct IdClaims<'a> {
 /// UNIX epoch. RS256 is the algorithm every client has (section 15.1).
 pub(super) fn id_token(
     env: &Env<'_>,
-    authority: &Authority,
-    member: &Member<'_>,
+    authority: &AuthorizationServer,
+    member: &MemberTokenRequest<'_>,
     access_token: &str,
     exp: i64,
 ) -> Result<String, SignError> {

@@ -3,9 +3,9 @@
 //! Only for Clients that list it: the token passes through the browser's address (RFC 9700, section 2.1.2
 //! advises against it).
 
-use super::member::{Member, begin};
+use super::member::{MemberTokenRequest, begin};
 use super::{TokenError, TokenResponse};
-use crate::authority::Authority;
+use crate::authority::AuthorizationServer;
 use crate::authorization::Authorization;
 use crate::client::Client;
 use crate::env::Env;
@@ -21,12 +21,12 @@ use crate::person::Person;
 /// RFC 6749, section 4.2.
 pub async fn implicit(
     env: &Env<'_>,
-    authority: &Authority,
+    authority: &AuthorizationServer,
     (client, person): (&Client, &Person),
     authorization: &Authorization,
     grant_id: Option<String>,
 ) -> Result<TokenResponse, TokenError> {
-    let member = Member::of(client, Some(person), authorization, &authorization.credential)?;
+    let member = MemberTokenRequest::of(client, Some(person), authorization, &authorization.credential)?;
     let (response, tokens) = begin(env, authority, &member, env.identifier(), grant_id).await?;
     authority.members.begin_family(tokens).await?;
     Ok(response)

@@ -3,8 +3,8 @@
 use b2b_claim::{Claim, Omission, Registration};
 
 use super::TokenError;
-use super::claims::AccessClaims;
-use crate::authority::Authority;
+use super::claims::AccessTokenClaims;
+use crate::authority::AuthorizationServer;
 use crate::client::{Client, TokenFormat, TokenProfile};
 use crate::directory::Organization;
 use crate::env::Env;
@@ -13,7 +13,7 @@ use crate::limits::ACCESS_TOKEN_MAX_BYTES;
 use crate::ports::OpaqueToken;
 
 /// An access token as it goes out, and the row it needs when it is opaque. Nothing is stored yet.
-pub(super) struct Minted {
+pub(super) struct SignedToken {
     pub(super) text: String,
     pub(super) row: Option<OpaqueToken>,
 }
@@ -25,17 +25,17 @@ pub(super) struct Minted {
 /// presented.
 pub(super) fn mint(
     env: &Env<'_>,
-    authority: &Authority,
+    authority: &AuthorizationServer,
     profile: TokenProfile,
-    claims: &AccessClaims,
-) -> Result<Minted, TokenError> {
+    claims: &AccessTokenClaims,
+) -> Result<SignedToken, TokenError> {
     match profile.format {
         TokenFormat::Jwt => {
             let text = authority.sign(env, authority.access_token_alg(profile.alg), claims)?;
             if text.len() > ACCESS_TOKEN_MAX_BYTES {
                 return Err(TokenError::TooLong { size_bytes: text.len() });
             }
-            Ok(Minted { text, row: None })
+            Ok(SignedToken { text, row: None })
         }
         TokenFormat::Opaque => {
             let text = random_token(env);
@@ -46,7 +46,7 @@ pub(super) fn mint(
                 claims: serde_json::to_value(claims).map_err(|_| SignError::Claims)?,
                 expires_s: claims.exp,
             };
-            Ok(Minted { text, row: Some(row) })
+            Ok(SignedToken { text, row: Some(row) })
         }
     }
 }
@@ -67,7 +67,7 @@ pub(crate) fn b2b_of(client: &Client, organization: Option<&Organization>) -> Re
 /// Returns the claim of a token that a person authorized. The Organization is read from the store: apps with the
 /// extension are few, and what their claim is made of must be what is stored now.
 pub(super) async fn b2b_now(
-    authority: &Authority,
+    authority: &AuthorizationServer,
     registration: &Result<Registration, Omission>,
 ) -> Result<Result<Claim, Omission>, TokenError> {
     let registration = match registration {

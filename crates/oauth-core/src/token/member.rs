@@ -2,22 +2,22 @@
 
 use serde_json::json;
 
-use super::claims::{AccessClaims, Extensions};
+use super::claims::{AccessTokenClaims, TokenExtensions};
 use super::id_token::id_token;
-use super::issue::{Minted, b2b_now, mint, random_token};
-use super::{GrantFault, TokenError, TokenResponse};
-use crate::authority::Authority;
+use super::issue::{SignedToken, b2b_now, mint, random_token};
+use super::{GrantError, TokenError, TokenResponse};
+use crate::authority::AuthorizationServer;
 use crate::authorization::{Authorization, LaunchContext};
 use crate::client::{Client, GrantType, MemberSettings};
 use crate::env::Env;
 use crate::jose::{SignError, sha256};
 use crate::limits::{MEMBER_TOKEN_LIFETIME_S, REFRESH_IDLE_S, REFRESH_LIFETIME_S};
 use crate::person::Person;
-use crate::ports::{FirstTokens, Hash, OpaqueToken, RefreshToken, TokenFamily};
+use crate::ports::{FirstTokens, OpaqueToken, RefreshToken, TokenFamily, TokenHash};
 
 /// Who gets tokens, for whom, of what.
 #[derive(Clone, Copy)]
-pub(super) struct Member<'a> {
+pub(super) struct MemberTokenRequest<'a> {
     pub(super) client: &'a Client,
     pub(super) settings: &'a MemberSettings,
     pub(super) person: &'a Person,
@@ -26,7 +26,7 @@ pub(super) struct Member<'a> {
 
 /// Which family an access token belongs to, and what it may be used for.
 #[derive(Clone, Copy)]
-pub(super) struct Within<'a> {
+pub(super) struct GrantLimits<'a> {
     pub(super) family_id: &'a str,
     /// When the family ends, in seconds since the UNIX epoch.
     pub(super) ends_s: i64,
@@ -35,26 +35,26 @@ pub(super) struct Within<'a> {
 }
 
 /// An answer and the row its access token needs. Nothing is stored yet.
-pub(super) struct Issued {
+pub(super) struct IssuedTokens {
     pub(super) response: TokenResponse,
     pub(super) access: Option<OpaqueToken>,
 }
 
-impl<'a> Member<'a> {
+impl<'a> MemberTokenRequest<'a> {
     /// Checks that the person may still be given tokens under `authorization`.
     pub(super) fn of(
         client: &'a Client,
         person: Option<&'a Person>,
         authorization: &'a Authorization,
-        credential: &Hash,
+        credential: &TokenHash,
     ) -> Result<Self, TokenError> {
         let settings = client.member_settings(authorization.grant).ok_or(TokenError::UnauthorizedClient)?;
-        let person = person.filter(|person| person.id == authorization.user_id).ok_or(GrantFault::PersonGone)?;
+        let person = person.filter(|person| person.id == authorization.user_id).ok_or(GrantError::PersonGone)?;
         if !person.active {
-            return Err(GrantFault::PersonInactive.into());
+            return Err(GrantError::PersonInactive.into());
         }
         if person.credential != *credential {
-            return Err(GrantFault::OtherPassword.into());
+            return Err(GrantError::OtherPassword.into());
         }
         Ok(Self { client, settings, person, authorization })
     }
@@ -80,8 +80,8 @@ impl<'a> Member<'a> {
 /// Everything a new family begins with, and the answer that tells of it.
 pub(super) async fn begin(
     env: &Env<'_>,
-    authority: &Authority,
-    member: &Member<'_>,
+    authority: &AuthorizationServer,
+    member: &MemberTokenRequest<'_>,
     family_id: String,
     grant_id: Option<String>,
 ) -> Result<(TokenResponse, FirstTokens), TokenError> {
@@ -90,8 +90,8 @@ pub(super) async fn begin(
     let refresh_lifetime_s = member.settings.refresh_lifetime_s.unwrap_or(REFRESH_LIFETIME_S);
     let lifetime_s = if with_refresh { member.lifetime_s().max(refresh_lifetime_s) } else { member.lifetime_s() };
     let ends_s = now_s.saturating_add(lifetime_s);
-    let within = Within { family_id: &family_id, ends_s, scope: &authorization.scope };
-    let Issued { mut response, access } = issue(env, authority, member, within).await?;
+    let within = GrantLimits { family_id: &family_id, ends_s, scope: &authorization.scope };
+    let IssuedTokens { mut response, access } = issue(env, authority, member, within).await?;
     response.grant_id.clone_from(&grant_id);
     // The specification gives id tokens to the code flow.
     if authorization.grant == GrantType::AuthorizationCode && authorization.grants("openid") {
@@ -122,15 +122,15 @@ pub(super) async fn begin(
 /// An access token within a family, with what the app is told of the launch.
 pub(super) async fn issue(
     env: &Env<'_>,
-    authority: &Authority,
-    member: &Member<'_>,
-    within: Within<'_>,
-) -> Result<Issued, TokenError> {
+    authority: &AuthorizationServer,
+    member: &MemberTokenRequest<'_>,
+    within: GrantLimits<'_>,
+) -> Result<IssuedTokens, TokenError> {
     let (client, authorization, now_s) = (member.client, member.authorization, env.now_s());
     let exp = within.ends_s.min(now_s + member.lifetime_s());
     let b2b = b2b_now(authority, &member.settings.b2b).await?;
     let scope = Some(within.scope).filter(|scope| !scope.is_empty()).map(str::to_owned);
-    let claims = AccessClaims {
+    let claims = AccessTokenClaims {
         iss: authority.settings.base_url.clone(),
         sub: member.person.id.clone(),
         aud: authority.documents().fhir_base().to_owned(),
@@ -142,9 +142,9 @@ pub(super) async fn issue(
         scope: scope.clone(),
         atv: client.is_smart_app().then_some(2),
         context: (!authorization.context.is_empty()).then(|| json!(authorization.context)),
-        extensions: b2b.as_ref().ok().map(|claim| Extensions { hl7_b2b: claim.clone() }),
+        extensions: b2b.as_ref().ok().map(|claim| TokenExtensions { hl7_b2b: claim.clone() }),
     };
-    let Minted { text, row } = mint(env, authority, member.settings.profile, &claims)?;
+    let SignedToken { text, row } = mint(env, authority, member.settings.profile, &claims)?;
     let response = TokenResponse {
         access_token: text,
         token_type: "Bearer",
@@ -159,11 +159,11 @@ pub(super) async fn issue(
         user_id: Some(member.person.id.clone()),
         grant_id: None,
     };
-    Ok(Issued { response, access: row })
+    Ok(IssuedTokens { response, access: row })
 }
 
 /// Returns the launch context as an answer tells it: with the look of this server where the EHR named no other.
-pub(crate) fn told(authority: &Authority, context: &LaunchContext) -> LaunchContext {
+pub(crate) fn told(authority: &AuthorizationServer, context: &LaunchContext) -> LaunchContext {
     let own_style = || authority.documents().smart_style_url().to_owned();
     let style = context.smart_style_url.clone().unwrap_or_else(own_style);
     LaunchContext { smart_style_url: Some(style), ..context.clone() }

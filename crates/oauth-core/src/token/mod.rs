@@ -15,23 +15,23 @@ mod refresh;
 mod scope;
 mod subject;
 
-pub use fault::{GrantFault, TokenError};
+pub use fault::{GrantError, TokenError};
 pub use implicit::implicit;
 pub(crate) use issue::b2b_of;
 pub(crate) use member::told;
 pub(crate) use refresh::SuccessorKey;
-pub use subject::SubjectFault;
+pub use subject::SubjectTokenError;
 
 pub use b2b_claim::Omission;
 use serde::Serialize;
 
-use crate::audit::{self, Asking};
+use crate::audit::{self, AuditActor};
 use crate::authenticate::Credentials;
-use crate::authority::Authority;
+use crate::authority::AuthorizationServer;
 use crate::authorization::LaunchContext;
 use crate::client::GrantType;
 use crate::env::Env;
-use crate::form::{Form, printable};
+use crate::form::{FormFields, printable};
 use crate::ports::StoreError;
 
 /// A successful answer of the token endpoint (specification, Token response).
@@ -79,7 +79,7 @@ pub struct TokenRequest<'a> {
     /// The `Authorization` header.
     pub authorization: Option<&'a str>,
     /// The decoded form.
-    pub form: &'a Form,
+    pub form: &'a FormFields,
     /// The address it comes from, as far as the wire knows.
     pub address: Option<&'a str>,
 }
@@ -94,7 +94,7 @@ pub struct TokenRequest<'a> {
 /// Specification, POST /auth/token variants and OAuth errors; RFC 6749, sections 4.4 and 5.
 pub async fn exchange(
     env: &Env<'_>,
-    authority: &Authority,
+    authority: &AuthorizationServer,
     request: &TokenRequest<'_>,
 ) -> Result<TokenResponse, TokenError> {
     let form = request.form;
@@ -117,7 +117,7 @@ pub async fn exchange(
         GrantType::TokenExchange => exchange_grant::grant(env, authority, &credentials, form).await,
         GrantType::Basic | GrantType::Implicit | GrantType::ClientCredentials => Err(unsupported()),
     };
-    let asking = Asking { client_id: credentials.client_id(), user_id: None, address: request.address };
+    let asking = AuditActor { client_id: credentials.client_id(), user_id: None, address: request.address };
     audit::token(env, authority, asking, &outcome);
     outcome
 }

@@ -6,17 +6,17 @@
 use secrecy::SecretString;
 
 use super::app::{claim, current_app_for};
-use super::member::{Member, begin};
+use super::member::{MemberTokenRequest, begin};
 use super::scope::{granted, patient_of};
-use super::{GrantFault, TokenError, TokenResponse};
-use crate::authenticate::{Credentials, Method};
-use crate::authority::Authority;
+use super::{GrantError, TokenError, TokenResponse};
+use crate::authenticate::{AuthenticationMethod, Credentials};
+use crate::authority::AuthorizationServer;
 use crate::authorization::{Authorization, LaunchContext};
 use crate::client::{Client, GrantType};
 use crate::env::Env;
-use crate::form::Form;
+use crate::form::FormFields;
 use crate::person::Person;
-use crate::sign_in::{Attempt, SignInFault, check_password};
+use crate::sign_in::{SignInAttempt, SignInError, check_password};
 
 /// Checks the password and issues.
 ///
@@ -24,21 +24,21 @@ use crate::sign_in::{Attempt, SignInFault, check_password};
 /// RFC 6749, section 4.3; the platform takes `email` where there is no `username`.
 pub(super) async fn grant(
     env: &Env<'_>,
-    authority: &Authority,
+    authority: &AuthorizationServer,
     credentials: &Credentials<'_>,
-    form: &Form,
+    form: &FormFields,
     address: Option<&str>,
 ) -> Result<TokenResponse, TokenError> {
     let who = current_app_for(env, authority, credentials, &[GrantType::Password]).await?;
     let login = form.get("username").or_else(|| form.get("email")).ok_or(TokenError::Missing("username"))?;
     let password = SecretString::from(form.get("password").ok_or(TokenError::Missing("password"))?.to_owned());
     // A public app asks from the person's device, one that proves itself from its own server.
-    let app = (who.method != Method::Public).then_some(who.client.id.as_str());
-    let attempt = Attempt { login, password: &password, session: None, address, app };
+    let app = (who.method != AuthenticationMethod::Public).then_some(who.client.id.as_str());
+    let attempt = SignInAttempt { login, password: &password, session: None, address, app };
     let person = check_password(env, authority, &attempt).await?;
     let authorization =
         for_person(env, (&who.client, &person), GrantType::Password, granted(&who.client, &person, form.get("scope"))?);
-    let member = Member::of(&who.client, Some(&person), &authorization, &person.credential)?;
+    let member = MemberTokenRequest::of(&who.client, Some(&person), &authorization, &person.credential)?;
     let (response, tokens) = begin(env, authority, &member, env.identifier(), None).await?;
     claim(env, authority, credentials, &who).await?;
     authority.members.begin_family(tokens).await?;
@@ -73,16 +73,16 @@ pub(super) fn for_person(
     }
 }
 
-impl From<SignInFault> for TokenError {
-    fn from(fault: SignInFault) -> Self {
+impl From<SignInError> for TokenError {
+    fn from(fault: SignInError) -> Self {
         match fault {
-            SignInFault::Wrong => GrantFault::Password.into(),
-            SignInFault::Inactive => GrantFault::PersonInactive.into(),
-            SignInFault::SecondFactor => GrantFault::SecondFactor.into(),
-            SignInFault::TooMany { retry_after_s } | SignInFault::Crowded { retry_after_s } => {
+            SignInError::Wrong => GrantError::Password.into(),
+            SignInError::Inactive => GrantError::PersonInactive.into(),
+            SignInError::SecondFactor => GrantError::SecondFactor.into(),
+            SignInError::TooMany { retry_after_s } | SignInError::Crowded { retry_after_s } => {
                 Self::TooManyAttempts { retry_after_s }
             }
-            SignInFault::Store(error) => Self::Store(error),
+            SignInError::Store(error) => Self::Store(error),
         }
     }
 }

@@ -13,21 +13,21 @@ use aws_lc_rs::hmac;
 use smart_scopes::ScopeSet;
 
 use super::app::{app_for, check, claim};
-use super::member::{Issued, Member, Within, issue};
+use super::member::{GrantLimits, IssuedTokens, MemberTokenRequest, issue};
 use super::scope::still_registered;
-use super::{ATTEMPTS, GrantFault, TokenError, TokenResponse, damaged};
+use super::{ATTEMPTS, GrantError, TokenError, TokenResponse, damaged};
 use crate::acting::may_still_act;
-use crate::audit::{self, Revoked};
-use crate::authenticate::{Authenticated, Credentials};
-use crate::authority::Authority;
+use crate::audit::{self, RevocationAudit};
+use crate::authenticate::{AuthenticatedClient, Credentials};
+use crate::authority::AuthorizationServer;
 use crate::authorization::Authorization;
 use crate::client::{Client, GrantType};
 use crate::env::Env;
-use crate::form::Form;
+use crate::form::FormFields;
 use crate::jose::{base64url, sha256};
 use crate::limits::REFRESH_GRACE_S;
 use crate::person::{FhirUser, Person};
-use crate::ports::{FoundRefresh, RefreshToken, Rotation, RotationOutcome};
+use crate::ports::{RefreshToken, RotationOutcome, StoredRefreshToken, TokenRotation};
 
 /// The grants that may give a refresh token.
 const REFRESHABLE: [GrantType; 3] = [GrantType::AuthorizationCode, GrantType::Password, GrantType::TokenExchange];
@@ -62,9 +62,9 @@ impl std::fmt::Debug for SuccessorKey {
 /// RFC 6749, section 6; RFC 9700, section 4.14; SMART App Launch 2.2.0, "Use a refresh token".
 pub(super) async fn grant(
     env: &Env<'_>,
-    authority: &Authority,
+    authority: &AuthorizationServer,
     credentials: &Credentials<'_>,
-    form: &Form,
+    form: &FormFields,
 ) -> Result<TokenResponse, TokenError> {
     let requested = form.get("scope").map(ScopeSet::parse).transpose();
     let requested = requested.map_err(|fault| TokenError::MalformedScope(fault.to_string()))?;
@@ -79,9 +79,9 @@ pub(super) async fn grant(
         let who = app_for(env, authority, credentials, &REFRESHABLE).await?;
         let token = token.ok_or(TokenError::Missing("refresh_token"))?;
         let found = authority.members.find_refresh_token(&sha256(token.as_bytes())).await?;
-        let found = found.ok_or(GrantFault::UnknownRefreshToken)?;
+        let found = found.ok_or(GrantError::UnknownRefreshToken)?;
         if found.family.client_id != who.client.id {
-            return Err(GrantFault::OtherClient.into());
+            return Err(GrantError::OtherClient.into());
         }
         if found.client_version != Some(who.client.version) {
             authority.directory.read_client(&who.client.id).await?;
@@ -96,9 +96,9 @@ pub(super) async fn grant(
 }
 
 /// The app a refresh token was given to.
-async fn owner(authority: &Authority, token: &str) -> Result<String, TokenError> {
+async fn owner(authority: &AuthorizationServer, token: &str) -> Result<String, TokenError> {
     let found = authority.members.find_refresh_token(&sha256(token.as_bytes())).await?;
-    Ok(found.ok_or(GrantFault::UnknownRefreshToken)?.family.client_id)
+    Ok(found.ok_or(GrantError::UnknownRefreshToken)?.family.client_id)
 }
 
 /// Returns what was asked for, if it was granted; all of it when nothing was asked for; of either, what the app is
@@ -117,13 +117,13 @@ fn scope_now(client: &Client, granted: &str, requested: Option<&ScopeSet>) -> Re
 
 async fn rotate(
     env: &Env<'_>,
-    authority: &Authority,
-    (credentials, who, token): (&Credentials<'_>, &Authenticated, &str),
-    (authorization, scope, found): (&Authorization, &str, FoundRefresh),
+    authority: &AuthorizationServer,
+    (credentials, who, token): (&Credentials<'_>, &AuthenticatedClient, &str),
+    (authorization, scope, found): (&Authorization, &str, StoredRefreshToken),
 ) -> Result<TokenResponse, TokenError> {
     let (now_s, family) = (env.now_s(), &found.family);
     if found.revoked || family.expires_s <= now_s || found.token.expires_s <= now_s {
-        return Err(GrantFault::Ended.into());
+        return Err(GrantError::Ended.into());
     }
     let person = match found.user_version {
         Some(version) => authority.directory.person_at(&family.user_id, version).await?,
@@ -132,7 +132,7 @@ async fn rotate(
     let member = match member(env, authority, (who, person.as_deref(), authorization), &found).await {
         Err(TokenError::Grant(fault)) if fault.is_final() => {
             if authority.members.revoke_family(&family.id, now_s).await? {
-                audit::revocation(env, authority, &Revoked::family(family));
+                audit::revocation(env, authority, &RevocationAudit::family(family));
             }
             return Err(fault.into());
         }
@@ -141,8 +141,8 @@ async fn rotate(
     if !member.settings.refresh_token {
         return Err(TokenError::UnauthorizedClient);
     }
-    let within = Within { family_id: &family.id, ends_s: family.expires_s, scope };
-    let Issued { mut response, access } = issue(env, authority, &member, within).await?;
+    let within = GrantLimits { family_id: &family.id, ends_s: family.expires_s, scope };
+    let IssuedTokens { mut response, access } = issue(env, authority, &member, within).await?;
     let successor = authority.successors.successor(token, &family.id);
     let row = RefreshToken {
         hash: sha256(successor.as_bytes()),
@@ -153,15 +153,15 @@ async fn rotate(
     response.refresh_token = Some(successor);
     response.grant_id.clone_from(&family.grant_id);
     claim(env, authority, credentials, who).await?;
-    let rotation = Rotation { hash: found.token.hash, now_s, grace_s: REFRESH_GRACE_S, successor: row, access };
+    let rotation = TokenRotation { hash: found.token.hash, now_s, grace_s: REFRESH_GRACE_S, successor: row, access };
     match authority.members.rotate_refresh_token(rotation).await? {
         RotationOutcome::Rotated | RotationOutcome::Repeated => Ok(response),
         RotationOutcome::Reused => {
-            audit::revocation(env, authority, &Revoked::family(family));
-            Err(GrantFault::Reused.into())
+            audit::revocation(env, authority, &RevocationAudit::family(family));
+            Err(GrantError::Reused.into())
         }
-        RotationOutcome::Ended => Err(GrantFault::Ended.into()),
-        RotationOutcome::Unknown => Err(GrantFault::UnknownRefreshToken.into()),
+        RotationOutcome::Ended => Err(GrantError::Ended.into()),
+        RotationOutcome::Unknown => Err(GrantError::UnknownRefreshToken.into()),
     }
 }
 
@@ -170,17 +170,17 @@ async fn rotate(
 /// read.
 async fn member<'a>(
     env: &Env<'_>,
-    authority: &Authority,
-    (who, person, authorization): (&'a Authenticated, Option<&'a Person>, &'a Authorization),
-    found: &FoundRefresh,
-) -> Result<Member<'a>, TokenError> {
-    let member = Member::of(&who.client, person, authorization, &found.family.credential)?;
+    authority: &AuthorizationServer,
+    (who, person, authorization): (&'a AuthenticatedClient, Option<&'a Person>, &'a Authorization),
+    found: &StoredRefreshToken,
+) -> Result<MemberTokenRequest<'a>, TokenError> {
+    let member = MemberTokenRequest::of(&who.client, person, authorization, &found.family.credential)?;
     let own = member.person.fhir_user.as_ref().map(FhirUser::reference);
     if authorization.fhir_user.is_some() && authorization.fhir_user != own {
-        return Err(GrantFault::OtherPerson.into());
+        return Err(GrantError::OtherPerson.into());
     }
     if !may_still_act(env, authority, (member.person, authorization), found.policy_revision).await? {
-        return Err(GrantFault::NoLongerActing.into());
+        return Err(GrantError::NoLongerActing.into());
     }
     Ok(member)
 }

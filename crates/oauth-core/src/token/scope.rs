@@ -2,7 +2,7 @@
 
 use smart_scopes::{Context, Scope, ScopeSet, restrict};
 
-use super::{GrantFault, TokenError};
+use super::{GrantError, TokenError};
 use crate::authorize::is_of_use;
 use crate::client::Client;
 use crate::person::Person;
@@ -29,13 +29,13 @@ pub(super) fn granted(client: &Client, person: &Person, requested: Option<&str>)
 
 /// Returns what the registration of this moment leaves of the scopes that were granted: what was taken out of it since
 /// is not given any more, what was put in is not given without the person.
-pub(super) fn still_registered(client: &Client, granted: &str) -> Result<String, GrantFault> {
+pub(super) fn still_registered(client: &Client, granted: &str) -> Result<String, GrantError> {
     let scopes = ScopeSet::parse(granted).unwrap_or_default();
     let left = client.limit(&scopes);
     if left == scopes {
         return Ok(granted.to_owned());
     }
-    if is_of_use(&scopes, &left) { Ok(left.to_string()) } else { Err(GrantFault::ScopesGone) }
+    if is_of_use(&scopes, &left) { Ok(left.to_string()) } else { Err(GrantError::ScopesGone) }
 }
 
 /// Returns the patient a person is.

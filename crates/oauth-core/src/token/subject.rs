@@ -3,14 +3,14 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::assertion::WantedKey;
-use crate::authority::Authority;
+use crate::assertion::KeySelector;
+use crate::authority::AuthorizationServer;
 use crate::client::Client;
 use crate::env::Env;
 use crate::form::printable;
-use crate::introspector::{HS256, Trust, TrustedKey, expected_audiences};
-use crate::jose::{CompactFault, CompactJws, SigningAlg, numeric_date};
-use crate::jwks::JwksFault;
+use crate::introspector::{HS256, IntrospectionTrust, TrustedKey, expected_audiences};
+use crate::jose::{CompactJws, CompactJwsError, SigningAlg, numeric_date};
+use crate::jwks::JwksError;
 use crate::limits::{CLOCK_LEEWAY_S, KID_MAX_BYTES, SUBJECT_TOKEN_MAX_BYTES};
 use crate::ports::StoreError;
 
@@ -18,7 +18,7 @@ use super::TokenError;
 
 /// A token of another issuer; nothing of it is verified yet.
 #[derive(Debug)]
-pub(super) struct Subject<'a> {
+pub(super) struct TokenSubject<'a> {
     jws: CompactJws<'a>,
     claims: Claims,
     issuer: String,
@@ -38,10 +38,10 @@ struct Claims {
 /// The check that the subject token of a token exchange failed. Every one is `invalid_request` (RFC 8693, section
 /// 2.2.2).
 #[derive(Debug, Clone, thiserror::Error)]
-pub enum SubjectFault {
+pub enum SubjectTokenError {
     /// Not a compact JWS within the size limit.
     #[error("subject_token: {0}")]
-    Shape(#[from] CompactFault),
+    Shape(#[from] CompactJwsError),
     /// Signed with an algorithm that is not accepted, or not at all.
     #[error("subject_token: alg is {0}, accepted are ES256, ES384, RS256, RS384 and HS256")]
     Algorithm(String),
@@ -95,7 +95,7 @@ pub enum SubjectFault {
     NoKid,
     /// The issuer's keys could not be had.
     #[error("subject_token: {0}")]
-    Keys(#[from] JwksFault),
+    Keys(#[from] JwksError),
     /// No key of the issuer fits.
     #[error("subject_token: no key of the issuer fits {0}")]
     UnknownKey(String),
@@ -110,16 +110,16 @@ pub enum SubjectFault {
     User,
 }
 
-impl<'a> Subject<'a> {
+impl<'a> TokenSubject<'a> {
     /// Reads a token: size, shape, header, issuer. No cryptography.
-    pub(super) fn read(text: &'a str) -> Result<Self, SubjectFault> {
+    pub(super) fn read(text: &'a str) -> Result<Self, SubjectTokenError> {
         let jws = CompactJws::parse(text, SUBJECT_TOKEN_MAX_BYTES)?;
         let alg = &jws.header.alg;
         if alg != HS256 && alg.parse::<SigningAlg>().is_err() {
-            return Err(SubjectFault::Algorithm(printable(alg)));
+            return Err(SubjectTokenError::Algorithm(printable(alg)));
         }
         if jws.header.has_critical_extensions() {
-            return Err(SubjectFault::Critical);
+            return Err(SubjectTokenError::Critical);
         }
         let claims: Claims = jws.payload()?;
         let issuer = text_of("iss", claims.iss.as_ref())?.to_owned();
@@ -134,30 +134,30 @@ impl<'a> Subject<'a> {
     pub(super) async fn verified(
         &self,
         env: &Env<'_>,
-        authority: &Authority,
+        authority: &AuthorizationServer,
         client: &Client,
     ) -> Result<&str, TokenError> {
         if !client.allowed_issuers.contains(&self.issuer) {
-            return Err(SubjectFault::Issuer(printable(&self.issuer)).into());
+            return Err(SubjectTokenError::Issuer(printable(&self.issuer)).into());
         }
         let user_id = self.user_id()?;
         self.check_times(env.now_s())?;
         let introspector = self.introspector(authority).await??;
-        let unusable = |_| SubjectFault::BadIntrospector(printable(&self.issuer));
-        let trust = Trust::read(&introspector).map_err(unusable)?;
+        let unusable = |_| SubjectTokenError::BadIntrospector(printable(&self.issuer));
+        let trust = IntrospectionTrust::read(&introspector).map_err(unusable)?;
         self.check_audience(&expected_audiences(&introspector).map_err(unusable)?, "TokenIntrospector")?;
         if let Some(expected) = &client.allowed_audiences {
             self.check_named(&expected.iter().map(String::as_str).collect::<Vec<_>>(), "Client")?;
         }
         match &trust {
-            Trust::Keys(keys) => self.check_signature(keys)?,
-            Trust::At(uri) => self.check_signature_at(env, authority, uri).await?,
+            IntrospectionTrust::Keys(keys) => self.check_signature(keys)?,
+            IntrospectionTrust::At(uri) => self.check_signature_at(env, authority, uri).await?,
         }
         Ok(user_id)
     }
 
     /// `box_user` names the User, else `sub` does. Both must be right, whichever is used.
-    fn user_id(&self) -> Result<&str, SubjectFault> {
+    fn user_id(&self) -> Result<&str, SubjectTokenError> {
         let subject = text_of("sub", self.claims.sub.as_ref())?;
         match &self.claims.box_user {
             None => Ok(subject),
@@ -165,77 +165,85 @@ impl<'a> Subject<'a> {
         }
     }
 
-    fn check_times(&self, now: i64) -> Result<(), SubjectFault> {
-        let exp = self.claims.exp.as_ref().and_then(numeric_date).ok_or(SubjectFault::Claim("exp"))?;
+    fn check_times(&self, now: i64) -> Result<(), SubjectTokenError> {
+        let exp = self.claims.exp.as_ref().and_then(numeric_date).ok_or(SubjectTokenError::Claim("exp"))?;
         if exp.saturating_add(CLOCK_LEEWAY_S) < now {
-            return Err(SubjectFault::Expired { exp, now });
+            return Err(SubjectTokenError::Expired { exp, now });
         }
         for (claim, value) in [("nbf", &self.claims.nbf), ("iat", &self.claims.iat)] {
             let Some(value) = value else { continue };
-            let value = numeric_date(value).ok_or(SubjectFault::Claim(claim))?;
+            let value = numeric_date(value).ok_or(SubjectTokenError::Claim(claim))?;
             if value > now.saturating_add(CLOCK_LEEWAY_S) {
-                return Err(SubjectFault::NotYet { claim, value, now });
+                return Err(SubjectTokenError::NotYet { claim, value, now });
             }
         }
         Ok(())
     }
 
     /// Whether `aud` names one of `expected`, if there are any.
-    fn check_audience(&self, expected: &[&str], by: &'static str) -> Result<(), SubjectFault> {
+    fn check_audience(&self, expected: &[&str], by: &'static str) -> Result<(), SubjectTokenError> {
         if expected.is_empty() { Ok(()) } else { self.check_named(expected, by) }
     }
 
     /// Whether `aud` names one of `expected`.
-    fn check_named(&self, expected: &[&str], by: &'static str) -> Result<(), SubjectFault> {
+    fn check_named(&self, expected: &[&str], by: &'static str) -> Result<(), SubjectTokenError> {
         let is_expected = |named: &Value| named.as_str().is_some_and(|named| expected.contains(&named));
-        let aud = self.claims.aud.as_ref().ok_or(SubjectFault::Claim("aud"))?;
+        let aud = self.claims.aud.as_ref().ok_or(SubjectTokenError::Claim("aud"))?;
         let (named, seen) = match aud {
             Value::String(one) => (is_expected(aud), printable(one)),
             Value::Array(several) => (several.iter().any(is_expected), printable(&aud.to_string().replace('"', "'"))),
-            _ => return Err(SubjectFault::Claim("aud")),
+            _ => return Err(SubjectTokenError::Claim("aud")),
         };
-        if named { Ok(()) } else { Err(SubjectFault::Audience { seen, by }) }
+        if named { Ok(()) } else { Err(SubjectTokenError::Audience { seen, by }) }
     }
 
-    async fn introspector(&self, authority: &Authority) -> Result<Result<Value, SubjectFault>, StoreError> {
+    async fn introspector(
+        &self,
+        authority: &AuthorizationServer,
+    ) -> Result<Result<Value, SubjectTokenError>, StoreError> {
         let found = authority.directory.store().introspectors(&self.issuer).await?;
         let issuer = printable(&self.issuer);
         Ok(match <[Value; 1]>::try_from(found) {
             Ok([one]) => Ok(one),
-            Err(none) if none.is_empty() => Err(SubjectFault::NoIntrospector(issuer)),
-            Err(_) => Err(SubjectFault::SeveralIntrospectors(issuer)),
+            Err(none) if none.is_empty() => Err(SubjectTokenError::NoIntrospector(issuer)),
+            Err(_) => Err(SubjectTokenError::SeveralIntrospectors(issuer)),
         })
     }
 
     /// Registered keys have no identifiers, so each that fits is tried.
-    fn check_signature(&self, keys: &[TrustedKey]) -> Result<(), SubjectFault> {
+    fn check_signature(&self, keys: &[TrustedKey]) -> Result<(), SubjectTokenError> {
         let alg = &self.jws.header.alg;
         let mut fitting = keys.iter().filter(|key| key.fits(alg)).peekable();
         if fitting.peek().is_none() {
-            return Err(SubjectFault::UnknownKey(printable(alg)));
+            return Err(SubjectTokenError::UnknownKey(printable(alg)));
         }
         let verified = fitting.any(|key| key.verifies(self.jws.signing_input(), self.jws.signature()));
-        if verified { Ok(()) } else { Err(SubjectFault::Signature) }
+        if verified { Ok(()) } else { Err(SubjectTokenError::Signature) }
     }
 
     /// A set at an address is public, so it never verifies a shared key's algorithm.
-    async fn check_signature_at(&self, env: &Env<'_>, authority: &Authority, uri: &str) -> Result<(), SubjectFault> {
+    async fn check_signature_at(
+        &self,
+        env: &Env<'_>,
+        authority: &AuthorizationServer,
+        uri: &str,
+    ) -> Result<(), SubjectTokenError> {
         let header = &self.jws.header;
-        let unknown = || SubjectFault::UnknownKey(printable(&header.alg));
+        let unknown = || SubjectTokenError::UnknownKey(printable(&header.alg));
         let alg: SigningAlg = header.alg.parse().map_err(|_| unknown())?;
         let kid = header.kid.as_deref().filter(|kid| !kid.is_empty() && kid.len() <= KID_MAX_BYTES);
-        let kid = kid.ok_or(SubjectFault::NoKid)?;
-        let keys = authority.jwks.keys(env, uri, WantedKey { kid, alg }).await?;
+        let kid = kid.ok_or(SubjectTokenError::NoKid)?;
+        let keys = authority.jwks.keys(env, uri, KeySelector { kid, alg }).await?;
         let mut matching = keys.matching(kid, alg);
         let key = matching.next().ok_or_else(unknown)?;
         if matching.next().is_some() {
-            return Err(SubjectFault::AmbiguousKey(printable(kid)));
+            return Err(SubjectTokenError::AmbiguousKey(printable(kid)));
         }
         let verified = key.verifies(self.jws.signing_input(), self.jws.signature());
-        if verified { Ok(()) } else { Err(SubjectFault::Signature) }
+        if verified { Ok(()) } else { Err(SubjectTokenError::Signature) }
     }
 }
 
-fn text_of<'c>(name: &'static str, claim: Option<&'c Value>) -> Result<&'c str, SubjectFault> {
-    claim.and_then(Value::as_str).filter(|text| !text.is_empty()).ok_or(SubjectFault::Claim(name))
+fn text_of<'c>(name: &'static str, claim: Option<&'c Value>) -> Result<&'c str, SubjectTokenError> {
+    claim.and_then(Value::as_str).filter(|text| !text.is_empty()).ok_or(SubjectTokenError::Claim(name))
 }

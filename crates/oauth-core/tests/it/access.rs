@@ -1,9 +1,9 @@
 //! Who may call a resource endpoint.
 
-use oauth_core::access::{AccessRequest, Allowed, Denied, admits_anonymous, authorize};
-use oauth_core::caller::{CallerFault, identify};
+use oauth_core::access::{AccessError, AccessGranted, AccessRequest, admits_anonymous, authorize};
+use oauth_core::caller::{CallerError, identify};
 use oauth_core::keys::SigningAlg;
-use oauth_core::reach::{Part, Reach};
+use oauth_core::reach::{ScopeAccess, ScopeFilter};
 use serde_json::{Value, json};
 use smart_scopes::Interaction;
 
@@ -20,7 +20,7 @@ const fn read(resource_type: &'static str) -> Ask {
     Ask { target: Some((resource_type, Interaction::Read)), explicit: false }
 }
 
-async fn call(world: &World, authorization: Option<&str>, ask: Ask) -> Result<Allowed, Denied> {
+async fn call(world: &World, authorization: Option<&str>, ask: Ask) -> Result<AccessGranted, AccessError> {
     let caller = identify(&world.env(), &world.authority, authorization).await.unwrap();
     let kind = ask.target.map_or("none", |(kind, _)| kind);
     let request = || json!({ "uri": format!("/fhir/{kind}/1"), "request-method": "get" });
@@ -41,11 +41,11 @@ async fn bearer(world: &World) -> String {
 #[tokio::test]
 async fn everything_is_denied_by_default() {
     let world = with_service().await;
-    assert!(matches!(call(&world, None, read("Patient")).await, Err(Denied::Unauthenticated)));
+    assert!(matches!(call(&world, None, read("Patient")).await, Err(AccessError::Unauthenticated)));
     let header = basic("service", GENERATED);
-    assert!(matches!(call(&world, Some(&header), read("Patient")).await, Err(Denied::Forbidden)));
+    assert!(matches!(call(&world, Some(&header), read("Patient")).await, Err(AccessError::Forbidden)));
     let header = bearer(&world).await;
-    assert!(matches!(call(&world, Some(&header), read("Patient")).await, Err(Denied::Forbidden)));
+    assert!(matches!(call(&world, Some(&header), read("Patient")).await, Err(AccessError::Forbidden)));
     let root = call(&world, Some(&basic("root", "bootstrap")), read("Patient")).await.unwrap();
     assert!(root.administrator);
 }
@@ -57,10 +57,10 @@ async fn scopes_bind_every_token_whatever_a_policy_allows() {
     let header = bearer(&world).await;
     assert!(call(&world, Some(&header), read("Patient")).await.is_ok());
     let missing = call(&world, Some(&header), read("Claim")).await.unwrap_err();
-    assert!(matches!(missing, Denied::InsufficientScope { needed } if needed == "system/Claim.r"));
+    assert!(matches!(missing, AccessError::InsufficientScope { needed } if needed == "system/Claim.r"));
     let mut operation = read("Patient");
     operation.target = None;
-    assert!(matches!(call(&world, Some(&header), operation).await, Err(Denied::InsufficientScope { .. })));
+    assert!(matches!(call(&world, Some(&header), operation).await, Err(AccessError::InsufficientScope { .. })));
     // The same Client without a token is bound by policies alone.
     let allowed = call(&world, Some(&basic("service", GENERATED)), read("Claim")).await.unwrap();
     assert!(!allowed.administrator, "a policy makes nobody an administrator");
@@ -80,10 +80,10 @@ async fn a_granular_scope_leaves_open_what_its_query_selects() {
     );
     let header = bearer(&world).await;
     let allowed = call(&world, Some(&header), read("Observation")).await.unwrap();
-    let part = Part { patient: None, query: Some("status=final".parse().unwrap()) };
-    assert_eq!(allowed.reach, Reach::Parts(vec![part]));
+    let part = ScopeFilter { patient: None, query: Some("status=final".parse().unwrap()) };
+    assert_eq!(allowed.reach, ScopeAccess::Parts(vec![part]));
     let missing = call(&world, Some(&header), read("Patient")).await.unwrap_err();
-    assert!(matches!(missing, Denied::InsufficientScope { needed } if needed == "system/Patient.r"));
+    assert!(matches!(missing, AccessError::InsufficientScope { needed } if needed == "system/Patient.r"));
 }
 
 #[tokio::test]
@@ -103,10 +103,10 @@ async fn a_token_for_a_patient_reaches_that_patient_and_a_policy_widens_nothing(
         call(&world, Some(&format!("Bearer {token}")), read("Observation")).await
     };
     let of_patient = ask(claims("patient/*.read", json!({ "patient": "p" }))).await.unwrap();
-    let part = Part { patient: Some("p".to_owned()), query: None };
-    assert_eq!(of_patient.reach, Reach::Parts(vec![part]));
+    let part = ScopeFilter { patient: Some("p".to_owned()), query: None };
+    assert_eq!(of_patient.reach, ScopeAccess::Parts(vec![part]));
     let union = ask(claims("patient/*.read system/*.read", json!({ "patient": "p" }))).await.unwrap();
-    assert_eq!(union.reach, Reach::Everything);
+    assert_eq!(union.reach, ScopeAccess::Everything);
     for (scope, context) in [
         ("patient/*.read", json!({})),
         ("patient/*.read", json!({ "encounter": "e" })),
@@ -114,7 +114,7 @@ async fn a_token_for_a_patient_reaches_that_patient_and_a_policy_widens_nothing(
         ("patient/*.write", json!({ "patient": "p" })),
     ] {
         let refused = ask(claims(scope, context.clone())).await.unwrap_err();
-        assert!(matches!(refused, Denied::InsufficientScope { .. }), "{scope} {context}");
+        assert!(matches!(refused, AccessError::InsufficientScope { .. }), "{scope} {context}");
     }
 }
 
@@ -129,9 +129,12 @@ async fn policies_see_the_client_without_its_secret_and_the_claims() {
     let allowed = call(&world, Some(&header), read("Patient")).await.unwrap();
     assert_eq!(
         allowed,
-        Allowed { administrator: false, policy_id: Some("token".to_owned()), reach: Reach::Everything }
+        AccessGranted { administrator: false, policy_id: Some("token".to_owned()), reach: ScopeAccess::Everything }
     );
-    assert!(matches!(call(&world, Some(&basic("service", GENERATED)), read("Patient")).await, Err(Denied::Forbidden)));
+    assert!(matches!(
+        call(&world, Some(&basic("service", GENERATED)), read("Patient")).await,
+        Err(AccessError::Forbidden)
+    ));
 }
 
 #[tokio::test]
@@ -148,7 +151,7 @@ async fn credentials_that_are_wrong_never_count_as_absent() {
 async fn a_revoked_or_expired_token_and_one_of_an_inactive_client_are_refused() {
     let mut world = with_service().await;
     let header = bearer(&world).await;
-    let refused = |error: CallerFault| matches!(error, CallerFault::Token(_));
+    let refused = |error: CallerError| matches!(error, CallerError::Token(_));
     let jti = world.claims(header.strip_prefix("Bearer ").unwrap())["jti"].as_str().unwrap().to_owned();
     world.memory.revoked.lock().unwrap().insert(jti.clone());
     assert!(refused(identify(&world.env(), &world.authority, Some(&header)).await.unwrap_err()));
@@ -175,11 +178,11 @@ async fn basic_needs_the_grant_basic_and_the_current_secret() {
     assert!(identify(&world.env(), &world.authority, Some(&header)).await.is_ok());
     let hash = world.sealed_secret(GENERATED);
     world.memory.put("Client", "service", json!({ "grant_types": ["client_credentials"], "secret": hash }));
-    assert!(matches!(identify(&world.env(), &world.authority, Some(&header)).await, Err(CallerFault::Basic(_))));
+    assert!(matches!(identify(&world.env(), &world.authority, Some(&header)).await, Err(CallerError::Basic(_))));
     let successor = "Zk3vX1mT0yR7bW5nJ2cF9dL4hG6sPaUeIoKxNvBtYq8";
     let hash = world.sealed_secret(successor);
     world.memory.put("Client", "service", json!({ "grant_types": ["basic"], "secret": hash }));
-    assert!(matches!(identify(&world.env(), &world.authority, Some(&header)).await, Err(CallerFault::Basic(_))));
+    assert!(matches!(identify(&world.env(), &world.authority, Some(&header)).await, Err(CallerError::Basic(_))));
     assert!(identify(&world.env(), &world.authority, Some(&basic("service", successor))).await.is_ok());
 }
 
@@ -189,10 +192,10 @@ async fn an_allow_policy_does_not_open_the_registration() {
     let header = basic("service", GENERATED);
     let register = Ask { target: Some(("Client", Interaction::Update)), explicit: true };
     world.memory.put_policy("all", allow("service"));
-    assert!(matches!(call(&world, Some(&header), register).await, Err(Denied::Forbidden)));
+    assert!(matches!(call(&world, Some(&header), register).await, Err(AccessError::Forbidden)));
     world.memory.put_policy("open", json!({ "engine": "allow" }));
-    assert!(matches!(call(&world, Some(&header), register).await, Err(Denied::Forbidden)));
-    assert!(matches!(call(&world, None, register).await, Err(Denied::Unauthenticated)));
+    assert!(matches!(call(&world, Some(&header), register).await, Err(AccessError::Forbidden)));
+    assert!(matches!(call(&world, None, register).await, Err(AccessError::Unauthenticated)));
     let spelled_out = json!({ "uri": "/fhir/Client/1" });
     let link = json!([{ "reference": "Client/service" }]);
     world.memory.put_policy("portal", json!({ "engine": "matcho", "matcho": spelled_out, "link": link }));

@@ -4,7 +4,7 @@ use oauth_core::authorization::{Authorization, LaunchContext};
 use oauth_core::client::GrantType;
 use oauth_core::jose::sha256;
 use oauth_core::person::Person;
-use oauth_core::ports::{GivenGrant, IssuedCode, MemberGrant, MemberStore as _};
+use oauth_core::ports::{GrantDecision, IssuedCode, MemberGrant, MemberStore as _};
 use oauth_core::token::{TokenError, TokenResponse};
 use serde_json::{Value, json};
 
@@ -90,7 +90,7 @@ pub(crate) async fn issue(world: &World, authorization: &Authorization) -> Strin
     };
     let held = world.memory.grants_of(&grant.user_id).await.unwrap();
     let held = held.into_iter().find(|held| held.id == grant.id && held.patient_id == grant.patient_id);
-    world.memory.issue_code(code, Some(GivenGrant { grant, replaces: held }), None).await.unwrap();
+    world.memory.issue_code(code, Some(GrantDecision { grant, replaces: held }), None).await.unwrap();
     text
 }
 

@@ -1,9 +1,9 @@
 //! What an auditor is told, and what nobody is.
 
-use oauth_core::authorize::{Browser, Decision};
-use oauth_core::form::Form;
+use oauth_core::authorize::{ConsentDecision, UserAgent};
+use oauth_core::form::FormFields;
 use oauth_core::introspection;
-use oauth_core::launch::{self, Ehr};
+use oauth_core::launch::{self, EhrLaunch};
 use oauth_core::ports::{AuditAction, AuditRecord};
 use oauth_core::session;
 use oauth_core::token::TokenRequest;
@@ -67,7 +67,7 @@ async fn a_visit_is_on_record_from_sign_in_to_sign_out_without_its_secrets() {
     let renewed = one(&world);
     assert_eq!((renewed.user_id.as_deref(), renewed.grant_id.as_ref()), (Some("ada"), Some(&grant)));
 
-    let browser = Browser { session: Some(&cookie), address: Some("192.0.2.7") };
+    let browser = UserAgent { session: Some(&cookie), address: Some("192.0.2.7") };
     for _ in 0..2 {
         session::end(&world.env(), &world.authority, browser).await.unwrap();
     }
@@ -137,7 +137,7 @@ async fn a_denial_is_one_record_and_the_persons_own() {
     let cookie = world.cookie_of("ada").await;
     let page = consent(world.begin(&[], Some(&cookie)).await);
     news(&world);
-    refusal(world.decide(&page.transaction, Decision::Deny, &cookie).await);
+    refusal(world.decide(&page.transaction, ConsentDecision::Deny, &cookie).await);
     let denied = one(&world);
     assert_eq!((denied.action, denied.refused.as_deref()), (AuditAction::Consent, Some("denied")));
     assert_eq!(denied.user_id.as_deref(), Some("ada"));
@@ -206,7 +206,7 @@ async fn what_strangers_send_is_in_no_reason() {
 #[tokio::test]
 async fn a_launch_is_on_record_and_its_use_names_it() {
     let world = clinic().await;
-    let ehr = Ehr { id: Some("ehr"), address: Some("192.0.2.1") };
+    let ehr = EhrLaunch { id: Some("ehr"), address: Some("192.0.2.1") };
     let params = json!({
         "client": "app", "user": "ada", "iss": "https://payer.example/fhir", "ctx": {"patient": "p-ada"},
     });
@@ -238,7 +238,7 @@ async fn whoever_takes_tokens_back_is_on_record() {
     let tokens = world.token(&redemption(&let_in(&world, &cookie).await)).await.unwrap();
     let grant = news(&world).pop().unwrap().grant_id;
     let root = basic("root", "bootstrap");
-    let form = Form::new([("token".to_owned(), tokens.refresh_token.unwrap())]).unwrap();
+    let form = FormFields::new([("token".to_owned(), tokens.refresh_token.unwrap())]).unwrap();
     let request = TokenRequest { authorization: Some(&root), form: &form, address: Some("192.0.2.3") };
     introspection::revoke(&world.env(), &world.authority, &request).await.unwrap();
     let revoked = one(&world);

@@ -1,7 +1,10 @@
 //! An app asks: the check of the request in its order, signing in on the way, and the code.
 
 use oauth_core::authorize::limits::{LAUNCH_MAX_BYTES, LOGIN_HINT_MAX_BYTES, NONCE_MAX_BYTES, STATE_MAX_BYTES};
-use oauth_core::authorize::{self, AuthorizeFault, Browser, Decision, PageFault, PatientPage, Refusal, Search, Step};
+use oauth_core::authorize::{
+    self, AuthorizationError, AuthorizeError, ConsentDecision, NextPage, PageError, PatientPage, PatientQuery,
+    UserAgent,
+};
 use oauth_core::ports::PatientSummary;
 use serde_json::json;
 
@@ -16,14 +19,14 @@ async fn a_request_that_is_not_surely_the_apps_is_never_redirected() {
     let world = clinic().await;
     world.memory.put("Client", "asleep", json!({"active": false, "auth": app()["auth"]}));
     for (changes, fault) in [
-        (vec![("client_id", "")], PageFault::UnknownApp),
-        (vec![("client_id", "nobody")], PageFault::UnknownApp),
-        (vec![("client_id", "asleep")], PageFault::InactiveApp),
-        (vec![("redirect_uri", "")], PageFault::RedirectUri),
-        (vec![("redirect_uri", "https://app.example/callback/")], PageFault::RedirectUri),
-        (vec![("redirect_uri", "https://APP.example/callback")], PageFault::RedirectUri),
-        (vec![("redirect_uri", "https://app.example/callback#x")], PageFault::RedirectUri),
-        (vec![("redirect_uri", "https://evil.example/callback")], PageFault::RedirectUri),
+        (vec![("client_id", "")], PageError::UnknownApp),
+        (vec![("client_id", "nobody")], PageError::UnknownApp),
+        (vec![("client_id", "asleep")], PageError::InactiveApp),
+        (vec![("redirect_uri", "")], PageError::RedirectUri),
+        (vec![("redirect_uri", "https://app.example/callback/")], PageError::RedirectUri),
+        (vec![("redirect_uri", "https://APP.example/callback")], PageError::RedirectUri),
+        (vec![("redirect_uri", "https://app.example/callback#x")], PageError::RedirectUri),
+        (vec![("redirect_uri", "https://evil.example/callback")], PageError::RedirectUri),
     ] {
         assert_eq!(page_fault(world.begin(&changes, None).await), fault, "{changes:?}");
     }
@@ -65,9 +68,9 @@ async fn of_many_faults_the_first_of_the_table_is_told() {
     }
     // Before the target is trusted nothing is told to anybody but the person.
     for (name, value, fault) in [
-        ("client_id", "nobody", PageFault::UnknownApp),
-        ("client_id", "asleep", PageFault::InactiveApp),
-        ("redirect_uri", "https://evil.example/", PageFault::RedirectUri),
+        ("client_id", "nobody", PageError::UnknownApp),
+        ("client_id", "asleep", PageError::InactiveApp),
+        ("redirect_uri", "https://evil.example/", PageError::RedirectUri),
     ] {
         world.memory.put("Client", "asleep", json!({"active": false, "auth": app()["auth"]}));
         let mut pairs = with_faults(&TABLE);
@@ -109,7 +112,7 @@ async fn a_redirect_address_that_was_never_checked_is_none() {
     let mut client = app();
     client["auth"]["authorization_code"]["redirect_uri"] = json!(script);
     world.memory.put("Client", "app", client);
-    assert_eq!(page_fault(world.begin(&[("redirect_uri", script)], None).await), PageFault::RedirectUri);
+    assert_eq!(page_fault(world.begin(&[("redirect_uri", script)], None).await), PageError::RedirectUri);
 }
 
 #[tokio::test]
@@ -196,8 +199,8 @@ async fn what_is_longer_than_its_limit_is_refused_or_left_out() {
         let world = &world;
         async move { refusal(world.begin(&[("scope", "launch openid"), ("launch", &text(bytes))], None).await).1 }
     };
-    assert!(matches!(launch(LAUNCH_MAX_BYTES).await, Refusal::Launch(_)), "it is read, and none of ours");
-    assert!(matches!(launch(LAUNCH_MAX_BYTES + 1).await, Refusal::Malformed("launch")));
+    assert!(matches!(launch(LAUNCH_MAX_BYTES).await, AuthorizationError::Launch(_)), "it is read, and none of ours");
+    assert!(matches!(launch(LAUNCH_MAX_BYTES + 1).await, AuthorizationError::Malformed("launch")));
     let hint = |bytes| {
         let world = &world;
         async move { sign_in_page(world.begin(&[("login_hint", &text(bytes))], None).await).login_hint }
@@ -231,13 +234,13 @@ async fn a_client_without_the_grant_is_told_so() {
 #[tokio::test]
 async fn a_refusal_carries_the_state_and_the_issuer() {
     let world = clinic().await;
-    let Err(AuthorizeFault::Redirect { departure, .. }) = world.begin(&[("scope", "")], None).await else {
+    let Err(AuthorizeError::Redirect { departure, .. }) = world.begin(&[("scope", "")], None).await else {
         panic!("the app should be refused");
     };
     assert_eq!(parameter(&departure.location, "state").as_deref(), Some("st&te"));
     assert_eq!(parameter(&departure.location, "iss").as_deref(), Some(BASE));
     assert!(parameter(&departure.location, "error_description").is_some());
-    let Err(AuthorizeFault::Redirect { departure, .. }) = world.begin(&[("state", "")], None).await else {
+    let Err(AuthorizeError::Redirect { departure, .. }) = world.begin(&[("state", "")], None).await else {
         panic!("the app should be refused");
     };
     assert_eq!(parameter(&departure.location, "state"), None);
@@ -299,7 +302,7 @@ async fn a_denial_is_told_to_the_app_and_gives_it_nothing() {
     let world = clinic().await;
     let cookie = world.cookie_of("ada").await;
     let page = consent(world.begin(&[], Some(&cookie)).await);
-    let (error, _) = refusal(world.decide(&page.transaction, Decision::Deny, &cookie).await);
+    let (error, _) = refusal(world.decide(&page.transaction, ConsentDecision::Deny, &cookie).await);
     assert_eq!((error.as_str(), world.codes()), ("access_denied", 0));
     let grants = std::mem::take(&mut world.memory.members.lock().unwrap().grants);
     assert!(grants.iter().all(|grant| !grant.gives_something() && !grant.refused.is_empty()), "{grants:?}");
@@ -373,9 +376,9 @@ async fn a_request_that_waits_is_judged_by_the_registration_of_the_moment() {
     let mut client = app();
     client["active"] = json!(false);
     world.memory.put("Client", "app", client);
-    let allow = Decision::Allow { scopes: vec!["patient/*.rs".to_owned()] };
+    let allow = ConsentDecision::Allow { scopes: vec!["patient/*.rs".to_owned()] };
     let step = world.decide(&page.transaction, allow.clone(), &cookie).await;
-    assert_eq!((page_fault(step), world.codes()), (PageFault::InactiveApp, 0));
+    assert_eq!((page_fault(step), world.codes()), (PageError::InactiveApp, 0));
     let mut client = app();
     client["scope"] = json!(["openid", "patient/Patient.rs"]);
     world.memory.put("Client", "app", client);
@@ -387,12 +390,12 @@ async fn a_request_that_waits_is_judged_by_the_registration_of_the_moment() {
 async fn a_transaction_is_good_for_a_quarter_of_an_hour_and_for_nobody_who_changed_it() {
     let mut world = clinic().await;
     let page = sign_in_page(world.begin(&[], None).await);
-    assert_eq!(page_fault(world.resume("AAAA", None).await), PageFault::Transaction);
-    assert_eq!(page_fault(world.resume("", None).await), PageFault::Transaction);
+    assert_eq!(page_fault(world.resume("AAAA", None).await), PageError::Transaction);
+    assert_eq!(page_fault(world.resume("", None).await), PageError::Transaction);
     world.now_s += 899;
     sign_in_page(world.resume(&page.transaction, None).await);
     world.now_s += 1;
-    assert_eq!(page_fault(world.resume(&page.transaction, None).await), PageFault::TransactionExpired);
+    assert_eq!(page_fault(world.resume(&page.transaction, None).await), PageError::TransactionExpired);
 }
 
 /// The Person `c`, which links these patients.
@@ -411,13 +414,13 @@ async fn whoever_acts_for_several_chooses_one_of_them() {
     let names: Vec<_> = page.candidates.iter().map(|patient| patient.id.as_str()).collect();
     assert_eq!((names, page.search), (vec!["p-ada", "p-bob"], None));
     for stranger in ["p-eve", "p-gone", ""] {
-        assert_eq!(page_fault(world.pick(&page.transaction, stranger, &cookie).await), PageFault::Patient);
+        assert_eq!(page_fault(world.pick(&page.transaction, stranger, &cookie).await), PageError::Patient);
     }
     let asked = consent(world.pick(&page.transaction, "p-bob", &cookie).await);
     assert_eq!(asked.patient.as_ref().unwrap().id, "p-bob");
     // Who may not act for the patient any more does not get through with an old page.
     related(&world, &["p-ada"]);
-    let allow = Decision::Allow { scopes: vec!["patient/*.rs".to_owned()] };
+    let allow = ConsentDecision::Allow { scopes: vec!["patient/*.rs".to_owned()] };
     assert_eq!(refusal(world.decide(&asked.transaction, allow.clone(), &cookie).await).0, "access_denied");
     related(&world, &["p-bob"]);
     let departure = leave(world.decide(&asked.transaction, allow, &cookie).await);
@@ -457,8 +460,8 @@ async fn staff_pages_through_all_patients_that_a_text_finds() {
     for (asked, shown, first, last) in
         [(0, 1, "s-00", "s-19"), (1, 1, "s-00", "s-19"), (2, 2, "s-20", "s-39"), (99, 3, "s-40", "s-44")]
     {
-        let browser = Browser { session: Some(&cookie), address: None };
-        let search = Some(Search { text: "smith", page: asked });
+        let browser = UserAgent { session: Some(&cookie), address: None };
+        let search = Some(PatientQuery { text: "smith", page: asked });
         let found = authorize::find(&world.env(), &world.authority, &page.transaction, search, browser).await;
         let found = patient_page(found);
         let search = found.search.unwrap();
@@ -482,13 +485,13 @@ async fn staff_finds_the_patients_a_policy_lets_them_read() {
     let page = patient_page(world.begin(&[], Some(&cookie)).await);
     let text = |page: &PatientPage| page.search.as_ref().map(|search| (search.text.clone(), search.total));
     assert_eq!((page.candidates.len(), text(&page)), (0, Some((String::new(), 0))));
-    let browser = Browser { session: Some(&cookie), address: None };
-    let search = Some(Search { text: "love", page: 1 });
+    let browser = UserAgent { session: Some(&cookie), address: None };
+    let search = Some(PatientQuery { text: "love", page: 1 });
     let found = authorize::find(&world.env(), &world.authority, &page.transaction, search, browser).await;
     let found = patient_page(found);
     let ids: Vec<_> = found.candidates.iter().map(|patient| patient.id.as_str()).collect();
     assert_eq!((ids, text(&found)), (vec!["p-ada"], Some(("love".to_owned(), 1))));
-    assert_eq!(page_fault(world.pick(&page.transaction, "p-bob", &cookie).await), PageFault::Patient);
+    assert_eq!(page_fault(world.pick(&page.transaction, "p-bob", &cookie).await), PageError::Patient);
     let asked = consent(world.pick(&page.transaction, "p-ada", &cookie).await);
     assert_eq!(asked.patient.unwrap().id, "p-ada");
 }
@@ -512,7 +515,7 @@ async fn an_app_of_the_payer_itself_is_let_in_without_a_page() {
     client["first_party"] = json!(true);
     world.memory.put("Client", "app", client);
     let cookie = world.cookie_of("ada").await;
-    let Ok(Step::Leave(departure)) = world.begin(&[("prompt", "none")], Some(&cookie)).await else {
+    let Ok(NextPage::Leave(departure)) = world.begin(&[("prompt", "none")], Some(&cookie)).await else {
         panic!("nobody is asked");
     };
     assert_eq!(world.authorization(&departure)["scope"], crate::people::SCOPE);
@@ -564,19 +567,19 @@ async fn a_refusal_of_a_token_goes_into_the_fragment_too() {
     with_implicit(&world);
     let mut changes = TOKEN.to_vec();
     changes.push(("scope", ""));
-    let Err(AuthorizeFault::Redirect { departure, .. }) = world.begin(&changes, None).await else {
+    let Err(AuthorizeError::Redirect { departure, .. }) = world.begin(&changes, None).await else {
         panic!("the app should be refused");
     };
     assert_eq!(parameter(&fragment(&departure.location), "error").as_deref(), Some("invalid_request"));
     // The address of codes is not that of tokens.
     let codes = [("response_type", "token"), ("redirect_uri", CALLBACK)];
-    assert_eq!(page_fault(world.begin(&codes, None).await), PageFault::RedirectUri);
+    assert_eq!(page_fault(world.begin(&codes, None).await), PageError::RedirectUri);
 }
 
 #[tokio::test]
 async fn a_client_that_does_not_list_implicit_gets_no_token() {
     let world = clinic().await;
-    let Err(AuthorizeFault::Redirect { departure, cause }) = world.begin(&[("response_type", "token")], None).await
+    let Err(AuthorizeError::Redirect { departure, cause }) = world.begin(&[("response_type", "token")], None).await
     else {
         panic!("the app should be refused");
     };

@@ -1,6 +1,6 @@
 //! What a decision is bound to: to the person, to the patient, to the grant it was made from, and to the app.
 
-use oauth_core::authorize::{Decision, Departure};
+use oauth_core::authorize::{ClientRedirect, ConsentDecision};
 use oauth_core::token::TokenResponse;
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use crate::world::{GENERATED, World};
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 
 /// What the code of a departure gives.
-async fn tokens(world: &World, departure: &Departure) -> TokenResponse {
+async fn tokens(world: &World, departure: &ClientRedirect) -> TokenResponse {
     let code = parameter(&departure.location, "code").unwrap();
     let form = [
         ("grant_type", "authorization_code"),
@@ -33,7 +33,7 @@ async fn is_accepted(world: &World, tokens: &TokenResponse) -> bool {
 }
 
 /// Asks for all that the app asks for, with the page, and allows these.
-async fn allow(world: &World, scopes: &[&str], cookie: &str) -> Departure {
+async fn allow(world: &World, scopes: &[&str], cookie: &str) -> ClientRedirect {
     let page = consent(world.begin(&[("prompt", "consent")], Some(cookie)).await);
     world.allow(&page, scopes, cookie).await
 }
@@ -162,7 +162,7 @@ async fn a_patient_whom_one_person_chose_is_not_the_choice_of_another() {
     patient_page(world.resume(&asked.transaction, Some(&two)).await);
     // Neither a choice nor a decision counts on a page the person has not seen.
     patient_page(world.pick(&page.transaction, "p-bob", &two).await);
-    let allow = Decision::Allow { scopes: vec!["patient/*.rs".to_owned()] };
+    let allow = ConsentDecision::Allow { scopes: vec!["patient/*.rs".to_owned()] };
     patient_page(world.decide(&asked.transaction, allow.clone(), &two).await);
     assert_eq!((world.codes(), grants(&world)), (0, vec![]));
     // Through the sign-in page it is the same.
@@ -178,7 +178,7 @@ async fn a_decision_on_another_persons_page_about_no_patient_counts_for_nothing(
     let world = clinic().await;
     let [one, two] = two_carers(&world).await;
     let asked = consent(world.begin(&[("scope", "openid email")], Some(&one)).await);
-    let allow = Decision::Allow { scopes: vec!["email".to_owned()] };
+    let allow = ConsentDecision::Allow { scopes: vec!["email".to_owned()] };
     let shown = consent(world.decide(&asked.transaction, allow.clone(), &two).await);
     assert_eq!((world.codes(), shown.person.as_str()), (0, "two"));
     leave(world.decide(&shown.transaction, allow, &two).await);

@@ -1,6 +1,6 @@
 //! The apps a person has let in, and taking that back.
 
-use oauth_core::connected::{self, ConnectedApp, Held, LetIn};
+use oauth_core::connected::{self, AuthorizedVia, ConnectedApp, ConnectionId};
 use oauth_core::person::Person;
 use serde_json::json;
 
@@ -51,7 +51,7 @@ async fn a_person_takes_back_the_own_grants_and_nobody_elses() {
     let world = let_in().await;
     user(&world, "bob", json!({}));
     let grant = list(&world, "ada").await.remove(0).held;
-    let revoke = |id: &'static str, grant: Held| {
+    let revoke = |id: &'static str, grant: ConnectionId| {
         let world = &world;
         async move { connected::revoke(&world.env(), &world.authority, (&person(world, id), None), &grant).await.unwrap() }
     };
@@ -87,7 +87,7 @@ async fn what_an_app_got_by_the_password_is_shown_and_taken_back() {
     let second = world.token(&form("patient/Goal.rs patient/Patient.rs")).await.unwrap();
 
     let [direct] = list(&world, "ada").await.try_into().unwrap();
-    assert_eq!((direct.held.clone(), direct.by), (Held::Direct("app".to_owned()), LetIn::Password));
+    assert_eq!((direct.held.clone(), direct.by), (ConnectionId::Direct("app".to_owned()), AuthorizedVia::Password));
     assert_eq!((direct.since_s, direct.last_used_s), (NOW_S, Some(NOW_S + 60)));
     assert_eq!(direct.patient.unwrap().name, "Ada Lovelace");
     assert_eq!(direct.allowed.len(), 3, "{:?}", direct.allowed);

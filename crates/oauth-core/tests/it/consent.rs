@@ -1,6 +1,6 @@
 //! What a person is asked, and what follows from the answer.
 
-use oauth_core::authorize::{ConsentItem, ConsentPage, Decision, ItemGroup};
+use oauth_core::authorize::{ConsentDecision, ConsentItem, ConsentItemGroup, ConsentPage};
 use oauth_core::ports::MemberStore as _;
 use serde_json::json;
 
@@ -103,7 +103,7 @@ async fn what_has_no_line_of_its_own_is_shown_as_the_rest_and_shared_only_with_a
     assert!(!other_results.split(' ').any(|scope| scope == "patient/Observation.rs"), "{other_results}");
     let only_the_rest = world.begin(&[("scope", "patient/*.rs"), ("prompt", "consent")], Some(&cookie)).await;
     let page = consent(only_the_rest);
-    let decision = Decision::Allow { scopes: vec!["patient/*.rs".to_owned()] };
+    let decision = ConsentDecision::Allow { scopes: vec!["patient/*.rs".to_owned()] };
     let refused = refusal(world.decide(&page.transaction, decision, &cookie).await);
     assert_eq!(refused.0, "access_denied", "a line for the rest alone shares nothing");
 }
@@ -125,17 +125,17 @@ async fn the_page_speaks_in_plain_words() {
                  treatments and medicines.";
     assert_eq!(
         said("patient/ExplanationOfBenefit.rs"),
-        ("Costs, diagnoses, treatments and medicines", costs, ItemGroup::Record, false)
+        ("Costs, diagnoses, treatments and medicines", costs, ConsentItemGroup::Record, false)
     );
     let goal = "What the care is meant to achieve. The app may see, add, change and delete entries.";
-    assert_eq!(said("patient/Goal.cruds"), ("Goals", goal, ItemGroup::Record, false));
-    assert_eq!(said("patient/Basic.rs"), ("Entries of the kind Basic", "", ItemGroup::Record, false));
+    assert_eq!(said("patient/Goal.cruds"), ("Goals", goal, ConsentItemGroup::Record, false));
+    assert_eq!(said("patient/Basic.rs"), ("Entries of the kind Basic", "", ConsentItemGroup::Record, false));
     assert_eq!(said(&format!("patient/Observation.rs?{LABORATORY}")).0, "Laboratory results");
     let limited = "Test results and measurements, only where status is final";
     assert_eq!(said("patient/Observation.rs?status=final").0, limited);
-    assert_eq!(said("patient/Organization.rs").2, ItemGroup::Directory);
+    assert_eq!(said("patient/Organization.rs").2, ConsentItemGroup::Directory);
     let (title, detail, group, _) = said("offline_access");
-    assert_eq!((title, group), ("Keep access when you are away", ItemGroup::Duration));
+    assert_eq!((title, group), ("Keep access when you are away", ConsentItemGroup::Duration));
     assert!(detail.starts_with("Until it is not used for 90 days, and for 365 days at most."), "{detail}");
     assert!(said("openid").3 && said("launch/patient").3);
     let groups: Vec<_> = page.items.iter().map(|item| item.group).collect();
@@ -158,7 +158,7 @@ async fn allowing_nothing_is_denying() {
     let cookie = world.cookie_of("ada").await;
     let page = asked(&world, "patient/Patient.rs launch/patient offline_access", &cookie).await;
     for scopes in [vec![], vec!["offline_access".to_owned()]] {
-        let step = world.decide(&page.transaction, Decision::Allow { scopes }, &cookie).await;
+        let step = world.decide(&page.transaction, ConsentDecision::Allow { scopes }, &cookie).await;
         assert_eq!((refusal(step).0.as_str(), world.codes()), ("access_denied", 0));
     }
 }
@@ -286,7 +286,7 @@ async fn a_program_that_could_be_the_app_finds_no_more_ticked_than_the_member_al
 async fn who_denied_everything_finds_nothing_ticked_and_lets_nothing_in() {
     let world = clinic().await;
     let cookie = world.cookie_of("ada").await;
-    let nothing = [Decision::Deny, Decision::Allow { scopes: Vec::new() }];
+    let nothing = [ConsentDecision::Deny, ConsentDecision::Allow { scopes: Vec::new() }];
     for (decision, scope) in nothing.into_iter().zip([FOUR, "patient/Claim.rs patient/*.read launch/patient"]) {
         let page = asked(&world, scope, &cookie).await;
         assert_eq!(refusal(world.decide(&page.transaction, decision, &cookie).await).0, "access_denied");
@@ -310,7 +310,7 @@ async fn a_denial_leaves_what_was_allowed_and_refuses_what_is_new() {
     let page = asked(&world, "openid patient/Patient.rs", &cookie).await;
     world.allow(&page, &["patient/Patient.rs"], &cookie).await;
     let more = asked(&world, FOUR, &cookie).await;
-    assert_eq!(refusal(world.decide(&more.transaction, Decision::Deny, &cookie).await).0, "access_denied");
+    assert_eq!(refusal(world.decide(&more.transaction, ConsentDecision::Deny, &cookie).await).0, "access_denied");
     let again = asked(&world, FOUR, &cookie).await;
     let new = vec!["patient/Goal.rs", "patient/Coverage.rs", "offline_access"];
     assert_eq!(stands(&again), (vec!["patient/Patient.rs"], new));
@@ -324,7 +324,7 @@ async fn who_unticks_everything_takes_it_back() {
     let page = asked(&world, "patient/Patient.rs patient/Goal.rs", &cookie).await;
     world.allow(&page, &["patient/Patient.rs", "patient/Goal.rs"], &cookie).await;
     let page = asked_again(&world, "patient/Patient.rs patient/Goal.rs", &cookie).await;
-    let nothing = world.decide(&page.transaction, Decision::Allow { scopes: Vec::new() }, &cookie).await;
+    let nothing = world.decide(&page.transaction, ConsentDecision::Allow { scopes: Vec::new() }, &cookie).await;
     assert_eq!(refusal(nothing).0, "access_denied");
     let page = asked(&world, "patient/Patient.rs patient/Goal.rs", &cookie).await;
     assert_eq!(stands(&page), (vec![], vec!["patient/Patient.rs", "patient/Goal.rs"]));

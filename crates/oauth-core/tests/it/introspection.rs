@@ -1,7 +1,7 @@
 //! Introspection and revocation.
 
 use oauth_core::access::AccessRequest;
-use oauth_core::form::Form;
+use oauth_core::form::FormFields;
 use oauth_core::introspection::{IntrospectionError, introspect, revoke};
 use oauth_core::token::TokenRequest;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::world::{BASE, GENERATED, NOW_S, World, basic, with_service};
 
 async fn ask(world: &World, authorization: Option<&str>, form: &[(&str, &str)]) -> Result<Value, IntrospectionError> {
-    let form = Form::new(form.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))).unwrap();
+    let form = FormFields::new(form.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))).unwrap();
     let request = TokenRequest { authorization, form: &form, address: None };
     let describe = || json!({ "uri": "/auth/introspect", "request-method": "post" });
     let access = AccessRequest { target: None, operation: "Introspect", explicit: false, request: &describe };
@@ -94,13 +94,13 @@ async fn a_revoked_token_is_inactive_and_a_foreign_one_is_left_alone() {
     world.memory.put("Client", "other", json!({ "grant_types": ["basic"], "secret": hash }));
     let other = basic("other", "2cF9dL4hG6sPaUeIoKxNvBtYq8Zk3vX1mT0yR7bW5nJ");
     for (header, token) in [(&other, &second), (&header, &first), (&header, &first)] {
-        let form = Form::new([("token".to_owned(), token.clone())]).unwrap();
+        let form = FormFields::new([("token".to_owned(), token.clone())]).unwrap();
         let request = TokenRequest { authorization: Some(header), form: &form, address: None };
         revoke(&world.env(), &world.authority, &request).await.unwrap();
     }
     assert_eq!(ask(&world, Some(&header), &[("token", &first)]).await.unwrap(), json!({ "active": false }));
     assert_eq!(ask(&world, Some(&header), &[("token", &second)]).await.unwrap()["active"], true);
-    let form = Form::new([("token".to_owned(), "unknown".to_owned())]).unwrap();
+    let form = FormFields::new([("token".to_owned(), "unknown".to_owned())]).unwrap();
     revoke(&world.env(), &world.authority, &TokenRequest { authorization: Some(&header), form: &form, address: None })
         .await
         .unwrap();
@@ -116,7 +116,7 @@ async fn an_opaque_token_is_introspected_and_revoked_like_a_jwt() {
     world.memory.put("Client", "service", json!({ "grant_types": ["client_credentials"], "secret": hash }));
     let (token, header) = (token(&world).await, basic("service", GENERATED));
     assert_eq!(ask(&world, Some(&header), &[("token", &token)]).await.unwrap()["sub"], "service");
-    let form = Form::new([("token".to_owned(), token.clone())]).unwrap();
+    let form = FormFields::new([("token".to_owned(), token.clone())]).unwrap();
     revoke(&world.env(), &world.authority, &TokenRequest { authorization: Some(&header), form: &form, address: None })
         .await
         .unwrap();
@@ -130,7 +130,7 @@ async fn a_token_revoked_while_its_client_is_inactive_stays_revoked() {
     let hash = world.sealed_secret(GENERATED);
     let client = |active| json!({ "active": active, "grant_types": ["basic"], "secret": hash });
     world.memory.put("Client", "service", client(false));
-    let form = Form::new([("token".to_owned(), token.clone())]).unwrap();
+    let form = FormFields::new([("token".to_owned(), token.clone())]).unwrap();
     let root = basic("root", "bootstrap");
     revoke(&world.env(), &world.authority, &TokenRequest { authorization: Some(&root), form: &form, address: None })
         .await

@@ -1,7 +1,7 @@
 //! Our layer against an independent implementation.
 
 use jsonwebtoken::{Algorithm, DecodingKey, Validation};
-use oauth_core::jose::{CompactJws, JwkFault, KeySet, PublicKey, SigningAlg, SigningKey};
+use oauth_core::jose::{CompactJws, JwkError, KeySet, PublicKey, SigningAlg, SigningKey};
 use serde_json::{Value, json};
 
 use crate::world::{Partner, claims};
@@ -55,13 +55,13 @@ fn each_jwk_must_have_kty_and_kid_and_the_members_of_its_type() {
         jwk.as_object_mut().unwrap().remove(member);
         PublicKey::for_assertions(&jwk).unwrap_err()
     };
-    assert_eq!(without(&partner.ec_jwk, "kty"), JwkFault::Malformed);
-    assert_eq!(without(&partner.ec_jwk, "kid"), JwkFault::NoKid);
-    assert_eq!(without(&partner.ec_jwk, "crv"), JwkFault::UnknownCurve);
-    assert_eq!(without(&partner.ec_jwk, "x"), JwkFault::BadMember("x"));
-    assert_eq!(without(&partner.ec_jwk, "y"), JwkFault::BadMember("y"));
-    assert_eq!(without(&partner.rsa_jwk, "n"), JwkFault::BadMember("n"));
-    assert_eq!(without(&partner.rsa_jwk, "e"), JwkFault::BadMember("e"));
+    assert_eq!(without(&partner.ec_jwk, "kty"), JwkError::Malformed);
+    assert_eq!(without(&partner.ec_jwk, "kid"), JwkError::NoKid);
+    assert_eq!(without(&partner.ec_jwk, "crv"), JwkError::UnknownCurve);
+    assert_eq!(without(&partner.ec_jwk, "x"), JwkError::BadMember("x"));
+    assert_eq!(without(&partner.ec_jwk, "y"), JwkError::BadMember("y"));
+    assert_eq!(without(&partner.rsa_jwk, "n"), JwkError::BadMember("n"));
+    assert_eq!(without(&partner.rsa_jwk, "e"), JwkError::BadMember("e"));
 }
 
 #[test]
@@ -72,16 +72,16 @@ fn keys_for_other_uses_small_ones_and_private_ones_are_not_used() {
         jwk[member] = value;
         PublicKey::for_assertions(&jwk).map(drop)
     };
-    assert_eq!(with(&partner.ec_jwk, "use", json!("enc")), Err(JwkFault::OtherUse));
-    assert_eq!(with(&partner.ec_jwk, "key_ops", json!(["sign"])), Err(JwkFault::OtherUse));
-    assert_eq!(with(&partner.ec_jwk, "alg", json!("ES256")), Err(JwkFault::OtherUse));
+    assert_eq!(with(&partner.ec_jwk, "use", json!("enc")), Err(JwkError::OtherUse));
+    assert_eq!(with(&partner.ec_jwk, "key_ops", json!(["sign"])), Err(JwkError::OtherUse));
+    assert_eq!(with(&partner.ec_jwk, "alg", json!("ES256")), Err(JwkError::OtherUse));
     assert_eq!(with(&partner.ec_jwk, "key_ops", json!(["verify"])), Ok(()));
     assert_eq!(with(&partner.ec_jwk, "ext", json!(true)), Ok(()));
-    assert_eq!(with(&partner.ec_jwk, "d", json!("AQAB")), Err(JwkFault::Private));
-    assert_eq!(with(&partner.ec_jwk, "crv", json!("P-256")), Err(JwkFault::UnknownCurve));
-    assert_eq!(with(&partner.ec_jwk, "x", partner.ec_jwk["y"].clone()), Err(JwkFault::Invalid), "off the curve");
-    assert_eq!(with(&partner.rsa_jwk, "n", json!("AQAB")), Err(JwkFault::Invalid), "too small");
-    assert_eq!(with(&partner.rsa_jwk, "kty", json!("oct")), Err(JwkFault::UnknownKeyType));
+    assert_eq!(with(&partner.ec_jwk, "d", json!("AQAB")), Err(JwkError::Private));
+    assert_eq!(with(&partner.ec_jwk, "crv", json!("P-256")), Err(JwkError::UnknownCurve));
+    assert_eq!(with(&partner.ec_jwk, "x", partner.ec_jwk["y"].clone()), Err(JwkError::Invalid), "off the curve");
+    assert_eq!(with(&partner.rsa_jwk, "n", json!("AQAB")), Err(JwkError::Invalid), "too small");
+    assert_eq!(with(&partner.rsa_jwk, "kty", json!("oct")), Err(JwkError::UnknownKeyType));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use oauth_core::env::Env;
 use oauth_core::keys::{KeyError, KeyRecord, KeyRing, SigningAlg, signs_from};
 use oauth_core::ports::KeyStore as _;
-use oauth_core::seal::Sealer;
+use oauth_core::seal::KeyEncryption;
 use serde_json::{Value, json};
 
 use crate::world::{Memory, Partner, World, with_partner};
@@ -88,7 +88,7 @@ async fn private_keys_are_encrypted_under_the_secret_and_open_with_no_other() {
     let random = World::new().await;
     let env: Env<'_> = random.env();
     let memory = Arc::new(Memory::default());
-    let sealer = |secret: &str| Some(Sealer::new(secret.to_owned().into()));
+    let sealer = |secret: &str| Some(KeyEncryption::new(secret.to_owned().into()));
     KeyRing::open(&env, memory.clone(), sealer("right")).await.unwrap();
     let stored = memory.keys.lock().unwrap().clone();
     assert!(stored.iter().all(|key| key.sealed));

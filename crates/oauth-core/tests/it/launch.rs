@@ -1,7 +1,7 @@
 //! The EHR launch.
 
-use oauth_core::authorize::{Decision, Refusal};
-use oauth_core::launch::{self, Ehr, LaunchFault, LaunchUri, LaunchUriFault};
+use oauth_core::authorize::{AuthorizationError, ConsentDecision};
+use oauth_core::launch::{self, EhrLaunch, LaunchError, LaunchUri, LaunchUriError};
 use serde_json::{Value, json};
 
 use crate::people::{app, clinic, consent, leave, refusal, sign_in_page, user};
@@ -16,8 +16,8 @@ fn params() -> Value {
     })
 }
 
-async fn launch(world: &World, params: &Value) -> Result<LaunchUri, LaunchUriFault> {
-    launch::get_launch_uri(&world.env(), &world.authority, Ehr::default(), params).await
+async fn launch(world: &World, params: &Value) -> Result<LaunchUri, LaunchUriError> {
+    launch::get_launch_uri(&world.env(), &world.authority, EhrLaunch::default(), params).await
 }
 
 #[tokio::test]
@@ -124,10 +124,10 @@ async fn a_launch_gives_its_context_to_its_user_and_once() {
     let departure = world.allow(&page, &["patient/*.rs"], &cookie).await;
     let context = json!({"patient": "p-ada", "encounter": "e-1", "need_patient_banner": false, "intent": "reconcile"});
     assert_eq!(world.authorization(&departure)["context"], context);
-    let allow = Decision::Allow { scopes: vec!["patient/*.rs".to_owned()] };
+    let allow = ConsentDecision::Allow { scopes: vec!["patient/*.rs".to_owned()] };
     let (error, cause) = refusal(world.decide(&page.transaction, allow, &cookie).await);
     assert_eq!((error.as_str(), world.codes()), ("invalid_request", 1));
-    assert!(matches!(cause, Refusal::Launch(LaunchFault::Used)));
+    assert!(matches!(cause, AuthorizationError::Launch(LaunchError::Used)));
     // The session of the user is honoured: no page at all for the next launch.
     let again = launch(&world, &params()).await.unwrap();
     leave(world.begin(&[("scope", SCOPE), ("launch", &again.launch)], Some(&cookie)).await);
@@ -154,7 +154,7 @@ async fn a_launch_is_good_for_its_time_its_client_and_this_server() {
     world.now_s += 1;
     let (error, cause) = refusal(world.begin(&[("scope", SCOPE), ("launch", &made.launch)], None).await);
     assert_eq!(error, "invalid_request");
-    assert!(matches!(cause, Refusal::Launch(LaunchFault::Expired)));
+    assert!(matches!(cause, AuthorizationError::Launch(LaunchError::Expired)));
     // Who came in time may take its time to sign in.
     let cookie = world.cookie_of("ada").await;
     consent(world.resume(&page.transaction, Some(&cookie)).await);
@@ -171,7 +171,7 @@ async fn a_launch_is_not_for_whoever_else_is_signed_in() {
     let bob_again = world.cookie_of("bob").await;
     let (error, cause) = refusal(world.resume(&page.transaction, Some(&bob_again)).await);
     assert_eq!(error, "access_denied");
-    assert!(matches!(cause, Refusal::OtherUser));
+    assert!(matches!(cause, AuthorizationError::OtherUser));
 }
 
 #[tokio::test]
@@ -183,7 +183,7 @@ async fn a_launch_opens_to_a_member_no_record_but_the_own_and_to_staff_the_one_i
     let cookie = world.cookie_of("ada").await;
     let (error, cause) = refusal(world.begin(&[("scope", SCOPE), ("launch", &made.launch)], Some(&cookie)).await);
     assert_eq!(error, "access_denied");
-    assert!(matches!(cause, Refusal::NoPatient));
+    assert!(matches!(cause, AuthorizationError::NoPatient));
     user(&world, "nurse", json!({"fhirUser": {"reference": "Practitioner/n"}}));
     stranger["user"] = json!("nurse");
     let made = launch(&world, &stranger).await.unwrap();

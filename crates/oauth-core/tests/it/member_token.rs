@@ -3,30 +3,30 @@
 
 use oauth_core::access::AccessRequest;
 use oauth_core::authorization::{Authorization, LaunchContext};
-use oauth_core::bearer::TokenFault;
-use oauth_core::caller::{Caller, CallerFault, identify};
-use oauth_core::form::Form;
+use oauth_core::bearer::BearerTokenError;
+use oauth_core::caller::{Caller, CallerError, identify};
+use oauth_core::form::FormFields;
 use oauth_core::introspection::{introspect, revoke};
 use oauth_core::token::{TokenRequest, TokenResponse};
-use oauth_core::userinfo::{UserInfoFault, userinfo};
+use oauth_core::userinfo::{UserInfoError, userinfo};
 use serde_json::{Value, json};
 use smart_scopes::Interaction;
 
 use crate::app::{SCOPE, ada, authorization, issue, public_app, redemption, refresh, rows, tokens, with_app};
 use crate::world::{BASE, GENERATED, NOW_S, World, basic};
 
-async fn caller(world: &World, token: &str) -> Result<Caller, CallerFault> {
+async fn caller(world: &World, token: &str) -> Result<Caller, CallerError> {
     identify(&world.env(), &world.authority, Some(&format!("Bearer {token}"))).await
 }
 
-async fn fault(world: &World, token: &str) -> TokenFault {
-    let CallerFault::Token(fault) = caller(world, token).await.unwrap_err() else { unreachable!("a token was sent") };
+async fn fault(world: &World, token: &str) -> BearerTokenError {
+    let CallerError::Token(fault) = caller(world, token).await.unwrap_err() else { unreachable!("a token was sent") };
     fault
 }
 
 /// Asks as the administrator.
 async fn introspected(world: &World, token: &str) -> Value {
-    let form = Form::new([("token".to_owned(), token.to_owned())]).unwrap();
+    let form = FormFields::new([("token".to_owned(), token.to_owned())]).unwrap();
     let root = basic("root", "bootstrap");
     let request = TokenRequest { authorization: Some(&root), form: &form, address: None };
     let describe = || json!({ "uri": "/auth/introspect", "request-method": "post" });
@@ -37,7 +37,7 @@ async fn introspected(world: &World, token: &str) -> Value {
 /// Revokes as the public app that gives its id.
 async fn revoked_by(world: &World, client_id: &str, token: &str) {
     let pairs = [("client_id", client_id), ("token", token)].map(|(name, value)| (name.to_owned(), value.to_owned()));
-    let form = Form::new(pairs).unwrap();
+    let form = FormFields::new(pairs).unwrap();
     revoke(&world.env(), &world.authority, &TokenRequest { authorization: None, form: &form, address: None })
         .await
         .unwrap();
@@ -82,7 +82,7 @@ async fn a_member_token_dies_with_what_it_stands_on() {
         let world = with_app().await;
         let token = tokens(&world).await.access_token;
         world.memory.put("User", "ada", user);
-        assert!(matches!(fault(&world, &token).await, TokenFault::PersonGone));
+        assert!(matches!(fault(&world, &token).await, BearerTokenError::PersonGone));
         assert_eq!(introspected(&world, &token).await, json!({"active": false}));
         world.memory.put("User", "ada", ada());
         assert!(caller(&world, &token).await.is_ok(), "the copy in memory is not believed either way");
@@ -91,14 +91,14 @@ async fn a_member_token_dies_with_what_it_stands_on() {
     let world = with_app().await;
     let token = tokens(&world).await.access_token;
     world.memory.members.lock().unwrap().families.clear();
-    assert!(matches!(fault(&world, &token).await, TokenFault::Revoked));
+    assert!(matches!(fault(&world, &token).await, BearerTokenError::Revoked));
 
     let world = with_app().await;
     let token = tokens(&world).await.access_token;
     let mut app = public_app();
     app["active"] = json!(false);
     world.memory.put("Client", "app", app);
-    assert!(matches!(fault(&world, &token).await, TokenFault::ClientGone));
+    assert!(matches!(fault(&world, &token).await, BearerTokenError::ClientGone));
 }
 
 #[tokio::test]
@@ -146,7 +146,7 @@ async fn a_stranger_is_not_told_of_a_refresh_token() {
     let token = tokens(&world).await.refresh_token.unwrap();
     let secret = world.sealed_secret(GENERATED);
     world.memory.put("Client", "gateway", json!({"grant_types": ["basic"], "secret": secret}));
-    let form = Form::new([("token".to_owned(), token)]).unwrap();
+    let form = FormFields::new([("token".to_owned(), token)]).unwrap();
     let header = basic("gateway", GENERATED);
     let request = TokenRequest { authorization: Some(&header), form: &form, address: None };
     let describe = || json!({ "uri": "/auth/introspect" });
@@ -160,7 +160,7 @@ async fn revoking_an_access_token_ends_that_token_alone() {
     let world = with_app().await;
     let response = tokens(&world).await;
     revoked_by(&world, "app", &response.access_token).await;
-    assert!(matches!(fault(&world, &response.access_token).await, TokenFault::Revoked));
+    assert!(matches!(fault(&world, &response.access_token).await, BearerTokenError::Revoked));
     assert!(refresh(&world, response.refresh_token.as_deref().unwrap()).await.is_ok());
 }
 
@@ -172,7 +172,7 @@ async fn revoking_a_refresh_token_ends_every_token_of_its_family() {
     let other = tokens(&world).await;
     revoked_by(&world, "app", second.refresh_token.as_deref().unwrap()).await;
     for dead in [&first, &second] {
-        assert!(matches!(fault(&world, &dead.access_token).await, TokenFault::Revoked));
+        assert!(matches!(fault(&world, &dead.access_token).await, BearerTokenError::Revoked));
         let error = refresh(&world, dead.refresh_token.as_deref().unwrap()).await.unwrap_err();
         assert_eq!(error.code(), "invalid_grant");
     }
@@ -202,7 +202,7 @@ async fn a_confidential_app_revokes_with_its_secret_only() {
     app["secret"] = json!(world.sealed_secret(GENERATED));
     world.memory.put("Client", "app", app);
     let pairs = [("client_id", "app"), ("token", &response.access_token)];
-    let form = Form::new(pairs.map(|(name, value)| (name.to_owned(), value.to_owned()))).unwrap();
+    let form = FormFields::new(pairs.map(|(name, value)| (name.to_owned(), value.to_owned()))).unwrap();
     let request = TokenRequest { authorization: None, form: &form, address: None };
     let error = revoke(&world.env(), &world.authority, &request).await.unwrap_err();
     assert_eq!(error.code(), "invalid_client");
@@ -222,7 +222,7 @@ async fn userinfo_tells_what_the_scopes_open() {
         told("openid fhirUser email").await,
         Ok(json!({"sub": "ada", "email": "ada@example.org", "fhirUser": format!("{BASE}/fhir/Patient/p-1")}))
     );
-    assert_eq!(told("fhirUser patient/*.rs").await, Err(UserInfoFault::NotOpenId));
+    assert_eq!(told("fhirUser patient/*.rs").await, Err(UserInfoError::NotOpenId));
 }
 
 #[tokio::test]
@@ -231,11 +231,11 @@ async fn userinfo_is_for_tokens_of_people() {
     let header = basic("service", GENERATED);
     let own = world.token_with(Some(&header), &[("grant_type", "client_credentials")]).await.unwrap();
     let client = caller(&world, &own.access_token).await.unwrap();
-    assert_eq!(userinfo(&world.authority, &client), Err(UserInfoFault::NotOpenId));
+    assert_eq!(userinfo(&world.authority, &client), Err(UserInfoError::NotOpenId));
     let nobody = identify(&world.env(), &world.authority, None).await.unwrap();
-    assert_eq!(userinfo(&world.authority, &nobody), Err(UserInfoFault::NoToken));
+    assert_eq!(userinfo(&world.authority, &nobody), Err(UserInfoError::NoToken));
     let basic = identify(&world.env(), &world.authority, Some(&header)).await.unwrap();
-    assert_eq!(userinfo(&world.authority, &basic), Err(UserInfoFault::NoToken));
+    assert_eq!(userinfo(&world.authority, &basic), Err(UserInfoError::NoToken));
 }
 
 #[tokio::test]
@@ -247,7 +247,7 @@ async fn a_persons_token_without_scopes_opens_nothing() {
     for target in [None, Some(("Patient", Interaction::Read)), Some(("Organization", Interaction::Search))] {
         let access = AccessRequest { target, operation: "X", explicit: false, request: &describe };
         let denied = oauth_core::access::authorize(&world.authority, &caller, access).await.unwrap_err();
-        assert!(matches!(denied, oauth_core::access::Denied::InsufficientScope { .. }), "{denied}");
+        assert!(matches!(denied, oauth_core::access::AccessError::InsufficientScope { .. }), "{denied}");
     }
 }
 

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use async_trait::async_trait;
 use oauth_core::ports::{
-    AuditRecord, AuditSink, BrowserSession, CodeIssue, CodeRedemption, FirstTokens, FoundCode, FoundRefresh,
-    GivenGrant, Hash, IssuedCode, LaunchUse, MemberGrant, MemberStore, OpaqueToken, PatientStore, PatientSummary,
-    RefreshToken, Rotation, RotationOutcome, StoreError, TokenFamily, Versioned, Visit, VisitQuery,
+    AuditRecord, AuditSink, AuthorizationState, AuthorizationStateQuery, BrowserSession, CodeIssue, CodeRedemption,
+    FirstTokens, GrantDecision, IssuedCode, LaunchUse, MemberGrant, MemberStore, OpaqueToken, PatientStore,
+    PatientSummary, RefreshToken, RotationOutcome, StoreError, StoredCode, StoredRefreshToken, TokenFamily, TokenHash,
+    TokenRotation, VersionedDocument,
 };
 use serde_json::Value;
 
@@ -15,12 +16,12 @@ use crate::world::Memory;
 /// The rows.
 #[derive(Default)]
 pub(crate) struct Members {
-    pub(crate) sessions: HashMap<Hash, BrowserSession>,
+    pub(crate) sessions: HashMap<TokenHash, BrowserSession>,
     pub(crate) grants: Vec<MemberGrant>,
-    pub(crate) codes: HashMap<Hash, (IssuedCode, bool)>,
+    pub(crate) codes: HashMap<TokenHash, (IssuedCode, bool)>,
     pub(crate) launches: HashMap<String, i64>,
     pub(crate) families: HashMap<String, Family>,
-    pub(crate) refresh: HashMap<Hash, (RefreshToken, Option<i64>)>,
+    pub(crate) refresh: HashMap<TokenHash, (RefreshToken, Option<i64>)>,
 }
 
 /// A family as kept.
@@ -43,7 +44,7 @@ impl Members {
     }
 
     /// The stamp of a family that was not revoked.
-    pub(crate) fn living(&self, family_id: &str) -> Option<Hash> {
+    pub(crate) fn living(&self, family_id: &str) -> Option<TokenHash> {
         self.families.get(family_id).filter(|held| !held.revoked).map(|held| held.family.credential)
     }
 
@@ -65,7 +66,7 @@ impl Members {
     }
 
     /// Whether what was decided still stood as it was decided from.
-    fn give(&mut self, GivenGrant { grant, replaces }: GivenGrant) -> bool {
+    fn give(&mut self, GrantDecision { grant, replaces }: GrantDecision) -> bool {
         let key = |grant: &MemberGrant| (grant.user_id.clone(), grant.client_id.clone(), grant.patient_id.clone());
         let held = self.grants.iter().position(|held| key(held) == key(&grant));
         let texts = |MemberGrant { id, requested, granted, refused, .. }: &MemberGrant| {
@@ -87,7 +88,7 @@ impl Members {
 
     fn redeem(
         &mut self,
-        hash: &Hash,
+        hash: &TokenHash,
         now_s: i64,
         family: TokenFamily,
         refresh: Option<RefreshToken>,
@@ -110,7 +111,7 @@ impl Members {
         CodeRedemption::Granted
     }
 
-    fn rotate(&mut self, rotation: &Rotation) -> RotationOutcome {
+    fn rotate(&mut self, rotation: &TokenRotation) -> RotationOutcome {
         let now_s = rotation.now_s;
         let Some((token, used_s)) = self.refresh.get(&rotation.hash).cloned() else {
             return RotationOutcome::Unknown;
@@ -161,18 +162,19 @@ fn newest_first<'g>(grants: impl Iterator<Item = &'g MemberGrant>) -> Vec<Member
 
 #[async_trait]
 impl MemberStore for Memory {
-    async fn users_by_login(&self, login: &str) -> Result<Vec<(String, Versioned)>, StoreError> {
+    async fn users_by_login(&self, login: &str) -> Result<Vec<(String, VersionedDocument)>, StoreError> {
         let resources = self.resources.lock().unwrap();
-        let named = |held: &Versioned| {
+        let named = |held: &VersionedDocument| {
             let texts = ["userName", "email"].map(|name| held.resource[name].as_str());
             texts.into_iter().flatten().any(|text| text.eq_ignore_ascii_case(login))
         };
         let users = resources.iter().filter(|((kind, _), held)| *kind == "User" && named(held));
-        let users: BTreeMap<String, Versioned> = users.map(|((_, id), held)| (id.clone(), held.clone())).collect();
+        let users: BTreeMap<String, VersionedDocument> =
+            users.map(|((_, id), held)| (id.clone(), held.clone())).collect();
         Ok(users.into_iter().take(2).collect())
     }
 
-    async fn begin_session(&self, session: BrowserSession, replaces: Option<&Hash>) -> Result<(), StoreError> {
+    async fn begin_session(&self, session: BrowserSession, replaces: Option<&TokenHash>) -> Result<(), StoreError> {
         let mut members = self.members.lock().unwrap();
         if let Some(replaced) = replaces {
             members.sessions.remove(replaced);
@@ -181,18 +183,18 @@ impl MemberStore for Memory {
         Ok(())
     }
 
-    async fn end_session(&self, hash: &Hash) -> Result<(), StoreError> {
+    async fn end_session(&self, hash: &TokenHash) -> Result<(), StoreError> {
         self.members.lock().unwrap().sessions.remove(hash);
         Ok(())
     }
 
-    async fn visit(&self, of: &VisitQuery<'_>) -> Result<Visit, StoreError> {
+    async fn visit(&self, of: &AuthorizationStateQuery<'_>) -> Result<AuthorizationState, StoreError> {
         let mut members = self.members.lock().unwrap();
         let session = of.session.and_then(|hash| members.sessions.get(hash));
         let session = session.filter(|session| session.expires_s > of.now_s).cloned();
         let user_id = session.as_ref().map(|session| session.user_id.clone());
         let grants = members.grants.iter().filter(|grant| Some(&grant.user_id) == user_id.as_ref());
-        let visit = Visit {
+        let visit = AuthorizationState {
             grants: newest_first(grants.filter(|grant| grant.client_id == of.client_id)),
             session,
             user_version: user_id.and_then(|id| self.version("User", &id)),
@@ -207,7 +209,7 @@ impl MemberStore for Memory {
     async fn issue_code(
         &self,
         code: IssuedCode,
-        given: Option<GivenGrant>,
+        given: Option<GrantDecision>,
         launch: Option<LaunchUse>,
     ) -> Result<CodeIssue, StoreError> {
         let mut members = self.members.lock().unwrap();
@@ -226,21 +228,26 @@ impl MemberStore for Memory {
         Ok(CodeIssue::Issued)
     }
 
-    async fn keep_refusal(&self, given: GivenGrant) -> Result<bool, StoreError> {
+    async fn keep_refusal(&self, given: GrantDecision) -> Result<bool, StoreError> {
         Ok(self.members.lock().unwrap().give(given))
     }
 
-    async fn find_code(&self, hash: &Hash) -> Result<Option<FoundCode>, StoreError> {
+    async fn find_code(&self, hash: &TokenHash) -> Result<Option<StoredCode>, StoreError> {
         let members = self.members.lock().unwrap();
         let Some((code, used)) = members.codes.get(hash).cloned() else {
             return Ok(None);
         };
         let grant = members.grants.iter().find(|grant| grant.id == code.grant_id);
         let user_version = grant.and_then(|grant| self.version("User", &grant.user_id));
-        Ok(Some(FoundCode { client_version: self.version("Client", &code.client_id), code, used, user_version }))
+        Ok(Some(StoredCode { client_version: self.version("Client", &code.client_id), code, used, user_version }))
     }
 
-    async fn redeem_code(&self, hash: &Hash, now_s: i64, tokens: FirstTokens) -> Result<CodeRedemption, StoreError> {
+    async fn redeem_code(
+        &self,
+        hash: &TokenHash,
+        now_s: i64,
+        tokens: FirstTokens,
+    ) -> Result<CodeRedemption, StoreError> {
         let outcome = self.members.lock().unwrap().redeem(hash, now_s, tokens.family, tokens.refresh);
         if outcome == CodeRedemption::Granted {
             self.keep(tokens.access);
@@ -254,7 +261,7 @@ impl MemberStore for Memory {
         Ok(())
     }
 
-    async fn find_refresh_token(&self, hash: &Hash) -> Result<Option<FoundRefresh>, StoreError> {
+    async fn find_refresh_token(&self, hash: &TokenHash) -> Result<Option<StoredRefreshToken>, StoreError> {
         let members = self.members.lock().unwrap();
         let Some((token, used_s)) = members.refresh.get(hash).cloned() else {
             return Ok(None);
@@ -262,7 +269,7 @@ impl MemberStore for Memory {
         let Some(Family { family, revoked }) = members.families.get(&token.family_id) else {
             return Ok(None);
         };
-        Ok(Some(FoundRefresh {
+        Ok(Some(StoredRefreshToken {
             token,
             used_s,
             family: family.clone(),
@@ -273,7 +280,7 @@ impl MemberStore for Memory {
         }))
     }
 
-    async fn rotate_refresh_token(&self, rotation: Rotation) -> Result<RotationOutcome, StoreError> {
+    async fn rotate_refresh_token(&self, rotation: TokenRotation) -> Result<RotationOutcome, StoreError> {
         let outcome = self.members.lock().unwrap().rotate(&rotation);
         if matches!(outcome, RotationOutcome::Rotated | RotationOutcome::Repeated) {
             self.keep(rotation.access);

@@ -1,12 +1,13 @@
 //! Members, staff and apps of the tests, and a browser that is led through the pages.
 
 use oauth_core::authorize::{
-    self, AuthorizeFault, Browser, ConsentPage, Decision, Departure, PageFault, Parameters, Refusal, Step,
+    self, AuthorizationError, AuthorizationParameters, AuthorizeError, ClientRedirect, ConsentDecision, ConsentPage,
+    NextPage, PageError, UserAgent,
 };
 use oauth_core::jose::sha256;
 use oauth_core::ports::PatientSummary;
 use oauth_core::secret::hash_password;
-use oauth_core::sign_in::{self, Attempt, SignInFault, SignedIn};
+use oauth_core::sign_in::{self, SignInAttempt, SignInError, SignedIn};
 use secrecy::ExposeSecret as _;
 use serde_json::{Value, json};
 
@@ -74,7 +75,11 @@ pub(crate) fn request(changes: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 impl World {
-    pub(crate) async fn begin(&self, changes: &[(&str, &str)], cookie: Option<&str>) -> Result<Step, AuthorizeFault> {
+    pub(crate) async fn begin(
+        &self,
+        changes: &[(&str, &str)],
+        cookie: Option<&str>,
+    ) -> Result<NextPage, AuthorizeError> {
         self.begin_with(request(changes), cookie).await
     }
 
@@ -82,40 +87,45 @@ impl World {
         &self,
         pairs: Vec<(String, String)>,
         cookie: Option<&str>,
-    ) -> Result<Step, AuthorizeFault> {
-        let browser = Browser { session: cookie, address: Some("192.0.2.7") };
-        authorize::begin(&self.env(), &self.authority, &Parameters::new(pairs), browser).await
+    ) -> Result<NextPage, AuthorizeError> {
+        let browser = UserAgent { session: cookie, address: Some("192.0.2.7") };
+        authorize::begin(&self.env(), &self.authority, &AuthorizationParameters::new(pairs), browser).await
     }
 
-    pub(crate) async fn resume(&self, transaction: &str, cookie: Option<&str>) -> Result<Step, AuthorizeFault> {
-        let browser = Browser { session: cookie, address: Some("192.0.2.7") };
+    pub(crate) async fn resume(&self, transaction: &str, cookie: Option<&str>) -> Result<NextPage, AuthorizeError> {
+        let browser = UserAgent { session: cookie, address: Some("192.0.2.7") };
         authorize::resume(&self.env(), &self.authority, transaction, browser).await
     }
 
-    pub(crate) async fn pick(&self, transaction: &str, patient: &str, cookie: &str) -> Result<Step, AuthorizeFault> {
-        let browser = Browser { session: Some(cookie), address: Some("192.0.2.7") };
+    pub(crate) async fn pick(
+        &self,
+        transaction: &str,
+        patient: &str,
+        cookie: &str,
+    ) -> Result<NextPage, AuthorizeError> {
+        let browser = UserAgent { session: Some(cookie), address: Some("192.0.2.7") };
         authorize::pick(&self.env(), &self.authority, transaction, patient, browser).await
     }
 
     pub(crate) async fn decide(
         &self,
         transaction: &str,
-        decision: Decision,
+        decision: ConsentDecision,
         cookie: &str,
-    ) -> Result<Step, AuthorizeFault> {
-        let browser = Browser { session: Some(cookie), address: Some("192.0.2.7") };
+    ) -> Result<NextPage, AuthorizeError> {
+        let browser = UserAgent { session: Some(cookie), address: Some("192.0.2.7") };
         authorize::decide(&self.env(), &self.authority, transaction, decision, browser).await
     }
 
     /// Presses Allow with these ticks.
-    pub(crate) async fn allow(&self, page: &ConsentPage, scopes: &[&str], cookie: &str) -> Departure {
+    pub(crate) async fn allow(&self, page: &ConsentPage, scopes: &[&str], cookie: &str) -> ClientRedirect {
         let scopes = scopes.iter().map(|scope| (*scope).to_owned()).collect();
-        leave(self.decide(&page.transaction, Decision::Allow { scopes }, cookie).await)
+        leave(self.decide(&page.transaction, ConsentDecision::Allow { scopes }, cookie).await)
     }
 
-    pub(crate) async fn try_password(&self, login: &str, password: &str) -> Result<SignedIn, SignInFault> {
+    pub(crate) async fn try_password(&self, login: &str, password: &str) -> Result<SignedIn, SignInError> {
         let password = password.to_owned().into();
-        let attempt = Attempt { login, password: &password, session: None, address: None, app: None };
+        let attempt = SignInAttempt { login, password: &password, session: None, address: None, app: None };
         sign_in::sign_in(&self.env(), &self.authority, &attempt).await
     }
 
@@ -125,7 +135,7 @@ impl World {
     }
 
     /// What the one code of a departure is bound to, as stored.
-    pub(crate) fn authorization(&self, departure: &Departure) -> Value {
+    pub(crate) fn authorization(&self, departure: &ClientRedirect) -> Value {
         let code = parameter(&departure.location, "code").unwrap();
         let digest = sha256(code.as_bytes());
         let members = self.memory.members.lock().unwrap();
@@ -145,38 +155,38 @@ pub(crate) fn parameter(location: &str, name: &str) -> Option<String> {
     url.query_pairs().find(|(key, _)| key == name).map(|(_, value)| value.into_owned())
 }
 
-pub(crate) fn leave(step: Result<Step, AuthorizeFault>) -> Departure {
+pub(crate) fn leave(step: Result<NextPage, AuthorizeError>) -> ClientRedirect {
     match step {
-        Ok(Step::Leave(departure)) => departure,
+        Ok(NextPage::Leave(departure)) => departure,
         other => panic!("the browser should leave: {other:?}"),
     }
 }
 
-pub(crate) fn consent(step: Result<Step, AuthorizeFault>) -> ConsentPage {
+pub(crate) fn consent(step: Result<NextPage, AuthorizeError>) -> ConsentPage {
     match step {
-        Ok(Step::Consent(page)) => page,
+        Ok(NextPage::Consent(page)) => page,
         other => panic!("the person should be asked: {other:?}"),
     }
 }
 
-pub(crate) fn sign_in_page(step: Result<Step, AuthorizeFault>) -> authorize::SignInPage {
+pub(crate) fn sign_in_page(step: Result<NextPage, AuthorizeError>) -> authorize::SignInPage {
     match step {
-        Ok(Step::SignIn(page)) => page,
+        Ok(NextPage::SignIn(page)) => page,
         other => panic!("the person should sign in: {other:?}"),
     }
 }
 
-pub(crate) fn patient_page(step: Result<Step, AuthorizeFault>) -> authorize::PatientPage {
+pub(crate) fn patient_page(step: Result<NextPage, AuthorizeError>) -> authorize::PatientPage {
     match step {
-        Ok(Step::PickPatient(page)) => page,
+        Ok(NextPage::PickPatient(page)) => page,
         other => panic!("the person should choose: {other:?}"),
     }
 }
 
 /// The `error` the app is told, with its description.
-pub(crate) fn refusal(step: Result<Step, AuthorizeFault>) -> (String, Refusal) {
+pub(crate) fn refusal(step: Result<NextPage, AuthorizeError>) -> (String, AuthorizationError) {
     match step {
-        Err(AuthorizeFault::Redirect { departure, cause }) => {
+        Err(AuthorizeError::Redirect { departure, cause }) => {
             assert!(departure.location.starts_with(CALLBACK), "{}", departure.location);
             (parameter(&departure.location, "error").unwrap(), *cause)
         }
@@ -184,9 +194,9 @@ pub(crate) fn refusal(step: Result<Step, AuthorizeFault>) -> (String, Refusal) {
     }
 }
 
-pub(crate) fn page_fault(step: Result<Step, AuthorizeFault>) -> PageFault {
+pub(crate) fn page_fault(step: Result<NextPage, AuthorizeError>) -> PageError {
     match step {
-        Err(AuthorizeFault::Page(fault)) => fault,
+        Err(AuthorizeError::Page(fault)) => fault,
         other => panic!("the person should see a page: {other:?}"),
     }
 }

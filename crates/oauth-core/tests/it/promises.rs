@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use oauth_core::authorize::{AuthorizeFault, Decision, Step};
+use oauth_core::authorize::{AuthorizeError, ConsentDecision, NextPage};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed};
 use serde_json::json;
@@ -124,13 +124,13 @@ fn no_request_leads_to_an_address_that_is_not_the_registered_one() {
         }
         let asked: Vec<String> = pairs.iter().filter(|(name, _)| name == "redirect_uri").map(|(_, value)| value.clone()).collect();
         match run(world.begin_with(pairs, signed_in.then_some(cookie.as_str()))) {
-            Ok(Step::Leave(departure)) | Err(AuthorizeFault::Redirect { departure, .. }) => {
+            Ok(NextPage::Leave(departure)) | Err(AuthorizeError::Redirect { departure, .. }) => {
                 left.set(left.get() + 1);
                 prop_assert!(is_the_apps(&departure.location), "{}", departure.location);
                 prop_assert!(asked.iter().all(|asked| departure.location.starts_with(asked.as_str())));
             }
-            Ok(_) | Err(AuthorizeFault::Page(_)) => {}
-            Err(AuthorizeFault::Store(error)) => prop_assert!(false, "{error}"),
+            Ok(_) | Err(AuthorizeError::Page(_)) => {}
+            Err(AuthorizeError::Store(error)) => prop_assert!(false, "{error}"),
         }
     });
     assert!(left.get() > 50, "the test meets redirects: {}", left.get());
@@ -151,11 +151,11 @@ fn what_is_granted_was_requested_registered_and_ticked() {
         }
         world.memory.put("Client", "app", client);
         world.memory.members.lock().unwrap().grants.clear();
-        let Ok(Step::Consent(page)) = run(world.begin(&[("scope", &asked.join(" "))], Some(&cookie))) else { return Ok(()) };
+        let Ok(NextPage::Consent(page)) = run(world.begin(&[("scope", &asked.join(" "))], Some(&cookie))) else { return Ok(()) };
         let ticked: Vec<String> = page.items.iter().zip(ticks.iter().cycle()).filter(|(_, tick)| **tick).map(|(item, _)| item.scope.clone()).collect();
         let mut posted = ticked.clone();
         posted.push("user/*.cruds".to_owned());
-        let Ok(Step::Leave(departure)) = run(world.decide(&page.transaction, Decision::Allow { scopes: posted }, &cookie)) else { return Ok(()) };
+        let Ok(NextPage::Leave(departure)) = run(world.decide(&page.transaction, ConsentDecision::Allow { scopes: posted }, &cookie)) else { return Ok(()) };
         met.set(met.get() + 1);
         let granted = ScopeSet::parse(world.authorization(&departure)["scope"].as_str().unwrap()).unwrap();
         let asked = ScopeSet::from_registered(&asked).unwrap();

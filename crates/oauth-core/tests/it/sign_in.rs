@@ -1,8 +1,8 @@
 //! A person gives a name and a password.
 
-use oauth_core::authorize::Browser;
+use oauth_core::authorize::UserAgent;
 use oauth_core::session;
-use oauth_core::sign_in::{self, Attempt, SignInFault};
+use oauth_core::sign_in::{self, SignInAttempt, SignInError};
 use secrecy::ExposeSecret as _;
 use serde_json::json;
 
@@ -10,7 +10,7 @@ use crate::people::{PASSWORD, clinic, user};
 use crate::world::{NOW_S, World};
 
 async fn who(world: &World, cookie: &str) -> Option<String> {
-    let browser = Browser { session: Some(cookie), address: None };
+    let browser = UserAgent { session: Some(cookie), address: None };
     session::person(&world.env(), &world.authority, browser).await.unwrap().map(|person| person.id.clone())
 }
 
@@ -51,7 +51,7 @@ async fn a_caller_without_the_password_does_not_learn_why_it_was_refused() {
         ("twin@example.org", PASSWORD),
     ] {
         let refused = world.try_password(login, password).await;
-        assert!(matches!(refused, Err(SignInFault::Wrong)), "{login}: {refused:?}");
+        assert!(matches!(refused, Err(SignInError::Wrong)), "{login}: {refused:?}");
     }
     assert!(world.memory.members.lock().unwrap().sessions.is_empty());
     let audit = world.memory.audit.lock().unwrap();
@@ -65,8 +65,8 @@ async fn the_right_password_of_a_person_who_may_not_sign_in_is_answered_with_the
     let world = clinic().await;
     user(&world, "gone", json!({"active": false, "twoFactor": {"enabled": true}}));
     user(&world, "two-step", json!({"twoFactor": {"enabled": true}}));
-    assert!(matches!(world.try_password("gone", PASSWORD).await, Err(SignInFault::Inactive)));
-    assert!(matches!(world.try_password("two-step", PASSWORD).await, Err(SignInFault::SecondFactor)));
+    assert!(matches!(world.try_password("gone", PASSWORD).await, Err(SignInError::Inactive)));
+    assert!(matches!(world.try_password("two-step", PASSWORD).await, Err(SignInError::SecondFactor)));
     assert!(world.memory.members.lock().unwrap().sessions.is_empty());
     let audit = world.memory.audit.lock().unwrap();
     let reasons: Vec<_> = audit.iter().filter_map(|record| record.refused.as_deref()).collect();
@@ -99,7 +99,7 @@ async fn signing_in_ends_the_session_before() {
     let world = clinic().await;
     let before = world.cookie_of("ada").await;
     let (login, password) = ("ada", PASSWORD.to_owned().into());
-    let attempt = Attempt { login, password: &password, session: Some(&before), address: None, app: None };
+    let attempt = SignInAttempt { login, password: &password, session: Some(&before), address: None, app: None };
     let after = sign_in::sign_in(&world.env(), &world.authority, &attempt).await.unwrap();
     assert_ne!(after.cookie.expose_secret(), before);
     assert_eq!(who(&world, &before).await, None);
@@ -110,15 +110,15 @@ async fn signing_in_ends_the_session_before() {
 async fn signing_out_ends_the_session() {
     let world = clinic().await;
     let cookie = world.cookie_of("ada").await;
-    session::end(&world.env(), &world.authority, Browser { session: Some(&cookie), address: None }).await.unwrap();
+    session::end(&world.env(), &world.authority, UserAgent { session: Some(&cookie), address: None }).await.unwrap();
     assert_eq!(who(&world, &cookie).await, None);
-    session::end(&world.env(), &world.authority, Browser { session: Some(&cookie), address: None }).await.unwrap();
+    session::end(&world.env(), &world.authority, UserAgent { session: Some(&cookie), address: None }).await.unwrap();
 }
 
 /// What becomes of an attempt, as the browser at `address` sees it.
 async fn tried(world: &World, login: &str, password: &str, address: &str) -> String {
     let password = password.to_owned().into();
-    let attempt = Attempt { login, password: &password, session: None, address: Some(address), app: None };
+    let attempt = SignInAttempt { login, password: &password, session: None, address: Some(address), app: None };
     match sign_in::sign_in(&world.env(), &world.authority, &attempt).await {
         Ok(signed_in) => signed_in.user_id,
         Err(fault) => fault.to_string(),
@@ -224,7 +224,7 @@ async fn a_crowd_at_the_page_is_bounded_and_delays_no_client() {
         .map(|login| {
             let (world, password) = (&world, &password);
             Box::pin(async move {
-                let attempt = Attempt { login, password, session: None, address: None, app: None };
+                let attempt = SignInAttempt { login, password, session: None, address: None, app: None };
                 sign_in::sign_in(&world.env(), &world.authority, &attempt).await
             })
         })
@@ -233,7 +233,7 @@ async fn a_crowd_at_the_page_is_bounded_and_delays_no_client() {
     let mut refused = 0;
     for person in &mut crowd {
         let polled = std::future::poll_fn(|context| std::task::Poll::Ready(Future::poll(person.as_mut(), context)));
-        if let std::task::Poll::Ready(Err(SignInFault::Crowded { .. })) = polled.await {
+        if let std::task::Poll::Ready(Err(SignInError::Crowded { .. })) = polled.await {
             refused += 1;
         }
     }

@@ -7,15 +7,16 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use jsonwebtoken::{Algorithm, EncodingKey, Header};
-use oauth_core::authority::{Authority, Setup, Stores};
+use oauth_core::authority::{AuthorizationServer, AuthorizationServerConfig, AuthorizationStores};
 use oauth_core::env::{Env, Random};
-use oauth_core::form::Form;
+use oauth_core::form::FormFields;
 use oauth_core::jose::{GeneratedKey, SigningAlg, SigningKey, base64url};
 use oauth_core::keys::KeyRecord;
-use oauth_core::policy::BoundQuestion;
+use oauth_core::policy::BoundSqlPolicy;
 use oauth_core::ports::{
-    Admission, AdmissionStore, Admitted, AuditRecord, Claim, FetchedJwks, JwksFetch, JwksFetchError, KeyStore,
-    OpaqueToken, PartyStore, PolicySet, Standing, StandingQuery, StoreError, TokenStore, Versioned,
+    AuditRecord, CallerStatus, CallerStatusQuery, ClientStore, FetchedJwks, JtiClaim, JtiClaimed, JtiOutcome,
+    JwksFetch, JwksFetchError, KeyStore, OpaqueToken, ReplayStore, StoreError, StoredPolicies, TokenStore,
+    VersionedDocument,
 };
 use oauth_core::root::RootClient;
 use oauth_core::secret::{Pepper, hash_secret};
@@ -50,7 +51,7 @@ impl Random for Seeded {
 
 #[derive(Default)]
 pub(crate) struct Memory {
-    pub(crate) resources: Mutex<HashMap<(&'static str, String), Versioned>>,
+    pub(crate) resources: Mutex<HashMap<(&'static str, String), VersionedDocument>>,
     pub(crate) policies: Mutex<(i64, Vec<(String, Value)>)>,
     deleted_us: Mutex<HashMap<String, i64>>,
     nonces: Mutex<HashSet<(String, String)>>,
@@ -73,7 +74,7 @@ pub(crate) type Meanwhile = Box<dyn FnOnce(&mut Members) + Send>;
 impl Memory {
     pub(crate) fn put(&self, kind: &'static str, id: &str, resource: Value) {
         let version = i64::try_from(self.version.fetch_add(1, Ordering::SeqCst)).unwrap() + 1;
-        self.resources.lock().unwrap().insert((kind, id.to_owned()), Versioned { version, resource });
+        self.resources.lock().unwrap().insert((kind, id.to_owned()), VersionedDocument { version, resource });
     }
 
     pub(crate) fn delete(&self, kind: &'static str, id: &str) {
@@ -96,20 +97,20 @@ impl Memory {
         self.opaque.lock().unwrap().insert(token.hash, token);
     }
 
-    pub(crate) fn get(&self, kind: &'static str, id: &str) -> Option<Versioned> {
+    pub(crate) fn get(&self, kind: &'static str, id: &str) -> Option<VersionedDocument> {
         self.resources.lock().unwrap().get(&(kind, id.to_owned())).cloned()
     }
 }
 
 #[async_trait]
-impl PartyStore for Memory {
-    async fn client(&self, id: &str) -> Result<Option<Versioned>, StoreError> {
+impl ClientStore for Memory {
+    async fn client(&self, id: &str) -> Result<Option<VersionedDocument>, StoreError> {
         Ok(self.get("Client", id))
     }
-    async fn user(&self, id: &str) -> Result<Option<Versioned>, StoreError> {
+    async fn user(&self, id: &str) -> Result<Option<VersionedDocument>, StoreError> {
         Ok(self.get("User", id))
     }
-    async fn organization(&self, id: &str) -> Result<Option<Versioned>, StoreError> {
+    async fn organization(&self, id: &str) -> Result<Option<VersionedDocument>, StoreError> {
         Ok(self.get("Organization", id))
     }
     async fn introspectors(&self, issuer: &str) -> Result<Vec<Value>, StoreError> {
@@ -118,20 +119,20 @@ impl PartyStore for Memory {
         let held = held.map(|(_, held)| held.resource.clone());
         Ok(held.filter(|held| held.pointer("/jwt/iss").and_then(Value::as_str) == Some(issuer)).collect())
     }
-    async fn policies(&self) -> Result<PolicySet, StoreError> {
+    async fn policies(&self) -> Result<StoredPolicies, StoreError> {
         let (revision, policies) = self.policies.lock().unwrap().clone();
-        Ok(PolicySet { revision, policies })
+        Ok(StoredPolicies { revision, policies })
     }
-    async fn says_yes(&self, question: &BoundQuestion) -> Result<bool, StoreError> {
+    async fn says_yes(&self, question: &BoundSqlPolicy) -> Result<bool, StoreError> {
         match question.sql.as_str() {
             "SELECT true" => Ok(true),
             "SELECT false" => Ok(false),
             other => Err(StoreError(other.to_owned().into())),
         }
     }
-    async fn standing(&self, of: &StandingQuery<'_>) -> Result<Standing, StoreError> {
+    async fn standing(&self, of: &CallerStatusQuery<'_>) -> Result<CallerStatus, StoreError> {
         let version = |kind, id: Option<&str>| id.and_then(|id| self.get(kind, id)).map(|held| held.version);
-        Ok(Standing {
+        Ok(CallerStatus {
             client_version: version("Client", of.client_id),
             client_deleted_us: of.client_id.and_then(|id| self.deleted_us.lock().unwrap().get(id).copied()),
             user_version: version("User", of.user_id),
@@ -143,18 +144,18 @@ impl PartyStore for Memory {
 }
 
 #[async_trait]
-impl AdmissionStore for Memory {
-    async fn admit(&self, admission: Admission) -> Result<Admitted, StoreError> {
+impl ReplayStore for Memory {
+    async fn admit(&self, admission: JtiClaim) -> Result<JtiClaimed, StoreError> {
         self.admissions.fetch_add(1, Ordering::SeqCst);
         let claim = match &admission.nonce {
-            None => Claim::NotAsked,
+            None => JtiOutcome::NotAsked,
             Some(nonce) => {
                 let fresh = self.nonces.lock().unwrap().insert((admission.client_id.to_string(), nonce.jti.clone()));
-                if fresh { Claim::Fresh } else { Claim::Replayed }
+                if fresh { JtiOutcome::Fresh } else { JtiOutcome::Replayed }
             }
         };
         let organization = admission.organization_id.as_deref().and_then(|id| self.get("Organization", id));
-        Ok(Admitted {
+        Ok(JtiClaimed {
             claim,
             client_version: self.get("Client", &admission.client_id).map(|held| held.version),
             organization_version: organization.map(|held| held.version),
@@ -171,10 +172,10 @@ impl TokenStore for Memory {
         }
         Ok(stands)
     }
-    async fn find_opaque(&self, hash: &[u8; 32]) -> Result<Option<(OpaqueToken, Standing)>, StoreError> {
+    async fn find_opaque(&self, hash: &[u8; 32]) -> Result<Option<(OpaqueToken, CallerStatus)>, StoreError> {
         let Some(token) = self.opaque.lock().unwrap().get(hash).cloned() else { return Ok(None) };
         let claim = |name| token.claims.get(name).and_then(Value::as_str);
-        let query = StandingQuery {
+        let query = CallerStatusQuery {
             client_id: Some(&token.client_id),
             user_id: claim("sub"),
             token_id: Some(&token.token_id),
@@ -271,7 +272,7 @@ impl JwksFetch for Host {
 pub(crate) struct World {
     pub(crate) memory: Arc<Memory>,
     pub(crate) host: Arc<Host>,
-    pub(crate) authority: Authority,
+    pub(crate) authority: AuthorizationServer,
     pub(crate) now_s: i64,
     random: Seeded,
 }
@@ -296,7 +297,7 @@ impl World {
     pub(crate) async fn over(memory: Arc<Memory>, host: Arc<Host>) -> Self {
         let random = Seeded(AtomicU64::new(7));
         let env = Env { now_us: NOW_S * 1_000_000, random: &random };
-        let stores = Stores {
+        let stores = AuthorizationStores {
             parties: memory.clone(),
             admissions: memory.clone(),
             tokens: memory.clone(),
@@ -305,14 +306,14 @@ impl World {
             patients: memory.clone(),
             audit: memory.clone(),
         };
-        let setup = Setup {
+        let setup = AuthorizationServerConfig {
             settings: Settings::new(BASE, EXT),
             sealer: None,
             root: Some(RootClient::new("root", &"bootstrap".to_owned().into())),
             jwks_fetch: host.clone(),
             hashing: tokio::runtime::Handle::current(),
         };
-        let authority = Authority::open(&env, setup, stores).await.unwrap();
+        let authority = AuthorizationServer::open(&env, setup, stores).await.unwrap();
         Self { memory, host, authority, now_s: NOW_S, random }
     }
 
@@ -353,7 +354,7 @@ impl World {
         authorization: Option<&str>,
         form: &[(&str, &str)],
     ) -> Result<TokenResponse, TokenError> {
-        let form = Form::new(form.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())))?;
+        let form = FormFields::new(form.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())))?;
         let request = TokenRequest { authorization, form: &form, address };
         token::exchange(&self.env(), &self.authority, &request).await
     }

@@ -2,7 +2,7 @@
 
 use auth_storage::Db;
 use oauth_core::ports::{
-    CodeIssue, CodeRedemption, FirstTokens, FoundCode, GivenGrant, LaunchUse, MemberGrant, MemberStore as _,
+    CodeIssue, CodeRedemption, FirstTokens, GrantDecision, LaunchUse, MemberGrant, MemberStore as _, StoredCode,
 };
 use serde_json::json;
 use tokio::task::JoinSet;
@@ -40,15 +40,15 @@ told! {
         let db = home.open().await;
         assert_eq!(db.find_code(&hash("c")).await.unwrap(), None);
         issue(&db, "c", "f").await;
-        let found = FoundCode { code: code("c", "f", "g"), used: false, client_version: None, user_version: None };
+        let found = StoredCode { code: code("c", "f", "g"), used: false, client_version: None, user_version: None };
         let read = db.find_code(&hash("c")).await.unwrap().unwrap();
         assert_eq!(read, found);
         assert_eq!(read.code.authorization.to_string(), r#"{"z":1,"a":["x",null]}"#, "the order is kept");
         let (app, user) = (put(&db, "Client/app", json!({})).await, put(&db, "User/u", json!({})).await);
-        let found = FoundCode { client_version: Some(app), user_version: Some(user), ..found };
+        let found = StoredCode { client_version: Some(app), user_version: Some(user), ..found };
         assert_eq!(db.find_code(&hash("c")).await.unwrap(), Some(found.clone()));
         assert_eq!(redeem(&db, "c", NOW_S, "f").await, CodeRedemption::Granted);
-        assert_eq!(db.find_code(&hash("c")).await.unwrap(), Some(FoundCode { used: true, ..found }));
+        assert_eq!(db.find_code(&hash("c")).await.unwrap(), Some(StoredCode { used: true, ..found }));
     }
 
     async fn a_code_gives_its_family_and_tokens_once(home) {
@@ -143,7 +143,7 @@ told! {
         let db = home.open().await;
         with_family(&db).await;
         let wider = MemberGrant { requested: "openid".to_owned(), granted: "launch".to_owned(), ..grant("g") };
-        let given = GivenGrant { grant: wider.clone(), replaces: Some(grant("g")) };
+        let given = GrantDecision { grant: wider.clone(), replaces: Some(grant("g")) };
         assert_eq!(db.issue_code(code("d", "f2", "g"), Some(given), None).await.unwrap(), CodeIssue::Issued);
         assert_eq!(db.grants_of("u").await.unwrap(), [MemberGrant { used_s: Some(NOW_S), ..wider }]);
         assert_eq!(redeem(&db, "d", NOW_S, "f2").await, CodeRedemption::Granted);
@@ -155,7 +155,7 @@ told! {
         with_family(&db).await;
         issue(&db, "open", "f1").await;
         let less = MemberGrant { granted: "patient/Patient.rs".to_owned(), ..grant("h") };
-        let given = GivenGrant { grant: less.clone(), replaces: Some(grant("g")) };
+        let given = GrantDecision { grant: less.clone(), replaces: Some(grant("g")) };
         assert_eq!(db.issue_code(code("d", "f2", "h"), Some(given), None).await.unwrap(), CodeIssue::Issued);
         assert_eq!(db.grants_of("u").await.unwrap(), [less]);
         assert!(!lives(&db, "f").await);
@@ -169,7 +169,7 @@ told! {
         let db = home.open().await;
         let launch = || Some(LaunchUse { jti: "l".to_owned(), expires_s: NOW_S + 300 });
         let wider = || MemberGrant { granted: "launch".to_owned(), ..grant("g") };
-        let refused = async |code, given: Option<GivenGrant>| {
+        let refused = async |code, given: Option<GrantDecision>| {
             let before = db.grants_of("u").await.unwrap();
             assert_eq!(db.issue_code(code, given.clone(), launch()).await.unwrap(), CodeIssue::GrantChanged, "{given:?}");
             assert_eq!(db.find_code(&hash("c")).await.unwrap(), None);
@@ -177,13 +177,13 @@ told! {
         };
         // Taken back since, whether the visit would keep it, widen it or replace it.
         refused(code("c", "f", "g"), None).await;
-        refused(code("c", "f", "g"), Some(GivenGrant { grant: wider(), replaces: Some(grant("g")) })).await;
-        refused(code("c", "f", "h"), Some(GivenGrant { grant: grant("h"), replaces: Some(grant("g")) })).await;
+        refused(code("c", "f", "g"), Some(GrantDecision { grant: wider(), replaces: Some(grant("g")) })).await;
+        refused(code("c", "f", "h"), Some(GrantDecision { grant: grant("h"), replaces: Some(grant("g")) })).await;
         // Decided since by another visit.
         issue(&db, "first", "f").await;
         refused(code("c", "f", "h"), Some(given(grant("h")))).await;
-        refused(code("c", "f", "h"), Some(GivenGrant { grant: grant("h"), replaces: Some(wider()) })).await;
-        refused(code("c", "f", "g"), Some(GivenGrant { grant: wider(), replaces: Some(wider()) })).await;
+        refused(code("c", "f", "h"), Some(GrantDecision { grant: grant("h"), replaces: Some(wider()) })).await;
+        refused(code("c", "f", "g"), Some(GrantDecision { grant: wider(), replaces: Some(wider()) })).await;
         // None of it used up the launch.
         assert_eq!(db.issue_code(code("c", "f", "g"), None, launch()).await.unwrap(), CodeIssue::Issued);
         assert_eq!(db.issue_code(code("d", "f", "g"), None, launch()).await.unwrap(), CodeIssue::LaunchUsed);
@@ -275,7 +275,7 @@ told! {
             let db = nodes[n % 2].clone();
             all.spawn(async move {
                 let launch = LaunchUse { jti: "l".to_owned(), expires_s: NOW_S + 300 };
-                let given = (n % 3 == 0).then(|| GivenGrant { grant: grant("g"), replaces: Some(grant("g")) });
+                let given = (n % 3 == 0).then(|| GrantDecision { grant: grant("g"), replaces: Some(grant("g")) });
                 db.issue_code(code(&format!("c{n}"), "f", "g"), given, Some(launch)).await.unwrap()
             });
         }

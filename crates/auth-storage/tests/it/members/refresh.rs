@@ -2,8 +2,8 @@
 
 use auth_storage::Db;
 use oauth_core::ports::{
-    CodeRedemption, FirstTokens, FoundRefresh, IssuedCode, MemberStore as _, PartyStore as _, RefreshToken, Rotation,
-    RotationOutcome, StandingQuery, TokenFamily,
+    CallerStatusQuery, ClientStore as _, CodeRedemption, FirstTokens, IssuedCode, MemberStore as _, RefreshToken,
+    RotationOutcome, StoredRefreshToken, TokenFamily, TokenRotation,
 };
 use serde_json::json;
 use tokio::task::JoinSet;
@@ -14,9 +14,9 @@ use crate::home::{NOW_S, told};
 const GRACE_S: i64 = 30;
 
 /// The use of `name` at a time, followed by `next`.
-fn rotation(name: &str, next: &str, now_s: i64) -> Rotation {
+fn rotation(name: &str, next: &str, now_s: i64) -> TokenRotation {
     let successor = RefreshToken { issued_s: now_s, expires_s: now_s + 500, ..refresh(next, "f") };
-    Rotation { hash: hash(name), now_s, grace_s: GRACE_S, successor, access: None }
+    TokenRotation { hash: hash(name), now_s, grace_s: GRACE_S, successor, access: None }
 }
 
 async fn rotate(db: &Db, name: &str, next: &str, now_s: i64) -> RotationOutcome {
@@ -33,7 +33,7 @@ async fn rotate_at_once(nodes: &[Db], name: &str, next: &str, now_s: i64) -> Vec
     for n in 0..20 {
         let db = nodes[n % nodes.len()].clone();
         let access = Some(opaque(&format!("{name}-{now_s}-{n}")));
-        let asked = Rotation { access, ..rotation(name, next, now_s) };
+        let asked = TokenRotation { access, ..rotation(name, next, now_s) };
         all.spawn(async move { db.rotate_refresh_token(asked).await.unwrap() });
     }
     all.join_all().await
@@ -47,14 +47,14 @@ told! {
     async fn a_refresh_token_is_found_with_all_that_decides_its_use(home) {
         let db = home.open().await;
         with_family(&db).await;
-        let found = FoundRefresh {
+        let found = StoredRefreshToken {
             token: refresh("r-f", "f"),
             used_s: None,
             family: family("f", Some("g")),
             revoked: false,
             client_version: None,
             user_version: None,
-            policy_revision: db.standing(&StandingQuery::default()).await.unwrap().policy_revision,
+            policy_revision: db.standing(&CallerStatusQuery::default()).await.unwrap().policy_revision,
         };
         let read = db.find_refresh_token(&hash("r-f")).await.unwrap().unwrap();
         assert_eq!(read, found);
@@ -62,7 +62,7 @@ told! {
         let (app, user) = (put(&db, "Client/app", json!({})).await, put(&db, "User/u", json!({})).await);
         assert_eq!(rotate(&db, "r-f", "r2", NOW_S + 5).await, RotationOutcome::Rotated);
         let (client_version, user_version) = (Some(app), Some(user));
-        let found = FoundRefresh { used_s: Some(NOW_S + 5), client_version, user_version, ..found };
+        let found = StoredRefreshToken { used_s: Some(NOW_S + 5), client_version, user_version, ..found };
         assert_eq!(db.find_refresh_token(&hash("r-f")).await.unwrap(), Some(found));
         assert!(!exists(&db, "other").await);
     }
@@ -111,12 +111,12 @@ told! {
     async fn a_token_is_rotated_once_and_repeated_within_the_grace_time(home) {
         let db = home.open().await;
         with_family(&db).await;
-        let asked = Rotation { access: Some(opaque("a1")), ..rotation("r-f", "r2", NOW_S + 10) };
+        let asked = TokenRotation { access: Some(opaque("a1")), ..rotation("r-f", "r2", NOW_S + 10) };
         assert_eq!(db.rotate_refresh_token(asked).await.unwrap(), RotationOutcome::Rotated);
         let successor = db.find_refresh_token(&hash("r2")).await.unwrap().unwrap();
         assert_eq!(successor.token, rotation("r-f", "r2", NOW_S + 10).successor);
 
-        let asked = Rotation { access: Some(opaque("a2")), ..rotation("r-f", "r2", NOW_S + 10 + GRACE_S) };
+        let asked = TokenRotation { access: Some(opaque("a2")), ..rotation("r-f", "r2", NOW_S + 10 + GRACE_S) };
         assert_eq!(db.rotate_refresh_token(asked).await.unwrap(), RotationOutcome::Repeated);
         let again = db.find_refresh_token(&hash("r2")).await.unwrap().unwrap();
         assert_eq!(again, successor, "the successor is the one that was there");
@@ -133,7 +133,7 @@ told! {
         assert_eq!(rotate(&db, "r-f", "r2", NOW_S + 1).await, RotationOutcome::Repeated);
         assert_eq!(rotate(&db, "r2", "r3", NOW_S + 2).await, RotationOutcome::Rotated);
         assert_eq!(rotate(&db, "r2", "r3", NOW_S + 3).await, RotationOutcome::Repeated, "its own grace goes on");
-        let asked = Rotation { access: Some(opaque("a")), ..rotation("r-f", "r2", NOW_S + 4) };
+        let asked = TokenRotation { access: Some(opaque("a")), ..rotation("r-f", "r2", NOW_S + 4) };
         assert_eq!(db.rotate_refresh_token(asked).await.unwrap(), RotationOutcome::Reused);
         assert_eq!(found_opaque(&db, "a").await, None);
         assert!(!lives(&db, "f").await);
@@ -166,7 +166,7 @@ told! {
         let db = home.open().await;
         with_family(&db).await;
         assert_eq!(rotate(&db, "r-f", "r2", NOW_S).await, RotationOutcome::Rotated);
-        let asked = Rotation { access: Some(opaque("a")), ..rotation("r-f", "r2", NOW_S + GRACE_S + 1) };
+        let asked = TokenRotation { access: Some(opaque("a")), ..rotation("r-f", "r2", NOW_S + GRACE_S + 1) };
         assert_eq!(db.rotate_refresh_token(asked).await.unwrap(), RotationOutcome::Reused);
         assert_eq!(found_opaque(&db, "a").await, None);
         assert!(!lives(&db, "f").await);

@@ -1,7 +1,7 @@
 //! What people refused, beside what they allowed.
 
 use oauth_core::ports::{
-    BrowserSession, CodeIssue, CodeRedemption, GivenGrant, MemberGrant, MemberStore as _, VisitQuery,
+    AuthorizationStateQuery, BrowserSession, CodeIssue, CodeRedemption, GrantDecision, MemberGrant, MemberStore as _,
 };
 use serde_json::json;
 
@@ -16,7 +16,7 @@ told! {
             BrowserSession { hash: hash("s"), user_id: "u".to_owned(), credential: [3; 32], signed_in_s: 0, expires_s: NOW_S + 1 };
         db.begin_session(session, None).await.unwrap();
         let kept = async || {
-            let of = VisitQuery { session: Some(&hash("s")), client_id: "app", now_s: NOW_S };
+            let of = AuthorizationStateQuery { session: Some(&hash("s")), client_id: "app", now_s: NOW_S };
             db.visit(&of).await.unwrap().grants
         };
         // Everything was refused.
@@ -27,7 +27,7 @@ told! {
         assert!(!db.revoke_grant("u", "no", "rest").await.unwrap(), "there is nothing to take back");
         // Something was allowed then, and is taken back.
         let allowed = MemberGrant { refused: "patient/Claim.rs".to_owned(), ..grant("g") };
-        let replaced = GivenGrant { grant: allowed.clone(), replaces: Some(refusal.clone()) };
+        let replaced = GrantDecision { grant: allowed.clone(), replaces: Some(refusal.clone()) };
         assert_eq!(db.issue_code(code("c", "f", "g"), Some(replaced), None).await.unwrap(), CodeIssue::Issued);
         assert_eq!(db.redeem_code(&hash("c"), NOW_S, first("f", "g")).await.unwrap(), CodeRedemption::Granted);
         assert!(db.revoke_grant("u", "g", "rest").await.unwrap());
@@ -35,10 +35,10 @@ told! {
         assert_eq!((kept().await, db.grants_of("u").await.unwrap()), (vec![rest.clone()], vec![]));
         assert!(!lives(&db, "f").await);
         // A refusal that was decided from what stands no more is not stored.
-        let stale = GivenGrant { grant: nothing("x"), replaces: Some(refusal) };
+        let stale = GrantDecision { grant: nothing("x"), replaces: Some(refusal) };
         assert!(!db.keep_refusal(stale).await.unwrap());
         let refusals_differ = MemberGrant { refused: "openid".to_owned(), ..rest.clone() };
-        let stale = GivenGrant { grant: nothing("rest"), replaces: Some(refusals_differ) };
+        let stale = GrantDecision { grant: nothing("rest"), replaces: Some(refusals_differ) };
         assert!(!db.keep_refusal(stale).await.unwrap());
         assert_eq!(kept().await, [rest]);
     }

@@ -1,6 +1,8 @@
 //! Sign-in names, sessions, and who stands before the authorization page.
 
-use oauth_core::ports::{BrowserSession, CodeIssue, MemberGrant, MemberStore as _, Visit, VisitQuery};
+use oauth_core::ports::{
+    AuthorizationState, AuthorizationStateQuery, BrowserSession, CodeIssue, MemberGrant, MemberStore as _,
+};
 use serde_json::json;
 use tokio::task::JoinSet;
 
@@ -17,8 +19,8 @@ fn session(name: &str) -> BrowserSession {
     }
 }
 
-async fn visit(db: &auth_storage::Db, name: &str, now_s: i64) -> Visit {
-    db.visit(&VisitQuery { session: Some(&hash(name)), client_id: "app", now_s }).await.unwrap()
+async fn visit(db: &auth_storage::Db, name: &str, now_s: i64) -> AuthorizationState {
+    db.visit(&AuthorizationStateQuery { session: Some(&hash(name)), client_id: "app", now_s }).await.unwrap()
 }
 
 async fn logins(db: &auth_storage::Db, login: &str) -> Vec<String> {
@@ -95,11 +97,11 @@ told! {
         assert_eq!(seen.session, Some(session("one")));
         assert_eq!((seen.user_version, seen.client_version, seen.grants.len()), (Some(user), Some(app), 0));
 
-        let stranger = Visit { client_version: Some(app), ..Visit::default() };
+        let stranger = AuthorizationState { client_version: Some(app), ..AuthorizationState::default() };
         assert_eq!(visit(&db, "one", NOW_S + 100).await, stranger, "expired");
         assert_eq!(visit(&db, "other", NOW_S).await, stranger);
-        let nobody = db.visit(&VisitQuery { session: None, client_id: "x\0", now_s: NOW_S }).await.unwrap();
-        assert_eq!(nobody, Visit::default());
+        let nobody = db.visit(&AuthorizationStateQuery { session: None, client_id: "x\0", now_s: NOW_S }).await.unwrap();
+        assert_eq!(nobody, AuthorizationState::default());
 
         db.end_session(&hash("one")).await.unwrap();
         db.end_session(&hash("one")).await.unwrap();
@@ -157,7 +159,7 @@ told! {
             visits.spawn(async move {
                 let hash = (n < 40).then(|| hash(&format!("s{}", n % 20)));
                 let client_id = ["app", "unknown", "nul\0app"][n % 3];
-                (n, db.visit(&VisitQuery { session: hash.as_ref(), client_id, now_s: NOW_S }).await.unwrap())
+                (n, db.visit(&AuthorizationStateQuery { session: hash.as_ref(), client_id, now_s: NOW_S }).await.unwrap())
             });
         }
         for (n, visit) in visits.join_all().await {

@@ -2,29 +2,29 @@
 
 use std::sync::Arc;
 
-use fhir_store::{Criteria, Precondition, Reach, WriteFault, WriteRefusal, Written};
+use fhir_store::{Precondition, TransactionError, WriteAccess, WriteCriteria, WriteError, WriteOutcome};
 use tokio::task::JoinSet;
 
 use super::*;
 
-async fn criteria(db: &Db, of: &str, text: &str) -> Criteria {
+async fn criteria(db: &Db, of: &str, text: &str) -> WriteCriteria {
     let (kind, catalog) = (kind(of), db.catalog().await.unwrap());
-    let read = Criteria::by_parameters(&catalog, &Request::strict(&kind, OWN, NOW_US), text);
+    let read = WriteCriteria::by_parameters(&catalog, &SearchContext::strict(&kind, OWN, NOW_US), text);
     read.unwrap_or_else(|fault| panic!("{text}: {fault}"))
 }
 
 /// A write under a condition, by who reaches everything.
-fn conditional(of: &str, operation: Operation, criteria: Criteria) -> Write {
+fn conditional(of: &str, operation: WriteOperation, criteria: WriteCriteria) -> Write {
     let precondition = Precondition { if_none_exist: Some(criteria), ..Precondition::default() };
-    let chained = KINDS.into_iter().map(|name| (kind(name), Selection::Everything)).collect();
-    let reach = Reach { chained, ..Reach::default() };
+    let chained = KINDS.into_iter().map(|name| (kind(name), AccessFilter::Everything)).collect();
+    let reach = WriteAccess { chained, ..WriteAccess::default() };
     Write { reach, ..Write::by_condition(kind(of), operation, precondition) }
 }
 
-async fn one(db: &Db, write: Write) -> Result<Written, WriteFault> {
+async fn one(db: &Db, write: Write) -> Result<WriteOutcome, WriteError> {
     match db.transact(vec![write], NOW_US).await.unwrap() {
         Ok(mut written) => Ok(written.pop().unwrap()),
-        Err(WriteRefusal { cause, .. }) => Err(cause),
+        Err(TransactionError { cause, .. }) => Err(cause),
     }
 }
 
@@ -44,27 +44,27 @@ told! {
             }
             let expected = world.expected(&read(&db, of, &text).await);
             let criteria = criteria(&db, of, &text).await;
-            let created = one(&db, conditional(of, Operation::Create(json!({})), criteria.clone())).await;
+            let created = one(&db, conditional(of, WriteOperation::Create(json!({})), criteria.clone())).await;
             let deleted = match &created {
                 // It went in because nothing met the condition, and goes again.
-                Ok(Written::Created(stored)) => {
-                    transact(&db, vec![Write::to(stored.key.clone(), Operation::Delete)]).await;
-                    one(&db, conditional(of, Operation::Delete, criteria)).await
+                Ok(WriteOutcome::Created(stored)) => {
+                    transact(&db, vec![Write::to(stored.key.clone(), WriteOperation::Delete)]).await;
+                    one(&db, conditional(of, WriteOperation::Delete, criteria)).await
                 }
-                _ => one(&db, conditional(of, Operation::Delete, criteria)).await,
+                _ => one(&db, conditional(of, WriteOperation::Delete, criteria)).await,
             };
-            let many = || WriteFault::MultipleMatches { kind: kind(of) };
+            let many = || WriteError::MultipleMatches { kind: kind(of) };
             match expected.len() {
                 0 => {
-                    assert!(matches!(created, Ok(Written::Created(_))), "{of}?{text}: {created:?}");
-                    assert_eq!(deleted, Ok(Written::Absent), "{of}?{text}");
+                    assert!(matches!(created, Ok(WriteOutcome::Created(_))), "{of}?{text}: {created:?}");
+                    assert_eq!(deleted, Ok(WriteOutcome::Absent), "{of}?{text}");
                 }
                 1 => {
-                    let (Ok(Written::Existing(found)), Ok(Written::Deleted(gone))) = (created, deleted) else {
+                    let (Ok(WriteOutcome::Existing(found)), Ok(WriteOutcome::Deleted(gone))) = (created, deleted) else {
                         panic!("{of}?{text}")
                     };
                     assert_eq!((found.key.id.as_str(), &gone), (expected.first().unwrap().as_str(), &found), "{of}?{text}");
-                    transact(&db, vec![Write::to(gone.key, Operation::Put(gone.resource))]).await;
+                    transact(&db, vec![Write::to(gone.key, WriteOperation::Put(gone.resource))]).await;
                 }
                 _ => assert_eq!((created, deleted), (Err(many()), Err(many())), "{of}?{text}"),
             }
@@ -82,15 +82,15 @@ told! {
         let body = json!({"identifier": [{"system": "http://s", "value": "1"}]});
         let mut tries = JoinSet::new();
         for _ in 0..12 {
-            let (db, write) = (Arc::clone(&db), conditional("Patient", Operation::Create(body.clone()), alone.clone()));
+            let (db, write) = (Arc::clone(&db), conditional("Patient", WriteOperation::Create(body.clone()), alone.clone()));
             tries.spawn(async move { one(&db, write).await });
         }
         let answers = tries.join_all().await;
-        let created = answers.iter().filter(|answer| matches!(answer, Ok(Written::Created(_)))).count();
+        let created = answers.iter().filter(|answer| matches!(answer, Ok(WriteOutcome::Created(_)))).count();
         assert_eq!(created, 1);
         // A transaction sees what was there before it, and its own writes do not count.
-        let second = one(&db, conditional("Patient", Operation::Create(body), condition)).await;
-        assert!(matches!(second, Ok(Written::Created(_))), "nothing refers to a Patient: {second:?}");
+        let second = one(&db, conditional("Patient", WriteOperation::Create(body), condition)).await;
+        assert!(matches!(second, Ok(WriteOutcome::Created(_))), "nothing refers to a Patient: {second:?}");
         db.close().await;
     }
 
@@ -98,18 +98,18 @@ told! {
         let db = home.open().await;
         transact(&db, vec![put("Patient/p", json!({"active": true})), put("Practitioner/d", json!({}))]).await;
         let chained = criteria(&db, "Patient", "general-practitioner:Practitioner.name=x").await;
-        let closed = conditional("Patient", Operation::Create(json!({})), chained);
-        let closed = Write { reach: Reach::default(), ..closed };
-        assert_eq!(one(&db, closed).await, Err(SearchRefused::Closed.into()));
+        let closed = conditional("Patient", WriteOperation::Create(json!({})), chained);
+        let closed = Write { reach: WriteAccess::default(), ..closed };
+        assert_eq!(one(&db, closed).await, Err(SearchExecutionError::Closed.into()));
         for table in ["search_type", "search_token"] {
             db.run_sql(&format!("DELETE FROM {table}")).await.unwrap().unwrap();
         }
         db.run_sql("UPDATE search_state SET revision = revision + 1").await.unwrap().unwrap();
         let unindexed = || async { criteria(&db, "Patient", "active=true").await };
-        for operation in [Operation::Create(json!({})), Operation::Put(json!({})), Operation::Delete] {
+        for operation in [WriteOperation::Create(json!({})), WriteOperation::Put(json!({})), WriteOperation::Delete] {
             let refused = one(&db, conditional("Patient", operation, unindexed().await)).await;
             let parameter = "Patient.active".to_owned();
-            assert_eq!(refused, Err(SearchRefused::Indexing { parameter }.into()), "not as if nothing were there");
+            assert_eq!(refused, Err(SearchExecutionError::Indexing { parameter }.into()), "not as if nothing were there");
         }
         assert_eq!(db.list(&ListQuery::all(kind("Patient"))).await.unwrap().total, 1);
         db.close().await;

@@ -21,17 +21,17 @@ told! {
         let ids: Vec<fhir_store::ResourceId> = ["lab", "other", "vital"].map(|id| id.parse().unwrap()).into();
         let patients = ["p".parse().unwrap(), "q".parse().unwrap()];
         let catalog = db.catalog().await.unwrap();
-        let coded = Criterion::read(&of, "category", "http://lab.example|laboratory").unwrap();
-        let searched = Scoped::read(&catalog, &Request::strict(&of, OWN, 0), ("category", "laboratory")).unwrap();
+        let coded = FilterCriterion::read(&of, "category", "http://lab.example|laboratory").unwrap();
+        let searched = ScopeSearch::read(&catalog, &SearchContext::strict(&of, OWN, 0), ("category", "laboratory")).unwrap();
         let own = Compartment::of("p".parse().unwrap(), OWN);
-        for criterion in [coded, Criterion::Search(searched)] {
+        for criterion in [coded, FilterCriterion::Search(searched)] {
             for (compartment, expected) in [(Some(own.clone()), vec!["lab"]), (None, vec!["lab", "other"])] {
-                let within = Selection::union(vec![Region { compartment, criteria: vec![criterion.clone()] }]);
-                let shown = |found: Vec<Stored>| found.into_iter().map(|stored| stored.key.id.to_string()).collect::<Vec<_>>();
+                let within = AccessFilter::union(vec![FilterBranch { compartment, criteria: vec![criterion.clone()] }]);
+                let shown = |found: Vec<StoredResource>| found.into_iter().map(|stored| stored.key.id.to_string()).collect::<Vec<_>>();
                 let among = db.among(&of, &ids, &within).await.unwrap().unwrap();
                 assert_eq!(shown(among), expected, "{criterion:?}");
                 let by = catalog.parameter(&of, "subject").map(AsRef::as_ref);
-                let referring = Referring { kind: &of, by, to: &to, ids: &patients };
+                let referring = ReferringResources { kind: &of, by, to: &to, ids: &patients };
                 let referring = db.referring(referring, &within, 10).await.unwrap().unwrap();
                 assert_eq!(shown(referring), expected, "{criterion:?}");
             }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fhir_store::{Criteria, Precondition, Reach, StoreError};
+use fhir_store::{Precondition, StoreError, WriteAccess, WriteCriteria};
 
 use super::*;
 
@@ -23,7 +23,7 @@ fn expensive() -> String {
     format!("family:contains={}&name:contains={}", values(0), values(500))
 }
 
-fn of_caller(search: Search, within: Selection) -> SearchQuery {
+fn of_caller(search: SearchRequest, within: AccessFilter) -> SearchQuery {
     SearchQuery { within, ..asking(search) }
 }
 
@@ -35,7 +35,7 @@ told! {
         for _ in 0..10 {
             assert!(matches!(db.search(&query).await, Err(StoreError::TooCostly(_))));
         }
-        assert!(matches!(db.read(&"Patient/p1".parse().unwrap()).await, Ok(Lookup::Found(_))));
+        assert!(matches!(db.read(&"Patient/p1".parse().unwrap()).await, Ok(ResourceLookup::Found(_))));
         let long = home.open_limited(Duration::from_mins(10)).await;
         assert_eq!(found(&long, &query).await.total, Some(0), "with more time there is an answer");
     }
@@ -44,12 +44,12 @@ told! {
         crowd(&home.open().await).await;
         let db = home.open_limited(SHORT).await;
         let patient = kind("Patient");
-        let request = Request::strict(&patient, OWN, NOW_US);
-        let criteria = Criteria::by_parameters(&db.catalog().await.unwrap(), &request, &expensive()).unwrap();
+        let request = SearchContext::strict(&patient, OWN, NOW_US);
+        let criteria = WriteCriteria::by_parameters(&db.catalog().await.unwrap(), &request, &expensive()).unwrap();
         let precondition = Precondition { if_none_exist: Some(criteria), ..Precondition::default() };
         let write = Write {
-            reach: Reach::default(),
-            ..Write::by_condition(kind("Patient"), Operation::Create(json!({})), precondition)
+            reach: WriteAccess::default(),
+            ..Write::by_condition(kind("Patient"), WriteOperation::Create(json!({})), precondition)
         };
         for _ in 0..3 {
             let ended = db.transact(vec![write.clone()], NOW_US).await;
@@ -84,12 +84,12 @@ told! {
         // SQLite has no lock that a reader waits for; there the readers are tested by themselves.
         let Some(held) = home.lock("search_string").await else { return };
         let patient = kind("Patient");
-        let request = Request::strict(&patient, OWN, NOW_US);
-        let criteria = Criteria::by_parameters(&db.catalog().await.unwrap(), &request, "family=abc").unwrap();
+        let request = SearchContext::strict(&patient, OWN, NOW_US);
+        let criteria = WriteCriteria::by_parameters(&db.catalog().await.unwrap(), &request, "family=abc").unwrap();
         let precondition = Precondition { if_none_exist: Some(criteria), ..Precondition::default() };
         let write = Write {
-            reach: Reach::default(),
-            ..Write::by_condition(kind("Patient"), Operation::Create(json!({})), precondition)
+            reach: WriteAccess::default(),
+            ..Write::by_condition(kind("Patient"), WriteOperation::Create(json!({})), precondition)
         };
         let query = asking(read(&db, "Patient", "family=abc").await);
         for _ in 0..8 {
@@ -151,8 +151,8 @@ told! {
         let writes = (0..400).map(|n| put(&format!("Condition/c{n}"), condition(n)));
         transact(&db, writes.collect()).await;
         let compartment = Some(Compartment::of("p7".parse().unwrap(), OWN));
-        let region = || Region { compartment: compartment.clone(), criteria: Vec::new() };
-        for within in [Selection::union(vec![region()]), Selection::union(vec![region(), region()])] {
+        let region = || FilterBranch { compartment: compartment.clone(), criteria: Vec::new() };
+        for within in [AccessFilter::union(vec![region()]), AccessFilter::union(vec![region(), region()])] {
             for query in ["code:text=word,other", "code=c7,c107,c8", "subject=Patient/p7,Patient/p8&code:text=word"] {
                 let text = query.contains(":text");
                 let query = of_caller(read(&db, "Condition", query).await, within.clone());

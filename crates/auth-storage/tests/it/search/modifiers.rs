@@ -1,6 +1,6 @@
 //! Every search parameter of R4 with every modifier: each is answered, or refused by name.
 
-use fhir_store::search::{Catalog, Kind, Parameter, SearchFault};
+use fhir_store::search::{ParameterType, SearchError, SearchParameter, SearchParameterCatalog};
 
 use super::*;
 
@@ -41,36 +41,36 @@ fn strew(first_numbers: &[i64]) -> String {
     .concat()
 }
 
-fn value(parameter: &Parameter, modifier: &str) -> &'static str {
+fn value(parameter: &SearchParameter, modifier: &str) -> &'static str {
     match (modifier, parameter.kind) {
         (":missing", _) => "false",
         (":of-type", _) => "s|t|v",
         (":in" | ":not-in", _) => "http://v",
         (":identifier", _) => "s|v",
-        (_, Kind::Date) => "ge2020-01-01",
-        (_, Kind::Number) => "gt1",
-        (_, Kind::Quantity) => "gt1||mg",
-        (_, Kind::Uri) => "http://a/b",
-        (_, Kind::Reference) => "Patient/p",
-        (_, Kind::Composite) => "",
-        (_, Kind::Token | Kind::String) => "a",
+        (_, ParameterType::Date) => "ge2020-01-01",
+        (_, ParameterType::Number) => "gt1",
+        (_, ParameterType::Quantity) => "gt1||mg",
+        (_, ParameterType::Uri) => "http://a/b",
+        (_, ParameterType::Reference) => "Patient/p",
+        (_, ParameterType::Composite) => "",
+        (_, ParameterType::Token | ParameterType::String) => "a",
     }
 }
 
 /// A value for each part of a composite.
-fn composite(parameter: &Parameter) -> String {
+fn composite(parameter: &SearchParameter) -> String {
     let parts = parameter.components.iter().map(|part| match part.kind {
-        Kind::Date => "2020",
-        Kind::Number | Kind::Quantity => "1",
-        Kind::Reference => "Patient/p",
-        Kind::Uri => "http://a",
-        Kind::Token | Kind::String | Kind::Composite => "a",
+        ParameterType::Date => "2020",
+        ParameterType::Number | ParameterType::Quantity => "1",
+        ParameterType::Reference => "Patient/p",
+        ParameterType::Uri => "http://a",
+        ParameterType::Token | ParameterType::String | ParameterType::Composite => "a",
     });
     parts.collect::<Vec<_>>().join("$")
 }
 
 /// The searches by one parameter that are understood; others have to be refused as what they are.
-fn understood(catalog: &Catalog, of: &ResourceType, parameter: &Parameter) -> Vec<Search> {
+fn understood(catalog: &SearchParameterCatalog, of: &ResourceType, parameter: &SearchParameter) -> Vec<SearchRequest> {
     let mut searches = Vec::new();
     for modifier in MODIFIERS {
         let name = format!("{}{modifier}", parameter.code);
@@ -79,13 +79,13 @@ fn understood(catalog: &Catalog, of: &ResourceType, parameter: &Parameter) -> Ve
             value => value.to_owned(),
         };
         for value in if modifier == ":missing" { vec![value, "true".to_owned()] } else { vec![value] } {
-            match parse(catalog, &Request::strict(of, OWN, NOW_US), [(name.as_str(), value.as_str())]) {
+            match parse(catalog, &SearchContext::strict(of, OWN, NOW_US), [(name.as_str(), value.as_str())]) {
                 Ok((mut search, _)) => {
                     let codes = [("http://v".to_owned(), vec![(None, "a".to_owned())])];
                     search.expand(&codes.into()).unwrap();
                     searches.push(search);
                 }
-                Err(SearchFault::Modifier { .. } | SearchFault::Value { .. } | SearchFault::NotAReference(_)) => {
+                Err(SearchError::Modifier { .. } | SearchError::Value { .. } | SearchError::NotAReference(_)) => {
                     assert!(!modifier.is_empty(), "{of}.{name}");
                 }
                 Err(fault) => panic!("{of}.{name}: {fault}"),
@@ -96,12 +96,12 @@ fn understood(catalog: &Catalog, of: &ResourceType, parameter: &Parameter) -> Ve
 }
 
 /// Searches for all at once, each a condition on what the others leave.
-fn joined(searches: &[Search]) -> Search {
+fn joined(searches: &[SearchRequest]) -> SearchRequest {
     let clauses = searches.iter().flat_map(|search| search.clauses.clone()).collect();
-    Search { clauses, ..searches[0].clone() }
+    SearchRequest { clauses, ..searches[0].clone() }
 }
 
-async fn try_all(db: &Db, searches: Vec<Search>) {
+async fn try_all(db: &Db, searches: Vec<SearchRequest>) {
     for some in searches.chunks(AT_ONCE) {
         if db.search(&asking(joined(some))).await.is_ok_and(|found| found.is_ok()) {
             continue;

@@ -138,7 +138,7 @@ told! {
             db.set_few(few);
             for text in ["", "active=true", "birthdate=ge1970", "_sort=-birthdate", "active=true&birthdate=ge1970&_sort=birthdate"] {
                 for (most, total) in [(11, None), (12, Some(12))] {
-                    let counting = Counting::UpTo(most);
+                    let counting = MatchCounting::UpTo(most);
                     let query = SearchQuery { count: 5, counting, ..asking(read(&db, "Patient", text).await) };
                     assert_eq!(found(&db, &query).await.total, total, "few {few}: {text} up to {most}");
                 }

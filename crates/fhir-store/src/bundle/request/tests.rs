@@ -5,17 +5,17 @@ use super::*;
 use crate::filter::Filter;
 use crate::testing;
 
-const BY_ELEMENTS: ReadCriteria<'static> = &|_, text| Criteria::by_elements(text);
+const BY_ELEMENTS: ParseCriteria<'static> = &|_, text| WriteCriteria::by_elements(text);
 
-fn transaction(entries: Value) -> Result<BundleRequest, BundleFault> {
+fn transaction(entries: Value) -> Result<BundleRequest, BundleError> {
     let members = [("resourceType", "Bundle".into()), ("type", "transaction".into()), ("entry", entries)];
     read(members.into_iter().collect(), BY_ELEMENTS)
 }
 
-fn one(entry: Value) -> Result<EntryRequest, EntryProblem> {
+fn one(entry: Value) -> Result<EntryRequest, EntryErrorKind> {
     match transaction(Value::Array(vec![entry])) {
         Ok(bundle) => Ok(bundle.entries[0].clone().unwrap()),
-        Err(BundleFault::Entry(fault)) => Err(fault.problem),
+        Err(BundleError::Entry(fault)) => Err(fault.problem),
         Err(other) => panic!("{other}"),
     }
 }
@@ -40,7 +40,7 @@ fn a_migration_bundle_is_read_as_it_is_submitted() {
     }));
     let precondition = Precondition { if_none_exist: Some(vec![Filter::id("m1")].into()), ..Precondition::default() };
     let kind = "PlatformMigration".parse().unwrap();
-    let expected = Write::by_condition(kind, Operation::Create(resource), precondition);
+    let expected = Write::by_condition(kind, WriteOperation::Create(resource), precondition);
     assert_eq!(write, expected);
 }
 
@@ -48,11 +48,11 @@ fn a_migration_bundle_is_read_as_it_is_submitted() {
 fn each_method_becomes_its_operation() {
     let id = Some("c1".parse().unwrap());
     let put = write(request("PUT", "/Client/c1"));
-    assert_eq!((put.operation, put.id.clone()), (Operation::Put(json!({})), id.clone()));
+    assert_eq!((put.operation, put.id.clone()), (WriteOperation::Put(json!({})), id.clone()));
     let patch = write(request("PATCH", "Client/c1"));
-    assert_eq!(patch.operation, Operation::Patch(PatchDocument::Merge(json!({}))));
+    assert_eq!(patch.operation, WriteOperation::Patch(PatchDocument::Merge(json!({}))));
     let delete = write(json!({"request": {"method": "DELETE", "url": "Client/c1"}}));
-    assert_eq!((delete.operation, delete.id), (Operation::Delete, id));
+    assert_eq!((delete.operation, delete.id), (WriteOperation::Delete, id));
     let read = one(request("GET", "Client/c1"));
     assert_eq!(read, Ok(EntryRequest::Read(ReadRequest::One("Client/c1".parse().unwrap()))));
     let list = one(request("GET", "Client?name=a%20b&_count=5"));
@@ -67,7 +67,7 @@ fn a_json_patch_is_an_array_and_fhirs_own_forms_are_refused() {
         |resource: Value| one(json!({"request": {"method": "PATCH", "url": "Client/c1"}, "resource": resource}));
     let operations = json!([{"op": "remove", "path": "/a"}]);
     let Ok(EntryRequest::Write(write)) = patch(operations) else { panic!("refused") };
-    assert!(matches!(write.operation, Operation::Patch(PatchDocument::Json(_))));
+    assert!(matches!(write.operation, WriteOperation::Patch(PatchDocument::Json(_))));
     let refused = [
         json!({"resourceType": "Binary", "data": "W10="}),
         json!({"resourceType": "Parameters"}),
@@ -75,7 +75,7 @@ fn a_json_patch_is_an_array_and_fhirs_own_forms_are_refused() {
         json!("text"),
     ];
     for resource in refused {
-        assert!(matches!(patch(resource.clone()), Err(EntryProblem::Patch(_))), "{resource}");
+        assert!(matches!(patch(resource.clone()), Err(EntryErrorKind::Patch(_))), "{resource}");
     }
 }
 
@@ -91,11 +91,11 @@ fn conditions_and_versions_are_read() {
     let put = write(request("PUT", "Client?name=a"));
     assert_eq!((put.id, put.precondition.if_none_exist), (None, Some(vec![Filter::new(["name"], "a")].into())));
     let both = json!({"request": {"method": "PUT", "url": "Client?a=b", "ifNoneExist": "a=b"}, "resource": {}});
-    assert_eq!(one(both), Err(EntryProblem::TwoConditions));
+    assert_eq!(one(both), Err(EntryErrorKind::TwoConditions));
     let bad = json!({"request": {"method": "PUT", "url": "Client/c1", "ifMatch": "x"}, "resource": {}});
-    assert_eq!(one(bad), Err(EntryProblem::IfMatch(NotAnIfMatch)));
+    assert_eq!(one(bad), Err(EntryErrorKind::IfMatch(IfMatchError)));
     let empty = json!({"request": {"method": "POST", "url": "Client", "ifNoneExist": ""}, "resource": {}});
-    assert_eq!(one(empty), Err(EntryProblem::Criteria(QueryFault::Empty.into())));
+    assert_eq!(one(empty), Err(EntryErrorKind::Criteria(QueryError::Empty.into())));
 }
 
 #[test]
@@ -115,36 +115,36 @@ fn a_url_that_does_not_fit_its_method_is_refused() {
     ];
     for (method, url) in urls {
         let problem = one(request(method, url)).unwrap_err();
-        assert!(matches!(problem, EntryProblem::Url(_)), "{method} {url}: {problem}");
+        assert!(matches!(problem, EntryErrorKind::Url(_)), "{method} {url}: {problem}");
     }
     let nothing = json!({"request": {"method": "DELETE", "url": "Client?"}});
-    assert_eq!(one(nothing), Err(EntryProblem::Criteria(QueryFault::Empty.into())));
+    assert_eq!(one(nothing), Err(EntryErrorKind::Criteria(QueryError::Empty.into())));
 }
 
 #[test]
 fn an_entry_that_is_no_request_is_refused() {
     for entry in [json!(null), json!({}), json!({"request": []})] {
-        assert_eq!(one(entry), Err(EntryProblem::NotARequest));
+        assert_eq!(one(entry), Err(EntryErrorKind::NotARequest));
     }
-    assert_eq!(one(request("TRACE", "Client/c1")), Err(EntryProblem::Method));
-    assert_eq!(one(json!({"request": {"url": "Client"}})), Err(EntryProblem::Method));
+    assert_eq!(one(request("TRACE", "Client/c1")), Err(EntryErrorKind::Method));
+    assert_eq!(one(json!({"request": {"url": "Client"}})), Err(EntryErrorKind::Method));
     let number = json!({"request": {"method": 1, "url": "Client"}});
-    assert_eq!(one(number), Err(EntryProblem::NotAString("method")));
+    assert_eq!(one(number), Err(EntryErrorKind::NotAString("method")));
     for method in ["POST", "PUT", "PATCH"] {
         let url = if method == "POST" { "Client" } else { "Client/c1" };
         let entry = json!({"request": {"method": method, "url": url}});
-        assert_eq!(one(entry), Err(EntryProblem::NoResource));
+        assert_eq!(one(entry), Err(EntryErrorKind::NoResource));
     }
 }
 
 #[test]
 fn a_fault_of_a_transaction_names_its_entry_and_of_a_batch_only_its_entry() {
     let entries = json!([request("PUT", "Client/c1"), request("PUT", "nowhere")]);
-    let Err(BundleFault::Entry(fault)) = transaction(entries.clone()) else { panic!("read") };
+    let Err(BundleError::Entry(fault)) = transaction(entries.clone()) else { panic!("read") };
     assert_eq!((fault.index, fault.expression()), (1, "Bundle.entry[1]".to_owned()));
     let batch = json!({"resourceType": "Bundle", "type": "batch", "entry": entries});
     let batch = read(batch, BY_ELEMENTS).unwrap();
-    assert_eq!(batch.kind, BundleKind::Batch);
+    assert_eq!(batch.kind, BundleType::Batch);
     assert!(batch.entries[0].is_ok());
     assert_eq!(batch.entries[1], Err(fault));
 }
@@ -170,27 +170,27 @@ fn two_entries_cannot_share_a_name() {
     let entry = json!({
         "fullUrl": "urn:uuid:1", "request": {"method": "POST", "url": "Client"}, "resource": {},
     });
-    let Err(BundleFault::Entry(fault)) = transaction(json!([entry, entry])) else { panic!("read") };
-    assert_eq!(fault, EntryFault { index: 1, problem: EntryProblem::DuplicateFullUrl });
+    let Err(BundleError::Entry(fault)) = transaction(json!([entry, entry])) else { panic!("read") };
+    assert_eq!(fault, EntryError { index: 1, problem: EntryErrorKind::DuplicateFullUrl });
 }
 
 #[test]
 fn what_is_no_bundle_to_execute_is_refused() {
     for body in [json!(null), json!([]), json!({}), json!({"resourceType": "Client"})] {
-        assert_eq!(read(body, BY_ELEMENTS), Err(BundleFault::NotABundle));
+        assert_eq!(read(body, BY_ELEMENTS), Err(BundleError::NotABundle));
     }
     for kind in [json!("collection"), json!(null), json!(1)] {
-        assert_eq!(read(json!({"resourceType": "Bundle", "type": kind}), BY_ELEMENTS), Err(BundleFault::Type));
+        assert_eq!(read(json!({"resourceType": "Bundle", "type": kind}), BY_ELEMENTS), Err(BundleError::Type));
     }
-    assert_eq!(transaction(json!({})), Err(BundleFault::EntriesNotAnArray));
+    assert_eq!(transaction(json!({})), Err(BundleError::EntriesNotAnArray));
     let many = vec![json!({}); limits::MAX_BUNDLE_ENTRIES + 1];
-    assert_eq!(transaction(json!(many)), Err(BundleFault::TooManyEntries));
+    assert_eq!(transaction(json!(many)), Err(BundleError::TooManyEntries));
 }
 
 #[test]
 fn a_bundle_without_entries_is_an_empty_one() {
     let bundle = read(json!({"resourceType": "Bundle", "type": "transaction"}), BY_ELEMENTS).unwrap();
-    assert_eq!(bundle, BundleRequest { kind: BundleKind::Transaction, entries: Vec::new() });
+    assert_eq!(bundle, BundleRequest { kind: BundleType::Transaction, entries: Vec::new() });
 }
 
 proptest! {
@@ -208,7 +208,7 @@ proptest! {
         let _ = transaction(Value::Array(entries));
         let request = json!({"method": method, "url": url, "ifNoneExist": condition, "ifMatch": condition});
         let entry = json!({"request": request, "resource": body});
-        if let Err(BundleFault::Entry(fault)) = transaction(json!([entry])) {
+        if let Err(BundleError::Entry(fault)) = transaction(json!([entry])) {
             prop_assert_eq!(fault.index, 0);
         }
     }

@@ -4,7 +4,7 @@ use serde_json::json;
 use super::super::tests::{ALL_KEYS, json_of};
 use super::super::to_fhir;
 use super::*;
-use crate::ports::Stored;
+use crate::ports::StoredResource;
 
 const UPDATED_US: i64 = 1_767_225_600_000_001;
 
@@ -22,7 +22,7 @@ fn copied(text: &str, native: bool) -> Option<String> {
 /// The same by the rules on values.
 fn model(body: &Value, native: bool) -> Value {
     let key = "Observation/o".parse().unwrap();
-    let document = Stored { key, version: 7, updated_us: UPDATED_US, resource: body.clone() }.document();
+    let document = StoredResource { key, version: 7, updated_us: UPDATED_US, resource: body.clone() }.document();
     if native { to_fhir(document) } else { document }
 }
 

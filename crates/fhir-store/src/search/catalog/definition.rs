@@ -8,8 +8,8 @@ use super::base::Known;
 use super::{FIRST_INSTALLED, ROOTS};
 use crate::key::ResourceType;
 use crate::limits;
-use crate::search::expression::{Expression, ExpressionFault};
-use crate::search::parameter::{Component, Kind, Parameter};
+use crate::search::expression::{Expression, ExpressionError};
+use crate::search::parameter::{CompositeComponent, ParameterType, SearchParameter};
 
 /// A parameter as it is defined, for all the types it is about.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,25 +17,25 @@ pub(super) struct Definition {
     pub(super) number: i64,
     pub(super) url: String,
     pub(super) code: String,
-    pub(super) kind: Kind,
+    pub(super) kind: ParameterType,
     pub(super) bases: Vec<String>,
     pub(super) expression: String,
     pub(super) targets: Vec<ResourceType>,
-    pub(super) components: Vec<(Kind, String)>,
+    pub(super) components: Vec<(ParameterType, String)>,
 }
 
 /// A `SearchParameter` that is not used, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refused {
+pub struct UnusableSearchParameter {
     /// Its URL; empty when it has none.
     pub url: String,
     /// Why.
-    pub fault: DefinitionFault,
+    pub fault: SearchParameterError,
 }
 
 /// The reason why a `SearchParameter` is not used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum DefinitionFault {
+pub enum SearchParameterError {
     /// An element it needs is missing or not what it has to be.
     #[error("the element {0} is missing or not what it has to be")]
     Element(&'static str),
@@ -44,7 +44,7 @@ pub enum DefinitionFault {
     Kind(String),
     /// Its expression, for one of its types.
     #[error(transparent)]
-    Expression(#[from] ExpressionFault),
+    Expression(#[from] ExpressionError),
     /// Its expression is about none of its types.
     #[error("the expression selects nothing of {0}")]
     Empty(String),
@@ -79,10 +79,10 @@ impl Definition {
     }
 
     /// Returns the parameter of one type; `None` when its expression is about other types alone.
-    pub(super) fn compile(&self, kind: &str) -> Result<Option<Parameter>, ExpressionFault> {
-        let compiled = |of: Kind, text: &str| {
+    pub(super) fn compile(&self, kind: &str) -> Result<Option<SearchParameter>, ExpressionError> {
+        let compiled = |of: ParameterType, text: &str| {
             let expression = Expression::compile(kind, text)?;
-            Ok(if of == Kind::Quantity { expression.without_choice(UNCOMPARED) } else { expression })
+            Ok(if of == ParameterType::Quantity { expression.without_choice(UNCOMPARED) } else { expression })
         };
         let expression = compiled(self.kind, &self.expression)?;
         if expression.is_empty() {
@@ -91,14 +91,14 @@ impl Definition {
         let components = self
             .components
             .iter()
-            .map(|(part, text)| Ok(Component { kind: *part, expression: compiled(*part, text)? }));
-        Ok(Some(Parameter {
+            .map(|(part, text)| Ok(CompositeComponent { kind: *part, expression: compiled(*part, text)? }));
+        Ok(Some(SearchParameter {
             code: self.code.clone(),
             url: self.url.clone(),
             kind: self.kind,
             number: self.number,
             targets: self.targets.clone(),
-            components: components.collect::<Result<_, ExpressionFault>>()?,
+            components: components.collect::<Result<_, ExpressionError>>()?,
             sources: Vec::new(),
             parts: Vec::new(),
             expression,
@@ -107,7 +107,7 @@ impl Definition {
 }
 
 /// Returns what of the documents can be used, in their order, and the rest.
-pub(super) fn read_all(documents: &[(i64, &Value)]) -> (Vec<Definition>, Vec<Refused>) {
+pub(super) fn read_all(documents: &[(i64, &Value)]) -> (Vec<Definition>, Vec<UnusableSearchParameter>) {
     if documents.is_empty() {
         return (Vec::new(), Vec::new());
     }
@@ -118,7 +118,7 @@ pub(super) fn read_all(documents: &[(i64, &Value)]) -> (Vec<Definition>, Vec<Ref
             return None;
         }
         let fault = reader.take(*number, document).err()?;
-        Some(Refused { url: url.to_owned(), fault })
+        Some(UnusableSearchParameter { url: url.to_owned(), fault })
     });
     let refused = refused.collect();
     let definitions = documents.iter().filter_map(|(number, _)| reader.definitions.remove(number));
@@ -139,24 +139,24 @@ fn text<'a>(document: &'a Value, name: &str) -> Option<&'a str> {
 }
 
 /// An element that has to be there, as text.
-fn needed(document: &Value, name: &'static str) -> Result<String, DefinitionFault> {
-    text(document, name).map(str::to_owned).ok_or(DefinitionFault::Element(name))
+fn needed(document: &Value, name: &'static str) -> Result<String, SearchParameterError> {
+    text(document, name).map(str::to_owned).ok_or(SearchParameterError::Element(name))
 }
 
-fn texts(document: &Value, name: &'static str) -> Result<Vec<String>, DefinitionFault> {
+fn texts(document: &Value, name: &'static str) -> Result<Vec<String>, SearchParameterError> {
     let elements = match document.get(name) {
         None => return Ok(Vec::new()),
         Some(Value::Array(elements)) if elements.len() <= MAX_TYPES => elements,
-        Some(_) => return Err(DefinitionFault::Element(name)),
+        Some(_) => return Err(SearchParameterError::Element(name)),
     };
     let texts = elements.iter().map(|element| element.as_str().map(str::to_owned));
-    texts.collect::<Option<_>>().ok_or(DefinitionFault::Element(name))
+    texts.collect::<Option<_>>().ok_or(SearchParameterError::Element(name))
 }
 
 impl Reader<'_> {
-    fn take(&mut self, number: i64, document: &Value) -> Result<(), DefinitionFault> {
+    fn take(&mut self, number: i64, document: &Value) -> Result<(), SearchParameterError> {
         if number < FIRST_INSTALLED || self.definitions.contains_key(&number) {
-            return Err(DefinitionFault::Number(number));
+            return Err(SearchParameterError::Number(number));
         }
         let definition = self.read(number, document)?;
         for kind in &definition.bases {
@@ -169,19 +169,19 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn is_free(&self, kind: &str, code: &str) -> Result<(), DefinitionFault> {
+    fn is_free(&self, kind: &str, code: &str) -> Result<(), SearchParameterError> {
         let mut kinds = ROOTS.into_iter().chain([kind]);
         let installed = kinds.find_map(|kind| self.taken.get(&(kind.to_owned(), code.to_owned())));
         match self.known.url_of(kind, code).or_else(|| installed.cloned()) {
             None => Ok(()),
-            Some(url) => Err(DefinitionFault::Taken { kind: kind.to_owned(), code: code.to_owned(), url }),
+            Some(url) => Err(SearchParameterError::Taken { kind: kind.to_owned(), code: code.to_owned(), url }),
         }
     }
 
-    fn read(&self, number: i64, document: &Value) -> Result<Definition, DefinitionFault> {
+    fn read(&self, number: i64, document: &Value) -> Result<Definition, SearchParameterError> {
         let bases = texts(document, "base")?;
         if bases.is_empty() || bases.iter().any(|base| base.parse::<ResourceType>().is_err()) {
-            return Err(DefinitionFault::Element("base"));
+            return Err(SearchParameterError::Element("base"));
         }
         let targets = texts(document, "target")?;
         let targets = targets.iter().map(|target| target.parse().ok());
@@ -190,37 +190,41 @@ impl Reader<'_> {
         Ok(Definition {
             number,
             url: needed(document, "url")?,
-            code: code.ok_or(DefinitionFault::Element("code"))?,
+            code: code.ok_or(SearchParameterError::Element("code"))?,
             kind,
             bases,
             expression: needed(document, "expression")?,
-            targets: targets.collect::<Option<_>>().ok_or(DefinitionFault::Element("target"))?,
-            components: if kind == Kind::Composite { self.components(document)? } else { Vec::new() },
+            targets: targets.collect::<Option<_>>().ok_or(SearchParameterError::Element("target"))?,
+            components: if kind == ParameterType::Composite { self.components(document)? } else { Vec::new() },
         })
     }
 
-    fn components(&self, document: &Value) -> Result<Vec<(Kind, String)>, DefinitionFault> {
+    fn components(&self, document: &Value) -> Result<Vec<(ParameterType, String)>, SearchParameterError> {
         let parts = document.get("component").and_then(Value::as_array);
         let parts = parts
             .filter(|parts| (1..=limits::MAX_COMPONENTS).contains(&parts.len()))
-            .ok_or(DefinitionFault::Element("component"))?;
+            .ok_or(SearchParameterError::Element("component"))?;
         let read = parts.iter().map(|part| {
             let url = needed(part, "definition")?;
-            let kind = self.known.kind_of(&url).or_else(|| self.kind_of(&url)).filter(|kind| *kind != Kind::Composite);
-            Ok((kind.ok_or(DefinitionFault::Component(url))?, needed(part, "expression")?))
+            let kind = self
+                .known
+                .kind_of(&url)
+                .or_else(|| self.kind_of(&url))
+                .filter(|kind| *kind != ParameterType::Composite);
+            Ok((kind.ok_or(SearchParameterError::Component(url))?, needed(part, "expression")?))
         });
         read.collect()
     }
 
-    fn kind_of(&self, url: &str) -> Option<Kind> {
+    fn kind_of(&self, url: &str) -> Option<ParameterType> {
         let mut documents = self.documents.iter().map(|(_, document)| *document);
         kind_of(documents.find(|document| text(document, "url") == Some(url))?).ok()
     }
 }
 
-fn kind_of(document: &Value) -> Result<Kind, DefinitionFault> {
+fn kind_of(document: &Value) -> Result<ParameterType, SearchParameterError> {
     let name = needed(document, "type")?;
-    Kind::of(&name).ok_or(DefinitionFault::Kind(name))
+    ParameterType::of(&name).ok_or(SearchParameterError::Kind(name))
 }
 
 /// A name a query can carry: without what separates the parts of a name there.
@@ -229,6 +233,6 @@ fn is_code(code: &str) -> bool {
     length && code.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
 }
 
-fn check(definition: &Definition, kind: &str) -> Result<(), DefinitionFault> {
-    definition.compile(kind)?.map(|_| ()).ok_or_else(|| DefinitionFault::Empty(kind.to_owned()))
+fn check(definition: &Definition, kind: &str) -> Result<(), SearchParameterError> {
+    definition.compile(kind)?.map(|_| ()).ok_or_else(|| SearchParameterError::Empty(kind.to_owned()))
 }

@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::search::{ExpressionFault, Kind};
+use crate::search::{ExpressionError, ParameterType};
 
 fn kind(name: &str) -> ResourceType {
     name.parse().unwrap()
@@ -17,11 +17,11 @@ fn definition(changes: &Value) -> Value {
     document
 }
 
-fn with(documents: &[Value]) -> (Arc<Catalog>, Vec<Refused>) {
-    Catalog::with((FIRST_INSTALLED..).zip(documents))
+fn with(documents: &[Value]) -> (Arc<SearchParameterCatalog>, Vec<UnusableSearchParameter>) {
+    SearchParameterCatalog::with((FIRST_INSTALLED..).zip(documents))
 }
 
-fn fault(changes: &Value) -> DefinitionFault {
+fn fault(changes: &Value) -> SearchParameterError {
     let (_, mut refused) = with(&[definition(changes)]);
     assert_eq!(refused.len(), 1, "{changes}");
     refused.remove(0).fault
@@ -29,7 +29,7 @@ fn fault(changes: &Value) -> DefinitionFault {
 
 #[test]
 fn every_parameter_of_r4_compiles_for_every_type_it_names() {
-    let catalog = Catalog::base();
+    let catalog = SearchParameterCatalog::base();
     let mut compiled = 0;
     let mut refused = Vec::new();
     for name in catalog.kinds() {
@@ -47,22 +47,22 @@ fn every_parameter_of_r4_compiles_for_every_type_it_names() {
 
 #[test]
 fn a_parameter_of_r4_has_its_definition() {
-    let catalog = Catalog::base();
+    let catalog = SearchParameterCatalog::base();
     let patient = catalog.parameter(&kind("Observation"), "patient").unwrap();
     assert_eq!(patient.url, "http://hl7.org/fhir/SearchParameter/clinical-patient");
-    assert_eq!((patient.kind, &patient.targets), (Kind::Reference, &vec![kind("Patient")]));
+    assert_eq!((patient.kind, &patient.targets), (ParameterType::Reference, &vec![kind("Patient")]));
     let shared = catalog.parameter(&kind("Condition"), "patient").unwrap();
     assert_eq!(shared.number, patient.number, "one definition, one number");
     let composite = catalog.parameter(&kind("Observation"), "code-value-date").unwrap();
-    let parts: Vec<Kind> = composite.components.iter().map(|part| part.kind).collect();
-    assert_eq!(parts, [Kind::Token, Kind::Date]);
+    let parts: Vec<ParameterType> = composite.components.iter().map(|part| part.kind).collect();
+    assert_eq!(parts, [ParameterType::Token, ParameterType::Date]);
     assert_eq!(catalog.parameter(&kind("Patient"), "near"), None);
     assert_eq!(catalog.parameter(&kind("Location"), "near"), None, "its type is special");
 }
 
 #[test]
 fn numbers_and_codes_are_unique() {
-    let catalog = Catalog::base();
+    let catalog = SearchParameterCatalog::base();
     let mut urls = BTreeMap::new();
     for name in catalog.kinds() {
         let mut codes: Vec<&str> = Vec::new();
@@ -79,7 +79,7 @@ fn numbers_and_codes_are_unique() {
 
 #[test]
 fn every_type_has_what_all_resources_have() {
-    let catalog = Catalog::base();
+    let catalog = SearchParameterCatalog::base();
     let codes =
         |name: &str| catalog.parameters(&kind(name)).map(|parameter| parameter.code.clone()).collect::<Vec<_>>();
     assert_eq!(codes("Client"), ["_id", "_lastUpdated", "_profile", "_security", "_source", "_tag"]);
@@ -106,71 +106,77 @@ fn installed_parameters_stand_beside_those_of_r4() {
     let (catalog, refused) = with(&[definition(&json!({})), race, composite, own]);
     assert_eq!(refused, []);
     let role = catalog.parameter(&kind("CareTeam"), "role").unwrap();
-    assert_eq!((role.number, role.kind), (FIRST_INSTALLED, Kind::Token));
+    assert_eq!((role.number, role.kind), (FIRST_INSTALLED, ParameterType::Token));
     for name in ["Patient", "Client"] {
         let race = catalog.parameter(&kind(name), "race").unwrap();
         assert_eq!((race.number, &race.targets), (FIRST_INSTALLED + 1, &vec![kind("Group")]));
     }
     assert!(catalog.names(&kind("Client")), "a definition names it now");
     let parts = &catalog.parameter(&kind("CareTeam"), "role-race").unwrap().components;
-    assert_eq!(parts.iter().map(|part| part.kind).collect::<Vec<_>>(), [Kind::Token, Kind::Quantity]);
+    assert_eq!(parts.iter().map(|part| part.kind).collect::<Vec<_>>(), [ParameterType::Token, ParameterType::Quantity]);
     assert_eq!(catalog.parameter(&kind("Patient"), "active").unwrap().number, active(), "R4's own stays");
 }
 
 fn active() -> i64 {
-    Catalog::base().parameter(&kind("Patient"), "active").unwrap().number
+    SearchParameterCatalog::base().parameter(&kind("Patient"), "active").unwrap().number
 }
 
 #[test]
 fn what_cannot_be_used_is_named_with_its_reason() {
     for name in ["url", "code", "base", "type", "expression"] {
-        let element = if name == "url" { DefinitionFault::Element("url") } else { DefinitionFault::Element(name) };
+        let element =
+            if name == "url" { SearchParameterError::Element("url") } else { SearchParameterError::Element(name) };
         assert_eq!(fault(&json!({name: null})), element);
-        assert_eq!(fault(&json!({name: 5})), DefinitionFault::Element(name));
+        assert_eq!(fault(&json!({name: 5})), SearchParameterError::Element(name));
     }
     for (changes, expected) in [
-        (json!({"code": "a:b"}), DefinitionFault::Element("code")),
-        (json!({"code": "a.b"}), DefinitionFault::Element("code")),
-        (json!({"base": []}), DefinitionFault::Element("base")),
-        (json!({"base": ["patient"]}), DefinitionFault::Element("base")),
-        (json!({"target": ["x"]}), DefinitionFault::Element("target")),
-        (json!({"type": "special"}), DefinitionFault::Kind("special".to_owned())),
-        (json!({"type": "composite"}), DefinitionFault::Element("component")),
-        (json!({"expression": "Patient.name"}), DefinitionFault::Empty("CareTeam".to_owned())),
-        (json!({"expression": "iif(a, b, c)"}), ExpressionFault::Function("iif".to_owned()).into()),
+        (json!({"code": "a:b"}), SearchParameterError::Element("code")),
+        (json!({"code": "a.b"}), SearchParameterError::Element("code")),
+        (json!({"base": []}), SearchParameterError::Element("base")),
+        (json!({"base": ["patient"]}), SearchParameterError::Element("base")),
+        (json!({"target": ["x"]}), SearchParameterError::Element("target")),
+        (json!({"type": "special"}), SearchParameterError::Kind("special".to_owned())),
+        (json!({"type": "composite"}), SearchParameterError::Element("component")),
+        (json!({"expression": "Patient.name"}), SearchParameterError::Empty("CareTeam".to_owned())),
+        (json!({"expression": "iif(a, b, c)"}), ExpressionError::Function("iif".to_owned()).into()),
     ] {
         assert_eq!(fault(&changes), expected, "{changes}");
     }
     let part = json!({"definition": "http://p/role", "expression": "role"});
     let many = json!({"type": "composite", "component": vec![part; crate::limits::MAX_COMPONENTS + 1]});
-    assert_eq!(fault(&many), DefinitionFault::Element("component"));
+    assert_eq!(fault(&many), SearchParameterError::Element("component"));
     let component = json!({"type": "composite", "component": [{"definition": "http://p/none", "expression": "role"}]});
-    assert_eq!(fault(&component), DefinitionFault::Component("http://p/none".to_owned()));
+    assert_eq!(fault(&component), SearchParameterError::Component("http://p/none".to_owned()));
 }
 
 #[test]
 fn the_first_to_have_a_code_or_a_number_keeps_it() {
-    let taken = |url: &str| DefinitionFault::Taken { kind: "CareTeam".into(), code: "role".into(), url: url.into() };
+    let taken =
+        |url: &str| SearchParameterError::Taken { kind: "CareTeam".into(), code: "role".into(), url: url.into() };
     let (catalog, refused) = with(&[definition(&json!({})), definition(&json!({"url": "http://p/other"}))]);
-    assert_eq!(refused, [Refused { url: "http://p/other".to_owned(), fault: taken("http://p/role") }]);
+    assert_eq!(refused, [UnusableSearchParameter { url: "http://p/other".to_owned(), fault: taken("http://p/role") }]);
     assert_eq!(catalog.parameter(&kind("CareTeam"), "role").unwrap().url, "http://p/role");
     let status = fault(&json!({"code": "status"}));
     let url = "http://hl7.org/fhir/SearchParameter/CareTeam-status".to_owned();
-    assert_eq!(status, DefinitionFault::Taken { kind: "CareTeam".into(), code: "status".into(), url });
+    assert_eq!(status, SearchParameterError::Taken { kind: "CareTeam".into(), code: "status".into(), url });
     for everywhere in ["Resource", "DomainResource"] {
         let both =
             [definition(&json!({"base": [everywhere], "expression": "status"})), definition(&json!({"url": "x"}))];
-        assert_eq!(with(&both).1, [Refused { url: "x".to_owned(), fault: taken("http://p/role") }], "{everywhere}");
+        assert_eq!(
+            with(&both).1,
+            [UnusableSearchParameter { url: "x".to_owned(), fault: taken("http://p/role") }],
+            "{everywhere}"
+        );
     }
 
     let document = definition(&json!({}));
     for number in [COMPARTMENT, active(), FIRST_INSTALLED - 1] {
-        let (_, refused) = Catalog::with([(number, &document)]);
-        assert_eq!(refused[0].fault, DefinitionFault::Number(number));
+        let (_, refused) = SearchParameterCatalog::with([(number, &document)]);
+        assert_eq!(refused[0].fault, SearchParameterError::Number(number));
     }
     let other = definition(&json!({"url": "http://p/other", "code": "other"}));
-    let (_, refused) = Catalog::with([(FIRST_INSTALLED, &document), (FIRST_INSTALLED, &other)]);
-    assert_eq!(refused[0].fault, DefinitionFault::Number(FIRST_INSTALLED));
+    let (_, refused) = SearchParameterCatalog::with([(FIRST_INSTALLED, &document), (FIRST_INSTALLED, &other)]);
+    assert_eq!(refused[0].fault, SearchParameterError::Number(FIRST_INSTALLED));
 }
 
 /// The shapes of expressions that US Core's parameters have.
@@ -190,7 +196,7 @@ fn expressions_of_us_core_compile() {
 
 /// Returns the codes of the parameters that have the rows of one.
 fn sources(of: &str, code: &str) -> Vec<String> {
-    let (catalog, of) = (Catalog::base(), kind(of));
+    let (catalog, of) = (SearchParameterCatalog::base(), kind(of));
     let parameter = catalog.parameter(&of, code).unwrap();
     catalog.sources(&of, parameter).map(|source| source.code.clone()).collect()
 }
@@ -210,11 +216,11 @@ fn what_others_find_together_has_no_rows_of_its_own() {
 
 #[test]
 fn sources_have_rows_and_find_what_is_found_by_them() {
-    let catalog = Catalog::base();
+    let catalog = SearchParameterCatalog::base();
     for name in catalog.kinds() {
         let kind = kind(name);
         for parameter in catalog.parameters(&kind).filter(|parameter| !parameter.sources.is_empty()) {
-            let sources: Vec<&Arc<Parameter>> = catalog.sources(&kind, parameter).collect();
+            let sources: Vec<&Arc<SearchParameter>> = catalog.sources(&kind, parameter).collect();
             assert_eq!(sources.len(), parameter.sources.len(), "{name}.{}", parameter.code);
             assert!(sources.iter().all(|source| source.sources.is_empty() && source.kind == parameter.kind));
             let mut parts: Vec<_> = sources.iter().flat_map(|source| source.expression.alternatives()).collect();
@@ -231,7 +237,7 @@ fn sources_have_rows_and_find_what_is_found_by_them() {
 
 /// Returns the codes of the parameters that have the rows of the parts of one.
 fn parts(of: &str, code: &str) -> Vec<String> {
-    let (catalog, of) = (Catalog::base(), kind(of));
+    let (catalog, of) = (SearchParameterCatalog::base(), kind(of));
     let parts = catalog.parts(&of, catalog.parameter(&of, code).unwrap());
     parts.iter().map(|part| part.code.clone()).collect()
 }
@@ -255,7 +261,7 @@ fn a_composite_about_the_resource_itself_has_the_rows_of_others() {
 
 #[test]
 fn parts_have_rows_and_find_what_the_parts_of_the_composite_find() {
-    let catalog = Catalog::base();
+    let catalog = SearchParameterCatalog::base();
     for name in catalog.kinds() {
         let kind = kind(name);
         for parameter in catalog.parameters(&kind).filter(|parameter| !parameter.parts.is_empty()) {

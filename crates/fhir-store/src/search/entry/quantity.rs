@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Entry, Out, cut};
+use super::{IndexEntry, Out, cut};
 
 /// The system of currencies.
 ///
@@ -18,7 +18,7 @@ pub(super) fn numbers(value: &Value, out: Out<'_>) {
         _ => None,
     };
     if let Some((low, high)) = range {
-        out(Entry::Number { low, high });
+        out(IndexEntry::Number { low, high });
     }
 }
 
@@ -33,9 +33,9 @@ pub(super) fn each(value: &Value, out: Out<'_>) {
     let text = |name: &str| units.iter().flatten().find_map(|object| object.get(name)?.as_str()).map(cut);
     let entry = match text("currency") {
         Some(currency) => {
-            Entry::Quantity { low, high, system: Some(CURRENCIES.to_owned()), code: Some(currency), unit: None }
+            IndexEntry::Quantity { low, high, system: Some(CURRENCIES.to_owned()), code: Some(currency), unit: None }
         }
-        None => Entry::Quantity { low, high, system: text("system"), code: text("code"), unit: text("unit") },
+        None => IndexEntry::Quantity { low, high, system: text("system"), code: text("code"), unit: text("unit") },
     };
     out(entry);
 }

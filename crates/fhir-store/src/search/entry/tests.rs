@@ -4,15 +4,15 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::search::Catalog;
+use crate::search::SearchParameterCatalog;
 use crate::{format, testing};
 
-static CATALOG: LazyLock<Arc<Catalog>> = LazyLock::new(Catalog::base);
+static CATALOG: LazyLock<Arc<SearchParameterCatalog>> = LazyLock::new(SearchParameterCatalog::base);
 const OWN: &str = "https://payer.example/fhir";
 
-fn entries_of(catalog: &Catalog, kind: &str, body: &Value) -> Vec<(String, Entry)> {
+fn entries_of(catalog: &SearchParameterCatalog, kind: &str, body: &Value) -> Vec<(String, IndexEntry)> {
     let kind: ResourceType = kind.parse().unwrap();
-    let document = Document { kind: &kind, id: "1", updated_us: 7, body, own: OWN };
+    let document = IndexedDocument { kind: &kind, id: "1", updated_us: 7, body, own: OWN };
     let name = |number: i64| {
         catalog.parameters(&kind).find(|parameter| parameter.number == number).map_or("", |parameter| &parameter.code)
     };
@@ -20,35 +20,35 @@ fn entries_of(catalog: &Catalog, kind: &str, body: &Value) -> Vec<(String, Entry
 }
 
 /// Returns the entries of one parameter.
-fn entries(kind: &str, code: &str, body: &Value) -> Vec<Entry> {
+fn entries(kind: &str, code: &str, body: &Value) -> Vec<IndexEntry> {
     let all = entries_of(&CATALOG, kind, body);
     all.into_iter().filter_map(|(name, entry)| (name == code).then_some(entry)).collect()
 }
 
-fn token(system: Option<&str>, code: &str) -> Entry {
-    Entry::Token { system: system.map(str::to_owned), code: Some(code.to_owned()) }
+fn token(system: Option<&str>, code: &str) -> IndexEntry {
+    IndexEntry::Token { system: system.map(str::to_owned), code: Some(code.to_owned()) }
 }
 
-fn display(folded: &str) -> Entry {
-    Entry::Display { folded: folded.to_owned() }
+fn display(folded: &str) -> IndexEntry {
+    IndexEntry::Display { folded: folded.to_owned() }
 }
 
-fn text(folded: &str, exact: &str) -> Entry {
-    Entry::Text { folded: folded.to_owned(), exact: exact.to_owned() }
+fn text(folded: &str, exact: &str) -> IndexEntry {
+    IndexEntry::Text { folded: folded.to_owned(), exact: exact.to_owned() }
 }
 
-fn reference(name: &str) -> Entry {
+fn reference(name: &str) -> IndexEntry {
     let (kind, id) = name.split_once('/').unwrap();
-    Entry::Reference { kind: kind.to_owned(), id: id.to_owned() }
+    IndexEntry::Reference { kind: kind.to_owned(), id: id.to_owned() }
 }
 
-fn uri(uri: &str, version: Option<&str>) -> Entry {
-    Entry::Uri { uri: uri.to_owned(), version: version.map(str::to_owned) }
+fn uri(uri: &str, version: Option<&str>) -> IndexEntry {
+    IndexEntry::Uri { uri: uri.to_owned(), version: version.map(str::to_owned) }
 }
 
-fn quantity(low: f64, high: f64, units: [Option<&str>; 3]) -> Entry {
+fn quantity(low: f64, high: f64, units: [Option<&str>; 3]) -> IndexEntry {
     let [system, code, unit] = units.map(|unit| unit.map(str::to_owned));
-    Entry::Quantity { low, high, system, code, unit }
+    IndexEntry::Quantity { low, high, system, code, unit }
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn a_concept_gives_its_codings_and_its_words() {
         token(Some("http://loinc.org"), "8867-4"),
         display("heart rate"),
         token(None, "HR"),
-        Entry::Token { system: Some("s".to_owned()), code: None },
+        IndexEntry::Token { system: Some("s".to_owned()), code: None },
     ];
     assert_eq!(entries("Observation", "code", &body), expected);
 }
@@ -75,7 +75,8 @@ fn identifiers_contacts_codes_and_booleans_are_tokens() {
         "gender": "female",
         "active": true,
     });
-    let typed = Entry::TypedIdentifier { system: Some("t".to_owned()), code: "MR".to_owned(), value: "1".to_owned() };
+    let typed =
+        IndexEntry::TypedIdentifier { system: Some("t".to_owned()), code: "MR".to_owned(), value: "1".to_owned() };
     assert_eq!(entries("Patient", "identifier", &body), [token(Some("http://s"), "1"), display("x"), typed]);
     assert_eq!(entries("Patient", "phone", &body), [token(Some("phone"), "555")]);
     assert_eq!(entries("Patient", "telecom", &body), [token(Some("phone"), "555"), token(Some("email"), "a@b")]);
@@ -147,14 +148,14 @@ fn a_canonical_is_known_with_its_version_and_without() {
 #[test]
 fn a_time_is_as_long_as_it_is_exact() {
     let period = |date: Value| entries("Observation", "date", &date);
-    let day = Entry::Period { from_us: 0, to_us: 86_400_000_000 - 1 };
+    let day = IndexEntry::Period { from_us: 0, to_us: 86_400_000_000 - 1 };
     assert_eq!(period(json!({"effectiveDateTime": "1970-01-01"})), [day]);
-    let second = Entry::Period { from_us: 1_000_000, to_us: 1_999_999 };
+    let second = IndexEntry::Period { from_us: 1_000_000, to_us: 1_999_999 };
     assert_eq!(period(json!({"effectiveInstant": "1970-01-01T01:00:01+01:00"})), [second]);
-    let open = Entry::Period { from_us: i64::MIN, to_us: 999 };
+    let open = IndexEntry::Period { from_us: i64::MIN, to_us: 999 };
     assert_eq!(period(json!({"effectivePeriod": {"end": "1970-01-01T00:00:00.000Z"}})), [open]);
     let bounds = json!({"event": ["1970-01-01T00:00:00Z"], "repeat": {"boundsPeriod": {"end": "1970-01-01"}}});
-    let both = Entry::Period { from_us: i64::MIN, to_us: 86_400_000_000 - 1 };
+    let both = IndexEntry::Period { from_us: i64::MIN, to_us: 86_400_000_000 - 1 };
     assert_eq!(period(json!({"effectiveTiming": bounds})), [both]);
     for none in [json!("x"), json!("2000-13"), json!(5)] {
         assert_eq!(period(json!({"effectiveDateTime": none})), [], "{none}");
@@ -180,7 +181,7 @@ fn numbers_have_a_unit_a_currency_or_none() {
     assert_eq!(entries("Condition", "onset-age", &range), [quantity(3.0, f64::MAX, [None, None, Some("a")])]);
     let probability =
         json!({"prediction": [{"probabilityDecimal": 0.5}, {"probabilityRange": {"high": {"value": 1}}}]});
-    let expected = [Entry::Number { low: 0.5, high: 0.5 }, Entry::Number { low: f64::MIN, high: 1.0 }];
+    let expected = [IndexEntry::Number { low: 0.5, high: 0.5 }, IndexEntry::Number { low: f64::MIN, high: 1.0 }];
     assert_eq!(entries("RiskAssessment", "probability", &probability), expected);
 }
 
@@ -190,7 +191,8 @@ fn a_composite_keeps_together_what_is_of_one_element() {
         |code: &str, value: i64| json!({"code": {"coding": [{"code": code}]}, "valueQuantity": {"value": value}});
     let body =
         json!({"component": [component("sys", 120), component("dia", 80), {"code": {"coding": [{"code": "x"}]}}]});
-    let pair = |code: &str, value: f64| Entry::Composite(vec![token(None, code), quantity(value, value, [None; 3])]);
+    let pair =
+        |code: &str, value: f64| IndexEntry::Composite(vec![token(None, code), quantity(value, value, [None; 3])]);
     let expected = [pair("sys", 120.0), pair("dia", 80.0)];
     assert_eq!(entries("Observation", "component-code-value-quantity", &body), expected);
     let many = json!({"component": [{
@@ -222,7 +224,7 @@ fn what_all_resources_have_is_indexed_for_every_type() {
 fn the_compartments_of_a_resource_are_among_its_entries() {
     let compartments = |kind: &str, body: Value| {
         let kind: ResourceType = kind.parse().unwrap();
-        let document = Document { kind: &kind, id: "1", updated_us: 0, body: &body, own: OWN };
+        let document = IndexedDocument { kind: &kind, id: "1", updated_us: 0, body: &body, own: OWN };
         let entries = CATALOG.entries(&document).into_iter();
         entries.filter_map(|(number, entry)| (number == COMPARTMENT).then_some(entry)).collect::<Vec<_>>()
     };
@@ -250,7 +252,8 @@ fn equal_values_stand_once_however_many_there_are() {
 #[test]
 fn long_texts_are_cut_at_a_character() {
     let long = "é".repeat(limits::MAX_ENTRY_BYTES);
-    let [Entry::Text { folded, exact }] = &entries("Patient", "family", &json!({"name": {"family": long}}))[..] else {
+    let [IndexEntry::Text { folded, exact }] = &entries("Patient", "family", &json!({"name": {"family": long}}))[..]
+    else {
         panic!("one text")
     };
     assert_eq!((folded.len(), exact.len()), (limits::MAX_ENTRY_BYTES / 2, limits::MAX_ENTRY_BYTES));
@@ -288,7 +291,7 @@ proptest! {
     #[test]
     fn any_resource_of_any_type_has_entries(body in testing::any_json(), kind in "(Bundle|Patient|ValueSet|Client)") {
         for (number, entry) in entries_of(&CATALOG, &kind, &body) {
-            prop_assert!(!matches!(entry, Entry::Number { low, high } if low.is_nan() || high.is_nan()), "{}", number);
+            prop_assert!(!matches!(entry, IndexEntry::Number { low, high } if low.is_nan() || high.is_nan()), "{}", number);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Entry, Out, cut, cut_folded};
+use super::{IndexEntry, Out, cut, cut_folded};
 
 /// The parts of a `HumanName` and of an Address that are compared.
 ///
@@ -29,6 +29,6 @@ pub(super) fn each(value: &Value, out: Out<'_>) {
     }
 }
 
-fn of(text: &str) -> Entry {
-    Entry::Text { folded: cut_folded(text), exact: cut(text) }
+fn of(text: &str) -> IndexEntry {
+    IndexEntry::Text { folded: cut_folded(text), exact: cut(text) }
 }

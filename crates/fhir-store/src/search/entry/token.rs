@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Entry, Out, cut, cut_folded};
+use super::{IndexEntry, Out, cut, cut_folded};
 
 /// The system R4 gives to true and false.
 ///
@@ -16,11 +16,11 @@ const SPECIAL_VALUES: &str = "http://terminology.hl7.org/CodeSystem/special-valu
 /// A code that stands alone has no system here; a query that names the one its binding implies asks for that.
 pub(super) fn each(value: &Value, out: Out<'_>) {
     match value {
-        Value::String(code) => out(Entry::Token { system: None, code: Some(cut(code)) }),
+        Value::String(code) => out(IndexEntry::Token { system: None, code: Some(cut(code)) }),
         Value::Bool(flag) => {
-            out(Entry::Token { system: Some(SPECIAL_VALUES.to_owned()), code: Some(flag.to_string()) });
+            out(IndexEntry::Token { system: Some(SPECIAL_VALUES.to_owned()), code: Some(flag.to_string()) });
         }
-        Value::Number(number) => out(Entry::Token { system: None, code: Some(number.to_string()) }),
+        Value::Number(number) => out(IndexEntry::Token { system: None, code: Some(number.to_string()) }),
         Value::Object(object) => match object.get("coding") {
             Some(codings) => concept(object, codings, out),
             None if object.contains_key("value") => identifier(value, out),
@@ -43,7 +43,7 @@ fn concept(object: &Map<String, Value>, codings: &Value, out: Out<'_>) {
 fn coding(object: &Map<String, Value>, out: Out<'_>) {
     let (system, code) = (text(object, "system"), text(object, "code"));
     if system.is_some() || code.is_some() {
-        out(Entry::Token { system: system.map(cut), code: code.map(cut) });
+        out(IndexEntry::Token { system: system.map(cut), code: code.map(cut) });
     }
     display(object.get("display"), out);
 }
@@ -53,7 +53,7 @@ pub(super) fn identifier(value: &Value, out: Out<'_>) {
     let Some(object) = value.as_object() else { return };
     let (system, value) = (text(object, "system"), text(object, "value"));
     if system.is_some() || value.is_some() {
-        out(Entry::Token { system: system.map(cut), code: value.map(cut) });
+        out(IndexEntry::Token { system: system.map(cut), code: value.map(cut) });
     }
     let Some(kind) = object.get("type") else { return };
     display(kind.get("text"), out);
@@ -61,14 +61,14 @@ pub(super) fn identifier(value: &Value, out: Out<'_>) {
     for (coding, value) in codings.filter_map(|coding| Some((coding, value?))) {
         if let Some(code) = text(coding, "code") {
             let system = text(coding, "system").map(cut);
-            out(Entry::TypedIdentifier { system, code: cut(code), value: cut(value) });
+            out(IndexEntry::TypedIdentifier { system, code: cut(code), value: cut(value) });
         }
     }
 }
 
 fn display(words: Option<&Value>, out: Out<'_>) {
     if let Some(words) = words.and_then(Value::as_str) {
-        out(Entry::Display { folded: cut_folded(words) });
+        out(IndexEntry::Display { folded: cut_folded(words) });
     }
 }
 

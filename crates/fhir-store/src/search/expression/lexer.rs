@@ -1,6 +1,6 @@
 //! Expressions in words.
 
-use super::ExpressionFault;
+use super::ExpressionError;
 
 /// One word of an expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ const SIGNS: [&str; 10] = ["!=", ".", "(", ")", "[", "]", "|", "=", ",", "%"];
 ///
 /// # Errors
 /// For a character that begins no word.
-pub(super) fn words(text: &str) -> Result<Vec<Word>, ExpressionFault> {
+pub(super) fn words(text: &str) -> Result<Vec<Word>, ExpressionError> {
     let mut rest = text.trim_start();
     let mut words = Vec::new();
     while let Some(first) = rest.chars().next() {
@@ -32,13 +32,13 @@ pub(super) fn words(text: &str) -> Result<Vec<Word>, ExpressionFault> {
     Ok(words)
 }
 
-fn plain_word(rest: &str) -> Result<(Word, &str), ExpressionFault> {
+fn plain_word(rest: &str) -> Result<(Word, &str), ExpressionError> {
     if let Some((sign, behind)) = SIGNS.iter().find_map(|sign| Some((*sign, rest.strip_prefix(sign)?))) {
         return Ok((Word::Sign(sign), behind));
     }
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '$');
     let (word, behind) = rest.split_at(rest.find(|c| !is_part(c)).unwrap_or(rest.len()));
-    let unsupported = || ExpressionFault::Unsupported(rest.chars().take(16).collect());
+    let unsupported = || ExpressionError::Unsupported(rest.chars().take(16).collect());
     let first = word.chars().next().ok_or_else(unsupported)?;
     if first.is_ascii_digit() {
         return word.parse().map(|number| (Word::Number(number), behind)).map_err(|_| unsupported());
@@ -46,7 +46,7 @@ fn plain_word(rest: &str) -> Result<(Word, &str), ExpressionFault> {
     Ok((Word::Name(word.to_owned()), behind))
 }
 
-fn text_word(quoted: &str) -> Result<(Word, &str), ExpressionFault> {
+fn text_word(quoted: &str) -> Result<(Word, &str), ExpressionError> {
     let mut plain = String::new();
     let mut characters = quoted.char_indices().skip(1);
     while let Some((at, c)) = characters.next() {
@@ -55,11 +55,11 @@ fn text_word(quoted: &str) -> Result<(Word, &str), ExpressionFault> {
             '\\' => match characters.next() {
                 Some((_, escaped @ ('\'' | '"' | '\\' | '/'))) => plain.push(escaped),
                 other => {
-                    return Err(ExpressionFault::Unsupported(format!("\\{}", other.map_or(' ', |(_, c)| c))));
+                    return Err(ExpressionError::Unsupported(format!("\\{}", other.map_or(' ', |(_, c)| c))));
                 }
             },
             c => plain.push(c),
         }
     }
-    Err(ExpressionFault::End)
+    Err(ExpressionError::End)
 }

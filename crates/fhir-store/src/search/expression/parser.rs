@@ -1,15 +1,15 @@
 //! From words to nodes, by descent; each function is one level of precedence.
 
 use super::lexer::{Word, words};
-use super::{ExpressionFault, Literal, Node, is_type};
+use super::{ExpressionError, Literal, Node, is_type};
 use crate::limits;
 
 /// The types every resource is of.
 const ROOTS: [&str; 2] = ["Resource", "DomainResource"];
 
-pub(super) fn parse(kind: &str, text: &str) -> Result<Node, ExpressionFault> {
+pub(super) fn parse(kind: &str, text: &str) -> Result<Node, ExpressionError> {
     if text.len() > limits::MAX_EXPRESSION_BYTES {
-        return Err(ExpressionFault::TooLarge);
+        return Err(ExpressionError::TooLarge);
     }
     let mut parser = Parser { kind, words: words(text)?, at: 0, depth: 0 };
     let node = parser.either()?;
@@ -27,13 +27,13 @@ struct Parser<'a> {
 }
 
 /// One more level of what nests: the evaluation follows it by recursion.
-fn deeper(levels: &mut usize) -> Result<(), ExpressionFault> {
+fn deeper(levels: &mut usize) -> Result<(), ExpressionError> {
     *levels += 1;
-    if *levels > limits::MAX_EXPRESSION_DEPTH { Err(ExpressionFault::TooLarge) } else { Ok(()) }
+    if *levels > limits::MAX_EXPRESSION_DEPTH { Err(ExpressionError::TooLarge) } else { Ok(()) }
 }
 
-fn unsupported(word: &Word) -> ExpressionFault {
-    ExpressionFault::Unsupported(match word {
+fn unsupported(word: &Word) -> ExpressionError {
+    ExpressionError::Unsupported(match word {
         Word::Name(text) | Word::Text(text) => text.clone(),
         Word::Number(number) => number.to_string(),
         Word::Sign(sign) => (*sign).to_owned(),
@@ -45,8 +45,8 @@ impl Parser<'_> {
         self.words.get(self.at)
     }
 
-    fn next(&mut self) -> Result<Word, ExpressionFault> {
-        let word = self.peek().cloned().ok_or(ExpressionFault::End)?;
+    fn next(&mut self) -> Result<Word, ExpressionError> {
+        let word = self.peek().cloned().ok_or(ExpressionError::End)?;
         self.at += 1;
         Ok(word)
     }
@@ -63,21 +63,21 @@ impl Parser<'_> {
         found
     }
 
-    fn expect(&mut self, sign: &str) -> Result<(), ExpressionFault> {
+    fn expect(&mut self, sign: &str) -> Result<(), ExpressionError> {
         if self.takes_sign(sign) {
             return Ok(());
         }
-        Err(self.peek().map_or(ExpressionFault::End, unsupported))
+        Err(self.peek().map_or(ExpressionError::End, unsupported))
     }
 
-    fn name(&mut self) -> Result<String, ExpressionFault> {
+    fn name(&mut self) -> Result<String, ExpressionError> {
         match self.next()? {
             Word::Name(name) => Ok(name),
             other => Err(unsupported(&other)),
         }
     }
 
-    fn either(&mut self) -> Result<Node, ExpressionFault> {
+    fn either(&mut self) -> Result<Node, ExpressionError> {
         let (mut node, mut nested) = (self.both()?, 0);
         while self.takes_name("or") {
             deeper(&mut nested)?;
@@ -86,7 +86,7 @@ impl Parser<'_> {
         Ok(node)
     }
 
-    fn both(&mut self) -> Result<Node, ExpressionFault> {
+    fn both(&mut self) -> Result<Node, ExpressionError> {
         let (mut node, mut nested) = (self.equality()?, 0);
         while self.takes_name("and") {
             deeper(&mut nested)?;
@@ -95,7 +95,7 @@ impl Parser<'_> {
         Ok(node)
     }
 
-    fn equality(&mut self) -> Result<Node, ExpressionFault> {
+    fn equality(&mut self) -> Result<Node, ExpressionError> {
         let left = self.union()?;
         if self.takes_sign("=") {
             return Ok(Node::Equals(Box::new(left), Box::new(self.union()?)));
@@ -107,7 +107,7 @@ impl Parser<'_> {
         Ok(left)
     }
 
-    fn union(&mut self) -> Result<Node, ExpressionFault> {
+    fn union(&mut self) -> Result<Node, ExpressionError> {
         let mut alternatives = vec![self.typed()?];
         while self.takes_sign("|") {
             alternatives.push(self.typed()?);
@@ -119,7 +119,7 @@ impl Parser<'_> {
         })
     }
 
-    fn typed(&mut self) -> Result<Node, ExpressionFault> {
+    fn typed(&mut self) -> Result<Node, ExpressionError> {
         let (mut node, mut nested) = (self.path()?, 0);
         loop {
             deeper(&mut nested)?;
@@ -134,12 +134,12 @@ impl Parser<'_> {
     }
 
     /// `Quantity`, `FHIR.Quantity` or `System.String`.
-    fn type_name(&mut self) -> Result<String, ExpressionFault> {
+    fn type_name(&mut self) -> Result<String, ExpressionError> {
         let name = self.name()?;
         if matches!(name.as_str(), "FHIR" | "System") && self.takes_sign(".") { self.name() } else { Ok(name) }
     }
 
-    fn path(&mut self) -> Result<Node, ExpressionFault> {
+    fn path(&mut self) -> Result<Node, ExpressionError> {
         deeper(&mut self.depth)?;
         let (mut node, mut nested) = (self.start()?, 0);
         loop {
@@ -147,7 +147,7 @@ impl Parser<'_> {
             if self.takes_sign(".") {
                 node = self.step(node)?;
             } else if self.takes_sign("[") {
-                let Word::Number(index) = self.next()? else { return Err(ExpressionFault::Unsupported("[".into())) };
+                let Word::Number(index) = self.next()? else { return Err(ExpressionError::Unsupported("[".into())) };
                 self.expect("]")?;
                 node = at(node, index);
             } else {
@@ -157,7 +157,7 @@ impl Parser<'_> {
         }
     }
 
-    fn start(&mut self) -> Result<Node, ExpressionFault> {
+    fn start(&mut self) -> Result<Node, ExpressionError> {
         match self.next()? {
             Word::Sign("(") => {
                 let node = self.either()?;
@@ -167,7 +167,7 @@ impl Parser<'_> {
             Word::Sign("%") => match self.name()?.as_str() {
                 "resource" | "rootResource" => Ok(Node::Resource),
                 "context" => Ok(Node::This),
-                other => Err(ExpressionFault::Unsupported(format!("%{other}"))),
+                other => Err(ExpressionError::Unsupported(format!("%{other}"))),
             },
             Word::Text(text) => Ok(Node::Literal(Literal::Text(text.into()))),
             Word::Name(name) => self.named(Node::This, name, true),
@@ -175,26 +175,26 @@ impl Parser<'_> {
         }
     }
 
-    fn step(&mut self, of: Node) -> Result<Node, ExpressionFault> {
+    fn step(&mut self, of: Node) -> Result<Node, ExpressionError> {
         let name = self.name()?;
         self.named(of, name, false)
     }
 
-    fn named(&mut self, of: Node, name: String, first: bool) -> Result<Node, ExpressionFault> {
+    fn named(&mut self, of: Node, name: String, first: bool) -> Result<Node, ExpressionError> {
         if self.takes_sign("(") {
             return self.call(of, name);
         }
         match name.as_str() {
             "true" | "false" if first => Ok(Node::Literal(Literal::Flag(name == "true"))),
             "$this" if first => Ok(of),
-            _ if name.contains('$') => Err(ExpressionFault::Unsupported(name)),
+            _ if name.contains('$') => Err(ExpressionError::Unsupported(name)),
             _ if first && (name == self.kind || ROOTS.contains(&name.as_str())) => Ok(Node::This),
             _ if first && is_type(&name) => Ok(Node::Nothing),
             _ => Ok(child(of, &name)),
         }
     }
 
-    fn call(&mut self, of: Node, name: String) -> Result<Node, ExpressionFault> {
+    fn call(&mut self, of: Node, name: String) -> Result<Node, ExpressionError> {
         let node = match name.as_str() {
             "where" => Node::Where(Box::new(of), Box::new(self.either()?)),
             "exists" if self.takes_sign(")") => return Ok(Node::Exists(Box::new(of))),
@@ -205,21 +205,21 @@ impl Parser<'_> {
             "as" | "ofType" => of_type(of, &self.type_name()?),
             "is" => Node::Is(Box::new(of), self.type_name()?.into()),
             "extension" => {
-                let Word::Text(url) = self.next()? else { return Err(ExpressionFault::Function(name)) };
+                let Word::Text(url) = self.next()? else { return Err(ExpressionError::Function(name)) };
                 extension(of, url)
             }
             "resolve" => return self.resolved(of),
-            _ => return Err(ExpressionFault::Function(name)),
+            _ => return Err(ExpressionError::Function(name)),
         };
         self.expect(")")?;
         Ok(if is_nothing(&node) { Node::Nothing } else { node })
     }
 
     /// `resolve() is Type`; what a reference is to cannot be looked into.
-    fn resolved(&mut self, of: Node) -> Result<Node, ExpressionFault> {
+    fn resolved(&mut self, of: Node) -> Result<Node, ExpressionError> {
         self.expect(")")?;
         if !self.takes_name("is") {
-            return Err(ExpressionFault::Function("resolve".to_owned()));
+            return Err(ExpressionError::Function("resolve".to_owned()));
         }
         let kind = self.type_name()?;
         Ok(Node::RefersTo(Box::new(of), kind.into()))

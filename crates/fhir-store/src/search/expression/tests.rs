@@ -12,7 +12,7 @@ fn values(kind: &str, expression: &str, resource: &Value) -> Vec<Value> {
     values
 }
 
-fn fault(expression: &str) -> ExpressionFault {
+fn fault(expression: &str) -> ExpressionError {
     Expression::compile("Patient", expression).expect_err(expression)
 }
 
@@ -182,7 +182,7 @@ fn what_is_not_supported_is_refused_by_name() {
         ("Patient.name.descendants()", "descendants"),
         ("Patient.extension(url)", "extension"),
     ] {
-        assert_eq!(fault(expression), ExpressionFault::Function(name.to_owned()), "{expression}");
+        assert_eq!(fault(expression), ExpressionError::Function(name.to_owned()), "{expression}");
     }
     for (expression, part) in [
         ("Patient.name > 1", "> 1"),
@@ -194,10 +194,10 @@ fn what_is_not_supported_is_refused_by_name() {
         ("Patient.name Patient", "Patient"),
         (r"Patient.where(a = '\u0041')", r"\u"),
     ] {
-        assert_eq!(fault(expression), ExpressionFault::Unsupported(part.to_owned()), "{expression}");
+        assert_eq!(fault(expression), ExpressionError::Unsupported(part.to_owned()), "{expression}");
     }
     for expression in ["", "Patient.", "(Patient", "Patient.where(", "Patient.name as", "'x"] {
-        assert_eq!(fault(expression), ExpressionFault::End, "{expression}");
+        assert_eq!(fault(expression), ExpressionError::End, "{expression}");
     }
 }
 
@@ -205,11 +205,11 @@ fn what_is_not_supported_is_refused_by_name() {
 fn an_expression_is_neither_too_long_nor_too_deep() {
     let deep = |levels| format!("{}name{}", "(".repeat(levels), ")".repeat(levels));
     assert!(Expression::compile("Patient", &deep(10)).is_ok());
-    assert_eq!(fault(&deep(100)), ExpressionFault::TooLarge);
-    assert_eq!(fault(&format!("Patient{}", ".name".repeat(100))), ExpressionFault::TooLarge);
-    assert_eq!(fault(&format!("name{}", " as string".repeat(100))), ExpressionFault::TooLarge);
-    assert_eq!(fault(&format!("active{}", " and active".repeat(100))), ExpressionFault::TooLarge);
-    assert_eq!(fault(&"a|".repeat(5000)), ExpressionFault::TooLarge);
+    assert_eq!(fault(&deep(100)), ExpressionError::TooLarge);
+    assert_eq!(fault(&format!("Patient{}", ".name".repeat(100))), ExpressionError::TooLarge);
+    assert_eq!(fault(&format!("name{}", " as string".repeat(100))), ExpressionError::TooLarge);
+    assert_eq!(fault(&format!("active{}", " and active".repeat(100))), ExpressionError::TooLarge);
+    assert_eq!(fault(&"a|".repeat(5000)), ExpressionError::TooLarge);
 }
 
 proptest! {

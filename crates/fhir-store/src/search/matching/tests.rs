@@ -5,26 +5,30 @@ use proptest::sample::select;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::search::{Catalog, Handling, Request, parse};
+use crate::search::{SearchContext, SearchParameterCatalog, UnknownParameterHandling, parse};
 use crate::testing;
 
-static CATALOG: LazyLock<Arc<Catalog>> = LazyLock::new(Catalog::base);
+static CATALOG: LazyLock<Arc<SearchParameterCatalog>> = LazyLock::new(SearchParameterCatalog::base);
 const OWN: &str = "https://payer.example/fhir";
 /// 2026-01-01.
 const NOW_US: i64 = 1_767_225_600_000_000;
 
-fn search(kind: &str, query: &[(&str, &str)]) -> Search {
+fn search(kind: &str, query: &[(&str, &str)]) -> SearchRequest {
     let kind = kind.parse().unwrap();
-    let request = Request { kind: &kind, handling: Handling::Strict, now_us: NOW_US, own: OWN };
+    let request = SearchContext { kind: &kind, handling: UnknownParameterHandling::Strict, now_us: NOW_US, own: OWN };
     parse(&CATALOG, &request, query.iter().copied()).unwrap_or_else(|fault| panic!("{query:?}: {fault}")).0
 }
 
-fn stored(name: &str, resource: Value) -> Stored {
-    Stored { key: name.parse().unwrap(), version: 1, updated_us: NOW_US, resource }
+fn stored(name: &str, resource: Value) -> StoredResource {
+    StoredResource { key: name.parse().unwrap(), version: 1, updated_us: NOW_US, resource }
 }
 
-fn decide(search: &Search, stored: &Stored, resolver: Option<&dyn Resolver>) -> Result<bool, Unresolved> {
-    let document = Document {
+fn decide(
+    search: &SearchRequest,
+    stored: &StoredResource,
+    resolver: Option<&dyn ReferenceResolver>,
+) -> Result<bool, UnresolvedCondition> {
+    let document = IndexedDocument {
         kind: &stored.key.kind,
         id: stored.key.id.as_str(),
         updated_us: stored.updated_us,
@@ -316,14 +320,14 @@ fn the_columns_of_a_resource_are_compared_too() {
     );
 }
 
-struct Resources(Vec<Stored>);
+struct Resources(Vec<StoredResource>);
 
-impl Resolver for Resources {
-    fn read(&self, key: &ResourceKey) -> Option<Stored> {
+impl ReferenceResolver for Resources {
+    fn read(&self, key: &ResourceKey) -> Option<StoredResource> {
         self.0.iter().find(|stored| stored.key == *key).cloned()
     }
 
-    fn all(&self, kind: &ResourceType) -> Vec<Stored> {
+    fn all(&self, kind: &ResourceType) -> Vec<StoredResource> {
         self.0.iter().filter(|stored| stored.key.kind == *kind).cloned().collect()
     }
 }
@@ -375,11 +379,11 @@ fn what_needs_more_than_the_resource_is_refused_without_it() {
     let observation = stored("Observation/o", json!({"subject": {"reference": "Patient/p"}}));
     for (name, code) in [("patient.family", "patient"), ("_has:Provenance:target:agent", "target")] {
         let refused = decide(&search("Observation", &[(name, "x")]), &observation, None);
-        assert_eq!(refused, Err(Unresolved::Chain(code.to_owned())));
+        assert_eq!(refused, Err(UnresolvedCondition::Chain(code.to_owned())));
     }
     for name in ["code:in", "code:not-in"] {
         let refused = decide(&search("Observation", &[(name, "http://v")]), &observation, None);
-        assert_eq!(refused, Err(Unresolved::ValueSet("http://v".to_owned())));
+        assert_eq!(refused, Err(UnresolvedCondition::ValueSet("http://v".to_owned())));
     }
 }
 
@@ -391,19 +395,19 @@ fn a_value_set_is_searched_by_its_codes() {
     for (name, of_set) in [("code:in", true), ("code:not-in", false)] {
         let mut search = search("Observation", &[(name, "http://v")]);
         assert_eq!(search.value_sets().into_iter().collect::<Vec<_>>(), ["http://v"]);
-        assert_eq!(search.expand(&BTreeMap::new()), Err(SearchFault::UnknownValueSet("http://v".to_owned())));
+        assert_eq!(search.expand(&BTreeMap::new()), Err(SearchError::UnknownValueSet("http://v".to_owned())));
         search.expand(&codes).unwrap();
         assert!(search.value_sets().is_empty());
         assert_eq!(decide(&search, &observation("s"), None), Ok(of_set));
         assert_eq!(decide(&search, &observation("t"), None), Ok(!of_set));
     }
     let mut chained = search("Observation", &[("subject:Patient.language:in", "http://none")]);
-    assert_eq!(chained.expand(&codes), Err(SearchFault::UnknownValueSet("http://none".to_owned())));
+    assert_eq!(chained.expand(&codes), Err(SearchError::UnknownValueSet("http://none".to_owned())));
 }
 
 /// Returns the answer by the rows of the index alone, as an engine gives it; `None` for what has no rows.
-fn by_rows(search: &Search, stored: &Stored) -> Option<bool> {
-    let document = Document {
+fn by_rows(search: &SearchRequest, stored: &StoredResource) -> Option<bool> {
+    let document = IndexedDocument {
         kind: &stored.key.kind,
         id: stored.key.id.as_str(),
         updated_us: stored.updated_us,
@@ -414,13 +418,13 @@ fn by_rows(search: &Search, stored: &Stored) -> Option<bool> {
     let clauses = search.clauses.iter().map(|clause| {
         let parameter = clause.parameter();
         let mut entries = rows.iter().filter(|(number, _)| *number == parameter.number).map(|(_, entry)| entry);
-        let mut any = |tests: &[Test]| entries.any(|entry| tests.iter().any(|test| test.holds(entry)));
+        let mut any = |tests: &[Predicate]| entries.any(|entry| tests.iter().any(|test| test.holds(entry)));
         match clause {
             _ if parameter.column().is_some() => None,
-            Clause::Any { tests, .. } => Some(any(tests)),
-            Clause::None { tests, .. } => Some(!any(tests)),
-            Clause::Missing { missing, .. } => Some(entries.next().is_none() == *missing),
-            Clause::Chain(_) | Clause::Has(_) => None,
+            SearchClause::Any { tests, .. } => Some(any(tests)),
+            SearchClause::None { tests, .. } => Some(!any(tests)),
+            SearchClause::Missing { missing, .. } => Some(entries.next().is_none() == *missing),
+            SearchClause::Chain(_) | SearchClause::Has(_) => None,
         }
     });
     clauses.collect::<Option<Vec<bool>>>().map(|clauses| clauses.into_iter().all(|holds| holds))

@@ -4,13 +4,13 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use super::value::Values;
-use super::{Request, SearchFault};
+use super::{SearchContext, SearchError};
 use crate::key::ResourceType;
 use crate::limits;
-use crate::search::catalog::Catalog;
-use crate::search::clause::{Chain, Clause, Has};
+use crate::search::catalog::SearchParameterCatalog;
+use crate::search::clause::{ChainedClause, ReverseChain, SearchClause};
 use crate::search::escape::split;
-use crate::search::parameter::{Kind, Parameter};
+use crate::search::parameter::{ParameterType, SearchParameter};
 
 /// What a reverse chain begins with.
 const HAS: &str = "_has:";
@@ -21,8 +21,8 @@ const UNSUPPORTED: [&str; 9] =
 
 /// One parameter of a query on its way to a clause.
 pub(super) struct Reader<'a> {
-    pub(super) catalog: &'a Catalog,
-    pub(super) request: &'a Request<'a>,
+    pub(super) catalog: &'a SearchParameterCatalog,
+    pub(super) request: &'a SearchContext<'a>,
     /// As it stands in the query.
     pub(super) name: &'a str,
     pub(super) value: &'a str,
@@ -32,9 +32,9 @@ pub(super) struct Reader<'a> {
 
 impl Reader<'_> {
     /// Returns the clause that `name`, the rest of the parameter's name, says about `kind`.
-    pub(super) fn clause(&self, kind: &ResourceType, name: &str, depth: usize) -> Result<Clause, SearchFault> {
+    pub(super) fn clause(&self, kind: &ResourceType, name: &str, depth: usize) -> Result<SearchClause, SearchError> {
         if depth > limits::MAX_CHAIN {
-            return Err(SearchFault::LongChain(self.name.to_owned()));
+            return Err(SearchError::LongChain(self.name.to_owned()));
         }
         if let Some(reverse) = name.strip_prefix(HAS) {
             return self.reverse(reverse, depth);
@@ -49,22 +49,22 @@ impl Reader<'_> {
         match modifier {
             Some("missing") => self.missing(parameter),
             Some(modifier) => values.modified(modifier, self.value),
-            None => Ok(Clause::Any { tests: values.plain(self.value)?, parameter }),
+            None => Ok(SearchClause::Any { tests: values.plain(self.value)?, parameter }),
         }
     }
 
     /// Counts the values once more.
-    fn count_tests(&self) -> Result<(), SearchFault> {
+    fn count_tests(&self) -> Result<(), SearchError> {
         self.tests.set(self.tests.get() + split(self.value, ',').len());
         let fits = self.tests.get() <= limits::MAX_TESTS;
-        fits.then_some(()).ok_or_else(|| SearchFault::TooManyTests(self.name.to_owned()))
+        fits.then_some(()).ok_or_else(|| SearchError::TooManyTests(self.name.to_owned()))
     }
 
-    fn missing(&self, parameter: Arc<Parameter>) -> Result<Clause, SearchFault> {
+    fn missing(&self, parameter: Arc<SearchParameter>) -> Result<SearchClause, SearchError> {
         match self.value {
-            "true" => Ok(Clause::Missing { parameter, missing: true }),
-            "false" => Ok(Clause::Missing { parameter, missing: false }),
-            other => Err(SearchFault::Value {
+            "true" => Ok(SearchClause::Missing { parameter, missing: true }),
+            "false" => Ok(SearchClause::Missing { parameter, missing: false }),
+            other => Err(SearchError::Value {
                 name: self.name.to_owned(),
                 value: other.to_owned(),
                 expected: "true or false",
@@ -72,20 +72,25 @@ impl Reader<'_> {
         }
     }
 
-    fn parameter(&self, kind: &ResourceType, code: &str) -> Result<Arc<Parameter>, SearchFault> {
+    fn parameter(&self, kind: &ResourceType, code: &str) -> Result<Arc<SearchParameter>, SearchError> {
         match self.catalog.parameter(kind, code) {
             Some(parameter) => Ok(Arc::clone(parameter)),
-            None if UNSUPPORTED.contains(&code) => Err(SearchFault::Unsupported(self.name.to_owned())),
+            None if UNSUPPORTED.contains(&code) => Err(SearchError::Unsupported(self.name.to_owned())),
             None => Err(self.unknown(kind)),
         }
     }
 
-    fn unknown(&self, kind: &ResourceType) -> SearchFault {
-        SearchFault::UnknownParameter { kind: kind.to_string(), name: self.name.to_owned() }
+    fn unknown(&self, kind: &ResourceType) -> SearchError {
+        SearchError::UnknownParameter { kind: kind.to_string(), name: self.name.to_owned() }
     }
 
     /// `subject:Patient.name`.
-    fn chain(&self, kind: &ResourceType, (head, rest): (&str, &str), depth: usize) -> Result<Clause, SearchFault> {
+    fn chain(
+        &self,
+        kind: &ResourceType,
+        (head, rest): (&str, &str),
+        depth: usize,
+    ) -> Result<SearchClause, SearchError> {
         let (code, target) = split_modifier(head);
         let parameter = self.reference(kind, code)?;
         let targets = match target {
@@ -99,19 +104,19 @@ impl Reader<'_> {
             match self.clause(&target, rest, depth + 1) {
                 Ok(clause) => any_of.push((target, clause)),
                 // Of several types those count that have the parameter.
-                Err(SearchFault::UnknownParameter { .. }) if !only => {}
+                Err(SearchError::UnknownParameter { .. }) if !only => {}
                 Err(fault) => return Err(fault),
             }
         }
         match any_of.len() {
             0 => Err(self.unknown(kind)),
-            1..=limits::MAX_CHAIN_TYPES => Ok(Clause::Chain(Chain { parameter, any_of })),
-            _ => Err(SearchFault::TooManyTypes(self.name.to_owned())),
+            1..=limits::MAX_CHAIN_TYPES => Ok(SearchClause::Chain(ChainedClause { parameter, any_of })),
+            _ => Err(SearchError::TooManyTypes(self.name.to_owned())),
         }
     }
 
     /// `Observation:patient:code`, behind `_has:`.
-    fn reverse(&self, name: &str, depth: usize) -> Result<Clause, SearchFault> {
+    fn reverse(&self, name: &str, depth: usize) -> Result<SearchClause, SearchError> {
         let mut parts = name.splitn(3, ':');
         let (Some(kind), Some(code), Some(rest)) = (parts.next(), parts.next(), parts.next()) else {
             return Err(self.malformed("_has:Observation:patient:code"));
@@ -119,27 +124,27 @@ impl Reader<'_> {
         let kind = self.kind(kind)?;
         let parameter = self.reference(&kind, code)?;
         let clause = Box::new(self.clause(&kind, rest, depth + 1)?);
-        Ok(Clause::Has(Has { kind, parameter, clause }))
+        Ok(SearchClause::Has(ReverseChain { kind, parameter, clause }))
     }
 
-    fn reference(&self, kind: &ResourceType, code: &str) -> Result<Arc<Parameter>, SearchFault> {
+    fn reference(&self, kind: &ResourceType, code: &str) -> Result<Arc<SearchParameter>, SearchError> {
         let parameter = self.parameter(kind, code)?;
         match parameter.kind {
-            Kind::Reference => Ok(parameter),
-            _ => Err(SearchFault::NotAReference(code.to_owned())),
+            ParameterType::Reference => Ok(parameter),
+            _ => Err(SearchError::NotAReference(code.to_owned())),
         }
     }
 
-    fn kind(&self, name: &str) -> Result<ResourceType, SearchFault> {
+    fn kind(&self, name: &str) -> Result<ResourceType, SearchError> {
         name.parse().map_err(|_| self.malformed("a resource type, such as Patient, behind the colon"))
     }
 
-    fn untold(&self) -> SearchFault {
+    fn untold(&self) -> SearchError {
         self.malformed("the type of what is referred to, as in subject:Patient.name")
     }
 
-    fn malformed(&self, expected: &'static str) -> SearchFault {
-        SearchFault::Name { name: self.name.to_owned(), expected }
+    fn malformed(&self, expected: &'static str) -> SearchError {
+        SearchError::Name { name: self.name.to_owned(), expected }
     }
 }
 

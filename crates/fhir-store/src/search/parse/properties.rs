@@ -6,17 +6,24 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::*;
-use crate::search::clause::{Clause, Test};
-use crate::search::{Catalog, Document, Entry, Kind, Parameter, Prefix};
+use crate::search::clause::{Predicate, SearchClause};
+use crate::search::{
+    ComparisonPrefix, IndexEntry, IndexedDocument, ParameterType, SearchParameter, SearchParameterCatalog,
+};
 use crate::testing;
 
-static CATALOG: LazyLock<Arc<Catalog>> = LazyLock::new(Catalog::base);
+static CATALOG: LazyLock<Arc<SearchParameterCatalog>> = LazyLock::new(SearchParameterCatalog::base);
 const OWN: &str = "https://payer.example/fhir";
 const KINDS: [&str; 5] = ["Patient", "Observation", "RiskAssessment", "ValueSet", "Client"];
 
-fn read(kind: &str, handling: Handling, name: &str, value: &str) -> Result<(Search, Vec<Ignored>), SearchFault> {
+fn read(
+    kind: &str,
+    handling: UnknownParameterHandling,
+    name: &str,
+    value: &str,
+) -> Result<(SearchRequest, Vec<IgnoredParameter>), SearchError> {
     let kind = kind.parse().unwrap();
-    let request = Request { kind: &kind, handling, now_us: 1_767_225_600_000_000, own: OWN };
+    let request = SearchContext { kind: &kind, handling, now_us: 1_767_225_600_000_000, own: OWN };
     parse(&CATALOG, &request, [(name, value)])
 }
 
@@ -54,8 +61,8 @@ proptest! {
         value in value(),
         body in testing::any_json(),
     ) {
-        let strict = read(kind, Handling::Strict, &name, &value);
-        let lenient = read(kind, Handling::Lenient, &name, &value);
+        let strict = read(kind, UnknownParameterHandling::Strict, &name, &value);
+        let lenient = read(kind, UnknownParameterHandling::Lenient, &name, &value);
         match (&strict, &lenient) {
             (Ok((strict, none)), Ok((lenient, _))) => {
                 prop_assert_eq!(strict, lenient);
@@ -63,20 +70,20 @@ proptest! {
             }
             (Err(fault), Ok((search, ignored))) => {
                 prop_assert!(fault.is_passed_over() && search.clauses.is_empty());
-                prop_assert_eq!(ignored, &vec![Ignored { name, fault: fault.clone() }]);
+                prop_assert_eq!(ignored, &vec![IgnoredParameter { name, fault: fault.clone() }]);
             }
             (Err(strict), Err(lenient)) => prop_assert_eq!(strict, lenient),
             (Ok(_), Err(fault)) => prop_assert!(false, "only lenient refuses: {fault}"),
         }
         if let Ok((search, _)) = strict {
-            let document = Document { kind: &search.kind, id: "1", updated_us: 0, body: &body, own: OWN };
+            let document = IndexedDocument { kind: &search.kind, id: "1", updated_us: 0, body: &body, own: OWN };
             let _ = search.matches(&document, None);
         }
     }
 
     #[test]
     fn a_fault_says_in_a_line_what_is_wrong(kind in select(&KINDS[..]), name in name(), value in value()) {
-        if let Err(fault) = read(kind, Handling::Strict, &name, &value) {
+        if let Err(fault) = read(kind, UnknownParameterHandling::Strict, &name, &value) {
             prop_assert!(!fault.to_string().is_empty());
         }
     }
@@ -84,9 +91,9 @@ proptest! {
     /// What an engine compiles is about the rows of the parameter and no others.
     #[test]
     fn tests_are_of_the_kind_of_their_parameter(kind in select(&KINDS[..]), name in name(), value in value()) {
-        if let Ok((search, _)) = read(kind, Handling::Strict, &name, &value) {
+        if let Ok((search, _)) = read(kind, UnknownParameterHandling::Strict, &name, &value) {
             for clause in &search.clauses {
-                if let Clause::Any { parameter, tests } | Clause::None { parameter, tests } = clause {
+                if let SearchClause::Any { parameter, tests } | SearchClause::None { parameter, tests } = clause {
                     prop_assert!(!tests.is_empty() && tests.iter().all(|test| is_of(parameter, test)), "{:?}", clause);
                 }
             }
@@ -98,15 +105,15 @@ proptest! {
     fn a_date_equals_itself_and_lies_between_its_neighbours(day in "(19|20)[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])") {
         let body = serde_json::json!({"birthDate": day});
         let kind = "Patient".parse().unwrap();
-        let document = Document { kind: &kind, id: "1", updated_us: 0, body: &body, own: OWN };
+        let document = IndexedDocument { kind: &kind, id: "1", updated_us: 0, body: &body, own: OWN };
         for (prefix, expected) in
             [("", true), ("ne", false), ("lt", false), ("gt", false), ("le", true), ("ge", true), ("sa", false), ("eb", false), ("ap", true)]
         {
-            let (search, _) = read("Patient", Handling::Strict, "birthdate", &format!("{prefix}{day}")).unwrap();
+            let (search, _) = read("Patient", UnknownParameterHandling::Strict, "birthdate", &format!("{prefix}{day}")).unwrap();
             prop_assert_eq!(search.matches(&document, None), Ok(expected), "{}", prefix);
         }
         let year = day.split('-').next().unwrap_or_default();
-        let (search, _) = read("Patient", Handling::Strict, "birthdate", year).unwrap();
+        let (search, _) = read("Patient", UnknownParameterHandling::Strict, "birthdate", year).unwrap();
         prop_assert_eq!(search.matches(&document, None), Ok(true));
     }
 
@@ -121,7 +128,7 @@ proptest! {
             "name": {"family": text}, "language": code, "identifier": {"system": text, "value": code},
         });
         let kind = "Patient".parse().unwrap();
-        let document = Document { kind: &kind, id: "1", updated_us: 0, body: &body, own: OWN };
+        let document = IndexedDocument { kind: &kind, id: "1", updated_us: 0, body: &body, own: OWN };
         let both = format!("{}|{}", escaped(&text), escaped(&code));
         for (name, value) in [
             ("family:exact", escaped(&text)),
@@ -130,28 +137,28 @@ proptest! {
             ("identifier", both),
             ("identifier", escaped(&code)),
         ] {
-            match read("Patient", Handling::Strict, name, &value) {
+            match read("Patient", UnknownParameterHandling::Strict, name, &value) {
                 Ok((search, _)) => prop_assert_eq!(search.matches(&document, None), Ok(true), "{}={}", name, value),
                 // Only accents: they fold to nothing, which begins every text.
-                Err(SearchFault::Value { .. }) => prop_assert!(name.starts_with("family")),
+                Err(SearchError::Value { .. }) => prop_assert!(name.starts_with("family")),
                 Err(other) => prop_assert!(false, "{other}"),
             }
         }
     }
 }
 
-fn is_of(parameter: &Parameter, test: &Test) -> bool {
+fn is_of(parameter: &SearchParameter, test: &Predicate) -> bool {
     let kind = parameter.kind;
     match test {
-        Test::Token { .. } => matches!(kind, Kind::Token | Kind::Reference),
-        Test::Display(_) | Test::OfType { .. } | Test::In(_) => kind == Kind::Token,
-        Test::Text { text, .. } => kind == Kind::String && !text.is_empty(),
-        Test::Reference { .. } => kind == Kind::Reference,
-        Test::Uri { .. } => matches!(kind, Kind::Uri | Kind::Reference),
-        Test::Period(comparison) => kind == Kind::Date && comparison.low <= comparison.high,
-        Test::Number(comparison) => kind == Kind::Number && comparison.low <= comparison.high,
-        Test::Quantity { comparison, .. } => kind == Kind::Quantity && comparison.low <= comparison.high,
-        Test::Composite(tests) => kind == Kind::Composite && tests.len() == parameter.components.len(),
+        Predicate::Token { .. } => matches!(kind, ParameterType::Token | ParameterType::Reference),
+        Predicate::Display(_) | Predicate::OfType { .. } | Predicate::In(_) => kind == ParameterType::Token,
+        Predicate::Text { text, .. } => kind == ParameterType::String && !text.is_empty(),
+        Predicate::Reference { .. } => kind == ParameterType::Reference,
+        Predicate::Uri { .. } => matches!(kind, ParameterType::Uri | ParameterType::Reference),
+        Predicate::Period(comparison) => kind == ParameterType::Date && comparison.low <= comparison.high,
+        Predicate::Number(comparison) => kind == ParameterType::Number && comparison.low <= comparison.high,
+        Predicate::Quantity { comparison, .. } => kind == ParameterType::Quantity && comparison.low <= comparison.high,
+        Predicate::Composite(tests) => kind == ParameterType::Composite && tests.len() == parameter.components.len(),
     }
 }
 
@@ -165,7 +172,7 @@ fn a_comparison_means_what_its_words_say() {
         let contains = points().all(|point| asked(&point));
         let above = points().any(|point| point > high);
         let below = points().any(|point| point < low);
-        for (letters, prefix) in Prefix::ALL {
+        for (letters, prefix) in ComparisonPrefix::ALL {
             let expected = match letters {
                 "eq" => contains,
                 "ne" => !contains,
@@ -177,8 +184,8 @@ fn a_comparison_means_what_its_words_say() {
                 "eb" => points().all(|point| point < low),
                 _ => points().any(|point| asked(&point)),
             };
-            let test = Test::Period(crate::search::Comparison { prefix, low, high });
-            let holds = test.holds(&Entry::Period { from_us: from, to_us: to });
+            let test = Predicate::Period(crate::search::RangeComparison { prefix, low, high });
+            let holds = test.holds(&IndexEntry::Period { from_us: from, to_us: to });
             assert_eq!(holds, expected, "{letters}[{low}, {high}] on [{from}, {to}]");
         }
     }

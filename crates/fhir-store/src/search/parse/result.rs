@@ -1,11 +1,11 @@
 //! Parameters about the answer: order, size, what comes with it.
 
-use super::SearchFault;
+use super::SearchError;
 use crate::key::ResourceType;
 use crate::limits;
-use crate::search::catalog::Catalog;
-use crate::search::clause::{Include, IncludeTarget, Search, Sort, Summary, Total};
-use crate::search::parameter::Kind;
+use crate::search::catalog::SearchParameterCatalog;
+use crate::search::clause::{Include, IncludeTarget, SearchRequest, SortCriterion, SummaryMode, TotalMode};
+use crate::search::parameter::ParameterType;
 
 /// The values of `_summary`, for the reader.
 const SUMMARIES: &str = "true, false, text, data or count";
@@ -27,11 +27,13 @@ pub fn is_about_the_answer(name: &str) -> bool {
 /// Reads `_summary` and `_elements` where nothing is searched for.
 ///
 /// # Errors
-/// [`SearchFault::Value`].
-pub fn view<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<(Summary, Vec<String>), SearchFault> {
-    let (mut whole, mut chosen) = (Summary::default(), Vec::new());
+/// [`SearchError::Value`].
+pub fn view<'a>(
+    pairs: impl IntoIterator<Item = (&'a str, &'a str)>,
+) -> Result<(SummaryMode, Vec<String>), SearchError> {
+    let (mut whole, mut chosen) = (SummaryMode::default(), Vec::new());
     for (name, value) in pairs {
-        let fault = |expected| SearchFault::Value { name: name.to_owned(), value: shown(value), expected };
+        let fault = |expected| SearchError::Value { name: name.to_owned(), value: shown(value), expected };
         match name {
             "_summary" => whole = summary(value).ok_or_else(|| fault(SUMMARIES))?,
             "_elements" => chosen.extend(elements(value).ok_or_else(|| fault("names of elements"))?),
@@ -42,10 +44,15 @@ pub fn view<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<(
 }
 
 /// Reads a parameter about the answer; says whether it was one.
-pub(super) fn read(catalog: &Catalog, search: &mut Search, name: &str, value: &str) -> Result<bool, SearchFault> {
-    let fault = |expected| SearchFault::Value { name: name.to_owned(), value: shown(value), expected };
+pub(super) fn read(
+    catalog: &SearchParameterCatalog,
+    search: &mut SearchRequest,
+    name: &str,
+    value: &str,
+) -> Result<bool, SearchError> {
+    let fault = |expected| SearchError::Value { name: name.to_owned(), value: shown(value), expected };
     if value.len() > limits::MAX_SEARCH_VALUE_BYTES && name.starts_with('_') && name != "_id" {
-        return Err(SearchFault::LongValue(name.to_owned()));
+        return Err(SearchError::LongValue(name.to_owned()));
     }
     match name {
         "_count" => search.count = Some(count(value).ok_or_else(|| fault("a number"))?),
@@ -67,10 +74,10 @@ pub(super) fn read(catalog: &Catalog, search: &mut Search, name: &str, value: &s
     Ok(true)
 }
 
-fn presentation(name: &str) -> Result<bool, SearchFault> {
+fn presentation(name: &str) -> Result<bool, SearchError> {
     let (code, modifier) = name.split_once(':').unwrap_or((name, ""));
     if matches!(code, "_include" | "_revinclude") {
-        return Err(SearchFault::Modifier {
+        return Err(SearchError::Modifier {
             code: code.to_owned(),
             kind: "special",
             modifier: modifier.to_owned(),
@@ -91,22 +98,22 @@ fn count(value: &str) -> Option<u32> {
     Some(u32::try_from(number).unwrap_or(u32::MAX).min(limits::MAX_COUNT))
 }
 
-fn total(value: &str) -> Option<Total> {
+fn total(value: &str) -> Option<TotalMode> {
     match value {
-        "none" => Some(Total::None),
-        "estimate" => Some(Total::Estimate),
-        "accurate" => Some(Total::Accurate),
+        "none" => Some(TotalMode::None),
+        "estimate" => Some(TotalMode::Estimate),
+        "accurate" => Some(TotalMode::Accurate),
         _ => None,
     }
 }
 
-fn summary(value: &str) -> Option<Summary> {
+fn summary(value: &str) -> Option<SummaryMode> {
     match value {
-        "true" => Some(Summary::True),
-        "false" => Some(Summary::False),
-        "text" => Some(Summary::Text),
-        "data" => Some(Summary::Data),
-        "count" => Some(Summary::Count),
+        "true" => Some(SummaryMode::True),
+        "false" => Some(SummaryMode::False),
+        "text" => Some(SummaryMode::Text),
+        "data" => Some(SummaryMode::Data),
+        "count" => Some(SummaryMode::Count),
         _ => None,
     }
 }
@@ -117,31 +124,31 @@ fn elements(value: &str) -> Option<Vec<String>> {
     names.collect()
 }
 
-fn sort(catalog: &Catalog, search: &mut Search, value: &str) -> Result<(), SearchFault> {
+fn sort(catalog: &SearchParameterCatalog, search: &mut SearchRequest, value: &str) -> Result<(), SearchError> {
     for criterion in value.split(',') {
         let (code, descending) = criterion.strip_prefix('-').map_or((criterion, false), |code| (code, true));
-        let parameter = catalog.parameter(&search.kind, code).ok_or_else(|| SearchFault::UnknownParameter {
+        let parameter = catalog.parameter(&search.kind, code).ok_or_else(|| SearchError::UnknownParameter {
             kind: search.kind.to_string(),
             name: format!("_sort={}", shown(criterion)),
         })?;
-        if parameter.kind == Kind::Composite {
-            return Err(SearchFault::Value {
+        if parameter.kind == ParameterType::Composite {
+            return Err(SearchError::Value {
                 name: "_sort".to_owned(),
                 value: shown(criterion),
                 expected: "a parameter with one value to order by, which a composite has not",
             });
         }
         if search.sort.len() >= limits::MAX_SORT {
-            return Err(SearchFault::TooManyValues("_sort".to_owned()));
+            return Err(SearchError::TooManyValues("_sort".to_owned()));
         }
-        search.sort.push(Sort { parameter: parameter.clone(), descending });
+        search.sort.push(SortCriterion { parameter: parameter.clone(), descending });
     }
     Ok(())
 }
 
 /// `Observation:patient`, `Observation:subject:Patient`, `Observation:*`, `*`.
-fn include(catalog: &Catalog, name: &str, value: &str) -> Result<Include, SearchFault> {
-    let fault = || SearchFault::Value {
+fn include(catalog: &SearchParameterCatalog, name: &str, value: &str) -> Result<Include, SearchError> {
+    let fault = || SearchError::Value {
         name: name.to_owned(),
         value: shown(value),
         expected: "a type, a reference of it and, if wanted, what it is to: Observation:subject:Patient",
@@ -156,12 +163,12 @@ fn include(catalog: &Catalog, name: &str, value: &str) -> Result<Include, Search
     let by = if code == "*" {
         IncludeTarget::All
     } else {
-        let parameter = catalog.parameter(&kind, code).ok_or_else(|| SearchFault::UnknownParameter {
+        let parameter = catalog.parameter(&kind, code).ok_or_else(|| SearchError::UnknownParameter {
             kind: kind.to_string(),
             name: format!("{name}={}", shown(value)),
         })?;
-        if parameter.kind != Kind::Reference {
-            return Err(SearchFault::NotAReference(code.to_owned()));
+        if parameter.kind != ParameterType::Reference {
+            return Err(SearchError::NotAReference(code.to_owned()));
         }
         IncludeTarget::Parameter(parameter.clone())
     };

@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use super::result::shown;
-use super::{Decimal, Request, SearchFault, date};
+use super::{Decimal, SearchContext, SearchError, date};
 use crate::key::{ResourceId, ResourceType};
 use crate::limits;
 use crate::reference::is_absolute;
-use crate::search::clause::{Clause, System, Test, TextMatch, Unit, UriMatch};
+use crate::search::clause::{Predicate, SearchClause, SystemMatch, TextMatch, UnitMatch, UriMatch};
 use crate::search::escape::{split, unescaped};
 use crate::search::fold::folded;
 use crate::search::implied;
-use crate::search::parameter::{Kind, Parameter};
-use crate::search::range::{Comparison, Prefix};
+use crate::search::parameter::{ParameterType, SearchParameter};
+use crate::search::range::{ComparisonPrefix, RangeComparison};
 use crate::search::target::Target;
 
 const NUMBER: &str = "a number, with a prefix such as gt or without";
@@ -27,41 +27,41 @@ const EMPTY: &str = "something has to stand beside each comma";
 /// The values of one parameter on their way to tests.
 #[derive(Clone, Copy)]
 pub(super) struct Values<'a> {
-    pub(super) request: &'a Request<'a>,
+    pub(super) request: &'a SearchContext<'a>,
     /// The type the parameter is of: in a chain another one than is searched.
     pub(super) kind: &'a ResourceType,
     /// The parameter's name as it stands in the query.
     pub(super) name: &'a str,
-    pub(super) parameter: &'a Arc<Parameter>,
+    pub(super) parameter: &'a Arc<SearchParameter>,
 }
 
 impl Values<'_> {
     /// Returns the tests of a parameter without a modifier.
-    pub(super) fn plain(&self, value: &str) -> Result<Vec<Test>, SearchFault> {
+    pub(super) fn plain(&self, value: &str) -> Result<Vec<Predicate>, SearchError> {
         self.each(value, |text| self.test(self.parameter.kind, text))
     }
 
     /// Returns the clause of a parameter with a modifier.
-    pub(super) fn modified(&self, modifier: &str, value: &str) -> Result<Clause, SearchFault> {
-        let any = |tests| Clause::Any { parameter: Arc::clone(self.parameter), tests };
-        let none = |tests| Clause::None { parameter: Arc::clone(self.parameter), tests };
-        let all = |read: &dyn Fn(&str) -> Result<Test, SearchFault>| self.each(value, read);
+    pub(super) fn modified(&self, modifier: &str, value: &str) -> Result<SearchClause, SearchError> {
+        let any = |tests| SearchClause::Any { parameter: Arc::clone(self.parameter), tests };
+        let none = |tests| SearchClause::None { parameter: Arc::clone(self.parameter), tests };
+        let all = |read: &dyn Fn(&str) -> Result<Predicate, SearchError>| self.each(value, read);
         match (self.parameter.kind, modifier) {
-            (Kind::Token, "not") => self.plain(value).map(none),
-            (Kind::Token, "not-in") => all(&|text| Ok(Test::In(unescaped(text)))).map(none),
-            (Kind::Token, "in") => all(&|text| Ok(Test::In(unescaped(text)))).map(any),
-            (Kind::Token, "text") => all(&|text| self.words(text).map(Test::Display)).map(any),
-            (Kind::Token, "of-type") => all(&|text| self.of_type(text)).map(any),
-            (Kind::String, "exact") => {
-                all(&|text| Ok(Test::Text { how: TextMatch::Exact, text: unescaped(text) })).map(any)
+            (ParameterType::Token, "not") => self.plain(value).map(none),
+            (ParameterType::Token, "not-in") => all(&|text| Ok(Predicate::In(unescaped(text)))).map(none),
+            (ParameterType::Token, "in") => all(&|text| Ok(Predicate::In(unescaped(text)))).map(any),
+            (ParameterType::Token, "text") => all(&|text| self.words(text).map(Predicate::Display)).map(any),
+            (ParameterType::Token, "of-type") => all(&|text| self.of_type(text)).map(any),
+            (ParameterType::String, "exact") => {
+                all(&|text| Ok(Predicate::Text { how: TextMatch::Exact, text: unescaped(text) })).map(any)
             }
-            (Kind::String, "contains") => {
-                all(&|text| Ok(Test::Text { how: TextMatch::Contains, text: self.words(text)? })).map(any)
+            (ParameterType::String, "contains") => {
+                all(&|text| Ok(Predicate::Text { how: TextMatch::Contains, text: self.words(text)? })).map(any)
             }
-            (Kind::Uri, "below") => all(&|text| Ok(uri(UriMatch::Below, text))).map(any),
-            (Kind::Uri, "above") => all(&|text| Ok(uri(UriMatch::Above, text))).map(any),
-            (Kind::Reference, "identifier") => all(&|text| self.token(text)).map(any),
-            (Kind::Reference, kind) => match kind.parse() {
+            (ParameterType::Uri, "below") => all(&|text| Ok(uri(UriMatch::Below, text))).map(any),
+            (ParameterType::Uri, "above") => all(&|text| Ok(uri(UriMatch::Above, text))).map(any),
+            (ParameterType::Reference, "identifier") => all(&|text| self.token(text)).map(any),
+            (ParameterType::Reference, kind) => match kind.parse() {
                 Ok(kind) => all(&|text| self.typed(&kind, text)).map(any),
                 Err(_) => Err(self.unknown(modifier)),
             },
@@ -69,10 +69,10 @@ impl Values<'_> {
         }
     }
 
-    fn unknown(&self, modifier: &str) -> SearchFault {
+    fn unknown(&self, modifier: &str) -> SearchError {
         let kind = self.parameter.kind;
         let supported = kind.modifiers().iter().chain(&["missing"]).map(|name| format!(":{name}"));
-        SearchFault::Modifier {
+        SearchError::Modifier {
             code: self.parameter.code.clone(),
             kind: kind.as_str(),
             modifier: shown(modifier),
@@ -80,111 +80,116 @@ impl Values<'_> {
         }
     }
 
-    fn fault(&self, value: &str, expected: &'static str) -> SearchFault {
-        SearchFault::Value { name: shown(self.name), value: shown(value), expected }
+    fn fault(&self, value: &str, expected: &'static str) -> SearchError {
+        SearchError::Value { name: shown(self.name), value: shown(value), expected }
     }
 
-    fn each(&self, value: &str, read: impl Fn(&str) -> Result<Test, SearchFault>) -> Result<Vec<Test>, SearchFault> {
+    fn each(
+        &self,
+        value: &str,
+        read: impl Fn(&str) -> Result<Predicate, SearchError>,
+    ) -> Result<Vec<Predicate>, SearchError> {
         let parts = split(value, ',');
         if parts.len() > limits::MAX_ALTERNATIVES {
-            return Err(SearchFault::TooManyValues(shown(self.name)));
+            return Err(SearchError::TooManyValues(shown(self.name)));
         }
         let checked = parts.into_iter().map(|part| match part.len() {
             0 => Err(self.fault(value, EMPTY)),
             1..=limits::MAX_SEARCH_VALUE_BYTES => read(part),
-            _ => Err(SearchFault::LongValue(shown(self.name))),
+            _ => Err(SearchError::LongValue(shown(self.name))),
         });
         checked.collect()
     }
 
-    fn test(&self, kind: Kind, text: &str) -> Result<Test, SearchFault> {
+    fn test(&self, kind: ParameterType, text: &str) -> Result<Predicate, SearchError> {
         match kind {
-            Kind::Number => self.number(text, NUMBER).map(Test::Number),
-            Kind::Date => self.date(text),
-            Kind::String => Ok(Test::Text { how: TextMatch::Starts, text: self.words(text)? }),
-            Kind::Token => self.token(text),
-            Kind::Reference => self.reference(text),
-            Kind::Quantity => self.quantity(text),
-            Kind::Uri => Ok(uri(UriMatch::Equals, text)),
-            Kind::Composite => self.composite(text),
+            ParameterType::Number => self.number(text, NUMBER).map(Predicate::Number),
+            ParameterType::Date => self.date(text),
+            ParameterType::String => Ok(Predicate::Text { how: TextMatch::Starts, text: self.words(text)? }),
+            ParameterType::Token => self.token(text),
+            ParameterType::Reference => self.reference(text),
+            ParameterType::Quantity => self.quantity(text),
+            ParameterType::Uri => Ok(uri(UriMatch::Equals, text)),
+            ParameterType::Composite => self.composite(text),
         }
     }
 
     /// Folded text; what folds to nothing begins every text and is refused.
-    fn words(&self, text: &str) -> Result<String, SearchFault> {
+    fn words(&self, text: &str) -> Result<String, SearchError> {
         let words = folded(&unescaped(text));
         if words.is_empty() { Err(self.fault(text, "text to compare")) } else { Ok(words) }
     }
 
-    fn number(&self, text: &str, expected: &'static str) -> Result<Comparison<f64>, SearchFault> {
-        let (prefix, digits) = Prefix::split(text);
+    fn number(&self, text: &str, expected: &'static str) -> Result<RangeComparison<f64>, SearchError> {
+        let (prefix, digits) = ComparisonPrefix::split(text);
         let Decimal { value, low, high } = Decimal::read(digits).ok_or_else(|| self.fault(text, expected))?;
         let (low, high) = match prefix {
-            Prefix::Equal | Prefix::NotEqual => (low, high),
-            Prefix::Approximate => {
+            ComparisonPrefix::Equal | ComparisonPrefix::NotEqual => (low, high),
+            ComparisonPrefix::Approximate => {
                 let margin = value.abs() / 10.0;
                 (low.min(value - margin), high.max(value + margin))
             }
             _ => (value, value),
         };
-        Ok(Comparison { prefix, low, high })
+        Ok(RangeComparison { prefix, low, high })
     }
 
-    fn date(&self, text: &str) -> Result<Test, SearchFault> {
-        let (prefix, rest) = Prefix::split(text);
+    fn date(&self, text: &str) -> Result<Predicate, SearchError> {
+        let (prefix, rest) = ComparisonPrefix::split(text);
         let (from, to) = date::period(rest).ok_or_else(|| self.fault(text, DATE))?;
         let margin = match prefix {
-            Prefix::Approximate => date::margin_us(self.request.now_us, (from, to)),
+            ComparisonPrefix::Approximate => date::margin_us(self.request.now_us, (from, to)),
             _ => 0,
         };
         let (low, high) = (from.saturating_sub(margin), to.saturating_add(margin));
-        Ok(Test::Period(Comparison { prefix, low, high }))
+        Ok(Predicate::Period(RangeComparison { prefix, low, high }))
     }
 
-    fn quantity(&self, text: &str) -> Result<Test, SearchFault> {
+    fn quantity(&self, text: &str) -> Result<Predicate, SearchError> {
         let parts = split(text, '|');
         let number = |text: &str| self.number(text, QUANTITY);
         let (comparison, unit) = match parts.as_slice() {
-            [value] => (number(value)?, Unit::Any),
-            [value, "", unit] if !unit.is_empty() => (number(value)?, Unit::Named(unescaped(unit))),
+            [value] => (number(value)?, UnitMatch::Any),
+            [value, "", unit] if !unit.is_empty() => (number(value)?, UnitMatch::Named(unescaped(unit))),
             [value, system, code] if !code.is_empty() => {
-                (number(value)?, Unit::Coded { system: unescaped(system), code: unescaped(code) })
+                (number(value)?, UnitMatch::Coded { system: unescaped(system), code: unescaped(code) })
             }
             _ => return Err(self.fault(text, QUANTITY)),
         };
-        Ok(Test::Quantity { comparison, unit })
+        Ok(Predicate::Quantity { comparison, unit })
     }
 
-    fn token(&self, text: &str) -> Result<Test, SearchFault> {
+    fn token(&self, text: &str) -> Result<Predicate, SearchError> {
         let parts: Vec<String> = split(text, '|').into_iter().map(unescaped).collect();
         let some = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
         let (system, code) = match parts.as_slice() {
-            [code] => (System::Any, some(code)),
-            [system, code] => (some(system).map_or(System::None, System::Is), some(code)),
+            [code] => (SystemMatch::Any, some(code)),
+            [system, code] => (some(system).map_or(SystemMatch::None, SystemMatch::Is), some(code)),
             _ => return Err(self.fault(text, TOKEN)),
         };
         match (system, code) {
-            (System::None, None) => Err(self.fault(text, TOKEN)),
-            (System::Is(system), code) if self.is_implied(&system, code.as_deref()) => {
-                Ok(Test::Token { system: System::None, code })
+            (SystemMatch::None, None) => Err(self.fault(text, TOKEN)),
+            (SystemMatch::Is(system), code) if self.is_implied(&system, code.as_deref()) => {
+                Ok(Predicate::Token { system: SystemMatch::None, code })
             }
-            (system, code) => Ok(Test::Token { system, code }),
+            (system, code) => Ok(Predicate::Token { system, code }),
         }
     }
 
     /// Returns whether codes that stand alone in the resource are of this system.
     fn is_implied(&self, system: &str, code: Option<&str>) -> bool {
-        let bound = (self.parameter.kind == Kind::Token).then(|| implied::codes(self.kind, self.parameter)).flatten();
+        let bound =
+            (self.parameter.kind == ParameterType::Token).then(|| implied::codes(self.kind, self.parameter)).flatten();
         bound.is_some_and(|codes| match code {
             Some(code) => codes.contains(system, code),
             None => codes.iter().all(|(of, _)| of == system),
         })
     }
 
-    fn of_type(&self, text: &str) -> Result<Test, SearchFault> {
+    fn of_type(&self, text: &str) -> Result<Predicate, SearchError> {
         let parts: Vec<String> = split(text, '|').into_iter().map(unescaped).collect();
         match parts.as_slice() {
-            [system, code, value] if !code.is_empty() && !value.is_empty() => Ok(Test::OfType {
+            [system, code, value] if !code.is_empty() && !value.is_empty() => Ok(Predicate::OfType {
                 system: Some(system.clone()).filter(|system| !system.is_empty()),
                 code: code.clone(),
                 value: value.clone(),
@@ -193,55 +198,59 @@ impl Values<'_> {
         }
     }
 
-    fn reference(&self, text: &str) -> Result<Test, SearchFault> {
+    fn reference(&self, text: &str) -> Result<Predicate, SearchError> {
         let plain = unescaped(text);
         if is_absolute(&plain) {
             return self.absolute(&plain).ok_or_else(|| self.fault(text, REFERENCE));
         }
         if let Ok(id) = plain.parse::<ResourceId>() {
-            return Ok(Test::Reference { kind: None, id: id.to_string() });
+            return Ok(Predicate::Reference { kind: None, id: id.to_string() });
         }
         match plain.parse() {
-            Ok(crate::key::ResourceKey { kind, id }) => Ok(Test::Reference { kind: Some(kind), id: id.to_string() }),
+            Ok(crate::key::ResourceKey { kind, id }) => {
+                Ok(Predicate::Reference { kind: Some(kind), id: id.to_string() })
+            }
             Err(_) => Err(self.fault(text, REFERENCE)),
         }
     }
 
-    fn absolute(&self, plain: &str) -> Option<Test> {
+    fn absolute(&self, plain: &str) -> Option<Predicate> {
         match Target::read(plain, self.request.own) {
             _ if plain.contains("/_history/") => None,
             Some(Target::Resource { kind, id }) => {
-                Some(Test::Reference { kind: Some(kind.parse().ok()?), id: id.to_owned() })
+                Some(Predicate::Reference { kind: Some(kind.parse().ok()?), id: id.to_owned() })
             }
             _ => Some(uri(UriMatch::Equals, plain)),
         }
     }
 
     /// `subject:Patient=1`.
-    fn typed(&self, kind: &ResourceType, text: &str) -> Result<Test, SearchFault> {
+    fn typed(&self, kind: &ResourceType, text: &str) -> Result<Predicate, SearchError> {
         match self.reference(text)? {
-            Test::Reference { kind: None, id } => Ok(Test::Reference { kind: Some(kind.clone()), id }),
-            Test::Reference { kind: Some(of), id } if of == *kind => Ok(Test::Reference { kind: Some(of), id }),
+            Predicate::Reference { kind: None, id } => Ok(Predicate::Reference { kind: Some(kind.clone()), id }),
+            Predicate::Reference { kind: Some(of), id } if of == *kind => {
+                Ok(Predicate::Reference { kind: Some(of), id })
+            }
             _ => Err(self.fault(text, "an id, or a reference to the type behind the colon")),
         }
     }
 
-    fn composite(&self, text: &str) -> Result<Test, SearchFault> {
+    fn composite(&self, text: &str) -> Result<Predicate, SearchError> {
         let parts = split(text, '$');
         if parts.len() != self.parameter.components.len() || parts.contains(&"") {
             return Err(self.fault(text, COMPOSITE));
         }
         let tests = parts.iter().zip(&self.parameter.components).map(|(part, component)| match component.kind {
-            Kind::Composite => Err(self.fault(text, COMPOSITE)),
+            ParameterType::Composite => Err(self.fault(text, COMPOSITE)),
             kind => self.test(kind, part),
         });
-        tests.collect::<Result<_, _>>().map(Test::Composite)
+        tests.collect::<Result<_, _>>().map(Predicate::Composite)
     }
 }
 
 /// A URI with its version behind a bar, if it has one.
-fn uri(how: UriMatch, text: &str) -> Test {
+fn uri(how: UriMatch, text: &str) -> Predicate {
     let plain = unescaped(text);
     let (uri, version) = plain.rsplit_once('|').map_or((plain.as_str(), None), |(uri, version)| (uri, Some(version)));
-    Test::Uri { how, uri: uri.to_owned(), version: version.map(str::to_owned) }
+    Predicate::Uri { how, uri: uri.to_owned(), version: version.map(str::to_owned) }
 }

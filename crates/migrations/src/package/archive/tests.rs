@@ -4,21 +4,21 @@ use serde_json::json;
 
 use super::*;
 use crate::package::testing::{TestPackage, definition, gzip};
-use crate::package::{Canonical, PackageId, Survey, canonicals};
+use crate::package::{CanonicalResource, PackageId, TarballContents, canonicals};
 
 fn package() -> TestPackage {
     TestPackage::new("acme.base", "1.0.0")
 }
 
-fn survey_of(tarball: &[u8]) -> Result<Survey, TarballFault> {
-    Survey::read(tarball, &"acme.base@1.0.0".parse::<PackageId>().unwrap())
+fn survey_of(tarball: &[u8]) -> Result<TarballContents, TarballError> {
+    TarballContents::read(tarball, &"acme.base@1.0.0".parse::<PackageId>().unwrap())
 }
 
-fn survey(package: &TestPackage) -> Result<Survey, TarballFault> {
+fn survey(package: &TestPackage) -> Result<TarballContents, TarballError> {
     survey_of(&package.pack().unwrap())
 }
 
-fn canonicals_of(package: &TestPackage) -> Vec<Canonical> {
+fn canonicals_of(package: &TestPackage) -> Vec<CanonicalResource> {
     let mut found = Vec::new();
     canonicals(Cursor::new(package.pack().unwrap()), |canonical| {
         found.push(canonical);
@@ -85,11 +85,11 @@ fn ids_differ_by_type_url_and_version_alone() {
 fn malformed_json_is_named_by_its_file() {
     let package = package().file("package/ValueSet-broken.json", b"{\"resourceType\": \"ValueSet\", \"url\":");
     let fault = survey(&package).unwrap_err();
-    assert!(matches!(&fault, TarballFault::Json { file, .. } if file == "ValueSet-broken.json"), "{fault}");
+    assert!(matches!(&fault, TarballError::Json { file, .. } if file == "ValueSet-broken.json"), "{fault}");
     assert!(fault.to_string().contains("ValueSet-broken.json"), "{fault}");
     assert!(matches!(
         survey(&self::package().file("package/list.json", b"[1, 2")).unwrap_err(),
-        TarballFault::Json { .. }
+        TarballError::Json { .. }
     ));
 }
 
@@ -97,7 +97,7 @@ fn malformed_json_is_named_by_its_file() {
 fn what_cannot_be_stored_is_named_by_its_file() {
     let url = "u".repeat(1025);
     let fault = survey(&package().with(&definition("ValueSet", &url, "1"))).unwrap_err();
-    assert!(matches!(fault, TarballFault::Resource { .. }), "{fault}");
+    assert!(matches!(fault, TarballError::Resource { .. }), "{fault}");
     let mut deep = json!(1);
     for _ in 0..110 {
         deep = json!([deep]);
@@ -122,17 +122,17 @@ fn a_byte_order_mark_is_no_fault() {
 fn a_path_that_leads_out_of_the_package_refuses_all_of_it() {
     for path in ["../evil.json", "package/../../evil.json", "/etc/evil.json", "package\\..\\evil.json"] {
         let fault = survey(&package().file(path, b"{}")).unwrap_err();
-        assert!(matches!(&fault, TarballFault::Path(named) if named == path), "{fault}");
+        assert!(matches!(&fault, TarballError::Path(named) if named == path), "{fault}");
     }
     let long = format!("package/{}/../../../evil.json", "x".repeat(120));
-    assert!(matches!(survey(&package().file(&long, b"{}")), Err(TarballFault::Path(named)) if named == long));
+    assert!(matches!(survey(&package().file(&long, b"{}")), Err(TarballError::Path(named)) if named == long));
 }
 
 #[test]
 fn links_and_devices_refuse_all_of_it() {
     for kind in [EntryType::Symlink, EntryType::Link, EntryType::Char, EntryType::Fifo] {
         let fault = survey(&package().entry("package/ValueSet-link.json", kind)).unwrap_err();
-        assert!(matches!(&fault, TarballFault::NotAFile(named) if named == "package/ValueSet-link.json"), "{fault}");
+        assert!(matches!(&fault, TarballError::NotAFile(named) if named == "package/ValueSet-link.json"), "{fault}");
     }
 }
 
@@ -149,7 +149,7 @@ fn a_tarball_cut_anywhere_is_refused() {
     assert!(survey_of(&whole).is_ok());
     for length in [0, 1, 5, 30, whole.len() / 2, whole.len() - 9, whole.len() - 1] {
         let fault = survey_of(&whole[..length]).unwrap_err();
-        assert!(matches!(fault, TarballFault::CutShort | TarballFault::NotGzip), "{length}: {fault:?}");
+        assert!(matches!(fault, TarballError::CutShort | TarballError::NotGzip), "{length}: {fault:?}");
     }
 }
 
@@ -158,23 +158,23 @@ fn a_tarball_whose_checksum_is_wrong_is_refused() {
     let mut tarball = package().with(&definition("ValueSet", "http://acme.example/v", "1")).pack().unwrap();
     let checksum = tarball.len() - 6;
     tarball[checksum] ^= 0xff;
-    assert!(matches!(survey_of(&tarball), Err(TarballFault::Broken(_))));
+    assert!(matches!(survey_of(&tarball), Err(TarballError::Broken(_))));
 }
 
 #[test]
 fn what_is_no_package_is_refused_by_what_it_lacks() {
-    assert!(matches!(survey_of(b"{\"name\": \"acme.base\"}"), Err(TarballFault::NotGzip)));
-    assert!(matches!(survey_of(&gzip(&[0; 1024]).unwrap()), Err(TarballFault::NoManifest)));
+    assert!(matches!(survey_of(b"{\"name\": \"acme.base\"}"), Err(TarballError::NotGzip)));
+    assert!(matches!(survey_of(&gzip(&[0; 1024]).unwrap()), Err(TarballError::NoManifest)));
     assert!(survey_of(&gzip(b"no tar").unwrap()).is_err());
     let other = survey(&package().saying("version", json!("1.0.1"))).unwrap_err();
-    assert!(matches!(&other, TarballFault::OtherPackage(named) if named == "acme.base@1.0.1"), "{other}");
+    assert!(matches!(&other, TarballError::OtherPackage(named) if named == "acme.base@1.0.1"), "{other}");
 }
 
 #[test]
 fn a_file_larger_than_allowed_is_refused_before_it_is_read() {
     let large = vec![b' '; usize::try_from(limits::FILE_MAX_BYTES).unwrap() + 1];
     let fault = survey(&package().file("package/ValueSet-large.json", &large)).unwrap_err();
-    assert!(matches!(&fault, TarballFault::FileTooLarge(file) if file == "ValueSet-large.json"), "{fault}");
+    assert!(matches!(&fault, TarballError::FileTooLarge(file) if file == "ValueSet-large.json"), "{fault}");
     assert!(survey(&package().file("package/other/large.bin", &large)).is_ok());
 }
 
@@ -182,7 +182,7 @@ fn a_file_larger_than_allowed_is_refused_before_it_is_read() {
 fn unpacking_stops_at_its_bound() {
     let mut bounded = Bounded { inner: io::repeat(0), left: 10 };
     let error = bounded.read_to_end(&mut Vec::new()).unwrap_err();
-    assert!(matches!(fault(error), TarballFault::TooLarge));
+    assert!(matches!(fault(error), TarballError::TooLarge));
     let mut fits = Bounded { inner: &b"0123456789"[..], left: 10 };
     assert_eq!(fits.read_to_end(&mut Vec::new()).unwrap(), 10);
 }

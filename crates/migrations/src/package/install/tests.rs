@@ -1,12 +1,12 @@
 use std::sync::Mutex;
 
 use async_trait::async_trait;
-use fhir_store::{ResourceType, Stored};
+use fhir_store::{ResourceType, StoredResource};
 use serde_json::json;
 
 use super::*;
-use crate::package::testing::{Shelf, TestPackage, definition};
-use crate::package::{Conformance, InstalledPackage, PackageRefused, TarballFault};
+use crate::package::testing::{FakeRegistry, TestPackage, definition};
+use crate::package::{InstalledConformance, InstalledPackage, PackageChangeError, TarballError};
 
 /// A store that knows what is installed, and nothing else.
 #[derive(Default)]
@@ -18,11 +18,16 @@ impl PackageStore for Known {
         Ok(self.0.lock().unwrap().clone())
     }
 
-    async fn conformance(&self) -> Result<Conformance, StoreError> {
-        Ok(Conformance::default())
+    async fn conformance(&self) -> Result<InstalledConformance, StoreError> {
+        Ok(InstalledConformance::default())
     }
 
-    async fn canonical(&self, _: &ResourceType, _: &str, _: Option<&str>) -> Result<Option<Stored>, StoreError> {
+    async fn canonical(
+        &self,
+        _: &ResourceType,
+        _: &str,
+        _: Option<&str>,
+    ) -> Result<Option<StoredResource>, StoreError> {
         Ok(None)
     }
 
@@ -30,7 +35,7 @@ impl PackageStore for Known {
         &self,
         prepared: &PreparedInstall,
         now_us: i64,
-    ) -> Result<Result<u64, PackageRefused>, StoreError> {
+    ) -> Result<Result<u64, PackageChangeError>, StoreError> {
         let rows = prepared.packages().iter().map(|package| InstalledPackage {
             id: package.id.clone(),
             intention: package.intention,
@@ -42,24 +47,24 @@ impl PackageStore for Known {
         Ok(Ok(0))
     }
 
-    async fn uninstall(&self, _: &[PackageId], _: i64) -> Result<Result<(), PackageRefused>, StoreError> {
+    async fn uninstall(&self, _: &[PackageId], _: i64) -> Result<Result<(), PackageChangeError>, StoreError> {
         Ok(Ok(()))
     }
 }
 
 struct World {
-    shelf: Arc<Shelf>,
-    installer: Installer,
+    shelf: Arc<FakeRegistry>,
+    installer: PackageInstaller,
 }
 
 fn world(packages: &[TestPackage]) -> World {
-    let shelf = Arc::new(Shelf::of(packages).unwrap());
-    let installer = Installer::new(Arc::clone(&shelf) as _, Arc::new(Known::default()), Progress::new());
+    let shelf = Arc::new(FakeRegistry::of(packages).unwrap());
+    let installer = PackageInstaller::new(Arc::clone(&shelf) as _, Arc::new(Known::default()), ProgressReporter::new());
     World { shelf, installer }
 }
 
 impl World {
-    async fn prepare(&self, package: &str) -> Result<Vec<String>, PrepareFault> {
+    async fn prepare(&self, package: &str) -> Result<Vec<String>, PrepareError> {
         let prepared = self.installer.prepare(&[package.parse().unwrap()]).await?;
         Ok(prepared.packages().iter().map(|package| package.id.to_string()).collect())
     }
@@ -80,7 +85,7 @@ async fn dependencies_come_before_what_needs_them_and_each_once() {
     assert_eq!(world.prepare("a@1.0.0").await.unwrap(), ["d@1.0.0", "c@1.0.0", "b@1.0.0", "a@1.0.0"]);
     assert_eq!(world.shelf.fetches(), 4);
     let prepared = world.installer.prepare(&["a@1.0.0".parse().unwrap()]).await.unwrap();
-    let direct: Vec<_> = prepared.packages().iter().filter(|p| p.intention == Intention::Direct).collect();
+    let direct: Vec<_> = prepared.packages().iter().filter(|p| p.intention == InstallReason::Direct).collect();
     assert_eq!(direct.len(), 1);
     assert_eq!(direct[0].id.to_string(), "a@1.0.0");
     assert_eq!(direct[0].needs.len(), 2);
@@ -145,11 +150,11 @@ async fn a_dependency_that_moves_is_refused() {
     for version in ["current", "dev", "latest", "^1.0.0"] {
         let world = world(&[package("a", "1.0.0").needing("b", version), package("b", "1.0.0")]);
         let fault = world.prepare("a@1.0.0").await.unwrap_err();
-        assert!(matches!(&fault, PrepareFault::MovingNeed { .. }), "{fault}");
+        assert!(matches!(&fault, PrepareError::MovingNeed { .. }), "{fault}");
         assert!(fault.to_string().contains(version), "{fault}");
     }
     let none = world(&[package("a", "1.0.0").needing("b", "2.x"), package("b", "1.0.0")]);
-    assert!(matches!(none.prepare("a@1.0.0").await, Err(PrepareFault::NoneOfSeries { .. })));
+    assert!(matches!(none.prepare("a@1.0.0").await, Err(PrepareError::NoneOfSeries { .. })));
 }
 
 #[tokio::test]
@@ -167,7 +172,7 @@ async fn a_broken_tarball_is_refused_before_anything_is_installed() {
     let broken = package("b", "1.0.0").file("package/ValueSet-x.json", b"{");
     world.shelf.put("b@1.0.0".parse().unwrap(), broken.pack().unwrap());
     let fault = world.prepare("a@1.0.0").await.unwrap_err();
-    let PrepareFault::Registry { fault: RegistryFault::Tarball(TarballFault::Json { file, .. }), .. } = &fault else {
+    let PrepareError::Registry { fault: RegistryError::Tarball(TarballError::Json { file, .. }), .. } = &fault else {
         panic!("{fault}");
     };
     assert_eq!(file, "ValueSet-x.json");
@@ -179,5 +184,5 @@ async fn there_is_a_most_of_packages() {
     let chain: Vec<_> = (0..=limits::PACKAGES_MAX)
         .map(|n| package(&format!("p{n}"), "1.0.0").needing(&format!("p{}", n + 1), "1.0.0"))
         .collect();
-    assert!(matches!(world(&chain).prepare("p0@1.0.0").await, Err(PrepareFault::TooMany)));
+    assert!(matches!(world(&chain).prepare("p0@1.0.0").await, Err(PrepareError::TooMany)));
 }

@@ -2,14 +2,14 @@ use serde_json::json;
 
 use super::*;
 
-fn refusal(resource: &Value) -> Vec<(String, IssueCode)> {
-    let issues = Engine::read(resource).unwrap_err();
+fn refusal(resource: &Value) -> Vec<(String, PolicyIssueCode)> {
+    let issues = PolicyEngine::read(resource).unwrap_err();
     issues.into_iter().map(|issue| (issue.expression, issue.code)).collect()
 }
 
-fn passes(engine: &Engine, request: &Value, answers: &[bool]) -> Option<bool> {
+fn passes(engine: &PolicyEngine, request: &Value, answers: &[bool]) -> Option<bool> {
     let request = request.clone();
-    engine.passes(&Asked { request: &|| &request, explicit: false, answers }).ok()
+    engine.passes(&EngineInput { request: &|| &request, explicit: false, answers }).ok()
 }
 
 fn matcho(uri: &str) -> Value {
@@ -23,8 +23,8 @@ fn sql() -> Value {
 #[test]
 fn every_part_of_and_and_one_part_of_or_has_to_pass() {
     let user = json!({"engine": "json-schema", "schema": {"required": ["user"]}});
-    let both = Engine::read(&json!({"engine": "complex", "and": [matcho("/a"), user.clone()]})).unwrap();
-    let either = Engine::read(&json!({"engine": "complex", "or": [matcho("/a"), user]})).unwrap();
+    let both = PolicyEngine::read(&json!({"engine": "complex", "and": [matcho("/a"), user.clone()]})).unwrap();
+    let either = PolicyEngine::read(&json!({"engine": "complex", "or": [matcho("/a"), user]})).unwrap();
     for (request, and, or) in [
         (json!({"uri": "/a", "user": 1}), true, true),
         (json!({"uri": "/a"}), false, true),
@@ -37,7 +37,7 @@ fn every_part_of_and_and_one_part_of_or_has_to_pass() {
 
 #[test]
 fn the_database_is_asked_only_for_what_decides() {
-    let engine = Engine::read(&json!({"engine": "complex", "and": [
+    let engine = PolicyEngine::read(&json!({"engine": "complex", "and": [
         matcho("/a"),
         {"engine": "complex", "or": [sql(), sql()]},
     ]}))
@@ -54,11 +54,11 @@ fn the_database_is_asked_only_for_what_decides() {
 
 #[test]
 fn faults_of_parts_are_told_where_they_stand() {
-    assert_eq!(refusal(&json!({"engine": "complex"})), [("AccessPolicy".to_owned(), IssueCode::Invariant)]);
+    assert_eq!(refusal(&json!({"engine": "complex"})), [("AccessPolicy".to_owned(), PolicyIssueCode::Invariant)]);
     let both = json!({"engine": "complex", "and": [sql()], "or": [sql()]});
-    assert_eq!(refusal(&both), [("AccessPolicy".to_owned(), IssueCode::Invariant)]);
+    assert_eq!(refusal(&both), [("AccessPolicy".to_owned(), PolicyIssueCode::Invariant)]);
     let empty = json!({"engine": "complex", "or": []});
-    assert_eq!(refusal(&empty), [("AccessPolicy.or".to_owned(), IssueCode::Required)]);
+    assert_eq!(refusal(&empty), [("AccessPolicy.or".to_owned(), PolicyIssueCode::Required)]);
     let parts = json!({"engine": "complex", "and": [
         {"engine": "sql"},
         {"engine": "complex", "or": [{"engine": "json-schema", "schema": 1}, {"engine": "matcho", "matcho": {"uri": "#("}}]},
@@ -68,11 +68,11 @@ fn faults_of_parts_are_told_where_they_stand() {
     assert_eq!(
         refusal(&parts),
         [
-            ("AccessPolicy.and[0].sql.query".to_owned(), IssueCode::Required),
-            ("AccessPolicy.and[1].or[0].schema".to_owned(), IssueCode::Value),
-            ("AccessPolicy.and[1].or[1].matcho.uri".to_owned(), IssueCode::Value),
-            ("AccessPolicy.and[2].engine".to_owned(), IssueCode::NotSupported),
-            ("AccessPolicy.and[3].engine".to_owned(), IssueCode::Required),
+            ("AccessPolicy.and[0].sql.query".to_owned(), PolicyIssueCode::Required),
+            ("AccessPolicy.and[1].or[0].schema".to_owned(), PolicyIssueCode::Value),
+            ("AccessPolicy.and[1].or[1].matcho.uri".to_owned(), PolicyIssueCode::Value),
+            ("AccessPolicy.and[2].engine".to_owned(), PolicyIssueCode::NotSupported),
+            ("AccessPolicy.and[3].engine".to_owned(), PolicyIssueCode::Required),
         ]
     );
 }
@@ -80,19 +80,21 @@ fn faults_of_parts_are_told_where_they_stand() {
 #[test]
 fn a_policy_of_too_many_or_too_deep_parts_is_refused() {
     let wide = json!({"engine": "complex", "or": vec![sql(); MAX_PARTS]});
-    assert_eq!(refusal(&wide).last().unwrap().1, IssueCode::TooLong);
+    assert_eq!(refusal(&wide).last().unwrap().1, PolicyIssueCode::TooLong);
     let nest = |inner, _| json!({"engine": "complex", "or": [inner]});
     let deep = (0..=MAX_DEPTH).fold(sql(), nest);
-    assert_eq!(refusal(&deep)[0].1, IssueCode::TooLong);
-    assert!(Engine::read(&(0..MAX_DEPTH).fold(sql(), nest)).is_ok());
+    assert_eq!(refusal(&deep)[0].1, PolicyIssueCode::TooLong);
+    assert!(PolicyEngine::read(&(0..MAX_DEPTH).fold(sql(), nest)).is_ok());
 }
 
 #[test]
 fn allow_counts_for_nothing_where_a_policy_has_to_spell_out_what_it_allows() {
     let request = json!({});
-    let explicit = |engine: &Engine| engine.passes(&Asked { request: &|| &request, explicit: true, answers: &[] }).ok();
-    assert_eq!(explicit(&Engine::Allow), Some(false));
-    let hidden = Engine::read(&json!({"engine": "complex", "or": [{"engine": "allow"}]})).unwrap();
+    let explicit = |engine: &PolicyEngine| {
+        engine.passes(&EngineInput { request: &|| &request, explicit: true, answers: &[] }).ok()
+    };
+    assert_eq!(explicit(&PolicyEngine::Allow), Some(false));
+    let hidden = PolicyEngine::read(&json!({"engine": "complex", "or": [{"engine": "allow"}]})).unwrap();
     assert_eq!(explicit(&hidden), Some(false));
     assert!(hidden.passes_all());
 }

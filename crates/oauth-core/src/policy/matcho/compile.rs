@@ -21,16 +21,16 @@ const MAX_SEGMENTS: usize = 16;
 /// An error in a matcho pattern, with its position.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{fault} (at {})", if path.is_empty() { "the top" } else { path })]
-pub struct PatternFault {
+pub struct PatternError {
     /// The place, as keys and indices: `user.roles.$contains[0]`; empty for the pattern itself.
     pub path: String,
     /// What is wrong there.
-    pub fault: Fault,
+    pub fault: PatternErrorKind,
 }
 
-/// The kinds of [`PatternFault`].
+/// The kinds of [`PatternError`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Fault {
+pub enum PatternErrorKind {
     /// A key starts with `$` but names no operator.
     #[error("unknown operator {0}")]
     UnknownOperator(String),
@@ -64,7 +64,7 @@ impl Pattern {
     ///
     /// # Errors
     /// Every fault of the pattern, in reading order; the depth and size limits end the reading.
-    pub fn compile(pattern: &Value) -> Result<Self, Vec<PatternFault>> {
+    pub fn compile(pattern: &Value) -> Result<Self, Vec<PatternError>> {
         let mut compiler = Compiler::default();
         let node = compiler.node(pattern);
         match node {
@@ -80,18 +80,18 @@ struct Compiler {
     path: Vec<String>,
     nodes: usize,
     regexes: usize,
-    faults: Vec<PatternFault>,
+    faults: Vec<PatternError>,
 }
 
 impl Compiler {
     fn node(&mut self, pattern: &Value) -> Option<Node> {
         self.nodes += 1;
         if self.path.len() > MAX_DEPTH {
-            return self.fault(Fault::TooDeep);
+            return self.fault(PatternErrorKind::TooDeep);
         }
         if self.nodes > MAX_NODES {
             // Once is enough: a large pattern would else report each condition beyond the limit.
-            return if self.nodes == MAX_NODES + 1 { self.fault(Fault::TooLarge) } else { None };
+            return if self.nodes == MAX_NODES + 1 { self.fault(PatternErrorKind::TooLarge) } else { None };
         }
         match pattern {
             Value::Null | Value::Bool(_) | Value::Number(_) => Some(Node::Literal(pattern.clone())),
@@ -117,10 +117,10 @@ impl Compiler {
     fn regex(&mut self, regex: &str) -> Option<Node> {
         self.regexes += 1;
         if self.regexes > MAX_REGEXES {
-            return self.fault(Fault::TooManyRegexes);
+            return self.fault(PatternErrorKind::TooManyRegexes);
         }
         if regex.len() > REGEX_MAX_BYTES {
-            return self.fault(Fault::Regex(format!("longer than {REGEX_MAX_BYTES} bytes")));
+            return self.fault(PatternErrorKind::Regex(format!("longer than {REGEX_MAX_BYTES} bytes")));
         }
         let built = RegexBuilder::new(regex)
             .size_limit(REGEX_MAX_COMPILED_BYTES)
@@ -128,14 +128,14 @@ impl Compiler {
             .build();
         match built {
             Ok(regex) => Some(Node::Find(regex)),
-            Err(error) => self.fault(Fault::Regex(error.to_string())),
+            Err(error) => self.fault(PatternErrorKind::Regex(error.to_string())),
         }
     }
 
     fn request_path(&mut self, path: &str) -> Option<Node> {
         let segments: Vec<_> = path.split('.').map(str::to_owned).collect();
         if segments.len() > MAX_SEGMENTS || segments.iter().any(String::is_empty) {
-            return self.fault(Fault::Path);
+            return self.fault(PatternErrorKind::Path);
         }
         Some(Node::SameAs(segments))
     }
@@ -176,16 +176,18 @@ impl Compiler {
             "$reference" => self.node(operand).map(|node| Node::Reference(Box::new(node))),
             "$length" => match operand.as_u64() {
                 Some(length) => Some(Node::Length(length)),
-                None => self.fault(Fault::Operand { operator: "$length", expected: "a whole number, 0 or more" }),
+                None => {
+                    self.fault(PatternErrorKind::Operand { operator: "$length", expected: "a whole number, 0 or more" })
+                }
             },
-            _ => self.fault(Fault::UnknownOperator(name.to_owned())),
+            _ => self.fault(PatternErrorKind::UnknownOperator(name.to_owned())),
         }
     }
 
     fn operands<'v>(&mut self, operator: &'static str, operand: &'v Value) -> Option<&'v Vec<Value>> {
         let list = operand.as_array();
         if list.is_none() {
-            self.fault(Fault::Operand { operator, expected: "an array" });
+            self.fault(PatternErrorKind::Operand { operator, expected: "an array" });
         }
         list
     }
@@ -201,7 +203,7 @@ impl Compiler {
         (nodes.len() == items.len()).then_some(nodes)
     }
 
-    fn fault(&mut self, fault: Fault) -> Option<Node> {
+    fn fault(&mut self, fault: PatternErrorKind) -> Option<Node> {
         let mut path = String::new();
         for segment in &self.path {
             if !path.is_empty() && !segment.starts_with('[') {
@@ -209,7 +211,7 @@ impl Compiler {
             }
             path.push_str(segment);
         }
-        self.faults.push(PatternFault { path, fault });
+        self.faults.push(PatternError { path, fault });
         None
     }
 }

@@ -22,7 +22,7 @@ mod explain;
 #[cfg(test)]
 mod tests;
 
-pub use compile::{Fault, PatternFault};
+pub use compile::{PatternError, PatternErrorKind};
 pub use explain::Mismatch;
 
 use regex::Regex;

@@ -361,8 +361,8 @@ fn faults_of_a_pattern_are_all_named_with_their_place() {
         places,
         ["uri", "user.$is", "user.roles.$contains[0].$length", "a.$one-of", "b", "c", "$enum", "$present-all"]
     );
-    assert!(matches!(&faults[0].fault, Fault::Regex(_)));
-    assert!(matches!(&faults[1].fault, Fault::UnknownOperator(name) if name == "$is"));
+    assert!(matches!(&faults[0].fault, PatternErrorKind::Regex(_)));
+    assert!(matches!(&faults[1].fault, PatternErrorKind::UnknownOperator(name) if name == "$is"));
 }
 
 fn nested(levels: usize) -> Value {
@@ -373,18 +373,18 @@ fn nested(levels: usize) -> Value {
 fn the_limits_of_a_pattern_hold() {
     assert!(Pattern::compile(&nested(32)).is_ok());
     let too_deep = Pattern::compile(&nested(33)).unwrap_err();
-    assert!(matches!(too_deep.as_slice(), [PatternFault { fault: Fault::TooDeep, .. }]));
+    assert!(matches!(too_deep.as_slice(), [PatternError { fault: PatternErrorKind::TooDeep, .. }]));
     assert!(Pattern::compile(&json!(vec![1; 1999])).is_ok());
     let too_large = Pattern::compile(&json!(vec![1; 5000])).unwrap_err();
-    assert!(matches!(too_large.as_slice(), [PatternFault { fault: Fault::TooLarge, .. }]));
+    assert!(matches!(too_large.as_slice(), [PatternError { fault: PatternErrorKind::TooLarge, .. }]));
     let long_regex = format!("#{}", "a".repeat(2000));
     let huge_regex = "#(((\\w{50}){50}){50})".to_owned();
     for regex in [long_regex, huge_regex] {
         let faults = Pattern::compile(&json!(regex)).unwrap_err();
-        assert!(matches!(&faults[0].fault, Fault::Regex(_)));
+        assert!(matches!(&faults[0].fault, PatternErrorKind::Regex(_)));
     }
     let many = Pattern::compile(&json!(vec!["#a"; 65])).unwrap_err();
-    assert!(matches!(many.as_slice(), [PatternFault { fault: Fault::TooManyRegexes, .. }]));
+    assert!(matches!(many.as_slice(), [PatternError { fault: PatternErrorKind::TooManyRegexes, .. }]));
     assert!(Pattern::compile(&json!(vec!["#a"; 64])).is_ok());
 }
 
