@@ -73,7 +73,17 @@ pub(crate) async fn serve(config: &Config) -> anyhow::Result<()> {
         started = start(config, &mut background) => started,
         () = stopping.cancelled() => return Ok(()),
     };
-    let Server { main, router, metrics, store, polls, _instance_lock } = started?;
+    run(started?, background, stopping, config.limits.shutdown_timeout()).await
+}
+
+/// Serves until `stopping` is cancelled or a task ends that was to run on, then stops within `limit`.
+async fn run(
+    server: Server,
+    mut background: TaskSet,
+    stopping: CancellationToken,
+    limit: Duration,
+) -> anyhow::Result<()> {
+    let Server { main, router, metrics, store, polls, _instance_lock } = server;
     let (begun, failed, cut, (), ()) = tokio::join!(
         async {
             stopping.cancelled().await;
@@ -84,7 +94,7 @@ pub(crate) async fn serve(config: &Config) -> anyhow::Result<()> {
         end_polls(&polls, &stopping),
         serve_metrics(metrics, stopping.clone())
     );
-    let mut shutdown = BoundedShutdown::new(begun, config.limits.shutdown_timeout());
+    let mut shutdown = BoundedShutdown::new(begun, limit);
     shutdown.record_connections(cut);
     shutdown.end("background tasks", background.shutdown()).await;
     shutdown.end("database", store.stop()).await;
@@ -311,3 +321,6 @@ async fn sweep(store: Arc<Store>, event_queue_timeout_s: i64) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
