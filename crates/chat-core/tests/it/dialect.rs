@@ -211,6 +211,38 @@ fn lists_hang_off_a_line_and_nest_by_two_spaces() {
 }
 
 #[test]
+fn an_item_is_a_paragraph_when_what_is_nested_in_it_is_apart_from_its_text() {
+    becomes(&[
+        // Without a blank line: a list of the other kind, and a list after a second line.
+        ("* a\n  1. b", "<ul>\n<li>\n<p>a</p>\n<ol>\n<li>b</li>\n</ol>\n</li>\n</ul>"),
+        ("1. a\n  * b\n  * c", "<ol>\n<li>\n<p>a</p>\n<ul>\n<li>b</li>\n<li>c</li>\n</ul>\n</li>\n</ol>"),
+        ("1. a\n  * b\n2. c", "<ol>\n<li>\n<p>a</p>\n<ul>\n<li>b</li>\n</ul>\n</li>\n<li>\n<p>c</p>\n</li>\n</ol>"),
+        ("* a\nmore\n  * b", "<ul>\n<li>\n<p>a<br>\nmore</p>\n<ul>\n<li>b</li>\n</ul>\n</li>\n</ul>"),
+        // With one.
+        ("* a\n\n  * b", "<ul>\n<li>\n<p>a</p>\n<ul>\n<li>b</li>\n</ul>\n</li>\n</ul>"),
+        (
+            "* a\n  * b\n\n  * c",
+            "<ul>\n<li>\n<p>a</p>\n<ul>\n<li>\n<p>b</p>\n</li>\n<li>\n<p>c</p>\n</li>\n</ul>\n</li>\n</ul>",
+        ),
+        ("* a\n  * b\n\n* c", "<ul>\n<li>\n<p>a</p>\n<ul>\n<li>b</li>\n</ul>\n</li>\n<li>\n<p>c</p>\n</li>\n</ul>"),
+    ]);
+}
+
+#[test]
+fn a_blank_line_before_a_nested_item_nests_what_follows_until_the_next() {
+    becomes(&[
+        (
+            "* a\n\n  * b\n* c\n\n* d",
+            "<ul>\n<li>\n<p>a</p>\n<ul>\n<li>b</li>\n<li>c</li>\n</ul>\n</li>\n<li>\n<p>d</p>\n</li>\n</ul>",
+        ),
+        (
+            "* a\n  * b\n\n    * c\n* d",
+            "<ul>\n<li>a<ul>\n<li>\n<p>b</p>\n<ul>\n<li>c</li>\n<li>d</li>\n</ul>\n</li>\n</ul>\n</li>\n</ul>",
+        ),
+    ]);
+}
+
+#[test]
 fn tables_have_a_header_a_rule_and_rows() {
     let head = "<table>\n<thead>\n<tr>\n<th>a</th>\n<th>b</th>\n</tr>\n</thead>\n<tbody>\n";
     becomes(&[

@@ -24,6 +24,10 @@ impl Marker<'_> {
         self.indent < LEVEL.len()
     }
 
+    fn is_short(&self) -> bool {
+        self.digits <= 1
+    }
+
     fn is_like(&self, kind: ListKind) -> bool {
         matches!(
             (self.kind, kind),
@@ -33,12 +37,17 @@ impl Marker<'_> {
 }
 
 /// Returns whether `line` begins a list though it follows a line of text without a blank line between.
-///
-/// A number of two digits does not: "on the\n12. of May".
 pub(super) fn hangs(before: &str, line: &str) -> bool {
-    marker(line).is_some_and(|found| {
-        let another = marker(before).is_none_or(|before| !before.is_like(found.kind));
-        found.is_outermost() && found.digits <= 1 && another
+    marker(line).is_some_and(|found| found.is_outermost()) && is_parted(before, line)
+}
+
+/// Returns whether `line` is read as if a blank line were before it: an item after text, or after an item of the other
+/// kind, at whatever indentation.
+///
+/// A number of two digits is not parted: "on the\n12. of May".
+fn is_parted(before: &str, line: &str) -> bool {
+    marker(line).filter(Marker::is_short).is_some_and(|found| {
+        !is_blank(before) && marker(before).filter(Marker::is_short).is_none_or(|before| !before.is_like(found.kind))
     })
 }
 
@@ -61,6 +70,15 @@ fn marker(line: &str) -> Option<Marker<'_>> {
 enum Spacing {
     Tight,
     Loose,
+}
+
+/// What the lines without a blank one between them belong to. It is the first of them that decides.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Run {
+    /// To the list: each line is judged by its indentation.
+    Begun,
+    /// To the last item, the lines with less indentation too.
+    Nested,
 }
 
 /// An item whose lines are known and not yet read.
@@ -111,47 +129,47 @@ impl<'t> Drafts<'t> {
         }
     }
 
-    /// Takes the lines from `at` on that belong to the list; the number of the line after them.
+    /// Takes the lines from `from` on that belong to the list; the number of the line after them.
     fn take(&mut self, lines: &[&'t str], from: usize) -> usize {
         let mut at = from;
+        let mut run = Run::Begun;
         while let Some(&line) = lines.get(at) {
-            if is_blank(line) {
-                let blank = lines.get(at..).unwrap_or_default().iter().take_while(|line| is_blank(line)).count();
-                match lines.get(at + blank) {
-                    Some(&next) if self.is_sibling(next) => at += blank,
-                    Some(&next) if next.starts_with(LEVEL) => {
-                        self.resume(next);
-                        at += blank + 1;
-                    }
-                    _ => return at,
-                }
+            let blank = lines.get(at..).unwrap_or_default().iter().take_while(|line| is_blank(line)).count();
+            let before = at.checked_sub(1).and_then(|before| lines.get(before)).copied().unwrap_or_default();
+            if blank == 0 && super::chunk::stands_alone(line) {
+                return at;
+            }
+            if blank > 0 || (at > from && is_parted(before, line)) {
+                let Some(next) = lines.get(at + blank).and_then(|next| self.take_parted(next)) else { return at };
+                run = next;
+                at += blank + 1;
                 continue;
             }
-            let before = at.checked_sub(1).and_then(|before| lines.get(before)).copied().unwrap_or_default();
-            if !self.take_line(before, line) {
-                return at;
+            match run {
+                Run::Begun => self.take_line(line),
+                Run::Nested => self.nest(line),
             }
             at += 1;
         }
         at
     }
 
-    /// Returns whether the line belongs to the list; it is taken when it does.
-    fn take_line(&mut self, before: &str, line: &'t str) -> bool {
-        if super::chunk::stands_alone(line) {
-            return false;
+    /// Takes a line after a blank one, if it belongs to the list; what the lines until the next blank one belong to.
+    fn take_parted(&mut self, line: &'t str) -> Option<Run> {
+        if self.is_sibling(line) {
+            self.begin(marker(line)?.text, Spacing::Loose);
+            return Some(Run::Begun);
         }
+        line.starts_with(LEVEL).then(|| self.resume(line))?;
+        Some(Run::Nested)
+    }
+
+    fn take_line(&mut self, line: &'t str) {
         match marker(line) {
-            Some(found) if found.is_outermost() && found.is_like(self.kind) => {
-                // A line of text before it parts it from the last item as a blank one does.
-                let apart = !self.items.is_empty() && marker(before).is_none();
-                self.begin(found.text, if apart { Spacing::Loose } else { Spacing::Tight });
-            }
-            Some(found) if found.is_outermost() && found.digits <= 1 => return false,
+            Some(found) if found.is_outermost() && found.is_like(self.kind) => self.begin(found.text, Spacing::Tight),
             Some(found) if !found.is_outermost() => self.nest(line),
             _ => self.continue_last(line),
         }
-        true
     }
 
     fn is_sibling(&self, line: &str) -> bool {
