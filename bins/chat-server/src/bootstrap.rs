@@ -1,8 +1,8 @@
 //! What has to exist before the first request: the realm and its owner.
 
 use anyhow::Context as _;
-use chat_core::change::Committed;
-use chat_core::founding::{Founding, found};
+use chat_core::change::CommitOutcome;
+use chat_core::founding::{NewRealm, found};
 use chat_core::ports::RealmStore;
 use chat_core::user::ApiKey;
 use chat_http::{Outside as _, Passwords};
@@ -32,7 +32,7 @@ pub(crate) async fn establish_realm(
         return Ok(());
     };
     let password_hash = passwords.hash(owner.password.expose_secret().to_owned()).await?;
-    let founding = Founding {
+    let founding = NewRealm {
         realm_name: config.realm_name().to_owned(),
         email: owner.email.to_owned(),
         full_name: owner.name.to_owned(),
@@ -41,9 +41,9 @@ pub(crate) async fn establish_realm(
         now_s: Machine.now_s(),
     };
     match store.commit(found(&store.realm(), founding)).await? {
-        Committed::Done { .. } => tracing::info!(owner = owner.email, "the organization was created"),
+        CommitOutcome::Done { .. } => tracing::info!(owner = owner.email, "the organization was created"),
         // Another node was faster.
-        Committed::Stale(_) => {}
+        CommitOutcome::Stale(_) => {}
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
-use chat_core::mail::{Mail, MailId, MailStore, Waiting, next_try_in_s};
+use chat_core::mail::{Letter, LetterId, MailStore, QueuedLetter, next_try_in_s};
 use lettre::message::header::{ContentType, HeaderName, HeaderValue};
 use lettre::message::{Mailbox, Message};
 use lettre::transport::smtp::authentication::Credentials;
@@ -98,8 +98,8 @@ impl Post {
     }
 
     /// Sends a letter, and writes down what became of it.
-    async fn settle(&self, store: &dyn MailStore, waiting: &Waiting, now_s: i64) -> anyhow::Result<()> {
-        let Waiting { id, tries, mail } = waiting;
+    async fn settle(&self, store: &dyn MailStore, waiting: &QueuedLetter, now_s: i64) -> anyhow::Result<()> {
+        let QueuedLetter { id, tries, mail } = waiting;
         match self.send(*id, mail).await {
             Ok(()) => store.finish_mail(*id).await?,
             Err(Unsent::Ever(why)) => {
@@ -118,7 +118,7 @@ impl Post {
         Ok(())
     }
 
-    async fn send(&self, id: MailId, mail: &Mail) -> Result<(), Unsent> {
+    async fn send(&self, id: LetterId, mail: &Letter) -> Result<(), Unsent> {
         let message = self.message(id, mail).map_err(Unsent::Ever)?;
         match &self.way {
             Way::Smtp(smtp) => by_smtp(smtp, message).await,
@@ -126,7 +126,7 @@ impl Post {
         }
     }
 
-    fn message(&self, id: MailId, mail: &Mail) -> anyhow::Result<Message> {
+    fn message(&self, id: LetterId, mail: &Letter) -> anyhow::Result<Message> {
         let to = Mailbox::new(None, mail.to.parse().context("the address is none")?);
         let name = format!("<{}.{}.{}>", id.event_id, id.place, self.from.email);
         // RFC 3834: nobody's machine shall answer it.
@@ -187,7 +187,7 @@ async fn by_smtp(smtp: &Smtp, message: Message) -> Result<(), Unsent> {
 }
 
 /// Writes a letter into the folder: whole or not at all, and once however often it is tried.
-async fn into_folder(folder: &PathBuf, id: MailId, message: &Message) -> anyhow::Result<()> {
+async fn into_folder(folder: &PathBuf, id: LetterId, message: &Message) -> anyhow::Result<()> {
     // Letters hold links that open accounts.
     let mut builder = tokio::fs::DirBuilder::new();
     builder.recursive(true).mode(0o700);

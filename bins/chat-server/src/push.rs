@@ -10,7 +10,7 @@ mod outside;
 
 use std::sync::Arc;
 
-use chat_core::push::Bouncer;
+use chat_core::push::PushService;
 
 pub(crate) use watch::Watch;
 
@@ -20,11 +20,15 @@ use crate::config::PushConfig;
 ///
 /// # Errors
 /// When a key cannot be used, or HTTP cannot be set up.
-pub(crate) fn service(config: &PushConfig, base_url: &str, brand: &str) -> anyhow::Result<Option<Arc<dyn Bouncer>>> {
+pub(crate) fn service(
+    config: &PushConfig,
+    base_url: &str,
+    brand: &str,
+) -> anyhow::Result<Option<Arc<dyn PushService>>> {
     if let Some(direct) = direct::Direct::new(config, (base_url, brand))? {
         return Ok(Some(Arc::new(direct)));
     }
-    Ok(bouncer::HttpBouncer::new(config)?.map(|bouncer| bouncer as Arc<dyn Bouncer>))
+    Ok(bouncer::HttpBouncer::new(config)?.map(|bouncer| bouncer as Arc<dyn PushService>))
 }
 
 #[cfg(test)]

@@ -6,9 +6,9 @@ use std::io::Read as _;
 use anyhow::{Context as _, bail};
 use chat_core::account::{self, NewUser};
 use chat_core::administer::{self, AccountError};
-use chat_core::change::{Commit, Committed, Credential};
+use chat_core::change::{CommitOutcome, CredentialChange, RealmCommit};
 use chat_core::id::UserId;
-use chat_core::object::channel::Figures;
+use chat_core::object::channel::ChannelStatistics;
 use chat_core::ports::{MessageStore as _, RealmStore as _};
 use chat_core::role::Role;
 use chat_core::snapshot::RealmSnapshot;
@@ -96,7 +96,7 @@ async fn deactivate(store: &Store, email: &str) -> anyhow::Result<Value> {
 
 async fn set_role(store: &Store, email: &str, role: Role) -> anyhow::Result<Value> {
     let channels: Vec<_> = store.realm().channels().map(|channel| channel.id).collect();
-    let figures = Figures::new(store.first_messages(&channels).await?);
+    let figures = ChannelStatistics::new(store.first_messages(&channels).await?);
     let user_id = commit(store, |realm, commit| {
         let user = person(realm, email)?;
         administer::may_set_role(realm, &operator(user), user, role)?;
@@ -110,7 +110,7 @@ async fn set_password(store: &Store, wish: &SetPassword) -> anyhow::Result<Value
     let hash = password_hash(wish.password.as_ref(), wish.password_stdin).await?;
     let user_id = commit(store, |realm, commit| {
         let user = person(realm, &wish.email)?;
-        commit.credentials.push(Credential::PasswordHash(user.id, hash.clone()));
+        commit.credentials.push(CredentialChange::PasswordHash(user.id, hash.clone()));
         Ok(user.id)
     });
     Ok(json!({"user_id": user_id.await?, "email": wish.email}))
@@ -139,17 +139,17 @@ fn operator(like: &User) -> User {
 /// Takes a decision on the newest realm, and again when a server changed it meanwhile.
 async fn commit<T>(
     store: &Store,
-    decide: impl Fn(&RealmSnapshot, &mut Commit) -> anyhow::Result<T> + Send + Sync,
+    decide: impl Fn(&RealmSnapshot, &mut RealmCommit) -> anyhow::Result<T> + Send + Sync,
 ) -> anyhow::Result<T> {
     for _ in 0..DECISIONS_MAX {
         let realm = store.realm();
-        let mut commit = Commit { decided_at: realm.changed(), at_s: Machine.now_s(), ..Commit::default() };
+        let mut commit = RealmCommit { decided_at: realm.changed(), at_s: Machine.now_s(), ..RealmCommit::default() };
         let decided = decide(&realm, &mut commit)?;
         if commit.changes.is_empty() && commit.credentials.is_empty() {
             return Ok(decided);
         }
         let revokes = commit.revokes_access(&realm);
-        if let Committed::Done { .. } = store.commit(commit).await? {
+        if let CommitOutcome::Done { .. } = store.commit(commit).await? {
             if revokes {
                 store.known_everywhere().await;
             }

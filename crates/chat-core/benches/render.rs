@@ -10,11 +10,11 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use chat_core::address::AddressVisibility;
-use chat_core::change::Change;
+use chat_core::change::RealmChange;
 use chat_core::channel::{Channel, PostPolicy, Privacy};
 use chat_core::event::EventRecord;
 use chat_core::id::{ChannelId, EventId, UserGroupId, UserId};
-use chat_core::lexicon::{Lexicon, Setting};
+use chat_core::lexicon::{RenderContext, RenderSettings};
 use chat_core::role::Role;
 use chat_core::snapshot::RealmSnapshot;
 use chat_core::user::User;
@@ -30,8 +30,8 @@ const USERS: i64 = 100;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let realm = realm();
-    let lexicon = Lexicon::of(&realm);
-    let setting = Setting { realm_url: "https://chat.example", lexicon: &lexicon, uploads: None, now_s: 0 };
+    let lexicon = RenderContext::of(&realm);
+    let setting = RenderSettings { realm_url: "https://chat.example", lexicon: &lexicon, uploads: None, now_s: 0 };
     let writer = realm.user(UserId(1)).ok_or("there is no user")?;
     let messages: Vec<&str> = MESSAGES.trim_end().split(BETWEEN).collect();
     let mut each_us = Vec::new();
@@ -59,7 +59,7 @@ fn middle(mut values: Vec<f64>) -> Result<f64, &'static str> {
 /// A realm with names that messages mention.
 fn realm() -> RealmSnapshot {
     let user = |id: i64| {
-        Change::User(Box::new(User {
+        RealmChange::User(Box::new(User {
             id: UserId(id),
             email: format!("member{id}@example.org"),
             full_name: format!("Member {id}"),
@@ -73,7 +73,7 @@ fn realm() -> RealmSnapshot {
             address_visibility: AddressVisibility::default(),
         }))
     };
-    let channel = Change::Channel(Box::new(Channel {
+    let channel = RealmChange::Channel(Box::new(Channel {
         id: ChannelId(USERS + 1),
         name: "bench".to_owned(),
         description: String::new(),

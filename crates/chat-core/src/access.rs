@@ -7,17 +7,17 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::change::UserItemKind;
-use crate::channel::{Channel, Privacy, Span};
+use crate::channel::{Channel, Privacy, SubscriptionPeriod};
 use crate::id::{ChannelId, MessageId, UserId};
 use crate::message::{Message, Recipient};
-use crate::own_copy::OwnCopy;
+use crate::own_copy::UserMessage;
 use crate::role::Role;
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
 
 /// The channel does not exist, or the user may not see it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NoSuchChannel {
+pub enum ChannelNotFound {
     /// Asked for by number.
     #[error("Invalid channel ID")]
     Id(ChannelId),
@@ -29,18 +29,18 @@ pub enum NoSuchChannel {
 /// The message does not exist, or the user may not read it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("Invalid message(s)")]
-pub struct NoSuchMessage;
+pub struct MessageNotFound;
 
 /// The messages of a channel that a user may read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum History<'a> {
+pub enum ReadableHistory<'a> {
     /// All.
     All,
     /// Those they received.
-    Received(&'a [Span]),
+    Received(&'a [SubscriptionPeriod]),
 }
 
-impl History<'_> {
+impl ReadableHistory<'_> {
     /// None.
     pub const NONE: Self = Self::Received(&[]);
 
@@ -53,7 +53,7 @@ impl History<'_> {
         }
     }
 
-    /// As [`History::shows`], of a message with [`Marks::moved_in`](crate::message::Marks::moved_in): when it was sent
+    /// As [`ReadableHistory::shows`], of a message with [`Marks::moved_in`](crate::message::Marks::moved_in): when it was sent
     /// tells nothing of who received it here, so it is shown to who has been inside ever since, and not to who left.
     #[must_use]
     pub fn shows_moved(self, message: MessageId) -> bool {
@@ -86,7 +86,7 @@ pub fn may_know_channel(realm: &RealmSnapshot, user: &User, channel: &Channel) -
 #[must_use]
 pub fn takes_part(realm: &RealmSnapshot, user: &User, channel: &Channel) -> bool {
     !channel.is_archived
-        && (realm.subscription(channel.id, user.id).is_some() || history(realm, user, channel) == History::All)
+        && (realm.subscription(channel.id, user.id).is_some() || history(realm, user, channel) == ReadableHistory::All)
 }
 
 /// Returns whether the user may know who is in the channel: one they see, and for guests one they are in.
@@ -99,7 +99,7 @@ pub fn sees_subscribers(realm: &RealmSnapshot, user: &User, channel: &Channel) -
 ///
 /// Who left a private channel keeps what they received; an administrator reads no private channel they are not in.
 #[must_use]
-pub fn history<'a>(realm: &'a RealmSnapshot, user: &User, channel: &Channel) -> History<'a> {
+pub fn history<'a>(realm: &'a RealmSnapshot, user: &User, channel: &Channel) -> ReadableHistory<'a> {
     let open = match channel.privacy {
         Privacy::WebPublic => true,
         Privacy::Public => !user.is_guest() || realm.subscription(channel.id, user.id).is_some(),
@@ -107,26 +107,32 @@ pub fn history<'a>(realm: &'a RealmSnapshot, user: &User, channel: &Channel) -> 
         Privacy::PrivateProtectedHistory => false,
     };
     if open && !channel.is_archived {
-        return History::All;
+        return ReadableHistory::All;
     }
-    realm.membership(channel.id, user.id).map_or(History::NONE, |membership| History::Received(&membership.spans))
+    realm
+        .membership(channel.id, user.id)
+        .map_or(ReadableHistory::NONE, |membership| ReadableHistory::Received(&membership.spans))
 }
 
 /// Returns the channel of that number, if the user may see it.
 ///
 /// # Errors
 /// When there is none, or none they may see.
-pub fn channel<'a>(realm: &'a RealmSnapshot, user: &User, id: ChannelId) -> Result<&'a Arc<Channel>, NoSuchChannel> {
-    realm.channel(id).filter(|channel| sees_channel(realm, user, channel)).ok_or(NoSuchChannel::Id(id))
+pub fn channel<'a>(realm: &'a RealmSnapshot, user: &User, id: ChannelId) -> Result<&'a Arc<Channel>, ChannelNotFound> {
+    realm.channel(id).filter(|channel| sees_channel(realm, user, channel)).ok_or(ChannelNotFound::Id(id))
 }
 
 /// Returns the channel of that name, compared without regard to case, if the user may see it.
 ///
 /// # Errors
 /// When there is none, or none they may see.
-pub fn channel_named<'a>(realm: &'a RealmSnapshot, user: &User, name: &str) -> Result<&'a Arc<Channel>, NoSuchChannel> {
+pub fn channel_named<'a>(
+    realm: &'a RealmSnapshot,
+    user: &User,
+    name: &str,
+) -> Result<&'a Arc<Channel>, ChannelNotFound> {
     let channel = realm.channel_by_name(name).filter(|channel| sees_channel(realm, user, channel));
-    channel.ok_or_else(|| NoSuchChannel::Name(name.to_owned()))
+    channel.ok_or_else(|| ChannelNotFound::Name(name.to_owned()))
 }
 
 /// Returns the message, if the user may read it.
@@ -137,8 +143,8 @@ pub fn message<'a>(
     realm: &RealmSnapshot,
     user: &User,
     message: Option<&'a Message>,
-) -> Result<&'a Message, NoSuchMessage> {
-    message.filter(|message| reads(realm, user, message)).ok_or(NoSuchMessage)
+) -> Result<&'a Message, MessageNotFound> {
+    message.filter(|message| reads(realm, user, message)).ok_or(MessageNotFound)
 }
 
 /// Returns whether the user may read the message.
@@ -149,7 +155,7 @@ pub fn reads(realm: &RealmSnapshot, user: &User, message: &Message) -> bool {
 
 /// As [`reads`], of a message without its text.
 #[must_use]
-pub fn reads_copy(realm: &RealmSnapshot, user: &User, copy: &OwnCopy) -> bool {
+pub fn reads_copy(realm: &RealmSnapshot, user: &User, copy: &UserMessage) -> bool {
     reads_at(realm, user, (copy.recipient, &copy.direct_users), (copy.id, copy.moved_in))
 }
 
@@ -162,7 +168,7 @@ fn reads_at(
     match recipient {
         Recipient::Direct(_) => direct_users.binary_search(&user.id).is_ok(),
         Recipient::Channel(channel) => {
-            let history = realm.channel(channel).map_or(History::NONE, |channel| history(realm, user, channel));
+            let history = realm.channel(channel).map_or(ReadableHistory::NONE, |channel| history(realm, user, channel));
             if moved_in { history.shows_moved(id) } else { history.shows(id) }
         }
     }
@@ -172,12 +178,12 @@ fn reads_at(
 ///
 /// # Errors
 /// When it is in a channel in which they have no part (any more).
-pub fn add_to(realm: &RealmSnapshot, user: &User, message: &Message) -> Result<(), NoSuchMessage> {
+pub fn add_to(realm: &RealmSnapshot, user: &User, message: &Message) -> Result<(), MessageNotFound> {
     match message.recipient {
         Recipient::Direct(_) => Ok(()),
         Recipient::Channel(id) => {
             let inside = realm.channel(id).is_some_and(|channel| takes_part(realm, user, channel));
-            if inside { Ok(()) } else { Err(NoSuchMessage) }
+            if inside { Ok(()) } else { Err(MessageNotFound) }
         }
     }
 }
@@ -198,7 +204,7 @@ pub fn shows_receipt(realm: &RealmSnapshot, user: &User, reader: UserId) -> bool
 
 /// The user lacks the role or permission that an operation requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum NotAllowed {
+pub enum PermissionError {
     /// Administrators and owners only.
     #[error("Must be an organization administrator")]
     AdministratorRequired,
@@ -223,31 +229,31 @@ pub enum NotAllowed {
 ///
 /// # Errors
 /// For everybody else.
-pub fn require_administrator(user: &User) -> Result<(), NotAllowed> {
-    if user.is_administrator() { Ok(()) } else { Err(NotAllowed::AdministratorRequired) }
+pub fn require_administrator(user: &User) -> Result<(), PermissionError> {
+    if user.is_administrator() { Ok(()) } else { Err(PermissionError::AdministratorRequired) }
 }
 
 /// Lets owners pass.
 ///
 /// # Errors
 /// For everybody else.
-pub fn require_owner(user: &User) -> Result<(), NotAllowed> {
-    if user.role == Role::Owner { Ok(()) } else { Err(NotAllowed::OwnerRequired) }
+pub fn require_owner(user: &User) -> Result<(), PermissionError> {
+    if user.role == Role::Owner { Ok(()) } else { Err(PermissionError::OwnerRequired) }
 }
 
 /// Lets all but guests pass.
 ///
 /// # Errors
 /// For guests.
-pub fn require_member(user: &User) -> Result<(), NotAllowed> {
-    if user.is_guest() { Err(NotAllowed::GuestRefused) } else { Ok(()) }
+pub fn require_member(user: &User) -> Result<(), PermissionError> {
+    if user.is_guest() { Err(PermissionError::GuestRefused) } else { Ok(()) }
 }
 
 /// Lets people pass who are no guests.
 ///
 /// # Errors
 /// For guests, and for bots.
-pub fn require_human_member(user: &User) -> Result<(), NotAllowed> {
+pub fn require_human_member(user: &User) -> Result<(), PermissionError> {
     require_member(user)?;
     require_human(user)
 }
@@ -256,17 +262,17 @@ pub fn require_human_member(user: &User) -> Result<(), NotAllowed> {
 ///
 /// # Errors
 /// For bots.
-pub fn require_human(user: &User) -> Result<(), NotAllowed> {
-    if user.bot.is_some() { Err(NotAllowed::BotRefused) } else { Ok(()) }
+pub fn require_human(user: &User) -> Result<(), PermissionError> {
+    if user.bot.is_some() { Err(PermissionError::BotRefused) } else { Ok(()) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::change::Change;
+    use crate::change::RealmChange;
     use crate::event::EventRecord;
     use crate::id::{EventId, UserId};
-    use crate::realm::Rules;
+    use crate::realm::RealmRules;
     use crate::testing;
 
     const ALL: [Privacy; 4] =
@@ -276,10 +282,12 @@ mod tests {
     fn realm(members: &[i64]) -> RealmSnapshot {
         let mut more = Vec::new();
         for (id, privacy) in (20..).zip(ALL) {
-            more.push(Change::Channel(Box::new(testing::channel(id, privacy))));
-            more.extend(members.iter().map(|user| Change::Subscription(Box::new(testing::subscription(id, *user)))));
+            more.push(RealmChange::Channel(Box::new(testing::channel(id, privacy))));
+            more.extend(
+                members.iter().map(|user| RealmChange::Subscription(Box::new(testing::subscription(id, *user)))),
+            );
         }
-        testing::realm(Rules::default(), more)
+        testing::realm(RealmRules::default(), more)
     }
 
     fn seen(realm: &RealmSnapshot, user: i64) -> [bool; 4] {
@@ -323,7 +331,7 @@ mod tests {
 
     #[test]
     fn who_left_a_private_channel_keeps_what_they_received() {
-        let leave = Change::Unsubscription { channel_id: ChannelId(22), user_id: UserId(4) };
+        let leave = RealmChange::Unsubscription { channel_id: ChannelId(22), user_id: UserId(4) };
         let realm = realm(&[4]).with(&EventRecord::new(EventId(30), 0, vec![leave], None));
         let user = realm.user(UserId(4)).unwrap();
         let history = history(&realm, user, realm.channel(ChannelId(22)).unwrap());
@@ -338,7 +346,7 @@ mod tests {
     #[test]
     fn the_gates_of_roles_hold() {
         let realm = realm(&[]);
-        let passing = |gate: fn(&User) -> Result<(), NotAllowed>| {
+        let passing = |gate: fn(&User) -> Result<(), PermissionError>| {
             [1, 2, 3, 4, 6].map(|id| gate(realm.user(UserId(id)).unwrap()).is_ok())
         };
         assert_eq!(passing(require_owner), [true, false, false, false, false]);

@@ -8,15 +8,15 @@ use serde_json::{Value, json};
 use crate::access;
 use crate::address::{self, AddressVisibility};
 use crate::administer::AccountError;
-use crate::change::{Change, Commit, Credential, ItemKind, UserItemKind};
+use crate::change::{CredentialChange, ItemKind, RealmChange, RealmCommit, UserItemKind};
 use crate::channel::Channel;
 use crate::channels::knows_subscribers;
-use crate::domains::{self, Outside};
-use crate::event::{Audience, NewEvent};
+use crate::domains::{self, DomainRestriction};
+use crate::event::{EventAudience, NewEvent};
 use crate::group::SystemGroup;
 use crate::id::{ChannelId, UserId};
 use crate::newcomer::Newcomer;
-use crate::object::channel::{Figures, basic};
+use crate::object::channel::{ChannelStatistics, basic};
 use crate::object::subscription::unchosen;
 use crate::personal::preference;
 use crate::role::Role;
@@ -53,9 +53,9 @@ pub fn check_new(realm: &RealmSnapshot, full_name: &str, email: &str) -> Result<
 /// When the realm takes nobody of it, or it belongs to a user, active or not.
 pub fn check_address(realm: &RealmSnapshot, email: &str) -> Result<(), AccountError> {
     domains::check(realm, email).map_err(|outside| match outside {
-        Outside::Domain => AccountError::OutsideDomains(email.to_owned()),
-        Outside::PlusSign => AccountError::PlusSign,
-        Outside::Disposable => AccountError::Disposable,
+        DomainRestriction::Domain => AccountError::OutsideDomains(email.to_owned()),
+        DomainRestriction::PlusSign => AccountError::PlusSign,
+        DomainRestriction::Disposable => AccountError::Disposable,
     })?;
     match realm.user_by_email(email) {
         Some(_) => Err(AccountError::EmailTaken(email.to_owned())),
@@ -68,7 +68,7 @@ pub fn check_address(realm: &RealmSnapshot, email: &str) -> Result<(), AccountEr
 ///
 /// # Errors
 /// As [`check_new`].
-pub fn create(realm: &RealmSnapshot, new: &NewUser, commit: &mut Commit) -> Result<UserId, AccountError> {
+pub fn create(realm: &RealmSnapshot, new: &NewUser, commit: &mut RealmCommit) -> Result<UserId, AccountError> {
     create_in(realm, new, &default_channels(realm).collect::<Vec<_>>(), commit)
 }
 
@@ -80,7 +80,7 @@ pub fn create_in(
     realm: &RealmSnapshot,
     new: &NewUser,
     channels: &[&Channel],
-    commit: &mut Commit,
+    commit: &mut RealmCommit,
 ) -> Result<UserId, AccountError> {
     check_new(realm, &new.full_name, &new.email)?;
     let user = User {
@@ -99,12 +99,12 @@ pub fn create_in(
     commit.events.extend(address::added(realm, &user));
     commit.events.extend(standing_events(realm, None, &user, commit.at_s));
     let id = user.id;
-    commit.changes.push(Change::User(Box::new(user)));
+    commit.changes.push(RealmChange::User(Box::new(user)));
     commit.changes.extend(first_preferences(realm, id));
     commit.set_key(realm, id, new.api_key.clone());
-    commit.credentials.push(Credential::PasswordHash(id, new.password_hash.clone()));
+    commit.credentials.push(CredentialChange::PasswordHash(id, new.password_hash.clone()));
     for channel in channels {
-        commit.changes.push(Change::Subscription(Box::new(unchosen(channel, id))));
+        commit.changes.push(RealmChange::Subscription(Box::new(unchosen(channel, id))));
         commit.events.push(peer_add(realm, channel, id));
     }
     let readable = channels.iter().filter(|channel| channel.privacy.shares_history());
@@ -117,9 +117,9 @@ pub fn create_in(
 ///
 /// # Source
 /// Specification, `PATCH /realm/user_settings_defaults`.
-fn first_preferences(realm: &RealmSnapshot, user_id: UserId) -> Option<Change> {
+fn first_preferences(realm: &RealmSnapshot, user_id: UserId) -> Option<RealmChange> {
     let document = Some(realm.item(ItemKind::UserDefaults, 0)?.clone());
-    Some(Change::UserItem { user_id, kind: UserItemKind::Settings, key: String::new(), document })
+    Some(RealmChange::UserItem { user_id, kind: UserItemKind::Settings, key: String::new(), document })
 }
 
 /// Says in which time zone a user is, and tells everybody, their own clients as a preference too. Nothing happens when
@@ -127,14 +127,14 @@ fn first_preferences(realm: &RealmSnapshot, user_id: UserId) -> Option<Change> {
 ///
 /// # Errors
 /// When it is no name of a time zone.
-pub fn set_timezone(user: &User, timezone: &str, commit: &mut Commit) -> Result<User, AccountError> {
+pub fn set_timezone(user: &User, timezone: &str, commit: &mut RealmCommit) -> Result<User, AccountError> {
     let after = User { timezone: user::timezone(timezone)?.to_owned(), ..user.clone() };
     if after != *user {
         preference::tell(user, "timezone", &timezone.into(), commit);
         let person = json!({"user_id": user.id, "email": user.shown_email(), "timezone": timezone});
         let event = json!({"type": "realm_user", "op": "update", "person": person});
-        commit.events.push(NewEvent::plain(Audience::Everyone, event));
-        commit.changes.push(Change::User(Box::new(after.clone())));
+        commit.events.push(NewEvent::plain(EventAudience::Everyone, event));
+        commit.changes.push(RealmChange::User(Box::new(after.clone())));
     }
     Ok(after)
 }
@@ -143,11 +143,11 @@ pub fn set_timezone(user: &User, timezone: &str, commit: &mut Commit) -> Result<
 ///
 /// # Errors
 /// When it is no name.
-pub fn rename(user: &User, full_name: &str, commit: &mut Commit) -> Result<(), AccountError> {
+pub fn rename(user: &User, full_name: &str, commit: &mut RealmCommit) -> Result<(), AccountError> {
     let full_name = user::full_name(full_name)?.to_owned();
     if full_name != user.full_name {
         commit.events.push(update(user.id, "full_name", full_name.as_str().into()));
-        commit.changes.push(Change::User(Box::new(User { full_name, ..user.clone() })));
+        commit.changes.push(RealmChange::User(Box::new(User { full_name, ..user.clone() })));
     }
     Ok(())
 }
@@ -157,7 +157,13 @@ pub fn rename(user: &User, full_name: &str, commit: &mut Commit) -> Result<(), A
 ///
 /// Whose addresses the user is shown may change with the role, and is not told: existing servers tell nothing of it, and
 /// clients have it when they register again. From now on an answer shows them what the new role may see.
-pub fn set_role(realm: &RealmSnapshot, user: &User, role: Role, figures: &Figures, commit: &mut Commit) -> User {
+pub fn set_role(
+    realm: &RealmSnapshot,
+    user: &User,
+    role: Role,
+    figures: &ChannelStatistics,
+    commit: &mut RealmCommit,
+) -> User {
     let after = User { role, ..user.clone() };
     if role == user.role {
         return after;
@@ -165,13 +171,13 @@ pub fn set_role(realm: &RealmSnapshot, user: &User, role: Role, figures: &Figure
     commit.events.push(update(user.id, "role", i64::from(role).into()));
     commit.events.extend(standing_events(realm, Some(user), &after, commit.at_s));
     commit.events.extend(sight_events(realm, user, &after, figures));
-    commit.changes.push(Change::User(Box::new(after.clone())));
+    commit.changes.push(RealmChange::User(Box::new(after.clone())));
     after
 }
 
 /// Closes an account and those of the user's bots, which nobody would answer for; tells everybody. Keys, names,
 /// messages and subscriptions stay, so that the account can be reopened. Nothing happens to a closed one.
-pub fn deactivate(realm: &RealmSnapshot, user: &User, commit: &mut Commit) {
+pub fn deactivate(realm: &RealmSnapshot, user: &User, commit: &mut RealmCommit) {
     let owned = |other: &User| other.bot.as_ref().is_some_and(|bot| bot.owner_id == Some(user.id));
     let mut closing: Vec<_> = realm.users().filter(|other| other.id == user.id || owned(other)).collect();
     closing.retain(|user| user.is_active);
@@ -183,7 +189,7 @@ pub fn deactivate(realm: &RealmSnapshot, user: &User, commit: &mut Commit) {
 
 /// Reopens an account; tells everybody, and whoever sees the channels it is in. Its bots stay closed. Nothing happens
 /// to an open one.
-pub fn reactivate(realm: &RealmSnapshot, user: &User, commit: &mut Commit) {
+pub fn reactivate(realm: &RealmSnapshot, user: &User, commit: &mut RealmCommit) {
     if user.is_active {
         return;
     }
@@ -193,13 +199,13 @@ pub fn reactivate(realm: &RealmSnapshot, user: &User, commit: &mut Commit) {
     commit.events.extend(channels.map(|channel| peer_add(realm, channel, user.id)));
 }
 
-fn set_active(realm: &RealmSnapshot, user: &User, is_active: bool, commit: &mut Commit) {
+fn set_active(realm: &RealmSnapshot, user: &User, is_active: bool, commit: &mut RealmCommit) {
     commit.events.push(update(user.id, "is_active", is_active.into()));
     if user.bot.is_some() {
         let told = json!({"type": "realm_bot", "op": "update", "bot": {"user_id": user.id, "is_active": is_active}});
-        commit.events.push(NewEvent::plain(Audience::users(keepers(realm, user)), told));
+        commit.events.push(NewEvent::plain(EventAudience::users(keepers(realm, user)), told));
     }
-    commit.changes.push(Change::User(Box::new(User { is_active, ..user.clone() })));
+    commit.changes.push(RealmChange::User(Box::new(User { is_active, ..user.clone() })));
 }
 
 /// Returns who sees all of a bot: administrators, and who answers for it.
@@ -215,7 +221,7 @@ pub(crate) fn update(user_id: UserId, key: &str, value: Value) -> NewEvent {
     if let Value::Object(members) = &mut person {
         members.insert(key.to_owned(), value);
     }
-    NewEvent::plain(Audience::Everyone, json!({"type": "realm_user", "op": "update", "person": person}))
+    NewEvent::plain(EventAudience::Everyone, json!({"type": "realm_user", "op": "update", "person": person}))
 }
 
 /// Says which groups of the system a user stands in now and which no longer.
@@ -230,13 +236,13 @@ pub(crate) fn standing_events(realm: &RealmSnapshot, before: Option<&User>, afte
         };
         let group_id = realm.system_group(system)?.id;
         let event = json!({"type": "user_group", "op": op, "group_id": group_id, "user_ids": [after.id]});
-        Some(NewEvent::plain(Audience::Everyone, event))
+        Some(NewEvent::plain(EventAudience::Everyone, event))
     };
     SystemGroup::ALL.into_iter().filter_map(told).collect()
 }
 
 /// Tells the user of the channels a new role shows or hides.
-fn sight_events(realm: &RealmSnapshot, before: &User, after: &User, figures: &Figures) -> Vec<NewEvent> {
+fn sight_events(realm: &RealmSnapshot, before: &User, after: &User, figures: &ChannelStatistics) -> Vec<NewEvent> {
     let mut channels: Vec<_> = realm.channels().collect();
     channels.sort_unstable_by_key(|channel| channel.id);
     let sees = |user: &User, channel: &Channel| access::sees_channel(realm, user, channel);
@@ -244,7 +250,7 @@ fn sight_events(realm: &RealmSnapshot, before: &User, after: &User, figures: &Fi
         let streams = channels.iter().filter(|channel| !sees(from, channel) && sees(to, channel));
         let streams: Vec<_> = streams.map(|channel| basic(channel, figures)).collect();
         let event = json!({"type": "stream", "op": op, "streams": streams});
-        (!streams.is_empty()).then(|| NewEvent::plain(Audience::users([after.id]), event))
+        (!streams.is_empty()).then(|| NewEvent::plain(EventAudience::users([after.id]), event))
     };
     [told("create", before, after), told("delete", after, before)].into_iter().flatten().collect()
 }

@@ -6,7 +6,7 @@
 
 mod replace;
 
-pub use replace::{ReplaceError, Wanted, ask, confirm, opened};
+pub use replace::{EmailChangeError, EmailChangeRequest, ask, confirm, opened};
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::account::update;
-use crate::change::{Commit, ItemKind, UserItemKind};
-use crate::event::{Audience, NewEvent};
+use crate::change::{ItemKind, RealmCommit, UserItemKind};
+use crate::event::{EventAudience, NewEvent};
 use crate::id::UserId;
-use crate::object::{self, UserForm};
+use crate::object::{self, UserFields};
 use crate::role::Role;
 use crate::snapshot::RealmSnapshot;
 use crate::user::{User, fold};
@@ -128,21 +128,21 @@ pub fn find<'a>(realm: &'a RealmSnapshot, reader: &User, address: &str) -> Optio
 
 /// Tells everybody of a new user: those who are shown the address with it, the others without.
 pub(crate) fn added(realm: &RealmSnapshot, user: &User) -> Vec<NewEvent> {
-    let told = |audience: Audience, address: bool| {
-        let form = UserForm { client_gravatar: false, profile_data: true, is_active: true, address };
+    let told = |audience: EventAudience, address: bool| {
+        let form = UserFields { client_gravatar: false, profile_data: true, is_active: true, address };
         let person = object::user(realm, user, form);
         NewEvent::plain(audience, json!({"type": "realm_user", "op": "add", "person": person}))
     };
     if user.address_visibility() == AddressVisibility::Everyone {
-        return vec![told(Audience::Everyone, true)];
+        return vec![told(EventAudience::Everyone, true)];
     }
     let (shown, others): (Vec<_>, Vec<_>) = realm.users().partition(|reader| user.shows_address_to(reader));
-    let ids = |users: Vec<&Arc<User>>| Audience::users(users.into_iter().map(|user| user.id));
+    let ids = |users: Vec<&Arc<User>>| EventAudience::users(users.into_iter().map(|user| user.id));
     vec![told(ids(shown), true), told(ids(others), false)]
 }
 
 /// Tells everybody whom it concerns that other users are shown the address now.
-pub(crate) fn changed(realm: &RealmSnapshot, user: &User, number: i64, commit: &mut Commit) {
+pub(crate) fn changed(realm: &RealmSnapshot, user: &User, number: i64, commit: &mut RealmCommit) {
     let after = User { address_visibility: AddressVisibility::of_number(number), ..user.clone() };
     if user.shown_email() != after.shown_email() {
         commit.events.push(update(user.id, "new_email", after.shown_email().into()));
@@ -156,8 +156,8 @@ pub(crate) fn changed(realm: &RealmSnapshot, user: &User, number: i64, commit: &
             let (knew, knows) = (user.shows_address_to(reader), after.shows_address_to(reader));
             knew != knows && knows == is_shown
         };
-        let audience = Audience::users(realm.users().filter(learn).map(|reader| reader.id));
-        if audience != Audience::Users(Vec::new()) {
+        let audience = EventAudience::users(realm.users().filter(learn).map(|reader| reader.id));
+        if audience != EventAudience::Users(Vec::new()) {
             let told = update(user.id, "delivery_email", address);
             commit.events.push(NewEvent { audience, ..told });
         }
@@ -167,19 +167,22 @@ pub(crate) fn changed(realm: &RealmSnapshot, user: &User, number: i64, commit: &
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::change::Change;
-    use crate::realm::Rules;
+    use crate::change::RealmChange;
+    use crate::realm::RealmRules;
     use crate::testing;
 
     /// Users 1 to 4 and 6 of the test realm are owner, administrator, moderator, member and guest; this is user 20.
     fn realm(number: i64) -> RealmSnapshot {
-        let settings = Change::UserItem {
+        let settings = RealmChange::UserItem {
             user_id: UserId(20),
             kind: UserItemKind::Settings,
             key: String::new(),
             document: Some(json!({PREFERENCE: number})),
         };
-        testing::realm(Rules::default(), vec![Change::User(Box::new(testing::user(20, Role::Member))), settings])
+        testing::realm(
+            RealmRules::default(),
+            vec![RealmChange::User(Box::new(testing::user(20, Role::Member))), settings],
+        )
     }
 
     fn user(realm: &RealmSnapshot, id: i64) -> &User {
@@ -227,7 +230,7 @@ mod tests {
     #[test]
     fn who_hides_an_address_changes_how_messages_look_that_are_there() {
         let before = realm(1);
-        let settings = Change::UserItem {
+        let settings = RealmChange::UserItem {
             user_id: UserId(20),
             kind: UserItemKind::Settings,
             key: String::new(),
@@ -241,7 +244,7 @@ mod tests {
         assert_eq!(same.names_changed(), at);
         // A change of the account leaves what the user chose.
         let renamed = User { full_name: "Other".to_owned(), ..testing::user(20, Role::Member) };
-        let renamed = same.after(&[Change::User(Box::new(renamed))]);
+        let renamed = same.after(&[RealmChange::User(Box::new(renamed))]);
         assert_eq!(user(&renamed, 20).shown_email(), "user20@hidden.invalid");
     }
 }

@@ -1,6 +1,6 @@
 //! Who may change accounts, and which accounts a realm cannot do without.
 
-use crate::access::{self, NotAllowed};
+use crate::access::{self, PermissionError};
 use crate::role::Role;
 use crate::snapshot::RealmSnapshot;
 use crate::user::{FullNameError, MalformedEmail, UnknownTimezone, User, WeakPassword};
@@ -10,7 +10,7 @@ use crate::user::{FullNameError, MalformedEmail, UnknownTimezone, User, WeakPass
 pub enum AccountError {
     /// The caller is not who may.
     #[error(transparent)]
-    NotAllowed(#[from] NotAllowed),
+    NotAllowed(#[from] PermissionError),
     /// There is no such user, or none it could be done to.
     #[error("No such user")]
     NoSuchUser,
@@ -61,10 +61,10 @@ pub enum AccountError {
 /// See [`AccountError`].
 pub fn may_set_role(realm: &RealmSnapshot, caller: &User, user: &User, role: Role) -> Result<(), AccountError> {
     if !caller.is_administrator() {
-        return Err(NotAllowed::Insufficient.into());
+        return Err(PermissionError::Insufficient.into());
     }
     if caller.role != Role::Owner && (role == Role::Owner || user.role == Role::Owner) {
-        return Err(NotAllowed::OwnerRequired.into());
+        return Err(PermissionError::OwnerRequired.into());
     }
     if role != Role::Owner && is_only_owner(realm, user) {
         return Err(AccountError::LastOwnerRole);
@@ -75,9 +75,9 @@ pub fn may_set_role(realm: &RealmSnapshot, caller: &User, user: &User, role: Rol
 /// Whether the caller may change the name and other plain facts of the user.
 ///
 /// # Errors
-/// [`NotAllowed::Insufficient`] for all but administrators.
+/// [`PermissionError::Insufficient`] for all but administrators.
 pub fn may_edit(caller: &User) -> Result<(), AccountError> {
-    if caller.is_administrator() { Ok(()) } else { Err(NotAllowed::Insufficient.into()) }
+    if caller.is_administrator() { Ok(()) } else { Err(PermissionError::Insufficient.into()) }
 }
 
 /// Whether the caller may close the account of a user they named, be it their own.
@@ -127,15 +127,15 @@ fn is_only_owner(realm: &RealmSnapshot, user: &User) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::change::Change;
+    use crate::change::RealmChange;
     use crate::id::UserId;
-    use crate::realm::Rules;
+    use crate::realm::RealmRules;
     use crate::testing;
     use crate::user::{Bot, BotKind};
 
     #[test]
     fn the_only_owner_stays_one() {
-        let realm = testing::realm(Rules::default(), Vec::new());
+        let realm = testing::realm(RealmRules::default(), Vec::new());
         let user = |id| realm.user(UserId(id)).unwrap();
         assert_eq!(
             may_set_role(&realm, user(1), user(1), Role::Member).unwrap_err().to_string(),
@@ -143,21 +143,22 @@ mod tests {
         );
         assert_eq!(may_deactivate(&realm, user(1), user(1)), Err(AccountError::LastOwner));
         assert_eq!(may_leave(&realm, user(1)), Err(AccountError::OwnLastOwner));
-        let two = testing::realm(Rules::default(), vec![Change::User(Box::new(testing::user(9, Role::Owner)))]);
+        let two =
+            testing::realm(RealmRules::default(), vec![RealmChange::User(Box::new(testing::user(9, Role::Owner)))]);
         assert_eq!(may_set_role(&two, user(1), user(1), Role::Member), Ok(()));
         assert_eq!((may_deactivate(&two, user(1), user(1)), may_leave(&two, user(1))), (Ok(()), Ok(())));
     }
 
     #[test]
     fn owners_are_made_and_unmade_by_owners() {
-        let realm = testing::realm(Rules::default(), Vec::new());
+        let realm = testing::realm(RealmRules::default(), Vec::new());
         let user = |id| realm.user(UserId(id)).unwrap();
-        let owner_required = Err(AccountError::NotAllowed(NotAllowed::OwnerRequired));
+        let owner_required = Err(AccountError::NotAllowed(PermissionError::OwnerRequired));
         assert_eq!(may_set_role(&realm, user(2), user(4), Role::Owner), owner_required);
         assert_eq!(may_set_role(&realm, user(2), user(4), Role::Administrator), Ok(()));
         assert_eq!(may_set_role(&realm, user(1), user(4), Role::Owner), Ok(()));
         assert_eq!(may_deactivate(&realm, user(2), user(1)), owner_required);
-        let insufficient = Err(AccountError::NotAllowed(NotAllowed::Insufficient));
+        let insufficient = Err(AccountError::NotAllowed(PermissionError::Insufficient));
         assert_eq!(may_set_role(&realm, user(4), user(6), Role::Member), insufficient);
     }
 
@@ -165,7 +166,7 @@ mod tests {
     fn a_bot_does_not_stand_in_for_the_last_owner() {
         let bot = Some(Bot { kind: BotKind::Generic, owner_id: Some(UserId(4)) });
         let bot = User { bot, ..testing::user(9, Role::Owner) };
-        let realm = testing::realm(Rules::default(), vec![Change::User(Box::new(bot))]);
+        let realm = testing::realm(RealmRules::default(), vec![RealmChange::User(Box::new(bot))]);
         let owner = realm.user(UserId(1)).unwrap();
         assert_eq!(may_set_role(&realm, owner, owner, Role::Member), Err(AccountError::LastOwnerRole));
         assert_eq!(may_deactivate(&realm, owner, owner), Err(AccountError::LastOwner));
@@ -174,11 +175,11 @@ mod tests {
 
     #[test]
     fn everybody_may_close_their_own_account_but_no_other() {
-        let realm = testing::realm(Rules::default(), Vec::new());
+        let realm = testing::realm(RealmRules::default(), Vec::new());
         let user = |id| realm.user(UserId(id)).unwrap();
         assert_eq!(may_leave(&realm, user(4)), Ok(()));
         for named in [4, 6] {
-            let refused = Err(AccountError::NotAllowed(NotAllowed::AdministratorRequired));
+            let refused = Err(AccountError::NotAllowed(PermissionError::AdministratorRequired));
             assert_eq!(may_deactivate(&realm, user(4), user(named)), refused);
         }
         assert_eq!(may_deactivate(&realm, user(2), user(2)), Ok(()));
@@ -189,9 +190,9 @@ mod tests {
         let gone = [1, 2, 3, 6].map(|id| {
             let mut user = testing::user(id, Role::Member);
             user.is_active = false;
-            Change::User(Box::new(user))
+            RealmChange::User(Box::new(user))
         });
-        let realm = testing::realm(Rules::default(), gone.into());
+        let realm = testing::realm(RealmRules::default(), gone.into());
         assert_eq!(may_leave(&realm, realm.user(UserId(4)).unwrap()), Err(AccountError::OwnLastUser));
     }
 }

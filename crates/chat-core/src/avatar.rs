@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use crate::change::{Change, Commit};
-use crate::event::{Audience, NewEvent};
+use crate::change::{RealmChange, RealmCommit};
+use crate::event::{EventAudience, NewEvent};
 use crate::object;
 use crate::user::User;
 
@@ -14,13 +14,13 @@ const ENDINGS: [&str; 2] = [".png", "-medium.png"];
 
 /// Gives a user another picture, or with `None` the usual one, and tells everybody. Nothing happens when it is theirs
 /// already.
-pub fn change(user: &User, url: Option<String>, commit: &mut Commit) {
+pub fn change(user: &User, url: Option<String>, commit: &mut RealmCommit) {
     if user.avatar_url == url {
         return;
     }
     let user = User { avatar_url: url, avatar_version: user.avatar_version.saturating_add(1), ..user.clone() };
     commit.events.push(told(&user));
-    commit.changes.push(Change::User(Box::new(user)));
+    commit.changes.push(RealmChange::User(Box::new(user)));
 }
 
 /// Tells everybody what the user's picture is.
@@ -33,7 +33,7 @@ pub(crate) fn told(user: &User) -> NewEvent {
         "avatar_url_medium": avatar.medium_url,
         "avatar_version": user.avatar_version,
     });
-    NewEvent::plain(Audience::Everyone, json!({"type": "realm_user", "op": "update", "person": person}))
+    NewEvent::plain(EventAudience::Everyone, json!({"type": "realm_user", "op": "update", "person": person}))
 }
 
 /// Returns where an avatar of that address is in its larger size.
@@ -52,7 +52,7 @@ mod tests {
     #[test]
     fn a_new_picture_is_told_in_both_sizes_with_a_new_version() {
         let user = testing::user(4, Role::Member);
-        let mut commit = Commit::default();
+        let mut commit = RealmCommit::default();
         change(&user, Some("/user_avatars/1/a.png".to_owned()), &mut commit);
         let told = serde_json::to_value(&commit.events[0].body).unwrap();
         let person = json!({
@@ -63,8 +63,8 @@ mod tests {
             "avatar_version": 2,
         });
         assert_eq!(told["plain"]["event"]["person"], person);
-        let [Change::User(after)] = commit.changes.as_slice() else { panic!("{:?}", commit.changes) };
-        let mut back = Commit::default();
+        let [RealmChange::User(after)] = commit.changes.as_slice() else { panic!("{:?}", commit.changes) };
+        let mut back = RealmCommit::default();
         change(after, None, &mut back);
         let told = serde_json::to_value(&back.events[0].body).unwrap();
         assert_eq!(told["plain"]["event"]["person"]["avatar_source"], "G");
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn who_has_the_usual_picture_keeps_it_in_silence() {
-        let mut commit = Commit::default();
+        let mut commit = RealmCommit::default();
         change(&testing::user(4, Role::Member), None, &mut commit);
         assert!(commit.changes.is_empty() && commit.events.is_empty());
     }

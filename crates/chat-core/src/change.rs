@@ -7,8 +7,8 @@ use crate::channel::{Channel, Subscription};
 use crate::event::NewEvent;
 use crate::group::UserGroup;
 use crate::id::{ChannelId, EventId, UserGroupId, UserId};
-use crate::invitation::Secret;
-use crate::mail::Mail;
+use crate::invitation::InvitationSecret;
+use crate::mail::Letter;
 use crate::newcomer::Newcomer;
 use crate::realm::Realm;
 use crate::snapshot::RealmSnapshot;
@@ -18,12 +18,12 @@ use crate::user::{ApiKey, KeyHash, PasswordHash, User};
 /// down; the spans of subscriptions alone take the place in the log at which it was committed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Change {
+pub enum RealmChange {
     /// The realm is now this.
     Realm(Box<Realm>),
     /// The user is new, or is now this.
     User(Box<User>),
-    /// The user is now recognised by this key and no other. The key itself is in [`Commit::credentials`].
+    /// The user is now recognised by this key and no other. The key itself is in [`RealmCommit::credentials`].
     Key {
         /// The user.
         user_id: UserId,
@@ -76,7 +76,7 @@ pub enum Change {
     },
 }
 
-impl Change {
+impl RealmChange {
     /// Returns whether messages that were written before may look different after it, because they show a name, a
     /// picture or a link of their topic.
     pub(crate) fn is_of_names(&self) -> bool {
@@ -171,16 +171,16 @@ kinds! {
 
 /// Realm changes and events that are committed together.
 #[derive(Debug, Clone, Default)]
-pub struct Commit {
+pub struct RealmCommit {
     /// [`crate::snapshot::RealmSnapshot::changed`] of the state the decision was taken on. When the realm has
     /// changed since, nothing is written and the decision has to be taken again.
     pub decided_at: EventId,
     /// When, in unix seconds.
     pub at_s: i64,
     /// What changes, in order.
-    pub changes: Vec<Change>,
+    pub changes: Vec<RealmChange>,
     /// Secrets that change with it. They reach neither log nor memory.
-    pub credentials: Vec<Credential>,
+    pub credentials: Vec<CredentialChange>,
     /// Whose drafts go with it.
     pub drafts_gone: Vec<UserId>,
     /// Who hears what, in order.
@@ -188,25 +188,25 @@ pub struct Commit {
     /// A user whom it makes, and who is given recent messages of their channels; the store adds the changes to that.
     pub newcomer: Option<Newcomer>,
     /// Letters that are sent once it is true.
-    pub mail: Vec<Mail>,
+    pub mail: Vec<Letter>,
 }
 
 /// A new value of a stored secret: an API key, a password hash or an invitation link.
 #[derive(Debug, Clone)]
-pub enum Credential {
-    /// The API key; goes together with [`Change::Key`].
+pub enum CredentialChange {
+    /// The API key; goes together with [`RealmChange::Key`].
     ApiKey(UserId, ApiKey),
     /// What the password is compared with; `None` when they have none.
     PasswordHash(UserId, Option<PasswordHash>),
     /// The secret of the link of the invitation of that number, which is shown again; `None` when it opens nothing.
-    InvitationLink(i64, Option<Secret>),
+    InvitationLink(i64, Option<InvitationSecret>),
 }
 
-impl Commit {
+impl RealmCommit {
     /// Sets the user's key, in memory and in the table of credentials.
     pub fn set_key(&mut self, realm: &RealmSnapshot, user_id: UserId, key: ApiKey) {
-        self.changes.push(Change::Key { user_id, hash: realm.key_hasher().hash(&key) });
-        self.credentials.push(Credential::ApiKey(user_id, key));
+        self.changes.push(RealmChange::Key { user_id, hash: realm.key_hasher().hash(&key) });
+        self.credentials.push(CredentialChange::ApiKey(user_id, key));
     }
 
     /// Returns whether it shuts out somebody's key that opens something in that realm: by another key, by closing the
@@ -214,9 +214,9 @@ impl Commit {
     #[must_use]
     pub fn revokes_access(&self, realm: &RealmSnapshot) -> bool {
         self.changes.iter().any(|change| match change {
-            Change::Key { user_id, hash } => realm.key_of(*user_id).is_some_and(|known| known != *hash),
-            Change::User(user) => !user.is_active && realm.user(user.id).is_some_and(|known| known.is_active),
-            Change::Realm(changed) => {
+            RealmChange::Key { user_id, hash } => realm.key_of(*user_id).is_some_and(|known| known != *hash),
+            RealmChange::User(user) => !user.is_active && realm.user(user.id).is_some_and(|known| known.is_active),
+            RealmChange::Realm(changed) => {
                 changed.is_deactivated && realm.realm().is_some_and(|known| !known.is_deactivated)
             }
             _ => false,
@@ -226,7 +226,7 @@ impl Commit {
 
 /// The outcome of a realm commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Committed {
+pub enum CommitOutcome {
     /// It is durable. The changes stand at `first`, the last event at `last`.
     Done {
         /// The first place in the log it took.

@@ -106,12 +106,12 @@ pub struct Subscription {
     /// Whether it stands above the others.
     pub pin_to_top: bool,
     /// Notifications; `None` follows the user's own settings.
-    pub notifications: Notifications,
+    pub notifications: ChannelNotifications,
 }
 
 /// The notification settings of a subscription; `None` follows the user's own settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Notifications {
+pub struct ChannelNotifications {
     /// On the desktop.
     pub desktop: Option<bool>,
     /// With a sound.
@@ -127,14 +127,14 @@ pub struct Notifications {
 /// A span of the log during which a user was in a channel: what lies after `after` and not after `until` was
 /// received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Span {
+pub struct SubscriptionPeriod {
     /// The event that began it.
     pub after: EventId,
     /// The event that ended it; `None` while it lasts.
     pub until: Option<EventId>,
 }
 
-impl Span {
+impl SubscriptionPeriod {
     /// Returns whether an event lies within.
     #[must_use]
     pub fn contains(self, event: EventId) -> bool {
@@ -146,7 +146,7 @@ impl Span {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Membership {
     /// When the user was in it, in order; only the last may still last.
-    pub spans: Vec<Span>,
+    pub spans: Vec<SubscriptionPeriod>,
     /// What the user chose, while in it.
     pub subscription: Option<Subscription>,
 }
@@ -203,10 +203,10 @@ mod tests {
 
     #[test]
     fn a_span_begins_after_its_first_event_and_holds_its_last() {
-        let span = Span { after: EventId(5), until: Some(EventId(9)) };
+        let span = SubscriptionPeriod { after: EventId(5), until: Some(EventId(9)) };
         let within: Vec<i64> = (1..12).filter(|event| span.contains(EventId(*event))).collect();
         assert_eq!(within, [6, 7, 8, 9]);
-        assert!(Span { until: None, ..span }.contains(EventId(1_000)));
+        assert!(SubscriptionPeriod { until: None, ..span }.contains(EventId(1_000)));
     }
 
     #[test]

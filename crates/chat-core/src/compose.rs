@@ -2,30 +2,32 @@
 //!
 //! Two things about it only the store knows, and only rare messages ask for them: who took part in a topic, and
 //! whether people have written to each other before. So composing has two steps: [`draft`] decides everything that
-//! follows from the realm, and [`Draft::finish`] takes the answer to what it [`Draft::asks`].
+//! follows from the realm, and [`PermittedMessage::finish`] takes the answer to what it [`PermittedMessage::asks`].
 
 use std::collections::BTreeSet;
 
-use crate::access::History;
+use crate::access::ReadableHistory;
 use crate::address;
 use crate::channel::{ChannelNameError, channel_name};
-use crate::event::{DisplayRecipient, Local, MessageEvent};
+use crate::event::{DisplayRecipient, LocalEcho, MessageEvent};
 use crate::id::{ChannelId, DirectId, EventId, MessageId, UserGroupId, UserId};
-use crate::lexicon::Setting;
-use crate::markdown::{Reach, Rendered};
-use crate::message::{self, ContentError, Conversation, Flag, Marks, Message, Recipient, TopicError, topic_key};
+use crate::lexicon::RenderSettings;
+use crate::markdown::{RenderedMessage, WildcardScope};
+use crate::message::{self, ContentError, ContentFlags, Conversation, Flag, Message, Recipient, TopicError, topic_key};
 use crate::object::message as object;
-use crate::ports::{Destination, NewMessage};
-use crate::send::{SendError, Wildcard, to_channel_named, to_channel_with_id, to_users, under_topic, with_wildcard};
+use crate::ports::{MessageDestination, NewMessage};
+use crate::send::{
+    SendError, WildcardMention, to_channel_named, to_channel_with_id, to_users, under_topic, with_wildcard,
+};
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
 use crate::widget::{self, Submessage};
 
 /// A request to send a message.
 #[derive(Debug, Clone)]
-pub struct Wish<'a> {
+pub struct SendRequest<'a> {
     /// Where.
-    pub to: To<'a>,
+    pub to: RequestedRecipient<'a>,
     /// The text, as typed.
     pub content: &'a str,
     /// The program it is sent with.
@@ -33,14 +35,14 @@ pub struct Wish<'a> {
     /// Whether the sender has read it by sending it.
     pub read_by_sender: bool,
     /// What the sender's own queue gets back.
-    pub local: Option<Local>,
+    pub local: Option<LocalEcho>,
     /// What it shows beside its text, as [`widget::given`] has it; else the text may say it.
     pub widget: Option<&'a str>,
 }
 
 /// The recipient of a message, as the request names it.
 #[derive(Debug, Clone, Copy)]
-pub enum To<'a> {
+pub enum RequestedRecipient<'a> {
     /// To a channel, under a topic as typed.
     Channel(ChannelRef<'a>, &'a str),
     /// To people by their numbers.
@@ -77,51 +79,51 @@ pub enum ComposeError {
 
 /// A fact about stored messages that a decision needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Question {
+pub enum StoreQuestion {
     /// Who wrote in the topic or gave a reaction there.
     Participants(Conversation),
     /// Whether these users have written to each other before.
     HaveWritten(Vec<UserId>),
 }
 
-/// The answer to a [`Question`].
+/// The answer to a [`StoreQuestion`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Known {
+pub enum StoreAnswer {
     /// Nothing was asked.
     Nothing,
-    /// To [`Question::Participants`].
+    /// To [`StoreQuestion::Participants`].
     Participants(Vec<UserId>),
-    /// To [`Question::HaveWritten`].
+    /// To [`StoreQuestion::HaveWritten`].
     HaveWritten(bool),
 }
 
 /// A message that the rules of the realm permit, before the store is asked.
 #[derive(Debug)]
-pub struct Draft {
+pub struct PermittedMessage {
     message: NewMessage,
     mentioned: Vec<UserId>,
-    question: Option<Question>,
+    question: Option<StoreQuestion>,
 }
 
 /// The users who receive a message.
 #[derive(Debug, Clone, Copy)]
-pub enum Receivers<'a> {
+pub enum MessageReceivers<'a> {
     /// Who is in the channel.
     Channel(ChannelId),
     /// Who received that message of the channel, which has these marks, also when they have left since.
-    Of(ChannelId, MessageId, Marks),
+    Of(ChannelId, MessageId, ContentFlags),
     /// These users, in the order of their numbers.
     Users(&'a [UserId]),
 }
 
-impl Receivers<'_> {
+impl MessageReceivers<'_> {
     /// Returns whether the user is among them.
     #[must_use]
     pub fn include(self, realm: &RealmSnapshot, user_id: UserId) -> bool {
         match self {
             Self::Channel(id) => realm.subscription(id, user_id).is_some(),
             Self::Of(id, message, marks) => realm.membership(id, user_id).is_some_and(|membership| {
-                let received = History::Received(&membership.spans);
+                let received = ReadableHistory::Received(&membership.spans);
                 if marks.moved_in { received.shows_moved(message) } else { received.shows(message) }
             }),
             Self::Users(users) => users.binary_search(&user_id).is_ok(),
@@ -150,22 +152,22 @@ impl Receivers<'_> {
 /// The first of: the topic, the text, the name of the channel or a receiver is none; the sender may not write there;
 /// they may not mention everybody or a group.
 pub fn draft(
-    setting: &Setting<'_>,
+    setting: &RenderSettings<'_>,
     realm: &RealmSnapshot,
     sender: &User,
-    wish: Wish<'_>,
-) -> Result<Draft, ComposeError> {
+    wish: SendRequest<'_>,
+) -> Result<PermittedMessage, ComposeError> {
     let topic = match wish.to {
-        To::Channel(_, topic) => message::topic(topic)?,
-        To::Ids(_) | To::Emails(_) => String::new(),
+        RequestedRecipient::Channel(_, topic) => message::topic(topic)?,
+        RequestedRecipient::Ids(_) | RequestedRecipient::Emails(_) => String::new(),
     };
     let content = message::content(wish.content)?;
     let (to, question) = address(setting, realm, sender, (wish.to, &topic))?;
     let rendered = setting.render(realm, sender, &content);
     let participants = check_mentions(setting, realm, sender, (&to, &topic, &rendered))?;
     let receivers = match &to {
-        Destination::Channel { channel_id, .. } => Receivers::Channel(*channel_id),
-        Destination::Direct(users) => Receivers::Users(users),
+        MessageDestination::Channel { channel_id, .. } => MessageReceivers::Channel(*channel_id),
+        MessageDestination::Direct(users) => MessageReceivers::Users(users),
     };
     let mentioned = rendered.mentioned_users.iter().copied();
     let mentioned = mentioned.filter(|user| receivers.include(realm, *user)).collect();
@@ -176,7 +178,7 @@ pub fn draft(
     flags.sort_unstable();
     let event = MessageEvent {
         flags,
-        wildcard: rendered.wildcards.contains(&Reach::Channel),
+        wildcard: rendered.wildcards.contains(&WildcardScope::Channel),
         sender: crate::object::sender(sender),
         display_recipient: in_words(realm, receivers),
         topic_links: object::topic_links(&topic, setting.lexicon),
@@ -186,8 +188,8 @@ pub fn draft(
             sender_id: sender.id,
             recipient: recipient(&to),
             direct_users: match &to {
-                Destination::Channel { .. } => Vec::new(),
-                Destination::Direct(users) => users.clone(),
+                MessageDestination::Channel { .. } => Vec::new(),
+                MessageDestination::Direct(users) => users.clone(),
             },
             topic,
             content,
@@ -203,7 +205,7 @@ pub fn draft(
     };
     let mut message = NewMessage { decided_at: realm.changed(), to, event, attachments };
     with_widget(&mut message.event.message, wish.widget);
-    Ok(Draft { message, mentioned, question: question.or(participants) })
+    Ok(PermittedMessage { message, mentioned, question: question.or(participants) })
 }
 
 /// The number of a submessage that comes with its message is given when the message is written.
@@ -214,10 +216,10 @@ fn with_widget(message: &mut Message, given: Option<&str>) {
     }
 }
 
-impl Draft {
+impl PermittedMessage {
     /// Returns what has to be known before the message can go.
     #[must_use]
-    pub fn asks(&self) -> Option<&Question> {
+    pub fn asks(&self) -> Option<&StoreQuestion> {
         self.question.as_ref()
     }
 
@@ -231,45 +233,45 @@ impl Draft {
     ///
     /// # Errors
     /// When what the store knows forbids it.
-    pub fn finish(self, realm: &RealmSnapshot, sender: &User, known: &Known) -> Result<NewMessage, SendError> {
+    pub fn finish(self, realm: &RealmSnapshot, sender: &User, known: &StoreAnswer) -> Result<NewMessage, SendError> {
         let mut message = self.message;
         let at_s = message.event.message.sent_s;
         match (self.question, known) {
-            (None, _) | (Some(Question::HaveWritten(_)), Known::HaveWritten(true)) => {}
-            (Some(Question::HaveWritten(_)), _) => return Err(SendError::DirectNotInitiated),
-            (Some(Question::Participants(conversation)), Known::Participants(participants)) => {
+            (None, _) | (Some(StoreQuestion::HaveWritten(_)), StoreAnswer::HaveWritten(true)) => {}
+            (Some(StoreQuestion::HaveWritten(_)), _) => return Err(SendError::DirectNotInitiated),
+            (Some(StoreQuestion::Participants(conversation)), StoreAnswer::Participants(participants)) => {
                 let Recipient::Channel(channel_id) = conversation.recipient else { return Ok(message) };
-                with_wildcard(realm, sender, (channel_id, Wildcard::Topic(participants.len())), at_s)?;
+                with_wildcard(realm, sender, (channel_id, WildcardMention::Topic(participants.len())), at_s)?;
                 let here = participants.iter().filter(|user| realm.subscription(channel_id, **user).is_some());
                 message.event.flags.extend(here.map(|user| (*user, Flag::TopicWildcardMentioned)));
                 message.event.flags.sort_unstable();
             }
-            (Some(Question::Participants(_)), _) => return Err(SendError::TopicWildcardRefused),
+            (Some(StoreQuestion::Participants(_)), _) => return Err(SendError::TopicWildcardRefused),
         }
         Ok(message)
     }
 }
 
-type Address = (Destination, Option<Question>);
+type Address = (MessageDestination, Option<StoreQuestion>);
 
 fn address(
-    setting: &Setting<'_>,
+    setting: &RenderSettings<'_>,
     realm: &RealmSnapshot,
     sender: &User,
-    (to, topic): (To<'_>, &str),
+    (to, topic): (RequestedRecipient<'_>, &str),
 ) -> Result<Address, ComposeError> {
     match to {
-        To::Channel(channel, _) => {
+        RequestedRecipient::Channel(channel, _) => {
             let channel = match channel {
                 ChannelRef::Id(id) => to_channel_with_id(realm, sender, id, setting.now_s)?,
                 ChannelRef::Name(name) => to_channel_named(realm, sender, channel_name(name)?, setting.now_s)?,
             };
             under_topic(realm, topic)?;
-            let to = Destination::Channel { channel_id: channel.id, public: !channel.privacy.is_private() };
+            let to = MessageDestination::Channel { channel_id: channel.id, public: !channel.privacy.is_private() };
             Ok((to, None))
         }
-        To::Ids(ids) => direct(setting, realm, sender, ids),
-        To::Emails(emails) => {
+        RequestedRecipient::Ids(ids) => direct(setting, realm, sender, ids),
+        RequestedRecipient::Emails(emails) => {
             let find = |email: &String| {
                 let user =
                     address::find(realm, sender, email).ok_or_else(|| SendError::NoUserWithEmail(email.clone()))?;
@@ -282,7 +284,7 @@ fn address(
 }
 
 fn direct(
-    setting: &Setting<'_>,
+    setting: &RenderSettings<'_>,
     realm: &RealmSnapshot,
     sender: &User,
     ids: &[UserId],
@@ -291,28 +293,28 @@ fn direct(
         // Only who begins a conversation needs that permission, and whether they do the store knows.
         Err(SendError::DirectNotInitiated) => {
             let users = to_users(realm, sender, ids, (false, setting.now_s))?;
-            (users.clone(), Some(Question::HaveWritten(users)))
+            (users.clone(), Some(StoreQuestion::HaveWritten(users)))
         }
         decided => (decided?, None),
     };
-    Ok((Destination::Direct(users), question))
+    Ok((MessageDestination::Direct(users), question))
 }
 
 /// Returns whether the sender may mention all they mention; what has to be known for that.
 fn check_mentions(
-    setting: &Setting<'_>,
+    setting: &RenderSettings<'_>,
     realm: &RealmSnapshot,
     sender: &User,
-    (to, topic, rendered): (&Destination, &str, &Rendered),
-) -> Result<Option<Question>, SendError> {
+    (to, topic, rendered): (&MessageDestination, &str, &RenderedMessage),
+) -> Result<Option<StoreQuestion>, SendError> {
     let mut question = None;
-    if let Destination::Channel { channel_id, .. } = to {
-        if rendered.wildcards.contains(&Reach::Channel) {
-            with_wildcard(realm, sender, (*channel_id, Wildcard::Channel), setting.now_s)?;
+    if let MessageDestination::Channel { channel_id, .. } = to {
+        if rendered.wildcards.contains(&WildcardScope::Channel) {
+            with_wildcard(realm, sender, (*channel_id, WildcardMention::Channel), setting.now_s)?;
         }
-        if rendered.wildcards.contains(&Reach::Topic) {
+        if rendered.wildcards.contains(&WildcardScope::Topic) {
             let conversation = Conversation { recipient: Recipient::Channel(*channel_id), topic_key: topic_key(topic) };
-            question = Some(Question::Participants(conversation));
+            question = Some(StoreQuestion::Participants(conversation));
         }
     }
     check_groups(realm, sender, &rendered.mentioned_groups, setting.now_s)?;
@@ -336,13 +338,13 @@ pub fn check_groups(
 
 /// Returns what a rendered text has in it.
 #[must_use]
-pub fn marks(rendered: &Rendered, read_by_sender: bool) -> Marks {
-    Marks {
+pub fn marks(rendered: &RenderedMessage, read_by_sender: bool) -> ContentFlags {
+    ContentFlags {
         is_me: rendered.is_me_message,
         has_link: rendered.has_link(),
         has_image: rendered.has_image,
         has_attachment: rendered.has_attachment(),
-        mentions_channel: rendered.wildcards.contains(&Reach::Channel),
+        mentions_channel: rendered.wildcards.contains(&WildcardScope::Channel),
         read_by_sender,
         moved_in: false,
         is_widget: false,
@@ -353,10 +355,10 @@ pub fn marks(rendered: &Rendered, read_by_sender: bool) -> Marks {
 /// group, and those who wait for one of its words. Everybody at once is not among them.
 #[must_use]
 pub fn flags(
-    setting: &Setting<'_>,
+    setting: &RenderSettings<'_>,
     realm: &RealmSnapshot,
-    receivers: Receivers<'_>,
-    (content, rendered): (&str, &Rendered),
+    receivers: MessageReceivers<'_>,
+    (content, rendered): (&str, &RenderedMessage),
 ) -> Vec<(UserId, Flag)> {
     let mut flags: BTreeSet<(UserId, Flag)> = BTreeSet::new();
     let received = |user: &UserId| receivers.include(realm, *user);
@@ -378,16 +380,18 @@ pub fn flags(
 }
 
 /// Returns the number of a set of users is given when the message is written.
-fn recipient(to: &Destination) -> Recipient {
+fn recipient(to: &MessageDestination) -> Recipient {
     match to {
-        Destination::Channel { channel_id, .. } => Recipient::Channel(*channel_id),
-        Destination::Direct(_) => Recipient::Direct(DirectId(0)),
+        MessageDestination::Channel { channel_id, .. } => Recipient::Channel(*channel_id),
+        MessageDestination::Direct(_) => Recipient::Direct(DirectId(0)),
     }
 }
 
-fn in_words(realm: &RealmSnapshot, receivers: Receivers<'_>) -> DisplayRecipient {
+fn in_words(realm: &RealmSnapshot, receivers: MessageReceivers<'_>) -> DisplayRecipient {
     match receivers {
-        Receivers::Channel(id) | Receivers::Of(id, ..) => object::display_recipient(realm, Recipient::Channel(id), &[]),
-        Receivers::Users(users) => DisplayRecipient::Users(object::display_users(realm, users)),
+        MessageReceivers::Channel(id) | MessageReceivers::Of(id, ..) => {
+            object::display_recipient(realm, Recipient::Channel(id), &[])
+        }
+        MessageReceivers::Users(users) => DisplayRecipient::Users(object::display_users(realm, users)),
     }
 }

@@ -5,10 +5,10 @@
 
 use serde_json::{Value, json};
 
-use crate::access::NotAllowed;
-use crate::change::{Change, Commit, ItemKind};
+use crate::access::PermissionError;
+use crate::change::{ItemKind, RealmChange, RealmCommit};
 use crate::emoji;
-use crate::event::{Audience, NewEvent};
+use crate::event::{EventAudience, NewEvent};
 use crate::limits::{MAX_CUSTOM_EMOJI, MAX_EMOJI_NAME_CHARS};
 use crate::object::item;
 use crate::snapshot::RealmSnapshot;
@@ -22,7 +22,7 @@ pub const FOLDER: &str = "/user_avatars/1/emoji/images";
 pub enum CustomEmojiError {
     /// The caller is not who may.
     #[error(transparent)]
-    NotAllowed(#[from] NotAllowed),
+    NotAllowed(#[from] PermissionError),
     /// The name is blank.
     #[error("Emoji name is missing")]
     NameMissing,
@@ -54,7 +54,7 @@ pub enum CustomEmojiError {
 
 /// The addresses of a custom emoji's images, relative to the realm's.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pictures {
+pub struct CustomEmojiImages {
     /// The emoji.
     pub source_url: String,
     /// Its first picture, when it moves.
@@ -68,13 +68,13 @@ pub struct Pictures {
 pub fn check(realm: &RealmSnapshot, caller: &User, written: &str, now_s: i64) -> Result<String, CustomEmojiError> {
     let name = name(written)?;
     if caller.is_guest() {
-        return Err(NotAllowed::GuestRefused.into());
+        return Err(PermissionError::GuestRefused.into());
     }
     let permitted = realm
         .realm()
         .is_some_and(|realm| realm.rules.add_custom_emoji.permits(caller, realm.rules.waiting_period_days, now_s));
     if !permitted {
-        return Err(NotAllowed::Insufficient.into());
+        return Err(PermissionError::Insufficient.into());
     }
     if in_use(realm, &name).is_some() {
         return Err(CustomEmojiError::NameTaken);
@@ -95,8 +95,8 @@ pub fn check(realm: &RealmSnapshot, caller: &User, written: &str, now_s: i64) ->
 pub fn add(
     realm: &RealmSnapshot,
     caller: &User,
-    (written, pictures): (&str, &Pictures),
-    commit: &mut Commit,
+    (written, pictures): (&str, &CustomEmojiImages),
+    commit: &mut RealmCommit,
 ) -> Result<i64, CustomEmojiError> {
     let name = check(realm, caller, written, commit.at_s)?;
     let id = realm.new_item_id(ItemKind::Emoji);
@@ -122,7 +122,7 @@ pub fn deactivate(
     realm: &RealmSnapshot,
     caller: &User,
     name: &str,
-    commit: &mut Commit,
+    commit: &mut RealmCommit,
 ) -> Result<(), CustomEmojiError> {
     let (id, before) = in_use(realm, name).ok_or_else(|| CustomEmojiError::NotFound(name.to_owned()))?;
     let author = before.get("author_id").and_then(Value::as_i64);
@@ -161,11 +161,11 @@ fn in_use<'a>(realm: &'a RealmSnapshot, name: &str) -> Option<(i64, &'a Value)> 
 }
 
 /// Writes an emoji down, and tells everybody all there are then.
-fn change(realm: &RealmSnapshot, (id, document): (i64, Value), commit: &mut Commit) {
-    let changes = vec![Change::Item { kind: ItemKind::Emoji, id, document: Some(document) }];
+fn change(realm: &RealmSnapshot, (id, document): (i64, Value), commit: &mut RealmCommit) {
+    let changes = vec![RealmChange::Item { kind: ItemKind::Emoji, id, document: Some(document) }];
     let after = realm.after(&changes);
     let event = json!({"type": "realm_emoji", "op": "update", "realm_emoji": item::emoji(&after)});
-    commit.events.push(NewEvent::plain(Audience::Everyone, event));
+    commit.events.push(NewEvent::plain(EventAudience::Everyone, event));
     commit.changes.extend(changes);
 }
 

@@ -6,9 +6,9 @@ mod disposable;
 
 use serde_json::{Value, json};
 
-use crate::access::{self, NotAllowed};
-use crate::change::{Change, Commit, ItemKind};
-use crate::event::{Audience, NewEvent};
+use crate::access::{self, PermissionError};
+use crate::change::{ItemKind, RealmChange, RealmCommit};
+use crate::event::{EventAudience, NewEvent};
 use crate::limits::{MAX_DOMAIN_CHARS, MAX_REALM_DOMAINS};
 use crate::realm::Realm;
 use crate::snapshot::RealmSnapshot;
@@ -19,7 +19,7 @@ use crate::user::User;
 pub enum DomainError {
     /// The caller is not who may.
     #[error(transparent)]
-    NotAllowed(#[from] NotAllowed),
+    NotAllowed(#[from] PermissionError),
     /// The text is no domain.
     #[error("Invalid domain: {0}")]
     Malformed(#[from] MalformedDomain),
@@ -95,7 +95,7 @@ fn check_part(part: &str) -> Result<(), MalformedDomain> {
 
 /// The reason why the realm does not accept an e-mail address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outside {
+pub enum DomainRestriction {
     /// Its domain is none of the realm's.
     Domain,
     /// What is before a `+` is another person's address.
@@ -108,18 +108,18 @@ pub enum Outside {
 /// an address that is thrown away.
 ///
 /// # Errors
-/// See [`Outside`].
+/// See [`DomainRestriction`].
 ///
 /// # Source
 /// Not specified; as existing servers do, of which a plus sign counts only where domains are restricted: `a+b@x` is
 /// delivered to `a@x`, who could make one account after another. Nor is a domain of the realm's own judged.
-pub fn check(realm: &RealmSnapshot, address: &str) -> Result<(), Outside> {
+pub fn check(realm: &RealmSnapshot, address: &str) -> Result<(), DomainRestriction> {
     let Some(Realm { rules, .. }) = realm.realm() else { return Ok(()) };
     let (person, domain) = address.rsplit_once('@').unwrap_or((address, ""));
     let domain = domain.to_lowercase();
     if !rules.emails_restricted_to_domains {
         let is_refused = rules.disallow_disposable_addresses && disposable::has(&domain);
-        return if is_refused { Err(Outside::Disposable) } else { Ok(()) };
+        return if is_refused { Err(DomainRestriction::Disposable) } else { Ok(()) };
     }
     let has_it = |(_, document): (i64, &Value)| {
         let (Some(ours), below) = (document.get("domain").and_then(Value::as_str), document.get("allow_subdomains"))
@@ -130,8 +130,8 @@ pub fn check(realm: &RealmSnapshot, address: &str) -> Result<(), Outside> {
         domain == ours || (below.and_then(Value::as_bool) == Some(true) && is_below())
     };
     match realm.items(ItemKind::Domain).any(has_it) {
-        false => Err(Outside::Domain),
-        true if person.contains('+') => Err(Outside::PlusSign),
+        false => Err(DomainRestriction::Domain),
+        true if person.contains('+') => Err(DomainRestriction::PlusSign),
         true => Ok(()),
     }
 }
@@ -151,7 +151,7 @@ pub fn add(
     realm: &RealmSnapshot,
     caller: &User,
     (written, allow_subdomains): (&str, bool),
-    commit: &mut Commit,
+    commit: &mut RealmCommit,
 ) -> Result<(i64, String), DomainError> {
     access::require_owner(caller)?;
     let domain = domain(written)?;
@@ -175,7 +175,7 @@ pub fn change(
     realm: &RealmSnapshot,
     caller: &User,
     (written, allow_subdomains): (&str, bool),
-    commit: &mut Commit,
+    commit: &mut RealmCommit,
 ) -> Result<(), DomainError> {
     access::require_owner(caller)?;
     let (id, domain) = known(realm, written)?;
@@ -189,20 +189,25 @@ pub fn change(
 ///
 /// # Errors
 /// See [`DomainError`]; nothing is to be written then.
-pub fn remove(realm: &RealmSnapshot, caller: &User, written: &str, commit: &mut Commit) -> Result<(), DomainError> {
+pub fn remove(
+    realm: &RealmSnapshot,
+    caller: &User,
+    written: &str,
+    commit: &mut RealmCommit,
+) -> Result<(), DomainError> {
     access::require_owner(caller)?;
     let (id, domain) = known(realm, written)?;
-    commit.changes.push(Change::Item { kind: ItemKind::Domain, id, document: None });
+    commit.changes.push(RealmChange::Item { kind: ItemKind::Domain, id, document: None });
     let event = json!({"type": "realm_domains", "op": "remove", "domain": domain});
-    commit.events.push(NewEvent::plain(Audience::Everyone, event));
+    commit.events.push(NewEvent::plain(EventAudience::Everyone, event));
     Ok(())
 }
 
-fn put((id, domain, allow_subdomains): (i64, &str, bool), op: &str, commit: &mut Commit) {
+fn put((id, domain, allow_subdomains): (i64, &str, bool), op: &str, commit: &mut RealmCommit) {
     let document = document(domain, allow_subdomains);
     let event = json!({"type": "realm_domains", "op": op, "realm_domain": document});
-    commit.events.push(NewEvent::plain(Audience::Everyone, event));
-    commit.changes.push(Change::Item { kind: ItemKind::Domain, id, document: Some(document) });
+    commit.events.push(NewEvent::plain(EventAudience::Everyone, event));
+    commit.changes.push(RealmChange::Item { kind: ItemKind::Domain, id, document: Some(document) });
 }
 
 fn document(domain: &str, allow_subdomains: bool) -> Value {
@@ -227,7 +232,7 @@ mod tests {
     use super::*;
     use crate::event::EventRecord;
     use crate::id::{EventId, UserId};
-    use crate::realm::Rules;
+    use crate::realm::RealmRules;
     use crate::testing;
 
     #[test]
@@ -251,15 +256,15 @@ mod tests {
 
     #[test]
     fn a_realm_has_as_many_domains_as_it_can_mean() {
-        let mut realm = testing::realm(Rules::default(), Vec::new());
+        let mut realm = testing::realm(RealmRules::default(), Vec::new());
         for place in 0..MAX_REALM_DOMAINS {
-            let mut commit = Commit::default();
+            let mut commit = RealmCommit::default();
             let owner = realm.user(UserId(1)).unwrap();
             add(&realm, owner, (&format!("d{place}.org"), false), &mut commit).unwrap();
             let at = EventId(realm.at().0 + 1);
             realm = realm.with(&EventRecord::new(at, 0, commit.changes, None));
         }
         let owner = realm.user(UserId(1)).unwrap();
-        assert_eq!(add(&realm, owner, ("more.org", false), &mut Commit::default()), Err(DomainError::TooMany));
+        assert_eq!(add(&realm, owner, ("more.org", false), &mut RealmCommit::default()), Err(DomainError::TooMany));
     }
 }

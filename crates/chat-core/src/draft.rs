@@ -4,9 +4,9 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::access::{self, NoSuchChannel};
+use crate::access::{self, ChannelNotFound};
 use crate::change::UserItemKind;
-use crate::event::{Audience, NewEvent, add};
+use crate::event::{EventAudience, NewEvent, add};
 use crate::id::{ChannelId, DraftId, EventId, UserId};
 use crate::limits::MAX_DIRECT_USERS;
 use crate::message::{self, ContentError, TopicError};
@@ -27,7 +27,7 @@ pub const PREFERENCE: &str = "enable_drafts_synchronization";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Draft {
     /// Where it would go, as far as that is said.
-    pub to: Place,
+    pub to: DraftDestination,
     /// What was typed.
     pub content: String,
     /// When it was last touched, in unix seconds, by its author's clock.
@@ -37,7 +37,7 @@ pub struct Draft {
 /// The destination of a draft.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Place {
+pub enum DraftDestination {
     /// Not said yet.
     Nowhere,
     /// To a channel, under a topic, which may be empty yet.
@@ -48,7 +48,7 @@ pub enum Place {
 
 /// The type of a draft's destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum DraftType {
     /// Not said.
     Nowhere,
     /// A channel.
@@ -59,9 +59,9 @@ pub enum Kind {
 
 /// A draft as the request sends it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wish {
+pub struct DraftRequest {
     /// The kind of its place.
-    pub kind: Kind,
+    pub kind: DraftType,
     /// The number of a channel, or of people.
     pub to: Vec<i64>,
     /// The topic.
@@ -92,7 +92,7 @@ pub enum DraftError {
     TooMany,
     /// The channel is not there for the author.
     #[error(transparent)]
-    Channel(#[from] NoSuchChannel),
+    Channel(#[from] ChannelNotFound),
     /// One of the people does not exist, or there are too many.
     #[error(transparent)]
     Send(#[from] SendError),
@@ -123,22 +123,22 @@ pub fn require_kept(realm: &RealmSnapshot, user: &User) -> Result<(), DraftError
 ///
 /// # Errors
 /// The first of: the text is none; the time, the topic, the channel, one of the people is none.
-pub fn draft(realm: &RealmSnapshot, user: &User, wish: &Wish, now_s: i64) -> Result<Draft, DraftError> {
+pub fn draft(realm: &RealmSnapshot, user: &User, wish: &DraftRequest, now_s: i64) -> Result<Draft, DraftError> {
     let content = message::content(&wish.content)?;
     let touched_s = wish.touched_s.unwrap_or(now_s);
     if touched_s < 0 {
         return Err(DraftError::NegativeTime);
     }
     let to = match wish.kind {
-        Kind::Nowhere => Place::Nowhere,
-        Kind::Channel => {
+        DraftType::Nowhere => DraftDestination::Nowhere,
+        DraftType::Channel => {
             let [id] = wish.to.as_slice() else { return Err(DraftError::NotOneChannel) };
             let channel = access::channel(realm, user, ChannelId(*id))?;
             // It may have none yet.
             let topic = if wish.topic.trim().is_empty() { String::new() } else { message::topic(&wish.topic)? };
-            Place::Channel(channel.id, topic)
+            DraftDestination::Channel(channel.id, topic)
         }
-        Kind::Direct => Place::Direct(people(realm, &wish.to)?),
+        DraftType::Direct => DraftDestination::Direct(people(realm, &wish.to)?),
     };
     Ok(Draft { to, content, touched_s })
 }
@@ -162,9 +162,9 @@ impl Draft {
     pub fn object(&self, id: DraftId) -> Value {
         let mut object = json!({"id": id, "content": self.content, "timestamp": self.touched_s});
         let place = match &self.to {
-            Place::Nowhere => json!({"type": "", "to": [], "topic": ""}),
-            Place::Channel(channel, topic) => json!({"type": "stream", "to": [channel], "topic": topic}),
-            Place::Direct(users) => json!({"type": "private", "to": users, "topic": ""}),
+            DraftDestination::Nowhere => json!({"type": "", "to": [], "topic": ""}),
+            DraftDestination::Channel(channel, topic) => json!({"type": "stream", "to": [channel], "topic": topic}),
+            DraftDestination::Direct(users) => json!({"type": "private", "to": users, "topic": ""}),
         };
         add(&mut object, place);
         object
@@ -173,7 +173,7 @@ impl Draft {
 
 /// A change of drafts that is reported to the user's clients.
 #[derive(Debug, Clone, Copy)]
-pub enum News<'a> {
+pub enum DraftChange<'a> {
     /// One is new.
     Added(DraftId, &'a Draft),
     /// One is another now.
@@ -182,7 +182,7 @@ pub enum News<'a> {
     Removed(DraftId),
 }
 
-impl News<'_> {
+impl DraftChange<'_> {
     /// Returns the event for the user's own clients.
     #[must_use]
     pub fn event(self, user_id: UserId) -> NewEvent {
@@ -191,13 +191,13 @@ impl News<'_> {
             Self::Updated(id, draft) => json!({"type": "drafts", "op": "update", "draft": draft.object(id)}),
             Self::Removed(id) => json!({"type": "drafts", "op": "remove", "draft_id": id}),
         };
-        NewEvent::plain(Audience::users([user_id]), event)
+        NewEvent::plain(EventAudience::users([user_id]), event)
     }
 }
 
 /// The outcome of storing drafts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Kept {
+pub enum DraftOutcome {
     /// They are durable, under these numbers, in the order given.
     Done(Vec<DraftId>),
     /// The realm had changed since it was decided that they are kept; nothing was written.
@@ -206,7 +206,7 @@ pub enum Kept {
     Full,
 }
 
-/// The store of drafts. [`crate::change::Commit::drafts_gone`] deletes all of a user.
+/// The store of drafts. [`crate::change::RealmCommit::drafts_gone`] deletes all of a user.
 #[async_trait]
 pub trait DraftStore: Send + Sync {
     /// Keeps drafts of a user and tells their clients. `decided_at` is [`RealmSnapshot::changed`] of the state by which
@@ -216,7 +216,7 @@ pub trait DraftStore: Send + Sync {
         user_id: UserId,
         drafts: &[Draft],
         (decided_at, at_s): (EventId, i64),
-    ) -> Result<Kept, StoreError>;
+    ) -> Result<DraftOutcome, StoreError>;
 
     /// A user's drafts, the one touched longest ago first.
     async fn drafts_of(&self, user_id: UserId) -> Result<Vec<(DraftId, Draft)>, StoreError>;

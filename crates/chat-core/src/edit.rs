@@ -7,25 +7,25 @@ mod text;
 
 use std::sync::Arc;
 
-use crate::access::{NoSuchChannel, add_to, channel};
+use crate::access::{ChannelNotFound, add_to, channel};
 use crate::channel::Channel;
 use crate::id::{ChannelId, MessageId};
 use crate::limits::EDIT_GRACE_S;
 use crate::message::{ContentError, Message, Recipient, TopicError};
-use crate::realm::Rules;
+use crate::realm::RealmRules;
 use crate::role::Role;
 use crate::send::{SendError, to_channel};
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
 
-pub use apply::{Around, Text, apply, companions};
+pub use apply::{EditContext, RenderedText, apply, companions};
 pub use history::history;
 pub use html_diff::html_diff;
-pub use text::Rewriting;
+pub use text::ContentEdit;
 
 /// The messages of a topic that move together with an edited one: `propagate_mode`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Propagate {
+pub enum PropagateMode {
     /// None.
     One,
     /// Those after it.
@@ -34,7 +34,7 @@ pub enum Propagate {
     All,
 }
 
-impl Propagate {
+impl PropagateMode {
     /// Its name on the wire.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -57,7 +57,7 @@ impl Propagate {
 
 /// A request to edit or move a message. What is `None` stays.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Wish<'a> {
+pub struct EditRequest<'a> {
     /// The text, as typed; blank takes the text away.
     pub content: Option<&'a str>,
     /// The topic, checked by [`crate::message::topic`].
@@ -65,27 +65,27 @@ pub struct Wish<'a> {
     /// The channel.
     pub channel_id: Option<ChannelId>,
     /// What moves with it; `None` for the message alone.
-    pub propagate: Option<Propagate>,
+    pub propagate: Option<PropagateMode>,
 }
 
 /// The changes that an edit makes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Plan {
+pub struct EditPlan {
     /// The new text.
     pub content: Option<String>,
     /// Where the message goes.
-    pub to: Option<Move>,
+    pub to: Option<MessageMove>,
 }
 
 /// The destination of a moved message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Move {
+pub struct MessageMove {
     /// The channel it will be in; the same or another.
     pub channel_id: ChannelId,
     /// The topic it will be under; the same or another.
     pub topic: String,
     /// What goes with it.
-    pub propagate: Propagate,
+    pub propagate: PropagateMode,
 }
 
 /// What stands in the place of a text that was taken away.
@@ -141,7 +141,7 @@ pub enum EditError {
     Topic(#[from] TopicError),
     /// The channel is not there for them.
     #[error(transparent)]
-    Channel(#[from] NoSuchChannel),
+    Channel(#[from] ChannelNotFound),
     /// They may not write to the channel it would go to.
     #[error(transparent)]
     Send(#[from] SendError),
@@ -165,9 +165,9 @@ pub fn plan(
     realm: &RealmSnapshot,
     user: &User,
     message: &Message,
-    (wish, now_s): (Wish<'_>, i64),
-) -> Result<Plan, EditError> {
-    let default = Rules::default();
+    (wish, now_s): (EditRequest<'_>, i64),
+) -> Result<EditPlan, EditError> {
+    let default = RealmRules::default();
     let rules = realm.realm().map_or(&default, |realm| &realm.rules);
     add_to(realm, user, message).map_err(|_| EditError::NotPermitted)?;
     let content = plan_content(rules, user, message, (wish.content, now_s))?;
@@ -181,11 +181,11 @@ pub fn plan(
     if content.is_none() && to.is_none() {
         return Err(EditError::NothingToChange);
     }
-    Ok(Plan { content, to })
+    Ok(EditPlan { content, to })
 }
 
 fn plan_content(
-    rules: &Rules,
+    rules: &RealmRules,
     user: &User,
     message: &Message,
     (content, now_s): (Option<&str>, i64),
@@ -210,10 +210,10 @@ fn plan_content(
     Ok((content != message.content).then_some(content))
 }
 
-fn refuse_move_of_direct(wish: &Wish<'_>) -> Result<(), EditError> {
+fn refuse_move_of_direct(wish: &EditRequest<'_>) -> Result<(), EditError> {
     match wish {
-        Wish { channel_id: Some(_), .. } => Err(EditError::DirectToChannel),
-        Wish { topic: Some(_), .. } => Err(EditError::DirectTopic),
+        EditRequest { channel_id: Some(_), .. } => Err(EditError::DirectToChannel),
+        EditRequest { topic: Some(_), .. } => Err(EditError::DirectTopic),
         _ => Ok(()),
     }
 }
@@ -222,14 +222,14 @@ fn plan_move(
     realm: &RealmSnapshot,
     user: &User,
     message: &Message,
-    (from, wish, now_s): (ChannelId, Wish<'_>, i64),
-) -> Result<Option<Move>, EditError> {
-    let default = Rules::default();
+    (from, wish, now_s): (ChannelId, EditRequest<'_>, i64),
+) -> Result<Option<MessageMove>, EditError> {
+    let default = RealmRules::default();
     let rules = realm.realm().map_or(&default, |realm| &realm.rules);
     let topic = wish.topic.filter(|topic| *topic != message.topic);
     let channel_id = wish.channel_id.filter(|channel_id| *channel_id != from);
     if topic.is_none() && channel_id.is_none() {
-        let alone = matches!(wish.propagate, None | Some(Propagate::One));
+        let alone = matches!(wish.propagate, None | Some(PropagateMode::One));
         return if alone { Ok(None) } else { Err(EditError::PropagateWithoutMove) };
     }
     let exempt = user.role <= Role::Moderator;
@@ -255,10 +255,10 @@ fn plan_move(
             return Err(EditError::ChannelTooLate);
         }
     }
-    Ok(Some(Move {
+    Ok(Some(MessageMove {
         channel_id: channel_id.unwrap_or(from),
         topic: topic.unwrap_or(&message.topic).to_owned(),
-        propagate: wish.propagate.unwrap_or(Propagate::One),
+        propagate: wish.propagate.unwrap_or(PropagateMode::One),
     }))
 }
 
@@ -268,7 +268,7 @@ fn plan_move(
 /// # Errors
 /// [`EditError::PartlyTooLate`].
 pub fn may_take_along(
-    rules: &Rules,
+    rules: &RealmRules,
     user: &User,
     messages: &[(MessageId, i64)],
     (to_other_channel, now_s): (bool, i64),
@@ -303,7 +303,7 @@ pub enum DeleteError {
 ///
 /// # Errors
 /// See [`DeleteError`].
-pub fn may_delete(rules: &Rules, user: &User, message: &Message, now_s: i64) -> Result<(), DeleteError> {
+pub fn may_delete(rules: &RealmRules, user: &User, message: &Message, now_s: i64) -> Result<(), DeleteError> {
     if user.is_administrator() {
         return Ok(());
     }
@@ -320,10 +320,10 @@ fn is_too_late(limit_s: Option<i64>, message: &Message, now_s: i64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::change::Change;
+    use crate::change::RealmChange;
     use crate::channel::Privacy;
     use crate::id::{DirectId, EventId, UserId};
-    use crate::message::Marks;
+    use crate::message::ContentFlags;
     use crate::testing::{self, NOW_S};
 
     fn message(sender: i64, recipient: Recipient) -> Message {
@@ -337,7 +337,7 @@ mod tests {
             html: "<p>hi</p>".to_owned(),
             sent_s: NOW_S,
             client: "test".to_owned(),
-            marks: Marks::default(),
+            marks: ContentFlags::default(),
             last_edit_s: None,
             revision: EventId(50),
             reactions: Vec::new(),
@@ -345,15 +345,15 @@ mod tests {
         }
     }
 
-    fn realm(rules: Rules) -> RealmSnapshot {
-        let channels = [20, 21].map(|id| Change::Channel(Box::new(testing::channel(id, Privacy::Public))));
-        let closed = Change::Channel(Box::new(testing::channel(22, Privacy::PrivateSharedHistory)));
-        let guest = Change::Subscription(Box::new(testing::subscription(20, 6)));
+    fn realm(rules: RealmRules) -> RealmSnapshot {
+        let channels = [20, 21].map(|id| RealmChange::Channel(Box::new(testing::channel(id, Privacy::Public))));
+        let closed = RealmChange::Channel(Box::new(testing::channel(22, Privacy::PrivateSharedHistory)));
+        let guest = RealmChange::Subscription(Box::new(testing::subscription(20, 6)));
         testing::realm(rules, channels.into_iter().chain([closed, guest]).collect())
     }
 
     /// Returns what user `id` is told who wants to edit a message of user 4.
-    fn told(rules: Rules, id: i64, (wish, after_s): (Wish<'_>, i64)) -> String {
+    fn told(rules: RealmRules, id: i64, (wish, after_s): (EditRequest<'_>, i64)) -> String {
         let realm = realm(rules);
         let user = realm.user(UserId(id)).unwrap();
         let message = message(4, Recipient::Channel(ChannelId(20)));
@@ -365,65 +365,69 @@ mod tests {
 
     #[test]
     fn a_text_is_its_senders_for_a_while() {
-        let wish = Wish { content: Some("new"), ..Wish::default() };
-        assert_eq!(told(Rules::default(), 4, (wish, 620)), "Plan { content: Some(\"new\"), to: None }");
-        assert_eq!(told(Rules::default(), 4, (wish, 621)), "The time limit for editing this message has passed");
-        assert_eq!(told(Rules::default(), 1, (wish, 0)), "You don't have permission to edit this message");
-        let off = Rules { allow_editing: false, ..Rules::default() };
+        let wish = EditRequest { content: Some("new"), ..EditRequest::default() };
+        assert_eq!(told(RealmRules::default(), 4, (wish, 620)), "Plan { content: Some(\"new\"), to: None }");
+        assert_eq!(told(RealmRules::default(), 4, (wish, 621)), "The time limit for editing this message has passed");
+        assert_eq!(told(RealmRules::default(), 1, (wish, 0)), "You don't have permission to edit this message");
+        let off = RealmRules { allow_editing: false, ..RealmRules::default() };
         assert_eq!(told(off, 4, (wish, 0)), "Your organization has turned off message editing");
-        let blank = Wish { content: Some(" "), ..Wish::default() };
-        assert_eq!(told(Rules::default(), 4, (blank, 0)), "Plan { content: Some(\"(deleted)\"), to: None }");
+        let blank = EditRequest { content: Some(" "), ..EditRequest::default() };
+        assert_eq!(told(RealmRules::default(), 4, (blank, 0)), "Plan { content: Some(\"(deleted)\"), to: None }");
     }
 
     #[test]
     fn a_nul_does_not_delete_the_text() {
-        let nul = Wish { content: Some("a\0b"), ..Wish::default() };
-        assert_eq!(told(Rules::default(), 4, (nul, 0)), "Message must not contain null bytes");
+        let nul = EditRequest { content: Some("a\0b"), ..EditRequest::default() };
+        assert_eq!(told(RealmRules::default(), 4, (nul, 0)), "Message must not contain null bytes");
     }
 
     #[test]
     fn an_edit_that_changes_nothing_is_refused() {
-        let same = Wish { content: Some("hi"), topic: Some("lunch"), ..Wish::default() };
-        assert_eq!(told(Rules::default(), 4, (same, 0)), "Nothing to change");
-        let alone = Wish { propagate: Some(Propagate::All), ..same };
-        assert_eq!(told(Rules::default(), 4, (alone, 0)), "Invalid propagate_mode without topic edit");
+        let same = EditRequest { content: Some("hi"), topic: Some("lunch"), ..EditRequest::default() };
+        assert_eq!(told(RealmRules::default(), 4, (same, 0)), "Nothing to change");
+        let alone = EditRequest { propagate: Some(PropagateMode::All), ..same };
+        assert_eq!(told(RealmRules::default(), 4, (alone, 0)), "Invalid propagate_mode without topic edit");
     }
 
     #[test]
     fn a_topic_moves_within_a_week_unless_a_moderator_does_it() {
-        let wish = Wish { topic: Some("dinner"), propagate: Some(Propagate::Later), ..Wish::default() };
+        let wish =
+            EditRequest { topic: Some("dinner"), propagate: Some(PropagateMode::Later), ..EditRequest::default() };
         let moved = "Plan { content: None, to: Some(Move { channel_id: ChannelId(20), topic: \"dinner\", \
                      propagate: Later }) }";
-        assert_eq!(told(Rules::default(), 6, (wish, 0)), moved);
+        assert_eq!(told(RealmRules::default(), 6, (wish, 0)), moved);
         let late = "The time limit for editing this message's topic has passed.";
-        assert_eq!(told(Rules::default(), 6, (wish, 604_821)), late);
-        assert_eq!(told(Rules::default(), 3, (wish, 604_821)), moved);
+        assert_eq!(told(RealmRules::default(), 6, (wish, 604_821)), late);
+        assert_eq!(told(RealmRules::default(), 3, (wish, 604_821)), moved);
     }
 
     #[test]
     fn a_message_moves_to_where_its_mover_may_write() {
-        let to = |id| Wish { channel_id: Some(ChannelId(id)), ..Wish::default() };
-        assert!(told(Rules::default(), 4, (to(21), 0)).contains("channel_id: ChannelId(21)"));
-        assert_eq!(told(Rules::default(), 4, (to(22), 0)), "Invalid channel ID");
-        assert_eq!(told(Rules::default(), 6, (to(21), 0)), "You don't have permission to move this message");
-        let both = Wish { content: Some("new"), ..to(21) };
-        assert_eq!(told(Rules::default(), 4, (both, 0)), "Cannot change message content while changing channel");
+        let to = |id| EditRequest { channel_id: Some(ChannelId(id)), ..EditRequest::default() };
+        assert!(told(RealmRules::default(), 4, (to(21), 0)).contains("channel_id: ChannelId(21)"));
+        assert_eq!(told(RealmRules::default(), 4, (to(22), 0)), "Invalid channel ID");
+        assert_eq!(told(RealmRules::default(), 6, (to(21), 0)), "You don't have permission to move this message");
+        let both = EditRequest { content: Some("new"), ..to(21) };
+        assert_eq!(told(RealmRules::default(), 4, (both, 0)), "Cannot change message content while changing channel");
     }
 
     #[test]
     fn a_direct_message_does_not_move() {
-        let realm = realm(Rules::default());
+        let realm = realm(RealmRules::default());
         let user = realm.user(UserId(4)).unwrap();
         let direct = message(4, Recipient::Direct(DirectId(3)));
         let told = |wish| plan(&realm, user, &direct, (wish, NOW_S)).unwrap_err().to_string();
-        assert_eq!(told(Wish { topic: Some("x"), ..Wish::default() }), "Direct messages cannot have topics.");
-        let to_channel = Wish { channel_id: Some(ChannelId(20)), ..Wish::default() };
+        assert_eq!(
+            told(EditRequest { topic: Some("x"), ..EditRequest::default() }),
+            "Direct messages cannot have topics."
+        );
+        let to_channel = EditRequest { channel_id: Some(ChannelId(20)), ..EditRequest::default() };
         assert_eq!(told(to_channel), "Direct messages cannot be moved to channels.");
     }
 
     #[test]
     fn of_an_old_topic_the_younger_part_may_move() {
-        let rules = Rules { move_topic_limit_s: Some(100), ..Rules::default() };
+        let rules = RealmRules { move_topic_limit_s: Some(100), ..RealmRules::default() };
         let messages: Vec<_> = (0..10).map(|place| (MessageId(place), NOW_S - 90 + 10 * place)).collect();
         let told = |id: i64, after_s| {
             let role = if id == 3 { Role::Moderator } else { Role::Member };
@@ -442,7 +446,7 @@ mod tests {
     #[test]
     fn an_administrator_deletes_any_message_and_its_sender_for_a_while() {
         let message = message(4, Recipient::Channel(ChannelId(20)));
-        let rules = Rules::default();
+        let rules = RealmRules::default();
         let told = |id, role, after_s| may_delete(&rules, &testing::user(id, role), &message, NOW_S + after_s);
         assert_eq!(told(2, Role::Administrator, 1_000_000), Ok(()));
         assert_eq!(told(3, Role::Moderator, 0), Err(DeleteError::NotPermitted));

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::access::require_administrator;
-use crate::change::{Change, Commit};
-use crate::event::{Audience, NewEvent};
+use crate::change::{RealmChange, RealmCommit};
+use crate::event::{EventAudience, NewEvent};
 use crate::organization::OrganizationError;
 use crate::realm::Realm;
 use crate::snapshot::RealmSnapshot;
@@ -16,7 +16,7 @@ pub const FOLDER: &str = "/user_avatars/1/realm";
 
 /// An image of the organization: its icon or a logo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Emblem {
+pub enum OrganizationImage {
     /// A square one, where there is little room.
     Icon,
     /// A wide one, where it stands on something light.
@@ -25,7 +25,7 @@ pub enum Emblem {
     NightLogo,
 }
 
-impl Emblem {
+impl OrganizationImage {
     /// All there are.
     pub const ALL: [Self; 3] = [Self::Icon, Self::Logo, Self::NightLogo];
 
@@ -43,43 +43,43 @@ impl Emblem {
 /// Addresses of the pictures an organization gave itself, relative to the realm's; `None` where it has the usual one.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Emblems {
-    /// Of [`Emblem::Icon`].
+pub struct OrganizationImages {
+    /// Of [`OrganizationImage::Icon`].
     pub icon: Option<String>,
-    /// Of [`Emblem::Logo`].
+    /// Of [`OrganizationImage::Logo`].
     pub logo: Option<String>,
-    /// Of [`Emblem::NightLogo`].
+    /// Of [`OrganizationImage::NightLogo`].
     pub night_logo: Option<String>,
 }
 
-impl Emblems {
+impl OrganizationImages {
     /// Returns where one is, if it is not the usual one.
     #[must_use]
-    pub fn url(&self, emblem: Emblem) -> Option<&str> {
+    pub fn url(&self, emblem: OrganizationImage) -> Option<&str> {
         match emblem {
-            Emblem::Icon => self.icon.as_deref(),
-            Emblem::Logo => self.logo.as_deref(),
-            Emblem::NightLogo => self.night_logo.as_deref(),
+            OrganizationImage::Icon => self.icon.as_deref(),
+            OrganizationImage::Logo => self.logo.as_deref(),
+            OrganizationImage::NightLogo => self.night_logo.as_deref(),
         }
     }
 
     /// Returns where one comes from, in the letters of the wire: uploaded, generated, the server's.
     #[must_use]
-    pub fn source(&self, emblem: Emblem) -> &'static str {
+    pub fn source(&self, emblem: OrganizationImage) -> &'static str {
         match (self.url(emblem), emblem) {
             (Some(_), _) => "U",
-            (None, Emblem::Icon) => "G",
-            (None, Emblem::Logo | Emblem::NightLogo) => "D",
+            (None, OrganizationImage::Icon) => "G",
+            (None, OrganizationImage::Logo | OrganizationImage::NightLogo) => "D",
         }
     }
 
     /// These with another in place of one.
     #[must_use]
-    pub fn with(self, emblem: Emblem, url: Option<String>) -> Self {
+    pub fn with(self, emblem: OrganizationImage, url: Option<String>) -> Self {
         match emblem {
-            Emblem::Icon => Self { icon: url, ..self },
-            Emblem::Logo => Self { logo: url, ..self },
-            Emblem::NightLogo => Self { night_logo: url, ..self },
+            OrganizationImage::Icon => Self { icon: url, ..self },
+            OrganizationImage::Logo => Self { logo: url, ..self },
+            OrganizationImage::NightLogo => Self { night_logo: url, ..self },
         }
     }
 }
@@ -95,9 +95,9 @@ impl Emblems {
 pub fn change(
     realm: &RealmSnapshot,
     caller: &User,
-    (emblem, url): (Emblem, Option<&str>),
+    (emblem, url): (OrganizationImage, Option<&str>),
     usual_url: &str,
-    commit: &mut Commit,
+    commit: &mut RealmCommit,
 ) -> Result<Option<String>, OrganizationError> {
     require_administrator(caller)?;
     let before = realm.realm().ok_or(OrganizationError::NoRealm)?;
@@ -114,28 +114,31 @@ pub fn change(
     .into_iter()
     .collect();
     let event = json!({"type": "realm", "op": "update_dict", "property": name, "data": data});
-    commit.events.push(NewEvent::plain(Audience::Everyone, event));
-    commit.changes.push(Change::Realm(Box::new(Realm { emblems, ..before.clone() })));
+    commit.events.push(NewEvent::plain(EventAudience::Everyone, event));
+    commit.changes.push(RealmChange::Realm(Box::new(Realm { emblems, ..before.clone() })));
     Ok(last)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::access::NotAllowed;
-    use crate::event::{Body, EventRecord};
+    use crate::access::PermissionError;
+    use crate::event::{EventBody, EventRecord};
     use crate::id::{EventId, UserId};
-    use crate::realm::Rules;
+    use crate::realm::RealmRules;
     use crate::testing;
 
     const USUAL: &str = "https://chat.example/usual.png";
 
-    fn after(realm: &RealmSnapshot, wanted: (Emblem, Option<&str>)) -> (RealmSnapshot, Option<Value>, Option<String>) {
-        let mut commit = Commit::default();
+    fn after(
+        realm: &RealmSnapshot,
+        wanted: (OrganizationImage, Option<&str>),
+    ) -> (RealmSnapshot, Option<Value>, Option<String>) {
+        let mut commit = RealmCommit::default();
         let owner = realm.user(UserId(1)).unwrap();
         let last = change(realm, owner, wanted, USUAL, &mut commit).unwrap();
         let told = commit.events.pop().map(|event| match event.body {
-            Body::Plain { event, .. } => event,
+            EventBody::Plain { event, .. } => event,
             other => unreachable!("{other:?}"),
         });
         let at = EventId(realm.at().0 + 1);
@@ -144,8 +147,10 @@ mod tests {
 
     #[test]
     fn a_picture_is_told_with_where_it_comes_from_and_the_others_stay() {
-        let mut realm = testing::realm(Rules::default(), Vec::new());
-        for (emblem, usual) in [(Emblem::Icon, "G"), (Emblem::Logo, "D"), (Emblem::NightLogo, "D")] {
+        let mut realm = testing::realm(RealmRules::default(), Vec::new());
+        for (emblem, usual) in
+            [(OrganizationImage::Icon, "G"), (OrganizationImage::Logo, "D"), (OrganizationImage::NightLogo, "D")]
+        {
             let name = emblem.name();
             let event = |url: &str, source: &str| {
                 let data = json!({(format!("{name}_url")): url, (format!("{name}_source")): source});
@@ -159,28 +164,28 @@ mod tests {
             realm = with_own;
         }
         let emblems = &realm.realm().unwrap().emblems;
-        assert!(Emblem::ALL.into_iter().all(|emblem| emblems.url(emblem) == Some("/a.png")), "{emblems:?}");
+        assert!(OrganizationImage::ALL.into_iter().all(|emblem| emblems.url(emblem) == Some("/a.png")), "{emblems:?}");
     }
 
     #[test]
     fn who_is_no_administrator_changes_no_picture_and_the_same_one_is_no_change() {
-        let realm = testing::realm(Rules::default(), Vec::new());
-        let mut commit = Commit::default();
+        let realm = testing::realm(RealmRules::default(), Vec::new());
+        let mut commit = RealmCommit::default();
         for id in [3, 4, 6] {
             let caller = realm.user(UserId(id)).unwrap();
-            let refused = change(&realm, caller, (Emblem::Icon, Some("/a.png")), USUAL, &mut commit);
-            assert_eq!(refused, Err(NotAllowed::AdministratorRequired.into()));
+            let refused = change(&realm, caller, (OrganizationImage::Icon, Some("/a.png")), USUAL, &mut commit);
+            assert_eq!(refused, Err(PermissionError::AdministratorRequired.into()));
         }
         let administrator = realm.user(UserId(2)).unwrap();
-        assert_eq!(change(&realm, administrator, (Emblem::Logo, None), USUAL, &mut commit), Ok(None));
+        assert_eq!(change(&realm, administrator, (OrganizationImage::Logo, None), USUAL, &mut commit), Ok(None));
         assert!(commit.changes.is_empty() && commit.events.is_empty());
     }
 
     #[test]
     fn an_organization_that_was_kept_before_it_could_have_pictures_has_the_usual_ones() {
-        let mut kept = serde_json::to_value(testing::realm_of(Rules::default())).unwrap();
+        let mut kept = serde_json::to_value(testing::realm_of(RealmRules::default())).unwrap();
         kept.as_object_mut().unwrap().remove("emblems").unwrap();
         let realm: Realm = serde_json::from_value(kept).unwrap();
-        assert_eq!(realm.emblems, Emblems::default());
+        assert_eq!(realm.emblems, OrganizationImages::default());
     }
 }

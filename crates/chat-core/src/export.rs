@@ -24,14 +24,14 @@ use serde_json::{Value, json};
 
 use crate::file::{FileKey, PathId};
 use crate::id::{ChannelId, MessageId, ScheduledId, UserId};
-use crate::import::Report;
+use crate::import::ImportReport;
 use crate::import::layout::codes::{CHANNEL, PEOPLE, PERSON};
 use crate::ports::StoreError;
 use crate::snapshot::RealmSnapshot;
 
 /// A file of an export that holds table rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Sheet {
+pub enum ExportFile {
     /// `realm.json`.
     Organization,
     /// `messages-000001.json` and those that follow, from 1.
@@ -42,7 +42,7 @@ pub enum Sheet {
 
 /// A folder of an export that holds uploaded files and their list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Cabinet {
+pub enum ExportFolder {
     /// Uploads, under their paths.
     Uploads,
     /// Pictures of users.
@@ -53,7 +53,7 @@ pub enum Cabinet {
     Emblems,
 }
 
-impl Cabinet {
+impl ExportFolder {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Uploads, Self::Avatars, Self::Emoji, Self::Emblems];
 
@@ -73,7 +73,7 @@ impl Cabinet {
 #[derive(Debug, Clone)]
 pub struct ExportedFile {
     /// The folder.
-    pub cabinet: Cabinet,
+    pub cabinet: ExportFolder,
     /// Where they are kept here.
     pub key: FileKey,
     /// Where they are in the folder: names of ours with slashes between.
@@ -85,10 +85,10 @@ pub struct ExportedFile {
 /// The rows of an export could not be written.
 #[derive(Debug, thiserror::Error)]
 #[error("the export cannot be written")]
-pub struct SheetError(#[source] pub Box<dyn std::error::Error + Send + Sync>);
+pub struct ExportWriteError(#[source] pub Box<dyn std::error::Error + Send + Sync>);
 
 /// The writer of an export's table rows.
-pub trait Sheets: Send {
+pub trait ExportWriter: Send {
     /// So many messages will come. Said once, before them.
     fn expect(&mut self, messages: u64);
 
@@ -97,7 +97,7 @@ pub trait Sheets: Send {
     ///
     /// # Errors
     /// When it cannot be kept; the export is none then.
-    fn row(&mut self, sheet: Sheet, table: &'static str, row: Value) -> Result<(), SheetError>;
+    fn row(&mut self, sheet: ExportFile, table: &'static str, row: Value) -> Result<(), ExportWriteError>;
 
     /// Notes that the bytes of a file have to come along; they are fetched when everything was read.
     fn file(&mut self, file: ExportedFile);
@@ -111,12 +111,12 @@ pub enum ExportError {
     Store(#[from] StoreError),
     /// It could not be written.
     #[error(transparent)]
-    Sheet(#[from] SheetError),
+    Sheet(#[from] ExportWriteError),
 }
 
 /// The number of messages in an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Messages {
+pub struct MessageCounts {
     /// All of them.
     pub count: u64,
     /// The number of the last one; 0 when there is none.
@@ -133,11 +133,11 @@ pub trait ExportStore: Send + Sync {
 
 /// An export that is being written.
 pub struct Export<'a> {
-    sheets: &'a mut dyn Sheets,
+    sheets: &'a mut dyn ExportWriter,
     release: Release,
     now_s: i64,
     realm: Arc<RealmSnapshot>,
-    report: Report,
+    report: ImportReport,
     pages: usize,
     /// How many rows the tables have whose rows have no number of their own.
     rows: HashMap<&'static str, i64>,
@@ -172,13 +172,13 @@ impl Circles {
 
 impl<'a> Export<'a> {
     /// One that goes there, for that release; `now_s` is now, in unix seconds.
-    pub fn new(sheets: &'a mut dyn Sheets, release: Release, now_s: i64) -> Self {
+    pub fn new(sheets: &'a mut dyn ExportWriter, release: Release, now_s: i64) -> Self {
         Self {
             sheets,
             release,
             now_s,
             realm: Arc::default(),
-            report: Report::default(),
+            report: ImportReport::default(),
             pages: 0,
             rows: HashMap::new(),
             clients: Clients::default(),
@@ -194,15 +194,15 @@ impl<'a> Export<'a> {
 
     /// Returns what is in it, and what of the organization is not.
     #[must_use]
-    pub fn into_report(self) -> Report {
+    pub fn into_report(self) -> ImportReport {
         self.report
     }
 
     /// Writes the organization without its messages, of which there are so many.
     ///
     /// # Errors
-    /// [`SheetError`], as those of all that follow.
-    pub fn begin(&mut self, realm: &Arc<RealmSnapshot>, messages: Messages) -> Result<(), SheetError> {
+    /// [`ExportWriteError`], as those of all that follow.
+    pub fn begin(&mut self, realm: &Arc<RealmSnapshot>, messages: MessageCounts) -> Result<(), ExportWriteError> {
         self.realm = Arc::clone(realm);
         self.sheets.expect(messages.count);
         self.organization(realm, messages.last)?;
@@ -212,8 +212,8 @@ impl<'a> Export<'a> {
     /// Writes what messages refer to.
     ///
     /// # Errors
-    /// [`SheetError`].
-    pub fn end(&mut self) -> Result<(), SheetError> {
+    /// [`ExportWriteError`].
+    pub fn end(&mut self) -> Result<(), ExportWriteError> {
         let mut clients: Vec<(String, i64)> = std::mem::take(&mut self.clients.0).into_iter().collect();
         clients.sort_by_key(|(_, number)| *number);
         for (name, number) in clients {
@@ -236,11 +236,11 @@ impl<'a> Export<'a> {
         self.subscriptions(&circles)
     }
 
-    fn recipient(&mut self, id: i64, (kind, of): (i64, i64)) -> Result<(), SheetError> {
+    fn recipient(&mut self, id: i64, (kind, of): (i64, i64)) -> Result<(), ExportWriteError> {
         self.put("zerver_recipient", json!({"id": id, "type": kind, "type_id": of}))
     }
 
-    fn subscriptions(&mut self, circles: &[Vec<UserId>]) -> Result<(), SheetError> {
+    fn subscriptions(&mut self, circles: &[Vec<UserId>]) -> Result<(), ExportWriteError> {
         let realm = Arc::clone(&self.realm);
         for user in organization::accounts(&realm) {
             self.subscribed(user.id, person(user.id))?;
@@ -270,14 +270,14 @@ impl<'a> Export<'a> {
     }
 
     /// Writes a row of `realm.json`.
-    fn put(&mut self, table: &'static str, mut row: Value) -> Result<(), SheetError> {
+    fn put(&mut self, table: &'static str, mut row: Value) -> Result<(), ExportWriteError> {
         asked::complete(table, &mut row);
         self.release.fit(table, &mut row);
-        self.sheets.row(Sheet::Organization, table, row)
+        self.sheets.row(ExportFile::Organization, table, row)
     }
 
     /// Writes one that has no number of its own here.
-    fn put_numbered(&mut self, table: &'static str, mut row: Value) -> Result<(), SheetError> {
+    fn put_numbered(&mut self, table: &'static str, mut row: Value) -> Result<(), ExportWriteError> {
         let number = self.rows.entry(table).or_default();
         *number = number.saturating_add(1);
         if let Value::Object(columns) = &mut row {

@@ -3,12 +3,12 @@
 use serde_json::json;
 
 use crate::address::AddressVisibility;
-use crate::change::{Change, Commit, Credential, ItemKind};
-use crate::channel::{Channel, Notifications, PostPolicy, Privacy, Subscription};
-use crate::emblem::Emblems;
+use crate::change::{CredentialChange, ItemKind, RealmChange, RealmCommit};
+use crate::channel::{Channel, ChannelNotifications, PostPolicy, Privacy, Subscription};
+use crate::emblem::OrganizationImages;
 use crate::group::{GroupSetting, SystemGroup, UserGroup};
 use crate::id::{ChannelId, EventId, UserGroupId, UserId};
-use crate::realm::{Realm, Rules};
+use crate::realm::{Realm, RealmRules};
 use crate::role::Role;
 use crate::snapshot::RealmSnapshot;
 use crate::user::{ApiKey, PasswordHash, User};
@@ -19,7 +19,7 @@ const CHANNELS: [(&str, &str); 2] = [("general", "#76ce90"), ("sandbox", "#fae58
 
 /// The data of a realm to create.
 #[derive(Debug)]
-pub struct Founding {
+pub struct NewRealm {
     /// The realm's name.
     pub realm_name: String,
     /// The owner's address.
@@ -35,27 +35,27 @@ pub struct Founding {
 }
 
 /// Returns the commit that founds the realm. It is decided on a realm that does not exist, the state `before`: when
-/// several nodes found it at once, one succeeds, and the others get [`crate::change::Committed::Stale`].
+/// several nodes found it at once, one succeeds, and the others get [`crate::change::CommitOutcome::Stale`].
 #[must_use]
-pub fn found(before: &RealmSnapshot, founding: Founding) -> Commit {
-    let Founding { realm_name, email, full_name, password_hash, api_key, now_s } = founding;
-    let mut commit = Commit { decided_at: EventId::NONE, at_s: now_s, ..Commit::default() };
+pub fn found(before: &RealmSnapshot, founding: NewRealm) -> RealmCommit {
+    let NewRealm { realm_name, email, full_name, password_hash, api_key, now_s } = founding;
+    let mut commit = RealmCommit { decided_at: EventId::NONE, at_s: now_s, ..RealmCommit::default() };
     let realm = Realm {
         name: realm_name,
         description: String::new(),
         created_s: now_s,
         is_deactivated: false,
-        rules: Rules::default(),
-        emblems: Emblems::default(),
+        rules: RealmRules::default(),
+        emblems: OrganizationImages::default(),
     };
     let mut ids = 1..;
     let mut new_id = || ids.next().unwrap_or_default();
     let groups = SystemGroup::ALL.map(|system| (system, UserGroupId(new_id())));
     let owner = UserId(new_id());
     let channels = CHANNELS.map(|named| (named, ChannelId(new_id())));
-    commit.changes.push(Change::Realm(Box::new(realm)));
-    commit.changes.extend(groups.map(|(system, id)| Change::Group(Box::new(system_group(system, id, &groups)))));
-    commit.changes.push(Change::User(Box::new(User {
+    commit.changes.push(RealmChange::Realm(Box::new(realm)));
+    commit.changes.extend(groups.map(|(system, id)| RealmChange::Group(Box::new(system_group(system, id, &groups)))));
+    commit.changes.push(RealmChange::User(Box::new(User {
         id: owner,
         email,
         full_name,
@@ -69,18 +69,18 @@ pub fn found(before: &RealmSnapshot, founding: Founding) -> Commit {
         address_visibility: AddressVisibility::default(),
     })));
     commit.set_key(before, owner, api_key);
-    commit.credentials.push(Credential::PasswordHash(owner, password_hash));
+    commit.credentials.push(CredentialChange::PasswordHash(owner, password_hash));
     let administrators = id_of(SystemGroup::Administrators, &groups);
     for ((name, color), id) in channels {
-        commit.changes.push(Change::Channel(Box::new(first_channel(name, (id, owner, administrators), now_s))));
-        commit.changes.push(Change::Item { kind: ItemKind::DefaultChannel, id: id.0, document: Some(json!({})) });
-        commit.changes.push(Change::Subscription(Box::new(Subscription {
+        commit.changes.push(RealmChange::Channel(Box::new(first_channel(name, (id, owner, administrators), now_s))));
+        commit.changes.push(RealmChange::Item { kind: ItemKind::DefaultChannel, id: id.0, document: Some(json!({})) });
+        commit.changes.push(RealmChange::Subscription(Box::new(Subscription {
             channel_id: id,
             user_id: owner,
             color: color.to_owned(),
             is_muted: false,
             pin_to_top: false,
-            notifications: Notifications::default(),
+            notifications: ChannelNotifications::default(),
         })));
     }
     commit
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn a_new_realm_has_an_owner_groups_and_somewhere_to_write() {
         let api_key = ApiKey::from_random(&[5; 64]).unwrap();
-        let founding = Founding {
+        let founding = NewRealm {
             realm_name: "Acme".to_owned(),
             email: "Ada@example.org".to_owned(),
             full_name: "Ada".to_owned(),

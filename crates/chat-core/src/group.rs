@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::id::{UserGroupId, UserId};
 use crate::limits::MAX_GROUP_NAME_CHARS;
 use crate::printable::unprintable;
-use crate::role::{Policy, Role};
+use crate::role::{PermissionPolicy, Role};
 use crate::user::User;
 
 /// A named set of users and of other groups.
@@ -136,15 +136,15 @@ impl SystemGroup {
 
     /// Returns the policy that names the same users.
     #[must_use]
-    pub fn policy(self) -> Policy {
+    pub fn policy(self) -> PermissionPolicy {
         match self {
-            Self::Nobody => Policy::Nobody,
-            Self::Owners => Policy::Owners,
-            Self::Administrators => Policy::Administrators,
-            Self::Moderators => Policy::Moderators,
-            Self::FullMembers => Policy::FullMembers,
-            Self::Members => Policy::Members,
-            Self::Everyone | Self::Internet => Policy::Everyone,
+            Self::Nobody => PermissionPolicy::Nobody,
+            Self::Owners => PermissionPolicy::Owners,
+            Self::Administrators => PermissionPolicy::Administrators,
+            Self::Moderators => PermissionPolicy::Moderators,
+            Self::FullMembers => PermissionPolicy::FullMembers,
+            Self::Members => PermissionPolicy::Members,
+            Self::Everyone | Self::Internet => PermissionPolicy::Everyone,
         }
     }
 }

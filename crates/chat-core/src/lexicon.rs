@@ -4,23 +4,23 @@ use serde_json::Value;
 
 use crate::alert_words::AlertWords;
 use crate::change::{ItemKind, UserItemKind};
-use crate::file::Uploads;
+use crate::file::LinkedUploads;
 use crate::id::{AttachmentId, EventId, UserId};
-use crate::markdown::{self, Context, Directory, Emoticons, ImagePreviews, Linkifier, Rendered};
+use crate::markdown::{self, EmoticonHandling, ImagePreviews, Linkifier, MarkdownContext, RealmNames, RenderedMessage};
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
 
 /// The names, emoji, linkifiers and alert words of a realm for rendering.
 ///
-/// Making one compiles every pattern of the realm, so it is kept for as long as it [`Lexicon::is_current`].
+/// Making one compiles every pattern of the realm, so it is kept for as long as it [`RenderContext::is_current`].
 #[derive(Debug)]
-pub struct Lexicon {
+pub struct RenderContext {
     linkifiers: Vec<Linkifier>,
     alert_words: Option<AlertWords>,
     of: EventId,
 }
 
-impl Lexicon {
+impl RenderContext {
     /// Returns the words of the realm as it is.
     ///
     /// A linkifier is a document with `pattern`, `url_template` and, where it was given one, `order`; one that
@@ -71,45 +71,45 @@ fn alert_words(realm: &RealmSnapshot, user_id: UserId) -> impl Iterator<Item = (
 
 /// The settings for rendering one message.
 #[derive(Debug, Clone, Copy)]
-pub struct Setting<'a> {
+pub struct RenderSettings<'a> {
     /// The realm's own address, without a slash at the end.
     pub realm_url: &'a str,
     /// The realm's words.
-    pub lexicon: &'a Lexicon,
+    pub lexicon: &'a RenderContext,
     /// The uploads that the text may use; none when nothing is said.
-    pub uploads: Option<&'a Uploads>,
+    pub uploads: Option<&'a LinkedUploads>,
     /// Now, in unix seconds.
     pub now_s: i64,
 }
 
-impl Setting<'_> {
+impl RenderSettings<'_> {
     /// Returns the uploads that a rendered text uses.
     #[must_use]
-    pub fn attachments(&self, rendered: &Rendered) -> Vec<AttachmentId> {
+    pub fn attachments(&self, rendered: &RenderedMessage) -> Vec<AttachmentId> {
         self.uploads.map(|uploads| uploads.among(&rendered.attachments)).unwrap_or_default()
     }
 
     /// Renders a text of that writer.
     #[must_use]
-    pub fn render(&self, realm: &RealmSnapshot, writer: &User, content: &str) -> Rendered {
+    pub fn render(&self, realm: &RealmSnapshot, writer: &User, content: &str) -> RenderedMessage {
         self.render_with(realm, (realm, self.lexicon.linkifiers()), writer, content)
     }
 
-    /// As [`Setting::render`], with other names and linkifiers than those of the realm as it is.
+    /// As [`RenderSettings::render`], with other names and linkifiers than those of the realm as it is.
     pub(crate) fn render_with(
         &self,
         realm: &RealmSnapshot,
-        (directory, linkifiers): (&dyn Directory, &[Linkifier]),
+        (directory, linkifiers): (&dyn RealmNames, &[Linkifier]),
         writer: &User,
         content: &str,
-    ) -> Rendered {
+    ) -> RenderedMessage {
         let settings = realm.user_item(writer.id, UserItemKind::Settings, "");
         let translate = settings.and_then(|settings| settings.get("translate_emoticons")).and_then(Value::as_bool);
-        let against = Context {
+        let against = MarkdownContext {
             directory,
             linkifiers,
             realm_url: self.realm_url,
-            emoticons: if translate == Some(true) { Emoticons::Translate } else { Emoticons::Keep },
+            emoticons: if translate == Some(true) { EmoticonHandling::Translate } else { EmoticonHandling::Keep },
             image_previews: ImagePreviews::Show,
             default_code_language: None,
         };
@@ -119,11 +119,11 @@ impl Setting<'_> {
     /// Renders a text that describes something, as HTML: like a message, but without previews of images.
     #[must_use]
     pub fn describe(&self, realm: &RealmSnapshot, text: &str) -> String {
-        let against = Context {
+        let against = MarkdownContext {
             directory: realm,
             linkifiers: self.lexicon.linkifiers(),
             realm_url: self.realm_url,
-            emoticons: Emoticons::Keep,
+            emoticons: EmoticonHandling::Keep,
             image_previews: ImagePreviews::Hide,
             default_code_language: None,
         };
@@ -136,34 +136,34 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::change::Change;
+    use crate::change::RealmChange;
     use crate::event::EventRecord;
-    use crate::realm::Rules;
+    use crate::realm::RealmRules;
     use crate::testing;
 
-    fn linkifier(id: i64, order: i64, host: &str) -> Change {
+    fn linkifier(id: i64, order: i64, host: &str) -> RealmChange {
         let document =
             json!({"pattern": "#(?P<id>[0-9]+)", "url_template": format!("https://{host}/{{id}}"), "order": order});
-        Change::Item { kind: ItemKind::Linkifier, id, document: Some(document) }
+        RealmChange::Item { kind: ItemKind::Linkifier, id, document: Some(document) }
     }
 
     #[test]
     fn linkifiers_apply_in_their_order_and_a_broken_one_not_at_all() {
-        let broken = Change::Item { kind: ItemKind::Linkifier, id: 3, document: Some(json!({"pattern": "("})) };
+        let broken = RealmChange::Item { kind: ItemKind::Linkifier, id: 3, document: Some(json!({"pattern": "("})) };
         let changes = vec![linkifier(1, 2, "second.example"), linkifier(2, 1, "first.example"), broken];
-        let realm = testing::realm(Rules::default(), changes);
-        let lexicon = Lexicon::of(&realm);
+        let realm = testing::realm(RealmRules::default(), changes);
+        let lexicon = RenderContext::of(&realm);
         assert_eq!(lexicon.linkifiers().len(), 2);
-        let setting = Setting { realm_url: "https://chat.example", lexicon: &lexicon, uploads: None, now_s: 0 };
+        let setting = RenderSettings { realm_url: "https://chat.example", lexicon: &lexicon, uploads: None, now_s: 0 };
         let html = setting.render(&realm, realm.user(UserId(4)).unwrap(), "see #12").html;
         assert_eq!(html, r#"<p>see <a href="https://first.example/12">#12</a></p>"#);
     }
 
     #[test]
     fn a_lexicon_is_current_until_its_words_change() {
-        let realm = testing::realm(Rules::default(), Vec::new());
-        let lexicon = Lexicon::of(&realm);
-        let words = Change::UserItem {
+        let realm = testing::realm(RealmRules::default(), Vec::new());
+        let lexicon = RenderContext::of(&realm);
+        let words = RealmChange::UserItem {
             user_id: UserId(4),
             kind: UserItemKind::AlertWords,
             key: String::new(),
@@ -171,7 +171,7 @@ mod tests {
         };
         let talked = realm.with(&EventRecord::new(EventId(1_000), 0, Vec::new(), None));
         assert!(lexicon.is_current(&talked));
-        let topic = Change::UserItem {
+        let topic = RealmChange::UserItem {
             user_id: UserId(4),
             kind: UserItemKind::TopicPolicy,
             key: "20/lunch".to_owned(),
@@ -182,6 +182,6 @@ mod tests {
         let worded = followed.with(&EventRecord::new(EventId(1_002), 0, vec![words], None));
         assert!(!lexicon.is_current(&worded));
         assert_eq!(lexicon.alerted("lunch"), []);
-        assert_eq!(Lexicon::of(&worded).alerted("time for lunch!"), [UserId(4)]);
+        assert_eq!(RenderContext::of(&worded).alerted("time for lunch!"), [UserId(4)]);
     }
 }

@@ -7,20 +7,20 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::access::{self, NotAllowed};
-use crate::change::{Change, Commit, ItemKind};
-use crate::event::{Audience, Capability, Gate, NewEvent};
+use crate::access::{self, PermissionError};
+use crate::change::{ItemKind, RealmChange, RealmCommit};
+use crate::event::{ClientCapability, EventAudience, NewEvent, QueueCondition};
 use crate::limits::{MAX_LINKIFIER_CHARS, MAX_LINKIFIERS};
 use crate::markdown::{Linkifier, LinkifierError};
 use crate::object::item;
-use crate::problems::{Problem, Problems, blank, too_long, unshown};
+use crate::problems::{FormError, FormErrors, blank, too_long, unshown};
 use crate::snapshot::RealmSnapshot;
 use crate::url_template::{self, UrlTemplateError};
 use crate::user::User;
 
 /// The pattern and template of a linkifier to add or change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wish<'a> {
+pub struct LinkifierRequest<'a> {
     /// The regular expression, as typed.
     pub pattern: &'a str,
     /// The URL template of RFC 6570, as typed.
@@ -32,13 +32,13 @@ pub struct Wish<'a> {
 pub enum LinkifiersError {
     /// The caller is not who may.
     #[error(transparent)]
-    NotAllowed(#[from] NotAllowed),
+    NotAllowed(#[from] PermissionError),
     /// There is none of that number.
     #[error("Linkifier not found.")]
     NotFound,
     /// Pattern or template is none, or the two do not go together.
     #[error(transparent)]
-    Unfit(#[from] Problems),
+    Unfit(#[from] FormErrors),
     /// There are [`MAX_LINKIFIERS`] already.
     #[error("An organization has at most {MAX_LINKIFIERS} linkifiers.")]
     TooMany,
@@ -51,7 +51,12 @@ pub enum LinkifiersError {
 ///
 /// # Errors
 /// See [`LinkifiersError`]; nothing is to be written then.
-pub fn add(realm: &RealmSnapshot, caller: &User, wish: Wish<'_>, commit: &mut Commit) -> Result<i64, LinkifiersError> {
+pub fn add(
+    realm: &RealmSnapshot,
+    caller: &User,
+    wish: LinkifierRequest<'_>,
+    commit: &mut RealmCommit,
+) -> Result<i64, LinkifiersError> {
     access::require_administrator(caller)?;
     check(realm, wish, None)?;
     if realm.items(ItemKind::Linkifier).count() >= MAX_LINKIFIERS {
@@ -71,8 +76,8 @@ pub fn add(realm: &RealmSnapshot, caller: &User, wish: Wish<'_>, commit: &mut Co
 pub fn update(
     realm: &RealmSnapshot,
     caller: &User,
-    (id, wish): (i64, Wish<'_>),
-    commit: &mut Commit,
+    (id, wish): (i64, LinkifierRequest<'_>),
+    commit: &mut RealmCommit,
 ) -> Result<(), LinkifiersError> {
     access::require_administrator(caller)?;
     let before = realm.item(ItemKind::Linkifier, id).ok_or(LinkifiersError::NotFound)?;
@@ -88,7 +93,7 @@ pub fn update(
 ///
 /// # Errors
 /// See [`LinkifiersError`]; nothing is to be written then.
-pub fn remove(realm: &RealmSnapshot, caller: &User, id: i64, commit: &mut Commit) -> Result<(), LinkifiersError> {
+pub fn remove(realm: &RealmSnapshot, caller: &User, id: i64, commit: &mut RealmCommit) -> Result<(), LinkifiersError> {
     access::require_administrator(caller)?;
     realm.item(ItemKind::Linkifier, id).ok_or(LinkifiersError::NotFound)?;
     change(realm, vec![(id, None)], commit);
@@ -103,7 +108,7 @@ pub fn put_in_order(
     realm: &RealmSnapshot,
     caller: &User,
     ids: &[i64],
-    commit: &mut Commit,
+    commit: &mut RealmCommit,
 ) -> Result<(), LinkifiersError> {
     access::require_administrator(caller)?;
     let known: BTreeSet<i64> = realm.items(ItemKind::Linkifier).map(|(id, _)| id).collect();
@@ -120,7 +125,7 @@ pub fn put_in_order(
     Ok(())
 }
 
-fn document(Wish { pattern, url_template }: Wish<'_>, order: i64) -> Value {
+fn document(LinkifierRequest { pattern, url_template }: LinkifierRequest<'_>, order: i64) -> Value {
     json!({"pattern": pattern, "url_template": url_template, "order": order})
 }
 
@@ -129,44 +134,44 @@ fn document(Wish { pattern, url_template }: Wish<'_>, order: i64) -> Value {
 /// # Source
 /// Not specified; texts and fields are those existing clients know. We bound the length, because a pattern is
 /// compiled on every node and its matching costs at every message.
-fn check(realm: &RealmSnapshot, wish: Wish<'_>, id: Option<i64>) -> Result<(), Problems> {
+fn check(realm: &RealmSnapshot, wish: LinkifierRequest<'_>, id: Option<i64>) -> Result<(), FormErrors> {
     let fields = [("pattern", wish.pattern), ("url_template", wish.url_template)];
     let unfit = |(field, text)| {
         blank(field, text).or_else(|| too_long(field, text, MAX_LINKIFIER_CHARS)).or_else(|| unshown(field, text))
     };
-    Problems::none(fields.into_iter().filter_map(unfit).collect())?;
+    FormErrors::none(fields.into_iter().filter_map(unfit).collect())?;
     Linkifier::new(wish.pattern, wish.url_template).map_err(|error| problem(&error))?;
     if !url_template::is_of_allowed_scheme(wish.url_template) {
-        return Err(Problem::of("url_template", UrlTemplateError).into());
+        return Err(FormError::of("url_template", UrlTemplateError).into());
     }
     let is_taken = |(other, document): (i64, &Value)| {
         Some(other) != id && document.get("pattern").and_then(Value::as_str) == Some(wish.pattern)
     };
     if realm.items(ItemKind::Linkifier).any(is_taken) {
-        return Err(Problem::of_all("Realm filter with this Realm and Pattern already exists.").into());
+        return Err(FormError::of_all("Realm filter with this Realm and Pattern already exists.").into());
     }
     Ok(())
 }
 
-fn problem(error: &LinkifierError) -> Problem {
+fn problem(error: &LinkifierError) -> FormError {
     match error {
-        LinkifierError::Pattern(_) => Problem::of("pattern", error),
-        LinkifierError::Template(_) => Problem::of("url_template", error),
-        LinkifierError::GroupNotInTemplate(_) | LinkifierError::GroupNotInPattern(_) => Problem::of_all(error),
+        LinkifierError::Pattern(_) => FormError::of("pattern", error),
+        LinkifierError::Template(_) => FormError::of("url_template", error),
+        LinkifierError::GroupNotInTemplate(_) | LinkifierError::GroupNotInPattern(_) => FormError::of_all(error),
     }
 }
 
 /// Writes down what changes, and tells everybody who understands it the linkifiers there are then.
-fn change(realm: &RealmSnapshot, documents: Vec<(i64, Option<Value>)>, commit: &mut Commit) {
+fn change(realm: &RealmSnapshot, documents: Vec<(i64, Option<Value>)>, commit: &mut RealmCommit) {
     if documents.is_empty() {
         return;
     }
-    let item = |(id, document)| Change::Item { kind: ItemKind::Linkifier, id, document };
+    let item = |(id, document)| RealmChange::Item { kind: ItemKind::Linkifier, id, document };
     let changes: Vec<_> = documents.into_iter().map(item).collect();
     let after = realm.after(&changes);
     let event = json!({"type": "realm_linkifiers", "realm_linkifiers": item::linkifiers(&after)});
-    let gate = Gate::With(Capability::LinkifierUrlTemplate);
-    commit.events.push(NewEvent::plain(Audience::Everyone, event).gated(gate));
+    let gate = QueueCondition::With(ClientCapability::LinkifierUrlTemplate);
+    commit.events.push(NewEvent::plain(EventAudience::Everyone, event).gated(gate));
     commit.changes.extend(changes);
 }
 

@@ -1,6 +1,6 @@
 //! Letters the server writes: data here, sent elsewhere.
 //!
-//! A letter is written down in the transaction of what it tells of ([`crate::change::Commit::mail`]), and a task takes
+//! A letter is written down in the transaction of what it tells of ([`crate::change::RealmCommit::mail`]), and a task takes
 //! it up from there. So no letter is lost with a server that is killed, and none tells of what did not happen.
 
 use std::fmt;
@@ -12,7 +12,7 @@ use crate::ports::StoreError;
 
 /// A letter to one e-mail address.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Mail {
+pub struct Letter {
     /// Whom it is for: an address that [`crate::user::email`] takes.
     pub to: String,
     /// What it is about, on one line.
@@ -21,7 +21,7 @@ pub struct Mail {
     pub text: String,
 }
 
-impl fmt::Debug for Mail {
+impl fmt::Debug for Letter {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Mail").field("subject", &self.subject).finish_non_exhaustive()
     }
@@ -29,7 +29,7 @@ impl fmt::Debug for Mail {
 
 /// The name of a letter that waits: the place in the log of what it tells of, and its place among the letters of that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct MailId {
+pub struct LetterId {
     /// The place in the log.
     pub event_id: i64,
     /// The place among the letters, from 0.
@@ -38,13 +38,13 @@ pub struct MailId {
 
 /// A queued letter that a worker has claimed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Waiting {
+pub struct QueuedLetter {
     /// Its name.
-    pub id: MailId,
+    pub id: LetterId,
     /// How often it was taken up, this time included.
     pub tries: i64,
     /// The letter.
-    pub mail: Mail,
+    pub mail: Letter,
 }
 
 /// The queue of letters to send.
@@ -56,13 +56,13 @@ pub trait MailStore: Send + Sync {
 
     /// Takes up letters that are due, the oldest first, at most `limit`. Nobody else gets them before `until_s`, in
     /// unix seconds: whoever took them has sent them by then, or is gone.
-    async fn take_mail(&self, now_s: i64, until_s: i64, limit: i64) -> Result<Vec<Waiting>, StoreError>;
+    async fn take_mail(&self, now_s: i64, until_s: i64, limit: i64) -> Result<Vec<QueuedLetter>, StoreError>;
 
     /// Forgets a letter: it is sent, or never will be.
-    async fn finish_mail(&self, id: MailId) -> Result<(), StoreError>;
+    async fn finish_mail(&self, id: LetterId) -> Result<(), StoreError>;
 
     /// Puts a letter back until that time, in unix seconds.
-    async fn postpone_mail(&self, id: MailId, due_s: i64) -> Result<(), StoreError>;
+    async fn postpone_mail(&self, id: LetterId, due_s: i64) -> Result<(), StoreError>;
 }
 
 /// Seconds until a letter is tried again after it was refused for now: a minute, twice that, and so on up to an hour.
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn what_a_letter_says_does_not_print() {
-        let mail = Mail { to: "a@example.org".to_owned(), subject: "Hi".to_owned(), text: "secret".to_owned() };
+        let mail = Letter { to: "a@example.org".to_owned(), subject: "Hi".to_owned(), text: "secret".to_owned() };
         assert_eq!(format!("{mail:?}"), "Mail { subject: \"Hi\", .. }");
     }
 }

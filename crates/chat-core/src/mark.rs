@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::access::reads_copy;
-use crate::event::{Flagged, FlaggedIn, Place};
+use crate::event::{FlaggedConversation, FlaggedMessages, MessageLocation};
 use crate::id::UserId;
 use crate::message::{Flag, FlagError, Recipient};
-use crate::own_copy::OwnCopy;
+use crate::own_copy::UserMessage;
 use crate::personal::topic;
 use crate::ports::FlagOp;
 use crate::snapshot::RealmSnapshot;
@@ -16,7 +16,7 @@ use crate::user::User;
 
 /// The addition or removal of a message flag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Mark {
+pub struct FlagChange {
     /// The flag.
     pub flag: Flag,
     /// What becomes of it.
@@ -25,7 +25,7 @@ pub struct Mark {
 
 /// The reason why a flag cannot be set or taken away.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum MarkError {
+pub enum FlagChangeError {
     /// The flag is unknown, or not the user's.
     #[error(transparent)]
     Flag(#[from] FlagError),
@@ -34,29 +34,29 @@ pub enum MarkError {
     UnknownOperation(String),
 }
 
-impl Mark {
+impl FlagChange {
     /// The message is read.
     pub const READ: Self = Self { flag: Flag::Read, op: FlagOp::Add };
 
     /// Reads the wire's `flag` and `op`.
     ///
     /// # Errors
-    /// See [`MarkError`].
-    pub fn parse(flag: &str, op: &str) -> Result<Self, MarkError> {
+    /// See [`FlagChangeError`].
+    pub fn parse(flag: &str, op: &str) -> Result<Self, FlagChangeError> {
         let flag = Flag::editable(flag)?;
         let mut known = [FlagOp::Add, FlagOp::Remove].into_iter();
         match known.find(|known| known.name() == op) {
             Some(op) => Ok(Self { flag, op }),
-            None => Err(MarkError::UnknownOperation(op.to_owned())),
+            None => Err(FlagChangeError::UnknownOperation(op.to_owned())),
         }
     }
 
     /// Returns whether it changes the user's copy of a message.
     ///
     /// A message the user may not read is left alone. One that they never received, or that counts as read
-    /// ([`OwnCopy::counts_as_read`]), stays read.
+    /// ([`UserMessage::counts_as_read`]), stays read.
     #[must_use]
-    pub fn changes(self, realm: &RealmSnapshot, user: &User, copy: &OwnCopy) -> bool {
+    pub fn changes(self, realm: &RealmSnapshot, user: &User, copy: &UserMessage) -> bool {
         let stays =
             self.flag == Flag::Read && (copy.flags.contains(&Flag::Historical) || copy.counts_as_read(realm, user.id));
         let has = copy.flags.contains(&self.flag);
@@ -65,16 +65,19 @@ impl Mark {
 
     /// Returns what is told when it comes to these copies of a user's: the messages it changes.
     #[must_use]
-    pub fn set(self, realm: &RealmSnapshot, user: &User, copies: &[OwnCopy]) -> Flagged {
+    pub fn set(self, realm: &RealmSnapshot, user: &User, copies: &[UserMessage]) -> FlaggedMessages {
         let changed = copies.iter().filter(|copy| self.changes(realm, user, copy));
         if !self.wants_details() {
-            return Flagged::anywhere(self, changed.map(|copy| copy.id).collect());
+            return FlaggedMessages::anywhere(self, changed.map(|copy| copy.id).collect());
         }
-        let mut places: Vec<FlaggedIn> = Vec::new();
+        let mut places: Vec<FlaggedConversation> = Vec::new();
         let mut numbers: HashMap<(Recipient, &str), usize> = HashMap::new();
         for copy in changed {
             let number = *numbers.entry((copy.recipient, &copy.topic)).or_insert_with(|| {
-                places.push(FlaggedIn { place: Some(place_of(realm, user.id, copy)), ..FlaggedIn::default() });
+                places.push(FlaggedConversation {
+                    place: Some(place_of(realm, user.id, copy)),
+                    ..FlaggedConversation::default()
+                });
                 places.len() - 1
             });
             let Some(there) = places.get_mut(number) else { continue };
@@ -83,7 +86,7 @@ impl Mark {
                 there.mentions.push(copy.id);
             }
         }
-        Flagged { mark: self, places }
+        FlaggedMessages { mark: self, places }
     }
 
     /// Returns whether its event says of each message where it is: clients may not have what is no longer read.
@@ -94,9 +97,9 @@ impl Mark {
 }
 
 /// Returns where a message is that is no longer read, as its event says it.
-fn place_of(realm: &RealmSnapshot, user_id: UserId, copy: &OwnCopy) -> Place {
+fn place_of(realm: &RealmSnapshot, user_id: UserId, copy: &UserMessage) -> MessageLocation {
     match copy.recipient {
-        Recipient::Channel(channel_id) => Place::Topic {
+        Recipient::Channel(channel_id) => MessageLocation::Topic {
             channel_id,
             topic: copy.topic.as_ref().to_owned(),
             is_muted: topic::is_muted(realm, user_id, channel_id, &copy.topic),
@@ -104,7 +107,7 @@ fn place_of(realm: &RealmSnapshot, user_id: UserId, copy: &OwnCopy) -> Place {
         Recipient::Direct(_) => {
             let alone = copy.direct_users.len() == 1;
             let others = copy.direct_users.iter().filter(|user| alone || **user != user_id);
-            Place::Users(others.copied().collect())
+            MessageLocation::Users(others.copied().collect())
         }
     }
 }
@@ -112,17 +115,17 @@ fn place_of(realm: &RealmSnapshot, user_id: UserId, copy: &OwnCopy) -> Place {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::change::{Change, UserItemKind};
+    use crate::change::{RealmChange, UserItemKind};
     use crate::channel::Privacy;
     use crate::id::{ChannelId, DirectId, MessageId};
     use crate::message::Message;
-    use crate::realm::Rules;
+    use crate::realm::RealmRules;
     use crate::testing;
 
     #[test]
     fn an_unknown_flag_is_told_before_an_unknown_operation() {
-        let told = |flag, op| Mark::parse(flag, op).map_err(|error| error.to_string());
-        assert_eq!(told("read", "add"), Ok(Mark::READ));
+        let told = |flag, op| FlagChange::parse(flag, op).map_err(|error| error.to_string());
+        assert_eq!(told("read", "add"), Ok(FlagChange::READ));
         assert_eq!(told("x", "y"), Err("Invalid flag: 'x'".to_owned()));
         assert_eq!(told("mentioned", "add"), Err("Flag not editable: 'mentioned'".to_owned()));
         assert_eq!(told("starred", "y"), Err("Invalid message flag operation: 'y'".to_owned()));
@@ -131,53 +134,58 @@ mod tests {
     #[test]
     fn a_mark_changes_what_may_be_read_and_is_otherwise() {
         let realm = testing::realm(
-            Rules::default(),
-            vec![Change::Channel(Box::new(testing::channel(20, Privacy::PrivateSharedHistory)))],
+            RealmRules::default(),
+            vec![RealmChange::Channel(Box::new(testing::channel(20, Privacy::PrivateSharedHistory)))],
         );
         let private = testing::message(2, Recipient::Channel(ChannelId(20)));
-        let copy = |message: &Message, flags: &[Flag]| OwnCopy::of(message, flags.to_vec());
+        let copy = |message: &Message, flags: &[Flag]| UserMessage::of(message, flags.to_vec());
         let own = Message { direct_users: vec![UserId(4)], ..testing::message(4, Recipient::Direct(DirectId(5))) };
         let user = realm.user(UserId(4)).unwrap();
-        let star = Mark::parse("starred", "add").unwrap();
+        let star = FlagChange::parse("starred", "add").unwrap();
         assert!(!star.changes(&realm, user, &copy(&private, &[])));
         assert!(star.changes(&realm, user, &copy(&own, &[])));
         assert!(star.changes(&realm, user, &copy(&own, &[Flag::Read, Flag::Historical])));
         assert!(!star.changes(&realm, user, &copy(&own, &[Flag::Starred])));
-        let unread = Mark::parse("read", "remove").unwrap();
+        let unread = FlagChange::parse("read", "remove").unwrap();
         assert!(!unread.changes(&realm, user, &copy(&own, &[Flag::Read, Flag::Historical])));
         assert!(unread.changes(&realm, user, &copy(&own, &[Flag::Read])));
-        assert!(!Mark::READ.changes(&realm, user, &copy(&own, &[Flag::Read])));
+        assert!(!FlagChange::READ.changes(&realm, user, &copy(&own, &[Flag::Read])));
     }
 
     #[test]
     fn what_is_no_longer_read_is_told_with_its_place() {
         let realm = testing::realm(
-            Rules::default(),
+            RealmRules::default(),
             vec![
-                Change::Channel(Box::new(testing::channel(20, Privacy::Public))),
-                Change::Subscription(Box::new(testing::subscription(20, 4))),
+                RealmChange::Channel(Box::new(testing::channel(20, Privacy::Public))),
+                RealmChange::Subscription(Box::new(testing::subscription(20, 4))),
             ],
         );
         let user = realm.user(UserId(4)).unwrap();
-        let unread = Mark::parse("read", "remove").unwrap();
+        let unread = FlagChange::parse("read", "remove").unwrap();
         let copy = |id: i64, flags: &[Flag]| {
             let message = Message { id: MessageId(id), ..testing::message(2, Recipient::Channel(ChannelId(20))) };
-            OwnCopy::of(&message, [flags, &[Flag::Read]].concat())
+            UserMessage::of(&message, [flags, &[Flag::Read]].concat())
         };
-        let other = OwnCopy { topic: "Dinner".into(), ..copy(17, &[]) };
+        let other = UserMessage { topic: "Dinner".into(), ..copy(17, &[]) };
         let told = unread.set(&realm, user, &[copy(15, &[]), other, copy(18, &[Flag::Mentioned])]);
-        let place =
-            |topic: &str| Some(Place::Topic { channel_id: ChannelId(20), topic: topic.to_owned(), is_muted: false });
-        let lunch = FlaggedIn {
+        let place = |topic: &str| {
+            Some(MessageLocation::Topic { channel_id: ChannelId(20), topic: topic.to_owned(), is_muted: false })
+        };
+        let lunch = FlaggedConversation {
             place: place("Lunch"),
             messages: vec![MessageId(15), MessageId(18)],
             mentions: vec![MessageId(18)],
         };
-        let dinner = FlaggedIn { place: place("Dinner"), messages: vec![MessageId(17)], ..FlaggedIn::default() };
+        let dinner = FlaggedConversation {
+            place: place("Dinner"),
+            messages: vec![MessageId(17)],
+            ..FlaggedConversation::default()
+        };
         assert_eq!(told.places, [lunch, dinner]);
         assert_eq!(told.messages(), [15, 17, 18].map(MessageId));
         // What a muted user wrote stays read.
-        let muted = Change::UserItem {
+        let muted = RealmChange::UserItem {
             user_id: UserId(4),
             kind: UserItemKind::MutedUser,
             key: "2".to_owned(),
@@ -188,8 +196,8 @@ mod tests {
             direct_users: users.iter().copied().map(UserId).collect(),
             ..testing::message(4, Recipient::Direct(DirectId(5)))
         };
-        let told = |users| place_of(&realm, UserId(4), &OwnCopy::of(&direct(users), Vec::new()));
-        assert_eq!(told(&[2, 4]), Place::Users(vec![UserId(2)]));
-        assert_eq!(told(&[4]), Place::Users(vec![UserId(4)]));
+        let told = |users| place_of(&realm, UserId(4), &UserMessage::of(&direct(users), Vec::new()));
+        assert_eq!(told(&[2, 4]), MessageLocation::Users(vec![UserId(2)]));
+        assert_eq!(told(&[4]), MessageLocation::Users(vec![UserId(4)]));
     }
 }

@@ -1,8 +1,8 @@
 //! Who may make channels, and put users in and out of them.
 
-use crate::access::{History, history};
+use crate::access::{ReadableHistory, history};
 use crate::channel::{Channel, Privacy};
-use crate::role::Policy;
+use crate::role::PermissionPolicy;
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
 
@@ -25,7 +25,7 @@ pub enum MembershipError {
 /// # Errors
 /// See [`MembershipError`].
 pub fn may_create(realm: &RealmSnapshot, user: &User, privacy: Privacy, now_s: i64) -> Result<(), MembershipError> {
-    let policy = realm.realm().map_or(Policy::Nobody, |realm| match privacy {
+    let policy = realm.realm().map_or(PermissionPolicy::Nobody, |realm| match privacy {
         Privacy::WebPublic => realm.rules.create_web_public_channel,
         Privacy::Public => realm.rules.create_public_channel,
         Privacy::PrivateSharedHistory | Privacy::PrivateProtectedHistory => realm.rules.create_private_channel,
@@ -42,7 +42,7 @@ pub fn may_create(realm: &RealmSnapshot, user: &User, privacy: Privacy, now_s: i
 /// [`MembershipError::NotAccessible`].
 pub fn may_enter(realm: &RealmSnapshot, user: &User, channel: &Channel) -> Result<(), MembershipError> {
     let inside = realm.subscription(channel.id, user.id).is_some();
-    let open = !channel.privacy.is_private() && history(realm, user, channel) == History::All;
+    let open = !channel.privacy.is_private() && history(realm, user, channel) == ReadableHistory::All;
     if !channel.is_archived && (inside || open) {
         Ok(())
     } else {
@@ -75,7 +75,7 @@ pub fn may_bring_others(realm: &RealmSnapshot, user: &User, now_s: i64) -> Resul
     if user.is_guest() {
         return Err(MembershipError::GuestRefused);
     }
-    permitted(realm, user, realm.realm().map_or(Policy::Nobody, |realm| realm.rules.subscribe_others), now_s)
+    permitted(realm, user, realm.realm().map_or(PermissionPolicy::Nobody, |realm| realm.rules.subscribe_others), now_s)
 }
 
 /// Whether the user may take others out of the channel. Everybody may leave.
@@ -93,7 +93,7 @@ pub fn may_remove_others(
     if user.is_administrator() || named { Ok(()) } else { Err(MembershipError::Insufficient) }
 }
 
-fn permitted(realm: &RealmSnapshot, user: &User, policy: Policy, now_s: i64) -> Result<(), MembershipError> {
+fn permitted(realm: &RealmSnapshot, user: &User, policy: PermissionPolicy, now_s: i64) -> Result<(), MembershipError> {
     let waiting_days = realm.realm().map_or(0, |realm| realm.rules.waiting_period_days);
     if policy.permits(user, waiting_days, now_s) { Ok(()) } else { Err(MembershipError::Insufficient) }
 }
@@ -101,10 +101,10 @@ fn permitted(realm: &RealmSnapshot, user: &User, policy: Policy, now_s: i64) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::change::Change;
+    use crate::change::RealmChange;
     use crate::group::{GroupSetting, SystemGroup, UserGroup};
     use crate::id::{ChannelId, UserGroupId, UserId};
-    use crate::realm::Rules;
+    use crate::realm::RealmRules;
     use crate::testing::{self, NOW_S};
 
     fn realm(privacy: Privacy) -> RealmSnapshot {
@@ -119,11 +119,11 @@ mod tests {
             is_deactivated: false,
         };
         testing::realm(
-            Rules::default(),
+            RealmRules::default(),
             vec![
-                Change::Group(Box::new(administrators)),
-                Change::Channel(Box::new(testing::channel(20, privacy))),
-                Change::Subscription(Box::new(testing::subscription(20, 3))),
+                RealmChange::Group(Box::new(administrators)),
+                RealmChange::Channel(Box::new(testing::channel(20, privacy))),
+                RealmChange::Subscription(Box::new(testing::subscription(20, 3))),
             ],
         )
     }

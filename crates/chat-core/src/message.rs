@@ -65,7 +65,7 @@ pub struct Message {
     /// The program it was sent with.
     pub client: String,
     /// What the text has in it.
-    pub marks: Marks,
+    pub marks: ContentFlags,
     /// When its text or topic was last changed, in unix seconds.
     pub last_edit_s: Option<i64>,
     /// The place in the log of its last change; its own at first.
@@ -80,7 +80,7 @@ pub struct Message {
 /// The properties that rendering found in a message: links, images, mentions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "facts of a text, each by itself")]
-pub struct Marks {
+pub struct ContentFlags {
     /// It speaks of its sender in the third person.
     pub is_me: bool,
     /// It has a link.
@@ -100,7 +100,7 @@ pub struct Marks {
     pub is_widget: bool,
 }
 
-impl Marks {
+impl ContentFlags {
     /// Returns the marks as bits, for the database.
     #[must_use]
     pub fn bits(self) -> i64 {
@@ -117,7 +117,7 @@ impl Marks {
         marks.into_iter().enumerate().map(|(place, mark)| i64::from(mark) << place).sum()
     }
 
-    /// Returns the marks of [`Marks::bits`].
+    /// Returns the marks of [`ContentFlags::bits`].
     #[must_use]
     pub fn from_bits(bits: i64) -> Self {
         let mark = |place: u32| bits >> place & 1 == 1;
@@ -411,7 +411,7 @@ mod tests {
     #[test]
     fn marks_survive_their_bits() {
         for bits in 0..256 {
-            assert_eq!(Marks::from_bits(bits).bits(), bits);
+            assert_eq!(ContentFlags::from_bits(bits).bits(), bits);
         }
     }
 }

@@ -1,18 +1,18 @@
 //! What administrators choose for the organization: its name, who may do what, and how long.
 //!
-//! The settings are those that a rule asks for ([`Rules`]), and what the organization says of itself; there is none
+//! The settings are those that a rule asks for ([`RealmRules`]), and what the organization says of itself; there is none
 //! that could be chosen and would change nothing.
 
 use serde_json::{Map, Value, json};
 
-use crate::access::{NotAllowed, require_administrator, require_owner};
-use crate::change::{Change, Commit};
-use crate::event::{Audience, NewEvent};
+use crate::access::{PermissionError, require_administrator, require_owner};
+use crate::change::{RealmChange, RealmCommit};
+use crate::event::{EventAudience, NewEvent};
 use crate::group::SystemGroup;
 use crate::id::UserGroupId;
 use crate::printable::{unprintable, unprintable_in_text};
-use crate::realm::{Realm, Rules};
-use crate::role::Policy;
+use crate::realm::{Realm, RealmRules};
+use crate::role::PermissionPolicy;
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
 
@@ -30,44 +30,52 @@ pub const FOR_EVER: i64 = -1;
 const SHOWN_MAX_CHARS: usize = 100;
 
 /// Numbers of most policies.
-const PLAIN: &[(i64, Policy)] =
-    &[(1, Policy::Members), (2, Policy::Administrators), (3, Policy::FullMembers), (4, Policy::Moderators)];
+const PLAIN: &[(i64, PermissionPolicy)] = &[
+    (1, PermissionPolicy::Members),
+    (2, PermissionPolicy::Administrators),
+    (3, PermissionPolicy::FullMembers),
+    (4, PermissionPolicy::Moderators),
+];
 /// Those of policies that may be nobody's.
-const OR_NOBODY: &[(i64, Policy)] = &[
-    (1, Policy::Members),
-    (2, Policy::Administrators),
-    (3, Policy::FullMembers),
-    (4, Policy::Moderators),
-    (6, Policy::Nobody),
+const OR_NOBODY: &[(i64, PermissionPolicy)] = &[
+    (1, PermissionPolicy::Members),
+    (2, PermissionPolicy::Administrators),
+    (3, PermissionPolicy::FullMembers),
+    (4, PermissionPolicy::Moderators),
+    (6, PermissionPolicy::Nobody),
 ];
 /// Those of policies that may be guests' too.
-const OR_GUESTS: &[(i64, Policy)] = &[
-    (1, Policy::Members),
-    (2, Policy::Administrators),
-    (3, Policy::FullMembers),
-    (4, Policy::Moderators),
-    (5, Policy::Everyone),
+const OR_GUESTS: &[(i64, PermissionPolicy)] = &[
+    (1, PermissionPolicy::Members),
+    (2, PermissionPolicy::Administrators),
+    (3, PermissionPolicy::FullMembers),
+    (4, PermissionPolicy::Moderators),
+    (5, PermissionPolicy::Everyone),
 ];
-const TOPICS: &[(i64, Policy)] = &[
-    (1, Policy::Members),
-    (2, Policy::Administrators),
-    (3, Policy::FullMembers),
-    (4, Policy::Moderators),
-    (5, Policy::Everyone),
-    (6, Policy::Nobody),
+const TOPICS: &[(i64, PermissionPolicy)] = &[
+    (1, PermissionPolicy::Members),
+    (2, PermissionPolicy::Administrators),
+    (3, PermissionPolicy::FullMembers),
+    (4, PermissionPolicy::Moderators),
+    (5, PermissionPolicy::Everyone),
+    (6, PermissionPolicy::Nobody),
 ];
-const WEB_PUBLIC: &[(i64, Policy)] =
-    &[(2, Policy::Administrators), (4, Policy::Moderators), (6, Policy::Nobody), (7, Policy::Owners)];
-const WILDCARD: &[(i64, Policy)] = &[
-    (1, Policy::Everyone),
-    (2, Policy::Members),
-    (3, Policy::FullMembers),
-    (5, Policy::Administrators),
-    (6, Policy::Nobody),
-    (7, Policy::Moderators),
+const WEB_PUBLIC: &[(i64, PermissionPolicy)] = &[
+    (2, PermissionPolicy::Administrators),
+    (4, PermissionPolicy::Moderators),
+    (6, PermissionPolicy::Nobody),
+    (7, PermissionPolicy::Owners),
+];
+const WILDCARD: &[(i64, PermissionPolicy)] = &[
+    (1, PermissionPolicy::Everyone),
+    (2, PermissionPolicy::Members),
+    (3, PermissionPolicy::FullMembers),
+    (5, PermissionPolicy::Administrators),
+    (6, PermissionPolicy::Nobody),
+    (7, PermissionPolicy::Moderators),
 ];
 /// The number between them lets some make one kind of bots and not the other, which no rule here tells apart.
-const BOTS: &[(i64, Policy)] = &[(1, Policy::Members), (3, Policy::Administrators)];
+const BOTS: &[(i64, PermissionPolicy)] = &[(1, PermissionPolicy::Members), (3, PermissionPolicy::Administrators)];
 
 /// Groups that cannot make channels.
 const NO_MAKERS: &[SystemGroup] = &[SystemGroup::Nobody, SystemGroup::Everyone, SystemGroup::Internet];
@@ -76,101 +84,119 @@ const NO_WRITERS: &[SystemGroup] = &[SystemGroup::Internet];
 
 /// A setting of the organization.
 #[derive(Debug)]
-pub struct Setting {
+pub struct RealmSetting {
     /// Its name on the wire.
     pub name: &'static str,
     /// What it can be.
-    pub kind: Kind,
+    pub kind: RealmSettingType,
     owners_only: bool,
     is_told_in_a_dict: bool,
 }
 
 /// The value type of an organization setting.
 #[derive(Debug)]
-pub enum Kind {
+pub enum RealmSettingType {
     /// A text of so many characters at most.
     Text(usize, fn(&mut Realm) -> &mut String),
     /// Yes or no.
-    Switch(fn(&mut Rules) -> &mut bool),
+    Switch(fn(&mut RealmRules) -> &mut bool),
     /// Days, not negative.
-    Days(fn(&mut Rules) -> &mut i64),
+    Days(fn(&mut RealmRules) -> &mut i64),
     /// Seconds, above 0; null for ever.
-    Limit(fn(&mut Rules) -> &mut Option<i64>),
+    Limit(fn(&mut RealmRules) -> &mut Option<i64>),
     /// Days, above 0; -1 for ever.
-    Keep(fn(&mut Rules) -> &mut i64),
+    Keep(fn(&mut RealmRules) -> &mut i64),
     /// The number of a policy.
-    Policy(&'static [(i64, Policy)], fn(&mut Rules) -> &mut Policy),
+    Policy(&'static [(i64, PermissionPolicy)], fn(&mut RealmRules) -> &mut PermissionPolicy),
     /// The number of a group of the system, but for some.
-    Group(&'static [SystemGroup], fn(&mut Rules) -> &mut Policy),
+    Group(&'static [SystemGroup], fn(&mut RealmRules) -> &mut PermissionPolicy),
 }
 
-const fn setting(name: &'static str, kind: Kind) -> Setting {
-    Setting { name, kind, owners_only: false, is_told_in_a_dict: false }
+const fn setting(name: &'static str, kind: RealmSettingType) -> RealmSetting {
+    RealmSetting { name, kind, owners_only: false, is_told_in_a_dict: false }
 }
 
 /// Returns where the same event can say of several such settings that they changed.
-const fn in_dict(setting: Setting) -> Setting {
-    Setting { is_told_in_a_dict: true, ..setting }
+const fn in_dict(setting: RealmSetting) -> RealmSetting {
+    RealmSetting { is_told_in_a_dict: true, ..setting }
 }
 
-const fn for_owners(setting: Setting) -> Setting {
-    Setting { owners_only: true, ..setting }
+const fn for_owners(setting: RealmSetting) -> RealmSetting {
+    RealmSetting { owners_only: true, ..setting }
 }
 
 /// All that can be chosen.
 ///
 /// # Source
 /// Not specified; names, numbers, and whose choice each is as existing servers have them.
-pub const SETTINGS: &[Setting] = &[
-    setting(NAME, Kind::Text(NAME_MAX_CHARS, |realm| &mut realm.name)),
-    setting("description", Kind::Text(DESCRIPTION_MAX_CHARS, |realm| &mut realm.description)),
-    setting("mandatory_topics", Kind::Switch(|rules| &mut rules.mandatory_topics)),
-    in_dict(setting("allow_message_editing", Kind::Switch(|rules| &mut rules.allow_editing))),
-    in_dict(setting("message_content_edit_limit_seconds", Kind::Limit(|rules| &mut rules.edit_limit_s))),
-    in_dict(setting("edit_topic_policy", Kind::Policy(TOPICS, |rules| &mut rules.edit_topic))),
-    setting("message_content_delete_limit_seconds", Kind::Limit(|rules| &mut rules.delete_limit_s)),
-    setting("move_messages_within_stream_limit_seconds", Kind::Limit(|rules| &mut rules.move_topic_limit_s)),
-    setting("move_messages_between_streams_limit_seconds", Kind::Limit(|rules| &mut rules.move_channel_limit_s)),
-    setting("delete_own_message_policy", Kind::Policy(OR_GUESTS, |rules| &mut rules.delete_own_message)),
-    setting("move_messages_between_streams_policy", Kind::Policy(OR_NOBODY, |rules| &mut rules.move_between_channels)),
-    setting("create_web_public_stream_policy", Kind::Policy(WEB_PUBLIC, |rules| &mut rules.create_web_public_channel)),
-    setting("invite_to_stream_policy", Kind::Policy(PLAIN, |rules| &mut rules.subscribe_others)),
-    for_owners(setting("invite_to_realm_policy", Kind::Policy(OR_NOBODY, |rules| &mut rules.invite))),
-    setting("add_custom_emoji_policy", Kind::Policy(PLAIN, |rules| &mut rules.add_custom_emoji)),
-    setting("user_group_edit_policy", Kind::Policy(PLAIN, |rules| &mut rules.edit_groups)),
-    setting("bot_creation_policy", Kind::Policy(BOTS, |rules| &mut rules.create_bots)),
-    setting("wildcard_mention_policy", Kind::Policy(WILDCARD, |rules| &mut rules.wildcard_mention)),
-    for_owners(setting("emails_restricted_to_domains", Kind::Switch(|rules| &mut rules.emails_restricted_to_domains))),
+pub const SETTINGS: &[RealmSetting] = &[
+    setting(NAME, RealmSettingType::Text(NAME_MAX_CHARS, |realm| &mut realm.name)),
+    setting("description", RealmSettingType::Text(DESCRIPTION_MAX_CHARS, |realm| &mut realm.description)),
+    setting("mandatory_topics", RealmSettingType::Switch(|rules| &mut rules.mandatory_topics)),
+    in_dict(setting("allow_message_editing", RealmSettingType::Switch(|rules| &mut rules.allow_editing))),
+    in_dict(setting("message_content_edit_limit_seconds", RealmSettingType::Limit(|rules| &mut rules.edit_limit_s))),
+    in_dict(setting("edit_topic_policy", RealmSettingType::Policy(TOPICS, |rules| &mut rules.edit_topic))),
+    setting("message_content_delete_limit_seconds", RealmSettingType::Limit(|rules| &mut rules.delete_limit_s)),
+    setting(
+        "move_messages_within_stream_limit_seconds",
+        RealmSettingType::Limit(|rules| &mut rules.move_topic_limit_s),
+    ),
+    setting(
+        "move_messages_between_streams_limit_seconds",
+        RealmSettingType::Limit(|rules| &mut rules.move_channel_limit_s),
+    ),
+    setting("delete_own_message_policy", RealmSettingType::Policy(OR_GUESTS, |rules| &mut rules.delete_own_message)),
+    setting(
+        "move_messages_between_streams_policy",
+        RealmSettingType::Policy(OR_NOBODY, |rules| &mut rules.move_between_channels),
+    ),
+    setting(
+        "create_web_public_stream_policy",
+        RealmSettingType::Policy(WEB_PUBLIC, |rules| &mut rules.create_web_public_channel),
+    ),
+    setting("invite_to_stream_policy", RealmSettingType::Policy(PLAIN, |rules| &mut rules.subscribe_others)),
+    for_owners(setting("invite_to_realm_policy", RealmSettingType::Policy(OR_NOBODY, |rules| &mut rules.invite))),
+    setting("add_custom_emoji_policy", RealmSettingType::Policy(PLAIN, |rules| &mut rules.add_custom_emoji)),
+    setting("user_group_edit_policy", RealmSettingType::Policy(PLAIN, |rules| &mut rules.edit_groups)),
+    setting("bot_creation_policy", RealmSettingType::Policy(BOTS, |rules| &mut rules.create_bots)),
+    setting("wildcard_mention_policy", RealmSettingType::Policy(WILDCARD, |rules| &mut rules.wildcard_mention)),
+    for_owners(setting(
+        "emails_restricted_to_domains",
+        RealmSettingType::Switch(|rules| &mut rules.emails_restricted_to_domains),
+    )),
     for_owners(setting(
         "disallow_disposable_email_addresses",
-        Kind::Switch(|rules| &mut rules.disallow_disposable_addresses),
+        RealmSettingType::Switch(|rules| &mut rules.disallow_disposable_addresses),
     )),
-    for_owners(setting("waiting_period_threshold", Kind::Days(|rules| &mut rules.waiting_period_days))),
-    for_owners(setting("message_retention_days", Kind::Keep(|rules| &mut rules.message_retention_days))),
+    for_owners(setting("waiting_period_threshold", RealmSettingType::Days(|rules| &mut rules.waiting_period_days))),
+    for_owners(setting("message_retention_days", RealmSettingType::Keep(|rules| &mut rules.message_retention_days))),
     in_dict(setting(
         "can_create_public_channel_group",
-        Kind::Group(NO_MAKERS, |rules| &mut rules.create_public_channel),
+        RealmSettingType::Group(NO_MAKERS, |rules| &mut rules.create_public_channel),
     )),
     in_dict(setting(
         "can_create_private_channel_group",
-        Kind::Group(NO_MAKERS, |rules| &mut rules.create_private_channel),
+        RealmSettingType::Group(NO_MAKERS, |rules| &mut rules.create_private_channel),
     )),
     in_dict(setting(
         "direct_message_initiator_group",
-        Kind::Group(NO_WRITERS, |rules| &mut rules.initiate_direct_messages),
+        RealmSettingType::Group(NO_WRITERS, |rules| &mut rules.initiate_direct_messages),
     )),
-    in_dict(setting("direct_message_permission_group", Kind::Group(NO_WRITERS, |rules| &mut rules.direct_messages))),
+    in_dict(setting(
+        "direct_message_permission_group",
+        RealmSettingType::Group(NO_WRITERS, |rules| &mut rules.direct_messages),
+    )),
 ];
 
-/// A new value of an organization setting, of the JSON type that its [`Kind`] requires.
-pub type Wanted = (&'static Setting, Value);
+/// A new value of an organization setting, of the JSON type that its [`RealmSettingType`] requires.
+pub type RealmSettingChange = (&'static RealmSetting, Value);
 
 /// The reason why the organization stays as it is.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OrganizationError {
     /// The caller is not who may.
     #[error(transparent)]
-    NotAllowed(#[from] NotAllowed),
+    NotAllowed(#[from] PermissionError),
     /// There is no organization.
     #[error("Invalid organization")]
     NoRealm,
@@ -223,8 +249,8 @@ pub enum OrganizationError {
 pub fn change(
     realm: &RealmSnapshot,
     caller: &User,
-    wanted: &[Wanted],
-    commit: &mut Commit,
+    wanted: &[RealmSettingChange],
+    commit: &mut RealmCommit,
 ) -> Result<Map<String, Value>, OrganizationError> {
     require_administrator(caller)?;
     if wanted.iter().any(|(setting, _)| setting.owners_only) {
@@ -237,48 +263,48 @@ pub fn change(
         setting.put(realm, value, &mut now)?;
         if now != last {
             commit.events.push(told(setting, value));
-            let is_text = matches!(setting.kind, Kind::Text(..));
+            let is_text = matches!(setting.kind, RealmSettingType::Text(..));
             repeated.insert(setting.name.to_owned(), if is_text { json!("updated") } else { value.clone() });
         }
     }
     if now != *before {
-        commit.changes.push(Change::Realm(Box::new(now)));
+        commit.changes.push(RealmChange::Realm(Box::new(now)));
     }
     Ok(repeated)
 }
 
-fn told(setting: &Setting, value: &Value) -> NewEvent {
+fn told(setting: &RealmSetting, value: &Value) -> NewEvent {
     let event = if setting.is_told_in_a_dict {
         json!({"type": "realm", "op": "update_dict", "property": "default", "data": {setting.name: value}})
     } else {
         json!({"type": "realm", "op": "update", "property": setting.name, "value": value})
     };
-    NewEvent::plain(Audience::Everyone, event)
+    NewEvent::plain(EventAudience::Everyone, event)
 }
 
-impl Setting {
+impl RealmSetting {
     /// Returns what was chosen, in the form in which it is given; `None` for a policy that has no number.
     pub(crate) fn chosen(&self, realm: &Realm) -> Option<Value> {
         let mut realm = realm.clone();
         Some(match &self.kind {
-            Kind::Text(_, field) => field(&mut realm).as_str().into(),
-            Kind::Switch(field) => (*field(&mut realm.rules)).into(),
-            Kind::Days(field) => (*field(&mut realm.rules)).into(),
-            Kind::Limit(field) => (*field(&mut realm.rules)).into(),
-            Kind::Keep(field) => (*field(&mut realm.rules)).into(),
-            Kind::Policy(numbers, field) => {
+            RealmSettingType::Text(_, field) => field(&mut realm).as_str().into(),
+            RealmSettingType::Switch(field) => (*field(&mut realm.rules)).into(),
+            RealmSettingType::Days(field) => (*field(&mut realm.rules)).into(),
+            RealmSettingType::Limit(field) => (*field(&mut realm.rules)).into(),
+            RealmSettingType::Keep(field) => (*field(&mut realm.rules)).into(),
+            RealmSettingType::Policy(numbers, field) => {
                 let policy = *field(&mut realm.rules);
                 numbers.iter().find(|(_, known)| *known == policy)?.0.into()
             }
-            Kind::Group(..) => return None,
+            RealmSettingType::Group(..) => return None,
         })
     }
 
     /// Returns the groups of the system that it cannot be given to, and the one that has it in a new organization;
     /// `None` for a setting that is not given to a group.
-    pub(crate) fn group_rule(&self) -> Option<(&'static [SystemGroup], Policy)> {
+    pub(crate) fn group_rule(&self) -> Option<(&'static [SystemGroup], PermissionPolicy)> {
         match &self.kind {
-            Kind::Group(refused, field) => Some((refused, *field(&mut Rules::default()))),
+            RealmSettingType::Group(refused, field) => Some((refused, *field(&mut RealmRules::default()))),
             _ => None,
         }
     }
@@ -291,7 +317,7 @@ impl Setting {
     ) -> Result<(), OrganizationError> {
         let name = self.name;
         match &self.kind {
-            Kind::Text(limit, field) => {
+            RealmSettingType::Text(limit, field) => {
                 let text = value.as_str().unwrap_or_default();
                 if text.chars().count() > *limit {
                     return Err(OrganizationError::TooLong { name, limit: *limit });
@@ -303,28 +329,28 @@ impl Setting {
                 }
                 text.clone_into(field(realm));
             }
-            Kind::Switch(field) => *field(&mut realm.rules) = value.as_bool().unwrap_or_default(),
-            Kind::Days(field) => {
+            RealmSettingType::Switch(field) => *field(&mut realm.rules) = value.as_bool().unwrap_or_default(),
+            RealmSettingType::Days(field) => {
                 let days = value.as_i64().unwrap_or_default();
                 *field(&mut realm.rules) = if days < 0 { Err(OrganizationError::TooSmall(name)) } else { Ok(days) }?;
             }
-            Kind::Limit(field) => {
+            RealmSettingType::Limit(field) => {
                 let limit_s = value.as_i64();
                 if !value.is_null() && limit_s.is_none_or(|limit_s| limit_s < 1) {
                     return Err(bad_limit(name, value));
                 }
                 *field(&mut realm.rules) = limit_s;
             }
-            Kind::Keep(field) => {
+            RealmSettingType::Keep(field) => {
                 let days = value.as_i64().filter(|days| *days == FOR_EVER || *days > 0);
                 *field(&mut realm.rules) = days.ok_or_else(|| bad_limit(name, value))?;
             }
-            Kind::Policy(numbers, field) => {
+            RealmSettingType::Policy(numbers, field) => {
                 let found = numbers.iter().find(|(number, _)| Some(*number) == value.as_i64());
                 let (_, policy) = found.ok_or(OrganizationError::NotListed(name))?;
                 *field(&mut realm.rules) = *policy;
             }
-            Kind::Group(refused, field) => {
+            RealmSettingType::Group(refused, field) => {
                 let group = snapshot.group(UserGroupId(value.as_i64().unwrap_or_default()));
                 let group = group.ok_or(OrganizationError::NoGroup)?;
                 let group = group.system.ok_or(OrganizationError::NotOfSystem(name))?;
@@ -347,13 +373,13 @@ fn bad_limit(name: &'static str, value: &Value) -> OrganizationError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::Body;
+    use crate::event::EventBody;
     use crate::group::{GroupSetting, UserGroup};
     use crate::id::UserId;
     use crate::testing;
 
-    fn group(id: i64, system: Option<SystemGroup>) -> Change {
-        Change::Group(Box::new(UserGroup {
+    fn group(id: i64, system: Option<SystemGroup>) -> RealmChange {
+        RealmChange::Group(Box::new(UserGroup {
             id: UserGroupId(id),
             name: system.map_or("club", SystemGroup::name).to_owned(),
             description: String::new(),
@@ -365,22 +391,23 @@ mod tests {
         }))
     }
 
-    fn of_name(name: &str) -> &'static Setting {
+    fn of_name(name: &str) -> &'static RealmSetting {
         SETTINGS.iter().find(|setting| setting.name == name).unwrap()
     }
 
-    fn changed(caller: i64, wanted: &[(&str, Value)]) -> Result<(Map<String, Value>, Commit), OrganizationError> {
+    fn changed(caller: i64, wanted: &[(&str, Value)]) -> Result<(Map<String, Value>, RealmCommit), OrganizationError> {
         let groups = (30..).zip(SystemGroup::ALL).map(|(id, system)| group(id, Some(system)));
-        let realm = testing::realm(Rules::default(), groups.chain([group(40, None)]).collect());
-        let wanted: Vec<Wanted> = wanted.iter().map(|(name, value)| (of_name(name), value.clone())).collect();
-        let mut commit = Commit::default();
+        let realm = testing::realm(RealmRules::default(), groups.chain([group(40, None)]).collect());
+        let wanted: Vec<RealmSettingChange> =
+            wanted.iter().map(|(name, value)| (of_name(name), value.clone())).collect();
+        let mut commit = RealmCommit::default();
         let repeated = change(&realm, realm.user(UserId(caller)).unwrap(), &wanted, &mut commit)?;
         Ok((repeated, commit))
     }
 
-    fn rules(commit: &Commit) -> Rules {
+    fn rules(commit: &RealmCommit) -> RealmRules {
         match &commit.changes[..] {
-            [Change::Realm(realm)] => realm.rules.clone(),
+            [RealmChange::Realm(realm)] => realm.rules.clone(),
             other => unreachable!("{other:?}"),
         }
     }
@@ -398,12 +425,14 @@ mod tests {
             json!({"name": "updated", "allow_message_editing": false, "message_content_edit_limit_seconds": null});
         assert_eq!(Value::Object(repeated), expected);
         let told = commit.events.iter().map(|event| match &event.body {
-            Body::Plain { event: told, .. } => (event.audience.clone(), told.clone()),
-            Body::Message(_) | Body::Edit { .. } | Body::Flagged(_) => unreachable!("no message is sent"),
+            EventBody::Plain { event: told, .. } => (event.audience.clone(), told.clone()),
+            EventBody::Message(_) | EventBody::Edit { .. } | EventBody::Flagged(_) => {
+                unreachable!("no message is sent")
+            }
         });
         let told: Vec<_> = told.collect();
         let update = json!({"type": "realm", "op": "update", "property": "name", "value": "Acme"});
-        assert_eq!(told[0], (Audience::Everyone, update));
+        assert_eq!(told[0], (EventAudience::Everyone, update));
         let data = json!({"allow_message_editing": false});
         let dict = json!({"type": "realm", "op": "update_dict", "property": "default", "data": data});
         assert_eq!((&told[1].1, told.len()), (&dict, 3));
@@ -415,7 +444,7 @@ mod tests {
     #[test]
     fn each_number_of_each_policy_is_a_rule_and_no_other_number_is() {
         for setting in SETTINGS {
-            let Kind::Policy(numbers, field) = &setting.kind else { continue };
+            let RealmSettingType::Policy(numbers, field) = &setting.kind else { continue };
             for number in 0..9 {
                 let found = changed(1, &[(setting.name, json!(number))]);
                 let Some((_, policy)) = numbers.iter().find(|(known, _)| *known == number) else {
@@ -423,7 +452,7 @@ mod tests {
                     continue;
                 };
                 let (_, commit) = found.unwrap();
-                let mut now = if commit.changes.is_empty() { Rules::default() } else { rules(&commit) };
+                let mut now = if commit.changes.is_empty() { RealmRules::default() } else { rules(&commit) };
                 assert_eq!(field(&mut now), policy, "{} {number}", setting.name);
             }
         }
@@ -435,9 +464,9 @@ mod tests {
             Ok((_, commit)) => format!("{:?}", rules(&commit)),
             Err(refused) => refused.to_string(),
         };
-        let admins = Rules { create_public_channel: Policy::Administrators, ..Rules::default() };
+        let admins = RealmRules { create_public_channel: PermissionPolicy::Administrators, ..RealmRules::default() };
         assert_eq!(told("can_create_public_channel_group", 32), format!("{admins:?}"));
-        let nobody = Rules { direct_messages: Policy::Nobody, ..Rules::default() };
+        let nobody = RealmRules { direct_messages: PermissionPolicy::Nobody, ..RealmRules::default() };
         assert_eq!(told("direct_message_permission_group", 30), format!("{nobody:?}"));
         let refused = "'can_create_private_channel_group' setting cannot be set to 'role:everyone' group.";
         assert_eq!(told("can_create_private_channel_group", 36), refused);
@@ -452,11 +481,11 @@ mod tests {
     fn some_choices_are_owners_and_none_is_a_moderators() {
         for name in ["invite_to_realm_policy", "waiting_period_threshold"] {
             let refused = changed(2, &[(name, json!(2))]).unwrap_err();
-            assert_eq!(refused, OrganizationError::NotAllowed(NotAllowed::OwnerRequired));
+            assert_eq!(refused, OrganizationError::NotAllowed(PermissionError::OwnerRequired));
             assert!(changed(1, &[(name, json!(2))]).is_ok());
         }
         let refused = changed(3, &[]).unwrap_err();
-        assert_eq!(refused, OrganizationError::NotAllowed(NotAllowed::AdministratorRequired));
+        assert_eq!(refused, OrganizationError::NotAllowed(PermissionError::AdministratorRequired));
     }
 
     #[test]

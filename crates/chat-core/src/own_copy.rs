@@ -8,7 +8,7 @@ use crate::snapshot::RealmSnapshot;
 
 /// A user's flags and recipient data of a message, without its content.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OwnCopy {
+pub struct UserMessage {
     /// The message.
     pub id: MessageId,
     /// Where it is.
@@ -25,7 +25,7 @@ pub struct OwnCopy {
     pub flags: Vec<Flag>,
 }
 
-impl OwnCopy {
+impl UserMessage {
     /// Returns the copy of a message that somebody with these flags has.
     #[must_use]
     pub fn of(message: &Message, flags: Vec<Flag>) -> Self {
@@ -54,16 +54,16 @@ impl OwnCopy {
 
 /// A user's unread messages.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Unread {
+pub struct UnreadMessages {
     /// By where it is: each topic of a channel as its messages spell it, each set of users. None is empty.
-    pub places: Vec<UnreadIn>,
+    pub places: Vec<UnreadConversation>,
     /// Those of them that mention the user, the oldest first.
     pub mentions: Vec<MessageId>,
 }
 
 /// A user's unread messages in one conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UnreadIn {
+pub struct UnreadConversation {
     /// Where it is.
     pub recipient: Recipient,
     /// For a set of users: all of them, in the order of their numbers.
@@ -74,7 +74,7 @@ pub struct UnreadIn {
     pub ids: Vec<MessageId>,
 }
 
-impl Unread {
+impl UnreadMessages {
     /// How many messages.
     #[must_use]
     pub fn count(&self) -> usize {
@@ -128,17 +128,20 @@ mod tests {
     use super::*;
     use crate::id::ChannelId;
 
-    fn unread() -> Unread {
-        let place = |channel: i64, ids: &[i64]| UnreadIn {
+    fn unread() -> UnreadMessages {
+        let place = |channel: i64, ids: &[i64]| UnreadConversation {
             recipient: Recipient::Channel(ChannelId(channel)),
             direct_users: Vec::new(),
             topic: "Lunch".to_owned(),
             ids: ids.iter().copied().map(MessageId).collect(),
         };
-        Unread { places: vec![place(20, &[3, 9]), place(21, &[4, 5])], mentions: vec![MessageId(3), MessageId(9)] }
+        UnreadMessages {
+            places: vec![place(20, &[3, 9]), place(21, &[4, 5])],
+            mentions: vec![MessageId(3), MessageId(9)],
+        }
     }
 
-    fn ids(unread: &Unread) -> Vec<i64> {
+    fn ids(unread: &UnreadMessages) -> Vec<i64> {
         unread.ids().into_iter().map(|id| id.0).collect()
     }
 
@@ -160,6 +163,6 @@ mod tests {
         assert_eq!(told.mentions, [MessageId(9)]);
         let one = unread().newest(1);
         assert_eq!((ids(&one), one.places.len()), (vec![9], 1));
-        assert_eq!(unread().newest(0), Unread::default());
+        assert_eq!(unread().newest(0), UnreadMessages::default());
     }
 }

@@ -4,14 +4,14 @@
 
 use serde_json::{Value, json};
 
-use crate::access::{self, NotAllowed};
-use crate::change::{Change, Commit, ItemKind};
-use crate::event::{Audience, NewEvent};
+use crate::access::{self, PermissionError};
+use crate::change::{ItemKind, RealmChange, RealmCommit};
+use crate::event::{EventAudience, NewEvent};
 use crate::limits::{
     MAX_PLAYGROUND_LANGUAGE_CHARS, MAX_PLAYGROUND_NAME_CHARS, MAX_PLAYGROUND_URL_CHARS, MAX_PLAYGROUNDS,
 };
 use crate::object::item;
-use crate::problems::{Problem, Problems, blank, too_long, unshown};
+use crate::problems::{FormError, FormErrors, blank, too_long, unshown};
 use crate::snapshot::RealmSnapshot;
 use crate::url_template::{self, UrlTemplateError};
 use crate::user::User;
@@ -21,7 +21,7 @@ const CODE: &str = "code";
 
 /// What a playground shall be, without blanks around the texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wish<'a> {
+pub struct PlaygroundRequest<'a> {
     /// What people call it.
     pub name: &'a str,
     /// The language it runs, by its name in code blocks.
@@ -35,7 +35,7 @@ pub struct Wish<'a> {
 pub enum PlaygroundsError {
     /// The caller is not who may.
     #[error(transparent)]
-    NotAllowed(#[from] NotAllowed),
+    NotAllowed(#[from] PermissionError),
     /// There is none of that number.
     #[error("Invalid playground")]
     NotFound,
@@ -44,7 +44,7 @@ pub enum PlaygroundsError {
     Language,
     /// A field is none, or they do not go together.
     #[error(transparent)]
-    Unfit(#[from] Problems),
+    Unfit(#[from] FormErrors),
     /// There are [`MAX_PLAYGROUNDS`] already.
     #[error("An organization has at most {MAX_PLAYGROUNDS} playgrounds.")]
     TooMany,
@@ -54,16 +54,21 @@ pub enum PlaygroundsError {
 ///
 /// # Errors
 /// See [`PlaygroundsError`]; nothing is to be written then.
-pub fn add(realm: &RealmSnapshot, caller: &User, wish: Wish<'_>, commit: &mut Commit) -> Result<i64, PlaygroundsError> {
+pub fn add(
+    realm: &RealmSnapshot,
+    caller: &User,
+    wish: PlaygroundRequest<'_>,
+    commit: &mut RealmCommit,
+) -> Result<i64, PlaygroundsError> {
     access::require_administrator(caller)?;
     check(wish)?;
-    let Wish { name, pygments_language, url_template } = wish;
+    let PlaygroundRequest { name, pygments_language, url_template } = wish;
     let says = |document: &Value, key: &str, text: &str| document.get(key).and_then(Value::as_str) == Some(text);
     let is_same =
         |document: &Value| says(document, "name", name) && says(document, "pygments_language", pygments_language);
     if realm.items(ItemKind::Playground).any(|(_, document)| is_same(document)) {
         let text = "Realm playground with this Realm, Pygments language and Name already exists.";
-        return Err(Problems::from(Problem::of_all(text)).into());
+        return Err(FormErrors::from(FormError::of_all(text)).into());
     }
     if realm.items(ItemKind::Playground).count() >= MAX_PLAYGROUNDS {
         return Err(PlaygroundsError::TooMany);
@@ -78,7 +83,7 @@ pub fn add(realm: &RealmSnapshot, caller: &User, wish: Wish<'_>, commit: &mut Co
 ///
 /// # Errors
 /// See [`PlaygroundsError`]; nothing is to be written then.
-pub fn remove(realm: &RealmSnapshot, caller: &User, id: i64, commit: &mut Commit) -> Result<(), PlaygroundsError> {
+pub fn remove(realm: &RealmSnapshot, caller: &User, id: i64, commit: &mut RealmCommit) -> Result<(), PlaygroundsError> {
     access::require_administrator(caller)?;
     realm.item(ItemKind::Playground, id).ok_or(PlaygroundsError::NotFound)?;
     change(realm, (id, None), commit);
@@ -91,8 +96,8 @@ pub fn remove(realm: &RealmSnapshot, caller: &User, id: i64, commit: &mut Commit
 /// Specification, `POST /realm/playgrounds`: a template with exactly one variable, `code`. Texts, fields and the
 /// characters of a language are those existing clients know; we bound the lengths, because every client is told all
 /// playgrounds when it starts.
-fn check(wish: Wish<'_>) -> Result<(), PlaygroundsError> {
-    let Wish { name, pygments_language, url_template } = wish;
+fn check(wish: PlaygroundRequest<'_>) -> Result<(), PlaygroundsError> {
+    let PlaygroundRequest { name, pygments_language, url_template } = wish;
     let in_name = |character: char| character.is_ascii_alphanumeric() || " _+-./#".contains(character);
     if !pygments_language.chars().all(in_name) {
         return Err(PlaygroundsError::Language);
@@ -107,30 +112,30 @@ fn check(wish: Wish<'_>) -> Result<(), PlaygroundsError> {
     };
     let mut problems: Vec<_> = fields.into_iter().filter_map(unfit).collect();
     problems.extend(in_template(url_template));
-    Ok(Problems::none(problems)?)
+    Ok(FormErrors::none(problems)?)
 }
 
-fn in_template(written: &str) -> Option<Problem> {
+fn in_template(written: &str) -> Option<FormError> {
     let template = match url_template::parse(written) {
         Ok(template) => template,
-        Err(error) => return Some(Problem::of("url_template", error.to_string())),
+        Err(error) => return Some(FormError::of("url_template", error.to_string())),
     };
     let variables = url_template::variables(&template);
     if !variables.contains(CODE) {
-        return Some(Problem::of_all("Missing the required variable \"code\" in the URL template"));
+        return Some(FormError::of_all("Missing the required variable \"code\" in the URL template"));
     }
     if variables.len() > 1 {
-        return Some(Problem::of_all("\"code\" should be the only variable present in the URL template"));
+        return Some(FormError::of_all("\"code\" should be the only variable present in the URL template"));
     }
-    (!url_template::is_of_allowed_scheme(written)).then(|| Problem::of("url_template", UrlTemplateError))
+    (!url_template::is_of_allowed_scheme(written)).then(|| FormError::of("url_template", UrlTemplateError))
 }
 
 /// Writes down what changes, and tells everybody the playgrounds there are then.
-fn change(realm: &RealmSnapshot, (id, document): (i64, Option<Value>), commit: &mut Commit) {
-    let changes = vec![Change::Item { kind: ItemKind::Playground, id, document }];
+fn change(realm: &RealmSnapshot, (id, document): (i64, Option<Value>), commit: &mut RealmCommit) {
+    let changes = vec![RealmChange::Item { kind: ItemKind::Playground, id, document }];
     let after = realm.after(&changes);
     let event = json!({"type": "realm_playgrounds", "realm_playgrounds": item::playgrounds(&after)});
-    commit.events.push(NewEvent::plain(Audience::Everyone, event));
+    commit.events.push(NewEvent::plain(EventAudience::Everyone, event));
     commit.changes.extend(changes);
 }
 

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use crate::change::{Commit, Committed};
-use crate::event::{EventRecord, Filter, MessageEvent, NewEvent};
+use crate::change::{CommitOutcome, RealmCommit};
+use crate::event::{EventRecord, MessageEvent, NewEvent, QueueFilter};
 use crate::id::{AttachmentId, ChannelId, EventId, MessageId, UserId};
-use crate::message::{Conversation, Flag, Marks, Message, Reaction};
-use crate::narrow::{Selection, Window};
-use crate::object::Stored;
-use crate::own_copy::{OwnCopy, Unread};
-use crate::presence::{Presence, Status};
+use crate::message::{ContentFlags, Conversation, Flag, Message, Reaction};
+use crate::narrow::{MessageSelection, MessageWindow};
+use crate::object::StoredMessage;
+use crate::own_copy::{UnreadMessages, UserMessage};
+use crate::presence::{Presence, PresenceStatus};
 use crate::snapshot::RealmSnapshot;
 use crate::user::{ApiKey, PasswordHash};
 
@@ -57,7 +57,7 @@ pub trait RealmStore: Send + Sync {
 
     /// Makes changes and events true together. Returns when they are durable and, unless the database failed right after, in
     /// [`RealmStore::realm`]; when the realm changed after the decision, returns with the newer realm in memory and nothing written.
-    async fn commit(&self, commit: Commit) -> Result<Committed, StoreError>;
+    async fn commit(&self, commit: RealmCommit) -> Result<CommitOutcome, StoreError>;
 
     /// A user's secrets.
     async fn credentials(&self, user_id: UserId) -> Result<Option<Credentials>, StoreError>;
@@ -94,12 +94,16 @@ pub trait EventLog: Send + Sync {
     /// Never a record that [`RealmStore::realm`] does not hold yet. A queue goes on after the last record it looked
     /// at, whether it wanted it or not.
     ///
-    /// `Err(Pruned)` inside when records after that place are gone.
-    async fn after(&self, after: EventId, limit: usize) -> Result<Result<Vec<Arc<EventRecord>>, Pruned>, StoreError>;
+    /// `Err(PrunedError)` inside when records after that place are gone.
+    async fn after(
+        &self,
+        after: EventId,
+        limit: usize,
+    ) -> Result<Result<Vec<Arc<EventRecord>>, PrunedError>, StoreError>;
 
     /// Returns when a record after that place may concern the user; at once when there is one already. Costs
     /// nothing while it waits, and forgets the caller when dropped.
-    async fn wait(&self, listener: Listener, after: EventId);
+    async fn wait(&self, listener: LogListener, after: EventId);
 
     /// Forgets records older than that time in unix seconds. Returns how many.
     async fn prune(&self, older_than_s: i64) -> Result<u64, StoreError>;
@@ -107,10 +111,10 @@ pub trait EventLog: Send + Sync {
 
 /// A waiter for new records of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Listener {
+pub struct LogListener {
     /// The user.
     pub user_id: UserId,
-    /// [`Filter::overhears`] of the queue.
+    /// [`QueueFilter::overhears`] of the queue.
     pub overhears: bool,
     /// [`Told::until`](crate::typing::Told::until) as the queue was given it last: what is told of typing after it
     /// wakes, too.
@@ -120,17 +124,17 @@ pub struct Listener {
 /// Records after the requested position have been removed from the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("An event newer than {0} has already been pruned!")]
-pub struct Pruned(pub EventId);
+pub struct PrunedError(pub EventId);
 
 /// An event queue: its owner, filter and position in the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Queue {
+pub struct EventQueue {
     /// Its name, not to be guessed.
     pub id: String,
     /// Its owner.
     pub user_id: UserId,
     /// What it wants.
-    pub filter: Filter,
+    pub filter: QueueFilter,
     /// The last event before its registration; it has only what came later, whatever a client says it has.
     pub begins_after: EventId,
     /// When its client was last heard of, in unix seconds, as far as was written down.
@@ -143,17 +147,17 @@ pub struct Queue {
 #[async_trait]
 pub trait QueueStore: Send + Sync {
     /// Makes a queue.
-    async fn register(&self, queue: Queue) -> Result<(), StoreError>;
+    async fn register(&self, queue: EventQueue) -> Result<(), StoreError>;
 
     /// Returns the queue of that name, whoever owns it. Costs no I/O for a queue that was asked for in the last
     /// minutes. A queue that another node deleted is found for as long as that takes to be told: a moment, and at most
     /// the second that a lost connection takes to come back.
-    async fn find(&self, id: &str) -> Result<Option<Arc<Queue>>, StoreError>;
+    async fn find(&self, id: &str) -> Result<Option<Arc<EventQueue>>, StoreError>;
 
     /// Notes that the client is there. Written down now and then, as often as the time after which the queue goes
     /// asks for: what a client gets follows from the event it says it has, so a note that is lost loses no event and
     /// repeats none.
-    fn note(&self, queue: &Queue, seen_s: i64);
+    fn note(&self, queue: &EventQueue, seen_s: i64);
 
     /// Deletes the user's queue of that name. Says whether there was one.
     async fn delete(&self, id: &str, user_id: UserId) -> Result<bool, StoreError>;
@@ -169,7 +173,7 @@ pub struct NewMessage {
     /// [`RealmSnapshot::rules_changed`] has gone beyond.
     pub decided_at: EventId,
     /// Where it goes. It replaces the event's recipient.
-    pub to: Destination,
+    pub to: MessageDestination,
     /// The message and what its event says. The numbers in it are replaced.
     pub event: MessageEvent,
     /// The uploads that it uses.
@@ -178,7 +182,7 @@ pub struct NewMessage {
 
 /// The recipient and topic of a message to append.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Destination {
+pub enum MessageDestination {
     /// To a channel.
     Channel {
         /// The channel.
@@ -192,7 +196,7 @@ pub enum Destination {
 
 /// The outcome of appending a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sent {
+pub enum SendOutcome {
     /// It is durable.
     Done {
         /// Its number.
@@ -206,9 +210,9 @@ pub enum Sent {
 
 /// A page of messages around an anchor, the oldest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Page {
+pub struct MessagePage {
     /// The messages, each with the reader's flags.
-    pub messages: Vec<(Arc<Stored>, Vec<Flag>)>,
+    pub messages: Vec<(Arc<StoredMessage>, Vec<Flag>)>,
     /// Where they were looked for; [`crate::narrow::NEWEST`] for "after the last".
     pub anchor: MessageId,
     /// Whether the message at the anchor is among them.
@@ -222,17 +226,17 @@ pub struct Page {
 /// The realm position and message revisions that a message write was decided on.
 ///
 /// The store compares it inside the transaction that writes. When the realm's rules or one of the messages have changed
-/// since, it writes nothing, brings the realm in memory forward, and returns [`Written::Unchanged`]; the caller reads
+/// since, it writes nothing, brings the realm in memory forward, and returns [`WriteOutcome::Unchanged`]; the caller reads
 /// again and takes the decision again.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DecidedOn {
+pub struct WriteGuard {
     /// [`RealmSnapshot::changed`] of the realm; refused when [`RealmSnapshot::rules_changed`] has gone beyond.
     pub realm: EventId,
     /// The messages, each with the [`Message::revision`] that was read.
     pub messages: Vec<(MessageId, EventId)>,
 }
 
-impl DecidedOn {
+impl WriteGuard {
     /// Returns the state of these messages, read in that realm or before.
     #[must_use]
     pub fn new<'m>(realm: &RealmSnapshot, messages: impl IntoIterator<Item = &'m Message>) -> Self {
@@ -241,9 +245,9 @@ impl DecidedOn {
     }
 }
 
-/// As [`DecidedOn`], of a user's own copies, which are read by the thousand and without their revisions.
+/// As [`WriteGuard`], of a user's own copies, which are read by the thousand and without their revisions.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DecidedOnCopies {
+pub struct FlagWriteGuard {
     /// [`RealmSnapshot::changed`] of the realm; refused when [`RealmSnapshot::rules_changed`] has gone beyond.
     pub realm: EventId,
     /// [`EventLog::head`] before the copies were read; refused when one of the messages was edited or moved after it.
@@ -253,7 +257,7 @@ pub struct DecidedOnCopies {
 }
 
 /// A change to one message, and to those that move with it.
-pub struct Edit {
+pub struct MessageEdit {
     /// [`RealmSnapshot::changed`] of the state it was permitted on; when the realm has changed since, nothing is written.
     pub decided_at: EventId,
     /// The message.
@@ -261,7 +265,7 @@ pub struct Edit {
     /// [`Message::revision`] it was decided on; when it is another, nothing is written.
     pub revision: EventId,
     /// The new text, its HTML, and what it has in it.
-    pub content: Option<(String, String, Marks)>,
+    pub content: Option<(String, String, ContentFlags)>,
     /// The uploads that the new text uses.
     pub attachments: Vec<AttachmentId>,
     /// The new place and topic.
@@ -282,7 +286,7 @@ pub struct Edit {
 
 /// The outcome of an edit, a reaction or another message write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Written {
+pub enum WriteOutcome {
     /// It is durable; its last event stands at this place.
     Done(EventId),
     /// It was so already, or what it is about is gone or has changed; nothing was written.
@@ -312,7 +316,7 @@ impl FlagOp {
 
 /// One earlier state of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PastEdit {
+pub struct EditHistoryEntry {
     /// When it ended, in unix seconds.
     pub at_s: i64,
     /// Who ended it; `None` for the server.
@@ -327,7 +331,7 @@ pub struct PastEdit {
 
 /// A topic of a channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Topic {
+pub struct ChannelTopic {
     /// As its newest message spells it.
     pub name: String,
     /// Its newest message.
@@ -338,7 +342,7 @@ pub struct Topic {
 #[async_trait]
 pub trait MessageStore: Send + Sync {
     /// Sends a message. Many are written in one transaction; each is answered after the commit that holds it.
-    async fn append(&self, message: NewMessage) -> Result<Sent, StoreError>;
+    async fn append(&self, message: NewMessage) -> Result<SendOutcome, StoreError>;
 
     /// Returns the messages of these numbers that exist, in the order of their numbers, with the user's flags. Whether
     /// the user may read them is not asked here.
@@ -346,10 +350,10 @@ pub trait MessageStore: Send + Sync {
 
     /// As [`MessageStore::find`] without the texts. The flags are those that decide what this flag changes: it and,
     /// where it is [`Flag::Read`], [`Flag::Historical`] and those of mentions. Others may be there too.
-    async fn copies(&self, user_id: UserId, ids: &[MessageId], flag: Flag) -> Result<Vec<OwnCopy>, StoreError>;
+    async fn copies(&self, user_id: UserId, ids: &[MessageId], flag: Flag) -> Result<Vec<UserMessage>, StoreError>;
 
     /// Returns the messages of a selection around an anchor.
-    async fn window(&self, selection: &Selection, window: Window) -> Result<Page, StoreError>;
+    async fn window(&self, selection: &MessageSelection, window: MessageWindow) -> Result<MessagePage, StoreError>;
 
     /// Returns the messages of a conversation from one on, with the time each was sent in unix seconds, the oldest
     /// first.
@@ -370,10 +374,14 @@ pub trait MessageStore: Send + Sync {
     async fn have_written(&self, users: &[UserId]) -> Result<bool, StoreError>;
 
     /// Returns the topics of a channel with messages within the selection, the newest first.
-    async fn topics(&self, selection: &Selection, channel_id: ChannelId) -> Result<Vec<Topic>, StoreError>;
+    async fn topics(
+        &self,
+        selection: &MessageSelection,
+        channel_id: ChannelId,
+    ) -> Result<Vec<ChannelTopic>, StoreError>;
 
     /// Returns the newest messages of the selection that the reader has not read, at most `limit`.
-    async fn unread(&self, selection: &Selection, limit: usize) -> Result<Unread, StoreError>;
+    async fn unread(&self, selection: &MessageSelection, limit: usize) -> Result<UnreadMessages, StoreError>;
 
     /// Returns the oldest message of each of these channels that has one.
     async fn first_messages(&self, channels: &[ChannelId]) -> Result<Vec<(ChannelId, MessageId)>, StoreError>;
@@ -387,52 +395,52 @@ pub trait MessageStore: Send + Sync {
     async fn recent_directs(&self, user_id: UserId, limit: usize) -> Result<Vec<(Vec<UserId>, MessageId)>, StoreError>;
 
     /// Returns who has read a message that they received, in the order of their numbers, and for whom it counts as read
-    /// ([`OwnCopy::counts_as_read`]). Its sender is left out.
+    /// ([`UserMessage::counts_as_read`]). Its sender is left out.
     async fn readers(&self, message: &Message) -> Result<Vec<UserId>, StoreError>;
 
     /// Numbers of the user's messages with a flag other than [`Flag::Read`], in order.
     async fn flagged(&self, user_id: UserId, flag: Flag) -> Result<Vec<MessageId>, StoreError>;
 
-    /// Sets or takes away a user's flag on those of the messages that exist. [`Written::Unchanged`] when what was
+    /// Sets or takes away a user's flag on those of the messages that exist. [`WriteOutcome::Unchanged`] when what was
     /// decided on has changed.
     async fn set_flag(
         &self,
         user_id: UserId,
         flag: (Flag, FlagOp),
-        decided: &DecidedOnCopies,
+        decided: &FlagWriteGuard,
         event: (i64, NewEvent),
-    ) -> Result<Written, StoreError>;
+    ) -> Result<WriteOutcome, StoreError>;
 
     /// Edits a message, and moves those that go with it.
-    async fn edit(&self, edit: Edit) -> Result<Written, StoreError>;
+    async fn edit(&self, edit: MessageEdit) -> Result<WriteOutcome, StoreError>;
 
     /// Returns the earlier states of several messages, of each the newest first.
-    async fn edits_of(&self, ids: &[MessageId]) -> Result<Vec<(MessageId, PastEdit)>, StoreError>;
+    async fn edits_of(&self, ids: &[MessageId]) -> Result<Vec<(MessageId, EditHistoryEntry)>, StoreError>;
 
     /// Returns the earlier states of a message, the newest first.
-    async fn edits(&self, id: MessageId) -> Result<Vec<PastEdit>, StoreError>;
+    async fn edits(&self, id: MessageId) -> Result<Vec<EditHistoryEntry>, StoreError>;
 
-    /// Deletes messages with everything users made of them. [`Written::Unchanged`] when there are none, one of them is
+    /// Deletes messages with everything users made of them. [`WriteOutcome::Unchanged`] when there are none, one of them is
     /// gone, or what was decided on has changed.
-    async fn delete(&self, decided: &DecidedOn, event: (i64, Vec<NewEvent>)) -> Result<Written, StoreError>;
+    async fn delete(&self, decided: &WriteGuard, event: (i64, Vec<NewEvent>)) -> Result<WriteOutcome, StoreError>;
 
-    /// Adds a reaction to the one message it was decided on; [`Written::Unchanged`] when it is there, the message is
+    /// Adds a reaction to the one message it was decided on; [`WriteOutcome::Unchanged`] when it is there, the message is
     /// not, or what was decided on has changed.
     async fn react(
         &self,
-        decided: &DecidedOn,
+        decided: &WriteGuard,
         reaction: &Reaction,
         event: (i64, NewEvent),
-    ) -> Result<Written, StoreError>;
+    ) -> Result<WriteOutcome, StoreError>;
 
-    /// Takes a reaction away from the one message it was decided on; [`Written::Unchanged`] when it is not there, or what
+    /// Takes a reaction away from the one message it was decided on; [`WriteOutcome::Unchanged`] when it is not there, or what
     /// was decided on has changed.
     async fn unreact(
         &self,
-        decided: &DecidedOn,
+        decided: &WriteGuard,
         reaction: &Reaction,
         event: (i64, NewEvent),
-    ) -> Result<Written, StoreError>;
+    ) -> Result<WriteOutcome, StoreError>;
 }
 
 /// The store of users' last activity. In memory: no method does I/O, and [`PresenceStore::note`] takes no memory of a
@@ -442,19 +450,19 @@ pub trait MessageStore: Send + Sync {
 /// then. A node that is killed loses the signs of life of that second; the next ones, a minute later, bring them back.
 pub trait PresenceStore: Send + Sync {
     /// Notes a user's sign of life. What it changes is [`Presence::after`].
-    fn note(&self, user_id: UserId, status: Status, now_s: i64);
+    fn note(&self, user_id: UserId, status: PresenceStatus, now_s: i64);
 
     /// When a user was there; `None` when nothing was ever heard of them.
     fn of(&self, user_id: UserId) -> Option<Presence>;
 
     /// Returns who is known, in the order of their numbers: with a batch above 0 those alone who were written down
     /// after it or are not yet.
-    fn since(&self, batch: i64) -> Known;
+    fn since(&self, batch: i64) -> KnownPresences;
 }
 
 /// The presences that changed since a client's last request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Known {
+pub struct KnownPresences {
     /// Each user once.
     pub presences: Vec<(UserId, Presence)>,
     /// The last batch that is in them; 0 before the first. Batches are numbered in the order of their commits, on all

@@ -6,12 +6,12 @@
 
 use serde_json::Value;
 
-use crate::access::{NotAllowed, require_human};
+use crate::access::{PermissionError, require_human};
 use crate::address;
 use crate::change::UserItemKind;
-use crate::event::{Audience, Capability, Gate, NewEvent};
+use crate::event::{ClientCapability, EventAudience, NewEvent, QueueCondition};
 use crate::id::UserId;
-use crate::object::presence::{Form, Listing, Report, Single, event};
+use crate::object::presence::{PresenceFormat, PresenceList, PresenceReport, UserPresence, event};
 use crate::ports::PresenceStore;
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
@@ -31,7 +31,7 @@ const TOLD_PEOPLE_MAX: usize = 100;
 
 /// The status that a client reports: active or idle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Status {
+pub enum PresenceStatus {
     /// Uses it.
     Active,
     /// Has left it open.
@@ -41,18 +41,18 @@ pub enum Status {
 /// A word that is no status.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("Invalid status: {0}")]
-pub struct UnknownStatus(pub String);
+pub struct UnknownPresenceStatus(pub String);
 
-impl Status {
+impl PresenceStatus {
     /// Returns the status of that word.
     ///
     /// # Errors
     /// When there is none.
-    pub fn parse(word: &str) -> Result<Self, UnknownStatus> {
+    pub fn parse(word: &str) -> Result<Self, UnknownPresenceStatus> {
         match word {
             "active" => Ok(Self::Active),
             "idle" => Ok(Self::Idle),
-            other => Err(UnknownStatus(other.to_owned())),
+            other => Err(UnknownPresenceStatus(other.to_owned())),
         }
     }
 
@@ -78,13 +78,13 @@ pub struct Presence {
 impl Presence {
     /// Returns what it is after a sign of life; `None` when that changes nothing.
     #[must_use]
-    pub fn after(self, status: Status, now_s: i64) -> Option<Self> {
+    pub fn after(self, status: PresenceStatus, now_s: i64) -> Option<Self> {
         let is_due = |last_s: i64| now_s - last_s > HEARD_AGAIN_AFTER_S;
         let mut next = self;
         if is_due(self.connected_s) {
             next.connected_s = now_s;
         }
-        if status == Status::Active && is_due(self.active_s) {
+        if status == PresenceStatus::Active && is_due(self.active_s) {
             next.active_s = now_s;
             next.connected_s = next.connected_s.max(now_s);
         }
@@ -112,8 +112,8 @@ pub fn note(
     store: &dyn PresenceStore,
     realm: &RealmSnapshot,
     user: &User,
-    (status, now_s): (Status, i64),
-) -> Result<(), NotAllowed> {
+    (status, now_s): (PresenceStatus, i64),
+) -> Result<(), PermissionError> {
     require_human(user)?;
     if is_shared(realm, user.id) {
         store.note(user.id, status, now_s);
@@ -123,10 +123,10 @@ pub fn note(
 
 /// A client's request for presence data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Question {
+pub struct PresenceQuery {
     /// In which form.
-    pub form: Form,
-    /// The [`Report::presence_last_update_id`] it was told last; `None`, 0 and below for a client that knows nothing.
+    pub form: PresenceFormat,
+    /// The [`PresenceReport::presence_last_update_id`] it was told last; `None`, 0 and below for a client that knows nothing.
     pub after: Option<i64>,
 }
 
@@ -135,7 +135,12 @@ pub struct Question {
 ///
 /// Everybody may see everybody here, guests too.
 #[must_use]
-pub fn report<'a>(store: &dyn PresenceStore, realm: &'a RealmSnapshot, question: Question, now_us: i64) -> Report<'a> {
+pub fn report<'a>(
+    store: &dyn PresenceStore,
+    realm: &'a RealmSnapshot,
+    question: PresenceQuery,
+    now_us: i64,
+) -> PresenceReport<'a> {
     let after = question.after.filter(|after| *after > 0);
     let oldest_s = now_us.div_euclid(1_000_000) - LISTED_S;
     let known = store.since(after.unwrap_or(0));
@@ -147,7 +152,7 @@ pub fn report<'a>(store: &dyn PresenceStore, realm: &'a RealmSnapshot, question:
         (0, Some(asked)) => asked,
         (last, asked) => last.max(asked.unwrap_or(0)),
     };
-    Report { presences: Listing::new(question.form, shown), now_us, presence_last_update_id: Some(last) }
+    PresenceReport { presences: PresenceList::new(question.form, shown), now_us, presence_last_update_id: Some(last) }
 }
 
 /// What clients are told who were told of nobody.
@@ -155,7 +160,7 @@ const NOTHING_KNOWN: i64 = -1;
 
 /// The reason why a user has no presence.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NoPresence {
+pub enum PresenceError {
     /// There is no such user, or the account is closed.
     #[error("No such user")]
     NoSuchUser,
@@ -170,24 +175,24 @@ pub enum NoPresence {
 /// When one user was last there. `named` is their number or address, as the caller wrote it.
 ///
 /// # Errors
-/// See [`NoPresence`].
+/// See [`PresenceError`].
 pub fn of(
     store: &dyn PresenceStore,
     realm: &RealmSnapshot,
     (reader, named): (&User, &str),
     now_s: i64,
-) -> Result<Single, NoPresence> {
+) -> Result<UserPresence, PresenceError> {
     let user = match named.parse() {
         Ok(id) => realm.user(UserId(id)),
         Err(_) => address::find(realm, reader, named),
     };
-    let user = user.filter(|user| user.is_active).ok_or(NoPresence::NoSuchUser)?;
+    let user = user.filter(|user| user.is_active).ok_or(PresenceError::NoSuchUser)?;
     if user.bot.is_some() {
-        return Err(NoPresence::Bot);
+        return Err(PresenceError::Bot);
     }
     let presence = store.of(user.id).filter(|_| is_shared(realm, user.id));
-    let presence = presence.ok_or_else(|| NoPresence::Unknown(named.to_owned()))?;
-    Ok(Single::new(presence, now_s))
+    let presence = presence.ok_or_else(|| PresenceError::Unknown(named.to_owned()))?;
+    Ok(UserPresence::new(presence, now_s))
 }
 
 /// Returns what is told of people who are back: when, in unix seconds, and the events. `changed` has who was there,
@@ -226,8 +231,11 @@ pub fn shared(user: &User, is_shared: bool, now_s: i64) -> [NewEvent; 2] {
 
 /// That someone is there, to clients of either kind.
 fn told(user: &User, presence: Presence, now_s: i64) -> [NewEvent; 2] {
-    [(Form::Slim, Gate::With(Capability::SlimPresence)), (Form::Legacy, Gate::Without(Capability::SlimPresence))]
-        .map(|(form, gate)| NewEvent::plain(Audience::Everyone, event(user, presence, (form, now_s))).gated(gate))
+    [
+        (PresenceFormat::Slim, QueueCondition::With(ClientCapability::SlimPresence)),
+        (PresenceFormat::Legacy, QueueCondition::Without(ClientCapability::SlimPresence)),
+    ]
+    .map(|(form, gate)| NewEvent::plain(EventAudience::Everyone, event(user, presence, (form, now_s))).gated(gate))
 }
 
 /// Returns whether others may know when the user was there.

@@ -1,13 +1,13 @@
 //! Emoji that users put on messages.
 
-use crate::emoji::{Choice, ChoiceError, checked, chosen, completed};
+use crate::emoji::{EmojiChoice, EmojiChoiceError, checked, chosen, completed};
 use crate::id::UserId;
 use crate::message::{Message, Reaction, ReactionType};
 use crate::snapshot::RealmSnapshot;
 
 /// An emoji as a reaction request names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Asked<'a> {
+pub struct RequestedEmoji<'a> {
     /// By its name.
     pub name: Option<&'a str>,
     /// By its code.
@@ -30,7 +30,7 @@ pub enum ReactionError {
     Nameless,
     /// There is no such emoji.
     #[error(transparent)]
-    Emoji(#[from] ChoiceError),
+    Emoji(#[from] EmojiChoiceError),
 }
 
 /// Returns the reaction a user adds.
@@ -44,10 +44,10 @@ pub fn to_add(
     realm: &RealmSnapshot,
     user_id: UserId,
     message: &Message,
-    asked: Asked<'_>,
+    asked: RequestedEmoji<'_>,
 ) -> Result<Reaction, ReactionError> {
     let name = asked.name.ok_or(ReactionError::Nameless)?;
-    let Choice { code, kind, .. } = completed(realm, name, (asked.code, asked.kind))?;
+    let EmojiChoice { code, kind, .. } = completed(realm, name, (asked.code, asked.kind))?;
     let mut same = message.reactions.iter().filter(|there| there.emoji_code == code && there.reaction_type == kind);
     let there = same.clone().next();
     if there.is_none() {
@@ -68,13 +68,13 @@ pub fn to_remove(
     realm: &RealmSnapshot,
     user_id: UserId,
     message: &Message,
-    asked: Asked<'_>,
+    asked: RequestedEmoji<'_>,
 ) -> Result<Reaction, ReactionError> {
     let mut own = message.reactions.iter().filter(|there| there.user_id == user_id);
     let kind = asked.kind.map(kind_named).transpose()?;
     let (code, kind) = match asked {
-        Asked { code: Some(code), .. } => (code.to_owned(), kind.unwrap_or(ReactionType::UnicodeEmoji)),
-        Asked { name: Some(name), .. } => {
+        RequestedEmoji { code: Some(code), .. } => (code.to_owned(), kind.unwrap_or(ReactionType::UnicodeEmoji)),
+        RequestedEmoji { name: Some(name), .. } => {
             let is_meant =
                 |there: &&Reaction| there.emoji_name == name && kind.is_none_or(|kind| there.reaction_type == kind);
             if let Some(there) = own.clone().find(is_meant) {
@@ -83,7 +83,7 @@ pub fn to_remove(
             let choice = chosen(realm, name)?;
             (choice.code, choice.kind)
         }
-        Asked { name: None, code: None, .. } => return Err(ReactionError::Nameless),
+        RequestedEmoji { name: None, code: None, .. } => return Err(ReactionError::Nameless),
     };
     if let Some(there) = own.find(|there| there.emoji_code == code && there.reaction_type == kind) {
         return Ok(there.clone());
@@ -92,8 +92,8 @@ pub fn to_remove(
     Err(ReactionError::NotThere)
 }
 
-fn kind_named(name: &str) -> Result<ReactionType, ChoiceError> {
-    ReactionType::named(name).ok_or(ChoiceError::UnknownKind)
+fn kind_named(name: &str) -> Result<ReactionType, EmojiChoiceError> {
+    ReactionType::named(name).ok_or(EmojiChoiceError::UnknownKind)
 }
 
 #[cfg(test)]
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
     use crate::id::ChannelId;
     use crate::message::Recipient;
-    use crate::realm::Rules;
+    use crate::realm::RealmRules;
     use crate::testing;
 
     fn message(reactions: &[(i64, &str, &str)]) -> Message {
@@ -115,17 +115,17 @@ mod tests {
         Message { reactions, ..testing::message(2, Recipient::Channel(ChannelId(20))) }
     }
 
-    fn asked(name: &'static str) -> Asked<'static> {
-        Asked { name: Some(name), ..Asked::default() }
+    fn asked(name: &'static str) -> RequestedEmoji<'static> {
+        RequestedEmoji { name: Some(name), ..RequestedEmoji::default() }
     }
 
     #[test]
     fn who_joins_a_reaction_joins_its_name() {
-        let realm = testing::realm(Rules::default(), Vec::new());
+        let realm = testing::realm(RealmRules::default(), Vec::new());
         let there = message(&[(1, "+1", "1f44d")]);
         assert_eq!(to_add(&realm, UserId(4), &there, asked("thumbs_up")).unwrap().emoji_name, "+1");
         assert_eq!(to_add(&realm, UserId(1), &there, asked("thumbs_up")), Err(ReactionError::AlreadyThere));
-        let odd = Asked { name: Some("bent"), code: Some("1f44d"), kind: Some("unicode_emoji") };
+        let odd = RequestedEmoji { name: Some("bent"), code: Some("1f44d"), kind: Some("unicode_emoji") };
         assert_eq!(to_add(&realm, UserId(4), &there, odd).unwrap().emoji_name, "+1");
         let fresh = to_add(&realm, UserId(4), &message(&[]), odd).unwrap_err();
         assert_eq!(fresh.to_string(), "Invalid emoji name.");
@@ -133,9 +133,9 @@ mod tests {
 
     #[test]
     fn a_reaction_goes_by_code_or_by_any_of_its_names() {
-        let realm = testing::realm(Rules::default(), Vec::new());
+        let realm = testing::realm(RealmRules::default(), Vec::new());
         let there = message(&[(1, "+1", "1f44d"), (4, "+1", "1f44d")]);
-        let by_code = Asked { code: Some("1f44d"), ..Asked::default() };
+        let by_code = RequestedEmoji { code: Some("1f44d"), ..RequestedEmoji::default() };
         for asked in [by_code, asked("+1"), asked("thumbs_up")] {
             let taken = to_remove(&realm, UserId(4), &there, asked).unwrap();
             assert_eq!((taken.user_id, taken.emoji_code.as_str()), (UserId(4), "1f44d"));
@@ -145,16 +145,16 @@ mod tests {
 
     #[test]
     fn a_code_no_emoji_has_is_not_merely_absent() {
-        let realm = testing::realm(Rules::default(), Vec::new());
+        let realm = testing::realm(RealmRules::default(), Vec::new());
         let told = |asked| to_remove(&realm, UserId(4), &message(&[]), asked).unwrap_err().to_string();
-        assert_eq!(told(Asked { code: Some("zz"), ..Asked::default() }), "Invalid emoji code.");
-        let custom = Asked { code: Some("1f44d"), kind: Some("realm_emoji"), ..Asked::default() };
+        assert_eq!(told(RequestedEmoji { code: Some("zz"), ..RequestedEmoji::default() }), "Invalid emoji code.");
+        let custom = RequestedEmoji { code: Some("1f44d"), kind: Some("realm_emoji"), ..RequestedEmoji::default() };
         assert_eq!(told(custom), "Invalid custom emoji.");
         assert_eq!(told(asked("nothing_like_it")), "Emoji 'nothing_like_it' does not exist");
         assert_eq!(
-            told(Asked::default()),
+            told(RequestedEmoji::default()),
             "At least one of the following arguments must be present: emoji_name, emoji_code"
         );
-        assert_eq!(told(Asked { kind: Some("x"), ..asked("smile") }), "Invalid emoji type.");
+        assert_eq!(told(RequestedEmoji { kind: Some("x"), ..asked("smile") }), "Invalid emoji type.");
     }
 }

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::emblem::Emblems;
-use crate::role::Policy;
+use crate::emblem::OrganizationImages;
+use crate::role::PermissionPolicy;
 
 /// The organization. A database holds one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,47 +17,47 @@ pub struct Realm {
     /// Whether it was closed; nobody gets in then.
     pub is_deactivated: bool,
     /// The choices that rules ask for.
-    pub rules: Rules,
+    pub rules: RealmRules,
     /// The pictures it gave itself.
     #[serde(default)]
-    pub emblems: Emblems,
+    pub emblems: OrganizationImages,
 }
 
 /// The settings of a realm that permission rules depend on. The defaults are those of a new realm.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own that an owner makes")]
-pub struct Rules {
+pub struct RealmRules {
     /// Days until a member is a full member.
     pub waiting_period_days: i64,
     /// Who may make public channels.
-    pub create_public_channel: Policy,
+    pub create_public_channel: PermissionPolicy,
     /// Who may make private channels.
-    pub create_private_channel: Policy,
+    pub create_private_channel: PermissionPolicy,
     /// Who may make web-public channels.
-    pub create_web_public_channel: Policy,
+    pub create_web_public_channel: PermissionPolicy,
     /// Who may put others into channels.
-    pub subscribe_others: Policy,
+    pub subscribe_others: PermissionPolicy,
     /// Who may invite new users.
-    pub invite: Policy,
+    pub invite: PermissionPolicy,
     /// Who may add custom emoji.
-    pub add_custom_emoji: Policy,
+    pub add_custom_emoji: PermissionPolicy,
     /// Who may make and edit user groups.
-    pub edit_groups: Policy,
+    pub edit_groups: PermissionPolicy,
     /// Who may make bots.
-    pub create_bots: Policy,
+    pub create_bots: PermissionPolicy,
     /// Who may delete their own messages.
-    pub delete_own_message: Policy,
+    pub delete_own_message: PermissionPolicy,
     /// Who may move messages to another topic.
-    pub edit_topic: Policy,
+    pub edit_topic: PermissionPolicy,
     /// Who may move messages to another channel.
-    pub move_between_channels: Policy,
+    pub move_between_channels: PermissionPolicy,
     /// Who may mention everybody in a large channel.
-    pub wildcard_mention: Policy,
+    pub wildcard_mention: PermissionPolicy,
     /// Who may write to people at all; one user of the conversation suffices.
-    pub direct_messages: Policy,
+    pub direct_messages: PermissionPolicy,
     /// Who may write to people first.
-    pub initiate_direct_messages: Policy,
+    pub initiate_direct_messages: PermissionPolicy,
     /// Whether messages may be edited.
     pub allow_editing: bool,
     /// Seconds after sending in which a message may be edited; `None` for ever.
@@ -81,24 +81,24 @@ pub struct Rules {
 /// Seconds in which messages may move, in a new realm: a week.
 const MOVE_LIMIT_S: i64 = 604_800;
 
-impl Default for Rules {
+impl Default for RealmRules {
     fn default() -> Self {
         Self {
             waiting_period_days: 0,
-            create_public_channel: Policy::Members,
-            create_private_channel: Policy::Members,
-            create_web_public_channel: Policy::Owners,
-            subscribe_others: Policy::Members,
-            invite: Policy::Members,
-            add_custom_emoji: Policy::Members,
-            edit_groups: Policy::Members,
-            create_bots: Policy::Members,
-            delete_own_message: Policy::Everyone,
-            edit_topic: Policy::Everyone,
-            move_between_channels: Policy::Members,
-            wildcard_mention: Policy::Administrators,
-            direct_messages: Policy::Everyone,
-            initiate_direct_messages: Policy::Everyone,
+            create_public_channel: PermissionPolicy::Members,
+            create_private_channel: PermissionPolicy::Members,
+            create_web_public_channel: PermissionPolicy::Owners,
+            subscribe_others: PermissionPolicy::Members,
+            invite: PermissionPolicy::Members,
+            add_custom_emoji: PermissionPolicy::Members,
+            edit_groups: PermissionPolicy::Members,
+            create_bots: PermissionPolicy::Members,
+            delete_own_message: PermissionPolicy::Everyone,
+            edit_topic: PermissionPolicy::Everyone,
+            move_between_channels: PermissionPolicy::Members,
+            wildcard_mention: PermissionPolicy::Administrators,
+            direct_messages: PermissionPolicy::Everyone,
+            initiate_direct_messages: PermissionPolicy::Everyone,
             allow_editing: true,
             edit_limit_s: Some(600),
             delete_limit_s: Some(600),

@@ -12,7 +12,7 @@ use crate::id::{DirectId, MessageId, UserId};
 use crate::limits::DAY_S;
 use crate::message::{Message, Recipient, topic_key};
 use crate::organization::FOR_EVER;
-use crate::ports::{DecidedOn, MessageStore, RealmStore, StoreError, Written};
+use crate::ports::{MessageStore, RealmStore, StoreError, WriteGuard, WriteOutcome};
 use crate::snapshot::RealmSnapshot;
 
 /// Messages that go in one transaction.
@@ -106,10 +106,10 @@ where
             // They are kept for another time since.
             return Ok(gone);
         }
-        let decided = DecidedOn::new(&realm, &messages);
+        let decided = WriteGuard::new(&realm, &messages);
         let is_last = old.len() < AT_ONCE;
         // What has changed meanwhile is looked at the next time.
-        if messages.is_empty() || store.delete(&decided, (now_s, told(&messages))).await? == Written::Unchanged {
+        if messages.is_empty() || store.delete(&decided, (now_s, told(&messages))).await? == WriteOutcome::Unchanged {
             return Ok(gone);
         }
         gone += messages.len();
@@ -136,21 +136,21 @@ fn told(messages: &[Message]) -> Vec<NewEvent> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::change::Change;
+    use crate::change::RealmChange;
     use crate::channel::{Channel, Privacy};
     use crate::id::ChannelId;
-    use crate::realm::Rules;
+    use crate::realm::RealmRules;
     use crate::testing;
 
     #[test]
     fn a_channel_that_says_nothing_keeps_messages_as_long_as_the_organization() {
         let channel = |id, days| {
             let channel = Channel { message_retention_days: days, ..testing::channel(id, Privacy::Public) };
-            Change::Channel(Box::new(channel))
+            RealmChange::Channel(Box::new(channel))
         };
         let days = [(20, None), (21, Some(-1)), (22, Some(3)), (23, Some(i64::MAX)), (24, Some(0))];
         let told = |usual| {
-            let rules = Rules { message_retention_days: usual, ..Rules::default() };
+            let rules = RealmRules { message_retention_days: usual, ..RealmRules::default() };
             let realm = testing::realm(rules, days.map(|(id, days)| channel(id, days)).into());
             let mut bounds = bounds(&realm, 10 * DAY_S);
             bounds.sort_unstable_by_key(|(recipient, _)| i64::from(*recipient));

@@ -27,7 +27,7 @@ pub enum Role {
 /// A number that is no role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{0} is not a role")]
-pub struct NotARole(pub i64);
+pub struct UnknownRole(pub i64);
 
 impl Role {
     /// Every role, the most powerful first.
@@ -47,10 +47,10 @@ impl From<Role> for i64 {
 }
 
 impl TryFrom<i64> for Role {
-    type Error = NotARole;
+    type Error = UnknownRole;
 
-    fn try_from(number: i64) -> Result<Self, NotARole> {
-        Self::ALL.into_iter().find(|role| i64::from(*role) == number).ok_or(NotARole(number))
+    fn try_from(number: i64) -> Result<Self, UnknownRole> {
+        Self::ALL.into_iter().find(|role| i64::from(*role) == number).ok_or(UnknownRole(number))
     }
 }
 
@@ -58,7 +58,7 @@ impl TryFrom<i64> for Role {
 /// and live with the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Policy {
+pub enum PermissionPolicy {
     /// Guests too.
     Everyone,
     /// All but guests.
@@ -75,7 +75,7 @@ pub enum Policy {
     Nobody,
 }
 
-impl Policy {
+impl PermissionPolicy {
     /// Returns whether the policy names this user now. `waiting_period_days` is the realm's threshold for full members.
     #[must_use]
     pub fn permits(self, user: &User, waiting_period_days: i64, now_s: i64) -> bool {
@@ -111,33 +111,33 @@ mod tests {
         for role in Role::ALL {
             assert_eq!(Role::try_from(i64::from(role)), Ok(role));
         }
-        assert_eq!(Role::try_from(500), Err(NotARole(500)));
+        assert_eq!(Role::try_from(500), Err(UnknownRole(500)));
     }
 
     #[test]
     fn a_member_is_full_when_the_waiting_period_has_passed() {
         let mut user = testing::user(1, Role::Member);
         user.joined_s = 1_000;
-        assert!(!Policy::FullMembers.permits(&user, 2, 1_000 + 2 * DAY_S - 1));
-        assert!(Policy::FullMembers.permits(&user, 2, 1_000 + 2 * DAY_S));
+        assert!(!PermissionPolicy::FullMembers.permits(&user, 2, 1_000 + 2 * DAY_S - 1));
+        assert!(PermissionPolicy::FullMembers.permits(&user, 2, 1_000 + 2 * DAY_S));
         user.role = Role::Guest;
-        assert!(!Policy::FullMembers.permits(&user, 0, i64::MAX));
+        assert!(!PermissionPolicy::FullMembers.permits(&user, 0, i64::MAX));
         user.role = Role::Moderator;
-        assert!(Policy::FullMembers.permits(&user, 1_000, 1_000));
+        assert!(PermissionPolicy::FullMembers.permits(&user, 1_000, 1_000));
     }
 
     #[test]
     fn a_policy_names_a_role_and_all_above_it() {
-        let permitted = |policy: Policy| {
+        let permitted = |policy: PermissionPolicy| {
             let users = Role::ALL.map(|role| testing::user(1, role));
             users.iter().filter(|user| policy.permits(user, 0, user.joined_s)).count()
         };
-        assert_eq!(permitted(Policy::Everyone), 5);
-        assert_eq!(permitted(Policy::Members), 4);
-        assert_eq!(permitted(Policy::FullMembers), 4);
-        assert_eq!(permitted(Policy::Moderators), 3);
-        assert_eq!(permitted(Policy::Administrators), 2);
-        assert_eq!(permitted(Policy::Owners), 1);
-        assert_eq!(permitted(Policy::Nobody), 0);
+        assert_eq!(permitted(PermissionPolicy::Everyone), 5);
+        assert_eq!(permitted(PermissionPolicy::Members), 4);
+        assert_eq!(permitted(PermissionPolicy::FullMembers), 4);
+        assert_eq!(permitted(PermissionPolicy::Moderators), 3);
+        assert_eq!(permitted(PermissionPolicy::Administrators), 2);
+        assert_eq!(permitted(PermissionPolicy::Owners), 1);
+        assert_eq!(permitted(PermissionPolicy::Nobody), 0);
     }
 }

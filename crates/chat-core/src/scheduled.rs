@@ -7,10 +7,10 @@
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
-use crate::compose::{ChannelRef, ComposeError, To, Wish};
-use crate::event::{Audience, NewEvent, add};
+use crate::compose::{ChannelRef, ComposeError, RequestedRecipient, SendRequest};
+use crate::event::{EventAudience, NewEvent, add};
 use crate::id::{ChannelId, EventId, MessageId, ScheduledId, UserId};
-use crate::ports::{Destination, NewMessage, StoreError, Written};
+use crate::ports::{MessageDestination, NewMessage, StoreError, WriteOutcome};
 
 /// Messages of one user that wait at once. Not specified; we stop where no person can know them all.
 pub const MAX_SCHEDULED: usize = 1_000;
@@ -22,13 +22,13 @@ pub const MAX_LATE_S: i64 = 600;
 
 /// A scheduled message, waiting or failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Scheduled {
+pub struct ScheduledMessage {
     /// Its number.
     pub id: ScheduledId,
     /// Who sends it.
     pub user_id: UserId,
     /// Where it goes.
-    pub to: Target,
+    pub to: ScheduledDestination,
     /// What was typed.
     pub content: String,
     /// The same in HTML, as it was when it was written.
@@ -47,7 +47,7 @@ pub struct Scheduled {
 
 /// The destination of a scheduled message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Target {
+pub enum ScheduledDestination {
     /// To a channel, under a topic.
     Channel(ChannelId, String),
     /// To these users, in the order of their numbers; the sender is named only when nobody else is.
@@ -55,11 +55,11 @@ pub enum Target {
 }
 
 /// An update of a scheduled message; fields that are `None` stay. What `to` means depends on the kind of place, and
-/// when that is not given, on the message: [`Revision::read`].
+/// when that is not given, on the message: [`ScheduledMessageUpdate::read`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Revision<T = Receiver> {
+pub struct ScheduledMessageUpdate<T = ScheduledRecipient> {
     /// The kind of place, when it is given.
-    pub kind: Option<Kind>,
+    pub kind: Option<ScheduledType>,
     /// Where.
     pub to: Option<T>,
     /// The text.
@@ -72,7 +72,7 @@ pub struct Revision<T = Receiver> {
 
 /// The type of a scheduled message's destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ScheduledType {
     /// A channel.
     Channel,
     /// People.
@@ -81,7 +81,7 @@ pub enum Kind {
 
 /// The recipient of a scheduled message, without a topic.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Receiver {
+pub enum ScheduledRecipient {
     /// A channel.
     Channel(ChannelId),
     /// People.
@@ -125,7 +125,7 @@ pub fn in_future(due_s: i64, now_s: i64) -> Result<i64, ScheduledError> {
     if due_s > now_s { Ok(due_s) } else { Err(ScheduledError::NotInFuture) }
 }
 
-impl<T> Revision<T> {
+impl<T> ScheduledMessageUpdate<T> {
     /// Lets a revision pass that says something and nothing by halves, whatever it is of.
     ///
     /// # Source
@@ -142,7 +142,7 @@ impl<T> Revision<T> {
         if self.kind.is_some() && self.to.is_none() {
             return Err(ScheduledError::NoReceiver);
         }
-        if self.kind == Some(Kind::Channel) && self.topic.is_none() {
+        if self.kind == Some(ScheduledType::Channel) && self.topic.is_none() {
             return Err(ScheduledError::NoTopic);
         }
         self.due_s.map_or(Ok(()), |due_s| in_future(due_s, now_s).map(drop))
@@ -154,56 +154,58 @@ impl<T> Revision<T> {
     /// Those of `read`.
     pub fn read<E>(
         &self,
-        before: &Scheduled,
-        read: impl FnOnce(Kind, &T) -> Result<Receiver, E>,
-    ) -> Result<Revision, E> {
+        before: &ScheduledMessage,
+        read: impl FnOnce(ScheduledType, &T) -> Result<ScheduledRecipient, E>,
+    ) -> Result<ScheduledMessageUpdate, E> {
         let kind = self.kind.unwrap_or(match before.to {
-            Target::Channel(..) => Kind::Channel,
-            Target::Direct(_) => Kind::Direct,
+            ScheduledDestination::Channel(..) => ScheduledType::Channel,
+            ScheduledDestination::Direct(_) => ScheduledType::Direct,
         });
         let to = self.to.as_ref().map(|to| read(kind, to)).transpose()?;
         let (content, topic) = (self.content.clone(), self.topic.clone());
-        Ok(Revision { kind: self.kind, to, content, topic, due_s: self.due_s })
+        Ok(ScheduledMessageUpdate { kind: self.kind, to, content, topic, due_s: self.due_s })
     }
 }
 
-impl Revision {
+impl ScheduledMessageUpdate {
     /// Returns the message as it is wanted, and whether more of it changes than its time; then it has to be composed
     /// anew.
     ///
     /// # Errors
     /// When it failed and gets no new time, or is to go to a channel and has no topic.
-    pub fn applied(&self, before: &Scheduled) -> Result<(Scheduled, bool), ScheduledError> {
+    pub fn applied(&self, before: &ScheduledMessage) -> Result<(ScheduledMessage, bool), ScheduledError> {
         if before.failure.is_some() && self.due_s.is_none() {
             return Err(ScheduledError::NotInFuture);
         }
         let old_topic = match &before.to {
-            Target::Channel(_, topic) => Some(topic),
-            Target::Direct(_) => None,
+            ScheduledDestination::Channel(_, topic) => Some(topic),
+            ScheduledDestination::Direct(_) => None,
         };
         let to = match (&self.to, &before.to) {
-            (Some(Receiver::Channel(id)), _) | (None, Target::Channel(id, _)) => {
+            (Some(ScheduledRecipient::Channel(id)), _) | (None, ScheduledDestination::Channel(id, _)) => {
                 let topic = self.topic.as_ref().or(old_topic).ok_or(ScheduledError::NoTopic)?;
-                Target::Channel(*id, topic.clone())
+                ScheduledDestination::Channel(*id, topic.clone())
             }
-            (Some(Receiver::Direct(users)), _) | (None, Target::Direct(users)) => Target::Direct(users.clone()),
+            (Some(ScheduledRecipient::Direct(users)), _) | (None, ScheduledDestination::Direct(users)) => {
+                ScheduledDestination::Direct(users.clone())
+            }
         };
         let content = self.content.as_ref().unwrap_or(&before.content).clone();
         let recompose = to != before.to || content != before.content;
         let due_s = self.due_s.unwrap_or(before.due_s);
-        Ok((Scheduled { to, content, due_s, failure: None, ..before.clone() }, recompose))
+        Ok((ScheduledMessage { to, content, due_s, failure: None, ..before.clone() }, recompose))
     }
 }
 
-impl Scheduled {
+impl ScheduledMessage {
     /// Returns what its sender wants to send.
     #[must_use]
-    pub fn wish(&self) -> Wish<'_> {
+    pub fn wish(&self) -> SendRequest<'_> {
         let to = match &self.to {
-            Target::Channel(id, topic) => To::Channel(ChannelRef::Id(*id), topic),
-            Target::Direct(users) => To::Ids(users),
+            ScheduledDestination::Channel(id, topic) => RequestedRecipient::Channel(ChannelRef::Id(*id), topic),
+            ScheduledDestination::Direct(users) => RequestedRecipient::Ids(users),
         };
-        Wish {
+        SendRequest {
             to,
             content: &self.content,
             client: &self.client,
@@ -218,11 +220,13 @@ impl Scheduled {
     pub fn composed(self, message: &NewMessage) -> Self {
         let composed = &message.event.message;
         let to = match &message.to {
-            Destination::Channel { channel_id, .. } => Target::Channel(*channel_id, composed.topic.clone()),
-            Destination::Direct(users) => Target::Direct(others(users, self.user_id)),
+            MessageDestination::Channel { channel_id, .. } => {
+                ScheduledDestination::Channel(*channel_id, composed.topic.clone())
+            }
+            MessageDestination::Direct(users) => ScheduledDestination::Direct(others(users, self.user_id)),
         };
         // Who writes to nobody but themselves is to find it.
-        let read_by_sender = self.read_by_sender && to != Target::Direct(vec![self.user_id]);
+        let read_by_sender = self.read_by_sender && to != ScheduledDestination::Direct(vec![self.user_id]);
         Self { to, content: composed.content.clone(), html: composed.html.clone(), read_by_sender, ..self }
     }
 
@@ -237,8 +241,8 @@ impl Scheduled {
             "failed": self.failure.is_some(),
         });
         let place = match &self.to {
-            Target::Channel(id, topic) => json!({"type": "stream", "to": id, "topic": topic}),
-            Target::Direct(users) => json!({"type": "private", "to": users}),
+            ScheduledDestination::Channel(id, topic) => json!({"type": "stream", "to": id, "topic": topic}),
+            ScheduledDestination::Direct(users) => json!({"type": "private", "to": users}),
         };
         add(&mut object, place);
         object
@@ -265,7 +269,7 @@ impl Scheduled {
     fn told(&self, more: Value) -> NewEvent {
         let mut event = json!({"type": "scheduled_messages"});
         add(&mut event, more);
-        NewEvent::plain(Audience::users([self.user_id]), event)
+        NewEvent::plain(EventAudience::users([self.user_id]), event)
     }
 
     /// Returns what its sender is told when it did not go out, in their own notes.
@@ -287,7 +291,7 @@ fn others(users: &[UserId], sender: UserId) -> Vec<UserId> {
 
 /// The way in which a scheduled message stops waiting.
 #[derive(Debug, Clone)]
-pub enum End {
+pub enum ScheduledEnd {
     /// It goes out.
     Sent(Box<NewMessage>),
     /// It fails.
@@ -301,7 +305,7 @@ pub enum End {
 
 /// The outcome of ending a scheduled message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Settled {
+pub enum ScheduledOutcome {
     /// It is durable.
     Done {
         /// The number of the message that went out, or of the notice.
@@ -318,37 +322,42 @@ pub enum Settled {
 pub trait ScheduledStore: Send + Sync {
     /// Keeps a message, whose number and revision are given here, and tells its sender. `None` when they have
     /// [`MAX_SCHEDULED`] already.
-    async fn schedule(&self, message: Scheduled, at_s: i64) -> Result<Option<ScheduledId>, StoreError>;
+    async fn schedule(&self, message: ScheduledMessage, at_s: i64) -> Result<Option<ScheduledId>, StoreError>;
 
     /// A user's messages, the next one first.
-    async fn scheduled_of(&self, user_id: UserId) -> Result<Vec<Scheduled>, StoreError>;
+    async fn scheduled_of(&self, user_id: UserId) -> Result<Vec<ScheduledMessage>, StoreError>;
 
-    /// Makes the message of that number this, and tells its sender. [`Written::Unchanged`] when its revision is
+    /// Makes the message of that number this, and tells its sender. [`WriteOutcome::Unchanged`] when its revision is
     /// another, or it is gone.
-    async fn reschedule(&self, message: Scheduled, at_s: i64) -> Result<Written, StoreError>;
+    async fn reschedule(&self, message: ScheduledMessage, at_s: i64) -> Result<WriteOutcome, StoreError>;
 
     /// Gives a user's message up. Says whether there was one.
     async fn unschedule(&self, user_id: UserId, id: ScheduledId, at_s: i64) -> Result<bool, StoreError>;
 
     /// A user's message of that number.
-    async fn scheduled(&self, user_id: UserId, id: ScheduledId) -> Result<Option<Scheduled>, StoreError>;
+    async fn scheduled(&self, user_id: UserId, id: ScheduledId) -> Result<Option<ScheduledMessage>, StoreError>;
 
     /// Messages of all users whose time has come and that have not failed, the oldest first, at most `limit`.
-    async fn due(&self, now_s: i64, limit: usize) -> Result<Vec<Scheduled>, StoreError>;
+    async fn due(&self, now_s: i64, limit: usize) -> Result<Vec<ScheduledMessage>, StoreError>;
 
     /// Ends the waiting of a message as it was read, and tells its sender: all of it, or nothing.
-    async fn settle(&self, message: &Scheduled, end: End, at_s: i64) -> Result<Settled, StoreError>;
+    async fn settle(
+        &self,
+        message: &ScheduledMessage,
+        end: ScheduledEnd,
+        at_s: i64,
+    ) -> Result<ScheduledOutcome, StoreError>;
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn to_channel() -> Scheduled {
-        Scheduled {
+    fn to_channel() -> ScheduledMessage {
+        ScheduledMessage {
             id: ScheduledId(7),
             user_id: UserId(4),
-            to: Target::Channel(ChannelId(20), "lunch".to_owned()),
+            to: ScheduledDestination::Channel(ChannelId(20), "lunch".to_owned()),
             content: "hi".to_owned(),
             html: "<p>hi</p>".to_owned(),
             client: "test".to_owned(),
@@ -359,8 +368,8 @@ mod tests {
         }
     }
 
-    fn nothing() -> Revision {
-        Revision { kind: None, to: None, content: None, topic: None, due_s: None }
+    fn nothing() -> ScheduledMessageUpdate {
+        ScheduledMessageUpdate { kind: None, to: None, content: None, topic: None, due_s: None }
     }
 
     fn said(result: Result<(), ScheduledError>) -> String {
@@ -369,39 +378,44 @@ mod tests {
 
     #[test]
     fn a_revision_says_something_and_nothing_by_halves() {
-        let check = |revision: Revision| said(revision.check(50));
+        let check = |revision: ScheduledMessageUpdate| said(revision.check(50));
         assert_eq!(check(nothing()), "Nothing to change");
-        let kind = Revision { kind: Some(Kind::Direct), topic: Some("x".to_owned()), ..nothing() };
+        let kind =
+            ScheduledMessageUpdate { kind: Some(ScheduledType::Direct), topic: Some("x".to_owned()), ..nothing() };
         assert_eq!(check(kind), "Recipient required when updating type of scheduled message.");
-        let to = Some(Receiver::Channel(ChannelId(20)));
-        let channel = Revision { kind: Some(Kind::Channel), to, ..nothing() };
+        let to = Some(ScheduledRecipient::Channel(ChannelId(20)));
+        let channel = ScheduledMessageUpdate { kind: Some(ScheduledType::Channel), to, ..nothing() };
         assert_eq!(check(channel.clone()), "Topic required when updating scheduled message type to channel.");
-        assert_eq!(check(Revision { topic: Some("x".to_owned()), ..channel }), "");
-        let at = |due_s| Revision { due_s: Some(due_s), ..nothing() };
+        assert_eq!(check(ScheduledMessageUpdate { topic: Some("x".to_owned()), ..channel }), "");
+        let at = |due_s| ScheduledMessageUpdate { due_s: Some(due_s), ..nothing() };
         assert_eq!(check(at(50)), "Scheduled delivery time must be in the future.");
         assert_eq!(check(at(51)), "");
     }
 
     #[test]
     fn a_message_that_failed_needs_a_new_time_and_has_not_failed_then() {
-        let failed = Scheduled { failure: Some("no".to_owned()), ..to_channel() };
-        let text = Revision { content: Some("x".to_owned()), ..nothing() };
+        let failed = ScheduledMessage { failure: Some("no".to_owned()), ..to_channel() };
+        let text = ScheduledMessageUpdate { content: Some("x".to_owned()), ..nothing() };
         assert_eq!(said(text.applied(&failed).map(drop)), "Scheduled delivery time must be in the future.");
-        let time = Revision { due_s: Some(200), ..nothing() };
-        assert_eq!(time.applied(&failed), Ok((Scheduled { due_s: 200, ..to_channel() }, false)));
+        let time = ScheduledMessageUpdate { due_s: Some(200), ..nothing() };
+        assert_eq!(time.applied(&failed), Ok((ScheduledMessage { due_s: 200, ..to_channel() }, false)));
     }
 
     #[test]
     fn what_is_not_given_stays() {
-        let topic = Revision { topic: Some("dinner".to_owned()), ..nothing() };
+        let topic = ScheduledMessageUpdate { topic: Some("dinner".to_owned()), ..nothing() };
         let (changed, recompose) = topic.applied(&to_channel()).unwrap();
-        assert_eq!((changed.to, recompose), (Target::Channel(ChannelId(20), "dinner".to_owned()), true));
-        let people = Revision { kind: Some(Kind::Direct), to: Some(Receiver::Direct(vec![UserId(2)])), ..nothing() };
+        assert_eq!((changed.to, recompose), (ScheduledDestination::Channel(ChannelId(20), "dinner".to_owned()), true));
+        let people = ScheduledMessageUpdate {
+            kind: Some(ScheduledType::Direct),
+            to: Some(ScheduledRecipient::Direct(vec![UserId(2)])),
+            ..nothing()
+        };
         let (direct, _) = people.applied(&to_channel()).unwrap();
-        assert_eq!(direct.to, Target::Direct(vec![UserId(2)]));
+        assert_eq!(direct.to, ScheduledDestination::Direct(vec![UserId(2)]));
         // Of direct messages the topic is ignored.
         assert_eq!(topic.applied(&direct).unwrap(), (direct.clone(), false));
-        let back = Revision { to: Some(Receiver::Channel(ChannelId(20))), ..nothing() };
+        let back = ScheduledMessageUpdate { to: Some(ScheduledRecipient::Channel(ChannelId(20))), ..nothing() };
         assert_eq!(back.applied(&direct), Err(ScheduledError::NoTopic));
     }
 
@@ -409,7 +423,11 @@ mod tests {
     fn the_object_has_the_keys_of_its_kind() {
         let object = to_channel().object();
         assert_eq!((&object["type"], &object["to"], &object["topic"]), (&json!("stream"), &json!(20), &json!("lunch")));
-        let direct = Scheduled { to: Target::Direct(vec![UserId(2)]), failure: Some("no".to_owned()), ..to_channel() };
+        let direct = ScheduledMessage {
+            to: ScheduledDestination::Direct(vec![UserId(2)]),
+            failure: Some("no".to_owned()),
+            ..to_channel()
+        };
         assert_eq!(
             direct.object(),
             json!({

@@ -7,7 +7,7 @@ use crate::access::{may_know_channel, takes_part};
 use crate::channel::{Channel, PostPolicy};
 use crate::id::{ChannelId, UserId};
 use crate::limits::MAX_DIRECT_USERS;
-use crate::role::{Policy, Role};
+use crate::role::{PermissionPolicy, Role};
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
 use crate::words::escaped;
@@ -151,7 +151,7 @@ pub fn under_topic(realm: &RealmSnapshot, topic: &str) -> Result<(), SendError> 
 
 /// The wildcard mention of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wildcard {
+pub enum WildcardMention {
     /// Everybody in the channel.
     Channel,
     /// Everybody who took part in the topic; there are this many.
@@ -165,12 +165,12 @@ pub enum Wildcard {
 pub fn with_wildcard(
     realm: &RealmSnapshot,
     sender: &User,
-    (channel, wildcard): (ChannelId, Wildcard),
+    (channel, wildcard): (ChannelId, WildcardMention),
     now_s: i64,
 ) -> Result<(), SendError> {
     let (reached, refusal) = match wildcard {
-        Wildcard::Channel => (realm.subscriber_count(channel), SendError::ChannelWildcardRefused),
-        Wildcard::Topic(participants) => (participants, SendError::TopicWildcardRefused),
+        WildcardMention::Channel => (realm.subscriber_count(channel), SendError::ChannelWildcardRefused),
+        WildcardMention::Topic(participants) => (participants, SendError::TopicWildcardRefused),
     };
     let permitted = realm
         .realm()
@@ -219,8 +219,8 @@ fn check_direct_policies(
     // One's own notes, and what the realm's own bots are told, nobody has to permit.
     let exempt = others == 0 || users.iter().any(|user| user.bot.as_ref().is_some_and(|bot| bot.owner_id.is_none()));
     let Some(rules) = realm.realm().map(|realm| &realm.rules).filter(|_| !exempt) else { return Ok(()) };
-    let permits = |policy: Policy, user: &User| policy.permits(user, rules.waiting_period_days, now_s);
-    if rules.direct_messages == Policy::Nobody {
+    let permits = |policy: PermissionPolicy, user: &User| policy.permits(user, rules.waiting_period_days, now_s);
+    if rules.direct_messages == PermissionPolicy::Nobody {
         return Err(SendError::DirectDisabled);
     }
     if !users.iter().any(|user| permits(rules.direct_messages, user)) {
@@ -235,25 +235,25 @@ fn check_direct_policies(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::change::Change;
+    use crate::change::RealmChange;
     use crate::channel::Privacy;
     use crate::event::EventRecord;
     use crate::id::EventId;
-    use crate::realm::Rules;
+    use crate::realm::RealmRules;
     use crate::testing::{self, NOW_S};
 
     fn text<T>(result: Result<T, SendError>) -> String {
         result.map_or_else(|error| error.to_string(), |_| "sent".to_owned())
     }
 
-    fn with_channel(policy: PostPolicy, privacy: Privacy, rules: Rules) -> RealmSnapshot {
+    fn with_channel(policy: PostPolicy, privacy: Privacy, rules: RealmRules) -> RealmSnapshot {
         let channel = Channel { post_policy: policy, ..testing::channel(20, privacy) };
-        testing::realm(rules, vec![Change::Channel(Box::new(channel))])
+        testing::realm(rules, vec![RealmChange::Channel(Box::new(channel))])
     }
 
     /// The same with the guest in it.
     fn with_guest(realm: &RealmSnapshot) -> RealmSnapshot {
-        let inside = vec![Change::Subscription(Box::new(testing::subscription(20, 6)))];
+        let inside = vec![RealmChange::Subscription(Box::new(testing::subscription(20, 6)))];
         realm.with(&EventRecord::new(EventId(11), 0, inside, None))
     }
 
@@ -268,23 +268,26 @@ mod tests {
     fn a_post_policy_says_who_may_write() {
         let in_private = "Not authorized to send to channel 'Channel 20'";
         let public = |policy, rules| said_to(&with_guest(&with_channel(policy, Privacy::WebPublic, rules)));
-        assert_eq!(public(PostPolicy::Everyone, Rules::default()), ["sent"; 5]);
+        assert_eq!(public(PostPolicy::Everyone, RealmRules::default()), ["sent"; 5]);
         let refused = "Only organization administrators can send to this channel.";
-        assert_eq!(public(PostPolicy::Administrators, Rules::default()), ["sent", "sent", refused, refused, refused]);
+        assert_eq!(
+            public(PostPolicy::Administrators, RealmRules::default()),
+            ["sent", "sent", refused, refused, refused]
+        );
         let refused = "Only organization administrators and moderators can send to this channel.";
-        assert_eq!(public(PostPolicy::Moderators, Rules::default()), ["sent", "sent", "sent", refused, refused]);
+        assert_eq!(public(PostPolicy::Moderators, RealmRules::default()), ["sent", "sent", "sent", refused, refused]);
         let new = "New members cannot send to this channel.";
         let guest = "Guests cannot send to this channel.";
-        let slow = Rules { waiting_period_days: 1, ..Rules::default() };
+        let slow = RealmRules { waiting_period_days: 1, ..RealmRules::default() };
         assert_eq!(public(PostPolicy::FullMembers, slow), ["sent", "sent", "sent", new, guest]);
-        let private = with_channel(PostPolicy::Everyone, Privacy::PrivateSharedHistory, Rules::default());
+        let private = with_channel(PostPolicy::Everyone, Privacy::PrivateSharedHistory, RealmRules::default());
         let unknown = "Channel with ID '20' does not exist";
         assert_eq!(said_to(&private), [in_private, in_private, unknown, unknown, unknown]);
     }
 
     #[test]
     fn a_guest_reads_what_is_open_to_the_web_and_writes_only_where_they_are() {
-        let visited = with_channel(PostPolicy::Everyone, Privacy::WebPublic, Rules::default());
+        let visited = with_channel(PostPolicy::Everyone, Privacy::WebPublic, RealmRules::default());
         let refused = "Not authorized to send to channel 'Channel 20'";
         assert_eq!(said_to(&visited), ["sent", "sent", "sent", "sent", refused]);
         assert_eq!(said_to(&with_guest(&visited)), ["sent"; 5]);
@@ -292,7 +295,7 @@ mod tests {
 
     #[test]
     fn a_channel_that_is_not_there_is_named_as_it_was_asked_for() {
-        let realm = testing::realm(Rules::default(), Vec::new());
+        let realm = testing::realm(RealmRules::default(), Vec::new());
         let sender = realm.user(UserId(4)).unwrap();
         assert_eq!(text(to_channel_with_id(&realm, sender, ChannelId(9), NOW_S)), "Channel with ID '9' does not exist");
         assert_eq!(text(to_channel_named(&realm, sender, "x", NOW_S)), "Channel 'x' does not exist");
@@ -300,7 +303,7 @@ mod tests {
 
     #[test]
     fn a_conversation_is_its_users_and_the_sender() {
-        let realm = testing::realm(Rules::default(), Vec::new());
+        let realm = testing::realm(RealmRules::default(), Vec::new());
         let sender = realm.user(UserId(4)).unwrap();
         let to = |ids: &[i64]| {
             let ids: Vec<UserId> = ids.iter().copied().map(UserId).collect();
@@ -316,7 +319,7 @@ mod tests {
     #[test]
     fn nobody_writes_to_a_deactivated_account() {
         let gone = User { is_active: false, ..testing::user(7, Role::Member) };
-        let realm = testing::realm(Rules::default(), vec![Change::User(Box::new(gone))]);
+        let realm = testing::realm(RealmRules::default(), vec![RealmChange::User(Box::new(gone))]);
         let sender = realm.user(UserId(4)).unwrap();
         assert_eq!(
             text(to_users(&realm, sender, &[UserId(7)], (false, NOW_S))),
@@ -326,7 +329,7 @@ mod tests {
 
     #[test]
     fn a_realm_may_have_no_direct_messages_but_ones_own_notes() {
-        let rules = Rules { direct_messages: Policy::Nobody, ..Rules::default() };
+        let rules = RealmRules { direct_messages: PermissionPolicy::Nobody, ..RealmRules::default() };
         let realm = testing::realm(rules, Vec::new());
         let owner = realm.user(UserId(1)).unwrap();
         assert_eq!(
@@ -338,10 +341,10 @@ mod tests {
 
     #[test]
     fn one_user_of_a_conversation_suffices_to_permit_it_but_not_to_begin_it() {
-        let rules = Rules {
-            direct_messages: Policy::Administrators,
-            initiate_direct_messages: Policy::Moderators,
-            ..Rules::default()
+        let rules = RealmRules {
+            direct_messages: PermissionPolicy::Administrators,
+            initiate_direct_messages: PermissionPolicy::Moderators,
+            ..RealmRules::default()
         };
         let realm = testing::realm(rules, Vec::new());
         let member = realm.user(UserId(4)).unwrap();
@@ -353,24 +356,24 @@ mod tests {
 
     #[test]
     fn everybody_in_a_large_channel_is_mentioned_by_permission_only() {
-        let mut changes = vec![Change::Channel(Box::new(testing::channel(20, Privacy::Public)))];
+        let mut changes = vec![RealmChange::Channel(Box::new(testing::channel(20, Privacy::Public)))];
         for id in 100..116 {
-            changes.push(Change::User(Box::new(testing::user(id, Role::Member))));
-            changes.push(Change::Subscription(Box::new(testing::subscription(20, id))));
+            changes.push(RealmChange::User(Box::new(testing::user(id, Role::Member))));
+            changes.push(RealmChange::Subscription(Box::new(testing::subscription(20, id))));
         }
-        let realm = testing::realm(Rules::default(), changes);
+        let realm = testing::realm(RealmRules::default(), changes);
         let mention = |id, wildcard| {
             let sender = realm.user(UserId(id)).unwrap();
             text(with_wildcard(&realm, sender, (ChannelId(20), wildcard), NOW_S))
         };
-        assert_eq!(mention(2, Wildcard::Channel), "sent");
+        assert_eq!(mention(2, WildcardMention::Channel), "sent");
         assert_eq!(
-            mention(4, Wildcard::Channel),
+            mention(4, WildcardMention::Channel),
             "You do not have permission to use channel wildcard mentions in this channel."
         );
-        assert_eq!(mention(4, Wildcard::Topic(15)), "sent");
+        assert_eq!(mention(4, WildcardMention::Topic(15)), "sent");
         assert_eq!(
-            mention(4, Wildcard::Topic(16)),
+            mention(4, WildcardMention::Topic(16)),
             "You do not have permission to use topic wildcard mentions in this topic."
         );
     }

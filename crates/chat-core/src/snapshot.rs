@@ -9,12 +9,12 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::address::AddressVisibility;
-use crate::change::{Change, ItemKind, UserItemKind};
-use crate::channel::{Channel, Membership, Span, Subscription, name_key};
+use crate::change::{ItemKind, RealmChange, UserItemKind};
+use crate::channel::{Channel, Membership, Subscription, SubscriptionPeriod, name_key};
 use crate::event::EventRecord;
 use crate::group::{GroupSetting, SystemGroup, UserGroup};
 use crate::id::{ChannelId, EventId, UserGroupId, UserId};
-use crate::markdown::Directory;
+use crate::markdown::RealmNames;
 use crate::realm::Realm;
 use crate::user::{KeyHash, KeyHasher, User, fold};
 
@@ -51,17 +51,17 @@ pub struct RealmSnapshot {
 
 /// The state that a store read, from which a snapshot is made.
 #[derive(Debug, Default)]
-pub struct Loaded {
+pub struct LoadedRealm {
     /// The last place of the log that is in it.
     pub at: EventId,
     /// The last place of the log that changed the realm.
     pub changed: EventId,
     /// The largest number given to a user, channel or group.
     pub last_id: i64,
-    /// Everything there is, in any order, but without [`Change::Subscription`]s of users who left.
-    pub changes: Vec<Change>,
+    /// Everything there is, in any order, but without [`RealmChange::Subscription`]s of users who left.
+    pub changes: Vec<RealmChange>,
     /// When users were in channels.
-    pub spans: Vec<(ChannelId, UserId, Span)>,
+    pub spans: Vec<(ChannelId, UserId, SubscriptionPeriod)>,
     /// Makes the hashes of keys and of links that `changes` has.
     pub key_hasher: KeyHasher,
 }
@@ -69,7 +69,7 @@ pub struct Loaded {
 impl RealmSnapshot {
     /// Returns the realm as a store has it.
     #[must_use]
-    pub fn load(loaded: Loaded) -> Self {
+    pub fn load(loaded: LoadedRealm) -> Self {
         let mut realm = Self::default();
         for change in loaded.changes {
             realm.apply(EventId::NONE, change);
@@ -84,7 +84,7 @@ impl RealmSnapshot {
             let map = Arc::make_mut(memberships.entry(user_id).or_default());
             map.entry(channel_id).or_default().spans.push(span);
         }
-        let Loaded { at, changed, last_id, key_hasher, .. } = loaded;
+        let LoadedRealm { at, changed, last_id, key_hasher, .. } = loaded;
         let (names_changed, words_changed, rules_changed) = (changed, changed, changed);
         Self { at, key_hasher, changed, names_changed, words_changed, rules_changed, last_id, ..realm }
     }
@@ -98,13 +98,13 @@ impl RealmSnapshot {
             if !record.changes.is_empty() {
                 next.changed = record.id;
             }
-            if record.changes.iter().any(Change::is_of_names) {
+            if record.changes.iter().any(RealmChange::is_of_names) {
                 next.names_changed = record.id;
             }
-            if record.changes.iter().any(Change::is_of_words) {
+            if record.changes.iter().any(RealmChange::is_of_words) {
                 next.words_changed = record.id;
             }
-            if record.changes.iter().any(Change::is_of_rules) {
+            if record.changes.iter().any(RealmChange::is_of_rules) {
                 next.rules_changed = record.id;
             }
             for change in &record.changes {
@@ -346,7 +346,7 @@ impl RealmSnapshot {
 
     /// Returns the realm as it will be after these changes, to say what will be so. It is at no place of the log.
     #[must_use]
-    pub fn after(&self, changes: &[Change]) -> Self {
+    pub fn after(&self, changes: &[RealmChange]) -> Self {
         let mut next = self.clone();
         for change in changes {
             next.apply(self.at, change.clone());
@@ -374,28 +374,28 @@ impl RealmSnapshot {
         self.muted_by.get(&user_id.to_string()).into_iter().flatten().copied()
     }
 
-    fn apply(&mut self, at: EventId, change: Change) {
+    fn apply(&mut self, at: EventId, change: RealmChange) {
         match change {
-            Change::Realm(realm) => self.realm = Some(Arc::from(realm)),
-            Change::User(user) => self.put_user(*user),
-            Change::Key { user_id, hash } => self.put_key(user_id, hash),
-            Change::Channel(channel) => self.put_channel(*channel),
-            Change::Subscription(subscription) => self.put_subscription(at, *subscription),
-            Change::Unsubscription { channel_id, user_id } => self.end_subscription(at, channel_id, user_id),
-            Change::ReceivedSince { channel_id, user_id, after } => self.begin_earlier(channel_id, user_id, after),
-            Change::Group(group) => {
+            RealmChange::Realm(realm) => self.realm = Some(Arc::from(realm)),
+            RealmChange::User(user) => self.put_user(*user),
+            RealmChange::Key { user_id, hash } => self.put_key(user_id, hash),
+            RealmChange::Channel(channel) => self.put_channel(*channel),
+            RealmChange::Subscription(subscription) => self.put_subscription(at, *subscription),
+            RealmChange::Unsubscription { channel_id, user_id } => self.end_subscription(at, channel_id, user_id),
+            RealmChange::ReceivedSince { channel_id, user_id, after } => self.begin_earlier(channel_id, user_id, after),
+            RealmChange::Group(group) => {
                 self.last_id = self.last_id.max(group.id.0);
                 Arc::make_mut(&mut self.groups).insert(group.id, Arc::from(group));
             }
-            Change::GroupRemoved(id) => drop(Arc::make_mut(&mut self.groups).remove(&id)),
-            Change::Item { kind, id, document } => {
+            RealmChange::GroupRemoved(id) => drop(Arc::make_mut(&mut self.groups).remove(&id)),
+            RealmChange::Item { kind, id, document } => {
                 let items = Arc::make_mut(&mut self.items);
                 match document {
                     Some(document) => drop(items.insert((kind, id), Arc::new(document))),
                     None => drop(items.remove(&(kind, id))),
                 }
             }
-            Change::UserItem { user_id, kind, key, document } => {
+            RealmChange::UserItem { user_id, kind, key, document } => {
                 if kind == UserItemKind::MutedUser {
                     let by = Arc::make_mut(&mut self.muted_by).entry(key.clone()).or_default();
                     if document.is_some() {
@@ -469,7 +469,7 @@ impl RealmSnapshot {
         let map = Arc::make_mut(Arc::make_mut(&mut self.memberships).entry(user_id).or_default());
         let membership = map.entry(channel_id).or_default();
         if membership.spans.last().is_none_or(|span| span.until.is_some()) {
-            membership.spans.push(Span { after: at, until: None });
+            membership.spans.push(SubscriptionPeriod { after: at, until: None });
         }
         membership.subscription = Some(subscription);
         Arc::make_mut(Arc::make_mut(&mut self.subscribers).entry(channel_id).or_default()).insert(user_id);
@@ -500,7 +500,7 @@ impl RealmSnapshot {
 }
 
 /// The names messages are read against.
-impl Directory for RealmSnapshot {
+impl RealmNames for RealmSnapshot {
     fn user(&self, id: UserId) -> Option<&str> {
         self.users.get(&id).map(|user| user.full_name.as_str())
     }
@@ -548,16 +548,16 @@ mod tests {
     use crate::role::Role;
     use crate::testing;
 
-    fn record(id: i64, changes: Vec<Change>) -> EventRecord {
+    fn record(id: i64, changes: Vec<RealmChange>) -> EventRecord {
         EventRecord::new(EventId(id), 0, changes, None)
     }
 
     #[test]
     fn a_renamed_user_is_found_by_the_new_address_alone() {
         let user = testing::user(3, Role::Member);
-        let before = RealmSnapshot::default().with(&record(1, vec![Change::User(Box::new(user.clone()))]));
+        let before = RealmSnapshot::default().with(&record(1, vec![RealmChange::User(Box::new(user.clone()))]));
         let renamed = User { email: "New@x.org".to_owned(), ..user.clone() };
-        let after = before.with(&record(2, vec![Change::User(Box::new(renamed))]));
+        let after = before.with(&record(2, vec![RealmChange::User(Box::new(renamed))]));
         assert!(after.user_by_email(&user.email).is_none());
         assert_eq!(after.user_by_email("nEW@X.org").map(|user| user.id), Some(UserId(3)));
         // The older snapshot is as it was.
@@ -567,37 +567,38 @@ mod tests {
 
     #[test]
     fn a_record_is_applied_once() {
-        let user = Change::User(Box::new(testing::user(3, Role::Member)));
+        let user = RealmChange::User(Box::new(testing::user(3, Role::Member)));
         let at_five = RealmSnapshot::default().with(&record(5, vec![user]));
-        let later = at_five.with(&record(4, vec![Change::GroupRemoved(UserGroupId(1))])).with(&record(6, Vec::new()));
+        let later =
+            at_five.with(&record(4, vec![RealmChange::GroupRemoved(UserGroupId(1))])).with(&record(6, Vec::new()));
         assert_eq!((later.at(), later.changed()), (EventId(6), EventId(5)));
     }
 
     #[test]
     fn what_old_messages_show_changes_with_users_channels_and_linkifiers_alone() {
         let mut realm = RealmSnapshot::default();
-        let linkifier = |kind| Change::Item { kind, id: 1, document: None };
+        let linkifier = |kind| RealmChange::Item { kind, id: 1, document: None };
         for (id, change, is_of_names) in [
-            (1, Change::User(Box::new(testing::user(3, Role::Member))), true),
-            (2, Change::Channel(Box::new(testing::channel(8, Privacy::Public))), true),
-            (3, Change::Subscription(Box::new(testing::subscription(8, 3))), false),
+            (1, RealmChange::User(Box::new(testing::user(3, Role::Member))), true),
+            (2, RealmChange::Channel(Box::new(testing::channel(8, Privacy::Public))), true),
+            (3, RealmChange::Subscription(Box::new(testing::subscription(8, 3))), false),
             (4, linkifier(ItemKind::Linkifier), true),
             (5, linkifier(ItemKind::Emoji), false),
-            (6, Change::GroupRemoved(UserGroupId(1)), false),
+            (6, RealmChange::GroupRemoved(UserGroupId(1)), false),
         ] {
             let before = realm.names_changed();
             realm = realm.with(&record(id, vec![change]));
             assert_eq!(realm.names_changed(), if is_of_names { EventId(id) } else { before }, "{id}");
         }
-        let loaded = RealmSnapshot::load(Loaded { at: EventId(9), changed: EventId(6), ..Loaded::default() });
+        let loaded = RealmSnapshot::load(LoadedRealm { at: EventId(9), changed: EventId(6), ..LoadedRealm::default() });
         assert_eq!(loaded.names_changed(), EventId(6));
     }
 
     #[test]
     fn a_new_key_ends_the_one_before() {
         let keys = [KeyHash([1; 32]), KeyHash([2; 32])];
-        let change = |key: &KeyHash| Change::Key { user_id: UserId(3), hash: *key };
-        let user = Change::User(Box::new(testing::user(3, Role::Member)));
+        let change = |key: &KeyHash| RealmChange::Key { user_id: UserId(3), hash: *key };
+        let user = RealmChange::User(Box::new(testing::user(3, Role::Member)));
         let realm = RealmSnapshot::default().with(&record(1, vec![user, change(&keys[0])]));
         assert_eq!(realm.user_by_key(&keys[0]).map(|user| user.id), Some(UserId(3)));
         let realm = realm.with(&record(2, vec![change(&keys[1])]));
@@ -607,8 +608,8 @@ mod tests {
 
     #[test]
     fn who_leaves_and_comes_back_received_what_lay_between_not() {
-        let join = || Change::Subscription(Box::new(testing::subscription(8, 3)));
-        let leave = Change::Unsubscription { channel_id: ChannelId(8), user_id: UserId(3) };
+        let join = || RealmChange::Subscription(Box::new(testing::subscription(8, 3)));
+        let leave = RealmChange::Unsubscription { channel_id: ChannelId(8), user_id: UserId(3) };
         let mut realm = RealmSnapshot::default();
         for (id, change) in [(2, join()), (4, join()), (6, leave), (9, join())] {
             realm = realm.with(&record(id, vec![change]));
@@ -622,9 +623,9 @@ mod tests {
     #[test]
     fn a_name_two_users_share_names_nobody() {
         let named = |id| User { full_name: "Sam".to_owned(), ..testing::user(id, Role::Member) };
-        let realm = RealmSnapshot::default().with(&record(1, vec![Change::User(Box::new(named(3)))]));
+        let realm = RealmSnapshot::default().with(&record(1, vec![RealmChange::User(Box::new(named(3)))]));
         assert_eq!(realm.user_named("sam"), Some((UserId(3), "Sam")));
-        let realm = realm.with(&record(2, vec![Change::User(Box::new(named(4)))]));
+        let realm = realm.with(&record(2, vec![RealmChange::User(Box::new(named(4)))]));
         assert_eq!(realm.user_named("sam"), None);
     }
 }

@@ -1,13 +1,13 @@
 //! Pieces that tests of the rules are made of.
 
 use crate::address::AddressVisibility;
-use crate::change::Change;
-use crate::channel::{Channel, Notifications, PostPolicy, Privacy, Subscription};
-use crate::emblem::Emblems;
-use crate::event::{DisplayRecipient, EventRecord, MessageEvent, Sender};
+use crate::change::RealmChange;
+use crate::channel::{Channel, ChannelNotifications, PostPolicy, Privacy, Subscription};
+use crate::emblem::OrganizationImages;
+use crate::event::{DisplayRecipient, EventRecord, MessageEvent, MessageSender};
 use crate::id::{ChannelId, EventId, MessageId, UserGroupId, UserId};
-use crate::message::{Marks, Message, Recipient};
-use crate::realm::{Realm, Rules};
+use crate::message::{ContentFlags, Message, Recipient};
+use crate::realm::{Realm, RealmRules};
 use crate::role::Role;
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
@@ -53,7 +53,7 @@ pub(crate) fn subscription(channel: i64, user: i64) -> Subscription {
         color: "#c2c2c2".to_owned(),
         is_muted: false,
         pin_to_top: false,
-        notifications: Notifications::default(),
+        notifications: ChannelNotifications::default(),
     }
 }
 
@@ -69,7 +69,7 @@ pub(crate) fn message(sender: i64, recipient: Recipient) -> Message {
         html: "<p>hi</p>".to_owned(),
         sent_s: NOW_S,
         client: "test".to_owned(),
-        marks: Marks::default(),
+        marks: ContentFlags::default(),
         last_edit_s: None,
         revision: EventId(50),
         reactions: Vec::new(),
@@ -81,7 +81,7 @@ pub(crate) fn message_event(sender: i64, recipient: Recipient) -> MessageEvent {
     let User { email, full_name, .. } = user(sender, Role::Member);
     MessageEvent {
         message: message(sender, recipient),
-        sender: Sender { email, full_name, avatar_url: "/a.png".to_owned(), has_gravatar: true },
+        sender: MessageSender { email, full_name, avatar_url: "/a.png".to_owned(), has_gravatar: true },
         display_recipient: DisplayRecipient::Channel("Channel 20".to_owned()),
         topic_links: Vec::new(),
         flags: Vec::new(),
@@ -90,23 +90,23 @@ pub(crate) fn message_event(sender: i64, recipient: Recipient) -> MessageEvent {
     }
 }
 
-pub(crate) fn realm_of(rules: Rules) -> Realm {
+pub(crate) fn realm_of(rules: RealmRules) -> Realm {
     Realm {
         name: "Test".to_owned(),
         description: String::new(),
         created_s: 1,
         is_deactivated: false,
         rules,
-        emblems: Emblems::default(),
+        emblems: OrganizationImages::default(),
     }
 }
 
 /// A realm of one owner (1), administrator (2), moderator (3), member (4) and guest (6).
-pub(crate) fn realm(rules: Rules, more: Vec<Change>) -> RealmSnapshot {
+pub(crate) fn realm(rules: RealmRules, more: Vec<RealmChange>) -> RealmSnapshot {
     let people =
         [(1, Role::Owner), (2, Role::Administrator), (3, Role::Moderator), (4, Role::Member), (6, Role::Guest)];
-    let mut changes = vec![Change::Realm(Box::new(realm_of(rules)))];
-    changes.extend(people.map(|(id, role)| Change::User(Box::new(user(id, role)))));
+    let mut changes = vec![RealmChange::Realm(Box::new(realm_of(rules)))];
+    changes.extend(people.map(|(id, role)| RealmChange::User(Box::new(user(id, role)))));
     let founded = RealmSnapshot::default().with(&EventRecord::new(EventId(1), 0, changes, None));
     founded.with(&EventRecord::new(EventId(10), 0, more, None))
 }

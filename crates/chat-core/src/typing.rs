@@ -2,7 +2,7 @@
 //!
 //! What is true for a few seconds is not worth a place in the log: it would cost a write that waits for the disk, and a
 //! row that is kept for a day. So it is handed from memory to memory ([`TypingFeed`]). What travels between nodes is
-//! what was done, [`Typing`], and each node works out by itself who hears of it, because that is long and the same
+//! what was done, [`TypingNotification`], and each node works out by itself who hears of it, because that is long and the same
 //! everywhere.
 
 use std::collections::BTreeSet;
@@ -11,9 +11,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::access::{self, NoSuchChannel};
+use crate::access::{self, ChannelNotFound};
 use crate::change::UserItemKind;
-use crate::event::{Audience, Capability, EventRecord, Gate, NewEvent};
+use crate::event::{ClientCapability, EventAudience, EventRecord, NewEvent, QueueCondition};
 use crate::id::{ChannelId, UserId};
 use crate::message::{self, TopicError};
 use crate::send::{self, SendError};
@@ -28,26 +28,26 @@ pub const MAX_HEARERS: usize = 100;
 
 /// A typing notification.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Typing {
+pub struct TypingNotification {
     /// Who.
     pub user_id: UserId,
     /// Began or stopped.
-    pub op: Op,
+    pub op: TypingOp,
     /// What they write goes there.
-    pub to: Place,
+    pub to: TypingDestination,
 }
 
 /// The operation of a typing notification: start or stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Op {
+pub enum TypingOp {
     /// They write; clients say so again while it lasts.
     Start,
     /// They do not write any more.
     Stop,
 }
 
-impl Op {
+impl TypingOp {
     /// Its name on the wire.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -61,7 +61,7 @@ impl Op {
 /// The destination of the message that a user is typing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Place {
+pub enum TypingDestination {
     /// To these users, the writer among them, in the order of their numbers.
     Direct(Vec<UserId>),
     /// To a channel, under a topic.
@@ -91,7 +91,7 @@ pub enum TypingError {
     HiddenInChannels,
     /// The channel is not there for the writer.
     #[error(transparent)]
-    Channel(#[from] NoSuchChannel),
+    Channel(#[from] ChannelNotFound),
     /// The topic is none.
     #[error(transparent)]
     Topic(#[from] TopicError),
@@ -112,9 +112,9 @@ pub enum TypingError {
 pub fn to_users(
     realm: &RealmSnapshot,
     user: &User,
-    (op, to): (Op, Option<&[UserId]>),
+    (op, to): (TypingOp, Option<&[UserId]>),
     now_s: i64,
-) -> Result<Option<Typing>, TypingError> {
+) -> Result<Option<TypingNotification>, TypingError> {
     let to = to.ok_or(TypingError::NoUsers)?;
     if to.is_empty() {
         return Err(TypingError::EmptyUsers);
@@ -128,7 +128,11 @@ pub fn to_users(
     }
     let active: Vec<UserId> = all.iter().copied().filter(|id| is_active(realm, *id)).collect();
     match send::to_users(realm, user, &active, (false, now_s)) {
-        Ok(_) => Ok(Some(Typing { user_id: user.id, op, to: Place::Direct(all.into_iter().collect()) })),
+        Ok(_) => Ok(Some(TypingNotification {
+            user_id: user.id,
+            op,
+            to: TypingDestination::Direct(all.into_iter().collect()),
+        })),
         Err(SendError::DirectDisabled | SendError::DirectNotAuthorized | SendError::DirectNotInitiated) => Ok(None),
         Err(refused) => Err(refused.into()),
     }
@@ -146,9 +150,9 @@ pub fn to_users(
 pub fn to_channel(
     realm: &RealmSnapshot,
     user: &User,
-    (op, channel, topic): (Op, Option<ChannelId>, Option<&str>),
+    (op, channel, topic): (TypingOp, Option<ChannelId>, Option<&str>),
     now_s: i64,
-) -> Result<Typing, TypingError> {
+) -> Result<TypingNotification, TypingError> {
     let channel_id = channel.ok_or(TypingError::NoChannel)?;
     let topic = topic.ok_or(TypingError::NoTopic)?;
     if !allows(realm, user.id, "send_stream_typing_notifications") {
@@ -157,10 +161,10 @@ pub fn to_channel(
     let channel = access::channel(realm, user, channel_id)?;
     send::to_channel(realm, user, channel, now_s)?;
     let topic = message::topic(topic)?;
-    Ok(Typing { user_id: user.id, op, to: Place::Channel(channel_id, topic) })
+    Ok(TypingNotification { user_id: user.id, op, to: TypingDestination::Channel(channel_id, topic) })
 }
 
-impl Typing {
+impl TypingNotification {
     /// Returns what is told, and to whom: those who receive what is written there and want to hear of it. `None` when
     /// nobody is.
     #[must_use]
@@ -169,8 +173,8 @@ impl Typing {
         let sender = json!({"user_id": writer.id, "email": writer.shown_email()});
         let told = json!({"type": "typing", "op": self.op.name(), "sender": sender});
         match &self.to {
-            Place::Direct(users) => Some(told_directly(realm, users, told)),
-            Place::Channel(id, topic) => told_in_channel(realm, (*id, topic), told),
+            TypingDestination::Direct(users) => Some(told_directly(realm, users, told)),
+            TypingDestination::Channel(id, topic) => told_in_channel(realm, (*id, topic), told),
         }
     }
 }
@@ -180,7 +184,7 @@ fn told_directly(realm: &RealmSnapshot, users: &[UserId], mut told: Value) -> Ne
     let recipients: Value = people.map(|user| json!({"user_id": user.id, "email": user.shown_email()})).collect();
     crate::event::add(&mut told, json!({"message_type": "direct", "recipients": recipients}));
     let hearers = users.iter().copied().filter(|id| is_active(realm, *id) && hears(realm, *id));
-    NewEvent::plain(Audience::users(hearers), told)
+    NewEvent::plain(EventAudience::users(hearers), told)
 }
 
 fn told_in_channel(realm: &RealmSnapshot, (id, topic): (ChannelId, &str), mut told: Value) -> Option<NewEvent> {
@@ -191,8 +195,8 @@ fn told_in_channel(realm: &RealmSnapshot, (id, topic): (ChannelId, &str), mut to
     }
     crate::event::add(&mut told, json!({"message_type": "stream", "stream_id": id, "topic": topic}));
     let hearers = inside.into_iter().filter(|user| hears(realm, *user));
-    let event = NewEvent::plain(Audience::users(hearers), told);
-    Some(event.gated(Gate::With(Capability::StreamTypingNotifications)))
+    let event = NewEvent::plain(EventAudience::users(hearers), told);
+    Some(event.gated(QueueCondition::With(ClientCapability::StreamTypingNotifications)))
 }
 
 fn is_active(realm: &RealmSnapshot, user_id: UserId) -> bool {
@@ -216,33 +220,33 @@ fn allows(realm: &RealmSnapshot, user_id: UserId, setting: &str) -> bool {
 /// for the first time.
 pub trait TypingFeed: Send + Sync {
     /// Tells it on this node, and in a moment on the others; on its way there it may get lost. Does no I/O.
-    fn tell(&self, typing: Typing);
+    fn tell(&self, typing: TypingNotification);
 
     /// Returns what was told and the queue of that name was not given on this node, the oldest first. It is given once.
-    fn take(&self, queue_id: &str) -> Told;
+    fn take(&self, queue_id: &str) -> TypingOutcome;
 }
 
 /// The typing notifications since a position, and the new position.
 #[derive(Debug, Clone, Default)]
-pub struct Told {
+pub struct TypingOutcome {
     /// The events; they have no place in the log, and their number there is 0.
     pub events: Vec<Arc<EventRecord>>,
-    /// How far that goes, for [`crate::ports::Listener::told`].
+    /// How far that goes, for [`crate::ports::LogListener::told`].
     pub until: u64,
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::change::Change;
+    use crate::change::RealmChange;
     use crate::channel::{Channel, PostPolicy, Privacy};
     use crate::id::EventId;
-    use crate::realm::Rules;
-    use crate::role::{Policy, Role};
+    use crate::realm::RealmRules;
+    use crate::role::{PermissionPolicy, Role};
     use crate::testing::{self, NOW_S};
 
-    fn chose(user: i64, setting: &str) -> Change {
-        Change::UserItem {
+    fn chose(user: i64, setting: &str) -> RealmChange {
+        RealmChange::UserItem {
             user_id: UserId(user),
             kind: UserItemKind::Settings,
             key: String::new(),
@@ -250,43 +254,48 @@ mod tests {
         }
     }
 
-    fn direct(realm: &RealmSnapshot, user: i64, to: &[i64]) -> Result<Typing, TypingError> {
+    fn direct(realm: &RealmSnapshot, user: i64, to: &[i64]) -> Result<TypingNotification, TypingError> {
         let to: Vec<UserId> = to.iter().copied().map(UserId).collect();
-        let typing = to_users(realm, realm.user(UserId(user)).unwrap(), (Op::Start, Some(&to)), NOW_S);
+        let typing = to_users(realm, realm.user(UserId(user)).unwrap(), (TypingOp::Start, Some(&to)), NOW_S);
         typing.map(|typing| typing.unwrap())
     }
 
-    fn in_channel(realm: &RealmSnapshot, user: i64, channel: i64, topic: &str) -> Result<Typing, TypingError> {
+    fn in_channel(
+        realm: &RealmSnapshot,
+        user: i64,
+        channel: i64,
+        topic: &str,
+    ) -> Result<TypingNotification, TypingError> {
         let user = realm.user(UserId(user)).unwrap();
-        to_channel(realm, user, (Op::Stop, Some(ChannelId(channel)), Some(topic)), NOW_S)
+        to_channel(realm, user, (TypingOp::Stop, Some(ChannelId(channel)), Some(topic)), NOW_S)
     }
 
     fn said<T: std::fmt::Debug>(result: Result<T, TypingError>) -> String {
         result.unwrap_err().to_string()
     }
 
-    fn reached(typing: &Typing, realm: &RealmSnapshot) -> Vec<i64> {
+    fn reached(typing: &TypingNotification, realm: &RealmSnapshot) -> Vec<i64> {
         match typing.event(realm).map(|event| event.audience) {
-            Some(Audience::Users(users)) => users.into_iter().map(|user| user.0).collect(),
+            Some(EventAudience::Users(users)) => users.into_iter().map(|user| user.0).collect(),
             _ => Vec::new(),
         }
     }
 
     /// A channel with the users from 100 on, so many of them, and one more who is not active.
-    fn crowd(hearers: i64, more: Vec<Change>) -> RealmSnapshot {
-        let mut changes = vec![Change::Channel(Box::new(testing::channel(20, Privacy::Public)))];
+    fn crowd(hearers: i64, more: Vec<RealmChange>) -> RealmSnapshot {
+        let mut changes = vec![RealmChange::Channel(Box::new(testing::channel(20, Privacy::Public)))];
         for id in 100..=100 + hearers {
             let user = User { is_active: id < 100 + hearers, ..testing::user(id, Role::Member) };
-            changes.push(Change::User(Box::new(user)));
-            changes.push(Change::Subscription(Box::new(testing::subscription(20, id))));
+            changes.push(RealmChange::User(Box::new(user)));
+            changes.push(RealmChange::Subscription(Box::new(testing::subscription(20, id))));
         }
         changes.extend(more);
-        testing::realm(Rules::default(), changes)
+        testing::realm(RealmRules::default(), changes)
     }
 
     #[test]
     fn a_direct_event_names_its_writer_and_everybody() {
-        let realm = testing::realm(Rules::default(), Vec::new());
+        let realm = testing::realm(RealmRules::default(), Vec::new());
         let typing = direct(&realm, 4, &[2]).unwrap();
         let event = typing.event(&realm).unwrap();
         let record = EventRecord::new(EventId::NONE, 0, Vec::new(), Some(event));
@@ -308,8 +317,8 @@ mod tests {
     #[test]
     fn who_does_not_want_to_hear_of_it_or_is_gone_does_not() {
         let gone = User { is_active: false, ..testing::user(3, Role::Moderator) };
-        let more = vec![chose(2, "receives_typing_notifications"), Change::User(Box::new(gone))];
-        let realm = testing::realm(Rules::default(), more);
+        let more = vec![chose(2, "receives_typing_notifications"), RealmChange::User(Box::new(gone))];
+        let realm = testing::realm(RealmRules::default(), more);
         assert_eq!(reached(&direct(&realm, 4, &[1, 2, 3]).unwrap(), &realm), [1, 4]);
         let realm = crowd(3, vec![chose(101, "receives_typing_notifications")]);
         assert_eq!(reached(&in_channel(&realm, 100, 20, "t").unwrap(), &realm), [100, 102]);
@@ -318,11 +327,11 @@ mod tests {
     #[test]
     fn who_does_not_want_it_known_is_refused() {
         let more = vec![
-            Change::Channel(Box::new(testing::channel(20, Privacy::Public))),
+            RealmChange::Channel(Box::new(testing::channel(20, Privacy::Public))),
             chose(2, "send_private_typing_notifications"),
             chose(3, "send_stream_typing_notifications"),
         ];
-        let realm = testing::realm(Rules::default(), more);
+        let realm = testing::realm(RealmRules::default(), more);
         assert_eq!(said(direct(&realm, 2, &[4])), "User has disabled typing notifications for direct messages");
         let refused = in_channel(&realm, 3, 20, "t");
         assert_eq!(said(refused), "User has disabled typing notifications for channel messages");
@@ -332,16 +341,19 @@ mod tests {
 
     #[test]
     fn what_may_not_be_written_is_not_announced() {
-        let rules = Rules { direct_messages: Policy::Nobody, ..Rules::default() };
+        let rules = RealmRules { direct_messages: PermissionPolicy::Nobody, ..RealmRules::default() };
         let realm = testing::realm(rules, Vec::new());
-        assert_eq!(to_users(&realm, realm.user(UserId(4)).unwrap(), (Op::Start, Some(&[UserId(2)])), NOW_S), Ok(None));
+        assert_eq!(
+            to_users(&realm, realm.user(UserId(4)).unwrap(), (TypingOp::Start, Some(&[UserId(2)])), NOW_S),
+            Ok(None)
+        );
         assert_eq!(said(direct(&realm, 4, &[2, 77])), "Invalid user ID 77");
         direct(&realm, 4, &[4]).unwrap();
         let announcements =
             Channel { post_policy: PostPolicy::Administrators, ..testing::channel(20, Privacy::Public) };
         let private = testing::channel(21, Privacy::PrivateProtectedHistory);
-        let changes = vec![Change::Channel(Box::new(announcements)), Change::Channel(Box::new(private))];
-        let realm = testing::realm(Rules::default(), changes);
+        let changes = vec![RealmChange::Channel(Box::new(announcements)), RealmChange::Channel(Box::new(private))];
+        let realm = testing::realm(RealmRules::default(), changes);
         assert_eq!(said(in_channel(&realm, 4, 20, "t")), "Only organization administrators can send to this channel.");
         assert_eq!(said(in_channel(&realm, 4, 21, "t")), "Invalid channel ID");
         assert_eq!(said(in_channel(&realm, 1, 20, " ")), "Topic can't be empty!");
@@ -359,13 +371,17 @@ mod tests {
     fn what_travels_between_nodes_fits_into_a_notification() {
         let users = (1_000_000..1_000_000 + 200).map(UserId).collect();
         let longest = [
-            Typing { user_id: UserId(i64::MAX), op: Op::Start, to: Place::Direct(users) },
-            Typing { user_id: UserId(1), op: Op::Stop, to: Place::Channel(ChannelId(1), "\u{1f600}".repeat(60)) },
+            TypingNotification { user_id: UserId(i64::MAX), op: TypingOp::Start, to: TypingDestination::Direct(users) },
+            TypingNotification {
+                user_id: UserId(1),
+                op: TypingOp::Stop,
+                to: TypingDestination::Channel(ChannelId(1), "\u{1f600}".repeat(60)),
+            },
         ];
         for typing in longest {
             let text = serde_json::to_string(&typing).unwrap();
             assert!(text.len() < 4_000, "{}", text.len());
-            assert_eq!(serde_json::from_str::<Typing>(&text).unwrap(), typing);
+            assert_eq!(serde_json::from_str::<TypingNotification>(&text).unwrap(), typing);
         }
     }
 }

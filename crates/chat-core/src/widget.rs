@@ -12,7 +12,7 @@ use crate::event::{self, NewEvent};
 use crate::id::{EventId, MessageId, UserId};
 use crate::limits::MAX_MESSAGE_CHARS;
 use crate::message::Message;
-use crate::ports::{StoreError, Written};
+use crate::ports::{StoreError, WriteOutcome};
 
 /// Characters of a submessage. Not specified; it is a vote or a line.
 pub const MAX_SUBMESSAGE_CHARS: usize = 1_000;
@@ -275,13 +275,13 @@ impl<'a> Shape<'a> {
 #[async_trait]
 pub trait WidgetStore: Send + Sync {
     /// Adds to a message, which was read in a realm of that [`RealmSnapshot::changed`](crate::snapshot::RealmSnapshot::changed), and tells its readers.
-    /// [`Written::Unchanged`] when the message is gone, or it or the realm's rules have changed since.
+    /// [`WriteOutcome::Unchanged`] when the message is gone, or it or the realm's rules have changed since.
     async fn add_submessage(
         &self,
         (message, realm): (&Message, EventId),
         (sender_id, content): (UserId, &str),
         at_s: i64,
-    ) -> Result<Written, StoreError>;
+    ) -> Result<WriteOutcome, StoreError>;
 }
 
 /// A reader added something to a message, at that place of the log.

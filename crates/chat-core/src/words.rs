@@ -64,7 +64,7 @@ fn stems_of(topic: &str, html: &str) -> BTreeSet<String> {
 /// The stems and the folded text of one message: computed for the first search that compares them, and kept for the
 /// further searches of the same narrow.
 #[derive(Debug, Clone, Default)]
-pub struct SearchCache {
+pub struct MessageSearchCache {
     stems: OnceLock<BTreeSet<String>>,
     /// Topic and text.
     folded: OnceLock<[String; 2]>,
@@ -72,7 +72,7 @@ pub struct SearchCache {
 
 /// A message with its search matches highlighted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Marked {
+pub struct HighlightedMessage {
     /// Its HTML.
     pub html: String,
     /// Its topic, as HTML.
@@ -85,13 +85,13 @@ const MARK_END: &str = "</span>";
 
 /// The words of a search.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Sought {
+pub struct SearchWords {
     stems: BTreeSet<String>,
     /// Quoted parts without regard to case.
     phrases: Vec<String>,
 }
 
-impl Sought {
+impl SearchWords {
     /// Reads what someone typed. A quote that nothing ends is none.
     #[must_use]
     pub fn parse(typed: &str) -> Self {
@@ -133,12 +133,12 @@ impl Sought {
     /// Returns whether a message is one that is looked for: its topic, its text as typed, and its HTML.
     #[must_use]
     pub fn finds(&self, topic: &str, content: &str, html: &str) -> bool {
-        self.finds_cached(&SearchCache::default(), topic, content, html)
+        self.finds_cached(&MessageSearchCache::default(), topic, content, html)
     }
 
-    /// As [`Sought::finds`], for one of several searches of the same message. The cache is of that message alone.
+    /// As [`SearchWords::finds`], for one of several searches of the same message. The cache is of that message alone.
     #[must_use]
-    pub fn finds_cached(&self, cache: &SearchCache, topic: &str, content: &str, html: &str) -> bool {
+    pub fn finds_cached(&self, cache: &MessageSearchCache, topic: &str, content: &str, html: &str) -> bool {
         if self.stems.is_empty() {
             return false;
         }
@@ -158,8 +158,8 @@ impl Sought {
 
     /// A message with every word marked that is looked for.
     #[must_use]
-    pub fn mark(&self, topic: &str, html: &str) -> Marked {
-        Marked { html: self.marked(html), topic: self.marked(&escaped(topic)) }
+    pub fn mark(&self, topic: &str, html: &str) -> HighlightedMessage {
+        HighlightedMessage { html: self.marked(html), topic: self.marked(&escaped(topic)) }
     }
 
     /// HTML with every word in it marked that is looked for.
@@ -265,7 +265,7 @@ mod tests {
     use super::*;
 
     fn finds(typed: &str, content: &str) -> bool {
-        Sought::parse(typed).finds("", content, &format!("<p>{}</p>", escaped(content)))
+        SearchWords::parse(typed).finds("", content, &format!("<p>{}</p>", escaped(content)))
     }
 
     #[test]
@@ -290,7 +290,7 @@ mod tests {
         assert!(finds("\"next week\"", "Next Week it is"));
         assert!(!finds("\"next week\"", "the week next to it"));
         assert!(finds("\"a < b\" week", "next week a < b"));
-        assert!(Sought::parse("\"Road map\"").finds("road map 2", "x", "<p>x</p>"));
+        assert!(SearchWords::parse("\"Road map\"").finds("road map 2", "x", "<p>x</p>"));
         // Nothing ends the quote.
         assert!(finds("\"next week", "week next"));
     }
@@ -306,7 +306,7 @@ mod tests {
 
     #[test]
     fn what_is_looked_for_is_marked_in_text_and_nowhere_else() {
-        let sought = Sought::parse("example quot");
+        let sought = SearchWords::parse("example quot");
         assert_eq!(
             sought.marked("<a href=\"https://example.org\" title=\"example\">examples &quot; x</a>"),
             "<a href=\"https://example.org\" title=\"example\"><span class=\"highlight\">examples</span> &quot; x</a>"
@@ -315,8 +315,8 @@ mod tests {
 
     #[test]
     fn searches_of_one_message_stem_it_once() {
-        let cache = SearchCache::default();
-        let finds = |typed: &str, html: &str| Sought::parse(typed).finds_cached(&cache, "plans", "two", html);
+        let cache = MessageSearchCache::default();
+        let finds = |typed: &str, html: &str| SearchWords::parse(typed).finds_cached(&cache, "plans", "two", html);
         assert!(finds("meeting", "<p>two meetings</p>"));
         // The stems are those that the first search made.
         assert!(finds("meeting", "<p>nothing</p>") && !finds("nothing", "<p>nothing</p>"));
@@ -325,15 +325,15 @@ mod tests {
 
     #[test]
     fn two_searches_are_one() {
-        let both = Sought::parse("meeting").and(&Sought::parse("\"next week\""));
-        assert_eq!(both, Sought::parse("meeting \"next week\""));
+        let both = SearchWords::parse("meeting").and(&SearchWords::parse("\"next week\""));
+        assert_eq!(both, SearchWords::parse("meeting \"next week\""));
         assert_eq!(both.stems().collect::<Vec<_>>(), ["meet", "next", "week"]);
     }
 
     #[test]
     fn words_with_another_form_of_their_own_are_marked() {
         for (typed, word) in [("die", "Dying"), ("sky", "skies"), ("Yield", "yielding"), ("étude", "ÉTUDES")] {
-            assert_eq!(Sought::parse(typed).marked(word), format!("<span class=\"highlight\">{word}</span>"));
+            assert_eq!(SearchWords::parse(typed).marked(word), format!("<span class=\"highlight\">{word}</span>"));
         }
     }
 
@@ -354,7 +354,7 @@ mod tests {
         #[test]
         fn what_is_marked_is_what_was_there(typed in ".{0,20}", content in ".{0,60}") {
             let html = format!("<p>{}</p>", escaped(&content));
-            let marked = Sought::parse(&typed).marked(&html);
+            let marked = SearchWords::parse(&typed).marked(&html);
             let plain = marked.replace("<span class=\"highlight\">", "").replace("</span>", "");
             prop_assert_eq!(plain, html);
         }
@@ -363,7 +363,7 @@ mod tests {
         fn a_message_is_found_by_each_of_its_words(words in proptest::collection::vec("[a-zé0-9会]{2,9}", 1..6)) {
             let content = words.join(" ");
             for word in words {
-                let sought = Sought::parse(&word);
+                let sought = SearchWords::parse(&word);
                 prop_assert!(sought.stems().next().is_none() || finds(&word, &content), "{} in {}", word, content);
             }
         }

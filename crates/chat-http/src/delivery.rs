@@ -4,10 +4,10 @@
 //! finds it as it was read. A failure of ours leaves a message waiting for the next look; a refusal ends its waiting and
 //! is told to its sender.
 
-use chat_core::compose::{To, Wish};
+use chat_core::compose::{RequestedRecipient, SendRequest};
 use chat_core::id::UserId;
 use chat_core::ports::NewMessage;
-use chat_core::scheduled::{End, MAX_LATE_S, Scheduled, ScheduledError, Settled};
+use chat_core::scheduled::{MAX_LATE_S, ScheduledEnd, ScheduledError, ScheduledMessage, ScheduledOutcome};
 
 use crate::auth::{Unauthenticated, may_enter};
 use crate::endpoint::following::{self, Place};
@@ -35,13 +35,13 @@ pub(crate) async fn send_due(app: &Site) -> Result<bool, Fault> {
 }
 
 /// Sends one, or has it fail.
-async fn deliver(app: &Site, message: &Scheduled) -> Result<(), Fault> {
+async fn deliver(app: &Site, message: &ScheduledMessage) -> Result<(), Fault> {
     let mut heard_of = None;
     for _ in 0..DECISIONS_MAX {
         let (end, follows) = match panic::caught_or(composed(app, message), Err).await {
             Ok((sent, mentioned)) => {
                 let follows = Place::of(&sent).map(|place| (place, mentioned));
-                (End::Sent(Box::new(sent)), follows)
+                (ScheduledEnd::Sent(Box::new(sent)), follows)
             }
             Err(failure @ Fault::Failed(_)) => return Err(failure),
             // Another node may have changed what it is refused for.
@@ -53,20 +53,20 @@ async fn deliver(app: &Site, message: &Scheduled) -> Result<(), Fault> {
             Err(refusal) => (failed(app, message, refusal.said()).await?, None),
         };
         match app.scheduled.settle(message, end, app.now_s()).await? {
-            Settled::Done { sent } => {
+            ScheduledOutcome::Done { sent } => {
                 if let Some(((place, mentioned), id)) = follows.zip(sent) {
                     following::after_sending(app, message.user_id, (&place, id), &mentioned).await;
                 }
                 return Ok(());
             }
-            Settled::Gone => return Ok(()),
-            Settled::Stale => {}
+            ScheduledOutcome::Gone => return Ok(()),
+            ScheduledOutcome::Stale => {}
         }
     }
     Err(Failure::said("the realm changed faster than a scheduled message could be sent").into())
 }
 
-async fn composed(app: &Site, message: &Scheduled) -> Result<(NewMessage, Vec<UserId>), Fault> {
+async fn composed(app: &Site, message: &ScheduledMessage) -> Result<(NewMessage, Vec<UserId>), Fault> {
     if app.now_s() - message.due_s > MAX_LATE_S {
         return Err(ScheduledError::TooLate.into());
     }
@@ -78,17 +78,23 @@ async fn composed(app: &Site, message: &Scheduled) -> Result<(NewMessage, Vec<Us
 
 /// Not specified how a sender learns of it. No account here speaks for the server, so the notice is, unread, among the
 /// messages they send to themselves; who cannot have any, because their account is closed, gets none.
-async fn failed(app: &Site, message: &Scheduled, failure: String) -> Result<End, Fault> {
+async fn failed(app: &Site, message: &ScheduledMessage, failure: String) -> Result<ScheduledEnd, Fault> {
     let realm = app.realm();
     let sender = realm.user(message.user_id).filter(|user| user.is_active);
-    let Some(sender) = sender else { return Ok(End::Failed { failure, notice: None }) };
+    let Some(sender) = sender else { return Ok(ScheduledEnd::Failed { failure, notice: None }) };
     let content = message.notice(&failure);
     let to = [message.user_id];
-    let wish =
-        Wish { to: To::Ids(&to), content: &content, client: CLIENT, read_by_sender: false, local: None, widget: None };
+    let wish = SendRequest {
+        to: RequestedRecipient::Ids(&to),
+        content: &content,
+        client: CLIENT,
+        read_by_sender: false,
+        local: None,
+        widget: None,
+    };
     match send::composed(app, &realm, sender, wish).await {
-        Ok(notice) => Ok(End::Failed { failure, notice: Some(Box::new(notice)) }),
+        Ok(notice) => Ok(ScheduledEnd::Failed { failure, notice: Some(Box::new(notice)) }),
         Err(ours @ Fault::Failed(_)) => Err(ours),
-        Err(_) => Ok(End::Failed { failure, notice: None }),
+        Err(_) => Ok(ScheduledEnd::Failed { failure, notice: None }),
     }
 }

@@ -26,8 +26,8 @@ use http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use serde_json::{Map, Value, json};
 
-use chat_core::access::{NoSuchChannel, NoSuchMessage, NotAllowed};
-use chat_core::address::ReplaceError;
+use chat_core::access::{ChannelNotFound, MessageNotFound, PermissionError};
+use chat_core::address::EmailChangeError;
 use chat_core::administer::AccountError;
 use chat_core::bots::BotError;
 use chat_core::channel::ChannelNameError;
@@ -41,13 +41,13 @@ use chat_core::file::FileError;
 use chat_core::groups::GroupError;
 use chat_core::id::EventId;
 use chat_core::invitation::{InviteError, JoinError};
-use chat_core::mark::MarkError;
+use chat_core::mark::FlagChangeError;
 use chat_core::membership::MembershipError;
 use chat_core::message::{ContentError, FlagError, TopicError};
-use chat_core::narrow::{BadNarrow, WindowError};
+use chat_core::narrow::{NarrowError, WindowError};
 use chat_core::ports::{StoreError, Unavailable};
-use chat_core::presence::{NoPresence, UnknownStatus};
-use chat_core::profile::{AnswerError, ProfileError};
+use chat_core::presence::{PresenceError, UnknownPresenceStatus};
+use chat_core::profile::{ProfileError, ProfileValueError};
 use chat_core::push::PushError;
 use chat_core::reaction::ReactionError;
 use chat_core::scheduled::ScheduledError;
@@ -146,7 +146,7 @@ pub enum Fault {
     Throttled(#[from] Exceeded),
     /// The caller may not do this at all.
     #[error(transparent)]
-    NotAllowed(#[from] NotAllowed),
+    NotAllowed(#[from] PermissionError),
     /// An account may not become that.
     #[error(transparent)]
     Account(#[from] AccountError),
@@ -170,10 +170,10 @@ pub enum Fault {
     Join(#[from] JoinError),
     /// An address stays what it was.
     #[error(transparent)]
-    Address(#[from] ReplaceError),
+    Address(#[from] EmailChangeError),
     /// A channel is not there for the caller.
     #[error(transparent)]
-    NoChannel(#[from] NoSuchChannel),
+    NoChannel(#[from] ChannelNotFound),
     /// A channel or a subscription stays as it is.
     #[error(transparent)]
     Channel(#[from] ChannelError),
@@ -194,13 +194,13 @@ pub enum Fault {
     ProfileField(#[from] ProfileError),
     /// An answer to a profile field is none.
     #[error(transparent)]
-    ProfileAnswer(#[from] AnswerError),
+    ProfileAnswer(#[from] ProfileValueError),
     /// The caller may not enter, leave, make or fill a channel.
     #[error(transparent)]
     Membership(#[from] MembershipError),
     /// A message is not there for the caller.
     #[error(transparent)]
-    NoMessage(#[from] NoSuchMessage),
+    NoMessage(#[from] MessageNotFound),
     /// A text is no message's.
     #[error(transparent)]
     Content(#[from] ContentError),
@@ -233,16 +233,16 @@ pub enum Fault {
     Flag(#[from] FlagError),
     /// A flag cannot be set so.
     #[error(transparent)]
-    Mark(#[from] MarkError),
+    Mark(#[from] FlagChangeError),
     /// A reaction cannot be added or taken away.
     #[error(transparent)]
     Reaction(#[from] ReactionError),
     /// A sign of life says nothing that is known.
     #[error(transparent)]
-    Status(#[from] UnknownStatus),
+    Status(#[from] UnknownPresenceStatus),
     /// Of someone nothing can be said.
     #[error(transparent)]
-    Presence(#[from] NoPresence),
+    Presence(#[from] PresenceError),
     /// What somebody chooses cannot be so.
     #[error(transparent)]
     Choice(#[from] ChoiceFault),
@@ -257,7 +257,7 @@ pub enum Fault {
     },
     /// A narrow selects nothing that could be.
     #[error(transparent)]
-    Narrow(#[from] BadNarrow),
+    Narrow(#[from] NarrowError),
     /// Messages are asked for where there can be none, or too many.
     #[error(transparent)]
     Window(#[from] WindowError),

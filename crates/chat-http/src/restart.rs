@@ -1,6 +1,6 @@
 //! The event by which clients learn that the server was started again.
 
-use chat_core::event::{Audience, NewEvent};
+use chat_core::event::{EventAudience, NewEvent};
 use serde_json::{Map, Value};
 
 use crate::endpoint::server_settings;
@@ -19,7 +19,7 @@ pub(crate) async fn announce(app: &Site) -> Result<(), Fault> {
     event.insert("server_generation".to_owned(), app.frame.generation.into());
     let event = Value::Object(event);
     app.commit(|_, commit| {
-        commit.events.push(NewEvent::plain(Audience::Everyone, event.clone()));
+        commit.events.push(NewEvent::plain(EventAudience::Everyone, event.clone()));
         Ok(())
     })
     .await

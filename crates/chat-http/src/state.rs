@@ -9,14 +9,14 @@ use async_trait::async_trait;
 use attempt_limits::attempts::{Attempts, Held};
 use chat_core::attempts;
 use chat_core::bots::BotStorage;
-use chat_core::change::{Commit, Committed};
+use chat_core::change::{CommitOutcome, RealmCommit};
 use chat_core::draft::DraftStore;
 use chat_core::file::{AttachmentStore, FileStore};
 use chat_core::id::UserId;
-use chat_core::invitation::LinkStore;
-use chat_core::lexicon::Lexicon;
+use chat_core::invitation::InvitationLinkStore;
+use chat_core::lexicon::RenderContext;
 use chat_core::ports::{EventLog, MessageStore, PresenceStore, QueueStore, RealmStore};
-use chat_core::push::{Bouncer, PushStore};
+use chat_core::push::{PushService, PushStore};
 use chat_core::scheduled::ScheduledStore;
 use chat_core::snapshot::RealmSnapshot;
 use chat_core::typing::TypingFeed;
@@ -87,7 +87,7 @@ pub struct Domain {
 #[derive(Clone)]
 pub struct Invitations {
     /// The secrets of links that are shown again.
-    pub links: Arc<dyn LinkStore>,
+    pub links: Arc<dyn InvitationLinkStore>,
     /// Minutes for which an invitation holds when nothing is said.
     pub validity_min: i64,
     /// Letters of invitation that may be sent in 24 hours.
@@ -100,7 +100,7 @@ pub struct Push {
     /// The devices.
     pub devices: Arc<dyn PushStore>,
     /// The service that notifies them, when there is one.
-    pub bouncer: Option<Arc<dyn Bouncer>>,
+    pub bouncer: Option<Arc<dyn PushService>>,
 }
 
 /// Makes and compares password hashes, where it may take its time.
@@ -211,8 +211,8 @@ pub(crate) async fn noting_writes<T>(answer: impl Future<Output = T>) -> (T, boo
     HAS_WRITTEN.scope(Cell::new(false), noted).await
 }
 
-fn note_written(committed: &Committed) {
-    if matches!(committed, Committed::Done { .. }) {
+fn note_written(committed: &CommitOutcome) {
+    if matches!(committed, CommitOutcome::Done { .. }) {
         // What nobody asked for has nobody who is told.
         let _ = HAS_WRITTEN.try_with(|written| written.set(true));
     }
@@ -252,7 +252,7 @@ pub(crate) struct Site {
     /// Decisions of this node are taken one after the other, so that only another node can be faster.
     deciding: tokio::sync::Mutex<()>,
     /// The lexicon of the newest realm a text was read in.
-    lexicon: Mutex<Option<Arc<Lexicon>>>,
+    lexicon: Mutex<Option<Arc<RenderContext>>>,
 }
 
 impl Site {
@@ -326,11 +326,11 @@ impl Site {
     }
 
     /// Returns what texts of that realm are read with; made when first asked for after its words changed.
-    pub(crate) fn lexicon(&self, realm: &RealmSnapshot) -> Arc<Lexicon> {
+    pub(crate) fn lexicon(&self, realm: &RealmSnapshot) -> Arc<RenderContext> {
         let mut kept = self.lexicon.lock().unwrap_or_else(PoisonError::into_inner);
         match kept.as_ref().filter(|lexicon| lexicon.is_current(realm)) {
             Some(lexicon) => Arc::clone(lexicon),
-            None => Arc::clone(kept.insert(Arc::new(Lexicon::of(realm)))),
+            None => Arc::clone(kept.insert(Arc::new(RenderContext::of(realm)))),
         }
     }
 
@@ -358,12 +358,12 @@ impl Site {
     /// any node when this returns.
     pub(crate) async fn commit<T>(
         &self,
-        decide: impl Fn(&RealmSnapshot, &mut Commit) -> Result<T, Fault> + Send + Sync,
+        decide: impl Fn(&RealmSnapshot, &mut RealmCommit) -> Result<T, Fault> + Send + Sync,
     ) -> Result<T, Fault> {
         let turn = self.deciding.lock().await;
         for _ in 0..DECISIONS_MAX {
             let realm = self.realm();
-            let mut commit = Commit { decided_at: realm.changed(), at_s: self.now_s(), ..Commit::default() };
+            let mut commit = RealmCommit { decided_at: realm.changed(), at_s: self.now_s(), ..RealmCommit::default() };
             let decided = decide(&realm, &mut commit)?;
             let revokes = commit.revokes_access(&realm);
             drop(realm);
@@ -372,14 +372,14 @@ impl Site {
                 return Ok(decided);
             }
             match self.realm.commit(commit).await.inspect(note_written)? {
-                Committed::Done { .. } if revokes => {
+                CommitOutcome::Done { .. } if revokes => {
                     // Other decisions need not wait for this.
                     drop(turn);
                     self.realm.known_everywhere().await;
                     return Ok(decided);
                 }
-                Committed::Done { .. } => return Ok(decided),
-                Committed::Stale(_) => {}
+                CommitOutcome::Done { .. } => return Ok(decided),
+                CommitOutcome::Stale(_) => {}
             }
         }
         Err(Failure::said("the realm changed faster than a decision on it").into())

@@ -13,7 +13,7 @@ use std::io::{BufRead as _, stdin};
 use std::time::{Duration, Instant};
 use std::{fs, io};
 
-use chat_core::markdown::{self, Context, Emoticons, EmptyDirectory, ImagePreviews};
+use chat_core::markdown::{self, EmoticonHandling, ImagePreviews, MarkdownContext, NoNames};
 use chat_core::words;
 use roaring::RoaringTreemap;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode};
@@ -248,11 +248,11 @@ fn quoted(stem: &str, is_postgres: bool) -> String {
 /// Each text with its HTML and its stems.
 fn texts() -> impl Iterator<Item = (String, String, String)> {
     let messages: Vec<&str> = MESSAGES.trim_end().split(BETWEEN).collect();
-    let bare = Context {
-        directory: &EmptyDirectory,
+    let bare = MarkdownContext {
+        directory: &NoNames,
         linkifiers: &[],
         realm_url: "https://chat.example",
-        emoticons: Emoticons::Keep,
+        emoticons: EmoticonHandling::Keep,
         image_previews: ImagePreviews::Show,
         default_code_language: None,
     };

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chat_core::message::Flag;
-use chat_core::ports::{NewMessage, Sent, StoreError, Unavailable};
+use chat_core::ports::{NewMessage, SendOutcome, StoreError, Unavailable};
 use sqlx::Postgres;
 use sqlx::pool::PoolConnection;
 use tokio::sync::{mpsc, oneshot};
@@ -26,7 +26,7 @@ const IDLE_MAX: Duration = Duration::from_secs(5);
 /// A message that waits to be written.
 pub(crate) struct Waiting {
     message: NewMessage,
-    answer: oneshot::Sender<Result<Sent, StoreError>>,
+    answer: oneshot::Sender<Result<SendOutcome, StoreError>>,
 }
 
 /// The reason why a message could not be written although the database may be well.
@@ -46,7 +46,7 @@ fn stopped() -> StoreError {
 }
 
 /// Sends a message; returns after the commit that holds it.
-pub(crate) async fn append(shared: &Shared, message: NewMessage) -> Result<Sent, StoreError> {
+pub(crate) async fn append(shared: &Shared, message: NewMessage) -> Result<SendOutcome, StoreError> {
     let sent = &message.event.message;
     // Postgres refuses it even as a parameter, and would refuse the whole batch with it.
     if [&sent.content, &sent.html, &sent.topic, &sent.client].iter().any(|text| text.contains('\0')) {
@@ -109,7 +109,11 @@ pub(crate) struct Lane {
 }
 
 /// Writes the messages that are still permitted, and says of each what became of it.
-async fn append_batch(shared: &Shared, lane: &mut Lane, messages: &[NewMessage]) -> Result<Vec<Sent>, StoreError> {
+async fn append_batch(
+    shared: &Shared,
+    lane: &mut Lane,
+    messages: &[NewMessage],
+) -> Result<Vec<SendOutcome>, StoreError> {
     // Submessages are rare, and have no place in the one statement; what uses uploads, and what is read as it comes,
     // goes with what was written before, which it cannot read.
     let is_plain = |NewMessage { event, attachments, .. }: &NewMessage| {

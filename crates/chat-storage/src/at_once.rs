@@ -9,7 +9,7 @@
 //! SQLite has no such statement, and there an exchange costs little.
 
 use chat_core::message::topic_key;
-use chat_core::ports::{NewMessage, Sent, StoreError};
+use chat_core::ports::{NewMessage, SendOutcome, StoreError};
 
 use crate::append::Lane;
 use crate::batch::{Batch, find_directs};
@@ -61,7 +61,7 @@ pub(crate) async fn append(
     shared: &Shared,
     (postgres, lane): (&PgPools, &mut Lane),
     messages: &[NewMessage],
-) -> Result<Option<Vec<Sent>>, StoreError> {
+) -> Result<Option<Vec<SendOutcome>>, StoreError> {
     let turn = shared.writing.lock().await;
     // The head first: the realm is brought forward before it, so it may know more and not less.
     let mut draft = Draft::from(shared.tail.head());

@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
 use chat_core::file::{
-    self, Attachment, AttachmentStore, Happened, MAX_MESSAGES_TOLD, NewAttachment, PathId, Picture, Ticket, Used,
+    self, Attachment, AttachmentChange, AttachmentStore, AttachmentUse, ImageMetadata, MAX_MESSAGES_TOLD,
+    NewAttachment, PathId, TemporaryAccess,
 };
 use chat_core::id::{AttachmentId, MessageId, UserId};
 use chat_core::ports::StoreError;
@@ -63,7 +64,7 @@ pub(crate) fn attachment(row: Row) -> Result<Attachment, StoreError> {
     let (id, path_id, owner_id, name, media_type, size_bytes, created_s, width, height, is_animated) = row;
     let path_id = PathId::parse(&path_id).ok_or_else(|| failed(format!("upload {id} has no path")))?;
     let side = |side: i64| u32::try_from(side).unwrap_or(u32::MAX);
-    let picture = width.zip(height).map(|(width, height)| Picture {
+    let picture = width.zip(height).map(|(width, height)| ImageMetadata {
         width: side(width),
         height: side(height),
         is_animated: is_animated == Some(1),
@@ -73,7 +74,7 @@ pub(crate) fn attachment(row: Row) -> Result<Attachment, StoreError> {
 }
 
 /// Returns the uploads with the newest messages that use each, in the order given.
-async fn used(tx: &mut Tx, attachments: Vec<Attachment>) -> Result<Vec<Used>, StoreError> {
+async fn used(tx: &mut Tx, attachments: Vec<Attachment>) -> Result<Vec<AttachmentUse>, StoreError> {
     let ids = numbers(attachments.iter().map(|attachment| attachment.id.0));
     let sql = MESSAGES.on(tx.dialect());
     let rows: Vec<(i64, i64, i64)> =
@@ -82,8 +83,10 @@ async fn used(tx: &mut Tx, attachments: Vec<Attachment>) -> Result<Vec<Used>, St
     for (id, message_id, sent_s) in rows {
         messages.entry(id).or_default().push((MessageId(message_id), sent_s));
     }
-    let with =
-        |attachment: Attachment| Used { messages: messages.remove(&attachment.id.0).unwrap_or_default(), attachment };
+    let with = |attachment: Attachment| AttachmentUse {
+        messages: messages.remove(&attachment.id.0).unwrap_or_default(),
+        attachment,
+    };
     Ok(attachments.into_iter().map(with).collect())
 }
 
@@ -134,7 +137,7 @@ async fn tell_used(writing: &mut Writing, changed: &BTreeSet<AttachmentId>, at_s
     let attachments = rows.into_iter().map(attachment).collect::<Result<_, _>>()?;
     let used_bytes = total(&mut writing.tx).await?;
     for used in used(&mut writing.tx, attachments).await? {
-        let event = file::told(Happened::Update, &used, used_bytes);
+        let event = file::told(AttachmentChange::Update, &used, used_bytes);
         writing.push(at_s, Vec::new(), Some(event));
     }
     Ok(())
@@ -178,9 +181,9 @@ impl AttachmentStore for Store {
         let media_type = media_type.to_owned();
         let attachment = Attachment { id, path_id, owner_id, name, media_type, size_bytes, created_s, picture };
         insert(&mut writing.tx, &attachment).await?;
-        let used = Used { attachment, messages: Vec::new() };
+        let used = AttachmentUse { attachment, messages: Vec::new() };
         let used_bytes = total(&mut writing.tx).await?;
-        writing.push(created_s, Vec::new(), Some(file::told(Happened::Add, &used, used_bytes)));
+        writing.push(created_s, Vec::new(), Some(file::told(AttachmentChange::Add, &used, used_bytes)));
         let records = writing.commit().await?;
         self.shared.publish(records).await;
         Ok(Some(used.attachment))
@@ -201,7 +204,7 @@ impl AttachmentStore for Store {
         Ok(rows.into_iter().map(MessageId).collect())
     }
 
-    async fn of_owner(&self, owner_id: UserId) -> Result<Vec<Used>, StoreError> {
+    async fn of_owner(&self, owner_id: UserId) -> Result<Vec<AttachmentUse>, StoreError> {
         let mut tx = self.shared.db.begin_reading().await.map_err(failed)?;
         let rows: Vec<Row> = run!(tx.on(), fetch_all: sqlx::query_as(OF_OWNER).bind(owner_id.0)).map_err(failed)?;
         let attachments = rows.into_iter().map(attachment).collect::<Result<_, _>>()?;
@@ -239,10 +242,10 @@ impl AttachmentStore for Store {
         run!(self.shared.db.reader(), fetch_one: sqlx::query_scalar(TOTAL)).map_err(failed)
     }
 
-    async fn lend(&self, ticket: Ticket, now_s: i64) -> Result<(), StoreError> {
+    async fn lend(&self, ticket: TemporaryAccess, now_s: i64) -> Result<(), StoreError> {
         let mut tx = self.shared.db.begin().await.map_err(failed)?;
         run!(tx.on(), execute: sqlx::query(FORGET_TICKETS).bind(now_s)).map_err(failed)?;
-        let Ticket { hash, path_id, until_s } = ticket;
+        let TemporaryAccess { hash, path_id, until_s } = ticket;
         run!(tx.on(), execute: sqlx::query(LEND).bind(&hash).bind(path_id.as_str()).bind(until_s)).map_err(failed)?;
         tx.commit().await.map_err(failed)
     }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use chat_core::event::{Audience, Body, Gate, NewEvent};
+use chat_core::event::{EventAudience, EventBody, NewEvent, QueueCondition};
 use chat_core::id::{AttachmentId, DirectId, EventId, MessageId, UserId};
 use chat_core::message::{Flag, Recipient};
-use chat_core::ports::{Destination, NewMessage, Sent, StoreError};
+use chat_core::ports::{MessageDestination, NewMessage, SendOutcome, StoreError};
 use chat_core::snapshot::RealmSnapshot;
 
 use crate::dialect::Dialect;
@@ -25,8 +25,8 @@ pub(crate) async fn find_directs(
 ) -> Result<Directs, StoreError> {
     let keys: Vec<String> = messages
         .filter_map(|message| match &message.to {
-            Destination::Direct(users) => Some(users_key(users)),
-            Destination::Channel { .. } => None,
+            MessageDestination::Direct(users) => Some(users_key(users)),
+            MessageDestination::Channel { .. } => None,
         })
         .collect();
     written::find_directs(on, dialect, &keys).await
@@ -51,24 +51,24 @@ impl Batch {
         draft: &mut Draft,
         directs: &mut Directs,
         (messages, changed): (&[NewMessage], EventId),
-    ) -> Vec<Sent> {
+    ) -> Vec<SendOutcome> {
         let mut take = |message: &NewMessage| {
-            if message.decided_at < changed { Sent::Stale(changed) } else { self.take(draft, directs, message) }
+            if message.decided_at < changed { SendOutcome::Stale(changed) } else { self.take(draft, directs, message) }
         };
         messages.iter().map(&mut take).collect()
     }
 
     /// Gives a message its number and its place in the log.
-    fn take(&mut self, draft: &mut Draft, directs: &mut Directs, new: &NewMessage) -> Sent {
+    fn take(&mut self, draft: &mut Draft, directs: &mut Directs, new: &NewMessage) -> SendOutcome {
         let NewMessage { to, event, attachments, .. } = new;
         let mut event = event.clone();
         let place = draft.next();
         let id = MessageId::from(place);
         let (recipient, audience) = match to {
-            &Destination::Channel { channel_id, public } => {
-                (Recipient::Channel(channel_id), Audience::Subscribers { channel_id, public })
+            &MessageDestination::Channel { channel_id, public } => {
+                (Recipient::Channel(channel_id), EventAudience::Subscribers { channel_id, public })
             }
-            Destination::Direct(users) => {
+            MessageDestination::Direct(users) => {
                 let recipient = *directs.entry(users_key(users)).or_insert_with_key(|key| {
                     let recipient = Recipient::Direct(DirectId(id.0));
                     self.directs.push((recipient.into(), key.clone()));
@@ -76,7 +76,7 @@ impl Batch {
                     recipient
                 });
                 event.message.direct_users.clone_from(users);
-                (recipient, Audience::Users(users.clone()))
+                (recipient, EventAudience::Users(users.clone()))
             }
         };
         event.message.id = id;
@@ -91,9 +91,9 @@ impl Batch {
             }
         }
         self.uses.extend(attachments.iter().map(|attachment| (*attachment, id, sent_s)));
-        let event = NewEvent { audience, gate: Gate::Any, body: Body::Message(Box::new(event)) };
+        let event = NewEvent { audience, gate: QueueCondition::Any, body: EventBody::Message(Box::new(event)) };
         draft.push(sent_s, Vec::new(), Some(event));
-        Sent::Done { id, sent_s }
+        SendOutcome::Done { id, sent_s }
     }
 
     /// Writes the messages and everything that follows from them: words, widgets, flags, what was read as it came, and

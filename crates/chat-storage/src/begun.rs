@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use chat_core::event::{Body, EventRecord};
+use chat_core::event::{EventBody, EventRecord};
 use chat_core::id::MessageId;
 use chat_core::message::Conversation;
 use chat_core::ports::StoreError;
@@ -38,9 +38,9 @@ impl Begun {
     /// Takes in what the log brings.
     pub(crate) fn take(&self, record: &EventRecord) {
         let takes_away = match record.event.as_ref().map(|event| &event.body) {
-            Some(Body::Message(_) | Body::Flagged(_)) => false,
-            Some(Body::Edit { .. }) => true,
-            Some(Body::Plain { kind, .. }) => matches!(kind.as_str(), "delete_message" | "update_message"),
+            Some(EventBody::Message(_) | EventBody::Flagged(_)) => false,
+            Some(EventBody::Edit { .. }) => true,
+            Some(EventBody::Plain { kind, .. }) => matches!(kind.as_str(), "delete_message" | "update_message"),
             // A change of messages that was told to nobody.
             None => record.changes.is_empty(),
         };

@@ -2,7 +2,7 @@
 //! writer locks first.
 
 use async_trait::async_trait;
-use chat_core::bots::{BotStorage, Kept, KeyMissing};
+use chat_core::bots::{BotStorage, BotStorageKeyError, BotStorageOutcome};
 use chat_core::id::UserId;
 use chat_core::ports::StoreError;
 
@@ -27,7 +27,12 @@ static DELETE_SOME: Sql = Sql::new("DELETE FROM bot_storage WHERE user_id = $1 A
 
 #[async_trait]
 impl BotStorage for Store {
-    async fn keep(&self, user_id: UserId, entries: &[(String, String)], limit_chars: i64) -> Result<Kept, StoreError> {
+    async fn keep(
+        &self,
+        user_id: UserId,
+        entries: &[(String, String)],
+        limit_chars: i64,
+    ) -> Result<BotStorageOutcome, StoreError> {
         let mut tx = self.shared.db.begin().await.map_err(failed)?;
         let before = lock(&mut tx, user_id).await?;
         let keys = list(entries.iter().map(|(key, _)| key))?;
@@ -36,11 +41,11 @@ impl BotStorage for Store {
         let after = before.saturating_sub(replaced).saturating_add(added);
         if after > limit_chars {
             tx.roll_back().await.map_err(failed)?;
-            return Ok(Kept::TooMuch(after.saturating_sub(limit_chars)));
+            return Ok(BotStorageOutcome::TooMuch(after.saturating_sub(limit_chars)));
         }
         put(&mut tx, user_id, entries).await?;
         resize(tx, user_id, after).await?;
-        Ok(Kept::Done)
+        Ok(BotStorageOutcome::Done)
     }
 
     async fn kept(&self, user_id: UserId, keys: Option<&[String]>) -> Result<Vec<(String, String)>, StoreError> {
@@ -55,7 +60,11 @@ impl BotStorage for Store {
         .map_err(failed)
     }
 
-    async fn forget(&self, user_id: UserId, keys: Option<&[String]>) -> Result<Result<(), KeyMissing>, StoreError> {
+    async fn forget(
+        &self,
+        user_id: UserId,
+        keys: Option<&[String]>,
+    ) -> Result<Result<(), BotStorageKeyError>, StoreError> {
         let mut tx = self.shared.db.begin().await.map_err(failed)?;
         let before = lock(&mut tx, user_id).await?;
         let Some(keys) = keys else {
@@ -66,7 +75,7 @@ impl BotStorage for Store {
         let (count, chars) = there(&mut tx, user_id, &wanted).await?;
         if usize::try_from(count).is_ok_and(|count| count < keys.len()) {
             tx.roll_back().await.map_err(failed)?;
-            return Ok(Err(KeyMissing));
+            return Ok(Err(BotStorageKeyError));
         }
         let sql = DELETE_SOME.on(tx.dialect());
         run!(tx.on(), execute: sqlx::query(sql.clone()).bind(user_id.0).bind(&wanted)).map_err(failed)?;

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use chat_core::channel::Membership;
 use chat_core::event::NewEvent;
 use chat_core::id::{MessageId, UserId};
-use chat_core::message::{Flag, Marks, Message, Recipient};
-use chat_core::own_copy::OwnCopy;
-use chat_core::ports::{DecidedOnCopies, FlagOp, StoreError, Written};
+use chat_core::message::{ContentFlags, Flag, Message, Recipient};
+use chat_core::own_copy::UserMessage;
+use chat_core::ports::{FlagOp, FlagWriteGuard, StoreError, WriteOutcome};
 use chat_core::snapshot::RealmSnapshot;
 
 use crate::dialect::{Sql, numbers};
@@ -35,7 +35,7 @@ ON CONFLICT (user_id, flag, message_id) DO NOTHING",
 );
 static REMOVE_OF_TEXT: Sql = Sql::new("DELETE FROM message_flag WHERE message_id = $1 AND flag {in_numbers:$2}");
 static RECIPIENTS: Sql = Sql::new("SELECT id, recipient_id FROM message WHERE id {in_numbers:$1}");
-/// Bit 32 is [`Marks::read_by_sender`].
+/// Bit 32 is [`ContentFlags::read_by_sender`].
 static NOT_READ_BY_SENDER: Sql =
     Sql::new("UPDATE message SET marks = marks - 32 WHERE sender_id = $1 AND (marks & 32) = 32 AND id {in_numbers:$2}");
 static AMONG: Sql = Sql::new(
@@ -53,7 +53,7 @@ pub(crate) struct Facts {
     pub(crate) id: MessageId,
     pub(crate) recipient: Recipient,
     pub(crate) sender_id: UserId,
-    pub(crate) marks: Marks,
+    pub(crate) marks: ContentFlags,
 }
 
 impl From<&Message> for Facts {
@@ -159,7 +159,7 @@ impl<'a> OwnIn<'a> {
         self.received(entry.id) && !is_read && !self.counts_as_read(entry.sender_id)
     }
 
-    /// [`OwnCopy::counts_as_read`].
+    /// [`UserMessage::counts_as_read`].
     fn counts_as_read(&self, sender_id: UserId) -> bool {
         self.is_left || self.mutes.is_some_and(|realm| realm.mutes(self.user_id, sender_id))
     }
@@ -194,7 +194,7 @@ pub(crate) async fn find(
     user_id: UserId,
     ids: &[MessageId],
     flag: Flag,
-) -> Result<Vec<OwnCopy>, StoreError> {
+) -> Result<Vec<UserMessage>, StoreError> {
     // Who was answered by another node asks this one next.
     shared.hear_all().await?;
     if ids.len() >= MANY {
@@ -277,7 +277,7 @@ pub(crate) async fn flags(
 }
 
 /// Copies of messages that are all in memory, or were and are gone; `None` when one may be elsewhere.
-fn known(kept: &Kept, ids: &[MessageId]) -> Option<Vec<(Facts, OwnCopy)>> {
+fn known(kept: &Kept, ids: &[MessageId]) -> Option<Vec<(Facts, UserMessage)>> {
     if ids.iter().any(|id| id.0 <= kept.after) {
         return None;
     }
@@ -295,11 +295,11 @@ fn known(kept: &Kept, ids: &[MessageId]) -> Option<Vec<(Facts, OwnCopy)>> {
 }
 
 /// Returns the copy of somebody who has no flags yet.
-fn copy(found: Found) -> (Facts, OwnCopy) {
+fn copy(found: Found) -> (Facts, UserMessage) {
     let Found { id, recipient, direct_users, topic, sender_id, marks } = found;
     let id = MessageId(id);
     let moved_in = marks.moved_in;
-    let copy = OwnCopy { id, recipient, direct_users, topic, sender_id, moved_in, flags: Vec::new() };
+    let copy = UserMessage { id, recipient, direct_users, topic, sender_id, moved_in, flags: Vec::new() };
     (Facts { id, recipient, sender_id, marks }, copy)
 }
 
@@ -389,12 +389,12 @@ pub(crate) async fn set_of_text(tx: &mut Tx, message: MessageId, flags: &[(UserI
 pub(crate) async fn set_flag(
     shared: &Shared,
     (user_id, (flag, op)): (UserId, (Flag, FlagOp)),
-    decided: &DecidedOnCopies,
+    decided: &FlagWriteGuard,
     (at_s, event): (i64, NewEvent),
-) -> Result<Written, StoreError> {
+) -> Result<WriteOutcome, StoreError> {
     // All that the log holds up to its head is known then: what the user received follows from it, and where messages
     // are.
-    let Some(mut writing) = guard::begin_flags(shared, decided).await? else { return Ok(Written::Unchanged) };
+    let Some(mut writing) = guard::begin_flags(shared, decided).await? else { return Ok(WriteOutcome::Unchanged) };
     let messages = decided.messages.as_slice();
     let places = match shared.newest.look(|kept| places(kept, user_id, messages)).flatten() {
         Some(places) => places,
@@ -431,7 +431,7 @@ pub(crate) async fn set_flag(
     if let Some(looked) = looked {
         shared.lately.keep(user_id, Looked { at, ..looked });
     }
-    Ok(Written::Done(at))
+    Ok(WriteOutcome::Done(at))
 }
 
 /// Where messages are that get a flag.
@@ -482,7 +482,7 @@ pub(crate) async fn flagged(shared: &Shared, user_id: UserId, flag: Flag) -> Res
 pub(crate) async fn readers(shared: &Shared, message: &Message) -> Result<Vec<UserId>, StoreError> {
     let realm = shared.realm.load_full();
     let read = read_set::readers(&shared.db, message.recipient, message.id).await?;
-    let copy = OwnCopy::of(message, Vec::new());
+    let copy = UserMessage::of(message, Vec::new());
     let counted: Vec<UserId> = match message.recipient {
         Recipient::Channel(_) => realm.users().map(|user| user.id).collect(),
         Recipient::Direct(_) => message.direct_users.clone(),

@@ -1,7 +1,7 @@
 //! Drafts: documents, each its author's alone.
 
 use async_trait::async_trait;
-use chat_core::draft::{Draft, DraftStore, Kept, MAX_DRAFTS, News};
+use chat_core::draft::{Draft, DraftChange, DraftOutcome, DraftStore, MAX_DRAFTS};
 use chat_core::id::{DraftId, EventId, UserId};
 use chat_core::ports::StoreError;
 
@@ -51,7 +51,7 @@ async fn finish(
     shared: &Shared,
     mut writing: Writing,
     (changed, at_s): (bool, i64),
-    told: (UserId, News<'_>),
+    told: (UserId, DraftChange<'_>),
 ) -> Result<bool, StoreError> {
     if !changed {
         writing.roll_back().await?;
@@ -71,29 +71,29 @@ impl DraftStore for Store {
         user_id: UserId,
         drafts: &[Draft],
         (decided_at, at_s): (EventId, i64),
-    ) -> Result<Kept, StoreError> {
+    ) -> Result<DraftOutcome, StoreError> {
         let mut writing = Writing::begin(&self.shared).await?;
         if decided_at < writing.changed {
             writing.roll_back().await?;
             // Whoever decides again needs what they did not know.
             self.shared.catch_up().await?;
-            return Ok(Kept::Stale);
+            return Ok(DraftOutcome::Stale);
         }
         let have: i64 = run!(writing.tx.on(), fetch_one: sqlx::query_scalar(COUNT).bind(user_id.0)).map_err(failed)?;
         if usize::try_from(have).unwrap_or(usize::MAX).saturating_add(drafts.len()) > MAX_DRAFTS {
             writing.roll_back().await?;
-            return Ok(Kept::Full);
+            return Ok(DraftOutcome::Full);
         }
         let mut rows = Vec::with_capacity(drafts.len());
         for draft in drafts {
             let id = DraftId(writing.next().0);
             rows.push((id, user_id, text(draft)?));
-            writing.push(at_s, Vec::new(), Some(News::Added(id, draft).event(user_id)));
+            writing.push(at_s, Vec::new(), Some(DraftChange::Added(id, draft).event(user_id)));
         }
         insert(&mut writing.tx, &rows).await?;
         let records = writing.commit().await?;
         self.shared.publish(records).await;
-        Ok(Kept::Done(rows.into_iter().map(|(id, ..)| id).collect()))
+        Ok(DraftOutcome::Done(rows.into_iter().map(|(id, ..)| id).collect()))
     }
 
     async fn drafts_of(&self, user_id: UserId) -> Result<Vec<(DraftId, Draft)>, StoreError> {
@@ -116,12 +116,12 @@ impl DraftStore for Store {
         let document = text(draft)?;
         let changed = run!(writing.tx.on(), execute: sqlx::query(UPDATE).bind(id.0).bind(user_id.0).bind(&document))
             .map_err(failed)?;
-        finish(&self.shared, writing, (changed > 0, at_s), (user_id, News::Updated(id, draft))).await
+        finish(&self.shared, writing, (changed > 0, at_s), (user_id, DraftChange::Updated(id, draft))).await
     }
 
     async fn delete_draft(&self, user_id: UserId, id: DraftId, at_s: i64) -> Result<bool, StoreError> {
         let mut writing = Writing::begin(&self.shared).await?;
         let deleted = run!(writing.tx.on(), execute: sqlx::query(DELETE).bind(id.0).bind(user_id.0)).map_err(failed)?;
-        finish(&self.shared, writing, (deleted > 0, at_s), (user_id, News::Removed(id))).await
+        finish(&self.shared, writing, (deleted > 0, at_s), (user_id, DraftChange::Removed(id))).await
     }
 }

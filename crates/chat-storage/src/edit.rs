@@ -2,8 +2,8 @@
 
 use chat_core::event::NewEvent;
 use chat_core::id::{ChannelId, EventId, MessageId, UserId};
-use chat_core::message::{Marks, Reaction, Recipient, topic_key};
-use chat_core::ports::{DecidedOn, Edit, PastEdit, StoreError, Written};
+use chat_core::message::{ContentFlags, Reaction, Recipient, topic_key};
+use chat_core::ports::{EditHistoryEntry, MessageEdit, StoreError, WriteGuard, WriteOutcome};
 use chat_core::snapshot::RealmSnapshot;
 
 use crate::attachment;
@@ -65,13 +65,13 @@ ON CONFLICT (message_id, user_id, kind, code) DO NOTHING";
 const UNREACT: &str = "DELETE FROM reaction WHERE message_id = $1 AND user_id = $2 AND kind = $3 AND code = $4";
 
 /// Edits a message and moves those that go with it.
-pub(crate) async fn edit(shared: &Shared, edit: Edit) -> Result<Written, StoreError> {
-    let decided = DecidedOn { realm: edit.decided_at, messages: vec![(edit.id, edit.revision)] };
-    let Some(mut writing) = guard::begin(shared, &decided).await? else { return Ok(Written::Unchanged) };
+pub(crate) async fn edit(shared: &Shared, edit: MessageEdit) -> Result<WriteOutcome, StoreError> {
+    let decided = WriteGuard { realm: edit.decided_at, messages: vec![(edit.id, edit.revision)] };
+    let Some(mut writing) = guard::begin(shared, &decided).await? else { return Ok(WriteOutcome::Unchanged) };
     let place = writing.next();
     if !are_together(&mut writing, &edit).await? {
         guard::refuse(shared, writing).await?;
-        return Ok(Written::Unchanged);
+        return Ok(WriteOutcome::Unchanged);
     }
     run!(writing.tx.on(), execute: sqlx::query(CLAIM).bind(edit.id.0).bind(place.0)).map_err(failed)?;
     keep(&mut writing, &edit, place).await?;
@@ -105,7 +105,7 @@ pub(crate) async fn edit(shared: &Shared, edit: Edit) -> Result<Written, StoreEr
 
 /// Returns whether all that is to move is still where the edited message is. What has gone elsewhere since the decision
 /// must not be taken from there: who decided may not even read it any more.
-async fn are_together(writing: &mut Writing, edit: &Edit) -> Result<bool, StoreError> {
+async fn are_together(writing: &mut Writing, edit: &MessageEdit) -> Result<bool, StoreError> {
     if edit.moves.is_empty() {
         return Ok(true);
     }
@@ -116,7 +116,7 @@ async fn are_together(writing: &mut Writing, edit: &Edit) -> Result<bool, StoreE
     Ok(usize::try_from(found).is_ok_and(|found| found == edit.moves.len()))
 }
 
-async fn keep(writing: &mut Writing, edit: &Edit, place: EventId) -> Result<(), StoreError> {
+async fn keep(writing: &mut Writing, edit: &MessageEdit, place: EventId) -> Result<(), StoreError> {
     let ids = numbers(edit.moves.iter().filter(|id| **id != edit.id).chain([&edit.id]).map(|id| id.0));
     let edited = edit.content.is_some().then_some(edit.id.0);
     let to = edit.to.as_ref().map(|(channel, _)| i64::from(Recipient::Channel(*channel)));
@@ -138,7 +138,7 @@ async fn keep(writing: &mut Writing, edit: &Edit, place: EventId) -> Result<(), 
 async fn move_messages(
     shared: &Shared,
     writing: &mut Writing,
-    edit: &Edit,
+    edit: &MessageEdit,
     (channel_id, topic): (ChannelId, &str),
 ) -> Result<Vec<NewEvent>, StoreError> {
     let to = Recipient::Channel(channel_id);
@@ -152,7 +152,7 @@ async fn move_messages(
     let leaving: &[MessageId] = if from == to { &[] } else { &edit.moves };
     let firsts = Firsts::before(writing, leaving, (from != to).then_some(channel_id)).await?;
     let sql = MOVE.on(writing.tx.dialect());
-    let moved_in = Marks { moved_in: from != to, ..Marks::default() };
+    let moved_in = ContentFlags { moved_in: from != to, ..ContentFlags::default() };
     run!(writing.tx.on(), execute: sqlx::query(sql.clone())
         .bind(&ids)
         .bind(i64::from(to))
@@ -191,12 +191,15 @@ async fn read_states(
 }
 
 /// Returns the earlier states of a message, the newest first.
-pub(crate) async fn edits(shared: &Shared, id: MessageId) -> Result<Vec<PastEdit>, StoreError> {
+pub(crate) async fn edits(shared: &Shared, id: MessageId) -> Result<Vec<EditHistoryEntry>, StoreError> {
     Ok(edits_of(shared, &[id]).await?.into_iter().map(|(_, edit)| edit).collect())
 }
 
 /// Returns the earlier states of several messages, of each the newest first.
-pub(crate) async fn edits_of(shared: &Shared, ids: &[MessageId]) -> Result<Vec<(MessageId, PastEdit)>, StoreError> {
+pub(crate) async fn edits_of(
+    shared: &Shared,
+    ids: &[MessageId],
+) -> Result<Vec<(MessageId, EditHistoryEntry)>, StoreError> {
     let sql = EDITS.on(shared.db.dialect());
     let ids = numbers(ids.iter().map(|id| id.0));
     let rows: Vec<EditRow> =
@@ -208,12 +211,14 @@ pub(crate) async fn edits_of(shared: &Shared, ids: &[MessageId]) -> Result<Vec<(
 pub(crate) type EditRow = (i64, i64, Option<i64>, Option<String>, Option<String>, i64, i64, String, String);
 
 /// Returns the earlier state that a row tells of.
-pub(crate) fn past((id, at_s, user_id, content, html, from, to, topic, to_topic): EditRow) -> (MessageId, PastEdit) {
+pub(crate) fn past(
+    (id, at_s, user_id, content, html, from, to, topic, to_topic): EditRow,
+) -> (MessageId, EditHistoryEntry) {
     let channel = |recipient: i64| match Recipient::from(recipient) {
         Recipient::Channel(id) => Some(id),
         Recipient::Direct(_) => None,
     };
-    let past = PastEdit {
+    let past = EditHistoryEntry {
         at_s,
         user_id: user_id.map(UserId),
         content: content.zip(html),
@@ -226,13 +231,13 @@ pub(crate) fn past((id, at_s, user_id, content, html, from, to, topic, to_topic)
 /// Deletes messages with everything users made of them.
 pub(crate) async fn delete(
     shared: &Shared,
-    decided: &DecidedOn,
+    decided: &WriteGuard,
     (at_s, events): (i64, Vec<NewEvent>),
-) -> Result<Written, StoreError> {
+) -> Result<WriteOutcome, StoreError> {
     if decided.messages.is_empty() {
-        return Ok(Written::Unchanged);
+        return Ok(WriteOutcome::Unchanged);
     }
-    let Some(mut writing) = guard::begin(shared, decided).await? else { return Ok(Written::Unchanged) };
+    let Some(mut writing) = guard::begin(shared, decided).await? else { return Ok(WriteOutcome::Unchanged) };
     let messages = &decided.messages;
     let ids = numbers(messages.iter().map(|(id, _)| id.0));
     let gone: Vec<MessageId> = messages.iter().map(|(id, _)| *id).collect();
@@ -256,12 +261,12 @@ pub(crate) async fn delete(
 /// Adds a reaction.
 pub(crate) async fn react(
     shared: &Shared,
-    decided: &DecidedOn,
+    decided: &WriteGuard,
     reaction: &Reaction,
     (at_s, event): (i64, NewEvent),
-) -> Result<Written, StoreError> {
-    let [(id, _)] = decided.messages[..] else { return Ok(Written::Unchanged) };
-    let Some(mut writing) = guard::begin(shared, decided).await? else { return Ok(Written::Unchanged) };
+) -> Result<WriteOutcome, StoreError> {
+    let [(id, _)] = decided.messages[..] else { return Ok(WriteOutcome::Unchanged) };
+    let Some(mut writing) = guard::begin(shared, decided).await? else { return Ok(WriteOutcome::Unchanged) };
     let place = writing.next();
     let added = run!(writing.tx.on(), execute: sqlx::query(REACT)
         .bind(id.0)
@@ -273,7 +278,7 @@ pub(crate) async fn react(
     .map_err(failed)?;
     if added == 0 {
         writing.roll_back().await?;
-        return Ok(Written::Unchanged);
+        return Ok(WriteOutcome::Unchanged);
     }
     finish(shared, writing, (at_s, vec![event]), |shared| shared.recent.forget(&[id])).await
 }
@@ -281,12 +286,12 @@ pub(crate) async fn react(
 /// Takes a reaction away.
 pub(crate) async fn unreact(
     shared: &Shared,
-    decided: &DecidedOn,
+    decided: &WriteGuard,
     reaction: &Reaction,
     (at_s, event): (i64, NewEvent),
-) -> Result<Written, StoreError> {
-    let [(id, _)] = decided.messages[..] else { return Ok(Written::Unchanged) };
-    let Some(mut writing) = guard::begin(shared, decided).await? else { return Ok(Written::Unchanged) };
+) -> Result<WriteOutcome, StoreError> {
+    let [(id, _)] = decided.messages[..] else { return Ok(WriteOutcome::Unchanged) };
+    let Some(mut writing) = guard::begin(shared, decided).await? else { return Ok(WriteOutcome::Unchanged) };
     let removed = run!(writing.tx.on(), execute: sqlx::query(UNREACT)
         .bind(id.0)
         .bind(reaction.user_id.0)
@@ -295,7 +300,7 @@ pub(crate) async fn unreact(
     .map_err(failed)?;
     if removed == 0 {
         writing.roll_back().await?;
-        return Ok(Written::Unchanged);
+        return Ok(WriteOutcome::Unchanged);
     }
     finish(shared, writing, (at_s, vec![event]), |shared| shared.recent.forget(&[id])).await
 }
@@ -306,7 +311,7 @@ pub(crate) async fn finish(
     mut writing: Writing,
     (at_s, events): (i64, Vec<NewEvent>),
     forget: impl FnOnce(&Shared),
-) -> Result<Written, StoreError> {
+) -> Result<WriteOutcome, StoreError> {
     let mut last = writing.next();
     if events.is_empty() {
         // The place was given as a revision and belongs to nobody else.
@@ -319,5 +324,5 @@ pub(crate) async fn finish(
     // Whatever the events say.
     forget(shared);
     shared.publish(records).await;
-    Ok(Written::Done(last))
+    Ok(WriteOutcome::Done(last))
 }

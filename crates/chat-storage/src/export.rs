@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use chat_core::export::{Export, ExportError, ExportStore, ExportedMessage, Messages};
+use chat_core::export::{Export, ExportError, ExportStore, ExportedMessage, MessageCounts};
 use chat_core::id::{ChannelId, DraftId, MessageId, UserId};
 use chat_core::message::{Flag, Message, Reaction, Recipient};
-use chat_core::ports::{PastEdit, StoreError};
+use chat_core::ports::{EditHistoryEntry, StoreError};
 use chat_core::snapshot::RealmSnapshot;
 use chat_core::user::KeyHasher;
 use chat_core::widget::Submessage;
@@ -74,7 +74,7 @@ impl ExportStore for Store {
 async fn show(tx: &mut Tx, key_hasher: &KeyHasher, export: &mut Export<'_>) -> Result<(), ExportError> {
     let realm = Arc::new(realm::load_in(tx, key_hasher).await?);
     let (count, last): (i64, i64) = run!(tx.on(), fetch_one: sqlx::query_as(COUNT)).map_err(failed)?;
-    let messages = Messages { count: count.unsigned_abs(), last: MessageId(last) };
+    let messages = MessageCounts { count: count.unsigned_abs(), last: MessageId(last) };
     export.begin(&realm, messages)?;
     let ever = ever_in(&realm);
     let limit = page_limit(&ever);
@@ -206,7 +206,7 @@ async fn page(
 struct Beside {
     reactions: HashMap<i64, Vec<Reaction>>,
     submessages: HashMap<i64, Vec<Submessage>>,
-    past: HashMap<i64, Vec<PastEdit>>,
+    past: HashMap<i64, Vec<EditHistoryEntry>>,
     flags: HashMap<i64, BTreeMap<UserId, Vec<Flag>>>,
 }
 
@@ -223,7 +223,7 @@ impl Beside {
         }
         let rows: Vec<EditRow> =
             run!(tx.on(), fetch_all: sqlx::query_as(EDITS).bind(after).bind(until)).map_err(failed)?;
-        let mut past: HashMap<i64, Vec<PastEdit>> = HashMap::new();
+        let mut past: HashMap<i64, Vec<EditHistoryEntry>> = HashMap::new();
         for (message, edit) in rows.into_iter().map(edit::past) {
             past.entry(message.0).or_default().push(edit);
         }

@@ -5,9 +5,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use chat_core::event::{Body, EventRecord};
+use chat_core::event::{EventBody, EventRecord};
 use chat_core::id::{EventId, MessageId};
-use chat_core::ports::{DecidedOn, DecidedOnCopies, StoreError};
+use chat_core::ports::{FlagWriteGuard, StoreError, WriteGuard};
 
 use crate::dialect::{Sql, numbers};
 use crate::engine::run;
@@ -21,7 +21,7 @@ static EDITED: Sql =
 static REVISIONS: Sql = Sql::new("SELECT id, revision FROM message WHERE id {in_numbers:$1}");
 
 /// Begins a transaction, unless the rules or one of the messages have changed since the decision.
-pub(crate) async fn begin(shared: &Shared, decided: &DecidedOn) -> Result<Option<Writing>, StoreError> {
+pub(crate) async fn begin(shared: &Shared, decided: &WriteGuard) -> Result<Option<Writing>, StoreError> {
     let mut writing = Writing::begin(shared).await?;
     if decided.realm >= writing.rules_changed(shared) && are_unchanged(&mut writing, &decided.messages).await? {
         return Ok(Some(writing));
@@ -32,7 +32,7 @@ pub(crate) async fn begin(shared: &Shared, decided: &DecidedOn) -> Result<Option
 
 /// Begins a transaction with all that the log holds known to this node, unless the rules have changed since the
 /// decision, or one of the messages was edited.
-pub(crate) async fn begin_flags(shared: &Shared, decided: &DecidedOnCopies) -> Result<Option<Writing>, StoreError> {
+pub(crate) async fn begin_flags(shared: &Shared, decided: &FlagWriteGuard) -> Result<Option<Writing>, StoreError> {
     let mut writing = Writing::begin(shared).await?;
     if writing.draft.head() > shared.tail.head() {
         shared.catch_up().await?;
@@ -45,11 +45,11 @@ pub(crate) async fn begin_flags(shared: &Shared, decided: &DecidedOnCopies) -> R
 }
 
 /// Returns whether one of the messages was edited or moved after the place of the log that the decision knew.
-async fn is_any_edited(shared: &Shared, writing: &mut Writing, decided: &DecidedOnCopies) -> Result<bool, StoreError> {
+async fn is_any_edited(shared: &Shared, writing: &mut Writing, decided: &FlagWriteGuard) -> Result<bool, StoreError> {
     // Most of what is written in between are messages and flags, and then the database need not be asked.
     let edits_none = |record: &Arc<EventRecord>| {
         let body = record.event.as_ref().map(|event| &event.body);
-        matches!(body, Some(Body::Message(_) | Body::Flagged(_)))
+        matches!(body, Some(EventBody::Message(_) | EventBody::Flagged(_)))
     };
     let since = shared.tail.after(decided.log, usize::MAX);
     if since.is_some_and(|records| records.iter().all(edits_none)) {

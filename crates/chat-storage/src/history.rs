@@ -11,13 +11,16 @@ use std::time::Instant;
 use async_trait::async_trait;
 use chat_core::event::NewEvent;
 use chat_core::id::{ChannelId, MessageId, UserId};
-use chat_core::message::{Conversation, Flag, Marks, Message, Reaction, Recipient};
-use chat_core::narrow::{Anchor, Bounds, Candidate, Condition, NEWEST, Selection, Term, Window, Wording};
-use chat_core::object::Stored;
-use chat_core::own_copy::{OwnCopy, Unread};
+use chat_core::message::{ContentFlags, Conversation, Flag, Message, Reaction, Recipient};
+use chat_core::narrow::{
+    Anchor, MessageCandidate, MessageSelection, MessageText, MessageWindow, NEWEST, NarrowCondition, NarrowTerm,
+    ReadableRange,
+};
+use chat_core::object::StoredMessage;
+use chat_core::own_copy::{UnreadMessages, UserMessage};
 use chat_core::ports::{
-    DecidedOn, DecidedOnCopies, Edit, FlagOp, MessageStore, NewMessage, Page, PastEdit, Sent, StoreError, TooCostly,
-    Topic, Written,
+    ChannelTopic, EditHistoryEntry, FlagOp, FlagWriteGuard, MessageEdit, MessagePage, MessageStore, NewMessage,
+    SendOutcome, StoreError, TooCostly, WriteGuard, WriteOutcome,
 };
 use chat_core::snapshot::RealmSnapshot;
 
@@ -91,7 +94,7 @@ static TOPIC_NAMES: Sql =
 /// A selection with what the store needs to find it.
 pub(crate) struct Search<'a> {
     shared: &'a Shared,
-    selection: &'a Selection,
+    selection: &'a MessageSelection,
     source: Source,
     /// What was read of everything that is looked through, where the search begins with that.
     own: Option<Own>,
@@ -103,7 +106,7 @@ pub(crate) struct Search<'a> {
 
 /// A message that is looked for.
 pub(crate) struct Hit {
-    pub(crate) candidate: Candidate<'static>,
+    pub(crate) candidate: MessageCandidate<'static>,
     /// Its row, where that was read at once.
     row: Option<MessageRow>,
 }
@@ -119,7 +122,7 @@ impl From<WholeRow> for Hit {
 }
 
 impl<'a> Search<'a> {
-    pub(crate) async fn new(shared: &'a Shared, selection: &'a Selection) -> Result<Self, StoreError> {
+    pub(crate) async fn new(shared: &'a Shared, selection: &'a MessageSelection) -> Result<Self, StoreError> {
         let place = place(shared, selection).await?;
         // What a reader has of hundreds of recipients is asked for where it is needed alone.
         if let Some(source) = Source::named(shared, selection, place) {
@@ -242,7 +245,11 @@ impl<'a> Search<'a> {
 }
 
 /// Those that the selection admits.
-fn select(page: impl Iterator<Item = (Hit, Vec<Flag>)>, selection: &Selection, realm: &RealmSnapshot) -> Vec<Hit> {
+fn select(
+    page: impl Iterator<Item = (Hit, Vec<Flag>)>,
+    selection: &MessageSelection,
+    realm: &RealmSnapshot,
+) -> Vec<Hit> {
     let admitted = |(hit, flags): &(Hit, Vec<Flag>)| selection.admits(&hit.candidate, flags, realm);
     page.filter(admitted).map(|(hit, _)| hit).collect()
 }
@@ -258,8 +265,8 @@ async fn with_wording(shared: &Shared, page: Vec<Hit>) -> Result<Vec<Hit>, Store
             Some((_, _, _, _, _, content, html, ..)) => (content.clone(), html.clone()),
             None => texts.remove(&candidate.id)?,
         };
-        let wording = Some(Wording::new(content, html));
-        Some(Hit { candidate: Candidate { wording, ..candidate }, row })
+        let wording = Some(MessageText::new(content, html));
+        Some(Hit { candidate: MessageCandidate { wording, ..candidate }, row })
     };
     Ok(page.into_iter().filter_map(with_text).collect())
 }
@@ -276,7 +283,7 @@ async fn whole(shared: &Shared, found: Vec<Hit>) -> Result<Vec<Message>, StoreEr
     row::complete(&shared.db, rows, reacted.as_deref()).await
 }
 
-pub(crate) fn facts(candidate: &Candidate<'_>) -> Facts {
+pub(crate) fn facts(candidate: &MessageCandidate<'_>) -> Facts {
     Facts { id: candidate.id, recipient: candidate.recipient, sender_id: candidate.sender_id, marks: candidate.marks }
 }
 
@@ -288,14 +295,14 @@ async fn find_direct(shared: &Shared, users: &[UserId]) -> Result<Option<Recipie
 }
 
 /// Returns where the narrow says that messages are.
-pub(crate) async fn place(shared: &Shared, selection: &Selection) -> Result<Place, StoreError> {
+pub(crate) async fn place(shared: &Shared, selection: &MessageSelection) -> Result<Place, StoreError> {
     let asked = || selection.terms.iter().filter(|term| !term.negated).map(|term| &term.condition);
     let channel = asked().find_map(|condition| match condition {
-        Condition::Channel(id) => Some(Recipient::Channel(*id)),
+        NarrowCondition::Channel(id) => Some(Recipient::Channel(*id)),
         _ => None,
     });
     let users = asked().find_map(|condition| match condition {
-        Condition::Direct(users) => Some(users),
+        NarrowCondition::Direct(users) => Some(users),
         _ => None,
     });
     Ok(match (channel, users) {
@@ -308,7 +315,7 @@ pub(crate) async fn place(shared: &Shared, selection: &Selection) -> Result<Plac
 /// Returns where messages are that the selection looks through.
 pub(crate) async fn recipients(
     shared: &Shared,
-    selection: &Selection,
+    selection: &MessageSelection,
     place: Place,
 ) -> Result<Vec<Recipient>, StoreError> {
     match place {
@@ -329,10 +336,10 @@ pub(crate) async fn recipients(
 }
 
 /// Returns the sets of users that the selection looks through.
-async fn directs(shared: &Shared, selection: &Selection) -> Result<Vec<i64>, StoreError> {
+async fn directs(shared: &Shared, selection: &MessageSelection) -> Result<Vec<i64>, StoreError> {
     let user = selection.user_id.0;
     let other = selection.terms.iter().filter(|term| !term.negated).find_map(|term| match term.condition {
-        Condition::DirectIncluding(other) => Some(other.0),
+        NarrowCondition::DirectIncluding(other) => Some(other.0),
         _ => None,
     });
     let directs: Result<Vec<i64>, sqlx::Error> = match other {
@@ -345,16 +352,20 @@ async fn directs(shared: &Shared, selection: &Selection) -> Result<Vec<i64>, Sto
 }
 
 /// The same selection, of unread messages only.
-pub(crate) fn unread_of(selection: &Selection) -> Selection {
+pub(crate) fn unread_of(selection: &MessageSelection) -> MessageSelection {
     let mut unread = selection.clone();
-    unread.terms.push(Term { condition: Condition::IsUnread, negated: false });
+    unread.terms.push(NarrowTerm { condition: NarrowCondition::IsUnread, negated: false });
     unread
 }
 
 /// After the last message.
 const AFTER_ALL: i64 = i64::MAX;
 
-async fn window(shared: &Shared, selection: &Selection, window: Window) -> Result<Page, StoreError> {
+async fn window(
+    shared: &Shared,
+    selection: &MessageSelection,
+    window: MessageWindow,
+) -> Result<MessagePage, StoreError> {
     let anchor = match window.anchor {
         Anchor::At(id) => MessageId(id.0.clamp(0, NEWEST.0)),
         Anchor::Oldest => MessageId(0),
@@ -379,14 +390,15 @@ async fn window(shared: &Shared, selection: &Selection, window: Window) -> Resul
     found.extend(newer);
     let mut messages = whole(shared, found).await?;
     // What was moved between the two readings is judged by where it is now.
-    messages.retain(|message| selection.permits(&Candidate::from(message)));
+    messages.retain(|message| selection.permits(&MessageCandidate::from(message)));
     let flags = search.flags_of(&messages).await?;
     let messages = messages.into_iter().zip(flags);
-    let messages = messages.into_iter().map(|(message, flags)| (Arc::new(Stored::passing(message)), flags)).collect();
-    Ok(Page { messages, anchor, found_anchor, found_oldest, found_newest })
+    let messages =
+        messages.into_iter().map(|(message, flags)| (Arc::new(StoredMessage::passing(message)), flags)).collect();
+    Ok(MessagePage { messages, anchor, found_anchor, found_oldest, found_newest })
 }
 
-async fn first_unread(shared: &Shared, selection: &Selection) -> Result<MessageId, StoreError> {
+async fn first_unread(shared: &Shared, selection: &MessageSelection) -> Result<MessageId, StoreError> {
     let selection = unread_of(selection);
     let search = Search::new(shared, &selection).await?.limited();
     let all = Stretch { after: 0, before: AFTER_ALL, way: Way::Newer };
@@ -394,11 +406,15 @@ async fn first_unread(shared: &Shared, selection: &Selection) -> Result<MessageI
     Ok(found.first().map_or(NEWEST, |hit| hit.candidate.id))
 }
 
-async fn topics(shared: &Shared, selection: &Selection, channel_id: ChannelId) -> Result<Vec<Topic>, StoreError> {
+async fn topics(
+    shared: &Shared,
+    selection: &MessageSelection,
+    channel_id: ChannelId,
+) -> Result<Vec<ChannelTopic>, StoreError> {
     let recipient = i64::from(Recipient::Channel(channel_id));
     let reader = || shared.db.reader();
     let mut newest: Vec<i64> = Vec::new();
-    match selection.bounds(channel_id).map(Bounds::spans) {
+    match selection.bounds(channel_id).map(ReadableRange::spans) {
         None => return Ok(Vec::new()),
         Some(None) => {
             newest = run!(reader(), fetch_all: sqlx::query_scalar(TOPICS).bind(recipient)).map_err(failed)?;
@@ -407,7 +423,7 @@ async fn topics(shared: &Shared, selection: &Selection, channel_id: ChannelId) -
             for span in spans {
                 let until = span.until.map_or(AFTER_ALL, |until| until.0);
                 // What came from another channel is not for who had left.
-                let hidden = Marks { moved_in: span.until.is_some(), ..Marks::default() };
+                let hidden = ContentFlags { moved_in: span.until.is_some(), ..ContentFlags::default() };
                 let within: Vec<i64> = run!(reader(), fetch_all: sqlx::query_scalar(TOPICS_WITHIN)
                     .bind(recipient).bind(span.after.0).bind(until).bind(hidden.bits()))
                 .map_err(failed)?;
@@ -421,7 +437,7 @@ async fn topics(shared: &Shared, selection: &Selection, channel_id: ChannelId) -
         run!(reader(), fetch_all: sqlx::query_as(sql.clone()).bind(&ids)).map_err(failed)?;
     let mut seen = HashSet::new();
     let first = rows.into_iter().filter(|(_, _, key)| seen.insert(key.clone()));
-    Ok(first.map(|(id, name, _)| Topic { name, max_id: MessageId(id) }).collect())
+    Ok(first.map(|(id, name, _)| ChannelTopic { name, max_id: MessageId(id) }).collect())
 }
 
 async fn first_messages(shared: &Shared, channels: &[ChannelId]) -> Result<Vec<(ChannelId, MessageId)>, StoreError> {
@@ -445,7 +461,7 @@ async fn traffic(shared: &Shared, since_s: i64) -> Result<Vec<(ChannelId, i64)>,
 
 #[async_trait]
 impl MessageStore for Store {
-    async fn append(&self, message: NewMessage) -> Result<Sent, StoreError> {
+    async fn append(&self, message: NewMessage) -> Result<SendOutcome, StoreError> {
         append(&self.shared, message).await
     }
 
@@ -455,11 +471,11 @@ impl MessageStore for Store {
         Ok(messages.into_iter().zip(flags).collect())
     }
 
-    async fn copies(&self, user_id: UserId, ids: &[MessageId], flag: Flag) -> Result<Vec<OwnCopy>, StoreError> {
+    async fn copies(&self, user_id: UserId, ids: &[MessageId], flag: Flag) -> Result<Vec<UserMessage>, StoreError> {
         copies::find(&self.shared, user_id, ids, flag).await
     }
 
-    async fn window(&self, selection: &Selection, asked: Window) -> Result<Page, StoreError> {
+    async fn window(&self, selection: &MessageSelection, asked: MessageWindow) -> Result<MessagePage, StoreError> {
         window(&self.shared, selection, asked).await
     }
 
@@ -491,11 +507,15 @@ impl MessageStore for Store {
         Ok(find_direct(&self.shared, users).await?.is_some())
     }
 
-    async fn topics(&self, selection: &Selection, channel_id: ChannelId) -> Result<Vec<Topic>, StoreError> {
+    async fn topics(
+        &self,
+        selection: &MessageSelection,
+        channel_id: ChannelId,
+    ) -> Result<Vec<ChannelTopic>, StoreError> {
         topics(&self.shared, selection, channel_id).await
     }
 
-    async fn unread(&self, selection: &Selection, limit: usize) -> Result<Unread, StoreError> {
+    async fn unread(&self, selection: &MessageSelection, limit: usize) -> Result<UnreadMessages, StoreError> {
         unread::unread(&self.shared, selection, limit).await
     }
 
@@ -527,43 +547,43 @@ impl MessageStore for Store {
         &self,
         user_id: UserId,
         flag: (Flag, FlagOp),
-        decided: &DecidedOnCopies,
+        decided: &FlagWriteGuard,
         event: (i64, NewEvent),
-    ) -> Result<Written, StoreError> {
+    ) -> Result<WriteOutcome, StoreError> {
         copies::set_flag(&self.shared, (user_id, flag), decided, event).await
     }
 
-    async fn edit(&self, edit: Edit) -> Result<Written, StoreError> {
+    async fn edit(&self, edit: MessageEdit) -> Result<WriteOutcome, StoreError> {
         edit::edit(&self.shared, edit).await
     }
 
-    async fn edits_of(&self, ids: &[MessageId]) -> Result<Vec<(MessageId, PastEdit)>, StoreError> {
+    async fn edits_of(&self, ids: &[MessageId]) -> Result<Vec<(MessageId, EditHistoryEntry)>, StoreError> {
         edit::edits_of(&self.shared, ids).await
     }
 
-    async fn edits(&self, id: MessageId) -> Result<Vec<PastEdit>, StoreError> {
+    async fn edits(&self, id: MessageId) -> Result<Vec<EditHistoryEntry>, StoreError> {
         edit::edits(&self.shared, id).await
     }
 
-    async fn delete(&self, decided: &DecidedOn, event: (i64, Vec<NewEvent>)) -> Result<Written, StoreError> {
+    async fn delete(&self, decided: &WriteGuard, event: (i64, Vec<NewEvent>)) -> Result<WriteOutcome, StoreError> {
         edit::delete(&self.shared, decided, event).await
     }
 
     async fn react(
         &self,
-        decided: &DecidedOn,
+        decided: &WriteGuard,
         reaction: &Reaction,
         event: (i64, NewEvent),
-    ) -> Result<Written, StoreError> {
+    ) -> Result<WriteOutcome, StoreError> {
         edit::react(&self.shared, decided, reaction, event).await
     }
 
     async fn unreact(
         &self,
-        decided: &DecidedOn,
+        decided: &WriteGuard,
         reaction: &Reaction,
         event: (i64, NewEvent),
-    ) -> Result<Written, StoreError> {
+    ) -> Result<WriteOutcome, StoreError> {
         edit::unreact(&self.shared, decided, reaction, event).await
     }
 }

@@ -6,10 +6,13 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use chat_core::change::{Change, Credential};
+use chat_core::change::{CredentialChange, RealmChange};
 use chat_core::file::Attachment;
 use chat_core::id::{DirectId, MessageId, UserId};
-use chat_core::import::{ImportStore, ImportedMessage, Mark, Organization, Reactions, Step, Things};
+use chat_core::import::{
+    ImportCheckpoint, ImportStepOutcome, ImportStore, ImportedExtras, ImportedMessage, ImportedOrganization,
+    ImportedReactions,
+};
 use chat_core::message::{Flag, Recipient};
 use chat_core::ports::StoreError;
 
@@ -40,30 +43,34 @@ static THERE: Sql = Sql::new("SELECT id FROM message WHERE id {in_numbers:$1}");
 
 #[async_trait]
 impl ImportStore for Store {
-    async fn import_mark(&self) -> Result<Option<Mark>, StoreError> {
+    async fn import_mark(&self) -> Result<Option<ImportCheckpoint>, StoreError> {
         let row: Option<(String, i64, i64, String)> =
             run!(self.shared.db.reader(), fetch_optional: sqlx::query_as(MARK)).map_err(failed)?;
         let mark = |(source, steps, is_done, report): (String, i64, i64, String)| {
             let report = serde_json::from_str(&report).map_err(failed)?;
-            Ok(Mark { source, steps, is_done: is_done == 1, report })
+            Ok(ImportCheckpoint { source, steps, is_done: is_done == 1, report })
         };
         row.map(mark).transpose()
     }
 
-    async fn import_organization(&self, organization: &Organization, after: &Mark) -> Result<Step, StoreError> {
+    async fn import_organization(
+        &self,
+        organization: &ImportedOrganization,
+        after: &ImportCheckpoint,
+    ) -> Result<ImportStepOutcome, StoreError> {
         let mut writing = Writing::begin(&self.shared).await?;
         // The first writer of an empty database is here alone: the head is locked.
         if writing.draft.head().0 > 0 || !mark(&mut writing.tx, BEGIN, after).await? {
             writing.roll_back().await?;
-            return Ok(Step::Refused);
+            return Ok(ImportStepOutcome::Refused);
         }
-        let (subscriptions, others): (Vec<&Change>, Vec<&Change>) =
-            organization.changes.iter().partition(|change| matches!(change, Change::Subscription(_)));
+        let (subscriptions, others): (Vec<&RealmChange>, Vec<&RealmChange>) =
+            organization.changes.iter().partition(|change| matches!(change, RealmChange::Subscription(_)));
         for change in others {
             realm::put(&mut writing, organization.head, change).await?;
         }
         for (user_id, key) in &organization.keys {
-            let credential = Credential::ApiKey(*user_id, key.clone());
+            let credential = CredentialChange::ApiKey(*user_id, key.clone());
             realm::put_credential(&mut writing.tx, &self.shared.cipher, &credential).await?;
         }
         write_subscriptions(&mut writing.tx, &subscriptions).await?;
@@ -72,15 +79,19 @@ impl ImportStore for Store {
         run!(writing.tx.on(), execute: sqlx::query(HEAD).bind(head).bind(last_id)).map_err(failed)?;
         run!(writing.tx.on(), execute: sqlx::query(PUSHED).bind(head)).map_err(failed)?;
         writing.tx.commit().await.map_err(failed)?;
-        Ok(Step::Done)
+        Ok(ImportStepOutcome::Done)
     }
 
-    async fn import_messages(&self, messages: &[ImportedMessage], after: &Mark) -> Result<Step, StoreError> {
+    async fn import_messages(
+        &self,
+        messages: &[ImportedMessage],
+        after: &ImportCheckpoint,
+    ) -> Result<ImportStepOutcome, StoreError> {
         let mut writing = Writing::begin(&self.shared).await?;
         let tx = &mut writing.tx;
         if !mark(tx, GO_ON, after).await? {
             writing.roll_back().await?;
-            return Ok(Step::Refused);
+            return Ok(ImportStepOutcome::Refused);
         }
         let messages = placed(tx, messages).await?;
         written::messages(tx, &messages.iter().map(|imported| &imported.message).collect::<Vec<_>>()).await?;
@@ -95,30 +106,38 @@ impl ImportStore for Store {
         write_uses(tx, &messages).await?;
         read_set::change_each(tx, &self.shared.realm.load_full(), &readings(&messages)).await?;
         writing.tx.commit().await.map_err(failed)?;
-        Ok(Step::Done)
+        Ok(ImportStepOutcome::Done)
     }
 
-    async fn import_uploads(&self, uploads: &[Attachment], after: &Mark) -> Result<Step, StoreError> {
+    async fn import_uploads(
+        &self,
+        uploads: &[Attachment],
+        after: &ImportCheckpoint,
+    ) -> Result<ImportStepOutcome, StoreError> {
         let mut writing = Writing::begin(&self.shared).await?;
         let tx = &mut writing.tx;
         if !mark(tx, GO_ON, after).await? {
             writing.roll_back().await?;
-            return Ok(Step::Refused);
+            return Ok(ImportStepOutcome::Refused);
         }
         for upload in uploads {
             attachment::insert(tx, upload).await?;
         }
         attachment::take_room(tx, uploads.iter().map(|upload| upload.size_bytes).sum(), i64::MAX).await?;
         writing.tx.commit().await.map_err(failed)?;
-        Ok(Step::Done)
+        Ok(ImportStepOutcome::Done)
     }
 
-    async fn import_things(&self, things: &Things, after: &Mark) -> Result<Step, StoreError> {
+    async fn import_things(
+        &self,
+        things: &ImportedExtras,
+        after: &ImportCheckpoint,
+    ) -> Result<ImportStepOutcome, StoreError> {
         let mut writing = Writing::begin(&self.shared).await?;
         let tx = &mut writing.tx;
         if !mark(tx, GO_ON, after).await? {
             writing.roll_back().await?;
-            return Ok(Step::Refused);
+            return Ok(ImportStepOutcome::Refused);
         }
         for message in &things.scheduled {
             scheduled::insert(tx, message).await?;
@@ -131,15 +150,19 @@ impl ImportStore for Store {
             bot_storage::fill(tx, *bot, &entries).await?;
         }
         writing.tx.commit().await.map_err(failed)?;
-        Ok(Step::Done)
+        Ok(ImportStepOutcome::Done)
     }
 
-    async fn import_reactions(&self, reactions: &[Reactions], after: &Mark) -> Result<Step, StoreError> {
+    async fn import_reactions(
+        &self,
+        reactions: &[ImportedReactions],
+        after: &ImportCheckpoint,
+    ) -> Result<ImportStepOutcome, StoreError> {
         let mut writing = Writing::begin(&self.shared).await?;
         let tx = &mut writing.tx;
         if !mark(tx, GO_ON, after).await? {
             writing.roll_back().await?;
-            return Ok(Step::Refused);
+            return Ok(ImportStepOutcome::Refused);
         }
         let sql = THERE.on(tx.dialect());
         let wanted = numbers(reactions.iter().map(|(id, _)| id.0));
@@ -169,12 +192,12 @@ impl ImportStore for Store {
             .map_err(failed)?;
         }
         writing.tx.commit().await.map_err(failed)?;
-        Ok(Step::Done)
+        Ok(ImportStepOutcome::Done)
     }
 }
 
 /// Notes that a step is done; says whether it was its turn.
-async fn mark(tx: &mut Tx, sql: &'static str, after: &Mark) -> Result<bool, StoreError> {
+async fn mark(tx: &mut Tx, sql: &'static str, after: &ImportCheckpoint) -> Result<bool, StoreError> {
     let report = serde_json::to_string(&after.report).map_err(failed)?;
     let done = run!(tx.on(), execute: sqlx::query(sql)
         .bind(&after.source)
@@ -185,10 +208,10 @@ async fn mark(tx: &mut Tx, sql: &'static str, after: &Mark) -> Result<bool, Stor
     Ok(done == 1)
 }
 
-async fn write_subscriptions(tx: &mut Tx, changes: &[&Change]) -> Result<(), StoreError> {
+async fn write_subscriptions(tx: &mut Tx, changes: &[&RealmChange]) -> Result<(), StoreError> {
     let mut rows = Vec::with_capacity(changes.len());
     for change in changes {
-        if let Change::Subscription(subscription) = change {
+        if let RealmChange::Subscription(subscription) = change {
             let document = serde_json::to_string(subscription).map_err(failed)?;
             rows.push((subscription.channel_id.0, subscription.user_id.0, document));
         }
@@ -207,7 +230,7 @@ async fn write_subscriptions(tx: &mut Tx, changes: &[&Change]) -> Result<(), Sto
     Ok(())
 }
 
-async fn write_spans(tx: &mut Tx, organization: &Organization) -> Result<(), StoreError> {
+async fn write_spans(tx: &mut Tx, organization: &ImportedOrganization) -> Result<(), StoreError> {
     for piece in pieces(&organization.spans) {
         let sql = insert_rows(tx.dialect(), INSERT_SPANS, (piece.len(), 4), "");
         run!(tx.on(), execute: {

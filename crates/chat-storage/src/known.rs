@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
-use chat_core::ports::Queue;
-use chat_core::typing::Told;
+use chat_core::ports::EventQueue;
+use chat_core::typing::TypingOutcome;
 use moka::sync::Cache;
 
 /// Bytes they may take together.
@@ -33,7 +33,7 @@ pub(crate) struct Known {
 }
 
 struct Kept {
-    queue: Arc<Queue>,
+    queue: Arc<EventQueue>,
     weight_bytes: u32,
     noted_s: AtomicI64,
     /// What was told of who is typing up to this number, the queue was given.
@@ -55,7 +55,7 @@ impl Known {
         Self { queues, gone, lapses: AtomicU64::new(0) }
     }
 
-    pub(crate) fn find(&self, id: &str) -> Option<Arc<Queue>> {
+    pub(crate) fn find(&self, id: &str) -> Option<Arc<EventQueue>> {
         Some(Arc::clone(&self.queues.get(id)?.queue))
     }
 
@@ -65,7 +65,7 @@ impl Known {
 
     /// Keeps a queue that was looked up, unless it was deleted since, or all were forgotten. Of who is typing it hears
     /// what is told after `told`; one that is not kept misses that up to its next poll.
-    pub(crate) fn keep(&self, queue: &Arc<Queue>, filter: &str, (looked_up, told): (Moment, u64)) {
+    pub(crate) fn keep(&self, queue: &Arc<EventQueue>, filter: &str, (looked_up, told): (Moment, u64)) {
         let filter_bytes = u32::try_from(filter.len()).unwrap_or(u32::MAX);
         let kept = Kept {
             queue: Arc::clone(queue),
@@ -94,15 +94,17 @@ impl Known {
 
     /// Returns what `after` says was told since the queue was last given something, which it is now. A queue that is
     /// not kept is given nothing, and what follows is for its next poll.
-    pub(crate) fn told_since(&self, id: &str, after: impl FnOnce(u64) -> Told) -> Told {
-        let Some(kept) = self.queues.get(id) else { return Told { until: after(u64::MAX).until, ..Told::default() } };
+    pub(crate) fn told_since(&self, id: &str, after: impl FnOnce(u64) -> TypingOutcome) -> TypingOutcome {
+        let Some(kept) = self.queues.get(id) else {
+            return TypingOutcome { until: after(u64::MAX).until, ..TypingOutcome::default() };
+        };
         let told = after(kept.told.load(Ordering::Relaxed));
         kept.told.store(told.until, Ordering::Relaxed);
         told
     }
 
     /// Returns whether it is time to write down that the client was there at `seen_s`. Says so once.
-    pub(crate) fn is_due(&self, queue: &Queue, seen_s: i64) -> bool {
+    pub(crate) fn is_due(&self, queue: &EventQueue, seen_s: i64) -> bool {
         let every_s = NOTE_EVERY_S.min(queue.idle_limit_s / 4);
         let due = |noted_s: i64| (seen_s.saturating_sub(noted_s) >= every_s).then_some(seen_s);
         // What was written down when the queue was looked up is written down; most polls need not ask for more.
@@ -116,15 +118,22 @@ impl Known {
 
 #[cfg(test)]
 mod tests {
-    use chat_core::event::Filter;
+    use chat_core::event::QueueFilter;
     use chat_core::id::{EventId, UserId};
 
     use super::*;
 
-    fn queue(id: &str) -> Arc<Queue> {
+    fn queue(id: &str) -> Arc<EventQueue> {
         let id = id.to_owned();
         let begins_after = EventId(0);
-        Arc::new(Queue { id, user_id: UserId(1), filter: Filter::default(), begins_after, seen_s: 0, idle_limit_s: 60 })
+        Arc::new(EventQueue {
+            id,
+            user_id: UserId(1),
+            filter: QueueFilter::default(),
+            begins_after,
+            seen_s: 0,
+            idle_limit_s: 60,
+        })
     }
 
     #[test]

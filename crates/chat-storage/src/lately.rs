@@ -8,7 +8,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use chat_core::event::{Audience, Body, EventRecord, NewEvent};
+use chat_core::event::{EventAudience, EventBody, EventRecord, NewEvent};
 use chat_core::id::{EventId, UserId};
 use chat_core::message::{Flag, Recipient};
 
@@ -126,10 +126,10 @@ fn readers(record: &EventRecord) -> Readers {
     }
     let these = match &record.event {
         // Who does not want to hear the sender has read it as it comes.
-        Some(NewEvent { body: Body::Message(event), .. }) => {
+        Some(NewEvent { body: EventBody::Message(event), .. }) => {
             event.flags.iter().filter(|(_, flag)| *flag == Flag::Read).map(|(user, _)| *user).collect()
         }
-        Some(NewEvent { body: Body::Flagged(told), audience: Audience::Users(users), .. }) => {
+        Some(NewEvent { body: EventBody::Flagged(told), audience: EventAudience::Users(users), .. }) => {
             if told.mark.flag == Flag::Read { users.clone() } else { Vec::new() }
         }
         _ => return Readers::Anybody,
@@ -139,9 +139,9 @@ fn readers(record: &EventRecord) -> Readers {
 
 #[cfg(test)]
 mod tests {
-    use chat_core::event::Flagged;
+    use chat_core::event::FlaggedMessages;
     use chat_core::id::{ChannelId, MessageId};
-    use chat_core::mark::Mark;
+    use chat_core::mark::FlagChange;
 
     use super::*;
 
@@ -154,8 +154,8 @@ mod tests {
     }
 
     fn marked(id: i64, flag: &str, user: i64) -> EventRecord {
-        let mark = Mark::parse(flag, "add").unwrap();
-        let event = Flagged::anywhere(mark, vec![MessageId(1)]).told_to(UserId(user));
+        let mark = FlagChange::parse(flag, "add").unwrap();
+        let event = FlaggedMessages::anywhere(mark, vec![MessageId(1)]).told_to(UserId(user));
         EventRecord::new(EventId(id), 0, Vec::new(), Some(event))
     }
 

@@ -2,7 +2,7 @@
 //! memory.
 
 use async_trait::async_trait;
-use chat_core::invitation::{LinkStore, Secret};
+use chat_core::invitation::{InvitationLinkStore, InvitationSecret};
 use chat_core::ports::StoreError;
 
 use crate::encryption::{Place, SecretCipher};
@@ -20,7 +20,7 @@ pub(crate) async fn put(
     tx: &mut Tx,
     cipher: &SecretCipher,
     number: i64,
-    secret: Option<&Secret>,
+    secret: Option<&InvitationSecret>,
 ) -> Result<(), StoreError> {
     match secret {
         Some(secret) => {
@@ -34,12 +34,12 @@ pub(crate) async fn put(
 }
 
 #[async_trait]
-impl LinkStore for Store {
-    async fn link_secrets(&self) -> Result<Vec<(i64, Secret)>, StoreError> {
+impl InvitationLinkStore for Store {
+    async fn link_secrets(&self) -> Result<Vec<(i64, InvitationSecret)>, StoreError> {
         let rows: Vec<(i64, String)> = run!(self.shared.db.reader(), fetch_all: sqlx::query_as(ALL)).map_err(failed)?;
         let decrypt = |(number, secret): (i64, String)| {
             let secret = self.shared.cipher.decrypt(Place::InvitationLink(number), &secret)?;
-            Ok((number, Secret::parse(&secret).map_err(failed)?))
+            Ok((number, InvitationSecret::parse(&secret).map_err(failed)?))
         };
         rows.into_iter().map(decrypt).collect()
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use chat_core::event::EventRecord;
 use chat_core::id::EventId;
-use chat_core::ports::{EventLog, Listener, Pruned, StoreError};
+use chat_core::ports::{EventLog, LogListener, PrunedError, StoreError};
 
 use crate::db::Db;
 use crate::engine::run;
@@ -68,8 +68,8 @@ async fn read_kept(
     shared: &Shared,
     after: EventId,
     limit: usize,
-) -> Result<Result<Vec<Arc<EventRecord>>, Pruned>, StoreError> {
-    let Ok(mut records) = read(&shared.db, after, limit.min(CHUNK)).await? else { return Ok(Err(Pruned(after))) };
+) -> Result<Result<Vec<Arc<EventRecord>>, PrunedError>, StoreError> {
+    let Ok(mut records) = read(&shared.db, after, limit.min(CHUNK)).await? else { return Ok(Err(PrunedError(after))) };
     // What others have just committed is not in this node's realm yet.
     let head = shared.tail.head();
     records.retain(|record| record.id <= head);
@@ -88,7 +88,11 @@ impl EventLog for Store {
         self.shared.tail.head()
     }
 
-    async fn after(&self, after: EventId, limit: usize) -> Result<Result<Vec<Arc<EventRecord>>, Pruned>, StoreError> {
+    async fn after(
+        &self,
+        after: EventId,
+        limit: usize,
+    ) -> Result<Result<Vec<Arc<EventRecord>>, PrunedError>, StoreError> {
         match self.shared.tail.after(after, limit) {
             Some(records) => Ok(Ok(records)),
             // In a box of its own: hardly any poll needs its room.
@@ -96,7 +100,7 @@ impl EventLog for Store {
         }
     }
 
-    async fn wait(&self, listener: Listener, after: EventId) {
+    async fn wait(&self, listener: LogListener, after: EventId) {
         let ticket = self.shared.tail.queue_up(listener, after, &self.shared.realm.load());
         if let Some(ticket) = ticket {
             ticket.wait().await;

@@ -2,7 +2,7 @@
 //! opens something.
 
 use async_trait::async_trait;
-use chat_core::mail::{Mail, MailId, MailStore, Waiting};
+use chat_core::mail::{Letter, LetterId, MailStore, QueuedLetter};
 use chat_core::ports::StoreError;
 
 use crate::encryption::{Place, SecretCipher};
@@ -26,7 +26,7 @@ pub(crate) async fn put(
     tx: &mut Tx,
     cipher: &SecretCipher,
     (event_id, at_s): (i64, i64),
-    letters: &[Mail],
+    letters: &[Letter],
 ) -> Result<(), StoreError> {
     for (place, mail) in (0_i64..).zip(letters) {
         let document = serde_json::to_string(mail).map_err(failed)?;
@@ -43,26 +43,26 @@ impl MailStore for Store {
         self.shared.mail_written.notified().await;
     }
 
-    async fn take_mail(&self, now_s: i64, until_s: i64, limit: i64) -> Result<Vec<Waiting>, StoreError> {
+    async fn take_mail(&self, now_s: i64, until_s: i64, limit: i64) -> Result<Vec<QueuedLetter>, StoreError> {
         let rows: Vec<(i64, i64, i64, String)> =
             run!(self.shared.db.writer(), fetch_all: sqlx::query_as(TAKE).bind(now_s).bind(until_s).bind(limit))
                 .map_err(failed)?;
         let waiting = |(event_id, place, tries, document): (i64, i64, i64, String)| {
             let document = self.shared.cipher.decrypt(Place::Letter(event_id, place), &document)?;
             let mail = serde_json::from_str(&document).map_err(failed)?;
-            Ok(Waiting { id: MailId { event_id, place }, tries, mail })
+            Ok(QueuedLetter { id: LetterId { event_id, place }, tries, mail })
         };
         let mut taken = rows.into_iter().map(waiting).collect::<Result<Vec<_>, StoreError>>()?;
         taken.sort_unstable_by_key(|waiting| waiting.id);
         Ok(taken)
     }
 
-    async fn finish_mail(&self, id: MailId) -> Result<(), StoreError> {
+    async fn finish_mail(&self, id: LetterId) -> Result<(), StoreError> {
         run!(self.shared.db.writer(), execute: sqlx::query(FINISH).bind(id.event_id).bind(id.place)).map_err(failed)?;
         Ok(())
     }
 
-    async fn postpone_mail(&self, id: MailId, due_s: i64) -> Result<(), StoreError> {
+    async fn postpone_mail(&self, id: LetterId, due_s: i64) -> Result<(), StoreError> {
         run!(self.shared.db.writer(), execute: sqlx::query(POSTPONE).bind(id.event_id).bind(id.place).bind(due_s))
             .map_err(failed)?;
         Ok(())

@@ -1,6 +1,6 @@
 //! What a new user is given of the past of their channels, in the transaction that makes their account.
 
-use chat_core::change::Change;
+use chat_core::change::RealmChange;
 use chat_core::id::{ChannelId, MessageId};
 use chat_core::message::Recipient;
 use chat_core::newcomer::{Backlog, MESSAGES_MAX, Newcomer, PastMessage};
@@ -13,7 +13,7 @@ use crate::read_set;
 const NEWEST: &str = "SELECT id, sent_s FROM message WHERE recipient_id = $1 ORDER BY id DESC LIMIT $2";
 
 /// Writes down what a newcomer has read of the messages they are given, and returns the changes that give them those.
-pub(crate) async fn welcome(tx: &mut Tx, newcomer: &Newcomer, now_s: i64) -> Result<Vec<Change>, StoreError> {
+pub(crate) async fn welcome(tx: &mut Tx, newcomer: &Newcomer, now_s: i64) -> Result<Vec<RealmChange>, StoreError> {
     let mut past = Vec::new();
     for channel_id in &newcomer.channels {
         past.extend(newest(tx, *channel_id).await?);
@@ -22,7 +22,8 @@ pub(crate) async fn welcome(tx: &mut Tx, newcomer: &Newcomer, now_s: i64) -> Res
     let recipients = newcomer.channels.iter().map(|channel| Recipient::Channel(*channel));
     read_set::begin(tx, newcomer.user_id, recipients, read_until).await?;
     let user_id = newcomer.user_id;
-    let given = newcomer.channels.iter().map(|channel| Change::ReceivedSince { channel_id: *channel, user_id, after });
+    let given =
+        newcomer.channels.iter().map(|channel| RealmChange::ReceivedSince { channel_id: *channel, user_id, after });
     Ok(given.collect())
 }
 

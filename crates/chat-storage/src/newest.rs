@@ -12,9 +12,9 @@ use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use chat_core::event::{Audience, Body, EventRecord, NewEvent};
+use chat_core::event::{EventAudience, EventBody, EventRecord, NewEvent};
 use chat_core::id::{MessageId, UserId};
-use chat_core::message::{Marks, Recipient};
+use chat_core::message::{ContentFlags, Recipient};
 use chat_core::ports::StoreError;
 use serde_json::Value;
 
@@ -93,13 +93,13 @@ impl Entry {
         self.topic
     }
 
-    pub(crate) fn marks(&self) -> Marks {
-        Marks::from_bits(self.marks.into())
+    pub(crate) fn marks(&self) -> ContentFlags {
+        ContentFlags::from_bits(self.marks.into())
     }
 }
 
 /// Marks are eight bits.
-fn bits(marks: Marks) -> u8 {
+fn bits(marks: ContentFlags) -> u8 {
     u8::try_from(marks.bits()).unwrap_or_default()
 }
 
@@ -110,7 +110,7 @@ pub(crate) struct Found {
     pub(crate) direct_users: Arc<[UserId]>,
     pub(crate) topic: Arc<str>,
     pub(crate) sender_id: UserId,
-    pub(crate) marks: Marks,
+    pub(crate) marks: ContentFlags,
 }
 
 impl From<Row> for Found {
@@ -121,7 +121,7 @@ impl From<Row> for Found {
             direct_users: users.as_deref().map(|users| users_of(users).into()).unwrap_or_default(),
             topic: topic.into(),
             sender_id: UserId(sender),
-            marks: Marks::from_bits(marks),
+            marks: ContentFlags::from_bits(marks),
         }
     }
 }
@@ -149,7 +149,7 @@ impl Newest {
             return;
         }
         match &record.event {
-            Some(NewEvent { body: Body::Message(event), .. }) => {
+            Some(NewEvent { body: EventBody::Message(event), .. }) => {
                 let message = &event.message;
                 state.add(Found {
                     id: message.id.0,
@@ -160,19 +160,25 @@ impl Newest {
                     marks: message.marks,
                 });
             }
-            Some(NewEvent { body: Body::Edit { event, .. }, .. }) => state.mark_told(event),
-            Some(NewEvent { body: Body::Plain { kind, event }, .. }) => match kind.as_str() {
+            Some(NewEvent { body: EventBody::Edit { event, .. }, .. }) => state.mark_told(event),
+            Some(NewEvent { body: EventBody::Plain { kind, event }, .. }) => match kind.as_str() {
                 // Flags as logs have it that were written before these had a form of their own.
-                "delete_message" | "update_message" | Body::FLAGGED => state.mark_told(event),
+                "delete_message" | "update_message" | EventBody::FLAGGED => state.mark_told(event),
                 _ => {}
             },
-            Some(NewEvent { body: Body::Flagged(told), audience, .. }) if told.mark.wants_details() => match audience {
-                Audience::Users(users) => users.iter().for_each(|user| state.set_unread(*user, &told.messages())),
-                _ => state.mark(told.messages().into_iter().map(|id| id.0)),
-            },
+            Some(NewEvent { body: EventBody::Flagged(told), audience, .. }) if told.mark.wants_details() => {
+                match audience {
+                    EventAudience::Users(users) => {
+                        for user in users {
+                            state.set_unread(*user, &told.messages());
+                        }
+                    }
+                    _ => state.mark(told.messages().into_iter().map(|id| id.0)),
+                }
+            }
             // A change of a message that was told to nobody.
             None if record.changes.is_empty() => state.forget_all(),
-            Some(NewEvent { body: Body::Flagged(_), .. }) | None => {}
+            Some(NewEvent { body: EventBody::Flagged(_), .. }) | None => {}
         }
     }
 
@@ -410,7 +416,7 @@ impl Kept {
         if entry.sender_id != user_id {
             return;
         }
-        entry.marks = bits(Marks { read_by_sender: false, ..entry.marks() });
+        entry.marks = bits(ContentFlags { read_by_sender: false, ..entry.marks() });
         let Some(there) = self.places.get_mut(recipient) else { return };
         if let Ok(place) = there.binary_search_by_key(&id, |entry| entry.id.0) {
             there.get_mut(place).into_iter().for_each(|known| *known = *entry);
@@ -479,9 +485,9 @@ impl Kept {
 
 #[cfg(test)]
 mod tests {
-    use chat_core::event::Flagged;
+    use chat_core::event::FlaggedMessages;
     use chat_core::id::{ChannelId, EventId};
-    use chat_core::mark::Mark;
+    use chat_core::mark::FlagChange;
     use chat_core::message::Flag;
     use chat_core::ports::FlagOp;
 
@@ -491,7 +497,7 @@ mod tests {
     const THERE: Recipient = Recipient::Channel(ChannelId(12));
 
     fn found(id: i64, recipient: Recipient, topic: &str) -> Found {
-        let marks = Marks { read_by_sender: true, ..Marks::default() };
+        let marks = ContentFlags { read_by_sender: true, ..ContentFlags::default() };
         Found { id, recipient, direct_users: [].into(), topic: topic.into(), sender_id: UserId(id % 2), marks }
     }
 
@@ -517,7 +523,7 @@ mod tests {
     }
 
     fn told(event: Value) -> EventRecord {
-        let event = NewEvent::plain(Audience::users([UserId(1)]), event);
+        let event = NewEvent::plain(EventAudience::users([UserId(1)]), event);
         EventRecord::new(EventId(99), 0, Vec::new(), Some(event))
     }
 
@@ -568,16 +574,16 @@ mod tests {
     fn a_message_its_sender_has_no_longer_read_says_so() {
         let newest = newest(kept([1, 2, 3]));
         let set = |mark| {
-            let event = Flagged::anywhere(mark, vec![MessageId(1), MessageId(2)]).told_to(UserId(1));
+            let event = FlaggedMessages::anywhere(mark, vec![MessageId(1), MessageId(2)]).told_to(UserId(1));
             newest.take(&EventRecord::new(EventId(99), 0, Vec::new(), Some(event)));
         };
         let read = |kept: &Kept| {
             let entries = kept.entries_after(HERE, 0);
             entries.map(|entry| entry.marks().read_by_sender).collect::<Vec<_>>()
         };
-        set(Mark { flag: Flag::Starred, op: FlagOp::Remove });
+        set(FlagChange { flag: Flag::Starred, op: FlagOp::Remove });
         assert_eq!(newest.look(read), Some(vec![true, true, true]));
-        set(Mark { flag: Flag::Read, op: FlagOp::Remove });
+        set(FlagChange { flag: Flag::Read, op: FlagOp::Remove });
         assert_eq!(newest.look(read), Some(vec![false, true, true]));
         // Whichever way it is found.
         let found = |kept: &Kept| place(kept, 1).map(|(_, entry)| entry.marks().read_by_sender);

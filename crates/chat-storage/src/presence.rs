@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
 use chat_core::id::UserId;
-use chat_core::ports::{Known, PresenceStore, StoreError};
-use chat_core::presence::{self, Presence, Status};
+use chat_core::ports::{KnownPresences, PresenceStore, StoreError};
+use chat_core::presence::{self, Presence, PresenceStatus};
 
 use crate::dialect::{insert_rows, pieces};
 use crate::engine::{Tx, run};
@@ -179,7 +179,7 @@ async fn write_batch(tx: &mut Tx, changes: &[Change]) -> Result<(), StoreError> 
 }
 
 impl PresenceStore for Store {
-    fn note(&self, user_id: UserId, status: Status, now_s: i64) {
+    fn note(&self, user_id: UserId, status: PresenceStatus, now_s: i64) {
         self.shared.presences.with(user_id, |cell| cell.seen.change(|seen| seen.after(status, now_s)));
     }
 
@@ -187,7 +187,7 @@ impl PresenceStore for Store {
         self.shared.presences.cells().get(&user_id).map(|cell| cell.seen.get())
     }
 
-    fn since(&self, batch: i64) -> Known {
+    fn since(&self, batch: i64) -> KnownPresences {
         let presences = &self.shared.presences;
         // Asked first: what is taken in meanwhile is told again rather than not at all.
         let last = presences.last.load(Ordering::Acquire);
@@ -196,7 +196,7 @@ impl PresenceStore for Store {
             batch <= 0 || cell.batch.load(Ordering::Relaxed) > batch || cell.written.get() != cell.seen.get()
         };
         let new = cells.iter().filter(|(_, cell)| is_new(cell));
-        Known { presences: new.map(|(id, cell)| (*id, cell.seen.get())).collect(), last }
+        KnownPresences { presences: new.map(|(id, cell)| (*id, cell.seen.get())).collect(), last }
     }
 }
 

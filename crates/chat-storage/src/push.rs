@@ -4,7 +4,7 @@
 use async_trait::async_trait;
 use chat_core::id::{EventId, MessageId, UserId};
 use chat_core::ports::StoreError;
-use chat_core::push::{DEVICES_MAX, Device, DeviceKind, PushStore, Withdrawn};
+use chat_core::push::{DEVICES_MAX, PushDevice, PushDeviceKind, PushStore, WithdrawnNotifications};
 
 use crate::dialect::{Sql, insert_rows, numbers, pieces};
 use crate::engine::run;
@@ -37,8 +37,8 @@ const FORGET_SENT_BEFORE: &str = "DELETE FROM push_sent WHERE at_s < $1";
 
 #[async_trait]
 impl PushStore for Store {
-    async fn register_device(&self, device: &Device, now_s: i64) -> Result<(), StoreError> {
-        let Device { user_id, kind, token, app_id } = device;
+    async fn register_device(&self, device: &PushDevice, now_s: i64) -> Result<(), StoreError> {
+        let PushDevice { user_id, kind, token, app_id } = device;
         let mut tx = self.shared.db.begin().await.map_err(failed)?;
         run!(tx.on(), execute: sqlx::query(PUT)
             .bind(user_id.0)
@@ -51,7 +51,7 @@ impl PushStore for Store {
         tx.commit().await.map_err(failed)
     }
 
-    async fn forget_device(&self, user_id: UserId, kind: DeviceKind, token: &str) -> Result<bool, StoreError> {
+    async fn forget_device(&self, user_id: UserId, kind: PushDeviceKind, token: &str) -> Result<bool, StoreError> {
         let forgotten = run!(self.shared.db.writer(), execute: sqlx::query(FORGET)
             .bind(user_id.0)
             .bind(kind.number())
@@ -60,14 +60,15 @@ impl PushStore for Store {
         Ok(forgotten > 0)
     }
 
-    async fn devices(&self, users: &[UserId]) -> Result<Vec<Device>, StoreError> {
+    async fn devices(&self, users: &[UserId]) -> Result<Vec<PushDevice>, StoreError> {
         let sql = OF_USERS.on(self.shared.db.dialect());
         let users = numbers(users.iter().map(|id| id.0));
         let rows: Vec<(i64, i64, String, Option<String>)> =
             run!(self.shared.db.reader(), fetch_all: sqlx::query_as(sql.clone()).bind(&users)).map_err(failed)?;
         let device = |(user_id, kind, token, app_id): (i64, i64, String, Option<String>)| {
-            let kind = DeviceKind::numbered(kind).ok_or_else(|| failed(format!("unknown kind of device {kind}")))?;
-            Ok(Device { user_id: UserId(user_id), kind, token, app_id })
+            let kind =
+                PushDeviceKind::numbered(kind).ok_or_else(|| failed(format!("unknown kind of device {kind}")))?;
+            Ok(PushDevice { user_id: UserId(user_id), kind, token, app_id })
         };
         rows.into_iter().map(device).collect()
     }
@@ -108,7 +109,7 @@ impl PushStore for Store {
         tx.commit().await.map_err(failed)
     }
 
-    async fn sent(&self, withdrawn: &Withdrawn) -> Result<Vec<(UserId, MessageId)>, StoreError> {
+    async fn sent(&self, withdrawn: &WithdrawnNotifications) -> Result<Vec<(UserId, MessageId)>, StoreError> {
         let sql = SENT.on(self.shared.db.dialect());
         let readers = numbers(withdrawn.readers().map(|id| id.0));
         let (oldest, newest) = withdrawn.stretch().unwrap_or((MessageId(0), MessageId(0)));

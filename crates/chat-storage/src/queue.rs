@@ -8,7 +8,7 @@ use std::sync::{Arc, PoisonError};
 
 use async_trait::async_trait;
 use chat_core::id::{EventId, UserId};
-use chat_core::ports::{Queue, QueueStore, StoreError};
+use chat_core::ports::{EventQueue, QueueStore, StoreError};
 
 use crate::engine::run;
 use crate::fault::failed;
@@ -70,21 +70,21 @@ pub(crate) async fn write_notes(shared: &Shared) -> Result<(), StoreError> {
 }
 
 /// Returns the queue of that name, by the database.
-async fn look_up(shared: &Shared, id: &str) -> Result<Option<Arc<Queue>>, StoreError> {
+async fn look_up(shared: &Shared, id: &str) -> Result<Option<Arc<EventQueue>>, StoreError> {
     let moment = shared.known.moment();
     let row: Option<(i64, String, i64, i64, i64)> =
         run!(shared.db.reader(), fetch_optional: sqlx::query_as(FIND).bind(id)).map_err(failed)?;
     let Some((user_id, filter, begins_after, seen_s, idle_limit_s)) = row else { return Ok(None) };
     let parsed = serde_json::from_str(&filter).map_err(failed)?;
     let (user_id, begins_after) = (UserId(user_id), EventId(begins_after));
-    let queue = Arc::new(Queue { id: id.to_owned(), user_id, filter: parsed, begins_after, seen_s, idle_limit_s });
+    let queue = Arc::new(EventQueue { id: id.to_owned(), user_id, filter: parsed, begins_after, seen_s, idle_limit_s });
     shared.known.keep(&queue, &filter, (moment, shared.tail.last_told()));
     Ok(Some(queue))
 }
 
 #[async_trait]
 impl QueueStore for Store {
-    async fn register(&self, queue: Queue) -> Result<(), StoreError> {
+    async fn register(&self, queue: EventQueue) -> Result<(), StoreError> {
         let moment = self.shared.known.moment();
         let filter = serde_json::to_string(&queue.filter).map_err(failed)?;
         run!(self.shared.db.writer(), execute: sqlx::query(INSERT)
@@ -99,7 +99,7 @@ impl QueueStore for Store {
         Ok(())
     }
 
-    async fn find(&self, id: &str) -> Result<Option<Arc<Queue>>, StoreError> {
+    async fn find(&self, id: &str) -> Result<Option<Arc<EventQueue>>, StoreError> {
         match self.shared.known.find(id) {
             Some(queue) => Ok(Some(queue)),
             // In a box of its own: hardly any poll needs its room.
@@ -107,7 +107,7 @@ impl QueueStore for Store {
         }
     }
 
-    fn note(&self, queue: &Queue, seen_s: i64) {
+    fn note(&self, queue: &EventQueue, seen_s: i64) {
         if !self.shared.known.is_due(queue, seen_s) {
             return;
         }

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use chat_core::id::{ChannelId, MessageId, UserId};
-use chat_core::message::{Marks, Recipient};
+use chat_core::message::{ContentFlags, Recipient};
 use chat_core::ports::StoreError;
 use chat_core::snapshot::RealmSnapshot;
 use roaring::RoaringTreemap;
@@ -392,7 +392,7 @@ async fn advance(
         .map_err(failed)?;
         let last = rows.len() < usize::try_from(STEP).unwrap_or_default();
         for (id, sender, marks) in rows {
-            let own = sender == user_id.0 && Marks::from_bits(marks).read_by_sender;
+            let own = sender == user_id.0 && ContentFlags::from_bits(marks).read_by_sender;
             if !set.pass(MessageId(id), own, received(realm, user_id, (recipient, MessageId(id)))) {
                 return Ok(());
             }

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use chat_core::change::{Change, Commit, Committed, Credential, ItemKind, UserItemKind};
-use chat_core::channel::{Span, name_key};
+use chat_core::change::{CommitOutcome, CredentialChange, ItemKind, RealmChange, RealmCommit, UserItemKind};
+use chat_core::channel::{SubscriptionPeriod, name_key};
 use chat_core::id::{ChannelId, EventId, UserId};
 use chat_core::ports::{Credentials, RealmStore, StoreError};
-use chat_core::snapshot::{Loaded, RealmSnapshot};
+use chat_core::snapshot::{LoadedRealm, RealmSnapshot};
 use chat_core::user::{ApiKey, KeyHasher, PasswordHash};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -66,16 +66,16 @@ pub(crate) async fn load(db: &Db, key_hasher: &KeyHasher) -> Result<RealmSnapsho
 pub(crate) async fn load_in(tx: &mut Tx, key_hasher: &KeyHasher) -> Result<RealmSnapshot, StoreError> {
     let (at, last_change, last_id): (i64, i64, i64) = run!(tx.on(), fetch_one: sqlx::query_as(HEAD)).map_err(failed)?;
     let mut changes = Vec::new();
-    changes.extend(documents(tx, REALM).await?.into_iter().map(|realm| Change::Realm(Box::new(realm))));
-    changes.extend(documents(tx, ACCOUNTS).await?.into_iter().map(|user| Change::User(Box::new(user))));
-    changes.extend(documents(tx, CHANNELS).await?.into_iter().map(|channel| Change::Channel(Box::new(channel))));
+    changes.extend(documents(tx, REALM).await?.into_iter().map(|realm| RealmChange::Realm(Box::new(realm))));
+    changes.extend(documents(tx, ACCOUNTS).await?.into_iter().map(|user| RealmChange::User(Box::new(user))));
+    changes.extend(documents(tx, CHANNELS).await?.into_iter().map(|channel| RealmChange::Channel(Box::new(channel))));
     let subscriptions = documents(tx, SUBSCRIPTIONS).await?;
-    changes.extend(subscriptions.into_iter().map(|subscription| Change::Subscription(Box::new(subscription))));
-    changes.extend(documents(tx, GROUPS).await?.into_iter().map(|group| Change::Group(Box::new(group))));
+    changes.extend(subscriptions.into_iter().map(|subscription| RealmChange::Subscription(Box::new(subscription))));
+    changes.extend(documents(tx, GROUPS).await?.into_iter().map(|group| RealmChange::Group(Box::new(group))));
     changes.extend(keys(tx).await?);
     changes.extend(items(tx).await?);
     let spans = spans(tx).await?;
-    Ok(RealmSnapshot::load(Loaded {
+    Ok(RealmSnapshot::load(LoadedRealm {
         at: EventId(at),
         changed: EventId(last_change),
         last_id,
@@ -90,35 +90,35 @@ async fn documents<T: DeserializeOwned>(tx: &mut Tx, sql: &'static str) -> Resul
     texts.iter().map(|text| serde_json::from_str(text).map_err(failed)).collect()
 }
 
-async fn keys(tx: &mut Tx) -> Result<Vec<Change>, StoreError> {
+async fn keys(tx: &mut Tx) -> Result<Vec<RealmChange>, StoreError> {
     let rows: Vec<(i64, String)> = run!(tx.on(), fetch_all: sqlx::query_as(KEYS)).map_err(failed)?;
     let change =
-        |(user_id, hash): (i64, String)| Ok(Change::Key { user_id: UserId(user_id), hash: parse_hash(&hash)? });
+        |(user_id, hash): (i64, String)| Ok(RealmChange::Key { user_id: UserId(user_id), hash: parse_hash(&hash)? });
     rows.into_iter().map(change).collect()
 }
 
-async fn items(tx: &mut Tx) -> Result<Vec<Change>, StoreError> {
+async fn items(tx: &mut Tx) -> Result<Vec<RealmChange>, StoreError> {
     let mut changes = Vec::new();
     let rows: Vec<(String, i64, String)> = run!(tx.on(), fetch_all: sqlx::query_as(ITEMS)).map_err(failed)?;
     for (kind, id, document) in rows {
         let document = Some(serde_json::from_str(&document).map_err(failed)?);
         let kind = ItemKind::named(&kind).ok_or_else(|| failed(format!("unknown kind of item {kind:?}")))?;
-        changes.push(Change::Item { kind, id, document });
+        changes.push(RealmChange::Item { kind, id, document });
     }
     let rows: Vec<(i64, String, String, String)> =
         run!(tx.on(), fetch_all: sqlx::query_as(USER_ITEMS)).map_err(failed)?;
     for (user_id, kind, key, document) in rows {
         let document = Some(serde_json::from_str(&document).map_err(failed)?);
         let kind = UserItemKind::named(&kind).ok_or_else(|| failed(format!("unknown kind of item {kind:?}")))?;
-        changes.push(Change::UserItem { user_id: UserId(user_id), kind, key, document });
+        changes.push(RealmChange::UserItem { user_id: UserId(user_id), kind, key, document });
     }
     Ok(changes)
 }
 
-async fn spans(tx: &mut Tx) -> Result<Vec<(ChannelId, UserId, Span)>, StoreError> {
+async fn spans(tx: &mut Tx) -> Result<Vec<(ChannelId, UserId, SubscriptionPeriod)>, StoreError> {
     let rows: Vec<(i64, i64, i64, Option<i64>)> = run!(tx.on(), fetch_all: sqlx::query_as(SPANS)).map_err(failed)?;
     let span = |(channel, user, after, until): (i64, i64, i64, Option<i64>)| {
-        (ChannelId(channel), UserId(user), Span { after: EventId(after), until: until.map(EventId) })
+        (ChannelId(channel), UserId(user), SubscriptionPeriod { after: EventId(after), until: until.map(EventId) })
     };
     Ok(rows.into_iter().map(span).collect())
 }
@@ -129,13 +129,13 @@ impl RealmStore for Store {
         self.shared.realm.load_full()
     }
 
-    async fn commit(&self, commit: Commit) -> Result<Committed, StoreError> {
+    async fn commit(&self, commit: RealmCommit) -> Result<CommitOutcome, StoreError> {
         let mut writing = Writing::begin(&self.shared).await?;
         if !commit.changes.is_empty() && commit.decided_at < writing.changed {
             let changed = writing.changed;
             writing.roll_back().await?;
             self.shared.catch_up().await?;
-            return Ok(Committed::Stale(changed));
+            return Ok(CommitOutcome::Stale(changed));
         }
         let first = writing.next();
         let mut changes = commit.changes;
@@ -163,7 +163,7 @@ impl RealmStore for Store {
         if !commit.mail.is_empty() {
             self.shared.mail_written.notify_one();
         }
-        Ok(Committed::Done { first, last })
+        Ok(CommitOutcome::Done { first, last })
     }
 
     async fn credentials(&self, user_id: UserId) -> Result<Option<Credentials>, StoreError> {
@@ -193,10 +193,10 @@ impl RealmStore for Store {
 }
 
 /// Writes changes that stand at a place of the log, in their order; subscriptions beside each other in one statement.
-pub(crate) async fn put_all(writing: &mut Writing, at: EventId, changes: &[Change]) -> Result<(), StoreError> {
+pub(crate) async fn put_all(writing: &mut Writing, at: EventId, changes: &[RealmChange]) -> Result<(), StoreError> {
     for alike in changes.chunk_by(subscription::are_alike) {
         match alike {
-            [Change::Subscription(_) | Change::Unsubscription { .. }, ..] => {
+            [RealmChange::Subscription(_) | RealmChange::Unsubscription { .. }, ..] => {
                 subscription::put(&mut writing.tx, at, alike).await?;
             }
             _ => {
@@ -210,34 +210,34 @@ pub(crate) async fn put_all(writing: &mut Writing, at: EventId, changes: &[Chang
 }
 
 /// Writes a change that stands at a place of the log.
-pub(crate) async fn put(writing: &mut Writing, at: EventId, change: &Change) -> Result<(), StoreError> {
+pub(crate) async fn put(writing: &mut Writing, at: EventId, change: &RealmChange) -> Result<(), StoreError> {
     match change {
-        Change::Realm(realm) => {
+        RealmChange::Realm(realm) => {
             let document = text(realm)?;
             run!(writing.tx.on(), execute: sqlx::query(PUT_REALM).bind(&document)).map_err(failed)?;
         }
-        Change::User(user) => {
+        RealmChange::User(user) => {
             put_named(writing, PUT_ACCOUNT, (user.id.0, Some(user.email_key())), text(user)?).await?;
         }
         // The key itself comes with the credentials.
-        Change::Key { .. } => {}
-        Change::Channel(channel) => {
+        RealmChange::Key { .. } => {}
+        RealmChange::Channel(channel) => {
             let key = (!channel.is_archived).then(|| name_key(&channel.name));
             put_named(writing, PUT_CHANNEL, (channel.id.0, key), text(channel)?).await?;
         }
-        Change::Group(group) => {
+        RealmChange::Group(group) => {
             put_named(writing, PUT_GROUP, (group.id.0, Some(group.name.clone())), text(group)?).await?;
         }
-        Change::GroupRemoved(id) => {
+        RealmChange::GroupRemoved(id) => {
             run!(writing.tx.on(), execute: sqlx::query(DELETE_GROUP).bind(id.0)).map_err(failed)?;
         }
-        Change::Subscription(_) | Change::Unsubscription { .. } => {
+        RealmChange::Subscription(_) | RealmChange::Unsubscription { .. } => {
             subscription::put(&mut writing.tx, at, std::slice::from_ref(change)).await?;
         }
-        Change::ReceivedSince { channel_id, user_id, after } => {
+        RealmChange::ReceivedSince { channel_id, user_id, after } => {
             subscription::begin_earlier(&mut writing.tx, (*channel_id, *user_id), *after).await?;
         }
-        Change::Item { .. } | Change::UserItem { .. } => put_item(&mut writing.tx, change).await?,
+        RealmChange::Item { .. } | RealmChange::UserItem { .. } => put_item(&mut writing.tx, change).await?,
     }
     Ok(())
 }
@@ -253,21 +253,21 @@ async fn put_named(
     Ok(())
 }
 
-async fn put_item(tx: &mut Tx, change: &Change) -> Result<(), StoreError> {
+async fn put_item(tx: &mut Tx, change: &RealmChange) -> Result<(), StoreError> {
     match change {
-        Change::Item { kind, id, document: Some(document) } => {
+        RealmChange::Item { kind, id, document: Some(document) } => {
             let document = document.to_string();
             run!(tx.on(), execute: sqlx::query(PUT_ITEM).bind(kind.name()).bind(*id).bind(&document))
         }
-        Change::Item { kind, id, document: None } => {
+        RealmChange::Item { kind, id, document: None } => {
             run!(tx.on(), execute: sqlx::query(DELETE_ITEM).bind(kind.name()).bind(*id))
         }
-        Change::UserItem { user_id, kind, key, document: Some(document) } => {
+        RealmChange::UserItem { user_id, kind, key, document: Some(document) } => {
             let document = document.to_string();
             run!(tx.on(), execute: sqlx::query(PUT_USER_ITEM)
                 .bind(user_id.0).bind(kind.name()).bind(key).bind(&document))
         }
-        Change::UserItem { user_id, kind, key, document: None } => {
+        RealmChange::UserItem { user_id, kind, key, document: None } => {
             run!(tx.on(), execute: sqlx::query(DELETE_USER_ITEM).bind(user_id.0).bind(kind.name()).bind(key))
         }
         _ => Ok(0),
@@ -279,18 +279,18 @@ async fn put_item(tx: &mut Tx, change: &Change) -> Result<(), StoreError> {
 pub(crate) async fn put_credential(
     tx: &mut Tx,
     cipher: &SecretCipher,
-    credential: &Credential,
+    credential: &CredentialChange,
 ) -> Result<(), StoreError> {
     match credential {
-        Credential::ApiKey(user_id, key) => {
+        CredentialChange::ApiKey(user_id, key) => {
             let encrypted = cipher.encrypt(Place::ApiKey(user_id.0), key.expose())?;
             let hash = hash_text(cipher.hasher().hash(key));
             run!(tx.on(), execute: sqlx::query(PUT_KEY).bind(user_id.0).bind(&encrypted).bind(&hash))
         }
-        Credential::PasswordHash(user_id, hash) => {
+        CredentialChange::PasswordHash(user_id, hash) => {
             run!(tx.on(), execute: sqlx::query(PUT_PASSWORD).bind(user_id.0).bind(hash.as_ref().map(|hash| hash.0.as_str())))
         }
-        Credential::InvitationLink(number, secret) => return link::put(tx, cipher, *number, secret.as_ref()).await,
+        CredentialChange::InvitationLink(number, secret) => return link::put(tx, cipher, *number, secret.as_ref()).await,
     }
     .map_err(failed)?;
     Ok(())

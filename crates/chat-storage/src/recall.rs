@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use chat_core::id::{ChannelId, MessageId};
 use chat_core::message::{Flag, Recipient};
-use chat_core::narrow::{Candidate, Condition, Selection, Window};
-use chat_core::object::Stored;
-use chat_core::ports::{Page, StoreError};
+use chat_core::narrow::{MessageCandidate, MessageSelection, MessageWindow, NarrowCondition};
+use chat_core::object::StoredMessage;
+use chat_core::ports::{MessagePage, StoreError};
 
 use crate::copies::{self, Facts, Own};
 use crate::engine::run;
@@ -23,9 +23,9 @@ const NEWEST_OF: &str = "SELECT id FROM message WHERE recipient_id = $1 ORDER BY
 /// The rules that admit a message are those of the search in the database, applied to every message that is kept.
 pub(crate) async fn window(
     shared: &Shared,
-    selection: &Selection,
-    (anchor, window): (MessageId, Window),
-) -> Result<Option<Page>, StoreError> {
+    selection: &MessageSelection,
+    (anchor, window): (MessageId, MessageWindow),
+) -> Result<Option<MessagePage>, StoreError> {
     let Some(id) = only_channel(selection).filter(|id| selection.bounds(*id).is_some()) else { return Ok(None) };
     // The index of words looks at fewer messages than there are here.
     if selection.sought().is_some() {
@@ -39,9 +39,9 @@ pub(crate) async fn window(
     Ok(Reader { selection, own, copies: &copies }.page(&kept, (anchor, window)))
 }
 
-fn only_channel(selection: &Selection) -> Option<ChannelId> {
+fn only_channel(selection: &MessageSelection) -> Option<ChannelId> {
     selection.terms.iter().filter(|term| !term.negated).find_map(|term| match term.condition {
-        Condition::Channel(id) => Some(id),
+        NarrowCondition::Channel(id) => Some(id),
         _ => None,
     })
 }
@@ -66,7 +66,7 @@ async fn kept(shared: &Shared, id: ChannelId) -> Result<Option<Kept>, StoreError
 /// Returns what the reader has of the channel's messages, read first when it is not in memory.
 async fn copies_of(
     shared: &Shared,
-    selection: &Selection,
+    selection: &MessageSelection,
     (id, kept): (ChannelId, &Kept),
 ) -> Result<Option<Arc<Copies>>, StoreError> {
     let user_id = selection.user_id;
@@ -87,15 +87,15 @@ async fn copies_of(
 
 /// Who reads, and what.
 struct Reader<'a> {
-    selection: &'a Selection,
+    selection: &'a MessageSelection,
     own: Own,
     copies: &'a Copies,
 }
 
-type Found = (Arc<Stored>, Vec<Flag>);
+type Found = (Arc<StoredMessage>, Vec<Flag>);
 
 impl Reader<'_> {
-    fn page(&self, kept: &Kept, (anchor, window): (MessageId, Window)) -> Option<Page> {
+    fn page(&self, kept: &Kept, (anchor, window): (MessageId, MessageWindow)) -> Option<MessagePage> {
         let want = |count: u64| usize::try_from(count).unwrap_or(usize::MAX).min(PAGE_MAX);
         // Messages were dropped at the old end since the one or since the other.
         let after = kept.after.max(self.copies.after);
@@ -116,11 +116,11 @@ impl Reader<'_> {
         messages.extend(at);
         let (newer, found_newest) = self.collect(known.range(newer..), want(window.after));
         messages.extend(newer);
-        Some(Page { messages, anchor, found_anchor, found_oldest, found_newest })
+        Some(MessagePage { messages, anchor, found_anchor, found_oldest, found_newest })
     }
 
     /// Returns the admitted messages, at most so many, and whether there are none beyond them.
-    fn collect<'m>(&self, messages: impl Iterator<Item = &'m Arc<Stored>>, want: usize) -> (Vec<Found>, bool) {
+    fn collect<'m>(&self, messages: impl Iterator<Item = &'m Arc<StoredMessage>>, want: usize) -> (Vec<Found>, bool) {
         let mut found = Vec::new();
         for admitted in messages.filter_map(|message| self.admitted(message)) {
             if found.len() == want {
@@ -131,10 +131,10 @@ impl Reader<'_> {
         (found, true)
     }
 
-    fn admitted(&self, message: &Arc<Stored>) -> Option<Found> {
+    fn admitted(&self, message: &Arc<StoredMessage>) -> Option<Found> {
         let rare = self.copies.rare.get(&message.id.0).cloned().unwrap_or_default();
         let flags = self.own.flags_of(&Facts::from(&***message), rare);
-        let admits = self.selection.admits(&Candidate::from(&***message), &flags, self.own.realm());
+        let admits = self.selection.admits(&MessageCandidate::from(&***message), &flags, self.own.realm());
         admits.then(|| (Arc::clone(message), flags))
     }
 }

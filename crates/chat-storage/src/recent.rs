@@ -10,10 +10,10 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use chat_core::event::{Audience, Body, EventRecord, MessageEvent, NewEvent};
+use chat_core::event::{EventAudience, EventBody, EventRecord, MessageEvent, NewEvent};
 use chat_core::id::{ChannelId, MessageId, UserId};
 use chat_core::message::{Flag, Message, Recipient};
-use chat_core::object::Stored;
+use chat_core::object::StoredMessage;
 use serde_json::Value;
 
 use crate::read_set::ReadSet;
@@ -50,7 +50,7 @@ struct Channel {
     used: u64,
     /// Every message after this one is there; `None` while the database is read.
     after: Option<i64>,
-    messages: Arc<VecDeque<Arc<Stored>>>,
+    messages: Arc<VecDeque<Arc<StoredMessage>>>,
     bytes: usize,
     readers: HashMap<UserId, Reader>,
 }
@@ -78,7 +78,7 @@ pub(crate) struct Kept {
     /// Every message after this one is there.
     pub(crate) after: i64,
     /// The oldest first.
-    pub(crate) messages: Arc<VecDeque<Arc<Stored>>>,
+    pub(crate) messages: Arc<VecDeque<Arc<StoredMessage>>>,
 }
 
 impl Recent {
@@ -182,16 +182,16 @@ impl Recent {
     pub(crate) fn take(&self, record: &EventRecord) {
         let mut inner = self.lock();
         match &record.event {
-            Some(NewEvent { body: Body::Message(event), .. }) => inner.add(event),
-            Some(NewEvent { body: Body::Edit { event, .. }, .. }) => inner.forget_told(event),
-            Some(NewEvent { body: Body::Plain { kind, event }, .. }) => match kind.as_str() {
+            Some(NewEvent { body: EventBody::Message(event), .. }) => inner.add(event),
+            Some(NewEvent { body: EventBody::Edit { event, .. }, .. }) => inner.forget_told(event),
+            Some(NewEvent { body: EventBody::Plain { kind, event }, .. }) => match kind.as_str() {
                 "reaction" | "submessage" | "delete_message" | "update_message" => inner.forget_told(event),
                 // As logs have it that were written before flags had a form of their own.
-                Body::FLAGGED => inner.channels.clear(),
+                EventBody::FLAGGED => inner.channels.clear(),
                 _ => {}
             },
-            Some(NewEvent { body: Body::Flagged(told), audience, .. }) => {
-                let Audience::Users(users) = audience else { return inner.channels.clear() };
+            Some(NewEvent { body: EventBody::Flagged(told), audience, .. }) => {
+                let EventAudience::Users(users) = audience else { return inner.channels.clear() };
                 for user in users {
                     inner.forget_reader(*user);
                     // A message that its sender has no longer read is another message.
@@ -294,7 +294,7 @@ impl Channel {
         self.messages.binary_search_by_key(&id, |message| message.id).is_ok()
     }
 
-    fn push(&mut self, message: Arc<Stored>) {
+    fn push(&mut self, message: Arc<StoredMessage>) {
         // Copied only while somebody reads it.
         let messages = Arc::make_mut(&mut self.messages);
         self.bytes += message.weight_bytes();

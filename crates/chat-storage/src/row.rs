@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use chat_core::id::{EventId, MessageId, UserId};
-use chat_core::message::{Marks, Message, Reaction, ReactionType, Recipient};
-use chat_core::narrow::Candidate;
+use chat_core::message::{ContentFlags, Message, Reaction, ReactionType, Recipient};
+use chat_core::narrow::MessageCandidate;
 use chat_core::ports::StoreError;
 use chat_core::widget::Submessage;
 
@@ -55,7 +55,7 @@ pub(crate) async fn complete(
         Some(ids) => reactions(db, ids).await?,
         None => HashMap::new(),
     };
-    let is_widget = |(id, .., marks, _, _): &MessageRow| Marks::from_bits(*marks).is_widget.then_some(*id);
+    let is_widget = |(id, .., marks, _, _): &MessageRow| ContentFlags::from_bits(*marks).is_widget.then_some(*id);
     let mut submessages = widget::of(db, rows.iter().filter_map(is_widget)).await?;
     let message = |row: MessageRow| {
         let id = row.0;
@@ -77,7 +77,7 @@ pub(crate) fn message(row: MessageRow, reactions: Vec<Reaction>, submessages: Ve
         html,
         sent_s,
         client,
-        marks: Marks::from_bits(marks),
+        marks: ContentFlags::from_bits(marks),
         last_edit_s,
         revision: EventId(revision),
         reactions,
@@ -109,14 +109,14 @@ pub(crate) fn reactions_of(rows: Vec<ReactionRow>) -> Result<HashMap<i64, Vec<Re
 /// What narrows look at.
 pub(crate) fn candidate(
     (id, recipient, users, topic, sender, marks, has_reaction): CandidateRow,
-) -> Candidate<'static> {
-    Candidate {
+) -> MessageCandidate<'static> {
+    MessageCandidate {
         id: MessageId(id),
         recipient: Recipient::from(recipient),
         direct_users: users.as_deref().map(users_of).unwrap_or_default().into(),
         topic: topic.into(),
         sender_id: UserId(sender),
-        marks: Marks::from_bits(marks),
+        marks: ContentFlags::from_bits(marks),
         has_reaction,
         wording: None,
     }

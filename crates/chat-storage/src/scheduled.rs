@@ -4,8 +4,10 @@
 use async_trait::async_trait;
 use chat_core::event::NewEvent;
 use chat_core::id::{ChannelId, EventId, MessageId, ScheduledId, UserId};
-use chat_core::ports::{NewMessage, Sent, StoreError, Written};
-use chat_core::scheduled::{End, MAX_SCHEDULED, Scheduled, ScheduledStore, Settled, Target};
+use chat_core::ports::{NewMessage, SendOutcome, StoreError, WriteOutcome};
+use chat_core::scheduled::{
+    MAX_SCHEDULED, ScheduledDestination, ScheduledEnd, ScheduledMessage, ScheduledOutcome, ScheduledStore,
+};
 
 use crate::batch::{Batch, find_directs};
 use crate::engine::{Tx, run};
@@ -36,14 +38,14 @@ FROM scheduled_message WHERE id = $1 AND user_id = $2";
 /// A message that waits, or failed.
 pub(crate) type Row = (i64, i64, Option<i64>, String, String, String, String, String, i64, i64, Option<String>, i64);
 
-pub(crate) fn scheduled(row: Row) -> Scheduled {
+pub(crate) fn scheduled(row: Row) -> ScheduledMessage {
     let (id, user_id, channel_id, users, topic, content, html, client, read_by_sender, due_s, failure, revision) = row;
-    Scheduled {
+    ScheduledMessage {
         id: ScheduledId(id),
         user_id: UserId(user_id),
         to: match channel_id {
-            Some(id) => Target::Channel(ChannelId(id), topic),
-            None => Target::Direct(users_of(&users)),
+            Some(id) => ScheduledDestination::Channel(ChannelId(id), topic),
+            None => ScheduledDestination::Direct(users_of(&users)),
         },
         content,
         html,
@@ -56,15 +58,15 @@ pub(crate) fn scheduled(row: Row) -> Scheduled {
 }
 
 /// Channel, users and topic, as the table has them.
-fn columns(to: &Target) -> (Option<i64>, String, &str) {
+fn columns(to: &ScheduledDestination) -> (Option<i64>, String, &str) {
     match to {
-        Target::Channel(id, topic) => (Some(id.0), String::new(), topic),
-        Target::Direct(users) => (None, users_key(users), ""),
+        ScheduledDestination::Channel(id, topic) => (Some(id.0), String::new(), topic),
+        ScheduledDestination::Direct(users) => (None, users_key(users), ""),
     }
 }
 
 /// Writes a message down, inside a transaction.
-pub(crate) async fn insert(tx: &mut Tx, message: &Scheduled) -> Result<(), StoreError> {
+pub(crate) async fn insert(tx: &mut Tx, message: &ScheduledMessage) -> Result<(), StoreError> {
     let (channel_id, users, topic) = columns(&message.to);
     run!(tx.on(), execute: sqlx::query(INSERT)
         .bind(message.id.0)
@@ -84,7 +86,7 @@ pub(crate) async fn insert(tx: &mut Tx, message: &Scheduled) -> Result<(), Store
 }
 
 /// Puts the message in the place of the one of its revision, at the next place of the log. Says whether it did.
-async fn replace(writing: &mut Writing, message: &Scheduled) -> Result<bool, StoreError> {
+async fn replace(writing: &mut Writing, message: &ScheduledMessage) -> Result<bool, StoreError> {
     let place = writing.next();
     let (channel_id, users, topic) = columns(&message.to);
     let changed = run!(writing.tx.on(), execute: sqlx::query(UPDATE)
@@ -104,7 +106,7 @@ async fn replace(writing: &mut Writing, message: &Scheduled) -> Result<bool, Sto
     Ok(changed > 0)
 }
 
-async fn delete(writing: &mut Writing, message: &Scheduled) -> Result<bool, StoreError> {
+async fn delete(writing: &mut Writing, message: &ScheduledMessage) -> Result<bool, StoreError> {
     let deleted = run!(writing.tx.on(), execute: sqlx::query(DELETE).bind(message.id.0).bind(message.revision.0))
         .map_err(failed)?;
     Ok(deleted > 0)
@@ -119,22 +121,26 @@ async fn finish(shared: &Shared, mut writing: Writing, (at_s, event): (i64, NewE
 }
 
 /// Ends the waiting of a message as it was read.
-async fn settle(shared: &Shared, message: &Scheduled, (end, at_s): (End, i64)) -> Result<Settled, StoreError> {
+async fn settle(
+    shared: &Shared,
+    message: &ScheduledMessage,
+    (end, at_s): (ScheduledEnd, i64),
+) -> Result<ScheduledOutcome, StoreError> {
     let mut writing = Writing::begin(shared).await?;
     let (claimed, event, sent) = match end {
-        End::Sent(sent) => (delete(&mut writing, message).await?, message.removed(), Some(sent)),
-        End::Failed { failure, notice } => {
-            let failed = Scheduled { failure: Some(failure), ..message.clone() };
+        ScheduledEnd::Sent(sent) => (delete(&mut writing, message).await?, message.removed(), Some(sent)),
+        ScheduledEnd::Failed { failure, notice } => {
+            let failed = ScheduledMessage { failure: Some(failure), ..message.clone() };
             (replace(&mut writing, &failed).await?, failed.updated(), notice)
         }
     };
     if !claimed {
         writing.roll_back().await?;
-        return Ok(Settled::Gone);
+        return Ok(ScheduledOutcome::Gone);
     }
     if sent.as_ref().is_some_and(|sent| sent.decided_at < writing.rules_changed(shared)) {
         guard::refuse(shared, writing).await?;
-        return Ok(Settled::Stale);
+        return Ok(ScheduledOutcome::Stale);
     }
     // The place that a failed message's revision names is that of its event.
     let told = (at_s, event);
@@ -142,7 +148,7 @@ async fn settle(shared: &Shared, message: &Scheduled, (end, at_s): (End, i64)) -
         None => finish(shared, writing, told).await.map(|()| None)?,
         Some(sent) => finish_with(shared, writing, (&[*sent], told)).await?,
     };
-    Ok(Settled::Done { sent })
+    Ok(ScheduledOutcome::Done { sent })
 }
 
 /// As [`finish`], with messages that go out after it was told; returns the number of the first.
@@ -162,14 +168,14 @@ async fn finish_with(
     let records = writing.commit().await?;
     shared.publish(records).await;
     Ok(sent.first().and_then(|sent| match sent {
-        Sent::Done { id, .. } => Some(*id),
-        Sent::Stale(_) => None,
+        SendOutcome::Done { id, .. } => Some(*id),
+        SendOutcome::Stale(_) => None,
     }))
 }
 
 #[async_trait]
 impl ScheduledStore for Store {
-    async fn schedule(&self, message: Scheduled, at_s: i64) -> Result<Option<ScheduledId>, StoreError> {
+    async fn schedule(&self, message: ScheduledMessage, at_s: i64) -> Result<Option<ScheduledId>, StoreError> {
         let mut writing = Writing::begin(&self.shared).await?;
         let have: i64 =
             run!(writing.tx.on(), fetch_one: sqlx::query_scalar(COUNT).bind(message.user_id.0)).map_err(failed)?;
@@ -178,27 +184,27 @@ impl ScheduledStore for Store {
             return Ok(None);
         }
         let place = writing.next();
-        let message = Scheduled { id: ScheduledId(place.0), revision: place, failure: None, ..message };
+        let message = ScheduledMessage { id: ScheduledId(place.0), revision: place, failure: None, ..message };
         insert(&mut writing.tx, &message).await?;
         finish(&self.shared, writing, (at_s, message.added())).await?;
         Ok(Some(message.id))
     }
 
-    async fn scheduled_of(&self, user_id: UserId) -> Result<Vec<Scheduled>, StoreError> {
+    async fn scheduled_of(&self, user_id: UserId) -> Result<Vec<ScheduledMessage>, StoreError> {
         let rows: Vec<Row> =
             run!(self.shared.db.reader(), fetch_all: sqlx::query_as(OF).bind(user_id.0)).map_err(failed)?;
         Ok(rows.into_iter().map(scheduled).collect())
     }
 
-    async fn reschedule(&self, message: Scheduled, at_s: i64) -> Result<Written, StoreError> {
+    async fn reschedule(&self, message: ScheduledMessage, at_s: i64) -> Result<WriteOutcome, StoreError> {
         let mut writing = Writing::begin(&self.shared).await?;
         if !replace(&mut writing, &message).await? {
             writing.roll_back().await?;
-            return Ok(Written::Unchanged);
+            return Ok(WriteOutcome::Unchanged);
         }
         let place = writing.next();
         finish(&self.shared, writing, (at_s, message.updated())).await?;
-        Ok(Written::Done(place))
+        Ok(WriteOutcome::Done(place))
     }
 
     async fn unschedule(&self, user_id: UserId, id: ScheduledId, at_s: i64) -> Result<bool, StoreError> {
@@ -215,21 +221,26 @@ impl ScheduledStore for Store {
         Ok(true)
     }
 
-    async fn scheduled(&self, user_id: UserId, id: ScheduledId) -> Result<Option<Scheduled>, StoreError> {
+    async fn scheduled(&self, user_id: UserId, id: ScheduledId) -> Result<Option<ScheduledMessage>, StoreError> {
         let row: Option<Row> =
             run!(self.shared.db.reader(), fetch_optional: sqlx::query_as(OWN).bind(id.0).bind(user_id.0))
                 .map_err(failed)?;
         Ok(row.map(scheduled))
     }
 
-    async fn due(&self, now_s: i64, limit: usize) -> Result<Vec<Scheduled>, StoreError> {
+    async fn due(&self, now_s: i64, limit: usize) -> Result<Vec<ScheduledMessage>, StoreError> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let rows: Vec<Row> =
             run!(self.shared.db.reader(), fetch_all: sqlx::query_as(DUE).bind(now_s).bind(limit)).map_err(failed)?;
         Ok(rows.into_iter().map(scheduled).collect())
     }
 
-    async fn settle(&self, message: &Scheduled, end: End, at_s: i64) -> Result<Settled, StoreError> {
+    async fn settle(
+        &self,
+        message: &ScheduledMessage,
+        end: ScheduledEnd,
+        at_s: i64,
+    ) -> Result<ScheduledOutcome, StoreError> {
         settle(&self.shared, message, (end, at_s)).await
     }
 }

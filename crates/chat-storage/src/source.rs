@@ -5,7 +5,7 @@ pub(crate) mod sought;
 
 use chat_core::id::ChannelId;
 use chat_core::message::{Conversation, Flag, Recipient};
-use chat_core::narrow::{Bounds, Candidate, Condition, Selection};
+use chat_core::narrow::{MessageCandidate, MessageSelection, NarrowCondition, ReadableRange};
 use chat_core::personal::topic;
 use chat_core::ports::StoreError;
 use chat_core::snapshot::RealmSnapshot;
@@ -109,7 +109,7 @@ pub(crate) struct Stretch {
 impl Source {
     /// Returns the index that the narrow itself names. `None` when it names none, so that what is looked for is looked
     /// for in each of the reader's recipients.
-    pub(crate) fn named(shared: &Shared, selection: &Selection, place: Place) -> Option<Self> {
+    pub(crate) fn named(shared: &Shared, selection: &MessageSelection, place: Place) -> Option<Self> {
         // What a reader marked is little, and its texts are compared with the words; a common word is in much.
         match selection.sought() {
             None => by_terms(selection, place),
@@ -126,7 +126,7 @@ impl Source {
     /// Messages of these recipients; `unread` is what was read of them, when only what was not is wanted.
     pub(crate) fn of_each(
         realm: &RealmSnapshot,
-        selection: &Selection,
+        selection: &MessageSelection,
         recipients: &[Recipient],
         unread: Option<&Own>,
     ) -> Self {
@@ -210,7 +210,7 @@ WHERE f.user_id = $1 AND f.flag = CAST($5 AS BIGINT) AND f.message_id > $2 AND f
         shared: &Shared,
         stretch: Stretch,
         limit: i64,
-    ) -> Result<Vec<Candidate<'static>>, StoreError> {
+    ) -> Result<Vec<MessageCandidate<'static>>, StoreError> {
         let sql = self.sql(stretch.way, shared.db.dialect());
         let (after, before) = (stretch.after, stretch.before);
         let reader = shared.db.reader();
@@ -280,7 +280,7 @@ ORDER BY z.message_id {order} LIMIT CAST($3 AS BIGINT)) AS picked JOIN message A
 }
 
 /// Returns the index with the fewest candidates, as far as the narrow names one.
-fn by_terms(selection: &Selection, place: Place) -> Option<Source> {
+fn by_terms(selection: &MessageSelection, place: Place) -> Option<Source> {
     let asked = || selection.terms.iter().filter(|term| !term.negated).map(|term| &term.condition);
     if let Some(source) = by_id(selection) {
         return Some(source);
@@ -296,61 +296,61 @@ fn by_terms(selection: &Selection, place: Place) -> Option<Source> {
         return Some(source);
     }
     let sender = asked().find_map(|condition| match condition {
-        Condition::Sender(user) => Some(user.0),
+        NarrowCondition::Sender(user) => Some(user.0),
         _ => None,
     });
     sender.filter(|_| place == Place::Anywhere && !unread).map(Source::Sender)
 }
 
 /// Returns the one message that the narrow names.
-fn by_id(selection: &Selection) -> Option<Source> {
+fn by_id(selection: &MessageSelection) -> Option<Source> {
     selection.terms.iter().filter(|term| !term.negated).find_map(|term| match term.condition {
-        Condition::Id(id) => Some(Source::Id(id.0)),
+        NarrowCondition::Id(id) => Some(Source::Id(id.0)),
         _ => None,
     })
 }
 
 /// Returns what few messages have of the reader's copies: a flag, or a mention.
-fn by_own_copies(selection: &Selection) -> Option<Source> {
+fn by_own_copies(selection: &MessageSelection) -> Option<Source> {
     let reader = selection.user_id.0;
     let asked = || selection.terms.iter().filter(|term| !term.negated).map(|term| &term.condition);
     let flagged = asked().find_map(|condition| match condition {
-        Condition::IsFlag(flag) if flag_set::keeps(*flag) => Some(Source::Marked(reader, flag.number())),
-        Condition::IsFlag(flag) if *flag != Flag::Read => Some(Source::Flagged(reader, flag.number())),
+        NarrowCondition::IsFlag(flag) if flag_set::keeps(*flag) => Some(Source::Marked(reader, flag.number())),
+        NarrowCondition::IsFlag(flag) if *flag != Flag::Read => Some(Source::Flagged(reader, flag.number())),
         _ => None,
     });
-    let mentioned = || asked().any(|asked| *asked == Condition::IsMentioned).then_some(Source::Mentioned(reader));
+    let mentioned = || asked().any(|asked| *asked == NarrowCondition::IsMentioned).then_some(Source::Mentioned(reader));
     by_id(selection).or(flagged).or_else(mentioned)
 }
 
 /// Returns whether only followed topics are wanted.
-fn asks_followed(selection: &Selection) -> bool {
-    let asked = Condition::IsFollowed(selection.user_id);
+fn asks_followed(selection: &MessageSelection) -> bool {
+    let asked = NarrowCondition::IsFollowed(selection.user_id);
     selection.terms.iter().any(|term| !term.negated && term.condition == asked)
 }
 
 /// Returns whether only what was not read is wanted.
-pub(crate) fn asks_unread(selection: &Selection) -> bool {
-    selection.terms.iter().any(|term| !term.negated && term.condition == Condition::IsUnread)
+pub(crate) fn asks_unread(selection: &MessageSelection) -> bool {
+    selection.terms.iter().any(|term| !term.negated && term.condition == NarrowCondition::IsUnread)
 }
 
 /// A recipient with a message up to which nothing of it is wanted.
-fn pair(selection: &Selection, recipient: Recipient, unread: Option<&Own>) -> String {
+fn pair(selection: &MessageSelection, recipient: Recipient, unread: Option<&Own>) -> String {
     format!("[{},{}]", i64::from(recipient), wanted_after(selection, recipient, unread))
 }
 
 /// A channel with such a message and the key of a topic.
-fn triple(selection: &Selection, (id, topic_key): (ChannelId, String), unread: Option<&Own>) -> String {
+fn triple(selection: &MessageSelection, (id, topic_key): (ChannelId, String), unread: Option<&Own>) -> String {
     let recipient = Recipient::Channel(id);
     let after = wanted_after(selection, recipient, unread);
     serde_json::json!([i64::from(recipient), after, topic_key]).to_string()
 }
 
 /// A message up to which nothing of the recipient is wanted.
-fn wanted_after(selection: &Selection, recipient: Recipient, unread: Option<&Own>) -> i64 {
+fn wanted_after(selection: &MessageSelection, recipient: Recipient, unread: Option<&Own>) -> i64 {
     let permitted = match recipient {
         Recipient::Channel(id) => {
-            let spans = selection.bounds(id).and_then(Bounds::spans);
+            let spans = selection.bounds(id).and_then(ReadableRange::spans);
             spans.and_then(|spans| spans.first()).map_or(0, |span| span.after.0)
         }
         Recipient::Direct(_) => 0,

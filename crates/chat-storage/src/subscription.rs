@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use chat_core::change::Change;
+use chat_core::change::RealmChange;
 use chat_core::id::{ChannelId, EventId, UserId};
 use chat_core::ports::StoreError;
 use serde_json::{Value, json};
@@ -39,26 +39,26 @@ const BEGIN_EARLIER: &str = "UPDATE subscription_span SET after_event = $3
 WHERE channel_id = $1 AND user_id = $2 AND until_event IS NULL AND after_event > $3";
 
 /// Reports whether two changes beside each other are written by the same statements.
-pub(crate) fn are_alike(one: &Change, other: &Change) -> bool {
+pub(crate) fn are_alike(one: &RealmChange, other: &RealmChange) -> bool {
     matches!(
         (one, other),
-        (Change::Subscription(_), Change::Subscription(_))
-            | (Change::Unsubscription { .. }, Change::Unsubscription { .. })
+        (RealmChange::Subscription(_), RealmChange::Subscription(_))
+            | (RealmChange::Unsubscription { .. }, RealmChange::Unsubscription { .. })
     )
 }
 
 /// Writes changes of one kind, subscriptions that begin or change or subscriptions that end, at a place of the log.
-pub(crate) async fn put(tx: &mut Tx, at: EventId, changes: &[Change]) -> Result<(), StoreError> {
+pub(crate) async fn put(tx: &mut Tx, at: EventId, changes: &[RealmChange]) -> Result<(), StoreError> {
     // A statement may not meet a row twice on Postgres: of several changes of one subscription the last one stands.
     let mut rows: BTreeMap<(ChannelId, UserId), Value> = BTreeMap::new();
     let mut ends = false;
     for change in changes {
         match change {
-            Change::Subscription(subscription) => {
+            RealmChange::Subscription(subscription) => {
                 let key = (subscription.channel_id, subscription.user_id);
                 rows.insert(key, serde_json::to_value(subscription).map_err(failed)?);
             }
-            Change::Unsubscription { channel_id, user_id } => {
+            RealmChange::Unsubscription { channel_id, user_id } => {
                 ends = true;
                 rows.insert((*channel_id, *user_id), Value::Null);
             }

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use chat_core::event::{Audience, EventRecord};
+use chat_core::event::{EventAudience, EventRecord};
 use chat_core::id::{EventId, UserId};
-use chat_core::ports::Listener;
+use chat_core::ports::LogListener;
 use chat_core::snapshot::RealmSnapshot;
-use chat_core::typing::Told;
+use chat_core::typing::TypingOutcome;
 use tokio::sync::oneshot;
 
 use crate::typing::Ring;
@@ -110,9 +110,9 @@ impl Tail {
     }
 
     /// Returns what was told of who is typing after a number.
-    pub(crate) fn told_after(&self, number: u64) -> Told {
+    pub(crate) fn told_after(&self, number: u64) -> TypingOutcome {
         let inner = self.lock();
-        Told { events: inner.typing.after(number).cloned().collect(), until: inner.typing.last() }
+        TypingOutcome { events: inner.typing.after(number).cloned().collect(), until: inner.typing.last() }
     }
 
     /// Returns the number of the last that was told of who is typing.
@@ -121,7 +121,7 @@ impl Tail {
     }
 
     /// A place among those who wait for what comes after a place, unless something that may concern them has come.
-    pub(crate) fn queue_up(&self, listener: Listener, after: EventId, realm: &RealmSnapshot) -> Option<Ticket<'_>> {
+    pub(crate) fn queue_up(&self, listener: LogListener, after: EventId, realm: &RealmSnapshot) -> Option<Ticket<'_>> {
         let mut inner = self.lock();
         if inner.typing.after(listener.told).any(|record| concerns(record, listener, realm)) {
             return None;
@@ -150,8 +150,8 @@ impl Inner {
     fn wake(&mut self, record: &EventRecord, realm: &RealmSnapshot) {
         let Some(event) = &record.event else { return };
         match &event.audience {
-            Audience::Users(users) => users.iter().for_each(|user| self.wake_user(*user)),
-            Audience::Subscribers { channel_id, public } => {
+            EventAudience::Users(users) => users.iter().for_each(|user| self.wake_user(*user)),
+            EventAudience::Subscribers { channel_id, public } => {
                 if realm.subscriber_count(*channel_id) <= self.waiters.len() {
                     realm.subscribers(*channel_id).for_each(|user| self.wake_user(user));
                 } else {
@@ -187,9 +187,9 @@ impl Inner {
 }
 
 /// Returns whether a record may concern a listener. May say yes too often, never no.
-fn concerns(record: &EventRecord, listener: Listener, realm: &RealmSnapshot) -> bool {
+fn concerns(record: &EventRecord, listener: LogListener, realm: &RealmSnapshot) -> bool {
     let Some(event) = &record.event else { return false };
-    let overheard = matches!(event.audience, Audience::Subscribers { public: true, .. }) && listener.overhears;
+    let overheard = matches!(event.audience, EventAudience::Subscribers { public: true, .. }) && listener.overhears;
     overheard || realm.user(listener.user_id).is_none_or(|user| event.audience.reaches(record.id, user, realm))
 }
 

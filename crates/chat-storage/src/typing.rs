@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use chat_core::event::EventRecord;
 use chat_core::id::EventId;
-use chat_core::typing::{Told, Typing, TypingFeed};
+use chat_core::typing::{TypingFeed, TypingNotification, TypingOutcome};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
@@ -82,7 +82,7 @@ impl Spread {
         (Self { to: has_others.then_some(to), node }, from)
     }
 
-    fn send(&self, typing: &Typing) {
+    fn send(&self, typing: &TypingNotification) {
         let Some(to) = &self.to else { return };
         let told = serde_json::to_string(typing).map(|typing| format!("{} {typing}", self.node));
         if !told.is_ok_and(|told| to.try_send(told).is_ok()) {
@@ -91,7 +91,7 @@ impl Spread {
     }
 
     /// Returns what another node told; `None` for what this node did, and for what cannot be read.
-    fn read(&self, told: &str) -> Option<Typing> {
+    fn read(&self, told: &str) -> Option<TypingNotification> {
         let (node, typing) = told.split_once(' ')?;
         if node.parse() == Ok(self.node) { None } else { serde_json::from_str(typing).ok() }
     }
@@ -117,7 +117,7 @@ pub(crate) fn hear(shared: &Shared, told: &str) {
     }
 }
 
-fn tell_here(shared: &Shared, typing: &Typing) {
+fn tell_here(shared: &Shared, typing: &TypingNotification) {
     let realm = shared.realm.load();
     if let Some(event) = typing.event(&realm) {
         let record = EventRecord::new(EventId::NONE, 0, Vec::new(), Some(event));
@@ -126,12 +126,12 @@ fn tell_here(shared: &Shared, typing: &Typing) {
 }
 
 impl TypingFeed for Store {
-    fn tell(&self, typing: Typing) {
+    fn tell(&self, typing: TypingNotification) {
         tell_here(&self.shared, &typing);
         self.shared.spread.send(&typing);
     }
 
-    fn take(&self, queue_id: &str) -> Told {
+    fn take(&self, queue_id: &str) -> TypingOutcome {
         self.shared.known.told_since(queue_id, |number| self.shared.tail.told_after(number))
     }
 }
@@ -139,7 +139,7 @@ impl TypingFeed for Store {
 #[cfg(test)]
 mod tests {
     use chat_core::id::UserId;
-    use chat_core::typing::{Op, Place};
+    use chat_core::typing::{TypingDestination, TypingOp};
 
     use super::*;
 
@@ -164,7 +164,11 @@ mod tests {
 
     #[test]
     fn a_node_does_not_hear_itself() {
-        let typing = Typing { user_id: UserId(4), op: Op::Start, to: Place::Direct(vec![UserId(4)]) };
+        let typing = TypingNotification {
+            user_id: UserId(4),
+            op: TypingOp::Start,
+            to: TypingDestination::Direct(vec![UserId(4)]),
+        };
         let ((here, mut from), (there, _)) = (Spread::new(true), Spread::new(true));
         here.send(&typing);
         let told = from.try_recv().unwrap();

@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use chat_core::message::{Flag, Recipient, topic_key};
-use chat_core::narrow::{Candidate, Condition, Selection};
-use chat_core::own_copy::{Unread, UnreadIn};
+use chat_core::narrow::{MessageCandidate, MessageSelection, NarrowCondition};
+use chat_core::own_copy::{UnreadConversation, UnreadMessages};
 use chat_core::ports::StoreError;
 
 use crate::copies::Own;
@@ -19,7 +19,11 @@ use crate::store::Shared;
 const MENTIONED: &str = "SELECT message_id FROM message_flag WHERE user_id = $1 AND flag IN (3, 5) AND message_id > $2";
 
 /// Returns the newest messages of the selection that the reader has not read, at most `limit`.
-pub(crate) async fn unread(shared: &Shared, selection: &Selection, limit: usize) -> Result<Unread, StoreError> {
+pub(crate) async fn unread(
+    shared: &Shared,
+    selection: &MessageSelection,
+    limit: usize,
+) -> Result<UnreadMessages, StoreError> {
     if !selection.asks_place_alone() {
         return read(shared, selection, (i64::MAX, limit)).await;
     }
@@ -45,23 +49,27 @@ pub(crate) async fn unread(shared: &Shared, selection: &Selection, limit: usize)
 }
 
 /// Returns the same, before a message, from the database alone.
-async fn read(shared: &Shared, selection: &Selection, (before, limit): (i64, usize)) -> Result<Unread, StoreError> {
+async fn read(
+    shared: &Shared,
+    selection: &MessageSelection,
+    (before, limit): (i64, usize),
+) -> Result<UnreadMessages, StoreError> {
     let selection = unread_of(selection);
     let search = Search::new(shared, &selection).await?;
     let (mut found, _) = search.collect(Stretch { after: 0, before, way: Way::Older }, limit).await?;
     found.reverse();
-    let found: Vec<Candidate<'_>> = found.into_iter().map(|hit| hit.candidate).collect();
+    let found: Vec<MessageCandidate<'_>> = found.into_iter().map(|hit| hit.candidate).collect();
     let flags = search.flags(&found.iter().map(facts).collect::<Vec<_>>()).await?;
-    let mut unread = Unread::default();
+    let mut unread = UnreadMessages::default();
     let mut places = HashMap::new();
     for (candidate, flags) in found.into_iter().zip(flags) {
         if flags.iter().any(|flag: &Flag| flag.is_mention()) {
             unread.mentions.push(candidate.id);
         }
-        let Candidate { id, recipient, topic, direct_users, .. } = candidate;
+        let MessageCandidate { id, recipient, topic, direct_users, .. } = candidate;
         let place = *places.entry((recipient, topic.clone())).or_insert_with(|| {
             let (topic, direct_users) = (topic.into_owned(), direct_users.into_owned());
-            unread.places.push(UnreadIn { recipient, direct_users, topic, ids: Vec::new() });
+            unread.places.push(UnreadConversation { recipient, direct_users, topic, ids: Vec::new() });
             unread.places.len() - 1
         });
         if let Some(place) = unread.places.get_mut(place) {
@@ -72,8 +80,8 @@ async fn read(shared: &Shared, selection: &Selection, (before, limit): (i64, usi
 }
 
 /// Returns what was not read, of two stretches, the older one first.
-fn joined(mut older: Unread, newer: Unread) -> Unread {
-    let key = |place: &UnreadIn| (place.recipient, place.topic.clone());
+fn joined(mut older: UnreadMessages, newer: UnreadMessages) -> UnreadMessages {
+    let key = |place: &UnreadConversation| (place.recipient, place.topic.clone());
     let known: HashMap<_, usize> = older.places.iter().enumerate().map(|(at, place)| (key(place), at)).collect();
     for place in newer.places {
         match known.get(&key(&place)).and_then(|at| older.places.get_mut(*at)) {
@@ -87,15 +95,15 @@ fn joined(mut older: Unread, newer: Unread) -> Unread {
 
 /// Who looks through the memory.
 struct Reader<'a> {
-    selection: &'a Selection,
+    selection: &'a MessageSelection,
     own: &'a Own,
     /// Messages that mention the reader by a row.
     mentioned: &'a HashSet<i64>,
 }
 
 impl Reader<'_> {
-    fn unread(&self, kept: &Kept, recipients: &[Recipient]) -> Unread {
-        let mut unread = Unread::default();
+    fn unread(&self, kept: &Kept, recipients: &[Recipient]) -> UnreadMessages {
+        let mut unread = UnreadMessages::default();
         for recipient in recipients {
             self.add(kept, *recipient, &mut unread);
         }
@@ -104,7 +112,7 @@ impl Reader<'_> {
     }
 
     /// Adds what is not read of a recipient.
-    fn add(&self, kept: &Kept, recipient: Recipient, unread: &mut Unread) {
+    fn add(&self, kept: &Kept, recipient: Recipient, unread: &mut UnreadMessages) {
         let until = self.own.none_unread_until(recipient).max(kept.after);
         let own = self.own.of_one(recipient);
         let bounds = match recipient {
@@ -124,7 +132,7 @@ impl Reader<'_> {
                 let topic = kept.topic(entry);
                 let direct_users = kept.direct_users(recipient).to_vec();
                 self.wants(recipient, &topic).then(|| {
-                    unread.places.push(UnreadIn {
+                    unread.places.push(UnreadConversation {
                         recipient,
                         direct_users,
                         topic: topic.as_ref().to_owned(),
@@ -144,8 +152,8 @@ impl Reader<'_> {
     /// Returns whether the narrow asks for what is there.
     fn wants(&self, recipient: Recipient, topic: &str) -> bool {
         self.selection.terms.iter().all(|term| match &term.condition {
-            Condition::Channel(id) => recipient == Recipient::Channel(*id),
-            Condition::Topic(key) => matches!(recipient, Recipient::Channel(_)) && topic_key(topic) == *key,
+            NarrowCondition::Channel(id) => recipient == Recipient::Channel(*id),
+            NarrowCondition::Topic(key) => matches!(recipient, Recipient::Channel(_)) && topic_key(topic) == *key,
             // The narrow asks for nothing else, and what is read was left out before.
             _ => true,
         })
@@ -160,15 +168,18 @@ mod tests {
 
     #[test]
     fn two_stretches_are_one() {
-        let place = |channel: i64, topic: &str, ids: &[i64]| UnreadIn {
+        let place = |channel: i64, topic: &str, ids: &[i64]| UnreadConversation {
             recipient: Recipient::Channel(ChannelId(channel)),
             direct_users: Vec::new(),
             topic: topic.to_owned(),
             ids: ids.iter().copied().map(MessageId).collect(),
         };
-        let older =
-            Unread { places: vec![place(20, "a", &[1, 3]), place(20, "b", &[2])], mentions: vec![MessageId(2)] };
-        let newer = Unread { places: vec![place(20, "a", &[5]), place(21, "a", &[4])], mentions: vec![MessageId(4)] };
+        let older = UnreadMessages {
+            places: vec![place(20, "a", &[1, 3]), place(20, "b", &[2])],
+            mentions: vec![MessageId(2)],
+        };
+        let newer =
+            UnreadMessages { places: vec![place(20, "a", &[5]), place(21, "a", &[4])], mentions: vec![MessageId(4)] };
         let both = joined(older, newer);
         assert_eq!(both.places, [place(20, "a", &[1, 3, 5]), place(20, "b", &[2]), place(21, "a", &[4])]);
         assert_eq!(both.mentions, [MessageId(2), MessageId(4)]);

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use async_trait::async_trait;
 use chat_core::id::{EventId, MessageId, UserId};
 use chat_core::message::Message;
-use chat_core::ports::{DecidedOn, StoreError, Written};
+use chat_core::ports::{StoreError, WriteGuard, WriteOutcome};
 use chat_core::widget::{self, Submessage, WidgetStore};
 
 use crate::db::Db;
@@ -69,9 +69,9 @@ impl WidgetStore for Store {
         (message, realm): (&Message, EventId),
         (sender_id, content): (UserId, &str),
         at_s: i64,
-    ) -> Result<Written, StoreError> {
-        let decided = DecidedOn { realm, messages: vec![(message.id, message.revision)] };
-        let Some(mut writing) = guard::begin(&self.shared, &decided).await? else { return Ok(Written::Unchanged) };
+    ) -> Result<WriteOutcome, StoreError> {
+        let decided = WriteGuard { realm, messages: vec![(message.id, message.revision)] };
+        let Some(mut writing) = guard::begin(&self.shared, &decided).await? else { return Ok(WriteOutcome::Unchanged) };
         let place = writing.next();
         run!(writing.tx.on(), execute: sqlx::query(ADD)
             .bind(message.id.0)

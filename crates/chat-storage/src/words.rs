@@ -10,7 +10,7 @@ use std::time::Duration;
 use chat_core::id::MessageId;
 use chat_core::message::{Message, topic_key};
 use chat_core::ports::StoreError;
-use chat_core::words::{Sought, indexed};
+use chat_core::words::{SearchWords, indexed};
 use sqlx::SqlStr;
 
 use crate::dialect::{Dialect, Sql, numbers, pieces};
@@ -99,7 +99,7 @@ impl Property<'_> {
 
 /// Returns the text that an engine is given to find the messages with all stems of a search and, on SQLite, all of
 /// these properties. `None` when the search finds nothing.
-pub(crate) fn query(dialect: Dialect, sought: &Sought, properties: &[Property<'_>]) -> Option<String> {
+pub(crate) fn query(dialect: Dialect, sought: &SearchWords, properties: &[Property<'_>]) -> Option<String> {
     // Neither stems nor properties contain a quote.
     let (quote, and, properties) = match dialect {
         Dialect::Postgres => ("'", " & ", [].as_slice()),
@@ -204,13 +204,13 @@ mod tests {
 
     #[test]
     fn a_search_asks_each_engine_for_all_its_stems() {
-        let sought = Sought::parse("meetings 'next' week");
+        let sought = SearchWords::parse("meetings 'next' week");
         let asked = |dialect, properties: &[Property<'_>]| query(dialect, &sought, properties);
         assert_eq!(asked(Dialect::Sqlite, &[]).as_deref(), Some(r#""meet" "next" "week""#));
         let properties = [Property::Recipient(8), Property::Sender(12), Property::Topic("a b\"")];
         let narrowed = "\"meet\" \"next\" \"week\" \"\u{a7}8\" \"\u{a4}12\" \"\u{b6}61206222\"";
         assert_eq!(asked(Dialect::Sqlite, &properties).as_deref(), Some(narrowed));
         assert_eq!(asked(Dialect::Postgres, &properties).as_deref(), Some("'meet' & 'next' & 'week'"));
-        assert_eq!(query(Dialect::Sqlite, &Sought::parse("the"), &properties), None);
+        assert_eq!(query(Dialect::Sqlite, &SearchWords::parse("the"), &properties), None);
     }
 }

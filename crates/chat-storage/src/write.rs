@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use chat_core::change::Change;
-use chat_core::event::{Body, EventRecord, NewEvent};
+use chat_core::change::RealmChange;
+use chat_core::event::{EventBody, EventRecord, NewEvent};
 use chat_core::id::EventId;
 use chat_core::message::Message;
 use chat_core::ports::StoreError;
@@ -40,7 +40,7 @@ impl Draft {
     }
 
     /// Adds a record at [`Draft::next`].
-    pub(crate) fn push(&mut self, at_s: i64, changes: Vec<Change>, event: Option<NewEvent>) -> EventId {
+    pub(crate) fn push(&mut self, at_s: i64, changes: Vec<RealmChange>, event: Option<NewEvent>) -> EventId {
         self.head = self.next();
         self.records.push(Arc::new(EventRecord::new(self.head, at_s, changes, event)));
         self.head
@@ -57,8 +57,8 @@ impl Draft {
     /// Returns the messages that are sent.
     pub(crate) fn messages(&self) -> impl Iterator<Item = &Message> {
         self.records.iter().filter_map(|record| match &record.event.as_ref()?.body {
-            Body::Message(event) => Some(&event.message),
-            Body::Plain { .. } | Body::Edit { .. } | Body::Flagged(_) => None,
+            EventBody::Message(event) => Some(&event.message),
+            EventBody::Plain { .. } | EventBody::Edit { .. } | EventBody::Flagged(_) => None,
         })
     }
 }
@@ -98,7 +98,7 @@ impl Writing {
     }
 
     /// Adds a record at [`Writing::next`].
-    pub(crate) fn push(&mut self, at_s: i64, changes: Vec<Change>, event: Option<NewEvent>) -> EventId {
+    pub(crate) fn push(&mut self, at_s: i64, changes: Vec<RealmChange>, event: Option<NewEvent>) -> EventId {
         if !changes.is_empty() {
             self.changed = self.next();
         }

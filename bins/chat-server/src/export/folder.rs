@@ -6,7 +6,7 @@ use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use chat_core::export::{Cabinet, ExportedFile, Sheet, SheetError, Sheets};
+use chat_core::export::{ExportFile, ExportFolder, ExportWriteError, ExportWriter, ExportedFile};
 use chat_core::file::FileStore;
 use serde_json::Value;
 
@@ -53,9 +53,9 @@ impl Folder {
         let partial = ConfinedFolder::create(&partial).with_context(|| {
             format!("cannot make {}; one that another export left there can be deleted", partial.display())
         })?;
-        let mut organization = Tables::create(&partial, "realm.json", Sheet::Organization)?;
+        let mut organization = Tables::create(&partial, "realm.json", ExportFile::Organization)?;
         organization.say("import_source", "zulip")?;
-        let attachments = Tables::create(&partial, UPLOADS, Sheet::Attachments)?;
+        let attachments = Tables::create(&partial, UPLOADS, ExportFile::Attachments)?;
         let progress = Progress::new("exporting", 0);
         Ok(Self {
             path: path.to_owned(),
@@ -76,7 +76,7 @@ impl Folder {
         let files = std::mem::take(&mut self.files);
         let progress = Progress::new("files", files.len());
         let mut gone = 0;
-        for cabinet in Cabinet::ALL {
+        for cabinet in ExportFolder::ALL {
             let of_it = files.iter().filter(|file| file.cabinet == cabinet);
             let name = cabinet.name();
             self.partial.create_folder(name).with_context(|| format!("cannot make the folder {name}"))?;
@@ -119,11 +119,11 @@ impl Folder {
         }
     }
 
-    fn sheet(&mut self, sheet: Sheet) -> std::io::Result<&mut Tables> {
+    fn sheet(&mut self, sheet: ExportFile) -> std::io::Result<&mut Tables> {
         let number = match sheet {
-            Sheet::Organization => return Ok(&mut self.organization),
-            Sheet::Messages(number) => number,
-            Sheet::Attachments => return Ok(&mut self.attachments),
+            ExportFile::Organization => return Ok(&mut self.organization),
+            ExportFile::Messages(number) => number,
+            ExportFile::Attachments => return Ok(&mut self.attachments),
         };
         let open = match self.messages.take() {
             Some(open) if open.0 == number => open,
@@ -136,16 +136,16 @@ impl Folder {
     }
 }
 
-impl Sheets for Folder {
+impl ExportWriter for Folder {
     fn expect(&mut self, messages: u64) {
         self.progress.expect(messages);
     }
 
-    fn row(&mut self, sheet: Sheet, table: &'static str, row: Value) -> Result<(), SheetError> {
+    fn row(&mut self, sheet: ExportFile, table: &'static str, row: Value) -> Result<(), ExportWriteError> {
         if table == COUNTED {
             self.progress.step();
         }
-        self.sheet(sheet).and_then(|tables| tables.row(table, &row)).map_err(|error| SheetError(error.into()))
+        self.sheet(sheet).and_then(|tables| tables.row(table, &row)).map_err(|error| ExportWriteError(error.into()))
     }
 
     fn file(&mut self, file: ExportedFile) {
@@ -199,7 +199,7 @@ struct Tables {
 }
 
 impl Tables {
-    fn create(folder: &ConfinedFolder, name: &str, sheet: Sheet) -> std::io::Result<Self> {
+    fn create(folder: &ConfinedFolder, name: &str, sheet: ExportFile) -> std::io::Result<Self> {
         let mut file = BufWriter::new(folder.create_file(name)?);
         file.write_all(b"{")?;
         Ok(Self { file, is_begun: false, table: None, missing: sheet.tables().to_vec() })

@@ -10,7 +10,7 @@ use std::path::Path;
 use anyhow::{Context as _, bail};
 use chat_core::export::{Export, ExportStore as _, Release};
 use chat_core::file::FileStore;
-use chat_core::import::Report;
+use chat_core::import::ImportReport;
 use chat_core::ports::RealmStore as _;
 use chat_storage::Store;
 use serde_json::{Value, json};
@@ -34,7 +34,11 @@ pub(crate) async fn run(config: &Config, (folder, release): (&Path, Release)) ->
     Ok(())
 }
 
-async fn export(store: &Store, files: &dyn FileStore, (path, release): (&Path, Release)) -> anyhow::Result<Report> {
+async fn export(
+    store: &Store,
+    files: &dyn FileStore,
+    (path, release): (&Path, Release),
+) -> anyhow::Result<ImportReport> {
     import::check(store).await?;
     if store.realm().realm().is_none() {
         bail!("there is no organization to export");
@@ -59,7 +63,7 @@ async fn export(store: &Store, files: &dyn FileStore, (path, release): (&Path, R
     }
 }
 
-fn told(report: &Report) -> Value {
+fn told(report: &ImportReport) -> Value {
     json!({"exported": report.taken, "not_exported": report.left})
 }
 

@@ -30,7 +30,7 @@ impl Place {
         config::read(arguments).unwrap()
     }
 
-    async fn export(&self, name: &str) -> anyhow::Result<Report> {
+    async fn export(&self, name: &str) -> anyhow::Result<ImportReport> {
         let config = self.config("export", &self.folder(name));
         let store = Store::start(database::open(&config.database).await?).await?;
         let report = export(&store, &Files::open(&config)?, (&self.folder(name), Release::R11_0)).await;
@@ -307,7 +307,7 @@ async fn an_export_is_its_owners_alone_and_has_no_secret() {
 async fn only_a_new_or_empty_folder_is_written() {
     let (place, source) = (Place::new(), tempfile::tempdir().unwrap());
     elsewhere(source.path());
-    let refused = |done: anyhow::Result<Report>| format!("{:#}", done.unwrap_err());
+    let refused = |done: anyhow::Result<ImportReport>| format!("{:#}", done.unwrap_err());
     assert!(refused(place.export("one").await).contains("no organization"));
     assert!(!place.folder("one").exists() && !place.folder("one.partial").exists());
     place.import(source.path()).await;

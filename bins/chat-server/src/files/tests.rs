@@ -1,6 +1,6 @@
 use std::io::Write as _;
 
-use chat_core::file::PictureName;
+use chat_core::file::PublicImageName;
 use tempfile::TempDir;
 
 use super::*;
@@ -11,7 +11,7 @@ fn folder() -> (Files, TempDir) {
 }
 
 fn key(digit: char) -> FileKey {
-    FileKey::from(&PictureName::new(&digit.to_string().repeat(32), "", "png").unwrap())
+    FileKey::from(&PublicImageName::new(&digit.to_string().repeat(32), "", "png").unwrap())
 }
 
 async fn read(files: &Files, key: &FileKey, range: Option<Range<u64>>) -> Option<Vec<u8>> {

@@ -6,12 +6,14 @@ use std::io::{BufReader, Read as _, Seek as _};
 
 use anyhow::Context as _;
 use bytes::Bytes;
-use chat_core::emblem::{Emblem, Emblems};
-use chat_core::export::Cabinet;
-use chat_core::file::{Attachment, FileKey, FileStore, Media, Picture, PictureName, SNIFFED_BYTES, shown_name};
+use chat_core::emblem::{OrganizationImage, OrganizationImages};
+use chat_core::export::ExportFolder;
+use chat_core::file::{
+    Attachment, FileKey, FileStore, ImageMetadata, MediaType, PublicImageName, SNIFFED_BYTES, shown_name,
+};
 use chat_core::id::{AttachmentId, UserId};
 use chat_core::import::layout::Tables;
-use chat_core::import::{self, Pictures, Report, Upload};
+use chat_core::import::{self, ImportReport, ImportedImages, ImportedUpload};
 use chat_core::{avatar, custom_emoji, emblem};
 use chat_pictures::{Encoded, PictureError};
 
@@ -30,14 +32,14 @@ pub(super) struct Files<'a> {
 
 impl Files<'_> {
     /// Keeps the pictures of users and of the organization, and the custom emoji. One that is none, or is not there, is left out.
-    pub(super) async fn pictures(&self, tables: &Tables) -> anyhow::Result<Pictures> {
-        let mut pictures = Pictures::default();
-        let records = self.folder.records(Cabinet::Avatars)?;
+    pub(super) async fn pictures(&self, tables: &Tables) -> anyhow::Result<ImportedImages> {
+        let mut pictures = ImportedImages::default();
+        let records = self.folder.records(ExportFolder::Avatars)?;
         let known = tables.users.iter().filter(|row| row.columns.avatar_source == "U");
         let sources = import::avatars(&records);
         for user in known.map(|row| UserId(row.columns.id)) {
             for record in sources.get(&user).into_iter().flatten() {
-                let Some(bytes) = self.picture(Cabinet::Avatars, &record.path)? else { continue };
+                let Some(bytes) = self.picture(ExportFolder::Avatars, &record.path)? else { continue };
                 let Some(made) = made(chat_pictures::avatar(&bytes))? else { continue };
                 let made = vec![("", made.small), ("-medium", made.medium)];
                 let url = self.keep(avatar::FOLDER, &record.path, made).await?.into_iter().next();
@@ -45,10 +47,10 @@ impl Files<'_> {
                 break;
             }
         }
-        let records = self.folder.records(Cabinet::Emoji)?;
+        let records = self.folder.records(ExportFolder::Emoji)?;
         for row in &tables.emoji {
             let Some(record) = import::emoji_file(row, &records) else { continue };
-            let Some(bytes) = self.picture(Cabinet::Emoji, &record.path)? else { continue };
+            let Some(bytes) = self.picture(ExportFolder::Emoji, &record.path)? else { continue };
             let made = made(chat_pictures::emoji(&bytes))?;
             let made = made.map(|made| {
                 std::iter::once(("", made.picture)).chain(made.still.map(|still| ("-still", still))).collect()
@@ -62,15 +64,15 @@ impl Files<'_> {
         Ok(pictures)
     }
 
-    async fn emblems(&self, tables: &Tables) -> anyhow::Result<Emblems> {
-        let mut emblems = Emblems::default();
-        let records = self.folder.records(Cabinet::Emblems)?;
-        for emblem in Emblem::ALL {
+    async fn emblems(&self, tables: &Tables) -> anyhow::Result<OrganizationImages> {
+        let mut emblems = OrganizationImages::default();
+        let records = self.folder.records(ExportFolder::Emblems)?;
+        for emblem in OrganizationImage::ALL {
             let Some(record) = import::emblem_file(tables, emblem, &records) else { continue };
-            let Some(bytes) = self.picture(Cabinet::Emblems, &record.path)? else { continue };
+            let Some(bytes) = self.picture(ExportFolder::Emblems, &record.path)? else { continue };
             let made = match emblem {
-                Emblem::Icon => chat_pictures::icon(&bytes),
-                Emblem::Logo | Emblem::NightLogo => chat_pictures::logo(&bytes),
+                OrganizationImage::Icon => chat_pictures::icon(&bytes),
+                OrganizationImage::Logo | OrganizationImage::NightLogo => chat_pictures::logo(&bytes),
             };
             if let Some(made) = self::made(made)? {
                 let urls = self.keep(emblem::FOLDER, &record.path, vec![("", made)]).await?;
@@ -85,14 +87,14 @@ impl Files<'_> {
         let stem = import::picture_stem(self.source, path);
         let mut urls = Vec::with_capacity(made.len());
         for (variant, Encoded { bytes, format }) in made {
-            let name = PictureName::new(&stem, variant, format.extension()).context("a picture has no name")?;
+            let name = PublicImageName::new(&stem, variant, format.extension()).context("a picture has no name")?;
             self.store.put(&FileKey::from(&name), Bytes::from(bytes)).await?;
             urls.push(format!("{folder}/{name}"));
         }
         Ok(urls)
     }
 
-    fn picture(&self, cabinet: Cabinet, path: &str) -> anyhow::Result<Option<Vec<u8>>> {
+    fn picture(&self, cabinet: ExportFolder, path: &str) -> anyhow::Result<Option<Vec<u8>>> {
         let Some(file) = self.folder.file(cabinet, path)? else { return Ok(None) };
         let mut bytes = Vec::new();
         file.take(PICTURE_MAX_BYTES + 1).read_to_end(&mut bytes).with_context(|| format!("cannot read {path}"))?;
@@ -100,10 +102,14 @@ impl Files<'_> {
     }
 
     /// Keeps the bytes of uploads; returns those that are there.
-    pub(super) async fn uploads(&self, some: &[Upload], report: &mut Report) -> anyhow::Result<Vec<Attachment>> {
+    pub(super) async fn uploads(
+        &self,
+        some: &[ImportedUpload],
+        report: &mut ImportReport,
+    ) -> anyhow::Result<Vec<Attachment>> {
         let mut kept = Vec::with_capacity(some.len());
         for upload in some {
-            match self.folder.file(Cabinet::Uploads, &upload.row.path_id)? {
+            match self.folder.file(ExportFolder::Uploads, &upload.row.path_id)? {
                 Some(file) => kept.push(self.upload(upload, file).await?),
                 None => report.leave("uploads whose bytes are not in the export", 1),
             }
@@ -112,8 +118,8 @@ impl Files<'_> {
         Ok(kept)
     }
 
-    async fn upload(&self, upload: &Upload, mut file: File) -> anyhow::Result<Attachment> {
-        let Upload { row, path_id } = upload;
+    async fn upload(&self, upload: &ImportedUpload, mut file: File) -> anyhow::Result<Attachment> {
+        let ImportedUpload { row, path_id } = upload;
         let unread = || format!("cannot read {}", row.path_id);
         let size = file.metadata().with_context(unread)?.len();
         let mut start = Vec::new();
@@ -127,11 +133,11 @@ impl Files<'_> {
             id: AttachmentId(row.id),
             path_id: path_id.clone(),
             owner_id: UserId(row.owner),
-            media_type: Media::of(&start, &name).media_type.to_owned(),
+            media_type: MediaType::of(&start, &name).media_type.to_owned(),
             name,
             size_bytes: i64::try_from(size).unwrap_or(i64::MAX),
             created_s: row.create_time,
-            picture: facts.map(|facts| Picture {
+            picture: facts.map(|facts| ImageMetadata {
                 width: facts.width,
                 height: facts.height,
                 is_animated: facts.is_animated,

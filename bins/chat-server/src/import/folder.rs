@@ -5,7 +5,7 @@ use std::io::{BufReader, Read as _};
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
-use chat_core::export::Cabinet;
+use chat_core::export::ExportFolder;
 use chat_core::import::FileRecord;
 use chat_core::import::layout::{MessageFile, Tables};
 use serde::de::DeserializeOwned;
@@ -82,9 +82,9 @@ impl Folder {
     /// When one is a link, or leads through one.
     pub(super) fn check(&self, tables: &Tables) -> anyhow::Result<()> {
         for upload in &tables.attachments {
-            self.file(Cabinet::Uploads, &upload.path_id)?;
+            self.file(ExportFolder::Uploads, &upload.path_id)?;
         }
-        for cabinet in [Cabinet::Avatars, Cabinet::Emoji, Cabinet::Emblems] {
+        for cabinet in [ExportFolder::Avatars, ExportFolder::Emoji, ExportFolder::Emblems] {
             for record in self.records(cabinet)? {
                 self.file(cabinet, &record.path)?;
             }
@@ -93,7 +93,7 @@ impl Folder {
     }
 
     /// Returns what the list of a folder says of its files; nothing when there is no list.
-    pub(super) fn records(&self, cabinet: Cabinet) -> anyhow::Result<Vec<FileRecord>> {
+    pub(super) fn records(&self, cabinet: ExportFolder) -> anyhow::Result<Vec<FileRecord>> {
         let list = format!("{}/{RECORDS}", cabinet.name());
         self.root.read(&list)?.map_or_else(|| Ok(Vec::new()), |file| self.parse(&list, file))
     }
@@ -102,7 +102,7 @@ impl Folder {
     ///
     /// # Errors
     /// When it is a link or lies behind one, or cannot be read.
-    pub(super) fn file(&self, cabinet: Cabinet, path: &str) -> anyhow::Result<Option<File>> {
+    pub(super) fn file(&self, cabinet: ExportFolder, path: &str) -> anyhow::Result<Option<File>> {
         let path = Path::new(path);
         if path.is_absolute() {
             return Ok(None);

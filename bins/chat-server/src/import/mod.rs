@@ -11,8 +11,11 @@ use std::path::Path;
 use anyhow::bail;
 use chat_core::file::AttachmentStore as _;
 use chat_core::import::layout::Tables;
-use chat_core::import::{self, Atlas, ImportStore, Mark, Pictures, Reactions, Report, Source, Step, Survey, Upload};
-use chat_core::lexicon::{Lexicon, Setting};
+use chat_core::import::{
+    self, ImportCheckpoint, ImportReferences, ImportReport, ImportStepOutcome, ImportStore, ImportedImages,
+    ImportedReactions, ImportedUpload, MessageSurvey, OrganizationSource,
+};
+use chat_core::lexicon::{RenderContext, RenderSettings};
 use chat_core::ports::RealmStore as _;
 use chat_core::snapshot::RealmSnapshot;
 use chat_storage::Store;
@@ -70,7 +73,7 @@ pub(crate) async fn check(store: &Store) -> anyhow::Result<()> {
 pub(crate) struct Export {
     folder: Folder,
     tables: Tables,
-    survey: Survey,
+    survey: MessageSurvey,
     source: String,
 }
 
@@ -79,7 +82,7 @@ impl Export {
         let (tables, source) = folder.tables()?;
         folder.check(&tables)?;
         let progress = Progress::new("looking through", folder.message_files().len());
-        let mut survey = Survey::default();
+        let mut survey = MessageSurvey::default();
         for file in folder.message_files() {
             survey.look_at(&folder.messages(file)?);
             progress.step();
@@ -93,7 +96,7 @@ impl Export {
 ///
 /// # Errors
 /// As [`run`].
-pub(crate) async fn import(config: &Config, export: &Export, base_url: &str) -> anyhow::Result<Mark> {
+pub(crate) async fn import(config: &Config, export: &Export, base_url: &str) -> anyhow::Result<ImportCheckpoint> {
     let store = database::start(config).await?;
     // The folder of an embedded database is there by now.
     let _instance_lock = database::instance_lock(&config.database)?;
@@ -117,7 +120,7 @@ async fn begin(
     store: &Store,
     (export, files): (&Export, &Files<'_>),
     (base_url, accepts_loss): (&str, bool),
-) -> anyhow::Result<Mark> {
+) -> anyhow::Result<ImportCheckpoint> {
     match store.import_mark().await? {
         Some(mark) if mark.source == export.source => return Ok(mark),
         Some(_) => bail!("another export was imported into this database: an import needs an empty one"),
@@ -128,18 +131,18 @@ async fn begin(
         refuse_lost_restrictions(export, base_url)?;
     }
     let pictures = files.pictures(&export.tables).await?;
-    let source = Source { tables: &export.tables, survey: &export.survey, pictures: &pictures };
-    let mut report = Report::default();
+    let source = OrganizationSource { tables: &export.tables, survey: &export.survey, pictures: &pictures };
+    let mut report = ImportReport::default();
     let made = import::organization(source, base_url, || fresh_key().ok(), &mut report)?;
     let uploads = import::uploads(&export.tables, &export.source).len();
     report.leave("uploads of somebody the export does not have", export.tables.attachments.len() - uploads);
     for (what, count) in export.folder.others() {
         report.leave(what, *count);
     }
-    let mark = Mark { source: export.source.clone(), steps: 1, is_done: false, report };
+    let mark = ImportCheckpoint { source: export.source.clone(), steps: 1, is_done: false, report };
     match store.import_organization(&made, &mark).await? {
-        Step::Done => Ok(mark),
-        Step::Refused => bail!(FULL),
+        ImportStepOutcome::Done => Ok(mark),
+        ImportStepOutcome::Refused => bail!(FULL),
     }
 }
 
@@ -149,8 +152,8 @@ fn accepts_loss(config: &Config) -> bool {
 
 /// Refuses an organization that forbids something that cannot be forbidden here, before anything is written.
 fn refuse_lost_restrictions(export: &Export, base_url: &str) -> anyhow::Result<()> {
-    let (pictures, mut report) = (Pictures::default(), Report::default());
-    let source = Source { tables: &export.tables, survey: &export.survey, pictures: &pictures };
+    let (pictures, mut report) = (ImportedImages::default(), ImportReport::default());
+    let source = OrganizationSource { tables: &export.tables, survey: &export.survey, pictures: &pictures };
     import::organization(source, base_url, || fresh_key().ok(), &mut report)?;
     if report.restrictions.is_empty() {
         return Ok(());
@@ -165,10 +168,10 @@ fn refuse_lost_restrictions(export: &Export, base_url: &str) -> anyhow::Result<(
 
 /// What is written in one step.
 enum Work<'a> {
-    Uploads(&'a [Upload]),
+    Uploads(&'a [ImportedUpload]),
     Messages(&'a str),
     Things,
-    Reactions(&'a [Reactions]),
+    Reactions(&'a [ImportedReactions]),
 }
 
 /// What every step needs.
@@ -176,9 +179,9 @@ struct Import<'a> {
     store: &'a Store,
     export: &'a Export,
     files: &'a Files<'a>,
-    setting: Setting<'a>,
+    setting: RenderSettings<'a>,
     realm: &'a RealmSnapshot,
-    atlas: &'a Atlas,
+    atlas: &'a ImportReferences,
 }
 
 /// Does the steps that are missing.
@@ -186,14 +189,14 @@ async fn go_on(
     store: &Store,
     (export, files): (&Export, &Files<'_>),
     base_url: &str,
-    mut mark: Mark,
-) -> anyhow::Result<Mark> {
+    mut mark: ImportCheckpoint,
+) -> anyhow::Result<ImportCheckpoint> {
     let realm = store.realm();
     let uploads = import::uploads(&export.tables, &export.source);
-    let atlas = Atlas::of(&export.tables, &export.survey).with_uploads(&uploads);
-    let lexicon = Lexicon::of(&realm);
-    let setting = Setting { realm_url: base_url, lexicon: &lexicon, uploads: None, now_s: Machine.now_s() };
-    let mut given = Report::default();
+    let atlas = ImportReferences::of(&export.tables, &export.survey).with_uploads(&uploads);
+    let lexicon = RenderContext::of(&realm);
+    let setting = RenderSettings { realm_url: base_url, lexicon: &lexicon, uploads: None, now_s: Machine.now_s() };
+    let mut given = ImportReport::default();
     let reactions = import::reactions(&realm, &export.tables.reactions, &mut given);
     let messages = export.folder.message_files().iter().map(|file| Work::Messages(file));
     let steps: Vec<Work<'_>> = (uploads.chunks(UPLOADS_STEP).map(Work::Uploads))
@@ -219,7 +222,7 @@ async fn go_on(
 }
 
 impl Import<'_> {
-    async fn step(&self, step: &Work<'_>, mark: &mut Mark) -> anyhow::Result<Step> {
+    async fn step(&self, step: &Work<'_>, mark: &mut ImportCheckpoint) -> anyhow::Result<ImportStepOutcome> {
         mark.steps += 1;
         Ok(match step {
             Work::Uploads(some) => {
@@ -243,14 +246,14 @@ impl Import<'_> {
     }
 }
 
-fn was_turn(step: Step) -> anyhow::Result<()> {
+fn was_turn(step: ImportStepOutcome) -> anyhow::Result<()> {
     match step {
-        Step::Done => Ok(()),
-        Step::Refused => bail!("another import runs on this database"),
+        ImportStepOutcome::Done => Ok(()),
+        ImportStepOutcome::Refused => bail!("another import runs on this database"),
     }
 }
 
-fn told(report: &Report) -> Value {
+fn told(report: &ImportReport) -> Value {
     let mut told = json!({"taken_over": report.taken, "not_taken_over": report.left});
     if !report.restrictions.is_empty()
         && let Value::Object(members) = &mut told

@@ -58,7 +58,7 @@ impl Place {
         Export::read(Folder::open(self.export.path())?)
     }
 
-    async fn import(&self) -> anyhow::Result<Mark> {
+    async fn import(&self) -> anyhow::Result<ImportCheckpoint> {
         import(&self.config(), &self.export()?, "https://chat.example.org").await
     }
 

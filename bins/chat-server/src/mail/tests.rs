@@ -1,10 +1,10 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use chat_core::change::{Change, Commit};
+use chat_core::change::{RealmChange, RealmCommit};
 use chat_core::id::EventId;
 use chat_core::ports::RealmStore as _;
-use chat_core::realm::{Realm, Rules};
+use chat_core::realm::{Realm, RealmRules};
 use chat_storage::{Db, Store};
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
@@ -20,9 +20,9 @@ fn config(flags: &[&str]) -> Config {
     config::read(std::iter::once("chat-server").chain(flags.iter().copied()).map(OsString::from)).unwrap()
 }
 
-fn letter(to: &str) -> Mail {
+fn letter(to: &str) -> Letter {
     let text = "Open https://chat.example.org/join/1-secret\nnow: ä.\n".to_owned();
-    Mail { to: to.to_owned(), subject: "Ada invites you to Ünion".to_owned(), text }
+    Letter { to: to.to_owned(), subject: "Ada invites you to Ünion".to_owned(), text }
 }
 
 /// A store in which these letters wait.
@@ -34,15 +34,15 @@ async fn with_letters(letters: &[&str]) -> (TempDir, Store) {
         description: String::new(),
         created_s: NOW_S,
         is_deactivated: false,
-        rules: Rules::default(),
-        emblems: chat_core::emblem::Emblems::default(),
+        rules: RealmRules::default(),
+        emblems: chat_core::emblem::OrganizationImages::default(),
     };
-    let commit = Commit {
+    let commit = RealmCommit {
         decided_at: EventId::NONE,
         at_s: NOW_S,
-        changes: vec![Change::Realm(Box::new(realm))],
+        changes: vec![RealmChange::Realm(Box::new(realm))],
         mail: letters.iter().map(|to| letter(to)).collect(),
-        ..Commit::default()
+        ..RealmCommit::default()
     };
     store.commit(commit).await.unwrap();
     (dir, store)
@@ -54,7 +54,7 @@ fn files(folder: &Path) -> Vec<String> {
     files.into_iter().map(|file| std::fs::read_to_string(file).unwrap()).collect()
 }
 
-async fn waiting(store: &Store, now_s: i64) -> Vec<Waiting> {
+async fn waiting(store: &Store, now_s: i64) -> Vec<QueuedLetter> {
     store.take_mail(now_s, now_s, 100).await.unwrap()
 }
 

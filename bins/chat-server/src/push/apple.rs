@@ -12,7 +12,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use chat_core::push::{self, Device, Notice, Purpose, PushError};
+use chat_core::push::{self, NotificationPurpose, PushDevice, PushError, PushNotification};
 use jsonwebtoken::{Algorithm, EncodingKey, Header};
 use reqwest::{Client, Response, StatusCode};
 use serde_json::{Map, Value, json};
@@ -74,11 +74,11 @@ impl Apple {
     /// # Source
     /// Apple's "Sending notification requests to APNs". Not specified: a device that named its app is told under that
     /// name; a message that is told twice is shown once.
-    pub(super) async fn tell(&self, device: &Device, notice: &Notice) -> Result<Reached, PushError> {
+    pub(super) async fn tell(&self, device: &PushDevice, notice: &PushNotification) -> Result<Reached, PushError> {
         let token = self.bearer_token(Machine.now_s()).map_err(|error| PushError::Bouncer(error.into()))?;
         let (push_type, priority) = match notice.purpose {
-            Purpose::Show(_) | Purpose::Test => ("alert", "10"),
-            Purpose::Remove => ("background", "5"),
+            NotificationPurpose::Show(_) | NotificationPurpose::Test => ("alert", "10"),
+            NotificationPurpose::Remove => ("background", "5"),
         };
         let mut request = self
             .client
@@ -87,7 +87,7 @@ impl Apple {
             .header("apns-topic", device.app_id.as_ref().unwrap_or(&self.topic))
             .header("apns-push-type", push_type)
             .header("apns-priority", priority);
-        if let Purpose::Show(id) = notice.purpose {
+        if let NotificationPurpose::Show(id) = notice.purpose {
             request = request.header("apns-collapse-id", id.to_string());
         }
         outcome(request.json(&body(&notice.apple)).send().await.map_err(outside::unreached)?).await

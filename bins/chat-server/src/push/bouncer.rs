@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use async_trait::async_trait;
 use chat_core::id::UserId;
-use chat_core::push::{Bouncer, Device, DeviceKind, Notice, Purpose, PushError};
+use chat_core::push::{NotificationPurpose, PushDevice, PushDeviceKind, PushError, PushNotification, PushService};
 use reqwest::header::CONTENT_TYPE;
 use reqwest::redirect::Policy;
 use reqwest::{Client, RequestBuilder, StatusCode};
@@ -97,9 +97,9 @@ async fn answer(request: RequestBuilder) -> Result<Value, PushError> {
 }
 
 #[async_trait]
-impl Bouncer for HttpBouncer {
-    async fn register(&self, device: &Device) -> Result<(), PushError> {
-        let Device { user_id, kind, token, app_id } = device;
+impl PushService for HttpBouncer {
+    async fn register(&self, device: &PushDevice) -> Result<(), PushError> {
+        let PushDevice { user_id, kind, token, app_id } = device;
         let (user, kind, uuid) = (user_id.to_string(), kind.number().to_string(), self.user_uuid(*user_id));
         let mut fields = vec![
             ("server_uuid", self.id.as_str()),
@@ -112,7 +112,7 @@ impl Bouncer for HttpBouncer {
         self.send_form("register", &fields).await
     }
 
-    async fn forget(&self, user_id: UserId, kind: DeviceKind, token: &str) -> Result<(), PushError> {
+    async fn forget(&self, user_id: UserId, kind: PushDeviceKind, token: &str) -> Result<(), PushError> {
         let (user, kind) = (user_id.to_string(), kind.number().to_string());
         let (uuid, realm) = (self.user_uuid(user_id), self.realm_uuid());
         let fields = [
@@ -126,9 +126,9 @@ impl Bouncer for HttpBouncer {
         self.send_form("unregister", &fields).await
     }
 
-    /// As [`Bouncer::notify`] it holds a payload, so it is JSON too.
-    async fn test(&self, device: &Device, payload: &Value) -> Result<(), PushError> {
-        let Device { user_id, kind, token, .. } = device;
+    /// As [`PushService::notify`] it holds a payload, so it is JSON too.
+    async fn test(&self, device: &PushDevice, payload: &Value) -> Result<(), PushError> {
+        let PushDevice { user_id, kind, token, .. } = device;
         let body = json!({
             "realm_uuid": self.realm_uuid(),
             "user_uuid": self.user_uuid(*user_id),
@@ -140,7 +140,7 @@ impl Bouncer for HttpBouncer {
         self.send_json("test_notification", &body).await.map(drop)
     }
 
-    async fn notify(&self, notice: &Notice) -> Result<Vec<(DeviceKind, String)>, PushError> {
+    async fn notify(&self, notice: &PushNotification) -> Result<Vec<(PushDeviceKind, String)>, PushError> {
         let tokens = |kind| {
             let devices = notice.devices.iter().filter(move |device| device.kind == kind);
             devices.map(|device| device.token.as_str()).collect::<Vec<_>>()
@@ -151,9 +151,9 @@ impl Bouncer for HttpBouncer {
             "user_id": notice.user_id,
             "gcm_payload": notice.google,
             "apns_payload": notice.apple,
-            "gcm_options": {"priority": if notice.purpose == Purpose::Remove { "normal" } else { "high" }},
-            "android_devices": tokens(DeviceKind::Google),
-            "apple_devices": tokens(DeviceKind::Apple),
+            "gcm_options": {"priority": if notice.purpose == NotificationPurpose::Remove { "normal" } else { "high" }},
+            "android_devices": tokens(PushDeviceKind::Google),
+            "apple_devices": tokens(PushDeviceKind::Apple),
         });
         let told = self.send_json("notify", &body).await?;
         let gone = |kind, key: &str| {
@@ -161,6 +161,6 @@ impl Bouncer for HttpBouncer {
             let tokens = list.into_iter().flatten().filter_map(Value::as_str);
             tokens.map(|token| (kind, token.to_owned())).collect::<Vec<_>>()
         };
-        Ok([gone(DeviceKind::Google, "android_devices"), gone(DeviceKind::Apple, "apple_devices")].concat())
+        Ok([gone(PushDeviceKind::Google, "android_devices"), gone(PushDeviceKind::Apple, "apple_devices")].concat())
     }
 }

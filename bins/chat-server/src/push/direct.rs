@@ -2,7 +2,9 @@
 
 use async_trait::async_trait;
 use chat_core::id::UserId;
-use chat_core::push::{self, Bouncer, Device, DeviceKind, Notice, Origin, Purpose, PushError};
+use chat_core::push::{
+    self, NotificationOrigin, NotificationPurpose, PushDevice, PushDeviceKind, PushError, PushNotification, PushService,
+};
 use futures_util::StreamExt as _;
 use futures_util::stream;
 use serde_json::Value;
@@ -37,31 +39,31 @@ impl Direct {
         Ok(Some(Self { apple, google, base_url: base_url.to_owned(), brand: brand.to_owned() }))
     }
 
-    async fn tell(&self, device: &Device, notice: &Notice) -> Result<Reached, PushError> {
+    async fn tell(&self, device: &PushDevice, notice: &PushNotification) -> Result<Reached, PushError> {
         match (device.kind, &self.apple, &self.google) {
-            (DeviceKind::Apple, Some(apple), _) => apple.tell(device, notice).await,
-            (DeviceKind::Google, _, Some(google)) => google.tell(device, notice).await,
+            (PushDeviceKind::Apple, Some(apple), _) => apple.tell(device, notice).await,
+            (PushDeviceKind::Google, _, Some(google)) => google.tell(device, notice).await,
             _ => Ok(Reached::Yes),
         }
     }
 }
 
 #[async_trait]
-impl Bouncer for Direct {
-    async fn register(&self, _: &Device) -> Result<(), PushError> {
+impl PushService for Direct {
+    async fn register(&self, _: &PushDevice) -> Result<(), PushError> {
         Ok(())
     }
 
-    async fn forget(&self, _: UserId, _: DeviceKind, _: &str) -> Result<(), PushError> {
+    async fn forget(&self, _: UserId, _: PushDeviceKind, _: &str) -> Result<(), PushError> {
         Ok(())
     }
 
-    async fn test(&self, device: &Device, payload: &Value) -> Result<(), PushError> {
-        let origin = Origin { base_url: &self.base_url, brand: &self.brand };
-        let notice = Notice {
+    async fn test(&self, device: &PushDevice, payload: &Value) -> Result<(), PushError> {
+        let origin = NotificationOrigin { base_url: &self.base_url, brand: &self.brand };
+        let notice = PushNotification {
             user_id: device.user_id,
             devices: Vec::new(),
-            purpose: Purpose::Test,
+            purpose: NotificationPurpose::Test,
             google: payload.clone(),
             apple: push::test_of_apple(&origin, payload),
         };
@@ -72,7 +74,7 @@ impl Bouncer for Direct {
     }
 
     /// A device that is not reached keeps no other from being told, and none from being forgotten.
-    async fn notify(&self, notice: &Notice) -> Result<Vec<(DeviceKind, String)>, PushError> {
+    async fn notify(&self, notice: &PushNotification) -> Result<Vec<(PushDeviceKind, String)>, PushError> {
         let telling = stream::iter(notice.devices.clone()).map(async |device| {
             let reached = self.tell(&device, notice).await;
             (device, reached)

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use chat_core::push::{Device, Notice, Purpose, PushError};
+use chat_core::push::{NotificationPurpose, PushDevice, PushError, PushNotification};
 use gcp_auth::{CustomServiceAccount, TokenProvider as _};
 use http::Uri;
 use reqwest::{Client, Response, StatusCode};
@@ -59,12 +59,12 @@ impl Google {
     /// # Source
     /// Firebase's reference of `projects.messages.send`. The app shows what it is told, so it is told data alone, which
     /// are texts.
-    pub(super) async fn tell(&self, device: &Device, notice: &Notice) -> Result<Reached, PushError> {
+    pub(super) async fn tell(&self, device: &PushDevice, notice: &PushNotification) -> Result<Reached, PushError> {
         let token = match tokio::time::timeout(TOKEN_PATIENCE, self.account.token(SCOPES)).await {
             Ok(token) => token.map_err(|error| PushError::Bouncer(error.into()))?,
             Err(error) => return Err(PushError::Bouncer(error.into())),
         };
-        let priority = if notice.purpose == Purpose::Remove { "NORMAL" } else { "HIGH" };
+        let priority = if notice.purpose == NotificationPurpose::Remove { "NORMAL" } else { "HIGH" };
         let message = json!({"token": device.token, "data": texts(&notice.google), "android": {"priority": priority}});
         let request = self.client.post(&self.url).bearer_auth(token.as_str());
         outcome(request.json(&json!({"message": message})).send().await.map_err(outside::unreached)?).await

@@ -3,16 +3,17 @@ use std::sync::{Arc, Mutex};
 use axum::Router;
 use axum::extract::{Path, State};
 use axum::routing::post;
-use chat_core::change::{Change, Commit};
-use chat_core::event::{self, DisplayRecipient, Flagged, MessageEvent, Sender};
+use chat_core::change::{RealmChange, RealmCommit};
+use chat_core::event::{self, DisplayRecipient, FlaggedMessages, MessageEvent, MessageSender};
 use chat_core::id::{DirectId, EventId, MessageId, UserId};
-use chat_core::mark::Mark;
-use chat_core::message::{Marks, Message, Recipient};
+use chat_core::mark::FlagChange;
+use chat_core::message::{ContentFlags, Message, Recipient};
 use chat_core::ports::{
-    DecidedOn, DecidedOnCopies, Destination, EventLog as _, MessageStore as _, NewMessage, RealmStore as _, Sent,
+    EventLog as _, FlagWriteGuard, MessageDestination, MessageStore as _, NewMessage, RealmStore as _, SendOutcome,
+    WriteGuard,
 };
-use chat_core::push::{Bouncer as _, Device, DeviceKind, PushError, PushStore as _, REMOVED_AT_ONCE};
-use chat_core::realm::{Realm, Rules};
+use chat_core::push::{PushDevice, PushDeviceKind, PushError, PushService as _, PushStore as _, REMOVED_AT_ONCE};
+use chat_core::realm::{Realm, RealmRules};
 use chat_core::role::Role;
 use chat_core::user::User;
 use chat_storage::{Db, Store};
@@ -57,17 +58,17 @@ async fn bouncer(status: u16, answer: Value) -> (HttpBouncer, Told, JoinSet<()>)
     (HttpBouncer { client, base_url, id: "acme".to_owned(), key: "hunter2".to_owned() }, told, tasks)
 }
 
-fn device(user: i64, kind: DeviceKind, token: &str) -> Device {
-    Device { user_id: UserId(user), kind, token: token.to_owned(), app_id: None }
+fn device(user: i64, kind: PushDeviceKind, token: &str) -> PushDevice {
+    PushDevice { user_id: UserId(user), kind, token: token.to_owned(), app_id: None }
 }
 
 #[tokio::test]
 async fn the_bouncer_is_told_of_devices_and_tests_with_our_credentials() {
     let (bouncer, told, _tasks) = bouncer(200, json!({"result": "success"})).await;
-    let device = device(4, DeviceKind::Apple, "c0ffee");
+    let device = device(4, PushDeviceKind::Apple, "c0ffee");
     bouncer.register(&device).await.unwrap();
     bouncer.test(&device, &json!({"event": "test"})).await.unwrap();
-    bouncer.forget(UserId(4), DeviceKind::Apple, "c0ffee").await.unwrap();
+    bouncer.forget(UserId(4), PushDeviceKind::Apple, "c0ffee").await.unwrap();
     let told = told.lock().unwrap();
     let paths: Vec<_> = told.iter().map(|(path, ..)| path.as_str()).collect();
     assert_eq!(paths, ["register", "test_notification", "unregister"]);
@@ -94,7 +95,7 @@ async fn a_user_has_the_same_uuid_at_the_bouncer_after_every_start_and_each_anot
     let (again, told_again, _more) = bouncer(200, json!({})).await;
     for bouncer in [&one, &again] {
         for user in [4, 5] {
-            bouncer.register(&device(user, DeviceKind::Google, "t")).await.unwrap();
+            bouncer.register(&device(user, PushDeviceKind::Google, "t")).await.unwrap();
         }
     }
     let users =
@@ -113,7 +114,7 @@ async fn a_device_unknown_there_is_told_apart_from_a_bouncer_that_fails() {
         (200, json!(null), false),
     ] {
         let (bouncer, _, _tasks) = bouncer(status, answer).await;
-        let tested = bouncer.test(&device(4, DeviceKind::Google, "t"), &json!({})).await;
+        let tested = bouncer.test(&device(4, PushDeviceKind::Google, "t"), &json!({})).await;
         match tested {
             Err(PushError::NotRecognizedThere) => assert!(is_unknown, "{status}"),
             Err(PushError::Bouncer(error)) => {
@@ -133,8 +134,8 @@ async fn with_people() -> (TempDir, Arc<Store>) {
         description: String::new(),
         created_s: NOW_S,
         is_deactivated: false,
-        rules: Rules::default(),
-        emblems: chat_core::emblem::Emblems::default(),
+        rules: RealmRules::default(),
+        emblems: chat_core::emblem::OrganizationImages::default(),
     };
     let user = |id: i64| User {
         id: UserId(id),
@@ -149,12 +150,17 @@ async fn with_people() -> (TempDir, Arc<Store>) {
         avatar_version: 1,
         address_visibility: chat_core::address::AddressVisibility::default(),
     };
-    let mut changes = vec![Change::Realm(Box::new(realm))];
-    changes.extend([3, 4].map(|id| Change::User(Box::new(user(id)))));
-    store.commit(Commit { decided_at: EventId::NONE, at_s: NOW_S, changes, ..Commit::default() }).await.unwrap();
-    for device in
-        [device(4, DeviceKind::Google, "new"), device(4, DeviceKind::Google, "old"), device(4, DeviceKind::Apple, "a1")]
-    {
+    let mut changes = vec![RealmChange::Realm(Box::new(realm))];
+    changes.extend([3, 4].map(|id| RealmChange::User(Box::new(user(id)))));
+    store
+        .commit(RealmCommit { decided_at: EventId::NONE, at_s: NOW_S, changes, ..RealmCommit::default() })
+        .await
+        .unwrap();
+    for device in [
+        device(4, PushDeviceKind::Google, "new"),
+        device(4, PushDeviceKind::Google, "old"),
+        device(4, PushDeviceKind::Apple, "a1"),
+    ] {
         store.register_device(&device, NOW_S).await.unwrap();
     }
     (dir, store)
@@ -171,13 +177,13 @@ async fn write(store: &Store, content: &str, sent_s: i64) -> MessageId {
         html: format!("<p>{content}</p>"),
         sent_s,
         client: "test".to_owned(),
-        marks: Marks::default(),
+        marks: ContentFlags::default(),
         last_edit_s: None,
         revision: EventId(0),
         reactions: Vec::new(),
         submessages: Vec::new(),
     };
-    let sender = Sender {
+    let sender = MessageSender {
         email: "user3@example.org".to_owned(),
         full_name: "User 3".to_owned(),
         avatar_url: "/a.png".to_owned(),
@@ -192,22 +198,22 @@ async fn write(store: &Store, content: &str, sent_s: i64) -> MessageId {
         wildcard: false,
         local: None,
     };
-    let to = Destination::Direct(vec![UserId(3), UserId(4)]);
+    let to = MessageDestination::Direct(vec![UserId(3), UserId(4)]);
     let message = NewMessage { decided_at: store.realm().changed(), to, event, attachments: Vec::new() };
-    let Sent::Done { id, .. } = store.append(message).await.unwrap() else { panic!("the realm changed") };
+    let SendOutcome::Done { id, .. } = store.append(message).await.unwrap() else { panic!("the realm changed") };
     id
 }
 
 /// User 4 reads these messages.
 async fn read(store: &Store, ids: &[MessageId]) {
-    let event = Flagged::anywhere(Mark::READ, ids.to_vec()).told_to(UserId(4));
-    let decided = DecidedOnCopies { realm: store.realm().changed(), log: store.head(), messages: ids.to_vec() };
-    store.set_flag(UserId(4), (Mark::READ.flag, Mark::READ.op), &decided, (NOW_S, event)).await.unwrap();
+    let event = FlaggedMessages::anywhere(FlagChange::READ, ids.to_vec()).told_to(UserId(4));
+    let decided = FlagWriteGuard { realm: store.realm().changed(), log: store.head(), messages: ids.to_vec() };
+    store.set_flag(UserId(4), (FlagChange::READ.flag, FlagChange::READ.op), &decided, (NOW_S, event)).await.unwrap();
 }
 
 async fn delete(store: &Store, id: MessageId) {
     let (message, _) = store.find(UserId(3), &[id]).await.unwrap().remove(0);
-    store.delete(&DecidedOn::new(&store.realm(), [&message]), (NOW_S, event::deleted(&message, &[id]))).await.unwrap();
+    store.delete(&WriteGuard::new(&store.realm(), [&message]), (NOW_S, event::deleted(&message, &[id]))).await.unwrap();
 }
 
 /// Returns what the bouncer was told since it was last asked, of each notification its event and its messages.
@@ -374,10 +380,12 @@ async fn nothing_is_taken_back_that_was_not_shown_or_whose_devices_are_gone() {
     assert_eq!(heard(&told), [format!("message {shown}")]);
     read(&store, &[old]).await;
     watch.look(NOW_S).await.unwrap();
-    for (kind, token) in [(DeviceKind::Google, "new"), (DeviceKind::Google, "old"), (DeviceKind::Apple, "a1")] {
+    for (kind, token) in
+        [(PushDeviceKind::Google, "new"), (PushDeviceKind::Google, "old"), (PushDeviceKind::Apple, "a1")]
+    {
         store.forget_device(UserId(4), kind, token).await.unwrap();
     }
-    store.register_device(&device(3, DeviceKind::Google, "other"), NOW_S).await.unwrap();
+    store.register_device(&device(3, PushDeviceKind::Google, "other"), NOW_S).await.unwrap();
     read(&store, &[shown]).await;
     watch.look(NOW_S).await.unwrap();
     assert!(heard(&told).is_empty());

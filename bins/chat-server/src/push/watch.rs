@@ -16,10 +16,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chat_core::event::{Body, EventRecord, MessageEvent};
+use chat_core::event::{EventBody, EventRecord, MessageEvent};
 use chat_core::id::{EventId, MessageId, UserId};
 use chat_core::ports::{EventLog, PresenceStore, RealmStore as _};
-use chat_core::push::{self, Bouncer, Device, Notice, Origin, Purpose, PushStore, REMOVED_AT_ONCE, Trigger, Withdrawn};
+use chat_core::push::{
+    self, NotificationOrigin, NotificationPurpose, NotificationTrigger, PushDevice, PushNotification, PushService,
+    PushStore, REMOVED_AT_ONCE, WithdrawnNotifications,
+};
 use chat_storage::Store;
 use futures_util::StreamExt as _;
 use futures_util::stream;
@@ -43,7 +46,7 @@ pub(super) const OLD_S: i64 = 600;
 /// Looks through the log, and tells those who want to be told.
 pub(crate) struct Watch {
     pub(crate) store: Arc<Store>,
-    pub(crate) bouncer: Arc<dyn Bouncer>,
+    pub(crate) bouncer: Arc<dyn PushService>,
     pub(crate) base_url: String,
     pub(crate) brand: String,
     /// What tells this node from others.
@@ -53,9 +56,9 @@ pub(crate) struct Watch {
 /// What the devices of one user are to be told.
 #[derive(Default)]
 struct ToTell {
-    messages: Vec<(Arc<EventRecord>, Trigger)>,
+    messages: Vec<(Arc<EventRecord>, NotificationTrigger)>,
     removed: Vec<MessageId>,
-    devices: Vec<Device>,
+    devices: Vec<PushDevice>,
 }
 
 impl Watch {
@@ -95,7 +98,7 @@ impl Watch {
     }
 
     async fn tell_of(&self, records: &[Arc<EventRecord>], now_s: i64) -> anyhow::Result<()> {
-        let withdrawn = Withdrawn::of(records);
+        let withdrawn = WithdrawnNotifications::of(records);
         let is_due = |record: &&Arc<EventRecord>| now_s - record.at_s < OLD_S && message(record).is_some();
         let due: Vec<_> = records.iter().filter(is_due).collect();
         if due.is_empty() && withdrawn.is_empty() {
@@ -127,7 +130,12 @@ impl Watch {
     }
 
     /// Returns who is to see which of the messages: not what they have read since, or what is gone.
-    fn to_show(&self, due: &[&Arc<EventRecord>], withdrawn: &Withdrawn, owners: &[UserId]) -> BTreeMap<UserId, ToTell> {
+    fn to_show(
+        &self,
+        due: &[&Arc<EventRecord>],
+        withdrawn: &WithdrawnNotifications,
+        owners: &[UserId],
+    ) -> BTreeMap<UserId, ToTell> {
         let realm = self.store.realm();
         let presences: &dyn PresenceStore = self.store.as_ref();
         let mut people = BTreeMap::<UserId, ToTell>::new();
@@ -142,7 +150,11 @@ impl Watch {
     }
 
     /// Adds whose devices are to show which messages no longer.
-    async fn to_remove(&self, withdrawn: &Withdrawn, people: &mut BTreeMap<UserId, ToTell>) -> anyhow::Result<()> {
+    async fn to_remove(
+        &self,
+        withdrawn: &WithdrawnNotifications,
+        people: &mut BTreeMap<UserId, ToTell>,
+    ) -> anyhow::Result<()> {
         if withdrawn.is_empty() {
             return Ok(());
         }
@@ -170,13 +182,13 @@ impl Watch {
     }
 
     /// None for who has no devices.
-    fn notices(&self, user_id: UserId, told: &ToTell) -> Vec<Notice> {
+    fn notices(&self, user_id: UserId, told: &ToTell) -> Vec<PushNotification> {
         if told.devices.is_empty() {
             return Vec::new();
         }
         let realm = self.store.realm();
-        let origin = Origin { base_url: &self.base_url, brand: &self.brand };
-        let notice = |purpose, (google, apple): (Value, Value)| Notice {
+        let origin = NotificationOrigin { base_url: &self.base_url, brand: &self.brand };
+        let notice = |purpose, (google, apple): (Value, Value)| PushNotification {
             user_id,
             devices: told.devices.clone(),
             purpose,
@@ -186,15 +198,16 @@ impl Watch {
         let shown = told.messages.iter().filter_map(|(record, trigger)| {
             let event = message(record)?;
             let payloads = push::message(&realm, &origin, event, (user_id, *trigger));
-            Some(notice(Purpose::Show(event.message.id), payloads))
+            Some(notice(NotificationPurpose::Show(event.message.id), payloads))
         });
         let removed = told.removed.chunks(REMOVED_AT_ONCE);
-        let removed = removed.map(|ids| notice(Purpose::Remove, push::removal(&realm, &origin, (user_id, ids))));
+        let removed =
+            removed.map(|ids| notice(NotificationPurpose::Remove, push::removal(&realm, &origin, (user_id, ids))));
         shown.chain(removed).collect()
     }
 
     /// Forgets the devices that turn out to be gone.
-    async fn notify(&self, notice: &Notice) -> anyhow::Result<()> {
+    async fn notify(&self, notice: &PushNotification) -> anyhow::Result<()> {
         for (kind, token) in self.bouncer.notify(notice).await? {
             self.store.forget_device(notice.user_id, kind, &token).await?;
         }
@@ -204,7 +217,7 @@ impl Watch {
 
 fn message(record: &EventRecord) -> Option<&MessageEvent> {
     match record.event.as_ref().map(|event| &event.body) {
-        Some(Body::Message(event)) => Some(event),
+        Some(EventBody::Message(event)) => Some(event),
         _ => None,
     }
 }

@@ -5,12 +5,12 @@ use serde::{Deserialize, Serialize};
 use super::AddressVisibility;
 use crate::account::{self, update};
 use crate::administer::AccountError;
-use crate::change::{Change, Commit, UserItemKind};
-use crate::event::{Audience, NewEvent};
+use crate::change::{RealmChange, RealmCommit, UserItemKind};
+use crate::event::{EventAudience, NewEvent};
 use crate::id::UserId;
-use crate::invitation::{Link, Secret};
+use crate::invitation::{InvitationLink, InvitationSecret};
 use crate::limits::DAY_S;
-use crate::mail::Mail;
+use crate::mail::Letter;
 use crate::snapshot::RealmSnapshot;
 use crate::user::{self, KeyHash, User, fold};
 
@@ -23,7 +23,7 @@ const SAME_WISH_S: i64 = 60;
 
 /// The reason why an address stays what it was.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ReplaceError {
+pub enum EmailChangeError {
     /// It cannot be the user's.
     #[error(transparent)]
     Account(#[from] AccountError),
@@ -43,11 +43,11 @@ pub enum ReplaceError {
 
 /// A request to change a user's e-mail address.
 #[derive(Debug, Clone)]
-pub struct Wanted<'a> {
+pub struct EmailChangeRequest<'a> {
     /// The address, as typed.
     pub address: &'a str,
     /// The secret of the link that is sent there.
-    pub secret: &'a Secret,
+    pub secret: &'a InvitationSecret,
     /// The server's own address, without a slash at the end.
     pub base_url: &'a str,
 }
@@ -68,10 +68,10 @@ impl Pending {
         serde_json::from_value(document.clone()).ok()
     }
 
-    fn put(&self, user_id: UserId, commit: &mut Commit) {
+    fn put(&self, user_id: UserId, commit: &mut RealmCommit) {
         let document = serde_json::to_value(self).ok();
         let kind = UserItemKind::NewAddress;
-        commit.changes.push(Change::UserItem { user_id, kind, key: String::new(), document });
+        commit.changes.push(RealmChange::UserItem { user_id, kind, key: String::new(), document });
     }
 }
 
@@ -79,11 +79,16 @@ impl Pending {
 /// links only the last one does it. Nothing happens when it is theirs already.
 ///
 /// # Errors
-/// See [`ReplaceError`]; nothing is to be written then.
+/// See [`EmailChangeError`]; nothing is to be written then.
 ///
 /// # Source
 /// Not specified; as existing servers have it.
-pub fn ask(realm: &RealmSnapshot, user: &User, wanted: &Wanted<'_>, commit: &mut Commit) -> Result<(), ReplaceError> {
+pub fn ask(
+    realm: &RealmSnapshot,
+    user: &User,
+    wanted: &EmailChangeRequest<'_>,
+    commit: &mut RealmCommit,
+) -> Result<(), EmailChangeError> {
     let address = user::email(wanted.address).map_err(AccountError::from)?;
     if fold(address) == user.email_key() {
         return Ok(());
@@ -98,22 +103,22 @@ pub fn ask(realm: &RealmSnapshot, user: &User, wanted: &Wanted<'_>, commit: &mut
     }
     sent_s.retain(|sent_s| age(sent_s) < DAY_S);
     if sent_s.len() >= LETTERS_PER_DAY {
-        return Err(ReplaceError::TooManyLetters);
+        return Err(EmailChangeError::TooManyLetters);
     }
     sent_s.push(commit.at_s);
     let expires_s = commit.at_s.saturating_add(DAY_S);
     let secret = wanted.secret.hash(realm.key_hasher());
     let pending = Pending { address: address.to_owned(), secret, expires_s, sent_s };
     pending.put(user.id, commit);
-    let link = Link { number: user.id.0, secret: wanted.secret.clone() };
+    let link = InvitationLink { number: user.id.0, secret: wanted.secret.clone() };
     commit.mail.push(letter(realm, user, address, &format!("{}/confirm-address/{}", wanted.base_url, link.end())));
     Ok(())
 }
 
 /// Whether the address could be somebody's. One that is thrown away has other words here than where an account is made.
-fn check(realm: &RealmSnapshot, address: &str) -> Result<(), ReplaceError> {
+fn check(realm: &RealmSnapshot, address: &str) -> Result<(), EmailChangeError> {
     account::check_address(realm, address).map_err(|refused| match refused {
-        AccountError::Disposable => ReplaceError::Disposable,
+        AccountError::Disposable => EmailChangeError::Disposable,
         other => other.into(),
     })
 }
@@ -122,13 +127,17 @@ fn check(realm: &RealmSnapshot, address: &str) -> Result<(), ReplaceError> {
 ///
 /// # Errors
 /// When it confirms none.
-pub fn opened<'a>(realm: &'a RealmSnapshot, link: &Link, now_s: i64) -> Result<(&'a User, String), ReplaceError> {
-    let user = realm.user(UserId(link.number)).filter(|user| user.is_active).ok_or(ReplaceError::Unknown)?;
+pub fn opened<'a>(
+    realm: &'a RealmSnapshot,
+    link: &InvitationLink,
+    now_s: i64,
+) -> Result<(&'a User, String), EmailChangeError> {
+    let user = realm.user(UserId(link.number)).filter(|user| user.is_active).ok_or(EmailChangeError::Unknown)?;
     let secret = link.secret.hash(realm.key_hasher());
     let pending = Pending::of(realm, user.id).filter(|pending| pending.secret == secret);
-    let pending = pending.ok_or(ReplaceError::Unknown)?;
+    let pending = pending.ok_or(EmailChangeError::Unknown)?;
     if pending.expires_s <= now_s {
-        return Err(ReplaceError::Expired);
+        return Err(EmailChangeError::Expired);
     }
     Ok((user, pending.address))
 }
@@ -136,14 +145,14 @@ pub fn opened<'a>(realm: &'a RealmSnapshot, link: &Link, now_s: i64) -> Result<(
 /// Gives the user the address; tells those who are shown it, and writes to the one they had.
 ///
 /// # Errors
-/// See [`ReplaceError`]; nothing is to be written then.
-pub fn confirm(realm: &RealmSnapshot, link: &Link, commit: &mut Commit) -> Result<(), ReplaceError> {
+/// See [`EmailChangeError`]; nothing is to be written then.
+pub fn confirm(realm: &RealmSnapshot, link: &InvitationLink, commit: &mut RealmCommit) -> Result<(), EmailChangeError> {
     let (user, address) = opened(realm, link, commit.at_s)?;
     check(realm, &address)?;
     let after = User { email: address, ..user.clone() };
     let readers = realm.users().filter(|reader| after.shows_address_to(reader)).map(|reader| reader.id);
     let told = update(user.id, "delivery_email", after.email.as_str().into());
-    commit.events.push(NewEvent { audience: Audience::users(readers), ..told });
+    commit.events.push(NewEvent { audience: EventAudience::users(readers), ..told });
     if after.address_visibility() == AddressVisibility::Everyone {
         commit.events.push(update(user.id, "new_email", after.email.as_str().into()));
         if user.avatar_url.is_none() {
@@ -151,15 +160,15 @@ pub fn confirm(realm: &RealmSnapshot, link: &Link, commit: &mut Commit) -> Resul
         }
     }
     commit.mail.push(farewell(realm, user, &after.email));
-    commit.changes.push(Change::User(Box::new(after)));
+    commit.changes.push(RealmChange::User(Box::new(after)));
     let (kind, key) = (UserItemKind::NewAddress, String::new());
-    commit.changes.push(Change::UserItem { user_id: user.id, kind, key, document: None });
+    commit.changes.push(RealmChange::UserItem { user_id: user.id, kind, key, document: None });
     Ok(())
 }
 
-fn letter(realm: &RealmSnapshot, user: &User, address: &str, link: &str) -> Mail {
+fn letter(realm: &RealmSnapshot, user: &User, address: &str, link: &str) -> Letter {
     let realm = name_of(realm);
-    Mail {
+    Letter {
         to: address.to_owned(),
         subject: format!("Confirm your new address for {realm}"),
         text: format!(
@@ -171,9 +180,9 @@ fn letter(realm: &RealmSnapshot, user: &User, address: &str, link: &str) -> Mail
     }
 }
 
-fn farewell(realm: &RealmSnapshot, user: &User, address: &str) -> Mail {
+fn farewell(realm: &RealmSnapshot, user: &User, address: &str) -> Letter {
     let realm = name_of(realm);
-    Mail {
+    Letter {
         to: user.email.clone(),
         subject: format!("Your address for {realm} has changed"),
         text: format!(
@@ -194,46 +203,47 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::realm::Rules;
+    use crate::realm::RealmRules;
     use crate::testing::{self, NOW_S};
     use crate::user::ApiKey;
 
-    fn secret(seed: u8) -> Secret {
-        Secret::new(ApiKey::from_random(&[seed; 64]).unwrap())
+    fn secret(seed: u8) -> InvitationSecret {
+        InvitationSecret::new(ApiKey::from_random(&[seed; 64]).unwrap())
     }
 
     /// Returns what is asked at that time, and the realm then.
     fn asked(
         realm: &RealmSnapshot,
         (address, seed, at_s): (&str, u8, i64),
-    ) -> Result<(RealmSnapshot, Commit), ReplaceError> {
-        let mut commit = Commit { at_s, ..Commit::default() };
-        let wanted = Wanted { address, secret: &secret(seed), base_url: "https://chat.example.org" };
+    ) -> Result<(RealmSnapshot, RealmCommit), EmailChangeError> {
+        let mut commit = RealmCommit { at_s, ..RealmCommit::default() };
+        let wanted = EmailChangeRequest { address, secret: &secret(seed), base_url: "https://chat.example.org" };
         ask(realm, realm.user(UserId(4)).unwrap(), &wanted, &mut commit)?;
         Ok((realm.after(&commit.changes), commit))
     }
 
-    fn link(seed: u8) -> Link {
-        Link { number: 4, secret: secret(seed) }
+    fn link(seed: u8) -> InvitationLink {
+        InvitationLink { number: 4, secret: secret(seed) }
     }
 
     #[test]
     fn the_last_link_alone_confirms_and_for_a_day() {
-        let realm = testing::realm(Rules::default(), Vec::new());
+        let realm = testing::realm(RealmRules::default(), Vec::new());
         let (realm, first) = asked(&realm, ("a@example.org", 1, NOW_S)).unwrap();
         assert_eq!((first.mail.len(), first.mail[0].to.as_str()), (1, "a@example.org"));
         assert!(first.events.is_empty());
         let (realm, _) = asked(&realm, ("b@example.org", 2, NOW_S)).unwrap();
-        let told = |link: &Link, now_s| opened(&realm, link, now_s).map(|(user, address)| (user.id.0, address));
-        assert_eq!(told(&link(1), NOW_S), Err(ReplaceError::Unknown));
+        let told =
+            |link: &InvitationLink, now_s| opened(&realm, link, now_s).map(|(user, address)| (user.id.0, address));
+        assert_eq!(told(&link(1), NOW_S), Err(EmailChangeError::Unknown));
         assert_eq!(told(&link(2), NOW_S + DAY_S - 1), Ok((4, "b@example.org".to_owned())));
-        assert_eq!(told(&link(2), NOW_S + DAY_S), Err(ReplaceError::Expired));
-        assert_eq!(told(&Link { number: 3, ..link(2) }, NOW_S), Err(ReplaceError::Unknown));
+        assert_eq!(told(&link(2), NOW_S + DAY_S), Err(EmailChangeError::Expired));
+        assert_eq!(told(&InvitationLink { number: 3, ..link(2) }, NOW_S), Err(EmailChangeError::Unknown));
     }
 
     #[test]
     fn two_clicks_are_one_letter_and_there_are_few_a_day() {
-        let mut realm = testing::realm(Rules::default(), Vec::new());
+        let mut realm = testing::realm(RealmRules::default(), Vec::new());
         let mut letters = 0;
         for (place, at_s) in
             [(1, NOW_S), (2, NOW_S + 59), (3, NOW_S + 120), (4, NOW_S + 240), (5, NOW_S + 360), (6, NOW_S + 480)]
@@ -243,13 +253,13 @@ mod tests {
             realm = after;
         }
         assert_eq!(letters, LETTERS_PER_DAY);
-        assert_eq!(asked(&realm, ("c@example.org", 7, NOW_S + 600)).unwrap_err(), ReplaceError::TooManyLetters);
+        assert_eq!(asked(&realm, ("c@example.org", 7, NOW_S + 600)).unwrap_err(), EmailChangeError::TooManyLetters);
         assert!(asked(&realm, ("c@example.org", 7, NOW_S + DAY_S)).is_ok());
     }
 
     #[test]
     fn an_address_that_is_none_or_anothers_is_refused_and_ones_own_changes_nothing() {
-        let realm = testing::realm(Rules::default(), Vec::new());
+        let realm = testing::realm(RealmRules::default(), Vec::new());
         let refused = |address: &str| asked(&realm, (address, 1, NOW_S)).unwrap_err().to_string();
         assert_eq!(refused("no address"), "Bad name or username");
         assert_eq!(refused("uSER3@example.org"), "Email 'uSER3@example.org' already in use");
@@ -259,11 +269,11 @@ mod tests {
 
     #[test]
     fn an_address_that_somebody_took_meanwhile_is_not_confirmed() {
-        let realm = testing::realm(Rules::default(), Vec::new());
+        let realm = testing::realm(RealmRules::default(), Vec::new());
         let (realm, _) = asked(&realm, ("a@example.org", 1, NOW_S)).unwrap();
         let taken = User { email: "A@example.org".to_owned(), ..testing::user(30, crate::role::Role::Member) };
-        let realm = realm.after(&[Change::User(Box::new(taken))]);
-        let mut commit = Commit { at_s: NOW_S, ..Commit::default() };
+        let realm = realm.after(&[RealmChange::User(Box::new(taken))]);
+        let mut commit = RealmCommit { at_s: NOW_S, ..RealmCommit::default() };
         let refused = confirm(&realm, &link(1), &mut commit).unwrap_err();
         assert_eq!(refused, AccountError::EmailTaken("a@example.org".to_owned()).into());
         assert!(commit.changes.is_empty() && commit.mail.is_empty());
@@ -271,9 +281,9 @@ mod tests {
 
     #[test]
     fn a_confirmed_address_is_told_to_whom_it_is_shown_and_the_old_one_is_written_to() {
-        let realm = testing::realm(Rules::default(), Vec::new());
+        let realm = testing::realm(RealmRules::default(), Vec::new());
         let (realm, _) = asked(&realm, ("a@example.org", 1, NOW_S)).unwrap();
-        let mut commit = Commit { at_s: NOW_S, ..Commit::default() };
+        let mut commit = RealmCommit { at_s: NOW_S, ..RealmCommit::default() };
         confirm(&realm, &link(1), &mut commit).unwrap();
         let told: Vec<_> = commit.events.iter().map(|event| serde_json::to_value(&event.body).unwrap()).collect();
         assert_eq!(told[0]["plain"]["event"]["person"], json!({"user_id": 4, "delivery_email": "a@example.org"}));
@@ -281,6 +291,6 @@ mod tests {
         assert_eq!((told.len(), commit.mail[0].to.as_str()), (3, "User4@example.org"));
         let after = realm.after(&commit.changes);
         assert_eq!(after.user(UserId(4)).unwrap().email, "a@example.org");
-        assert_eq!(opened(&after, &link(1), NOW_S).map(|_| ()), Err(ReplaceError::Unknown));
+        assert_eq!(opened(&after, &link(1), NOW_S).map(|_| ()), Err(EmailChangeError::Unknown));
     }
 }

@@ -5,19 +5,19 @@
 
 mod storage;
 
-pub use storage::{BotStorage, Kept, KeyMissing};
+pub use storage::{BotStorage, BotStorageKeyError, BotStorageOutcome};
 
 use serde_json::{Value, json};
 
-use crate::access::{self, NotAllowed};
+use crate::access::{self, PermissionError};
 use crate::account;
 use crate::address::{self, AddressVisibility};
-use crate::change::{Change, Commit};
-use crate::event::{Audience, NewEvent};
+use crate::change::{RealmChange, RealmCommit};
+use crate::event::{EventAudience, NewEvent};
 use crate::id::UserId;
 use crate::limits::{MAX_BOTS_PER_OWNER, MAX_STORAGE_CHARS};
 use crate::object;
-use crate::role::{Policy, Role};
+use crate::role::{PermissionPolicy, Role};
 use crate::snapshot::RealmSnapshot;
 use crate::user::{self, ApiKey, Bot, BotKind, FullNameError, User};
 
@@ -26,7 +26,7 @@ use crate::user::{self, ApiKey, Bot, BotKind, FullNameError, User};
 pub enum BotError {
     /// The caller is not who may.
     #[error(transparent)]
-    NotAllowed(#[from] NotAllowed),
+    NotAllowed(#[from] PermissionError),
     /// There is no such bot.
     #[error("No such bot")]
     NoSuchBot,
@@ -59,7 +59,7 @@ pub enum BotError {
     OwnerIsBot,
     /// Nothing is kept under a key.
     #[error(transparent)]
-    KeyMissing(#[from] KeyMissing),
+    KeyMissing(#[from] BotStorageKeyError),
     /// More shall be kept than there is room for, by so many characters.
     #[error("Request exceeds storage limit by {0} characters. The limit is {MAX_STORAGE_CHARS} characters.")]
     StorageFull(i64),
@@ -89,15 +89,20 @@ pub fn may_make(realm: &RealmSnapshot, caller: &User, now_s: i64) -> Result<(), 
     access::require_human(caller)?;
     let rules = realm.realm().map(|realm| &realm.rules);
     let (policy, waiting_days) =
-        rules.map_or((Policy::Nobody, 0), |rules| (rules.create_bots, rules.waiting_period_days));
-    if policy.permits(caller, waiting_days, now_s) { Ok(()) } else { Err(NotAllowed::Insufficient.into()) }
+        rules.map_or((PermissionPolicy::Nobody, 0), |rules| (rules.create_bots, rules.waiting_period_days));
+    if policy.permits(caller, waiting_days, now_s) { Ok(()) } else { Err(PermissionError::Insufficient.into()) }
 }
 
 /// Makes a bot of the caller, in no channel, and tells everybody. It may do what a member may.
 ///
 /// # Errors
 /// See [`BotError`]; nothing is to be written then.
-pub fn create(realm: &RealmSnapshot, caller: &User, new: &NewBot, commit: &mut Commit) -> Result<UserId, BotError> {
+pub fn create(
+    realm: &RealmSnapshot,
+    caller: &User,
+    new: &NewBot,
+    commit: &mut RealmCommit,
+) -> Result<UserId, BotError> {
     may_make(realm, caller, commit.at_s)?;
     let full_name = user::full_name(&new.full_name)?.to_owned();
     let email = format!("{}-bot@{}", new.short_name.trim(), new.domain);
@@ -127,7 +132,7 @@ pub fn create(realm: &RealmSnapshot, caller: &User, new: &NewBot, commit: &mut C
     commit.events.extend(address::added(realm, &bot));
     commit.events.extend(account::standing_events(realm, None, &bot, commit.at_s));
     commit.events.push(told("add", &object::bot(&bot), account::keepers(realm, &bot)));
-    commit.changes.push(Change::User(Box::new(bot)));
+    commit.changes.push(RealmChange::User(Box::new(bot)));
     commit.set_key(realm, id, new.api_key.clone());
     Ok(id)
 }
@@ -156,7 +161,7 @@ pub fn kept_by<'a>(realm: &'a RealmSnapshot, caller: &User, id: UserId) -> Resul
         return Ok(user);
     }
     if !caller.is_administrator() {
-        return Err(NotAllowed::Insufficient.into());
+        return Err(PermissionError::Insufficient.into());
     }
     if user.role == Role::Owner {
         access::require_owner(caller)?;
@@ -166,7 +171,7 @@ pub fn kept_by<'a>(realm: &'a RealmSnapshot, caller: &User, id: UserId) -> Resul
 
 /// The properties of a bot to change.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Update {
+pub struct BotUpdate {
     /// Its name, as typed.
     pub full_name: Option<String>,
     /// Who answers for it.
@@ -181,8 +186,8 @@ pub struct Update {
 pub fn update(
     realm: &RealmSnapshot,
     caller: &User,
-    (id, wish): (UserId, &Update),
-    commit: &mut Commit,
+    (id, wish): (UserId, &BotUpdate),
+    commit: &mut RealmCommit,
 ) -> Result<User, BotError> {
     let before = kept_by(realm, caller, id)?;
     let mut after = before.clone();
@@ -203,7 +208,7 @@ pub fn update(
         commit.events.extend(handed_over(realm, before, &after));
     }
     if after != *before {
-        commit.changes.push(Change::User(Box::new(after.clone())));
+        commit.changes.push(RealmChange::User(Box::new(after.clone())));
     }
     Ok(after)
 }
@@ -246,7 +251,7 @@ fn check_owner(realm: &RealmSnapshot, id: UserId) -> Result<(), BotError> {
 }
 
 fn told(op: &str, bot: &Value, whom: Vec<UserId>) -> NewEvent {
-    NewEvent::plain(Audience::users(whom), json!({"type": "realm_bot", "op": op, "bot": bot}))
+    NewEvent::plain(EventAudience::users(whom), json!({"type": "realm_bot", "op": op, "bot": bot}))
 }
 
 #[cfg(test)]

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use super::{ChannelError, Env, tell};
+use super::{ChannelEnv, ChannelError, tell};
 use crate::access;
-use crate::change::{Change, Commit};
+use crate::change::{RealmChange, RealmCommit};
 use crate::channel::Subscription;
 use crate::id::ChannelId;
 
 /// One change of a subscription's property.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Choice {
+pub enum SubscriptionPropertyChange {
     /// The color, as written.
     Color(String),
     /// Whether it is muted.
@@ -29,7 +29,7 @@ pub enum Choice {
     WildcardMentions(bool),
 }
 
-impl Choice {
+impl SubscriptionPropertyChange {
     fn apply(&self, subscription: &mut Subscription) {
         let notifications = &mut subscription.notifications;
         match self {
@@ -49,7 +49,11 @@ impl Choice {
 ///
 /// # Errors
 /// When the caller is not in one of the channels; nothing is to be written then.
-pub fn choose(env: &Env<'_>, choices: &[(ChannelId, Choice)], commit: &mut Commit) -> Result<(), ChannelError> {
+pub fn choose(
+    env: &ChannelEnv<'_>,
+    choices: &[(ChannelId, SubscriptionPropertyChange)],
+    commit: &mut RealmCommit,
+) -> Result<(), ChannelError> {
     let mut chosen: BTreeMap<ChannelId, Subscription> = BTreeMap::new();
     for (id, choice) in choices {
         let channel = access::channel(env.realm, env.caller, *id)?;
@@ -59,7 +63,8 @@ pub fn choose(env: &Env<'_>, choices: &[(ChannelId, Choice)], commit: &mut Commi
     let differs = |subscription: &Subscription| {
         env.realm.subscription(subscription.channel_id, env.caller.id) != Some(subscription)
     };
-    let changes = chosen.into_values().filter(differs).map(|chosen| Change::Subscription(Box::new(chosen))).collect();
+    let changes =
+        chosen.into_values().filter(differs).map(|chosen| RealmChange::Subscription(Box::new(chosen))).collect();
     tell(env.realm, env.figures, changes, commit);
     Ok(())
 }

@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use super::{ChannelError, Env, one_line, remover_group, rendered};
-use crate::access::{self, NotAllowed};
-use crate::change::{Change, Commit, ItemKind};
+use super::{ChannelEnv, ChannelError, one_line, remover_group, rendered};
+use crate::access::{self, PermissionError};
+use crate::change::{ItemKind, RealmChange, RealmCommit};
 use crate::channel::{Channel, PostPolicy, Privacy, channel_name};
 use crate::group::SystemGroup;
 use crate::id::{ChannelId, UserGroupId};
@@ -12,7 +12,7 @@ use crate::membership::may_create;
 
 /// The visibility of a channel to create, as the API's three parameters state it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Openness {
+pub struct ChannelVisibility {
     /// Only subscribers see it.
     pub invite_only: bool,
     /// Everybody sees it, also without an account.
@@ -21,7 +21,7 @@ pub struct Openness {
     pub shares_history: Option<bool>,
 }
 
-impl Openness {
+impl ChannelVisibility {
     /// Returns the privacy of a new channel. A public one shares its history whatever was asked for; a private one only
     /// when it was.
     ///
@@ -40,7 +40,7 @@ impl Openness {
 
 /// The time for which a channel keeps its messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Retention {
+pub enum RetentionPolicy {
     /// As long as the realm does.
     #[default]
     Realm,
@@ -50,7 +50,7 @@ pub enum Retention {
     Days(i64),
 }
 
-impl Retention {
+impl RetentionPolicy {
     /// As [`Channel::message_retention_days`] keeps it.
     #[must_use]
     pub fn days(self) -> Option<i64> {
@@ -64,13 +64,13 @@ impl Retention {
 
 /// The settings that all channels created by one request share.
 #[derive(Debug, Clone, Copy)]
-pub struct Manner {
+pub struct NewChannelSettings {
     /// Who sees them.
-    pub openness: Openness,
+    pub openness: ChannelVisibility,
     /// Who may write.
     pub post_policy: PostPolicy,
     /// How long messages stay.
-    pub retention: Retention,
+    pub retention: RetentionPolicy,
     /// Whose members may take others out; administrators when nothing is said.
     pub can_remove_subscribers_group: Option<UserGroupId>,
     /// Whether new users are put into them.
@@ -78,16 +78,16 @@ pub struct Manner {
 }
 
 /// Checks that the caller may make channels in this manner. Which privacy they get is the answer.
-pub(super) fn may_make(env: &Env<'_>, manner: &Manner, now_s: i64) -> Result<Privacy, ChannelError> {
+pub(super) fn may_make(env: &ChannelEnv<'_>, manner: &NewChannelSettings, now_s: i64) -> Result<Privacy, ChannelError> {
     let privacy = manner.openness.of_new()?;
     may_create(env.realm, env.caller, privacy, now_s)?;
     if manner.is_default && !env.caller.is_administrator() {
-        return Err(NotAllowed::Insufficient.into());
+        return Err(PermissionError::Insufficient.into());
     }
     if manner.is_default && privacy.is_private() {
         return Err(ChannelError::DefaultMadePrivate);
     }
-    if manner.retention != Retention::Realm {
+    if manner.retention != RetentionPolicy::Realm {
         access::require_owner(env.caller)?;
     }
     manner.can_remove_subscribers_group.map(|group| remover_group(env.realm, group)).transpose()?;
@@ -96,12 +96,12 @@ pub(super) fn may_make(env: &Env<'_>, manner: &Manner, now_s: i64) -> Result<Pri
 
 /// Returns the changes that make a channel, to be applied before anybody enters it.
 pub(super) fn make(
-    env: &Env<'_>,
+    env: &ChannelEnv<'_>,
     (id, privacy): (ChannelId, Privacy),
     (name, description): (&str, &str),
-    manner: &Manner,
-    commit: &Commit,
-) -> Result<(Channel, Vec<Change>), ChannelError> {
+    manner: &NewChannelSettings,
+    commit: &RealmCommit,
+) -> Result<(Channel, Vec<RealmChange>), ChannelError> {
     let administrators = || env.realm.system_group(SystemGroup::Administrators).map(|group| group.id);
     let description = one_line(description);
     let channel = Channel {
@@ -120,9 +120,9 @@ pub(super) fn make(
             .ok_or(ChannelError::NoSuchGroup)?,
         is_archived: false,
     };
-    let mut changes = vec![Change::Channel(Box::new(channel.clone()))];
+    let mut changes = vec![RealmChange::Channel(Box::new(channel.clone()))];
     if manner.is_default {
-        changes.push(Change::Item { kind: ItemKind::DefaultChannel, id: id.0, document: Some(json!({})) });
+        changes.push(RealmChange::Item { kind: ItemKind::DefaultChannel, id: id.0, document: Some(json!({})) });
     }
     Ok((channel, changes))
 }

@@ -2,16 +2,16 @@
 
 use serde_json::json;
 
-use super::{ChannelError, Env, tell};
+use super::{ChannelEnv, ChannelError, tell};
 use crate::access;
-use crate::change::{Change, Commit, ItemKind};
+use crate::change::{ItemKind, RealmChange, RealmCommit};
 use crate::id::ChannelId;
 
 /// New users are in the channel from now on. Once more changes nothing.
 ///
 /// # Errors
 /// See [`ChannelError`]; nothing is to be written then.
-pub fn add_default(env: &Env<'_>, id: ChannelId, commit: &mut Commit) -> Result<(), ChannelError> {
+pub fn add_default(env: &ChannelEnv<'_>, id: ChannelId, commit: &mut RealmCommit) -> Result<(), ChannelError> {
     access::require_administrator(env.caller)?;
     let channel = access::channel(env.realm, env.caller, id)?;
     if channel.privacy.is_private() {
@@ -25,17 +25,17 @@ pub fn add_default(env: &Env<'_>, id: ChannelId, commit: &mut Commit) -> Result<
 ///
 /// # Errors
 /// See [`ChannelError`]; nothing is to be written then.
-pub fn remove_default(env: &Env<'_>, id: ChannelId, commit: &mut Commit) -> Result<(), ChannelError> {
+pub fn remove_default(env: &ChannelEnv<'_>, id: ChannelId, commit: &mut RealmCommit) -> Result<(), ChannelError> {
     access::require_administrator(env.caller)?;
     access::channel(env.realm, env.caller, id)?;
     put(env, id, false, commit);
     Ok(())
 }
 
-fn put(env: &Env<'_>, id: ChannelId, shall: bool, commit: &mut Commit) {
+fn put(env: &ChannelEnv<'_>, id: ChannelId, shall: bool, commit: &mut RealmCommit) {
     if env.realm.item(ItemKind::DefaultChannel, id.0).is_some() != shall {
         let document = shall.then(|| json!({}));
-        let change = Change::Item { kind: ItemKind::DefaultChannel, id: id.0, document };
+        let change = RealmChange::Item { kind: ItemKind::DefaultChannel, id: id.0, document };
         tell(env.realm, env.figures, vec![change], commit);
     }
 }

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use crate::access::NotAllowed;
+use crate::access::PermissionError;
 use crate::channel::{Channel, Privacy};
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
 
 /// A set of channels that `GET /streams` can include.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Group {
+pub enum ChannelGroup {
     /// Those all users but guests see; guests get none of them.
     Public,
     /// Those everybody sees.
@@ -25,21 +25,25 @@ pub enum Group {
 /// Returns the channels of at least one of these groups, in the order of their numbers.
 ///
 /// # Errors
-/// [`NotAllowed::QueryRefused`] when all are asked for and the user is no administrator.
+/// [`PermissionError::QueryRefused`] when all are asked for and the user is no administrator.
 ///
 /// # Source
 /// Specification, `GET /streams`.
-pub fn list<'a>(realm: &'a RealmSnapshot, user: &User, groups: &[Group]) -> Result<Vec<&'a Arc<Channel>>, NotAllowed> {
-    if groups.contains(&Group::All) && !user.is_administrator() {
-        return Err(NotAllowed::QueryRefused);
+pub fn list<'a>(
+    realm: &'a RealmSnapshot,
+    user: &User,
+    groups: &[ChannelGroup],
+) -> Result<Vec<&'a Arc<Channel>>, PermissionError> {
+    if groups.contains(&ChannelGroup::All) && !user.is_administrator() {
+        return Err(PermissionError::QueryRefused);
     }
     let owner = user.bot.as_ref().and_then(|bot| bot.owner_id);
-    let is_in = |group: &Group, channel: &Channel| match group {
-        Group::Public => !user.is_guest() && !channel.privacy.is_private(),
-        Group::WebPublic => channel.privacy == Privacy::WebPublic,
-        Group::Subscribed => realm.subscription(channel.id, user.id).is_some(),
-        Group::OwnerSubscribed => owner.is_some_and(|owner| realm.subscription(channel.id, owner).is_some()),
-        Group::All => true,
+    let is_in = |group: &ChannelGroup, channel: &Channel| match group {
+        ChannelGroup::Public => !user.is_guest() && !channel.privacy.is_private(),
+        ChannelGroup::WebPublic => channel.privacy == Privacy::WebPublic,
+        ChannelGroup::Subscribed => realm.subscription(channel.id, user.id).is_some(),
+        ChannelGroup::OwnerSubscribed => owner.is_some_and(|owner| realm.subscription(channel.id, owner).is_some()),
+        ChannelGroup::All => true,
     };
     let in_use = realm.channels().filter(|channel| !channel.is_archived);
     let mut found: Vec<_> = in_use.filter(|channel| groups.iter().any(|group| is_in(group, channel))).collect();

@@ -13,36 +13,36 @@ mod tell;
 mod unsubscribe;
 mod update;
 
-pub use choose::{Choice, choose};
-pub use create::{Manner, Openness, Retention};
+pub use choose::{SubscriptionPropertyChange, choose};
+pub use create::{ChannelVisibility, NewChannelSettings, RetentionPolicy};
 pub use defaults::{add_default, remove_default};
-pub use list::{Group, list};
-pub use subscribe::{Principals, Subscribed, Subscribing, Wanted, subscribe};
+pub use list::{ChannelGroup, list};
+pub use subscribe::{Principals, SubscribeOutcome, SubscribeRequest, SubscribeTarget, subscribe};
 pub(crate) use tell::knows_subscribers;
 pub use tell::tell;
-pub use unsubscribe::{Unsubscribed, unsubscribe};
-pub use update::{Update, archive, update};
+pub use unsubscribe::{UnsubscribeOutcome, unsubscribe};
+pub use update::{ChannelUpdate, archive, update};
 
-use crate::access::{NoSuchChannel, NotAllowed};
+use crate::access::{ChannelNotFound, PermissionError};
 use crate::channel::ChannelNameError;
 use crate::group::SystemGroup;
 use crate::id::{ChannelId, UserGroupId};
 use crate::limits::MAX_SUBSCRIPTIONS_AT_ONCE;
-use crate::markdown::{self, Context, Emoticons, ImagePreviews, Linkifier};
+use crate::markdown::{self, EmoticonHandling, ImagePreviews, Linkifier, MarkdownContext};
 use crate::membership::MembershipError;
-use crate::object::channel::Figures;
+use crate::object::channel::ChannelStatistics;
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
 
 /// The realm, the caller and the realm data that decisions about channels use.
 #[derive(Debug, Clone, Copy)]
-pub struct Env<'a> {
+pub struct ChannelEnv<'a> {
     /// The realm.
     pub realm: &'a RealmSnapshot,
     /// Who decides.
     pub caller: &'a User,
     /// What the messages of channels come to, for the objects that are told.
-    pub figures: &'a Figures,
+    pub figures: &'a ChannelStatistics,
     /// The realm's own address, without a slash at the end.
     pub realm_url: &'a str,
     /// The realm's linkifiers, for descriptions.
@@ -54,13 +54,13 @@ pub struct Env<'a> {
 pub enum ChannelError {
     /// There is no such channel for the caller.
     #[error(transparent)]
-    NoSuchChannel(#[from] NoSuchChannel),
+    NoSuchChannel(#[from] ChannelNotFound),
     /// There are no channels of these names for the caller.
     #[error("Channel(s) ({}) do not exist", .0.join(", "))]
     NoneNamed(Vec<String>),
     /// The caller is not who may.
     #[error(transparent)]
-    NotAllowed(#[from] NotAllowed),
+    NotAllowed(#[from] PermissionError),
     /// The caller may not enter, make, fill or empty a channel.
     #[error(transparent)]
     Membership(#[from] MembershipError),
@@ -111,12 +111,12 @@ fn one_line(description: &str) -> String {
 }
 
 /// A description as HTML.
-fn rendered(env: &Env<'_>, description: &str) -> String {
-    let context = Context {
+fn rendered(env: &ChannelEnv<'_>, description: &str) -> String {
+    let context = MarkdownContext {
         directory: env.realm,
         linkifiers: env.linkifiers,
         realm_url: env.realm_url,
-        emoticons: Emoticons::Keep,
+        emoticons: EmoticonHandling::Keep,
         image_previews: ImagePreviews::Hide,
         default_code_language: None,
     };

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::create::{make, may_make};
-use super::{ChannelError, Env, Manner, tell};
+use super::{ChannelEnv, ChannelError, NewChannelSettings, tell};
 use crate::access;
 use crate::address;
-use crate::change::{Change, Commit};
+use crate::change::{RealmChange, RealmCommit};
 use crate::channel::{Channel, Subscription, channel_name, name_key};
 use crate::id::{ChannelId, UserId};
 use crate::limits::MAX_SUBSCRIPTIONS_AT_ONCE;
@@ -18,7 +18,7 @@ use crate::user::User;
 
 /// A channel to subscribe to, created when it does not exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wanted {
+pub struct SubscribeTarget {
     /// Its name.
     pub name: String,
     /// The color of the subscription; one not used yet when nothing is said.
@@ -43,7 +43,7 @@ impl Principals {
     ///
     /// # Errors
     /// When one is not there, or closed their account.
-    pub fn users<'a>(&self, env: &Env<'a>) -> Result<Vec<&'a Arc<User>>, ChannelError> {
+    pub fn users<'a>(&self, env: &ChannelEnv<'a>) -> Result<Vec<&'a Arc<User>>, ChannelError> {
         let found: Vec<Option<&Arc<User>>> = match self {
             Self::Caller => vec![env.realm.user(env.caller.id)],
             Self::Ids(ids) => ids.iter().map(|id| env.realm.user(*id)).collect(),
@@ -66,20 +66,20 @@ impl Principals {
 
 /// A request to subscribe users to channels.
 #[derive(Debug, Clone)]
-pub struct Subscribing {
+pub struct SubscribeRequest {
     /// The channels; those that do not exist are made.
-    pub channels: Vec<Wanted>,
+    pub channels: Vec<SubscribeTarget>,
     /// Who shall be in them.
     pub principals: Principals,
     /// What those are like that have to be made.
-    pub manner: Manner,
+    pub manner: NewChannelSettings,
     /// Whether one channel that may not be entered refuses all.
     pub all_or_nothing: bool,
 }
 
 /// The outcome of a request to subscribe. Users are named by their addresses.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Subscribed {
+pub struct SubscribeOutcome {
     /// The channels each user is newly in.
     pub subscribed: BTreeMap<String, Vec<String>>,
     /// The channels each user was in already.
@@ -92,13 +92,17 @@ pub struct Subscribed {
 ///
 /// # Errors
 /// See [`ChannelError`]; nothing is to be written then.
-pub fn subscribe(env: &Env<'_>, wish: &Subscribing, commit: &mut Commit) -> Result<Subscribed, ChannelError> {
+pub fn subscribe(
+    env: &ChannelEnv<'_>,
+    wish: &SubscribeRequest,
+    commit: &mut RealmCommit,
+) -> Result<SubscribeOutcome, ChannelError> {
     access::require_member(env.caller)?;
     let users = wish.principals.users(env)?;
     if users.len().saturating_mul(wish.channels.len()) > MAX_SUBSCRIPTIONS_AT_ONCE {
         return Err(ChannelError::TooMany);
     }
-    let mut done = Subscribed::default();
+    let mut done = SubscribeOutcome::default();
     let mut changes = Vec::new();
     let doors = doors(env, wish, &mut done, (&mut changes, commit))?;
     if users.iter().any(|user| user.id != env.caller.id) {
@@ -123,10 +127,10 @@ struct Door {
 
 /// Returns the channels of the wish that may be entered, each once. Those that are made are among the changes.
 fn doors(
-    env: &Env<'_>,
-    wish: &Subscribing,
-    done: &mut Subscribed,
-    (changes, commit): (&mut Vec<Change>, &Commit),
+    env: &ChannelEnv<'_>,
+    wish: &SubscribeRequest,
+    done: &mut SubscribeOutcome,
+    (changes, commit): (&mut Vec<RealmChange>, &RealmCommit),
 ) -> Result<Vec<Door>, ChannelError> {
     let mut doors = Vec::new();
     let mut seen = BTreeSet::new();
@@ -158,7 +162,12 @@ fn doors(
     Ok(doors)
 }
 
-fn enter(realm: &RealmSnapshot, user: &User, doors: &[Door], (done, changes): (&mut Subscribed, &mut Vec<Change>)) {
+fn enter(
+    realm: &RealmSnapshot,
+    user: &User,
+    doors: &[Door],
+    (done, changes): (&mut SubscribeOutcome, &mut Vec<RealmChange>),
+) {
     let mut palette = Palette::of(realm, user.id);
     for Door { channel, color, .. } in doors {
         let inside = realm.subscription(channel.id, user.id).is_some();
@@ -166,7 +175,7 @@ fn enter(realm: &RealmSnapshot, user: &User, doors: &[Door], (done, changes): (&
         list.entry(user.shown_email().into_owned()).or_default().push(channel.name.clone());
         if !inside {
             let color = color.clone().unwrap_or_else(|| palette.next());
-            changes.push(Change::Subscription(Box::new(Subscription { color, ..unchosen(channel, user.id) })));
+            changes.push(RealmChange::Subscription(Box::new(Subscription { color, ..unchosen(channel, user.id) })));
         }
     }
 }

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use crate::access::{sees_channel, sees_subscribers};
-use crate::change::{Change, Commit, ItemKind};
+use crate::change::{ItemKind, RealmChange, RealmCommit};
 use crate::channel::{Channel, PostPolicy, Privacy, Subscription};
-use crate::event::{Audience, Capability, EventRecord, Gate, NewEvent};
+use crate::event::{ClientCapability, EventAudience, EventRecord, NewEvent, QueueCondition};
 use crate::id::{ChannelId, EventId, UserId};
-use crate::object::channel::{Figures, basic};
-use crate::object::subscription::{Wish, full, subscribers};
+use crate::object::channel::{ChannelStatistics, basic};
+use crate::object::subscription::{SubscriptionFields, full, subscribers};
 use crate::snapshot::RealmSnapshot;
 
 /// Puts changes of channels, subscriptions and default channels into the commit, with all that is told of them, and
@@ -25,7 +25,12 @@ use crate::snapshot::RealmSnapshot;
 ///
 /// # Source
 /// Not specified; the events are those existing clients know.
-pub fn tell(realm: &RealmSnapshot, figures: &Figures, changes: Vec<Change>, commit: &mut Commit) -> RealmSnapshot {
+pub fn tell(
+    realm: &RealmSnapshot,
+    figures: &ChannelStatistics,
+    changes: Vec<RealmChange>,
+    commit: &mut RealmCommit,
+) -> RealmSnapshot {
     // The place is not known yet; what is asked of the realm after it does not depend on it.
     let next = EventId(realm.at().0.saturating_add(1));
     let record = EventRecord::new(next, commit.at_s, changes, None);
@@ -55,7 +60,7 @@ pub fn tell(realm: &RealmSnapshot, figures: &Figures, changes: Vec<Change>, comm
 struct Scene<'a> {
     before: &'a RealmSnapshot,
     after: &'a RealmSnapshot,
-    figures: &'a Figures,
+    figures: &'a ChannelStatistics,
 }
 
 /// What happens to one channel.
@@ -79,23 +84,25 @@ impl Turn<'_> {
     }
 }
 
-fn turns<'a>(scene: &Scene<'a>, changes: &[Change]) -> Vec<Turn<'a>> {
+fn turns<'a>(scene: &Scene<'a>, changes: &[RealmChange]) -> Vec<Turn<'a>> {
     let mut turns: BTreeMap<ChannelId, Turn<'a>> = BTreeMap::new();
     for change in changes {
         let id = match change {
-            Change::Channel(channel) => channel.id,
-            Change::Subscription(subscription) => subscription.channel_id,
-            Change::Unsubscription { channel_id, .. } => *channel_id,
+            RealmChange::Channel(channel) => channel.id,
+            RealmChange::Subscription(subscription) => subscription.channel_id,
+            RealmChange::Unsubscription { channel_id, .. } => *channel_id,
             _ => continue,
         };
         let Some(after) = scene.after.channel(id) else { continue };
         let fresh = || Turn { before: scene.before.channel(id), after, entered: Vec::new(), left: Vec::new() };
         let turn = turns.entry(id).or_insert_with(fresh);
         match change {
-            Change::Subscription(subscription) if scene.before.subscription(id, subscription.user_id).is_none() => {
+            RealmChange::Subscription(subscription)
+                if scene.before.subscription(id, subscription.user_id).is_none() =>
+            {
                 turn.entered.push(subscription.user_id);
             }
-            Change::Unsubscription { user_id, .. } if scene.before.subscription(id, *user_id).is_some() => {
+            RealmChange::Unsubscription { user_id, .. } if scene.before.subscription(id, *user_id).is_some() => {
                 turn.left.push(*user_id);
             }
             _ => {}
@@ -133,7 +140,7 @@ impl Scene<'_> {
         turn: &Turn<'_>,
         (first, hidden): (&RealmSnapshot, &Channel),
         (second, seen): (&RealmSnapshot, &Channel),
-    ) -> Vec<Audience> {
+    ) -> Vec<EventAudience> {
         let sees_newly = |id: &UserId| {
             self.after
                 .user(*id)
@@ -159,7 +166,7 @@ impl Scene<'_> {
             }
         }
         for null_notifications in [false, true] {
-            let wish = Wish { null_notifications, subscribers: false };
+            let wish = SubscriptionFields { null_notifications, subscribers: false };
             let shown = entered.iter().map(|(user_id, channels)| {
                 let of = |channel: &&Channel| self.subscription(channel, *user_id, wish);
                 (*user_id, channels.iter().filter_map(of).collect())
@@ -168,18 +175,18 @@ impl Scene<'_> {
                 let with_subscribers =
                     subscriptions.iter().cloned().map(|object| self.with_subscribers(object)).collect();
                 for (subscriptions, are_listed) in [(subscriptions, false), (with_subscribers, true)] {
-                    let gate = Gate::Both([
-                        (Capability::NotificationSettingsNull, null_notifications),
-                        (Capability::IncludeSubscribers, are_listed),
+                    let gate = QueueCondition::Both([
+                        (ClientCapability::NotificationSettingsNull, null_notifications),
+                        (ClientCapability::IncludeSubscribers, are_listed),
                     ]);
                     let event = json!({"type": "subscription", "op": "add", "subscriptions": subscriptions});
-                    events.push(NewEvent::plain(Audience::users(users.clone()), event).gated(gate));
+                    events.push(NewEvent::plain(EventAudience::users(users.clone()), event).gated(gate));
                 }
             }
         }
     }
 
-    fn subscription(&self, channel: &Channel, user_id: UserId, wish: Wish) -> Option<Value> {
+    fn subscription(&self, channel: &Channel, user_id: UserId, wish: SubscriptionFields) -> Option<Value> {
         let subscription = self.after.subscription(channel.id, user_id)?;
         Some(full(self.after, channel, subscription, self.figures, wish).into())
     }
@@ -253,9 +260,9 @@ impl Scene<'_> {
     }
 
     /// Tells users what they chose for channels they were in already.
-    fn choices(&self, changes: &[Change], events: &mut Vec<NewEvent>) {
+    fn choices(&self, changes: &[RealmChange], events: &mut Vec<NewEvent>) {
         for change in changes {
-            let Change::Subscription(chosen) = change else { continue };
+            let RealmChange::Subscription(chosen) = change else { continue };
             let (channel_id, user_id) = (chosen.channel_id, chosen.user_id);
             let Some(before) = self.before.subscription(channel_id, user_id) else { continue };
             for (property, value) in differences(before, chosen) {
@@ -263,15 +270,15 @@ impl Scene<'_> {
                     "type": "subscription", "op": "update", "stream_id": channel_id,
                     "property": property, "value": value,
                 });
-                events.push(NewEvent::plain(Audience::users([user_id]), event));
+                events.push(NewEvent::plain(EventAudience::users([user_id]), event));
             }
         }
     }
 
     /// Tells which channels new users are put into, when those changed. Not guests, who may not see them.
-    fn defaults(&self, changes: &[Change], events: &mut Vec<NewEvent>) {
+    fn defaults(&self, changes: &[RealmChange], events: &mut Vec<NewEvent>) {
         let differ = changes.iter().any(|change| match change {
-            Change::Item { kind: ItemKind::DefaultChannel, id, document } => {
+            RealmChange::Item { kind: ItemKind::DefaultChannel, id, document } => {
                 self.before.item(ItemKind::DefaultChannel, *id).is_some() != document.is_some()
             }
             _ => false,
@@ -281,7 +288,7 @@ impl Scene<'_> {
             let channels = ids.filter_map(|id| self.after.channel(id));
             let channels: Vec<_> = channels.map(|channel| basic(channel, self.figures)).collect();
             let event = json!({"type": "default_streams", "default_streams": channels});
-            events.push(NewEvent::plain(Audience::Members, event));
+            events.push(NewEvent::plain(EventAudience::Members, event));
         }
     }
 }
@@ -297,7 +304,7 @@ fn ends(turns: &[Turn<'_>], events: &mut Vec<NewEvent>) {
     }
     for (subscriptions, users) in alike(left.into_iter()) {
         let event = json!({"type": "subscription", "op": "remove", "subscriptions": subscriptions});
-        events.push(NewEvent::plain(Audience::users(users), event));
+        events.push(NewEvent::plain(EventAudience::users(users), event));
     }
 }
 
@@ -328,13 +335,13 @@ fn differences(before: &Subscription, after: &Subscription) -> Vec<(&'static str
 }
 
 /// Everybody who sees the channel, described as shortly as can be. A guest may be in a public channel.
-fn all_who_see(realm: &RealmSnapshot, channel: &Channel) -> Vec<Audience> {
+fn all_who_see(realm: &RealmSnapshot, channel: &Channel) -> Vec<EventAudience> {
     let inside = || realm.subscribers(channel.id).filter_map(|id| realm.user(id));
     match channel.privacy {
-        Privacy::WebPublic => vec![Audience::Everyone],
+        Privacy::WebPublic => vec![EventAudience::Everyone],
         Privacy::Public => {
             let guests = some(inside().filter(|user| user.is_guest()).map(|user| user.id));
-            std::iter::once(Audience::Members).chain(guests).collect()
+            std::iter::once(EventAudience::Members).chain(guests).collect()
         }
         Privacy::PrivateSharedHistory | Privacy::PrivateProtectedHistory => {
             let administrators = realm.users().filter(|user| user.is_administrator());
@@ -344,21 +351,21 @@ fn all_who_see(realm: &RealmSnapshot, channel: &Channel) -> Vec<Audience> {
 }
 
 /// Returns who may know the subscribers of the channel, but for some.
-pub(crate) fn knows_subscribers(realm: &RealmSnapshot, channel: &Channel, but: &[UserId]) -> Audience {
+pub(crate) fn knows_subscribers(realm: &RealmSnapshot, channel: &Channel, but: &[UserId]) -> EventAudience {
     if channel.privacy.is_private() {
         let but: BTreeSet<UserId> = but.iter().copied().collect();
         let knows = realm.users().filter(|user| sees_subscribers(realm, user, channel));
-        return Audience::users(knows.map(|user| user.id).filter(|id| !but.contains(id)));
+        return EventAudience::users(knows.map(|user| user.id).filter(|id| !but.contains(id)));
     }
     let strangers = realm.users().filter(|user| user.is_guest() && !sees_subscribers(realm, user, channel));
     let except = but.iter().copied().chain(strangers.map(|user| user.id)).collect();
-    Audience::ChannelWatchers { channel_id: channel.id, except }
+    EventAudience::ChannelWatchers { channel_id: channel.id, except }
 }
 
 /// These users, if there are any.
-fn some(users: impl Iterator<Item = UserId>) -> Option<Audience> {
-    match Audience::users(users) {
-        Audience::Users(users) if users.is_empty() => None,
+fn some(users: impl Iterator<Item = UserId>) -> Option<EventAudience> {
+    match EventAudience::users(users) {
+        EventAudience::Users(users) if users.is_empty() => None,
         audience => Some(audience),
     }
 }

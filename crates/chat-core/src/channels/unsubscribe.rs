@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::update::closed;
-use super::{ChannelError, Env, Principals, tell};
+use super::{ChannelEnv, ChannelError, Principals, tell};
 use crate::access;
-use crate::change::{Change, Commit};
+use crate::change::{RealmChange, RealmCommit};
 use crate::channel::Channel;
 use crate::id::ChannelId;
 use crate::limits::MAX_SUBSCRIPTIONS_AT_ONCE;
@@ -14,7 +14,7 @@ use crate::user::User;
 
 /// The outcome of a request to unsubscribe. A name stands once for each user.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Unsubscribed {
+pub struct UnsubscribeOutcome {
     /// The channels that were left.
     pub removed: Vec<String>,
     /// The channels that the user was not in.
@@ -29,11 +29,11 @@ pub struct Unsubscribed {
 /// # Errors
 /// See [`ChannelError`]; nothing is to be written then.
 pub fn unsubscribe(
-    env: &Env<'_>,
+    env: &ChannelEnv<'_>,
     names: &[String],
     principals: &Principals,
-    commit: &mut Commit,
-) -> Result<Unsubscribed, ChannelError> {
+    commit: &mut RealmCommit,
+) -> Result<UnsubscribeOutcome, ChannelError> {
     let channels = named(env, names)?;
     let users = principals.users(env)?;
     if users.len().saturating_mul(channels.len()) > MAX_SUBSCRIPTIONS_AT_ONCE {
@@ -44,12 +44,12 @@ pub fn unsubscribe(
             may_remove_others(env.realm, env.caller, channel, commit.at_s)?;
         }
     }
-    let mut done = Unsubscribed::default();
+    let mut done = UnsubscribeOutcome::default();
     let mut changes = Vec::new();
     for (channel, user) in users.iter().flat_map(|user| channels.values().map(move |channel| (channel, user))) {
         if env.realm.subscription(channel.id, user.id).is_some() {
             done.removed.push(channel.name.clone());
-            changes.push(Change::Unsubscription { channel_id: channel.id, user_id: user.id });
+            changes.push(RealmChange::Unsubscription { channel_id: channel.id, user_id: user.id });
         } else {
             done.not_removed.push(channel.name.clone());
         }
@@ -65,7 +65,7 @@ pub fn unsubscribe(
 }
 
 /// Returns the channels of these names, in the order of their numbers.
-fn named<'a>(env: &Env<'a>, names: &[String]) -> Result<BTreeMap<ChannelId, &'a Channel>, ChannelError> {
+fn named<'a>(env: &ChannelEnv<'a>, names: &[String]) -> Result<BTreeMap<ChannelId, &'a Channel>, ChannelError> {
     let mut unknown = Vec::new();
     let mut channels = BTreeMap::new();
     for name in names {

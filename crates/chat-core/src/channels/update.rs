@@ -1,8 +1,8 @@
 //! Changing and closing channels.
 
-use super::{ChannelError, Env, Retention, one_line, remover_group, rendered, tell};
-use crate::access::{self, NoSuchChannel, sees_channel, takes_part};
-use crate::change::{Change, Commit, ItemKind};
+use super::{ChannelEnv, ChannelError, RetentionPolicy, one_line, remover_group, rendered, tell};
+use crate::access::{self, ChannelNotFound, sees_channel, takes_part};
+use crate::change::{ItemKind, RealmChange, RealmCommit};
 use crate::channel::{Channel, PostPolicy, Privacy, channel_name, name_key};
 use crate::id::{ChannelId, UserGroupId};
 use crate::membership::may_create;
@@ -10,7 +10,7 @@ use crate::snapshot::RealmSnapshot;
 
 /// The properties of a channel to change. `None` leaves it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Update {
+pub struct ChannelUpdate {
     /// The name.
     pub name: Option<String>,
     /// The description.
@@ -24,7 +24,7 @@ pub struct Update {
     /// Who may write.
     pub post_policy: Option<PostPolicy>,
     /// How long messages stay.
-    pub retention: Option<Retention>,
+    pub retention: Option<RetentionPolicy>,
     /// Whose members may take others out.
     pub can_remove_subscribers_group: Option<UserGroupId>,
     /// Whether new users are put into it.
@@ -35,7 +35,12 @@ pub struct Update {
 ///
 /// # Errors
 /// See [`ChannelError`]; nothing is to be written then.
-pub fn update(env: &Env<'_>, id: ChannelId, wish: &Update, commit: &mut Commit) -> Result<(), ChannelError> {
+pub fn update(
+    env: &ChannelEnv<'_>,
+    id: ChannelId,
+    wish: &ChannelUpdate,
+    commit: &mut RealmCommit,
+) -> Result<(), ChannelError> {
     let before = administered(env, id)?;
     let mut channel = before.clone();
     if let Some(privacy) = privacy(env, before, wish, commit.at_s)? {
@@ -65,11 +70,11 @@ pub fn update(env: &Env<'_>, id: ChannelId, wish: &Update, commit: &mut Commit) 
     }
     let mut changes = Vec::new();
     if channel != *before {
-        changes.push(Change::Channel(Box::new(channel)));
+        changes.push(RealmChange::Channel(Box::new(channel)));
     }
     if is_default != was_default {
         let document = is_default.then(|| serde_json::json!({}));
-        changes.push(Change::Item { kind: ItemKind::DefaultChannel, id: id.0, document });
+        changes.push(RealmChange::Item { kind: ItemKind::DefaultChannel, id: id.0, document });
     }
     tell(env.realm, env.figures, changes, commit);
     Ok(())
@@ -79,34 +84,34 @@ pub fn update(env: &Env<'_>, id: ChannelId, wish: &Update, commit: &mut Commit) 
 ///
 /// # Errors
 /// See [`ChannelError`]; nothing is to be written then.
-pub fn archive(env: &Env<'_>, id: ChannelId, commit: &mut Commit) -> Result<(), ChannelError> {
+pub fn archive(env: &ChannelEnv<'_>, id: ChannelId, commit: &mut RealmCommit) -> Result<(), ChannelError> {
     let channel = administered(env, id)?;
     tell(env.realm, env.figures, closed(env.realm, channel), commit);
     Ok(())
 }
 
 /// Returns the changes that close a channel.
-pub(super) fn closed(realm: &RealmSnapshot, channel: &Channel) -> Vec<Change> {
+pub(super) fn closed(realm: &RealmSnapshot, channel: &Channel) -> Vec<RealmChange> {
     let archived = Channel { is_archived: true, ..channel.clone() };
-    let mut changes = vec![Change::Channel(Box::new(archived))];
+    let mut changes = vec![RealmChange::Channel(Box::new(archived))];
     if realm.item(ItemKind::DefaultChannel, channel.id.0).is_some() {
-        changes.push(Change::Item { kind: ItemKind::DefaultChannel, id: channel.id.0, document: None });
+        changes.push(RealmChange::Item { kind: ItemKind::DefaultChannel, id: channel.id.0, document: None });
     }
-    let out = |user_id| Change::Unsubscription { channel_id: channel.id, user_id };
+    let out = |user_id| RealmChange::Unsubscription { channel_id: channel.id, user_id };
     changes.extend(realm.subscribers(channel.id).map(out));
     changes
 }
 
 /// Returns the channel, if it is the caller's to change. Administrators change the private ones they see too.
-fn administered<'a>(env: &Env<'a>, id: ChannelId) -> Result<&'a Channel, ChannelError> {
+fn administered<'a>(env: &ChannelEnv<'a>, id: ChannelId) -> Result<&'a Channel, ChannelError> {
     let channel = env.realm.channel(id).filter(|channel| sees_channel(env.realm, env.caller, channel));
-    let channel = channel.ok_or(NoSuchChannel::Id(id))?;
+    let channel = channel.ok_or(ChannelNotFound::Id(id))?;
     access::require_administrator(env.caller)?;
     Ok(channel)
 }
 
 /// Returns the name, if it is free. One that differs from the channel's own in case alone is.
-fn renamed(env: &Env<'_>, channel: &Channel, name: &str) -> Result<String, ChannelError> {
+fn renamed(env: &ChannelEnv<'_>, channel: &Channel, name: &str) -> Result<String, ChannelError> {
     let name = channel_name(name)?;
     if name == channel.name {
         return Err(ChannelError::NameUnchanged);
@@ -120,12 +125,17 @@ fn renamed(env: &Env<'_>, channel: &Channel, name: &str) -> Result<String, Chann
 /// Returns the privacy the channel shall have, when it is spoken of.
 ///
 /// Who cannot read a private channel, an administrator or not, cannot open it either.
-fn privacy(env: &Env<'_>, channel: &Channel, wish: &Update, now_s: i64) -> Result<Option<Privacy>, ChannelError> {
+fn privacy(
+    env: &ChannelEnv<'_>,
+    channel: &Channel,
+    wish: &ChannelUpdate,
+    now_s: i64,
+) -> Result<Option<Privacy>, ChannelError> {
     if wish.is_private.is_none() && wish.is_web_public.is_none() && wish.shares_history.is_none() {
         return Ok(None);
     }
     if !takes_part(env.realm, env.caller, channel) {
-        return Err(NoSuchChannel::Id(channel.id).into());
+        return Err(ChannelNotFound::Id(channel.id).into());
     }
     let private = wish.is_private.unwrap_or_else(|| channel.privacy.is_private());
     let web = wish.is_web_public.unwrap_or(channel.privacy == Privacy::WebPublic);

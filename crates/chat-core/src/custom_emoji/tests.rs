@@ -1,15 +1,15 @@
 use super::*;
 use crate::id::UserId;
-use crate::realm::Rules;
-use crate::role::Policy;
+use crate::realm::RealmRules;
+use crate::role::PermissionPolicy;
 use crate::testing;
 
-fn pictures() -> Pictures {
-    Pictures { source_url: "/user_avatars/1/emoji/images/a.png".to_owned(), still_url: None }
+fn pictures() -> CustomEmojiImages {
+    CustomEmojiImages { source_url: "/user_avatars/1/emoji/images/a.png".to_owned(), still_url: None }
 }
 
 fn added(realm: &RealmSnapshot, user: i64, name: &str) -> Result<RealmSnapshot, CustomEmojiError> {
-    let mut commit = Commit::default();
+    let mut commit = RealmCommit::default();
     add(realm, realm.user(UserId(user)).unwrap(), (name, &pictures()), &mut commit)?;
     Ok(realm.after(&commit.changes))
 }
@@ -19,14 +19,14 @@ fn refused(realm: &RealmSnapshot, user: i64, name: &str) -> String {
 }
 
 fn taken_out(realm: &RealmSnapshot, user: i64, name: &str) -> Result<RealmSnapshot, CustomEmojiError> {
-    let mut commit = Commit::default();
+    let mut commit = RealmCommit::default();
     deactivate(realm, realm.user(UserId(user)).unwrap(), name, &mut commit)?;
     Ok(realm.after(&commit.changes))
 }
 
 #[test]
 fn a_name_is_of_small_letters_and_ends_in_one() {
-    let realm = testing::realm(Rules::default(), Vec::new());
+    let realm = testing::realm(RealmRules::default(), Vec::new());
     for (written, kept) in [("green_tick", "green_tick"), (" my own tick ", "my_own_tick"), ("a-1", "a-1"), ("7", "7")]
     {
         assert_eq!(check(&realm, realm.user(UserId(4)).unwrap(), written, 0), Ok(kept.to_owned()));
@@ -43,10 +43,10 @@ fn a_name_is_of_small_letters_and_ends_in_one() {
 
 #[test]
 fn who_may_add_one_the_realm_says() {
-    let open = testing::realm(Rules::default(), Vec::new());
+    let open = testing::realm(RealmRules::default(), Vec::new());
     assert!(added(&open, 4, "tick").is_ok());
     assert_eq!(refused(&open, 6, "tick"), "Not allowed for guest users");
-    let rules = Rules { add_custom_emoji: Policy::Administrators, ..Rules::default() };
+    let rules = RealmRules { add_custom_emoji: PermissionPolicy::Administrators, ..RealmRules::default() };
     let closed = testing::realm(rules, Vec::new());
     assert_eq!(refused(&closed, 4, "tick"), "Insufficient permission");
     assert!(added(&closed, 2, "tick").is_ok());
@@ -54,7 +54,7 @@ fn who_may_add_one_the_realm_says() {
 
 #[test]
 fn a_name_in_use_is_taken_and_one_out_of_use_is_free() {
-    let realm = added(&testing::realm(Rules::default(), Vec::new()), 4, "tick").unwrap();
+    let realm = added(&testing::realm(RealmRules::default(), Vec::new()), 4, "tick").unwrap();
     assert_eq!(refused(&realm, 3, "tick"), "A custom emoji with this name already exists.");
     let without = taken_out(&realm, 4, "tick").unwrap();
     let again = added(&without, 3, "tick").unwrap();
@@ -64,7 +64,7 @@ fn a_name_in_use_is_taken_and_one_out_of_use_is_free() {
 
 #[test]
 fn only_administrators_give_a_default_emoji_another_picture() {
-    let realm = testing::realm(Rules::default(), Vec::new());
+    let realm = testing::realm(RealmRules::default(), Vec::new());
     for name in ["smile", "thumbs_up", "zulip"] {
         assert_eq!(refused(&realm, 4, name), "Only administrators can override default emoji.", "{name}");
         assert!(added(&realm, 2, name).is_ok(), "{name}");
@@ -73,7 +73,7 @@ fn only_administrators_give_a_default_emoji_another_picture() {
 
 #[test]
 fn who_added_one_or_administers_takes_it_out_of_use() {
-    let realm = added(&testing::realm(Rules::default(), Vec::new()), 4, "tick").unwrap();
+    let realm = added(&testing::realm(RealmRules::default(), Vec::new()), 4, "tick").unwrap();
     assert_eq!(taken_out(&realm, 3, "tick").unwrap_err(), CustomEmojiError::NotAuthor);
     assert_eq!(taken_out(&realm, 3, "nope").unwrap_err().to_string(), "Emoji 'nope' does not exist");
     for user in [4, 2] {
@@ -86,10 +86,10 @@ fn who_added_one_or_administers_takes_it_out_of_use() {
 
 #[test]
 fn everybody_is_told_all_of_them() {
-    let realm = added(&testing::realm(Rules::default(), Vec::new()), 4, "tick").unwrap();
-    let mut commit = Commit::default();
+    let realm = added(&testing::realm(RealmRules::default(), Vec::new()), 4, "tick").unwrap();
+    let mut commit = RealmCommit::default();
     let id = add(&realm, realm.user(UserId(3)).unwrap(), ("crossed", &pictures()), &mut commit).unwrap();
-    assert_eq!(commit.events[0].audience, Audience::Everyone);
+    assert_eq!(commit.events[0].audience, EventAudience::Everyone);
     let told = serde_json::to_value(&commit.events[0].body).unwrap();
     let event = &told["plain"]["event"];
     assert_eq!((&event["type"], &event["op"]), (&json!("realm_emoji"), &json!("update")));

@@ -2,24 +2,24 @@
 
 use serde_json::{Value, json};
 
-use super::{EditError, Move, Plan, Propagate, may_take_along};
+use super::{EditError, EditPlan, MessageMove, PropagateMode, may_take_along};
 use crate::access::history;
 use crate::channel::Privacy;
-use crate::event::{self, Audience, NewEvent, TopicLinkText, add};
+use crate::event::{self, EventAudience, NewEvent, TopicLinkText, add};
 use crate::id::{AttachmentId, ChannelId, MessageId, UserId};
-use crate::message::{Flag, Marks, Message, Recipient};
-use crate::ports::Edit;
-use crate::realm::Rules;
+use crate::message::{ContentFlags, Flag, Message, Recipient};
+use crate::ports::MessageEdit;
+use crate::realm::RealmRules;
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
 
 /// A rendered text: its HTML, properties, flags of receivers and uploads.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Text {
+pub struct RenderedText {
     /// The HTML.
     pub html: String,
     /// What it has in it.
-    pub marks: Marks,
+    pub marks: ContentFlags,
     /// Whom it mentions and whose words it has: receivers and the flag each gets.
     pub flags: Vec<(UserId, Flag)>,
     /// The uploads that it uses.
@@ -35,24 +35,24 @@ pub fn companions(
     realm: &RealmSnapshot,
     user: &User,
     message: &Message,
-    (to, topic, now_s): (&Move, &[(MessageId, i64)], i64),
+    (to, topic, now_s): (&MessageMove, &[(MessageId, i64)], i64),
 ) -> Result<Vec<MessageId>, EditError> {
     let Recipient::Channel(from) = message.recipient else { return Ok(Vec::new()) };
     let Some(channel) = realm.channel(from) else { return Ok(Vec::new()) };
     let readable = history(realm, user, channel);
     let goes = |id: MessageId| match to.propagate {
-        Propagate::One => id == message.id,
-        Propagate::Later => id >= message.id,
-        Propagate::All => true,
+        PropagateMode::One => id == message.id,
+        PropagateMode::Later => id >= message.id,
+        PropagateMode::All => true,
     };
     let mut moving: Vec<_> = topic.iter().copied().filter(|(id, _)| goes(*id) && readable.shows(*id)).collect();
     if !moving.iter().any(|(id, _)| *id == message.id) {
         moving.push((message.id, message.sent_s));
         moving.sort_unstable();
     }
-    let default = Rules::default();
+    let default = RealmRules::default();
     let rules = realm.realm().map_or(&default, |realm| &realm.rules);
-    if to.propagate != Propagate::One {
+    if to.propagate != PropagateMode::One {
         may_take_along(rules, user, &moving, (to.channel_id != from, now_s))?;
     }
     Ok(moving.into_iter().map(|(id, _)| id).collect())
@@ -60,9 +60,9 @@ pub fn companions(
 
 /// The context of an edit: its rendered text, the messages that move, the links of the topic and the time.
 #[derive(Debug, Clone, Copy)]
-pub struct Around<'a> {
+pub struct EditContext<'a> {
     /// What the new text says; only where the text changes.
-    pub text: Option<&'a Text>,
+    pub text: Option<&'a RenderedText>,
     /// The messages that move, from [`companions`].
     pub moves: &'a [MessageId],
     /// Links in the topic the message will be under.
@@ -76,16 +76,21 @@ pub struct Around<'a> {
 /// Those who can read the message afterwards are told of the edit; those who cannot any more are told that the
 /// messages are gone, so that nothing of the new place reaches them.
 #[must_use]
-pub fn apply(realm: &RealmSnapshot, user: &User, message: &Message, (plan, around): (&Plan, Around<'_>)) -> Edit {
-    let Around { text, moves, now_s, .. } = around;
+pub fn apply(
+    realm: &RealmSnapshot,
+    user: &User,
+    message: &Message,
+    (plan, around): (&EditPlan, EditContext<'_>),
+) -> MessageEdit {
+    let EditContext { text, moves, now_s, .. } = around;
     let content = plan.content.as_ref().zip(text).map(|(content, text)| {
-        let Marks { read_by_sender, moved_in, .. } = message.marks;
-        let marks = Marks { read_by_sender, moved_in, ..text.marks };
+        let ContentFlags { read_by_sender, moved_in, .. } = message.marks;
+        let marks = ContentFlags { read_by_sender, moved_in, ..text.marks };
         (content.clone(), text.html.clone(), marks)
     });
     let to = plan.to.as_ref().map(|to| (to.channel_id, to.topic.clone()));
     let events = events(realm, user, message, (plan, around));
-    Edit {
+    MessageEdit {
         decided_at: realm.changed(),
         id: message.id,
         revision: message.revision,
@@ -100,7 +105,12 @@ pub fn apply(realm: &RealmSnapshot, user: &User, message: &Message, (plan, aroun
     }
 }
 
-fn events(realm: &RealmSnapshot, user: &User, message: &Message, (plan, around): (&Plan, Around<'_>)) -> Vec<NewEvent> {
+fn events(
+    realm: &RealmSnapshot,
+    user: &User,
+    message: &Message,
+    (plan, around): (&EditPlan, EditContext<'_>),
+) -> Vec<NewEvent> {
     let content = |event: &mut Value| {
         if let Some((content, text)) = plan.content.as_ref().zip(around.text) {
             let told = json!({
@@ -122,7 +132,7 @@ fn events(realm: &RealmSnapshot, user: &User, message: &Message, (plan, around):
     let mut moved = base(realm, user, message, (around.moves, around.now_s));
     say_where(&mut moved, message, (from, to, around.topic_links));
     let moved_in = to.channel_id != from || message.marks.moved_in;
-    let audience = Audience::AnyReaders { channel_id: to.channel_id, messages: around.moves.to_vec(), moved_in };
+    let audience = EventAudience::AnyReaders { channel_id: to.channel_id, messages: around.moves.to_vec(), moved_in };
     if plan.content.is_none() {
         let mut events = vec![NewEvent::edit(audience, message.id, moved)];
         if to.channel_id != from {
@@ -166,7 +176,11 @@ fn base(realm: &RealmSnapshot, user: &User, message: &Message, (ids, now_s): (&[
 }
 
 /// What existing clients insist on: all of it when something moved, and nothing of it when not.
-fn say_where(event: &mut Value, message: &Message, (from, to, topic_links): (ChannelId, &Move, &[TopicLinkText])) {
+fn say_where(
+    event: &mut Value,
+    message: &Message,
+    (from, to, topic_links): (ChannelId, &MessageMove, &[TopicLinkText]),
+) {
     add(event, json!({"propagate_mode": to.propagate.name(), "orig_subject": message.topic}));
     if to.topic != message.topic {
         add(event, json!({"subject": to.topic, "topic_links": topic_links}));
@@ -179,15 +193,15 @@ fn say_where(event: &mut Value, message: &Message, (from, to, topic_links): (Cha
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::change::Change;
-    use crate::event::{Body, EventRecord, Filter};
+    use crate::change::RealmChange;
+    use crate::event::{EventBody, EventRecord, QueueFilter};
     use crate::id::EventId;
     use crate::testing::{self, NOW_S};
 
     /// Channel 20 is private with user 4 and 6 in it, 21 private with 4 alone, 22 public.
     fn realm(privacy: Privacy) -> RealmSnapshot {
-        let channel = |id, privacy| Change::Channel(Box::new(testing::channel(id, privacy)));
-        let within = |channel, user| Change::Subscription(Box::new(testing::subscription(channel, user)));
+        let channel = |id, privacy| RealmChange::Channel(Box::new(testing::channel(id, privacy)));
+        let within = |channel, user| RealmChange::Subscription(Box::new(testing::subscription(channel, user)));
         let changes = vec![
             channel(20, privacy),
             channel(21, Privacy::PrivateSharedHistory),
@@ -196,40 +210,40 @@ mod tests {
             within(20, 6),
             within(21, 4),
         ];
-        testing::realm(Rules::default(), changes)
+        testing::realm(RealmRules::default(), changes)
     }
 
     fn message() -> Message {
         testing::message(4, Recipient::Channel(ChannelId(20)))
     }
 
-    fn moving(channel: i64, topic: &str, propagate: Propagate) -> Plan {
-        let to = Move { channel_id: ChannelId(channel), topic: topic.to_owned(), propagate };
-        Plan { content: None, to: Some(to) }
+    fn moving(channel: i64, topic: &str, propagate: PropagateMode) -> EditPlan {
+        let to = MessageMove { channel_id: ChannelId(channel), topic: topic.to_owned(), propagate };
+        EditPlan { content: None, to: Some(to) }
     }
 
-    fn around(moves: &[MessageId]) -> Around<'_> {
-        Around { text: None, moves, topic_links: &[], now_s: NOW_S }
+    fn around(moves: &[MessageId]) -> EditContext<'_> {
+        EditContext { text: None, moves, topic_links: &[], now_s: NOW_S }
     }
 
-    fn applied(realm: &RealmSnapshot, plan: &Plan, around: Around<'_>) -> Edit {
+    fn applied(realm: &RealmSnapshot, plan: &EditPlan, around: EditContext<'_>) -> MessageEdit {
         apply(realm, realm.user(UserId(4)).unwrap(), &message(), (plan, around))
     }
 
     fn body(event: &NewEvent) -> &Value {
         match &event.body {
-            Body::Plain { event, .. } | Body::Edit { event, .. } => event,
-            Body::Message(_) | Body::Flagged(_) => &Value::Null,
+            EventBody::Plain { event, .. } | EventBody::Edit { event, .. } => event,
+            EventBody::Message(_) | EventBody::Flagged(_) => &Value::Null,
         }
     }
 
     /// Returns the types of the events that reach the user.
-    fn heard(realm: &RealmSnapshot, edit: &Edit, user: i64) -> Vec<&'static str> {
+    fn heard(realm: &RealmSnapshot, edit: &MessageEdit, user: i64) -> Vec<&'static str> {
         let user = realm.user(UserId(user)).unwrap();
         let kind = |event: &NewEvent| {
             let record = EventRecord::new(EventId(60), 0, Vec::new(), Some(event.clone()));
             match record.kind() {
-                _ if !Filter::default().accepts(&record, user, realm) => None,
+                _ if !QueueFilter::default().accepts(&record, user, realm) => None,
                 "update_message" => Some("update_message"),
                 _ => Some("delete_message"),
             }
@@ -239,10 +253,14 @@ mod tests {
 
     #[test]
     fn an_edited_text_says_nothing_of_a_move() {
-        let new = Text { html: "<p>new</p>".to_owned(), flags: vec![(UserId(4), Flag::Mentioned)], ..Text::default() };
-        let plan = Plan { content: Some("new".to_owned()), to: None };
+        let new = RenderedText {
+            html: "<p>new</p>".to_owned(),
+            flags: vec![(UserId(4), Flag::Mentioned)],
+            ..RenderedText::default()
+        };
+        let plan = EditPlan { content: Some("new".to_owned()), to: None };
         let realm = realm(Privacy::PrivateSharedHistory);
-        let edit = applied(&realm, &plan, Around { text: Some(&new), ..around(&[]) });
+        let edit = applied(&realm, &plan, EditContext { text: Some(&new), ..around(&[]) });
         assert_eq!(edit.flags, new.flags);
         assert_eq!(
             edit.events.iter().map(body).collect::<Vec<_>>(),
@@ -259,13 +277,13 @@ mod tests {
     fn a_move_says_what_is_new_and_no_more() {
         let realm = realm(Privacy::PrivateSharedHistory);
         let ids = [MessageId(50), MessageId(55)];
-        let topic = applied(&realm, &moving(20, "Dinner", Propagate::All), around(&ids));
+        let topic = applied(&realm, &moving(20, "Dinner", PropagateMode::All), around(&ids));
         let told = body(topic.events.first().unwrap());
         assert_eq!(told["message_ids"], json!([50, 55]));
         assert_eq!((&told["orig_subject"], &told["subject"]), (&json!("Lunch"), &json!("Dinner")));
         assert_eq!((&told["propagate_mode"], &told["topic_links"]), (&json!("change_all"), &json!([])));
         assert_eq!((told.get("new_stream_id"), told.get("content")), (None, None));
-        let channel = applied(&realm, &moving(22, "Lunch", Propagate::All), around(&ids));
+        let channel = applied(&realm, &moving(22, "Lunch", PropagateMode::All), around(&ids));
         let told = body(channel.events.first().unwrap());
         assert_eq!((&told["stream_id"], &told["new_stream_id"]), (&json!(20), &json!(22)));
         assert_eq!((told.get("subject"), told.get("topic_links")), (None, None));
@@ -275,11 +293,11 @@ mod tests {
     fn who_cannot_follow_a_message_is_told_it_is_gone_and_not_where() {
         let realm = realm(Privacy::PrivateSharedHistory);
         let ids = [MessageId(50)];
-        let hidden = applied(&realm, &moving(21, "Lunch", Propagate::One), around(&ids));
+        let hidden = applied(&realm, &moving(21, "Lunch", PropagateMode::One), around(&ids));
         assert_eq!(heard(&realm, &hidden, 4), ["update_message"]);
         assert_eq!(heard(&realm, &hidden, 6), ["delete_message"]);
         assert_eq!(heard(&realm, &hidden, 1), [""; 0]);
-        let opened = applied(&realm, &moving(22, "Lunch", Propagate::One), around(&ids));
+        let opened = applied(&realm, &moving(22, "Lunch", PropagateMode::One), around(&ids));
         assert_eq!(heard(&realm, &opened, 1), ["update_message"]);
         assert_eq!(heard(&realm, &opened, 6), ["delete_message"]);
         let gone = hidden.events.iter().find(|event| body(event)["type"] == "delete_message").unwrap();
@@ -289,10 +307,10 @@ mod tests {
     #[test]
     fn in_a_protected_channel_a_text_and_a_topic_are_told_apart() {
         let realm = realm(Privacy::PrivateProtectedHistory);
-        let text = Text::default();
-        let plan = Plan { content: Some("new".to_owned()), ..moving(20, "Dinner", Propagate::All) };
+        let text = RenderedText::default();
+        let plan = EditPlan { content: Some("new".to_owned()), ..moving(20, "Dinner", PropagateMode::All) };
         let ids = [MessageId(50), MessageId(55)];
-        let edit = applied(&realm, &plan, Around { text: Some(&text), ..around(&ids) });
+        let edit = applied(&realm, &plan, EditContext { text: Some(&text), ..around(&ids) });
         let has_text = |event| body(event).get("content").is_some();
         assert_eq!(edit.events.iter().map(has_text).collect::<Vec<_>>(), [true, false]);
     }
@@ -303,14 +321,14 @@ mod tests {
         let user = realm.user(UserId(4)).unwrap();
         let topic = [(MessageId(5), NOW_S), (MessageId(50), NOW_S), (MessageId(55), NOW_S)];
         let go = |propagate, now_s| {
-            let Plan { to: Some(to), .. } = moving(20, "Dinner", propagate) else {
+            let EditPlan { to: Some(to), .. } = moving(20, "Dinner", propagate) else {
                 return Err(EditError::NothingToChange);
             };
             companions(&realm, user, &message(), (&to, &topic, now_s))
         };
-        assert_eq!(go(Propagate::One, NOW_S), Ok(vec![MessageId(50)]));
-        assert_eq!(go(Propagate::Later, NOW_S), Ok(vec![MessageId(50), MessageId(55)]));
-        assert_eq!(go(Propagate::All, NOW_S), Ok(vec![MessageId(50), MessageId(55)]));
-        assert_eq!(go(Propagate::All, NOW_S + 604_801), Err(EditError::TopicTooLate));
+        assert_eq!(go(PropagateMode::One, NOW_S), Ok(vec![MessageId(50)]));
+        assert_eq!(go(PropagateMode::Later, NOW_S), Ok(vec![MessageId(50), MessageId(55)]));
+        assert_eq!(go(PropagateMode::All, NOW_S), Ok(vec![MessageId(50), MessageId(55)]));
+        assert_eq!(go(PropagateMode::All, NOW_S + 604_801), Err(EditError::TopicTooLate));
     }
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::html_diff::{PAIRS_MAX, html_diff_within};
 use crate::event::add;
 use crate::message::{Message, Recipient};
-use crate::ports::PastEdit;
+use crate::ports::EditHistoryEntry;
 
 /// Returns the states of a message, the oldest first: as it was sent, and after each edit with what it was before.
 ///
@@ -14,7 +14,7 @@ use crate::ports::PastEdit;
 /// # Source
 /// Not specified; the keys are those existing clients know.
 #[must_use]
-pub fn history(message: &Message, past: &[PastEdit]) -> Vec<Value> {
+pub fn history(message: &Message, past: &[EditHistoryEntry]) -> Vec<Value> {
     let (mut content, mut html) = (message.content.as_str(), message.html.as_str());
     let (mut topic, mut pairs) = (message.topic.as_str(), PAIRS_MAX);
     let state = |(topic, content, html): (&str, &str, &str), at_s: i64, user_id| json!({"topic": topic, "content": content, "rendered_content": html, "timestamp": at_s, "user_id": user_id});
@@ -50,14 +50,14 @@ mod tests {
     #[test]
     fn a_history_begins_with_what_was_sent() {
         let message = testing::message(4, Recipient::Channel(ChannelId(21)));
-        let moved = PastEdit {
+        let moved = EditHistoryEntry {
             at_s: NOW_S + 20,
             user_id: Some(UserId(2)),
             content: None,
             channel: Some((ChannelId(20), ChannelId(21))),
             topic: Some(("Breakfast".to_owned(), "Lunch".to_owned())),
         };
-        let edited = PastEdit {
+        let edited = EditHistoryEntry {
             at_s: NOW_S + 10,
             user_id: Some(UserId(4)),
             content: Some(("ho".to_owned(), "<p>ho</p>".to_owned())),

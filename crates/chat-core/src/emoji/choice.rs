@@ -11,7 +11,7 @@ const SPECIAL: &str = "zulip";
 
 /// An emoji that a request names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Choice {
+pub struct EmojiChoice {
     /// The name it was chosen by.
     pub name: String,
     /// Its code.
@@ -22,7 +22,7 @@ pub struct Choice {
 
 /// The reason why a request does not name an emoji.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ChoiceError {
+pub enum EmojiChoiceError {
     /// None has the name.
     #[error("Emoji '{0}' does not exist")]
     UnknownName(String),
@@ -49,9 +49,9 @@ pub enum ChoiceError {
 /// Returns the emoji of that name. The realm's own come first, as they may take the name of another.
 ///
 /// # Errors
-/// [`ChoiceError::UnknownName`].
-pub fn chosen(realm: &RealmSnapshot, name: &str) -> Result<Choice, ChoiceError> {
-    let choice = |code: String, kind| Ok(Choice { name: name.to_owned(), code, kind });
+/// [`EmojiChoiceError::UnknownName`].
+pub fn chosen(realm: &RealmSnapshot, name: &str) -> Result<EmojiChoice, EmojiChoiceError> {
+    let choice = |code: String, kind| Ok(EmojiChoice { name: name.to_owned(), code, kind });
     let custom = realm.items(ItemKind::Emoji).find(|(_, emoji)| name_of(emoji) == Some(name) && is_active(emoji));
     if let Some((id, _)) = custom {
         return choice(id.to_string(), ReactionType::RealmEmoji);
@@ -61,7 +61,7 @@ pub fn chosen(realm: &RealmSnapshot, name: &str) -> Result<Choice, ChoiceError> 
     }
     match super::named(name) {
         Some(emoji) => choice(emoji.code.to_owned(), ReactionType::UnicodeEmoji),
-        None => Err(ChoiceError::UnknownName(name.to_owned())),
+        None => Err(EmojiChoiceError::UnknownName(name.to_owned())),
     }
 }
 
@@ -69,47 +69,47 @@ pub fn chosen(realm: &RealmSnapshot, name: &str) -> Result<Choice, ChoiceError> 
 /// name. Whether they fit is asked of [`checked`].
 ///
 /// # Errors
-/// [`ChoiceError::UnknownName`] when there is something to be found by the name, and [`ChoiceError::UnknownKind`].
+/// [`EmojiChoiceError::UnknownName`] when there is something to be found by the name, and [`EmojiChoiceError::UnknownKind`].
 pub fn completed(
     realm: &RealmSnapshot,
     name: &str,
     (code, kind): (Option<&str>, Option<&str>),
-) -> Result<Choice, ChoiceError> {
-    let kind = kind.map(|kind| ReactionType::named(kind).ok_or(ChoiceError::UnknownKind));
+) -> Result<EmojiChoice, EmojiChoiceError> {
+    let kind = kind.map(|kind| ReactionType::named(kind).ok_or(EmojiChoiceError::UnknownKind));
     if let (Some(code), Some(kind)) = (code, kind.clone()) {
-        return Ok(Choice { name: name.to_owned(), code: code.to_owned(), kind: kind? });
+        return Ok(EmojiChoice { name: name.to_owned(), code: code.to_owned(), kind: kind? });
     }
     let found = chosen(realm, name)?;
     let code = code.map_or(found.code, str::to_owned);
-    Ok(Choice { name: found.name, code, kind: kind.transpose()?.unwrap_or(found.kind) })
+    Ok(EmojiChoice { name: found.name, code, kind: kind.transpose()?.unwrap_or(found.kind) })
 }
 
 /// Whether there is an emoji of that code and kind and, when one is given, of that name, in use.
 ///
 /// # Errors
-/// See [`ChoiceError`].
+/// See [`EmojiChoiceError`].
 pub fn checked(
     realm: &RealmSnapshot,
     (code, kind): (&str, ReactionType),
     name: Option<&str>,
-) -> Result<(), ChoiceError> {
+) -> Result<(), EmojiChoiceError> {
     let is_called = |known: Option<&str>| name.is_none_or(|name| known == Some(name));
     match kind {
         ReactionType::RealmEmoji => {
             let id = code.parse().ok().filter(|id: &i64| id.to_string() == code);
-            let emoji = id.and_then(|id| realm.item(ItemKind::Emoji, id)).ok_or(ChoiceError::UnknownCustom)?;
+            let emoji = id.and_then(|id| realm.item(ItemKind::Emoji, id)).ok_or(EmojiChoiceError::UnknownCustom)?;
             if !is_called(name_of(emoji)) {
-                return Err(ChoiceError::OtherCustomName);
+                return Err(EmojiChoiceError::OtherCustomName);
             }
-            if name.is_none() || is_active(emoji) { Ok(()) } else { Err(ChoiceError::Deactivated) }
+            if name.is_none() || is_active(emoji) { Ok(()) } else { Err(EmojiChoiceError::Deactivated) }
         }
-        ReactionType::ExtraEmoji if code != SPECIAL => Err(ChoiceError::UnknownCode),
+        ReactionType::ExtraEmoji if code != SPECIAL => Err(EmojiChoiceError::UnknownCode),
         ReactionType::ExtraEmoji if is_called(Some(SPECIAL)) => Ok(()),
-        ReactionType::ExtraEmoji => Err(ChoiceError::OtherName),
+        ReactionType::ExtraEmoji => Err(EmojiChoiceError::OtherName),
         ReactionType::UnicodeEmoji => {
-            let emoji = super::coded(code).ok_or(ChoiceError::UnknownCode)?;
+            let emoji = super::coded(code).ok_or(EmojiChoiceError::UnknownCode)?;
             let fits = name.is_none_or(|name| emoji.is_called(name));
-            if fits { Ok(()) } else { Err(ChoiceError::OtherName) }
+            if fits { Ok(()) } else { Err(EmojiChoiceError::OtherName) }
         }
     }
 }
@@ -133,18 +133,18 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::change::Change;
-    use crate::realm::Rules;
+    use crate::change::RealmChange;
+    use crate::realm::RealmRules;
     use crate::testing;
 
     fn realm() -> RealmSnapshot {
-        let emoji = |id, name: &str, gone: bool| Change::Item {
+        let emoji = |id, name: &str, gone: bool| RealmChange::Item {
             kind: ItemKind::Emoji,
             id,
             document: Some(json!({"id": id.to_string(), "name": name, "deactivated": gone})),
         };
         testing::realm(
-            Rules::default(),
+            RealmRules::default(),
             vec![emoji(7, "tick", false), emoji(8, "gone_away", true), emoji(9, "wave", false)],
         )
     }

@@ -22,8 +22,8 @@ mod sequence;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-pub use choice::{Choice, ChoiceError, checked, chosen, completed, is_default};
-pub use sequence::{Sequence, leading};
+pub use choice::{EmojiChoice, EmojiChoiceError, checked, chosen, completed, is_default};
+pub use sequence::{EmojiSequence, leading};
 
 /// A selector in a code.
 const SELECTOR: &str = "-fe0f";
@@ -42,7 +42,7 @@ pub struct Emoji {
     /// The other names people may type.
     pub aliases: Vec<&'static str>,
     /// How the character looks without a selector.
-    pub presentation: Presentation,
+    pub presentation: EmojiPresentation,
 }
 
 impl Emoji {
@@ -55,7 +55,7 @@ impl Emoji {
 
 /// The default presentation of an emoji character that no variation selector follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Presentation {
+pub enum EmojiPresentation {
     /// As an emoji.
     Emoji,
     /// As plain text; U+FE0F behind it makes it an emoji.
@@ -119,8 +119,8 @@ fn entry(line: &'static str) -> Option<Emoji> {
     let mut fields = line.split('\t');
     let code = fields.next()?;
     let presentation = match fields.next()? {
-        "t" => Presentation::Text,
-        _ => Presentation::Emoji,
+        "t" => EmojiPresentation::Text,
+        _ => EmojiPresentation::Emoji,
     };
     Some(Emoji { code, presentation, name: fields.next()?, aliases: fields.next()?.split_whitespace().collect() })
 }

@@ -1,6 +1,6 @@
 //! Finding the emoji written as characters at the start of a text.
 
-use super::{Emoji, Presentation, spelled};
+use super::{Emoji, EmojiPresentation, spelled};
 
 /// U+FE0F, which asks for the coloured form of the character before it.
 pub(super) const EMOJI_SELECTOR: char = '\u{fe0f}';
@@ -9,7 +9,7 @@ const KEYCAP: char = '\u{20e3}';
 
 /// The emoji sequence at the start of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Sequence {
+pub struct EmojiSequence {
     /// The emoji, or `None` when the characters belong together but mean no emoji of the table
     /// (a skin tone, a newer combination): then all of them stay text.
     pub emoji: Option<&'static Emoji>,
@@ -21,7 +21,7 @@ pub struct Sequence {
 ///
 /// Looks at each character of the sequence once, whatever comes out.
 #[must_use]
-pub fn leading(text: &str) -> Option<Sequence> {
+pub fn leading(text: &str) -> Option<EmojiSequence> {
     let first = text.chars().next()?;
     let keycap_follows = || text.get(1..).is_some_and(|rest| rest.starts_with([EMOJI_SELECTOR, KEYCAP]));
     if !may_begin(first) || (first.is_ascii() && !keycap_follows()) {
@@ -32,12 +32,12 @@ pub fn leading(text: &str) -> Option<Sequence> {
     let bare: String = written.chars().filter(|&character| character != EMOJI_SELECTOR).collect();
     let one_character = bare.chars().nth(1).is_none();
     let emoji = spelled(&bare).filter(|emoji| {
-        !one_character || emoji.presentation == Presentation::Emoji || written.contains(EMOJI_SELECTOR)
+        !one_character || emoji.presentation == EmojiPresentation::Emoji || written.contains(EMOJI_SELECTOR)
     });
     if emoji.is_none() && first.is_ascii() {
         return None;
     }
-    Some(Sequence { emoji, length_bytes })
+    Some(EmojiSequence { emoji, length_bytes })
 }
 
 /// A superset of the first characters of the table's emoji, cheap to test.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Audience, Body, EventRecord, Gate, MessageEvent};
+use super::{EventAudience, EventBody, EventRecord, MessageEvent, QueueCondition};
 use crate::id::EventId;
 use crate::message::{Flag, Recipient};
 use crate::snapshot::RealmSnapshot;
@@ -13,25 +13,25 @@ use crate::user::{User, fold};
 /// The filter of an event queue: event types, narrow and capabilities of its client.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Filter {
+pub struct QueueFilter {
     /// The types it wants; `None` for all.
     pub event_types: Option<BTreeSet<String>>,
     /// Whether it wants messages of all public channels.
     pub all_public: bool,
     /// Which messages it wants; all terms hold. With terms it gets public channels' messages too.
-    pub narrow: Vec<QueueTerm>,
+    pub narrow: Vec<QueueNarrowTerm>,
     /// HTML, or else what was typed.
     pub apply_markdown: bool,
     /// Whether the client works out pictures by itself.
     pub client_gravatar: bool,
     /// What the client said it understands.
-    pub capabilities: BTreeSet<Capability>,
+    pub capabilities: BTreeSet<ClientCapability>,
 }
 
 /// A capability that a client declared and that selects between forms of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Capability {
+pub enum ClientCapability {
     /// A notification setting may be `null`.
     NotificationSettingsNull,
     /// One event says that many messages are gone.
@@ -59,7 +59,7 @@ pub enum Capability {
 /// A term of an event queue's narrow.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum QueueTerm {
+pub enum QueueNarrowTerm {
     /// In the channel of that folded name.
     Channel(String),
     /// Under the topic of that key.
@@ -86,7 +86,7 @@ pub struct UnsupportedOperator(pub String);
 /// What the topic of a resolved conversation begins with.
 const RESOLVED: &str = "✔ ";
 
-impl QueueTerm {
+impl QueueNarrowTerm {
     /// Reads a pair of operator and operand.
     ///
     /// # Errors
@@ -125,22 +125,24 @@ impl QueueTerm {
     }
 }
 
-impl Filter {
+impl QueueFilter {
     /// Returns whether the queue of this user gets the event. Costs no I/O.
     #[must_use]
     pub fn accepts(&self, record: &EventRecord, user: &User, realm: &RealmSnapshot) -> bool {
         let Some(event) = &record.event else { return false };
         let passes = match event.gate {
-            Gate::Any => true,
-            Gate::With(capability) => self.capabilities.contains(&capability),
-            Gate::Without(capability) => !self.capabilities.contains(&capability),
-            Gate::Both(wanted) => wanted.iter().all(|(capability, has)| self.capabilities.contains(capability) == *has),
+            QueueCondition::Any => true,
+            QueueCondition::With(capability) => self.capabilities.contains(&capability),
+            QueueCondition::Without(capability) => !self.capabilities.contains(&capability),
+            QueueCondition::Both(wanted) => {
+                wanted.iter().all(|(capability, has)| self.capabilities.contains(capability) == *has)
+            }
         };
         passes
             && self.event_types.as_ref().is_none_or(|types| types.contains(record.kind()))
             && match &event.body {
-                Body::Message(message) => self.accepts_message(record.id, &event.audience, message, (user, realm)),
-                Body::Plain { .. } | Body::Edit { .. } | Body::Flagged(_) => {
+                EventBody::Message(message) => self.accepts_message(record.id, &event.audience, message, (user, realm)),
+                EventBody::Plain { .. } | EventBody::Edit { .. } | EventBody::Flagged(_) => {
                     event.audience.reaches(record.id, user, realm)
                 }
             }
@@ -155,11 +157,11 @@ impl Filter {
     fn accepts_message(
         &self,
         at: EventId,
-        audience: &Audience,
+        audience: &EventAudience,
         message: &MessageEvent,
         (user, realm): (&User, &RealmSnapshot),
     ) -> bool {
-        let public = matches!(audience, Audience::Subscribers { public: true, .. });
+        let public = matches!(audience, EventAudience::Subscribers { public: true, .. });
         let overhears = public && self.overhears() && !user.is_guest();
         if !overhears && !audience.reaches(at, user, realm) {
             return false;

@@ -9,26 +9,26 @@ use std::fmt::Write as _;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::json;
 
-use super::{Audience, Body, Gate, NewEvent};
+use super::{EventAudience, EventBody, NewEvent, QueueCondition};
 use crate::id::{ChannelId, EventId, MessageId, UserId};
-use crate::mark::Mark;
+use crate::mark::FlagChange;
 
 /// A flag change and the messages that it applies to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Flagged {
+pub struct FlaggedMessages {
     /// The flag, and what became of it.
-    pub mark: Mark,
+    pub mark: FlagChange,
     /// The messages, each once.
-    pub places: Vec<FlaggedIn>,
+    pub places: Vec<FlaggedConversation>,
 }
 
 /// The messages of a flag change in one conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(from = "Logged")]
-pub struct FlaggedIn {
+pub struct FlaggedConversation {
     /// Where they are, if clients are told.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub place: Option<Place>,
+    pub place: Option<MessageLocation>,
     /// The messages; in the log, how far each is from the one before.
     #[serde(rename = "steps", serialize_with = "write_steps")]
     pub messages: Vec<MessageId>,
@@ -41,7 +41,7 @@ pub struct FlaggedIn {
 #[derive(Deserialize)]
 struct Logged {
     #[serde(default)]
-    place: Option<Place>,
+    place: Option<MessageLocation>,
     #[serde(default)]
     messages: Vec<MessageId>,
     #[serde(default)]
@@ -50,7 +50,7 @@ struct Logged {
     mentions: Vec<MessageId>,
 }
 
-impl From<Logged> for FlaggedIn {
+impl From<Logged> for FlaggedConversation {
     fn from(Logged { place, mut messages, steps, mentions }: Logged) -> Self {
         let mut last = 0_i64;
         messages.extend(steps.into_iter().map(|step| {
@@ -74,7 +74,7 @@ fn write_steps<S: Serializer>(messages: &[MessageId], serializer: S) -> Result<S
 /// The topic or the direct-message users of a message whose flag changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Place {
+pub enum MessageLocation {
     /// In a topic.
     Topic {
         /// Its channel.
@@ -88,11 +88,11 @@ pub enum Place {
     Users(Vec<UserId>),
 }
 
-impl Flagged {
+impl FlaggedMessages {
     /// Messages in no place that is told.
     #[must_use]
-    pub fn anywhere(mark: Mark, messages: Vec<MessageId>) -> Self {
-        Self { mark, places: vec![FlaggedIn { messages, ..FlaggedIn::default() }] }
+    pub fn anywhere(mark: FlagChange, messages: Vec<MessageId>) -> Self {
+        Self { mark, places: vec![FlaggedConversation { messages, ..FlaggedConversation::default() }] }
     }
 
     /// All messages, in the order of their numbers.
@@ -107,7 +107,11 @@ impl Flagged {
     /// Returns what the user's clients are told.
     #[must_use]
     pub fn told_to(self, user_id: UserId) -> NewEvent {
-        NewEvent { audience: Audience::users([user_id]), gate: Gate::Any, body: Body::Flagged(self) }
+        NewEvent {
+            audience: EventAudience::users([user_id]),
+            gate: QueueCondition::Any,
+            body: EventBody::Flagged(self),
+        }
     }
 
     /// Returns the event as clients see it.
@@ -115,7 +119,7 @@ impl Flagged {
         let op = self.mark.op.name();
         let mut event = json!({
             "id": id,
-            "type": Body::FLAGGED,
+            "type": EventBody::FLAGGED,
             "op": op,
             "operation": op,
             "flag": self.mark.flag.name(),
@@ -140,18 +144,18 @@ impl Flagged {
 
     /// About how many bytes of memory it takes with its text.
     pub(super) fn weight_bytes(&self) -> usize {
-        self.places.iter().map(FlaggedIn::weight_bytes).sum()
+        self.places.iter().map(FlaggedConversation::weight_bytes).sum()
     }
 }
 
-impl FlaggedIn {
+impl FlaggedConversation {
     /// What is told of each message, with a comma behind it.
     fn write_details(&self, out: &mut String) {
         let place = match &self.place {
-            Some(Place::Topic { channel_id, topic, is_muted }) => json!({
+            Some(MessageLocation::Topic { channel_id, topic, is_muted }) => json!({
                 "type": "stream", "stream_id": channel_id, "topic": topic, "unmuted_stream_msg": !is_muted,
             }),
-            Some(Place::Users(users)) => json!({"type": "private", "user_ids": users}),
+            Some(MessageLocation::Users(users)) => json!({"type": "private", "user_ids": users}),
             None => return,
         };
         let place = place.to_string();
@@ -171,8 +175,8 @@ impl FlaggedIn {
         /// A number, here and in the text.
         const NUMBER: usize = 20;
         let name = match &self.place {
-            Some(Place::Topic { topic, .. }) => PLACE + topic.len(),
-            Some(Place::Users(users)) => PLACE + NUMBER * users.len(),
+            Some(MessageLocation::Topic { topic, .. }) => PLACE + topic.len(),
+            Some(MessageLocation::Users(users)) => PLACE + NUMBER * users.len(),
             None => 0,
         };
         PLACE + name + self.messages.len() * (NUMBER + name)
@@ -195,9 +199,9 @@ mod tests {
 
     use super::*;
 
-    fn told(flag: &str, op: &str, places: Vec<FlaggedIn>) -> Value {
-        let told = Flagged { mark: Mark::parse(flag, op).unwrap(), places };
-        let back: Flagged = serde_json::from_str(&serde_json::to_string(&told).unwrap()).unwrap();
+    fn told(flag: &str, op: &str, places: Vec<FlaggedConversation>) -> Value {
+        let told = FlaggedMessages { mark: FlagChange::parse(flag, op).unwrap(), places };
+        let back: FlaggedMessages = serde_json::from_str(&serde_json::to_string(&told).unwrap()).unwrap();
         assert_eq!(back, told);
         serde_json::from_str(&told.object(EventId(9))).unwrap()
     }
@@ -209,25 +213,25 @@ mod tests {
     #[test]
     fn the_log_has_steps_and_is_read_with_numbers_too() {
         let steps = |messages: &[i64]| {
-            let there = FlaggedIn { messages: ids(messages), ..FlaggedIn::default() };
+            let there = FlaggedConversation { messages: ids(messages), ..FlaggedConversation::default() };
             let text = serde_json::to_string(&there).unwrap();
-            assert_eq!(serde_json::from_str::<FlaggedIn>(&text).unwrap(), there);
+            assert_eq!(serde_json::from_str::<FlaggedConversation>(&text).unwrap(), there);
             text
         };
         assert_eq!(steps(&[995_584, 995_585, 995_590, 7]), r#"{"steps":[995584,1,5,-995583]}"#);
         assert_eq!(steps(&[]), r#"{"steps":[]}"#);
         assert_eq!(steps(&[i64::MIN, i64::MAX]), r#"{"steps":[-9223372036854775808,-1]}"#);
-        let before: FlaggedIn =
+        let before: FlaggedConversation =
             serde_json::from_str(r#"{"place":{"users":[3]},"messages":[5,8],"mentions":[8]}"#).unwrap();
-        let place = Some(Place::Users(vec![UserId(3)]));
-        assert_eq!(before, FlaggedIn { place, messages: ids(&[5, 8]), mentions: ids(&[8]) });
+        let place = Some(MessageLocation::Users(vec![UserId(3)]));
+        assert_eq!(before, FlaggedConversation { place, messages: ids(&[5, 8]), mentions: ids(&[8]) });
     }
 
     #[test]
     fn a_flag_is_told_with_its_messages_in_order() {
         let places = vec![
-            FlaggedIn { messages: ids(&[5, 7]), ..FlaggedIn::default() },
-            FlaggedIn { messages: ids(&[6]), ..FlaggedIn::default() },
+            FlaggedConversation { messages: ids(&[5, 7]), ..FlaggedConversation::default() },
+            FlaggedConversation { messages: ids(&[6]), ..FlaggedConversation::default() },
         ];
         assert_eq!(
             told("starred", "add", places),
@@ -240,10 +244,14 @@ mod tests {
 
     #[test]
     fn what_is_no_longer_read_is_told_with_its_place() {
-        let topic = Place::Topic { channel_id: ChannelId(20), topic: "a \"}".to_owned(), is_muted: true };
+        let topic = MessageLocation::Topic { channel_id: ChannelId(20), topic: "a \"}".to_owned(), is_muted: true };
         let places = vec![
-            FlaggedIn { place: Some(topic), messages: ids(&[5, 8]), mentions: ids(&[8]) },
-            FlaggedIn { place: Some(Place::Users(vec![UserId(3)])), messages: ids(&[6]), ..FlaggedIn::default() },
+            FlaggedConversation { place: Some(topic), messages: ids(&[5, 8]), mentions: ids(&[8]) },
+            FlaggedConversation {
+                place: Some(MessageLocation::Users(vec![UserId(3)])),
+                messages: ids(&[6]),
+                ..FlaggedConversation::default()
+            },
         ];
         let in_topic = json!({"type": "stream", "stream_id": 20, "topic": "a \"}", "unmuted_stream_msg": false});
         let mut mentioning = in_topic.clone();

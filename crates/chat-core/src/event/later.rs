@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Audience, Capability, Gate, NewEvent, add};
+use super::{ClientCapability, EventAudience, NewEvent, QueueCondition, add};
 use crate::channel::Channel;
 use crate::id::{ChannelId, MessageId};
 use crate::message::{Message, Reaction, Recipient};
@@ -11,12 +11,12 @@ use crate::user::User;
 
 /// Returns who may read the message.
 #[must_use]
-pub fn readers(message: &Message) -> Audience {
+pub fn readers(message: &Message) -> EventAudience {
     match message.recipient {
         Recipient::Channel(channel_id) => {
-            Audience::MessageReaders { channel_id, message_id: message.id, moved_in: message.marks.moved_in }
+            EventAudience::MessageReaders { channel_id, message_id: message.id, moved_in: message.marks.moved_in }
         }
-        Recipient::Direct(_) => Audience::users(message.direct_users.iter().copied()),
+        Recipient::Direct(_) => EventAudience::users(message.direct_users.iter().copied()),
     }
 }
 
@@ -27,7 +27,7 @@ pub fn readers(message: &Message) -> Audience {
 pub fn deleted(message: &Message, ids: &[MessageId]) -> Vec<NewEvent> {
     let audience = match message.recipient {
         Recipient::Channel(channel_id) if ids.len() > 1 => {
-            Audience::AnyReaders { channel_id, messages: ids.to_vec(), moved_in: message.marks.moved_in }
+            EventAudience::AnyReaders { channel_id, messages: ids.to_vec(), moved_in: message.marks.moved_in }
         }
         _ => readers(message),
     };
@@ -37,7 +37,7 @@ pub fn deleted(message: &Message, ids: &[MessageId]) -> Vec<NewEvent> {
 /// Messages of one topic moved to where not all who could read them can read them: to those they are gone.
 #[must_use]
 pub fn lost(message: &Message, ids: &[MessageId], (from, to): (ChannelId, ChannelId)) -> Vec<NewEvent> {
-    gone(&Audience::Bereft { from, to, messages: ids.to_vec() }, message, ids)
+    gone(&EventAudience::Bereft { from, to, messages: ids.to_vec() }, message, ids)
 }
 
 /// The channel begins with another message than before, or with none any more.
@@ -50,10 +50,10 @@ pub fn begins(channel: &Channel, first: Option<MessageId>) -> NewEvent {
         "type": "stream", "op": "update", "stream_id": channel.id, "name": channel.name,
         "property": "first_message_id", "value": first,
     });
-    NewEvent::plain(Audience::ChannelWatchers { channel_id: channel.id, except: Vec::new() }, event)
+    NewEvent::plain(EventAudience::ChannelWatchers { channel_id: channel.id, except: Vec::new() }, event)
 }
 
-fn gone(audience: &Audience, message: &Message, ids: &[MessageId]) -> Vec<NewEvent> {
+fn gone(audience: &EventAudience, message: &Message, ids: &[MessageId]) -> Vec<NewEvent> {
     let with_place = |mut event: Value| {
         match message.recipient {
             Recipient::Channel(channel_id) => {
@@ -65,10 +65,10 @@ fn gone(audience: &Audience, message: &Message, ids: &[MessageId]) -> Vec<NewEve
     };
     let each = ids.iter().map(|id| {
         with_place(json!({"type": "delete_message", "message_id": id}))
-            .gated(Gate::Without(Capability::BulkMessageDeletion))
+            .gated(QueueCondition::Without(ClientCapability::BulkMessageDeletion))
     });
     let all = with_place(json!({"type": "delete_message", "message_ids": ids}))
-        .gated(Gate::With(Capability::BulkMessageDeletion));
+        .gated(QueueCondition::With(ClientCapability::BulkMessageDeletion));
     std::iter::once(all).chain(each).collect()
 }
 

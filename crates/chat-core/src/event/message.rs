@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Filter;
+use super::QueueFilter;
 use crate::id::{EventId, UserId};
 use crate::message::{Flag, Message};
-use crate::object::message::Scene;
+use crate::object::message::MessageContext;
 
 /// The event of a new message, with the sender's and recipients' data at the time of sending.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -13,7 +13,7 @@ pub struct MessageEvent {
     /// The message. Its number, its revision and the number of a new set of users are given when it is written.
     pub message: Message,
     /// Who sent it.
-    pub sender: Sender,
+    pub sender: MessageSender,
     /// Where it went, in words.
     pub display_recipient: DisplayRecipient,
     /// Links in its topic.
@@ -23,12 +23,12 @@ pub struct MessageEvent {
     /// Receivers whose flag `stream_wildcard_mentioned` is set without being named: all who received it.
     pub wildcard: bool,
     /// What the sender's own queue gets back.
-    pub local: Option<Local>,
+    pub local: Option<LocalEcho>,
 }
 
 /// The sender's fields in a message object.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sender {
+pub struct MessageSender {
     /// Their address.
     pub email: String,
     /// Their name.
@@ -73,7 +73,7 @@ pub struct TopicLinkText {
 
 /// The identifier that a client gave a message which it sent, for local echo.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Local {
+pub struct LocalEcho {
     /// The queue that is told.
     pub queue_id: String,
     /// The client's own name of the message.
@@ -82,14 +82,14 @@ pub struct Local {
 
 /// The form of a message object: raw or rendered content, avatar form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Form {
+pub struct MessageFormat {
     /// HTML, or else what was typed.
     pub html: bool,
     /// Whether the client works out pictures by itself.
     pub client_gravatar: bool,
 }
 
-impl Form {
+impl MessageFormat {
     /// How many there are.
     pub(super) const COUNT: usize = 4;
     /// The form of events that have one.
@@ -97,7 +97,7 @@ impl Form {
 
     /// Returns the form a queue asks for.
     #[must_use]
-    pub fn of(filter: &Filter) -> Self {
+    pub fn of(filter: &QueueFilter) -> Self {
         Self { html: filter.apply_markdown, client_gravatar: filter.client_gravatar }
     }
 
@@ -109,15 +109,15 @@ impl Form {
 impl MessageEvent {
     /// Returns the message object of the wire, without flags.
     #[must_use]
-    pub fn object(&self, form: Form) -> String {
+    pub fn object(&self, form: MessageFormat) -> String {
         let mut object = Vec::with_capacity(1_024 + self.message.html.len());
         let Self { message, sender, display_recipient, topic_links, .. } = self;
-        Scene { message, sender, display_recipient, topic_links, realm: None }.write(form, &mut object);
+        MessageContext { message, sender, display_recipient, topic_links, realm: None }.write(form, &mut object);
         String::from_utf8(object).unwrap_or_default()
     }
 
     /// Returns the event without its receiver's part and its end.
-    pub(super) fn open_object(&self, id: EventId, form: Form) -> String {
+    pub(super) fn open_object(&self, id: EventId, form: MessageFormat) -> String {
         format!("{{\"id\":{id},\"type\":\"message\",\"message\":{}", self.object(form))
     }
 

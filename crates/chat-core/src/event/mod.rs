@@ -16,13 +16,15 @@ use std::sync::{Arc, OnceLock};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-pub use filter::{Capability, Filter, QueueTerm, UnsupportedOperator};
-pub use flagged::{Flagged, FlaggedIn, Place};
+pub use filter::{ClientCapability, QueueFilter, QueueNarrowTerm, UnsupportedOperator};
+pub use flagged::{FlaggedConversation, FlaggedMessages, MessageLocation};
 pub use later::{begins, deleted, lost, reacted, readers};
-pub use message::{DisplayRecipient, DisplayUser, Form, Local, MessageEvent, Sender, TopicLinkText};
+pub use message::{
+    DisplayRecipient, DisplayUser, LocalEcho, MessageEvent, MessageFormat, MessageSender, TopicLinkText,
+};
 
 use crate::access;
-use crate::change::Change;
+use crate::change::RealmChange;
 use crate::id::{ChannelId, EventId, MessageId, UserId};
 use crate::message::Flag;
 use crate::object::message::flag_names;
@@ -32,7 +34,7 @@ use crate::user::User;
 /// The users who receive an event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Audience {
+pub enum EventAudience {
     /// All users.
     Everyone,
     /// All users but guests.
@@ -86,7 +88,7 @@ pub enum Audience {
     },
 }
 
-impl Audience {
+impl EventAudience {
     /// These users, each once.
     pub fn users(users: impl IntoIterator<Item = UserId>) -> Self {
         let mut users: Vec<_> = users.into_iter().collect();
@@ -139,34 +141,34 @@ fn reads_any(
 /// The condition that a queue of a receiver must meet to get an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Gate {
+pub enum QueueCondition {
     /// All.
     #[default]
     Any,
     /// Those with the capability.
-    With(Capability),
+    With(ClientCapability),
     /// Those without.
-    Without(Capability),
+    Without(ClientCapability),
     /// Those that have each of the two, or have it not, as said.
-    Both([(Capability, bool); 2]),
+    Both([(ClientCapability, bool); 2]),
 }
 
 /// An event that has not been written to the log yet.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct NewEvent {
     /// Who it is for.
-    pub audience: Audience,
+    pub audience: EventAudience,
     /// Which of their queues get it.
     #[serde(default)]
-    pub gate: Gate,
+    pub gate: QueueCondition,
     /// What it says.
-    pub body: Body,
+    pub body: EventBody,
 }
 
 /// The content of an event.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Body {
+pub enum EventBody {
     /// The same to everybody.
     Plain {
         /// Its `type`.
@@ -184,10 +186,10 @@ pub enum Body {
         event: Value,
     },
     /// A user changed a flag of messages.
-    Flagged(Flagged),
+    Flagged(FlaggedMessages),
 }
 
-impl Body {
+impl EventBody {
     /// The `type` of what tells of flags.
     pub const FLAGGED: &str = "update_message_flags";
 }
@@ -195,20 +197,20 @@ impl Body {
 impl NewEvent {
     /// An event that says the same to everybody. `event` is an object with a `type`.
     #[must_use]
-    pub fn plain(audience: Audience, event: Value) -> Self {
+    pub fn plain(audience: EventAudience, event: Value) -> Self {
         let kind = event.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
-        Self { audience, gate: Gate::Any, body: Body::Plain { kind, event } }
+        Self { audience, gate: QueueCondition::Any, body: EventBody::Plain { kind, event } }
     }
 
     /// An event of type `update_message`, to which each receiver's flags of `message_id` are added.
     #[must_use]
-    pub fn edit(audience: Audience, message_id: MessageId, event: Value) -> Self {
-        Self { audience, gate: Gate::Any, body: Body::Edit { message_id, event } }
+    pub fn edit(audience: EventAudience, message_id: MessageId, event: Value) -> Self {
+        Self { audience, gate: QueueCondition::Any, body: EventBody::Edit { message_id, event } }
     }
 
     /// The same event, for fewer queues.
     #[must_use]
-    pub fn gated(mut self, gate: Gate) -> Self {
+    pub fn gated(mut self, gate: QueueCondition) -> Self {
         self.gate = gate;
         self
     }
@@ -222,17 +224,17 @@ pub struct EventRecord {
     /// When, in unix seconds.
     pub at_s: i64,
     /// What changed, in order.
-    pub changes: Vec<Change>,
+    pub changes: Vec<RealmChange>,
     /// What was told; `None` when a change was told to nobody.
     pub event: Option<NewEvent>,
     /// The event's text, one for each form, made when first asked for.
-    texts: [OnceLock<Arc<str>>; Form::COUNT],
+    texts: [OnceLock<Arc<str>>; MessageFormat::COUNT],
 }
 
 impl EventRecord {
     /// Puts together what was read from the log or just written to it.
     #[must_use]
-    pub fn new(id: EventId, at_s: i64, changes: Vec<Change>, event: Option<NewEvent>) -> Self {
+    pub fn new(id: EventId, at_s: i64, changes: Vec<RealmChange>, event: Option<NewEvent>) -> Self {
         Self { id, at_s, changes, event, texts: Default::default() }
     }
 
@@ -240,8 +242,8 @@ impl EventRecord {
     #[must_use]
     pub fn wants_flags_of(&self) -> Option<MessageId> {
         match self.event.as_ref()?.body {
-            Body::Edit { message_id, .. } => Some(message_id),
-            Body::Plain { .. } | Body::Message(_) | Body::Flagged(_) => None,
+            EventBody::Edit { message_id, .. } => Some(message_id),
+            EventBody::Plain { .. } | EventBody::Message(_) | EventBody::Flagged(_) => None,
         }
     }
 
@@ -250,10 +252,10 @@ impl EventRecord {
     pub fn weight_bytes(&self) -> usize {
         const ANY: usize = 1_024;
         match self.event.as_ref().map(|event| &event.body) {
-            Some(Body::Message(message)) => ANY + 3 * (message.message.content.len() + message.message.html.len()),
+            Some(EventBody::Message(message)) => ANY + 3 * (message.message.content.len() + message.message.html.len()),
             // Its text, when it is made, is no longer than what it is made of.
-            Some(Body::Plain { event, .. } | Body::Edit { event, .. }) => ANY + 2 * weight::of(event),
-            Some(Body::Flagged(told)) => ANY + told.weight_bytes(),
+            Some(EventBody::Plain { event, .. } | EventBody::Edit { event, .. }) => ANY + 2 * weight::of(event),
+            Some(EventBody::Flagged(told)) => ANY + told.weight_bytes(),
             None => ANY,
         }
     }
@@ -262,28 +264,30 @@ impl EventRecord {
     #[must_use]
     pub fn kind(&self) -> &str {
         match self.event.as_ref().map(|event| &event.body) {
-            Some(Body::Plain { kind, .. }) => kind,
-            Some(Body::Message(_)) => "message",
-            Some(Body::Edit { .. }) => "update_message",
-            Some(Body::Flagged(_)) => Body::FLAGGED,
+            Some(EventBody::Plain { kind, .. }) => kind,
+            Some(EventBody::Message(_)) => "message",
+            Some(EventBody::Edit { .. }) => "update_message",
+            Some(EventBody::Flagged(_)) => EventBody::FLAGGED,
             None => "",
         }
     }
 
     /// Appends the event as its receiver sees it: a JSON object with its `id`. Only for queues that
-    /// [`Filter::accepts`] it for. `flags` are those that [`EventRecord::wants_flags_of`] asks for.
-    pub fn write(&self, reader: &Reader<'_>, flags: &[Flag], out: &mut String) {
+    /// [`QueueFilter::accepts`] it for. `flags` are those that [`EventRecord::wants_flags_of`] asks for.
+    pub fn write(&self, reader: &EventReader<'_>, flags: &[Flag], out: &mut String) {
         let Some(event) = &self.event else { return };
         match &event.body {
-            Body::Plain { event, .. } => out.push_str(self.text(Form::ANY, || object_with_id(self.id, event))),
-            Body::Flagged(told) => out.push_str(self.text(Form::ANY, || told.object(self.id))),
-            Body::Edit { event, .. } => {
-                out.push_str(self.text(Form::ANY, || open_object_with_id(self.id, event)));
+            EventBody::Plain { event, .. } => {
+                out.push_str(self.text(MessageFormat::ANY, || object_with_id(self.id, event)));
+            }
+            EventBody::Flagged(told) => out.push_str(self.text(MessageFormat::ANY, || told.object(self.id))),
+            EventBody::Edit { event, .. } => {
+                out.push_str(self.text(MessageFormat::ANY, || open_object_with_id(self.id, event)));
                 write_flags(flags, out);
                 out.push('}');
             }
-            Body::Message(message) => {
-                let form = Form::of(reader.filter);
+            EventBody::Message(message) => {
+                let form = MessageFormat::of(reader.filter);
                 out.push_str(self.text(form, || message.open_object(self.id, form)));
                 // Who overhears a public channel has no copy of their own, and no flags.
                 let received = event.audience.reaches(self.id, reader.user, reader.realm);
@@ -301,15 +305,15 @@ impl EventRecord {
     /// Appends an event that has no place in the log, under a number its queue has come to. Only for records whose
     /// event is plain, and that are not written in another way.
     pub fn write_between(&self, id: EventId, out: &mut String) {
-        let Some(NewEvent { body: Body::Plain { event, .. }, .. }) = &self.event else { return };
+        let Some(NewEvent { body: EventBody::Plain { event, .. }, .. }) = &self.event else { return };
         // Its text without the number is the same for all queues.
-        let object = self.text(Form::ANY, || event.to_string());
+        let object = self.text(MessageFormat::ANY, || event.to_string());
         let members = object.strip_prefix('{').unwrap_or_default();
         let comma = if members == "}" { "" } else { "," };
         out.extend(["{\"id\":", &id.to_string(), comma, members]);
     }
 
-    fn text(&self, form: Form, make: impl FnOnce() -> String) -> &str {
+    fn text(&self, form: MessageFormat, make: impl FnOnce() -> String) -> &str {
         match self.texts.get(form.place()) {
             Some(text) => text.get_or_init(|| make().into()),
             None => "",
@@ -326,13 +330,13 @@ pub(crate) fn add(event: &mut Value, more: Value) {
 
 /// The queue and the user for whom an event is serialized.
 #[derive(Debug, Clone, Copy)]
-pub struct Reader<'a> {
+pub struct EventReader<'a> {
     /// The owner.
     pub user: &'a User,
     /// The queue.
     pub queue_id: &'a str,
     /// What the queue wants.
-    pub filter: &'a Filter,
+    pub filter: &'a QueueFilter,
     /// The realm, no older than the event.
     pub realm: &'a RealmSnapshot,
 }
@@ -367,21 +371,21 @@ mod tests {
     use super::*;
     use crate::channel::Privacy;
     use crate::message::Recipient;
-    use crate::realm::Rules;
+    use crate::realm::RealmRules;
     use crate::role::Role;
     use crate::testing;
 
     fn written(record: &EventRecord, flags: &[Flag]) -> Value {
         let user = testing::user(1, Role::Member);
-        let (filter, realm) = (Filter::default(), RealmSnapshot::default());
+        let (filter, realm) = (QueueFilter::default(), RealmSnapshot::default());
         let mut out = String::new();
-        record.write(&Reader { user: &user, queue_id: "q", filter: &filter, realm: &realm }, flags, &mut out);
+        record.write(&EventReader { user: &user, queue_id: "q", filter: &filter, realm: &realm }, flags, &mut out);
         serde_json::from_str(&out).unwrap()
     }
 
     #[test]
     fn a_plain_event_is_its_object_with_an_id() {
-        let event = NewEvent::plain(Audience::Everyone, json!({"type": "realm", "op": "update", "value": "{}"}));
+        let event = NewEvent::plain(EventAudience::Everyone, json!({"type": "realm", "op": "update", "value": "{}"}));
         let record = EventRecord::new(EventId(9), 1, Vec::new(), Some(event));
         assert_eq!(record.kind(), "realm");
         assert_eq!(written(&record, &[]), json!({"id": 9, "type": "realm", "op": "update", "value": "{}"}));
@@ -389,7 +393,7 @@ mod tests {
 
     #[test]
     fn an_edit_tells_each_receiver_their_flags() {
-        let event = NewEvent::edit(Audience::Everyone, MessageId(4), json!({"type": "update_message"}));
+        let event = NewEvent::edit(EventAudience::Everyone, MessageId(4), json!({"type": "update_message"}));
         let record = EventRecord::new(EventId(9), 1, Vec::new(), Some(event));
         assert_eq!(record.wants_flags_of(), Some(MessageId(4)));
         assert_eq!(
@@ -400,28 +404,28 @@ mod tests {
 
     #[test]
     fn an_event_survives_the_log() {
-        let event = NewEvent::plain(Audience::users([UserId(3), UserId(1), UserId(3)]), json!({"type": "x"}))
-            .gated(Gate::Without(Capability::SlimPresence));
+        let event = NewEvent::plain(EventAudience::users([UserId(3), UserId(1), UserId(3)]), json!({"type": "x"}))
+            .gated(QueueCondition::Without(ClientCapability::SlimPresence));
         let back: NewEvent = serde_json::from_str(&serde_json::to_string(&event).unwrap()).unwrap();
-        assert_eq!(back.audience, Audience::Users(vec![UserId(1), UserId(3)]));
-        assert_eq!(back.gate, Gate::Without(Capability::SlimPresence));
+        assert_eq!(back.audience, EventAudience::Users(vec![UserId(1), UserId(3)]));
+        assert_eq!(back.gate, QueueCondition::Without(ClientCapability::SlimPresence));
     }
 
     /// A message of user 2 in channel 20, which user 4 is in.
     fn told(public: bool) -> (EventRecord, RealmSnapshot) {
         let realm = testing::realm(
-            Rules::default(),
+            RealmRules::default(),
             vec![
-                Change::Channel(Box::new(testing::channel(20, Privacy::Public))),
-                Change::Subscription(Box::new(testing::subscription(20, 4))),
+                RealmChange::Channel(Box::new(testing::channel(20, Privacy::Public))),
+                RealmChange::Subscription(Box::new(testing::subscription(20, 4))),
             ],
         );
         let mut message = testing::message_event(2, Recipient::Channel(ChannelId(20)));
         message.flags = vec![(UserId(4), Flag::Mentioned)];
         message.wildcard = true;
-        message.local = Some(Local { queue_id: "q".to_owned(), local_id: "7.\"1".to_owned() });
-        let audience = Audience::Subscribers { channel_id: ChannelId(20), public };
-        let event = NewEvent { audience, gate: Gate::Any, body: Body::Message(Box::new(message)) };
+        message.local = Some(LocalEcho { queue_id: "q".to_owned(), local_id: "7.\"1".to_owned() });
+        let audience = EventAudience::Subscribers { channel_id: ChannelId(20), public };
+        let event = NewEvent { audience, gate: QueueCondition::Any, body: EventBody::Message(Box::new(message)) };
         (EventRecord::new(EventId(50), 1, Vec::new(), Some(event)), realm)
     }
 
@@ -429,12 +433,12 @@ mod tests {
         record: &EventRecord,
         realm: &RealmSnapshot,
         (user, queue_id): (i64, &str),
-        filter: &Filter,
+        filter: &QueueFilter,
     ) -> Option<Value> {
         let user = realm.user(UserId(user)).unwrap();
         let mut out = String::new();
         filter.accepts(record, user, realm).then(|| {
-            record.write(&Reader { user, queue_id, filter, realm }, &[], &mut out);
+            record.write(&EventReader { user, queue_id, filter, realm }, &[], &mut out);
             serde_json::from_str(&out).unwrap()
         })
     }
@@ -442,13 +446,13 @@ mod tests {
     #[test]
     fn a_message_is_written_in_the_form_its_queue_asked_for() {
         let (record, realm) = told(false);
-        let raw = shown(&record, &realm, (4, "q"), &Filter::default()).unwrap();
+        let raw = shown(&record, &realm, (4, "q"), &QueueFilter::default()).unwrap();
         assert_eq!(raw["message"]["content"], json!("hi"));
         assert_eq!(raw["message"]["content_type"], json!("text/x-markdown"));
         assert_eq!(raw["message"]["avatar_url"], json!("/a.png"));
         assert_eq!(raw["flags"], json!(["mentioned", "stream_wildcard_mentioned", "wildcard_mentioned"]));
         assert_eq!(raw["local_message_id"], json!("7.\"1"));
-        let html = Filter { apply_markdown: true, client_gravatar: true, ..Filter::default() };
+        let html = QueueFilter { apply_markdown: true, client_gravatar: true, ..QueueFilter::default() };
         let html = shown(&record, &realm, (4, "other"), &html).unwrap();
         assert_eq!(html["message"]["content"], json!("<p>hi</p>"));
         assert_eq!(html["message"]["avatar_url"], Value::Null);
@@ -458,8 +462,8 @@ mod tests {
     #[test]
     fn a_public_channel_is_overheard_by_who_asks_and_is_no_guest() {
         let (record, realm) = told(true);
-        let all = Filter { all_public: true, ..Filter::default() };
-        assert_eq!(shown(&record, &realm, (3, "q"), &Filter::default()), None);
+        let all = QueueFilter { all_public: true, ..QueueFilter::default() };
+        assert_eq!(shown(&record, &realm, (3, "q"), &QueueFilter::default()), None);
         assert_eq!(shown(&record, &realm, (3, "q"), &all).unwrap()["flags"], json!([]));
         assert_eq!(shown(&record, &realm, (6, "q"), &all), None);
         let (private, realm) = told(false);
@@ -469,12 +473,12 @@ mod tests {
     #[test]
     fn a_queue_gets_the_types_and_messages_it_asked_for() {
         let (record, realm) = told(false);
-        let gets = |filter: &Filter| shown(&record, &realm, (4, "q"), filter).is_some();
-        let types = |kind: &str| Filter { event_types: Some([kind.to_owned()].into()), ..Filter::default() };
+        let gets = |filter: &QueueFilter| shown(&record, &realm, (4, "q"), filter).is_some();
+        let types = |kind: &str| QueueFilter { event_types: Some([kind.to_owned()].into()), ..QueueFilter::default() };
         assert!(gets(&types("message")) && !gets(&types("reaction")));
         let narrow = |pairs: &[(&str, &str)]| {
-            let terms = pairs.iter().map(|(operator, operand)| QueueTerm::parse(operator, operand).unwrap());
-            Filter { narrow: terms.collect(), ..Filter::default() }
+            let terms = pairs.iter().map(|(operator, operand)| QueueNarrowTerm::parse(operator, operand).unwrap());
+            QueueFilter { narrow: terms.collect(), ..QueueFilter::default() }
         };
         assert!(gets(&narrow(&[("stream", "channel 20"), ("topic", "LUNCH"), ("sender", "user2@example.org")])));
         assert!(gets(&narrow(&[("is", "mentioned"), ("is", "unread")])));
@@ -483,24 +487,28 @@ mod tests {
         {
             assert!(!gets(&narrow(&[other])), "{other:?}");
         }
-        let refused = QueueTerm::parse("dm", "1").unwrap_err();
+        let refused = QueueNarrowTerm::parse("dm", "1").unwrap_err();
         assert_eq!(refused.to_string(), "Operator dm not supported.");
     }
 
     #[test]
     fn of_two_events_a_queue_gets_the_one_it_understands() {
-        let realm = testing::realm(Rules::default(), Vec::new());
+        let realm = testing::realm(RealmRules::default(), Vec::new());
         let user = realm.user(UserId(4)).unwrap();
-        let slim = Filter { capabilities: [Capability::SlimPresence].into(), ..Filter::default() };
+        let slim = QueueFilter { capabilities: [ClientCapability::SlimPresence].into(), ..QueueFilter::default() };
         let accepted = |gate| {
-            let event = NewEvent::plain(Audience::Everyone, json!({"type": "presence"})).gated(gate);
+            let event = NewEvent::plain(EventAudience::Everyone, json!({"type": "presence"})).gated(gate);
             let record = EventRecord::new(EventId(50), 1, Vec::new(), Some(event));
-            [&slim, &Filter::default()].map(|filter| filter.accepts(&record, user, &realm))
+            [&slim, &QueueFilter::default()].map(|filter| filter.accepts(&record, user, &realm))
         };
-        assert_eq!(accepted(Gate::With(Capability::SlimPresence)), [true, false]);
-        assert_eq!(accepted(Gate::Without(Capability::SlimPresence)), [false, true]);
-        let both =
-            |slim, fields| Gate::Both([(Capability::SlimPresence, slim), (Capability::UserListIncomplete, fields)]);
+        assert_eq!(accepted(QueueCondition::With(ClientCapability::SlimPresence)), [true, false]);
+        assert_eq!(accepted(QueueCondition::Without(ClientCapability::SlimPresence)), [false, true]);
+        let both = |slim, fields| {
+            QueueCondition::Both([
+                (ClientCapability::SlimPresence, slim),
+                (ClientCapability::UserListIncomplete, fields),
+            ])
+        };
         assert_eq!(accepted(both(true, false)), [true, false]);
         assert_eq!(accepted(both(false, false)), [false, true]);
         assert_eq!(accepted(both(true, true)), [false, false]);
@@ -509,20 +517,23 @@ mod tests {
     #[test]
     fn an_audience_is_who_it_says() {
         let (_, realm) = told(false);
-        let reached = |audience: &Audience| {
+        let reached = |audience: &EventAudience| {
             [1, 2, 3, 4, 6].map(|id| audience.reaches(EventId(50), realm.user(UserId(id)).unwrap(), &realm))
         };
         let channel_id = ChannelId(20);
-        assert_eq!(reached(&Audience::Everyone), [true; 5]);
-        assert_eq!(reached(&Audience::Members), [true, true, true, true, false]);
-        assert_eq!(reached(&Audience::Administrators), [true, true, false, false, false]);
-        assert_eq!(reached(&Audience::users([UserId(6), UserId(1)])), [true, false, false, false, true]);
-        assert_eq!(reached(&Audience::Subscribers { channel_id, public: false }), [false, false, false, true, false]);
+        assert_eq!(reached(&EventAudience::Everyone), [true; 5]);
+        assert_eq!(reached(&EventAudience::Members), [true, true, true, true, false]);
+        assert_eq!(reached(&EventAudience::Administrators), [true, true, false, false, false]);
+        assert_eq!(reached(&EventAudience::users([UserId(6), UserId(1)])), [true, false, false, false, true]);
+        assert_eq!(
+            reached(&EventAudience::Subscribers { channel_id, public: false }),
+            [false, false, false, true, false]
+        );
         let except = vec![UserId(3)];
-        assert_eq!(reached(&Audience::ChannelWatchers { channel_id, except }), [true, true, false, true, false]);
+        assert_eq!(reached(&EventAudience::ChannelWatchers { channel_id, except }), [true, true, false, true, false]);
         let message_id = MessageId(5);
         assert_eq!(
-            reached(&Audience::MessageReaders { channel_id, message_id, moved_in: false }),
+            reached(&EventAudience::MessageReaders { channel_id, message_id, moved_in: false }),
             [true, true, true, true, false]
         );
     }

@@ -6,10 +6,10 @@
 
 use serde_json::Value;
 
-use super::Sheet;
+use super::ExportFile;
 use super::organization::REALM;
 
-impl Sheet {
+impl ExportFile {
     /// Returns the tables that its file has in any case.
     #[must_use]
     pub fn tables(self) -> &'static [&'static str] {
@@ -132,6 +132,6 @@ mod tests {
     #[test]
     fn tables_that_get_columns_are_always_there() {
         let named = OF_REALM.into_iter().chain(COLUMNS.map(|(table, _)| table));
-        assert_eq!(named.filter(|table| !Sheet::Organization.tables().contains(table)).count(), 0);
+        assert_eq!(named.filter(|table| !ExportFile::Organization.tables().contains(table)).count(), 0);
     }
 }

@@ -3,11 +3,11 @@
 use serde_json::{Map, Value, json};
 
 use super::organization::REALM;
-use super::{Export, Sheet, SheetError, channel_recipient};
+use super::{Export, ExportFile, ExportWriteError, channel_recipient};
 use crate::id::UserId;
 use crate::import::layout::codes;
 use crate::message::{Flag, Message, Recipient};
-use crate::ports::PastEdit;
+use crate::ports::EditHistoryEntry;
 
 /// A message and what users made of it.
 #[derive(Debug, Clone)]
@@ -15,7 +15,7 @@ pub struct ExportedMessage {
     /// The message.
     pub message: Message,
     /// Its earlier states, the newest first.
-    pub past: Vec<PastEdit>,
+    pub past: Vec<EditHistoryEntry>,
     /// The flags of those who received it, and of others who flagged it, in the order of the users' numbers.
     pub copies: Vec<(UserId, Vec<Flag>)>,
 }
@@ -27,10 +27,10 @@ impl Export<'_> {
     /// Writes a page of messages, a sheet of its own.
     ///
     /// # Errors
-    /// [`SheetError`].
-    pub fn messages(&mut self, page: &[ExportedMessage]) -> Result<(), SheetError> {
+    /// [`ExportWriteError`].
+    pub fn messages(&mut self, page: &[ExportedMessage]) -> Result<(), ExportWriteError> {
         self.pages += 1;
-        let sheet = Sheet::Messages(self.pages);
+        let sheet = ExportFile::Messages(self.pages);
         for ExportedMessage { message, past, .. } in page {
             let mut row = self.message(message, past);
             self.release.fit("zerver_message", &mut row);
@@ -63,7 +63,7 @@ impl Export<'_> {
         Ok(())
     }
 
-    fn message(&mut self, message: &Message, past: &[PastEdit]) -> Value {
+    fn message(&mut self, message: &Message, past: &[EditHistoryEntry]) -> Value {
         let recipient = match message.recipient {
             Recipient::Channel(channel) => channel_recipient(channel),
             Recipient::Direct(_) => self.people(message.sender_id, &message.direct_users),
@@ -90,7 +90,7 @@ impl Export<'_> {
         })
     }
 
-    fn reactions(&mut self, message: &Message) -> Result<(), SheetError> {
+    fn reactions(&mut self, message: &Message) -> Result<(), ExportWriteError> {
         for reaction in &message.reactions {
             let row = json!({
                 "user_profile": reaction.user_id,
@@ -107,12 +107,12 @@ impl Export<'_> {
 }
 
 /// Returns the edits as JSON of their own, the newest first; `None` when there are none.
-fn history(past: &[PastEdit]) -> Option<String> {
+fn history(past: &[EditHistoryEntry]) -> Option<String> {
     let edits: Vec<Value> = past.iter().map(edit).collect();
     (!edits.is_empty()).then(|| Value::from(edits).to_string())
 }
 
-fn edit(past: &PastEdit) -> Value {
+fn edit(past: &EditHistoryEntry) -> Value {
     let mut row = Map::new();
     row.insert("user_id".to_owned(), json!(past.user_id));
     row.insert("timestamp".to_owned(), past.at_s.into());

@@ -5,16 +5,16 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::{Export, SheetError, channel_recipient, person};
-use crate::channel::{Channel, Privacy, Span};
-use crate::emblem::Emblem;
+use super::{Export, ExportWriteError, channel_recipient, person};
+use crate::channel::{Channel, Privacy, SubscriptionPeriod};
+use crate::emblem::OrganizationImage;
 use crate::group::{GroupSetting, SystemGroup, UserGroup};
 use crate::id::{ChannelId, EventId, MessageId, UserGroupId, UserId};
 use crate::import::layout::codes::{self, BEGAN, BY_GROUP, ENDED, TOPICS_FREE, TOPICS_NEEDED};
 use crate::object::settings;
-use crate::organization::{Kind, SETTINGS};
-use crate::realm::{Realm, Rules};
-use crate::role::Policy;
+use crate::organization::{RealmSettingType, SETTINGS};
+use crate::realm::{Realm, RealmRules};
+use crate::role::PermissionPolicy;
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
 
@@ -57,7 +57,7 @@ impl Export<'_> {
         &mut self,
         realm: &Arc<RealmSnapshot>,
         last_message: MessageId,
-    ) -> Result<(), SheetError> {
+    ) -> Result<(), ExportWriteError> {
         if let Some(organization) = realm.realm() {
             let mut row = organization_row(realm, organization);
             if let Value::Object(columns) = &mut row {
@@ -92,7 +92,7 @@ impl Export<'_> {
         self.happened(realm, last_message.into())
     }
 
-    fn groups(&mut self, realm: &RealmSnapshot) -> Result<(), SheetError> {
+    fn groups(&mut self, realm: &RealmSnapshot) -> Result<(), ExportWriteError> {
         // Permissions of users and groups named one by one are groups without a name, numbered after everything.
         let taken = users(realm).map(|user| user.id.0).chain(channels(realm).map(|channel| channel.id.0));
         let mut free = taken.chain(groups(realm).map(|group| group.id.0)).max().unwrap_or_default();
@@ -144,7 +144,7 @@ impl Export<'_> {
     }
 
     /// When users came into channels and left them.
-    fn happened(&mut self, realm: &RealmSnapshot, last: EventId) -> Result<(), SheetError> {
+    fn happened(&mut self, realm: &RealmSnapshot, last: EventId) -> Result<(), ExportWriteError> {
         for user in users(realm) {
             for (channel, membership) in realm.memberships(user.id) {
                 for (place, span) in settled(&membership.spans, last).into_iter().enumerate() {
@@ -160,7 +160,12 @@ impl Export<'_> {
         Ok(())
     }
 
-    fn happening(&mut self, kind: i64, (user, channel): (UserId, ChannelId), at: EventId) -> Result<(), SheetError> {
+    fn happening(
+        &mut self,
+        kind: i64,
+        (user, channel): (UserId, ChannelId),
+        at: EventId,
+    ) -> Result<(), ExportWriteError> {
         let row = json!({
             "realm": REALM,
             "event_type": kind,
@@ -172,7 +177,7 @@ impl Export<'_> {
         self.put_numbered("zerver_realmauditlog", row)
     }
 
-    pub(super) fn channel_subscriptions(&mut self, realm: &RealmSnapshot) -> Result<(), SheetError> {
+    pub(super) fn channel_subscriptions(&mut self, realm: &RealmSnapshot) -> Result<(), ExportWriteError> {
         for user in users(realm) {
             for (channel, membership) in realm.memberships(user.id) {
                 let mut row = json!({
@@ -199,27 +204,27 @@ impl Export<'_> {
     }
 
     /// Somebody hears of what goes to a recipient that is no channel.
-    pub(super) fn subscribed(&mut self, user: UserId, recipient: i64) -> Result<(), SheetError> {
+    pub(super) fn subscribed(&mut self, user: UserId, recipient: i64) -> Result<(), ExportWriteError> {
         self.put_numbered("zerver_subscription", json!({"user_profile": user, "recipient": recipient, "active": true}))
     }
 }
 
 /// Spans as messages tell them: what lies after the last message is where it is, and what holds none is left out.
-fn settled(spans: &[Span], last: EventId) -> Vec<Span> {
-    let mut settled: Vec<Span> = Vec::with_capacity(spans.len());
+fn settled(spans: &[SubscriptionPeriod], last: EventId) -> Vec<SubscriptionPeriod> {
+    let mut settled: Vec<SubscriptionPeriod> = Vec::with_capacity(spans.len());
     for span in spans {
         let (after, until) = (span.after.min(last), span.until.map(|until| until.min(last)));
         match settled.last_mut() {
             _ if until == Some(after) => {}
             Some(before) if before.until == Some(after) => before.until = until,
-            _ => settled.push(Span { after, until }),
+            _ => settled.push(SubscriptionPeriod { after, until }),
         }
     }
     settled
 }
 
 /// Returns the group of the system that a policy names.
-fn group_of(realm: &RealmSnapshot, policy: Policy) -> Option<UserGroupId> {
+fn group_of(realm: &RealmSnapshot, policy: PermissionPolicy) -> Option<UserGroupId> {
     let system = SystemGroup::ALL.into_iter().find(|system| system.policy() == policy)?;
     realm.system_group(system).map(|group| group.id)
 }
@@ -232,7 +237,9 @@ fn organization_row(realm: &RealmSnapshot, organization: &Realm) -> Value {
     row.insert("date_created".to_owned(), organization.created_s.into());
     row.insert("deactivated".to_owned(), organization.is_deactivated.into());
     // Policies are said by groups, which newer servers have instead of numbers.
-    let is_plain = |kind: &Kind| !matches!(kind, Kind::Text(..) | Kind::Group(..) | Kind::Policy(..));
+    let is_plain = |kind: &RealmSettingType| {
+        !matches!(kind, RealmSettingType::Text(..) | RealmSettingType::Group(..) | RealmSettingType::Policy(..))
+    };
     for setting in SETTINGS.iter().filter(|setting| is_plain(&setting.kind) && setting.name != "mandatory_topics") {
         if let Some(value) = setting.chosen(organization) {
             row.insert(setting.name.to_owned(), value);
@@ -249,7 +256,7 @@ fn organization_row(realm: &RealmSnapshot, organization: &Realm) -> Value {
     for (column, field) in BY_GROUP {
         row.insert(column.to_owned(), json!(group_of(realm, *field(&mut rules))));
     }
-    for emblem in Emblem::ALL {
+    for emblem in OrganizationImage::ALL {
         row.insert(format!("{}_source", emblem.name()), organization.emblems.source(emblem).into());
     }
     Value::Object(row)
@@ -257,32 +264,32 @@ fn organization_row(realm: &RealmSnapshot, organization: &Realm) -> Value {
 
 /// Permissions that are no settings here, and have to be somebody's elsewhere. A choice: what this server does not have at
 /// all is open to everybody or to those who administer, the rest goes by the setting that comes nearest.
-fn elsewhere(rules: &Rules) -> [(&'static str, Policy); 10] {
+fn elsewhere(rules: &RealmRules) -> [(&'static str, PermissionPolicy); 10] {
     [
-        ("can_access_all_users_group", Policy::Everyone),
+        ("can_access_all_users_group", PermissionPolicy::Everyone),
         ("can_create_write_only_bots_group", rules.create_bots),
-        ("can_delete_any_message_group", Policy::Administrators),
-        ("can_manage_all_groups", Policy::Administrators),
-        ("can_manage_billing_group", Policy::Owners),
+        ("can_delete_any_message_group", PermissionPolicy::Administrators),
+        ("can_manage_all_groups", PermissionPolicy::Administrators),
+        ("can_manage_billing_group", PermissionPolicy::Owners),
         ("can_resolve_topics_group", rules.edit_topic),
-        ("can_set_delete_message_policy_group", Policy::Administrators),
-        ("can_set_topics_policy_group", Policy::Administrators),
-        ("can_summarize_topics_group", Policy::Everyone),
-        ("create_multiuse_invite_group", Policy::Administrators),
+        ("can_set_delete_message_policy_group", PermissionPolicy::Administrators),
+        ("can_set_topics_policy_group", PermissionPolicy::Administrators),
+        ("can_summarize_topics_group", PermissionPolicy::Everyone),
+        ("create_multiuse_invite_group", PermissionPolicy::Administrators),
     ]
 }
 
 /// The same for a channel.
-const OF_CHANNEL: [(&str, Policy); 9] = [
-    ("can_add_subscribers_group", Policy::Nobody),
-    ("can_administer_channel_group", Policy::Nobody),
-    ("can_create_topic_group", Policy::Everyone),
-    ("can_delete_any_message_group", Policy::Nobody),
-    ("can_delete_own_message_group", Policy::Nobody),
-    ("can_move_messages_out_of_channel_group", Policy::Nobody),
-    ("can_move_messages_within_channel_group", Policy::Nobody),
-    ("can_resolve_topics_group", Policy::Nobody),
-    ("can_subscribe_group", Policy::Nobody),
+const OF_CHANNEL: [(&str, PermissionPolicy); 9] = [
+    ("can_add_subscribers_group", PermissionPolicy::Nobody),
+    ("can_administer_channel_group", PermissionPolicy::Nobody),
+    ("can_create_topic_group", PermissionPolicy::Everyone),
+    ("can_delete_any_message_group", PermissionPolicy::Nobody),
+    ("can_delete_own_message_group", PermissionPolicy::Nobody),
+    ("can_move_messages_out_of_channel_group", PermissionPolicy::Nobody),
+    ("can_move_messages_within_channel_group", PermissionPolicy::Nobody),
+    ("can_resolve_topics_group", PermissionPolicy::Nobody),
+    ("can_subscribe_group", PermissionPolicy::Nobody),
 ];
 
 /// The same for a group.
@@ -342,7 +349,7 @@ fn channel_row(realm: &RealmSnapshot, channel: &Channel) -> Value {
 }
 
 fn group_row(realm: &RealmSnapshot, group: &UserGroup, can_mention: i64) -> Value {
-    let nobody = group_of(realm, Policy::Nobody);
+    let nobody = group_of(realm, PermissionPolicy::Nobody);
     let mut row = Map::new();
     row.extend(OF_GROUP.map(|column| (column.to_owned(), json!(nobody))));
     let is = json!({

@@ -8,7 +8,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::channel::Channel;
-use crate::organization::{Kind, SETTINGS};
+use crate::organization::{RealmSettingType, SETTINGS};
 use crate::realm::Realm;
 
 /// A release of the original server.
@@ -116,7 +116,7 @@ impl Release {
         if self != Self::R9_2 {
             return Map::new();
         }
-        let policies = SETTINGS.iter().filter(|setting| matches!(setting.kind, Kind::Policy(..)));
+        let policies = SETTINGS.iter().filter(|setting| matches!(setting.kind, RealmSettingType::Policy(..)));
         let numbers = policies.map(|setting| {
             let number = setting.chosen(organization).unwrap_or_else(|| ADMINISTRATORS.into());
             (setting.name.to_owned(), number)

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::organization::users;
-use super::{Export, SheetError, channel_recipient};
+use super::{Export, ExportWriteError, channel_recipient};
 use crate::change::{ItemKind, UserItemKind};
 use crate::id::ChannelId;
 use crate::import::layout::codes::UNKNOWN_CLIENT;
@@ -12,7 +12,7 @@ use crate::snapshot::RealmSnapshot;
 use crate::user::User;
 
 impl Export<'_> {
-    pub(super) fn small_things(&mut self, realm: &RealmSnapshot) -> Result<(), SheetError> {
+    pub(super) fn small_things(&mut self, realm: &RealmSnapshot) -> Result<(), ExportWriteError> {
         self.put_numbered("zerver_realmuserdefault", Value::Object(settings::defaults(realm)))?;
         for (id, _) in realm.items(ItemKind::DefaultChannel) {
             self.put_numbered("zerver_defaultstream", json!({"stream": id}))?;
@@ -29,7 +29,7 @@ impl Export<'_> {
     }
 
     /// Things of a kind: their columns are what their documents have.
-    fn items(&mut self, realm: &RealmSnapshot, kind: ItemKind, table: &'static str) -> Result<(), SheetError> {
+    fn items(&mut self, realm: &RealmSnapshot, kind: ItemKind, table: &'static str) -> Result<(), ExportWriteError> {
         for (id, document) in realm.items(kind) {
             let mut row = document.as_object().cloned().unwrap_or_default();
             row.insert("id".to_owned(), id.into());
@@ -48,7 +48,7 @@ impl Export<'_> {
         Ok(())
     }
 
-    fn answers(&mut self, realm: &RealmSnapshot) -> Result<(), SheetError> {
+    fn answers(&mut self, realm: &RealmSnapshot) -> Result<(), ExportWriteError> {
         for user in users(realm) {
             for (field, document) in realm.user_items(user.id, UserItemKind::ProfileValue) {
                 let row = json!({
@@ -64,7 +64,7 @@ impl Export<'_> {
         Ok(())
     }
 
-    fn topics(&mut self, realm: &RealmSnapshot) -> Result<(), SheetError> {
+    fn topics(&mut self, realm: &RealmSnapshot) -> Result<(), ExportWriteError> {
         for user in users(realm) {
             for topic in item::topic_policies(realm, user.id) {
                 let row = json!({
@@ -82,7 +82,7 @@ impl Export<'_> {
         Ok(())
     }
 
-    fn of_users(&mut self, realm: &RealmSnapshot) -> Result<(), SheetError> {
+    fn of_users(&mut self, realm: &RealmSnapshot) -> Result<(), ExportWriteError> {
         for user in users(realm) {
             for muted in item::muted_users(realm, user.id) {
                 let (id, since) = (muted.get("id"), muted.get("timestamp"));

@@ -3,23 +3,23 @@
 use serde_json::json;
 
 use super::organization::{REALM, accounts};
-use super::{Cabinet, Export, ExportedFile, Sheet, SheetError, channel_recipient};
+use super::{Export, ExportFile, ExportFolder, ExportWriteError, ExportedFile, channel_recipient};
 use crate::avatar;
 use crate::change::ItemKind;
-use crate::draft::{Draft, Place};
-use crate::emblem::Emblem;
-use crate::file::{Attachment, FileKey, MAX_ATTACHMENTS, PathId, PictureName};
+use crate::draft::{Draft, DraftDestination};
+use crate::emblem::OrganizationImage;
+use crate::file::{Attachment, FileKey, MAX_ATTACHMENTS, PathId, PublicImageName};
 use crate::id::{DraftId, MessageId, UserId};
 use crate::realm::Realm;
-use crate::scheduled::{Scheduled, Target};
+use crate::scheduled::{ScheduledDestination, ScheduledMessage};
 use crate::snapshot::RealmSnapshot;
 
 impl Export<'_> {
     /// Writes uploads, each with the messages that use it; to be called after [`Export::scheduled`].
     ///
     /// # Errors
-    /// [`SheetError`], as those of all that follow.
-    pub fn uploads(&mut self, uploads: &[(Attachment, Vec<MessageId>)]) -> Result<(), SheetError> {
+    /// [`ExportWriteError`], as those of all that follow.
+    pub fn uploads(&mut self, uploads: &[(Attachment, Vec<MessageId>)]) -> Result<(), ExportWriteError> {
         for (upload, messages) in uploads {
             let row = json!({
                 "id": upload.id,
@@ -33,7 +33,7 @@ impl Export<'_> {
                 "messages": messages,
                 "scheduled_messages": self.waiting.get(&upload.path_id).map_or(&[][..], Vec::as_slice),
             });
-            self.sheets.row(Sheet::Attachments, "zerver_attachment", row)?;
+            self.sheets.row(ExportFile::Attachments, "zerver_attachment", row)?;
             let record = json!({
                 "path": upload.path_id,
                 "s3_path": upload.path_id,
@@ -45,7 +45,7 @@ impl Export<'_> {
             });
             let path = upload.path_id.to_string();
             let key = FileKey::from(&upload.path_id);
-            self.sheets.file(ExportedFile { cabinet: Cabinet::Uploads, key, path, record });
+            self.sheets.file(ExportedFile { cabinet: ExportFolder::Uploads, key, path, record });
         }
         self.report.take("uploads", uploads.len());
         Ok(())
@@ -54,15 +54,17 @@ impl Export<'_> {
     /// Writes messages that wait for their time.
     ///
     /// # Errors
-    /// [`SheetError`].
-    pub fn scheduled(&mut self, scheduled: &[Scheduled]) -> Result<(), SheetError> {
+    /// [`ExportWriteError`].
+    pub fn scheduled(&mut self, scheduled: &[ScheduledMessage]) -> Result<(), ExportWriteError> {
         for message in scheduled {
             for path_id in PathId::linked_in(&message.content, MAX_ATTACHMENTS) {
                 self.waiting.entry(path_id).or_default().push(message.id);
             }
             let (recipient, channel, topic) = match &message.to {
-                Target::Channel(channel, topic) => (channel_recipient(*channel), Some(*channel), topic.as_str()),
-                Target::Direct(users) => (self.with(message.user_id, users), None, ""),
+                ScheduledDestination::Channel(channel, topic) => {
+                    (channel_recipient(*channel), Some(*channel), topic.as_str())
+                }
+                ScheduledDestination::Direct(users) => (self.with(message.user_id, users), None, ""),
             };
             let row = json!({
                 "id": message.id,
@@ -92,14 +94,16 @@ impl Export<'_> {
     /// Writes texts that somebody began to write.
     ///
     /// # Errors
-    /// [`SheetError`].
-    pub fn drafts(&mut self, drafts: &[(DraftId, UserId, Draft)]) -> Result<(), SheetError> {
+    /// [`ExportWriteError`].
+    pub fn drafts(&mut self, drafts: &[(DraftId, UserId, Draft)]) -> Result<(), ExportWriteError> {
         for (id, author, draft) in drafts {
             let (kind, recipient, topic) = match &draft.to {
-                Place::Nowhere => ("", None, ""),
-                Place::Channel(channel, topic) => ("stream", Some(channel_recipient(*channel)), topic.as_str()),
-                Place::Direct(users) if users.is_empty() => ("private", None, ""),
-                Place::Direct(users) => ("private", Some(self.with(*author, users)), ""),
+                DraftDestination::Nowhere => ("", None, ""),
+                DraftDestination::Channel(channel, topic) => {
+                    ("stream", Some(channel_recipient(*channel)), topic.as_str())
+                }
+                DraftDestination::Direct(users) if users.is_empty() => ("private", None, ""),
+                DraftDestination::Direct(users) => ("private", Some(self.with(*author, users)), ""),
             };
             let row = json!({
                 "id": id,
@@ -119,8 +123,8 @@ impl Export<'_> {
     /// Writes what programs of bots keep.
     ///
     /// # Errors
-    /// [`SheetError`].
-    pub fn bot_storage(&mut self, kept: &[(UserId, String, String)]) -> Result<(), SheetError> {
+    /// [`ExportWriteError`].
+    pub fn bot_storage(&mut self, kept: &[(UserId, String, String)]) -> Result<(), ExportWriteError> {
         for (bot, key, value) in kept {
             self.put_numbered("zerver_botstoragedata", json!({"bot_profile": bot, "key": key, "value": value}))?;
         }
@@ -130,21 +134,21 @@ impl Export<'_> {
 
     /// Notes the pictures of the organization itself.
     pub(super) fn emblems(&mut self, organization: &Realm) {
-        for emblem in Emblem::ALL {
-            let Some(name) = organization.emblems.url(emblem).and_then(PictureName::at) else { continue };
+        for emblem in OrganizationImage::ALL {
+            let Some(name) = organization.emblems.url(emblem).and_then(PublicImageName::at) else { continue };
             let path = format!("{REALM}/{}.original", emblem.name());
             let record = json!({"path": path, "s3_path": path, "realm_id": REALM});
-            self.sheets.file(ExportedFile { cabinet: Cabinet::Emblems, key: FileKey::from(&name), path, record });
+            self.sheets.file(ExportedFile { cabinet: ExportFolder::Emblems, key: FileKey::from(&name), path, record });
             self.report.take("pictures of the organization", 1);
         }
     }
 
     /// Notes the pictures of users, and writes custom emoji.
-    pub(super) fn pictures(&mut self, realm: &RealmSnapshot) -> Result<(), SheetError> {
+    pub(super) fn pictures(&mut self, realm: &RealmSnapshot) -> Result<(), ExportWriteError> {
         for user in accounts(realm) {
             let Some(url) = &user.avatar_url else { continue };
             for (url, ending) in [(avatar::medium_url(url), "original"), (url.clone(), "png")] {
-                let Some(name) = PictureName::at(&url) else { continue };
+                let Some(name) = PublicImageName::at(&url) else { continue };
                 let path = format!("{REALM}/{}.{ending}", name.stem());
                 let record = json!({
                     "path": path,
@@ -155,13 +159,13 @@ impl Export<'_> {
                     "avatar_version": user.avatar_version,
                 });
                 let key = FileKey::from(&name);
-                self.sheets.file(ExportedFile { cabinet: Cabinet::Avatars, key, path, record });
+                self.sheets.file(ExportedFile { cabinet: ExportFolder::Avatars, key, path, record });
             }
             self.report.take("pictures of users", 1);
         }
         for (id, emoji) in realm.items(ItemKind::Emoji) {
             let text = |key: &str| emoji.get(key).and_then(serde_json::Value::as_str);
-            let Some(name) = text("source_url").and_then(PictureName::at) else { continue };
+            let Some(name) = text("source_url").and_then(PublicImageName::at) else { continue };
             let (author, deactivated) = (emoji.get("author_id"), emoji.get("deactivated"));
             let row = json!({
                 "id": id,
@@ -184,7 +188,7 @@ impl Export<'_> {
                 "deactivated": deactivated,
             });
             let key = FileKey::from(&name);
-            self.sheets.file(ExportedFile { cabinet: Cabinet::Emoji, key, path, record });
+            self.sheets.file(ExportedFile { cabinet: ExportFolder::Emoji, key, path, record });
             self.report.take("custom emoji", 1);
         }
         Ok(())

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use super::PathId;
-use crate::event::{Audience, NewEvent};
+use crate::event::{EventAudience, NewEvent};
 use crate::id::{AttachmentId, MessageId, UserId};
 use crate::ports::StoreError;
 
@@ -22,19 +22,19 @@ pub struct NewAttachment {
     pub owner_id: UserId,
     /// The name people see.
     pub name: String,
-    /// What it is: a [`super::Media::media_type`].
+    /// What it is: a [`super::MediaType::media_type`].
     pub media_type: &'static str,
     /// Its size.
     pub size_bytes: i64,
     /// When it came, in unix seconds.
     pub created_s: i64,
     /// What is known of it as a picture.
-    pub picture: Option<Picture>,
+    pub picture: Option<ImageMetadata>,
 }
 
 /// The dimensions and format of an uploaded image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Picture {
+pub struct ImageMetadata {
     /// Its width, in pixels.
     pub width: u32,
     /// Its height, in pixels.
@@ -61,19 +61,19 @@ pub struct Attachment {
     /// When it came, in unix seconds.
     pub created_s: i64,
     /// What is known of it as a picture.
-    pub picture: Option<Picture>,
+    pub picture: Option<ImageMetadata>,
 }
 
 /// An upload and the newest messages that use it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Used {
+pub struct AttachmentUse {
     /// The upload.
     pub attachment: Attachment,
     /// The messages, the newest first, each with when it was sent in unix seconds.
     pub messages: Vec<(MessageId, i64)>,
 }
 
-impl Used {
+impl AttachmentUse {
     /// As its owner sees it.
     ///
     /// # Source
@@ -110,7 +110,7 @@ pub fn thumbnail_of(media_type: &str) -> &'static str {
 
 /// A change of an upload, for the `attachment` event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Happened {
+pub enum AttachmentChange {
     /// It came.
     Add,
     /// Other messages use it.
@@ -119,10 +119,10 @@ pub enum Happened {
 
 /// Tells the owner of an upload that something happened to it. `used_bytes` is what all uploads take together then.
 #[must_use]
-pub fn told(happened: Happened, used: &Used, used_bytes: i64) -> NewEvent {
+pub fn told(happened: AttachmentChange, used: &AttachmentUse, used_bytes: i64) -> NewEvent {
     let op = match happened {
-        Happened::Add => "add",
-        Happened::Update => "update",
+        AttachmentChange::Add => "add",
+        AttachmentChange::Update => "update",
     };
     tell(used.attachment.owner_id, op, &used.shown(), used_bytes)
 }
@@ -135,12 +135,12 @@ pub fn told_gone(attachment: &Attachment, used_bytes: i64) -> NewEvent {
 
 fn tell(owner_id: UserId, op: &str, attachment: &Value, used_bytes: i64) -> NewEvent {
     let event = json!({"type": "attachment", "op": op, "attachment": attachment, "upload_space_used": used_bytes});
-    NewEvent::plain(Audience::users([owner_id]), event)
+    NewEvent::plain(EventAudience::users([owner_id]), event)
 }
 
 /// A temporary permission to fetch a file without authentication.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ticket {
+pub struct TemporaryAccess {
     /// What it is recognised by; the ticket itself is not kept.
     pub hash: String,
     /// The file.
@@ -163,7 +163,7 @@ pub trait AttachmentStore: Send + Sync {
     async fn uses(&self, id: AttachmentId, before: MessageId, limit: i64) -> Result<Vec<MessageId>, StoreError>;
 
     /// Somebody's uploads with the newest messages that use each, the newest first.
-    async fn of_owner(&self, owner_id: UserId) -> Result<Vec<Used>, StoreError>;
+    async fn of_owner(&self, owner_id: UserId) -> Result<Vec<AttachmentUse>, StoreError>;
 
     /// Deletes an upload of that owner, and tells them; its bytes are deleted elsewhere. `None` when it is not theirs.
     async fn remove(&self, (owner_id, id): (UserId, AttachmentId), at_s: i64)
@@ -173,7 +173,7 @@ pub trait AttachmentStore: Send + Sync {
     async fn used_bytes(&self) -> Result<i64, StoreError>;
 
     /// Gives out a ticket, and forgets those that ended before `now_s`.
-    async fn lend(&self, ticket: Ticket, now_s: i64) -> Result<(), StoreError>;
+    async fn lend(&self, ticket: TemporaryAccess, now_s: i64) -> Result<(), StoreError>;
 
     /// Returns the file that the ticket of that hash is for, while it lasts.
     async fn lent(&self, hash: &str, now_s: i64) -> Result<Option<PathId>, StoreError>;

@@ -20,8 +20,8 @@ impl FileKey {
     }
 }
 
-impl From<&PictureName> for FileKey {
-    fn from(name: &PictureName) -> Self {
+impl From<&PublicImageName> for FileKey {
+    fn from(name: &PublicImageName) -> Self {
         Self(format!("pictures/{name}"))
     }
 }
@@ -43,9 +43,9 @@ impl FileKey {
 /// The name of a picture that anybody may fetch who knows it: of a user or of the
 /// organization, or a custom emoji.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct PictureName(String);
+pub struct PublicImageName(String);
 
-impl PictureName {
+impl PublicImageName {
     /// What may stand between the random part and the extension.
     const VARIANTS: [&str; 3] = ["", "-medium", "-still"];
     /// What such a name may end in.
@@ -87,7 +87,7 @@ impl PictureName {
     }
 }
 
-impl fmt::Display for PictureName {
+impl fmt::Display for PublicImageName {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.0)
     }
@@ -102,10 +102,10 @@ mod tests {
     #[test]
     fn a_name_of_a_picture_is_read_as_it_was_made() {
         for (variant, extension) in [("", "png"), ("-medium", "png"), ("-still", "png"), ("", "gif")] {
-            let name = PictureName::new(RANDOM, variant, extension).unwrap();
-            assert_eq!(PictureName::parse(&name.to_string()), Some(name.clone()));
+            let name = PublicImageName::new(RANDOM, variant, extension).unwrap();
+            assert_eq!(PublicImageName::parse(&name.to_string()), Some(name.clone()));
             assert_eq!((name.extension(), name.stem()), (extension, RANDOM));
-            assert_eq!(PictureName::at(&format!("/user_avatars/1/{name}")), Some(name.clone()));
+            assert_eq!(PublicImageName::at(&format!("/user_avatars/1/{name}")), Some(name.clone()));
             assert_eq!(FileKey::from(&name).as_str(), format!("pictures/{RANDOM}{variant}.{extension}"));
         }
     }
@@ -119,7 +119,7 @@ mod tests {
         for text in
             ["", ".", "..", "a.png", RANDOM, &long, &dots, &html, &other, &format!("{RANDOM}/../a.png"), "é.png"]
         {
-            assert_eq!(PictureName::parse(text), None, "{text}");
+            assert_eq!(PublicImageName::parse(text), None, "{text}");
         }
     }
 }

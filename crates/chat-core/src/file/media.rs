@@ -2,16 +2,16 @@
 
 /// The media type of a file and how a browser may show it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Media {
+pub struct MediaType {
     /// The media type.
     pub media_type: &'static str,
     /// Whether a browser may show it in place.
-    pub showing: Showing,
+    pub showing: ContentDisposition,
 }
 
 /// The disposition of a file in a browser: inline or attachment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Showing {
+pub enum ContentDisposition {
     /// In place, where nothing in it runs.
     Inline,
     /// In place, by the browser's own reader, which a sandbox would keep from working.
@@ -20,7 +20,7 @@ pub enum Showing {
     Download,
 }
 
-/// Bytes of a file's beginning that [`Media::of`] looks at.
+/// Bytes of a file's beginning that [`MediaType::of`] looks at.
 pub const SNIFFED_BYTES: usize = 1024;
 
 /// What a file begins with at a place, and what it is then. None of these can hold a script that a browser runs, as
@@ -45,9 +45,9 @@ const PDF: &[u8] = b"%PDF-";
 /// Endings of texts that people read in place. What is text of another kind, a web page for one, they mean to keep.
 const READABLE: [&str; 4] = [".txt", ".md", ".log", ".csv"];
 
-impl Media {
+impl MediaType {
     /// What nobody knows.
-    pub const UNKNOWN: Self = Self { media_type: "application/octet-stream", showing: Showing::Download };
+    pub const UNKNOWN: Self = Self { media_type: "application/octet-stream", showing: ContentDisposition::Download };
     const PLAIN: &'static str = "text/plain; charset=utf-8";
 
     /// Returns what a file with this beginning and name is.
@@ -58,28 +58,28 @@ impl Media {
     pub fn of(start: &[u8], name: &str) -> Self {
         let begins = |at: usize, with: &[u8]| start.get(at..).is_some_and(|rest| rest.starts_with(with));
         if let Some((.., media_type)) = KNOWN.iter().find(|(at, with, _)| begins(*at, with)) {
-            return Self { media_type, showing: Showing::Inline };
+            return Self { media_type, showing: ContentDisposition::Inline };
         }
         if begins(0, PDF) {
-            return Self { media_type: "application/pdf", showing: Showing::Reader };
+            return Self { media_type: "application/pdf", showing: ContentDisposition::Reader };
         }
         if !is_text(start) {
             return Self::UNKNOWN;
         }
         let name = name.to_ascii_lowercase();
         let readable = READABLE.iter().any(|ending| name.ends_with(ending));
-        let showing = if readable { Showing::Inline } else { Showing::Download };
+        let showing = if readable { ContentDisposition::Inline } else { ContentDisposition::Download };
         Self { media_type: Self::PLAIN, showing }
     }
 
-    /// Returns what a file of that stored type and name is: as [`Media::of`] said when it came.
+    /// Returns what a file of that stored type and name is: as [`MediaType::of`] said when it came.
     #[must_use]
     pub fn stored(media_type: &str, name: &str) -> Self {
         if let Some((.., known)) = KNOWN.iter().find(|(.., known)| *known == media_type) {
-            return Self { media_type: known, showing: Showing::Inline };
+            return Self { media_type: known, showing: ContentDisposition::Inline };
         }
         match media_type {
-            "application/pdf" => Self { media_type: "application/pdf", showing: Showing::Reader },
+            "application/pdf" => Self { media_type: "application/pdf", showing: ContentDisposition::Reader },
             Self::PLAIN => Self::of(b"", name),
             _ => Self::UNKNOWN,
         }
@@ -104,20 +104,20 @@ fn is_text(start: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    fn known(start: &[u8], name: &str) -> (&'static str, Showing) {
-        let Media { media_type, showing } = Media::of(start, name);
-        assert_eq!(Media::stored(media_type, name), Media { media_type, showing });
+    fn known(start: &[u8], name: &str) -> (&'static str, ContentDisposition) {
+        let MediaType { media_type, showing } = MediaType::of(start, name);
+        assert_eq!(MediaType::stored(media_type, name), MediaType { media_type, showing });
         (media_type, showing)
     }
 
     #[test]
     fn pictures_and_sounds_are_known_by_their_bytes_whatever_they_are_called() {
-        let inline = |media_type| (media_type, Showing::Inline);
+        let inline = |media_type| (media_type, ContentDisposition::Inline);
         assert_eq!(known(b"\x89PNG\r\n\x1a\n....", "x.html"), inline("image/png"));
         assert_eq!(known(b"RIFF\0\0\0\0WEBPVP8 ", "x"), inline("image/webp"));
         assert_eq!(known(b"\0\0\0\x20ftypisom", "x"), inline("video/mp4"));
         assert_eq!(known(b"OggS", "x"), inline("audio/ogg"));
-        assert_eq!(known(b"%PDF-1.7", "x"), ("application/pdf", Showing::Reader));
+        assert_eq!(known(b"%PDF-1.7", "x"), ("application/pdf", ContentDisposition::Reader));
     }
 
     #[test]
@@ -129,19 +129,22 @@ mod tests {
             ("alert(1)", "script.js"),
             ("<svg/>", "picture.png"),
         ] {
-            let expected = ("text/plain; charset=utf-8", Showing::Download);
+            let expected = ("text/plain; charset=utf-8", ContentDisposition::Download);
             assert_eq!(known(content.as_bytes(), name), expected, "{name}");
         }
-        assert_eq!(known(b"PK\x03\x04\0", "a.zip"), ("application/octet-stream", Showing::Download));
-        assert_eq!(known(b"\xFE\xFF\0<\0s", "utf16.txt"), ("application/octet-stream", Showing::Download));
+        assert_eq!(known(b"PK\x03\x04\0", "a.zip"), ("application/octet-stream", ContentDisposition::Download));
+        assert_eq!(known(b"\xFE\xFF\0<\0s", "utf16.txt"), ("application/octet-stream", ContentDisposition::Download));
     }
 
     #[test]
     fn a_text_is_read_in_place_as_plain_text() {
-        assert_eq!(known(b"hello", "notes.TXT"), ("text/plain; charset=utf-8", Showing::Inline));
-        assert_eq!(known(b"<script>alert(1)</script>", "notes.md"), ("text/plain; charset=utf-8", Showing::Inline));
+        assert_eq!(known(b"hello", "notes.TXT"), ("text/plain; charset=utf-8", ContentDisposition::Inline));
+        assert_eq!(
+            known(b"<script>alert(1)</script>", "notes.md"),
+            ("text/plain; charset=utf-8", ContentDisposition::Inline)
+        );
         let cut = &"é".repeat(SNIFFED_BYTES).into_bytes()[..SNIFFED_BYTES - 1];
-        assert_eq!(known(cut, "a.log").1, Showing::Inline);
-        assert_eq!(Media::stored("text/html", "a.html"), Media::UNKNOWN);
+        assert_eq!(known(cut, "a.log").1, ContentDisposition::Inline);
+        assert_eq!(MediaType::stored("text/html", "a.html"), MediaType::UNKNOWN);
     }
 }

@@ -1,7 +1,7 @@
 //! Files: what people upload, and the pictures that are made of it.
 //!
 //! Their bytes are in a [`FileStore`], under keys of our own making ([`FileKey`]); a file is never changed, only
-//! deleted. What a file is ([`Media`]) is judged by its bytes alone. An upload may be read by who uploaded it and by who
+//! deleted. What a file is ([`MediaType`]) is judged by its bytes alone. An upload may be read by who uploaded it and by who
 //! may read one of the messages that use it; the pictures of users and custom emoji are for everybody who knows their
 //! names.
 
@@ -13,11 +13,11 @@ mod store;
 mod uploads;
 
 pub use attachment::{
-    Attachment, AttachmentStore, Happened, MAX_ATTACHMENTS, MAX_MESSAGES_TOLD, NewAttachment, Picture, THUMBNAILS,
-    Ticket, Used, thumbnail_of, told, told_gone,
+    Attachment, AttachmentChange, AttachmentStore, AttachmentUse, ImageMetadata, MAX_ATTACHMENTS, MAX_MESSAGES_TOLD,
+    NewAttachment, THUMBNAILS, TemporaryAccess, thumbnail_of, told, told_gone,
 };
-pub use key::{FileKey, PictureName};
-pub use media::{Media, SNIFFED_BYTES, Showing};
+pub use key::{FileKey, PublicImageName};
+pub use media::{ContentDisposition, MediaType, SNIFFED_BYTES};
 pub use path::{PathId, shown_name};
 pub use store::{FileError, FileReader, FileStore};
-pub use uploads::Uploads;
+pub use uploads::LinkedUploads;

@@ -2,15 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Attachment, PathId, Picture};
+use super::{Attachment, ImageMetadata, PathId};
 use crate::id::AttachmentId;
 
 /// The uploads that a text links and that its author may read. A text that links others says nothing to them: who reads
 /// it may not read those for its sake.
 #[derive(Debug, Clone, Default)]
-pub struct Uploads(BTreeMap<PathId, Attachment>);
+pub struct LinkedUploads(BTreeMap<PathId, Attachment>);
 
-impl Uploads {
+impl LinkedUploads {
     /// These.
     pub fn new(uploads: impl IntoIterator<Item = Attachment>) -> Self {
         Self(uploads.into_iter().map(|upload| (upload.path_id.clone(), upload)).collect())
@@ -26,7 +26,7 @@ impl Uploads {
     /// Returns where a smaller picture of the upload at that path is, relative to the realm's address, when it is a
     /// picture.
     #[must_use]
-    pub fn thumbnail(&self, path: &str) -> Option<(String, Picture)> {
+    pub fn thumbnail(&self, path: &str) -> Option<(String, ImageMetadata)> {
         let upload = self.at(path)?;
         let name = super::thumbnail_of(&upload.media_type);
         Some((format!("/user_uploads/thumbnail/{}/{name}", upload.path_id), upload.picture?))
@@ -54,9 +54,9 @@ mod tests {
             media_type: "image/png".to_owned(),
             size_bytes: 5,
             created_s: 1,
-            picture: Some(Picture { width: 3, height: 4, is_animated: false }),
+            picture: Some(ImageMetadata { width: 3, height: 4, is_animated: false }),
         };
-        let uploads = Uploads::new([upload]);
+        let uploads = LinkedUploads::new([upload]);
         let linked = |path: String| uploads.among(&BTreeSet::from([path]));
         assert_eq!(linked(path_id.to_string()), [AttachmentId(7)]);
         assert_eq!(linked(format!("{path_id}?dl=1#x")), [AttachmentId(7)]);

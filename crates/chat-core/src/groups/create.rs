@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use super::{GroupError, check_free, checked_name, checked_setting, checked_users, may_make};
-use crate::change::{Change, Commit};
-use crate::event::{Audience, NewEvent};
+use crate::change::{RealmChange, RealmCommit};
+use crate::event::{EventAudience, NewEvent};
 use crate::group::{GroupSetting, SystemGroup, UserGroup};
 use crate::id::{UserGroupId, UserId};
 use crate::object;
@@ -35,7 +35,7 @@ pub fn create(
     realm: &RealmSnapshot,
     caller: &User,
     new: &NewGroup,
-    commit: &mut Commit,
+    commit: &mut RealmCommit,
 ) -> Result<UserGroupId, GroupError> {
     may_make(realm, caller, commit.at_s)?;
     let members = checked_users(realm, &new.members)?;
@@ -60,7 +60,7 @@ pub fn create(
         is_deactivated: false,
     };
     let event = json!({"type": "user_group", "op": "add", "group": object::group(realm, &group, commit.at_s)});
-    commit.events.push(NewEvent::plain(Audience::Everyone, event));
-    commit.changes.push(Change::Group(Box::new(group)));
+    commit.events.push(NewEvent::plain(EventAudience::Everyone, event));
+    commit.changes.push(RealmChange::Group(Box::new(group)));
     Ok(id)
 }

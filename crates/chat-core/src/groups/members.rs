@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{GroupError, changeable_in_use, checked_users, told};
-use crate::change::{Change, Commit};
+use crate::change::{RealmChange, RealmCommit};
 use crate::group::UserGroup;
 use crate::id::{UserGroupId, UserId};
 use crate::snapshot::RealmSnapshot;
@@ -19,7 +19,7 @@ pub fn change_members(
     realm: &RealmSnapshot,
     caller: &User,
     (id, add, delete): (UserGroupId, &[UserId], &[UserId]),
-    commit: &mut Commit,
+    commit: &mut RealmCommit,
 ) -> Result<(), GroupError> {
     let mut group = UserGroup::clone(changeable_in_use(realm, caller, id, commit.at_s)?);
     let added = checked_users(realm, add)?;
@@ -36,7 +36,7 @@ pub fn change_members(
         }
     }
     if !commit.events.is_empty() {
-        commit.changes.push(Change::Group(Box::new(group)));
+        commit.changes.push(RealmChange::Group(Box::new(group)));
     }
     Ok(())
 }

@@ -11,18 +11,18 @@ mod update;
 
 pub use create::{NewGroup, create};
 pub use members::change_members;
-pub use remove::{Use, deactivate, remove};
+pub use remove::{GroupUse, deactivate, remove};
 pub use subgroups::change_subgroups;
-pub use update::{SettingChange, Update, update};
+pub use update::{GroupSettingChange, GroupUpdate, update};
 
 use serde_json::{Value, json};
 
-use crate::access::{self, NotAllowed};
-use crate::event::{Audience, NewEvent};
+use crate::access::{self, PermissionError};
+use crate::event::{EventAudience, NewEvent};
 use crate::group::{GroupNameError, GroupSetting, SystemGroup, UserGroup, group_name};
 use crate::id::{UserGroupId, UserId};
 use crate::object::group::members;
-use crate::role::{Policy, Role};
+use crate::role::{PermissionPolicy, Role};
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
 
@@ -31,7 +31,7 @@ use crate::user::User;
 pub enum GroupError {
     /// The caller is not who may.
     #[error(transparent)]
-    NotAllowed(#[from] NotAllowed),
+    NotAllowed(#[from] PermissionError),
     /// The name is none.
     #[error(transparent)]
     Name(#[from] GroupNameError),
@@ -76,7 +76,7 @@ pub enum GroupError {
     NothingNew,
     /// Others build on the group.
     #[error("Cannot deactivate user group in use.")]
-    InUse(Vec<Use>),
+    InUse(Vec<GroupUse>),
 }
 
 /// Whether the caller may make user groups.
@@ -87,8 +87,8 @@ pub fn may_make(realm: &RealmSnapshot, caller: &User, now_s: i64) -> Result<(), 
     access::require_member(caller)?;
     let rules = realm.realm().map(|realm| &realm.rules);
     let (policy, waiting_days) =
-        rules.map_or((Policy::Nobody, 0), |rules| (rules.edit_groups, rules.waiting_period_days));
-    if policy.permits(caller, waiting_days, now_s) { Ok(()) } else { Err(NotAllowed::Insufficient.into()) }
+        rules.map_or((PermissionPolicy::Nobody, 0), |rules| (rules.edit_groups, rules.waiting_period_days));
+    if policy.permits(caller, waiting_days, now_s) { Ok(()) } else { Err(PermissionError::Insufficient.into()) }
 }
 
 /// Returns the group of that number.
@@ -102,10 +102,10 @@ pub fn known(realm: &RealmSnapshot, id: UserGroupId) -> Result<&UserGroup, Group
 /// Returns who is in the group, by themselves alone or through its subgroups too, in the order of their numbers. Costs
 /// a walk over all users.
 #[must_use]
-pub fn members_of(realm: &RealmSnapshot, group: &UserGroup, depth: Depth, now_s: i64) -> Vec<UserId> {
+pub fn members_of(realm: &RealmSnapshot, group: &UserGroup, depth: MembershipDepth, now_s: i64) -> Vec<UserId> {
     match depth {
-        Depth::Direct => members(realm, group, now_s),
-        Depth::All => {
+        MembershipDepth::Direct => members(realm, group, now_s),
+        MembershipDepth::All => {
             let inside = realm.users().filter(|user| realm.is_in_group(user, group.id, now_s));
             let mut ids: Vec<_> = inside.map(|user| user.id).collect();
             ids.sort_unstable();
@@ -116,10 +116,10 @@ pub fn members_of(realm: &RealmSnapshot, group: &UserGroup, depth: Depth, now_s:
 
 /// Returns the groups inside the group, its own alone or those inside them too, in the order of their numbers.
 #[must_use]
-pub fn subgroups_of(realm: &RealmSnapshot, group: &UserGroup, depth: Depth) -> Vec<UserGroupId> {
+pub fn subgroups_of(realm: &RealmSnapshot, group: &UserGroup, depth: MembershipDepth) -> Vec<UserGroupId> {
     match depth {
-        Depth::Direct => group.subgroups.clone(),
-        Depth::All => {
+        MembershipDepth::Direct => group.subgroups.clone(),
+        MembershipDepth::All => {
             let inside = |other: &UserGroup| other.id != group.id && realm.lies_in(other.id, group.id);
             let mut ids: Vec<_> = realm.groups().filter(|other| inside(other)).map(|other| other.id).collect();
             ids.sort_unstable();
@@ -130,7 +130,7 @@ pub fn subgroups_of(realm: &RealmSnapshot, group: &UserGroup, depth: Depth) -> V
 
 /// The depth of a membership query: direct members, or subgroups too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Depth {
+pub enum MembershipDepth {
     /// To what stands in the group itself.
     Direct,
     /// To what stands in the groups inside it as well.
@@ -150,7 +150,7 @@ fn changeable<'a>(
     let group = known(realm, id)?;
     let is_theirs = caller.role <= Role::Moderator || realm.is_in_group(caller, id, now_s);
     if group.system.is_some() || !is_theirs {
-        return Err(NotAllowed::Insufficient.into());
+        return Err(PermissionError::Insufficient.into());
     }
     Ok(group)
 }
@@ -216,7 +216,7 @@ pub(crate) const NOT_MENTIONERS: &[SystemGroup] = &[SystemGroup::Internet, Syste
 fn told(op: &str, id: UserGroupId, more: Value) -> NewEvent {
     let mut event = json!({"type": "user_group", "op": op, "group_id": id});
     crate::event::add(&mut event, more);
-    NewEvent::plain(Audience::Everyone, event)
+    NewEvent::plain(EventAudience::Everyone, event)
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use super::{GroupError, changeable, changeable_in_use, told};
-use crate::change::{Change, Commit};
-use crate::event::{Capability, Gate};
+use crate::change::{RealmChange, RealmCommit};
+use crate::event::{ClientCapability, QueueCondition};
 use crate::group::UserGroup;
 use crate::id::UserGroupId;
 use crate::snapshot::RealmSnapshot;
@@ -12,7 +12,7 @@ use crate::user::User;
 
 /// A use of a user group by a setting or another group.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Use {
+pub enum GroupUse {
     /// It lies inside these groups.
     Subgroup(Vec<UserGroupId>),
     /// Its members may mention this group.
@@ -29,14 +29,16 @@ pub fn deactivate(
     realm: &RealmSnapshot,
     caller: &User,
     id: UserGroupId,
-    commit: &mut Commit,
+    commit: &mut RealmCommit,
 ) -> Result<(), GroupError> {
     let group = changeable_in_use(realm, caller, id, commit.at_s)?;
     check_unused(realm, id)?;
     let deactivated = told("update", id, json!({"data": {"deactivated": true}}));
-    commit.events.push(deactivated.gated(Gate::With(Capability::IncludeDeactivatedGroups)));
-    commit.events.push(told("remove", id, json!({})).gated(Gate::Without(Capability::IncludeDeactivatedGroups)));
-    commit.changes.push(Change::Group(Box::new(UserGroup { is_deactivated: true, ..group.clone() })));
+    commit.events.push(deactivated.gated(QueueCondition::With(ClientCapability::IncludeDeactivatedGroups)));
+    commit
+        .events
+        .push(told("remove", id, json!({})).gated(QueueCondition::Without(ClientCapability::IncludeDeactivatedGroups)));
+    commit.changes.push(RealmChange::Group(Box::new(UserGroup { is_deactivated: true, ..group.clone() })));
     Ok(())
 }
 
@@ -44,12 +46,21 @@ pub fn deactivate(
 ///
 /// # Errors
 /// As [`deactivate`], except that a group may be out of use.
-pub fn remove(realm: &RealmSnapshot, caller: &User, id: UserGroupId, commit: &mut Commit) -> Result<(), GroupError> {
+pub fn remove(
+    realm: &RealmSnapshot,
+    caller: &User,
+    id: UserGroupId,
+    commit: &mut RealmCommit,
+) -> Result<(), GroupError> {
     let group = changeable(realm, caller, id, commit.at_s)?;
     check_unused(realm, id)?;
-    let gate = if group.is_deactivated { Gate::With(Capability::IncludeDeactivatedGroups) } else { Gate::Any };
+    let gate = if group.is_deactivated {
+        QueueCondition::With(ClientCapability::IncludeDeactivatedGroups)
+    } else {
+        QueueCondition::Any
+    };
     commit.events.push(told("remove", id, json!({})).gated(gate));
-    commit.changes.push(Change::GroupRemoved(id));
+    commit.changes.push(RealmChange::GroupRemoved(id));
     Ok(())
 }
 
@@ -60,9 +71,9 @@ fn check_unused(realm: &RealmSnapshot, id: UserGroupId) -> Result<(), GroupError
     let around: Vec<_> = around.collect();
     let mut uses = Vec::new();
     if !around.is_empty() {
-        uses.push(Use::Subgroup(around));
+        uses.push(GroupUse::Subgroup(around));
     }
     let mentioned = others.iter().filter(|group| group.can_mention.groups().contains(&id));
-    uses.extend(mentioned.map(|group| Use::CanMention(group.id)));
+    uses.extend(mentioned.map(|group| GroupUse::CanMention(group.id)));
     if uses.is_empty() { Ok(()) } else { Err(GroupError::InUse(uses)) }
 }

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{GroupError, changeable_in_use, told};
-use crate::change::{Change, Commit};
+use crate::change::{RealmChange, RealmCommit};
 use crate::group::UserGroup;
 use crate::id::UserGroupId;
 use crate::snapshot::RealmSnapshot;
@@ -17,7 +17,7 @@ pub fn change_subgroups(
     realm: &RealmSnapshot,
     caller: &User,
     (id, add, delete): (UserGroupId, &[UserGroupId], &[UserGroupId]),
-    commit: &mut Commit,
+    commit: &mut RealmCommit,
 ) -> Result<(), GroupError> {
     let mut group = UserGroup::clone(changeable_in_use(realm, caller, id, commit.at_s)?);
     let added = each_once(add);
@@ -35,7 +35,7 @@ pub fn change_subgroups(
         }
     }
     if !commit.events.is_empty() {
-        commit.changes.push(Change::Group(Box::new(group)));
+        commit.changes.push(RealmChange::Group(Box::new(group)));
     }
     Ok(())
 }

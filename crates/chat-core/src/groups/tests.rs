@@ -1,12 +1,12 @@
 use super::*;
-use crate::change::{Change, Commit};
+use crate::change::{RealmChange, RealmCommit};
 use crate::event::EventRecord;
 use crate::id::EventId;
-use crate::realm::Rules;
+use crate::realm::RealmRules;
 use crate::testing::{self, NOW_S};
 
-fn group(id: i64, members: &[i64], subgroups: &[i64]) -> Change {
-    Change::Group(Box::new(UserGroup {
+fn group(id: i64, members: &[i64], subgroups: &[i64]) -> RealmChange {
+    RealmChange::Group(Box::new(UserGroup {
         id: UserGroupId(id),
         name: format!("group {id}"),
         description: String::new(),
@@ -21,11 +21,11 @@ fn group(id: i64, members: &[i64], subgroups: &[i64]) -> Change {
 /// Group 50 holds 51, which holds 52 with the member 4.
 fn nested() -> RealmSnapshot {
     let changes = vec![group(50, &[], &[51]), group(51, &[2], &[52]), group(52, &[4], &[])];
-    testing::realm(Rules::default(), changes)
+    testing::realm(RealmRules::default(), changes)
 }
 
-fn begun() -> Commit {
-    Commit { at_s: NOW_S, ..Commit::default() }
+fn begun() -> RealmCommit {
+    RealmCommit { at_s: NOW_S, ..RealmCommit::default() }
 }
 
 #[test]
@@ -48,23 +48,23 @@ fn a_chain_of_groups_cannot_be_closed_to_a_ring() {
 fn a_question_goes_as_deep_as_it_is_asked_to() {
     let realm = nested();
     let outer = known(&realm, UserGroupId(50)).unwrap();
-    assert_eq!(members_of(&realm, outer, Depth::Direct, NOW_S), []);
-    assert_eq!(members_of(&realm, outer, Depth::All, NOW_S), [UserId(2), UserId(4)]);
-    assert_eq!(subgroups_of(&realm, outer, Depth::Direct), [UserGroupId(51)]);
-    assert_eq!(subgroups_of(&realm, outer, Depth::All), [UserGroupId(51), UserGroupId(52)]);
+    assert_eq!(members_of(&realm, outer, MembershipDepth::Direct, NOW_S), []);
+    assert_eq!(members_of(&realm, outer, MembershipDepth::All, NOW_S), [UserId(2), UserId(4)]);
+    assert_eq!(subgroups_of(&realm, outer, MembershipDepth::Direct), [UserGroupId(51)]);
+    assert_eq!(subgroups_of(&realm, outer, MembershipDepth::All), [UserGroupId(51), UserGroupId(52)]);
 }
 
 #[test]
 fn a_member_through_a_subgroup_may_change_the_group_and_no_other_member() {
     let realm = nested();
-    let wish = Update { description: Some("x".to_owned()), ..Update::default() };
+    let wish = GroupUpdate { description: Some("x".to_owned()), ..GroupUpdate::default() };
     let change =
         |user: i64, id: i64| update(&realm, realm.user(UserId(user)).unwrap(), (UserGroupId(id), &wish), &mut begun());
     assert_eq!([change(4, 50), change(4, 52), change(3, 50)], [Ok(()), Ok(()), Ok(())]);
     let without = realm.with(&EventRecord::new(EventId(20), 0, vec![group(51, &[], &[])], None));
     let member = without.user(UserId(4)).unwrap();
     let refused = update(&without, member, (UserGroupId(50), &wish), &mut begun());
-    assert_eq!(refused, Err(NotAllowed::Insufficient.into()));
+    assert_eq!(refused, Err(PermissionError::Insufficient.into()));
 }
 
 #[test]
@@ -82,10 +82,10 @@ fn who_comes_and_goes_in_one_change_leaves_nobody_behind() {
 #[test]
 fn a_group_of_a_hundred_thousand_is_asked_for_each_of_them_and_emptied() {
     let ids: Vec<i64> = (1_001..101_001).collect();
-    let users = ids.iter().map(|id| Change::User(Box::new(testing::user(*id, Role::Member))));
-    let realm = testing::realm(Rules::default(), users.chain([group(50, &ids, &[])]).collect());
+    let users = ids.iter().map(|id| RealmChange::User(Box::new(testing::user(*id, Role::Member))));
+    let realm = testing::realm(RealmRules::default(), users.chain([group(50, &ids, &[])]).collect());
     let large = known(&realm, UserGroupId(50)).unwrap();
-    assert_eq!(members_of(&realm, large, Depth::All, NOW_S).len(), ids.len());
+    assert_eq!(members_of(&realm, large, MembershipDepth::All, NOW_S).len(), ids.len());
     let mut commit = begun();
     let all: Vec<UserId> = ids.iter().copied().map(UserId).collect();
     let (owner, change) = (realm.user(UserId(1)).unwrap(), (UserGroupId(50), &[][..], all.as_slice()));

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{GroupError, changeable_in_use, check_free, checked_name, checked_setting, told};
-use crate::change::{Change, Commit};
+use crate::change::{RealmChange, RealmCommit};
 use crate::group::{GroupSetting, UserGroup};
 use crate::id::UserGroupId;
 use crate::snapshot::RealmSnapshot;
@@ -11,18 +11,18 @@ use crate::user::User;
 
 /// The properties of a user group to change.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Update {
+pub struct GroupUpdate {
     /// Its name, as typed.
     pub name: Option<String>,
     /// What it is for.
     pub description: Option<String>,
     /// Who may mention it.
-    pub can_mention: Option<SettingChange>,
+    pub can_mention: Option<GroupSettingChange>,
 }
 
 /// A change of a user group's permission setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SettingChange {
+pub struct GroupSettingChange {
     /// What it shall be.
     pub new: GroupSetting,
     /// What the caller takes it for now; when it is something else, nothing changes.
@@ -36,10 +36,10 @@ pub struct SettingChange {
 pub fn update(
     realm: &RealmSnapshot,
     caller: &User,
-    (id, wish): (UserGroupId, &Update),
-    commit: &mut Commit,
+    (id, wish): (UserGroupId, &GroupUpdate),
+    commit: &mut RealmCommit,
 ) -> Result<(), GroupError> {
-    if *wish == Update::default() {
+    if *wish == GroupUpdate::default() {
         return Err(GroupError::NothingNew);
     }
     let before = changeable_in_use(realm, caller, id, commit.at_s)?;
@@ -47,12 +47,12 @@ pub fn update(
     let data = differences(before, &after);
     if !data.is_empty() {
         commit.events.push(told("update", id, json!({"data": data})));
-        commit.changes.push(Change::Group(Box::new(after)));
+        commit.changes.push(RealmChange::Group(Box::new(after)));
     }
     Ok(())
 }
 
-fn changed(realm: &RealmSnapshot, before: &UserGroup, wish: &Update) -> Result<UserGroup, GroupError> {
+fn changed(realm: &RealmSnapshot, before: &UserGroup, wish: &GroupUpdate) -> Result<UserGroup, GroupError> {
     let mut after = before.clone();
     if let Some(name) = &wish.name {
         after.name = checked_name(name)?;

@@ -6,10 +6,10 @@
 
 use serde_json::{Map, Value};
 
-use super::Report;
+use super::ImportReport;
 use super::groups::Groups;
 use super::layout::codes::BY_GROUP;
-use super::layout::{Columns, Seen};
+use super::layout::{UnreadColumns, UnreadValues};
 use crate::group::SystemGroup;
 use crate::object::settings;
 use crate::organization;
@@ -189,7 +189,7 @@ const MESSAGE: &str = "id realm sender recipient type subject content rendered_c
 
 /// Names in the report the columns that are not kept, with their values where a table has one row; and apart from that the
 /// restrictions among them.
-pub(super) fn report(columns: &Columns, groups: &Groups, report: &mut Report) {
+pub(super) fn report(columns: &UnreadColumns, groups: &Groups, report: &mut ImportReport) {
     for ((table, column), seen) in columns {
         let fate = fate(table, column);
         for (value, rows) in &seen.values {
@@ -211,12 +211,12 @@ pub(super) fn report(columns: &Columns, groups: &Groups, report: &mut Report) {
 }
 
 /// Notes what a row says in columns that are not read.
-pub(super) fn note(columns: &mut Columns, table: &'static str, row: &Map<String, Value>) {
+pub(super) fn note(columns: &mut UnreadColumns, table: &'static str, row: &Map<String, Value>) {
     for (column, value) in row.iter().filter(|(_, value)| !value.is_null()) {
         if fate(table, column) == Some(Known) || is_choice(table, column) {
             continue;
         }
-        let seen: &mut Seen = columns.entry((table, column.clone())).or_default();
+        let seen: &mut UnreadValues = columns.entry((table, column.clone())).or_default();
         seen.count(value);
     }
 }

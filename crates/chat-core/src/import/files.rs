@@ -9,12 +9,12 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::Report;
+use super::ImportReport;
 use super::layout::{AttachmentRow, EmojiRow, Tables};
 use super::organization::clean;
-use crate::change::{Change, ItemKind};
-use crate::emblem::{Emblem, Emblems};
-use crate::file::{PathId, PictureName};
+use crate::change::{ItemKind, RealmChange};
+use crate::emblem::{OrganizationImage, OrganizationImages};
+use crate::file::{PathId, PublicImageName};
 use crate::id::UserId;
 
 /// What the list of a folder says of a file: whose it is, and where in the folder.
@@ -32,18 +32,18 @@ pub struct FileRecord {
 
 /// Pictures that are kept already, as their addresses.
 #[derive(Debug, Default)]
-pub struct Pictures {
+pub struct ImportedImages {
     /// Of users.
     pub avatars: HashMap<UserId, String>,
     /// Of custom emoji, by their numbers: the picture, and its first frame when it moves.
     pub emoji: HashMap<i64, (String, Option<String>)>,
     /// Of the organization itself.
-    pub emblems: Emblems,
+    pub emblems: OrganizationImages,
 }
 
 /// An upload of an export, and where it is kept here.
 #[derive(Debug, Clone)]
-pub struct Upload {
+pub struct ImportedUpload {
     /// What the export says of it.
     pub row: AttachmentRow,
     /// Its path here.
@@ -52,7 +52,7 @@ pub struct Upload {
 
 /// Returns the uploads of an export, of users it has. `source` is what it is recognised by.
 #[must_use]
-pub fn uploads(tables: &Tables, source: &str) -> Vec<Upload> {
+pub fn uploads(tables: &Tables, source: &str) -> Vec<ImportedUpload> {
     let users: BTreeSet<i64> = super::organization::ids(tables).collect();
     let (mut seen, mut paths) = (BTreeSet::new(), BTreeSet::new());
     let upload = |row: &AttachmentRow| {
@@ -62,7 +62,7 @@ pub fn uploads(tables: &Tables, source: &str) -> Vec<Upload> {
             None => PathId::new(&derived(source, &row.path_id), name)?,
         };
         let is_new = seen.insert(row.id) && paths.insert(path_id.clone());
-        (users.contains(&row.owner) && is_new).then(|| Upload { row: row.clone(), path_id })
+        (users.contains(&row.owner) && is_new).then(|| ImportedUpload { row: row.clone(), path_id })
     };
     tables.attachments.iter().filter_map(upload).collect()
 }
@@ -72,7 +72,7 @@ pub fn uploads(tables: &Tables, source: &str) -> Vec<Upload> {
 pub fn picture_stem(source: &str, path: &str) -> String {
     let file = path.rsplit('/').next().unwrap_or_default();
     let stem = file.split('.').next().unwrap_or_default();
-    match PictureName::new(stem, "", "png") {
+    match PublicImageName::new(stem, "", "png") {
         Some(_) => stem.to_owned(),
         None => derived(source, path),
     }
@@ -101,7 +101,11 @@ fn rank(path: &str) -> u8 {
 /// Returns the file that a picture of the organization is made of: as it came, or else what was made of it; `None`
 /// where the organization has the usual one.
 #[must_use]
-pub fn emblem_file<'a>(tables: &Tables, emblem: Emblem, records: &'a [FileRecord]) -> Option<&'a FileRecord> {
+pub fn emblem_file<'a>(
+    tables: &Tables,
+    emblem: OrganizationImage,
+    records: &'a [FileRecord],
+) -> Option<&'a FileRecord> {
     let is_own = |row: &Map<String, Value>| row.get(&format!("{}_source", emblem.name())) == Some(&Value::from("U"));
     tables.realms.first().filter(|row| is_own(row))?;
     let named = |ending: &str| {
@@ -120,10 +124,10 @@ pub fn emoji_file<'a>(row: &EmojiRow, records: &'a [FileRecord]) -> Option<&'a F
 
 /// Adds the custom emoji that have a picture, and returns their numbers.
 pub(super) fn emoji(
-    (tables, pictures): (&Tables, &Pictures),
+    (tables, pictures): (&Tables, &ImportedImages),
     users: &BTreeSet<UserId>,
-    changes: &mut Vec<Change>,
-    report: &mut Report,
+    changes: &mut Vec<RealmChange>,
+    report: &mut ImportReport,
 ) -> BTreeSet<i64> {
     let mut taken = BTreeSet::new();
     for row in &tables.emoji {
@@ -136,7 +140,7 @@ pub(super) fn emoji(
             "author_id": row.author.map(UserId).filter(|author| users.contains(author)),
         });
         taken.insert(row.id);
-        changes.push(Change::Item { kind: ItemKind::Emoji, id: row.id, document: Some(document) });
+        changes.push(RealmChange::Item { kind: ItemKind::Emoji, id: row.id, document: Some(document) });
     }
     report.take("custom emoji", taken.len());
     report.leave("custom emoji without a picture", tables.emoji.len() - taken.len());

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Report;
+use super::ImportReport;
 use super::layout::{GroupRow, Tables};
 use crate::group::{GroupSetting, SystemGroup, UserGroup};
 use crate::id::{UserGroupId, UserId};
-use crate::role::Policy;
+use crate::role::PermissionPolicy;
 
 /// The groups of an export: those with a name, which stay, and those that are only somebody's permission.
 pub(super) struct Groups {
@@ -20,7 +20,7 @@ impl Groups {
         tables: &Tables,
         users: &BTreeSet<UserId>,
         mut free: impl Iterator<Item = i64>,
-        report: &mut Report,
+        report: &mut ImportReport,
     ) -> Self {
         let mut groups = Self { named: BTreeMap::new(), unnamed: BTreeMap::new() };
         let rows = || tables.named_groups.iter().chain(&tables.groups);
@@ -62,7 +62,7 @@ impl Groups {
     }
 
     /// Returns the policy that a group stands for, when it is one of the system.
-    pub(super) fn policy(&self, id: i64) -> Option<Policy> {
+    pub(super) fn policy(&self, id: i64) -> Option<PermissionPolicy> {
         self.system(id).map(SystemGroup::policy)
     }
 
@@ -116,7 +116,7 @@ impl Groups {
     }
 
     /// Who may mention each, and names that are each given once.
-    fn settle(&mut self, tables: &Tables, report: &mut Report) {
+    fn settle(&mut self, tables: &Tables, report: &mut ImportReport) {
         let nobody = GroupSetting::Group(self.of_system(SystemGroup::Nobody).unwrap_or(UserGroupId(0)));
         let everyone = GroupSetting::Group(self.of_system(SystemGroup::Everyone).unwrap_or(UserGroupId(0)));
         let wanted: BTreeMap<i64, i64> = tables

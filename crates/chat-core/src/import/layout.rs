@@ -30,7 +30,7 @@ macro_rules! tables {
             /// How many rows the tables have that are not read.
             pub others: BTreeMap<String, u64>,
             /// What the rows say in columns that are not read.
-            pub columns: Columns,
+            pub columns: UnreadColumns,
         }
 
         impl<'de> Deserialize<'de> for $name {
@@ -149,7 +149,7 @@ tables! {
 }
 
 /// What rows say in columns that are not read, by table and column.
-pub type Columns = BTreeMap<(&'static str, String), Seen>;
+pub type UnreadColumns = BTreeMap<(&'static str, String), UnreadValues>;
 
 /// Different values of a column that are kept at most; further ones are counted with the last.
 const VALUES_MAX: usize = 100;
@@ -158,12 +158,12 @@ const VALUE_MAX_CHARS: usize = 100;
 
 /// The values of a column that is not read.
 #[derive(Debug, Clone, Default)]
-pub struct Seen {
+pub struct UnreadValues {
     /// Rows by their value, as JSON.
     pub values: BTreeMap<String, u64>,
 }
 
-impl Seen {
+impl UnreadValues {
     /// Counts one more row.
     pub(super) fn count(&mut self, value: &Value) {
         let text: String = value.to_string().chars().take(VALUE_MAX_CHARS).collect();
@@ -183,7 +183,7 @@ const LONGEST: &str = "zerver_usermessage";
 /// Reads the rows of a table, and notes what they say in columns that are not read.
 struct ReadRows<'a, T> {
     table: &'static str,
-    columns: &'a mut Columns,
+    columns: &'a mut UnreadColumns,
     of: PhantomData<T>,
 }
 

@@ -4,19 +4,19 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use percent_encoding::percent_decode_str;
 
-use super::files::Upload;
+use super::files::ImportedUpload;
 use super::layout::codes::{self, CHANNEL, PEOPLE, PERSON, UNKNOWN_CLIENT};
 use super::layout::{EditRow, MessageFile, MessageRow, ReactionRow, Tables};
 use super::organization::{clean, head};
 use super::remembered::Remembered;
 use super::spans::{Happened, known};
-use super::{ImportedEdit, ImportedMessage, Reactions, Report};
+use super::{ImportReport, ImportedEdit, ImportedMessage, ImportedReactions};
 use crate::change::ItemKind;
 use crate::compose::marks;
-use crate::file::{Attachment, PathId, Uploads};
+use crate::file::{Attachment, LinkedUploads, PathId};
 use crate::id::{ChannelId, DirectId, EventId, MessageId, UserId};
-use crate::lexicon::Setting;
-use crate::markdown::Rendered;
+use crate::lexicon::RenderSettings;
+use crate::markdown::RenderedMessage;
 use crate::message::{Flag, Message, Reaction, ReactionType, Recipient};
 use crate::send::NO_TOPIC;
 use crate::snapshot::RealmSnapshot;
@@ -25,7 +25,7 @@ use crate::widget::{self, Submessage};
 
 /// What all files of messages say together, found before anything is written.
 #[derive(Debug, Default)]
-pub struct Survey {
+pub struct MessageSurvey {
     messages: u64,
     last_message: i64,
     last_submessage: i64,
@@ -35,7 +35,7 @@ pub struct Survey {
     moved: HashMap<i64, BTreeMap<i64, BTreeSet<i64>>>,
 }
 
-impl Survey {
+impl MessageSurvey {
     /// Looks at one more file.
     pub fn look_at(&mut self, file: &MessageFile) {
         let recipients: HashMap<i64, i64> = file.messages.iter().map(|row| (row.id, row.recipient)).collect();
@@ -100,7 +100,7 @@ const UPLOADS: &str = "user_uploads/";
 
 /// What messages refer to.
 #[derive(Debug)]
-pub struct Atlas {
+pub struct ImportReferences {
     places: HashMap<i64, Place>,
     clients: HashMap<i64, String>,
     idle: HashSet<UserId>,
@@ -114,10 +114,10 @@ pub struct Atlas {
     moved: HashMap<String, PathId>,
 }
 
-impl Atlas {
+impl ImportReferences {
     /// Of these tables, and what all messages say together.
     #[must_use]
-    pub fn of(tables: &Tables, survey: &Survey) -> Self {
+    pub fn of(tables: &Tables, survey: &MessageSurvey) -> Self {
         let place = |kind: i64, of: i64| match kind {
             PERSON => Some(Place::Person(UserId(of))),
             CHANNEL => Some(Place::Channel(ChannelId(of))),
@@ -147,7 +147,7 @@ impl Atlas {
 
     /// Returns the same, knowing the uploads too.
     #[must_use]
-    pub fn with_uploads(mut self, uploads: &[Upload]) -> Self {
+    pub fn with_uploads(mut self, uploads: &[ImportedUpload]) -> Self {
         for upload in uploads {
             if upload.row.path_id != upload.path_id.as_str() {
                 self.moved.insert(upload.row.path_id.clone(), upload.path_id.clone());
@@ -219,14 +219,14 @@ impl Atlas {
 }
 
 /// Makes messages of a file's rows. `realm` is the organization as it was imported, and `uploads` are those that are here
-/// of [`Atlas::uploads_of`] the file.
+/// of [`ImportReferences::uploads_of`] the file.
 #[must_use]
 pub fn messages(
-    setting: &Setting<'_>,
+    setting: &RenderSettings<'_>,
     realm: &RealmSnapshot,
-    atlas: &Atlas,
+    atlas: &ImportReferences,
     (file, uploads): (&MessageFile, &[Attachment]),
-    report: &mut Report,
+    report: &mut ImportReport,
 ) -> Vec<ImportedMessage> {
     let mut copies: HashMap<i64, BTreeMap<UserId, i64>> = HashMap::new();
     for copy in file.copies.iter().filter(|copy| realm.user(UserId(copy.user_profile)).is_some()) {
@@ -257,17 +257,17 @@ pub fn messages(
 }
 
 struct Work<'a> {
-    setting: &'a Setting<'a>,
+    setting: &'a RenderSettings<'a>,
     realm: &'a RealmSnapshot,
-    atlas: &'a Atlas,
+    atlas: &'a ImportReferences,
     uploads: HashMap<&'a PathId, &'a Attachment>,
 }
 
 impl Work<'_> {
     /// Returns the uploads of a message that are here.
-    fn uploads(&self, id: i64) -> Uploads {
+    fn uploads(&self, id: i64) -> LinkedUploads {
         let names = self.atlas.uploads.get(&id).into_iter().flatten();
-        Uploads::new(names.filter_map(|(_, path_id)| self.uploads.get(path_id).copied().cloned()))
+        LinkedUploads::new(names.filter_map(|(_, path_id)| self.uploads.get(path_id).copied().cloned()))
     }
 
     fn message(
@@ -287,7 +287,7 @@ impl Work<'_> {
         let topic = topic(recipient, &row.subject);
         let past = self.past(sender, row, (recipient, &topic));
         let (content, uploads) = (self.atlas.relinked(&clean(&row.content)), self.uploads(row.id));
-        let setting = Setting { uploads: Some(&uploads), ..*self.setting };
+        let setting = RenderSettings { uploads: Some(&uploads), ..*self.setting };
         let rendered = self.render(&setting, sender, (&content, row.rendered_content.as_deref()));
         let read_by_sender = copies.get(&sender.id).is_none_or(|flags| is(*flags, Flag::Read));
         let mut marks = marks(&rendered, read_by_sender);
@@ -323,7 +323,12 @@ impl Work<'_> {
     }
 
     /// Renders a text, with the names that its HTML there tells.
-    fn render(&self, setting: &Setting<'_>, writer: &User, (content, known): (&str, Option<&str>)) -> Rendered {
+    fn render(
+        &self,
+        setting: &RenderSettings<'_>,
+        writer: &User,
+        (content, known): (&str, Option<&str>),
+    ) -> RenderedMessage {
         let Some(html) = known.filter(|html| !html.is_empty()) else {
             return setting.render(self.realm, writer, content);
         };
@@ -381,7 +386,7 @@ impl Work<'_> {
 }
 
 /// Returns the moved messages of which the copies say something else than who was in the channel when they were sent.
-fn given(tables: &Tables, survey: &Survey) -> HashSet<i64> {
+fn given(tables: &Tables, survey: &MessageSurvey) -> HashSet<i64> {
     if survey.moved.is_empty() {
         return HashSet::new();
     }
@@ -434,7 +439,7 @@ fn flags(copies: &BTreeMap<UserId, i64>) -> Vec<(UserId, Flag)> {
 
 /// Returns the reactions of an export, by message. Those with a custom emoji that is not here are left.
 #[must_use]
-pub fn reactions(realm: &RealmSnapshot, rows: &[ReactionRow], report: &mut Report) -> Vec<Reactions> {
+pub fn reactions(realm: &RealmSnapshot, rows: &[ReactionRow], report: &mut ImportReport) -> Vec<ImportedReactions> {
     let mut by_message: BTreeMap<i64, BTreeMap<i64, Reaction>> = BTreeMap::new();
     let (mut taken, mut custom, mut unknown) = (0, 0, 0);
     for row in rows {

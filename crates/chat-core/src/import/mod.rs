@@ -9,7 +9,7 @@
 //! the note that it is done are one transaction, so whoever takes up an import that broke off goes on with the first step
 //! that is missing. Bytes of files are kept before the step that tells of them, under names that are the same every time.
 //!
-//! [`Report`] counts what is not taken over.
+//! [`ImportReport`] counts what is not taken over.
 
 pub mod layout;
 
@@ -24,16 +24,16 @@ mod small;
 mod spans;
 mod things;
 
-pub use files::{FileRecord, Pictures, Upload, avatars, emblem_file, emoji_file, picture_stem, uploads};
-pub use messages::{Atlas, Survey, messages, reactions};
-pub use organization::{Source, organization};
-pub use report::Report;
-pub use things::{Things, things};
+pub use files::{FileRecord, ImportedImages, ImportedUpload, avatars, emblem_file, emoji_file, picture_stem, uploads};
+pub use messages::{ImportReferences, MessageSurvey, messages, reactions};
+pub use organization::{OrganizationSource, organization};
+pub use report::ImportReport;
+pub use things::{ImportedExtras, things};
 
 use async_trait::async_trait;
 
-use crate::change::Change;
-use crate::channel::Span;
+use crate::change::RealmChange;
+use crate::channel::SubscriptionPeriod;
 use crate::file::Attachment;
 use crate::id::{AttachmentId, ChannelId, EventId, MessageId, UserId};
 use crate::message::{Flag, Message, Reaction, Recipient};
@@ -62,13 +62,13 @@ pub enum ImportError {
 
 /// An organization without its messages, ready to be written.
 #[derive(Debug)]
-pub struct Organization {
+pub struct ImportedOrganization {
     /// The place at which the log begins: nothing that stands in it has a larger number.
     pub head: EventId,
     /// Everything there is, each thing before what refers to it.
-    pub changes: Vec<Change>,
+    pub changes: Vec<RealmChange>,
     /// When users were in channels.
-    pub spans: Vec<(ChannelId, UserId, Span)>,
+    pub spans: Vec<(ChannelId, UserId, SubscriptionPeriod)>,
     /// Everybody's new key.
     pub keys: Vec<(UserId, ApiKey)>,
 }
@@ -104,11 +104,11 @@ pub struct ImportedEdit {
 }
 
 /// The reactions to a message, in the order they were given.
-pub type Reactions = (MessageId, Vec<Reaction>);
+pub type ImportedReactions = (MessageId, Vec<Reaction>);
 
 /// The progress of an import.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mark {
+pub struct ImportCheckpoint {
     /// What the export is recognised by.
     pub source: String,
     /// Steps that are done, the organization the first.
@@ -116,12 +116,12 @@ pub struct Mark {
     /// Whether that was all.
     pub is_done: bool,
     /// What was taken over so far.
-    pub report: Report,
+    pub report: ImportReport,
 }
 
 /// The outcome of an import step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum ImportStepOutcome {
     /// It is durable, with the mark.
     Done,
     /// The database holds an organization, or another import was faster; nothing was written.
@@ -134,22 +134,42 @@ pub enum Step {
 #[async_trait]
 pub trait ImportStore: Send + Sync {
     /// Returns how far the import is that was begun here; `None` when there was none.
-    async fn import_mark(&self) -> Result<Option<Mark>, StoreError>;
+    async fn import_mark(&self) -> Result<Option<ImportCheckpoint>, StoreError>;
 
     /// Writes the organization into an empty database. The realm in memory is another only for who opens the store anew.
-    async fn import_organization(&self, organization: &Organization, after: &Mark) -> Result<Step, StoreError>;
+    async fn import_organization(
+        &self,
+        organization: &ImportedOrganization,
+        after: &ImportCheckpoint,
+    ) -> Result<ImportStepOutcome, StoreError>;
 
     /// Writes uploads, whose bytes are kept already.
-    async fn import_uploads(&self, uploads: &[Attachment], after: &Mark) -> Result<Step, StoreError>;
+    async fn import_uploads(
+        &self,
+        uploads: &[Attachment],
+        after: &ImportCheckpoint,
+    ) -> Result<ImportStepOutcome, StoreError>;
 
     /// Writes what is written and not sent, and what programs of bots keep.
-    async fn import_things(&self, things: &Things, after: &Mark) -> Result<Step, StoreError>;
+    async fn import_things(
+        &self,
+        things: &ImportedExtras,
+        after: &ImportCheckpoint,
+    ) -> Result<ImportStepOutcome, StoreError>;
 
     /// Writes messages, with who received and read them.
-    async fn import_messages(&self, messages: &[ImportedMessage], after: &Mark) -> Result<Step, StoreError>;
+    async fn import_messages(
+        &self,
+        messages: &[ImportedMessage],
+        after: &ImportCheckpoint,
+    ) -> Result<ImportStepOutcome, StoreError>;
 
     /// Writes reactions to messages that are there; others are left out.
-    async fn import_reactions(&self, reactions: &[Reactions], after: &Mark) -> Result<Step, StoreError>;
+    async fn import_reactions(
+        &self,
+        reactions: &[ImportedReactions],
+        after: &ImportCheckpoint,
+    ) -> Result<ImportStepOutcome, StoreError>;
 }
 
 #[cfg(test)]

@@ -4,25 +4,25 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::{Map, Value};
 
-use super::files::Pictures;
+use super::files::ImportedImages;
 use super::groups::Groups;
 use super::layout::codes::{self, BY_GROUP, TOPICS_FREE, TOPICS_NEEDED};
 use super::layout::{ChannelRow, GroupRow, SubscriptionRow, SystemBotRow, Tables, UserRow};
-use super::messages::{Atlas, Survey};
+use super::messages::{ImportReferences, MessageSurvey};
 use super::spans::{Happened, known, with_moved};
-use super::{ImportError, Organization, Report, columns, small};
+use super::{ImportError, ImportReport, ImportedOrganization, columns, small};
 use crate::address::AddressVisibility;
-use crate::change::{Change, UserItemKind};
-use crate::channel::{Channel, Notifications, PostPolicy, Privacy, Subscription, name_key};
-use crate::emblem::{Emblem, Emblems};
+use crate::change::{RealmChange, UserItemKind};
+use crate::channel::{Channel, ChannelNotifications, PostPolicy, Privacy, Subscription, name_key};
+use crate::emblem::{OrganizationImage, OrganizationImages};
 use crate::group::SystemGroup;
 use crate::id::{ChannelId, EventId, UserGroupId, UserId};
-use crate::lexicon::{Lexicon, Setting};
+use crate::lexicon::{RenderContext, RenderSettings};
 use crate::message::Recipient;
-use crate::organization::{Kind, SETTINGS};
+use crate::organization::{RealmSettingType, SETTINGS};
 use crate::profile;
-use crate::realm::{Realm, Rules};
-use crate::role::{Policy, Role};
+use crate::realm::{Realm, RealmRules};
+use crate::role::{PermissionPolicy, Role};
 use crate::snapshot::RealmSnapshot;
 use crate::user::{ApiKey, Bot, BotKind, User, timezone};
 
@@ -31,13 +31,13 @@ const USUAL_COLOR: &str = "#c2c2c2";
 
 /// What an organization is made of.
 #[derive(Debug, Clone, Copy)]
-pub struct Source<'a> {
+pub struct OrganizationSource<'a> {
     /// The tables of the export.
     pub tables: &'a Tables,
     /// What all its messages say together.
-    pub survey: &'a Survey,
+    pub survey: &'a MessageSurvey,
     /// Its pictures.
-    pub pictures: &'a Pictures,
+    pub pictures: &'a ImportedImages,
 }
 
 /// Makes an organization of the tables of an export.
@@ -47,12 +47,12 @@ pub struct Source<'a> {
 /// # Errors
 /// See [`ImportError`]; the export has to be mended then.
 pub fn organization(
-    source: Source<'_>,
+    source: OrganizationSource<'_>,
     realm_url: &str,
     mut key: impl FnMut() -> Option<ApiKey>,
-    report: &mut Report,
-) -> Result<Organization, ImportError> {
-    let Source { tables, survey, pictures } = source;
+    report: &mut ImportReport,
+) -> Result<ImportedOrganization, ImportError> {
+    let OrganizationSource { tables, survey, pictures } = source;
     let [row] = tables.realms.as_slice() else { return Err(ImportError::Organizations(tables.realms.len())) };
     let users = users(tables, pictures, report)?;
     let ids: BTreeSet<UserId> = users.iter().map(|user| user.id).collect();
@@ -61,9 +61,9 @@ pub fn organization(
     let realm = Realm { emblems: emblems(row, pictures, report), ..realm(row, &groups, report) };
     columns::report(&tables.columns, &groups, report);
     let channels = channels(tables, &groups, &ids, report)?;
-    let mut organization = Organization {
+    let mut organization = ImportedOrganization {
         head: EventId(head(tables, survey)),
-        changes: vec![Change::Realm(Box::new(realm))],
+        changes: vec![RealmChange::Realm(Box::new(realm))],
         spans: Vec::new(),
         keys: Vec::new(),
     };
@@ -71,11 +71,11 @@ pub fn organization(
     report.take("channels", channels.len());
     for user in users {
         organization.keys.push((user.id, key().ok_or(ImportError::NoKey(user.id))?));
-        organization.changes.push(Change::User(Box::new(user)));
+        organization.changes.push(RealmChange::User(Box::new(user)));
     }
-    let made = groups.into_all().map(|group| Change::Group(Box::new(group)));
+    let made = groups.into_all().map(|group| RealmChange::Group(Box::new(group)));
     organization.changes.extend(made);
-    organization.changes.extend(channels.into_iter().map(|channel| Change::Channel(Box::new(channel))));
+    organization.changes.extend(channels.into_iter().map(|channel| RealmChange::Channel(Box::new(channel))));
     subscriptions(tables, survey, &ids, &mut organization, report);
     small::things((tables, pictures), &ids, &mut organization.changes, report);
     describe(&mut organization.changes, realm_url);
@@ -88,7 +88,7 @@ pub fn organization(
 }
 
 /// Returns where the log begins: after everything whose number is a place in it.
-pub(super) fn head(tables: &Tables, survey: &Survey) -> i64 {
+pub(super) fn head(tables: &Tables, survey: &MessageSurvey) -> i64 {
     let uploads = tables.attachments.iter().map(|row| row.id);
     let unsent = tables.scheduled.iter().map(|row| row.id).chain(tables.drafts.iter().map(|row| row.id));
     uploads.chain(unsent).chain([survey.head(), 1]).max().unwrap_or_default()
@@ -106,7 +106,7 @@ fn largest(tables: &Tables) -> i64 {
     ids(tables).chain(groups).chain(tables.channels.iter().map(|row| row.id)).max().unwrap_or_default()
 }
 
-fn users(tables: &Tables, pictures: &Pictures, report: &mut Report) -> Result<Vec<User>, ImportError> {
+fn users(tables: &Tables, pictures: &ImportedImages, report: &mut ImportReport) -> Result<Vec<User>, ImportError> {
     let mut users: Vec<User> = tables.users.iter().map(|row| user(row, pictures)).collect();
     let with_picture = tables.users.iter().filter(|row| row.columns.avatar_source == "U").count();
     let shown = users.iter().filter(|user| user.avatar_url.is_some()).count();
@@ -137,7 +137,7 @@ fn users(tables: &Tables, pictures: &Pictures, report: &mut Report) -> Result<Ve
     Ok(users)
 }
 
-fn user(row: &UserRow, pictures: &Pictures) -> User {
+fn user(row: &UserRow, pictures: &ImportedImages) -> User {
     let UserRow { columns, .. } = row;
     let email = columns.delivery_email.as_deref().filter(|email| !email.is_empty()).unwrap_or(&columns.email);
     let is_own = columns.avatar_source == "U";
@@ -201,7 +201,7 @@ pub(super) fn clean(text: &str) -> String {
     text.replace('\0', "")
 }
 
-fn realm(row: &Map<String, Value>, groups: &Groups, report: &mut Report) -> Realm {
+fn realm(row: &Map<String, Value>, groups: &Groups, report: &mut ImportReport) -> Realm {
     let text = |column: &str| clean(row.get(column).and_then(Value::as_str).unwrap_or_default());
     let mut realm = Realm {
         name: text("name"),
@@ -209,10 +209,12 @@ fn realm(row: &Map<String, Value>, groups: &Groups, report: &mut Report) -> Real
         #[expect(clippy::cast_possible_truncation, reason = "a cast of a float stops at the ends of the integers")]
         created_s: row.get("date_created").and_then(Value::as_f64).unwrap_or_default().floor() as i64,
         is_deactivated: row.get("deactivated").and_then(Value::as_bool).unwrap_or_default(),
-        rules: Rules::default(),
-        emblems: Emblems::default(),
+        rules: RealmRules::default(),
+        emblems: OrganizationImages::default(),
     };
-    let plain = SETTINGS.iter().filter(|setting| !matches!(setting.kind, Kind::Group(..) | Kind::Text(..)));
+    let plain = SETTINGS
+        .iter()
+        .filter(|setting| !matches!(setting.kind, RealmSettingType::Group(..) | RealmSettingType::Text(..)));
     for setting in plain {
         let Some(value) = row.get(setting.name) else { continue };
         // No place is given to it that it did not have: what cannot be read stays as in a new organization.
@@ -230,17 +232,17 @@ fn realm(row: &Map<String, Value>, groups: &Groups, report: &mut Report) -> Real
             report.leave("permissions of users and groups, which administrators have now", 1);
             // Administrators may have been left out.
             report.restrictions.insert(format!("zerver_realm.{column}: a group of users"));
-            Policy::Administrators
+            PermissionPolicy::Administrators
         });
     }
     report.take("organizations", 1);
     realm
 }
 
-fn emblems(row: &Map<String, Value>, pictures: &Pictures, report: &mut Report) -> Emblems {
-    let source = |emblem: Emblem| row.get(&format!("{}_source", emblem.name())).and_then(Value::as_str);
-    let own = Emblem::ALL.into_iter().filter(|emblem| source(*emblem) == Some("U")).count();
-    let shown = Emblem::ALL.into_iter().filter(|emblem| pictures.emblems.url(*emblem).is_some()).count();
+fn emblems(row: &Map<String, Value>, pictures: &ImportedImages, report: &mut ImportReport) -> OrganizationImages {
+    let source = |emblem: OrganizationImage| row.get(&format!("{}_source", emblem.name())).and_then(Value::as_str);
+    let own = OrganizationImage::ALL.into_iter().filter(|emblem| source(*emblem) == Some("U")).count();
+    let shown = OrganizationImage::ALL.into_iter().filter(|emblem| pictures.emblems.url(*emblem).is_some()).count();
     report.take("pictures of the organization", shown);
     report.leave("pictures of the organization that are none, or not in the export", own.saturating_sub(shown));
     pictures.emblems.clone()
@@ -250,7 +252,7 @@ fn channels(
     tables: &Tables,
     groups: &Groups,
     users: &BTreeSet<UserId>,
-    report: &mut Report,
+    report: &mut ImportReport,
 ) -> Result<Vec<Channel>, ImportError> {
     let mut names: BTreeMap<String, ChannelId> = BTreeMap::new();
     let mut channels = Vec::with_capacity(tables.channels.len());
@@ -266,7 +268,7 @@ fn channels(
     Ok(channels)
 }
 
-fn channel(row: &ChannelRow, groups: &Groups, users: &BTreeSet<UserId>, report: &mut Report) -> Channel {
+fn channel(row: &ChannelRow, groups: &Groups, users: &BTreeSet<UserId>, report: &mut ImportReport) -> Channel {
     let privacy = match (row.is_web_public, row.invite_only, row.history_public_to_subscribers) {
         (true, ..) => Privacy::WebPublic,
         (_, false, _) => Privacy::Public,
@@ -294,7 +296,7 @@ fn channel(row: &ChannelRow, groups: &Groups, users: &BTreeSet<UserId>, report: 
 }
 
 /// Who may write.
-fn post_policy(row: &ChannelRow, groups: &Groups, report: &mut Report) -> PostPolicy {
+fn post_policy(row: &ChannelRow, groups: &Groups, report: &mut ImportReport) -> PostPolicy {
     let numbered = |number| PostPolicy::ALL.into_iter().find(|policy| policy.number() == number);
     let Some(id) = row.can_send_message_group else {
         return row
@@ -310,12 +312,12 @@ fn post_policy(row: &ChannelRow, groups: &Groups, report: &mut Report) -> PostPo
 
 fn subscriptions(
     tables: &Tables,
-    survey: &Survey,
+    survey: &MessageSurvey,
     users: &BTreeSet<UserId>,
-    organization: &mut Organization,
-    report: &mut Report,
+    organization: &mut ImportedOrganization,
+    report: &mut ImportReport,
 ) {
-    let (atlas, happened) = (Atlas::of(tables, survey), Happened::of(tables));
+    let (atlas, happened) = (ImportReferences::of(tables, survey), Happened::of(tables));
     let mut seen = BTreeSet::new();
     for row in tables.subscriptions.iter().filter(|row| users.contains(&UserId(row.user_profile))) {
         let Some(Recipient::Channel(channel_id)) = atlas.channel(row.recipient) else { continue };
@@ -328,7 +330,7 @@ fn subscriptions(
         let spans = with_moved(spans, survey.moved(row.user_profile, row.recipient));
         organization.spans.extend(spans.into_iter().map(|span| (place.0, place.1, span)));
         if row.active {
-            organization.changes.push(Change::Subscription(Box::new(subscription(row, place))));
+            organization.changes.push(RealmChange::Subscription(Box::new(subscription(row, place))));
             report.take("subscriptions", 1);
         }
     }
@@ -342,7 +344,7 @@ fn subscription(row: &SubscriptionRow, (channel_id, user_id): (ChannelId, UserId
         color: if is_color { row.color.clone() } else { USUAL_COLOR.to_owned() },
         is_muted: row.is_muted || row.in_home_view == Some(false),
         pin_to_top: row.pin_to_top,
-        notifications: Notifications {
+        notifications: ChannelNotifications {
             desktop: row.desktop_notifications,
             audible: row.audible_notifications,
             push: row.push_notifications,
@@ -353,17 +355,20 @@ fn subscription(row: &SubscriptionRow, (channel_id, user_id): (ChannelId, UserId
 }
 
 /// Renders what channels are for and what users say of themselves, once it is known who and what can be named.
-fn describe(changes: &mut [Change], realm_url: &str) {
+fn describe(changes: &mut [RealmChange], realm_url: &str) {
     let realm = RealmSnapshot::default().after(changes);
-    let lexicon = Lexicon::of(&realm);
-    let setting = Setting { realm_url, lexicon: &lexicon, uploads: None, now_s: 0 };
+    let lexicon = RenderContext::of(&realm);
+    let setting = RenderSettings { realm_url, lexicon: &lexicon, uploads: None, now_s: 0 };
     for change in changes {
         match change {
-            Change::Channel(channel) => {
+            RealmChange::Channel(channel) => {
                 channel.rendered_description = setting.describe(&realm, &channel.description);
             }
-            Change::UserItem {
-                kind: UserItemKind::ProfileValue, key, document: Some(Value::Object(answer)), ..
+            RealmChange::UserItem {
+                kind: UserItemKind::ProfileValue,
+                key,
+                document: Some(Value::Object(answer)),
+                ..
             } => {
                 let field = key.parse().ok().and_then(|id| profile::known(&realm, id).ok());
                 if let Some(text) = answer.get("value").and_then(Value::as_str)

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::change::ItemKind;
 use crate::id::{ChannelId, UserGroupId, UserId};
-use crate::markdown::{Directory, Linkifier, plain_text};
+use crate::markdown::{Linkifier, RealmNames, plain_text};
 use crate::snapshot::RealmSnapshot;
 use crate::user::fold;
 
@@ -68,9 +68,9 @@ impl<'a> Remembered<'a> {
     }
 }
 
-impl Directory for Remembered<'_> {
+impl RealmNames for Remembered<'_> {
     fn user(&self, id: UserId) -> Option<&str> {
-        self.users.get(&id).map(String::as_str).or_else(|| Directory::user(self.realm, id))
+        self.users.get(&id).map(String::as_str).or_else(|| RealmNames::user(self.realm, id))
     }
 
     fn user_named(&self, full_name: &str) -> Option<(UserId, &str)> {
@@ -124,35 +124,35 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::change::Change;
+    use crate::change::RealmChange;
     use crate::channel::Privacy;
-    use crate::lexicon::{Lexicon, Setting};
-    use crate::realm::Rules;
+    use crate::lexicon::{RenderContext, RenderSettings};
+    use crate::realm::RealmRules;
     use crate::role::Role;
     use crate::testing;
     use crate::user::User;
 
     fn realm() -> RealmSnapshot {
         let gone = User { is_active: false, full_name: "Renamed".to_owned(), ..testing::user(3, Role::Member) };
-        let emoji = |id: i64, name: &str, deactivated: bool| Change::Item {
+        let emoji = |id: i64, name: &str, deactivated: bool| RealmChange::Item {
             kind: ItemKind::Emoji,
             id,
             document: Some(json!({"name": name, "source_url": format!("/e/{id}.png"), "deactivated": deactivated})),
         };
-        let linkifier = |id: i64, pattern: &str, url: &str| Change::Item {
+        let linkifier = |id: i64, pattern: &str, url: &str| RealmChange::Item {
             kind: ItemKind::Linkifier,
             id,
             document: Some(json!({"pattern": pattern, "url_template": url})),
         };
         let changes = vec![
-            Change::User(Box::new(gone)),
-            Change::Channel(Box::new(testing::channel(20, Privacy::Public))),
+            RealmChange::User(Box::new(gone)),
+            RealmChange::Channel(Box::new(testing::channel(20, Privacy::Public))),
             emoji(1, "old", true),
             emoji(2, "late", false),
             linkifier(1, "#(?P<id>[0-9]+)", "https://then.example/{id}"),
             linkifier(2, "T(?P<id>[0-9]+)", "https://later.example/{id}"),
         ];
-        testing::realm(Rules::default(), changes)
+        testing::realm(RealmRules::default(), changes)
     }
 
     #[test]
@@ -163,8 +163,8 @@ mod tests {
             <img alt=\":old:\" class=\"emoji\" src=\"/user_avatars/2/emoji/images/1.png\" title=\"old\"> :late: \
             <a href=\"https://then.example/4\">#4</a> T5 <script>x</script></p>";
         let names = Remembered::of(&realm, html);
-        let lexicon = Lexicon::of(&realm);
-        let setting = Setting { realm_url: "https://x.org", lexicon: &lexicon, uploads: None, now_s: 0 };
+        let lexicon = RenderContext::of(&realm);
+        let setting = RenderSettings { realm_url: "https://x.org", lexicon: &lexicon, uploads: None, now_s: 0 };
         let linkifiers = names.linkifiers(lexicon.linkifiers());
         let typed = "@**Ann & Co** @**ann & co|3** #**before>a** :old: :late: #4 T5";
         let writer = realm.user(UserId(4)).unwrap();
@@ -184,8 +184,8 @@ mod tests {
     #[test]
     fn a_mention_of_an_account_out_of_use_is_silent() {
         let realm = realm();
-        let lexicon = Lexicon::of(&realm);
-        let setting = Setting { realm_url: "https://x.org", lexicon: &lexicon, uploads: None, now_s: 0 };
+        let lexicon = RenderContext::of(&realm);
+        let setting = RenderSettings { realm_url: "https://x.org", lexicon: &lexicon, uploads: None, now_s: 0 };
         let rendered = setting.render(&realm, realm.user(UserId(4)).unwrap(), "@**Renamed**");
         assert_eq!(rendered.html, "<p><span class=\"user-mention silent\" data-user-id=\"3\">Renamed</span></p>");
         assert!(rendered.mentioned_users.is_empty());

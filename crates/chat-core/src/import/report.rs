@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// Counts by what they count, in the words an operator reads.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Report {
+pub struct ImportReport {
     /// What came along.
     pub taken: BTreeMap<String, u64>,
     /// What did not, or not as it was.
@@ -16,7 +16,7 @@ pub struct Report {
     pub restrictions: BTreeSet<String>,
 }
 
-impl Report {
+impl ImportReport {
     /// Counts things that came along.
     pub fn take(&mut self, what: &str, count: usize) {
         add(&mut self.taken, what, count);

@@ -4,23 +4,23 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
-use super::Report;
-use super::files::{self, Pictures};
+use super::ImportReport;
+use super::files::{self, ImportedImages};
 use super::layout::{StatusRow, Tables};
 use super::organization::clean;
-use crate::change::{Change, ItemKind, UserItemKind};
+use crate::change::{ItemKind, RealmChange, UserItemKind};
 use crate::id::{ChannelId, UserId};
 use crate::markdown::Linkifier;
 use crate::message::{ReactionType, topic_key};
-use crate::personal::preference::{Scope, fitting};
-use crate::profile::{Field, FieldKind};
+use crate::personal::preference::{PreferenceScope, fitting};
+use crate::profile::{ProfileField, ProfileFieldType};
 
 /// Adds them all.
 pub(super) fn things(
-    (tables, pictures): (&Tables, &Pictures),
+    (tables, pictures): (&Tables, &ImportedImages),
     users: &BTreeSet<UserId>,
-    changes: &mut Vec<Change>,
-    report: &mut Report,
+    changes: &mut Vec<RealmChange>,
+    report: &mut ImportReport,
 ) {
     let before = changes.len();
     of_realm(tables, changes, report);
@@ -34,15 +34,15 @@ pub(super) fn things(
     statuses((tables, &emoji), users, changes, report);
 }
 
-fn item(kind: ItemKind, id: i64, document: Value) -> Change {
-    Change::Item { kind, id, document: Some(document) }
+fn item(kind: ItemKind, id: i64, document: Value) -> RealmChange {
+    RealmChange::Item { kind, id, document: Some(document) }
 }
 
-fn of_user(user: i64, kind: UserItemKind, key: &str, document: Value) -> Change {
-    Change::UserItem { user_id: UserId(user), kind, key: key.to_owned(), document: Some(document) }
+fn of_user(user: i64, kind: UserItemKind, key: &str, document: Value) -> RealmChange {
+    RealmChange::UserItem { user_id: UserId(user), kind, key: key.to_owned(), document: Some(document) }
 }
 
-fn of_realm(tables: &Tables, changes: &mut Vec<Change>, report: &mut Report) {
+fn of_realm(tables: &Tables, changes: &mut Vec<RealmChange>, report: &mut ImportReport) {
     let known: BTreeSet<i64> = tables.channels.iter().map(|row| row.id).collect();
     let defaults = tables.default_channels.iter().filter(|row| known.contains(&row.stream));
     changes.extend(defaults.map(|row| item(ItemKind::DefaultChannel, row.stream, json!({}))));
@@ -79,14 +79,19 @@ fn template(format: &str) -> String {
 }
 
 /// Returns the number of answers.
-fn profile_fields(tables: &Tables, users: &BTreeSet<UserId>, changes: &mut Vec<Change>, report: &mut Report) -> usize {
+fn profile_fields(
+    tables: &Tables,
+    users: &BTreeSet<UserId>,
+    changes: &mut Vec<RealmChange>,
+    report: &mut ImportReport,
+) -> usize {
     let mut kinds = BTreeMap::new();
     for row in &tables.profile_fields {
-        let Ok(kind) = FieldKind::try_from(row.field_type) else {
+        let Ok(kind) = ProfileFieldType::try_from(row.field_type) else {
             report.leave("profile fields of an unknown kind", 1);
             continue;
         };
-        let field = Field {
+        let field = ProfileField {
             name: clean(&row.name),
             kind,
             hint: clean(&row.hint),
@@ -116,9 +121,9 @@ fn profile_fields(tables: &Tables, users: &BTreeSet<UserId>, changes: &mut Vec<C
 }
 
 /// An answer as it is kept, but for its HTML.
-fn answer(kind: FieldKind, text: &str, users: &BTreeSet<UserId>) -> Option<Value> {
+fn answer(kind: ProfileFieldType, text: &str, users: &BTreeSet<UserId>) -> Option<Value> {
     match kind {
-        FieldKind::People => {
+        ProfileFieldType::People => {
             let named: Vec<UserId> = serde_json::from_str(text).ok()?;
             let here: Vec<UserId> = named.into_iter().filter(|user| users.contains(user)).collect();
             Some(json!({"value": json!(here).to_string()}))
@@ -127,10 +132,10 @@ fn answer(kind: FieldKind, text: &str, users: &BTreeSet<UserId>) -> Option<Value
     }
 }
 
-fn preferences(tables: &Tables, changes: &mut Vec<Change>, report: &mut Report) {
+fn preferences(tables: &Tables, changes: &mut Vec<RealmChange>, report: &mut ImportReport) {
     let (mut users, mut refused) = (0, 0);
     for row in &tables.users {
-        let (chosen, wrong) = fitting(Scope::Own, &row.all);
+        let (chosen, wrong) = fitting(PreferenceScope::Own, &row.all);
         refused += wrong;
         if !chosen.is_empty() {
             users += 1;
@@ -138,7 +143,7 @@ fn preferences(tables: &Tables, changes: &mut Vec<Change>, report: &mut Report) 
         }
     }
     if let Some(row) = tables.user_defaults.first() {
-        let (chosen, wrong) = fitting(Scope::Newcomers, row);
+        let (chosen, wrong) = fitting(PreferenceScope::Newcomers, row);
         refused += wrong;
         changes.push(item(ItemKind::UserDefaults, 0, Value::Object(chosen)));
     }
@@ -146,7 +151,7 @@ fn preferences(tables: &Tables, changes: &mut Vec<Change>, report: &mut Report) 
     report.leave("preferences with a value that is none here", refused);
 }
 
-fn topics(tables: &Tables, users: &BTreeSet<UserId>, changes: &mut Vec<Change>, report: &mut Report) {
+fn topics(tables: &Tables, users: &BTreeSet<UserId>, changes: &mut Vec<RealmChange>, report: &mut ImportReport) {
     let channels: BTreeSet<i64> = tables.channels.iter().map(|row| row.id).collect();
     let (mut taken, mut left) = (0, 0);
     for row in tables.topics.iter().chain(&tables.muted_topics) {
@@ -170,7 +175,7 @@ fn topics(tables: &Tables, users: &BTreeSet<UserId>, changes: &mut Vec<Change>, 
     report.leave("topics muted, unmuted or followed", left);
 }
 
-fn of_users(tables: &Tables, users: &BTreeSet<UserId>, changes: &mut Vec<Change>, report: &mut Report) {
+fn of_users(tables: &Tables, users: &BTreeSet<UserId>, changes: &mut Vec<RealmChange>, report: &mut ImportReport) {
     let known = |id: i64| users.contains(&UserId(id));
     for row in tables.muted_users.iter().filter(|row| known(row.user_profile) && known(row.muted_user)) {
         let document = json!({"timestamp": row.date_muted});
@@ -190,8 +195,8 @@ fn of_users(tables: &Tables, users: &BTreeSet<UserId>, changes: &mut Vec<Change>
 fn statuses(
     (tables, emoji): (&Tables, &BTreeSet<i64>),
     users: &BTreeSet<UserId>,
-    changes: &mut Vec<Change>,
-    report: &mut Report,
+    changes: &mut Vec<RealmChange>,
+    report: &mut ImportReport,
 ) {
     for row in tables.statuses.iter().filter(|row| users.contains(&UserId(row.user_profile))) {
         let document = status(row, emoji, report);
@@ -202,7 +207,7 @@ fn statuses(
     }
 }
 
-fn status(row: &StatusRow, emoji: &BTreeSet<i64>, report: &mut Report) -> Map<String, Value> {
+fn status(row: &StatusRow, emoji: &BTreeSet<i64>, report: &mut ImportReport) -> Map<String, Value> {
     let mut kept = Map::new();
     if !row.status_text.is_empty() {
         kept.insert("status_text".to_owned(), clean(&row.status_text).into());
@@ -229,10 +234,10 @@ mod tests {
             "zerver_realmfilter": [{"id": 1, "pattern": "#(?P<id>[0-9]+)", "url_format_string": "https://x.org/%(id)s"}],
             "zerver_realmplayground": [{"id": 2, "name": "R", "pygments_language": "R", "url_prefix": "https://r.org/?"}],
         });
-        let (mut changes, mut report) = (Vec::new(), Report::default());
+        let (mut changes, mut report) = (Vec::new(), ImportReport::default());
         of_realm(&serde_json::from_value(rows).unwrap(), &mut changes, &mut report);
         let templates = changes.iter().map(|change| match change {
-            Change::Item { document: Some(document), .. } => document["url_template"].as_str(),
+            RealmChange::Item { document: Some(document), .. } => document["url_template"].as_str(),
             _ => None,
         });
         assert_eq!(templates.collect::<Vec<_>>(), [Some("https://x.org/{id}"), Some("https://r.org/?{code}")]);

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use super::layout::codes::{BEGAN, ENDED};
 use super::layout::{AuditRow, Tables};
-use super::messages::Survey;
-use crate::channel::Span;
+use super::messages::MessageSurvey;
+use crate::channel::SubscriptionPeriod;
 use crate::id::{ChannelId, EventId, UserId};
 
 /// What is known of one user and one channel beside what happened.
@@ -38,8 +38,8 @@ impl<'a> Happened<'a> {
 
     /// When the user was in the channel. Where that was not noted it follows from what they received: who sees only what
     /// came after them must not see more here.
-    pub(super) fn spans(&self, place: (ChannelId, UserId), known: Known, head: EventId) -> Vec<Span> {
-        let mut spans: Vec<Span> = Vec::new();
+    pub(super) fn spans(&self, place: (ChannelId, UserId), known: Known, head: EventId) -> Vec<SubscriptionPeriod> {
+        let mut spans: Vec<SubscriptionPeriod> = Vec::new();
         for row in self.0.get(&place).into_iter().flatten() {
             let at = EventId(row.event_last_message_id.unwrap_or_default().clamp(0, head.0));
             let ended = row.event_type.as_i64() == Some(ENDED);
@@ -47,7 +47,7 @@ impl<'a> Happened<'a> {
                 Some(last) if last.until.is_none() && ended => last.until = Some(at),
                 Some(last) if last.until == Some(at) && !ended => last.until = None,
                 Some(last) if last.until.is_none() => {}
-                _ if !ended => spans.push(Span { after: at, until: None }),
+                _ if !ended => spans.push(SubscriptionPeriod { after: at, until: None }),
                 _ => {}
             }
         }
@@ -55,11 +55,11 @@ impl<'a> Happened<'a> {
             && let Some((first, last)) = known.received
         {
             let until = (!known.is_in).then_some(EventId(last));
-            spans.push(Span { after: EventId((first - 1).max(0)), until });
+            spans.push(SubscriptionPeriod { after: EventId((first - 1).max(0)), until });
         }
         match spans.last_mut() {
             Some(last) if last.until.is_none() => last.until = (!known.is_in).then_some(head),
-            _ if known.is_in => spans.push(Span { after: head, until: None }),
+            _ if known.is_in => spans.push(SubscriptionPeriod { after: head, until: None }),
             _ => {}
         }
         spans.retain(|span| span.until.is_none_or(|until| until > span.after));
@@ -69,18 +69,24 @@ impl<'a> Happened<'a> {
 
 /// Returns who received a message that was moved here follows from the copies, not from who was here when it was sent:
 /// each such message is put into the spans, or taken out of them.
-pub(super) fn with_moved(mut spans: Vec<Span>, moved: impl Iterator<Item = (i64, bool)>) -> Vec<Span> {
+pub(super) fn with_moved(
+    mut spans: Vec<SubscriptionPeriod>,
+    moved: impl Iterator<Item = (i64, bool)>,
+) -> Vec<SubscriptionPeriod> {
     for (message, has_copy) in moved {
         let (before, at) = (EventId(message - 1), EventId(message));
         let holder = spans.iter().position(|span| span.contains(at));
         match holder {
             None if has_copy => {
                 let place = spans.iter().position(|span| span.after >= at).unwrap_or(spans.len());
-                spans.insert(place, Span { after: before, until: Some(at) });
+                spans.insert(place, SubscriptionPeriod { after: before, until: Some(at) });
             }
             Some(place) if !has_copy => {
                 let Some(span) = spans.get(place).copied() else { continue };
-                let rest = [Span { until: Some(before), ..span }, Span { after: at, until: span.until }];
+                let rest = [
+                    SubscriptionPeriod { until: Some(before), ..span },
+                    SubscriptionPeriod { after: at, until: span.until },
+                ];
                 spans.splice(place..=place, rest.into_iter().filter(|span| span.until != Some(span.after)));
             }
             _ => {}
@@ -90,7 +96,7 @@ pub(super) fn with_moved(mut spans: Vec<Span>, moved: impl Iterator<Item = (i64,
 }
 
 /// Returns what each user received of each channel, by what the survey found.
-pub(super) fn known(survey: &Survey, (user, recipient): (i64, i64), is_in: bool) -> Known {
+pub(super) fn known(survey: &MessageSurvey, (user, recipient): (i64, i64), is_in: bool) -> Known {
     Known { is_in, received: survey.received(user, recipient) }
 }
 
@@ -129,8 +135,10 @@ mod tests {
 
     #[test]
     fn copies_say_who_received_a_message_that_was_moved() {
-        let span = |after: i64, until: Option<i64>| Span { after: EventId(after), until: until.map(EventId) };
-        let with = |spans: &[Span], moved: &[(i64, bool)]| with_moved(spans.to_vec(), moved.iter().copied());
+        let span =
+            |after: i64, until: Option<i64>| SubscriptionPeriod { after: EventId(after), until: until.map(EventId) };
+        let with =
+            |spans: &[SubscriptionPeriod], moved: &[(i64, bool)]| with_moved(spans.to_vec(), moved.iter().copied());
         let inside = [span(10, None)];
         assert_eq!(with(&inside, &[(12, true), (5, false)]), inside);
         assert_eq!(with(&inside, &[(5, true)]), [span(4, Some(5)), span(10, None)]);

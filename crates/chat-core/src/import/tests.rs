@@ -6,10 +6,10 @@ use crate::channel::{PostPolicy, Privacy};
 use crate::event::EventRecord;
 use crate::group::{GroupSetting, SystemGroup};
 use crate::id::UserGroupId;
-use crate::lexicon::{Lexicon, Setting};
+use crate::lexicon::{RenderContext, RenderSettings};
 use crate::object::settings;
-use crate::role::{Policy, Role};
-use crate::snapshot::{Loaded, RealmSnapshot};
+use crate::role::{PermissionPolicy, Role};
+use crate::snapshot::{LoadedRealm, RealmSnapshot};
 
 fn tables() -> Value {
     json!({
@@ -69,24 +69,24 @@ fn file() -> MessageFile {
     serde_json::from_value(file).unwrap()
 }
 
-fn made(tables: Value) -> Result<(Organization, Report), ImportError> {
+fn made(tables: Value) -> Result<(ImportedOrganization, ImportReport), ImportError> {
     let (tables, mut survey, mut report): (Tables, _, _) =
-        (serde_json::from_value(tables).unwrap(), Survey::default(), Report::default());
+        (serde_json::from_value(tables).unwrap(), MessageSurvey::default(), ImportReport::default());
     survey.look_at(&file());
     let mut seed = 0;
     let key = || {
         seed += 1;
         ApiKey::from_random(&[seed; 64])
     };
-    let pictures = Pictures::default();
-    let source = Source { tables: &tables, survey: &survey, pictures: &pictures };
+    let pictures = ImportedImages::default();
+    let source = OrganizationSource { tables: &tables, survey: &survey, pictures: &pictures };
     organization(source, "https://chat.example.org", key, &mut report).map(|made| (made, report))
 }
 
 fn loaded() -> RealmSnapshot {
     let (made, _) = made(tables()).unwrap();
-    let Organization { head, changes, spans, .. } = made;
-    RealmSnapshot::load(Loaded { at: head, changed: head, last_id: 100, changes, spans, ..Loaded::default() })
+    let ImportedOrganization { head, changes, spans, .. } = made;
+    RealmSnapshot::load(LoadedRealm { at: head, changed: head, last_id: 100, changes, spans, ..LoadedRealm::default() })
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn groups_of_the_system_are_there_once_and_permissions_are_no_wider() {
     let only_ann = GroupSetting::Named { direct_members: vec![UserId(7)], direct_subgroups: Vec::new() };
     assert_eq!(crew.can_mention, only_ann);
     let rules = &realm.realm().unwrap().rules;
-    assert_eq!((rules.edit_groups, rules.invite), (Policy::Moderators, Policy::Administrators));
+    assert_eq!((rules.edit_groups, rules.invite), (PermissionPolicy::Moderators, PermissionPolicy::Administrators));
     let guest = crate::testing::user(8, Role::Guest);
     assert!(!realm.is_in_group(&guest, UserGroupId(31), 0));
     let owner = realm.user(UserId(7)).unwrap();
@@ -136,10 +136,16 @@ fn a_group_of_the_system_stands_for_its_policy_whoever_is_in_it() {
     tables["zerver_usergroup"] = json!([{"id": 30}, {"id": 31}]);
     tables["zerver_usergroupmembership"] = json!([{"user_group": 30, "user_profile": 7}]);
     tables["zerver_groupgroupmembership"] = json!([{"supergroup": 31, "subgroup": 30}]);
-    let Organization { head, changes, spans, .. } = made(tables).unwrap().0;
-    let realm =
-        RealmSnapshot::load(Loaded { at: head, changed: head, last_id: 100, changes, spans, ..Loaded::default() });
-    assert_eq!(realm.realm().unwrap().rules.edit_groups, Policy::Everyone);
+    let ImportedOrganization { head, changes, spans, .. } = made(tables).unwrap().0;
+    let realm = RealmSnapshot::load(LoadedRealm {
+        at: head,
+        changed: head,
+        last_id: 100,
+        changes,
+        spans,
+        ..LoadedRealm::default()
+    });
+    assert_eq!(realm.realm().unwrap().rules.edit_groups, PermissionPolicy::Everyone);
     assert_eq!(realm.channel(ChannelId(20)).unwrap().post_policy, PostPolicy::Everyone);
 }
 
@@ -174,10 +180,16 @@ fn an_export_that_could_not_be_used_is_refused() {
 fn a_message_comes_with_its_readers_and_its_past() {
     let realm = loaded();
     let tables: Tables = serde_json::from_value(tables()).unwrap();
-    let lexicon = Lexicon::of(&realm);
-    let setting = Setting { realm_url: "https://chat.example.org", lexicon: &lexicon, uploads: None, now_s: 30 };
-    let mut report = Report::default();
-    let made = messages(&setting, &realm, &Atlas::of(&tables, &Survey::default()), (&file(), &[]), &mut report);
+    let lexicon = RenderContext::of(&realm);
+    let setting = RenderSettings { realm_url: "https://chat.example.org", lexicon: &lexicon, uploads: None, now_s: 30 };
+    let mut report = ImportReport::default();
+    let made = messages(
+        &setting,
+        &realm,
+        &ImportReferences::of(&tables, &MessageSurvey::default()),
+        (&file(), &[]),
+        &mut report,
+    );
     let [first, second] = made.as_slice() else { panic!("{made:?}") };
     assert_eq!(first.message.html, "<p><strong>hi</strong></p>");
     assert_eq!((first.message.sent_s, first.message.client.as_str()), (20, "website"));
@@ -204,16 +216,27 @@ fn who_was_away_for_long_has_read_nothing_and_who_has_no_copy_has_nothing_new() 
         {"id": 1, "event_type": 301, "modified_user": 7, "modified_stream": 20, "event_last_message_id": 3},
         {"id": 2, "event_type": 301, "modified_user": 8, "modified_stream": 20, "event_last_message_id": 3},
     ]);
-    let Organization { head, changes, spans, .. } = made(tables.clone()).unwrap().0;
-    let realm =
-        RealmSnapshot::load(Loaded { at: head, changed: head, last_id: 100, changes, spans, ..Loaded::default() });
+    let ImportedOrganization { head, changes, spans, .. } = made(tables.clone()).unwrap().0;
+    let realm = RealmSnapshot::load(LoadedRealm {
+        at: head,
+        changed: head,
+        last_id: 100,
+        changes,
+        spans,
+        ..LoadedRealm::default()
+    });
     let tables: Tables = serde_json::from_value(tables).unwrap();
-    let lexicon = Lexicon::of(&realm);
-    let setting = Setting { realm_url: "https://chat.example.org", lexicon: &lexicon, uploads: None, now_s: 30 };
+    let lexicon = RenderContext::of(&realm);
+    let setting = RenderSettings { realm_url: "https://chat.example.org", lexicon: &lexicon, uploads: None, now_s: 30 };
     let mut file = file();
     file.copies.clear();
-    let made =
-        messages(&setting, &realm, &Atlas::of(&tables, &Survey::default()), (&file, &[]), &mut Report::default());
+    let made = messages(
+        &setting,
+        &realm,
+        &ImportReferences::of(&tables, &MessageSurvey::default()),
+        (&file, &[]),
+        &mut ImportReport::default(),
+    );
     assert_eq!(made[0].readers, [(UserId(7), true), (UserId(8), false)]);
 }
 
@@ -230,7 +253,7 @@ fn reactions_come_in_their_order_and_custom_ones_are_counted() {
             "reaction_type": "unicode_emoji"},
     ]});
     let tables: Tables = serde_json::from_value(rows).unwrap();
-    let mut report = Report::default();
+    let mut report = ImportReport::default();
     let by_message = reactions(&loaded(), &tables.reactions, &mut report);
     let names: Vec<&str> = by_message[0].1.iter().map(|reaction| reaction.emoji_name.as_str()).collect();
     assert_eq!((by_message.len(), by_message[0].0, names), (1, MessageId(100), vec!["wave", "tada"]));

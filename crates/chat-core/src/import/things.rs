@@ -1,14 +1,14 @@
 //! What is written and not sent, and what programs of bots keep.
 
-use super::Report;
+use super::ImportReport;
 use super::layout::{DraftRow, ScheduledRow, Tables};
-use super::messages::Atlas;
+use super::messages::ImportReferences;
 use super::organization::clean;
-use crate::draft::{Draft, Place};
+use crate::draft::{Draft, DraftDestination};
 use crate::id::{DraftId, EventId, ScheduledId, UserId};
-use crate::lexicon::Setting;
+use crate::lexicon::RenderSettings;
 use crate::message::Recipient;
-use crate::scheduled::{Scheduled, Target};
+use crate::scheduled::{ScheduledDestination, ScheduledMessage};
 use crate::snapshot::RealmSnapshot;
 
 /// What a message is that waits for its time; others are reminders.
@@ -18,9 +18,9 @@ const FAILED: &str = "Message could not be sent at the scheduled time.";
 
 /// What is written and not sent, and what programs of bots keep, ready to be written.
 #[derive(Debug, Default)]
-pub struct Things {
+pub struct ImportedExtras {
     /// Messages that wait for their time.
-    pub scheduled: Vec<Scheduled>,
+    pub scheduled: Vec<ScheduledMessage>,
     /// Texts somebody began to write, and who.
     pub drafts: Vec<(DraftId, UserId, Draft)>,
     /// What programs of bots keep: whose, under which key, what; in the order of the bots.
@@ -30,12 +30,12 @@ pub struct Things {
 /// Makes them of the tables. `realm` is the organization as it was imported.
 #[must_use]
 pub fn things(
-    setting: &Setting<'_>,
+    setting: &RenderSettings<'_>,
     realm: &RealmSnapshot,
-    (tables, atlas): (&Tables, &Atlas),
-    report: &mut Report,
-) -> Things {
-    let scheduled: Vec<Scheduled> =
+    (tables, atlas): (&Tables, &ImportReferences),
+    report: &mut ImportReport,
+) -> ImportedExtras {
+    let scheduled: Vec<ScheduledMessage> =
         tables.scheduled.iter().filter_map(|row| scheduled(setting, realm, atlas, row)).collect();
     let waiting = tables.scheduled.iter().filter(|row| !row.delivered).count();
     report.take("scheduled messages", scheduled.len());
@@ -50,20 +50,25 @@ pub fn things(
     bot_storage.dedup_by(|one, other| (one.0, &one.1) == (other.0, &other.1));
     report.take("texts that programs of bots keep", bot_storage.len());
     report.leave("texts that programs of bots keep", tables.bot_storage.len() - bot_storage.len());
-    Things { scheduled, drafts, bot_storage }
+    ImportedExtras { scheduled, drafts, bot_storage }
 }
 
-fn scheduled(setting: &Setting<'_>, realm: &RealmSnapshot, atlas: &Atlas, row: &ScheduledRow) -> Option<Scheduled> {
+fn scheduled(
+    setting: &RenderSettings<'_>,
+    realm: &RealmSnapshot,
+    atlas: &ImportReferences,
+    row: &ScheduledRow,
+) -> Option<ScheduledMessage> {
     if row.delivered || row.delivery_type.is_some_and(|kind| kind != MESSAGE) || row.id < 1 {
         return None;
     }
     let sender = realm.user(UserId(row.sender))?;
     let to = match place(realm, atlas, (row.sender, row.recipient))? {
-        (Recipient::Channel(id), _) => Target::Channel(id, clean(&row.subject)),
-        (Recipient::Direct(_), users) => Target::Direct(without(sender.id, users)),
+        (Recipient::Channel(id), _) => ScheduledDestination::Channel(id, clean(&row.subject)),
+        (Recipient::Direct(_), users) => ScheduledDestination::Direct(without(sender.id, users)),
     };
     let content = atlas.relinked(&clean(&row.content));
-    Some(Scheduled {
+    Some(ScheduledMessage {
         id: ScheduledId(row.id),
         user_id: sender.id,
         to,
@@ -77,14 +82,14 @@ fn scheduled(setting: &Setting<'_>, realm: &RealmSnapshot, atlas: &Atlas, row: &
     })
 }
 
-fn draft(realm: &RealmSnapshot, atlas: &Atlas, row: &DraftRow) -> Option<(DraftId, UserId, Draft)> {
+fn draft(realm: &RealmSnapshot, atlas: &ImportReferences, row: &DraftRow) -> Option<(DraftId, UserId, Draft)> {
     let author = realm.user(UserId(row.user_profile))?.id;
     let to = match row.recipient {
-        None if row.kind == "private" => Place::Direct(Vec::new()),
-        None => Place::Nowhere,
+        None if row.kind == "private" => DraftDestination::Direct(Vec::new()),
+        None => DraftDestination::Nowhere,
         Some(recipient) => match place(realm, atlas, (row.user_profile, recipient))? {
-            (Recipient::Channel(id), _) => Place::Channel(id, clean(&row.topic)),
-            (Recipient::Direct(_), users) => Place::Direct(without(author, users)),
+            (Recipient::Channel(id), _) => DraftDestination::Channel(id, clean(&row.topic)),
+            (Recipient::Direct(_), users) => DraftDestination::Direct(without(author, users)),
         },
     };
     let draft = Draft { to, content: atlas.relinked(&clean(&row.content)), touched_s: row.last_edit_time.max(0) };
@@ -92,7 +97,11 @@ fn draft(realm: &RealmSnapshot, atlas: &Atlas, row: &DraftRow) -> Option<(DraftI
 }
 
 /// Returns where somebody writes to, when all of that is here.
-fn place(realm: &RealmSnapshot, atlas: &Atlas, (sender, recipient): (i64, i64)) -> Option<(Recipient, Vec<UserId>)> {
+fn place(
+    realm: &RealmSnapshot,
+    atlas: &ImportReferences,
+    (sender, recipient): (i64, i64),
+) -> Option<(Recipient, Vec<UserId>)> {
     let (recipient, users) = atlas.place(sender, recipient)?;
     let is_known = match recipient {
         Recipient::Channel(id) => realm.channel(id).is_some(),

@@ -3,20 +3,20 @@
 use std::collections::BTreeSet;
 
 use super::letter;
-use super::{Env, Invitation, InviteError, Invitee, Link, Secret};
+use super::{Invitation, InvitationEnv, InvitationLink, InvitationSecret, InviteError, Invitee};
 use super::{changed, forget_old, letters_left, may_invite, may_invite_to, next_number};
-use crate::access::NotAllowed;
-use crate::change::{Commit, Credential};
-use crate::domains::{self, Outside};
+use crate::access::PermissionError;
+use crate::change::{CredentialChange, RealmCommit};
+use crate::domains::{self, DomainRestriction};
 use crate::id::ChannelId;
 use crate::membership::{may_bring_others, may_enter};
-use crate::role::{Policy, Role};
+use crate::role::{PermissionPolicy, Role};
 use crate::snapshot::RealmSnapshot;
 use crate::user::{self, User};
 
 /// The role, channels and lifetime of an invitation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Terms {
+pub struct InvitationTerms {
     /// Minutes for which it holds; `None` for ever.
     pub minutes: Option<i64>,
     /// What those who join will be.
@@ -31,27 +31,27 @@ pub struct Terms {
 
 /// A request to invite people by e-mail.
 #[derive(Debug, Clone)]
-pub struct Inviting {
+pub struct InviteRequest {
     /// Their addresses, as [`super::addresses`] reads them.
     pub addresses: Vec<String>,
     /// Secrets of links: one for each address, but no more than letters may be sent in a day.
-    pub secrets: Vec<Secret>,
+    pub secrets: Vec<InvitationSecret>,
     /// What they are given.
-    pub terms: Terms,
+    pub terms: InvitationTerms,
 }
 
 /// An invitee who was not invited.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Skipped {
+pub struct SkippedInvitee {
     /// The address, as typed.
     pub address: String,
     /// Why.
-    pub because: SkippedBecause,
+    pub because: SkipReason,
 }
 
 /// The reason why an invitee was not invited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum SkippedBecause {
+pub enum SkipReason {
     /// There is an account of that address.
     #[error("Already has an account.")]
     HasAccount,
@@ -72,7 +72,7 @@ pub enum SkippedBecause {
     Disposable,
 }
 
-impl SkippedBecause {
+impl SkipReason {
     /// Returns whether nobody of the address could ever join, so that whoever typed it is asked again.
     fn is_invalid(self) -> bool {
         matches!(self, Self::Malformed | Self::OutsideDomains | Self::PlusSign | Self::Disposable)
@@ -82,16 +82,16 @@ impl SkippedBecause {
 /// The failure of a request in which not all invitees were invited.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{because}")]
-pub struct Unsent {
+pub struct InvitationsNotSent {
     /// Why.
-    pub because: UnsentBecause,
+    pub because: NotSentReason,
     /// Who, and why each.
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<SkippedInvitee>,
 }
 
 /// The reason why not all invitees were invited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum UnsentBecause {
+pub enum NotSentReason {
     /// Some addresses are none, or none of the realm's; nobody was invited.
     #[error("Some emails did not validate, so we didn't send any invitations.")]
     Malformed,
@@ -113,21 +113,21 @@ pub enum UnsentBecause {
 
 /// The outcome of inviting several people.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Invited {
+pub struct InviteOutcome {
     /// Who was not invited, and why.
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<SkippedInvitee>,
     /// How many were.
     pub count: usize,
 }
 
-impl Invited {
+impl InviteOutcome {
     /// Says so when not everybody was invited.
     ///
     /// # Errors
     /// When somebody was skipped.
-    pub fn complete(self) -> Result<(), Unsent> {
-        let because = if self.count == 0 { UnsentBecause::AllSkipped } else { UnsentBecause::SomeSkipped };
-        if self.skipped.is_empty() { Ok(()) } else { Err(Unsent { because, skipped: self.skipped }) }
+    pub fn complete(self) -> Result<(), InvitationsNotSent> {
+        let because = if self.count == 0 { NotSentReason::AllSkipped } else { NotSentReason::SomeSkipped };
+        if self.skipped.is_empty() { Ok(()) } else { Err(InvitationsNotSent { because, skipped: self.skipped }) }
     }
 }
 
@@ -140,7 +140,11 @@ impl Invited {
 /// # Source
 /// Specification, `POST /invites`. Not specified: who is invited already is invited again, and either link works until
 /// one is used; an invitation that ends before it begins is none, because nobody could use its link.
-pub fn invite(env: &Env<'_>, wish: &Inviting, commit: &mut Commit) -> Result<Invited, InviteError> {
+pub fn invite(
+    env: &InvitationEnv<'_>,
+    wish: &InviteRequest,
+    commit: &mut RealmCommit,
+) -> Result<InviteOutcome, InviteError> {
     may_invite(env, commit.at_s)?;
     may_invite_to(env.caller, wish.terms.role)?;
     if wish.addresses.is_empty() {
@@ -149,9 +153,9 @@ pub fn invite(env: &Env<'_>, wish: &Inviting, commit: &mut Commit) -> Result<Inv
     check_channels(env, &wish.terms, commit.at_s)?;
     let (skipped, invited) = sorted(env.realm, &wish.addresses)?;
     if invited.len() > letters_left(env.realm, env.daily_limit, commit.at_s) {
-        return Err(Unsent { because: UnsentBecause::DailyLimit, skipped: Vec::new() }.into());
+        return Err(InvitationsNotSent { because: NotSentReason::DailyLimit, skipped: Vec::new() }.into());
     }
-    let begun = Invited { skipped, count: invited.len() };
+    let begun = InviteOutcome { skipped, count: invited.len() };
     if begun.count == 0 || expires_s(&wish.terms, commit.at_s).is_some_and(|expires_s| expires_s <= commit.at_s) {
         return Ok(begun);
     }
@@ -159,7 +163,7 @@ pub fn invite(env: &Env<'_>, wish: &Inviting, commit: &mut Commit) -> Result<Inv
     for (number, (address, secret)) in (next_number(env.realm)..).zip(invited.into_iter().zip(&wish.secrets)) {
         let to = Invitee::Address(address.to_owned());
         let invitation = Invitation { sent_s: vec![commit.at_s], ..fresh(env, to, (&wish.terms, secret), commit.at_s) };
-        let link = Link { number, secret: secret.clone() }.url(env.base_url);
+        let link = InvitationLink { number, secret: secret.clone() }.url(env.base_url);
         commit.mail.push(letter::of_invitation(env.realm, &invitation, address, &link));
         invitation.put(number, commit);
     }
@@ -174,23 +178,28 @@ pub fn invite(env: &Env<'_>, wish: &Inviting, commit: &mut Commit) -> Result<Inv
 ///
 /// # Source
 /// Not specified; administrators may, which is what clients are told in `realm_create_multiuse_invite_group`.
-pub fn make_link(env: &Env<'_>, terms: &Terms, secret: &Secret, commit: &mut Commit) -> Result<String, InviteError> {
+pub fn make_link(
+    env: &InvitationEnv<'_>,
+    terms: &InvitationTerms,
+    secret: &InvitationSecret,
+    commit: &mut RealmCommit,
+) -> Result<String, InviteError> {
     may_invite(env, commit.at_s)?;
-    if !Policy::Administrators.permits(env.caller, 0, commit.at_s) {
-        return Err(NotAllowed::Insufficient.into());
+    if !PermissionPolicy::Administrators.permits(env.caller, 0, commit.at_s) {
+        return Err(PermissionError::Insufficient.into());
     }
     may_invite_to(env.caller, terms.role)?;
     check_channels(env, terms, commit.at_s)?;
     forget_old(env.realm, commit);
     let number = next_number(env.realm);
     fresh(env, Invitee::Anybody, (terms, secret), commit.at_s).put(number, commit);
-    commit.credentials.push(Credential::InvitationLink(number, Some(secret.clone())));
+    commit.credentials.push(CredentialChange::InvitationLink(number, Some(secret.clone())));
     commit.events.push(changed(env.realm, [env.caller.id]));
-    Ok(Link { number, secret: secret.clone() }.url(env.base_url))
+    Ok(InvitationLink { number, secret: secret.clone() }.url(env.base_url))
 }
 
 /// Whether the caller could put others into these channels. What may not be seen and what is not there give one answer.
-fn check_channels(env: &Env<'_>, terms: &Terms, now_s: i64) -> Result<(), InviteError> {
+fn check_channels(env: &InvitationEnv<'_>, terms: &InvitationTerms, now_s: i64) -> Result<(), InviteError> {
     for id in &terms.channels {
         let channel = env.realm.channel(*id).filter(|channel| may_enter(env.realm, env.caller, channel).is_ok());
         channel.ok_or(InviteError::NoSuchChannel(*id))?;
@@ -200,41 +209,49 @@ fn check_channels(env: &Env<'_>, terms: &Terms, now_s: i64) -> Result<(), Invite
 }
 
 /// Those who are skipped, and those who are invited.
-fn sorted<'a>(realm: &RealmSnapshot, addresses: &'a [String]) -> Result<(Vec<Skipped>, Vec<&'a str>), Unsent> {
+fn sorted<'a>(
+    realm: &RealmSnapshot,
+    addresses: &'a [String],
+) -> Result<(Vec<SkippedInvitee>, Vec<&'a str>), InvitationsNotSent> {
     let (mut skipped, mut invited) = (Vec::new(), Vec::new());
     for typed in addresses {
         match invitable(realm, typed) {
             Ok(address) => invited.push(address),
-            Err(because) => skipped.push(Skipped { address: typed.clone(), because }),
+            Err(because) => skipped.push(SkippedInvitee { address: typed.clone(), because }),
         }
     }
     if skipped.iter().any(|skipped| skipped.because.is_invalid()) {
         // Those come first.
         skipped.sort_by_key(|skipped| !skipped.because.is_invalid());
-        return Err(Unsent { because: UnsentBecause::Malformed, skipped });
+        return Err(InvitationsNotSent { because: NotSentReason::Malformed, skipped });
     }
     Ok((skipped, invited))
 }
 
 /// Returns the address, if somebody can be invited by it.
-fn invitable<'a>(realm: &RealmSnapshot, typed: &'a str) -> Result<&'a str, SkippedBecause> {
-    let address = user::email(typed).map_err(|_| SkippedBecause::Malformed)?;
+fn invitable<'a>(realm: &RealmSnapshot, typed: &'a str) -> Result<&'a str, SkipReason> {
+    let address = user::email(typed).map_err(|_| SkipReason::Malformed)?;
     match realm.user_by_email(address).map(AsRef::as_ref) {
-        Some(User { is_active: true, .. }) => Err(SkippedBecause::HasAccount),
-        Some(_) => Err(SkippedBecause::Deactivated),
+        Some(User { is_active: true, .. }) => Err(SkipReason::HasAccount),
+        Some(_) => Err(SkipReason::Deactivated),
         None => domains::check(realm, address).map(|()| address).map_err(|outside| match outside {
-            Outside::Domain => SkippedBecause::OutsideDomains,
-            Outside::PlusSign => SkippedBecause::PlusSign,
-            Outside::Disposable => SkippedBecause::Disposable,
+            DomainRestriction::Domain => SkipReason::OutsideDomains,
+            DomainRestriction::PlusSign => SkipReason::PlusSign,
+            DomainRestriction::Disposable => SkipReason::Disposable,
         }),
     }
 }
 
-fn expires_s(terms: &Terms, now_s: i64) -> Option<i64> {
+fn expires_s(terms: &InvitationTerms, now_s: i64) -> Option<i64> {
     terms.minutes.map(|minutes| now_s.saturating_add(minutes.saturating_mul(60)))
 }
 
-fn fresh(env: &Env<'_>, to: Invitee, (terms, secret): (&Terms, &Secret), now_s: i64) -> Invitation {
+fn fresh(
+    env: &InvitationEnv<'_>,
+    to: Invitee,
+    (terms, secret): (&InvitationTerms, &InvitationSecret),
+    now_s: i64,
+) -> Invitation {
     let channels: BTreeSet<_> = terms.channels.iter().copied().collect();
     Invitation {
         inviter_id: env.caller.id,

@@ -1,11 +1,11 @@
 //! Accepting an invitation.
 
 use super::letter;
-use super::{Ended, Invitation, Invitee, Link, Secret};
+use super::{Invitation, InvitationEnd, InvitationLink, InvitationSecret, Invitee};
 use super::{changed, forget_old, letters_left, next_number};
 use crate::account::{self, NewUser, default_channels};
 use crate::administer::AccountError;
-use crate::change::Commit;
+use crate::change::RealmCommit;
 use crate::channel::Channel;
 use crate::id::UserId;
 use crate::limits::DAY_S;
@@ -46,9 +46,9 @@ pub enum JoinError {
 
 /// The data of a person who joins by an invitation.
 #[derive(Debug, Clone)]
-pub struct Joining {
+pub struct JoinRequest {
     /// The link they have.
-    pub link: Link,
+    pub link: InvitationLink,
     /// Their name, as typed.
     pub full_name: String,
     /// What their password is compared with.
@@ -59,13 +59,13 @@ pub struct Joining {
 
 /// A request to join by a reusable link, with the e-mail address to join with.
 #[derive(Debug, Clone)]
-pub struct Asked<'a> {
+pub struct JoinAddressRequest<'a> {
     /// The link they have, which is for anybody.
-    pub link: &'a Link,
+    pub link: &'a InvitationLink,
     /// The address, as typed.
     pub address: &'a str,
     /// The secret of the link they are sent.
-    pub secret: &'a Secret,
+    pub secret: &'a InvitationSecret,
     /// The server's own address, without a slash at the end.
     pub base_url: &'a str,
     /// Letters of invitation that the realm may send in 24 hours.
@@ -76,7 +76,7 @@ pub struct Asked<'a> {
 ///
 /// # Errors
 /// When it opens none.
-pub fn opened(realm: &RealmSnapshot, link: &Link, now_s: i64) -> Result<Invitation, JoinError> {
+pub fn opened(realm: &RealmSnapshot, link: &InvitationLink, now_s: i64) -> Result<Invitation, JoinError> {
     if realm.realm().is_none_or(|realm| realm.is_deactivated) {
         return Err(JoinError::RealmClosed);
     }
@@ -89,10 +89,10 @@ pub fn opened(realm: &RealmSnapshot, link: &Link, now_s: i64) -> Result<Invitati
         Invitee::Address(_) | Invitee::Anybody => None,
     };
     match invitation.ended.or(of_link) {
-        Some((Ended::Used, _)) => Err(JoinError::Used),
+        Some((InvitationEnd::Used, _)) => Err(JoinError::Used),
         None if invitation.is_open(realm, now_s) => Ok(invitation),
         None if invitation.expires_s.is_some_and(|expires_s| expires_s <= now_s) => Err(JoinError::Expired),
-        Some((Ended::Revoked, _)) | None => Err(JoinError::Revoked),
+        Some((InvitationEnd::Revoked, _)) | None => Err(JoinError::Revoked),
     }
 }
 
@@ -106,7 +106,7 @@ pub fn opened(realm: &RealmSnapshot, link: &Link, now_s: i64) -> Result<Invitati
 /// # Source
 /// Specification, `POST /invites`. Not specified: the inviter is told by mail, because the organization has no account
 /// of its own that could write to them.
-pub fn join(realm: &RealmSnapshot, joining: &Joining, commit: &mut Commit) -> Result<UserId, JoinError> {
+pub fn join(realm: &RealmSnapshot, joining: &JoinRequest, commit: &mut RealmCommit) -> Result<UserId, JoinError> {
     let invitation = opened(realm, &joining.link, commit.at_s)?;
     let address = invitation.address().ok_or(JoinError::OtherKind)?;
     let new = NewUser {
@@ -123,7 +123,7 @@ pub fn join(realm: &RealmSnapshot, joining: &Joining, commit: &mut Commit) -> Re
     let mut inviters = Vec::new();
     for (number, other) in ending {
         inviters.push(other.inviter_id);
-        Invitation { ended: Some((Ended::Used, commit.at_s)), ..other }.put(number, commit);
+        Invitation { ended: Some((InvitationEnd::Used, commit.at_s)), ..other }.put(number, commit);
     }
     commit.events.push(changed(realm, inviters));
     if invitation.notifies_inviter
@@ -154,7 +154,7 @@ fn channels<'a>(realm: &'a RealmSnapshot, invitation: &Invitation) -> Vec<&'a Ch
 ///
 /// # Source
 /// Not specified; a link alone makes no account, because whoever has it could take the address of another.
-pub fn ask(realm: &RealmSnapshot, asked: &Asked<'_>, commit: &mut Commit) -> Result<(), JoinError> {
+pub fn ask(realm: &RealmSnapshot, asked: &JoinAddressRequest<'_>, commit: &mut RealmCommit) -> Result<(), JoinError> {
     let invitation = opened(realm, asked.link, commit.at_s)?;
     if invitation.to != Invitee::Anybody {
         return Err(JoinError::OtherKind);
@@ -175,7 +175,7 @@ pub fn ask(realm: &RealmSnapshot, asked: &Asked<'_>, commit: &mut Commit) -> Res
     forget_old(realm, commit);
     confirmation.to = Invitee::Confirmation { address: address.to_owned(), link: asked.link.number };
     confirmation.expires_s = Some(commit.at_s.saturating_add(DAY_S));
-    let link = Link { number, secret: asked.secret.clone() };
+    let link = InvitationLink { number, secret: asked.secret.clone() };
     confirmation.is_sent(link.secret.hash(realm.key_hasher()), commit.at_s);
     commit.mail.push(letter::of_confirmation(realm, address, &link.url(asked.base_url)));
     confirmation.put(number, commit);

@@ -3,15 +3,15 @@
 use jiff::Timestamp;
 
 use super::Invitation;
-use crate::mail::Mail;
+use crate::mail::Letter;
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
 
 /// To somebody who is invited.
-pub(super) fn of_invitation(realm: &RealmSnapshot, invitation: &Invitation, address: &str, link: &str) -> Mail {
+pub(super) fn of_invitation(realm: &RealmSnapshot, invitation: &Invitation, address: &str, link: &str) -> Letter {
     let inviter = realm.user(invitation.inviter_id).map_or("Somebody", |inviter| &inviter.full_name);
     let name = name_of(realm);
-    Mail {
+    Letter {
         to: address.to_owned(),
         subject: format!("{inviter} invites you to {name}"),
         text: format!(
@@ -24,9 +24,9 @@ pub(super) fn of_invitation(realm: &RealmSnapshot, invitation: &Invitation, addr
 }
 
 /// To somebody who gave their address.
-pub(super) fn of_confirmation(realm: &RealmSnapshot, address: &str, link: &str) -> Mail {
+pub(super) fn of_confirmation(realm: &RealmSnapshot, address: &str, link: &str) -> Letter {
     let name = name_of(realm);
-    Mail {
+    Letter {
         to: address.to_owned(),
         subject: format!("Confirm your address for {name}"),
         text: format!(
@@ -38,9 +38,9 @@ pub(super) fn of_confirmation(realm: &RealmSnapshot, address: &str, link: &str) 
 }
 
 /// To the inviter.
-pub(super) fn of_joining(realm: &RealmSnapshot, inviter: &User, full_name: &str) -> Mail {
+pub(super) fn of_joining(realm: &RealmSnapshot, inviter: &User, full_name: &str) -> Letter {
     let name = name_of(realm);
-    Mail {
+    Letter {
         to: inviter.email.clone(),
         subject: format!("{full_name} accepted your invitation to {name}"),
         text: format!("{full_name} accepted your invitation and is now in the team chat of {name}.\n"),

@@ -12,9 +12,9 @@ use crate::user::{ApiKey, KeyHash, KeyHasher};
 /// Of a link that was sent to an address nothing but the hash is kept. One that anybody may use is shown again to those
 /// who manage it, so the table of such links has it, encrypted.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Secret(ApiKey);
+pub struct InvitationSecret(ApiKey);
 
-impl Secret {
+impl InvitationSecret {
     /// A secret out of random letters.
     #[must_use]
     pub fn new(letters: ApiKey) -> Self {
@@ -25,8 +25,8 @@ impl Secret {
     ///
     /// # Errors
     /// When it is not 32 ASCII letters and digits.
-    pub fn parse(written: &str) -> Result<Self, MalformedLink> {
-        ApiKey::parse(written).map(Self).map_err(|_| MalformedLink)
+    pub fn parse(written: &str) -> Result<Self, MalformedInvitationLink> {
+        ApiKey::parse(written).map(Self).map_err(|_| MalformedInvitationLink)
     }
 
     /// Returns the secret itself, for links and for who encrypts it.
@@ -42,7 +42,7 @@ impl Secret {
     }
 }
 
-impl fmt::Debug for Secret {
+impl fmt::Debug for InvitationSecret {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("Secret(…)")
     }
@@ -51,31 +51,31 @@ impl fmt::Debug for Secret {
 /// The text is not an invitation link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("no link of an invitation")]
-pub struct MalformedLink;
+pub struct MalformedInvitationLink;
 
 /// A parsed invitation link: the id of the invitation, and its secret. The number is in it so that nothing has to be
 /// looked for by a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Link {
+pub struct InvitationLink {
     /// The number of the invitation.
     pub number: i64,
     /// The secret.
-    pub secret: Secret,
+    pub secret: InvitationSecret,
 }
 
-impl Link {
+impl InvitationLink {
     /// Reads the end of a link: the number, a hyphen, the secret.
     ///
     /// # Errors
     /// When it has another form.
-    pub fn parse(end: &str) -> Result<Self, MalformedLink> {
-        let (number, secret) = end.split_once('-').ok_or(MalformedLink)?;
+    pub fn parse(end: &str) -> Result<Self, MalformedInvitationLink> {
+        let (number, secret) = end.split_once('-').ok_or(MalformedInvitationLink)?;
         let digits = number.len() <= 18 && !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-        let number = digits.then(|| number.parse().ok()).flatten().ok_or(MalformedLink)?;
-        Ok(Self { number, secret: Secret::parse(secret)? })
+        let number = digits.then(|| number.parse().ok()).flatten().ok_or(MalformedInvitationLink)?;
+        Ok(Self { number, secret: InvitationSecret::parse(secret)? })
     }
 
-    /// What [`Link::parse`] reads.
+    /// What [`InvitationLink::parse`] reads.
     #[must_use]
     pub fn end(&self) -> String {
         format!("{}-{}", self.number, self.secret.expose())
@@ -90,9 +90,9 @@ impl Link {
 
 /// The store of invitation secrets that can be shown again.
 #[async_trait]
-pub trait LinkStore: Send + Sync {
+pub trait InvitationLinkStore: Send + Sync {
     /// Returns the secrets of all links that anybody may use who has them, with the numbers of their invitations.
-    async fn link_secrets(&self) -> Result<Vec<(i64, Secret)>, StoreError>;
+    async fn link_secrets(&self) -> Result<Vec<(i64, InvitationSecret)>, StoreError>;
 }
 
 #[cfg(test)]
@@ -101,16 +101,16 @@ mod tests {
 
     #[test]
     fn a_link_is_read_as_it_was_written_and_does_not_print() {
-        let link = Link { number: 12, secret: Secret::new(ApiKey::from_random(&[5; 64]).unwrap()) };
+        let link = InvitationLink { number: 12, secret: InvitationSecret::new(ApiKey::from_random(&[5; 64]).unwrap()) };
         let url = link.url("https://chat.example.org");
         let end = url.strip_prefix("https://chat.example.org/join/").unwrap();
-        assert_eq!(Link::parse(end), Ok(link.clone()));
+        assert_eq!(InvitationLink::parse(end), Ok(link.clone()));
         assert!(!format!("{link:?}").contains(link.secret.expose()));
         let secret = link.secret.expose();
         for malformed in
             ["", "12", "12-", secret, &format!("-{secret}"), &format!("+1-{secret}"), &end[..end.len() - 1]]
         {
-            assert_eq!(Link::parse(malformed), Err(MalformedLink), "{malformed}");
+            assert_eq!(InvitationLink::parse(malformed), Err(MalformedInvitationLink), "{malformed}");
         }
     }
 }

@@ -2,14 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::{Env, Invitation, Invitee, Link, Secret, may_invite_to};
-use crate::access::{self, NotAllowed};
+use super::{Invitation, InvitationEnv, InvitationLink, InvitationSecret, Invitee, may_invite_to};
+use crate::access::{self, PermissionError};
 
 /// Whether the caller has a list of invitations.
 ///
 /// # Errors
 /// For guests and bots.
-pub fn listed(env: &Env<'_>) -> Result<(), NotAllowed> {
+pub fn listed(env: &InvitationEnv<'_>) -> Result<(), PermissionError> {
     access::require_member(env.caller)?;
     access::require_human(env.caller)
 }
@@ -22,7 +22,7 @@ pub fn listed(env: &Env<'_>) -> Result<(), NotAllowed> {
 /// Not specified; the objects are those existing clients know. The confirmation of an address that was given by the
 /// user of a link is not among them, because it has no inviter.
 #[must_use]
-pub fn list(env: &Env<'_>, secrets: &[(i64, Secret)], now_s: i64) -> Vec<Value> {
+pub fn list(env: &InvitationEnv<'_>, secrets: &[(i64, InvitationSecret)], now_s: i64) -> Vec<Value> {
     let is_shown = |invitation: &Invitation| {
         let may_see = env.caller.is_administrator() || invitation.inviter_id == env.caller.id;
         may_see && invitation.is_open(env.realm, now_s)
@@ -31,13 +31,18 @@ pub fn list(env: &Env<'_>, secrets: &[(i64, Secret)], now_s: i64) -> Vec<Value> 
     shown.filter_map(|(number, invitation)| object(env, number, &invitation, secrets)).collect()
 }
 
-fn object(env: &Env<'_>, number: i64, invitation: &Invitation, secrets: &[(i64, Secret)]) -> Option<Value> {
+fn object(
+    env: &InvitationEnv<'_>,
+    number: i64,
+    invitation: &Invitation,
+    secrets: &[(i64, InvitationSecret)],
+) -> Option<Value> {
     let shown = match &invitation.to {
         Invitee::Address(address) => Some(("email", address.clone())),
         Invitee::Anybody => {
             let (_, secret) = secrets.iter().find(|(of, _)| *of == number)?;
             let may_use = may_invite_to(env.caller, invitation.role).is_ok();
-            may_use.then(|| ("link_url", Link { number, secret: secret.clone() }.url(env.base_url)))
+            may_use.then(|| ("link_url", InvitationLink { number, secret: secret.clone() }.url(env.base_url)))
         }
         Invitee::Confirmation { .. } => return None,
     };

@@ -18,18 +18,21 @@ mod list;
 mod revoke;
 
 pub use address::addresses;
-pub use invite::{Invited, Inviting, Skipped, SkippedBecause, Terms, Unsent, UnsentBecause, invite, make_link};
-pub use join::{Asked, JoinError, Joining, ask, join, opened};
-pub use link::{Link, LinkStore, MalformedLink, Secret};
+pub use invite::{
+    InvitationTerms, InvitationsNotSent, InviteOutcome, InviteRequest, NotSentReason, SkipReason, SkippedInvitee,
+    invite, make_link,
+};
+pub use join::{JoinAddressRequest, JoinError, JoinRequest, ask, join, opened};
+pub use link::{InvitationLink, InvitationLinkStore, InvitationSecret, MalformedInvitationLink};
 pub use list::{list, listed};
 pub use revoke::{resend, revoke, revoke_link};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::access::{self, NotAllowed};
-use crate::change::{Change, Commit, Credential, ItemKind};
-use crate::event::{Audience, NewEvent};
+use crate::access::{self, PermissionError};
+use crate::change::{CredentialChange, ItemKind, RealmChange, RealmCommit};
+use crate::event::{EventAudience, NewEvent};
 use crate::id::{ChannelId, UserId};
 use crate::limits::DAY_S;
 use crate::role::Role;
@@ -48,7 +51,7 @@ const FORGOTTEN_AT_ONCE: usize = 100;
 
 /// The realm, the caller, the address and the limit that decisions about invitations use.
 #[derive(Debug, Clone, Copy)]
-pub struct Env<'a> {
+pub struct InvitationEnv<'a> {
     /// The realm.
     pub realm: &'a RealmSnapshot,
     /// Who decides.
@@ -83,7 +86,7 @@ pub struct Invitation {
     /// When letters were sent for it, in unix seconds; those of the last 24 hours at least.
     pub sent_s: Vec<i64>,
     /// How and when it ended.
-    pub ended: Option<(Ended, i64)>,
+    pub ended: Option<(InvitationEnd, i64)>,
 }
 
 /// The person whom an invitation is for: an e-mail address, or anyone with the link.
@@ -106,7 +109,7 @@ pub enum Invitee {
 /// The way in which an invitation ended before it expired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Ended {
+pub enum InvitationEnd {
     /// It was taken back.
     Revoked,
     /// Somebody joined.
@@ -118,7 +121,7 @@ pub enum Ended {
 pub enum InviteError {
     /// The caller is not who may.
     #[error(transparent)]
-    NotAllowed(#[from] NotAllowed),
+    NotAllowed(#[from] PermissionError),
     /// Nobody is named.
     #[error("You must specify at least one email address.")]
     NoAddress,
@@ -136,7 +139,7 @@ pub enum InviteError {
     AlreadyRevoked,
     /// Not everybody was invited.
     #[error(transparent)]
-    Unsent(#[from] Unsent),
+    Unsent(#[from] InvitationsNotSent),
 }
 
 impl Invitation {
@@ -188,37 +191,37 @@ impl Invitation {
     }
 
     /// Writes it down.
-    fn put(&self, number: i64, commit: &mut Commit) {
+    fn put(&self, number: i64, commit: &mut RealmCommit) {
         let document = Some(json!(self));
-        commit.changes.push(Change::Item { kind: ItemKind::Invitation, id: number, document });
+        commit.changes.push(RealmChange::Item { kind: ItemKind::Invitation, id: number, document });
     }
 }
 
 /// Who may invite at all.
-fn may_invite(env: &Env<'_>, now_s: i64) -> Result<(), NotAllowed> {
+fn may_invite(env: &InvitationEnv<'_>, now_s: i64) -> Result<(), PermissionError> {
     access::require_member(env.caller)?;
     access::require_human(env.caller)?;
     let rules = env.realm.realm().map(|realm| &realm.rules);
     let permitted = rules.is_some_and(|rules| rules.invite.permits(env.caller, rules.waiting_period_days, now_s));
-    if permitted { Ok(()) } else { Err(NotAllowed::Insufficient) }
+    if permitted { Ok(()) } else { Err(PermissionError::Insufficient) }
 }
 
 /// Whether the user may invite to that role.
 ///
 /// # Source
 /// Specification, `POST /invites`: callers may only invite to roles equal or more restricted than their own.
-fn may_invite_to(user: &User, role: Role) -> Result<(), NotAllowed> {
+fn may_invite_to(user: &User, role: Role) -> Result<(), PermissionError> {
     match role {
         Role::Owner => access::require_owner(user),
         _ if user.role <= role => Ok(()),
-        _ => Err(NotAllowed::AdministratorRequired),
+        _ => Err(PermissionError::AdministratorRequired),
     }
 }
 
 /// Says that the list of invitations is another now: to administrators, and to those who invited.
 fn changed(realm: &RealmSnapshot, inviters: impl IntoIterator<Item = UserId>) -> NewEvent {
     let administrators = realm.users().filter(|user| user.is_administrator()).map(|user| user.id);
-    NewEvent::plain(Audience::users(administrators.chain(inviters)), json!({"type": "invites_changed"}))
+    NewEvent::plain(EventAudience::users(administrators.chain(inviters)), json!({"type": "invites_changed"}))
 }
 
 /// Returns the number the next invitation gets. The last one is never forgotten, so none is given twice.
@@ -238,7 +241,7 @@ fn is_recent(at_s: i64, now_s: i64) -> bool {
 }
 
 /// Forgets invitations that are long over, but for the last one.
-fn forget_old(realm: &RealmSnapshot, commit: &mut Commit) {
+fn forget_old(realm: &RealmSnapshot, commit: &mut RealmCommit) {
     let last = next_number(realm) - 1;
     let is_old = |invitation: &Invitation| {
         invitation.over_since_s().is_some_and(|over_s| commit.at_s.saturating_sub(over_s) > REMEMBERED_S)
@@ -246,9 +249,9 @@ fn forget_old(realm: &RealmSnapshot, commit: &mut Commit) {
     let old = Invitation::all(realm).filter(|(number, invitation)| *number != last && is_old(invitation));
     let old: Vec<_> = old.take(FORGOTTEN_AT_ONCE).collect();
     for (number, invitation) in old {
-        commit.changes.push(Change::Item { kind: ItemKind::Invitation, id: number, document: None });
+        commit.changes.push(RealmChange::Item { kind: ItemKind::Invitation, id: number, document: None });
         if invitation.to == Invitee::Anybody {
-            commit.credentials.push(Credential::InvitationLink(number, None));
+            commit.credentials.push(CredentialChange::InvitationLink(number, None));
         }
     }
 }

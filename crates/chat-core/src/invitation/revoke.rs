@@ -2,11 +2,12 @@
 
 use super::letter;
 use super::{
-    Ended, Env, Invitation, InviteError, Invitee, Link, Secret, Skipped, SkippedBecause, Unsent, UnsentBecause,
+    Invitation, InvitationEnd, InvitationEnv, InvitationLink, InvitationSecret, InvitationsNotSent, InviteError,
+    Invitee, NotSentReason, SkipReason, SkippedInvitee,
 };
 use super::{changed, letters_left, listed};
 use crate::access;
-use crate::change::{Commit, Credential};
+use crate::change::{CredentialChange, RealmCommit};
 use crate::role::Role;
 
 /// Takes back an invitation that was sent to an address. One that is over is not there.
@@ -16,7 +17,7 @@ use crate::role::Role;
 ///
 /// # Source
 /// Not specified; who invited may, and administrators.
-pub fn revoke(env: &Env<'_>, number: i64, commit: &mut Commit) -> Result<(), InviteError> {
+pub fn revoke(env: &InvitationEnv<'_>, number: i64, commit: &mut RealmCommit) -> Result<(), InviteError> {
     let invitation = pending(env, number, commit.at_s)?;
     end(env, number, invitation, commit);
     Ok(())
@@ -26,7 +27,7 @@ pub fn revoke(env: &Env<'_>, number: i64, commit: &mut Commit) -> Result<(), Inv
 ///
 /// # Errors
 /// See [`InviteError`].
-pub fn revoke_link(env: &Env<'_>, number: i64, commit: &mut Commit) -> Result<(), InviteError> {
+pub fn revoke_link(env: &InvitationEnv<'_>, number: i64, commit: &mut RealmCommit) -> Result<(), InviteError> {
     listed(env)?;
     let found = Invitation::find(env.realm, number).filter(|found| found.to == Invitee::Anybody);
     let invitation = found.ok_or(InviteError::NoSuchInvitation)?;
@@ -34,7 +35,7 @@ pub fn revoke_link(env: &Env<'_>, number: i64, commit: &mut Commit) -> Result<()
     if invitation.ended.is_some() {
         return Err(InviteError::AlreadyRevoked);
     }
-    commit.credentials.push(Credential::InvitationLink(number, None));
+    commit.credentials.push(CredentialChange::InvitationLink(number, None));
     end(env, number, invitation, commit);
     Ok(())
 }
@@ -43,18 +44,23 @@ pub fn revoke_link(env: &Env<'_>, number: i64, commit: &mut Commit) -> Result<()
 ///
 /// # Errors
 /// See [`InviteError`].
-pub fn resend(env: &Env<'_>, number: i64, secret: &Secret, commit: &mut Commit) -> Result<(), InviteError> {
+pub fn resend(
+    env: &InvitationEnv<'_>,
+    number: i64,
+    secret: &InvitationSecret,
+    commit: &mut RealmCommit,
+) -> Result<(), InviteError> {
     let mut invitation = pending(env, number, commit.at_s)?;
     let address = invitation.address().unwrap_or_default().to_owned();
     if env.realm.user_by_email(&address).is_some() {
-        let skipped = vec![Skipped { address, because: SkippedBecause::HasAccount }];
-        return Err(Unsent { because: UnsentBecause::AllSkipped, skipped }.into());
+        let skipped = vec![SkippedInvitee { address, because: SkipReason::HasAccount }];
+        return Err(InvitationsNotSent { because: NotSentReason::AllSkipped, skipped }.into());
     }
     if letters_left(env.realm, env.daily_limit, commit.at_s) == 0 {
-        return Err(Unsent { because: UnsentBecause::DailyLimit, skipped: Vec::new() }.into());
+        return Err(InvitationsNotSent { because: NotSentReason::DailyLimit, skipped: Vec::new() }.into());
     }
     invitation.is_sent(secret.hash(env.realm.key_hasher()), commit.at_s);
-    let link = Link { number, secret: secret.clone() }.url(env.base_url);
+    let link = InvitationLink { number, secret: secret.clone() }.url(env.base_url);
     commit.mail.push(letter::of_invitation(env.realm, &invitation, &address, &link));
     commit.events.push(changed(env.realm, [invitation.inviter_id]));
     invitation.put(number, commit);
@@ -62,7 +68,7 @@ pub fn resend(env: &Env<'_>, number: i64, secret: &Secret, commit: &mut Commit) 
 }
 
 /// An invitation to an address that is open, if the caller may do something to it.
-fn pending(env: &Env<'_>, number: i64, now_s: i64) -> Result<Invitation, InviteError> {
+fn pending(env: &InvitationEnv<'_>, number: i64, now_s: i64) -> Result<Invitation, InviteError> {
     listed(env)?;
     let found = Invitation::find(env.realm, number);
     let found = found.filter(|found| matches!(found.to, Invitee::Address(_)) && found.is_open(env.realm, now_s));
@@ -71,7 +77,7 @@ fn pending(env: &Env<'_>, number: i64, now_s: i64) -> Result<Invitation, InviteE
     Ok(invitation)
 }
 
-fn may_manage(env: &Env<'_>, invitation: &Invitation) -> Result<(), InviteError> {
+fn may_manage(env: &InvitationEnv<'_>, invitation: &Invitation) -> Result<(), InviteError> {
     if invitation.inviter_id != env.caller.id {
         access::require_administrator(env.caller)?;
     }
@@ -81,7 +87,7 @@ fn may_manage(env: &Env<'_>, invitation: &Invitation) -> Result<(), InviteError>
     Ok(())
 }
 
-fn end(env: &Env<'_>, number: i64, invitation: Invitation, commit: &mut Commit) {
+fn end(env: &InvitationEnv<'_>, number: i64, invitation: Invitation, commit: &mut RealmCommit) {
     commit.events.push(changed(env.realm, [invitation.inviter_id]));
-    Invitation { ended: Some((Ended::Revoked, commit.at_s)), ..invitation }.put(number, commit);
+    Invitation { ended: Some((InvitationEnd::Revoked, commit.at_s)), ..invitation }.put(number, commit);
 }

@@ -1,16 +1,17 @@
 use super::*;
 use crate::id::{EventId, UserId};
-use crate::realm::Rules;
+use crate::realm::RealmRules;
 use crate::testing;
 
-const TICKETS: Wish<'static> = Wish { pattern: r"#(?P<id>\d+)", url_template: "https://t.example/{id}" };
+const TICKETS: LinkifierRequest<'static> =
+    LinkifierRequest { pattern: r"#(?P<id>\d+)", url_template: "https://t.example/{id}" };
 
 fn realm(patterns: &[(i64, &str, i64)]) -> RealmSnapshot {
     let changes = patterns.iter().map(|(id, pattern, order)| {
         let document = json!({"pattern": pattern, "url_template": "https://x.example", "order": order});
-        Change::Item { kind: ItemKind::Linkifier, id: *id, document: Some(document) }
+        RealmChange::Item { kind: ItemKind::Linkifier, id: *id, document: Some(document) }
     });
-    testing::realm(Rules::default(), changes.collect())
+    testing::realm(RealmRules::default(), changes.collect())
 }
 
 fn admin(realm: &RealmSnapshot) -> &User {
@@ -18,8 +19,8 @@ fn admin(realm: &RealmSnapshot) -> &User {
 }
 
 fn unfit(realm: &RealmSnapshot, pattern: &str, url_template: &str) -> Vec<(Option<&'static str>, String)> {
-    let mut commit = Commit::default();
-    match add(realm, admin(realm), Wish { pattern, url_template }, &mut commit) {
+    let mut commit = RealmCommit::default();
+    match add(realm, admin(realm), LinkifierRequest { pattern, url_template }, &mut commit) {
         Err(LinkifiersError::Unfit(problems)) => {
             assert!(commit.changes.is_empty() && commit.events.is_empty());
             problems.iter().map(|problem| (problem.field, problem.text.clone())).collect()
@@ -31,13 +32,13 @@ fn unfit(realm: &RealmSnapshot, pattern: &str, url_template: &str) -> Vec<(Optio
 #[test]
 fn a_new_linkifier_comes_behind_the_others_and_is_told_with_them() {
     let realm = realm(&[(3, "a", 7), (5, "b", 2)]);
-    let mut commit = Commit::default();
+    let mut commit = RealmCommit::default();
     let id = add(&realm, admin(&realm), TICKETS, &mut commit).unwrap();
     assert!(id > 5);
     let document = json!({"pattern": TICKETS.pattern, "url_template": TICKETS.url_template, "order": 8});
-    assert_eq!(commit.changes, [Change::Item { kind: ItemKind::Linkifier, id, document: Some(document) }]);
+    assert_eq!(commit.changes, [RealmChange::Item { kind: ItemKind::Linkifier, id, document: Some(document) }]);
     let [event] = commit.events.as_slice() else { panic!("{:?}", commit.events) };
-    assert_eq!(event.gate, Gate::With(Capability::LinkifierUrlTemplate));
+    assert_eq!(event.gate, QueueCondition::With(ClientCapability::LinkifierUrlTemplate));
     let told = serde_json::to_value(&event.body).unwrap();
     let patterns: Vec<_> = told["plain"]["event"]["realm_linkifiers"].as_array().unwrap().iter().collect();
     assert_eq!(patterns.iter().map(|told| told["pattern"].clone()).collect::<Vec<_>>(), ["b", "a", TICKETS.pattern]);
@@ -48,8 +49,8 @@ fn only_administrators_decide() {
     let realm = realm(&[(3, "a", 1)]);
     for id in [3, 4, 6] {
         let user = realm.user(UserId(id)).unwrap();
-        let mut commit = Commit::default();
-        let refused = LinkifiersError::NotAllowed(NotAllowed::AdministratorRequired);
+        let mut commit = RealmCommit::default();
+        let refused = LinkifiersError::NotAllowed(PermissionError::AdministratorRequired);
         assert_eq!(add(&realm, user, TICKETS, &mut commit), Err(refused.clone()));
         assert_eq!(update(&realm, user, (3, TICKETS), &mut commit), Err(refused.clone()));
         assert_eq!(remove(&realm, user, 3, &mut commit), Err(refused.clone()));
@@ -82,28 +83,29 @@ fn what_is_wrong_is_said_field_by_field() {
 #[test]
 fn a_linkifier_may_keep_its_pattern_and_not_take_anothers() {
     let realm = realm(&[(3, "a", 7), (5, "b", 2)]);
-    let mut commit = Commit::default();
-    let same = Wish { pattern: "a", url_template: "https://x.example" };
+    let mut commit = RealmCommit::default();
+    let same = LinkifierRequest { pattern: "a", url_template: "https://x.example" };
     update(&realm, admin(&realm), (3, same), &mut commit).unwrap();
     assert!(commit.changes.is_empty() && commit.events.is_empty());
-    update(&realm, admin(&realm), (3, Wish { url_template: "https://y.example", ..same }), &mut commit).unwrap();
+    update(&realm, admin(&realm), (3, LinkifierRequest { url_template: "https://y.example", ..same }), &mut commit)
+        .unwrap();
     let document = json!({"pattern": "a", "url_template": "https://y.example", "order": 7});
-    assert_eq!(commit.changes, [Change::Item { kind: ItemKind::Linkifier, id: 3, document: Some(document) }]);
-    let taken = update(&realm, admin(&realm), (5, same), &mut Commit::default()).unwrap_err();
+    assert_eq!(commit.changes, [RealmChange::Item { kind: ItemKind::Linkifier, id: 3, document: Some(document) }]);
+    let taken = update(&realm, admin(&realm), (5, same), &mut RealmCommit::default()).unwrap_err();
     assert_eq!(taken.to_string(), "Realm filter with this Realm and Pattern already exists.");
-    let gone = update(&realm, admin(&realm), (4, TICKETS), &mut Commit::default());
+    let gone = update(&realm, admin(&realm), (4, TICKETS), &mut RealmCommit::default());
     assert_eq!(gone, Err(LinkifiersError::NotFound));
-    assert_eq!(remove(&realm, admin(&realm), 4, &mut Commit::default()), Err(LinkifiersError::NotFound));
+    assert_eq!(remove(&realm, admin(&realm), 4, &mut RealmCommit::default()), Err(LinkifiersError::NotFound));
 }
 
 #[test]
 fn an_order_names_each_linkifier_once() {
     let realm = realm(&[(3, "a", 1), (5, "b", 2), (8, "c", 3)]);
     for ids in [&[][..], &[3, 5], &[3, 5, 5], &[3, 5, 9], &[3, 5, 8, 8]] {
-        let refused = put_in_order(&realm, admin(&realm), ids, &mut Commit::default());
+        let refused = put_in_order(&realm, admin(&realm), ids, &mut RealmCommit::default());
         assert_eq!(refused, Err(LinkifiersError::NotAnOrder), "{ids:?}");
     }
-    let mut commit = Commit::default();
+    let mut commit = RealmCommit::default();
     put_in_order(&realm, admin(&realm), &[8, 5, 3], &mut commit).unwrap();
     let after = realm.after(&commit.changes);
     let patterns: Vec<_> = item::linkifiers(&after).iter().map(|told| told["pattern"].clone()).collect();
@@ -113,14 +115,14 @@ fn an_order_names_each_linkifier_once() {
 #[test]
 fn a_number_is_not_given_twice() {
     let realm = realm(&[(3, "a", 1)]);
-    let mut commit = Commit { decided_at: realm.changed(), ..Commit::default() };
+    let mut commit = RealmCommit { decided_at: realm.changed(), ..RealmCommit::default() };
     let id = add(&realm, admin(&realm), TICKETS, &mut commit).unwrap();
-    let with = |realm: &RealmSnapshot, at: i64, changes: Vec<Change>| {
+    let with = |realm: &RealmSnapshot, at: i64, changes: Vec<RealmChange>| {
         realm.with(&crate::event::EventRecord::new(EventId(at), 0, changes, None))
     };
     let added = with(&realm, 11, commit.changes);
-    let mut commit = Commit::default();
+    let mut commit = RealmCommit::default();
     remove(&added, admin(&added), id, &mut commit).unwrap();
     let removed = with(&added, 12, commit.changes);
-    assert_ne!(add(&removed, admin(&removed), TICKETS, &mut Commit::default()), Ok(id));
+    assert_ne!(add(&removed, admin(&removed), TICKETS, &mut RealmCommit::default()), Ok(id));
 }

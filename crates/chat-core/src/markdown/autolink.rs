@@ -5,7 +5,7 @@
 
 use super::limits::MAX_URL_PARENTHESES;
 use super::tld;
-use super::url::Url;
+use super::url::SafeUrl;
 
 /// What may stand between a URL and the white space after it.
 const PUNCTUATION: [char; 11] = ['!', ':', ';', '?', ')', ',', '.', '\'', '"', '>', '<'];
@@ -13,7 +13,7 @@ const PUNCTUATION: [char; 11] = ['!', ':', ';', '?', ')', ',', '.', '\'', '"', '
 /// What an attempt found, and how many bytes it looked at to find it.
 pub(super) struct Attempt {
     /// The length in bytes of the link text, and where it leads.
-    pub(super) found: Option<(usize, Url)>,
+    pub(super) found: Option<(usize, SafeUrl)>,
     /// Bytes looked at.
     pub(super) cost: usize,
 }
@@ -30,7 +30,7 @@ pub(super) fn leading(text: &str) -> Attempt {
     Attempt { found, cost }
 }
 
-fn read(text: &str, cost: &mut usize) -> Option<(usize, Url)> {
+fn read(text: &str, cost: &mut usize) -> Option<(usize, SafeUrl)> {
     let scheme = scheme_length(text);
     if scheme > 0 {
         let host = run(text, scheme, ":@", cost);
@@ -58,8 +58,8 @@ fn read(text: &str, cost: &mut usize) -> Option<(usize, Url)> {
     (end >= host.len()).then(|| linked(text, end))?
 }
 
-fn linked(text: &str, end: usize) -> Option<(usize, Url)> {
-    Some((end, Url::parse(text.get(..end)?)?))
+fn linked(text: &str, end: usize) -> Option<(usize, SafeUrl)> {
+    Some((end, SafeUrl::parse(text.get(..end)?)?))
 }
 
 fn scheme_length(text: &str) -> usize {

@@ -5,15 +5,15 @@ use crate::id::{ChannelId, UserGroupId, UserId};
 
 /// The names, settings and realm data that decide how a text is rendered.
 #[derive(Clone, Copy)]
-pub struct Context<'a> {
+pub struct MarkdownContext<'a> {
     /// The names of the realm.
-    pub directory: &'a dyn Directory,
+    pub directory: &'a dyn RealmNames,
     /// The realm's linkifiers; where two match the same text the earlier wins.
     pub linkifiers: &'a [Linkifier],
     /// The realm's own address without a slash at the end; links into it become relative.
     pub realm_url: &'a str,
     /// Whether the sender wants `:)` to become an emoji.
-    pub emoticons: Emoticons,
+    pub emoticons: EmoticonHandling,
     /// Whether the realm shows pictures below the text that links them.
     pub image_previews: ImagePreviews,
     /// The language of fenced code that names none.
@@ -22,7 +22,7 @@ pub struct Context<'a> {
 
 /// The handling of emoticons such as `:)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Emoticons {
+pub enum EmoticonHandling {
     /// They stay as typed.
     Keep,
     /// They become emoji.
@@ -40,7 +40,7 @@ pub enum ImagePreviews {
 
 /// The names of users, groups and channels, for mentions and links. Answers come from memory: a message may ask for
 /// hundreds.
-pub trait Directory {
+pub trait RealmNames {
     /// Returns the full name of a user who may be mentioned.
     fn user(&self, id: UserId) -> Option<&str>;
 
@@ -66,9 +66,9 @@ pub trait Directory {
 
 /// A directory without names, for text outside a realm.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct EmptyDirectory;
+pub struct NoNames;
 
-impl Directory for EmptyDirectory {
+impl RealmNames for NoNames {
     fn user(&self, _: UserId) -> Option<&str> {
         None
     }

@@ -3,8 +3,8 @@
 //! An element is opened and closed by one call, so that what comes out is well nested whatever the caller does.
 
 use super::tree::Alignment;
-use super::url::Url;
-use crate::file::Picture;
+use super::url::SafeUrl;
+use crate::file::ImageMetadata;
 use crate::id::{ChannelId, UserGroupId, UserId};
 use std::borrow::Cow;
 
@@ -95,13 +95,13 @@ pub(super) enum Attribute<'a> {
     /// The class of an emoji of this code.
     EmojiClass(&'static str),
     GroupId(UserGroupId),
-    Href(&'a Url),
+    Href(&'a SafeUrl),
     /// The size of the picture that a smaller one stands for.
-    OriginalDimensions(&'a Picture),
+    OriginalDimensions(&'a ImageMetadata),
     /// A browser fetches how long a video is and what it begins with, and no more.
     PreloadMetadata,
     RoleImage,
-    Source(&'a Url),
+    Source(&'a SafeUrl),
     Start(u64),
     StreamId(ChannelId),
     Title(&'a str),
@@ -126,7 +126,7 @@ impl Attribute<'_> {
             Self::EmojiClass(code) => ("class", format!("emoji emoji-{code}").into()),
             Self::GroupId(id) => ("data-user-group-id", number(id)),
             Self::Href(url) => ("href", url.as_str().into()),
-            Self::OriginalDimensions(Picture { width, height, .. }) => {
+            Self::OriginalDimensions(ImageMetadata { width, height, .. }) => {
                 ("data-original-dimensions", format!("{width}x{height}").into())
             }
             Self::PreloadMetadata => ("preload", "metadata".into()),

@@ -1,7 +1,7 @@
 //! Patterns of the realm that turn text (`#123`) into links.
 
 use super::limits::{MAX_LINKIFIER_BYTES, MAX_LINKIFIER_MATCHES};
-use super::url::Url;
+use super::url::SafeUrl;
 use crate::url_template::{self, UrlTemplateError};
 use iri_string::spec::UriSpec;
 use iri_string::template::UriTemplateString;
@@ -94,7 +94,7 @@ impl Linkifier {
 
     /// Returns what this linkifier matches in `text`, in order, not overlapping. Matches whose link would lead to a
     /// scheme that is not allowed are left out.
-    pub(super) fn links_in(&self, text: &str) -> Vec<(Range<usize>, Url)> {
+    pub(super) fn links_in(&self, text: &str) -> Vec<(Range<usize>, SafeUrl)> {
         self.pattern
             .captures_iter(text)
             .take(MAX_LINKIFIER_MATCHES)
@@ -111,7 +111,7 @@ impl Linkifier {
         template.split('{').next().unwrap_or(template)
     }
 
-    fn target(&self, captures: &Captures<'_>) -> Option<Url> {
+    fn target(&self, captures: &Captures<'_>) -> Option<SafeUrl> {
         let mut context = SimpleContext::new();
         for name in self.pattern.capture_names().flatten() {
             if let Some(value) = captures.name(name) {
@@ -119,7 +119,7 @@ impl Linkifier {
             }
         }
         let expanded = self.template.expand::<UriSpec, _>(&context).ok()?;
-        Url::parse(&expanded.to_string())
+        SafeUrl::parse(&expanded.to_string())
     }
 }
 
@@ -152,14 +152,14 @@ pub struct TopicLink {
     /// The words of the topic that make the link.
     pub text: String,
     /// Where it leads.
-    pub url: Url,
+    pub url: SafeUrl,
 }
 
 /// Returns the links in a topic: what the linkifiers match, the earlier linkifier first where two overlap, and URLs. In
 /// the order of the topic.
 #[must_use]
 pub fn topic_links(topic: &str, linkifiers: &[Linkifier]) -> Vec<TopicLink> {
-    let mut found: Vec<(Range<usize>, Url)> = Vec::new();
+    let mut found: Vec<(Range<usize>, SafeUrl)> = Vec::new();
     let candidates = linkifiers.iter().flat_map(|linkifier| linkifier.links_in(topic)).chain(written_links(topic));
     for (range, url) in candidates {
         if !found.iter().any(|(taken, _)| taken.start < range.end && range.start < taken.end) {
@@ -170,7 +170,7 @@ pub fn topic_links(topic: &str, linkifiers: &[Linkifier]) -> Vec<TopicLink> {
     found.into_iter().filter_map(|(range, url)| Some(TopicLink { text: topic.get(range)?.to_owned(), url })).collect()
 }
 
-fn written_links(topic: &str) -> Vec<(Range<usize>, Url)> {
+fn written_links(topic: &str) -> Vec<(Range<usize>, SafeUrl)> {
     topic
         .split_whitespace()
         .filter_map(|word| {

@@ -11,7 +11,7 @@
 //! - **Safe.** The tree can only be written through a writer that knows elements, attributes and checked addresses,
 //!   and escapes everything else. There is no sanitiser because there is nothing to sanitise.
 //! - **Linear.** Each pass looks at each byte a fixed number of times; what a text could make it look at again
-//!   draws from a budget, and nesting is limited. [`Document::work`] counts the steps.
+//!   draws from a budget, and nesting is limited. [`ParsedMessage::work`] counts the steps.
 //!
 //! ```
 //! use chat_core::markdown::{self, Context, EmptyDirectory, Emoticons, ImagePreviews};
@@ -32,7 +32,7 @@
 //! );
 //! ```
 //!
-//! Whether the sender may mention everyone is not decided here: [`Rendered`] says that the message does, and who
+//! Whether the sender may mention everyone is not decided here: [`RenderedMessage`] says that the message does, and who
 //! accepts the message refuses it.
 //!
 //! # Source
@@ -58,14 +58,15 @@ mod tld;
 mod tree;
 mod url;
 
-pub use context::{Context, Directory, Emoticons, EmptyDirectory, ImagePreviews};
+pub use context::{EmoticonHandling, ImagePreviews, MarkdownContext, NoNames, RealmNames};
 pub use linkifier::{Linkifier, LinkifierError, TopicLink, topic_links};
 pub use plain_text::plain_text;
-pub use render::{Rendered, render, render_with};
+pub use render::{RenderedMessage, render, render_with};
 pub use tree::{
-    Alignment, Block, Document, Formula, FormulaIndex, FormulaStyle, Inline, ListKind, Loudness, Reach, Table,
+    Alignment, Block, Formula, FormulaIndex, FormulaStyle, Inline, ListKind, MentionKind, ParsedMessage, Table,
+    WildcardScope,
 };
-pub use url::Url;
+pub use url::SafeUrl;
 pub(crate) use url::is_allowed_scheme;
 
 use parser::{Parser, Scope};
@@ -79,12 +80,12 @@ const TAB: usize = 4;
 
 /// Reads a message. Every text is a message; none is an error.
 #[must_use]
-pub fn parse(text: &str, context: &Context<'_>) -> Document {
+pub fn parse(text: &str, context: &MarkdownContext<'_>) -> ParsedMessage {
     let mut parser = Parser { context, formulas: Vec::new(), work: 0 };
     let lines: Vec<Cow<'_, str>> = text.lines().map(without_tabs).collect();
     let lines: Vec<&str> = lines.iter().map(AsRef::as_ref).collect();
     let blocks = parser.blocks(&lines, Scope::MESSAGE);
-    Document {
+    ParsedMessage {
         is_me_message: text.starts_with(ME) && matches!(blocks.as_slice(), [Block::Paragraph(_)]),
         blocks,
         formulas: parser.formulas,

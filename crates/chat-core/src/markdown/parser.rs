@@ -1,11 +1,11 @@
 //! What both passes share: the names to resolve, the formulas found, the steps taken.
 
-use super::context::Context;
+use super::context::MarkdownContext;
 use super::limits::MAX_DEPTH;
-use super::tree::{Formula, FormulaIndex, FormulaStyle, Loudness};
+use super::tree::{Formula, FormulaIndex, FormulaStyle, MentionKind};
 
 pub(super) struct Parser<'c> {
-    pub(super) context: &'c Context<'c>,
+    pub(super) context: &'c MarkdownContext<'c>,
     pub(super) formulas: Vec<Formula>,
     /// Steps taken, one for about each byte looked at.
     pub(super) work: u64,
@@ -55,7 +55,7 @@ impl Scope {
         !self.linked
     }
 
-    pub(super) fn loudness(self, typed: Loudness) -> Loudness {
-        if self.quoted { Loudness::Silent } else { typed }
+    pub(super) fn loudness(self, typed: MentionKind) -> MentionKind {
+        if self.quoted { MentionKind::Silent } else { typed }
     }
 }

@@ -211,14 +211,15 @@ fn entity(name: &str) -> Option<char> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lexicon::{Lexicon, Setting};
-    use crate::realm::Rules;
+    use crate::lexicon::{RenderContext, RenderSettings};
+    use crate::realm::RealmRules;
     use crate::testing;
 
     fn shown(typed: &str) -> String {
-        let realm = testing::realm(Rules::default(), Vec::new());
-        let lexicon = Lexicon::of(&realm);
-        let setting = Setting { realm_url: "https://chat.example.org", lexicon: &lexicon, uploads: None, now_s: 0 };
+        let realm = testing::realm(RealmRules::default(), Vec::new());
+        let lexicon = RenderContext::of(&realm);
+        let setting =
+            RenderSettings { realm_url: "https://chat.example.org", lexicon: &lexicon, uploads: None, now_s: 0 };
         plain_text(&setting.render(&realm, realm.user(crate::id::UserId(3)).unwrap(), typed).html)
     }
 

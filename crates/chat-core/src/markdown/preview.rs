@@ -5,27 +5,27 @@
 //! the upload itself.
 
 use super::tree::Inline;
-use super::url::Url;
-use crate::file::{Picture, Uploads};
+use super::url::SafeUrl;
+use crate::file::{ImageMetadata, LinkedUploads};
 
 /// A picture or video to show.
 pub(super) struct Preview<'d> {
-    pub(super) url: &'d Url,
+    pub(super) url: &'d SafeUrl,
     /// What the link says, when that is not its address.
     pub(super) title: Option<String>,
 }
 
 /// A smaller picture that is shown for one.
 pub(super) struct Thumbnail {
-    pub(super) url: Url,
-    pub(super) picture: Picture,
+    pub(super) url: SafeUrl,
+    pub(super) picture: ImageMetadata,
 }
 
 /// Returns the smaller picture of an upload. None of one that is linked with the realm's whole address: existing
 /// servers have none there.
-pub(super) fn thumbnail(url: &Url, uploads: &Uploads) -> Option<Thumbnail> {
+pub(super) fn thumbnail(url: &SafeUrl, uploads: &LinkedUploads) -> Option<Thumbnail> {
     let (path, picture) = uploads.thumbnail(url.upload().filter(|_| url.as_str().starts_with('/'))?)?;
-    Some(Thumbnail { url: Url::parse(&path)?, picture })
+    Some(Thumbnail { url: SafeUrl::parse(&path)?, picture })
 }
 
 /// Returns the pictures and videos linked in a text, in its order, each once.

@@ -8,15 +8,17 @@ use super::limits::MAX_PREVIEWS;
 use super::math::{self, Typeset};
 use super::preview::{self, Preview, Thumbnail};
 use super::time;
-use super::tree::{Block, Document, Formula, FormulaIndex, FormulaStyle, Inline, ListKind, Loudness, Reach, Table};
-use super::url::{self, Url};
-use crate::file::Uploads;
+use super::tree::{
+    Block, Formula, FormulaIndex, FormulaStyle, Inline, ListKind, MentionKind, ParsedMessage, Table, WildcardScope,
+};
+use super::url::{self, SafeUrl};
+use crate::file::LinkedUploads;
 use crate::id::{ChannelId, UserGroupId, UserId};
 use std::collections::BTreeSet;
 
 /// A message ready to be stored and sent.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Rendered {
+pub struct RenderedMessage {
     /// The HTML; safe to show as it is.
     pub html: String,
     /// Users mentioned aloud.
@@ -24,9 +26,9 @@ pub struct Rendered {
     /// Groups mentioned aloud; their members are mentioned.
     pub mentioned_groups: BTreeSet<UserGroupId>,
     /// What the wildcards mentioned aloud reach.
-    pub wildcards: BTreeSet<Reach>,
+    pub wildcards: BTreeSet<WildcardScope>,
     /// Addresses of the links, each once.
-    pub links: BTreeSet<Url>,
+    pub links: BTreeSet<SafeUrl>,
     /// Whether the message links an image.
     pub has_image: bool,
     /// Uploads of the realm the message links, as paths below the folder of all uploads.
@@ -35,7 +37,7 @@ pub struct Rendered {
     pub is_me_message: bool,
 }
 
-impl Rendered {
+impl RenderedMessage {
     /// Returns whether the message has a link.
     #[must_use]
     pub fn has_link(&self) -> bool {
@@ -51,16 +53,16 @@ impl Rendered {
 
 /// Writes the HTML of a message and gathers what it refers to.
 #[must_use]
-pub fn render(document: &Document) -> Rendered {
+pub fn render(document: &ParsedMessage) -> RenderedMessage {
     render_with(document, None)
 }
 
 /// The same with the uploads whose sizes are known: their pictures are shown smaller.
 #[must_use]
-pub fn render_with(document: &Document, uploads: Option<&Uploads>) -> Rendered {
+pub fn render_with(document: &ParsedMessage, uploads: Option<&LinkedUploads>) -> RenderedMessage {
     let mut renderer = Renderer {
         html: Html::default(),
-        rendered: Rendered { is_me_message: document.is_me_message, ..Rendered::default() },
+        rendered: RenderedMessage { is_me_message: document.is_me_message, ..RenderedMessage::default() },
         formulas: &document.formulas,
         typeset: math::typeset(&document.formulas),
         image_previews: document.image_previews,
@@ -73,7 +75,7 @@ pub fn render_with(document: &Document, uploads: Option<&Uploads>) -> Rendered {
         }
         renderer.block(block);
     }
-    Rendered { html: renderer.html.into_string(), ..renderer.rendered }
+    RenderedMessage { html: renderer.html.into_string(), ..renderer.rendered }
 }
 
 fn shrunk(html: &mut Html, Thumbnail { url, picture }: &Thumbnail) {
@@ -84,12 +86,12 @@ fn shrunk(html: &mut Html, Thumbnail { url, picture }: &Thumbnail) {
 
 struct Renderer<'d> {
     html: Html,
-    rendered: Rendered,
+    rendered: RenderedMessage,
     formulas: &'d [Formula],
     typeset: Vec<Typeset>,
     image_previews: ImagePreviews,
-    previewed: BTreeSet<Url>,
-    uploads: Option<&'d Uploads>,
+    previewed: BTreeSet<SafeUrl>,
+    uploads: Option<&'d LinkedUploads>,
 }
 
 impl Renderer<'_> {
@@ -302,7 +304,7 @@ impl Renderer<'_> {
         }
     }
 
-    fn link(&mut self, url: &Url, title: Option<&str>, text: &[Inline]) {
+    fn link(&mut self, url: &SafeUrl, title: Option<&str>, text: &[Inline]) {
         self.rendered.has_image |= url.is_image();
         self.rendered.attachments.extend(url.upload().map(str::to_owned));
         self.rendered.links.insert(url.clone());
@@ -311,41 +313,41 @@ impl Renderer<'_> {
         self.element(Tag::A, &attributes, |to| to.inlines(text));
     }
 
-    fn user(&mut self, id: UserId, name: &str, loudness: Loudness) {
-        if loudness == Loudness::Loud {
+    fn user(&mut self, id: UserId, name: &str, loudness: MentionKind) {
+        if loudness == MentionKind::Loud {
             self.rendered.mentioned_users.insert(id);
         }
         let class = class_of(loudness, "user-mention", "user-mention silent");
         self.mention(&[class, Attribute::UserId(Some(id))], name, loudness);
     }
 
-    fn wildcard(&mut self, reach: Reach, word: &str, loudness: Loudness) {
-        if loudness == Loudness::Loud {
+    fn wildcard(&mut self, reach: WildcardScope, word: &str, loudness: MentionKind) {
+        if loudness == MentionKind::Loud {
             self.rendered.wildcards.insert(reach);
         }
         match reach {
-            Reach::Channel => {
+            WildcardScope::Channel => {
                 let class = class_of(loudness, "user-mention", "user-mention silent");
                 self.mention(&[class, Attribute::UserId(None)], word, loudness);
             }
-            Reach::Topic => {
+            WildcardScope::Topic => {
                 let class = class_of(loudness, "topic-mention", "topic-mention silent");
                 self.mention(&[class], word, loudness);
             }
         }
     }
 
-    fn group(&mut self, id: UserGroupId, name: &str, loudness: Loudness) {
-        if loudness == Loudness::Loud {
+    fn group(&mut self, id: UserGroupId, name: &str, loudness: MentionKind) {
+        if loudness == MentionKind::Loud {
             self.rendered.mentioned_groups.insert(id);
         }
         let class = class_of(loudness, "user-group-mention", "user-group-mention silent");
         self.mention(&[class, Attribute::GroupId(id)], name, loudness);
     }
 
-    fn mention(&mut self, attributes: &[Attribute<'_>], name: &str, loudness: Loudness) {
+    fn mention(&mut self, attributes: &[Attribute<'_>], name: &str, loudness: MentionKind) {
         self.html.element(Tag::Span, attributes, |html| {
-            if loudness == Loudness::Loud {
+            if loudness == MentionKind::Loud {
                 html.text("@");
             }
             html.text(name);
@@ -377,7 +379,7 @@ impl Renderer<'_> {
         self.html.element(Tag::Span, &attributes, |html| html.text(&format!(":{name}:")));
     }
 
-    fn image_emoji(&mut self, name: &str, source: &Url) {
+    fn image_emoji(&mut self, name: &str, source: &SafeUrl) {
         let (alternative, title) = (format!(":{name}:"), name.replace('_', " "));
         let attributes = [
             Attribute::Alt(&alternative),
@@ -398,10 +400,10 @@ impl Renderer<'_> {
     }
 }
 
-fn class_of(loudness: Loudness, loud: &'static str, silent: &'static str) -> Attribute<'static> {
+fn class_of(loudness: MentionKind, loud: &'static str, silent: &'static str) -> Attribute<'static> {
     Attribute::Class(match loudness {
-        Loudness::Loud => loud,
-        Loudness::Silent => silent,
+        MentionKind::Loud => loud,
+        MentionKind::Silent => silent,
     })
 }
 

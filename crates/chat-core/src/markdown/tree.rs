@@ -1,12 +1,12 @@
 //! The tree between the two passes and the HTML: what a message says, names already resolved.
 
 use super::context::ImagePreviews;
-use super::url::Url;
+use super::url::SafeUrl;
 use crate::id::{ChannelId, UserGroupId, UserId};
 
 /// A parsed message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Document {
+pub struct ParsedMessage {
     /// The blocks in the order of the text.
     pub blocks: Vec<Block>,
     /// The formulas the blocks point into.
@@ -18,7 +18,7 @@ pub struct Document {
     pub(super) work: u64,
 }
 
-impl Document {
+impl ParsedMessage {
     /// Steps the parser took. It grows with the length of the input and with nothing else.
     #[must_use]
     pub fn work(&self) -> u64 {
@@ -123,7 +123,7 @@ pub enum FormulaStyle {
     Display,
 }
 
-/// Which of [`Document::formulas`].
+/// Which of [`ParsedMessage::formulas`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FormulaIndex(pub(super) usize);
 
@@ -149,7 +149,7 @@ pub enum Inline {
     /// A link, whether written as one, found in the text or made by a linkifier.
     Link {
         /// Where it leads.
-        url: Url,
+        url: SafeUrl,
         /// What is shown when it is pointed at.
         title: Option<String>,
         /// What is shown.
@@ -162,16 +162,16 @@ pub enum Inline {
         /// The full name as the directory spells it.
         name: String,
         /// Whether it notifies.
-        loudness: Loudness,
+        loudness: MentionKind,
     },
     /// `@**all**`, `@**topic**`
     Wildcard {
         /// Everyone where.
-        reach: Reach,
+        reach: WildcardScope,
         /// The word that was typed.
         word: String,
         /// Whether it notifies.
-        loudness: Loudness,
+        loudness: MentionKind,
     },
     /// `@*group*`
     Group {
@@ -180,7 +180,7 @@ pub enum Inline {
         /// The name as the directory spells it.
         name: String,
         /// Whether it notifies.
-        loudness: Loudness,
+        loudness: MentionKind,
     },
     /// `#**channel**` and `#**channel>topic**`
     Channel {
@@ -203,7 +203,7 @@ pub enum Inline {
         /// Its name.
         name: String,
         /// Where the image is.
-        source: Url,
+        source: SafeUrl,
     },
     /// `<time:…>`
     Time {
@@ -218,7 +218,7 @@ pub enum Inline {
 
 /// The kind of a mention: one that notifies, or a silent one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Loudness {
+pub enum MentionKind {
     /// It does.
     Loud,
     /// It only shows the name (`@_`), as does every mention in a quote.
@@ -227,7 +227,7 @@ pub enum Loudness {
 
 /// The users whom a wildcard mention addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Reach {
+pub enum WildcardScope {
     /// Everyone in the channel or conversation.
     Channel,
     /// Everyone who took part in the topic.

@@ -8,11 +8,11 @@ const WITHOUT_HOST: [&str; 3] = ["mailto", "tel", "sms"];
 /// An address that may stand in `href` or `src`: of an allowed scheme, or relative to the realm.
 ///
 /// It holds no white space and no control character, and its scheme is one of `http`, `https`, `ftp`,
-/// `mailto`, `tel`, `sms`; there is no other way to make one than [`Url::parse`].
+/// `mailto`, `tel`, `sms`; there is no other way to make one than [`SafeUrl::parse`].
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Url(String);
+pub struct SafeUrl(String);
 
-impl Url {
+impl SafeUrl {
     /// Reads what a person typed as the target of a link; `None` when it must not become one.
     ///
     /// Without a scheme it is a path of this realm (`/…`), a fragment (`#…`), an e-mail address or,
@@ -109,14 +109,14 @@ impl Url {
 /// # Source
 /// `docs/decisions.md`, "Links and formulas in messages".
 #[must_use]
-pub(super) fn narrow(channel_id: crate::id::ChannelId, name: &str, topic: Option<&str>) -> Url {
+pub(super) fn narrow(channel_id: crate::id::ChannelId, name: &str, topic: Option<&str>) -> SafeUrl {
     let mut address = format!("/#narrow/stream/{channel_id}-");
     encode_operand(&mut address, &name.replace(' ', "-"));
     if let Some(topic) = topic {
         address.push_str("/topic/");
         encode_operand(&mut address, topic);
     }
-    Url(address)
+    SafeUrl(address)
 }
 
 fn encode_operand(address: &mut String, operand: &str) {
@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     fn parsed(written: &str) -> Option<String> {
-        Url::parse(written).map(|url| url.0)
+        SafeUrl::parse(written).map(|url| url.0)
     }
 
     #[test]
@@ -217,7 +217,7 @@ mod tests {
 
     #[test]
     fn only_conversations_and_uploads_of_the_realm_become_relative() {
-        let relative = |written: &str| Url::parse(written).map(|url| url.relative_to("http://chat.test").0);
+        let relative = |written: &str| SafeUrl::parse(written).map(|url| url.relative_to("http://chat.test").0);
         assert_eq!(relative("http://chat.test/#narrow/stream/1-a").as_deref(), Some("#narrow/stream/1-a"));
         assert_eq!(relative("http://chat.test/user_uploads/1/a.png").as_deref(), Some("user_uploads/1/a.png"));
         assert_eq!(relative("http://chat.test/https://a.b").as_deref(), Some("http://chat.test/https://a.b"));

@@ -1,17 +1,17 @@
 //! Reading a narrow: operators and operands as the wire has them.
 
-use super::{Condition, Has, Term};
+use super::{HasOperand, NarrowCondition, NarrowTerm};
 use crate::address;
 use crate::id::{ChannelId, MessageId, UserId};
 use crate::limits::MAX_SEARCH_WORDS;
 use crate::message::{Flag, topic_key};
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
-use crate::words::Sought;
+use crate::words::SearchWords;
 
 /// The operand of a narrow term.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Operand {
+pub enum NarrowOperand {
     /// A text.
     Text(String),
     /// A number.
@@ -20,7 +20,7 @@ pub enum Operand {
     Numbers(Vec<i64>),
 }
 
-impl Operand {
+impl NarrowOperand {
     fn show(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
@@ -41,16 +41,16 @@ impl Operand {
 /// A narrow that cannot be evaluated.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("Invalid narrow operator: {desc}")]
-pub struct BadNarrow {
+pub struct NarrowError {
     /// What is wrong, for the wire's `desc`.
     pub desc: String,
 }
 
-fn bad<T>(desc: impl Into<String>) -> Result<T, BadNarrow> {
-    Err(BadNarrow { desc: desc.into() })
+fn bad<T>(desc: impl Into<String>) -> Result<T, NarrowError> {
+    Err(NarrowError { desc: desc.into() })
 }
 
-impl Term {
+impl NarrowTerm {
     /// Reads a term for a reader. `None` for `near` and `in:all`, which ask for nothing.
     ///
     /// # Errors
@@ -58,35 +58,35 @@ impl Term {
     pub fn parse(
         realm: &RealmSnapshot,
         reader: &User,
-        (operator, operand): (&str, &Operand),
+        (operator, operand): (&str, &NarrowOperand),
         negated: bool,
-    ) -> Result<Option<Self>, BadNarrow> {
+    ) -> Result<Option<Self>, NarrowError> {
         let condition = match operator {
-            "channel" | "stream" => Condition::Channel(find_channel(realm, reader, operand)?),
+            "channel" | "stream" => NarrowCondition::Channel(find_channel(realm, reader, operand)?),
             "channels" | "streams" => match operand.show().as_str() {
-                "public" => Condition::PublicChannels,
-                "web-public" => Condition::WebPublicChannels,
+                "public" => NarrowCondition::PublicChannels,
+                "web-public" => NarrowCondition::WebPublicChannels,
                 other => return bad(format!("unknown channels operand {other}")),
             },
-            "topic" => Condition::Topic(topic_key(&operand.show())),
-            "dm" | "pm-with" | "pm_with" => Condition::Direct(find_users(realm, reader, operand)?),
+            "topic" => NarrowCondition::Topic(topic_key(&operand.show())),
+            "dm" | "pm-with" | "pm_with" => NarrowCondition::Direct(find_users(realm, reader, operand)?),
             "dm-including" | "group-pm-with" | "group_pm_with" => {
-                Condition::DirectIncluding(find_user(realm, reader, operand)?)
+                NarrowCondition::DirectIncluding(find_user(realm, reader, operand)?)
             }
-            "sender" => Condition::Sender(find_user(realm, reader, operand)?),
-            "is" if operand.show() == "followed" => Condition::IsFollowed(reader.id),
+            "sender" => NarrowCondition::Sender(find_user(realm, reader, operand)?),
+            "is" if operand.show() == "followed" => NarrowCondition::IsFollowed(reader.id),
             "is" => is(&operand.show())?,
-            "search" => Condition::Search(Sought::parse(&operand.show())),
-            "has" => Condition::Has(has(&operand.show())?),
+            "search" => NarrowCondition::Search(SearchWords::parse(&operand.show())),
+            "has" => NarrowCondition::Has(has(&operand.show())?),
             "id" | "with" => match (operator, operand.number().filter(|id| *id >= 0)) {
-                ("id", Some(id)) => Condition::Id(MessageId(id)),
-                (_, Some(id)) => Condition::With(MessageId(id)),
+                ("id", Some(id)) => NarrowCondition::Id(MessageId(id)),
+                (_, Some(id)) => NarrowCondition::With(MessageId(id)),
                 ("id", None) => return bad("Invalid message ID"),
                 (_, None) => return bad("Invalid 'with' operator"),
             },
             "near" => return Ok(None),
             "in" if operand.show() == "all" => return Ok(None),
-            "in" if operand.show() == "home" => Condition::InHome(reader.id),
+            "in" if operand.show() == "home" => NarrowCondition::InHome(reader.id),
             "in" => return bad(format!("unknown 'in' operand {}", operand.show())),
             other => return bad(format!("unknown operator {other}")),
         };
@@ -98,9 +98,9 @@ impl Term {
 ///
 /// # Errors
 /// When they do.
-pub fn check_searches(terms: &[Term]) -> Result<(), BadNarrow> {
+pub fn check_searches(terms: &[NarrowTerm]) -> Result<(), NarrowError> {
     let words = terms.iter().map(|term| match &term.condition {
-        Condition::Search(sought) => sought.count(),
+        NarrowCondition::Search(sought) => sought.count(),
         _ => 0,
     });
     if words.sum::<usize>() > MAX_SEARCH_WORDS {
@@ -113,20 +113,23 @@ pub fn check_searches(terms: &[Term]) -> Result<(), BadNarrow> {
 ///
 /// # Errors
 /// When it does.
-pub fn check_place(terms: &[Term]) -> Result<(), BadNarrow> {
+pub fn check_place(terms: &[NarrowTerm]) -> Result<(), NarrowError> {
     let asked = || terms.iter().filter(|term| !term.negated).map(|term| &term.condition);
     let in_channel = asked().any(|condition| {
         matches!(
             condition,
-            Condition::Channel(_)
-                | Condition::PublicChannels
-                | Condition::WebPublicChannels
-                | Condition::Topic(_)
-                | Condition::IsResolved
+            NarrowCondition::Channel(_)
+                | NarrowCondition::PublicChannels
+                | NarrowCondition::WebPublicChannels
+                | NarrowCondition::Topic(_)
+                | NarrowCondition::IsResolved
         )
     });
     let among_users = asked().any(|condition| {
-        matches!(condition, Condition::Direct(_) | Condition::DirectIncluding(_) | Condition::IsDirect)
+        matches!(
+            condition,
+            NarrowCondition::Direct(_) | NarrowCondition::DirectIncluding(_) | NarrowCondition::IsDirect
+        )
     });
     if in_channel && among_users {
         return bad("No message can be both a channel message and direct message");
@@ -134,9 +137,9 @@ pub fn check_place(terms: &[Term]) -> Result<(), BadNarrow> {
     Ok(())
 }
 
-fn find_channel(realm: &RealmSnapshot, reader: &User, operand: &Operand) -> Result<ChannelId, BadNarrow> {
+fn find_channel(realm: &RealmSnapshot, reader: &User, operand: &NarrowOperand) -> Result<ChannelId, NarrowError> {
     let channel = match operand {
-        Operand::Number(id) => realm.channel(ChannelId(*id)),
+        NarrowOperand::Number(id) => realm.channel(ChannelId(*id)),
         other => realm.channel_by_name(&other.show()),
     };
     // Who left a private channel still reaches what they received there.
@@ -146,19 +149,19 @@ fn find_channel(realm: &RealmSnapshot, reader: &User, operand: &Operand) -> Resu
     known.map_or_else(|| bad(format!("unknown channel {}", operand.show())), |channel| Ok(channel.id))
 }
 
-fn find_user(realm: &RealmSnapshot, reader: &User, operand: &Operand) -> Result<UserId, BadNarrow> {
+fn find_user(realm: &RealmSnapshot, reader: &User, operand: &NarrowOperand) -> Result<UserId, NarrowError> {
     let user = match operand {
-        Operand::Number(id) => realm.user(UserId(*id)),
+        NarrowOperand::Number(id) => realm.user(UserId(*id)),
         other => address::find(realm, reader, &other.show()),
     };
     user.map_or_else(|| bad(format!("unknown user {}", operand.show())), |user| Ok(user.id))
 }
 
-fn find_users(realm: &RealmSnapshot, reader: &User, operand: &Operand) -> Result<Vec<UserId>, BadNarrow> {
+fn find_users(realm: &RealmSnapshot, reader: &User, operand: &NarrowOperand) -> Result<Vec<UserId>, NarrowError> {
     let found: Option<Vec<UserId>> = match operand {
-        Operand::Numbers(ids) => ids.iter().map(|id| realm.user(UserId(*id)).map(|user| user.id)).collect(),
-        Operand::Number(id) => realm.user(UserId(*id)).map(|user| vec![user.id]),
-        Operand::Text(text) => {
+        NarrowOperand::Numbers(ids) => ids.iter().map(|id| realm.user(UserId(*id)).map(|user| user.id)).collect(),
+        NarrowOperand::Number(id) => realm.user(UserId(*id)).map(|user| vec![user.id]),
+        NarrowOperand::Text(text) => {
             text.split(',').map(|email| address::find(realm, reader, email).map(|user| user.id)).collect()
         }
     };
@@ -169,24 +172,24 @@ fn find_users(realm: &RealmSnapshot, reader: &User, operand: &Operand) -> Result
     Ok(users)
 }
 
-fn is(operand: &str) -> Result<Condition, BadNarrow> {
+fn is(operand: &str) -> Result<NarrowCondition, NarrowError> {
     Ok(match operand {
-        "dm" | "private" => Condition::IsDirect,
-        "starred" => Condition::IsFlag(Flag::Starred),
-        "unread" => Condition::IsUnread,
-        "mentioned" => Condition::IsMentioned,
-        "alerted" => Condition::IsFlag(Flag::HasAlertWord),
-        "resolved" => Condition::IsResolved,
+        "dm" | "private" => NarrowCondition::IsDirect,
+        "starred" => NarrowCondition::IsFlag(Flag::Starred),
+        "unread" => NarrowCondition::IsUnread,
+        "mentioned" => NarrowCondition::IsMentioned,
+        "alerted" => NarrowCondition::IsFlag(Flag::HasAlertWord),
+        "resolved" => NarrowCondition::IsResolved,
         other => return bad(format!("unknown 'is' operand {other}")),
     })
 }
 
-fn has(operand: &str) -> Result<Has, BadNarrow> {
+fn has(operand: &str) -> Result<HasOperand, NarrowError> {
     Ok(match operand {
-        "attachment" => Has::Attachment,
-        "image" => Has::Image,
-        "link" => Has::Link,
-        "reaction" => Has::Reaction,
+        "attachment" => HasOperand::Attachment,
+        "image" => HasOperand::Image,
+        "link" => HasOperand::Link,
+        "reaction" => HasOperand::Reaction,
         other => return bad(format!("unknown 'has' operand {other}")),
     })
 }
@@ -194,44 +197,44 @@ fn has(operand: &str) -> Result<Has, BadNarrow> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::change::Change;
+    use crate::change::RealmChange;
     use crate::channel::Privacy;
-    use crate::realm::Rules;
+    use crate::realm::RealmRules;
     use crate::testing;
 
     fn realm() -> RealmSnapshot {
         testing::realm(
-            Rules::default(),
+            RealmRules::default(),
             vec![
-                Change::Channel(Box::new(testing::channel(20, Privacy::Public))),
-                Change::Channel(Box::new(testing::channel(21, Privacy::PrivateSharedHistory))),
-                Change::Channel(Box::new(testing::channel(22, Privacy::Public))),
-                Change::Subscription(Box::new(testing::subscription(20, 4))),
+                RealmChange::Channel(Box::new(testing::channel(20, Privacy::Public))),
+                RealmChange::Channel(Box::new(testing::channel(21, Privacy::PrivateSharedHistory))),
+                RealmChange::Channel(Box::new(testing::channel(22, Privacy::Public))),
+                RealmChange::Subscription(Box::new(testing::subscription(20, 4))),
             ],
         )
     }
 
-    fn parse(operator: &str, operand: &Operand) -> Result<Option<Term>, String> {
+    fn parse(operator: &str, operand: &NarrowOperand) -> Result<Option<NarrowTerm>, String> {
         let realm = realm();
         let reader = realm.user(UserId(4)).unwrap();
-        Term::parse(&realm, reader, (operator, operand), false).map_err(|error| error.to_string())
+        NarrowTerm::parse(&realm, reader, (operator, operand), false).map_err(|error| error.to_string())
     }
 
-    fn text(text: &str) -> Operand {
-        Operand::Text(text.to_owned())
+    fn text(text: &str) -> NarrowOperand {
+        NarrowOperand::Text(text.to_owned())
     }
 
     #[test]
     fn a_term_names_what_the_reader_may_know() {
-        let holds = |condition| Ok(Some(Term { condition, negated: false }));
-        assert_eq!(parse("stream", &text("channel 20")), holds(Condition::Channel(ChannelId(20))));
+        let holds = |condition| Ok(Some(NarrowTerm { condition, negated: false }));
+        assert_eq!(parse("stream", &text("channel 20")), holds(NarrowCondition::Channel(ChannelId(20))));
         assert_eq!(
-            parse("channel", &Operand::Number(21)),
+            parse("channel", &NarrowOperand::Number(21)),
             Err("Invalid narrow operator: unknown channel 21".to_owned())
         );
         assert_eq!(
-            parse("dm", &Operand::Numbers(vec![6, 1])),
-            holds(Condition::Direct(vec![UserId(1), UserId(4), UserId(6)]))
+            parse("dm", &NarrowOperand::Numbers(vec![6, 1])),
+            holds(NarrowCondition::Direct(vec![UserId(1), UserId(4), UserId(6)]))
         );
         assert_eq!(
             parse("pm-with", &text("user1@example.org,x")),
@@ -247,8 +250,8 @@ mod tests {
     #[test]
     fn no_message_is_in_a_channel_and_among_users() {
         let terms = |negated| {
-            let of = |condition, negated| Term { condition, negated };
-            [of(Condition::Topic("x".to_owned()), false), of(Condition::IsDirect, negated)]
+            let of = |condition, negated| NarrowTerm { condition, negated };
+            [of(NarrowCondition::Topic("x".to_owned()), false), of(NarrowCondition::IsDirect, negated)]
         };
         assert!(check_place(&terms(true)).is_ok());
         let refused = check_place(&terms(false)).unwrap_err();

@@ -2,25 +2,25 @@
 
 use std::sync::Arc;
 
-use super::{Candidate, Condition, Term};
-use crate::access::{History, history};
-use crate::channel::{Channel, Privacy, Span};
+use super::{MessageCandidate, NarrowCondition, NarrowTerm};
+use crate::access::{ReadableHistory, history};
+use crate::channel::{Channel, Privacy, SubscriptionPeriod};
 use crate::id::{ChannelId, MessageId, UserId};
 use crate::message::{Conversation, Flag, Message, Recipient, topic_key};
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
-use crate::words::Sought;
+use crate::words::SearchWords;
 
 /// The messages that match a narrow, limited to those that the reader may read.
 ///
 /// What they may have of a channel is looked up where a message of it is judged, not for all channels beforehand: a
 /// search finds messages in a few of the hundreds that somebody is in.
 #[derive(Debug, Clone)]
-pub struct Selection {
+pub struct MessageSelection {
     /// The reader.
     pub user_id: UserId,
     /// What they ask for.
-    pub terms: Vec<Term>,
+    pub terms: Vec<NarrowTerm>,
     /// Whether they may have messages to sets of users they are in.
     pub directs: bool,
     /// In which it is decided what they may have.
@@ -41,17 +41,17 @@ enum Reach {
     Public,
 }
 
-impl Selection {
+impl MessageSelection {
     /// Bounds a narrow by what the reader may have: messages they received, and of a channel that is asked for by
     /// name, or of all public channels, also the history before them; but not with an `is` term, which asks about
     /// their own copies.
     #[must_use]
-    pub fn new(realm: &Arc<RealmSnapshot>, reader: &User, terms: Vec<Term>) -> Self {
+    pub fn new(realm: &Arc<RealmSnapshot>, reader: &User, terms: Vec<NarrowTerm>) -> Self {
         let asks_own = terms.iter().any(|term| term.condition.asks_flags());
         let mut asked = terms.iter().filter(|term| !term.negated).map(|term| &term.condition);
-        let public = !asks_own && asked.any(|asked| matches!(asked, Condition::PublicChannels));
+        let public = !asks_own && asked.any(|asked| matches!(asked, NarrowCondition::PublicChannels));
         let only = terms.iter().filter(|term| !term.negated).find_map(|term| match term.condition {
-            Condition::Channel(id) => Some(id),
+            NarrowCondition::Channel(id) => Some(id),
             _ => None,
         });
         let reach = match only {
@@ -66,9 +66,9 @@ impl Selection {
 
     /// Returns the message whose conversation is asked for.
     #[must_use]
-    pub fn asked_with(terms: &[Term]) -> Option<MessageId> {
+    pub fn asked_with(terms: &[NarrowTerm]) -> Option<MessageId> {
         terms.iter().filter(|term| !term.negated).find_map(|term| match term.condition {
-            Condition::With(id) => Some(id),
+            NarrowCondition::With(id) => Some(id),
             _ => None,
         })
     }
@@ -76,26 +76,32 @@ impl Selection {
     /// Returns the terms with those about where replaced by the conversation of a message the reader may read. Without
     /// one (`None`) the others stay as they are.
     #[must_use]
-    pub fn with_conversation_of(terms: Vec<Term>, message: Option<&Message>) -> Vec<Term> {
+    pub fn with_conversation_of(terms: Vec<NarrowTerm>, message: Option<&Message>) -> Vec<NarrowTerm> {
         let Some(message) = message else { return terms };
-        let is_where = |condition: &Condition| {
-            matches!(condition, Condition::Channel(_) | Condition::Topic(_) | Condition::Direct(_) | Condition::With(_))
+        let is_where = |condition: &NarrowCondition| {
+            matches!(
+                condition,
+                NarrowCondition::Channel(_)
+                    | NarrowCondition::Topic(_)
+                    | NarrowCondition::Direct(_)
+                    | NarrowCondition::With(_)
+            )
         };
-        let mut kept: Vec<Term> = terms.into_iter().filter(|term| !is_where(&term.condition)).collect();
-        let mut hold = |condition| kept.push(Term { condition, negated: false });
+        let mut kept: Vec<NarrowTerm> = terms.into_iter().filter(|term| !is_where(&term.condition)).collect();
+        let mut hold = |condition| kept.push(NarrowTerm { condition, negated: false });
         match message.recipient {
             Recipient::Channel(id) => {
-                hold(Condition::Channel(id));
-                hold(Condition::Topic(topic_key(&message.topic)));
+                hold(NarrowCondition::Channel(id));
+                hold(NarrowCondition::Topic(topic_key(&message.topic)));
             }
-            Recipient::Direct(_) => hold(Condition::Direct(message.direct_users.clone())),
+            Recipient::Direct(_) => hold(NarrowCondition::Direct(message.direct_users.clone())),
         }
         kept
     }
 
     /// Returns whether the reader may have the message, whatever they ask for.
     #[must_use]
-    pub fn permits(&self, message: &Candidate<'_>) -> bool {
+    pub fn permits(&self, message: &MessageCandidate<'_>) -> bool {
         match message.recipient {
             Recipient::Direct(_) => self.directs && message.direct_users.binary_search(&self.user_id).is_ok(),
             Recipient::Channel(id) => {
@@ -106,7 +112,7 @@ impl Selection {
 
     /// Returns which messages of a channel the reader may have; `None` when none.
     #[must_use]
-    pub fn bounds(&self, channel: ChannelId) -> Option<Bounds<'_>> {
+    pub fn bounds(&self, channel: ChannelId) -> Option<ReadableRange<'_>> {
         let with_history = match self.reach {
             Reach::ReceivedIn(only) | Reach::Channel(only) if only != channel => return None,
             Reach::Received | Reach::ReceivedIn(_) => false,
@@ -114,15 +120,17 @@ impl Selection {
             Reach::Public => self.shows_all(channel, |channel| !channel.privacy.is_private()),
         };
         if with_history {
-            return Some(Bounds(None));
+            return Some(ReadableRange(None));
         }
-        self.realm.membership(channel, self.user_id).map(|membership| Bounds(Some(&membership.spans)))
+        self.realm.membership(channel, self.user_id).map(|membership| ReadableRange(Some(&membership.spans)))
     }
 
     /// Returns whether the channel is one of those that are meant, and all of it is shown to the reader.
     fn shows_all(&self, channel: ChannelId, is_meant: impl FnOnce(&Channel) -> bool) -> bool {
         let known = self.realm.channel(channel).zip(self.realm.user(self.user_id));
-        known.is_some_and(|(channel, user)| is_meant(channel) && history(&self.realm, user, channel) == History::All)
+        known.is_some_and(|(channel, user)| {
+            is_meant(channel) && history(&self.realm, user, channel) == ReadableHistory::All
+        })
     }
 
     /// Returns the channels of which the reader may have messages, in the order of their numbers.
@@ -141,19 +149,19 @@ impl Selection {
     /// Returns whether a message to a set of users can be among those asked for.
     #[must_use]
     pub fn may_be_direct(&self) -> bool {
-        let in_channel = |condition: &Condition| {
+        let in_channel = |condition: &NarrowCondition| {
             matches!(
                 condition,
-                Condition::PublicChannels
-                    | Condition::WebPublicChannels
-                    | Condition::Topic(_)
-                    | Condition::IsResolved
-                    | Condition::IsFollowed(_)
+                NarrowCondition::PublicChannels
+                    | NarrowCondition::WebPublicChannels
+                    | NarrowCondition::Topic(_)
+                    | NarrowCondition::IsResolved
+                    | NarrowCondition::IsFollowed(_)
             )
         };
         !self.terms.iter().any(
-            |Term { condition, negated }| {
-                if *negated { *condition == Condition::IsDirect } else { in_channel(condition) }
+            |NarrowTerm { condition, negated }| {
+                if *negated { *condition == NarrowCondition::IsDirect } else { in_channel(condition) }
             },
         )
     }
@@ -161,8 +169,11 @@ impl Selection {
     /// Returns whether a message in a channel can be among those asked for.
     #[must_use]
     pub fn may_be_in_channels(&self) -> bool {
-        let is_direct = |condition: &Condition| {
-            matches!(condition, Condition::Direct(_) | Condition::DirectIncluding(_) | Condition::IsDirect)
+        let is_direct = |condition: &NarrowCondition| {
+            matches!(
+                condition,
+                NarrowCondition::Direct(_) | NarrowCondition::DirectIncluding(_) | NarrowCondition::IsDirect
+            )
         };
         !self.terms.iter().any(|term| !term.negated && is_direct(&term.condition))
     }
@@ -171,10 +182,10 @@ impl Selection {
     #[must_use]
     pub fn may_be_in(&self, realm: &RealmSnapshot, id: ChannelId) -> bool {
         let privacy = || realm.channel(id).map(|channel| channel.privacy);
-        self.terms.iter().all(|Term { condition, negated }| match condition {
-            Condition::Channel(asked) => (*asked == id) != *negated,
-            Condition::PublicChannels => privacy().is_some_and(|privacy| !privacy.is_private()) != *negated,
-            Condition::WebPublicChannels => (privacy() == Some(Privacy::WebPublic)) != *negated,
+        self.terms.iter().all(|NarrowTerm { condition, negated }| match condition {
+            NarrowCondition::Channel(asked) => (*asked == id) != *negated,
+            NarrowCondition::PublicChannels => privacy().is_some_and(|privacy| !privacy.is_private()) != *negated,
+            NarrowCondition::WebPublicChannels => (privacy() == Some(Privacy::WebPublic)) != *negated,
             _ => true,
         })
     }
@@ -183,15 +194,19 @@ impl Selection {
     #[must_use]
     pub fn asks_place_alone(&self) -> bool {
         self.terms.iter().all(|term| {
-            !term.negated && matches!(term.condition, Condition::Channel(_) | Condition::Topic(_) | Condition::IsUnread)
+            !term.negated
+                && matches!(
+                    term.condition,
+                    NarrowCondition::Channel(_) | NarrowCondition::Topic(_) | NarrowCondition::IsUnread
+                )
         })
     }
 
     /// Returns what is looked for by words.
     #[must_use]
-    pub fn sought(&self) -> Option<&Sought> {
+    pub fn sought(&self) -> Option<&SearchWords> {
         self.terms.iter().filter(|term| !term.negated).find_map(|term| match &term.condition {
-            Condition::Search(sought) => Some(sought),
+            NarrowCondition::Search(sought) => Some(sought),
             _ => None,
         })
     }
@@ -200,7 +215,7 @@ impl Selection {
     #[must_use]
     pub fn asks_wording(&self) -> bool {
         self.terms.iter().any(|term| match &term.condition {
-            Condition::Search(sought) => term.negated || sought.has_phrases(),
+            NarrowCondition::Search(sought) => term.negated || sought.has_phrases(),
             _ => false,
         })
     }
@@ -213,7 +228,7 @@ impl Selection {
 
     /// Returns whether the message is among those asked for and permitted.
     #[must_use]
-    pub fn admits(&self, message: &Candidate<'_>, flags: &[Flag], realm: &RealmSnapshot) -> bool {
+    pub fn admits(&self, message: &MessageCandidate<'_>, flags: &[Flag], realm: &RealmSnapshot) -> bool {
         self.permits(message) && self.terms.iter().all(|term| term.holds(message, flags, realm))
     }
 
@@ -222,11 +237,11 @@ impl Selection {
     pub fn conversation(&self) -> Option<Conversation> {
         let mut held = self.terms.iter().filter(|term| !term.negated).map(|term| &term.condition);
         let channel = held.clone().find_map(|condition| match condition {
-            Condition::Channel(id) => Some(*id),
+            NarrowCondition::Channel(id) => Some(*id),
             _ => None,
         })?;
         let key = held.find_map(|condition| match condition {
-            Condition::Topic(key) => Some(key.clone()),
+            NarrowCondition::Topic(key) => Some(key.clone()),
             _ => None,
         })?;
         Some(Conversation { recipient: Recipient::Channel(channel), topic_key: key })
@@ -235,12 +250,12 @@ impl Selection {
 
 /// The range of a channel's messages that a reader may read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bounds<'a>(Option<&'a [Span]>);
+pub struct ReadableRange<'a>(Option<&'a [SubscriptionPeriod]>);
 
-impl<'a> Bounds<'a> {
+impl<'a> ReadableRange<'a> {
     /// Between which messages they lie; `None` when they are all there are.
     #[must_use]
-    pub fn spans(self) -> Option<&'a [Span]> {
+    pub fn spans(self) -> Option<&'a [SubscriptionPeriod]> {
         self.0
     }
 
@@ -248,57 +263,57 @@ impl<'a> Bounds<'a> {
     #[must_use]
     pub fn permit(self, message: MessageId, moved_in: bool) -> bool {
         // A message that came from another channel was not received by who had left before.
-        let lasts = |span: &Span| !moved_in || span.until.is_none();
-        let received = |span: &Span| span.contains(message.into()) && lasts(span);
+        let lasts = |span: &SubscriptionPeriod| !moved_in || span.until.is_none();
+        let received = |span: &SubscriptionPeriod| span.contains(message.into()) && lasts(span);
         self.0.is_none_or(|spans| spans.iter().any(received))
     }
 }
 
 /// Everything that is looked for by words as one term: several searches are one search for all their words.
-fn searched_once(terms: Vec<Term>) -> Vec<Term> {
-    let mut all: Option<Sought> = None;
-    let mut kept: Vec<Term> = Vec::with_capacity(terms.len());
+fn searched_once(terms: Vec<NarrowTerm>) -> Vec<NarrowTerm> {
+    let mut all: Option<SearchWords> = None;
+    let mut kept: Vec<NarrowTerm> = Vec::with_capacity(terms.len());
     for term in terms {
         match term {
-            Term { condition: Condition::Search(sought), negated: false } => {
+            NarrowTerm { condition: NarrowCondition::Search(sought), negated: false } => {
                 all = Some(all.unwrap_or_default().and(&sought));
             }
             other => kept.push(other),
         }
     }
-    kept.extend(all.map(|sought| Term { condition: Condition::Search(sought), negated: false }));
+    kept.extend(all.map(|sought| NarrowTerm { condition: NarrowCondition::Search(sought), negated: false }));
     kept
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::change::Change;
+    use crate::change::RealmChange;
     use crate::id::DirectId;
-    use crate::message::Marks;
-    use crate::realm::Rules;
+    use crate::message::ContentFlags;
+    use crate::realm::RealmRules;
     use crate::testing;
 
     fn realm() -> Arc<RealmSnapshot> {
         Arc::new(testing::realm(
-            Rules::default(),
+            RealmRules::default(),
             vec![
-                Change::Channel(Box::new(testing::channel(20, Privacy::Public))),
-                Change::Channel(Box::new(testing::channel(21, Privacy::PrivateSharedHistory))),
-                Change::Channel(Box::new(testing::channel(22, Privacy::Public))),
-                Change::Subscription(Box::new(testing::subscription(20, 4))),
+                RealmChange::Channel(Box::new(testing::channel(20, Privacy::Public))),
+                RealmChange::Channel(Box::new(testing::channel(21, Privacy::PrivateSharedHistory))),
+                RealmChange::Channel(Box::new(testing::channel(22, Privacy::Public))),
+                RealmChange::Subscription(Box::new(testing::subscription(20, 4))),
             ],
         ))
     }
 
-    fn candidate(id: i64, channel: i64) -> Candidate<'static> {
-        Candidate {
+    fn candidate(id: i64, channel: i64) -> MessageCandidate<'static> {
+        MessageCandidate {
             id: MessageId(id),
             recipient: Recipient::Channel(ChannelId(channel)),
             direct_users: Vec::new().into(),
             topic: "Lunch".into(),
             sender_id: UserId(2),
-            marks: Marks::default(),
+            marks: ContentFlags::default(),
             has_reaction: false,
             wording: None,
         }
@@ -308,51 +323,52 @@ mod tests {
     fn the_channels_of_a_selection_are_those_it_may_have_messages_of() {
         let realm = realm();
         let reader = realm.user(UserId(4)).unwrap();
-        let channels = |asked: &[Condition]| {
-            let terms = asked.iter().map(|condition| Term { condition: condition.clone(), negated: false }).collect();
-            let selection = Selection::new(&realm, reader, terms);
+        let channels = |asked: &[NarrowCondition]| {
+            let terms =
+                asked.iter().map(|condition| NarrowTerm { condition: condition.clone(), negated: false }).collect();
+            let selection = MessageSelection::new(&realm, reader, terms);
             assert!(selection.channels().iter().all(|id| selection.bounds(*id).is_some()));
             selection.channels().into_iter().map(|id| id.0).collect::<Vec<_>>()
         };
         assert_eq!(channels(&[]), [20]);
-        assert_eq!(channels(&[Condition::PublicChannels]), [20, 22]);
-        assert_eq!(channels(&[Condition::Channel(ChannelId(22))]), [22]);
-        assert!(channels(&[Condition::Channel(ChannelId(22)), Condition::IsUnread]).is_empty());
-        assert!(channels(&[Condition::Channel(ChannelId(21))]).is_empty());
-        assert!(channels(&[Condition::Channel(ChannelId(99))]).is_empty());
+        assert_eq!(channels(&[NarrowCondition::PublicChannels]), [20, 22]);
+        assert_eq!(channels(&[NarrowCondition::Channel(ChannelId(22))]), [22]);
+        assert!(channels(&[NarrowCondition::Channel(ChannelId(22)), NarrowCondition::IsUnread]).is_empty());
+        assert!(channels(&[NarrowCondition::Channel(ChannelId(21))]).is_empty());
+        assert!(channels(&[NarrowCondition::Channel(ChannelId(99))]).is_empty());
     }
 
     #[test]
     fn history_is_for_who_asks_for_the_channel() {
         let realm = realm();
         let reader = realm.user(UserId(4)).unwrap();
-        let admitted = |terms: &[Condition], negated| {
-            let terms = terms.iter().map(|condition| Term { condition: condition.clone(), negated }).collect();
-            let selection = Selection::new(&realm, reader, terms);
+        let admitted = |terms: &[NarrowCondition], negated| {
+            let terms = terms.iter().map(|condition| NarrowTerm { condition: condition.clone(), negated }).collect();
+            let selection = MessageSelection::new(&realm, reader, terms);
             let asked = [(5, 20), (15, 20), (15, 21), (15, 22)];
             asked.map(|(id, channel)| selection.admits(&candidate(id, channel), &[], &realm))
         };
         assert_eq!(admitted(&[], false), [false, true, false, false]);
-        assert_eq!(admitted(&[Condition::Channel(ChannelId(20))], false), [true, true, false, false]);
-        assert_eq!(admitted(&[Condition::Channel(ChannelId(22))], false), [false, false, false, true]);
-        assert_eq!(admitted(&[Condition::PublicChannels], false), [true, true, false, true]);
+        assert_eq!(admitted(&[NarrowCondition::Channel(ChannelId(20))], false), [true, true, false, false]);
+        assert_eq!(admitted(&[NarrowCondition::Channel(ChannelId(22))], false), [false, false, false, true]);
+        assert_eq!(admitted(&[NarrowCondition::PublicChannels], false), [true, true, false, true]);
         assert_eq!(
-            admitted(&[Condition::Channel(ChannelId(20)), Condition::IsUnread], false),
+            admitted(&[NarrowCondition::Channel(ChannelId(20)), NarrowCondition::IsUnread], false),
             [false, true, false, false]
         );
-        assert_eq!(admitted(&[Condition::Channel(ChannelId(22))], true), [false, true, false, false]);
+        assert_eq!(admitted(&[NarrowCondition::Channel(ChannelId(22))], true), [false, true, false, false]);
     }
 
     #[test]
     fn a_conversation_is_followed_wherever_it_went() {
         let terms = vec![
-            Term { condition: Condition::Channel(ChannelId(20)), negated: false },
-            Term { condition: Condition::Topic("old".to_owned()), negated: false },
-            Term { condition: Condition::With(MessageId(7)), negated: false },
-            Term { condition: Condition::Sender(UserId(2)), negated: false },
+            NarrowTerm { condition: NarrowCondition::Channel(ChannelId(20)), negated: false },
+            NarrowTerm { condition: NarrowCondition::Topic("old".to_owned()), negated: false },
+            NarrowTerm { condition: NarrowCondition::With(MessageId(7)), negated: false },
+            NarrowTerm { condition: NarrowCondition::Sender(UserId(2)), negated: false },
         ];
-        assert_eq!(Selection::asked_with(&terms), Some(MessageId(7)));
-        assert_eq!(Selection::with_conversation_of(terms.clone(), None), terms);
+        assert_eq!(MessageSelection::asked_with(&terms), Some(MessageId(7)));
+        assert_eq!(MessageSelection::with_conversation_of(terms.clone(), None), terms);
         let message = Message {
             id: MessageId(7),
             sender_id: UserId(2),
@@ -363,14 +379,17 @@ mod tests {
             html: String::new(),
             sent_s: 0,
             client: String::new(),
-            marks: Marks::default(),
+            marks: ContentFlags::default(),
             last_edit_s: None,
             revision: crate::id::EventId(7),
             reactions: Vec::new(),
             submessages: Vec::new(),
         };
-        let followed = Selection::with_conversation_of(terms, Some(&message));
+        let followed = MessageSelection::with_conversation_of(terms, Some(&message));
         let conditions: Vec<_> = followed.into_iter().map(|term| term.condition).collect();
-        assert_eq!(conditions, [Condition::Sender(UserId(2)), Condition::Direct(vec![UserId(2), UserId(4)])]);
+        assert_eq!(
+            conditions,
+            [NarrowCondition::Sender(UserId(2)), NarrowCondition::Direct(vec![UserId(2), UserId(4)])]
+        );
     }
 }

@@ -4,23 +4,23 @@ use std::borrow::Cow;
 
 use crate::channel::Privacy;
 use crate::id::{ChannelId, MessageId, UserId};
-use crate::message::{Flag, Marks, Message, Recipient, topic_key};
+use crate::message::{ContentFlags, Flag, Message, Recipient, topic_key};
 use crate::personal::topic::{self, TopicPolicy};
 use crate::snapshot::RealmSnapshot;
-use crate::words::{SearchCache, Sought};
+use crate::words::{MessageSearchCache, SearchWords};
 
 /// A term of a narrow; all terms hold at once.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Term {
+pub struct NarrowTerm {
     /// What is asked.
-    pub condition: Condition,
+    pub condition: NarrowCondition,
     /// Whether the opposite is.
     pub negated: bool,
 }
 
 /// The condition of a narrow term.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Condition {
+pub enum NarrowCondition {
     /// It is in the channel.
     Channel(ChannelId),
     /// It is in a public channel.
@@ -46,13 +46,13 @@ pub enum Condition {
     /// Its topic says that it is resolved.
     IsResolved,
     /// It has what is asked for.
-    Has(Has),
+    Has(HasOperand),
     /// It is this one.
     Id(MessageId),
     /// It is in the conversation of this one, whatever else the narrow says about where.
     With(MessageId),
     /// It has these words.
-    Search(Sought),
+    Search(SearchWords),
     /// The user follows its topic.
     IsFollowed(UserId),
     /// The user wants to hear of its topic: has muted neither it nor its channel, or the channel alone.
@@ -61,7 +61,7 @@ pub enum Condition {
 
 /// The operand of the `has` operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Has {
+pub enum HasOperand {
     /// An upload.
     Attachment,
     /// An image.
@@ -74,7 +74,7 @@ pub enum Has {
 
 /// The fields of a message that narrow terms look at.
 #[derive(Debug, Clone)]
-pub struct Candidate<'m> {
+pub struct MessageCandidate<'m> {
     /// Its number.
     pub id: MessageId,
     /// Where it is.
@@ -86,31 +86,31 @@ pub struct Candidate<'m> {
     /// Who wrote it.
     pub sender_id: UserId,
     /// What it has in it.
-    pub marks: Marks,
+    pub marks: ContentFlags,
     /// Whether it has a reaction.
     pub has_reaction: bool,
     /// Its text, where [`Selection::asks_wording`](super::Selection::asks_wording). Without it, it is taken to be
     /// one of those an index found by their words.
-    pub wording: Option<Wording<'m>>,
+    pub wording: Option<MessageText<'m>>,
 }
 
 /// The content of a message, as typed and as HTML.
 #[derive(Debug, Clone)]
-pub struct Wording<'m> {
+pub struct MessageText<'m> {
     content: Cow<'m, str>,
     html: Cow<'m, str>,
-    cache: SearchCache,
+    cache: MessageSearchCache,
 }
 
-impl<'m> Wording<'m> {
+impl<'m> MessageText<'m> {
     /// A text that no search has compared yet.
     #[must_use]
     pub fn new(content: impl Into<Cow<'m, str>>, html: impl Into<Cow<'m, str>>) -> Self {
-        Self { content: content.into(), html: html.into(), cache: SearchCache::default() }
+        Self { content: content.into(), html: html.into(), cache: MessageSearchCache::default() }
     }
 }
 
-impl<'m> From<&'m Message> for Candidate<'m> {
+impl<'m> From<&'m Message> for MessageCandidate<'m> {
     fn from(message: &'m Message) -> Self {
         Self {
             id: message.id,
@@ -120,7 +120,7 @@ impl<'m> From<&'m Message> for Candidate<'m> {
             sender_id: message.sender_id,
             marks: message.marks,
             has_reaction: !message.reactions.is_empty(),
-            wording: Some(Wording::new(&message.content, &message.html)),
+            wording: Some(MessageText::new(&message.content, &message.html)),
         }
     }
 }
@@ -128,17 +128,17 @@ impl<'m> From<&'m Message> for Candidate<'m> {
 /// What the topic of a resolved conversation begins with.
 const RESOLVED: &str = "✔ ";
 
-impl Term {
-    /// Returns whether the term holds for a message with these flags. [`Condition::With`] always does: see
+impl NarrowTerm {
+    /// Returns whether the term holds for a message with these flags. [`NarrowCondition::With`] always does: see
     /// [`Selection::with_conversation_of`](super::Selection::with_conversation_of).
     #[must_use]
-    pub fn holds(&self, message: &Candidate<'_>, flags: &[Flag], realm: &RealmSnapshot) -> bool {
+    pub fn holds(&self, message: &MessageCandidate<'_>, flags: &[Flag], realm: &RealmSnapshot) -> bool {
         self.condition.holds(message, flags, realm) != self.negated
     }
 }
 
-impl Condition {
-    fn holds(&self, message: &Candidate<'_>, flags: &[Flag], realm: &RealmSnapshot) -> bool {
+impl NarrowCondition {
+    fn holds(&self, message: &MessageCandidate<'_>, flags: &[Flag], realm: &RealmSnapshot) -> bool {
         let channel = || match message.recipient {
             Recipient::Channel(id) => Some(id),
             Recipient::Direct(_) => None,
@@ -158,15 +158,16 @@ impl Condition {
             Self::IsUnread => !flags.contains(&Flag::Read),
             Self::IsMentioned => flags.iter().any(|flag| flag.is_mention()),
             Self::IsResolved => message.topic.starts_with(RESOLVED),
-            Self::Has(Has::Attachment) => message.marks.has_attachment,
-            Self::Has(Has::Image) => message.marks.has_image,
-            Self::Has(Has::Link) => message.marks.has_link,
-            Self::Has(Has::Reaction) => message.has_reaction,
+            Self::Has(HasOperand::Attachment) => message.marks.has_attachment,
+            Self::Has(HasOperand::Image) => message.marks.has_image,
+            Self::Has(HasOperand::Link) => message.marks.has_link,
+            Self::Has(HasOperand::Reaction) => message.has_reaction,
             Self::Id(id) => message.id == *id,
             Self::With(_) => true,
             Self::Search(sought) => {
-                let finds =
-                    |text: &Wording<'_>| sought.finds_cached(&text.cache, &message.topic, &text.content, &text.html);
+                let finds = |text: &MessageText<'_>| {
+                    sought.finds_cached(&text.cache, &message.topic, &text.content, &text.html)
+                };
                 message.wording.as_ref().is_none_or(finds)
             }
             Self::IsFollowed(user) => channel()

@@ -21,7 +21,7 @@ pub const NEWEST: MessageId = MessageId(10_000_000_000_000_000);
 
 /// A number of messages before and after an anchor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Window {
+pub struct MessageWindow {
     /// Where.
     pub anchor: Anchor,
     /// At most so many before it.
@@ -78,7 +78,7 @@ impl Anchor {
     }
 }
 
-impl Window {
+impl MessageWindow {
     /// A window of a size that is answered.
     ///
     /// # Errors
@@ -116,9 +116,9 @@ mod tests {
 
     #[test]
     fn a_window_has_a_size_and_no_hole() {
-        assert!(Window::new(Anchor::Newest, (5_000, 0), false).is_ok());
-        assert_eq!(Window::new(Anchor::Newest, (2_500, 2_501), true), Err(WindowError::TooMany));
-        assert_eq!(Window::new(Anchor::Newest, (u64::MAX, 1), true), Err(WindowError::TooMany));
-        assert_eq!(Window::new(Anchor::Newest, (1, 1), false), Err(WindowError::AnchorExcluded));
+        assert!(MessageWindow::new(Anchor::Newest, (5_000, 0), false).is_ok());
+        assert_eq!(MessageWindow::new(Anchor::Newest, (2_500, 2_501), true), Err(WindowError::TooMany));
+        assert_eq!(MessageWindow::new(Anchor::Newest, (u64::MAX, 1), true), Err(WindowError::TooMany));
+        assert_eq!(MessageWindow::new(Anchor::Newest, (1, 1), false), Err(WindowError::AnchorExcluded));
     }
 }

@@ -10,12 +10,12 @@ use crate::limits::DAY_S;
 
 /// The message statistics in a channel's object.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Figures {
+pub struct ChannelStatistics {
     first: HashMap<ChannelId, MessageId>,
     weekly: HashMap<ChannelId, i64>,
 }
 
-impl Figures {
+impl ChannelStatistics {
     /// From the oldest message of each channel, as [`crate::ports::MessageStore::first_messages`] tells it.
     #[must_use]
     pub fn new(first: impl IntoIterator<Item = (ChannelId, MessageId)>) -> Self {
@@ -69,7 +69,7 @@ pub fn weekly(messages: i64, age_s: i64) -> Option<i64> {
 /// # Source
 /// Specification, "Channel object"; `is_default` is added by who is asked for it.
 #[must_use]
-pub fn basic(channel: &Channel, figures: &Figures) -> Map<String, Value> {
+pub fn basic(channel: &Channel, figures: &ChannelStatistics) -> Map<String, Value> {
     let object = json!({
         "stream_id": channel.id,
         "name": channel.name,
@@ -116,7 +116,7 @@ mod tests {
             post_policy: PostPolicy::Administrators,
             ..testing::channel(20, Privacy::PrivateProtectedHistory)
         };
-        let figures = Figures::new([(ChannelId(20), MessageId(7))]).with_weekly([(ChannelId(20), 12)]);
+        let figures = ChannelStatistics::new([(ChannelId(20), MessageId(7))]).with_weekly([(ChannelId(20), 12)]);
         let expected = json!({
             "stream_id": 20, "name": "Channel 20", "description": "", "rendered_description": "",
             "date_created": testing::NOW_S - 1_000, "creator_id": null, "first_message_id": 7, "invite_only": true,
@@ -125,7 +125,7 @@ mod tests {
             "can_remove_subscribers_group": 1,
         });
         assert_eq!(Value::Object(basic(&channel, &figures)), expected);
-        let quiet = basic(&channel, &Figures::default());
+        let quiet = basic(&channel, &ChannelStatistics::default());
         assert_eq!((&quiet["first_message_id"], &quiet["stream_weekly_traffic"]), (&Value::Null, &Value::Null));
     }
 }

@@ -40,10 +40,10 @@ pub fn members(realm: &RealmSnapshot, group: &UserGroup, now_s: i64) -> Vec<User
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::change::Change;
+    use crate::change::RealmChange;
     use crate::group::{GroupSetting, SystemGroup};
     use crate::id::UserGroupId;
-    use crate::realm::Rules;
+    use crate::realm::RealmRules;
     use crate::role::Role;
     use crate::testing::{self, NOW_S};
 
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn a_group_of_users_names_its_members() {
-        let realm = testing::realm(Rules::default(), Vec::new());
+        let realm = testing::realm(RealmRules::default(), Vec::new());
         assert_eq!(
             group(&realm, &set(50, None, &[2, 4]), NOW_S),
             json!({
@@ -76,7 +76,7 @@ mod tests {
     fn a_group_of_the_system_has_who_stands_in_the_role_active_or_not() {
         let mut gone = testing::user(40, Role::Guest);
         gone.is_active = false;
-        let realm = testing::realm(Rules::default(), vec![Change::User(Box::new(gone))]);
+        let realm = testing::realm(RealmRules::default(), vec![RealmChange::User(Box::new(gone))]);
         let shown = group(&realm, &set(50, Some(SystemGroup::Everyone), &[]), NOW_S);
         assert_eq!((&shown["members"], &shown["is_system_group"]), (&json!([6, 40]), &json!(true)));
         let owners = group(&realm, &set(50, Some(SystemGroup::Owners), &[]), NOW_S);

@@ -112,20 +112,20 @@ fn without(mut object: Value, key: &str) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::change::Change;
+    use crate::change::RealmChange;
     use crate::channel::Privacy;
-    use crate::realm::Rules;
+    use crate::realm::RealmRules;
     use crate::testing;
 
-    fn of_user(kind: UserItemKind, key: &str, document: Value) -> Change {
-        Change::UserItem { user_id: UserId(4), kind, key: key.to_owned(), document: Some(document) }
+    fn of_user(kind: UserItemKind, key: &str, document: Value) -> RealmChange {
+        RealmChange::UserItem { user_id: UserId(4), kind, key: key.to_owned(), document: Some(document) }
     }
 
     #[test]
     fn items_are_told_with_their_numbers_and_in_their_order() {
-        let item = |kind, id, document| Change::Item { kind, id, document: Some(document) };
+        let item = |kind, id, document| RealmChange::Item { kind, id, document: Some(document) };
         let realm = testing::realm(
-            Rules::default(),
+            RealmRules::default(),
             vec![
                 item(ItemKind::Linkifier, 5, json!({"pattern": "a", "url_template": "b", "order": 9})),
                 item(ItemKind::Linkifier, 6, json!({"pattern": "c", "url_template": "d", "order": 2})),
@@ -146,9 +146,9 @@ mod tests {
     fn only_muted_topics_are_told_as_muted_and_only_policies_as_policies() {
         let topic = |name: &str, policy: i64| json!({"stream_id": 20, "topic_name": name, "last_updated": 5, "visibility_policy": policy});
         let realm = testing::realm(
-            Rules::default(),
+            RealmRules::default(),
             vec![
-                Change::Channel(Box::new(testing::channel(20, Privacy::Public))),
+                RealmChange::Channel(Box::new(testing::channel(20, Privacy::Public))),
                 of_user(UserItemKind::TopicPolicy, "20/a", topic("a", 1)),
                 of_user(UserItemKind::TopicPolicy, "20/b", topic("b", 3)),
                 of_user(UserItemKind::TopicPolicy, "20/c", topic("c", 0)),
@@ -166,8 +166,8 @@ mod tests {
         let muted = json!({"stream_id": 20, "topic_name": "a", "last_updated": 5, "visibility_policy": 1});
         let private = testing::channel(20, Privacy::PrivateSharedHistory);
         let changes =
-            vec![Change::Channel(Box::new(private)), of_user(UserItemKind::TopicPolicy, "20/a", muted.clone())];
-        let realm = testing::realm(Rules::default(), changes);
+            vec![RealmChange::Channel(Box::new(private)), of_user(UserItemKind::TopicPolicy, "20/a", muted.clone())];
+        let realm = testing::realm(RealmRules::default(), changes);
         assert_eq!(muted_topics(&realm, UserId(4)), Vec::<Value>::new());
         assert_eq!(muted_topics_with(&realm, UserId(4), &[("20/a".to_owned(), muted)]), Vec::<Value>::new());
     }

@@ -6,24 +6,24 @@ use std::collections::HashMap;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::event::{DisplayRecipient, DisplayUser, Form, Sender, TopicLinkText};
+use crate::event::{DisplayRecipient, DisplayUser, MessageFormat, MessageSender, TopicLinkText};
 use crate::id::{ChannelId, MessageId, UserId};
-use crate::lexicon::Lexicon;
+use crate::lexicon::RenderContext;
 use crate::markdown;
 use crate::message::{Flag, Message, Reaction, Recipient};
-use crate::object::{self, Stored, Text};
-use crate::ports::PastEdit;
+use crate::object::{self, MessageJson, StoredMessage};
+use crate::ports::EditHistoryEntry;
 use crate::snapshot::RealmSnapshot;
 use crate::widget;
-use crate::words::Marked;
+use crate::words::HighlightedMessage;
 
 /// A message with the data about its sender and recipient that its object includes.
 #[derive(Debug, Clone, Copy)]
-pub struct Scene<'a> {
+pub struct MessageContext<'a> {
     /// The message.
     pub message: &'a Message,
     /// Who sent it.
-    pub sender: &'a Sender,
+    pub sender: &'a MessageSender,
     /// Where it went, in words.
     pub display_recipient: &'a DisplayRecipient,
     /// Links in its topic.
@@ -73,15 +73,15 @@ struct Reactor<'a> {
     full_name: &'a str,
 }
 
-impl<'a> Scene<'a> {
+impl<'a> MessageContext<'a> {
     /// Appends the message object, without flags.
-    pub fn write(&self, form: Form, out: &mut Vec<u8>) {
+    pub fn write(&self, form: MessageFormat, out: &mut Vec<u8>) {
         self.write_open(form, out);
         out.push(b'}');
     }
 
     /// The same without its end: more members may follow.
-    fn write_open(&self, form: Form, out: &mut Vec<u8>) {
+    fn write_open(&self, form: MessageFormat, out: &mut Vec<u8>) {
         self.write_shared(out);
         self.write_content(form.html, out);
         match self.left_picture().filter(|_| form.client_gravatar) {
@@ -92,14 +92,14 @@ impl<'a> Scene<'a> {
 
     /// Returns the message object in all its forms, without flags.
     #[must_use]
-    pub fn text(&self) -> Text {
+    pub fn text(&self) -> MessageJson {
         let mut pieces = [const { Vec::new() }; 4];
         let [shared, html, typed, picture] = &mut pieces;
         self.write_shared(shared);
         self.write_content(true, html);
         self.write_content(false, typed);
         self.write_picture(picture);
-        Text::of(pieces.each_ref().map(Vec::as_slice), self.left_picture())
+        MessageJson::of(pieces.each_ref().map(Vec::as_slice), self.left_picture())
     }
 
     /// What all forms share, without the object's end.
@@ -200,7 +200,7 @@ pub fn display_users(realm: &RealmSnapshot, users: &[UserId]) -> Vec<DisplayUser
 ///
 /// What could end an attribute of HTML is encoded in their addresses: they leave as text, and a client may be careless.
 #[must_use]
-pub fn topic_links(topic: &str, lexicon: &Lexicon) -> Vec<TopicLinkText> {
+pub fn topic_links(topic: &str, lexicon: &RenderContext) -> Vec<TopicLinkText> {
     let links = markdown::topic_links(topic, lexicon.linkifiers()).into_iter();
     links.map(|link| TopicLinkText { text: link.text, url: encoded(link.url.as_str()) }).collect()
 }
@@ -228,13 +228,13 @@ pub fn flag_names(flags: &[Flag]) -> impl Iterator<Item = &'static str> {
 
 /// The fields of a message object that differ by reader.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Extras<'a> {
+pub struct ReaderExtras<'a> {
     /// The reader's flags.
     pub flags: &'a [Flag],
     /// Its earlier states, the newest first; told when there are any.
-    pub edits: &'a [PastEdit],
+    pub edits: &'a [EditHistoryEntry],
     /// Itself with the words marked that were looked for.
-    pub marked: Option<&'a Marked>,
+    pub marked: Option<&'a HighlightedMessage>,
 }
 
 /// One earlier state of a message.
@@ -256,8 +256,8 @@ struct ShownEdit<'a> {
     topic: Option<&'a str>,
 }
 
-impl<'a> From<&'a PastEdit> for ShownEdit<'a> {
-    fn from(edit: &'a PastEdit) -> Self {
+impl<'a> From<&'a EditHistoryEntry> for ShownEdit<'a> {
+    fn from(edit: &'a EditHistoryEntry) -> Self {
         let (prev_content, prev_rendered_content) =
             edit.content.as_ref().map(|(text, html)| (&**text, &**html)).unzip();
         let (prev_stream, stream) = edit.channel.unzip();
@@ -269,25 +269,25 @@ impl<'a> From<&'a PastEdit> for ShownEdit<'a> {
 
 /// Writes stored messages for one reader as the realm is now. What many messages share is worked out once.
 #[derive(Debug)]
-pub struct Writer<'r> {
+pub struct MessageWriter<'r> {
     realm: &'r RealmSnapshot,
-    lexicon: &'r Lexicon,
-    form: Form,
-    senders: HashMap<UserId, Sender>,
+    lexicon: &'r RenderContext,
+    form: MessageFormat,
+    senders: HashMap<UserId, MessageSender>,
     places: HashMap<Recipient, DisplayRecipient>,
     topics: HashMap<String, Vec<TopicLinkText>>,
 }
 
-impl<'r> Writer<'r> {
+impl<'r> MessageWriter<'r> {
     /// A writer of messages in that form.
     #[must_use]
-    pub fn new(realm: &'r RealmSnapshot, lexicon: &'r Lexicon, form: Form) -> Self {
+    pub fn new(realm: &'r RealmSnapshot, lexicon: &'r RenderContext, form: MessageFormat) -> Self {
         let (senders, places, topics) = Default::default();
         Self { realm, lexicon, form, senders, places, topics }
     }
 
     /// Appends the message object.
-    pub fn write(&mut self, message: &Stored, extras: Extras<'_>, out: &mut Vec<u8>) {
+    pub fn write(&mut self, message: &StoredMessage, extras: ReaderExtras<'_>, out: &mut Vec<u8>) {
         let (realm, form) = (self.realm, self.form);
         if message.is_passing() {
             self.scene(message).write_open(form, out);
@@ -308,7 +308,7 @@ impl<'r> Writer<'r> {
         out.push(b'}');
     }
 
-    fn scene<'s>(&'s mut self, message: &'s Message) -> Scene<'s> {
+    fn scene<'s>(&'s mut self, message: &'s Message) -> MessageContext<'s> {
         let (realm, lexicon) = (self.realm, self.lexicon);
         let display_recipient = self
             .places
@@ -319,7 +319,7 @@ impl<'r> Writer<'r> {
             self.topics.insert(message.topic.clone(), topic_links(&message.topic, lexicon));
         }
         let topic_links = self.topics.get(&message.topic).map(Vec::as_slice).unwrap_or_default();
-        Scene { message, sender, display_recipient, topic_links, realm: Some(realm) }
+        MessageContext { message, sender, display_recipient, topic_links, realm: Some(realm) }
     }
 }
 
@@ -335,8 +335,12 @@ fn write_flags(flags: &[Flag], out: &mut Vec<u8>) {
 }
 
 /// Accounts are never removed, so there is always one.
-fn of_sender(realm: &RealmSnapshot, id: UserId) -> Sender {
-    let nobody =
-        || Sender { email: String::new(), full_name: String::new(), avatar_url: String::new(), has_gravatar: false };
+fn of_sender(realm: &RealmSnapshot, id: UserId) -> MessageSender {
+    let nobody = || MessageSender {
+        email: String::new(),
+        full_name: String::new(),
+        avatar_url: String::new(),
+        has_gravatar: false,
+    };
     realm.user(id).map_or_else(nobody, |user| object::sender(user))
 }

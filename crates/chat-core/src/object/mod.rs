@@ -15,5 +15,5 @@ mod user;
 
 pub use bot::bot;
 pub use group::group;
-pub use text::{Stored, Text};
-pub use user::{Avatar, UserForm, avatar, avatar_url, bot_type, sender, user};
+pub use text::{MessageJson, StoredMessage};
+pub use user::{AvatarUrls, UserFields, avatar, avatar_url, bot_type, sender, user};

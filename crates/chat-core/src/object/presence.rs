@@ -7,7 +7,7 @@
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-use crate::presence::{OFFLINE_AFTER_S, Presence, Status};
+use crate::presence::{OFFLINE_AFTER_S, Presence, PresenceStatus};
 use crate::user::User;
 
 /// In the older form who was active within so many seconds before their client was heard of is active.
@@ -17,7 +17,7 @@ const CLIENT: &str = "website";
 
 /// The format of presence data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum PresenceFormat {
     /// Two times, by the number of the user.
     Slim,
     /// A status and its time, by the address of the user.
@@ -26,9 +26,9 @@ pub enum Form {
 
 /// The presence of all users, in the format of the request.
 #[derive(Debug)]
-pub struct Report<'a> {
+pub struct PresenceReport<'a> {
     /// By user.
-    pub presences: Listing<'a>,
+    pub presences: PresenceList<'a>,
     /// When it was asked, in microseconds since the UNIX epoch.
     pub now_us: i64,
     /// What the client asks with next time to be told of changes alone; `None` is not told.
@@ -37,28 +37,28 @@ pub struct Report<'a> {
 
 /// Users and when they were there, in one form.
 #[derive(Debug)]
-pub struct Listing<'a> {
-    form: Form,
+pub struct PresenceList<'a> {
+    form: PresenceFormat,
     entries: Vec<(&'a User, Presence)>,
 }
 
-impl<'a> Listing<'a> {
+impl<'a> PresenceList<'a> {
     /// These users, each once.
     #[must_use]
-    pub fn new(form: Form, entries: Vec<(&'a User, Presence)>) -> Self {
+    pub fn new(form: PresenceFormat, entries: Vec<(&'a User, Presence)>) -> Self {
         Self { form, entries }
     }
 }
 
 #[derive(Serialize)]
 struct ReportKeys<'a> {
-    presences: &'a Listing<'a>,
+    presences: &'a PresenceList<'a>,
     server_timestamp: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     presence_last_update_id: Option<i64>,
 }
 
-impl Serialize for Report<'_> {
+impl Serialize for PresenceReport<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self { presences, now_us, presence_last_update_id } = self;
         let server_timestamp = timestamp(*now_us);
@@ -67,13 +67,13 @@ impl Serialize for Report<'_> {
     }
 }
 
-impl Serialize for Listing<'_> {
+impl Serialize for PresenceList<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.form {
-            Form::Slim => {
+            PresenceFormat::Slim => {
                 serializer.collect_map(self.entries.iter().map(|(user, seen)| (user.id, Slim::of(user, *seen))))
             }
-            Form::Legacy => {
+            PresenceFormat::Legacy => {
                 serializer.collect_map(self.entries.iter().map(|(user, seen)| (user.shown_email(), Legacy::of(*seen))))
             }
         }
@@ -130,7 +130,7 @@ impl Legacy {
 
 /// One user's presence, as it is told by itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Single {
+pub struct UserPresence {
     aggregated: Standing,
     website: Standing,
 }
@@ -141,7 +141,7 @@ struct Standing {
     timestamp: i64,
 }
 
-impl Single {
+impl UserPresence {
     /// Returns the presence as it is then. Here alone the server says itself who is offline.
     #[must_use]
     pub fn new(presence: Presence, now_s: i64) -> Self {
@@ -157,25 +157,25 @@ impl Single {
 /// Returns the event that says, at that time in unix seconds, when a user was there. Its `presence` has one form; the
 /// short one leaves the address out.
 #[must_use]
-pub fn event(user: &User, presence: Presence, (form, now_s): (Form, i64)) -> Value {
+pub fn event(user: &User, presence: Presence, (form, now_s): (PresenceFormat, i64)) -> Value {
     let mut event = json!({
         "type": "presence",
         "user_id": user.id,
         "server_timestamp": timestamp(now_s.saturating_mul(1_000_000)),
         "presence": {CLIENT: Legacy::of(presence).website},
     });
-    if form == Form::Legacy {
+    if form == PresenceFormat::Legacy {
         crate::event::add(&mut event, json!({"email": user.shown_email()}));
     }
     event
 }
 
 /// Status and time in one. Who never was active is idle, also on the day they came.
-fn standing(presence: Presence) -> (Status, i64) {
+fn standing(presence: Presence) -> (PresenceStatus, i64) {
     if presence.active_s > 0 && presence.active_s + ACTIVE_WITHIN_S >= presence.connected_s {
-        (Status::Active, presence.active_s)
+        (PresenceStatus::Active, presence.active_s)
     } else {
-        (Status::Idle, presence.connected_s)
+        (PresenceStatus::Idle, presence.connected_s)
     }
 }
 

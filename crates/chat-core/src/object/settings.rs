@@ -9,7 +9,7 @@ use crate::user::User;
 
 /// The group of a user setting for clients older than the `user_settings` object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Family {
+pub enum LegacySettingGroup {
     /// How things look.
     Display,
     /// How the user hears of things.
@@ -20,7 +20,7 @@ pub enum Family {
 
 /// The default values of user settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Preset {
+pub enum UserSettingDefaults {
     /// Yes or no.
     Flag(bool),
     /// A number; the specification says what the numbers mean.
@@ -29,8 +29,8 @@ pub enum Preset {
     Word(&'static str),
 }
 
-impl From<Preset> for Value {
-    fn from(preset: Preset) -> Self {
+impl From<UserSettingDefaults> for Value {
+    fn from(preset: UserSettingDefaults) -> Self {
         match preset {
             Flag(flag) => flag.into(),
             Number(number) => number.into(),
@@ -39,15 +39,15 @@ impl From<Preset> for Value {
     }
 }
 
-use Family::{Display, Notification, Other};
-use Preset::{Flag, Number, Word};
+use LegacySettingGroup::{Display, Notification, Other};
+use UserSettingDefaults::{Flag, Number, Word};
 
 /// Every preference: its name, what it is about, and what it is for a new user of a new realm.
 ///
 /// # Source
 /// Names and allowed values: specification, `PATCH /realm/user_settings_defaults`. The values new users begin with
 /// are not specified; they are those existing clients know.
-pub const SETTINGS: [(&str, Family, Preset); 57] = [
+pub const SETTINGS: [(&str, LegacySettingGroup, UserSettingDefaults); 57] = [
     ("color_scheme", Display, Number(1)),
     ("default_language", Display, Word("en")),
     ("demote_inactive_streams", Display, Number(1)),
@@ -136,7 +136,7 @@ pub fn number(realm: &RealmSnapshot, user_id: UserId, name: &str) -> i64 {
 }
 
 /// Returns what the user chose, and what they have who chose nothing.
-fn one<'a>(realm: &'a RealmSnapshot, user_id: UserId, name: &str) -> (Option<&'a Value>, Option<Preset>) {
+fn one<'a>(realm: &'a RealmSnapshot, user_id: UserId, name: &str) -> (Option<&'a Value>, Option<UserSettingDefaults>) {
     let chosen = realm.user_item(user_id, UserItemKind::Settings, "");
     let preset = SETTINGS.iter().find(|(known, ..)| *known == name).map(|(.., preset)| *preset);
     (chosen.and_then(|chosen| chosen.get(name)), preset)
@@ -149,7 +149,7 @@ pub fn defaults(realm: &RealmSnapshot) -> Map<String, Value> {
 }
 
 fn filled(chosen: Option<&Value>) -> Map<String, Value> {
-    let value = |name: &str, preset: Preset| {
+    let value = |name: &str, preset: UserSettingDefaults| {
         let chosen = chosen.and_then(|chosen| chosen.get(name));
         chosen.cloned().unwrap_or_else(|| preset.into())
     };
@@ -168,21 +168,21 @@ pub fn choices() -> Map<String, Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::change::Change;
-    use crate::realm::Rules;
+    use crate::change::RealmChange;
+    use crate::realm::RealmRules;
     use crate::testing;
 
     #[test]
     fn what_the_user_chose_stands_over_what_a_new_user_has() {
-        let chosen = Change::UserItem {
+        let chosen = RealmChange::UserItem {
             user_id: UserId(4),
             kind: UserItemKind::Settings,
             key: String::new(),
             document: Some(json!({"color_scheme": 3, "unknown": 1})),
         };
         let defaults_of_realm =
-            Change::Item { kind: ItemKind::UserDefaults, id: 0, document: Some(json!({"enter_sends": true})) };
-        let realm = testing::realm(Rules::default(), vec![chosen, defaults_of_realm]);
+            RealmChange::Item { kind: ItemKind::UserDefaults, id: 0, document: Some(json!({"enter_sends": true})) };
+        let realm = testing::realm(RealmRules::default(), vec![chosen, defaults_of_realm]);
         let settings = of(&realm, realm.user(UserId(4)).unwrap());
         assert_eq!((&settings["color_scheme"], &settings["enter_sends"]), (&json!(3), &json!(false)));
         assert_eq!((settings.get("unknown"), settings.len()), (None, SETTINGS.len() + 1));

@@ -2,17 +2,17 @@
 
 use serde_json::{Map, Value};
 
-use super::channel::{self, Figures};
+use super::channel::{self, ChannelStatistics};
 use crate::access;
 use crate::change::UserItemKind;
-use crate::channel::{Channel, Notifications, Subscription};
+use crate::channel::{Channel, ChannelNotifications, Subscription};
 use crate::id::{ChannelId, UserId};
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
 
 /// The optional fields of a subscription object that a client asked for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Wish {
+pub struct SubscriptionFields {
     /// `null` where the reader follows their own settings; else what those say.
     pub null_notifications: bool,
     /// Who else is in the channel.
@@ -34,8 +34,8 @@ pub fn full(
     realm: &RealmSnapshot,
     channel: &Channel,
     subscription: &Subscription,
-    figures: &Figures,
-    wish: Wish,
+    figures: &ChannelStatistics,
+    wish: SubscriptionFields,
 ) -> Map<String, Value> {
     let mut object = channel::basic(channel, figures);
     let mut put = |key: &str, value: Value| drop(object.insert(key.to_owned(), value));
@@ -69,7 +69,7 @@ pub fn unchosen(channel: &Channel, user_id: UserId) -> Subscription {
         color: DEFAULT_COLOR.to_owned(),
         is_muted: false,
         pin_to_top: false,
-        notifications: Notifications::default(),
+        notifications: ChannelNotifications::default(),
     }
 }
 
@@ -79,8 +79,8 @@ pub fn never(
     realm: &RealmSnapshot,
     user: &User,
     channel: &Channel,
-    figures: &Figures,
-    wish: Wish,
+    figures: &ChannelStatistics,
+    wish: SubscriptionFields,
 ) -> Map<String, Value> {
     let mut object = channel::basic(channel, figures);
     if wish.subscribers && access::sees_subscribers(realm, user, channel) {
@@ -90,7 +90,7 @@ pub fn never(
 }
 
 /// Each notification's key, the user's setting it falls back to, what was chosen, and what a new user has.
-fn settings(chosen: Notifications) -> [(&'static str, &'static str, Option<bool>, bool); 5] {
+fn settings(chosen: ChannelNotifications) -> [(&'static str, &'static str, Option<bool>, bool); 5] {
     [
         ("desktop_notifications", "enable_stream_desktop_notifications", chosen.desktop, false),
         ("audible_notifications", "enable_stream_audible_notifications", chosen.audible, false),
@@ -109,38 +109,38 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::change::Change;
+    use crate::change::RealmChange;
     use crate::channel::Privacy;
-    use crate::realm::Rules;
+    use crate::realm::RealmRules;
     use crate::testing;
 
     fn realm(settings: &Value) -> RealmSnapshot {
-        let chosen = Notifications { desktop: Some(true), ..Notifications::default() };
-        let settings = Change::UserItem {
+        let chosen = ChannelNotifications { desktop: Some(true), ..ChannelNotifications::default() };
+        let settings = RealmChange::UserItem {
             user_id: UserId(4),
             kind: UserItemKind::Settings,
             key: String::new(),
             document: Some(settings.clone()),
         };
         testing::realm(
-            Rules::default(),
+            RealmRules::default(),
             vec![
-                Change::Channel(Box::new(testing::channel(20, Privacy::Public))),
-                Change::Subscription(Box::new(Subscription {
+                RealmChange::Channel(Box::new(testing::channel(20, Privacy::Public))),
+                RealmChange::Subscription(Box::new(Subscription {
                     is_muted: true,
                     notifications: chosen,
                     ..testing::subscription(20, 4)
                 })),
-                Change::Subscription(Box::new(testing::subscription(20, 3))),
+                RealmChange::Subscription(Box::new(testing::subscription(20, 3))),
                 settings,
             ],
         )
     }
 
-    fn shown(realm: &RealmSnapshot, wish: Wish) -> Value {
+    fn shown(realm: &RealmSnapshot, wish: SubscriptionFields) -> Value {
         let channel = realm.channel(ChannelId(20)).unwrap();
         let subscription = realm.subscription(ChannelId(20), UserId(4)).unwrap();
-        full(realm, channel, subscription, &Figures::default(), wish).into()
+        full(realm, channel, subscription, &ChannelStatistics::default(), wish).into()
     }
 
     #[test]
@@ -150,30 +150,30 @@ mod tests {
             let object = shown(&realm, wish);
             ["desktop", "audible", "push", "email"].map(|kind| object[format!("{kind}_notifications")].clone())
         };
-        assert_eq!(told(Wish::default()), [json!(true), json!(false), json!(true), json!(false)]);
-        let null = Wish { null_notifications: true, subscribers: false };
+        assert_eq!(told(SubscriptionFields::default()), [json!(true), json!(false), json!(true), json!(false)]);
+        let null = SubscriptionFields { null_notifications: true, subscribers: false };
         assert_eq!(told(null), [json!(true), Value::Null, Value::Null, Value::Null]);
-        assert_eq!(shown(&realm, Wish::default())["wildcard_mentions_notify"], json!(false));
+        assert_eq!(shown(&realm, SubscriptionFields::default())["wildcard_mentions_notify"], json!(false));
     }
 
     #[test]
     fn a_subscription_is_its_channel_and_more() {
         let realm = realm(&json!({}));
-        let object = shown(&realm, Wish { null_notifications: false, subscribers: true });
+        let object = shown(&realm, SubscriptionFields { null_notifications: false, subscribers: true });
         assert_eq!((&object["stream_id"], &object["color"]), (&json!(20), &json!("#c2c2c2")));
         assert_eq!((&object["is_muted"], &object["in_home_view"]), (&json!(true), &json!(false)));
         assert_eq!((&object["pin_to_top"], &object["subscribers"]), (&json!(false), &json!([3, 4])));
         assert_eq!((object.as_object().unwrap().len(), &object["email_address"]), (26, &json!("")));
-        assert_eq!(shown(&realm, Wish::default()).get("subscribers"), None);
+        assert_eq!(shown(&realm, SubscriptionFields::default()).get("subscribers"), None);
     }
 
     #[test]
     fn who_may_not_know_the_subscribers_is_not_told() {
         let realm = realm(&json!({}));
         let channel = realm.channel(ChannelId(20)).unwrap();
-        let wish = Wish { null_notifications: false, subscribers: true };
+        let wish = SubscriptionFields { null_notifications: false, subscribers: true };
         let told = |user| {
-            never(&realm, realm.user(UserId(user)).unwrap(), channel, &Figures::default(), wish)
+            never(&realm, realm.user(UserId(user)).unwrap(), channel, &ChannelStatistics::default(), wish)
                 .contains_key("subscribers")
         };
         assert_eq!([2, 6].map(told), [true, false]);

@@ -3,7 +3,7 @@
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::event::Form;
+use crate::event::MessageFormat;
 use crate::id::EventId;
 use crate::message::Message;
 use crate::snapshot::RealmSnapshot;
@@ -17,7 +17,7 @@ const REACTION_BYTES: usize = 384;
 ///
 /// One text for all forms, and not one for each: they differ in two members, and this takes half the memory of two.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Text {
+pub struct MessageJson {
     bytes: Box<[u8]>,
     /// Where what all forms share ends, then the HTML, then what was typed. The rest is the picture.
     ends: [usize; 3],
@@ -25,7 +25,7 @@ pub struct Text {
     left_picture: Option<&'static str>,
 }
 
-impl Text {
+impl MessageJson {
     /// Puts the pieces together: what all forms share, the HTML, what was typed, the picture, and what stands for
     /// that where it is left to the client.
     pub(super) fn of(pieces: [&[u8]; 4], left_picture: Option<&'static str>) -> Self {
@@ -35,7 +35,7 @@ impl Text {
     }
 
     /// Appends the message object in that form, without its end: more members may follow.
-    pub fn write_open(&self, form: Form, out: &mut Vec<u8>) {
+    pub fn write_open(&self, form: MessageFormat, out: &mut Vec<u8>) {
         let [shared, html, typed] = self.ends;
         let content = if form.html { shared..html } else { html..typed };
         let picture = match self.left_picture.filter(|_| form.client_gravatar) {
@@ -57,16 +57,16 @@ impl Text {
 /// The text shows names that may change after the message was written. So it is kept with the place in the log up to
 /// which it holds ([`RealmSnapshot::names_changed`]), and made anew for another one.
 ///
-/// One that nobody keeps ([`Stored::passing`]) is read once, so of it the form that is asked for is written and no text
+/// One that nobody keeps ([`StoredMessage::passing`]) is read once, so of it the form that is asked for is written and no text
 /// is made.
 #[derive(Debug)]
-pub struct Stored {
+pub struct StoredMessage {
     message: Message,
-    text: Mutex<Option<(EventId, Arc<Text>)>>,
+    text: Mutex<Option<(EventId, Arc<MessageJson>)>>,
     is_passing: bool,
 }
 
-impl Stored {
+impl StoredMessage {
     /// A message that is handed out once and kept by nobody.
     #[must_use]
     pub fn passing(message: Message) -> Self {
@@ -79,7 +79,7 @@ impl Stored {
     }
 
     /// Returns the text of the message in that realm; made when there is none that holds.
-    pub fn text(&self, realm: &RealmSnapshot, make: impl FnOnce() -> Text) -> Arc<Text> {
+    pub fn text(&self, realm: &RealmSnapshot, make: impl FnOnce() -> MessageJson) -> Arc<MessageJson> {
         let names = realm.names_changed();
         let mut kept = self.text.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, text)) = kept.as_ref().filter(|(of, _)| *of == names) {
@@ -103,13 +103,13 @@ impl Stored {
     }
 }
 
-impl From<Message> for Stored {
+impl From<Message> for StoredMessage {
     fn from(message: Message) -> Self {
         Self { message, text: Mutex::default(), is_passing: false }
     }
 }
 
-impl Deref for Stored {
+impl Deref for StoredMessage {
     type Target = Message;
 
     fn deref(&self) -> &Message {
@@ -117,30 +117,30 @@ impl Deref for Stored {
     }
 }
 
-impl PartialEq for Stored {
+impl PartialEq for StoredMessage {
     fn eq(&self, other: &Self) -> bool {
         self.message == other.message
     }
 }
 
-impl Eq for Stored {}
+impl Eq for StoredMessage {}
 
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
 
     use super::*;
-    use crate::change::Change;
+    use crate::change::RealmChange;
     use crate::channel::Privacy;
     use crate::event::EventRecord;
     use crate::id::ChannelId;
-    use crate::lexicon::Lexicon;
+    use crate::lexicon::RenderContext;
     use crate::message::{Flag, Recipient};
-    use crate::object::message::{Extras, Scene, Writer};
-    use crate::realm::Rules;
+    use crate::object::message::{MessageContext, MessageWriter, ReaderExtras};
+    use crate::realm::RealmRules;
     use crate::role::Role;
     use crate::testing;
-    use crate::words::Sought;
+    use crate::words::SearchWords;
 
     #[test]
     fn a_text_in_pieces_is_the_message_in_each_form() {
@@ -149,10 +149,11 @@ mod tests {
         for has_gravatar in [false, true] {
             event.sender.has_gravatar = has_gravatar;
             let (message, sender, display_recipient) = (&event.message, &event.sender, &event.display_recipient);
-            let scene = Scene { message, sender, display_recipient, topic_links: &event.topic_links, realm: None };
+            let scene =
+                MessageContext { message, sender, display_recipient, topic_links: &event.topic_links, realm: None };
             let text = scene.text();
             for (html, client_gravatar) in [(false, false), (false, true), (true, false), (true, true)] {
-                let form = Form { html, client_gravatar };
+                let form = MessageFormat { html, client_gravatar };
                 let (mut whole, mut pieces) = (Vec::new(), Vec::new());
                 scene.write(form, &mut whole);
                 text.write_open(form, &mut pieces);
@@ -167,21 +168,21 @@ mod tests {
 
     #[test]
     fn a_message_that_nobody_keeps_is_told_as_one_that_is_kept() {
-        let channel = Change::Channel(Box::new(testing::channel(20, Privacy::Public)));
-        let realm = testing::realm(Rules::default(), vec![channel]);
-        let lexicon = Lexicon::of(&realm);
+        let channel = RealmChange::Channel(Box::new(testing::channel(20, Privacy::Public)));
+        let realm = testing::realm(RealmRules::default(), vec![channel]);
+        let lexicon = RenderContext::of(&realm);
         let message = testing::message_event(2, Recipient::Channel(ChannelId(20))).message;
-        let marked = Sought::parse("hi").mark(&message.topic, &message.html);
-        let extras = Extras { flags: &[Flag::Read], edits: &[], marked: Some(&marked) };
+        let marked = SearchWords::parse("hi").mark(&message.topic, &message.html);
+        let extras = ReaderExtras { flags: &[Flag::Read], edits: &[], marked: Some(&marked) };
         for (html, client_gravatar) in [(false, false), (false, true), (true, false), (true, true)] {
-            let mut writer = Writer::new(&realm, &lexicon, Form { html, client_gravatar });
-            let mut told = |message: &Stored| {
+            let mut writer = MessageWriter::new(&realm, &lexicon, MessageFormat { html, client_gravatar });
+            let mut told = |message: &StoredMessage| {
                 let mut out = Vec::new();
                 writer.write(message, extras, &mut out);
                 String::from_utf8(out).unwrap()
             };
-            let kept = told(&Stored::from(message.clone()));
-            assert_eq!(told(&Stored::passing(message.clone())), kept);
+            let kept = told(&StoredMessage::from(message.clone()));
+            assert_eq!(told(&StoredMessage::passing(message.clone())), kept);
             let shown: serde_json::Value = serde_json::from_str(&kept).unwrap();
             assert_eq!((&shown["display_recipient"], &shown["flags"][0]), (&"Channel 20".into(), &"read".into()));
         }
@@ -189,21 +190,21 @@ mod tests {
 
     #[test]
     fn a_text_holds_until_a_name_changes() {
-        let realm = testing::realm(Rules::default(), Vec::new());
-        let stored = Stored::from(testing::message_event(2, Recipient::Channel(ChannelId(20))).message);
+        let realm = testing::realm(RealmRules::default(), Vec::new());
+        let stored = StoredMessage::from(testing::message_event(2, Recipient::Channel(ChannelId(20))).message);
         let made = Cell::new(0);
         let read = |realm: &RealmSnapshot| {
             stored.text(realm, || {
                 made.set(made.get() + 1);
-                Text::of([b"{", b"", b"", b""], None)
+                MessageJson::of([b"{", b"", b"", b""], None)
             });
             made.get()
         };
         assert_eq!([read(&realm), read(&realm)], [1, 1]);
-        let joined = Change::Subscription(Box::new(testing::subscription(20, 4)));
+        let joined = RealmChange::Subscription(Box::new(testing::subscription(20, 4)));
         let realm = realm.with(&EventRecord::new(EventId(1_000), 0, vec![joined], None));
         assert_eq!(read(&realm), 1);
-        let renamed = Change::User(Box::new(testing::user(2, Role::Member)));
+        let renamed = RealmChange::User(Box::new(testing::user(2, Role::Member)));
         let realm = realm.with(&EventRecord::new(EventId(1_001), 0, vec![renamed], None));
         assert_eq!([read(&realm), read(&realm)], [2, 2]);
     }

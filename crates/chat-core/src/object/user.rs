@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::address::AddressVisibility;
 use crate::avatar;
 use crate::change::UserItemKind;
-use crate::event::Sender;
+use crate::event::MessageSender;
 use crate::role::Role;
 use crate::snapshot::RealmSnapshot;
 use crate::user::{BotKind, User, fold};
@@ -15,7 +15,7 @@ use crate::user::{BotKind, User, fold};
 /// The fields of a user object that are included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a part of the object that is there or not")]
-pub struct UserForm {
+pub struct UserFields {
     /// Whether the reader works out the usual pictures from addresses: `avatar_url` is null for those.
     pub client_gravatar: bool,
     /// Whether the answers to profile fields are shown, as `profile_data`. Bots have none.
@@ -26,7 +26,7 @@ pub struct UserForm {
     pub address: bool,
 }
 
-impl UserForm {
+impl UserFields {
     /// Returns the form for a reader, who may be shown the user's own address or not.
     #[must_use]
     pub fn told_to(self, reader: &User, user: &User) -> Self {
@@ -42,7 +42,7 @@ impl UserForm {
 /// Not specified; the keys are those existing clients know. `avatar_url` is always there: leaving it out, which a
 /// client can allow, saves nothing where no database is asked for it.
 #[must_use]
-pub fn user(realm: &RealmSnapshot, user: &User, form: UserForm) -> Value {
+pub fn user(realm: &RealmSnapshot, user: &User, form: UserFields) -> Value {
     let mut shown = json!({
         "user_id": user.id,
         "email": user.shown_email(),
@@ -74,7 +74,7 @@ pub fn user(realm: &RealmSnapshot, user: &User, form: UserForm) -> Value {
 
 /// The addresses of a user's avatar.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Avatar {
+pub struct AvatarUrls {
     /// Where it is.
     pub url: String,
     /// Where it is in a size of 500 pixels.
@@ -89,11 +89,11 @@ pub struct Avatar {
 /// address from the e-mail address"; so no picture of our own making could be the usual one, or each user would have
 /// two faces.
 #[must_use]
-pub fn avatar(user: &User) -> Avatar {
+pub fn avatar(user: &User) -> AvatarUrls {
     let url = avatar_url(user);
     let is_gravatar = user.avatar_url.is_none();
     let medium_url = if is_gravatar { format!("{url}&s=500") } else { avatar::medium_url(&url) };
-    Avatar { url, medium_url, is_gravatar }
+    AvatarUrls { url, medium_url, is_gravatar }
 }
 
 /// Returns where the user's picture is. See [`avatar`].
@@ -104,8 +104,8 @@ pub fn avatar_url(user: &User) -> String {
 
 /// Returns what messages say of who sent them.
 #[must_use]
-pub fn sender(user: &User) -> Sender {
-    Sender {
+pub fn sender(user: &User) -> MessageSender {
+    MessageSender {
         email: user.shown_email().into_owned(),
         full_name: user.full_name.clone(),
         avatar_url: avatar_url(user),
@@ -156,26 +156,26 @@ fn profile_data(realm: &RealmSnapshot, user: &User) -> Map<String, Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::change::Change;
+    use crate::change::RealmChange;
     use crate::id::UserId;
-    use crate::realm::Rules;
+    use crate::realm::RealmRules;
     use crate::testing;
     use crate::user::Bot;
 
     fn realm() -> RealmSnapshot {
-        let answer = Change::UserItem {
+        let answer = RealmChange::UserItem {
             user_id: UserId(4),
             kind: UserItemKind::ProfileValue,
             key: "3".to_owned(),
             document: Some(json!({"value": "*she*", "rendered_value": "<p><em>she</em></p>"})),
         };
-        testing::realm(Rules::default(), vec![answer])
+        testing::realm(RealmRules::default(), vec![answer])
     }
 
     #[test]
     fn a_user_has_every_key_clients_know() {
         let realm = realm();
-        let form = UserForm { client_gravatar: false, profile_data: true, is_active: true, address: true };
+        let form = UserFields { client_gravatar: false, profile_data: true, is_active: true, address: true };
         assert_eq!(
             user(&realm, realm.user(UserId(4)).unwrap(), form),
             json!({
@@ -206,7 +206,7 @@ mod tests {
     fn each_role_has_its_words() {
         let realm = realm();
         let shown = Role::ALL.map(|role| {
-            let shown = user(&realm, &testing::user(1, role), UserForm::default());
+            let shown = user(&realm, &testing::user(1, role), UserFields::default());
             (shown["role"].clone(), ["is_owner", "is_admin", "is_guest"].map(|key| shown[key] == true))
         });
         assert_eq!(
@@ -226,7 +226,7 @@ mod tests {
         let realm = realm();
         let mut bot = testing::user(4, Role::Member);
         bot.bot = Some(Bot { kind: BotKind::OutgoingWebhook, owner_id: Some(UserId(2)) });
-        let shown = user(&realm, &bot, UserForm { profile_data: true, ..UserForm::default() });
+        let shown = user(&realm, &bot, UserFields { profile_data: true, ..UserFields::default() });
         assert_eq!(
             (&shown["is_bot"], &shown["bot_type"], &shown["bot_owner_id"]),
             (&json!(true), &json!(3), &json!(2))
@@ -238,7 +238,7 @@ mod tests {
     fn a_client_works_out_the_usual_picture_but_not_an_uploaded_one() {
         let realm = realm();
         let mut ada = testing::user(4, Role::Member);
-        let form = UserForm { client_gravatar: true, ..UserForm::default() };
+        let form = UserFields { client_gravatar: true, ..UserFields::default() };
         assert_eq!(user(&realm, &ada, form)["avatar_url"], Value::Null);
         assert!(avatar(&ada).is_gravatar && sender(&ada).has_gravatar);
         ada.avatar_url = Some("/user_avatars/4.png".to_owned());

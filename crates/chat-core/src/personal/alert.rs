@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::change::{Commit, UserItemKind};
-use crate::event::{Audience, NewEvent};
+use crate::change::{RealmCommit, UserItemKind};
+use crate::event::{EventAudience, NewEvent};
 use crate::id::UserId;
 use crate::limits::MAX_ALERT_WORDS;
 use crate::snapshot::RealmSnapshot;
@@ -11,7 +11,7 @@ use crate::user::{User, fold};
 
 /// The reason why words are not watched for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum WatchError {
+pub enum AlertWordError {
     /// Together with those watched for already.
     #[error("Too many alert words (maximum {MAX_ALERT_WORDS}).")]
     TooMany,
@@ -28,18 +28,18 @@ pub fn of(realm: &RealmSnapshot, user_id: UserId) -> Vec<String> {
 /// around a word do not count, and a blank word is none.
 ///
 /// # Errors
-/// See [`WatchError`].
+/// See [`AlertWordError`].
 pub fn watch(
     realm: &RealmSnapshot,
     user: &User,
     words: &[String],
-    commit: &mut Commit,
-) -> Result<Vec<String>, WatchError> {
+    commit: &mut RealmCommit,
+) -> Result<Vec<String>, AlertWordError> {
     let mut after = of(realm, user.id);
     for word in words.iter().map(|word| word.trim()).filter(|word| !word.is_empty()) {
         if !after.iter().any(|known| fold(known) == fold(word)) {
             if after.len() >= MAX_ALERT_WORDS {
-                return Err(WatchError::TooMany);
+                return Err(AlertWordError::TooMany);
             }
             after.push(word.to_owned());
         }
@@ -49,7 +49,7 @@ pub fn watch(
 }
 
 /// Watches for these words no longer, whatever the case they are written in; returns those that are left.
-pub fn forget(realm: &RealmSnapshot, user: &User, words: &[String], commit: &mut Commit) -> Vec<String> {
+pub fn forget(realm: &RealmSnapshot, user: &User, words: &[String], commit: &mut RealmCommit) -> Vec<String> {
     let gone: Vec<String> = words.iter().map(|word| fold(word.trim())).collect();
     let mut after = of(realm, user.id);
     after.retain(|word| !gone.contains(&fold(word)));
@@ -57,23 +57,23 @@ pub fn forget(realm: &RealmSnapshot, user: &User, words: &[String], commit: &mut
     after
 }
 
-fn put(realm: &RealmSnapshot, user: &User, words: &[String], commit: &mut Commit) {
+fn put(realm: &RealmSnapshot, user: &User, words: &[String], commit: &mut RealmCommit) {
     if words != of(realm, user.id) {
         commit.changes.push(super::only(user.id, UserItemKind::AlertWords, Some(json!(words))));
         let event = json!({"type": "alert_words", "alert_words": words});
-        commit.events.push(NewEvent::plain(Audience::users([user.id]), event));
+        commit.events.push(NewEvent::plain(EventAudience::users([user.id]), event));
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::realm::Rules;
+    use crate::realm::RealmRules;
     use crate::testing;
 
     fn realm(words: &[&str]) -> RealmSnapshot {
         let document = Some(json!(words));
-        testing::realm(Rules::default(), vec![super::super::only(UserId(4), UserItemKind::AlertWords, document)])
+        testing::realm(RealmRules::default(), vec![super::super::only(UserId(4), UserItemKind::AlertWords, document)])
     }
 
     fn words(words: &[&str]) -> Vec<String> {
@@ -84,11 +84,11 @@ mod tests {
     fn a_word_is_kept_once_as_it_was_first_written() {
         let realm = realm(&["Sepsis"]);
         let user = realm.user(UserId(4)).unwrap();
-        let mut commit = Commit::default();
+        let mut commit = RealmCommit::default();
         let after = watch(&realm, user, &words(&["SEPSIS", " room 12 ", "  ", "room 12"]), &mut commit);
         assert_eq!(after, Ok(words(&["Sepsis", "room 12"])));
         assert_eq!((commit.changes.len(), commit.events.len()), (1, 1));
-        let mut commit = Commit::default();
+        let mut commit = RealmCommit::default();
         assert_eq!(watch(&realm, user, &words(&["sepsis"]), &mut commit), Ok(words(&["Sepsis"])));
         assert_eq!((commit.changes.len(), commit.events.len()), (0, 0));
     }
@@ -97,10 +97,10 @@ mod tests {
     fn a_word_goes_in_any_case_and_an_unknown_one_changes_nothing() {
         let realm = realm(&["Sepsis", "room 12"]);
         let user = realm.user(UserId(4)).unwrap();
-        let mut commit = Commit::default();
+        let mut commit = RealmCommit::default();
         assert_eq!(forget(&realm, user, &words(&["ROOM 12", "x"]), &mut commit), words(&["Sepsis"]));
         assert_eq!(commit.changes.len(), 1);
-        let mut commit = Commit::default();
+        let mut commit = RealmCommit::default();
         forget(&realm, user, &words(&["x"]), &mut commit);
         assert!(commit.changes.is_empty() && commit.events.is_empty());
     }
@@ -110,8 +110,8 @@ mod tests {
         let many: Vec<String> = (0..=MAX_ALERT_WORDS).map(|number| format!("word {number}")).collect();
         let realm = realm(&[]);
         let user = realm.user(UserId(4)).unwrap();
-        let mut commit = Commit::default();
-        assert_eq!(watch(&realm, user, &many, &mut commit), Err(WatchError::TooMany));
+        let mut commit = RealmCommit::default();
+        assert_eq!(watch(&realm, user, &many, &mut commit), Err(AlertWordError::TooMany));
         assert!(commit.changes.is_empty());
         assert_eq!(watch(&realm, user, &many[1..], &mut commit).unwrap().len(), MAX_ALERT_WORDS);
     }

@@ -3,7 +3,7 @@
 //! What someone muted stays muted, and what they follow is not made less.
 
 use super::topic::{self, TopicPolicy};
-use crate::change::Commit;
+use crate::change::RealmCommit;
 use crate::id::{ChannelId, UserId};
 use crate::object::settings;
 use crate::snapshot::RealmSnapshot;
@@ -11,7 +11,7 @@ use crate::user::User;
 
 /// An action of a user in a topic, from least to most involved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Deed {
+pub enum TopicAction {
     /// Took part: gave a reaction, say.
     TookPart,
     /// Wrote.
@@ -20,7 +20,7 @@ pub enum Deed {
     Began,
 }
 
-impl Deed {
+impl TopicAction {
     /// Returns whether it is what the policy of that number waits for.
     ///
     /// # Source
@@ -38,7 +38,7 @@ impl Deed {
 
 /// An event in a topic that may change how users follow it.
 #[derive(Debug, Clone, Copy)]
-pub struct Happening<'a> {
+pub struct TopicActivity<'a> {
     /// The channel.
     pub channel_id: ChannelId,
     /// The topic.
@@ -46,22 +46,22 @@ pub struct Happening<'a> {
     /// Who did it.
     pub doer: UserId,
     /// What they did.
-    pub deed: Deed,
+    pub deed: TopicAction,
     /// Whom they mentioned by name, of those who received it.
     pub mentioned: &'a [UserId],
 }
 
 /// Returns whether it makes a difference that the doer wrote the first message of the topic.
 #[must_use]
-pub fn asks_who_began(realm: &RealmSnapshot, happening: Happening<'_>) -> bool {
+pub fn asks_who_began(realm: &RealmSnapshot, happening: TopicActivity<'_>) -> bool {
     let doer = realm.user(happening.doer);
-    let after = |deed| doer.and_then(|doer| by_deed(realm, doer, Happening { deed, ..happening }));
-    happening.deed == Deed::Wrote && after(Deed::Wrote) != after(Deed::Began)
+    let after = |deed| doer.and_then(|doer| by_deed(realm, doer, TopicActivity { deed, ..happening }));
+    happening.deed == TopicAction::Wrote && after(TopicAction::Wrote) != after(TopicAction::Began)
 }
 
 /// Has the doer and those who were mentioned follow the topic as they once chose; tells their own clients. Returns how
 /// the doer follows it from then on, where that is new.
-pub fn after(realm: &RealmSnapshot, happening: Happening<'_>, commit: &mut Commit) -> Option<TopicPolicy> {
+pub fn after(realm: &RealmSnapshot, happening: TopicActivity<'_>, commit: &mut RealmCommit) -> Option<TopicPolicy> {
     let person = |id: UserId| realm.user(id).filter(|user| user.bot.is_none() && user.is_active);
     for user in happening.mentioned.iter().filter(|id| **id != happening.doer).filter_map(|id| person(*id)) {
         if let Some(policy) = by_mention(realm, user, happening) {
@@ -73,8 +73,8 @@ pub fn after(realm: &RealmSnapshot, happening: Happening<'_>, commit: &mut Commi
     put(realm, doer, happening, policy, commit).then_some(policy)
 }
 
-fn by_deed(realm: &RealmSnapshot, doer: &User, happening: Happening<'_>) -> Option<TopicPolicy> {
-    let Happening { channel_id, deed, .. } = happening;
+fn by_deed(realm: &RealmSnapshot, doer: &User, happening: TopicActivity<'_>) -> Option<TopicPolicy> {
+    let TopicActivity { channel_id, deed, .. } = happening;
     let waits_for = |setting| deed.suffices(settings::number(realm, doer.id, setting));
     let is_muted = || realm.subscription(channel_id, doer.id).is_some_and(|subscription| subscription.is_muted);
     if waits_for("automatically_follow_topics_policy") {
@@ -86,19 +86,25 @@ fn by_deed(realm: &RealmSnapshot, doer: &User, happening: Happening<'_>) -> Opti
     }
 }
 
-fn by_mention(realm: &RealmSnapshot, user: &User, happening: Happening<'_>) -> Option<TopicPolicy> {
+fn by_mention(realm: &RealmSnapshot, user: &User, happening: TopicActivity<'_>) -> Option<TopicPolicy> {
     let follows = settings::flag(realm, user.id, "automatically_follow_topics_where_mentioned");
     if follows { more(realm, user, happening, TopicPolicy::Followed) } else { None }
 }
 
 /// Returns the policy, where it is more than the user has and they did not mute the topic.
-fn more(realm: &RealmSnapshot, user: &User, happening: Happening<'_>, policy: TopicPolicy) -> Option<TopicPolicy> {
+fn more(realm: &RealmSnapshot, user: &User, happening: TopicActivity<'_>, policy: TopicPolicy) -> Option<TopicPolicy> {
     let now = topic::of(realm, user.id, happening.channel_id, happening.topic);
     (now != TopicPolicy::Muted && now < policy).then_some(policy)
 }
 
 /// Says whether there was room for it: nobody is told that they chose too much when they chose nothing.
-fn put(realm: &RealmSnapshot, user: &User, happening: Happening<'_>, policy: TopicPolicy, commit: &mut Commit) -> bool {
+fn put(
+    realm: &RealmSnapshot,
+    user: &User,
+    happening: TopicActivity<'_>,
+    policy: TopicPolicy,
+    commit: &mut RealmCommit,
+) -> bool {
     let channel = realm.channel(happening.channel_id);
     channel.is_some_and(|channel| topic::put(realm, user, (channel, happening.topic), policy, commit).is_ok())
 }
@@ -108,19 +114,19 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::change::{Change, UserItemKind};
+    use crate::change::{RealmChange, UserItemKind};
     use crate::channel::{Privacy, Subscription};
-    use crate::realm::Rules;
+    use crate::realm::RealmRules;
     use crate::testing;
 
     /// User 4 in channel 20, with these preferences.
     fn realm(is_muted: bool, preferences: serde_json::Value) -> RealmSnapshot {
         let subscription = Subscription { is_muted, ..testing::subscription(20, 4) };
         testing::realm(
-            Rules::default(),
+            RealmRules::default(),
             vec![
-                Change::Channel(Box::new(testing::channel(20, Privacy::Public))),
-                Change::Subscription(Box::new(subscription)),
+                RealmChange::Channel(Box::new(testing::channel(20, Privacy::Public))),
+                RealmChange::Subscription(Box::new(subscription)),
                 super::super::only(UserId(4), UserItemKind::Settings, Some(preferences)),
             ],
         )
@@ -129,21 +135,21 @@ mod tests {
     fn chose(realm: &RealmSnapshot, policy: TopicPolicy) -> RealmSnapshot {
         use crate::event::EventRecord;
         use crate::id::EventId;
-        let mut commit = Commit::default();
+        let mut commit = RealmCommit::default();
         let channel = realm.channel(ChannelId(20)).unwrap();
         topic::put(realm, realm.user(UserId(4)).unwrap(), (channel, "Lunch"), policy, &mut commit).unwrap();
         realm.with(&EventRecord::new(EventId(realm.at().0 + 1), 0, commit.changes, None))
     }
 
-    fn happening(doer: i64, deed: Deed, mentioned: &[UserId]) -> Happening<'_> {
-        Happening { channel_id: ChannelId(20), topic: "lunch", doer: UserId(doer), deed, mentioned }
+    fn happening(doer: i64, deed: TopicAction, mentioned: &[UserId]) -> TopicActivity<'_> {
+        TopicActivity { channel_id: ChannelId(20), topic: "lunch", doer: UserId(doer), deed, mentioned }
     }
 
-    fn followed(realm: &RealmSnapshot, deed: Deed) -> Option<TopicPolicy> {
-        after(realm, happening(4, deed, &[]), &mut Commit::default())
+    fn followed(realm: &RealmSnapshot, deed: TopicAction) -> Option<TopicPolicy> {
+        after(realm, happening(4, deed, &[]), &mut RealmCommit::default())
     }
 
-    const DEEDS: [Deed; 3] = [Deed::TookPart, Deed::Wrote, Deed::Began];
+    const DEEDS: [TopicAction; 3] = [TopicAction::TookPart, TopicAction::Wrote, TopicAction::Began];
 
     #[test]
     fn a_topic_is_followed_by_what_the_policy_waits_for() {
@@ -152,7 +158,7 @@ mod tests {
             let found = DEEDS.map(|deed| followed(&realm, deed));
             assert_eq!(found.iter().filter(|found| **found == Some(TopicPolicy::Followed)).count(), times, "{policy}");
             assert!(found.is_sorted(), "{policy}");
-            let asks = asks_who_began(&realm, happening(4, Deed::Wrote, &[]));
+            let asks = asks_who_began(&realm, happening(4, TopicAction::Wrote, &[]));
             assert_eq!(asks, policy == 3);
         }
     }
@@ -173,7 +179,7 @@ mod tests {
     fn what_was_muted_stays_muted_and_what_is_followed_is_not_made_less() {
         let always = json!({"automatically_follow_topics_policy": 1});
         let plain = realm(true, always);
-        let now = |policy| followed(&chose(&plain, policy), Deed::Began);
+        let now = |policy| followed(&chose(&plain, policy), TopicAction::Began);
         assert_eq!(now(TopicPolicy::Muted), None);
         assert_eq!(now(TopicPolicy::Unmuted), Some(TopicPolicy::Followed));
         assert_eq!(now(TopicPolicy::Followed), None);
@@ -183,8 +189,8 @@ mod tests {
     fn who_is_mentioned_follows_unless_they_chose_not_to() {
         let mentioned = [UserId(4), UserId(99)];
         let told = |realm: &RealmSnapshot, doer| {
-            let mut commit = Commit::default();
-            let own = after(realm, happening(doer, Deed::Wrote, &mentioned), &mut commit);
+            let mut commit = RealmCommit::default();
+            let own = after(realm, happening(doer, TopicAction::Wrote, &mentioned), &mut commit);
             assert_eq!(own, None);
             commit.changes.len()
         };

@@ -14,10 +14,10 @@ pub mod topic;
 
 use serde_json::Value;
 
-use crate::change::{Change, UserItemKind};
+use crate::change::{RealmChange, UserItemKind};
 use crate::id::UserId;
 
 /// Returns the one document of that kind that a user has is now this, or gone with `None`.
-fn only(user_id: UserId, kind: UserItemKind, document: Option<Value>) -> Change {
-    Change::UserItem { user_id, kind, key: String::new(), document }
+fn only(user_id: UserId, kind: UserItemKind, document: Option<Value>) -> RealmChange {
+    RealmChange::UserItem { user_id, kind, key: String::new(), document }
 }

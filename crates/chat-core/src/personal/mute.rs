@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::change::{Change, Commit, UserItemKind};
-use crate::event::{Audience, NewEvent};
+use crate::change::{RealmChange, RealmCommit, UserItemKind};
+use crate::event::{EventAudience, NewEvent};
 use crate::id::UserId;
 use crate::object::item;
 use crate::snapshot::RealmSnapshot;
@@ -30,7 +30,7 @@ pub enum MuteError {
 ///
 /// # Errors
 /// See [`MuteError`].
-pub fn mute(realm: &RealmSnapshot, user: &User, muted: UserId, commit: &mut Commit) -> Result<(), MuteError> {
+pub fn mute(realm: &RealmSnapshot, user: &User, muted: UserId, commit: &mut RealmCommit) -> Result<(), MuteError> {
     if muted == user.id {
         return Err(MuteError::Oneself);
     }
@@ -50,7 +50,7 @@ pub fn mute(realm: &RealmSnapshot, user: &User, muted: UserId, commit: &mut Comm
 ///
 /// # Source
 /// Specification, `DELETE /users/me/muted_users/{muted_user_id}`.
-pub fn unmute(realm: &RealmSnapshot, user: &User, muted: UserId, commit: &mut Commit) -> Result<(), MuteError> {
+pub fn unmute(realm: &RealmSnapshot, user: &User, muted: UserId, commit: &mut RealmCommit) -> Result<(), MuteError> {
     if !is_muted(realm, user.id, muted)? {
         return Err(MuteError::NotMuted);
     }
@@ -66,35 +66,35 @@ fn is_muted(realm: &RealmSnapshot, user_id: UserId, muted: UserId) -> Result<boo
 }
 
 /// Writes it down and tells the user's own clients whom they do not hear now.
-fn put(user: &User, muted: UserId, document: Option<Value>, told: &[Value], commit: &mut Commit) {
+fn put(user: &User, muted: UserId, document: Option<Value>, told: &[Value], commit: &mut RealmCommit) {
     let (kind, key) = (UserItemKind::MutedUser, muted.to_string());
-    commit.changes.push(Change::UserItem { user_id: user.id, kind, key, document });
+    commit.changes.push(RealmChange::UserItem { user_id: user.id, kind, key, document });
     let event = json!({"type": "muted_users", "muted_users": told});
-    commit.events.push(NewEvent::plain(Audience::users([user.id]), event));
+    commit.events.push(NewEvent::plain(EventAudience::users([user.id]), event));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::Body;
-    use crate::realm::Rules;
+    use crate::event::EventBody;
+    use crate::realm::RealmRules;
     use crate::testing;
 
     #[test]
     fn a_user_is_muted_once_and_told_with_those_muted_before() {
-        let before = Change::UserItem {
+        let before = RealmChange::UserItem {
             user_id: UserId(4),
             kind: UserItemKind::MutedUser,
             key: "3".to_owned(),
             document: Some(json!({"timestamp": 8})),
         };
-        let realm = testing::realm(Rules::default(), vec![before]);
+        let realm = testing::realm(RealmRules::default(), vec![before]);
         let user = realm.user(UserId(4)).unwrap();
-        let told = |did: fn(&RealmSnapshot, &User, UserId, &mut Commit) -> Result<(), MuteError>, muted| {
-            let mut commit = Commit { at_s: 9, ..Commit::default() };
+        let told = |did: fn(&RealmSnapshot, &User, UserId, &mut RealmCommit) -> Result<(), MuteError>, muted| {
+            let mut commit = RealmCommit { at_s: 9, ..RealmCommit::default() };
             did(&realm, user, UserId(muted), &mut commit).map(|()| match &commit.events[0].body {
-                Body::Plain { event, .. } => event["muted_users"].clone(),
-                Body::Message(_) | Body::Edit { .. } | Body::Flagged(_) => Value::Null,
+                EventBody::Plain { event, .. } => event["muted_users"].clone(),
+                EventBody::Message(_) | EventBody::Edit { .. } | EventBody::Flagged(_) => Value::Null,
             })
         };
         assert_eq!(told(mute, 6), Ok(json!([{"timestamp": 8, "id": 3}, {"id": 6, "timestamp": 9}])));

@@ -5,12 +5,12 @@
 use serde_json::{Map, Value, json};
 
 use super::{language, status};
-use crate::access::{NotAllowed, require_administrator};
+use crate::access::{PermissionError, require_administrator};
 use crate::address;
-use crate::change::{Change, Commit, ItemKind, UserItemKind};
+use crate::change::{ItemKind, RealmChange, RealmCommit, UserItemKind};
 use crate::draft;
-use crate::event::{Audience, Capability, Gate, NewEvent, add};
-use crate::object::settings::{self, Family, SETTINGS};
+use crate::event::{ClientCapability, EventAudience, NewEvent, QueueCondition, add};
+use crate::object::settings::{self, LegacySettingGroup, SETTINGS};
 use crate::presence;
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
@@ -28,14 +28,14 @@ const PRESENCE: &str = "presence_enabled";
 const PERSONAL: [&str; 3] = ["default_language", "enable_login_emails", "enable_marketing_emails"];
 
 /// A user setting and its new value, of the type that [`SETTINGS`] states.
-pub type Chosen = (&'static str, Value);
+pub type PreferenceChange = (&'static str, Value);
 
 /// The reason why preferences stay as they are.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PreferenceError {
     /// The caller is not who may.
     #[error(transparent)]
-    NotAllowed(#[from] NotAllowed),
+    NotAllowed(#[from] PermissionError),
     /// None of the words it can be.
     #[error("Invalid {0}")]
     NotAWord(&'static str),
@@ -61,7 +61,7 @@ pub enum PreferenceError {
 
 /// Of these columns the preferences that can be chosen and are not what every realm begins with, and how many columns have
 /// the name of one and are none.
-pub(crate) fn fitting(scope: Scope, columns: &Map<String, Value>) -> (Map<String, Value>, usize) {
+pub(crate) fn fitting(scope: PreferenceScope, columns: &Map<String, Value>) -> (Map<String, Value>, usize) {
     let (mut chosen, mut refused) = (Map::new(), 0);
     for (name, preset) in scope.settings() {
         let Some(value) = columns.get(name) else { continue };
@@ -79,16 +79,16 @@ pub(crate) fn fitting(scope: Scope, columns: &Map<String, Value>) -> (Map<String
 
 /// The target of a setting change: one user, or the realm's defaults for new users.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
+pub enum PreferenceScope {
     /// For the user who chooses.
     Own,
     /// For users who join later.
     Newcomers,
 }
 
-impl Scope {
+impl PreferenceScope {
     /// Returns the preferences that can be chosen for them, each with a value of its type.
-    pub fn settings(self) -> impl Iterator<Item = (&'static str, settings::Preset)> {
+    pub fn settings(self) -> impl Iterator<Item = (&'static str, settings::UserSettingDefaults)> {
         let all = SETTINGS.iter().map(|(name, _, preset)| (*name, *preset));
         all.filter(move |(name, _)| self == Self::Own || !PERSONAL.contains(name))
     }
@@ -101,10 +101,10 @@ impl Scope {
 pub fn choose(
     realm: &RealmSnapshot,
     user: &User,
-    chosen: &[Chosen],
-    commit: &mut Commit,
+    chosen: &[PreferenceChange],
+    commit: &mut RealmCommit,
 ) -> Result<(), PreferenceError> {
-    let news = news(Scope::Own, &settings::of(realm, user), chosen)?;
+    let news = news(PreferenceScope::Own, &settings::of(realm, user), chosen)?;
     change(realm, user, &news, commit);
     if let Some((_, is_shared)) = news.iter().find(|(name, _)| *name == PRESENCE) {
         let away = Map::from_iter([("away".to_owned(), json!(is_shared == false))]);
@@ -123,26 +123,26 @@ pub fn choose(
 pub fn choose_for_newcomers(
     realm: &RealmSnapshot,
     caller: &User,
-    chosen: &[Chosen],
-    commit: &mut Commit,
+    chosen: &[PreferenceChange],
+    commit: &mut RealmCommit,
 ) -> Result<(), PreferenceError> {
     require_administrator(caller)?;
-    let news = news(Scope::Newcomers, &settings::defaults(realm), chosen)?;
+    let news = news(PreferenceScope::Newcomers, &settings::defaults(realm), chosen)?;
     if news.is_empty() {
         return Ok(());
     }
     let document = Some(merged(realm.item(ItemKind::UserDefaults, 0), &news));
-    commit.changes.push(Change::Item { kind: ItemKind::UserDefaults, id: 0, document });
+    commit.changes.push(RealmChange::Item { kind: ItemKind::UserDefaults, id: 0, document });
     for (property, value) in &news {
         let event =
             json!({"type": "realm_user_settings_defaults", "op": "update", "property": property, "value": value});
-        commit.events.push(NewEvent::plain(Audience::Everyone, event));
+        commit.events.push(NewEvent::plain(EventAudience::Everyone, event));
     }
     Ok(())
 }
 
 /// Lets others see, or see no longer, when a person is there. Says whether that is different from before.
-pub(super) fn share_presence(realm: &RealmSnapshot, user: &User, is_shared: bool, commit: &mut Commit) -> bool {
+pub(super) fn share_presence(realm: &RealmSnapshot, user: &User, is_shared: bool, commit: &mut RealmCommit) -> bool {
     let is_new = user.bot.is_none() && presence::is_shared(realm, user.id) != is_shared;
     if is_new {
         change(realm, user, &[(PRESENCE, is_shared.into())], commit);
@@ -152,12 +152,16 @@ pub(super) fn share_presence(realm: &RealmSnapshot, user: &User, is_shared: bool
 
 /// Those that are otherwise than before, once all are found to be what they can be. Of one that is given twice the
 /// last counts.
-fn news(scope: Scope, before: &Map<String, Value>, chosen: &[Chosen]) -> Result<Vec<Chosen>, PreferenceError> {
+fn news(
+    scope: PreferenceScope,
+    before: &Map<String, Value>,
+    chosen: &[PreferenceChange],
+) -> Result<Vec<PreferenceChange>, PreferenceError> {
     chosen.iter().try_for_each(|(name, value)| check(scope, name, value))?;
     Ok(chosen.iter().filter(|(name, value)| before.get(*name) != Some(value)).cloned().collect())
 }
 
-fn change(realm: &RealmSnapshot, user: &User, news: &[Chosen], commit: &mut Commit) {
+fn change(realm: &RealmSnapshot, user: &User, news: &[PreferenceChange], commit: &mut RealmCommit) {
     if news.is_empty() {
         return;
     }
@@ -178,15 +182,19 @@ fn change(realm: &RealmSnapshot, user: &User, news: &[Chosen], commit: &mut Comm
 }
 
 /// Tells the user's own clients of a preference, the older ones in the words of its family.
-pub(crate) fn tell(user: &User, name: &str, value: &Value, commit: &mut Commit) {
-    let audience = Audience::users([user.id]);
+pub(crate) fn tell(user: &User, name: &str, value: &Value, commit: &mut RealmCommit) {
+    let audience = EventAudience::users([user.id]);
     let mut event = json!({"type": "user_settings", "op": "update", "property": name, "value": value});
     let family = SETTINGS.iter().find(|(known, ..)| *known == name).map(|(_, family, _)| *family);
     let older = match family {
-        Some(Family::Notification) => Some(json!({"type": "update_global_notifications", "notification_name": name})),
+        Some(LegacySettingGroup::Notification) => {
+            Some(json!({"type": "update_global_notifications", "notification_name": name}))
+        }
         // The time zone is kept with the user, and told with how things look.
-        Some(Family::Display) | None => Some(json!({"type": "update_display_settings", "setting_name": name})),
-        Some(Family::Other) => None,
+        Some(LegacySettingGroup::Display) | None => {
+            Some(json!({"type": "update_display_settings", "setting_name": name}))
+        }
+        Some(LegacySettingGroup::Other) => None,
     };
     let language = value.as_str().filter(|_| name == "default_language").and_then(language::name);
     let language = language.map_or_else(|| json!({}), |language| json!({"language_name": language}));
@@ -195,12 +203,12 @@ pub(crate) fn tell(user: &User, name: &str, value: &Value, commit: &mut Commit) 
     if let Some(mut older) = older {
         add(&mut older, json!({"user": user.shown_email(), "setting": value}));
         add(&mut older, language);
-        let gate = Gate::Without(Capability::UserSettingsObject);
+        let gate = QueueCondition::Without(ClientCapability::UserSettingsObject);
         commit.events.push(NewEvent::plain(audience, older).gated(gate));
     }
 }
 
-fn merged(before: Option<&Value>, news: &[Chosen]) -> Value {
+fn merged(before: Option<&Value>, news: &[PreferenceChange]) -> Value {
     let mut document = before.and_then(Value::as_object).cloned().unwrap_or_default();
     document.extend(news.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
     Value::Object(document)
@@ -208,7 +216,7 @@ fn merged(before: Option<&Value>, news: &[Chosen]) -> Value {
 
 /// The allowed values of a user setting beyond its type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Range {
+pub enum PreferenceRange {
     /// Everything of its type.
     Any,
     /// From 1 to this.
@@ -234,52 +242,52 @@ pub enum Range {
 /// Not specified how large things may look; we refuse what no screen shows, which existing servers fail on. They also
 /// refuse `dense_mode` beside other sizes than its own; as it has no effect and any subset may be sent, we take it.
 #[must_use]
-pub fn range(name: &str) -> Range {
+pub fn range(name: &str) -> PreferenceRange {
     match name {
-        "web_channel_default_view" => Range::UpTo(2),
+        "web_channel_default_view" => PreferenceRange::UpTo(2),
         "color_scheme"
         | "demote_inactive_streams"
         | "realm_name_in_email_notifications_policy"
         | "user_list_style"
         | "web_mark_read_on_scroll_policy"
-        | "web_stream_unreads_count_display_policy" => Range::UpTo(3),
+        | "web_stream_unreads_count_display_policy" => PreferenceRange::UpTo(3),
         "automatically_follow_topics_policy"
         | "automatically_unmute_topics_in_muted_streams_policy"
-        | "desktop_icon_count_display" => Range::UpTo(4),
-        "email_address_visibility" => Range::UpTo(5),
-        "email_notifications_batching_period_seconds" => Range::Batching,
-        "web_font_size_px" => Range::Between(1, 200),
-        "web_line_height_percent" => Range::Between(1, 1_000),
-        "web_animate_image_previews" => Range::Words(&["always", "on_hover", "never"]),
-        "web_home_view" => Range::Words(&["recent_topics", "inbox", "all_messages"]),
-        "emojiset" => Range::ListedWords(&["google", "twitter", "text", "google-blob"]),
-        "default_language" => Range::Language,
-        "notification_sound" => Range::Name,
-        _ => Range::Any,
+        | "desktop_icon_count_display" => PreferenceRange::UpTo(4),
+        "email_address_visibility" => PreferenceRange::UpTo(5),
+        "email_notifications_batching_period_seconds" => PreferenceRange::Batching,
+        "web_font_size_px" => PreferenceRange::Between(1, 200),
+        "web_line_height_percent" => PreferenceRange::Between(1, 1_000),
+        "web_animate_image_previews" => PreferenceRange::Words(&["always", "on_hover", "never"]),
+        "web_home_view" => PreferenceRange::Words(&["recent_topics", "inbox", "all_messages"]),
+        "emojiset" => PreferenceRange::ListedWords(&["google", "twitter", "text", "google-blob"]),
+        "default_language" => PreferenceRange::Language,
+        "notification_sound" => PreferenceRange::Name,
+        _ => PreferenceRange::Any,
     }
 }
 
 /// Whether the preference can be that. The texts differ as existing clients know them.
-fn check(scope: Scope, name: &'static str, value: &Value) -> Result<(), PreferenceError> {
+fn check(scope: PreferenceScope, name: &'static str, value: &Value) -> Result<(), PreferenceError> {
     let number = value.as_i64().unwrap_or_default();
     let word = value.as_str().unwrap_or_default();
     let ensure = |holds: bool, otherwise: PreferenceError| if holds { Ok(()) } else { Err(otherwise) };
     match range(name) {
-        Range::Any => Ok(()),
-        Range::UpTo(last) => {
-            let in_short = scope == Scope::Own && name == "email_address_visibility";
+        PreferenceRange::Any => Ok(()),
+        PreferenceRange::UpTo(last) => {
+            let in_short = scope == PreferenceScope::Own && name == "email_address_visibility";
             let refused = if in_short { PreferenceError::NotAWord } else { PreferenceError::NotListed };
             ensure((1..=last).contains(&number), refused(name))
         }
-        Range::Between(first, last) => {
+        PreferenceRange::Between(first, last) => {
             ensure(number >= first, PreferenceError::TooSmall(name))?;
             ensure(number <= last, PreferenceError::TooLarge(name))
         }
-        Range::Batching => ensure((1..=BATCHING_MAX_S).contains(&number), PreferenceError::Batching(number)),
-        Range::Words(words) => ensure(words.contains(&word), PreferenceError::NotAWord(name)),
-        Range::ListedWords(words) => ensure(words.contains(&word), PreferenceError::NotListed(name)),
-        Range::Language => ensure(language::name(word).is_some(), PreferenceError::NotAWord(name)),
-        Range::Name => {
+        PreferenceRange::Batching => ensure((1..=BATCHING_MAX_S).contains(&number), PreferenceError::Batching(number)),
+        PreferenceRange::Words(words) => ensure(words.contains(&word), PreferenceError::NotAWord(name)),
+        PreferenceRange::ListedWords(words) => ensure(words.contains(&word), PreferenceError::NotListed(name)),
+        PreferenceRange::Language => ensure(language::name(word).is_some(), PreferenceError::NotAWord(name)),
+        PreferenceRange::Name => {
             ensure(!word.trim().is_empty(), PreferenceError::Blank(name))?;
             ensure(word.chars().count() <= SOUND_MAX_CHARS, PreferenceError::TooLong(name))
         }

@@ -2,7 +2,7 @@
 
 use super::topic::{self, TopicPolicy};
 use crate::access;
-use crate::change::Commit;
+use crate::change::RealmCommit;
 use crate::id::ChannelId;
 use crate::message::topic_key;
 use crate::snapshot::RealmSnapshot;
@@ -13,7 +13,7 @@ const AT_ONCE: usize = 200;
 
 /// A topic that moved completely to another place.
 #[derive(Debug, Clone, Copy)]
-pub struct Move<'a> {
+pub struct TopicRelocation<'a> {
     /// Where it was.
     pub from: (ChannelId, &'a str),
     /// Where it is.
@@ -30,7 +30,7 @@ pub struct Move<'a> {
 ///
 /// # Source
 /// Not specified; existing servers have people follow a topic through its moves too.
-pub fn relocate(realm: &RealmSnapshot, moved: Move<'_>, commit: &mut Commit) {
+pub fn relocate(realm: &RealmSnapshot, moved: TopicRelocation<'_>, commit: &mut RealmCommit) {
     let ((from_id, from_topic), (to_id, to_topic)) = (moved.from, moved.to);
     let (Some(from), Some(to)) = (realm.channel(from_id), realm.channel(to_id)) else { return };
     if from_id == to_id && topic_key(from_topic) == topic_key(to_topic) {
@@ -73,11 +73,11 @@ mod tests {
     use TopicPolicy::{Followed, Inherit, Muted, Unmuted};
 
     use super::*;
-    use crate::change::Change;
+    use crate::change::RealmChange;
     use crate::channel::Privacy;
     use crate::event::EventRecord;
     use crate::id::{EventId, UserId};
-    use crate::realm::Rules;
+    use crate::realm::RealmRules;
     use crate::role::Role;
     use crate::testing;
 
@@ -85,8 +85,8 @@ mod tests {
     const PRIVATE: ChannelId = ChannelId(21);
 
     fn realm() -> RealmSnapshot {
-        let channel = |id, privacy| Change::Channel(Box::new(testing::channel(id, privacy)));
-        let subscribed = |id, user| Change::Subscription(Box::new(testing::subscription(id, user)));
+        let channel = |id, privacy| RealmChange::Channel(Box::new(testing::channel(id, privacy)));
+        let subscribed = |id, user| RealmChange::Subscription(Box::new(testing::subscription(id, user)));
         let changes = vec![
             channel(20, Privacy::Public),
             channel(21, Privacy::PrivateSharedHistory),
@@ -94,41 +94,42 @@ mod tests {
             subscribed(20, 6),
             subscribed(21, 4),
         ];
-        testing::realm(Rules::default(), changes)
+        testing::realm(RealmRules::default(), changes)
     }
 
     fn chose(realm: &RealmSnapshot, user: i64, (topic, policy): (&str, TopicPolicy)) -> RealmSnapshot {
-        let mut commit = Commit::default();
+        let mut commit = RealmCommit::default();
         let (channel, user) = (realm.channel(PUBLIC).unwrap(), realm.user(UserId(user)).unwrap());
         topic::put(realm, user, (channel, topic), policy, &mut commit).unwrap();
         after(realm, commit)
     }
 
-    fn after(realm: &RealmSnapshot, commit: Commit) -> RealmSnapshot {
+    fn after(realm: &RealmSnapshot, commit: RealmCommit) -> RealmSnapshot {
         realm.with(&EventRecord::new(EventId(realm.at().0 + 1), 0, commit.changes, None))
     }
 
-    fn moved(realm: &RealmSnapshot, topic: Move<'_>) -> RealmSnapshot {
-        let mut commit = Commit::default();
+    fn moved(realm: &RealmSnapshot, topic: TopicRelocation<'_>) -> RealmSnapshot {
+        let mut commit = RealmCommit::default();
         relocate(realm, topic, &mut commit);
         after(realm, commit)
     }
 
     #[test]
     fn a_choice_goes_where_its_topic_goes_and_stays_nowhere() {
-        let rename = Move { from: (PUBLIC, "lunch"), to: (PUBLIC, "✔ lunch"), joins_another: false };
+        let rename = TopicRelocation { from: (PUBLIC, "lunch"), to: (PUBLIC, "✔ lunch"), joins_another: false };
         for policy in [Muted, Unmuted, Followed] {
             let realm = moved(&chose(&realm(), 4, ("Lunch", policy)), rename);
             let now = ["lunch", "✔ Lunch"].map(|name| topic::of(&realm, UserId(4), PUBLIC, name));
             assert_eq!(now, [Inherit, policy]);
-            let spelled = Move { from: (PUBLIC, "✔ lunch"), to: (PUBLIC, "✔ LUNCH"), joins_another: false };
+            let spelled =
+                TopicRelocation { from: (PUBLIC, "✔ lunch"), to: (PUBLIC, "✔ LUNCH"), joins_another: false };
             assert_eq!(topic::of(&moved(&realm, spelled), UserId(4), PUBLIC, "✔ lunch"), policy);
         }
     }
 
     #[test]
     fn of_two_topics_that_join_the_greater_interest_wins() {
-        let join = |joins_another| Move { from: (PUBLIC, "lunch"), to: (PUBLIC, "dinner"), joins_another };
+        let join = |joins_another| TopicRelocation { from: (PUBLIC, "lunch"), to: (PUBLIC, "dinner"), joins_another };
         for (of_lunch, of_dinner, expected) in [
             (Muted, Inherit, Inherit),
             (Muted, Muted, Muted),
@@ -151,7 +152,7 @@ mod tests {
         let realm = chose(&chose(&realm(), 4, ("lunch", Muted)), 6, ("lunch", Muted));
         // An administrator sees that the channel is there, and no more of it.
         let realm = chose(&realm, 2, ("lunch", Followed));
-        let away = Move { from: (PUBLIC, "lunch"), to: (PRIVATE, "lunch"), joins_another: false };
+        let away = TopicRelocation { from: (PUBLIC, "lunch"), to: (PRIVATE, "lunch"), joins_another: false };
         let realm = moved(&realm, away);
         let now = |user| [PUBLIC, PRIVATE].map(|channel| topic::of(&realm, UserId(user), channel, "lunch"));
         assert_eq!((now(4), now(6), now(2)), ([Inherit, Muted], [Inherit; 2], [Inherit; 2]));
@@ -161,18 +162,18 @@ mod tests {
     fn the_choices_of_many_move_some_at_a_time() {
         let mut realm = realm();
         for id in 100..350 {
-            let user = Change::User(Box::new(testing::user(id, Role::Member)));
-            realm = after(&realm, Commit { changes: vec![user], ..Commit::default() });
+            let user = RealmChange::User(Box::new(testing::user(id, Role::Member)));
+            realm = after(&realm, RealmCommit { changes: vec![user], ..RealmCommit::default() });
             realm = chose(&realm, id, ("lunch", Followed));
         }
-        let rename = Move { from: (PUBLIC, "lunch"), to: (PUBLIC, "tea"), joins_another: false };
+        let rename = TopicRelocation { from: (PUBLIC, "lunch"), to: (PUBLIC, "tea"), joins_another: false };
         let following = |realm: &RealmSnapshot| {
             (100..350).filter(|id| topic::of(realm, UserId(*id), PUBLIC, "tea") == Followed).count()
         };
         let once = moved(&realm, rename);
         let twice = moved(&once, rename);
         assert_eq!((following(&once), following(&twice)), (AT_ONCE, 250));
-        let mut commit = Commit::default();
+        let mut commit = RealmCommit::default();
         relocate(&twice, rename, &mut commit);
         assert!(commit.changes.is_empty() && commit.events.is_empty());
     }

@@ -3,24 +3,24 @@
 use serde_json::{Map, Value, json};
 
 use super::preference;
-use crate::change::{Commit, UserItemKind};
-use crate::emoji::{Choice, ChoiceError, checked, completed};
-use crate::event::{Audience, NewEvent, add};
+use crate::change::{RealmCommit, UserItemKind};
+use crate::emoji::{EmojiChoice, EmojiChoiceError, checked, completed};
+use crate::event::{EventAudience, NewEvent, add};
 use crate::id::UserId;
 use crate::message::ReactionType;
 use crate::presence;
 use crate::printable::unprintable;
-use crate::reaction::Asked;
+use crate::reaction::RequestedEmoji;
 use crate::snapshot::RealmSnapshot;
 use crate::user::User;
 
 /// The fields of a user's status to change. What is not given stays as it is.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Wish<'a> {
+pub struct StatusUpdate<'a> {
     /// The words; an empty text clears them.
     pub text: Option<&'a str>,
     /// The emoji; an empty name clears it.
-    pub emoji: Asked<'a>,
+    pub emoji: RequestedEmoji<'a>,
     /// Whether the user does not want to be seen: the opposite of the preference `presence_enabled`.
     pub away: Option<bool>,
 }
@@ -39,7 +39,7 @@ pub enum StatusError {
     EmojiNameless,
     /// There is no such emoji.
     #[error(transparent)]
-    Emoji(#[from] ChoiceError),
+    Emoji(#[from] EmojiChoiceError),
 }
 
 /// Changes what of the user's status was given, and tells everybody of what is different now and nothing else.
@@ -49,7 +49,12 @@ pub enum StatusError {
 ///
 /// # Source
 /// Specification, `POST /users/me/status`.
-pub fn set(realm: &RealmSnapshot, user: &User, wish: Wish<'_>, commit: &mut Commit) -> Result<(), StatusError> {
+pub fn set(
+    realm: &RealmSnapshot,
+    user: &User,
+    wish: StatusUpdate<'_>,
+    commit: &mut RealmCommit,
+) -> Result<(), StatusError> {
     if wish.text.is_none() && wish.emoji.name.is_none() && wish.away.is_none() {
         return Err(StatusError::NothingNew);
     }
@@ -95,17 +100,17 @@ pub fn of(realm: &RealmSnapshot, user: &User) -> Map<String, Value> {
 pub(super) fn told(user_id: UserId, news: Map<String, Value>) -> NewEvent {
     let mut event = json!({"type": "user_status", "user_id": user_id});
     add(&mut event, Value::Object(news));
-    NewEvent::plain(Audience::Everyone, event)
+    NewEvent::plain(EventAudience::Everyone, event)
 }
 
 /// Returns whether there shall be another emoji, or none.
-fn is_asked_for(emoji: Asked<'_>) -> Result<bool, StatusError> {
+fn is_asked_for(emoji: RequestedEmoji<'_>) -> Result<bool, StatusError> {
     let is_half = emoji.name.is_none() && (emoji.code.is_some() || emoji.kind.is_some());
     if is_half { Err(StatusError::EmojiNameless) } else { Ok(emoji.name.is_some()) }
 }
 
 /// Returns the emoji that shall be; `None` for an empty name.
-fn named(realm: &RealmSnapshot, emoji: Asked<'_>) -> Result<Option<Choice>, StatusError> {
+fn named(realm: &RealmSnapshot, emoji: RequestedEmoji<'_>) -> Result<Option<EmojiChoice>, StatusError> {
     let Some(name) = emoji.name.filter(|name| !name.is_empty()) else { return Ok(None) };
     let choice = completed(realm, name, (emoji.code, emoji.kind))?;
     checked(realm, (&choice.code, choice.kind), Some(name))?;
@@ -116,7 +121,7 @@ fn named(realm: &RealmSnapshot, emoji: Asked<'_>) -> Result<Option<Choice>, Stat
 #[derive(Debug, PartialEq, Eq)]
 struct Said {
     text: String,
-    emoji: Option<Choice>,
+    emoji: Option<EmojiChoice>,
 }
 
 impl Said {
@@ -125,7 +130,7 @@ impl Said {
         let text = |key: &str| document.and_then(|document| document.get(key)).and_then(Value::as_str);
         let emoji = || {
             let (name, code) = (text("emoji_name")?.to_owned(), text("emoji_code")?.to_owned());
-            Some(Choice { name, code, kind: ReactionType::named(text("reaction_type")?)? })
+            Some(EmojiChoice { name, code, kind: ReactionType::named(text("reaction_type")?)? })
         };
         Self { text: text("status_text").unwrap_or_default().to_owned(), emoji: emoji() }
     }
@@ -144,7 +149,7 @@ impl Said {
 }
 
 /// An emoji as clients know it; no emoji is one without name and code.
-fn emoji_keys(emoji: Option<&Choice>) -> Map<String, Value> {
+fn emoji_keys(emoji: Option<&EmojiChoice>) -> Map<String, Value> {
     let (name, code) = emoji.map_or(("", ""), |emoji| (&emoji.name, &emoji.code));
     let kind = emoji.map_or(ReactionType::UnicodeEmoji, |emoji| emoji.kind).name();
     [("emoji_name", name), ("emoji_code", code), ("reaction_type", kind)]
@@ -156,21 +161,21 @@ fn emoji_keys(emoji: Option<&Choice>) -> Map<String, Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{Body, EventRecord};
+    use crate::event::{EventBody, EventRecord};
     use crate::id::EventId;
-    use crate::realm::Rules;
+    use crate::realm::RealmRules;
     use crate::testing;
 
     /// Returns what is so after each wish of user 4, and what is told of it as `user_status`.
-    fn after(wishes: &[Wish<'_>]) -> (Map<String, Value>, Vec<Value>) {
-        let mut realm = testing::realm(Rules::default(), Vec::new());
+    fn after(wishes: &[StatusUpdate<'_>]) -> (Map<String, Value>, Vec<Value>) {
+        let mut realm = testing::realm(RealmRules::default(), Vec::new());
         let mut said = Vec::new();
         for wish in wishes {
-            let mut commit = Commit { at_s: 9, ..Commit::default() };
+            let mut commit = RealmCommit { at_s: 9, ..RealmCommit::default() };
             set(&realm, realm.user(UserId(4)).unwrap(), *wish, &mut commit).unwrap();
             said.extend(commit.events.iter().filter_map(|event| match &event.body {
-                Body::Plain { kind, event } => (kind == "user_status").then(|| event.clone()),
-                Body::Message(_) | Body::Edit { .. } | Body::Flagged(_) => None,
+                EventBody::Plain { kind, event } => (kind == "user_status").then(|| event.clone()),
+                EventBody::Message(_) | EventBody::Edit { .. } | EventBody::Flagged(_) => None,
             }));
             let at = EventId(realm.at().0 + 1);
             realm = realm.with(&EventRecord::new(at, 0, commit.changes, None));
@@ -178,12 +183,15 @@ mod tests {
         (of(&realm, realm.user(UserId(4)).unwrap()), said)
     }
 
-    fn text(text: &str) -> Wish<'_> {
-        Wish { text: Some(text), ..Wish::default() }
+    fn text(text: &str) -> StatusUpdate<'_> {
+        StatusUpdate { text: Some(text), ..StatusUpdate::default() }
     }
 
-    fn emoji(name: &str) -> Wish<'_> {
-        Wish { emoji: Asked { name: Some(name), ..Asked::default() }, ..Wish::default() }
+    fn emoji(name: &str) -> StatusUpdate<'_> {
+        StatusUpdate {
+            emoji: RequestedEmoji { name: Some(name), ..RequestedEmoji::default() },
+            ..StatusUpdate::default()
+        }
     }
 
     #[test]
@@ -211,7 +219,7 @@ mod tests {
 
     #[test]
     fn away_is_the_opposite_of_being_seen() {
-        let away = |away| Wish { away: Some(away), ..Wish::default() };
+        let away = |away| StatusUpdate { away: Some(away), ..StatusUpdate::default() };
         let (status, said) = after(&[away(true), away(true)]);
         assert_eq!(Value::Object(status), json!({"away": true}));
         assert_eq!(said, [json!({"type": "user_status", "user_id": 4, "away": true})]);
@@ -221,21 +229,24 @@ mod tests {
 
     #[test]
     fn half_an_emoji_and_nothing_at_all_are_refused() {
-        let realm = testing::realm(Rules::default(), Vec::new());
+        let realm = testing::realm(RealmRules::default(), Vec::new());
         let told = |wish| {
-            let mut commit = Commit::default();
+            let mut commit = RealmCommit::default();
             let refused = set(&realm, realm.user(UserId(4)).unwrap(), wish, &mut commit).unwrap_err();
             assert!(commit.changes.is_empty() && commit.events.is_empty());
             refused.to_string()
         };
-        assert_eq!(told(Wish::default()), "Client did not pass any new values.");
-        let code = Asked { code: Some("1f44d"), ..Asked::default() };
-        assert_eq!(told(Wish { emoji: code, ..Wish::default() }), "Client did not pass any new values.");
+        assert_eq!(told(StatusUpdate::default()), "Client did not pass any new values.");
+        let code = RequestedEmoji { code: Some("1f44d"), ..RequestedEmoji::default() };
         assert_eq!(
-            told(Wish { emoji: code, ..text("x") }),
+            told(StatusUpdate { emoji: code, ..StatusUpdate::default() }),
+            "Client did not pass any new values."
+        );
+        assert_eq!(
+            told(StatusUpdate { emoji: code, ..text("x") }),
             "Client must pass emoji_name if they pass either emoji_code or reaction_type."
         );
-        let other = Asked { name: Some("smile"), ..code };
-        assert_eq!(told(Wish { emoji: other, ..Wish::default() }), "Invalid emoji name.");
+        let other = RequestedEmoji { name: Some("smile"), ..code };
+        assert_eq!(told(StatusUpdate { emoji: other, ..StatusUpdate::default() }), "Invalid emoji name.");
     }
 }

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::access::{self, NoSuchChannel};
-use crate::change::{Change, Commit, UserItemKind};
+use crate::access::{self, ChannelNotFound};
+use crate::change::{RealmChange, RealmCommit, UserItemKind};
 use crate::channel::Channel;
-use crate::event::{Audience, Capability, Gate, NewEvent};
+use crate::event::{ClientCapability, EventAudience, NewEvent, QueueCondition};
 use crate::id::{ChannelId, UserId};
 use crate::limits::MAX_TOPIC_POLICIES;
 use crate::message::topic_key;
@@ -40,7 +40,7 @@ impl TopicPolicy {
 
 /// A channel, as a request names it.
 #[derive(Debug, Clone, Copy)]
-pub enum Place<'a> {
+pub enum RequestedChannel<'a> {
     /// By number.
     Id(ChannelId),
     /// By name.
@@ -49,9 +49,9 @@ pub enum Place<'a> {
 
 /// A topic and the visibility policy to set.
 #[derive(Debug, Clone, Copy)]
-pub struct Choice<'a> {
+pub struct TopicPolicyChange<'a> {
     /// Where.
-    pub channel: Place<'a>,
+    pub channel: RequestedChannel<'a>,
     /// The topic, as typed; there need be no message in it.
     pub topic: &'a str,
     /// How.
@@ -63,7 +63,7 @@ pub struct Choice<'a> {
 pub enum TopicPolicyError {
     /// There is no such channel, or none the user may see.
     #[error(transparent)]
-    Channel(#[from] NoSuchChannel),
+    Channel(#[from] ChannelNotFound),
     /// The user chose too many.
     #[error("Too many topics are muted, unmuted or followed (maximum {MAX_TOPIC_POLICIES}).")]
     TooMany,
@@ -78,8 +78,8 @@ pub enum TopicPolicyError {
 pub fn choose(
     realm: &RealmSnapshot,
     user: &User,
-    choice: Choice<'_>,
-    commit: &mut Commit,
+    choice: TopicPolicyChange<'_>,
+    commit: &mut RealmCommit,
 ) -> Result<(), TopicPolicyError> {
     let channel = place(realm, user, choice)?;
     put(realm, user, (channel, choice.topic), choice.policy, commit)
@@ -118,17 +118,21 @@ pub fn is_muted(realm: &RealmSnapshot, user_id: UserId, channel_id: ChannelId, t
     }
 }
 
-fn place<'a>(realm: &'a RealmSnapshot, user: &User, choice: Choice<'_>) -> Result<&'a Channel, NoSuchChannel> {
+fn place<'a>(
+    realm: &'a RealmSnapshot,
+    user: &User,
+    choice: TopicPolicyChange<'_>,
+) -> Result<&'a Channel, ChannelNotFound> {
     let seen = match choice.channel {
-        Place::Id(id) => access::channel(realm, user, id),
-        Place::Name(name) => access::channel_named(realm, user, name),
+        RequestedChannel::Id(id) => access::channel(realm, user, id),
+        RequestedChannel::Name(name) => access::channel_named(realm, user, name),
     };
     if choice.policy != TopicPolicy::Inherit {
         return Ok(seen?);
     }
     let known = || match choice.channel {
-        Place::Id(id) => realm.channel(id),
-        Place::Name(name) => realm.channel_by_name(name),
+        RequestedChannel::Id(id) => realm.channel(id),
+        RequestedChannel::Name(name) => realm.channel_by_name(name),
     };
     let chosen = |id| of(realm, user.id, id, choice.topic) != TopicPolicy::Inherit;
     let left = |channel: &Channel| realm.membership(channel.id, user.id).is_some() || chosen(channel.id);
@@ -142,7 +146,7 @@ pub(super) fn put(
     user: &User,
     (channel, topic): (&Channel, &str),
     policy: TopicPolicy,
-    commit: &mut Commit,
+    commit: &mut RealmCommit,
 ) -> Result<(), TopicPolicyError> {
     let is_new = of(realm, user.id, channel.id, topic) == TopicPolicy::Inherit && policy != TopicPolicy::Inherit;
     if is_new && realm.user_items(user.id, UserItemKind::TopicPolicy).count() >= MAX_TOPIC_POLICIES {
@@ -153,7 +157,12 @@ pub(super) fn put(
 }
 
 /// Writes policies of different topics down, those that are not so already, however many the user has.
-pub(super) fn write(realm: &RealmSnapshot, user: &User, wanted: &[(&Channel, &str, TopicPolicy)], commit: &mut Commit) {
+pub(super) fn write(
+    realm: &RealmSnapshot,
+    user: &User,
+    wanted: &[(&Channel, &str, TopicPolicy)],
+    commit: &mut RealmCommit,
+) {
     let mut now = Vec::new();
     for (channel, topic, policy) in wanted {
         if of(realm, user.id, channel.id, topic) == *policy {
@@ -169,17 +178,19 @@ pub(super) fn write(realm: &RealmSnapshot, user: &User, wanted: &[(&Channel, &st
         now.push((key.clone(), chosen.clone()));
         tell(realm, user, &now, commit);
         let document = (*policy != TopicPolicy::Inherit).then_some(chosen);
-        commit.changes.push(Change::UserItem { user_id: user.id, kind: UserItemKind::TopicPolicy, key, document });
+        commit.changes.push(RealmChange::UserItem { user_id: user.id, kind: UserItemKind::TopicPolicy, key, document });
     }
 }
 
 /// Tells the user's own clients of the last of these policies; the older ones, which know no more than muted topics, of
 /// all of those.
-fn tell(realm: &RealmSnapshot, user: &User, now: &[(String, Value)], commit: &mut Commit) {
+fn tell(realm: &RealmSnapshot, user: &User, now: &[(String, Value)], commit: &mut RealmCommit) {
     let Some((_, chosen)) = now.last() else { return };
-    let audience = Audience::users([user.id]);
+    let audience = EventAudience::users([user.id]);
     let muted = json!({"type": "muted_topics", "muted_topics": item::muted_topics_with(realm, user.id, now)});
-    commit.events.push(NewEvent::plain(audience.clone(), muted).gated(Gate::Without(Capability::UserTopic)));
+    commit
+        .events
+        .push(NewEvent::plain(audience.clone(), muted).gated(QueueCondition::Without(ClientCapability::UserTopic)));
     let mut event = json!({"type": "user_topic"});
     crate::event::add(&mut event, chosen.clone());
     commit.events.push(NewEvent::plain(audience, event));
@@ -194,16 +205,16 @@ fn key(channel_id: ChannelId, topic: &str) -> String {
 mod tests {
     use super::*;
     use crate::channel::{Privacy, Subscription};
-    use crate::event::{Body, EventRecord};
+    use crate::event::{EventBody, EventRecord};
     use crate::id::EventId;
-    use crate::realm::Rules;
+    use crate::realm::RealmRules;
     use crate::testing;
 
     const CHANNEL: ChannelId = ChannelId(20);
 
     fn realm(privacy: Privacy) -> RealmSnapshot {
-        let channel = Change::Channel(Box::new(testing::channel(20, privacy)));
-        testing::realm(Rules::default(), vec![channel])
+        let channel = RealmChange::Channel(Box::new(testing::channel(20, privacy)));
+        testing::realm(RealmRules::default(), vec![channel])
     }
 
     fn chosen(
@@ -211,12 +222,12 @@ mod tests {
         topic: &str,
         policy: TopicPolicy,
     ) -> Result<(RealmSnapshot, Vec<Value>), TopicPolicyError> {
-        let mut commit = Commit { at_s: 9, ..Commit::default() };
-        let choice = Choice { channel: Place::Id(CHANNEL), topic, policy };
+        let mut commit = RealmCommit { at_s: 9, ..RealmCommit::default() };
+        let choice = TopicPolicyChange { channel: RequestedChannel::Id(CHANNEL), topic, policy };
         choose(realm, realm.user(UserId(4)).unwrap(), choice, &mut commit)?;
         let told = commit.events.iter().map(|event| match &event.body {
-            Body::Plain { event, .. } => event.clone(),
-            Body::Message(_) | Body::Edit { .. } | Body::Flagged(_) => Value::Null,
+            EventBody::Plain { event, .. } => event.clone(),
+            EventBody::Message(_) | EventBody::Edit { .. } | EventBody::Flagged(_) => Value::Null,
         });
         let at = EventId(realm.at().0 + 1);
         Ok((realm.with(&EventRecord::new(at, 0, commit.changes.clone(), None)), told.collect()))
@@ -246,7 +257,7 @@ mod tests {
     #[test]
     fn what_the_user_chose_for_a_topic_stands_over_its_channel() {
         let muted = Subscription { is_muted: true, ..testing::subscription(20, 4) };
-        let subscribed = vec![Change::Subscription(Box::new(muted))];
+        let subscribed = vec![RealmChange::Subscription(Box::new(muted))];
         let realm = realm(Privacy::Public).with(&EventRecord::new(EventId(11), 0, subscribed, None));
         let hears = |policy| !is_muted(&chosen(&realm, "x", policy).unwrap().0, UserId(4), CHANNEL, "X");
         assert_eq!(TopicPolicy::NUMBERS.map(|(_, policy)| hears(policy)), [false, false, true, true]);
@@ -259,10 +270,10 @@ mod tests {
         for (_, policy) in TopicPolicy::NUMBERS {
             assert_eq!(refused(&realm, policy), "Invalid channel ID");
         }
-        let inside = vec![Change::Subscription(Box::new(testing::subscription(20, 4)))];
+        let inside = vec![RealmChange::Subscription(Box::new(testing::subscription(20, 4)))];
         let inside = realm.with(&EventRecord::new(EventId(11), 0, inside, None));
         let (muted, _) = chosen(&inside, "x", TopicPolicy::Muted).unwrap();
-        let leave = vec![Change::Unsubscription { channel_id: CHANNEL, user_id: UserId(4) }];
+        let leave = vec![RealmChange::Unsubscription { channel_id: CHANNEL, user_id: UserId(4) }];
         let left = muted.with(&EventRecord::new(EventId(13), 0, leave, None));
         assert_eq!(refused(&left, TopicPolicy::Followed), "Invalid channel ID");
         assert!(chosen(&left, "x", TopicPolicy::Inherit).is_ok());

@@ -1,22 +1,25 @@
 use super::*;
 use crate::id::UserId;
-use crate::realm::Rules;
+use crate::realm::RealmRules;
 use crate::testing;
 
-const RUST: Wish<'static> =
-    Wish { name: "Rust playground", pygments_language: "Rust", url_template: "https://play.example/?code={code}" };
+const RUST: PlaygroundRequest<'static> = PlaygroundRequest {
+    name: "Rust playground",
+    pygments_language: "Rust",
+    url_template: "https://play.example/?code={code}",
+};
 
-fn realm(more: Vec<Change>) -> RealmSnapshot {
-    testing::realm(Rules::default(), more)
+fn realm(more: Vec<RealmChange>) -> RealmSnapshot {
+    testing::realm(RealmRules::default(), more)
 }
 
-fn added(realm: &RealmSnapshot, wish: Wish<'_>) -> (Result<i64, PlaygroundsError>, Commit) {
-    let mut commit = Commit::default();
+fn added(realm: &RealmSnapshot, wish: PlaygroundRequest<'_>) -> (Result<i64, PlaygroundsError>, RealmCommit) {
+    let mut commit = RealmCommit::default();
     let id = add(realm, realm.user(UserId(2)).unwrap(), wish, &mut commit);
     (id, commit)
 }
 
-fn unfit(wish: Wish<'_>) -> Vec<(Option<&'static str>, String)> {
+fn unfit(wish: PlaygroundRequest<'_>) -> Vec<(Option<&'static str>, String)> {
     let (refused, commit) = added(&realm(Vec::new()), wish);
     assert!(commit.changes.is_empty() && commit.events.is_empty());
     match refused {
@@ -32,7 +35,7 @@ fn a_playground_is_told_to_everybody_with_all_others() {
     let realm = realm(Vec::new());
     let (id, commit) = added(&realm, RUST);
     let after = realm.after(&commit.changes);
-    let (_, more) = added(&after, Wish { name: "Another", ..RUST });
+    let (_, more) = added(&after, PlaygroundRequest { name: "Another", ..RUST });
     let told = serde_json::to_value(&more.events[0].body).unwrap();
     let [first, second] = told["plain"]["event"]["realm_playgrounds"].as_array().unwrap().as_slice() else {
         panic!("{told}")
@@ -42,12 +45,12 @@ fn a_playground_is_told_to_everybody_with_all_others() {
         (&json!(id.unwrap()), &json!(RUST.name), &json!("Rust"), &json!(RUST.url_template))
     );
     assert_eq!(second["name"], "Another");
-    assert_eq!(more.events[0].audience, Audience::Everyone);
+    assert_eq!(more.events[0].audience, EventAudience::Everyone);
 }
 
 #[test]
 fn the_template_has_exactly_the_variable_code() {
-    let template = |url_template| Wish { url_template, ..RUST };
+    let template = |url_template| PlaygroundRequest { url_template, ..RUST };
     let missing = "Missing the required variable \"code\" in the URL template".to_owned();
     assert_eq!(unfit(template("https://play.example")), [(None, missing.clone())]);
     assert_eq!(unfit(template("https://play.example/{lang}")), [(None, missing.clone())]);
@@ -64,13 +67,16 @@ fn the_template_has_exactly_the_variable_code() {
 #[test]
 fn a_language_has_the_characters_of_language_names() {
     for language in ["C++", "C#", "objective-c", "Visual Basic", "a/b.c_d"] {
-        assert!(added(&realm(Vec::new()), Wish { pygments_language: language, ..RUST }).0.is_ok(), "{language}");
+        assert!(
+            added(&realm(Vec::new()), PlaygroundRequest { pygments_language: language, ..RUST }).0.is_ok(),
+            "{language}"
+        );
     }
     for language in ["py$thon", "ñ", "<b>"] {
-        let refused = added(&realm(Vec::new()), Wish { pygments_language: language, ..RUST }).0;
+        let refused = added(&realm(Vec::new()), PlaygroundRequest { pygments_language: language, ..RUST }).0;
         assert_eq!(refused, Err(PlaygroundsError::Language), "{language}");
     }
-    let long = unfit(Wish { pygments_language: &"x".repeat(41), ..RUST });
+    let long = unfit(PlaygroundRequest { pygments_language: &"x".repeat(41), ..RUST });
     let text = "pygments_language is too long (limit: 40 characters)".to_owned();
     assert_eq!(long, [(Some("pygments_language"), text)]);
 }
@@ -79,13 +85,13 @@ fn a_language_has_the_characters_of_language_names() {
 fn name_and_language_together_are_taken_once() {
     let first = added(&realm(Vec::new()), RUST).1;
     let realm = realm(Vec::new()).after(&first.changes);
-    let (refused, commit) = added(&realm, Wish { url_template: "https://other.example/{code}", ..RUST });
+    let (refused, commit) = added(&realm, PlaygroundRequest { url_template: "https://other.example/{code}", ..RUST });
     assert_eq!(
         refused.unwrap_err().to_string(),
         "Realm playground with this Realm, Pygments language and Name already exists."
     );
     assert!(commit.changes.is_empty());
-    assert!(added(&realm, Wish { pygments_language: "rust", ..RUST }).0.is_ok());
+    assert!(added(&realm, PlaygroundRequest { pygments_language: "rust", ..RUST }).0.is_ok());
 }
 
 #[test]
@@ -93,9 +99,9 @@ fn only_administrators_decide_and_what_is_not_there_is_not_removed() {
     let realm = realm(added(&realm(Vec::new()), RUST).1.changes);
     let (id, _) = realm.items(ItemKind::Playground).next().unwrap();
     let user = |id| realm.user(UserId(id)).unwrap();
-    let mut commit = Commit::default();
-    for refused in [3, 4, 6].map(|user_id| remove(&realm, user(user_id), id, &mut Commit::default())) {
-        assert_eq!(refused, Err(PlaygroundsError::NotAllowed(NotAllowed::AdministratorRequired)));
+    let mut commit = RealmCommit::default();
+    for refused in [3, 4, 6].map(|user_id| remove(&realm, user(user_id), id, &mut RealmCommit::default())) {
+        assert_eq!(refused, Err(PlaygroundsError::NotAllowed(PermissionError::AdministratorRequired)));
     }
     assert_eq!(remove(&realm, user(2), id + 1, &mut commit), Err(PlaygroundsError::NotFound));
     assert!(commit.changes.is_empty());

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 /// A type of external account, such as a code-hosting site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Account {
+pub struct ExternalAccountType {
     /// The word it is asked for with: `subtype` of a field's data.
     pub subtype: &'static str,
     /// What the site is called.
@@ -18,15 +18,15 @@ pub struct Account {
 }
 
 /// The sites that are known.
-pub const ACCOUNTS: [Account; 2] = [
-    Account {
+pub const ACCOUNTS: [ExternalAccountType; 2] = [
+    ExternalAccountType {
         subtype: "twitter",
         text: "Twitter",
         name: "Twitter username",
         hint: "",
         url_pattern: "https://twitter.com/%(username)s",
     },
-    Account {
+    ExternalAccountType {
         subtype: "github",
         text: "GitHub",
         name: "GitHub username",
@@ -35,7 +35,7 @@ pub const ACCOUNTS: [Account; 2] = [
     },
 ];
 
-impl Account {
+impl ExternalAccountType {
     /// Returns the site of that word.
     #[must_use]
     pub fn of(subtype: &str) -> Option<&'static Self> {

@@ -6,12 +6,12 @@ use jiff::civil::Date;
 use serde_json::{Map, Value, json};
 
 use super::data::is_web_address;
-use super::kind::FieldKind;
-use super::{Field, ProfileError, known};
-use crate::change::{Change, Commit, UserItemKind};
-use crate::event::{Audience, NewEvent};
+use super::kind::ProfileFieldType;
+use super::{ProfileError, ProfileField, known};
+use crate::change::{RealmChange, RealmCommit, UserItemKind};
+use crate::event::{EventAudience, NewEvent};
 use crate::id::UserId;
-use crate::lexicon::Setting;
+use crate::lexicon::RenderSettings;
 use crate::limits::{MAX_LINK_ANSWER_CHARS, MAX_LONG_ANSWER_CHARS, MAX_PEOPLE_IN_ANSWER, MAX_SHORT_ANSWER_CHARS};
 use crate::printable::{unprintable, unprintable_in_text};
 use crate::snapshot::RealmSnapshot;
@@ -19,7 +19,7 @@ use crate::user::User;
 
 /// The value of a custom profile field, as sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answer {
+pub enum ProfileValue {
     /// A text.
     Text(String),
     /// Users.
@@ -28,7 +28,7 @@ pub enum Answer {
 
 /// The reason why a profile field's value is not valid. What is named first is the field.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum AnswerError {
+pub enum ProfileValueError {
     /// There is no such field.
     #[error(transparent)]
     Field(#[from] ProfileError),
@@ -85,10 +85,10 @@ pub enum AnswerError {
 pub fn answer(
     realm: &RealmSnapshot,
     user: &User,
-    answers: &[(i64, Option<Answer>)],
-    setting: &Setting<'_>,
-    commit: &mut Commit,
-) -> Result<(), AnswerError> {
+    answers: &[(i64, Option<ProfileValue>)],
+    setting: &RenderSettings<'_>,
+    commit: &mut RealmCommit,
+) -> Result<(), ProfileValueError> {
     for (id, _) in answers {
         known(realm, *id)?;
     }
@@ -109,7 +109,7 @@ pub fn answer(
 }
 
 /// Returns the answer as it is kept and shown: `value`, and `rendered_value` where the kind is written as messages are.
-fn document(field: &Field, text: String, setting: &Setting<'_>, realm: &RealmSnapshot) -> Value {
+fn document(field: &ProfileField, text: String, setting: &RenderSettings<'_>, realm: &RealmSnapshot) -> Value {
     let mut document = Map::new();
     if field.kind.is_rendered() {
         document.insert("rendered_value".to_owned(), setting.describe(realm, &text).into());
@@ -119,53 +119,55 @@ fn document(field: &Field, text: String, setting: &Setting<'_>, realm: &RealmSna
 }
 
 /// Returns the answer as text, when it is one to this field. Users become a JSON list of their numbers.
-fn text(realm: &RealmSnapshot, field: &Field, answer: &Answer) -> Result<String, AnswerError> {
+fn text(realm: &RealmSnapshot, field: &ProfileField, answer: &ProfileValue) -> Result<String, ProfileValueError> {
     let name = || field.name.clone();
     let text = match (field.kind, answer) {
-        (FieldKind::People, Answer::People(people)) => return checked_people(realm, field, people),
-        (FieldKind::People, Answer::Text(_)) => return Err(AnswerError::NotAList),
-        (_, Answer::People(_)) => return Err(AnswerError::NotAString(name())),
-        (_, Answer::Text(text)) => text,
+        (ProfileFieldType::People, ProfileValue::People(people)) => return checked_people(realm, field, people),
+        (ProfileFieldType::People, ProfileValue::Text(_)) => return Err(ProfileValueError::NotAList),
+        (_, ProfileValue::People(_)) => return Err(ProfileValueError::NotAString(name())),
+        (_, ProfileValue::Text(text)) => text,
     };
     let at_most = |limit: usize| match text.chars().nth(limit) {
-        Some(_) => Err(AnswerError::TooLong { name: name(), limit }),
+        Some(_) => Err(ProfileValueError::TooLong { name: name(), limit }),
         None => Ok(()),
     };
-    let unfit = if field.kind == FieldKind::LongText { unprintable_in_text(text) } else { unprintable(text) };
+    let unfit = if field.kind == ProfileFieldType::LongText { unprintable_in_text(text) } else { unprintable(text) };
     if unfit.is_some() {
-        return Err(AnswerError::InvalidCharacters(name()));
+        return Err(ProfileValueError::InvalidCharacters(name()));
     }
     match field.kind {
-        FieldKind::LongText => at_most(MAX_LONG_ANSWER_CHARS)?,
-        FieldKind::Choice if options(field).get(text.as_str()).is_none() => {
+        ProfileFieldType::LongText => at_most(MAX_LONG_ANSWER_CHARS)?,
+        ProfileFieldType::Choice if options(field).get(text.as_str()).is_none() => {
             at_most(MAX_LONG_ANSWER_CHARS)?;
-            return Err(AnswerError::NotAChoice { value: text.clone(), name: name() });
+            return Err(ProfileValueError::NotAChoice { value: text.clone(), name: name() });
         }
-        FieldKind::Date if !is_date(text) => return Err(AnswerError::NotADate(name())),
-        FieldKind::Link => {
+        ProfileFieldType::Date if !is_date(text) => return Err(ProfileValueError::NotADate(name())),
+        ProfileFieldType::Link => {
             at_most(MAX_LINK_ANSWER_CHARS)?;
             if !is_web_address(text) {
-                return Err(AnswerError::NotAUrl(name()));
+                return Err(ProfileValueError::NotAUrl(name()));
             }
         }
-        FieldKind::ShortText | FieldKind::ExternalAccount | FieldKind::Pronouns => at_most(MAX_SHORT_ANSWER_CHARS)?,
-        FieldKind::Choice | FieldKind::Date | FieldKind::People => {}
+        ProfileFieldType::ShortText | ProfileFieldType::ExternalAccount | ProfileFieldType::Pronouns => {
+            at_most(MAX_SHORT_ANSWER_CHARS)?;
+        }
+        ProfileFieldType::Choice | ProfileFieldType::Date | ProfileFieldType::People => {}
     }
     Ok(text.clone())
 }
 
-fn checked_people(realm: &RealmSnapshot, field: &Field, people: &[UserId]) -> Result<String, AnswerError> {
+fn checked_people(realm: &RealmSnapshot, field: &ProfileField, people: &[UserId]) -> Result<String, ProfileValueError> {
     if people.len() > MAX_PEOPLE_IN_ANSWER {
-        return Err(AnswerError::TooManyPeople(field.name.clone()));
+        return Err(ProfileValueError::TooManyPeople(field.name.clone()));
     }
     let mut named: Vec<UserId> = Vec::new();
     for id in people {
-        let user = realm.user(*id).ok_or(AnswerError::NoSuchUser(*id))?;
+        let user = realm.user(*id).ok_or(ProfileValueError::NoSuchUser(*id))?;
         if !user.is_active {
-            return Err(AnswerError::UserDeactivated(*id));
+            return Err(ProfileValueError::UserDeactivated(*id));
         }
         if user.bot.is_some() {
-            return Err(AnswerError::IsBot(*id));
+            return Err(ProfileValueError::IsBot(*id));
         }
         if !named.contains(id) {
             named.push(*id);
@@ -180,12 +182,16 @@ fn is_date(text: &str) -> bool {
 }
 
 /// Returns the options of a field by their keys.
-fn options(field: &Field) -> Map<String, Value> {
+fn options(field: &ProfileField) -> Map<String, Value> {
     serde_json::from_str(&field.field_data).unwrap_or_default()
 }
 
 /// Takes back the answers that name an option the field no longer has. Returns what is told of it.
-pub(super) fn dropped(realm: &RealmSnapshot, (id, field): (i64, &Field), commit: &mut Commit) -> Vec<NewEvent> {
+pub(super) fn dropped(
+    realm: &RealmSnapshot,
+    (id, field): (i64, &ProfileField),
+    commit: &mut RealmCommit,
+) -> Vec<NewEvent> {
     let options = options(field);
     let is_gone = |answer: &Value| {
         let value = answer.get("value").and_then(Value::as_str);
@@ -201,7 +207,7 @@ pub(super) fn dropped(realm: &RealmSnapshot, (id, field): (i64, &Field), commit:
 
 /// Returns the changes that take back all answers to a field. Nothing is told of them: the field is gone, and its
 /// answers with it.
-pub(super) fn forget(realm: &RealmSnapshot, id: i64) -> Vec<Change> {
+pub(super) fn forget(realm: &RealmSnapshot, id: i64) -> Vec<RealmChange> {
     answered(realm, id, |_| true).into_iter().map(|user_id| kept(user_id, id, None)).collect()
 }
 
@@ -214,8 +220,8 @@ fn answered(realm: &RealmSnapshot, id: i64, such: impl Fn(&Value) -> bool) -> Ve
     users
 }
 
-fn kept(user_id: UserId, id: i64, document: Option<Value>) -> Change {
-    Change::UserItem { user_id, kind: UserItemKind::ProfileValue, key: id.to_string(), document }
+fn kept(user_id: UserId, id: i64, document: Option<Value>) -> RealmChange {
+    RealmChange::UserItem { user_id, kind: UserItemKind::ProfileValue, key: id.to_string(), document }
 }
 
 /// Tells everybody an answer, or that there is none any more.
@@ -225,5 +231,5 @@ fn told(user_id: UserId, id: i64, document: Option<&Value>) -> NewEvent {
         crate::event::add(&mut field, document.clone());
     }
     let person = json!({"user_id": user_id, "custom_profile_field": field});
-    NewEvent::plain(Audience::Everyone, json!({"type": "realm_user", "op": "update", "person": person}))
+    NewEvent::plain(EventAudience::Everyone, json!({"type": "realm_user", "op": "update", "person": person}))
 }

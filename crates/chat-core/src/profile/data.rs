@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::accounts::Account;
-use super::kind::FieldKind;
+use super::accounts::ExternalAccountType;
+use super::kind::ProfileFieldType;
 use crate::limits::MAX_FIELD_DATA_CHARS;
-use crate::markdown::Url;
+use crate::markdown::SafeUrl;
 
 /// The `field_data` of a custom profile field.
 pub type FieldData = Map<String, Value>;
@@ -17,7 +17,7 @@ const USERNAME: &str = "%(username)s";
 
 /// The reason why something cannot belong to a field.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum DataError {
+pub enum FieldDataError {
     /// A list of options without any.
     #[error("Field must have at least one choice.")]
     NoChoice,
@@ -62,73 +62,73 @@ pub enum DataError {
 /// Returns what belongs to a field of that kind, as JSON; empty for kinds that need nothing, whatever was sent.
 ///
 /// # Errors
-/// See [`DataError`].
+/// See [`FieldDataError`].
 ///
 /// # Source
 /// Specification, "Custom profile field" and `POST /realm/profile_fields`: options map a key to `text` and `order`, an
 /// account holds a `subtype`. What an account holds beside it is as existing clients know it.
-pub(super) fn encoded(kind: FieldKind, data: &FieldData) -> Result<String, DataError> {
+pub(super) fn encoded(kind: ProfileFieldType, data: &FieldData) -> Result<String, FieldDataError> {
     match kind {
-        FieldKind::Choice => check_choices(data)?,
-        FieldKind::ExternalAccount => check_account(data)?,
+        ProfileFieldType::Choice => check_choices(data)?,
+        ProfileFieldType::ExternalAccount => check_account(data)?,
         _ => return Ok(String::new()),
     }
     let text = json!(data).to_string();
-    if text.chars().nth(MAX_FIELD_DATA_CHARS).is_some() { Err(DataError::TooLong) } else { Ok(text) }
+    if text.chars().nth(MAX_FIELD_DATA_CHARS).is_some() { Err(FieldDataError::TooLong) } else { Ok(text) }
 }
 
-fn check_choices(data: &FieldData) -> Result<(), DataError> {
+fn check_choices(data: &FieldData) -> Result<(), FieldDataError> {
     if data.is_empty() {
-        return Err(DataError::NoChoice);
+        return Err(FieldDataError::NoChoice);
     }
     let mut texts = BTreeSet::new();
     for (key, choice) in data {
         if key.trim().is_empty() {
-            return Err(DataError::ChoiceKeyBlank);
+            return Err(FieldDataError::ChoiceKeyBlank);
         }
-        let choice = choice.as_object().ok_or(DataError::NotADict)?;
+        let choice = choice.as_object().ok_or(FieldDataError::NotADict)?;
         texts.insert(required(choice, "text")?);
         required(choice, "order")?;
         no_more_than(choice, &["text", "order"])?;
     }
-    if texts.len() < data.len() { Err(DataError::DuplicateChoice) } else { Ok(()) }
+    if texts.len() < data.len() { Err(FieldDataError::DuplicateChoice) } else { Ok(()) }
 }
 
-fn check_account(data: &FieldData) -> Result<(), DataError> {
+fn check_account(data: &FieldData) -> Result<(), FieldDataError> {
     let subtype = required(data, "subtype")?;
     let pattern = data.get("url_pattern").map(|_| required(data, "url_pattern")).transpose()?;
     if let Some(pattern) = pattern {
         check_pattern(pattern)?;
     }
     no_more_than(data, &["subtype", "url_pattern"])?;
-    match (Account::of(subtype), subtype, pattern) {
+    match (ExternalAccountType::of(subtype), subtype, pattern) {
         (Some(_), _, _) | (None, "custom", Some(_)) => Ok(()),
-        (None, "custom", None) => Err(DataError::PatternMissing),
-        (None, _, _) => Err(DataError::NoSuchAccount),
+        (None, "custom", None) => Err(FieldDataError::PatternMissing),
+        (None, _, _) => Err(FieldDataError::NoSuchAccount),
     }
 }
 
-fn check_pattern(pattern: &str) -> Result<(), DataError> {
+fn check_pattern(pattern: &str) -> Result<(), FieldDataError> {
     if pattern.matches(USERNAME).count() != 1 {
-        return Err(DataError::PatternWithoutName);
+        return Err(FieldDataError::PatternWithoutName);
     }
-    if is_web_address(&pattern.replace(USERNAME, "username")) { Ok(()) } else { Err(DataError::PatternNotAUrl) }
+    if is_web_address(&pattern.replace(USERNAME, "username")) { Ok(()) } else { Err(FieldDataError::PatternNotAUrl) }
 }
 
-fn required<'a>(object: &'a Map<String, Value>, key: &'static str) -> Result<&'a str, DataError> {
-    let value = object.get(key).ok_or(DataError::KeyMissing(key))?;
-    let text = value.as_str().ok_or(DataError::NotAString(key))?;
-    if text.trim().is_empty() { Err(DataError::Blank(key)) } else { Ok(text) }
+fn required<'a>(object: &'a Map<String, Value>, key: &'static str) -> Result<&'a str, FieldDataError> {
+    let value = object.get(key).ok_or(FieldDataError::KeyMissing(key))?;
+    let text = value.as_str().ok_or(FieldDataError::NotAString(key))?;
+    if text.trim().is_empty() { Err(FieldDataError::Blank(key)) } else { Ok(text) }
 }
 
-fn no_more_than(object: &Map<String, Value>, known: &[&str]) -> Result<(), DataError> {
+fn no_more_than(object: &Map<String, Value>, known: &[&str]) -> Result<(), FieldDataError> {
     let more: Vec<_> = object.keys().map(String::as_str).filter(|key| !known.contains(key)).collect();
-    if more.is_empty() { Ok(()) } else { Err(DataError::Unexpected(more.join(", "))) }
+    if more.is_empty() { Ok(()) } else { Err(FieldDataError::Unexpected(more.join(", "))) }
 }
 
 /// Returns the site an account is on, when it is a known one and nothing is said of it but its name.
-pub(super) fn known_account(data: &FieldData) -> Option<&'static Account> {
-    Account::of(data.get("subtype")?.as_str()?)
+pub(super) fn known_account(data: &FieldData) -> Option<&'static ExternalAccountType> {
+    ExternalAccountType::of(data.get("subtype")?.as_str()?)
 }
 
 /// Returns whether this is a whole address of something on the web: one that may stand in a link.
@@ -136,5 +136,5 @@ pub(super) fn is_web_address(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once("://") else { return false };
     let is_of_the_web = ["http", "https", "ftp"].iter().any(|known| scheme.eq_ignore_ascii_case(known));
     let names_a_host = rest.starts_with(|first: char| first.is_alphanumeric() || first == '[');
-    is_of_the_web && names_a_host && !text.contains(char::is_whitespace) && Url::parse(text).is_some()
+    is_of_the_web && names_a_host && !text.contains(char::is_whitespace) && SafeUrl::parse(text).is_some()
 }

@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::accounts::Account;
+use super::accounts::ExternalAccountType;
 use super::answer::{dropped, forget};
 use super::data::{FieldData, encoded, known_account};
-use super::kind::FieldKind;
-use super::{Field, ProfileError, fields, known, shown};
+use super::kind::ProfileFieldType;
+use super::{ProfileError, ProfileField, fields, known, shown};
 use crate::access;
-use crate::change::{Change, Commit, ItemKind};
-use crate::event::{Audience, NewEvent};
+use crate::change::{ItemKind, RealmChange, RealmCommit};
+use crate::event::{EventAudience, NewEvent};
 use crate::limits::{MAX_FIELD_HINT_CHARS, MAX_FIELD_NAME_CHARS, MAX_PROFILE_FIELDS, MAX_SUMMARY_FIELDS};
 use crate::printable::unprintable;
 use crate::snapshot::RealmSnapshot;
@@ -19,7 +19,7 @@ use crate::user::User;
 
 /// A custom profile field to create.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct NewField {
+pub struct NewProfileField {
     /// The question, as typed. A field of a known account is called as that account is.
     pub name: String,
     /// A word of help, as typed.
@@ -41,15 +41,20 @@ pub struct NewField {
 ///
 /// # Source
 /// Specification, `POST /realm/profile_fields`.
-pub fn create(realm: &RealmSnapshot, caller: &User, new: &NewField, commit: &mut Commit) -> Result<i64, ProfileError> {
+pub fn create(
+    realm: &RealmSnapshot,
+    caller: &User,
+    new: &NewProfileField,
+    commit: &mut RealmCommit,
+) -> Result<i64, ProfileError> {
     access::require_administrator(caller)?;
     let before = fields(realm);
     if new.in_summary {
         check_summary_room(&before)?;
     }
-    let kind = FieldKind::try_from(new.kind);
+    let kind = ProfileFieldType::try_from(new.kind);
     let field_data = kind.map_or(Ok(String::new()), |kind| encoded(kind, &new.data))?;
-    let account = known_account(&new.data).filter(|_| kind == Ok(FieldKind::ExternalAccount));
+    let account = known_account(&new.data).filter(|_| kind == Ok(ProfileFieldType::ExternalAccount));
     let (name, hint) = account.map_or((new.name.trim(), new.hint.trim()), |account| (account.name, account.hint));
     check_words(name, hint)?;
     let kind = kind.map_err(|_| ProfileError::NoSuchKind)?;
@@ -61,7 +66,7 @@ pub fn create(realm: &RealmSnapshot, caller: &User, new: &NewField, commit: &mut
     }
     check_free(&before, name)?;
     let id = realm.new_item_id(ItemKind::ProfileField);
-    let field = Field {
+    let field = ProfileField {
         name: name.to_owned(),
         kind,
         hint: hint.to_owned(),
@@ -78,7 +83,7 @@ pub fn create(realm: &RealmSnapshot, caller: &User, new: &NewField, commit: &mut
 
 /// The properties of a custom profile field to change.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Update {
+pub struct ProfileFieldUpdate {
     /// The question, as typed.
     pub name: Option<String>,
     /// A word of help, as typed.
@@ -98,15 +103,15 @@ pub struct Update {
 pub fn update(
     realm: &RealmSnapshot,
     caller: &User,
-    (id, wish): (i64, &Update),
-    commit: &mut Commit,
+    (id, wish): (i64, &ProfileFieldUpdate),
+    commit: &mut RealmCommit,
 ) -> Result<(), ProfileError> {
     access::require_administrator(caller)?;
     let before = known(realm, id)?;
     let mut all = fields(realm);
     let after = changed(&all, &before, wish)?;
     if after != before {
-        let is_choice = after.kind == FieldKind::Choice && after.field_data != before.field_data;
+        let is_choice = after.kind == ProfileFieldType::Choice && after.field_data != before.field_data;
         let gone = if is_choice { dropped(realm, (id, &after), commit) } else { Vec::new() };
         all.iter_mut().filter(|(other, _)| *other == id).for_each(|(_, field)| *field = after.clone());
         put(&all, &[id], commit);
@@ -115,7 +120,11 @@ pub fn update(
     Ok(())
 }
 
-fn changed(all: &[(i64, Field)], before: &Field, wish: &Update) -> Result<Field, ProfileError> {
+fn changed(
+    all: &[(i64, ProfileField)],
+    before: &ProfileField,
+    wish: &ProfileFieldUpdate,
+) -> Result<ProfileField, ProfileError> {
     let mut after = before.clone();
     if let Some(in_summary) = wish.in_summary {
         if in_summary && !before.display_in_profile_summary {
@@ -128,7 +137,7 @@ fn changed(all: &[(i64, Field)], before: &Field, wish: &Update) -> Result<Field,
     }
     let trimmed = |text: &Option<String>, now: &str| text.as_deref().map_or(now, str::trim).to_owned();
     (after.name, after.hint) = (trimmed(&wish.name, &before.name), trimmed(&wish.hint, &before.hint));
-    let words = |field: &Field| (field.name.clone(), field.hint.clone(), field.field_data.clone());
+    let words = |field: &ProfileField| (field.name.clone(), field.hint.clone(), field.field_data.clone());
     if account_of(before).is_some() && words(&after) != words(before) {
         return Err(ProfileError::DefaultUnchangeable);
     }
@@ -147,7 +156,12 @@ fn changed(all: &[(i64, Field)], before: &Field, wish: &Update) -> Result<Field,
 ///
 /// # Errors
 /// When not every field is named exactly once; nothing is to be written then.
-pub fn reorder(realm: &RealmSnapshot, caller: &User, order: &[i64], commit: &mut Commit) -> Result<(), ProfileError> {
+pub fn reorder(
+    realm: &RealmSnapshot,
+    caller: &User,
+    order: &[i64],
+    commit: &mut RealmCommit,
+) -> Result<(), ProfileError> {
     access::require_administrator(caller)?;
     let mut all = fields(realm);
     let named: BTreeSet<_> = order.iter().copied().collect();
@@ -173,35 +187,35 @@ pub fn reorder(realm: &RealmSnapshot, caller: &User, order: &[i64], commit: &mut
 ///
 /// # Errors
 /// See [`ProfileError`]; nothing is to be written then.
-pub fn remove(realm: &RealmSnapshot, caller: &User, id: i64, commit: &mut Commit) -> Result<(), ProfileError> {
+pub fn remove(realm: &RealmSnapshot, caller: &User, id: i64, commit: &mut RealmCommit) -> Result<(), ProfileError> {
     access::require_administrator(caller)?;
     known(realm, id)?;
     let mut all = fields(realm);
     all.retain(|(other, _)| *other != id);
-    commit.changes.push(Change::Item { kind: ItemKind::ProfileField, id, document: None });
+    commit.changes.push(RealmChange::Item { kind: ItemKind::ProfileField, id, document: None });
     commit.changes.extend(forget(realm, id));
     put(&all, &[], commit);
     Ok(())
 }
 
 /// Writes down those of the fields that changed, and tells everybody of all.
-fn put(all: &[(i64, Field)], changed: &[i64], commit: &mut Commit) {
+fn put(all: &[(i64, ProfileField)], changed: &[i64], commit: &mut RealmCommit) {
     for (id, field) in all.iter().filter(|(id, _)| changed.contains(id)) {
         let document = Some(json!(field));
-        commit.changes.push(Change::Item { kind: ItemKind::ProfileField, id: *id, document });
+        commit.changes.push(RealmChange::Item { kind: ItemKind::ProfileField, id: *id, document });
     }
     let shown: Vec<Value> = all.iter().map(|(id, field)| shown(*id, field)).collect();
     let event = json!({"type": "custom_profile_fields", "fields": shown});
-    commit.events.push(NewEvent::plain(Audience::Everyone, event));
+    commit.events.push(NewEvent::plain(EventAudience::Everyone, event));
 }
 
 /// Returns the known account the field asks for.
-fn account_of(field: &Field) -> Option<&'static Account> {
+fn account_of(field: &ProfileField) -> Option<&'static ExternalAccountType> {
     let data: FieldData = serde_json::from_str(&field.field_data).ok()?;
-    known_account(&data).filter(|_| field.kind == FieldKind::ExternalAccount)
+    known_account(&data).filter(|_| field.kind == ProfileFieldType::ExternalAccount)
 }
 
-fn check_summary_room(all: &[(i64, Field)]) -> Result<(), ProfileError> {
+fn check_summary_room(all: &[(i64, ProfileField)]) -> Result<(), ProfileError> {
     let count = all.iter().filter(|(_, field)| field.display_in_profile_summary).count();
     if count >= MAX_SUMMARY_FIELDS { Err(ProfileError::SummaryFull) } else { Ok(()) }
 }
@@ -224,7 +238,7 @@ fn check_words(name: &str, hint: &str) -> Result<(), ProfileError> {
     Ok(())
 }
 
-fn check_free(all: &[(i64, Field)], name: &str) -> Result<(), ProfileError> {
+fn check_free(all: &[(i64, ProfileField)], name: &str) -> Result<(), ProfileError> {
     let taken = all.iter().any(|(_, field)| field.name == name);
     if taken { Err(ProfileError::NameTaken) } else { Ok(()) }
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// Specification, "Custom profile field", for the numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "i64", try_from = "i64")]
-pub enum FieldKind {
+pub enum ProfileFieldType {
     /// 1: a line.
     ShortText,
     /// 2: a paragraph.
@@ -30,9 +30,9 @@ pub enum FieldKind {
 /// A number that is no kind of answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{0} is not a kind of profile field")]
-pub struct NotAKind(pub i64);
+pub struct UnknownFieldType(pub i64);
 
-impl FieldKind {
+impl ProfileFieldType {
     /// Every kind, in the order of their numbers.
     pub const ALL: [Self; 8] = [
         Self::ShortText,
@@ -61,25 +61,25 @@ impl FieldKind {
     }
 }
 
-impl From<FieldKind> for i64 {
-    fn from(kind: FieldKind) -> Self {
+impl From<ProfileFieldType> for i64 {
+    fn from(kind: ProfileFieldType) -> Self {
         match kind {
-            FieldKind::ShortText => 1,
-            FieldKind::LongText => 2,
-            FieldKind::Choice => 3,
-            FieldKind::Date => 4,
-            FieldKind::Link => 5,
-            FieldKind::People => 6,
-            FieldKind::ExternalAccount => 7,
-            FieldKind::Pronouns => 8,
+            ProfileFieldType::ShortText => 1,
+            ProfileFieldType::LongText => 2,
+            ProfileFieldType::Choice => 3,
+            ProfileFieldType::Date => 4,
+            ProfileFieldType::Link => 5,
+            ProfileFieldType::People => 6,
+            ProfileFieldType::ExternalAccount => 7,
+            ProfileFieldType::Pronouns => 8,
         }
     }
 }
 
-impl TryFrom<i64> for FieldKind {
-    type Error = NotAKind;
+impl TryFrom<i64> for ProfileFieldType {
+    type Error = UnknownFieldType;
 
-    fn try_from(number: i64) -> Result<Self, NotAKind> {
-        Self::ALL.into_iter().find(|kind| i64::from(*kind) == number).ok_or(NotAKind(number))
+    fn try_from(number: i64) -> Result<Self, UnknownFieldType> {
+        Self::ALL.into_iter().find(|kind| i64::from(*kind) == number).ok_or(UnknownFieldType(number))
     }
 }

@@ -9,16 +9,16 @@ mod data;
 mod edit;
 mod kind;
 
-pub use accounts::{ACCOUNTS, Account};
-pub use answer::{Answer, AnswerError, answer};
-pub use data::{DataError, FieldData};
-pub use edit::{NewField, Update, create, remove, reorder, update};
-pub use kind::FieldKind;
+pub use accounts::{ACCOUNTS, ExternalAccountType};
+pub use answer::{ProfileValue, ProfileValueError, answer};
+pub use data::{FieldData, FieldDataError};
+pub use edit::{NewProfileField, ProfileFieldUpdate, create, remove, reorder, update};
+pub use kind::ProfileFieldType;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::access::NotAllowed;
+use crate::access::PermissionError;
 use crate::change::ItemKind;
 use crate::limits::{MAX_FIELD_HINT_CHARS, MAX_FIELD_NAME_CHARS, MAX_PROFILE_FIELDS, MAX_SUMMARY_FIELDS};
 use crate::snapshot::RealmSnapshot;
@@ -28,12 +28,12 @@ use crate::snapshot::RealmSnapshot;
 /// # Source
 /// Specification, "Custom profile field".
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Field {
+pub struct ProfileField {
     /// The question.
     pub name: String,
     /// What kind of answer it wants.
     #[serde(rename = "type")]
-    pub kind: FieldKind,
+    pub kind: ProfileFieldType,
     /// A word of help for who answers.
     pub hint: String,
     /// What can be chosen from, or which account is meant: JSON, or empty where the kind needs none.
@@ -52,7 +52,7 @@ pub struct Field {
 pub enum ProfileError {
     /// The caller is not who may.
     #[error(transparent)]
-    NotAllowed(#[from] NotAllowed),
+    NotAllowed(#[from] PermissionError),
     /// There is no such field.
     #[error("Field id {0} not found.")]
     NoSuchField(i64),
@@ -67,7 +67,7 @@ pub enum ProfileError {
     NoSuchKind,
     /// What belongs to the kind is not as it should be.
     #[error(transparent)]
-    Data(#[from] DataError),
+    Data(#[from] FieldDataError),
     /// No name.
     #[error("Label cannot be blank.")]
     NameBlank,
@@ -98,14 +98,14 @@ pub enum ProfileError {
 ///
 /// # Errors
 /// When there is none.
-pub fn known(realm: &RealmSnapshot, id: i64) -> Result<Field, ProfileError> {
+pub fn known(realm: &RealmSnapshot, id: i64) -> Result<ProfileField, ProfileError> {
     let field = realm.item(ItemKind::ProfileField, id).and_then(read);
     field.ok_or(ProfileError::NoSuchField(id))
 }
 
 /// All fields with their numbers, in their order.
 #[must_use]
-pub fn fields(realm: &RealmSnapshot) -> Vec<(i64, Field)> {
+pub fn fields(realm: &RealmSnapshot) -> Vec<(i64, ProfileField)> {
     let fields = realm.items(ItemKind::ProfileField).filter_map(|(id, document)| Some((id, read(document)?)));
     let mut fields: Vec<_> = fields.collect();
     fields.sort_by_key(|(id, field)| (field.order, *id));
@@ -119,9 +119,9 @@ pub fn fields(realm: &RealmSnapshot) -> Vec<(i64, Field)> {
 /// Specification, "Custom profile field".
 #[must_use]
 pub fn listed(realm: &RealmSnapshot) -> Vec<Value> {
-    let listed = |(id, field): &(i64, Field)| {
+    let listed = |(id, field): &(i64, ProfileField)| {
         let mut shown = shown(*id, field);
-        if let (FieldKind::Pronouns, Value::Object(members)) = (field.kind, &mut shown) {
+        if let (ProfileFieldType::Pronouns, Value::Object(members)) = (field.kind, &mut shown) {
             members.remove("field_data");
         }
         shown
@@ -129,12 +129,12 @@ pub fn listed(realm: &RealmSnapshot) -> Vec<Value> {
     fields(realm).iter().map(listed).collect()
 }
 
-fn read(document: &Value) -> Option<Field> {
-    Field::deserialize(document).ok()
+fn read(document: &Value) -> Option<ProfileField> {
+    ProfileField::deserialize(document).ok()
 }
 
 /// A field as clients are shown it.
-fn shown(id: i64, field: &Field) -> Value {
+fn shown(id: i64, field: &ProfileField) -> Value {
     let mut shown = json!(field);
     crate::event::add(&mut shown, json!({"id": id}));
     shown

@@ -9,9 +9,9 @@ mod payload;
 mod receivers;
 mod withdrawn;
 
-pub use payload::{Origin, message, removal, test, test_of_apple};
-pub use receivers::{Trigger, receivers};
-pub use withdrawn::Withdrawn;
+pub use payload::{NotificationOrigin, message, removal, test, test_of_apple};
+pub use receivers::{NotificationTrigger, receivers};
+pub use withdrawn::WithdrawnNotifications;
 
 use async_trait::async_trait;
 use serde_json::Value;
@@ -34,14 +34,14 @@ pub const REMOVED_AT_ONCE: usize = 200;
 
 /// The push service that a device belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum DeviceKind {
+pub enum PushDeviceKind {
     /// Notified through APNs.
     Apple,
     /// Notified through FCM.
     Google,
 }
 
-impl DeviceKind {
+impl PushDeviceKind {
     /// Returns the number bouncers and the database know it by.
     #[must_use]
     pub fn number(self) -> i64 {
@@ -60,11 +60,11 @@ impl DeviceKind {
 
 /// A device of a user.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Device {
+pub struct PushDevice {
     /// Whose it is.
     pub user_id: UserId,
     /// Its kind.
-    pub kind: DeviceKind,
+    pub kind: PushDeviceKind,
     /// Its name with its maker.
     pub token: String,
     /// The app on it.
@@ -101,11 +101,11 @@ pub enum PushError {
 ///
 /// # Errors
 /// When the token or the name of the app is none.
-pub fn check(device: &Device) -> Result<(), PushError> {
+pub fn check(device: &PushDevice) -> Result<(), PushError> {
     if device.token.is_empty() || device.token.len() > TOKEN_MAX_BYTES {
         return Err(PushError::TokenLength);
     }
-    if device.kind == DeviceKind::Apple && !is_hex(&device.token) && !is_base64(&device.token) {
+    if device.kind == PushDeviceKind::Apple && !is_hex(&device.token) && !is_base64(&device.token) {
         return Err(PushError::NotApples);
     }
     let named = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'.' || byte == b'-';
@@ -130,13 +130,13 @@ fn is_base64(token: &str) -> bool {
 #[async_trait]
 pub trait PushStore: Send + Sync {
     /// Keeps a device; one that is known is the newest from now on. Of more than [`DEVICES_MAX`] the oldest goes.
-    async fn register_device(&self, device: &Device, now_s: i64) -> Result<(), StoreError>;
+    async fn register_device(&self, device: &PushDevice, now_s: i64) -> Result<(), StoreError>;
 
     /// Forgets a user's device. Says whether there was one.
-    async fn forget_device(&self, user_id: UserId, kind: DeviceKind, token: &str) -> Result<bool, StoreError>;
+    async fn forget_device(&self, user_id: UserId, kind: PushDeviceKind, token: &str) -> Result<bool, StoreError>;
 
     /// Returns the devices of these users.
-    async fn devices(&self, users: &[UserId]) -> Result<Vec<Device>, StoreError>;
+    async fn devices(&self, users: &[UserId]) -> Result<Vec<PushDevice>, StoreError>;
 
     /// Returns who has a device, in the order of their numbers.
     async fn device_owners(&self) -> Result<Vec<UserId>, StoreError>;
@@ -152,8 +152,8 @@ pub trait PushStore: Send + Sync {
     async fn note_sent(&self, sent: &[(UserId, MessageId)], now_s: i64) -> Result<(), StoreError>;
 
     /// Of what is withdrawn, what devices may have been told: all that is, and perhaps more, which
-    /// [`Withdrawn::has`] tells apart. In the order of users and messages.
-    async fn sent(&self, withdrawn: &Withdrawn) -> Result<Vec<(UserId, MessageId)>, StoreError>;
+    /// [`WithdrawnNotifications::has`] tells apart. In the order of users and messages.
+    async fn sent(&self, withdrawn: &WithdrawnNotifications) -> Result<Vec<(UserId, MessageId)>, StoreError>;
 
     /// Forgets that the devices of a user were told of these messages.
     async fn forget_sent(&self, user_id: UserId, messages: &[MessageId]) -> Result<(), StoreError>;
@@ -164,7 +164,7 @@ pub trait PushStore: Send + Sync {
 
 /// The purpose of a push notification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Purpose {
+pub enum NotificationPurpose {
     /// People are to see a message, at once.
     Show(MessageId),
     /// Devices are to show some messages no longer, when they get to it. Nobody sees it.
@@ -175,13 +175,13 @@ pub enum Purpose {
 
 /// A push notification for the devices of one user.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Notice {
+pub struct PushNotification {
     /// The user.
     pub user_id: UserId,
     /// Their devices.
-    pub devices: Vec<Device>,
+    pub devices: Vec<PushDevice>,
     /// What it is for.
-    pub purpose: Purpose,
+    pub purpose: NotificationPurpose,
     /// What Google's are told.
     pub google: Value,
     /// What Apple's are told.
@@ -190,32 +190,32 @@ pub struct Notice {
 
 /// The service that delivers push notifications.
 #[async_trait]
-pub trait Bouncer: Send + Sync {
+pub trait PushService: Send + Sync {
     /// Makes a device known there.
-    async fn register(&self, device: &Device) -> Result<(), PushError>;
+    async fn register(&self, device: &PushDevice) -> Result<(), PushError>;
 
     /// Makes a device unknown there.
-    async fn forget(&self, user_id: UserId, kind: DeviceKind, token: &str) -> Result<(), PushError>;
+    async fn forget(&self, user_id: UserId, kind: PushDeviceKind, token: &str) -> Result<(), PushError>;
 
     /// Tests a device. [`PushError::NotRecognizedThere`] when it is not known there.
-    async fn test(&self, device: &Device, payload: &Value) -> Result<(), PushError>;
+    async fn test(&self, device: &PushDevice, payload: &Value) -> Result<(), PushError>;
 
     /// Notifies devices. Returns the tokens of those that are gone for good.
-    async fn notify(&self, notice: &Notice) -> Result<Vec<(DeviceKind, String)>, PushError>;
+    async fn notify(&self, notice: &PushNotification) -> Result<Vec<(PushDeviceKind, String)>, PushError>;
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn refused(kind: DeviceKind, token: &str, app_id: Option<&str>) -> Option<String> {
+    fn refused(kind: PushDeviceKind, token: &str, app_id: Option<&str>) -> Option<String> {
         let (token, app_id) = (token.to_owned(), app_id.map(str::to_owned));
-        check(&Device { user_id: UserId(4), kind, token, app_id }).err().map(|error| error.to_string())
+        check(&PushDevice { user_id: UserId(4), kind, token, app_id }).err().map(|error| error.to_string())
     }
 
     #[test]
     fn a_token_has_a_length_and_apples_are_hexadecimal_or_base64() {
-        use DeviceKind::{Apple, Google};
+        use PushDeviceKind::{Apple, Google};
         let long = "a".repeat(4_098);
         for kind in [Apple, Google] {
             assert_eq!(refused(kind, "", None).as_deref(), Some("Empty or invalid length token"));
@@ -235,9 +235,9 @@ mod tests {
 
     #[test]
     fn a_kind_is_its_number_and_no_other() {
-        for kind in [DeviceKind::Apple, DeviceKind::Google] {
-            assert_eq!(DeviceKind::numbered(kind.number()), Some(kind));
+        for kind in [PushDeviceKind::Apple, PushDeviceKind::Google] {
+            assert_eq!(PushDeviceKind::numbered(kind.number()), Some(kind));
         }
-        assert_eq!(DeviceKind::numbered(3), None);
+        assert_eq!(PushDeviceKind::numbered(3), None);
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Trigger;
+use super::NotificationTrigger;
 use crate::event::{DisplayRecipient, MessageEvent};
 use crate::id::{MessageId, UserId};
 use crate::markdown::plain_text;
@@ -16,14 +16,14 @@ const REALM_ID: i64 = 1;
 
 /// The server and realm that a push notification names.
 #[derive(Debug, Clone, Copy)]
-pub struct Origin<'a> {
+pub struct NotificationOrigin<'a> {
     /// The server's own address, without a slash at the end.
     pub base_url: &'a str,
     /// The word existing apps look for in names of members; empty for none.
     pub brand: &'a str,
 }
 
-impl Origin<'_> {
+impl NotificationOrigin<'_> {
     fn host(&self) -> &str {
         self.base_url.split_once("://").map_or(self.base_url, |(_, rest)| rest)
     }
@@ -42,7 +42,11 @@ impl Origin<'_> {
 ///
 /// # Source
 /// Specification, `POST /mobile_push/test_notification`: all mobile pushes carry `realm_name`.
-fn base(realm: &RealmSnapshot, origin: &Origin<'_>, (event, user_id): (&str, UserId)) -> Map<String, Value> {
+fn base(
+    realm: &RealmSnapshot,
+    origin: &NotificationOrigin<'_>,
+    (event, user_id): (&str, UserId),
+) -> Map<String, Value> {
     let name = realm.realm().map_or("", |realm| realm.name.as_str());
     let base = json!({
         "event": event,
@@ -61,7 +65,7 @@ fn base(realm: &RealmSnapshot, origin: &Origin<'_>, (event, user_id): (&str, Use
 /// # Source
 /// Specification, `POST /mobile_push/test_notification`: `event` is `test`.
 #[must_use]
-pub fn test(realm: &RealmSnapshot, origin: &Origin<'_>, user_id: UserId, now_s: i64) -> Value {
+pub fn test(realm: &RealmSnapshot, origin: &NotificationOrigin<'_>, user_id: UserId, now_s: i64) -> Value {
     let mut payload = base(realm, origin, ("test", user_id));
     payload.insert("time".to_owned(), now_s.into());
     Value::Object(payload)
@@ -69,7 +73,7 @@ pub fn test(realm: &RealmSnapshot, origin: &Origin<'_>, user_id: UserId, now_s: 
 
 /// A test as Apple's devices show it: they show nothing of what is ours. A bouncer does this by itself.
 #[must_use]
-pub fn test_of_apple(origin: &Origin<'_>, payload: &Value) -> Value {
+pub fn test_of_apple(origin: &NotificationOrigin<'_>, payload: &Value) -> Value {
     let body = format!("This is a test notification from {}.", origin.base_url);
     json!({
         "alert": {"title": "Test notification", "body": body},
@@ -82,9 +86,9 @@ pub fn test_of_apple(origin: &Origin<'_>, payload: &Value) -> Value {
 #[must_use]
 pub fn message(
     realm: &RealmSnapshot,
-    origin: &Origin<'_>,
+    origin: &NotificationOrigin<'_>,
     event: &MessageEvent,
-    (user_id, trigger): (UserId, Trigger),
+    (user_id, trigger): (UserId, NotificationTrigger),
 ) -> (Value, Value) {
     let message = &event.message;
     let mut shared = base(realm, origin, ("message", user_id));
@@ -117,7 +121,7 @@ pub fn message(
 #[must_use]
 pub fn removal(
     realm: &RealmSnapshot,
-    origin: &Origin<'_>,
+    origin: &NotificationOrigin<'_>,
     (user_id, messages): (UserId, &[MessageId]),
 ) -> (Value, Value) {
     let mut shared = base(realm, origin, ("remove", user_id));
@@ -154,13 +158,15 @@ fn title(event: &MessageEvent) -> String {
     }
 }
 
-fn subtitle(event: &MessageEvent, trigger: Trigger) -> String {
+fn subtitle(event: &MessageEvent, trigger: NotificationTrigger) -> String {
     let name = &event.sender.full_name;
     match trigger {
-        Trigger::Direct if event.message.direct_users.len() <= 2 => String::new(),
-        Trigger::Mention => format!("{name} mentioned you:"),
-        Trigger::Wildcard => format!("{name} mentioned everyone:"),
-        Trigger::Direct | Trigger::Channel | Trigger::FollowedTopic => format!("{name}:"),
+        NotificationTrigger::Direct if event.message.direct_users.len() <= 2 => String::new(),
+        NotificationTrigger::Mention => format!("{name} mentioned you:"),
+        NotificationTrigger::Wildcard => format!("{name} mentioned everyone:"),
+        NotificationTrigger::Direct | NotificationTrigger::Channel | NotificationTrigger::FollowedTopic => {
+            format!("{name}:")
+        }
     }
 }
 
@@ -172,7 +178,7 @@ fn shown(content: &str) -> (String, bool) {
     }
 }
 
-fn absolute(origin: &Origin<'_>, url: &str) -> String {
+fn absolute(origin: &NotificationOrigin<'_>, url: &str) -> String {
     if url.starts_with('/') { format!("{}{url}", origin.base_url) } else { url.to_owned() }
 }
 
@@ -181,14 +187,14 @@ mod tests {
     use super::*;
     use crate::event::DisplayUser;
     use crate::id::{ChannelId, DirectId};
-    use crate::realm::Rules;
+    use crate::realm::RealmRules;
     use crate::testing::{self, NOW_S};
 
-    const ORIGIN: Origin<'_> = Origin { base_url: "https://chat.example.org", brand: "zulip" };
+    const ORIGIN: NotificationOrigin<'_> = NotificationOrigin { base_url: "https://chat.example.org", brand: "zulip" };
 
     #[test]
     fn a_test_says_which_organization_it_comes_from() {
-        let realm = testing::realm(Rules::default(), Vec::new());
+        let realm = testing::realm(RealmRules::default(), Vec::new());
         assert_eq!(
             test(&realm, &ORIGIN, UserId(4), NOW_S),
             json!({
@@ -201,10 +207,10 @@ mod tests {
 
     #[test]
     fn a_message_says_where_it_is_and_how_it_begins() {
-        let realm = testing::realm(Rules::default(), Vec::new());
+        let realm = testing::realm(RealmRules::default(), Vec::new());
         let mut event = testing::message_event(3, Recipient::Channel(ChannelId(20)));
         event.message.html = format!("<p><em>{}</em></p>", "ä".repeat(201));
-        let (google, apple) = message(&realm, &ORIGIN, &event, (UserId(4), Trigger::Mention));
+        let (google, apple) = message(&realm, &ORIGIN, &event, (UserId(4), NotificationTrigger::Mention));
         let expected = json!({
             "event": "message", "realm_name": "Test", "zulip_message_id": 50, "recipient_type": "stream",
             "stream": "Channel 20", "stream_id": 20, "topic": "Lunch", "content": format!("{}…", "ä".repeat(200)),
@@ -224,21 +230,21 @@ mod tests {
 
     #[test]
     fn a_notification_shows_no_markup_and_no_spoiler() {
-        let realm = testing::realm(Rules::default(), Vec::new());
+        let realm = testing::realm(RealmRules::default(), Vec::new());
         let mut event = testing::message_event(3, Recipient::Channel(ChannelId(20)));
         event.message.content = "@**User 4|4** **look**\n```spoiler who?\nthe butler\n```".to_owned();
         event.message.html = "<p><span class=\"user-mention\" data-user-id=\"4\">@User 4</span> <strong>look</strong></p>\n\
             <div class=\"spoiler-block\"><div class=\"spoiler-header\">\n<p>who?</p>\n</div><div class=\"spoiler-content\" \
             aria-hidden=\"true\">\n<p>the butler</p>\n</div></div>"
             .to_owned();
-        let (google, apple) = message(&realm, &ORIGIN, &event, (UserId(4), Trigger::Mention));
+        let (google, apple) = message(&realm, &ORIGIN, &event, (UserId(4), NotificationTrigger::Mention));
         assert_eq!(google["content"], "@User 4 look\nwho? (…)");
         assert_eq!(apple["alert"]["body"], google["content"]);
     }
 
     #[test]
     fn a_removal_names_all_messages_in_one_text_and_shows_nothing() {
-        let realm = testing::realm(Rules::default(), Vec::new());
+        let realm = testing::realm(RealmRules::default(), Vec::new());
         let (google, apple) = removal(&realm, &ORIGIN, (UserId(4), &[MessageId(50), MessageId(52)]));
         let shared = json!({
             "event": "remove", "server": "chat.example.org", "realm_id": 1,
@@ -253,7 +259,7 @@ mod tests {
 
     #[test]
     fn a_conversation_of_three_names_them_and_one_of_two_the_sender() {
-        let realm = testing::realm(Rules::default(), Vec::new());
+        let realm = testing::realm(RealmRules::default(), Vec::new());
         let mut event = testing::message_event(3, Recipient::Direct(DirectId(7)));
         let user = |id: i64| DisplayUser {
             id: UserId(id),
@@ -266,8 +272,8 @@ mod tests {
         {
             event.message.direct_users = ids.iter().copied().map(UserId).collect();
             event.display_recipient = DisplayRecipient::Users(ids.iter().copied().map(user).collect());
-            let nameless = Origin { brand: "", ..ORIGIN };
-            let (google, apple) = message(&realm, &nameless, &event, (UserId(4), Trigger::Direct));
+            let nameless = NotificationOrigin { brand: "", ..ORIGIN };
+            let (google, apple) = message(&realm, &nameless, &event, (UserId(4), NotificationTrigger::Direct));
             assert_eq!(google.get("pm_users").and_then(Value::as_str), pm_users);
             assert_eq!((&google["recipient_type"], &google["message_id"]), (&json!("private"), &json!(50)));
             assert_eq!((&apple["alert"]["title"], &apple["alert"]["subtitle"]), (&json!(title), &json!(subtitle)));

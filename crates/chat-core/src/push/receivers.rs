@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::change::UserItemKind;
-use crate::event::{Body, EventRecord, MessageEvent};
+use crate::event::{EventBody, EventRecord, MessageEvent};
 use crate::id::{ChannelId, UserId};
 use crate::message::{Flag, Recipient};
 use crate::object::settings;
@@ -15,7 +15,7 @@ use crate::user::User;
 
 /// The reason for which a user is notified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Trigger {
+pub enum NotificationTrigger {
     /// It was written to them.
     Direct,
     /// It mentions them, or a group they are in.
@@ -41,9 +41,9 @@ pub fn receivers(
     presences: &dyn PresenceStore,
     record: &EventRecord,
     users: &[UserId],
-) -> Vec<(UserId, Trigger)> {
+) -> Vec<(UserId, NotificationTrigger)> {
     let Some(told) = &record.event else { return Vec::new() };
-    let Body::Message(event) = &told.body else { return Vec::new() };
+    let EventBody::Message(event) = &told.body else { return Vec::new() };
     let users = users.iter().filter_map(|id| realm.user(*id));
     let hearing = users.filter(|user| {
         let may_hear = user.is_active && user.bot.is_none() && user.id != event.message.sender_id;
@@ -63,7 +63,7 @@ fn is_there(presences: &dyn PresenceStore, id: UserId, at_s: i64) -> bool {
     presences.of(id).is_some_and(|presence| at_s - presence.active_s < OFFLINE_AFTER_S)
 }
 
-fn trigger(realm: &RealmSnapshot, user: &User, event: &MessageEvent) -> Option<Trigger> {
+fn trigger(realm: &RealmSnapshot, user: &User, event: &MessageEvent) -> Option<NotificationTrigger> {
     let muted = event.message.sender_id.to_string();
     let flags = event.flags_of(user.id);
     if flags.contains(&Flag::Read) || realm.user_item(user.id, UserItemKind::MutedUser, &muted).is_some() {
@@ -71,8 +71,8 @@ fn trigger(realm: &RealmSnapshot, user: &User, event: &MessageEvent) -> Option<T
     }
     let offline = is_on(realm, user, "enable_offline_push_notifications");
     match event.message.recipient {
-        Recipient::Direct(_) => offline.then_some(Trigger::Direct),
-        Recipient::Channel(_) if offline && flags.contains(&Flag::Mentioned) => Some(Trigger::Mention),
+        Recipient::Direct(_) => offline.then_some(NotificationTrigger::Direct),
+        Recipient::Channel(_) if offline && flags.contains(&Flag::Mentioned) => Some(NotificationTrigger::Mention),
         Recipient::Channel(channel) => of_channel(realm, user, (channel, event), &flags, offline),
     }
 }
@@ -83,7 +83,7 @@ fn of_channel(
     (channel, event): (ChannelId, &MessageEvent),
     flags: &[Flag],
     offline: bool,
-) -> Option<Trigger> {
+) -> Option<NotificationTrigger> {
     let subscription = realm.subscription(channel, user.id)?;
     let policy = topic::of(realm, user.id, channel, &event.message.topic);
     let is_followed = policy == TopicPolicy::Followed;
@@ -100,13 +100,13 @@ fn of_channel(
     let notifies_wildcards = chosen.wildcard_mentions.unwrap_or_else(|| is_on(realm, user, "wildcard_mentions_notify"))
         || (is_followed && is_on(realm, user, "enable_followed_topic_wildcard_mentions_notify"));
     if offline && notifies_wildcards && flags.iter().any(|flag| everybody.contains(flag)) {
-        return Some(Trigger::Wildcard);
+        return Some(NotificationTrigger::Wildcard);
     }
     if is_followed && is_on(realm, user, "enable_followed_topic_push_notifications") {
-        return Some(Trigger::FollowedTopic);
+        return Some(NotificationTrigger::FollowedTopic);
     }
     let of_all = chosen.push.unwrap_or_else(|| is_on(realm, user, "enable_stream_push_notifications"));
-    of_all.then_some(Trigger::Channel)
+    of_all.then_some(NotificationTrigger::Channel)
 }
 
 fn is_on(realm: &RealmSnapshot, user: &User, setting: &str) -> bool {
@@ -118,13 +118,13 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::change::Change;
-    use crate::channel::{Notifications, Privacy, Subscription};
-    use crate::event::{Audience, Gate, NewEvent};
+    use crate::change::RealmChange;
+    use crate::channel::{ChannelNotifications, Privacy, Subscription};
+    use crate::event::{EventAudience, NewEvent, QueueCondition};
     use crate::id::{DirectId, EventId};
-    use crate::ports::Known;
-    use crate::presence::{Presence, Status};
-    use crate::realm::Rules;
+    use crate::ports::KnownPresences;
+    use crate::presence::{Presence, PresenceStatus};
+    use crate::realm::RealmRules;
     use crate::role::Role;
     use crate::testing::{self, NOW_S};
 
@@ -132,66 +132,69 @@ mod tests {
     struct Ago(i64);
 
     impl PresenceStore for Ago {
-        fn note(&self, _: UserId, _: Status, _: i64) {}
+        fn note(&self, _: UserId, _: PresenceStatus, _: i64) {}
 
         fn of(&self, _: UserId) -> Option<Presence> {
             let at_s = NOW_S - self.0;
             Some(Presence { active_s: at_s, connected_s: at_s })
         }
 
-        fn since(&self, _: i64) -> Known {
-            Known { presences: Vec::new(), last: 0 }
+        fn since(&self, _: i64) -> KnownPresences {
+            KnownPresences { presences: Vec::new(), last: 0 }
         }
     }
 
-    fn setting(document: Value) -> Change {
+    fn setting(document: Value) -> RealmChange {
         item(UserItemKind::Settings, "", document)
     }
 
-    fn item(kind: UserItemKind, key: &str, document: Value) -> Change {
-        Change::UserItem { user_id: UserId(4), kind, key: key.to_owned(), document: Some(document) }
+    fn item(kind: UserItemKind, key: &str, document: Value) -> RealmChange {
+        RealmChange::UserItem { user_id: UserId(4), kind, key: key.to_owned(), document: Some(document) }
     }
 
-    fn policy(number: i64) -> Change {
+    fn policy(number: i64) -> RealmChange {
         let document = json!({"stream_id": 20, "topic_name": "Lunch", "last_updated": 5, "visibility_policy": number});
         item(UserItemKind::TopicPolicy, &topic_item(), document)
     }
 
     fn topic_item() -> String {
-        let mut commit = crate::change::Commit::default();
+        let mut commit = crate::change::RealmCommit::default();
         let realm = subscribed(Vec::new());
-        let choice =
-            topic::Choice { channel: topic::Place::Id(ChannelId(20)), topic: "Lunch", policy: TopicPolicy::Followed };
+        let choice = topic::TopicPolicyChange {
+            channel: topic::RequestedChannel::Id(ChannelId(20)),
+            topic: "Lunch",
+            policy: TopicPolicy::Followed,
+        };
         topic::choose(&realm, realm.user(UserId(4)).unwrap(), choice, &mut commit).unwrap();
-        let Some(Change::UserItem { key, .. }) = commit.changes.first() else { panic!("{:?}", commit.changes) };
+        let Some(RealmChange::UserItem { key, .. }) = commit.changes.first() else { panic!("{:?}", commit.changes) };
         key.clone()
     }
 
-    fn subscribed(more: Vec<Change>) -> RealmSnapshot {
+    fn subscribed(more: Vec<RealmChange>) -> RealmSnapshot {
         let mut changes = vec![
-            Change::Channel(Box::new(testing::channel(20, Privacy::Public))),
-            Change::Subscription(Box::new(testing::subscription(20, 4))),
-            Change::Subscription(Box::new(testing::subscription(20, 3))),
+            RealmChange::Channel(Box::new(testing::channel(20, Privacy::Public))),
+            RealmChange::Subscription(Box::new(testing::subscription(20, 4))),
+            RealmChange::Subscription(Box::new(testing::subscription(20, 3))),
         ];
         changes.extend(more);
-        testing::realm(Rules::default(), changes)
+        testing::realm(RealmRules::default(), changes)
     }
 
     /// Returns what user 4 is notified of, a message of user 3 in the channel or to them.
     fn notified(
-        more: Vec<Change>,
+        more: Vec<RealmChange>,
         recipient: Recipient,
         change: impl FnOnce(&mut MessageEvent),
         ago_s: i64,
-    ) -> Option<Trigger> {
+    ) -> Option<NotificationTrigger> {
         let realm = subscribed(more);
         let mut event = testing::message_event(3, recipient);
         change(&mut event);
         let audience = match recipient {
-            Recipient::Channel(channel_id) => Audience::Subscribers { channel_id, public: true },
-            Recipient::Direct(_) => Audience::users([UserId(3), UserId(4)]),
+            Recipient::Channel(channel_id) => EventAudience::Subscribers { channel_id, public: true },
+            Recipient::Direct(_) => EventAudience::users([UserId(3), UserId(4)]),
         };
-        let told = NewEvent { audience, gate: Gate::default(), body: Body::Message(Box::new(event)) };
+        let told = NewEvent { audience, gate: QueueCondition::default(), body: EventBody::Message(Box::new(event)) };
         let record = EventRecord::new(EventId(50), NOW_S, Vec::new(), Some(told));
         let all = [1, 3, 4, 6].map(UserId);
         let found = receivers(&realm, &Ago(ago_s), &record, &all);
@@ -211,43 +214,46 @@ mod tests {
     #[test]
     fn whom_it_was_written_to_or_mentions_is_notified_unless_they_do_not_wish_it() {
         let off = || vec![setting(json!({"enable_offline_push_notifications": false}))];
-        assert_eq!(notified(vec![], DIRECT, nothing, 1_000), Some(Trigger::Direct));
+        assert_eq!(notified(vec![], DIRECT, nothing, 1_000), Some(NotificationTrigger::Direct));
         assert_eq!(notified(off(), DIRECT, nothing, 1_000), None);
-        assert_eq!(notified(vec![], CHANNEL, mention, 1_000), Some(Trigger::Mention));
+        assert_eq!(notified(vec![], CHANNEL, mention, 1_000), Some(NotificationTrigger::Mention));
         assert_eq!(notified(off(), CHANNEL, mention, 1_000), None);
     }
 
     #[test]
     fn who_is_there_is_notified_unless_they_wish_it_only_when_away() {
         let away_only = || vec![setting(json!({"enable_online_push_notifications": false}))];
-        assert_eq!(notified(vec![], DIRECT, nothing, 10), Some(Trigger::Direct));
+        assert_eq!(notified(vec![], DIRECT, nothing, 10), Some(NotificationTrigger::Direct));
         assert_eq!(notified(away_only(), DIRECT, nothing, 10), None);
-        assert_eq!(notified(away_only(), DIRECT, nothing, OFFLINE_AFTER_S), Some(Trigger::Direct));
+        assert_eq!(notified(away_only(), DIRECT, nothing, OFFLINE_AFTER_S), Some(NotificationTrigger::Direct));
     }
 
     #[test]
     fn a_channel_notifies_those_who_asked_for_it() {
         let chosen = |push| {
-            let notifications = Notifications { push: Some(push), ..Notifications::default() };
-            Change::Subscription(Box::new(Subscription { notifications, ..testing::subscription(20, 4) }))
+            let notifications = ChannelNotifications { push: Some(push), ..ChannelNotifications::default() };
+            RealmChange::Subscription(Box::new(Subscription { notifications, ..testing::subscription(20, 4) }))
         };
         let all = || setting(json!({"enable_stream_push_notifications": true}));
         assert_eq!(notified(vec![], CHANNEL, nothing, 1_000), None);
-        assert_eq!(notified(vec![chosen(true)], CHANNEL, nothing, 1_000), Some(Trigger::Channel));
-        assert_eq!(notified(vec![all()], CHANNEL, nothing, 1_000), Some(Trigger::Channel));
+        assert_eq!(notified(vec![chosen(true)], CHANNEL, nothing, 1_000), Some(NotificationTrigger::Channel));
+        assert_eq!(notified(vec![all()], CHANNEL, nothing, 1_000), Some(NotificationTrigger::Channel));
         assert_eq!(notified(vec![all(), chosen(false)], CHANNEL, nothing, 1_000), None);
         assert_eq!(notified(vec![all(), policy(1)], CHANNEL, nothing, 1_000), None);
         let muted = Subscription { is_muted: true, ..testing::subscription(20, 4) };
-        let muted = || Change::Subscription(Box::new(muted.clone()));
+        let muted = || RealmChange::Subscription(Box::new(muted.clone()));
         assert_eq!(notified(vec![all(), muted()], CHANNEL, nothing, 1_000), None);
-        assert_eq!(notified(vec![all(), muted(), policy(2)], CHANNEL, nothing, 1_000), Some(Trigger::Channel));
-        assert_eq!(notified(vec![muted()], CHANNEL, mention, 1_000), Some(Trigger::Mention));
+        assert_eq!(
+            notified(vec![all(), muted(), policy(2)], CHANNEL, nothing, 1_000),
+            Some(NotificationTrigger::Channel)
+        );
+        assert_eq!(notified(vec![muted()], CHANNEL, mention, 1_000), Some(NotificationTrigger::Mention));
     }
 
     #[test]
     fn a_followed_topic_notifies_unless_that_is_off() {
         let off = setting(json!({"enable_followed_topic_push_notifications": false}));
-        assert_eq!(notified(vec![policy(3)], CHANNEL, nothing, 1_000), Some(Trigger::FollowedTopic));
+        assert_eq!(notified(vec![policy(3)], CHANNEL, nothing, 1_000), Some(NotificationTrigger::FollowedTopic));
         assert_eq!(notified(vec![policy(3), off], CHANNEL, nothing, 1_000), None);
     }
 
@@ -255,10 +261,10 @@ mod tests {
     fn a_mention_of_everybody_notifies_where_it_is_heard() {
         let everybody = |event: &mut MessageEvent| event.wildcard = true;
         let off = || setting(json!({"wildcard_mentions_notify": false}));
-        assert_eq!(notified(vec![], CHANNEL, everybody, 1_000), Some(Trigger::Wildcard));
+        assert_eq!(notified(vec![], CHANNEL, everybody, 1_000), Some(NotificationTrigger::Wildcard));
         assert_eq!(notified(vec![off()], CHANNEL, everybody, 1_000), None);
         assert_eq!(notified(vec![policy(1)], CHANNEL, everybody, 1_000), None);
-        assert_eq!(notified(vec![off(), policy(3)], CHANNEL, everybody, 1_000), Some(Trigger::Wildcard));
+        assert_eq!(notified(vec![off(), policy(3)], CHANNEL, everybody, 1_000), Some(NotificationTrigger::Wildcard));
     }
 
     #[test]
@@ -268,6 +274,6 @@ mod tests {
         let read = |event: &mut MessageEvent| event.flags.push((UserId(4), Flag::Read));
         assert_eq!(notified(vec![], DIRECT, read, 1_000), None);
         let closed = User { is_active: false, ..testing::user(4, Role::Member) };
-        assert_eq!(notified(vec![Change::User(Box::new(closed))], DIRECT, nothing, 1_000), None);
+        assert_eq!(notified(vec![RealmChange::User(Box::new(closed))], DIRECT, nothing, 1_000), None);
     }
 }

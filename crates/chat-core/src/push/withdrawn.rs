@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::event::{Audience, Body, EventRecord, NewEvent};
+use crate::event::{EventAudience, EventBody, EventRecord, NewEvent};
 use crate::id::{MessageId, UserId};
-use crate::mark::Mark;
+use crate::mark::FlagChange;
 use crate::snapshot::RealmSnapshot;
 
 /// Messages that people read, or that are gone for them, as records of the log tell.
@@ -15,12 +15,12 @@ use crate::snapshot::RealmSnapshot;
 /// The log tells of each, whoever asked for it and by whatever endpoint; so nothing is looked up where messages are
 /// read.
 #[derive(Debug, Default)]
-pub struct Withdrawn {
+pub struct WithdrawnNotifications {
     read: BTreeMap<UserId, BTreeSet<MessageId>>,
     gone: Vec<(BTreeSet<MessageId>, Arc<EventRecord>)>,
 }
 
-impl Withdrawn {
+impl WithdrawnNotifications {
     /// Returns what these records tell of it.
     #[must_use]
     pub fn of(records: &[Arc<EventRecord>]) -> Self {
@@ -28,14 +28,16 @@ impl Withdrawn {
         for record in records {
             let Some(NewEvent { audience, body, .. }) = &record.event else { continue };
             match (body, audience) {
-                (Body::Flagged(told), Audience::Users(users)) if told.mark == Mark::READ => {
+                (EventBody::Flagged(told), EventAudience::Users(users)) if told.mark == FlagChange::READ => {
                     let read = told.messages();
                     for user_id in users {
                         withdrawn.read.entry(*user_id).or_default().extend(&read);
                     }
                 }
                 // Told of each message by itself too, to clients that do not understand many.
-                (Body::Plain { kind, event }, _) if kind == "delete_message" && event.get("message_ids").is_some() => {
+                (EventBody::Plain { kind, event }, _)
+                    if kind == "delete_message" && event.get("message_ids").is_some() =>
+                {
                     withdrawn.gone.push((messages(event, "message_ids"), Arc::clone(record)));
                 }
                 _ => {}
@@ -80,7 +82,7 @@ impl Withdrawn {
 /// for those who are told.
 fn is_gone_for(realm: &RealmSnapshot, user_id: UserId, record: &EventRecord) -> bool {
     match record.event.as_ref().map(|event| &event.audience) {
-        Some(audience @ Audience::Bereft { .. }) => {
+        Some(audience @ EventAudience::Bereft { .. }) => {
             realm.user(user_id).is_some_and(|user| audience.reaches(record.id, user, realm))
         }
         _ => true,
@@ -95,12 +97,12 @@ fn messages(event: &Value, key: &str) -> BTreeSet<MessageId> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::change::Change;
+    use crate::change::RealmChange;
     use crate::channel::Privacy;
-    use crate::event::{self, Flagged};
+    use crate::event::{self, FlaggedMessages};
     use crate::id::{ChannelId, DirectId, EventId};
     use crate::message::{Message, Recipient};
-    use crate::realm::Rules;
+    use crate::realm::RealmRules;
     use crate::testing;
 
     fn ids(numbers: &[i64]) -> Vec<MessageId> {
@@ -115,13 +117,13 @@ mod tests {
 
     #[test]
     fn what_someone_read_goes_from_their_devices_alone() {
-        let realm = testing::realm(Rules::default(), Vec::new());
-        let star = Mark::parse("starred", "add").unwrap();
-        let unread = Mark::parse("read", "remove").unwrap();
-        let withdrawn = Withdrawn::of(&told(vec![
-            Flagged::anywhere(Mark::READ, ids(&[7, 5])).told_to(UserId(4)),
-            Flagged::anywhere(star, ids(&[6])).told_to(UserId(3)),
-            Flagged::anywhere(unread, ids(&[6])).told_to(UserId(3)),
+        let realm = testing::realm(RealmRules::default(), Vec::new());
+        let star = FlagChange::parse("starred", "add").unwrap();
+        let unread = FlagChange::parse("read", "remove").unwrap();
+        let withdrawn = WithdrawnNotifications::of(&told(vec![
+            FlaggedMessages::anywhere(FlagChange::READ, ids(&[7, 5])).told_to(UserId(4)),
+            FlaggedMessages::anywhere(star, ids(&[6])).told_to(UserId(3)),
+            FlaggedMessages::anywhere(unread, ids(&[6])).told_to(UserId(3)),
         ]));
         let found = |user: i64| {
             let mut found = ids(&[4, 5, 6, 7]);
@@ -131,14 +133,17 @@ mod tests {
         assert_eq!((found(4), found(3)), (ids(&[5, 7]), ids(&[])));
         assert_eq!(withdrawn.readers().collect::<Vec<_>>(), [UserId(4)]);
         assert_eq!(withdrawn.stretch(), Some((MessageId(5), MessageId(7))));
-        assert!(Withdrawn::of(&told(vec![Flagged::anywhere(star, ids(&[6])).told_to(UserId(3))])).is_empty());
+        assert!(
+            WithdrawnNotifications::of(&told(vec![FlaggedMessages::anywhere(star, ids(&[6])).told_to(UserId(3))]))
+                .is_empty()
+        );
     }
 
     #[test]
     fn what_was_deleted_goes_from_every_device() {
-        let realm = testing::realm(Rules::default(), Vec::new());
+        let realm = testing::realm(RealmRules::default(), Vec::new());
         let direct = Message { direct_users: vec![UserId(3)], ..testing::message(3, Recipient::Direct(DirectId(7))) };
-        let withdrawn = Withdrawn::of(&told(event::deleted(&direct, &ids(&[50, 51]))));
+        let withdrawn = WithdrawnNotifications::of(&told(event::deleted(&direct, &ids(&[50, 51]))));
         assert_eq!(withdrawn.gone().collect::<Vec<_>>(), ids(&[50, 51]));
         assert!(withdrawn.has(&realm, UserId(4), MessageId(51)) && !withdrawn.has(&realm, UserId(4), MessageId(52)));
         assert_eq!((withdrawn.readers().count(), withdrawn.stretch()), (0, None));
@@ -148,14 +153,14 @@ mod tests {
     fn what_moved_goes_from_the_devices_of_those_who_cannot_follow_it() {
         let channels = [(20, Privacy::Public), (22, Privacy::PrivateSharedHistory)];
         let mut changes: Vec<_> =
-            channels.map(|(id, privacy)| Change::Channel(Box::new(testing::channel(id, privacy)))).into();
+            channels.map(|(id, privacy)| RealmChange::Channel(Box::new(testing::channel(id, privacy)))).into();
         for (channel, user) in [(20, 3), (20, 4), (22, 3)] {
-            changes.push(Change::Subscription(Box::new(testing::subscription(channel, user))));
+            changes.push(RealmChange::Subscription(Box::new(testing::subscription(channel, user))));
         }
-        let realm = testing::realm(Rules::default(), changes);
+        let realm = testing::realm(RealmRules::default(), changes);
         let message = testing::message(3, Recipient::Channel(ChannelId(20)));
         let lost = event::lost(&message, &ids(&[50]), (ChannelId(20), ChannelId(22)));
-        let withdrawn = Withdrawn::of(&told(lost));
+        let withdrawn = WithdrawnNotifications::of(&told(lost));
         let is_gone = [3, 4].map(|user| withdrawn.has(&realm, UserId(user), MessageId(50)));
         assert_eq!(is_gone, [false, true]);
     }

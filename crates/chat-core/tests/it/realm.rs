@@ -1,7 +1,9 @@
 //! A realm with a few names, for the tests.
 
 use chat_core::id::{ChannelId, UserGroupId, UserId};
-use chat_core::markdown::{self, Context, Directory, Emoticons, ImagePreviews, Linkifier, Rendered};
+use chat_core::markdown::{
+    self, EmoticonHandling, ImagePreviews, Linkifier, MarkdownContext, RealmNames, RenderedMessage,
+};
 use std::sync::LazyLock;
 
 /// Two users share the name `Twin`.
@@ -9,7 +11,7 @@ const USERS: [(i64, &str); 4] = [(10, "King Hamlet"), (11, "Cordelia, Lear's dau
 
 pub(crate) struct Realm;
 
-impl Directory for Realm {
+impl RealmNames for Realm {
     fn user(&self, id: UserId) -> Option<&str> {
         USERS.iter().find(|(known, _)| *known == id.0).map(|(_, name)| *name)
     }
@@ -53,18 +55,18 @@ static LINKIFIERS: LazyLock<Vec<Linkifier>> = LazyLock::new(|| {
     .collect()
 });
 
-pub(crate) fn context() -> Context<'static> {
-    Context {
+pub(crate) fn context() -> MarkdownContext<'static> {
+    MarkdownContext {
         directory: &Realm,
         linkifiers: &LINKIFIERS,
         realm_url: "http://chat.test",
-        emoticons: Emoticons::Keep,
+        emoticons: EmoticonHandling::Keep,
         image_previews: ImagePreviews::Show,
         default_code_language: None,
     }
 }
 
-pub(crate) fn rendered(text: &str) -> Rendered {
+pub(crate) fn rendered(text: &str) -> RenderedMessage {
     markdown::render(&markdown::parse(text, &context()))
 }
 
@@ -73,6 +75,6 @@ pub(crate) fn html(text: &str) -> String {
 }
 
 pub(crate) fn with_emoticons(text: &str) -> String {
-    let context = Context { emoticons: Emoticons::Translate, ..context() };
+    let context = MarkdownContext { emoticons: EmoticonHandling::Translate, ..context() };
     markdown::render(&markdown::parse(text, &context)).html
 }

@@ -2,7 +2,7 @@
 
 use chat_core::message::Flag;
 use chat_core::object::message::flag_names;
-use chat_core::object::settings::{Preset, SETTINGS};
+use chat_core::object::settings::{SETTINGS, UserSettingDefaults};
 use serde_json::{Map, Value};
 
 use super::{events, refusal};
@@ -165,7 +165,7 @@ fn past() -> Schema {
 
 /// Returns what somebody prefers, by the names of the preferences.
 fn preferences() -> Schema {
-    let of = |(name, _, preset): &(&'static str, _, Preset)| has(name, preference(*preset));
+    let of = |(name, _, preset): &(&'static str, _, UserSettingDefaults)| has(name, preference(*preset));
     let set = Schema::object(texts(["key", "text"]));
     let more = [
         may("timezone", Schema::string()),
@@ -176,11 +176,11 @@ fn preferences() -> Schema {
 }
 
 /// Returns what a preference can be.
-pub(crate) fn preference(preset: Preset) -> Schema {
+pub(crate) fn preference(preset: UserSettingDefaults) -> Schema {
     match preset {
-        Preset::Flag(_) => Schema::boolean(),
-        Preset::Number(_) => Schema::integer(),
-        Preset::Word(_) => Schema::string(),
+        UserSettingDefaults::Flag(_) => Schema::boolean(),
+        UserSettingDefaults::Number(_) => Schema::integer(),
+        UserSettingDefaults::Word(_) => Schema::string(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! `/attachments`: one's own uploads.
 
-use chat_core::file::Used;
+use chat_core::file::AttachmentUse;
 use chat_core::id::AttachmentId;
 use serde_json::json;
 
@@ -25,7 +25,7 @@ pub(crate) fn routes() -> Routes {
 async fn list(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     let uploads = call.app.attachments.of_owner(call.who.id()).await?;
     let used_bytes = call.app.attachments.used_bytes().await?;
-    let shown: Vec<_> = uploads.iter().map(Used::shown).collect();
+    let shown: Vec<_> = uploads.iter().map(AttachmentUse::shown).collect();
     Answer::of(&json!({"attachments": shown, "upload_space_used": used_bytes}))
 }
 

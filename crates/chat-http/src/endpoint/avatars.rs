@@ -5,9 +5,9 @@ use std::io::Cursor;
 use axum::body::Body;
 use axum::response::Response;
 use axum::routing;
-use chat_core::change::Commit;
+use chat_core::change::RealmCommit;
 use chat_core::id::UserId;
-use chat_core::object::{self, Avatar};
+use chat_core::object::{self, AvatarUrls};
 use chat_core::snapshot::RealmSnapshot;
 use chat_core::user::User;
 use chat_core::{address, avatar};
@@ -61,8 +61,8 @@ fn shown() -> Vec<Member> {
 }
 
 /// Makes the picture at `url` the caller's, and deletes the one before: whoever takes a picture back means it.
-async fn change(call: &Call<Caller>, url: Option<&str>) -> Result<Avatar, Fault> {
-    let decide = |realm: &RealmSnapshot, commit: &mut Commit| {
+async fn change(call: &Call<Caller>, url: Option<&str>) -> Result<AvatarUrls, Fault> {
+    let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
         let user = call.who.again(realm)?;
         avatar::change(user, url.map(str::to_owned), commit);
         Ok(user.avatar_url.clone())
@@ -85,7 +85,7 @@ async fn medium(call: Plain<Caller>, _: Body) -> Result<Response, Fault> {
 }
 
 /// Returns the picture of the user in the path, by number or address.
-fn named(call: &Plain<Caller>) -> Result<Avatar, Fault> {
+fn named(call: &Plain<Caller>) -> Result<AvatarUrls, Fault> {
     let named = call.path_text("user")?;
     let realm = &call.who.realm;
     let user = match named.parse() {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use chat_core::bots::{BotError, Kept, KeyMissing};
+use chat_core::bots::{BotError, BotStorageKeyError, BotStorageOutcome};
 use chat_core::limits::{MAX_STORAGE_CHARS, MAX_STORAGE_KEY_CHARS};
 use serde_json::json;
 
@@ -36,8 +36,8 @@ impl Params for Storage {
 /// Keeps texts, in place of those under the same keys.
 async fn write(call: Call<Caller>, Storage(entries): Storage) -> Result<Answer, Fault> {
     match call.app.bot_storage.keep(call.who.id(), &entries, MAX_STORAGE_CHARS).await? {
-        Kept::Done => Ok(Answer::empty()),
-        Kept::TooMuch(by) => Err(BotError::StorageFull(by).into()),
+        BotStorageOutcome::Done => Ok(Answer::empty()),
+        BotStorageOutcome::TooMuch(by) => Err(BotError::StorageFull(by).into()),
     }
 }
 
@@ -56,7 +56,7 @@ impl Params for Keys {
 async fn read(call: Call<Caller>, Keys(keys): Keys) -> Result<Answer, Fault> {
     let found = call.app.bot_storage.kept(call.who.id(), keys.as_deref()).await?;
     if keys.is_some_and(|keys| keys.len() > found.len()) {
-        return Err(BotError::from(KeyMissing).into());
+        return Err(BotError::from(BotStorageKeyError).into());
     }
     let storage: BTreeMap<String, String> = found.into_iter().collect();
     Answer::of(&json!({"storage": storage}))

@@ -1,8 +1,8 @@
 //! `/bots`: the bots people make and keep.
 
 use chat_core::account;
-use chat_core::bots::{self, NewBot, Update};
-use chat_core::change::Commit;
+use chat_core::bots::{self, BotUpdate, NewBot};
+use chat_core::change::RealmCommit;
 use chat_core::id::UserId;
 use chat_core::object::avatar_url;
 use chat_core::snapshot::RealmSnapshot;
@@ -118,8 +118,9 @@ async fn create(call: Call<Caller>, wish: Creation) -> Result<Answer, Fault> {
         kind: wish.kind,
         api_key: call.app.fresh_key()?,
     };
-    let decide =
-        |realm: &RealmSnapshot, commit: &mut Commit| Ok(bots::create(realm, call.who.again(realm)?, &new, commit)?);
+    let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
+        Ok(bots::create(realm, call.who.again(realm)?, &new, commit)?)
+    };
     let user_id = call.app.commit(decide).await?;
     let realm = call.app.realm();
     let mut told = channels_of_its_own();
@@ -134,7 +135,7 @@ fn made() -> Vec<Member> {
     [has("user_id", Schema::integer()), has("api_key", Schema::string())].into_iter().chain(pictured()).collect()
 }
 
-impl Params for Update {
+impl Params for BotUpdate {
     fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
         Ok(Self {
             full_name: given.optional::<Text>("full_name")?,
@@ -144,9 +145,9 @@ impl Params for Update {
 }
 
 /// Changes a bot's name and who answers for it, together or not at all.
-async fn update(call: Call<Caller>, wish: Update) -> Result<Answer, Fault> {
+async fn update(call: Call<Caller>, wish: BotUpdate) -> Result<Answer, Fault> {
     let id = in_path(&call)?;
-    let decide = |realm: &RealmSnapshot, commit: &mut Commit| {
+    let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
         let bot = bots::update(realm, call.who.again(realm)?, (id, &wish), commit)?;
         let owner = bot.bot.as_ref().and_then(|bot| bot.owner_id).and_then(|owner| realm.user(owner));
         let owner = owner.map(|owner| owner.shown_email().into_owned());
@@ -171,7 +172,7 @@ fn changed() -> Vec<Member> {
 /// Closes a bot's account. Once more changes nothing.
 async fn deactivate(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     let id = in_path(&call)?;
-    let decide = |realm: &RealmSnapshot, commit: &mut Commit| {
+    let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
         account::deactivate(realm, kept(&call, realm, id)?, commit);
         Ok(())
     };
@@ -183,7 +184,7 @@ async fn deactivate(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
 async fn regenerate_key(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     let id = in_path(&call)?;
     let key = call.app.fresh_key()?;
-    let decide = |realm: &RealmSnapshot, commit: &mut Commit| {
+    let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
         commit.set_key(realm, kept(&call, realm, id)?.id, key.clone());
         Ok(())
     };

@@ -2,13 +2,13 @@
 
 mod form;
 
-use chat_core::access::{self, History, NoSuchChannel, sees_subscribers};
-use chat_core::change::{Commit, ItemKind};
+use chat_core::access::{self, ChannelNotFound, ReadableHistory, sees_subscribers};
+use chat_core::change::{ItemKind, RealmCommit};
 use chat_core::channel::Channel;
-use chat_core::channels::{self, ChannelError, Env, Group, Update};
+use chat_core::channels::{self, ChannelEnv, ChannelError, ChannelGroup, ChannelUpdate};
 use chat_core::id::{ChannelId, MessageId};
-use chat_core::narrow::{Condition, Selection, Term};
-use chat_core::object::channel::{Figures, basic, weekly};
+use chat_core::narrow::{MessageSelection, NarrowCondition, NarrowTerm};
+use chat_core::object::channel::{ChannelStatistics, basic, weekly};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -43,7 +43,10 @@ pub(crate) fn routes() -> Routes {
 }
 
 /// Returns what the messages of these channels come to.
-pub(crate) async fn figures(app: &Site, ids: impl IntoIterator<Item = ChannelId> + Send) -> Result<Figures, Fault> {
+pub(crate) async fn figures(
+    app: &Site,
+    ids: impl IntoIterator<Item = ChannelId> + Send,
+) -> Result<ChannelStatistics, Fault> {
     let ids: Vec<ChannelId> = ids.into_iter().collect();
     let (realm, now_s) = (app.realm(), app.now_s());
     let counts = app.traffic.counts(app.messages.as_ref(), now_s).await?;
@@ -52,7 +55,7 @@ pub(crate) async fn figures(app: &Site, ids: impl IntoIterator<Item = ChannelId>
         Some((*id, weekly(counts.get(id).copied().unwrap_or_default(), age_s)?))
     };
     let first = app.messages.first_messages(&ids).await?;
-    Ok(Figures::new(first).with_weekly(ids.iter().filter_map(a_week)))
+    Ok(ChannelStatistics::new(first).with_weekly(ids.iter().filter_map(a_week)))
 }
 
 /// Takes a decision about channels as the caller. The objects that are told say of these channels, and of the default
@@ -60,14 +63,14 @@ pub(crate) async fn figures(app: &Site, ids: impl IntoIterator<Item = ChannelId>
 pub(crate) async fn decide<T>(
     call: &Call<Caller>,
     about: impl IntoIterator<Item = ChannelId> + Send,
-    decide: impl Fn(&Env<'_>, &mut Commit) -> Result<T, ChannelError> + Send + Sync,
+    decide: impl Fn(&ChannelEnv<'_>, &mut RealmCommit) -> Result<T, ChannelError> + Send + Sync,
 ) -> Result<T, Fault> {
     let app = &call.app;
     let defaults: Vec<_> = app.realm().items(ItemKind::DefaultChannel).map(|(id, _)| ChannelId(id)).collect();
     let figures = figures(app, about.into_iter().chain(defaults).collect::<Vec<_>>()).await?;
     app.commit(|realm, commit| {
         let lexicon = app.lexicon(realm);
-        let env = Env {
+        let env = ChannelEnv {
             realm,
             caller: call.who.again(realm)?,
             figures: &figures,
@@ -81,7 +84,7 @@ pub(crate) async fn decide<T>(
 
 /// Which channels are asked for.
 struct Listing {
-    groups: Vec<Group>,
+    groups: Vec<ChannelGroup>,
     tell_default: bool,
 }
 
@@ -89,11 +92,11 @@ impl Params for Listing {
     fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
         let mut groups = Vec::new();
         for (name, usual, group) in [
-            ("include_public", true, Group::Public),
-            ("include_web_public", false, Group::WebPublic),
-            ("include_subscribed", true, Group::Subscribed),
-            ("include_all_active", false, Group::All),
-            ("include_owner_subscribed", false, Group::OwnerSubscribed),
+            ("include_public", true, ChannelGroup::Public),
+            ("include_web_public", false, ChannelGroup::WebPublic),
+            ("include_subscribed", true, ChannelGroup::Subscribed),
+            ("include_all_active", false, ChannelGroup::All),
+            ("include_owner_subscribed", false, ChannelGroup::OwnerSubscribed),
         ] {
             if given.or::<Json<bool>>(name, usual)? {
                 groups.push(group);
@@ -143,13 +146,13 @@ async fn one(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
 }
 
 /// What shall be different.
-struct Changing(Update);
+struct Changing(ChannelUpdate);
 
 impl Params for Changing {
     fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
         const DESCRIPTION_MAX: usize = chat_core::limits::MAX_CHANNEL_DESCRIPTION_CHARS;
         let announcing = given.optional::<Json<bool>>("is_announcement_only")?.map(announcing);
-        Ok(Self(Update {
+        Ok(Self(ChannelUpdate {
             name: given.optional::<Text>("new_name")?,
             description: given.optional::<MaxChars<Text, DESCRIPTION_MAX>>("description")?,
             is_private: given.optional::<Json<bool>>("is_private")?,
@@ -182,7 +185,7 @@ async fn members(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     let channel = in_path(&call)?;
     let Caller { user, realm, .. } = &call.who;
     if !sees_subscribers(realm, user, channel) {
-        return Err(NoSuchChannel::Id(channel.id).into());
+        return Err(ChannelNotFound::Id(channel.id).into());
     }
     let in_use = |id: &chat_core::id::UserId| realm.user(*id).is_some_and(|user| user.is_active);
     let subscribers: Vec<_> = realm.subscribers(channel.id).filter(in_use).collect();
@@ -261,11 +264,11 @@ struct TopicShown {
 async fn topics(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     let Caller { user, realm, .. } = &call.who;
     let channel = in_path(&call)?;
-    if access::history(realm, user, channel) == History::NONE {
-        return Err(NoSuchChannel::Id(channel.id).into());
+    if access::history(realm, user, channel) == ReadableHistory::NONE {
+        return Err(ChannelNotFound::Id(channel.id).into());
     }
-    let here = Term { condition: Condition::Channel(channel.id), negated: false };
-    let found = call.app.messages.topics(&Selection::new(realm, user, vec![here]), channel.id).await?;
+    let here = NarrowTerm { condition: NarrowCondition::Channel(channel.id), negated: false };
+    let found = call.app.messages.topics(&MessageSelection::new(realm, user, vec![here]), channel.id).await?;
     let topics: Vec<_> = found.into_iter().map(|topic| TopicShown { name: topic.name, max_id: topic.max_id }).collect();
     Answer::of(&json!({"topics": topics}))
 }

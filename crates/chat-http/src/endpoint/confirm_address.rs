@@ -8,8 +8,8 @@ use axum::extract::{Path, State};
 use axum::http::Extensions;
 use axum::response::Response;
 use axum::routing::get;
-use chat_core::address::{self, ReplaceError};
-use chat_core::invitation::Link;
+use chat_core::address::{self, EmailChangeError};
+use chat_core::invitation::InvitationLink;
 
 use crate::endpoint::join::{finish, name_of, rendered, said};
 use crate::error::Fault;
@@ -47,7 +47,7 @@ async fn confirm(State(app): State<App>, Path(end): Path<String>, extensions: Ex
     finish(&app, page)
 }
 
-async fn confirmed(app: &Site, link: &Link) -> Result<String, Fault> {
+async fn confirmed(app: &Site, link: &InvitationLink) -> Result<String, Fault> {
     let (_, address) = address::opened(&app.realm(), link, app.now_s())?;
     app.commit(|realm, commit| Ok(address::confirm(realm, link, commit)?)).await?;
     let login = Some((app.settings.base_url.as_str(), address.as_str()));
@@ -56,7 +56,7 @@ async fn confirmed(app: &Site, link: &Link) -> Result<String, Fault> {
 }
 
 /// Trying links counts by address, as everything does that needs no account.
-fn link(app: &Site, end: &str, extensions: &Extensions) -> Result<Link, Fault> {
+fn link(app: &Site, end: &str, extensions: &Extensions) -> Result<InvitationLink, Fault> {
     app.frame.by_address.check(&rate::address(extensions))?;
-    Ok(Link::parse(end).map_err(|_| ReplaceError::Unknown)?)
+    Ok(InvitationLink::parse(end).map_err(|_| EmailChangeError::Unknown)?)
 }

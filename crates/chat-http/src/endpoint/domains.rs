@@ -1,6 +1,6 @@
 //! `/realm/domains`: the domains of mail that belong to the realm.
 
-use chat_core::change::Commit;
+use chat_core::change::RealmCommit;
 use chat_core::domains::{self, DomainError};
 use chat_core::snapshot::RealmSnapshot;
 use chat_core::user::User;
@@ -90,7 +90,7 @@ async fn remove(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
 /// Takes a decision about domains as the caller.
 async fn decide<T>(
     call: &Call<Caller>,
-    decide: impl Fn(&RealmSnapshot, &User, &mut Commit) -> Result<T, DomainError> + Send + Sync,
+    decide: impl Fn(&RealmSnapshot, &User, &mut RealmCommit) -> Result<T, DomainError> + Send + Sync,
 ) -> Result<T, Fault> {
     call.app.commit(|realm, commit| Ok(decide(realm, call.who.again(realm)?, commit)?)).await
 }

@@ -2,7 +2,7 @@
 //!
 //! Not specified; parameters, keys and texts are those existing clients know.
 
-use chat_core::draft::{self, Draft, DraftError, Kept, Kind, Wish};
+use chat_core::draft::{self, Draft, DraftError, DraftOutcome, DraftRequest, DraftType};
 use chat_core::id::DraftId;
 use serde_json::{Value, json};
 
@@ -23,12 +23,12 @@ pub(crate) fn routes() -> Routes {
     Routes::of("drafts").api("/drafts", all).api("/drafts/{draft_id}", one)
 }
 
-impl Words for Kind {
+impl Words for DraftType {
     const WORDS: &'static [(&'static str, Self)] =
         &[("", Self::Nowhere), ("stream", Self::Channel), ("private", Self::Direct)];
 }
 
-impl FromJson for Wish {
+impl FromJson for DraftRequest {
     fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
         let wish = members(Object::of(value, path)?)?;
         not_blank(&wish.content, &path.key("content"))?;
@@ -40,14 +40,14 @@ impl FromJson for Wish {
     }
 }
 
-fn members(mut object: Object<'_>) -> Result<Wish, ParamFault> {
+fn members(mut object: Object<'_>) -> Result<DraftRequest, ParamFault> {
     let Quoted(kind) = object.required("type")?;
     let to = object.required("to")?;
     let topic = object.required("topic")?;
     let content = object.required("content")?;
     let touched_s = object.optional::<Option<Moment>>("timestamp")?.flatten().map(|Moment(touched_s)| touched_s);
     object.end()?;
-    Ok(Wish { kind, to, topic, content, touched_s })
+    Ok(DraftRequest { kind, to, topic, content, touched_s })
 }
 
 /// Unix seconds; of what clients send as a fraction the whole seconds count.
@@ -84,11 +84,11 @@ fn listed() -> Vec<Member> {
 }
 
 /// New drafts.
-struct Wishes(Vec<Wish>);
+struct Wishes(Vec<DraftRequest>);
 
 impl Params for Wishes {
     fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
-        Ok(Self(given.required::<Json<Vec<Wish>>>("drafts")?))
+        Ok(Self(given.required::<Json<Vec<DraftRequest>>>("drafts")?))
     }
 }
 
@@ -102,9 +102,9 @@ async fn create(call: Call<Caller>, Wishes(wishes): Wishes) -> Result<Answer, Fa
         let drafts = wishes.iter().map(|wish| draft::draft(&realm, user, wish, now_s));
         let drafts: Vec<Draft> = drafts.collect::<Result<_, DraftError>>()?;
         match call.app.drafts.add_drafts(user.id, &drafts, (realm.changed(), now_s)).await? {
-            Kept::Done(ids) => return Answer::of(&json!({"ids": ids})),
-            Kept::Full => return Err(DraftError::TooMany.into()),
-            Kept::Stale => {}
+            DraftOutcome::Done(ids) => return Answer::of(&json!({"ids": ids})),
+            DraftOutcome::Full => return Err(DraftError::TooMany.into()),
+            DraftOutcome::Stale => {}
         }
     }
     Err(Failure::said("the realm changed faster than drafts could be kept").into())
@@ -116,11 +116,11 @@ fn kept() -> Vec<Member> {
 }
 
 /// What a draft becomes.
-struct Changed(Wish);
+struct Changed(DraftRequest);
 
 impl Params for Changed {
     fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
-        Ok(Self(given.required::<Json<Wish>>("draft")?))
+        Ok(Self(given.required::<Json<DraftRequest>>("draft")?))
     }
 }
 

@@ -6,8 +6,8 @@
 use std::io::Cursor;
 
 use chat_core::access;
-use chat_core::change::Commit;
-use chat_core::emblem::{self, Emblem, Emblems};
+use chat_core::change::RealmCommit;
+use chat_core::emblem::{self, OrganizationImage, OrganizationImages};
 use chat_core::snapshot::RealmSnapshot;
 use serde_json::json;
 
@@ -30,36 +30,36 @@ pub(crate) fn routes() -> Routes {
 }
 
 /// Returns where a picture is: as an avatar's, an address of the organization's own is relative to the realm's.
-pub(crate) fn url(emblems: &Emblems, emblem: Emblem, base_url: &str) -> String {
+pub(crate) fn url(emblems: &OrganizationImages, emblem: OrganizationImage, base_url: &str) -> String {
     emblems.url(emblem).map_or_else(|| icon::url(base_url), str::to_owned)
 }
 
 /// Which of the logos.
-struct Which(Emblem);
+struct Which(OrganizationImage);
 
 impl Params for Which {
     fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
         let is_for_dark = given.required::<Json<bool>>("night")?;
-        Ok(Self(if is_for_dark { Emblem::NightLogo } else { Emblem::Logo }))
+        Ok(Self(if is_for_dark { OrganizationImage::NightLogo } else { OrganizationImage::Logo }))
     }
 }
 
 /// Gives the organization another icon.
 async fn replace_icon(mut call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
-    replace(&mut call, Emblem::Icon).await?;
+    replace(&mut call, OrganizationImage::Icon).await?;
     shown_icon(&call)
 }
 
 /// Gives the organization the usual icon again.
 async fn remove_icon(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
-    change(&call, Emblem::Icon, None).await?;
+    change(&call, OrganizationImage::Icon, None).await?;
     shown_icon(&call)
 }
 
 fn shown_icon(call: &Call<Caller>) -> Result<Answer, Fault> {
     let realm = call.app.realm();
     let emblems = realm.realm().map(|realm| realm.emblems.clone()).unwrap_or_default();
-    Answer::of(&json!({"icon_url": url(&emblems, Emblem::Icon, &call.app.settings.base_url)}))
+    Answer::of(&json!({"icon_url": url(&emblems, OrganizationImage::Icon, &call.app.settings.base_url)}))
 }
 
 /// Returns the members of the response.
@@ -80,16 +80,16 @@ async fn remove_logo(call: Call<Caller>, Which(logo): Which) -> Result<Answer, F
 }
 
 /// Makes a picture of the file and the organization's. What can be refused without looking at the file is.
-async fn replace(call: &mut Call<Caller>, emblem: Emblem) -> Result<(), Fault> {
+async fn replace(call: &mut Call<Caller>, emblem: OrganizationImage) -> Result<(), Fault> {
     access::require_administrator(&call.who.user)?;
     let otherwise = match emblem {
-        Emblem::Icon => ThingFault::NotOneIcon,
-        Emblem::Logo | Emblem::NightLogo => ThingFault::NotOneLogo,
+        OrganizationImage::Icon => ThingFault::NotOneIcon,
+        OrganizationImage::Logo | OrganizationImage::NightLogo => ThingFault::NotOneLogo,
     };
     let file = only_file(std::mem::take(&mut call.files), otherwise)?;
     let emblem_of = match emblem {
-        Emblem::Icon => chat_pictures::icon,
-        Emblem::Logo | Emblem::NightLogo => chat_pictures::logo,
+        OrganizationImage::Icon => chat_pictures::icon,
+        OrganizationImage::Logo | OrganizationImage::NightLogo => chat_pictures::logo,
     };
     let bytes = chat_pictures::decoding_bytes(Cursor::new(&file))?;
     let made = call.app.workshop.run(bytes, move || emblem_of(&file)).await??;
@@ -103,9 +103,9 @@ async fn replace(call: &mut Call<Caller>, emblem: Emblem) -> Result<(), Fault> {
 }
 
 /// Makes the picture at `url` the organization's, and deletes the one before.
-async fn change(call: &Call<Caller>, emblem: Emblem, url: Option<&str>) -> Result<(), Fault> {
+async fn change(call: &Call<Caller>, emblem: OrganizationImage, url: Option<&str>) -> Result<(), Fault> {
     let usual = icon::url(&call.app.settings.base_url);
-    let decide = |realm: &RealmSnapshot, commit: &mut Commit| {
+    let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
         Ok(emblem::change(realm, call.who.again(realm)?, (emblem, url), &usual, commit)?)
     };
     let before = call.app.commit(decide).await?;

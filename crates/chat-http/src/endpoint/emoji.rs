@@ -2,8 +2,8 @@
 
 use std::io::Cursor;
 
-use chat_core::change::Commit;
-use chat_core::custom_emoji::{self, CustomEmojiError, Pictures};
+use chat_core::change::RealmCommit;
+use chat_core::custom_emoji::{self, CustomEmojiError, CustomEmojiImages};
 use chat_core::object::item;
 use chat_core::snapshot::RealmSnapshot;
 use serde_json::json;
@@ -45,8 +45,8 @@ async fn add(mut call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     let still = made.still.map(|still| ("-still", still));
     let kept = keep(&call.app, Kind::Emoji, [Some(("", made.picture)), still].into_iter().flatten().collect()).await?;
     let mut urls = kept.iter().map(|picture| picture.url.clone());
-    let pictures = Pictures { source_url: urls.next().unwrap_or_default(), still_url: urls.next() };
-    let decide = |realm: &RealmSnapshot, commit: &mut Commit| {
+    let pictures = CustomEmojiImages { source_url: urls.next().unwrap_or_default(), still_url: urls.next() };
+    let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
         Ok(custom_emoji::add(realm, call.who.again(realm)?, (&written, &pictures), commit)?)
     };
     if let Err(fault) = call.app.commit(decide).await {
@@ -59,7 +59,7 @@ async fn add(mut call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
 /// Takes an emoji out of use.
 async fn deactivate(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     let name = call.path_text("emoji_name")?;
-    let decide = |realm: &RealmSnapshot, commit: &mut Commit| {
+    let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
         let decided: Result<(), CustomEmojiError> =
             custom_emoji::deactivate(realm, call.who.again(realm)?, name, commit);
         Ok(decided?)

@@ -7,10 +7,10 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chat_core::event::{EventRecord, Reader as EventReader};
+use chat_core::event::{EventReader, EventRecord};
 use chat_core::id::{EventId, MessageId, UserId};
 use chat_core::message::Flag;
-use chat_core::ports::{Listener, Queue};
+use chat_core::ports::{EventQueue, LogListener};
 use chat_core::snapshot::RealmSnapshot;
 use chat_core::user::{KeyHash, User};
 use tokio::time::{Instant, sleep, sleep_until};
@@ -149,13 +149,13 @@ async fn answer(app: &App, Asker { user_id, key }: Asker, poll: Poll, long_wait:
 /// # Source
 /// The code is the one at which clients register again. The existing server has another one for numbers that its
 /// client has confirmed before; a queue here is not pruned by what its client says.
-async fn lost(app: &Site, queue: &Queue) -> Result<Fault, Fault> {
+async fn lost(app: &Site, queue: &EventQueue) -> Result<Fault, Fault> {
     app.queues.delete(&queue.id, queue.user_id).await?;
     Ok(Fault::NoQueue { queue_id: queue.id.clone() })
 }
 
 /// Returns the caller's queue of that name.
-async fn owned(app: &Site, queue_id: String, user_id: UserId) -> Result<Arc<Queue>, Fault> {
+async fn owned(app: &Site, queue_id: String, user_id: UserId) -> Result<Arc<EventQueue>, Fault> {
     let found = app.queues.find(&queue_id).await?;
     found.filter(|queue| queue.user_id == user_id).ok_or(Fault::NoQueue { queue_id })
 }
@@ -187,8 +187,13 @@ enum Woken {
     Late,
 }
 
-async fn wait(app: &Site, queue: &Queue, (at, told): (EventId, u64), (turn, until): (&mut Turn<'_>, Instant)) -> Woken {
-    let listener = Listener { user_id: queue.user_id, overhears: queue.filter.overhears(), told };
+async fn wait(
+    app: &Site,
+    queue: &EventQueue,
+    (at, told): (EventId, u64),
+    (turn, until): (&mut Turn<'_>, Instant),
+) -> Woken {
+    let listener = LogListener { user_id: queue.user_id, overhears: queue.filter.overhears(), told };
     let time = pin!(sleep_until(until));
     tokio::select! {
         biased;
@@ -217,7 +222,7 @@ impl Delivery {
     }
 
     /// Takes in what the queue wants of what was not looked at yet. Says whether there is still nothing to answer.
-    async fn look(&mut self, app: &Site, queue: &Queue) -> Result<bool, Fault> {
+    async fn look(&mut self, app: &Site, queue: &EventQueue) -> Result<bool, Fault> {
         self.look_at_log(app, queue).await?;
         if self.text.len() < ANSWER_BYTES {
             self.look_at_typing(app, queue)?;
@@ -225,7 +230,7 @@ impl Delivery {
         Ok(self.text.is_empty())
     }
 
-    async fn look_at_log(&mut self, app: &Site, queue: &Queue) -> Result<(), Fault> {
+    async fn look_at_log(&mut self, app: &Site, queue: &EventQueue) -> Result<(), Fault> {
         loop {
             let Ok(records) = app.log.after(self.at, LOOK_AT).await? else { return Err(lost(app, queue).await?) };
             let full = records.len() == LOOK_AT;
@@ -243,7 +248,7 @@ impl Delivery {
 
     /// Writes who is typing. These events have no place in the log; they come after all that was looked at and have,
     /// like a heartbeat, the number of the last of it.
-    fn look_at_typing(&mut self, app: &Site, queue: &Queue) -> Result<(), Fault> {
+    fn look_at_typing(&mut self, app: &Site, queue: &EventQueue) -> Result<(), Fault> {
         let told = app.typing.take(&queue.id);
         self.told = told.until;
         if told.events.is_empty() {
@@ -259,14 +264,14 @@ impl Delivery {
     }
 
     /// Returns the queue's owner, if they may still hear.
-    fn owner<'a>(&self, realm: &'a RealmSnapshot, queue: &Queue) -> Result<&'a User, Fault> {
+    fn owner<'a>(&self, realm: &'a RealmSnapshot, queue: &EventQueue) -> Result<&'a User, Fault> {
         let user = realm.user(queue.user_id).filter(|user| user.is_active);
         let user = user.ok_or_else(|| Fault::NoQueue { queue_id: queue.id.clone() })?;
         if realm.key_of(user.id) == Some(self.key) { Ok(user) } else { Err(Unauthenticated::UnknownKey.into()) }
     }
 
     /// Writes those records that the queue wants, up to the size of an answer.
-    async fn take(&mut self, app: &Site, queue: &Queue, records: &[Arc<EventRecord>]) -> Result<(), Fault> {
+    async fn take(&mut self, app: &Site, queue: &EventQueue, records: &[Arc<EventRecord>]) -> Result<(), Fault> {
         // Read after the records, so it holds what they changed.
         let realm = app.realm();
         let user = self.owner(&realm, queue)?;

@@ -1,13 +1,13 @@
 //! Flags of the caller's own copies: one by one, by narrow, and whatever is not read.
 
-use chat_core::access::{self, NoSuchMessage, reads_copy};
-use chat_core::event::Flagged;
+use chat_core::access::{self, MessageNotFound, reads_copy};
+use chat_core::event::FlaggedMessages;
 use chat_core::id::{ChannelId, EventId, MessageId, UserId};
 use chat_core::limits::MAX_WINDOW;
-use chat_core::mark::Mark;
+use chat_core::mark::FlagChange;
 use chat_core::message::{Conversation, Flag, Recipient, topic_key};
-use chat_core::narrow::{Condition, Selection, Term};
-use chat_core::ports::{DecidedOnCopies, FlagOp, Written};
+use chat_core::narrow::{MessageSelection, NarrowCondition, NarrowTerm};
+use chat_core::ports::{FlagOp, FlagWriteGuard, WriteOutcome};
 use chat_core::user::User;
 use serde::Serialize;
 use serde_json::json;
@@ -66,12 +66,12 @@ impl Params for Messages {
 /// on all of the messages or refused, in the same words for a message that is not there and for one they may not read.
 /// What becomes read, or loses a mark, may have gone in the meantime, and is passed over.
 pub(crate) async fn messages(call: Call<Caller>, params: Messages) -> Result<Answer, Fault> {
-    let mark = Mark::parse(&params.flag, &params.op)?;
+    let mark = FlagChange::parse(&params.flag, &params.op)?;
     let mut ids: Vec<MessageId> = params.ids.iter().copied().map(MessageId).collect();
     ids.sort_unstable();
     ids.dedup();
     if mark.op == FlagOp::Add && mark.flag != Flag::Read && readable(&call, &ids).await?.len() < ids.len() {
-        return Err(NoSuchMessage.into());
+        return Err(MessageNotFound.into());
     }
     set(&call, mark, &ids).await?;
     Answer::of(&Told { messages: &params.ids })
@@ -130,7 +130,7 @@ impl Params for Marked {
 /// The specification names it as what `POST /mark_topic_as_read` was replaced by and does not describe it. Who asks for
 /// more messages than one answer holds gets fewer and no refusal: existing clients ask again from where it ended.
 pub(crate) async fn narrow(call: Call<Caller>, asked: Marked) -> Result<Answer, Fault> {
-    let mark = Mark::parse(&asked.flag, &asked.op)?;
+    let mark = FlagChange::parse(&asked.flag, &asked.op)?;
     let window = asked.stretch.window(cut(asked.stretch.counts()), false)?;
     let Caller { user, realm, .. } = &call.who;
     let selection = narrowed::select(&call.app, realm, user, asked.narrow.as_ref()).await?;
@@ -169,12 +169,12 @@ fn cut((before, after): (u64, u64)) -> (u64, u64) {
 
 /// Sets a flag on those messages whose copy it changes; returns how many. Where it changes none, nothing is written
 /// and nobody told.
-pub(crate) async fn set(call: &Call<Caller>, mark: Mark, ids: &[MessageId]) -> Result<usize, Fault> {
+pub(crate) async fn set(call: &Call<Caller>, mark: FlagChange, ids: &[MessageId]) -> Result<usize, Fault> {
     for _ in 0..DECISIONS_MAX {
         let log = call.app.log.head();
         // The oldest realm that a part of the messages was judged in.
         let mut decided_at = None;
-        let mut told = Flagged { mark, places: Vec::new() };
+        let mut told = FlaggedMessages { mark, places: Vec::new() };
         for some in ids.chunks(STEP) {
             let copies = call.app.messages.copies(call.who.id(), some, mark.flag).await?;
             let realm = call.app.realm();
@@ -192,25 +192,29 @@ pub(crate) async fn set(call: &Call<Caller>, mark: Mark, ids: &[MessageId]) -> R
 
 /// Writes what was decided on a realm and a place of the log; returns how many messages it changed, or `None` when what
 /// was decided on has changed.
-async fn write(call: &Call<Caller>, told: Flagged, (realm, log): (EventId, EventId)) -> Result<Option<usize>, Fault> {
+async fn write(
+    call: &Call<Caller>,
+    told: FlaggedMessages,
+    (realm, log): (EventId, EventId),
+) -> Result<Option<usize>, Fault> {
     write_for(&call.app, call.who.id(), told, (realm, log)).await
 }
 
 async fn write_for(
     app: &Site,
     user_id: UserId,
-    told: Flagged,
+    told: FlaggedMessages,
     (realm, log): (EventId, EventId),
 ) -> Result<Option<usize>, Fault> {
-    let (Mark { flag, op }, messages) = (told.mark, told.messages());
+    let (FlagChange { flag, op }, messages) = (told.mark, told.messages());
     let count = messages.len();
     if count == 0 {
         return Ok(Some(0));
     }
-    let decided = DecidedOnCopies { realm, log, messages };
+    let decided = FlagWriteGuard { realm, log, messages };
     let event = (app.now_s(), told.told_to(user_id));
     let written = app.messages.set_flag(user_id, (flag, op), &decided, event).await?;
-    Ok((written != Written::Unchanged).then_some(count))
+    Ok((written != WriteOutcome::Unchanged).then_some(count))
 }
 
 /// Returns what users have not read in channels that they are about to leave: it counts as read from then on, and their
@@ -231,7 +235,7 @@ pub(crate) async fn unread_where_left(
     let mut found = Vec::new();
     for user in users.iter().filter_map(|id| realm.user(*id)) {
         for channel_id in channels.iter().filter(|id| realm.subscription(**id, user.id).is_some()) {
-            let selection = Selection::new(&realm, user, unread_terms([Condition::Channel(*channel_id)]));
+            let selection = MessageSelection::new(&realm, user, unread_terms([NarrowCondition::Channel(*channel_id)]));
             let unread = app.messages.unread(&selection, READ_AT_ONCE).await?;
             if unread.count() > 0 {
                 found.push((user.id, unread.ids()));
@@ -255,7 +259,7 @@ pub(crate) async fn mark_left(app: &Site, left: Vec<(UserId, Vec<MessageId>)>) {
 async fn mark_left_by(app: &Site, user_id: UserId, ids: &[MessageId]) -> Result<(), Fault> {
     for _ in 0..DECISIONS_MAX {
         let decided = (app.realm().changed(), app.log.head());
-        let told = Flagged::anywhere(Mark::READ, ids.to_vec());
+        let told = FlaggedMessages::anywhere(FlagChange::READ, ids.to_vec());
         if write_for(app, user_id, told, decided).await?.is_some() {
             return Ok(());
         }
@@ -268,13 +272,13 @@ async fn mark_left_by(app: &Site, user_id: UserId, ids: &[MessageId]) -> Result<
 /// # Errors
 /// When the database failed.
 pub(crate) async fn read_sender(call: &Call<Caller>, sender: UserId) -> Result<(), Fault> {
-    read(call, vec![Condition::Sender(sender)]).await.map(drop)
+    read(call, vec![NarrowCondition::Sender(sender)]).await.map(drop)
 }
 
 /// A narrow of unread messages.
-fn unread_terms(conditions: impl IntoIterator<Item = Condition>) -> Vec<Term> {
-    let conditions = conditions.into_iter().chain([Condition::IsUnread]);
-    conditions.map(|condition| Term { condition, negated: false }).collect()
+fn unread_terms(conditions: impl IntoIterator<Item = NarrowCondition>) -> Vec<NarrowTerm> {
+    let conditions = conditions.into_iter().chain([NarrowCondition::IsUnread]);
+    conditions.map(|condition| NarrowTerm { condition, negated: false }).collect()
 }
 
 /// Everything is read.
@@ -298,7 +302,7 @@ impl Params for OfChannel {
 pub(crate) async fn channel_as_read(call: Call<Caller>, params: OfChannel) -> Result<Answer, Fault> {
     let channel_id = ChannelId(params.channel_id);
     access::channel(&call.app.realm(), &call.who.user, channel_id)?;
-    read(&call, vec![Condition::Channel(channel_id)]).await?;
+    read(&call, vec![NarrowCondition::Channel(channel_id)]).await?;
     Ok(Answer::empty())
 }
 
@@ -325,13 +329,13 @@ impl Params for OfTopic {
 pub(crate) async fn topic_as_read(call: Call<Caller>, params: OfTopic) -> Result<Answer, Fault> {
     let channel_id = ChannelId(params.channel_id);
     access::channel(&call.app.realm(), &call.who.user, channel_id)?;
-    let mut conditions = vec![Condition::Channel(channel_id)];
+    let mut conditions = vec![NarrowCondition::Channel(channel_id)];
     if !params.topic.is_empty() {
         let topic = Conversation { recipient: Recipient::Channel(channel_id), topic_key: topic_key(&params.topic) };
         if !received_any(&call, channel_id, &topic).await? {
             return Err(Fault::NoTopic { name: params.topic });
         }
-        conditions.push(Condition::Topic(topic.topic_key));
+        conditions.push(NarrowCondition::Topic(topic.topic_key));
     }
     read(&call, conditions).await?;
     Ok(Answer::empty())
@@ -345,13 +349,14 @@ async fn received_any(call: &Call<Caller>, channel_id: ChannelId, topic: &Conver
 }
 
 /// Everything for which the conditions hold is read. Says whether nothing is left.
-async fn read(call: &Call<Caller>, conditions: Vec<Condition>) -> Result<bool, Fault> {
+async fn read(call: &Call<Caller>, conditions: Vec<NarrowCondition>) -> Result<bool, Fault> {
     let terms = unread_terms(conditions);
     for _ in 0..READS_MAX {
         let (log, realm) = (call.app.log.head(), call.app.realm());
-        let selection = Selection::new(&realm, &call.who.user, terms.clone());
+        let selection = MessageSelection::new(&realm, &call.who.user, terms.clone());
         let unread = call.app.messages.unread(&selection, READ_AT_ONCE).await?;
-        let written = write(call, Flagged::anywhere(Mark::READ, unread.ids()), (realm.changed(), log)).await?;
+        let written =
+            write(call, FlaggedMessages::anywhere(FlagChange::READ, unread.ids()), (realm.changed(), log)).await?;
         if written.is_some_and(|count| count < READ_AT_ONCE) {
             return Ok(true);
         }

@@ -2,13 +2,13 @@
 //!
 //! It is done after what they did, and is no part of it: whoever has sent a message has sent it.
 
-use chat_core::change::Commit;
+use chat_core::change::RealmCommit;
 use chat_core::id::{ChannelId, MessageId, UserId};
 use chat_core::message::{Conversation, Message, Recipient, topic_key};
-use chat_core::personal::follow::{self, Deed, Happening};
-use chat_core::personal::relocate::{Move, relocate};
+use chat_core::personal::follow::{self, TopicAction, TopicActivity};
+use chat_core::personal::relocate::{TopicRelocation, relocate};
 use chat_core::personal::topic::TopicPolicy;
-use chat_core::ports::{Destination, NewMessage};
+use chat_core::ports::{MessageDestination, NewMessage};
 use chat_core::snapshot::RealmSnapshot;
 
 use crate::error::Fault;
@@ -25,15 +25,15 @@ impl Place {
     /// Returns where a message goes; `None` when that is no channel.
     pub(crate) fn of(message: &NewMessage) -> Option<Self> {
         match message.to {
-            Destination::Channel { channel_id, .. } => {
+            MessageDestination::Channel { channel_id, .. } => {
                 Some(Self { channel_id, topic: message.event.message.topic.clone() })
             }
-            Destination::Direct(_) => None,
+            MessageDestination::Direct(_) => None,
         }
     }
 
-    fn happening<'a>(&'a self, doer: UserId, deed: Deed, mentioned: &'a [UserId]) -> Happening<'a> {
-        Happening { channel_id: self.channel_id, topic: &self.topic, doer, deed, mentioned }
+    fn happening<'a>(&'a self, doer: UserId, deed: TopicAction, mentioned: &'a [UserId]) -> TopicActivity<'a> {
+        TopicActivity { channel_id: self.channel_id, topic: &self.topic, doer, deed, mentioned }
     }
 }
 
@@ -44,29 +44,29 @@ pub(crate) async fn after_sending(
     (place, id): (&Place, MessageId),
     mentioned: &[UserId],
 ) -> Option<TopicPolicy> {
-    let wrote = place.happening(sender, Deed::Wrote, mentioned);
+    let wrote = place.happening(sender, TopicAction::Wrote, mentioned);
     let deed = if follow::asks_who_began(&app.realm(), wrote) && begins(app, (place, id)).await {
-        Deed::Began
+        TopicAction::Began
     } else {
-        Deed::Wrote
+        TopicAction::Wrote
     };
-    follow(app, Happening { deed, ..wrote }).await
+    follow(app, TopicActivity { deed, ..wrote }).await
 }
 
 /// After somebody took part in what others wrote.
 pub(crate) async fn after_taking_part(app: &Site, user: UserId, message: &Message) {
     if let Recipient::Channel(channel_id) = message.recipient {
         let place = Place { channel_id, topic: message.topic.clone() };
-        follow(app, place.happening(user, Deed::TookPart, &[])).await;
+        follow(app, place.happening(user, TopicAction::TookPart, &[])).await;
     }
 }
 
 /// After so many messages, which were all of a topic, moved there: `message` is one of them as it was.
 pub(crate) async fn after_moving(app: &Site, message: &Message, (to, messages): ((ChannelId, String), usize)) {
     let Recipient::Channel(from) = message.recipient else { return };
-    let moved = Move { from: (from, &message.topic), to: (to.0, &to.1), joins_another: true };
+    let moved = TopicRelocation { from: (from, &message.topic), to: (to.0, &to.1), joins_another: true };
     // What somebody chose for the topic is seldom; the rest is asked for those who did.
-    let mut rehearsed = Commit::default();
+    let mut rehearsed = RealmCommit::default();
     relocate(&app.realm(), moved, &mut rehearsed);
     if rehearsed.changes.is_empty() {
         return;
@@ -76,12 +76,12 @@ pub(crate) async fn after_moving(app: &Site, message: &Message, (to, messages): 
     }
 }
 
-async fn take_along(app: &Site, moved: Move<'_>, messages: usize) -> Result<(), Fault> {
+async fn take_along(app: &Site, moved: TopicRelocation<'_>, messages: usize) -> Result<(), Fault> {
     let recipient = Recipient::Channel(moved.to.0);
     let there = Conversation { recipient, topic_key: topic_key(moved.to.1) };
     let there = app.messages.conversation(&there, MessageId(0)).await?;
-    let moved = Move { joins_another: there.len() > messages, ..moved };
-    let one_round = |realm: &RealmSnapshot, commit: &mut Commit| {
+    let moved = TopicRelocation { joins_another: there.len() > messages, ..moved };
+    let one_round = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
         relocate(realm, moved, commit);
         Ok::<_, Fault>(!commit.changes.is_empty())
     };
@@ -98,9 +98,9 @@ async fn begins(app: &Site, (place, id): (&Place, MessageId)) -> bool {
     })
 }
 
-async fn follow(app: &Site, happening: Happening<'_>) -> Option<TopicPolicy> {
+async fn follow(app: &Site, happening: TopicActivity<'_>) -> Option<TopicPolicy> {
     // Most of what happens changes nothing, and that costs no turn among the decisions.
-    let mut rehearsed = Commit::default();
+    let mut rehearsed = RealmCommit::default();
     follow::after(&app.realm(), happening, &mut rehearsed);
     if rehearsed.changes.is_empty() {
         return None;

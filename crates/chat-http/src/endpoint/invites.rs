@@ -1,8 +1,8 @@
 //! `/invites`: asking people in.
 
-use chat_core::change::Commit;
+use chat_core::change::RealmCommit;
 use chat_core::id::ChannelId;
-use chat_core::invitation::{self, Env, Inviting, Secret, Terms};
+use chat_core::invitation::{self, InvitationEnv, InvitationSecret, InvitationTerms, InviteRequest};
 use chat_core::role::Role;
 use chat_core::snapshot::RealmSnapshot;
 use serde_json::json;
@@ -29,14 +29,14 @@ pub(crate) fn routes() -> Routes {
 }
 
 /// A secret nobody has.
-pub(super) fn fresh_secret(app: &Site) -> Result<Secret, Fault> {
-    app.fresh_key().map(Secret::new)
+pub(super) fn fresh_secret(app: &Site) -> Result<InvitationSecret, Fault> {
+    app.fresh_key().map(InvitationSecret::new)
 }
 
-fn env<'a>(call: &'a Call<Caller>, realm: &'a RealmSnapshot) -> Result<Env<'a>, Fault> {
+fn env<'a>(call: &'a Call<Caller>, realm: &'a RealmSnapshot) -> Result<InvitationEnv<'a>, Fault> {
     let caller = call.who.again(realm)?;
     let settings = &call.app.settings;
-    Ok(Env { realm, caller, base_url: &settings.base_url, daily_limit: call.app.invitations.per_day })
+    Ok(InvitationEnv { realm, caller, base_url: &settings.base_url, daily_limit: call.app.invitations.per_day })
 }
 
 /// Returns the open invitations.
@@ -78,13 +78,13 @@ impl Given {
         })
     }
 
-    fn terms(self, app: &Site, channels: Vec<ChannelId>, notifies_inviter: bool) -> Terms {
+    fn terms(self, app: &Site, channels: Vec<ChannelId>, notifies_inviter: bool) -> InvitationTerms {
         let Self { validity, role, default_channels } = self;
         let minutes = match validity {
             Validity::Usual => Some(app.invitations.validity_min),
             Validity::Minutes(minutes) => minutes,
         };
-        Terms { minutes, role, channels, default_channels, notifies_inviter }
+        InvitationTerms { minutes, role, channels, default_channels, notifies_inviter }
     }
 }
 
@@ -113,13 +113,14 @@ async fn send(call: Call<Caller>, wish: Sending) -> Result<Answer, Fault> {
     let app = &call.app;
     let addresses = invitation::addresses(&wish.emails);
     let secrets = addresses.iter().take(app.invitations.per_day).map(|_| fresh_secret(app));
-    let inviting = Inviting {
+    let inviting = InviteRequest {
         secrets: secrets.collect::<Result<_, _>>()?,
         addresses,
         terms: wish.given.terms(app, wish.channels, wish.notifies_inviter),
     };
-    let decide =
-        |realm: &RealmSnapshot, commit: &mut Commit| Ok(invitation::invite(&env(&call, realm)?, &inviting, commit)?);
+    let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
+        Ok(invitation::invite(&env(&call, realm)?, &inviting, commit)?)
+    };
     app.commit(decide).await?.complete().map_err(invitation::InviteError::from)?;
     Ok(Answer::empty())
 }
@@ -128,7 +129,7 @@ async fn send(call: Call<Caller>, wish: Sending) -> Result<Answer, Fault> {
 async fn revoke(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     let number = call.path_id("number")?;
     let decide =
-        |realm: &RealmSnapshot, commit: &mut Commit| Ok(invitation::revoke(&env(&call, realm)?, number, commit)?);
+        |realm: &RealmSnapshot, commit: &mut RealmCommit| Ok(invitation::revoke(&env(&call, realm)?, number, commit)?);
     call.app.commit(decide).await?;
     Ok(Answer::empty())
 }
@@ -136,7 +137,7 @@ async fn revoke(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
 /// Sends an invitation again.
 async fn resend(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     let (number, secret) = (call.path_id("number")?, fresh_secret(&call.app)?);
-    let decide = |realm: &RealmSnapshot, commit: &mut Commit| {
+    let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
         Ok(invitation::resend(&env(&call, realm)?, number, &secret, commit)?)
     };
     call.app.commit(decide).await?;
@@ -160,7 +161,7 @@ impl Params for Linking {
 async fn make_link(call: Call<Caller>, wish: Linking) -> Result<Answer, Fault> {
     let (app, secret) = (&call.app, fresh_secret(&call.app)?);
     let terms = wish.given.terms(app, wish.channels, true);
-    let decide = |realm: &RealmSnapshot, commit: &mut Commit| {
+    let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
         Ok(invitation::make_link(&env(&call, realm)?, &terms, &secret, commit)?)
     };
     Answer::of(&json!({"invite_link": app.commit(decide).await?}))
@@ -174,8 +175,9 @@ fn linked() -> Vec<Member> {
 /// Takes such a link back.
 async fn revoke_link(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     let number = call.path_id("number")?;
-    let decide =
-        |realm: &RealmSnapshot, commit: &mut Commit| Ok(invitation::revoke_link(&env(&call, realm)?, number, commit)?);
+    let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
+        Ok(invitation::revoke_link(&env(&call, realm)?, number, commit)?)
+    };
     call.app.commit(decide).await?;
     Ok(Answer::empty())
 }

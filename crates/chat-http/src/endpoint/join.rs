@@ -10,8 +10,8 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use chat_core::account::check_new;
 use chat_core::administer::AccountError;
-use chat_core::change::Commit;
-use chat_core::invitation::{self, Asked, Invitation, JoinError, Joining, Link};
+use chat_core::change::RealmCommit;
+use chat_core::invitation::{self, Invitation, InvitationLink, JoinAddressRequest, JoinError, JoinRequest};
 use chat_core::snapshot::RealmSnapshot;
 use chat_core::user::check_password;
 use http::header::{
@@ -128,21 +128,21 @@ async fn submit(
 }
 
 /// Returns the invitation a link opens. Trying links counts by address, as everything does that needs no account.
-fn admitted(app: &Site, end: &str, extensions: &Extensions) -> Result<(Link, Invitation), Fault> {
+fn admitted(app: &Site, end: &str, extensions: &Extensions) -> Result<(InvitationLink, Invitation), Fault> {
     app.frame.by_address.check(&address(extensions))?;
-    let link = Link::parse(end).map_err(|_| JoinError::Unknown)?;
+    let link = InvitationLink::parse(end).map_err(|_| JoinError::Unknown)?;
     let invitation = invitation::opened(&app.realm(), &link, app.now_s())?;
     Ok((link, invitation))
 }
 
 /// Makes the account. What can be refused is refused before the password costs a hash.
-async fn join(app: &Site, link: Link, address: &str, fields: &Fields) -> Result<String, Fault> {
+async fn join(app: &Site, link: InvitationLink, address: &str, fields: &Fields) -> Result<String, Fault> {
     check_new(&app.realm(), &fields.full_name, address)?;
     check_password(&fields.password).map_err(AccountError::from)?;
     if fields.password.len() > PASSWORD_MAX_BYTES {
         return Err(ParamFault::TooLong { path: "The password".to_owned(), limit: PASSWORD_MAX_BYTES }.into());
     }
-    let joining = Joining {
+    let joining = JoinRequest {
         link,
         full_name: fields.full_name.clone(),
         password_hash: Some(app.passwords.hash(fields.password.clone()).await?),
@@ -155,11 +155,11 @@ async fn join(app: &Site, link: Link, address: &str, fields: &Fields) -> Result<
 }
 
 /// Sends a link to the address that was given.
-async fn ask(app: &Site, link: &Link, fields: &Fields) -> Result<String, Fault> {
+async fn ask(app: &Site, link: &InvitationLink, fields: &Fields) -> Result<String, Fault> {
     let secret = fresh_secret(app)?;
     let (base_url, daily_limit) = (&app.settings.base_url, app.invitations.per_day);
-    let asked = Asked { link, address: &fields.email, secret: &secret, base_url, daily_limit };
-    app.commit(|realm: &RealmSnapshot, commit: &mut Commit| Ok(invitation::ask(realm, &asked, commit)?)).await?;
+    let asked = JoinAddressRequest { link, address: &fields.email, secret: &secret, base_url, daily_limit };
+    app.commit(|realm: &RealmSnapshot, commit: &mut RealmCommit| Ok(invitation::ask(realm, &asked, commit)?)).await?;
     let text = "We have sent you a letter. Open the link in it to make your account.";
     said(app, ("Look into your mail", text), None)
 }

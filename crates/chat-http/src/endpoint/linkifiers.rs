@@ -1,7 +1,7 @@
 //! `/realm/linkifiers` and `/realm/filters`: patterns that become links.
 
-use chat_core::change::Commit;
-use chat_core::linkifiers::{self, LinkifiersError, Wish};
+use chat_core::change::RealmCommit;
+use chat_core::linkifiers::{self, LinkifierRequest, LinkifiersError};
 use chat_core::object::item;
 use chat_core::snapshot::RealmSnapshot;
 use chat_core::user::User;
@@ -30,7 +30,7 @@ pub(crate) fn routes() -> Routes {
 /// Takes a decision as the caller.
 async fn decide<T>(
     call: &Call<Caller>,
-    decide: impl Fn(&RealmSnapshot, &User, &mut Commit) -> Result<T, LinkifiersError> + Send + Sync,
+    decide: impl Fn(&RealmSnapshot, &User, &mut RealmCommit) -> Result<T, LinkifiersError> + Send + Sync,
 ) -> Result<T, Fault> {
     call.app.commit(|realm, commit| Ok(decide(realm, call.who.again(realm)?, commit)?)).await
 }
@@ -58,8 +58,8 @@ impl Params for Filter {
 }
 
 impl Filter {
-    fn wish(&self) -> Wish<'_> {
-        Wish { pattern: &self.pattern, url_template: &self.url_template }
+    fn wish(&self) -> LinkifierRequest<'_> {
+        LinkifierRequest { pattern: &self.pattern, url_template: &self.url_template }
     }
 }
 

@@ -1,14 +1,16 @@
 //! `/messages/{message_id}` as it is changed: edited, moved, deleted; and what it was before.
 
 use chat_core::access::{reads, require_administrator, shows_receipt};
-use chat_core::edit::{Around, Propagate, Rewriting, Wish, apply, companions, history, may_delete, plan};
+use chat_core::edit::{
+    ContentEdit, EditContext, EditRequest, PropagateMode, apply, companions, history, may_delete, plan,
+};
 use chat_core::event;
 use chat_core::id::{ChannelId, MessageId};
-use chat_core::lexicon::Setting;
+use chat_core::lexicon::RenderSettings;
 use chat_core::message::{self, Conversation, Message, Recipient, topic_key};
 use chat_core::object::message as object;
-use chat_core::ports::{DecidedOn, Edit, Written};
-use chat_core::realm::Rules;
+use chat_core::ports::{MessageEdit, WriteGuard, WriteOutcome};
+use chat_core::realm::RealmRules;
 use chat_core::send::under_topic;
 use chat_core::snapshot::RealmSnapshot;
 use serde_json::json;
@@ -51,10 +53,10 @@ pub(crate) struct Wanted {
     content: Option<String>,
     topic: Option<String>,
     channel_id: Option<i64>,
-    propagate: Option<Propagate>,
+    propagate: Option<PropagateMode>,
 }
 
-impl Words for Propagate {
+impl Words for PropagateMode {
     const WORDS: &'static [(&'static str, Self)] =
         &[("change_one", Self::One), ("change_later", Self::Later), ("change_all", Self::All)];
 }
@@ -65,7 +67,7 @@ impl Params for Wanted {
             content: given.optional::<Verbatim>("content")?,
             topic: given.optional_either::<Stripped>(["topic", "subject"])?,
             channel_id: given.optional::<Json<i64>>("stream_id")?,
-            propagate: given.optional::<Word<Propagate>>("propagate_mode")?,
+            propagate: given.optional::<Word<PropagateMode>>("propagate_mode")?,
         })
     }
 }
@@ -76,7 +78,7 @@ pub(crate) async fn edit(call: Call<Caller>, wanted: Wanted) -> Result<Answer, F
         let copy = readable::find(&call).await?;
         let (edit, moves_all) = decided(&call.app, &copy, &wanted).await?;
         let to = edit.to.clone().filter(|_| moves_all).zip(Some(edit.moves.len()));
-        if call.app.messages.edit(edit).await? != Written::Unchanged {
+        if call.app.messages.edit(edit).await? != WriteOutcome::Unchanged {
             if let Some((to, messages)) = to {
                 following::after_moving(&call.app, &copy.message, (to, messages)).await;
             }
@@ -87,7 +89,7 @@ pub(crate) async fn edit(call: Call<Caller>, wanted: Wanted) -> Result<Answer, F
 }
 
 /// Returns the edit that is wanted of the message as it is now, and whether all of its topic moves.
-async fn decided(app: &App, copy: &readable::Copy, wanted: &Wanted) -> Result<(Edit, bool), Fault> {
+async fn decided(app: &App, copy: &readable::Copy, wanted: &Wanted) -> Result<(MessageEdit, bool), Fault> {
     let readable::Copy { realm, user, message } = copy;
     let topic = match &wanted.topic {
         Some(topic) if matches!(message.recipient, Recipient::Channel(_)) => {
@@ -97,7 +99,7 @@ async fn decided(app: &App, copy: &readable::Copy, wanted: &Wanted) -> Result<(E
         }
         topic => topic.clone(),
     };
-    let wish = Wish {
+    let wish = EditRequest {
         content: wanted.content.as_deref(),
         topic: topic.as_deref(),
         channel_id: wanted.channel_id.map(ChannelId),
@@ -107,10 +109,11 @@ async fn decided(app: &App, copy: &readable::Copy, wanted: &Wanted) -> Result<(E
     let plan = plan(realm, user, message, (wish, now_s))?;
     let lexicon = app.lexicon(realm);
     let uploads = uploads::usable(app, realm, user, plan.content.as_deref().unwrap_or_default()).await?;
-    let setting = Setting { realm_url: &app.settings.base_url, lexicon: &lexicon, uploads: Some(&uploads), now_s };
+    let setting =
+        RenderSettings { realm_url: &app.settings.base_url, lexicon: &lexicon, uploads: Some(&uploads), now_s };
     let text = match &plan.content {
         Some(content) => {
-            let rewriting = Rewriting::new(&setting, realm, user, (message, content));
+            let rewriting = ContentEdit::new(&setting, realm, user, (message, content));
             let participants = match rewriting.asks_participants() {
                 Some(topic) => app.messages.participants(&topic).await?,
                 None => Vec::new(),
@@ -127,7 +130,7 @@ async fn decided(app: &App, copy: &readable::Copy, wanted: &Wanted) -> Result<(E
         topic_links = object::topic_links(&to.topic, &lexicon);
         moves_all = moves.len() == all.len();
     }
-    let around = Around { text: text.as_ref(), moves: &moves, topic_links: &topic_links, now_s };
+    let around = EditContext { text: text.as_ref(), moves: &moves, topic_links: &topic_links, now_s };
     Ok((apply(realm, user, message, (&plan, around)), moves_all))
 }
 
@@ -135,7 +138,7 @@ async fn decided(app: &App, copy: &readable::Copy, wanted: &Wanted) -> Result<(E
 pub(crate) async fn remove(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     for _ in 0..DECISIONS_MAX {
         let copy = readable::find(&call).await?;
-        let default = Rules::default();
+        let default = RealmRules::default();
         let rules = copy.realm.realm().map_or(&default, |realm| &realm.rules);
         let now_s = call.app.now_s();
         may_delete(rules, &copy.user, &copy.message, now_s)?;
@@ -150,9 +153,9 @@ pub(crate) async fn remove(call: Call<Caller>, (): ()) -> Result<Answer, Fault> 
 async fn delete_all(app: &App, realm: &RealmSnapshot, messages: &[&Message]) -> Result<bool, Fault> {
     let Some(first) = messages.first() else { return Ok(true) };
     let ids: Vec<MessageId> = messages.iter().map(|message| message.id).collect();
-    let decided = DecidedOn::new(realm, messages.iter().copied());
+    let decided = WriteGuard::new(realm, messages.iter().copied());
     let events = event::deleted(first, &ids);
-    Ok(app.messages.delete(&decided, (app.now_s(), events)).await? != Written::Unchanged)
+    Ok(app.messages.delete(&decided, (app.now_s(), events)).await? != WriteOutcome::Unchanged)
 }
 
 /// Returns what a message was before.

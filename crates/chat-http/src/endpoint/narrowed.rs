@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use chat_core::access;
-use chat_core::narrow::{Anchor, Selection, Term, Window, check_place, check_searches};
+use chat_core::narrow::{Anchor, MessageSelection, MessageWindow, NarrowTerm, check_place, check_searches};
 use chat_core::snapshot::RealmSnapshot;
 use chat_core::user::User;
 
@@ -37,9 +37,9 @@ impl Stretch {
     }
 
     /// So many messages before and after the anchor that is named; without one, as `first_unread` says.
-    pub(super) fn window(&self, counts: (u64, u64), first_unread: bool) -> Result<Window, Fault> {
+    pub(super) fn window(&self, counts: (u64, u64), first_unread: bool) -> Result<MessageWindow, Fault> {
         let anchor = Anchor::parse(self.anchor.as_deref(), first_unread)?;
-        Ok(Window::new(anchor, counts, self.include_anchor)?)
+        Ok(MessageWindow::new(anchor, counts, self.include_anchor)?)
     }
 }
 
@@ -49,17 +49,17 @@ pub(crate) async fn select(
     realm: &Arc<RealmSnapshot>,
     reader: &User,
     narrow: Option<&Narrow>,
-) -> Result<Selection, Fault> {
+) -> Result<MessageSelection, Fault> {
     let mut terms = Vec::new();
     for term in narrow.map(|narrow| narrow.0.as_slice()).unwrap_or_default() {
-        terms.extend(Term::parse(realm, reader, (&term.operator, &term.operand), term.negated)?);
+        terms.extend(NarrowTerm::parse(realm, reader, (&term.operator, &term.operand), term.negated)?);
     }
     check_searches(&terms)?;
-    if let Some(id) = Selection::asked_with(&terms) {
+    if let Some(id) = MessageSelection::asked_with(&terms) {
         let found = app.messages.find(reader.id, &[id]).await?.into_iter().next().map(|(message, _)| message);
         let message = found.filter(|message| access::reads(realm, reader, message));
-        terms = Selection::with_conversation_of(terms, message.as_ref());
+        terms = MessageSelection::with_conversation_of(terms, message.as_ref());
     }
     check_place(&terms)?;
-    Ok(Selection::new(realm, reader, terms))
+    Ok(MessageSelection::new(realm, reader, terms))
 }

@@ -1,8 +1,8 @@
 //! `/realm`: what administrators choose for the organization.
 
 use chat_core::access;
-use chat_core::change::Commit;
-use chat_core::organization::{self, FOR_EVER, Kind, SETTINGS, Wanted};
+use chat_core::change::RealmCommit;
+use chat_core::organization::{self, FOR_EVER, RealmSettingChange, RealmSettingType, SETTINGS};
 use chat_core::snapshot::RealmSnapshot;
 use serde_json::Value;
 
@@ -20,7 +20,7 @@ pub(crate) fn routes() -> Routes {
 }
 
 /// What shall be otherwise.
-struct Update(Vec<Wanted>);
+struct Update(Vec<RealmSettingChange>);
 
 impl Params for Update {
     fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
@@ -28,18 +28,23 @@ impl Params for Update {
         for setting in SETTINGS {
             let name = setting.name;
             let value = match setting.kind {
-                Kind::Text(..) => given.optional::<Text>(name)?.map(Value::from),
-                Kind::Switch(_) => given.optional::<Json<bool>>(name)?.map(Value::from),
-                Kind::Days(_) | Kind::Policy(..) => given.optional::<Json<i64>>(name)?.map(Value::from),
-                Kind::Limit(_) => given.optional::<Json<Limit>>(name)?.map(|Limit(value)| value),
-                Kind::Keep(_) => given.optional::<Json<Keep>>(name)?.map(|Keep(value)| value),
-                Kind::Group(..) => given.optional::<Json<Group>>(name)?.map(|Group(id)| id.into()),
+                RealmSettingType::Text(..) => given.optional::<Text>(name)?.map(Value::from),
+                RealmSettingType::Switch(_) => given.optional::<Json<bool>>(name)?.map(Value::from),
+                RealmSettingType::Days(_) | RealmSettingType::Policy(..) => {
+                    given.optional::<Json<i64>>(name)?.map(Value::from)
+                }
+                RealmSettingType::Limit(_) => given.optional::<Json<Limit>>(name)?.map(|Limit(value)| value),
+                RealmSettingType::Keep(_) => given.optional::<Json<Keep>>(name)?.map(|Keep(value)| value),
+                RealmSettingType::Group(..) => given.optional::<Json<Group>>(name)?.map(|Group(id)| id.into()),
             };
             given.more_precisely(|schema| match setting.kind {
-                Kind::Text(chars, _) => schema.at_most_chars(chars),
-                Kind::Days(_) => schema.at_least(0),
-                Kind::Policy(numbers, _) => Schema::numbers(numbers.iter().map(|(number, _)| *number)),
-                Kind::Switch(_) | Kind::Limit(_) | Kind::Keep(_) | Kind::Group(..) => schema,
+                RealmSettingType::Text(chars, _) => schema.at_most_chars(chars),
+                RealmSettingType::Days(_) => schema.at_least(0),
+                RealmSettingType::Policy(numbers, _) => Schema::numbers(numbers.iter().map(|(number, _)| *number)),
+                RealmSettingType::Switch(_)
+                | RealmSettingType::Limit(_)
+                | RealmSettingType::Keep(_)
+                | RealmSettingType::Group(..) => schema,
             });
             wanted.extend(value.map(|value| (setting, value)));
         }
@@ -107,7 +112,7 @@ impl FromJson for Group {
 /// Changes the organization. The answer repeats what is otherwise than before.
 async fn update(call: Call<Caller>, Update(wanted): Update) -> Result<Answer, Fault> {
     access::require_administrator(&call.who.user)?;
-    let decide = |realm: &RealmSnapshot, commit: &mut Commit| {
+    let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
         Ok(organization::change(realm, call.who.again(realm)?, &wanted, commit)?)
     };
     Answer::of(&call.app.commit(decide).await?)
@@ -115,11 +120,14 @@ async fn update(call: Call<Caller>, Update(wanted): Update) -> Result<Answer, Fa
 
 /// Returns the members of the response.
 fn changed() -> Vec<Member> {
-    let value = |kind: &Kind| match kind {
-        Kind::Text(..) => Schema::string(),
-        Kind::Switch(_) => Schema::boolean(),
-        Kind::Limit(_) => Schema::integer().or_null(),
-        Kind::Days(_) | Kind::Keep(_) | Kind::Policy(..) | Kind::Group(..) => Schema::integer(),
+    let value = |kind: &RealmSettingType| match kind {
+        RealmSettingType::Text(..) => Schema::string(),
+        RealmSettingType::Switch(_) => Schema::boolean(),
+        RealmSettingType::Limit(_) => Schema::integer().or_null(),
+        RealmSettingType::Days(_)
+        | RealmSettingType::Keep(_)
+        | RealmSettingType::Policy(..)
+        | RealmSettingType::Group(..) => Schema::integer(),
     };
     SETTINGS.iter().map(|setting| may(setting.name, value(&setting.kind))).collect()
 }

@@ -4,7 +4,7 @@ use axum::body::Body;
 use axum::response::Response;
 use axum::routing::get;
 use bytes::Bytes;
-use chat_core::file::{FileKey, PictureName};
+use chat_core::file::{FileKey, PublicImageName};
 use chat_core::{avatar, custom_emoji, emblem};
 use chat_pictures::Encoded;
 use http::HeaderValue;
@@ -43,7 +43,7 @@ pub(crate) enum Kind {
 
 /// A picture that is kept and not yet anybody's.
 pub(crate) struct Kept {
-    name: PictureName,
+    name: PublicImageName,
     /// Its address, relative to the realm's.
     pub(crate) url: String,
 }
@@ -63,7 +63,7 @@ pub(crate) async fn keep(app: &Site, kind: Kind, pictures: Vec<(&str, Encoded)>)
     let random = app.fresh_name();
     let mut kept = Vec::with_capacity(pictures.len());
     for (variant, Encoded { bytes, format }) in pictures {
-        let name = PictureName::new(&random, variant, format.extension());
+        let name = PublicImageName::new(&random, variant, format.extension());
         let name = name.ok_or_else(|| Failure::said("a picture got no name"))?;
         app.files.put(&FileKey::from(&name), bytes.into()).await?;
         let folder = match kind {
@@ -86,13 +86,13 @@ pub(crate) async fn give_up(app: &Site, kept: &[Kept]) {
 /// Deletes the pictures at these addresses, as far as they are ours.
 pub(crate) async fn delete_at(app: &Site, urls: impl IntoIterator<Item = &str>) {
     for url in urls {
-        if let Some(name) = PictureName::at(url) {
+        if let Some(name) = PublicImageName::at(url) {
             delete(app, &name).await;
         }
     }
 }
 
-async fn delete(app: &Site, name: &PictureName) {
+async fn delete(app: &Site, name: &PublicImageName) {
     if let Err(error) = app.files.delete(&FileKey::from(name)).await {
         tracing::warn!(%error, %name, "a picture that nobody needs stays");
     }
@@ -100,7 +100,7 @@ async fn delete(app: &Site, name: &PictureName) {
 
 /// Returns the picture of that name. A name stands for one picture for ever.
 async fn fetch(call: Plain<Anyone>, _: Body) -> Result<Response, Fault> {
-    let name = PictureName::parse(call.path_text("name")?).ok_or(Fault::UnknownRoute)?;
+    let name = PublicImageName::parse(call.path_text("name")?).ok_or(Fault::UnknownRoute)?;
     let reader = call.app.files.open(&FileKey::from(&name), None).await?.ok_or(Fault::UnknownRoute)?;
     let media_type = if name.extension() == "gif" { "image/gif" } else { "image/png" };
     let mut response = Response::new(streamed(reader));

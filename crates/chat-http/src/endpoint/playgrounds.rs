@@ -1,6 +1,6 @@
 //! `/realm/playgrounds`: places to run code.
 
-use chat_core::playgrounds::{self, Wish};
+use chat_core::playgrounds::{self, PlaygroundRequest};
 use serde_json::json;
 
 use crate::answer::Answer;
@@ -39,7 +39,7 @@ impl Params for Playground {
 /// Adds a playground.
 async fn add(call: Call<Caller>, wish: Playground) -> Result<Answer, Fault> {
     let Playground { name, pygments_language, url_template } = &wish;
-    let wish = Wish { name, pygments_language, url_template };
+    let wish = PlaygroundRequest { name, pygments_language, url_template };
     let id = call.app.commit(|realm, commit| Ok(playgrounds::add(realm, call.who.again(realm)?, wish, commit)?));
     Answer::of(&json!({"id": id.await?}))
 }

@@ -3,8 +3,8 @@
 //! Not specified; parameters, keys and texts are those existing clients know. `history_limit_days` is of a later
 //! feature level than ours and reported as unsupported.
 
-use chat_core::object::presence::Form;
-use chat_core::presence::{self, Question, Status};
+use chat_core::object::presence::PresenceFormat;
+use chat_core::presence::{self, PresenceQuery, PresenceStatus};
 use serde_json::json;
 
 use crate::answer::Answer;
@@ -27,7 +27,7 @@ pub(crate) fn routes() -> Routes {
 struct SignOfLife {
     status: String,
     ping_only: bool,
-    question: Question,
+    question: PresenceQuery,
 }
 
 impl Params for SignOfLife {
@@ -35,13 +35,13 @@ impl Params for SignOfLife {
         let after = given.optional::<Json<Option<i64>>>("last_update_id")?.flatten();
         let slim = given.or::<Json<bool>>("slim_presence", false)?;
         // Whoever asks for changes knows the short form.
-        let form = if slim || after.is_some() { Form::Slim } else { Form::Legacy };
+        let form = if slim || after.is_some() { PresenceFormat::Slim } else { PresenceFormat::Legacy };
         // How long people use their clients is not counted here.
         given.or::<Json<bool>>("new_user_input", false)?;
         Ok(Self {
             status: given.required::<Text>("status")?,
             ping_only: given.or::<Json<bool>>("ping_only", false)?,
-            question: Question { form, after },
+            question: PresenceQuery { form, after },
         })
     }
 }
@@ -49,7 +49,7 @@ impl Params for SignOfLife {
 /// Notes that the caller is there, and tells who else is. Costs no query.
 async fn update(call: Call<Caller>, sign: SignOfLife) -> Result<Answer, Fault> {
     let (app, Caller { user, realm, .. }) = (&call.app, &call.who);
-    let heard = (Status::parse(&sign.status)?, app.now_s());
+    let heard = (PresenceStatus::parse(&sign.status)?, app.now_s());
     presence::note(app.presences.as_ref(), realm, user, heard)?;
     if sign.ping_only {
         return Ok(Answer::empty());
@@ -84,7 +84,7 @@ fn one_told() -> Vec<Member> {
 
 /// Returns who is there, in the older form; for bots too.
 async fn all(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
-    let (app, question) = (&call.app, Question { form: Form::Legacy, after: None });
+    let (app, question) = (&call.app, PresenceQuery { form: PresenceFormat::Legacy, after: None });
     let mut report = presence::report(app.presences.as_ref(), &call.who.realm, question, app.frame.outside.now_us());
     // No answer to this question is about changes.
     report.presence_last_update_id = None;

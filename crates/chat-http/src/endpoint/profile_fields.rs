@@ -3,9 +3,9 @@
 mod form;
 
 use chat_core::access;
-use chat_core::change::Commit;
-use chat_core::lexicon::Setting;
-use chat_core::profile::{self, Answer as Reply, NewField, ProfileError, Update};
+use chat_core::change::RealmCommit;
+use chat_core::lexicon::RenderSettings;
+use chat_core::profile::{self, NewProfileField, ProfileError, ProfileFieldUpdate, ProfileValue as Reply};
 use chat_core::snapshot::RealmSnapshot;
 use chat_core::user::User;
 use serde_json::json;
@@ -47,7 +47,7 @@ fn listed() -> Vec<Member> {
     vec![has("custom_fields", Schema::list(Schema::named("ProfileField")))]
 }
 
-impl Params for NewField {
+impl Params for NewProfileField {
     fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
         Ok(Self {
             name: given.or::<Text>("name", String::new())?,
@@ -61,12 +61,12 @@ impl Params for NewField {
 }
 
 /// Makes a field.
-async fn create(call: Call<Caller>, new: NewField) -> Result<Answer, Fault> {
+async fn create(call: Call<Caller>, new: NewProfileField) -> Result<Answer, Fault> {
     let id = decide(&call, |realm, caller, commit| profile::create(realm, caller, &new, commit)).await?;
     Answer::of(&json!({"id": id}))
 }
 
-impl Params for Update {
+impl Params for ProfileFieldUpdate {
     fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
         Ok(Self {
             name: given.optional::<Text>("name")?,
@@ -79,7 +79,7 @@ impl Params for Update {
 }
 
 /// Changes a field.
-async fn update(call: Call<Caller>, wish: Update) -> Result<Answer, Fault> {
+async fn update(call: Call<Caller>, wish: ProfileFieldUpdate) -> Result<Answer, Fault> {
     let id = call.path_id("field_id")?;
     decide(&call, |realm, caller, commit| profile::update(realm, caller, (id, &wish), commit)).await?;
     Ok(Answer::empty())
@@ -110,7 +110,7 @@ async fn remove(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
 /// Takes a decision about fields as the caller.
 async fn decide<T>(
     call: &Call<Caller>,
-    decide: impl Fn(&RealmSnapshot, &User, &mut Commit) -> Result<T, ProfileError> + Send + Sync,
+    decide: impl Fn(&RealmSnapshot, &User, &mut RealmCommit) -> Result<T, ProfileError> + Send + Sync,
 ) -> Result<T, Fault> {
     call.app.commit(|realm, commit| Ok(decide(realm, call.who.again(realm)?, commit)?)).await
 }
@@ -146,7 +146,7 @@ async fn take_back(call: Call<Caller>, Fields(ids): Fields) -> Result<Answer, Fa
 
 async fn keep(call: &Call<Caller>, answers: &[(i64, Option<Reply>)]) -> Result<Answer, Fault> {
     access::require_human(&call.who.user)?;
-    let keep = |realm: &RealmSnapshot, commit: &mut Commit| {
+    let keep = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
         answered(&call.app, realm, (call.who.again(realm)?, answers), commit)
     };
     call.app.commit(keep).await?;
@@ -158,10 +158,10 @@ pub(crate) fn answered(
     app: &Site,
     realm: &RealmSnapshot,
     (user, answers): (&User, &[(i64, Option<Reply>)]),
-    commit: &mut Commit,
+    commit: &mut RealmCommit,
 ) -> Result<(), Fault> {
     let lexicon = app.lexicon(realm);
     let (realm_url, now_s) = (&app.settings.base_url, commit.at_s);
-    let setting = Setting { realm_url, lexicon: &lexicon, uploads: None, now_s };
+    let setting = RenderSettings { realm_url, lexicon: &lexicon, uploads: None, now_s };
     Ok(profile::answer(realm, user, answers, &setting, commit)?)
 }

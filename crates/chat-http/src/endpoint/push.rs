@@ -2,7 +2,7 @@
 //! notified.
 
 use chat_core::access;
-use chat_core::push::{self, Device, DeviceKind, Origin, PushError};
+use chat_core::push::{self, NotificationOrigin, PushDevice, PushDeviceKind, PushError};
 
 use crate::answer::Answer;
 use crate::auth::Caller;
@@ -47,25 +47,25 @@ impl Params for Removing {
 }
 
 async fn add_apple(call: Call<Caller>, wish: Adding) -> Result<Answer, Fault> {
-    add(&call, DeviceKind::Apple, wish).await
+    add(&call, PushDeviceKind::Apple, wish).await
 }
 
 async fn add_google(call: Call<Caller>, wish: Adding) -> Result<Answer, Fault> {
-    add(&call, DeviceKind::Google, wish).await
+    add(&call, PushDeviceKind::Google, wish).await
 }
 
 async fn remove_apple(call: Call<Caller>, wish: Removing) -> Result<Answer, Fault> {
-    remove(&call, DeviceKind::Apple, &wish.token).await
+    remove(&call, PushDeviceKind::Apple, &wish.token).await
 }
 
 async fn remove_google(call: Call<Caller>, wish: Removing) -> Result<Answer, Fault> {
-    remove(&call, DeviceKind::Google, &wish.token).await
+    remove(&call, PushDeviceKind::Google, &wish.token).await
 }
 
 /// Keeps a device, once the bouncer knows it too.
-async fn add(call: &Call<Caller>, kind: DeviceKind, wish: Adding) -> Result<Answer, Fault> {
+async fn add(call: &Call<Caller>, kind: PushDeviceKind, wish: Adding) -> Result<Answer, Fault> {
     access::require_human(&call.who.user)?;
-    let device = Device { user_id: call.who.id(), kind, token: wish.token, app_id: wish.app_id };
+    let device = PushDevice { user_id: call.who.id(), kind, token: wish.token, app_id: wish.app_id };
     push::check(&device)?;
     if let Some(bouncer) = &call.app.push.bouncer {
         bouncer.register(&device).await?;
@@ -75,7 +75,7 @@ async fn add(call: &Call<Caller>, kind: DeviceKind, wish: Adding) -> Result<Answ
 }
 
 /// Forgets a device. That the bouncer does not answer keeps nobody from logging out.
-async fn remove(call: &Call<Caller>, kind: DeviceKind, token: &str) -> Result<Answer, Fault> {
+async fn remove(call: &Call<Caller>, kind: PushDeviceKind, token: &str) -> Result<Answer, Fault> {
     access::require_human(&call.who.user)?;
     if !call.app.push.devices.forget_device(call.who.id(), kind, token).await? {
         return Err(PushError::NoSuchToken.into());
@@ -116,7 +116,7 @@ async fn test(call: Call<Caller>, wish: Tested) -> Result<Answer, Fault> {
         }
     }
     let Some(bouncer) = &app.push.bouncer else { return Ok(Answer::empty()) };
-    let origin = Origin { base_url: &app.settings.base_url, brand: &app.settings.brand };
+    let origin = NotificationOrigin { base_url: &app.settings.base_url, brand: &app.settings.brand };
     let payload = push::test(&who.realm, &origin, who.id(), app.now_s());
     let mut are_known = true;
     for device in &devices {

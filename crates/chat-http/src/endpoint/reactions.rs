@@ -1,7 +1,7 @@
 //! `/messages/{message_id}/reactions`.
 
-use chat_core::ports::{FlagOp, Written};
-use chat_core::reaction::{Asked, to_add, to_remove};
+use chat_core::ports::{FlagOp, WriteOutcome};
+use chat_core::reaction::{RequestedEmoji, to_add, to_remove};
 use chat_core::{access, event};
 
 use super::{following, readable};
@@ -55,14 +55,14 @@ impl Params for Remove {
 
 /// Puts the caller's emoji on a message.
 pub(crate) async fn add(call: Call<Caller>, params: Add) -> Result<Answer, Fault> {
-    let asked = Asked { name: Some(&params.name), code: params.code.as_deref(), kind: params.kind.as_deref() };
+    let asked = RequestedEmoji { name: Some(&params.name), code: params.code.as_deref(), kind: params.kind.as_deref() };
     for _ in 0..DECISIONS_MAX {
         let copy = readable::find(&call).await?;
         access::add_to(&copy.realm, &copy.user, &copy.message)?;
         let reaction = to_add(&copy.realm, copy.user.id, &copy.message, asked)?;
         let event = event::reacted(&copy.user, &copy.message, &reaction, FlagOp::Add);
         let written = call.app.messages.react(&copy.decided(), &reaction, (call.app.now_s(), event)).await?;
-        if written != Written::Unchanged {
+        if written != WriteOutcome::Unchanged {
             following::after_taking_part(&call.app, copy.user.id, &copy.message).await;
             return Ok(Answer::empty());
         }
@@ -75,13 +75,14 @@ pub(crate) async fn add(call: Call<Caller>, params: Add) -> Result<Answer, Fault
 /// # Source
 /// Specification, `DELETE /messages/{message_id}/reactions`.
 pub(crate) async fn remove(call: Call<Caller>, params: Remove) -> Result<Answer, Fault> {
-    let asked = Asked { name: params.name.as_deref(), code: params.code.as_deref(), kind: params.kind.as_deref() };
+    let asked =
+        RequestedEmoji { name: params.name.as_deref(), code: params.code.as_deref(), kind: params.kind.as_deref() };
     for _ in 0..DECISIONS_MAX {
         let copy = readable::find(&call).await?;
         let reaction = to_remove(&copy.realm, copy.user.id, &copy.message, asked)?;
         let event = event::reacted(&copy.user, &copy.message, &reaction, FlagOp::Remove);
         let written = call.app.messages.unreact(&copy.decided(), &reaction, (call.app.now_s(), event)).await?;
-        if written != Written::Unchanged {
+        if written != WriteOutcome::Unchanged {
             return Ok(Answer::empty());
         }
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use chat_core::access;
 use chat_core::id::MessageId;
 use chat_core::message::Message;
-use chat_core::ports::DecidedOn;
+use chat_core::ports::WriteGuard;
 use chat_core::snapshot::RealmSnapshot;
 use chat_core::user::User;
 
@@ -27,8 +27,8 @@ pub(crate) struct Copy {
 
 impl Copy {
     /// Returns what a write to it is decided on.
-    pub(crate) fn decided(&self) -> DecidedOn {
-        DecidedOn::new(&self.realm, [&self.message])
+    pub(crate) fn decided(&self) -> WriteGuard {
+        WriteGuard::new(&self.realm, [&self.message])
     }
 }
 
@@ -43,7 +43,7 @@ pub(crate) async fn find_by_id(call: &Call<Caller>, id: MessageId) -> Result<Cop
     let realm = call.app.realm();
     let user = Arc::clone(realm.user(call.who.id()).unwrap_or(&call.who.user));
     access::message(&realm, &user, found.as_ref().map(|(message, _)| message))?;
-    let (message, _) = found.ok_or(access::NoSuchMessage)?;
+    let (message, _) = found.ok_or(access::MessageNotFound)?;
     Ok(Copy { realm, user, message })
 }
 

@@ -1,8 +1,11 @@
 //! `/scheduled_messages` and `/scheduled_messages/{scheduled_message_id}`.
 
 use chat_core::id::{EventId, ScheduledId};
-use chat_core::ports::Written;
-use chat_core::scheduled::{Kind, Receiver, Revision, Scheduled, ScheduledError, Target, in_future};
+use chat_core::ports::WriteOutcome;
+use chat_core::scheduled::{
+    ScheduledDestination, ScheduledError, ScheduledMessage, ScheduledMessageUpdate, ScheduledRecipient, ScheduledType,
+    in_future,
+};
 use chat_core::send::SendError;
 use serde_json::{Value, json};
 
@@ -26,7 +29,7 @@ pub(crate) fn routes() -> Routes {
         .api("/scheduled_messages/{scheduled_message_id}", one)
 }
 
-impl Words for Kind {
+impl Words for ScheduledType {
     const WORDS: &'static [(&'static str, Self)] =
         &[("direct", Self::Direct), ("private", Self::Direct), ("stream", Self::Channel), ("channel", Self::Channel)];
 }
@@ -34,7 +37,7 @@ impl Words for Kind {
 /// Returns the caller's messages that wait, and those that failed.
 async fn list(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     let scheduled = call.app.scheduled.scheduled_of(call.who.id()).await?;
-    Answer::of(&json!({"scheduled_messages": scheduled.iter().map(Scheduled::object).collect::<Value>()}))
+    Answer::of(&json!({"scheduled_messages": scheduled.iter().map(ScheduledMessage::object).collect::<Value>()}))
 }
 
 /// Returns the members of the response.
@@ -44,7 +47,7 @@ fn listed() -> Vec<Member> {
 
 /// What is to be sent later.
 struct Later {
-    kind: Kind,
+    kind: ScheduledType,
     to: To,
     topic: Option<String>,
     content: String,
@@ -55,7 +58,7 @@ struct Later {
 impl Params for Later {
     fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
         Ok(Self {
-            kind: given.required::<Word<Kind>>("type")?,
+            kind: given.required::<Word<ScheduledType>>("type")?,
             to: given.required::<Recipients>("to")?,
             topic: given.optional_either::<Stripped>(["topic", "subject"])?,
             content: given.required::<Verbatim>("content")?,
@@ -74,10 +77,10 @@ async fn create(call: Call<Caller>, later: Later) -> Result<Answer, Fault> {
     let due_s = in_future(later.due_s, now_s)?;
     let client = call.client();
     let to = match receiver(later.kind, &later.to)? {
-        Receiver::Channel(id) => Target::Channel(id, later.topic.ok_or(SendError::NoTopic)?),
-        Receiver::Direct(users) => Target::Direct(users),
+        ScheduledRecipient::Channel(id) => ScheduledDestination::Channel(id, later.topic.ok_or(SendError::NoTopic)?),
+        ScheduledRecipient::Direct(users) => ScheduledDestination::Direct(users),
     };
-    let message = Scheduled {
+    let message = ScheduledMessage {
         id: ScheduledId(0),
         user_id: call.who.id(),
         to,
@@ -99,16 +102,16 @@ fn scheduled() -> Vec<Member> {
     vec![has("scheduled_message_id", Schema::integer())]
 }
 
-fn receiver(kind: Kind, to: &To) -> Result<Receiver, Fault> {
+fn receiver(kind: ScheduledType, to: &To) -> Result<ScheduledRecipient, Fault> {
     let read = match kind {
-        Kind::Channel => to.channel_id().map(Receiver::Channel),
-        Kind::Direct => to.user_ids().map(Receiver::Direct),
+        ScheduledType::Channel => to.channel_id().map(ScheduledRecipient::Channel),
+        ScheduledType::Direct => to.user_ids().map(ScheduledRecipient::Direct),
     };
     read.map_err(|fault| Fault::Parameter(ParamFault::Recipients(fault)))
 }
 
 /// Returns the message as it would be sent now, if it may be.
-async fn composed(app: &Site, message: Scheduled) -> Result<Scheduled, Fault> {
+async fn composed(app: &Site, message: ScheduledMessage) -> Result<ScheduledMessage, Fault> {
     let realm = app.realm();
     let sender = realm.user(message.user_id).ok_or(Unauthenticated::UnknownKey)?;
     let as_sent = send::composed(app, &realm, sender, message.wish()).await?;
@@ -116,12 +119,12 @@ async fn composed(app: &Site, message: Scheduled) -> Result<Scheduled, Fault> {
 }
 
 /// What is to change of a scheduled message.
-struct Change(Revision<To>);
+struct Change(ScheduledMessageUpdate<To>);
 
 impl Params for Change {
     fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
-        Ok(Self(Revision {
-            kind: given.optional::<Word<Kind>>("type")?,
+        Ok(Self(ScheduledMessageUpdate {
+            kind: given.optional::<Word<ScheduledType>>("type")?,
             to: given.optional::<Recipients>("to")?,
             content: given.optional::<Verbatim>("content")?,
             topic: given.optional_either::<Stripped>(["topic", "subject"])?,
@@ -141,9 +144,9 @@ async fn edit(call: Call<Caller>, Change(wanted): Change) -> Result<Answer, Faul
     for _ in 0..DECISIONS_MAX {
         let before = app.scheduled.scheduled(call.who.id(), id).await?.ok_or(ScheduledError::NoneSuch)?;
         let (message, recompose) = wanted.read(&before, receiver)?.applied(&before)?;
-        let message = Scheduled { client: call.client(), ..message };
+        let message = ScheduledMessage { client: call.client(), ..message };
         let message = if recompose { composed(app, message).await? } else { message };
-        if app.scheduled.reschedule(message, now_s).await? != Written::Unchanged {
+        if app.scheduled.reschedule(message, now_s).await? != WriteOutcome::Unchanged {
             return Ok(Answer::empty());
         }
     }

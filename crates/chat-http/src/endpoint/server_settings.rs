@@ -1,8 +1,8 @@
 //! `/server_settings`.
 
 use chat_core::channel::Privacy;
-use chat_core::emblem::Emblem;
-use chat_core::markdown::{self, Context, Emoticons, ImagePreviews};
+use chat_core::emblem::OrganizationImage;
+use chat_core::markdown::{self, EmoticonHandling, ImagePreviews, MarkdownContext};
 use chat_core::snapshot::RealmSnapshot;
 use serde_json::{Map, Value, json};
 
@@ -106,7 +106,7 @@ fn realm(app: &Site) -> Map<String, Value> {
         "realm_url": url,
         "realm_uri": url,
         "realm_name": realm.map_or("", |realm| &realm.name),
-        "realm_icon": realm.map_or_else(|| icon::url(url), |realm| emblems::url(&realm.emblems, Emblem::Icon, url)),
+        "realm_icon": realm.map_or_else(|| icon::url(url), |realm| emblems::url(&realm.emblems, OrganizationImage::Icon, url)),
         "realm_description": description,
         "realm_web_public_access_enabled": has_web_public_channel(&snapshot),
     });
@@ -118,11 +118,11 @@ fn realm(app: &Site) -> Map<String, Value> {
 
 /// A description as HTML.
 fn rendered(realm: &RealmSnapshot, url: &str, description: &str) -> String {
-    let context = Context {
+    let context = MarkdownContext {
         directory: realm,
         linkifiers: &[],
         realm_url: url,
-        emoticons: Emoticons::Keep,
+        emoticons: EmoticonHandling::Keep,
         image_previews: ImagePreviews::Hide,
         default_code_language: None,
     };

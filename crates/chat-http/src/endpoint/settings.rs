@@ -1,9 +1,9 @@
 //! `/settings`: what people change of their own account, and how they like things.
 
-use chat_core::address::{self, Wanted};
+use chat_core::address::{self, EmailChangeRequest};
 use chat_core::administer::AccountError;
-use chat_core::change::{Commit, Credential};
-use chat_core::personal::preference::{self, Chosen, Scope};
+use chat_core::change::{CredentialChange, RealmCommit};
+use chat_core::personal::preference::{self, PreferenceChange, PreferenceScope};
 use chat_core::snapshot::RealmSnapshot;
 use chat_core::user::{PasswordHash, User, check_password};
 use chat_core::{access, account};
@@ -34,7 +34,7 @@ struct Update {
     email: Option<String>,
     full_name: Option<String>,
     timezone: Option<String>,
-    preferences: Vec<Chosen>,
+    preferences: Vec<PreferenceChange>,
     old_password: String,
     new_password: Option<String>,
 }
@@ -46,7 +46,7 @@ impl Params for Update {
             email: given.optional::<Text>("email")?.filter(filled),
             full_name: given.optional::<Text>("full_name")?.filter(filled),
             timezone: given.optional::<Text>("timezone")?.filter(filled),
-            preferences: chosen(given, Scope::Own)?,
+            preferences: chosen(given, PreferenceScope::Own)?,
             old_password: given.or::<Text>("old_password", String::new())?,
             new_password: given.optional::<Text>("new_password")?.filter(filled),
         })
@@ -62,7 +62,7 @@ async fn update(call: Call<Caller>, wish: Update) -> Result<Answer, Fault> {
     };
     let secret = fresh_secret(&call.app)?;
     let base_url = &call.app.settings.base_url;
-    let decide = |realm: &RealmSnapshot, commit: &mut Commit| {
+    let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
         let mut user = User::clone(call.who.again(realm)?);
         preference::choose(realm, &user, &wish.preferences, commit)?;
         if let Some(timezone) = &wish.timezone {
@@ -72,10 +72,10 @@ async fn update(call: Call<Caller>, wish: Update) -> Result<Answer, Fault> {
             account::rename(&user, full_name, commit)?;
         }
         if let Some(address) = &wish.email {
-            address::ask(realm, &user, &Wanted { address, secret: &secret, base_url }, commit)?;
+            address::ask(realm, &user, &EmailChangeRequest { address, secret: &secret, base_url }, commit)?;
         }
         if let Some(hash) = &password_hash {
-            commit.credentials.push(Credential::PasswordHash(user.id, Some(hash.clone())));
+            commit.credentials.push(CredentialChange::PasswordHash(user.id, Some(hash.clone())));
         }
         Ok(())
     };

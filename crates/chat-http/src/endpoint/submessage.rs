@@ -4,7 +4,7 @@
 
 use chat_core::access::add_to;
 use chat_core::id::MessageId;
-use chat_core::ports::Written;
+use chat_core::ports::WriteOutcome;
 use chat_core::widget;
 
 use super::{following, readable};
@@ -51,7 +51,7 @@ async fn post(call: Call<Caller>, addition: Addition) -> Result<Answer, Fault> {
         widget::may_add(&message, user.id, &addition.content)?;
         let added = (user.id, addition.content.as_str());
         let decided = (&message, realm.changed());
-        if call.app.widgets.add_submessage(decided, added, call.app.now_s()).await? != Written::Unchanged {
+        if call.app.widgets.add_submessage(decided, added, call.app.now_s()).await? != WriteOutcome::Unchanged {
             following::after_taking_part(&call.app, user.id, &message).await;
             return Ok(Answer::empty());
         }

@@ -4,11 +4,14 @@ mod form;
 
 use chat_core::access;
 use chat_core::address;
-use chat_core::change::Commit;
+use chat_core::change::RealmCommit;
 use chat_core::channel::Channel;
-use chat_core::channels::{self, ChannelError, Choice, Env, Principals, Subscribed, Subscribing, Unsubscribed, Wanted};
+use chat_core::channels::{
+    self, ChannelEnv, ChannelError, Principals, SubscribeOutcome, SubscribeRequest, SubscribeTarget,
+    SubscriptionPropertyChange, UnsubscribeOutcome,
+};
 use chat_core::id::{ChannelId, UserId};
-use chat_core::object::subscription::{Wish, full};
+use chat_core::object::subscription::{SubscriptionFields, full};
 use serde_json::{Map, Value, json};
 
 use super::channels::{decide, figures};
@@ -37,12 +40,12 @@ pub(crate) fn routes() -> Routes {
 }
 
 /// What is shown of subscriptions.
-struct Listing(Wish);
+struct Listing(SubscriptionFields);
 
 impl Params for Listing {
     fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
         let subscribers = given.or::<Json<bool>>("include_subscribers", false)?;
-        Ok(Self(Wish { null_notifications: true, subscribers }))
+        Ok(Self(SubscriptionFields { null_notifications: true, subscribers }))
     }
 }
 
@@ -66,7 +69,7 @@ fn listed() -> Vec<Member> {
     vec![has("subscriptions", Schema::list(Schema::named("Subscription")))]
 }
 
-impl Params for Subscribing {
+impl Params for SubscribeRequest {
     fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
         Ok(Self {
             channels: given.required::<Subscriptions>("subscriptions")?,
@@ -83,13 +86,13 @@ fn existing(call: &Call<Caller>, names: impl Iterator<Item = impl AsRef<str>>) -
 }
 
 /// Puts the caller or others into channels; makes those that do not exist.
-async fn subscribe(call: Call<Caller>, wish: Subscribing) -> Result<Answer, Fault> {
+async fn subscribe(call: Call<Caller>, wish: SubscribeRequest) -> Result<Answer, Fault> {
     let about = existing(&call, wish.channels.iter().map(|wanted| &wanted.name));
     let done = decide(&call, about, |env, commit| channels::subscribe(env, &wish, commit)).await?;
     Answer::of(&entered(&done, wish.all_or_nothing))
 }
 
-fn entered(done: &Subscribed, all_or_nothing: bool) -> Map<String, Value> {
+fn entered(done: &SubscribeOutcome, all_or_nothing: bool) -> Map<String, Value> {
     let mut told = Map::new();
     told.insert("subscribed".to_owned(), json!(done.subscribed));
     told.insert("already_subscribed".to_owned(), json!(done.already_subscribed));
@@ -145,7 +148,7 @@ fn meant(call: &Call<Caller>, principals: &Principals) -> Vec<UserId> {
     }
 }
 
-fn left(done: &Unsubscribed) -> Map<String, Value> {
+fn left(done: &UnsubscribeOutcome) -> Map<String, Value> {
     let mut told = Map::new();
     told.insert("removed".to_owned(), json!(done.removed));
     told.insert("not_removed".to_owned(), json!(done.not_removed));
@@ -159,7 +162,7 @@ fn left_told() -> Vec<Member> {
 
 /// Channels to leave and channels to enter.
 struct Changing {
-    add: Vec<Wanted>,
+    add: Vec<SubscribeTarget>,
     delete: Vec<String>,
 }
 
@@ -178,11 +181,17 @@ async fn change(call: Call<Caller>, Changing { add, delete }: Changing) -> Resul
         return Err(ParamFault::NothingToDo.into());
     }
     let about = existing(&call, delete.iter().chain(add.iter().map(|wanted| &wanted.name)));
-    let wish = Subscribing { channels: add, principals: Principals::Caller, manner: form::USUAL, all_or_nothing: true };
-    let both = |env: &Env<'_>, commit: &mut Commit| -> Result<(Subscribed, Unsubscribed), ChannelError> {
+    let wish =
+        SubscribeRequest { channels: add, principals: Principals::Caller, manner: form::USUAL, all_or_nothing: true };
+    let both = |env: &ChannelEnv<'_>,
+                commit: &mut RealmCommit|
+     -> Result<(SubscribeOutcome, UnsubscribeOutcome), ChannelError> {
         let gone = channels::unsubscribe(env, &delete, &Principals::Caller, commit)?;
-        let come =
-            if wish.channels.is_empty() { Subscribed::default() } else { channels::subscribe(env, &wish, commit)? };
+        let come = if wish.channels.is_empty() {
+            SubscribeOutcome::default()
+        } else {
+            channels::subscribe(env, &wish, commit)?
+        };
         Ok((come, gone))
     };
     let leaving = existing(&call, delete.iter());
@@ -200,7 +209,7 @@ fn changed_told() -> Vec<Member> {
 }
 
 /// What the caller chose for their channels.
-struct Choosing(Vec<(ChannelId, Choice)>);
+struct Choosing(Vec<(ChannelId, SubscriptionPropertyChange)>);
 
 impl Params for Choosing {
     fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
@@ -215,7 +224,7 @@ async fn choose(call: Call<Caller>, Choosing(choices): Choosing) -> Result<Answe
 }
 
 /// What the caller chose for one channel.
-struct ChoosingOne(Choice);
+struct ChoosingOne(SubscriptionPropertyChange);
 
 impl Params for ChoosingOne {
     fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
@@ -240,7 +249,7 @@ async fn is_subscribed(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     let user = realm.user(user_id).ok_or(ChannelError::NoSuchUser)?;
     let channel = access::channel(realm, caller, ChannelId(call.path_id("stream_id")?))?;
     if !access::sees_subscribers(realm, caller, channel) {
-        return Err(access::NoSuchChannel::Id(channel.id).into());
+        return Err(access::ChannelNotFound::Id(channel.id).into());
     }
     Answer::of(&json!({"is_subscribed": realm.subscription(channel.id, user.id).is_some()}))
 }

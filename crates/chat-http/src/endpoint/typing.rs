@@ -1,7 +1,7 @@
 //! `/typing`.
 
 use chat_core::id::{ChannelId, UserId};
-use chat_core::typing::{self, Op};
+use chat_core::typing::{self, TypingOp};
 
 use crate::answer::Answer;
 use crate::auth::Caller;
@@ -26,7 +26,7 @@ impl Words for Kind {
         &[("direct", Self::Direct), ("stream", Self::Channel), ("channel", Self::Channel)];
 }
 
-impl Words for Op {
+impl Words for TypingOp {
     const WORDS: &'static [(&'static str, Self)] = &[("start", Self::Start), ("stop", Self::Stop)];
 }
 
@@ -38,7 +38,7 @@ enum To {
 
 /// That somebody writes, or stopped.
 pub(crate) struct Typed {
-    op: Op,
+    op: TypingOp,
     to: To,
 }
 
@@ -46,7 +46,7 @@ pub(crate) struct Typed {
 impl Params for Typed {
     fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
         let kind = given.or::<Word<Kind>>("type", Kind::Direct)?;
-        let op = given.required::<Word<Op>>("op")?;
+        let op = given.required::<Word<TypingOp>>("op")?;
         let to = match kind {
             Kind::Direct => {
                 given.pass_over(&["stream_id", "topic", "subject"]);

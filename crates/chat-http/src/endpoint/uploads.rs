@@ -6,7 +6,7 @@ pub(crate) mod thumbnails;
 
 use axum::routing;
 use chat_core::access;
-use chat_core::file::{Attachment, FileKey, MAX_ATTACHMENTS, PathId, THUMBNAILS, Uploads};
+use chat_core::file::{Attachment, FileKey, LinkedUploads, MAX_ATTACHMENTS, PathId, THUMBNAILS};
 use chat_core::id::MessageId;
 use chat_core::snapshot::RealmSnapshot;
 use chat_core::user::User;
@@ -56,10 +56,15 @@ async fn readable(app: &Site, realm: &RealmSnapshot, user: &User, path: &PathId)
 }
 
 /// Returns the uploads that a text links and its writer may read. Costs nothing for a text that links none.
-pub(crate) async fn usable(app: &Site, realm: &RealmSnapshot, writer: &User, content: &str) -> Result<Uploads, Fault> {
+pub(crate) async fn usable(
+    app: &Site,
+    realm: &RealmSnapshot,
+    writer: &User,
+    content: &str,
+) -> Result<LinkedUploads, Fault> {
     let paths = PathId::linked_in(content, MAX_ATTACHMENTS);
     if paths.is_empty() {
-        return Ok(Uploads::default());
+        return Ok(LinkedUploads::default());
     }
     let mut usable = Vec::new();
     for upload in app.attachments.at_paths(&paths).await? {
@@ -67,7 +72,7 @@ pub(crate) async fn usable(app: &Site, realm: &RealmSnapshot, writer: &User, con
             usable.push(upload);
         }
     }
-    Ok(Uploads::new(usable))
+    Ok(LinkedUploads::new(usable))
 }
 
 /// Returns whether the user may read the upload: it is theirs, or they may read a message that uses it.

@@ -2,8 +2,8 @@
 
 mod form;
 
-use chat_core::change::Commit;
-use chat_core::groups::{self, Depth, GroupError, NewGroup, Update};
+use chat_core::change::RealmCommit;
+use chat_core::groups::{self, GroupError, GroupUpdate, MembershipDepth, NewGroup};
 use chat_core::id::{UserGroupId, UserId};
 use chat_core::limits::MAX_GROUP_DESCRIPTION_CHARS;
 use chat_core::snapshot::RealmSnapshot;
@@ -91,7 +91,7 @@ fn made() -> Vec<Member> {
     vec![has("group_id", Schema::integer())]
 }
 
-impl Params for Update {
+impl Params for GroupUpdate {
     fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
         Ok(Self {
             name: given.optional::<Text>("name")?,
@@ -102,7 +102,7 @@ impl Params for Update {
 }
 
 /// Changes a group.
-async fn update(call: Call<Caller>, wish: Update) -> Result<Answer, Fault> {
+async fn update(call: Call<Caller>, wish: GroupUpdate) -> Result<Answer, Fault> {
     let id = in_path(&call)?;
     decide(&call, |realm, caller, commit| groups::update(realm, caller, (id, &wish), commit)).await?;
     Ok(Answer::empty())
@@ -123,12 +123,12 @@ async fn deactivate(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
 }
 
 /// How far a question goes: `direct_member_only`, or `direct_subgroup_only` of subgroups.
-struct Members(Depth);
-struct Subgroups(Depth);
+struct Members(MembershipDepth);
+struct Subgroups(MembershipDepth);
 
-fn depth(given: &mut Reader<'_>, name: &'static str) -> Result<Depth, ParamFault> {
+fn depth(given: &mut Reader<'_>, name: &'static str) -> Result<MembershipDepth, ParamFault> {
     let is_direct = given.or::<Json<bool>>(name, false)?;
-    Ok(if is_direct { Depth::Direct } else { Depth::All })
+    Ok(if is_direct { MembershipDepth::Direct } else { MembershipDepth::All })
 }
 
 impl Params for Members {
@@ -163,8 +163,10 @@ async fn is_member(call: Call<Caller>, Members(depth): Members) -> Result<Answer
     let group = groups::known(realm, in_path(&call)?)?;
     let user = super::users::known(realm, UserId(call.path_id("user_id")?))?;
     let is_inside = match depth {
-        Depth::Direct => groups::members_of(realm, group, depth, call.app.now_s()).binary_search(&user.id).is_ok(),
-        Depth::All => realm.is_in_group(user, group.id, call.app.now_s()),
+        MembershipDepth::Direct => {
+            groups::members_of(realm, group, depth, call.app.now_s()).binary_search(&user.id).is_ok()
+        }
+        MembershipDepth::All => realm.is_in_group(user, group.id, call.app.now_s()),
     };
     Answer::of(&json!({"is_user_group_member": is_inside}))
 }
@@ -225,7 +227,7 @@ fn in_path(call: &Call<Caller>) -> Result<UserGroupId, Fault> {
 /// Takes a decision about groups as the caller.
 async fn decide<T>(
     call: &Call<Caller>,
-    decide: impl Fn(&RealmSnapshot, &User, &mut Commit) -> Result<T, GroupError> + Send + Sync,
+    decide: impl Fn(&RealmSnapshot, &User, &mut RealmCommit) -> Result<T, GroupError> + Send + Sync,
 ) -> Result<T, Fault> {
     call.app.commit(|realm, commit| Ok(decide(realm, call.who.again(realm)?, commit)?)).await
 }

@@ -1,9 +1,11 @@
 //! `/realm/user_settings_defaults`: what users begin with who join later.
 
 use chat_core::access;
-use chat_core::change::Commit;
-use chat_core::object::settings::Preset;
-use chat_core::personal::preference::{self, BATCHING_MAX_S, Chosen, Range, SOUND_MAX_CHARS, Scope};
+use chat_core::change::RealmCommit;
+use chat_core::object::settings::UserSettingDefaults;
+use chat_core::personal::preference::{
+    self, BATCHING_MAX_S, PreferenceChange, PreferenceRange, PreferenceScope, SOUND_MAX_CHARS,
+};
 use chat_core::snapshot::RealmSnapshot;
 use serde_json::Value;
 
@@ -21,13 +23,13 @@ pub(crate) fn routes() -> Routes {
 }
 
 /// Returns the preferences of that scope that were sent, each of its type.
-pub(crate) fn chosen(given: &mut Reader<'_>, scope: Scope) -> Result<Vec<Chosen>, ParamFault> {
+pub(crate) fn chosen(given: &mut Reader<'_>, scope: PreferenceScope) -> Result<Vec<PreferenceChange>, ParamFault> {
     let mut chosen = Vec::new();
     for (name, preset) in scope.settings() {
         let value = match preset {
-            Preset::Flag(_) => given.optional::<Json<bool>>(name)?.map(Value::from),
-            Preset::Number(_) => given.optional::<Json<i64>>(name)?.map(Value::from),
-            Preset::Word(_) => given.optional::<Text>(name)?.map(Value::from),
+            UserSettingDefaults::Flag(_) => given.optional::<Json<bool>>(name)?.map(Value::from),
+            UserSettingDefaults::Number(_) => given.optional::<Json<i64>>(name)?.map(Value::from),
+            UserSettingDefaults::Word(_) => given.optional::<Text>(name)?.map(Value::from),
         };
         given.more_precisely(|schema| within(preference::range(name), schema));
         chosen.extend(value.map(|value| (name, value)));
@@ -36,30 +38,30 @@ pub(crate) fn chosen(given: &mut Reader<'_>, scope: Scope) -> Result<Vec<Chosen>
 }
 
 /// Returns what a preference of that range can be.
-fn within(range: Range, schema: Schema) -> Schema {
+fn within(range: PreferenceRange, schema: Schema) -> Schema {
     match range {
-        Range::Any | Range::Language => schema,
-        Range::UpTo(last) => Schema::numbers(1..=last),
-        Range::Between(first, last) => schema.at_least(first).at_most(last),
-        Range::Batching => schema.at_least(1).at_most(BATCHING_MAX_S),
-        Range::Words(words) | Range::ListedWords(words) => Schema::words(words.iter().copied()),
-        Range::Name => schema.at_most_chars(SOUND_MAX_CHARS),
+        PreferenceRange::Any | PreferenceRange::Language => schema,
+        PreferenceRange::UpTo(last) => Schema::numbers(1..=last),
+        PreferenceRange::Between(first, last) => schema.at_least(first).at_most(last),
+        PreferenceRange::Batching => schema.at_least(1).at_most(BATCHING_MAX_S),
+        PreferenceRange::Words(words) | PreferenceRange::ListedWords(words) => Schema::words(words.iter().copied()),
+        PreferenceRange::Name => schema.at_most_chars(SOUND_MAX_CHARS),
     }
 }
 
 /// What shall be otherwise.
-struct Update(Vec<Chosen>);
+struct Update(Vec<PreferenceChange>);
 
 impl Params for Update {
     fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
-        Ok(Self(chosen(given, Scope::Newcomers)?))
+        Ok(Self(chosen(given, PreferenceScope::Newcomers)?))
     }
 }
 
 /// Changes what newcomers begin with.
 async fn update(call: Call<Caller>, Update(chosen): Update) -> Result<Answer, Fault> {
     access::require_administrator(&call.who.user)?;
-    let decide = |realm: &RealmSnapshot, commit: &mut Commit| {
+    let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
         Ok(preference::choose_for_newcomers(realm, call.who.again(realm)?, &chosen, commit)?)
     };
     call.app.commit(decide).await?;

@@ -6,11 +6,11 @@ use chat_core::access;
 use chat_core::account::{self, NewUser};
 use chat_core::address;
 use chat_core::administer::{self, AccountError};
-use chat_core::change::Commit;
+use chat_core::change::RealmCommit;
 use chat_core::id::{ChannelId, UserId};
-use chat_core::narrow::{Anchor, Selection, Window};
-use chat_core::object::{self, UserForm};
-use chat_core::profile::Answer as Reply;
+use chat_core::narrow::{Anchor, MessageSelection, MessageWindow};
+use chat_core::object::{self, UserFields};
+use chat_core::profile::ProfileValue as Reply;
 use chat_core::role::Role;
 use chat_core::snapshot::RealmSnapshot;
 use chat_core::user::{User, check_password};
@@ -46,11 +46,11 @@ pub(crate) fn routes() -> Routes {
 }
 
 /// How users are shown.
-struct Shown(UserForm);
+struct Shown(UserFields);
 
 impl Params for Shown {
     fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
-        Ok(Self(UserForm {
+        Ok(Self(UserFields {
             client_gravatar: given.or::<Json<bool>>("client_gravatar", true)?,
             profile_data: given.or::<Json<bool>>("include_custom_profile_fields", false)?,
             is_active: true,
@@ -88,10 +88,10 @@ async fn one(call: Call<Caller>, Shown(form): Shown) -> Result<Answer, Fault> {
 /// Returns the caller, with the number of the last message they may have; -1 when there is none.
 async fn me(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     let Caller { user, realm, .. } = &call.who;
-    let newest = Window { anchor: Anchor::Newest, before: 1, after: 0, include_anchor: true };
-    let page = call.app.messages.window(&Selection::new(realm, user, Vec::new()), newest).await?;
+    let newest = MessageWindow { anchor: Anchor::Newest, before: 1, after: 0, include_anchor: true };
+    let page = call.app.messages.window(&MessageSelection::new(realm, user, Vec::new()), newest).await?;
     let newest_id = page.messages.last().map_or(-1, |(message, _)| message.id.0);
-    let form = UserForm { client_gravatar: false, profile_data: true, is_active: true, address: true };
+    let form = UserFields { client_gravatar: false, profile_data: true, is_active: true, address: true };
     let mut shown = object::user(realm, user, form);
     if let Value::Object(members) = &mut shown {
         members.insert("max_message_id".to_owned(), newest_id.into());
@@ -134,7 +134,7 @@ async fn create(call: Call<Caller>, wish: Creation) -> Result<Answer, Fault> {
         password_hash: Some(app.passwords.hash(wish.password).await?),
         api_key: app.fresh_key()?,
     };
-    let decide = |realm: &RealmSnapshot, commit: &mut Commit| {
+    let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
         access::require_administrator(call.who.again(realm)?)?;
         Ok(account::create(realm, &new, commit)?)
     };
@@ -176,7 +176,7 @@ async fn update(call: Call<Caller>, wish: Update) -> Result<Answer, Fault> {
         None => Vec::new(),
     };
     let figures = super::channels::figures(&call.app, channels).await?;
-    let decide = |realm: &RealmSnapshot, commit: &mut Commit| {
+    let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
         let mut user = User::clone(known(realm, user_id)?);
         administer::may_edit(call.who.again(realm)?)?;
         if let Some(role) = wish.role.filter(|role| *role != user.role) {
@@ -199,7 +199,7 @@ async fn update(call: Call<Caller>, wish: Update) -> Result<Answer, Fault> {
 /// Closes a person's account. Bots are closed elsewhere, and what is closed is not there to be closed.
 async fn deactivate(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     let user_id = UserId(call.path_id("user_id")?);
-    let decide = |realm: &RealmSnapshot, commit: &mut Commit| {
+    let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
         let caller = call.who.again(realm)?;
         access::require_administrator(caller)?;
         let user = known(realm, user_id)?;
@@ -217,7 +217,7 @@ async fn deactivate(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
 /// Reopens an account.
 async fn reactivate(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     let user_id = UserId(call.path_id("user_id")?);
-    let decide = |realm: &RealmSnapshot, commit: &mut Commit| {
+    let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
         let user = known(realm, user_id)?;
         administer::may_reactivate(call.who.again(realm)?, user)?;
         account::reactivate(realm, user, commit);
@@ -229,7 +229,7 @@ async fn reactivate(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
 
 /// Closes the caller's own account.
 async fn leave(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
-    let decide = |realm: &RealmSnapshot, commit: &mut Commit| {
+    let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
         let user = call.who.again(realm)?;
         administer::may_leave(realm, user)?;
         account::deactivate(realm, user, commit);

@@ -1,6 +1,6 @@
 //! The part of the table for user groups.
 
-use chat_core::groups::{GroupError, Use};
+use chat_core::groups::{GroupError, GroupUse};
 use serde_json::{Value, json};
 
 use super::{BAD_REQUEST, Verdict, refusal};
@@ -29,9 +29,11 @@ pub(super) fn group(refused: &GroupError) -> Verdict {
     }
 }
 
-fn objection(of: &Use) -> Value {
+fn objection(of: &GroupUse) -> Value {
     match of {
-        Use::Subgroup(groups) => json!({"type": "subgroup", "supergroup_ids": groups}),
-        Use::CanMention(group) => json!({"type": "user_group", "group_id": group, "settings": ["can_mention_group"]}),
+        GroupUse::Subgroup(groups) => json!({"type": "subgroup", "supergroup_ids": groups}),
+        GroupUse::CanMention(group) => {
+            json!({"type": "user_group", "group_id": group, "settings": ["can_mention_group"]})
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! The part of the table for invitations: as the API answers, and as the page says it.
 
-use chat_core::address::ReplaceError;
-use chat_core::invitation::{InviteError, JoinError, Unsent, UnsentBecause};
+use chat_core::address::EmailChangeError;
+use chat_core::invitation::{InvitationsNotSent, InviteError, JoinError, NotSentReason};
 use http::StatusCode;
 use http::header::RETRY_AFTER;
 use http::{HeaderMap, HeaderValue};
@@ -27,16 +27,16 @@ pub(super) fn invite(refused: &InviteError) -> Verdict {
     }
 }
 
-fn failed(unsent: &Unsent) -> Verdict {
+fn failed(unsent: &InvitationsNotSent) -> Verdict {
     let errors = unsent.skipped.iter().map(|skipped| {
-        let is_deactivated = skipped.because == chat_core::invitation::SkippedBecause::Deactivated;
+        let is_deactivated = skipped.because == chat_core::invitation::SkipReason::Deactivated;
         json!([skipped.address, skipped.because.to_string(), is_deactivated])
     });
     refusal("INVITATION_FAILED", unsent)
         .with("errors", errors.collect::<Vec<Value>>())
-        .with("sent_invitations", unsent.because == UnsentBecause::SomeSkipped)
+        .with("sent_invitations", unsent.because == NotSentReason::SomeSkipped)
         .with("license_limit_reached", false)
-        .with("daily_limit_reached", unsent.because == UnsentBecause::DailyLimit)
+        .with("daily_limit_reached", unsent.because == NotSentReason::DailyLimit)
 }
 
 /// Invitations that are not accepted.
@@ -53,12 +53,12 @@ pub(super) fn join(refused: &JoinError) -> Verdict {
 }
 
 /// Addresses that are not replaced.
-pub(super) fn address(refused: &ReplaceError) -> Verdict {
+pub(super) fn address(refused: &EmailChangeError) -> Verdict {
     match refused {
-        ReplaceError::Account(refused) => super::account(refused),
-        ReplaceError::Disposable | ReplaceError::TooManyLetters => refusal(BAD_REQUEST, refused),
-        ReplaceError::Unknown => Verdict::new(StatusCode::NOT_FOUND, BAD_REQUEST, refused),
-        ReplaceError::Expired => Verdict::new(StatusCode::GONE, BAD_REQUEST, refused),
+        EmailChangeError::Account(refused) => super::account(refused),
+        EmailChangeError::Disposable | EmailChangeError::TooManyLetters => refusal(BAD_REQUEST, refused),
+        EmailChangeError::Unknown => Verdict::new(StatusCode::NOT_FOUND, BAD_REQUEST, refused),
+        EmailChangeError::Expired => Verdict::new(StatusCode::GONE, BAD_REQUEST, refused),
     }
 }
 
@@ -99,11 +99,11 @@ impl OnPage {
 fn said(fault: &Fault) -> (&'static str, String) {
     let (heading, text) = match fault {
         Fault::Join(JoinError::Account(refused))
-        | Fault::Address(ReplaceError::Account(refused))
+        | Fault::Address(EmailChangeError::Account(refused))
         | Fault::Account(refused) => {
             return ("That did not work", refused.to_string());
         }
-        Fault::Address(refused @ ReplaceError::Disposable) => return ("That did not work", refused.to_string()),
+        Fault::Address(refused @ EmailChangeError::Disposable) => return ("That did not work", refused.to_string()),
         Fault::Parameter(ParamFault::Missing { .. }) => ("That did not work", "Please fill in the whole form."),
         Fault::Parameter(refused) => return ("That did not work", refused.to_string()),
         Fault::Join(JoinError::Unknown | JoinError::OtherKind) => {
@@ -118,10 +118,10 @@ fn said(fault: &Fault) -> (&'static str, String) {
         Fault::Join(JoinError::DailyLimit) => {
             ("Too many letters were sent today", "Please come back tomorrow, and open the link again.")
         }
-        Fault::Address(ReplaceError::Unknown) => {
+        Fault::Address(EmailChangeError::Unknown) => {
             ("There is nothing to confirm", "The link may be incomplete, or used before, or there is a newer letter.")
         }
-        Fault::Address(ReplaceError::Expired) => {
+        Fault::Address(EmailChangeError::Expired) => {
             ("This link has expired", "Change your address in your app again, to get another letter.")
         }
         Fault::Throttled(_) => ("That was too fast", "Please wait a minute, and open the link again."),

@@ -1,7 +1,7 @@
 //! The part of the table for what people choose for themselves and administrators for all.
 
 use chat_core::organization::OrganizationError;
-use chat_core::personal::alert::WatchError;
+use chat_core::personal::alert::AlertWordError;
 use chat_core::personal::mute::MuteError;
 use chat_core::personal::preference::PreferenceError;
 use chat_core::personal::status::StatusError;
@@ -28,7 +28,7 @@ pub enum ChoiceFault {
     TopicNotMuted,
     /// Words are not watched for.
     #[error(transparent)]
-    Watch(#[from] WatchError),
+    Watch(#[from] AlertWordError),
     /// Preferences stay as they are.
     #[error(transparent)]
     Preference(#[from] PreferenceError),
@@ -100,8 +100,8 @@ impl From<TopicPolicyError> for Fault {
     }
 }
 
-impl From<WatchError> for Fault {
-    fn from(refused: WatchError) -> Self {
+impl From<AlertWordError> for Fault {
+    fn from(refused: AlertWordError) -> Self {
         ChoiceFault::from(refused).into()
     }
 }

@@ -1,6 +1,6 @@
 //! The part of the table for custom profile fields.
 
-use chat_core::profile::{AnswerError, ProfileError};
+use chat_core::profile::{ProfileError, ProfileValueError};
 
 use super::{BAD_REQUEST, Verdict, refusal};
 
@@ -23,19 +23,19 @@ pub(super) fn field(refused: &ProfileError) -> Verdict {
     }
 }
 
-pub(super) fn answer(refused: &AnswerError) -> Verdict {
+pub(super) fn answer(refused: &ProfileValueError) -> Verdict {
     match refused {
-        AnswerError::Field(refused) => field(refused),
-        AnswerError::NotAString(_)
-        | AnswerError::NotAList
-        | AnswerError::TooLong { .. }
-        | AnswerError::InvalidCharacters(_)
-        | AnswerError::NotAChoice { .. }
-        | AnswerError::NotADate(_)
-        | AnswerError::NotAUrl(_)
-        | AnswerError::NoSuchUser(_)
-        | AnswerError::UserDeactivated(_)
-        | AnswerError::IsBot(_)
-        | AnswerError::TooManyPeople(_) => refusal(BAD_REQUEST, refused),
+        ProfileValueError::Field(refused) => field(refused),
+        ProfileValueError::NotAString(_)
+        | ProfileValueError::NotAList
+        | ProfileValueError::TooLong { .. }
+        | ProfileValueError::InvalidCharacters(_)
+        | ProfileValueError::NotAChoice { .. }
+        | ProfileValueError::NotADate(_)
+        | ProfileValueError::NotAUrl(_)
+        | ProfileValueError::NoSuchUser(_)
+        | ProfileValueError::UserDeactivated(_)
+        | ProfileValueError::IsBot(_)
+        | ProfileValueError::TooManyPeople(_) => refusal(BAD_REQUEST, refused),
     }
 }

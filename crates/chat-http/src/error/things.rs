@@ -4,7 +4,7 @@
 use chat_core::custom_emoji::CustomEmojiError;
 use chat_core::linkifiers::LinkifiersError;
 use chat_core::playgrounds::PlaygroundsError;
-use chat_core::problems::Problems;
+use chat_core::problems::FormErrors;
 use chat_pictures::PictureError;
 use http::StatusCode;
 use serde_json::{Map, Value};
@@ -156,7 +156,7 @@ fn picture(refused: &PictureError) -> Verdict {
 
 /// Returns what is wrong with a form: the first problem as the text, and all of them by their fields, as existing
 /// clients know it.
-fn form(problems: &Problems) -> Verdict {
+fn form(problems: &FormErrors) -> Verdict {
     let mut fields: Map<String, Value> = Map::new();
     for problem in problems.iter() {
         let texts = fields.entry(problem.field.unwrap_or("__all__")).or_insert_with(|| Value::Array(Vec::new()));

@@ -1,7 +1,7 @@
 //! `narrow`: a list of terms, each an object or, in older words, a pair of strings.
 
 use chat_core::limits::MAX_NARROW_TERMS;
-use chat_core::narrow::Operand;
+use chat_core::narrow::NarrowOperand;
 use serde_json::{Map, Value, json};
 
 use super::{Expected, FromJson, ParamFault, Path};
@@ -17,7 +17,7 @@ pub struct NarrowTerm {
     /// What is asked.
     pub operator: String,
     /// Of what.
-    pub operand: Operand,
+    pub operand: NarrowOperand,
     /// Whether the opposite is.
     pub negated: bool,
 }
@@ -96,14 +96,14 @@ impl NarrowTerm {
 }
 
 /// Returns the texts name the operand alone, without its place, as existing clients know them.
-fn read_operand(operator: &str, operand: Value) -> Result<Operand, ParamFault> {
+fn read_operand(operator: &str, operand: Value) -> Result<NarrowOperand, ParamFault> {
     let wrong = |text: &str| Err(ParamFault::Operand(text.to_owned()));
     let takes_number = NUMBER.contains(&operator) || operator == "near";
     match operand {
         Value::String(text) if operator == "search" && text.trim().is_empty() => wrong("operand cannot be blank."),
-        Value::String(text) => Ok(Operand::Text(text)),
+        Value::String(text) => Ok(NarrowOperand::Text(text)),
         Value::Number(number) if takes_number => match number.as_i64() {
-            Some(number) => Ok(Operand::Number(number)),
+            Some(number) => Ok(NarrowOperand::Number(number)),
             None => wrong("operand is not a string or integer"),
         },
         Value::Array(list) if NUMBERS.contains(&operator) => {
@@ -112,7 +112,7 @@ fn read_operand(operator: &str, operand: Value) -> Result<Operand, ParamFault> {
                 Some(number) => Ok(number),
                 None => Err(path.index(place).is_not(Expected::Integer)),
             };
-            Ok(Operand::Numbers(list.into_iter().enumerate().map(number).collect::<Result<_, _>>()?))
+            Ok(NarrowOperand::Numbers(list.into_iter().enumerate().map(number).collect::<Result<_, _>>()?))
         }
         _ if takes_number => wrong("operand is not a string or integer"),
         _ if NUMBERS.contains(&operator) => wrong("operand is not a string or an integer list"),

@@ -1,10 +1,10 @@
 //! Bots, and what their programs keep.
 
-use chat_core::change::{Change, Commit, Committed};
+use chat_core::change::{CommitOutcome, RealmChange, RealmCommit};
 use chat_core::id::UserId;
 use chat_core::ports::RealmStore as _;
 use chat_core::realm::Realm;
-use chat_core::role::{Policy, Role};
+use chat_core::role::{PermissionPolicy, Role};
 use serde_json::{Value, json};
 
 use crate::town::{NOW_S, Person, Town};
@@ -92,10 +92,10 @@ async fn the_realm_chooses_who_makes_bots() {
     let people = everybody(&town).await;
     let realm = town.realm();
     let mut document = Realm::clone(realm.realm().unwrap());
-    document.rules.create_bots = Policy::Administrators;
-    let changes = vec![Change::Realm(Box::new(document))];
-    let commit = Commit { decided_at: realm.changed(), at_s: NOW_S, changes, ..Commit::default() };
-    assert!(matches!(town.store.commit(commit).await.unwrap(), Committed::Done { .. }));
+    document.rules.create_bots = PermissionPolicy::Administrators;
+    let changes = vec![RealmChange::Realm(Box::new(document))];
+    let commit = RealmCommit { decided_at: realm.changed(), at_s: NOW_S, changes, ..RealmCommit::default() };
+    assert!(matches!(town.store.commit(commit).await.unwrap(), CommitOutcome::Done { .. }));
     made(&town, &people[1], "first").await;
     for person in &people[2..4] {
         town.call(person, "POST /bots", &NEW).await.refused("Insufficient permission");

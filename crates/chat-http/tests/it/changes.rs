@@ -10,12 +10,17 @@ mod unread;
 
 use std::sync::Arc;
 
-use chat_core::change::{Change, Commit, Committed, ItemKind, UserItemKind};
-use chat_core::channel::{Channel, Notifications, PostPolicy, Privacy, Subscription};
-use chat_core::event::{Audience, Capability, DisplayRecipient, EventRecord, Filter, MessageEvent, Reader, Sender};
+use chat_core::change::{CommitOutcome, ItemKind, RealmChange, RealmCommit, UserItemKind};
+use chat_core::channel::{Channel, ChannelNotifications, PostPolicy, Privacy, Subscription};
+use chat_core::event::{
+    ClientCapability, DisplayRecipient, EventAudience, EventReader, EventRecord, MessageEvent, MessageSender,
+    QueueFilter,
+};
 use chat_core::id::{ChannelId, DirectId, EventId, MessageId, UserGroupId, UserId};
-use chat_core::message::{Flag, Marks, Message, Recipient};
-use chat_core::ports::{Destination, EventLog as _, MessageStore as _, NewMessage, RealmStore as _, Sent};
+use chat_core::message::{ContentFlags, Flag, Message, Recipient};
+use chat_core::ports::{
+    EventLog as _, MessageDestination, MessageStore as _, NewMessage, RealmStore as _, SendOutcome,
+};
 use chat_core::role::Role;
 use serde_json::{Value, json};
 
@@ -26,9 +31,9 @@ fn channel(town: &Town, name: &str) -> i64 {
     town.realm().channel_by_name(name).unwrap().id.0
 }
 
-async fn commit(town: &Town, changes: Vec<Change>) {
-    let commit = Commit { decided_at: town.realm().changed(), at_s: NOW_S, changes, ..Commit::default() };
-    assert!(matches!(town.store.commit(commit).await.unwrap(), Committed::Done { .. }));
+async fn commit(town: &Town, changes: Vec<RealmChange>) {
+    let commit = RealmCommit { decided_at: town.realm().changed(), at_s: NOW_S, changes, ..RealmCommit::default() };
+    assert!(matches!(town.store.commit(commit).await.unwrap(), CommitOutcome::Done { .. }));
 }
 
 async fn subscribe(town: &Town, who: &Person, channel: i64) {
@@ -38,9 +43,9 @@ async fn subscribe(town: &Town, who: &Person, channel: i64) {
         color: "#c2c2c2".to_owned(),
         is_muted: false,
         pin_to_top: false,
-        notifications: Notifications::default(),
+        notifications: ChannelNotifications::default(),
     };
-    commit(town, vec![Change::Subscription(Box::new(subscription))]).await;
+    commit(town, vec![RealmChange::Subscription(Box::new(subscription))]).await;
 }
 
 /// A new private channel of these people.
@@ -59,28 +64,28 @@ async fn private(town: &Town, name: &str, people: &[&Person]) -> i64 {
         can_remove_subscribers_group: UserGroupId(1),
         is_archived: false,
     };
-    commit(town, vec![Change::Channel(Box::new(channel))]).await;
+    commit(town, vec![RealmChange::Channel(Box::new(channel))]).await;
     for person in people {
         subscribe(town, person, id).await;
     }
     id
 }
 
-async fn append(town: &Town, from: &Person, to: Destination, (topic, content): (&str, &str)) -> i64 {
+async fn append(town: &Town, from: &Person, to: MessageDestination, (topic, content): (&str, &str)) -> i64 {
     let message = Message {
         id: MessageId(0),
         sender_id: UserId(from.id),
         recipient: Recipient::Direct(DirectId(0)),
         direct_users: match &to {
-            Destination::Direct(users) => users.clone(),
-            Destination::Channel { .. } => Vec::new(),
+            MessageDestination::Direct(users) => users.clone(),
+            MessageDestination::Channel { .. } => Vec::new(),
         },
         topic: topic.to_owned(),
         content: content.to_owned(),
         html: format!("<p>{content}</p>"),
         sent_s: NOW_S,
         client: "test".to_owned(),
-        marks: Marks::default(),
+        marks: ContentFlags::default(),
         last_edit_s: None,
         revision: EventId(0),
         reactions: Vec::new(),
@@ -88,7 +93,7 @@ async fn append(town: &Town, from: &Person, to: Destination, (topic, content): (
     };
     let event = MessageEvent {
         message,
-        sender: Sender {
+        sender: MessageSender {
             email: from.email.clone(),
             full_name: "x".to_owned(),
             avatar_url: "/a.png".to_owned(),
@@ -102,23 +107,24 @@ async fn append(town: &Town, from: &Person, to: Destination, (topic, content): (
     };
     let message = NewMessage { decided_at: town.realm().changed(), to, event, attachments: Vec::new() };
     match town.store.append(message).await.unwrap() {
-        Sent::Done { id, .. } => id.0,
-        Sent::Stale(at) => panic!("the realm changed at {at}"),
+        SendOutcome::Done { id, .. } => id.0,
+        SendOutcome::Stale(at) => panic!("the realm changed at {at}"),
     }
 }
 
 /// Says something under a topic of a channel.
 async fn say(town: &Town, from: &Person, channel: i64, (topic, content): (&str, &str)) -> i64 {
-    let to = Destination::Channel { channel_id: ChannelId(channel), public: true };
+    let to = MessageDestination::Channel { channel_id: ChannelId(channel), public: true };
     append(town, from, to, (topic, content)).await
 }
 
 /// Says something to some people.
 async fn tell(town: &Town, from: &Person, to: &[&Person], content: &str) -> i64 {
-    let Audience::Users(users) = Audience::users(to.iter().chain([&from]).map(|person| UserId(person.id))) else {
+    let EventAudience::Users(users) = EventAudience::users(to.iter().chain([&from]).map(|person| UserId(person.id)))
+    else {
         panic!("no users")
     };
-    append(town, from, Destination::Direct(users), ("", content)).await
+    append(town, from, MessageDestination::Direct(users), ("", content)).await
 }
 
 /// What a queue of `who` that understands bulk deletion, or does not, was told since, without the places in the log.
@@ -126,8 +132,8 @@ async fn heard_by(town: &Town, who: &Person, (since, bulk): (EventId, bool)) -> 
     let records: Vec<Arc<EventRecord>> = town.store.after(since, 10_000).await.unwrap().unwrap();
     let realm = town.realm();
     let user = realm.user(UserId(who.id)).unwrap();
-    let capabilities = bulk.then_some(Capability::BulkMessageDeletion).into_iter().collect();
-    let filter = Filter { capabilities, ..Filter::default() };
+    let capabilities = bulk.then_some(ClientCapability::BulkMessageDeletion).into_iter().collect();
+    let filter = QueueFilter { capabilities, ..QueueFilter::default() };
     let mut heard = Vec::new();
     for record in records.iter().filter(|record| filter.accepts(record, user, &realm)) {
         let mut flags = Vec::new();
@@ -135,7 +141,7 @@ async fn heard_by(town: &Town, who: &Person, (since, bulk): (EventId, bool)) -> 
             flags = town.store.find(user.id, &[id]).await.unwrap().pop().map(|(_, flags)| flags).unwrap_or_default();
         }
         let mut text = String::new();
-        record.write(&Reader { user, queue_id: "q", filter: &filter, realm: &realm }, &flags, &mut text);
+        record.write(&EventReader { user, queue_id: "q", filter: &filter, realm: &realm }, &flags, &mut text);
         let mut event: Value = serde_json::from_str(&text).unwrap();
         event.as_object_mut().unwrap().remove("id");
         heard.push(event);

@@ -1,6 +1,6 @@
 //! `/drafts`.
 
-use chat_core::event::Body;
+use chat_core::event::EventBody;
 use chat_core::id::EventId;
 use chat_core::ports::EventLog as _;
 use chat_core::role::Role;
@@ -34,7 +34,7 @@ async fn told(town: &Town, since: EventId) -> Vec<Value> {
     let drafts = records.iter().filter(|record| record.kind() == "drafts");
     drafts
         .filter_map(|record| match &record.event.as_ref()?.body {
-            Body::Plain { event, .. } => Some(event.clone()),
+            EventBody::Plain { event, .. } => Some(event.clone()),
             _ => None,
         })
         .collect()

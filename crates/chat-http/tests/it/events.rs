@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use chat_core::change::Commit;
+use chat_core::change::RealmCommit;
 use chat_core::channel::Privacy;
-use chat_core::event::{Audience, DisplayRecipient, Filter, MessageEvent, NewEvent, Sender};
+use chat_core::event::{DisplayRecipient, EventAudience, MessageEvent, MessageSender, NewEvent, QueueFilter};
 use chat_core::id::{ChannelId, EventId, MessageId, UserId};
-use chat_core::message::{Marks, Message, Recipient};
-use chat_core::ports::{Destination, EventLog as _, MessageStore as _, NewMessage, QueueStore, RealmStore as _, Sent};
+use chat_core::message::{ContentFlags, Message, Recipient};
+use chat_core::ports::{
+    EventLog as _, MessageDestination, MessageStore as _, NewMessage, QueueStore, RealmStore as _, SendOutcome,
+};
 use chat_core::role::Role;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
@@ -48,23 +50,23 @@ impl Town {
         let channel = realm.channel_by_name("general").unwrap();
         let event = message(who, channel.id, (topic, content));
         let public = channel.privacy == Privacy::Public;
-        let to = Destination::Channel { channel_id: channel.id, public };
+        let to = MessageDestination::Channel { channel_id: channel.id, public };
         let sent = self
             .store
             .append(NewMessage { decided_at: realm.changed(), to, event, attachments: Vec::new() })
             .await
             .unwrap();
         match sent {
-            Sent::Done { id, .. } => id.0,
-            Sent::Stale(at) => panic!("stale at {at}"),
+            SendOutcome::Done { id, .. } => id.0,
+            SendOutcome::Stale(at) => panic!("stale at {at}"),
         }
     }
 
     /// Tells something to people, past the wire.
-    async fn tell(&self, audience: Audience, event: Value) -> i64 {
+    async fn tell(&self, audience: EventAudience, event: Value) -> i64 {
         let decided_at = self.realm().changed();
         let events = vec![NewEvent::plain(audience, event)];
-        self.store.commit(Commit { decided_at, at_s: NOW_S, events, ..Commit::default() }).await.unwrap();
+        self.store.commit(RealmCommit { decided_at, at_s: NOW_S, events, ..RealmCommit::default() }).await.unwrap();
         self.store.head().0
     }
 }
@@ -81,13 +83,13 @@ fn message(who: &Person, channel_id: ChannelId, (topic, content): (&str, &str)) 
             html: format!("<p>{content}</p>"),
             sent_s: NOW_S,
             client: "test".to_owned(),
-            marks: Marks::default(),
+            marks: ContentFlags::default(),
             last_edit_s: None,
             revision: EventId::NONE,
             reactions: Vec::new(),
             submessages: Vec::new(),
         },
-        sender: Sender {
+        sender: MessageSender {
             email: who.email.clone(),
             full_name: "x".to_owned(),
             avatar_url: "/a.png".to_owned(),
@@ -142,7 +144,7 @@ async fn a_queue_gets_the_types_it_was_registered_for() {
     let others = town.queue(&town.ada, &[("event_types", r#"["invites_changed", "unheard_of"]"#)]).await;
     let all = town.queue(&town.ada, &[("event_types", "null")]).await;
     town.say(&town.ada, "t", "hi").await;
-    town.tell(Audience::Everyone, json!({"type": "invites_changed"})).await;
+    town.tell(EventAudience::Everyone, json!({"type": "invites_changed"})).await;
     let mut kinds = Vec::new();
     for queue in [&messages, &others, &all] {
         let events = town.now(&town.ada, queue).await;
@@ -158,7 +160,7 @@ async fn a_narrow_bounds_the_messages_of_a_queue_and_nothing_else() {
     let queue = town.queue(&town.ada, &[("narrow", narrow)]).await;
     town.say(&town.ada, "lunch", "soup").await;
     town.say(&town.ada, "dinner", "bread").await;
-    town.tell(Audience::Everyone, json!({"type": "invites_changed"})).await;
+    town.tell(EventAudience::Everyone, json!({"type": "invites_changed"})).await;
     let events = town.now(&town.ada, &queue).await;
     assert_eq!(
         events.iter().map(|event| event["type"].as_str().unwrap()).collect::<Vec<_>>(),
@@ -271,10 +273,10 @@ async fn an_event_nobody_was_told_is_not_in_the_queue() {
 async fn a_queue_whose_events_are_pruned_ends_with_the_code_at_which_clients_register_again() {
     let town = Town::found().await;
     // Of a time that memory does not reach back to.
-    let old = chat_core::ports::Queue {
+    let old = chat_core::ports::EventQueue {
         id: "old".to_owned(),
         user_id: UserId(town.ada.id),
-        filter: Filter::default(),
+        filter: QueueFilter::default(),
         begins_after: EventId(-1),
         seen_s: NOW_S,
         idle_limit_s: 600,
@@ -329,7 +331,7 @@ fn since_s(begun: Instant) -> u64 {
 async fn a_poll_without_events_ends_in_a_heartbeat_that_passes_over_what_is_not_wanted() {
     let town = Town::found().await;
     let mut queue = town.queue(&town.ada, &[("event_types", r#"["message"]"#)]).await;
-    let unwanted = town.tell(Audience::Everyone, json!({"type": "realm"})).await;
+    let unwanted = town.tell(EventAudience::Everyone, json!({"type": "realm"})).await;
     tokio::time::pause();
     let begun = Instant::now();
     let told = town.poll(&town.ada, &queue, &[]).await.success();

@@ -4,12 +4,15 @@ use std::collections::BTreeMap;
 
 use chat_core::change::ItemKind;
 use chat_core::custom_emoji;
-use chat_core::export::{Export, ExportStore as _, ExportedFile, Sheet, SheetError, Sheets};
+use chat_core::export::{Export, ExportFile, ExportStore as _, ExportWriteError, ExportWriter, ExportedFile};
 use chat_core::file::{AttachmentStore as _, PathId};
 use chat_core::id::UserId;
 use chat_core::import::layout::{MessageFile, Tables};
-use chat_core::import::{self, Atlas, ImportStore as _, Mark, Pictures, Report, Source, Step, Survey};
-use chat_core::lexicon::{Lexicon, Setting};
+use chat_core::import::{
+    self, ImportCheckpoint, ImportReferences, ImportReport, ImportStepOutcome, ImportStore as _, ImportedImages,
+    MessageSurvey, OrganizationSource,
+};
+use chat_core::lexicon::{RenderContext, RenderSettings};
 use chat_core::ports::RealmStore as _;
 use chat_core::role::Role;
 use chat_core::user::ApiKey;
@@ -21,12 +24,12 @@ use crate::town::{NOW_S, Person, Town};
 
 /// What was written, by sheet and table.
 #[derive(Debug, Default, PartialEq)]
-struct Desk(BTreeMap<Sheet, Map<String, Value>>);
+struct Desk(BTreeMap<ExportFile, Map<String, Value>>);
 
-impl Sheets for Desk {
+impl ExportWriter for Desk {
     fn expect(&mut self, _: u64) {}
 
-    fn row(&mut self, sheet: Sheet, table: &'static str, row: Value) -> Result<(), SheetError> {
+    fn row(&mut self, sheet: ExportFile, table: &'static str, row: Value) -> Result<(), ExportWriteError> {
         let rows = self.0.entry(sheet).or_default().entry(table).or_insert_with(|| json!([]));
         rows.as_array_mut().unwrap().push(row);
         Ok(())
@@ -43,48 +46,54 @@ async fn exported(store: &Store) -> Desk {
 
 /// Takes it over into an empty database. The bytes of files are where they were.
 async fn imported(desk: &Desk, from: &Store, folder: &std::path::Path) -> Store {
-    let text = |sheet: Sheet| serde_json::to_string(&desk.0[&sheet]).unwrap();
-    let mut tables: Tables = serde_json::from_str(&text(Sheet::Organization)).unwrap();
-    let uploads: Tables = serde_json::from_str(&text(Sheet::Attachments)).unwrap();
+    let text = |sheet: ExportFile| serde_json::to_string(&desk.0[&sheet]).unwrap();
+    let mut tables: Tables = serde_json::from_str(&text(ExportFile::Organization)).unwrap();
+    let uploads: Tables = serde_json::from_str(&text(ExportFile::Attachments)).unwrap();
     tables.attachments = uploads.attachments;
-    let file: MessageFile = serde_json::from_str(&text(Sheet::Messages(1))).unwrap();
-    let mut survey = Survey::default();
+    let file: MessageFile = serde_json::from_str(&text(ExportFile::Messages(1))).unwrap();
+    let mut survey = MessageSurvey::default();
     survey.look_at(&file);
     let uploads = import::uploads(&tables, "a");
-    let atlas = Atlas::of(&tables, &survey).with_uploads(&uploads);
+    let atlas = ImportReferences::of(&tables, &survey).with_uploads(&uploads);
     let pictures = pictures(from);
-    let source = Source { tables: &tables, survey: &survey, pictures: &pictures };
+    let source = OrganizationSource { tables: &tables, survey: &survey, pictures: &pictures };
     let mut seed = 100;
     let key = || {
         seed += 1;
         ApiKey::from_random(&[seed; 64])
     };
-    let mut report = Report::default();
+    let mut report = ImportReport::default();
     let made = import::organization(source, "https://chat.example.org", key, &mut report).unwrap();
-    let mark = |steps: i64| Mark { source: "a".to_owned(), steps, is_done: steps == 5, report: Report::default() };
+    let mark = |steps: i64| ImportCheckpoint {
+        source: "a".to_owned(),
+        steps,
+        is_done: steps == 5,
+        report: ImportReport::default(),
+    };
     let store = Store::start(Db::open(None, folder, 4).await.unwrap()).await.unwrap();
-    assert_eq!(store.import_organization(&made, &mark(1)).await.unwrap(), Step::Done);
+    assert_eq!(store.import_organization(&made, &mark(1)).await.unwrap(), ImportStepOutcome::Done);
     store.stop().await;
     let store = Store::start(Db::open(None, folder, 4).await.unwrap()).await.unwrap();
     let realm = store.realm();
-    let lexicon = Lexicon::of(&realm);
-    let setting = Setting { realm_url: "https://chat.example.org", lexicon: &lexicon, uploads: None, now_s: NOW_S };
+    let lexicon = RenderContext::of(&realm);
+    let setting =
+        RenderSettings { realm_url: "https://chat.example.org", lexicon: &lexicon, uploads: None, now_s: NOW_S };
     let paths: Vec<PathId> = uploads.iter().map(|upload| upload.path_id.clone()).collect();
     let kept = from.at_paths(&paths).await.unwrap();
-    assert_eq!(store.import_uploads(&kept, &mark(2)).await.unwrap(), Step::Done);
+    assert_eq!(store.import_uploads(&kept, &mark(2)).await.unwrap(), ImportStepOutcome::Done);
     let messages = import::messages(&setting, &realm, &atlas, (&file, &kept), &mut report);
-    assert_eq!(store.import_messages(&messages, &mark(3)).await.unwrap(), Step::Done);
+    assert_eq!(store.import_messages(&messages, &mark(3)).await.unwrap(), ImportStepOutcome::Done);
     let things = import::things(&setting, &realm, (&tables, &atlas), &mut report);
-    assert_eq!(store.import_things(&things, &mark(4)).await.unwrap(), Step::Done);
+    assert_eq!(store.import_things(&things, &mark(4)).await.unwrap(), ImportStepOutcome::Done);
     let reactions = import::reactions(&realm, &tables.reactions, &mut report);
-    assert_eq!(store.import_reactions(&reactions, &mark(5)).await.unwrap(), Step::Done);
+    assert_eq!(store.import_reactions(&reactions, &mark(5)).await.unwrap(), ImportStepOutcome::Done);
     let others = ["zerver_huddle", "zerver_realmauthenticationmethod"];
     report.left.retain(|what, _| !what.starts_with("passwords") && !others.contains(&what.as_str()));
     assert!(report.left.is_empty(), "{report:?}");
     store
 }
 
-fn pictures(from: &Store) -> Pictures {
+fn pictures(from: &Store) -> ImportedImages {
     let realm = from.realm();
     let avatars = realm.users().filter_map(|user| Some((user.id, user.avatar_url.clone()?))).collect();
     let url = |emoji: &Value, key: &str| emoji[key].as_str().map(str::to_owned);
@@ -92,7 +101,7 @@ fn pictures(from: &Store) -> Pictures {
     let emoji: std::collections::HashMap<_, _> =
         emoji.map(|(id, emoji)| (id, (url(emoji, "source_url").unwrap(), url(emoji, "still_url")))).collect();
     assert!(emoji.values().all(|(url, _)| url.starts_with(custom_emoji::FOLDER)));
-    Pictures { avatars, emoji, ..Pictures::default() }
+    ImportedImages { avatars, emoji, ..ImportedImages::default() }
 }
 
 /// Does something of everything.

@@ -1,12 +1,12 @@
 //! User groups: who makes them, who is in them, who may mention them, and what everybody hears of it.
 
-use chat_core::change::{Change, Commit, Committed};
-use chat_core::event::{Body, Capability, Gate};
+use chat_core::change::{CommitOutcome, RealmChange, RealmCommit};
+use chat_core::event::{ClientCapability, EventBody, QueueCondition};
 use chat_core::group::SystemGroup;
 use chat_core::id::{UserGroupId, UserId};
 use chat_core::ports::{EventLog as _, RealmStore as _};
 use chat_core::realm::Realm;
-use chat_core::role::{Policy, Role};
+use chat_core::role::{PermissionPolicy, Role};
 use serde_json::{Value, json};
 
 use crate::town::{NOW_S, Person, Town};
@@ -41,13 +41,13 @@ fn system(town: &Town, group: SystemGroup) -> i64 {
 }
 
 /// Lets the realm choose who makes groups.
-async fn let_make(town: &Town, policy: Policy) {
+async fn let_make(town: &Town, policy: PermissionPolicy) {
     let realm = town.realm();
     let mut document = Realm::clone(realm.realm().unwrap());
     document.rules.edit_groups = policy;
-    let changes = vec![Change::Realm(Box::new(document))];
-    let commit = Commit { decided_at: realm.changed(), at_s: NOW_S, changes, ..Commit::default() };
-    assert!(matches!(town.store.commit(commit).await.unwrap(), Committed::Done { .. }));
+    let changes = vec![RealmChange::Realm(Box::new(document))];
+    let commit = RealmCommit { decided_at: realm.changed(), at_s: NOW_S, changes, ..RealmCommit::default() };
+    assert!(matches!(town.store.commit(commit).await.unwrap(), CommitOutcome::Done { .. }));
 }
 
 #[tokio::test]
@@ -234,7 +234,9 @@ async fn guests_make_no_groups_and_members_only_where_the_realm_lets_them() {
     town.call(&people[4], CREATE, &plain("guests")).await.refused("Not allowed for guest users");
     assert_eq!(town.call_as_nobody(CREATE, &plain("strangers")).await.status, 401);
     assert_nothing_written(&town, before, "groups of guests");
-    for (policy, makers) in [(Policy::Members, 4), (Policy::Moderators, 3), (Policy::Administrators, 2)] {
+    for (policy, makers) in
+        [(PermissionPolicy::Members, 4), (PermissionPolicy::Moderators, 3), (PermissionPolicy::Administrators, 2)]
+    {
         let_make(&town, policy).await;
         for (place, person) in people.iter().take(4).enumerate() {
             let name = format!("{policy:?} {place}");
@@ -326,7 +328,7 @@ async fn groups_are_changed_by_moderators_and_by_those_in_them() {
         let name = format!("cooks {place}");
         town.call(person, &calls[0].0, &[("name", &name)]).await.success();
     }
-    let_make(&town, Policy::Moderators).await;
+    let_make(&town, PermissionPolicy::Moderators).await;
     town.call(mel, &calls[0].0, &[("name", "x")]).await.refused("Insufficient permission");
 }
 
@@ -504,11 +506,11 @@ async fn a_deactivated_group_is_kept_out_of_sight_and_out_of_reach() {
     town.call(&town.ada, &format!("POST /user_groups/{id}/deactivate"), &[]).await.success();
     let records = town.store.after(before, 10).await.unwrap().unwrap();
     let told: Vec<_> = records.iter().filter_map(|record| record.event.as_ref()).collect();
-    let knows = Capability::IncludeDeactivatedGroups;
-    assert_eq!([told[0].gate, told[1].gate], [Gate::With(knows), Gate::Without(knows)]);
+    let knows = ClientCapability::IncludeDeactivatedGroups;
+    assert_eq!([told[0].gate, told[1].gate], [QueueCondition::With(knows), QueueCondition::Without(knows)]);
     let event = |place: usize| match &told[place].body {
-        Body::Plain { event, .. } => event.clone(),
-        Body::Message(_) | Body::Edit { .. } | Body::Flagged(_) => Value::Null,
+        EventBody::Plain { event, .. } => event.clone(),
+        EventBody::Message(_) | EventBody::Edit { .. } | EventBody::Flagged(_) => Value::Null,
     };
     let update = json!({"type": "user_group", "op": "update", "group_id": id, "data": {"deactivated": true}});
     let remove = json!({"type": "user_group", "op": "remove", "group_id": id});

@@ -3,19 +3,19 @@
 mod joining;
 mod links;
 
-use chat_core::change::{Change, Commit};
-use chat_core::event::Body;
+use chat_core::change::{RealmChange, RealmCommit};
+use chat_core::event::EventBody;
 use chat_core::id::{ChannelId, EventId, UserId};
-use chat_core::mail::{Mail, MailStore as _};
+use chat_core::mail::{Letter, MailStore as _};
 use chat_core::ports::{EventLog as _, RealmStore as _};
-use chat_core::realm::Rules;
-use chat_core::role::{Policy, Role};
+use chat_core::realm::RealmRules;
+use chat_core::role::{PermissionPolicy, Role};
 use serde_json::{Value, json};
 
 use crate::town::{NOW_S, Person, Told, Town};
 
 /// Takes the letters that wait.
-pub(crate) async fn letters(town: &Town) -> Vec<Mail> {
+pub(crate) async fn letters(town: &Town) -> Vec<Letter> {
     let taken = town.store.take_mail(i64::MAX, i64::MAX, 1_000).await.unwrap();
     let mut letters = Vec::new();
     for waiting in taken {
@@ -31,7 +31,7 @@ async fn receivers(town: &Town) -> Vec<String> {
 }
 
 /// The path of the page that a letter links to.
-pub(crate) fn path_in(mail: &Mail) -> String {
+pub(crate) fn path_in(mail: &Letter) -> String {
     let end = mail.text.split_once("https://chat.example.org/").unwrap().1;
     format!("/{}", end.split_whitespace().next().unwrap())
 }
@@ -49,11 +49,11 @@ async fn seen(town: &Town, who: &Person) -> Vec<Value> {
     town.call(who, "GET /invites", &[]).await.success()["invites"].as_array().unwrap().clone()
 }
 
-async fn rule(town: &Town, change: impl FnOnce(&mut Rules)) {
+async fn rule(town: &Town, change: impl FnOnce(&mut RealmRules)) {
     let mut realm = town.realm().realm().unwrap().clone();
     change(&mut realm.rules);
-    let changes = vec![Change::Realm(Box::new(realm))];
-    let commit = Commit { decided_at: town.realm().changed(), at_s: NOW_S, changes, ..Commit::default() };
+    let changes = vec![RealmChange::Realm(Box::new(realm))];
+    let commit = RealmCommit { decided_at: town.realm().changed(), at_s: NOW_S, changes, ..RealmCommit::default() };
     town.store.commit(commit).await.unwrap();
 }
 
@@ -65,7 +65,7 @@ async fn assert_refused(town: &Town, told: &Told, text: &str) {
 }
 
 /// The person at the end of a letter's link, with a password.
-async fn joined(town: &Town, mail: &Mail, name: &str) -> i64 {
+async fn joined(town: &Town, mail: &Letter, name: &str) -> i64 {
     let form = [("full_name", name), ("password", "correct horse")];
     let (status, _, text) = town.browse(&format!("POST {}", path_in(mail)), &form).await;
     assert_eq!(status, 200, "{text}");
@@ -188,7 +188,7 @@ async fn who_may_not_invite_is_refused_before_anything_else_is_asked() {
     let told = invite(&town, &guest, &[("invitee_emails", ""), ("stream_ids", "[77]")]).await;
     assert_refused(&town, &told, "Not allowed for guest users").await;
     let member = town.person("mel", Role::Member).await;
-    rule(&town, |rules| rules.invite = Policy::Moderators).await;
+    rule(&town, |rules| rules.invite = PermissionPolicy::Moderators).await;
     let told = invite(&town, &member, &[("invitee_emails", ""), ("stream_ids", "[77]")]).await;
     assert_refused(&town, &told, "Insufficient permission").await;
     invite(&town, &town.ada, &[]).await.success();
@@ -221,7 +221,7 @@ async fn nobody_is_invited_to_a_channel_that_is_not_there_for_the_caller() {
 async fn channels_must_be_empty_when_the_caller_cannot_subscribe_others() {
     let town = Town::found().await;
     let mel = town.person("mel", Role::Member).await;
-    rule(&town, |rules| rules.subscribe_others = Policy::Administrators).await;
+    rule(&town, |rules| rules.subscribe_others = PermissionPolicy::Administrators).await;
     let general = town.realm().channel_by_name("general").unwrap().id.0;
     let told = invite(&town, &mel, &[("stream_ids", &format!("[{general}]"))]).await;
     assert_refused(&town, &told, "You do not have permission to subscribe other users to channels.").await;
@@ -352,7 +352,7 @@ async fn told_after(town: &Town, place: EventId) -> Vec<(Value, Vec<i64>)> {
     let realm = town.realm();
     let event = |record: &chat_core::event::EventRecord| {
         let event = record.event.as_ref()?;
-        let Body::Plain { event: body, .. } = &event.body else { return None };
+        let EventBody::Plain { event: body, .. } = &event.body else { return None };
         let mut hearers: Vec<_> = realm
             .users()
             .filter(|user| event.audience.reaches(record.id, user, &realm))

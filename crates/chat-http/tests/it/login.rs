@@ -3,7 +3,7 @@
 use std::future::poll_fn;
 use std::task::Poll;
 
-use chat_core::change::{Commit, Committed, Credential};
+use chat_core::change::{CommitOutcome, CredentialChange, RealmCommit};
 use chat_core::id::UserId;
 use chat_core::ports::RealmStore as _;
 use chat_core::role::Role;
@@ -44,10 +44,10 @@ async fn all<T>(calls: impl Iterator<Item = impl Future<Output = T>>) -> Vec<T> 
 /// A person whose password is `secret`.
 async fn with_password(town: &Town, name: &str) -> Person {
     let person = town.person(name, Role::Member).await;
-    let mut commit = Commit { decided_at: town.realm().changed(), ..Commit::default() };
+    let mut commit = RealmCommit { decided_at: town.realm().changed(), ..RealmCommit::default() };
     let hash = Some(PasswordHash("secret".to_owned()));
-    commit.credentials.push(Credential::PasswordHash(UserId(person.id), hash));
-    assert!(matches!(town.store.commit(commit).await.unwrap(), Committed::Done { .. }));
+    commit.credentials.push(CredentialChange::PasswordHash(UserId(person.id), hash));
+    assert!(matches!(town.store.commit(commit).await.unwrap(), CommitOutcome::Done { .. }));
     person
 }
 

@@ -6,7 +6,7 @@ mod muting;
 mod status;
 mod topics;
 
-use chat_core::change::{Change, Commit, Committed};
+use chat_core::change::{CommitOutcome, RealmChange, RealmCommit};
 use chat_core::id::{EventId, UserId};
 use chat_core::ports::RealmStore as _;
 use chat_core::role::Role;
@@ -53,9 +53,9 @@ pub(crate) fn mark(town: &Town) -> EventId {
 }
 
 /// Puts changes into the realm past the wire.
-pub(crate) async fn put(town: &Town, changes: Vec<Change>) {
-    let commit = Commit { decided_at: town.realm().changed(), at_s: NOW_S, changes, ..Commit::default() };
-    assert!(matches!(town.store.commit(commit).await.unwrap(), Committed::Done { .. }));
+pub(crate) async fn put(town: &Town, changes: Vec<RealmChange>) {
+    let commit = RealmCommit { decided_at: town.realm().changed(), at_s: NOW_S, changes, ..RealmCommit::default() };
+    assert!(matches!(town.store.commit(commit).await.unwrap(), CommitOutcome::Done { .. }));
 }
 
 /// A bot of Ada's.
@@ -63,12 +63,12 @@ pub(crate) async fn bot(town: &Town, name: &str) -> Person {
     let person = town.person(name, Role::Member).await;
     let user = User::clone(town.realm().user(UserId(person.id)).unwrap());
     let bot = Some(Bot { kind: BotKind::Generic, owner_id: Some(UserId(town.ada.id)) });
-    put(town, vec![Change::User(Box::new(User { bot, ..user }))]).await;
+    put(town, vec![RealmChange::User(Box::new(User { bot, ..user }))]).await;
     person
 }
 
 /// Closes an account past the wire.
 pub(crate) async fn close(town: &Town, person: &Person) {
     let user = User::clone(town.realm().user(UserId(person.id)).unwrap());
-    put(town, vec![Change::User(Box::new(User { is_active: false, ..user }))]).await;
+    put(town, vec![RealmChange::User(Box::new(User { is_active: false, ..user }))]).await;
 }

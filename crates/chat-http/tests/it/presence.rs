@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use chat_core::change::{Change, Commit, Committed, UserItemKind};
+use chat_core::change::{CommitOutcome, RealmChange, RealmCommit, UserItemKind};
 use chat_core::id::{EventId, UserId};
 use chat_core::ports::{EventLog as _, RealmStore as _};
 use chat_core::role::Role;
@@ -27,22 +27,22 @@ impl Town {
     }
 
     /// Changes something past the wire.
-    async fn change(&self, change: Change) {
+    async fn change(&self, change: RealmChange) {
         let decided_at = self.realm().changed();
-        let commit = Commit { decided_at, at_s: NOW_S, changes: vec![change], ..Commit::default() };
-        assert!(matches!(self.store.commit(commit).await.unwrap(), Committed::Done { .. }));
+        let commit = RealmCommit { decided_at, at_s: NOW_S, changes: vec![change], ..RealmCommit::default() };
+        assert!(matches!(self.store.commit(commit).await.unwrap(), CommitOutcome::Done { .. }));
     }
 
     async fn hide(&self, who: &Person) {
         let document = Some(json!({"presence_enabled": false}));
         let (user_id, kind, key) = (UserId(who.id), UserItemKind::Settings, String::new());
-        self.change(Change::UserItem { user_id, kind, key, document }).await;
+        self.change(RealmChange::UserItem { user_id, kind, key, document }).await;
     }
 
     async fn make_bot(&self, who: &Person) {
         let user = User::clone(self.realm().user(UserId(who.id)).unwrap());
         let bot = Some(Bot { kind: BotKind::Generic, owner_id: Some(UserId(self.ada.id)) });
-        self.change(Change::User(Box::new(User { bot, ..user }))).await;
+        self.change(RealmChange::User(Box::new(User { bot, ..user }))).await;
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use chat_core::id::UserId;
-use chat_core::push::{Bouncer, Device, DeviceKind, Notice, PushError, PushStore as _};
+use chat_core::push::{PushDevice, PushDeviceKind, PushError, PushNotification, PushService, PushStore as _};
 use chat_core::role::Role;
 use serde_json::{Value, json};
 
@@ -33,8 +33,8 @@ impl Listening {
 }
 
 #[async_trait]
-impl Bouncer for Listening {
-    async fn register(&self, device: &Device) -> Result<(), PushError> {
+impl PushService for Listening {
+    async fn register(&self, device: &PushDevice) -> Result<(), PushError> {
         if device.token == "fail" {
             self.note("register", "fail")
         } else {
@@ -42,16 +42,16 @@ impl Bouncer for Listening {
         }
     }
 
-    async fn forget(&self, _: UserId, _: DeviceKind, token: &str) -> Result<(), PushError> {
+    async fn forget(&self, _: UserId, _: PushDeviceKind, token: &str) -> Result<(), PushError> {
         self.note("forget", token)
     }
 
-    async fn test(&self, device: &Device, payload: &Value) -> Result<(), PushError> {
+    async fn test(&self, device: &PushDevice, payload: &Value) -> Result<(), PushError> {
         self.payloads.lock().unwrap().push(payload.clone());
         self.note("test", &device.token)
     }
 
-    async fn notify(&self, _: &Notice) -> Result<Vec<(DeviceKind, String)>, PushError> {
+    async fn notify(&self, _: &PushNotification) -> Result<Vec<(PushDeviceKind, String)>, PushError> {
         Ok(Vec::new())
     }
 }
@@ -62,7 +62,7 @@ pub(crate) async fn with_bouncer() -> (Town, Arc<Listening>) {
     (town, bouncer)
 }
 
-async fn devices(town: &Town, who: &Person) -> Vec<(DeviceKind, String)> {
+async fn devices(town: &Town, who: &Person) -> Vec<(PushDeviceKind, String)> {
     let devices = town.store.devices(&[UserId(who.id)]).await.unwrap();
     devices.into_iter().map(|device| (device.kind, device.token)).collect()
 }
@@ -73,7 +73,7 @@ const TEST: &str = "POST /mobile_push/test_notification";
 
 #[tokio::test]
 async fn a_device_is_registered_once_and_forgotten_once() {
-    for (path, kind) in [(APPLE, DeviceKind::Apple), (GOOGLE, DeviceKind::Google)] {
+    for (path, kind) in [(APPLE, PushDeviceKind::Apple), (GOOGLE, PushDeviceKind::Google)] {
         let (town, bouncer) = with_bouncer().await;
         let sam = town.person("sam", Role::Guest).await;
         for _ in 0..2 {

@@ -1,10 +1,10 @@
 //! `/scheduled_messages`, sentence by sentence, and their delivery.
 
-use chat_core::change::{Change, Commit, Committed};
+use chat_core::change::{CommitOutcome, RealmChange, RealmCommit};
 use chat_core::channel::PostPolicy;
 use chat_core::id::{ChannelId, EventId, UserId};
 use chat_core::message::Flag;
-use chat_core::narrow::{Anchor, Selection, Window};
+use chat_core::narrow::{Anchor, MessageSelection, MessageWindow};
 use chat_core::ports::{EventLog as _, MessageStore as _, RealmStore as _};
 use chat_core::role::Role;
 use serde_json::{Value, json};
@@ -18,16 +18,16 @@ fn general(town: &Town) -> String {
     town.realm().channel_by_name("general").unwrap().id.to_string()
 }
 
-async fn commit(town: &Town, changes: Vec<Change>) {
-    let commit = Commit { decided_at: town.realm().changed(), at_s: NOW_S, changes, ..Commit::default() };
-    assert!(matches!(town.store.commit(commit).await.unwrap(), Committed::Done { .. }));
+async fn commit(town: &Town, changes: Vec<RealmChange>) {
+    let commit = RealmCommit { decided_at: town.realm().changed(), at_s: NOW_S, changes, ..RealmCommit::default() };
+    assert!(matches!(town.store.commit(commit).await.unwrap(), CommitOutcome::Done { .. }));
 }
 
 /// From now on only administrators write to `general`.
 async fn close_general(town: &Town) {
     let mut channel = town.realm().channel_by_name("general").unwrap().as_ref().clone();
     channel.post_policy = PostPolicy::Administrators;
-    commit(town, vec![Change::Channel(Box::new(channel))]).await;
+    commit(town, vec![RealmChange::Channel(Box::new(channel))]).await;
 }
 
 async fn schedule(town: &Town, who: &Person, parameters: &[(&str, &str)]) -> Told {
@@ -62,8 +62,8 @@ async fn list(town: &Town, who: &Person) -> Vec<Value> {
 /// Everything someone has, the oldest first: content, number, whether it is unread.
 async fn inbox(town: &Town, who: &Person) -> Vec<(String, i64, bool)> {
     let realm = town.realm();
-    let selection = Selection::new(&realm, realm.user(UserId(who.id)).unwrap(), Vec::new());
-    let newest = Window { anchor: Anchor::Newest, before: 100, after: 0, include_anchor: true };
+    let selection = MessageSelection::new(&realm, realm.user(UserId(who.id)).unwrap(), Vec::new());
+    let newest = MessageWindow { anchor: Anchor::Newest, before: 100, after: 0, include_anchor: true };
     let page = town.store.window(&selection, newest).await.unwrap();
     let ids: Vec<_> = page.messages.iter().map(|(message, _)| message.id).collect();
     let found = town.store.find(UserId(who.id), &ids).await.unwrap();
@@ -78,7 +78,7 @@ async fn heard(town: &Town, who: &Person, since: EventId) -> Vec<Value> {
     let told = records.iter().filter(|record| record.kind() == "scheduled_messages");
     let told = told.filter(|record| record.event.as_ref().unwrap().audience.reaches(record.id, user, &realm));
     told.map(|record| match &record.event.as_ref().unwrap().body {
-        chat_core::event::Body::Plain { event, .. } => event.clone(),
+        chat_core::event::EventBody::Plain { event, .. } => event.clone(),
         other => panic!("{other:?}"),
     })
     .collect()
@@ -342,7 +342,7 @@ async fn of_a_closed_account_nothing_goes_out_any_more() {
     to_person(&town, &sam, town.ada.id).await;
     let mut gone = town.realm().user(UserId(sam.id)).unwrap().as_ref().clone();
     gone.is_active = false;
-    commit(&town, vec![Change::User(Box::new(gone))]).await;
+    commit(&town, vec![RealmChange::User(Box::new(gone))]).await;
     town.wait_s(3_600);
     town.send_due().await;
     assert!(inbox(&town, &town.ada).await.is_empty());

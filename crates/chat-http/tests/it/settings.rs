@@ -1,7 +1,7 @@
 //! What people change of their own account.
 
 use chat_core::id::UserId;
-use chat_core::object::settings::{Preset, SETTINGS};
+use chat_core::object::settings::{SETTINGS, UserSettingDefaults};
 use chat_core::role::Role;
 use serde_json::{Value, json};
 
@@ -55,15 +55,15 @@ async fn a_password_that_is_weak_or_asked_for_by_a_stranger_stays_as_it_was() {
 }
 
 /// Another value than the preset one.
-fn another(name: &str, preset: Preset) -> Value {
+fn another(name: &str, preset: UserSettingDefaults) -> Value {
     match (name, preset) {
-        (_, Preset::Flag(flag)) => json!(!flag),
-        (_, Preset::Number(number)) => json!(if number == 1 { 2 } else { 1 }),
+        (_, UserSettingDefaults::Flag(flag)) => json!(!flag),
+        (_, UserSettingDefaults::Number(number)) => json!(if number == 1 { 2 } else { 1 }),
         ("default_language", _) => json!("de"),
         ("emojiset", _) => json!("twitter"),
         ("web_animate_image_previews", _) => json!("never"),
         ("web_home_view", _) => json!("recent_topics"),
-        (_, Preset::Word(word)) => json!(format!("{word}-2")),
+        (_, UserSettingDefaults::Word(word)) => json!(format!("{word}-2")),
     }
 }
 

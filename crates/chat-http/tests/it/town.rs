@@ -10,12 +10,12 @@ use axum::extract::ConnectInfo;
 use axum::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use chat_core::change::{Change, Commit, Committed};
-use chat_core::founding::{Founding, found};
+use chat_core::change::{CommitOutcome, RealmChange, RealmCommit};
+use chat_core::founding::{NewRealm, found};
 use chat_core::id::UserId;
 use chat_core::invitation::VALIDITY_MIN;
 use chat_core::ports::RealmStore as _;
-use chat_core::push::Bouncer;
+use chat_core::push::PushService;
 use chat_core::role::Role;
 use chat_core::snapshot::RealmSnapshot;
 use chat_core::user::{ApiKey, PasswordHash, User};
@@ -62,7 +62,7 @@ struct Manner {
     /// Bytes of all uploads together.
     quota_bytes: Option<i64>,
     /// Who notifies telephones.
-    bouncer: Option<Arc<dyn Bouncer>>,
+    bouncer: Option<Arc<dyn PushService>>,
     /// Whether keys are given without passwords.
     development_login: bool,
 }
@@ -127,7 +127,7 @@ impl Town {
     }
 
     /// The same where telephones are notified by that bouncer.
-    pub(crate) async fn with_bouncer(bouncer: Arc<dyn Bouncer>) -> Self {
+    pub(crate) async fn with_bouncer(bouncer: Arc<dyn PushService>) -> Self {
         Self::with(Manner { bouncer: Some(bouncer), ..Manner::default() }).await
     }
 
@@ -143,7 +143,7 @@ impl Town {
         let store = Arc::new(engine::open(database.as_ref(), folder.path()).await);
         let clock = Arc::new(Clock { now_us: AtomicI64::new(NOW_S * 1_000_000), drawn: AtomicU64::new(1) });
         let key = ApiKey::from_random(&[7; 64]).unwrap();
-        let founding = Founding {
+        let founding = NewRealm {
             realm_name: "Example".to_owned(),
             email: "ada@example.org".to_owned(),
             full_name: "Ada Lovelace".to_owned(),
@@ -151,7 +151,7 @@ impl Town {
             api_key: key.clone(),
             now_s: NOW_S - 1_000,
         };
-        assert!(matches!(store.commit(found(&store.realm(), founding)).await.unwrap(), Committed::Done { .. }));
+        assert!(matches!(store.commit(found(&store.realm(), founding)).await.unwrap(), CommitOutcome::Done { .. }));
         let ada = Person { id: 9, email: "ada@example.org".to_owned(), key: key.expose().to_owned() };
         let files = Arc::default();
         let spool_dir = folder.path().to_owned();
@@ -204,10 +204,10 @@ impl Town {
             avatar_version: 1,
             address_visibility: chat_core::address::AddressVisibility::default(),
         };
-        let mut commit = Commit { decided_at: realm.changed(), at_s: NOW_S, ..Commit::default() };
-        commit.changes.push(Change::User(Box::new(user)));
+        let mut commit = RealmCommit { decided_at: realm.changed(), at_s: NOW_S, ..RealmCommit::default() };
+        commit.changes.push(RealmChange::User(Box::new(user)));
         commit.set_key(&realm, id, key.clone());
-        assert!(matches!(self.store.commit(commit).await.unwrap(), Committed::Done { .. }));
+        assert!(matches!(self.store.commit(commit).await.unwrap(), CommitOutcome::Done { .. }));
         Person { id: id.0, email, key: key.expose().to_owned() }
     }
 

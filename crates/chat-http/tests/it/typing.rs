@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use chat_core::change::{Change, Commit, Committed, UserItemKind};
-use chat_core::channel::{Notifications, Subscription};
+use chat_core::change::{CommitOutcome, RealmChange, RealmCommit, UserItemKind};
+use chat_core::channel::{ChannelNotifications, Subscription};
 use chat_core::id::{ChannelId, UserId};
 use chat_core::ports::{EventLog as _, RealmStore as _};
 use chat_core::role::Role;
@@ -56,14 +56,14 @@ impl<'a> Ear<'a> {
     }
 }
 
-async fn commit(town: &Town, changes: Vec<Change>) {
-    let commit = Commit { decided_at: town.realm().changed(), at_s: NOW_S, changes, ..Commit::default() };
-    assert!(matches!(town.store.commit(commit).await.unwrap(), Committed::Done { .. }));
+async fn commit(town: &Town, changes: Vec<RealmChange>) {
+    let commit = RealmCommit { decided_at: town.realm().changed(), at_s: NOW_S, changes, ..RealmCommit::default() };
+    assert!(matches!(town.store.commit(commit).await.unwrap(), CommitOutcome::Done { .. }));
 }
 
 async fn choose(town: &Town, who: &Person, setting: &str) {
     let (user_id, kind, document) = (UserId(who.id), UserItemKind::Settings, Some(json!({setting: false})));
-    commit(town, vec![Change::UserItem { user_id, kind, key: String::new(), document }]).await;
+    commit(town, vec![RealmChange::UserItem { user_id, kind, key: String::new(), document }]).await;
 }
 
 async fn enter_general(town: &Town, who: &Person) {
@@ -73,9 +73,9 @@ async fn enter_general(town: &Town, who: &Person) {
         color: "#c2c2c2".to_owned(),
         is_muted: false,
         pin_to_top: false,
-        notifications: Notifications::default(),
+        notifications: ChannelNotifications::default(),
     };
-    commit(town, vec![Change::Subscription(Box::new(subscription))]).await;
+    commit(town, vec![RealmChange::Subscription(Box::new(subscription))]).await;
 }
 
 fn general(town: &Town) -> i64 {

@@ -1,6 +1,6 @@
 //! Who there is, and what is done to accounts.
 
-use chat_core::event::Body;
+use chat_core::event::EventBody;
 use chat_core::id::{ChannelId, EventId, UserId};
 use chat_core::ports::EventLog as _;
 use chat_core::role::Role;
@@ -17,8 +17,8 @@ pub(crate) async fn told_after(town: &Town, place: EventId) -> Vec<Value> {
     let records = town.store.after(place, 100).await.unwrap().unwrap();
     let events = records.iter().filter_map(|record| record.event.as_ref());
     let plain = events.map(|event| match &event.body {
-        Body::Plain { event, .. } => event.clone(),
-        Body::Message(_) | Body::Edit { .. } | Body::Flagged(_) => json!({"type": "message"}),
+        EventBody::Plain { event, .. } => event.clone(),
+        EventBody::Message(_) | EventBody::Edit { .. } | EventBody::Flagged(_) => json!({"type": "message"}),
     });
     plain.collect()
 }

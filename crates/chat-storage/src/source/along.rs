@@ -1,6 +1,6 @@
 //! Which messages of each recipient a narrow by place reads: all, or those that an index has by themselves.
 
-use chat_core::narrow::{Condition, Has, Selection};
+use chat_core::narrow::{HasOperand, MessageSelection, NarrowCondition};
 
 use crate::dialect::Dialect;
 
@@ -21,7 +21,7 @@ pub(crate) enum Along {
     EachTopic,
     /// Those of a sender.
     Sender(i64),
-    /// Those with one of these bits of [`Marks`](chat_core::message::Marks).
+    /// Those with one of these bits of [`ContentFlags`](chat_core::message::Marks).
     Marked(i64),
     /// Those with a reaction: each message of the recipient is looked at, within the statement.
     Reacted,
@@ -29,18 +29,19 @@ pub(crate) enum Along {
 
 impl Along {
     /// Returns the property of which an index has the fewest messages, as far as one can tell.
-    pub(crate) fn of(selection: &Selection) -> Self {
+    pub(crate) fn of(selection: &MessageSelection) -> Self {
         let asked = || selection.terms.iter().filter(|term| !term.negated).map(|term| &term.condition);
         let topic = asked().find_map(|condition| match condition {
-            Condition::Topic(key) => Some(Self::Topic(key.clone())),
+            NarrowCondition::Topic(key) => Some(Self::Topic(key.clone())),
             _ => None,
         });
         let sender = asked().find_map(|condition| match condition {
-            Condition::Sender(user) => Some(Self::Sender(user.0)),
+            NarrowCondition::Sender(user) => Some(Self::Sender(user.0)),
             _ => None,
         });
         let marked = marked(selection).map(Self::Marked);
-        let reacted = asked().any(|asked| *asked == Condition::Has(Has::Reaction)).then_some(Self::Reacted);
+        let reacted =
+            asked().any(|asked| *asked == NarrowCondition::Has(HasOperand::Reaction)).then_some(Self::Reacted);
         topic.or(sender).or(marked).or(reacted).unwrap_or(Self::All)
     }
 
@@ -86,25 +87,25 @@ impl Along {
 }
 
 /// Returns the bit of what the messages have to have in them: a link, an image or an attachment.
-pub(crate) fn marked(selection: &Selection) -> Option<i64> {
+pub(crate) fn marked(selection: &MessageSelection) -> Option<i64> {
     selection.terms.iter().filter(|term| !term.negated).find_map(|term| match term.condition {
-        Condition::Has(Has::Link) => Some(2),
-        Condition::Has(Has::Image) => Some(4),
-        Condition::Has(Has::Attachment) => Some(8),
+        NarrowCondition::Has(HasOperand::Link) => Some(2),
+        NarrowCondition::Has(HasOperand::Image) => Some(4),
+        NarrowCondition::Has(HasOperand::Attachment) => Some(8),
         _ => None,
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use chat_core::message::Marks;
+    use chat_core::message::ContentFlags;
 
     #[test]
     fn the_bits_of_the_index_are_those_of_the_marks() {
-        let bit = |marks: Marks| marks.bits();
-        assert_eq!(bit(Marks { has_link: true, ..Marks::default() }), 2);
-        assert_eq!(bit(Marks { has_image: true, ..Marks::default() }), 4);
-        assert_eq!(bit(Marks { has_attachment: true, ..Marks::default() }), 8);
-        assert_eq!(bit(Marks { mentions_channel: true, ..Marks::default() }), 16);
+        let bit = |marks: ContentFlags| marks.bits();
+        assert_eq!(bit(ContentFlags { has_link: true, ..ContentFlags::default() }), 2);
+        assert_eq!(bit(ContentFlags { has_image: true, ..ContentFlags::default() }), 4);
+        assert_eq!(bit(ContentFlags { has_attachment: true, ..ContentFlags::default() }), 8);
+        assert_eq!(bit(ContentFlags { mentions_channel: true, ..ContentFlags::default() }), 16);
     }
 }

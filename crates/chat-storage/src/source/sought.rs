@@ -2,9 +2,9 @@
 
 use std::sync::atomic::Ordering;
 
-use chat_core::narrow::{Candidate, Condition, Has, Selection};
+use chat_core::narrow::{HasOperand, MessageCandidate, MessageSelection, NarrowCondition};
 use chat_core::ports::StoreError;
-use chat_core::words::Sought;
+use chat_core::words::SearchWords;
 use sqlx::SqlStr;
 
 use super::along::marked;
@@ -54,7 +54,11 @@ pub(crate) struct Words {
 
 impl Words {
     /// Returns the search of a selection, or [`Source::Nothing`].
-    pub(crate) fn source(shared: &Shared, (selection, sought): (&Selection, &Sought), place: Place) -> Source {
+    pub(crate) fn source(
+        shared: &Shared,
+        (selection, sought): (&MessageSelection, &SearchWords),
+        place: Place,
+    ) -> Source {
         let recipient = match place {
             Place::Nowhere => return Source::Nothing,
             Place::In(only) => Some(i64::from(only)),
@@ -62,11 +66,11 @@ impl Words {
         };
         let asked = || selection.terms.iter().filter(|term| !term.negated).map(|term| &term.condition);
         let sender = asked().find_map(|condition| match condition {
-            Condition::Sender(user) => Some(user.0),
+            NarrowCondition::Sender(user) => Some(user.0),
             _ => None,
         });
         let topic = asked().find_map(|condition| match condition {
-            Condition::Topic(key) => Some(key.clone()),
+            NarrowCondition::Topic(key) => Some(key.clone()),
             _ => None,
         });
         let mut properties: Vec<Property<'_>> = Vec::new();
@@ -78,7 +82,7 @@ impl Words {
         match words::query(shared.db.dialect(), sought, &properties) {
             None => Source::Nothing,
             Some(query) => {
-                let reacted = asked().any(|asked| *asked == Condition::Has(Has::Reaction));
+                let reacted = asked().any(|asked| *asked == NarrowCondition::Has(HasOperand::Reaction));
                 Source::Words(Self { query, recipient, sender, topic, marked: marked(selection), reacted })
             }
         }
@@ -119,7 +123,7 @@ WHERE {{has_words:@@}} AND w.rowid > $2 AND w.rowid < $3{there}"
         shared: &Shared,
         stretch: Stretch,
         limit: i64,
-    ) -> Result<Vec<Candidate<'static>>, StoreError> {
+    ) -> Result<Vec<MessageCandidate<'static>>, StoreError> {
         let sql = self.ordered(shared.db.dialect(), stretch, (CANDIDATE, JOIN_DIRECT));
         let rows: Vec<CandidateRow> = read!(self, shared, sql, stretch, limit);
         Ok(rows.into_iter().map(candidate).collect())

@@ -1,6 +1,6 @@
 //! What programs of bots keep.
 
-use chat_core::bots::{BotStorage as _, Kept, KeyMissing};
+use chat_core::bots::{BotStorage as _, BotStorageKeyError, BotStorageOutcome};
 use chat_core::id::UserId;
 use chat_storage::Store;
 
@@ -18,7 +18,7 @@ fn keys(keys: &[&str]) -> Vec<String> {
     keys.iter().map(|key| (*key).to_owned()).collect()
 }
 
-async fn keep(store: &Store, user: i64, pairs: &[(&str, &str)]) -> Kept {
+async fn keep(store: &Store, user: i64, pairs: &[(&str, &str)]) -> BotStorageOutcome {
     store.keep(UserId(user), &entries(pairs), LIMIT).await.unwrap()
 }
 
@@ -33,16 +33,16 @@ told! {
     async fn texts_are_kept_replaced_and_forgotten_each_users_apart(home) {
         let store = home.open().await;
         found(&store).await;
-        assert_eq!(keep(&store, 3, &[("a", "1"), ("b", "2")]).await, Kept::Done);
-        assert_eq!(keep(&store, 4, &[("a", "other")]).await, Kept::Done);
-        assert_eq!(keep(&store, 3, &[("b", "22"), ("ü", "")]).await, Kept::Done);
+        assert_eq!(keep(&store, 3, &[("a", "1"), ("b", "2")]).await, BotStorageOutcome::Done);
+        assert_eq!(keep(&store, 4, &[("a", "other")]).await, BotStorageOutcome::Done);
+        assert_eq!(keep(&store, 3, &[("b", "22"), ("ü", "")]).await, BotStorageOutcome::Done);
         assert_eq!(kept(&store, 3, None).await, entries(&[("a", "1"), ("b", "22"), ("ü", "")]));
         assert_eq!(kept(&store, 3, Some(&["b", "x"])).await, entries(&[("b", "22")]));
         assert_eq!(kept(&store, 4, None).await, entries(&[("a", "other")]));
         assert_eq!(home.ask(SIZES).await, ["3 6", "4 6"]);
 
         let missing = store.forget(UserId(3), Some(&keys(&["a", "x"]))).await.unwrap();
-        assert_eq!(missing, Err(KeyMissing));
+        assert_eq!(missing, Err(BotStorageKeyError));
         assert_eq!(kept(&store, 3, None).await.len(), 3);
         assert_eq!(store.forget(UserId(3), Some(&keys(&["a", "ü"]))).await.unwrap(), Ok(()));
         assert_eq!(kept(&store, 3, None).await, entries(&[("b", "22")]));
@@ -57,11 +57,11 @@ told! {
     async fn what_is_too_much_is_not_kept_and_what_was_there_stays(home) {
         let store = home.open().await;
         found(&store).await;
-        assert_eq!(keep(&store, 3, &[("a", "123456789"), ("b", "123456789")]).await, Kept::Done);
-        assert_eq!(keep(&store, 3, &[("c", "12")]).await, Kept::TooMuch(3));
-        assert_eq!(keep(&store, 3, &[("b", "1"), ("c", "1234567890")]).await, Kept::TooMuch(3));
+        assert_eq!(keep(&store, 3, &[("a", "123456789"), ("b", "123456789")]).await, BotStorageOutcome::Done);
+        assert_eq!(keep(&store, 3, &[("c", "12")]).await, BotStorageOutcome::TooMuch(3));
+        assert_eq!(keep(&store, 3, &[("b", "1"), ("c", "1234567890")]).await, BotStorageOutcome::TooMuch(3));
         assert_eq!(kept(&store, 3, None).await, entries(&[("a", "123456789"), ("b", "123456789")]));
-        assert_eq!(keep(&store, 3, &[("b", "1"), ("c", "123")]).await, Kept::Done);
+        assert_eq!(keep(&store, 3, &[("b", "1"), ("c", "123")]).await, BotStorageOutcome::Done);
         assert_eq!(home.ask(SIZES).await, ["3 16"]);
         store.stop().await;
     }
@@ -75,7 +75,7 @@ told! {
             let (a, b) = (name("a"), name("b"));
             let (first, second) = ([(a.as_str(), "12")], [(b.as_str(), "12")]);
             let both = tokio::join!(keep(&one, 3, &first), keep(&two, 3, &second));
-            done += [both.0, both.1].into_iter().filter(|kept| *kept == Kept::Done).count();
+            done += [both.0, both.1].into_iter().filter(|kept| *kept == BotStorageOutcome::Done).count();
         }
         assert_eq!((done, kept(&two, 3, None).await.len()), (5, 5));
         assert_eq!(home.ask(SIZES).await, ["3 20"]);

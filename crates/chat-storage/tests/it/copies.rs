@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use chat_core::event::{Audience, Flagged};
+use chat_core::event::{EventAudience, FlaggedMessages};
 use chat_core::id::{MessageId, UserId};
-use chat_core::mark::Mark;
+use chat_core::mark::FlagChange;
 use chat_core::message::{Flag, Message};
-use chat_core::narrow::{Anchor, Condition, Selection, Term, Window};
-use chat_core::own_copy::OwnCopy;
-use chat_core::ports::{FlagOp, MessageStore as _, RealmStore as _, Written};
+use chat_core::narrow::{Anchor, MessageSelection, MessageWindow, NarrowCondition, NarrowTerm};
+use chat_core::own_copy::UserMessage;
+use chat_core::ports::{FlagOp, MessageStore as _, RealmStore as _, WriteOutcome};
 use chat_storage::Store;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
@@ -25,16 +25,21 @@ const SQLITE_SETS: &str = include_str!("../../../../migrations/chat/sqlite/0015_
 
 async fn set(store: &Store, flag: Flag, op: FlagOp, ids: &[MessageId]) {
     store
-        .set_flag(READER, (flag, op), &decided_copies(store, ids), (NOW_S, notice(Audience::users([READER]), "flags")))
+        .set_flag(
+            READER,
+            (flag, op),
+            &decided_copies(store, ids),
+            (NOW_S, notice(EventAudience::users([READER]), "flags")),
+        )
         .await
         .unwrap();
 }
 
-fn selection(store: &Store, conditions: &[Condition]) -> Selection {
+fn selection(store: &Store, conditions: &[NarrowCondition]) -> MessageSelection {
     let realm = store.realm();
     let reader = realm.user(READER).unwrap();
-    let term = |condition: &Condition| Term { condition: condition.clone(), negated: false };
-    Selection::new(&realm, reader, conditions.iter().map(term).collect())
+    let term = |condition: &NarrowCondition| NarrowTerm { condition: condition.clone(), negated: false };
+    MessageSelection::new(&realm, reader, conditions.iter().map(term).collect())
 }
 
 async fn unread(store: &Store) -> BTreeSet<MessageId> {
@@ -112,13 +117,13 @@ told! {
         change(&store, vec![subscription(11, 2), subscription(12, 2)]).await;
         let mut ids = vec![say(&store, 1, 11, "t").await, say(&store, 1, 12, "t").await];
         let mark = async |flag: &str, op: FlagOp, ids: &[MessageId]| {
-            let mark = Mark::parse(flag, if op == FlagOp::Add { "add" } else { "remove" }).unwrap();
-            let event = Flagged::anywhere(mark, ids.to_vec()).told_to(READER);
+            let mark = FlagChange::parse(flag, if op == FlagOp::Add { "add" } else { "remove" }).unwrap();
+            let event = FlaggedMessages::anywhere(mark, ids.to_vec()).told_to(READER);
             store.set_flag(READER, (mark.flag, op), &decided_copies(&store, ids), (NOW_S, event)).await.unwrap();
         };
         // Twice, because what was read once is known then.
         let flags = async || {
-            let window = Window { anchor: Anchor::Newest, before: 10, after: 0, include_anchor: true };
+            let window = MessageWindow { anchor: Anchor::Newest, before: 10, after: 0, include_anchor: true };
             let mut seen = Vec::new();
             for _ in 0..2 {
                 let page = store.window(&selection(&store, &[]), window).await.unwrap();
@@ -256,8 +261,8 @@ told! {
         assert!(model.len() > 5 && model.len() < ids.len(), "{model:?}");
         assert_eq!(starred(store.find(READER, &ids).await.unwrap()), model);
         assert!(starred(store.find(UserId(3), &ids).await.unwrap()).is_empty());
-        let narrow = selection(&store, &[Condition::IsFlag(Flag::Starred)]);
-        let newest = Window { anchor: Anchor::Newest, before: 4, after: 0, include_anchor: true };
+        let narrow = selection(&store, &[NarrowCondition::IsFlag(Flag::Starred)]);
+        let newest = MessageWindow { anchor: Anchor::Newest, before: 4, after: 0, include_anchor: true };
         let shown = store.window(&narrow, newest).await.unwrap();
         let shown: Vec<MessageId> = shown.messages.iter().map(|(message, _)| message.id).collect();
         assert_eq!(shown, model.iter().copied().skip(model.len() - 4).collect::<Vec<_>>());
@@ -280,10 +285,10 @@ told! {
             ids.push(say(&one, 1, 11, "t").await);
         }
         let mark = async |node: &Store, op: FlagOp, ids: &[MessageId]| {
-            let event = || (NOW_S, notice(Audience::users([READER]), "flags"));
+            let event = || (NOW_S, notice(EventAudience::users([READER]), "flags"));
             loop {
                 let decided = decided_copies(node, ids);
-                if let Written::Done(at) = node.set_flag(READER, (Flag::Starred, op), &decided, event()).await.unwrap() {
+                if let WriteOutcome::Done(at) = node.set_flag(READER, (Flag::Starred, op), &decided, event()).await.unwrap() {
                     return at;
                 }
             }
@@ -330,11 +335,11 @@ told! {
             ids.push(say(&one, 1, 11 + at % 2, "t").await);
         }
         let mark = async |node: &Store, op: FlagOp, ids: &[MessageId]| {
-            let told = Flagged::anywhere(Mark { flag: Flag::Read, op }, ids.to_vec()).told_to(READER);
+            let told = FlaggedMessages::anywhere(FlagChange { flag: Flag::Read, op }, ids.to_vec()).told_to(READER);
             node.copies(READER, ids, Flag::Read).await.unwrap();
             loop {
                 let (decided, event) = (decided_copies(node, ids), (NOW_S, told.clone()));
-                if let Written::Done(at) = node.set_flag(READER, (Flag::Read, op), &decided, event).await.unwrap() {
+                if let WriteOutcome::Done(at) = node.set_flag(READER, (Flag::Read, op), &decided, event).await.unwrap() {
                     return at;
                 }
             }
@@ -377,11 +382,11 @@ told! {
         found(&store).await;
         let (gone, kept) = (say(&store, 1, 11, "t").await, say(&store, 1, 11, "t").await);
         for (user, ids) in [(2, vec![gone, kept]), (3, vec![gone])] {
-            let event = (NOW_S, notice(Audience::users([UserId(user)]), "star"));
+            let event = (NOW_S, notice(EventAudience::users([UserId(user)]), "star"));
             store.set_flag(UserId(user), (Flag::Starred, FlagOp::Add), &decided_copies(&store, &ids), event).await.unwrap();
         }
         let (message, _) = store.find(READER, &[gone]).await.unwrap().remove(0);
-        store.delete(&decided(&store, &[(message.id, message.revision)]), (NOW_S, vec![notice(Audience::Everyone, "gone")])).await.unwrap();
+        store.delete(&decided(&store, &[(message.id, message.revision)]), (NOW_S, vec![notice(EventAudience::Everyone, "gone")])).await.unwrap();
         // Nor does it come back.
         set(&store, Flag::Starred, FlagOp::Add, &[gone]).await;
         let rows = home.ask("SELECT CAST(user_id AS TEXT) || ' ' || messages FROM flag_set").await;
@@ -430,25 +435,25 @@ told! {
         set(&store, Flag::Read, FlagOp::Add, &ids[5..505]).await;
         set(&store, Flag::Read, FlagOp::Remove, &ids[300..310]).await;
         let (gone, _) = store.find(READER, &ids[7..8]).await.unwrap().remove(0);
-        let event = (NOW_S, vec![notice(Audience::Everyone, "gone")]);
+        let event = (NOW_S, vec![notice(EventAudience::Everyone, "gone")]);
         store.delete(&decided(&store, &[(gone.id, gone.revision)]), event).await.unwrap();
         let messages = store.find(READER, &ids).await.unwrap();
         assert_eq!(messages.len(), 519);
-        let whole: Vec<OwnCopy> = messages.into_iter().map(|(message, flags)| OwnCopy::of(&message, flags)).collect();
+        let whole: Vec<UserMessage> = messages.into_iter().map(|(message, flags)| UserMessage::of(&message, flags)).collect();
         // Of many copies nothing is told that does not matter to the flag they are asked for.
-        let stars_alone = |mut copy: OwnCopy| {
+        let stars_alone = |mut copy: UserMessage| {
             copy.flags.retain(|flag| *flag == Flag::Starred);
             copy
         };
-        let expected: Vec<OwnCopy> = whole.iter().cloned().map(stars_alone).collect();
+        let expected: Vec<UserMessage> = whole.iter().cloned().map(stars_alone).collect();
         assert_eq!(store.copies(READER, &ids, Flag::Starred).await.unwrap(), expected);
         let few = whole.iter().filter(|copy| ids[..20].contains(&copy.id)).cloned().collect::<Vec<_>>();
         assert_eq!(store.copies(READER, &ids[..20], Flag::Starred).await.unwrap(), few);
-        let without_stars = |mut copy: OwnCopy| {
+        let without_stars = |mut copy: UserMessage| {
             copy.flags.retain(|flag| *flag != Flag::Starred);
             copy
         };
-        let expected: Vec<OwnCopy> = whole.into_iter().map(without_stars).collect();
+        let expected: Vec<UserMessage> = whole.into_iter().map(without_stars).collect();
         assert_eq!(store.copies(READER, &ids, Flag::Read).await.unwrap(), expected);
         store.stop().await;
     }
@@ -488,7 +493,7 @@ told! {
         all.event.message.marks.mentions_channel = true;
         all.event.wildcard = true;
         let id = send(&store, all).await;
-        let found = store.unread(&selection(&store, &[Condition::IsMentioned]), 10).await.unwrap();
+        let found = store.unread(&selection(&store, &[NarrowCondition::IsMentioned]), 10).await.unwrap();
         assert_eq!((found.ids(), found.mentions), (vec![id], vec![id]));
         assert_eq!(store.unread(&selection(&store, &[]), 10).await.unwrap().mentions, [id]);
         assert!(home.ask("SELECT 'row' FROM message_flag").await.is_empty());
@@ -506,7 +511,7 @@ told! {
         // Came later, and has read all there was for them.
         change(&store, vec![subscription(11, 5)]).await;
         for (user, ids) in [(2, vec![id]), (3, vec![id]), (4, vec![later]), (5, vec![id, later])] {
-            let event = (NOW_S, notice(Audience::users([UserId(user)]), "read"));
+            let event = (NOW_S, notice(EventAudience::users([UserId(user)]), "read"));
             store.set_flag(UserId(user), (Flag::Read, FlagOp::Add), &decided_copies(&store, &ids), event).await.unwrap();
         }
         let (message, _) = store.find(READER, &[id]).await.unwrap().remove(0);

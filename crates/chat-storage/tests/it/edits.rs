@@ -1,10 +1,11 @@
 //! Editing, moving, deleting, reacting.
 
-use chat_core::event::Audience;
+use chat_core::event::EventAudience;
 use chat_core::id::{ChannelId, EventId, MessageId, UserId};
-use chat_core::message::{Conversation, Flag, Marks, Message, Reaction, ReactionType, Recipient};
+use chat_core::message::{ContentFlags, Conversation, Flag, Message, Reaction, ReactionType, Recipient};
 use chat_core::ports::{
-    DecidedOn, DecidedOnCopies, Edit, EventLog as _, FlagOp, MessageStore as _, PastEdit, RealmStore as _, Written,
+    EditHistoryEntry, EventLog as _, FlagOp, FlagWriteGuard, MessageEdit, MessageStore as _, RealmStore as _,
+    WriteGuard, WriteOutcome,
 };
 use chat_core::widget::WidgetStore as _;
 use chat_storage::Store;
@@ -15,8 +16,8 @@ use crate::people::{
     unsubscription,
 };
 
-fn edit(id: MessageId) -> Edit {
-    Edit {
+fn edit(id: MessageId) -> MessageEdit {
+    MessageEdit {
         decided_at: EventId(i64::MAX),
         id,
         revision: id.into(),
@@ -27,12 +28,12 @@ fn edit(id: MessageId) -> Edit {
         flags: Vec::new(),
         user_id: Some(UserId(1)),
         at_s: NOW_S + 5,
-        events: vec![notice(Audience::Everyone, "edited")],
+        events: vec![notice(EventAudience::Everyone, "edited")],
     }
 }
 
-fn new_text(text: &str) -> (String, String, Marks) {
-    (text.to_owned(), format!("<p>{text}</p>"), Marks::default())
+fn new_text(text: &str) -> (String, String, ContentFlags) {
+    (text.to_owned(), format!("<p>{text}</p>"), ContentFlags::default())
 }
 
 async fn flags(store: &Store, user: i64, id: MessageId) -> Vec<Flag> {
@@ -45,9 +46,9 @@ fn reaction(user: i64) -> Reaction {
 }
 
 /// Asserts that nothing is written of what was decided on an older state: reactions, flags, submessages, deletes.
-async fn refuses_all(store: &Store, (message, decided, copies): (&Message, &DecidedOn, &DecidedOnCopies)) {
+async fn refuses_all(store: &Store, (message, decided, copies): (&Message, &WriteGuard, &FlagWriteGuard)) {
     let head = store.head();
-    let event = || (NOW_S, notice(Audience::Everyone, "x"));
+    let event = || (NOW_S, notice(EventAudience::Everyone, "x"));
     let written = [
         store.react(decided, &reaction(3), event()).await.unwrap(),
         store.unreact(decided, &reaction(2), event()).await.unwrap(),
@@ -56,7 +57,7 @@ async fn refuses_all(store: &Store, (message, decided, copies): (&Message, &Deci
         store.add_submessage((message, decided.realm), (UserId(2), "{}"), NOW_S).await.unwrap(),
         store.delete(decided, (NOW_S, vec![event().1])).await.unwrap(),
     ];
-    assert_eq!(written, [Written::Unchanged; 6]);
+    assert_eq!(written, [WriteOutcome::Unchanged; 6]);
     assert_eq!(store.head(), head);
     let (now, own) = store.find(UserId(2), &[message.id]).await.unwrap().remove(0);
     assert_eq!((now.reactions.len(), now.submessages.len()), (1, 0));
@@ -73,15 +74,15 @@ told! {
         found(&store).await;
         let id = say(&store, 1, 11, "t").await;
         let flags = vec![(UserId(2), Flag::Mentioned)];
-        let done = store.edit(Edit { content: Some(new_text("new")), flags, ..edit(id) }).await.unwrap();
-        assert_eq!(done, Written::Done(store.head()));
+        let done = store.edit(MessageEdit { content: Some(new_text("new")), flags, ..edit(id) }).await.unwrap();
+        assert_eq!(done, WriteOutcome::Done(store.head()));
         let (message, own) = store.find(UserId(2), &[id]).await.unwrap().remove(0);
         assert_eq!((message.content.as_str(), message.html.as_str()), ("new", "<p>new</p>"));
         assert_eq!(message.last_edit_s, Some(NOW_S + 5));
         assert!(own.contains(&Flag::Mentioned));
         let past = store.edits(id).await.unwrap();
         let before = Some(("hello".to_owned(), "<p>hello</p>".to_owned()));
-        let expected = PastEdit { at_s: NOW_S + 5, user_id: Some(UserId(1)), content: before, channel: None, topic: None };
+        let expected = EditHistoryEntry { at_s: NOW_S + 5, user_id: Some(UserId(1)), content: before, channel: None, topic: None };
         assert_eq!(past, [expected]);
         store.stop().await;
     }
@@ -90,7 +91,7 @@ told! {
         let store = home.open().await;
         found(&store).await;
         let id = say(&store, 1, 11, "t").await;
-        let star = (NOW_S, notice(Audience::Everyone, "star"));
+        let star = (NOW_S, notice(EventAudience::Everyone, "star"));
         store.set_flag(UserId(2), (Flag::Starred, FlagOp::Add), &decided_copies(&store, &[id]), star).await.unwrap();
         for (new_flags, expected) in [
             (vec![(UserId(2), Flag::Mentioned), (UserId(2), Flag::HasAlertWord)], vec![Flag::Mentioned, Flag::HasAlertWord]),
@@ -98,8 +99,8 @@ told! {
             (vec![(UserId(3), Flag::Mentioned)], vec![]),
         ] {
             let revision = revision(&store, id).await;
-            let change = Edit { content: Some(new_text("new")), flags: new_flags, revision, ..edit(id) };
-            assert!(matches!(store.edit(change).await.unwrap(), Written::Done(_)));
+            let change = MessageEdit { content: Some(new_text("new")), flags: new_flags, revision, ..edit(id) };
+            assert!(matches!(store.edit(change).await.unwrap(), WriteOutcome::Done(_)));
             let mut expected: Vec<Flag> = expected.into_iter().chain([Flag::Starred]).collect();
             expected.sort_unstable();
             let mut own = flags(&store, 2, id).await;
@@ -117,11 +118,11 @@ told! {
         let decided_at = store.realm().changed();
         change(&store, vec![subscription(11, 3)]).await;
         let head = store.head();
-        let late = Edit { decided_at, content: Some(new_text("late")), ..edit(id) };
-        assert_eq!((store.edit(late).await.unwrap(), store.head()), (Written::Unchanged, head));
+        let late = MessageEdit { decided_at, content: Some(new_text("late")), ..edit(id) };
+        assert_eq!((store.edit(late).await.unwrap(), store.head()), (WriteOutcome::Unchanged, head));
         assert_eq!(store.find(UserId(1), &[id]).await.unwrap().remove(0).0.content, "hello");
-        let anew = Edit { decided_at: store.realm().changed(), content: Some(new_text("anew")), ..edit(id) };
-        assert!(matches!(store.edit(anew).await.unwrap(), Written::Done(_)));
+        let anew = MessageEdit { decided_at: store.realm().changed(), content: Some(new_text("anew")), ..edit(id) };
+        assert!(matches!(store.edit(anew).await.unwrap(), WriteOutcome::Done(_)));
         store.stop().await;
     }
 
@@ -129,10 +130,10 @@ told! {
         let store = home.open().await;
         found(&store).await;
         let id = say(&store, 1, 11, "t").await;
-        store.edit(Edit { content: Some(new_text("first")), ..edit(id) }).await.unwrap();
+        store.edit(MessageEdit { content: Some(new_text("first")), ..edit(id) }).await.unwrap();
         let head = store.head();
-        let late = store.edit(Edit { content: Some(new_text("second")), ..edit(id) }).await.unwrap();
-        assert_eq!((late, store.head()), (Written::Unchanged, head));
+        let late = store.edit(MessageEdit { content: Some(new_text("second")), ..edit(id) }).await.unwrap();
+        assert_eq!((late, store.head()), (WriteOutcome::Unchanged, head));
         let (message, _) = store.find(UserId(2), &[id]).await.unwrap().remove(0);
         assert_eq!(message.content, "first");
         assert_eq!(store.edits(id).await.unwrap().len(), 1);
@@ -150,7 +151,7 @@ told! {
         let read = |user: i64, ids: Vec<MessageId>| {
             let store = store.clone();
             async move {
-                let event = (NOW_S, notice(Audience::users([UserId(user)]), "read"));
+                let event = (NOW_S, notice(EventAudience::users([UserId(user)]), "read"));
                 store.set_flag(UserId(user), (Flag::Read, FlagOp::Add), &decided_copies(&store, &ids), event).await.unwrap();
             }
         };
@@ -159,11 +160,11 @@ told! {
         read(3, vec![stays]).await;
         let to = Some((ChannelId(12), "New".to_owned()));
         let head = store.head();
-        let scattered = Edit { to: to.clone(), moves: vec![first, stays], ..edit(first) };
-        assert_eq!((store.edit(scattered).await.unwrap(), store.head()), (Written::Unchanged, head));
+        let scattered = MessageEdit { to: to.clone(), moves: vec![first, stays], ..edit(first) };
+        assert_eq!((store.edit(scattered).await.unwrap(), store.head()), (WriteOutcome::Unchanged, head));
         assert!(store.edits(first).await.unwrap().is_empty());
-        let done = store.edit(Edit { to, moves: vec![first, second], ..edit(first) }).await.unwrap();
-        assert!(matches!(done, Written::Done(_)));
+        let done = store.edit(MessageEdit { to, moves: vec![first, second], ..edit(first) }).await.unwrap();
+        assert!(matches!(done, WriteOutcome::Done(_)));
         for (user, ids) in [(2, [true, false, false]), (3, [false, false, true]), (4, [false, false, false])] {
             for (id, is_read) in [first, second, stays].into_iter().zip(ids) {
                 assert_eq!(flags(&store, user, id).await.contains(&Flag::Read), is_read, "user {user}, message {id}");
@@ -187,14 +188,14 @@ told! {
         for _ in 0..2 {
             seen.push(say(&store, 1, 12, "t").await);
         }
-        let event = (NOW_S, notice(Audience::users([UserId(2)]), "read"));
+        let event = (NOW_S, notice(EventAudience::users([UserId(2)]), "read"));
         store.set_flag(UserId(2), (Flag::Read, FlagOp::Add), &decided_copies(&store, &seen), event).await.unwrap();
         let relocate = |id: MessageId, channel: i64| {
             let store = store.clone();
             async move {
                 let to = Some((ChannelId(channel), "t".to_owned()));
-                let change = Edit { to, moves: vec![id], revision: revision(&store, id).await, ..edit(id) };
-                assert!(matches!(store.edit(change).await.unwrap(), Written::Done(_)));
+                let change = MessageEdit { to, moves: vec![id], revision: revision(&store, id).await, ..edit(id) };
+                assert!(matches!(store.edit(change).await.unwrap(), WriteOutcome::Done(_)));
             }
         };
         // They have read something that is there now, and that is all.
@@ -215,22 +216,22 @@ told! {
         let store = home.open().await;
         found(&store).await;
         let id = say(&store, 1, 11, "t").await;
-        let star = (NOW_S, notice(Audience::Everyone, "star"));
+        let star = (NOW_S, notice(EventAudience::Everyone, "star"));
         store.set_flag(UserId(2), (Flag::Starred, FlagOp::Add), &decided_copies(&store, &[id]), star).await.unwrap();
         let seen = (id, revision(&store, id).await);
-        store.edit(Edit { content: Some(new_text("x")), ..edit(id) }).await.unwrap();
-        let event = || (NOW_S, vec![notice(Audience::Everyone, "gone")]);
+        store.edit(MessageEdit { content: Some(new_text("x")), ..edit(id) }).await.unwrap();
+        let event = || (NOW_S, vec![notice(EventAudience::Everyone, "gone")]);
         let other = say(&store, 1, 11, "t").await;
         let other = (other, revision(&store, other).await);
         for stale in [vec![seen], vec![other, seen], vec![]] {
-            assert_eq!(store.delete(&decided(&store, &stale), event()).await.unwrap(), Written::Unchanged);
+            assert_eq!(store.delete(&decided(&store, &stale), event()).await.unwrap(), WriteOutcome::Unchanged);
         }
         let seen = (id, revision(&store, id).await);
-        assert!(matches!(store.delete(&decided(&store, &[seen]), event()).await.unwrap(), Written::Done(_)));
+        assert!(matches!(store.delete(&decided(&store, &[seen]), event()).await.unwrap(), WriteOutcome::Done(_)));
         assert!(store.find(UserId(2), &[id]).await.unwrap().is_empty());
         assert!(store.flagged(UserId(2), Flag::Starred).await.unwrap().is_empty());
         let head = store.head();
-        assert_eq!(store.delete(&decided(&store, &[seen]), event()).await.unwrap(), Written::Unchanged);
+        assert_eq!(store.delete(&decided(&store, &[seen]), event()).await.unwrap(), WriteOutcome::Unchanged);
         assert_eq!(store.head(), head);
         store.stop().await;
     }
@@ -241,23 +242,23 @@ told! {
         let id = say(&store, 1, 11, "t").await;
         let before = store.find(UserId(1), &[id]).await.unwrap().remove(0).0;
         let there = reaction(2);
-        store.react(&decided_now(&store, id).await, &there, (NOW_S, notice(Audience::Everyone, "r"))).await.unwrap();
+        store.react(&decided_now(&store, id).await, &there, (NOW_S, notice(EventAudience::Everyone, "r"))).await.unwrap();
         let (decided, copies) = (decided_now(&store, id).await, decided_copies(&store, &[id]));
         let to = Some((ChannelId(12), "u".to_owned()));
-        let moved = store.edit(Edit { to, moves: vec![id], ..edit(id) }).await.unwrap();
-        assert!(matches!(moved, Written::Done(_)));
+        let moved = store.edit(MessageEdit { to, moves: vec![id], ..edit(id) }).await.unwrap();
+        assert!(matches!(moved, WriteOutcome::Done(_)));
         refuses_all(&store, (&before, &decided, &copies)).await;
         // Decided on the message where it is now, all of it is written.
         let after = store.find(UserId(1), &[id]).await.unwrap().remove(0).0;
         let decided = decided_now(&store, id).await;
-        let event = || (NOW_S, notice(Audience::Everyone, "x"));
-        assert!(matches!(store.unreact(&decided, &there, event()).await.unwrap(), Written::Done(_)));
-        assert!(matches!(store.react(&decided, &reaction(3), event()).await.unwrap(), Written::Done(_)));
+        let event = || (NOW_S, notice(EventAudience::Everyone, "x"));
+        assert!(matches!(store.unreact(&decided, &there, event()).await.unwrap(), WriteOutcome::Done(_)));
+        assert!(matches!(store.react(&decided, &reaction(3), event()).await.unwrap(), WriteOutcome::Done(_)));
         let star = (Flag::Starred, FlagOp::Add);
         let starred = store.set_flag(UserId(2), star, &decided_copies(&store, &[id]), event()).await.unwrap();
-        assert!(matches!(starred, Written::Done(_)));
+        assert!(matches!(starred, WriteOutcome::Done(_)));
         let added = store.add_submessage((&after, decided.realm), (UserId(2), "{}"), NOW_S).await.unwrap();
-        assert!(matches!(added, Written::Done(_)));
+        assert!(matches!(added, WriteOutcome::Done(_)));
         store.stop().await;
     }
 
@@ -268,7 +269,7 @@ told! {
         let id = say(&store, 1, 11, "t").await;
         let message = store.find(UserId(1), &[id]).await.unwrap().remove(0).0;
         let there = reaction(2);
-        store.react(&decided_now(&store, id).await, &there, (NOW_S, notice(Audience::Everyone, "r"))).await.unwrap();
+        store.react(&decided_now(&store, id).await, &there, (NOW_S, notice(EventAudience::Everyone, "r"))).await.unwrap();
         let (decided, copies) = (decided_now(&store, id).await, decided_copies(&store, &[id]));
         change(&store, vec![unsubscription(11, 2)]).await;
         refuses_all(&store, (&message, &decided, &copies)).await;
@@ -280,10 +281,10 @@ told! {
         found(&store).await;
         let (first, still, second) =
             (say(&store, 1, 11, "t").await, say(&store, 1, 11, "t").await, say(&store, 1, 11, "t").await);
-        store.edit(Edit { content: Some(new_text("a")), ..edit(second) }).await.unwrap();
-        store.edit(Edit { content: Some(new_text("b")), ..edit(first) }).await.unwrap();
+        store.edit(MessageEdit { content: Some(new_text("a")), ..edit(second) }).await.unwrap();
+        store.edit(MessageEdit { content: Some(new_text("b")), ..edit(first) }).await.unwrap();
         let again = revision(&store, first).await;
-        store.edit(Edit { content: Some(new_text("c")), revision: again, ..edit(first) }).await.unwrap();
+        store.edit(MessageEdit { content: Some(new_text("c")), revision: again, ..edit(first) }).await.unwrap();
         let past = store.edits_of(&[second, still, first]).await.unwrap();
         let texts: Vec<_> =
             past.iter().map(|(id, edit)| (*id, edit.content.as_ref().unwrap().0.as_str())).collect();
@@ -305,7 +306,7 @@ told! {
             emoji_code: "1f389".to_owned(),
             reaction_type: ReactionType::UnicodeEmoji,
         };
-        store.react(&decided_now(&store, id).await, &reaction, (NOW_S, notice(Audience::Everyone, "reaction"))).await.unwrap();
+        store.react(&decided_now(&store, id).await, &reaction, (NOW_S, notice(EventAudience::Everyone, "reaction"))).await.unwrap();
         let of = |topic: &str| Conversation { recipient: Recipient::Channel(ChannelId(11)), topic_key: topic.to_owned() };
         assert_eq!(store.participants(&of("lunch")).await.unwrap(), [UserId(1), UserId(3), UserId(4)]);
         assert_eq!(store.participants(&of("nothing")).await.unwrap(), []);
@@ -334,20 +335,20 @@ told! {
             emoji_code: "1f389".to_owned(),
             reaction_type: ReactionType::UnicodeEmoji,
         };
-        let event = || (NOW_S, notice(Audience::Everyone, "reaction"));
+        let event = || (NOW_S, notice(EventAudience::Everyone, "reaction"));
         let mut reacting = tokio::task::JoinSet::new();
         for _ in 0..4 {
             let (store, reaction) = (store.clone(), reaction(2));
             reacting.spawn(async move { store.react(&decided_now(&store, id).await, &reaction, event()).await.unwrap() });
         }
         let added = reacting.join_all().await;
-        assert_eq!(added.iter().filter(|written| **written != Written::Unchanged).count(), 1);
+        assert_eq!(added.iter().filter(|written| **written != WriteOutcome::Unchanged).count(), 1);
         store.react(&decided_now(&store, id).await, &reaction(3), event()).await.unwrap();
         let (message, _) = store.find(UserId(2), &[id]).await.unwrap().remove(0);
         assert_eq!(message.reactions, [reaction(2), reaction(3)]);
-        assert!(matches!(store.unreact(&decided_now(&store, id).await, &reaction(2), event()).await.unwrap(), Written::Done(_)));
-        assert_eq!(store.unreact(&decided_now(&store, id).await, &reaction(2), event()).await.unwrap(), Written::Unchanged);
-        assert_eq!(store.react(&decided_now(&store, MessageId(9_999)).await, &reaction(2), event()).await.unwrap(), Written::Unchanged);
+        assert!(matches!(store.unreact(&decided_now(&store, id).await, &reaction(2), event()).await.unwrap(), WriteOutcome::Done(_)));
+        assert_eq!(store.unreact(&decided_now(&store, id).await, &reaction(2), event()).await.unwrap(), WriteOutcome::Unchanged);
+        assert_eq!(store.react(&decided_now(&store, MessageId(9_999)).await, &reaction(2), event()).await.unwrap(), WriteOutcome::Unchanged);
         assert!(EventId::from(id) < store.head());
         store.stop().await;
     }
@@ -367,13 +368,13 @@ told! {
         for _ in 0..2 {
             assert!(!begins("lunch", second).await);
         }
-        let moved = Edit { to: Some((ChannelId(11), "tea".to_owned())), moves: vec![second], ..edit(second) };
+        let moved = MessageEdit { to: Some((ChannelId(11), "tea".to_owned())), moves: vec![second], ..edit(second) };
         store.edit(moved).await.unwrap();
         let third = say(&store, 3, 11, "lunch").await;
         assert!(begins("tea", second).await && !begins("lunch", third).await);
         let gone = [(first, revision(&store, first).await), (third, revision(&store, third).await)];
-        let event = (NOW_S, vec![notice(Audience::Everyone, "gone")]);
-        assert!(matches!(store.delete(&decided(&store, &gone), event).await.unwrap(), Written::Done(_)));
+        let event = (NOW_S, vec![notice(EventAudience::Everyone, "gone")]);
+        assert!(matches!(store.delete(&decided(&store, &gone), event).await.unwrap(), WriteOutcome::Done(_)));
         let fourth = say(&store, 3, 11, "lunch").await;
         assert!(other < fourth && begins("lunch", fourth).await);
         let fifth = say(&store, 3, 11, "lunch").await;

@@ -3,15 +3,18 @@
 use std::collections::BTreeMap;
 
 use chat_core::bots::BotStorage as _;
-use chat_core::draft::{DraftStore as _, Place};
-use chat_core::export::{Export, ExportStore as _, ExportedFile, Sheet, SheetError, Sheets};
-use chat_core::file::{Attachment, AttachmentStore as _, Picture};
+use chat_core::draft::{DraftDestination, DraftStore as _};
+use chat_core::export::{Export, ExportFile, ExportStore as _, ExportWriteError, ExportWriter, ExportedFile};
+use chat_core::file::{Attachment, AttachmentStore as _, ImageMetadata};
 use chat_core::id::{AttachmentId, ChannelId, MessageId, UserId};
 use chat_core::import::layout::{MessageFile, Tables};
-use chat_core::import::{self, Atlas, ImportStore as _, Mark, Pictures, Report, Source, Step, Survey, Upload};
-use chat_core::lexicon::{Lexicon, Setting};
+use chat_core::import::{
+    self, ImportCheckpoint, ImportReferences, ImportReport, ImportStepOutcome, ImportStore as _, ImportedImages,
+    ImportedUpload, MessageSurvey, OrganizationSource,
+};
+use chat_core::lexicon::{RenderContext, RenderSettings};
 use chat_core::ports::{EventLog as _, MessageStore, RealmStore as _};
-use chat_core::scheduled::{ScheduledStore as _, Target};
+use chat_core::scheduled::{ScheduledDestination, ScheduledStore as _};
 use chat_core::user::ApiKey;
 use chat_storage::Store;
 use serde_json::{Map, Value, json};
@@ -20,16 +23,16 @@ use crate::home::{Home, NOW_S, told};
 
 /// What was written, by sheet and table, and which files are to be fetched.
 #[derive(Debug, Default, PartialEq)]
-struct Desk(BTreeMap<Sheet, Map<String, Value>>, Vec<String>);
+struct Desk(BTreeMap<ExportFile, Map<String, Value>>, Vec<String>);
 
-impl Sheets for Desk {
+impl ExportWriter for Desk {
     fn expect(&mut self, _: u64) {}
 
     fn file(&mut self, file: ExportedFile) {
         self.1.push(format!("{} {} {}", file.cabinet.name(), file.key.as_str(), file.record));
     }
 
-    fn row(&mut self, sheet: Sheet, table: &'static str, row: Value) -> Result<(), SheetError> {
+    fn row(&mut self, sheet: ExportFile, table: &'static str, row: Value) -> Result<(), ExportWriteError> {
         let rows = self.0.entry(sheet).or_default().entry(table).or_insert_with(|| json!([]));
         rows.as_array_mut().unwrap().push(row);
         Ok(())
@@ -37,12 +40,12 @@ impl Sheets for Desk {
 }
 
 impl Desk {
-    fn rows(&self, sheet: Sheet, table: &str) -> &[Value] {
+    fn rows(&self, sheet: ExportFile, table: &str) -> &[Value] {
         self.0.get(&sheet).and_then(|tables| tables.get(table)?.as_array()).map_or(&[], Vec::as_slice)
     }
 
     fn organization(&self, table: &str) -> &[Value] {
-        self.rows(Sheet::Organization, table)
+        self.rows(ExportFile::Organization, table)
     }
 
     fn one(&self, table: &str, id: i64) -> &Value {
@@ -51,7 +54,7 @@ impl Desk {
     }
 }
 
-async fn exported(store: &Store) -> (Desk, Report) {
+async fn exported(store: &Store) -> (Desk, ImportReport) {
     let mut desk = Desk::default();
     let mut export = Export::new(&mut desk, chat_core::export::Release::R11_0, NOW_S);
     store.export(&mut export).await.unwrap();
@@ -62,12 +65,12 @@ async fn exported(store: &Store) -> (Desk, Report) {
 /// Takes it over into an empty database.
 async fn imported(home: &Home, desk: &Desk) -> Store {
     let read = |tables: &Map<String, Value>| serde_json::to_string(tables).unwrap();
-    let mut tables: Tables = serde_json::from_str(&read(&desk.0[&Sheet::Organization])).unwrap();
-    let uploads: Tables = serde_json::from_str(&read(&desk.0[&Sheet::Attachments])).unwrap();
+    let mut tables: Tables = serde_json::from_str(&read(&desk.0[&ExportFile::Organization])).unwrap();
+    let uploads: Tables = serde_json::from_str(&read(&desk.0[&ExportFile::Attachments])).unwrap();
     tables.attachments = uploads.attachments;
-    let files = desk.0.iter().filter(|(sheet, _)| matches!(sheet, Sheet::Messages(_)));
+    let files = desk.0.iter().filter(|(sheet, _)| matches!(sheet, ExportFile::Messages(_)));
     let files: Vec<MessageFile> = files.map(|(_, tables)| serde_json::from_str(&read(tables)).unwrap()).collect();
-    let mut survey = Survey::default();
+    let mut survey = MessageSurvey::default();
     for file in &files {
         survey.look_at(file);
     }
@@ -76,41 +79,45 @@ async fn imported(home: &Home, desk: &Desk) -> Store {
         seed += 1;
         ApiKey::from_random(&[seed; 64])
     };
-    let mut report = Report::default();
-    let pictures = Pictures::default();
-    let source = Source { tables: &tables, survey: &survey, pictures: &pictures };
+    let mut report = ImportReport::default();
+    let pictures = ImportedImages::default();
+    let source = OrganizationSource { tables: &tables, survey: &survey, pictures: &pictures };
     let made = import::organization(source, "https://chat.example.org", key, &mut report).unwrap();
-    let mark = |steps: usize, is_done| Mark {
+    let mark = |steps: usize, is_done| ImportCheckpoint {
         source: "a".to_owned(),
         steps: i64::try_from(steps).unwrap(),
         is_done,
-        report: Report::default(),
+        report: ImportReport::default(),
     };
     let store = home.open().await;
-    assert_eq!(store.import_organization(&made, &mark(1, false)).await.unwrap(), Step::Done);
+    assert_eq!(store.import_organization(&made, &mark(1, false)).await.unwrap(), ImportStepOutcome::Done);
     store.stop().await;
     let store = home.open().await;
     let realm = store.realm();
-    let lexicon = Lexicon::of(&realm);
-    let setting = Setting { realm_url: "https://chat.example.org", lexicon: &lexicon, uploads: None, now_s: NOW_S };
+    let lexicon = RenderContext::of(&realm);
+    let setting =
+        RenderSettings { realm_url: "https://chat.example.org", lexicon: &lexicon, uploads: None, now_s: NOW_S };
     let uploads = import::uploads(&tables, "a");
-    let atlas = Atlas::of(&tables, &survey).with_uploads(&uploads);
+    let atlas = ImportReferences::of(&tables, &survey).with_uploads(&uploads);
     let kept: Vec<Attachment> = uploads.iter().map(kept).collect();
-    assert_eq!(store.import_uploads(&kept, &mark(2, false)).await.unwrap(), Step::Done);
+    assert_eq!(store.import_uploads(&kept, &mark(2, false)).await.unwrap(), ImportStepOutcome::Done);
     for (place, file) in files.iter().enumerate() {
         let uploads = store.at_paths(&atlas.uploads_of(file)).await.unwrap();
         let messages = import::messages(&setting, &realm, &atlas, (file, &uploads), &mut report);
-        assert_eq!(store.import_messages(&messages, &mark(place + 3, false)).await.unwrap(), Step::Done);
+        assert_eq!(store.import_messages(&messages, &mark(place + 3, false)).await.unwrap(), ImportStepOutcome::Done);
     }
     let things = import::things(&setting, &realm, (&tables, &atlas), &mut report);
-    assert_eq!(store.import_things(&things, &mark(files.len() + 3, false)).await.unwrap(), Step::Done);
+    assert_eq!(store.import_things(&things, &mark(files.len() + 3, false)).await.unwrap(), ImportStepOutcome::Done);
     let reactions = import::reactions(&realm, &tables.reactions, &mut report);
-    assert_eq!(store.import_reactions(&reactions, &mark(files.len() + 4, true)).await.unwrap(), Step::Done);
+    assert_eq!(
+        store.import_reactions(&reactions, &mark(files.len() + 4, true)).await.unwrap(),
+        ImportStepOutcome::Done
+    );
     store
 }
 
 /// An upload whose bytes were looked at.
-fn kept(upload: &Upload) -> Attachment {
+fn kept(upload: &ImportedUpload) -> Attachment {
     Attachment {
         id: AttachmentId(upload.row.id),
         path_id: upload.path_id.clone(),
@@ -119,7 +126,7 @@ fn kept(upload: &Upload) -> Attachment {
         media_type: "image/png".to_owned(),
         size_bytes: 400,
         created_s: upload.row.create_time,
-        picture: Some(Picture { width: 30, height: 20, is_animated: false }),
+        picture: Some(ImageMetadata { width: 30, height: 20, is_animated: false }),
     }
 }
 
@@ -278,10 +285,10 @@ fn elsewhere() -> Desk {
     organization.extend(object(small_things()));
     organization.extend(object(unsent()));
     let sheets = BTreeMap::from([
-        (Sheet::Organization, organization),
-        (Sheet::Messages(1), object(first)),
-        (Sheet::Messages(2), object(second)),
-        (Sheet::Attachments, object(uploads())),
+        (ExportFile::Organization, organization),
+        (ExportFile::Messages(1), object(first)),
+        (ExportFile::Messages(2), object(second)),
+        (ExportFile::Attachments, object(uploads())),
     ]);
     Desk(sheets, Vec::new())
 }
@@ -358,7 +365,7 @@ told! {
             .map(|row| (row["event_type"].as_i64().unwrap(), row["event_last_message_id"].as_i64().unwrap()))
             .collect();
         assert_eq!(happened, [(301, 1), (303, 101), (302, 103), (303, 106)]);
-        let copies: Vec<_> = desk.rows(Sheet::Messages(1), "zerver_usermessage").iter()
+        let copies: Vec<_> = desk.rows(ExportFile::Messages(1), "zerver_usermessage").iter()
             .filter(|row| row["user_profile"] == 8)
             .map(|row| (row["message"].as_i64().unwrap(), row["flags_mask"].as_i64().unwrap()))
             .collect();
@@ -378,11 +385,11 @@ told! {
         assert_eq!((dev.id.0, dev.html.as_str(), dev.due_s, waiting.len()), (120, "<p>to <em>dev</em></p>", 5_000, 0));
         let waiting = store.scheduled_of(UserId(8)).await.unwrap();
         let to: Vec<_> = waiting.iter().map(|message| (message.id.0, message.to.clone(), message.failure.clone())).collect();
-        let us = Target::Direct(vec![UserId(7), UserId(9)]);
-        assert_eq!(to, [(121, us, Some("no".to_owned())), (123, Target::Direct(vec![UserId(8)]), None)]);
+        let us = ScheduledDestination::Direct(vec![UserId(7), UserId(9)]);
+        assert_eq!(to, [(121, us, Some("no".to_owned())), (123, ScheduledDestination::Direct(vec![UserId(8)]), None)]);
         let drafts = store.drafts_of(UserId(8)).await.unwrap();
         let places: Vec<_> = drafts.into_iter().map(|(id, draft)| (id.0, draft.to)).collect();
-        assert_eq!(places, [(132, Place::Nowhere), (133, Place::Direct(Vec::new()))]);
+        assert_eq!(places, [(132, DraftDestination::Nowhere), (133, DraftDestination::Direct(Vec::new()))]);
         assert_eq!(store.drafts_of(UserId(7)).await.unwrap().len(), 2);
         let mut kept = store.kept(UserId(9), None).await.unwrap();
         kept.sort();
@@ -402,7 +409,7 @@ told! {
             assert!(left.contains(&what), "{what}");
         }
         // A server deletes what nothing uses, also while a message waits that does.
-        let row = &desk.rows(Sheet::Attachments, "zerver_attachment")[0];
+        let row = &desk.rows(ExportFile::Attachments, "zerver_attachment")[0];
         assert_eq!((&row["messages"], &row["scheduled_messages"]), (&json!([106]), &json!([121])));
         assert_eq!(desk.1.iter().filter(|file| file.starts_with("uploads uploads/1/")).count(), 2);
         store.stop().await;
@@ -416,7 +423,7 @@ told! {
         assert!(watcher.has_deleted);
         let left: Vec<i64> = flags_left(&store).await;
         assert_eq!(left, [100, 102, 104, 105, 106, 107, 110]);
-        let messages = watcher.desk.rows(Sheet::Messages(1), "zerver_message").len();
+        let messages = watcher.desk.rows(ExportFile::Messages(1), "zerver_message").len();
         assert_eq!((messages, watcher.desk.organization("zerver_reaction").len()), (8, 2));
         store.stop().await;
     }
@@ -435,7 +442,7 @@ struct Watcher {
     has_deleted: bool,
 }
 
-impl Sheets for Watcher {
+impl ExportWriter for Watcher {
     fn file(&mut self, file: ExportedFile) {
         self.desk.file(file);
     }
@@ -450,10 +457,10 @@ impl Sheets for Watcher {
                 .unwrap()
         };
         let deleted = tokio::task::block_in_place(|| tokio::runtime::Handle::current().block_on(deleted));
-        self.has_deleted = matches!(deleted, chat_core::ports::Written::Done(_));
+        self.has_deleted = matches!(deleted, chat_core::ports::WriteOutcome::Done(_));
     }
 
-    fn row(&mut self, sheet: Sheet, table: &'static str, row: Value) -> Result<(), SheetError> {
+    fn row(&mut self, sheet: ExportFile, table: &'static str, row: Value) -> Result<(), ExportWriteError> {
         self.desk.row(sheet, table, row)
     }
 }

@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use chat_core::change::{Change, Commit, Committed};
+use chat_core::change::{CommitOutcome, RealmChange, RealmCommit};
 use chat_core::channel::Privacy;
-use chat_core::event::{Audience, Filter, Flagged, NewEvent};
+use chat_core::event::{EventAudience, FlaggedMessages, NewEvent, QueueFilter};
 use chat_core::id::{ChannelId, EventId, MessageId, UserId};
-use chat_core::mark::Mark;
+use chat_core::mark::FlagChange;
 use chat_core::message::{Conversation, Flag, Recipient, topic_key};
-use chat_core::narrow::{Anchor, Selection};
+use chat_core::narrow::{Anchor, MessageSelection};
 use chat_core::ports::{
-    EventLog as _, FlagOp, Listener, MessageStore, Page, Pruned, Queue, QueueStore, RealmStore as _,
+    EventLog as _, EventQueue, FlagOp, LogListener, MessagePage, MessageStore, PrunedError, QueueStore, RealmStore as _,
 };
 use chat_core::user::{ApiKey, KeyHash};
 use chat_storage::Store;
@@ -35,21 +35,21 @@ fn hashed(store: &Store, key: &ApiKey) -> KeyHash {
 }
 
 async fn set_key(store: &Store, user: i64, key: &ApiKey) {
-    let mut commit = Commit { decided_at: store.realm().changed(), at_s: NOW_S, ..Commit::default() };
+    let mut commit = RealmCommit { decided_at: store.realm().changed(), at_s: NOW_S, ..RealmCommit::default() };
     commit.set_key(&store.realm(), UserId(user), key.clone());
-    assert!(matches!(store.commit(commit).await.unwrap(), Committed::Done { .. }));
+    assert!(matches!(store.commit(commit).await.unwrap(), CommitOutcome::Done { .. }));
 }
 
 async fn set_read(store: &Store, user: i64, op: FlagOp, ids: &[MessageId]) {
-    let mark = Mark { flag: Flag::Read, op };
-    let event = Flagged::anywhere(mark, ids.to_vec()).told_to(UserId(user));
+    let mark = FlagChange { flag: Flag::Read, op };
+    let event = FlaggedMessages::anywhere(mark, ids.to_vec()).told_to(UserId(user));
     store.set_flag(UserId(user), (Flag::Read, op), &decided_copies(store, ids), (NOW_S, event)).await.unwrap();
 }
 
 /// What a node shows of all that it keeps in memory.
 #[derive(Debug, PartialEq)]
 struct Shown {
-    pages: Vec<Page>,
+    pages: Vec<MessagePage>,
     unread: Vec<Vec<MessageId>>,
     flags: Vec<Vec<String>>,
     begins: bool,
@@ -64,7 +64,7 @@ async fn shown(store: &Store, ids: &[MessageId], alone: &Conversation) -> Shown 
             pages.push(page(store, user, channel, (Anchor::Newest, 100, 0)).await);
         }
         let realm = store.realm();
-        let selection = Selection::new(&realm, realm.user(UserId(user)).unwrap(), Vec::new());
+        let selection = MessageSelection::new(&realm, realm.user(UserId(user)).unwrap(), Vec::new());
         let mut found = store.unread(&selection, 1_000).await.unwrap().ids();
         found.sort_unstable();
         unread.push(found);
@@ -121,11 +121,11 @@ told! {
         assert_eq!(shown(&there, &ids, &alone).await, before, "from memory");
 
         let asleep = there.suspend_reading().await;
-        change(&here, vec![Change::Channel(Box::new(channel(13, Privacy::Public)))]).await;
+        change(&here, vec![RealmChange::Channel(Box::new(channel(13, Privacy::Public)))]).await;
         set_read(&here, 2, FlagOp::Remove, &ids[..1]).await;
         set_read(&here, 3, FlagOp::Add, &ids[3..]).await;
         ids.push(say(&here, 2, 11, "t").await);
-        let event = NewEvent::plain(Audience::Everyone, json!({"type": "delete_message", "message_ids": [gone]}));
+        let event = NewEvent::plain(EventAudience::Everyone, json!({"type": "delete_message", "message_ids": [gone]}));
         MessageStore::delete(&here, &decided(&here, &[(gone, gone.into())]), (NOW_S, vec![event])).await.unwrap();
         here.prune(LATER_S).await.unwrap();
         ids.push(say(&here, 3, 12, "after").await);
@@ -146,7 +146,7 @@ told! {
         found(&here).await;
         there.refresh().await.unwrap();
         let last = there.head();
-        let listener = Listener { user_id: UserId(3), overhears: false, told: 0 };
+        let listener = LogListener { user_id: UserId(3), overhears: false, told: 0 };
         let asleep = there.suspend_reading().await;
         let waiting = there.clone();
         let mut waits = tokio::task::JoinSet::new();
@@ -157,7 +157,7 @@ told! {
         drop(asleep);
         there.refresh().await.unwrap();
         timeout(AT_MOST, waits.join_next()).await.unwrap().unwrap().unwrap();
-        assert_eq!(there.after(last, 10).await.unwrap().unwrap_err(), Pruned(last));
+        assert_eq!(there.after(last, 10).await.unwrap().unwrap_err(), PrunedError(last));
         here.stop().await;
         there.stop().await;
     }
@@ -191,10 +191,10 @@ told! {
         }
         let (here, there) = (home.open().await, home.open().await);
         found(&here).await;
-        let queue = Queue {
+        let queue = EventQueue {
             id: "q".to_owned(),
             user_id: UserId(3),
-            filter: Filter::default(),
+            filter: QueueFilter::default(),
             begins_after: EventId(1),
             seen_s: NOW_S,
             idle_limit_s: 600,
@@ -220,8 +220,8 @@ told! {
         let store = home.open().await;
         found(&store).await;
         let notice = |at_s: i64, text: &str| {
-            let events = vec![crate::people::notice(Audience::Everyone, text)];
-            Commit { at_s, events, ..Commit::default() }
+            let events = vec![crate::people::notice(EventAudience::Everyone, text)];
+            RealmCommit { at_s, events, ..RealmCommit::default() }
         };
         // An hour after the founding, and then one of a node whose clock is a day behind.
         store.commit(notice(NOW_S + 3_600, "young")).await.unwrap();
@@ -232,7 +232,7 @@ told! {
         assert_eq!(fresh.after(founded, 10).await.unwrap().unwrap().len(), 2);
         // With the young one the lagging one goes, too.
         assert_eq!(store.prune(NOW_S + 3_601).await.unwrap(), 2);
-        assert_eq!(fresh.after(founded, 10).await.unwrap().unwrap_err(), Pruned(founded));
+        assert_eq!(fresh.after(founded, 10).await.unwrap().unwrap_err(), PrunedError(founded));
         store.stop().await;
         fresh.stop().await;
     }

@@ -1,12 +1,14 @@
 //! Windows of messages, against a model that looks at every message.
 
 use chat_core::channel::Privacy;
-use chat_core::event::Audience;
+use chat_core::event::EventAudience;
 use chat_core::id::{ChannelId, MessageId, UserId};
 use chat_core::message::{Conversation, Flag, Recipient};
-use chat_core::narrow::{Anchor, Candidate, Condition, NEWEST, Selection, Term, Window, Wording};
-use chat_core::ports::{FlagOp, MessageStore as _, Page, RealmStore as _};
-use chat_core::words::Sought;
+use chat_core::narrow::{
+    Anchor, MessageCandidate, MessageSelection, MessageText, MessageWindow, NEWEST, NarrowCondition, NarrowTerm,
+};
+use chat_core::ports::{FlagOp, MessagePage, MessageStore as _, RealmStore as _};
+use chat_core::words::SearchWords;
 use chat_storage::Store;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
@@ -31,7 +33,7 @@ async fn tell(store: &Store) -> Vec<MessageId> {
     change(
         store,
         vec![
-            chat_core::change::Change::Channel(Box::new(channel(13, Privacy::PrivateProtectedHistory))),
+            chat_core::change::RealmChange::Channel(Box::new(channel(13, Privacy::PrivateProtectedHistory))),
             subscription(12, 2),
         ],
     )
@@ -69,38 +71,44 @@ async fn tell(store: &Store) -> Vec<MessageId> {
         (Flag::Starred, FlagOp::Add, some(4)),
     ] {
         store
-            .set_flag(READER, (flag, op), &decided_copies(store, &messages), (NOW_S, notice(Audience::Everyone, "f")))
+            .set_flag(
+                READER,
+                (flag, op),
+                &decided_copies(store, &messages),
+                (NOW_S, notice(EventAudience::Everyone, "f")),
+            )
             .await
             .unwrap();
     }
     ids
 }
 
-fn conditions(ids: Vec<MessageId>) -> impl Strategy<Value = Vec<Term>> {
+fn conditions(ids: Vec<MessageId>) -> impl Strategy<Value = Vec<NarrowTerm>> {
     let condition = prop_oneof![
-        (11_i64..14).prop_map(|id| Condition::Channel(ChannelId(id))),
-        Just(Condition::PublicChannels),
-        prop_oneof![Just("lunch"), Just("✔ done")].prop_map(|key| Condition::Topic(key.to_owned())),
+        (11_i64..14).prop_map(|id| NarrowCondition::Channel(ChannelId(id))),
+        Just(NarrowCondition::PublicChannels),
+        prop_oneof![Just("lunch"), Just("✔ done")].prop_map(|key| NarrowCondition::Topic(key.to_owned())),
         prop_oneof![Just(vec![2, 5]), Just(vec![1, 2, 6]), Just(vec![2, 7])]
-            .prop_map(|users| Condition::Direct(users.into_iter().map(UserId).collect())),
-        (1_i64..7).prop_map(|id| Condition::DirectIncluding(UserId(id))),
-        (1_i64..5).prop_map(|id| Condition::Sender(UserId(id))),
-        Just(Condition::IsDirect),
-        Just(Condition::IsFlag(Flag::Starred)),
-        Just(Condition::IsUnread),
-        Just(Condition::IsMentioned),
-        Just(Condition::IsResolved),
-        Just(Condition::Has(chat_core::narrow::Has::Link)),
-        proptest::sample::select(ids).prop_map(Condition::Id),
-        proptest::sample::select(&SEARCHES).prop_map(|typed| Condition::Search(Sought::parse(typed))),
-        Just(Condition::IsFollowed(READER)),
-        Just(Condition::InHome(READER)),
+            .prop_map(|users| NarrowCondition::Direct(users.into_iter().map(UserId).collect())),
+        (1_i64..7).prop_map(|id| NarrowCondition::DirectIncluding(UserId(id))),
+        (1_i64..5).prop_map(|id| NarrowCondition::Sender(UserId(id))),
+        Just(NarrowCondition::IsDirect),
+        Just(NarrowCondition::IsFlag(Flag::Starred)),
+        Just(NarrowCondition::IsUnread),
+        Just(NarrowCondition::IsMentioned),
+        Just(NarrowCondition::IsResolved),
+        Just(NarrowCondition::Has(chat_core::narrow::HasOperand::Link)),
+        proptest::sample::select(ids).prop_map(NarrowCondition::Id),
+        proptest::sample::select(&SEARCHES).prop_map(|typed| NarrowCondition::Search(SearchWords::parse(typed))),
+        Just(NarrowCondition::IsFollowed(READER)),
+        Just(NarrowCondition::InHome(READER)),
     ];
-    let term = (condition, proptest::bool::weighted(0.2)).prop_map(|(condition, negated)| Term { condition, negated });
+    let term =
+        (condition, proptest::bool::weighted(0.2)).prop_map(|(condition, negated)| NarrowTerm { condition, negated });
     proptest::collection::vec(term, 0..4)
 }
 
-fn windows(ids: Vec<MessageId>) -> impl Strategy<Value = Window> {
+fn windows(ids: Vec<MessageId>) -> impl Strategy<Value = MessageWindow> {
     let anchor = prop_oneof![
         Just(Anchor::Oldest),
         Just(Anchor::Newest),
@@ -109,7 +117,7 @@ fn windows(ids: Vec<MessageId>) -> impl Strategy<Value = Window> {
         (0_i64..200).prop_map(|id| Anchor::At(MessageId(id))),
     ];
     let count = prop_oneof![Just(0_u64), 1_u64..5, Just(200)];
-    (anchor, count.clone(), count, any::<bool>()).prop_map(|(anchor, before, after, include_anchor)| Window {
+    (anchor, count.clone(), count, any::<bool>()).prop_map(|(anchor, before, after, include_anchor)| MessageWindow {
         anchor,
         before,
         after,
@@ -118,7 +126,7 @@ fn windows(ids: Vec<MessageId>) -> impl Strategy<Value = Window> {
 }
 
 /// The same questions each time.
-fn questions(ids: &[MessageId]) -> Vec<(Vec<Term>, Window)> {
+fn questions(ids: &[MessageId]) -> Vec<(Vec<NarrowTerm>, MessageWindow)> {
     let mut runner = TestRunner::new_with_rng(
         Config::default(),
         proptest::test_runner::TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha),
@@ -128,11 +136,11 @@ fn questions(ids: &[MessageId]) -> Vec<(Vec<Term>, Window)> {
 }
 
 /// Every message with the reader's flags, asked for one by one.
-async fn every(store: &Store, ids: &[MessageId]) -> Vec<(Candidate<'static>, Vec<Flag>)> {
+async fn every(store: &Store, ids: &[MessageId]) -> Vec<(MessageCandidate<'static>, Vec<Flag>)> {
     let all = store.find(READER, ids).await.unwrap();
     assert_eq!(all.len(), ids.len());
     let candidate = |(message, flags): (chat_core::message::Message, Vec<Flag>)| {
-        let candidate = Candidate {
+        let candidate = MessageCandidate {
             id: message.id,
             recipient: message.recipient,
             direct_users: message.direct_users.into(),
@@ -140,7 +148,7 @@ async fn every(store: &Store, ids: &[MessageId]) -> Vec<(Candidate<'static>, Vec
             sender_id: message.sender_id,
             marks: message.marks,
             has_reaction: !message.reactions.is_empty(),
-            wording: Some(Wording::new(message.content, message.html)),
+            wording: Some(MessageText::new(message.content, message.html)),
         };
         (candidate, flags)
     };
@@ -150,12 +158,12 @@ async fn every(store: &Store, ids: &[MessageId]) -> Vec<(Candidate<'static>, Vec
 /// What a window holds, worked out by looking at everything.
 fn expected(
     store: &Store,
-    all: &[(Candidate<'static>, Vec<Flag>)],
-    selection: &Selection,
-    window: Window,
+    all: &[(MessageCandidate<'static>, Vec<Flag>)],
+    selection: &MessageSelection,
+    window: MessageWindow,
 ) -> (Vec<MessageId>, MessageId, [bool; 3]) {
     let realm = store.realm();
-    let admitted: Vec<&(Candidate<'static>, Vec<Flag>)> =
+    let admitted: Vec<&(MessageCandidate<'static>, Vec<Flag>)> =
         all.iter().filter(|(candidate, flags)| selection.admits(candidate, flags, &realm)).collect();
     let first_unread = || admitted.iter().find(|(_, flags)| !flags.contains(&Flag::Read));
     let anchor = match window.anchor {
@@ -175,7 +183,7 @@ fn expected(
     (found, anchor, [at, older.len() <= before, newer.len() <= after])
 }
 
-fn seen(page: &Page) -> (Vec<MessageId>, MessageId, [bool; 3]) {
+fn seen(page: &MessagePage) -> (Vec<MessageId>, MessageId, [bool; 3]) {
     let ids = page.messages.iter().map(|(message, _)| message.id).collect();
     (ids, page.anchor, [page.found_anchor, page.found_oldest, page.found_newest])
 }
@@ -188,7 +196,7 @@ told! {
         let mut with_something = 0;
         for (terms, window) in questions(&ids) {
             let realm = store.realm();
-            let selection = Selection::new(&realm, realm.user(READER).unwrap(), terms);
+            let selection = MessageSelection::new(&realm, realm.user(READER).unwrap(), terms);
             let page = store.window(&selection, window).await.unwrap();
             assert_eq!(seen(&page), expected(&store, &all, &selection, window), "{:?} {window:?}", selection.terms);
             for (message, flags) in &page.messages {
@@ -209,8 +217,8 @@ told! {
         }
         let newest = say(&store, 1, 12, "elsewhere").await;
         let realm = store.realm();
-        let terms = vec![Term { condition: Condition::Channel(ChannelId(11)), negated: false }];
-        let selection = Selection::new(&realm, realm.user(READER).unwrap(), terms);
+        let terms = vec![NarrowTerm { condition: NarrowCondition::Channel(ChannelId(11)), negated: false }];
+        let selection = MessageSelection::new(&realm, realm.user(READER).unwrap(), terms);
         let topics = store.topics(&selection, ChannelId(11)).await.unwrap();
         let named: Vec<(&str, i64)> = topics.iter().map(|topic| (topic.name.as_str(), topic.max_id.0 - newest.0)).collect();
         assert_eq!(named, [("a", -1), ("c", -2), ("B", -3)]);
@@ -220,7 +228,7 @@ told! {
     async fn a_private_channel_shows_the_topics_its_reader_received(home) {
         let store = home.open().await;
         found(&store).await;
-        change(&store, vec![chat_core::change::Change::Channel(Box::new(channel(13, Privacy::PrivateProtectedHistory)))])
+        change(&store, vec![chat_core::change::RealmChange::Channel(Box::new(channel(13, Privacy::PrivateProtectedHistory)))])
             .await;
         say(&store, 1, 13, "before").await;
         let joined = change(&store, vec![subscription(13, 2)]).await;
@@ -229,8 +237,8 @@ told! {
         say(&store, 1, 13, "after").await;
         assert!(MessageId::from(joined) < within);
         let realm = store.realm();
-        let terms = vec![Term { condition: Condition::Channel(ChannelId(13)), negated: false }];
-        let selection = Selection::new(&realm, realm.user(READER).unwrap(), terms);
+        let terms = vec![NarrowTerm { condition: NarrowCondition::Channel(ChannelId(13)), negated: false }];
+        let selection = MessageSelection::new(&realm, realm.user(READER).unwrap(), terms);
         let topics = store.topics(&selection, ChannelId(13)).await.unwrap();
         assert_eq!(topics.iter().map(|topic| topic.name.as_str()).collect::<Vec<_>>(), ["within"]);
         store.stop().await;

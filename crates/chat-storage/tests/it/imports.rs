@@ -1,14 +1,15 @@
 //! An organization from elsewhere, as the store has it afterwards.
 
-use chat_core::event::Filter;
+use chat_core::event::QueueFilter;
 use chat_core::id::{ChannelId, EventId, MessageId, UserId};
 use chat_core::import::layout::{MessageFile, Tables};
 use chat_core::import::{
-    self, Atlas, ImportStore as _, ImportedMessage, Mark, Organization, Pictures, Report, Source, Step, Survey,
+    self, ImportCheckpoint, ImportReferences, ImportReport, ImportStepOutcome, ImportStore as _, ImportedImages,
+    ImportedMessage, ImportedOrganization, MessageSurvey, OrganizationSource,
 };
-use chat_core::lexicon::{Lexicon, Setting};
+use chat_core::lexicon::{RenderContext, RenderSettings};
 use chat_core::message::{Flag, Recipient};
-use chat_core::ports::{EventLog as _, MessageStore, Queue, QueueStore, RealmStore as _};
+use chat_core::ports::{EventLog as _, EventQueue, MessageStore, QueueStore, RealmStore as _};
 use chat_core::user::ApiKey;
 use chat_storage::Store;
 use serde_json::{Value, json};
@@ -65,12 +66,12 @@ fn files() -> [MessageFile; 2] {
     ]
 }
 
-fn mark(steps: i64) -> Mark {
-    Mark { source: "a".to_owned(), steps, is_done: steps == 4, report: Report::default() }
+fn mark(steps: i64) -> ImportCheckpoint {
+    ImportCheckpoint { source: "a".to_owned(), steps, is_done: steps == 4, report: ImportReport::default() }
 }
 
-fn organization() -> Organization {
-    let mut survey = Survey::default();
+fn organization() -> ImportedOrganization {
+    let mut survey = MessageSurvey::default();
     for file in files() {
         survey.look_at(&file);
     }
@@ -79,28 +80,38 @@ fn organization() -> Organization {
         seed += 1;
         ApiKey::from_random(&[seed; 64])
     };
-    let (tables, pictures) = (tables(), Pictures::default());
-    let source = Source { tables: &tables, survey: &survey, pictures: &pictures };
-    import::organization(source, "https://chat.example.org", key, &mut Report::default()).unwrap()
+    let (tables, pictures) = (tables(), ImportedImages::default());
+    let source = OrganizationSource { tables: &tables, survey: &survey, pictures: &pictures };
+    import::organization(source, "https://chat.example.org", key, &mut ImportReport::default()).unwrap()
 }
 
 fn messages(store: &Store, file: &MessageFile) -> Vec<ImportedMessage> {
     let realm = store.realm();
-    let lexicon = Lexicon::of(&realm);
-    let setting = Setting { realm_url: "https://chat.example.org", lexicon: &lexicon, uploads: None, now_s: NOW_S };
-    import::messages(&setting, &realm, &Atlas::of(&tables(), &Survey::default()), (file, &[]), &mut Report::default())
+    let lexicon = RenderContext::of(&realm);
+    let setting =
+        RenderSettings { realm_url: "https://chat.example.org", lexicon: &lexicon, uploads: None, now_s: NOW_S };
+    import::messages(
+        &setting,
+        &realm,
+        &ImportReferences::of(&tables(), &MessageSurvey::default()),
+        (file, &[]),
+        &mut ImportReport::default(),
+    )
 }
 
 async fn imported(home: &Home) -> Store {
     let store = home.open().await;
-    assert_eq!(store.import_organization(&organization(), &mark(1)).await.unwrap(), Step::Done);
+    assert_eq!(store.import_organization(&organization(), &mark(1)).await.unwrap(), ImportStepOutcome::Done);
     store.stop().await;
     let store = home.open().await;
     for (steps, file) in (2..).zip(files()) {
-        assert_eq!(store.import_messages(&messages(&store, &file), &mark(steps)).await.unwrap(), Step::Done);
+        assert_eq!(
+            store.import_messages(&messages(&store, &file), &mark(steps)).await.unwrap(),
+            ImportStepOutcome::Done
+        );
     }
-    let reactions = import::reactions(&store.realm(), &tables().reactions, &mut Report::default());
-    assert_eq!(store.import_reactions(&reactions, &mark(4)).await.unwrap(), Step::Done);
+    let reactions = import::reactions(&store.realm(), &tables().reactions, &mut ImportReport::default());
+    assert_eq!(store.import_reactions(&reactions, &mark(4)).await.unwrap(), ImportStepOutcome::Done);
     store
 }
 
@@ -144,10 +155,10 @@ told! {
     async fn the_log_begins_after_the_last_message(home) {
         let store = imported(&home).await;
         assert_eq!(store.head(), EventId(1_004));
-        let queue = Queue {
+        let queue = EventQueue {
             id: "q".to_owned(),
             user_id: UserId(7),
-            filter: Filter::default(),
+            filter: QueueFilter::default(),
             begins_after: store.head(),
             seen_s: NOW_S,
             idle_limit_s: 600,
@@ -163,15 +174,15 @@ told! {
     async fn a_step_is_done_once_and_in_its_turn(home) {
         let store = home.open().await;
         assert_eq!(store.import_mark().await.unwrap(), None);
-        assert_eq!(store.import_messages(&[], &mark(2)).await.unwrap(), Step::Refused);
-        assert_eq!(store.import_organization(&organization(), &mark(1)).await.unwrap(), Step::Done);
-        assert_eq!(store.import_organization(&organization(), &mark(1)).await.unwrap(), Step::Refused);
+        assert_eq!(store.import_messages(&[], &mark(2)).await.unwrap(), ImportStepOutcome::Refused);
+        assert_eq!(store.import_organization(&organization(), &mark(1)).await.unwrap(), ImportStepOutcome::Done);
+        assert_eq!(store.import_organization(&organization(), &mark(1)).await.unwrap(), ImportStepOutcome::Refused);
         store.stop().await;
         let store = home.open().await;
         let [first, second] = files();
-        assert_eq!(store.import_messages(&messages(&store, &second), &mark(3)).await.unwrap(), Step::Refused);
-        assert_eq!(store.import_messages(&messages(&store, &first), &mark(2)).await.unwrap(), Step::Done);
-        assert_eq!(store.import_messages(&messages(&store, &first), &mark(2)).await.unwrap(), Step::Refused);
+        assert_eq!(store.import_messages(&messages(&store, &second), &mark(3)).await.unwrap(), ImportStepOutcome::Refused);
+        assert_eq!(store.import_messages(&messages(&store, &first), &mark(2)).await.unwrap(), ImportStepOutcome::Done);
+        assert_eq!(store.import_messages(&messages(&store, &first), &mark(2)).await.unwrap(), ImportStepOutcome::Refused);
         assert_eq!(store.import_mark().await.unwrap(), Some(mark(2)));
         assert_eq!(flags(&store, 7).await.len(), 3);
         store.stop().await;

@@ -1,8 +1,8 @@
 //! Letters that wait, and the secrets of links.
 
-use chat_core::change::{Change, Commit, Committed, Credential, ItemKind};
-use chat_core::invitation::{LinkStore as _, Secret};
-use chat_core::mail::{Mail, MailStore as _};
+use chat_core::change::{CommitOutcome, CredentialChange, ItemKind, RealmChange, RealmCommit};
+use chat_core::invitation::{InvitationLinkStore as _, InvitationSecret};
+use chat_core::mail::{Letter, MailStore as _};
 use chat_core::ports::RealmStore as _;
 use chat_core::user::ApiKey;
 use chat_storage::Store;
@@ -10,15 +10,15 @@ use serde_json::json;
 
 use crate::home::{NOW_S, on_every_engine};
 
-fn commit(store: &Store, letters: &[&str]) -> Commit {
-    let mail = |to: &&str| Mail { to: (*to).to_owned(), subject: "Hi".to_owned(), text: "x".to_owned() };
+fn commit(store: &Store, letters: &[&str]) -> RealmCommit {
+    let mail = |to: &&str| Letter { to: (*to).to_owned(), subject: "Hi".to_owned(), text: "x".to_owned() };
     let document = Some(json!({"letters": letters.len()}));
-    Commit {
+    RealmCommit {
         decided_at: store.realm().changed(),
         at_s: NOW_S,
-        changes: vec![Change::Item { kind: ItemKind::Invitation, id: 1, document }],
+        changes: vec![RealmChange::Item { kind: ItemKind::Invitation, id: 1, document }],
         mail: letters.iter().map(mail).collect(),
-        ..Commit::default()
+        ..RealmCommit::default()
     }
 }
 
@@ -72,7 +72,7 @@ async fn a_decision_that_came_too_late_writes_no_letter() {
         let store = home.open().await;
         let stale = commit(&store, &["late"]);
         store.commit(commit(&store, &[])).await.unwrap();
-        assert!(matches!(store.commit(stale).await.unwrap(), Committed::Stale(_)));
+        assert!(matches!(store.commit(stale).await.unwrap(), CommitOutcome::Stale(_)));
         assert_eq!(taken(&store, NOW_S).await, Vec::<String>::new());
         store.stop().await;
     })
@@ -97,14 +97,14 @@ async fn who_waits_for_letters_is_woken_by_one_and_a_restart_keeps_it() {
 async fn the_secret_of_a_link_is_kept_until_it_opens_nothing_and_never_in_the_log() {
     on_every_engine(|home| async move {
         let store = home.open().await;
-        let secret = Secret::new(ApiKey::from_random(&[9; 64]).unwrap());
-        let credentials = vec![Credential::InvitationLink(4, Some(secret.clone()))];
-        store.commit(Commit { credentials, ..commit(&store, &[]) }).await.unwrap();
+        let secret = InvitationSecret::new(ApiKey::from_random(&[9; 64]).unwrap());
+        let credentials = vec![CredentialChange::InvitationLink(4, Some(secret.clone()))];
+        store.commit(RealmCommit { credentials, ..commit(&store, &[]) }).await.unwrap();
         assert_eq!(store.link_secrets().await.unwrap(), [(4, secret.clone())]);
         let log = home.ask("SELECT coalesce(changes, '') || coalesce(event, '') FROM log").await.concat();
         assert!(!log.is_empty() && !log.contains(secret.expose()));
-        let credentials = vec![Credential::InvitationLink(4, None)];
-        store.commit(Commit { credentials, ..commit(&store, &[]) }).await.unwrap();
+        let credentials = vec![CredentialChange::InvitationLink(4, None)];
+        store.commit(RealmCommit { credentials, ..commit(&store, &[]) }).await.unwrap();
         assert!(store.link_secrets().await.unwrap().is_empty());
         store.stop().await;
     })

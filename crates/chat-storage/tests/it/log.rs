@@ -4,12 +4,16 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chat_core::change::{Change, Commit, Committed, UserItemKind};
-use chat_core::event::{Audience, EventRecord, Filter, Flagged, FlaggedIn, Place, Reader};
+use chat_core::change::{CommitOutcome, RealmChange, RealmCommit, UserItemKind};
+use chat_core::event::{
+    EventAudience, EventReader, EventRecord, FlaggedConversation, FlaggedMessages, MessageLocation, QueueFilter,
+};
 use chat_core::id::{ChannelId, EventId, UserId};
-use chat_core::mark::Mark;
+use chat_core::mark::FlagChange;
 use chat_core::message::Flag;
-use chat_core::ports::{EventLog as _, FlagOp, Listener, MessageStore as _, Pruned, RealmStore as _, Sent};
+use chat_core::ports::{
+    EventLog as _, FlagOp, LogListener, MessageStore as _, PrunedError, RealmStore as _, SendOutcome,
+};
 use chat_storage::Store;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
@@ -33,7 +37,7 @@ async fn all_after(store: &Store, mut after: EventId) -> Vec<Arc<EventRecord>> {
 
 fn contents(records: &[Arc<EventRecord>]) -> Vec<String> {
     let content = |record: &Arc<EventRecord>| match &record.event.as_ref()?.body {
-        chat_core::event::Body::Message(message) => Some(message.message.content.clone()),
+        chat_core::event::EventBody::Message(message) => Some(message.message.content.clone()),
         _ => None,
     };
     records.iter().filter_map(content).collect()
@@ -60,7 +64,7 @@ fn write_at_once(writers: &mut JoinSet<Vec<String>>, store: &Store, name: &'stat
 
 /// Reads on while others write, as a queue does: what was read, in order.
 async fn follow(store: Store, until: usize) -> Vec<Arc<EventRecord>> {
-    let listener = Listener { user_id: UserId(8), overhears: true, told: 0 };
+    let listener = LogListener { user_id: UserId(8), overhears: true, told: 0 };
     let mut all: Vec<Arc<EventRecord>> = Vec::new();
     while contents(&all).len() < until {
         let after = all.last().map_or(EventId::NONE, |record| record.id);
@@ -118,7 +122,7 @@ told! {
         change(&one, vec![subscription(11, 2)]).await;
         let before = one.head();
         // The other node waits, with what it knows, which may be nothing yet.
-        let listener = Listener { user_id: UserId(2), overhears: false, told: 0 };
+        let listener = LogListener { user_id: UserId(2), overhears: false, told: 0 };
         let waiting = async {
             let mut after = EventId::NONE;
             loop {
@@ -145,7 +149,7 @@ told! {
         let head = store.head();
         let wait = |user, overhears, after| {
             let store = store.clone();
-            async move { store.wait(Listener { user_id: UserId(user), overhears, told: 0 }, after).await }
+            async move { store.wait(LogListener { user_id: UserId(user), overhears, told: 0 }, after).await }
         };
         let mut woken = JoinSet::new();
         let mut silent = Box::pin(wait(3, false, head));
@@ -169,10 +173,10 @@ told! {
         found(&store).await;
         let stale = message(&store, 1, to_channel(11), ("t", "late"));
         let newer = change(&store, vec![subscription(11, 2)]).await;
-        assert_eq!(store.append(stale.clone()).await.unwrap(), Sent::Stale(newer));
+        assert_eq!(store.append(stale.clone()).await.unwrap(), SendOutcome::Stale(newer));
         assert!(home.ask("SELECT content FROM message").await.is_empty());
         let again = chat_core::ports::NewMessage { decided_at: newer, ..stale };
-        assert!(matches!(store.append(again).await.unwrap(), Sent::Done { .. }));
+        assert!(matches!(store.append(again).await.unwrap(), SendOutcome::Done { .. }));
         store.stop().await;
     }
 
@@ -182,8 +186,8 @@ told! {
         let decided = message(&store, 1, to_channel(11), ("t", "on its way"));
         let (kind, key) = (UserItemKind::TopicPolicy, "11/t".to_owned());
         let document = Some(json!({"visibility_policy": 3}));
-        change(&store, vec![Change::UserItem { user_id: UserId(2), kind, key, document }]).await;
-        assert!(matches!(store.append(decided).await.unwrap(), Sent::Done { .. }));
+        change(&store, vec![RealmChange::UserItem { user_id: UserId(2), kind, key, document }]).await;
+        assert!(matches!(store.append(decided).await.unwrap(), SendOutcome::Done { .. }));
         store.stop().await;
     }
 
@@ -205,19 +209,19 @@ told! {
     async fn what_was_pruned_is_said_to_be(home) {
         let store = home.open().await;
         found(&store).await;
-        let commit = |at_s, text: &str| Commit {
+        let commit = |at_s, text: &str| RealmCommit {
             at_s,
-            events: vec![notice(Audience::Everyone, text)],
-            ..Commit::default()
+            events: vec![notice(EventAudience::Everyone, text)],
+            ..RealmCommit::default()
         };
-        let Committed::Done { last: old, .. } = store.commit(commit(NOW_S + 1, "old")).await.unwrap() else {
+        let CommitOutcome::Done { last: old, .. } = store.commit(commit(NOW_S + 1, "old")).await.unwrap() else {
             panic!("not stale");
         };
         store.commit(commit(NOW_S + 100, "new")).await.unwrap();
         assert_eq!(store.prune(NOW_S + 50).await.unwrap(), 2);
         store.stop().await;
         let store = home.open().await;
-        assert_eq!(store.after(EventId::NONE, 10).await.unwrap().unwrap_err(), Pruned(EventId::NONE));
+        assert_eq!(store.after(EventId::NONE, 10).await.unwrap().unwrap_err(), PrunedError(EventId::NONE));
         let kept = store.after(old, 10).await.unwrap().unwrap();
         assert_eq!(kept.len(), 1);
         assert_eq!(store.realm().users().count(), 8);
@@ -229,17 +233,17 @@ told! {
         found(&store).await;
         let id = say(&store, 1, 11, "t").await;
         let before = store.head();
-        let topic = Place::Topic { channel_id: ChannelId(11), topic: "t".to_owned(), is_muted: false };
-        let unread = Mark { flag: Flag::Read, op: FlagOp::Remove };
-        let places = vec![FlaggedIn { place: Some(topic), messages: vec![id], mentions: vec![id] }];
-        let events = vec![Flagged { mark: unread, places }.told_to(UserId(2))];
-        store.commit(Commit { at_s: NOW_S, events, ..Commit::default() }).await.unwrap();
+        let topic = MessageLocation::Topic { channel_id: ChannelId(11), topic: "t".to_owned(), is_muted: false };
+        let unread = FlagChange { flag: Flag::Read, op: FlagOp::Remove };
+        let places = vec![FlaggedConversation { place: Some(topic), messages: vec![id], mentions: vec![id] }];
+        let events = vec![FlaggedMessages { mark: unread, places }.told_to(UserId(2))];
+        store.commit(RealmCommit { at_s: NOW_S, events, ..RealmCommit::default() }).await.unwrap();
         let told = async |store: &Store| {
-            timeout(AT_MOST, store.wait(Listener { user_id: UserId(2), overhears: false, told: 0 }, before)).await.unwrap();
+            timeout(AT_MOST, store.wait(LogListener { user_id: UserId(2), overhears: false, told: 0 }, before)).await.unwrap();
             let mut text = String::new();
-            let (realm, filter) = (store.realm(), Filter::default());
+            let (realm, filter) = (store.realm(), QueueFilter::default());
             let user = realm.user(UserId(2)).unwrap();
-            let reader = Reader { user, realm: &realm, filter: &filter, queue_id: "" };
+            let reader = EventReader { user, realm: &realm, filter: &filter, queue_id: "" };
             all_after(store, before).await.iter().for_each(|record| record.write(&reader, &[], &mut text));
             text
         };

@@ -1,14 +1,15 @@
 //! A small realm: users 1 to 8, public channels 11 and 12, and messages in them.
 
-use chat_core::change::{Change, Commit, Committed};
-use chat_core::channel::{Channel, Notifications, PostPolicy, Privacy, Subscription};
-use chat_core::event::{Audience, DisplayRecipient, MessageEvent, NewEvent, Sender};
+use chat_core::change::{CommitOutcome, RealmChange, RealmCommit};
+use chat_core::channel::{Channel, ChannelNotifications, PostPolicy, Privacy, Subscription};
+use chat_core::event::{DisplayRecipient, EventAudience, MessageEvent, MessageSender, NewEvent};
 use chat_core::id::{ChannelId, DirectId, EventId, MessageId, UserGroupId, UserId};
-use chat_core::message::{Flag, Marks, Message, Recipient};
+use chat_core::message::{ContentFlags, Flag, Message, Recipient};
 use chat_core::ports::{
-    DecidedOn, DecidedOnCopies, Destination, EventLog as _, MessageStore as _, NewMessage, RealmStore as _, Sent,
+    EventLog as _, FlagWriteGuard, MessageDestination, MessageStore as _, NewMessage, RealmStore as _, SendOutcome,
+    WriteGuard,
 };
-use chat_core::realm::{Realm, Rules};
+use chat_core::realm::{Realm, RealmRules};
 use chat_core::role::Role;
 use chat_core::user::User;
 use chat_storage::Store;
@@ -51,19 +52,19 @@ pub(crate) fn channel(id: i64, privacy: Privacy) -> Channel {
     }
 }
 
-pub(crate) fn subscription(channel: i64, user: i64) -> Change {
-    Change::Subscription(Box::new(Subscription {
+pub(crate) fn subscription(channel: i64, user: i64) -> RealmChange {
+    RealmChange::Subscription(Box::new(Subscription {
         channel_id: ChannelId(channel),
         user_id: UserId(user),
         color: "#c2c2c2".to_owned(),
         is_muted: false,
         pin_to_top: false,
-        notifications: Notifications::default(),
+        notifications: ChannelNotifications::default(),
     }))
 }
 
-pub(crate) fn unsubscription(channel: i64, user: i64) -> Change {
-    Change::Unsubscription { channel_id: ChannelId(channel), user_id: UserId(user) }
+pub(crate) fn unsubscription(channel: i64, user: i64) -> RealmChange {
+    RealmChange::Unsubscription { channel_id: ChannelId(channel), user_id: UserId(user) }
 }
 
 /// The realm, its users and channels; nobody is in a channel.
@@ -73,32 +74,37 @@ pub(crate) async fn found(store: &Store) {
         description: String::new(),
         created_s: NOW_S,
         is_deactivated: false,
-        rules: Rules::default(),
-        emblems: chat_core::emblem::Emblems::default(),
+        rules: RealmRules::default(),
+        emblems: chat_core::emblem::OrganizationImages::default(),
     };
-    let mut changes = vec![Change::Realm(Box::new(realm))];
-    changes.extend(USERS.map(|id| Change::User(Box::new(user(id)))));
-    changes.extend(CHANNELS.map(|id| Change::Channel(Box::new(channel(id, Privacy::Public)))));
+    let mut changes = vec![RealmChange::Realm(Box::new(realm))];
+    changes.extend(USERS.map(|id| RealmChange::User(Box::new(user(id)))));
+    changes.extend(CHANNELS.map(|id| RealmChange::Channel(Box::new(channel(id, Privacy::Public)))));
     change(store, changes).await;
 }
 
 /// Changes the realm, deciding again until nobody else was faster. Returns where it stands.
-pub(crate) async fn change(store: &Store, changes: Vec<Change>) -> EventId {
+pub(crate) async fn change(store: &Store, changes: Vec<RealmChange>) -> EventId {
     loop {
         let decided_at = store.realm().changed();
-        let commit = Commit { decided_at, at_s: NOW_S, changes: changes.clone(), ..Commit::default() };
-        if let Committed::Done { first, .. } = store.commit(commit).await.unwrap() {
+        let commit = RealmCommit { decided_at, at_s: NOW_S, changes: changes.clone(), ..RealmCommit::default() };
+        if let CommitOutcome::Done { first, .. } = store.commit(commit).await.unwrap() {
             return first;
         }
     }
 }
 
-pub(crate) fn notice(audience: Audience, text: &str) -> NewEvent {
+pub(crate) fn notice(audience: EventAudience, text: &str) -> NewEvent {
     NewEvent::plain(audience, json!({"type": "notice", "text": text}))
 }
 
 /// A message of a user that was permitted on the realm as the node knows it.
-pub(crate) fn message(store: &Store, sender: i64, to: Destination, (topic, content): (&str, &str)) -> NewMessage {
+pub(crate) fn message(
+    store: &Store,
+    sender: i64,
+    to: MessageDestination,
+    (topic, content): (&str, &str),
+) -> NewMessage {
     let event = MessageEvent {
         message: Message {
             id: MessageId(0),
@@ -110,13 +116,13 @@ pub(crate) fn message(store: &Store, sender: i64, to: Destination, (topic, conte
             html: format!("<p>{content}</p>"),
             sent_s: NOW_S,
             client: "test".to_owned(),
-            marks: Marks::default(),
+            marks: ContentFlags::default(),
             last_edit_s: None,
             revision: EventId::NONE,
             reactions: Vec::new(),
             submessages: Vec::new(),
         },
-        sender: Sender {
+        sender: MessageSender {
             email: user(sender).email,
             full_name: user(sender).full_name,
             avatar_url: "/a.png".to_owned(),
@@ -131,18 +137,18 @@ pub(crate) fn message(store: &Store, sender: i64, to: Destination, (topic, conte
     NewMessage { decided_at: store.realm().changed(), to, event, attachments: Vec::new() }
 }
 
-pub(crate) fn to_channel(channel: i64) -> Destination {
-    Destination::Channel { channel_id: ChannelId(channel), public: true }
+pub(crate) fn to_channel(channel: i64) -> MessageDestination {
+    MessageDestination::Channel { channel_id: ChannelId(channel), public: true }
 }
 
-pub(crate) fn to_users(users: &[i64]) -> Destination {
-    Destination::Direct(users.iter().copied().map(UserId).collect())
+pub(crate) fn to_users(users: &[i64]) -> MessageDestination {
+    MessageDestination::Direct(users.iter().copied().map(UserId).collect())
 }
 
 /// Sends it, deciding again until the realm stays the same.
 pub(crate) async fn send(store: &Store, mut message: NewMessage) -> MessageId {
     loop {
-        if let Sent::Done { id, .. } = store.append(message.clone()).await.unwrap() {
+        if let SendOutcome::Done { id, .. } = store.append(message.clone()).await.unwrap() {
             return id;
         }
         message.decided_at = store.realm().changed();
@@ -155,17 +161,17 @@ pub(crate) async fn say(store: &Store, sender: i64, channel: i64, topic: &str) -
 }
 
 /// What a write to messages of these revisions is decided on.
-pub(crate) fn decided(store: &Store, messages: &[(MessageId, EventId)]) -> DecidedOn {
-    DecidedOn { realm: store.realm().changed(), messages: messages.to_vec() }
+pub(crate) fn decided(store: &Store, messages: &[(MessageId, EventId)]) -> WriteGuard {
+    WriteGuard { realm: store.realm().changed(), messages: messages.to_vec() }
 }
 
 /// What a write to this message is decided on, as it is now; as new where it is not there.
-pub(crate) async fn decided_now(store: &Store, id: MessageId) -> DecidedOn {
+pub(crate) async fn decided_now(store: &Store, id: MessageId) -> WriteGuard {
     let found = store.find(UserId(0), &[id]).await.unwrap().pop();
     decided(store, &[(id, found.map_or(id.into(), |(message, _)| message.revision))])
 }
 
 /// What a change of flags of these messages is decided on.
-pub(crate) fn decided_copies(store: &Store, messages: &[MessageId]) -> DecidedOnCopies {
-    DecidedOnCopies { realm: store.realm().changed(), log: store.head(), messages: messages.to_vec() }
+pub(crate) fn decided_copies(store: &Store, messages: &[MessageId]) -> FlagWriteGuard {
+    FlagWriteGuard { realm: store.realm().changed(), log: store.head(), messages: messages.to_vec() }
 }

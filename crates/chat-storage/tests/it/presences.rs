@@ -1,10 +1,10 @@
 //! Who was there.
 
-use chat_core::change::Change;
+use chat_core::change::RealmChange;
 use chat_core::event::EventRecord;
 use chat_core::id::UserId;
-use chat_core::ports::{EventLog as _, Known, PresenceStore as _};
-use chat_core::presence::{Presence, Status};
+use chat_core::ports::{EventLog as _, KnownPresences, PresenceStore as _};
+use chat_core::presence::{Presence, PresenceStatus};
 use chat_storage::Store;
 
 use crate::home::{NOW_S, told};
@@ -13,13 +13,13 @@ use crate::people::{change, found, user};
 const ROWS: &str = "SELECT user_id || ' ' || (active_s - 1800000000) || ' ' || (connected_s - 1800000000)
 FROM presence ORDER BY user_id";
 
-fn note(store: &Store, user: i64, status: Status, after_s: i64) {
+fn note(store: &Store, user: i64, status: PresenceStatus, after_s: i64) {
     store.note(UserId(user), status, NOW_S + after_s);
 }
 
 /// Who is new after a batch, each with the seconds since the tests' now, and the last batch.
 fn since(store: &Store, batch: i64) -> (Vec<(i64, i64, i64)>, i64) {
-    let Known { presences, last } = store.since(batch);
+    let KnownPresences { presences, last } = store.since(batch);
     let shown = presences.into_iter().map(|(id, seen)| (id.0, seen.active_s - NOW_S, seen.connected_s - NOW_S));
     (shown.collect(), last)
 }
@@ -35,14 +35,14 @@ told! {
         found(&store).await;
         store.settle_presences().await.unwrap();
         assert_eq!(store.of(UserId(3)), None);
-        note(&store, 3, Status::Active, 0);
-        note(&store, 4, Status::Idle, 5);
+        note(&store, 3, PresenceStatus::Active, 0);
+        note(&store, 4, PresenceStatus::Idle, 5);
         assert_eq!(store.of(UserId(3)), Some(Presence { active_s: NOW_S, connected_s: NOW_S }));
         store.settle_presences().await.unwrap();
         assert_eq!(home.ask(ROWS).await, ["3 0 0", "4 -1800000000 5"]);
-        note(&store, 3, Status::Idle, 60);
-        note(&store, 3, Status::Active, 61);
-        note(&store, 3, Status::Active, 62);
+        note(&store, 3, PresenceStatus::Idle, 60);
+        note(&store, 3, PresenceStatus::Active, 61);
+        note(&store, 3, PresenceStatus::Active, 62);
         store.settle_presences().await.unwrap();
         assert_eq!(home.ask(ROWS).await, ["3 61 61", "4 -1800000000 5"]);
         store.stop().await;
@@ -51,10 +51,10 @@ told! {
     async fn a_sign_of_life_takes_no_memory(home) {
         let store = home.open().await;
         found(&store).await;
-        note(&store, 3, Status::Active, 0);
+        note(&store, 3, PresenceStatus::Active, 0);
         let signs = allocation_counter::measure(|| {
             for minute in 1..=1_000 {
-                note(&store, 3, Status::Active, minute * 60);
+                note(&store, 3, PresenceStatus::Active, minute * 60);
                 assert_eq!(store.of(UserId(3)).map(|seen| seen.active_s), Some(NOW_S + minute * 60));
             }
         });
@@ -68,7 +68,7 @@ told! {
     async fn what_was_noted_survives_its_node(home) {
         let store = home.open().await;
         found(&store).await;
-        note(&store, 3, Status::Active, 0);
+        note(&store, 3, PresenceStatus::Active, 0);
         store.stop().await;
 
         let store = home.open().await;
@@ -82,10 +82,10 @@ told! {
     async fn who_asks_again_gets_what_came_since_and_misses_nothing(home) {
         let store = home.open().await;
         found(&store).await;
-        note(&store, 3, Status::Active, 0);
+        note(&store, 3, PresenceStatus::Active, 0);
         store.settle_presences().await.unwrap();
         let (_, first) = since(&store, 0);
-        note(&store, 4, Status::Active, 1);
+        note(&store, 4, PresenceStatus::Active, 1);
         // Told before it is written down, and once more with the number that stands for it.
         let (known, last) = since(&store, first);
         assert_eq!(known, [(4, 1, 1)]);
@@ -101,18 +101,18 @@ told! {
     async fn only_who_was_away_is_told_of(home) {
         let store = home.open().await;
         found(&store).await;
-        note(&store, 3, Status::Active, 0);
-        note(&store, 4, Status::Idle, 0);
+        note(&store, 3, PresenceStatus::Active, 0);
+        note(&store, 4, PresenceStatus::Idle, 0);
         store.settle_presences().await.unwrap();
         // One for each form.
         assert_eq!(events(&store).await, 2);
         for after_s in [60, 120, 240] {
-            note(&store, 3, Status::Active, after_s);
-            note(&store, 4, Status::Idle, after_s);
+            note(&store, 3, PresenceStatus::Active, after_s);
+            note(&store, 4, PresenceStatus::Idle, after_s);
             store.settle_presences().await.unwrap();
         }
         assert_eq!(events(&store).await, 2);
-        note(&store, 3, Status::Active, 600);
+        note(&store, 3, PresenceStatus::Active, 600);
         store.settle_presences().await.unwrap();
         store.settle_presences().await.unwrap();
         assert_eq!(events(&store).await, 4);
@@ -123,8 +123,8 @@ told! {
         let store = home.open().await;
         found(&store).await;
         let closed = chat_core::user::User { is_active: false, ..user(3) };
-        change(&store, vec![Change::User(Box::new(closed))]).await;
-        note(&store, 3, Status::Active, 0);
+        change(&store, vec![RealmChange::User(Box::new(closed))]).await;
+        note(&store, 3, PresenceStatus::Active, 0);
         store.settle_presences().await.unwrap();
         assert_eq!(events(&store).await, 0);
         store.stop().await;
@@ -137,14 +137,14 @@ told! {
         }
         let (here, there) = (home.open().await, home.open().await);
         found(&here).await;
-        note(&here, 3, Status::Active, 0);
+        note(&here, 3, PresenceStatus::Active, 0);
         here.settle_presences().await.unwrap();
         there.settle_presences().await.unwrap();
         let (known, first) = since(&there, 0);
         assert_eq!(known, [(3, 0, 0)]);
         // Both hear of one user, the later one writes first.
-        note(&here, 3, Status::Active, 60);
-        note(&there, 3, Status::Idle, 70);
+        note(&here, 3, PresenceStatus::Active, 60);
+        note(&there, 3, PresenceStatus::Idle, 70);
         there.settle_presences().await.unwrap();
         here.settle_presences().await.unwrap();
         there.settle_presences().await.unwrap();
@@ -152,7 +152,7 @@ told! {
         assert_eq!(home.ask(ROWS).await, ["3 60 70"]);
         // Whoever asked one node may ask the other.
         let (_, last) = since(&here, 0);
-        note(&there, 5, Status::Active, 80);
+        note(&there, 5, PresenceStatus::Active, 80);
         there.settle_presences().await.unwrap();
         here.settle_presences().await.unwrap();
         assert_eq!(since(&here, last).0, [(5, 80, 80)]);
@@ -164,11 +164,11 @@ told! {
         let store = home.open().await;
         found(&store).await;
         // Nobody of that number has an account, so the batch is refused whole.
-        note(&store, 99, Status::Active, 0);
-        note(&store, 3, Status::Active, 0);
+        note(&store, 99, PresenceStatus::Active, 0);
+        note(&store, 3, PresenceStatus::Active, 0);
         assert!(store.settle_presences().await.is_err());
         assert!(home.ask(ROWS).await.is_empty());
-        change(&store, vec![Change::User(Box::new(user(99)))]).await;
+        change(&store, vec![RealmChange::User(Box::new(user(99)))]).await;
         store.settle_presences().await.unwrap();
         assert_eq!(home.ask(ROWS).await, ["3 0 0", "99 0 0"]);
         store.stop().await;

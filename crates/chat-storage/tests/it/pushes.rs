@@ -2,22 +2,22 @@
 
 use std::sync::Arc;
 
-use chat_core::change::{Change, Commit};
-use chat_core::event::{self, EventRecord, Flagged, NewEvent};
+use chat_core::change::{RealmChange, RealmCommit};
+use chat_core::event::{self, EventRecord, FlaggedMessages, NewEvent};
 use chat_core::id::{DirectId, EventId, MessageId, UserId};
-use chat_core::mark::Mark;
-use chat_core::message::{Marks, Message, Recipient};
+use chat_core::mark::FlagChange;
+use chat_core::message::{ContentFlags, Message, Recipient};
 use chat_core::ports::RealmStore as _;
-use chat_core::push::DeviceKind::{Apple, Google};
-use chat_core::push::{DEVICES_MAX, Device, DeviceKind, PushStore as _, Withdrawn};
+use chat_core::push::PushDeviceKind::{Apple, Google};
+use chat_core::push::{DEVICES_MAX, PushDevice, PushDeviceKind, PushStore as _, WithdrawnNotifications};
 use chat_core::role::Role;
 use chat_core::user::User;
 use chat_storage::Store;
 
 use crate::home::{NOW_S, on_every_engine};
 
-fn device(user: i64, kind: DeviceKind, token: &str) -> Device {
-    Device { user_id: UserId(user), kind, token: token.to_owned(), app_id: None }
+fn device(user: i64, kind: PushDeviceKind, token: &str) -> PushDevice {
+    PushDevice { user_id: UserId(user), kind, token: token.to_owned(), app_id: None }
 }
 
 async fn with_users(store: &Store) {
@@ -34,8 +34,11 @@ async fn with_users(store: &Store) {
         avatar_version: 1,
         address_visibility: chat_core::address::AddressVisibility::default(),
     };
-    let changes = [3, 4].map(|id| Change::User(Box::new(user(id)))).into();
-    store.commit(Commit { decided_at: EventId::NONE, at_s: NOW_S, changes, ..Commit::default() }).await.unwrap();
+    let changes = [3, 4].map(|id| RealmChange::User(Box::new(user(id)))).into();
+    store
+        .commit(RealmCommit { decided_at: EventId::NONE, at_s: NOW_S, changes, ..RealmCommit::default() })
+        .await
+        .unwrap();
 }
 
 async fn tokens(store: &Store, users: &[i64]) -> Vec<String> {
@@ -51,7 +54,7 @@ async fn a_device_is_kept_for_its_user_until_it_is_forgotten() {
         for device in [device(3, Apple, "a"), device(3, Google, "g"), device(4, Google, "g"), device(3, Apple, "a")] {
             store.register_device(&device, NOW_S).await.unwrap();
         }
-        let named = Device { app_id: Some("org.example".to_owned()), ..device(3, Apple, "a") };
+        let named = PushDevice { app_id: Some("org.example".to_owned()), ..device(3, Apple, "a") };
         store.register_device(&named, NOW_S + 1).await.unwrap();
         let own = store.devices(&[UserId(3)]).await.unwrap();
         assert_eq!(own, [named, device(3, Google, "g")]);
@@ -107,7 +110,7 @@ fn pairs(pairs: &[(i64, i64)]) -> Vec<(UserId, MessageId)> {
 /// What the log says when a user reads these messages.
 fn reading(user: i64, messages: &[i64]) -> NewEvent {
     let ids: Vec<_> = messages.iter().copied().map(MessageId).collect();
-    Flagged::anywhere(Mark::READ, ids).told_to(UserId(user))
+    FlaggedMessages::anywhere(FlagChange::READ, ids).told_to(UserId(user))
 }
 
 /// What the log says when these messages are deleted.
@@ -123,7 +126,7 @@ fn deleting(messages: &[i64]) -> Vec<NewEvent> {
         html: String::new(),
         sent_s: NOW_S,
         client: String::new(),
-        marks: Marks::default(),
+        marks: ContentFlags::default(),
         last_edit_s: None,
         revision: EventId(1),
         reactions: Vec::new(),
@@ -135,7 +138,7 @@ fn deleting(messages: &[i64]) -> Vec<NewEvent> {
 async fn sent(store: &Store, events: Vec<NewEvent>) -> Vec<(UserId, MessageId)> {
     let record = |event| Arc::new(EventRecord::new(EventId(90), NOW_S, Vec::new(), Some(event)));
     let records: Vec<_> = events.into_iter().map(record).collect();
-    store.sent(&Withdrawn::of(&records)).await.unwrap()
+    store.sent(&WithdrawnNotifications::of(&records)).await.unwrap()
 }
 
 #[tokio::test]

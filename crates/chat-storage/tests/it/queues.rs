@@ -2,23 +2,23 @@
 
 use std::time::Duration;
 
-use chat_core::event::{Capability, Filter};
+use chat_core::event::{ClientCapability, QueueFilter};
 use chat_core::id::{EventId, UserId};
-use chat_core::ports::{Queue, QueueStore as _};
+use chat_core::ports::{EventQueue, QueueStore as _};
 
 use tokio::time::timeout;
 
 use crate::home::{NOW_S, told};
 use crate::people::found;
 
-fn queue(id: &str, user: i64) -> Queue {
-    Queue {
+fn queue(id: &str, user: i64) -> EventQueue {
+    EventQueue {
         id: id.to_owned(),
         user_id: UserId(user),
-        filter: Filter {
+        filter: QueueFilter {
             event_types: Some(["message".to_owned()].into()),
-            capabilities: [Capability::SlimPresence].into(),
-            ..Filter::default()
+            capabilities: [ClientCapability::SlimPresence].into(),
+            ..QueueFilter::default()
         },
         begins_after: EventId(1),
         seen_s: NOW_S,

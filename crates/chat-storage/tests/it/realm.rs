@@ -1,8 +1,8 @@
 //! The realm's state: changes, staleness, reading it again.
 
-use chat_core::change::{Change, Commit, Committed, ItemKind, UserItemKind};
+use chat_core::change::{CommitOutcome, ItemKind, RealmChange, RealmCommit, UserItemKind};
 use chat_core::channel::{Privacy, Subscription};
-use chat_core::event::Audience;
+use chat_core::event::EventAudience;
 use chat_core::founding;
 use chat_core::id::{ChannelId, EventId, MessageId, UserId};
 use chat_core::ports::{EventLog as _, RealmStore as _};
@@ -18,17 +18,17 @@ told! {
         let store = home.open().await;
         found(&store).await;
         let key = ApiKey::from_random(&[7; 64]).unwrap();
-        let mut commit = Commit { decided_at: store.realm().changed(), at_s: NOW_S, ..Commit::default() };
+        let mut commit = RealmCommit { decided_at: store.realm().changed(), at_s: NOW_S, ..RealmCommit::default() };
         commit.set_key(&store.realm(), UserId(3), key.clone());
         commit.changes.push(subscription(11, 3));
-        commit.changes.push(Change::Item { kind: ItemKind::Emoji, id: 4, document: Some(json!({"name": "x"})) });
-        commit.changes.push(Change::UserItem {
+        commit.changes.push(RealmChange::Item { kind: ItemKind::Emoji, id: 4, document: Some(json!({"name": "x"})) });
+        commit.changes.push(RealmChange::UserItem {
             user_id: UserId(3),
             kind: UserItemKind::Status,
             key: String::new(),
             document: Some(json!({"status_text": "out"})),
         });
-        assert!(matches!(store.commit(commit).await.unwrap(), Committed::Done { .. }));
+        assert!(matches!(store.commit(commit).await.unwrap(), CommitOutcome::Done { .. }));
         let left = change(&store, vec![unsubscription(11, 3)]).await;
         let before = store.realm();
         store.stop().await;
@@ -54,7 +54,7 @@ told! {
         let store = home.open().await;
         found(&store).await;
         let recolored = |channel, user| match subscription(channel, user) {
-            Change::Subscription(first) => Change::Subscription(Box::new(Subscription { color: "#123456".to_owned(), ..*first })),
+            RealmChange::Subscription(first) => RealmChange::Subscription(Box::new(Subscription { color: "#123456".to_owned(), ..*first })),
             other => other,
         };
         change(&store, vec![subscription(11, 3), subscription(11, 4), recolored(11, 3)]).await;
@@ -78,7 +78,7 @@ told! {
         let store = home.open().await;
         found(&store).await;
         let key = ApiKey::from_random(&[9; 64]).unwrap();
-        let mut commit = Commit { decided_at: store.realm().changed(), at_s: NOW_S, ..Commit::default() };
+        let mut commit = RealmCommit { decided_at: store.realm().changed(), at_s: NOW_S, ..RealmCommit::default() };
         commit.set_key(&store.realm(), UserId(3), key.clone());
         store.commit(commit).await.unwrap();
         let written = home.ask("SELECT coalesce(changes, '') || coalesce(event, '') FROM log").await;
@@ -92,14 +92,14 @@ told! {
         found(&store).await;
         let old = store.realm().changed();
         let newer = change(&store, vec![subscription(11, 3)]).await;
-        let stale = Commit {
+        let stale = RealmCommit {
             decided_at: old,
             at_s: NOW_S,
-            changes: vec![Change::User(Box::new(user(9)))],
-            events: vec![notice(Audience::Everyone, "never")],
-            ..Commit::default()
+            changes: vec![RealmChange::User(Box::new(user(9)))],
+            events: vec![notice(EventAudience::Everyone, "never")],
+            ..RealmCommit::default()
         };
-        assert_eq!(store.commit(stale).await.unwrap(), Committed::Stale(newer));
+        assert_eq!(store.commit(stale).await.unwrap(), CommitOutcome::Stale(newer));
         assert_eq!(store.head(), newer);
         assert!(store.realm().user(UserId(9)).is_none());
         assert!(home.ask("SELECT email_key FROM account WHERE id = 9").await.is_empty());
@@ -109,14 +109,14 @@ told! {
     async fn of_two_nodes_that_take_one_name_one_decides_again(home) {
         let (one, two) = (home.open().await, home.open().await);
         found(&one).await;
-        let take = |id| vec![Change::Channel(Box::new(chat_core::channel::Channel {
+        let take = |id| vec![RealmChange::Channel(Box::new(chat_core::channel::Channel {
             name: "Same".to_owned(),
             ..channel(id, Privacy::Public)
         }))];
-        let commit = |decided_at, id| Commit { decided_at, at_s: NOW_S, changes: take(id), ..Commit::default() };
+        let commit = |decided_at, id| RealmCommit { decided_at, at_s: NOW_S, changes: take(id), ..RealmCommit::default() };
         let decided_at = one.realm().changed();
-        assert!(matches!(one.commit(commit(decided_at, 20)).await.unwrap(), Committed::Done { .. }));
-        assert!(matches!(two.commit(commit(decided_at, 21)).await.unwrap(), Committed::Stale(_)));
+        assert!(matches!(one.commit(commit(decided_at, 20)).await.unwrap(), CommitOutcome::Done { .. }));
+        assert!(matches!(two.commit(commit(decided_at, 21)).await.unwrap(), CommitOutcome::Stale(_)));
         // Who was too late knows now what was in the way.
         assert_eq!(two.realm().channel_by_name("same").map(|channel| channel.id), Some(ChannelId(20)));
         one.stop().await;
@@ -126,10 +126,10 @@ told! {
     async fn events_of_one_commit_stand_side_by_side(home) {
         let store = home.open().await;
         found(&store).await;
-        let events = ["a", "b", "c"].map(|text| notice(Audience::Everyone, text)).to_vec();
+        let events = ["a", "b", "c"].map(|text| notice(EventAudience::Everyone, text)).to_vec();
         let decided_at = EventId::NONE;
-        let Committed::Done { first, last } =
-            store.commit(Commit { decided_at, at_s: NOW_S, events, ..Commit::default() }).await.unwrap()
+        let CommitOutcome::Done { first, last } =
+            store.commit(RealmCommit { decided_at, at_s: NOW_S, events, ..RealmCommit::default() }).await.unwrap()
         else {
             panic!("events alone decide nothing, so they are never stale");
         };
@@ -143,7 +143,7 @@ told! {
             let home = home.clone();
             nodes.spawn(async move {
                 let store = home.open().await;
-                let commit = founding::found(&store.realm(), founding::Founding {
+                let commit = founding::found(&store.realm(), founding::NewRealm {
                     realm_name: format!("Realm {node}"),
                     email: format!("owner{node}@example.org"),
                     full_name: "Owner".to_owned(),
@@ -151,7 +151,7 @@ told! {
                     api_key: ApiKey::from_random(&[node; 64]).unwrap(),
                     now_s: NOW_S,
                 });
-                let done = matches!(store.commit(commit).await.unwrap(), Committed::Done { .. });
+                let done = matches!(store.commit(commit).await.unwrap(), CommitOutcome::Done { .. });
                 let name = store.realm().realm().map(|realm| realm.name.clone());
                 let hash = store.credentials(UserId(9)).await.unwrap().unwrap().password_hash;
                 assert_eq!(hash, Some(PasswordHash("$argon2id$".to_owned())));

@@ -1,11 +1,11 @@
 //! Windows of a channel's end, which a node keeps in memory, beside what a node finds that has just been started.
 
-use chat_core::event::{Audience, Flagged, NewEvent};
+use chat_core::event::{EventAudience, FlaggedMessages, NewEvent};
 use chat_core::id::{ChannelId, EventId, MessageId, UserId};
-use chat_core::mark::Mark;
-use chat_core::message::{Flag, Marks, Reaction, ReactionType};
-use chat_core::narrow::{Anchor, Condition, Selection, Term, Window};
-use chat_core::ports::{Edit, FlagOp, MessageStore as _, Page, RealmStore as _};
+use chat_core::mark::FlagChange;
+use chat_core::message::{ContentFlags, Flag, Reaction, ReactionType};
+use chat_core::narrow::{Anchor, MessageSelection, MessageWindow, NarrowCondition, NarrowTerm};
+use chat_core::ports::{FlagOp, MessageEdit, MessagePage, MessageStore as _, RealmStore as _};
 use chat_storage::Store;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
@@ -17,12 +17,12 @@ use crate::people::{
 
 const READERS: [i64; 3] = [1, 2, 3];
 
-pub(crate) async fn page(store: &Store, user: i64, channel: i64, window: (Anchor, u64, u64)) -> Page {
+pub(crate) async fn page(store: &Store, user: i64, channel: i64, window: (Anchor, u64, u64)) -> MessagePage {
     let realm = store.realm();
-    let terms = vec![Term { condition: Condition::Channel(ChannelId(channel)), negated: false }];
-    let selection = Selection::new(&realm, realm.user(UserId(user)).unwrap(), terms);
+    let terms = vec![NarrowTerm { condition: NarrowCondition::Channel(ChannelId(channel)), negated: false }];
+    let selection = MessageSelection::new(&realm, realm.user(UserId(user)).unwrap(), terms);
     let (anchor, before, after) = window;
-    store.window(&selection, Window { anchor, before, after, include_anchor: true }).await.unwrap()
+    store.window(&selection, MessageWindow { anchor, before, after, include_anchor: true }).await.unwrap()
 }
 
 /// Each node shows each reader what a new node shows.
@@ -50,16 +50,16 @@ fn smile(user: i64) -> Reaction {
 }
 
 fn to(user: Option<i64>, event: Value) -> (i64, NewEvent) {
-    let audience = user.map_or(Audience::Everyone, |user| Audience::users([UserId(user)]));
+    let audience = user.map_or(EventAudience::Everyone, |user| EventAudience::users([UserId(user)]));
     (NOW_S, NewEvent::plain(audience, event))
 }
 
-fn edit(id: MessageId, moves: &[MessageId], event: Value) -> Edit {
+fn edit(id: MessageId, moves: &[MessageId], event: Value) -> MessageEdit {
     let flags = vec![(UserId(3), Flag::Mentioned)];
-    let events = vec![NewEvent::edit(Audience::Everyone, id, event)];
+    let events = vec![NewEvent::edit(EventAudience::Everyone, id, event)];
     let (content, to, user_id) = (None, None, Some(UserId(1)));
     let (decided_at, moves) = (EventId(i64::MAX), moves.to_vec());
-    Edit {
+    MessageEdit {
         decided_at,
         id,
         revision: id.into(),
@@ -92,7 +92,7 @@ async fn change_everything(home: &Home, nodes: &[Store], ids: &[MessageId], tell
         (1, Flag::Read, FlagOp::Remove),
     ] {
         let event = if tells {
-            (NOW_S, Flagged::anywhere(Mark { flag, op }, ids[..2].to_vec()).told_to(UserId(user)))
+            (NOW_S, FlaggedMessages::anywhere(FlagChange { flag, op }, ids[..2].to_vec()).told_to(UserId(user)))
         } else {
             to(Some(user), json!({"type": "notice"}))
         };
@@ -110,12 +110,12 @@ async fn change_everything(home: &Home, nodes: &[Store], ids: &[MessageId], tell
     send(store, unheard).await;
     check(home, nodes, "a message that one does not want to hear").await;
     let event = said(json!({"type": "update_message", "message_id": ids[1], "message_ids": [ids[1]]}));
-    let text = ("new".to_owned(), "<p>new</p>".to_owned(), Marks { has_link: true, ..Marks::default() });
-    store.edit(Edit { content: Some(text), ..edit(ids[1], &[], event) }).await.unwrap();
+    let text = ("new".to_owned(), "<p>new</p>".to_owned(), ContentFlags { has_link: true, ..ContentFlags::default() });
+    store.edit(MessageEdit { content: Some(text), ..edit(ids[1], &[], event) }).await.unwrap();
     check(home, nodes, "an edit").await;
     let event = json!({"type": "update_message", "message_ids": &ids[2..4], "stream_id": 11, "new_stream_id": 12});
     let moved = Some((ChannelId(12), "elsewhere".to_owned()));
-    store.edit(Edit { to: moved, ..edit(ids[2], &ids[2..4], said(event)) }).await.unwrap();
+    store.edit(MessageEdit { to: moved, ..edit(ids[2], &ids[2..4], said(event)) }).await.unwrap();
     check(home, nodes, "a move").await;
     let (gone, event) = (ids[4], json!({"type": "delete_message", "message_ids": [ids[4]]}));
     let (at_s, event) = to(None, said(event));
@@ -196,7 +196,7 @@ told! {
         for _ in 0..500 {
             ids.push(say(&store, 1, 11, "t").await);
         }
-        let ids_of = |page: Page| page.messages.iter().map(|(message, _)| message.id).collect::<Vec<_>>();
+        let ids_of = |page: MessagePage| page.messages.iter().map(|(message, _)| message.id).collect::<Vec<_>>();
         let newest = page(&store, 2, 11, (Anchor::Newest, 300, 0)).await;
         assert_eq!((newest.found_oldest, newest.found_newest), (false, true));
         assert_eq!(ids_of(newest), ids[ids.len() - 300..]);

@@ -1,19 +1,21 @@
 //! Messages that wait for their time: sent once, or not at all.
 
 use chat_core::id::{ChannelId, EventId, ScheduledId, UserId};
-use chat_core::ports::{EventLog as _, RealmStore as _, Written};
-use chat_core::scheduled::{End, Scheduled, ScheduledStore as _, Settled, Target};
+use chat_core::ports::{EventLog as _, RealmStore as _, WriteOutcome};
+use chat_core::scheduled::{
+    ScheduledDestination, ScheduledEnd, ScheduledMessage, ScheduledOutcome, ScheduledStore as _,
+};
 use chat_storage::Store;
 use tokio::task::JoinSet;
 
 use crate::home::{Home, NOW_S, told};
 use crate::people::{change, found, message, subscription, to_channel};
 
-fn scheduled(user: i64, due_s: i64) -> Scheduled {
-    Scheduled {
+fn scheduled(user: i64, due_s: i64) -> ScheduledMessage {
+    ScheduledMessage {
         id: ScheduledId(0),
         user_id: UserId(user),
-        to: Target::Channel(ChannelId(11), "t".to_owned()),
+        to: ScheduledDestination::Channel(ChannelId(11), "t".to_owned()),
         content: "later".to_owned(),
         html: "<p>later</p>".to_owned(),
         client: "test".to_owned(),
@@ -45,8 +47,8 @@ async fn send_all(node: Store) -> u64 {
         }
         for waiting in due {
             let to_send = message(&node, 1, to_channel(11), ("t", &format!("number {}", waiting.id)));
-            let settled = node.settle(&waiting, End::Sent(Box::new(to_send)), NOW_S).await.unwrap();
-            sent += u64::from(matches!(settled, Settled::Done { sent: Some(_) }));
+            let settled = node.settle(&waiting, ScheduledEnd::Sent(Box::new(to_send)), NOW_S).await.unwrap();
+            sent += u64::from(matches!(settled, ScheduledOutcome::Done { sent: Some(_) }));
         }
     }
 }
@@ -80,9 +82,9 @@ told! {
         let to_send = Box::new(message(node, 1, to_channel(11), ("t", "x")));
         change(node, vec![subscription(12, 1)]).await;
         let head = node.head();
-        let failed = End::Failed { failure: "no".to_owned(), notice: Some(to_send.clone()) };
-        for end in [End::Sent(to_send), failed] {
-            assert_eq!(node.settle(&waiting, end, NOW_S).await.unwrap(), Settled::Stale);
+        let failed = ScheduledEnd::Failed { failure: "no".to_owned(), notice: Some(to_send.clone()) };
+        for end in [ScheduledEnd::Sent(to_send), failed] {
+            assert_eq!(node.settle(&waiting, end, NOW_S).await.unwrap(), ScheduledOutcome::Stale);
         }
         assert_eq!(node.due(NOW_S, 9).await.unwrap(), [waiting]);
         assert_eq!((node.head(), home.ask("SELECT content FROM message").await.len()), (head, 0));
@@ -96,16 +98,16 @@ told! {
         let node = &nodes[0];
         let id = node.schedule(scheduled(1, NOW_S), NOW_S).await.unwrap().unwrap();
         let waiting = node.due(NOW_S, 1).await.unwrap().remove(0);
-        let changed = Scheduled { content: "other".to_owned(), ..waiting.clone() };
-        assert!(matches!(node.reschedule(changed.clone(), NOW_S).await.unwrap(), Written::Done(_)));
-        assert_eq!(node.reschedule(changed, NOW_S).await.unwrap(), Written::Unchanged);
-        let end = || End::Sent(Box::new(message(node, 1, to_channel(11), ("t", "x"))));
-        assert_eq!(node.settle(&waiting, end(), NOW_S).await.unwrap(), Settled::Gone);
+        let changed = ScheduledMessage { content: "other".to_owned(), ..waiting.clone() };
+        assert!(matches!(node.reschedule(changed.clone(), NOW_S).await.unwrap(), WriteOutcome::Done(_)));
+        assert_eq!(node.reschedule(changed, NOW_S).await.unwrap(), WriteOutcome::Unchanged);
+        let end = || ScheduledEnd::Sent(Box::new(message(node, 1, to_channel(11), ("t", "x"))));
+        assert_eq!(node.settle(&waiting, end(), NOW_S).await.unwrap(), ScheduledOutcome::Gone);
         let waiting = node.scheduled(UserId(1), id).await.unwrap().unwrap();
         assert_eq!((waiting.content.as_str(), node.scheduled(UserId(2), id).await.unwrap()), ("other", None));
         assert!(!node.unschedule(UserId(2), id, NOW_S).await.unwrap());
         assert!(node.unschedule(UserId(1), id, NOW_S).await.unwrap());
-        assert_eq!(node.settle(&waiting, end(), NOW_S).await.unwrap(), Settled::Gone);
+        assert_eq!(node.settle(&waiting, end(), NOW_S).await.unwrap(), ScheduledOutcome::Gone);
         assert!(home.ask("SELECT content FROM message").await.is_empty());
         for node in nodes {
             node.stop().await;
@@ -119,8 +121,8 @@ told! {
         assert!(node.due(NOW_S - 1, 9).await.unwrap().is_empty());
         let waiting = node.due(NOW_S, 9).await.unwrap().remove(0);
         let notice = Some(Box::new(message(node, 1, to_channel(11), ("t", "why"))));
-        let end = End::Failed { failure: "no".to_owned(), notice };
-        assert!(matches!(node.settle(&waiting, end, NOW_S).await.unwrap(), Settled::Done { sent: Some(_) }));
+        let end = ScheduledEnd::Failed { failure: "no".to_owned(), notice };
+        assert!(matches!(node.settle(&waiting, end, NOW_S).await.unwrap(), ScheduledOutcome::Done { sent: Some(_) }));
         assert!(node.due(NOW_S, 9).await.unwrap().is_empty());
         let failed = node.scheduled_of(UserId(1)).await.unwrap().remove(0);
         assert_eq!(failed.failure.as_deref(), Some("no"));

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use chat_core::id::{ChannelId, MessageId, UserId};
 use chat_core::message::Flag;
-use chat_core::narrow::{Anchor, Condition, Has, Selection, Term, Window};
+use chat_core::narrow::{Anchor, HasOperand, MessageSelection, MessageWindow, NarrowCondition, NarrowTerm};
 use chat_core::ports::{FlagOp, MessageStore as _, RealmStore as _, StoreError};
-use chat_core::words::Sought;
+use chat_core::words::SearchWords;
 use chat_storage::Store;
 use tokio::task::JoinSet;
 
@@ -15,7 +15,7 @@ use crate::home::{Home, told};
 use crate::people::{decided_copies, found, notice, subscription};
 
 /// A condition, and whether the opposite is asked for.
-type Asked = (Condition, bool);
+type Asked = (NarrowCondition, bool);
 
 const READER: UserId = UserId(2);
 /// Messages, each with the word `common`, every second with `even`, one in 5,000 with `seldom`.
@@ -54,17 +54,18 @@ async fn filled(home: &Home, search_time: Option<Duration>) -> Store {
     Store::start(db).await.unwrap()
 }
 
-fn selection(store: &Store, conditions: &[Asked]) -> Selection {
+fn selection(store: &Store, conditions: &[Asked]) -> MessageSelection {
     let realm = store.realm();
-    let terms = conditions.iter().map(|(condition, negated)| Term { condition: condition.clone(), negated: *negated });
-    Selection::new(&realm, realm.user(READER).unwrap(), terms.collect())
+    let terms =
+        conditions.iter().map(|(condition, negated)| NarrowTerm { condition: condition.clone(), negated: *negated });
+    MessageSelection::new(&realm, realm.user(READER).unwrap(), terms.collect())
 }
 
-fn search(words: &str) -> Condition {
-    Condition::Search(Sought::parse(words))
+fn search(words: &str) -> NarrowCondition {
+    NarrowCondition::Search(SearchWords::parse(words))
 }
 
-const NEWEST: Window = Window { anchor: Anchor::Newest, before: 20, after: 0, include_anchor: false };
+const NEWEST: MessageWindow = MessageWindow { anchor: Anchor::Newest, before: 20, after: 0, include_anchor: false };
 
 /// The messages that a narrow finds in the small channel or anywhere, the newest of them.
 async fn newest(store: &Store, conditions: &[Asked]) -> Vec<i64> {
@@ -77,20 +78,20 @@ told! {
         let store = filled(&home, None).await;
         let starred = [MessageId(1_400), MessageId(20_002)];
         let flag = (Flag::Starred, FlagOp::Add);
-        let event = (crate::home::NOW_S, notice(chat_core::event::Audience::Everyone, "f"));
+        let event = (crate::home::NOW_S, notice(chat_core::event::EventAudience::Everyone, "f"));
         store.set_flag(READER, flag, &decided_copies(&store, &starred), event).await.unwrap();
-        let small = || (Condition::Channel(ChannelId(12)), false);
+        let small = || (NarrowCondition::Channel(ChannelId(12)), false);
         let common = || (search("common"), false);
         let rows: [(&[Asked], &[i64]); 9] = [
-            (&[common(), (Condition::IsFlag(Flag::Starred), false)], &[1_400, 20_002]),
-            (&[(search("even"), false), small(), (Condition::IsFlag(Flag::Starred), false)], &[1_400]),
-            (&[(search("seldom"), false), (Condition::IsFlag(Flag::Starred), false)], &[]),
+            (&[common(), (NarrowCondition::IsFlag(Flag::Starred), false)], &[1_400, 20_002]),
+            (&[(search("even"), false), small(), (NarrowCondition::IsFlag(Flag::Starred), false)], &[1_400]),
+            (&[(search("seldom"), false), (NarrowCondition::IsFlag(Flag::Starred), false)], &[]),
             (&[common(), (search("seldom"), false)], &[5_001, 10_001, 15_001, 20_001]),
             (&[(search("even"), false), (search("seldom"), false)], &[]),
-            (&[common(), small(), (Condition::Sender(UserId(2)), false)], &[]),
-            (&[common(), small(), (Condition::Has(Has::Attachment), false)], &[]),
+            (&[common(), small(), (NarrowCondition::Sender(UserId(2)), false)], &[]),
+            (&[common(), small(), (NarrowCondition::Has(HasOperand::Attachment), false)], &[]),
             (&[common(), small(), (search("even"), true)], &[]),
-            (&[common(), (Condition::IsMentioned, false)], &[]),
+            (&[common(), (NarrowCondition::IsMentioned, false)], &[]),
         ];
         for (conditions, expected) in rows {
             assert_eq!(newest(&store, conditions).await, expected, "{conditions:?}");
@@ -104,9 +105,9 @@ told! {
         let store = Arc::new(filled(&home, Some(Duration::from_millis(1))).await);
         let narrows = [
             vec![(search("common"), false)],
-            vec![(search("common"), false), (Condition::Channel(ChannelId(12)), false)],
-            vec![(search("common"), false), (search("even"), true), (Condition::Sender(UserId(1)), false)],
-            vec![(search("common"), false), (Condition::Has(Has::Reaction), false)],
+            vec![(search("common"), false), (NarrowCondition::Channel(ChannelId(12)), false)],
+            vec![(search("common"), false), (search("even"), true), (NarrowCondition::Sender(UserId(1)), false)],
+            vec![(search("common"), false), (NarrowCondition::Has(HasOperand::Reaction), false)],
         ];
         let mut searches = JoinSet::new();
         for narrow in narrows.iter().cycle().take(32) {
@@ -117,7 +118,7 @@ told! {
         assert!(ended.iter().all(|outcome| outcome.as_ref().err().is_none_or(StoreError::is_too_costly)));
         assert!(ended.iter().any(Result::is_err), "a millisecond is not enough for 20,000 messages");
         // What is no search is read as before.
-        assert_eq!(newest(&store, &[(Condition::Channel(ChannelId(12)), false)]).await.len(), 20);
+        assert_eq!(newest(&store, &[(NarrowCondition::Channel(ChannelId(12)), false)]).await.len(), 20);
         store.stop().await;
     }
 }

@@ -2,11 +2,14 @@
 
 use aws_lc_rs::digest::{SHA256, digest};
 use chat_core::account::{self, NewUser};
-use chat_core::address::{self, Wanted};
+use chat_core::address::{self, EmailChangeRequest};
 use chat_core::bots::{self, NewBot};
-use chat_core::change::{Commit, Committed};
+use chat_core::change::{CommitOutcome, RealmCommit};
 use chat_core::id::UserId;
-use chat_core::invitation::{self, Asked, Env, Inviting, Link, LinkStore as _, Secret, Terms};
+use chat_core::invitation::{
+    self, InvitationEnv, InvitationLink, InvitationLinkStore as _, InvitationSecret, InvitationTerms, InviteRequest,
+    JoinAddressRequest,
+};
 use chat_core::mail::MailStore as _;
 use chat_core::ports::RealmStore as _;
 use chat_core::role::Role;
@@ -27,8 +30,8 @@ fn key(number: u8) -> ApiKey {
     ApiKey::from_random(&[number; 64]).unwrap()
 }
 
-fn link_secret(number: u8) -> Secret {
-    Secret::new(key(number))
+fn link_secret(number: u8) -> InvitationSecret {
+    InvitationSecret::new(key(number))
 }
 
 /// The secrets of a session, those included that were replaced.
@@ -36,11 +39,11 @@ fn secrets() -> Vec<String> {
     (10..19).map(|number| key(number).expose().to_owned()).collect()
 }
 
-async fn commit<T>(store: &Store, decide: impl FnOnce(&RealmSnapshot, &mut Commit) -> T) -> T {
+async fn commit<T>(store: &Store, decide: impl FnOnce(&RealmSnapshot, &mut RealmCommit) -> T) -> T {
     let realm = store.realm();
-    let mut commit = Commit { decided_at: realm.changed(), at_s: NOW_S, ..Commit::default() };
+    let mut commit = RealmCommit { decided_at: realm.changed(), at_s: NOW_S, ..RealmCommit::default() };
     let decided = decide(&realm, &mut commit);
-    assert!(matches!(store.commit(commit).await.unwrap(), Committed::Done { .. }));
+    assert!(matches!(store.commit(commit).await.unwrap(), CommitOutcome::Done { .. }));
     decided
 }
 
@@ -48,8 +51,8 @@ fn owner(realm: &RealmSnapshot) -> &User {
     realm.user(UserId(1)).unwrap()
 }
 
-fn env(realm: &RealmSnapshot) -> Env<'_> {
-    Env { realm, caller: owner(realm), base_url: URL, daily_limit: 10 }
+fn env(realm: &RealmSnapshot) -> InvitationEnv<'_> {
+    InvitationEnv { realm, caller: owner(realm), base_url: URL, daily_limit: 10 }
 }
 
 /// A user and a bot whose keys were replaced, an open link and a person who used it, two who were invited, and an address
@@ -74,33 +77,39 @@ async fn session(store: &Store) -> (UserId, UserId) {
     };
     let bot = commit(store, |realm, commit| bots::create(realm, owner(realm), &new, commit).unwrap()).await;
     commit(store, |realm, commit| commit.set_key(realm, bot, key(13))).await;
-    let terms = Terms {
+    let terms = InvitationTerms {
         minutes: None,
         role: Role::Member,
         channels: Vec::new(),
         default_channels: false,
         notifies_inviter: false,
     };
-    let made = |realm: &RealmSnapshot, commit: &mut Commit| {
+    let made = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
         invitation::make_link(&env(realm), &terms, &link_secret(14), commit).unwrap()
     };
     assert_eq!(commit(store, made).await, link(OPEN_LINK, 14).url(URL));
-    let inviting = Inviting {
+    let inviting = InviteRequest {
         addresses: vec!["ada@example.org".to_owned(), "bob@example.org".to_owned()],
         secrets: vec![link_secret(15), link_secret(16)],
         terms,
     };
     commit(store, |realm, commit| invitation::invite(&env(realm), &inviting, commit).unwrap()).await;
     let (of_link, secret) = (link(OPEN_LINK, 14), link_secret(17));
-    let asked = Asked { link: &of_link, address: "cid@example.org", secret: &secret, base_url: URL, daily_limit: 10 };
+    let asked = JoinAddressRequest {
+        link: &of_link,
+        address: "cid@example.org",
+        secret: &secret,
+        base_url: URL,
+        daily_limit: 10,
+    };
     commit(store, |realm, commit| invitation::ask(realm, &asked, commit).unwrap()).await;
-    let wanted = Wanted { address: "one@example.org", secret: &link_secret(18), base_url: URL };
+    let wanted = EmailChangeRequest { address: "one@example.org", secret: &link_secret(18), base_url: URL };
     commit(store, |realm, commit| address::ask(realm, owner(realm), &wanted, commit).unwrap()).await;
     (eve, bot)
 }
 
-fn link(number: i64, secret: u8) -> Link {
-    Link { number, secret: link_secret(secret) }
+fn link(number: i64, secret: u8) -> InvitationLink {
+    InvitationLink { number, secret: link_secret(secret) }
 }
 
 /// That everything of a session is shown, and opens what it opened.

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use chat_core::id::{EventId, UserId};
-use chat_core::ports::{EventLog as _, Listener, Queue, QueueStore as _, RealmStore as _};
-use chat_core::typing::{Op, Place, Typing, TypingFeed as _};
+use chat_core::ports::{EventLog as _, EventQueue, LogListener, QueueStore as _, RealmStore as _};
+use chat_core::typing::{TypingDestination, TypingFeed as _, TypingNotification, TypingOp};
 use chat_storage::Store;
 use tokio::time::timeout;
 
@@ -14,15 +14,15 @@ use crate::people::found;
 /// Longer than anything here may take, on a slow machine.
 const AT_MOST: Duration = Duration::from_secs(20);
 
-fn typing(op: Op) -> Typing {
-    Typing { user_id: UserId(1), op, to: Place::Direct(vec![UserId(1), UserId(2)]) }
+fn typing(op: TypingOp) -> TypingNotification {
+    TypingNotification { user_id: UserId(1), op, to: TypingDestination::Direct(vec![UserId(1), UserId(2)]) }
 }
 
 async fn queue(store: &Store, id: &str) {
-    let queue = Queue {
+    let queue = EventQueue {
         id: id.to_owned(),
         user_id: UserId(2),
-        filter: chat_core::event::Filter::default(),
+        filter: chat_core::event::QueueFilter::default(),
         begins_after: EventId::NONE,
         seen_s: NOW_S,
         idle_limit_s: 600,
@@ -41,14 +41,14 @@ fn ops(store: &Store, queue_id: &str) -> Vec<String> {
     texts.collect()
 }
 
-const LISTENER: Listener = Listener { user_id: UserId(2), overhears: false, told: 0 };
+const LISTENER: LogListener = LogListener { user_id: UserId(2), overhears: false, told: 0 };
 
 /// Returns when what the one node tells is heard on the other. Until that one listens, it may pass it by.
 async fn hear(from: &Store, to: &Store) {
-    let listener = Listener { told: to.take("unknown").until, ..LISTENER };
+    let listener = LogListener { told: to.take("unknown").until, ..LISTENER };
     let heard = async {
         while timeout(Duration::from_millis(200), to.wait(listener, to.head())).await.is_err() {
-            from.tell(typing(Op::Start));
+            from.tell(typing(TypingOp::Start));
         }
     };
     timeout(AT_MOST, heard).await.unwrap();
@@ -58,7 +58,7 @@ told! {
     async fn typing_is_given_to_each_queue_once_and_only_what_was_told_since_it_is_known(home) {
         let store = home.open().await;
         found(&store).await;
-        store.tell(typing(Op::Start));
+        store.tell(typing(TypingOp::Start));
         queue(&store, "a").await;
         assert!(ops(&store, "a").is_empty());
         let mut given = Vec::new();
@@ -66,8 +66,8 @@ told! {
         for _ in 0..2 {
             if given.is_empty() {
                 assert!(store.find("a").await.unwrap().is_some());
-                store.tell(typing(Op::Start));
-                store.tell(typing(Op::Stop));
+                store.tell(typing(TypingOp::Start));
+                store.tell(typing(TypingOp::Stop));
                 given = ops(&store, "a");
             }
         }
@@ -87,11 +87,11 @@ told! {
         queue(&one, "on one").await;
         queue(&two, "on two").await;
         let head = one.head();
-        one.tell(typing(Op::Stop));
+        one.tell(typing(TypingOp::Stop));
         let told = async {
             let mut told = 0;
             while !ops(&two, "on two").contains(&"stop".to_owned()) {
-                two.wait(Listener { told, ..LISTENER }, two.head()).await;
+                two.wait(LogListener { told, ..LISTENER }, two.head()).await;
                 told = two.take("unknown").until;
             }
         };

@@ -1,10 +1,10 @@
 //! Uploads: what is written down of them, which messages use them, and the log.
 
-use chat_core::event::{Body, EventRecord};
-use chat_core::file::{Attachment, AttachmentStore as _, NewAttachment, PathId, Picture, Ticket};
+use chat_core::event::{EventBody, EventRecord};
+use chat_core::file::{Attachment, AttachmentStore as _, ImageMetadata, NewAttachment, PathId, TemporaryAccess};
 use chat_core::id::{AttachmentId, EventId, MessageId, UserId};
-use chat_core::message::Marks;
-use chat_core::ports::{Edit, EventLog as _, MessageStore as _, NewMessage, Written};
+use chat_core::message::ContentFlags;
+use chat_core::ports::{EventLog as _, MessageEdit, MessageStore as _, NewMessage, WriteOutcome};
 use chat_storage::Store;
 use serde_json::Value;
 
@@ -20,7 +20,7 @@ fn upload(owner: i64, name: &str, size_bytes: i64) -> NewAttachment {
         media_type: "image/png",
         size_bytes,
         created_s: NOW_S,
-        picture: Some(Picture { width: 30, height: 20, is_animated: true }),
+        picture: Some(ImageMetadata { width: 30, height: 20, is_animated: true }),
     }
 }
 
@@ -33,12 +33,12 @@ fn using(store: &Store, ids: &[AttachmentId]) -> NewMessage {
     NewMessage { attachments: ids.to_vec(), ..message }
 }
 
-fn rewritten(id: MessageId, attachments: Vec<AttachmentId>) -> Edit {
-    Edit {
+fn rewritten(id: MessageId, attachments: Vec<AttachmentId>) -> MessageEdit {
+    MessageEdit {
         decided_at: EventId(i64::MAX),
         id,
         revision: id.into(),
-        content: Some(("x".to_owned(), "<p>x</p>".to_owned(), Marks::default())),
+        content: Some(("x".to_owned(), "<p>x</p>".to_owned(), ContentFlags::default())),
         attachments,
         to: None,
         moves: Vec::new(),
@@ -53,7 +53,7 @@ fn rewritten(id: MessageId, attachments: Vec<AttachmentId>) -> Edit {
 async fn told_after(store: &Store, place: EventId) -> Vec<(String, i64, Option<usize>, i64)> {
     let records = store.after(place, 1_000).await.unwrap().unwrap();
     let shown = |record: &EventRecord| match &record.event.as_ref()?.body {
-        Body::Plain { kind, event } if kind == "attachment" => Some((
+        EventBody::Plain { kind, event } if kind == "attachment" => Some((
             event["op"].as_str()?.to_owned(),
             event["attachment"]["id"].as_i64()?,
             event["attachment"]["messages"].as_array().map(Vec::len),
@@ -139,7 +139,7 @@ told! {
         let id = send(&store, using(&store, &[first.id])).await;
         let before = store.head();
         let done = store.edit(rewritten(id, vec![second.id])).await.unwrap();
-        assert!(matches!(done, Written::Done(_)));
+        assert!(matches!(done, WriteOutcome::Done(_)));
         let update = |upload: &Attachment, messages| ("update".to_owned(), upload.id.0, Some(messages), 2);
         assert_eq!(told_after(&store, before).await, [update(&first, 0), update(&second, 1)]);
         assert_eq!(store.uses(first.id, MessageId(i64::MAX), 10).await.unwrap(), []);
@@ -170,7 +170,7 @@ told! {
         let store = home.open().await;
         found(&store).await;
         let upload = add(&store, upload(2, "a", 1)).await;
-        let ticket = |hash: &str, until_s| Ticket { hash: hash.to_owned(), path_id: upload.path_id.clone(), until_s };
+        let ticket = |hash: &str, until_s| TemporaryAccess { hash: hash.to_owned(), path_id: upload.path_id.clone(), until_s };
         store.lend(ticket("one", NOW_S + 60), NOW_S).await.unwrap();
         assert_eq!(store.lent("one", NOW_S + 60).await.unwrap(), Some(upload.path_id.clone()));
         assert_eq!(store.lent("one", NOW_S + 61).await.unwrap(), None);

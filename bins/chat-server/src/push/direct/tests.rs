@@ -146,17 +146,17 @@ async fn google(answer: impl Fn(&str) -> (u16, Value) + Clone + Send + Sync + 's
     Service::answering(move |path, body| if path == "/token" { (200, token.clone()) } else { answer(body) }).await
 }
 
-fn device(kind: DeviceKind, token: &str, app_id: Option<&str>) -> Device {
-    Device { user_id: UserId(4), kind, token: token.to_owned(), app_id: app_id.map(str::to_owned) }
+fn device(kind: PushDeviceKind, token: &str, app_id: Option<&str>) -> PushDevice {
+    PushDevice { user_id: UserId(4), kind, token: token.to_owned(), app_id: app_id.map(str::to_owned) }
 }
 
-fn notice(purpose: Purpose, devices: Vec<Device>) -> Notice {
+fn notice(purpose: NotificationPurpose, devices: Vec<PushDevice>) -> PushNotification {
     let google = json!({"event": "message", "user_id": 4, "content_truncated": true, "content": "hi \"you\""});
     let apple = json!({"alert": {"title": "Ada"}, "sound": "default", "custom": {"zulip": {"message_ids": [50]}}});
-    Notice { user_id: UserId(4), devices, purpose, google, apple }
+    PushNotification { user_id: UserId(4), devices, purpose, google, apple }
 }
 
-const SHOW: Purpose = Purpose::Show(MessageId(50));
+const SHOW: NotificationPurpose = NotificationPurpose::Show(MessageId(50));
 
 fn direct(apple: Option<Apple>, google: Option<Google>) -> Direct {
     Direct { apple, google, base_url: "https://chat.example.org".to_owned(), brand: "zulip".to_owned() }
@@ -166,7 +166,7 @@ fn direct(apple: Option<Apple>, google: Option<Google>) -> Direct {
 async fn apple_is_asked_over_http_2_with_a_token_that_its_public_key_verifies() {
     let (account, service) = (AppleAccount::new(), Service::answering(|_, _| (200, Value::Null)).await);
     let apple = account.at(&service.url);
-    let device = device(DeviceKind::Apple, "c0ffee", None);
+    let device = device(PushDeviceKind::Apple, "c0ffee", None);
     assert_eq!(apple.tell(&device, &notice(SHOW, Vec::new())).await.unwrap(), Reached::Yes);
     let got = service.got().remove(0);
     assert_eq!((got.line.as_str(), got.version), ("POST /3/device/c0ffee", Version::HTTP_2));
@@ -188,9 +188,9 @@ async fn apple_is_asked_over_http_2_with_a_token_that_its_public_key_verifies() 
 #[tokio::test]
 async fn a_removal_wakes_the_app_that_the_device_named_and_shows_nothing() {
     let (account, service) = (AppleAccount::new(), Service::answering(|_, _| (200, Value::Null)).await);
-    let named = device(DeviceKind::Apple, "c0ffee", Some("org.example.Beta"));
+    let named = device(PushDeviceKind::Apple, "c0ffee", Some("org.example.Beta"));
     let apple = json!({"content-available": 1, "custom": {"zulip": {"event": "remove"}}});
-    let removal = Notice { apple, ..notice(Purpose::Remove, Vec::new()) };
+    let removal = PushNotification { apple, ..notice(NotificationPurpose::Remove, Vec::new()) };
     account.at(&service.url).tell(&named, &removal).await.unwrap();
     let got = service.got().remove(0);
     let headers = ["apns-topic", "apns-push-type", "apns-priority", "apns-collapse-id"];
@@ -223,7 +223,7 @@ async fn only_what_apple_says_of_a_device_makes_it_one_that_is_gone() {
         (500, "<b>c0ffee</b>", false),
     ] {
         let service = Service::answering(move |_, _| (status, json!({"reason": reason}))).await;
-        let device = device(DeviceKind::Apple, "c0ffee", None);
+        let device = device(PushDeviceKind::Apple, "c0ffee", None);
         match account.at(&service.url).tell(&device, &notice(SHOW, Vec::new())).await {
             Ok(reached) => assert!(is_gone && reached == Reached::NoLonger, "{status} {reason}"),
             Err(PushError::Bouncer(error)) => {
@@ -240,8 +240,8 @@ async fn google_is_told_texts_with_an_access_token_that_is_asked_for_once() {
     let account = GoogleAccount::new();
     let service = google(|_| (200, json!({"name": "projects/acme-1/messages/1"}))).await;
     let google = account.at(&service.url);
-    for purpose in [SHOW, Purpose::Remove] {
-        let device = device(DeviceKind::Google, "token:1", None);
+    for purpose in [SHOW, NotificationPurpose::Remove] {
+        let device = device(PushDeviceKind::Google, "token:1", None);
         assert_eq!(google.tell(&device, &notice(purpose, Vec::new())).await.unwrap(), Reached::Yes);
     }
     let got = service.got();
@@ -284,7 +284,7 @@ async fn only_what_fcm_says_of_a_device_makes_it_one_that_is_gone() {
             move |_| (status, answer.clone())
         })
         .await;
-        let device = device(DeviceKind::Google, "token:1", None);
+        let device = device(PushDeviceKind::Google, "token:1", None);
         match account.at(&service.url).tell(&device, &notice(SHOW, Vec::new())).await {
             Ok(reached) => assert!(is_gone && reached == Reached::NoLonger, "{status} {answer}"),
             Err(PushError::Bouncer(error)) => {
@@ -307,16 +307,16 @@ async fn a_device_that_is_gone_is_named_and_one_that_fails_keeps_no_other_from_b
     let googles =
         google(move |body| if body.contains("\"old\"") { (404, gone.clone()) } else { (200, json!({})) }).await;
     let both = direct(Some(AppleAccount::new().at(&apples.url)), Some(GoogleAccount::new().at(&googles.url)));
-    let apple = ["bad0", "dead", "c0ffee"].map(|token| device(DeviceKind::Apple, token, None));
-    let google = ["old", "new"].map(|token| device(DeviceKind::Google, token, None));
+    let apple = ["bad0", "dead", "c0ffee"].map(|token| device(PushDeviceKind::Apple, token, None));
+    let google = ["old", "new"].map(|token| device(PushDeviceKind::Google, token, None));
     let devices: Vec<_> = apple.into_iter().chain(google).collect();
     let mut named = both.notify(&notice(SHOW, devices.clone())).await.unwrap();
     named.sort();
-    assert_eq!(named, [(DeviceKind::Apple, "dead".to_owned()), (DeviceKind::Google, "old".to_owned())]);
+    assert_eq!(named, [(PushDeviceKind::Apple, "dead".to_owned()), (PushDeviceKind::Google, "old".to_owned())]);
     assert_eq!((apples.got().len(), googles.got().len()), (3, 3));
     // Without keys for one of them, its devices stay as they are.
     let one = direct(Some(AppleAccount::new().at(&apples.url)), None);
-    assert_eq!(one.notify(&notice(SHOW, devices)).await.unwrap(), [(DeviceKind::Apple, "dead".to_owned())]);
+    assert_eq!(one.notify(&notice(SHOW, devices)).await.unwrap(), [(PushDeviceKind::Apple, "dead".to_owned())]);
     assert_eq!((apples.got().len(), googles.got().len()), (3, 0));
 }
 
@@ -329,14 +329,14 @@ async fn a_test_is_shown_and_says_when_the_device_is_not_known_there() {
     .await;
     let direct = direct(Some(AppleAccount::new().at(&service.url)), None);
     let payload = json!({"event": "test", "realm_name": "Acme"});
-    direct.test(&device(DeviceKind::Apple, "c0ffee", None), &payload).await.unwrap();
-    let told = direct.test(&device(DeviceKind::Apple, "dead", None), &payload).await;
+    direct.test(&device(PushDeviceKind::Apple, "c0ffee", None), &payload).await.unwrap();
+    let told = direct.test(&device(PushDeviceKind::Apple, "dead", None), &payload).await;
     assert!(matches!(told, Err(PushError::NotRecognizedThere)));
     let got = service.got().remove(0);
     assert_eq!((got.header("apns-push-type"), &got.json()["zulip"]), (Some("alert"), &payload));
     assert_eq!(got.json()["aps"]["alert"]["title"], "Test notification");
-    direct.register(&device(DeviceKind::Apple, "c0ffee", None)).await.unwrap();
-    direct.forget(UserId(4), DeviceKind::Apple, "c0ffee").await.unwrap();
+    direct.register(&device(PushDeviceKind::Apple, "c0ffee", None)).await.unwrap();
+    direct.forget(UserId(4), PushDeviceKind::Apple, "c0ffee").await.unwrap();
 }
 
 #[test]

@@ -2,30 +2,30 @@ use std::sync::Arc;
 
 use super::*;
 use crate::channel::{PostPolicy, Privacy};
-use crate::channels::{Openness, Retention, unsubscribe};
+use crate::channels::{ChannelVisibility, RetentionPolicy, unsubscribe};
 use crate::event::EventRecord;
 use crate::id::EventId;
-use crate::object::channel::Figures;
-use crate::realm::Rules;
+use crate::object::channel::ChannelStatistics;
+use crate::realm::RealmRules;
 use crate::role::Role;
 use crate::testing::{self, NOW_S};
 
 /// A realm with members 101 to 100 + `count` beside those of [`testing::realm`], and channel 20.
 fn crowd(count: i64, privacy: Privacy) -> RealmSnapshot {
-    let users = (101..101 + count).map(|id| Change::User(Box::new(testing::user(id, Role::Member))));
-    let channel = Change::Channel(Box::new(testing::channel(20, privacy)));
-    let owner = Change::Subscription(Box::new(testing::subscription(20, 1)));
-    testing::realm(Rules::default(), users.chain([channel, owner]).collect())
+    let users = (101..101 + count).map(|id| RealmChange::User(Box::new(testing::user(id, Role::Member))));
+    let channel = RealmChange::Channel(Box::new(testing::channel(20, privacy)));
+    let owner = RealmChange::Subscription(Box::new(testing::subscription(20, 1)));
+    testing::realm(RealmRules::default(), users.chain([channel, owner]).collect())
 }
 
-fn wish(count: i64) -> Subscribing {
-    Subscribing {
-        channels: vec![Wanted { name: "Channel 20".to_owned(), color: None, description: String::new() }],
+fn wish(count: i64) -> SubscribeRequest {
+    SubscribeRequest {
+        channels: vec![SubscribeTarget { name: "Channel 20".to_owned(), color: None, description: String::new() }],
         principals: Principals::Ids((101..101 + count).map(UserId).collect()),
-        manner: Manner {
-            openness: Openness::default(),
+        manner: NewChannelSettings {
+            openness: ChannelVisibility::default(),
             post_policy: PostPolicy::Everyone,
-            retention: Retention::default(),
+            retention: RetentionPolicy::default(),
             can_remove_subscribers_group: None,
             is_default: false,
         },
@@ -36,17 +36,17 @@ fn wish(count: i64) -> Subscribing {
 /// Bytes allocated by the owner's putting users into the channel, and by taking them out again.
 fn allocated_bytes(count: i64, privacy: Privacy) -> [u64; 2] {
     let realm = crowd(count, privacy);
-    let figures = Figures::default();
+    let figures = ChannelStatistics::default();
     let wish = wish(count);
     let caller = Arc::clone(realm.user(UserId(1)).unwrap());
-    let env = |realm| Env { realm, caller: &caller, figures: &figures, realm_url: "", linkifiers: &[] };
-    let mut commit = Commit { at_s: NOW_S, ..Commit::default() };
+    let env = |realm| ChannelEnv { realm, caller: &caller, figures: &figures, realm_url: "", linkifiers: &[] };
+    let mut commit = RealmCommit { at_s: NOW_S, ..RealmCommit::default() };
     let entering = allocation_counter::measure(|| {
         let done = subscribe(&env(&realm), &wish, &mut commit).unwrap();
         assert_eq!(done.subscribed.len(), usize::try_from(count).unwrap());
     });
     let inside = realm.with(&EventRecord::new(EventId(20), NOW_S, commit.changes, None));
-    let mut commit = Commit { at_s: NOW_S, ..Commit::default() };
+    let mut commit = RealmCommit { at_s: NOW_S, ..RealmCommit::default() };
     let leaving = allocation_counter::measure(|| {
         let names = ["Channel 20".to_owned()];
         let done = unsubscribe(&env(&inside), &names, &wish.principals, &mut commit).unwrap();

@@ -5,8 +5,8 @@
 
 use crate::channel::PostPolicy;
 use crate::message::Flag;
-use crate::realm::Rules;
-use crate::role::Policy;
+use crate::realm::RealmRules;
+use crate::role::PermissionPolicy;
 use crate::user::BotKind;
 
 /// Messages go to a person.
@@ -79,29 +79,29 @@ pub(crate) fn bot_number(kind: BotKind) -> i64 {
 
 /// Returns who may write to a channel, by the policy of the group that may. There are fewer ways to say that here;
 /// nobody may write who could not. Says also whether it is the same.
-pub(crate) fn post_policy(policy: Option<Policy>) -> (PostPolicy, bool) {
+pub(crate) fn post_policy(policy: Option<PermissionPolicy>) -> (PostPolicy, bool) {
     match policy {
-        Some(Policy::Everyone) => (PostPolicy::Everyone, true),
-        Some(Policy::FullMembers) => (PostPolicy::FullMembers, true),
-        Some(Policy::Members) => (PostPolicy::FullMembers, false),
-        Some(Policy::Moderators) => (PostPolicy::Moderators, true),
-        Some(Policy::Administrators) => (PostPolicy::Administrators, true),
-        Some(Policy::Owners | Policy::Nobody) | None => (PostPolicy::Administrators, false),
+        Some(PermissionPolicy::Everyone) => (PostPolicy::Everyone, true),
+        Some(PermissionPolicy::FullMembers) => (PostPolicy::FullMembers, true),
+        Some(PermissionPolicy::Members) => (PostPolicy::FullMembers, false),
+        Some(PermissionPolicy::Moderators) => (PostPolicy::Moderators, true),
+        Some(PermissionPolicy::Administrators) => (PostPolicy::Administrators, true),
+        Some(PermissionPolicy::Owners | PermissionPolicy::Nobody) | None => (PostPolicy::Administrators, false),
     }
 }
 
 /// Returns the policy of the group that may write to such a channel.
-pub(crate) fn writers(policy: PostPolicy) -> Policy {
+pub(crate) fn writers(policy: PostPolicy) -> PermissionPolicy {
     match policy {
-        PostPolicy::Everyone => Policy::Everyone,
-        PostPolicy::Administrators => Policy::Administrators,
-        PostPolicy::FullMembers => Policy::FullMembers,
-        PostPolicy::Moderators => Policy::Moderators,
+        PostPolicy::Everyone => PermissionPolicy::Everyone,
+        PostPolicy::Administrators => PermissionPolicy::Administrators,
+        PostPolicy::FullMembers => PermissionPolicy::FullMembers,
+        PostPolicy::Moderators => PermissionPolicy::Moderators,
     }
 }
 
 /// Where a permission of the organization is kept.
-pub(crate) type Field = fn(&mut Rules) -> &mut Policy;
+pub(crate) type Field = fn(&mut RealmRules) -> &mut PermissionPolicy;
 
 /// Permissions that newer servers give to groups.
 pub(crate) const BY_GROUP: [(&str, Field); 14] = [

@@ -1,10 +1,10 @@
 //! Text without marks: emoji by name, emoticons, emoji as characters, character references.
 
-use super::super::context::Emoticons;
+use super::super::context::EmoticonHandling;
 use super::super::html::is_entity_name;
 use super::super::parser::Parser;
 use super::super::tree::Inline;
-use super::super::url::Url;
+use super::super::url::SafeUrl;
 use crate::emoji;
 
 /// The special emoji that is neither of the realm nor of Unicode, and its image.
@@ -99,7 +99,7 @@ impl<'t> Reader<'_, 't, '_> {
     }
 
     fn emoji(&self, name: &str) -> Option<Inline> {
-        let image = |source: &str| Some(Inline::ImageEmoji { name: name.to_owned(), source: Url::parse(source)? });
+        let image = |source: &str| Some(Inline::ImageEmoji { name: name.to_owned(), source: SafeUrl::parse(source)? });
         if let Some(source) = self.parser.context.directory.realm_emoji(name) {
             return image(source);
         }
@@ -111,7 +111,7 @@ impl<'t> Reader<'_, 't, '_> {
     }
 
     fn emoticon(&self) -> Special {
-        if self.parser.context.emoticons == Emoticons::Keep {
+        if self.parser.context.emoticons == EmoticonHandling::Keep {
             return None;
         }
         let (sign, name) = EMOTICONS.iter().find(|(sign, _)| self.rest().starts_with(sign))?;

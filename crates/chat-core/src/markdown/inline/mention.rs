@@ -1,6 +1,6 @@
 //! `@**name**`, `@*group*`, `#**channel**`.
 
-use super::super::tree::{Inline, Loudness, Reach};
+use super::super::tree::{Inline, MentionKind, WildcardScope};
 use super::scan::{Found, Scanner};
 use crate::id::UserId;
 
@@ -24,8 +24,8 @@ fn starred<'t>(text: &'t str, stars: &str) -> Option<(&'t str, usize)> {
 pub(super) fn person(scanner: &mut Scanner<'_, '_, '_>) -> Option<Found> {
     let named = scanner.rest().strip_prefix('@').filter(|_| stands_free(scanner))?;
     let (named, typed) = match named.strip_prefix('_') {
-        Some(silent) => (silent, Loudness::Silent),
-        None => (named, Loudness::Loud),
+        Some(silent) => (silent, MentionKind::Silent),
+        None => (named, MentionKind::Loud),
     };
     let loudness = scanner.scope.loudness(typed);
     let before = scanner.rest().len() - named.len();
@@ -44,17 +44,17 @@ pub(super) fn person(scanner: &mut Scanner<'_, '_, '_>) -> Option<Found> {
     Some((Inline::Group { id, name, loudness }, scanner.at + before + length))
 }
 
-fn wildcard(word: &str, loudness: Loudness) -> Option<Inline> {
+fn wildcard(word: &str, loudness: MentionKind) -> Option<Inline> {
     let reach = match word {
-        "all" | "everyone" | "channel" | "stream" => Reach::Channel,
-        "topic" => Reach::Topic,
+        "all" | "everyone" | "channel" | "stream" => WildcardScope::Channel,
+        "topic" => WildcardScope::Topic,
         _ => return None,
     };
     Some(Inline::Wildcard { reach, word: word.to_owned(), loudness })
 }
 
 /// A user by full name, by name and id, or by id alone.
-fn user(scanner: &Scanner<'_, '_, '_>, name: &str, loudness: Loudness) -> Option<Inline> {
+fn user(scanner: &Scanner<'_, '_, '_>, name: &str, loudness: MentionKind) -> Option<Inline> {
     let directory = scanner.parser.context.directory;
     let numbered = name.rsplit_once('|').and_then(|(name, id)| Some((name, UserId(number(id)?))));
     let (id, stored) = match numbered {
@@ -65,7 +65,7 @@ fn user(scanner: &Scanner<'_, '_, '_>, name: &str, loudness: Loudness) -> Option
         }
         None => directory.user_named(name)?,
     };
-    let loudness = if directory.hears(id) { loudness } else { Loudness::Silent };
+    let loudness = if directory.hears(id) { loudness } else { MentionKind::Silent };
     Some(Inline::User { id, name: stored.to_owned(), loudness })
 }
 

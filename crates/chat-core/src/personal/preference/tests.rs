@@ -1,10 +1,10 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::event::Body;
+use crate::event::EventBody;
 use crate::id::UserId;
-use crate::object::settings::Preset;
-use crate::realm::Rules;
+use crate::object::settings::UserSettingDefaults;
+use crate::realm::RealmRules;
 use crate::testing;
 
 const BOOLEANS: &str = "dense_mode, starred_message_counts, receives_typing_notifications, fluid_layout_width,
@@ -45,17 +45,18 @@ const WORDS: [(&str, &[&str]); 3] = [
 ];
 
 fn refusal(name: &'static str, value: impl Into<Value>) -> String {
-    check(Scope::Newcomers, name, &value.into()).map_or_else(|refused| refused.to_string(), |()| String::new())
+    check(PreferenceScope::Newcomers, name, &value.into())
+        .map_or_else(|refused| refused.to_string(), |()| String::new())
 }
 
 /// Returns what is told and what changes when user 4 chooses.
-fn chosen(chosen: &[Chosen]) -> (Vec<Value>, Vec<Change>) {
-    let realm = testing::realm(Rules::default(), Vec::new());
-    let mut commit = Commit { at_s: 9, ..Commit::default() };
+fn chosen(chosen: &[PreferenceChange]) -> (Vec<Value>, Vec<RealmChange>) {
+    let realm = testing::realm(RealmRules::default(), Vec::new());
+    let mut commit = RealmCommit { at_s: 9, ..RealmCommit::default() };
     choose(&realm, realm.user(UserId(4)).unwrap(), chosen, &mut commit).unwrap();
     let told = commit.events.into_iter().map(|event| match event.body {
-        Body::Plain { event, .. } => event,
-        Body::Message(_) | Body::Edit { .. } | Body::Flagged(_) => Value::Null,
+        EventBody::Plain { event, .. } => event,
+        EventBody::Message(_) | EventBody::Edit { .. } | EventBody::Flagged(_) => Value::Null,
     });
     (told.collect(), commit.changes)
 }
@@ -69,10 +70,10 @@ fn every_preference_of_the_specification_is_there_with_its_type_and_no_other_but
     expected.extend(WORDS.iter().map(|(name, _)| (*name, 's')).chain([("notification_sound", 's')]));
     // Not of the specification; existing clients know it.
     expected.insert(("web_mark_read_on_scroll_policy", 'i'));
-    let found = Scope::Newcomers.settings().map(|(name, preset)| match preset {
-        Preset::Flag(_) => (name, 'b'),
-        Preset::Number(_) => (name, 'i'),
-        Preset::Word(_) => (name, 's'),
+    let found = PreferenceScope::Newcomers.settings().map(|(name, preset)| match preset {
+        UserSettingDefaults::Flag(_) => (name, 'b'),
+        UserSettingDefaults::Number(_) => (name, 'i'),
+        UserSettingDefaults::Word(_) => (name, 's'),
     });
     assert_eq!(found.collect::<BTreeSet<_>>(), expected);
 }
@@ -145,16 +146,16 @@ fn who_hides_is_gone_for_others_at_once() {
 
 #[test]
 fn only_administrators_choose_for_newcomers_and_everybody_is_told() {
-    let realm = testing::realm(Rules::default(), Vec::new());
-    let choose = |id, chosen: &[Chosen]| {
-        let mut commit = Commit::default();
+    let realm = testing::realm(RealmRules::default(), Vec::new());
+    let choose = |id, chosen: &[PreferenceChange]| {
+        let mut commit = RealmCommit::default();
         choose_for_newcomers(&realm, realm.user(UserId(id)).unwrap(), chosen, &mut commit).map(|()| commit)
     };
     let wish = [("enter_sends", json!(true)), ("color_scheme", json!(1))];
-    assert_eq!(choose(3, &wish).unwrap_err(), PreferenceError::NotAllowed(NotAllowed::AdministratorRequired));
+    assert_eq!(choose(3, &wish).unwrap_err(), PreferenceError::NotAllowed(PermissionError::AdministratorRequired));
     let commit = choose(2, &wish).unwrap();
     let document = Some(json!({"enter_sends": true}));
-    assert_eq!(commit.changes, [Change::Item { kind: ItemKind::UserDefaults, id: 0, document }]);
-    assert_eq!((commit.events.len(), &commit.events[0].audience), (1, &Audience::Everyone));
+    assert_eq!(commit.changes, [RealmChange::Item { kind: ItemKind::UserDefaults, id: 0, document }]);
+    assert_eq!((commit.events.len(), &commit.events[0].audience), (1, &EventAudience::Everyone));
     assert!(choose(2, &[]).unwrap().events.is_empty());
 }

@@ -1,7 +1,7 @@
 //! Parameters that channels are described with.
 
 use chat_core::channel::PostPolicy;
-use chat_core::channels::Retention;
+use chat_core::channels::RetentionPolicy;
 use chat_core::id::UserGroupId;
 use serde_json::Value;
 
@@ -47,28 +47,28 @@ pub(crate) fn announcing(is_announcement_only: bool) -> PostPolicy {
 pub(crate) struct RetentionText;
 
 impl Kind for RetentionText {
-    type Value = Retention;
+    type Value = RetentionPolicy;
 
     fn form() -> Form {
         let words = Schema::words(["realm_default", "unlimited", "forever"]);
         Form::raw(Schema::any_of([Schema::integer().at_least(1).meaning("Days."), words]))
     }
 
-    fn told(retention: &Retention) -> Option<Value> {
+    fn told(retention: &RetentionPolicy) -> Option<Value> {
         Some(match retention {
-            Retention::Realm => "realm_default".into(),
-            Retention::Unlimited => "unlimited".into(),
-            Retention::Days(days) => (*days).into(),
+            RetentionPolicy::Realm => "realm_default".into(),
+            RetentionPolicy::Unlimited => "unlimited".into(),
+            RetentionPolicy::Days(days) => (*days).into(),
         })
     }
 
-    fn decode(given: Given<'_>) -> Result<Retention, ParamFault> {
+    fn decode(given: Given<'_>) -> Result<RetentionPolicy, ParamFault> {
         let quoted = given.text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
         match quoted.unwrap_or(given.text) {
-            "realm_default" => Ok(Retention::Realm),
-            "unlimited" | "forever" => Ok(Retention::Unlimited),
+            "realm_default" => Ok(RetentionPolicy::Realm),
+            "unlimited" | "forever" => Ok(RetentionPolicy::Unlimited),
             text => match text.parse() {
-                Ok(days) if days > 0 => Ok(Retention::Days(days)),
+                Ok(days) if days > 0 => Ok(RetentionPolicy::Days(days)),
                 _ => {
                     let shown = given.text.chars().take(BAD_VALUE_MAX_CHARS).collect();
                     Err(ParamFault::Unreadable { name: given.name, shown })

@@ -1,9 +1,9 @@
 //! Reading one message.
 
-use chat_core::access::{self, NoSuchMessage};
-use chat_core::event::Form;
+use chat_core::access::{self, MessageNotFound};
+use chat_core::event::MessageFormat;
 use chat_core::id::MessageId;
-use chat_core::object::Stored;
+use chat_core::object::StoredMessage;
 
 use super::list::{Told, write_all};
 use crate::answer::Answer;
@@ -29,12 +29,12 @@ pub(crate) async fn get(call: Call<Caller>, asked: Asked) -> Result<Answer, Faul
     let id = MessageId(call.path_id("message_id")?);
     let found = call.app.messages.find(call.who.id(), &[id]).await?.into_iter();
     let mut read = found.filter(|(message, _)| access::reads(&call.who.realm, &call.who.user, message));
-    let found = read.next().map(|(message, flags)| (Stored::passing(message), flags)).ok_or(NoSuchMessage)?;
+    let found = read.next().map(|(message, flags)| (StoredMessage::passing(message), flags)).ok_or(MessageNotFound)?;
     let (message, _) = &found;
     let mut body = b"{\"raw_content\":".to_vec();
     serde_json::to_writer(&mut body, &message.content)
         .map_err(|error| Failure::new("a text was not serialized", error))?;
-    let form = Form { html: asked.html, client_gravatar: true };
+    let form = MessageFormat { html: asked.html, client_gravatar: true };
     let mut list = Vec::new();
     write_all(
         &call.app,

@@ -7,15 +7,15 @@ use std::collections::HashMap;
 use std::io::Write as _;
 use std::sync::Arc;
 
-use chat_core::event::Form;
+use chat_core::event::MessageFormat;
 use chat_core::id::MessageId;
 use chat_core::message::{Flag, Message};
-use chat_core::narrow::Selection;
-use chat_core::object::Stored;
-use chat_core::object::message::{Extras, Writer};
-use chat_core::ports::{Page, PastEdit};
+use chat_core::narrow::MessageSelection;
+use chat_core::object::StoredMessage;
+use chat_core::object::message::{MessageWriter, ReaderExtras};
+use chat_core::ports::{EditHistoryEntry, MessagePage};
 use chat_core::snapshot::RealmSnapshot;
-use chat_core::words::Marked;
+use chat_core::words::HighlightedMessage;
 
 use crate::answer::Answer;
 use crate::auth::Caller;
@@ -34,7 +34,7 @@ pub(crate) struct Asked {
     stretch: Stretch,
     narrow: Option<Narrow>,
     first_unread: bool,
-    form: Form,
+    form: MessageFormat,
 }
 
 impl Params for Asked {
@@ -43,7 +43,7 @@ impl Params for Asked {
             stretch: Stretch::read(given)?,
             narrow: given.optional::<Json<Option<Narrow>>>("narrow")?.flatten(),
             first_unread: given.or::<Json<bool>>("use_first_unread_anchor", false)?,
-            form: Form {
+            form: MessageFormat {
                 client_gravatar: given.or::<Json<bool>>("client_gravatar", true)?,
                 html: given.or::<Json<bool>>("apply_markdown", true)?,
             },
@@ -65,7 +65,7 @@ pub(crate) async fn get(call: Call<Caller>, asked: Asked) -> Result<Answer, Faul
          \"messages\":",
         page.anchor, page.found_anchor, page.found_oldest, page.found_newest
     );
-    let Page { messages, .. } = page;
+    let MessagePage { messages, .. } = page;
     let marked = marked(&call.app, &selection, &messages).await?;
     let told = Told { form: asked.form, marked };
     write_all(&call.app, &call.app.realm(), (&messages, &told), &mut body).await?;
@@ -93,52 +93,52 @@ fn weight_bytes(message: &Message) -> usize {
 /// away from the threads that serve requests.
 async fn marked(
     app: &Site,
-    selection: &Selection,
-    messages: &[(Arc<Stored>, Vec<Flag>)],
-) -> Result<Vec<Marked>, Fault> {
+    selection: &MessageSelection,
+    messages: &[(Arc<StoredMessage>, Vec<Flag>)],
+) -> Result<Vec<HighlightedMessage>, Fault> {
     let Some(sought) = selection.sought().cloned() else { return Ok(Vec::new()) };
-    let messages: Vec<Arc<Stored>> = messages.iter().map(|(message, _)| Arc::clone(message)).collect();
+    let messages: Vec<Arc<StoredMessage>> = messages.iter().map(|(message, _)| Arc::clone(message)).collect();
     let mark = move || messages.iter().map(|message| sought.mark(&message.topic, &message.html)).collect();
     Ok(app.searches.run(0, mark).await?)
 }
 
 /// How messages are told.
 pub(super) struct Told {
-    pub(super) form: Form,
+    pub(super) form: MessageFormat,
     /// The messages in their order with the words marked that were looked for; none where nothing was.
-    pub(super) marked: Vec<Marked>,
+    pub(super) marked: Vec<HighlightedMessage>,
 }
 
 /// Appends a list of messages, each with what its reader is told.
-pub(super) async fn write_all<M: Borrow<Stored> + Sync>(
+pub(super) async fn write_all<M: Borrow<StoredMessage> + Sync>(
     app: &Site,
     realm: &RealmSnapshot,
     (messages, told): (&[(M, Vec<Flag>)], &Told),
     out: &mut Vec<u8>,
 ) -> Result<(), Fault> {
     let edited = |(message, _): &(M, Vec<Flag>)| {
-        let message: &Stored = message.borrow();
+        let message: &StoredMessage = message.borrow();
         message.last_edit_s.map(|_| message.id)
     };
     let edits = edits(app, &messages.iter().filter_map(edited).collect::<Vec<_>>()).await?;
     let lexicon = app.lexicon(realm);
-    let mut writer = Writer::new(realm, &lexicon, told.form);
+    let mut writer = MessageWriter::new(realm, &lexicon, told.form);
     out.push(b'[');
     for (place, (message, flags)) in messages.iter().enumerate() {
         if place > 0 {
             out.push(b',');
         }
-        let message: &Stored = message.borrow();
+        let message: &StoredMessage = message.borrow();
         let edits = edits.get(&message.id).map(Vec::as_slice).unwrap_or_default();
-        writer.write(message, Extras { flags, edits, marked: told.marked.get(place) }, out);
+        writer.write(message, ReaderExtras { flags, edits, marked: told.marked.get(place) }, out);
     }
     out.push(b']');
     Ok(())
 }
 
 /// Returns the earlier states of those that have some.
-async fn edits(app: &Site, edited: &[MessageId]) -> Result<HashMap<MessageId, Vec<PastEdit>>, Fault> {
-    let mut edits: HashMap<MessageId, Vec<PastEdit>> = HashMap::new();
+async fn edits(app: &Site, edited: &[MessageId]) -> Result<HashMap<MessageId, Vec<EditHistoryEntry>>, Fault> {
+    let mut edits: HashMap<MessageId, Vec<EditHistoryEntry>> = HashMap::new();
     if !edited.is_empty() {
         for (id, edit) in app.messages.edits_of(edited).await? {
             edits.entry(id).or_default().push(edit);

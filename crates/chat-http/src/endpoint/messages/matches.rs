@@ -6,8 +6,8 @@ use std::sync::Arc;
 use chat_core::id::MessageId;
 use chat_core::limits::MAX_WINDOW;
 use chat_core::message::{Flag, Message};
-use chat_core::narrow::{Candidate, WindowError};
-use chat_core::words::Marked;
+use chat_core::narrow::{MessageCandidate, WindowError};
+use chat_core::words::HighlightedMessage;
 use serde::Serialize;
 
 use crate::answer::Answer;
@@ -61,10 +61,10 @@ pub(crate) async fn get(call: Call<Caller>, asked: Asked) -> Result<Answer, Faul
     let matching = move || {
         let sought = selection.sought().cloned().unwrap_or_default();
         let selected = found.into_iter().filter(|(message, flags)| {
-            !flags.contains(&Flag::Historical) && selection.admits(&Candidate::from(message), flags, &realm)
+            !flags.contains(&Flag::Historical) && selection.admits(&MessageCandidate::from(message), flags, &realm)
         });
         let shown = |(message, _): (Message, Vec<Flag>)| {
-            let Marked { html, topic } = sought.mark(&message.topic, &message.html);
+            let HighlightedMessage { html, topic } = sought.mark(&message.topic, &message.html);
             (message.id, Match { match_content: html, match_subject: topic })
         };
         selected.map(shown).collect()

@@ -1,6 +1,6 @@
 //! Rendering a text without sending it.
 
-use chat_core::lexicon::Setting;
+use chat_core::lexicon::RenderSettings;
 use chat_core::message;
 use serde_json::json;
 
@@ -31,7 +31,7 @@ pub(crate) async fn post(call: Call<Caller>, asked: Asked) -> Result<Answer, Fau
     let lexicon = call.app.lexicon(&realm);
     let uploads = uploads::usable(&call.app, &realm, &call.who.user, &content).await?;
     let (realm_url, now_s) = (&call.app.settings.base_url, call.app.now_s());
-    let setting = Setting { realm_url, lexicon: &lexicon, uploads: Some(&uploads), now_s };
+    let setting = RenderSettings { realm_url, lexicon: &lexicon, uploads: Some(&uploads), now_s };
     Answer::of(&json!({"rendered": setting.render(&realm, &call.who.user, &content).html}))
 }
 

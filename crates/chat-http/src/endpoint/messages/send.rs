@@ -1,11 +1,11 @@
 //! Sending.
 
-use chat_core::compose::{self, ChannelRef, Known, Question, To as Target, Wish};
-use chat_core::event::Local;
+use chat_core::compose::{self, ChannelRef, RequestedRecipient, SendRequest, StoreAnswer, StoreQuestion};
+use chat_core::event::LocalEcho;
 use chat_core::id::{MessageId, UserId};
-use chat_core::lexicon::Setting;
+use chat_core::lexicon::RenderSettings;
 use chat_core::personal::topic::TopicPolicy;
-use chat_core::ports::{NewMessage, Sent};
+use chat_core::ports::{NewMessage, SendOutcome};
 use chat_core::send::SendError;
 use chat_core::snapshot::RealmSnapshot;
 use chat_core::user::User;
@@ -105,12 +105,12 @@ pub(crate) async fn post(call: Call<Caller>, params: Sending) -> Result<Answer, 
     }
     let widget = params.widget_content.as_deref().map(widget::given).transpose()?;
     let client = call.client();
-    let wish = Wish {
+    let wish = SendRequest {
         to: address.target(),
         content: &params.content,
         client: &client,
         read_by_sender: params.read_by_sender.unwrap_or_else(|| shows_what_it_sends(&client)),
-        local: params.queue_id.zip(params.local_id).map(|(queue_id, local_id)| Local { queue_id, local_id }),
+        local: params.queue_id.zip(params.local_id).map(|(queue_id, local_id)| LocalEcho { queue_id, local_id }),
         widget: widget.as_deref(),
     };
     Answer::of(&send(&call.app, call.who.id(), &wish).await?)
@@ -149,25 +149,25 @@ impl Address {
         }
     }
 
-    fn target(&self) -> Target<'_> {
+    fn target(&self) -> RequestedRecipient<'_> {
         match self {
-            Self::Channel(ChannelName::Id(id), topic) => Target::Channel(ChannelRef::Id(*id), topic),
-            Self::Channel(ChannelName::Name(name), topic) => Target::Channel(ChannelRef::Name(name), topic),
-            Self::Direct(DirectTo::Ids(ids)) => Target::Ids(ids),
-            Self::Direct(DirectTo::Emails(emails)) => Target::Emails(emails),
+            Self::Channel(ChannelName::Id(id), topic) => RequestedRecipient::Channel(ChannelRef::Id(*id), topic),
+            Self::Channel(ChannelName::Name(name), topic) => RequestedRecipient::Channel(ChannelRef::Name(name), topic),
+            Self::Direct(DirectTo::Ids(ids)) => RequestedRecipient::Ids(ids),
+            Self::Direct(DirectTo::Emails(emails)) => RequestedRecipient::Emails(emails),
         }
     }
 }
 
 /// Sends a message, deciding anew on the newer realm whenever the realm changed in between.
-pub(crate) async fn send(app: &Site, sender_id: UserId, wish: &Wish<'_>) -> Result<Accepted, Fault> {
+pub(crate) async fn send(app: &Site, sender_id: UserId, wish: &SendRequest<'_>) -> Result<Accepted, Fault> {
     for _ in 0..DECISIONS_MAX {
         let realm = app.realm();
         let sender = realm.user(sender_id).ok_or(Unauthenticated::UnknownKey)?;
         may_enter(&realm, sender)?;
         let (message, mentioned) = composed_with_mentioned(app, &realm, sender, wish.clone()).await?;
         let place = Place::of(&message);
-        if let Sent::Done { id, .. } = app.messages.append(message).await? {
+        if let SendOutcome::Done { id, .. } = app.messages.append(message).await? {
             let followed = match place {
                 Some(place) => following::after_sending(app, sender_id, (&place, id), &mentioned).await,
                 None => None,
@@ -183,7 +183,7 @@ pub(crate) async fn composed(
     app: &Site,
     realm: &RealmSnapshot,
     sender: &User,
-    wish: Wish<'_>,
+    wish: SendRequest<'_>,
 ) -> Result<NewMessage, Fault> {
     composed_with_mentioned(app, realm, sender, wish).await.map(|(message, _)| message)
 }
@@ -193,19 +193,19 @@ pub(crate) async fn composed_with_mentioned(
     app: &Site,
     realm: &RealmSnapshot,
     sender: &User,
-    wish: Wish<'_>,
+    wish: SendRequest<'_>,
 ) -> Result<(NewMessage, Vec<UserId>), Fault> {
     let lexicon = app.lexicon(realm);
     let uploads = uploads::usable(app, realm, sender, wish.content).await?;
     let (realm_url, now_s) = (&app.settings.base_url, app.now_s());
-    let setting = Setting { realm_url, lexicon: &lexicon, uploads: Some(&uploads), now_s };
+    let setting = RenderSettings { realm_url, lexicon: &lexicon, uploads: Some(&uploads), now_s };
     let draft = compose::draft(&setting, realm, sender, wish)?;
     let known = match draft.asks() {
-        None => Known::Nothing,
-        Some(Question::Participants(conversation)) => {
-            Known::Participants(app.messages.participants(conversation).await?)
+        None => StoreAnswer::Nothing,
+        Some(StoreQuestion::Participants(conversation)) => {
+            StoreAnswer::Participants(app.messages.participants(conversation).await?)
         }
-        Some(Question::HaveWritten(users)) => Known::HaveWritten(app.messages.have_written(users).await?),
+        Some(StoreQuestion::HaveWritten(users)) => StoreAnswer::HaveWritten(app.messages.have_written(users).await?),
     };
     let mentioned = draft.mentioned().to_vec();
     Ok((draft.finish(realm, sender, &known)?, mentioned))

@@ -1,6 +1,6 @@
 //! `/users/me/alert_words`: the words the caller watches for. Every answer has all of them.
 
-use chat_core::change::Commit;
+use chat_core::change::RealmCommit;
 use chat_core::limits::MAX_ALERT_WORD_CHARS;
 use chat_core::personal::alert;
 use chat_core::snapshot::RealmSnapshot;
@@ -30,15 +30,17 @@ pub(crate) async fn get(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
 
 /// Watches for more words.
 pub(crate) async fn post(call: Call<Caller>, Named(words): Named) -> Result<Answer, Fault> {
-    let decide =
-        |realm: &RealmSnapshot, commit: &mut Commit| Ok(alert::watch(realm, call.who.again(realm)?, &words, commit)?);
+    let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
+        Ok(alert::watch(realm, call.who.again(realm)?, &words, commit)?)
+    };
     answer(&call.app.commit(decide).await?)
 }
 
 /// Watches for words no longer.
 pub(crate) async fn delete(call: Call<Caller>, Named(words): Named) -> Result<Answer, Fault> {
-    let decide =
-        |realm: &RealmSnapshot, commit: &mut Commit| Ok(alert::forget(realm, call.who.again(realm)?, &words, commit));
+    let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
+        Ok(alert::forget(realm, call.who.again(realm)?, &words, commit))
+    };
     answer(&call.app.commit(decide).await?)
 }
 

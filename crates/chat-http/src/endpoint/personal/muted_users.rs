@@ -1,6 +1,6 @@
 //! `/users/me/muted_users/{muted_user_id}`: whom the caller does not want to hear.
 
-use chat_core::change::Commit;
+use chat_core::change::RealmCommit;
 use chat_core::id::UserId;
 use chat_core::personal::mute::{self, MuteError};
 use chat_core::snapshot::RealmSnapshot;
@@ -18,7 +18,7 @@ use crate::error::Fault;
 pub(crate) async fn post(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     let other = UserId(call.path_id("muted_user_id")?);
     let realm = call.app.realm();
-    mute::mute(&realm, call.who.again(&realm)?, other, &mut Commit::default())?;
+    mute::mute(&realm, call.who.again(&realm)?, other, &mut RealmCommit::default())?;
     // Before it is true: what a muted user wrote counts as read, and clients could not be told of it any more.
     read_sender(&call, other).await?;
     decide(&call, mute::mute).await
@@ -29,12 +29,12 @@ pub(crate) async fn delete(call: Call<Caller>, (): ()) -> Result<Answer, Fault> 
     decide(&call, mute::unmute).await
 }
 
-type Decision = fn(&RealmSnapshot, &User, UserId, &mut Commit) -> Result<(), MuteError>;
+type Decision = fn(&RealmSnapshot, &User, UserId, &mut RealmCommit) -> Result<(), MuteError>;
 
 async fn decide(call: &Call<Caller>, decision: Decision) -> Result<Answer, Fault> {
     let other = UserId(call.path_id("muted_user_id")?);
     let decide =
-        |realm: &RealmSnapshot, commit: &mut Commit| Ok(decision(realm, call.who.again(realm)?, other, commit)?);
+        |realm: &RealmSnapshot, commit: &mut RealmCommit| Ok(decision(realm, call.who.again(realm)?, other, commit)?);
     call.app.commit(decide).await?;
     Ok(Answer::empty())
 }

@@ -1,11 +1,11 @@
 //! `/users/me/status` and `/users/{user_id}/status`: what somebody says they are doing.
 
 use chat_core::administer::AccountError;
-use chat_core::change::Commit;
+use chat_core::change::RealmCommit;
 use chat_core::id::UserId;
 use chat_core::limits::MAX_STATUS_CHARS;
-use chat_core::personal::status::{self, Wish};
-use chat_core::reaction::Asked;
+use chat_core::personal::status::{self, StatusUpdate};
+use chat_core::reaction::RequestedEmoji;
 use chat_core::snapshot::RealmSnapshot;
 use serde_json::json;
 
@@ -39,9 +39,9 @@ impl Params for Update {
 
 /// Changes the caller's status.
 pub(crate) async fn post(call: Call<Caller>, update: Update) -> Result<Answer, Fault> {
-    let wish = Wish {
+    let wish = StatusUpdate {
         text: update.text.as_deref(),
-        emoji: Asked {
+        emoji: RequestedEmoji {
             name: update.emoji_name.as_deref(),
             code: update.emoji_code.as_deref(),
             kind: update.reaction_type.as_deref(),
@@ -49,7 +49,7 @@ pub(crate) async fn post(call: Call<Caller>, update: Update) -> Result<Answer, F
         away: update.away,
     };
     let decide =
-        |realm: &RealmSnapshot, commit: &mut Commit| Ok(status::set(realm, call.who.again(realm)?, wish, commit)?);
+        |realm: &RealmSnapshot, commit: &mut RealmCommit| Ok(status::set(realm, call.who.again(realm)?, wish, commit)?);
     call.app.commit(decide).await?;
     Ok(Answer::empty())
 }

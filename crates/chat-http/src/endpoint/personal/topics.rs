@@ -1,9 +1,9 @@
 //! `/user_topics`, and `/users/me/subscriptions/muted_topics` for older clients: how the caller follows a topic.
 
-use chat_core::change::Commit;
+use chat_core::change::RealmCommit;
 use chat_core::id::ChannelId;
 use chat_core::limits::MAX_TOPIC_CHARS;
-use chat_core::personal::topic::{self, Choice, Place, TopicPolicy, TopicPolicyError};
+use chat_core::personal::topic::{self, RequestedChannel, TopicPolicy, TopicPolicyChange, TopicPolicyError};
 use chat_core::snapshot::RealmSnapshot;
 
 use crate::answer::Answer;
@@ -40,7 +40,7 @@ impl Params for Update {
 /// Has the caller follow a topic in another way.
 pub(crate) async fn post(call: Call<Caller>, update: Update) -> Result<Answer, Fault> {
     let Update { channel_id, topic, policy } = &update;
-    choose(&call, Choice { channel: Place::Id(*channel_id), topic, policy: *policy }).await
+    choose(&call, TopicPolicyChange { channel: RequestedChannel::Id(*channel_id), topic, policy: *policy }).await
 }
 
 /// A topic that shall be muted, or no longer.
@@ -85,11 +85,11 @@ impl Params for Mute {
 /// existing clients know.
 pub(crate) async fn patch(call: Call<Caller>, wish: Mute) -> Result<Answer, Fault> {
     let channel = match &wish.channel {
-        Named::Id(id) => Place::Id(*id),
-        Named::Name(name) => Place::Name(name),
+        Named::Id(id) => RequestedChannel::Id(*id),
+        Named::Name(name) => RequestedChannel::Name(name),
     };
     let policy = if wish.op == Op::Add { TopicPolicy::Muted } else { TopicPolicy::Inherit };
-    let told = choose(&call, Choice { channel, topic: &wish.topic, policy }).await;
+    let told = choose(&call, TopicPolicyChange { channel, topic: &wish.topic, policy }).await;
     match told {
         Err(Fault::Choice(ChoiceFault::Topic(TopicPolicyError::Channel(_)))) if wish.op == Op::Remove => {
             Err(ChoiceFault::TopicNotMuted.into())
@@ -98,9 +98,10 @@ pub(crate) async fn patch(call: Call<Caller>, wish: Mute) -> Result<Answer, Faul
     }
 }
 
-async fn choose(call: &Call<Caller>, choice: Choice<'_>) -> Result<Answer, Fault> {
-    let decide =
-        |realm: &RealmSnapshot, commit: &mut Commit| Ok(topic::choose(realm, call.who.again(realm)?, choice, commit)?);
+async fn choose(call: &Call<Caller>, choice: TopicPolicyChange<'_>) -> Result<Answer, Fault> {
+    let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
+        Ok(topic::choose(realm, call.who.again(realm)?, choice, commit)?)
+    };
     call.app.commit(decide).await?;
     Ok(Answer::empty())
 }

@@ -1,7 +1,7 @@
 //! Parameters that profile fields and answers to them are described with.
 
 use chat_core::id::UserId;
-use chat_core::profile::{Answer, FieldData};
+use chat_core::profile::{FieldData, ProfileValue};
 use serde_json::Value;
 
 use crate::params::{Expected, Form, FromJson, Given, Json, Kind, Object, ParamFault, Path};
@@ -58,7 +58,7 @@ fn check_member(member: &Value, path: &Path<'_>) -> Result<(), ParamFault> {
 pub(crate) struct Answers;
 
 impl Kind for Answers {
-    type Value = Vec<(i64, Option<Answer>)>;
+    type Value = Vec<(i64, Option<ProfileValue>)>;
 
     fn form() -> Form {
         Json::<Vec<Element>>::form()
@@ -70,7 +70,7 @@ impl Kind for Answers {
     }
 }
 
-struct Element(i64, Option<Answer>);
+struct Element(i64, Option<ProfileValue>);
 
 impl FromJson for Element {
     fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
@@ -108,10 +108,10 @@ impl FromJson for Said {
     }
 }
 
-fn answer(value: Value, path: &Path<'_>) -> Result<Answer, ParamFault> {
+fn answer(value: Value, path: &Path<'_>) -> Result<ProfileValue, ParamFault> {
     match value {
-        Value::String(text) => Ok(Answer::Text(text)),
-        Value::Array(_) => Vec::<UserId>::from_json(value, &path.key("list[int]")).map(Answer::People),
+        Value::String(text) => Ok(ProfileValue::Text(text)),
+        Value::Array(_) => Vec::<UserId>::from_json(value, &path.key("list[int]")).map(ProfileValue::People),
         _ => Err(path.key("str").is_not(Expected::String)),
     }
 }

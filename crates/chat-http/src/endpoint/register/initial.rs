@@ -13,9 +13,9 @@ pub(super) mod realm;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use chat_core::event::Filter;
+use chat_core::event::QueueFilter;
 use chat_core::id::ChannelId;
-use chat_core::object::channel::Figures;
+use chat_core::object::channel::ChannelStatistics;
 use chat_core::snapshot::RealmSnapshot;
 use chat_core::user::User;
 use serde::Serialize;
@@ -77,7 +77,7 @@ pub(super) struct Newcomer<'a> {
     pub(super) app: &'a Site,
     pub(super) realm: &'a Arc<RealmSnapshot>,
     pub(super) user: &'a User,
-    pub(super) filter: &'a Filter,
+    pub(super) filter: &'a QueueFilter,
     /// Now, in unix seconds.
     pub(super) now_s: i64,
     /// The types that are fetched; `None` for all.
@@ -118,7 +118,7 @@ const PARTS: [(&str, Part); 26] = [
 ];
 
 /// As [`Part`], for what also says something of the channels' messages.
-type ChannelPart = fn(&Newcomer<'_>, &Figures, &mut State);
+type ChannelPart = fn(&Newcomer<'_>, &ChannelStatistics, &mut State);
 
 const CHANNEL_PARTS: [(&str, ChannelPart); 3] = [
     ("default_streams", channels::defaults),

@@ -8,8 +8,8 @@ mod initial;
 mod told;
 mod wish;
 
-use chat_core::event::{Filter, QueueTerm};
-use chat_core::ports::Queue;
+use chat_core::event::{QueueFilter, QueueNarrowTerm};
+use chat_core::ports::EventQueue;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
@@ -42,7 +42,7 @@ pub(crate) async fn post(call: Call<Caller>, wish: Wish) -> Result<Answer, Fault
     let filter = filter(&call.who, &wish)?;
     // One snapshot for everything: the queue begins where it ends.
     let realm = app.realm();
-    let queue = Queue {
+    let queue = EventQueue {
         id: fresh_name(&app),
         user_id: call.who.id(),
         filter,
@@ -62,12 +62,12 @@ pub(crate) async fn post(call: Call<Caller>, wish: Wish) -> Result<Answer, Fault
     state.answer()
 }
 
-fn filter(caller: &Caller, wish: &Wish) -> Result<Filter, Fault> {
+fn filter(caller: &Caller, wish: &Wish) -> Result<QueueFilter, Fault> {
     if wish.all_public_streams && caller.user.is_guest() {
         return Err(Fault::NotAuthorizedForQuery);
     }
-    let narrow = wish.narrow.iter().map(|pair| QueueTerm::parse(&pair.operator, &pair.operand));
-    Ok(Filter {
+    let narrow = wish.narrow.iter().map(|pair| QueueNarrowTerm::parse(&pair.operator, &pair.operand));
+    Ok(QueueFilter {
         event_types: wish.event_types.clone(),
         all_public: wish.all_public_streams,
         narrow: narrow.collect::<Result<_, _>>()?,

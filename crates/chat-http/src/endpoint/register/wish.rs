@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use chat_core::event::Capability;
+use chat_core::event::ClientCapability;
 use chat_core::limits::MAX_NARROW_TERMS;
 use serde_json::{Value, json};
 
@@ -62,12 +62,12 @@ impl Wish {
     }
 
     /// Returns what decides, of two events, which one the queue gets.
-    pub(super) fn capabilities(&self) -> BTreeSet<Capability> {
+    pub(super) fn capabilities(&self) -> BTreeSet<ClientCapability> {
         let by_name = self.event_types.as_ref().is_some_and(|types| types.contains("user_topic"));
         let asked = [
-            (self.slim_presence, Capability::SlimPresence),
-            (self.include_subscribers, Capability::IncludeSubscribers),
-            (by_name, Capability::UserTopic),
+            (self.slim_presence, ClientCapability::SlimPresence),
+            (self.include_subscribers, ClientCapability::IncludeSubscribers),
+            (by_name, ClientCapability::UserTopic),
         ];
         let asked = asked.into_iter().filter(|(is_asked, _)| *is_asked).map(|(_, capability)| capability);
         self.client_capabilities.0.iter().copied().chain(asked).collect()
@@ -135,17 +135,17 @@ impl FromJson for Pair {
 /// Specification, "POST /typing", has clients say `stream_typing_notifications` and names no other word. The original
 /// server insists on `notification_settings_null` whenever any is said; here none has to be.
 #[derive(Default)]
-struct Capabilities(BTreeSet<Capability>);
+struct Capabilities(BTreeSet<ClientCapability>);
 
-const CAPABILITIES: [(&str, Capability); 8] = [
-    ("notification_settings_null", Capability::NotificationSettingsNull),
-    ("bulk_message_deletion", Capability::BulkMessageDeletion),
-    ("user_avatar_url_field_optional", Capability::UserAvatarUrlFieldOptional),
-    ("stream_typing_notifications", Capability::StreamTypingNotifications),
-    ("user_settings_object", Capability::UserSettingsObject),
-    ("linkifier_url_template", Capability::LinkifierUrlTemplate),
-    ("user_list_incomplete", Capability::UserListIncomplete),
-    ("include_deactivated_groups", Capability::IncludeDeactivatedGroups),
+const CAPABILITIES: [(&str, ClientCapability); 8] = [
+    ("notification_settings_null", ClientCapability::NotificationSettingsNull),
+    ("bulk_message_deletion", ClientCapability::BulkMessageDeletion),
+    ("user_avatar_url_field_optional", ClientCapability::UserAvatarUrlFieldOptional),
+    ("stream_typing_notifications", ClientCapability::StreamTypingNotifications),
+    ("user_settings_object", ClientCapability::UserSettingsObject),
+    ("linkifier_url_template", ClientCapability::LinkifierUrlTemplate),
+    ("user_list_incomplete", ClientCapability::UserListIncomplete),
+    ("include_deactivated_groups", ClientCapability::IncludeDeactivatedGroups),
 ];
 
 impl FromJson for Capabilities {
@@ -158,7 +158,7 @@ impl FromJson for Capabilities {
     }
 }
 
-fn understood(mut object: Object<'_>) -> Result<BTreeSet<Capability>, ParamFault> {
+fn understood(mut object: Object<'_>) -> Result<BTreeSet<ClientCapability>, ParamFault> {
     let mut understood = BTreeSet::new();
     for (key, capability) in CAPABILITIES {
         if object.optional::<bool>(key)?.unwrap_or(false) {

@@ -1,7 +1,9 @@
 //! Parameters that subscriptions are described with.
 
 use chat_core::channel::PostPolicy;
-use chat_core::channels::{Choice, Manner, Openness, Principals, Retention, Wanted};
+use chat_core::channels::{
+    ChannelVisibility, NewChannelSettings, Principals, RetentionPolicy, SubscribeTarget, SubscriptionPropertyChange,
+};
 use chat_core::id::{ChannelId, UserId};
 use chat_core::limits::MAX_CHANNEL_DESCRIPTION_CHARS;
 use serde_json::Value;
@@ -16,13 +18,13 @@ use crate::schema::Schema;
 pub(crate) struct Subscriptions;
 
 impl Kind for Subscriptions {
-    type Value = Vec<Wanted>;
+    type Value = Vec<SubscribeTarget>;
 
     fn form() -> Form {
         Json::<Vec<Named>>::form()
     }
 
-    fn decode(given: Given<'_>) -> Result<Vec<Wanted>, ParamFault> {
+    fn decode(given: Given<'_>) -> Result<Vec<SubscribeTarget>, ParamFault> {
         let wanted = Json::<Vec<Named>>::decode(given)?;
         Ok(wanted.into_iter().map(|Named(wanted)| wanted).collect())
     }
@@ -30,7 +32,7 @@ impl Kind for Subscriptions {
 
 /// A channel to enter.
 #[derive(Debug)]
-pub(crate) struct Named(Wanted);
+pub(crate) struct Named(SubscribeTarget);
 
 impl FromJson for Named {
     fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
@@ -46,11 +48,11 @@ impl FromJson for Named {
     }
 }
 
-fn wanted(mut object: Object<'_>) -> Result<Wanted, ParamFault> {
+fn wanted(mut object: Object<'_>) -> Result<SubscribeTarget, ParamFault> {
     let name = object.required::<String>("name")?;
     let color = object.optional::<Option<String>>("color")?.flatten();
     let description = object.optional::<Option<Short<MAX_CHANNEL_DESCRIPTION_CHARS>>>("description")?.flatten();
-    Ok(Wanted { name, color, description: description.map(|Short(text)| text).unwrap_or_default() })
+    Ok(SubscribeTarget { name, color, description: description.map(|Short(text)| text).unwrap_or_default() })
 }
 
 /// Refuses what is no color. Not specified; as existing clients know it, 3 to 6 digits are.
@@ -89,20 +91,20 @@ fn each<T: FromJson>(values: Vec<Value>, whole: &Path<'_>) -> Result<Vec<T>, Par
 }
 
 /// Channels nothing is said of.
-pub(crate) const USUAL: Manner = Manner {
-    openness: Openness { invite_only: false, is_web_public: false, shares_history: None },
+pub(crate) const USUAL: NewChannelSettings = NewChannelSettings {
+    openness: ChannelVisibility { invite_only: false, is_web_public: false, shares_history: None },
     post_policy: PostPolicy::Everyone,
-    retention: Retention::Realm,
+    retention: RetentionPolicy::Realm,
     can_remove_subscribers_group: None,
     is_default: false,
 };
 
 /// Returns what channels are like that have to be made.
-pub(crate) fn new_channels(given: &mut Reader<'_>) -> Result<Manner, ParamFault> {
+pub(crate) fn new_channels(given: &mut Reader<'_>) -> Result<NewChannelSettings, ParamFault> {
     let announcing = given.optional::<Json<bool>>("is_announcement_only")?.map(crate::endpoint::channels::announcing);
     let policy = given.optional::<PostPolicyNumber>("stream_post_policy")?.or(announcing);
-    Ok(Manner {
-        openness: Openness {
+    Ok(NewChannelSettings {
+        openness: ChannelVisibility {
             invite_only: given.or::<Json<bool>>("invite_only", false)?,
             is_web_public: given.or::<Json<bool>>("is_web_public", false)?,
             shares_history: given.optional::<Json<Option<bool>>>("history_public_to_subscribers")?.flatten(),
@@ -119,7 +121,7 @@ pub(crate) fn new_channels(given: &mut Reader<'_>) -> Result<Manner, ParamFault>
 pub(crate) struct Choices;
 
 impl Kind for Choices {
-    type Value = Vec<(ChannelId, Choice)>;
+    type Value = Vec<(ChannelId, SubscriptionPropertyChange)>;
 
     fn form() -> Form {
         Json::<Vec<Chosen>>::form()
@@ -132,7 +134,7 @@ impl Kind for Choices {
 }
 
 #[derive(Debug)]
-struct Chosen(ChannelId, Choice);
+struct Chosen(ChannelId, SubscriptionPropertyChange);
 
 impl FromJson for Chosen {
     fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
@@ -195,22 +197,22 @@ pub(crate) const PROPERTIES: [&str; 9] = [
 ];
 
 /// A choice by the name of its property. `in_home_view` is the older name of the opposite of `is_muted`.
-pub(crate) fn choice(property: &str, value: Value, path: &Path<'_>) -> Result<Choice, ParamFault> {
+pub(crate) fn choice(property: &str, value: Value, path: &Path<'_>) -> Result<SubscriptionPropertyChange, ParamFault> {
     let unfit = |what: String| ParamFault::Unfit { path: path.to_string(), what };
     if property == "color" {
         let Value::String(color) = value else { return Err(unfit("color is not a string".to_owned())) };
         hex_color(&color, "color", path)?;
-        return Ok(Choice::Color(color));
+        return Ok(SubscriptionPropertyChange::Color(color));
     }
     let make = match property {
-        "in_home_view" => |on: bool| Choice::Muted(!on),
-        "is_muted" => Choice::Muted,
-        "pin_to_top" => Choice::Pinned,
-        "desktop_notifications" => Choice::Desktop,
-        "audible_notifications" => Choice::Audible,
-        "push_notifications" => Choice::Push,
-        "email_notifications" => Choice::Email,
-        "wildcard_mentions_notify" => Choice::WildcardMentions,
+        "in_home_view" => |on: bool| SubscriptionPropertyChange::Muted(!on),
+        "is_muted" => SubscriptionPropertyChange::Muted,
+        "pin_to_top" => SubscriptionPropertyChange::Pinned,
+        "desktop_notifications" => SubscriptionPropertyChange::Desktop,
+        "audible_notifications" => SubscriptionPropertyChange::Audible,
+        "push_notifications" => SubscriptionPropertyChange::Push,
+        "email_notifications" => SubscriptionPropertyChange::Email,
+        "wildcard_mentions_notify" => SubscriptionPropertyChange::WildcardMentions,
         _ => return Err(ParamFault::UnknownProperty { property: property.to_owned() }),
     };
     value.as_bool().map(make).ok_or_else(|| unfit(format!("{property} is not a boolean")))

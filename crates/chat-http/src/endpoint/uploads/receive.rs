@@ -7,7 +7,7 @@ use std::path::Path;
 use axum::body::{Body, HttpBody as _};
 use axum::response::Response;
 use bytes::Bytes;
-use chat_core::file::{self, Attachment, FileKey, Media, NewAttachment, PathId, Picture, SNIFFED_BYTES};
+use chat_core::file::{self, Attachment, FileKey, ImageMetadata, MediaType, NewAttachment, PathId, SNIFFED_BYTES};
 use http::HeaderMap;
 use http_body_util::{BodyDataStream, LengthLimitError, Limited};
 use multer::{Field, Multipart};
@@ -149,7 +149,7 @@ type Small = (&'static str, Bytes);
 /// Keeps a file that has come, and says whose it is.
 async fn keep(app: &App, owner_id: chat_core::id::UserId, gathered: Gathered) -> Result<Attachment, Fault> {
     let Gathered { name, start, size_bytes, file } = gathered;
-    let media_type = Media::of(&start, &name).media_type;
+    let media_type = MediaType::of(&start, &name).media_type;
     let (file, picture, small) = looked_at(app, (&start, media_type), file).await?;
     let path_id = PathId::new(&app.fresh_name(), &name).ok_or_else(|| Failure::said("an upload got no path"))?;
     let key = FileKey::from(&path_id);
@@ -180,7 +180,7 @@ async fn looked_at(
     app: &Site,
     (start, media_type): (&[u8], &str),
     file: File,
-) -> Result<(File, Option<Picture>, Option<Small>), Fault> {
+) -> Result<(File, Option<ImageMetadata>, Option<Small>), Fault> {
     if chat_pictures::Format::of(start).is_none() {
         return Ok((file, None, None));
     }
@@ -194,7 +194,7 @@ async fn looked_at(
         };
         let small = kind.and_then(|(name, kind)| Some((name, thumbnails::make(&file, kind).ok()?.bytes.into())));
         // What has a size and no pixels is no picture.
-        let picture = small.is_some().then_some(Picture { width, height, is_animated });
+        let picture = small.is_some().then_some(ImageMetadata { width, height, is_animated });
         (file, picture, small)
     };
     Ok(app.workshop.run(bytes, look).await?)

@@ -6,7 +6,7 @@ use axum::body::Body;
 use axum::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use chat_core::file::{Attachment, FileKey, Media, PathId, Showing, Ticket};
+use chat_core::file::{Attachment, ContentDisposition, FileKey, MediaType, PathId, TemporaryAccess};
 use http::header::{
     ACCEPT_RANGES, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_SECURITY_POLICY,
     CONTENT_TYPE, RANGE, X_CONTENT_TYPE_OPTIONS,
@@ -70,7 +70,8 @@ pub(super) async fn lend(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     let upload = readable(&call.app, &call.who.realm, &call.who.user, &path).await?;
     let (ticket, now_s) = (call.app.fresh_name(), call.app.now_s());
     let url = format!("/user_uploads/temporary/{ticket}/{}", upload.path_id.name());
-    let ticket = Ticket { hash: hash(&ticket), path_id: upload.path_id, until_s: now_s.saturating_add(TICKET_S) };
+    let ticket =
+        TemporaryAccess { hash: hash(&ticket), path_id: upload.path_id, until_s: now_s.saturating_add(TICKET_S) };
     call.app.attachments.lend(ticket, now_s).await?;
     Answer::of(&json!({"url": url}))
 }
@@ -121,9 +122,9 @@ async fn sent<W>(call: &Plain<W>, upload: &Attachment, wish: Wish) -> Result<Res
 /// What a file is, and what a browser may do with it. It never changes, but who may read it does, so only the reader's
 /// own browser keeps it.
 fn describe(headers: &mut HeaderMap, upload: &Attachment, wish: Wish) -> Result<(), Fault> {
-    let Media { media_type, showing } = Media::stored(&upload.media_type, &upload.name);
-    let inline = wish == Wish::Show && showing != Showing::Download;
-    let policy = if showing == Showing::Reader { READER } else { SEALED };
+    let MediaType { media_type, showing } = MediaType::stored(&upload.media_type, &upload.name);
+    let inline = wish == Wish::Show && showing != ContentDisposition::Download;
+    let policy = if showing == ContentDisposition::Reader { READER } else { SEALED };
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));

@@ -1,7 +1,7 @@
 //! Parameters that user groups are described with.
 
 use chat_core::group::GroupSetting;
-use chat_core::groups::SettingChange;
+use chat_core::groups::GroupSettingChange;
 use chat_core::id::{UserGroupId, UserId};
 use serde_json::Value;
 
@@ -33,13 +33,13 @@ impl Kind for Setting {
 pub(super) struct SettingWish;
 
 impl Kind for SettingWish {
-    type Value = SettingChange;
+    type Value = GroupSettingChange;
 
     fn form() -> Form {
         Json::<Changed>::form()
     }
 
-    fn decode(given: Given<'_>) -> Result<SettingChange, ParamFault> {
+    fn decode(given: Given<'_>) -> Result<GroupSettingChange, ParamFault> {
         Json::<Changed>::decode(given).map(|Changed(change)| change)
     }
 }
@@ -70,7 +70,7 @@ fn named(mut object: Object<'_>) -> Result<GroupSetting, ParamFault> {
     Ok(GroupSetting::Named { direct_members, direct_subgroups })
 }
 
-struct Changed(SettingChange);
+struct Changed(GroupSettingChange);
 
 impl FromJson for Changed {
     fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
@@ -82,9 +82,9 @@ impl FromJson for Changed {
     }
 }
 
-fn change(mut object: Object<'_>) -> Result<SettingChange, ParamFault> {
+fn change(mut object: Object<'_>) -> Result<GroupSettingChange, ParamFault> {
     let SettingValue(new) = object.required("new")?;
     let old = object.optional::<Option<SettingValue>>("old")?.flatten();
     object.end()?;
-    Ok(SettingChange { new, old: old.map(|SettingValue(old)| old) })
+    Ok(GroupSettingChange { new, old: old.map(|SettingValue(old)| old) })
 }

@@ -13,11 +13,11 @@ use axum::routing::{get, post};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use chat_core::change::{Change, Commit, Committed};
+use chat_core::change::{CommitOutcome, RealmChange, RealmCommit};
 use chat_core::file::{FileError, FileKey, FileReader, FileStore};
 use chat_core::id::{EventId, UserId};
 use chat_core::ports::RealmStore as _;
-use chat_core::realm::{Realm, Rules};
+use chat_core::realm::{Realm, RealmRules};
 use chat_core::role::Role;
 use chat_core::user::{ApiKey, Bot, BotKind, PasswordHash, User};
 use chat_storage::{Db, Store};
@@ -106,11 +106,11 @@ async fn accounts(store: &Store, is_deactivated: bool) {
         description: "Ours".to_owned(),
         created_s: NOW_S,
         is_deactivated,
-        rules: Rules::default(),
-        emblems: chat_core::emblem::Emblems::default(),
+        rules: RealmRules::default(),
+        emblems: chat_core::emblem::OrganizationImages::default(),
     };
-    let mut commit = Commit { decided_at: EventId::NONE, at_s: NOW_S, ..Commit::default() };
-    commit.changes.push(Change::Realm(Box::new(realm)));
+    let mut commit = RealmCommit { decided_at: EventId::NONE, at_s: NOW_S, ..RealmCommit::default() };
+    commit.changes.push(RealmChange::Realm(Box::new(realm)));
     let bot = |kind| Some(Bot { kind, owner_id: Some(UserId(7)) });
     let people = [
         (7, IAGO, IAGO_KEY, None),
@@ -132,10 +132,10 @@ async fn accounts(store: &Store, is_deactivated: bool) {
             avatar_version: 1,
             address_visibility: chat_core::address::AddressVisibility::default(),
         };
-        commit.changes.push(Change::User(Box::new(user)));
+        commit.changes.push(RealmChange::User(Box::new(user)));
         commit.set_key(&store.realm(), UserId(id), ApiKey::parse(key).unwrap());
     }
-    assert!(matches!(store.commit(commit).await.unwrap(), Committed::Done { .. }));
+    assert!(matches!(store.commit(commit).await.unwrap(), CommitOutcome::Done { .. }));
 }
 
 pub(super) struct Health(pub(super) bool);

@@ -137,7 +137,7 @@ async fn receipts_name_readers_but_not_the_sender_nor_who_hides_or_is_muted() {
         let parameters = parameters.each_ref().map(|(name, value)| (*name, value.as_str()));
         town.call(person, "POST /messages/flags", &parameters).await.success();
     }
-    let item = |user: i64, kind, key: &str, document| Change::UserItem {
+    let item = |user: i64, kind, key: &str, document| RealmChange::UserItem {
         user_id: UserId(user),
         kind,
         key: key.to_owned(),

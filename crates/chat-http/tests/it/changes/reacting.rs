@@ -48,7 +48,7 @@ async fn an_emoji_that_is_none_is_refused_by_name_and_by_code() {
     let town = Town::found().await;
     let id = say(&town, &town.ada, channel(&town, "general"), ("lunch", "hi")).await;
     let custom = json!({"id": "7", "name": "tick", "deactivated": false});
-    commit(&town, vec![Change::Item { kind: ItemKind::Emoji, id: 7, document: Some(custom) }]).await;
+    commit(&town, vec![RealmChange::Item { kind: ItemKind::Emoji, id: 7, document: Some(custom) }]).await;
     let head = town.store.head();
     let add = |name, code, kind| [("emoji_name", name), ("emoji_code", code), ("reaction_type", kind)];
     let told = react(&town, &town.ada, id, &[("emoji_name", "nothing_like_it")]).await;

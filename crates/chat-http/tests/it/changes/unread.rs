@@ -119,10 +119,10 @@ async fn what_was_left_unread_in_a_channel_before_counts_as_read_too() {
     }
     // As the database has it where nothing was written down when they left.
     let (channel_id, user_id) = (ChannelId(general), UserId(sam.id));
-    commit(&town, vec![Change::Unsubscription { channel_id, user_id }]).await;
+    commit(&town, vec![RealmChange::Unsubscription { channel_id, user_id }]).await;
     let mut archived = town.realm().channel(ChannelId(sandbox)).unwrap().as_ref().clone();
     archived.is_archived = true;
-    commit(&town, vec![Change::Channel(Box::new(archived))]).await;
+    commit(&town, vec![RealmChange::Channel(Box::new(archived))]).await;
     assert!(unread_in_channels(&town, &sam).await.is_empty());
     assert_eq!(first_unread(&town, &sam).await, 10_000_000_000_000_000);
 }

@@ -1,6 +1,6 @@
 //! `GET /streams`, flag by flag.
 
-use chat_core::change::{Change, Commit, Committed};
+use chat_core::change::{CommitOutcome, RealmChange, RealmCommit};
 use chat_core::id::UserId;
 use chat_core::ports::RealmStore as _;
 use chat_core::role::Role;
@@ -15,9 +15,9 @@ async fn bot_of(town: &Town, owner: &Person) -> Person {
     let bot = town.person("bot", Role::Member).await;
     let mut user = User::clone(town.realm().user(UserId(bot.id)).unwrap());
     user.bot = Some(Bot { kind: BotKind::Generic, owner_id: Some(UserId(owner.id)) });
-    let mut commit = Commit { decided_at: town.realm().changed(), at_s: NOW_S, ..Commit::default() };
-    commit.changes.push(Change::User(Box::new(user)));
-    assert!(matches!(town.store.commit(commit).await.unwrap(), Committed::Done { .. }));
+    let mut commit = RealmCommit { decided_at: town.realm().changed(), at_s: NOW_S, ..RealmCommit::default() };
+    commit.changes.push(RealmChange::User(Box::new(user)));
+    assert!(matches!(town.store.commit(commit).await.unwrap(), CommitOutcome::Done { .. }));
     bot
 }
 

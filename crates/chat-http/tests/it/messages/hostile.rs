@@ -1,6 +1,6 @@
 //! Texts and requests made to do harm.
 
-use chat_core::change::Change;
+use chat_core::change::RealmChange;
 use chat_core::id::UserId;
 use chat_core::user::User;
 use http::StatusCode;
@@ -18,7 +18,7 @@ async fn no_payload_comes_back_as_more_than_text_and_allowed_elements() {
     let town = Town::found().await;
     let mut user = User::clone(town.realm().user(UserId(9)).unwrap());
     user.full_name = "<img src=x onerror=alert(1)>".to_owned();
-    change(&town, vec![Change::User(Box::new(user))]).await;
+    change(&town, vec![RealmChange::User(Box::new(user))]).await;
     let mut sent = 0;
     for payload in PAYLOADS {
         let mention =

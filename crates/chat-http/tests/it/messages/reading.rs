@@ -1,12 +1,14 @@
 //! Which messages are read back, and how they look.
 
-use chat_core::change::Change;
+use chat_core::change::RealmChange;
 use chat_core::channel::Privacy;
-use chat_core::event::Form;
-use chat_core::event::{Audience, NewEvent};
+use chat_core::event::MessageFormat;
+use chat_core::event::{EventAudience, NewEvent};
 use chat_core::id::{EventId, MessageId, UserId};
 use chat_core::message::{Flag, Reaction, ReactionType};
-use chat_core::ports::{DecidedOn, DecidedOnCopies, Edit, EventLog as _, FlagOp, MessageStore as _, Written};
+use chat_core::ports::{
+    EventLog as _, FlagOp, FlagWriteGuard, MessageEdit, MessageStore as _, WriteGuard, WriteOutcome,
+};
 use chat_core::role::Role;
 use serde_json::{Value, json};
 
@@ -27,8 +29,8 @@ async fn send_direct(town: &Town, who: &Person, to: &[&Person], content: &str) -
 }
 
 /// What a change of flags of these messages is decided on.
-fn decided_copies(town: &Town, messages: &[MessageId]) -> DecidedOnCopies {
-    DecidedOnCopies { realm: town.realm().changed(), log: town.store.head(), messages: messages.to_vec() }
+fn decided_copies(town: &Town, messages: &[MessageId]) -> FlagWriteGuard {
+    FlagWriteGuard { realm: town.realm().changed(), log: town.store.head(), messages: messages.to_vec() }
 }
 
 /// The answer to `GET /messages` with all there is, and these parameters.
@@ -84,7 +86,7 @@ async fn what_was_told_and_what_is_read_agree_byte_for_byte() {
         let form: Vec<_> = form.iter().map(|(name, value)| (*name, value.as_str())).collect();
         let answer = read(&town, &town.ada, &form).await;
         for (event, message) in told(&town).await.iter().zip(answer["messages"].as_array().unwrap()) {
-            let mut object = event.object(Form { html, client_gravatar });
+            let mut object = event.object(MessageFormat { html, client_gravatar });
             assert_eq!(object.pop(), Some('}'));
             assert_eq!(format!("{object},\"flags\":[]}}"), message.to_string());
         }
@@ -113,7 +115,7 @@ async fn an_anchor_is_a_place_a_word_or_the_first_unread() {
     for place in 0..6 {
         sent.push(send(&town, &town.ada, ("general", "t"), &place.to_string()).await);
     }
-    let event = || (NOW_S, NewEvent::plain(Audience::users([UserId(9)]), json!({"type": "x"})));
+    let event = || (NOW_S, NewEvent::plain(EventAudience::users([UserId(9)]), json!({"type": "x"})));
     let first = [MessageId(sent[0]), MessageId(sent[1])];
     town.store.set_flag(UserId(9), (Flag::Read, FlagOp::Add), &decided_copies(&town, &first), event()).await.unwrap();
     let around = async |anchor: &str, before: &str, after: &str| {
@@ -189,7 +191,7 @@ async fn a_narrow_selects_by_each_of_its_operators() {
     let direct = send_direct(&town, &town.ada, &[&sam], "x").await;
     let own = send_direct(&town, &town.ada, &[&town.ada], "x").await;
     let all = [lunch, done, sand, direct, own];
-    let event = (NOW_S, NewEvent::plain(Audience::users([UserId(9)]), json!({"type": "x"})));
+    let event = (NOW_S, NewEvent::plain(EventAudience::users([UserId(9)]), json!({"type": "x"})));
     town.store
         .set_flag(UserId(9), (Flag::Starred, FlagOp::Add), &decided_copies(&town, &[MessageId(done)]), event)
         .await
@@ -446,12 +448,12 @@ async fn mentions_of_everybody_have_their_older_name_too() {
 async fn an_edited_message_tells_its_earlier_states_and_its_reactions() {
     let town = Town::found().await;
     let id = MessageId(send(&town, &town.ada, ("general", "t"), "first").await);
-    let event = || NewEvent::plain(Audience::users([UserId(9)]), json!({"type": "x"}));
-    let edit = Edit {
+    let event = || NewEvent::plain(EventAudience::users([UserId(9)]), json!({"type": "x"}));
+    let edit = MessageEdit {
         decided_at: town.realm().changed(),
         id,
         revision: EventId(id.0),
-        content: Some(("second".to_owned(), "<p>second</p>".to_owned(), chat_core::message::Marks::default())),
+        content: Some(("second".to_owned(), "<p>second</p>".to_owned(), chat_core::message::ContentFlags::default())),
         attachments: Vec::new(),
         to: Some((channel_id(&town, "general"), "u".to_owned())),
         moves: vec![id],
@@ -460,7 +462,7 @@ async fn an_edited_message_tells_its_earlier_states_and_its_reactions() {
         at_s: NOW_S + 5,
         events: vec![event()],
     };
-    assert!(matches!(town.store.edit(edit).await.unwrap(), Written::Done(_)));
+    assert!(matches!(town.store.edit(edit).await.unwrap(), WriteOutcome::Done(_)));
     let reaction = Reaction {
         user_id: UserId(9),
         emoji_name: "smile".to_owned(),
@@ -468,8 +470,8 @@ async fn an_edited_message_tells_its_earlier_states_and_its_reactions() {
         reaction_type: ReactionType::UnicodeEmoji,
     };
     let (message, _) = town.store.find(UserId(9), &[id]).await.unwrap().remove(0);
-    let decided = DecidedOn::new(&town.realm(), [&message]);
-    assert!(matches!(town.store.react(&decided, &reaction, (NOW_S, event())).await.unwrap(), Written::Done(_)));
+    let decided = WriteGuard::new(&town.realm(), [&message]);
+    assert!(matches!(town.store.react(&decided, &reaction, (NOW_S, event())).await.unwrap(), WriteOutcome::Done(_)));
     let answer = read(&town, &town.ada, &[]).await;
     let message = &answer["messages"][0];
     assert_eq!(message["last_edit_timestamp"], NOW_S + 5);
@@ -496,7 +498,7 @@ async fn a_name_is_shown_as_it_is_now() {
     send(&town, &sam, ("general", "t"), "x").await;
     let mut user = chat_core::user::User::clone(town.realm().user(UserId(sam.id)).unwrap());
     user.full_name = "Samuel".to_owned();
-    change(&town, vec![Change::User(Box::new(user))]).await;
+    change(&town, vec![RealmChange::User(Box::new(user))]).await;
     assert_eq!(read(&town, &town.ada, &[]).await["messages"][0]["sender_full_name"], "Samuel");
 }
 

@@ -1,8 +1,8 @@
 //! What becomes of a message that is sent, and why one is not.
 
-use chat_core::change::{Change, Commit, Committed};
+use chat_core::change::{CommitOutcome, RealmChange, RealmCommit};
 use chat_core::channel::{Channel, PostPolicy, Privacy};
-use chat_core::event::{Body, DisplayRecipient, MessageEvent};
+use chat_core::event::{DisplayRecipient, EventBody, MessageEvent};
 use chat_core::id::{ChannelId, EventId, UserId};
 use chat_core::message::Flag;
 use chat_core::ports::{EventLog as _, RealmStore as _};
@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 use crate::town::{NOW_S, Person, Town};
 
 /// Makes changes true, as another part of the server would.
-pub(super) async fn change(town: &Town, changes: Vec<Change>) {
-    let commit = Commit { decided_at: town.realm().changed(), at_s: NOW_S, changes, ..Commit::default() };
-    assert!(matches!(town.store.commit(commit).await.unwrap(), Committed::Done { .. }));
+pub(super) async fn change(town: &Town, changes: Vec<RealmChange>) {
+    let commit = RealmCommit { decided_at: town.realm().changed(), at_s: NOW_S, changes, ..RealmCommit::default() };
+    assert!(matches!(town.store.commit(commit).await.unwrap(), CommitOutcome::Done { .. }));
 }
 
 /// The number of a channel.
@@ -31,7 +31,7 @@ pub(super) async fn join(town: &Town, name: &str, people: &[&Person]) {
         let mut subscription = pattern.clone().unwrap();
         subscription.channel_id = channel_id;
         subscription.user_id = UserId(person.id);
-        Change::Subscription(Box::new(subscription))
+        RealmChange::Subscription(Box::new(subscription))
     };
     change(town, people.iter().map(of).collect()).await;
 }
@@ -43,15 +43,15 @@ pub(super) async fn make_channel(town: &Town, name: &str, differ: impl Fn(&mut C
     channel.id = ChannelId(realm.new_id(1));
     channel.name = name.to_owned();
     differ(&mut channel);
-    change(town, vec![Change::Channel(Box::new(channel))]).await;
+    change(town, vec![RealmChange::Channel(Box::new(channel))]).await;
 }
 
 /// Every message the log tells of.
 pub(super) async fn told(town: &Town) -> Vec<MessageEvent> {
     let records = town.store.after(EventId::NONE, 10_000).await.unwrap().unwrap();
-    let message = |body: &Body| match body {
-        Body::Message(message) => Some(MessageEvent::clone(message)),
-        Body::Plain { .. } | Body::Edit { .. } | Body::Flagged(_) => None,
+    let message = |body: &EventBody| match body {
+        EventBody::Message(message) => Some(MessageEvent::clone(message)),
+        EventBody::Plain { .. } | EventBody::Edit { .. } | EventBody::Flagged(_) => None,
     };
     records.iter().filter_map(|record| message(&record.event.as_ref()?.body)).collect()
 }
@@ -126,7 +126,7 @@ async fn refusals_come_in_their_order_and_write_nothing() {
         is_active: false,
         ..chat_core::user::User::clone(town.realm().user(UserId(gone.id)).unwrap())
     };
-    change(&town, vec![Change::User(Box::new(user))]).await;
+    change(&town, vec![RealmChange::User(Box::new(user))]).await;
     let to_gone = format!("[{}]", gone.id);
     let channel = |to, topic, content| vec![("type", "channel"), ("to", to), ("topic", topic), ("content", content)];
     let direct = |to, content| vec![("type", "direct"), ("to", to), ("content", content)];
@@ -217,7 +217,7 @@ async fn those_a_text_concerns_get_their_flags() {
     let kim = town.person("kim", Role::Member).await;
     let out = town.person("outsider", Role::Member).await;
     join(&town, "general", &[&sam, &kim]).await;
-    let words = |id: i64, words: Value| Change::UserItem {
+    let words = |id: i64, words: Value| RealmChange::UserItem {
         user_id: UserId(id),
         kind: chat_core::change::UserItemKind::AlertWords,
         key: String::new(),
@@ -253,7 +253,7 @@ async fn a_group_is_mentioned_by_who_may() {
     };
     let open = group(1, "cooks", of(chat_core::group::SystemGroup::Everyone));
     let closed = group(2, "bosses", of(chat_core::group::SystemGroup::Administrators));
-    change(&town, vec![Change::Group(Box::new(open)), Change::Group(Box::new(closed))]).await;
+    change(&town, vec![RealmChange::Group(Box::new(open)), RealmChange::Group(Box::new(closed))]).await;
     let said = [("type", "channel"), ("to", "general"), ("topic", "t"), ("content", "@*bosses* hi")];
     town.call(&sam, "POST /messages", &said).await.refused("You are not allowed to mention user group 'bosses'.");
     send(&town, &sam, "general", "@*cooks* hi").await;
@@ -310,8 +310,8 @@ async fn who_may_not_begin_a_conversation_may_go_on_with_one() {
     let town = Town::found().await;
     let sam = town.person("sam", Role::Member).await;
     let mut realm = town.realm().realm().unwrap().clone();
-    realm.rules.initiate_direct_messages = chat_core::role::Policy::Administrators;
-    change(&town, vec![Change::Realm(Box::new(realm))]).await;
+    realm.rules.initiate_direct_messages = chat_core::role::PermissionPolicy::Administrators;
+    change(&town, vec![RealmChange::Realm(Box::new(realm))]).await;
     let to = |id: i64| format!("[{id}]");
     let parameters = |to: &str| [("type", "direct"), ("to", to), ("content", "x")].map(|(k, v)| (k, v.to_owned()));
     let call = async |who: &Person, to: &str| {

@@ -1,6 +1,6 @@
 //! `POST /users/me/status` and `GET /users/{user_id}/status`, sentence by sentence.
 
-use chat_core::change::{Change, ItemKind};
+use chat_core::change::{ItemKind, RealmChange};
 use chat_core::role::Role;
 use serde_json::{Value, json};
 
@@ -17,9 +17,9 @@ async fn status(town: &Town, id: i64) -> Value {
     town.call(&town.ada, &format!("GET /users/{id}/status"), &[]).await.success()["status"].clone()
 }
 
-fn custom(id: i64, name: &str, deactivated: bool) -> Change {
+fn custom(id: i64, name: &str, deactivated: bool) -> RealmChange {
     let document = json!({"name": name, "source_url": "/x.png", "deactivated": deactivated, "author_id": 9});
-    Change::Item { kind: ItemKind::Emoji, id, document: Some(document) }
+    RealmChange::Item { kind: ItemKind::Emoji, id, document: Some(document) }
 }
 
 #[tokio::test]

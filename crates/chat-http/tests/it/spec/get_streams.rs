@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use super::{archive, gather, private};
 use crate::personal::{bot, put};
 use crate::town::{Person, Town};
-use chat_core::change::Change;
+use chat_core::change::RealmChange;
 use chat_core::id::UserId;
 use chat_core::role::Role;
 use chat_core::user::User;
@@ -90,7 +90,7 @@ async fn a_bot_that_belongs_to_nobody_has_no_owners_channels() {
     let robot = bot(&town, "robot").await;
     let mut user = User::clone(town.realm().user(UserId(robot.id)).unwrap());
     user.bot.as_mut().unwrap().owner_id = None;
-    put(&town, vec![Change::User(Box::new(user))]).await;
+    put(&town, vec![RealmChange::User(Box::new(user))]).await;
     let owned = [("include_public", "false"), ("include_owner_subscribed", "true")];
     assert_eq!(names(&town, &robot, &owned).await, Vec::<String>::new());
 }

@@ -8,7 +8,7 @@
 //!   `login::five_wrong_passwords_close_an_account_to_where_they_came_from_and_to_nobody_else`
 //! - Basic authentication takes that address and key: `login::another_key_ends_the_one_before`
 
-use chat_core::change::{Change, Commit, Committed, Credential};
+use chat_core::change::{CommitOutcome, CredentialChange, RealmChange, RealmCommit};
 use chat_core::id::UserId;
 use chat_core::ports::RealmStore as _;
 use chat_core::user::PasswordHash;
@@ -28,7 +28,7 @@ async fn a_program_tells_a_wrong_password_from_a_closed_organization_by_the_code
     assert_eq!(wrong.error(), (401, "AUTHENTICATION_FAILED", "Your username or password is incorrect"));
     let mut realm = town.realm().realm().unwrap().clone();
     realm.is_deactivated = true;
-    put(&town, vec![Change::Realm(Box::new(realm))]).await;
+    put(&town, vec![RealmChange::Realm(Box::new(realm))]).await;
     for password in ["x", "ada's"] {
         let closed = log_in(&town, "ada@example.org", password).await;
         assert_eq!(closed.error(), (401, "REALM_DEACTIVATED", "This organization has been deactivated"));
@@ -39,9 +39,9 @@ async fn a_program_tells_a_wrong_password_from_a_closed_organization_by_the_code
 async fn a_bot_has_no_password_whatever_it_is() {
     let town = Town::found().await;
     let Person { id, email, .. } = bot(&town, "robot").await;
-    let mut commit = Commit { decided_at: town.realm().changed(), ..Commit::default() };
-    commit.credentials.push(Credential::PasswordHash(UserId(id), Some(PasswordHash("secret".to_owned()))));
-    assert!(matches!(town.store.commit(commit).await.unwrap(), Committed::Done { .. }));
+    let mut commit = RealmCommit { decided_at: town.realm().changed(), ..RealmCommit::default() };
+    commit.credentials.push(CredentialChange::PasswordHash(UserId(id), Some(PasswordHash("secret".to_owned()))));
+    assert!(matches!(town.store.commit(commit).await.unwrap(), CommitOutcome::Done { .. }));
     assert_eq!(log_in(&town, &email, "secret").await.error().1, "AUTHENTICATION_FAILED");
 }
 

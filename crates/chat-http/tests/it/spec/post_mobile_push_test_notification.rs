@@ -11,7 +11,7 @@
 //! - without a bouncer: `push::without_a_bouncer_devices_are_kept_and_tests_succeed`
 
 use chat_core::id::UserId;
-use chat_core::push::{Device, DeviceKind, PushStore as _};
+use chat_core::push::{PushDevice, PushDeviceKind, PushStore as _};
 use chat_core::role::Role;
 use serde_json::json;
 
@@ -77,8 +77,8 @@ async fn when_token_is_omitted_all_devices_are_notified_also_after_one_the_bounc
 #[tokio::test]
 async fn a_bouncer_that_does_not_answer_is_not_asked_for_every_device() {
     let (town, bouncer) = with_bouncer().await;
-    for kind in [DeviceKind::Apple, DeviceKind::Google] {
-        let device = Device { user_id: UserId(9), kind, token: "fail".to_owned(), app_id: None };
+    for kind in [PushDeviceKind::Apple, PushDeviceKind::Google] {
+        let device = PushDevice { user_id: UserId(9), kind, token: "fail".to_owned(), app_id: None };
         town.store.register_device(&device, NOW_S).await.unwrap();
     }
     let told = town.call(&town.ada, TEST, &[]).await;

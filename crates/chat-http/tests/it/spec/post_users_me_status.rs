@@ -15,7 +15,7 @@
 //! - a deactivated custom emoji stays: `personal::status::a_custom_emoji_that_was_deactivated_stays_in_a_status`
 //! - bots: `personal::status::bots_have_a_status_and_who_does_not_exist_has_none`
 
-use chat_core::change::{Change, ItemKind};
+use chat_core::change::{ItemKind, RealmChange};
 use chat_core::role::Role;
 use serde_json::json;
 
@@ -67,7 +67,7 @@ async fn what_is_so_already_is_told_to_nobody() {
 async fn away_is_a_boolean_and_the_emoji_of_a_kind() {
     let town = Town::found().await;
     let emoji = json!({"name": "gone", "source_url": "/x.png", "deactivated": true, "author_id": 9});
-    put(&town, vec![Change::Item { kind: ItemKind::Emoji, id: 70, document: Some(emoji) }]).await;
+    put(&town, vec![RealmChange::Item { kind: ItemKind::Emoji, id: 70, document: Some(emoji) }]).await;
     let before = mark(&town);
     for (parameters, text) in [
         (&[("away", "1")][..], "away is not a boolean"),

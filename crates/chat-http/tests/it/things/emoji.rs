@@ -1,9 +1,9 @@
 //! `/realm/emoji`: custom emoji.
 
-use chat_core::change::{Change, Commit, Committed};
+use chat_core::change::{CommitOutcome, RealmChange, RealmCommit};
 use chat_core::ports::RealmStore as _;
 use chat_core::realm::Realm;
-use chat_core::role::Policy;
+use chat_core::role::PermissionPolicy;
 use serde_json::{Value, json};
 
 use super::{heard, listen, people};
@@ -179,10 +179,10 @@ async fn the_realm_says_who_may_add() {
     let realm = town.realm();
     let before = realm.realm().unwrap();
     let mut rules = before.rules.clone();
-    rules.add_custom_emoji = Policy::Administrators;
-    let changes = vec![Change::Realm(Box::new(Realm { rules, ..before.clone() }))];
-    let commit = Commit { decided_at: realm.changed(), at_s: NOW_S, changes, ..Commit::default() };
-    assert!(matches!(town.store.commit(commit).await.unwrap(), Committed::Done { .. }));
+    rules.add_custom_emoji = PermissionPolicy::Administrators;
+    let changes = vec![RealmChange::Realm(Box::new(Realm { rules, ..before.clone() }))];
+    let commit = RealmCommit { decided_at: realm.changed(), at_s: NOW_S, changes, ..RealmCommit::default() };
+    assert!(matches!(town.store.commit(commit).await.unwrap(), CommitOutcome::Done { .. }));
     add(&town, &sam, "tick", &png(8, 8)).await.refused("Insufficient permission");
     add(&town, &amy, "smile", &png(8, 8)).await.success();
 }

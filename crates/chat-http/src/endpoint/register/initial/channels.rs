@@ -2,10 +2,10 @@
 
 use chat_core::access;
 use chat_core::channel::Channel;
-use chat_core::event::Capability;
-use chat_core::object::channel::{self, Figures};
+use chat_core::event::ClientCapability;
+use chat_core::object::channel::{self, ChannelStatistics};
 use chat_core::object::item;
-use chat_core::object::subscription::{self, Wish};
+use chat_core::object::subscription::{self, SubscriptionFields};
 use serde_json::{Map, Value};
 
 use super::{Newcomer, State};
@@ -22,12 +22,12 @@ fn sorted<'a>(newcomer: &'a Newcomer<'_>) -> Vec<&'a Channel> {
     channels
 }
 
-pub(super) fn channels(newcomer: &Newcomer<'_>, figures: &Figures, state: &mut State) {
+pub(super) fn channels(newcomer: &Newcomer<'_>, figures: &ChannelStatistics, state: &mut State) {
     let channels = sorted(newcomer).into_iter().map(|channel| Value::Object(channel::basic(channel, figures)));
     state.put("streams", channels.collect::<Value>());
 }
 
-pub(super) fn defaults(newcomer: &Newcomer<'_>, figures: &Figures, state: &mut State) {
+pub(super) fn defaults(newcomer: &Newcomer<'_>, figures: &ChannelStatistics, state: &mut State) {
     let channels = item::default_channels(newcomer.realm);
     let seen = channels.filter(|channel| access::sees_channel(newcomer.realm, newcomer.user, channel));
     let shown = seen.map(|channel| Value::Object(channel::basic(channel, figures)));
@@ -35,12 +35,12 @@ pub(super) fn defaults(newcomer: &Newcomer<'_>, figures: &Figures, state: &mut S
 }
 
 /// Every channel the user may see, by whether they are in it, were, or never were.
-pub(super) fn subscriptions(newcomer: &Newcomer<'_>, figures: &Figures, state: &mut State) {
+pub(super) fn subscriptions(newcomer: &Newcomer<'_>, figures: &ChannelStatistics, state: &mut State) {
     let (realm, user) = (newcomer.realm, newcomer.user);
     let has = |capability| newcomer.filter.capabilities.contains(&capability);
-    let wish = Wish {
-        null_notifications: has(Capability::NotificationSettingsNull),
-        subscribers: has(Capability::IncludeSubscribers),
+    let wish = SubscriptionFields {
+        null_notifications: has(ClientCapability::NotificationSettingsNull),
+        subscribers: has(ClientCapability::IncludeSubscribers),
     };
     let [mut current, mut former, mut never] = [const { Vec::<Map<String, Value>>::new() }; 3];
     for channel in sorted(newcomer) {
@@ -48,8 +48,10 @@ pub(super) fn subscriptions(newcomer: &Newcomer<'_>, figures: &Figures, state: &
         match membership.map(|membership| membership.subscription.as_ref()) {
             Some(Some(chosen)) => current.push(subscription::full(realm, channel, chosen, figures, wish)),
             Some(None) => {
-                let wish =
-                    Wish { subscribers: wish.subscribers && access::sees_subscribers(realm, user, channel), ..wish };
+                let wish = SubscriptionFields {
+                    subscribers: wish.subscribers && access::sees_subscribers(realm, user, channel),
+                    ..wish
+                };
                 let unchosen = subscription::unchosen(channel, user.id);
                 former.push(subscription::full(realm, channel, &unchosen, figures, wish));
             }

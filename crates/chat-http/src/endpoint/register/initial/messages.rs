@@ -3,10 +3,10 @@
 use chat_core::draft;
 use chat_core::id::{ChannelId, EventId, MessageId, UserId};
 use chat_core::message::{Flag, Recipient};
-use chat_core::narrow::{Anchor, Selection, Window};
-use chat_core::own_copy::{Unread, UnreadIn};
+use chat_core::narrow::{Anchor, MessageSelection, MessageWindow};
+use chat_core::own_copy::{UnreadConversation, UnreadMessages};
 use chat_core::personal::topic;
-use chat_core::scheduled::Scheduled;
+use chat_core::scheduled::ScheduledMessage;
 use chat_core::snapshot::RealmSnapshot;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -51,8 +51,8 @@ fn is_told(newcomer: &Newcomer<'_>, message: MessageId) -> bool {
 /// Returns the newest message the user has; -1 without one. It may be newer than the queue's first event, which asks
 /// for no more than clients do anyway: to take a number they have seen already again.
 async fn max_message_id(newcomer: &Newcomer<'_>) -> Result<Value, Fault> {
-    let selection = Selection::new(newcomer.realm, newcomer.user, Vec::new());
-    let newest = Window { anchor: Anchor::Newest, before: 1, after: 0, include_anchor: false };
+    let selection = MessageSelection::new(newcomer.realm, newcomer.user, Vec::new());
+    let newest = MessageWindow { anchor: Anchor::Newest, before: 1, after: 0, include_anchor: false };
     let page = newcomer.app.messages.window(&selection, newest).await?;
     Ok(page.messages.last().map_or(json!(-1), |(message, _)| json!(message.id)))
 }
@@ -68,7 +68,7 @@ async fn starred(newcomer: &Newcomer<'_>) -> Result<Value, Fault> {
 async fn scheduled(newcomer: &Newcomer<'_>) -> Result<Value, Fault> {
     let scheduled = newcomer.app.scheduled.scheduled_of(newcomer.user.id).await?;
     let told = scheduled.iter().filter(|message| message.id.0 <= newcomer.realm.at().0);
-    Ok(told.map(Scheduled::object).collect())
+    Ok(told.map(ScheduledMessage::object).collect())
 }
 
 /// As [`scheduled`].
@@ -92,7 +92,7 @@ async fn recent_directs(newcomer: &Newcomer<'_>) -> Result<Value, Fault> {
 }
 
 async fn unread(newcomer: &Newcomer<'_>) -> Result<Told, Fault> {
-    let selection = Selection::new(newcomer.realm, newcomer.user, Vec::new());
+    let selection = MessageSelection::new(newcomer.realm, newcomer.user, Vec::new());
     let unread = newcomer.app.messages.unread(&selection, UNREAD_MAX).await?;
     let is_cut = unread.count() == UNREAD_MAX;
     Ok(Told::of((newcomer.realm, newcomer.user.id), unread.until(newcomer.realm.at()), is_cut))
@@ -134,11 +134,11 @@ struct InTopic {
 
 impl Told {
     /// Returns what is muted is told and not counted, as existing clients know it.
-    fn of((realm, own): (&RealmSnapshot, UserId), unread: Unread, is_cut: bool) -> Self {
+    fn of((realm, own): (&RealmSnapshot, UserId), unread: UnreadMessages, is_cut: bool) -> Self {
         let is_muted = |channel, topic: &str| topic::is_muted(realm, own, channel, topic);
         let mut count = 0;
         let (mut pms, mut huddles, mut streams) = (Vec::new(), Vec::new(), Vec::new());
-        for UnreadIn { recipient, direct_users, topic, ids: unread_message_ids } in unread.places {
+        for UnreadConversation { recipient, direct_users, topic, ids: unread_message_ids } in unread.places {
             let counts = !matches!(recipient, Recipient::Channel(channel) if is_muted(channel, &topic));
             count += if counts { unread_message_ids.len() } else { 0 };
             match (recipient, direct_users.as_slice()) {

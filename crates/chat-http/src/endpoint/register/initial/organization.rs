@@ -1,6 +1,6 @@
 //! Small things of the organization.
 
-use chat_core::event::Capability;
+use chat_core::event::ClientCapability;
 use chat_core::object::{item, settings};
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ pub(super) fn emoji(newcomer: &Newcomer<'_>, state: &mut State) {
 
 /// None for clients that would read a template as an older kind of pattern.
 pub(super) fn linkifiers(newcomer: &Newcomer<'_>, state: &mut State) {
-    let understood = newcomer.filter.capabilities.contains(&Capability::LinkifierUrlTemplate);
+    let understood = newcomer.filter.capabilities.contains(&ClientCapability::LinkifierUrlTemplate);
     let linkifiers = if understood { item::linkifiers(newcomer.realm) } else { Vec::new() };
     state.put("realm_linkifiers", linkifiers);
 }

@@ -1,8 +1,8 @@
 //! What the user chose and keeps for themselves.
 
-use chat_core::event::Capability;
+use chat_core::event::ClientCapability;
 use chat_core::object::item;
-use chat_core::object::settings::{self, Family, SETTINGS};
+use chat_core::object::settings::{self, LegacySettingGroup, SETTINGS};
 use chat_core::personal::alert;
 use serde_json::Value;
 
@@ -34,19 +34,19 @@ pub(super) fn user_settings(newcomer: &Newcomer<'_>, state: &mut State) {
 }
 
 pub(super) fn display_settings(newcomer: &Newcomer<'_>, state: &mut State) {
-    if older_settings(newcomer, Family::Display, state) {
+    if older_settings(newcomer, LegacySettingGroup::Display, state) {
         state.put("timezone", newcomer.user.timezone.as_str());
         state.put_all(Value::Object(settings::choices()));
     }
 }
 
 pub(super) fn notification_settings(newcomer: &Newcomer<'_>, state: &mut State) {
-    older_settings(newcomer, Family::Notification, state);
+    older_settings(newcomer, LegacySettingGroup::Notification, state);
 }
 
 /// Returns the preferences one by one beside the object that holds them all, for clients that do not know it.
-fn older_settings(newcomer: &Newcomer<'_>, family: Family, state: &mut State) -> bool {
-    if newcomer.filter.capabilities.contains(&Capability::UserSettingsObject) {
+fn older_settings(newcomer: &Newcomer<'_>, family: LegacySettingGroup, state: &mut State) -> bool {
+    if newcomer.filter.capabilities.contains(&ClientCapability::UserSettingsObject) {
         return false;
     }
     let settings = settings::of(newcomer.realm, newcomer.user);

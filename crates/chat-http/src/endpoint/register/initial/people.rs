@@ -1,12 +1,12 @@
 //! Users, bots, groups, and what is known of them.
 
-use chat_core::event::Capability;
-use chat_core::object::presence::Form;
-use chat_core::object::{self, UserForm, item};
+use chat_core::event::ClientCapability;
+use chat_core::object::presence::PresenceFormat;
+use chat_core::object::{self, UserFields, item};
 use chat_core::personal::status;
-use chat_core::presence::{self, Question};
-use chat_core::realm::Rules;
-use chat_core::role::{Policy, Role};
+use chat_core::presence::{self, PresenceQuery};
+use chat_core::realm::RealmRules;
+use chat_core::role::{PermissionPolicy, Role};
 use chat_core::user::User;
 use serde_json::{Map, Value, json};
 
@@ -14,7 +14,8 @@ use super::{Newcomer, State};
 
 /// All users, and what the user themselves are and may do.
 pub(super) fn users(newcomer: &Newcomer<'_>, state: &mut State) {
-    let form = UserForm { client_gravatar: newcomer.filter.client_gravatar, profile_data: true, ..UserForm::default() };
+    let form =
+        UserFields { client_gravatar: newcomer.filter.client_gravatar, profile_data: true, ..UserFields::default() };
     let (active, gone): (Vec<&User>, Vec<&User>) = sorted(newcomer).into_iter().partition(|user| user.is_active);
     let shown = |users: Vec<&User>| -> Value {
         let shown = |user: &User| object::user(newcomer.realm, user, form.told_to(newcomer.user, user));
@@ -52,8 +53,8 @@ fn oneself(user: &User, state: &mut State) {
 }
 
 fn permissions(newcomer: &Newcomer<'_>, state: &mut State) {
-    let rules = newcomer.realm.realm().map_or_else(Rules::default, |realm| realm.rules.clone());
-    let may = |policy: Policy| policy.permits(newcomer.user, rules.waiting_period_days, newcomer.now_s);
+    let rules = newcomer.realm.realm().map_or_else(RealmRules::default, |realm| realm.rules.clone());
+    let may = |policy: PermissionPolicy| policy.permits(newcomer.user, rules.waiting_period_days, newcomer.now_s);
     let (public, private) = (may(rules.create_public_channel), may(rules.create_private_channel));
     state.put("can_create_streams", public || private);
     state.put("can_create_public_streams", public);
@@ -74,7 +75,7 @@ pub(super) fn bots(newcomer: &Newcomer<'_>, state: &mut State) {
 
 /// All groups; those out of use for clients that know of such alone.
 pub(super) fn groups(newcomer: &Newcomer<'_>, state: &mut State) {
-    let knows_unused = newcomer.filter.capabilities.contains(&Capability::IncludeDeactivatedGroups);
+    let knows_unused = newcomer.filter.capabilities.contains(&ClientCapability::IncludeDeactivatedGroups);
     let mut groups: Vec<_> = newcomer.realm.groups().filter(|group| knows_unused || !group.is_deactivated).collect();
     groups.sort_unstable_by_key(|group| group.id);
     let shown = groups.into_iter().map(|group| object::group(newcomer.realm, group, newcomer.now_s));
@@ -90,8 +91,9 @@ pub(super) fn statuses(newcomer: &Newcomer<'_>, state: &mut State) {
 
 /// Who is there. The client asks with the number in it for what came since.
 pub(super) fn presences(newcomer: &Newcomer<'_>, state: &mut State) {
-    let is_slim = newcomer.filter.capabilities.contains(&Capability::SlimPresence);
-    let question = Question { form: if is_slim { Form::Slim } else { Form::Legacy }, after: None };
+    let is_slim = newcomer.filter.capabilities.contains(&ClientCapability::SlimPresence);
+    let question =
+        PresenceQuery { form: if is_slim { PresenceFormat::Slim } else { PresenceFormat::Legacy }, after: None };
     let now_us = newcomer.app.frame.outside.now_us();
     state.put_all(json!(presence::report(newcomer.app.presences.as_ref(), newcomer.realm, question, now_us)));
 }

@@ -1,13 +1,13 @@
 //! The organization and the server's own bounds.
 
-use chat_core::emblem::Emblem;
+use chat_core::emblem::OrganizationImage;
 use chat_core::group::SystemGroup;
 use chat_core::limits::{MAX_CHANNEL_DESCRIPTION_CHARS, MAX_CHANNEL_NAME_CHARS, MAX_MESSAGE_CHARS, MAX_TOPIC_CHARS};
 use chat_core::object::permission;
 use chat_core::presence;
-use chat_core::profile::Account;
-use chat_core::realm::Rules;
-use chat_core::role::Policy;
+use chat_core::profile::ExternalAccountType;
+use chat_core::realm::RealmRules;
+use chat_core::role::PermissionPolicy;
 use serde_json::json;
 
 use super::{Newcomer, State};
@@ -33,7 +33,7 @@ pub(super) fn identity(newcomer: &Newcomer<'_>, state: &mut State) {
         "realm_default_code_block_language": "",
         "server_emoji_data_url": emoji_data::url(url),
     }));
-    for emblem in Emblem::ALL {
+    for emblem in OrganizationImage::ALL {
         let name = emblem.name();
         state.put(&format!("realm_{name}_url"), emblems::url(&realm.emblems, emblem, url));
         state.put(&format!("realm_{name}_source"), realm.emblems.source(emblem));
@@ -160,8 +160,8 @@ pub(super) fn policies(newcomer: &Newcomer<'_>, state: &mut State) {
         "realm_wildcard_mention_policy": wildcard_number(rules.wildcard_mention),
     }));
     for (key, policy) in [
-        ("realm_create_multiuse_invite_group", Policy::Administrators),
-        ("realm_can_access_all_users_group", Policy::Everyone),
+        ("realm_create_multiuse_invite_group", PermissionPolicy::Administrators),
+        ("realm_can_access_all_users_group", PermissionPolicy::Everyone),
         ("realm_can_create_public_channel_group", rules.create_public_channel),
         ("realm_can_create_private_channel_group", rules.create_private_channel),
         ("realm_direct_message_initiator_group", rules.initiate_direct_messages),
@@ -179,14 +179,14 @@ pub(super) fn choices(_: &Newcomer<'_>, state: &mut State) {
         "realm_authentication_methods": {"Email": {"enabled": true, "available": true}},
         "realm_available_video_chat_providers": {"disabled": {"name": "None", "id": 0}},
         "giphy_rating_options": {"disabled": {"name": "None", "id": 0}},
-        "realm_default_external_accounts": Account::shown(),
+        "realm_default_external_accounts": ExternalAccountType::shown(),
         "server_supported_permission_settings": permission::supported(),
         "server_thumbnail_formats": thumbnails::formats(),
     }));
 }
 
-fn rules(newcomer: &Newcomer<'_>) -> Rules {
-    newcomer.realm.realm().map_or_else(Rules::default, |realm| realm.rules.clone())
+fn rules(newcomer: &Newcomer<'_>) -> RealmRules {
+    newcomer.realm.realm().map_or_else(RealmRules::default, |realm| realm.rules.clone())
 }
 
 fn branded(newcomer: &Newcomer<'_>, put: impl FnOnce(&str)) {
@@ -197,36 +197,36 @@ fn branded(newcomer: &Newcomer<'_>, put: impl FnOnce(&str)) {
 }
 
 /// Returns the number of a policy in most settings.
-fn number(policy: Policy) -> i64 {
+fn number(policy: PermissionPolicy) -> i64 {
     match policy {
-        Policy::Members => 1,
-        Policy::Administrators => 2,
-        Policy::FullMembers => 3,
-        Policy::Moderators => 4,
-        Policy::Everyone => 5,
-        Policy::Nobody => 6,
-        Policy::Owners => 7,
+        PermissionPolicy::Members => 1,
+        PermissionPolicy::Administrators => 2,
+        PermissionPolicy::FullMembers => 3,
+        PermissionPolicy::Moderators => 4,
+        PermissionPolicy::Everyone => 5,
+        PermissionPolicy::Nobody => 6,
+        PermissionPolicy::Owners => 7,
     }
 }
 
 /// Returns who may make bots is told with less: everybody, administrators, or all but for some kinds.
-fn bot_number(policy: Policy) -> i64 {
+fn bot_number(policy: PermissionPolicy) -> i64 {
     match policy {
-        Policy::Everyone | Policy::Members | Policy::FullMembers => 1,
-        Policy::Moderators => 2,
-        Policy::Administrators | Policy::Owners | Policy::Nobody => 3,
+        PermissionPolicy::Everyone | PermissionPolicy::Members | PermissionPolicy::FullMembers => 1,
+        PermissionPolicy::Moderators => 2,
+        PermissionPolicy::Administrators | PermissionPolicy::Owners | PermissionPolicy::Nobody => 3,
     }
 }
 
 /// Returns who may mention everybody has numbers of its own. Clients know none for owners.
-fn wildcard_number(policy: Policy) -> i64 {
+fn wildcard_number(policy: PermissionPolicy) -> i64 {
     match policy {
-        Policy::Everyone => 1,
-        Policy::Members => 2,
-        Policy::FullMembers => 3,
-        Policy::Administrators | Policy::Owners => 5,
-        Policy::Nobody => 6,
-        Policy::Moderators => 7,
+        PermissionPolicy::Everyone => 1,
+        PermissionPolicy::Members => 2,
+        PermissionPolicy::FullMembers => 3,
+        PermissionPolicy::Administrators | PermissionPolicy::Owners => 5,
+        PermissionPolicy::Nobody => 6,
+        PermissionPolicy::Moderators => 7,
     }
 }
 
@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn a_new_realm_has_the_numbers_clients_know() {
-        let rules = Rules::default();
+        let rules = RealmRules::default();
         let numbers = [rules.create_public_channel, rules.create_web_public_channel, rules.edit_topic].map(number);
         assert_eq!((numbers, wildcard_number(rules.wildcard_mention)), ([1, 7, 5], 5));
         assert_eq!(bot_number(rules.create_bots), 1);
