@@ -1,7 +1,8 @@
-//! The conditional references of a transaction, looked up for its caller.
+//! The conditional references of a transaction, and of a write outside of one, looked up for their caller.
 //!
-//! R4 resolves them after the writes, so one may stand for an entry of the same Bundle as well as for what is stored:
-//! what the Bundle replaces or removes does not count as it was before.
+//! R4 resolves those of a transaction after the writes, so one may stand for an entry of the same Bundle as well as for
+//! what is stored: what the Bundle replaces or removes does not count as it was before. R4 does not speak of other
+//! writes; they are treated as a transaction of one entry.
 //!
 //! # Source
 //! FHIR R4, `RESTful` API, transaction, conditional references.
@@ -17,6 +18,7 @@ use fhir_store::{
 use serde_json::Value;
 
 use crate::asked::RequestQuery;
+use crate::budget::RequestBudget;
 use crate::call::ResourceRequest;
 use crate::criteria::{self, CriteriaReader};
 use crate::error::ApiError;
@@ -30,19 +32,50 @@ use crate::state::App;
 /// # Errors
 /// [`WriteError`] for the first that stands for none or several, and what a search with its criteria
 /// would fail for.
-pub(crate) async fn resolve(app: &App, call: &ResourceRequest, writes: &mut [(usize, Write)]) -> Result<(), ApiError> {
+pub(crate) async fn resolve(
+    app: &App,
+    call: &ResourceRequest,
+    writes: &mut [(usize, Write)],
+    budget: &mut RequestBudget,
+) -> Result<(), ApiError> {
+    resolve_all(app, call, writes, budget).await.map_err(|(entry, fault)| fault.at_entry(entry))
+}
+
+/// Returns a write outside of a transaction with what they stand for in the place of its conditional references.
+///
+/// # Errors
+/// As for [`resolve`].
+pub(crate) async fn resolved(
+    app: &App,
+    call: &ResourceRequest,
+    write: Write,
+    budget: &mut RequestBudget,
+) -> Result<Write, ApiError> {
+    let mut alone = [(0, write)];
+    resolve_all(app, call, &mut alone, budget).await.map_err(|(_, fault)| fault)?;
+    let [(_, write)] = alone;
+    Ok(write)
+}
+
+/// An error comes with the entry that it is about, if it is about one.
+async fn resolve_all(
+    app: &App,
+    call: &ResourceRequest,
+    writes: &mut [(usize, Write)],
+    budget: &mut RequestBudget,
+) -> Result<(), (Option<usize>, ApiError)> {
     let references = references(writes);
     if references.is_empty() {
         return Ok(());
     }
     if references.len() > MAX_CONDITIONAL_REFERENCES {
-        return Err(ApiError::Refused { cause: WriteError::TooManyReferents, entry: None });
+        return Err((None, ApiError::Refused { cause: WriteError::TooManyReferents, entry: None }));
     }
-    let reader = CriteriaReader::of(app, call.dialect).await?;
+    let reader = CriteriaReader::of(app, call.dialect).await.map_err(|fault| (None, fault))?;
     let mut referents = BTreeMap::new();
     for (reference, entry) in references {
-        let referent = referent(app, call, (&reader, &reference), writes).await;
-        referents.insert(reference, referent.map_err(|fault| fault.at_entry(Some(entry)))?);
+        let referent = budget.search(referent(app, call, (&reader, &reference), writes)).await;
+        referents.insert(reference, referent.map_err(|fault| (Some(entry), fault))?);
     }
     for (_, write) in writes {
         if let WriteOperation::Create(body) | WriteOperation::Put(body) = &mut write.operation {

@@ -174,7 +174,9 @@ impl Body<'_> {
         match self {
             Self::Resource(value) | Self::Patch(PatchDocument::Merge(value)) => value.clone(),
             // It was read from JSON, so it is written as JSON.
-            Self::Patch(PatchDocument::Json(operations)) => serde_json::to_value(operations).unwrap_or_default(),
+            Self::Patch(PatchDocument::Json(operations) | PatchDocument::FhirJson(operations)) => {
+                serde_json::to_value(operations).unwrap_or_default()
+            }
         }
     }
 }

@@ -81,7 +81,7 @@ pub(crate) async fn admit_patch(
         PatchDocument::Merge(change) => {
             seal(app, kind, (change, Some(held)), registration::seal).await.map(PatchDocument::Merge)
         }
-        PatchDocument::Json(operations) => {
+        PatchDocument::Json(operations) | PatchDocument::FhirJson(operations) => {
             let operations = serde_json::to_value(operations).map_err(ApiError::Unwritable)?;
             let sealed = seal(app, kind, (operations, Some(held)), registration::seal_patch).await?;
             patch::read_json_patch(sealed).map_err(ApiError::NotAPatch)

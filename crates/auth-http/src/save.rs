@@ -2,7 +2,7 @@
 
 use fhir_store::{
     AccessFilter, IfMatch, ListQuery, MatchCounting, PatchDocument, ResourceKey, ResourceType, SearchQuery,
-    StoredResource, Write, WriteCriteria, WriteError, WriteOperation, WriteOutcome, format, patch,
+    StoredResource, Write, WriteCriteria, WriteError, WriteOperation, WriteOutcome, format, patch, plan,
 };
 use serde_json::Value;
 
@@ -185,6 +185,8 @@ fn apply(
         if converts(app, dialect) { format::patched(stored, change) } else { patch::apply(&stored.document(), change) };
     let body =
         patched.map_err(|fault| ApiError::Refused { cause: WriteError::Patch(fault.to_string()), entry: None })?;
+    plan::check_added(&stored.key, &stored.document(), &body)
+        .map_err(|cause| ApiError::Refused { cause, entry: None })?;
     conform::check(dialect, &stored.key.kind, &body)?;
     guarded::check(app, &stored.key.kind, &body)?;
     Ok(body)

@@ -1,4 +1,4 @@
-//! Conditional references of a transaction: `Patient?identifier=…` in the place of an id.
+//! Conditional references: `Patient?identifier=…` in the place of an id.
 //!
 //! This module finds them in a document and puts in what they stand for. Who looks that up is the caller's business.
 //!
@@ -40,6 +40,17 @@ pub fn find(kind: &ResourceType, document: &Value) -> BTreeSet<String> {
         collect(&ElementPath::root(Some(kind.as_str())), document, &mut found);
     }
     found
+}
+
+/// Returns the first conditional reference that a document has and its version before does not have.
+#[must_use]
+pub fn added(kind: &ResourceType, before: &Value, after: &Value) -> Option<String> {
+    let found = find(kind, after);
+    if found.is_empty() {
+        return None;
+    }
+    let before = find(kind, before);
+    found.into_iter().find(|reference| !before.contains(reference))
 }
 
 /// Replaces each conditional reference by the resource it stands for, in both spellings.

@@ -81,8 +81,8 @@ pub fn to_fhir_of(kind: &str, resource: Value) -> Value {
 
 /// A write whose bodies are in FHIR's spelling, with native ones.
 ///
-/// A JSON Patch stays as it is: its paths mean the stored spelling. To apply one in FHIR's, use
-/// [`patched`] on the current version and put the result under its version.
+/// The operations of a JSON Patch stay as they are, and it is marked as one against FHIR's spelling, which [`patched`]
+/// applies.
 #[must_use]
 pub fn write_to_native(write: Write) -> Write {
     let native = |body| body_to_native(&write.kind, body);
@@ -92,7 +92,10 @@ pub fn write_to_native(write: Write) -> Write {
         WriteOperation::Patch(PatchDocument::Merge(change)) => {
             WriteOperation::Patch(PatchDocument::Merge(native(change)))
         }
-        as_it_is @ (WriteOperation::Patch(PatchDocument::Json(_)) | WriteOperation::Delete) => as_it_is,
+        WriteOperation::Patch(PatchDocument::Json(operations) | PatchDocument::FhirJson(operations)) => {
+            WriteOperation::Patch(PatchDocument::FhirJson(operations))
+        }
+        WriteOperation::Delete => WriteOperation::Delete,
     };
     Write { operation, ..write }
 }

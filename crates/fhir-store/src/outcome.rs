@@ -250,7 +250,7 @@ impl From<&WriteError> for OperationOutcome {
             WriteError::Outside | WriteError::MatchGroup | WriteError::NotSearched(SearchExecutionError::Closed) => {
                 with(FORBIDDEN)
             }
-            WriteError::Patch(_) | WriteError::UnresolvedReference(_) => with(INVALID),
+            WriteError::Patch(_) | WriteError::PatchedReferent(_) | WriteError::UnresolvedReference(_) => with(INVALID),
             WriteError::NotSearched(SearchExecutionError::Indexing { .. }) => with(UNAVAILABLE),
             WriteError::WrittenTwice(_) | WriteError::NotSearched(SearchExecutionError::Cursor) => with(BAD_REQUEST),
             WriteError::Nonconforming(issues) => INVALID.outcome().issues(issues.clone()),

@@ -84,7 +84,9 @@ pub fn apply(document: &Value, patch: &PatchDocument) -> Result<Value, PatchErro
             json_patch::merge(&mut patched, changes);
         }
         PatchDocument::Merge(_) => return Err(PatchError::NotAnObject),
-        PatchDocument::Json(operations) => apply_all(&mut patched, &operations.0)?,
+        PatchDocument::Json(operations) | PatchDocument::FhirJson(operations) => {
+            apply_all(&mut patched, &operations.0)?;
+        }
     }
     Ok(patched)
 }

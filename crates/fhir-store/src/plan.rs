@@ -15,6 +15,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use crate::conditional_reference;
 use crate::criteria::WriteCriteria;
 use crate::format;
 use crate::key::{ResourceId, ResourceKey};
@@ -345,7 +346,23 @@ fn check_excluded(
 }
 
 fn patched(previous: &StoredResource, change: &PatchDocument) -> Result<Value, WriteError> {
-    patch::apply(&previous.document(), change).map_err(|fault| WriteError::Patch(fault.to_string()))
+    let before = previous.document();
+    let after = match change {
+        PatchDocument::FhirJson(_) => format::patched(previous, change),
+        PatchDocument::Json(_) | PatchDocument::Merge(_) => patch::apply(&before, change),
+    };
+    let after = after.map_err(|fault| WriteError::Patch(fault.to_string()))?;
+    check_added(&previous.key, &before, &after)?;
+    Ok(after)
+}
+
+/// Refuses a patch that puts in a conditional reference: only the references of whole resources are looked up.
+///
+/// # Errors
+/// [`WriteError::PatchedReferent`].
+pub fn check_added(key: &ResourceKey, before: &Value, after: &Value) -> Result<(), WriteError> {
+    conditional_reference::added(&key.kind, before, after)
+        .map_or(Ok(()), |reference| Err(WriteError::PatchedReferent(reference)))
 }
 
 fn conforming(key: &ResourceKey, body: &Value) -> Result<(), WriteError> {

@@ -211,6 +211,8 @@ pub enum PatchDocument {
     Merge(Value),
     /// JSON Patch (RFC 6902).
     Json(json_patch::Patch),
+    /// JSON Patch whose paths are those of the document in FHIR's spelling, while it is stored in the native one.
+    FhirJson(json_patch::Patch),
 }
 
 /// The condition of a write.
@@ -354,8 +356,11 @@ pub enum WriteError {
     /// A conditional reference that finds more than one resource.
     #[error("the conditional reference {0} finds more than one resource")]
     SeveralReferents(String),
-    /// More than [`limits::MAX_CONDITIONAL_REFERENCES`] of them in one transaction.
-    #[error("a transaction has at most {max} different conditional references", max = limits::MAX_CONDITIONAL_REFERENCES)]
+    /// A conditional reference that a patch puts in.
+    #[error("the patch adds the conditional reference {0}: name the resource, or replace the whole resource with PUT")]
+    PatchedReferent(String),
+    /// More than [`limits::MAX_CONDITIONAL_REFERENCES`] of them in one request.
+    #[error("a request has at most {max} different conditional references", max = limits::MAX_CONDITIONAL_REFERENCES)]
     TooManyReferents,
     /// A type that the server alone writes.
     #[error("a {0} is written by the server alone: it cannot be created, changed or deleted")]

@@ -71,10 +71,15 @@ pub(crate) async fn put(State(app): State<App>, mut call: ResourceRequest) -> Re
     if resources.len() > MAX_BUNDLE_ENTRIES {
         return Err(ApiError::Bundle(BundleError::TooManyEntries));
     }
-    let mut planned = Vec::with_capacity(resources.len());
+    let mut writes = Vec::with_capacity(resources.len());
     for (index, resource) in resources.into_iter().enumerate() {
         let key = key_in(&resource).ok_or(ApiError::Unnamed { index })?;
-        let write = Write::to(key, WriteOperation::Put(resource));
+        writes.push((index, Write::to(key, WriteOperation::Put(resource))));
+    }
+    let mut budget = RequestBudget::new(app.settings.searches_time());
+    conditional_references::resolve(&app, &call, &mut writes, &mut budget).await?;
+    let mut planned = Vec::with_capacity(writes.len());
+    for (index, write) in writes {
         let permitted = gate::permit_write(&app, &call, &AccessCheck::write(&write, &RequestQuery::NOTHING)).await;
         let reach = permitted.map_err(|fault| fault.at_entry(Some(index)))?;
         planned.push(PlannedWrite { write: Write { reach, ..write }, entry: Some(index) });
@@ -154,6 +159,7 @@ async fn write_alone(
     asked: &RequestQuery,
     budget: &mut RequestBudget,
 ) -> Result<Value, ApiError> {
+    let write = conditional_references::resolved(app, call, write, budget).await?;
     let searches = write.precondition.if_none_exist.is_some();
     let writing = async {
         let write = criteria::expanded(app, write).await?;
@@ -189,7 +195,7 @@ async fn transaction(
     }
     let asked_at = |index: usize| asked.get(index).unwrap_or(&RequestQuery::NOTHING);
     let mut budget = RequestBudget::new(app.settings.searches_time());
-    budget.search(conditional_references::resolve(app, call, &mut writes)).await?;
+    conditional_references::resolve(app, call, &mut writes, &mut budget).await?;
     let planned = plan(app, call, (writes, &asked_at), &mut budget).await?;
     let mut ready = Vec::with_capacity(reads.len());
     for (index, read) in &reads {

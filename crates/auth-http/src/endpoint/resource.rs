@@ -5,11 +5,12 @@ use axum::response::Response;
 use fhir_store::{Write, WriteOperation};
 
 use crate::address::{ResourcePath, TypePath};
+use crate::budget::RequestBudget;
 use crate::call::ResourceRequest;
 use crate::error::ApiError;
 use crate::gate::{self, AccessCheck};
 use crate::state::App;
-use crate::{answer, confine, criteria, save};
+use crate::{answer, conditional_references, confine, criteria, save};
 
 /// Reads a resource.
 pub(crate) async fn get(
@@ -107,6 +108,8 @@ pub(crate) async fn delete_found(
 }
 
 async fn write_one(app: &App, call: &ResourceRequest, write: Write) -> Result<Response, ApiError> {
+    let mut budget = RequestBudget::new(app.settings.searches_time());
+    let write = conditional_references::resolved(app, call, write, &mut budget).await?;
     let reach = gate::permit_write(app, call, &AccessCheck::write(&write, &call.asked)).await?;
     let written = save::one(app, call.dialect, Write { reach, ..write }).await?;
     Ok(answer::written(app, call, &written).await)

@@ -46,9 +46,10 @@ pub(super) fn refused(cause: &WriteError, entry: Option<usize>) -> ErrorResponse
         // A scope of the user's would do, if a policy allows it.
         WriteError::Outside => row(StatusCode::FORBIDDEN, outcome::FORBIDDEN).oauth("insufficient_scope"),
         WriteError::MatchGroup => row(StatusCode::FORBIDDEN, outcome::FORBIDDEN),
-        WriteError::Patch(_) | WriteError::UnresolvedReference(_) | WriteError::Nonconforming(_) => {
-            row(StatusCode::UNPROCESSABLE_ENTITY, outcome::INVALID)
-        }
+        WriteError::Patch(_)
+        | WriteError::PatchedReferent(_)
+        | WriteError::UnresolvedReference(_)
+        | WriteError::Nonconforming(_) => row(StatusCode::UNPROCESSABLE_ENTITY, outcome::INVALID),
         WriteError::NotSearched(cause) => return not_searched(cause).at_entry(entry),
         WriteError::Invalid(faults) => {
             let misaddressed = faults.iter().any(|fault| is_about_address(fault.problem));

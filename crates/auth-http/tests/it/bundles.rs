@@ -279,3 +279,31 @@ async fn a_json_patch_in_a_binary_is_applied_in_a_bundle() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn the_paths_of_a_json_patch_in_a_bundle_are_those_of_what_a_reader_sees_there() {
+    on_every_engine(async |world| {
+        for id in ["a", "b", "c"] {
+            world.put(&format!("/fhir/Patient/{id}"), &json!({})).await;
+        }
+        let observation = json!({"status": "final", "code": {"text": "x"}, "subject": {"reference": "Patient/a"}});
+        world.put("/fhir/Observation/o", &observation).await;
+        let change = async |address: &str, kind: &str, path: &str, value: &str| {
+            let operations = json!([{"op": "replace", "path": path, "value": value}]);
+            let entry = json!({"request": {"method": "PATCH", "url": "Observation/o"}, "resource": operations});
+            let body = json!({"resourceType": "Bundle", "type": kind, "entry": [entry]});
+            let answer = world.post(address).by_root().json(&body).send().await;
+            let read = world.get("/fhir/Observation/o").by_root().send().await;
+            (answer.status.as_u16(), answer.body, read.body["subject"]["reference"].clone())
+        };
+        for (kind, id) in [("transaction", "b"), ("batch", "c")] {
+            let (_, body, subject) = change("/fhir", kind, "/subject/reference", &format!("Patient/{id}")).await;
+            assert_eq!(subject, format!("Patient/{id}"), "{body}");
+            let (_, body, subject) = change("/", kind, "/subject/id", "a").await;
+            assert_eq!(subject, "Patient/a", "{body}");
+            let (_, body, subject) = change("/fhir", kind, "/subject/id", id).await;
+            assert_eq!(subject, "Patient/a", "the stored spelling is not the reader's: {body}");
+        }
+    })
+    .await;
+}

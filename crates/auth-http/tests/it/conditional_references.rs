@@ -1,4 +1,4 @@
-//! Conditional references of transactions, and what a stored Bundle refers to.
+//! Conditional references of transactions and of other writes, and what a stored Bundle refers to.
 
 use serde_json::{Value, json};
 
@@ -100,6 +100,97 @@ async fn a_conditional_reference_finds_what_the_same_transaction_writes() {
     .await;
 }
 
+/// Sends the reference in every way that writes outside of a transaction: status and first issue of each, which is
+/// where a batch has those of its entry.
+async fn written_alone(world: &World, reference: &str) -> Vec<(u16, Value, Value)> {
+    let named = |id: &str| {
+        let mut named = observation(reference);
+        named["id"] = json!(id);
+        named
+    };
+    let whole = |answer: Answer| (answer.status.as_u16(), answer.body["issue"][0].clone(), answer.body);
+    let mut answers = vec![
+        whole(world.post("/fhir/Observation").by_root().fhir(&observation(reference)).send().await),
+        whole(world.call("PUT", "/fhir/Observation/put").by_root().fhir(&named("put")).send().await),
+        whole(world.call("PUT", "/fhir/Observation?code=never").by_root().fhir(&named("found")).send().await),
+    ];
+    let put = json!({"request": {"method": "PUT", "url": "Observation/batched"}, "resource": named("batched")});
+    let bundle = json!({"resourceType": "Bundle", "type": "batch", "entry": [create(&observation(reference)), put]});
+    let batch = world.post("/fhir").by_root().fhir(&bundle).send().await;
+    assert_eq!(batch.status, 200, "{batch:?}");
+    for entry in batch.body["entry"].as_array().unwrap() {
+        let status = entry["response"]["status"].as_str().unwrap()[..3].parse().unwrap();
+        answers.push((status, entry["response"]["outcome"]["issue"][0].clone(), entry["resource"].clone()));
+    }
+    let list = world.call("PUT", "/fhir").by_root().fhir(&json!([named("listed")])).send().await;
+    answers.push((list.status.as_u16(), list.body["issue"][0].clone(), list.body[0].clone()));
+    answers
+}
+
+#[tokio::test]
+async fn a_conditional_reference_outside_of_a_transaction_is_not_stored_as_it_stands() {
+    on_every_engine(async |world| {
+        for (id, value) in [("p1", "1"), ("p2", "2"), ("p3", "2")] {
+            world.put(&format!("/fhir/Patient/{id}"), &patient(value)).await;
+        }
+        for (reference, code, text) in [
+            (format!("Patient?identifier={SYSTEM}|9"), "not-found", "finds no resource"),
+            (format!("Patient?identifier={SYSTEM}|2"), "multiple-matches", "finds more than one resource"),
+        ] {
+            for (status, issue, body) in written_alone(world, &reference).await {
+                assert_eq!((status, &issue["code"]), (412, &json!(code)), "{body}");
+                assert_eq!(issue["diagnostics"], format!("the conditional reference {reference} {text}"));
+            }
+        }
+        assert_eq!(count(world, "Observation").await, 0);
+        for (status, _, body) in written_alone(world, &format!("Patient?identifier={SYSTEM}|1")).await {
+            assert!(matches!(status, 200 | 201), "{body}");
+            assert_eq!(body["subject"]["reference"], "Patient/p1", "{body}");
+        }
+        for (id, status) in [("p1", 201), ("p9", 412)] {
+            let native = observation(&format!("Patient?_id={id}"));
+            let answer = world.post("/Observation").by_root().json(&native).send().await;
+            assert_eq!(answer.status, status, "{answer:?}");
+        }
+        let found = world.get("/fhir/Observation?subject=Patient/p1&_summary=count").by_root().send().await;
+        assert_eq!(found.body["total"], 7, "all of them are references like any other");
+
+        let me = json!({"resourceType": "Patient", "identifier": patient("me")["identifier"], "link": [{
+            "type": "seealso", "other": {"reference": format!("Patient?identifier={SYSTEM}|me")},
+        }]});
+        let answer = world.post("/fhir/Patient").by_root().fhir(&me).send().await;
+        let own = format!("Patient/{}", answer.body["id"].as_str().unwrap());
+        assert_eq!(answer.body["link"][0]["other"]["reference"], own, "a resource may mean itself: {answer:?}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_patch_puts_no_conditional_reference_in() {
+    on_every_engine(async |world| {
+        world.put("/fhir/Patient/p1", &patient("1")).await;
+        world.put("/fhir/Observation/o", &observation("Patient/p1")).await;
+        let reference = format!("Patient?identifier={SYSTEM}|1");
+        let change = json!([{"op": "replace", "path": "/subject/reference", "value": reference}]);
+        let patch = async |change: &Value| {
+            let request = world.call("PATCH", "/fhir/Observation/o").by_root();
+            request.text("application/json-patch+json", change.to_string()).send().await
+        };
+        let alone = patch(&change).await;
+        let entry = json!({"request": {"method": "PATCH", "url": "Observation/o"}, "resource": change});
+        let within = transaction(world, &[entry]).await;
+        for answer in [alone, within] {
+            assert_eq!(answer.status, 422, "{answer:?}");
+            let text = answer.body["issue"][0]["diagnostics"].as_str().unwrap();
+            assert!(text.starts_with(&format!("the patch adds the conditional reference {reference}: ")), "{text}");
+        }
+        let other = patch(&json!([{"op": "replace", "path": "/status", "value": "amended"}])).await;
+        assert_eq!(other.status, 200, "{other:?}");
+        assert_eq!(other.body["subject"]["reference"], "Patient/p1");
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn a_conditional_reference_finds_only_what_its_sender_may_search() {
     on_every_engine(async |world| {
@@ -108,6 +199,9 @@ async fn a_conditional_reference_finds_only_what_its_sender_may_search() {
         let entries = [create(&observation(&format!("Patient?identifier={SYSTEM}|1")))];
         let bundle = json!({"resourceType": "Bundle", "type": "transaction", "entry": entries});
         let answer = world.post("/fhir").bearer(&token).fhir(&bundle).send().await;
+        assert_eq!(answer.status, 403, "{answer:?}");
+        let alone = observation(&format!("Patient?identifier={SYSTEM}|1"));
+        let answer = world.post("/fhir/Observation").bearer(&token).fhir(&alone).send().await;
         assert_eq!(answer.status, 403, "{answer:?}");
     })
     .await;

@@ -329,12 +329,16 @@ async fn a_patch_leaves_the_secret_alone_or_replaces_it() {
 #[tokio::test]
 async fn a_document_that_breaks_the_rules_of_its_type_is_422_with_every_place() {
     let world = World::new().await;
-    let client = json!({"active": "yes", "grant_types": ["magic"], "jwks": [{"kty": "EC", "kid": "k", "d": "x"}]});
+    let client = json!({
+        "active": "yes", "grant_types": ["magic"], "jwks": [{"kty": "EC", "kid": "k", "d": "x"}],
+        "auth": {"client_credentials": {"client_assertion_types": ["urn:unheard"]}},
+    });
     let answer = world.call("PUT", "/Client/c").by_root().json(&client).send().await;
     assert_eq!(answer.status, 422);
     let places: Vec<&str> =
         answer.body["issue"].as_array().unwrap().iter().map(|issue| issue["expression"][0].as_str().unwrap()).collect();
-    for place in ["Client.active", "Client.grant_types[0]", "Client.jwks[0].d"] {
+    let types = "Client.auth.client_credentials.client_assertion_types[0]";
+    for place in ["Client.active", "Client.grant_types[0]", "Client.jwks[0].d", types] {
         assert!(places.contains(&place), "{places:?}");
     }
     assert_eq!(world.get("/Client/c").by_root().send().await.status, 404);

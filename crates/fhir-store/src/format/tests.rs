@@ -183,6 +183,9 @@ fn a_write_is_converted_in_its_body() {
     let merge = |value| WriteOperation::Patch(PatchDocument::Merge(value));
     assert_eq!(converted(merge(body)), merge(native));
     assert_eq!(converted(WriteOperation::Delete), WriteOperation::Delete);
+    let operations: json_patch::Patch = serde_json::from_value(json!([{"op": "remove", "path": "/a"}])).unwrap();
+    let patch = WriteOperation::Patch(PatchDocument::Json(operations.clone()));
+    assert_eq!(converted(patch), WriteOperation::Patch(PatchDocument::FhirJson(operations)));
 }
 
 /// JSON made of the words the conversion looks at.

@@ -70,9 +70,10 @@ fn is_printable(text: &str) -> bool {
     text.bytes().all(|byte| byte >= b' ' || matches!(byte, b'\t' | b'\n' | b'\r'))
 }
 
-/// Returns what separates words, or is none of them.
+/// Returns whether a character separates words. Whitespace is what XML Schema, in which R4 defines its types, means by
+/// `\s`: a no-break space is a character like any other.
 fn is_no_word(character: char) -> bool {
-    character.is_whitespace() || character.is_control()
+    character.is_ascii_whitespace() || character.is_control()
 }
 
 fn is_code(text: &str) -> bool {
@@ -242,6 +243,11 @@ mod tests {
             &[json!("10:00:00"), json!("23:59:59.5")],
             &[json!("10:00"), json!("24:00:00"), json!("1:00:00")],
         );
+    }
+
+    #[test]
+    fn a_no_break_space_is_no_whitespace_of_a_code() {
+        judge("code", &[json!("CHEST\u{a0}"), json!("a\u{2009}b")], &[json!("a\nb"), json!("a\u{85}")]);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use smart_scopes::Scope;
 
 use super::shape::{MemberShape, MemberShapes, items, members, one, structure};
 use super::{PolicyIssue, PolicyIssueCode, jwks};
+use crate::client::JWT_BEARER;
 use crate::jose::SigningAlg;
 use crate::limits::TOKEN_LIFETIME_MAX_S;
 
@@ -77,7 +78,7 @@ const GRANT: MemberShapes = &[
     ("secret_required", MemberShape::Flag),
     ("pkce", MemberShape::Flag),
     ("audience", MemberShape::TextOrTexts),
-    ("client_assertion_types", MemberShape::Texts),
+    ("client_assertion_types", MemberShape::By(assertion_types)),
     ("default_identity_provider", MemberShape::Object),
 ];
 
@@ -110,6 +111,15 @@ fn grant_types(at: &str, value: &Value) -> Vec<PolicyIssue> {
         None => structure(at, "a string"),
         Some(name) if GRANT_TYPES.contains(&name) => Vec::new(),
         Some(_) => one(PolicyIssueCode::Value, at, format!("must be one of {}", GRANT_TYPES.join(", "))),
+    })
+}
+
+/// Another type would be one that no assertion of the Client can have: it would look registered and be of no use.
+fn assertion_types(at: &str, value: &Value) -> Vec<PolicyIssue> {
+    items(at, value, |at, listed| match listed.as_str() {
+        None => structure(at, "a string"),
+        Some(JWT_BEARER) => Vec::new(),
+        Some(_) => one(PolicyIssueCode::Value, at, format!("must be {JWT_BEARER}")),
     })
 }
 
@@ -285,6 +295,24 @@ mod tests {
                 issue("auth.client_credentials.client_assertion_types", PolicyIssueCode::Structure),
             ]
         );
+    }
+
+    #[test]
+    fn an_unknown_type_of_assertion_is_refused_with_the_one_that_is_known() {
+        let saml = "urn:ietf:params:oauth:client-assertion-type:saml2-bearer";
+        for grant in ["client_credentials", "authorization_code"] {
+            let client = json!({"auth": {grant: {"client_assertion_types": [JWT_BEARER, saml, 1]}}});
+            let issues = validate(&client, EXT_BASE);
+            let at = format!("auth.{grant}.client_assertion_types");
+            let places = issues.iter().map(|issue| (issue.expression.clone(), issue.code)).collect::<Vec<_>>();
+            let expected = [
+                issue(&format!("{at}[1]"), PolicyIssueCode::Value),
+                issue(&format!("{at}[2]"), PolicyIssueCode::Structure),
+            ];
+            assert_eq!(places, expected);
+            assert!(issues[0].diagnostics.contains(JWT_BEARER), "{:?}", issues[0]);
+        }
+        assert_eq!(found(&json!({"auth": {"client_credentials": {"client_assertion_types": []}}})), []);
     }
 
     #[test]
