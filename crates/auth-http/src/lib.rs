@@ -16,10 +16,10 @@
 //! shared step, from authentication to the body limit, would exist twice.
 //!
 //! ```
-//! use auth_http::{Parts, router};
+//! use auth_http::{Components, router};
 //!
 //! /// The server as a service, from what the binary put together.
-//! fn service(parts: Parts) -> axum::Router {
+//! fn service(parts: Components) -> axum::Router {
 //!     router(parts)
 //! }
 //! ```

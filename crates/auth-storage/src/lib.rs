@@ -17,20 +17,20 @@
 //! # Example
 //! ```
 //! use auth_storage::{Admissions, Db};
-//! use oauth_core::ports::{Admission, AdmissionStore as _, Claim, Nonce};
+//! use oauth_core::ports::{JtiClaim, ReplayStore as _, JtiOutcome, JtiNonce};
 //!
 //! # async fn example(data_dir: &std::path::Path) -> Result<(), Box<dyn std::error::Error>> {
 //! let db = Db::open(None, data_dir, Db::DEFAULT_CONNECTIONS).await?;
 //! let admissions = Admissions::start(&db);
 //! let admitted = admissions
-//!     .admit(Admission {
+//!     .admit(JtiClaim {
 //!         client_id: "payer-1".into(),
 //!         organization_id: None,
-//!         nonce: Some(Nonce { jti: "f3a1".to_owned(), expires_s: 1_060 }),
+//!         nonce: Some(JtiNonce { jti: "f3a1".to_owned(), expires_s: 1_060 }),
 //!         now_s: 1_000,
 //!     })
 //!     .await?;
-//! assert_eq!(admitted.claim, Claim::Fresh);
+//! assert_eq!(admitted.claim, JtiOutcome::Fresh);
 //! admissions.stop().await;
 //! db.close().await;
 //! # Ok(())

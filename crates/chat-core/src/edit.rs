@@ -366,13 +366,13 @@ mod tests {
     #[test]
     fn a_text_is_its_senders_for_a_while() {
         let wish = EditRequest { content: Some("new"), ..EditRequest::default() };
-        assert_eq!(told(RealmRules::default(), 4, (wish, 620)), "Plan { content: Some(\"new\"), to: None }");
+        assert_eq!(told(RealmRules::default(), 4, (wish, 620)), "EditPlan { content: Some(\"new\"), to: None }");
         assert_eq!(told(RealmRules::default(), 4, (wish, 621)), "The time limit for editing this message has passed");
         assert_eq!(told(RealmRules::default(), 1, (wish, 0)), "You don't have permission to edit this message");
         let off = RealmRules { allow_editing: false, ..RealmRules::default() };
         assert_eq!(told(off, 4, (wish, 0)), "Your organization has turned off message editing");
         let blank = EditRequest { content: Some(" "), ..EditRequest::default() };
-        assert_eq!(told(RealmRules::default(), 4, (blank, 0)), "Plan { content: Some(\"(deleted)\"), to: None }");
+        assert_eq!(told(RealmRules::default(), 4, (blank, 0)), "EditPlan { content: Some(\"(deleted)\"), to: None }");
     }
 
     #[test]
@@ -393,7 +393,7 @@ mod tests {
     fn a_topic_moves_within_a_week_unless_a_moderator_does_it() {
         let wish =
             EditRequest { topic: Some("dinner"), propagate: Some(PropagateMode::Later), ..EditRequest::default() };
-        let moved = "Plan { content: None, to: Some(Move { channel_id: ChannelId(20), topic: \"dinner\", \
+        let moved = "EditPlan { content: None, to: Some(MessageMove { channel_id: ChannelId(20), topic: \"dinner\", \
                      propagate: Later }) }";
         assert_eq!(told(RealmRules::default(), 6, (wish, 0)), moved);
         let late = "The time limit for editing this message's topic has passed.";

@@ -4,9 +4,9 @@
 //! marks in a message is what found it.
 //!
 //! ```
-//! use chat_core::words::Sought;
+//! use chat_core::words::SearchWords;
 //!
-//! let sought = Sought::parse("meeting \"next week\"");
+//! let sought = SearchWords::parse("meeting \"next week\"");
 //! let html = "<p>Two <em>meetings</em> next week</p>";
 //! assert!(sought.finds("plans", "Two *meetings* next week", html));
 //! assert_eq!(

@@ -17,11 +17,11 @@
 //!
 //! # Example
 //! ```
-//! use chat_core::change::{Change, Commit};
-//! use chat_core::emblem::Emblems;
+//! use chat_core::change::{RealmChange, RealmCommit};
+//! use chat_core::emblem::OrganizationImages;
 //! use chat_core::id::EventId;
 //! use chat_core::ports::RealmStore as _;
-//! use chat_core::realm::{Realm, Rules};
+//! use chat_core::realm::{Realm, RealmRules};
 //! use chat_storage::{Db, Store};
 //!
 //! # async fn example(data_dir: &std::path::Path) -> Result<(), Box<dyn std::error::Error>> {
@@ -32,11 +32,11 @@
 //!     description: String::new(),
 //!     created_s: 1_000,
 //!     is_deactivated: false,
-//!     rules: Rules::default(),
-//!     emblems: Emblems::default(),
+//!     rules: RealmRules::default(),
+//!     emblems: OrganizationImages::default(),
 //! };
-//! let changes = vec![Change::Realm(Box::new(realm))];
-//! store.commit(Commit { decided_at: EventId::NONE, at_s: 1_000, changes, ..Commit::default() }).await?;
+//! let changes = vec![RealmChange::Realm(Box::new(realm))];
+//! store.commit(RealmCommit { decided_at: EventId::NONE, at_s: 1_000, changes, ..RealmCommit::default() }).await?;
 //! assert_eq!(store.realm().realm().map(|realm| realm.name.as_str()), Some("Example"));
 //! store.stop().await;
 //! # Ok(())

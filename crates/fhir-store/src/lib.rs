@@ -27,7 +27,7 @@
 //! A transaction Bundle whose Client refers to an Organization of the same Bundle:
 //!
 //! ```
-//! use fhir_store::{bundle, plan, Criteria, Lookup, ResourceKey};
+//! use fhir_store::{bundle, plan, WriteCriteria, ResourceLookup, ResourceKey};
 //! use serde_json::json;
 //!
 //! let body = json!({
@@ -39,7 +39,7 @@
 //!          "resource": {"id": "c1", "organization": {"reference": "urn:uuid:a"}}},
 //!     ],
 //! });
-//! let entries = bundle::read(body, &|_, text| Criteria::by_elements(text))?.into_entries();
+//! let entries = bundle::read(body, &|_, text| WriteCriteria::by_elements(text))?.into_entries();
 //! let writes: Vec<_> = entries.writes.into_iter().map(|(_, write)| write).collect();
 //!
 //! // First pass: the condition of the Client found nothing.
@@ -50,8 +50,8 @@
 //!
 //! // Second pass, for the Client.
 //! let client = writes.into_iter().nth(1).ok_or("no client")?;
-//! match plan::decide(client, &targets[1], Lookup::Missing, &urls)? {
-//!     plan::Decision::Insert { key, resource } => {
+//! match plan::decide(client, &targets[1], ResourceLookup::Missing, &urls)? {
+//!     plan::WriteDecision::Insert { key, resource } => {
 //!         assert_eq!(key, "Client/c1".parse::<ResourceKey>()?);
 //!         assert_eq!(resource, json!({"organization": {"reference": "Organization/payer-1"}}));
 //!     }

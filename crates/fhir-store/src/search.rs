@@ -20,16 +20,16 @@
 //!
 //! # Example
 //! ```
-//! use fhir_store::search::{self, Catalog, Document, Request};
+//! use fhir_store::search::{self, SearchParameterCatalog, IndexedDocument, SearchContext};
 //! use serde_json::json;
 //!
-//! let catalog = Catalog::base();
+//! let catalog = SearchParameterCatalog::base();
 //! let kind = "Patient".parse()?;
-//! let request = Request::strict(&kind, "https://payer.example/fhir", 0);
+//! let request = SearchContext::strict(&kind, "https://payer.example/fhir", 0);
 //! let (search, _) = search::parse(&catalog, &request, [("family", "Müll"), ("birthdate", "lt2000")])?;
 //!
 //! let body = json!({"name": [{"family": "MULLER"}], "birthDate": "1999-12-31"});
-//! let document = Document { kind: &kind, id: "1", updated_us: 0, body: &body, own: request.own };
+//! let document = IndexedDocument { kind: &kind, id: "1", updated_us: 0, body: &body, own: request.own };
 //! assert_eq!(search.matches(&document, None), Ok(true));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -17,18 +17,18 @@
 //! (The folder `migrations/` at the top of the workspace is something else: the server's own schema.)
 //!
 //! ```
-//! use migrations::{Action, Execution, Migration, Status};
+//! use migrations::{MigrationAction, SqlExecutionMode, PlatformMigration, MigrationStatus};
 //! use serde_json::json;
 //!
-//! let migration = Migration::read("platform", &json!({
+//! let migration = PlatformMigration::read("platform", &json!({
 //!     "action": "aidbox-migration-run-sql",
 //!     "status": "to-run",
 //!     "params": { "parameter": [{ "name": "sql", "valueString": "SELECT 1" }] },
 //! }))?;
 //! let sql = "SELECT 1".to_owned();
-//! assert_eq!(migration.action, Action::RunSql { sql, execution: Execution::InTransaction });
-//! assert_eq!(migration.status, Status::ToRun);
-//! # Ok::<(), migrations::MigrationFault>(())
+//! assert_eq!(migration.action, MigrationAction::RunSql { sql, execution: SqlExecutionMode::InTransaction });
+//! assert_eq!(migration.status, MigrationStatus::ToRun);
+//! # Ok::<(), migrations::MigrationError>(())
 //! ```
 
 mod migration;

@@ -16,11 +16,11 @@
 //! deactivated client in until the lifetime ends.
 //!
 //! ```
-//! use oauth_core::form::Form;
+//! use oauth_core::form::FormFields;
 //!
-//! let form = Form::new([("grant_type".to_owned(), "client_credentials".to_owned())])?;
+//! let form = FormFields::new([("grant_type".to_owned(), "client_credentials".to_owned())])?;
 //! assert_eq!(form.get("grant_type"), Some("client_credentials"));
-//! # Ok::<(), oauth_core::form::Repeated>(())
+//! # Ok::<(), oauth_core::form::RepeatedFieldError>(())
 //! ```
 
 pub mod access;

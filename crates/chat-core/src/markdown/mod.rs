@@ -14,13 +14,13 @@
 //!   draws from a budget, and nesting is limited. [`ParsedMessage::work`] counts the steps.
 //!
 //! ```
-//! use chat_core::markdown::{self, Context, EmptyDirectory, Emoticons, ImagePreviews};
+//! use chat_core::markdown::{self, MarkdownContext, NoNames, EmoticonHandling, ImagePreviews};
 //!
-//! let context = Context {
-//!     directory: &EmptyDirectory,
+//! let context = MarkdownContext {
+//!     directory: &NoNames,
 //!     linkifiers: &[],
 //!     realm_url: "https://chat.example",
-//!     emoticons: Emoticons::Keep,
+//!     emoticons: EmoticonHandling::Keep,
 //!     image_previews: ImagePreviews::Show,
 //!     default_code_language: None,
 //! };

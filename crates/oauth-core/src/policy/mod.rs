@@ -11,8 +11,8 @@
 //! taken: engines that run code of the policy (`clj`).
 //!
 //! ```
-//! use oauth_core::policy::{PolicyBook, Subject, Verdict};
-//! use oauth_core::ports::PolicySet;
+//! use oauth_core::policy::{CompiledPolicies, PolicySubject, PolicyVerdict};
+//! use oauth_core::ports::StoredPolicies;
 //! use serde_json::json;
 //!
 //! let partner = json!({
@@ -20,10 +20,10 @@
 //!     "link": [{"reference": "Client/partner"}],
 //!     "matcho": {"uri": "#^/fhir/Patient", "request-method": {"$enum": ["get", "post"]}},
 //! });
-//! let book = PolicyBook::compile(&PolicySet { revision: 1, policies: vec![("partner-reads".into(), partner)] });
-//! let subject = Subject { client_id: Some("partner"), ..Subject::default() };
+//! let book = CompiledPolicies::compile(&StoredPolicies { revision: 1, policies: vec![("partner-reads".into(), partner)] });
+//! let subject = PolicySubject { client_id: Some("partner"), ..PolicySubject::default() };
 //! let request = json!({"uri": "/fhir/Patient/1", "request-method": "get"});
-//! assert!(matches!(book.judge(&subject, || request), Verdict::Allowed { .. }));
+//! assert!(matches!(book.judge(&subject, || request), PolicyVerdict::Allowed { .. }));
 //! ```
 
 mod access_policy;

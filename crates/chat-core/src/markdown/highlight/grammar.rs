@@ -189,7 +189,7 @@ static GRAMMARS: &[Grammar] = &[
         constants: "true false null",
     },
     Grammar {
-        names: &["YAML", "TOML", "INI", "Properties", "Nginx configuration file", "systemd"],
+        names: &["YAML", "TOML", "INI", "Properties", "Nginx configuration file", "Systemd"],
         line_comments: &["#", ";"],
         block_comment: None,
         quotes: &[line("\""), line("'")],
