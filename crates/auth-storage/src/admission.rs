@@ -11,15 +11,15 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use oauth_core::ports::{JtiClaim, JtiClaimed, JtiOutcome, ReplayStore, StoreError};
 use serde_json::{Value, json};
+use sql_engines::{BEGIN_SQLITE, On, retried};
 use sqlx::{Connection as _, PgConnection, Postgres, Sqlite, SqliteConnection};
 use task_set::TaskEnded;
 use tokio::sync::Mutex;
 
 use crate::batcher::{BatchHandler, Batcher, Kept};
-use crate::db::{BEGIN_SQLITE, Db};
+use crate::db::Db;
 use crate::dialect::hex;
-use crate::engine::On;
-use crate::fault::{self, retried};
+use crate::fault;
 use crate::readers::Readers;
 use crate::replay::{self, WINDOW_S, Window};
 

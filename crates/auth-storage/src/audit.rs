@@ -20,13 +20,13 @@ use std::time::Duration;
 use fhir_store::{ResourceId, ResourceType};
 use oauth_core::ports::{AuditRecord, AuditSink};
 use serde_json::Value;
+use sql_engines::retried;
 use task_set::{TaskEnded, TaskSet};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Interval;
 
 use crate::db::Db;
 use crate::engine::Tx;
-use crate::fault::retried;
 use crate::resources::{append, upsert};
 
 use alike::{Entry, Refusals};

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use oauth_core::ports::{CallerStatus, CallerStatusQuery, OpaqueToken, TokenHash};
 use serde_json::{Value, json};
+use sql_engines::{Dialect, On, run};
 use sqlx::{PgPool, Postgres};
 
 use crate::batcher::{BatchHandler, Kept};
-use crate::dialect::{Dialect, Sql, hex};
-use crate::engine::{On, run};
+use crate::dialect::{Sql, hex};
 use crate::members::hash_of;
 use crate::readers::Readers;
 

@@ -2,33 +2,30 @@
 
 use std::collections::HashMap;
 use std::future::{Future, poll_fn};
-use std::path::{Path, PathBuf};
-use std::str::FromStr;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use migrations::{SqlError, SqlPosition};
 use oauth_core::ports::IssuedCode;
+use sql_engines::{ACQUIRE_TIMEOUT, DataDir, Dialect, On, OpenError, Transaction, WriteProbe, postgres_options, run};
 use sqlx::Connection as _;
-use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::postgres::{PgPool, PgPoolOptions};
+use sqlx::sqlite::{SqlitePool, SqlitePoolOptions};
 use task_set::TaskEnded;
 use tokio::sync::{Semaphore, SemaphorePermit};
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
 
 use crate::batcher::Batcher;
 use crate::caller_status::CallerStatuses;
-use crate::data_dir::{DATABASE_FILE, create_files, lock};
-use crate::dialect::Dialect;
-use crate::engine::{Interrupt, On, Tx, run};
-use crate::fault::{OpenError, StartLockError};
+use crate::engine::{Interrupt, Tx};
+use crate::fault::StartLockError;
 use crate::group_commit::GroupCommit;
 use crate::insert_batch::Inserts;
 use crate::members::Visits;
 use crate::pg_searchers::PgSearchers;
-use crate::pools::{ACQUIRE_TIMEOUT, PgPools, connect, writer_options};
-use crate::reach::reach;
+use crate::pools::{PgPools, connect, writer_options};
 use crate::readers::Readers;
 use crate::resources::{Reading, Table, watch_all};
 use crate::schema;
@@ -42,9 +39,6 @@ use crate::tokens::IssuedOpaque;
 const START_LOCK: i64 = 0x6175_7468_7374_6172;
 const TRY_START_LOCK: &str = "SELECT pg_try_advisory_lock($1)";
 
-/// How every transaction of SQLite that may write begins. IMMEDIATE: a read that turns into a write
-/// later fails at once when somebody else wrote in between, whatever the busy timeout.
-pub(crate) const BEGIN_SQLITE: &str = "BEGIN IMMEDIATE";
 /// Connections that read a SQLite database beside its one writer. Each costs a thread.
 const SQLITE_READERS: u32 = 4;
 /// Connections that search a SQLite database, beside those.
@@ -60,17 +54,18 @@ const RELEASE_PAGES: &str = "PRAGMA shrink_memory";
 /// page is copied once, and the rows of an index come back to the same pages: at 1,000, as is usual, every other
 /// transaction of 32 resources had to copy nearly all it had written.
 const LOG_PAGES: &str = "8192";
-/// How long a SQLite statement waits for another process to finish its write.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// How often a node that waits for the start lock asks for it.
 const START_LOCK_POLL: Duration = Duration::from_millis(25);
-/// How long the probe of a write waits for the connection and the commit.
-const PROBE_MAX: Duration = Duration::from_millis(700);
-/// For how long the one writer of SQLite may be busy with a transaction before that counts as a failure.
-const WRITER_BUSY_MAX: Duration = Duration::from_secs(30);
-const PROBE: &str = "UPDATE server_health SET probes = probes + 1 WHERE one = 1";
 /// Statements kept prepared per connection; each resource type in use has about ten.
 const PREPARED_STATEMENTS: usize = 512;
+
+/// The failure of a command that needs a database where there is none.
+const ABSENT: OpenError = OpenError::Absent { server: "auth-server" };
+
+/// Returns the files of the server in a data directory.
+fn files(data_dir: &Path) -> DataDir {
+    DataDir::new(data_dir, "auth")
+}
 
 /// The authorization database. Cloning it is cheap and gives another handle on the same one.
 #[derive(Debug, Clone)]
@@ -92,8 +87,7 @@ struct Inner {
     index: RwLock<Option<Arc<Index>>>,
     /// Whether the index was seen to have rows that it cannot have by the rules.
     strewn_rows: AtomicBool,
-    /// When a probe was last written, or the database opened.
-    probed: Mutex<Instant>,
+    probe: WriteProbe,
 }
 
 #[derive(Debug)]
@@ -105,7 +99,7 @@ struct SqlitePools {
     readers: Readers,
     searchers: Readers,
     shared: Arc<GroupCommit>,
-    lock_file: PathBuf,
+    files: DataDir,
 }
 
 impl Db {
@@ -154,10 +148,8 @@ impl Db {
         let db = if let Some(url) = url {
             Self::connect(url, (connections, Self::DEFAULT_SEARCH_TIME)).await?
         } else {
-            let file = data_dir.join(DATABASE_FILE);
-            // An empty file is what an interrupted first start leaves behind.
-            if file.metadata().map_or(0, |file| file.len()) == 0 {
-                return Err(OpenError::Absent);
+            if !files(data_dir).has_database() {
+                return Err(ABSENT);
             }
             Self::open_file(data_dir, Self::DEFAULT_SEARCH_TIME).await?
         };
@@ -165,7 +157,7 @@ impl Db {
             Ok(true) => db.prepared().await,
             absent => {
                 db.close().await;
-                Err(absent.map_or_else(OpenError::Connect, |_| OpenError::Absent))
+                Err(absent.map_or_else(OpenError::Connect, |_| ABSENT))
             }
         }
     }
@@ -181,31 +173,15 @@ impl Db {
     }
 
     async fn connect(url: &str, (connections, search_time): (u32, Duration)) -> Result<Self, OpenError> {
-        let scheme = url.split_once(':').map_or("", |(scheme, _)| scheme);
-        if !matches!(scheme, "postgres" | "postgresql") {
-            return Err(OpenError::UnknownEngine { scheme: scheme.to_owned() });
-        }
-        let options =
-            PgConnectOptions::from_str(url).map_err(OpenError::Connect)?.statement_cache_capacity(PREPARED_STATEMENTS);
-        reach(&options).await?;
+        let options = postgres_options(url).await?.statement_cache_capacity(PREPARED_STATEMENTS);
         let pools = connect(options, (connections, search_time)).await.map_err(OpenError::Connect)?;
         Ok(Self::new(On::Postgres(pools), search_time))
     }
 
     async fn open_file(data_dir: &Path, search_time: Duration) -> Result<Self, OpenError> {
-        let lock_file = create_files(data_dir)?;
-        // Two processes that turn a new file into a write-ahead log at once get in each other's
-        // way, whatever the busy timeout.
-        let _locked =
-            lock(lock_file.clone()).await.map_err(|source| OpenError::DataDir { path: lock_file.clone(), source })?;
-        let options = SqliteConnectOptions::new()
-            .filename(data_dir.join(DATABASE_FILE))
-            .journal_mode(SqliteJournalMode::Wal)
-            // With FULL every commit is on the disk before it is answered.
-            .synchronous(SqliteSynchronous::Full)
-            .foreign_keys(true)
-            .busy_timeout(BUSY_TIMEOUT)
-            .statement_cache_capacity(PREPARED_STATEMENTS);
+        let files = files(data_dir);
+        let _locked = files.create().await?;
+        let options = files.options().statement_cache_capacity(PREPARED_STATEMENTS);
         let watch = Stopwatch::new();
         // A transaction that outgrows the memory for pages writes them before its end and reads them again.
         let writer = options
@@ -219,7 +195,7 @@ impl Db {
         let readers = readers.map_err(OpenError::Connect)?;
         let searchers = Readers::limited(reading, SQLITE_SEARCHERS, search_time);
         let shared = Arc::new(GroupCommit::start(writer.clone()));
-        let pools = SqlitePools { writer, watch, readers, searchers, shared, lock_file };
+        let pools = SqlitePools { writer, watch, readers, searchers, shared, files };
         Ok(Self::new(On::Sqlite(pools), search_time))
     }
 
@@ -234,9 +210,9 @@ impl Db {
             On::Postgres(pools) => usize::try_from(pools.all.options().get_max_connections() / 2).unwrap_or(1).max(1),
             On::Sqlite(_) => SQLITE_CONDITIONS,
         });
-        let probed = Mutex::new(Instant::now());
+        let probe = WriteProbe::default();
         let few = AtomicI64::new(FEW);
-        Self(Arc::new(Inner { pools, shared, tables, search_time, few, conditions, index, strewn_rows, probed }))
+        Self(Arc::new(Inner { pools, shared, tables, search_time, few, conditions, index, strewn_rows, probe }))
     }
 
     /// The engine in use, for logs and messages: `Postgres` or `SQLite`.
@@ -250,7 +226,7 @@ impl Db {
     /// # Errors
     /// When it does not, after ten seconds at most.
     pub async fn ping(&self) -> Result<(), sqlx::Error> {
-        let (_one,): (i64,) = run!(self.reader(), fetch_one: sqlx::query_as("SELECT CAST(1 AS BIGINT)"))?;
+        let (_one,): (i64,) = run!(self.reader(), fetch_one: sqlx::query_as(WriteProbe::READ))?;
         Ok(())
     }
 
@@ -262,15 +238,8 @@ impl Db {
     /// # Errors
     /// When it does not, after a second at most.
     pub async fn probe(&self) -> Result<(), sqlx::Error> {
-        let write = async { run!(self.writer(), execute: sqlx::query(PROBE)) };
-        let Ok(written) = timeout(PROBE_MAX, write).await else {
-            let busy = self.0.probed.lock().unwrap_or_else(PoisonError::into_inner).elapsed();
-            let may_be_busy = matches!(self.dialect(), Dialect::Sqlite) && busy < WRITER_BUSY_MAX;
-            return if may_be_busy { self.ping().await } else { Err(sqlx::Error::PoolTimedOut) };
-        };
-        written?;
-        *self.0.probed.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
-        Ok(())
+        let write = async { run!(self.writer(), execute: sqlx::query(WriteProbe::WRITE)) };
+        self.0.probe.run(self.dialect(), write, self.ping()).await
     }
 
     /// Returns when the database has not answered for some seconds; at once while that lasts: what waits for it should
@@ -320,7 +289,7 @@ impl Db {
                 Ok(done)
             }
             On::Sqlite(pools) => {
-                let _locked = lock(pools.lock_file.clone()).await?;
+                let _locked = pools.files.lock().await?;
                 Ok(work.await)
             }
         }
@@ -370,10 +339,7 @@ impl Db {
     }
 
     pub(crate) fn dialect(&self) -> Dialect {
-        match &self.0.pools {
-            On::Postgres(_) => Dialect::Postgres,
-            On::Sqlite(_) => Dialect::Sqlite,
-        }
+        self.0.pools.dialect()
     }
 
     /// Returns where a single statement that only reads runs, all it finds at once.
@@ -570,11 +536,5 @@ impl Session {
 
 /// Begins a transaction that may write on a connection of this pool.
 pub(crate) async fn begin(pool: On<&PgPool, &SqlitePool>, interrupt: Option<Interrupt>) -> Result<Tx, sqlx::Error> {
-    let on = match pool {
-        // Said aloud because a database may be set to another level, and a snapshot taken before a
-        // lock was granted would not show what the lock waited for.
-        On::Postgres(pool) => On::Postgres(pool.begin_with("BEGIN ISOLATION LEVEL READ COMMITTED").await?),
-        On::Sqlite(pool) => On::Sqlite(pool.begin_with(BEGIN_SQLITE).await?),
-    };
-    Ok(Tx::new(on, interrupt))
+    Ok(Tx::new(Transaction::begin(pool).await?, interrupt))
 }

@@ -1,22 +1,17 @@
-//! Where the two engines speak differently: a dozen fragments, each with the name a statement
-//! uses it by.
-//!
-//! A statement is written once. What differs stands in it as `{name}` or `{name:argument}` and is
-//! replaced per engine when the statement is first used; `@` in a fragment is the argument.
+//! Where the two engines differ in the SQL of this crate: fragments, as [`sql_engines`] replaces them in statements.
 
-use std::sync::{Arc, OnceLock};
+use sql_engines::{Fragment, Fragments};
 
-use sqlx::{AssertSqlSafe, SqlSafeStr, SqlStr};
+/// A statement of this crate.
+pub(crate) type Sql = sql_engines::Sql<AuthFragments>;
 
-/// An engine's way of writing SQL.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Dialect {
-    Postgres,
-    Sqlite,
+/// The fragments of this crate.
+#[derive(Debug)]
+pub(crate) struct AuthFragments;
+
+impl Fragments for AuthFragments {
+    const OWN: &'static [Fragment] = FRAGMENTS;
 }
-
-/// One fragment: its name, then its text on Postgres and on SQLite.
-type Fragment = (&'static str, &'static str, &'static str);
 
 const FRAGMENTS: &[Fragment] = &[
     // A column of unix microseconds, and a parameter of them, as users' SQL sees time.
@@ -61,12 +56,6 @@ const FRAGMENTS: &[Fragment] = &[
         "LEFT JOIN opaque_token o ON o.hash = unhex(@)",
     ),
     ("opaque_claim", "o.claims::JSON ->> '@'", "o.claims ->> '@'"),
-    // Whether there is such a table.
-    (
-        "has_table",
-        "SELECT to_regclass('@') IS NOT NULL",
-        "SELECT count(*) > 0 FROM sqlite_master WHERE type = 'table' AND name = '@'",
-    ),
     // Column definitions of a resource table.
     ("txid_column", "txid BIGINT NOT NULL DEFAULT nextval('transaction_id_seq')", "txid BIGINT NOT NULL DEFAULT 0"),
     (
@@ -81,8 +70,7 @@ const FRAGMENTS: &[Fragment] = &[
     ("from_text", "(@)::JSONB", "@"),
     // An id sorts by its bytes on both engines, whatever the database's locale.
     ("id_column", "id TEXT COLLATE \"C\"", "id TEXT"),
-    // Row locks: SQLite has one writer at a time and needs none.
-    ("for_update", "FOR UPDATE", ""),
+    // A row lock that passes over locked rows: SQLite has one writer at a time and needs none.
     ("skip_locked", "FOR UPDATE SKIP LOCKED", ""),
     // What a User may be named by, as its index has it: ASCII letters in lower case.
     (
@@ -129,91 +117,8 @@ const FRAGMENTS: &[Fragment] = &[
     ("truncate", "TRUNCATE", "DELETE FROM"),
 ];
 
-impl Dialect {
-    /// The engine that speaks it, as people write its name.
-    pub(crate) fn engine_name(self) -> &'static str {
-        match self {
-            Self::Postgres => "Postgres",
-            Self::Sqlite => "SQLite",
-        }
-    }
-
-    /// The statement in this dialect. What is in braces and is no fragment stays as it is.
-    pub(crate) fn render(self, template: &str) -> String {
-        let mut sql = String::with_capacity(template.len() * 2);
-        let mut rest = template;
-        while let Some((before, opened)) = rest.split_once('{') {
-            sql.push_str(before);
-            let Some((inside, after)) = opened.split_once('}') else {
-                sql.push('{');
-                rest = opened;
-                continue;
-            };
-            let (name, argument) = inside.split_once(':').unwrap_or((inside, ""));
-            match self.fragment(name) {
-                Some(text) => sql.push_str(&text.replace('@', argument)),
-                None => sql.extend(["{", inside, "}"]),
-            }
-            rest = after;
-        }
-        sql.push_str(rest);
-        sql
-    }
-
-    fn fragment(self, name: &str) -> Option<&'static str> {
-        let (_, postgres, sqlite) = FRAGMENTS.iter().find(|(known, ..)| *known == name)?;
-        Some(match self {
-            Self::Postgres => postgres,
-            Self::Sqlite => sqlite,
-        })
-    }
-}
-
-/// A statement, rendered once per engine.
-pub(crate) struct Sql {
-    template: &'static str,
-    postgres: OnceLock<Arc<str>>,
-    sqlite: OnceLock<Arc<str>>,
-}
-
-impl Sql {
-    pub(crate) const fn new(template: &'static str) -> Self {
-        Self { template, postgres: OnceLock::new(), sqlite: OnceLock::new() }
-    }
-
-    /// Returns the text for an engine. It holds nothing but what stands in this crate's source.
-    pub(crate) fn on(&self, dialect: Dialect) -> SqlStr {
-        let rendered = match dialect {
-            Dialect::Postgres => &self.postgres,
-            Dialect::Sqlite => &self.sqlite,
-        };
-        let text = rendered.get_or_init(|| dialect.render(self.template).into());
-        AssertSqlSafe(Arc::clone(text)).into_sql_str()
-    }
-}
-
 /// Bytes in lower-case hexadecimal: how they travel inside a JSON parameter.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
     digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_fragment_takes_its_argument_and_the_rest_stays() {
-        let template = "SELECT {us:t.ts} FROM t WHERE a = '{}' {for_update}";
-        assert_eq!(
-            Dialect::Postgres.render(template),
-            "SELECT (extract(epoch FROM t.ts) * 1000000)::BIGINT FROM t WHERE a = '{}' FOR UPDATE"
-        );
-        assert_eq!(Dialect::Sqlite.render(template), "SELECT t.ts FROM t WHERE a = '{}' ");
-    }
-
-    #[test]
-    fn an_unclosed_brace_is_text() {
-        assert_eq!(Dialect::Sqlite.render("a { b"), "a { b");
-    }
 }

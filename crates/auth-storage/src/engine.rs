@@ -1,37 +1,12 @@
-//! One statement on either engine, with the types of its own driver.
+//! Transactions whose statements end after a time, and sets of connections as executors.
 
 use std::time::Duration;
 
-use sqlx::{AssertSqlSafe, PgConnection, Postgres, Sqlite, SqliteConnection, Transaction};
+use sql_engines::{Connection, Dialect, On, Transaction};
+use sqlx::AssertSqlSafe;
 
 use crate::attendant::{Canceller, GivenUp, TRANSACTION};
-use crate::dialect::Dialect;
 use crate::stopwatch::Stopwatch;
-
-/// Something that exists once per engine: a pool, a connection, a transaction.
-#[derive(Debug)]
-pub(crate) enum On<P, S> {
-    Postgres(P),
-    Sqlite(S),
-}
-
-/// Runs a query on whichever engine is there. The query stands in both arms, so each driver sees
-/// its own types and nothing is decided at run time but the engine.
-macro_rules! run {
-    ($on:expr, execute: $query:expr) => {
-        match $on {
-            $crate::engine::On::Postgres(executor) => $query.execute(executor).await.map(|done| done.rows_affected()),
-            $crate::engine::On::Sqlite(executor) => $query.execute(executor).await.map(|done| done.rows_affected()),
-        }
-    };
-    ($on:expr, $fetch:ident: $query:expr) => {
-        match $on {
-            $crate::engine::On::Postgres(executor) => $query.$fetch(executor).await,
-            $crate::engine::On::Sqlite(executor) => $query.$fetch(executor).await,
-        }
-    };
-}
-pub(crate) use run;
 
 /// Makes a set of connections an executor whose statements find all their rows before the first is returned. It has
 /// `acquire`, whose value has `connection`, and `judge` for the end of a statement.
@@ -104,7 +79,7 @@ pub(crate) enum Interrupt {
 
 /// A transaction that may write. Dropped without [`Tx::commit`], it is rolled back.
 pub(crate) struct Tx {
-    on: On<Transaction<'static, Postgres>, Transaction<'static, Sqlite>>,
+    on: Transaction,
     /// Without it, the time of a statement of SQLite is not limited, and one of Postgres is not cancelled.
     interrupt: Option<Interrupt>,
 }
@@ -132,10 +107,7 @@ impl Drop for TimeLimit {
 }
 
 impl Tx {
-    pub(crate) const fn new(
-        on: On<Transaction<'static, Postgres>, Transaction<'static, Sqlite>>,
-        interrupt: Option<Interrupt>,
-    ) -> Self {
+    pub(crate) const fn new(on: Transaction, interrupt: Option<Interrupt>) -> Self {
         Self { on, interrupt }
     }
 
@@ -182,32 +154,20 @@ impl Tx {
     }
 
     pub(crate) fn dialect(&self) -> Dialect {
-        match self.on {
-            On::Postgres(_) => Dialect::Postgres,
-            On::Sqlite(_) => Dialect::Sqlite,
-        }
+        self.on.dialect()
     }
 
-    pub(crate) fn on(&mut self) -> On<&mut PgConnection, &mut SqliteConnection> {
-        match &mut self.on {
-            On::Postgres(tx) => On::Postgres(tx),
-            On::Sqlite(tx) => On::Sqlite(tx),
-        }
+    pub(crate) fn on(&mut self) -> Connection<'_> {
+        self.on.connection()
     }
 
     /// Returns once everything is durable.
     pub(crate) async fn commit(self) -> Result<(), sqlx::Error> {
-        match self.on {
-            On::Postgres(tx) => tx.commit().await,
-            On::Sqlite(tx) => tx.commit().await,
-        }
+        self.on.commit().await
     }
 
-    /// Returns once the engine has forgotten everything, so that nobody waits for its locks.
+    /// Returns once the engine has released every lock.
     pub(crate) async fn roll_back(self) -> Result<(), sqlx::Error> {
-        match self.on {
-            On::Postgres(tx) => tx.rollback().await,
-            On::Sqlite(tx) => tx.rollback().await,
-        }
+        self.on.roll_back().await
     }
 }

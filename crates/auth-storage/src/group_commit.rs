@@ -10,13 +10,14 @@ use std::task::{Context, Poll};
 
 use async_trait::async_trait;
 use oauth_core::ports::StoreError;
+use sql_engines::{On, retried};
 use sqlx::SqlitePool;
 use task_set::{TaskEnded, TaskSet};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::db::{Db, begin};
-use crate::engine::{On, Tx};
-use crate::fault::{self, retried};
+use crate::engine::Tx;
+use crate::fault;
 
 /// Most transactions that share a commit.
 const BATCH_MAX: usize = 64;

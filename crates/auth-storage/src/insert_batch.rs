@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::Value;
+use sql_engines::{Dialect, On, retried, run};
 use sqlx::{PgConnection, PgPool, Postgres, SqliteConnection};
 use tokio::sync::Mutex;
 
 use crate::batcher::{BatchHandler, Kept};
-use crate::dialect::{Dialect, Sql};
-use crate::engine::{On, Tx, run};
-use crate::fault::retried;
+use crate::dialect::Sql;
+use crate::engine::Tx;
 use crate::group_commit::{GroupCommit, Work};
 
 /// A row of which a table has one for each hash.

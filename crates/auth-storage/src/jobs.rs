@@ -27,11 +27,12 @@ use async_trait::async_trait;
 use fhir_store::jobs::{Job, JobEnd, JobEndpoint, JobState, JobStore, NewJob, TooManyJobsError};
 use fhir_store::payer::group;
 use fhir_store::{ResourceId, ResourceKey, ResourceStore as _, StoreError, Write, WriteOperation};
+use sql_engines::retried;
 use task_set::{TaskEnded, TaskSet};
 use tokio::sync::{Notify, watch};
 
 use crate::db::Db;
-use crate::fault::{fhir, retried};
+use crate::fault::fhir;
 
 use worker::Worker;
 

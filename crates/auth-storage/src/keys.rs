@@ -4,9 +4,11 @@ use async_trait::async_trait;
 use oauth_core::keys::{KeyRecord, SigningAlg};
 use oauth_core::ports::{KeyStore, StoreError};
 
+use sql_engines::{On, retried, run};
+
 use crate::db::Db;
-use crate::engine::{On, Tx, run};
-use crate::fault::{oauth, retried};
+use crate::engine::Tx;
+use crate::fault::oauth;
 
 const KEYS: &str = "SELECT kid, alg, public_jwk, private_key, sealed, created_s, signs_from_s
 FROM signing_key WHERE retired_s IS NULL ORDER BY created_s, kid";

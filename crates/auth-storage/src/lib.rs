@@ -39,10 +39,8 @@
 //! # tokio::runtime::Runtime::new().unwrap().block_on(example(dir.path())).unwrap();
 //! ```
 
-mod data_dir;
 mod db;
 mod fault;
-mod reach;
 mod schema;
 
 mod admission;
@@ -81,8 +79,9 @@ mod stopwatch;
 pub use admission::Admissions;
 pub use audit::AuditLog;
 pub use db::Db;
-pub use fault::{OpenError, StartLockError};
+pub use fault::StartLockError;
 pub use jobs::{JobSettings, Jobs};
+pub use sql_engines::OpenError;
 
 /// The examples of the README, which are tests.
 #[cfg(doctest)]

@@ -25,9 +25,11 @@ use oauth_core::ports::{
     TokenFamily, TokenHash, TokenRotation, VersionedDocument,
 };
 
+use sql_engines::retried;
+
 use crate::db::Db;
 use crate::dialect::Sql;
-use crate::fault::{oauth, retried};
+use crate::fault::oauth;
 use crate::tokens::forget;
 
 use visits::Visitor;

@@ -11,8 +11,10 @@ use migrations::{
     StepError,
 };
 
+use sql_engines::retried;
+
 use crate::db::Db;
-use crate::fault::{fhir, retried};
+use crate::fault::fhir;
 use crate::resources::{Effects, Halt, attempt, attempt_with};
 
 #[async_trait]

@@ -19,9 +19,11 @@ use migrations::package::{
 };
 use migrations::{PackageId, package};
 
+use sql_engines::{Contended, On, retried, run};
+
 use crate::db::Db;
-use crate::engine::{On, Tx, run};
-use crate::fault::{Contended, fhir, retried};
+use crate::engine::Tx;
+use crate::fault::fhir;
 use crate::resources::lock_name;
 use crate::search::Pending;
 

@@ -5,12 +5,12 @@ use fhir_store::ResourceType;
 use oauth_core::policy::BoundSqlPolicy;
 use oauth_core::ports::{CallerStatus, CallerStatusQuery, ClientStore, StoreError, StoredPolicies, VersionedDocument};
 use serde_json::Value;
+use sql_engines::run;
 use sqlx::types::Json;
 
 use crate::caller_status::StatusRequest;
 use crate::db::Db;
 use crate::document::Document;
-use crate::engine::run;
 use crate::fault::oauth;
 use crate::question;
 use crate::resources::Table;

@@ -7,9 +7,10 @@ use fhir_store::ResourceType;
 use oauth_core::ports::{PATIENTS_FOUND_MAX, PatientNumber, PatientStore, PatientSummary, StoreError};
 use serde_json::Value;
 
+use sql_engines::run;
+
 use crate::db::Db;
 use crate::document::Document;
-use crate::engine::run;
 use crate::fault::oauth;
 use crate::resources::Table;
 use crate::search::{self, Begins};

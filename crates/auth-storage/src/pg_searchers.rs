@@ -11,6 +11,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use sql_engines::CHECK_AFTER_IDLE;
 use sqlx::postgres::{PgConnectOptions, PgDatabaseError, PgSeverity};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, PgConnection};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -18,7 +19,7 @@ use tokio::time::timeout;
 
 use crate::attendant::{Canceller, GivenUp};
 use crate::engine::executes_at_once;
-use crate::pools::{CHECK_AFTER_IDLE, search_patience};
+use crate::pools::search_patience;
 
 /// Longest life of a connection, so that what a backend process gathers goes with it.
 const LIFE_MAX: Duration = Duration::from_mins(30);

@@ -6,19 +6,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use sql_engines::{ACQUIRE_TIMEOUT, CHECK_AFTER_IDLE, is_between_transactions, sqlite_pool};
+use sqlx::Connection as _;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::sqlite::SqlitePoolOptions;
-use sqlx::{Connection as _, SqliteConnection};
 
 use crate::attendant::{Attendant, Times};
 use crate::pg_searchers::PgSearchers;
 use crate::stopwatch::Stopwatch;
 
-/// How long a caller waits for a free connection before its request fails.
-pub(crate) const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
-/// A Postgres connection idle for longer than this is checked before it is used: the server or a
-/// proxy may have closed it. Busy connections are not checked, that would be a round trip each.
-pub(crate) const CHECK_AFTER_IDLE: Duration = Duration::from_secs(10);
 /// One of so many connections to Postgres searches and does nothing else.
 const SEARCHERS_SHARE: u32 = 4;
 /// Connections to Postgres beside the pools, of the [`Attendant`].
@@ -85,12 +81,7 @@ fn pool_options(most: u32) -> PgPoolOptions {
 /// Returns how the one connection that writes a SQLite database is kept.
 pub(crate) fn writer_options(watch: &Stopwatch) -> SqlitePoolOptions {
     let (watching, released) = (watch.clone(), watch.clone());
-    SqlitePoolOptions::new()
-        .max_connections(1)
-        .acquire_timeout(ACQUIRE_TIMEOUT)
-        .test_before_acquire(false)
-        .idle_timeout(None)
-        .max_lifetime(None)
+    sqlite_pool(1)
         .after_connect(move |connection, _| {
             let watching = watching.clone();
             Box::pin(async move { watching.watch(connection).await })
@@ -98,18 +89,7 @@ pub(crate) fn writer_options(watch: &Stopwatch) -> SqlitePoolOptions {
         .before_acquire(move |connection, _| {
             // What was told to end has ended: the connection is back.
             released.release();
-            // A transaction that SQLite ended by itself, as it may when the disk is full, is one that the driver cannot
-            // end; on such a connection nothing can begin any more.
             let is_fit = is_between_transactions(connection);
             Box::pin(async move { Ok(is_fit) })
         })
-}
-
-/// Returns whether a connection of SQLite can begin a transaction.
-fn is_between_transactions(connection: &SqliteConnection) -> bool {
-    let is_fit = !connection.is_in_transaction();
-    if !is_fit {
-        tracing::warn!("a connection was replaced: its last transaction could not be ended");
-    }
-    is_fit
 }

@@ -10,12 +10,12 @@
 use std::time::{Duration, Instant};
 
 use oauth_core::policy::BoundSqlPolicy;
+use sql_engines::On;
 use sqlx::postgres::{PgPool, PgRow};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{AssertSqlSafe, Column as _, Connection as _, Row as _, SqliteConnection, TypeInfo as _, ValueRef as _};
 
 use crate::db::Db;
-use crate::engine::On;
 use crate::readers::Readers;
 
 /// How long a question may take. Not specified; a quarter of a second, because every request of the callers a policy

@@ -21,8 +21,10 @@ use fhir_store::{
 };
 
 use self::reads::Standing;
+use sql_engines::retried;
+
 use crate::db::Db;
-use crate::fault::{fhir, retried};
+use crate::fault::fhir;
 
 pub(crate) use append::append;
 pub(crate) use conditions::Conditions;

@@ -6,10 +6,11 @@
 //! These are the tables of this server. The crate `migrations` is another thing: the startup
 //! migrations that users write.
 
+use sql_engines::{Dialect, On, OpenError, run};
+
 use crate::db::Db;
-use crate::dialect::{Dialect, Sql};
-use crate::engine::{On, Tx, run};
-use crate::fault::OpenError;
+use crate::dialect::Sql;
+use crate::engine::Tx;
 use crate::resources::watch_all;
 
 /// One schema file.

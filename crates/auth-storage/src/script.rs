@@ -2,11 +2,11 @@
 
 use futures_util::{Stream, StreamExt as _};
 use migrations::{SqlError, SqlPosition};
+use sql_engines::{Dialect, On, run as run_statement};
 use sqlx::postgres::{PgDatabaseError, PgErrorPosition};
 use sqlx::{AssertSqlSafe, Either, PgConnection, SqliteConnection};
 
-use crate::dialect::Dialect;
-use crate::engine::{On, Tx, run as run_statement};
+use crate::engine::Tx;
 use crate::fault;
 use crate::resources::{needed, watch_all};
 

@@ -37,15 +37,14 @@ use fhir_store::{
     SearchStore, StoreError, StoredResource,
 };
 use serde_json::json;
-use sqlx::{AssertSqlSafe, SqlSafeStr as _};
+use sql_engines::{Dialect, retried, run};
 
 use self::page::Ran;
 use self::statement::{Bound, Statement, Unanswerable};
 use crate::db::Db;
-use crate::dialect::{Dialect, Sql};
+use crate::dialect::Sql;
 use crate::document::Document;
-use crate::engine::run;
-use crate::fault::{fhir, retried};
+use crate::fault::fhir;
 use crate::resources::{self, Table};
 
 pub(crate) use driver::FEW;
@@ -390,9 +389,8 @@ async fn fetch(
     sql: String,
     bound: Vec<Bound>,
 ) -> Result<Vec<StoredResource>, sqlx::Error> {
-    let sql = db.dialect().render(&sql);
-    let is_kept = statement::is_kept_prepared(&sql);
-    let sql = AssertSqlSafe(sql).into_sql_str();
+    let sql = Sql::text(db.dialect(), &sql);
+    let is_kept = statement::is_kept_prepared(sql.as_str());
     let rows: Vec<Row> = run!(db.searcher(), fetch_all: {
         bound.into_iter().fold(sqlx::query_as(sql).persistent(is_kept), |asked, value| match value {
             Bound::Text(text) => asked.bind(text),

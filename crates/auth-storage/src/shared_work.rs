@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use oauth_core::ports::IssuedCode;
+use sql_engines::On;
 use sqlx::PgPool;
 use task_set::TaskEnded;
 
 use crate::batcher::Batcher;
 use crate::caller_status::CallerStatuses;
-use crate::engine::On;
 use crate::group_commit::GroupCommit;
 use crate::insert_batch::Inserts;
 use crate::members::Visits;

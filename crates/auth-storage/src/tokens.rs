@@ -3,13 +3,13 @@
 use async_trait::async_trait;
 use oauth_core::ports::{CallerStatus, OpaqueToken, StoreError, TokenHash, TokenStore};
 use serde_json::{Value, json};
+use sql_engines::{On, retried, run};
 use sqlx::{PgConnection, SqliteConnection};
 
 use crate::caller_status::{StatusAnswer, StatusRequest};
 use crate::db::Db;
 use crate::dialect::{Sql, hex};
-use crate::engine::{On, run};
-use crate::fault::{oauth, retried};
+use crate::fault::oauth;
 use crate::insert_batch::HashedRow;
 use crate::replay;
 

@@ -36,6 +36,7 @@ const TABLE: &[Crate] = &[
     core("chat-pictures", &[]),
     core("attempt-limits", &[]),
     core("task-set", &[]),
+    Crate { name: "sql-engines", layer: Layer::Storage, uses: &[], tests_use: &[] },
     // level 1
     core("chat-core", &["attempt-limits"]),
     Crate { name: "server-kit", layer: Layer::Kit, uses: &["attempt-limits", "task-set"], tests_use: &[] },
@@ -51,7 +52,7 @@ const TABLE: &[Crate] = &[
     Crate {
         name: "auth-storage",
         layer: Layer::Storage,
-        uses: &["oauth-core", "b2b-claim", "fhir-store", "migrations", "task-set"],
+        uses: &["oauth-core", "b2b-claim", "fhir-store", "migrations", "sql-engines", "task-set"],
         tests_use: &[],
     },
     Crate {
@@ -60,7 +61,12 @@ const TABLE: &[Crate] = &[
         uses: &["chat-core", "chat-pictures", "attempt-limits", "server-kit"],
         tests_use: &["chat-storage"],
     },
-    Crate { name: "chat-storage", layer: Layer::Storage, uses: &["chat-core", "task-set"], tests_use: &[] },
+    Crate {
+        name: "chat-storage",
+        layer: Layer::Storage,
+        uses: &["chat-core", "sql-engines", "task-set"],
+        tests_use: &[],
+    },
     // level 3
     Crate {
         name: "auth-server",
@@ -176,7 +182,7 @@ mod tests {
 
     #[test]
     fn what_both_servers_share_knows_no_domain() {
-        for shared in ["attempt-limits", "task-set", "server-kit"] {
+        for shared in ["attempt-limits", "task-set", "server-kit", "sql-engines"] {
             for domain in ["oauth-core", "fhir-store", "smart-scopes", "chat-core", "auth-http", "chat-storage"] {
                 assert_eq!(findings(shared, domain, Kind::Normal).len(), 1, "{shared} {domain}");
             }

@@ -4,11 +4,12 @@ use fhir_store::ResourceType;
 use oauth_core::ports::StoreError;
 use serde_json::json;
 
+use sql_engines::{retried, run};
+
 use super::event;
 use crate::db::Db;
 use crate::dialect::Sql;
-use crate::engine::run;
-use crate::fault::{oauth, retried};
+use crate::fault::oauth;
 use crate::resources::{Found, Table};
 use crate::search::Pending;
 use crate::tokens::forget;

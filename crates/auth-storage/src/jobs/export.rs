@@ -13,12 +13,14 @@ use fhir_store::payer::{PayerStore as _, consent};
 use fhir_store::{ResourceType, StoreError};
 use futures_util::{Stream, StreamExt as _, TryStreamExt as _, stream};
 
+use sql_engines::{On, run};
+
 use super::packing::{self, Packer};
 use super::rows::{Held, Part};
 use super::worker::{Pause, Turn};
 use super::{JobSettings, told};
 use crate::db::Db;
-use crate::engine::{On, Tx, run};
+use crate::engine::Tx;
 use crate::resources::Table;
 
 /// Bytes from which a part is full; the one resource that goes beyond is part of it.

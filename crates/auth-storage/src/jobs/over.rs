@@ -11,9 +11,10 @@ use fhir_store::{PatchDocument, ResourceStore as _, ResourceType, StoreError, Wr
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use sql_engines::run;
+
 use crate::db::Db;
 use crate::document::Document;
-use crate::engine::run;
 use crate::fault::fhir;
 use crate::resources::Table;
 

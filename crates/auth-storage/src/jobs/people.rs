@@ -11,10 +11,11 @@ use fhir_store::payer::{MemberRecords, PayerStore, RequiredDemographics};
 use fhir_store::{Filter, ListQuery, ResourceStore as _, ResourceType, StoreError, limits};
 use serde_json::{Value, json};
 
+use sql_engines::run;
+
 use crate::db::Db;
 use crate::dialect::Sql;
 use crate::document::Document;
-use crate::engine::run;
 use crate::fault::fhir;
 
 /// `$1` is `[[birth date, part of a family name in small letters], …]`.

@@ -7,9 +7,11 @@ use fhir_store::ResourceId;
 use fhir_store::jobs::{Job, JobFile, JobState, JobWork, NewJob, OPEN_JOBS_MAX, TooManyJobsError};
 use serde_json::Value;
 
+use sql_engines::run;
+
 use crate::db::Db;
 use crate::dialect::Sql;
-use crate::engine::{Tx, run};
+use crate::engine::Tx;
 use crate::tokens::forget;
 
 /// For how long a job is held without a word of its holder, in microseconds.

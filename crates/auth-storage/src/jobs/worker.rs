@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fhir_store::jobs::JobWork;
+use sql_engines::is_contention;
 use tokio::sync::{Notify, watch};
 
 use super::rows::{self, Held, Lost};
 use super::{JobSettings, export, matching, told};
 use crate::db::Db;
-use crate::fault::is_contention;
 
 /// How long a node without news waits before it looks for jobs of others.
 const LOOK: Duration = Duration::from_secs(2);

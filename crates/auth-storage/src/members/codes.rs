@@ -6,11 +6,13 @@ use oauth_core::ports::{
 };
 use serde_json::{Value, json};
 
+use sql_engines::{On, retried, run};
+
 use super::{at_once, document_of, families, grants, together};
 use crate::db::Db;
 use crate::dialect::{Sql, hex};
-use crate::engine::{On, Tx, run};
-use crate::fault::{oauth, retried};
+use crate::engine::Tx;
+use crate::fault::oauth;
 use crate::group_commit::{Work, alone};
 use crate::insert_batch::HashedRow;
 

@@ -6,10 +6,12 @@ use oauth_core::ports::{
     TokenHash, TokenRotation,
 };
 
+use sql_engines::{On, retried, run};
+
 use super::{at_once, document_of, hash_of, together};
 use crate::db::Db;
-use crate::engine::{On, Tx, run};
-use crate::fault::{oauth, retried};
+use crate::engine::Tx;
+use crate::fault::oauth;
 use crate::group_commit::{Work, alone};
 use crate::tokens;
 

@@ -3,9 +3,11 @@
 use async_trait::async_trait;
 use oauth_core::ports::{GrantDecision, MemberGrant, StoreError};
 
+use sql_engines::{On, retried, run};
+
 use crate::db::Db;
-use crate::engine::{On, Tx, run};
-use crate::fault::{oauth, retried};
+use crate::engine::Tx;
+use crate::fault::oauth;
 use crate::group_commit::{Work, alone};
 
 /// Nothing where another decision on the same was stored meanwhile.

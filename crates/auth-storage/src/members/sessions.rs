@@ -1,11 +1,11 @@
 //! Who a browser belongs to.
 
 use oauth_core::ports::{BrowserSession, TokenHash, VersionedDocument};
+use sql_engines::run;
 use sqlx::types::Json;
 
 use crate::db::Db;
 use crate::dialect::Sql;
-use crate::engine::run;
 
 /// The inner query names each User once and uses both indexes; it cannot be bent to stop early at
 /// a scan of the table.

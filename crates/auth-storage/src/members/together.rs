@@ -6,10 +6,10 @@
 //! counts; they run within the transaction of whoever asks.
 
 use oauth_core::ports::{FirstTokens, OpaqueToken, TokenRotation};
+use sql_engines::On;
 use sqlx::SqliteConnection;
 
 use super::codes::{Redeem, Redeemed};
-use crate::engine::On;
 use crate::tokens;
 
 /// The last statement asks for the code that was used by this call, because a family without a refresh

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use oauth_core::ports::{AuthorizationState, BrowserSession, MemberGrant, TokenHash};
 use serde_json::{Value, json};
+use sql_engines::{Dialect, On, run};
 use sqlx::{PgPool, Postgres};
 
 use super::{grants, hash_of};
 use crate::batcher::{BatchHandler, Kept};
-use crate::dialect::{Dialect, Sql, hex};
-use crate::engine::{On, run};
+use crate::dialect::{Sql, hex};
 use crate::readers::Readers;
 
 /// `$1` is `[[place, session in hex, app, now], …]`. One row without a grant stands for none.

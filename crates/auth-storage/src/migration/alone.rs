@@ -5,13 +5,13 @@ use std::time::Instant;
 
 use fhir_store::{ResourceKey, StoreError, Write, WriteOperation, WriteOutcome};
 use migrations::{EffectError, MigrationEffect, ProgressReporter, StandaloneMigrationError, StepError};
+use sql_engines::{On, retried};
 use sqlx::pool::PoolConnection;
 use sqlx::{Postgres, Sqlite};
 
 use super::{settle, unless_due};
 use crate::db::{Db, Session};
-use crate::engine::On;
-use crate::fault::{fhir, retried};
+use crate::fault::fhir;
 use crate::resources::{Effects, attempt_with, rehearse};
 use crate::script::{self, ScriptFault};
 

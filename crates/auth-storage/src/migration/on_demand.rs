@@ -2,11 +2,11 @@
 
 use migrations::SqlError;
 use migrations::on_demand::{ScriptOutcome, SqlScript, SqlScriptRecord};
+use sql_engines::{Contended, retried, run};
 
 use crate::db::Db;
 use crate::dialect::Sql;
-use crate::engine::{Tx, run};
-use crate::fault::{Contended, retried};
+use crate::engine::Tx;
 use crate::script::{self, ScriptFault};
 
 static NEXT_VERSION: Sql = Sql::new("{next_version}");

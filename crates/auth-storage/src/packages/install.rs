@@ -7,13 +7,14 @@ use fhir_store::ResourceKey;
 use migrations::PackageId;
 use migrations::package::{InstallReason, PackageChangeError, PreparedInstall, PreparedPackage};
 use serde_json::json;
+use sql_engines::run;
 use tokio::task::JoinHandle;
 
 use super::batch::{self, Batch, Batches, Indexed};
 use super::uninstall::{self, is_installed};
 use super::{Halt, lock};
 use crate::dialect::Sql;
-use crate::engine::{Tx, run};
+use crate::engine::Tx;
 use crate::resources::{Table, put_recorded};
 use crate::search::Pending;
 

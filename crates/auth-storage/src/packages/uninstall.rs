@@ -7,9 +7,11 @@ use migrations::PackageId;
 use migrations::package::PackageChangeError;
 use serde_json::{Value, json};
 
+use sql_engines::run;
+
 use super::{Halt, lock, package_id};
 use crate::dialect::Sql;
-use crate::engine::{Tx, run};
+use crate::engine::Tx;
 use crate::resources::Table;
 use crate::search::Pending;
 

@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use fhir_store::ResourceType;
 use serde_json::{Value, json};
+use sql_engines::{On, run};
 use uuid::{NoContext, Timestamp, Uuid};
 
 use super::put::{Text, put};
 use super::table::{self, Table};
 use crate::db::Db;
-use crate::engine::{On, Tx, run};
+use crate::engine::Tx;
 use crate::search::Pending;
 
 /// The first write of a type has it to itself. The others share it, so that rows of the index are not made for a new

@@ -9,8 +9,7 @@ use fhir_store::payer::group;
 use fhir_store::selection::{ExactCoding, FilterCriterion, GroupOwnership, OrganizationIdentifier};
 use fhir_store::{AccessFilter, Compartment, Filter, FilterBranch, ResourceType};
 use serde_json::{Value, json};
-
-use crate::dialect::Dialect;
+use sql_engines::Dialect;
 
 /// Whether something at path `$p` of the document equals one of the scalars `$v`.
 const EQUALS_POSTGRES: &str =

@@ -5,10 +5,10 @@
 //! every node what changed, so SQL that drops one of them is refused where its transaction can be rolled back.
 
 use fhir_store::ResourceType;
+use sql_engines::{Dialect, run};
 
 use super::table::Table;
-use crate::dialect::Dialect;
-use crate::engine::{Tx, run};
+use crate::engine::Tx;
 
 /// The types whose tables the server cannot make again: schema files give them triggers and indexes.
 const NEEDED: [&str; 4] = ["Client", "User", "Organization", "AccessPolicy"];

@@ -9,13 +9,13 @@
 
 use fhir_store::history::{ChangeKind, HistoryPage, HistoryPager, HistoryPosition, HistoryQuery, PagerDemand, Version};
 use fhir_store::{ResourceId, ResourceKey, ResourceType, StoredResource};
-use sqlx::AssertSqlSafe;
+use sql_engines::run;
 use sqlx::SqlSafeStr as _;
 
 use super::table::Table;
 use crate::db::Db;
+use crate::dialect::Sql;
 use crate::document::Document;
-use crate::engine::run;
 
 /// Fewest versions read at once.
 const PIECE_MIN: u32 = 100;
@@ -127,7 +127,7 @@ async fn of_types(db: &Db, tables: &[Table], asked: Piece) -> Result<Vec<Row>, s
         let parts = some.iter().map(|(number, table)| table.named(&OF_TYPE.replace("{number}", &number.to_string())));
         let parts: Vec<String> = parts.collect();
         let text = PIECE_OF_TYPES.replace("{of_types}", &parts.join("\nUNION ALL\n"));
-        let sql = AssertSqlSafe(db.dialect().render(&text)).into_sql_str();
+        let sql = Sql::text(db.dialect(), &text);
         let read: Vec<Row> = run!(db.reader(), fetch_all: sqlx::query_as(sql)
             .bind(asked.since_us).bind(asked.after.updated_us).bind(asked.after.version).bind(asked.limit))?;
         rows.extend(read);

@@ -2,11 +2,12 @@
 
 use fhir_store::plan::WriteCondition;
 use fhir_store::{ListPage, ListQuery, ResourceKey, ResourceType, StoredResource};
+use sql_engines::run;
 
 use super::conditions::Conditions;
 use crate::db::Db;
 use crate::document::Document;
-use crate::engine::{Tx, run};
+use crate::engine::Tx;
 use crate::resources::Table;
 
 /// The total and one page, in one statement and so of one moment. The row without an id stands

@@ -6,9 +6,10 @@
 
 use fhir_store::plan::WriteDecision;
 use serde_json::Value;
+use sql_engines::{On, run};
 
 use crate::dialect::Sql;
-use crate::engine::{On, Tx, run};
+use crate::engine::Tx;
 
 /// The type that people sign in as.
 const USER: &str = "User";

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use sql_engines::{Dialect, On, run};
 use sqlx::sqlite::SqliteArguments;
 use sqlx::{Arguments as _, PgConnection, SqliteConnection};
 
 use super::table::Table;
 use super::versions::{bound_at_once, numbers, places};
-use crate::dialect::Dialect;
-use crate::engine::{On, Tx, run};
+use crate::engine::Tx;
 
 /// A document that is there in the same words keeps its version. On Postgres: ids and documents, each an array, then
 /// the time.

@@ -10,14 +10,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use fhir_store::{ResourceId, StoreError};
+use sql_engines::{Dialect, On, run};
 use sqlx::{PgPool, Postgres};
 
 use super::table::Table;
 use crate::batcher::{BatchHandler, Batcher, Kept};
 use crate::db::Db;
-use crate::dialect::Dialect;
 use crate::document::DocumentText;
-use crate::engine::{On, run};
 use crate::fault;
 use crate::readers::Readers;
 

@@ -11,9 +11,10 @@
 
 use fhir_store::ResourceType;
 
+use sql_engines::{Dialect, run};
+
 use super::table::Table;
-use crate::dialect::Dialect;
-use crate::engine::{Tx, run};
+use crate::engine::Tx;
 
 /// The tables without what takes their documents over: those of a former version, and what users' SQL made.
 const UNWATCHED_POSTGRES: &str = "SELECT r.name FROM resource_type r

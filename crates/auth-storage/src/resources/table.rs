@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use aws_lc_rs::digest;
 use fhir_store::ResourceType;
-use sqlx::{AssertSqlSafe, SqlSafeStr as _, SqlStr};
+use sql_engines::{Dialect, run};
+use sqlx::SqlStr;
 
 use super::superseded;
 use crate::db::Db;
-use crate::dialect::{Dialect, hex};
-use crate::engine::{Tx, run};
+use crate::dialect::{Sql, hex};
+use crate::engine::Tx;
 
 /// Longest type whose table bears its name. Postgres cuts names at 63 bytes, and the history's
 /// name is longer by eight, that of its index and that of the trigger by eleven.
@@ -124,7 +125,7 @@ impl Table {
 
     /// A statement on this table: `{table}` and `{history}` are its names.
     pub(crate) fn sql(&self, dialect: Dialect, template: &str) -> SqlStr {
-        AssertSqlSafe(dialect.render(&self.named(template))).into_sql_str()
+        Sql::text(dialect, &self.named(template))
     }
 
     /// A part of a statement with the names of this table.

@@ -22,6 +22,7 @@ use fhir_store::{
 };
 use migrations::{EffectError, MigrationEffect, ProgressReporter, SqlPosition};
 use serde_json::{Map, Value};
+use sql_engines::{Contended, On};
 
 use super::append::new_id;
 use super::list;
@@ -29,8 +30,8 @@ use super::logins::NewLogins;
 use super::table::{self, Found, Table};
 use super::versions::{self, State, Unwritten};
 use crate::db::Db;
-use crate::engine::{On, Tx};
-use crate::fault::{Contended, is_strewn_row};
+use crate::engine::Tx;
+use crate::fault::is_strewn_row;
 use crate::packages;
 use crate::script::{self, ScriptFault};
 use crate::search::Pending;

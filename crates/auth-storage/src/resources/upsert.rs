@@ -5,11 +5,12 @@
 
 use fhir_store::ResourceType;
 use serde_json::{Value, json};
+use sql_engines::On;
 
 use super::put::{Text, put_recorded};
 use super::table::{self, Table};
 use crate::db::Db;
-use crate::engine::{On, Tx};
+use crate::engine::Tx;
 use crate::search::Pending;
 
 const LOCK: &str = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))";

@@ -11,14 +11,15 @@ use std::sync::Arc;
 
 use fhir_store::{ResourceKey, ResourceType};
 use serde_json::{Value, json};
+use sql_engines::{Dialect, On, run};
 use sqlx::error::BoxDynError;
 use sqlx::sqlite::SqliteArguments;
 use sqlx::{Arguments as _, PgConnection, SqliteConnection};
 
 use super::table::Table;
-use crate::dialect::{Dialect, Sql};
+use crate::dialect::Sql;
 use crate::document::Document;
-use crate::engine::{On, Tx, run};
+use crate::engine::Tx;
 
 /// Resources of one statement.
 pub(super) const AT_ONCE: usize = 256;

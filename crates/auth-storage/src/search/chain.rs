@@ -6,10 +6,11 @@
 use fhir_store::ResourceType;
 use fhir_store::search::{ChainedClause, ReverseChain, SearchClause};
 
+use sql_engines::Dialect;
+
 use super::driver::names_ids;
 use super::row::Place;
 use super::statement::{NOTHING, Statement, Unanswerable, Written, any_of, union};
-use crate::dialect::Dialect;
 
 /// The index from a parameter and a target to the references: the primary key.
 const BY_TARGET: &str = "{by:NOT INDEXED}";

@@ -12,9 +12,11 @@ use fhir_store::search::{FIRST_INSTALLED, IndexedDocument, SearchParameterCatalo
 use oauth_core::registration;
 use serde_json::Value;
 
+use sql_engines::run;
+
 use super::row::{self, Rows, STRIDE, digest_of};
 use crate::document::Document as Stored;
-use crate::engine::{Tx, run};
+use crate::engine::Tx;
 use crate::resources::{Found, Table};
 
 /// Room for the numbers of the parameters of one type.

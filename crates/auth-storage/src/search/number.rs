@@ -6,11 +6,13 @@ use fhir_store::ResourceType;
 use fhir_store::compartment::{CompartmentMembership, membership};
 use fhir_store::search::{FIRST_INSTALLED, ParameterType, SearchParameterCatalog};
 
+use sql_engines::run;
+
 use super::compare::LAST;
 use super::index::{self, Index, Known, Numbers, row_number};
 use super::row::{digest_of, uri_number};
 use crate::dialect::Sql;
-use crate::engine::{Tx, run};
+use crate::engine::Tx;
 use crate::resources::{Found, Table};
 
 const NEXT_TYPE: &str =

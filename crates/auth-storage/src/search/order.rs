@@ -6,10 +6,11 @@
 use fhir_store::SearchQuery;
 use fhir_store::search::{IndexColumn, ParameterType, SearchParameter, SortCriterion};
 
+use sql_engines::Dialect;
+
 use super::cursor::Behind;
 use super::row::{Place, uri_number};
 use super::statement::{Statement, Unanswerable};
-use crate::dialect::Dialect;
 use crate::resources::Table;
 
 /// A key of the order, of the resource with the id `d.id`.

@@ -6,9 +6,10 @@ use fhir_store::{
     ResourceKey, ResourceType, SearchExecutionError, SearchMatches, SearchQuery, StoredResource, StoredText,
 };
 use serde_json::Value;
+use sql_engines::{Dialect, run};
+use sqlx::FromRow;
 use sqlx::postgres::PgRow;
 use sqlx::sqlite::SqliteRow;
-use sqlx::{AssertSqlSafe, FromRow, SqlSafeStr as _};
 
 use super::cursor::{self, Behind, cursor};
 use super::driver::{self, Choice, Way};
@@ -17,9 +18,9 @@ use super::statement::{Bound, Statement, Unanswerable, is_kept_prepared};
 use super::walk;
 use super::writer::{Shape, Writer};
 use crate::db::Db;
-use crate::dialect::Dialect;
+use crate::dialect::Sql;
 use crate::document::DocumentText;
-use crate::engine::{Tx, run};
+use crate::engine::Tx;
 use crate::resources::Table;
 
 /// A row of the statement: the total, the revision of the index, the keys of the order, then the resource.
@@ -128,9 +129,8 @@ async fn fetch<T>(db: &Db, sql: &str, bound: Vec<Bound>) -> Result<Vec<T>, sqlx:
 where
     T: for<'r> FromRow<'r, PgRow> + for<'r> FromRow<'r, SqliteRow> + Send + Unpin,
 {
-    let sql = db.dialect().render(sql);
-    let is_kept = is_kept_prepared(&sql);
-    let sql = AssertSqlSafe(sql).into_sql_str();
+    let sql = Sql::text(db.dialect(), sql);
+    let is_kept = is_kept_prepared(sql.as_str());
     run!(db.searcher(), fetch_all: {
         bound.into_iter().fold(sqlx::query_as(sql).persistent(is_kept), |query, value| match value {
             Bound::Text(text) => query.bind(text),
@@ -163,9 +163,8 @@ pub(super) async fn keys(
         Ok(None) => return Ok(Ok(Vec::new())),
         Err(unanswerable) => return Ok(Err(unanswerable.into())),
     };
-    let sql = db.dialect().render(&sql);
-    let is_kept = is_kept_prepared(&sql);
-    let sql = AssertSqlSafe(sql).into_sql_str();
+    let sql = Sql::text(db.dialect(), &sql);
+    let is_kept = is_kept_prepared(sql.as_str());
     let ids: Vec<String> = run!(tx.on(), fetch_all: {
         bound.into_iter().fold(sqlx::query_scalar(sql).persistent(is_kept), |query, value| match value {
             Bound::Text(text) => query.bind(text),

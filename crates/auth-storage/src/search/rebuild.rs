@@ -6,6 +6,8 @@
 
 use fhir_store::ResourceType;
 
+use sql_engines::{On, retried, run};
+
 use super::index::{self, Index, row_numbers};
 use super::number;
 use super::row::{Place, Rows};
@@ -13,8 +15,7 @@ use super::rows::{self, Known, Placed};
 use crate::db::Db;
 use crate::dialect::Sql;
 use crate::document::Document;
-use crate::engine::{On, Tx, run};
-use crate::fault::retried;
+use crate::engine::Tx;
 use crate::resources::{Found, Table, lock_name};
 
 /// Resources of one step.

@@ -7,13 +7,14 @@
 use std::collections::BTreeMap;
 use std::iter;
 
+use sql_engines::{On, run};
 use sqlx::sqlite::SqliteArguments;
 use sqlx::{Arguments as _, AssertSqlSafe, PgConnection, SqlSafeStr as _, SqliteConnection};
 
 use super::row::{Cell, Place, Row};
 use crate::dialect::Sql;
 use crate::elements::Elements;
-use crate::engine::{On, Tx, run};
+use crate::engine::Tx;
 
 /// Fewest and most rows of a statement that has a place for each value: five lengths, so that they stay prepared.
 const BOUND_MIN: usize = 4;

@@ -14,12 +14,13 @@ use std::sync::Arc;
 use fhir_store::search::{CompositeComponent, IndexColumn, ParameterType, Predicate, SearchClause, SearchParameter};
 use fhir_store::{AccessFilter, ResourceType};
 
+use sql_engines::Dialect;
+
 use super::compare::{self, Condition};
 use super::composite::{bare, compared_places};
 use super::index::Index;
 use super::row::{Place, part_number, typed_number, uri_number};
 use crate::db::Db;
-use crate::dialect::Dialect;
 
 /// A value of a statement.
 #[derive(Debug, Clone, PartialEq)]

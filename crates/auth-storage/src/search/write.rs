@@ -13,6 +13,8 @@ use fhir_store::plan::{WriteCondition, WriteDecision};
 use fhir_store::{MatchCounting, ResourceKey, ResourceType, SearchCondition, SearchExecutionError, SearchQuery};
 use serde_json::Value;
 
+use sql_engines::run;
+
 use super::finder::{Finder, Findings};
 use super::index::{self, DEFINITIONS, Index};
 use super::row::Rows;
@@ -20,7 +22,7 @@ use super::rows::{self, Known, Placed};
 use super::{number, page};
 use crate::db::Db;
 use crate::document::Document;
-use crate::engine::{Tx, run};
+use crate::engine::Tx;
 use crate::resources::{Found, Table};
 
 /// `$1` is `[[id, …], …]`.

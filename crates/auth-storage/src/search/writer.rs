@@ -3,13 +3,14 @@
 use fhir_store::search::{SearchClause, SortCriterion};
 use fhir_store::{AccessFilter, MatchCounting, ResourceType};
 
+use sql_engines::Dialect;
+
 use super::cursor::Behind;
 use super::driver::{self, Source, Way};
 use super::order::{Key, Order, is_number};
 use super::page::Page;
 use super::statement::{Statement, Unanswerable};
 use super::walk::{self, Walk};
-use crate::dialect::Dialect;
 
 /// What of the matches a part of the statement is to have.
 pub(super) enum Shape {

@@ -129,10 +129,10 @@ async fn a_folder_without_a_database_is_refused_and_left_as_it_is() {
     let folder = tempfile::tempdir().unwrap();
     let missing = folder.path().join("missing");
     let refused = Db::open_existing(None, &missing, 1).await.unwrap_err();
-    assert!(matches!(refused, OpenError::Absent), "{refused}");
+    assert!(matches!(refused, OpenError::Absent { .. }), "{refused}");
     assert!(!missing.exists());
     std::fs::write(folder.path().join("auth.db"), b"").unwrap();
-    assert!(matches!(Db::open_existing(None, folder.path(), 1).await, Err(OpenError::Absent)));
+    assert!(matches!(Db::open_existing(None, folder.path(), 1).await, Err(OpenError::Absent { .. })));
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     std::fs::remove_file(folder.path().join("auth.db")).unwrap();
     Db::open(None, folder.path(), 1).await.unwrap().close().await;
@@ -155,7 +155,7 @@ async fn postgres_that_cannot_be_reached_is_named_with_host_port_and_reason() {
 told! {
     async fn an_empty_database_is_refused_where_an_existing_one_is_wanted(home) {
         let refused = home.open_existing().await.unwrap_err();
-        assert!(matches!(refused, OpenError::Absent), "{refused}");
+        assert!(matches!(refused, OpenError::Absent { .. }), "{refused}");
         home.open().await.close().await;
         home.open_existing().await.unwrap().close().await;
     }

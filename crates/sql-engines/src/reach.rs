@@ -1,5 +1,6 @@
 //! Reaching Postgres when the server starts.
 
+use std::str::FromStr as _;
 use std::time::Duration;
 
 use sqlx::postgres::PgConnectOptions;
@@ -15,12 +16,23 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// Postgres is starting up.
 const CANNOT_CONNECT_NOW: &str = "57P03";
 
-/// Returns when Postgres takes connections. A pool would report that it timed out, without host and reason.
+/// Reads the URL of a database and returns how to connect to it, once Postgres takes connections.
 ///
 /// # Errors
-/// [`OpenError::Unreachable`] after ten seconds, at once when Postgres refuses the user, the password or the
-/// database.
-pub(crate) async fn reach(options: &PgConnectOptions) -> Result<(), OpenError> {
+/// [`OpenError::UnknownEngine`] for a URL that is not of Postgres, [`OpenError::Connect`] for one that cannot be read.
+/// [`OpenError::Unreachable`] after ten seconds, at once when Postgres refuses the user, the password or the database.
+pub async fn postgres_options(url: &str) -> Result<PgConnectOptions, OpenError> {
+    let scheme = url.split_once(':').map_or("", |(scheme, _)| scheme);
+    if !matches!(scheme, "postgres" | "postgresql") {
+        return Err(OpenError::UnknownEngine { scheme: scheme.to_owned() });
+    }
+    let options = PgConnectOptions::from_str(url).map_err(OpenError::Connect)?;
+    reach(&options).await?;
+    Ok(options)
+}
+
+/// Returns when Postgres takes connections. A pool would report that it timed out, without host and reason.
+async fn reach(options: &PgConnectOptions) -> Result<(), OpenError> {
     let deadline = Instant::now() + PATIENCE;
     loop {
         let error = match timeout_at(deadline, options.connect()).await {
