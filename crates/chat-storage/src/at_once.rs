@@ -10,11 +10,11 @@
 
 use chat_core::message::topic_key;
 use chat_core::ports::{NewMessage, SendOutcome, StoreError};
+use sql_engines::{Dialect, On};
 
 use crate::append::Lane;
 use crate::batch::{Batch, find_directs};
-use crate::dialect::Dialect;
-use crate::engine::{On, PgSession};
+use crate::engine::PgSession;
 use crate::fault::failed;
 use crate::pg_pools::PgPools;
 use crate::store::Shared;

@@ -12,8 +12,9 @@ use chat_core::file::{
 };
 use chat_core::id::{AttachmentId, MessageId, UserId};
 use chat_core::ports::StoreError;
+use sql_engines::numbers;
 
-use crate::dialect::{Sql, numbers};
+use crate::dialect::Sql;
 use crate::engine::{Tx, run};
 use crate::fault::failed;
 use crate::store::Store;

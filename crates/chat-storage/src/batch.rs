@@ -7,8 +7,8 @@ use chat_core::id::{AttachmentId, DirectId, EventId, MessageId, UserId};
 use chat_core::message::{Flag, Recipient};
 use chat_core::ports::{MessageDestination, NewMessage, SendOutcome, StoreError};
 use chat_core::snapshot::RealmSnapshot;
+use sql_engines::Dialect;
 
-use crate::dialect::Dialect;
 use crate::engine::Session;
 use crate::read_set::{self, Reading};
 use crate::row::users_key;

@@ -5,8 +5,9 @@ use async_trait::async_trait;
 use chat_core::bots::{BotStorage, BotStorageKeyError, BotStorageOutcome};
 use chat_core::id::UserId;
 use chat_core::ports::StoreError;
+use sql_engines::{insert_rows, pieces};
 
-use crate::dialect::{Sql, insert_rows, pieces};
+use crate::dialect::Sql;
 use crate::engine::{Tx, run};
 use crate::fault::failed;
 use crate::store::Store;

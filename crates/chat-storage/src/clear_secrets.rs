@@ -7,11 +7,12 @@ use chat_core::change::{ItemKind, UserItemKind};
 use chat_core::ports::StoreError;
 use chat_core::user::{ApiKey, KeyHash, KeyHasher};
 use serde_json::Value;
+use sql_engines::On;
 use sqlx::PgPool;
 
 use crate::db::Db;
 use crate::encryption::{Place, SecretCipher, hash_text};
-use crate::engine::{On, Tx, run};
+use crate::engine::{Tx, run};
 use crate::fault::failed;
 
 const KEYS: &str = "SELECT user_id, encrypted_key FROM credential WHERE encrypted_key IS NOT NULL";

@@ -10,8 +10,9 @@ use chat_core::message::{ContentFlags, Flag, Message, Recipient};
 use chat_core::own_copy::UserMessage;
 use chat_core::ports::{FlagOp, FlagWriteGuard, StoreError, WriteOutcome};
 use chat_core::snapshot::RealmSnapshot;
+use sql_engines::numbers;
 
-use crate::dialect::{Sql, numbers};
+use crate::dialect::Sql;
 use crate::engine::{Tx, run};
 use crate::fault::failed;
 use crate::flag_set;

@@ -6,12 +6,13 @@
 
 use chat_core::ports::StoreError;
 use secrecy::SecretString;
+use sql_engines::On;
 
 use crate::clear_secrets;
 use crate::db::Db;
 use crate::dialect::Sql;
 use crate::encryption::{DataKey, SecretCipher, StoredDataKey};
-use crate::engine::{On, Tx, run};
+use crate::engine::{Tx, run};
 use crate::fault::{SecretError, failed};
 
 static LOCK: Sql = Sql::new("SELECT last_event FROM log_head WHERE one = 1 {for_update}");

@@ -1,46 +1,39 @@
 //! The database: opening it, one connection pool per kind of work, transactions, closing.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use chat_core::ports::StoreError;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{Connection as _, SqliteConnection};
-use tokio::time::{Instant, timeout};
+use sql_engines::{BEGIN_POSTGRES, BEGIN_SQLITE, DataDir, Dialect, On, OpenError, WriteProbe, sqlite_pool};
+use sqlx::sqlite::SqlitePool;
 
-use crate::dialect::Dialect;
-use crate::engine::{On, PgTx, PooledPg, Tx, run};
-use crate::fault::{OpenError, failed};
+use crate::engine::{PgTx, PooledPg, Tx, run};
+use crate::fault::failed;
 use crate::pg_pools::PgPools;
 use crate::schema;
 use crate::searcher::Searcher;
 
-/// Name of the SQLite database in the data directory.
-const DATABASE_FILE: &str = "chat.db";
-/// Name of the file that processes sharing a data directory lock.
-const LOCK_FILE: &str = "chat.lock";
 /// Connections that read a SQLite database beside its one writer. Each costs a thread.
 const SQLITE_READERS: u32 = 4;
-/// How long a SQLite statement waits for another process to finish its write.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long a caller waits for a free connection before its request fails.
-pub(crate) const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Searches by words at the same time; others wait. Each is a connection, opened when it is needed.
 pub(crate) const WORDS_CONNECTIONS: u32 = 2;
 /// How long a search may take unless the caller sets another time.
 const SEARCH_TIME_MS: u64 = 5_000;
 /// Rows a statement on SQLite may be ahead of who reads them.
 const ROWS_BUFFERED: usize = 512;
-/// How long the probe of a write waits for the connection and the commit.
-const PROBE_MAX: Duration = Duration::from_millis(700);
-/// For how long the one writer of SQLite may be busy with a transaction before that counts as a failure.
-const WRITER_BUSY_MAX: Duration = Duration::from_secs(30);
-const PROBE: &str = "UPDATE server_health SET probes = probes + 1 WHERE one = 1";
 const NOW_POSTGRES: &str = "SELECT CAST(extract(epoch FROM clock_timestamp()) AS BIGINT)";
 /// Statements kept prepared per connection.
 pub(crate) const PREPARED_STATEMENTS: usize = 256;
+
+/// The failure of a command that needs a database where there is none.
+const ABSENT: OpenError = OpenError::Absent { server: "chat-server" };
+
+/// Returns the files of the server in a data directory.
+fn files(data_dir: &Path) -> DataDir {
+    DataDir::new(data_dir, "chat")
+}
 
 /// The chat database. Cloning it is cheap and gives another handle on the same one.
 #[derive(Debug, Clone)]
@@ -49,8 +42,7 @@ pub struct Db(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     pools: On<PgPools, SqlitePools>,
-    /// When a probe was last written, or the database opened.
-    probed: Mutex<Instant>,
+    probe: WriteProbe,
     /// How long a search may take, in milliseconds.
     search_time: Arc<AtomicU64>,
 }
@@ -95,10 +87,8 @@ impl Db {
         let db = if let Some(url) = url {
             Self::connect(url, connections).await?
         } else {
-            let file = data_dir.join(DATABASE_FILE);
-            // An empty file is what an interrupted first start leaves behind.
-            if file.metadata().map_or(0, |file| file.len()) == 0 {
-                return Err(OpenError::Absent);
+            if !files(data_dir).has_database() {
+                return Err(ABSENT);
             }
             Self::open_file(data_dir).await?
         };
@@ -106,7 +96,7 @@ impl Db {
             Ok(true) => db.prepared().await,
             absent => {
                 db.close().await;
-                Err(absent.map_or_else(OpenError::Connect, |_| OpenError::Absent))
+                Err(absent.map_or_else(OpenError::Connect, |_| ABSENT))
             }
         }
     }
@@ -128,42 +118,23 @@ impl Db {
     }
 
     async fn open_file(data_dir: &Path) -> Result<Self, OpenError> {
-        let lock_file = create_files(data_dir)?;
-        // Two processes that turn a new file into a write-ahead log at once get in each other's
-        // way, whatever the busy timeout.
-        let _locked =
-            lock(lock_file.clone()).await.map_err(|source| OpenError::DataDir { path: lock_file.clone(), source })?;
-        let options = SqliteConnectOptions::new()
-            .filename(data_dir.join(DATABASE_FILE))
-            .journal_mode(SqliteJournalMode::Wal)
-            // With FULL every commit is on the disk before it is answered.
-            .synchronous(SqliteSynchronous::Full)
-            .foreign_keys(true)
-            .busy_timeout(BUSY_TIMEOUT)
+        let files = files(data_dir);
+        let _locked = files.create().await?;
+        let options = files
+            .options()
             // Between the thread of a connection and who waits for its rows: with fewer the two wait for each other.
             .row_buffer_size(ROWS_BUFFERED)
             .statement_cache_capacity(PREPARED_STATEMENTS);
-        let pool = |connections| {
-            SqlitePoolOptions::new()
-                .max_connections(connections)
-                .acquire_timeout(ACQUIRE_TIMEOUT)
-                .test_before_acquire(false)
-                .idle_timeout(None)
-                .max_lifetime(None)
-                // A transaction that SQLite ended by itself, as it may when the disk is full, is one that the driver
-                // cannot end; on such a connection nothing can begin any more.
-                .before_acquire(|connection, _| Box::pin(async move { Ok(is_between_transactions(connection)) }))
-        };
-        let writer = pool(1).connect_with(options.clone()).await.map_err(OpenError::Connect)?;
+        let writer = sqlite_pool(1).connect_with(options.clone()).await.map_err(OpenError::Connect)?;
         let reading = options.pragma("query_only", "ON");
-        let words = pool(WORDS_CONNECTIONS).connect_lazy_with(reading.clone());
-        let readers = pool(SQLITE_READERS).connect_with(reading).await.map_err(OpenError::Connect)?;
+        let words = sqlite_pool(WORDS_CONNECTIONS).connect_lazy_with(reading.clone());
+        let readers = sqlite_pool(SQLITE_READERS).connect_with(reading).await.map_err(OpenError::Connect)?;
         let search_time = Arc::new(AtomicU64::new(SEARCH_TIME_MS));
         Ok(Self::new(On::Sqlite(SqlitePools { writer, readers, words }), search_time))
     }
 
     fn new(pools: On<PgPools, SqlitePools>, search_time: Arc<AtomicU64>) -> Self {
-        Self(Arc::new(Inner { pools, probed: Mutex::new(Instant::now()), search_time }))
+        Self(Arc::new(Inner { pools, probe: WriteProbe::default(), search_time }))
     }
 
     /// Sets how long a search may take, five seconds before. On Postgres it holds for connections that are opened later,
@@ -189,7 +160,7 @@ impl Db {
     /// # Errors
     /// When it does not, after ten seconds at most.
     pub async fn ping(&self) -> Result<(), sqlx::Error> {
-        let (_one,): (i64,) = run!(self.reader(), fetch_one: sqlx::query_as("SELECT CAST(1 AS BIGINT)"))?;
+        let (_one,): (i64,) = run!(self.reader(), fetch_one: sqlx::query_as(WriteProbe::READ))?;
         Ok(())
     }
 
@@ -201,15 +172,8 @@ impl Db {
     /// # Errors
     /// When it does not, after a second at most.
     pub async fn probe(&self) -> Result<(), sqlx::Error> {
-        let write = async { run!(self.writer(), execute: sqlx::query(PROBE)) };
-        let Ok(written) = timeout(PROBE_MAX, write).await else {
-            let busy = self.0.probed.lock().unwrap_or_else(PoisonError::into_inner).elapsed();
-            let may_be_busy = matches!(self.dialect(), Dialect::Sqlite) && busy < WRITER_BUSY_MAX;
-            return if may_be_busy { self.ping().await } else { Err(sqlx::Error::PoolTimedOut) };
-        };
-        written?;
-        *self.0.probed.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
-        Ok(())
+        let write = async { run!(self.writer(), execute: sqlx::query(WriteProbe::WRITE)) };
+        self.0.probe.run(self.dialect(), write, self.ping()).await
     }
 
     /// Returns the time of the database server in unix seconds; `None` on SQLite, which has no other clock than ours.
@@ -243,10 +207,7 @@ impl Db {
     }
 
     pub(crate) fn dialect(&self) -> Dialect {
-        match &self.0.pools {
-            On::Postgres(_) => Dialect::Postgres,
-            On::Sqlite(_) => Dialect::Sqlite,
-        }
+        self.0.pools.dialect()
     }
 
     /// Returns where a single statement that only reads runs.
@@ -276,12 +237,8 @@ impl Db {
     /// Begins a transaction that may write. Each statement sees what was committed before it.
     pub(crate) async fn begin(&self) -> Result<Tx, sqlx::Error> {
         Ok(Tx(match self.writer() {
-            // Named because a database may be set to another level, and a snapshot taken before a lock was granted would
-            // not show what the lock waited for.
-            On::Postgres(on) => On::Postgres(begin_postgres(on, "BEGIN ISOLATION LEVEL READ COMMITTED").await?),
-            // IMMEDIATE: a read that turns into a write later fails at once when another process wrote in between,
-            // whatever the busy timeout.
-            On::Sqlite(pool) => On::Sqlite(pool.begin_with("BEGIN IMMEDIATE").await?),
+            On::Postgres(on) => On::Postgres(begin_postgres(on, BEGIN_POSTGRES).await?),
+            On::Sqlite(pool) => On::Sqlite(pool.begin_with(BEGIN_SQLITE).await?),
         }))
     }
 
@@ -307,49 +264,4 @@ impl Db {
 async fn begin_postgres(PooledPg { pool, outage }: PooledPg<'_>, begin: &'static str) -> Result<PgTx, sqlx::Error> {
     let tx = outage.bound(pool.begin_with(begin)).await?;
     Ok(PgTx { tx, outage: outage.clone() })
-}
-
-/// Returns whether a connection of SQLite can begin a transaction.
-fn is_between_transactions(connection: &SqliteConnection) -> bool {
-    let is_fit = !connection.is_in_transaction();
-    if !is_fit {
-        tracing::warn!("a connection was replaced: its last transaction could not be ended");
-    }
-    is_fit
-}
-
-/// Creates the data directory and its files, for the owner alone: credentials are kept there.
-/// Returns the path of the lock file.
-fn create_files(data_dir: &Path) -> Result<PathBuf, OpenError> {
-    let failed = |path: &Path| {
-        let path = path.to_owned();
-        move |source| OpenError::DataDir { path, source }
-    };
-    let mut directory = std::fs::DirBuilder::new();
-    let mut file = std::fs::OpenOptions::new();
-    directory.recursive(true);
-    file.create(true).append(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
-        directory.mode(0o700);
-        file.mode(0o600);
-    }
-    directory.create(data_dir).map_err(failed(data_dir))?;
-    let lock_file = data_dir.join(LOCK_FILE);
-    for path in [&data_dir.join(DATABASE_FILE), &lock_file] {
-        file.open(path).map_err(failed(path))?;
-    }
-    Ok(lock_file)
-}
-
-/// Waits for the lock on a file; it is given back when the returned file is dropped.
-async fn lock(path: PathBuf) -> std::io::Result<std::fs::File> {
-    tokio::task::spawn_blocking(move || {
-        let file = std::fs::File::options().append(true).open(path)?;
-        file.lock()?;
-        Ok(file)
-    })
-    .await
-    .map_err(std::io::Error::other)?
 }

@@ -4,8 +4,8 @@ use async_trait::async_trait;
 use chat_core::draft::{Draft, DraftChange, DraftOutcome, DraftStore, MAX_DRAFTS};
 use chat_core::id::{DraftId, EventId, UserId};
 use chat_core::ports::StoreError;
+use sql_engines::{insert_rows, pieces};
 
-use crate::dialect::{insert_rows, pieces};
 use crate::engine::{Tx, run};
 use crate::fault::failed;
 use crate::store::{Shared, Store};

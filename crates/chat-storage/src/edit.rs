@@ -5,10 +5,11 @@ use chat_core::id::{ChannelId, EventId, MessageId, UserId};
 use chat_core::message::{ContentFlags, Reaction, Recipient, topic_key};
 use chat_core::ports::{EditHistoryEntry, MessageEdit, StoreError, WriteGuard, WriteOutcome};
 use chat_core::snapshot::RealmSnapshot;
+use sql_engines::numbers;
 
 use crate::attachment;
 use crate::copies;
-use crate::dialect::{Sql, numbers};
+use crate::dialect::Sql;
 use crate::engine::run;
 use crate::fault::failed;
 use crate::first::Firsts;

@@ -1,17 +1,10 @@
 //! One statement on either engine, with the types of its own driver.
 
+use sql_engines::{Dialect, On};
 use sqlx::postgres::{PgConnection, PgPool};
 use sqlx::{Postgres, Sqlite, SqliteConnection, Transaction};
 
-use crate::dialect::Dialect;
 use crate::outage::Outage;
-
-/// Something that exists once per engine: a pool, a connection, a transaction.
-#[derive(Debug)]
-pub(crate) enum On<P, S> {
-    Postgres(P),
-    Sqlite(S),
-}
 
 /// Where a statement of Postgres runs by itself, for as long as that is in reach.
 #[derive(Debug)]
@@ -47,20 +40,20 @@ pub(crate) type Session<'a> = On<PgSession<'a>, &'a mut SqliteConnection>;
 macro_rules! run {
     ($on:expr, execute: $query:expr) => {
         match $on {
-            $crate::engine::On::Postgres(mut on) => {
+            sql_engines::On::Postgres(mut on) => {
                 let outage = on.outage;
                 outage.bound($query.execute(on.executor())).await.map(|done| done.rows_affected())
             }
-            $crate::engine::On::Sqlite(executor) => $query.execute(executor).await.map(|done| done.rows_affected()),
+            sql_engines::On::Sqlite(executor) => $query.execute(executor).await.map(|done| done.rows_affected()),
         }
     };
     ($on:expr, $fetch:ident: $query:expr) => {
         match $on {
-            $crate::engine::On::Postgres(mut on) => {
+            sql_engines::On::Postgres(mut on) => {
                 let outage = on.outage;
                 outage.bound($query.$fetch(on.executor())).await
             }
-            $crate::engine::On::Sqlite(executor) => $query.$fetch(executor).await,
+            sql_engines::On::Sqlite(executor) => $query.$fetch(executor).await,
         }
     };
 }
@@ -77,10 +70,7 @@ pub(crate) struct PgTx {
 
 impl Tx {
     pub(crate) fn dialect(&self) -> Dialect {
-        match self.0 {
-            On::Postgres(_) => Dialect::Postgres,
-            On::Sqlite(_) => Dialect::Sqlite,
-        }
+        self.0.dialect()
     }
 
     pub(crate) fn on(&mut self) -> Session<'_> {

@@ -4,8 +4,9 @@ use chat_core::event::{self, NewEvent};
 use chat_core::id::{ChannelId, MessageId};
 use chat_core::message::Recipient;
 use chat_core::ports::StoreError;
+use sql_engines::numbers;
 
-use crate::dialect::{Sql, numbers};
+use crate::dialect::Sql;
 use crate::engine::run;
 use crate::fault::failed;
 use crate::store::Shared;

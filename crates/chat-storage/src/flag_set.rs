@@ -10,9 +10,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use chat_core::id::{MessageId, UserId};
 use chat_core::message::Flag;
 use chat_core::ports::{FlagOp, StoreError};
+use sql_engines::{Dialect, insert_rows, numbers, pieces};
 use sqlx::SqlStr;
 
-use crate::dialect::{Dialect, Sql, insert_rows, numbers, pieces};
+use crate::dialect::Sql;
 use crate::engine::{Tx, run};
 use crate::fault::failed;
 use crate::store::Shared;
@@ -55,13 +56,16 @@ pub(crate) fn messages(text: &str) -> Result<Vec<i64>, StoreError> {
 /// Returns the newest or oldest of a user's messages (`$1`) with a flag (`$5`), `$4` at most, between `$2` and `$3`, as
 /// `picked`.
 pub(crate) fn picked(dialect: Dialect, order: &str) -> String {
-    dialect.render(&format!(
-        "(SELECT e.value AS id FROM flag_set AS s {{each_number:s.messages}}
+    Sql::render(
+        dialect,
+        &format!(
+            "(SELECT e.value AS id FROM flag_set AS s {{each_number:s.messages}}
 WHERE s.user_id = $1 AND s.flag = CAST($5 AS BIGINT)
     AND s.stretch >= CAST($2 AS BIGINT) / {STRETCH} AND s.stretch <= CAST($3 AS BIGINT) / {STRETCH}
     AND e.value > $2 AND e.value < $3
 ORDER BY e.value {order} LIMIT CAST($4 AS BIGINT)) AS picked"
-    ))
+        ),
+    )
 }
 
 /// All messages to which a user gave a flag, in the order of their numbers.

@@ -8,8 +8,9 @@ use std::sync::Arc;
 use chat_core::event::{EventBody, EventRecord};
 use chat_core::id::{EventId, MessageId};
 use chat_core::ports::{FlagWriteGuard, StoreError, WriteGuard};
+use sql_engines::numbers;
 
-use crate::dialect::{Sql, numbers};
+use crate::dialect::Sql;
 use crate::engine::run;
 use crate::fault::failed;
 use crate::store::Shared;

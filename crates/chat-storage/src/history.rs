@@ -23,11 +23,12 @@ use chat_core::ports::{
     SendOutcome, StoreError, TooCostly, WriteGuard, WriteOutcome,
 };
 use chat_core::snapshot::RealmSnapshot;
+use sql_engines::numbers;
 
 use crate::append::append;
 use crate::begun::begins;
 use crate::copies::{self, Facts, Own};
-use crate::dialect::{Sql, numbers};
+use crate::dialect::Sql;
 use crate::edit;
 use crate::engine::run;
 use crate::fault::failed;

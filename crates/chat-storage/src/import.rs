@@ -15,8 +15,9 @@ use chat_core::import::{
 };
 use chat_core::message::{Flag, Recipient};
 use chat_core::ports::StoreError;
+use sql_engines::{insert_rows, numbers, pieces};
 
-use crate::dialect::{Sql, insert_rows, numbers, pieces};
+use crate::dialect::Sql;
 use crate::engine::{Tx, run};
 use crate::fault::failed;
 use crate::read_set::{self, Reading};

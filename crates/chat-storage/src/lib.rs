@@ -53,7 +53,6 @@ mod first;
 mod follow;
 mod outage;
 mod pg_pools;
-mod reach;
 mod schema;
 mod searcher;
 mod source;
@@ -111,7 +110,8 @@ mod plans;
 
 pub use data_key::Discarded;
 pub use db::Db;
-pub use fault::{OpenError, SecretError};
+pub use fault::SecretError;
+pub use sql_engines::OpenError;
 pub use store::Store;
 
 /// The examples of the README, which are tests.

@@ -17,8 +17,9 @@ use chat_core::id::{MessageId, UserId};
 use chat_core::message::{ContentFlags, Recipient};
 use chat_core::ports::StoreError;
 use serde_json::Value;
+use sql_engines::numbers;
 
-use crate::dialect::{Sql, numbers};
+use crate::dialect::Sql;
 use crate::engine::run;
 use crate::fault::failed;
 use crate::row::users_of;

@@ -1,26 +1,21 @@
 //! The connections to Postgres: one pool per kind of work, and the watch over whether Postgres answers.
 
-use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use sql_engines::{ACQUIRE_TIMEOUT, CHECK_AFTER_IDLE, OpenError, postgres_options};
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _};
 use tokio::time::{sleep, timeout};
 
-use crate::db::{ACQUIRE_TIMEOUT, PREPARED_STATEMENTS, WORDS_CONNECTIONS};
+use crate::db::{PREPARED_STATEMENTS, WORDS_CONNECTIONS};
 use crate::engine::PooledPg;
-use crate::fault::OpenError;
 use crate::outage::Outage;
-use crate::reach::reach;
 use crate::searcher::Searcher;
 
-/// A connection idle for longer than this is checked before it is used: the server or a proxy may have closed it. Busy
-/// connections are not checked, that would be a round trip each.
-const CHECK_AFTER_IDLE: Duration = Duration::from_secs(10);
-/// How long such a connection has to answer before it is replaced.
+/// How long a connection that was idle has to answer before it is replaced.
 const CHECK_MAX: Duration = Duration::from_secs(1);
 /// One to send messages, one for other writes, one to read what others wrote, one to hear of it, one to tell of it, one
 /// to confirm that all of it was heard of.
@@ -69,13 +64,7 @@ impl PgPools {
         url: &str,
         (connections, search_time): (u32, Arc<AtomicU64>),
     ) -> Result<Self, OpenError> {
-        let scheme = url.split_once(':').map_or("", |(scheme, _)| scheme);
-        if !matches!(scheme, "postgres" | "postgresql") {
-            return Err(OpenError::UnknownEngine { scheme: scheme.to_owned() });
-        }
-        let options =
-            PgConnectOptions::from_str(url).map_err(OpenError::Connect)?.statement_cache_capacity(PREPARED_STATEMENTS);
-        reach(&options).await?;
+        let options = postgres_options(url).await?.statement_cache_capacity(PREPARED_STATEMENTS);
         let connections = connections.max(MIN_CONNECTIONS);
         let open = ArcSwap::from_pointee(OpenPools::new(&options, connections, &search_time));
         let pools = Self { open, options, connections, search_time, outage: Outage::default() };

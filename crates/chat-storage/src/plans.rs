@@ -7,12 +7,13 @@ mod fill;
 mod found;
 mod shapes;
 
+use sql_engines::Dialect;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, SqliteConnection};
 
 use self::fill::FILL;
 use self::found::Statement;
 use crate::Db;
-use crate::dialect::Dialect;
+use crate::dialect::Sql;
 
 /// Statements that may read all of a table, or sort: how the text begins, and why.
 const ALLOWED: &[(&str, &str)] = &[
@@ -145,7 +146,7 @@ fn filled(dialect: Dialect) -> impl Iterator<Item = String> {
     FILL.iter().map(move |sql| {
         // A fragment's argument is put where it has an `@`, so those of the template go first.
         let sql = sql.replace("@blob", blob).replace("@properties", properties);
-        dialect.render(&sql)
+        Sql::render(dialect, &sql)
     })
 }
 
@@ -219,7 +220,7 @@ async fn faulty_statements(session: &mut Session) -> Vec<String> {
         if is_allowed || file == "export.rs" || found::is_of_other_engine(&sql, dialect) {
             continue;
         }
-        match session.plan(&dialect.render(&sql)).await {
+        match session.plan(&Sql::render(dialect, &sql)).await {
             Err(error) => faults.push(format!("{dialect:?} {file}: {error}\n{sql}")),
             Ok(plan) => {
                 if let Some(line) = fault(dialect, &plan) {

@@ -15,8 +15,8 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 use chat_core::id::UserId;
 use chat_core::ports::{KnownPresences, PresenceStore, StoreError};
 use chat_core::presence::{self, Presence, PresenceStatus};
+use sql_engines::{insert_rows, pieces};
 
-use crate::dialect::{insert_rows, pieces};
 use crate::engine::{Tx, run};
 use crate::fault::failed;
 use crate::store::{Shared, Store};

@@ -5,8 +5,9 @@ use async_trait::async_trait;
 use chat_core::id::{EventId, MessageId, UserId};
 use chat_core::ports::StoreError;
 use chat_core::push::{DEVICES_MAX, PushDevice, PushDeviceKind, PushStore, WithdrawnNotifications};
+use sql_engines::{insert_rows, numbers, pieces};
 
-use crate::dialect::{Sql, insert_rows, numbers, pieces};
+use crate::dialect::Sql;
 use crate::engine::run;
 use crate::fault::failed;
 use crate::store::Store;

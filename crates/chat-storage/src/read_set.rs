@@ -10,10 +10,11 @@ use chat_core::message::{ContentFlags, Recipient};
 use chat_core::ports::StoreError;
 use chat_core::snapshot::RealmSnapshot;
 use roaring::RoaringTreemap;
+use sql_engines::{On, insert_rows, numbers, pieces};
 
 use crate::db::Db;
-use crate::dialect::{Sql, insert_rows, numbers, pieces};
-use crate::engine::{On, PgSession, Tx, run};
+use crate::dialect::Sql;
+use crate::engine::{PgSession, Tx, run};
 use crate::fault::failed;
 use crate::lately::Looked;
 use crate::newest::Kept;

@@ -7,9 +7,10 @@ use chat_core::message::{ContentFlags, Message, Reaction, ReactionType, Recipien
 use chat_core::narrow::MessageCandidate;
 use chat_core::ports::StoreError;
 use chat_core::widget::Submessage;
+use sql_engines::numbers;
 
 use crate::db::Db;
-use crate::dialect::{Sql, numbers};
+use crate::dialect::Sql;
 use crate::engine::run;
 use crate::fault::failed;
 use crate::widget;

@@ -3,10 +3,11 @@
 //! The files are part of the program, so a node needs nothing but itself to start. All that are
 //! missing are applied in one transaction, under a lock that every node takes.
 
+use sql_engines::{Dialect, On, OpenError};
+
 use crate::db::Db;
-use crate::dialect::{Dialect, Sql};
-use crate::engine::{On, Tx, run};
-use crate::fault::OpenError;
+use crate::dialect::Sql;
+use crate::engine::{Tx, run};
 
 /// One schema file.
 struct File {

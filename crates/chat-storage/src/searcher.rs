@@ -7,10 +7,11 @@
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
+use sql_engines::On;
 use sqlx::pool::PoolConnection;
 use sqlx::{Postgres, Sqlite};
 
-use crate::engine::{On, PgSession, Session};
+use crate::engine::{PgSession, Session};
 use crate::outage::Outage;
 
 /// Steps of SQLite between two looks at the clock: some tens of microseconds.

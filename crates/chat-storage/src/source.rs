@@ -9,13 +9,14 @@ use chat_core::narrow::{MessageCandidate, MessageSelection, NarrowCondition, Rea
 use chat_core::personal::topic;
 use chat_core::ports::StoreError;
 use chat_core::snapshot::RealmSnapshot;
+use sql_engines::Dialect;
 use sqlx::SqlStr;
 
 use self::along::Along;
 use self::sought::Words;
 
 use crate::copies::Own;
-use crate::dialect::Dialect;
+use crate::dialect::Sql;
 use crate::engine::run;
 use crate::fault::failed;
 use crate::flag_set;
@@ -175,7 +176,7 @@ WHERE f.user_id = $1 AND f.flag = CAST($5 AS BIGINT) AND f.message_id > $2 AND f
             Self::Reacted => format!("{CANDIDATE} {} {JOIN_DIRECT}", reacted(order)),
             Self::Words(words) => words.sql((CANDIDATE, JOIN_DIRECT)),
             Self::Recipients(_, along) => {
-                let walks = dialect.render(&format!("{{of_each:{order}}}"));
+                let walks = Sql::render(dialect, &format!("{{of_each:{order}}}"));
                 let walks = walks.replace(ALONG, &along.sql(dialect)).replace(FIRST, &along.order(dialect, order));
                 format!("{CANDIDATE} {walks} {JOIN_DIRECT}")
             }
@@ -190,7 +191,7 @@ WHERE f.user_id = $1 AND f.flag = CAST($5 AS BIGINT) AND f.message_id > $2 AND f
             _ => "m.id",
         };
         let most = if *self == Self::Reacted { "CAST($3 AS BIGINT)" } else { MOST };
-        dialect.own_text(&format!("{sql} ORDER BY {by} {order} LIMIT {most}"))
+        Sql::text(dialect, &format!("{sql} ORDER BY {by} {order} LIMIT {most}"))
     }
 
     /// Returns the candidates with all that stands in their rows, where what finds them looks at a row of each anyway

@@ -7,9 +7,10 @@ use chat_core::id::{EventId, MessageId, UserId};
 use chat_core::message::Message;
 use chat_core::ports::{StoreError, WriteGuard, WriteOutcome};
 use chat_core::widget::{self, Submessage, WidgetStore};
+use sql_engines::{insert_rows, numbers, pieces};
 
 use crate::db::Db;
-use crate::dialect::{Sql, insert_rows, numbers, pieces};
+use crate::dialect::Sql;
 use crate::edit::finish;
 use crate::engine::{Tx, run};
 use crate::fault::failed;

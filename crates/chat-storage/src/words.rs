@@ -11,9 +11,10 @@ use chat_core::id::MessageId;
 use chat_core::message::{Message, topic_key};
 use chat_core::ports::StoreError;
 use chat_core::words::{SearchWords, indexed};
+use sql_engines::{Dialect, numbers, pieces};
 use sqlx::SqlStr;
 
-use crate::dialect::{Dialect, Sql, numbers, pieces};
+use crate::dialect::Sql;
 use crate::engine::{Tx, run};
 use crate::fault::failed;
 use crate::store::Shared;
@@ -133,7 +134,7 @@ pub(crate) async fn add(tx: &mut Tx, messages: &[IndexedMessage]) -> Result<(), 
 fn insertion(dialect: Dialect, rows: usize) -> SqlStr {
     let row = |row: usize| format!("(${}, {{words:${}}})", 2 * row + 1, 2 * row + 2);
     let rows: Vec<String> = (0..rows).map(row).collect();
-    dialect.own_text(&format!("INSERT INTO message_words (rowid, words) VALUES {}", rows.join(", ")))
+    Sql::text(dialect, &format!("INSERT INTO message_words (rowid, words) VALUES {}", rows.join(", ")))
 }
 
 /// Removes messages from the index.

@@ -7,9 +7,10 @@ use chat_core::event::{EventBody, EventRecord, NewEvent};
 use chat_core::id::EventId;
 use chat_core::message::Message;
 use chat_core::ports::StoreError;
+use sql_engines::{insert_rows, pieces};
 use tokio::sync::OwnedMutexGuard;
 
-use crate::dialect::{Sql, insert_rows, pieces};
+use crate::dialect::Sql;
 use crate::engine::{Tx, run};
 use crate::fault::failed;
 use crate::store::Shared;

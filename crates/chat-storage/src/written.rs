@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use chat_core::id::{MessageId, UserId};
 use chat_core::message::{Flag, Message, Recipient, topic_key};
 use chat_core::ports::StoreError;
+use sql_engines::{Dialect, insert_rows, pieces};
 
-use crate::dialect::{Dialect, Sql, insert_rows, pieces};
+use crate::dialect::Sql;
 use crate::engine::{Session, Tx, run};
 use crate::fault::failed;
 

@@ -1,9 +1,8 @@
 //! The statements in the source of this crate.
 
+use sql_engines::Dialect;
 use std::path::Path;
 use std::{fs, io};
-
-use crate::dialect::Dialect;
 
 /// A statement as it stands in a file, with its fragments.
 #[derive(Debug)]

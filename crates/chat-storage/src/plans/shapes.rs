@@ -1,8 +1,9 @@
 //! Every shape of a statement that finds messages, with values that make it hard: words that are in everything, channels
 //! with few messages, senders who are elsewhere.
 
+use sql_engines::Dialect;
+
 use super::Pool;
-use crate::dialect::Dialect;
 use crate::source::along::Along;
 use crate::source::sought::Words;
 use crate::source::{Source, Way};

@@ -1,8 +1,7 @@
 //! Which messages of each recipient a narrow by place reads: all, or those that an index has by themselves.
 
 use chat_core::narrow::{HasOperand, MessageSelection, NarrowCondition};
-
-use crate::dialect::Dialect;
+use sql_engines::Dialect;
 
 /// The number after which messages of a recipient are read, on Postgres.
 const AFTER: &str = "greatest($2, wanted.after_id)";

@@ -5,11 +5,12 @@ use std::sync::atomic::Ordering;
 use chat_core::narrow::{HasOperand, MessageCandidate, MessageSelection, NarrowCondition};
 use chat_core::ports::StoreError;
 use chat_core::words::SearchWords;
+use sql_engines::Dialect;
 use sqlx::SqlStr;
 
 use super::along::marked;
 use super::{CANDIDATE, JOIN_DIRECT, MOST, Place, Source, Stretch, WHOLE};
-use crate::dialect::Dialect;
+use crate::dialect::Sql;
 use crate::engine::run;
 use crate::fault::{failed, search_failed};
 use crate::row::{CandidateRow, WholeRow, candidate};
@@ -114,7 +115,7 @@ WHERE {{has_words:@@}} AND w.rowid > $2 AND w.rowid < $3{there}"
 
     /// The statement for these columns, in the order of the stretch.
     pub(super) fn ordered(&self, dialect: Dialect, stretch: Stretch, of: (&str, &str)) -> SqlStr {
-        dialect.own_text(&format!("{} ORDER BY w.rowid {} LIMIT {MOST}", self.sql(of), stretch.way.sql()))
+        Sql::text(dialect, &format!("{} ORDER BY w.rowid {} LIMIT {MOST}", self.sql(of), stretch.way.sql()))
     }
 
     /// Returns the candidates of a stretch in its order, so many at most.
