@@ -1,4 +1,4 @@
-//! Failures of an engine, told apart by what the caller can do about them.
+//! Failures of an engine, distinguished by what the caller can do about them.
 //!
 //! Codes of Postgres have five characters, those of SQLite are smaller numbers.
 //!

@@ -10,7 +10,6 @@
 use fhir_store::history::{ChangeKind, HistoryPage, HistoryPager, HistoryPosition, HistoryQuery, PagerDemand, Version};
 use fhir_store::{ResourceId, ResourceKey, ResourceType, StoredResource};
 use sql_engines::run;
-use sqlx::SqlSafeStr as _;
 
 use super::table::Table;
 use crate::db::Db;
