@@ -1,5 +1,6 @@
 //! Where the two engines differ in the SQL of this crate: fragments, as [`sql_engines`] replaces them in statements.
 
+pub(crate) use sql_engines::hex;
 use sql_engines::{Fragment, Fragments};
 
 /// A statement of this crate.
@@ -116,9 +117,3 @@ const FRAGMENTS: &[Fragment] = &[
     // A table emptied at once, without visiting its rows.
     ("truncate", "TRUNCATE", "DELETE FROM"),
 ];
-
-/// Bytes in lower-case hexadecimal: how they travel inside a JSON parameter.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-    digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect()
-}

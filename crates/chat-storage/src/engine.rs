@@ -1,6 +1,6 @@
 //! One statement on either engine, with the types of its own driver.
 
-use sql_engines::{Dialect, On};
+use sql_engines::{Connection, Dialect, On};
 use sqlx::postgres::{PgConnection, PgPool};
 use sqlx::{Postgres, Sqlite, SqliteConnection, Transaction};
 
@@ -76,6 +76,14 @@ impl Tx {
     pub(crate) fn on(&mut self) -> Session<'_> {
         match &mut self.0 {
             On::Postgres(PgTx { tx, outage }) => On::Postgres(PgSession { connection: tx, outage }),
+            On::Sqlite(tx) => On::Sqlite(tx),
+        }
+    }
+
+    /// Returns the connection for statements that nothing watches yet, as when the database is being opened.
+    pub(crate) fn connection(&mut self) -> Connection<'_> {
+        match &mut self.0 {
+            On::Postgres(PgTx { tx, .. }) => On::Postgres(tx),
             On::Sqlite(tx) => On::Sqlite(tx),
         }
     }

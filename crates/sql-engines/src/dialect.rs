@@ -32,12 +32,6 @@ pub trait Fragments {
 
 /// What every storage crate needs.
 const COMMON: &[Fragment] = &[
-    // Whether there is such a table.
-    (
-        "has_table",
-        "SELECT to_regclass('@') IS NOT NULL",
-        "SELECT count(*) > 0 FROM sqlite_master WHERE type = 'table' AND name = '@'",
-    ),
     // Row locks: SQLite has one writer at a time and needs none.
     ("for_update", "FOR UPDATE", ""),
     // A list of numbers that travels as one parameter, a JSON array: see `numbers`.

@@ -51,6 +51,12 @@ pub enum OpenError {
         /// What the engine says.
         source: sqlx::Error,
     },
+    /// A schema file has another text than the one that was applied to the database.
+    #[error("schema file {name} is not the one that was applied to the database: use the program that applied it")]
+    ChangedSchema {
+        /// The file's name without its folder.
+        name: &'static str,
+    },
     /// The database was last opened by a newer version, whose schema this one does not know.
     #[error("the database has schema {found}, this version knows {known}: use the newer version")]
     NewerSchema {

@@ -2,7 +2,7 @@
 //!
 //! It owns the fragments in which the engines differ ([`Dialect`], [`Sql`]), running one query on either ([`run!`]),
 //! transactions and their repetition ([`Transaction`], [`retried`]), what failures mean ([`is_outage`] and its
-//! siblings), and opening a database: the files of SQLite ([`DataDir`]), and reaching Postgres ([`postgres_options`]).
+//! siblings), the schema of a server ([`Schema`]), and opening a database: the files of SQLite ([`DataDir`]), and reaching Postgres ([`postgres_options`]).
 //! It refuses domains: no statement here names a table of a server but those that every server has.
 //!
 //! **Decision:** the engine is an enum ([`On`]) and the query stands in both arms of a macro, so each driver sees its
@@ -16,6 +16,7 @@ mod lists;
 mod probe;
 mod reach;
 mod retry;
+mod schema;
 
 use std::time::Duration;
 
@@ -23,10 +24,11 @@ pub use data_dir::{DataDir, is_between_transactions, sqlite_pool};
 pub use dialect::{Dialect, Fragment, Fragments, Sql};
 pub use engine::{BEGIN_POSTGRES, BEGIN_SQLITE, Connection, On, Transaction};
 pub use fault::{OpenError, is_contention, is_cut_short, is_outage, is_unreadable};
-pub use lists::{insert_rows, numbers, pieces};
+pub use lists::{hex, insert_rows, numbers, pieces};
 pub use probe::WriteProbe;
 pub use reach::postgres_options;
 pub use retry::{Contended, retried};
+pub use schema::{Schema, SchemaFile};
 
 /// How long a caller waits for a free connection before its request fails.
 pub const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);

@@ -61,6 +61,23 @@ told! {
         assert!(matches!(refused, OpenError::NewerSchema { found: 9999, known: 27 }), "{refused}");
     }
 
+    async fn a_schema_file_with_another_text_than_was_applied_is_refused_by_name(home) {
+        home.open().await.close().await;
+        home.ask("UPDATE schema_file SET checksum = 'another' WHERE number = 3").await;
+        let refused = home.try_open().await.unwrap_err();
+        assert!(matches!(refused, OpenError::ChangedSchema { name: "0003_replay.sql" }), "{refused}");
+    }
+
+    async fn a_database_from_before_checksums_gets_them(home) {
+        const CHECKSUMS: &str = "SELECT coalesce(checksum, 'none') FROM schema_file ORDER BY number";
+        home.open().await.close().await;
+        let before = home.ask(CHECKSUMS).await;
+        assert!(before.len() == 27 && before.iter().all(|checksum| checksum.len() == 64), "{before:?}");
+        home.ask("ALTER TABLE schema_file DROP COLUMN checksum").await;
+        home.open().await.close().await;
+        assert_eq!(home.ask(CHECKSUMS).await, before);
+    }
+
     async fn a_closed_database_does_not_answer(home) {
         let db = home.open().await;
         db.ping().await.unwrap();
