@@ -53,6 +53,12 @@ impl<R: HashedRow> BatchHandler for Inserts<R> {
     const NAME: &'static str = "store codes and opaque tokens";
 
     async fn answer(&mut self, asked: &[R]) -> Result<Vec<bool>, Arc<sqlx::Error>> {
+        // The statement answers with hashes, which would not say which of two rows of one hash was stored: each is then
+        // stored alone.
+        let hashes: HashSet<_> = asked.iter().map(R::hash).collect();
+        if hashes.len() < asked.len() {
+            return Err(Arc::new(sqlx::Error::Decode("two rows of one statement have the same hash".into())));
+        }
         let parameter = Value::Array(asked.iter().map(R::element).collect()).to_string();
         let batch = Batch { insert: R::insert(), parameter };
         let stored = match &mut self.on {
