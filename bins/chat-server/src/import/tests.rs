@@ -1,6 +1,8 @@
 use std::ffi::OsString;
 use std::fs;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use chat_core::id::{ChannelId, MessageId, UserId};
 use chat_core::message::Flag;
 use chat_core::ports::MessageStore as _;
@@ -123,6 +125,25 @@ async fn an_export_is_taken_over_and_the_report_says_what_is_not() {
     assert_eq!(seen[4], (104, "<p>no <strong>104</strong></p>".to_owned(), unread, 1));
     let store = database::start(&place.config()).await.unwrap();
     assert!(store.realm().subscription(ChannelId(20), UserId(8)).is_some());
+    store.stop().await;
+}
+
+/// A picture of one pixel.
+const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+#[tokio::test]
+async fn a_picture_of_a_user_is_made_of_the_png_when_the_original_is_a_tiff() {
+    let place = Place::new();
+    let folder = place.export.path().join("avatars/2");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("7.original"), b"II*\0\x08\0\0\0\0\0").unwrap();
+    fs::write(folder.join("7.png"), STANDARD.decode(PNG).unwrap()).unwrap();
+    let of = |path: &str| json!({"path": path, "user_profile_id": 7});
+    place.write("avatars/records.json", &json!([of("2/7.original"), of("2/7.png")]));
+    let mark = place.import().await.unwrap();
+    assert_eq!(told(&mark.report)["taken_over"]["pictures of users"], 1);
+    let store = database::start(&place.config()).await.unwrap();
+    assert!(store.realm().user(UserId(7)).unwrap().avatar_url.is_some());
     store.stop().await;
 }
 

@@ -157,7 +157,9 @@ fn the_report_says_what_is_left() {
     assert_eq!(left("pictures of users"), Some(1));
     assert_eq!(left("preferences with a value that is none here"), Some(1));
     assert_eq!(left("permissions of users and groups, which administrators have now"), Some(1));
+    assert_eq!(left("votes in polls, drafts and invitations, of which the export has none"), Some(1));
     assert_eq!((report.taken["users"], report.taken["channels"], report.taken["subscriptions"]), (4, 2, 1));
+    assert_eq!(report.taken["answers to profile fields"], 1);
 }
 
 #[test]
