@@ -21,7 +21,8 @@ const ROWS: [(&str, &str, &str); 5] = [
     (
         "search_token",
         "parameter, code, id, system",
-        "parameter, CASE WHEN code LIKE 'c0%' OR code LIKE 'M0%' THEN code || '.' || n ELSE code END, 'g' || n || '.' || id, system",
+        "parameter, CASE WHEN substr(code, 1, 2) IN ('c0', 'c1', 'c2', 'c3', 'M0') THEN code || '.' || n ELSE code END,
+'g' || n || '.' || id, system",
     ),
     (
         "search_reference",
