@@ -2,7 +2,8 @@
 //!
 //! It owns the fragments in which the engines differ ([`Dialect`], [`Sql`]), running one query on either ([`run!`]),
 //! transactions and their repetition ([`Transaction`], [`retried`]), what failures mean ([`is_outage`] and its
-//! siblings), the schema of a server ([`Schema`]), and opening a database: the files of SQLite ([`DataDir`]), and reaching Postgres ([`postgres_options`]).
+//! siblings), the schema of a server ([`Schema`]), and opening a database: the files of SQLite ([`DataDir`]) and the
+//! connection to Postgres ([`postgres_options`]).
 //! It refuses domains: no statement here names a table of a server but those that every server has.
 //!
 //! **Decision:** the engine is an enum ([`On`]) and the query stands in both arms of a macro, so each driver sees its
