@@ -82,6 +82,34 @@ async fn what_a_member_refused_is_unticked_and_named_when_the_page_comes_again()
 }
 
 #[tokio::test]
+async fn what_was_refused_stays_unticked_when_an_app_that_anyone_could_be_asks_for_more() {
+    on_every_engine(async |world| {
+        world.member("amy", ("Amy", "Shaw")).await;
+        // An app of a private scheme, and one on the member's own machine: the page comes every time.
+        for (app, address) in [("phone", "com.diary.app:/callback"), ("desk", "http://127.0.0.1:4010/callback")] {
+            let code = json!({"redirect_uri": address, "pkce": true, "refresh_token": true, "token_format": "jwt"});
+            world.public_app_with(app, &json!({"auth": {"authorization_code": code}})).await;
+            let browser = Browser::new(world);
+            let open = [("redirect_uri", address)];
+            let consent = browser.open_as("amy", &request_with(app, SCOPE, &open)).await;
+            let refused = "patient/AllergyIntolerance.rs";
+            let form = consent.form("/auth/grant");
+            let less: Vec<_> = form.ticked("scope").into_iter().filter(|scope| *scope != refused).collect();
+            assert!(less.len() < form.ticked("scope").len(), "{app}");
+            browser.submit(&form.clone().tick_only("scope", &less).choose("decision", "allow")).await;
+            let more = format!("{SCOPE} patient/Condition.rs");
+            for scope in [SCOPE, &more] {
+                let again = browser.open(&request_with(app, scope, &open)).await;
+                assert_eq!(again.path(), "/auth/grant", "{app}");
+                assert!(!again.form("/auth/grant").ticked("scope").contains(&refused), "{app}: {scope}");
+                assert_eq!(again.html().matches("You did not allow this before.").count(), 1, "{app}: {scope}");
+            }
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn who_denied_finds_nothing_ticked_when_the_app_asks_again() {
     on_every_engine(async |world| {
         world.member("amy", ("Amy", "Shaw")).await;
