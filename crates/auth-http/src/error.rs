@@ -1,6 +1,6 @@
 //! The one table from cause to status, code and text.
 //!
-//! A handler answers a [`ApiError`]; the outermost layer turns it into the body of the face the path
+//! A handler answers an [`ApiError`]; the outermost layer turns it into the body of the face the path
 //! belongs to: a page where people are, RFC 6749 JSON elsewhere under `/auth`, an `OperationOutcome`
 //! everywhere else. Failures of the server
 //! itself are logged there, once, and nothing of them reaches the caller.
