@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use auth_http::{Clock, Components, HttpSettings};
+use auth_http::{Clock, Components, FhirSettings, HttpSettings};
 use auth_storage::{Admissions, AuditLog, Db, JobSettings, Jobs};
 use axum::Router;
 use migrations::ProgressReporter;
@@ -239,15 +239,17 @@ fn parts(config: &Config, base_url: String, Own { authority, packages, jobs }: O
         health: Arc::new(DatabaseHealth(db.clone())),
         settings: HttpSettings {
             max_body_bytes: config.limits.body_max_bytes(),
-            correct_format: config.platform.fhir_correct_format,
-            base_url,
             rate_limit_per_minute: config.limits.rate_per_minute(),
-            platform_name: config.platform.platform_name.clone(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
             look: config.page.look(),
-            search_time: config.limits.search_time(),
-            conforms_to: conforms_to(config),
-            identifier_rule: config.jobs.identifier_rule(),
+            fhir: FhirSettings {
+                base_url,
+                correct_format: config.platform.fhir_correct_format,
+                platform_name: config.platform.platform_name.clone(),
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+                search_time: config.limits.search_time(),
+                conforms_to: conforms_to(config),
+                identifier_rule: config.jobs.identifier_rule(),
+            },
         },
     }
 }

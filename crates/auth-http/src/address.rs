@@ -1,13 +1,16 @@
 //! What the path of a resource endpoint names.
 
 use axum::extract::{FromRequestParts, RawPathParams};
+use fhir_service::access::OperationAddress;
+use fhir_service::error::ServiceError;
+use fhir_service::type_alias;
 use fhir_store::compartment::{CompartmentMembership, membership};
 use fhir_store::{ResourceId, ResourceKey, ResourceType};
 use http::request::Parts;
+use http::{Method, Uri};
 
-use crate::brand;
 use crate::error::ApiError;
-use crate::state::{App, HttpSettings};
+use crate::state::App;
 
 /// The type in the path.
 pub(crate) struct TypePath(pub(crate) ResourceType);
@@ -21,6 +24,25 @@ pub(crate) struct ClientPath(pub(crate) ResourceKey);
 /// The Patient in the path of an operation on Patients.
 pub(crate) struct PatientPath(pub(crate) ResourceKey);
 
+/// The address that an operation was called at.
+pub(crate) struct CalledAddress<'a> {
+    /// The method in lower case.
+    method: String,
+    uri: &'a Uri,
+}
+
+impl<'a> CalledAddress<'a> {
+    pub(crate) fn new(method: &Method, uri: &'a Uri) -> Self {
+        Self { method: method.as_str().to_ascii_lowercase(), uri }
+    }
+
+    /// Returns the address as the FHIR service takes it.
+    pub(crate) fn as_operation(&self) -> OperationAddress<'_> {
+        let path_and_query = self.uri.path_and_query().map_or("", |path| path.as_str());
+        OperationAddress { method: &self.method, path: self.uri.path(), path_and_query }
+    }
+}
+
 /// The Patient and the type in the path of what is searched within the patient's compartment.
 pub(crate) struct CompartmentPath {
     pub(crate) patient: ResourceId,
@@ -30,15 +52,15 @@ pub(crate) struct CompartmentPath {
 impl FromRequestParts<App> for CompartmentPath {
     type Rejection = ApiError;
 
-    /// Nobody answers where no resource of the type could be, or where there is no compartment.
+    /// There is no route where no resource of the type could be, or where there is no compartment.
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
         let segments = segments(parts, app).await?;
-        let kind = kind(&app.settings, segment(&segments, "kind")?)?;
+        let kind = kind(app, segment(&segments, "kind")?)?;
         if segment(&segments, "type")? != "Patient" || !matches!(membership(&kind), CompartmentMembership::Reference(_))
         {
             return Err(ApiError::UnknownRoute);
         }
-        Ok(Self { patient: segment(&segments, "id")?.parse()?, kind })
+        Ok(Self { patient: id(&segments)?, kind })
     }
 }
 
@@ -47,8 +69,8 @@ impl FromRequestParts<App> for PatientPath {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
         let segments = segments(parts, app).await?;
-        let id: ResourceId = segment(&segments, "id")?.parse()?;
-        Ok(Self(ResourceKey { kind: kind(&app.settings, "Patient")?, id }))
+        let id = id(&segments)?;
+        Ok(Self(ResourceKey { kind: kind(app, "Patient")?, id }))
     }
 }
 
@@ -57,8 +79,8 @@ impl FromRequestParts<App> for ClientPath {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
         let segments = segments(parts, app).await?;
-        let id: ResourceId = segment(&segments, "id")?.parse()?;
-        Ok(Self(ResourceKey { kind: kind(&app.settings, "Client")?, id }))
+        let id = id(&segments)?;
+        Ok(Self(ResourceKey { kind: kind(app, "Client")?, id }))
     }
 }
 
@@ -67,7 +89,7 @@ impl FromRequestParts<App> for TypePath {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
         let segments = segments(parts, app).await?;
-        kind(&app.settings, segment(&segments, "type")?).map(Self)
+        kind(app, segment(&segments, "type")?).map(Self)
     }
 }
 
@@ -76,16 +98,19 @@ impl FromRequestParts<App> for ResourcePath {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
         let segments = segments(parts, app).await?;
-        let kind = kind(&app.settings, segment(&segments, "type")?)?;
-        let id = segment(&segments, "id")?;
-        let id: ResourceId = id.parse()?;
-        Ok(Self(ResourceKey { kind, id }))
+        let kind = kind(app, segment(&segments, "type")?)?;
+        Ok(Self(ResourceKey { kind, id: id(&segments)? }))
     }
 }
 
-/// Returns the type a path names. A word that can be no type is an address nobody answers at.
-fn kind(settings: &HttpSettings, name: &str) -> Result<ResourceType, ApiError> {
-    brand::type_name(&settings.platform_name, name).parse().map_err(|_| ApiError::UnknownRoute)
+/// Returns the type a path names. A word that cannot be a type is an unknown route.
+fn kind(app: &App, name: &str) -> Result<ResourceType, ApiError> {
+    type_alias::type_name(&app.fhir.settings().platform_name, name).parse().map_err(|_| ApiError::UnknownRoute)
+}
+
+/// Returns the id a path names.
+fn id(segments: &RawPathParams) -> Result<ResourceId, ApiError> {
+    Ok(segment(segments, "id")?.parse().map_err(ServiceError::Id)?)
 }
 
 /// A path whose percent-encoding is no UTF-8 is no address either.

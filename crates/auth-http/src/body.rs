@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use axum::body::{Body, HttpBody as _};
 use bytes::{Bytes, BytesMut};
+use fhir_service::error::ServiceError;
 use fhir_store::shape;
 use http::HeaderMap;
 use http::header::CONTENT_LENGTH;
@@ -111,7 +112,7 @@ pub(crate) async fn read_held(
 
 /// Parses a body; the fault says where it stops being JSON. The parser bounds nesting.
 ///
-/// Numbers are kept to the digit they were sent with. What the store would refuse anywhere in a body,
+/// Numbers keep the digits they were sent with. What the store would refuse anywhere in a body,
 /// a number or a name, is refused here of every body: also of a patch, which makes others of it.
 pub(crate) fn json(body: &Bytes) -> Result<Value, ApiError> {
     if values_at_most(body) > VALUES_MAX {
@@ -125,7 +126,7 @@ pub(crate) fn json(body: &Bytes) -> Result<Value, ApiError> {
 fn check(value: &Value) -> Result<(), ApiError> {
     match value {
         Value::Number(number) if shape::is_number_storable(number) => Ok(()),
-        Value::Number(_) => Err(ApiError::Number),
+        Value::Number(_) => Err(ServiceError::Number.into()),
         Value::Array(elements) => elements.iter().try_for_each(check),
         Value::Object(members) => members.iter().try_for_each(|(name, inner)| {
             if shape::is_name_storable(name) { check(inner) } else { Err(ApiError::ReservedName) }

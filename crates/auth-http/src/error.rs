@@ -11,6 +11,7 @@ mod packages;
 mod page;
 mod payer;
 mod resources;
+mod service;
 mod verdict;
 
 use std::error::Error;
@@ -18,33 +19,23 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
-use fhir_store::bundle::{self, BundleError, EntryError};
-use fhir_store::outcome;
-use fhir_store::query::QueryError;
-use fhir_store::search::SearchError;
-use fhir_store::{CriteriaError, ResourceKey, ResourceType, SearchExecutionError, WriteError};
+use fhir_service::error::{ServiceError, UnreadableResource};
+use fhir_store::{bundle, outcome};
 use http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, PRAGMA};
 use http::{HeaderValue, StatusCode};
 use oauth_core::access::AccessError;
 use oauth_core::authorize::PageError;
 use oauth_core::caller::CallerError;
-use oauth_core::explanation::ExplainError;
 use oauth_core::introspection::IntrospectionError;
-use oauth_core::registration::PolicyIssue;
 use oauth_core::sign_in::SignInError;
 use oauth_core::token::TokenError;
 use serde_json::Value;
 
-use crate::endpoint::explain::ExplainRequestError;
+use crate::api::Api;
 use crate::endpoint::rpc::RpcError;
 use crate::form::CredentialsLocation;
 use crate::media;
-use crate::migrate::{MigrationRunError, ScriptRunError};
-use crate::packages::PackageOperationError;
 use crate::page::{CsrfError, Pages};
-use crate::payer::PayerError;
-use crate::surface::Api;
-use crate::validation::ValidateError;
 
 pub(crate) use oauth::label;
 pub(crate) use verdict::{AuthenticateChallenge, ErrorResponse};
@@ -52,6 +43,9 @@ pub(crate) use verdict::{AuthenticateChallenge, ErrorResponse};
 /// The reason why a request was not done.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ApiError {
+    /// The FHIR service did not do it.
+    #[error(transparent)]
+    Service(#[from] ServiceError),
     #[error("there is nothing at this address")]
     UnknownRoute,
     #[error("the address does not take this method")]
@@ -73,86 +67,18 @@ pub(crate) enum ApiError {
     MediaType,
     #[error("answers here are application/fhir+json; neither Accept nor _format may ask for anything else")]
     NotAcceptable,
-    #[error(
-        "{0} is not a type of FHIR R4, of an installed package or of this server, and no resource of it was written at \
-         the native endpoint"
-    )]
-    UnknownType(ResourceType),
-    #[error("the body has to be a Parameters resource, and each parameter a name and one plain value")]
-    NotParameters,
     #[error("the body has to be application/x-www-form-urlencoded")]
     NotAForm,
     #[error("the body is not valid JSON: {0}")]
     Json(serde_json::Error),
-    #[error("a number is beyond what a double can hold, or has more than 256 characters")]
-    Number,
     #[error("an object has a member whose name no element can have")]
     ReservedName,
-    #[error("the request needs a body")]
-    NoBody,
-    /// The text is fit for the caller.
-    #[error("the body is no JSON Patch: {0}")]
-    NotAPatch(String),
     #[error("the header {0} is malformed")]
     Header(&'static str),
-    #[error("{0}")]
-    Id(#[from] fhir_store::key::ResourceIdError),
-    #[error("{0}")]
-    Query(#[from] QueryError),
-    #[error("{0}")]
-    Search(#[from] SearchError),
-    #[error("{0}")]
-    NotSearched(#[from] SearchExecutionError),
     #[error("If-None-Exist belongs to a POST; any other write takes If-Match")]
     ConditionOnPut,
-    #[error("{0} is kept secret and cannot be searched by")]
-    Hidden(String),
-    #[error("a {0} is patched by a request of its own, not in a Bundle")]
-    PatchInBundle(ResourceType),
-    #[error("the resource breaks the rules of its type")]
-    Invalid { issues: Vec<PolicyIssue>, entry: Option<usize> },
-    #[error("Resource {0} not found")]
-    NotFound(ResourceKey),
-    #[error("Resource {0} was deleted")]
-    Gone(ResourceKey),
-    #[error("{cause}")]
-    Refused { cause: WriteError, entry: Option<usize> },
-    #[error("{0}")]
-    Bundle(#[from] BundleError),
-    #[error("{0}")]
-    Entry(#[from] EntryError),
-    #[error("Version {version} of {key} not found")]
-    NoVersion { key: ResourceKey, version: String },
-    #[error("{0}")]
-    Unexplained(ExplainRequestError),
-    #[error("the body has to be a list of resources")]
-    NotAList,
-    #[error("resource {index} of the list needs a resourceType and an id")]
-    Unnamed { index: usize },
-    #[error("the resource changed again and again while it was being patched")]
-    Unsettled,
-    #[error("the answer to this Bundle is full; ask for this entry in a request of its own")]
-    TooCostly,
-    #[error("{cause}")]
-    Migration { cause: Box<MigrationRunError>, entry: Option<usize> },
-    #[error("{0}")]
-    Scripts(Box<ScriptRunError>),
-    #[error("{0}")]
-    Packages(Box<PackageOperationError>),
-    #[error("{0}")]
-    Payer(Box<PayerError>),
-    #[error("the store of resources left a write unanswered")]
-    Unanswered,
-    #[error("the store of resources failed")]
-    Resources(#[from] fhir_store::StoreError),
     #[error("{0}")]
     Unidentified(#[from] CallerError),
-    #[error("{cause}")]
-    Denied {
-        #[source]
-        cause: AccessError,
-        entry: Option<usize>,
-    },
     #[error("{cause}")]
     Token {
         #[source]
@@ -165,26 +91,18 @@ pub(crate) enum ApiError {
         cause: IntrospectionError,
         credentials: CredentialsLocation,
     },
-    #[error("the store of clients failed")]
-    Parties(#[from] oauth_core::ports::StoreError),
     #[error("too many requests; try again in {retry_after_s} s")]
     Throttled { retry_after_s: u64 },
     #[error("the server is not ready")]
     NotReady,
-    #[error("the pool for hashing ended")]
-    HashingEnded,
     #[error("a handler panicked: {0}")]
     Panicked(String),
-    #[error("an answer cannot be written as JSON")]
-    Unwritable(#[source] serde_json::Error),
     #[error("{0}")]
     Authorize(PageError),
     #[error("{0}")]
     SignIn(SignInError),
     #[error("{0}")]
     Rpc(#[from] RpcError),
-    #[error("{0}")]
-    Validate(#[from] ValidateError),
     #[error("{0}")]
     Form(#[from] CsrfError),
     #[error("a page cannot be written")]
@@ -193,136 +111,69 @@ pub(crate) enum ApiError {
     Location,
 }
 
-impl From<ScriptRunError> for ApiError {
-    fn from(cause: ScriptRunError) -> Self {
-        Self::Scripts(Box::new(cause))
-    }
-}
-
-impl From<MigrationRunError> for ApiError {
-    fn from(cause: MigrationRunError) -> Self {
-        Self::Migration { cause: Box::new(cause), entry: None }
-    }
-}
-
-impl From<ExplainError> for ApiError {
-    fn from(cause: ExplainError) -> Self {
-        match cause {
-            ExplainError::Store(failed) => Self::Parties(failed),
-            fault => Self::Unexplained(ExplainRequestError::Supposed(fault)),
-        }
-    }
-}
-
-impl From<CriteriaError> for ApiError {
-    fn from(cause: CriteriaError) -> Self {
-        match cause {
-            CriteriaError::Query(cause) => cause.into(),
-            CriteriaError::Search(cause) => cause.into(),
-        }
-    }
-}
-
 impl From<AccessError> for ApiError {
     fn from(cause: AccessError) -> Self {
-        Self::Denied { cause, entry: None }
+        ServiceError::from(cause).into()
     }
+}
+
+impl From<UnreadableResource> for ApiError {
+    fn from(cause: UnreadableResource) -> Self {
+        ServiceError::from(cause).into()
+    }
+}
+
+impl From<fhir_store::StoreError> for ApiError {
+    fn from(cause: fhir_store::StoreError) -> Self {
+        ServiceError::from(cause).into()
+    }
+}
+
+impl From<oauth_core::ports::StoreError> for ApiError {
+    fn from(cause: oauth_core::ports::StoreError) -> Self {
+        ServiceError::from(cause).into()
+    }
+}
+
+/// Returns the answer to an entry of a batch that failed, and logs a failure of the server.
+pub(crate) fn failed_entry(cause: ServiceError) -> Value {
+    let fault = ApiError::from(cause);
+    fault.report();
+    let verdict = fault.verdict();
+    bundle::failed_entry(verdict.status.as_u16(), verdict.outcome_body())
 }
 
 impl ApiError {
-    /// Returns the table.
+    /// Returns the row of the table.
     pub(crate) fn verdict(&self) -> ErrorResponse {
         let row = |status, kind| ErrorResponse::new(status, kind, self.to_string());
         match self {
-            Self::UnknownRoute | Self::NoVersion { .. } => row(StatusCode::NOT_FOUND, outcome::NOT_FOUND),
-            Self::UnknownType(_) => self.unknown_type(),
+            Self::Service(cause) => service::refused(cause),
+            Self::UnknownRoute => row(StatusCode::NOT_FOUND, outcome::NOT_FOUND),
             Self::MethodNotAllowed => row(StatusCode::METHOD_NOT_ALLOWED, outcome::NOT_SUPPORTED),
-            Self::TooCostly => row(StatusCode::PAYLOAD_TOO_LARGE, outcome::TOO_COSTLY),
-            Self::TooLarge { .. } | Self::TooManyValues { .. } => too_large(row),
+            Self::TooLarge { .. } | Self::TooManyValues { .. } => {
+                row(StatusCode::PAYLOAD_TOO_LARGE, outcome::TOO_LARGE)
+            }
             Self::BodyLate => row(StatusCode::REQUEST_TIMEOUT, outcome::BAD_REQUEST),
             Self::Crowded => row(StatusCode::SERVICE_UNAVAILABLE, outcome::UNAVAILABLE).retry_after(5),
-            Self::NotAcceptable | Self::MediaType => self.other_format(),
-            Self::BodyBroken
-            | Self::NotAForm
-            | Self::NotParameters
-            | Self::Json(_)
-            | Self::Number
-            | Self::ReservedName
-            | Self::NoBody
-            | Self::NotAPatch(_)
-            | Self::NotAList
-            | Self::Unnamed { .. } => row(StatusCode::BAD_REQUEST, outcome::STRUCTURE),
-            Self::Header(_)
-            | Self::Id(_)
-            | Self::Query(_)
-            | Self::Search(_)
-            | Self::ConditionOnPut
-            | Self::Hidden(_)
-            | Self::Unexplained(_)
-            | Self::PatchInBundle(_)
-            | Self::Validate(_) => row(StatusCode::BAD_REQUEST, outcome::BAD_REQUEST),
-            Self::NotSearched(cause) => resources::not_searched(cause),
-            Self::NotFound(key) => resources::not_found(key),
-            Self::Gone(key) => resources::gone(key),
-            Self::Refused { cause, entry } => resources::refused(cause, *entry),
-            Self::Invalid { issues, entry } => resources::invalid(issues, *entry),
-            Self::Migration { cause, entry } => migrations::refused(cause, *entry),
-            Self::Scripts(cause) => migrations::not_applied(cause),
-            Self::Packages(cause) => packages::refused(cause),
-            Self::Payer(cause) => payer::refused(cause),
-            Self::Bundle(cause) => resources::bundle(cause),
-            Self::Entry(cause) => resources::entry(cause),
-            Self::Resources(cause) => resources::failed(cause),
+            // A format that is not spoken here: 406 where it was asked for, 415 where it was sent.
+            Self::NotAcceptable => row(StatusCode::NOT_ACCEPTABLE, outcome::NOT_SUPPORTED),
+            Self::MediaType => row(StatusCode::UNSUPPORTED_MEDIA_TYPE, outcome::NOT_SUPPORTED),
+            Self::BodyBroken | Self::NotAForm | Self::Json(_) | Self::ReservedName => {
+                row(StatusCode::BAD_REQUEST, outcome::STRUCTURE)
+            }
+            Self::Header(_) | Self::ConditionOnPut => row(StatusCode::BAD_REQUEST, outcome::BAD_REQUEST),
             Self::Unidentified(cause) => resources::unidentified(cause),
-            Self::Denied { cause, entry } => resources::denied(cause).at_entry(*entry),
             Self::Token { cause, credentials } => oauth::refused(cause, *credentials),
             Self::Introspection { cause, credentials } => oauth::not_introspected(cause, *credentials),
-            Self::Throttled { retry_after_s } => throttled(row, *retry_after_s),
-            Self::Unsettled => row(StatusCode::CONFLICT, outcome::CONFLICT),
+            Self::Throttled { retry_after_s } => throttled(self.to_string(), *retry_after_s),
             Self::NotReady => not_ready(row),
-            Self::Parties(cause) => resources::parties(cause),
             Self::Authorize(cause) => page::not_authorized(*cause),
             Self::Form(cause) => page::not_believed(*cause),
             Self::SignIn(cause) => page::not_signed_in(cause),
             Self::Rpc(cause) => resources::not_called(cause),
-            Self::Unanswered
-            | Self::HashingEnded
-            | Self::Panicked(_)
-            | Self::Unwritable(_)
-            | Self::Unrendered(_)
-            | Self::Location => internal(),
+            Self::Panicked(_) | Self::Unrendered(_) | Self::Location => internal(),
         }
-    }
-
-    fn unknown_type(&self) -> ErrorResponse {
-        ErrorResponse::new(StatusCode::NOT_FOUND, outcome::NOT_FOUND, self.to_string())
-    }
-
-    /// A format that is not spoken here: 406 where it was asked for, 415 where it was sent.
-    fn other_format(&self) -> ErrorResponse {
-        let status = match self {
-            Self::NotAcceptable => StatusCode::NOT_ACCEPTABLE,
-            _ => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-        };
-        ErrorResponse::new(status, outcome::NOT_SUPPORTED, self.to_string())
-    }
-
-    /// Returns the fault as one of an entry of a Bundle, where faults of one entry can stand.
-    pub(crate) fn at_entry(self, entry: Option<usize>) -> Self {
-        match self {
-            Self::Invalid { issues, .. } => Self::Invalid { issues, entry },
-            Self::Refused { cause, .. } => Self::Refused { cause, entry },
-            Self::Migration { cause, .. } => Self::Migration { cause, entry },
-            Self::Denied { cause, .. } => Self::Denied { cause, entry },
-            other => other,
-        }
-    }
-
-    /// Returns the answer of a batch to an entry it could not do.
-    pub(crate) fn into_entry(self) -> Value {
-        self.report();
-        let verdict = self.verdict();
-        bundle::failed_entry(verdict.status.as_u16(), verdict.outcome_body())
     }
 
     /// Returns the answer of a list of calls to one that could not be done.
@@ -331,13 +182,13 @@ impl ApiError {
         self.verdict().rpc_body()
     }
 
-    /// Returns the fault in one line for whoever runs the server, who is told what callers are not.
+    /// Returns the fault in one line for the operator, with what callers do not see.
     pub(crate) fn for_operator(&self) -> String {
         let verdict = self.verdict();
         if verdict.status.is_server_error() { chain(self) } else { issues_in_words(&verdict.outcome_body()) }
     }
 
-    /// Logs what a person has to act on. Everything else is the caller's business, and told to it.
+    /// Logs what a person has to act on. Everything else is the caller's business, and stands in the answer.
     fn report(&self) {
         let cause = || chain(self);
         match self.verdict().status {
@@ -361,13 +212,11 @@ fn not_ready(row: impl Fn(StatusCode, outcome::IssueKind) -> ErrorResponse) -> E
     row(StatusCode::SERVICE_UNAVAILABLE, outcome::UNAVAILABLE).oauth("temporarily_unavailable")
 }
 
-fn too_large(row: impl Fn(StatusCode, outcome::IssueKind) -> ErrorResponse) -> ErrorResponse {
-    row(StatusCode::PAYLOAD_TOO_LARGE, outcome::TOO_LARGE)
-}
-
 /// 429. The code is the one token endpoints in the field send; RFC 6749 has none.
-fn throttled(row: impl Fn(StatusCode, outcome::IssueKind) -> ErrorResponse, retry_after_s: u64) -> ErrorResponse {
-    row(StatusCode::TOO_MANY_REQUESTS, outcome::THROTTLED).oauth("temporarily_unavailable").retry_after(retry_after_s)
+fn throttled(text: String, retry_after_s: u64) -> ErrorResponse {
+    ErrorResponse::new(StatusCode::TOO_MANY_REQUESTS, outcome::THROTTLED, text)
+        .oauth("temporarily_unavailable")
+        .retry_after(retry_after_s)
 }
 
 /// 500, with nothing in it that the log has.
@@ -414,10 +263,10 @@ impl IntoResponse for ApiError {
     }
 }
 
-/// Where a fault is told.
+/// The request that a fault answers.
 pub(crate) struct ErrorContext<'a> {
-    /// The face of the server that was asked.
-    pub(crate) surface: Api,
+    /// The API that was called.
+    pub(crate) api: Api,
     /// The frame of pages.
     pub(crate) pages: &'a Pages,
     /// The server's public address.
@@ -432,21 +281,21 @@ pub(crate) fn render(mut response: Response, place: &ErrorContext<'_>) -> Respon
         return response;
     };
     fault.report();
-    if place.surface == Api::Page {
+    if place.api == Api::Page {
         fault.report_page();
     }
     let verdict = fault.verdict();
-    let (media_type, body) = match place.surface {
+    let (media_type, body) = match place.api {
         Api::Page => (HeaderValue::from_static(media::HTML), page::body(&fault, &verdict, place)),
         Api::OAuth => (HeaderValue::from_static(media::JSON), verdict.oauth_body().to_string()),
         Api::Rpc => (HeaderValue::from_static(media::JSON), verdict.rpc_body().to_string()),
-        Api::Resources(dialect) => (dialect.media_type(), verdict.outcome_body().to_string()),
+        Api::Resources(format) => (media::of_resources(format), verdict.outcome_body().to_string()),
     };
     let headers = response.headers_mut();
     headers.remove(CONTENT_LENGTH);
     headers.insert(CONTENT_TYPE, media_type);
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    match place.surface {
+    match place.api {
         Api::Page => crate::page::harden(headers),
         Api::OAuth => drop(headers.insert(PRAGMA, HeaderValue::from_static("no-cache"))),
         Api::Rpc | Api::Resources(_) => {}
@@ -458,16 +307,16 @@ pub(crate) fn render(mut response: Response, place: &ErrorContext<'_>) -> Respon
 
 #[cfg(test)]
 mod tests {
+    use fhir_service::resource_format::ResourceFormat;
     use http_body_util::BodyExt as _;
 
     use super::*;
     use crate::page::PageTheme;
-    use crate::surface::ResourceFormat;
 
-    async fn rendered(fault: ApiError, surface: Api) -> (StatusCode, String, Value) {
+    async fn rendered(fault: ApiError, api: Api) -> (StatusCode, String, Value) {
         let base_url = "https://a.example";
         let pages = Pages::new(base_url, &PageTheme::default());
-        let place = ErrorContext { surface, pages: &pages, base_url, request_id: "r1" };
+        let place = ErrorContext { api, pages: &pages, base_url, request_id: "r1" };
         let (parts, body) = render(fault.into_response(), &place).into_parts();
         let bytes = body.collect().await.unwrap().to_bytes();
         let media_type = parts.headers[CONTENT_TYPE].to_str().unwrap().to_owned();
@@ -481,8 +330,8 @@ mod tests {
             (Api::Resources(ResourceFormat::Native), "application/json", "/resourceType", "OperationOutcome"),
             (Api::Resources(ResourceFormat::Fhir), "application/fhir+json", "/resourceType", "OperationOutcome"),
         ];
-        for (surface, media_type, pointer, expected) in faces {
-            let (status, sent, body) = rendered(ApiError::Panicked("secret plan".to_owned()), surface).await;
+        for (api, media_type, pointer, expected) in faces {
+            let (status, sent, body) = rendered(ApiError::Panicked("secret plan".to_owned()), api).await;
             assert_eq!((status, sent.as_str()), (StatusCode::INTERNAL_SERVER_ERROR, media_type));
             assert_eq!(body.pointer(pointer).unwrap(), expected);
             assert!(!body.to_string().contains("plan"), "{body}");
@@ -494,8 +343,8 @@ mod tests {
         let busy = || fhir_store::StoreError::Busy("no connection in time".into());
         let parties = || oauth_core::ports::StoreError(Box::new(busy()));
         let faults: [fn(fhir_store::StoreError) -> ApiError; 4] = [
-            ApiError::Resources,
-            |busy| ApiError::Parties(oauth_core::ports::StoreError(Box::new(busy))),
+            ApiError::from,
+            |busy| ApiError::from(oauth_core::ports::StoreError(Box::new(busy))),
             |busy| ApiError::from(AccessError::Store(oauth_core::ports::StoreError(Box::new(busy)))),
             |busy| ApiError::Token {
                 cause: TokenError::Store(oauth_core::ports::StoreError(Box::new(busy))),
@@ -512,17 +361,17 @@ mod tests {
             );
             assert!(!verdict.outcome_body().to_string().contains("connection"));
         }
-        let (status, _, body) = rendered(ApiError::Parties(parties()), Api::OAuth).await;
+        let (status, _, body) = rendered(ApiError::from(parties()), Api::OAuth).await;
         assert_eq!((status.as_u16(), &body["error"]), (503, &Value::from("temporarily_unavailable")));
         let broken = fhir_store::StoreError::Failed("a bug".into());
-        assert_eq!(ApiError::Resources(broken).verdict().status, StatusCode::INTERNAL_SERVER_ERROR);
+        assert_eq!(ApiError::from(broken).verdict().status, StatusCode::INTERNAL_SERVER_ERROR);
     }
 
     #[tokio::test]
     async fn a_database_that_is_gone_is_503_and_says_when_to_try_again() {
         let gone = || fhir_store::StoreError::Unavailable("connection refused".into());
-        let parties = ApiError::Parties(oauth_core::ports::StoreError(Box::new(gone())));
-        for fault in [ApiError::Resources(gone()), parties] {
+        let parties = ApiError::from(oauth_core::ports::StoreError(Box::new(gone())));
+        for fault in [ApiError::from(gone()), parties] {
             let verdict = fault.verdict();
             let mut headers = http::HeaderMap::new();
             verdict.add_headers(&mut headers, "https://a.example");
@@ -535,7 +384,7 @@ mod tests {
     #[test]
     fn a_failure_is_logged_with_all_its_causes() {
         let engine = fhir_store::StoreError::Unavailable("connection refused".into());
-        let text = chain(&ApiError::Resources(engine));
+        let text = chain(&ApiError::from(engine));
         assert_eq!(text, "the store of resources failed: the store is not available: connection refused");
     }
 }

@@ -56,7 +56,7 @@ impl FromRequest<App> for OAuthForm {
             return Err(ApiError::NotAForm);
         }
         let authorization = authorization(&parts.headers)?.map(str::to_owned);
-        let limit_bytes = app.settings.max_body_bytes.min(FORM_MAX_BYTES);
+        let limit_bytes = app.max_body_bytes.min(FORM_MAX_BYTES);
         let body = body::read(&parts.headers, body, limit_bytes).await?;
         let pairs: Vec<_> = form_urlencoded::parse(&body).into_owned().collect();
 

@@ -5,8 +5,8 @@
 //! cause of a refusal to its status, code and text. Around every handler: request id, metrics, the
 //! log line, cross-origin rules, rate limit, the end of a panic.
 //!
-//! Refused here: SQL, the environment, a clock of its own, and every rule about who may do what.
-//! Those are [`oauth_core`]'s and [`fhir_store`]'s; a handler reads, asks them once, and answers.
+//! Refused here: SQL, the environment, reading the clock, and every rule about who may do what.
+//! Those are [`oauth_core`]'s and [`fhir_service`]'s; a handler reads the request, calls one of them once, and answers.
 //!
 //! The decision that shapes the crate: **a handler answers a fault, not a response.** The fault
 //! travels in the response's extensions to the outermost layer, which knows the face the path
@@ -31,53 +31,27 @@ mod state;
 mod endpoint;
 
 mod address;
-mod asked;
-mod call;
-mod capability;
-mod conditional_references;
-mod confine;
-mod conform;
 mod credentials;
-mod criteria;
 mod form;
+mod resource_request;
 
-mod gate;
-mod guarded;
-mod hashing;
-mod include;
-mod known_types;
-mod member_identifier;
-mod migrate;
-mod packages;
-mod payer;
-mod policy_request;
-mod prefer;
-mod recorded;
-mod remarks;
-mod save;
-mod searching;
-
-mod answer;
-mod budget;
+mod api;
 mod document;
 mod error;
-mod surface;
+mod response;
 mod told;
-mod validation;
-mod value_sets;
-mod view;
 
 mod page;
 
 mod body;
-mod brand;
 mod media;
 mod middleware;
 
+pub use fhir_service::service::{Clock, FhirSettings};
 pub use page::{AccentColors, Color, LOGO_MAX_BYTES, LogoFormat, PageLogo, PageTheme, PageThemeError, PageTitle};
 pub use router::router;
 pub use start::{InitBundleFailure, InitBundleReport, execute_bundle, starting};
-pub use state::{Clock, Components, HttpSettings};
+pub use state::{Components, HttpSettings};
 
 /// The examples of the README, which are tests.
 #[cfg(doctest)]

@@ -1,7 +1,8 @@
 //! Media types of bodies, and what a request accepts.
 
-use http::HeaderMap;
+use fhir_service::resource_format::ResourceFormat;
 use http::header::{ACCEPT, CONTENT_TYPE};
+use http::{HeaderMap, HeaderValue};
 
 use crate::error::ApiError;
 
@@ -23,6 +24,14 @@ const MERGE_PATCH: &str = "application/merge-patch+json";
 const JSON_PATCH: &str = "application/json-patch+json";
 /// What forms are sent as.
 const FORM: &str = "application/x-www-form-urlencoded";
+
+/// Returns the media type of resources in a format.
+pub(crate) fn of_resources(format: ResourceFormat) -> HeaderValue {
+    HeaderValue::from_static(match format {
+        ResourceFormat::Native => JSON,
+        ResourceFormat::Fhir => FHIR_JSON,
+    })
+}
 
 /// What a JSON body is meant as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -149,8 +158,6 @@ fn essence(media_type: &[u8]) -> &[u8] {
 
 #[cfg(test)]
 mod tests {
-    use http::{HeaderMap, HeaderValue};
-
     use super::*;
 
     fn sent(media_type: &'static str) -> HeaderMap {

@@ -7,6 +7,7 @@ use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{delete, get, post};
 use http::Uri;
 
+use crate::api::Api;
 use crate::endpoint::{
     apps, authorize, b2b_claim, bundle, discovery, everything, explain, export, grant, health, history, home,
     introspect, jobs, jwks, login, logout, member_match, metadata, migrations, packages, patient, resource, revoke,
@@ -16,7 +17,6 @@ use crate::error::ApiError;
 use crate::middleware::{self, accept, cors, observe, panic, rate, stall};
 use crate::page;
 use crate::state::{App, AppState, Components};
-use crate::surface::Api;
 
 /// Returns the authorization server as a service.
 ///
@@ -26,7 +26,7 @@ use crate::surface::Api;
 pub fn router(parts: Components) -> Router {
     let app: App = Arc::new(AppState::new(parts));
     // A layer costs every request; without a limit there is nothing to count.
-    let counted = |routes: Router<App>| match app.settings.rate_limit_per_minute {
+    let counted = |routes: Router<App>| match app.rate_limit_per_minute {
         0 => routes,
         _ => routes.layer(from_fn_with_state(Arc::clone(&app), rate::limit)),
     };
@@ -122,7 +122,7 @@ fn payers() -> Router<App> {
         .route("/fhir/Group/$provider-member-match-cancel/{job}", delete(jobs::end_provider))
 }
 
-/// The same addresses under each prefix; [`crate::surface::ResourceFormat`] tells which was meant.
+/// The same addresses under each prefix; [`fhir_service::resource_format::ResourceFormat`] is which one.
 fn resources_under(prefix: &str) -> Router<App> {
     let at = |path: &str| format!("{prefix}{path}");
     let base = post(bundle::post).put(bundle::put);
@@ -157,7 +157,7 @@ fn resources_under(prefix: &str) -> Router<App> {
         .route(&at("/{type}/{id}/{kind}/_search"), post(search::post_about).fallback(unknown_route))
 }
 
-/// For whoever runs the server: neither counted nor shared with other origins.
+/// Routes for the operator: neither counted nor shared with other origins.
 fn operations() -> Router<App> {
     Router::new().route("/health", get(health::get)).method_not_allowed_fallback(method_not_allowed)
 }
@@ -170,7 +170,7 @@ async fn method_not_allowed() -> ApiError {
     ApiError::MethodNotAllowed
 }
 
-/// Below `/auth` the patterns of resources match what nobody answers at.
+/// Below `/auth` the patterns of resources match addresses that do not exist.
 async fn resource_method_not_allowed(uri: Uri) -> ApiError {
     match Api::of(uri.path()) {
         Api::OAuth | Api::Page => ApiError::UnknownRoute,

@@ -1,4 +1,4 @@
-//! Before the server serves: its init bundle, and what callers are told meanwhile.
+//! Before the server serves: its init bundle, and the answers in the meantime.
 
 use std::sync::Arc;
 
@@ -7,18 +7,19 @@ use axum::extract::State;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::Response;
 use axum::routing::get;
+use fhir_service::error::ServiceError;
+use fhir_service::request_context::RequestContext;
+use fhir_service::request_query::RequestQuery;
+use fhir_service::resource_format::ResourceFormat;
+use fhir_service::{bundle, type_alias};
 use fhir_store::bundle::BundleType;
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use crate::asked::RequestQuery;
-use crate::call::ResourceRequest;
-use crate::endpoint::bundle as executed;
 use crate::error::{self, ApiError};
 use crate::middleware::{self, observe};
+use crate::response;
 use crate::state::{App, AppState, Components};
-use crate::surface::ResourceFormat;
-use crate::{answer, brand};
 
 /// What an init bundle did.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +30,7 @@ pub struct InitBundleReport {
     pub failed: Vec<(usize, String)>,
 }
 
-/// The reason why an init bundle was not executed; nothing of a transaction was kept.
+/// The reason why an init bundle was not executed; a transaction left nothing behind.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct InitBundleFailure(String);
@@ -43,17 +44,18 @@ pub struct InitBundleFailure(String);
 /// Specification, Migrations: how they are submitted; the FHIR endpoint and its rewriting of extensions
 /// as for any bundle of that endpoint.
 pub async fn execute_bundle(parts: Components, mut document: Value) -> Result<InitBundleReport, InitBundleFailure> {
-    let app: App = Arc::new(AppState::new(parts));
-    brand::rename(&app.settings.platform_name, &mut document);
-    if let Some((index, name)) = brand::foreign_migration(&document) {
-        return Err(InitBundleFailure(foreign(&app.settings.platform_name, index, &name)));
+    let service = AppState::new(parts).fhir;
+    let platform_name = &service.settings().platform_name;
+    type_alias::rename(platform_name, &mut document);
+    if let Some((index, name)) = type_alias::foreign_migration(&document) {
+        return Err(InitBundleFailure(foreign(platform_name, index, &name)));
     }
-    let asked = RequestQuery::by_entries(&document);
-    let stop = |fault: ApiError| InitBundleFailure(fault.for_operator());
-    let call = ResourceRequest::of_administrator(ResourceFormat::Fhir);
-    let request = executed::read(&app, &call, document, &asked).await.map_err(stop)?;
+    let queries = RequestQuery::by_entries(&document);
+    let stop = |fault: ServiceError| InitBundleFailure(ApiError::from(fault).for_operator());
+    let context = RequestContext::of_administrator(ResourceFormat::Fhir);
+    let request = bundle::read(&service, &context, document, &queries).await.map_err(stop)?;
     let (kind, entries) = (request.kind, request.entries.len());
-    let answered = executed::execute(&app, &call, request, &asked).await.map_err(stop)?;
+    let answered = bundle::execute(&service, &context, request, &queries).await.map_err(stop)?;
     let failed = if kind == BundleType::Batch { failures(&answered) } else { Vec::new() };
     Ok(InitBundleReport { entries, failed })
 }
@@ -85,7 +87,7 @@ fn is_failure(outcome: &Value) -> bool {
     severities.into_iter().any(|severity| matches!(severity, "fatal" | "error"))
 }
 
-/// The server while it gets ready: `/health` tells what it is doing, everything is 503.
+/// The server while it gets ready: `/health` reports what it does, everything is 503.
 ///
 /// # Source
 /// `docs/decisions.md`, "Starting".
@@ -101,7 +103,7 @@ pub fn starting(parts: Components) -> Router {
 
 async fn health(State(app): State<App>) -> Response {
     let told = json!({"status": "starting", "progress": app.progress.told()});
-    answer::json(StatusCode::SERVICE_UNAVAILABLE, ResourceFormat::Native, &told)
+    response::json(StatusCode::SERVICE_UNAVAILABLE, ResourceFormat::Native, &told)
 }
 
 async fn not_ready() -> ApiError {

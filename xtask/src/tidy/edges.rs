@@ -43,12 +43,7 @@ const TABLE: &[Crate] = &[
     core("oauth-core", &["smart-scopes", "b2b-claim", "attempt-limits"]),
     core("migrations", &["fhir-store"]),
     // level 2
-    Crate {
-        name: "auth-http",
-        layer: Layer::Http,
-        uses: &["oauth-core", "smart-scopes", "fhir-store", "migrations", "attempt-limits", "server-kit"],
-        tests_use: &["auth-storage"],
-    },
+    core("fhir-service", &["oauth-core", "smart-scopes", "fhir-store", "migrations"]),
     Crate {
         name: "auth-storage",
         layer: Layer::Storage,
@@ -68,6 +63,13 @@ const TABLE: &[Crate] = &[
         tests_use: &[],
     },
     // level 3
+    Crate {
+        name: "auth-http",
+        layer: Layer::Http,
+        uses: &["fhir-service", "oauth-core", "fhir-store", "migrations", "attempt-limits", "server-kit"],
+        tests_use: &["auth-storage"],
+    },
+    // level 4
     Crate {
         name: "auth-server",
         layer: Layer::Server,
@@ -100,6 +102,11 @@ const BOUNDS: &[Bound] = &[
         library: "axum",
         layers: &[Layer::Kit, Layer::Http, Layer::Server],
         why: "rules and storage know nothing of HTTP",
+    },
+    Bound {
+        library: "http",
+        layers: &[Layer::Kit, Layer::Http, Layer::Server],
+        why: "headers and status codes are the wire's",
     },
     Bound { library: "reqwest", layers: &[Layer::Server], why: "outbound calls are ports that the binaries implement" },
 ];
@@ -168,7 +175,7 @@ mod tests {
     #[test]
     fn every_edge_of_the_table_goes_down_to_a_known_crate() {
         for row in TABLE {
-            assert!(level(row) <= 3, "{} stands too high", row.name);
+            assert!(level(row) <= 4, "{} stands too high", row.name);
         }
     }
 
@@ -214,6 +221,14 @@ mod tests {
     }
 
     #[test]
+    fn the_fhir_service_sees_neither_http_nor_storage() {
+        for crate_above in ["auth-http", "auth-storage", "server-kit"] {
+            assert_eq!(findings("fhir-service", crate_above, Kind::Normal).len(), 1, "{crate_above}");
+        }
+        assert!(findings("auth-http", "fhir-service", Kind::Normal).is_empty());
+    }
+
+    #[test]
     fn an_unknown_crate_is_refused() {
         assert_eq!(findings("extra", "serde", Kind::Normal).len(), 1);
     }
@@ -229,6 +244,8 @@ mod tests {
         assert_eq!(findings("auth-server", "sqlx", Kind::Normal).len(), 1);
         assert_eq!(findings("oauth-core", "axum", Kind::Normal).len(), 1);
         assert_eq!(findings("auth-storage", "axum", Kind::Normal).len(), 1);
+        assert_eq!(findings("fhir-service", "axum", Kind::Normal).len(), 1);
+        assert_eq!(findings("fhir-service", "http", Kind::Normal).len(), 1);
         assert!(findings("auth-http", "axum", Kind::Normal).is_empty());
         assert_eq!(findings("auth-http", "reqwest", Kind::Normal).len(), 1);
         assert!(findings("auth-server", "reqwest", Kind::Normal).is_empty());

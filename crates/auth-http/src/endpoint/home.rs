@@ -24,7 +24,7 @@ const ADDRESSES: [(&str, &str); 6] = [
 
 /// A page for people; for programs that accept JSON and no page, the same addresses as JSON.
 pub(crate) async fn get(State(app): State<App>, headers: HeaderMap) -> Result<Response, ApiError> {
-    let base_url = app.settings.base_url.trim_end_matches('/');
+    let base_url = app.base_url().trim_end_matches('/');
     if accepts_json_alone(&headers) {
         let mut addresses = serde_json::Map::new();
         addresses.insert("service".to_owned(), json!("auth-server"));

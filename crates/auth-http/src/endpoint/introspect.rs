@@ -3,6 +3,7 @@
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
+use fhir_service::error::ServiceError;
 use http::HeaderValue;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, PRAGMA};
 use oauth_core::access::AccessRequest;
@@ -36,7 +37,7 @@ pub(crate) async fn post(State(app): State<App>, form: OAuthForm) -> Result<Resp
 
 /// JSON that no cache may keep (RFC 6749, section 5.1).
 pub(crate) fn private_json(body: &impl Serialize) -> Result<Response, ApiError> {
-    let bytes = serde_json::to_vec(body).map_err(ApiError::Unwritable)?;
+    let bytes = serde_json::to_vec(body).map_err(ServiceError::Unwritable)?;
     let mut response = Response::new(Body::from(bytes));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(media::JSON));

@@ -4,37 +4,33 @@
 //! HL7 Bulk Data Access, asynchronous request pattern; `docs/decisions.md`, "Member match".
 //! A job of another client is answered as one that does not exist.
 
-use std::sync::Arc;
-
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::response::Response;
+use fhir_service::error::{PayerError, ServiceError};
+use fhir_service::jobs::{self, JobOutput};
+use fhir_service::resource_format::ResourceFormat;
 use fhir_store::ResourceId;
-use fhir_store::export::{ExportManifest, NDJSON, manifest};
-use fhir_store::jobs::{Job, JobEndpoint, JobFile, JobState, JobStore};
+use fhir_store::export::NDJSON;
+use fhir_store::jobs::{Job, JobEndpoint, JobState};
 use fhir_store::payer::MatchKind;
 use futures_util::stream;
 use http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_LOCATION, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderName, HeaderValue, StatusCode};
 
-use crate::call::ResourceRequest;
 use crate::error::ApiError;
-use crate::payer::{self, PayerError};
+use crate::media;
+use crate::resource_request::ResourceRequest;
+use crate::response::{self, empty};
 use crate::state::App;
-use crate::surface::ResourceFormat;
-use crate::{answer, media};
 
-/// Where exports tell where they stand, below `/fhir`.
+/// The address of the states of exports, below `/fhir`.
 pub(crate) const EXPORT_STATUS: &str = "/$export-status";
-/// Where files are, below `/fhir`.
-pub(crate) const OUTPUT: &str = "/$export-output";
 /// When it is worth asking again, in seconds.
 const ASK_AGAIN_S: u64 = 5;
 const PROGRESS: HeaderName = HeaderName::from_static("x-progress");
-/// What ends the name of a file.
-const ENDING: &str = ".ndjson";
 
-/// Returns where matches tell where they stand, below `/fhir`.
+/// Returns the address of the states of matches, below `/fhir`.
 pub(crate) const fn match_status(kind: MatchKind) -> &'static str {
     match kind {
         MatchKind::Payer => "/Group/$bulk-member-match-status",
@@ -45,7 +41,7 @@ pub(crate) const fn match_status(kind: MatchKind) -> &'static str {
 /// Answers that a job was put into the queue, and where to ask for it.
 pub(crate) fn accepted(app: &App, status: &str, job: &ResourceId) -> Response {
     let mut response = empty(StatusCode::ACCEPTED);
-    let location = format!("{}{status}/{job}", app.settings.fhir_base());
+    let location = format!("{}{status}/{job}", app.fhir.settings().fhir_base());
     if let Ok(location) = HeaderValue::try_from(location) {
         response.headers_mut().insert(CONTENT_LOCATION, location);
     }
@@ -104,11 +100,9 @@ pub(crate) async fn output(
     Path((id, name)): Path<(String, String)>,
     call: ResourceRequest,
 ) -> Result<Response, ApiError> {
-    let job = owned(&app, &call, &id).await?;
-    let name = name.strip_suffix(ENDING).ok_or(PayerError::NoJob)?;
-    let file = job.files.into_iter().find(|file| file.name == name).ok_or(PayerError::NoJob)?;
-    let length = file.size_bytes;
-    let mut response = Response::new(Body::from_stream(parts(Arc::clone(&app.jobs), job.id, file)));
+    let file = JobOutput::find(&app.fhir, &call.context, &id, &name).await?;
+    let length = file.size_bytes();
+    let mut response = Response::new(Body::from_stream(parts(file)));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(NDJSON));
     headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
@@ -117,14 +111,10 @@ pub(crate) async fn output(
 }
 
 /// Returns the parts of a file, each read when the one before was taken.
-fn parts(
-    jobs: Arc<dyn JobStore>,
-    id: ResourceId,
-    file: JobFile,
-) -> impl stream::Stream<Item = Result<Vec<u8>, fhir_store::StoreError>> {
-    stream::try_unfold((jobs, id, file, 0_u32), move |(jobs, id, file, number)| async move {
-        let part = jobs.part(&id, &file.name, number).await?;
-        Ok(part.map(|part| (part, (jobs, id, file, number.saturating_add(1)))))
+fn parts(file: JobOutput) -> impl stream::Stream<Item = Result<Vec<u8>, fhir_store::StoreError>> {
+    stream::try_unfold((file, 0_u32), move |(file, number)| async move {
+        let part = file.part(number).await?;
+        Ok(part.map(|part| (part, (file, number.saturating_add(1)))))
     })
 }
 
@@ -132,18 +122,15 @@ async fn status(
     State(app): State<App>,
     Path(id): Path<String>,
     call: ResourceRequest,
-    face: JobEndpoint,
+    endpoint: JobEndpoint,
 ) -> Result<Response, ApiError> {
-    let job = owned(&app, &call, &id).await?;
-    if job.face != face {
-        return Err(PayerError::NoJob.into());
-    }
+    let job = jobs::job(&app.fhir, &call.context, &id, endpoint).await?;
     app.polls.check(&id)?;
     match job.state {
-        JobState::Failed => Err(PayerError::JobFailed.into()),
+        JobState::Failed => Err(ServiceError::from(PayerError::JobFailed).into()),
         JobState::Completed => Ok(complete(&app, &job)),
         JobState::Requested => Ok(pending(None)),
-        JobState::Running => Ok(pending(Some(match face {
+        JobState::Running => Ok(pending(Some(match endpoint {
             JobEndpoint::Export => format!("{} resources written", job.done),
             JobEndpoint::Match(_) => "Processing members".to_owned(),
         }))),
@@ -161,11 +148,8 @@ fn pending(progress: Option<String>) -> Response {
 }
 
 fn complete(app: &App, job: &Job) -> Response {
-    let transaction_time = &answer::instant(job.created_us);
-    let base = app.settings.fhir_base();
-    let url = |file: &JobFile| format!("{base}{OUTPUT}/{}/{}{ENDING}", job.id, file.name);
-    let manifest = manifest(ExportManifest { job, transaction_time }, url);
-    let mut response = answer::json(StatusCode::OK, ResourceFormat::Fhir, &manifest);
+    let manifest = jobs::manifest_of(&app.fhir, job);
+    let mut response = response::json(StatusCode::OK, ResourceFormat::Fhir, &manifest);
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media::JSON));
     response
 }
@@ -174,29 +158,8 @@ async fn end(
     State(app): State<App>,
     Path(id): Path<String>,
     call: ResourceRequest,
-    face: JobEndpoint,
+    endpoint: JobEndpoint,
 ) -> Result<Response, ApiError> {
-    let job = owned(&app, &call, &id).await?;
-    if job.face != face {
-        return Err(PayerError::NoJob.into());
-    }
-    let owner = payer::owner(&app, &call)?;
-    match app.jobs.end(&job.id, &owner, app.now_us()).await? {
-        Some(_) => Ok(empty(StatusCode::ACCEPTED)),
-        None => Err(PayerError::NoJob.into()),
-    }
-}
-
-/// Returns the caller's job of this id.
-async fn owned(app: &App, call: &ResourceRequest, id: &str) -> Result<Job, ApiError> {
-    let owner = payer::owner(app, call)?;
-    let id: ResourceId = id.parse().map_err(|_| PayerError::NoJob)?;
-    let job = app.jobs.job(&id, &owner).await?;
-    Ok(job.ok_or(PayerError::NoJob)?)
-}
-
-fn empty(status: StatusCode) -> Response {
-    let mut response = Response::new(Body::empty());
-    *response.status_mut() = status;
-    response
+    jobs::end(&app.fhir, &call.context, &id, endpoint).await?;
+    Ok(empty(StatusCode::ACCEPTED))
 }

@@ -51,7 +51,7 @@ pub(crate) async fn post(State(app): State<App>, form: PageForm) -> Result<Respo
     };
     let signed_in = match sign_in::sign_in(&app.env(), &app.authority, &attempt).await {
         Ok(signed_in) => signed_in,
-        Err(SignInError::Store(cause)) => return Err(ApiError::Parties(cause)),
+        Err(SignInError::Store(cause)) => return Err(cause.into()),
         Err(fault) => return again(&app, &form, ApiError::SignIn(fault)).await,
     };
     let session = signed_in.cookie.expose_secret();
@@ -80,7 +80,7 @@ async fn again(app: &App, form: &PageForm, fault: ApiError) -> Result<Response, 
     };
     let mut page = sign_in(app, visitor, waiting.as_ref(), form.get("username").unwrap_or_default());
     page.alert = Some(alert(&fault, &app.pages.frame().title));
-    page::show_again(&page, &fault, &app.settings.base_url)
+    page::show_again(&page, &fault, app.base_url())
 }
 
 fn sign_in<'a>(

@@ -8,34 +8,37 @@
 
 use axum::extract::State;
 use axum::response::Response;
+use fhir_service::access::require_administrator;
+use fhir_service::error::{ScriptRunError, ServiceError};
+use fhir_service::migration_run::{applied_scripts, apply_scripts};
+use fhir_service::representation::instant;
 use migrations::on_demand::{ScriptOutcome, SqlScript, SqlScriptRecord};
 use serde_json::{Value, json};
 
 use super::introspect::private_json;
-use crate::call::ResourceRequest;
 use crate::error::ApiError;
-use crate::migrate::{self, ScriptRunError};
+use crate::resource_request::ResourceRequest;
 use crate::state::App;
-use crate::{answer, gate};
 
 /// Applies what is new.
 pub(crate) async fn post(State(app): State<App>, mut call: ResourceRequest) -> Result<Response, ApiError> {
-    gate::permit_administrator(&call)?;
-    let scripts = SqlScript::read_all(&call.take_resource()?).map_err(ScriptRunError::from)?;
-    let done = migrate::apply(&app, scripts).await?;
-    private_json(&done.iter().map(told).collect::<Vec<_>>())
+    require_administrator(&call.context)?;
+    let scripts =
+        SqlScript::read_all(&call.take_resource()?).map_err(ScriptRunError::from).map_err(ServiceError::from)?;
+    let done = apply_scripts(&app.fhir, scripts).await?;
+    private_json(&done.iter().map(applied).collect::<Vec<_>>())
 }
 
 /// Lists what was applied, in the order of application.
 pub(crate) async fn get(State(app): State<App>, call: ResourceRequest) -> Result<Response, ApiError> {
-    gate::permit_administrator(&call)?;
-    let applied = app.migrations.applied_scripts().await?;
+    require_administrator(&call.context)?;
+    let applied = applied_scripts(&app.fhir).await?;
     private_json(&applied.iter().map(listed).collect::<Vec<_>>())
 }
 
-fn told((record, applied): &(SqlScriptRecord, ScriptOutcome)) -> Value {
-    let (id, checksum, ts) = (&record.script.id, record.script.checksum(), answer::instant(record.applied_us));
-    match applied {
+fn applied((record, outcome): &(SqlScriptRecord, ScriptOutcome)) -> Value {
+    let (id, checksum, ts) = (&record.script.id, record.script.checksum(), instant(record.applied_us));
+    match outcome {
         ScriptOutcome::Now => {
             json!({"id": id, "sql": record.script.sql, "applied": "now", "ts": ts, "checksum": checksum})
         }
@@ -45,5 +48,5 @@ fn told((record, applied): &(SqlScriptRecord, ScriptOutcome)) -> Value {
 
 fn listed(record: &SqlScriptRecord) -> Value {
     let SqlScript { id, sql } = &record.script;
-    json!({"id": id, "ts": answer::instant(record.applied_us), "sql": sql, "checksum": record.script.checksum()})
+    json!({"id": id, "ts": instant(record.applied_us), "sql": sql, "checksum": record.script.checksum()})
 }

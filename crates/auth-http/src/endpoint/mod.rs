@@ -15,7 +15,6 @@ pub(crate) mod home;
 pub(crate) mod introspect;
 pub(crate) mod jobs;
 pub(crate) mod jwks;
-pub(crate) mod list;
 pub(crate) mod login;
 pub(crate) mod logout;
 pub(crate) mod member_match;

@@ -43,7 +43,7 @@ async fn again(app: &App, form: &PageForm, transaction: &str) -> Result<Response
         Ok(NextPage::PickPatient(asked)) => {
             let mut page = patient(app, visitor, &asked);
             page.alert = Some(AlertView { heading: "No record is chosen", text: "Choose one to go on.".to_owned() });
-            page::show_again(&page, &CsrfError::Incomplete.into(), &app.settings.base_url)
+            page::show_again(&page, &CsrfError::Incomplete.into(), app.base_url())
         }
         other => next::go(app, other),
     }

@@ -2,15 +2,14 @@
 
 use axum::extract::State;
 use axum::response::Response;
+use fhir_service::{lookup, patch, single_write};
 use fhir_store::{Write, WriteOperation};
 
 use crate::address::{ResourcePath, TypePath};
-use crate::budget::RequestBudget;
-use crate::call::ResourceRequest;
 use crate::error::ApiError;
-use crate::gate::{self, AccessCheck};
+use crate::resource_request::ResourceRequest;
+use crate::response;
 use crate::state::App;
-use crate::{answer, conditional_references, confine, criteria, save};
 
 /// Reads a resource.
 pub(crate) async fn get(
@@ -18,9 +17,8 @@ pub(crate) async fn get(
     ResourcePath(key): ResourcePath,
     call: ResourceRequest,
 ) -> Result<Response, ApiError> {
-    let within = gate::permit(&app, &call, &AccessCheck::read(&key, &call.asked)).await?;
-    let found = confine::current_text(&app, &key, &within).await?;
-    answer::found(&app, &call, &found)
+    let found = lookup::read(&app.fhir, &call.context, &key).await?;
+    response::found(&app, &call, &found)
 }
 
 /// Creates or replaces a resource.
@@ -44,8 +42,8 @@ pub(crate) async fn patch(
     let mut write = Write::to(key.clone(), WriteOperation::Patch(call.read_patch(patch)?));
     write.precondition.if_match = call.if_match()?;
     write.precondition.if_none_match = call.if_none_match()?;
-    let written = save::patched(&app, &call, &write, &key).await?;
-    Ok(answer::written(&app, &call, &written).await)
+    let written = patch::patch(&app.fhir, &call.context, &write, &key).await?;
+    Ok(response::written(&app, &call, &written).await)
 }
 
 /// Removes a resource.
@@ -66,7 +64,7 @@ pub(crate) async fn post(
     TypePath(kind): TypePath,
     mut call: ResourceRequest,
 ) -> Result<Response, ApiError> {
-    let precondition = criteria::of_create(&app, &call, &kind).await?;
+    let precondition = call.create_condition(&app, &kind).await?;
     let operation = WriteOperation::Create(call.take_resource()?);
     write_one(&app, &call, Write::by_condition(kind, operation, precondition)).await
 }
@@ -77,7 +75,7 @@ pub(crate) async fn put_found(
     TypePath(kind): TypePath,
     mut call: ResourceRequest,
 ) -> Result<Response, ApiError> {
-    let precondition = criteria::of_address(&app, &call, &kind).await?;
+    let precondition = call.address_condition(&app, &kind).await?;
     let operation = WriteOperation::Put(call.take_resource()?);
     write_one(&app, &call, Write::by_condition(kind, operation, precondition)).await
 }
@@ -88,13 +86,12 @@ pub(crate) async fn patch_found(
     TypePath(kind): TypePath,
     mut call: ResourceRequest,
 ) -> Result<Response, ApiError> {
-    let precondition = criteria::of_address(&app, &call, &kind).await?;
+    let precondition = call.address_condition(&app, &kind).await?;
     let patch = call.take_resource()?;
     let operation = WriteOperation::Patch(call.read_patch(patch)?);
     let write = Write::by_condition(kind, operation, precondition);
-    let key = save::found_target(&app, &call, &write, &call.asked).await?;
-    let written = save::patched(&app, &call, &write, &key).await?;
-    Ok(answer::written(&app, &call, &written).await)
+    let written = single_write::patch_found(&app.fhir, &call.context, &write).await?;
+    Ok(response::written(&app, &call, &written).await)
 }
 
 /// Removes the resource the query finds.
@@ -103,14 +100,11 @@ pub(crate) async fn delete_found(
     TypePath(kind): TypePath,
     call: ResourceRequest,
 ) -> Result<Response, ApiError> {
-    let precondition = criteria::of_address(&app, &call, &kind).await?;
+    let precondition = call.address_condition(&app, &kind).await?;
     write_one(&app, &call, Write::by_condition(kind, WriteOperation::Delete, precondition)).await
 }
 
 async fn write_one(app: &App, call: &ResourceRequest, write: Write) -> Result<Response, ApiError> {
-    let mut budget = RequestBudget::new(app.settings.searches_time());
-    let write = conditional_references::resolved(app, call, write, &mut budget).await?;
-    let reach = gate::permit_write(app, call, &AccessCheck::write(&write, &call.asked)).await?;
-    let written = save::one(app, call.dialect, Write { reach, ..write }).await?;
-    Ok(answer::written(app, call, &written).await)
+    let written = single_write::execute(&app.fhir, &call.context, write).await?;
+    Ok(response::written(app, call, &written).await)
 }

@@ -12,13 +12,13 @@
 
 use axum::extract::State;
 use axum::response::Response;
+use fhir_service::access;
 use oauth_core::launch::{self, EhrLaunch};
 use serde_json::{Value, json};
 
 use super::introspect::private_json;
-use crate::call::ResourceRequest;
 use crate::error::ApiError;
-use crate::gate;
+use crate::resource_request::ResourceRequest;
 use crate::state::App;
 
 /// The one method, after its brand and the dot.
@@ -56,15 +56,15 @@ pub(crate) async fn post(State(app): State<App>, mut call: ResourceRequest) -> R
 
 async fn run(app: &App, call: &ResourceRequest, asked: &Value) -> Result<Value, ApiError> {
     let method = asked.get("method").and_then(Value::as_str).ok_or(RpcError::NotACall)?;
-    gate::permit_rpc(app, call, OPERATION, asked).await?;
+    access::authorize_rpc(&app.fhir, &call.context, OPERATION, asked).await?;
     let brand = method.strip_suffix(GET_LAUNCH_URI).and_then(|brand| brand.strip_suffix('.'));
-    let own = &app.settings.platform_name;
+    let own = &app.fhir.settings().platform_name;
     if !brand.is_some_and(|brand| brand == "platform" || brand == own) {
         return Err(RpcError::UnknownMethod(own.clone()).into());
     }
     let params = asked.get("params").unwrap_or(&Value::Null);
-    let address = call.address.map(|address| address.to_canonical().to_string());
-    let ehr = EhrLaunch { id: call.caller.id(&app.authority), address: address.as_deref() };
+    let address = call.context.address.map(|address| address.to_canonical().to_string());
+    let ehr = EhrLaunch { id: call.context.caller.id(&app.authority), address: address.as_deref() };
     let result = launch::get_launch_uri(&app.env(), &app.authority, ehr, params).await.map_err(RpcError::from)?;
     Ok(json!({"result": result}))
 }

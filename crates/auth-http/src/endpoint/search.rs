@@ -2,16 +2,13 @@
 
 use axum::extract::State;
 use axum::response::Response;
+use fhir_service::search::{self, SearchScope};
 use http::StatusCode;
 
-use super::list::{self, ListEndpoint};
 use crate::address::{CompartmentPath, TypePath};
-use crate::answer;
-use crate::asked::RequestQuery;
-use crate::budget::RequestBudget;
-use crate::call::ResourceRequest;
 use crate::error::ApiError;
-use crate::searching::{self, PreparedSearch, SearchScope};
+use crate::resource_request::ResourceRequest;
+use crate::response;
 use crate::state::App;
 
 /// Searches a type: by search parameters where it has some, else by its elements.
@@ -55,42 +52,7 @@ pub(crate) async fn post_about(
     get_about(app, place, call).await
 }
 
-async fn search(app: &App, call: &ResourceRequest, extent: SearchScope<'_>) -> Result<Response, ApiError> {
-    let mut budget = RequestBudget::new(app.settings.searches_time());
-    let found = budget.search(async {
-        let prepared = prepare(app, call, extent, (&call.query, &call.asked)).await?;
-        answer(app, call, prepared).await
-    });
-    let found = found.await?;
-    Ok(answer::json_text(StatusCode::OK, call.dialect, found))
-}
-
-/// A search that the caller may make.
-pub(crate) enum PreparedRead<'a> {
-    /// By search parameters.
-    Search(Box<PreparedSearch<'a>>),
-    /// By elements.
-    List(ListEndpoint<'a>),
-}
-
-/// Reads what a search asks for, for whom may search the type.
-pub(crate) async fn prepare<'a>(
-    app: &App,
-    call: &ResourceRequest,
-    extent: SearchScope<'_>,
-    (pairs, asked): (&'a [(String, String)], &RequestQuery),
-) -> Result<PreparedRead<'a>, ApiError> {
-    if searching::applies(app, call, extent.kind).await? {
-        searching::prepare(app, call, extent, (pairs, asked)).await.map(Box::new).map(PreparedRead::Search)
-    } else {
-        list::prepare(app, call, extent, (pairs, asked)).await.map(PreparedRead::List)
-    }
-}
-
-/// Returns the Bundle that answers it, as JSON.
-pub(crate) async fn answer(app: &App, call: &ResourceRequest, prepared: PreparedRead<'_>) -> Result<Vec<u8>, ApiError> {
-    match prepared {
-        PreparedRead::Search(search) => search.answer(app, call).await,
-        PreparedRead::List(list) => Ok(list.answer(app, call).await?.to_string().into_bytes()),
-    }
+async fn search(app: &App, call: &ResourceRequest, scope: SearchScope<'_>) -> Result<Response, ApiError> {
+    let found = search::search(&app.fhir, &call.context, scope).await?;
+    Ok(response::json_text(StatusCode::OK, call.context.format, found))
 }

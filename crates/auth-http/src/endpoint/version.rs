@@ -2,15 +2,14 @@
 
 use axum::extract::{Path, State};
 use axum::response::Response;
-use fhir_store::StoredText;
+use fhir_service::lookup;
 use serde::Deserialize;
 
 use crate::address::ResourcePath;
-use crate::call::ResourceRequest;
 use crate::error::ApiError;
-use crate::gate::{self, AccessCheck};
+use crate::resource_request::ResourceRequest;
+use crate::response;
 use crate::state::App;
-use crate::{answer, confine};
 
 /// The last segment.
 #[derive(Deserialize)]
@@ -28,9 +27,6 @@ pub(crate) async fn get(
     Path(VersionPath { version }): Path<VersionPath>,
     call: ResourceRequest,
 ) -> Result<Response, ApiError> {
-    let beneath = format!("/_history/{version}");
-    let within = gate::permit(&app, &call, &AccessCheck::vread(&key, &beneath, &call.asked)).await?;
-    let Ok(number) = version.parse() else { return Err(ApiError::NoVersion { key, version }) };
-    let stored = confine::version(&app, (&key, number), &within).await?;
-    answer::found(&app, &call, &StoredText::from(&stored))
+    let found = lookup::read_version(&app.fhir, &call.context, key, version).await?;
+    response::found(&app, &call, &found)
 }

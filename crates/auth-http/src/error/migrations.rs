@@ -1,13 +1,13 @@
 //! The rows of the table about migrations. Only the administrator gets here, so what the engine says
-//! about SQL is told as it is.
+//! about SQL stands in the answer.
 
+use fhir_service::error::{MigrationRunError, ScriptRunError};
 use fhir_store::outcome;
 use http::StatusCode;
 use migrations::EffectError;
 use migrations::on_demand::ScriptError;
 
 use super::{ErrorResponse, packages};
-use crate::migrate::{MigrationRunError, ScriptRunError};
 
 /// A migration that was not run.
 pub(super) fn refused(cause: &MigrationRunError, entry: Option<usize>) -> ErrorResponse {

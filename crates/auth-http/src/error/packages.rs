@@ -1,11 +1,11 @@
 //! The rows of the table about packages. Only the administrator gets here.
 
+use fhir_service::error::PackageOperationError;
 use fhir_store::outcome;
 use http::StatusCode;
 use migrations::package::{PackageChangeError, PrepareError};
 
 use super::{ErrorResponse, resources};
-use crate::packages::PackageOperationError;
 
 /// How soon it is worth asking a registry again that does not answer.
 const REGISTRY_RETRY_S: u64 = 30;

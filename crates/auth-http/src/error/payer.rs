@@ -1,11 +1,11 @@
 //! The rows of the table about the operations of payers.
 
+use fhir_service::error::PayerError;
 use fhir_store::outcome::{self, IssueKind, IssueSeverity};
 use fhir_store::payer::davinci::DavinciExportError;
 use http::StatusCode;
 
 use super::{AuthenticateChallenge, ErrorResponse};
-use crate::payer::PayerError;
 
 /// How soon a caller with too many jobs may have one fewer.
 const JOBS_RETRY_S: u64 = 60;

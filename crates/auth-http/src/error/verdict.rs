@@ -89,7 +89,7 @@ impl ErrorResponse {
         self.error
     }
 
-    /// What developers are told.
+    /// The text for developers.
     pub(super) fn text(&self) -> &str {
         &self.text
     }
@@ -107,7 +107,7 @@ impl ErrorResponse {
     /// Returns the body elsewhere.
     ///
     /// # Source
-    /// Specification, OAuth errors: `insufficient_scope` is told as an `OperationOutcome`. `WWW-Authenticate` has the
+    /// Specification, OAuth errors: `insufficient_scope` is an `OperationOutcome`. `WWW-Authenticate` has the
     /// word, and so has the body, as has that of `invalid_token`.
     pub(crate) fn outcome_body(&self) -> Value {
         match self.error {

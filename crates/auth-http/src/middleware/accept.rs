@@ -3,11 +3,12 @@
 use axum::extract::Request;
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
+use fhir_service::resource_format::ResourceFormat;
 use http::Method;
 
+use crate::api::Api;
 use crate::error::ApiError;
 use crate::media::{self, NegotiatedFormat};
-use crate::surface::{Api, ResourceFormat};
 
 /// Where the files of exports are.
 const FILES: &str = "/fhir/$export-output/";
@@ -39,9 +40,9 @@ fn is_acceptable(request: &Request) -> bool {
 ///
 /// # Errors
 /// [`ApiError::NotAcceptable`].
-pub(crate) fn check(dialect: ResourceFormat, pairs: &[(String, String)]) -> Result<(), ApiError> {
+pub(crate) fn check(format: ResourceFormat, pairs: &[(String, String)]) -> Result<(), ApiError> {
     let mut formats = pairs.iter().filter(|(name, _)| name == "_format");
     let is_acceptable =
-        dialect != ResourceFormat::Fhir || formats.all(|(_, value)| media::is_format(value, NegotiatedFormat::Json));
+        format != ResourceFormat::Fhir || formats.all(|(_, value)| media::is_format(value, NegotiatedFormat::Json));
     if is_acceptable { Ok(()) } else { Err(ApiError::NotAcceptable) }
 }

@@ -11,14 +11,14 @@ use server_kit::middleware::observe::count_response;
 use server_kit::middleware::request_id;
 use tracing::{Instrument as _, debug, error_span};
 
+use crate::api::Api;
 use crate::error::{self, ErrorContext};
 use crate::state::App;
-use crate::surface::Api;
 
 /// Longest request id that is taken from a caller, in bytes.
 const REQUEST_ID_MAX_BYTES: usize = 64;
 
-/// Runs one request and tells about it: never its query, its headers or its body.
+/// Runs one request and logs it: never its query, its headers or its body.
 pub(crate) async fn observe(State(app): State<App>, request: Request, next: Next) -> Response {
     // The clock of the day may be set while a request runs.
     let started = Instant::now();
@@ -26,12 +26,12 @@ pub(crate) async fn observe(State(app): State<App>, request: Request, next: Next
     let id = request_id::of(request.headers(), REQUEST_ID_MAX_BYTES, fresh);
     let name = id.to_str().unwrap_or_default();
     let span = error_span!("request", request_id = name);
-    let surface = Api::of(request.uri().path());
+    let api = Api::of(request.uri().path());
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().cloned();
 
     async {
-        let place = ErrorContext { surface, pages: &app.pages, base_url: &app.settings.base_url, request_id: name };
+        let place = ErrorContext { api, pages: &app.pages, base_url: app.base_url(), request_id: name };
         let mut response = error::render(next.run(request).await, &place);
         response.headers_mut().insert(request_id::HEADER, id.clone());
         let status = response.status();

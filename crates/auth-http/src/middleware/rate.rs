@@ -2,7 +2,7 @@
 //!
 //! The two together, because each alone fails someone: behind a proxy all callers share one
 //! address, and a client id alone would let anybody use up the allowance of another by naming it.
-//! The name is not verified here; checking it is the work the limit is there to bound. Whoever invents
+//! The name is not verified here; checking it is the work the limit is there to bound. A caller that invents
 //! names is held by a second limit on the address alone, ten times as large.
 
 use std::hash::Hash;
@@ -16,6 +16,7 @@ use attempt_limits::network::subscriber;
 use axum::extract::{ConnectInfo, Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
+use fhir_service::service::Clock;
 use governor::clock::Clock as _;
 use governor::middleware::NoOpMiddleware;
 use governor::state::keyed::DashMapStateStore;
@@ -25,11 +26,11 @@ use server_kit::rate_clock::{RateClock, RateInstant};
 
 use crate::credentials;
 use crate::error::ApiError;
-use crate::state::{App, Clock};
+use crate::state::App;
 
 /// After this many checks, callers that have their whole allowance back are forgotten.
 const SWEEP_EVERY: u32 = 4096;
-/// Most callers, and most addresses, that are told apart; it may be exceeded by [`SWEEP_EVERY`].
+/// Most callers, and most addresses, that are counted separately; it may be exceeded by [`SWEEP_EVERY`].
 const TOLD_APART_MAX: usize = 100_000;
 /// How many times the allowance of one caller an address has. Not specified; behind a proxy all callers
 /// share one address, and one stranger should not have the work of a hundred.
@@ -47,7 +48,7 @@ struct Inner {
     /// `None` where the listener names no peer.
     addresses: Counters<Option<IpAddr>>,
     checks: AtomicU32,
-    /// Whether there are as many callers as are told apart: then only addresses are.
+    /// Whether there are as many callers as are counted separately: then only addresses are.
     crowded: AtomicBool,
 }
 
@@ -79,7 +80,7 @@ impl RequestRateLimiter {
     }
 }
 
-/// So many calls a minute under each key, whoever calls: each node counts its own.
+/// So many calls a minute under each key, from any caller: each node counts its own.
 pub(crate) struct RateAllowance {
     counters: Counters<Box<str>>,
     checks: AtomicU32,
@@ -93,11 +94,22 @@ impl RateAllowance {
     }
 
     /// Counts one call. Keys are of those who were let in, so there are as many as there is work.
-    pub(crate) fn check(&self, key: &str) -> Result<(), ApiError> {
+    ///
+    /// # Errors
+    /// After how many seconds the next one is let in.
+    pub(crate) fn count(&self, key: &str) -> Result<(), u64> {
         if self.checks.fetch_add(1, Ordering::Relaxed) % SWEEP_EVERY == SWEEP_EVERY - 1 {
             self.counters.retain_recent();
         }
         count(&self.counters, &key.into())
+    }
+
+    /// As [`RateAllowance::count`].
+    ///
+    /// # Errors
+    /// [`ApiError::Throttled`].
+    pub(crate) fn check(&self, key: &str) -> Result<(), ApiError> {
+        self.count(key).map_err(throttled)
     }
 }
 
@@ -108,9 +120,9 @@ impl Inner {
         }
         // The caller first: what it is refused costs its neighbours at the address nothing.
         if !self.crowded.load(Ordering::Relaxed) {
-            count(&self.callers, &Caller { address, claimed: claimed.map(Into::into) })?;
+            count(&self.callers, &Caller { address, claimed: claimed.map(Into::into) }).map_err(throttled)?;
         }
-        count(&self.addresses, &address)
+        count(&self.addresses, &address).map_err(throttled)
     }
 
     fn sweep(&self) {
@@ -121,10 +133,13 @@ impl Inner {
     }
 }
 
-fn count<K: Clone + Eq + Hash>(counters: &Counters<K>, key: &K) -> Result<(), ApiError> {
-    counters.check_key(key).map_err(|refused| ApiError::Throttled {
-        retry_after_s: whole_seconds(refused.wait_time_from(counters.clock().now())),
-    })
+/// Counts one request; the error is after how many seconds the next one is let in.
+fn count<K: Clone + Eq + Hash>(counters: &Counters<K>, key: &K) -> Result<(), u64> {
+    counters.check_key(key).map_err(|refused| whole_seconds(refused.wait_time_from(counters.clock().now())))
+}
+
+const fn throttled(retry_after_s: u64) -> ApiError {
+    ApiError::Throttled { retry_after_s }
 }
 
 /// Returns the server's clock as the limiter reads it.
@@ -132,7 +147,7 @@ fn rate_clock(clock: Arc<dyn Clock>) -> RateClock {
     RateClock::new(move || clock.now_us())
 }
 
-/// Rounded up: whoever waits as long as told is let in.
+/// Rounded up: a caller that waits that long is let in.
 fn whole_seconds(wait: Duration) -> u64 {
     let rest = u64::from(wait.subsec_nanos() > 0);
     wait.as_secs().saturating_add(rest).max(1)

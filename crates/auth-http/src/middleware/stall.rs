@@ -15,7 +15,7 @@ pub(crate) async fn refuse(State(app): State<App>, request: Request, next: Next)
         biased;
         response = next.run(request) => response,
         () = app.health.stalled() => {
-            ApiError::Resources(StoreError::Unavailable("the database does not answer".into())).into_response()
+            ApiError::from(StoreError::Unavailable("the database does not answer".into())).into_response()
         }
     }
 }

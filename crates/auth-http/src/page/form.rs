@@ -73,7 +73,7 @@ pub(crate) async fn fields(
     if !media::is_form(headers) {
         return Err(ApiError::NotAForm);
     }
-    let limit_bytes = app.settings.max_body_bytes.min(FORM_MAX_BYTES);
+    let limit_bytes = app.max_body_bytes.min(FORM_MAX_BYTES);
     let body = body::read(headers, body, limit_bytes).await?;
     Ok(form_urlencoded::parse(&body).into_owned().collect())
 }

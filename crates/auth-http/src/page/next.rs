@@ -42,6 +42,6 @@ pub(crate) fn refuse(fault: AuthorizeError) -> Result<Response, ApiError> {
             leave(&departure)
         }
         AuthorizeError::Page(cause) => Err(ApiError::Authorize(cause)),
-        AuthorizeError::Store(cause) => Err(ApiError::Parties(cause)),
+        AuthorizeError::Store(cause) => Err(cause.into()),
     }
 }

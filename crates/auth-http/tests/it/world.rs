@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use auth_http::{Clock, Components, HttpSettings, InitBundleFailure, InitBundleReport, PageTheme};
+use auth_http::{Clock, Components, FhirSettings, HttpSettings, InitBundleFailure, InitBundleReport, PageTheme};
 use auth_storage::{Admissions, AuditLog, Db, JobSettings, Jobs};
 use axum::Router;
 use axum::body::Body;
@@ -179,15 +179,17 @@ impl World {
     pub(crate) fn settings(choice: Choice) -> HttpSettings {
         HttpSettings {
             max_body_bytes: choice.max_body_bytes,
-            correct_format: choice.correct_format,
-            base_url: BASE.to_owned(),
             rate_limit_per_minute: choice.rate_limit_per_minute,
-            platform_name: choice.platform_name.to_owned(),
-            version: "1.2.3".to_owned(),
             look: choice.look,
-            search_time: choice.search_time,
-            conforms_to: choice.conforms_to,
-            identifier_rule: choice.identifier_rule,
+            fhir: FhirSettings {
+                base_url: BASE.to_owned(),
+                correct_format: choice.correct_format,
+                platform_name: choice.platform_name.to_owned(),
+                version: "1.2.3".to_owned(),
+                search_time: choice.search_time,
+                conforms_to: choice.conforms_to,
+                identifier_rule: choice.identifier_rule,
+            },
         }
     }
 

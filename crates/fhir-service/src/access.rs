@@ -1,0 +1,432 @@
+//! Access decisions: whether a caller may do what it asks for, and on which resources.
+//!
+//! Scopes and policies are [`oauth_core`]'s. Here a request becomes what they judge, and what scopes leave open becomes
+//! an [`AccessFilter`], which goes into the statement that reads or writes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fhir_store::bundle::ReadRequest;
+use fhir_store::{
+    AccessFilter, PatchDocument, ResourceId, ResourceKey, ResourceType, StoredResource, Write, WriteAccess,
+    WriteCriteria, WriteOperation,
+};
+use oauth_core::access::{self, AccessError, AccessRequest};
+use oauth_core::caller::CallerIdentity;
+use oauth_core::explanation::{self, AccessExplanation};
+use serde_json::Value;
+use smart_scopes::Interaction;
+
+use crate::access_filter;
+use crate::error::ServiceError;
+use crate::policy_request::{PolicyInput, RouteFacts};
+use crate::request_context::RequestContext;
+use crate::request_query::RequestQuery;
+use crate::resource_format::ResourceFormat;
+use crate::service::FhirService;
+
+/// An interaction that access is decided for: of a request, or of an entry of a Bundle.
+#[derive(Clone, Copy)]
+pub(crate) struct AccessCheck<'a> {
+    kind: &'a ResourceType,
+    id: Option<&'a ResourceId>,
+    /// The rest of the address below the type or the resource.
+    beneath: &'a str,
+    method: &'static str,
+    operation: &'static str,
+    interaction: Interaction,
+    query: &'a RequestQuery,
+    /// The condition that finds the target. The caller then has to be allowed to list what meets it, because the
+    /// answer shows what does.
+    criteria: Option<&'a WriteCriteria>,
+    /// Whether a policy has to spell it out.
+    explicit: bool,
+    /// Whether no policy can spell it out: it is the administrator's.
+    privileged: bool,
+    body: Option<SentBody<'a>>,
+    resource: Option<&'a Value>,
+}
+
+/// The body of a write.
+#[derive(Clone, Copy)]
+enum SentBody<'a> {
+    Resource(&'a Value),
+    Patch(&'a PatchDocument),
+}
+
+impl<'a> AccessCheck<'a> {
+    /// Reading one resource.
+    pub(crate) fn read(key: &'a ResourceKey, query: &'a RequestQuery) -> Self {
+        Self {
+            id: Some(&key.id),
+            operation: "FhirRead",
+            interaction: Interaction::Read,
+            ..Self::list(&key.kind, query)
+        }
+    }
+
+    /// Reading one version of a resource; `beneath` is `/_history/` and its number.
+    pub(crate) fn vread(key: &'a ResourceKey, beneath: &'a str, query: &'a RequestQuery) -> Self {
+        Self { beneath, operation: "FhirVread", ..Self::read(key, query) }
+    }
+
+    /// Reading the versions of one resource.
+    pub(crate) fn history_of(key: &'a ResourceKey, query: &'a RequestQuery) -> Self {
+        Self { beneath: "/_history", operation: "FhirHistory", ..Self::read(key, query) }
+    }
+
+    /// Reading the versions of a type's resources.
+    pub(crate) fn history(kind: &'a ResourceType, query: &'a RequestQuery) -> Self {
+        Self { beneath: "/_history", operation: "FhirHistory", ..Self::list(kind, query) }
+    }
+
+    /// Reading a patient with all that is the patient's; what else is read is permitted type by type.
+    pub(crate) fn everything(key: &'a ResourceKey, query: &'a RequestQuery) -> Self {
+        Self { beneath: "/$everything", operation: "FhirEverything", ..Self::read(key, query) }
+    }
+
+    /// Looking into a registration, which says more than the resource.
+    pub(crate) fn diagnose(key: &'a ResourceKey, query: &'a RequestQuery) -> Self {
+        Self { explicit: true, ..Self::read(key, query) }
+    }
+
+    /// Listing a type.
+    pub(crate) fn list(kind: &'a ResourceType, query: &'a RequestQuery) -> Self {
+        Self {
+            kind,
+            id: None,
+            beneath: "",
+            method: "get",
+            operation: "FhirSearch",
+            interaction: Interaction::Search,
+            query,
+            criteria: None,
+            explicit: access::is_registration(kind.as_str()),
+            privileged: false,
+            body: None,
+            resource: None,
+        }
+    }
+
+    /// A write. Of a patch this shows the patch alone; what it makes is added by [`AccessCheck::making`].
+    pub(crate) fn write(write: &'a Write, query: &'a RequestQuery) -> Self {
+        let criteria = write.precondition.if_none_exist.as_ref();
+        let (method, operation, interaction) = match (&write.operation, criteria.is_some()) {
+            (WriteOperation::Create(_), false) => ("post", "FhirCreate", Interaction::Create),
+            (WriteOperation::Create(_), true) => ("post", "FhirConditionalCreate", Interaction::Create),
+            (WriteOperation::Put(_), false) => ("put", "FhirUpdate", Interaction::Update),
+            (WriteOperation::Put(_), true) => ("put", "FhirConditionalUpdate", Interaction::Update),
+            (WriteOperation::Patch(_), _) => ("patch", "FhirPatch", Interaction::Update),
+            (WriteOperation::Delete, _) => ("delete", "FhirDelete", Interaction::Delete),
+        };
+        let (body, resource) = match &write.operation {
+            WriteOperation::Create(body) | WriteOperation::Put(body) => (Some(SentBody::Resource(body)), Some(body)),
+            WriteOperation::Patch(change) => (Some(SentBody::Patch(change)), None),
+            WriteOperation::Delete => (None, None),
+        };
+        let explicit = access::registers(write.kind.as_str());
+        // Not specified; SQL may do everything, and a migration that is gone is run again.
+        let privileged = write.kind.as_str() == migrations::RESOURCE_TYPE;
+        let (id, kind) = (write.id.as_ref(), &write.kind);
+        Self {
+            id,
+            method,
+            operation,
+            interaction,
+            criteria,
+            explicit,
+            privileged,
+            body,
+            resource,
+            ..Self::list(kind, query)
+        }
+    }
+
+    /// The same patch with the document that it makes, or without one where it cannot be applied.
+    pub(crate) const fn making(self, resource: Option<&'a Value>) -> Self {
+        Self { resource, ..self }
+    }
+
+    /// A read that an entry of a Bundle asks for.
+    pub(crate) fn entry(read: &'a ReadRequest, query: &'a RequestQuery) -> Self {
+        match read {
+            ReadRequest::One(key) => Self::read(key, query),
+            ReadRequest::Version(key, _) => Self::vread(key, query.beneath(), query),
+            ReadRequest::List { kind, .. } => Self::list(kind, query),
+            ReadRequest::History { kind, id: None, .. } => Self::history(kind, query),
+            ReadRequest::History { kind, id: Some(id), .. } => {
+                Self { id: Some(id), interaction: Interaction::Read, ..Self::history(kind, query) }
+            }
+        }
+    }
+
+    /// Returns the name policies know it by.
+    pub(crate) const fn operation(&self) -> &'static str {
+        self.operation
+    }
+
+    fn path(&self, format: ResourceFormat) -> String {
+        let prefix = format.prefix();
+        match self.id {
+            Some(id) => format!("{prefix}/{}/{id}{}", self.kind, self.beneath),
+            None => format!("{prefix}/{}{}", self.kind, self.beneath),
+        }
+    }
+}
+
+impl SentBody<'_> {
+    fn to_json(self) -> Value {
+        match self {
+            Self::Resource(value) | Self::Patch(PatchDocument::Merge(value)) => value.clone(),
+            // It was read from JSON, so it is written as JSON.
+            Self::Patch(PatchDocument::Json(operations) | PatchDocument::FhirJson(operations)) => {
+                serde_json::to_value(operations).unwrap_or_default()
+            }
+        }
+    }
+}
+
+/// The request line of a call of an operation.
+#[derive(Debug, Clone, Copy)]
+pub struct OperationAddress<'a> {
+    /// The method in lower case.
+    pub method: &'a str,
+    /// The path.
+    pub path: &'a str,
+    /// The path with the query.
+    pub path_and_query: &'a str,
+}
+
+/// A call of an operation by its name.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OperationCall<'a> {
+    /// Its name as policies know it.
+    pub(crate) name: &'static str,
+    /// The address it was called at.
+    pub(crate) address: OperationAddress<'a>,
+}
+
+/// Checks that the caller may make a call by name; `call` is its body.
+///
+/// # Errors
+/// Why not.
+pub async fn authorize_rpc(
+    service: &FhirService,
+    context: &RequestContext,
+    operation: &str,
+    call: &Value,
+) -> Result<(), AccessError> {
+    let request = || {
+        let body = Some(call.clone());
+        PolicyInput { body, ..policy_request(service, context, ("post", "/rpc"), None) }.into_value()
+    };
+    let access = AccessRequest { target: None, operation, explicit: true, request: &request };
+    access::authorize(&service.authority, &context.caller, access).await.map(|_| ())
+}
+
+/// Checks that the caller may have an operation of payers touch resources of a type. Policies see the call as it was
+/// sent, and the type as the parameter `resource/type`.
+///
+/// # Errors
+/// Why not.
+pub(crate) async fn authorize_operation(
+    service: &FhirService,
+    context: &RequestContext,
+    operation: &OperationCall<'_>,
+    target: (&str, Interaction),
+) -> Result<(), AccessError> {
+    let route = RouteFacts { resource_type: Some(target.0), resource_id: None };
+    let called = (operation.address.method, operation.address.path);
+    let request =
+        || PolicyInput { route, ..policy_request(service, context, called, context.query.text()) }.into_value();
+    let explicit = access::is_registration(target.0);
+    let access = AccessRequest { target: Some(target), operation: operation.name, explicit, request: &request };
+    access::authorize(&service.authority, &context.caller, access).await.map(drop)
+}
+
+/// Returns what the caller may do the interaction on, which is no write.
+///
+/// # Errors
+/// Why on nothing.
+pub(crate) async fn authorize(
+    service: &FhirService,
+    context: &RequestContext,
+    check: &AccessCheck<'_>,
+) -> Result<AccessFilter, AccessError> {
+    let is_administrators =
+        check.resource.is_some_and(|resource| access::is_administrators(check.kind.as_str(), resource));
+    if check.privileged || is_administrators {
+        require_administrator(context)?;
+    }
+    let access = AccessRequest {
+        target: Some((check.kind.as_str(), check.interaction)),
+        operation: check.operation,
+        explicit: check.explicit,
+        request: &|| describe(service, context, check),
+    };
+    match access::authorize(&service.authority, &context.caller, access).await {
+        Ok(allowed) => {
+            access_filter::from_scopes(service, context, (check.kind, check.interaction), allowed.reach).await
+        }
+        // A token that no policy would help gets to know the scope it lacks.
+        Err(AccessError::Forbidden)
+            if check.explicit && matches!(check.interaction, Interaction::Read | Interaction::Search) =>
+        {
+            scope_filter(service, context, check).await?;
+            Err(AccessError::Forbidden)
+        }
+        Err(denied) => Err(denied),
+    }
+}
+
+/// Returns what the decision about an interaction is made from.
+///
+/// # Errors
+/// When the store fails.
+pub(crate) async fn explain(
+    service: &FhirService,
+    context: &RequestContext,
+    check: &AccessCheck<'_>,
+) -> Result<AccessExplanation, AccessError> {
+    let access = AccessRequest {
+        target: Some((check.kind.as_str(), check.interaction)),
+        operation: check.operation,
+        explicit: check.explicit,
+        request: &|| describe(service, context, check),
+    };
+    Ok(explanation::explain(&service.authority, &context.caller, access).await?)
+}
+
+/// Checks that the caller is the administrator, whatever policies say.
+///
+/// # Errors
+/// That it is not.
+pub fn require_administrator(context: &RequestContext) -> Result<(), AccessError> {
+    match context.caller.identity {
+        CallerIdentity::Root => Ok(()),
+        CallerIdentity::Anonymous => Err(AccessError::Unauthenticated),
+        CallerIdentity::Client(_) | CallerIdentity::Token(_) => Err(AccessError::Forbidden),
+    }
+}
+
+/// Returns among what the caller may find the target of a write, and what it may write.
+///
+/// # Errors
+/// Why nothing.
+pub(crate) async fn authorize_write(
+    service: &FhirService,
+    context: &RequestContext,
+    check: &AccessCheck<'_>,
+) -> Result<WriteAccess, ServiceError> {
+    let mut reach = WriteAccess::default();
+    if let Some(criteria) = check.criteria {
+        reach.search = authorize_search(service, context, check.kind, (check.query, criteria)).await?;
+        reach.chained = searchable_types(service, context, criteria.looks_at()).await?;
+    }
+    Ok(WriteAccess { target: authorize(service, context, check).await?, ..reach })
+}
+
+/// Returns which resources that meet the condition of a write the caller may list. The condition is a list, whatever
+/// becomes of it, and policies see it as one.
+///
+/// # Errors
+/// Why none.
+pub(crate) async fn authorize_search(
+    service: &FhirService,
+    context: &RequestContext,
+    kind: &ResourceType,
+    (query, criteria): (&RequestQuery, &WriteCriteria),
+) -> Result<AccessFilter, AccessError> {
+    let within = authorize(service, context, &AccessCheck::list(kind, &query.as_list())).await?;
+    if criteria.sought.is_none() {
+        access_filter::check_listable(kind, &within)?;
+    }
+    Ok(within)
+}
+
+/// Returns what the caller may find of the types that a search looks at besides its own.
+///
+/// # Errors
+/// When the store fails.
+pub(crate) async fn searchable_types(
+    service: &FhirService,
+    context: &RequestContext,
+    kinds: BTreeSet<&ResourceType>,
+) -> Result<BTreeMap<ResourceType, AccessFilter>, ServiceError> {
+    let mut reaches = BTreeMap::new();
+    for kind in kinds {
+        if let Some(within) = searchable(service, context, kind).await? {
+            reaches.insert(kind.clone(), within);
+        }
+    }
+    Ok(reaches)
+}
+
+/// Returns what the caller may find of a type by a search; `None` for nothing.
+///
+/// # Errors
+/// When the store fails.
+pub(crate) async fn searchable(
+    service: &FhirService,
+    context: &RequestContext,
+    kind: &ResourceType,
+) -> Result<Option<AccessFilter>, ServiceError> {
+    match authorize(service, context, &AccessCheck::list(kind, &RequestQuery::NOTHING)).await {
+        Ok(within) => Ok(Some(within)),
+        Err(cause @ AccessError::Store(_)) => Err(cause.into()),
+        Err(_) => Ok(None),
+    }
+}
+
+/// Returns what scopes alone leave open, for what has to be looked at before policies can be asked.
+///
+/// # Errors
+/// That they leave nothing open.
+pub(crate) async fn scope_filter(
+    service: &FhirService,
+    context: &RequestContext,
+    check: &AccessCheck<'_>,
+) -> Result<AccessFilter, AccessError> {
+    let reach = access::reach(&context.caller, Some((check.kind.as_str(), check.interaction)))?;
+    access_filter::from_scopes(service, context, (check.kind, check.interaction), reach).await
+}
+
+/// Returns whether the caller may read a resource that it wrote, and so see it in the answer.
+///
+/// The write is done by now, so a failure of the store counts as a refusal.
+pub(crate) async fn may_read(service: &FhirService, context: &RequestContext, stored: &StoredResource) -> bool {
+    let reached = authorize(service, context, &AccessCheck::read(&stored.key, &RequestQuery::NOTHING)).await;
+    reached.is_ok_and(|within| within.contains(&stored.key, &stored.resource))
+}
+
+/// Returns the request object that policies are matched against. Credentials are left out: no policy needs them, and
+/// traces of policies show what they see.
+fn describe(service: &FhirService, context: &RequestContext, check: &AccessCheck<'_>) -> Value {
+    let path = check.path(context.format);
+    let request = PolicyInput {
+        route: RouteFacts { resource_type: Some(check.kind.as_str()), resource_id: check.id.map(ResourceId::as_str) },
+        body: check.body.map(SentBody::to_json),
+        resource: check.resource.cloned(),
+        ..policy_request(service, context, (check.method, &path), check.query.text())
+    };
+    request.into_value()
+}
+
+/// Returns a request without what its route determines.
+fn policy_request<'a>(
+    service: &'a FhirService,
+    context: &'a RequestContext,
+    (method, path): (&'a str, &str),
+    query: Option<&'a str>,
+) -> PolicyInput<'a> {
+    PolicyInput {
+        method,
+        uri: path.to_owned(),
+        scheme: service.settings.base_url.split(':').next(),
+        headers: &context.headers,
+        query,
+        remote_addr: context.address,
+        route: RouteFacts::default(),
+        body: None,
+        resource: None,
+    }
+}

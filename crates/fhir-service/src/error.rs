@@ -1,0 +1,261 @@
+//! The causes for which a request is not done. Statuses and codes are the table's of the HTTP crate.
+
+mod explain;
+mod migration;
+mod packages;
+mod payer;
+mod validate;
+
+use fhir_store::bundle::{BundleError, EntryError};
+use fhir_store::export::ExportError;
+use fhir_store::key::ResourceIdError;
+use fhir_store::payer::MatchRequestError;
+use fhir_store::payer::davinci::DavinciExportError;
+use fhir_store::query::QueryError;
+use fhir_store::search::SearchError;
+use fhir_store::{CriteriaError, ResourceKey, ResourceType, SearchExecutionError, StoreError, WriteError};
+use oauth_core::access::AccessError;
+use oauth_core::explanation::ExplainError;
+use oauth_core::registration::PolicyIssue;
+
+pub use explain::ExplainRequestError;
+pub use migration::{MigrationRunError, ScriptRunError};
+pub use packages::PackageOperationError;
+pub use payer::PayerError;
+pub use validate::ValidateError;
+
+/// The reason why a request about resources was not done.
+#[derive(Debug, thiserror::Error)]
+pub enum ServiceError {
+    /// The FHIR endpoint does not have this type.
+    #[error(
+        "{0} is not a type of FHIR R4, of an installed package or of this server, and no resource of it was written at \
+         the native endpoint"
+    )]
+    UnknownType(ResourceType),
+    /// The body of an operation is not a plain `Parameters` resource.
+    #[error("the body has to be a Parameters resource, and each parameter a name and one plain value")]
+    NotParameters,
+    /// A number that no resource can hold.
+    #[error("a number is beyond what a double can hold, or has more than 256 characters")]
+    Number,
+    /// The operation needs a body and there is none.
+    #[error("the request needs a body")]
+    NoBody,
+    /// The body is not a patch. The text is fit for the caller.
+    #[error("the body is no JSON Patch: {0}")]
+    NotAPatch(String),
+    /// An id that no resource can have.
+    #[error("{0}")]
+    Id(#[from] ResourceIdError),
+    /// A list by elements that was not understood.
+    #[error("{0}")]
+    Query(#[from] QueryError),
+    /// A search that was not understood.
+    #[error("{0}")]
+    Search(#[from] SearchError),
+    /// A search that was understood and not carried out.
+    #[error("{0}")]
+    NotSearched(#[from] SearchExecutionError),
+    /// A condition on an element that is never shown.
+    #[error("{0} is kept secret and cannot be searched by")]
+    Hidden(String),
+    /// A Bundle patches a resource that has rules.
+    #[error("a {0} is patched by a request of its own, not in a Bundle")]
+    PatchInBundle(ResourceType),
+    /// The document breaks the rules of its type.
+    #[error("the resource breaks the rules of its type")]
+    Invalid {
+        /// Everything that is wrong with it.
+        issues: Vec<PolicyIssue>,
+        /// The entry of the Bundle, counted from 0.
+        entry: Option<usize>,
+    },
+    /// There is no such resource, or the caller does not reach it.
+    #[error("Resource {0} not found")]
+    NotFound(ResourceKey),
+    /// The resource was deleted.
+    #[error("Resource {0} was deleted")]
+    Gone(ResourceKey),
+    /// The store refuses a write.
+    #[error("{cause}")]
+    Refused {
+        /// The rule that refuses it.
+        cause: WriteError,
+        /// The entry of the Bundle, counted from 0.
+        entry: Option<usize>,
+    },
+    /// The document is not a Bundle that can be executed.
+    #[error("{0}")]
+    Bundle(#[from] BundleError),
+    /// An entry of a Bundle cannot be executed.
+    #[error("{0}")]
+    Entry(#[from] EntryError),
+    /// The resource does not have this version, or the caller does not reach it.
+    #[error("Version {version} of {key} not found")]
+    NoVersion {
+        /// The resource.
+        key: ResourceKey,
+        /// The version as the request names it.
+        version: String,
+    },
+    /// An access decision was not explained.
+    #[error("{0}")]
+    Unexplained(ExplainRequestError),
+    /// The body is not a list of resources.
+    #[error("the body has to be a list of resources")]
+    NotAList,
+    /// An element of a list of resources does not say which resource it is.
+    #[error("resource {index} of the list needs a resourceType and an id")]
+    Unnamed {
+        /// Its place in the list, counted from 0.
+        index: usize,
+    },
+    /// Other writers changed the resource at every attempt.
+    #[error("the resource changed again and again while it was being patched")]
+    Unsettled,
+    /// The answer to a Bundle is full.
+    #[error("the answer to this Bundle is full; ask for this entry in a request of its own")]
+    TooCostly,
+    /// A migration was not run.
+    #[error("{cause}")]
+    Migration {
+        /// Why.
+        cause: Box<MigrationRunError>,
+        /// The entry of the Bundle, counted from 0.
+        entry: Option<usize>,
+    },
+    /// SQL scripts were not applied, or not all of them.
+    #[error("{0}")]
+    Scripts(Box<ScriptRunError>),
+    /// Packages were not installed or uninstalled.
+    #[error("{0}")]
+    Packages(Box<PackageOperationError>),
+    /// An operation of payers was not done.
+    #[error("{0}")]
+    Payer(Box<PayerError>),
+    /// The client asks for members more often than it may.
+    #[error("too many requests; try again in {retry_after_s} s")]
+    TooManyGuesses {
+        /// Seconds until the next request is taken.
+        retry_after_s: u64,
+    },
+    /// The store did not say what became of a write.
+    #[error("the store of resources left a write unanswered")]
+    Unanswered,
+    /// The store of resources failed.
+    #[error("the store of resources failed")]
+    Resources(#[from] StoreError),
+    /// The caller may not.
+    #[error("{cause}")]
+    Denied {
+        /// Why not.
+        #[source]
+        cause: AccessError,
+        /// The entry of the Bundle, counted from 0.
+        entry: Option<usize>,
+    },
+    /// The store of clients failed.
+    #[error("the store of clients failed")]
+    Parties(#[from] oauth_core::ports::StoreError),
+    /// The threads that hash secrets are gone.
+    #[error("the pool for hashing ended")]
+    HashingEnded,
+    /// A value cannot be written as JSON.
+    #[error("an answer cannot be written as JSON")]
+    Unwritable(#[source] serde_json::Error),
+    /// A call of `$validate` was not understood.
+    #[error("{0}")]
+    Validate(#[from] ValidateError),
+}
+
+/// A stored body that is not a document: something wrote it past the rules.
+#[derive(Debug, Clone, Copy, thiserror::Error)]
+#[error("a stored resource cannot be read")]
+pub struct UnreadableResource;
+
+impl ServiceError {
+    /// Returns the error as one of an entry of a Bundle, where errors of one entry can stand.
+    #[must_use]
+    pub fn at_entry(self, entry: Option<usize>) -> Self {
+        match self {
+            Self::Invalid { issues, .. } => Self::Invalid { issues, entry },
+            Self::Refused { cause, .. } => Self::Refused { cause, entry },
+            Self::Migration { cause, .. } => Self::Migration { cause, entry },
+            Self::Denied { cause, .. } => Self::Denied { cause, entry },
+            other => other,
+        }
+    }
+}
+
+impl From<UnreadableResource> for ServiceError {
+    fn from(cause: UnreadableResource) -> Self {
+        StoreError::Corrupt(Box::new(cause)).into()
+    }
+}
+
+impl From<ExplainError> for ServiceError {
+    fn from(cause: ExplainError) -> Self {
+        match cause {
+            ExplainError::Store(failed) => Self::Parties(failed),
+            fault => Self::Unexplained(ExplainRequestError::Assumed(fault)),
+        }
+    }
+}
+
+impl From<CriteriaError> for ServiceError {
+    fn from(cause: CriteriaError) -> Self {
+        match cause {
+            CriteriaError::Query(cause) => cause.into(),
+            CriteriaError::Search(cause) => cause.into(),
+        }
+    }
+}
+
+impl From<AccessError> for ServiceError {
+    fn from(cause: AccessError) -> Self {
+        Self::Denied { cause, entry: None }
+    }
+}
+
+impl From<ScriptRunError> for ServiceError {
+    fn from(cause: ScriptRunError) -> Self {
+        Self::Scripts(Box::new(cause))
+    }
+}
+
+impl From<MigrationRunError> for ServiceError {
+    fn from(cause: MigrationRunError) -> Self {
+        Self::Migration { cause: Box::new(cause), entry: None }
+    }
+}
+
+impl From<PackageOperationError> for ServiceError {
+    fn from(cause: PackageOperationError) -> Self {
+        Self::Packages(Box::new(cause))
+    }
+}
+
+impl From<PayerError> for ServiceError {
+    fn from(cause: PayerError) -> Self {
+        Self::Payer(Box::new(cause))
+    }
+}
+
+impl From<ExportError> for ServiceError {
+    fn from(cause: ExportError) -> Self {
+        PayerError::from(cause).into()
+    }
+}
+
+impl From<DavinciExportError> for ServiceError {
+    fn from(cause: DavinciExportError) -> Self {
+        PayerError::from(cause).into()
+    }
+}
+
+impl From<MatchRequestError> for ServiceError {
+    fn from(cause: MatchRequestError) -> Self {
+        PayerError::from(cause).into()
+    }
+}

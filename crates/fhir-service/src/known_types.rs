@@ -1,0 +1,47 @@
+//! The types of resources that the FHIR endpoint has. Any other is a misspelling, and not found.
+//!
+//! At the native endpoint every type is one, and the first resource written there registers it: from then on the FHIR
+//! endpoint has the type too.
+//!
+//! # Source
+//! FHIR R4, `RESTful` API, read, create and search: 404 where the resource type is not supported.
+
+use fhir_store::{Filter, ListQuery, ResourceType, definitions};
+
+use crate::error::ServiceError;
+use crate::resource_format::ResourceFormat;
+use crate::service::FhirService;
+
+/// The types that this server has rules or uses for, besides those of R4.
+const PLATFORM: [&str; 5] = ["AccessPolicy", "Client", migrations::RESOURCE_TYPE, "TokenIntrospector", "User"];
+
+/// The type in which packages describe types.
+const DEFINITION: &str = "StructureDefinition";
+
+/// Checks that an endpoint has a type.
+///
+/// # Errors
+/// [`ApiError::UnknownType`], and a failure of the store.
+pub(crate) async fn check(
+    service: &FhirService,
+    format: ResourceFormat,
+    kind: &ResourceType,
+) -> Result<(), ServiceError> {
+    let name = kind.as_str();
+    if format == ResourceFormat::Native || definitions::is_resource_type(name) || PLATFORM.contains(&name) {
+        return Ok(());
+    }
+    let is_known = service.search.known_catalog().await?.kinds().any(|searched| searched == name)
+        || service.resources.kinds().await?.contains(kind)
+        || is_defined(service, name).await?;
+    if is_known { Ok(()) } else { Err(ServiceError::UnknownType(kind.clone())) }
+}
+
+/// Returns whether an installed definition describes resources of a type.
+async fn is_defined(service: &FhirService, name: &str) -> Result<bool, ServiceError> {
+    let Ok(kind) = DEFINITION.parse() else { return Ok(false) };
+    let filters = [("type", name), ("kind", "resource"), ("derivation", "specialization")];
+    let filters = filters.map(|(element, value)| Filter::new([element], value)).to_vec();
+    let found = service.resources.list(&ListQuery { filters, count: 0, ..ListQuery::all(kind) }).await?;
+    Ok(found.total > 0)
+}

@@ -1,0 +1,119 @@
+//! Resources as a caller sees them: without what is never shown, in the form of the endpoint.
+
+use fhir_store::outcome::{IssueSeverity, OperationOutcome, OutcomeIssue};
+use fhir_store::{ResourceType, StoredResource, StoredText, WriteOutcome, format};
+use jiff::Timestamp;
+use oauth_core::registration::{self, PolicyIssue};
+use serde_json::Value;
+
+use crate::error::UnreadableResource;
+use crate::preferences::ReturnPreference;
+use crate::request_context::RequestContext;
+use crate::resource_format::ResourceFormat;
+use crate::service::FhirService;
+use crate::summary::SummaryView;
+use crate::{access, security_resources, write_remarks};
+
+/// Room for what stands around the body of a document: type, id, version and time, and its address in a Bundle.
+pub const HEAD_BYTES: usize = 256;
+
+/// Returns a stored resource as a caller sees it.
+pub(crate) fn render(service: &FhirService, format: ResourceFormat, stored: &StoredResource) -> Value {
+    render_document(service, format, &stored.key.kind, stored.document())
+}
+
+/// As [`render`], of a resource that is not needed any more, without copying it.
+pub(crate) fn render_owned(service: &FhirService, format: ResourceFormat, stored: StoredResource) -> Value {
+    let kind = stored.key.kind.clone();
+    render_document(service, format, &kind, stored.into_document())
+}
+
+fn render_document(service: &FhirService, format: ResourceFormat, kind: &ResourceType, document: Value) -> Value {
+    let document = security_resources::redact(kind, document);
+    if service.settings.converts(format) { format::to_fhir(document) } else { document }
+}
+
+/// Appends a resource whose body is text as a caller sees it. The text is copied, and parsed only where something of it
+/// is left out.
+///
+/// # Errors
+/// [`UnreadableResource`]; nothing is appended then.
+pub fn render_into(
+    service: &FhirService,
+    (format, view): (ResourceFormat, &SummaryView),
+    found: &StoredText,
+    out: &mut Vec<u8>,
+) -> Result<(), UnreadableResource> {
+    let is_whole = view.is_whole() && !registration::has_secrets(found.key.kind.as_str());
+    if is_whole && found.append_to(service.settings.converts(format), out) {
+        return Ok(());
+    }
+    let stored = found.read().ok_or(UnreadableResource)?;
+    let shown = view.of_document(render_owned(service, format, stored));
+    out.extend_from_slice(shown.to_string().as_bytes());
+    Ok(())
+}
+
+/// The content of the answer to a write.
+#[derive(Debug)]
+pub struct WrittenRepresentation {
+    /// The resource or an `OperationOutcome`; `None` where the caller may not read the resource or prefers nothing.
+    pub shown: Option<Value>,
+    /// What the writer should know of what it wrote.
+    pub remarks: Vec<PolicyIssue>,
+}
+
+/// Returns the content of the answer to a write. The resource is shown only to a caller who may read it, because a
+/// caller who may change or remove a resource may not therefore see all of it.
+pub async fn of_write(
+    service: &FhirService,
+    context: &RequestContext,
+    written: &WriteOutcome,
+) -> WrittenRepresentation {
+    let remarks = write_remarks::of(service, context, written).await;
+    let shown = after_write(service, context, written, &remarks).await;
+    WrittenRepresentation { shown, remarks }
+}
+
+/// Returns what the answer to a write shows: the resource as the caller sees it, if it may read it, unless the caller
+/// prefers less.
+pub(crate) async fn after_write(
+    service: &FhirService,
+    context: &RequestContext,
+    written: &WriteOutcome,
+    remarks: &[PolicyIssue],
+) -> Option<Value> {
+    let stored = written.stored()?;
+    match context.preferences.content {
+        ReturnPreference::Representation => {
+            access::may_read(service, context, stored).await.then(|| render(service, context.format, stored))
+        }
+        ReturnPreference::Minimal => None,
+        ReturnPreference::OperationOutcome => Some(describe_write(written, remarks)),
+    }
+}
+
+/// Returns in words what a write did, with what its writer should know.
+fn describe_write(written: &WriteOutcome, remarks: &[PolicyIssue]) -> Value {
+    let text = match written {
+        WriteOutcome::Created(stored) => format!("{} was created in version {}", stored.key, stored.version),
+        WriteOutcome::Updated(stored) => format!("{} was changed to version {}", stored.key, stored.version),
+        WriteOutcome::Unchanged(stored) => format!("{} is as it was, in version {}", stored.key, stored.version),
+        WriteOutcome::Existing(stored) => format!("{} meets the condition already", stored.key),
+        WriteOutcome::Deleted(stored) => format!("{} was deleted", stored.key),
+        WriteOutcome::Absent => "there was nothing to delete".to_owned(),
+    };
+    let issue = OutcomeIssue {
+        severity: IssueSeverity::Information,
+        code: "informational",
+        diagnostics: Some(text),
+        expression: Vec::new(),
+    };
+    OperationOutcome::of(std::iter::once(issue).chain(write_remarks::issues(remarks.to_vec())).collect()).to_value()
+}
+
+/// Returns a time as a FHIR `instant` in UTC with microseconds.
+#[must_use]
+pub fn instant(unix_us: i64) -> String {
+    Timestamp::from_microsecond(unix_us).map(|at| format!("{at:.6}")).unwrap_or_default()
+}

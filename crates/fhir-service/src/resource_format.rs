@@ -1,0 +1,45 @@
+//! The two forms in which resources are read and written.
+
+/// The form of resources at an endpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ResourceFormat {
+    /// The native base endpoint: as stored.
+    Native,
+    /// `/fhir`: as FHIR has it.
+    Fhir,
+}
+
+impl ResourceFormat {
+    /// Returns the form of the endpoint that a path belongs to.
+    #[must_use]
+    pub fn of(path: &str) -> Self {
+        match path.split('/').nth(1) {
+            Some("fhir") => Self::Fhir,
+            Some(_) | None => Self::Native,
+        }
+    }
+
+    /// Returns what the addresses of the endpoint start with.
+    #[must_use]
+    pub const fn prefix(self) -> &'static str {
+        match self {
+            Self::Native => "",
+            Self::Fhir => "/fhir",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_segment_decides() {
+        for path in ["/fhir", "/fhir/", "/fhir/Client/x"] {
+            assert_eq!(ResourceFormat::of(path), ResourceFormat::Fhir, "{path}");
+        }
+        for path in ["", "/", "/Client/x", "/fhirs", "/Patient/fhir", "fhir"] {
+            assert_eq!(ResourceFormat::of(path), ResourceFormat::Native, "{path}");
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Lists of types that no search parameter is about, and of the native endpoint.
+
+use fhir_store::bundle::{self, ListLinks};
+use fhir_store::compartment::{CompartmentMembership, membership};
+use fhir_store::query::QueryError;
+use fhir_store::selection::FilterCriterion;
+use fhir_store::{AccessFilter, Compartment, FilterBranch, ListQuery, ResourceType, limits, query};
+use serde_json::Value;
+
+use super::scope::SearchScope;
+use crate::access::{self, AccessCheck};
+use crate::error::ServiceError;
+use crate::request_context::RequestContext;
+use crate::request_query::RequestQuery;
+use crate::resource_format::ResourceFormat;
+use crate::service::FhirService;
+use crate::{known_types, lookup, representation};
+
+/// A list that the caller may read.
+pub(crate) struct PreparedList<'a> {
+    query: ListQuery,
+    within: AccessFilter,
+    pairs: &'a [(String, String)],
+    address: String,
+}
+
+/// Reads the query of a list: the resources of a type that meet it, a page at a time.
+pub(crate) async fn prepare<'a>(
+    service: &FhirService,
+    context: &RequestContext,
+    scope: SearchScope<'_>,
+    (pairs, query): (&'a [(String, String)], &RequestQuery),
+) -> Result<PreparedList<'a>, ServiceError> {
+    let kind = scope.kind;
+    let within = scope.narrow(service, access::authorize(service, context, &AccessCheck::list(kind, query)).await?);
+    known_types::check(service, context.format, kind).await?;
+    let NarrowedList { within, others } = narrow(service, kind, within, (context.format, pairs))?;
+    Ok(PreparedList {
+        query: query::list(kind.clone(), others)?,
+        within,
+        pairs,
+        address: scope.address(service, context.format),
+    })
+}
+
+impl PreparedList<'_> {
+    /// Returns the Bundle that answers it.
+    pub(crate) async fn answer(self, service: &FhirService, context: &RequestContext) -> Result<Value, ServiceError> {
+        let (query, page) = lookup::page(service, self.query, self.within).await?;
+        let base = service.settings.base(context.format);
+        let shown = |stored| representation::render(service, context.format, stored);
+        let entries = page.entries.iter().map(|stored| bundle::search_entry(&base, stored, shown(stored)));
+        let links = ListLinks { address: &self.address, parameters: self.pairs };
+        Ok(bundle::searchset(&query, &page, links, entries.collect()))
+    }
+}
+
+/// A list that some of its parameters have narrowed.
+struct NarrowedList<'a> {
+    /// The rest of what the caller reaches.
+    within: AccessFilter,
+    /// The other parameters.
+    others: Vec<(&'a str, &'a str)>,
+}
+
+/// Narrows a list at the FHIR endpoint by its parameters `patient` and `category`; the others are equalities on
+/// elements.
+///
+/// Apps request a member's record by these two. `patient` finds what is in the patient's compartment, which
+/// is what the parameter of that name finds and, of a few types, what the patient wrote down.
+///
+/// # Errors
+/// [`QueryError::TooMany`].
+fn narrow<'a>(
+    service: &FhirService,
+    kind: &ResourceType,
+    mut within: AccessFilter,
+    (format, query): (ResourceFormat, &'a [(String, String)]),
+) -> Result<NarrowedList<'a>, ServiceError> {
+    if query.len() > limits::MAX_FILTERS {
+        return Err(QueryError::TooMany.into());
+    }
+    let mut others = Vec::with_capacity(query.len());
+    for (name, value) in query {
+        match branch(service, kind, (name, value)).filter(|_| format == ResourceFormat::Fhir) {
+            Some(branch) => within = within.narrowed(&branch),
+            None => others.push((name.as_str(), value.as_str())),
+        }
+    }
+    Ok(NarrowedList { within, others })
+}
+
+fn branch(service: &FhirService, kind: &ResourceType, (name, value): (&str, &str)) -> Option<FilterBranch> {
+    match name {
+        "patient" if is_about_patients(kind) => {
+            Some(FilterBranch { compartment: Some(compartment(service, value)?), criteria: Vec::new() })
+        }
+        _ => Some(FilterBranch { compartment: None, criteria: vec![FilterCriterion::read(kind, name, value).ok()?] }),
+    }
+}
+
+fn is_about_patients(kind: &ResourceType) -> bool {
+    matches!(membership(kind), CompartmentMembership::Reference(_))
+}
+
+/// Returns the compartment of a patient that is named by its id or by a reference.
+fn compartment(service: &FhirService, value: &str) -> Option<Compartment> {
+    let base = service.settings.fhir_base();
+    let own = value.strip_prefix(&base).and_then(|path| path.strip_prefix('/')).unwrap_or(value);
+    let id = own.strip_prefix("Patient/").unwrap_or(own);
+    Some(Compartment::of(id.parse().ok()?, &base))
+}

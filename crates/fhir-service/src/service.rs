@@ -1,0 +1,167 @@
+//! What every request is handled with: the stores, the rules' parties, time, randomness and the settings.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use fhir_store::jobs::JobStore;
+use fhir_store::payer::{IdentifierRule, PayerStore};
+use fhir_store::{ResourceStore, SearchStore};
+use migrations::package::{InstalledConformance, PackageInstaller};
+use migrations::{MigrationStore, ProgressReporter};
+use oauth_core::authority::AuthorizationServer;
+use oauth_core::env::{Env, Random};
+use serde_json::Value;
+
+use crate::capability_cache::CapabilityStatementCache;
+use crate::error::ServiceError;
+use crate::resource_format::ResourceFormat;
+use crate::secret_hasher::SecretHasher;
+
+/// The time, as the binary knows it.
+pub trait Clock: Send + Sync {
+    /// Returns microseconds since the UNIX epoch.
+    fn now_us(&self) -> i64;
+}
+
+/// Limits how often each client may ask who a member is.
+pub trait GuessLimit: Send + Sync {
+    /// Counts one request of a client.
+    ///
+    /// # Errors
+    /// When it is one too many: after how many seconds the next one is taken.
+    fn check(&self, client_id: &str) -> Result<(), u64>;
+}
+
+/// What a [`FhirService`] is made of.
+pub struct FhirServiceParts {
+    /// The rules of callers, scopes and policies, and the audit log.
+    pub authority: Arc<AuthorizationServer>,
+    /// The resources of the native and the FHIR endpoint.
+    pub resources: Arc<dyn ResourceStore>,
+    /// The search of them, in the same store.
+    pub search: Arc<dyn SearchStore>,
+    /// The migrations, in the same store.
+    pub migrations: Arc<dyn MigrationStore>,
+    /// Installs packages from the registry of the deployment into the same store.
+    pub packages: Arc<PackageInstaller>,
+    /// The store of jobs.
+    pub jobs: Arc<dyn JobStore>,
+    /// The lookup of members, in the same store as resources.
+    pub payers: Arc<dyn PayerStore>,
+    /// Is notified of what a migration does.
+    pub progress: ProgressReporter,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// The source of identifiers and secrets.
+    pub random: Arc<dyn Random>,
+    /// How often each client may ask for one member.
+    pub guess_limit: Arc<dyn GuessLimit>,
+    /// Writes the answer to an entry of a batch that failed. Its status and its `OperationOutcome` are rows of the
+    /// same table as those of whole requests.
+    pub failed_entry: fn(ServiceError) -> Value,
+    /// The choices of the deployment.
+    pub settings: FhirSettings,
+}
+
+/// The choices of a deployment about its resource endpoints.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FhirSettings {
+    /// Public address of the server, without a trailing slash: the `{base_url}` of the specification.
+    pub base_url: String,
+    /// Whether `/fhir` rewrites extension values into the union form on write, and back on read.
+    pub correct_format: bool,
+    /// The deployment's brand word. Besides `PlatformMigration` the type name made of it is understood.
+    pub platform_name: String,
+    /// Version of the server, for the `CapabilityStatement`.
+    pub version: String,
+    /// How long one statement of a search may run. A whole search with what it includes, and all searches of a Bundle
+    /// together, have twice that.
+    pub search_time: Duration,
+    /// What the `CapabilityStatement` names beside what is installed.
+    pub conforms_to: InstalledConformance,
+    /// Whether a member match needs an identifier of the member.
+    pub identifier_rule: IdentifierRule,
+}
+
+impl FhirSettings {
+    /// Returns how long a whole search may take, or all searches of a Bundle together.
+    pub(crate) fn searches_time(&self) -> Duration {
+        self.search_time.saturating_mul(2)
+    }
+
+    /// Returns the base address of the FHIR endpoint: `{base_url}/fhir`.
+    #[must_use]
+    pub fn fhir_base(&self) -> String {
+        self.base(ResourceFormat::Fhir)
+    }
+
+    /// Returns the address that the ids of an endpoint are relative to.
+    #[must_use]
+    pub fn base(&self, format: ResourceFormat) -> String {
+        format!("{}{}", self.base_url, format.prefix())
+    }
+
+    /// Returns whether the form of an endpoint differs from the stored one.
+    pub(crate) fn converts(&self, format: ResourceFormat) -> bool {
+        format == ResourceFormat::Fhir && self.correct_format
+    }
+}
+
+/// The service behind the resource endpoints.
+pub struct FhirService {
+    pub(crate) authority: Arc<AuthorizationServer>,
+    pub(crate) resources: Arc<dyn ResourceStore>,
+    pub(crate) search: Arc<dyn SearchStore>,
+    pub(crate) migrations: Arc<dyn MigrationStore>,
+    pub(crate) packages: Arc<PackageInstaller>,
+    pub(crate) jobs: Arc<dyn JobStore>,
+    pub(crate) payers: Arc<dyn PayerStore>,
+    pub(crate) progress: ProgressReporter,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) random: Arc<dyn Random>,
+    pub(crate) guess_limit: Arc<dyn GuessLimit>,
+    pub(crate) failed_entry: fn(ServiceError) -> Value,
+    pub(crate) settings: FhirSettings,
+    pub(crate) hasher: SecretHasher,
+    pub(crate) statement: CapabilityStatementCache,
+}
+
+impl FhirService {
+    /// Creates the service.
+    #[must_use]
+    pub fn new(parts: FhirServiceParts) -> Self {
+        Self {
+            hasher: SecretHasher::new(parts.authority.hashing().clone()),
+            statement: CapabilityStatementCache::default(),
+            authority: parts.authority,
+            resources: parts.resources,
+            search: parts.search,
+            migrations: parts.migrations,
+            packages: parts.packages,
+            jobs: parts.jobs,
+            payers: parts.payers,
+            progress: parts.progress,
+            clock: parts.clock,
+            random: parts.random,
+            guess_limit: parts.guess_limit,
+            failed_entry: parts.failed_entry,
+            settings: parts.settings,
+        }
+    }
+
+    /// Returns the choices of the deployment.
+    #[must_use]
+    pub const fn settings(&self) -> &FhirSettings {
+        &self.settings
+    }
+
+    /// Returns time and randomness for the rules of one request.
+    pub(crate) fn env(&self) -> Env<'_> {
+        Env { now_us: self.clock.now_us(), random: self.random.as_ref() }
+    }
+
+    /// Returns microseconds since the UNIX epoch.
+    pub(crate) fn now_us(&self) -> i64 {
+        self.clock.now_us()
+    }
+}

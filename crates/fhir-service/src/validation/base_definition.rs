@@ -1,0 +1,62 @@
+//! Validation of what is written at the FHIR endpoint, by the base definition of its type.
+//!
+//! A document of an R4 type that does not conform is refused as a whole, with every issue. Not specified whether that can
+//! be switched off; it cannot, because readers of `/fhir` may rely on what every FHIR server promises, and a server that
+//! takes a misspelled element silently loses what its writer meant.
+//!
+//! The native endpoint stores what it is sent, as it is sent: the specification has Clients written there whose
+//! extensions must not be rewritten, and the platform's own types are not types of R4. So it judges nothing. At the
+//! FHIR endpoint both formats of extensions are taken.
+
+use fhir_store::shape::{BodyError, BodyProblem};
+use fhir_store::{ResourceType, Write, WriteError, WriteOperation, definitions, validate};
+use serde_json::Value;
+
+use crate::error::ServiceError;
+use crate::resource_format::ResourceFormat;
+
+/// Checks the body of a write, and marks a patch so that the document it makes is judged.
+///
+/// # Errors
+/// Everything that is wrong with the body.
+pub(crate) fn check_write(format: ResourceFormat, write: Write) -> Result<Write, ServiceError> {
+    match &write.operation {
+        WriteOperation::Create(body) => {
+            check_type(format, &write.kind, body)?;
+            check(format, &write.kind, body)?;
+        }
+        WriteOperation::Put(body) => check(format, &write.kind, body)?,
+        WriteOperation::Patch(_) => return Ok(Write { is_judged: format == ResourceFormat::Fhir, ..write }),
+        WriteOperation::Delete => {}
+    }
+    Ok(write)
+}
+
+/// Checks that a resource that is created at the FHIR endpoint names its type: `{}` is not a Patient. Not specified for an
+/// update; the platform lets a body leave out what its address contains with the id.
+fn check_type(format: ResourceFormat, kind: &ResourceType, body: &Value) -> Result<(), ServiceError> {
+    let is_silent = body.as_object().is_some_and(|members| !members.contains_key("resourceType"));
+    if format == ResourceFormat::Fhir && is_silent && definitions::is_resource_type(kind.as_str()) {
+        let expression = format!("{kind}.resourceType");
+        let faults = vec![BodyError { expression, problem: BodyProblem::Required }];
+        return Err(ServiceError::Refused { cause: WriteError::Invalid(faults), entry: None });
+    }
+    Ok(())
+}
+
+/// Checks a document that is to be stored.
+///
+/// # Errors
+/// Everything that is wrong with it.
+pub(crate) fn check(format: ResourceFormat, kind: &ResourceType, body: &Value) -> Result<(), ServiceError> {
+    let issues = match format {
+        ResourceFormat::Native => None,
+        ResourceFormat::Fhir => validate::either_spelling(kind.as_str(), body),
+    };
+    match issues {
+        Some(issues) if !issues.is_empty() => {
+            Err(ServiceError::Refused { cause: WriteError::Nonconforming(issues), entry: None })
+        }
+        Some(_) | None => Ok(()),
+    }
+}

@@ -1,0 +1,6 @@
+//! Validation: by base definitions at every write, by profiles and rules on request (`$validate`).
+
+pub(crate) mod base_definition;
+mod issues;
+pub mod operation;
+mod request;

@@ -1,0 +1,116 @@
+//! `$validate`: whether a write would be taken, and everything that is wrong with it. Nothing is written.
+//!
+//! # Source
+//! FHIR R4, Resource, Operation `$validate`. A caller who may not do what is asked about is refused as for the write
+//! itself.
+
+use fhir_store::outcome::OutcomeIssue;
+use fhir_store::{Precondition, ResourceKey, ResourceType, Write, WriteOperation, shape};
+use serde_json::Value;
+
+use super::issues;
+use super::request::{ValidationMode, ValidationRequest};
+use crate::access::{self, AccessCheck};
+use crate::error::{ServiceError, ValidateError};
+use crate::request_context::RequestContext;
+use crate::request_query::RequestQuery;
+use crate::resource_format::ResourceFormat;
+use crate::service::FhirService;
+use crate::{lookup, representation};
+
+/// Judges a document as a new resource, or as another version of the one it names. Returns at least one issue.
+///
+/// # Errors
+/// When the request is not understood, or the caller may not do the write.
+pub async fn validate_new(
+    service: &FhirService,
+    context: &RequestContext,
+    kind: ResourceType,
+    body: Option<Value>,
+) -> Result<Vec<OutcomeIssue>, ServiceError> {
+    let request = ValidationRequest::read(&kind, context, body)?;
+    let resource = request.resource.ok_or(ValidateError::NoResource)?;
+    let operation = match request.mode.unwrap_or(ValidationMode::Create) {
+        ValidationMode::Create => WriteOperation::Create(resource),
+        ValidationMode::Update => WriteOperation::Put(resource),
+        ValidationMode::Delete | ValidationMode::Profile => return Err(ValidateError::NoInstance.into()),
+    };
+    let id = shape::id_of(&kind, document(&operation)).ok().flatten();
+    let write = Write { id, ..Write::by_condition(kind, operation, Precondition::default()) };
+    judge(service, context, write, &request.profiles).await
+}
+
+/// Judges a document as another version of the resource, the deletion of it, or the resource as it is stored. Returns at
+/// least one issue.
+///
+/// # Errors
+/// When the request is not understood, or the caller may not do the write.
+pub async fn validate_existing(
+    service: &FhirService,
+    context: &RequestContext,
+    key: ResourceKey,
+    body: Option<Value>,
+) -> Result<Vec<OutcomeIssue>, ServiceError> {
+    let request = ValidationRequest::read(&key.kind, context, body)?;
+    let operation = match (request.mode.unwrap_or(ValidationMode::Update), request.resource) {
+        (ValidationMode::Create, _) => return Err(ValidateError::Instance.into()),
+        (ValidationMode::Update, Some(resource)) => WriteOperation::Put(resource),
+        (ValidationMode::Update, None) => return Err(ValidateError::NoResource.into()),
+        (ValidationMode::Delete, _) => return judge_deletion(service, context, key).await,
+        (ValidationMode::Profile, _) => return judge_stored(service, context, &key, &request.profiles).await,
+    };
+    judge(service, context, Write::to(key, operation), &request.profiles).await
+}
+
+fn document(operation: &WriteOperation) -> &Value {
+    match operation {
+        WriteOperation::Create(document) | WriteOperation::Put(document) => document,
+        WriteOperation::Patch(_) | WriteOperation::Delete => &Value::Null,
+    }
+}
+
+async fn judge(
+    service: &FhirService,
+    context: &RequestContext,
+    write: Write,
+    profiles: &[String],
+) -> Result<Vec<OutcomeIssue>, ServiceError> {
+    access::authorize_write(service, context, &AccessCheck::write(&write, &RequestQuery::NOTHING)).await?;
+    let mut found = issues::of_profiles(service, &write.kind, document(&write.operation), profiles).await?;
+    found.splice(0..0, issues::of_write(service, write).await?);
+    Ok(or_none(found))
+}
+
+async fn judge_deletion(
+    service: &FhirService,
+    context: &RequestContext,
+    key: ResourceKey,
+) -> Result<Vec<OutcomeIssue>, ServiceError> {
+    let write = Write::to(key.clone(), WriteOperation::Delete);
+    let check = AccessCheck::write(&write, &RequestQuery::NOTHING);
+    let reach = access::authorize_write(service, context, &check).await?;
+    lookup::current(service, &key, &reach.target).await?;
+    Ok(or_none(Vec::new()))
+}
+
+async fn judge_stored(
+    service: &FhirService,
+    context: &RequestContext,
+    key: &ResourceKey,
+    profiles: &[String],
+) -> Result<Vec<OutcomeIssue>, ServiceError> {
+    let within = access::authorize(service, context, &AccessCheck::read(key, &RequestQuery::NOTHING)).await?;
+    let stored = lookup::current(service, key, &within).await?;
+    let document = representation::render(service, ResourceFormat::Fhir, &stored);
+    let mut found = issues::of_document(&key.kind, &document);
+    found.extend(issues::of_profiles(service, &key.kind, &document, profiles).await?);
+    Ok(or_none(found))
+}
+
+/// Returns the issues, or one that says that there are none.
+fn or_none(mut issues: Vec<OutcomeIssue>) -> Vec<OutcomeIssue> {
+    if issues.is_empty() {
+        issues.push(issues::information("informational", "nothing is wrong with it"));
+    }
+    issues
+}
