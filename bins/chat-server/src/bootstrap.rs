@@ -1,10 +1,10 @@
 //! What has to exist before the first request: the realm and its owner.
 
 use anyhow::Context as _;
-use chat_core::change::CommitOutcome;
-use chat_core::founding::{NewRealm, found};
-use chat_core::ports::RealmStore;
-use chat_core::user::ApiKey;
+use chat_core::log::commit::CommitOutcome;
+use chat_core::log::store::RealmStore;
+use chat_core::model::user::ApiKey;
+use chat_core::organization::founding::{NewRealm, found};
 use chat_http::{Outside as _, Passwords};
 use secrecy::ExposeSecret as _;
 
@@ -61,7 +61,7 @@ pub(crate) fn fresh_key() -> anyhow::Result<ApiKey> {
 mod tests {
     use std::ffi::OsString;
 
-    use chat_core::role::Role;
+    use chat_core::model::role::Role;
     use chat_storage::{Db, Store};
 
     use super::*;

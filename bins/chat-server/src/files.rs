@@ -9,7 +9,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use async_trait::async_trait;
 use bytes::{Bytes, BytesMut};
-use chat_core::file::{FileError, FileKey, FileReader, FileStore};
+use chat_core::files::{FileError, FileKey, FileReader, FileStore};
 use chat_http::UploadSettings;
 use futures_util::StreamExt as _;
 use futures_util::stream::BoxStream;

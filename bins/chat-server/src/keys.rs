@@ -43,7 +43,7 @@ mod tests {
     use std::path::Path;
 
     use chat_core::id::UserId;
-    use chat_core::ports::RealmStore as _;
+    use chat_core::log::store::RealmStore as _;
 
     use super::*;
     use crate::bootstrap::establish_realm;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
-use chat_core::mail::{Letter, LetterId, MailStore, QueuedLetter, next_try_in_s};
+use chat_core::log::mail::{Letter, LetterId, MailStore, QueuedLetter, next_try_in_s};
 use lettre::message::header::{ContentType, HeaderName, HeaderValue};
 use lettre::message::{Mailbox, Message};
 use lettre::transport::smtp::authentication::Credentials;

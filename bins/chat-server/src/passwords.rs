@@ -6,7 +6,7 @@ use std::sync::Arc;
 use argon2::password_hash::phc;
 use argon2::{Algorithm, Argon2, Params, PasswordHasher as _, PasswordVerifier as _, Version};
 use async_trait::async_trait;
-use chat_core::user::PasswordHash;
+use chat_core::model::user::PasswordHash;
 use chat_http::Passwords;
 use chat_http::error::Failure;
 use tokio::sync::Semaphore;

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use chat_core::ports::{EventLog as _, QueueStore as _};
+use chat_core::log::store::{EventLog as _, QueueStore as _};
+use chat_core::messages::retention;
 use chat_core::push::{PushStore as _, SENT_KEPT_S};
-use chat_core::retention;
 use chat_http::{ApiSettings, Chat, Domain, Invitations, Outside as _, Parts, Polls, Push};
 use chat_storage::Store;
 use server_kit::health::{DatabaseHealth, HealthProbe};

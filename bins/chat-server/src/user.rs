@@ -4,15 +4,16 @@
 use std::io::Read as _;
 
 use anyhow::{Context as _, bail};
-use chat_core::account::{self, NewUser};
-use chat_core::administer::{self, AccountError};
-use chat_core::change::{CommitOutcome, CredentialChange, RealmCommit};
 use chat_core::id::UserId;
-use chat_core::object::channel::ChannelStatistics;
-use chat_core::ports::{MessageStore as _, RealmStore as _};
-use chat_core::role::Role;
-use chat_core::snapshot::RealmSnapshot;
-use chat_core::user::{PasswordHash, User, check_password};
+use chat_core::log::commit::{CommitOutcome, CredentialChange, RealmCommit};
+use chat_core::log::store::RealmStore as _;
+use chat_core::messages::store::MessageStore as _;
+use chat_core::model::role::Role;
+use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::model::user::{PasswordHash, User, check_password};
+use chat_core::people::account::{self, NewUser};
+use chat_core::permission::administer::{self, AccountError};
+use chat_core::wire::channel::ChannelStatistics;
 use chat_http::Passwords as _;
 use chat_storage::Store;
 use secrecy::{ExposeSecret as _, SecretString};
@@ -164,7 +165,7 @@ mod tests {
     use std::ffi::OsString;
     use std::sync::Arc;
 
-    use chat_core::user::ApiKey;
+    use chat_core::model::user::ApiKey;
     use tempfile::TempDir;
 
     use super::*;

@@ -9,15 +9,15 @@ use std::error::Error;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use chat_core::address::AddressVisibility;
-use chat_core::change::RealmChange;
-use chat_core::channel::{Channel, PostPolicy, Privacy};
-use chat_core::event::EventRecord;
 use chat_core::id::{ChannelId, EventId, UserGroupId, UserId};
-use chat_core::lexicon::{RenderContext, RenderSettings};
-use chat_core::role::Role;
-use chat_core::snapshot::RealmSnapshot;
-use chat_core::user::User;
+use chat_core::log::event::EventRecord;
+use chat_core::model::address_visibility::AddressVisibility;
+use chat_core::model::change::RealmChange;
+use chat_core::model::channel::{Channel, PostPolicy, Privacy};
+use chat_core::model::render_context::{RenderContext, RenderSettings};
+use chat_core::model::role::Role;
+use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::model::user::User;
 
 const MESSAGES: &str = include_str!("../../../fixtures/chat/messages.txt");
 /// What stands between two of them.

@@ -1,16 +1,17 @@
 //! Pieces that tests of the rules are made of.
 
-use crate::address::AddressVisibility;
-use crate::change::RealmChange;
-use crate::channel::{Channel, ChannelNotifications, PostPolicy, Privacy, Subscription};
-use crate::emblem::OrganizationImages;
-use crate::event::{DisplayRecipient, EventRecord, MessageEvent, MessageSender};
 use crate::id::{ChannelId, EventId, MessageId, UserGroupId, UserId};
-use crate::message::{ContentFlags, Message, Recipient};
-use crate::realm::{Realm, RealmRules};
-use crate::role::Role;
-use crate::snapshot::RealmSnapshot;
-use crate::user::User;
+use crate::log::event::{EventRecord, MessageEvent};
+use crate::model::address_visibility::AddressVisibility;
+use crate::model::change::RealmChange;
+use crate::model::channel::{Channel, ChannelNotifications, PostPolicy, Privacy, Subscription};
+use crate::model::message::{ContentFlags, Message, Recipient};
+use crate::model::organization_image::OrganizationImages;
+use crate::model::realm::{Realm, RealmRules};
+use crate::model::role::Role;
+use crate::model::snapshot::RealmSnapshot;
+use crate::model::user::User;
+use crate::wire::{DisplayRecipient, MessageSender};
 
 pub(crate) const NOW_S: i64 = 1_800_000_000;
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use chat_core::id::UserId;
-use chat_core::snapshot::RealmSnapshot;
-use chat_core::user::{ApiKey, BotKind, KeyHash, User, fold};
+use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::model::user::{ApiKey, BotKind, KeyHash, User, fold};
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 

@@ -4,10 +4,10 @@
 //! finds it as it was read. A failure of ours leaves a message waiting for the next look; a refusal ends its waiting and
 //! is told to its sender.
 
-use chat_core::compose::{RequestedRecipient, SendRequest};
 use chat_core::id::UserId;
-use chat_core::ports::NewMessage;
-use chat_core::scheduled::{MAX_LATE_S, ScheduledEnd, ScheduledError, ScheduledMessage, ScheduledOutcome};
+use chat_core::messages::compose::{RequestedRecipient, SendRequest};
+use chat_core::messages::scheduled::{MAX_LATE_S, ScheduledEnd, ScheduledError, ScheduledMessage, ScheduledOutcome};
+use chat_core::messages::store::NewMessage;
 
 use crate::auth::{Unauthenticated, may_enter};
 use crate::endpoint::following::{self, Place};

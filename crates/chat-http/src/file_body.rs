@@ -5,7 +5,7 @@ use std::task::{Context, Poll, ready};
 
 use axum::body::Body;
 use bytes::Bytes;
-use chat_core::file::{FileError, FileReader};
+use chat_core::files::{FileError, FileReader};
 use http_body::Frame;
 
 type Reading = Pin<Box<dyn Future<Output = (Box<dyn FileReader>, Result<Option<Bytes>, FileError>)> + Send>>;

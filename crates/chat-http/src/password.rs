@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use attempt_limits::attempts::{AdmitError, Admitted, CountedBy, Held, Origin, Outcome};
 use chat_core::id::UserId;
-use chat_core::ports::Credentials;
+use chat_core::log::store::Credentials;
 
 use crate::error::Fault;
 use crate::state::Site;

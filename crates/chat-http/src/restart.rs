@@ -1,6 +1,6 @@
 //! The event by which clients learn that the server was started again.
 
-use chat_core::event::{EventAudience, NewEvent};
+use chat_core::log::event::{EventAudience, NewEvent};
 use serde_json::{Map, Value};
 
 use crate::endpoint::server_settings;

@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use chat_core::StoreError;
 use chat_core::id::ChannelId;
 use chat_core::limits::DAY_S;
-use chat_core::object::channel::TRAFFIC_DAYS;
-use chat_core::ports::{MessageStore, StoreError};
+use chat_core::messages::store::MessageStore;
+use chat_core::wire::channel::TRAFFIC_DAYS;
 use tokio::sync::Mutex;
 
 /// Seconds for which a count holds. Not specified; it is an average of weeks, and counting looks at every message of

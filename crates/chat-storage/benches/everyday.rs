@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use std::{fs, io};
 
 use chat_core::markdown::{self, EmoticonHandling, ImagePreviews, MarkdownContext, NoNames};
-use chat_core::words;
+use chat_core::text::search_words;
 use roaring::RoaringTreemap;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode};
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, SqliteConnection};
@@ -261,7 +261,7 @@ fn texts() -> impl Iterator<Item = (String, String, String)> {
         let third = if n % 3 == 0 { " third" } else { "" };
         let content = format!("{message}\n\nticket{n} everyone{tenth}{third}");
         let html = markdown::render(&markdown::parse(&content, &bare)).html;
-        let words = words::indexed("", &html);
+        let words = search_words::indexed("", &html);
         (content, html, words)
     };
     let all: Vec<_> = (0..TEXTS).zip(messages.into_iter().cycle()).map(text).collect();

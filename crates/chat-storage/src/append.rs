@@ -6,8 +6,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use chat_core::message::Flag;
-use chat_core::ports::{NewMessage, SendOutcome, StoreError, Unavailable};
+use chat_core::messages::store::{NewMessage, SendOutcome};
+use chat_core::model::message::Flag;
+use chat_core::{StoreError, Unavailable};
 use sqlx::Postgres;
 use sqlx::pool::PoolConnection;
 use tokio::sync::{mpsc, oneshot};

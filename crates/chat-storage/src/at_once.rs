@@ -8,8 +8,9 @@
 //!
 //! SQLite has no such statement, and there an exchange costs little.
 
-use chat_core::message::topic_key;
-use chat_core::ports::{NewMessage, SendOutcome, StoreError};
+use chat_core::StoreError;
+use chat_core::messages::store::{NewMessage, SendOutcome};
+use chat_core::model::message::topic_key;
 use sql_engines::{Dialect, On};
 
 use crate::append::Lane;

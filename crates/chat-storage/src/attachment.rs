@@ -6,12 +6,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
-use chat_core::file::{
-    self, Attachment, AttachmentChange, AttachmentStore, AttachmentUse, ImageMetadata, MAX_MESSAGES_TOLD,
-    NewAttachment, PathId, TemporaryAccess,
+use chat_core::StoreError;
+use chat_core::files::{
+    Attachment, AttachmentStore, AttachmentUse, ImageMetadata, MAX_MESSAGES_TOLD, NewAttachment, PathId,
+    TemporaryAccess,
 };
 use chat_core::id::{AttachmentId, MessageId, UserId};
-use chat_core::ports::StoreError;
+use chat_core::messages::attachment_event::{self, AttachmentChange};
 use sql_engines::numbers;
 
 use crate::dialect::Sql;
@@ -138,7 +139,7 @@ async fn tell_used(writing: &mut Writing, changed: &BTreeSet<AttachmentId>, at_s
     let attachments = rows.into_iter().map(attachment).collect::<Result<_, _>>()?;
     let used_bytes = total(&mut writing.tx).await?;
     for used in used(&mut writing.tx, attachments).await? {
-        let event = file::told(AttachmentChange::Update, &used, used_bytes);
+        let event = attachment_event::told(AttachmentChange::Update, &used, used_bytes);
         writing.push(at_s, Vec::new(), Some(event));
     }
     Ok(())
@@ -184,7 +185,7 @@ impl AttachmentStore for Store {
         insert(&mut writing.tx, &attachment).await?;
         let used = AttachmentUse { attachment, messages: Vec::new() };
         let used_bytes = total(&mut writing.tx).await?;
-        writing.push(created_s, Vec::new(), Some(file::told(AttachmentChange::Add, &used, used_bytes)));
+        writing.push(created_s, Vec::new(), Some(attachment_event::told(AttachmentChange::Add, &used, used_bytes)));
         let records = writing.commit().await?;
         self.shared.publish(records).await;
         Ok(Some(used.attachment))
@@ -233,7 +234,7 @@ impl AttachmentStore for Store {
         run!(writing.tx.on(), execute: sqlx::query(TAKE_ROOM).bind(-found.size_bytes).bind(i64::MAX))
             .map_err(failed)?;
         let used_bytes = total(&mut writing.tx).await?;
-        writing.push(at_s, Vec::new(), Some(file::told_gone(&found, used_bytes)));
+        writing.push(at_s, Vec::new(), Some(attachment_event::told_gone(&found, used_bytes)));
         let records = writing.commit().await?;
         self.shared.publish(records).await;
         Ok(Some(found))

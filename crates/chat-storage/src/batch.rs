@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use chat_core::event::{EventAudience, EventBody, NewEvent, QueueCondition};
+use chat_core::StoreError;
 use chat_core::id::{AttachmentId, DirectId, EventId, MessageId, UserId};
-use chat_core::message::{Flag, Recipient};
-use chat_core::ports::{MessageDestination, NewMessage, SendOutcome, StoreError};
-use chat_core::snapshot::RealmSnapshot;
+use chat_core::log::event::{EventAudience, EventBody, NewEvent, QueueCondition};
+use chat_core::messages::store::{MessageDestination, NewMessage, SendOutcome};
+use chat_core::model::message::{Flag, Recipient};
+use chat_core::model::snapshot::RealmSnapshot;
 use sql_engines::Dialect;
 
 use crate::engine::Session;

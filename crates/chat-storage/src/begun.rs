@@ -6,10 +6,10 @@
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use chat_core::event::{EventBody, EventRecord};
+use chat_core::StoreError;
 use chat_core::id::MessageId;
-use chat_core::message::Conversation;
-use chat_core::ports::StoreError;
+use chat_core::log::event::{EventBody, EventRecord};
+use chat_core::model::message::Conversation;
 
 use crate::engine::run;
 use crate::fault::failed;

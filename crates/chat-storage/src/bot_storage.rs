@@ -2,9 +2,9 @@
 //! writer locks first.
 
 use async_trait::async_trait;
-use chat_core::bots::{BotStorage, BotStorageKeyError, BotStorageOutcome};
+use chat_core::StoreError;
 use chat_core::id::UserId;
-use chat_core::ports::StoreError;
+use chat_core::people::bots::{BotStorage, BotStorageKeyError, BotStorageOutcome};
 use sql_engines::{insert_rows, pieces};
 
 use crate::dialect::Sql;

@@ -3,9 +3,9 @@
 //! The log needs none of it: its records have hashes without a key, no node reads changes of a time before its start, and
 //! they are gone when the log is pruned.
 
-use chat_core::change::{ItemKind, UserItemKind};
-use chat_core::ports::StoreError;
-use chat_core::user::{ApiKey, KeyHash, KeyHasher};
+use chat_core::StoreError;
+use chat_core::model::change::{ItemKind, UserItemKind};
+use chat_core::model::user::{ApiKey, KeyHash, KeyHasher};
 use serde_json::Value;
 use sql_engines::On;
 use sqlx::PgPool;

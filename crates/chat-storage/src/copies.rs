@@ -3,13 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use chat_core::channel::Membership;
-use chat_core::event::NewEvent;
+use chat_core::StoreError;
 use chat_core::id::{MessageId, UserId};
-use chat_core::message::{ContentFlags, Flag, Message, Recipient};
-use chat_core::own_copy::UserMessage;
-use chat_core::ports::{FlagOp, FlagWriteGuard, StoreError, WriteOutcome};
-use chat_core::snapshot::RealmSnapshot;
+use chat_core::log::event::NewEvent;
+use chat_core::messages::store::{FlagWriteGuard, WriteOutcome};
+use chat_core::model::channel::Membership;
+use chat_core::model::flag_change::FlagOp;
+use chat_core::model::message::{ContentFlags, Flag, Message, Recipient};
+use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::model::user_message::UserMessage;
 use sql_engines::numbers;
 
 use crate::dialect::Sql;

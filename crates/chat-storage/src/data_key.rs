@@ -4,7 +4,7 @@
 //! start at once. The row is written in the transaction that encrypts what stood in clear: where there is none, nothing is
 //! encrypted yet, and a start that was cut off left nothing behind.
 
-use chat_core::ports::StoreError;
+use chat_core::StoreError;
 use secrecy::SecretString;
 use sql_engines::On;
 

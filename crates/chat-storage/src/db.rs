@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use chat_core::ports::StoreError;
+use chat_core::StoreError;
 use sql_engines::{BEGIN_POSTGRES, BEGIN_SQLITE, DataDir, Dialect, On, OpenError, WriteProbe, sqlite_pool};
 use sqlx::sqlite::SqlitePool;
 

@@ -1,9 +1,9 @@
 //! Drafts: documents, each its author's alone.
 
 use async_trait::async_trait;
-use chat_core::draft::{Draft, DraftChange, DraftOutcome, DraftStore, MAX_DRAFTS};
+use chat_core::StoreError;
 use chat_core::id::{DraftId, EventId, UserId};
-use chat_core::ports::StoreError;
+use chat_core::messages::draft::{Draft, DraftChange, DraftOutcome, DraftStore, MAX_DRAFTS};
 use sql_engines::{insert_rows, pieces};
 
 use crate::engine::{Tx, run};

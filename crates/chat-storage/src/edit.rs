@@ -1,10 +1,11 @@
 //! Changing messages: editing, moving, deleting, reacting.
 
-use chat_core::event::NewEvent;
+use chat_core::StoreError;
 use chat_core::id::{ChannelId, EventId, MessageId, UserId};
-use chat_core::message::{ContentFlags, Reaction, Recipient, topic_key};
-use chat_core::ports::{EditHistoryEntry, MessageEdit, StoreError, WriteGuard, WriteOutcome};
-use chat_core::snapshot::RealmSnapshot;
+use chat_core::log::event::NewEvent;
+use chat_core::messages::store::{MessageEdit, WriteGuard, WriteOutcome};
+use chat_core::model::message::{ContentFlags, EditHistoryEntry, Reaction, Recipient, topic_key};
+use chat_core::model::snapshot::RealmSnapshot;
 use sql_engines::numbers;
 
 use crate::attachment;

@@ -6,8 +6,8 @@ use argon2::Argon2;
 use aws_lc_rs::aead::{AES_256_GCM, Aad, Nonce, RandomizedNonceKey};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
-use chat_core::ports::StoreError;
-use chat_core::user::{KeyHash, KeyHasher};
+use chat_core::StoreError;
+use chat_core::model::user::{KeyHash, KeyHasher};
 use secrecy::{ExposeSecret as _, SecretString};
 use zeroize::Zeroizing;
 
@@ -160,7 +160,7 @@ fn open(key: &RandomizedNonceKey, context: &str, stored: &str) -> Result<Zeroizi
 
 #[cfg(test)]
 mod tests {
-    use chat_core::user::ApiKey;
+    use chat_core::model::user::ApiKey;
 
     use super::*;
 

@@ -8,13 +8,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use chat_core::export::{Export, ExportError, ExportStore, ExportedMessage, MessageCounts};
+use chat_core::StoreError;
 use chat_core::id::{ChannelId, DraftId, MessageId, UserId};
-use chat_core::message::{Flag, Message, Reaction, Recipient};
-use chat_core::ports::{EditHistoryEntry, StoreError};
-use chat_core::snapshot::RealmSnapshot;
-use chat_core::user::KeyHasher;
-use chat_core::widget::Submessage;
+use chat_core::model::message::{EditHistoryEntry, Flag, Message, Reaction, Recipient, Submessage};
+use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::model::user::KeyHasher;
+use chat_core::transfer::export::{Export, ExportError, ExportStore, ExportedMessage, MessageCounts};
 
 use crate::copies::{Facts, OwnIn};
 use crate::edit::{self, EditRow};

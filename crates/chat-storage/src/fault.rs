@@ -1,6 +1,6 @@
 //! What can go wrong, told apart by what the caller can do about it.
 
-use chat_core::ports::{StoreError, TooCostly, Unavailable};
+use chat_core::{StoreError, TooCostly, Unavailable};
 use sql_engines::{is_cut_short, is_outage};
 
 /// The reason why the secrets in the database cannot be used.

@@ -1,9 +1,9 @@
 //! The first message of a channel: what is told when it goes, or another comes before it.
 
-use chat_core::event::{self, NewEvent};
+use chat_core::StoreError;
 use chat_core::id::{ChannelId, MessageId};
-use chat_core::message::Recipient;
-use chat_core::ports::StoreError;
+use chat_core::log::event::{self, NewEvent};
+use chat_core::model::message::Recipient;
 use sql_engines::numbers;
 
 use crate::dialect::Sql;

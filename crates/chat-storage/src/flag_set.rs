@@ -7,9 +7,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use chat_core::StoreError;
 use chat_core::id::{MessageId, UserId};
-use chat_core::message::Flag;
-use chat_core::ports::{FlagOp, StoreError};
+use chat_core::model::flag_change::FlagOp;
+use chat_core::model::message::Flag;
 use sql_engines::{Dialect, insert_rows, numbers, pieces};
 use sqlx::SqlStr;
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use chat_core::ports::StoreError;
+use chat_core::StoreError;
 use sqlx::postgres::{PgListener, PgNotification};
 use tokio::time::{MissedTickBehavior, timeout};
 

@@ -5,9 +5,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use chat_core::event::{EventBody, EventRecord};
+use chat_core::StoreError;
 use chat_core::id::{EventId, MessageId};
-use chat_core::ports::{FlagWriteGuard, StoreError, WriteGuard};
+use chat_core::log::event::{EventBody, EventRecord};
+use chat_core::messages::store::{FlagWriteGuard, WriteGuard};
 use sql_engines::numbers;
 
 use crate::dialect::Sql;

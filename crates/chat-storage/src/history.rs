@@ -1,6 +1,6 @@
 //! Finding messages: windows around an anchor, topics, what is unread.
 //!
-//! An index finds candidates in order, the rules of [`chat_core::narrow`] decide each. A narrow that names where,
+//! An index finds candidates in order, the rules of [`chat_core::messages::narrow`] decide each. A narrow that names where,
 //! who or a flag reads that index; one that does not takes so many of each of the reader's recipients, so no answer
 //! costs more because others write elsewhere.
 
@@ -9,20 +9,22 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use async_trait::async_trait;
-use chat_core::event::NewEvent;
 use chat_core::id::{ChannelId, MessageId, UserId};
-use chat_core::message::{ContentFlags, Conversation, Flag, Message, Reaction, Recipient};
-use chat_core::narrow::{
+use chat_core::log::event::NewEvent;
+use chat_core::messages::narrow::{
     Anchor, MessageCandidate, MessageSelection, MessageText, MessageWindow, NEWEST, NarrowCondition, NarrowTerm,
     ReadableRange,
 };
-use chat_core::object::StoredMessage;
-use chat_core::own_copy::{UnreadMessages, UserMessage};
-use chat_core::ports::{
-    ChannelTopic, EditHistoryEntry, FlagOp, FlagWriteGuard, MessageEdit, MessagePage, MessageStore, NewMessage,
-    SendOutcome, StoreError, TooCostly, WriteGuard, WriteOutcome,
+use chat_core::messages::store::{
+    ChannelTopic, FlagWriteGuard, MessageEdit, MessagePage, MessageStore, NewMessage, SendOutcome, WriteGuard,
+    WriteOutcome,
 };
-use chat_core::snapshot::RealmSnapshot;
+use chat_core::model::flag_change::FlagOp;
+use chat_core::model::message::{ContentFlags, Conversation, EditHistoryEntry, Flag, Message, Reaction, Recipient};
+use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::model::user_message::{UnreadMessages, UserMessage};
+use chat_core::wire::StoredMessage;
+use chat_core::{StoreError, TooCostly};
 use sql_engines::numbers;
 
 use crate::append::append;

@@ -6,15 +6,16 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use chat_core::change::{CredentialChange, RealmChange};
-use chat_core::file::Attachment;
+use chat_core::StoreError;
+use chat_core::files::Attachment;
 use chat_core::id::{DirectId, MessageId, UserId};
-use chat_core::import::{
+use chat_core::log::commit::CredentialChange;
+use chat_core::model::change::RealmChange;
+use chat_core::model::message::{Flag, Recipient};
+use chat_core::transfer::import::{
     ImportCheckpoint, ImportStepOutcome, ImportStore, ImportedExtras, ImportedMessage, ImportedOrganization,
     ImportedReactions,
 };
-use chat_core::message::{Flag, Recipient};
-use chat_core::ports::StoreError;
 use sql_engines::{insert_rows, numbers, pieces};
 
 use crate::dialect::Sql;

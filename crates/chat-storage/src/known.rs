@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
-use chat_core::ports::EventQueue;
-use chat_core::typing::TypingOutcome;
+use chat_core::log::store::EventQueue;
+use chat_core::people::typing::TypingOutcome;
 use moka::sync::Cache;
 
 /// Bytes they may take together.
@@ -118,8 +118,8 @@ impl Known {
 
 #[cfg(test)]
 mod tests {
-    use chat_core::event::QueueFilter;
     use chat_core::id::{EventId, UserId};
+    use chat_core::log::event::QueueFilter;
 
     use super::*;
 

@@ -8,9 +8,9 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use chat_core::event::{EventAudience, EventBody, EventRecord, NewEvent};
 use chat_core::id::{EventId, UserId};
-use chat_core::message::{Flag, Recipient};
+use chat_core::log::event::{EventAudience, EventBody, EventRecord, NewEvent};
+use chat_core::model::message::{Flag, Recipient};
 
 use crate::read_set::ReadSet;
 
@@ -139,9 +139,9 @@ fn readers(record: &EventRecord) -> Readers {
 
 #[cfg(test)]
 mod tests {
-    use chat_core::event::FlaggedMessages;
     use chat_core::id::{ChannelId, MessageId};
-    use chat_core::mark::FlagChange;
+    use chat_core::log::event::FlaggedMessages;
+    use chat_core::model::flag_change::FlagChange;
 
     use super::*;
 

@@ -17,11 +17,11 @@
 //!
 //! # Example
 //! ```
-//! use chat_core::change::{RealmChange, RealmCommit};
-//! use chat_core::emblem::OrganizationImages;
+//! use chat_core::model::change::{RealmChange, RealmCommit};
+//! use chat_core::model::organization_image::OrganizationImages;
 //! use chat_core::id::EventId;
-//! use chat_core::ports::RealmStore as _;
-//! use chat_core::realm::{Realm, RealmRules};
+//! use chat_core::log::store::RealmStore as _;
+//! use chat_core::model::realm::{Realm, RealmRules};
 //! use chat_storage::{Db, Store};
 //!
 //! # async fn example(data_dir: &std::path::Path) -> Result<(), Box<dyn std::error::Error>> {

@@ -2,8 +2,9 @@
 //! memory.
 
 use async_trait::async_trait;
-use chat_core::invitation::{InvitationLinkStore, InvitationSecret};
-use chat_core::ports::StoreError;
+use chat_core::StoreError;
+use chat_core::model::user::InvitationSecret;
+use chat_core::people::invitation::InvitationLinkStore;
 
 use crate::encryption::{Place, SecretCipher};
 use crate::engine::{Tx, run};

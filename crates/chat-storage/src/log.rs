@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use chat_core::event::EventRecord;
+use chat_core::StoreError;
 use chat_core::id::EventId;
-use chat_core::ports::{EventLog, LogListener, PrunedError, StoreError};
+use chat_core::log::event::EventRecord;
+use chat_core::log::store::{EventLog, LogListener, PrunedError};
 
 use crate::db::Db;
 use crate::engine::run;

@@ -2,8 +2,8 @@
 //! opens something.
 
 use async_trait::async_trait;
-use chat_core::mail::{Letter, LetterId, MailStore, QueuedLetter};
-use chat_core::ports::StoreError;
+use chat_core::StoreError;
+use chat_core::log::mail::{Letter, LetterId, MailStore, QueuedLetter};
 
 use crate::encryption::{Place, SecretCipher};
 use crate::engine::{Tx, run};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use chat_core::ports::StoreError;
+use chat_core::StoreError;
 use tokio::sync::Semaphore;
 
 use crate::fault::failed;

@@ -1,10 +1,10 @@
 //! What a new user is given of the past of their channels, in the transaction that makes their account.
 
-use chat_core::change::RealmChange;
+use chat_core::StoreError;
 use chat_core::id::{ChannelId, MessageId};
-use chat_core::message::Recipient;
-use chat_core::newcomer::{Backlog, MESSAGES_MAX, Newcomer, PastMessage};
-use chat_core::ports::StoreError;
+use chat_core::log::newcomer::{Backlog, MESSAGES_MAX, Newcomer, PastMessage};
+use chat_core::model::change::RealmChange;
+use chat_core::model::message::Recipient;
 
 use crate::engine::{Tx, run};
 use crate::fault::failed;

@@ -12,10 +12,10 @@ use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use chat_core::event::{EventAudience, EventBody, EventRecord, NewEvent};
+use chat_core::StoreError;
 use chat_core::id::{MessageId, UserId};
-use chat_core::message::{ContentFlags, Recipient};
-use chat_core::ports::StoreError;
+use chat_core::log::event::{EventAudience, EventBody, EventRecord, NewEvent};
+use chat_core::model::message::{ContentFlags, Recipient};
 use serde_json::Value;
 use sql_engines::numbers;
 
@@ -486,11 +486,10 @@ impl Kept {
 
 #[cfg(test)]
 mod tests {
-    use chat_core::event::FlaggedMessages;
     use chat_core::id::{ChannelId, EventId};
-    use chat_core::mark::FlagChange;
-    use chat_core::message::Flag;
-    use chat_core::ports::FlagOp;
+    use chat_core::log::event::FlaggedMessages;
+    use chat_core::model::flag_change::{FlagChange, FlagOp};
+    use chat_core::model::message::Flag;
 
     use super::*;
 

@@ -12,9 +12,9 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
+use chat_core::StoreError;
 use chat_core::id::UserId;
-use chat_core::ports::{KnownPresences, PresenceStore, StoreError};
-use chat_core::presence::{self, Presence, PresenceStatus};
+use chat_core::people::presence::{self, KnownPresences, Presence, PresenceStatus, PresenceStore};
 use sql_engines::{insert_rows, pieces};
 
 use crate::engine::{Tx, run};

@@ -2,8 +2,8 @@
 //! of.
 
 use async_trait::async_trait;
+use chat_core::StoreError;
 use chat_core::id::{EventId, MessageId, UserId};
-use chat_core::ports::StoreError;
 use chat_core::push::{DEVICES_MAX, PushDevice, PushDeviceKind, PushStore, WithdrawnNotifications};
 use sql_engines::{insert_rows, numbers, pieces};
 

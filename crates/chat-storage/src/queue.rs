@@ -7,8 +7,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, PoisonError};
 
 use async_trait::async_trait;
+use chat_core::StoreError;
 use chat_core::id::{EventId, UserId};
-use chat_core::ports::{EventQueue, QueueStore, StoreError};
+use chat_core::log::store::{EventQueue, QueueStore};
 
 use crate::engine::run;
 use crate::fault::failed;

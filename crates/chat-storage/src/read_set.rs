@@ -5,10 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use chat_core::StoreError;
 use chat_core::id::{ChannelId, MessageId, UserId};
-use chat_core::message::{ContentFlags, Recipient};
-use chat_core::ports::StoreError;
-use chat_core::snapshot::RealmSnapshot;
+use chat_core::model::message::{ContentFlags, Recipient};
+use chat_core::model::snapshot::RealmSnapshot;
 use roaring::RoaringTreemap;
 use sql_engines::{On, insert_rows, numbers, pieces};
 

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use chat_core::change::{CommitOutcome, CredentialChange, ItemKind, RealmChange, RealmCommit, UserItemKind};
-use chat_core::channel::{SubscriptionPeriod, name_key};
+use chat_core::StoreError;
 use chat_core::id::{ChannelId, EventId, UserId};
-use chat_core::ports::{Credentials, RealmStore, StoreError};
-use chat_core::snapshot::{LoadedRealm, RealmSnapshot};
-use chat_core::user::{ApiKey, KeyHasher, PasswordHash};
+use chat_core::log::commit::{CommitOutcome, CredentialChange, RealmCommit};
+use chat_core::log::store::{Credentials, RealmStore};
+use chat_core::model::change::{ItemKind, RealmChange, UserItemKind};
+use chat_core::model::channel::{SubscriptionPeriod, name_key};
+use chat_core::model::snapshot::{LoadedRealm, RealmSnapshot};
+use chat_core::model::user::{ApiKey, KeyHasher, PasswordHash};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use chat_core::StoreError;
 use chat_core::id::{ChannelId, MessageId};
-use chat_core::message::{Flag, Recipient};
-use chat_core::narrow::{MessageCandidate, MessageSelection, MessageWindow, NarrowCondition};
-use chat_core::object::StoredMessage;
-use chat_core::ports::{MessagePage, StoreError};
+use chat_core::messages::narrow::{MessageCandidate, MessageSelection, MessageWindow, NarrowCondition};
+use chat_core::messages::store::MessagePage;
+use chat_core::model::message::{Flag, Recipient};
+use chat_core::wire::StoredMessage;
 
 use crate::copies::{self, Facts, Own};
 use crate::engine::run;

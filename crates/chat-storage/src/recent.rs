@@ -10,10 +10,10 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use chat_core::event::{EventAudience, EventBody, EventRecord, MessageEvent, NewEvent};
 use chat_core::id::{ChannelId, MessageId, UserId};
-use chat_core::message::{Flag, Message, Recipient};
-use chat_core::object::StoredMessage;
+use chat_core::log::event::{EventAudience, EventBody, EventRecord, MessageEvent, NewEvent};
+use chat_core::model::message::{Flag, Message, Recipient};
+use chat_core::wire::StoredMessage;
 use serde_json::Value;
 
 use crate::read_set::ReadSet;

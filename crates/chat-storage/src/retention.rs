@@ -1,10 +1,10 @@
 //! Finding old messages.
 
 use async_trait::async_trait;
+use chat_core::StoreError;
 use chat_core::id::{DirectId, MessageId};
-use chat_core::message::Recipient;
-use chat_core::ports::StoreError;
-use chat_core::retention::RetentionStore;
+use chat_core::messages::retention::RetentionStore;
+use chat_core::model::message::Recipient;
 
 use crate::engine::run;
 use crate::fault::failed;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use chat_core::ports::StoreError;
+use chat_core::StoreError;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep_until};
 

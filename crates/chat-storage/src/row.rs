@@ -2,11 +2,10 @@
 
 use std::collections::HashMap;
 
+use chat_core::StoreError;
 use chat_core::id::{EventId, MessageId, UserId};
-use chat_core::message::{ContentFlags, Message, Reaction, ReactionType, Recipient};
-use chat_core::narrow::MessageCandidate;
-use chat_core::ports::StoreError;
-use chat_core::widget::Submessage;
+use chat_core::messages::narrow::MessageCandidate;
+use chat_core::model::message::{ContentFlags, Message, Reaction, ReactionType, Recipient, Submessage};
 use sql_engines::numbers;
 
 use crate::db::Db;

@@ -2,12 +2,13 @@
 //! nodes that try one does it, and a node that dies in the middle has done nothing.
 
 use async_trait::async_trait;
-use chat_core::event::NewEvent;
+use chat_core::StoreError;
 use chat_core::id::{ChannelId, EventId, MessageId, ScheduledId, UserId};
-use chat_core::ports::{NewMessage, SendOutcome, StoreError, WriteOutcome};
-use chat_core::scheduled::{
+use chat_core::log::event::NewEvent;
+use chat_core::messages::scheduled::{
     MAX_SCHEDULED, ScheduledDestination, ScheduledEnd, ScheduledMessage, ScheduledOutcome, ScheduledStore,
 };
+use chat_core::messages::store::{NewMessage, SendOutcome, WriteOutcome};
 
 use crate::batch::{Batch, find_directs};
 use crate::engine::{Tx, run};

@@ -3,12 +3,12 @@
 pub(crate) mod along;
 pub(crate) mod sought;
 
+use chat_core::StoreError;
 use chat_core::id::ChannelId;
-use chat_core::message::{Conversation, Flag, Recipient};
-use chat_core::narrow::{MessageCandidate, MessageSelection, NarrowCondition, ReadableRange};
-use chat_core::personal::topic;
-use chat_core::ports::StoreError;
-use chat_core::snapshot::RealmSnapshot;
+use chat_core::messages::narrow::{MessageCandidate, MessageSelection, NarrowCondition, ReadableRange};
+use chat_core::messages::topic_policy;
+use chat_core::model::message::{Conversation, Flag, Recipient};
+use chat_core::model::snapshot::RealmSnapshot;
 use sql_engines::Dialect;
 use sqlx::SqlStr;
 
@@ -134,7 +134,7 @@ impl Source {
         if recipients.is_empty() {
             return Self::Nothing;
         }
-        let followed = asks_followed(selection).then(|| topic::followed(realm, selection.user_id));
+        let followed = asks_followed(selection).then(|| topic_policy::followed(realm, selection.user_id));
         let along = if followed.is_some() { Along::EachTopic } else { Along::of(selection) };
         let pairs: Vec<String> = match followed {
             None => recipients.iter().map(|recipient| pair(selection, *recipient, unread)).collect(),

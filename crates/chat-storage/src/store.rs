@@ -8,9 +8,9 @@ use std::task::{Context, Poll};
 use std::time::Instant;
 
 use arc_swap::ArcSwap;
-use chat_core::event::EventRecord;
-use chat_core::ports::StoreError;
-use chat_core::snapshot::RealmSnapshot;
+use chat_core::StoreError;
+use chat_core::log::event::EventRecord;
+use chat_core::model::snapshot::RealmSnapshot;
 use secrecy::SecretString;
 use task_set::{TaskEnded, TaskSet};
 use tokio::sync::{Notify, mpsc, oneshot};
@@ -42,7 +42,7 @@ const GONE_TOLD_MAX: usize = 20;
 
 /// The chat's database as a node uses it. Cloning it is cheap and gives another handle on the same one.
 ///
-/// It implements every port of [`chat_core::ports`]. [`Store::stop`] ends its tasks after what waits was written;
+/// It implements every port of [`chat_core::log::store`]. [`Store::stop`] ends its tasks after what waits was written;
 /// dropped without that, they end at once and what waits fails.
 #[derive(Clone)]
 pub struct Store {

@@ -5,9 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use chat_core::change::RealmChange;
+use chat_core::StoreError;
 use chat_core::id::{ChannelId, EventId, UserId};
-use chat_core::ports::StoreError;
+use chat_core::model::change::RealmChange;
 use serde_json::{Value, json};
 
 use crate::dialect::Sql;

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use chat_core::event::{EventAudience, EventRecord};
 use chat_core::id::{EventId, UserId};
-use chat_core::ports::LogListener;
-use chat_core::snapshot::RealmSnapshot;
-use chat_core::typing::TypingOutcome;
+use chat_core::log::event::{EventAudience, EventRecord};
+use chat_core::log::store::LogListener;
+use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::people::typing::TypingOutcome;
 use tokio::sync::oneshot;
 
 use crate::typing::Ring;

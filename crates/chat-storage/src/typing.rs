@@ -7,9 +7,9 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
 
-use chat_core::event::EventRecord;
 use chat_core::id::EventId;
-use chat_core::typing::{TypingFeed, TypingNotification, TypingOutcome};
+use chat_core::log::event::EventRecord;
+use chat_core::people::typing::{TypingFeed, TypingNotification, TypingOutcome};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
@@ -139,7 +139,7 @@ impl TypingFeed for Store {
 #[cfg(test)]
 mod tests {
     use chat_core::id::UserId;
-    use chat_core::typing::{TypingDestination, TypingOp};
+    use chat_core::people::typing::{TypingDestination, TypingOp};
 
     use super::*;
 

@@ -2,10 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use chat_core::message::{Flag, Recipient, topic_key};
-use chat_core::narrow::{MessageCandidate, MessageSelection, NarrowCondition};
-use chat_core::own_copy::{UnreadConversation, UnreadMessages};
-use chat_core::ports::StoreError;
+use chat_core::StoreError;
+use chat_core::messages::narrow::{MessageCandidate, MessageSelection, NarrowCondition};
+use chat_core::model::message::{Flag, Recipient, topic_key};
+use chat_core::model::user_message::{UnreadConversation, UnreadMessages};
 
 use crate::copies::Own;
 use crate::engine::run;

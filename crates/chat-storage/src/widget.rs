@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 
 use async_trait::async_trait;
+use chat_core::StoreError;
 use chat_core::id::{EventId, MessageId, UserId};
-use chat_core::message::Message;
-use chat_core::ports::{StoreError, WriteGuard, WriteOutcome};
-use chat_core::widget::{self, Submessage, WidgetStore};
+use chat_core::messages::store::{WriteGuard, WriteOutcome};
+use chat_core::messages::widget::{self, WidgetStore};
+use chat_core::model::message::{Message, Submessage};
 use sql_engines::{insert_rows, numbers, pieces};
 
 use crate::db::Db;

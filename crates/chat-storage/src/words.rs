@@ -1,16 +1,16 @@
 //! The index of words: which messages have which stems.
 //!
-//! What a message's stems are is a rule ([`chat_core::words`]); an engine only finds the messages that have all of
+//! What a message's stems are is a rule ([`chat_core::text::search_words`]); an engine only finds the messages that have all of
 //! some. Rows change in the transaction that changes the message.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use chat_core::StoreError;
 use chat_core::id::MessageId;
-use chat_core::message::{Message, topic_key};
-use chat_core::ports::StoreError;
-use chat_core::words::{SearchWords, indexed};
+use chat_core::model::message::{Message, topic_key};
+use chat_core::text::search_words::{SearchWords, indexed};
 use sql_engines::{Dialect, numbers, pieces};
 use sqlx::SqlStr;
 

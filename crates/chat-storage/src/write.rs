@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use chat_core::change::RealmChange;
-use chat_core::event::{EventBody, EventRecord, NewEvent};
+use chat_core::StoreError;
 use chat_core::id::EventId;
-use chat_core::message::Message;
-use chat_core::ports::StoreError;
+use chat_core::log::event::{EventBody, EventRecord, NewEvent};
+use chat_core::model::change::RealmChange;
+use chat_core::model::message::Message;
 use sql_engines::{insert_rows, pieces};
 use tokio::sync::OwnedMutexGuard;
 

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
+use chat_core::StoreError;
 use chat_core::id::{MessageId, UserId};
-use chat_core::message::{Flag, Message, Recipient, topic_key};
-use chat_core::ports::StoreError;
+use chat_core::model::message::{Flag, Message, Recipient, topic_key};
 use sql_engines::{Dialect, insert_rows, pieces};
 
 use crate::dialect::Sql;

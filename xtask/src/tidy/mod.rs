@@ -8,6 +8,7 @@ mod checklist;
 mod citations;
 mod edges;
 mod language;
+mod layers;
 mod manifests;
 mod operations;
 mod published;
@@ -45,6 +46,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     findings.extend(sources::check(workspace)?);
     findings.extend(citations::check(workspace)?);
     findings.extend(language::check(workspace)?);
+    findings.extend(layers::check(workspace)?);
     findings.extend(published::check(workspace)?);
     findings.extend(operations::check(workspace)?);
     findings.extend(checklist::check(&workspace.root)?);

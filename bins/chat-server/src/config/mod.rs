@@ -16,8 +16,8 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use chat_core::export::Release;
-use chat_core::role::Role;
+use chat_core::model::role::Role;
+use chat_core::transfer::export::Release;
 use clap::{ArgAction, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use secrecy::SecretString;
 use server_kit::config::{

@@ -2,11 +2,11 @@
 
 use std::net::SocketAddr;
 
-use chat_core::export::Release;
 use chat_core::limits::MIN_PASSWORD_CHARS;
-use chat_core::printable::unprintable;
-use chat_core::role::Role;
-use chat_core::user;
+use chat_core::model::role::Role;
+use chat_core::model::user;
+use chat_core::text::printable::unprintable;
+use chat_core::transfer::export::Release;
 use lettre::message::Mailbox;
 use server_kit::config::value;
 use url::Url;

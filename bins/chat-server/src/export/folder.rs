@@ -6,8 +6,8 @@ use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use chat_core::export::{ExportFile, ExportFolder, ExportWriteError, ExportWriter, ExportedFile};
-use chat_core::file::FileStore;
+use chat_core::files::FileStore;
+use chat_core::transfer::export::{ExportFile, ExportFolder, ExportWriteError, ExportWriter, ExportedFile};
 use serde_json::Value;
 
 use crate::confined::ConfinedFolder;

@@ -8,10 +8,10 @@ mod folder;
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
-use chat_core::export::{Export, ExportStore as _, Release};
-use chat_core::file::FileStore;
-use chat_core::import::ImportReport;
-use chat_core::ports::RealmStore as _;
+use chat_core::files::FileStore;
+use chat_core::log::store::RealmStore as _;
+use chat_core::transfer::export::{Export, ExportStore as _, Release};
+use chat_core::transfer::import::ImportReport;
 use chat_storage::Store;
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 use std::io::Write as _;
 
-use chat_core::file::PublicImageName;
+use chat_core::files::PublicImageName;
 use tempfile::TempDir;
 
 use super::*;

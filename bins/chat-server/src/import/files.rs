@@ -6,15 +6,16 @@ use std::io::{BufReader, Read as _, Seek as _};
 
 use anyhow::Context as _;
 use bytes::Bytes;
-use chat_core::emblem::{OrganizationImage, OrganizationImages};
-use chat_core::export::ExportFolder;
-use chat_core::file::{
+use chat_core::files::{
     Attachment, FileKey, FileStore, ImageMetadata, MediaType, PublicImageName, SNIFFED_BYTES, shown_name,
 };
 use chat_core::id::{AttachmentId, UserId};
-use chat_core::import::layout::Tables;
-use chat_core::import::{self, ImportReport, ImportedImages, ImportedUpload};
-use chat_core::{avatar, custom_emoji, emblem};
+use chat_core::model::organization_image::{OrganizationImage, OrganizationImages};
+use chat_core::organization::{custom_emoji, images};
+use chat_core::people::avatar;
+use chat_core::transfer::export::ExportFolder;
+use chat_core::transfer::import::layout::Tables;
+use chat_core::transfer::import::{self, ImportReport, ImportedImages, ImportedUpload};
 use chat_pictures::{Encoded, PictureError};
 
 use crate::import::folder::Folder;
@@ -75,7 +76,7 @@ impl Files<'_> {
                 OrganizationImage::Logo | OrganizationImage::NightLogo => chat_pictures::logo(&bytes),
             };
             if let Some(made) = self::made(made)? {
-                let urls = self.keep(emblem::FOLDER, &record.path, vec![("", made)]).await?;
+                let urls = self.keep(images::FOLDER, &record.path, vec![("", made)]).await?;
                 emblems = emblems.with(emblem, urls.into_iter().next());
             }
         }

@@ -5,9 +5,9 @@ use std::io::{BufReader, Read as _};
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
-use chat_core::export::ExportFolder;
-use chat_core::import::FileRecord;
-use chat_core::import::layout::{MessageFile, Tables};
+use chat_core::transfer::export::ExportFolder;
+use chat_core::transfer::import::FileRecord;
+use chat_core::transfer::import::layout::{MessageFile, Tables};
 use serde::de::DeserializeOwned;
 use sha2::{Digest as _, Sha256};
 

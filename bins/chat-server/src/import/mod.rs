@@ -9,15 +9,15 @@ pub(crate) mod folder;
 use std::path::Path;
 
 use anyhow::bail;
-use chat_core::file::AttachmentStore as _;
-use chat_core::import::layout::Tables;
-use chat_core::import::{
+use chat_core::files::AttachmentStore as _;
+use chat_core::log::store::RealmStore as _;
+use chat_core::model::render_context::{RenderContext, RenderSettings};
+use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::transfer::import::layout::Tables;
+use chat_core::transfer::import::{
     self, ImportCheckpoint, ImportReferences, ImportReport, ImportStepOutcome, ImportStore, ImportedImages,
     ImportedReactions, ImportedUpload, MessageSurvey, OrganizationSource,
 };
-use chat_core::lexicon::{RenderContext, RenderSettings};
-use chat_core::ports::RealmStore as _;
-use chat_core::snapshot::RealmSnapshot;
 use chat_storage::Store;
 use serde_json::{Value, json};
 

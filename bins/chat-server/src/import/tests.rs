@@ -4,8 +4,8 @@ use std::fs;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use chat_core::id::{ChannelId, MessageId, UserId};
-use chat_core::message::Flag;
-use chat_core::ports::MessageStore as _;
+use chat_core::messages::store::MessageStore as _;
+use chat_core::model::message::Flag;
 use tempfile::TempDir;
 
 use super::*;

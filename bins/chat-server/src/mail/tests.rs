@@ -1,10 +1,11 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use chat_core::change::{RealmChange, RealmCommit};
 use chat_core::id::EventId;
-use chat_core::ports::RealmStore as _;
-use chat_core::realm::{Realm, RealmRules};
+use chat_core::log::commit::RealmCommit;
+use chat_core::log::store::RealmStore as _;
+use chat_core::model::change::RealmChange;
+use chat_core::model::realm::{Realm, RealmRules};
 use chat_storage::{Db, Store};
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
@@ -35,7 +36,7 @@ async fn with_letters(letters: &[&str]) -> (TempDir, Store) {
         created_s: NOW_S,
         is_deactivated: false,
         rules: RealmRules::default(),
-        emblems: chat_core::emblem::OrganizationImages::default(),
+        emblems: chat_core::model::organization_image::OrganizationImages::default(),
     };
     let commit = RealmCommit {
         decided_at: EventId::NONE,

@@ -3,19 +3,21 @@ use std::sync::{Arc, Mutex};
 use axum::Router;
 use axum::extract::{Path, State};
 use axum::routing::post;
-use chat_core::change::{RealmChange, RealmCommit};
-use chat_core::event::{self, DisplayRecipient, FlaggedMessages, MessageEvent, MessageSender};
 use chat_core::id::{DirectId, EventId, MessageId, UserId};
-use chat_core::mark::FlagChange;
-use chat_core::message::{ContentFlags, Message, Recipient};
-use chat_core::ports::{
-    EventLog as _, FlagWriteGuard, MessageDestination, MessageStore as _, NewMessage, RealmStore as _, SendOutcome,
-    WriteGuard,
+use chat_core::log::commit::RealmCommit;
+use chat_core::log::event::{self, FlaggedMessages, MessageEvent};
+use chat_core::log::store::{EventLog as _, RealmStore as _};
+use chat_core::messages::store::{
+    FlagWriteGuard, MessageDestination, MessageStore as _, NewMessage, SendOutcome, WriteGuard,
 };
+use chat_core::model::change::RealmChange;
+use chat_core::model::flag_change::FlagChange;
+use chat_core::model::message::{ContentFlags, Message, Recipient};
+use chat_core::model::realm::{Realm, RealmRules};
+use chat_core::model::role::Role;
+use chat_core::model::user::User;
 use chat_core::push::{PushDevice, PushDeviceKind, PushError, PushService as _, PushStore as _, REMOVED_AT_ONCE};
-use chat_core::realm::{Realm, RealmRules};
-use chat_core::role::Role;
-use chat_core::user::User;
+use chat_core::wire::{DisplayRecipient, MessageSender};
 use chat_storage::{Db, Store};
 use http::HeaderMap;
 use reqwest::{Client, StatusCode};
@@ -135,7 +137,7 @@ async fn with_people() -> (TempDir, Arc<Store>) {
         created_s: NOW_S,
         is_deactivated: false,
         rules: RealmRules::default(),
-        emblems: chat_core::emblem::OrganizationImages::default(),
+        emblems: chat_core::model::organization_image::OrganizationImages::default(),
     };
     let user = |id: i64| User {
         id: UserId(id),
@@ -148,7 +150,7 @@ async fn with_people() -> (TempDir, Arc<Store>) {
         timezone: String::new(),
         avatar_url: None,
         avatar_version: 1,
-        address_visibility: chat_core::address::AddressVisibility::default(),
+        address_visibility: chat_core::model::address_visibility::AddressVisibility::default(),
     };
     let mut changes = vec![RealmChange::Realm(Box::new(realm))];
     changes.extend([3, 4].map(|id| RealmChange::User(Box::new(user(id)))));

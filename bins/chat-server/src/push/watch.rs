@@ -16,9 +16,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chat_core::event::{EventBody, EventRecord, MessageEvent};
 use chat_core::id::{EventId, MessageId, UserId};
-use chat_core::ports::{EventLog, PresenceStore, RealmStore as _};
+use chat_core::log::event::{EventBody, EventRecord, MessageEvent};
+use chat_core::log::store::{EventLog, RealmStore as _};
+use chat_core::people::presence::PresenceStore;
 use chat_core::push::{
     self, NotificationOrigin, NotificationPurpose, NotificationTrigger, PushDevice, PushNotification, PushService,
     PushStore, REMOVED_AT_ONCE, WithdrawnNotifications,

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::{ChannelEnv, ChannelError, tell};
-use crate::access;
-use crate::change::{RealmChange, RealmCommit};
-use crate::channel::Subscription;
 use crate::id::ChannelId;
+use crate::log::commit::RealmCommit;
+use crate::model::change::RealmChange;
+use crate::model::channel::Subscription;
+use crate::permission::access;
 
 /// One change of a subscription's property.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,12 +3,13 @@
 use serde_json::json;
 
 use super::{ChannelEnv, ChannelError, one_line, remover_group, rendered};
-use crate::access::{self, PermissionError};
-use crate::change::{ItemKind, RealmChange, RealmCommit};
-use crate::channel::{Channel, PostPolicy, Privacy, channel_name};
-use crate::group::SystemGroup;
 use crate::id::{ChannelId, UserGroupId};
-use crate::membership::may_create;
+use crate::log::commit::RealmCommit;
+use crate::model::change::{ItemKind, RealmChange};
+use crate::model::channel::{Channel, PostPolicy, Privacy, channel_name};
+use crate::model::group::SystemGroup;
+use crate::permission::access::{self, PermissionError};
+use crate::permission::membership::may_create;
 
 /// The visibility of a channel to create, as the API's three parameters state it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

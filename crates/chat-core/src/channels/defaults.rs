@@ -3,9 +3,10 @@
 use serde_json::json;
 
 use super::{ChannelEnv, ChannelError, tell};
-use crate::access;
-use crate::change::{ItemKind, RealmChange, RealmCommit};
 use crate::id::ChannelId;
+use crate::log::commit::RealmCommit;
+use crate::model::change::{ItemKind, RealmChange};
+use crate::permission::access;
 
 /// New users are in the channel from now on. Once more changes nothing.
 ///

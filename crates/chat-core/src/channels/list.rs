@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::access::PermissionError;
-use crate::channel::{Channel, Privacy};
-use crate::snapshot::RealmSnapshot;
-use crate::user::User;
+use crate::model::channel::{Channel, Privacy};
+use crate::model::snapshot::RealmSnapshot;
+use crate::model::user::User;
+use crate::permission::access::PermissionError;
 
 /// A set of channels that `GET /streams` can include.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -23,16 +23,16 @@ pub use tell::tell;
 pub use unsubscribe::{UnsubscribeOutcome, unsubscribe};
 pub use update::{ChannelUpdate, archive, update};
 
-use crate::access::{ChannelNotFound, PermissionError};
-use crate::channel::ChannelNameError;
-use crate::group::SystemGroup;
 use crate::id::{ChannelId, UserGroupId};
 use crate::limits::MAX_SUBSCRIPTIONS_AT_ONCE;
 use crate::markdown::{self, EmoticonHandling, ImagePreviews, Linkifier, MarkdownContext};
-use crate::membership::MembershipError;
-use crate::object::channel::ChannelStatistics;
-use crate::snapshot::RealmSnapshot;
-use crate::user::User;
+use crate::model::channel::ChannelNameError;
+use crate::model::group::{NOT_REMOVERS, SystemGroup};
+use crate::model::snapshot::RealmSnapshot;
+use crate::model::user::User;
+use crate::permission::access::{ChannelNotFound, PermissionError};
+use crate::permission::membership::MembershipError;
+use crate::wire::channel::ChannelStatistics;
 
 /// The realm, the caller and the realm data that decisions about channels use.
 #[derive(Debug, Clone, Copy)]
@@ -122,10 +122,6 @@ fn rendered(env: &ChannelEnv<'_>, description: &str) -> String {
     };
     markdown::render(&markdown::parse(description, &context)).html
 }
-
-/// Groups of the system that cannot take others out of a channel: everyone on the internet, and those that leave
-/// administrators out.
-pub(crate) const NOT_REMOVERS: &[SystemGroup] = &[SystemGroup::Internet, SystemGroup::Owners, SystemGroup::Nobody];
 
 /// Returns the group that may take others out of a channel: one of the system's, but for [`NOT_REMOVERS`].
 fn remover_group(realm: &RealmSnapshot, id: UserGroupId) -> Result<UserGroupId, ChannelError> {

@@ -5,16 +5,17 @@ use std::sync::Arc;
 
 use super::create::{make, may_make};
 use super::{ChannelEnv, ChannelError, NewChannelSettings, tell};
-use crate::access;
-use crate::address;
-use crate::change::{RealmChange, RealmCommit};
-use crate::channel::{Channel, Subscription, channel_name, name_key};
 use crate::id::{ChannelId, UserId};
 use crate::limits::MAX_SUBSCRIPTIONS_AT_ONCE;
-use crate::membership::{MembershipError, may_add_others, may_bring_others, may_enter};
-use crate::object::subscription::unchosen;
-use crate::snapshot::RealmSnapshot;
-use crate::user::User;
+use crate::log::commit::RealmCommit;
+use crate::model::address_visibility;
+use crate::model::change::RealmChange;
+use crate::model::channel::{Channel, Subscription, channel_name, name_key};
+use crate::model::snapshot::RealmSnapshot;
+use crate::model::user::User;
+use crate::permission::access;
+use crate::permission::membership::{MembershipError, may_add_others, may_bring_others, may_enter};
+use crate::wire::subscription::unchosen;
 
 /// A channel to subscribe to, created when it does not exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,7 +48,9 @@ impl Principals {
         let found: Vec<Option<&Arc<User>>> = match self {
             Self::Caller => vec![env.realm.user(env.caller.id)],
             Self::Ids(ids) => ids.iter().map(|id| env.realm.user(*id)).collect(),
-            Self::Emails(emails) => emails.iter().map(|email| address::find(env.realm, env.caller, email)).collect(),
+            Self::Emails(emails) => {
+                emails.iter().map(|email| address_visibility::find_user(env.realm, env.caller, email)).collect()
+            }
         };
         let mut seen = BTreeSet::new();
         let mut users = Vec::new();

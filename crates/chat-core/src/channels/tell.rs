@@ -5,14 +5,15 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use crate::access::{sees_channel, sees_subscribers};
-use crate::change::{ItemKind, RealmChange, RealmCommit};
-use crate::channel::{Channel, PostPolicy, Privacy, Subscription};
-use crate::event::{ClientCapability, EventAudience, EventRecord, NewEvent, QueueCondition};
 use crate::id::{ChannelId, EventId, UserId};
-use crate::object::channel::{ChannelStatistics, basic};
-use crate::object::subscription::{SubscriptionFields, full, subscribers};
-use crate::snapshot::RealmSnapshot;
+use crate::log::commit::RealmCommit;
+use crate::log::event::{ClientCapability, EventAudience, EventRecord, NewEvent, QueueCondition};
+use crate::model::change::{ItemKind, RealmChange};
+use crate::model::channel::{Channel, PostPolicy, Privacy, Subscription};
+use crate::model::snapshot::RealmSnapshot;
+use crate::permission::access::{sees_channel, sees_subscribers};
+use crate::wire::channel::{ChannelStatistics, basic};
+use crate::wire::subscription::{SubscriptionFields, full, subscribers};
 
 /// Puts changes of channels, subscriptions and default channels into the commit, with all that is told of them, and
 /// returns the realm as it is then. Changes of other things are put in as they are, and nothing is told of them.

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use super::update::closed;
 use super::{ChannelEnv, ChannelError, Principals, tell};
-use crate::access;
-use crate::change::{RealmChange, RealmCommit};
-use crate::channel::Channel;
 use crate::id::ChannelId;
 use crate::limits::MAX_SUBSCRIPTIONS_AT_ONCE;
-use crate::membership::may_remove_others;
-use crate::user::User;
+use crate::log::commit::RealmCommit;
+use crate::model::change::RealmChange;
+use crate::model::channel::Channel;
+use crate::model::user::User;
+use crate::permission::access;
+use crate::permission::membership::may_remove_others;
 
 /// The outcome of a request to unsubscribe. A name stands once for each user.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

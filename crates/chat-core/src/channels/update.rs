@@ -1,12 +1,13 @@
 //! Changing and closing channels.
 
 use super::{ChannelEnv, ChannelError, RetentionPolicy, one_line, remover_group, rendered, tell};
-use crate::access::{self, ChannelNotFound, sees_channel, takes_part};
-use crate::change::{ItemKind, RealmChange, RealmCommit};
-use crate::channel::{Channel, PostPolicy, Privacy, channel_name, name_key};
 use crate::id::{ChannelId, UserGroupId};
-use crate::membership::may_create;
-use crate::snapshot::RealmSnapshot;
+use crate::log::commit::RealmCommit;
+use crate::model::change::{ItemKind, RealmChange};
+use crate::model::channel::{Channel, PostPolicy, Privacy, channel_name, name_key};
+use crate::model::snapshot::RealmSnapshot;
+use crate::permission::access::{self, ChannelNotFound, sees_channel, takes_part};
+use crate::permission::membership::may_create;
 
 /// The properties of a channel to change. `None` leaves it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -16,17 +16,18 @@
 //! # Ok::<(), &str>(())
 //! ```
 
-mod choice;
 mod sequence;
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-pub use choice::{EmojiChoice, EmojiChoiceError, checked, chosen, completed, is_default};
 pub use sequence::{EmojiSequence, leading};
 
 /// A selector in a code.
 const SELECTOR: &str = "-fe0f";
+
+/// The one special emoji: its name and its code, as existing clients spell them.
+pub(crate) const SPECIAL: &str = "zulip";
 
 static NAMES: &str = include_str!("names.tsv");
 
@@ -131,6 +132,12 @@ fn characters(code: &str) -> String {
         .filter_map(char::from_u32)
         .filter(|&character| character != sequence::EMOJI_SELECTOR)
         .collect()
+}
+
+/// Returns whether an emoji has the name that every realm has.
+#[must_use]
+pub fn is_default(name: &str) -> bool {
+    name == SPECIAL || named(name).is_some()
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 
 use super::tree::Alignment;
 use super::url::SafeUrl;
-use crate::file::ImageMetadata;
+use crate::files::ImageMetadata;
 use crate::id::{ChannelId, UserGroupId, UserId};
 use std::borrow::Cow;
 

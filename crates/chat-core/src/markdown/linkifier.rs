@@ -2,7 +2,7 @@
 
 use super::limits::{MAX_LINKIFIER_BYTES, MAX_LINKIFIER_MATCHES};
 use super::url::SafeUrl;
-use crate::url_template::{self, UrlTemplateError};
+use crate::text::url_template::{self, UrlTemplateError};
 use iri_string::spec::UriSpec;
 use iri_string::template::UriTemplateString;
 use iri_string::template::simple_context::SimpleContext;

@@ -67,7 +67,6 @@ pub use tree::{
     WildcardScope,
 };
 pub use url::SafeUrl;
-pub(crate) use url::is_allowed_scheme;
 
 use parser::{Parser, Scope};
 use std::borrow::Cow;

@@ -211,8 +211,8 @@ fn entity(name: &str) -> Option<char> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lexicon::{RenderContext, RenderSettings};
-    use crate::realm::RealmRules;
+    use crate::model::realm::RealmRules;
+    use crate::model::render_context::{RenderContext, RenderSettings};
     use crate::testing;
 
     fn shown(typed: &str) -> String {

@@ -6,7 +6,7 @@
 
 use super::tree::Inline;
 use super::url::SafeUrl;
-use crate::file::{ImageMetadata, LinkedUploads};
+use crate::files::{ImageMetadata, LinkedUploads};
 
 /// A picture or video to show.
 pub(super) struct Preview<'d> {

@@ -12,7 +12,7 @@ use super::tree::{
     Block, Formula, FormulaIndex, FormulaStyle, Inline, ListKind, MentionKind, ParsedMessage, Table, WildcardScope,
 };
 use super::url::{self, SafeUrl};
-use crate::file::LinkedUploads;
+use crate::files::LinkedUploads;
 use crate::id::{ChannelId, UserGroupId, UserId};
 use std::collections::BTreeSet;
 

@@ -2,8 +2,7 @@
 
 use std::fmt::Write as _;
 
-const WITH_HOST: [&str; 3] = ["http", "https", "ftp"];
-const WITHOUT_HOST: [&str; 3] = ["mailto", "tel", "sms"];
+use crate::text::url_scheme::{WITH_HOST, WITHOUT_HOST};
 
 /// An address that may stand in `href` or `src`: of an allowed scheme, or relative to the realm.
 ///
@@ -151,11 +150,6 @@ fn scheme(written: &str) -> Option<(&str, &str)> {
     let well_formed = scheme.starts_with(|first: char| first.is_ascii_alphabetic())
         && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.'));
     well_formed.then_some((scheme, rest))
-}
-
-/// Returns whether a link may have that scheme, in any case.
-pub(crate) fn is_allowed_scheme(scheme: &str) -> bool {
-    WITH_HOST.iter().chain(&WITHOUT_HOST).any(|known| scheme.eq_ignore_ascii_case(known))
 }
 
 fn allowed(scheme: &str, rest: &str) -> bool {

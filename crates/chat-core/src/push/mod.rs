@@ -16,8 +16,8 @@ pub use withdrawn::WithdrawnNotifications;
 use async_trait::async_trait;
 use serde_json::Value;
 
+use crate::StoreError;
 use crate::id::{EventId, MessageId, UserId};
-use crate::ports::StoreError;
 
 /// Bytes of a device's token, at most.
 const TOKEN_MAX_BYTES: usize = 4_096;

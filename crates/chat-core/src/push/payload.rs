@@ -3,11 +3,12 @@
 use serde_json::{Map, Value, json};
 
 use super::NotificationTrigger;
-use crate::event::{DisplayRecipient, MessageEvent};
 use crate::id::{MessageId, UserId};
+use crate::log::event::MessageEvent;
 use crate::markdown::plain_text;
-use crate::message::Recipient;
-use crate::snapshot::RealmSnapshot;
+use crate::model::message::Recipient;
+use crate::model::snapshot::RealmSnapshot;
+use crate::wire::DisplayRecipient;
 
 /// Characters of a message that a notification shows.
 const CONTENT_MAX_CHARS: usize = 200;
@@ -185,10 +186,10 @@ fn absolute(origin: &NotificationOrigin<'_>, url: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::DisplayUser;
     use crate::id::{ChannelId, DirectId};
-    use crate::realm::RealmRules;
+    use crate::model::realm::RealmRules;
     use crate::testing::{self, NOW_S};
+    use crate::wire::DisplayUser;
 
     const ORIGIN: NotificationOrigin<'_> = NotificationOrigin { base_url: "https://chat.example.org", brand: "zulip" };
 

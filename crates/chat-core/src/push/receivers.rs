@@ -2,16 +2,15 @@
 
 use serde_json::Value;
 
-use crate::change::UserItemKind;
-use crate::event::{EventBody, EventRecord, MessageEvent};
 use crate::id::{ChannelId, UserId};
-use crate::message::{Flag, Recipient};
-use crate::object::settings;
-use crate::personal::topic::{self, TopicPolicy};
-use crate::ports::PresenceStore;
-use crate::presence::OFFLINE_AFTER_S;
-use crate::snapshot::RealmSnapshot;
-use crate::user::User;
+use crate::log::event::{EventBody, EventRecord, MessageEvent};
+use crate::messages::topic_policy::{self, TopicPolicy};
+use crate::model::change::UserItemKind;
+use crate::model::message::{Flag, Recipient};
+use crate::model::snapshot::RealmSnapshot;
+use crate::model::user::User;
+use crate::people::presence::{OFFLINE_AFTER_S, PresenceStore};
+use crate::wire::settings;
 
 /// The reason for which a user is notified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,7 +84,7 @@ fn of_channel(
     offline: bool,
 ) -> Option<NotificationTrigger> {
     let subscription = realm.subscription(channel, user.id)?;
-    let policy = topic::of(realm, user.id, channel, &event.message.topic);
+    let policy = topic_policy::of(realm, user.id, channel, &event.message.topic);
     let is_followed = policy == TopicPolicy::Followed;
     let is_heard = match policy {
         TopicPolicy::Muted => false,
@@ -118,14 +117,13 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::change::RealmChange;
-    use crate::channel::{ChannelNotifications, Privacy, Subscription};
-    use crate::event::{EventAudience, NewEvent, QueueCondition};
     use crate::id::{DirectId, EventId};
-    use crate::ports::KnownPresences;
-    use crate::presence::{Presence, PresenceStatus};
-    use crate::realm::RealmRules;
-    use crate::role::Role;
+    use crate::log::event::{EventAudience, NewEvent, QueueCondition};
+    use crate::model::change::RealmChange;
+    use crate::model::channel::{ChannelNotifications, Privacy, Subscription};
+    use crate::model::realm::RealmRules;
+    use crate::model::role::Role;
+    use crate::people::presence::{KnownPresences, Presence, PresenceStatus};
     use crate::testing::{self, NOW_S};
 
     /// Everybody was there so many seconds ago.
@@ -158,14 +156,14 @@ mod tests {
     }
 
     fn topic_item() -> String {
-        let mut commit = crate::change::RealmCommit::default();
+        let mut commit = crate::log::commit::RealmCommit::default();
         let realm = subscribed(Vec::new());
-        let choice = topic::TopicPolicyChange {
-            channel: topic::RequestedChannel::Id(ChannelId(20)),
+        let choice = topic_policy::TopicPolicyChange {
+            channel: topic_policy::RequestedChannel::Id(ChannelId(20)),
             topic: "Lunch",
             policy: TopicPolicy::Followed,
         };
-        topic::choose(&realm, realm.user(UserId(4)).unwrap(), choice, &mut commit).unwrap();
+        topic_policy::choose(&realm, realm.user(UserId(4)).unwrap(), choice, &mut commit).unwrap();
         let Some(RealmChange::UserItem { key, .. }) = commit.changes.first() else { panic!("{:?}", commit.changes) };
         key.clone()
     }

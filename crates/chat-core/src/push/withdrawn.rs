@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::event::{EventAudience, EventBody, EventRecord, NewEvent};
 use crate::id::{MessageId, UserId};
-use crate::mark::FlagChange;
-use crate::snapshot::RealmSnapshot;
+use crate::log::event::{EventAudience, EventBody, EventRecord, NewEvent};
+use crate::model::flag_change::FlagChange;
+use crate::model::snapshot::RealmSnapshot;
 
 /// Messages that people read, or that are gone for them, as records of the log tell.
 ///
@@ -97,12 +97,12 @@ fn messages(event: &Value, key: &str) -> BTreeSet<MessageId> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::change::RealmChange;
-    use crate::channel::Privacy;
-    use crate::event::{self, FlaggedMessages};
     use crate::id::{ChannelId, DirectId, EventId};
-    use crate::message::{Message, Recipient};
-    use crate::realm::RealmRules;
+    use crate::log::event::{self, FlaggedMessages};
+    use crate::model::change::RealmChange;
+    use crate::model::channel::Privacy;
+    use crate::model::message::{Message, Recipient};
+    use crate::model::realm::RealmRules;
     use crate::testing;
 
     fn ids(numbers: &[i64]) -> Vec<MessageId> {

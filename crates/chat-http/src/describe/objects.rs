@@ -1,8 +1,7 @@
 //! The objects that more than one answer has.
 
-use chat_core::message::Flag;
-use chat_core::object::message::flag_names;
-use chat_core::object::settings::{SETTINGS, UserSettingDefaults};
+use chat_core::model::message::{Flag, flag_names};
+use chat_core::wire::settings::{SETTINGS, UserSettingDefaults};
 use serde_json::{Map, Value};
 
 use super::{events, refusal};

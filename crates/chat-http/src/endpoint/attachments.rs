@@ -1,6 +1,6 @@
 //! `/attachments`: one's own uploads.
 
-use chat_core::file::AttachmentUse;
+use chat_core::files::AttachmentUse;
 use chat_core::id::AttachmentId;
 use serde_json::json;
 

@@ -5,12 +5,13 @@ use std::io::Cursor;
 use axum::body::Body;
 use axum::response::Response;
 use axum::routing;
-use chat_core::change::RealmCommit;
 use chat_core::id::UserId;
-use chat_core::object::{self, AvatarUrls};
-use chat_core::snapshot::RealmSnapshot;
-use chat_core::user::User;
-use chat_core::{address, avatar};
+use chat_core::log::commit::RealmCommit;
+use chat_core::model::address_visibility;
+use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::model::user::User;
+use chat_core::people::avatar;
+use chat_core::wire::{self, AvatarUrls};
 use http::header::{CACHE_CONTROL, LOCATION};
 use http::{HeaderValue, StatusCode};
 use serde_json::json;
@@ -69,11 +70,11 @@ async fn change(call: &Call<Caller>, url: Option<&str>) -> Result<AvatarUrls, Fa
     };
     let before = call.app.commit(decide).await?;
     if let Some(before) = before.filter(|before| Some(before.as_str()) != url) {
-        delete_at(&call.app, [before.as_str(), &avatar::medium_url(&before)]).await;
+        delete_at(&call.app, [before.as_str(), &wire::medium_avatar_url(&before)]).await;
     }
     let realm = call.app.realm();
     let user = realm.user(call.who.id()).ok_or_else(|| Failure::said("an account is gone"))?;
-    Ok(object::avatar(user))
+    Ok(wire::avatar(user))
 }
 
 async fn small(call: Plain<Caller>, _: Body) -> Result<Response, Fault> {
@@ -90,10 +91,10 @@ fn named(call: &Plain<Caller>) -> Result<AvatarUrls, Fault> {
     let realm = &call.who.realm;
     let user = match named.parse() {
         Ok(id) => realm.user(UserId(id)),
-        Err(_) => address::find(realm, &call.who.user, named),
+        Err(_) => address_visibility::find_user(realm, &call.who.user, named),
     };
     let user: &User = user.ok_or(Fault::UnknownRoute)?;
-    Ok(object::avatar(user))
+    Ok(wire::avatar(user))
 }
 
 /// Not specified; for an hour at most, because the answer changes with the picture.

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use chat_core::bots::{BotError, BotStorageKeyError, BotStorageOutcome};
 use chat_core::limits::{MAX_STORAGE_CHARS, MAX_STORAGE_KEY_CHARS};
+use chat_core::people::bots::{BotError, BotStorageKeyError, BotStorageOutcome};
 use serde_json::json;
 
 use crate::answer::Answer;

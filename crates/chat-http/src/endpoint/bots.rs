@@ -1,12 +1,12 @@
 //! `/bots`: the bots people make and keep.
 
-use chat_core::account;
-use chat_core::bots::{self, BotUpdate, NewBot};
-use chat_core::change::RealmCommit;
 use chat_core::id::UserId;
-use chat_core::object::avatar_url;
-use chat_core::snapshot::RealmSnapshot;
-use chat_core::user::User;
+use chat_core::log::commit::RealmCommit;
+use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::model::user::User;
+use chat_core::people::account;
+use chat_core::people::bots::{self, BotUpdate, NewBot};
+use chat_core::wire::avatar_url;
 use serde_json::{Map, Value, json};
 
 use crate::answer::Answer;
@@ -36,7 +36,7 @@ pub(crate) fn domain(base_url: &str) -> &str {
 
 /// Returns the bots of the caller that are in use, with their keys.
 async fn list(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
-    chat_core::access::require_member(&call.who.user)?;
+    chat_core::permission::access::require_member(&call.who.user)?;
     let mut shown = Vec::new();
     for bot in bots::owned_by(&call.who.realm, call.who.id()) {
         let credentials = call.app.realm.credentials(bot.id).await?;
@@ -46,7 +46,7 @@ async fn list(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
         object.insert("username".to_owned(), bot.email.as_str().into());
         object.insert("full_name".to_owned(), bot.full_name.as_str().into());
         object.insert("avatar_url".to_owned(), avatar_url(bot).into());
-        object.insert("api_key".to_owned(), json!(key.as_ref().map(chat_core::user::ApiKey::expose)));
+        object.insert("api_key".to_owned(), json!(key.as_ref().map(chat_core::model::user::ApiKey::expose)));
         shown.push(object);
     }
     Answer::of(&json!({"bots": shown}))
@@ -214,7 +214,7 @@ mod tests {
             ("http://[::1]:9991", "localhost"),
         ] {
             assert_eq!(domain(url), host, "{url}");
-            assert!(chat_core::user::email(&format!("x-bot@{host}")).is_ok(), "{url}");
+            assert!(chat_core::model::user::email(&format!("x-bot@{host}")).is_ok(), "{url}");
         }
     }
 }

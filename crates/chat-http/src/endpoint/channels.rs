@@ -2,13 +2,14 @@
 
 mod form;
 
-use chat_core::access::{self, ChannelNotFound, ReadableHistory, sees_subscribers};
-use chat_core::change::{ItemKind, RealmCommit};
-use chat_core::channel::Channel;
 use chat_core::channels::{self, ChannelEnv, ChannelError, ChannelGroup, ChannelUpdate};
 use chat_core::id::{ChannelId, MessageId};
-use chat_core::narrow::{MessageSelection, NarrowCondition, NarrowTerm};
-use chat_core::object::channel::{ChannelStatistics, basic, weekly};
+use chat_core::log::commit::RealmCommit;
+use chat_core::messages::narrow::{MessageSelection, NarrowCondition, NarrowTerm};
+use chat_core::model::change::ItemKind;
+use chat_core::model::channel::Channel;
+use chat_core::permission::access::{self, ChannelNotFound, ReadableHistory, sees_subscribers};
+use chat_core::wire::channel::{ChannelStatistics, basic, weekly};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 

@@ -8,8 +8,8 @@ use axum::extract::{Path, State};
 use axum::http::Extensions;
 use axum::response::Response;
 use axum::routing::get;
-use chat_core::address::{self, EmailChangeError};
-use chat_core::invitation::InvitationLink;
+use chat_core::people::address::{self, EmailChangeError};
+use chat_core::people::invitation::InvitationLink;
 
 use crate::endpoint::join::{finish, name_of, rendered, said};
 use crate::error::Fault;

@@ -1,9 +1,9 @@
 //! `/realm/domains`: the domains of mail that belong to the realm.
 
-use chat_core::change::RealmCommit;
-use chat_core::domains::{self, DomainError};
-use chat_core::snapshot::RealmSnapshot;
-use chat_core::user::User;
+use chat_core::log::commit::RealmCommit;
+use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::model::user::User;
+use chat_core::organization::domains::{self, DomainError};
 use serde_json::json;
 
 use crate::answer::Answer;

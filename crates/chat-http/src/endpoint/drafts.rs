@@ -2,8 +2,8 @@
 //!
 //! Not specified; parameters, keys and texts are those existing clients know.
 
-use chat_core::draft::{self, Draft, DraftError, DraftOutcome, DraftRequest, DraftType};
 use chat_core::id::DraftId;
+use chat_core::messages::draft::{self, Draft, DraftError, DraftOutcome, DraftRequest, DraftType};
 use serde_json::{Value, json};
 
 use crate::answer::Answer;

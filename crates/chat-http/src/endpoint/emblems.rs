@@ -5,10 +5,11 @@
 
 use std::io::Cursor;
 
-use chat_core::access;
-use chat_core::change::RealmCommit;
-use chat_core::emblem::{self, OrganizationImage, OrganizationImages};
-use chat_core::snapshot::RealmSnapshot;
+use chat_core::log::commit::RealmCommit;
+use chat_core::model::organization_image::{OrganizationImage, OrganizationImages};
+use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::organization::images;
+use chat_core::permission::access;
 use serde_json::json;
 
 use super::icon;
@@ -106,7 +107,7 @@ async fn replace(call: &mut Call<Caller>, emblem: OrganizationImage) -> Result<(
 async fn change(call: &Call<Caller>, emblem: OrganizationImage, url: Option<&str>) -> Result<(), Fault> {
     let usual = icon::url(&call.app.settings.base_url);
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
-        Ok(emblem::change(realm, call.who.again(realm)?, (emblem, url), &usual, commit)?)
+        Ok(images::change(realm, call.who.again(realm)?, (emblem, url), &usual, commit)?)
     };
     let before = call.app.commit(decide).await?;
     if let Some(before) = before.filter(|before| Some(before.as_str()) != url) {

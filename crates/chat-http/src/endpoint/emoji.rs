@@ -2,10 +2,10 @@
 
 use std::io::Cursor;
 
-use chat_core::change::RealmCommit;
-use chat_core::custom_emoji::{self, CustomEmojiError, CustomEmojiImages};
-use chat_core::object::item;
-use chat_core::snapshot::RealmSnapshot;
+use chat_core::log::commit::RealmCommit;
+use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::organization::custom_emoji::{self, CustomEmojiError, CustomEmojiImages};
+use chat_core::wire::item;
 use serde_json::json;
 
 use super::pictures::{Kind, give_up, keep, only_file};

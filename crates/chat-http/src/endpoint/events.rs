@@ -7,12 +7,12 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chat_core::event::{EventReader, EventRecord};
 use chat_core::id::{EventId, MessageId, UserId};
-use chat_core::message::Flag;
-use chat_core::ports::{EventQueue, LogListener};
-use chat_core::snapshot::RealmSnapshot;
-use chat_core::user::{KeyHash, User};
+use chat_core::log::event::{EventReader, EventRecord};
+use chat_core::log::store::{EventQueue, LogListener};
+use chat_core::model::message::Flag;
+use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::model::user::{KeyHash, User};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use self::again::Again;

@@ -1,9 +1,9 @@
 //! `/fetch_api_key` and `/dev_fetch_api_key`: from address and password to the key.
 
 use chat_core::id::UserId;
-use chat_core::ports::Credentials;
-use chat_core::snapshot::RealmSnapshot;
-use chat_core::user::{ApiKey, User, email, fold};
+use chat_core::log::store::Credentials;
+use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::model::user::{ApiKey, User, email, fold};
 use serde_json::json;
 
 use crate::answer::Answer;

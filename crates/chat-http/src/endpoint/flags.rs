@@ -1,14 +1,14 @@
 //! Flags of the caller's own copies: one by one, by narrow, and whatever is not read.
 
-use chat_core::access::{self, MessageNotFound, reads_copy};
-use chat_core::event::FlaggedMessages;
 use chat_core::id::{ChannelId, EventId, MessageId, UserId};
 use chat_core::limits::MAX_WINDOW;
-use chat_core::mark::FlagChange;
-use chat_core::message::{Conversation, Flag, Recipient, topic_key};
-use chat_core::narrow::{MessageSelection, NarrowCondition, NarrowTerm};
-use chat_core::ports::{FlagOp, FlagWriteGuard, WriteOutcome};
-use chat_core::user::User;
+use chat_core::log::event::FlaggedMessages;
+use chat_core::messages::narrow::{MessageSelection, NarrowCondition, NarrowTerm};
+use chat_core::messages::store::{FlagWriteGuard, WriteOutcome};
+use chat_core::model::flag_change::{FlagChange, FlagOp};
+use chat_core::model::message::{Conversation, Flag, Recipient, topic_key};
+use chat_core::model::user::User;
+use chat_core::permission::access::{self, MessageNotFound, reads_copy};
 use serde::Serialize;
 use serde_json::json;
 

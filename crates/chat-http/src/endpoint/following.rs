@@ -2,14 +2,14 @@
 //!
 //! It is done after what they did, and is no part of it: whoever has sent a message has sent it.
 
-use chat_core::change::RealmCommit;
 use chat_core::id::{ChannelId, MessageId, UserId};
-use chat_core::message::{Conversation, Message, Recipient, topic_key};
-use chat_core::personal::follow::{self, TopicAction, TopicActivity};
-use chat_core::personal::relocate::{TopicRelocation, relocate};
-use chat_core::personal::topic::TopicPolicy;
-use chat_core::ports::{MessageDestination, NewMessage};
-use chat_core::snapshot::RealmSnapshot;
+use chat_core::log::commit::RealmCommit;
+use chat_core::messages::store::{MessageDestination, NewMessage};
+use chat_core::messages::topic_policy::TopicPolicy;
+use chat_core::messages::topic_policy::follow::{self, TopicAction, TopicActivity};
+use chat_core::messages::topic_policy::relocate::{TopicRelocation, relocate};
+use chat_core::model::message::{Conversation, Message, Recipient, topic_key};
+use chat_core::model::snapshot::RealmSnapshot;
 
 use crate::error::Fault;
 use crate::state::Site;

@@ -1,10 +1,11 @@
 //! `/invites`: asking people in.
 
-use chat_core::change::RealmCommit;
 use chat_core::id::ChannelId;
-use chat_core::invitation::{self, InvitationEnv, InvitationSecret, InvitationTerms, InviteRequest};
-use chat_core::role::Role;
-use chat_core::snapshot::RealmSnapshot;
+use chat_core::log::commit::RealmCommit;
+use chat_core::model::role::Role;
+use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::model::user::InvitationSecret;
+use chat_core::people::invitation::{self, InvitationEnv, InvitationTerms, InviteRequest};
 use serde_json::json;
 
 use crate::answer::Answer;

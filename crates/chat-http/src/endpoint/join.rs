@@ -8,12 +8,12 @@ use axum::extract::{DefaultBodyLimit, Form, Path, State};
 use axum::http::Extensions;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
-use chat_core::account::check_new;
-use chat_core::administer::AccountError;
-use chat_core::change::RealmCommit;
-use chat_core::invitation::{self, Invitation, InvitationLink, JoinAddressRequest, JoinError, JoinRequest};
-use chat_core::snapshot::RealmSnapshot;
-use chat_core::user::check_password;
+use chat_core::log::commit::RealmCommit;
+use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::model::user::check_password;
+use chat_core::people::account::check_new;
+use chat_core::people::invitation::{self, Invitation, InvitationLink, JoinAddressRequest, JoinError, JoinRequest};
+use chat_core::permission::administer::AccountError;
 use http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
     X_FRAME_OPTIONS,

@@ -1,10 +1,10 @@
 //! `/realm/linkifiers` and `/realm/filters`: patterns that become links.
 
-use chat_core::change::RealmCommit;
-use chat_core::linkifiers::{self, LinkifierRequest, LinkifiersError};
-use chat_core::object::item;
-use chat_core::snapshot::RealmSnapshot;
-use chat_core::user::User;
+use chat_core::log::commit::RealmCommit;
+use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::model::user::User;
+use chat_core::organization::linkifiers::{self, LinkifierRequest, LinkifiersError};
+use chat_core::wire::item;
 use serde_json::json;
 
 use crate::answer::Answer;

@@ -1,18 +1,18 @@
 //! `/messages/{message_id}` as it is changed: edited, moved, deleted; and what it was before.
 
-use chat_core::access::{reads, require_administrator, shows_receipt};
-use chat_core::edit::{
+use chat_core::id::{ChannelId, MessageId};
+use chat_core::log::event;
+use chat_core::messages::edit::{
     ContentEdit, EditContext, EditRequest, PropagateMode, apply, companions, history, may_delete, plan,
 };
-use chat_core::event;
-use chat_core::id::{ChannelId, MessageId};
-use chat_core::lexicon::RenderSettings;
-use chat_core::message::{self, Conversation, Message, Recipient, topic_key};
-use chat_core::object::message as object;
-use chat_core::ports::{MessageEdit, WriteGuard, WriteOutcome};
-use chat_core::realm::RealmRules;
-use chat_core::send::under_topic;
-use chat_core::snapshot::RealmSnapshot;
+use chat_core::messages::store::{MessageEdit, WriteGuard, WriteOutcome};
+use chat_core::model::message::{self, Conversation, Message, Recipient, topic_key};
+use chat_core::model::realm::RealmRules;
+use chat_core::model::render_context::RenderSettings;
+use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::permission::access::{reads, require_administrator, shows_receipt};
+use chat_core::permission::send::under_topic;
+use chat_core::wire::message as object;
 use serde_json::json;
 
 use super::{following, readable};
@@ -212,8 +212,8 @@ pub(crate) async fn delete_topic(call: Call<Caller>, params: Topic) -> Result<An
     require_administrator(&call.who.user)?;
     let realm = call.app.realm();
     let channel_id = ChannelId(call.path_id("stream_id")?);
-    let channel = chat_core::access::channel(&realm, &call.who.user, channel_id)?;
-    let readable = chat_core::access::history(&realm, &call.who.user, channel);
+    let channel = chat_core::permission::access::channel(&realm, &call.who.user, channel_id)?;
+    let readable = chat_core::permission::access::history(&realm, &call.who.user, channel);
     let topic = Conversation { recipient: Recipient::Channel(channel_id), topic_key: topic_key(&params.name) };
     let all = call.app.messages.conversation(&topic, MessageId(0)).await?;
     let ids: Vec<MessageId> = all.into_iter().map(|(id, _)| id).filter(|id| readable.shows(*id)).collect();

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use chat_core::access;
-use chat_core::narrow::{Anchor, MessageSelection, MessageWindow, NarrowTerm, check_place, check_searches};
-use chat_core::snapshot::RealmSnapshot;
-use chat_core::user::User;
+use chat_core::messages::narrow::{Anchor, MessageSelection, MessageWindow, NarrowTerm, check_place, check_searches};
+use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::model::user::User;
+use chat_core::permission::access;
 
 use crate::error::Fault;
 use crate::params::{Json, Narrow, Natural, ParamFault, Params, Reader, Text};

@@ -1,9 +1,9 @@
 //! `/realm`: what administrators choose for the organization.
 
-use chat_core::access;
-use chat_core::change::RealmCommit;
-use chat_core::organization::{self, FOR_EVER, RealmSettingChange, RealmSettingType, SETTINGS};
-use chat_core::snapshot::RealmSnapshot;
+use chat_core::log::commit::RealmCommit;
+use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::organization::settings::{self, FOR_EVER, RealmSettingChange, RealmSettingType, SETTINGS};
+use chat_core::permission::access;
 use serde_json::Value;
 
 use crate::answer::Answer;
@@ -113,7 +113,7 @@ impl FromJson for Group {
 async fn update(call: Call<Caller>, Update(wanted): Update) -> Result<Answer, Fault> {
     access::require_administrator(&call.who.user)?;
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
-        Ok(organization::change(realm, call.who.again(realm)?, &wanted, commit)?)
+        Ok(settings::change(realm, call.who.again(realm)?, &wanted, commit)?)
     };
     Answer::of(&call.app.commit(decide).await?)
 }

@@ -4,8 +4,9 @@ use axum::body::Body;
 use axum::response::Response;
 use axum::routing::get;
 use bytes::Bytes;
-use chat_core::file::{FileKey, PublicImageName};
-use chat_core::{avatar, custom_emoji, emblem};
+use chat_core::files::{FileKey, PublicImageName};
+use chat_core::organization::{custom_emoji, images};
+use chat_core::people::avatar;
 use chat_pictures::Encoded;
 use http::HeaderValue;
 use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
@@ -27,7 +28,7 @@ pub(crate) fn routes() -> Routes {
     Routes::of("users")
         .route(&of(avatar::FOLDER), get(plain(fetch)))
         .route(&of(custom_emoji::FOLDER), get(plain(fetch)))
-        .route(&of(emblem::FOLDER), get(plain(fetch)))
+        .route(&of(images::FOLDER), get(plain(fetch)))
 }
 
 /// What a new picture is for.
@@ -69,7 +70,7 @@ pub(crate) async fn keep(app: &Site, kind: Kind, pictures: Vec<(&str, Encoded)>)
         let folder = match kind {
             Kind::Avatar => avatar::FOLDER,
             Kind::Emoji => custom_emoji::FOLDER,
-            Kind::Emblem => emblem::FOLDER,
+            Kind::Emblem => images::FOLDER,
         };
         kept.push(Kept { url: format!("{folder}/{name}"), name });
     }

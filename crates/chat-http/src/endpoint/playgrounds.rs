@@ -1,6 +1,6 @@
 //! `/realm/playgrounds`: places to run code.
 
-use chat_core::playgrounds::{self, PlaygroundRequest};
+use chat_core::organization::playgrounds::{self, PlaygroundRequest};
 use serde_json::json;
 
 use crate::answer::Answer;

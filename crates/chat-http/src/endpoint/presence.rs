@@ -3,8 +3,8 @@
 //! Not specified; parameters, keys and texts are those existing clients know. `history_limit_days` is of a later
 //! feature level than ours and reported as unsupported.
 
-use chat_core::object::presence::PresenceFormat;
-use chat_core::presence::{self, PresenceQuery, PresenceStatus};
+use chat_core::people::presence::report::PresenceFormat;
+use chat_core::people::presence::{self, PresenceQuery, PresenceStatus};
 use serde_json::json;
 
 use crate::answer::Answer;

@@ -2,12 +2,12 @@
 
 mod form;
 
-use chat_core::access;
-use chat_core::change::RealmCommit;
-use chat_core::lexicon::RenderSettings;
-use chat_core::profile::{self, NewProfileField, ProfileError, ProfileFieldUpdate, ProfileValue as Reply};
-use chat_core::snapshot::RealmSnapshot;
-use chat_core::user::User;
+use chat_core::log::commit::RealmCommit;
+use chat_core::model::render_context::RenderSettings;
+use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::model::user::User;
+use chat_core::people::profile::{self, NewProfileField, ProfileError, ProfileFieldUpdate, ProfileValue as Reply};
+use chat_core::permission::access;
 use serde_json::json;
 
 use crate::answer::Answer;

@@ -1,7 +1,7 @@
 //! `/users/me/apns_device_token`, `/users/me/android_gcm_reg_id` and `/mobile_push/test_notification`: devices that are
 //! notified.
 
-use chat_core::access;
+use chat_core::permission::access;
 use chat_core::push::{self, NotificationOrigin, PushDevice, PushDeviceKind, PushError};
 
 use crate::answer::Answer;

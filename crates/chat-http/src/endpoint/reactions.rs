@@ -1,8 +1,10 @@
 //! `/messages/{message_id}/reactions`.
 
-use chat_core::ports::{FlagOp, WriteOutcome};
-use chat_core::reaction::{RequestedEmoji, to_add, to_remove};
-use chat_core::{access, event};
+use chat_core::log::event;
+use chat_core::messages::reaction::{RequestedEmoji, to_add, to_remove};
+use chat_core::messages::store::WriteOutcome;
+use chat_core::model::flag_change::FlagOp;
+use chat_core::permission::access;
 
 use super::{following, readable};
 use crate::answer::Answer;

@@ -4,12 +4,12 @@
 
 use std::sync::Arc;
 
-use chat_core::access;
 use chat_core::id::MessageId;
-use chat_core::message::Message;
-use chat_core::ports::WriteGuard;
-use chat_core::snapshot::RealmSnapshot;
-use chat_core::user::User;
+use chat_core::messages::store::WriteGuard;
+use chat_core::model::message::Message;
+use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::model::user::User;
+use chat_core::permission::access;
 
 use crate::auth::Caller;
 use crate::call::Call;

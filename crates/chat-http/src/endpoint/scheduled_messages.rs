@@ -1,12 +1,12 @@
 //! `/scheduled_messages` and `/scheduled_messages/{scheduled_message_id}`.
 
 use chat_core::id::{EventId, ScheduledId};
-use chat_core::ports::WriteOutcome;
-use chat_core::scheduled::{
+use chat_core::messages::scheduled::{
     ScheduledDestination, ScheduledError, ScheduledMessage, ScheduledMessageUpdate, ScheduledRecipient, ScheduledType,
     in_future,
 };
-use chat_core::send::SendError;
+use chat_core::messages::store::WriteOutcome;
+use chat_core::permission::send::SendError;
 use serde_json::{Value, json};
 
 use super::messages::send;

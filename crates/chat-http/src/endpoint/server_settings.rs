@@ -1,9 +1,9 @@
 //! `/server_settings`.
 
-use chat_core::channel::Privacy;
-use chat_core::emblem::OrganizationImage;
 use chat_core::markdown::{self, EmoticonHandling, ImagePreviews, MarkdownContext};
-use chat_core::snapshot::RealmSnapshot;
+use chat_core::model::channel::Privacy;
+use chat_core::model::organization_image::OrganizationImage;
+use chat_core::model::snapshot::RealmSnapshot;
 use serde_json::{Map, Value, json};
 
 use crate::answer::Answer;

@@ -1,12 +1,13 @@
 //! `/settings`: what people change of their own account, and how they like things.
 
-use chat_core::address::{self, EmailChangeRequest};
-use chat_core::administer::AccountError;
-use chat_core::change::{CredentialChange, RealmCommit};
-use chat_core::personal::preference::{self, PreferenceChange, PreferenceScope};
-use chat_core::snapshot::RealmSnapshot;
-use chat_core::user::{PasswordHash, User, check_password};
-use chat_core::{access, account};
+use chat_core::log::commit::{CredentialChange, RealmCommit};
+use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::model::user::{PasswordHash, User, check_password};
+use chat_core::people::account;
+use chat_core::people::address::{self, EmailChangeRequest};
+use chat_core::people::personal::preference::{self, PreferenceChange, PreferenceScope};
+use chat_core::permission::access;
+use chat_core::permission::administer::AccountError;
 
 use crate::answer::Answer;
 use crate::auth::Caller;

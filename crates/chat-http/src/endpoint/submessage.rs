@@ -2,10 +2,11 @@
 //!
 //! Not specified; parameters, keys and texts are those existing clients know.
 
-use chat_core::access::add_to;
 use chat_core::id::MessageId;
-use chat_core::ports::WriteOutcome;
-use chat_core::widget;
+use chat_core::messages::store::WriteOutcome;
+use chat_core::messages::widget;
+use chat_core::model::message::SUBMESSAGE_KIND;
+use chat_core::permission::access::add_to;
 
 use super::{following, readable};
 use crate::answer::Answer;
@@ -25,7 +26,7 @@ pub(crate) fn routes() -> Routes {
 struct Kind;
 
 impl Words for Kind {
-    const WORDS: &'static [(&'static str, Self)] = &[(widget::KIND, Self)];
+    const WORDS: &'static [(&'static str, Self)] = &[(SUBMESSAGE_KIND, Self)];
 }
 
 /// What is added to a message.

@@ -2,16 +2,16 @@
 
 mod form;
 
-use chat_core::access;
-use chat_core::address;
-use chat_core::change::RealmCommit;
-use chat_core::channel::Channel;
 use chat_core::channels::{
     self, ChannelEnv, ChannelError, Principals, SubscribeOutcome, SubscribeRequest, SubscribeTarget,
     SubscriptionPropertyChange, UnsubscribeOutcome,
 };
 use chat_core::id::{ChannelId, UserId};
-use chat_core::object::subscription::{SubscriptionFields, full};
+use chat_core::log::commit::RealmCommit;
+use chat_core::model::address_visibility;
+use chat_core::model::channel::Channel;
+use chat_core::permission::access;
+use chat_core::wire::subscription::{SubscriptionFields, full};
 use serde_json::{Map, Value, json};
 
 use super::channels::{decide, figures};
@@ -57,7 +57,7 @@ async fn list(call: Call<Caller>, Listing(wish): Listing) -> Result<Answer, Faul
         Some((channel, membership.subscription.as_ref()?)).filter(|(channel, _)| !channel.is_archived)
     });
     let mut inside: Vec<_> = inside.collect();
-    inside.sort_by_cached_key(|(channel, _)| chat_core::channel::name_key(&channel.name));
+    inside.sort_by_cached_key(|(channel, _)| chat_core::model::channel::name_key(&channel.name));
     let figures = figures(&call.app, inside.iter().map(|(channel, _)| channel.id).collect::<Vec<_>>()).await?;
     let shown = |(channel, subscription)| full(realm, channel, subscription, &figures, wish);
     let subscriptions: Vec<Map<String, Value>> = inside.into_iter().map(shown).collect();
@@ -142,7 +142,9 @@ fn meant(call: &Call<Caller>, principals: &Principals) -> Vec<UserId> {
         Principals::Caller => vec![call.who.id()],
         Principals::Ids(ids) => ids.clone(),
         Principals::Emails(emails) => {
-            let found = |email: &String| address::find(&call.who.realm, &call.who.user, email).map(|user| user.id);
+            let found = |email: &String| {
+                address_visibility::find_user(&call.who.realm, &call.who.user, email).map(|user| user.id)
+            };
             emails.iter().filter_map(found).collect()
         }
     }

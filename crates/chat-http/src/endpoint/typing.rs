@@ -1,7 +1,7 @@
 //! `/typing`.
 
 use chat_core::id::{ChannelId, UserId};
-use chat_core::typing::{self, TypingOp};
+use chat_core::people::typing::{self, TypingOp};
 
 use crate::answer::Answer;
 use crate::auth::Caller;

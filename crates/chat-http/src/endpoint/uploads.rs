@@ -5,11 +5,11 @@ mod serve;
 pub(crate) mod thumbnails;
 
 use axum::routing;
-use chat_core::access;
-use chat_core::file::{Attachment, FileKey, LinkedUploads, MAX_ATTACHMENTS, PathId, THUMBNAILS};
+use chat_core::files::{Attachment, FileKey, LinkedUploads, MAX_ATTACHMENTS, PathId, THUMBNAILS};
 use chat_core::id::MessageId;
-use chat_core::snapshot::RealmSnapshot;
-use chat_core::user::User;
+use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::model::user::User;
+use chat_core::permission::access;
 
 use crate::call::endpoint;
 use crate::error::{Fault, ThingFault};

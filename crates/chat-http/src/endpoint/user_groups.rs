@@ -2,13 +2,14 @@
 
 mod form;
 
-use chat_core::change::RealmCommit;
-use chat_core::groups::{self, GroupError, GroupUpdate, MembershipDepth, NewGroup};
 use chat_core::id::{UserGroupId, UserId};
 use chat_core::limits::MAX_GROUP_DESCRIPTION_CHARS;
-use chat_core::snapshot::RealmSnapshot;
-use chat_core::user::User;
-use chat_core::{access, object};
+use chat_core::log::commit::RealmCommit;
+use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::model::user::User;
+use chat_core::people::groups::{self, GroupError, GroupUpdate, MembershipDepth, NewGroup};
+use chat_core::permission::access;
+use chat_core::wire;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
@@ -59,7 +60,7 @@ async fn list(call: Call<Caller>, listing: Listing) -> Result<Answer, Fault> {
     let realm = &call.who.realm;
     let mut groups: Vec<_> = realm.groups().filter(|group| listing.with_deactivated || !group.is_deactivated).collect();
     groups.sort_unstable_by_key(|group| group.id);
-    let groups: Vec<Value> = groups.into_iter().map(|group| object::group(realm, group, call.app.now_s())).collect();
+    let groups: Vec<Value> = groups.into_iter().map(|group| wire::group(realm, group, call.app.now_s())).collect();
     Answer::of(&json!({"user_groups": groups}))
 }
 

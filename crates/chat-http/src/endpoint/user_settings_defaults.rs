@@ -1,12 +1,12 @@
 //! `/realm/user_settings_defaults`: what users begin with who join later.
 
-use chat_core::access;
-use chat_core::change::RealmCommit;
-use chat_core::object::settings::UserSettingDefaults;
-use chat_core::personal::preference::{
+use chat_core::log::commit::RealmCommit;
+use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::people::personal::preference::{
     self, BATCHING_MAX_S, PreferenceChange, PreferenceRange, PreferenceScope, SOUND_MAX_CHARS,
 };
-use chat_core::snapshot::RealmSnapshot;
+use chat_core::permission::access;
+use chat_core::wire::settings::UserSettingDefaults;
 use serde_json::Value;
 
 use crate::answer::Answer;

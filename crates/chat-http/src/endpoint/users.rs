@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use chat_core::access;
-use chat_core::account::{self, NewUser};
-use chat_core::address;
-use chat_core::administer::{self, AccountError};
-use chat_core::change::RealmCommit;
 use chat_core::id::{ChannelId, UserId};
-use chat_core::narrow::{Anchor, MessageSelection, MessageWindow};
-use chat_core::object::{self, UserFields};
-use chat_core::profile::ProfileValue as Reply;
-use chat_core::role::Role;
-use chat_core::snapshot::RealmSnapshot;
-use chat_core::user::{User, check_password};
+use chat_core::log::commit::RealmCommit;
+use chat_core::messages::narrow::{Anchor, MessageSelection, MessageWindow};
+use chat_core::model::address_visibility;
+use chat_core::model::role::Role;
+use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::model::user::{User, check_password};
+use chat_core::people::account::{self, NewUser};
+use chat_core::people::profile::ProfileValue as Reply;
+use chat_core::permission::access;
+use chat_core::permission::administer::{self, AccountError};
+use chat_core::wire::{self, UserFields};
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
@@ -64,7 +64,7 @@ async fn list(call: Call<Caller>, Shown(form): Shown) -> Result<Answer, Fault> {
     let realm = &call.who.realm;
     let mut users: Vec<_> = realm.users().collect();
     users.sort_unstable_by_key(|user| user.id);
-    let shown = |user: &Arc<User>| object::user(realm, user, form.told_to(&call.who.user, user));
+    let shown = |user: &Arc<User>| wire::user(realm, user, form.told_to(&call.who.user, user));
     let members: Vec<Value> = users.into_iter().map(shown).collect();
     Answer::of(&json!({"members": members}))
 }
@@ -79,10 +79,10 @@ async fn one(call: Call<Caller>, Shown(form): Shown) -> Result<Answer, Fault> {
     let (realm, named) = (&call.who.realm, call.path_text("user_id")?);
     let user = match call.path_id("user_id") {
         Ok(id) => realm.user(UserId(id)),
-        Err(_) => address::find(realm, &call.who.user, named),
+        Err(_) => address_visibility::find_user(realm, &call.who.user, named),
     };
     let user = user.ok_or(AccountError::NoSuchUser)?;
-    Answer::of(&json!({"user": object::user(realm, user, form.told_to(&call.who.user, user))}))
+    Answer::of(&json!({"user": wire::user(realm, user, form.told_to(&call.who.user, user))}))
 }
 
 /// Returns the caller, with the number of the last message they may have; -1 when there is none.
@@ -92,7 +92,7 @@ async fn me(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
     let page = call.app.messages.window(&MessageSelection::new(realm, user, Vec::new()), newest).await?;
     let newest_id = page.messages.last().map_or(-1, |(message, _)| message.id.0);
     let form = UserFields { client_gravatar: false, profile_data: true, is_active: true, address: true };
-    let mut shown = object::user(realm, user, form);
+    let mut shown = wire::user(realm, user, form);
     if let Value::Object(members) = &mut shown {
         members.insert("max_message_id".to_owned(), newest_id.into());
     }

@@ -1,6 +1,6 @@
 //! The part of the table for bots.
 
-use chat_core::bots::BotError;
+use chat_core::people::bots::BotError;
 
 use super::{BAD_REQUEST, Verdict, refusal};
 

@@ -1,6 +1,6 @@
 //! The part of the table for domains.
 
-use chat_core::domains::DomainError;
+use chat_core::organization::domains::DomainError;
 
 use super::{BAD_REQUEST, Verdict, refusal};
 

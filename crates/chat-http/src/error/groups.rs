@@ -1,6 +1,6 @@
 //! The part of the table for user groups.
 
-use chat_core::groups::{GroupError, GroupUse};
+use chat_core::people::groups::{GroupError, GroupUse};
 use serde_json::{Value, json};
 
 use super::{BAD_REQUEST, Verdict, refusal};

@@ -1,7 +1,7 @@
 //! The part of the table for invitations: as the API answers, and as the page says it.
 
-use chat_core::address::EmailChangeError;
-use chat_core::invitation::{InvitationsNotSent, InviteError, JoinError, NotSentReason};
+use chat_core::people::address::EmailChangeError;
+use chat_core::people::invitation::{InvitationsNotSent, InviteError, JoinError, NotSentReason};
 use http::StatusCode;
 use http::header::RETRY_AFTER;
 use http::{HeaderMap, HeaderValue};
@@ -29,7 +29,7 @@ pub(super) fn invite(refused: &InviteError) -> Verdict {
 
 fn failed(unsent: &InvitationsNotSent) -> Verdict {
     let errors = unsent.skipped.iter().map(|skipped| {
-        let is_deactivated = skipped.because == chat_core::invitation::SkipReason::Deactivated;
+        let is_deactivated = skipped.because == chat_core::people::invitation::SkipReason::Deactivated;
         json!([skipped.address, skipped.because.to_string(), is_deactivated])
     });
     refusal("INVITATION_FAILED", unsent)

@@ -1,9 +1,9 @@
 //! The part of the table for what is not a message yet, or not any more.
 
-use chat_core::compose::ComposeError;
-use chat_core::draft::DraftError;
-use chat_core::scheduled::ScheduledError;
-use chat_core::typing::TypingError;
+use chat_core::messages::compose::ComposeError;
+use chat_core::messages::draft::DraftError;
+use chat_core::messages::scheduled::ScheduledError;
+use chat_core::people::typing::TypingError;
 use http::StatusCode;
 
 use super::messages::send;

@@ -1,9 +1,9 @@
 //! What is said of messages that are not sent, not changed and not reacted to.
 
-use chat_core::edit::EditError;
-use chat_core::reaction::ReactionError;
-use chat_core::send::SendError;
-use chat_core::words::escaped;
+use chat_core::messages::edit::EditError;
+use chat_core::messages::reaction::ReactionError;
+use chat_core::permission::send::SendError;
+use chat_core::text::search_words::escaped;
 
 use super::{BAD_REQUEST, Verdict, refusal};
 

@@ -1,11 +1,11 @@
 //! The part of the table for what people choose for themselves and administrators for all.
 
-use chat_core::organization::OrganizationError;
-use chat_core::personal::alert::AlertWordError;
-use chat_core::personal::mute::MuteError;
-use chat_core::personal::preference::PreferenceError;
-use chat_core::personal::status::StatusError;
-use chat_core::personal::topic::TopicPolicyError;
+use chat_core::messages::topic_policy::TopicPolicyError;
+use chat_core::organization::settings::OrganizationError;
+use chat_core::people::personal::alert::AlertWordError;
+use chat_core::people::personal::mute::MuteError;
+use chat_core::people::personal::preference::PreferenceError;
+use chat_core::people::personal::status::StatusError;
 use http::StatusCode;
 
 use super::{BAD_REQUEST, Fault, Verdict, refusal};

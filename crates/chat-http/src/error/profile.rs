@@ -1,6 +1,6 @@
 //! The part of the table for custom profile fields.
 
-use chat_core::profile::{ProfileError, ProfileValueError};
+use chat_core::people::profile::{ProfileError, ProfileValueError};
 
 use super::{BAD_REQUEST, Verdict, refusal};
 

@@ -1,6 +1,6 @@
 //! Which refusals another node may have made wrong in the meantime.
 
-use chat_core::administer::AccountError;
+use chat_core::permission::administer::AccountError;
 
 use super::Fault;
 

@@ -8,7 +8,7 @@ fn a_failure_is_logged_with_all_its_causes() {
 
 #[test]
 fn a_search_that_takes_too_long_is_refused_as_one_that_would_take_as_long_again() {
-    let verdict = Fault::from(StoreError(Box::new(chat_core::ports::TooCostly))).verdict();
+    let verdict = Fault::from(StoreError(Box::new(chat_core::TooCostly))).verdict();
     assert_eq!((verdict.status, verdict.code), (StatusCode::BAD_REQUEST, BAD_REQUEST));
     assert!(verdict.text.starts_with("This search takes too long"));
 }

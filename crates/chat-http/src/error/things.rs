@@ -1,10 +1,10 @@
 //! The parts of the table for what an organization adds to its texts: linkifiers, playgrounds, custom emoji; and for
 //! pictures.
 
-use chat_core::custom_emoji::CustomEmojiError;
-use chat_core::linkifiers::LinkifiersError;
-use chat_core::playgrounds::PlaygroundsError;
-use chat_core::problems::FormErrors;
+use chat_core::organization::custom_emoji::CustomEmojiError;
+use chat_core::organization::linkifiers::LinkifiersError;
+use chat_core::organization::playgrounds::PlaygroundsError;
+use chat_core::text::form_errors::FormErrors;
 use chat_pictures::PictureError;
 use http::StatusCode;
 use serde_json::{Map, Value};

@@ -1,7 +1,7 @@
 //! `narrow`: a list of terms, each an object or, in older words, a pair of strings.
 
 use chat_core::limits::MAX_NARROW_TERMS;
-use chat_core::narrow::NarrowOperand;
+use chat_core::messages::narrow::NarrowOperand;
 use serde_json::{Map, Value, json};
 
 use super::{Expected, FromJson, ParamFault, Path};

@@ -1,6 +1,6 @@
 //! Who is shown the address of a user, and what the others are shown, wherever a user is named.
 
-use chat_core::role::Role;
+use chat_core::model::role::Role;
 use serde_json::{Value, json};
 
 use crate::invites::{letters, path_in};
@@ -300,7 +300,7 @@ async fn an_address_that_cannot_be_ones_own_is_refused_and_nothing_is_sent() {
     let robot = bot(&town, "robot").await;
     ask(&robot, "robot@example.org").await.refused("This endpoint does not accept bot requests.");
     assert!(letters(&town).await.is_empty());
-    let of_people = |user: &chat_core::user::User| user.full_name == "Other Name";
+    let of_people = |user: &chat_core::model::user::User| user.full_name == "Other Name";
     assert!(!town.realm().users().any(|user| of_people(user)));
     assert!(town.realm().at() >= before);
     // Existing clients send whole forms.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::response::Response;
-use chat_core::role::Role;
+use chat_core::model::role::Role;
 use chat_http::Repeat;
 use http::header::CONTENT_LENGTH;
 use http::{HeaderMap, HeaderName};

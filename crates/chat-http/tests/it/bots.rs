@@ -1,10 +1,11 @@
 //! Bots, and what their programs keep.
 
-use chat_core::change::{CommitOutcome, RealmChange, RealmCommit};
 use chat_core::id::UserId;
-use chat_core::ports::RealmStore as _;
-use chat_core::realm::Realm;
-use chat_core::role::{PermissionPolicy, Role};
+use chat_core::log::commit::{CommitOutcome, RealmCommit};
+use chat_core::log::store::RealmStore as _;
+use chat_core::model::change::RealmChange;
+use chat_core::model::realm::Realm;
+use chat_core::model::role::{PermissionPolicy, Role};
 use serde_json::{Value, json};
 
 use crate::town::{NOW_S, Person, Town};

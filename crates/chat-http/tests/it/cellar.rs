@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use chat_core::file::{FileError, FileKey, FileReader, FileStore};
+use chat_core::files::{FileError, FileKey, FileReader, FileStore};
 
 /// A store of files that keeps them in memory.
 #[derive(Default)]

@@ -10,18 +10,16 @@ mod unread;
 
 use std::sync::Arc;
 
-use chat_core::change::{CommitOutcome, ItemKind, RealmChange, RealmCommit, UserItemKind};
-use chat_core::channel::{Channel, ChannelNotifications, PostPolicy, Privacy, Subscription};
-use chat_core::event::{
-    ClientCapability, DisplayRecipient, EventAudience, EventReader, EventRecord, MessageEvent, MessageSender,
-    QueueFilter,
-};
 use chat_core::id::{ChannelId, DirectId, EventId, MessageId, UserGroupId, UserId};
-use chat_core::message::{ContentFlags, Flag, Message, Recipient};
-use chat_core::ports::{
-    EventLog as _, MessageDestination, MessageStore as _, NewMessage, RealmStore as _, SendOutcome,
-};
-use chat_core::role::Role;
+use chat_core::log::commit::{CommitOutcome, RealmCommit};
+use chat_core::log::event::{ClientCapability, EventAudience, EventReader, EventRecord, MessageEvent, QueueFilter};
+use chat_core::log::store::{EventLog as _, RealmStore as _};
+use chat_core::messages::store::{MessageDestination, MessageStore as _, NewMessage, SendOutcome};
+use chat_core::model::change::{ItemKind, RealmChange, UserItemKind};
+use chat_core::model::channel::{Channel, ChannelNotifications, PostPolicy, Privacy, Subscription};
+use chat_core::model::message::{ContentFlags, Flag, Message, Recipient};
+use chat_core::model::role::Role;
+use chat_core::wire::{DisplayRecipient, MessageSender};
 use serde_json::{Value, json};
 
 use crate::town::{NOW_S, Person, Told, Town};

@@ -8,7 +8,7 @@ mod seeing;
 
 use std::sync::Arc;
 
-use chat_core::role::Role;
+use chat_core::model::role::Role;
 use serde_json::{Value, json};
 
 use crate::town::{Person, Told, Town};

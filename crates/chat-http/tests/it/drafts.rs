@@ -1,9 +1,9 @@
 //! `/drafts`.
 
-use chat_core::event::EventBody;
 use chat_core::id::EventId;
-use chat_core::ports::EventLog as _;
-use chat_core::role::Role;
+use chat_core::log::event::EventBody;
+use chat_core::log::store::EventLog as _;
+use chat_core::model::role::Role;
 use serde_json::{Value, json};
 
 use crate::town::{NOW_S, Person, Told, Town};

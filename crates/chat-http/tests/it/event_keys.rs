@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use chat_core::role::Role;
+use chat_core::model::role::Role;
 use serde_json::{Value, json};
 
 use crate::cellar::{form, png};

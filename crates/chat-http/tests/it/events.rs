@@ -3,15 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use chat_core::change::RealmCommit;
-use chat_core::channel::Privacy;
-use chat_core::event::{DisplayRecipient, EventAudience, MessageEvent, MessageSender, NewEvent, QueueFilter};
 use chat_core::id::{ChannelId, EventId, MessageId, UserId};
-use chat_core::message::{ContentFlags, Message, Recipient};
-use chat_core::ports::{
-    EventLog as _, MessageDestination, MessageStore as _, NewMessage, QueueStore, RealmStore as _, SendOutcome,
-};
-use chat_core::role::Role;
+use chat_core::log::commit::RealmCommit;
+use chat_core::log::event::{EventAudience, MessageEvent, NewEvent, QueueFilter};
+use chat_core::log::store::{EventLog as _, QueueStore, RealmStore as _};
+use chat_core::messages::store::{MessageDestination, MessageStore as _, NewMessage, SendOutcome};
+use chat_core::model::channel::Privacy;
+use chat_core::model::message::{ContentFlags, Message, Recipient};
+use chat_core::model::role::Role;
+use chat_core::wire::{DisplayRecipient, MessageSender};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -273,7 +273,7 @@ async fn an_event_nobody_was_told_is_not_in_the_queue() {
 async fn a_queue_whose_events_are_pruned_ends_with_the_code_at_which_clients_register_again() {
     let town = Town::found().await;
     // Of a time that memory does not reach back to.
-    let old = chat_core::ports::EventQueue {
+    let old = chat_core::log::store::EventQueue {
         id: "old".to_owned(),
         user_id: UserId(town.ada.id),
         filter: QueueFilter::default(),

@@ -2,20 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use chat_core::change::ItemKind;
-use chat_core::custom_emoji;
-use chat_core::export::{Export, ExportFile, ExportStore as _, ExportWriteError, ExportWriter, ExportedFile};
-use chat_core::file::{AttachmentStore as _, PathId};
+use chat_core::files::{AttachmentStore as _, PathId};
 use chat_core::id::UserId;
-use chat_core::import::layout::{MessageFile, Tables};
-use chat_core::import::{
+use chat_core::log::store::RealmStore as _;
+use chat_core::model::change::ItemKind;
+use chat_core::model::render_context::{RenderContext, RenderSettings};
+use chat_core::model::role::Role;
+use chat_core::model::user::ApiKey;
+use chat_core::organization::custom_emoji;
+use chat_core::transfer::export::{Export, ExportFile, ExportStore as _, ExportWriteError, ExportWriter, ExportedFile};
+use chat_core::transfer::import::layout::{MessageFile, Tables};
+use chat_core::transfer::import::{
     self, ImportCheckpoint, ImportReferences, ImportReport, ImportStepOutcome, ImportStore as _, ImportedImages,
     MessageSurvey, OrganizationSource,
 };
-use chat_core::lexicon::{RenderContext, RenderSettings};
-use chat_core::ports::RealmStore as _;
-use chat_core::role::Role;
-use chat_core::user::ApiKey;
 use chat_storage::{Db, Store};
 use serde_json::{Map, Value, json};
 
@@ -40,7 +40,7 @@ impl ExportWriter for Desk {
 
 async fn exported(store: &Store) -> Desk {
     let mut desk = Desk::default();
-    store.export(&mut Export::new(&mut desk, chat_core::export::Release::R11_0, NOW_S)).await.unwrap();
+    store.export(&mut Export::new(&mut desk, chat_core::transfer::export::Release::R11_0, NOW_S)).await.unwrap();
     desk
 }
 

@@ -1,12 +1,13 @@
 //! User groups: who makes them, who is in them, who may mention them, and what everybody hears of it.
 
-use chat_core::change::{CommitOutcome, RealmChange, RealmCommit};
-use chat_core::event::{ClientCapability, EventBody, QueueCondition};
-use chat_core::group::SystemGroup;
 use chat_core::id::{UserGroupId, UserId};
-use chat_core::ports::{EventLog as _, RealmStore as _};
-use chat_core::realm::Realm;
-use chat_core::role::{PermissionPolicy, Role};
+use chat_core::log::commit::{CommitOutcome, RealmCommit};
+use chat_core::log::event::{ClientCapability, EventBody, QueueCondition};
+use chat_core::log::store::{EventLog as _, RealmStore as _};
+use chat_core::model::change::RealmChange;
+use chat_core::model::group::SystemGroup;
+use chat_core::model::realm::Realm;
+use chat_core::model::role::{PermissionPolicy, Role};
 use serde_json::{Value, json};
 
 use crate::town::{NOW_S, Person, Town};

@@ -3,13 +3,14 @@
 mod joining;
 mod links;
 
-use chat_core::change::{RealmChange, RealmCommit};
-use chat_core::event::EventBody;
 use chat_core::id::{ChannelId, EventId, UserId};
-use chat_core::mail::{Letter, MailStore as _};
-use chat_core::ports::{EventLog as _, RealmStore as _};
-use chat_core::realm::RealmRules;
-use chat_core::role::{PermissionPolicy, Role};
+use chat_core::log::commit::RealmCommit;
+use chat_core::log::event::EventBody;
+use chat_core::log::mail::{Letter, MailStore as _};
+use chat_core::log::store::{EventLog as _, RealmStore as _};
+use chat_core::model::change::RealmChange;
+use chat_core::model::realm::RealmRules;
+use chat_core::model::role::{PermissionPolicy, Role};
 use serde_json::{Value, json};
 
 use crate::town::{NOW_S, Person, Told, Town};
@@ -350,7 +351,7 @@ async fn who_is_invited_already_is_invited_again() {
 async fn told_after(town: &Town, place: EventId) -> Vec<(Value, Vec<i64>)> {
     let records = town.store.after(place, 100).await.unwrap().unwrap();
     let realm = town.realm();
-    let event = |record: &chat_core::event::EventRecord| {
+    let event = |record: &chat_core::log::event::EventRecord| {
         let event = record.event.as_ref()?;
         let EventBody::Plain { event: body, .. } = &event.body else { return None };
         let mut hearers: Vec<_> = realm

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use axum::body::{Body, Bytes};
-use chat_core::ports::EventLog as _;
-use chat_core::role::Role;
+use chat_core::log::store::EventLog as _;
+use chat_core::model::role::Role;
 use http_body::Frame;
 use serde_json::{Value, json};
 

@@ -3,11 +3,11 @@
 use std::future::poll_fn;
 use std::task::Poll;
 
-use chat_core::change::{CommitOutcome, CredentialChange, RealmCommit};
 use chat_core::id::UserId;
-use chat_core::ports::RealmStore as _;
-use chat_core::role::Role;
-use chat_core::user::PasswordHash;
+use chat_core::log::commit::{CommitOutcome, CredentialChange, RealmCommit};
+use chat_core::log::store::RealmStore as _;
+use chat_core::model::role::Role;
+use chat_core::model::user::PasswordHash;
 use serde_json::json;
 
 use crate::town::{NOW_S, Person, Told, Town};

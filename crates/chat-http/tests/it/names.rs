@@ -1,6 +1,6 @@
 //! Names of all kinds, and characters that no screen shows or that turn the text around.
 
-use chat_core::role::Role;
+use chat_core::model::role::Role;
 
 use crate::town::Town;
 

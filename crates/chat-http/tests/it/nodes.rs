@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use chat_core::role::Role;
+use chat_core::model::role::Role;
 use serde_json::json;
 
 use crate::town::Town;

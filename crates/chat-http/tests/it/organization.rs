@@ -1,6 +1,6 @@
 //! `PATCH /realm`: what administrators choose for the organization, and that rules ask for it.
 
-use chat_core::role::Role;
+use chat_core::model::role::Role;
 use serde_json::{Value, json};
 
 use crate::personal::{bot, heard, listen, mark, state};

@@ -6,11 +6,12 @@ mod muting;
 mod status;
 mod topics;
 
-use chat_core::change::{CommitOutcome, RealmChange, RealmCommit};
 use chat_core::id::{EventId, UserId};
-use chat_core::ports::RealmStore as _;
-use chat_core::role::Role;
-use chat_core::user::{Bot, BotKind, User};
+use chat_core::log::commit::{CommitOutcome, RealmCommit};
+use chat_core::log::store::RealmStore as _;
+use chat_core::model::change::RealmChange;
+use chat_core::model::role::Role;
+use chat_core::model::user::{Bot, BotKind, User};
 use serde_json::Value;
 
 use crate::town::{NOW_S, Person, Town};

@@ -1,6 +1,6 @@
 //! Custom profile fields: what is asked, who may ask it, and what people answer.
 
-use chat_core::role::Role;
+use chat_core::model::role::Role;
 use serde_json::{Value, json};
 
 use crate::town::{Person, Town};

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use chat_core::id::UserId;
+use chat_core::model::role::Role;
 use chat_core::push::{PushDevice, PushDeviceKind, PushError, PushNotification, PushService, PushStore as _};
-use chat_core::role::Role;
 use serde_json::{Value, json};
 
 use crate::town::{NOW_S, Person, Town};

@@ -1,6 +1,6 @@
 //! Two requests at once that cannot both be granted, each for itself, beside those of the endpoints' own files.
 
-use chat_core::role::Role;
+use chat_core::model::role::Role;
 use serde_json::json;
 
 use crate::spec::{gather, one_succeeds, say};

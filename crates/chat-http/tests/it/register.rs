@@ -1,6 +1,6 @@
 //! The state a client begins with.
 
-use chat_core::role::Role;
+use chat_core::model::role::Role;
 use serde_json::{Value, json};
 
 use crate::town::{NOW_S, Town};

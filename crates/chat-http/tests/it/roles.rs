@@ -17,8 +17,8 @@ mod things;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use chat_core::ports::EventLog as _;
-use chat_core::role::Role;
+use chat_core::log::store::EventLog as _;
+use chat_core::model::role::Role;
 
 use crate::town::{self, Person, Told, Town};
 use rows::Row;

@@ -1,12 +1,14 @@
 //! `/scheduled_messages`, sentence by sentence, and their delivery.
 
-use chat_core::change::{CommitOutcome, RealmChange, RealmCommit};
-use chat_core::channel::PostPolicy;
 use chat_core::id::{ChannelId, EventId, UserId};
-use chat_core::message::Flag;
-use chat_core::narrow::{Anchor, MessageSelection, MessageWindow};
-use chat_core::ports::{EventLog as _, MessageStore as _, RealmStore as _};
-use chat_core::role::Role;
+use chat_core::log::commit::{CommitOutcome, RealmCommit};
+use chat_core::log::store::{EventLog as _, RealmStore as _};
+use chat_core::messages::narrow::{Anchor, MessageSelection, MessageWindow};
+use chat_core::messages::store::MessageStore as _;
+use chat_core::model::change::RealmChange;
+use chat_core::model::channel::PostPolicy;
+use chat_core::model::message::Flag;
+use chat_core::model::role::Role;
 use serde_json::{Value, json};
 
 use crate::cellar::form;
@@ -78,7 +80,7 @@ async fn heard(town: &Town, who: &Person, since: EventId) -> Vec<Value> {
     let told = records.iter().filter(|record| record.kind() == "scheduled_messages");
     let told = told.filter(|record| record.event.as_ref().unwrap().audience.reaches(record.id, user, &realm));
     told.map(|record| match &record.event.as_ref().unwrap().body {
-        chat_core::event::EventBody::Plain { event, .. } => event.clone(),
+        chat_core::log::event::EventBody::Plain { event, .. } => event.clone(),
         other => panic!("{other:?}"),
     })
     .collect()
@@ -393,7 +395,7 @@ async fn a_scheduled_message_keeps_its_uploads_and_is_read_for_those_who_mute_it
 #[tokio::test]
 async fn nobody_has_more_than_a_thousand() {
     let town = Town::found().await;
-    for _ in 0..chat_core::scheduled::MAX_SCHEDULED {
+    for _ in 0..chat_core::messages::scheduled::MAX_SCHEDULED {
         in_general(&town, &town.ada).await;
     }
     let (channel, at) = (general(&town), LATER_S.to_string());

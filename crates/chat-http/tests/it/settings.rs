@@ -1,8 +1,8 @@
 //! What people change of their own account.
 
 use chat_core::id::UserId;
-use chat_core::object::settings::{SETTINGS, UserSettingDefaults};
-use chat_core::role::Role;
+use chat_core::model::role::Role;
+use chat_core::wire::settings::{SETTINGS, UserSettingDefaults};
 use serde_json::{Value, json};
 
 use crate::personal::{bot, heard, listen, mark, state};

@@ -3,8 +3,8 @@
 
 mod terminal;
 
-use chat_core::ports::QueueStore as _;
-use chat_core::role::Role;
+use chat_core::log::store::QueueStore as _;
+use chat_core::model::role::Role;
 use serde_json::{Value, json};
 
 use crate::town::{NOW_S, Person, Town};

@@ -7,7 +7,7 @@ mod emoji;
 mod linkifiers;
 mod playgrounds;
 
-use chat_core::role::Role;
+use chat_core::model::role::Role;
 use serde_json::Value;
 
 use crate::town::{Person, Town};

@@ -10,15 +10,16 @@ use axum::extract::ConnectInfo;
 use axum::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use chat_core::change::{CommitOutcome, RealmChange, RealmCommit};
-use chat_core::founding::{NewRealm, found};
 use chat_core::id::UserId;
-use chat_core::invitation::VALIDITY_MIN;
-use chat_core::ports::RealmStore as _;
+use chat_core::log::commit::{CommitOutcome, RealmCommit};
+use chat_core::log::store::RealmStore as _;
+use chat_core::model::change::RealmChange;
+use chat_core::model::role::Role;
+use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::model::user::{ApiKey, PasswordHash, User};
+use chat_core::organization::founding::{NewRealm, found};
+use chat_core::people::invitation::VALIDITY_MIN;
 use chat_core::push::PushService;
-use chat_core::role::Role;
-use chat_core::snapshot::RealmSnapshot;
-use chat_core::user::{ApiKey, PasswordHash, User};
 use chat_http::error::Failure;
 use chat_http::{
     ApiSettings, Chat, Domain, Invitations, LongWait, Outside, Parts, Passwords, Push, Repeat, UploadSettings, router,
@@ -202,7 +203,7 @@ impl Town {
             timezone: String::new(),
             avatar_url: None,
             avatar_version: 1,
-            address_visibility: chat_core::address::AddressVisibility::default(),
+            address_visibility: chat_core::model::address_visibility::AddressVisibility::default(),
         };
         let mut commit = RealmCommit { decided_at: realm.changed(), at_s: NOW_S, ..RealmCommit::default() };
         commit.changes.push(RealmChange::User(Box::new(user)));

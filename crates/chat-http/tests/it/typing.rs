@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use chat_core::change::{CommitOutcome, RealmChange, RealmCommit, UserItemKind};
-use chat_core::channel::{ChannelNotifications, Subscription};
 use chat_core::id::{ChannelId, UserId};
-use chat_core::ports::{EventLog as _, RealmStore as _};
-use chat_core::role::Role;
+use chat_core::log::commit::{CommitOutcome, RealmCommit};
+use chat_core::log::store::{EventLog as _, RealmStore as _};
+use chat_core::model::change::{RealmChange, UserItemKind};
+use chat_core::model::channel::{ChannelNotifications, Subscription};
+use chat_core::model::role::Role;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 

@@ -4,7 +4,7 @@ mod keeping;
 mod reading;
 mod thumbnails;
 
-use chat_core::role::Role;
+use chat_core::model::role::Role;
 use serde_json::{Value, json};
 
 use crate::cellar::{form, png};

@@ -1,7 +1,7 @@
 //! `PATCH /realm/user_settings_defaults`, sentence by sentence.
 
-use chat_core::object::settings::SETTINGS;
-use chat_core::role::Role;
+use chat_core::model::role::Role;
+use chat_core::wire::settings::SETTINGS;
 use serde_json::{Value, json};
 
 use crate::personal::{bot, close, heard, listen, mark, state};

@@ -1,10 +1,10 @@
 //! Who there is, and what is done to accounts.
 
-use chat_core::event::EventBody;
 use chat_core::id::{ChannelId, EventId, UserId};
-use chat_core::ports::EventLog as _;
-use chat_core::role::Role;
-use chat_core::user::User;
+use chat_core::log::event::EventBody;
+use chat_core::log::store::EventLog as _;
+use chat_core::model::role::Role;
+use chat_core::model::user::User;
 use serde_json::{Value, json};
 
 use crate::town::{Person, Town};

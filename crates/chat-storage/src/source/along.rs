@@ -1,6 +1,6 @@
 //! Which messages of each recipient a narrow by place reads: all, or those that an index has by themselves.
 
-use chat_core::narrow::{HasOperand, MessageSelection, NarrowCondition};
+use chat_core::messages::narrow::{HasOperand, MessageSelection, NarrowCondition};
 use sql_engines::Dialect;
 
 /// The number after which messages of a recipient are read, on Postgres.
@@ -20,7 +20,7 @@ pub(crate) enum Along {
     EachTopic,
     /// Those of a sender.
     Sender(i64),
-    /// Those with one of these bits of [`ContentFlags`](chat_core::message::Marks).
+    /// Those with one of these bits of [`ContentFlags`](chat_core::model::message::ContentFlags).
     Marked(i64),
     /// Those with a reaction: each message of the recipient is looked at, within the statement.
     Reacted,
@@ -97,7 +97,7 @@ pub(crate) fn marked(selection: &MessageSelection) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
-    use chat_core::message::ContentFlags;
+    use chat_core::model::message::ContentFlags;
 
     #[test]
     fn the_bits_of_the_index_are_those_of_the_marks() {

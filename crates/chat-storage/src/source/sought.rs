@@ -2,9 +2,9 @@
 
 use std::sync::atomic::Ordering;
 
-use chat_core::narrow::{HasOperand, MessageCandidate, MessageSelection, NarrowCondition};
-use chat_core::ports::StoreError;
-use chat_core::words::SearchWords;
+use chat_core::StoreError;
+use chat_core::messages::narrow::{HasOperand, MessageCandidate, MessageSelection, NarrowCondition};
+use chat_core::text::search_words::SearchWords;
 use sql_engines::Dialect;
 use sqlx::SqlStr;
 

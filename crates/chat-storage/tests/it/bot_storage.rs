@@ -1,7 +1,7 @@
 //! What programs of bots keep.
 
-use chat_core::bots::{BotStorage as _, BotStorageKeyError, BotStorageOutcome};
 use chat_core::id::UserId;
+use chat_core::people::bots::{BotStorage as _, BotStorageKeyError, BotStorageOutcome};
 use chat_storage::Store;
 
 use crate::home::told;

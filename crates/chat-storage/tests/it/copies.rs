@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use chat_core::event::{EventAudience, FlaggedMessages};
 use chat_core::id::{MessageId, UserId};
-use chat_core::mark::FlagChange;
-use chat_core::message::{Flag, Message};
-use chat_core::narrow::{Anchor, MessageSelection, MessageWindow, NarrowCondition, NarrowTerm};
-use chat_core::own_copy::UserMessage;
-use chat_core::ports::{FlagOp, MessageStore as _, RealmStore as _, WriteOutcome};
+use chat_core::log::event::{EventAudience, FlaggedMessages};
+use chat_core::log::store::RealmStore as _;
+use chat_core::messages::narrow::{Anchor, MessageSelection, MessageWindow, NarrowCondition, NarrowTerm};
+use chat_core::messages::store::{MessageStore as _, WriteOutcome};
+use chat_core::model::flag_change::{FlagChange, FlagOp};
+use chat_core::model::message::{Flag, Message};
+use chat_core::model::user_message::UserMessage;
 use chat_storage::Store;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;

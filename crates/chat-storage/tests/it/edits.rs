@@ -1,13 +1,14 @@
 //! Editing, moving, deleting, reacting.
 
-use chat_core::event::EventAudience;
 use chat_core::id::{ChannelId, EventId, MessageId, UserId};
-use chat_core::message::{ContentFlags, Conversation, Flag, Message, Reaction, ReactionType, Recipient};
-use chat_core::ports::{
-    EditHistoryEntry, EventLog as _, FlagOp, FlagWriteGuard, MessageEdit, MessageStore as _, RealmStore as _,
-    WriteGuard, WriteOutcome,
+use chat_core::log::event::EventAudience;
+use chat_core::log::store::{EventLog as _, RealmStore as _};
+use chat_core::messages::store::{FlagWriteGuard, MessageEdit, MessageStore as _, WriteGuard, WriteOutcome};
+use chat_core::messages::widget::WidgetStore as _;
+use chat_core::model::flag_change::FlagOp;
+use chat_core::model::message::{
+    ContentFlags, Conversation, EditHistoryEntry, Flag, Message, Reaction, ReactionType, Recipient,
 };
-use chat_core::widget::WidgetStore as _;
 use chat_storage::Store;
 
 use crate::home::{NOW_S, told};

@@ -2,20 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use chat_core::bots::BotStorage as _;
-use chat_core::draft::{DraftDestination, DraftStore as _};
-use chat_core::export::{Export, ExportFile, ExportStore as _, ExportWriteError, ExportWriter, ExportedFile};
-use chat_core::file::{Attachment, AttachmentStore as _, ImageMetadata};
+use chat_core::files::{Attachment, AttachmentStore as _, ImageMetadata};
 use chat_core::id::{AttachmentId, ChannelId, MessageId, UserId};
-use chat_core::import::layout::{MessageFile, Tables};
-use chat_core::import::{
+use chat_core::log::store::{EventLog as _, RealmStore as _};
+use chat_core::messages::draft::{DraftDestination, DraftStore as _};
+use chat_core::messages::scheduled::{ScheduledDestination, ScheduledStore as _};
+use chat_core::messages::store::MessageStore;
+use chat_core::model::render_context::{RenderContext, RenderSettings};
+use chat_core::model::user::ApiKey;
+use chat_core::people::bots::BotStorage as _;
+use chat_core::transfer::export::{Export, ExportFile, ExportStore as _, ExportWriteError, ExportWriter, ExportedFile};
+use chat_core::transfer::import::layout::{MessageFile, Tables};
+use chat_core::transfer::import::{
     self, ImportCheckpoint, ImportReferences, ImportReport, ImportStepOutcome, ImportStore as _, ImportedImages,
     ImportedUpload, MessageSurvey, OrganizationSource,
 };
-use chat_core::lexicon::{RenderContext, RenderSettings};
-use chat_core::ports::{EventLog as _, MessageStore, RealmStore as _};
-use chat_core::scheduled::{ScheduledDestination, ScheduledStore as _};
-use chat_core::user::ApiKey;
 use chat_storage::Store;
 use serde_json::{Map, Value, json};
 
@@ -56,7 +57,7 @@ impl Desk {
 
 async fn exported(store: &Store) -> (Desk, ImportReport) {
     let mut desk = Desk::default();
-    let mut export = Export::new(&mut desk, chat_core::export::Release::R11_0, NOW_S);
+    let mut export = Export::new(&mut desk, chat_core::transfer::export::Release::R11_0, NOW_S);
     store.export(&mut export).await.unwrap();
     let report = export.into_report();
     (desk, report)
@@ -418,7 +419,7 @@ told! {
     async fn an_export_is_the_organization_at_one_moment(home) {
         let store = imported(&home, &elsewhere()).await;
         let mut watcher = Watcher { store: store.clone(), desk: Desk::default(), has_deleted: false };
-        let mut export = Export::new(&mut watcher, chat_core::export::Release::R11_0, NOW_S);
+        let mut export = Export::new(&mut watcher, chat_core::transfer::export::Release::R11_0, NOW_S);
         store.export(&mut export).await.unwrap();
         assert!(watcher.has_deleted);
         let left: Vec<i64> = flags_left(&store).await;
@@ -457,7 +458,7 @@ impl ExportWriter for Watcher {
                 .unwrap()
         };
         let deleted = tokio::task::block_in_place(|| tokio::runtime::Handle::current().block_on(deleted));
-        self.has_deleted = matches!(deleted, chat_core::ports::WriteOutcome::Done(_));
+        self.has_deleted = matches!(deleted, chat_core::messages::store::WriteOutcome::Done(_));
     }
 
     fn row(&mut self, sheet: ExportFile, table: &'static str, row: Value) -> Result<(), ExportWriteError> {

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use chat_core::ports::{MessageStore as _, StoreError};
+use chat_core::StoreError;
+use chat_core::messages::store::MessageStore as _;
 use chat_storage::{Db, Store};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{Connection as _, SqliteConnection};

@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
-use chat_core::change::{CommitOutcome, RealmChange, RealmCommit};
-use chat_core::channel::Privacy;
-use chat_core::event::{EventAudience, FlaggedMessages, NewEvent, QueueFilter};
 use chat_core::id::{ChannelId, EventId, MessageId, UserId};
-use chat_core::mark::FlagChange;
-use chat_core::message::{Conversation, Flag, Recipient, topic_key};
-use chat_core::narrow::{Anchor, MessageSelection};
-use chat_core::ports::{
-    EventLog as _, EventQueue, FlagOp, LogListener, MessagePage, MessageStore, PrunedError, QueueStore, RealmStore as _,
-};
-use chat_core::user::{ApiKey, KeyHash};
+use chat_core::log::commit::{CommitOutcome, RealmCommit};
+use chat_core::log::event::{EventAudience, FlaggedMessages, NewEvent, QueueFilter};
+use chat_core::log::store::{EventLog as _, EventQueue, LogListener, PrunedError, QueueStore, RealmStore as _};
+use chat_core::messages::narrow::{Anchor, MessageSelection};
+use chat_core::messages::store::{MessagePage, MessageStore};
+use chat_core::model::change::RealmChange;
+use chat_core::model::channel::Privacy;
+use chat_core::model::flag_change::{FlagChange, FlagOp};
+use chat_core::model::message::{Conversation, Flag, Recipient, topic_key};
+use chat_core::model::user::{ApiKey, KeyHash};
 use chat_storage::Store;
 use serde_json::json;
 use tokio::time::timeout;

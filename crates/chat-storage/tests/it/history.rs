@@ -1,14 +1,16 @@
 //! Windows of messages, against a model that looks at every message.
 
-use chat_core::channel::Privacy;
-use chat_core::event::EventAudience;
 use chat_core::id::{ChannelId, MessageId, UserId};
-use chat_core::message::{Conversation, Flag, Recipient};
-use chat_core::narrow::{
+use chat_core::log::event::EventAudience;
+use chat_core::log::store::RealmStore as _;
+use chat_core::messages::narrow::{
     Anchor, MessageCandidate, MessageSelection, MessageText, MessageWindow, NEWEST, NarrowCondition, NarrowTerm,
 };
-use chat_core::ports::{FlagOp, MessagePage, MessageStore as _, RealmStore as _};
-use chat_core::words::SearchWords;
+use chat_core::messages::store::{MessagePage, MessageStore as _};
+use chat_core::model::channel::Privacy;
+use chat_core::model::flag_change::FlagOp;
+use chat_core::model::message::{Conversation, Flag, Recipient};
+use chat_core::text::search_words::SearchWords;
 use chat_storage::Store;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
@@ -33,7 +35,7 @@ async fn tell(store: &Store) -> Vec<MessageId> {
     change(
         store,
         vec![
-            chat_core::change::RealmChange::Channel(Box::new(channel(13, Privacy::PrivateProtectedHistory))),
+            chat_core::model::change::RealmChange::Channel(Box::new(channel(13, Privacy::PrivateProtectedHistory))),
             subscription(12, 2),
         ],
     )
@@ -97,7 +99,7 @@ fn conditions(ids: Vec<MessageId>) -> impl Strategy<Value = Vec<NarrowTerm>> {
         Just(NarrowCondition::IsUnread),
         Just(NarrowCondition::IsMentioned),
         Just(NarrowCondition::IsResolved),
-        Just(NarrowCondition::Has(chat_core::narrow::HasOperand::Link)),
+        Just(NarrowCondition::Has(chat_core::messages::narrow::HasOperand::Link)),
         proptest::sample::select(ids).prop_map(NarrowCondition::Id),
         proptest::sample::select(&SEARCHES).prop_map(|typed| NarrowCondition::Search(SearchWords::parse(typed))),
         Just(NarrowCondition::IsFollowed(READER)),
@@ -139,7 +141,7 @@ fn questions(ids: &[MessageId]) -> Vec<(Vec<NarrowTerm>, MessageWindow)> {
 async fn every(store: &Store, ids: &[MessageId]) -> Vec<(MessageCandidate<'static>, Vec<Flag>)> {
     let all = store.find(READER, ids).await.unwrap();
     assert_eq!(all.len(), ids.len());
-    let candidate = |(message, flags): (chat_core::message::Message, Vec<Flag>)| {
+    let candidate = |(message, flags): (chat_core::model::message::Message, Vec<Flag>)| {
         let candidate = MessageCandidate {
             id: message.id,
             recipient: message.recipient,
@@ -228,7 +230,7 @@ told! {
     async fn a_private_channel_shows_the_topics_its_reader_received(home) {
         let store = home.open().await;
         found(&store).await;
-        change(&store, vec![chat_core::change::RealmChange::Channel(Box::new(channel(13, Privacy::PrivateProtectedHistory)))])
+        change(&store, vec![chat_core::model::change::RealmChange::Channel(Box::new(channel(13, Privacy::PrivateProtectedHistory)))])
             .await;
         say(&store, 1, 13, "before").await;
         let joined = change(&store, vec![subscription(13, 2)]).await;

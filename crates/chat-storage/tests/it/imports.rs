@@ -1,16 +1,17 @@
 //! An organization from elsewhere, as the store has it afterwards.
 
-use chat_core::event::QueueFilter;
 use chat_core::id::{ChannelId, EventId, MessageId, UserId};
-use chat_core::import::layout::{MessageFile, Tables};
-use chat_core::import::{
+use chat_core::log::event::QueueFilter;
+use chat_core::log::store::{EventLog as _, EventQueue, QueueStore, RealmStore as _};
+use chat_core::messages::store::MessageStore;
+use chat_core::model::message::{Flag, Recipient};
+use chat_core::model::render_context::{RenderContext, RenderSettings};
+use chat_core::model::user::ApiKey;
+use chat_core::transfer::import::layout::{MessageFile, Tables};
+use chat_core::transfer::import::{
     self, ImportCheckpoint, ImportReferences, ImportReport, ImportStepOutcome, ImportStore as _, ImportedImages,
     ImportedMessage, ImportedOrganization, MessageSurvey, OrganizationSource,
 };
-use chat_core::lexicon::{RenderContext, RenderSettings};
-use chat_core::message::{Flag, Recipient};
-use chat_core::ports::{EventLog as _, EventQueue, MessageStore, QueueStore, RealmStore as _};
-use chat_core::user::ApiKey;
 use chat_storage::Store;
 use serde_json::{Value, json};
 

@@ -1,10 +1,11 @@
 //! Letters that wait, and the secrets of links.
 
-use chat_core::change::{CommitOutcome, CredentialChange, ItemKind, RealmChange, RealmCommit};
-use chat_core::invitation::{InvitationLinkStore as _, InvitationSecret};
-use chat_core::mail::{Letter, MailStore as _};
-use chat_core::ports::RealmStore as _;
-use chat_core::user::ApiKey;
+use chat_core::log::commit::{CommitOutcome, CredentialChange, RealmCommit};
+use chat_core::log::mail::{Letter, MailStore as _};
+use chat_core::log::store::RealmStore as _;
+use chat_core::model::change::{ItemKind, RealmChange};
+use chat_core::model::user::{ApiKey, InvitationSecret};
+use chat_core::people::invitation::InvitationLinkStore as _;
 use chat_storage::Store;
 use serde_json::json;
 

@@ -4,16 +4,16 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chat_core::change::{CommitOutcome, RealmChange, RealmCommit, UserItemKind};
-use chat_core::event::{
+use chat_core::id::{ChannelId, EventId, UserId};
+use chat_core::log::commit::{CommitOutcome, RealmCommit};
+use chat_core::log::event::{
     EventAudience, EventReader, EventRecord, FlaggedConversation, FlaggedMessages, MessageLocation, QueueFilter,
 };
-use chat_core::id::{ChannelId, EventId, UserId};
-use chat_core::mark::FlagChange;
-use chat_core::message::Flag;
-use chat_core::ports::{
-    EventLog as _, FlagOp, LogListener, MessageStore as _, PrunedError, RealmStore as _, SendOutcome,
-};
+use chat_core::log::store::{EventLog as _, LogListener, PrunedError, RealmStore as _};
+use chat_core::messages::store::{MessageStore as _, SendOutcome};
+use chat_core::model::change::{RealmChange, UserItemKind};
+use chat_core::model::flag_change::{FlagChange, FlagOp};
+use chat_core::model::message::Flag;
 use chat_storage::Store;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
@@ -37,7 +37,7 @@ async fn all_after(store: &Store, mut after: EventId) -> Vec<Arc<EventRecord>> {
 
 fn contents(records: &[Arc<EventRecord>]) -> Vec<String> {
     let content = |record: &Arc<EventRecord>| match &record.event.as_ref()?.body {
-        chat_core::event::EventBody::Message(message) => Some(message.message.content.clone()),
+        chat_core::log::event::EventBody::Message(message) => Some(message.message.content.clone()),
         _ => None,
     };
     records.iter().filter_map(content).collect()
@@ -175,7 +175,7 @@ told! {
         let newer = change(&store, vec![subscription(11, 2)]).await;
         assert_eq!(store.append(stale.clone()).await.unwrap(), SendOutcome::Stale(newer));
         assert!(home.ask("SELECT content FROM message").await.is_empty());
-        let again = chat_core::ports::NewMessage { decided_at: newer, ..stale };
+        let again = chat_core::messages::store::NewMessage { decided_at: newer, ..stale };
         assert!(matches!(store.append(again).await.unwrap(), SendOutcome::Done { .. }));
         store.stop().await;
     }

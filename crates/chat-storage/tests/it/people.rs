@@ -1,17 +1,19 @@
 //! A small realm: users 1 to 8, public channels 11 and 12, and messages in them.
 
-use chat_core::change::{CommitOutcome, RealmChange, RealmCommit};
-use chat_core::channel::{Channel, ChannelNotifications, PostPolicy, Privacy, Subscription};
-use chat_core::event::{DisplayRecipient, EventAudience, MessageEvent, MessageSender, NewEvent};
 use chat_core::id::{ChannelId, DirectId, EventId, MessageId, UserGroupId, UserId};
-use chat_core::message::{ContentFlags, Flag, Message, Recipient};
-use chat_core::ports::{
-    EventLog as _, FlagWriteGuard, MessageDestination, MessageStore as _, NewMessage, RealmStore as _, SendOutcome,
-    WriteGuard,
+use chat_core::log::commit::{CommitOutcome, RealmCommit};
+use chat_core::log::event::{EventAudience, MessageEvent, NewEvent};
+use chat_core::log::store::{EventLog as _, RealmStore as _};
+use chat_core::messages::store::{
+    FlagWriteGuard, MessageDestination, MessageStore as _, NewMessage, SendOutcome, WriteGuard,
 };
-use chat_core::realm::{Realm, RealmRules};
-use chat_core::role::Role;
-use chat_core::user::User;
+use chat_core::model::change::RealmChange;
+use chat_core::model::channel::{Channel, ChannelNotifications, PostPolicy, Privacy, Subscription};
+use chat_core::model::message::{ContentFlags, Flag, Message, Recipient};
+use chat_core::model::realm::{Realm, RealmRules};
+use chat_core::model::role::Role;
+use chat_core::model::user::User;
+use chat_core::wire::{DisplayRecipient, MessageSender};
 use chat_storage::Store;
 use serde_json::json;
 
@@ -32,7 +34,7 @@ pub(crate) fn user(id: i64) -> User {
         timezone: String::new(),
         avatar_url: None,
         avatar_version: 1,
-        address_visibility: chat_core::address::AddressVisibility::default(),
+        address_visibility: chat_core::model::address_visibility::AddressVisibility::default(),
     }
 }
 
@@ -75,7 +77,7 @@ pub(crate) async fn found(store: &Store) {
         created_s: NOW_S,
         is_deactivated: false,
         rules: RealmRules::default(),
-        emblems: chat_core::emblem::OrganizationImages::default(),
+        emblems: chat_core::model::organization_image::OrganizationImages::default(),
     };
     let mut changes = vec![RealmChange::Realm(Box::new(realm))];
     changes.extend(USERS.map(|id| RealmChange::User(Box::new(user(id)))));

@@ -1,10 +1,10 @@
 //! Who was there.
 
-use chat_core::change::RealmChange;
-use chat_core::event::EventRecord;
 use chat_core::id::UserId;
-use chat_core::ports::{EventLog as _, KnownPresences, PresenceStore as _};
-use chat_core::presence::{Presence, PresenceStatus};
+use chat_core::log::event::EventRecord;
+use chat_core::log::store::EventLog as _;
+use chat_core::model::change::RealmChange;
+use chat_core::people::presence::{KnownPresences, Presence, PresenceStatus, PresenceStore as _};
 use chat_storage::Store;
 
 use crate::home::{NOW_S, told};
@@ -122,7 +122,7 @@ told! {
     async fn of_a_closed_account_nothing_is_told(home) {
         let store = home.open().await;
         found(&store).await;
-        let closed = chat_core::user::User { is_active: false, ..user(3) };
+        let closed = chat_core::model::user::User { is_active: false, ..user(3) };
         change(&store, vec![RealmChange::User(Box::new(closed))]).await;
         note(&store, 3, PresenceStatus::Active, 0);
         store.settle_presences().await.unwrap();

@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
-use chat_core::change::{RealmChange, RealmCommit};
-use chat_core::event::{self, EventRecord, FlaggedMessages, NewEvent};
 use chat_core::id::{DirectId, EventId, MessageId, UserId};
-use chat_core::mark::FlagChange;
-use chat_core::message::{ContentFlags, Message, Recipient};
-use chat_core::ports::RealmStore as _;
+use chat_core::log::commit::RealmCommit;
+use chat_core::log::event::{self, EventRecord, FlaggedMessages, NewEvent};
+use chat_core::log::store::RealmStore as _;
+use chat_core::model::change::RealmChange;
+use chat_core::model::flag_change::FlagChange;
+use chat_core::model::message::{ContentFlags, Message, Recipient};
+use chat_core::model::role::Role;
+use chat_core::model::user::User;
 use chat_core::push::PushDeviceKind::{Apple, Google};
 use chat_core::push::{DEVICES_MAX, PushDevice, PushDeviceKind, PushStore as _, WithdrawnNotifications};
-use chat_core::role::Role;
-use chat_core::user::User;
 use chat_storage::Store;
 
 use crate::home::{NOW_S, on_every_engine};
@@ -32,7 +33,7 @@ async fn with_users(store: &Store) {
         timezone: String::new(),
         avatar_url: None,
         avatar_version: 1,
-        address_visibility: chat_core::address::AddressVisibility::default(),
+        address_visibility: chat_core::model::address_visibility::AddressVisibility::default(),
     };
     let changes = [3, 4].map(|id| RealmChange::User(Box::new(user(id)))).into();
     store

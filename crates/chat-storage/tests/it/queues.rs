@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use chat_core::event::{ClientCapability, QueueFilter};
 use chat_core::id::{EventId, UserId};
-use chat_core::ports::{EventQueue, QueueStore as _};
+use chat_core::log::event::{ClientCapability, QueueFilter};
+use chat_core::log::store::{EventQueue, QueueStore as _};
 
 use tokio::time::timeout;
 

@@ -1,13 +1,14 @@
 //! The realm's state: changes, staleness, reading it again.
 
-use chat_core::change::{CommitOutcome, ItemKind, RealmChange, RealmCommit, UserItemKind};
-use chat_core::channel::{Privacy, Subscription};
-use chat_core::event::EventAudience;
-use chat_core::founding;
 use chat_core::id::{ChannelId, EventId, MessageId, UserId};
-use chat_core::ports::{EventLog as _, RealmStore as _};
-use chat_core::snapshot::RealmSnapshot;
-use chat_core::user::{ApiKey, PasswordHash};
+use chat_core::log::commit::{CommitOutcome, RealmCommit};
+use chat_core::log::event::EventAudience;
+use chat_core::log::store::{EventLog as _, RealmStore as _};
+use chat_core::model::change::{ItemKind, RealmChange, UserItemKind};
+use chat_core::model::channel::{Privacy, Subscription};
+use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::model::user::{ApiKey, PasswordHash};
+use chat_core::organization::founding;
 use serde_json::json;
 
 use crate::home::{NOW_S, told};
@@ -109,7 +110,7 @@ told! {
     async fn of_two_nodes_that_take_one_name_one_decides_again(home) {
         let (one, two) = (home.open().await, home.open().await);
         found(&one).await;
-        let take = |id| vec![RealmChange::Channel(Box::new(chat_core::channel::Channel {
+        let take = |id| vec![RealmChange::Channel(Box::new(chat_core::model::channel::Channel {
             name: "Same".to_owned(),
             ..channel(id, Privacy::Public)
         }))];

@@ -1,11 +1,12 @@
 //! Windows of a channel's end, which a node keeps in memory, beside what a node finds that has just been started.
 
-use chat_core::event::{EventAudience, FlaggedMessages, NewEvent};
 use chat_core::id::{ChannelId, EventId, MessageId, UserId};
-use chat_core::mark::FlagChange;
-use chat_core::message::{ContentFlags, Flag, Reaction, ReactionType};
-use chat_core::narrow::{Anchor, MessageSelection, MessageWindow, NarrowCondition, NarrowTerm};
-use chat_core::ports::{FlagOp, MessageEdit, MessagePage, MessageStore as _, RealmStore as _};
+use chat_core::log::event::{EventAudience, FlaggedMessages, NewEvent};
+use chat_core::log::store::RealmStore as _;
+use chat_core::messages::narrow::{Anchor, MessageSelection, MessageWindow, NarrowCondition, NarrowTerm};
+use chat_core::messages::store::{MessageEdit, MessagePage, MessageStore as _};
+use chat_core::model::flag_change::{FlagChange, FlagOp};
+use chat_core::model::message::{ContentFlags, Flag, Reaction, ReactionType};
 use chat_storage::Store;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;

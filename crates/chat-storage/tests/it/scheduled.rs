@@ -1,10 +1,11 @@
 //! Messages that wait for their time: sent once, or not at all.
 
 use chat_core::id::{ChannelId, EventId, ScheduledId, UserId};
-use chat_core::ports::{EventLog as _, RealmStore as _, WriteOutcome};
-use chat_core::scheduled::{
+use chat_core::log::store::{EventLog as _, RealmStore as _};
+use chat_core::messages::scheduled::{
     ScheduledDestination, ScheduledEnd, ScheduledMessage, ScheduledOutcome, ScheduledStore as _,
 };
+use chat_core::messages::store::WriteOutcome;
 use chat_storage::Store;
 use tokio::task::JoinSet;
 

@@ -3,11 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use chat_core::StoreError;
 use chat_core::id::{ChannelId, MessageId, UserId};
-use chat_core::message::Flag;
-use chat_core::narrow::{Anchor, HasOperand, MessageSelection, MessageWindow, NarrowCondition, NarrowTerm};
-use chat_core::ports::{FlagOp, MessageStore as _, RealmStore as _, StoreError};
-use chat_core::words::SearchWords;
+use chat_core::log::store::RealmStore as _;
+use chat_core::messages::narrow::{Anchor, HasOperand, MessageSelection, MessageWindow, NarrowCondition, NarrowTerm};
+use chat_core::messages::store::MessageStore as _;
+use chat_core::model::flag_change::FlagOp;
+use chat_core::model::message::Flag;
+use chat_core::text::search_words::SearchWords;
 use chat_storage::Store;
 use tokio::task::JoinSet;
 
@@ -78,7 +81,7 @@ told! {
         let store = filled(&home, None).await;
         let starred = [MessageId(1_400), MessageId(20_002)];
         let flag = (Flag::Starred, FlagOp::Add);
-        let event = (crate::home::NOW_S, notice(chat_core::event::EventAudience::Everyone, "f"));
+        let event = (crate::home::NOW_S, notice(chat_core::log::event::EventAudience::Everyone, "f"));
         store.set_flag(READER, flag, &decided_copies(&store, &starred), event).await.unwrap();
         let small = || (NarrowCondition::Channel(ChannelId(12)), false);
         let common = || (search("common"), false);

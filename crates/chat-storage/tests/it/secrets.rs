@@ -1,20 +1,19 @@
 //! API keys, secrets of links and letters: none stands in clear in the database.
 
 use aws_lc_rs::digest::{SHA256, digest};
-use chat_core::account::{self, NewUser};
-use chat_core::address::{self, EmailChangeRequest};
-use chat_core::bots::{self, NewBot};
-use chat_core::change::{CommitOutcome, RealmCommit};
 use chat_core::id::UserId;
-use chat_core::invitation::{
-    self, InvitationEnv, InvitationLink, InvitationLinkStore as _, InvitationSecret, InvitationTerms, InviteRequest,
-    JoinAddressRequest,
+use chat_core::log::commit::{CommitOutcome, RealmCommit};
+use chat_core::log::mail::MailStore as _;
+use chat_core::log::store::RealmStore as _;
+use chat_core::model::role::Role;
+use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::model::user::{ApiKey, InvitationSecret, PasswordHash, User};
+use chat_core::people::account::{self, NewUser};
+use chat_core::people::address::{self, EmailChangeRequest};
+use chat_core::people::bots::{self, NewBot};
+use chat_core::people::invitation::{
+    self, InvitationEnv, InvitationLink, InvitationLinkStore as _, InvitationTerms, InviteRequest, JoinAddressRequest,
 };
-use chat_core::mail::MailStore as _;
-use chat_core::ports::RealmStore as _;
-use chat_core::role::Role;
-use chat_core::snapshot::RealmSnapshot;
-use chat_core::user::{ApiKey, PasswordHash, User};
 use chat_storage::{SecretError, Store};
 use secrecy::SecretString;
 use tokio::task::JoinSet;

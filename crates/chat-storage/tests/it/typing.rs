@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use chat_core::id::{EventId, UserId};
-use chat_core::ports::{EventLog as _, EventQueue, LogListener, QueueStore as _, RealmStore as _};
-use chat_core::typing::{TypingDestination, TypingFeed as _, TypingNotification, TypingOp};
+use chat_core::log::store::{EventLog as _, EventQueue, LogListener, QueueStore as _, RealmStore as _};
+use chat_core::people::typing::{TypingDestination, TypingFeed as _, TypingNotification, TypingOp};
 use chat_storage::Store;
 use tokio::time::timeout;
 
@@ -22,7 +22,7 @@ async fn queue(store: &Store, id: &str) {
     let queue = EventQueue {
         id: id.to_owned(),
         user_id: UserId(2),
-        filter: chat_core::event::QueueFilter::default(),
+        filter: chat_core::log::event::QueueFilter::default(),
         begins_after: EventId::NONE,
         seen_s: NOW_S,
         idle_limit_s: 600,

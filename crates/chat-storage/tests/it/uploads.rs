@@ -1,10 +1,11 @@
 //! Uploads: what is written down of them, which messages use them, and the log.
 
-use chat_core::event::{EventBody, EventRecord};
-use chat_core::file::{Attachment, AttachmentStore as _, ImageMetadata, NewAttachment, PathId, TemporaryAccess};
+use chat_core::files::{Attachment, AttachmentStore as _, ImageMetadata, NewAttachment, PathId, TemporaryAccess};
 use chat_core::id::{AttachmentId, EventId, MessageId, UserId};
-use chat_core::message::ContentFlags;
-use chat_core::ports::{EventLog as _, MessageEdit, MessageStore as _, NewMessage, WriteOutcome};
+use chat_core::log::event::{EventBody, EventRecord};
+use chat_core::log::store::EventLog as _;
+use chat_core::messages::store::{MessageEdit, MessageStore as _, NewMessage, WriteOutcome};
+use chat_core::model::message::ContentFlags;
 use chat_storage::Store;
 use serde_json::Value;
 

@@ -1,14 +1,14 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::channel::{PostPolicy, Privacy};
 use crate::channels::{ChannelVisibility, RetentionPolicy, unsubscribe};
-use crate::event::EventRecord;
 use crate::id::EventId;
-use crate::object::channel::ChannelStatistics;
-use crate::realm::RealmRules;
-use crate::role::Role;
+use crate::log::event::EventRecord;
+use crate::model::channel::{PostPolicy, Privacy};
+use crate::model::realm::RealmRules;
+use crate::model::role::Role;
 use crate::testing::{self, NOW_S};
+use crate::wire::channel::ChannelStatistics;
 
 /// A realm with members 101 to 100 + `count` beside those of [`testing::realm`], and channel 20.
 fn crowd(count: i64, privacy: Privacy) -> RealmSnapshot {

@@ -1,8 +1,8 @@
 //! Parameters that channels are described with.
 
-use chat_core::channel::PostPolicy;
 use chat_core::channels::RetentionPolicy;
 use chat_core::id::UserGroupId;
+use chat_core::model::channel::PostPolicy;
 use serde_json::Value;
 
 use crate::limits::BAD_VALUE_MAX_CHARS;

@@ -1,9 +1,8 @@
 //! Reading one message.
 
-use chat_core::access::{self, MessageNotFound};
-use chat_core::event::MessageFormat;
 use chat_core::id::MessageId;
-use chat_core::object::StoredMessage;
+use chat_core::permission::access::{self, MessageNotFound};
+use chat_core::wire::{MessageFormat, StoredMessage};
 
 use super::list::{Told, write_all};
 use crate::answer::Answer;

@@ -7,15 +7,14 @@ use std::collections::HashMap;
 use std::io::Write as _;
 use std::sync::Arc;
 
-use chat_core::event::MessageFormat;
 use chat_core::id::MessageId;
-use chat_core::message::{Flag, Message};
-use chat_core::narrow::MessageSelection;
-use chat_core::object::StoredMessage;
-use chat_core::object::message::{MessageWriter, ReaderExtras};
-use chat_core::ports::{EditHistoryEntry, MessagePage};
-use chat_core::snapshot::RealmSnapshot;
-use chat_core::words::HighlightedMessage;
+use chat_core::messages::narrow::MessageSelection;
+use chat_core::messages::store::MessagePage;
+use chat_core::model::message::{EditHistoryEntry, Flag, Message};
+use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::text::search_words::HighlightedMessage;
+use chat_core::wire::message::{MessageWriter, ReaderExtras};
+use chat_core::wire::{MessageFormat, StoredMessage};
 
 use crate::answer::Answer;
 use crate::auth::Caller;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use chat_core::id::MessageId;
 use chat_core::limits::MAX_WINDOW;
-use chat_core::message::{Flag, Message};
-use chat_core::narrow::{MessageCandidate, WindowError};
-use chat_core::words::HighlightedMessage;
+use chat_core::messages::narrow::{MessageCandidate, WindowError};
+use chat_core::model::message::{Flag, Message};
+use chat_core::text::search_words::HighlightedMessage;
 use serde::Serialize;
 
 use crate::answer::Answer;

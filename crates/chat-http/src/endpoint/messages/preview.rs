@@ -1,7 +1,7 @@
 //! Rendering a text without sending it.
 
-use chat_core::lexicon::RenderSettings;
-use chat_core::message;
+use chat_core::model::message;
+use chat_core::model::render_context::RenderSettings;
 use serde_json::json;
 
 use crate::answer::Answer;

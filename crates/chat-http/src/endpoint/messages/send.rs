@@ -1,15 +1,15 @@
 //! Sending.
 
-use chat_core::compose::{self, ChannelRef, RequestedRecipient, SendRequest, StoreAnswer, StoreQuestion};
-use chat_core::event::LocalEcho;
 use chat_core::id::{MessageId, UserId};
-use chat_core::lexicon::RenderSettings;
-use chat_core::personal::topic::TopicPolicy;
-use chat_core::ports::{NewMessage, SendOutcome};
-use chat_core::send::SendError;
-use chat_core::snapshot::RealmSnapshot;
-use chat_core::user::User;
-use chat_core::widget;
+use chat_core::log::event::LocalEcho;
+use chat_core::messages::compose::{self, ChannelRef, RequestedRecipient, SendRequest, StoreAnswer, StoreQuestion};
+use chat_core::messages::store::{NewMessage, SendOutcome};
+use chat_core::messages::topic_policy::TopicPolicy;
+use chat_core::messages::widget;
+use chat_core::model::render_context::RenderSettings;
+use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::model::user::User;
+use chat_core::permission::send::SendError;
 use serde::Serialize;
 
 use crate::answer::Answer;

@@ -1,9 +1,9 @@
 //! `/users/me/alert_words`: the words the caller watches for. Every answer has all of them.
 
-use chat_core::change::RealmCommit;
 use chat_core::limits::MAX_ALERT_WORD_CHARS;
-use chat_core::personal::alert;
-use chat_core::snapshot::RealmSnapshot;
+use chat_core::log::commit::RealmCommit;
+use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::people::personal::alert;
 use serde_json::json;
 
 use crate::answer::Answer;

@@ -1,10 +1,10 @@
 //! `/users/me/muted_users/{muted_user_id}`: whom the caller does not want to hear.
 
-use chat_core::change::RealmCommit;
 use chat_core::id::UserId;
-use chat_core::personal::mute::{self, MuteError};
-use chat_core::snapshot::RealmSnapshot;
-use chat_core::user::User;
+use chat_core::log::commit::RealmCommit;
+use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::model::user::User;
+use chat_core::people::personal::mute::{self, MuteError};
 
 use crate::answer::Answer;
 use crate::auth::Caller;

@@ -1,12 +1,12 @@
 //! `/users/me/status` and `/users/{user_id}/status`: what somebody says they are doing.
 
-use chat_core::administer::AccountError;
-use chat_core::change::RealmCommit;
 use chat_core::id::UserId;
 use chat_core::limits::MAX_STATUS_CHARS;
-use chat_core::personal::status::{self, StatusUpdate};
-use chat_core::reaction::RequestedEmoji;
-use chat_core::snapshot::RealmSnapshot;
+use chat_core::log::commit::RealmCommit;
+use chat_core::messages::reaction::RequestedEmoji;
+use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::people::personal::status::{self, StatusUpdate};
+use chat_core::permission::administer::AccountError;
 use serde_json::json;
 
 use crate::answer::Answer;

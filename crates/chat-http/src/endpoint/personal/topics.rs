@@ -1,10 +1,10 @@
 //! `/user_topics`, and `/users/me/subscriptions/muted_topics` for older clients: how the caller follows a topic.
 
-use chat_core::change::RealmCommit;
 use chat_core::id::ChannelId;
 use chat_core::limits::MAX_TOPIC_CHARS;
-use chat_core::personal::topic::{self, RequestedChannel, TopicPolicy, TopicPolicyChange, TopicPolicyError};
-use chat_core::snapshot::RealmSnapshot;
+use chat_core::log::commit::RealmCommit;
+use chat_core::messages::topic_policy::{self, RequestedChannel, TopicPolicy, TopicPolicyChange, TopicPolicyError};
+use chat_core::model::snapshot::RealmSnapshot;
 
 use crate::answer::Answer;
 use crate::auth::Caller;
@@ -100,7 +100,7 @@ pub(crate) async fn patch(call: Call<Caller>, wish: Mute) -> Result<Answer, Faul
 
 async fn choose(call: &Call<Caller>, choice: TopicPolicyChange<'_>) -> Result<Answer, Fault> {
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
-        Ok(topic::choose(realm, call.who.again(realm)?, choice, commit)?)
+        Ok(topic_policy::choose(realm, call.who.again(realm)?, choice, commit)?)
     };
     call.app.commit(decide).await?;
     Ok(Answer::empty())

@@ -1,7 +1,7 @@
 //! Parameters that profile fields and answers to them are described with.
 
 use chat_core::id::UserId;
-use chat_core::profile::{FieldData, ProfileValue};
+use chat_core::people::profile::{FieldData, ProfileValue};
 use serde_json::Value;
 
 use crate::params::{Expected, Form, FromJson, Given, Json, Kind, Object, ParamFault, Path};

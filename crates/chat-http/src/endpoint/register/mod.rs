@@ -8,8 +8,8 @@ mod initial;
 mod told;
 mod wish;
 
-use chat_core::event::{QueueFilter, QueueNarrowTerm};
-use chat_core::ports::EventQueue;
+use chat_core::log::event::{QueueFilter, QueueNarrowTerm};
+use chat_core::log::store::EventQueue;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;

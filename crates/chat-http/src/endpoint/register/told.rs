@@ -1,6 +1,6 @@
 //! What a registration answers.
 
-use chat_core::object::settings::SETTINGS;
+use chat_core::wire::settings::SETTINGS;
 
 use super::initial::realm;
 use crate::describe::objects::preference;

@@ -1,11 +1,11 @@
 //! Parameters that subscriptions are described with.
 
-use chat_core::channel::PostPolicy;
 use chat_core::channels::{
     ChannelVisibility, NewChannelSettings, Principals, RetentionPolicy, SubscribeTarget, SubscriptionPropertyChange,
 };
 use chat_core::id::{ChannelId, UserId};
 use chat_core::limits::MAX_CHANNEL_DESCRIPTION_CHARS;
+use chat_core::model::channel::PostPolicy;
 use serde_json::Value;
 
 use crate::endpoint::channels::{GroupNumber, PostPolicyNumber, RetentionText};

@@ -7,7 +7,7 @@ use std::path::Path;
 use axum::body::{Body, HttpBody as _};
 use axum::response::Response;
 use bytes::Bytes;
-use chat_core::file::{self, Attachment, FileKey, ImageMetadata, MediaType, NewAttachment, PathId, SNIFFED_BYTES};
+use chat_core::files::{self, Attachment, FileKey, ImageMetadata, MediaType, NewAttachment, PathId, SNIFFED_BYTES};
 use http::HeaderMap;
 use http_body_util::{BodyDataStream, LengthLimitError, Limited};
 use multer::{Field, Multipart};
@@ -107,7 +107,7 @@ async fn gather(app: &Site, headers: &HeaderMap, body: Body) -> Result<(Gathered
 /// Writes a file down as it comes.
 async fn spool(app: &Site, mut part: Field<'_>) -> Result<Gathered, Fault> {
     let given = part.file_name().unwrap_or_default();
-    let name = file::shown_name(&percent_decode_str(given).decode_utf8_lossy());
+    let name = files::shown_name(&percent_decode_str(given).decode_utf8_lossy());
     let mut file = nameless(&app.settings.uploads.spool_dir)?;
     let (mut start, mut size_bytes) = (Vec::new(), 0_usize);
     while let Some(piece) = part.chunk().await.map_err(|error| broken(app, &error))? {
@@ -186,7 +186,7 @@ async fn looked_at(
     }
     // One that is too large to be decoded is a file like any other, too.
     let Ok(bytes) = thumbnails::decoding_bytes(&file) else { return Ok((file, None, None)) };
-    let kind = thumbnails::named(file::thumbnail_of(media_type));
+    let kind = thumbnails::named(files::thumbnail_of(media_type));
     let look = move || {
         let Ok(chat_pictures::Facts { width, height, is_animated, .. }) = chat_pictures::facts(BufReader::new(&file))
         else {

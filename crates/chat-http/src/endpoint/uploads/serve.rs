@@ -6,7 +6,7 @@ use axum::body::Body;
 use axum::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use chat_core::file::{Attachment, ContentDisposition, FileKey, MediaType, PathId, TemporaryAccess};
+use chat_core::files::{Attachment, ContentDisposition, FileKey, MediaType, PathId, TemporaryAccess};
 use http::header::{
     ACCEPT_RANGES, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_SECURITY_POLICY,
     CONTENT_TYPE, RANGE, X_CONTENT_TYPE_OPTIONS,

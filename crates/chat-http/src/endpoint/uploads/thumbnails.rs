@@ -8,7 +8,7 @@ use std::io::{BufReader, Seek as _, SeekFrom, Write as _};
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
-use chat_core::file::{Attachment, FileKey, PathId, THUMBNAILS};
+use chat_core::files::{Attachment, FileKey, PathId, THUMBNAILS};
 use chat_pictures::{Encoded, PictureError, Thumbnail};
 use http::HeaderValue;
 use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};

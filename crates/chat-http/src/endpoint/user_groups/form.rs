@@ -1,8 +1,8 @@
 //! Parameters that user groups are described with.
 
-use chat_core::group::GroupSetting;
-use chat_core::groups::GroupSettingChange;
 use chat_core::id::{UserGroupId, UserId};
+use chat_core::model::group::GroupSetting;
+use chat_core::people::groups::GroupSettingChange;
 use serde_json::Value;
 
 use crate::params::{Expected, Form, FromJson, Given, Json, Kind, Object, ParamFault, Path};

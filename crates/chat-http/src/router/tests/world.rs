@@ -13,13 +13,14 @@ use axum::routing::{get, post};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use chat_core::change::{CommitOutcome, RealmChange, RealmCommit};
-use chat_core::file::{FileError, FileKey, FileReader, FileStore};
+use chat_core::files::{FileError, FileKey, FileReader, FileStore};
 use chat_core::id::{EventId, UserId};
-use chat_core::ports::RealmStore as _;
-use chat_core::realm::{Realm, RealmRules};
-use chat_core::role::Role;
-use chat_core::user::{ApiKey, Bot, BotKind, PasswordHash, User};
+use chat_core::log::commit::{CommitOutcome, RealmCommit};
+use chat_core::log::store::RealmStore as _;
+use chat_core::model::change::RealmChange;
+use chat_core::model::realm::{Realm, RealmRules};
+use chat_core::model::role::Role;
+use chat_core::model::user::{ApiKey, Bot, BotKind, PasswordHash, User};
 use chat_storage::{Db, Store};
 use http::{HeaderMap, Request, StatusCode};
 use http_body_util::BodyExt as _;
@@ -107,7 +108,7 @@ async fn accounts(store: &Store, is_deactivated: bool) {
         created_s: NOW_S,
         is_deactivated,
         rules: RealmRules::default(),
-        emblems: chat_core::emblem::OrganizationImages::default(),
+        emblems: chat_core::model::organization_image::OrganizationImages::default(),
     };
     let mut commit = RealmCommit { decided_at: EventId::NONE, at_s: NOW_S, ..RealmCommit::default() };
     commit.changes.push(RealmChange::Realm(Box::new(realm)));
@@ -130,7 +131,7 @@ async fn accounts(store: &Store, is_deactivated: bool) {
             timezone: String::new(),
             avatar_url: None,
             avatar_version: 1,
-            address_visibility: chat_core::address::AddressVisibility::default(),
+            address_visibility: chat_core::model::address_visibility::AddressVisibility::default(),
         };
         commit.changes.push(RealmChange::User(Box::new(user)));
         commit.set_key(&store.realm(), UserId(id), ApiKey::parse(key).unwrap());

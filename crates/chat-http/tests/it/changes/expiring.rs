@@ -1,6 +1,6 @@
 //! `message_retention_days`: old messages go, and nothing of them stays.
 
-use chat_core::retention::expire;
+use chat_core::messages::retention::expire;
 
 use super::*;
 

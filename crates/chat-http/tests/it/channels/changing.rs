@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{ADMINISTRATOR, found, heard, kinds, listen, mark, names, people};
 use crate::town::{Person, Told, Town};
-use chat_core::role::Role;
+use chat_core::model::role::Role;
 
 type Parameters<'a> = &'a [(&'a str, &'a str)];
 

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{ADMINISTRATOR, TYPES, enter, found, heard, kinds, listen, mark, people};
 use crate::town::Town;
-use chat_core::role::Role;
+use chat_core::model::role::Role;
 
 #[tokio::test]
 async fn a_new_channel_is_told_to_who_sees_it_and_a_subscription_to_who_has_it() {

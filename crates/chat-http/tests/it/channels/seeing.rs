@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{enter, found, names, people};
 use crate::town::{NOW_S, Town};
-use chat_core::role::Role;
+use chat_core::model::role::Role;
 
 #[tokio::test]
 async fn a_channel_is_shown_with_every_field() {

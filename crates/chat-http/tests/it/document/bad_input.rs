@@ -1,7 +1,7 @@
 //! What every endpoint says of parameters that are missing, wrong, too long, out of range or unreadable, worked out
 //! from the description of the API: a refusal in the documented words, and nothing changed.
 
-use chat_core::ports::EventLog as _;
+use chat_core::log::store::EventLog as _;
 use form_urlencoded::Serializer;
 use http::StatusCode;
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! The page a link opens, and the account it makes.
 
-use chat_core::role::Role;
+use chat_core::model::role::Role;
 use serde_json::json;
 
 use super::{invite, letters, path_in, seen};

@@ -1,6 +1,6 @@
 //! The list of invitations, taking them back, sending them again, and links that anybody may use.
 
-use chat_core::role::Role;
+use chat_core::model::role::Role;
 use serde_json::json;
 
 use super::{assert_refused, invite, joined, letters, path_in, receivers, rule, seen};
@@ -150,7 +150,7 @@ async fn a_link_is_made_by_administrators_to_roles_and_channels_they_could_give(
     assert_refused(&town, &make(&adam, &[("invite_as", "100")]).await, "Must be an organization owner").await;
     let told = make(&adam, &[("stream_ids", "[77]")]).await;
     assert_refused(&town, &told, "Invalid channel ID 77. No invites were sent.").await;
-    rule(&town, |rules| rules.subscribe_others = chat_core::role::PermissionPolicy::Owners).await;
+    rule(&town, |rules| rules.subscribe_others = chat_core::model::role::PermissionPolicy::Owners).await;
     let general = format!("[{}]", town.realm().channel_by_name("general").unwrap().id.0);
     let told = make(&adam, &[("stream_ids", &general)]).await;
     assert_refused(&town, &told, "You do not have permission to subscribe other users to channels.").await;

@@ -1,8 +1,8 @@
 //! Texts and requests made to do harm.
 
-use chat_core::change::RealmChange;
 use chat_core::id::UserId;
-use chat_core::user::User;
+use chat_core::model::change::RealmChange;
+use chat_core::model::user::User;
 use http::StatusCode;
 use serde_json::Value;
 

@@ -1,15 +1,15 @@
 //! Which messages are read back, and how they look.
 
-use chat_core::change::RealmChange;
-use chat_core::channel::Privacy;
-use chat_core::event::MessageFormat;
-use chat_core::event::{EventAudience, NewEvent};
 use chat_core::id::{EventId, MessageId, UserId};
-use chat_core::message::{Flag, Reaction, ReactionType};
-use chat_core::ports::{
-    EventLog as _, FlagOp, FlagWriteGuard, MessageEdit, MessageStore as _, WriteGuard, WriteOutcome,
-};
-use chat_core::role::Role;
+use chat_core::log::event::{EventAudience, NewEvent};
+use chat_core::log::store::EventLog as _;
+use chat_core::messages::store::{FlagWriteGuard, MessageEdit, MessageStore as _, WriteGuard, WriteOutcome};
+use chat_core::model::change::RealmChange;
+use chat_core::model::channel::Privacy;
+use chat_core::model::flag_change::FlagOp;
+use chat_core::model::message::{Flag, Reaction, ReactionType};
+use chat_core::model::role::Role;
+use chat_core::wire::MessageFormat;
 use serde_json::{Value, json};
 
 use super::sending::{change, channel_id, join, make_channel, told};
@@ -453,7 +453,11 @@ async fn an_edited_message_tells_its_earlier_states_and_its_reactions() {
         decided_at: town.realm().changed(),
         id,
         revision: EventId(id.0),
-        content: Some(("second".to_owned(), "<p>second</p>".to_owned(), chat_core::message::ContentFlags::default())),
+        content: Some((
+            "second".to_owned(),
+            "<p>second</p>".to_owned(),
+            chat_core::model::message::ContentFlags::default(),
+        )),
         attachments: Vec::new(),
         to: Some((channel_id(&town, "general"), "u".to_owned())),
         moves: vec![id],
@@ -496,7 +500,7 @@ async fn a_name_is_shown_as_it_is_now() {
     let town = Town::found().await;
     let sam = town.person("sam", Role::Member).await;
     send(&town, &sam, ("general", "t"), "x").await;
-    let mut user = chat_core::user::User::clone(town.realm().user(UserId(sam.id)).unwrap());
+    let mut user = chat_core::model::user::User::clone(town.realm().user(UserId(sam.id)).unwrap());
     user.full_name = "Samuel".to_owned();
     change(&town, vec![RealmChange::User(Box::new(user))]).await;
     assert_eq!(read(&town, &town.ada, &[]).await["messages"][0]["sender_full_name"], "Samuel");

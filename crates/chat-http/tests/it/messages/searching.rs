@@ -1,6 +1,6 @@
 //! Full-text search: what is found, how it is marked, and that nothing is found that is gone or not for the caller.
 
-use chat_core::role::Role;
+use chat_core::model::role::Role;
 use serde_json::{Value, json};
 
 use crate::town::{Person, Town};

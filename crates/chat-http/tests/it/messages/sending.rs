@@ -1,12 +1,14 @@
 //! What becomes of a message that is sent, and why one is not.
 
-use chat_core::change::{CommitOutcome, RealmChange, RealmCommit};
-use chat_core::channel::{Channel, PostPolicy, Privacy};
-use chat_core::event::{DisplayRecipient, EventBody, MessageEvent};
 use chat_core::id::{ChannelId, EventId, UserId};
-use chat_core::message::Flag;
-use chat_core::ports::{EventLog as _, RealmStore as _};
-use chat_core::role::Role;
+use chat_core::log::commit::{CommitOutcome, RealmCommit};
+use chat_core::log::event::{EventBody, MessageEvent};
+use chat_core::log::store::{EventLog as _, RealmStore as _};
+use chat_core::model::change::RealmChange;
+use chat_core::model::channel::{Channel, PostPolicy, Privacy};
+use chat_core::model::message::Flag;
+use chat_core::model::role::Role;
+use chat_core::wire::DisplayRecipient;
 use serde_json::{Value, json};
 
 use crate::town::{NOW_S, Person, Town};
@@ -122,9 +124,9 @@ async fn what_is_too_long_is_cut_in_silence() {
 async fn refusals_come_in_their_order_and_write_nothing() {
     let town = Town::found().await;
     let gone = town.person("gone", Role::Member).await;
-    let user = chat_core::user::User {
+    let user = chat_core::model::user::User {
         is_active: false,
-        ..chat_core::user::User::clone(town.realm().user(UserId(gone.id)).unwrap())
+        ..chat_core::model::user::User::clone(town.realm().user(UserId(gone.id)).unwrap())
     };
     change(&town, vec![RealmChange::User(Box::new(user))]).await;
     let to_gone = format!("[{}]", gone.id);
@@ -219,7 +221,7 @@ async fn those_a_text_concerns_get_their_flags() {
     join(&town, "general", &[&sam, &kim]).await;
     let words = |id: i64, words: Value| RealmChange::UserItem {
         user_id: UserId(id),
-        kind: chat_core::change::UserItemKind::AlertWords,
+        kind: chat_core::model::change::UserItemKind::AlertWords,
         key: String::new(),
         document: Some(words),
     };
@@ -241,18 +243,18 @@ async fn a_group_is_mentioned_by_who_may() {
     join(&town, "general", &[&sam]).await;
     let realm = town.realm();
     let of = |system| realm.system_group(system).unwrap().id;
-    let group = |place, name: &str, can_mention| chat_core::group::UserGroup {
+    let group = |place, name: &str, can_mention| chat_core::model::group::UserGroup {
         id: chat_core::id::UserGroupId(realm.new_id(place)),
         name: name.to_owned(),
         description: String::new(),
         system: None,
         members: vec![UserId(sam.id)],
         subgroups: Vec::new(),
-        can_mention: chat_core::group::GroupSetting::Group(can_mention),
+        can_mention: chat_core::model::group::GroupSetting::Group(can_mention),
         is_deactivated: false,
     };
-    let open = group(1, "cooks", of(chat_core::group::SystemGroup::Everyone));
-    let closed = group(2, "bosses", of(chat_core::group::SystemGroup::Administrators));
+    let open = group(1, "cooks", of(chat_core::model::group::SystemGroup::Everyone));
+    let closed = group(2, "bosses", of(chat_core::model::group::SystemGroup::Administrators));
     change(&town, vec![RealmChange::Group(Box::new(open)), RealmChange::Group(Box::new(closed))]).await;
     let said = [("type", "channel"), ("to", "general"), ("topic", "t"), ("content", "@*bosses* hi")];
     town.call(&sam, "POST /messages", &said).await.refused("You are not allowed to mention user group 'bosses'.");
@@ -310,7 +312,7 @@ async fn who_may_not_begin_a_conversation_may_go_on_with_one() {
     let town = Town::found().await;
     let sam = town.person("sam", Role::Member).await;
     let mut realm = town.realm().realm().unwrap().clone();
-    realm.rules.initiate_direct_messages = chat_core::role::PermissionPolicy::Administrators;
+    realm.rules.initiate_direct_messages = chat_core::model::role::PermissionPolicy::Administrators;
     change(&town, vec![RealmChange::Realm(Box::new(realm))]).await;
     let to = |id: i64| format!("[{id}]");
     let parameters = |to: &str| [("type", "direct"), ("to", to), ("content", "x")].map(|(k, v)| (k, v.to_owned()));

@@ -1,6 +1,6 @@
 //! `/users/me/alert_words`.
 
-use chat_core::role::Role;
+use chat_core::model::role::Role;
 use serde_json::json;
 
 use super::{bot, heard, listen, mark, state};

@@ -1,7 +1,7 @@
 //! Topics that people follow, or hear again, by what they do there: `automatically_follow_topics_policy`,
 //! `automatically_unmute_topics_in_muted_streams_policy` and `automatically_follow_topics_where_mentioned`.
 
-use chat_core::role::Role;
+use chat_core::model::role::Role;
 use serde_json::{Value, json};
 
 use super::{bot, heard, listen, mark, state};

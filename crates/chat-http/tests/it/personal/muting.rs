@@ -1,6 +1,6 @@
 //! `POST` and `DELETE /users/me/muted_users/{muted_user_id}`, sentence by sentence.
 
-use chat_core::role::Role;
+use chat_core::model::role::Role;
 use serde_json::json;
 
 use super::{bot, close, heard, listen, mark, state};

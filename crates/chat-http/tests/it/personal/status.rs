@@ -1,7 +1,7 @@
 //! `POST /users/me/status` and `GET /users/{user_id}/status`, sentence by sentence.
 
-use chat_core::change::{ItemKind, RealmChange};
-use chat_core::role::Role;
+use chat_core::model::change::{ItemKind, RealmChange};
+use chat_core::model::role::Role;
 use serde_json::{Value, json};
 
 use super::{bot, close, heard, listen, mark, put, state};

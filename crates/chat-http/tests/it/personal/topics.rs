@@ -1,6 +1,6 @@
 //! `PATCH /users/me/subscriptions/muted_topics` and `POST /user_topics`, sentence by sentence.
 
-use chat_core::role::Role;
+use chat_core::model::role::Role;
 use serde_json::{Value, json};
 
 use super::{bot, heard, listen, mark, state};

@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use chat_core::ports::EventLog as _;
-use chat_core::role::Role;
+use chat_core::log::store::EventLog as _;
+use chat_core::model::role::Role;
 use serde_json::{Value, json};
 
 use crate::cellar::{form, png};

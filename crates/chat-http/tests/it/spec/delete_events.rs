@@ -10,7 +10,7 @@ use serde_json::json;
 use super::one_succeeds;
 use crate::personal::bot;
 use crate::town::{Person, Told, Town};
-use chat_core::role::Role;
+use chat_core::model::role::Role;
 
 async fn queue(town: &Town, who: &Person) -> String {
     town.call(who, "POST /register", &[]).await.success()["queue_id"].as_str().unwrap().to_owned()

@@ -14,7 +14,7 @@ use super::{gather, one_succeeds};
 use crate::cellar::{form, png};
 use crate::personal::{bot, heard, listen, state};
 use crate::town::{Person, Town};
-use chat_core::role::Role;
+use chat_core::model::role::Role;
 
 async fn add(town: &Town, who: &Person, name: &str) {
     let picture = form(&[("filename", "x.png", "image/png", &png(8, 8))]);

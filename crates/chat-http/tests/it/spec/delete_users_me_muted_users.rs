@@ -10,7 +10,7 @@ use serde_json::json;
 use super::one_succeeds;
 use crate::personal::{heard, listen};
 use crate::town::Town;
-use chat_core::role::Role;
+use chat_core::model::role::Role;
 
 #[tokio::test]
 async fn of_two_who_unmute_at_once_one_is_told_that_the_user_is_not_muted() {

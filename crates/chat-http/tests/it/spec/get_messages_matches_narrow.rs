@@ -4,7 +4,7 @@
 //!   `messages::reading::those_of_some_messages_that_match_are_told_with_their_text`
 //! - the format matches `GET /messages`: `messages::searching::matches_narrow_marks_as_a_search_does`
 
-use chat_core::role::Role;
+use chat_core::model::role::Role;
 use serde_json::{Value, json};
 
 use super::{channel, gather, private, say, tell};

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::personal::bot;
 use crate::town::Town;
-use chat_core::role::Role;
+use chat_core::model::role::Role;
 
 #[tokio::test]
 async fn a_realm_begins_without_fields_and_bots_and_guests_are_told_so() {

@@ -18,10 +18,10 @@ use serde_json::{Value, json};
 use super::{archive, gather, private};
 use crate::personal::{bot, put};
 use crate::town::{Person, Town};
-use chat_core::change::RealmChange;
 use chat_core::id::UserId;
-use chat_core::role::Role;
-use chat_core::user::User;
+use chat_core::model::change::RealmChange;
+use chat_core::model::role::Role;
+use chat_core::model::user::User;
 
 async fn streams(town: &Town, who: &Person, parameters: &[(&str, &str)]) -> Vec<Value> {
     let told = town.call(who, "GET /streams", parameters).await.success();

@@ -29,8 +29,8 @@
 //!   `drafts::when_enable_drafts_synchronization_is_disabled_drafts_stored_on_the_server_are_deleted`
 
 use chat_core::id::UserId;
-use chat_core::mail::MailStore as _;
-use chat_core::object::settings;
+use chat_core::log::mail::MailStore as _;
+use chat_core::wire::settings;
 use serde_json::{Value, json};
 
 use crate::personal::{heard, listen, state};

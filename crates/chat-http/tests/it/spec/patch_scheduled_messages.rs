@@ -18,7 +18,7 @@
 //!   `scheduled::at_its_time_it_goes_out_once_under_another_id_and_is_listed_no_more`
 //! - one of many nodes sends it: `chat_storage::scheduled::of_many_who_try_at_once_one_sends_each_message`
 
-use chat_core::role::Role;
+use chat_core::model::role::Role;
 use serde_json::{Value, json};
 
 use super::{archive, channel, gather, private};

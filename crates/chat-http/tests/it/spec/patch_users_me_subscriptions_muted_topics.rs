@@ -10,7 +10,7 @@
 //! - its successor is `POST /user_topics`:
 //!   `personal::topics::each_policy_can_be_chosen_and_is_told_to_the_callers_own_clients`
 
-use chat_core::role::Role;
+use chat_core::model::role::Role;
 use serde_json::json;
 
 use super::{archive, channel, gather, say};

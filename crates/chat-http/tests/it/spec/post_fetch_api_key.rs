@@ -8,10 +8,11 @@
 //!   `login::five_wrong_passwords_close_an_account_to_where_they_came_from_and_to_nobody_else`
 //! - Basic authentication takes that address and key: `login::another_key_ends_the_one_before`
 
-use chat_core::change::{CommitOutcome, CredentialChange, RealmChange, RealmCommit};
 use chat_core::id::UserId;
-use chat_core::ports::RealmStore as _;
-use chat_core::user::PasswordHash;
+use chat_core::log::commit::{CommitOutcome, CredentialChange, RealmCommit};
+use chat_core::log::store::RealmStore as _;
+use chat_core::model::change::RealmChange;
+use chat_core::model::user::PasswordHash;
 use serde_json::json;
 
 use crate::personal::{bot, put};

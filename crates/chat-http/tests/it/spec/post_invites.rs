@@ -27,8 +27,8 @@
 //!   `invites::links::a_link_lets_many_in_each_by_their_own_address`
 //! - what a letter's link opens: `invites::joining::the_form_makes_an_account_that_can_log_in_once`
 
-use chat_core::mail::MailStore as _;
-use chat_core::role::Role;
+use chat_core::log::mail::MailStore as _;
+use chat_core::model::role::Role;
 use serde_json::{Value, json};
 
 use super::{archive, gather, one_succeeds, private};

@@ -12,7 +12,7 @@ use serde_json::json;
 use super::{archive, channel, gather, private, say, tell};
 use crate::personal::{heard, listen, state};
 use crate::town::{Person, Told, Town};
-use chat_core::role::Role;
+use chat_core::model::role::Role;
 
 async fn read(town: &Town, who: &Person, channel: i64, topic: &str) -> Told {
     let channel = channel.to_string();

@@ -11,8 +11,8 @@
 //! - without a bouncer: `push::without_a_bouncer_devices_are_kept_and_tests_succeed`
 
 use chat_core::id::UserId;
+use chat_core::model::role::Role;
 use chat_core::push::{PushDevice, PushDeviceKind, PushStore as _};
-use chat_core::role::Role;
 use serde_json::json;
 
 use crate::personal::{bot, close};

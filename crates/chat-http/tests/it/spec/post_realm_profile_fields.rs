@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use super::one_succeeds;
 use crate::personal::{heard, listen, mark};
 use crate::town::{Told, Town};
-use chat_core::role::Role;
+use chat_core::model::role::Role;
 
 async fn create(town: &Town, name: &str, kind: i64, parameters: &[(&str, &str)]) -> Told {
     let kind = kind.to_string();

@@ -17,8 +17,8 @@ use serde_json::{Value, json};
 use super::one_succeeds;
 use crate::personal::{bot, close, heard, listen, mark};
 use crate::town::{Person, Told, Town};
-use chat_core::group::SystemGroup;
-use chat_core::role::Role;
+use chat_core::model::group::SystemGroup;
+use chat_core::model::role::Role;
 
 async fn create(town: &Town, who: &Person, members: &Value, parameters: &[(&str, &str)]) -> Told {
     let members = members.to_string();

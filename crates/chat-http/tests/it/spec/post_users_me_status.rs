@@ -15,8 +15,8 @@
 //! - a deactivated custom emoji stays: `personal::status::a_custom_emoji_that_was_deactivated_stays_in_a_status`
 //! - bots: `personal::status::bots_have_a_status_and_who_does_not_exist_has_none`
 
-use chat_core::change::{ItemKind, RealmChange};
-use chat_core::role::Role;
+use chat_core::model::change::{ItemKind, RealmChange};
+use chat_core::model::role::Role;
 use serde_json::json;
 
 use crate::personal::{close, heard, listen, mark, put, state};

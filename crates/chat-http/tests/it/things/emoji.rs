@@ -1,9 +1,10 @@
 //! `/realm/emoji`: custom emoji.
 
-use chat_core::change::{CommitOutcome, RealmChange, RealmCommit};
-use chat_core::ports::RealmStore as _;
-use chat_core::realm::Realm;
-use chat_core::role::PermissionPolicy;
+use chat_core::log::commit::{CommitOutcome, RealmCommit};
+use chat_core::log::store::RealmStore as _;
+use chat_core::model::change::RealmChange;
+use chat_core::model::realm::Realm;
+use chat_core::model::role::PermissionPolicy;
 use serde_json::{Value, json};
 
 use super::{heard, listen, people};

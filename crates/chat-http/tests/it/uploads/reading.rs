@@ -1,6 +1,6 @@
 //! Who reads a file, and how.
 
-use chat_core::role::Role;
+use chat_core::model::role::Role;
 use http::HeaderMap;
 use serde_json::json;
 

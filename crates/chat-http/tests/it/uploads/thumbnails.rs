@@ -1,6 +1,6 @@
 //! Smaller pictures of uploads.
 
-use chat_core::role::Role;
+use chat_core::model::role::Role;
 use serde_json::json;
 
 use super::{link, status, upload};

@@ -1,11 +1,11 @@
 //! Channels and subscriptions.
 
-use chat_core::access;
-use chat_core::channel::Channel;
-use chat_core::event::ClientCapability;
-use chat_core::object::channel::{self, ChannelStatistics};
-use chat_core::object::item;
-use chat_core::object::subscription::{self, SubscriptionFields};
+use chat_core::log::event::ClientCapability;
+use chat_core::model::channel::Channel;
+use chat_core::permission::access;
+use chat_core::wire::channel::{self, ChannelStatistics};
+use chat_core::wire::item;
+use chat_core::wire::subscription::{self, SubscriptionFields};
 use serde_json::{Map, Value};
 
 use super::{Newcomer, State};

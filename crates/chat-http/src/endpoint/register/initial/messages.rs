@@ -1,13 +1,12 @@
 //! What the state says of messages. Newer ones than the queue's first event are left to the queue.
 
-use chat_core::draft;
 use chat_core::id::{ChannelId, EventId, MessageId, UserId};
-use chat_core::message::{Flag, Recipient};
-use chat_core::narrow::{Anchor, MessageSelection, MessageWindow};
-use chat_core::own_copy::{UnreadConversation, UnreadMessages};
-use chat_core::personal::topic;
-use chat_core::scheduled::ScheduledMessage;
-use chat_core::snapshot::RealmSnapshot;
+use chat_core::messages::narrow::{Anchor, MessageSelection, MessageWindow};
+use chat_core::messages::scheduled::ScheduledMessage;
+use chat_core::messages::{draft, topic_policy};
+use chat_core::model::message::{Flag, Recipient};
+use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::model::user_message::{UnreadConversation, UnreadMessages};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -135,7 +134,7 @@ struct InTopic {
 impl Told {
     /// Returns what is muted is told and not counted, as existing clients know it.
     fn of((realm, own): (&RealmSnapshot, UserId), unread: UnreadMessages, is_cut: bool) -> Self {
-        let is_muted = |channel, topic: &str| topic::is_muted(realm, own, channel, topic);
+        let is_muted = |channel, topic: &str| topic_policy::is_muted(realm, own, channel, topic);
         let mut count = 0;
         let (mut pms, mut huddles, mut streams) = (Vec::new(), Vec::new(), Vec::new());
         for UnreadConversation { recipient, direct_users, topic, ids: unread_message_ids } in unread.places {

@@ -1,7 +1,7 @@
 //! Small things of the organization.
 
-use chat_core::event::ClientCapability;
-use chat_core::object::{item, settings};
+use chat_core::log::event::ClientCapability;
+use chat_core::wire::{item, settings};
 use serde_json::{Value, json};
 
 use super::{Newcomer, State};
@@ -29,7 +29,7 @@ pub(super) fn linkifiers(newcomer: &Newcomer<'_>, state: &mut State) {
 }
 
 pub(super) fn domains(newcomer: &Newcomer<'_>, state: &mut State) {
-    state.put("realm_domains", chat_core::domains::list(newcomer.realm));
+    state.put("realm_domains", chat_core::organization::domains::list(newcomer.realm));
 }
 
 pub(super) fn playgrounds(newcomer: &Newcomer<'_>, state: &mut State) {

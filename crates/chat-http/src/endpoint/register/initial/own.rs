@@ -1,9 +1,9 @@
 //! What the user chose and keeps for themselves.
 
-use chat_core::event::ClientCapability;
-use chat_core::object::item;
-use chat_core::object::settings::{self, LegacySettingGroup, SETTINGS};
-use chat_core::personal::alert;
+use chat_core::log::event::ClientCapability;
+use chat_core::people::personal::alert;
+use chat_core::wire::item;
+use chat_core::wire::settings::{self, LegacySettingGroup, SETTINGS};
 use serde_json::Value;
 
 use super::{Newcomer, State};

@@ -1,13 +1,13 @@
 //! Users, bots, groups, and what is known of them.
 
-use chat_core::event::ClientCapability;
-use chat_core::object::presence::PresenceFormat;
-use chat_core::object::{self, UserFields, item};
-use chat_core::personal::status;
-use chat_core::presence::{self, PresenceQuery};
-use chat_core::realm::RealmRules;
-use chat_core::role::{PermissionPolicy, Role};
-use chat_core::user::User;
+use chat_core::log::event::ClientCapability;
+use chat_core::model::realm::RealmRules;
+use chat_core::model::role::{PermissionPolicy, Role};
+use chat_core::model::user::User;
+use chat_core::people::personal::status;
+use chat_core::people::presence::report::PresenceFormat;
+use chat_core::people::presence::{self, PresenceQuery};
+use chat_core::wire::{self, UserFields, item};
 use serde_json::{Map, Value, json};
 
 use super::{Newcomer, State};
@@ -18,7 +18,7 @@ pub(super) fn users(newcomer: &Newcomer<'_>, state: &mut State) {
         UserFields { client_gravatar: newcomer.filter.client_gravatar, profile_data: true, ..UserFields::default() };
     let (active, gone): (Vec<&User>, Vec<&User>) = sorted(newcomer).into_iter().partition(|user| user.is_active);
     let shown = |users: Vec<&User>| -> Value {
-        let shown = |user: &User| object::user(newcomer.realm, user, form.told_to(newcomer.user, user));
+        let shown = |user: &User| wire::user(newcomer.realm, user, form.told_to(newcomer.user, user));
         users.into_iter().map(shown).collect()
     };
     state.put("realm_users", shown(active));
@@ -35,7 +35,7 @@ fn sorted<'a>(newcomer: &Newcomer<'a>) -> Vec<&'a User> {
 }
 
 fn oneself(user: &User, state: &mut State) {
-    let avatar = object::avatar(user);
+    let avatar = wire::avatar(user);
     state.put_all(json!({
         "user_id": user.id,
         "email": user.shown_email(),
@@ -70,7 +70,7 @@ pub(super) fn bots(newcomer: &Newcomer<'_>, state: &mut State) {
         let owner = user.bot.as_ref().map(|bot| bot.owner_id);
         owner.is_some_and(|owner| newcomer.user.is_administrator() || owner == Some(newcomer.user.id))
     };
-    state.put("realm_bots", sorted(newcomer).into_iter().filter(of_interest).map(object::bot).collect::<Value>());
+    state.put("realm_bots", sorted(newcomer).into_iter().filter(of_interest).map(wire::bot).collect::<Value>());
 }
 
 /// All groups; those out of use for clients that know of such alone.
@@ -78,7 +78,7 @@ pub(super) fn groups(newcomer: &Newcomer<'_>, state: &mut State) {
     let knows_unused = newcomer.filter.capabilities.contains(&ClientCapability::IncludeDeactivatedGroups);
     let mut groups: Vec<_> = newcomer.realm.groups().filter(|group| knows_unused || !group.is_deactivated).collect();
     groups.sort_unstable_by_key(|group| group.id);
-    let shown = groups.into_iter().map(|group| object::group(newcomer.realm, group, newcomer.now_s));
+    let shown = groups.into_iter().map(|group| wire::group(newcomer.realm, group, newcomer.now_s));
     state.put("realm_user_groups", shown.collect::<Value>());
 }
 

@@ -1,13 +1,13 @@
 //! The organization and the server's own bounds.
 
-use chat_core::emblem::OrganizationImage;
-use chat_core::group::SystemGroup;
 use chat_core::limits::{MAX_CHANNEL_DESCRIPTION_CHARS, MAX_CHANNEL_NAME_CHARS, MAX_MESSAGE_CHARS, MAX_TOPIC_CHARS};
-use chat_core::object::permission;
-use chat_core::presence;
-use chat_core::profile::ExternalAccountType;
-use chat_core::realm::RealmRules;
-use chat_core::role::PermissionPolicy;
+use chat_core::model::group::SystemGroup;
+use chat_core::model::organization_image::OrganizationImage;
+use chat_core::model::realm::RealmRules;
+use chat_core::model::role::PermissionPolicy;
+use chat_core::organization::permission_settings;
+use chat_core::people::presence;
+use chat_core::people::profile::ExternalAccountType;
 use serde_json::json;
 
 use super::{Newcomer, State};
@@ -180,7 +180,7 @@ pub(super) fn choices(_: &Newcomer<'_>, state: &mut State) {
         "realm_available_video_chat_providers": {"disabled": {"name": "None", "id": 0}},
         "giphy_rating_options": {"disabled": {"name": "None", "id": 0}},
         "realm_default_external_accounts": ExternalAccountType::shown(),
-        "server_supported_permission_settings": permission::supported(),
+        "server_supported_permission_settings": permission_settings::supported(),
         "server_thumbnail_formats": thumbnails::formats(),
     }));
 }

@@ -1,0 +1,23 @@
+//! Files: what people upload, and the pictures that are made of it.
+//!
+//! Their bytes are in a [`FileStore`], under keys of our own making ([`FileKey`]); a file is never changed, only
+//! deleted. What a file is ([`MediaType`]) is judged by its bytes alone. An upload may be read by who uploaded it and by who
+//! may read one of the messages that use it; the pictures of users and custom emoji are for everybody who knows their
+//! names.
+
+mod attachment;
+mod key;
+mod media;
+mod path;
+mod store;
+mod uploads;
+
+pub use attachment::{
+    Attachment, AttachmentStore, AttachmentUse, ImageMetadata, MAX_ATTACHMENTS, MAX_MESSAGES_TOLD, NewAttachment,
+    THUMBNAILS, TemporaryAccess, thumbnail_of,
+};
+pub use key::{FileKey, PublicImageName};
+pub use media::{ContentDisposition, MediaType, SNIFFED_BYTES};
+pub use path::{PathId, shown_name};
+pub use store::{FileError, FileReader, FileStore};
+pub use uploads::LinkedUploads;

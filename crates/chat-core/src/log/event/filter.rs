@@ -1,0 +1,174 @@
+//! What a queue wants of what its owner may have.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::{EventAudience, EventBody, EventRecord, MessageEvent, QueueCondition};
+use crate::id::EventId;
+use crate::model::message::{Flag, Recipient};
+use crate::model::snapshot::RealmSnapshot;
+use crate::model::user::{User, fold};
+
+/// The filter of an event queue: event types, narrow and capabilities of its client.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct QueueFilter {
+    /// The types it wants; `None` for all.
+    pub event_types: Option<BTreeSet<String>>,
+    /// Whether it wants messages of all public channels.
+    pub all_public: bool,
+    /// Which messages it wants; all terms hold. With terms it gets public channels' messages too.
+    pub narrow: Vec<QueueNarrowTerm>,
+    /// HTML, or else what was typed.
+    pub apply_markdown: bool,
+    /// Whether the client works out pictures by itself.
+    pub client_gravatar: bool,
+    /// What the client said it understands.
+    pub capabilities: BTreeSet<ClientCapability>,
+}
+
+/// A capability that a client declared and that selects between forms of an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ClientCapability {
+    /// A notification setting may be `null`.
+    NotificationSettingsNull,
+    /// One event says that many messages are gone.
+    BulkMessageDeletion,
+    /// A user may come without `avatar_url`.
+    UserAvatarUrlFieldOptional,
+    /// Typing in channels is told.
+    StreamTypingNotifications,
+    /// Settings are told as `user_settings`.
+    UserSettingsObject,
+    /// Linkifiers are told with URL templates.
+    LinkifierUrlTemplate,
+    /// The list of users may have gaps.
+    UserListIncomplete,
+    /// Deactivated groups are told.
+    IncludeDeactivatedGroups,
+    /// Asked for at registration: presence without addresses.
+    SlimPresence,
+    /// Asked for at registration: subscriptions with their subscribers.
+    IncludeSubscribers,
+    /// Follows from the types: `user_topic` is wanted by name.
+    UserTopic,
+}
+
+/// A term of an event queue's narrow.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum QueueNarrowTerm {
+    /// In the channel of that folded name.
+    Channel(String),
+    /// Under the topic of that key.
+    Topic(String),
+    /// From the user of that folded address.
+    Sender(String),
+    /// To a set of users.
+    IsDirect,
+    /// With the flag.
+    IsFlag(Flag),
+    /// Not read.
+    IsUnread,
+    /// Mentions the receiver in any way.
+    IsMentioned,
+    /// The topic says that it is resolved.
+    IsResolved,
+}
+
+/// The operator is not supported in an event queue's narrow.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("Operator {0} not supported.")]
+pub struct UnsupportedOperator(pub String);
+
+/// What the topic of a resolved conversation begins with.
+const RESOLVED: &str = "✔ ";
+
+impl QueueNarrowTerm {
+    /// Reads a pair of operator and operand.
+    ///
+    /// # Errors
+    /// When there is no such operator here, or `is` has an operand unknown here.
+    pub fn parse(operator: &str, operand: &str) -> Result<Self, UnsupportedOperator> {
+        Ok(match (operator, operand) {
+            ("channel" | "stream", name) => Self::Channel(fold(name)),
+            ("topic", topic) => Self::Topic(fold(topic)),
+            ("sender", email) => Self::Sender(fold(email)),
+            ("is", "dm" | "private") => Self::IsDirect,
+            ("is", "starred") => Self::IsFlag(Flag::Starred),
+            ("is", "unread") => Self::IsUnread,
+            ("is", "mentioned") => Self::IsMentioned,
+            ("is", "alerted") => Self::IsFlag(Flag::HasAlertWord),
+            ("is", "resolved") => Self::IsResolved,
+            _ => return Err(UnsupportedOperator(operator.to_owned())),
+        })
+    }
+
+    fn holds(&self, message: &MessageEvent, flags: &[Flag], realm: &RealmSnapshot) -> bool {
+        match self {
+            Self::Channel(name) => match message.message.recipient {
+                Recipient::Channel(id) => realm.channel(id).is_some_and(|channel| fold(&channel.name) == *name),
+                Recipient::Direct(_) => false,
+            },
+            Self::Topic(key) => {
+                matches!(message.message.recipient, Recipient::Channel(_)) && fold(&message.message.topic) == *key
+            }
+            Self::Sender(email) => fold(&message.sender.email) == *email,
+            Self::IsDirect => matches!(message.message.recipient, Recipient::Direct(_)),
+            Self::IsFlag(flag) => flags.contains(flag),
+            Self::IsUnread => !flags.contains(&Flag::Read),
+            Self::IsMentioned => flags.iter().any(|flag| flag.is_mention()),
+            Self::IsResolved => message.message.topic.starts_with(RESOLVED),
+        }
+    }
+}
+
+impl QueueFilter {
+    /// Returns whether the queue of this user gets the event. Costs no I/O.
+    #[must_use]
+    pub fn accepts(&self, record: &EventRecord, user: &User, realm: &RealmSnapshot) -> bool {
+        let Some(event) = &record.event else { return false };
+        let passes = match event.gate {
+            QueueCondition::Any => true,
+            QueueCondition::With(capability) => self.capabilities.contains(&capability),
+            QueueCondition::Without(capability) => !self.capabilities.contains(&capability),
+            QueueCondition::Both(wanted) => {
+                wanted.iter().all(|(capability, has)| self.capabilities.contains(capability) == *has)
+            }
+        };
+        passes
+            && self.event_types.as_ref().is_none_or(|types| types.contains(record.kind()))
+            && match &event.body {
+                EventBody::Message(message) => self.accepts_message(record.id, &event.audience, message, (user, realm)),
+                EventBody::Plain { .. } | EventBody::Edit { .. } | EventBody::Flagged(_) => {
+                    event.audience.reaches(record.id, user, realm)
+                }
+            }
+    }
+
+    /// Returns whether the queue gets messages of public channels its owner is not in.
+    #[must_use]
+    pub fn overhears(&self) -> bool {
+        self.all_public || !self.narrow.is_empty()
+    }
+
+    fn accepts_message(
+        &self,
+        at: EventId,
+        audience: &EventAudience,
+        message: &MessageEvent,
+        (user, realm): (&User, &RealmSnapshot),
+    ) -> bool {
+        let public = matches!(audience, EventAudience::Subscribers { public: true, .. });
+        let overhears = public && self.overhears() && !user.is_guest();
+        if !overhears && !audience.reaches(at, user, realm) {
+            return false;
+        }
+        self.narrow.is_empty() || {
+            let flags = message.flags_of(user.id);
+            self.narrow.iter().all(|term| term.holds(message, &flags, realm))
+        }
+    }
+}

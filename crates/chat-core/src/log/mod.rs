@@ -1,0 +1,7 @@
+//! The append-only log: what is committed together, the events that are told of it, and the stores of both.
+
+pub mod commit;
+pub mod event;
+pub mod mail;
+pub mod newcomer;
+pub mod store;

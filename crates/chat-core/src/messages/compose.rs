@@ -1,0 +1,399 @@
+//! From what someone wants to say to a message that waits to be sent.
+//!
+//! Two things about it only the store knows, and only rare messages ask for them: who took part in a topic, and
+//! whether people have written to each other before. So composing has two steps: [`draft`] decides everything that
+//! follows from the realm, and [`PermittedMessage::finish`] takes the answer to what it [`PermittedMessage::asks`].
+
+use std::collections::BTreeSet;
+
+use crate::id::{ChannelId, DirectId, EventId, MessageId, UserGroupId, UserId};
+use crate::log::event::{LocalEcho, MessageEvent};
+use crate::markdown::{RenderedMessage, WildcardScope};
+use crate::messages::store::{MessageDestination, NewMessage};
+use crate::messages::widget;
+use crate::model::address_visibility;
+use crate::model::channel::{ChannelNameError, channel_name};
+use crate::model::message::{
+    self, ContentError, ContentFlags, Conversation, Flag, Message, Recipient, Submessage, TopicError, topic_key,
+};
+use crate::model::render_context::RenderSettings;
+use crate::model::snapshot::RealmSnapshot;
+use crate::model::user::User;
+use crate::permission::access::ReadableHistory;
+use crate::permission::send::{
+    SendError, WildcardMention, to_channel_named, to_channel_with_id, to_users, under_topic, with_wildcard,
+};
+use crate::wire::{DisplayRecipient, message as object};
+
+/// A request to send a message.
+#[derive(Debug, Clone)]
+pub struct SendRequest<'a> {
+    /// Where.
+    pub to: RequestedRecipient<'a>,
+    /// The text, as typed.
+    pub content: &'a str,
+    /// The program it is sent with.
+    pub client: &'a str,
+    /// Whether the sender has read it by sending it.
+    pub read_by_sender: bool,
+    /// What the sender's own queue gets back.
+    pub local: Option<LocalEcho>,
+    /// What it shows beside its text, as [`widget::given`] has it; else the text may say it.
+    pub widget: Option<&'a str>,
+}
+
+/// The recipient of a message, as the request names it.
+#[derive(Debug, Clone, Copy)]
+pub enum RequestedRecipient<'a> {
+    /// To a channel, under a topic as typed.
+    Channel(ChannelRef<'a>, &'a str),
+    /// To people by their numbers.
+    Ids(&'a [UserId]),
+    /// To people by their addresses.
+    Emails(&'a [String]),
+}
+
+/// A channel, as a request names it: by id or by name.
+#[derive(Debug, Clone, Copy)]
+pub enum ChannelRef<'a> {
+    /// By number.
+    Id(ChannelId),
+    /// By name.
+    Name(&'a str),
+}
+
+/// The reason why a message is not sent.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ComposeError {
+    /// The text is none.
+    #[error(transparent)]
+    Content(#[from] ContentError),
+    /// The topic is none.
+    #[error(transparent)]
+    Topic(#[from] TopicError),
+    /// The name is no channel's.
+    #[error(transparent)]
+    ChannelName(#[from] ChannelNameError),
+    /// It may not be sent.
+    #[error(transparent)]
+    Send(#[from] SendError),
+}
+
+/// A fact about stored messages that a decision needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StoreQuestion {
+    /// Who wrote in the topic or gave a reaction there.
+    Participants(Conversation),
+    /// Whether these users have written to each other before.
+    HaveWritten(Vec<UserId>),
+}
+
+/// The answer to a [`StoreQuestion`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StoreAnswer {
+    /// Nothing was asked.
+    Nothing,
+    /// To [`StoreQuestion::Participants`].
+    Participants(Vec<UserId>),
+    /// To [`StoreQuestion::HaveWritten`].
+    HaveWritten(bool),
+}
+
+/// A message that the rules of the realm permit, before the store is asked.
+#[derive(Debug)]
+pub struct PermittedMessage {
+    message: NewMessage,
+    mentioned: Vec<UserId>,
+    question: Option<StoreQuestion>,
+}
+
+/// The users who receive a message.
+#[derive(Debug, Clone, Copy)]
+pub enum MessageReceivers<'a> {
+    /// Who is in the channel.
+    Channel(ChannelId),
+    /// Who received that message of the channel, which has these marks, also when they have left since.
+    Of(ChannelId, MessageId, ContentFlags),
+    /// These users, in the order of their numbers.
+    Users(&'a [UserId]),
+}
+
+impl MessageReceivers<'_> {
+    /// Returns whether the user is among them.
+    #[must_use]
+    pub fn include(self, realm: &RealmSnapshot, user_id: UserId) -> bool {
+        match self {
+            Self::Channel(id) => realm.subscription(id, user_id).is_some(),
+            Self::Of(id, message, marks) => realm.membership(id, user_id).is_some_and(|membership| {
+                let received = ReadableHistory::Received(&membership.spans);
+                if marks.moved_in { received.shows_moved(message) } else { received.shows(message) }
+            }),
+            Self::Users(users) => users.binary_search(&user_id).is_ok(),
+        }
+    }
+
+    /// All of them, in the order of their numbers.
+    #[must_use]
+    pub fn all(self, realm: &RealmSnapshot) -> Vec<UserId> {
+        match self {
+            Self::Channel(id) => realm.subscribers(id).collect(),
+            Self::Of(..) => {
+                let mut users: Vec<_> =
+                    realm.users().map(|user| user.id).filter(|id| self.include(realm, *id)).collect();
+                users.sort_unstable();
+                users
+            }
+            Self::Users(users) => users.to_vec(),
+        }
+    }
+}
+
+/// Decides whether the sender may send the message, renders it, and finds whom it concerns.
+///
+/// # Errors
+/// The first of: the topic, the text, the name of the channel or a receiver is none; the sender may not write there;
+/// they may not mention everybody or a group.
+pub fn draft(
+    setting: &RenderSettings<'_>,
+    realm: &RealmSnapshot,
+    sender: &User,
+    wish: SendRequest<'_>,
+) -> Result<PermittedMessage, ComposeError> {
+    let topic = match wish.to {
+        RequestedRecipient::Channel(_, topic) => message::topic(topic)?,
+        RequestedRecipient::Ids(_) | RequestedRecipient::Emails(_) => String::new(),
+    };
+    let content = message::content(wish.content)?;
+    let (to, question) = address(setting, realm, sender, (wish.to, &topic))?;
+    let rendered = setting.render(realm, sender, &content);
+    let participants = check_mentions(setting, realm, sender, (&to, &topic, &rendered))?;
+    let receivers = match &to {
+        MessageDestination::Channel { channel_id, .. } => MessageReceivers::Channel(*channel_id),
+        MessageDestination::Direct(users) => MessageReceivers::Users(users),
+    };
+    let mentioned = rendered.mentioned_users.iter().copied();
+    let mentioned = mentioned.filter(|user| receivers.include(realm, *user)).collect();
+    let attachments = setting.attachments(&rendered);
+    let mut flags = flags(setting, realm, receivers, (&content, &rendered));
+    // Who does not want to hear the sender need not read them.
+    flags.extend(realm.muted_by(sender.id).filter(|user| receivers.include(realm, *user)).map(|id| (id, Flag::Read)));
+    flags.sort_unstable();
+    let event = MessageEvent {
+        flags,
+        wildcard: rendered.wildcards.contains(&WildcardScope::Channel),
+        sender: crate::wire::sender(sender),
+        display_recipient: in_words(realm, receivers),
+        topic_links: object::topic_links(&topic, setting.lexicon),
+        message: Message {
+            marks: marks(&rendered, wish.read_by_sender),
+            id: MessageId(0),
+            sender_id: sender.id,
+            recipient: recipient(&to),
+            direct_users: match &to {
+                MessageDestination::Channel { .. } => Vec::new(),
+                MessageDestination::Direct(users) => users.clone(),
+            },
+            topic,
+            content,
+            html: rendered.html,
+            sent_s: setting.now_s,
+            client: wish.client.to_owned(),
+            last_edit_s: None,
+            revision: EventId::NONE,
+            reactions: Vec::new(),
+            submessages: Vec::new(),
+        },
+        local: wish.local,
+    };
+    let mut message = NewMessage { decided_at: realm.changed(), to, event, attachments };
+    with_widget(&mut message.event.message, wish.widget);
+    Ok(PermittedMessage { message, mentioned, question: question.or(participants) })
+}
+
+/// The number of a submessage that comes with its message is given when the message is written.
+fn with_widget(message: &mut Message, given: Option<&str>) {
+    if let Some(content) = given.map(str::to_owned).or_else(|| widget::of(&message.content)) {
+        message.marks.is_widget = true;
+        message.submessages.push(Submessage { id: 0, sender_id: message.sender_id, content });
+    }
+}
+
+impl PermittedMessage {
+    /// Returns what has to be known before the message can go.
+    #[must_use]
+    pub fn asks(&self) -> Option<&StoreQuestion> {
+        self.question.as_ref()
+    }
+
+    /// Returns whom it mentions by name, of those who receive it.
+    #[must_use]
+    pub fn mentioned(&self) -> &[UserId] {
+        &self.mentioned
+    }
+
+    /// Returns the message, ready to be sent.
+    ///
+    /// # Errors
+    /// When what the store knows forbids it.
+    pub fn finish(self, realm: &RealmSnapshot, sender: &User, known: &StoreAnswer) -> Result<NewMessage, SendError> {
+        let mut message = self.message;
+        let at_s = message.event.message.sent_s;
+        match (self.question, known) {
+            (None, _) | (Some(StoreQuestion::HaveWritten(_)), StoreAnswer::HaveWritten(true)) => {}
+            (Some(StoreQuestion::HaveWritten(_)), _) => return Err(SendError::DirectNotInitiated),
+            (Some(StoreQuestion::Participants(conversation)), StoreAnswer::Participants(participants)) => {
+                let Recipient::Channel(channel_id) = conversation.recipient else { return Ok(message) };
+                with_wildcard(realm, sender, (channel_id, WildcardMention::Topic(participants.len())), at_s)?;
+                let here = participants.iter().filter(|user| realm.subscription(channel_id, **user).is_some());
+                message.event.flags.extend(here.map(|user| (*user, Flag::TopicWildcardMentioned)));
+                message.event.flags.sort_unstable();
+            }
+            (Some(StoreQuestion::Participants(_)), _) => return Err(SendError::TopicWildcardRefused),
+        }
+        Ok(message)
+    }
+}
+
+type Address = (MessageDestination, Option<StoreQuestion>);
+
+fn address(
+    setting: &RenderSettings<'_>,
+    realm: &RealmSnapshot,
+    sender: &User,
+    (to, topic): (RequestedRecipient<'_>, &str),
+) -> Result<Address, ComposeError> {
+    match to {
+        RequestedRecipient::Channel(channel, _) => {
+            let channel = match channel {
+                ChannelRef::Id(id) => to_channel_with_id(realm, sender, id, setting.now_s)?,
+                ChannelRef::Name(name) => to_channel_named(realm, sender, channel_name(name)?, setting.now_s)?,
+            };
+            under_topic(realm, topic)?;
+            let to = MessageDestination::Channel { channel_id: channel.id, public: !channel.privacy.is_private() };
+            Ok((to, None))
+        }
+        RequestedRecipient::Ids(ids) => direct(setting, realm, sender, ids),
+        RequestedRecipient::Emails(emails) => {
+            let find = |email: &String| {
+                let user = address_visibility::find_user(realm, sender, email)
+                    .ok_or_else(|| SendError::NoUserWithEmail(email.clone()))?;
+                Ok::<_, SendError>(user.id)
+            };
+            let ids: Vec<UserId> = emails.iter().map(find).collect::<Result<_, _>>()?;
+            direct(setting, realm, sender, &ids)
+        }
+    }
+}
+
+fn direct(
+    setting: &RenderSettings<'_>,
+    realm: &RealmSnapshot,
+    sender: &User,
+    ids: &[UserId],
+) -> Result<Address, ComposeError> {
+    let (users, question) = match to_users(realm, sender, ids, (true, setting.now_s)) {
+        // Only who begins a conversation needs that permission, and whether they do the store knows.
+        Err(SendError::DirectNotInitiated) => {
+            let users = to_users(realm, sender, ids, (false, setting.now_s))?;
+            (users.clone(), Some(StoreQuestion::HaveWritten(users)))
+        }
+        decided => (decided?, None),
+    };
+    Ok((MessageDestination::Direct(users), question))
+}
+
+/// Returns whether the sender may mention all they mention; what has to be known for that.
+fn check_mentions(
+    setting: &RenderSettings<'_>,
+    realm: &RealmSnapshot,
+    sender: &User,
+    (to, topic, rendered): (&MessageDestination, &str, &RenderedMessage),
+) -> Result<Option<StoreQuestion>, SendError> {
+    let mut question = None;
+    if let MessageDestination::Channel { channel_id, .. } = to {
+        if rendered.wildcards.contains(&WildcardScope::Channel) {
+            with_wildcard(realm, sender, (*channel_id, WildcardMention::Channel), setting.now_s)?;
+        }
+        if rendered.wildcards.contains(&WildcardScope::Topic) {
+            let conversation = Conversation { recipient: Recipient::Channel(*channel_id), topic_key: topic_key(topic) };
+            question = Some(StoreQuestion::Participants(conversation));
+        }
+    }
+    check_groups(realm, sender, &rendered.mentioned_groups, setting.now_s)?;
+    Ok(question)
+}
+
+/// Whether the sender may mention these groups.
+///
+/// # Errors
+/// [`SendError::GroupMentionRefused`] names the first that they may not.
+pub fn check_groups(
+    realm: &RealmSnapshot,
+    sender: &User,
+    groups: &BTreeSet<UserGroupId>,
+    now_s: i64,
+) -> Result<(), SendError> {
+    let refused = groups.iter().filter_map(|id| realm.group(*id));
+    let refused = refused.into_iter().find(|group| !realm.is_granted(sender, &group.can_mention, now_s));
+    refused.map_or(Ok(()), |group| Err(SendError::GroupMentionRefused(group.name.clone())))
+}
+
+/// Returns what a rendered text has in it.
+#[must_use]
+pub fn marks(rendered: &RenderedMessage, read_by_sender: bool) -> ContentFlags {
+    ContentFlags {
+        is_me: rendered.is_me_message,
+        has_link: rendered.has_link(),
+        has_image: rendered.has_image,
+        has_attachment: rendered.has_attachment(),
+        mentions_channel: rendered.wildcards.contains(&WildcardScope::Channel),
+        read_by_sender,
+        moved_in: false,
+        is_widget: false,
+    }
+}
+
+/// Returns the receivers for whom a text sets a flag, in the order of their numbers: those it mentions, by name or in a
+/// group, and those who wait for one of its words. Everybody at once is not among them.
+#[must_use]
+pub fn flags(
+    setting: &RenderSettings<'_>,
+    realm: &RealmSnapshot,
+    receivers: MessageReceivers<'_>,
+    (content, rendered): (&str, &RenderedMessage),
+) -> Vec<(UserId, Flag)> {
+    let mut flags: BTreeSet<(UserId, Flag)> = BTreeSet::new();
+    let received = |user: &UserId| receivers.include(realm, *user);
+    let mentioned = rendered.mentioned_users.iter().copied();
+    flags.extend(mentioned.filter(received).map(|user| (user, Flag::Mentioned)));
+    if !rendered.mentioned_groups.is_empty() {
+        let in_group = |user: &UserId| {
+            let is_in = |user: &User| {
+                rendered.mentioned_groups.iter().any(|group| realm.is_in_group(user, *group, setting.now_s))
+            };
+            realm.user(*user).is_some_and(|user| is_in(user))
+        };
+        let members = receivers.all(realm).into_iter().filter(in_group);
+        flags.extend(members.map(|user| (user, Flag::Mentioned)));
+    }
+    let alerted = setting.lexicon.alerted(content).into_iter();
+    flags.extend(alerted.filter(received).map(|user| (user, Flag::HasAlertWord)));
+    flags.into_iter().collect()
+}
+
+/// Returns the number of a set of users is given when the message is written.
+fn recipient(to: &MessageDestination) -> Recipient {
+    match to {
+        MessageDestination::Channel { channel_id, .. } => Recipient::Channel(*channel_id),
+        MessageDestination::Direct(_) => Recipient::Direct(DirectId(0)),
+    }
+}
+
+fn in_words(realm: &RealmSnapshot, receivers: MessageReceivers<'_>) -> DisplayRecipient {
+    match receivers {
+        MessageReceivers::Channel(id) | MessageReceivers::Of(id, ..) => {
+            object::display_recipient(realm, Recipient::Channel(id), &[])
+        }
+        MessageReceivers::Users(users) => DisplayRecipient::Users(object::display_users(realm, users)),
+    }
+}

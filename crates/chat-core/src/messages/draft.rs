@@ -1,0 +1,233 @@
+//! Texts somebody began to write, kept for their other clients.
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::StoreError;
+use crate::id::{ChannelId, DraftId, EventId, UserId};
+use crate::limits::MAX_DIRECT_USERS;
+use crate::log::event::{EventAudience, NewEvent};
+use crate::model::change::UserItemKind;
+use crate::model::message::{self, ContentError, TopicError};
+use crate::model::snapshot::RealmSnapshot;
+use crate::model::user::User;
+use crate::permission::access::{self, ChannelNotFound};
+use crate::permission::send::SendError;
+use crate::wire::add;
+
+/// Drafts of one user. Not specified; we stop where no person can know them all.
+pub const MAX_DRAFTS: usize = 1_000;
+/// The preference whose end deletes what is kept.
+///
+/// # Source
+/// Specification, `PATCH /realm/user_settings_defaults`: when it is disabled, drafts stored on the server are deleted.
+pub const PREFERENCE: &str = "enable_drafts_synchronization";
+
+/// A draft of a message.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Draft {
+    /// Where it would go, as far as that is said.
+    pub to: DraftDestination,
+    /// What was typed.
+    pub content: String,
+    /// When it was last touched, in unix seconds, by its author's clock.
+    pub touched_s: i64,
+}
+
+/// The destination of a draft.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DraftDestination {
+    /// Not said yet.
+    Nowhere,
+    /// To a channel, under a topic, which may be empty yet.
+    Channel(ChannelId, String),
+    /// To these users, of whom there may be none yet.
+    Direct(Vec<UserId>),
+}
+
+/// The type of a draft's destination.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DraftType {
+    /// Not said.
+    Nowhere,
+    /// A channel.
+    Channel,
+    /// People.
+    Direct,
+}
+
+/// A draft as the request sends it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DraftRequest {
+    /// The kind of its place.
+    pub kind: DraftType,
+    /// The number of a channel, or of people.
+    pub to: Vec<i64>,
+    /// The topic.
+    pub topic: String,
+    /// The text.
+    pub content: String,
+    /// When it was last touched, in unix seconds; now when it is not said.
+    pub touched_s: Option<i64>,
+}
+
+/// The reason why drafts are not kept, or not given.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DraftError {
+    /// Their author chose that none are.
+    #[error("User has disabled synchronizing drafts.")]
+    Disabled,
+    /// None of that number is the caller's.
+    #[error("Draft does not exist")]
+    NoneSuch,
+    /// A channel message goes to one channel.
+    #[error("Must specify exactly 1 channel ID for channel messages")]
+    NotOneChannel,
+    /// A time before all times.
+    #[error("Timestamp must not be negative.")]
+    NegativeTime,
+    /// The author has as many as one may have.
+    #[error("Too many drafts (maximum {MAX_DRAFTS}).")]
+    TooMany,
+    /// The channel is not there for the author.
+    #[error(transparent)]
+    Channel(#[from] ChannelNotFound),
+    /// One of the people does not exist, or there are too many.
+    #[error(transparent)]
+    Send(#[from] SendError),
+    /// The text is none.
+    #[error(transparent)]
+    Content(#[from] ContentError),
+    /// The topic is none.
+    #[error(transparent)]
+    Topic(#[from] TopicError),
+}
+
+/// Returns whether drafts of the user are kept.
+#[must_use]
+pub fn are_kept(realm: &RealmSnapshot, user_id: UserId) -> bool {
+    let settings = realm.user_item(user_id, UserItemKind::Settings, "");
+    settings.and_then(|settings| settings.get(PREFERENCE)).and_then(Value::as_bool) != Some(false)
+}
+
+/// Lets a user pass whose drafts are kept.
+///
+/// # Errors
+/// [`DraftError::Disabled`].
+pub fn require_kept(realm: &RealmSnapshot, user: &User) -> Result<(), DraftError> {
+    if are_kept(realm, user.id) { Ok(()) } else { Err(DraftError::Disabled) }
+}
+
+/// Returns the draft as it is kept. Whether it could be sent is not asked: it is not done yet.
+///
+/// # Errors
+/// The first of: the text is none; the time, the topic, the channel, one of the people is none.
+pub fn draft(realm: &RealmSnapshot, user: &User, wish: &DraftRequest, now_s: i64) -> Result<Draft, DraftError> {
+    let content = message::content(&wish.content)?;
+    let touched_s = wish.touched_s.unwrap_or(now_s);
+    if touched_s < 0 {
+        return Err(DraftError::NegativeTime);
+    }
+    let to = match wish.kind {
+        DraftType::Nowhere => DraftDestination::Nowhere,
+        DraftType::Channel => {
+            let [id] = wish.to.as_slice() else { return Err(DraftError::NotOneChannel) };
+            let channel = access::channel(realm, user, ChannelId(*id))?;
+            // It may have none yet.
+            let topic = if wish.topic.trim().is_empty() { String::new() } else { message::topic(&wish.topic)? };
+            DraftDestination::Channel(channel.id, topic)
+        }
+        DraftType::Direct => DraftDestination::Direct(people(realm, &wish.to)?),
+    };
+    Ok(Draft { to, content, touched_s })
+}
+
+fn people(realm: &RealmSnapshot, ids: &[i64]) -> Result<Vec<UserId>, SendError> {
+    if ids.len() > MAX_DIRECT_USERS {
+        return Err(SendError::TooManyRecipients);
+    }
+    let mut users: Vec<UserId> = ids.iter().copied().map(UserId).collect();
+    users.sort_unstable();
+    users.dedup();
+    match users.iter().find(|id| realm.user(**id).is_none()) {
+        Some(unknown) => Err(SendError::NoUserWithId(*unknown)),
+        None => Ok(users),
+    }
+}
+
+impl Draft {
+    /// Returns the object of the wire.
+    #[must_use]
+    pub fn object(&self, id: DraftId) -> Value {
+        let mut object = json!({"id": id, "content": self.content, "timestamp": self.touched_s});
+        let place = match &self.to {
+            DraftDestination::Nowhere => json!({"type": "", "to": [], "topic": ""}),
+            DraftDestination::Channel(channel, topic) => json!({"type": "stream", "to": [channel], "topic": topic}),
+            DraftDestination::Direct(users) => json!({"type": "private", "to": users, "topic": ""}),
+        };
+        add(&mut object, place);
+        object
+    }
+}
+
+/// A change of drafts that is reported to the user's clients.
+#[derive(Debug, Clone, Copy)]
+pub enum DraftChange<'a> {
+    /// One is new.
+    Added(DraftId, &'a Draft),
+    /// One is another now.
+    Updated(DraftId, &'a Draft),
+    /// One is gone.
+    Removed(DraftId),
+}
+
+impl DraftChange<'_> {
+    /// Returns the event for the user's own clients.
+    #[must_use]
+    pub fn event(self, user_id: UserId) -> NewEvent {
+        let event = match self {
+            Self::Added(id, draft) => json!({"type": "drafts", "op": "add", "drafts": [draft.object(id)]}),
+            Self::Updated(id, draft) => json!({"type": "drafts", "op": "update", "draft": draft.object(id)}),
+            Self::Removed(id) => json!({"type": "drafts", "op": "remove", "draft_id": id}),
+        };
+        NewEvent::plain(EventAudience::users([user_id]), event)
+    }
+}
+
+/// The outcome of storing drafts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DraftOutcome {
+    /// They are durable, under these numbers, in the order given.
+    Done(Vec<DraftId>),
+    /// The realm had changed since it was decided that they are kept; nothing was written.
+    Stale,
+    /// There would be more than [`MAX_DRAFTS`]; nothing was written.
+    Full,
+}
+
+/// The store of drafts. [`crate::log::commit::RealmCommit::drafts_gone`] deletes all of a user.
+#[async_trait]
+pub trait DraftStore: Send + Sync {
+    /// Keeps drafts of a user and tells their clients. `decided_at` is [`RealmSnapshot::changed`] of the state by which
+    /// they are kept: whoever ends that meanwhile leaves none behind.
+    async fn add_drafts(
+        &self,
+        user_id: UserId,
+        drafts: &[Draft],
+        (decided_at, at_s): (EventId, i64),
+    ) -> Result<DraftOutcome, StoreError>;
+
+    /// A user's drafts, the one touched longest ago first.
+    async fn drafts_of(&self, user_id: UserId) -> Result<Vec<(DraftId, Draft)>, StoreError>;
+
+    /// Returns whether a draft of that number is the user's.
+    async fn has_draft(&self, user_id: UserId, id: DraftId) -> Result<bool, StoreError>;
+
+    /// Makes a user's draft this and tells their clients. Says whether there is one of that number.
+    async fn change_draft(&self, user_id: UserId, id: DraftId, draft: &Draft, at_s: i64) -> Result<bool, StoreError>;
+
+    /// Deletes a user's draft and tells their clients. Says whether there was one of that number.
+    async fn delete_draft(&self, user_id: UserId, id: DraftId, at_s: i64) -> Result<bool, StoreError>;
+}

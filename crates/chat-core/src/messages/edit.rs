@@ -1,0 +1,456 @@
+//! Who may edit, move and delete a message, and for how long.
+
+mod apply;
+mod history;
+mod html_diff;
+mod text;
+
+use std::sync::Arc;
+
+use crate::id::{ChannelId, MessageId};
+use crate::limits::EDIT_GRACE_S;
+use crate::model::channel::Channel;
+use crate::model::message::{ContentError, Message, Recipient, TopicError};
+use crate::model::realm::RealmRules;
+use crate::model::role::Role;
+use crate::model::snapshot::RealmSnapshot;
+use crate::model::user::User;
+use crate::permission::access::{ChannelNotFound, add_to, channel};
+use crate::permission::send::{SendError, to_channel};
+
+pub use apply::{EditContext, RenderedText, apply, companions};
+pub use history::history;
+pub use html_diff::html_diff;
+pub use text::ContentEdit;
+
+/// The messages of a topic that move together with an edited one: `propagate_mode`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PropagateMode {
+    /// None.
+    One,
+    /// Those after it.
+    Later,
+    /// All.
+    All,
+}
+
+impl PropagateMode {
+    /// Its name on the wire.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::One => "change_one",
+            Self::Later => "change_later",
+            Self::All => "change_all",
+        }
+    }
+
+    /// Reads the wire's `propagate_mode`.
+    ///
+    /// # Errors
+    /// When it is none of the three names.
+    pub fn parse(name: &str) -> Result<Self, EditError> {
+        let mut all = [Self::One, Self::Later, Self::All].into_iter();
+        all.find(|mode| mode.name() == name).ok_or(EditError::UnknownPropagate)
+    }
+}
+
+/// A request to edit or move a message. What is `None` stays.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct EditRequest<'a> {
+    /// The text, as typed; blank takes the text away.
+    pub content: Option<&'a str>,
+    /// The topic, checked by [`crate::model::message::topic`].
+    pub topic: Option<&'a str>,
+    /// The channel.
+    pub channel_id: Option<ChannelId>,
+    /// What moves with it; `None` for the message alone.
+    pub propagate: Option<PropagateMode>,
+}
+
+/// The changes that an edit makes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EditPlan {
+    /// The new text.
+    pub content: Option<String>,
+    /// Where the message goes.
+    pub to: Option<MessageMove>,
+}
+
+/// The destination of a moved message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MessageMove {
+    /// The channel it will be in; the same or another.
+    pub channel_id: ChannelId,
+    /// The topic it will be under; the same or another.
+    pub topic: String,
+    /// What goes with it.
+    pub propagate: PropagateMode,
+}
+
+/// What stands in the place of a text that was taken away.
+const DELETED: &str = "(deleted)";
+
+/// The reason why a message may not be edited or moved.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EditError {
+    /// What it shows is not in its text.
+    #[error("Widgets cannot be edited.")]
+    Widget,
+    /// Nothing would be different.
+    #[error("Nothing to change")]
+    NothingToChange,
+    /// The realm lets nobody edit.
+    #[error("Your organization has turned off message editing")]
+    EditingOff,
+    /// It is somebody else's.
+    #[error("You don't have permission to edit this message")]
+    NotPermitted,
+    /// The text may not change any more.
+    #[error("The time limit for editing this message has passed")]
+    ContentTooLate,
+    /// The topic may not change any more.
+    #[error("The time limit for editing this message's topic has passed.")]
+    TopicTooLate,
+    /// The channel may not change any more.
+    #[error("The time limit for editing this message's channel has passed")]
+    ChannelTooLate,
+    /// A message to users stays one.
+    #[error("Direct messages cannot be moved to channels.")]
+    DirectToChannel,
+    /// A message to users has no topic.
+    #[error("Direct messages cannot have topics.")]
+    DirectTopic,
+    /// There is no such way to take others along.
+    #[error("Invalid propagate_mode")]
+    UnknownPropagate,
+    /// Others only come along when it moves.
+    #[error("Invalid propagate_mode without topic edit")]
+    PropagateWithoutMove,
+    /// One thing at a time.
+    #[error("Cannot change message content while changing channel")]
+    ContentAndChannel,
+    /// The realm does not let this user move between channels.
+    #[error("You don't have permission to move this message")]
+    MoveNotPermitted,
+    /// The text cannot be one.
+    #[error(transparent)]
+    Content(#[from] ContentError),
+    /// The topic cannot be one.
+    #[error(transparent)]
+    Topic(#[from] TopicError),
+    /// The channel is not there for them.
+    #[error(transparent)]
+    Channel(#[from] ChannelNotFound),
+    /// They may not write to the channel it would go to.
+    #[error(transparent)]
+    Send(#[from] SendError),
+    /// Some messages of the topic are too old to move.
+    #[error("You only have permission to move the {allowed}/{total} most recent messages in this topic.")]
+    PartlyTooLate {
+        /// The oldest that may move.
+        first_allowed: MessageId,
+        /// How many may.
+        allowed: u64,
+        /// How many there are.
+        total: u64,
+    },
+}
+
+/// Returns what a user, who may read the message, may change of what they want to.
+///
+/// # Errors
+/// See [`EditError`].
+pub fn plan(
+    realm: &RealmSnapshot,
+    user: &User,
+    message: &Message,
+    (wish, now_s): (EditRequest<'_>, i64),
+) -> Result<EditPlan, EditError> {
+    let default = RealmRules::default();
+    let rules = realm.realm().map_or(&default, |realm| &realm.rules);
+    add_to(realm, user, message).map_err(|_| EditError::NotPermitted)?;
+    let content = plan_content(rules, user, message, (wish.content, now_s))?;
+    let to = match message.recipient {
+        Recipient::Direct(_) => {
+            refuse_move_of_direct(&wish)?;
+            None
+        }
+        Recipient::Channel(from) => plan_move(realm, user, message, (from, wish, now_s))?,
+    };
+    if content.is_none() && to.is_none() {
+        return Err(EditError::NothingToChange);
+    }
+    Ok(EditPlan { content, to })
+}
+
+fn plan_content(
+    rules: &RealmRules,
+    user: &User,
+    message: &Message,
+    (content, now_s): (Option<&str>, i64),
+) -> Result<Option<String>, EditError> {
+    let Some(content) = content else { return Ok(None) };
+    if !rules.allow_editing {
+        return Err(EditError::EditingOff);
+    }
+    if message.sender_id != user.id {
+        return Err(EditError::NotPermitted);
+    }
+    if is_too_late(rules.edit_limit_s, message, now_s) {
+        return Err(EditError::ContentTooLate);
+    }
+    if message.marks.is_widget {
+        return Err(EditError::Widget);
+    }
+    let content = match crate::model::message::content(content) {
+        Err(ContentError::Empty) => DELETED.to_owned(),
+        written => written?,
+    };
+    Ok((content != message.content).then_some(content))
+}
+
+fn refuse_move_of_direct(wish: &EditRequest<'_>) -> Result<(), EditError> {
+    match wish {
+        EditRequest { channel_id: Some(_), .. } => Err(EditError::DirectToChannel),
+        EditRequest { topic: Some(_), .. } => Err(EditError::DirectTopic),
+        _ => Ok(()),
+    }
+}
+
+fn plan_move(
+    realm: &RealmSnapshot,
+    user: &User,
+    message: &Message,
+    (from, wish, now_s): (ChannelId, EditRequest<'_>, i64),
+) -> Result<Option<MessageMove>, EditError> {
+    let default = RealmRules::default();
+    let rules = realm.realm().map_or(&default, |realm| &realm.rules);
+    let topic = wish.topic.filter(|topic| *topic != message.topic);
+    let channel_id = wish.channel_id.filter(|channel_id| *channel_id != from);
+    if topic.is_none() && channel_id.is_none() {
+        let alone = matches!(wish.propagate, None | Some(PropagateMode::One));
+        return if alone { Ok(None) } else { Err(EditError::PropagateWithoutMove) };
+    }
+    let exempt = user.role <= Role::Moderator;
+    if topic.is_some() {
+        let own = message.sender_id == user.id && rules.allow_editing;
+        if !own && !rules.edit_topic.permits(user, rules.waiting_period_days, now_s) {
+            return Err(EditError::NotPermitted);
+        }
+        if !exempt && is_too_late(rules.move_topic_limit_s, message, now_s) {
+            return Err(EditError::TopicTooLate);
+        }
+    }
+    if let Some(channel_id) = channel_id {
+        if wish.content.is_some() {
+            return Err(EditError::ContentAndChannel);
+        }
+        if !rules.move_between_channels.permits(user, rules.waiting_period_days, now_s) {
+            return Err(EditError::MoveNotPermitted);
+        }
+        let to: &Arc<Channel> = channel(realm, user, channel_id)?;
+        to_channel(realm, user, to, now_s)?;
+        if !exempt && is_too_late(rules.move_channel_limit_s, message, now_s) {
+            return Err(EditError::ChannelTooLate);
+        }
+    }
+    Ok(Some(MessageMove {
+        channel_id: channel_id.unwrap_or(from),
+        topic: topic.unwrap_or(&message.topic).to_owned(),
+        propagate: wish.propagate.unwrap_or(PropagateMode::One),
+    }))
+}
+
+/// Whether the messages that would come along are young enough: `messages` are all of them, with the time each was
+/// sent in unix seconds, the oldest first.
+///
+/// # Errors
+/// [`EditError::PartlyTooLate`].
+pub fn may_take_along(
+    rules: &RealmRules,
+    user: &User,
+    messages: &[(MessageId, i64)],
+    (to_other_channel, now_s): (bool, i64),
+) -> Result<(), EditError> {
+    let limit_s = if to_other_channel { rules.move_channel_limit_s } else { rules.move_topic_limit_s };
+    let Some(limit_s) = limit_s.filter(|_| user.role > Role::Moderator) else { return Ok(()) };
+    let oldest_s = now_s.saturating_sub(limit_s);
+    let young = messages.partition_point(|(_, sent_s)| *sent_s < oldest_s);
+    match messages.get(young) {
+        _ if young == 0 => Ok(()),
+        Some((first_allowed, _)) => {
+            let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+            let (allowed, total) = (count(messages.len() - young), count(messages.len()));
+            Err(EditError::PartlyTooLate { first_allowed: *first_allowed, allowed, total })
+        }
+        None => Err(EditError::TopicTooLate),
+    }
+}
+
+/// The reason why a message may not be deleted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum DeleteError {
+    /// It is somebody else's, or the realm does not let this user delete their own.
+    #[error("You don't have permission to delete this message")]
+    NotPermitted,
+    /// It may not be deleted any more.
+    #[error("The time limit for deleting this message has passed")]
+    TooLate,
+}
+
+/// Whether a user, who may read the message, may delete it. Administrators may delete any.
+///
+/// # Errors
+/// See [`DeleteError`].
+pub fn may_delete(rules: &RealmRules, user: &User, message: &Message, now_s: i64) -> Result<(), DeleteError> {
+    if user.is_administrator() {
+        return Ok(());
+    }
+    if message.sender_id != user.id || !rules.delete_own_message.permits(user, rules.waiting_period_days, now_s) {
+        return Err(DeleteError::NotPermitted);
+    }
+    if is_too_late(rules.delete_limit_s, message, now_s) { Err(DeleteError::TooLate) } else { Ok(()) }
+}
+
+fn is_too_late(limit_s: Option<i64>, message: &Message, now_s: i64) -> bool {
+    limit_s.is_some_and(|limit_s| now_s > message.sent_s.saturating_add(limit_s).saturating_add(EDIT_GRACE_S))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::{DirectId, EventId, UserId};
+    use crate::model::change::RealmChange;
+    use crate::model::channel::Privacy;
+    use crate::model::message::ContentFlags;
+    use crate::testing::{self, NOW_S};
+
+    fn message(sender: i64, recipient: Recipient) -> Message {
+        Message {
+            id: MessageId(50),
+            sender_id: UserId(sender),
+            recipient,
+            direct_users: Vec::new(),
+            topic: "lunch".to_owned(),
+            content: "hi".to_owned(),
+            html: "<p>hi</p>".to_owned(),
+            sent_s: NOW_S,
+            client: "test".to_owned(),
+            marks: ContentFlags::default(),
+            last_edit_s: None,
+            revision: EventId(50),
+            reactions: Vec::new(),
+            submessages: Vec::new(),
+        }
+    }
+
+    fn realm(rules: RealmRules) -> RealmSnapshot {
+        let channels = [20, 21].map(|id| RealmChange::Channel(Box::new(testing::channel(id, Privacy::Public))));
+        let closed = RealmChange::Channel(Box::new(testing::channel(22, Privacy::PrivateSharedHistory)));
+        let guest = RealmChange::Subscription(Box::new(testing::subscription(20, 6)));
+        testing::realm(rules, channels.into_iter().chain([closed, guest]).collect())
+    }
+
+    /// Returns what user `id` is told who wants to edit a message of user 4.
+    fn told(rules: RealmRules, id: i64, (wish, after_s): (EditRequest<'_>, i64)) -> String {
+        let realm = realm(rules);
+        let user = realm.user(UserId(id)).unwrap();
+        let message = message(4, Recipient::Channel(ChannelId(20)));
+        match plan(&realm, user, &message, (wish, NOW_S + after_s)) {
+            Ok(plan) => format!("{plan:?}"),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn a_text_is_its_senders_for_a_while() {
+        let wish = EditRequest { content: Some("new"), ..EditRequest::default() };
+        assert_eq!(told(RealmRules::default(), 4, (wish, 620)), "EditPlan { content: Some(\"new\"), to: None }");
+        assert_eq!(told(RealmRules::default(), 4, (wish, 621)), "The time limit for editing this message has passed");
+        assert_eq!(told(RealmRules::default(), 1, (wish, 0)), "You don't have permission to edit this message");
+        let off = RealmRules { allow_editing: false, ..RealmRules::default() };
+        assert_eq!(told(off, 4, (wish, 0)), "Your organization has turned off message editing");
+        let blank = EditRequest { content: Some(" "), ..EditRequest::default() };
+        assert_eq!(told(RealmRules::default(), 4, (blank, 0)), "EditPlan { content: Some(\"(deleted)\"), to: None }");
+    }
+
+    #[test]
+    fn a_nul_does_not_delete_the_text() {
+        let nul = EditRequest { content: Some("a\0b"), ..EditRequest::default() };
+        assert_eq!(told(RealmRules::default(), 4, (nul, 0)), "Message must not contain null bytes");
+    }
+
+    #[test]
+    fn an_edit_that_changes_nothing_is_refused() {
+        let same = EditRequest { content: Some("hi"), topic: Some("lunch"), ..EditRequest::default() };
+        assert_eq!(told(RealmRules::default(), 4, (same, 0)), "Nothing to change");
+        let alone = EditRequest { propagate: Some(PropagateMode::All), ..same };
+        assert_eq!(told(RealmRules::default(), 4, (alone, 0)), "Invalid propagate_mode without topic edit");
+    }
+
+    #[test]
+    fn a_topic_moves_within_a_week_unless_a_moderator_does_it() {
+        let wish =
+            EditRequest { topic: Some("dinner"), propagate: Some(PropagateMode::Later), ..EditRequest::default() };
+        let moved = "EditPlan { content: None, to: Some(MessageMove { channel_id: ChannelId(20), topic: \"dinner\", \
+                     propagate: Later }) }";
+        assert_eq!(told(RealmRules::default(), 6, (wish, 0)), moved);
+        let late = "The time limit for editing this message's topic has passed.";
+        assert_eq!(told(RealmRules::default(), 6, (wish, 604_821)), late);
+        assert_eq!(told(RealmRules::default(), 3, (wish, 604_821)), moved);
+    }
+
+    #[test]
+    fn a_message_moves_to_where_its_mover_may_write() {
+        let to = |id| EditRequest { channel_id: Some(ChannelId(id)), ..EditRequest::default() };
+        assert!(told(RealmRules::default(), 4, (to(21), 0)).contains("channel_id: ChannelId(21)"));
+        assert_eq!(told(RealmRules::default(), 4, (to(22), 0)), "Invalid channel ID");
+        assert_eq!(told(RealmRules::default(), 6, (to(21), 0)), "You don't have permission to move this message");
+        let both = EditRequest { content: Some("new"), ..to(21) };
+        assert_eq!(told(RealmRules::default(), 4, (both, 0)), "Cannot change message content while changing channel");
+    }
+
+    #[test]
+    fn a_direct_message_does_not_move() {
+        let realm = realm(RealmRules::default());
+        let user = realm.user(UserId(4)).unwrap();
+        let direct = message(4, Recipient::Direct(DirectId(3)));
+        let told = |wish| plan(&realm, user, &direct, (wish, NOW_S)).unwrap_err().to_string();
+        assert_eq!(
+            told(EditRequest { topic: Some("x"), ..EditRequest::default() }),
+            "Direct messages cannot have topics."
+        );
+        let to_channel = EditRequest { channel_id: Some(ChannelId(20)), ..EditRequest::default() };
+        assert_eq!(told(to_channel), "Direct messages cannot be moved to channels.");
+    }
+
+    #[test]
+    fn of_an_old_topic_the_younger_part_may_move() {
+        let rules = RealmRules { move_topic_limit_s: Some(100), ..RealmRules::default() };
+        let messages: Vec<_> = (0..10).map(|place| (MessageId(place), NOW_S - 90 + 10 * place)).collect();
+        let told = |id: i64, after_s| {
+            let role = if id == 3 { Role::Moderator } else { Role::Member };
+            may_take_along(&rules, &testing::user(id, role), &messages, (false, NOW_S + after_s))
+                .map_err(|error| error.to_string())
+        };
+        assert_eq!(told(4, 10), Ok(()));
+        assert_eq!(
+            told(4, 35),
+            Err("You only have permission to move the 7/10 most recent messages in this topic.".to_owned())
+        );
+        assert_eq!(told(4, 1_000), Err("The time limit for editing this message's topic has passed.".to_owned()));
+        assert_eq!(told(3, 1_000), Ok(()));
+    }
+
+    #[test]
+    fn an_administrator_deletes_any_message_and_its_sender_for_a_while() {
+        let message = message(4, Recipient::Channel(ChannelId(20)));
+        let rules = RealmRules::default();
+        let told = |id, role, after_s| may_delete(&rules, &testing::user(id, role), &message, NOW_S + after_s);
+        assert_eq!(told(2, Role::Administrator, 1_000_000), Ok(()));
+        assert_eq!(told(3, Role::Moderator, 0), Err(DeleteError::NotPermitted));
+        assert_eq!(told(4, Role::Member, 620), Ok(()));
+        assert_eq!(told(4, Role::Member, 621), Err(DeleteError::TooLate));
+    }
+}

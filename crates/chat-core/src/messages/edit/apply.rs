@@ -1,0 +1,335 @@
+//! A plan as what is written down and told.
+
+use serde_json::{Value, json};
+
+use super::{EditError, EditPlan, MessageMove, PropagateMode, may_take_along};
+use crate::id::{AttachmentId, ChannelId, MessageId, UserId};
+use crate::log::event::{self, EventAudience, NewEvent};
+use crate::messages::store::MessageEdit;
+use crate::model::channel::Privacy;
+use crate::model::message::{ContentFlags, Flag, Message, Recipient};
+use crate::model::realm::RealmRules;
+use crate::model::snapshot::RealmSnapshot;
+use crate::model::user::User;
+use crate::permission::access::history;
+use crate::wire::{TopicLinkText, add};
+
+/// A rendered text: its HTML, properties, flags of receivers and uploads.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RenderedText {
+    /// The HTML.
+    pub html: String,
+    /// What it has in it.
+    pub marks: ContentFlags,
+    /// Whom it mentions and whose words it has: receivers and the flag each gets.
+    pub flags: Vec<(UserId, Flag)>,
+    /// The uploads that it uses.
+    pub attachments: Vec<AttachmentId>,
+}
+
+/// Returns the messages that go with one, itself among them, the oldest first. `topic` are the messages of its topic
+/// with the time each was sent in unix seconds, the oldest first; only those the user may read move.
+///
+/// # Errors
+/// When some are too old to move.
+pub fn companions(
+    realm: &RealmSnapshot,
+    user: &User,
+    message: &Message,
+    (to, topic, now_s): (&MessageMove, &[(MessageId, i64)], i64),
+) -> Result<Vec<MessageId>, EditError> {
+    let Recipient::Channel(from) = message.recipient else { return Ok(Vec::new()) };
+    let Some(channel) = realm.channel(from) else { return Ok(Vec::new()) };
+    let readable = history(realm, user, channel);
+    let goes = |id: MessageId| match to.propagate {
+        PropagateMode::One => id == message.id,
+        PropagateMode::Later => id >= message.id,
+        PropagateMode::All => true,
+    };
+    let mut moving: Vec<_> = topic.iter().copied().filter(|(id, _)| goes(*id) && readable.shows(*id)).collect();
+    if !moving.iter().any(|(id, _)| *id == message.id) {
+        moving.push((message.id, message.sent_s));
+        moving.sort_unstable();
+    }
+    let default = RealmRules::default();
+    let rules = realm.realm().map_or(&default, |realm| &realm.rules);
+    if to.propagate != PropagateMode::One {
+        may_take_along(rules, user, &moving, (to.channel_id != from, now_s))?;
+    }
+    Ok(moving.into_iter().map(|(id, _)| id).collect())
+}
+
+/// The context of an edit: its rendered text, the messages that move, the links of the topic and the time.
+#[derive(Debug, Clone, Copy)]
+pub struct EditContext<'a> {
+    /// What the new text says; only where the text changes.
+    pub text: Option<&'a RenderedText>,
+    /// The messages that move, from [`companions`].
+    pub moves: &'a [MessageId],
+    /// Links in the topic the message will be under.
+    pub topic_links: &'a [TopicLinkText],
+    /// When, in unix seconds.
+    pub now_s: i64,
+}
+
+/// Returns the plan as what is written down and told.
+///
+/// Those who can read the message afterwards are told of the edit; those who cannot any more are told that the
+/// messages are gone, so that nothing of the new place reaches them.
+#[must_use]
+pub fn apply(
+    realm: &RealmSnapshot,
+    user: &User,
+    message: &Message,
+    (plan, around): (&EditPlan, EditContext<'_>),
+) -> MessageEdit {
+    let EditContext { text, moves, now_s, .. } = around;
+    let content = plan.content.as_ref().zip(text).map(|(content, text)| {
+        let ContentFlags { read_by_sender, moved_in, .. } = message.marks;
+        let marks = ContentFlags { read_by_sender, moved_in, ..text.marks };
+        (content.clone(), text.html.clone(), marks)
+    });
+    let to = plan.to.as_ref().map(|to| (to.channel_id, to.topic.clone()));
+    let events = events(realm, user, message, (plan, around));
+    MessageEdit {
+        decided_at: realm.changed(),
+        id: message.id,
+        revision: message.revision,
+        content,
+        attachments: text.map(|text| text.attachments.clone()).unwrap_or_default(),
+        to,
+        moves: moves.to_vec(),
+        flags: text.map(|text| text.flags.clone()).unwrap_or_default(),
+        user_id: Some(user.id),
+        at_s: now_s,
+        events,
+    }
+}
+
+fn events(
+    realm: &RealmSnapshot,
+    user: &User,
+    message: &Message,
+    (plan, around): (&EditPlan, EditContext<'_>),
+) -> Vec<NewEvent> {
+    let content = |event: &mut Value| {
+        if let Some((content, text)) = plan.content.as_ref().zip(around.text) {
+            let told = json!({
+                "orig_content": message.content,
+                "orig_rendered_content": message.html,
+                "prev_rendered_content_version": 1,
+                "content": content,
+                "rendered_content": text.html,
+                "is_me_message": text.marks.is_me,
+            });
+            add(event, told);
+        }
+    };
+    let Some((to, from)) = plan.to.as_ref().zip(channel_of(message)) else {
+        let mut event = base(realm, user, message, (&[message.id], around.now_s));
+        content(&mut event);
+        return vec![NewEvent::edit(event::readers(message), message.id, event)];
+    };
+    let mut moved = base(realm, user, message, (around.moves, around.now_s));
+    say_where(&mut moved, message, (from, to, around.topic_links));
+    let moved_in = to.channel_id != from || message.marks.moved_in;
+    let audience = EventAudience::AnyReaders { channel_id: to.channel_id, messages: around.moves.to_vec(), moved_in };
+    if plan.content.is_none() {
+        let mut events = vec![NewEvent::edit(audience, message.id, moved)];
+        if to.channel_id != from {
+            events.extend(event::lost(message, around.moves, (from, to.channel_id)));
+        }
+        return events;
+    }
+    // A text moves within its channel only. Where a reader of one message may not be one of another, what the text
+    // says and where the others go are told apart.
+    let shares = realm.channel(from).is_some_and(|channel| channel.privacy != Privacy::PrivateProtectedHistory);
+    if shares || around.moves.len() <= 1 {
+        content(&mut moved);
+        return vec![NewEvent::edit(event::readers(message), message.id, moved)];
+    }
+    let mut edited = base(realm, user, message, (&[message.id], around.now_s));
+    content(&mut edited);
+    vec![NewEvent::edit(event::readers(message), message.id, edited), NewEvent::edit(audience, message.id, moved)]
+}
+
+fn channel_of(message: &Message) -> Option<ChannelId> {
+    match message.recipient {
+        Recipient::Channel(id) => Some(id),
+        Recipient::Direct(_) => None,
+    }
+}
+
+fn base(realm: &RealmSnapshot, user: &User, message: &Message, (ids, now_s): (&[MessageId], i64)) -> Value {
+    let mut event = json!({
+        "type": "update_message",
+        "user_id": user.id,
+        "rendering_only": false,
+        "message_id": message.id,
+        "message_ids": ids,
+        "edit_timestamp": now_s,
+    });
+    if let Some(channel_id) = channel_of(message) {
+        let name = realm.channel(channel_id).map_or("", |channel| &channel.name);
+        add(&mut event, json!({"stream_id": channel_id, "stream_name": name}));
+    }
+    event
+}
+
+/// What existing clients insist on: all of it when something moved, and nothing of it when not.
+fn say_where(
+    event: &mut Value,
+    message: &Message,
+    (from, to, topic_links): (ChannelId, &MessageMove, &[TopicLinkText]),
+) {
+    add(event, json!({"propagate_mode": to.propagate.name(), "orig_subject": message.topic}));
+    if to.topic != message.topic {
+        add(event, json!({"subject": to.topic, "topic_links": topic_links}));
+    }
+    if to.channel_id != from {
+        add(event, json!({"new_stream_id": to.channel_id}));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::EventId;
+    use crate::log::event::{EventBody, EventRecord, QueueFilter};
+    use crate::model::change::RealmChange;
+    use crate::testing::{self, NOW_S};
+
+    /// Channel 20 is private with user 4 and 6 in it, 21 private with 4 alone, 22 public.
+    fn realm(privacy: Privacy) -> RealmSnapshot {
+        let channel = |id, privacy| RealmChange::Channel(Box::new(testing::channel(id, privacy)));
+        let within = |channel, user| RealmChange::Subscription(Box::new(testing::subscription(channel, user)));
+        let changes = vec![
+            channel(20, privacy),
+            channel(21, Privacy::PrivateSharedHistory),
+            channel(22, Privacy::Public),
+            within(20, 4),
+            within(20, 6),
+            within(21, 4),
+        ];
+        testing::realm(RealmRules::default(), changes)
+    }
+
+    fn message() -> Message {
+        testing::message(4, Recipient::Channel(ChannelId(20)))
+    }
+
+    fn moving(channel: i64, topic: &str, propagate: PropagateMode) -> EditPlan {
+        let to = MessageMove { channel_id: ChannelId(channel), topic: topic.to_owned(), propagate };
+        EditPlan { content: None, to: Some(to) }
+    }
+
+    fn around(moves: &[MessageId]) -> EditContext<'_> {
+        EditContext { text: None, moves, topic_links: &[], now_s: NOW_S }
+    }
+
+    fn applied(realm: &RealmSnapshot, plan: &EditPlan, around: EditContext<'_>) -> MessageEdit {
+        apply(realm, realm.user(UserId(4)).unwrap(), &message(), (plan, around))
+    }
+
+    fn body(event: &NewEvent) -> &Value {
+        match &event.body {
+            EventBody::Plain { event, .. } | EventBody::Edit { event, .. } => event,
+            EventBody::Message(_) | EventBody::Flagged(_) => &Value::Null,
+        }
+    }
+
+    /// Returns the types of the events that reach the user.
+    fn heard(realm: &RealmSnapshot, edit: &MessageEdit, user: i64) -> Vec<&'static str> {
+        let user = realm.user(UserId(user)).unwrap();
+        let kind = |event: &NewEvent| {
+            let record = EventRecord::new(EventId(60), 0, Vec::new(), Some(event.clone()));
+            match record.kind() {
+                _ if !QueueFilter::default().accepts(&record, user, realm) => None,
+                "update_message" => Some("update_message"),
+                _ => Some("delete_message"),
+            }
+        };
+        edit.events.iter().filter_map(kind).collect()
+    }
+
+    #[test]
+    fn an_edited_text_says_nothing_of_a_move() {
+        let new = RenderedText {
+            html: "<p>new</p>".to_owned(),
+            flags: vec![(UserId(4), Flag::Mentioned)],
+            ..RenderedText::default()
+        };
+        let plan = EditPlan { content: Some("new".to_owned()), to: None };
+        let realm = realm(Privacy::PrivateSharedHistory);
+        let edit = applied(&realm, &plan, EditContext { text: Some(&new), ..around(&[]) });
+        assert_eq!(edit.flags, new.flags);
+        assert_eq!(
+            edit.events.iter().map(body).collect::<Vec<_>>(),
+            [&json!({
+                "type": "update_message", "user_id": 4, "rendering_only": false, "message_id": 50, "message_ids": [50],
+                "edit_timestamp": NOW_S, "stream_id": 20, "stream_name": "Channel 20",
+                "orig_content": "hi", "orig_rendered_content": "<p>hi</p>", "prev_rendered_content_version": 1,
+                "content": "new", "rendered_content": "<p>new</p>", "is_me_message": false,
+            })]
+        );
+    }
+
+    #[test]
+    fn a_move_says_what_is_new_and_no_more() {
+        let realm = realm(Privacy::PrivateSharedHistory);
+        let ids = [MessageId(50), MessageId(55)];
+        let topic = applied(&realm, &moving(20, "Dinner", PropagateMode::All), around(&ids));
+        let told = body(topic.events.first().unwrap());
+        assert_eq!(told["message_ids"], json!([50, 55]));
+        assert_eq!((&told["orig_subject"], &told["subject"]), (&json!("Lunch"), &json!("Dinner")));
+        assert_eq!((&told["propagate_mode"], &told["topic_links"]), (&json!("change_all"), &json!([])));
+        assert_eq!((told.get("new_stream_id"), told.get("content")), (None, None));
+        let channel = applied(&realm, &moving(22, "Lunch", PropagateMode::All), around(&ids));
+        let told = body(channel.events.first().unwrap());
+        assert_eq!((&told["stream_id"], &told["new_stream_id"]), (&json!(20), &json!(22)));
+        assert_eq!((told.get("subject"), told.get("topic_links")), (None, None));
+    }
+
+    #[test]
+    fn who_cannot_follow_a_message_is_told_it_is_gone_and_not_where() {
+        let realm = realm(Privacy::PrivateSharedHistory);
+        let ids = [MessageId(50)];
+        let hidden = applied(&realm, &moving(21, "Lunch", PropagateMode::One), around(&ids));
+        assert_eq!(heard(&realm, &hidden, 4), ["update_message"]);
+        assert_eq!(heard(&realm, &hidden, 6), ["delete_message"]);
+        assert_eq!(heard(&realm, &hidden, 1), [""; 0]);
+        let opened = applied(&realm, &moving(22, "Lunch", PropagateMode::One), around(&ids));
+        assert_eq!(heard(&realm, &opened, 1), ["update_message"]);
+        assert_eq!(heard(&realm, &opened, 6), ["delete_message"]);
+        let gone = hidden.events.iter().find(|event| body(event)["type"] == "delete_message").unwrap();
+        assert!(!body(gone).to_string().contains("21"), "{}", body(gone));
+    }
+
+    #[test]
+    fn in_a_protected_channel_a_text_and_a_topic_are_told_apart() {
+        let realm = realm(Privacy::PrivateProtectedHistory);
+        let text = RenderedText::default();
+        let plan = EditPlan { content: Some("new".to_owned()), ..moving(20, "Dinner", PropagateMode::All) };
+        let ids = [MessageId(50), MessageId(55)];
+        let edit = applied(&realm, &plan, EditContext { text: Some(&text), ..around(&ids) });
+        let has_text = |event| body(event).get("content").is_some();
+        assert_eq!(edit.events.iter().map(has_text).collect::<Vec<_>>(), [true, false]);
+    }
+
+    #[test]
+    fn only_what_its_mover_may_read_and_is_young_goes_along() {
+        let realm = realm(Privacy::PrivateProtectedHistory);
+        let user = realm.user(UserId(4)).unwrap();
+        let topic = [(MessageId(5), NOW_S), (MessageId(50), NOW_S), (MessageId(55), NOW_S)];
+        let go = |propagate, now_s| {
+            let EditPlan { to: Some(to), .. } = moving(20, "Dinner", propagate) else {
+                return Err(EditError::NothingToChange);
+            };
+            companions(&realm, user, &message(), (&to, &topic, now_s))
+        };
+        assert_eq!(go(PropagateMode::One, NOW_S), Ok(vec![MessageId(50)]));
+        assert_eq!(go(PropagateMode::Later, NOW_S), Ok(vec![MessageId(50), MessageId(55)]));
+        assert_eq!(go(PropagateMode::All, NOW_S), Ok(vec![MessageId(50), MessageId(55)]));
+        assert_eq!(go(PropagateMode::All, NOW_S + 604_801), Err(EditError::TopicTooLate));
+    }
+}

@@ -1,0 +1,94 @@
+//! What a message was before.
+
+use serde_json::{Value, json};
+
+use super::html_diff::{PAIRS_MAX, html_diff_within};
+use crate::model::message::{EditHistoryEntry, Message, Recipient};
+use crate::wire::add;
+
+/// Returns the states of a message, the oldest first: as it was sent, and after each edit with what it was before.
+///
+/// `past` is the newest first, as the store gives it. Where a message was is told by channel numbers alone.
+///
+/// # Source
+/// Not specified; the keys are those existing clients know.
+#[must_use]
+pub fn history(message: &Message, past: &[EditHistoryEntry]) -> Vec<Value> {
+    let (mut content, mut html) = (message.content.as_str(), message.html.as_str());
+    let (mut topic, mut pairs) = (message.topic.as_str(), PAIRS_MAX);
+    let state = |(topic, content, html): (&str, &str, &str), at_s: i64, user_id| json!({"topic": topic, "content": content, "rendered_content": html, "timestamp": at_s, "user_id": user_id});
+    let mut states = Vec::with_capacity(past.len() + 1);
+    for edit in past {
+        let mut entry = state((topic, content, html), edit.at_s, edit.user_id);
+        if let Some((old, old_html)) = &edit.content {
+            let diff = html_diff_within(old_html, html, &mut pairs);
+            (content, html) = (old, old_html);
+            let before = json!({"prev_content": old, "prev_rendered_content": old_html, "content_html_diff": diff});
+            add(&mut entry, before);
+        }
+        if let Some((old, _)) = edit.topic.as_ref().filter(|_| matches!(message.recipient, Recipient::Channel(_))) {
+            topic = old;
+            add(&mut entry, json!({"prev_topic": old}));
+        }
+        if let Some((old, new)) = edit.channel {
+            add(&mut entry, json!({"prev_stream": old, "stream": new}));
+        }
+        states.push(entry);
+    }
+    states.push(state((topic, content, html), message.sent_s, Some(message.sender_id)));
+    states.reverse();
+    states
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::{ChannelId, UserId};
+    use crate::testing::{self, NOW_S};
+
+    #[test]
+    fn a_history_begins_with_what_was_sent() {
+        let message = testing::message(4, Recipient::Channel(ChannelId(21)));
+        let moved = EditHistoryEntry {
+            at_s: NOW_S + 20,
+            user_id: Some(UserId(2)),
+            content: None,
+            channel: Some((ChannelId(20), ChannelId(21))),
+            topic: Some(("Breakfast".to_owned(), "Lunch".to_owned())),
+        };
+        let edited = EditHistoryEntry {
+            at_s: NOW_S + 10,
+            user_id: Some(UserId(4)),
+            content: Some(("ho".to_owned(), "<p>ho</p>".to_owned())),
+            channel: None,
+            topic: None,
+        };
+        let now = |topic: &str, content: &str| json!({"topic": topic, "content": content, "rendered_content": format!("<p>{content}</p>")});
+        let with = |mut state: Value, more: Value| {
+            add(&mut state, more);
+            state
+        };
+        assert_eq!(
+            history(&message, &[moved, edited]),
+            [
+                with(now("Breakfast", "ho"), json!({"timestamp": NOW_S, "user_id": 4})),
+                with(
+                    now("Breakfast", "hi"),
+                    json!({
+                        "timestamp": NOW_S + 10, "user_id": 4,
+                        "prev_content": "ho", "prev_rendered_content": "<p>ho</p>",
+                        "content_html_diff": "<div><p><span class=\"highlight_text_inserted\">hi</span> \
+                            <span class=\"highlight_text_deleted\">ho</span></p></div>",
+                    })
+                ),
+                with(
+                    now("Lunch", "hi"),
+                    json!({
+                        "timestamp": NOW_S + 20, "user_id": 2,
+                        "prev_topic": "Breakfast", "prev_stream": 20, "stream": 21,
+                    })
+                ),
+            ]
+        );
+    }
+}

@@ -1,0 +1,124 @@
+//! What a text says in the place of the one that was sent.
+
+use super::RenderedText;
+use crate::id::UserId;
+use crate::markdown::{RenderedMessage, WildcardScope};
+use crate::messages::compose::{MessageReceivers, check_groups, flags, marks};
+use crate::model::message::{Conversation, Flag, Message, Recipient, topic_key};
+use crate::model::render_context::RenderSettings;
+use crate::model::snapshot::RealmSnapshot;
+use crate::model::user::User;
+use crate::permission::send::{SendError, WildcardMention, with_wildcard};
+
+/// The new content of an edited message, rendered.
+#[derive(Debug)]
+pub struct ContentEdit<'a> {
+    realm: &'a RealmSnapshot,
+    writer: &'a User,
+    message: &'a Message,
+    content: &'a str,
+    rendered: RenderedMessage,
+}
+
+impl<'a> ContentEdit<'a> {
+    /// Renders the text as its writer's, on the realm as it is now.
+    #[must_use]
+    pub fn new(
+        setting: &RenderSettings<'_>,
+        realm: &'a RealmSnapshot,
+        writer: &'a User,
+        (message, content): (&'a Message, &'a str),
+    ) -> Self {
+        let rendered = setting.render(realm, writer, content);
+        Self { realm, writer, message, content, rendered }
+    }
+
+    /// Returns the topic whose participants have to be known: the text mentions them all.
+    #[must_use]
+    pub fn asks_participants(&self) -> Option<Conversation> {
+        let Recipient::Channel(_) = self.message.recipient else { return None };
+        let mentions = self.rendered.wildcards.contains(&WildcardScope::Topic);
+        mentions.then(|| Conversation { recipient: self.message.recipient, topic_key: topic_key(&self.message.topic) })
+    }
+
+    /// What the text says. `participants` answer [`ContentEdit::asks_participants`].
+    ///
+    /// It concerns those who received the message: who came later reads it as history, and who left has it still.
+    ///
+    /// # Errors
+    /// When the writer may not mention all that the text mentions.
+    pub fn text(self, setting: &RenderSettings<'_>, participants: &[UserId]) -> Result<RenderedText, SendError> {
+        let Self { realm, writer, message, content, rendered } = self;
+        check_groups(realm, writer, &rendered.mentioned_groups, setting.now_s)?;
+        if let Recipient::Channel(channel_id) = message.recipient {
+            let may = |wildcard| with_wildcard(realm, writer, (channel_id, wildcard), setting.now_s);
+            if rendered.wildcards.contains(&WildcardScope::Channel) {
+                may(WildcardMention::Channel)?;
+            }
+            if rendered.wildcards.contains(&WildcardScope::Topic) {
+                may(WildcardMention::Topic(participants.len()))?;
+            }
+        }
+        let receivers = match message.recipient {
+            Recipient::Channel(channel_id) => MessageReceivers::Of(channel_id, message.id, message.marks),
+            Recipient::Direct(_) => MessageReceivers::Users(&message.direct_users),
+        };
+        let mut flags = flags(setting, realm, receivers, (content, &rendered));
+        if rendered.wildcards.contains(&WildcardScope::Topic) {
+            let here = participants.iter().filter(|user| receivers.include(realm, **user));
+            flags.extend(here.map(|user| (*user, Flag::TopicWildcardMentioned)));
+        }
+        let marks = marks(&rendered, message.marks.read_by_sender);
+        Ok(RenderedText { attachments: setting.attachments(&rendered), html: rendered.html, marks, flags })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::{ChannelId, EventId};
+    use crate::log::event::EventRecord;
+    use crate::model::change::RealmChange;
+    use crate::model::channel::Privacy;
+    use crate::model::realm::RealmRules;
+    use crate::model::render_context::RenderContext;
+    use crate::testing::{self, NOW_S};
+
+    /// Returns what `content` says as the new text of a message in a channel of users 3, 4 and as many others, which
+    /// user 2 enters afterwards and user 3 leaves.
+    fn said(content: &str, others: i64) -> Result<RenderedText, SendError> {
+        let mut changes = vec![RealmChange::Channel(Box::new(testing::channel(20, Privacy::Public)))];
+        changes.extend([3, 4].map(|id| RealmChange::Subscription(Box::new(testing::subscription(20, id)))));
+        for id in 100..100 + others {
+            changes.push(RealmChange::User(Box::new(testing::user(id, crate::model::role::Role::Member))));
+            changes.push(RealmChange::Subscription(Box::new(testing::subscription(20, id))));
+        }
+        let realm = testing::realm(RealmRules::default(), changes);
+        let leaves = RealmChange::Unsubscription { channel_id: ChannelId(20), user_id: UserId(3) };
+        let enters = RealmChange::Subscription(Box::new(testing::subscription(20, 2)));
+        let realm = realm.with(&EventRecord::new(EventId(60), 0, vec![leaves, enters], None));
+        let lexicon = RenderContext::of(&realm);
+        let setting =
+            RenderSettings { realm_url: "https://chat.example", lexicon: &lexicon, uploads: None, now_s: NOW_S };
+        let message = testing::message(4, Recipient::Channel(ChannelId(20)));
+        let writer = realm.user(UserId(4)).unwrap();
+        let rewriting = ContentEdit::new(&setting, &realm, writer, (&message, content));
+        assert_eq!(rewriting.asks_participants().is_some(), content.contains("@**topic**"));
+        rewriting.text(&setting, &[UserId(1), UserId(4)])
+    }
+
+    #[test]
+    fn a_text_sets_flags_for_who_received_the_message() {
+        let text = said("/me asks @**User 4**, @**User 3** who left, @**User 2** who came and @**topic**", 0).unwrap();
+        let four = [Flag::Mentioned, Flag::TopicWildcardMentioned].map(|flag| (UserId(4), flag));
+        assert_eq!(text.flags, [(UserId(3), Flag::Mentioned), four[0], four[1]]);
+        assert!(text.marks.is_me);
+        assert!(text.html.contains("user-mention"), "{}", text.html);
+    }
+
+    #[test]
+    fn who_may_not_mention_everybody_cannot_do_it_later_either() {
+        assert!(said("@**all**", 0).unwrap().marks.mentions_channel);
+        assert_eq!(said("@**all**", 20), Err(SendError::ChannelWildcardRefused));
+    }
+}

@@ -1,0 +1,159 @@
+//! Flags that users set on their own copies of messages.
+
+use std::collections::HashMap;
+
+use crate::id::UserId;
+use crate::log::event::{FlaggedConversation, FlaggedMessages, MessageLocation};
+use crate::messages::topic_policy;
+use crate::model::flag_change::{FlagChange, FlagOp};
+use crate::model::message::{Flag, Recipient};
+use crate::model::snapshot::RealmSnapshot;
+use crate::model::user::User;
+use crate::model::user_message::UserMessage;
+use crate::permission::access::reads_copy;
+
+impl FlagChange {
+    /// Returns whether it changes the user's copy of a message.
+    ///
+    /// A message the user may not read is left alone. One that they never received, or that counts as read
+    /// ([`UserMessage::counts_as_read`]), stays read.
+    #[must_use]
+    pub fn changes(self, realm: &RealmSnapshot, user: &User, copy: &UserMessage) -> bool {
+        let stays =
+            self.flag == Flag::Read && (copy.flags.contains(&Flag::Historical) || copy.counts_as_read(realm, user.id));
+        let has = copy.flags.contains(&self.flag);
+        has == (self.op == FlagOp::Remove) && !stays && reads_copy(realm, user, copy)
+    }
+
+    /// Returns what is told when it comes to these copies of a user's: the messages it changes.
+    #[must_use]
+    pub fn set(self, realm: &RealmSnapshot, user: &User, copies: &[UserMessage]) -> FlaggedMessages {
+        let changed = copies.iter().filter(|copy| self.changes(realm, user, copy));
+        if !self.wants_details() {
+            return FlaggedMessages::anywhere(self, changed.map(|copy| copy.id).collect());
+        }
+        let mut places: Vec<FlaggedConversation> = Vec::new();
+        let mut numbers: HashMap<(Recipient, &str), usize> = HashMap::new();
+        for copy in changed {
+            let number = *numbers.entry((copy.recipient, &copy.topic)).or_insert_with(|| {
+                places.push(FlaggedConversation {
+                    place: Some(place_of(realm, user.id, copy)),
+                    ..FlaggedConversation::default()
+                });
+                places.len() - 1
+            });
+            let Some(there) = places.get_mut(number) else { continue };
+            there.messages.push(copy.id);
+            if copy.flags.iter().any(|flag| flag.is_mention()) {
+                there.mentions.push(copy.id);
+            }
+        }
+        FlaggedMessages { mark: self, places }
+    }
+}
+
+/// Returns where a message is that is no longer read, as its event says it.
+fn place_of(realm: &RealmSnapshot, user_id: UserId, copy: &UserMessage) -> MessageLocation {
+    match copy.recipient {
+        Recipient::Channel(channel_id) => MessageLocation::Topic {
+            channel_id,
+            topic: copy.topic.as_ref().to_owned(),
+            is_muted: topic_policy::is_muted(realm, user_id, channel_id, &copy.topic),
+        },
+        Recipient::Direct(_) => {
+            let alone = copy.direct_users.len() == 1;
+            let others = copy.direct_users.iter().filter(|user| alone || **user != user_id);
+            MessageLocation::Users(others.copied().collect())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::{ChannelId, DirectId, MessageId};
+    use crate::model::change::{RealmChange, UserItemKind};
+    use crate::model::channel::Privacy;
+    use crate::model::message::Message;
+    use crate::model::realm::RealmRules;
+    use crate::testing;
+
+    #[test]
+    fn an_unknown_flag_is_told_before_an_unknown_operation() {
+        let told = |flag, op| FlagChange::parse(flag, op).map_err(|error| error.to_string());
+        assert_eq!(told("read", "add"), Ok(FlagChange::READ));
+        assert_eq!(told("x", "y"), Err("Invalid flag: 'x'".to_owned()));
+        assert_eq!(told("mentioned", "add"), Err("Flag not editable: 'mentioned'".to_owned()));
+        assert_eq!(told("starred", "y"), Err("Invalid message flag operation: 'y'".to_owned()));
+    }
+
+    #[test]
+    fn a_mark_changes_what_may_be_read_and_is_otherwise() {
+        let realm = testing::realm(
+            RealmRules::default(),
+            vec![RealmChange::Channel(Box::new(testing::channel(20, Privacy::PrivateSharedHistory)))],
+        );
+        let private = testing::message(2, Recipient::Channel(ChannelId(20)));
+        let copy = |message: &Message, flags: &[Flag]| UserMessage::of(message, flags.to_vec());
+        let own = Message { direct_users: vec![UserId(4)], ..testing::message(4, Recipient::Direct(DirectId(5))) };
+        let user = realm.user(UserId(4)).unwrap();
+        let star = FlagChange::parse("starred", "add").unwrap();
+        assert!(!star.changes(&realm, user, &copy(&private, &[])));
+        assert!(star.changes(&realm, user, &copy(&own, &[])));
+        assert!(star.changes(&realm, user, &copy(&own, &[Flag::Read, Flag::Historical])));
+        assert!(!star.changes(&realm, user, &copy(&own, &[Flag::Starred])));
+        let unread = FlagChange::parse("read", "remove").unwrap();
+        assert!(!unread.changes(&realm, user, &copy(&own, &[Flag::Read, Flag::Historical])));
+        assert!(unread.changes(&realm, user, &copy(&own, &[Flag::Read])));
+        assert!(!FlagChange::READ.changes(&realm, user, &copy(&own, &[Flag::Read])));
+    }
+
+    #[test]
+    fn what_is_no_longer_read_is_told_with_its_place() {
+        let realm = testing::realm(
+            RealmRules::default(),
+            vec![
+                RealmChange::Channel(Box::new(testing::channel(20, Privacy::Public))),
+                RealmChange::Subscription(Box::new(testing::subscription(20, 4))),
+            ],
+        );
+        let user = realm.user(UserId(4)).unwrap();
+        let unread = FlagChange::parse("read", "remove").unwrap();
+        let copy = |id: i64, flags: &[Flag]| {
+            let message = Message { id: MessageId(id), ..testing::message(2, Recipient::Channel(ChannelId(20))) };
+            UserMessage::of(&message, [flags, &[Flag::Read]].concat())
+        };
+        let other = UserMessage { topic: "Dinner".into(), ..copy(17, &[]) };
+        let told = unread.set(&realm, user, &[copy(15, &[]), other, copy(18, &[Flag::Mentioned])]);
+        let place = |topic: &str| {
+            Some(MessageLocation::Topic { channel_id: ChannelId(20), topic: topic.to_owned(), is_muted: false })
+        };
+        let lunch = FlaggedConversation {
+            place: place("Lunch"),
+            messages: vec![MessageId(15), MessageId(18)],
+            mentions: vec![MessageId(18)],
+        };
+        let dinner = FlaggedConversation {
+            place: place("Dinner"),
+            messages: vec![MessageId(17)],
+            ..FlaggedConversation::default()
+        };
+        assert_eq!(told.places, [lunch, dinner]);
+        assert_eq!(told.messages(), [15, 17, 18].map(MessageId));
+        // What a muted user wrote stays read.
+        let muted = RealmChange::UserItem {
+            user_id: UserId(4),
+            kind: UserItemKind::MutedUser,
+            key: "2".to_owned(),
+            document: Some(serde_json::json!({})),
+        };
+        assert!(unread.set(&realm.after(&[muted]), user, &[copy(15, &[])]).messages().is_empty());
+        let direct = |users: &[i64]| Message {
+            direct_users: users.iter().copied().map(UserId).collect(),
+            ..testing::message(4, Recipient::Direct(DirectId(5)))
+        };
+        let told = |users| place_of(&realm, UserId(4), &UserMessage::of(&direct(users), Vec::new()));
+        assert_eq!(told(&[2, 4]), MessageLocation::Users(vec![UserId(2)]));
+        assert_eq!(told(&[4]), MessageLocation::Users(vec![UserId(4)]));
+    }
+}

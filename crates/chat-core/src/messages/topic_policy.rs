@@ -1,0 +1,285 @@
+//! How someone follows a topic: not at all, even in a muted channel, or closely.
+
+pub mod follow;
+pub mod relocate;
+
+use serde_json::{Value, json};
+
+use crate::id::{ChannelId, UserId};
+use crate::limits::MAX_TOPIC_POLICIES;
+use crate::log::commit::RealmCommit;
+use crate::log::event::{ClientCapability, EventAudience, NewEvent, QueueCondition};
+use crate::model::change::{RealmChange, UserItemKind};
+use crate::model::channel::Channel;
+use crate::model::message::topic_key;
+use crate::model::snapshot::RealmSnapshot;
+use crate::model::user::User;
+use crate::permission::access::{self, ChannelNotFound};
+use crate::wire::item;
+
+/// The visibility policy of a topic for a user: the API's `visibility_policy`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TopicPolicy {
+    /// 0: as its channel.
+    Inherit,
+    /// 1: not heard.
+    Muted,
+    /// 2: heard, in a muted channel too.
+    Unmuted,
+    /// 3: followed.
+    Followed,
+}
+
+impl TopicPolicy {
+    /// Every policy with its number.
+    pub const NUMBERS: [(i64, Self); 4] =
+        [(0, Self::Inherit), (1, Self::Muted), (2, Self::Unmuted), (3, Self::Followed)];
+
+    /// Its number on the wire.
+    #[must_use]
+    pub fn number(self) -> i64 {
+        Self::NUMBERS.iter().find(|(_, policy)| *policy == self).map_or(0, |(number, _)| *number)
+    }
+}
+
+/// A channel, as a request names it.
+#[derive(Debug, Clone, Copy)]
+pub enum RequestedChannel<'a> {
+    /// By number.
+    Id(ChannelId),
+    /// By name.
+    Name(&'a str),
+}
+
+/// A topic and the visibility policy to set.
+#[derive(Debug, Clone, Copy)]
+pub struct TopicPolicyChange<'a> {
+    /// Where.
+    pub channel: RequestedChannel<'a>,
+    /// The topic, as typed; there need be no message in it.
+    pub topic: &'a str,
+    /// How.
+    pub policy: TopicPolicy,
+}
+
+/// The reason why a topic is followed as before.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TopicPolicyError {
+    /// There is no such channel, or none the user may see.
+    #[error(transparent)]
+    Channel(#[from] ChannelNotFound),
+    /// The user chose too many.
+    #[error("Too many topics are muted, unmuted or followed (maximum {MAX_TOPIC_POLICIES}).")]
+    TooMany,
+}
+
+/// Has a user follow a topic in another way, and tells their own clients. It can be so already.
+///
+/// Back to [`TopicPolicy::Inherit`] leads a way from channels the user sees no longer, but was in or chose something in.
+///
+/// # Errors
+/// See [`TopicPolicyError`].
+pub fn choose(
+    realm: &RealmSnapshot,
+    user: &User,
+    choice: TopicPolicyChange<'_>,
+    commit: &mut RealmCommit,
+) -> Result<(), TopicPolicyError> {
+    let channel = place(realm, user, choice)?;
+    put(realm, user, (channel, choice.topic), choice.policy, commit)
+}
+
+/// Returns how the user follows the topic.
+#[must_use]
+pub fn of(realm: &RealmSnapshot, user_id: UserId, channel_id: ChannelId, topic: &str) -> TopicPolicy {
+    let chosen = realm.user_item(user_id, UserItemKind::TopicPolicy, &key(channel_id, topic));
+    let number = chosen.and_then(|chosen| chosen.get("visibility_policy")).and_then(Value::as_i64);
+    let found = TopicPolicy::NUMBERS.iter().find(|(known, _)| Some(*known) == number);
+    found.map_or(TopicPolicy::Inherit, |(_, policy)| *policy)
+}
+
+/// Returns the topics that the user follows, each by its channel and its key.
+#[must_use]
+pub fn followed(realm: &RealmSnapshot, user_id: UserId) -> Vec<(ChannelId, String)> {
+    let chosen = realm.user_items(user_id, UserItemKind::TopicPolicy);
+    let followed = |(key, document): (&str, &Value)| {
+        let number = document.get("visibility_policy").and_then(Value::as_i64)?;
+        let (channel, topic) = key.split_once('/').filter(|_| number == TopicPolicy::Followed.number())?;
+        Some((ChannelId(channel.parse().ok()?), topic.to_owned()))
+    };
+    chosen.filter_map(followed).collect()
+}
+
+/// Returns whether the user does not want to hear of the topic: by itself, or with its channel. A channel they are not
+/// in is one they do not hear.
+#[must_use]
+pub fn is_muted(realm: &RealmSnapshot, user_id: UserId, channel_id: ChannelId, topic: &str) -> bool {
+    let of_channel = || realm.subscription(channel_id, user_id).is_none_or(|subscription| subscription.is_muted);
+    match of(realm, user_id, channel_id, topic) {
+        TopicPolicy::Inherit => of_channel(),
+        TopicPolicy::Muted => true,
+        TopicPolicy::Unmuted | TopicPolicy::Followed => false,
+    }
+}
+
+fn place<'a>(
+    realm: &'a RealmSnapshot,
+    user: &User,
+    choice: TopicPolicyChange<'_>,
+) -> Result<&'a Channel, ChannelNotFound> {
+    let seen = match choice.channel {
+        RequestedChannel::Id(id) => access::channel(realm, user, id),
+        RequestedChannel::Name(name) => access::channel_named(realm, user, name),
+    };
+    if choice.policy != TopicPolicy::Inherit {
+        return Ok(seen?);
+    }
+    let known = || match choice.channel {
+        RequestedChannel::Id(id) => realm.channel(id),
+        RequestedChannel::Name(name) => realm.channel_by_name(name),
+    };
+    let chosen = |id| of(realm, user.id, id, choice.topic) != TopicPolicy::Inherit;
+    let left = |channel: &Channel| realm.membership(channel.id, user.id).is_some() || chosen(channel.id);
+    let found = seen.or_else(|refused| known().filter(|channel| left(channel)).ok_or(refused));
+    Ok(found?)
+}
+
+/// Writes a policy down, unless it is so already.
+pub(super) fn put(
+    realm: &RealmSnapshot,
+    user: &User,
+    (channel, topic): (&Channel, &str),
+    policy: TopicPolicy,
+    commit: &mut RealmCommit,
+) -> Result<(), TopicPolicyError> {
+    let is_new = of(realm, user.id, channel.id, topic) == TopicPolicy::Inherit && policy != TopicPolicy::Inherit;
+    if is_new && realm.user_items(user.id, UserItemKind::TopicPolicy).count() >= MAX_TOPIC_POLICIES {
+        return Err(TopicPolicyError::TooMany);
+    }
+    write(realm, user, &[(channel, topic, policy)], commit);
+    Ok(())
+}
+
+/// Writes policies of different topics down, those that are not so already, however many the user has.
+pub(super) fn write(
+    realm: &RealmSnapshot,
+    user: &User,
+    wanted: &[(&Channel, &str, TopicPolicy)],
+    commit: &mut RealmCommit,
+) {
+    let mut now = Vec::new();
+    for (channel, topic, policy) in wanted {
+        if of(realm, user.id, channel.id, topic) == *policy {
+            continue;
+        }
+        let chosen = json!({
+            "stream_id": channel.id,
+            "topic_name": topic,
+            "last_updated": commit.at_s,
+            "visibility_policy": policy.number(),
+        });
+        let key = key(channel.id, topic);
+        now.push((key.clone(), chosen.clone()));
+        tell(realm, user, &now, commit);
+        let document = (*policy != TopicPolicy::Inherit).then_some(chosen);
+        commit.changes.push(RealmChange::UserItem { user_id: user.id, kind: UserItemKind::TopicPolicy, key, document });
+    }
+}
+
+/// Tells the user's own clients of the last of these policies; the older ones, which know no more than muted topics, of
+/// all of those.
+fn tell(realm: &RealmSnapshot, user: &User, now: &[(String, Value)], commit: &mut RealmCommit) {
+    let Some((_, chosen)) = now.last() else { return };
+    let audience = EventAudience::users([user.id]);
+    let muted = json!({"type": "muted_topics", "muted_topics": item::muted_topics_with(realm, user.id, now)});
+    commit
+        .events
+        .push(NewEvent::plain(audience.clone(), muted).gated(QueueCondition::Without(ClientCapability::UserTopic)));
+    let mut event = json!({"type": "user_topic"});
+    crate::wire::add(&mut event, chosen.clone());
+    commit.events.push(NewEvent::plain(audience, event));
+}
+
+/// A topic is the same in any case.
+fn key(channel_id: ChannelId, topic: &str) -> String {
+    format!("{channel_id}/{}", topic_key(topic))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::EventId;
+    use crate::log::event::{EventBody, EventRecord};
+    use crate::model::channel::{Privacy, Subscription};
+    use crate::model::realm::RealmRules;
+    use crate::testing;
+
+    const CHANNEL: ChannelId = ChannelId(20);
+
+    fn realm(privacy: Privacy) -> RealmSnapshot {
+        let channel = RealmChange::Channel(Box::new(testing::channel(20, privacy)));
+        testing::realm(RealmRules::default(), vec![channel])
+    }
+
+    fn chosen(
+        realm: &RealmSnapshot,
+        topic: &str,
+        policy: TopicPolicy,
+    ) -> Result<(RealmSnapshot, Vec<Value>), TopicPolicyError> {
+        let mut commit = RealmCommit { at_s: 9, ..RealmCommit::default() };
+        let choice = TopicPolicyChange { channel: RequestedChannel::Id(CHANNEL), topic, policy };
+        choose(realm, realm.user(UserId(4)).unwrap(), choice, &mut commit)?;
+        let told = commit.events.iter().map(|event| match &event.body {
+            EventBody::Plain { event, .. } => event.clone(),
+            EventBody::Message(_) | EventBody::Edit { .. } | EventBody::Flagged(_) => Value::Null,
+        });
+        let at = EventId(realm.at().0 + 1);
+        Ok((realm.with(&EventRecord::new(at, 0, commit.changes.clone(), None)), told.collect()))
+    }
+
+    #[test]
+    fn a_topic_is_the_same_in_any_case_and_forgotten_when_it_is_as_its_channel() {
+        let before = realm(Privacy::Public);
+        let (muted, told) = chosen(&before, "Lunch", TopicPolicy::Muted).unwrap();
+        assert_eq!(of(&muted, UserId(4), CHANNEL, "LUNCH"), TopicPolicy::Muted);
+        assert_eq!(told[0], json!({"type": "muted_topics", "muted_topics": [["Channel 20", "Lunch", 9]]}));
+        let said = json!({
+            "type": "user_topic", "stream_id": 20, "topic_name": "Lunch", "last_updated": 9, "visibility_policy": 1,
+        });
+        assert_eq!(told[1], said);
+        assert_eq!(followed(&muted, UserId(4)), []);
+        let (follows, _) = chosen(&before, "Lunch/Dinner", TopicPolicy::Followed).unwrap();
+        assert_eq!(followed(&follows, UserId(4)), [(CHANNEL, "lunch/dinner".to_owned())]);
+        let (same, told) = chosen(&muted, "lunch", TopicPolicy::Muted).unwrap();
+        assert_eq!((same.at().0, told.len()), (muted.at().0 + 1, 0));
+        let (gone, told) = chosen(&muted, "lunch", TopicPolicy::Inherit).unwrap();
+        assert_eq!(told[0]["muted_topics"], json!([]));
+        assert_eq!((&told[1]["visibility_policy"], &told[1]["topic_name"]), (&json!(0), &json!("lunch")));
+        assert_eq!(gone.user_items(UserId(4), UserItemKind::TopicPolicy).count(), 0);
+    }
+
+    #[test]
+    fn what_the_user_chose_for_a_topic_stands_over_its_channel() {
+        let muted = Subscription { is_muted: true, ..testing::subscription(20, 4) };
+        let subscribed = vec![RealmChange::Subscription(Box::new(muted))];
+        let realm = realm(Privacy::Public).with(&EventRecord::new(EventId(11), 0, subscribed, None));
+        let hears = |policy| !is_muted(&chosen(&realm, "x", policy).unwrap().0, UserId(4), CHANNEL, "X");
+        assert_eq!(TopicPolicy::NUMBERS.map(|(_, policy)| hears(policy)), [false, false, true, true]);
+    }
+
+    #[test]
+    fn a_channel_that_is_not_seen_is_left_by_the_way_back_alone() {
+        let realm = realm(Privacy::PrivateSharedHistory);
+        let refused = |realm: &RealmSnapshot, policy| chosen(realm, "x", policy).map(|_| ()).unwrap_err().to_string();
+        for (_, policy) in TopicPolicy::NUMBERS {
+            assert_eq!(refused(&realm, policy), "Invalid channel ID");
+        }
+        let inside = vec![RealmChange::Subscription(Box::new(testing::subscription(20, 4)))];
+        let inside = realm.with(&EventRecord::new(EventId(11), 0, inside, None));
+        let (muted, _) = chosen(&inside, "x", TopicPolicy::Muted).unwrap();
+        let leave = vec![RealmChange::Unsubscription { channel_id: CHANNEL, user_id: UserId(4) }];
+        let left = muted.with(&EventRecord::new(EventId(13), 0, leave, None));
+        assert_eq!(refused(&left, TopicPolicy::Followed), "Invalid channel ID");
+        assert!(chosen(&left, "x", TopicPolicy::Inherit).is_ok());
+    }
+}

@@ -1,0 +1,208 @@
+//! Topics that people follow, or hear again, because of what happens there.
+//!
+//! What someone muted stays muted, and what they follow is not made less.
+
+use super::TopicPolicy;
+use crate::id::{ChannelId, UserId};
+use crate::log::commit::RealmCommit;
+use crate::messages::topic_policy;
+use crate::model::snapshot::RealmSnapshot;
+use crate::model::user::User;
+use crate::wire::settings;
+
+/// An action of a user in a topic, from least to most involved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TopicAction {
+    /// Took part: gave a reaction, say.
+    TookPart,
+    /// Wrote.
+    Wrote,
+    /// Wrote what is the first message there.
+    Began,
+}
+
+impl TopicAction {
+    /// Returns whether it is what the policy of that number waits for.
+    ///
+    /// # Source
+    /// Specification, `PATCH /realm/user_settings_defaults`: 1 topics the user participates in; 2 topics the user sends
+    /// to; 3 topics the user starts; 4 never.
+    fn suffices(self, policy: i64) -> bool {
+        match policy {
+            1 => self >= Self::TookPart,
+            2 => self >= Self::Wrote,
+            3 => self >= Self::Began,
+            _ => false,
+        }
+    }
+}
+
+/// An event in a topic that may change how users follow it.
+#[derive(Debug, Clone, Copy)]
+pub struct TopicActivity<'a> {
+    /// The channel.
+    pub channel_id: ChannelId,
+    /// The topic.
+    pub topic: &'a str,
+    /// Who did it.
+    pub doer: UserId,
+    /// What they did.
+    pub deed: TopicAction,
+    /// Whom they mentioned by name, of those who received it.
+    pub mentioned: &'a [UserId],
+}
+
+/// Returns whether it makes a difference that the doer wrote the first message of the topic.
+#[must_use]
+pub fn asks_who_began(realm: &RealmSnapshot, happening: TopicActivity<'_>) -> bool {
+    let doer = realm.user(happening.doer);
+    let after = |deed| doer.and_then(|doer| by_deed(realm, doer, TopicActivity { deed, ..happening }));
+    happening.deed == TopicAction::Wrote && after(TopicAction::Wrote) != after(TopicAction::Began)
+}
+
+/// Has the doer and those who were mentioned follow the topic as they once chose; tells their own clients. Returns how
+/// the doer follows it from then on, where that is new.
+pub fn after(realm: &RealmSnapshot, happening: TopicActivity<'_>, commit: &mut RealmCommit) -> Option<TopicPolicy> {
+    let person = |id: UserId| realm.user(id).filter(|user| user.bot.is_none() && user.is_active);
+    for user in happening.mentioned.iter().filter(|id| **id != happening.doer).filter_map(|id| person(*id)) {
+        if let Some(policy) = by_mention(realm, user, happening) {
+            put(realm, user, happening, policy, commit);
+        }
+    }
+    let doer = person(happening.doer)?;
+    let policy = by_deed(realm, doer, happening)?;
+    put(realm, doer, happening, policy, commit).then_some(policy)
+}
+
+fn by_deed(realm: &RealmSnapshot, doer: &User, happening: TopicActivity<'_>) -> Option<TopicPolicy> {
+    let TopicActivity { channel_id, deed, .. } = happening;
+    let waits_for = |setting| deed.suffices(settings::number(realm, doer.id, setting));
+    let is_muted = || realm.subscription(channel_id, doer.id).is_some_and(|subscription| subscription.is_muted);
+    if waits_for("automatically_follow_topics_policy") {
+        more(realm, doer, happening, TopicPolicy::Followed)
+    } else if is_muted() && waits_for("automatically_unmute_topics_in_muted_streams_policy") {
+        more(realm, doer, happening, TopicPolicy::Unmuted)
+    } else {
+        None
+    }
+}
+
+fn by_mention(realm: &RealmSnapshot, user: &User, happening: TopicActivity<'_>) -> Option<TopicPolicy> {
+    let follows = settings::flag(realm, user.id, "automatically_follow_topics_where_mentioned");
+    if follows { more(realm, user, happening, TopicPolicy::Followed) } else { None }
+}
+
+/// Returns the policy, where it is more than the user has and they did not mute the topic.
+fn more(realm: &RealmSnapshot, user: &User, happening: TopicActivity<'_>, policy: TopicPolicy) -> Option<TopicPolicy> {
+    let now = topic_policy::of(realm, user.id, happening.channel_id, happening.topic);
+    (now != TopicPolicy::Muted && now < policy).then_some(policy)
+}
+
+/// Says whether there was room for it: nobody is told that they chose too much when they chose nothing.
+fn put(
+    realm: &RealmSnapshot,
+    user: &User,
+    happening: TopicActivity<'_>,
+    policy: TopicPolicy,
+    commit: &mut RealmCommit,
+) -> bool {
+    let channel = realm.channel(happening.channel_id);
+    channel.is_some_and(|channel| topic_policy::put(realm, user, (channel, happening.topic), policy, commit).is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::model::change::{RealmChange, UserItemKind};
+    use crate::model::channel::{Privacy, Subscription};
+    use crate::model::realm::RealmRules;
+    use crate::testing;
+
+    /// User 4 in channel 20, with these preferences.
+    fn realm(is_muted: bool, preferences: serde_json::Value) -> RealmSnapshot {
+        let subscription = Subscription { is_muted, ..testing::subscription(20, 4) };
+        testing::realm(
+            RealmRules::default(),
+            vec![
+                RealmChange::Channel(Box::new(testing::channel(20, Privacy::Public))),
+                RealmChange::Subscription(Box::new(subscription)),
+                RealmChange::UserItem {
+                    user_id: UserId(4),
+                    kind: UserItemKind::Settings,
+                    key: String::new(),
+                    document: Some(preferences),
+                },
+            ],
+        )
+    }
+
+    fn chose(realm: &RealmSnapshot, policy: TopicPolicy) -> RealmSnapshot {
+        use crate::id::EventId;
+        use crate::log::event::EventRecord;
+        let mut commit = RealmCommit::default();
+        let channel = realm.channel(ChannelId(20)).unwrap();
+        topic_policy::put(realm, realm.user(UserId(4)).unwrap(), (channel, "Lunch"), policy, &mut commit).unwrap();
+        realm.with(&EventRecord::new(EventId(realm.at().0 + 1), 0, commit.changes, None))
+    }
+
+    fn happening(doer: i64, deed: TopicAction, mentioned: &[UserId]) -> TopicActivity<'_> {
+        TopicActivity { channel_id: ChannelId(20), topic: "lunch", doer: UserId(doer), deed, mentioned }
+    }
+
+    fn followed(realm: &RealmSnapshot, deed: TopicAction) -> Option<TopicPolicy> {
+        after(realm, happening(4, deed, &[]), &mut RealmCommit::default())
+    }
+
+    const DEEDS: [TopicAction; 3] = [TopicAction::TookPart, TopicAction::Wrote, TopicAction::Began];
+
+    #[test]
+    fn a_topic_is_followed_by_what_the_policy_waits_for() {
+        for (policy, times) in [(1, 3), (2, 2), (3, 1), (4, 0)] {
+            let realm = realm(false, json!({"automatically_follow_topics_policy": policy}));
+            let found = DEEDS.map(|deed| followed(&realm, deed));
+            assert_eq!(found.iter().filter(|found| **found == Some(TopicPolicy::Followed)).count(), times, "{policy}");
+            assert!(found.is_sorted(), "{policy}");
+            let asks = asks_who_began(&realm, happening(4, TopicAction::Wrote, &[]));
+            assert_eq!(asks, policy == 3);
+        }
+    }
+
+    #[test]
+    fn a_topic_of_a_muted_channel_is_heard_again_by_what_the_policy_waits_for() {
+        for (policy, times) in [(1, 3), (2, 2), (3, 1), (4, 0)] {
+            let preferences = json!({
+                "automatically_follow_topics_policy": 4, "automatically_unmute_topics_in_muted_streams_policy": policy,
+            });
+            let heard = |is_muted| DEEDS.map(|deed| followed(&realm(is_muted, preferences.clone()), deed));
+            let found = heard(true).into_iter().filter(|found| *found == Some(TopicPolicy::Unmuted)).count();
+            assert_eq!((found, heard(false)), (times, [None; 3]), "{policy}");
+        }
+    }
+
+    #[test]
+    fn what_was_muted_stays_muted_and_what_is_followed_is_not_made_less() {
+        let always = json!({"automatically_follow_topics_policy": 1});
+        let plain = realm(true, always);
+        let now = |policy| followed(&chose(&plain, policy), TopicAction::Began);
+        assert_eq!(now(TopicPolicy::Muted), None);
+        assert_eq!(now(TopicPolicy::Unmuted), Some(TopicPolicy::Followed));
+        assert_eq!(now(TopicPolicy::Followed), None);
+    }
+
+    #[test]
+    fn who_is_mentioned_follows_unless_they_chose_not_to() {
+        let mentioned = [UserId(4), UserId(99)];
+        let told = |realm: &RealmSnapshot, doer| {
+            let mut commit = RealmCommit::default();
+            let own = after(realm, happening(doer, TopicAction::Wrote, &mentioned), &mut commit);
+            assert_eq!(own, None);
+            commit.changes.len()
+        };
+        let usual = realm(false, json!({}));
+        assert_eq!((told(&usual, 2), told(&usual, 4)), (1, 0));
+        assert_eq!(told(&chose(&usual, TopicPolicy::Muted), 2), 0);
+        assert_eq!(told(&realm(false, json!({"automatically_follow_topics_where_mentioned": false})), 2), 0);
+    }
+}

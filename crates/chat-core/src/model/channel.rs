@@ -1,0 +1,221 @@
+//! Channels and what ties a user to one.
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::{ChannelId, EventId, MessageId, UserGroupId, UserId};
+use crate::limits::MAX_CHANNEL_NAME_CHARS;
+use crate::model::user::fold;
+use crate::text::printable::unprintable;
+
+/// A channel: a named conversation of many users, divided into topics.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Channel {
+    /// Its number.
+    pub id: ChannelId,
+    /// Its name, unique among channels in use, compared without regard to case.
+    pub name: String,
+    /// What it is for, as typed.
+    pub description: String,
+    /// The same in HTML.
+    pub rendered_description: String,
+    /// When it was made, in unix seconds.
+    pub created_s: i64,
+    /// Who made it; `None` for those the realm came with.
+    pub creator_id: Option<UserId>,
+    /// Who sees it.
+    pub privacy: Privacy,
+    /// Who may write.
+    pub post_policy: PostPolicy,
+    /// After how many days messages go; `None` as the realm says, -1 never.
+    pub message_retention_days: Option<i64>,
+    /// Whose members may take others out of it.
+    pub can_remove_subscribers_group: UserGroupId,
+    /// Whether it was closed; nobody sees or writes it then.
+    pub is_archived: bool,
+}
+
+/// The visibility of a channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Privacy {
+    /// Everybody, also without an account.
+    WebPublic,
+    /// All users but guests, with its whole history.
+    Public,
+    /// Subscribers, with its whole history.
+    PrivateSharedHistory,
+    /// Subscribers, from their subscription on.
+    PrivateProtectedHistory,
+}
+
+impl Privacy {
+    /// Returns the wire's `invite_only`.
+    #[must_use]
+    pub fn is_private(self) -> bool {
+        matches!(self, Self::PrivateSharedHistory | Self::PrivateProtectedHistory)
+    }
+
+    /// Returns the wire's `history_public_to_subscribers`.
+    #[must_use]
+    pub fn shares_history(self) -> bool {
+        self != Self::PrivateProtectedHistory
+    }
+}
+
+/// The users who may send messages to a channel. Numbers of the wire: 1 to 4 in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PostPolicy {
+    /// 1: everybody.
+    Everyone,
+    /// 2: administrators; the wire's `is_announcement_only`.
+    Administrators,
+    /// 3: full members.
+    FullMembers,
+    /// 4: moderators.
+    Moderators,
+}
+
+impl PostPolicy {
+    /// All, in the order of their numbers.
+    pub const ALL: [Self; 4] = [Self::Everyone, Self::Administrators, Self::FullMembers, Self::Moderators];
+
+    /// Returns the number of the wire, from 1.
+    #[must_use]
+    pub fn number(self) -> i64 {
+        match self {
+            Self::Everyone => 1,
+            Self::Administrators => 2,
+            Self::FullMembers => 3,
+            Self::Moderators => 4,
+        }
+    }
+}
+
+/// A user's subscription to a channel, with its settings.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Subscription {
+    /// The channel.
+    pub channel_id: ChannelId,
+    /// The user.
+    pub user_id: UserId,
+    /// `#rrggbb`, as the client gave it.
+    pub color: String,
+    /// Whether its messages make no noise and no unread counts.
+    pub is_muted: bool,
+    /// Whether it stands above the others.
+    pub pin_to_top: bool,
+    /// Notifications; `None` follows the user's own settings.
+    pub notifications: ChannelNotifications,
+}
+
+/// The notification settings of a subscription; `None` follows the user's own settings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ChannelNotifications {
+    /// On the desktop.
+    pub desktop: Option<bool>,
+    /// With a sound.
+    pub audible: Option<bool>,
+    /// On the telephone.
+    pub push: Option<bool>,
+    /// By mail.
+    pub email: Option<bool>,
+    /// When everybody is mentioned.
+    pub wildcard_mentions: Option<bool>,
+}
+
+/// A span of the log during which a user was in a channel: what lies after `after` and not after `until` was
+/// received.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SubscriptionPeriod {
+    /// The event that began it.
+    pub after: EventId,
+    /// The event that ended it; `None` while it lasts.
+    pub until: Option<EventId>,
+}
+
+impl SubscriptionPeriod {
+    /// Returns whether an event lies within.
+    #[must_use]
+    pub fn contains(self, event: EventId) -> bool {
+        event > self.after && self.until.is_none_or(|until| event <= until)
+    }
+}
+
+/// A user's current and past subscriptions to a channel.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Membership {
+    /// When the user was in it, in order; only the last may still last.
+    pub spans: Vec<SubscriptionPeriod>,
+    /// What the user chose, while in it.
+    pub subscription: Option<Subscription>,
+}
+
+impl Membership {
+    /// Returns whether the user received what the channel carried at that place of the log.
+    #[must_use]
+    pub fn received(&self, message: MessageId) -> bool {
+        self.spans.iter().any(|span| span.contains(message.into()))
+    }
+}
+
+/// A channel's name in the form by which it is unique.
+#[must_use]
+pub fn name_key(name: &str) -> String {
+    fold(name.trim())
+}
+
+/// The reason why a name cannot be a channel's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum ChannelNameError {
+    /// Nothing but blanks.
+    #[error("Channel name can't be empty.")]
+    Empty,
+    /// More than [`MAX_CHANNEL_NAME_CHARS`].
+    #[error("Channel name too long (limit: 60 characters).")]
+    TooLong,
+    /// A character no screen shows; its place counted from 1.
+    #[error("Invalid character in channel name, at position {0}!")]
+    InvalidCharacter(usize),
+}
+
+/// Returns the channel name without the blanks around it.
+///
+/// # Errors
+/// See [`ChannelNameError`].
+pub fn channel_name(written: &str) -> Result<&str, ChannelNameError> {
+    let name = written.trim();
+    if name.is_empty() {
+        return Err(ChannelNameError::Empty);
+    }
+    if name.chars().count() > MAX_CHANNEL_NAME_CHARS {
+        return Err(ChannelNameError::TooLong);
+    }
+    match unprintable(name) {
+        Some(place) => Err(ChannelNameError::InvalidCharacter(place)),
+        None => Ok(name),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_span_begins_after_its_first_event_and_holds_its_last() {
+        let span = SubscriptionPeriod { after: EventId(5), until: Some(EventId(9)) };
+        let within: Vec<i64> = (1..12).filter(|event| span.contains(EventId(*event))).collect();
+        assert_eq!(within, [6, 7, 8, 9]);
+        assert!(SubscriptionPeriod { until: None, ..span }.contains(EventId(1_000)));
+    }
+
+    #[test]
+    fn a_channel_name_has_bounds() {
+        assert_eq!(channel_name(" general "), Ok("general"));
+        assert_eq!(channel_name("  "), Err(ChannelNameError::Empty));
+        assert_eq!(channel_name(&"ä".repeat(60)).map(str::len), Ok(120));
+        assert_eq!(channel_name(&"a".repeat(61)), Err(ChannelNameError::TooLong));
+        assert_eq!(channel_name("a\u{1}b"), Err(ChannelNameError::InvalidCharacter(2)));
+        assert_eq!(channel_name("gen\u{200b}eral"), Err(ChannelNameError::InvalidCharacter(4)));
+    }
+}

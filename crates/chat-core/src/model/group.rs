@@ -1,0 +1,292 @@
+//! User groups, those of the system and those users make.
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::{UserGroupId, UserId};
+use crate::limits::MAX_GROUP_NAME_CHARS;
+use crate::model::role::{PermissionPolicy, Role};
+use crate::model::user::User;
+use crate::text::printable::unprintable;
+
+/// A named set of users and of other groups.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UserGroup {
+    /// Its number.
+    pub id: UserGroupId,
+    /// Its name; `role:…` for those of the system. Compared with regard to case.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// Set for groups of the system: their members follow from roles and are not stored.
+    pub system: Option<SystemGroup>,
+    /// Who is in it by themselves, in the order of their numbers. Empty for groups of the system.
+    pub members: Vec<UserId>,
+    /// The groups whose members are in it too, in the order of their numbers.
+    pub subgroups: Vec<UserGroupId>,
+    /// Whose members may mention it.
+    pub can_mention: GroupSetting,
+    /// Whether it is out of use: kept, so that what was said to it can be read, but not to be mentioned or changed.
+    #[serde(default)]
+    pub is_deactivated: bool,
+}
+
+impl UserGroup {
+    /// Returns whether the user is in it by themselves. Costs steps by the logarithm of the number of members, because
+    /// groups of everybody are asked for each user.
+    #[must_use]
+    pub fn has(&self, user_id: UserId) -> bool {
+        self.members.binary_search(&user_id).is_ok()
+    }
+}
+
+/// The groups every realm has. Each holds the one before it, `Nobody` apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SystemGroup {
+    /// `role:nobody`.
+    Nobody,
+    /// `role:owners`.
+    Owners,
+    /// `role:administrators`.
+    Administrators,
+    /// `role:moderators`.
+    Moderators,
+    /// `role:fullmembers`.
+    FullMembers,
+    /// `role:members`.
+    Members,
+    /// `role:everyone`.
+    Everyone,
+    /// `role:internet`.
+    Internet,
+}
+
+impl SystemGroup {
+    /// In the order of their numbers in a realm.
+    pub const ALL: [Self; 8] = [
+        Self::Nobody,
+        Self::Owners,
+        Self::Administrators,
+        Self::Moderators,
+        Self::FullMembers,
+        Self::Members,
+        Self::Everyone,
+        Self::Internet,
+    ];
+
+    /// Returns the group's name on the wire.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Nobody => "role:nobody",
+            Self::Owners => "role:owners",
+            Self::Administrators => "role:administrators",
+            Self::Moderators => "role:moderators",
+            Self::FullMembers => "role:fullmembers",
+            Self::Members => "role:members",
+            Self::Everyone => "role:everyone",
+            Self::Internet => "role:internet",
+        }
+    }
+
+    /// Returns the group's description on the wire.
+    #[must_use]
+    pub fn description(self) -> &'static str {
+        match self {
+            Self::Nobody => "Nobody",
+            Self::Owners => "Owners of this organization",
+            Self::Administrators => "Administrators of this organization, including owners",
+            Self::Moderators => "Moderators of this organization, including administrators",
+            Self::FullMembers => "Members of this organization, not including new accounts and guests",
+            Self::Members => "Members of this organization, not including guests",
+            Self::Everyone => "Everyone in this organization, including guests",
+            Self::Internet => "Everyone on the Internet",
+        }
+    }
+
+    /// Returns the group whose members are in it too.
+    #[must_use]
+    pub fn subgroup(self) -> Option<Self> {
+        match self {
+            Self::Nobody | Self::Owners => None,
+            Self::Administrators => Some(Self::Owners),
+            Self::Moderators => Some(Self::Administrators),
+            Self::FullMembers => Some(Self::Moderators),
+            Self::Members => Some(Self::FullMembers),
+            Self::Everyone => Some(Self::Members),
+            Self::Internet => Some(Self::Everyone),
+        }
+    }
+
+    /// Returns whether the user stands in the group itself, not in one of its subgroups.
+    ///
+    /// A full member stands in `role:members` too, as existing clients see it.
+    #[must_use]
+    pub fn has_direct_member(self, user: &User, waiting_period_days: i64, now_s: i64) -> bool {
+        match self {
+            Self::Nobody | Self::Internet => false,
+            Self::Owners => user.role == Role::Owner,
+            Self::Administrators => user.role == Role::Administrator,
+            Self::Moderators => user.role == Role::Moderator,
+            Self::FullMembers => user.role == Role::Member && user.is_full_member(waiting_period_days, now_s),
+            Self::Members => user.role == Role::Member,
+            Self::Everyone => user.role == Role::Guest,
+        }
+    }
+
+    /// Returns the policy that names the same users.
+    #[must_use]
+    pub fn policy(self) -> PermissionPolicy {
+        match self {
+            Self::Nobody => PermissionPolicy::Nobody,
+            Self::Owners => PermissionPolicy::Owners,
+            Self::Administrators => PermissionPolicy::Administrators,
+            Self::Moderators => PermissionPolicy::Moderators,
+            Self::FullMembers => PermissionPolicy::FullMembers,
+            Self::Members => PermissionPolicy::Members,
+            Self::Everyone | Self::Internet => PermissionPolicy::Everyone,
+        }
+    }
+}
+
+/// Who a permission is given to: a group, or users and groups named one by one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum GroupSetting {
+    /// The members of a group.
+    Group(UserGroupId),
+    /// Users, and the members of groups.
+    Named {
+        /// The users.
+        direct_members: Vec<UserId>,
+        /// The groups.
+        direct_subgroups: Vec<UserGroupId>,
+    },
+}
+
+impl GroupSetting {
+    /// The same permission in the one form it is kept in: each user and group once, in the order of their numbers, and
+    /// one group without users as that group.
+    #[must_use]
+    pub fn canonical(self) -> Self {
+        let Self::Named { mut direct_members, mut direct_subgroups } = self else { return self };
+        direct_members.sort_unstable();
+        direct_members.dedup();
+        direct_subgroups.sort_unstable();
+        direct_subgroups.dedup();
+        match (direct_members.as_slice(), direct_subgroups.as_slice()) {
+            ([], [only]) => Self::Group(*only),
+            _ => Self::Named { direct_members, direct_subgroups },
+        }
+    }
+
+    /// Returns the groups it names.
+    #[must_use]
+    pub fn groups(&self) -> &[UserGroupId] {
+        match self {
+            Self::Group(id) => std::slice::from_ref(id),
+            Self::Named { direct_subgroups, .. } => direct_subgroups,
+        }
+    }
+
+    /// Returns the users it names.
+    #[must_use]
+    pub fn users(&self) -> &[UserId] {
+        match self {
+            Self::Group(_) => &[],
+            Self::Named { direct_members, .. } => direct_members,
+        }
+    }
+}
+
+/// The reason why a name cannot be a user group's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum GroupNameError {
+    /// No character.
+    #[error("User group name can't be empty!")]
+    Empty,
+    /// More than [`MAX_GROUP_NAME_CHARS`].
+    #[error("User group name cannot exceed {MAX_GROUP_NAME_CHARS} characters.")]
+    TooLong,
+    /// A character no screen shows; its place counted from 1.
+    #[error("Invalid character in user group name, at position {0}!")]
+    InvalidCharacter(usize),
+    /// It begins as mentions or groups of the system do.
+    #[error("User group name cannot start with '{0}'.")]
+    ReservedPrefix(&'static str),
+}
+
+/// Returns the group name without the blanks around it.
+///
+/// # Errors
+/// See [`GroupNameError`].
+pub fn group_name(written: &str) -> Result<&str, GroupNameError> {
+    const RESERVED: [&str; 5] = ["@", "role:", "user:", "stream:", "channel:"];
+    let name = written.trim();
+    if name.is_empty() {
+        return Err(GroupNameError::Empty);
+    }
+    if name.chars().count() > MAX_GROUP_NAME_CHARS {
+        return Err(GroupNameError::TooLong);
+    }
+    if let Some(place) = unprintable(name) {
+        return Err(GroupNameError::InvalidCharacter(place));
+    }
+    match RESERVED.into_iter().find(|prefix| name.starts_with(prefix)) {
+        Some(prefix) => Err(GroupNameError::ReservedPrefix(prefix)),
+        None => Ok(name),
+    }
+}
+
+/// Groups of the system that cannot take others out of a channel: everyone on the internet, and those that leave
+/// administrators out.
+pub(crate) const NOT_REMOVERS: &[SystemGroup] = &[SystemGroup::Internet, SystemGroup::Owners, SystemGroup::Nobody];
+
+/// Groups of the system that the permission to mention a group cannot be given to.
+pub(crate) const NOT_MENTIONERS: &[SystemGroup] = &[SystemGroup::Internet, SystemGroup::Owners];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_name_keeps_away_from_the_systems() {
+        assert_eq!(group_name(" backend "), Ok("backend"));
+        assert_eq!(group_name(""), Err(GroupNameError::Empty));
+        assert_eq!(group_name("back\u{200b}end"), Err(GroupNameError::InvalidCharacter(5)));
+        assert_eq!(
+            group_name(&"x".repeat(101)).map_err(|error| error.to_string()),
+            Err("User group name cannot exceed 100 characters.".to_owned())
+        );
+        assert_eq!(
+            group_name("role:x").map_err(|error| error.to_string()),
+            Err("User group name cannot start with 'role:'.".to_owned())
+        );
+    }
+
+    #[test]
+    fn a_permission_has_one_form() {
+        let named = |users: &[i64], groups: &[i64]| GroupSetting::Named {
+            direct_members: users.iter().copied().map(UserId).collect(),
+            direct_subgroups: groups.iter().copied().map(UserGroupId).collect(),
+        };
+        assert_eq!(named(&[], &[5, 5]).canonical(), GroupSetting::Group(UserGroupId(5)));
+        assert_eq!(named(&[4, 2, 4], &[5]).canonical(), named(&[2, 4], &[5]));
+        assert_eq!(named(&[], &[]).canonical(), named(&[], &[]));
+        assert_eq!(
+            serde_json::json!(named(&[2], &[5])),
+            serde_json::json!({"direct_members": [2], "direct_subgroups": [5]})
+        );
+    }
+
+    #[test]
+    fn the_groups_of_the_system_lie_inside_each_other() {
+        let mut at = SystemGroup::Internet;
+        let mut seen = 1;
+        while let Some(inner) = at.subgroup() {
+            at = inner;
+            seen += 1;
+        }
+        assert_eq!((at, seen), (SystemGroup::Owners, 7));
+    }
+}

@@ -1,0 +1,451 @@
+//! Messages, where they go, and what a user's own copy says about one.
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::{ChannelId, DirectId, EventId, MessageId, UserId};
+use crate::limits::{MAX_MESSAGE_CHARS, MAX_TOPIC_CHARS};
+use crate::model::user::fold;
+use crate::text::printable::unprintable;
+
+/// The recipient of a message: a channel, or a set of users.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "i64", from = "i64")]
+pub enum Recipient {
+    /// A channel.
+    Channel(ChannelId),
+    /// A set of users.
+    Direct(DirectId),
+}
+
+/// One number for both, the wire's `recipient_id`: even for channels, odd for sets of users.
+impl From<Recipient> for i64 {
+    fn from(recipient: Recipient) -> Self {
+        match recipient {
+            Recipient::Channel(ChannelId(id)) => id << 1,
+            Recipient::Direct(DirectId(id)) => (id << 1) | 1,
+        }
+    }
+}
+
+impl From<i64> for Recipient {
+    fn from(number: i64) -> Self {
+        if number & 1 == 0 { Self::Channel(ChannelId(number >> 1)) } else { Self::Direct(DirectId(number >> 1)) }
+    }
+}
+
+/// A topic of a channel, or the direct messages of a set of users.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Conversation {
+    /// Where.
+    pub recipient: Recipient,
+    /// [`topic_key`] of the topic; empty for sets of users.
+    pub topic_key: String,
+}
+
+/// A message as it stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Message {
+    /// Its number.
+    pub id: MessageId,
+    /// Who wrote it.
+    pub sender_id: UserId,
+    /// Where it is.
+    pub recipient: Recipient,
+    /// For a set of users: all of them, in the order of their numbers.
+    pub direct_users: Vec<UserId>,
+    /// Its topic; empty for sets of users.
+    pub topic: String,
+    /// What was typed.
+    pub content: String,
+    /// The same in HTML.
+    pub html: String,
+    /// When it was sent, in unix seconds.
+    pub sent_s: i64,
+    /// The program it was sent with.
+    pub client: String,
+    /// What the text has in it.
+    pub marks: ContentFlags,
+    /// When its text or topic was last changed, in unix seconds.
+    pub last_edit_s: Option<i64>,
+    /// The place in the log of its last change; its own at first.
+    pub revision: EventId,
+    /// In the order they were given.
+    pub reactions: Vec<Reaction>,
+    /// In the order they came; none but for a [`crate::messages::widget`].
+    #[serde(default)]
+    pub submessages: Vec<Submessage>,
+}
+
+/// The properties that rendering found in a message: links, images, mentions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "facts of a text, each by itself")]
+pub struct ContentFlags {
+    /// It speaks of its sender in the third person.
+    pub is_me: bool,
+    /// It has a link.
+    pub has_link: bool,
+    /// It has an image.
+    pub has_image: bool,
+    /// It has an upload of the realm.
+    pub has_attachment: bool,
+    /// It mentions everybody in the channel.
+    pub mentions_channel: bool,
+    /// It was sent from a program that shows its sender what they send.
+    pub read_by_sender: bool,
+    /// It came from another channel after it was sent, so not all who were here when it was sent have received it.
+    pub moved_in: bool,
+    /// It has submessages.
+    #[serde(default)]
+    pub is_widget: bool,
+}
+
+impl ContentFlags {
+    /// Returns the marks as bits, for the database.
+    #[must_use]
+    pub fn bits(self) -> i64 {
+        let marks = [
+            self.is_me,
+            self.has_link,
+            self.has_image,
+            self.has_attachment,
+            self.mentions_channel,
+            self.read_by_sender,
+            self.moved_in,
+            self.is_widget,
+        ];
+        marks.into_iter().enumerate().map(|(place, mark)| i64::from(mark) << place).sum()
+    }
+
+    /// Returns the marks of [`ContentFlags::bits`].
+    #[must_use]
+    pub fn from_bits(bits: i64) -> Self {
+        let mark = |place: u32| bits >> place & 1 == 1;
+        Self {
+            is_me: mark(0),
+            has_link: mark(1),
+            has_image: mark(2),
+            has_attachment: mark(3),
+            mentions_channel: mark(4),
+            read_by_sender: mark(5),
+            moved_in: mark(6),
+            is_widget: mark(7),
+        }
+    }
+}
+
+/// A user's emoji on a message.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reaction {
+    /// Who.
+    pub user_id: UserId,
+    /// The emoji's name when it was given.
+    pub emoji_name: String,
+    /// The emoji.
+    pub emoji_code: String,
+    /// Its kind.
+    pub reaction_type: ReactionType,
+}
+
+/// Kinds of emoji.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReactionType {
+    /// The code is of Unicode.
+    UnicodeEmoji,
+    /// The code is the number of a custom emoji.
+    RealmEmoji,
+    /// The code is the name. Spelled as existing clients know it.
+    #[serde(rename = "zulip_extra_emoji")]
+    ExtraEmoji,
+}
+
+impl ReactionType {
+    /// Its name on the wire and in the database.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::UnicodeEmoji => "unicode_emoji",
+            Self::RealmEmoji => "realm_emoji",
+            Self::ExtraEmoji => "zulip_extra_emoji",
+        }
+    }
+
+    /// Returns the kind of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::UnicodeEmoji, Self::RealmEmoji, Self::ExtraEmoji].into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+/// A flag of a user's copy of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Flag {
+    /// They read it.
+    Read,
+    /// They marked it.
+    Starred,
+    /// They folded it away.
+    Collapsed,
+    /// It mentions them, or a group they are in.
+    Mentioned,
+    /// It mentions everybody in its channel.
+    StreamWildcardMentioned,
+    /// It mentions everybody in its topic.
+    TopicWildcardMentioned,
+    /// It has one of their alert words.
+    HasAlertWord,
+    /// It was sent before they came.
+    Historical,
+}
+
+impl Flag {
+    /// All of them, in the order of the wire.
+    pub const ALL: [Self; 8] = [
+        Self::Read,
+        Self::Starred,
+        Self::Collapsed,
+        Self::Mentioned,
+        Self::StreamWildcardMentioned,
+        Self::TopicWildcardMentioned,
+        Self::HasAlertWord,
+        Self::Historical,
+    ];
+
+    /// Its name on the wire.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Starred => "starred",
+            Self::Collapsed => "collapsed",
+            Self::Mentioned => "mentioned",
+            Self::StreamWildcardMentioned => "stream_wildcard_mentioned",
+            Self::TopicWildcardMentioned => "topic_wildcard_mentioned",
+            Self::HasAlertWord => "has_alert_word",
+            Self::Historical => "historical",
+        }
+    }
+
+    /// Its number in the database.
+    #[must_use]
+    pub fn number(self) -> i64 {
+        match self {
+            Self::Read => 0,
+            Self::Starred => 1,
+            Self::Collapsed => 2,
+            Self::Mentioned => 3,
+            Self::StreamWildcardMentioned => 4,
+            Self::TopicWildcardMentioned => 5,
+            Self::HasAlertWord => 6,
+            Self::Historical => 7,
+        }
+    }
+
+    /// Returns the flag of that number.
+    #[must_use]
+    pub fn numbered(number: i64) -> Option<Self> {
+        Self::ALL.into_iter().find(|flag| flag.number() == number)
+    }
+
+    /// Returns whether it says that the message mentions the user.
+    #[must_use]
+    pub fn is_mention(self) -> bool {
+        matches!(self, Self::Mentioned | Self::StreamWildcardMentioned | Self::TopicWildcardMentioned)
+    }
+
+    /// Returns the flag of that name, if users may set it.
+    ///
+    /// # Errors
+    /// See [`FlagError`].
+    pub fn editable(name: &str) -> Result<Self, FlagError> {
+        match Self::ALL.into_iter().find(|flag| flag.name() == name) {
+            Some(flag @ (Self::Read | Self::Starred | Self::Collapsed)) => Ok(flag),
+            Some(_) => Err(FlagError::NotEditable(name.to_owned())),
+            None => Err(FlagError::Unknown(name.to_owned())),
+        }
+    }
+}
+
+/// The reason why a flag cannot be set.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FlagError {
+    /// There is none of that name.
+    #[error("Invalid flag: '{0}'")]
+    Unknown(String),
+    /// The server alone sets it.
+    #[error("Flag not editable: '{0}'")]
+    NotEditable(String),
+}
+
+/// The reason why a text is not valid message content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum ContentError {
+    /// Nothing but blanks.
+    #[error("Message must not be empty")]
+    Empty,
+    /// It has a NUL.
+    #[error("Message must not contain null bytes")]
+    Nul,
+}
+
+/// What stands at the end of a message that was cut.
+const CUT_MESSAGE: &str = "\n[message truncated]";
+/// What stands at the end of a topic that was cut.
+const CUT_TOPIC: &str = "...";
+
+/// Returns the text of a message as it is kept: without empty lines before and blanks after it, cut to
+/// [`MAX_MESSAGE_CHARS`].
+///
+/// # Errors
+/// See [`ContentError`].
+pub fn content(written: &str) -> Result<String, ContentError> {
+    let body = written.trim_end().trim_start_matches(['\n', '\r']);
+    if body.is_empty() {
+        return Err(ContentError::Empty);
+    }
+    if body.contains('\0') {
+        return Err(ContentError::Nul);
+    }
+    Ok(cut(body, MAX_MESSAGE_CHARS, CUT_MESSAGE))
+}
+
+/// Returns the text of a message that is shown and not sent: as it was written, blanks at its end included, cut to
+/// [`MAX_MESSAGE_CHARS`].
+///
+/// # Errors
+/// See [`ContentError`].
+pub fn shown_content(written: &str) -> Result<String, ContentError> {
+    if written.contains('\0') {
+        return Err(ContentError::Nul);
+    }
+    Ok(cut(written, MAX_MESSAGE_CHARS, CUT_MESSAGE))
+}
+
+/// The reason why a text is not a valid topic.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum TopicError {
+    /// Nothing but blanks.
+    #[error("Topic can't be empty!")]
+    Empty,
+    /// A character no screen shows; its place counted from 1.
+    #[error("Invalid character in topic, at position {0}!")]
+    InvalidCharacter(usize),
+}
+
+/// A topic as it is kept: without the blanks around it, cut to [`MAX_TOPIC_CHARS`].
+///
+/// # Errors
+/// See [`TopicError`].
+pub fn topic(written: &str) -> Result<String, TopicError> {
+    let topic = written.trim();
+    if topic.is_empty() {
+        return Err(TopicError::Empty);
+    }
+    match unprintable(topic) {
+        Some(place) => Err(TopicError::InvalidCharacter(place)),
+        None => Ok(cut(topic, MAX_TOPIC_CHARS, CUT_TOPIC)),
+    }
+}
+
+/// A topic in the form by which topics are the same.
+#[must_use]
+pub fn topic_key(topic: &str) -> String {
+    fold(topic)
+}
+
+fn cut(text: &str, max_chars: usize, ending: &str) -> String {
+    if text.chars().count() <= max_chars {
+        return text.to_owned();
+    }
+    let kept = max_chars.saturating_sub(ending.chars().count());
+    text.chars().take(kept).chain(ending.chars()).collect()
+}
+
+/// Returns the names of a receiver's flags on the wire, in its order. A mention of everybody has its older name too.
+pub fn flag_names(flags: &[Flag]) -> impl Iterator<Item = &'static str> {
+    let everybody = flags.iter().any(|flag| flag.is_mention() && *flag != Flag::Mentioned);
+    flags.iter().map(|flag| flag.name()).chain(everybody.then_some("wildcard_mentioned"))
+}
+
+/// A submessage: a part of a widget message such as a vote.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Submessage {
+    /// The place in the log at which it came; that of its message for the one that came with it.
+    pub id: i64,
+    /// Who added it.
+    pub sender_id: UserId,
+    /// What it says, a JSON text.
+    pub content: String,
+}
+
+/// One earlier state of a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EditHistoryEntry {
+    /// When it ended, in unix seconds.
+    pub at_s: i64,
+    /// Who ended it; `None` for the server.
+    pub user_id: Option<UserId>,
+    /// The text and its HTML before, when that changed.
+    pub content: Option<(String, String)>,
+    /// The channel before and after, when that changed.
+    pub channel: Option<(ChannelId, ChannelId)>,
+    /// The topic before and after, when that changed.
+    pub topic: Option<(String, String)>,
+}
+
+/// The one kind of submessage there is.
+pub const SUBMESSAGE_KIND: &str = "widget";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_recipient_survives_its_number() {
+        for recipient in [Recipient::Channel(ChannelId(7)), Recipient::Direct(DirectId(7))] {
+            assert_eq!(Recipient::from(i64::from(recipient)), recipient);
+        }
+        assert_ne!(i64::from(Recipient::Channel(ChannelId(7))), i64::from(Recipient::Direct(DirectId(7))));
+    }
+
+    #[test]
+    fn a_text_is_trimmed_and_cut_to_characters() {
+        assert_eq!(content("\n\n  a b \n"), Ok("  a b".to_owned()));
+        assert_eq!(content(" \n"), Err(ContentError::Empty));
+        assert_eq!(content("a\0b"), Err(ContentError::Nul));
+        let long = content(&"ä".repeat(10_001)).unwrap();
+        assert_eq!(long.chars().count(), 10_000);
+        assert!(long.ends_with("ä\n[message truncated]"));
+        assert_eq!(content(&"ä".repeat(10_000)).unwrap().chars().last(), Some('ä'));
+    }
+
+    #[test]
+    fn a_topic_is_trimmed_cut_and_printable() {
+        assert_eq!(topic(" lunch "), Ok("lunch".to_owned()));
+        assert_eq!(topic("  "), Err(TopicError::Empty));
+        assert_eq!(topic(&"a".repeat(61)), Ok(format!("{}...", "a".repeat(57))));
+        assert_eq!(
+            topic("a\u{7}").map_err(|error| error.to_string()),
+            Err("Invalid character in topic, at position 2!".to_owned())
+        );
+        assert_eq!(topic("lun\u{202e}ch"), Err(TopicError::InvalidCharacter(4)));
+    }
+
+    #[test]
+    fn users_set_three_flags() {
+        assert_eq!(Flag::editable("starred"), Ok(Flag::Starred));
+        assert_eq!(Flag::editable("mentioned").unwrap_err().to_string(), "Flag not editable: 'mentioned'");
+        assert_eq!(Flag::editable("x").unwrap_err().to_string(), "Invalid flag: 'x'");
+        for flag in Flag::ALL {
+            assert_eq!(Flag::numbered(flag.number()), Some(flag));
+        }
+    }
+
+    #[test]
+    fn marks_survive_their_bits() {
+        for bits in 0..256 {
+            assert_eq!(ContentFlags::from_bits(bits).bits(), bits);
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! The words of a realm that every text is searched for: linkifiers and alert words, made ready once for many texts.
+
+use serde_json::Value;
+
+use crate::files::LinkedUploads;
+use crate::id::{AttachmentId, EventId, UserId};
+use crate::markdown::{self, EmoticonHandling, ImagePreviews, Linkifier, MarkdownContext, RealmNames, RenderedMessage};
+use crate::model::change::{ItemKind, UserItemKind};
+use crate::model::snapshot::RealmSnapshot;
+use crate::model::user::User;
+use crate::text::alert_words::AlertWords;
+
+/// The names, emoji, linkifiers and alert words of a realm for rendering.
+///
+/// Making one compiles every pattern of the realm, so it is kept for as long as it [`RenderContext::is_current`].
+#[derive(Debug)]
+pub struct RenderContext {
+    linkifiers: Vec<Linkifier>,
+    alert_words: Option<AlertWords>,
+    of: EventId,
+}
+
+impl RenderContext {
+    /// Returns the words of the realm as it is.
+    ///
+    /// A linkifier is a document with `pattern`, `url_template` and, where it was given one, `order`; one that
+    /// cannot be compiled is left out, since whoever made it was told. Alert words are a list of texts.
+    #[must_use]
+    pub fn of(realm: &RealmSnapshot) -> Self {
+        let mut linkifiers: Vec<(i64, Linkifier)> = realm
+            .items(ItemKind::Linkifier)
+            .filter_map(|(id, document)| {
+                let text = |key: &str| document.get(key).and_then(Value::as_str);
+                let order = document.get("order").and_then(Value::as_i64).unwrap_or(id);
+                Some((order, Linkifier::new(text("pattern")?, text("url_template")?).ok()?))
+            })
+            .collect();
+        linkifiers.sort_by_key(|(order, _)| *order);
+        let words = realm.users().flat_map(|user| alert_words(realm, user.id));
+        Self {
+            linkifiers: linkifiers.into_iter().map(|(_, linkifier)| linkifier).collect(),
+            alert_words: AlertWords::new(words).ok(),
+            of: realm.words_changed(),
+        }
+    }
+
+    /// Returns whether the realm has the words it was made of.
+    #[must_use]
+    pub fn is_current(&self, realm: &RealmSnapshot) -> bool {
+        self.of == realm.words_changed()
+    }
+
+    /// Returns the realm's linkifiers, in their order.
+    #[must_use]
+    pub fn linkifiers(&self) -> &[Linkifier] {
+        &self.linkifiers
+    }
+
+    /// Returns whose alert words stand in the text, in the order of their numbers.
+    #[must_use]
+    pub fn alerted(&self, content: &str) -> Vec<UserId> {
+        let found = self.alert_words.as_ref().map(|words| words.owners_in(content));
+        found.into_iter().flatten().collect()
+    }
+}
+
+fn alert_words(realm: &RealmSnapshot, user_id: UserId) -> impl Iterator<Item = (UserId, &str)> {
+    let words = realm.user_item(user_id, UserItemKind::AlertWords, "").and_then(Value::as_array);
+    words.into_iter().flatten().filter_map(move |word| Some((user_id, word.as_str()?)))
+}
+
+/// The settings for rendering one message.
+#[derive(Debug, Clone, Copy)]
+pub struct RenderSettings<'a> {
+    /// The realm's own address, without a slash at the end.
+    pub realm_url: &'a str,
+    /// The realm's words.
+    pub lexicon: &'a RenderContext,
+    /// The uploads that the text may use; none when nothing is said.
+    pub uploads: Option<&'a LinkedUploads>,
+    /// Now, in unix seconds.
+    pub now_s: i64,
+}
+
+impl RenderSettings<'_> {
+    /// Returns the uploads that a rendered text uses.
+    #[must_use]
+    pub fn attachments(&self, rendered: &RenderedMessage) -> Vec<AttachmentId> {
+        self.uploads.map(|uploads| uploads.among(&rendered.attachments)).unwrap_or_default()
+    }
+
+    /// Renders a text of that writer.
+    #[must_use]
+    pub fn render(&self, realm: &RealmSnapshot, writer: &User, content: &str) -> RenderedMessage {
+        self.render_with(realm, (realm, self.lexicon.linkifiers()), writer, content)
+    }
+
+    /// As [`RenderSettings::render`], with other names and linkifiers than those of the realm as it is.
+    pub(crate) fn render_with(
+        &self,
+        realm: &RealmSnapshot,
+        (directory, linkifiers): (&dyn RealmNames, &[Linkifier]),
+        writer: &User,
+        content: &str,
+    ) -> RenderedMessage {
+        let settings = realm.user_item(writer.id, UserItemKind::Settings, "");
+        let translate = settings.and_then(|settings| settings.get("translate_emoticons")).and_then(Value::as_bool);
+        let against = MarkdownContext {
+            directory,
+            linkifiers,
+            realm_url: self.realm_url,
+            emoticons: if translate == Some(true) { EmoticonHandling::Translate } else { EmoticonHandling::Keep },
+            image_previews: ImagePreviews::Show,
+            default_code_language: None,
+        };
+        markdown::render_with(&markdown::parse(content, &against), self.uploads)
+    }
+
+    /// Renders a text that describes something, as HTML: like a message, but without previews of images.
+    #[must_use]
+    pub fn describe(&self, realm: &RealmSnapshot, text: &str) -> String {
+        let against = MarkdownContext {
+            directory: realm,
+            linkifiers: self.lexicon.linkifiers(),
+            realm_url: self.realm_url,
+            emoticons: EmoticonHandling::Keep,
+            image_previews: ImagePreviews::Hide,
+            default_code_language: None,
+        };
+        markdown::render(&markdown::parse(text, &against)).html
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::log::event::EventRecord;
+    use crate::model::change::RealmChange;
+    use crate::model::realm::RealmRules;
+    use crate::testing;
+
+    fn linkifier(id: i64, order: i64, host: &str) -> RealmChange {
+        let document =
+            json!({"pattern": "#(?P<id>[0-9]+)", "url_template": format!("https://{host}/{{id}}"), "order": order});
+        RealmChange::Item { kind: ItemKind::Linkifier, id, document: Some(document) }
+    }
+
+    #[test]
+    fn linkifiers_apply_in_their_order_and_a_broken_one_not_at_all() {
+        let broken = RealmChange::Item { kind: ItemKind::Linkifier, id: 3, document: Some(json!({"pattern": "("})) };
+        let changes = vec![linkifier(1, 2, "second.example"), linkifier(2, 1, "first.example"), broken];
+        let realm = testing::realm(RealmRules::default(), changes);
+        let lexicon = RenderContext::of(&realm);
+        assert_eq!(lexicon.linkifiers().len(), 2);
+        let setting = RenderSettings { realm_url: "https://chat.example", lexicon: &lexicon, uploads: None, now_s: 0 };
+        let html = setting.render(&realm, realm.user(UserId(4)).unwrap(), "see #12").html;
+        assert_eq!(html, r#"<p>see <a href="https://first.example/12">#12</a></p>"#);
+    }
+
+    #[test]
+    fn a_lexicon_is_current_until_its_words_change() {
+        let realm = testing::realm(RealmRules::default(), Vec::new());
+        let lexicon = RenderContext::of(&realm);
+        let words = RealmChange::UserItem {
+            user_id: UserId(4),
+            kind: UserItemKind::AlertWords,
+            key: String::new(),
+            document: Some(json!(["Lunch"])),
+        };
+        let talked = realm.with(&EventRecord::new(EventId(1_000), 0, Vec::new(), None));
+        assert!(lexicon.is_current(&talked));
+        let topic = RealmChange::UserItem {
+            user_id: UserId(4),
+            kind: UserItemKind::TopicPolicy,
+            key: "20/lunch".to_owned(),
+            document: Some(json!({})),
+        };
+        let followed = talked.with(&EventRecord::new(EventId(1_001), 0, vec![topic], None));
+        assert!(lexicon.is_current(&followed));
+        let worded = followed.with(&EventRecord::new(EventId(1_002), 0, vec![words], None));
+        assert!(!lexicon.is_current(&worded));
+        assert_eq!(lexicon.alerted("lunch"), []);
+        assert_eq!(RenderContext::of(&worded).alerted("time for lunch!"), [UserId(4)]);
+    }
+}

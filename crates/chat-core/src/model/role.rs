@@ -1,0 +1,143 @@
+//! Roles of users, and the policies that name who may do something.
+
+use serde::{Deserialize, Serialize};
+
+use crate::limits::DAY_S;
+use crate::model::user::User;
+
+/// A user's role in the organization, from most to least powerful; "at least" is `<=`.
+///
+/// # Source
+/// Specification, "Organization roles".
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "i64", try_from = "i64")]
+pub enum Role {
+    /// 100.
+    Owner,
+    /// 200.
+    Administrator,
+    /// 300.
+    Moderator,
+    /// 400.
+    Member,
+    /// 600; sees subscribed and web-public channels only.
+    Guest,
+}
+
+/// A number that is no role.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{0} is not a role")]
+pub struct UnknownRole(pub i64);
+
+impl Role {
+    /// Every role, the most powerful first.
+    pub const ALL: [Self; 5] = [Self::Owner, Self::Administrator, Self::Moderator, Self::Member, Self::Guest];
+}
+
+impl From<Role> for i64 {
+    fn from(role: Role) -> Self {
+        match role {
+            Role::Owner => 100,
+            Role::Administrator => 200,
+            Role::Moderator => 300,
+            Role::Member => 400,
+            Role::Guest => 600,
+        }
+    }
+}
+
+impl TryFrom<i64> for Role {
+    type Error = UnknownRole;
+
+    fn try_from(number: i64) -> Result<Self, UnknownRole> {
+        Self::ALL.into_iter().find(|role| i64::from(*role) == number).ok_or(UnknownRole(number))
+    }
+}
+
+/// A policy of the older kind: the roles that have a permission. The numbers of the wire differ from setting to setting
+/// and live with the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PermissionPolicy {
+    /// Guests too.
+    Everyone,
+    /// All but guests.
+    Members,
+    /// Moderators and above, and members whose account is old enough ([`User::is_full_member`]).
+    FullMembers,
+    /// Moderators and above.
+    Moderators,
+    /// Administrators and owners.
+    Administrators,
+    /// Owners.
+    Owners,
+    /// Nobody.
+    Nobody,
+}
+
+impl PermissionPolicy {
+    /// Returns whether the policy names this user now. `waiting_period_days` is the realm's threshold for full members.
+    #[must_use]
+    pub fn permits(self, user: &User, waiting_period_days: i64, now_s: i64) -> bool {
+        match self {
+            Self::Everyone => true,
+            Self::Members => user.role <= Role::Member,
+            Self::FullMembers => user.is_full_member(waiting_period_days, now_s),
+            Self::Moderators => user.role <= Role::Moderator,
+            Self::Administrators => user.role <= Role::Administrator,
+            Self::Owners => user.role == Role::Owner,
+            Self::Nobody => false,
+        }
+    }
+}
+
+impl User {
+    /// Returns whether this is a moderator or above, or a member for at least `waiting_period_days`.
+    #[must_use]
+    pub fn is_full_member(&self, waiting_period_days: i64, now_s: i64) -> bool {
+        let age_s = now_s.saturating_sub(self.joined_s);
+        self.role <= Role::Moderator
+            || (self.role == Role::Member && age_s >= waiting_period_days.saturating_mul(DAY_S))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+
+    #[test]
+    fn a_role_is_the_number_of_the_wire_and_nothing_else_is() {
+        for role in Role::ALL {
+            assert_eq!(Role::try_from(i64::from(role)), Ok(role));
+        }
+        assert_eq!(Role::try_from(500), Err(UnknownRole(500)));
+    }
+
+    #[test]
+    fn a_member_is_full_when_the_waiting_period_has_passed() {
+        let mut user = testing::user(1, Role::Member);
+        user.joined_s = 1_000;
+        assert!(!PermissionPolicy::FullMembers.permits(&user, 2, 1_000 + 2 * DAY_S - 1));
+        assert!(PermissionPolicy::FullMembers.permits(&user, 2, 1_000 + 2 * DAY_S));
+        user.role = Role::Guest;
+        assert!(!PermissionPolicy::FullMembers.permits(&user, 0, i64::MAX));
+        user.role = Role::Moderator;
+        assert!(PermissionPolicy::FullMembers.permits(&user, 1_000, 1_000));
+    }
+
+    #[test]
+    fn a_policy_names_a_role_and_all_above_it() {
+        let permitted = |policy: PermissionPolicy| {
+            let users = Role::ALL.map(|role| testing::user(1, role));
+            users.iter().filter(|user| policy.permits(user, 0, user.joined_s)).count()
+        };
+        assert_eq!(permitted(PermissionPolicy::Everyone), 5);
+        assert_eq!(permitted(PermissionPolicy::Members), 4);
+        assert_eq!(permitted(PermissionPolicy::FullMembers), 4);
+        assert_eq!(permitted(PermissionPolicy::Moderators), 3);
+        assert_eq!(permitted(PermissionPolicy::Administrators), 2);
+        assert_eq!(permitted(PermissionPolicy::Owners), 1);
+        assert_eq!(permitted(PermissionPolicy::Nobody), 0);
+    }
+}

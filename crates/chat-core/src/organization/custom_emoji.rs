@@ -1,0 +1,174 @@
+//! Adding custom emoji and taking them out of use: decisions that become commits.
+//!
+//! An emoji is a document with `name`, `source_url`, `still_url` (of its first picture when it moves, else null),
+//! `deactivated` and `author_id`. It is never removed: messages, reactions and statuses that have it go on showing it.
+
+use serde_json::{Value, json};
+
+use crate::emoji;
+use crate::limits::{MAX_CUSTOM_EMOJI, MAX_EMOJI_NAME_CHARS};
+use crate::log::commit::RealmCommit;
+use crate::log::event::{EventAudience, NewEvent};
+use crate::model::change::{ItemKind, RealmChange};
+use crate::model::snapshot::RealmSnapshot;
+use crate::model::user::User;
+use crate::permission::access::PermissionError;
+use crate::wire::item;
+
+/// Where the pictures of custom emoji are, relative to the realm's address.
+pub const FOLDER: &str = "/user_avatars/1/emoji/images";
+
+/// The reason why the custom emoji stay as they are.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CustomEmojiError {
+    /// The caller is not who may.
+    #[error(transparent)]
+    NotAllowed(#[from] PermissionError),
+    /// The name is blank.
+    #[error("Emoji name is missing")]
+    NameMissing,
+    /// The name has a character that no emoji's name has.
+    #[error("Emoji names must contain only lowercase English letters, digits, spaces, dashes, and underscores.")]
+    NameCharacters,
+    /// The name ends as none does.
+    #[error("Emoji names must end with either a letter or digit.")]
+    NameEnd,
+    /// The name has more than [`MAX_EMOJI_NAME_CHARS`].
+    #[error("emoji_name is too long (limit: {MAX_EMOJI_NAME_CHARS} characters)")]
+    NameTooLong,
+    /// Another one in use has the name.
+    #[error("A custom emoji with this name already exists.")]
+    NameTaken,
+    /// The name is that of an emoji everybody has.
+    #[error("Only administrators can override default emoji.")]
+    DefaultOverridden,
+    /// There are [`MAX_CUSTOM_EMOJI`] already.
+    #[error("An organization has at most {MAX_CUSTOM_EMOJI} custom emoji.")]
+    TooMany,
+    /// None in use has the name.
+    #[error("Emoji '{0}' does not exist")]
+    NotFound(String),
+    /// The caller neither added it nor is an administrator.
+    #[error("Must be an organization administrator or emoji author")]
+    NotAuthor,
+}
+
+/// The addresses of a custom emoji's images, relative to the realm's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CustomEmojiImages {
+    /// The emoji.
+    pub source_url: String,
+    /// Its first picture, when it moves.
+    pub still_url: Option<String>,
+}
+
+/// Returns the name an emoji would have that the caller wants to add: for whoever would first make its pictures.
+///
+/// # Errors
+/// See [`CustomEmojiError`].
+pub fn check(realm: &RealmSnapshot, caller: &User, written: &str, now_s: i64) -> Result<String, CustomEmojiError> {
+    let name = name(written)?;
+    if caller.is_guest() {
+        return Err(PermissionError::GuestRefused.into());
+    }
+    let permitted = realm
+        .realm()
+        .is_some_and(|realm| realm.rules.add_custom_emoji.permits(caller, realm.rules.waiting_period_days, now_s));
+    if !permitted {
+        return Err(PermissionError::Insufficient.into());
+    }
+    if in_use(realm, &name).is_some() {
+        return Err(CustomEmojiError::NameTaken);
+    }
+    if emoji::is_default(&name) && !caller.is_administrator() {
+        return Err(CustomEmojiError::DefaultOverridden);
+    }
+    if realm.items(ItemKind::Emoji).count() >= MAX_CUSTOM_EMOJI {
+        return Err(CustomEmojiError::TooMany);
+    }
+    Ok(name)
+}
+
+/// Adds an emoji. Its number is the answer.
+///
+/// # Errors
+/// As [`check`]; nothing is to be written then.
+pub fn add(
+    realm: &RealmSnapshot,
+    caller: &User,
+    (written, pictures): (&str, &CustomEmojiImages),
+    commit: &mut RealmCommit,
+) -> Result<i64, CustomEmojiError> {
+    let name = check(realm, caller, written, commit.at_s)?;
+    let id = realm.new_item_id(ItemKind::Emoji);
+    let document = json!({
+        "name": name,
+        "source_url": pictures.source_url,
+        "still_url": pictures.still_url,
+        "deactivated": false,
+        "author_id": caller.id,
+    });
+    change(realm, (id, document), commit);
+    Ok(id)
+}
+
+/// Takes an emoji out of use. Where it was used it stays.
+///
+/// # Errors
+/// See [`CustomEmojiError`]; nothing is to be written then.
+///
+/// # Source
+/// Specification, `DELETE /realm/emoji/{emoji_name}`.
+pub fn deactivate(
+    realm: &RealmSnapshot,
+    caller: &User,
+    name: &str,
+    commit: &mut RealmCommit,
+) -> Result<(), CustomEmojiError> {
+    let (id, before) = in_use(realm, name).ok_or_else(|| CustomEmojiError::NotFound(name.to_owned()))?;
+    let author = before.get("author_id").and_then(Value::as_i64);
+    if !caller.is_administrator() && author != Some(caller.id.0) {
+        return Err(CustomEmojiError::NotAuthor);
+    }
+    let mut after = before.clone();
+    if let Value::Object(members) = &mut after {
+        members.insert("deactivated".to_owned(), true.into());
+    }
+    change(realm, (id, after), commit);
+    Ok(())
+}
+
+/// A name as it is kept: blanks inside become underscores.
+fn name(written: &str) -> Result<String, CustomEmojiError> {
+    let name = written.trim().replace(' ', "_");
+    let of_names = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'_');
+    if name.is_empty() {
+        return Err(CustomEmojiError::NameMissing);
+    }
+    if !name.bytes().all(of_names) {
+        return Err(CustomEmojiError::NameCharacters);
+    }
+    if name.ends_with(['-', '_']) {
+        return Err(CustomEmojiError::NameEnd);
+    }
+    if name.len() > MAX_EMOJI_NAME_CHARS { Err(CustomEmojiError::NameTooLong) } else { Ok(name) }
+}
+
+fn in_use<'a>(realm: &'a RealmSnapshot, name: &str) -> Option<(i64, &'a Value)> {
+    let says = |emoji: &Value, key: &str, value: &Value| emoji.get(key) == Some(value);
+    let (name, gone) = (Value::from(name), Value::from(true));
+    let found = |(_, emoji): &(i64, &Value)| says(emoji, "name", &name) && !says(emoji, "deactivated", &gone);
+    realm.items(ItemKind::Emoji).find(found)
+}
+
+/// Writes an emoji down, and tells everybody all there are then.
+fn change(realm: &RealmSnapshot, (id, document): (i64, Value), commit: &mut RealmCommit) {
+    let changes = vec![RealmChange::Item { kind: ItemKind::Emoji, id, document: Some(document) }];
+    let after = realm.after(&changes);
+    let event = json!({"type": "realm_emoji", "op": "update", "realm_emoji": item::emoji(&after)});
+    commit.events.push(NewEvent::plain(EventAudience::Everyone, event));
+    commit.changes.extend(changes);
+}
+
+#[cfg(test)]
+mod tests;

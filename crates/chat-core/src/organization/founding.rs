@@ -1,0 +1,152 @@
+//! The first commit of a realm: its owner, the groups of the system, and the channels it begins with.
+
+use serde_json::json;
+
+use crate::id::{ChannelId, EventId, UserGroupId, UserId};
+use crate::log::commit::{CredentialChange, RealmCommit};
+use crate::model::address_visibility::AddressVisibility;
+use crate::model::change::{ItemKind, RealmChange};
+use crate::model::channel::{Channel, ChannelNotifications, PostPolicy, Privacy, Subscription};
+use crate::model::group::{GroupSetting, SystemGroup, UserGroup};
+use crate::model::organization_image::OrganizationImages;
+use crate::model::realm::{Realm, RealmRules};
+use crate::model::role::Role;
+use crate::model::snapshot::RealmSnapshot;
+use crate::model::user::{ApiKey, PasswordHash, User};
+
+/// The channels a realm begins with, with the color of the owner's subscription. Not specified; new users are put
+/// into them, so there is somewhere to write.
+const CHANNELS: [(&str, &str); 2] = [("general", "#76ce90"), ("sandbox", "#fae589")];
+
+/// The data of a realm to create.
+#[derive(Debug)]
+pub struct NewRealm {
+    /// The realm's name.
+    pub realm_name: String,
+    /// The owner's address.
+    pub email: String,
+    /// The owner's name, checked by [`crate::model::user::full_name`].
+    pub full_name: String,
+    /// What the owner's password is compared with.
+    pub password_hash: Option<PasswordHash>,
+    /// The owner's key.
+    pub api_key: ApiKey,
+    /// Now, in unix seconds.
+    pub now_s: i64,
+}
+
+/// Returns the commit that founds the realm. It is decided on a realm that does not exist, the state `before`: when
+/// several nodes found it at once, one succeeds, and the others get [`crate::log::commit::CommitOutcome::Stale`].
+#[must_use]
+pub fn found(before: &RealmSnapshot, founding: NewRealm) -> RealmCommit {
+    let NewRealm { realm_name, email, full_name, password_hash, api_key, now_s } = founding;
+    let mut commit = RealmCommit { decided_at: EventId::NONE, at_s: now_s, ..RealmCommit::default() };
+    let realm = Realm {
+        name: realm_name,
+        description: String::new(),
+        created_s: now_s,
+        is_deactivated: false,
+        rules: RealmRules::default(),
+        emblems: OrganizationImages::default(),
+    };
+    let mut ids = 1..;
+    let mut new_id = || ids.next().unwrap_or_default();
+    let groups = SystemGroup::ALL.map(|system| (system, UserGroupId(new_id())));
+    let owner = UserId(new_id());
+    let channels = CHANNELS.map(|named| (named, ChannelId(new_id())));
+    commit.changes.push(RealmChange::Realm(Box::new(realm)));
+    commit.changes.extend(groups.map(|(system, id)| RealmChange::Group(Box::new(system_group(system, id, &groups)))));
+    commit.changes.push(RealmChange::User(Box::new(User {
+        id: owner,
+        email,
+        full_name,
+        role: Role::Owner,
+        is_active: true,
+        joined_s: now_s,
+        bot: None,
+        timezone: String::new(),
+        avatar_url: None,
+        avatar_version: 1,
+        address_visibility: AddressVisibility::default(),
+    })));
+    commit.set_key(before, owner, api_key);
+    commit.credentials.push(CredentialChange::PasswordHash(owner, password_hash));
+    let administrators = id_of(SystemGroup::Administrators, &groups);
+    for ((name, color), id) in channels {
+        commit.changes.push(RealmChange::Channel(Box::new(first_channel(name, (id, owner, administrators), now_s))));
+        commit.changes.push(RealmChange::Item { kind: ItemKind::DefaultChannel, id: id.0, document: Some(json!({})) });
+        commit.changes.push(RealmChange::Subscription(Box::new(Subscription {
+            channel_id: id,
+            user_id: owner,
+            color: color.to_owned(),
+            is_muted: false,
+            pin_to_top: false,
+            notifications: ChannelNotifications::default(),
+        })));
+    }
+    commit
+}
+
+type Groups = [(SystemGroup, UserGroupId); 8];
+
+fn id_of(system: SystemGroup, groups: &Groups) -> UserGroupId {
+    groups.iter().find(|(known, _)| *known == system).map_or(UserGroupId(0), |(_, id)| *id)
+}
+
+fn system_group(system: SystemGroup, id: UserGroupId, groups: &Groups) -> UserGroup {
+    UserGroup {
+        id,
+        name: system.name().to_owned(),
+        description: system.description().to_owned(),
+        system: Some(system),
+        members: Vec::new(),
+        subgroups: system.subgroup().map(|inner| id_of(inner, groups)).into_iter().collect(),
+        can_mention: GroupSetting::Group(id_of(SystemGroup::Nobody, groups)),
+        is_deactivated: false,
+    }
+}
+
+fn first_channel(name: &str, (id, owner, administrators): (ChannelId, UserId, UserGroupId), now_s: i64) -> Channel {
+    Channel {
+        id,
+        name: name.to_owned(),
+        description: String::new(),
+        rendered_description: String::new(),
+        created_s: now_s,
+        creator_id: Some(owner),
+        privacy: Privacy::Public,
+        post_policy: PostPolicy::Everyone,
+        message_retention_days: None,
+        can_remove_subscribers_group: administrators,
+        is_archived: false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::log::event::EventRecord;
+
+    #[test]
+    fn a_new_realm_has_an_owner_groups_and_somewhere_to_write() {
+        let api_key = ApiKey::from_random(&[5; 64]).unwrap();
+        let founding = NewRealm {
+            realm_name: "Acme".to_owned(),
+            email: "Ada@example.org".to_owned(),
+            full_name: "Ada".to_owned(),
+            password_hash: None,
+            api_key: api_key.clone(),
+            now_s: 7,
+        };
+        let commit = found(&RealmSnapshot::default(), founding);
+        let realm = RealmSnapshot::default().with(&EventRecord::new(EventId(1), 7, commit.changes, None));
+        let owner = realm.user_by_key(&realm.key_hasher().hash(&api_key)).unwrap();
+        assert_eq!((owner.role, owner.id, realm.new_id(1)), (Role::Owner, UserId(9), 12));
+        let inside = |system| realm.is_in_group(owner, realm.system_group(system).unwrap().id, 7);
+        assert!(inside(SystemGroup::Owners) && inside(SystemGroup::Internet) && !inside(SystemGroup::Nobody));
+        let subscribed = realm.memberships(owner.id).filter(|(_, membership)| membership.subscription.is_some());
+        assert_eq!(subscribed.count(), 2);
+        assert_eq!(realm.items(ItemKind::DefaultChannel).count(), 2);
+        assert!(realm.channel_by_name("GENERAL").is_some());
+    }
+}

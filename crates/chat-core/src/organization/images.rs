@@ -1,0 +1,123 @@
+//! The pictures of the organization itself: its icon, and its logos.
+
+use serde_json::{Value, json};
+
+use crate::log::commit::RealmCommit;
+use crate::log::event::{EventAudience, NewEvent};
+use crate::model::change::RealmChange;
+use crate::model::organization_image::OrganizationImage;
+use crate::model::realm::Realm;
+use crate::model::snapshot::RealmSnapshot;
+use crate::model::user::User;
+use crate::organization::settings::OrganizationError;
+use crate::permission::access::require_administrator;
+
+/// Where they are, relative to the realm's address.
+pub const FOLDER: &str = "/user_avatars/1/realm";
+
+/// Gives the organization another picture, or with `None` the usual one, which is at `usual_url`, and tells everybody.
+/// Returns where the one before was; nothing happens when it is the same.
+///
+/// # Errors
+/// When the caller is no administrator, or there is no organization.
+///
+/// # Source
+/// Not specified; who may, and what is told, as existing servers have it.
+pub fn change(
+    realm: &RealmSnapshot,
+    caller: &User,
+    (emblem, url): (OrganizationImage, Option<&str>),
+    usual_url: &str,
+    commit: &mut RealmCommit,
+) -> Result<Option<String>, OrganizationError> {
+    require_administrator(caller)?;
+    let before = realm.realm().ok_or(OrganizationError::NoRealm)?;
+    let last = before.emblems.url(emblem).map(str::to_owned);
+    if last.as_deref() == url {
+        return Ok(last);
+    }
+    let emblems = before.emblems.clone().with(emblem, url.map(str::to_owned));
+    let name = emblem.name();
+    let data: Value = [
+        (format!("{name}_url"), Value::from(url.unwrap_or(usual_url))),
+        (format!("{name}_source"), emblems.source(emblem).into()),
+    ]
+    .into_iter()
+    .collect();
+    let event = json!({"type": "realm", "op": "update_dict", "property": name, "data": data});
+    commit.events.push(NewEvent::plain(EventAudience::Everyone, event));
+    commit.changes.push(RealmChange::Realm(Box::new(Realm { emblems, ..before.clone() })));
+    Ok(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::{EventId, UserId};
+    use crate::log::event::{EventBody, EventRecord};
+    use crate::model::organization_image::OrganizationImages;
+    use crate::model::realm::RealmRules;
+    use crate::permission::access::PermissionError;
+    use crate::testing;
+
+    const USUAL: &str = "https://chat.example/usual.png";
+
+    fn after(
+        realm: &RealmSnapshot,
+        wanted: (OrganizationImage, Option<&str>),
+    ) -> (RealmSnapshot, Option<Value>, Option<String>) {
+        let mut commit = RealmCommit::default();
+        let owner = realm.user(UserId(1)).unwrap();
+        let last = change(realm, owner, wanted, USUAL, &mut commit).unwrap();
+        let told = commit.events.pop().map(|event| match event.body {
+            EventBody::Plain { event, .. } => event,
+            other => unreachable!("{other:?}"),
+        });
+        let at = EventId(realm.at().0 + 1);
+        (realm.with(&EventRecord::new(at, 0, commit.changes, None)), told, last)
+    }
+
+    #[test]
+    fn a_picture_is_told_with_where_it_comes_from_and_the_others_stay() {
+        let mut realm = testing::realm(RealmRules::default(), Vec::new());
+        for (emblem, usual) in
+            [(OrganizationImage::Icon, "G"), (OrganizationImage::Logo, "D"), (OrganizationImage::NightLogo, "D")]
+        {
+            let name = emblem.name();
+            let event = |url: &str, source: &str| {
+                let data = json!({(format!("{name}_url")): url, (format!("{name}_source")): source});
+                Some(json!({"type": "realm", "op": "update_dict", "property": name, "data": data}))
+            };
+            let (with_own, told, last) = after(&realm, (emblem, Some("/a.png")));
+            assert_eq!((told, last), (event("/a.png", "U"), None));
+            let (without, told, last) = after(&with_own, (emblem, None));
+            assert_eq!((told, last), (event(USUAL, usual), Some("/a.png".to_owned())));
+            assert_eq!(without.realm(), realm.realm());
+            realm = with_own;
+        }
+        let emblems = &realm.realm().unwrap().emblems;
+        assert!(OrganizationImage::ALL.into_iter().all(|emblem| emblems.url(emblem) == Some("/a.png")), "{emblems:?}");
+    }
+
+    #[test]
+    fn who_is_no_administrator_changes_no_picture_and_the_same_one_is_no_change() {
+        let realm = testing::realm(RealmRules::default(), Vec::new());
+        let mut commit = RealmCommit::default();
+        for id in [3, 4, 6] {
+            let caller = realm.user(UserId(id)).unwrap();
+            let refused = change(&realm, caller, (OrganizationImage::Icon, Some("/a.png")), USUAL, &mut commit);
+            assert_eq!(refused, Err(PermissionError::AdministratorRequired.into()));
+        }
+        let administrator = realm.user(UserId(2)).unwrap();
+        assert_eq!(change(&realm, administrator, (OrganizationImage::Logo, None), USUAL, &mut commit), Ok(None));
+        assert!(commit.changes.is_empty() && commit.events.is_empty());
+    }
+
+    #[test]
+    fn an_organization_that_was_kept_before_it_could_have_pictures_has_the_usual_ones() {
+        let mut kept = serde_json::to_value(testing::realm_of(RealmRules::default())).unwrap();
+        kept.as_object_mut().unwrap().remove("emblems").unwrap();
+        let realm: Realm = serde_json::from_value(kept).unwrap();
+        assert_eq!(realm.emblems, OrganizationImages::default());
+    }
+}

@@ -1,0 +1,180 @@
+//! Adding, changing, ordering and removing linkifiers: decisions that become commits.
+//!
+//! A linkifier is a document with `pattern`, `url_template` and `order`. What it makes of a text is decided in
+//! [`crate::markdown::Linkifier`]; nothing is kept that could not be compiled there.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use crate::limits::{MAX_LINKIFIER_CHARS, MAX_LINKIFIERS};
+use crate::log::commit::RealmCommit;
+use crate::log::event::{ClientCapability, EventAudience, NewEvent, QueueCondition};
+use crate::markdown::{Linkifier, LinkifierError};
+use crate::model::change::{ItemKind, RealmChange};
+use crate::model::snapshot::RealmSnapshot;
+use crate::model::user::User;
+use crate::permission::access::{self, PermissionError};
+use crate::text::form_errors::{FormError, FormErrors, blank, too_long, unshown};
+use crate::text::url_template::{self, UrlTemplateError};
+use crate::wire::item;
+
+/// The pattern and template of a linkifier to add or change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LinkifierRequest<'a> {
+    /// The regular expression, as typed.
+    pub pattern: &'a str,
+    /// The URL template of RFC 6570, as typed.
+    pub url_template: &'a str,
+}
+
+/// The reason why the linkifiers stay as they are.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LinkifiersError {
+    /// The caller is not who may.
+    #[error(transparent)]
+    NotAllowed(#[from] PermissionError),
+    /// There is none of that number.
+    #[error("Linkifier not found.")]
+    NotFound,
+    /// Pattern or template is none, or the two do not go together.
+    #[error(transparent)]
+    Unfit(#[from] FormErrors),
+    /// There are [`MAX_LINKIFIERS`] already.
+    #[error("An organization has at most {MAX_LINKIFIERS} linkifiers.")]
+    TooMany,
+    /// An order leaves one out, or has one twice.
+    #[error("The ordered list must enumerate all existing linkifiers exactly once")]
+    NotAnOrder,
+}
+
+/// Adds a linkifier behind the others. Its number is the answer.
+///
+/// # Errors
+/// See [`LinkifiersError`]; nothing is to be written then.
+pub fn add(
+    realm: &RealmSnapshot,
+    caller: &User,
+    wish: LinkifierRequest<'_>,
+    commit: &mut RealmCommit,
+) -> Result<i64, LinkifiersError> {
+    access::require_administrator(caller)?;
+    check(realm, wish, None)?;
+    if realm.items(ItemKind::Linkifier).count() >= MAX_LINKIFIERS {
+        return Err(LinkifiersError::TooMany);
+    }
+    let last = realm.items(ItemKind::Linkifier).map(|(id, document)| item::order(id, document)).max();
+    let id = realm.new_item_id(ItemKind::Linkifier);
+    let document = document(wish, last.unwrap_or(0).saturating_add(1));
+    change(realm, vec![(id, Some(document))], commit);
+    Ok(id)
+}
+
+/// Gives a linkifier another pattern or template.
+///
+/// # Errors
+/// See [`LinkifiersError`]; nothing is to be written then.
+pub fn update(
+    realm: &RealmSnapshot,
+    caller: &User,
+    (id, wish): (i64, LinkifierRequest<'_>),
+    commit: &mut RealmCommit,
+) -> Result<(), LinkifiersError> {
+    access::require_administrator(caller)?;
+    let before = realm.item(ItemKind::Linkifier, id).ok_or(LinkifiersError::NotFound)?;
+    check(realm, wish, Some(id))?;
+    let after = document(wish, item::order(id, before));
+    if after != *before {
+        change(realm, vec![(id, Some(after))], commit);
+    }
+    Ok(())
+}
+
+/// Removes a linkifier. What it made of texts before stays.
+///
+/// # Errors
+/// See [`LinkifiersError`]; nothing is to be written then.
+pub fn remove(realm: &RealmSnapshot, caller: &User, id: i64, commit: &mut RealmCommit) -> Result<(), LinkifiersError> {
+    access::require_administrator(caller)?;
+    realm.item(ItemKind::Linkifier, id).ok_or(LinkifiersError::NotFound)?;
+    change(realm, vec![(id, None)], commit);
+    Ok(())
+}
+
+/// Puts the linkifiers into this order.
+///
+/// # Errors
+/// See [`LinkifiersError`]; nothing is to be written then.
+pub fn put_in_order(
+    realm: &RealmSnapshot,
+    caller: &User,
+    ids: &[i64],
+    commit: &mut RealmCommit,
+) -> Result<(), LinkifiersError> {
+    access::require_administrator(caller)?;
+    let known: BTreeSet<i64> = realm.items(ItemKind::Linkifier).map(|(id, _)| id).collect();
+    if ids.len() != known.len() || ids.iter().copied().collect::<BTreeSet<_>>() != known {
+        return Err(LinkifiersError::NotAnOrder);
+    }
+    let moved = (1..).zip(ids).filter_map(|(order, id)| {
+        let before = realm.item(ItemKind::Linkifier, *id)?;
+        let mut after = before.clone();
+        after.as_object_mut()?.insert("order".to_owned(), json!(order));
+        (after != *before).then_some((*id, Some(after)))
+    });
+    change(realm, moved.collect(), commit);
+    Ok(())
+}
+
+fn document(LinkifierRequest { pattern, url_template }: LinkifierRequest<'_>, order: i64) -> Value {
+    json!({"pattern": pattern, "url_template": url_template, "order": order})
+}
+
+/// Whether a linkifier could be that: the one of that number, or a new one.
+///
+/// # Source
+/// Not specified; texts and fields are those existing clients know. We bound the length, because a pattern is
+/// compiled on every node and its matching costs at every message.
+fn check(realm: &RealmSnapshot, wish: LinkifierRequest<'_>, id: Option<i64>) -> Result<(), FormErrors> {
+    let fields = [("pattern", wish.pattern), ("url_template", wish.url_template)];
+    let unfit = |(field, text)| {
+        blank(field, text).or_else(|| too_long(field, text, MAX_LINKIFIER_CHARS)).or_else(|| unshown(field, text))
+    };
+    FormErrors::none(fields.into_iter().filter_map(unfit).collect())?;
+    Linkifier::new(wish.pattern, wish.url_template).map_err(|error| problem(&error))?;
+    if !url_template::is_of_allowed_scheme(wish.url_template) {
+        return Err(FormError::of("url_template", UrlTemplateError).into());
+    }
+    let is_taken = |(other, document): (i64, &Value)| {
+        Some(other) != id && document.get("pattern").and_then(Value::as_str) == Some(wish.pattern)
+    };
+    if realm.items(ItemKind::Linkifier).any(is_taken) {
+        return Err(FormError::of_all("Realm filter with this Realm and Pattern already exists.").into());
+    }
+    Ok(())
+}
+
+fn problem(error: &LinkifierError) -> FormError {
+    match error {
+        LinkifierError::Pattern(_) => FormError::of("pattern", error),
+        LinkifierError::Template(_) => FormError::of("url_template", error),
+        LinkifierError::GroupNotInTemplate(_) | LinkifierError::GroupNotInPattern(_) => FormError::of_all(error),
+    }
+}
+
+/// Writes down what changes, and tells everybody who understands it the linkifiers there are then.
+fn change(realm: &RealmSnapshot, documents: Vec<(i64, Option<Value>)>, commit: &mut RealmCommit) {
+    if documents.is_empty() {
+        return;
+    }
+    let item = |(id, document)| RealmChange::Item { kind: ItemKind::Linkifier, id, document };
+    let changes: Vec<_> = documents.into_iter().map(item).collect();
+    let after = realm.after(&changes);
+    let event = json!({"type": "realm_linkifiers", "realm_linkifiers": item::linkifiers(&after)});
+    let gate = QueueCondition::With(ClientCapability::LinkifierUrlTemplate);
+    commit.events.push(NewEvent::plain(EventAudience::Everyone, event).gated(gate));
+    commit.changes.extend(changes);
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,10 @@
+//! What administrators choose for the organization, and its founding.
+
+pub mod custom_emoji;
+pub mod domains;
+pub mod founding;
+pub mod images;
+pub mod linkifiers;
+pub mod permission_settings;
+pub mod playgrounds;
+pub mod settings;

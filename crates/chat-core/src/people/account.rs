@@ -1,0 +1,272 @@
+//! Accounts: what making, changing, closing and reopening one writes, and what is told of it.
+//!
+//! Who may do it is asked of [`crate::permission::administer`] first; these functions do it for the server itself too, so that an
+//! account made at the server's command line is like one made over the wire.
+
+use serde_json::{Value, json};
+
+use crate::channels::knows_subscribers;
+use crate::id::{ChannelId, UserId};
+use crate::log::commit::{CredentialChange, RealmCommit};
+use crate::log::event::{EventAudience, NewEvent};
+use crate::log::newcomer::Newcomer;
+use crate::model::address_visibility::AddressVisibility;
+use crate::model::change::{ItemKind, RealmChange, UserItemKind};
+use crate::model::channel::Channel;
+use crate::model::group::SystemGroup;
+use crate::model::role::Role;
+use crate::model::snapshot::RealmSnapshot;
+use crate::model::user::{self, ApiKey, PasswordHash, User};
+use crate::organization::domains::{self, DomainRestriction};
+use crate::people::address;
+use crate::people::personal::preference;
+use crate::permission::access;
+use crate::permission::administer::AccountError;
+use crate::wire::channel::{ChannelStatistics, basic};
+use crate::wire::subscription::unchosen;
+
+/// A user account to create.
+#[derive(Debug, Clone)]
+pub struct NewUser {
+    /// The address, as typed.
+    pub email: String,
+    /// The name, as typed.
+    pub full_name: String,
+    /// What they may do.
+    pub role: Role,
+    /// What their password is compared with.
+    pub password_hash: Option<PasswordHash>,
+    /// Their key.
+    pub api_key: ApiKey,
+}
+
+/// Whether an account of that name and address could be made: for whoever would first make a hash for it.
+///
+/// # Errors
+/// When name or address is malformed, the realm takes nobody of that address, or it belongs to a user, active or not.
+pub fn check_new(realm: &RealmSnapshot, full_name: &str, email: &str) -> Result<(), AccountError> {
+    user::full_name(full_name)?;
+    check_address(realm, user::email(email)?)
+}
+
+/// Whether somebody may join with that address.
+///
+/// # Errors
+/// When the realm takes nobody of it, or it belongs to a user, active or not.
+pub fn check_address(realm: &RealmSnapshot, email: &str) -> Result<(), AccountError> {
+    domains::check(realm, email).map_err(|outside| match outside {
+        DomainRestriction::Domain => AccountError::OutsideDomains(email.to_owned()),
+        DomainRestriction::PlusSign => AccountError::PlusSign,
+        DomainRestriction::Disposable => AccountError::Disposable,
+    })?;
+    match realm.user_by_email(email) {
+        Some(_) => Err(AccountError::EmailTaken(email.to_owned())),
+        None => Ok(()),
+    }
+}
+
+/// Makes an account in every default channel, and tells everybody. The user themselves is told nothing: they have no
+/// queue yet. They are given recent messages of those channels ([`crate::log::newcomer`]).
+///
+/// # Errors
+/// As [`check_new`].
+pub fn create(realm: &RealmSnapshot, new: &NewUser, commit: &mut RealmCommit) -> Result<UserId, AccountError> {
+    create_in(realm, new, &default_channels(realm).collect::<Vec<_>>(), commit)
+}
+
+/// As [`create`], in these channels, each of which is named once.
+///
+/// # Errors
+/// As [`check_new`].
+pub fn create_in(
+    realm: &RealmSnapshot,
+    new: &NewUser,
+    channels: &[&Channel],
+    commit: &mut RealmCommit,
+) -> Result<UserId, AccountError> {
+    check_new(realm, &new.full_name, &new.email)?;
+    let user = User {
+        id: UserId(realm.new_id(1)),
+        email: user::email(&new.email)?.to_owned(),
+        full_name: user::full_name(&new.full_name)?.to_owned(),
+        role: new.role,
+        is_active: true,
+        joined_s: commit.at_s,
+        bot: None,
+        timezone: String::new(),
+        avatar_url: None,
+        avatar_version: 1,
+        address_visibility: AddressVisibility::of_newcomers(realm),
+    };
+    commit.events.extend(address::added(realm, &user));
+    commit.events.extend(standing_events(realm, None, &user, commit.at_s));
+    let id = user.id;
+    commit.changes.push(RealmChange::User(Box::new(user)));
+    commit.changes.extend(first_preferences(realm, id));
+    commit.set_key(realm, id, new.api_key.clone());
+    commit.credentials.push(CredentialChange::PasswordHash(id, new.password_hash.clone()));
+    for channel in channels {
+        commit.changes.push(RealmChange::Subscription(Box::new(unchosen(channel, id))));
+        commit.events.push(peer_add(realm, channel, id));
+    }
+    let readable = channels.iter().filter(|channel| channel.privacy.shares_history());
+    commit.newcomer = Some(Newcomer { user_id: id, channels: readable.map(|channel| channel.id).collect() });
+    Ok(id)
+}
+
+/// Returns what the realm chose for users who join from then on. It is theirs: what the realm chooses later changes
+/// nothing.
+///
+/// # Source
+/// Specification, `PATCH /realm/user_settings_defaults`.
+fn first_preferences(realm: &RealmSnapshot, user_id: UserId) -> Option<RealmChange> {
+    let document = Some(realm.item(ItemKind::UserDefaults, 0)?.clone());
+    Some(RealmChange::UserItem { user_id, kind: UserItemKind::Settings, key: String::new(), document })
+}
+
+/// Says in which time zone a user is, and tells everybody, their own clients as a preference too. Nothing happens when
+/// it is so already. Returns the user as they are now, for a further change in one commit.
+///
+/// # Errors
+/// When it is no name of a time zone.
+pub fn set_timezone(user: &User, timezone: &str, commit: &mut RealmCommit) -> Result<User, AccountError> {
+    let after = User { timezone: user::timezone(timezone)?.to_owned(), ..user.clone() };
+    if after != *user {
+        preference::tell(user, "timezone", &timezone.into(), commit);
+        let person = json!({"user_id": user.id, "email": user.shown_email(), "timezone": timezone});
+        let event = json!({"type": "realm_user", "op": "update", "person": person});
+        commit.events.push(NewEvent::plain(EventAudience::Everyone, event));
+        commit.changes.push(RealmChange::User(Box::new(after.clone())));
+    }
+    Ok(after)
+}
+
+/// Gives a user another name, and tells everybody. Nothing happens when it is theirs already.
+///
+/// # Errors
+/// When it is no name.
+pub fn rename(user: &User, full_name: &str, commit: &mut RealmCommit) -> Result<(), AccountError> {
+    let full_name = user::full_name(full_name)?.to_owned();
+    if full_name != user.full_name {
+        commit.events.push(update(user.id, "full_name", full_name.as_str().into()));
+        commit.changes.push(RealmChange::User(Box::new(User { full_name, ..user.clone() })));
+    }
+    Ok(())
+}
+
+/// Gives a user another role; tells everybody, and tells the user which channels they see now and which no longer.
+/// Nothing happens when it is theirs already. Returns the user as they are now, for a further change in one commit.
+///
+/// Whose addresses the user is shown may change with the role, and is not told: existing servers tell nothing of it, and
+/// clients have it when they register again. From now on an answer shows them what the new role may see.
+pub fn set_role(
+    realm: &RealmSnapshot,
+    user: &User,
+    role: Role,
+    figures: &ChannelStatistics,
+    commit: &mut RealmCommit,
+) -> User {
+    let after = User { role, ..user.clone() };
+    if role == user.role {
+        return after;
+    }
+    commit.events.push(update(user.id, "role", i64::from(role).into()));
+    commit.events.extend(standing_events(realm, Some(user), &after, commit.at_s));
+    commit.events.extend(sight_events(realm, user, &after, figures));
+    commit.changes.push(RealmChange::User(Box::new(after.clone())));
+    after
+}
+
+/// Closes an account and those of the user's bots, which nobody would answer for; tells everybody. Keys, names,
+/// messages and subscriptions stay, so that the account can be reopened. Nothing happens to a closed one.
+pub fn deactivate(realm: &RealmSnapshot, user: &User, commit: &mut RealmCommit) {
+    let owned = |other: &User| other.bot.as_ref().is_some_and(|bot| bot.owner_id == Some(user.id));
+    let mut closing: Vec<_> = realm.users().filter(|other| other.id == user.id || owned(other)).collect();
+    closing.retain(|user| user.is_active);
+    closing.sort_unstable_by_key(|user| user.id);
+    for user in closing {
+        set_active(realm, user, false, commit);
+    }
+}
+
+/// Reopens an account; tells everybody, and whoever sees the channels it is in. Its bots stay closed. Nothing happens
+/// to an open one.
+pub fn reactivate(realm: &RealmSnapshot, user: &User, commit: &mut RealmCommit) {
+    if user.is_active {
+        return;
+    }
+    set_active(realm, user, true, commit);
+    let memberships = realm.memberships(user.id).filter(|(_, membership)| membership.subscription.is_some());
+    let channels = memberships.filter_map(|(id, _)| realm.channel(id)).filter(|channel| !channel.is_archived);
+    commit.events.extend(channels.map(|channel| peer_add(realm, channel, user.id)));
+}
+
+fn set_active(realm: &RealmSnapshot, user: &User, is_active: bool, commit: &mut RealmCommit) {
+    commit.events.push(update(user.id, "is_active", is_active.into()));
+    if user.bot.is_some() {
+        let told = json!({"type": "realm_bot", "op": "update", "bot": {"user_id": user.id, "is_active": is_active}});
+        commit.events.push(NewEvent::plain(EventAudience::users(keepers(realm, user)), told));
+    }
+    commit.changes.push(RealmChange::User(Box::new(User { is_active, ..user.clone() })));
+}
+
+/// Returns who sees all of a bot: administrators, and who answers for it.
+pub(crate) fn keepers(realm: &RealmSnapshot, bot: &User) -> Vec<UserId> {
+    let owner = bot.bot.as_ref().and_then(|bot| bot.owner_id);
+    let administrators = realm.users().filter(|user| user.is_administrator() && Some(user.id) != owner);
+    administrators.map(|user| user.id).chain(owner).collect()
+}
+
+/// Says that one fact of a user is another now.
+pub(crate) fn update(user_id: UserId, key: &str, value: Value) -> NewEvent {
+    let mut person = json!({"user_id": user_id});
+    if let Value::Object(members) = &mut person {
+        members.insert(key.to_owned(), value);
+    }
+    NewEvent::plain(EventAudience::Everyone, json!({"type": "realm_user", "op": "update", "person": person}))
+}
+
+/// Says which groups of the system a user stands in now and which no longer.
+pub(crate) fn standing_events(realm: &RealmSnapshot, before: Option<&User>, after: &User, now_s: i64) -> Vec<NewEvent> {
+    let waiting_days = realm.realm().map_or(0, |realm| realm.rules.waiting_period_days);
+    let stands = |system: SystemGroup, user: &User| system.has_direct_member(user, waiting_days, now_s);
+    let told = |system: SystemGroup| {
+        let op = match (before.is_some_and(|user| stands(system, user)), stands(system, after)) {
+            (false, true) => "add_members",
+            (true, false) => "remove_members",
+            (false, false) | (true, true) => return None,
+        };
+        let group_id = realm.system_group(system)?.id;
+        let event = json!({"type": "user_group", "op": op, "group_id": group_id, "user_ids": [after.id]});
+        Some(NewEvent::plain(EventAudience::Everyone, event))
+    };
+    SystemGroup::ALL.into_iter().filter_map(told).collect()
+}
+
+/// Tells the user of the channels a new role shows or hides.
+fn sight_events(realm: &RealmSnapshot, before: &User, after: &User, figures: &ChannelStatistics) -> Vec<NewEvent> {
+    let mut channels: Vec<_> = realm.channels().collect();
+    channels.sort_unstable_by_key(|channel| channel.id);
+    let sees = |user: &User, channel: &Channel| access::sees_channel(realm, user, channel);
+    let told = |op: &str, from: &User, to: &User| {
+        let streams = channels.iter().filter(|channel| !sees(from, channel) && sees(to, channel));
+        let streams: Vec<_> = streams.map(|channel| basic(channel, figures)).collect();
+        let event = json!({"type": "stream", "op": op, "streams": streams});
+        (!streams.is_empty()).then(|| NewEvent::plain(EventAudience::users([after.id]), event))
+    };
+    [told("create", before, after), told("delete", after, before)].into_iter().flatten().collect()
+}
+
+/// Tells who may know the subscribers of a channel that the user is among them.
+fn peer_add(realm: &RealmSnapshot, channel: &Channel, user_id: UserId) -> NewEvent {
+    let event = json!({"type": "subscription", "op": "peer_add", "stream_ids": [channel.id], "user_ids": [user_id]});
+    NewEvent::plain(knows_subscribers(realm, channel, &[user_id]), event)
+}
+
+pub(crate) fn default_channels(realm: &RealmSnapshot) -> impl Iterator<Item = &Channel> {
+    let ids = realm.items(ItemKind::DefaultChannel).map(|(id, _)| ChannelId(id));
+    ids.filter_map(|id| realm.channel(id)).filter(|channel| !channel.is_archived).map(AsRef::as_ref)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,15 @@
+//! How often a password may be tried.
+//!
+//! The rule is [`attempt_limits::attempts`]. An account is an e-mail address as [`crate::model::user::fold`] returns it.
+//!
+//! The specification shows no limits. Servers of this family allow five wrong passwords in half an hour for a name; this
+//! server applies that number to a name and a neighborhood together, because for the name alone a stranger who knows it
+//! could lock its owner out for good. A right password gives all tries back, as theirs does.
+
+use attempt_limits::attempts::{AfterSuccess, AttemptPolicy, Budget};
+
+/// The limits of this server.
+pub const POLICY: AttemptPolicy = AttemptPolicy {
+    account_nearby: Budget { at_once: 5, pause_us: 360_000_000 },
+    after_success: AfterSuccess::ForgetFailures,
+};

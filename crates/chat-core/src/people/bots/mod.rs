@@ -1,0 +1,259 @@
+//! Bots: accounts that act for a program, and for which a person answers.
+//!
+//! Only bots that do what a user does are made. The other kinds need what the server does not have: an address to post
+//! to in another program's words, and calls to other servers.
+
+mod storage;
+
+pub use storage::{BotStorage, BotStorageKeyError, BotStorageOutcome};
+
+use serde_json::{Value, json};
+
+use crate::id::UserId;
+use crate::limits::{MAX_BOTS_PER_OWNER, MAX_STORAGE_CHARS};
+use crate::log::commit::RealmCommit;
+use crate::log::event::{EventAudience, NewEvent};
+use crate::model::address_visibility::AddressVisibility;
+use crate::model::change::RealmChange;
+use crate::model::role::{PermissionPolicy, Role};
+use crate::model::snapshot::RealmSnapshot;
+use crate::model::user::{self, ApiKey, Bot, BotKind, FullNameError, User};
+use crate::people::{account, address};
+use crate::permission::access::{self, PermissionError};
+use crate::wire;
+
+/// The reason why a bot stays as it is.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BotError {
+    /// The caller is not who may.
+    #[error(transparent)]
+    NotAllowed(#[from] PermissionError),
+    /// There is no such bot.
+    #[error("No such bot")]
+    NoSuchBot,
+    /// No such kind of bot, or none that is made here.
+    #[error("Invalid bot type")]
+    NoSuchKind,
+    /// The name is none.
+    #[error(transparent)]
+    FullName(#[from] FullNameError),
+    /// The short name makes no address.
+    #[error("Bad name or username")]
+    ShortName,
+    /// Another account has the address.
+    #[error("Username already in use")]
+    AddressTaken,
+    /// Another account in use has the name.
+    #[error("Name is already in use!")]
+    NameTaken,
+    /// The owner has [`MAX_BOTS_PER_OWNER`].
+    #[error("Cannot own more than {MAX_BOTS_PER_OWNER} bots.")]
+    TooMany,
+    /// Who shall answer for it is not there.
+    #[error("Failed to change owner, no such user")]
+    NoSuchOwner,
+    /// Who shall answer for it closed their account.
+    #[error("Failed to change owner, user is deactivated")]
+    OwnerDeactivated,
+    /// A bot shall answer for it.
+    #[error("Failed to change owner, bots can't own other bots")]
+    OwnerIsBot,
+    /// Nothing is kept under a key.
+    #[error(transparent)]
+    KeyMissing(#[from] BotStorageKeyError),
+    /// More shall be kept than there is room for, by so many characters.
+    #[error("Request exceeds storage limit by {0} characters. The limit is {MAX_STORAGE_CHARS} characters.")]
+    StorageFull(i64),
+}
+
+/// A bot to be made.
+#[derive(Debug, Clone)]
+pub struct NewBot {
+    /// Its name, as typed.
+    pub full_name: String,
+    /// How its address begins, as typed: `-bot` follows.
+    pub short_name: String,
+    /// How its address ends.
+    pub domain: String,
+    /// The number of its kind.
+    pub kind: i64,
+    /// Its key.
+    pub api_key: ApiKey,
+}
+
+/// Whether the caller may make bots.
+///
+/// # Errors
+/// For guests and bots, and for whom the realm's choice leaves out.
+pub fn may_make(realm: &RealmSnapshot, caller: &User, now_s: i64) -> Result<(), BotError> {
+    access::require_member(caller)?;
+    access::require_human(caller)?;
+    let rules = realm.realm().map(|realm| &realm.rules);
+    let (policy, waiting_days) =
+        rules.map_or((PermissionPolicy::Nobody, 0), |rules| (rules.create_bots, rules.waiting_period_days));
+    if policy.permits(caller, waiting_days, now_s) { Ok(()) } else { Err(PermissionError::Insufficient.into()) }
+}
+
+/// Makes a bot of the caller, in no channel, and tells everybody. It may do what a member may.
+///
+/// # Errors
+/// See [`BotError`]; nothing is to be written then.
+pub fn create(
+    realm: &RealmSnapshot,
+    caller: &User,
+    new: &NewBot,
+    commit: &mut RealmCommit,
+) -> Result<UserId, BotError> {
+    may_make(realm, caller, commit.at_s)?;
+    let full_name = user::full_name(&new.full_name)?.to_owned();
+    let email = format!("{}-bot@{}", new.short_name.trim(), new.domain);
+    let email = user::email(&email).map_err(|_| BotError::ShortName)?.to_owned();
+    if realm.user_by_email(&email).is_some() {
+        return Err(BotError::AddressTaken);
+    }
+    if new.kind != wire::bot_type(BotKind::Generic) {
+        return Err(BotError::NoSuchKind);
+    }
+    check_free(realm, &full_name)?;
+    check_room(realm, caller.id)?;
+    let id = UserId(realm.new_id(1));
+    let bot = User {
+        id,
+        email,
+        full_name,
+        role: Role::Member,
+        is_active: true,
+        joined_s: commit.at_s,
+        bot: Some(Bot { kind: BotKind::Generic, owner_id: Some(caller.id) }),
+        timezone: String::new(),
+        avatar_url: None,
+        avatar_version: 1,
+        address_visibility: AddressVisibility::default(),
+    };
+    commit.events.extend(address::added(realm, &bot));
+    commit.events.extend(account::standing_events(realm, None, &bot, commit.at_s));
+    commit.events.push(told("add", &wire::bot(&bot), account::keepers(realm, &bot)));
+    commit.changes.push(RealmChange::User(Box::new(bot)));
+    commit.set_key(realm, id, new.api_key.clone());
+    Ok(id)
+}
+
+/// Returns the bots somebody answers for that are in use, in the order of their numbers.
+#[must_use]
+pub fn owned_by(realm: &RealmSnapshot, owner: UserId) -> Vec<&User> {
+    let is_theirs = |user: &&User| user.is_active && user.bot.as_ref().is_some_and(|bot| bot.owner_id == Some(owner));
+    let mut bots: Vec<_> = realm.users().map(AsRef::as_ref).filter(is_theirs).collect();
+    bots.sort_unstable_by_key(|bot| bot.id);
+    bots
+}
+
+/// Returns the bot of that number, when the caller may do with it what its owner may: the owner, and administrators.
+///
+/// Not specified; with the rights of an owner of the organization a bot is kept by such an owner or its own alone,
+/// because whoever has its key has its rights.
+///
+/// # Errors
+/// See [`BotError`].
+pub fn kept_by<'a>(realm: &'a RealmSnapshot, caller: &User, id: UserId) -> Result<&'a User, BotError> {
+    access::require_member(caller)?;
+    let user = realm.user(id).ok_or(BotError::NoSuchBot)?;
+    let bot = user.bot.as_ref().ok_or(BotError::NoSuchBot)?;
+    if bot.owner_id == Some(caller.id) {
+        return Ok(user);
+    }
+    if !caller.is_administrator() {
+        return Err(PermissionError::Insufficient.into());
+    }
+    if user.role == Role::Owner {
+        access::require_owner(caller)?;
+    }
+    Ok(user)
+}
+
+/// The properties of a bot to change.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct BotUpdate {
+    /// Its name, as typed.
+    pub full_name: Option<String>,
+    /// Who answers for it.
+    pub owner_id: Option<UserId>,
+}
+
+/// Changes a bot; tells everybody, and those who keep it what they see of it. What is so already changes nothing.
+/// Returns the bot as it is now.
+///
+/// # Errors
+/// See [`BotError`]; nothing is to be written then.
+pub fn update(
+    realm: &RealmSnapshot,
+    caller: &User,
+    (id, wish): (UserId, &BotUpdate),
+    commit: &mut RealmCommit,
+) -> Result<User, BotError> {
+    let before = kept_by(realm, caller, id)?;
+    let mut after = before.clone();
+    if let Some(full_name) = &wish.full_name {
+        user::full_name(full_name)?.clone_into(&mut after.full_name);
+        if after.full_name != before.full_name {
+            check_free(realm, &after.full_name)?;
+            commit.events.push(account::update(id, "full_name", after.full_name.as_str().into()));
+            let renamed = json!({"user_id": id, "full_name": after.full_name});
+            commit.events.push(told("update", &renamed, account::keepers(realm, before)));
+        }
+    }
+    if let (Some(owner_id), Some(bot)) = (wish.owner_id, after.bot.as_mut())
+        && bot.owner_id != Some(owner_id)
+    {
+        check_owner(realm, owner_id)?;
+        bot.owner_id = Some(owner_id);
+        commit.events.extend(handed_over(realm, before, &after));
+    }
+    if after != *before {
+        commit.changes.push(RealmChange::User(Box::new(after.clone())));
+    }
+    Ok(after)
+}
+
+/// Tells that somebody else answers for a bot: who kept it and no longer does, who does now, and who always did.
+fn handed_over(realm: &RealmSnapshot, before: &User, after: &User) -> Vec<NewEvent> {
+    let keepers = |bot: &User| account::keepers(realm, bot);
+    let (old, new) = (keepers(before), keepers(after));
+    let only = |of: &[UserId], not: &[UserId]| of.iter().copied().filter(|id| !not.contains(id)).collect::<Vec<_>>();
+    let both: Vec<_> = old.iter().copied().filter(|id| new.contains(id)).collect();
+    let owner_id = after.bot.as_ref().and_then(|bot| bot.owner_id);
+    vec![
+        account::update(after.id, "bot_owner_id", json!(owner_id)),
+        told("delete", &json!({"user_id": after.id}), only(&old, &new)),
+        told("add", &wire::bot(after), only(&new, &old)),
+        told("update", &json!({"user_id": after.id, "owner_id": owner_id}), both),
+    ]
+}
+
+fn check_free(realm: &RealmSnapshot, full_name: &str) -> Result<(), BotError> {
+    let taken = realm.users().any(|user| user.is_active && user.full_name == full_name);
+    if taken { Err(BotError::NameTaken) } else { Ok(()) }
+}
+
+fn check_room(realm: &RealmSnapshot, owner: UserId) -> Result<(), BotError> {
+    if owned_by(realm, owner).len() >= MAX_BOTS_PER_OWNER { Err(BotError::TooMany) } else { Ok(()) }
+}
+
+/// Refuses who cannot answer for a bot. A guest cannot: it would see for them what they may not.
+fn check_owner(realm: &RealmSnapshot, id: UserId) -> Result<(), BotError> {
+    let owner = realm.user(id).ok_or(BotError::NoSuchOwner)?;
+    if !owner.is_active {
+        return Err(BotError::OwnerDeactivated);
+    }
+    if owner.bot.is_some() {
+        return Err(BotError::OwnerIsBot);
+    }
+    access::require_member(owner)?;
+    check_room(realm, id)
+}
+
+fn told(op: &str, bot: &Value, whom: Vec<UserId>) -> NewEvent {
+    NewEvent::plain(EventAudience::users(whom), json!({"type": "realm_bot", "op": op, "bot": bot}))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,44 @@
+//! What a bot's program keeps at the server: texts under keys, each bot's its own.
+
+use async_trait::async_trait;
+
+use crate::StoreError;
+use crate::id::UserId;
+
+/// The outcome of storing values for a bot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BotStorageOutcome {
+    /// They are durable.
+    Done,
+    /// With them it would be so many characters too much; nothing was written.
+    TooMuch(i64),
+}
+
+/// One of the requested keys is not in the bot's storage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("Key does not exist.")]
+pub struct BotStorageKeyError;
+
+/// The key-value storage of bots. It can be large and is read rarely, so no node has it in memory.
+#[async_trait]
+pub trait BotStorage: Send + Sync {
+    /// Keeps texts under their keys, each key once, in place of those that were there: all or nothing. With the keys,
+    /// what is kept for the user has at most `limit_chars` characters then.
+    async fn keep(
+        &self,
+        user_id: UserId,
+        entries: &[(String, String)],
+        limit_chars: i64,
+    ) -> Result<BotStorageOutcome, StoreError>;
+
+    /// Returns the texts under these keys that there are, or all, in no order.
+    async fn kept(&self, user_id: UserId, keys: Option<&[String]>) -> Result<Vec<(String, String)>, StoreError>;
+
+    /// Forgets the texts under these keys, each named once, or all. Nothing is forgotten when there is none under one
+    /// of them.
+    async fn forget(
+        &self,
+        user_id: UserId,
+        keys: Option<&[String]>,
+    ) -> Result<Result<(), BotStorageKeyError>, StoreError>;
+}

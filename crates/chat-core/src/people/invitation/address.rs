@@ -1,0 +1,36 @@
+//! Reading the addresses of those who are to be invited.
+
+use std::collections::BTreeSet;
+
+use crate::model::user::fold;
+
+/// Returns the addresses in a text, separated by commas or line ends, each once whatever the case and in the order of
+/// the text. `Name <address>` is the address. Whether they are addresses is not asked here.
+///
+/// # Source
+/// Specification, `POST /invites`, `invitee_emails`. Not specified: the form with a name, which people copy out of
+/// their mail.
+#[must_use]
+pub fn addresses(text: &str) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    let parts = text.split([',', '\n', '\r']).map(bare).filter(|address| !address.is_empty());
+    parts.filter(|address| seen.insert(fold(address))).map(str::to_owned).collect()
+}
+
+fn bare(part: &str) -> &str {
+    let part = part.trim();
+    let inside = part.strip_suffix('>').and_then(|part| part.rsplit_once('<'));
+    inside.map_or(part, |(_, address)| address.trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_separated_by_commas_and_line_ends_and_named_once() {
+        let text = "a@x.org, B@x.org\r\nCarl C. <c@x.org>\n,, b@X.org\n < d@x.org >,nonsense<";
+        assert_eq!(addresses(text), ["a@x.org", "B@x.org", "c@x.org", "d@x.org", "nonsense<"]);
+        assert!(addresses(" ,\n, ").is_empty());
+    }
+}

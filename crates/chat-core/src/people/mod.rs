@@ -1,0 +1,13 @@
+//! Accounts and bots, how people join and are grouped, and what they say and choose of themselves.
+
+pub mod account;
+pub mod address;
+pub mod attempts;
+pub mod avatar;
+pub mod bots;
+pub mod groups;
+pub mod invitation;
+pub mod personal;
+pub mod presence;
+pub mod profile;
+pub mod typing;

@@ -1,0 +1,279 @@
+//! Who is there: what a client's sign of life changes, who may be shown it, and when others are told at once.
+//!
+//! Every client says once a minute that it is there, so this is most of what a server is asked: a sign of life
+//! changes two numbers in memory and nothing else. Others learn of it when they ask, once a minute themselves; only
+//! who comes back is told of by an event, so that nobody writes to someone whom their client still shows as away.
+
+pub mod report;
+
+use serde_json::Value;
+
+use crate::id::UserId;
+use crate::log::event::{ClientCapability, EventAudience, NewEvent, QueueCondition};
+use crate::model::address_visibility;
+use crate::model::change::UserItemKind;
+use crate::model::snapshot::RealmSnapshot;
+use crate::model::user::User;
+use crate::people::presence::report::{PresenceFormat, PresenceList, PresenceReport, UserPresence, event};
+use crate::permission::access::{PermissionError, require_human};
+
+/// Seconds between two signs of life of a client.
+pub const PING_INTERVAL_S: i64 = 60;
+/// Seconds after which a user of whom nothing was heard is shown as offline: three signs of life may be lost.
+pub const OFFLINE_AFTER_S: i64 = 200;
+/// Several windows of one user are one user: within so many seconds a further sign of life changes nothing.
+const HEARD_AGAIN_AFTER_S: i64 = 55;
+/// Who was not active for so many seconds is offline to clients by the time they ask again, so their return is told.
+const AWAY_AFTER_S: i64 = OFFLINE_AFTER_S - PING_INTERVAL_S - 10;
+/// Who was not there for so many seconds is left out of a full list: two weeks.
+const LISTED_S: i64 = 14 * 24 * 60 * 60;
+/// In an organization with more people nobody's return is told: a morning would wake everybody for everybody.
+const TOLD_PEOPLE_MAX: usize = 100;
+
+/// The status that a client reports: active or idle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PresenceStatus {
+    /// Uses it.
+    Active,
+    /// Has left it open.
+    Idle,
+}
+
+/// A word that is no status.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("Invalid status: {0}")]
+pub struct UnknownPresenceStatus(pub String);
+
+impl PresenceStatus {
+    /// Returns the status of that word.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn parse(word: &str) -> Result<Self, UnknownPresenceStatus> {
+        match word {
+            "active" => Ok(Self::Active),
+            "idle" => Ok(Self::Idle),
+            other => Err(UnknownPresenceStatus(other.to_owned())),
+        }
+    }
+
+    /// Its word.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Idle => "idle",
+        }
+    }
+}
+
+/// When someone was last there, in unix seconds; 0 for never.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Presence {
+    /// When they last used a client.
+    pub active_s: i64,
+    /// When a client of theirs was last heard of; never before `active_s`.
+    pub connected_s: i64,
+}
+
+impl Presence {
+    /// Returns what it is after a sign of life; `None` when that changes nothing.
+    #[must_use]
+    pub fn after(self, status: PresenceStatus, now_s: i64) -> Option<Self> {
+        let is_due = |last_s: i64| now_s - last_s > HEARD_AGAIN_AFTER_S;
+        let mut next = self;
+        if is_due(self.connected_s) {
+            next.connected_s = now_s;
+        }
+        if status == PresenceStatus::Active && is_due(self.active_s) {
+            next.active_s = now_s;
+            next.connected_s = next.connected_s.max(now_s);
+        }
+        (next != self).then_some(next)
+    }
+
+    /// Returns what two nodes know of one user.
+    #[must_use]
+    pub fn merged(self, other: Self) -> Self {
+        Self { active_s: self.active_s.max(other.active_s), connected_s: self.connected_s.max(other.connected_s) }
+    }
+
+    /// Returns whether someone who was away is back.
+    #[must_use]
+    pub fn is_return_from(self, before: Self) -> bool {
+        self.active_s - before.active_s > AWAY_AFTER_S
+    }
+}
+
+/// Notes that a person is there, unless they do not want it known. Costs no I/O.
+///
+/// # Errors
+/// For bots, which are always there or never.
+pub fn note(
+    store: &dyn PresenceStore,
+    realm: &RealmSnapshot,
+    user: &User,
+    (status, now_s): (PresenceStatus, i64),
+) -> Result<(), PermissionError> {
+    require_human(user)?;
+    if is_shared(realm, user.id) {
+        store.note(user.id, status, now_s);
+    }
+    Ok(())
+}
+
+/// A client's request for presence data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PresenceQuery {
+    /// In which form.
+    pub form: PresenceFormat,
+    /// The [`PresenceReport::presence_last_update_id`] it was told last; `None`, 0 and below for a client that knows nothing.
+    pub after: Option<i64>,
+}
+
+/// Returns who is there: what is new since the client last asked, or else everybody of the last two weeks. Costs no
+/// I/O.
+///
+/// Everybody may see everybody here, guests too.
+#[must_use]
+pub fn report<'a>(
+    store: &dyn PresenceStore,
+    realm: &'a RealmSnapshot,
+    question: PresenceQuery,
+    now_us: i64,
+) -> PresenceReport<'a> {
+    let after = question.after.filter(|after| *after > 0);
+    let oldest_s = now_us.div_euclid(1_000_000) - LISTED_S;
+    let known = store.since(after.unwrap_or(0));
+    let is_listed = |presence: Presence| after.is_some() || presence.connected_s >= oldest_s;
+    let listed = known.presences.into_iter().filter(|(_, presence)| is_listed(*presence));
+    let shown = listed.filter_map(|(id, presence)| Some((shown(realm, id)?, presence))).collect();
+    let last = match (known.last, question.after) {
+        (0, None) => NOTHING_KNOWN,
+        (0, Some(asked)) => asked,
+        (last, asked) => last.max(asked.unwrap_or(0)),
+    };
+    PresenceReport { presences: PresenceList::new(question.form, shown), now_us, presence_last_update_id: Some(last) }
+}
+
+/// What clients are told who were told of nobody.
+const NOTHING_KNOWN: i64 = -1;
+
+/// The reason why a user has no presence.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PresenceError {
+    /// There is no such user, or the account is closed.
+    #[error("No such user")]
+    NoSuchUser,
+    /// A bot.
+    #[error("Presence is not supported for bot users.")]
+    Bot,
+    /// Nothing was ever heard of them, or they do not want it known.
+    #[error("No presence data for {0}")]
+    Unknown(String),
+}
+
+/// When one user was last there. `named` is their number or address, as the caller wrote it.
+///
+/// # Errors
+/// See [`PresenceError`].
+pub fn of(
+    store: &dyn PresenceStore,
+    realm: &RealmSnapshot,
+    (reader, named): (&User, &str),
+    now_s: i64,
+) -> Result<UserPresence, PresenceError> {
+    let user = match named.parse() {
+        Ok(id) => realm.user(UserId(id)),
+        Err(_) => address_visibility::find_user(realm, reader, named),
+    };
+    let user = user.filter(|user| user.is_active).ok_or(PresenceError::NoSuchUser)?;
+    if user.bot.is_some() {
+        return Err(PresenceError::Bot);
+    }
+    let presence = store.of(user.id).filter(|_| is_shared(realm, user.id));
+    let presence = presence.ok_or_else(|| PresenceError::Unknown(named.to_owned()))?;
+    Ok(UserPresence::new(presence, now_s))
+}
+
+/// Returns what is told of people who are back: when, in unix seconds, and the events. `changed` has who was there,
+/// before and now.
+#[must_use]
+pub fn news(realm: &RealmSnapshot, changed: &[(UserId, Presence, Presence)]) -> Vec<(i64, NewEvent)> {
+    let back = changed.iter().filter(|(_, before, now)| now.is_return_from(*before));
+    let mut back = back.filter_map(|(id, _, now)| Some((shown(realm, *id)?, *now))).peekable();
+    let people = || realm.users().filter(|user| user.is_active && user.bot.is_none()).count();
+    if back.peek().is_none() || people() > TOLD_PEOPLE_MAX {
+        return Vec::new();
+    }
+    let told = back.flat_map(|(user, presence)| {
+        told(user, presence, presence.connected_s).map(|event| (presence.active_s, event))
+    });
+    told.collect()
+}
+
+/// Returns the user, if others are shown when they were there: people with an account in use who let it be known.
+fn shown(realm: &RealmSnapshot, id: UserId) -> Option<&User> {
+    let user = realm.user(id).filter(|user| user.is_active && user.bot.is_none());
+    user.filter(|user| is_shared(realm, user.id)).map(AsRef::as_ref)
+}
+
+/// Returns what is told when someone lets themselves be seen from now on, or no longer: as if they had just come, or
+/// had been gone for long.
+#[must_use]
+pub fn shared(user: &User, is_shared: bool, now_s: i64) -> [NewEvent; 2] {
+    let presence = if is_shared {
+        Presence { active_s: now_s, connected_s: now_s }
+    } else {
+        Presence { active_s: 0, connected_s: now_s - OFFLINE_AFTER_S - PING_INTERVAL_S }
+    };
+    told(user, presence, now_s)
+}
+
+/// That someone is there, to clients of either kind.
+fn told(user: &User, presence: Presence, now_s: i64) -> [NewEvent; 2] {
+    [
+        (PresenceFormat::Slim, QueueCondition::With(ClientCapability::SlimPresence)),
+        (PresenceFormat::Legacy, QueueCondition::Without(ClientCapability::SlimPresence)),
+    ]
+    .map(|(form, gate)| NewEvent::plain(EventAudience::Everyone, event(user, presence, (form, now_s))).gated(gate))
+}
+
+/// Returns whether others may know when the user was there.
+///
+/// Not specified beyond the name of the setting; who turns it off is as if nothing had ever been heard of them.
+#[must_use]
+pub fn is_shared(realm: &RealmSnapshot, id: UserId) -> bool {
+    let settings = realm.user_item(id, UserItemKind::Settings, "");
+    settings.and_then(|settings| settings.get("presence_enabled")).and_then(Value::as_bool) != Some(false)
+}
+
+/// The store of users' last activity. In memory: no method does I/O, and [`PresenceStore::note`] takes no memory of a
+/// user who was there before.
+///
+/// What was noted is written down in the background, about once a second for all together, and other nodes read it
+/// then. A node that is killed loses the signs of life of that second; the next ones, a minute later, bring them back.
+pub trait PresenceStore: Send + Sync {
+    /// Notes a user's sign of life. What it changes is [`Presence::after`].
+    fn note(&self, user_id: UserId, status: PresenceStatus, now_s: i64);
+
+    /// When a user was there; `None` when nothing was ever heard of them.
+    fn of(&self, user_id: UserId) -> Option<Presence>;
+
+    /// Returns who is known, in the order of their numbers: with a batch above 0 those alone who were written down
+    /// after it or are not yet.
+    fn since(&self, batch: i64) -> KnownPresences;
+}
+
+/// The presences that changed since a client's last request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownPresences {
+    /// Each user once.
+    pub presences: Vec<(UserId, Presence)>,
+    /// The last batch that is in them; 0 before the first. Batches are numbered in the order of their commits, on all
+    /// nodes alike.
+    pub last: i64,
+}
+
+#[cfg(test)]
+mod tests;

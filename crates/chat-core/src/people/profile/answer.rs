@@ -1,0 +1,236 @@
+//! What users answer.
+
+use std::collections::BTreeMap;
+
+use jiff::civil::Date;
+use serde_json::{Map, Value, json};
+
+use super::data::is_web_address;
+use super::kind::ProfileFieldType;
+use super::{ProfileError, ProfileField, known};
+use crate::id::UserId;
+use crate::limits::{MAX_LINK_ANSWER_CHARS, MAX_LONG_ANSWER_CHARS, MAX_PEOPLE_IN_ANSWER, MAX_SHORT_ANSWER_CHARS};
+use crate::log::commit::RealmCommit;
+use crate::log::event::{EventAudience, NewEvent};
+use crate::model::change::{RealmChange, UserItemKind};
+use crate::model::render_context::RenderSettings;
+use crate::model::snapshot::RealmSnapshot;
+use crate::model::user::User;
+use crate::text::printable::{unprintable, unprintable_in_text};
+
+/// The value of a custom profile field, as sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ProfileValue {
+    /// A text.
+    Text(String),
+    /// Users.
+    People(Vec<UserId>),
+}
+
+/// The reason why a profile field's value is not valid. What is named first is the field.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ProfileValueError {
+    /// There is no such field.
+    #[error(transparent)]
+    Field(#[from] ProfileError),
+    /// Users where a text is wanted.
+    #[error("{0} is not a string")]
+    NotAString(String),
+    /// A text where users are wanted.
+    #[error("User IDs is not a list")]
+    NotAList,
+    /// Too many characters.
+    #[error("{name} is too long (limit: {limit} characters)")]
+    TooLong {
+        /// The field.
+        name: String,
+        /// Characters allowed.
+        limit: usize,
+    },
+    /// A character no screen shows.
+    #[error("Invalid characters in {0}!")]
+    InvalidCharacters(String),
+    /// None of the options.
+    #[error("'{value}' is not a valid choice for '{name}'.")]
+    NotAChoice {
+        /// What was sent.
+        value: String,
+        /// The field.
+        name: String,
+    },
+    /// No day, or not as `2026-12-31`.
+    #[error("{0} is not a date")]
+    NotADate(String),
+    /// No whole address.
+    #[error("{0} is not a URL")]
+    NotAUrl(String),
+    /// Somebody who is named is not there.
+    #[error("Invalid user ID: {0}")]
+    NoSuchUser(UserId),
+    /// Somebody who is named closed their account.
+    #[error("User with ID {0} is deactivated")]
+    UserDeactivated(UserId),
+    /// A bot is named.
+    #[error("User with ID {0} is a bot")]
+    IsBot(UserId),
+    /// More than [`MAX_PEOPLE_IN_ANSWER`].
+    #[error("{0} cannot name more than {MAX_PEOPLE_IN_ANSWER} users")]
+    TooManyPeople(String),
+}
+
+/// Keeps what a user answers, of several answers to one field the last; `None` takes an answer back. Tells everybody
+/// what is different. What is so already changes nothing.
+///
+/// # Errors
+/// When there is no such field, or an answer is none; nothing is to be written then.
+pub fn answer(
+    realm: &RealmSnapshot,
+    user: &User,
+    answers: &[(i64, Option<ProfileValue>)],
+    setting: &RenderSettings<'_>,
+    commit: &mut RealmCommit,
+) -> Result<(), ProfileValueError> {
+    for (id, _) in answers {
+        known(realm, *id)?;
+    }
+    let answers: BTreeMap<_, _> = answers.iter().map(|(id, answer)| (*id, answer)).collect();
+    for (id, answer) in answers {
+        let field = known(realm, id)?;
+        let document = match answer {
+            Some(answer) => Some(document(&field, text(realm, &field, answer)?, setting, realm)),
+            None => None,
+        };
+        let now = realm.user_item(user.id, UserItemKind::ProfileValue, &id.to_string());
+        if document.as_ref() != now {
+            commit.events.push(told(user.id, id, document.as_ref()));
+            commit.changes.push(kept(user.id, id, document));
+        }
+    }
+    Ok(())
+}
+
+/// Returns the answer as it is kept and shown: `value`, and `rendered_value` where the kind is written as messages are.
+fn document(field: &ProfileField, text: String, setting: &RenderSettings<'_>, realm: &RealmSnapshot) -> Value {
+    let mut document = Map::new();
+    if field.kind.is_rendered() {
+        document.insert("rendered_value".to_owned(), setting.describe(realm, &text).into());
+    }
+    document.insert("value".to_owned(), text.into());
+    Value::Object(document)
+}
+
+/// Returns the answer as text, when it is one to this field. Users become a JSON list of their numbers.
+fn text(realm: &RealmSnapshot, field: &ProfileField, answer: &ProfileValue) -> Result<String, ProfileValueError> {
+    let name = || field.name.clone();
+    let text = match (field.kind, answer) {
+        (ProfileFieldType::People, ProfileValue::People(people)) => return checked_people(realm, field, people),
+        (ProfileFieldType::People, ProfileValue::Text(_)) => return Err(ProfileValueError::NotAList),
+        (_, ProfileValue::People(_)) => return Err(ProfileValueError::NotAString(name())),
+        (_, ProfileValue::Text(text)) => text,
+    };
+    let at_most = |limit: usize| match text.chars().nth(limit) {
+        Some(_) => Err(ProfileValueError::TooLong { name: name(), limit }),
+        None => Ok(()),
+    };
+    let unfit = if field.kind == ProfileFieldType::LongText { unprintable_in_text(text) } else { unprintable(text) };
+    if unfit.is_some() {
+        return Err(ProfileValueError::InvalidCharacters(name()));
+    }
+    match field.kind {
+        ProfileFieldType::LongText => at_most(MAX_LONG_ANSWER_CHARS)?,
+        ProfileFieldType::Choice if options(field).get(text.as_str()).is_none() => {
+            at_most(MAX_LONG_ANSWER_CHARS)?;
+            return Err(ProfileValueError::NotAChoice { value: text.clone(), name: name() });
+        }
+        ProfileFieldType::Date if !is_date(text) => return Err(ProfileValueError::NotADate(name())),
+        ProfileFieldType::Link => {
+            at_most(MAX_LINK_ANSWER_CHARS)?;
+            if !is_web_address(text) {
+                return Err(ProfileValueError::NotAUrl(name()));
+            }
+        }
+        ProfileFieldType::ShortText | ProfileFieldType::ExternalAccount | ProfileFieldType::Pronouns => {
+            at_most(MAX_SHORT_ANSWER_CHARS)?;
+        }
+        ProfileFieldType::Choice | ProfileFieldType::Date | ProfileFieldType::People => {}
+    }
+    Ok(text.clone())
+}
+
+fn checked_people(realm: &RealmSnapshot, field: &ProfileField, people: &[UserId]) -> Result<String, ProfileValueError> {
+    if people.len() > MAX_PEOPLE_IN_ANSWER {
+        return Err(ProfileValueError::TooManyPeople(field.name.clone()));
+    }
+    let mut named: Vec<UserId> = Vec::new();
+    for id in people {
+        let user = realm.user(*id).ok_or(ProfileValueError::NoSuchUser(*id))?;
+        if !user.is_active {
+            return Err(ProfileValueError::UserDeactivated(*id));
+        }
+        if user.bot.is_some() {
+            return Err(ProfileValueError::IsBot(*id));
+        }
+        if !named.contains(id) {
+            named.push(*id);
+        }
+    }
+    Ok(json!(named).to_string())
+}
+
+/// A day as `2026-12-31`, and in no other way.
+fn is_date(text: &str) -> bool {
+    Date::strptime("%Y-%m-%d", text).is_ok_and(|date| date.strftime("%Y-%m-%d").to_string() == text)
+}
+
+/// Returns the options of a field by their keys.
+fn options(field: &ProfileField) -> Map<String, Value> {
+    serde_json::from_str(&field.field_data).unwrap_or_default()
+}
+
+/// Takes back the answers that name an option the field no longer has. Returns what is told of it.
+pub(super) fn dropped(
+    realm: &RealmSnapshot,
+    (id, field): (i64, &ProfileField),
+    commit: &mut RealmCommit,
+) -> Vec<NewEvent> {
+    let options = options(field);
+    let is_gone = |answer: &Value| {
+        let value = answer.get("value").and_then(Value::as_str);
+        value.is_none_or(|value| !options.contains_key(value))
+    };
+    let mut events = Vec::new();
+    for user_id in answered(realm, id, is_gone) {
+        commit.changes.push(kept(user_id, id, None));
+        events.push(told(user_id, id, None));
+    }
+    events
+}
+
+/// Returns the changes that take back all answers to a field. Nothing is told of them: the field is gone, and its
+/// answers with it.
+pub(super) fn forget(realm: &RealmSnapshot, id: i64) -> Vec<RealmChange> {
+    answered(realm, id, |_| true).into_iter().map(|user_id| kept(user_id, id, None)).collect()
+}
+
+/// Returns who gave such an answer, in the order of their numbers.
+fn answered(realm: &RealmSnapshot, id: i64, such: impl Fn(&Value) -> bool) -> Vec<UserId> {
+    let key = id.to_string();
+    let given = |user: &User| realm.user_item(user.id, UserItemKind::ProfileValue, &key).is_some_and(&such);
+    let mut users: Vec<_> = realm.users().filter(|user| given(user)).map(|user| user.id).collect();
+    users.sort_unstable();
+    users
+}
+
+fn kept(user_id: UserId, id: i64, document: Option<Value>) -> RealmChange {
+    RealmChange::UserItem { user_id, kind: UserItemKind::ProfileValue, key: id.to_string(), document }
+}
+
+/// Tells everybody an answer, or that there is none any more.
+fn told(user_id: UserId, id: i64, document: Option<&Value>) -> NewEvent {
+    let mut field = json!({"id": id, "value": null});
+    if let Some(document) = document {
+        crate::wire::add(&mut field, document.clone());
+    }
+    let person = json!({"user_id": user_id, "custom_profile_field": field});
+    NewEvent::plain(EventAudience::Everyone, json!({"type": "realm_user", "op": "update", "person": person}))
+}

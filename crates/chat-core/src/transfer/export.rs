@@ -1,0 +1,305 @@
+//! Handing an organization out: the rows of its tables, as existing servers write them and [`crate::transfer::import`] reads them.
+//!
+//! A store shows an organization as it was at one moment ([`ExportStore`]), piece by piece, and [`Export`] makes rows of
+//! each piece, so what is held in memory is the realm, which a server holds anyway, and one page of messages. Numbers are
+//! those that things have here. Passwords, keys and the secrets of links never get here: a store does not show them.
+//!
+//! An export that is imported and exported again is the same: what is written says all that is read.
+
+mod asked;
+mod messages;
+mod organization;
+mod release;
+mod small;
+mod things;
+
+pub use messages::ExportedMessage;
+pub use release::Release;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+
+use crate::StoreError;
+use crate::files::{FileKey, PathId};
+use crate::id::{ChannelId, MessageId, ScheduledId, UserId};
+use crate::model::snapshot::RealmSnapshot;
+use crate::transfer::import::ImportReport;
+use crate::transfer::import::layout::codes::{CHANNEL, PEOPLE, PERSON};
+
+/// A file of an export that holds table rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ExportFile {
+    /// `realm.json`.
+    Organization,
+    /// `messages-000001.json` and those that follow, from 1.
+    Messages(usize),
+    /// `attachment.json`.
+    Attachments,
+}
+
+/// A folder of an export that holds uploaded files and their list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ExportFolder {
+    /// Uploads, under their paths.
+    Uploads,
+    /// Pictures of users.
+    Avatars,
+    /// Custom emoji.
+    Emoji,
+    /// Pictures of the organization itself.
+    Emblems,
+}
+
+impl ExportFolder {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Uploads, Self::Avatars, Self::Emoji, Self::Emblems];
+
+    /// Returns the folder's name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Uploads => "uploads",
+            Self::Avatars => "avatars",
+            Self::Emoji => "emoji",
+            Self::Emblems => "realm_icons",
+        }
+    }
+}
+
+/// An uploaded file that belongs to an export.
+#[derive(Debug, Clone)]
+pub struct ExportedFile {
+    /// The folder.
+    pub cabinet: ExportFolder,
+    /// Where they are kept here.
+    pub key: FileKey,
+    /// Where they are in the folder: names of ours with slashes between.
+    pub path: String,
+    /// What the list says of it.
+    pub record: Value,
+}
+
+/// The rows of an export could not be written.
+#[derive(Debug, thiserror::Error)]
+#[error("the export cannot be written")]
+pub struct ExportWriteError(#[source] pub Box<dyn std::error::Error + Send + Sync>);
+
+/// The writer of an export's table rows.
+pub trait ExportWriter: Send {
+    /// So many messages will come. Said once, before them.
+    fn expect(&mut self, messages: u64);
+
+    /// Takes a row of a table. All rows of a table of a sheet come one after the other; those of another sheet may come
+    /// between.
+    ///
+    /// # Errors
+    /// When it cannot be kept; the export is none then.
+    fn row(&mut self, sheet: ExportFile, table: &'static str, row: Value) -> Result<(), ExportWriteError>;
+
+    /// Notes that the bytes of a file have to come along; they are fetched when everything was read.
+    fn file(&mut self, file: ExportedFile);
+}
+
+/// The reason why there is no export.
+#[derive(Debug, thiserror::Error)]
+pub enum ExportError {
+    /// It could not be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// It could not be written.
+    #[error(transparent)]
+    Sheet(#[from] ExportWriteError),
+}
+
+/// The number of messages in an export.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MessageCounts {
+    /// All of them.
+    pub count: u64,
+    /// The number of the last one; 0 when there is none.
+    pub last: MessageId,
+}
+
+/// The database from which an organization is exported.
+#[async_trait]
+pub trait ExportStore: Send + Sync {
+    /// Shows the organization as it is at one moment, whoever changes it meanwhile: [`Export::begin`], then its messages
+    /// in the order of their numbers, the other things, then [`Export::end`].
+    async fn export(&self, export: &mut Export<'_>) -> Result<(), ExportError>;
+}
+
+/// An export that is being written.
+pub struct Export<'a> {
+    sheets: &'a mut dyn ExportWriter,
+    release: Release,
+    now_s: i64,
+    realm: Arc<RealmSnapshot>,
+    report: ImportReport,
+    pages: usize,
+    /// How many rows the tables have whose rows have no number of their own.
+    rows: HashMap<&'static str, i64>,
+    clients: Clients,
+    circles: Circles,
+    /// The uploads that messages link which wait for their time. A server deletes what nothing uses.
+    waiting: HashMap<PathId, Vec<ScheduledId>>,
+}
+
+/// The programs that messages were sent with, numbered in the order in which they appear.
+#[derive(Default)]
+struct Clients(HashMap<String, i64>);
+
+/// Sets of three users and more that write to each other, numbered in the order in which they appear.
+#[derive(Default)]
+struct Circles {
+    numbers: HashMap<Vec<UserId>, i64>,
+    in_order: Vec<Vec<UserId>>,
+}
+
+impl Circles {
+    fn number(&mut self, users: &[UserId]) -> i64 {
+        if let Some(number) = self.numbers.get(users) {
+            return *number;
+        }
+        self.in_order.push(users.to_vec());
+        let number = i64::try_from(self.in_order.len()).unwrap_or(i64::MAX);
+        self.numbers.insert(users.to_vec(), number);
+        number
+    }
+}
+
+impl<'a> Export<'a> {
+    /// One that goes there, for that release; `now_s` is now, in unix seconds.
+    pub fn new(sheets: &'a mut dyn ExportWriter, release: Release, now_s: i64) -> Self {
+        Self {
+            sheets,
+            release,
+            now_s,
+            realm: Arc::default(),
+            report: ImportReport::default(),
+            pages: 0,
+            rows: HashMap::new(),
+            clients: Clients::default(),
+            circles: Circles::default(),
+            waiting: HashMap::new(),
+        }
+    }
+
+    /// Counts what an export has no place for.
+    pub fn leave(&mut self, what: &str, count: usize) {
+        self.report.leave(what, count);
+    }
+
+    /// Returns what is in it, and what of the organization is not.
+    #[must_use]
+    pub fn into_report(self) -> ImportReport {
+        self.report
+    }
+
+    /// Writes the organization without its messages, of which there are so many.
+    ///
+    /// # Errors
+    /// [`ExportWriteError`], as those of all that follow.
+    pub fn begin(&mut self, realm: &Arc<RealmSnapshot>, messages: MessageCounts) -> Result<(), ExportWriteError> {
+        self.realm = Arc::clone(realm);
+        self.sheets.expect(messages.count);
+        self.organization(realm, messages.last)?;
+        self.small_things(realm)
+    }
+
+    /// Writes what messages refer to.
+    ///
+    /// # Errors
+    /// [`ExportWriteError`].
+    pub fn end(&mut self) -> Result<(), ExportWriteError> {
+        let mut clients: Vec<(String, i64)> = std::mem::take(&mut self.clients.0).into_iter().collect();
+        clients.sort_by_key(|(_, number)| *number);
+        for (name, number) in clients {
+            self.put("zerver_client", json!({"id": number, "name": name}))?;
+        }
+        let circles = std::mem::take(&mut self.circles).in_order;
+        for number in numbers(&circles) {
+            self.put("zerver_huddle", json!({"id": number}))?;
+        }
+        let realm = Arc::clone(&self.realm);
+        for user in organization::accounts(&realm) {
+            self.recipient(person(user.id), (PERSON, user.id.0))?;
+        }
+        for channel in organization::channels(&realm) {
+            self.recipient(channel_recipient(channel.id), (CHANNEL, channel.id.0))?;
+        }
+        for number in numbers(&circles) {
+            self.recipient(circle(number), (PEOPLE, number))?;
+        }
+        self.subscriptions(&circles)
+    }
+
+    fn recipient(&mut self, id: i64, (kind, of): (i64, i64)) -> Result<(), ExportWriteError> {
+        self.put("zerver_recipient", json!({"id": id, "type": kind, "type_id": of}))
+    }
+
+    fn subscriptions(&mut self, circles: &[Vec<UserId>]) -> Result<(), ExportWriteError> {
+        let realm = Arc::clone(&self.realm);
+        for user in organization::accounts(&realm) {
+            self.subscribed(user.id, person(user.id))?;
+        }
+        self.channel_subscriptions(&realm)?;
+        for (number, users) in (1..).zip(circles) {
+            for user in users {
+                self.subscribed(*user, circle(number))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns where messages go that somebody sends to these users, in the order of their numbers.
+    fn people(&mut self, sender: UserId, users: &[UserId]) -> i64 {
+        let others: Vec<UserId> = users.iter().copied().filter(|user| *user != sender).collect();
+        match others.as_slice() {
+            [] => person(sender),
+            [other] if users.len() <= 2 => person(*other),
+            _ => circle(self.circles.number(users)),
+        }
+    }
+
+    fn client(&mut self, name: &str) -> i64 {
+        let next = i64::try_from(self.clients.0.len()).unwrap_or(i64::MAX).saturating_add(1);
+        *self.clients.0.entry(name.to_owned()).or_insert(next)
+    }
+
+    /// Writes a row of `realm.json`.
+    fn put(&mut self, table: &'static str, mut row: Value) -> Result<(), ExportWriteError> {
+        asked::complete(table, &mut row);
+        self.release.fit(table, &mut row);
+        self.sheets.row(ExportFile::Organization, table, row)
+    }
+
+    /// Writes one that has no number of its own here.
+    fn put_numbered(&mut self, table: &'static str, mut row: Value) -> Result<(), ExportWriteError> {
+        let number = self.rows.entry(table).or_default();
+        *number = number.saturating_add(1);
+        if let Value::Object(columns) = &mut row {
+            columns.insert("id".to_owned(), (*number).into());
+        }
+        self.put(table, row)
+    }
+}
+
+fn numbers<T>(things: &[T]) -> impl Iterator<Item = i64> + use<T> {
+    1..=i64::try_from(things.len()).unwrap_or(i64::MAX)
+}
+
+/// Returns the numbers of what messages go to: of people, channels and circles three sequences that do not meet.
+fn person(user: UserId) -> i64 {
+    user.0.saturating_mul(3)
+}
+
+fn channel_recipient(channel: ChannelId) -> i64 {
+    channel.0.saturating_mul(3).saturating_add(1)
+}
+
+fn circle(number: i64) -> i64 {
+    number.saturating_mul(3).saturating_add(2)
+}

@@ -1,0 +1,131 @@
+//! From messages to rows.
+
+use serde_json::{Map, Value, json};
+
+use super::organization::REALM;
+use super::{Export, ExportFile, ExportWriteError, channel_recipient};
+use crate::id::UserId;
+use crate::model::message::{EditHistoryEntry, Flag, Message, Recipient};
+use crate::transfer::import::layout::codes;
+
+/// A message and what users made of it.
+#[derive(Debug, Clone)]
+pub struct ExportedMessage {
+    /// The message.
+    pub message: Message,
+    /// Its earlier states, the newest first.
+    pub past: Vec<EditHistoryEntry>,
+    /// The flags of those who received it, and of others who flagged it, in the order of the users' numbers.
+    pub copies: Vec<(UserId, Vec<Flag>)>,
+}
+
+/// How original servers number the way in which HTML was made.
+const RENDERED_VERSION: i64 = 1;
+
+impl Export<'_> {
+    /// Writes a page of messages, a sheet of its own.
+    ///
+    /// # Errors
+    /// [`ExportWriteError`].
+    pub fn messages(&mut self, page: &[ExportedMessage]) -> Result<(), ExportWriteError> {
+        self.pages += 1;
+        let sheet = ExportFile::Messages(self.pages);
+        for ExportedMessage { message, past, .. } in page {
+            let mut row = self.message(message, past);
+            self.release.fit("zerver_message", &mut row);
+            self.sheets.row(sheet, "zerver_message", row)?;
+            self.report.take("earlier states of messages", past.len());
+        }
+        for ExportedMessage { message, copies, .. } in page {
+            for (user, flags) in copies {
+                let private = matches!(message.recipient, Recipient::Direct(_)).then_some(codes::PRIVATE);
+                let bits: i64 = flags.iter().map(|flag| codes::bit(*flag)).chain(private).sum();
+                let row = json!({"user_profile": user, "message": message.id, "flags_mask": bits});
+                self.sheets.row(sheet, "zerver_usermessage", row)?;
+            }
+        }
+        for ExportedMessage { message, .. } in page {
+            for part in &message.submessages {
+                let row = json!({
+                    "id": part.id,
+                    "message": message.id,
+                    "sender": part.sender_id,
+                    "msg_type": crate::model::message::SUBMESSAGE_KIND,
+                    "content": part.content,
+                });
+                self.sheets.row(sheet, "zerver_submessage", row)?;
+            }
+            self.report.take("parts of polls and lists", message.submessages.len());
+            self.reactions(message)?;
+        }
+        self.report.take("messages", page.len());
+        Ok(())
+    }
+
+    fn message(&mut self, message: &Message, past: &[EditHistoryEntry]) -> Value {
+        let recipient = match message.recipient {
+            Recipient::Channel(channel) => channel_recipient(channel),
+            Recipient::Direct(_) => self.people(message.sender_id, &message.direct_users),
+        };
+        let marks = message.marks;
+        json!({
+            "id": message.id,
+            "realm": REALM,
+            "sender": message.sender_id,
+            "recipient": recipient,
+            "is_channel_message": matches!(message.recipient, Recipient::Channel(_)),
+            "subject": message.topic,
+            "content": message.content,
+            "rendered_content": message.html,
+            // Without it an original server renders the text again, where it cannot write.
+            "rendered_content_version": RENDERED_VERSION,
+            "date_sent": message.sent_s,
+            "sending_client": self.client(&message.client),
+            "last_edit_time": message.last_edit_s,
+            "edit_history": history(past),
+            "has_link": marks.has_link,
+            "has_image": marks.has_image,
+            "has_attachment": marks.has_attachment,
+        })
+    }
+
+    fn reactions(&mut self, message: &Message) -> Result<(), ExportWriteError> {
+        for reaction in &message.reactions {
+            let row = json!({
+                "user_profile": reaction.user_id,
+                "message": message.id,
+                "emoji_name": reaction.emoji_name,
+                "emoji_code": reaction.emoji_code,
+                "reaction_type": reaction.reaction_type.name(),
+            });
+            self.put_numbered("zerver_reaction", row)?;
+        }
+        self.report.take("reactions", message.reactions.len());
+        Ok(())
+    }
+}
+
+/// Returns the edits as JSON of their own, the newest first; `None` when there are none.
+fn history(past: &[EditHistoryEntry]) -> Option<String> {
+    let edits: Vec<Value> = past.iter().map(edit).collect();
+    (!edits.is_empty()).then(|| Value::from(edits).to_string())
+}
+
+fn edit(past: &EditHistoryEntry) -> Value {
+    let mut row = Map::new();
+    row.insert("user_id".to_owned(), json!(past.user_id));
+    row.insert("timestamp".to_owned(), past.at_s.into());
+    if let Some((content, html)) = &past.content {
+        row.insert("prev_content".to_owned(), content.as_str().into());
+        row.insert("prev_rendered_content".to_owned(), html.as_str().into());
+    }
+    if let Some((before, after)) = &past.topic {
+        row.insert("prev_topic".to_owned(), before.as_str().into());
+        row.insert("topic".to_owned(), after.as_str().into());
+    }
+    if let Some((before, after)) = past.channel {
+        row.insert("prev_stream".to_owned(), json!(before));
+        row.insert("stream".to_owned(), json!(after));
+    }
+    Value::Object(row)
+}

@@ -1,0 +1,163 @@
+//! The releases of the original server that an export can be written for.
+//!
+//! An original server takes in no row with a column that it does not know, so an export has the columns of one release.
+//!
+//! # Source
+//! Not specified; columns and numbers as the servers of those releases have them.
+
+use serde_json::{Map, Value, json};
+
+use crate::model::channel::Channel;
+use crate::model::realm::Realm;
+use crate::organization::settings::{RealmSettingType, SETTINGS};
+
+/// A release of the original server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Release {
+    /// 9.2: policies are numbers.
+    R9_2,
+    /// 11.0, the newest whose format is known: policies are groups.
+    R11_0,
+}
+
+/// The number of a policy that a release has no number for: nobody may do more than here.
+const ADMINISTRATORS: i64 = 2;
+
+/// Columns that came after 9.2, by their tables.
+const SINCE_9_2: [(&str, &[&str]); 6] = [
+    (
+        "zerver_realm",
+        &[
+            "can_add_custom_emoji_group",
+            "can_add_subscribers_group",
+            "can_create_bots_group",
+            "can_create_groups",
+            "can_create_web_public_channel_group",
+            "can_create_write_only_bots_group",
+            "can_delete_any_message_group",
+            "can_delete_own_message_group",
+            "can_invite_users_group",
+            "can_manage_all_groups",
+            "can_manage_billing_group",
+            "can_mention_many_users_group",
+            "can_move_messages_between_channels_group",
+            "can_move_messages_between_topics_group",
+            "can_resolve_topics_group",
+            "can_set_delete_message_policy_group",
+            "can_set_topics_policy_group",
+            "can_summarize_topics_group",
+            "moderation_request_channel",
+            "topics_policy",
+        ],
+    ),
+    (
+        "zerver_stream",
+        &[
+            "can_add_subscribers_group",
+            "can_administer_channel_group",
+            "can_create_topic_group",
+            "can_delete_any_message_group",
+            "can_delete_own_message_group",
+            "can_move_messages_out_of_channel_group",
+            "can_move_messages_within_channel_group",
+            "can_resolve_topics_group",
+            "can_send_message_group",
+            "can_subscribe_group",
+            "folder",
+        ],
+    ),
+    (
+        "zerver_namedusergroup",
+        &[
+            "can_add_members_group",
+            "can_join_group",
+            "can_leave_group",
+            "can_manage_group",
+            "can_remove_members_group",
+            "creator",
+            "date_created",
+            "deactivated",
+        ],
+    ),
+    ("zerver_realmauditlog", &["modified_channel_folder"]),
+    ("zerver_message", &["is_channel_message"]),
+    ("zerver_scheduledmessage", &["request_timestamp"]),
+];
+
+impl Release {
+    /// All of them, the newest last.
+    pub const ALL: [Self; 2] = [Self::R9_2, Self::R11_0];
+
+    /// Its number.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::R9_2 => "9.2",
+            Self::R11_0 => "11.0",
+        }
+    }
+
+    /// Returns the release of that number.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|release| release.name() == name)
+    }
+
+    /// Takes the columns out of a row that the release does not know.
+    pub(super) fn fit(self, table: &str, row: &mut Value) {
+        let (Self::R9_2, Value::Object(columns)) = (self, row) else { return };
+        for (_, newer) in SINCE_9_2.iter().filter(|(known, _)| *known == table) {
+            columns.retain(|column, _| !newer.contains(&column.as_str()));
+        }
+    }
+
+    /// Returns the policies of the organization as numbers, for a release that has those.
+    pub(super) fn policies(self, organization: &Realm) -> Map<String, Value> {
+        if self != Self::R9_2 {
+            return Map::new();
+        }
+        let policies = SETTINGS.iter().filter(|setting| matches!(setting.kind, RealmSettingType::Policy(..)));
+        let numbers = policies.map(|setting| {
+            let number = setting.chosen(organization).unwrap_or_else(|| ADMINISTRATORS.into());
+            (setting.name.to_owned(), number)
+        });
+        let topics = ("mandatory_topics".to_owned(), organization.rules.mandatory_topics.into());
+        numbers.chain([topics]).collect()
+    }
+
+    /// Returns the policy of a channel as a number, for a release that has those.
+    pub(super) fn post_policy(self, channel: &Channel) -> Map<String, Value> {
+        let number = (self == Self::R9_2).then(|| json!(channel.post_policy.number()));
+        number.map(|number| ("stream_post_policy".to_owned(), number)).into_iter().collect()
+    }
+
+    /// Returns whether user groups can be out of use.
+    pub(super) fn has_unused_groups(self) -> bool {
+        self != Self::R9_2
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_release_is_named_by_its_number_and_no_other_name() {
+        for release in Release::ALL {
+            assert_eq!(Release::named(release.name()), Some(release));
+        }
+        assert_eq!(Release::named("9"), None);
+    }
+
+    #[test]
+    fn a_row_has_no_column_that_its_release_does_not_know() {
+        for (table, newer) in SINCE_9_2 {
+            let row = |names: &[&str]| names.iter().map(|name| ((*name).to_owned(), json!(1))).collect::<Map<_, _>>();
+            let whole = Value::Object(row(&[newer, &["id"]].concat()));
+            let (mut older, mut newest) = (whole.clone(), whole.clone());
+            Release::R9_2.fit(table, &mut older);
+            Release::R11_0.fit(table, &mut newest);
+            assert_eq!((older, newest), (json!({"id": 1}), whole));
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! Taking over an organization that was somewhere else: from the tables of its export to what is written down here.
+//!
+//! An import goes into a database that holds nothing, so numbers of users, channels, groups and messages stay what they
+//! were, and links and bookmarks with them. The log begins after the last message: nobody had a queue before. What
+//! people chose and read comes along; passwords and keys are in no export, so everybody gets another key, which an
+//! operator hands out, and HTML is made anew from what was typed, because here nobody knows who made the old one.
+//!
+//! It has steps: the organization, uploads, each file of messages, what is written and not sent, the reactions. A step and
+//! the note that it is done are one transaction, so whoever takes up an import that broke off goes on with the first step
+//! that is missing. Bytes of files are kept before the step that tells of them, under names that are the same every time.
+//!
+//! [`ImportReport`] counts what is not taken over.
+
+pub mod layout;
+
+mod columns;
+mod files;
+mod groups;
+mod messages;
+mod organization;
+mod remembered;
+mod report;
+mod small;
+mod spans;
+mod things;
+
+pub use files::{FileRecord, ImportedImages, ImportedUpload, avatars, emblem_file, emoji_file, picture_stem, uploads};
+pub use messages::{ImportReferences, MessageSurvey, messages, reactions};
+pub use organization::{OrganizationSource, organization};
+pub use report::ImportReport;
+pub use things::{ImportedExtras, things};
+
+use async_trait::async_trait;
+
+use crate::StoreError;
+use crate::files::Attachment;
+use crate::id::{AttachmentId, ChannelId, EventId, MessageId, UserId};
+use crate::model::change::RealmChange;
+use crate::model::channel::SubscriptionPeriod;
+use crate::model::message::{Flag, Message, Reaction, Recipient};
+use crate::model::user::ApiKey;
+
+/// The reason why nothing of an export can be taken over.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ImportError {
+    /// It has no organization, or several.
+    #[error("the export has {0} organizations, and one is needed")]
+    Organizations(usize),
+    /// Two accounts would log in with the same address.
+    #[error("users {0} and {1} have the same address, which nobody could log in with")]
+    SameAddress(UserId, UserId),
+    /// Two channels that are in use would have the same name.
+    #[error("channels {0} and {1} have the same name")]
+    SameChannelName(ChannelId, ChannelId),
+    /// Nobody in it is an owner or administrator.
+    #[error("the export has no active owner or administrator, so nobody could run the organization")]
+    NoAdministrator,
+    /// No more random keys.
+    #[error("no key could be made for user {0}")]
+    NoKey(UserId),
+}
+
+/// An organization without its messages, ready to be written.
+#[derive(Debug)]
+pub struct ImportedOrganization {
+    /// The place at which the log begins: nothing that stands in it has a larger number.
+    pub head: EventId,
+    /// Everything there is, each thing before what refers to it.
+    pub changes: Vec<RealmChange>,
+    /// When users were in channels.
+    pub spans: Vec<(ChannelId, UserId, SubscriptionPeriod)>,
+    /// Everybody's new key.
+    pub keys: Vec<(UserId, ApiKey)>,
+}
+
+/// A message of an export, ready to be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImportedMessage {
+    /// The message; of one to users the recipient's number is given when it is written, and its submessages come with it.
+    pub message: Message,
+    /// Its earlier states, the oldest first.
+    pub past: Vec<ImportedEdit>,
+    /// Who received it, and whether they read it, in the order of their numbers.
+    pub readers: Vec<(UserId, bool)>,
+    /// What else their copies say.
+    pub flags: Vec<(UserId, Flag)>,
+    /// The uploads that it uses.
+    pub uses: Vec<AttachmentId>,
+}
+
+/// An earlier state of a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImportedEdit {
+    /// When it ended, in unix seconds.
+    pub at_s: i64,
+    /// Who ended it.
+    pub user_id: Option<UserId>,
+    /// The text and its HTML before, when that changed.
+    pub content: Option<(String, String)>,
+    /// Where it was before and after; `None` where that is the message's own place, whatever number it is given.
+    pub channel: Option<(Recipient, Recipient)>,
+    /// Its topic before and after.
+    pub topic: (String, String),
+}
+
+/// The reactions to a message, in the order they were given.
+pub type ImportedReactions = (MessageId, Vec<Reaction>);
+
+/// The progress of an import.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImportCheckpoint {
+    /// What the export is recognised by.
+    pub source: String,
+    /// Steps that are done, the organization the first.
+    pub steps: i64,
+    /// Whether that was all.
+    pub is_done: bool,
+    /// What was taken over so far.
+    pub report: ImportReport,
+}
+
+/// The outcome of an import step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ImportStepOutcome {
+    /// It is durable, with the mark.
+    Done,
+    /// The database holds an organization, or another import was faster; nothing was written.
+    Refused,
+}
+
+/// The database into which an organization is imported.
+///
+/// Every step takes the mark as it is after it, and is refused unless the mark before is that of the step before.
+#[async_trait]
+pub trait ImportStore: Send + Sync {
+    /// Returns how far the import is that was begun here; `None` when there was none.
+    async fn import_mark(&self) -> Result<Option<ImportCheckpoint>, StoreError>;
+
+    /// Writes the organization into an empty database. The realm in memory is another only for who opens the store anew.
+    async fn import_organization(
+        &self,
+        organization: &ImportedOrganization,
+        after: &ImportCheckpoint,
+    ) -> Result<ImportStepOutcome, StoreError>;
+
+    /// Writes uploads, whose bytes are kept already.
+    async fn import_uploads(
+        &self,
+        uploads: &[Attachment],
+        after: &ImportCheckpoint,
+    ) -> Result<ImportStepOutcome, StoreError>;
+
+    /// Writes what is written and not sent, and what programs of bots keep.
+    async fn import_things(
+        &self,
+        things: &ImportedExtras,
+        after: &ImportCheckpoint,
+    ) -> Result<ImportStepOutcome, StoreError>;
+
+    /// Writes messages, with who received and read them.
+    async fn import_messages(
+        &self,
+        messages: &[ImportedMessage],
+        after: &ImportCheckpoint,
+    ) -> Result<ImportStepOutcome, StoreError>;
+
+    /// Writes reactions to messages that are there; others are left out.
+    async fn import_reactions(
+        &self,
+        reactions: &[ImportedReactions],
+        after: &ImportCheckpoint,
+    ) -> Result<ImportStepOutcome, StoreError>;
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,85 @@
+//! A user group as clients see it.
+
+use serde_json::{Value, json};
+
+use crate::id::UserId;
+use crate::model::group::UserGroup;
+use crate::model::snapshot::RealmSnapshot;
+
+/// Returns the group object. The members of a group of the system are worked out from roles and ages at `now_s`, in
+/// unix seconds, and so cost a walk over all users.
+///
+/// # Source
+/// Not specified; the keys are those existing clients know. Deactivated users are named too: at this level they stay
+/// in their groups, and nothing is told of groups when an account is closed.
+#[must_use]
+pub fn group(realm: &RealmSnapshot, group: &UserGroup, now_s: i64) -> Value {
+    json!({
+        "id": group.id,
+        "name": group.name,
+        "description": group.description,
+        "members": members(realm, group, now_s),
+        "direct_subgroup_ids": group.subgroups,
+        "is_system_group": group.system.is_some(),
+        "can_mention_group": group.can_mention,
+        "deactivated": group.is_deactivated,
+    })
+}
+
+/// Returns who stands in the group itself, in the order of their numbers.
+#[must_use]
+pub fn members(realm: &RealmSnapshot, group: &UserGroup, now_s: i64) -> Vec<UserId> {
+    let Some(system) = group.system else { return group.members.clone() };
+    let waiting_days = realm.realm().map_or(0, |realm| realm.rules.waiting_period_days);
+    let standing = realm.users().filter(|user| system.has_direct_member(user, waiting_days, now_s));
+    let mut ids: Vec<_> = standing.map(|user| user.id).collect();
+    ids.sort_unstable();
+    ids
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::UserGroupId;
+    use crate::model::change::RealmChange;
+    use crate::model::group::{GroupSetting, SystemGroup};
+    use crate::model::realm::RealmRules;
+    use crate::model::role::Role;
+    use crate::testing::{self, NOW_S};
+
+    fn set(id: i64, system: Option<SystemGroup>, members: &[i64]) -> UserGroup {
+        UserGroup {
+            id: UserGroupId(id),
+            name: "cooks".to_owned(),
+            description: "Who cooks".to_owned(),
+            system,
+            members: members.iter().copied().map(UserId).collect(),
+            subgroups: vec![UserGroupId(3)],
+            can_mention: GroupSetting::Group(UserGroupId(2)),
+            is_deactivated: false,
+        }
+    }
+
+    #[test]
+    fn a_group_of_users_names_its_members() {
+        let realm = testing::realm(RealmRules::default(), Vec::new());
+        assert_eq!(
+            group(&realm, &set(50, None, &[2, 4]), NOW_S),
+            json!({
+                "id": 50, "name": "cooks", "description": "Who cooks", "members": [2, 4], "direct_subgroup_ids": [3],
+                "is_system_group": false, "can_mention_group": 2, "deactivated": false,
+            })
+        );
+    }
+
+    #[test]
+    fn a_group_of_the_system_has_who_stands_in_the_role_active_or_not() {
+        let mut gone = testing::user(40, Role::Guest);
+        gone.is_active = false;
+        let realm = testing::realm(RealmRules::default(), vec![RealmChange::User(Box::new(gone))]);
+        let shown = group(&realm, &set(50, Some(SystemGroup::Everyone), &[]), NOW_S);
+        assert_eq!((&shown["members"], &shown["is_system_group"]), (&json!([6, 40]), &json!(true)));
+        let owners = group(&realm, &set(50, Some(SystemGroup::Owners), &[]), NOW_S);
+        assert_eq!(owners["members"], json!([1]));
+    }
+}

@@ -1,0 +1,181 @@
+//! A channel as clients see it together with what its reader chose for it.
+
+use serde_json::{Map, Value};
+
+use super::channel::{self, ChannelStatistics};
+use crate::id::{ChannelId, UserId};
+use crate::model::change::UserItemKind;
+use crate::model::channel::{Channel, ChannelNotifications, Subscription};
+use crate::model::snapshot::RealmSnapshot;
+use crate::model::user::User;
+use crate::permission::access;
+
+/// The optional fields of a subscription object that a client asked for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SubscriptionFields {
+    /// `null` where the reader follows their own settings; else what those say.
+    pub null_notifications: bool,
+    /// Who else is in the channel.
+    pub subscribers: bool,
+}
+
+/// The color of a subscription for which nobody chose one.
+pub const DEFAULT_COLOR: &str = "#c2c2c2";
+
+/// Returns the subscription of someone who is in the channel, or was: what is not chosen is as it would be for a new
+/// one.
+///
+/// # Source
+/// Keys as existing clients know them: those of the channel and the reader's own. `email_address` is gone from existing
+/// servers of this level, but the released terminal client cannot show a channel without it; it is empty, because no mail
+/// is taken for channels.
+#[must_use]
+pub fn full(
+    realm: &RealmSnapshot,
+    channel: &Channel,
+    subscription: &Subscription,
+    figures: &ChannelStatistics,
+    wish: SubscriptionFields,
+) -> Map<String, Value> {
+    let mut object = channel::basic(channel, figures);
+    let mut put = |key: &str, value: Value| drop(object.insert(key.to_owned(), value));
+    put("color", subscription.color.as_str().into());
+    put("is_muted", subscription.is_muted.into());
+    put("in_home_view", (!subscription.is_muted).into());
+    put("pin_to_top", subscription.pin_to_top.into());
+    put("email_address", "".into());
+    for (key, setting, chosen, otherwise) in settings(subscription.notifications) {
+        let own = || own_setting(realm, subscription.user_id, setting).unwrap_or(otherwise);
+        put(key, if wish.null_notifications { chosen.into() } else { chosen.unwrap_or_else(own).into() });
+    }
+    if wish.subscribers {
+        put("subscribers", subscribers(realm, channel.id));
+    }
+    object
+}
+
+/// Returns the ids of a channel's subscribers whose accounts are in use, ascending.
+pub(crate) fn subscribers(realm: &RealmSnapshot, channel_id: ChannelId) -> Value {
+    let in_use = |user: &UserId| realm.user(*user).is_some_and(|user| user.is_active);
+    realm.subscribers(channel_id).filter(in_use).map(|user| user.0).collect()
+}
+
+/// A subscription that is over, or never was: with the choices a new one begins with.
+#[must_use]
+pub fn unchosen(channel: &Channel, user_id: UserId) -> Subscription {
+    Subscription {
+        channel_id: channel.id,
+        user_id,
+        color: DEFAULT_COLOR.to_owned(),
+        is_muted: false,
+        pin_to_top: false,
+        notifications: ChannelNotifications::default(),
+    }
+}
+
+/// A channel the reader was never in but may see, with its subscribers where they are asked for and may be told.
+#[must_use]
+pub fn never(
+    realm: &RealmSnapshot,
+    user: &User,
+    channel: &Channel,
+    figures: &ChannelStatistics,
+    wish: SubscriptionFields,
+) -> Map<String, Value> {
+    let mut object = channel::basic(channel, figures);
+    if wish.subscribers && access::sees_subscribers(realm, user, channel) {
+        object.insert("subscribers".to_owned(), subscribers(realm, channel.id));
+    }
+    object
+}
+
+/// Each notification's key, the user's setting it falls back to, what was chosen, and what a new user has.
+fn settings(chosen: ChannelNotifications) -> [(&'static str, &'static str, Option<bool>, bool); 5] {
+    [
+        ("desktop_notifications", "enable_stream_desktop_notifications", chosen.desktop, false),
+        ("audible_notifications", "enable_stream_audible_notifications", chosen.audible, false),
+        ("push_notifications", "enable_stream_push_notifications", chosen.push, false),
+        ("email_notifications", "enable_stream_email_notifications", chosen.email, false),
+        ("wildcard_mentions_notify", "wildcard_mentions_notify", chosen.wildcard_mentions, true),
+    ]
+}
+
+fn own_setting(realm: &RealmSnapshot, user_id: UserId, setting: &str) -> Option<bool> {
+    realm.user_item(user_id, UserItemKind::Settings, "")?.get(setting)?.as_bool()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::model::change::RealmChange;
+    use crate::model::channel::Privacy;
+    use crate::model::realm::RealmRules;
+    use crate::testing;
+
+    fn realm(settings: &Value) -> RealmSnapshot {
+        let chosen = ChannelNotifications { desktop: Some(true), ..ChannelNotifications::default() };
+        let settings = RealmChange::UserItem {
+            user_id: UserId(4),
+            kind: UserItemKind::Settings,
+            key: String::new(),
+            document: Some(settings.clone()),
+        };
+        testing::realm(
+            RealmRules::default(),
+            vec![
+                RealmChange::Channel(Box::new(testing::channel(20, Privacy::Public))),
+                RealmChange::Subscription(Box::new(Subscription {
+                    is_muted: true,
+                    notifications: chosen,
+                    ..testing::subscription(20, 4)
+                })),
+                RealmChange::Subscription(Box::new(testing::subscription(20, 3))),
+                settings,
+            ],
+        )
+    }
+
+    fn shown(realm: &RealmSnapshot, wish: SubscriptionFields) -> Value {
+        let channel = realm.channel(ChannelId(20)).unwrap();
+        let subscription = realm.subscription(ChannelId(20), UserId(4)).unwrap();
+        full(realm, channel, subscription, &ChannelStatistics::default(), wish).into()
+    }
+
+    #[test]
+    fn what_the_user_did_not_choose_is_null_or_follows_their_settings() {
+        let realm = realm(&json!({"enable_stream_push_notifications": true, "wildcard_mentions_notify": false}));
+        let told = |wish| {
+            let object = shown(&realm, wish);
+            ["desktop", "audible", "push", "email"].map(|kind| object[format!("{kind}_notifications")].clone())
+        };
+        assert_eq!(told(SubscriptionFields::default()), [json!(true), json!(false), json!(true), json!(false)]);
+        let null = SubscriptionFields { null_notifications: true, subscribers: false };
+        assert_eq!(told(null), [json!(true), Value::Null, Value::Null, Value::Null]);
+        assert_eq!(shown(&realm, SubscriptionFields::default())["wildcard_mentions_notify"], json!(false));
+    }
+
+    #[test]
+    fn a_subscription_is_its_channel_and_more() {
+        let realm = realm(&json!({}));
+        let object = shown(&realm, SubscriptionFields { null_notifications: false, subscribers: true });
+        assert_eq!((&object["stream_id"], &object["color"]), (&json!(20), &json!("#c2c2c2")));
+        assert_eq!((&object["is_muted"], &object["in_home_view"]), (&json!(true), &json!(false)));
+        assert_eq!((&object["pin_to_top"], &object["subscribers"]), (&json!(false), &json!([3, 4])));
+        assert_eq!((object.as_object().unwrap().len(), &object["email_address"]), (26, &json!("")));
+        assert_eq!(shown(&realm, SubscriptionFields::default()).get("subscribers"), None);
+    }
+
+    #[test]
+    fn who_may_not_know_the_subscribers_is_not_told() {
+        let realm = realm(&json!({}));
+        let channel = realm.channel(ChannelId(20)).unwrap();
+        let wish = SubscriptionFields { null_notifications: false, subscribers: true };
+        let told = |user| {
+            never(&realm, realm.user(UserId(user)).unwrap(), channel, &ChannelStatistics::default(), wish)
+                .contains_key("subscribers")
+        };
+        assert_eq!([2, 6].map(told), [true, false]);
+    }
+}
