@@ -59,15 +59,13 @@ fn judge(name: &str, circle: Option<&[String]>) -> Option<Finding> {
 }
 
 fn uses(sources: &[(impl AsRef<Path>, String)]) -> Uses {
-    let modules: Vec<(String, &str)> = sources
-        .iter()
-        .filter_map(|(path, text)| Some((module(path.as_ref())?, text.as_str())))
-        .collect();
+    let modules: Vec<(String, &str)> =
+        sources.iter().filter_map(|(path, text)| Some((module(path.as_ref())?, text.as_str()))).collect();
     let mut uses: Uses = modules.iter().map(|(name, _)| (name.clone(), BTreeSet::new())).collect();
     let names: BTreeSet<String> = uses.keys().cloned().collect();
     for (name, text) in modules {
-        let used = named_in(text).into_iter().filter(|used| *used != name && names.contains(used));
-        uses.entry(name.clone()).or_default().extend(used);
+        let others = named_in(text).into_iter().filter(|other| *other != name && names.contains(other));
+        uses.entry(name.clone()).or_default().extend(others);
     }
     uses
 }
@@ -77,7 +75,8 @@ fn module(path: &Path) -> Option<String> {
     let mut parts = path.iter().map(|part| part.to_string_lossy().trim_end_matches(".rs").to_owned());
     let first = parts.next()?;
     let is_test = |part: &str| matches!(part, "tests" | "testing");
-    let is_left_out = matches!(first.as_str(), "lib" | "main" | "bin") || is_test(&first) || parts.any(|part| is_test(&part));
+    let is_left_out =
+        matches!(first.as_str(), "lib" | "main" | "bin") || is_test(&first) || parts.any(|part| is_test(&part));
     (!is_left_out).then_some(first)
 }
 
@@ -163,7 +162,10 @@ mod tests {
     fn tests_comments_and_the_root_of_the_crate_use_what_they_like() {
         let sources = [
             ("lib.rs", "pub use crate::low::A;"),
-            ("low.rs", "/// As [`crate::high::B`].\nfn a() {}\n\n#[cfg(test)]\nmod tests {\n    use crate::high::B;\n}"),
+            (
+                "low.rs",
+                "/// As [`crate::high::B`].\nfn a() {}\n\n#[cfg(test)]\nmod tests {\n    use crate::high::B;\n}",
+            ),
             ("low/tests.rs", "use crate::high::B;"),
             ("high.rs", "use crate::low::A;"),
         ];
