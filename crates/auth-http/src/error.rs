@@ -11,6 +11,7 @@ mod packages;
 mod page;
 mod payer;
 mod resources;
+mod rpc;
 mod service;
 mod verdict;
 
@@ -21,8 +22,7 @@ use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use fhir_service::error::{ServiceError, UnreadableResource};
 use fhir_store::{bundle, outcome};
-use http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, PRAGMA};
-use http::{HeaderValue, StatusCode};
+use http::StatusCode;
 use oauth_core::access::AccessError;
 use oauth_core::authorize::PageError;
 use oauth_core::caller::CallerError;
@@ -31,13 +31,9 @@ use oauth_core::sign_in::SignInError;
 use oauth_core::token::TokenError;
 use serde_json::Value;
 
-use crate::api::Api;
-use crate::endpoint::rpc::RpcError;
-use crate::form::CredentialsLocation;
-use crate::media;
-use crate::page::{CsrfError, Pages};
-
-pub(crate) use oauth::label;
+pub(crate) use oauth::{CredentialsLocation, label};
+pub(crate) use page::CsrfError;
+pub(crate) use rpc::{CALLS_MAX, GET_LAUNCH_URI, RpcError};
 pub(crate) use verdict::{AuthenticateChallenge, ErrorResponse};
 
 /// The reason why a request was not done.
@@ -171,7 +167,7 @@ impl ApiError {
             Self::Authorize(cause) => page::not_authorized(*cause),
             Self::Form(cause) => page::not_believed(*cause),
             Self::SignIn(cause) => page::not_signed_in(cause),
-            Self::Rpc(cause) => resources::not_called(cause),
+            Self::Rpc(cause) => rpc::not_called(cause),
             Self::Panicked(_) | Self::Unrendered(_) | Self::Location => internal(),
         }
     }
@@ -189,7 +185,7 @@ impl ApiError {
     }
 
     /// Logs what a person has to act on. Everything else is the caller's business, and stands in the answer.
-    fn report(&self) {
+    pub(crate) fn report(&self) {
         let cause = || chain(self);
         match self.verdict().status {
             StatusCode::INTERNAL_SERVER_ERROR => tracing::error!(cause = cause(), "the server failed"),
@@ -199,7 +195,7 @@ impl ApiError {
     }
 
     /// Logs why a member sees an error page, under the reference that the page names. A failure is logged already.
-    fn report_page(&self) {
+    pub(crate) fn report_page(&self) {
         let status = self.verdict().status;
         if !matches!(status, StatusCode::INTERNAL_SERVER_ERROR | StatusCode::SERVICE_UNAVAILABLE) {
             tracing::info!(status = status.as_u16(), cause = chain(self), "an error page was shown");
@@ -254,6 +250,11 @@ pub(crate) fn issues_in_words(outcome: &Value) -> String {
 #[derive(Clone)]
 struct Raised(Arc<ApiError>);
 
+/// Takes the fault out of a response that carries one.
+pub(crate) fn take_fault(response: &mut Response) -> Option<Arc<ApiError>> {
+    response.extensions_mut().remove::<Raised>().map(|Raised(fault)| fault)
+}
+
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let mut response = Response::new(Body::empty());
@@ -263,83 +264,12 @@ impl IntoResponse for ApiError {
     }
 }
 
-/// The request that a fault answers.
-pub(crate) struct ErrorContext<'a> {
-    /// The API that was called.
-    pub(crate) api: Api,
-    /// The frame of pages.
-    pub(crate) pages: &'a Pages,
-    /// The server's public address.
-    pub(crate) base_url: &'a str,
-    /// The request's id.
-    pub(crate) request_id: &'a str,
-}
-
-/// Gives a response that carries a fault its headers and body; any other passes through.
-pub(crate) fn render(mut response: Response, place: &ErrorContext<'_>) -> Response {
-    let Some(Raised(fault)) = response.extensions_mut().remove::<Raised>() else {
-        return response;
-    };
-    fault.report();
-    if place.api == Api::Page {
-        fault.report_page();
-    }
-    let verdict = fault.verdict();
-    let (media_type, body) = match place.api {
-        Api::Page => (HeaderValue::from_static(media::HTML), page::body(&fault, &verdict, place)),
-        Api::OAuth => (HeaderValue::from_static(media::JSON), verdict.oauth_body().to_string()),
-        Api::Rpc => (HeaderValue::from_static(media::JSON), verdict.rpc_body().to_string()),
-        Api::Resources(format) => (media::of_resources(format), verdict.outcome_body().to_string()),
-    };
-    let headers = response.headers_mut();
-    headers.remove(CONTENT_LENGTH);
-    headers.insert(CONTENT_TYPE, media_type);
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    match place.api {
-        Api::Page => crate::page::harden(headers),
-        Api::OAuth => drop(headers.insert(PRAGMA, HeaderValue::from_static("no-cache"))),
-        Api::Rpc | Api::Resources(_) => {}
-    }
-    verdict.add_headers(headers, place.base_url);
-    *response.body_mut() = Body::from(body);
-    response
-}
-
 #[cfg(test)]
 mod tests {
-    use fhir_service::resource_format::ResourceFormat;
-    use http_body_util::BodyExt as _;
-
     use super::*;
-    use crate::page::PageTheme;
 
-    async fn rendered(fault: ApiError, api: Api) -> (StatusCode, String, Value) {
-        let base_url = "https://a.example";
-        let pages = Pages::new(base_url, &PageTheme::default());
-        let place = ErrorContext { api, pages: &pages, base_url, request_id: "r1" };
-        let (parts, body) = render(fault.into_response(), &place).into_parts();
-        let bytes = body.collect().await.unwrap().to_bytes();
-        let media_type = parts.headers[CONTENT_TYPE].to_str().unwrap().to_owned();
-        (parts.status, media_type, serde_json::from_slice(&bytes).unwrap())
-    }
-
-    #[tokio::test]
-    async fn a_panic_is_500_in_the_form_of_each_face_and_its_text_stays_inside() {
-        let faces = [
-            (Api::OAuth, "application/json", "/error", "server_error"),
-            (Api::Resources(ResourceFormat::Native), "application/json", "/resourceType", "OperationOutcome"),
-            (Api::Resources(ResourceFormat::Fhir), "application/fhir+json", "/resourceType", "OperationOutcome"),
-        ];
-        for (api, media_type, pointer, expected) in faces {
-            let (status, sent, body) = rendered(ApiError::Panicked("secret plan".to_owned()), api).await;
-            assert_eq!((status, sent.as_str()), (StatusCode::INTERNAL_SERVER_ERROR, media_type));
-            assert_eq!(body.pointer(pointer).unwrap(), expected);
-            assert!(!body.to_string().contains("plan"), "{body}");
-        }
-    }
-
-    #[tokio::test]
-    async fn a_server_too_busy_is_503_and_says_when_to_try_again() {
+    #[test]
+    fn a_server_too_busy_is_503_and_says_when_to_try_again() {
         let busy = || fhir_store::StoreError::Busy("no connection in time".into());
         let parties = || oauth_core::ports::StoreError(Box::new(busy()));
         let faults: [fn(fhir_store::StoreError) -> ApiError; 4] = [
@@ -361,14 +291,17 @@ mod tests {
             );
             assert!(!verdict.outcome_body().to_string().contains("connection"));
         }
-        let (status, _, body) = rendered(ApiError::from(parties()), Api::OAuth).await;
-        assert_eq!((status.as_u16(), &body["error"]), (503, &Value::from("temporarily_unavailable")));
+        let verdict = ApiError::from(parties()).verdict();
+        assert_eq!(
+            (verdict.status.as_u16(), &verdict.oauth_body()["error"]),
+            (503, &Value::from("temporarily_unavailable"))
+        );
         let broken = fhir_store::StoreError::Failed("a bug".into());
         assert_eq!(ApiError::from(broken).verdict().status, StatusCode::INTERNAL_SERVER_ERROR);
     }
 
-    #[tokio::test]
-    async fn a_database_that_is_gone_is_503_and_says_when_to_try_again() {
+    #[test]
+    fn a_database_that_is_gone_is_503_and_says_when_to_try_again() {
         let gone = || fhir_store::StoreError::Unavailable("connection refused".into());
         let parties = ApiError::from(oauth_core::ports::StoreError(Box::new(gone())));
         for fault in [ApiError::from(gone()), parties] {

@@ -8,9 +8,9 @@ use http::{Extensions, HeaderMap, HeaderValue};
 use oauth_core::limits::FORM_MAX_BYTES;
 use oauth_core::token::{TokenError, TokenRequest};
 
-use crate::error::ApiError;
+use crate::error::{ApiError, CredentialsLocation};
 use crate::state::App;
-use crate::{body, credentials, media};
+use crate::{body, media, rate_limit_key};
 
 /// A form, read and counted against the caller's rate; what its parameters mean is the rules'
 /// business.
@@ -20,15 +20,6 @@ pub(crate) struct OAuthForm {
     authorization: Option<String>,
     /// From where; `None` where the listener names no peer.
     address: Option<String>,
-}
-
-/// Where the client put its credentials: it decides whether a refusal carries a challenge.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum CredentialsLocation {
-    /// In the `Authorization` header.
-    Header,
-    /// In the form, if anywhere.
-    Form,
 }
 
 impl OAuthForm {
@@ -60,8 +51,8 @@ impl FromRequest<App> for OAuthForm {
         let body = body::read(&parts.headers, body, limit_bytes).await?;
         let pairs: Vec<_> = form_urlencoded::parse(&body).into_owned().collect();
 
-        let named_in_header = authorization.as_deref().and_then(credentials::claimed_client);
-        let claimed = named_in_header.or_else(|| credentials::claimed_in_form(&pairs));
+        let named_in_header = authorization.as_deref().and_then(rate_limit_key::claimed_client);
+        let claimed = named_in_header.or_else(|| rate_limit_key::claimed_in_form(&pairs));
         app.limiter.check(&parts.extensions, claimed.as_deref())?;
 
         let parameters = oauth_core::form::FormFields::new(pairs).map_err(|repeated| ApiError::Token {

@@ -31,15 +31,18 @@ mod state;
 mod endpoint;
 
 mod address;
-mod credentials;
 mod form;
+mod rate_limit;
+mod rate_limit_key;
 mod resource_request;
 
 mod api;
 mod document;
 mod error;
+mod error_rendering;
+mod omission_log;
 mod response;
-mod told;
+mod token_log;
 
 mod page;
 

@@ -2,17 +2,19 @@
 
 use axum::body::Body;
 use axum::response::Response;
+use fhir_service::error::ServiceError;
 use fhir_service::representation::{self, HEAD_BYTES, WrittenRepresentation};
 use fhir_service::resource_format::ResourceFormat;
 use fhir_service::summary::SummaryView;
 use fhir_store::{StoredResource, StoredText, WriteOutcome};
 use http::header::{
-    CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED, LOCATION, WARNING,
+    CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED, LOCATION, PRAGMA, WARNING,
 };
 use http::{HeaderMap, HeaderValue, StatusCode};
 use jiff::Timestamp;
 use jiff::fmt::rfc2822;
 use oauth_core::registration::PolicyIssue;
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::error::ApiError;
@@ -36,6 +38,17 @@ pub(crate) fn json_text(status: StatusCode, format: ResourceFormat, body: Vec<u8
     response.headers_mut().insert(CONTENT_TYPE, media::of_resources(format));
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
+}
+
+/// Returns JSON that no cache may store (RFC 6749, section 5.1).
+pub(crate) fn private_json(body: &impl Serialize) -> Result<Response, ApiError> {
+    let bytes = serde_json::to_vec(body).map_err(ServiceError::Unwritable)?;
+    let mut response = Response::new(Body::from(bytes));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(media::JSON));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(PRAGMA, HeaderValue::from_static("no-cache"));
+    Ok(response)
 }
 
 /// Returns a response without a body.

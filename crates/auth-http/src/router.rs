@@ -9,7 +9,7 @@ use http::Uri;
 
 use crate::api::Api;
 use crate::endpoint::{
-    apps, authorize, b2b_claim, bundle, discovery, everything, explain, export, grant, health, history, home,
+    apps, authorize, b2b_claim, bundle, consent, discovery, everything, explain, export, health, history, home,
     introspect, jobs, jwks, login, logout, member_match, metadata, migrations, packages, patient, resource, revoke,
     rpc, search, session, style, token, userinfo, validate, version,
 };
@@ -33,7 +33,11 @@ pub fn router(parts: Components) -> Router {
     // Inside out: a request passes the layers from the last one here to the first.
     Router::new()
         .merge(counted(documents()).layer(from_fn(panic::catch)).layer(cors::any_origin()))
-        .merge(counted(pages()).layer(from_fn(panic::catch)).layer(from_fn_with_state(Arc::clone(&app), page::shield)))
+        .merge(
+            counted(pages())
+                .layer(from_fn(panic::catch))
+                .layer(from_fn_with_state(Arc::clone(&app), page::security_headers)),
+        )
         .merge(oauth().layer(from_fn(panic::catch)).layer(cors::echoed_origin()))
         .merge(counted(people()).layer(from_fn(panic::catch)).layer(cors::echoed_origin()))
         .merge(counted(resources()).layer(from_fn(panic::catch)).layer(cors::echoed_origin()))
@@ -65,7 +69,7 @@ fn pages() -> Router<App> {
         .route(page::AUTHORIZE, get(authorize::get).post(authorize::post))
         .route(page::LOGIN, get(login::get).post(login::post))
         .route(page::PATIENT, get(patient::get).post(patient::post))
-        .route(page::GRANT, get(grant::get).post(grant::post))
+        .route(page::GRANT, get(consent::get).post(consent::post))
         .route(page::APPS, get(apps::get))
         .route(page::REVOKE, post(apps::revoke))
         .route(page::LOGOUT, post(logout::post))

@@ -5,9 +5,9 @@ use axum::response::Response;
 use oauth_core::connected::{self, ConnectionId};
 use oauth_core::session;
 
-use crate::error::ApiError;
+use crate::error::{ApiError, CsrfError};
 use crate::page::view::ConnectedAppsPage;
-use crate::page::{self, APPS, BrowserContext, CsrfError, LOGIN, LOGOUT, PageForm, REVOKE, words};
+use crate::page::{self, APPS, BrowserContext, LOGIN, LOGOUT, PageForm, REVOKE, words};
 use crate::state::App;
 
 /// What the page says to who has just taken access back.

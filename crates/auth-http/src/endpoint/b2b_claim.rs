@@ -4,10 +4,10 @@ use axum::extract::State;
 use axum::response::Response;
 use fhir_service::b2b_claim;
 
-use super::introspect::private_json;
 use crate::address::ClientPath;
 use crate::error::ApiError;
 use crate::resource_request::ResourceRequest;
+use crate::response::private_json;
 use crate::state::App;
 
 /// Diagnoses a Client.

@@ -4,8 +4,8 @@ use axum::extract::State;
 use axum::response::Response;
 use serde_json::json;
 
-use super::introspect::private_json;
 use crate::error::ApiError;
+use crate::response::private_json;
 use crate::state::App;
 
 /// 200 while the server can do its work, else 503; no caller is asked who it is.

@@ -6,10 +6,10 @@ use http::HeaderMap;
 use http::header::ACCEPT;
 use serde_json::json;
 
-use super::introspect::private_json;
 use crate::error::ApiError;
 use crate::page::view::HomePage;
 use crate::page::{self, APPS};
+use crate::response::private_json;
 use crate::state::App;
 
 /// The addresses that programs begin at, by what they are.

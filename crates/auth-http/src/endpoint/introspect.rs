@@ -1,21 +1,16 @@
 //! `/auth/introspect`.
 
-use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use fhir_service::error::ServiceError;
-use http::HeaderValue;
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, PRAGMA};
 use oauth_core::access::AccessRequest;
 use oauth_core::introspection::{self, IntrospectionError};
-use serde::Serialize;
 use serde_json::json;
 
 use crate::error::ApiError;
 use crate::form::OAuthForm;
-use crate::media;
+use crate::response::private_json;
 use crate::state::App;
-use crate::told;
+use crate::token_log;
 
 /// Says what a token is worth.
 ///
@@ -28,20 +23,9 @@ pub(crate) async fn post(State(app): State<App>, form: OAuthForm) -> Result<Resp
         Ok(answer) => private_json(&answer),
         Err(cause) => {
             if let IntrospectionError::Request(cause) = &cause {
-                told::refused(&app, cause);
+                token_log::refused(&app, cause);
             }
             Err(ApiError::Introspection { cause, credentials: form.credentials() })
         }
     }
-}
-
-/// JSON that no cache may keep (RFC 6749, section 5.1).
-pub(crate) fn private_json(body: &impl Serialize) -> Result<Response, ApiError> {
-    let bytes = serde_json::to_vec(body).map_err(ServiceError::Unwritable)?;
-    let mut response = Response::new(Body::from(bytes));
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(media::JSON));
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    headers.insert(PRAGMA, HeaderValue::from_static("no-cache"));
-    Ok(response)
 }

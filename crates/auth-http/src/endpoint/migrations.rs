@@ -15,9 +15,9 @@ use fhir_service::representation::instant;
 use migrations::on_demand::{ScriptOutcome, SqlScript, SqlScriptRecord};
 use serde_json::{Value, json};
 
-use super::introspect::private_json;
 use crate::error::ApiError;
 use crate::resource_request::ResourceRequest;
+use crate::response::private_json;
 use crate::state::App;
 
 /// Applies what is new.

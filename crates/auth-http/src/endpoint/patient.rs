@@ -4,9 +4,9 @@ use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use oauth_core::authorize::{self, NextPage, PatientPage, PatientQuery, PatientSearchResults};
 
-use crate::error::ApiError;
+use crate::error::{ApiError, CsrfError};
 use crate::page::view::{AlertView, PatientCandidateView, PatientPageView, PatientResultsView};
-use crate::page::{self, BrowserContext, CsrfError, LOGOUT, PATIENT, PageForm, next, words};
+use crate::page::{self, BrowserContext, LOGOUT, PATIENT, PageForm, next, words};
 use crate::state::App;
 
 /// Returns the page, where there is a choice to make.

@@ -7,7 +7,7 @@ use oauth_core::introspection;
 use crate::error::ApiError;
 use crate::form::OAuthForm;
 use crate::state::App;
-use crate::told;
+use crate::token_log;
 
 /// Ends a token; silent about tokens that are unknown or another client's.
 ///
@@ -17,7 +17,7 @@ pub(crate) async fn post(State(app): State<App>, form: OAuthForm) -> Result<Stat
     match introspection::revoke(&app.env(), &app.authority, &form.request()).await {
         Ok(()) => Ok(StatusCode::OK),
         Err(cause) => {
-            told::refused(&app, &cause);
+            token_log::refused(&app, &cause);
             Err(ApiError::Token { cause, credentials: form.credentials() })
         }
     }

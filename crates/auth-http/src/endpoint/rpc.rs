@@ -16,28 +16,13 @@ use fhir_service::access;
 use oauth_core::launch::{self, EhrLaunch};
 use serde_json::{Value, json};
 
-use super::introspect::private_json;
-use crate::error::ApiError;
+use crate::error::{ApiError, CALLS_MAX, GET_LAUNCH_URI, RpcError};
 use crate::resource_request::ResourceRequest;
+use crate::response::private_json;
 use crate::state::App;
 
-/// The one method, after its brand and the dot.
-const GET_LAUNCH_URI: &str = "smart/get-launch-uri";
 /// What policies call it.
 const OPERATION: &str = "RpcGetLaunchUri";
-/// Most calls in a list.
-const CALLS_MAX: usize = 100;
-
-/// The reason why a call was not done.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum RpcError {
-    #[error("a call must be an object with a method and params, or a list of at most {CALLS_MAX} of them")]
-    NotACall,
-    #[error("there is no such method; the one there is: {0}.{GET_LAUNCH_URI}")]
-    UnknownMethod(String),
-    #[error("{0}")]
-    LaunchUri(#[from] launch::LaunchUriError),
-}
 
 /// Does one call, or each of a list.
 pub(crate) async fn post(State(app): State<App>, mut call: ResourceRequest) -> Result<Response, ApiError> {

@@ -10,9 +10,9 @@ use oauth_core::access::AccessError;
 use oauth_core::caller::{self, CallerIdentity};
 use oauth_core::session;
 
-use crate::error::ApiError;
+use crate::error::{ApiError, CsrfError};
 use crate::form;
-use crate::page::{self, BrowserContext, CookieKind, CsrfError};
+use crate::page::{self, BrowserContext, CookieKind};
 use crate::state::App;
 
 /// Ends the session of the token in the header, that is everything its authorization gave; without a header the one of
@@ -34,8 +34,8 @@ pub(crate) async fn delete(
 }
 
 async fn sign_out(app: &App, headers: &HeaderMap, visitor: &BrowserContext) -> Result<Response, ApiError> {
-    if page::is_foreign(headers, &app.pages) {
-        return Err(CsrfError::Foreign.into());
+    if page::is_cross_site(headers, &app.pages) {
+        return Err(CsrfError::CrossSite.into());
     }
     if !session::end(&app.env(), &app.authority, visitor.as_browser()).await? {
         return Err(AccessError::Unauthenticated.into());

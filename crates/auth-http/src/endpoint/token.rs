@@ -4,11 +4,11 @@ use axum::extract::State;
 use axum::response::Response;
 use oauth_core::token;
 
-use super::introspect::private_json;
 use crate::error::ApiError;
 use crate::form::OAuthForm;
+use crate::response::private_json;
 use crate::state::App;
-use crate::told;
+use crate::token_log;
 
 /// Issues a token.
 ///
@@ -17,11 +17,11 @@ use crate::told;
 pub(crate) async fn post(State(app): State<App>, form: OAuthForm) -> Result<Response, ApiError> {
     match token::exchange(&app.env(), &app.authority, &form.request()).await {
         Ok(response) => {
-            told::issued(&app, &response);
+            token_log::issued(&app, &response);
             private_json(&response)
         }
         Err(cause) => {
-            told::refused(&app, &cause);
+            token_log::refused(&app, &cause);
             Err(ApiError::Token { cause, credentials: form.credentials() })
         }
     }

@@ -7,9 +7,9 @@ use oauth_core::access::AccessError;
 use oauth_core::caller;
 use oauth_core::userinfo::userinfo;
 
-use super::introspect::private_json;
 use crate::error::ApiError;
 use crate::form;
+use crate::response::private_json;
 use crate::state::App;
 
 /// Says who signed in, to the bearer of the token that says so; the same for GET and POST.

@@ -12,7 +12,15 @@ use oauth_core::token::TokenError;
 
 use super::resources::parties;
 use super::{AuthenticateChallenge, ErrorResponse, internal};
-use crate::form::CredentialsLocation;
+
+/// Where the client put its credentials: it decides whether a refusal carries a challenge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CredentialsLocation {
+    /// In the `Authorization` header.
+    Header,
+    /// In the form, if anywhere.
+    Form,
+}
 
 /// The reason why there is no token, or no revocation.
 pub(super) fn refused(cause: &TokenError, credentials: CredentialsLocation) -> ErrorResponse {

@@ -1,18 +1,28 @@
-//! The rows of the table about pages, and a fault as a page: what happened in words of people, what to
-//! do, and the cause for developers.
+//! The rows of the table about pages.
 
-use askama::Template as _;
 use fhir_store::outcome;
 use http::StatusCode;
 use oauth_core::authorize::PageError;
 use oauth_core::sign_in::SignInError;
 
+use super::ErrorResponse;
 use super::resources::parties;
-use super::{ApiError, ErrorContext, ErrorResponse};
-use crate::page::CsrfError;
-use crate::page::view::ErrorPage;
 
-/// The reason why nobody signed in. 403 for wrong credentials: 401 would have to name a scheme that a browser could ask
+/// The reason why a form is not believed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum CsrfError {
+    /// The browser reports that a page of another site sent it.
+    #[error("the form was sent by a page of another site")]
+    CrossSite,
+    /// The CSRF token is missing, or was made for another form or browser.
+    #[error("the form does not carry the mark of this browser's session")]
+    Invalid,
+    /// A required field is missing.
+    #[error("a field of the form is missing")]
+    Incomplete,
+}
+
+/// The reason why a sign-in failed. 403 for wrong credentials: 401 would have to name a scheme that a browser could ask
 /// by (RFC 9110, section 15.5.2).
 pub(super) fn not_signed_in(cause: &SignInError) -> ErrorResponse {
     let row = |status, kind| ErrorResponse::new(status, kind, cause.to_string());
@@ -43,102 +53,8 @@ pub(super) fn not_authorized(cause: PageError) -> ErrorResponse {
 pub(super) fn not_believed(cause: CsrfError) -> ErrorResponse {
     match cause {
         CsrfError::Incomplete => ErrorResponse::new(StatusCode::BAD_REQUEST, outcome::BAD_REQUEST, cause.to_string()),
-        CsrfError::Foreign | CsrfError::Unmarked => {
+        CsrfError::CrossSite | CsrfError::Invalid => {
             ErrorResponse::new(StatusCode::FORBIDDEN, outcome::FORBIDDEN, cause.to_string()).oauth("access_denied")
         }
-    }
-}
-
-/// The words of a page.
-struct Words {
-    heading: &'static str,
-    text: &'static str,
-    advice: &'static str,
-}
-
-/// Returns the page.
-pub(super) fn body(fault: &ApiError, verdict: &ErrorResponse, place: &ErrorContext<'_>) -> String {
-    let Words { heading, text, advice } = words(fault, verdict.status);
-    let page = ErrorPage {
-        frame: place.pages.frame(),
-        heading,
-        text,
-        advice,
-        reference: place.request_id,
-        status: verdict.status.as_u16(),
-        error: verdict.error(),
-        cause: verdict.text(),
-    };
-    page.render().unwrap_or_else(|error| {
-        tracing::error!(%error, "a page cannot be written");
-        format!("{heading}. {text} {advice}")
-    })
-}
-
-fn words(fault: &ApiError, status: StatusCode) -> Words {
-    match (fault, status) {
-        (ApiError::Authorize(cause), _) => unauthorized(*cause),
-        (ApiError::Form(CsrfError::Foreign | CsrfError::Unmarked), _) => Words {
-            heading: "This page is out of date",
-            text: "Nothing was changed. You may have signed in or out in another window since the page was opened.",
-            advice: "Go back to the app and start again, or reload the page you came from.",
-        },
-        (_, StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED) => Words {
-            heading: "There is nothing here",
-            text: "The address is not one of a page.",
-            advice: "If a link brought you here, it is wrong or too old.",
-        },
-        (_, StatusCode::TOO_MANY_REQUESTS) => Words {
-            heading: "Too many attempts",
-            text: "To protect your account, we have to make a pause.",
-            advice: "Wait a little, then try again.",
-        },
-        (_, StatusCode::SERVICE_UNAVAILABLE) => Words {
-            heading: "We are very busy",
-            text: "Your request could not be answered just now.",
-            advice: "Try again in a minute.",
-        },
-        (_, status) if status.is_server_error() => Words {
-            heading: "Something went wrong on our side",
-            text: "Your request could not be finished.",
-            advice: "Try again in a minute. If it happens again, tell us the reference below.",
-        },
-        _ => Words {
-            heading: "This request cannot be read",
-            text: "What your browser sent is not what this page expects. Nothing was changed.",
-            advice: "Go back and try again.",
-        },
-    }
-}
-
-/// An authorization that cannot go on, and of which the app must not be told.
-fn unauthorized(cause: PageError) -> Words {
-    match cause {
-        PageError::UnknownApp | PageError::InactiveApp => Words {
-            heading: "This app cannot be connected",
-            text: "The app that brought you here is not registered with us, or not any more. Nothing was shared with it.",
-            advice: "Ask whoever makes the app.",
-        },
-        PageError::RedirectUri => Words {
-            heading: "This app cannot be connected",
-            text: "The app wants our answer sent to a place that is not known to be its own. To protect you, nothing was \
-                   shared with it.",
-            advice: "Ask whoever makes the app.",
-        },
-        PageError::Transaction => Words {
-            heading: "This page cannot be opened",
-            text: "A part of its address is missing or was changed. Nothing was changed or shared by opening it.",
-            advice: "Go back to the app and start again.",
-        },
-        PageError::TransactionExpired => Words {
-            heading: "This took too long",
-            text: "For your safety a request has to be finished within a quarter of an hour. Nothing was shared.",
-            advice: "Go back to the app and start again.",
-        },
-        PageError::Patient => Words {
-            heading: "This record cannot be chosen",
-            text: "You may not use this record, or not any more. Nothing was shared.",
-            advice: "Go back and choose another one.",
-        },
     }
 }

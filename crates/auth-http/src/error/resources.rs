@@ -7,11 +7,9 @@ use fhir_store::{ResourceKey, SearchExecutionError, StoreError, WriteError};
 use http::StatusCode;
 use oauth_core::access::AccessError;
 use oauth_core::caller::CallerError;
-use oauth_core::launch::LaunchUriError;
 use oauth_core::registration::PolicyIssue;
 
 use super::{AuthenticateChallenge, ErrorResponse, internal};
-use crate::endpoint::rpc::RpcError;
 
 /// When to try again where the server is too busy, in seconds: not at once, as that is what made it so.
 const BUSY_RETRY_S: u64 = 5;
@@ -175,25 +173,6 @@ pub(super) fn unidentified(cause: &CallerError) -> ErrorResponse {
         }
         CallerError::Token(_) => row().oauth("invalid_token").challenge(AuthenticateChallenge::InvalidToken),
         CallerError::Store(cause) => parties(cause),
-    }
-}
-
-/// A call by name that was not done.
-pub(super) fn not_called(cause: &RpcError) -> ErrorResponse {
-    let row = |kind| ErrorResponse::new(StatusCode::UNPROCESSABLE_ENTITY, kind, cause.to_string());
-    match cause {
-        RpcError::NotACall => ErrorResponse::new(StatusCode::BAD_REQUEST, outcome::STRUCTURE, cause.to_string()),
-        RpcError::UnknownMethod(_) => row(outcome::NOT_SUPPORTED),
-        RpcError::LaunchUri(LaunchUriError::Store(cause)) => parties(cause),
-        RpcError::LaunchUri(LaunchUriError::Sign(_)) => internal(),
-        RpcError::LaunchUri(
-            LaunchUriError::Malformed(_)
-            | LaunchUriError::UnknownClient
-            | LaunchUriError::NotLaunchable
-            | LaunchUriError::UnknownUser
-            | LaunchUriError::UnknownPatient
-            | LaunchUriError::OtherIssuer { .. },
-        ) => row(outcome::INVALID),
     }
 }
 

@@ -85,12 +85,12 @@ impl ErrorResponse {
     }
 
     /// `error` of RFC 6749.
-    pub(super) const fn error(&self) -> &'static str {
+    pub(crate) const fn error(&self) -> &'static str {
         self.error
     }
 
     /// The text for developers.
-    pub(super) fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         &self.text
     }
 

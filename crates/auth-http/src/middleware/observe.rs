@@ -12,7 +12,7 @@ use server_kit::middleware::request_id;
 use tracing::{Instrument as _, debug, error_span};
 
 use crate::api::Api;
-use crate::error::{self, ErrorContext};
+use crate::error_rendering::{ErrorContext, render};
 use crate::state::App;
 
 /// Longest request id that is taken from a caller, in bytes.
@@ -32,7 +32,7 @@ pub(crate) async fn observe(State(app): State<App>, request: Request, next: Next
 
     async {
         let place = ErrorContext { api, pages: &app.pages, base_url: app.base_url(), request_id: name };
-        let mut response = error::render(next.run(request).await, &place);
+        let mut response = render(next.run(request).await, &place);
         response.headers_mut().insert(request_id::HEADER, id.clone());
         let status = response.status();
         let route = route.as_ref().map_or("none", MatchedPath::as_str);

@@ -5,9 +5,9 @@ use http::HeaderMap;
 use http::header::{HOST, ORIGIN};
 use oauth_core::limits::FORM_MAX_BYTES;
 
-use super::Pages;
+use super::pages::Pages;
 use super::visitor::BrowserContext;
-use crate::error::ApiError;
+use crate::error::{ApiError, CsrfError};
 use crate::state::App;
 use crate::{body, media};
 
@@ -18,37 +18,23 @@ pub(crate) struct PageForm {
     fields: Vec<(String, String)>,
 }
 
-/// The reason why a form is not believed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum CsrfError {
-    /// The browser says so itself.
-    #[error("the form was sent by a page of another site")]
-    Foreign,
-    /// The mark is missing, or was made for another form or browser.
-    #[error("the form does not carry the mark of this browser's session")]
-    Unmarked,
-    /// A field without which the form says nothing is missing.
-    #[error("a field of the form is missing")]
-    Incomplete,
-}
-
 impl FromRequest<App> for PageForm {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, ApiError> {
         let (mut parts, body) = request.into_parts();
-        if is_foreign(&parts.headers, &app.pages) {
-            return Err(CsrfError::Foreign.into());
+        if is_cross_site(&parts.headers, &app.pages) {
+            return Err(CsrfError::CrossSite.into());
         }
         let visitor = BrowserContext::from_request_parts(&mut parts, app).await?;
         let fields = fields(app, &parts.headers, body).await?;
         let form = Self { visitor, fields };
         let path = parts.uri.path();
-        let mark = form.get("csrf");
-        if mark.is_some_and(|mark| app.authority.forms().verifies(form.visitor.anchor(path), path, mark)) {
+        let token = form.get("csrf");
+        if token.is_some_and(|token| app.authority.forms().verifies(form.visitor.anchor(path), path, token)) {
             return Ok(form);
         }
-        Err(CsrfError::Unmarked.into())
+        Err(CsrfError::Invalid.into())
     }
 }
 
@@ -78,11 +64,11 @@ pub(crate) async fn fields(
     Ok(form_urlencoded::parse(&body).into_owned().collect())
 }
 
-/// Returns whether the browser says that a page of another origin sent this: the second line behind the mark.
+/// Returns whether the browser reports that a page of another origin sent this: the second line behind the CSRF token.
 ///
-/// An `Origin` of `null` says nothing here. Our own pages send it, because they tell nobody where they
-/// are (`Referrer-Policy`).
-pub(crate) fn is_foreign(headers: &HeaderMap, pages: &Pages) -> bool {
+/// An `Origin` of `null` says nothing here. Our own pages send it, because of their
+/// `Referrer-Policy`.
+pub(crate) fn is_cross_site(headers: &HeaderMap, pages: &Pages) -> bool {
     let text = |value: Option<&http::HeaderValue>| value.and_then(|value| value.to_str().ok()).map(str::to_owned);
     if let Some(site) = text(headers.get("sec-fetch-site")) {
         return !matches!(site.as_str(), "same-origin" | "none");

@@ -5,9 +5,11 @@
 //! are set in one place ([`shielded`]).
 
 mod cookie;
+pub(crate) mod error_page;
 mod form;
-mod look;
+pub(crate) mod look;
 pub(crate) mod next;
+pub(crate) mod pages;
 mod style;
 pub(crate) mod view;
 mod visitor;
@@ -30,12 +32,12 @@ use crate::state::App;
 
 pub use look::{AccentColors, Color, LOGO_MAX_BYTES, LogoFormat, PageLogo, PageTheme, PageThemeError, PageTitle};
 
-pub(crate) use cookie::{CookieKind, RequestCookies};
-pub(crate) use form::{CsrfError, PageForm, fields, is_foreign};
-pub(crate) use style::{StaticAsset, StaticAssets};
+pub(crate) use cookie::CookieKind;
+pub(crate) use form::{PageForm, fields, is_cross_site};
 pub(crate) use visitor::BrowserContext;
 
-use view::{FormView, PageFrame};
+use pages::POLICY;
+use view::FormView;
 
 /// Where one signs in.
 pub(crate) const LOGIN: &str = "/auth/login";
@@ -52,81 +54,7 @@ pub(crate) const LOGOUT: &str = "/auth/logout";
 /// Where an app sends a browser to.
 pub(crate) const AUTHORIZE: &str = "/auth/authorize";
 
-/// What browsers hold these pages to. No `form-action`: browsers apply it to the redirect that answers
-/// a form, and that one leads to the app.
-const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; \
-                      frame-ancestors 'none'";
-
-/// The same for pages with the organization's logo, which may be at a host of its own.
-fn policy(look: &PageTheme) -> HeaderValue {
-    let host = match &look.logo {
-        Some(PageLogo::Url(address)) => {
-            url::Url::parse(address).ok().map(|address| address.origin().ascii_serialization())
-        }
-        Some(PageLogo::File { .. }) | None => None,
-    };
-    let of_host = |host: String| POLICY.replace("img-src 'self'", &format!("img-src 'self' {host}"));
-    let policy = host.and_then(|host| HeaderValue::try_from(of_host(host)).ok());
-    policy.unwrap_or(HeaderValue::from_static(POLICY))
-}
-
-/// Everything the pages of a deployment have in common.
-pub(crate) struct Pages {
-    frame: PageFrame,
-    assets: StaticAssets,
-    cookies: RequestCookies,
-    origin: String,
-    root: String,
-    policy: HeaderValue,
-}
-
-impl Pages {
-    pub(crate) fn new(base_url: &str, look: &PageTheme) -> Self {
-        let parsed = url::Url::parse(base_url).ok();
-        let root = parsed.as_ref().map_or("", |url| url.path().trim_end_matches('/')).to_owned();
-        let assets = StaticAssets::new(look);
-        Self {
-            frame: PageFrame::new(look, &assets, &root),
-            assets,
-            cookies: RequestCookies::new(base_url),
-            origin: parsed.map_or_else(String::new, |url| url.origin().ascii_serialization()),
-            root,
-            policy: policy(look),
-        }
-    }
-
-    /// Returns what every page begins with.
-    pub(crate) const fn frame(&self) -> &PageFrame {
-        &self.frame
-    }
-
-    /// Returns the file of this name.
-    pub(crate) fn asset(&self, name: &str) -> Option<&StaticAsset> {
-        self.assets.find(name)
-    }
-
-    pub(crate) const fn cookies(&self) -> RequestCookies {
-        self.cookies
-    }
-
-    /// Returns the origin browsers know this server by.
-    fn origin(&self) -> &str {
-        &self.origin
-    }
-
-    /// Returns the address of a page of ours, as links on pages name it.
-    pub(crate) fn link(&self, path: &str) -> String {
-        format!("{}{path}", self.root)
-    }
-
-    /// Returns the address of the page at `path` for a pending authorization.
-    pub(crate) fn link_with(&self, path: &str, transaction: &str) -> String {
-        let query = form_urlencoded::Serializer::new(String::new()).append_pair("transaction", transaction).finish();
-        format!("{}{path}?{query}", self.root)
-    }
-}
-
-/// Returns the form at `path`, marked for this visitor.
+/// Returns the form at `path`, with a CSRF token for this visitor.
 pub(crate) fn form(app: &App, visitor: &BrowserContext, path: &str) -> FormView {
     let csrf = app.authority.forms().token(visitor.anchor(path), path);
     FormView { action: app.pages.link(path), csrf }
@@ -175,19 +103,19 @@ pub(crate) fn parameter(query: &str, name: &str) -> Option<String> {
 }
 
 /// Gives every answer to a browser its headers: pages, redirects and refusals alike.
-pub(crate) async fn shield(State(app): State<App>, request: Request, next: Next) -> Response {
+pub(crate) async fn security_headers(State(app): State<App>, request: Request, next: Next) -> Response {
     shielded(&app, next.run(request).await)
 }
 
 /// `response` with the headers of a page.
 pub(crate) fn shielded(app: &App, mut response: Response) -> Response {
-    harden(response.headers_mut());
-    response.headers_mut().insert(CONTENT_SECURITY_POLICY, app.pages.policy.clone());
+    add_security_headers(response.headers_mut());
+    response.headers_mut().insert(CONTENT_SECURITY_POLICY, app.pages.policy());
     response
 }
 
 /// The headers that hold a browser to what pages need.
-pub(crate) fn harden(headers: &mut HeaderMap) {
+pub(crate) fn add_security_headers(headers: &mut HeaderMap) {
     for (name, value) in [
         (CONTENT_SECURITY_POLICY, POLICY),
         (X_FRAME_OPTIONS, "DENY"),

@@ -6,7 +6,7 @@ use oauth_core::authorize::{AuthorizeError, ClientRedirect, NextPage};
 use super::{GRANT, LOGIN, PATIENT, see};
 use crate::error::ApiError;
 use crate::state::App;
-use crate::told;
+use crate::token_log;
 
 /// Sends the browser to what comes next.
 ///
@@ -38,7 +38,7 @@ pub(crate) fn leave(departure: &ClientRedirect) -> Result<Response, ApiError> {
 pub(crate) fn refuse(fault: AuthorizeError) -> Result<Response, ApiError> {
     match fault {
         AuthorizeError::Redirect { departure, cause } => {
-            told::not_authorized(&cause);
+            token_log::not_authorized(&cause);
             leave(&departure)
         }
         AuthorizeError::Page(cause) => Err(ApiError::Authorize(cause)),

@@ -4,9 +4,9 @@ use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use oauth_core::authorize::{self, ConsentDecision, ConsentPage, NextPage};
 
-use crate::error::ApiError;
+use crate::error::{ApiError, CsrfError};
 use crate::page::view::ConsentPageView;
-use crate::page::{self, APPS, BrowserContext, CsrfError, GRANT, LOGOUT, PageForm, next, words};
+use crate::page::{self, APPS, BrowserContext, GRANT, LOGOUT, PageForm, next, words};
 use crate::state::App;
 
 /// Returns the page, where there is something to decide.

@@ -1,21 +1,19 @@
-//! What an operator is told of token requests: one line for a refusal, one for an omitted claim.
+//! The log of token requests: one line for a refusal, one for an omitted claim.
 //!
 //! A partner whose assertion is refused asks the operator, so the line has what both compare: the
 //! client, the key, the algorithm, the audience sent and expected, and the server's time. No line
 //! has a secret, an assertion or a token.
-
-use std::collections::{HashMap, HashSet};
-use std::sync::{Mutex, PoisonError};
 
 use oauth_core::authenticate::ClientAuthenticationError;
 use oauth_core::authorize::AuthorizationError;
 use oauth_core::token::{Omission, TokenError, TokenResponse};
 
 use crate::error;
+use crate::omission_log::LoggedOmissions;
 use crate::state::App;
 
 /// Counts and logs an authorization that ended with an error at the app. A failure of the server is
-/// logged here, as the app is told nothing of it.
+/// logged here, because the app does not learn of it.
 pub(crate) fn not_authorized(cause: &AuthorizationError) {
     let code = cause.code();
     metrics::counter!("oauth_authorizations_refused_total", "cause" => code).increment(1);
@@ -23,28 +21,6 @@ pub(crate) fn not_authorized(cause: &AuthorizationError) {
         tracing::error!(%cause, "the server failed while it authorized an app");
     } else {
         tracing::info!(%cause, code, "authorization refused");
-    }
-}
-
-/// Clients whose omissions are remembered; all are forgotten when there are more.
-const CLIENTS_MAX: usize = 10_000;
-
-/// For which reasons the tokens of each Client were logged to carry no B2B claim.
-#[derive(Debug, Default)]
-pub(crate) struct LoggedOmissions(Mutex<HashMap<String, HashSet<&'static str>>>);
-
-impl LoggedOmissions {
-    /// Returns whether no omission of this Client for this reason was logged yet; from now on one was.
-    fn is_first(&self, client: &str, reason: &'static str) -> bool {
-        let mut logged = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(reasons) = logged.get_mut(client) {
-            return reasons.insert(reason);
-        }
-        if logged.len() >= CLIENTS_MAX {
-            logged.clear();
-        }
-        logged.insert(client.to_owned(), HashSet::from([reason]));
-        true
     }
 }
 
@@ -96,29 +72,5 @@ pub(crate) fn refused(app: &App, cause: &TokenError) {
         }
         TokenError::Store(_) | TokenError::Sign(_) => {}
         other => tracing::info!(cause = %other, "token request refused"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_reason_of_each_client_is_logged_once() {
-        let logged = LoggedOmissions::default();
-        assert!(logged.is_first("a", "not_jwt"));
-        assert!(!logged.is_first("a", "not_jwt"));
-        assert!(logged.is_first("a", "union_form") && logged.is_first("b", "not_jwt"));
-        assert!(!logged.is_first("a", "union_form") && !logged.is_first("b", "not_jwt"));
-    }
-
-    #[test]
-    fn clients_beyond_the_limit_make_room() {
-        let logged = LoggedOmissions::default();
-        for n in 0..=CLIENTS_MAX {
-            assert!(logged.is_first(&n.to_string(), "not_jwt"));
-        }
-        assert_eq!(logged.0.lock().unwrap().len(), 1);
-        assert!(logged.is_first("0", "not_jwt"));
     }
 }

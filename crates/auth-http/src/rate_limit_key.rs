@@ -1,6 +1,6 @@
-//! Whom a request says it comes from, before anybody has checked it.
+//! The client that a request names, before it is authenticated: the key of its rate limit.
 //!
-//! Only the rate limit reads this; authentication is the rules' business.
+//! Authentication is the rules' business.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
