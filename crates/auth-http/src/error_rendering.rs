@@ -8,8 +8,8 @@ use http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, PRAGMA};
 use crate::api::Api;
 use crate::error::take_fault;
 use crate::media;
-use crate::page::pages::Pages;
 use crate::page::{self, error_page};
+use crate::page_frame::Pages;
 
 /// The request that a fault answers.
 pub(crate) struct ErrorContext<'a> {
@@ -63,7 +63,7 @@ mod tests {
 
     use super::*;
     use crate::error::ApiError;
-    use crate::page::look::PageTheme;
+    use crate::page_frame::PageTheme;
 
     async fn rendered(fault: ApiError, api: Api) -> (StatusCode, String, Value) {
         let base_url = "https://a.example";

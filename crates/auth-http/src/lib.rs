@@ -45,13 +45,14 @@ mod response;
 mod token_log;
 
 mod page;
+mod page_frame;
 
 mod body;
 mod media;
 mod middleware;
 
 pub use fhir_service::service::{Clock, FhirSettings};
-pub use page::{AccentColors, Color, LOGO_MAX_BYTES, LogoFormat, PageLogo, PageTheme, PageThemeError, PageTitle};
+pub use page_frame::{AccentColors, Color, LOGO_MAX_BYTES, LogoFormat, PageLogo, PageTheme, PageThemeError, PageTitle};
 pub use router::router;
 pub use start::{InitBundleFailure, InitBundleReport, execute_bundle, starting};
 pub use state::{Components, HttpSettings};

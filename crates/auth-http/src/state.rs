@@ -16,8 +16,7 @@ use server_kit::health::{CachedHealth, HealthProbe};
 use crate::body::BodyBytesInFlight;
 use crate::error;
 use crate::omission_log::LoggedOmissions;
-use crate::page::look::PageTheme;
-use crate::page::pages::Pages;
+use crate::page_frame::{PageTheme, Pages};
 use crate::rate_limit::{RateAllowance, RequestRateLimiter};
 
 /// How often the state of one job is answered in a minute, and how often in a row. Not specified; a client that asks again

@@ -10,7 +10,8 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::error::ApiError;
 use crate::page::view::{AlertView, SignInPageView};
-use crate::page::{self, APPS, BrowserContext, CookieKind, LOGIN, PageForm, next, words};
+use crate::page::{self, APPS, BrowserContext, LOGIN, PageForm, next, words};
+use crate::page_frame::CookieKind;
 use crate::state::App;
 
 /// What the page says to who has just signed out.

@@ -5,7 +5,8 @@ use axum::response::Response;
 use oauth_core::session;
 
 use crate::error::ApiError;
-use crate::page::{self, CookieKind, LOGIN, PageForm};
+use crate::page::{self, LOGIN, PageForm};
+use crate::page_frame::CookieKind;
 use crate::state::App;
 
 /// Signs out. In the middle of an authorization somebody else may sign in then.

@@ -12,7 +12,8 @@ use oauth_core::session;
 
 use crate::error::{ApiError, CsrfError};
 use crate::form;
-use crate::page::{self, BrowserContext, CookieKind};
+use crate::page::{self, BrowserContext};
+use crate::page_frame::CookieKind;
 use crate::state::App;
 
 /// Ends the session of the token in the header, that is everything its authorization gave; without a header the one of

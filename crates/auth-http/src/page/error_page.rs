@@ -4,9 +4,9 @@ use askama::Template as _;
 use http::StatusCode;
 use oauth_core::authorize::PageError;
 
-use super::pages::Pages;
 use super::view::ErrorPage;
 use crate::error::{ApiError, CsrfError, ErrorResponse};
+use crate::page_frame::Pages;
 
 /// The words of a page.
 struct Words {

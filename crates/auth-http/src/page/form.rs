@@ -5,9 +5,9 @@ use http::HeaderMap;
 use http::header::{HOST, ORIGIN};
 use oauth_core::limits::FORM_MAX_BYTES;
 
-use super::pages::Pages;
 use super::visitor::BrowserContext;
 use crate::error::{ApiError, CsrfError};
+use crate::page_frame::Pages;
 use crate::state::App;
 use crate::{body, media};
 

@@ -1,16 +1,12 @@
-//! The pages people see: their frame, their looks, their forms.
+//! The pages people see, and their forms.
 //!
 //! A page is a struct of plain strings ([`view`]) and a template beside it. Every page works without
 //! script and loads nothing but the stylesheet and pictures; the headers that hold browsers to that
 //! are set in one place ([`shielded`]).
 
-mod cookie;
 pub(crate) mod error_page;
 mod form;
-pub(crate) mod look;
 pub(crate) mod next;
-pub(crate) mod pages;
-mod style;
 pub(crate) mod view;
 mod visitor;
 pub(crate) mod words;
@@ -28,15 +24,12 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 
 use crate::error::ApiError;
 use crate::media;
+use crate::page_frame::POLICY;
 use crate::state::App;
 
-pub use look::{AccentColors, Color, LOGO_MAX_BYTES, LogoFormat, PageLogo, PageTheme, PageThemeError, PageTitle};
-
-pub(crate) use cookie::CookieKind;
 pub(crate) use form::{PageForm, fields, is_cross_site};
 pub(crate) use visitor::BrowserContext;
 
-use pages::POLICY;
 use view::FormView;
 
 /// Where one signs in.

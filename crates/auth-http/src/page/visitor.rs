@@ -10,8 +10,8 @@ use oauth_core::authorize::UserAgent;
 use oauth_core::session;
 use secrecy::ExposeSecret as _;
 
-use super::cookie::CookieKind;
 use crate::error::ApiError;
+use crate::page_frame::CookieKind;
 use crate::state::App;
 
 /// A browser, known by its cookies.

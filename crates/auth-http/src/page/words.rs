@@ -8,8 +8,8 @@ use oauth_core::authorize::{AppCard, ConsentItem, ConsentItemGroup, ConsentPage}
 use oauth_core::connected::{AuthorizedVia, ConnectedApp, ConnectionId};
 use oauth_core::ports::PatientSummary;
 
-use super::look::initial;
 use super::view::{AppView, ConnectedAppView, ConsentGroupView, ConsentItemView, ConsentSubjectView};
+use crate::page_frame::initial;
 
 /// An app.
 pub(crate) fn app(card: &AppCard) -> AppView {

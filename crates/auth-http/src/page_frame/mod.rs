@@ -1,15 +1,21 @@
-//! Everything the pages of a deployment have in common.
+//! What the pages of a deployment share: theme, stylesheet and pictures, cookies, frame, and the policy for browsers.
+
+mod assets;
+mod cookie;
+mod frame;
+mod theme;
 
 use http::HeaderValue;
 
-use super::cookie::RequestCookies;
-use super::look::{PageLogo, PageTheme};
-use super::style::{StaticAsset, StaticAssets};
-use super::view::PageFrame;
+use assets::{StaticAsset, StaticAssets};
+pub(crate) use cookie::{CookieKind, RequestCookies};
+pub(crate) use frame::PageFrame;
+pub(crate) use theme::initial;
+pub use theme::{AccentColors, Color, LOGO_MAX_BYTES, LogoFormat, PageLogo, PageTheme, PageThemeError, PageTitle};
 
 /// The Content-Security-Policy of pages. No `form-action`: browsers apply it to the redirect that answers
 /// a form, and that one leads to the app.
-pub(super) const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; \
+pub(crate) const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; \
                       frame-ancestors 'none'";
 
 /// Returns [`POLICY`], extended by the host of the organization's logo where there is one.
@@ -66,12 +72,12 @@ impl Pages {
     }
 
     /// Returns the origin browsers know this server by.
-    pub(super) fn origin(&self) -> &str {
+    pub(crate) fn origin(&self) -> &str {
         &self.origin
     }
 
     /// Returns the Content-Security-Policy of the deployment.
-    pub(super) fn policy(&self) -> HeaderValue {
+    pub(crate) fn policy(&self) -> HeaderValue {
         self.policy.clone()
     }
 

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use oauth_core::document::StaticDocument;
 use oauth_core::jose::{base64url, sha256};
 
-use super::look::{AccentColors, PageLogo, PageTheme};
+use super::theme::{AccentColors, PageLogo, PageTheme};
 
 /// The stylesheet but for what a deployment chooses.
 const SHEET: &str = include_str!("../../templates/style.css");
