@@ -128,7 +128,7 @@ async fn append_batch(
         }
         lane.crowded = true;
     }
-    let known = shared.tail.head();
+    let known = shared.memory.recent_log.head();
     let mut writing = Writing::begin(shared).await?;
     lane.crowded = writing.draft.head() > known;
     let (newest, changed) = (writing.changed, writing.rules_changed(shared));
@@ -140,10 +140,10 @@ async fn append_batch(
     if writing.draft.records().is_empty() {
         writing.roll_back().await?;
     } else {
-        batch.write(&mut writing, &shared.realm.load_full()).await?;
+        batch.write(&mut writing, &shared.memory.realm.current()).await?;
         shared.publish(writing.commit().await?).await;
     }
-    if shared.realm.load().at() < newest {
+    if shared.memory.realm.load().at() < newest {
         // Whoever decides again needs what they did not know.
         shared.catch_up().await?;
     }

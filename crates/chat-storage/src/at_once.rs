@@ -65,8 +65,8 @@ pub(crate) async fn append(
 ) -> Result<Option<Vec<SendOutcome>>, StoreError> {
     let turn = shared.writing.lock().await;
     // The head first: the realm is brought forward before it, so it may know more and not less.
-    let mut draft = Draft::from(shared.tail.head());
-    let changed = shared.realm.load().rules_changed();
+    let mut draft = Draft::from(shared.memory.recent_log.head());
+    let changed = shared.memory.realm.load().rules_changed();
     let outage = postgres.outage();
     // Taken, so that one that failed is not used again.
     let mut connection = match lane.connection.take() {

@@ -19,8 +19,8 @@ use crate::engine::{Tx, run};
 use crate::fault::failed;
 use crate::flag_set;
 use crate::guard;
-use crate::lately::Looked;
-use crate::newest::{self, Entry, Found, Kept};
+use crate::memory::message_index::{self, FoundMessage, IndexEntry, IndexedMessages};
+use crate::memory::read_state_cache::ReadState;
 use crate::read_set::{self, ReadSet, Reading, received};
 use crate::store::Shared;
 
@@ -79,12 +79,12 @@ impl Own {
         recipients: impl IntoIterator<Item = Recipient>,
     ) -> Result<Self, StoreError> {
         let read = read_set::load(&shared.db, user_id, recipients).await?;
-        Ok(Self { user_id, realm: shared.realm.load_full(), read })
+        Ok(Self { user_id, realm: shared.memory.realm.current(), read })
     }
 
     /// Returns what is known already of one recipient.
     pub(crate) fn of(shared: &Shared, user_id: UserId, (recipient, read): (Recipient, ReadSet)) -> Self {
-        Self { user_id, realm: shared.realm.load_full(), read: HashMap::from([(recipient, read)]) }
+        Self { user_id, realm: shared.memory.realm.current(), read: HashMap::from([(recipient, read)]) }
     }
 
     /// Returns the realm in which it is decided what the user received.
@@ -156,7 +156,7 @@ impl<'a> OwnIn<'a> {
     }
 
     /// Returns whether the user received the message and has not read it.
-    pub(crate) fn is_unread(&self, entry: &Entry) -> bool {
+    pub(crate) fn is_unread(&self, entry: &IndexEntry) -> bool {
         let own = entry.sender_id == self.user_id && entry.marks().read_by_sender;
         let is_read = own || self.read.is_some_and(|set| set.contains(entry.id));
         self.received(entry.id) && !is_read && !self.counts_as_read(entry.sender_id)
@@ -201,12 +201,12 @@ pub(crate) async fn find(
     // Who was answered by another node asks this one next.
     shared.hear_all().await?;
     if ids.len() >= MANY {
-        newest::read_up(shared).await?;
+        message_index::read_up(shared).await?;
     }
-    let known = shared.newest.look(|kept| known(kept, ids)).flatten();
+    let known = shared.memory.message_index.look(|kept| known(kept, ids)).flatten();
     let mut copies = match known {
         Some(copies) => copies,
-        None => newest::find(shared, ids.iter().map(|id| id.0)).await?.into_iter().map(copy).collect(),
+        None => message_index::find(shared, ids.iter().map(|id| id.0)).await?.into_iter().map(copy).collect(),
     };
     let mut rare = rare_among(shared, (user_id, flag), ids).await?;
     if ids.len() >= MANY && flag != Flag::Read {
@@ -216,8 +216,8 @@ pub(crate) async fn find(
         }
     } else {
         let recipients: BTreeSet<Recipient> = copies.iter().map(|(facts, _)| facts.recipient).collect();
-        let Looked { at, asked, sets } = look(shared, user_id, &recipients).await?;
-        let own = Own { user_id, realm: shared.realm.load_full(), read: sets };
+        let ReadState { at, asked, sets } = look(shared, user_id, &recipients).await?;
+        let own = Own { user_id, realm: shared.memory.realm.current(), read: sets };
         let here: HashMap<Recipient, OwnIn<'_>> = recipients.iter().map(|known| (*known, own.of_one(*known))).collect();
         for (facts, copy) in &mut copies {
             let rare = if rare.is_empty() { None } else { rare.remove(&facts.id.0) };
@@ -225,17 +225,17 @@ pub(crate) async fn find(
             copy.flags = here.map(|here| here.flags_of(facts, rare.unwrap_or_default())).unwrap_or_default();
         }
         drop(here);
-        shared.lately.keep(user_id, Looked { at, asked, sets: own.read });
+        shared.memory.read_states.keep(user_id, ReadState { at, asked, sets: own.read });
     }
     Ok(copies.into_iter().map(|(_, copy)| copy).collect())
 }
 
 /// Returns what a user has read of these recipients and perhaps of others; read where it is not known.
-async fn look(shared: &Shared, user_id: UserId, recipients: &BTreeSet<Recipient>) -> Result<Looked, StoreError> {
+async fn look(shared: &Shared, user_id: UserId, recipients: &BTreeSet<Recipient>) -> Result<ReadState, StoreError> {
     // Before the database is asked: whatever comes after this may have changed what it says.
-    let at = shared.tail.head();
-    let known = shared.lately.take(user_id);
-    let mut looked = known.unwrap_or_else(|| Looked { at, asked: BTreeSet::new(), sets: HashMap::new() });
+    let at = shared.memory.recent_log.head();
+    let known = shared.memory.read_states.take(user_id);
+    let mut looked = known.unwrap_or_else(|| ReadState { at, asked: BTreeSet::new(), sets: HashMap::new() });
     let unknown: Vec<Recipient> = recipients.difference(&looked.asked).copied().collect();
     if !unknown.is_empty() {
         looked.at = looked.at.min(at);
@@ -255,7 +255,7 @@ pub(crate) async fn flags(
     // Who was answered by another node asks this one next.
     shared.hear_all().await?;
     let mut rare = rare(shared, user_id, messages.iter().map(|message| message.id)).await?;
-    let realm = shared.realm.load_full();
+    let realm = shared.memory.realm.current();
     let mut flags = |sets: &HashMap<Recipient, ReadSet>| -> Vec<Vec<Flag>> {
         let of = |message: &Message| {
             let here = OwnIn::new((&realm, user_id), message.recipient, sets.get(&message.recipient));
@@ -265,27 +265,28 @@ pub(crate) async fn flags(
     };
     let recipients = messages.iter().map(|message| &message.recipient);
     // What the database has already and the log has not brought here yet may have been read as it came.
-    let known = |looked: &Looked, at| (newest <= at && looked.knows(recipients.clone())).then(|| flags(&looked.sets));
-    if let Some(known) = shared.lately.look(user_id, known).flatten() {
+    let known =
+        |looked: &ReadState, at| (newest <= at && looked.knows(recipients.clone())).then(|| flags(&looked.sets));
+    if let Some(known) = shared.memory.read_states.look(user_id, known).flatten() {
         return Ok(known);
     }
     let recipients: BTreeSet<Recipient> = recipients.copied().collect();
-    if newest > shared.tail.head() {
+    if newest > shared.memory.recent_log.head() {
         return Ok(flags(&read_set::load(&shared.db, user_id, recipients).await?));
     }
     let looked = look(shared, user_id, &recipients).await?;
     let found = flags(&looked.sets);
-    shared.lately.keep(user_id, looked);
+    shared.memory.read_states.keep(user_id, looked);
     Ok(found)
 }
 
 /// Copies of messages that are all in memory, or were and are gone; `None` when one may be elsewhere.
-fn known(kept: &Kept, ids: &[MessageId]) -> Option<Vec<(Facts, UserMessage)>> {
+fn known(kept: &IndexedMessages, ids: &[MessageId]) -> Option<Vec<(Facts, UserMessage)>> {
     if ids.iter().any(|id| id.0 <= kept.after) {
         return None;
     }
-    let found = |(recipient, entry): (Recipient, &Entry)| {
-        copy(Found {
+    let found = |(recipient, entry): (Recipient, &IndexEntry)| {
+        copy(FoundMessage {
             id: entry.id.0,
             recipient,
             direct_users: kept.direct_users(recipient),
@@ -298,8 +299,8 @@ fn known(kept: &Kept, ids: &[MessageId]) -> Option<Vec<(Facts, UserMessage)>> {
 }
 
 /// Returns the copy of somebody who has no flags yet.
-fn copy(found: Found) -> (Facts, UserMessage) {
-    let Found { id, recipient, direct_users, topic, sender_id, marks } = found;
+fn copy(found: FoundMessage) -> (Facts, UserMessage) {
+    let FoundMessage { id, recipient, direct_users, topic, sender_id, marks } = found;
     let id = MessageId(id);
     let moved_in = marks.moved_in;
     let copy = UserMessage { id, recipient, direct_users, topic, sender_id, moved_in, flags: Vec::new() };
@@ -399,7 +400,7 @@ pub(crate) async fn set_flag(
     // are.
     let Some(mut writing) = guard::begin_flags(shared, decided).await? else { return Ok(WriteOutcome::Unchanged) };
     let messages = decided.messages.as_slice();
-    let places = match shared.newest.look(|kept| places(kept, user_id, messages)).flatten() {
+    let places = match shared.memory.message_index.look(|kept| places(kept, user_id, messages)).flatten() {
         Some(places) => places,
         None => Places { of: by_recipient(&mut writing.tx, messages).await?, own: messages.to_vec() },
     };
@@ -410,7 +411,7 @@ pub(crate) async fn set_flag(
             let ids = numbers(places.own.iter().map(|id| id.0));
             run!(writing.tx.on(), execute: sqlx::query(sql.clone()).bind(user_id.0).bind(&ids)).map_err(failed)?;
         }
-        let realm = shared.realm.load_full();
+        let realm = shared.memory.realm.current();
         let reading = |ids: Vec<i64>| match op {
             FlagOp::Add => Reading { read: ids, unread: Vec::new() },
             FlagOp::Remove => Reading { read: Vec::new(), unread: ids },
@@ -424,15 +425,15 @@ pub(crate) async fn set_flag(
     }
     let at = writing.push(at_s, Vec::new(), Some(event));
     let records = writing.commit().await?;
-    shared.recent.forget_reader(user_id);
+    shared.memory.channel_windows.forget_reader(user_id);
     if flag == Flag::Read && op == FlagOp::Remove && !places.own.is_empty() {
         // A message that its sender has no longer read is another message.
-        shared.recent.forget_own(user_id, &places.own);
-        shared.newest.set_unread(user_id, &places.own);
+        shared.memory.channel_windows.forget_own(user_id, &places.own);
+        shared.memory.message_index.set_unread(user_id, &places.own);
     }
     shared.publish(records).await;
     if let Some(looked) = looked {
-        shared.lately.keep(user_id, Looked { at, ..looked });
+        shared.memory.read_states.keep(user_id, ReadState { at, ..looked });
     }
     Ok(WriteOutcome::Done(at))
 }
@@ -445,7 +446,7 @@ struct Places {
 }
 
 /// Returns where these messages are, if all of them are in memory or were and are gone.
-fn places(kept: &Kept, user_id: UserId, ids: &[MessageId]) -> Option<Places> {
+fn places(kept: &IndexedMessages, user_id: UserId, ids: &[MessageId]) -> Option<Places> {
     if ids.iter().any(|id| id.0 <= kept.after) {
         return None;
     }
@@ -483,7 +484,7 @@ pub(crate) async fn flagged(shared: &Shared, user_id: UserId, flag: Flag) -> Res
 
 /// Returns who has read a message that they received, its sender left out.
 pub(crate) async fn readers(shared: &Shared, message: &Message) -> Result<Vec<UserId>, StoreError> {
-    let realm = shared.realm.load_full();
+    let realm = shared.memory.realm.current();
     let read = read_set::readers(&shared.db, message.recipient, message.id).await?;
     let copy = UserMessage::of(message, Vec::new());
     let counted: Vec<UserId> = match message.recipient {

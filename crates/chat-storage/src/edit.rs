@@ -91,15 +91,15 @@ pub(crate) async fn edit(shared: &Shared, edit: MessageEdit) -> Result<WriteOutc
     words::renew(&mut writing.tx, edit.moves.iter().copied().chain([edit.id])).await?;
     let to = edit.to.map(|(channel_id, _)| channel_id);
     finish(shared, writing, (edit.at_s, events), |shared| {
-        shared.recent.forget(&edit.moves);
-        shared.recent.forget(&[edit.id]);
-        shared.newest.forget(&edit.moves);
-        shared.newest.forget(&[edit.id]);
+        shared.memory.channel_windows.forget(&edit.moves);
+        shared.memory.channel_windows.forget(&[edit.id]);
+        shared.memory.message_index.forget(&edit.moves);
+        shared.memory.message_index.forget(&[edit.id]);
         if let Some(to) = to {
-            shared.recent.forget_channel(to);
+            shared.memory.channel_windows.forget_channel(to);
         }
         if !edit.moves.is_empty() {
-            shared.begun.forget();
+            shared.memory.started_topics.reset();
         }
     })
     .await
@@ -149,7 +149,7 @@ async fn move_messages(
     let place = writing.next();
     let ids = numbers(edit.moves.iter().map(|id| id.0));
     let key = topic_key(topic);
-    let realm = shared.realm.load_full();
+    let realm = shared.memory.realm.current();
     let read = if from == to { Vec::new() } else { read_states(writing, &realm, (from, to), &edit.moves).await? };
     let leaving: &[MessageId] = if from == to { &[] } else { &edit.moves };
     let firsts = Firsts::before(writing, leaving, (from != to).then_some(channel_id)).await?;
@@ -253,9 +253,9 @@ pub(crate) async fn delete(
     let begun = firsts.told(shared, &mut writing).await?;
     let events = events.into_iter().chain(begun).collect();
     finish(shared, writing, (at_s, events), |shared| {
-        shared.recent.forget(&gone);
-        shared.newest.forget(&gone);
-        shared.begun.forget();
+        shared.memory.channel_windows.forget(&gone);
+        shared.memory.message_index.forget(&gone);
+        shared.memory.started_topics.reset();
     })
     .await
 }
@@ -282,7 +282,7 @@ pub(crate) async fn react(
         writing.roll_back().await?;
         return Ok(WriteOutcome::Unchanged);
     }
-    finish(shared, writing, (at_s, vec![event]), |shared| shared.recent.forget(&[id])).await
+    finish(shared, writing, (at_s, vec![event]), |shared| shared.memory.channel_windows.forget(&[id])).await
 }
 
 /// Takes a reaction away.
@@ -304,7 +304,7 @@ pub(crate) async fn unreact(
         writing.roll_back().await?;
         return Ok(WriteOutcome::Unchanged);
     }
-    finish(shared, writing, (at_s, vec![event]), |shared| shared.recent.forget(&[id])).await
+    finish(shared, writing, (at_s, vec![event]), |shared| shared.memory.channel_windows.forget(&[id])).await
 }
 
 /// Tells it and makes everything durable.

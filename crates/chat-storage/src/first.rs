@@ -44,7 +44,7 @@ impl Firsts {
 
     /// Returns what is told of those that begin otherwise now. To be asked after the write, within its transaction.
     pub(crate) async fn told(self, shared: &Shared, writing: &mut Writing) -> Result<Vec<NewEvent>, StoreError> {
-        let realm = shared.realm.load_full();
+        let realm = shared.memory.realm.current();
         let mut events = Vec::new();
         for (id, before) in self.0 {
             let now = first(writing, id).await?;

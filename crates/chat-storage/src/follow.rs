@@ -16,7 +16,7 @@ use crate::{log, presence, queue, typing};
 /// who was there.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// How often a node makes sure that it has heard of everything. Several times in a lease
-/// ([`crate::confirmed::LEASE`]), so that requests need not.
+/// ([`crate::memory::freshness::LEASE`]), so that requests need not.
 const CONFIRM_EVERY: Duration = Duration::from_millis(150);
 /// How long a node waits before it listens again, after the connection was lost.
 const LISTEN_AGAIN_AFTER: Duration = Duration::from_secs(1);
@@ -38,7 +38,7 @@ pub(crate) async fn look(shared: Arc<Shared>) {
     loop {
         every.tick().await;
         let looked = async {
-            if log::head(&shared.db).await? > shared.tail.head() {
+            if log::head(&shared.db).await? > shared.memory.recent_log.head() {
                 shared.catch_up().await?;
             }
             queue::write_notes(&shared).await
@@ -75,7 +75,7 @@ pub(crate) async fn listen(shared: Arc<Shared>) {
             }
         }
         // Queues that other nodes delete from here on are not heard of until the node listens again.
-        shared.known.forget_all();
+        shared.memory.queues.reset();
     }
 }
 
@@ -89,7 +89,7 @@ async fn hear_on(shared: &Shared) -> Result<(), StoreError> {
     let channels = [NOTIFICATION, QUEUE_GONE, typing::NOTIFICATION];
     postgres.outage().bound(listener.listen_all(channels)).await.map_err(failed)?;
     // What happened while nobody listened is not known.
-    shared.known.forget_all();
+    shared.memory.queues.reset();
     loop {
         shared.catch_up().await?;
         loop {
@@ -117,11 +117,11 @@ async fn next(listener: &mut PgListener) -> Result<Option<PgNotification>, sqlx:
 /// Takes in what another node tells. Says whether the log has to be read.
 fn hear(shared: &Shared, told: &PgNotification) -> bool {
     match (told.channel(), told.payload()) {
-        (QUEUE_GONE, "") => shared.known.forget_all(),
-        (QUEUE_GONE, id) => shared.known.forget(id),
+        (QUEUE_GONE, "") => shared.memory.queues.reset(),
+        (QUEUE_GONE, id) => shared.memory.queues.forget(id),
         (typing::NOTIFICATION, told) => typing::hear(shared, told),
         // What this node has told itself is in memory already. A place that cannot be read is taken seriously.
-        (_, place) => return place.parse().unwrap_or(i64::MAX) > shared.tail.head().0,
+        (_, place) => return place.parse().unwrap_or(i64::MAX) > shared.memory.recent_log.head().0,
     }
     false
 }
@@ -131,7 +131,7 @@ fn hear(shared: &Shared, told: &PgNotification) -> bool {
 pub(crate) async fn tell(shared: Arc<Shared>) {
     loop {
         shared.grown.notified().await;
-        let head = shared.tail.head().to_string();
+        let head = shared.memory.recent_log.head().to_string();
         if let Err(error) = run!(shared.db.writer(), execute: sqlx::query(NOTIFY).bind(head.clone())) {
             tracing::warn!(%error, "other nodes were not told; they will look for themselves");
         }

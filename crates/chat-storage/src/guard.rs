@@ -36,7 +36,7 @@ pub(crate) async fn begin(shared: &Shared, decided: &WriteGuard) -> Result<Optio
 /// decision, or one of the messages was edited.
 pub(crate) async fn begin_flags(shared: &Shared, decided: &FlagWriteGuard) -> Result<Option<Writing>, StoreError> {
     let mut writing = Writing::begin(shared).await?;
-    if writing.draft.head() > shared.tail.head() {
+    if writing.draft.head() > shared.memory.recent_log.head() {
         shared.catch_up().await?;
     }
     if decided.realm >= writing.rules_changed(shared) && !is_any_edited(shared, &mut writing, decided).await? {
@@ -53,7 +53,7 @@ async fn is_any_edited(shared: &Shared, writing: &mut Writing, decided: &FlagWri
         let body = record.event.as_ref().map(|event| &event.body);
         matches!(body, Some(EventBody::Message(_) | EventBody::Flagged(_)))
     };
-    let since = shared.tail.after(decided.log, usize::MAX);
+    let since = shared.memory.recent_log.after(decided.log, usize::MAX);
     if since.is_some_and(|records| records.iter().all(edits_none)) {
         return Ok(false);
     }

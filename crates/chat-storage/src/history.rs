@@ -28,13 +28,13 @@ use chat_core::{StoreError, TooCostly};
 use sql_engines::numbers;
 
 use crate::append::append;
-use crate::begun::begins;
 use crate::copies::{self, Facts, Own};
 use crate::dialect::Sql;
 use crate::edit;
 use crate::engine::run;
 use crate::fault::failed;
-use crate::recall;
+use crate::memory::channel_windows;
+use crate::memory::started_topics::begins;
 use crate::row::{self, MessageRow, WholeRow, users_key};
 use crate::source::{Place, Source, Stretch, Way, asks_unread};
 use crate::store::{Shared, Store};
@@ -136,7 +136,7 @@ impl<'a> Search<'a> {
         if asks_unread(selection) {
             own = Some(Own::load(shared, selection.user_id, recipients.iter().copied()).await?);
         }
-        let realm = shared.realm.load();
+        let realm = shared.memory.realm.load();
         let source = Source::of_each(&realm, selection, &recipients, own.as_ref());
         Ok(Self { shared, selection, source, own, is_shown: false, ends: None })
     }
@@ -238,7 +238,7 @@ impl<'a> Search<'a> {
         } else {
             vec![Vec::new(); page.len()]
         };
-        let realm = self.shared.realm.load_full();
+        let realm = self.shared.memory.realm.current();
         if asks_wording {
             let selection = self.selection.clone();
             return self.shared.matching.run(move || select(page.into_iter().zip(flags), &selection, &realm)).await;
@@ -326,7 +326,7 @@ pub(crate) async fn recipients(
         Place::In(only) => return Ok(vec![only]),
         Place::Anywhere => {}
     }
-    let realm = shared.realm.load_full();
+    let realm = shared.memory.realm.current();
     let mut recipients: Vec<Recipient> = Vec::new();
     if selection.may_be_in_channels() {
         let channels = selection.channels().into_iter().filter(|id| selection.may_be_in(&realm, *id));
@@ -375,7 +375,7 @@ async fn window(
         Anchor::Newest => NEWEST,
         Anchor::FirstUnread => first_unread(shared, selection).await?,
     };
-    if let Some(page) = recall::window(shared, selection, (anchor, window)).await? {
+    if let Some(page) = channel_windows::window(shared, selection, (anchor, window)).await? {
         return Ok(page);
     }
     let search = Search::new(shared, selection).await?.shown();

@@ -106,7 +106,7 @@ impl ImportStore for Store {
         flag_set::add(tx, &own).await?;
         write_past(tx, &messages).await?;
         write_uses(tx, &messages).await?;
-        read_set::change_each(tx, &self.shared.realm.load_full(), &readings(&messages)).await?;
+        read_set::change_each(tx, &self.shared.memory.realm.current(), &readings(&messages)).await?;
         writing.tx.commit().await.map_err(failed)?;
         Ok(ImportStepOutcome::Done)
     }

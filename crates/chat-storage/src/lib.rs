@@ -45,12 +45,12 @@
 //! # tokio::runtime::Runtime::new().unwrap().block_on(example(dir.path())).unwrap();
 //! ```
 
-mod confirmed;
 mod data_key;
 mod db;
 mod fault;
 mod first;
 mod follow;
+mod memory;
 mod outage;
 mod pg_pools;
 mod schema;
@@ -59,8 +59,7 @@ mod source;
 mod store;
 
 mod bot_storage;
-mod known;
-mod lately;
+mod coalesce;
 mod link;
 mod log;
 mod mail;
@@ -68,8 +67,6 @@ mod presence;
 mod push;
 mod queue;
 mod realm;
-mod round;
-mod tail;
 mod words;
 mod write;
 
@@ -77,7 +74,6 @@ mod append;
 mod at_once;
 mod attachment;
 mod batch;
-mod begun;
 mod copies;
 mod draft;
 mod edit;
@@ -88,10 +84,7 @@ mod history;
 mod import;
 mod matching;
 mod newcomer;
-mod newest;
 mod read_set;
-mod recall;
-mod recent;
 mod retention;
 mod row;
 mod scheduled;

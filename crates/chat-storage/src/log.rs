@@ -72,7 +72,7 @@ async fn read_kept(
 ) -> Result<Result<Vec<Arc<EventRecord>>, PrunedError>, StoreError> {
     let Ok(mut records) = read(&shared.db, after, limit.min(CHUNK)).await? else { return Ok(Err(PrunedError(after))) };
     // What others have just committed is not in this node's realm yet.
-    let head = shared.tail.head();
+    let head = shared.memory.recent_log.head();
     records.retain(|record| record.id <= head);
     Ok(Ok(records))
 }
@@ -86,7 +86,7 @@ fn record((id, at_s, changes, event): Row) -> Result<Arc<EventRecord>, StoreErro
 #[async_trait]
 impl EventLog for Store {
     fn head(&self) -> EventId {
-        self.shared.tail.head()
+        self.shared.memory.recent_log.head()
     }
 
     async fn after(
@@ -94,7 +94,7 @@ impl EventLog for Store {
         after: EventId,
         limit: usize,
     ) -> Result<Result<Vec<Arc<EventRecord>>, PrunedError>, StoreError> {
-        match self.shared.tail.after(after, limit) {
+        match self.shared.memory.recent_log.after(after, limit) {
             Some(records) => Ok(Ok(records)),
             // In a box of its own: hardly any poll needs its room.
             None => Box::pin(read_kept(&self.shared, after, limit)).await,
@@ -102,7 +102,7 @@ impl EventLog for Store {
     }
 
     async fn wait(&self, listener: LogListener, after: EventId) {
-        let ticket = self.shared.tail.queue_up(listener, after, &self.shared.realm.load());
+        let ticket = self.shared.memory.recent_log.queue_up(listener, after, &self.shared.memory.realm.load());
         if let Some(ticket) = ticket {
             ticket.wait().await;
         }

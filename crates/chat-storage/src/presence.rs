@@ -146,7 +146,7 @@ pub(crate) async fn read(shared: &Shared) -> Result<(), StoreError> {
 }
 
 async fn write(shared: &Shared, changes: &[Change]) -> Result<(), StoreError> {
-    let news = presence::news(&shared.realm.load(), changes);
+    let news = presence::news(&shared.memory.realm.load(), changes);
     if news.is_empty() {
         let mut tx = shared.db.begin().await.map_err(failed)?;
         write_batch(&mut tx, changes).await?;

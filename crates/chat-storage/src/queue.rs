@@ -72,21 +72,21 @@ pub(crate) async fn write_notes(shared: &Shared) -> Result<(), StoreError> {
 
 /// Returns the queue of that name, by the database.
 async fn look_up(shared: &Shared, id: &str) -> Result<Option<Arc<EventQueue>>, StoreError> {
-    let moment = shared.known.moment();
+    let generation = shared.memory.queues.generation();
     let row: Option<(i64, String, i64, i64, i64)> =
         run!(shared.db.reader(), fetch_optional: sqlx::query_as(FIND).bind(id)).map_err(failed)?;
     let Some((user_id, filter, begins_after, seen_s, idle_limit_s)) = row else { return Ok(None) };
     let parsed = serde_json::from_str(&filter).map_err(failed)?;
     let (user_id, begins_after) = (UserId(user_id), EventId(begins_after));
     let queue = Arc::new(EventQueue { id: id.to_owned(), user_id, filter: parsed, begins_after, seen_s, idle_limit_s });
-    shared.known.keep(&queue, &filter, (moment, shared.tail.last_told()));
+    shared.memory.queues.keep(&queue, &filter, (generation, shared.memory.recent_log.last_told()));
     Ok(Some(queue))
 }
 
 #[async_trait]
 impl QueueStore for Store {
     async fn register(&self, queue: EventQueue) -> Result<(), StoreError> {
-        let moment = self.shared.known.moment();
+        let generation = self.shared.memory.queues.generation();
         let filter = serde_json::to_string(&queue.filter).map_err(failed)?;
         run!(self.shared.db.writer(), execute: sqlx::query(INSERT)
             .bind(&queue.id)
@@ -96,12 +96,16 @@ impl QueueStore for Store {
             .bind(queue.seen_s)
             .bind(queue.idle_limit_s))
         .map_err(failed)?;
-        self.shared.known.keep(&Arc::new(queue), &filter, (moment, self.shared.tail.last_told()));
+        self.shared.memory.queues.keep(
+            &Arc::new(queue),
+            &filter,
+            (generation, self.shared.memory.recent_log.last_told()),
+        );
         Ok(())
     }
 
     async fn find(&self, id: &str) -> Result<Option<Arc<EventQueue>>, StoreError> {
-        match self.shared.known.find(id) {
+        match self.shared.memory.queues.find(id) {
             Some(queue) => Ok(Some(queue)),
             // In a box of its own: hardly any poll needs its room.
             None => Box::pin(look_up(&self.shared, id)).await,
@@ -109,7 +113,7 @@ impl QueueStore for Store {
     }
 
     fn note(&self, queue: &EventQueue, seen_s: i64) {
-        if !self.shared.known.is_due(queue, seen_s) {
+        if !self.shared.memory.queues.is_due(queue, seen_s) {
             return;
         }
         let mut notes = self.shared.notes.lock().unwrap_or_else(PoisonError::into_inner);

@@ -16,8 +16,8 @@ use crate::db::Db;
 use crate::dialect::Sql;
 use crate::engine::{PgSession, Tx, run};
 use crate::fault::failed;
-use crate::lately::Looked;
-use crate::newest::Kept;
+use crate::memory::message_index::IndexedMessages;
+use crate::memory::read_state_cache::ReadState;
 use crate::store::Shared;
 use crate::write::Writing;
 
@@ -232,11 +232,11 @@ pub(crate) async fn change_all(
     shared: &Shared,
     (realm, user_id): (&RealmSnapshot, UserId),
     readings: BTreeMap<Recipient, Reading>,
-) -> Result<Looked, StoreError> {
+) -> Result<ReadState, StoreError> {
     let tx = &mut writing.tx;
-    let mut looked = match shared.lately.take(user_id).filter(|looked| looked.knows(readings.keys())) {
+    let mut looked = match shared.memory.read_states.take(user_id).filter(|looked| looked.knows(readings.keys())) {
         Some(looked) => looked,
-        None => Looked {
+        None => ReadState {
             at: writing.draft.head(),
             asked: readings.keys().copied().collect(),
             sets: load_of(tx, user_id, readings.keys().copied()).await?,
@@ -246,7 +246,8 @@ pub(crate) async fn change_all(
     for (recipient, reading) in readings {
         let who = (user_id, recipient);
         let set = looked.sets.entry(recipient).or_insert_with(|| ReadSet::new(realm, user_id, recipient));
-        let is_done = shared.newest.look(|kept| follow_kept(kept, realm, who, (set, &reading))) == Some(true);
+        let is_done =
+            shared.memory.message_index.look(|kept| follow_kept(kept, realm, who, (set, &reading))) == Some(true);
         if !is_done {
             follow(tx, realm, who, (set, &reading)).await?;
         }
@@ -339,7 +340,7 @@ async fn follow(
 
 /// The same with what is in memory. Says whether that reaches far enough; where it does not, the set is as it was.
 fn follow_kept(
-    kept: &Kept,
+    kept: &IndexedMessages,
     realm: &RealmSnapshot,
     (user_id, recipient): (UserId, Recipient),
     (set, reading): (&mut ReadSet, &Reading),

@@ -128,7 +128,7 @@ async fn spans(tx: &mut Tx) -> Result<Vec<(ChannelId, UserId, SubscriptionPeriod
 #[async_trait]
 impl RealmStore for Store {
     fn realm(&self) -> Arc<RealmSnapshot> {
-        self.shared.realm.load_full()
+        self.shared.memory.realm.current()
     }
 
     async fn commit(&self, commit: RealmCommit) -> Result<CommitOutcome, StoreError> {

@@ -165,7 +165,7 @@ async fn finish_with(
     let mut directs = find_directs(writing.tx.on(), dialect, messages.iter()).await?;
     let mut batch = Batch::default();
     let sent = batch.take_all(&mut writing.draft, &mut directs, (messages, changed));
-    batch.write(&mut writing, &shared.realm.load_full()).await?;
+    batch.write(&mut writing, &shared.memory.realm.current()).await?;
     let records = writing.commit().await?;
     shared.publish(records).await;
     Ok(sent.first().and_then(|sent| match sent {

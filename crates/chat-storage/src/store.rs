@@ -7,30 +7,23 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-use arc_swap::ArcSwap;
 use chat_core::StoreError;
 use chat_core::log::event::EventRecord;
-use chat_core::model::snapshot::RealmSnapshot;
 use secrecy::SecretString;
 use task_set::{TaskEnded, TaskSet};
 use tokio::sync::{Notify, mpsc, oneshot};
 
 use crate::append::{Waiting, append_all};
-use crate::begun::Begun;
-use crate::confirmed::{Confirmed, LEASE};
+use crate::coalesce::Coalescer;
 use crate::db::Db;
 use crate::encryption::SecretCipher;
 use crate::engine::run;
 use crate::fault::SecretError;
-use crate::known::Known;
-use crate::lately::Lately;
 use crate::log::Gap;
 use crate::matching::Matching;
-use crate::newest::Newest;
+use crate::memory::Memory;
+use crate::memory::freshness::LEASE;
 use crate::presence::{self, Presences};
-use crate::recent::Recent;
-use crate::round::Rounds;
-use crate::tail::Tail;
 use crate::typing::{self, Spread};
 use crate::{data_key, follow, log, queue, realm, words};
 
@@ -54,14 +47,8 @@ pub struct Store {
 pub(crate) struct Shared {
     pub(crate) db: Db,
     pub(crate) cipher: SecretCipher,
-    pub(crate) realm: ArcSwap<RealmSnapshot>,
-    pub(crate) tail: Tail,
-    pub(crate) known: Known,
-    pub(crate) recent: Recent,
-    pub(crate) newest: Newest,
-    /// What users were seen to have read.
-    pub(crate) lately: Lately,
-    pub(crate) begun: Begun,
+    /// What this node keeps of the database.
+    pub(crate) memory: Memory,
     /// Where texts are compared with what is searched for.
     pub(crate) matching: Matching,
     /// What queues confirmed and is not written down yet: the event, and when in unix seconds.
@@ -76,9 +63,7 @@ pub(crate) struct Shared {
     /// Only one at a time brings the memory forward.
     advancing: Arc<tokio::sync::Mutex<()>>,
     /// Whether other nodes have moved the head of the log.
-    hearing: Rounds,
-    /// When this node last knew that it had heard of everything.
-    confirmed: Confirmed,
+    hearing: Coalescer,
     /// The log has grown by this node's doing.
     pub(crate) grown: Notify,
     /// Letters were written down by this node.
@@ -115,14 +100,8 @@ impl Store {
         let (stop, stopped) = oneshot::channel();
         let (spread, typed) = Spread::new(db.postgres().is_some());
         let shared = Arc::new(Shared {
-            tail: Tail::from(realm.at()),
-            known: Known::new(),
-            recent: Recent::default(),
-            newest: Newest::default(),
-            lately: Lately::default(),
-            begun: Begun::default(),
+            memory: Memory::new(realm),
             matching: Matching::default(),
-            realm: ArcSwap::from_pointee(realm),
             db,
             cipher,
             notes: Mutex::default(),
@@ -131,8 +110,7 @@ impl Store {
             queue,
             writing: Arc::default(),
             advancing: Arc::default(),
-            hearing: Rounds::default(),
-            confirmed: Confirmed::default(),
+            hearing: Coalescer::default(),
             grown: Notify::new(),
             mail_written: Notify::new(),
             properties_indexed: AtomicBool::new(false),
@@ -236,13 +214,13 @@ impl Shared {
     pub(crate) async fn publish(&self, records: Vec<Arc<EventRecord>>) {
         let advancing = self.advancing.lock().await;
         let Some(first) = records.first() else { return };
-        if first.id.0 > self.tail.head().0 + 1 {
+        if first.id.0 > self.memory.recent_log.head().0 + 1 {
             // Reads these records too.
             if let Err(error) = self.read_up().await {
                 tracing::warn!(%error, "the log could not be read; it will be when the node looks again");
             }
         } else {
-            self.take(records);
+            self.memory.apply(records);
         }
         drop(advancing);
         self.grown.notify_one();
@@ -272,16 +250,16 @@ impl Shared {
 
     async fn look_at_head(&self) -> Result<(), StoreError> {
         let asked_at = Instant::now();
-        if log::head(&self.db).await? > self.tail.head() {
+        if log::head(&self.db).await? > self.memory.recent_log.head() {
             self.catch_up().await?;
         }
-        self.confirmed.note(asked_at);
+        self.memory.freshness.note(asked_at);
         Ok(())
     }
 
     /// Returns whether everything is in memory that was committed longer than [`LEASE`] ago. SQLite has one node.
     pub(crate) fn is_current(&self) -> bool {
-        self.db.postgres().is_none() || self.confirmed.is_current()
+        self.db.postgres().is_none() || self.memory.freshness.is_current()
     }
 
     /// Returns when no node uses a realm any longer that is older than this moment.
@@ -294,7 +272,7 @@ impl Shared {
     /// Forgets queues that this node has deleted, and tells the other nodes to.
     pub(crate) async fn tell_gone(&self, ids: &[String]) {
         for id in ids {
-            self.known.forget(id);
+            self.memory.queues.forget(id);
         }
         if self.db.postgres().is_none() {
             return;
@@ -310,7 +288,7 @@ impl Shared {
     async fn read_up(&self) -> Result<(), StoreError> {
         loop {
             let asked_at = Instant::now();
-            let records = match log::read(&self.db, self.tail.head(), log::CHUNK).await? {
+            let records = match log::read(&self.db, self.memory.recent_log.head(), log::CHUNK).await? {
                 Ok(records) => records,
                 Err(gap) => {
                     self.start_over(gap).await?;
@@ -318,46 +296,20 @@ impl Shared {
                 }
             };
             let more = records.len() == log::CHUNK;
-            self.take(records);
+            self.memory.apply(records);
             if !more {
-                self.confirmed.note(asked_at);
+                self.memory.freshness.note(asked_at);
                 return Ok(());
             }
         }
     }
 
-    /// Replaces everything in memory that is brought forward by the log, because a part of the log is gone that this
-    /// node has not read.
-    ///
-    /// **Invariant**: whatever [`Shared::take`] brings forward is replaced or forgotten here. The other memories do not
-    /// follow the log: presences are read by the number of their batch, notes are the node's own, and what is told of
-    /// typing lasts for seconds.
+    /// Begins again, because a part of the log is gone that this node has not read.
     async fn start_over(&self, gap: Gap) -> Result<(), StoreError> {
         let realm = realm::load(&self.db, self.cipher.hasher()).await?;
-        let head = realm.at();
-        let (after, gone_to) = (gap.after.0, gap.gone_to.0);
-        tracing::warn!(after, gone_to, head = head.0, "log pruned past this node: the organization was read again");
-        self.realm.store(Arc::new(realm));
-        self.recent.forget_all();
-        self.newest.forget_all();
-        self.begun.forget();
-        self.lately.forget_all(head);
-        self.known.forget_all();
-        self.tail.reset(head);
+        let (after, gone_to, head) = (gap.after.0, gap.gone_to.0, realm.at().0);
+        tracing::warn!(after, gone_to, head, "log pruned past this node: the organization was read again");
+        self.memory.reset(realm);
         Ok(())
-    }
-
-    fn take(&self, records: Vec<Arc<EventRecord>>) {
-        let head = self.tail.head();
-        for record in records.into_iter().filter(|record| record.id > head) {
-            // First the realm, so that whoever is woken sees what the record changed.
-            let realm = Arc::new(self.realm.load().with(&record));
-            self.realm.store(Arc::clone(&realm));
-            self.recent.take(&record);
-            self.newest.take(&record);
-            self.begun.take(&record);
-            self.lately.note(&record);
-            self.tail.push(record, &realm);
-        }
     }
 }

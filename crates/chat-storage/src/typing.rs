@@ -118,10 +118,10 @@ pub(crate) fn hear(shared: &Shared, told: &str) {
 }
 
 fn tell_here(shared: &Shared, typing: &TypingNotification) {
-    let realm = shared.realm.load();
+    let realm = shared.memory.realm.load();
     if let Some(event) = typing.event(&realm) {
         let record = EventRecord::new(EventId::NONE, 0, Vec::new(), Some(event));
-        shared.tail.tell(Arc::new(record), &realm);
+        shared.memory.recent_log.tell(Arc::new(record), &realm);
     }
 }
 
@@ -132,7 +132,7 @@ impl TypingFeed for Store {
     }
 
     fn take(&self, queue_id: &str) -> TypingOutcome {
-        self.shared.known.told_since(queue_id, |number| self.shared.tail.told_after(number))
+        self.shared.memory.queues.told_since(queue_id, |number| self.shared.memory.recent_log.told_after(number))
     }
 }
 

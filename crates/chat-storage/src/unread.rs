@@ -11,7 +11,7 @@ use crate::copies::Own;
 use crate::engine::run;
 use crate::fault::failed;
 use crate::history::{Search, facts, place, recipients, unread_of};
-use crate::newest::{self, Entry, Kept};
+use crate::memory::message_index::{self, IndexEntry, IndexedMessages};
 use crate::source::{Stretch, Way};
 use crate::store::Shared;
 
@@ -29,7 +29,7 @@ pub(crate) async fn unread(
     }
     // Who was answered by another node asks this one next.
     shared.hear_all().await?;
-    newest::read_up(shared).await?;
+    message_index::read_up(shared).await?;
     let recipients = recipients(shared, selection, place(shared, selection).await?).await?;
     let own = Own::load(shared, selection.user_id, recipients.iter().copied()).await?;
     let lowest = recipients.iter().map(|recipient| own.none_unread_until(*recipient)).min().unwrap_or_default();
@@ -37,7 +37,8 @@ pub(crate) async fn unread(
         run!(shared.db.reader(), fetch_all: sqlx::query_scalar(MENTIONED).bind(selection.user_id.0).bind(lowest))
             .map_err(failed)?;
     let reader = Reader { selection, own: &own, mentioned: &mentioned.into_iter().collect() };
-    let Some((unread, after)) = shared.newest.look(|kept| (reader.unread(kept, &recipients), kept.after)) else {
+    let Some((unread, after)) = shared.memory.message_index.look(|kept| (reader.unread(kept, &recipients), kept.after))
+    else {
         return read(shared, selection, (i64::MAX, limit)).await;
     };
     let left = limit.saturating_sub(unread.count());
@@ -102,7 +103,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn unread(&self, kept: &Kept, recipients: &[Recipient]) -> UnreadMessages {
+    fn unread(&self, kept: &IndexedMessages, recipients: &[Recipient]) -> UnreadMessages {
         let mut unread = UnreadMessages::default();
         for recipient in recipients {
             self.add(kept, *recipient, &mut unread);
@@ -112,14 +113,14 @@ impl Reader<'_> {
     }
 
     /// Adds what is not read of a recipient.
-    fn add(&self, kept: &Kept, recipient: Recipient, unread: &mut UnreadMessages) {
+    fn add(&self, kept: &IndexedMessages, recipient: Recipient, unread: &mut UnreadMessages) {
         let until = self.own.none_unread_until(recipient).max(kept.after);
         let own = self.own.of_one(recipient);
         let bounds = match recipient {
             Recipient::Channel(id) => self.selection.bounds(id),
             Recipient::Direct(_) => None,
         };
-        let permit = |entry: &Entry| match recipient {
+        let permit = |entry: &IndexEntry| match recipient {
             Recipient::Channel(_) => bounds.is_some_and(|bounds| bounds.permit(entry.id, entry.marks().moved_in)),
             Recipient::Direct(_) => self.selection.directs,
         };

@@ -83,6 +83,7 @@ impl WidgetStore for Store {
         .map_err(failed)?;
         let submessage = Submessage { id: place.0, sender_id, content: content.to_owned() };
         let event = widget::added(message, &submessage);
-        finish(&self.shared, writing, (at_s, vec![event]), |shared| shared.recent.forget(&[message.id])).await
+        finish(&self.shared, writing, (at_s, vec![event]), |shared| shared.memory.channel_windows.forget(&[message.id]))
+            .await
     }
 }

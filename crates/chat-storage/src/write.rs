@@ -89,7 +89,7 @@ impl Writing {
     /// Returns the last place that changed what someone may do to messages, as far as this node has heard of everything
     /// before this transaction; else the last that changed anything.
     pub(crate) fn rules_changed(&self, shared: &Shared) -> EventId {
-        let realm = shared.realm.load();
+        let realm = shared.memory.realm.load();
         if realm.at() >= self.draft.head() { realm.rules_changed() } else { self.changed }
     }
 

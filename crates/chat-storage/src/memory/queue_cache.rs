@@ -24,15 +24,15 @@ const NOTE_EVERY_S: i64 = 300;
 /// How long it is remembered that a queue is gone: longer than looking one up takes.
 const GONE_FOR: Duration = Duration::from_mins(1);
 
-pub(crate) struct Known {
-    queues: Cache<String, Arc<Kept>>,
+pub(crate) struct QueueCache {
+    queues: Cache<String, Arc<CachedQueue>>,
     /// Queues that went lately, for who looked one up meanwhile.
     gone: Cache<String, ()>,
     /// How often all were forgotten.
-    lapses: AtomicU64,
+    generation: AtomicU64,
 }
 
-struct Kept {
+struct CachedQueue {
     queue: Arc<EventQueue>,
     weight_bytes: u32,
     noted_s: AtomicI64,
@@ -42,32 +42,32 @@ struct Kept {
 
 /// How often all had been forgotten when something was looked up.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Moment(u64);
+pub(crate) struct Generation(u64);
 
-impl Known {
+impl QueueCache {
     pub(crate) fn new() -> Self {
         let queues = Cache::builder()
             .max_capacity(KEPT_BYTES)
-            .weigher(|_: &String, kept: &Arc<Kept>| kept.weight_bytes)
+            .weigher(|_: &String, kept: &Arc<CachedQueue>| kept.weight_bytes)
             .time_to_live(KEPT_FOR)
             .build();
         let gone = Cache::builder().time_to_live(GONE_FOR).build();
-        Self { queues, gone, lapses: AtomicU64::new(0) }
+        Self { queues, gone, generation: AtomicU64::new(0) }
     }
 
     pub(crate) fn find(&self, id: &str) -> Option<Arc<EventQueue>> {
         Some(Arc::clone(&self.queues.get(id)?.queue))
     }
 
-    pub(crate) fn moment(&self) -> Moment {
-        Moment(self.lapses.load(Ordering::SeqCst))
+    pub(crate) fn generation(&self) -> Generation {
+        Generation(self.generation.load(Ordering::SeqCst))
     }
 
     /// Keeps a queue that was looked up, unless it was deleted since, or all were forgotten. Of who is typing it hears
     /// what is told after `told`; one that is not kept misses that up to its next poll.
-    pub(crate) fn keep(&self, queue: &Arc<EventQueue>, filter: &str, (looked_up, told): (Moment, u64)) {
+    pub(crate) fn keep(&self, queue: &Arc<EventQueue>, filter: &str, (looked_up, told): (Generation, u64)) {
         let filter_bytes = u32::try_from(filter.len()).unwrap_or(u32::MAX);
-        let kept = Kept {
+        let kept = CachedQueue {
             queue: Arc::clone(queue),
             weight_bytes: BESIDE_FILTER_BYTES.saturating_add(filter_bytes),
             noted_s: AtomicI64::new(queue.seen_s),
@@ -75,7 +75,7 @@ impl Known {
         };
         self.queues.insert(queue.id.clone(), Arc::new(kept));
         // Asked after keeping it: whoever deletes says so first and then forgets.
-        if self.moment() != looked_up || self.gone.contains_key(&queue.id) {
+        if self.generation() != looked_up || self.gone.contains_key(&queue.id) {
             self.queues.invalidate(&queue.id);
         }
     }
@@ -87,8 +87,8 @@ impl Known {
     }
 
     /// Forgets all, because it is not known which are gone.
-    pub(crate) fn forget_all(&self) {
-        self.lapses.fetch_add(1, Ordering::SeqCst);
+    pub(crate) fn reset(&self) {
+        self.generation.fetch_add(1, Ordering::SeqCst);
         self.queues.invalidate_all();
     }
 
@@ -138,16 +138,16 @@ mod tests {
 
     #[test]
     fn a_queue_that_was_looked_up_is_kept_unless_it_went_meanwhile() {
-        let known = Known::new();
+        let cache = QueueCache::new();
         let keep = |meanwhile: &dyn Fn()| {
-            let moment = known.moment();
+            let generation = cache.generation();
             meanwhile();
-            known.keep(&queue("a"), "{}", (moment, 0));
-            known.find("a").is_some()
+            cache.keep(&queue("a"), "{}", (generation, 0));
+            cache.find("a").is_some()
         };
         assert!(keep(&|| {}));
-        assert!(keep(&|| known.forget("b")), "another one went");
-        assert!(!keep(&|| known.forget_all()));
-        assert!(!keep(&|| known.forget("a")));
+        assert!(keep(&|| cache.forget("b")), "another one went");
+        assert!(!keep(&|| cache.reset()));
+        assert!(!keep(&|| cache.forget("a")));
     }
 }

@@ -4,8 +4,10 @@
 //! has its channel forgotten, and the next reader reads the database again. So nothing here is ever corrected, and a
 //! change that is not understood costs time and not truth. New messages are added as the log brings them.
 //!
-//! A reader that reads the database for what is to be kept first puts up a sign. What changes meanwhile takes the
-//! sign down, and then what was read is not kept.
+//! A reader that reads the database for what is to be kept first begins a generation. What changes in the meantime ends
+//! it, and then what was read is not kept.
+
+mod page;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,6 +19,8 @@ use chat_core::wire::StoredMessage;
 use serde_json::Value;
 
 use crate::read_set::ReadSet;
+
+pub(crate) use page::window;
 
 /// Channels of which messages are kept.
 const CHANNELS_MAX: usize = 64;
@@ -35,35 +39,35 @@ const READ_SET_BYTES: usize = 4_096;
 
 /// What is kept.
 #[derive(Default)]
-pub(crate) struct Recent(Mutex<Inner>);
+pub(crate) struct ChannelWindows(Mutex<Inner>);
 
 #[derive(Default)]
 struct Inner {
-    channels: HashMap<ChannelId, Channel>,
-    /// Counts signs and uses.
+    channels: HashMap<ChannelId, CachedChannel>,
+    /// Counts generations and uses.
     count: u64,
 }
 
 /// The end of one channel.
-struct Channel {
-    sign: u64,
+struct CachedChannel {
+    generation: u64,
     used: u64,
     /// Every message after this one is there; `None` while the database is read.
     after: Option<i64>,
     messages: Arc<VecDeque<Arc<StoredMessage>>>,
     bytes: usize,
-    readers: HashMap<UserId, Reader>,
+    readers: HashMap<UserId, CachedReader>,
 }
 
-struct Reader {
-    sign: u64,
+struct CachedReader {
+    generation: u64,
     /// `None` while the database is read.
-    copies: Option<Arc<Copies>>,
+    copies: Option<Arc<ReaderState>>,
 }
 
 /// What a reader has of the kept messages of a channel.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Copies {
+pub(crate) struct ReaderState {
     /// Flags that are rows are known of every message after this one.
     pub(crate) after: i64,
     pub(crate) read: ReadSet,
@@ -72,46 +76,54 @@ pub(crate) struct Copies {
 }
 
 /// The end of a channel as it is now.
-pub(crate) struct Kept {
+pub(crate) struct ChannelWindow {
     /// Tells two readings of the database apart.
-    sign: u64,
+    generation: u64,
     /// Every message after this one is there.
     pub(crate) after: i64,
     /// The oldest first.
     pub(crate) messages: Arc<VecDeque<Arc<StoredMessage>>>,
 }
 
-impl Recent {
+impl ChannelWindows {
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the messages of a channel, if they are kept.
-    pub(crate) fn messages(&self, id: ChannelId) -> Option<Kept> {
+    pub(crate) fn messages(&self, id: ChannelId) -> Option<ChannelWindow> {
         let mut inner = self.lock();
         let used = inner.next();
         let channel = inner.channels.get_mut(&id)?;
         channel.used = used;
-        Some(Kept { sign: channel.sign, after: channel.after?, messages: Arc::clone(&channel.messages) })
+        Some(ChannelWindow {
+            generation: channel.generation,
+            after: channel.after?,
+            messages: Arc::clone(&channel.messages),
+        })
     }
 
-    /// Puts up a sign that the database is read for this channel. Of several that do, the last keeps what it reads.
+    /// Begins a generation: the database is read for this channel. Of several readers the last keeps what it reads.
     pub(crate) fn begin(&self, id: ChannelId) -> u64 {
         let mut inner = self.lock();
-        let sign = inner.next();
+        let generation = inner.next();
         if inner.channels.len() >= CHANNELS_MAX && !inner.channels.contains_key(&id) {
             let oldest = inner.channels.iter().min_by_key(|(_, channel)| channel.used).map(|(id, _)| *id);
             oldest.and_then(|oldest| inner.channels.remove(&oldest));
         }
         let (messages, readers) = Default::default();
-        inner.channels.insert(id, Channel { sign, used: sign, after: None, messages, bytes: 0, readers });
-        sign
+        inner
+            .channels
+            .insert(id, CachedChannel { generation, used: generation, after: None, messages, bytes: 0, readers });
+        generation
     }
 
-    /// Keeps what was read under a sign, if it is still up.
-    pub(crate) fn fill(&self, id: ChannelId, sign: u64, (after, messages): (i64, Vec<Message>)) {
+    /// Keeps what was read in a generation, if it has not ended.
+    pub(crate) fn fill(&self, id: ChannelId, generation: u64, (after, messages): (i64, Vec<Message>)) {
         let mut inner = self.lock();
-        let Some(channel) = inner.channels.get_mut(&id).filter(|channel| channel.sign == sign) else { return };
+        let Some(channel) = inner.channels.get_mut(&id).filter(|channel| channel.generation == generation) else {
+            return;
+        };
         let last = messages.last().map_or(after, |message| message.id.0);
         let arrived = std::mem::take(&mut channel.messages);
         channel.bytes = 0;
@@ -123,12 +135,17 @@ impl Recent {
         inner.make_room(id);
     }
 
-    /// Returns what a reader has of the kept messages of a channel, or a sign that the database is read for it. `None`
+    /// Returns what a reader has of the kept messages of a channel, or a generation in which the database is read for it. `None`
     /// when those messages are kept no longer.
-    pub(crate) fn copies(&self, id: ChannelId, user_id: UserId, kept: &Kept) -> Option<Result<Arc<Copies>, u64>> {
+    pub(crate) fn copies(
+        &self,
+        id: ChannelId,
+        user_id: UserId,
+        kept: &ChannelWindow,
+    ) -> Option<Result<Arc<ReaderState>, u64>> {
         let mut inner = self.lock();
-        let sign = inner.next();
-        let channel = inner.channels.get_mut(&id).filter(|channel| channel.sign == kept.sign)?;
+        let generation = inner.next();
+        let channel = inner.channels.get_mut(&id).filter(|channel| channel.generation == kept.generation)?;
         if let Some(copies) = channel.readers.get(&user_id).and_then(|reader| reader.copies.as_ref()) {
             return Some(Ok(Arc::clone(copies)));
         }
@@ -136,15 +153,15 @@ impl Recent {
             channel.readers.clear();
         }
         // Two that read for the same reader at once: only the later keeps what it reads.
-        channel.readers.insert(user_id, Reader { sign, copies: None });
-        Some(Err(sign))
+        channel.readers.insert(user_id, CachedReader { generation, copies: None });
+        Some(Err(generation))
     }
 
-    /// Keeps what was read under a sign, if it is still up.
-    pub(crate) fn fill_copies(&self, id: ChannelId, user_id: UserId, sign: u64, copies: &Arc<Copies>) {
+    /// Keeps what was read in a generation, if it has not ended.
+    pub(crate) fn fill_copies(&self, id: ChannelId, user_id: UserId, generation: u64, copies: &Arc<ReaderState>) {
         let mut inner = self.lock();
         let Some(channel) = inner.channels.get_mut(&id) else { return };
-        if let Some(reader) = channel.readers.get_mut(&user_id).filter(|reader| reader.sign == sign) {
+        if let Some(reader) = channel.readers.get_mut(&user_id).filter(|reader| reader.generation == generation) {
             if copies.read.size_bytes() <= READ_SET_BYTES {
                 reader.copies = Some(Arc::clone(copies));
             } else {
@@ -169,7 +186,7 @@ impl Recent {
     }
 
     /// Forgets every channel. What is being read for one is not kept.
-    pub(crate) fn forget_all(&self) {
+    pub(crate) fn reset(&self) {
         self.lock().channels.clear();
     }
 
@@ -179,7 +196,7 @@ impl Recent {
     }
 
     /// Takes in what the log brings.
-    pub(crate) fn take(&self, record: &EventRecord) {
+    pub(crate) fn apply(&self, record: &EventRecord) {
         let mut inner = self.lock();
         match &record.event {
             Some(NewEvent { body: EventBody::Message(event), .. }) => inner.add(event),
@@ -289,7 +306,7 @@ impl Inner {
     }
 }
 
-impl Channel {
+impl CachedChannel {
     fn has(&self, id: MessageId) -> bool {
         self.messages.binary_search_by_key(&id, |message| message.id).is_ok()
     }

@@ -22,10 +22,10 @@ const SETS_BYTES: usize = 256 * 1024;
 
 /// What is kept.
 #[derive(Default)]
-pub(crate) struct Lately(Mutex<Inner>);
+pub(crate) struct ReadStateCache(Mutex<Inner>);
 
 struct Inner {
-    users: HashMap<UserId, Looked>,
+    users: HashMap<UserId, ReadState>,
     /// The last place of the log that was noted.
     noted: EventId,
     /// The last that may have changed what somebody has read.
@@ -39,7 +39,7 @@ impl Default for Inner {
 }
 
 /// What a user has read.
-pub(crate) struct Looked {
+pub(crate) struct ReadState {
     /// No later place of the log has changed it.
     pub(crate) at: EventId,
     /// The recipients that were asked for.
@@ -48,20 +48,20 @@ pub(crate) struct Looked {
     pub(crate) sets: HashMap<Recipient, ReadSet>,
 }
 
-impl Lately {
+impl ReadStateCache {
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Looks at what the user has read without taking it away, if anything is known; it holds for a place of the log.
-    pub(crate) fn look<T>(&self, user_id: UserId, look: impl FnOnce(&Looked, EventId) -> T) -> Option<T> {
+    pub(crate) fn look<T>(&self, user_id: UserId, look: impl FnOnce(&ReadState, EventId) -> T) -> Option<T> {
         let inner = self.lock();
         // Nothing since has changed it.
         inner.users.get(&user_id).map(|looked| look(looked, looked.at.max(inner.noted)))
     }
 
     /// Keeps what a user has read instead of what was kept of them, if it still holds.
-    pub(crate) fn keep(&self, user_id: UserId, looked: Looked) {
+    pub(crate) fn keep(&self, user_id: UserId, looked: ReadState) {
         let asked = looked.asked.len() * size_of::<Recipient>();
         let bytes = asked + looked.sets.values().map(ReadSet::size_bytes).sum::<usize>();
         let mut inner = self.lock();
@@ -77,7 +77,7 @@ impl Lately {
     }
 
     /// Returns what the user has read, as far as it is known. Who takes it keeps it again.
-    pub(crate) fn take(&self, user_id: UserId) -> Option<Looked> {
+    pub(crate) fn take(&self, user_id: UserId) -> Option<ReadState> {
         let mut inner = self.lock();
         let mut looked = inner.users.remove(&user_id)?;
         // Nothing since has changed it.
@@ -86,7 +86,7 @@ impl Lately {
     }
 
     /// Forgets all: what the log brought up to that place is not known.
-    pub(crate) fn forget_all(&self, at: EventId) {
+    pub(crate) fn reset(&self, at: EventId) {
         let mut inner = self.lock();
         inner.users.clear();
         inner.noted = inner.noted.max(at);
@@ -94,7 +94,7 @@ impl Lately {
     }
 
     /// Takes in what the log brings.
-    pub(crate) fn note(&self, record: &EventRecord) {
+    pub(crate) fn apply(&self, record: &EventRecord) {
         let mut inner = self.lock();
         inner.noted = record.id;
         match readers(record) {
@@ -106,7 +106,7 @@ impl Lately {
     }
 }
 
-impl Looked {
+impl ReadState {
     /// Returns whether all of these were asked for.
     pub(crate) fn knows<'a>(&self, mut these: impl Iterator<Item = &'a Recipient>) -> bool {
         these.all(|here| self.asked.contains(here))
@@ -148,9 +148,9 @@ mod tests {
     const HERE: Recipient = Recipient::Channel(ChannelId(11));
     const THERE: Recipient = Recipient::Channel(ChannelId(12));
 
-    fn looked(at: i64) -> Looked {
+    fn looked(at: i64) -> ReadState {
         let sets = HashMap::from([(HERE, ReadSet::default())]);
-        Looked { at: EventId(at), asked: [HERE].into(), sets }
+        ReadState { at: EventId(at), asked: [HERE].into(), sets }
     }
 
     fn marked(id: i64, flag: &str, user: i64) -> EventRecord {
@@ -159,55 +159,55 @@ mod tests {
         EventRecord::new(EventId(id), 0, Vec::new(), Some(event))
     }
 
-    fn holds(lately: &Lately, user: i64) -> bool {
-        lately.take(UserId(user)).map(|looked| lately.keep(UserId(user), looked)).is_some()
+    fn holds(cache: &ReadStateCache, user: i64) -> bool {
+        cache.take(UserId(user)).map(|looked| cache.keep(UserId(user), looked)).is_some()
     }
 
     #[test]
     fn what_was_read_holds_until_something_may_have_changed_it() {
-        let lately = Lately::default();
+        let cache = ReadStateCache::default();
         for user in [1, 2] {
-            lately.keep(UserId(user), looked(5));
+            cache.keep(UserId(user), looked(5));
         }
-        lately.note(&marked(6, "starred", 1));
-        assert!(holds(&lately, 1) && holds(&lately, 2));
-        lately.note(&marked(7, "read", 1));
-        assert!(!holds(&lately, 1) && holds(&lately, 2));
+        cache.apply(&marked(6, "starred", 1));
+        assert!(holds(&cache, 1) && holds(&cache, 2));
+        cache.apply(&marked(7, "read", 1));
+        assert!(!holds(&cache, 1) && holds(&cache, 2));
         // What is not understood.
-        lately.note(&EventRecord::new(EventId(8), 0, Vec::new(), None));
-        assert!(!holds(&lately, 2));
+        cache.apply(&EventRecord::new(EventId(8), 0, Vec::new(), None));
+        assert!(!holds(&cache, 2));
     }
 
     #[test]
     fn what_was_read_before_something_changed_is_not_kept_after_it() {
-        let lately = Lately::default();
-        lately.note(&marked(7, "read", 2));
-        lately.keep(UserId(1), looked(6));
-        assert!(!holds(&lately, 1));
-        lately.keep(UserId(1), looked(7));
-        assert!(holds(&lately, 1));
+        let cache = ReadStateCache::default();
+        cache.apply(&marked(7, "read", 2));
+        cache.keep(UserId(1), looked(6));
+        assert!(!holds(&cache, 1));
+        cache.keep(UserId(1), looked(7));
+        assert!(holds(&cache, 1));
         // What was taken meanwhile is as new as the log was then.
-        lately.note(&marked(8, "starred", 1));
-        let taken = lately.take(UserId(1)).unwrap();
+        cache.apply(&marked(8, "starred", 1));
+        let taken = cache.take(UserId(1)).unwrap();
         assert_eq!(taken.at, EventId(8));
-        lately.keep(UserId(1), taken);
-        assert_eq!(lately.look(UserId(1), |_, at| at), Some(EventId(8)));
-        let taken = lately.take(UserId(1)).unwrap();
-        lately.note(&marked(9, "read", 1));
-        lately.keep(UserId(1), taken);
-        assert!(!holds(&lately, 1));
+        cache.keep(UserId(1), taken);
+        assert_eq!(cache.look(UserId(1), |_, at| at), Some(EventId(8)));
+        let taken = cache.take(UserId(1)).unwrap();
+        cache.apply(&marked(9, "read", 1));
+        cache.keep(UserId(1), taken);
+        assert!(!holds(&cache, 1));
     }
 
     #[test]
     fn nothing_is_said_of_what_was_not_asked_for_and_of_few_users() {
-        let lately = Lately::default();
-        lately.keep(UserId(1), looked(1));
-        let knows = |these: &[Recipient]| lately.look(UserId(1), |looked, _| looked.knows(these.iter()));
+        let cache = ReadStateCache::default();
+        cache.keep(UserId(1), looked(1));
+        let knows = |these: &[Recipient]| cache.look(UserId(1), |looked, _| looked.knows(these.iter()));
         assert_eq!((knows(&[HERE]), knows(&[HERE, THERE])), (Some(true), Some(false)));
-        assert!(lately.look(UserId(2), |_, _| ()).is_none());
+        assert!(cache.look(UserId(2), |_, _| ()).is_none());
         let users = i64::try_from(USERS_MAX).unwrap() + 1;
-        (1..=users).for_each(|user| lately.keep(UserId(user), looked(user)));
-        let kept: Vec<i64> = (1..=users).filter(|user| holds(&lately, *user)).collect();
+        (1..=users).for_each(|user| cache.keep(UserId(user), looked(user)));
+        let kept: Vec<i64> = (1..=users).filter(|user| holds(&cache, *user)).collect();
         assert_eq!(kept, (2..=users).collect::<Vec<_>>());
     }
 }

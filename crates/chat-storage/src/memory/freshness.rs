@@ -14,19 +14,19 @@ use std::time::{Duration, Instant};
 pub(crate) const LEASE: Duration = Duration::from_millis(500);
 
 /// When everything was last known to be in memory.
-pub(crate) struct Confirmed {
+pub(crate) struct Freshness {
     started: Instant,
     /// Microseconds after `started`.
     at_us: AtomicU64,
 }
 
-impl Default for Confirmed {
+impl Default for Freshness {
     fn default() -> Self {
         Self { started: Instant::now(), at_us: AtomicU64::new(0) }
     }
 }
 
-impl Confirmed {
+impl Freshness {
     /// Notes that everything is in memory that was committed before that moment.
     pub(crate) fn note(&self, at: Instant) {
         self.at_us.fetch_max(self.micros(at), Ordering::Release);
@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn what_was_confirmed_holds_for_a_lease_from_when_it_was_asked() {
-        let confirmed = Confirmed::default();
+        let confirmed = Freshness::default();
         let asked_at = confirmed.started + 4 * LEASE;
         assert!(!confirmed.is_current_at(asked_at));
         confirmed.note(asked_at);

@@ -21,7 +21,7 @@ const EARLIER: &str = "SELECT id FROM message WHERE recipient_id = $1 AND topic_
 
 /// What is known.
 #[derive(Default)]
-pub(crate) struct Begun(Mutex<Inner>);
+pub(crate) struct StartedTopics(Mutex<Inner>);
 
 #[derive(Default)]
 struct Inner {
@@ -30,13 +30,13 @@ struct Inner {
     forgotten: u64,
 }
 
-impl Begun {
+impl StartedTopics {
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes in what the log brings.
-    pub(crate) fn take(&self, record: &EventRecord) {
+    pub(crate) fn apply(&self, record: &EventRecord) {
         let takes_away = match record.event.as_ref().map(|event| &event.body) {
             Some(EventBody::Message(_) | EventBody::Flagged(_)) => false,
             Some(EventBody::Edit { .. }) => true,
@@ -45,12 +45,12 @@ impl Begun {
             None => record.changes.is_empty(),
         };
         if takes_away {
-            self.forget();
+            self.reset();
         }
     }
 
     /// Forgets all.
-    pub(crate) fn forget(&self) {
+    pub(crate) fn reset(&self) {
         let mut inner = self.lock();
         inner.conversations.clear();
         inner.forgotten += 1;
@@ -62,7 +62,7 @@ pub(crate) async fn begins(shared: &Shared, conversation: &Conversation, id: Mes
     let recipient = i64::from(conversation.recipient);
     let key = (recipient, conversation.topic_key.clone());
     let forgotten = {
-        let inner = shared.begun.lock();
+        let inner = shared.memory.started_topics.lock();
         if inner.conversations.contains(&key) {
             return Ok(false);
         }
@@ -71,7 +71,7 @@ pub(crate) async fn begins(shared: &Shared, conversation: &Conversation, id: Mes
     let earlier: Option<i64> = run!(shared.db.reader(), fetch_optional: sqlx::query_scalar(EARLIER)
         .bind(recipient).bind(&conversation.topic_key).bind(id.0))
     .map_err(failed)?;
-    let mut inner = shared.begun.lock();
+    let mut inner = shared.memory.started_topics.lock();
     if inner.forgotten == forgotten {
         if inner.conversations.len() >= KNOWN_MAX {
             inner.conversations.clear();

@@ -47,15 +47,15 @@ type Row = (i64, i64, Option<String>, String, i64, i64);
 
 /// What is kept, if anything.
 #[derive(Default)]
-pub(crate) struct Newest {
-    state: Mutex<State>,
+pub(crate) struct MessageIndex {
+    state: Mutex<IndexState>,
     /// Only one reads the database for all.
     reading: tokio::sync::Mutex<()>,
 }
 
 #[derive(Default)]
-struct State {
-    kept: Option<Kept>,
+struct IndexState {
+    kept: Option<IndexedMessages>,
     /// Whether `kept` is what has arrived while the database is read.
     is_partial: bool,
     /// Changed messages, each with the count of when it changed.
@@ -65,15 +65,15 @@ struct State {
 
 /// The newest messages: every one after a message.
 #[derive(Default)]
-pub(crate) struct Kept {
+pub(crate) struct IndexedMessages {
     /// Every message after this one is there.
     pub(crate) after: i64,
     /// All messages in their order, each with its recipient; `None` for one that is gone.
     ///
     /// They stand here and in `places`: who has thousands of numbers finds each message in one step, and who walks
     /// through a recipient walks through memory.
-    order: VecDeque<(Option<Recipient>, Entry)>,
-    places: HashMap<Recipient, VecDeque<Entry>>,
+    order: VecDeque<(Option<Recipient>, IndexEntry)>,
+    places: HashMap<Recipient, VecDeque<IndexEntry>>,
     direct_users: HashMap<Recipient, Arc<[UserId]>>,
     topics: Vec<Arc<str>>,
     topic_numbers: HashMap<Arc<str>, u32>,
@@ -81,14 +81,14 @@ pub(crate) struct Kept {
 
 /// A message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub(crate) struct IndexEntry {
     pub(crate) id: MessageId,
     pub(crate) sender_id: UserId,
     topic: u32,
     marks: u8,
 }
 
-impl Entry {
+impl IndexEntry {
     /// Its topic among those kept.
     pub(crate) fn topic_number(&self) -> u32 {
         self.topic
@@ -105,7 +105,7 @@ fn bits(marks: ContentFlags) -> u8 {
 }
 
 /// What is read of a message.
-pub(crate) struct Found {
+pub(crate) struct FoundMessage {
     pub(crate) id: i64,
     pub(crate) recipient: Recipient,
     pub(crate) direct_users: Arc<[UserId]>,
@@ -114,7 +114,7 @@ pub(crate) struct Found {
     pub(crate) marks: ContentFlags,
 }
 
-impl From<Row> for Found {
+impl From<Row> for FoundMessage {
     fn from((id, recipient, users, topic, sender, marks): Row) -> Self {
         Self {
             id,
@@ -127,15 +127,15 @@ impl From<Row> for Found {
     }
 }
 
-impl Newest {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl MessageIndex {
+    fn lock(&self) -> MutexGuard<'_, IndexState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Looks at what is kept. `None` while it is not known whether it is right.
     ///
     /// New messages wait meanwhile, so `look` does no more than it has to.
-    pub(crate) fn look<T>(&self, look: impl FnOnce(&Kept) -> T) -> Option<T> {
+    pub(crate) fn look<T>(&self, look: impl FnOnce(&IndexedMessages) -> T) -> Option<T> {
         let state = self.lock();
         if state.is_partial || !state.stale.is_empty() {
             return None;
@@ -144,7 +144,7 @@ impl Newest {
     }
 
     /// Takes in what the log brings.
-    pub(crate) fn take(&self, record: &EventRecord) {
+    pub(crate) fn apply(&self, record: &EventRecord) {
         let mut state = self.lock();
         if state.kept.is_none() {
             return;
@@ -152,7 +152,7 @@ impl Newest {
         match &record.event {
             Some(NewEvent { body: EventBody::Message(event), .. }) => {
                 let message = &event.message;
-                state.add(Found {
+                state.add(FoundMessage {
                     id: message.id.0,
                     recipient: message.recipient,
                     direct_users: message.direct_users.as_slice().into(),
@@ -178,7 +178,7 @@ impl Newest {
                 }
             }
             // A change of a message that was told to nobody.
-            None if record.changes.is_empty() => state.forget_all(),
+            None if record.changes.is_empty() => state.reset(),
             Some(NewEvent { body: EventBody::Flagged(_), .. }) | None => {}
         }
     }
@@ -189,8 +189,8 @@ impl Newest {
     }
 
     /// Forgets all. What is being read is not kept.
-    pub(crate) fn forget_all(&self) {
-        self.lock().forget_all();
+    pub(crate) fn reset(&self) {
+        self.lock().reset();
     }
 
     /// These messages have changed.
@@ -201,27 +201,32 @@ impl Newest {
 
 /// Reads what is not known, if there is any such thing.
 pub(crate) async fn read_up(shared: &Shared) -> Result<(), StoreError> {
-    let _reading = shared.newest.reading.lock().await;
+    let _reading = shared.memory.message_index.reading.lock().await;
     let is_there = {
-        let mut state = shared.newest.lock();
+        let mut state = shared.memory.message_index.lock();
         let is_there = state.kept.is_some() && !state.is_partial;
         if !is_there {
             // From here on, what is new and what changes is noted.
-            *state = State { kept: Some(Kept::default()), is_partial: true, count: state.count, ..State::default() };
+            *state = IndexState {
+                kept: Some(IndexedMessages::default()),
+                is_partial: true,
+                count: state.count,
+                ..IndexState::default()
+            };
         }
         is_there
     };
     if !is_there {
         let kept = read_all(shared).await?;
-        shared.newest.lock().fill(kept);
+        shared.memory.message_index.lock().fill(kept);
     }
     read_again(shared).await
 }
 
-async fn read_all(shared: &Shared) -> Result<Kept, StoreError> {
+async fn read_all(shared: &Shared) -> Result<IndexedMessages, StoreError> {
     let mut found: Vec<Row> = Vec::new();
     let mut before = i64::MAX;
-    let mut kept = Kept::default();
+    let mut kept = IndexedMessages::default();
     loop {
         let page = i64::try_from(PAGE).unwrap_or(i64::MAX);
         let rows: Vec<Row> =
@@ -242,13 +247,13 @@ async fn read_all(shared: &Shared) -> Result<Kept, StoreError> {
 
 /// Reads the messages again that have changed.
 async fn read_again(shared: &Shared) -> Result<(), StoreError> {
-    let changed = shared.newest.lock().stale.clone();
+    let changed = shared.memory.message_index.lock().stale.clone();
     if changed.is_empty() {
         return Ok(());
     }
     let found = find(shared, changed.keys().copied()).await?;
-    let mut found: HashMap<i64, Found> = found.into_iter().map(|found| (found.id, found)).collect();
-    let mut state = shared.newest.lock();
+    let mut found: HashMap<i64, FoundMessage> = found.into_iter().map(|found| (found.id, found)).collect();
+    let mut state = shared.memory.message_index.lock();
     for (id, count) in changed {
         // What has changed since is read again by the next.
         if state.stale.get(&id) == Some(&count) {
@@ -262,23 +267,23 @@ async fn read_again(shared: &Shared) -> Result<(), StoreError> {
 }
 
 /// Reads where these messages are, in the order of their numbers.
-pub(crate) async fn find(shared: &Shared, ids: impl IntoIterator<Item = i64>) -> Result<Vec<Found>, StoreError> {
+pub(crate) async fn find(shared: &Shared, ids: impl IntoIterator<Item = i64>) -> Result<Vec<FoundMessage>, StoreError> {
     let sql = FIND.on(shared.db.dialect());
     let ids = numbers(ids);
     let rows: Vec<Row> = run!(shared.db.reader(), fetch_all: sqlx::query_as(sql.clone()).bind(&ids)).map_err(failed)?;
-    Ok(rows.into_iter().map(Found::from).collect())
+    Ok(rows.into_iter().map(FoundMessage::from).collect())
 }
 
-impl State {
-    fn add(&mut self, found: Found) {
+impl IndexState {
+    fn add(&mut self, found: FoundMessage) {
         let Some(kept) = &mut self.kept else { return };
         kept.push(found);
         if kept.topics.len() > TOPICS_MAX {
-            self.forget_all();
+            self.reset();
         }
     }
 
-    fn forget_all(&mut self) {
+    fn reset(&mut self) {
         // Who reads the database for it now finds that it is wanted no longer.
         *self = Self { count: self.count, ..Self::default() };
     }
@@ -287,7 +292,7 @@ impl State {
     fn mark_told(&mut self, event: &Value) {
         let mut ids = told(event).peekable();
         if ids.peek().is_none() {
-            return self.forget_all();
+            return self.reset();
         }
         self.mark(ids);
     }
@@ -313,18 +318,18 @@ impl State {
             self.stale.insert(id, self.count);
         }
         if self.stale.len() > STALE_MAX {
-            self.forget_all();
+            self.reset();
         }
     }
 
     /// Puts what was read before what has arrived meanwhile.
-    fn fill(&mut self, mut read: Kept) {
+    fn fill(&mut self, mut read: IndexedMessages) {
         // Everything was forgotten while it was read: the next reads again.
         let Some(arrived) = self.kept.take().filter(|_| self.is_partial) else { return };
         let last = read.order.back().map_or(read.after, |(_, entry)| entry.id.0);
         for (recipient, entry) in arrived.order.iter().filter(|(_, entry)| entry.id.0 > last) {
             let Some(recipient) = recipient else { continue };
-            read.push(Found {
+            read.push(FoundMessage {
                 id: entry.id.0,
                 recipient: *recipient,
                 direct_users: arrived.direct_users(*recipient),
@@ -346,16 +351,16 @@ fn told(event: &Value) -> impl Iterator<Item = i64> {
     many.filter_map(Value::as_i64).chain(number("message_id"))
 }
 
-impl Kept {
+impl IndexedMessages {
     /// Returns the messages of a recipient after one of them, the oldest first.
-    pub(crate) fn entries_after(&self, recipient: Recipient, id: i64) -> impl Iterator<Item = &Entry> {
+    pub(crate) fn entries_after(&self, recipient: Recipient, id: i64) -> impl Iterator<Item = &IndexEntry> {
         let entries = self.places.get(&recipient);
         let from = entries.map_or(0, |entries| entries.partition_point(|entry| entry.id.0 <= id));
         entries.into_iter().flat_map(move |entries| entries.range(from..))
     }
 
     /// Those of these messages that are kept, each with its recipient. They are in order, each once.
-    pub(crate) fn entries(&self, ids: &[MessageId]) -> impl Iterator<Item = (Recipient, &Entry)> {
+    pub(crate) fn entries(&self, ids: &[MessageId]) -> impl Iterator<Item = (Recipient, &IndexEntry)> {
         let mut last: Option<(i64, usize)> = None;
         ids.iter().filter_map(move |id| {
             // No two messages have one number, so one is no further from another than their numbers are.
@@ -386,7 +391,7 @@ impl Kept {
         start
     }
 
-    pub(crate) fn topic(&self, entry: &Entry) -> Arc<str> {
+    pub(crate) fn topic(&self, entry: &IndexEntry) -> Arc<str> {
         let known = usize::try_from(entry.topic).ok().and_then(|number| self.topics.get(number));
         known.map(Arc::clone).unwrap_or_default()
     }
@@ -398,7 +403,7 @@ impl Kept {
         }
     }
 
-    fn push(&mut self, found: Found) {
+    fn push(&mut self, found: FoundMessage) {
         if self.order.back().is_some_and(|(_, last)| last.id.0 >= found.id) {
             return;
         }
@@ -425,7 +430,7 @@ impl Kept {
     }
 
     fn drop_oldest(&mut self) {
-        let Some((recipient, Entry { id, .. })) = self.order.pop_front() else { return };
+        let Some((recipient, IndexEntry { id, .. })) = self.order.pop_front() else { return };
         self.after = id.0;
         if let Some(recipient) = recipient {
             self.take_out(recipient, id.0);
@@ -448,7 +453,7 @@ impl Kept {
     }
 
     /// Makes a message what was found of it; it is gone when nothing was.
-    fn put(&mut self, id: i64, found: Option<Found>) {
+    fn put(&mut self, id: i64, found: Option<FoundMessage>) {
         let Some(place) = self.place_of(id) else { return };
         let Some((Some(before), entry)) = self.order.get(place).copied() else { return };
         self.take_out(before, id);
@@ -464,12 +469,12 @@ impl Kept {
         }
     }
 
-    fn made_of(&mut self, found: Found) -> Entry {
+    fn made_of(&mut self, found: FoundMessage) -> IndexEntry {
         if !found.direct_users.is_empty() {
             self.direct_users.entry(found.recipient).or_insert(found.direct_users);
         }
         let topic = self.topic_number(&found.topic);
-        Entry { id: MessageId(found.id), sender_id: found.sender_id, topic, marks: bits(found.marks) }
+        IndexEntry { id: MessageId(found.id), sender_id: found.sender_id, topic, marks: bits(found.marks) }
     }
 
     fn topic_number(&mut self, topic: &str) -> u32 {
@@ -496,30 +501,30 @@ mod tests {
     const HERE: Recipient = Recipient::Channel(ChannelId(11));
     const THERE: Recipient = Recipient::Channel(ChannelId(12));
 
-    fn found(id: i64, recipient: Recipient, topic: &str) -> Found {
+    fn found(id: i64, recipient: Recipient, topic: &str) -> FoundMessage {
         let marks = ContentFlags { read_by_sender: true, ..ContentFlags::default() };
-        Found { id, recipient, direct_users: [].into(), topic: topic.into(), sender_id: UserId(id % 2), marks }
+        FoundMessage { id, recipient, direct_users: [].into(), topic: topic.into(), sender_id: UserId(id % 2), marks }
     }
 
-    fn kept(ids: impl IntoIterator<Item = i64>) -> Kept {
-        let mut kept = Kept::default();
+    fn kept(ids: impl IntoIterator<Item = i64>) -> IndexedMessages {
+        let mut kept = IndexedMessages::default();
         ids.into_iter().for_each(|id| kept.push(found(id, HERE, "Lunch")));
         kept
     }
 
-    fn place(kept: &Kept, id: i64) -> Option<(Recipient, Entry)> {
+    fn place(kept: &IndexedMessages, id: i64) -> Option<(Recipient, IndexEntry)> {
         kept.entries(&[MessageId(id)]).next().map(|(recipient, entry)| (recipient, *entry))
     }
 
-    fn ids(kept: &Kept, recipient: Recipient, after: i64) -> Vec<i64> {
+    fn ids(kept: &IndexedMessages, recipient: Recipient, after: i64) -> Vec<i64> {
         kept.entries_after(recipient, after).map(|entry| entry.id.0).collect()
     }
 
     /// With nothing to read but what it is given.
-    fn newest(kept: Kept) -> Newest {
-        let newest = Newest::default();
-        newest.lock().kept = Some(kept);
-        newest
+    fn index(kept: IndexedMessages) -> MessageIndex {
+        let index = MessageIndex::default();
+        index.lock().kept = Some(kept);
+        index
     }
 
     fn told(event: Value) -> EventRecord {
@@ -562,44 +567,44 @@ mod tests {
 
     #[test]
     fn nothing_is_told_of_while_a_message_is_not_known() {
-        let newest = newest(kept([1, 3]));
-        assert_eq!(newest.look(|kept| ids(kept, HERE, 0)), Some(vec![1, 3]));
-        newest.take(&told(serde_json::json!({"type": "delete_message", "message_ids": [3]})));
-        assert_eq!(newest.look(|kept| ids(kept, HERE, 0)), None);
-        newest.take(&told(serde_json::json!({"type": "update_message"})));
-        assert!(newest.lock().kept.is_none());
+        let index = index(kept([1, 3]));
+        assert_eq!(index.look(|kept| ids(kept, HERE, 0)), Some(vec![1, 3]));
+        index.apply(&told(serde_json::json!({"type": "delete_message", "message_ids": [3]})));
+        assert_eq!(index.look(|kept| ids(kept, HERE, 0)), None);
+        index.apply(&told(serde_json::json!({"type": "update_message"})));
+        assert!(index.lock().kept.is_none());
     }
 
     #[test]
     fn a_message_its_sender_has_no_longer_read_says_so() {
-        let newest = newest(kept([1, 2, 3]));
+        let index = index(kept([1, 2, 3]));
         let set = |mark| {
             let event = FlaggedMessages::anywhere(mark, vec![MessageId(1), MessageId(2)]).told_to(UserId(1));
-            newest.take(&EventRecord::new(EventId(99), 0, Vec::new(), Some(event)));
+            index.apply(&EventRecord::new(EventId(99), 0, Vec::new(), Some(event)));
         };
-        let read = |kept: &Kept| {
+        let read = |kept: &IndexedMessages| {
             let entries = kept.entries_after(HERE, 0);
             entries.map(|entry| entry.marks().read_by_sender).collect::<Vec<_>>()
         };
         set(FlagChange { flag: Flag::Starred, op: FlagOp::Remove });
-        assert_eq!(newest.look(read), Some(vec![true, true, true]));
+        assert_eq!(index.look(read), Some(vec![true, true, true]));
         set(FlagChange { flag: Flag::Read, op: FlagOp::Remove });
-        assert_eq!(newest.look(read), Some(vec![false, true, true]));
+        assert_eq!(index.look(read), Some(vec![false, true, true]));
         // Whichever way it is found.
-        let found = |kept: &Kept| place(kept, 1).map(|(_, entry)| entry.marks().read_by_sender);
-        assert_eq!(newest.look(found), Some(Some(false)));
+        let found = |kept: &IndexedMessages| place(kept, 1).map(|(_, entry)| entry.marks().read_by_sender);
+        assert_eq!(index.look(found), Some(Some(false)));
     }
 
     #[test]
     fn what_arrives_while_the_database_is_read_is_added_once() {
-        let newest = newest(kept([5, 7]));
-        newest.lock().is_partial = true;
-        assert!(newest.look(|_| ()).is_none());
-        newest.lock().fill(kept([1, 3, 5]));
-        assert_eq!(newest.look(|kept| ids(kept, HERE, 0)), Some(vec![1, 3, 5, 7]));
+        let index = index(kept([5, 7]));
+        index.lock().is_partial = true;
+        assert!(index.look(|_| ()).is_none());
+        index.lock().fill(kept([1, 3, 5]));
+        assert_eq!(index.look(|kept| ids(kept, HERE, 0)), Some(vec![1, 3, 5, 7]));
         // What was given up meanwhile is not filled.
-        newest.lock().forget_all();
-        newest.lock().fill(kept([1]));
-        assert!(newest.look(|_| ()).is_none());
+        index.lock().reset();
+        index.lock().fill(kept([1]));
+        assert!(index.look(|_| ()).is_none());
     }
 }

@@ -13,7 +13,7 @@ use crate::copies::{self, Facts, Own};
 use crate::engine::run;
 use crate::fault::failed;
 use crate::history::PAGE_MAX;
-use crate::recent::{Copies, Kept, READ_AT_ONCE};
+use crate::memory::channel_windows::{ChannelWindow, READ_AT_ONCE, ReaderState};
 use crate::store::Shared;
 use crate::{read_set, row};
 
@@ -34,10 +34,10 @@ pub(crate) async fn window(
     }
     // Who was answered by another node asks this one next.
     shared.hear_all().await?;
-    let Some(kept) = kept(shared, id).await? else { return Ok(None) };
-    let Some(copies) = copies_of(shared, selection, (id, &kept)).await? else { return Ok(None) };
+    let Some(kept) = load_window(shared, id).await? else { return Ok(None) };
+    let Some(copies) = load_reader_state(shared, selection, (id, &kept)).await? else { return Ok(None) };
     let own = Own::of(shared, selection.user_id, (Recipient::Channel(id), copies.read.clone()));
-    Ok(Reader { selection, own, copies: &copies }.page(&kept, (anchor, window)))
+    Ok(WindowReader { selection, own, copies: &copies }.page(&kept, (anchor, window)))
 }
 
 fn only_channel(selection: &MessageSelection) -> Option<ChannelId> {
@@ -48,11 +48,11 @@ fn only_channel(selection: &MessageSelection) -> Option<ChannelId> {
 }
 
 /// Returns the end of the channel, read first when it is not in memory.
-async fn kept(shared: &Shared, id: ChannelId) -> Result<Option<Kept>, StoreError> {
-    if let Some(kept) = shared.recent.messages(id) {
+async fn load_window(shared: &Shared, id: ChannelId) -> Result<Option<ChannelWindow>, StoreError> {
+    if let Some(kept) = shared.memory.channel_windows.messages(id) {
         return Ok(Some(kept));
     }
-    let sign = shared.recent.begin(id);
+    let generation = shared.memory.channel_windows.begin(id);
     let recipient = i64::from(Recipient::Channel(id));
     let most = i64::try_from(READ_AT_ONCE).unwrap_or(i64::MAX);
     let ids: Vec<i64> = run!(shared.db.reader(), fetch_all: sqlx::query_scalar(NEWEST_OF).bind(recipient).bind(most))
@@ -60,43 +60,45 @@ async fn kept(shared: &Shared, id: ChannelId) -> Result<Option<Kept>, StoreError
     // Before the oldest that was read there may be others, if as many as asked for were found.
     let after = ids.last().filter(|_| ids.len() == READ_AT_ONCE).map_or(0, |oldest| oldest - 1);
     let messages = row::messages(&shared.db, ids.into_iter().map(MessageId)).await?;
-    shared.recent.fill(id, sign, (after, messages));
-    Ok(shared.recent.messages(id))
+    shared.memory.channel_windows.fill(id, generation, (after, messages));
+    Ok(shared.memory.channel_windows.messages(id))
 }
 
 /// Returns what the reader has of the channel's messages, read first when it is not in memory.
-async fn copies_of(
+async fn load_reader_state(
     shared: &Shared,
     selection: &MessageSelection,
-    (id, kept): (ChannelId, &Kept),
-) -> Result<Option<Arc<Copies>>, StoreError> {
+    (id, kept): (ChannelId, &ChannelWindow),
+) -> Result<Option<Arc<ReaderState>>, StoreError> {
     let user_id = selection.user_id;
-    let sign = match shared.recent.copies(id, user_id, kept) {
+    let generation = match shared.memory.channel_windows.copies(id, user_id, kept) {
         None => return Ok(None),
         Some(Ok(copies)) => return Ok(Some(copies)),
-        Some(Err(sign)) => sign,
+        Some(Err(generation)) => generation,
     };
     let recipient = Recipient::Channel(id);
     let read = read_set::load(&shared.db, user_id, [recipient]).await?.remove(&recipient).unwrap_or_default();
-    // What arrives from here on brings its flags or takes the sign down.
-    let Some(Kept { after, messages, .. }) = shared.recent.messages(id) else { return Ok(None) };
+    // What arrives from here on brings its flags or ends the generation.
+    let Some(ChannelWindow { after, messages, .. }) = shared.memory.channel_windows.messages(id) else {
+        return Ok(None);
+    };
     let rare = copies::rare(shared, user_id, messages.iter().map(|message| message.id)).await?;
-    let copies = Arc::new(Copies { after, read, rare });
-    shared.recent.fill_copies(id, user_id, sign, &copies);
+    let copies = Arc::new(ReaderState { after, read, rare });
+    shared.memory.channel_windows.fill_copies(id, user_id, generation, &copies);
     Ok(Some(copies))
 }
 
 /// Who reads, and what.
-struct Reader<'a> {
+struct WindowReader<'a> {
     selection: &'a MessageSelection,
     own: Own,
-    copies: &'a Copies,
+    copies: &'a ReaderState,
 }
 
-type Found = (Arc<StoredMessage>, Vec<Flag>);
+type FlaggedMessage = (Arc<StoredMessage>, Vec<Flag>);
 
-impl Reader<'_> {
-    fn page(&self, kept: &Kept, (anchor, window): (MessageId, MessageWindow)) -> Option<MessagePage> {
+impl WindowReader<'_> {
+    fn page(&self, kept: &ChannelWindow, (anchor, window): (MessageId, MessageWindow)) -> Option<MessagePage> {
         let want = |count: u64| usize::try_from(count).unwrap_or(usize::MAX).min(PAGE_MAX);
         // Messages were dropped at the old end since the one or since the other.
         let after = kept.after.max(self.copies.after);
@@ -121,7 +123,11 @@ impl Reader<'_> {
     }
 
     /// Returns the admitted messages, at most so many, and whether there are none beyond them.
-    fn collect<'m>(&self, messages: impl Iterator<Item = &'m Arc<StoredMessage>>, want: usize) -> (Vec<Found>, bool) {
+    fn collect<'m>(
+        &self,
+        messages: impl Iterator<Item = &'m Arc<StoredMessage>>,
+        want: usize,
+    ) -> (Vec<FlaggedMessage>, bool) {
         let mut found = Vec::new();
         for admitted in messages.filter_map(|message| self.admitted(message)) {
             if found.len() == want {
@@ -132,7 +138,7 @@ impl Reader<'_> {
         (found, true)
     }
 
-    fn admitted(&self, message: &Arc<StoredMessage>) -> Option<Found> {
+    fn admitted(&self, message: &Arc<StoredMessage>) -> Option<FlaggedMessage> {
         let rare = self.copies.rare.get(&message.id.0).cloned().unwrap_or_default();
         let flags = self.own.flags_of(&Facts::from(&***message), rare);
         let admits = self.selection.admits(&MessageCandidate::from(&***message), &flags, self.own.realm());

@@ -17,12 +17,12 @@ const PACE: Duration = Duration::from_millis(1);
 /// somebody is now and then the only one of a round, and would begin the next at once.
 const CROWD: Duration = Duration::from_millis(20);
 
-/// Rounds of one question: who comes while it is being asked joins the next round, and one of them asks for all.
+/// Merges concurrent callers of one query into rounds: who comes while it is being asked joins the next round, and one of them asks for all.
 ///
 /// An answer that was on its way before somebody came may be older than what they have to see, so nobody is given
 /// the answer of a round that had begun when they came.
 #[derive(Default)]
-pub(crate) struct Rounds {
+pub(crate) struct Coalescer {
     /// How many have begun.
     begun: AtomicU64,
     /// The last one that has ended, and how. Held by who asks.
@@ -43,7 +43,7 @@ struct Ended {
 #[error("the question asked for all of them failed")]
 struct NotAnswered(#[source] Arc<StoreError>);
 
-impl Rounds {
+impl Coalescer {
     /// Returns when the question was asked and answered after this call, by the caller or by another.
     ///
     /// # Errors
@@ -79,14 +79,14 @@ mod tests {
 
     /// A question that counts how often it was asked and is answered when it may be.
     struct Asked {
-        rounds: Rounds,
+        rounds: Coalescer,
         times: AtomicU32,
         answers: Semaphore,
     }
 
     impl Asked {
         fn new() -> Arc<Self> {
-            Arc::new(Self { rounds: Rounds::default(), times: AtomicU32::new(0), answers: Semaphore::new(0) })
+            Arc::new(Self { rounds: Coalescer::default(), times: AtomicU32::new(0), answers: Semaphore::new(0) })
         }
 
         async fn ask(&self, fails: bool) -> Result<(), StoreError> {

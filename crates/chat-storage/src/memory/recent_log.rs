@@ -17,32 +17,32 @@ const KEPT: usize = 4_096;
 /// Bytes they may take together.
 const KEPT_BYTES: usize = 16 * 1024 * 1024;
 
-pub(crate) struct Tail(Mutex<Inner>);
+pub(crate) struct RecentLog(Mutex<Inner>);
 
 struct Inner {
     head: EventId,
     records: VecDeque<Arc<EventRecord>>,
     records_bytes: usize,
     typing: Ring,
-    waiters: HashMap<UserId, BTreeMap<u64, Waiter>>,
+    waiters: HashMap<UserId, BTreeMap<u64, WakeSignal>>,
     /// Waiters who hear public channels they are not in.
-    overhearing: BTreeMap<u64, UserId>,
-    next_ticket: u64,
+    public_waiters: BTreeMap<u64, UserId>,
+    next_waiter: u64,
 }
 
-struct Waiter {
+struct WakeSignal {
     wake: oneshot::Sender<()>,
 }
 
 /// A place among the waiters, given up when dropped.
-pub(crate) struct Ticket<'a> {
-    tail: &'a Tail,
+pub(crate) struct Waiter<'a> {
+    log: &'a RecentLog,
     user_id: UserId,
     number: u64,
     woken: oneshot::Receiver<()>,
 }
 
-impl Tail {
+impl RecentLog {
     /// An empty end of a log that ends there.
     pub(crate) fn from(head: EventId) -> Self {
         Self(Mutex::new(Inner {
@@ -51,8 +51,8 @@ impl Tail {
             records_bytes: 0,
             typing: Ring::default(),
             waiters: HashMap::new(),
-            overhearing: BTreeMap::new(),
-            next_ticket: 0,
+            public_waiters: BTreeMap::new(),
+            next_waiter: 0,
         }))
     }
 
@@ -79,7 +79,7 @@ impl Tail {
     }
 
     /// Takes a record in and wakes those it may concern.
-    pub(crate) fn push(&self, record: Arc<EventRecord>, realm: &RealmSnapshot) {
+    pub(crate) fn apply(&self, record: Arc<EventRecord>, realm: &RealmSnapshot) {
         let mut inner = self.lock();
         inner.head = record.id;
         inner.wake(&record, realm);
@@ -121,7 +121,7 @@ impl Tail {
     }
 
     /// A place among those who wait for what comes after a place, unless something that may concern them has come.
-    pub(crate) fn queue_up(&self, listener: LogListener, after: EventId, realm: &RealmSnapshot) -> Option<Ticket<'_>> {
+    pub(crate) fn queue_up(&self, listener: LogListener, after: EventId, realm: &RealmSnapshot) -> Option<Waiter<'_>> {
         let mut inner = self.lock();
         if inner.typing.after(listener.told).any(|record| concerns(record, listener, realm)) {
             return None;
@@ -134,14 +134,14 @@ impl Tail {
                 return None;
             }
         }
-        let number = inner.next_ticket;
-        inner.next_ticket += 1;
+        let number = inner.next_waiter;
+        inner.next_waiter += 1;
         let (wake, woken) = oneshot::channel();
-        inner.waiters.entry(listener.user_id).or_default().insert(number, Waiter { wake });
+        inner.waiters.entry(listener.user_id).or_default().insert(number, WakeSignal { wake });
         if listener.overhears {
-            inner.overhearing.insert(number, listener.user_id);
+            inner.public_waiters.insert(number, listener.user_id);
         }
-        Some(Ticket { tail: self, user_id: listener.user_id, number, woken })
+        Some(Waiter { log: self, user_id: listener.user_id, number, woken })
     }
 }
 
@@ -158,8 +158,8 @@ impl Inner {
                     self.wake_where(|user| realm.subscription(*channel_id, user).is_some());
                 }
                 if *public {
-                    let overhearing: Vec<UserId> = self.overhearing.values().copied().collect();
-                    for user in overhearing {
+                    let public_waiters: Vec<UserId> = self.public_waiters.values().copied().collect();
+                    for user in public_waiters {
                         self.wake_user(user);
                     }
                 }
@@ -179,7 +179,7 @@ impl Inner {
 
     fn wake_user(&mut self, user_id: UserId) {
         for (number, waiter) in self.waiters.remove(&user_id).unwrap_or_default() {
-            self.overhearing.remove(&number);
+            self.public_waiters.remove(&number);
             // Whoever waited may have gone away meanwhile.
             let _ = waiter.wake.send(());
         }
@@ -193,7 +193,7 @@ fn concerns(record: &EventRecord, listener: LogListener, realm: &RealmSnapshot) 
     overheard || realm.user(listener.user_id).is_none_or(|user| event.audience.reaches(record.id, user, realm))
 }
 
-impl Ticket<'_> {
+impl Waiter<'_> {
     /// Returns when woken.
     pub(crate) async fn wait(mut self) {
         // An error says that whoever would wake is gone; then waiting is over too.
@@ -201,10 +201,10 @@ impl Ticket<'_> {
     }
 }
 
-impl Drop for Ticket<'_> {
+impl Drop for Waiter<'_> {
     fn drop(&mut self) {
-        let mut inner = self.tail.lock();
-        inner.overhearing.remove(&self.number);
+        let mut inner = self.log.lock();
+        inner.public_waiters.remove(&self.number);
         if let Some(waiters) = inner.waiters.get_mut(&self.user_id) {
             waiters.remove(&self.number);
             if waiters.is_empty() {
