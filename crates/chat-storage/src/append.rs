@@ -13,11 +13,11 @@ use sqlx::Postgres;
 use sqlx::pool::PoolConnection;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::at_once;
-use crate::batch::{Batch, find_directs};
+use crate::append_single_statement;
 use crate::fault::failed;
+use crate::log_transaction::LogTransaction;
+use crate::message_batch::{MessageBatch, find_directs};
 use crate::store::Shared;
-use crate::write::Writing;
 
 /// Most messages in one transaction.
 const BATCH_MAX: usize = 256;
@@ -25,7 +25,7 @@ const BATCH_MAX: usize = 256;
 const IDLE_MAX: Duration = Duration::from_secs(5);
 
 /// A message that waits to be written.
-pub(crate) struct Waiting {
+pub(crate) struct QueuedMessage {
     message: NewMessage,
     answer: oneshot::Sender<Result<SendOutcome, StoreError>>,
 }
@@ -54,18 +54,18 @@ pub(crate) async fn append(shared: &Shared, message: NewMessage) -> Result<SendO
         return Err(failed(NotWritten::Nul));
     }
     let (answer, answered) = oneshot::channel();
-    shared.queue.send(Waiting { message, answer }).await.map_err(|_| stopped())?;
+    shared.queue.send(QueuedMessage { message, answer }).await.map_err(|_| stopped())?;
     answered.await.map_err(|_| stopped())?
 }
 
 /// Writes batch after batch until told to stop or nobody can send any more.
 pub(crate) async fn append_all(
     shared: Arc<Shared>,
-    mut waiting: mpsc::Receiver<Waiting>,
+    mut waiting: mpsc::Receiver<QueuedMessage>,
     mut stopped: oneshot::Receiver<()>,
 ) {
     let mut batch = Vec::with_capacity(BATCH_MAX);
-    let mut lane = Lane::default();
+    let mut lane = AppendConnection::default();
     loop {
         let received = tokio::select! {
             received = waiting.recv_many(&mut batch, BATCH_MAX) => received,
@@ -82,7 +82,7 @@ pub(crate) async fn append_all(
             return;
         }
         let (messages, answers): (Vec<NewMessage>, Vec<_>) =
-            batch.drain(..).map(|Waiting { message, answer }| (message, answer)).unzip();
+            batch.drain(..).map(|QueuedMessage { message, answer }| (message, answer)).unzip();
         match append_batch(&shared, &mut lane, &messages).await {
             Ok(sent) => {
                 for (answer, sent) in answers.into_iter().zip(sent) {
@@ -102,7 +102,7 @@ pub(crate) async fn append_all(
 
 /// How the next batch is written.
 #[derive(Default)]
-pub(crate) struct Lane {
+pub(crate) struct AppendConnection {
     /// What batches are written on at once, kept from one to the next: the statement is prepared there.
     pub(crate) connection: Option<PoolConnection<Postgres>>,
     /// Another node writes too: the next batch waits for its turn.
@@ -112,7 +112,7 @@ pub(crate) struct Lane {
 /// Writes the messages that are still permitted, and says of each what became of it.
 async fn append_batch(
     shared: &Shared,
-    lane: &mut Lane,
+    lane: &mut AppendConnection,
     messages: &[NewMessage],
 ) -> Result<Vec<SendOutcome>, StoreError> {
     // Submessages are rare, and have no place in the one statement; what uses uploads, and what is read as it comes,
@@ -123,19 +123,19 @@ async fn append_batch(
     };
     let plain = messages.iter().all(is_plain);
     if let Some(postgres) = shared.db.postgres().filter(|_| plain && !lane.crowded) {
-        if let Some(sent) = at_once::append(shared, (postgres, lane), messages).await? {
+        if let Some(sent) = append_single_statement::append(shared, (postgres, lane), messages).await? {
             return Ok(sent);
         }
         lane.crowded = true;
     }
     let known = shared.memory.recent_log.head();
-    let mut writing = Writing::begin(shared).await?;
+    let mut writing = LogTransaction::begin(shared).await?;
     lane.crowded = writing.draft.head() > known;
     let (newest, changed) = (writing.changed, writing.rules_changed(shared));
     let dialect = writing.tx.dialect();
     let permitted = messages.iter().filter(|message| message.decided_at >= changed);
     let mut directs = find_directs(writing.tx.on(), dialect, permitted).await?;
-    let mut batch = Batch::default();
+    let mut batch = MessageBatch::default();
     let sent = batch.take_all(&mut writing.draft, &mut directs, (messages, changed));
     if writing.draft.records().is_empty() {
         writing.roll_back().await?;

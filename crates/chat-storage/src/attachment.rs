@@ -18,8 +18,8 @@ use sql_engines::numbers;
 use crate::dialect::Sql;
 use crate::engine::{Tx, run};
 use crate::fault::failed;
+use crate::log_transaction::LogTransaction;
 use crate::store::Store;
-use crate::write::Writing;
 
 const INSERT: &str = "INSERT INTO attachment
     (id, path_id, owner_id, name, media_type, size_bytes, created_s, width, height, is_animated)
@@ -98,7 +98,10 @@ async fn total(tx: &mut Tx) -> Result<i64, StoreError> {
 
 /// Has messages use uploads that there are, and tells their owners. Each use says when its message was sent, in unix
 /// seconds.
-pub(crate) async fn use_in(writing: &mut Writing, uses: &[(AttachmentId, MessageId, i64)]) -> Result<(), StoreError> {
+pub(crate) async fn use_in(
+    writing: &mut LogTransaction,
+    uses: &[(AttachmentId, MessageId, i64)],
+) -> Result<(), StoreError> {
     let Some((.., at_s)) = uses.last() else { return Ok(()) };
     let mut changed = BTreeSet::new();
     for (id, message_id, _) in uses {
@@ -112,7 +115,7 @@ pub(crate) async fn use_in(writing: &mut Writing, uses: &[(AttachmentId, Message
 
 /// Has a message use these uploads, of those that there are, and no others; tells the owners of what changes.
 pub(crate) async fn use_only(
-    writing: &mut Writing,
+    writing: &mut LogTransaction,
     (message_id, wanted): (MessageId, &[AttachmentId]),
     at_s: i64,
 ) -> Result<(), StoreError> {
@@ -129,7 +132,11 @@ pub(crate) async fn use_only(
     tell_used(writing, &before.symmetric_difference(&wanted).copied().collect(), at_s).await
 }
 
-async fn tell_used(writing: &mut Writing, changed: &BTreeSet<AttachmentId>, at_s: i64) -> Result<(), StoreError> {
+async fn tell_used(
+    writing: &mut LogTransaction,
+    changed: &BTreeSet<AttachmentId>,
+    at_s: i64,
+) -> Result<(), StoreError> {
     if changed.is_empty() {
         return Ok(());
     }
@@ -172,7 +179,7 @@ pub(crate) async fn take_room(tx: &mut Tx, size_bytes: i64, quota_bytes: i64) ->
 #[async_trait]
 impl AttachmentStore for Store {
     async fn add(&self, upload: NewAttachment, quota_bytes: Option<i64>) -> Result<Option<Attachment>, StoreError> {
-        let mut writing = Writing::begin(&self.shared).await?;
+        let mut writing = LogTransaction::begin(&self.shared).await?;
         let quota_bytes = quota_bytes.unwrap_or(i64::MAX);
         if !take_room(&mut writing.tx, upload.size_bytes, quota_bytes).await? {
             writing.roll_back().await?;
@@ -220,7 +227,7 @@ impl AttachmentStore for Store {
         (owner_id, id): (UserId, AttachmentId),
         at_s: i64,
     ) -> Result<Option<Attachment>, StoreError> {
-        let mut writing = Writing::begin(&self.shared).await?;
+        let mut writing = LogTransaction::begin(&self.shared).await?;
         let sql = FIND_NUMBERED.on(writing.tx.dialect());
         let rows: Vec<Row> =
             run!(writing.tx.on(), fetch_all: sqlx::query_as(sql.clone()).bind(numbers([id.0]))).map_err(failed)?;

@@ -11,7 +11,7 @@ use sql_engines::On;
 use sqlx::PgPool;
 
 use crate::db::Db;
-use crate::encryption::{Place, SecretCipher, hash_text};
+use crate::encryption::{SecretCipher, SecretLocation, hash_text};
 use crate::engine::{Tx, run};
 use crate::fault::failed;
 
@@ -66,7 +66,7 @@ async fn keys(tx: &mut Tx, cipher: &SecretCipher) -> Result<usize, StoreError> {
     let rows: Vec<(i64, String)> = run!(tx.on(), fetch_all: sqlx::query_as(KEYS)).map_err(failed)?;
     for (user_id, key) in &rows {
         let hash = hash_text(cipher.hasher().hash(&ApiKey::parse(key).map_err(failed)?));
-        let key = cipher.encrypt(Place::ApiKey(*user_id), key)?;
+        let key = cipher.encrypt(SecretLocation::ApiKey(*user_id), key)?;
         run!(tx.on(), execute: sqlx::query(PUT_KEY).bind(*user_id).bind(&key).bind(&hash)).map_err(failed)?;
     }
     Ok(rows.len())
@@ -75,7 +75,7 @@ async fn keys(tx: &mut Tx, cipher: &SecretCipher) -> Result<usize, StoreError> {
 async fn links(tx: &mut Tx, cipher: &SecretCipher) -> Result<usize, StoreError> {
     let rows: Vec<(i64, String)> = run!(tx.on(), fetch_all: sqlx::query_as(LINKS)).map_err(failed)?;
     for (number, secret) in &rows {
-        let secret = cipher.encrypt(Place::InvitationLink(*number), secret)?;
+        let secret = cipher.encrypt(SecretLocation::InvitationLink(*number), secret)?;
         run!(tx.on(), execute: sqlx::query(PUT_LINK).bind(*number).bind(&secret)).map_err(failed)?;
     }
     Ok(rows.len())
@@ -84,7 +84,7 @@ async fn links(tx: &mut Tx, cipher: &SecretCipher) -> Result<usize, StoreError> 
 async fn letters(tx: &mut Tx, cipher: &SecretCipher) -> Result<usize, StoreError> {
     let rows: Vec<(i64, i64, String)> = run!(tx.on(), fetch_all: sqlx::query_as(LETTERS)).map_err(failed)?;
     for (event_id, place, document) in &rows {
-        let document = cipher.encrypt(Place::Letter(*event_id, *place), document)?;
+        let document = cipher.encrypt(SecretLocation::Letter(*event_id, *place), document)?;
         run!(tx.on(), execute: sqlx::query(PUT_LETTER).bind(*event_id).bind(*place).bind(&document)).map_err(failed)?;
     }
     Ok(rows.len())

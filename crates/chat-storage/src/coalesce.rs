@@ -26,11 +26,11 @@ pub(crate) struct Coalescer {
     /// How many have begun.
     begun: AtomicU64,
     /// The last one that has ended, and how. Held by who asks.
-    ended: Mutex<Ended>,
+    ended: Mutex<LastRound>,
 }
 
 #[derive(Default)]
-struct Ended {
+struct LastRound {
     round: u64,
     began: Option<Instant>,
     /// When somebody was last answered by a round that another asked for.
@@ -62,7 +62,7 @@ impl Coalescer {
             let round = self.begun.fetch_add(1, Ordering::SeqCst) + 1;
             let began = Some(Instant::now());
             let failed = question.await.err().map(Arc::new);
-            *ended = Ended { round, began, failed, joined: ended.joined };
+            *ended = LastRound { round, began, failed, joined: ended.joined };
         }
         ended.failed.as_ref().map_or(Ok(()), |error| Err(failed(NotAnswered(Arc::clone(error)))))
     }

@@ -25,7 +25,7 @@ const FORGET_LETTERS: &str = "DELETE FROM outgoing_mail";
 
 /// What [`Db::discard_secrets`] gave up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Discarded {
+pub struct DiscardedSecrets {
     /// API keys.
     pub api_keys: u64,
     /// Links of invitations that anybody may use.
@@ -76,14 +76,14 @@ impl Db {
     ///
     /// # Errors
     /// When storage fails: nothing has changed then.
-    pub async fn discard_secrets(&self, secret: Option<&SecretString>) -> Result<Discarded, SecretError> {
+    pub async fn discard_secrets(&self, secret: Option<&SecretString>) -> Result<DiscardedSecrets, SecretError> {
         let mut tx = begin(self).await?;
         put(&mut tx, &DataKey::generate()?.store(secret)?).await?;
         let api_keys = run!(tx.on(), execute: sqlx::query(FORGET_KEYS)).map_err(failed)?;
         let links = run!(tx.on(), execute: sqlx::query(FORGET_LINKS)).map_err(failed)?;
         let letters = run!(tx.on(), execute: sqlx::query(FORGET_LETTERS)).map_err(failed)?;
         finish(self, tx).await?;
-        Ok(Discarded { api_keys, links, letters })
+        Ok(DiscardedSecrets { api_keys, links, letters })
     }
 }
 

@@ -13,7 +13,7 @@ use crate::engine::{PgTx, PooledPg, Tx, run};
 use crate::fault::failed;
 use crate::pg_pools::PgPools;
 use crate::schema;
-use crate::searcher::Searcher;
+use crate::search_connections::SearchConnection;
 
 /// Connections that read a SQLite database beside its one writer. Each costs a thread.
 const SQLITE_READERS: u32 = 4;
@@ -219,10 +219,10 @@ impl Db {
     }
 
     /// A connection that reads the index of words, for the time of a search.
-    pub(crate) async fn searcher(&self) -> Result<Searcher, sqlx::Error> {
+    pub(crate) async fn searcher(&self) -> Result<SearchConnection, sqlx::Error> {
         match &self.0.pools {
             On::Postgres(pools) => pools.searcher().await,
-            On::Sqlite(pools) => Searcher::sqlite(pools.words.acquire().await?, self.search_time()).await,
+            On::Sqlite(pools) => SearchConnection::sqlite(pools.words.acquire().await?, self.search_time()).await,
         }
     }
 

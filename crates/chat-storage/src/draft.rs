@@ -8,8 +8,8 @@ use sql_engines::{insert_rows, pieces};
 
 use crate::engine::{Tx, run};
 use crate::fault::failed;
+use crate::log_transaction::LogTransaction;
 use crate::store::{Shared, Store};
-use crate::write::Writing;
 
 const COUNT: &str = "SELECT count(*) FROM draft WHERE user_id = $1";
 const INSERT: &str = "INSERT INTO draft (id, user_id, document)";
@@ -49,7 +49,7 @@ pub(crate) fn text(draft: &Draft) -> Result<String, StoreError> {
 /// Makes it durable and tells it, when a row was changed.
 async fn finish(
     shared: &Shared,
-    mut writing: Writing,
+    mut writing: LogTransaction,
     (changed, at_s): (bool, i64),
     told: (UserId, DraftChange<'_>),
 ) -> Result<bool, StoreError> {
@@ -72,7 +72,7 @@ impl DraftStore for Store {
         drafts: &[Draft],
         (decided_at, at_s): (EventId, i64),
     ) -> Result<DraftOutcome, StoreError> {
-        let mut writing = Writing::begin(&self.shared).await?;
+        let mut writing = LogTransaction::begin(&self.shared).await?;
         if decided_at < writing.changed {
             writing.roll_back().await?;
             // Whoever decides again needs what they did not know.
@@ -112,7 +112,7 @@ impl DraftStore for Store {
     }
 
     async fn change_draft(&self, user_id: UserId, id: DraftId, draft: &Draft, at_s: i64) -> Result<bool, StoreError> {
-        let mut writing = Writing::begin(&self.shared).await?;
+        let mut writing = LogTransaction::begin(&self.shared).await?;
         let document = text(draft)?;
         let changed = run!(writing.tx.on(), execute: sqlx::query(UPDATE).bind(id.0).bind(user_id.0).bind(&document))
             .map_err(failed)?;
@@ -120,7 +120,7 @@ impl DraftStore for Store {
     }
 
     async fn delete_draft(&self, user_id: UserId, id: DraftId, at_s: i64) -> Result<bool, StoreError> {
-        let mut writing = Writing::begin(&self.shared).await?;
+        let mut writing = LogTransaction::begin(&self.shared).await?;
         let deleted = run!(writing.tx.on(), execute: sqlx::query(DELETE).bind(id.0).bind(user_id.0)).map_err(failed)?;
         finish(&self.shared, writing, (deleted > 0, at_s), (user_id, DraftChange::Removed(id))).await
     }

@@ -9,17 +9,17 @@ use chat_core::model::snapshot::RealmSnapshot;
 use sql_engines::numbers;
 
 use crate::attachment;
-use crate::copies;
 use crate::dialect::Sql;
 use crate::engine::run;
 use crate::fault::failed;
-use crate::first::Firsts;
+use crate::first_message::FirstMessages;
 use crate::flag_set;
-use crate::guard;
-use crate::read_set::{self, Reading};
+use crate::flags;
+use crate::log_transaction::LogTransaction;
+use crate::read_set::{self, ReadChange};
 use crate::store::Shared;
-use crate::words;
-use crate::write::Writing;
+use crate::word_index;
+use crate::write_guard;
 
 const CLAIM: &str = "UPDATE message SET revision = $2 WHERE id = $1";
 /// Keeps what was, of the edited message and of those that move with it.
@@ -69,10 +69,10 @@ const UNREACT: &str = "DELETE FROM reaction WHERE message_id = $1 AND user_id = 
 /// Edits a message and moves those that go with it.
 pub(crate) async fn edit(shared: &Shared, edit: MessageEdit) -> Result<WriteOutcome, StoreError> {
     let decided = WriteGuard { realm: edit.decided_at, messages: vec![(edit.id, edit.revision)] };
-    let Some(mut writing) = guard::begin(shared, &decided).await? else { return Ok(WriteOutcome::Unchanged) };
+    let Some(mut writing) = write_guard::begin(shared, &decided).await? else { return Ok(WriteOutcome::Unchanged) };
     let place = writing.next();
     if !are_together(&mut writing, &edit).await? {
-        guard::refuse(shared, writing).await?;
+        write_guard::refuse(shared, writing).await?;
         return Ok(WriteOutcome::Unchanged);
     }
     run!(writing.tx.on(), execute: sqlx::query(CLAIM).bind(edit.id.0).bind(place.0)).map_err(failed)?;
@@ -82,13 +82,13 @@ pub(crate) async fn edit(shared: &Shared, edit: MessageEdit) -> Result<WriteOutc
             .bind(edit.id.0).bind(content).bind(html).bind(marks.bits()).bind(edit.at_s))
         .map_err(failed)?;
         attachment::use_only(&mut writing, (edit.id, &edit.attachments), edit.at_s).await?;
-        copies::set_of_text(&mut writing.tx, edit.id, &edit.flags).await?;
+        flags::set_of_text(&mut writing.tx, edit.id, &edit.flags).await?;
     }
     let mut events = edit.events.clone();
     if let Some((channel_id, topic)) = &edit.to {
         events.extend(move_messages(shared, &mut writing, &edit, (*channel_id, topic)).await?);
     }
-    words::renew(&mut writing.tx, edit.moves.iter().copied().chain([edit.id])).await?;
+    word_index::renew(&mut writing.tx, edit.moves.iter().copied().chain([edit.id])).await?;
     let to = edit.to.map(|(channel_id, _)| channel_id);
     finish(shared, writing, (edit.at_s, events), |shared| {
         shared.memory.channel_windows.forget(&edit.moves);
@@ -107,7 +107,7 @@ pub(crate) async fn edit(shared: &Shared, edit: MessageEdit) -> Result<WriteOutc
 
 /// Returns whether all that is to move is still where the edited message is. What has gone elsewhere since the decision
 /// must not be taken from there: who decided may not even read it any more.
-async fn are_together(writing: &mut Writing, edit: &MessageEdit) -> Result<bool, StoreError> {
+async fn are_together(writing: &mut LogTransaction, edit: &MessageEdit) -> Result<bool, StoreError> {
     if edit.moves.is_empty() {
         return Ok(true);
     }
@@ -118,7 +118,7 @@ async fn are_together(writing: &mut Writing, edit: &MessageEdit) -> Result<bool,
     Ok(usize::try_from(found).is_ok_and(|found| found == edit.moves.len()))
 }
 
-async fn keep(writing: &mut Writing, edit: &MessageEdit, place: EventId) -> Result<(), StoreError> {
+async fn keep(writing: &mut LogTransaction, edit: &MessageEdit, place: EventId) -> Result<(), StoreError> {
     let ids = numbers(edit.moves.iter().filter(|id| **id != edit.id).chain([&edit.id]).map(|id| id.0));
     let edited = edit.content.is_some().then_some(edit.id.0);
     let to = edit.to.as_ref().map(|(channel, _)| i64::from(Recipient::Channel(*channel)));
@@ -139,7 +139,7 @@ async fn keep(writing: &mut Writing, edit: &MessageEdit, place: EventId) -> Resu
 /// Says what is told of channels that begin otherwise then.
 async fn move_messages(
     shared: &Shared,
-    writing: &mut Writing,
+    writing: &mut LogTransaction,
     edit: &MessageEdit,
     (channel_id, topic): (ChannelId, &str),
 ) -> Result<Vec<NewEvent>, StoreError> {
@@ -152,7 +152,7 @@ async fn move_messages(
     let realm = shared.memory.realm.current();
     let read = if from == to { Vec::new() } else { read_states(writing, &realm, (from, to), &edit.moves).await? };
     let leaving: &[MessageId] = if from == to { &[] } else { &edit.moves };
-    let firsts = Firsts::before(writing, leaving, (from != to).then_some(channel_id)).await?;
+    let firsts = FirstMessages::before(writing, leaving, (from != to).then_some(channel_id)).await?;
     let sql = MOVE.on(writing.tx.dialect());
     let moved_in = ContentFlags { moved_in: from != to, ..ContentFlags::default() };
     run!(writing.tx.on(), execute: sqlx::query(sql.clone())
@@ -173,11 +173,11 @@ async fn move_messages(
 /// Returns who has read which of the messages that move, of all who have read anything where they were or will be. What
 /// somebody did not receive where it was is not read by them: there it is only passed over.
 async fn read_states(
-    writing: &mut Writing,
+    writing: &mut LogTransaction,
     realm: &RealmSnapshot,
     (from, to): (Recipient, Recipient),
     ids: &[MessageId],
-) -> Result<Vec<(UserId, Reading)>, StoreError> {
+) -> Result<Vec<(UserId, ReadChange)>, StoreError> {
     let users: Vec<i64> = run!(writing.tx.on(), fetch_all: sqlx::query_scalar(READERS)
         .bind(i64::from(from)).bind(i64::from(to)))
     .map_err(failed)?;
@@ -187,7 +187,7 @@ async fn read_states(
         let is_read = |id: &&MessageId| set.is_read_by(realm, user_id, (from, **id));
         let (read, unread): (Vec<&MessageId>, Vec<&MessageId>) = ids.iter().partition(is_read);
         let numbers = |ids: Vec<&MessageId>| ids.into_iter().map(|id| id.0).collect();
-        states.push((user_id, Reading { read: numbers(read), unread: numbers(unread) }));
+        states.push((user_id, ReadChange { read: numbers(read), unread: numbers(unread) }));
     }
     Ok(states)
 }
@@ -239,12 +239,12 @@ pub(crate) async fn delete(
     if decided.messages.is_empty() {
         return Ok(WriteOutcome::Unchanged);
     }
-    let Some(mut writing) = guard::begin(shared, decided).await? else { return Ok(WriteOutcome::Unchanged) };
+    let Some(mut writing) = write_guard::begin(shared, decided).await? else { return Ok(WriteOutcome::Unchanged) };
     let messages = &decided.messages;
     let ids = numbers(messages.iter().map(|(id, _)| id.0));
     let gone: Vec<MessageId> = messages.iter().map(|(id, _)| *id).collect();
-    let firsts = Firsts::before(&mut writing, &gone, None).await?;
-    words::forget(&mut writing.tx, &ids).await?;
+    let firsts = FirstMessages::before(&mut writing, &gone, None).await?;
+    word_index::forget(&mut writing.tx, &ids).await?;
     flag_set::forget(&mut writing.tx, &gone).await?;
     for sql in &DELETE {
         let sql = sql.on(writing.tx.dialect());
@@ -268,7 +268,7 @@ pub(crate) async fn react(
     (at_s, event): (i64, NewEvent),
 ) -> Result<WriteOutcome, StoreError> {
     let [(id, _)] = decided.messages[..] else { return Ok(WriteOutcome::Unchanged) };
-    let Some(mut writing) = guard::begin(shared, decided).await? else { return Ok(WriteOutcome::Unchanged) };
+    let Some(mut writing) = write_guard::begin(shared, decided).await? else { return Ok(WriteOutcome::Unchanged) };
     let place = writing.next();
     let added = run!(writing.tx.on(), execute: sqlx::query(REACT)
         .bind(id.0)
@@ -293,7 +293,7 @@ pub(crate) async fn unreact(
     (at_s, event): (i64, NewEvent),
 ) -> Result<WriteOutcome, StoreError> {
     let [(id, _)] = decided.messages[..] else { return Ok(WriteOutcome::Unchanged) };
-    let Some(mut writing) = guard::begin(shared, decided).await? else { return Ok(WriteOutcome::Unchanged) };
+    let Some(mut writing) = write_guard::begin(shared, decided).await? else { return Ok(WriteOutcome::Unchanged) };
     let removed = run!(writing.tx.on(), execute: sqlx::query(UNREACT)
         .bind(id.0)
         .bind(reaction.user_id.0)
@@ -310,7 +310,7 @@ pub(crate) async fn unreact(
 /// Tells it and makes everything durable.
 pub(crate) async fn finish(
     shared: &Shared,
-    mut writing: Writing,
+    mut writing: LogTransaction,
     (at_s, events): (i64, Vec<NewEvent>),
     forget: impl FnOnce(&Shared),
 ) -> Result<WriteOutcome, StoreError> {

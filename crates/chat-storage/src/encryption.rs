@@ -22,7 +22,7 @@ const DATA_KEY: &str = "data_key";
 /// The place of a secret in the database. What is encrypted is bound to it, so that a row copied onto another is not
 /// taken for that one's.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Place {
+pub(crate) enum SecretLocation {
     /// The API key of the user of that number.
     ApiKey(i64),
     /// The link of the invitation of that number.
@@ -31,7 +31,7 @@ pub(crate) enum Place {
     Letter(i64, i64),
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SecretLocation {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::ApiKey(user) => write!(formatter, "credential {user}"),
@@ -44,7 +44,7 @@ impl fmt::Display for Place {
 /// The reason why nothing was encrypted or decrypted. Which of the causes it is cannot be known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a stored secret cannot be decrypted: it is damaged, stands in another row, or has another key")]
-pub(crate) struct Undecryptable;
+pub(crate) struct DecryptError;
 
 /// The random bytes that every secret of a database is encrypted and hashed under.
 ///
@@ -80,12 +80,12 @@ impl DataKey {
     /// Returns the key of that row; `None` when the secret does not fit or the row is damaged.
     pub(crate) fn read(stored: &StoredDataKey, secret: Option<&SecretString>) -> Result<Option<Self>, StoreError> {
         let bytes = match (&stored.salt, secret) {
-            (None, _) => STANDARD_NO_PAD.decode(&stored.data).map(Zeroizing::new).map_err(|_| Undecryptable),
+            (None, _) => STANDARD_NO_PAD.decode(&stored.data).map(Zeroizing::new).map_err(|_| DecryptError),
             (Some(salt), Some(secret)) => {
                 let salt = STANDARD_NO_PAD.decode(salt).map_err(failed)?;
                 open(&wrapping_key(secret, &salt)?, DATA_KEY, &stored.data)
             }
-            (Some(_), None) => Err(Undecryptable),
+            (Some(_), None) => Err(DecryptError),
         };
         let bytes = bytes.ok().and_then(|bytes| <[u8; _]>::try_from(bytes.as_slice()).ok());
         Ok(bytes.map(|bytes| Self(Zeroizing::new(bytes))))
@@ -107,12 +107,12 @@ pub(crate) struct SecretCipher {
 
 impl SecretCipher {
     /// `nonce ‖ ciphertext ‖ tag` in base64.
-    pub(crate) fn encrypt(&self, place: Place, secret: &str) -> Result<String, StoreError> {
+    pub(crate) fn encrypt(&self, place: SecretLocation, secret: &str) -> Result<String, StoreError> {
         seal(&self.key, &place.to_string(), secret.as_bytes())
     }
 
     /// Returns what [`SecretCipher::encrypt`] was given for that place.
-    pub(crate) fn decrypt(&self, place: Place, stored: &str) -> Result<String, StoreError> {
+    pub(crate) fn decrypt(&self, place: SecretLocation, stored: &str) -> Result<String, StoreError> {
         let bytes = open(&self.key, &place.to_string(), stored).map_err(failed)?;
         std::str::from_utf8(&bytes).map(ToOwned::to_owned).map_err(failed)
     }
@@ -148,12 +148,12 @@ fn seal(key: &RandomizedNonceKey, context: &str, plain: &[u8]) -> Result<String,
     Ok(STANDARD_NO_PAD.encode([nonce.as_ref().as_slice(), &buffer].concat()))
 }
 
-fn open(key: &RandomizedNonceKey, context: &str, stored: &str) -> Result<Zeroizing<Vec<u8>>, Undecryptable> {
-    let stored = STANDARD_NO_PAD.decode(stored).map_err(|_| Undecryptable)?;
-    let (nonce, ciphertext) = stored.split_first_chunk::<NONCE_BYTES>().ok_or(Undecryptable)?;
+fn open(key: &RandomizedNonceKey, context: &str, stored: &str) -> Result<Zeroizing<Vec<u8>>, DecryptError> {
+    let stored = STANDARD_NO_PAD.decode(stored).map_err(|_| DecryptError)?;
+    let (nonce, ciphertext) = stored.split_first_chunk::<NONCE_BYTES>().ok_or(DecryptError)?;
     let mut buffer = Zeroizing::new(ciphertext.to_vec());
     let nonce = Nonce::assume_unique_for_key(*nonce);
-    let plain_bytes = key.open_in_place(nonce, Aad::from(context), &mut buffer).map_err(|_| Undecryptable)?.len();
+    let plain_bytes = key.open_in_place(nonce, Aad::from(context), &mut buffer).map_err(|_| DecryptError)?.len();
     buffer.truncate(plain_bytes);
     Ok(buffer)
 }
@@ -171,15 +171,15 @@ mod tests {
     #[test]
     fn a_secret_opens_in_its_own_row_alone() {
         let cipher = DataKey::generate().unwrap().cipher().unwrap();
-        let stored = cipher.encrypt(Place::ApiKey(7), "the key").unwrap();
-        assert_eq!(cipher.decrypt(Place::ApiKey(7), &stored).unwrap(), "the key");
-        assert!(cipher.decrypt(Place::ApiKey(8), &stored).is_err());
-        assert!(cipher.decrypt(Place::InvitationLink(7), &stored).is_err());
-        assert_ne!(cipher.encrypt(Place::ApiKey(7), "the key").unwrap(), stored);
+        let stored = cipher.encrypt(SecretLocation::ApiKey(7), "the key").unwrap();
+        assert_eq!(cipher.decrypt(SecretLocation::ApiKey(7), &stored).unwrap(), "the key");
+        assert!(cipher.decrypt(SecretLocation::ApiKey(8), &stored).is_err());
+        assert!(cipher.decrypt(SecretLocation::InvitationLink(7), &stored).is_err());
+        assert_ne!(cipher.encrypt(SecretLocation::ApiKey(7), "the key").unwrap(), stored);
         let other = DataKey::generate().unwrap().cipher().unwrap();
-        assert!(other.decrypt(Place::ApiKey(7), &stored).is_err());
+        assert!(other.decrypt(SecretLocation::ApiKey(7), &stored).is_err());
         for damaged in ["", "AAAA", "not base64!", &format!("A{stored}")] {
-            assert!(cipher.decrypt(Place::ApiKey(7), damaged).is_err(), "{damaged}");
+            assert!(cipher.decrypt(SecretLocation::ApiKey(7), damaged).is_err(), "{damaged}");
         }
     }
 

@@ -15,11 +15,11 @@ use chat_core::model::snapshot::RealmSnapshot;
 use chat_core::model::user::KeyHasher;
 use chat_core::transfer::export::{Export, ExportError, ExportStore, ExportedMessage, MessageCounts};
 
-use crate::copies::{Facts, OwnIn};
 use crate::edit::{self, EditRow};
 use crate::engine::{Tx, run};
 use crate::fault::failed;
-use crate::row::{self, MessageRow, ReactionRow};
+use crate::flags::{MessageFacts, RecipientFlags};
+use crate::message_decoding::{self, MessageRow, ReactionRow};
 use crate::store::Store;
 use crate::{attachment, flag_set, read_set, realm, scheduled};
 
@@ -173,12 +173,12 @@ async fn page(
     let rows: Vec<MessageRow> =
         run!(tx.on(), fetch_all: sqlx::query_as(MESSAGES).bind(after).bind(limit)).map_err(failed)?;
     let until = rows.last().map_or(after, |row| row.0);
-    let mut beside = Beside::load(tx, (after, until)).await?;
+    let mut beside = MessageDetails::load(tx, (after, until)).await?;
     let messages: Vec<Message> = rows.into_iter().map(|row| beside.message(row)).collect();
     let recipients: BTreeSet<Recipient> = messages.iter().map(|message| message.recipient).collect();
     let read = read_set::load_all_in(tx, recipients).await?;
     let page = messages.into_iter().map(|message| {
-        let facts = Facts::from(&message);
+        let facts = MessageFacts::from(&message);
         let mut flags = beside.flags.remove(&message.id.0).unwrap_or_default();
         let mut users: BTreeSet<UserId> = flags.keys().copied().collect();
         match message.recipient {
@@ -191,7 +191,7 @@ async fn page(
         }
         let copy = |user: UserId| {
             let set = read.get(&(message.recipient, user));
-            let own = OwnIn::new((realm, user), message.recipient, set);
+            let own = RecipientFlags::new((realm, user), message.recipient, set);
             (user, own.flags_of(&facts, flags.remove(&user).unwrap_or_default()))
         };
         let copies = users.into_iter().map(copy).collect();
@@ -202,18 +202,18 @@ async fn page(
 }
 
 /// What stands beside the messages of a page, by their numbers.
-struct Beside {
+struct MessageDetails {
     reactions: HashMap<i64, Vec<Reaction>>,
     submessages: HashMap<i64, Vec<Submessage>>,
     past: HashMap<i64, Vec<EditHistoryEntry>>,
     flags: HashMap<i64, BTreeMap<UserId, Vec<Flag>>>,
 }
 
-impl Beside {
+impl MessageDetails {
     async fn load(tx: &mut Tx, (after, until): (i64, i64)) -> Result<Self, StoreError> {
         let rows: Vec<ReactionRow> =
             run!(tx.on(), fetch_all: sqlx::query_as(REACTIONS).bind(after).bind(until)).map_err(failed)?;
-        let reactions = row::reactions_of(rows)?;
+        let reactions = message_decoding::reactions_of(rows)?;
         let rows: Vec<(i64, i64, i64, String)> =
             run!(tx.on(), fetch_all: sqlx::query_as(SUBMESSAGES).bind(after).bind(until)).map_err(failed)?;
         let mut submessages: HashMap<i64, Vec<Submessage>> = HashMap::new();
@@ -239,6 +239,6 @@ impl Beside {
     fn message(&mut self, row: MessageRow) -> Message {
         let id = row.0;
         let reactions = self.reactions.remove(&id).unwrap_or_default();
-        row::message(row, reactions, self.submessages.remove(&id).unwrap_or_default())
+        message_decoding::message(row, reactions, self.submessages.remove(&id).unwrap_or_default())
     }
 }

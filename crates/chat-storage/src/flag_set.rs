@@ -33,10 +33,10 @@ const OR_REPLACE: &str = " ON CONFLICT (user_id, flag, stretch) DO UPDATE SET me
 static SWEEP: Sql = Sql::new("DELETE FROM flag_set WHERE messages = '[]' AND stretch {in_numbers:$1}");
 
 /// User, flag and stretch.
-type Key = (i64, i64, i64);
+type FlagSetKey = (i64, i64, i64);
 type Row = (i64, i64, i64, String);
 /// Messages by where they are marked.
-type Sets = BTreeMap<Key, BTreeSet<i64>>;
+type FlagSets = BTreeMap<FlagSetKey, BTreeSet<i64>>;
 
 /// Returns whether a flag is kept here. The others follow from a message's text, and are rows.
 pub(crate) fn keeps(flag: Flag) -> bool {
@@ -161,19 +161,19 @@ pub(crate) async fn forget(tx: &mut Tx, ids: &[MessageId]) -> Result<(), StoreEr
     sweep(tx, &wanted).await
 }
 
-async fn of_all(tx: &mut Tx, stretches: &str) -> Result<Sets, StoreError> {
+async fn of_all(tx: &mut Tx, stretches: &str) -> Result<FlagSets, StoreError> {
     let sql = OF_ALL.on(tx.dialect());
     let rows: Vec<Row> = run!(tx.on(), fetch_all: sqlx::query_as(sql.clone()).bind(stretches)).map_err(failed)?;
     sets(rows)
 }
 
-fn sets(rows: Vec<Row>) -> Result<Sets, StoreError> {
+fn sets(rows: Vec<Row>) -> Result<FlagSets, StoreError> {
     let set = |(user, flag, stretch, text): Row| Ok(((user, flag, stretch), messages(&text)?.into_iter().collect()));
     rows.into_iter().map(set).collect()
 }
 
-async fn put(tx: &mut Tx, sets: Sets) -> Result<(), StoreError> {
-    let rows: Vec<(Key, String)> = sets.into_iter().map(|(key, set)| (key, numbers(set))).collect();
+async fn put(tx: &mut Tx, sets: FlagSets) -> Result<(), StoreError> {
+    let rows: Vec<(FlagSetKey, String)> = sets.into_iter().map(|(key, set)| (key, numbers(set))).collect();
     for piece in pieces(&rows) {
         let sql: SqlStr = insert_rows(tx.dialect(), PUT, (piece.len(), 4), OR_REPLACE);
         run!(tx.on(), execute: {

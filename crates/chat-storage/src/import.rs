@@ -21,12 +21,12 @@ use sql_engines::{insert_rows, numbers, pieces};
 use crate::dialect::Sql;
 use crate::engine::{Tx, run};
 use crate::fault::failed;
-use crate::read_set::{self, Reading};
-use crate::row::users_key;
+use crate::log_transaction::LogTransaction;
+use crate::message_decoding::users_key;
+use crate::read_set::{self, ReadChange};
 use crate::store::Store;
-use crate::words::{self, IndexedMessage};
-use crate::write::Writing;
-use crate::{attachment, bot_storage, draft, flag_set, realm, scheduled, widget, written};
+use crate::word_index::{self, WordIndexEntry};
+use crate::{attachment, bot_storage, draft, flag_set, message_rows, realm, scheduled, widget};
 
 const MARK: &str = "SELECT source, steps, is_done, report FROM import_mark WHERE one = 1";
 const BEGIN: &str = "INSERT INTO import_mark (one, source, steps, is_done, report) VALUES (1, $1, $2, $3, $4)
@@ -60,7 +60,7 @@ impl ImportStore for Store {
         organization: &ImportedOrganization,
         after: &ImportCheckpoint,
     ) -> Result<ImportStepOutcome, StoreError> {
-        let mut writing = Writing::begin(&self.shared).await?;
+        let mut writing = LogTransaction::begin(&self.shared).await?;
         // The first writer of an empty database is here alone: the head is locked.
         if writing.draft.head().0 > 0 || !mark(&mut writing.tx, BEGIN, after).await? {
             writing.roll_back().await?;
@@ -89,20 +89,20 @@ impl ImportStore for Store {
         messages: &[ImportedMessage],
         after: &ImportCheckpoint,
     ) -> Result<ImportStepOutcome, StoreError> {
-        let mut writing = Writing::begin(&self.shared).await?;
+        let mut writing = LogTransaction::begin(&self.shared).await?;
         let tx = &mut writing.tx;
         if !mark(tx, GO_ON, after).await? {
             writing.roll_back().await?;
             return Ok(ImportStepOutcome::Refused);
         }
         let messages = placed(tx, messages).await?;
-        written::messages(tx, &messages.iter().map(|imported| &imported.message).collect::<Vec<_>>()).await?;
-        let indexed: Vec<_> = messages.iter().map(|imported| IndexedMessage::new(&imported.message)).collect();
-        words::add(tx, &indexed).await?;
+        message_rows::messages(tx, &messages.iter().map(|imported| &imported.message).collect::<Vec<_>>()).await?;
+        let indexed: Vec<_> = messages.iter().map(|imported| WordIndexEntry::new(&imported.message)).collect();
+        word_index::add(tx, &indexed).await?;
         widget::write(tx, messages.iter().map(|imported| &imported.message)).await?;
         let (own, of_text): (Vec<_>, Vec<_>) =
             flags(&messages).into_iter().partition(|(_, flag, _)| flag_set::keeps(*flag));
-        written::flags(tx, &of_text).await?;
+        message_rows::flags(tx, &of_text).await?;
         flag_set::add(tx, &own).await?;
         write_past(tx, &messages).await?;
         write_uses(tx, &messages).await?;
@@ -116,7 +116,7 @@ impl ImportStore for Store {
         uploads: &[Attachment],
         after: &ImportCheckpoint,
     ) -> Result<ImportStepOutcome, StoreError> {
-        let mut writing = Writing::begin(&self.shared).await?;
+        let mut writing = LogTransaction::begin(&self.shared).await?;
         let tx = &mut writing.tx;
         if !mark(tx, GO_ON, after).await? {
             writing.roll_back().await?;
@@ -135,7 +135,7 @@ impl ImportStore for Store {
         things: &ImportedExtras,
         after: &ImportCheckpoint,
     ) -> Result<ImportStepOutcome, StoreError> {
-        let mut writing = Writing::begin(&self.shared).await?;
+        let mut writing = LogTransaction::begin(&self.shared).await?;
         let tx = &mut writing.tx;
         if !mark(tx, GO_ON, after).await? {
             writing.roll_back().await?;
@@ -160,7 +160,7 @@ impl ImportStore for Store {
         reactions: &[ImportedReactions],
         after: &ImportCheckpoint,
     ) -> Result<ImportStepOutcome, StoreError> {
-        let mut writing = Writing::begin(&self.shared).await?;
+        let mut writing = LogTransaction::begin(&self.shared).await?;
         let tx = &mut writing.tx;
         if !mark(tx, GO_ON, after).await? {
             writing.roll_back().await?;
@@ -254,7 +254,7 @@ async fn placed(tx: &mut Tx, messages: &[ImportedMessage]) -> Result<Vec<Importe
     let wanted: Vec<String> =
         messages.iter().filter(of_users).map(|imported| users_key(&imported.message.direct_users)).collect();
     let dialect = tx.dialect();
-    let mut known = written::find_directs(tx.on(), dialect, &wanted).await?;
+    let mut known = message_rows::find_directs(tx.on(), dialect, &wanted).await?;
     let (mut directs, mut users) = (Vec::new(), Vec::new());
     let mut placed = messages.to_vec();
     for imported in &mut placed {
@@ -269,7 +269,7 @@ async fn placed(tx: &mut Tx, messages: &[ImportedMessage]) -> Result<Vec<Importe
             });
         }
     }
-    written::directs(tx, &directs, &users).await?;
+    message_rows::directs(tx, &directs, &users).await?;
     Ok(placed)
 }
 
@@ -333,8 +333,8 @@ async fn write_past(tx: &mut Tx, messages: &[ImportedMessage]) -> Result<(), Sto
 }
 
 /// Returns what each user has read and not read of each recipient, of these messages.
-fn readings(messages: &[ImportedMessage]) -> BTreeMap<(UserId, Recipient), Reading> {
-    let mut readings: BTreeMap<(UserId, Recipient), Reading> = BTreeMap::new();
+fn readings(messages: &[ImportedMessage]) -> BTreeMap<(UserId, Recipient), ReadChange> {
+    let mut readings: BTreeMap<(UserId, Recipient), ReadChange> = BTreeMap::new();
     for ImportedMessage { message, readers, .. } in messages {
         let MessageId(id) = message.id;
         for (user, is_read) in readers {

@@ -45,54 +45,54 @@
 //! # tokio::runtime::Runtime::new().unwrap().block_on(example(dir.path())).unwrap();
 //! ```
 
+mod candidate_query;
 mod data_key;
 mod db;
 mod fault;
-mod first;
-mod follow;
+mod first_message;
+mod log_follower;
 mod memory;
 mod outage;
 mod pg_pools;
 mod schema;
-mod searcher;
-mod source;
+mod search_connections;
 mod store;
 
 mod bot_storage;
 mod coalesce;
-mod link;
+mod invitation_links;
 mod log;
+mod log_transaction;
 mod mail;
 mod presence;
 mod push;
 mod queue;
 mod realm;
-mod words;
-mod write;
+mod word_index;
 
 mod append;
-mod at_once;
+mod append_single_statement;
 mod attachment;
-mod batch;
-mod copies;
 mod draft;
 mod edit;
 mod export;
 mod flag_set;
-mod guard;
-mod history;
+mod flags;
 mod import;
-mod matching;
-mod newcomer;
+mod message_batch;
+mod message_decoding;
+mod message_rows;
+mod message_search;
+mod newcomer_history;
 mod read_set;
 mod retention;
-mod row;
 mod scheduled;
 mod subscription;
+mod text_matching;
 mod typing;
 mod unread;
 mod widget;
-mod written;
+mod write_guard;
 
 mod clear_secrets;
 mod dialect;
@@ -101,7 +101,7 @@ mod engine;
 #[cfg(test)]
 mod plans;
 
-pub use data_key::Discarded;
+pub use data_key::DiscardedSecrets;
 pub use db::Db;
 pub use fault::SecretError;
 pub use sql_engines::OpenError;

@@ -36,7 +36,7 @@ pub(crate) async fn head(db: &Db) -> Result<EventId, StoreError> {
 
 /// Records that follow a place are gone from the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Gap {
+pub(crate) struct LogGap {
     /// The place.
     pub(crate) after: EventId,
     /// The last record that is known to be gone.
@@ -48,7 +48,7 @@ pub(crate) async fn read(
     db: &Db,
     after: EventId,
     limit: usize,
-) -> Result<Result<Vec<Arc<EventRecord>>, Gap>, StoreError> {
+) -> Result<Result<Vec<Arc<EventRecord>>, LogGap>, StoreError> {
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let rows: Vec<Row> =
         run!(db.reader(), fetch_all: sqlx::query_as(READ).bind(after.0).bind(limit)).map_err(failed)?;
@@ -59,7 +59,7 @@ pub(crate) async fn read(
         None => run!(db.reader(), fetch_one: sqlx::query_scalar(PRUNED)).map_err(failed)?,
     };
     if gone_to > after.0 {
-        return Ok(Err(Gap { after, gone_to: EventId(gone_to) }));
+        return Ok(Err(LogGap { after, gone_to: EventId(gone_to) }));
     }
     rows.into_iter().map(record).collect::<Result<_, _>>().map(Ok)
 }

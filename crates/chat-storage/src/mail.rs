@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use chat_core::StoreError;
 use chat_core::log::mail::{Letter, LetterId, MailStore, QueuedLetter};
 
-use crate::encryption::{Place, SecretCipher};
+use crate::encryption::{SecretCipher, SecretLocation};
 use crate::engine::{Tx, run};
 use crate::fault::failed;
 use crate::store::Store;
@@ -30,7 +30,7 @@ pub(crate) async fn put(
 ) -> Result<(), StoreError> {
     for (place, mail) in (0_i64..).zip(letters) {
         let document = serde_json::to_string(mail).map_err(failed)?;
-        let document = cipher.encrypt(Place::Letter(event_id, place), &document)?;
+        let document = cipher.encrypt(SecretLocation::Letter(event_id, place), &document)?;
         run!(tx.on(), execute: sqlx::query(INSERT).bind(event_id).bind(place).bind(at_s).bind(&document))
             .map_err(failed)?;
     }
@@ -48,7 +48,7 @@ impl MailStore for Store {
             run!(self.shared.db.writer(), fetch_all: sqlx::query_as(TAKE).bind(now_s).bind(until_s).bind(limit))
                 .map_err(failed)?;
         let waiting = |(event_id, place, tries, document): (i64, i64, i64, String)| {
-            let document = self.shared.cipher.decrypt(Place::Letter(event_id, place), &document)?;
+            let document = self.shared.cipher.decrypt(SecretLocation::Letter(event_id, place), &document)?;
             let mail = serde_json::from_str(&document).map_err(failed)?;
             Ok(QueuedLetter { id: LetterId { event_id, place }, tries, mail })
         };

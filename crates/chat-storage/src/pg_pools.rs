@@ -13,7 +13,7 @@ use tokio::time::{sleep, timeout};
 use crate::db::{PREPARED_STATEMENTS, WORDS_CONNECTIONS};
 use crate::engine::PooledPg;
 use crate::outage::Outage;
-use crate::searcher::Searcher;
+use crate::search_connections::SearchConnection;
 
 /// How long a connection that was idle has to answer before it is replaced.
 const CHECK_MAX: Duration = Duration::from_secs(1);
@@ -87,10 +87,10 @@ impl PgPools {
     ///
     /// # Errors
     /// When none is free in time.
-    pub(crate) async fn searcher(&self) -> Result<Searcher, sqlx::Error> {
+    pub(crate) async fn searcher(&self) -> Result<SearchConnection, sqlx::Error> {
         let words = self.open.load().words.clone();
         let connection = self.outage.bound(words.acquire()).await?;
-        Ok(Searcher::postgres(connection, self.outage.clone()))
+        Ok(SearchConnection::postgres(connection, self.outage.clone()))
     }
 
     pub(crate) fn outage(&self) -> &Outage {

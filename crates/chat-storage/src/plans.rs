@@ -4,8 +4,8 @@
 //! Statements are found in the source of the crate, so a new one is looked at without being listed here.
 
 mod fill;
-mod found;
 mod shapes;
+mod statements;
 
 use sql_engines::Dialect;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, SqliteConnection};
@@ -211,13 +211,13 @@ fn fault(dialect: Dialect, plan: &[String]) -> Option<&str> {
 async fn faulty_statements(session: &mut Session) -> Vec<String> {
     let dialect = session.dialect();
     let mut faults = Vec::new();
-    let statements = found::statements();
+    let statements = statements::statements();
     // Far fewer would mean that they are not found any more.
     assert!(statements.len() > 150, "{} statements were found", statements.len());
     for Statement { file, sql } in statements {
         let is_allowed = ALLOWED.iter().any(|(begins, _)| sql.starts_with(begins));
         // An export reads everything, in pages of one reading transaction.
-        if is_allowed || file == "export.rs" || found::is_of_other_engine(&sql, dialect) {
+        if is_allowed || file == "export.rs" || statements::is_of_other_engine(&sql, dialect) {
             continue;
         }
         match session.plan(&Sql::render(dialect, &sql)).await {

@@ -19,8 +19,8 @@ use sql_engines::{insert_rows, pieces};
 
 use crate::engine::{Tx, run};
 use crate::fault::failed;
+use crate::log_transaction::LogTransaction;
 use crate::store::{Shared, Store};
-use crate::write::Writing;
 
 const NEXT_BATCH: &str = "UPDATE presence_head SET last_batch = last_batch + 1 WHERE one = 1 RETURNING last_batch";
 const INSERT: &str = "INSERT INTO presence (user_id, active_s, connected_s, batch)";
@@ -34,8 +34,8 @@ const READ: &str = "SELECT user_id, active_s, connected_s, batch FROM presence W
 
 /// What a node knows: 24 bytes and its place in a tree for each user who was ever there.
 #[derive(Default)]
-pub(crate) struct Presences {
-    cells: RwLock<BTreeMap<UserId, Cell>>,
+pub(crate) struct PresenceCache {
+    cells: RwLock<BTreeMap<UserId, PresenceCell>>,
     /// The last batch whose rows are here, and those of all before it.
     last: AtomicI64,
     /// Only one at a time writes down and reads.
@@ -43,20 +43,20 @@ pub(crate) struct Presences {
 }
 
 #[derive(Default)]
-struct Cell {
+struct PresenceCell {
     /// What is known.
-    seen: Times,
+    seen: PackedPresence,
     /// What of it is in the database.
-    written: Times,
+    written: PackedPresence,
     /// The batch it was written in; 0 before the first.
     batch: AtomicI64,
 }
 
 /// A presence in one word, so that it is read and changed as a whole without a lock.
 #[derive(Default)]
-struct Times(AtomicU64);
+struct PackedPresence(AtomicU64);
 
-impl Times {
+impl PackedPresence {
     fn get(&self) -> Presence {
         unpacked(self.0.load(Ordering::Relaxed))
     }
@@ -83,15 +83,15 @@ fn unpacked(word: u64) -> Presence {
 }
 
 /// Who was there: before, as far as it is written down, and now.
-type Change = (UserId, Presence, Presence);
+type PresenceChange = (UserId, Presence, Presence);
 
-impl Presences {
-    fn cells(&self) -> RwLockReadGuard<'_, BTreeMap<UserId, Cell>> {
+impl PresenceCache {
+    fn cells(&self) -> RwLockReadGuard<'_, BTreeMap<UserId, PresenceCell>> {
         self.cells.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Does something to the cell of a user; room is made for one who is new.
-    fn with(&self, user_id: UserId, does: impl Fn(&Cell)) {
+    fn with(&self, user_id: UserId, does: impl Fn(&PresenceCell)) {
         if let Some(cell) = self.cells().get(&user_id) {
             return does(cell);
         }
@@ -99,7 +99,7 @@ impl Presences {
     }
 
     /// Returns what is not written down.
-    fn unwritten(&self) -> Vec<Change> {
+    fn unwritten(&self) -> Vec<PresenceChange> {
         let cells = self.cells();
         let changes = cells.iter().map(|(id, cell)| (*id, cell.written.get(), cell.seen.get()));
         changes.filter(|(_, written, seen)| written != seen).collect()
@@ -145,14 +145,14 @@ pub(crate) async fn read(shared: &Shared) -> Result<(), StoreError> {
     Ok(())
 }
 
-async fn write(shared: &Shared, changes: &[Change]) -> Result<(), StoreError> {
+async fn write(shared: &Shared, changes: &[PresenceChange]) -> Result<(), StoreError> {
     let news = presence::news(&shared.memory.realm.load(), changes);
     if news.is_empty() {
         let mut tx = shared.db.begin().await.map_err(failed)?;
         write_batch(&mut tx, changes).await?;
         return tx.commit().await.map_err(failed);
     }
-    let mut writing = Writing::begin(shared).await?;
+    let mut writing = LogTransaction::begin(shared).await?;
     write_batch(&mut writing.tx, changes).await?;
     for (at_s, event) in news {
         writing.push(at_s, Vec::new(), Some(event));
@@ -162,7 +162,7 @@ async fn write(shared: &Shared, changes: &[Change]) -> Result<(), StoreError> {
     Ok(())
 }
 
-async fn write_batch(tx: &mut Tx, changes: &[Change]) -> Result<(), StoreError> {
+async fn write_batch(tx: &mut Tx, changes: &[PresenceChange]) -> Result<(), StoreError> {
     let batch: i64 = run!(tx.on(), fetch_one: sqlx::query_scalar(NEXT_BATCH)).map_err(failed)?;
     for piece in pieces(changes) {
         let sql = insert_rows(tx.dialect(), INSERT, (piece.len(), 4), KEEP_NEWER);
@@ -192,7 +192,7 @@ impl PresenceStore for Store {
         // Asked first: what is taken in meanwhile is told again rather than not at all.
         let last = presences.last.load(Ordering::Acquire);
         let cells = presences.cells();
-        let is_new = |cell: &Cell| {
+        let is_new = |cell: &PresenceCell| {
             batch <= 0 || cell.batch.load(Ordering::Relaxed) > batch || cell.written.get() != cell.seen.get()
         };
         let new = cells.iter().filter(|(_, cell)| is_new(cell));
@@ -216,6 +216,6 @@ mod tests {
 
     #[test]
     fn what_is_known_of_a_user_stays_small() {
-        assert_eq!(size_of::<Cell>(), 24);
+        assert_eq!(size_of::<PresenceCell>(), 24);
     }
 }

@@ -16,10 +16,10 @@ use crate::db::Db;
 use crate::dialect::Sql;
 use crate::engine::{PgSession, Tx, run};
 use crate::fault::failed;
+use crate::log_transaction::LogTransaction;
 use crate::memory::message_index::IndexedMessages;
 use crate::memory::read_state_cache::ReadState;
 use crate::store::Shared;
-use crate::write::Writing;
 
 /// Messages looked at in one step when the mark moves.
 const STEP: i64 = 500;
@@ -86,7 +86,7 @@ impl ReadSet {
     }
 
     /// Takes in what is read now and what is no longer, beyond the mark.
-    fn take(&mut self, reading: &Reading) {
+    fn take(&mut self, reading: &ReadChange) {
         for id in &reading.unread {
             self.beyond.remove(key(*id));
         }
@@ -182,12 +182,12 @@ pub(crate) async fn readers(db: &Db, recipient: Recipient, id: MessageId) -> Res
 
 /// Messages of a recipient that a user has read now, and those they have no longer.
 #[derive(Debug, Default)]
-pub(crate) struct Reading {
+pub(crate) struct ReadChange {
     pub(crate) read: Vec<i64>,
     pub(crate) unread: Vec<i64>,
 }
 
-impl Reading {
+impl ReadChange {
     fn lowest_unread(&self) -> Option<i64> {
         self.unread.iter().copied().min()
     }
@@ -198,7 +198,7 @@ pub(crate) async fn change(
     tx: &mut Tx,
     realm: &RealmSnapshot,
     (user_id, recipient): (UserId, Recipient),
-    reading: &Reading,
+    reading: &ReadChange,
 ) -> Result<(), StoreError> {
     let set = load_in(tx, user_id, recipient).await?;
     let mut set = set.unwrap_or_else(|| ReadSet::new(realm, user_id, recipient));
@@ -210,7 +210,7 @@ pub(crate) async fn change(
 pub(crate) async fn change_each(
     tx: &mut Tx,
     realm: &RealmSnapshot,
-    readings: &BTreeMap<(UserId, Recipient), Reading>,
+    readings: &BTreeMap<(UserId, Recipient), ReadChange>,
 ) -> Result<(), StoreError> {
     let recipients: BTreeSet<Recipient> = readings.keys().map(|(_, recipient)| *recipient).collect();
     let mut sets = load_all_in(tx, recipients).await?;
@@ -228,10 +228,10 @@ pub(crate) async fn change_each(
 /// Writes down what a user has read of several recipients. All that the log holds is known to this node. Returns what
 /// they have read of these and perhaps of others, as it is once that is committed.
 pub(crate) async fn change_all(
-    writing: &mut Writing,
+    writing: &mut LogTransaction,
     shared: &Shared,
     (realm, user_id): (&RealmSnapshot, UserId),
-    readings: BTreeMap<Recipient, Reading>,
+    readings: BTreeMap<Recipient, ReadChange>,
 ) -> Result<ReadState, StoreError> {
     let tx = &mut writing.tx;
     let mut looked = match shared.memory.read_states.take(user_id).filter(|looked| looked.knows(readings.keys())) {
@@ -325,7 +325,7 @@ async fn follow(
     tx: &mut Tx,
     realm: &RealmSnapshot,
     (user_id, recipient): (UserId, Recipient),
-    (set, reading): (&mut ReadSet, &Reading),
+    (set, reading): (&mut ReadSet, &ReadChange),
 ) -> Result<(), StoreError> {
     if let Some(lowest) = reading.lowest_unread().filter(|lowest| *lowest <= set.all_until) {
         let read: Vec<i64> = run!(tx.on(), fetch_all: sqlx::query_scalar(BETWEEN)
@@ -343,7 +343,7 @@ fn follow_kept(
     kept: &IndexedMessages,
     realm: &RealmSnapshot,
     (user_id, recipient): (UserId, Recipient),
-    (set, reading): (&mut ReadSet, &Reading),
+    (set, reading): (&mut ReadSet, &ReadChange),
 ) -> bool {
     let lowest = reading.lowest_unread().filter(|lowest| *lowest <= set.all_until);
     if lowest.map_or(set.all_until, |lowest| lowest - 1) < kept.after {

@@ -16,12 +16,12 @@ use serde::de::DeserializeOwned;
 
 use crate::db::Db;
 use crate::draft;
-use crate::encryption::{Place, SecretCipher, hash_text, parse_hash};
+use crate::encryption::{SecretCipher, SecretLocation, hash_text, parse_hash};
 use crate::engine::{Tx, run};
 use crate::fault::failed;
+use crate::log_transaction::LogTransaction;
 use crate::store::Store;
-use crate::write::Writing;
-use crate::{link, mail, newcomer, subscription};
+use crate::{invitation_links, mail, newcomer_history, subscription};
 
 const HEAD: &str = "SELECT last_event, last_change, last_id FROM log_head WHERE one = 1";
 const REALM: &str = "SELECT document FROM realm";
@@ -132,7 +132,7 @@ impl RealmStore for Store {
     }
 
     async fn commit(&self, commit: RealmCommit) -> Result<CommitOutcome, StoreError> {
-        let mut writing = Writing::begin(&self.shared).await?;
+        let mut writing = LogTransaction::begin(&self.shared).await?;
         if !commit.changes.is_empty() && commit.decided_at < writing.changed {
             let changed = writing.changed;
             writing.roll_back().await?;
@@ -144,7 +144,7 @@ impl RealmStore for Store {
         put_all(&mut writing, first, &changes).await?;
         if let Some(newcomer) = &commit.newcomer {
             // What is written of a user refers to the account.
-            let given = newcomer::welcome(&mut writing.tx, newcomer, commit.at_s).await?;
+            let given = newcomer_history::welcome(&mut writing.tx, newcomer, commit.at_s).await?;
             put_all(&mut writing, first, &given).await?;
             changes.extend(given);
         }
@@ -174,7 +174,7 @@ impl RealmStore for Store {
                 .map_err(failed)?;
         let Some((key, password_hash)) = row else { return Ok(None) };
         let decrypt = |key: String| {
-            let key = self.shared.cipher.decrypt(Place::ApiKey(user_id.0), &key)?;
+            let key = self.shared.cipher.decrypt(SecretLocation::ApiKey(user_id.0), &key)?;
             ApiKey::parse(&key).map_err(failed)
         };
         let api_key = key.map(decrypt).transpose()?;
@@ -195,7 +195,11 @@ impl RealmStore for Store {
 }
 
 /// Writes changes that stand at a place of the log, in their order; subscriptions beside each other in one statement.
-pub(crate) async fn put_all(writing: &mut Writing, at: EventId, changes: &[RealmChange]) -> Result<(), StoreError> {
+pub(crate) async fn put_all(
+    writing: &mut LogTransaction,
+    at: EventId,
+    changes: &[RealmChange],
+) -> Result<(), StoreError> {
     for alike in changes.chunk_by(subscription::are_alike) {
         match alike {
             [RealmChange::Subscription(_) | RealmChange::Unsubscription { .. }, ..] => {
@@ -212,7 +216,7 @@ pub(crate) async fn put_all(writing: &mut Writing, at: EventId, changes: &[Realm
 }
 
 /// Writes a change that stands at a place of the log.
-pub(crate) async fn put(writing: &mut Writing, at: EventId, change: &RealmChange) -> Result<(), StoreError> {
+pub(crate) async fn put(writing: &mut LogTransaction, at: EventId, change: &RealmChange) -> Result<(), StoreError> {
     match change {
         RealmChange::Realm(realm) => {
             let document = text(realm)?;
@@ -245,7 +249,7 @@ pub(crate) async fn put(writing: &mut Writing, at: EventId, change: &RealmChange
 }
 
 async fn put_named(
-    writing: &mut Writing,
+    writing: &mut LogTransaction,
     sql: &'static str,
     (id, key): (i64, Option<String>),
     document: String,
@@ -285,14 +289,14 @@ pub(crate) async fn put_credential(
 ) -> Result<(), StoreError> {
     match credential {
         CredentialChange::ApiKey(user_id, key) => {
-            let encrypted = cipher.encrypt(Place::ApiKey(user_id.0), key.expose())?;
+            let encrypted = cipher.encrypt(SecretLocation::ApiKey(user_id.0), key.expose())?;
             let hash = hash_text(cipher.hasher().hash(key));
             run!(tx.on(), execute: sqlx::query(PUT_KEY).bind(user_id.0).bind(&encrypted).bind(&hash))
         }
         CredentialChange::PasswordHash(user_id, hash) => {
             run!(tx.on(), execute: sqlx::query(PUT_PASSWORD).bind(user_id.0).bind(hash.as_ref().map(|hash| hash.0.as_str())))
         }
-        CredentialChange::InvitationLink(number, secret) => return link::put(tx, cipher, *number, secret.as_ref()).await,
+        CredentialChange::InvitationLink(number, secret) => return invitation_links::put(tx, cipher, *number, secret.as_ref()).await,
     }
     .map_err(failed)?;
     Ok(())

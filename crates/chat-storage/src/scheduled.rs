@@ -10,13 +10,13 @@ use chat_core::messages::scheduled::{
 };
 use chat_core::messages::store::{NewMessage, SendOutcome, WriteOutcome};
 
-use crate::batch::{Batch, find_directs};
 use crate::engine::{Tx, run};
 use crate::fault::failed;
-use crate::guard;
-use crate::row::{users_key, users_of};
+use crate::log_transaction::LogTransaction;
+use crate::message_batch::{MessageBatch, find_directs};
+use crate::message_decoding::{users_key, users_of};
 use crate::store::{Shared, Store};
-use crate::write::Writing;
+use crate::write_guard;
 
 const COUNT: &str = "SELECT count(*) FROM scheduled_message WHERE user_id = $1";
 const INSERT: &str = "INSERT INTO scheduled_message (id, user_id, channel_id, users, topic, content, html, client,
@@ -87,7 +87,7 @@ pub(crate) async fn insert(tx: &mut Tx, message: &ScheduledMessage) -> Result<()
 }
 
 /// Puts the message in the place of the one of its revision, at the next place of the log. Says whether it did.
-async fn replace(writing: &mut Writing, message: &ScheduledMessage) -> Result<bool, StoreError> {
+async fn replace(writing: &mut LogTransaction, message: &ScheduledMessage) -> Result<bool, StoreError> {
     let place = writing.next();
     let (channel_id, users, topic) = columns(&message.to);
     let changed = run!(writing.tx.on(), execute: sqlx::query(UPDATE)
@@ -107,14 +107,18 @@ async fn replace(writing: &mut Writing, message: &ScheduledMessage) -> Result<bo
     Ok(changed > 0)
 }
 
-async fn delete(writing: &mut Writing, message: &ScheduledMessage) -> Result<bool, StoreError> {
+async fn delete(writing: &mut LogTransaction, message: &ScheduledMessage) -> Result<bool, StoreError> {
     let deleted = run!(writing.tx.on(), execute: sqlx::query(DELETE).bind(message.id.0).bind(message.revision.0))
         .map_err(failed)?;
     Ok(deleted > 0)
 }
 
 /// Tells it and makes everything durable.
-async fn finish(shared: &Shared, mut writing: Writing, (at_s, event): (i64, NewEvent)) -> Result<(), StoreError> {
+async fn finish(
+    shared: &Shared,
+    mut writing: LogTransaction,
+    (at_s, event): (i64, NewEvent),
+) -> Result<(), StoreError> {
     writing.push(at_s, Vec::new(), Some(event));
     let records = writing.commit().await?;
     shared.publish(records).await;
@@ -127,7 +131,7 @@ async fn settle(
     message: &ScheduledMessage,
     (end, at_s): (ScheduledEnd, i64),
 ) -> Result<ScheduledOutcome, StoreError> {
-    let mut writing = Writing::begin(shared).await?;
+    let mut writing = LogTransaction::begin(shared).await?;
     let (claimed, event, sent) = match end {
         ScheduledEnd::Sent(sent) => (delete(&mut writing, message).await?, message.removed(), Some(sent)),
         ScheduledEnd::Failed { failure, notice } => {
@@ -140,7 +144,7 @@ async fn settle(
         return Ok(ScheduledOutcome::Gone);
     }
     if sent.as_ref().is_some_and(|sent| sent.decided_at < writing.rules_changed(shared)) {
-        guard::refuse(shared, writing).await?;
+        write_guard::refuse(shared, writing).await?;
         return Ok(ScheduledOutcome::Stale);
     }
     // The place that a failed message's revision names is that of its event.
@@ -155,7 +159,7 @@ async fn settle(
 /// As [`finish`], with messages that go out after it was told; returns the number of the first.
 async fn finish_with(
     shared: &Shared,
-    mut writing: Writing,
+    mut writing: LogTransaction,
     (messages, (at_s, event)): (&[NewMessage], (i64, NewEvent)),
 ) -> Result<Option<MessageId>, StoreError> {
     // Before the event is put in: what changed is judged by the head that this node has heard of. Judged after it, the
@@ -163,7 +167,7 @@ async fn finish_with(
     let (dialect, changed) = (writing.tx.dialect(), writing.rules_changed(shared));
     writing.push(at_s, Vec::new(), Some(event));
     let mut directs = find_directs(writing.tx.on(), dialect, messages.iter()).await?;
-    let mut batch = Batch::default();
+    let mut batch = MessageBatch::default();
     let sent = batch.take_all(&mut writing.draft, &mut directs, (messages, changed));
     batch.write(&mut writing, &shared.memory.realm.current()).await?;
     let records = writing.commit().await?;
@@ -177,7 +181,7 @@ async fn finish_with(
 #[async_trait]
 impl ScheduledStore for Store {
     async fn schedule(&self, message: ScheduledMessage, at_s: i64) -> Result<Option<ScheduledId>, StoreError> {
-        let mut writing = Writing::begin(&self.shared).await?;
+        let mut writing = LogTransaction::begin(&self.shared).await?;
         let have: i64 =
             run!(writing.tx.on(), fetch_one: sqlx::query_scalar(COUNT).bind(message.user_id.0)).map_err(failed)?;
         if usize::try_from(have).is_ok_and(|have| have >= MAX_SCHEDULED) {
@@ -198,7 +202,7 @@ impl ScheduledStore for Store {
     }
 
     async fn reschedule(&self, message: ScheduledMessage, at_s: i64) -> Result<WriteOutcome, StoreError> {
-        let mut writing = Writing::begin(&self.shared).await?;
+        let mut writing = LogTransaction::begin(&self.shared).await?;
         if !replace(&mut writing, &message).await? {
             writing.roll_back().await?;
             return Ok(WriteOutcome::Unchanged);
@@ -209,7 +213,7 @@ impl ScheduledStore for Store {
     }
 
     async fn unschedule(&self, user_id: UserId, id: ScheduledId, at_s: i64) -> Result<bool, StoreError> {
-        let mut writing = Writing::begin(&self.shared).await?;
+        let mut writing = LogTransaction::begin(&self.shared).await?;
         let row: Option<Row> =
             run!(writing.tx.on(), fetch_optional: sqlx::query_as(OWN).bind(id.0).bind(user_id.0)).map_err(failed)?;
         let Some(message) = row.map(scheduled) else {

@@ -13,19 +13,19 @@ use secrecy::SecretString;
 use task_set::{TaskEnded, TaskSet};
 use tokio::sync::{Notify, mpsc, oneshot};
 
-use crate::append::{Waiting, append_all};
+use crate::append::{QueuedMessage, append_all};
 use crate::coalesce::Coalescer;
 use crate::db::Db;
 use crate::encryption::SecretCipher;
 use crate::engine::run;
 use crate::fault::SecretError;
-use crate::log::Gap;
-use crate::matching::Matching;
+use crate::log::LogGap;
 use crate::memory::Memory;
 use crate::memory::freshness::LEASE;
-use crate::presence::{self, Presences};
-use crate::typing::{self, Spread};
-use crate::{data_key, follow, log, queue, realm, words};
+use crate::presence::{self, PresenceCache};
+use crate::text_matching::TextMatching;
+use crate::typing::{self, TypingBroadcast};
+use crate::{data_key, log, log_follower, queue, realm, word_index};
 
 /// Most messages that wait to be written; further ones wait to be let in.
 const WAITING_MAX: usize = 2_048;
@@ -50,13 +50,13 @@ pub(crate) struct Shared {
     /// What this node keeps of the database.
     pub(crate) memory: Memory,
     /// Where texts are compared with what is searched for.
-    pub(crate) matching: Matching,
+    pub(crate) matching: TextMatching,
     /// What queues confirmed and is not written down yet: the event, and when in unix seconds.
     pub(crate) notes: Mutex<HashMap<String, i64>>,
-    pub(crate) presences: Presences,
+    pub(crate) presences: PresenceCache,
     /// Tells other nodes who is typing.
-    pub(crate) spread: Spread,
-    pub(crate) queue: mpsc::Sender<Waiting>,
+    pub(crate) spread: TypingBroadcast,
+    pub(crate) queue: mpsc::Sender<QueuedMessage>,
     /// Only one of this node writes to the log at a time: the others would wait for its head in the database and
     /// hold a connection each.
     pub(crate) writing: Arc<tokio::sync::Mutex<()>>,
@@ -68,7 +68,7 @@ pub(crate) struct Shared {
     pub(crate) grown: Notify,
     /// Letters were written down by this node.
     pub(crate) mail_written: Notify,
-    /// The index of words has the properties of every message, see [`words::Property`].
+    /// The index of words has the properties of every message, see [`word_index::IndexedProperty`].
     pub(crate) properties_indexed: AtomicBool,
 }
 
@@ -98,14 +98,14 @@ impl Store {
         let realm = realm::load(&db, cipher.hasher()).await?;
         let (queue, waiting) = mpsc::channel(WAITING_MAX);
         let (stop, stopped) = oneshot::channel();
-        let (spread, typed) = Spread::new(db.postgres().is_some());
+        let (spread, typed) = TypingBroadcast::new(db.postgres().is_some());
         let shared = Arc::new(Shared {
             memory: Memory::new(realm),
-            matching: Matching::default(),
+            matching: TextMatching::default(),
             db,
             cipher,
             notes: Mutex::default(),
-            presences: Presences::default(),
+            presences: PresenceCache::default(),
             spread,
             queue,
             writing: Arc::default(),
@@ -116,18 +116,18 @@ impl Store {
             properties_indexed: AtomicBool::new(false),
         });
         presence::read(&shared).await?;
-        shared.properties_indexed.store(!words::has_backlog(&shared).await?, Ordering::Release);
+        shared.properties_indexed.store(!word_index::has_backlog(&shared).await?, Ordering::Release);
         let mut appending = TaskSet::default();
         appending.spawn("write messages", append_all(Arc::clone(&shared), waiting, stopped));
         let mut following = TaskSet::default();
-        following.spawn("look at the log", follow::look(Arc::clone(&shared)));
-        following.spawn_finite("index older messages", words::take_up(Arc::clone(&shared)));
+        following.spawn("look at the log", log_follower::look(Arc::clone(&shared)));
+        following.spawn_finite("index older messages", word_index::take_up(Arc::clone(&shared)));
         if shared.db.postgres().is_some() {
             following.spawn("watch the database", shared.db.clone().watch());
             following.spawn("spread who is typing", typing::spread(shared.db.clone(), typed));
-            following.spawn("listen to other nodes", follow::listen(Arc::clone(&shared)));
-            following.spawn("notify other nodes", follow::tell(Arc::clone(&shared)));
-            following.spawn("confirm the head of the log", follow::confirm(Arc::clone(&shared)));
+            following.spawn("listen to other nodes", log_follower::listen(Arc::clone(&shared)));
+            following.spawn("notify other nodes", log_follower::tell(Arc::clone(&shared)));
+            following.spawn("confirm the head of the log", log_follower::confirm(Arc::clone(&shared)));
         }
         let tasks = Tasks { stop, appending, following };
         Ok(Self { shared, tasks: Arc::new(Mutex::new(Some(tasks))) })
@@ -305,7 +305,7 @@ impl Shared {
     }
 
     /// Begins again, because a part of the log is gone that this node has not read.
-    async fn start_over(&self, gap: Gap) -> Result<(), StoreError> {
+    async fn start_over(&self, gap: LogGap) -> Result<(), StoreError> {
         let realm = realm::load(&self.db, self.cipher.hasher()).await?;
         let (after, gone_to, head) = (gap.after.0, gap.gone_to.0, realm.at().0);
         tracing::warn!(after, gone_to, head, "log pruned past this node: the organization was read again");

@@ -32,13 +32,13 @@ FROM unnest($1::TEXT[]) AS told";
 
 /// What was told lately, the oldest first.
 #[derive(Default)]
-pub(crate) struct Ring {
+pub(crate) struct RecentTyping {
     told: VecDeque<(Instant, Arc<EventRecord>)>,
     /// The number of the last; the first ever has 1.
     last: u64,
 }
 
-impl Ring {
+impl RecentTyping {
     pub(crate) fn push(&mut self, record: Arc<EventRecord>) {
         let now = Instant::now();
         while self.told.len() >= KEPT || self.told.front().is_some_and(|(at, _)| now - *at > KEPT_FOR) {
@@ -67,13 +67,13 @@ impl Ring {
 }
 
 /// The way to the other nodes; there is none without Postgres.
-pub(crate) struct Spread {
+pub(crate) struct TypingBroadcast {
     to: Option<mpsc::Sender<String>>,
     /// This node, by chance: what it told itself comes back to it.
     node: u64,
 }
 
-impl Spread {
+impl TypingBroadcast {
     /// Returns the way, and what the task [`spread`] takes from it.
     pub(crate) fn new(has_others: bool) -> (Self, mpsc::Receiver<String>) {
         let (to, from) = mpsc::channel(WAITING_MAX);
@@ -149,7 +149,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn what_is_old_or_too_much_is_forgotten() {
-        let mut ring = Ring::default();
+        let mut ring = RecentTyping::default();
         ring.push(record());
         tokio::time::advance(KEPT_FOR / 2).await;
         ring.push(record());
@@ -169,7 +169,7 @@ mod tests {
             op: TypingOp::Start,
             to: TypingDestination::Direct(vec![UserId(4)]),
         };
-        let ((here, mut from), (there, _)) = (Spread::new(true), Spread::new(true));
+        let ((here, mut from), (there, _)) = (TypingBroadcast::new(true), TypingBroadcast::new(true));
         here.send(&typing);
         let told = from.try_recv().unwrap();
         assert_eq!((here.read(&told), there.read(&told)), (None, Some(typing)));

@@ -7,12 +7,12 @@ use chat_core::messages::narrow::{MessageCandidate, MessageSelection, NarrowCond
 use chat_core::model::message::{Flag, Recipient, topic_key};
 use chat_core::model::user_message::{UnreadConversation, UnreadMessages};
 
-use crate::copies::Own;
+use crate::candidate_query::{MessageRange, ReadDirection};
 use crate::engine::run;
 use crate::fault::failed;
-use crate::history::{Search, facts, place, recipients, unread_of};
+use crate::flags::UserFlags;
 use crate::memory::message_index::{self, IndexEntry, IndexedMessages};
-use crate::source::{Stretch, Way};
+use crate::message_search::{MessageSearch, facts, place, recipients, unread_of};
 use crate::store::Shared;
 
 /// 3 and 5 are the numbers of [`Flag::Mentioned`] and [`Flag::TopicWildcardMentioned`].
@@ -31,12 +31,12 @@ pub(crate) async fn unread(
     shared.hear_all().await?;
     message_index::read_up(shared).await?;
     let recipients = recipients(shared, selection, place(shared, selection).await?).await?;
-    let own = Own::load(shared, selection.user_id, recipients.iter().copied()).await?;
+    let own = UserFlags::load(shared, selection.user_id, recipients.iter().copied()).await?;
     let lowest = recipients.iter().map(|recipient| own.none_unread_until(*recipient)).min().unwrap_or_default();
     let mentioned: Vec<i64> =
         run!(shared.db.reader(), fetch_all: sqlx::query_scalar(MENTIONED).bind(selection.user_id.0).bind(lowest))
             .map_err(failed)?;
-    let reader = Reader { selection, own: &own, mentioned: &mentioned.into_iter().collect() };
+    let reader = UnreadReader { selection, own: &own, mentioned: &mentioned.into_iter().collect() };
     let Some((unread, after)) = shared.memory.message_index.look(|kept| (reader.unread(kept, &recipients), kept.after))
     else {
         return read(shared, selection, (i64::MAX, limit)).await;
@@ -56,8 +56,8 @@ async fn read(
     (before, limit): (i64, usize),
 ) -> Result<UnreadMessages, StoreError> {
     let selection = unread_of(selection);
-    let search = Search::new(shared, &selection).await?;
-    let (mut found, _) = search.collect(Stretch { after: 0, before, way: Way::Older }, limit).await?;
+    let search = MessageSearch::new(shared, &selection).await?;
+    let (mut found, _) = search.collect(MessageRange { after: 0, before, way: ReadDirection::Older }, limit).await?;
     found.reverse();
     let found: Vec<MessageCandidate<'_>> = found.into_iter().map(|hit| hit.candidate).collect();
     let flags = search.flags(&found.iter().map(facts).collect::<Vec<_>>()).await?;
@@ -95,14 +95,14 @@ fn joined(mut older: UnreadMessages, newer: UnreadMessages) -> UnreadMessages {
 }
 
 /// Who looks through the memory.
-struct Reader<'a> {
+struct UnreadReader<'a> {
     selection: &'a MessageSelection,
-    own: &'a Own,
+    own: &'a UserFlags,
     /// Messages that mention the reader by a row.
     mentioned: &'a HashSet<i64>,
 }
 
-impl Reader<'_> {
+impl UnreadReader<'_> {
     fn unread(&self, kept: &IndexedMessages, recipients: &[Recipient]) -> UnreadMessages {
         let mut unread = UnreadMessages::default();
         for recipient in recipients {

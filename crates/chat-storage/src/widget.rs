@@ -15,8 +15,8 @@ use crate::dialect::Sql;
 use crate::edit::finish;
 use crate::engine::{Tx, run};
 use crate::fault::failed;
-use crate::guard;
 use crate::store::Store;
+use crate::write_guard;
 
 const INSERT: &str = "INSERT INTO submessage (id, message_id, sender_id, content)";
 const ADD: &str = "INSERT INTO submessage (id, message_id, sender_id, content)
@@ -73,7 +73,9 @@ impl WidgetStore for Store {
         at_s: i64,
     ) -> Result<WriteOutcome, StoreError> {
         let decided = WriteGuard { realm, messages: vec![(message.id, message.revision)] };
-        let Some(mut writing) = guard::begin(&self.shared, &decided).await? else { return Ok(WriteOutcome::Unchanged) };
+        let Some(mut writing) = write_guard::begin(&self.shared, &decided).await? else {
+            return Ok(WriteOutcome::Unchanged);
+        };
         let place = writing.next();
         run!(writing.tx.on(), execute: sqlx::query(ADD)
             .bind(message.id.0)

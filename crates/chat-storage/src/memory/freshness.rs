@@ -3,7 +3,7 @@
 //! A node that uses the realm in memory has to know that it is not older than [`LEASE`]; otherwise it asks for the head
 //! of the log first. So a node that has revoked a key answers one lease after its commit, and from that answer on no
 //! node takes the key: every one of them has heard of the commit, or asks before it lets anyone in. A task asks for the
-//! head several times a lease ([`crate::follow::confirm`]), so requests do not.
+//! head several times a lease ([`crate::log_follower::confirm`]), so requests do not.
 //!
 //! The road not taken is a statement per request, which costs each of them an exchange with the database.
 

@@ -22,7 +22,7 @@ use sql_engines::numbers;
 use crate::dialect::Sql;
 use crate::engine::run;
 use crate::fault::failed;
-use crate::row::users_of;
+use crate::message_decoding::users_of;
 use crate::store::Shared;
 
 /// Messages kept; each takes 64 bytes.

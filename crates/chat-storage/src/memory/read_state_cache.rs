@@ -98,9 +98,9 @@ impl ReadStateCache {
         let mut inner = self.lock();
         inner.noted = record.id;
         match readers(record) {
-            Readers::Nobody => return,
-            Readers::These(users) => users.iter().for_each(|user| drop(inner.users.remove(user))),
-            Readers::Anybody => inner.users.clear(),
+            AffectedUsers::Nobody => return,
+            AffectedUsers::These(users) => users.iter().for_each(|user| drop(inner.users.remove(user))),
+            AffectedUsers::Anybody => inner.users.clear(),
         }
         inner.changed = record.id;
     }
@@ -114,15 +114,15 @@ impl ReadState {
 }
 
 /// For whom a record may change what they have read.
-enum Readers {
+enum AffectedUsers {
     Nobody,
     These(Vec<UserId>),
     Anybody,
 }
 
-fn readers(record: &EventRecord) -> Readers {
+fn readers(record: &EventRecord) -> AffectedUsers {
     if !record.changes.is_empty() {
-        return Readers::Anybody;
+        return AffectedUsers::Anybody;
     }
     let these = match &record.event {
         // Who does not want to hear the sender has read it as it comes.
@@ -132,9 +132,9 @@ fn readers(record: &EventRecord) -> Readers {
         Some(NewEvent { body: EventBody::Flagged(told), audience: EventAudience::Users(users), .. }) => {
             if told.mark.flag == Flag::Read { users.clone() } else { Vec::new() }
         }
-        _ => return Readers::Anybody,
+        _ => return AffectedUsers::Anybody,
     };
-    if these.is_empty() { Readers::Nobody } else { Readers::These(these) }
+    if these.is_empty() { AffectedUsers::Nobody } else { AffectedUsers::These(these) }
 }
 
 #[cfg(test)]

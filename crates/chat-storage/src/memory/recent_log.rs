@@ -10,7 +10,7 @@ use chat_core::model::snapshot::RealmSnapshot;
 use chat_core::people::typing::TypingOutcome;
 use tokio::sync::oneshot;
 
-use crate::typing::Ring;
+use crate::typing::RecentTyping;
 
 /// Records kept in memory. A queue further behind reads the database.
 const KEPT: usize = 4_096;
@@ -23,7 +23,7 @@ struct Inner {
     head: EventId,
     records: VecDeque<Arc<EventRecord>>,
     records_bytes: usize,
-    typing: Ring,
+    typing: RecentTyping,
     waiters: HashMap<UserId, BTreeMap<u64, WakeSignal>>,
     /// Waiters who hear public channels they are not in.
     public_waiters: BTreeMap<u64, UserId>,
@@ -49,7 +49,7 @@ impl RecentLog {
             head,
             records: VecDeque::new(),
             records_bytes: 0,
-            typing: Ring::default(),
+            typing: RecentTyping::default(),
             waiters: HashMap::new(),
             public_waiters: BTreeMap::new(),
             next_waiter: 0,

@@ -4,9 +4,9 @@
 use sql_engines::Dialect;
 
 use super::Pool;
-use crate::source::along::Along;
-use crate::source::sought::Words;
-use crate::source::{Source, Way};
+use crate::candidate_query::index_walk::IndexWalk;
+use crate::candidate_query::word_search::WordSearch;
+use crate::candidate_query::{CandidateQuery, ReadDirection};
 
 /// Pages of Postgres that a page of 51 messages may take: each is looked up in two tables, along indexes of a few levels.
 /// Everything there is takes a hundred times as many.
@@ -19,8 +19,8 @@ pub(super) struct Shape {
     /// Whether it may sort on SQLite: what few walks found, not what a database holds.
     pub(super) sorts: bool,
     pub(super) pages_max: u64,
-    source: Source,
-    way: Way,
+    source: CandidateQuery,
+    way: ReadDirection,
     /// What stands for its first and its last parameter.
     first: String,
     last: Vec<String>,
@@ -30,14 +30,14 @@ impl Shape {
     /// The statement with its values in it.
     pub(super) fn sql(&self, dialect: Dialect) -> String {
         let mut sql = self.source.sql(self.way, dialect).as_str().to_owned();
-        let first = if let (Source::Words(words), Dialect::Sqlite) = (&self.source, dialect) {
+        let first = if let (CandidateQuery::Words(words), Dialect::Sqlite) = (&self.source, dialect) {
             format!("'{}'", properties(words))
         } else {
             self.first.clone()
         };
         let between = ["0".to_owned(), i64::MAX.to_string(), "51".to_owned()];
         let values: Vec<String> = match self.source {
-            Source::Reacted => between.into(),
+            CandidateQuery::Reacted => between.into(),
             _ => [first].into_iter().chain(between).chain(self.last.iter().cloned()).collect(),
         };
         for (place, value) in values.iter().enumerate().rev() {
@@ -48,7 +48,7 @@ impl Shape {
 }
 
 /// Returns the words as SQLite is asked for them.
-fn properties(words: &Words) -> String {
+fn properties(words: &WordSearch) -> String {
     let mut tokens: Vec<String> = words.query.split(" & ").map(|word| word.trim_matches('\'').to_owned()).collect();
     tokens.extend(words.recipient.map(|id| format!("\u{a7}{id}")));
     tokens.extend(words.sender.map(|id| format!("\u{a4}{id}")));
@@ -58,7 +58,7 @@ fn properties(words: &Words) -> String {
 /// Every shape, read both ways.
 pub(super) fn all() -> Vec<Shape> {
     let mut shapes = Vec::new();
-    for way in [Way::Older, Way::Newer] {
+    for way in [ReadDirection::Older, ReadDirection::Newer] {
         shapes.extend(placed(way));
         shapes.extend(searched(way));
     }
@@ -66,58 +66,64 @@ pub(super) fn all() -> Vec<Shape> {
 }
 
 /// By place, by sender and by what users have of messages.
-fn placed(way: Way) -> Vec<Shape> {
+fn placed(way: ReadDirection) -> Vec<Shape> {
     let pairs = |ids: &mut dyn Iterator<Item = i64>| {
         let pairs: Vec<String> = ids.map(|id| format!("[{},0,\"topic 3\"]", 2 * id)).collect();
         format!("[{}]", pairs.join(","))
     };
     let (many, one) = (pairs(&mut (2..43)), pairs(&mut std::iter::once(7)));
-    let shape = |name: &str, source: Source, first: &str, last: &[&str]| Shape {
+    let shape = |name: &str, source: CandidateQuery, first: &str, last: &[&str]| Shape {
         name: format!("{name} {way:?}"),
         pool: Pool::All,
-        sorts: matches!(source, Source::Recipients(..) | Source::Marked(..) | Source::Mentioned(_) | Source::Reacted),
+        sorts: matches!(
+            source,
+            CandidateQuery::Recipients(..)
+                | CandidateQuery::Marked(..)
+                | CandidateQuery::Mentioned(_)
+                | CandidateQuery::Reacted
+        ),
         pages_max: PAGES_MAX,
         source,
         way,
         first: first.to_owned(),
         last: last.iter().map(|value| (*value).to_owned()).collect(),
     };
-    let each = |name: &str, pairs: &str, along: Along, last: &[&str]| {
-        let (source, list) = (Source::Recipients(pairs.to_owned(), along), format!("'{pairs}'"));
+    let each = |name: &str, pairs: &str, along: IndexWalk, last: &[&str]| {
+        let (source, list) = (CandidateQuery::Recipients(pairs.to_owned(), along), format!("'{pairs}'"));
         shape(name, source, &list, last)
     };
-    let (topic, sender) = (|| Along::Topic("topic 3".to_owned()), || Along::Sender(5));
+    let (topic, sender) = (|| IndexWalk::Topic("topic 3".to_owned()), || IndexWalk::Sender(5));
     vec![
-        shape("one message", Source::Id(5), "5", &[]),
-        shape("a topic", Source::Topic(4, "topic 3".to_owned()), "4", &["'topic 3'"]),
-        shape("a sender", Source::Sender(5), "5", &[]),
-        shape("a flag that follows from texts", Source::Flagged(5, 6), "5", &["6"]),
-        shape("stars", Source::Marked(5, 1), "5", &["1"]),
-        shape("mentions", Source::Mentioned(5), "5", &[]),
-        shape("what was reacted to", Source::Reacted, "", &[]),
+        shape("one message", CandidateQuery::Id(5), "5", &[]),
+        shape("a topic", CandidateQuery::Topic(4, "topic 3".to_owned()), "4", &["'topic 3'"]),
+        shape("a sender", CandidateQuery::Sender(5), "5", &[]),
+        shape("a flag that follows from texts", CandidateQuery::Flagged(5, 6), "5", &["6"]),
+        shape("stars", CandidateQuery::Marked(5, 1), "5", &["1"]),
+        shape("mentions", CandidateQuery::Mentioned(5), "5", &[]),
+        shape("what was reacted to", CandidateQuery::Reacted, "", &[]),
         Shape {
             // It reads rows with their texts, four times as many as are wanted.
             pages_max: 2 * PAGES_MAX,
-            ..shape("the newest of many places", Source::Feed(many.clone()), &format!("'{many}'"), &["204"])
+            ..shape("the newest of many places", CandidateQuery::Feed(many.clone()), &format!("'{many}'"), &["204"])
         },
         // Each of 41 walks finds 51.
-        Shape { pages_max: 10 * PAGES_MAX, ..each("each of many places", &many, Along::All, &[]) },
-        each("one place", &one, Along::All, &[]),
+        Shape { pages_max: 10 * PAGES_MAX, ..each("each of many places", &many, IndexWalk::All, &[]) },
+        each("one place", &one, IndexWalk::All, &[]),
         each("a topic in many places", &many, topic(), &["'topic 3'"]),
-        each("topics that are followed", &many, Along::EachTopic, &[]),
+        each("topics that are followed", &many, IndexWalk::EachTopic, &[]),
         each("a sender in many places", &many, sender(), &["5"]),
         each("a sender in a place", &one, sender(), &["5"]),
-        each("a sender who is not in a place", &one, Along::Sender(999), &["999"]),
-        each("links in a place", &one, Along::Marked(2), &[]),
-        each("attachments in many places", &many, Along::Marked(8), &[]),
+        each("a sender who is not in a place", &one, IndexWalk::Sender(999), &["999"]),
+        each("links in a place", &one, IndexWalk::Marked(2), &[]),
+        each("attachments in many places", &many, IndexWalk::Marked(8), &[]),
         // As many as the place has messages are looked at.
-        Shape { pages_max: 4 * PAGES_MAX, ..each("reactions in a place", &one, Along::Reacted, &[]) },
+        Shape { pages_max: 4 * PAGES_MAX, ..each("reactions in a place", &one, IndexWalk::Reacted, &[]) },
     ]
 }
 
 /// By words.
-fn searched(way: Way) -> Vec<Shape> {
-    let words = |query: &str| Words {
+fn searched(way: ReadDirection) -> Vec<Shape> {
+    let words = |query: &str| WordSearch {
         query: query.split(' ').map(|word| format!("'{word}'")).collect::<Vec<_>>().join(" & "),
         recipient: None,
         sender: None,
@@ -125,8 +131,8 @@ fn searched(way: Way) -> Vec<Shape> {
         marked: None,
         reacted: false,
     };
-    let within = |query: &str| Words { recipient: Some(14), ..words(query) };
-    let shape = |name: &str, words: Words| {
+    let within = |query: &str| WordSearch { recipient: Some(14), ..words(query) };
+    let shape = |name: &str, words: WordSearch| {
         let numbers = words.recipient.into_iter().chain(words.sender).map(|number| number.to_string());
         let topic = words.topic.iter().map(|topic| format!("'{topic}'"));
         Shape {
@@ -136,7 +142,7 @@ fn searched(way: Way) -> Vec<Shape> {
             pages_max: 4 * PAGES_MAX,
             last: numbers.chain(topic).collect(),
             first: format!("'{}'", words.query.replace('\'', "''")),
-            source: Source::Words(words),
+            source: CandidateQuery::Words(words),
             way,
         }
     };
@@ -146,16 +152,16 @@ fn searched(way: Way) -> Vec<Shape> {
         shape("words that are never together", words("old new")),
         shape("a word of long ago", words("old")),
         shape("a common word in a channel", within("all")),
-        shape("a common word in a conversation", Words { recipient: Some(205), ..words("all") }),
+        shape("a common word in a conversation", WordSearch { recipient: Some(205), ..words("all") }),
         shape("a word of long ago in a channel", within("old")),
         shape("a rare word in a channel", within("rare")),
         shape("two common words in a channel", within("all half")),
         shape("words that are never together in a channel", within("old new")),
-        shape("a common word of a sender", Words { sender: Some(5), ..words("all") }),
-        shape("a common word of a sender in a channel", Words { sender: Some(5), ..within("all") }),
-        shape("a common word in a topic", Words { topic: Some("topic 3".to_owned()), ..within("all") }),
-        shape("a common word beside reactions", Words { reacted: true, ..within("all") }),
-        shape("a common word beside attachments", Words { marked: Some(8), ..within("all") }),
+        shape("a common word of a sender", WordSearch { sender: Some(5), ..words("all") }),
+        shape("a common word of a sender in a channel", WordSearch { sender: Some(5), ..within("all") }),
+        shape("a common word in a topic", WordSearch { topic: Some("topic 3".to_owned()), ..within("all") }),
+        shape("a common word beside reactions", WordSearch { reacted: true, ..within("all") }),
+        shape("a common word beside attachments", WordSearch { marked: Some(8), ..within("all") }),
     ]
 }
 

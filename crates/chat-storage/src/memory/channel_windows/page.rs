@@ -9,13 +9,13 @@ use chat_core::messages::store::MessagePage;
 use chat_core::model::message::{Flag, Recipient};
 use chat_core::wire::StoredMessage;
 
-use crate::copies::{self, Facts, Own};
 use crate::engine::run;
 use crate::fault::failed;
-use crate::history::PAGE_MAX;
+use crate::flags::{self, MessageFacts, UserFlags};
 use crate::memory::channel_windows::{ChannelWindow, READ_AT_ONCE, ReaderState};
+use crate::message_search::PAGE_MAX;
 use crate::store::Shared;
-use crate::{read_set, row};
+use crate::{message_decoding, read_set};
 
 const NEWEST_OF: &str = "SELECT id FROM message WHERE recipient_id = $1 ORDER BY id DESC LIMIT $2";
 
@@ -36,7 +36,7 @@ pub(crate) async fn window(
     shared.hear_all().await?;
     let Some(kept) = load_window(shared, id).await? else { return Ok(None) };
     let Some(copies) = load_reader_state(shared, selection, (id, &kept)).await? else { return Ok(None) };
-    let own = Own::of(shared, selection.user_id, (Recipient::Channel(id), copies.read.clone()));
+    let own = UserFlags::of(shared, selection.user_id, (Recipient::Channel(id), copies.read.clone()));
     Ok(WindowReader { selection, own, copies: &copies }.page(&kept, (anchor, window)))
 }
 
@@ -59,7 +59,7 @@ async fn load_window(shared: &Shared, id: ChannelId) -> Result<Option<ChannelWin
         .map_err(failed)?;
     // Before the oldest that was read there may be others, if as many as asked for were found.
     let after = ids.last().filter(|_| ids.len() == READ_AT_ONCE).map_or(0, |oldest| oldest - 1);
-    let messages = row::messages(&shared.db, ids.into_iter().map(MessageId)).await?;
+    let messages = message_decoding::messages(&shared.db, ids.into_iter().map(MessageId)).await?;
     shared.memory.channel_windows.fill(id, generation, (after, messages));
     Ok(shared.memory.channel_windows.messages(id))
 }
@@ -82,7 +82,7 @@ async fn load_reader_state(
     let Some(ChannelWindow { after, messages, .. }) = shared.memory.channel_windows.messages(id) else {
         return Ok(None);
     };
-    let rare = copies::rare(shared, user_id, messages.iter().map(|message| message.id)).await?;
+    let rare = flags::rare(shared, user_id, messages.iter().map(|message| message.id)).await?;
     let copies = Arc::new(ReaderState { after, read, rare });
     shared.memory.channel_windows.fill_copies(id, user_id, generation, &copies);
     Ok(Some(copies))
@@ -91,7 +91,7 @@ async fn load_reader_state(
 /// Who reads, and what.
 struct WindowReader<'a> {
     selection: &'a MessageSelection,
-    own: Own,
+    own: UserFlags,
     copies: &'a ReaderState,
 }
 
@@ -140,7 +140,7 @@ impl WindowReader<'_> {
 
     fn admitted(&self, message: &Arc<StoredMessage>) -> Option<FlaggedMessage> {
         let rare = self.copies.rare.get(&message.id.0).cloned().unwrap_or_default();
-        let flags = self.own.flags_of(&Facts::from(&***message), rare);
+        let flags = self.own.flags_of(&MessageFacts::from(&***message), rare);
         let admits = self.selection.admits(&MessageCandidate::from(&***message), &flags, self.own.realm());
         admits.then(|| (Arc::clone(message), flags))
     }

@@ -11,17 +11,17 @@ use crate::fault::failed;
 const AT_ONCE: usize = 2;
 
 /// The places for such work.
-pub(crate) struct Matching {
+pub(crate) struct TextMatching {
     places: Arc<Semaphore>,
 }
 
-impl Default for Matching {
+impl Default for TextMatching {
     fn default() -> Self {
         Self { places: Arc::new(Semaphore::new(AT_ONCE)) }
     }
 }
 
-impl Matching {
+impl TextMatching {
     /// Does the work on the pool for blocking work when there is a place.
     ///
     /// **Invariant:** the work holds the place, not its caller: a caller that goes away does not end the work, so it
@@ -49,12 +49,12 @@ mod tests {
     #[tokio::test]
     async fn texts_are_not_compared_on_the_thread_that_serves_requests() {
         let serving = std::thread::current().id();
-        assert_ne!(Matching::default().run(|| std::thread::current().id()).await.unwrap(), serving);
+        assert_ne!(TextMatching::default().run(|| std::thread::current().id()).await.unwrap(), serving);
     }
 
     #[tokio::test]
     async fn searches_whose_callers_went_away_do_not_pile_up() {
-        let matching = Matching::default();
+        let matching = TextMatching::default();
         let mut ends = Vec::new();
         for _ in 0..AT_ONCE {
             let (end, ended) = mpsc::channel::<()>();

@@ -18,11 +18,11 @@ use crate::dialect::Sql;
 use crate::engine::{Tx, run};
 use crate::fault::failed;
 use crate::flag_set;
-use crate::guard;
 use crate::memory::message_index::{self, FoundMessage, IndexEntry, IndexedMessages};
 use crate::memory::read_state_cache::ReadState;
-use crate::read_set::{self, ReadSet, Reading, received};
+use crate::read_set::{self, ReadChange, ReadSet, received};
 use crate::store::Shared;
+use crate::write_guard;
 
 /// What follows from texts by message, then what the user gave them: stretches, of which the messages are a list.
 static FLAGS: Sql = Sql::new(
@@ -52,27 +52,27 @@ const MANY: usize = 500;
 
 /// What flags of a message follow from.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Facts {
+pub(crate) struct MessageFacts {
     pub(crate) id: MessageId,
     pub(crate) recipient: Recipient,
     pub(crate) sender_id: UserId,
     pub(crate) marks: ContentFlags,
 }
 
-impl From<&Message> for Facts {
+impl From<&Message> for MessageFacts {
     fn from(message: &Message) -> Self {
         Self { id: message.id, recipient: message.recipient, sender_id: message.sender_id, marks: message.marks }
     }
 }
 
 /// What a user has read of some recipients.
-pub(crate) struct Own {
+pub(crate) struct UserFlags {
     user_id: UserId,
     realm: Arc<RealmSnapshot>,
     read: HashMap<Recipient, ReadSet>,
 }
 
-impl Own {
+impl UserFlags {
     pub(crate) async fn load(
         shared: &Shared,
         user_id: UserId,
@@ -108,25 +108,25 @@ impl Own {
     }
 
     /// Returns what the user has of one recipient.
-    pub(crate) fn of_one(&self, recipient: Recipient) -> OwnIn<'_> {
-        OwnIn::new((&self.realm, self.user_id), recipient, self.read.get(&recipient))
+    pub(crate) fn of_one(&self, recipient: Recipient) -> RecipientFlags<'_> {
+        RecipientFlags::new((&self.realm, self.user_id), recipient, self.read.get(&recipient))
     }
 
     /// Returns the user's flags of these messages, in their order.
-    pub(crate) async fn flags(&self, shared: &Shared, messages: &[Facts]) -> Result<Vec<Vec<Flag>>, StoreError> {
+    pub(crate) async fn flags(&self, shared: &Shared, messages: &[MessageFacts]) -> Result<Vec<Vec<Flag>>, StoreError> {
         let mut rare = rare(shared, self.user_id, messages.iter().map(|message| message.id)).await?;
-        let flags = |message: &Facts| self.flags_of(message, rare.remove(&message.id.0).unwrap_or_default());
+        let flags = |message: &MessageFacts| self.flags_of(message, rare.remove(&message.id.0).unwrap_or_default());
         Ok(messages.iter().map(flags).collect())
     }
 
     /// Returns the user's flags of a message, of which the rare ones are known.
-    pub(crate) fn flags_of(&self, message: &Facts, rare: Vec<Flag>) -> Vec<Flag> {
+    pub(crate) fn flags_of(&self, message: &MessageFacts, rare: Vec<Flag>) -> Vec<Flag> {
         self.of_one(message.recipient).flags_of(message, rare)
     }
 }
 
 /// What a user has of one recipient.
-pub(crate) struct OwnIn<'a> {
+pub(crate) struct RecipientFlags<'a> {
     user_id: UserId,
     /// Whether it is a channel that the user left or that is archived: what they received there counts as read.
     is_left: bool,
@@ -138,7 +138,7 @@ pub(crate) struct OwnIn<'a> {
     read: Option<&'a ReadSet>,
 }
 
-impl<'a> OwnIn<'a> {
+impl<'a> RecipientFlags<'a> {
     /// Returns what they have there, by what they have read of it.
     pub(crate) fn new(
         (realm, user_id): (&'a RealmSnapshot, UserId),
@@ -172,7 +172,7 @@ impl<'a> OwnIn<'a> {
     }
 
     /// Returns the user's flags of a message that is here, of which the rare ones are known.
-    pub(crate) fn flags_of(&self, message: &Facts, mut flags: Vec<Flag>) -> Vec<Flag> {
+    pub(crate) fn flags_of(&self, message: &MessageFacts, mut flags: Vec<Flag>) -> Vec<Flag> {
         if self.received(message.id) {
             let own = message.sender_id == self.user_id && message.marks.read_by_sender;
             let is_read = own || self.read.is_some_and(|set| set.contains(message.id));
@@ -217,8 +217,9 @@ pub(crate) async fn find(
     } else {
         let recipients: BTreeSet<Recipient> = copies.iter().map(|(facts, _)| facts.recipient).collect();
         let ReadState { at, asked, sets } = look(shared, user_id, &recipients).await?;
-        let own = Own { user_id, realm: shared.memory.realm.current(), read: sets };
-        let here: HashMap<Recipient, OwnIn<'_>> = recipients.iter().map(|known| (*known, own.of_one(*known))).collect();
+        let own = UserFlags { user_id, realm: shared.memory.realm.current(), read: sets };
+        let here: HashMap<Recipient, RecipientFlags<'_>> =
+            recipients.iter().map(|known| (*known, own.of_one(*known))).collect();
         for (facts, copy) in &mut copies {
             let rare = if rare.is_empty() { None } else { rare.remove(&facts.id.0) };
             let here = here.get(&facts.recipient);
@@ -258,8 +259,8 @@ pub(crate) async fn flags(
     let realm = shared.memory.realm.current();
     let mut flags = |sets: &HashMap<Recipient, ReadSet>| -> Vec<Vec<Flag>> {
         let of = |message: &Message| {
-            let here = OwnIn::new((&realm, user_id), message.recipient, sets.get(&message.recipient));
-            here.flags_of(&Facts::from(message), rare.remove(&message.id.0).unwrap_or_default())
+            let here = RecipientFlags::new((&realm, user_id), message.recipient, sets.get(&message.recipient));
+            here.flags_of(&MessageFacts::from(message), rare.remove(&message.id.0).unwrap_or_default())
         };
         messages.iter().map(of).collect()
     };
@@ -281,7 +282,7 @@ pub(crate) async fn flags(
 }
 
 /// Copies of messages that are all in memory, or were and are gone; `None` when one may be elsewhere.
-fn known(kept: &IndexedMessages, ids: &[MessageId]) -> Option<Vec<(Facts, UserMessage)>> {
+fn known(kept: &IndexedMessages, ids: &[MessageId]) -> Option<Vec<(MessageFacts, UserMessage)>> {
     if ids.iter().any(|id| id.0 <= kept.after) {
         return None;
     }
@@ -299,12 +300,12 @@ fn known(kept: &IndexedMessages, ids: &[MessageId]) -> Option<Vec<(Facts, UserMe
 }
 
 /// Returns the copy of somebody who has no flags yet.
-fn copy(found: FoundMessage) -> (Facts, UserMessage) {
+fn copy(found: FoundMessage) -> (MessageFacts, UserMessage) {
     let FoundMessage { id, recipient, direct_users, topic, sender_id, marks } = found;
     let id = MessageId(id);
     let moved_in = marks.moved_in;
     let copy = UserMessage { id, recipient, direct_users, topic, sender_id, moved_in, flags: Vec::new() };
-    (Facts { id, recipient, sender_id, marks }, copy)
+    (MessageFacts { id, recipient, sender_id, marks }, copy)
 }
 
 /// A user's flags of these messages that are rows, as far as a change of this flag asks for them.
@@ -398,11 +399,13 @@ pub(crate) async fn set_flag(
 ) -> Result<WriteOutcome, StoreError> {
     // All that the log holds up to its head is known then: what the user received follows from it, and where messages
     // are.
-    let Some(mut writing) = guard::begin_flags(shared, decided).await? else { return Ok(WriteOutcome::Unchanged) };
+    let Some(mut writing) = write_guard::begin_flags(shared, decided).await? else {
+        return Ok(WriteOutcome::Unchanged);
+    };
     let messages = decided.messages.as_slice();
     let places = match shared.memory.message_index.look(|kept| places(kept, user_id, messages)).flatten() {
         Some(places) => places,
-        None => Places { of: by_recipient(&mut writing.tx, messages).await?, own: messages.to_vec() },
+        None => FlaggedLocations { of: by_recipient(&mut writing.tx, messages).await?, own: messages.to_vec() },
     };
     let mut looked = None;
     if flag == Flag::Read {
@@ -413,8 +416,8 @@ pub(crate) async fn set_flag(
         }
         let realm = shared.memory.realm.current();
         let reading = |ids: Vec<i64>| match op {
-            FlagOp::Add => Reading { read: ids, unread: Vec::new() },
-            FlagOp::Remove => Reading { read: Vec::new(), unread: ids },
+            FlagOp::Add => ReadChange { read: ids, unread: Vec::new() },
+            FlagOp::Remove => ReadChange { read: Vec::new(), unread: ids },
         };
         let readings = places.of.into_iter().map(|(recipient, ids)| (recipient, reading(ids))).collect();
         looked = Some(read_set::change_all(&mut writing, shared, (&realm, user_id), readings).await?);
@@ -439,18 +442,18 @@ pub(crate) async fn set_flag(
 }
 
 /// Where messages are that get a flag.
-struct Places {
+struct FlaggedLocations {
     of: BTreeMap<Recipient, Vec<i64>>,
     /// Those that the user may have written.
     own: Vec<MessageId>,
 }
 
 /// Returns where these messages are, if all of them are in memory or were and are gone.
-fn places(kept: &IndexedMessages, user_id: UserId, ids: &[MessageId]) -> Option<Places> {
+fn places(kept: &IndexedMessages, user_id: UserId, ids: &[MessageId]) -> Option<FlaggedLocations> {
     if ids.iter().any(|id| id.0 <= kept.after) {
         return None;
     }
-    let mut places = Places { of: BTreeMap::new(), own: Vec::new() };
+    let mut places = FlaggedLocations { of: BTreeMap::new(), own: Vec::new() };
     for (recipient, entry) in kept.entries(ids) {
         places.of.entry(recipient).or_default().push(entry.id.0);
         if entry.sender_id == user_id {

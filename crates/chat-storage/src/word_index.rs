@@ -38,25 +38,28 @@ const AGAIN_AFTER: Duration = Duration::from_secs(10);
 type TextRow = (i64, i64, i64, String, String);
 
 /// What the index keeps of a message.
-pub(crate) struct IndexedMessage {
+pub(crate) struct WordIndexEntry {
     id: i64,
     /// The stems of its words, with blanks between.
     pub(crate) stems: String,
     /// The properties of it that a search may be narrowed by, with blanks between. Only SQLite keeps them, see
-    /// [`Property`].
+    /// [`IndexedProperty`].
     properties: String,
 }
 
-impl IndexedMessage {
+impl WordIndexEntry {
     pub(crate) fn new(message: &Message) -> Self {
         let Message { id, recipient, sender_id, topic, html, .. } = message;
         Self::of_row(&(id.0, i64::from(*recipient), sender_id.0, topic.clone(), html.clone()))
     }
 
     fn of_row((id, recipient_id, sender_id, topic, html): &TextRow) -> Self {
-        let properties =
-            [Property::Recipient(*recipient_id), Property::Sender(*sender_id), Property::Topic(&topic_key(topic))];
-        let properties = properties.map(Property::token).join(" ");
+        let properties = [
+            IndexedProperty::Recipient(*recipient_id),
+            IndexedProperty::Sender(*sender_id),
+            IndexedProperty::Topic(&topic_key(topic)),
+        ];
+        let properties = properties.map(IndexedProperty::token).join(" ");
         Self { id: *id, stems: indexed(topic, html), properties }
     }
 
@@ -74,7 +77,7 @@ impl IndexedMessage {
 /// common word in a channel reads either every message with the word or every message of the channel; with them
 /// the index intersects its own lists, and the cost follows the answer. Postgres combines its indexes by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Property<'t> {
+pub(crate) enum IndexedProperty<'t> {
     /// The recipient's number.
     Recipient(i64),
     /// The sender's number.
@@ -83,7 +86,7 @@ pub(crate) enum Property<'t> {
     Topic(&'t str),
 }
 
-impl Property<'_> {
+impl IndexedProperty<'_> {
     /// A token that no word can be: stems are letters and digits, and it begins with a sign. The tokenizer takes every
     /// sign beyond ASCII for part of a token.
     fn token(self) -> String {
@@ -100,7 +103,7 @@ impl Property<'_> {
 
 /// Returns the text that an engine is given to find the messages with all stems of a search and, on SQLite, all of
 /// these properties. `None` when the search finds nothing.
-pub(crate) fn query(dialect: Dialect, sought: &SearchWords, properties: &[Property<'_>]) -> Option<String> {
+pub(crate) fn query(dialect: Dialect, sought: &SearchWords, properties: &[IndexedProperty<'_>]) -> Option<String> {
     // Neither stems nor properties contain a quote.
     let (quote, and, properties) = match dialect {
         Dialect::Postgres => ("'", " & ", [].as_slice()),
@@ -115,7 +118,7 @@ pub(crate) fn query(dialect: Dialect, sought: &SearchWords, properties: &[Proper
 }
 
 /// Adds messages that are not in the index.
-pub(crate) async fn add(tx: &mut Tx, messages: &[IndexedMessage]) -> Result<(), StoreError> {
+pub(crate) async fn add(tx: &mut Tx, messages: &[WordIndexEntry]) -> Result<(), StoreError> {
     let dialect = tx.dialect();
     for piece in pieces(messages) {
         let sql = insertion(dialect, piece.len());
@@ -154,7 +157,7 @@ pub(crate) async fn renew(tx: &mut Tx, ids: impl IntoIterator<Item = MessageId>)
 
 async fn put(tx: &mut Tx, ids: &str, rows: Vec<TextRow>) -> Result<(), StoreError> {
     forget(tx, ids).await?;
-    add(tx, &rows.iter().map(IndexedMessage::of_row).collect::<Vec<_>>()).await
+    add(tx, &rows.iter().map(WordIndexEntry::of_row).collect::<Vec<_>>()).await
 }
 
 /// Takes up the messages from before there was the index, step by step, whichever node begins with one.
@@ -206,9 +209,9 @@ mod tests {
     #[test]
     fn a_search_asks_each_engine_for_all_its_stems() {
         let sought = SearchWords::parse("meetings 'next' week");
-        let asked = |dialect, properties: &[Property<'_>]| query(dialect, &sought, properties);
+        let asked = |dialect, properties: &[IndexedProperty<'_>]| query(dialect, &sought, properties);
         assert_eq!(asked(Dialect::Sqlite, &[]).as_deref(), Some(r#""meet" "next" "week""#));
-        let properties = [Property::Recipient(8), Property::Sender(12), Property::Topic("a b\"")];
+        let properties = [IndexedProperty::Recipient(8), IndexedProperty::Sender(12), IndexedProperty::Topic("a b\"")];
         let narrowed = "\"meet\" \"next\" \"week\" \"\u{a7}8\" \"\u{a4}12\" \"\u{b6}61206222\"";
         assert_eq!(asked(Dialect::Sqlite, &properties).as_deref(), Some(narrowed));
         assert_eq!(asked(Dialect::Postgres, &properties).as_deref(), Some("'meet' & 'next' & 'week'"));

@@ -13,14 +13,14 @@ use chat_core::messages::store::{NewMessage, SendOutcome};
 use chat_core::model::message::topic_key;
 use sql_engines::{Dialect, On};
 
-use crate::append::Lane;
-use crate::batch::{Batch, find_directs};
+use crate::append::AppendConnection;
 use crate::engine::PgSession;
 use crate::fault::failed;
+use crate::log_transaction::LogDraft;
+use crate::message_batch::{MessageBatch, find_directs};
 use crate::pg_pools::PgPools;
 use crate::store::Shared;
-use crate::words::IndexedMessage;
-use crate::write::Draft;
+use crate::word_index::WordIndexEntry;
 
 /// Every column of every kind of row travels as one list, so it is one statement whatever the batch.
 const WRITE: &str = "WITH head AS (
@@ -60,12 +60,12 @@ SELECT one FROM head";
 /// written something that this one has not heard of, and nothing was written.
 pub(crate) async fn append(
     shared: &Shared,
-    (postgres, lane): (&PgPools, &mut Lane),
+    (postgres, lane): (&PgPools, &mut AppendConnection),
     messages: &[NewMessage],
 ) -> Result<Option<Vec<SendOutcome>>, StoreError> {
     let turn = shared.writing.lock().await;
     // The head first: the realm is brought forward before it, so it may know more and not less.
-    let mut draft = Draft::from(shared.memory.recent_log.head());
+    let mut draft = LogDraft::from(shared.memory.recent_log.head());
     let changed = shared.memory.realm.load().rules_changed();
     let outage = postgres.outage();
     // Taken, so that one that failed is not used again.
@@ -76,7 +76,7 @@ pub(crate) async fn append(
     let permitted = messages.iter().filter(|message| message.decided_at >= changed);
     let session = PgSession { connection: &mut connection, outage };
     let mut directs = find_directs(On::Postgres(session), Dialect::Postgres, permitted).await?;
-    let mut batch = Batch::default();
+    let mut batch = MessageBatch::default();
     let from = draft.head();
     let sent = batch.take_all(&mut draft, &mut directs, (messages, changed));
     let written = draft.records().is_empty()
@@ -91,8 +91,12 @@ pub(crate) async fn append(
 }
 
 /// Returns whether the head was where it was believed to be, and everything is written.
-async fn write(session: PgSession<'_>, (from, draft): (i64, &Draft), batch: &Batch) -> Result<bool, StoreError> {
-    let Batch { directs, direct_users, flags, .. } = batch;
+async fn write(
+    session: PgSession<'_>,
+    (from, draft): (i64, &LogDraft),
+    batch: &MessageBatch,
+) -> Result<bool, StoreError> {
+    let MessageBatch { directs, direct_users, flags, .. } = batch;
     let messages = || draft.messages();
     let events: Vec<String> = draft
         .records()
@@ -122,7 +126,7 @@ async fn write(session: PgSession<'_>, (from, draft): (i64, &Draft), batch: &Bat
         .bind(flags.iter().map(|(_, flag, _)| flag.number()).collect::<Vec<_>>())
         .bind(flags.iter().map(|(.., message)| message.0).collect::<Vec<_>>())
         .bind(&events)
-        .bind(messages().map(|message| IndexedMessage::new(message).stems).collect::<Vec<_>>())
+        .bind(messages().map(|message| WordIndexEntry::new(message).stems).collect::<Vec<_>>())
         .fetch_optional(connection);
     let moved: Option<i64> = outage.bound(write).await.map_err(failed)?;
     Ok(moved.is_some())

@@ -9,19 +9,19 @@ use sql_engines::numbers;
 use crate::dialect::Sql;
 use crate::engine::run;
 use crate::fault::failed;
+use crate::log_transaction::LogTransaction;
 use crate::store::Shared;
-use crate::write::Writing;
 
 static PLACES: Sql = Sql::new("SELECT DISTINCT recipient_id FROM message WHERE id {in_numbers:$1}");
 const FIRST: &str = "SELECT min(id) FROM message WHERE recipient_id = $1";
 
 /// The channels that a write takes messages from, or brings them to, each with its first message before.
-pub(crate) struct Firsts(Vec<(ChannelId, Option<MessageId>)>);
+pub(crate) struct FirstMessages(Vec<(ChannelId, Option<MessageId>)>);
 
-impl Firsts {
+impl FirstMessages {
     /// Of the channels that have one of these messages, and of one more. To be asked before the write.
     pub(crate) async fn before(
-        writing: &mut Writing,
+        writing: &mut LogTransaction,
         messages: &[MessageId],
         to: Option<ChannelId>,
     ) -> Result<Self, StoreError> {
@@ -43,7 +43,7 @@ impl Firsts {
     }
 
     /// Returns what is told of those that begin otherwise now. To be asked after the write, within its transaction.
-    pub(crate) async fn told(self, shared: &Shared, writing: &mut Writing) -> Result<Vec<NewEvent>, StoreError> {
+    pub(crate) async fn told(self, shared: &Shared, writing: &mut LogTransaction) -> Result<Vec<NewEvent>, StoreError> {
         let realm = shared.memory.realm.current();
         let mut events = Vec::new();
         for (id, before) in self.0 {
@@ -63,7 +63,7 @@ fn channel(recipient: i64) -> Option<ChannelId> {
     }
 }
 
-async fn first(writing: &mut Writing, id: ChannelId) -> Result<Option<MessageId>, StoreError> {
+async fn first(writing: &mut LogTransaction, id: ChannelId) -> Result<Option<MessageId>, StoreError> {
     let recipient = i64::from(Recipient::Channel(id));
     let first: Option<i64> =
         run!(writing.tx.on(), fetch_one: sqlx::query_scalar(FIRST).bind(recipient)).map_err(failed)?;

@@ -18,13 +18,13 @@ use crate::outage::Outage;
 const STEPS: i32 = 4_096;
 
 /// A connection for one search, until it is dropped.
-pub(crate) struct Searcher {
+pub(crate) struct SearchConnection {
     /// Gone before the connection is: a statement that still runs ends then.
     _waiting: Arc<()>,
     connection: On<(PoolConnection<Postgres>, Outage), PoolConnection<Sqlite>>,
 }
 
-impl Searcher {
+impl SearchConnection {
     pub(crate) fn postgres(connection: PoolConnection<Postgres>, outage: Outage) -> Self {
         Self { _waiting: Arc::default(), connection: On::Postgres((connection, outage)) }
     }
@@ -54,8 +54,8 @@ mod tests {
 
     const ENDLESS: &str = "WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n) SELECT count(*) FROM n";
 
-    async fn searcher(pool: &sqlx::SqlitePool, limit: Duration) -> Searcher {
-        Searcher::sqlite(pool.acquire().await.unwrap(), limit).await.unwrap()
+    async fn searcher(pool: &sqlx::SqlitePool, limit: Duration) -> SearchConnection {
+        SearchConnection::sqlite(pool.acquire().await.unwrap(), limit).await.unwrap()
     }
 
     #[tokio::test]

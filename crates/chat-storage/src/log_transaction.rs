@@ -20,12 +20,12 @@ const MOVE_HEAD: &str = "UPDATE log_head SET last_event = $1, last_change = $2, 
 const INSERT: &str = "INSERT INTO log (id, at_s, changes, event)";
 
 /// Records that continue the log from a place.
-pub(crate) struct Draft {
+pub(crate) struct LogDraft {
     head: EventId,
     records: Vec<Arc<EventRecord>>,
 }
 
-impl Draft {
+impl LogDraft {
     pub(crate) fn from(head: EventId) -> Self {
         Self { head, records: Vec::new() }
     }
@@ -40,7 +40,7 @@ impl Draft {
         EventId(self.head.0 + 1)
     }
 
-    /// Adds a record at [`Draft::next`].
+    /// Adds a record at [`LogDraft::next`].
     pub(crate) fn push(&mut self, at_s: i64, changes: Vec<RealmChange>, event: Option<NewEvent>) -> EventId {
         self.head = self.next();
         self.records.push(Arc::new(EventRecord::new(self.head, at_s, changes, event)));
@@ -65,9 +65,9 @@ impl Draft {
 }
 
 /// A transaction that holds the head of the log. While it lasts nobody else writes.
-pub(crate) struct Writing {
+pub(crate) struct LogTransaction {
     pub(crate) tx: Tx,
-    pub(crate) draft: Draft,
+    pub(crate) draft: LogDraft,
     /// The last place of the log that changed the realm.
     pub(crate) changed: EventId,
     /// The largest number given to a user, channel or group.
@@ -75,7 +75,7 @@ pub(crate) struct Writing {
     _turn: OwnedMutexGuard<()>,
 }
 
-impl Writing {
+impl LogTransaction {
     /// Begins it and waits for the head.
     pub(crate) async fn begin(shared: &Shared) -> Result<Self, StoreError> {
         let turn = Arc::clone(&shared.writing).lock_owned().await;
@@ -83,7 +83,7 @@ impl Writing {
         let lock = LOCK_HEAD.on(tx.dialect());
         let (head, changed, last_id): (i64, i64, i64) =
             run!(tx.on(), fetch_one: sqlx::query_as(lock.clone())).map_err(failed)?;
-        Ok(Self { tx, draft: Draft::from(EventId(head)), changed: EventId(changed), last_id, _turn: turn })
+        Ok(Self { tx, draft: LogDraft::from(EventId(head)), changed: EventId(changed), last_id, _turn: turn })
     }
 
     /// Returns the last place that changed what someone may do to messages, as far as this node has heard of everything
@@ -98,7 +98,7 @@ impl Writing {
         self.draft.next()
     }
 
-    /// Adds a record at [`Writing::next`].
+    /// Adds a record at [`LogTransaction::next`].
     pub(crate) fn push(&mut self, at_s: i64, changes: Vec<RealmChange>, event: Option<NewEvent>) -> EventId {
         if !changes.is_empty() {
             self.changed = self.next();

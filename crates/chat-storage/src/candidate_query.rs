@@ -1,7 +1,7 @@
 //! Which index finds the candidates of a narrow, and how it is read.
 
-pub(crate) mod along;
-pub(crate) mod sought;
+pub(crate) mod index_walk;
+pub(crate) mod word_search;
 
 use chat_core::StoreError;
 use chat_core::id::ChannelId;
@@ -12,15 +12,15 @@ use chat_core::model::snapshot::RealmSnapshot;
 use sql_engines::Dialect;
 use sqlx::SqlStr;
 
-use self::along::Along;
-use self::sought::Words;
+use self::index_walk::IndexWalk;
+use self::word_search::WordSearch;
 
-use crate::copies::Own;
 use crate::dialect::Sql;
 use crate::engine::run;
 use crate::fault::failed;
 use crate::flag_set;
-use crate::row::{CandidateRow, WholeRow, candidate};
+use crate::flags::UserFlags;
+use crate::message_decoding::{CandidateRow, WholeRow, candidate};
 use crate::store::Shared;
 
 /// Fewest recipients for which messages are looked for among all messages first.
@@ -28,9 +28,9 @@ const FEED_MIN: usize = 4;
 /// How many times the messages wanted are looked at then.
 const FEED_FACTOR: i64 = 4;
 
-/// Where the fragment of many walks takes the condition of [`Along`].
+/// Where the fragment of many walks takes the condition of [`IndexWalk`].
 const ALONG: &str = "[along]";
-/// Where that fragment takes what [`Along`] orders by before the number.
+/// Where that fragment takes what [`IndexWalk`] orders by before the number.
 const FIRST: &str = "[first]";
 
 /// How many rows are read. A bare parameter SQLite would look at when it makes a plan, and make one for each value.
@@ -49,7 +49,7 @@ const JOIN_DIRECT: &str = " LEFT JOIN direct AS d ON d.recipient_id = m.recipien
 
 /// Which index finds the candidates of a narrow.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Source {
+pub(crate) enum CandidateQuery {
     /// Nothing can be found.
     Nothing,
     /// One message.
@@ -67,16 +67,16 @@ pub(crate) enum Source {
     /// What anyone reacted to, wherever it is.
     Reacted,
     /// What has all words of a search.
-    Words(Words),
+    Words(WordSearch),
     /// Recipients, each with a message up to which nothing is wanted, as JSON, and what is read of each.
-    Recipients(String, Along),
+    Recipients(String, IndexWalk),
     /// The same, where many messages are to many of them: looked for among all messages first.
     Feed(String),
 }
 
 /// Where a narrow says that messages are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum RecipientScope {
     /// Among users who have never written to each other.
     Nowhere,
     In(Recipient),
@@ -85,12 +85,12 @@ pub(crate) enum Place {
 
 /// Which way candidates are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum ReadDirection {
     Older,
     Newer,
 }
 
-impl Way {
+impl ReadDirection {
     fn sql(self) -> &'static str {
         match self {
             Self::Older => "DESC",
@@ -101,21 +101,23 @@ impl Way {
 
 /// Candidates between two messages, both left out, so many at most.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Stretch {
+pub(crate) struct MessageRange {
     pub(crate) after: i64,
     pub(crate) before: i64,
-    pub(crate) way: Way,
+    pub(crate) way: ReadDirection,
 }
 
-impl Source {
+impl CandidateQuery {
     /// Returns the index that the narrow itself names. `None` when it names none, so that what is looked for is looked
     /// for in each of the reader's recipients.
-    pub(crate) fn named(shared: &Shared, selection: &MessageSelection, place: Place) -> Option<Self> {
+    pub(crate) fn named(shared: &Shared, selection: &MessageSelection, place: RecipientScope) -> Option<Self> {
         // What a reader marked is little, and its texts are compared with the words; a common word is in much.
         match selection.sought() {
             None => by_terms(selection, place),
-            Some(_) if place != Place::Nowhere && by_own_copies(selection).is_some() => by_own_copies(selection),
-            Some(sought) => Some(Words::source(shared, (selection, sought), place)),
+            Some(_) if place != RecipientScope::Nowhere && by_own_copies(selection).is_some() => {
+                by_own_copies(selection)
+            }
+            Some(sought) => Some(WordSearch::source(shared, (selection, sought), place)),
         }
     }
 
@@ -129,13 +131,13 @@ impl Source {
         realm: &RealmSnapshot,
         selection: &MessageSelection,
         recipients: &[Recipient],
-        unread: Option<&Own>,
+        unread: Option<&UserFlags>,
     ) -> Self {
         if recipients.is_empty() {
             return Self::Nothing;
         }
         let followed = asks_followed(selection).then(|| topic_policy::followed(realm, selection.user_id));
-        let along = if followed.is_some() { Along::EachTopic } else { Along::of(selection) };
+        let along = if followed.is_some() { IndexWalk::EachTopic } else { IndexWalk::of(selection) };
         let pairs: Vec<String> = match followed {
             None => recipients.iter().map(|recipient| pair(selection, *recipient, unread)).collect(),
             Some(followed) => {
@@ -146,14 +148,14 @@ impl Source {
         let pairs = format!("[{}]", pairs.join(","));
         // What is unread lies beyond the marks, and only a search by recipient begins there.
         match along {
-            Along::Reacted if recipients.len() >= FEED_MIN => Self::Reacted,
-            Along::All if recipients.len() >= FEED_MIN && unread.is_none() => Self::Feed(pairs),
+            IndexWalk::Reacted if recipients.len() >= FEED_MIN => Self::Reacted,
+            IndexWalk::All if recipients.len() >= FEED_MIN && unread.is_none() => Self::Feed(pairs),
             along => Self::Recipients(pairs, along),
         }
     }
 
     /// Returns the statement; its parameters are the source's text or numbers, then the stretch and the limit.
-    pub(crate) fn sql(&self, way: Way, dialect: Dialect) -> SqlStr {
+    pub(crate) fn sql(&self, way: ReadDirection, dialect: Dialect) -> SqlStr {
         let order = way.sql();
         let within = "m.id > $2 AND m.id < $3";
         let sql = match self {
@@ -199,7 +201,7 @@ WHERE f.user_id = $1 AND f.flag = CAST($5 AS BIGINT) AND f.message_id > $2 AND f
     pub(crate) async fn read_whole(
         &self,
         shared: &Shared,
-        stretch: Stretch,
+        stretch: MessageRange,
         limit: i64,
     ) -> Result<Option<Vec<WholeRow>>, StoreError> {
         let Self::Words(words) = self else { return Ok(None) };
@@ -209,7 +211,7 @@ WHERE f.user_id = $1 AND f.flag = CAST($5 AS BIGINT) AND f.message_id > $2 AND f
     pub(crate) async fn read(
         &self,
         shared: &Shared,
-        stretch: Stretch,
+        stretch: MessageRange,
         limit: i64,
     ) -> Result<Vec<MessageCandidate<'static>>, StoreError> {
         let sql = self.sql(stretch.way, shared.db.dialect());
@@ -231,15 +233,15 @@ WHERE f.user_id = $1 AND f.flag = CAST($5 AS BIGINT) AND f.message_id > $2 AND f
                     return Ok(rows.into_iter().map(candidate).collect());
                 }
                 // Not enough among those: each recipient is asked by itself.
-                let each = Self::Recipients(pairs.clone(), Along::All);
+                let each = Self::Recipients(pairs.clone(), IndexWalk::All);
                 return Box::pin(each.read(shared, stretch, limit)).await;
             }
             Self::Recipients(pairs, along) => run!(reader, fetch_all: {
                 let query = sqlx::query_as(sql.clone()).bind(pairs).bind(after).bind(before).bind(limit);
                 match along {
-                    Along::Topic(key) => query.bind(key),
-                    Along::Sender(id) => query.bind(*id),
-                    Along::All | Along::EachTopic | Along::Marked(_) | Along::Reacted => query,
+                    IndexWalk::Topic(key) => query.bind(key),
+                    IndexWalk::Sender(id) => query.bind(*id),
+                    IndexWalk::All | IndexWalk::EachTopic | IndexWalk::Marked(_) | IndexWalk::Reacted => query,
                 }
             }),
             Self::Topic(recipient, key) => run!(reader, fetch_all: sqlx::query_as(sql.clone())
@@ -281,17 +283,17 @@ ORDER BY z.message_id {order} LIMIT CAST($3 AS BIGINT)) AS picked JOIN message A
 }
 
 /// Returns the index with the fewest candidates, as far as the narrow names one.
-fn by_terms(selection: &MessageSelection, place: Place) -> Option<Source> {
+fn by_terms(selection: &MessageSelection, place: RecipientScope) -> Option<CandidateQuery> {
     let asked = || selection.terms.iter().filter(|term| !term.negated).map(|term| &term.condition);
     if let Some(source) = by_id(selection) {
         return Some(source);
     }
-    if place == Place::Nowhere {
-        return Some(Source::Nothing);
+    if place == RecipientScope::Nowhere {
+        return Some(CandidateQuery::Nothing);
     }
     let unread = asks_unread(selection);
     if let Some(Conversation { recipient, topic_key }) = selection.conversation().filter(|_| !unread) {
-        return Some(Source::Topic(recipient.into(), topic_key));
+        return Some(CandidateQuery::Topic(recipient.into(), topic_key));
     }
     if let Some(source) = by_own_copies(selection) {
         return Some(source);
@@ -300,27 +302,28 @@ fn by_terms(selection: &MessageSelection, place: Place) -> Option<Source> {
         NarrowCondition::Sender(user) => Some(user.0),
         _ => None,
     });
-    sender.filter(|_| place == Place::Anywhere && !unread).map(Source::Sender)
+    sender.filter(|_| place == RecipientScope::Anywhere && !unread).map(CandidateQuery::Sender)
 }
 
 /// Returns the one message that the narrow names.
-fn by_id(selection: &MessageSelection) -> Option<Source> {
+fn by_id(selection: &MessageSelection) -> Option<CandidateQuery> {
     selection.terms.iter().filter(|term| !term.negated).find_map(|term| match term.condition {
-        NarrowCondition::Id(id) => Some(Source::Id(id.0)),
+        NarrowCondition::Id(id) => Some(CandidateQuery::Id(id.0)),
         _ => None,
     })
 }
 
 /// Returns what few messages have of the reader's copies: a flag, or a mention.
-fn by_own_copies(selection: &MessageSelection) -> Option<Source> {
+fn by_own_copies(selection: &MessageSelection) -> Option<CandidateQuery> {
     let reader = selection.user_id.0;
     let asked = || selection.terms.iter().filter(|term| !term.negated).map(|term| &term.condition);
     let flagged = asked().find_map(|condition| match condition {
-        NarrowCondition::IsFlag(flag) if flag_set::keeps(*flag) => Some(Source::Marked(reader, flag.number())),
-        NarrowCondition::IsFlag(flag) if *flag != Flag::Read => Some(Source::Flagged(reader, flag.number())),
+        NarrowCondition::IsFlag(flag) if flag_set::keeps(*flag) => Some(CandidateQuery::Marked(reader, flag.number())),
+        NarrowCondition::IsFlag(flag) if *flag != Flag::Read => Some(CandidateQuery::Flagged(reader, flag.number())),
         _ => None,
     });
-    let mentioned = || asked().any(|asked| *asked == NarrowCondition::IsMentioned).then_some(Source::Mentioned(reader));
+    let mentioned =
+        || asked().any(|asked| *asked == NarrowCondition::IsMentioned).then_some(CandidateQuery::Mentioned(reader));
     by_id(selection).or(flagged).or_else(mentioned)
 }
 
@@ -336,19 +339,19 @@ pub(crate) fn asks_unread(selection: &MessageSelection) -> bool {
 }
 
 /// A recipient with a message up to which nothing of it is wanted.
-fn pair(selection: &MessageSelection, recipient: Recipient, unread: Option<&Own>) -> String {
+fn pair(selection: &MessageSelection, recipient: Recipient, unread: Option<&UserFlags>) -> String {
     format!("[{},{}]", i64::from(recipient), wanted_after(selection, recipient, unread))
 }
 
 /// A channel with such a message and the key of a topic.
-fn triple(selection: &MessageSelection, (id, topic_key): (ChannelId, String), unread: Option<&Own>) -> String {
+fn triple(selection: &MessageSelection, (id, topic_key): (ChannelId, String), unread: Option<&UserFlags>) -> String {
     let recipient = Recipient::Channel(id);
     let after = wanted_after(selection, recipient, unread);
     serde_json::json!([i64::from(recipient), after, topic_key]).to_string()
 }
 
 /// A message up to which nothing of the recipient is wanted.
-fn wanted_after(selection: &MessageSelection, recipient: Recipient, unread: Option<&Own>) -> i64 {
+fn wanted_after(selection: &MessageSelection, recipient: Recipient, unread: Option<&UserFlags>) -> i64 {
     let permitted = match recipient {
         Recipient::Channel(id) => {
             let spans = selection.bounds(id).and_then(ReadableRange::spans);

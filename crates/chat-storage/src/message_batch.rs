@@ -11,11 +11,11 @@ use chat_core::model::snapshot::RealmSnapshot;
 use sql_engines::Dialect;
 
 use crate::engine::Session;
-use crate::read_set::{self, Reading};
-use crate::row::users_key;
-use crate::words::{self, IndexedMessage};
-use crate::write::{Draft, Writing};
-use crate::written::{self, Directs};
+use crate::log_transaction::{LogDraft, LogTransaction};
+use crate::message_decoding::users_key;
+use crate::message_rows::{self, DirectConversations};
+use crate::read_set::{self, ReadChange};
+use crate::word_index::{self, WordIndexEntry};
 use crate::{attachment, widget};
 
 /// Returns the sets of users of these messages that have written to each other before.
@@ -23,19 +23,19 @@ pub(crate) async fn find_directs(
     on: Session<'_>,
     dialect: Dialect,
     messages: impl Iterator<Item = &NewMessage>,
-) -> Result<Directs, StoreError> {
+) -> Result<DirectConversations, StoreError> {
     let keys: Vec<String> = messages
         .filter_map(|message| match &message.to {
             MessageDestination::Direct(users) => Some(users_key(users)),
             MessageDestination::Channel { .. } => None,
         })
         .collect();
-    written::find_directs(on, dialect, &keys).await
+    message_rows::find_directs(on, dialect, &keys).await
 }
 
 /// What a batch of messages writes beside the messages themselves, which are in the draft.
 #[derive(Default)]
-pub(crate) struct Batch {
+pub(crate) struct MessageBatch {
     pub(crate) directs: Vec<(i64, String)>,
     pub(crate) direct_users: Vec<(UserId, i64)>,
     pub(crate) flags: Vec<(UserId, Flag, MessageId)>,
@@ -45,12 +45,12 @@ pub(crate) struct Batch {
     pub(crate) uses: Vec<(AttachmentId, MessageId, i64)>,
 }
 
-impl Batch {
+impl MessageBatch {
     /// Takes those of the messages that were permitted on what changed last, and says of each what will become of it.
     pub(crate) fn take_all(
         &mut self,
-        draft: &mut Draft,
-        directs: &mut Directs,
+        draft: &mut LogDraft,
+        directs: &mut DirectConversations,
         (messages, changed): (&[NewMessage], EventId),
     ) -> Vec<SendOutcome> {
         let mut take = |message: &NewMessage| {
@@ -60,7 +60,7 @@ impl Batch {
     }
 
     /// Gives a message its number and its place in the log.
-    fn take(&mut self, draft: &mut Draft, directs: &mut Directs, new: &NewMessage) -> SendOutcome {
+    fn take(&mut self, draft: &mut LogDraft, directs: &mut DirectConversations, new: &NewMessage) -> SendOutcome {
         let NewMessage { to, event, attachments, .. } = new;
         let mut event = event.clone();
         let place = draft.next();
@@ -98,23 +98,23 @@ impl Batch {
     }
 
     /// Writes the messages and everything that follows from them: words, widgets, flags, what was read as it came, and
-    /// uses of uploads. Every message that is sent is written here, or by the one statement of [`crate::at_once`] where
+    /// uses of uploads. Every message that is sent is written here, or by the one statement of [`crate::append_single_statement`] where
     /// nothing but flags follows from it.
-    pub(crate) async fn write(&self, writing: &mut Writing, realm: &RealmSnapshot) -> Result<(), StoreError> {
-        let Writing { tx, draft, .. } = writing;
-        written::directs(tx, &self.directs, &self.direct_users).await?;
-        written::messages(tx, &draft.messages().collect::<Vec<_>>()).await?;
-        words::add(tx, &draft.messages().map(IndexedMessage::new).collect::<Vec<_>>()).await?;
+    pub(crate) async fn write(&self, writing: &mut LogTransaction, realm: &RealmSnapshot) -> Result<(), StoreError> {
+        let LogTransaction { tx, draft, .. } = writing;
+        message_rows::directs(tx, &self.directs, &self.direct_users).await?;
+        message_rows::messages(tx, &draft.messages().collect::<Vec<_>>()).await?;
+        word_index::add(tx, &draft.messages().map(WordIndexEntry::new).collect::<Vec<_>>()).await?;
         widget::write(tx, draft.messages()).await?;
-        written::flags(tx, &self.flags).await?;
+        message_rows::flags(tx, &self.flags).await?;
         self.write_read(writing, realm).await?;
         attachment::use_in(writing, &self.uses).await
     }
 
     /// Writes down what was read as it came, once the messages are written.
-    async fn write_read(&self, writing: &mut Writing, realm: &RealmSnapshot) -> Result<(), StoreError> {
+    async fn write_read(&self, writing: &mut LogTransaction, realm: &RealmSnapshot) -> Result<(), StoreError> {
         for (reader, ids) in &self.read {
-            let reading = Reading { read: ids.clone(), unread: Vec::new() };
+            let reading = ReadChange { read: ids.clone(), unread: Vec::new() };
             read_set::change(&mut writing.tx, realm, *reader, &reading).await?;
         }
         Ok(())

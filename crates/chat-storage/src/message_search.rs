@@ -28,15 +28,15 @@ use chat_core::{StoreError, TooCostly};
 use sql_engines::numbers;
 
 use crate::append::append;
-use crate::copies::{self, Facts, Own};
+use crate::candidate_query::{CandidateQuery, MessageRange, ReadDirection, RecipientScope, asks_unread};
 use crate::dialect::Sql;
 use crate::edit;
 use crate::engine::run;
 use crate::fault::failed;
+use crate::flags::{self, MessageFacts, UserFlags};
 use crate::memory::channel_windows;
 use crate::memory::started_topics::begins;
-use crate::row::{self, MessageRow, WholeRow, users_key};
-use crate::source::{Place, Source, Stretch, Way, asks_unread};
+use crate::message_decoding::{self, MessageRow, WholeRow, users_key};
 use crate::store::{Shared, Store};
 use crate::unread;
 
@@ -95,12 +95,12 @@ static TOPIC_NAMES: Sql =
     Sql::new("SELECT id, topic, topic_key FROM message WHERE id {in_numbers:$1} ORDER BY id DESC");
 
 /// A selection with what the store needs to find it.
-pub(crate) struct Search<'a> {
+pub(crate) struct MessageSearch<'a> {
     shared: &'a Shared,
     selection: &'a MessageSelection,
-    source: Source,
+    source: CandidateQuery,
     /// What was read of everything that is looked through, where the search begins with that.
-    own: Option<Own>,
+    own: Option<UserFlags>,
     /// Whether what is found is to be shown.
     is_shown: bool,
     /// When the search is given up, if it is.
@@ -108,36 +108,37 @@ pub(crate) struct Search<'a> {
 }
 
 /// A message that is looked for.
-pub(crate) struct Hit {
+pub(crate) struct SearchHit {
     pub(crate) candidate: MessageCandidate<'static>,
     /// Its row, where that was read at once.
     row: Option<MessageRow>,
 }
 
-impl From<WholeRow> for Hit {
+impl From<WholeRow> for SearchHit {
     fn from(row: WholeRow) -> Self {
         let (id, sender, recipient, users, topic, content, html, sent_s, client, marks, edit_s, revision, reacted) =
             row;
-        let candidate = row::candidate((id, recipient, users.clone(), topic.clone(), sender, marks, reacted));
+        let candidate =
+            message_decoding::candidate((id, recipient, users.clone(), topic.clone(), sender, marks, reacted));
         let row = (id, sender, recipient, users, topic, content, html, sent_s, client, marks, edit_s, revision);
         Self { candidate, row: Some(row) }
     }
 }
 
-impl<'a> Search<'a> {
+impl<'a> MessageSearch<'a> {
     pub(crate) async fn new(shared: &'a Shared, selection: &'a MessageSelection) -> Result<Self, StoreError> {
         let place = place(shared, selection).await?;
         // What a reader has of hundreds of recipients is asked for where it is needed alone.
-        if let Some(source) = Source::named(shared, selection, place) {
+        if let Some(source) = CandidateQuery::named(shared, selection, place) {
             return Ok(Self { shared, selection, source, own: None, is_shown: false, ends: None });
         }
         let recipients = recipients(shared, selection, place).await?;
         let mut own = None;
         if asks_unread(selection) {
-            own = Some(Own::load(shared, selection.user_id, recipients.iter().copied()).await?);
+            own = Some(UserFlags::load(shared, selection.user_id, recipients.iter().copied()).await?);
         }
         let realm = shared.memory.realm.load();
-        let source = Source::of_each(&realm, selection, &recipients, own.as_ref());
+        let source = CandidateQuery::of_each(&realm, selection, &recipients, own.as_ref());
         Ok(Self { shared, selection, source, own, is_shown: false, ends: None })
     }
 
@@ -158,19 +159,19 @@ impl<'a> Search<'a> {
     }
 
     /// Returns the reader's flags of these candidates, in their order, as the database has them.
-    pub(crate) async fn flags(&self, messages: &[Facts]) -> Result<Vec<Vec<Flag>>, StoreError> {
+    pub(crate) async fn flags(&self, messages: &[MessageFacts]) -> Result<Vec<Vec<Flag>>, StoreError> {
         if let Some(own) = &self.own {
             return own.flags(self.shared, messages).await;
         }
         let recipients: BTreeSet<Recipient> = messages.iter().map(|message| message.recipient).collect();
-        Own::load(self.shared, self.selection.user_id, recipients).await?.flags(self.shared, messages).await
+        UserFlags::load(self.shared, self.selection.user_id, recipients).await?.flags(self.shared, messages).await
     }
 
     /// Returns the reader's flags of messages that were found, in their order.
     async fn flags_of(&self, messages: &[Message]) -> Result<Vec<Vec<Flag>>, StoreError> {
         match &self.own {
-            Some(own) => own.flags(self.shared, &messages.iter().map(Facts::from).collect::<Vec<_>>()).await,
-            None => copies::flags(self.shared, self.selection.user_id, messages).await,
+            Some(own) => own.flags(self.shared, &messages.iter().map(MessageFacts::from).collect::<Vec<_>>()).await,
+            None => flags::flags(self.shared, self.selection.user_id, messages).await,
         }
     }
 
@@ -178,7 +179,11 @@ impl<'a> Search<'a> {
     /// them.
     ///
     /// **Cost:** pages grow, so that many candidates of which few are admitted take few statements.
-    pub(crate) async fn collect(&self, mut stretch: Stretch, want: usize) -> Result<(Vec<Hit>, bool), StoreError> {
+    pub(crate) async fn collect(
+        &self,
+        mut stretch: MessageRange,
+        want: usize,
+    ) -> Result<(Vec<SearchHit>, bool), StoreError> {
         let mut found = Vec::new();
         let first = (want + 1).clamp(PAGE_MIN, PAGE_MAX);
         let most = if self.asks_wording() { first.max(TEXTS_MAX) } else { PAGE_MAX };
@@ -192,10 +197,10 @@ impl<'a> Search<'a> {
             let page =
                 if limit == first { self.first_page(stretch, read).await? } else { self.page(stretch, read).await? };
             let exhausted = page.len() < limit;
-            if let Some(Hit { candidate: last, .. }) = page.last() {
+            if let Some(SearchHit { candidate: last, .. }) = page.last() {
                 match stretch.way {
-                    Way::Older => stretch.before = last.id.0,
-                    Way::Newer => stretch.after = last.id.0,
+                    ReadDirection::Older => stretch.before = last.id.0,
+                    ReadDirection::Newer => stretch.after = last.id.0,
                 }
             }
             for hit in self.admitted(page).await? {
@@ -211,24 +216,24 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// As [`Search::page`], whole where that is cheaper for what is shown.
-    async fn first_page(&self, stretch: Stretch, limit: i64) -> Result<Vec<Hit>, StoreError> {
+    /// As [`MessageSearch::page`], whole where that is cheaper for what is shown.
+    async fn first_page(&self, stretch: MessageRange, limit: i64) -> Result<Vec<SearchHit>, StoreError> {
         // Postgres sorts what it found, and rows with texts cost it more than reading some of them again.
         if self.is_shown
             && self.shared.db.postgres().is_none()
             && let Some(rows) = self.source.read_whole(self.shared, stretch, limit).await?
         {
-            return Ok(rows.into_iter().map(Hit::from).collect());
+            return Ok(rows.into_iter().map(SearchHit::from).collect());
         }
         self.page(stretch, limit).await
     }
 
-    async fn page(&self, stretch: Stretch, limit: i64) -> Result<Vec<Hit>, StoreError> {
+    async fn page(&self, stretch: MessageRange, limit: i64) -> Result<Vec<SearchHit>, StoreError> {
         let candidates = self.source.read(self.shared, stretch, limit).await?;
-        Ok(candidates.into_iter().map(|candidate| Hit { candidate, row: None }).collect())
+        Ok(candidates.into_iter().map(|candidate| SearchHit { candidate, row: None }).collect())
     }
 
-    async fn admitted(&self, mut page: Vec<Hit>) -> Result<Vec<Hit>, StoreError> {
+    async fn admitted(&self, mut page: Vec<SearchHit>) -> Result<Vec<SearchHit>, StoreError> {
         let asks_wording = self.asks_wording();
         if asks_wording {
             page = with_wording(self.shared, page).await?;
@@ -249,45 +254,51 @@ impl<'a> Search<'a> {
 
 /// Those that the selection admits.
 fn select(
-    page: impl Iterator<Item = (Hit, Vec<Flag>)>,
+    page: impl Iterator<Item = (SearchHit, Vec<Flag>)>,
     selection: &MessageSelection,
     realm: &RealmSnapshot,
-) -> Vec<Hit> {
-    let admitted = |(hit, flags): &(Hit, Vec<Flag>)| selection.admits(&hit.candidate, flags, realm);
+) -> Vec<SearchHit> {
+    let admitted = |(hit, flags): &(SearchHit, Vec<Flag>)| selection.admits(&hit.candidate, flags, realm);
     page.filter(admitted).map(|(hit, _)| hit).collect()
 }
 
 /// Candidates with their texts. One that was deleted meanwhile is none any more.
-async fn with_wording(shared: &Shared, page: Vec<Hit>) -> Result<Vec<Hit>, StoreError> {
+async fn with_wording(shared: &Shared, page: Vec<SearchHit>) -> Result<Vec<SearchHit>, StoreError> {
     let unknown = page.iter().filter(|hit| hit.row.is_none()).map(|hit| hit.candidate.id).collect::<Vec<_>>();
-    let messages = if unknown.is_empty() { Vec::new() } else { row::messages(&shared.db, unknown).await? };
+    let messages =
+        if unknown.is_empty() { Vec::new() } else { message_decoding::messages(&shared.db, unknown).await? };
     let texts = messages.into_iter().map(|message| (message.id, (message.content, message.html)));
     let mut texts: HashMap<MessageId, (String, String)> = texts.collect();
-    let with_text = |Hit { candidate, row }: Hit| {
+    let with_text = |SearchHit { candidate, row }: SearchHit| {
         let (content, html) = match &row {
             Some((_, _, _, _, _, content, html, ..)) => (content.clone(), html.clone()),
             None => texts.remove(&candidate.id)?,
         };
         let wording = Some(MessageText::new(content, html));
-        Some(Hit { candidate: MessageCandidate { wording, ..candidate }, row })
+        Some(SearchHit { candidate: MessageCandidate { wording, ..candidate }, row })
     };
     Ok(page.into_iter().filter_map(with_text).collect())
 }
 
 /// Returns the messages that were found, whole, in their order. One that was deleted meanwhile may be missing.
-async fn whole(shared: &Shared, found: Vec<Hit>) -> Result<Vec<Message>, StoreError> {
+async fn whole(shared: &Shared, found: Vec<SearchHit>) -> Result<Vec<Message>, StoreError> {
     if found.iter().any(|hit| hit.row.is_none()) {
-        return row::messages(&shared.db, found.iter().map(|hit| hit.candidate.id)).await;
+        return message_decoding::messages(&shared.db, found.iter().map(|hit| hit.candidate.id)).await;
     }
     let reacted: Vec<i64> =
         found.iter().filter(|hit| hit.candidate.has_reaction).map(|hit| hit.candidate.id.0).collect();
     let reacted = (!reacted.is_empty()).then(|| numbers(reacted));
     let rows = found.into_iter().filter_map(|hit| hit.row).collect();
-    row::complete(&shared.db, rows, reacted.as_deref()).await
+    message_decoding::complete(&shared.db, rows, reacted.as_deref()).await
 }
 
-pub(crate) fn facts(candidate: &MessageCandidate<'_>) -> Facts {
-    Facts { id: candidate.id, recipient: candidate.recipient, sender_id: candidate.sender_id, marks: candidate.marks }
+pub(crate) fn facts(candidate: &MessageCandidate<'_>) -> MessageFacts {
+    MessageFacts {
+        id: candidate.id,
+        recipient: candidate.recipient,
+        sender_id: candidate.sender_id,
+        marks: candidate.marks,
+    }
 }
 
 async fn find_direct(shared: &Shared, users: &[UserId]) -> Result<Option<Recipient>, StoreError> {
@@ -298,7 +309,7 @@ async fn find_direct(shared: &Shared, users: &[UserId]) -> Result<Option<Recipie
 }
 
 /// Returns where the narrow says that messages are.
-pub(crate) async fn place(shared: &Shared, selection: &MessageSelection) -> Result<Place, StoreError> {
+pub(crate) async fn place(shared: &Shared, selection: &MessageSelection) -> Result<RecipientScope, StoreError> {
     let asked = || selection.terms.iter().filter(|term| !term.negated).map(|term| &term.condition);
     let channel = asked().find_map(|condition| match condition {
         NarrowCondition::Channel(id) => Some(Recipient::Channel(*id)),
@@ -309,9 +320,9 @@ pub(crate) async fn place(shared: &Shared, selection: &MessageSelection) -> Resu
         _ => None,
     });
     Ok(match (channel, users) {
-        (Some(channel), _) => Place::In(channel),
-        (None, Some(users)) => find_direct(shared, users).await?.map_or(Place::Nowhere, Place::In),
-        (None, None) => Place::Anywhere,
+        (Some(channel), _) => RecipientScope::In(channel),
+        (None, Some(users)) => find_direct(shared, users).await?.map_or(RecipientScope::Nowhere, RecipientScope::In),
+        (None, None) => RecipientScope::Anywhere,
     })
 }
 
@@ -319,12 +330,12 @@ pub(crate) async fn place(shared: &Shared, selection: &MessageSelection) -> Resu
 pub(crate) async fn recipients(
     shared: &Shared,
     selection: &MessageSelection,
-    place: Place,
+    place: RecipientScope,
 ) -> Result<Vec<Recipient>, StoreError> {
     match place {
-        Place::Nowhere => return Ok(Vec::new()),
-        Place::In(only) => return Ok(vec![only]),
-        Place::Anywhere => {}
+        RecipientScope::Nowhere => return Ok(Vec::new()),
+        RecipientScope::In(only) => return Ok(vec![only]),
+        RecipientScope::Anywhere => {}
     }
     let realm = shared.memory.realm.current();
     let mut recipients: Vec<Recipient> = Vec::new();
@@ -378,11 +389,11 @@ async fn window(
     if let Some(page) = channel_windows::window(shared, selection, (anchor, window)).await? {
         return Ok(page);
     }
-    let search = Search::new(shared, selection).await?.shown();
+    let search = MessageSearch::new(shared, selection).await?.shown();
     let want = |count: u64| usize::try_from(count).unwrap_or(usize::MAX).min(PAGE_MAX);
-    let before = Stretch { after: 0, before: anchor.0, way: Way::Older };
-    let at = Stretch { after: anchor.0 - 1, before: anchor.0 + 1, way: Way::Newer };
-    let after = Stretch { after: anchor.0, before: AFTER_ALL, way: Way::Newer };
+    let before = MessageRange { after: 0, before: anchor.0, way: ReadDirection::Older };
+    let at = MessageRange { after: anchor.0 - 1, before: anchor.0 + 1, way: ReadDirection::Newer };
+    let after = MessageRange { after: anchor.0, before: AFTER_ALL, way: ReadDirection::Newer };
     let (mut found, found_oldest) = search.collect(before, want(window.before)).await?;
     found.reverse();
     let at = if window.include_anchor && anchor < NEWEST { search.collect(at, 1).await?.0 } else { Vec::new() };
@@ -403,8 +414,8 @@ async fn window(
 
 async fn first_unread(shared: &Shared, selection: &MessageSelection) -> Result<MessageId, StoreError> {
     let selection = unread_of(selection);
-    let search = Search::new(shared, &selection).await?.limited();
-    let all = Stretch { after: 0, before: AFTER_ALL, way: Way::Newer };
+    let search = MessageSearch::new(shared, &selection).await?.limited();
+    let all = MessageRange { after: 0, before: AFTER_ALL, way: ReadDirection::Newer };
     let (found, _) = search.collect(all, 1).await?;
     Ok(found.first().map_or(NEWEST, |hit| hit.candidate.id))
 }
@@ -469,13 +480,13 @@ impl MessageStore for Store {
     }
 
     async fn find(&self, user_id: UserId, ids: &[MessageId]) -> Result<Vec<(Message, Vec<Flag>)>, StoreError> {
-        let messages = row::messages(&self.shared.db, ids.iter().copied()).await?;
-        let flags = copies::flags(&self.shared, user_id, &messages).await?;
+        let messages = message_decoding::messages(&self.shared.db, ids.iter().copied()).await?;
+        let flags = flags::flags(&self.shared, user_id, &messages).await?;
         Ok(messages.into_iter().zip(flags).collect())
     }
 
     async fn copies(&self, user_id: UserId, ids: &[MessageId], flag: Flag) -> Result<Vec<UserMessage>, StoreError> {
-        copies::find(&self.shared, user_id, ids, flag).await
+        flags::find(&self.shared, user_id, ids, flag).await
     }
 
     async fn window(&self, selection: &MessageSelection, asked: MessageWindow) -> Result<MessagePage, StoreError> {
@@ -535,15 +546,15 @@ impl MessageStore for Store {
         let rows: Vec<(String, i64)> = run!(self.shared.db.reader(), fetch_all: sqlx::query_as(RECENT_DIRECTS)
             .bind(user_id.0).bind(limit))
         .map_err(failed)?;
-        Ok(rows.into_iter().map(|(users, id)| (row::users_of(&users), MessageId(id))).collect())
+        Ok(rows.into_iter().map(|(users, id)| (message_decoding::users_of(&users), MessageId(id))).collect())
     }
 
     async fn readers(&self, message: &Message) -> Result<Vec<UserId>, StoreError> {
-        copies::readers(&self.shared, message).await
+        flags::readers(&self.shared, message).await
     }
 
     async fn flagged(&self, user_id: UserId, flag: Flag) -> Result<Vec<MessageId>, StoreError> {
-        copies::flagged(&self.shared, user_id, flag).await
+        flags::flagged(&self.shared, user_id, flag).await
     }
 
     async fn set_flag(
@@ -553,7 +564,7 @@ impl MessageStore for Store {
         decided: &FlagWriteGuard,
         event: (i64, NewEvent),
     ) -> Result<WriteOutcome, StoreError> {
-        copies::set_flag(&self.shared, (user_id, flag), decided, event).await
+        flags::set_flag(&self.shared, (user_id, flag), decided, event).await
     }
 
     async fn edit(&self, edit: MessageEdit) -> Result<WriteOutcome, StoreError> {

@@ -22,7 +22,7 @@ pub(super) fn statements() -> Vec<Statement> {
         // A file of tests, or of parts; the dialect has fragments alone; the schema, and what encrypts or gives up all
         // secrets, runs once.
         let file = path.strip_prefix(&source).unwrap_or(path).display().to_string();
-        if ["plans", "source", "dialect", "schema", "clear_secrets", "data_key"]
+        if ["plans", "candidate_query", "dialect", "schema", "clear_secrets", "data_key"]
             .iter()
             .any(|other| file.starts_with(other))
         {

@@ -14,8 +14,8 @@ use sql_engines::numbers;
 use crate::dialect::Sql;
 use crate::engine::run;
 use crate::fault::failed;
+use crate::log_transaction::LogTransaction;
 use crate::store::Shared;
-use crate::write::Writing;
 
 /// The revision of a message that was never edited is its own number.
 static EDITED: Sql =
@@ -23,8 +23,8 @@ static EDITED: Sql =
 static REVISIONS: Sql = Sql::new("SELECT id, revision FROM message WHERE id {in_numbers:$1}");
 
 /// Begins a transaction, unless the rules or one of the messages have changed since the decision.
-pub(crate) async fn begin(shared: &Shared, decided: &WriteGuard) -> Result<Option<Writing>, StoreError> {
-    let mut writing = Writing::begin(shared).await?;
+pub(crate) async fn begin(shared: &Shared, decided: &WriteGuard) -> Result<Option<LogTransaction>, StoreError> {
+    let mut writing = LogTransaction::begin(shared).await?;
     if decided.realm >= writing.rules_changed(shared) && are_unchanged(&mut writing, &decided.messages).await? {
         return Ok(Some(writing));
     }
@@ -34,8 +34,11 @@ pub(crate) async fn begin(shared: &Shared, decided: &WriteGuard) -> Result<Optio
 
 /// Begins a transaction with all that the log holds known to this node, unless the rules have changed since the
 /// decision, or one of the messages was edited.
-pub(crate) async fn begin_flags(shared: &Shared, decided: &FlagWriteGuard) -> Result<Option<Writing>, StoreError> {
-    let mut writing = Writing::begin(shared).await?;
+pub(crate) async fn begin_flags(
+    shared: &Shared,
+    decided: &FlagWriteGuard,
+) -> Result<Option<LogTransaction>, StoreError> {
+    let mut writing = LogTransaction::begin(shared).await?;
     if writing.draft.head() > shared.memory.recent_log.head() {
         shared.catch_up().await?;
     }
@@ -47,7 +50,11 @@ pub(crate) async fn begin_flags(shared: &Shared, decided: &FlagWriteGuard) -> Re
 }
 
 /// Returns whether one of the messages was edited or moved after the place of the log that the decision knew.
-async fn is_any_edited(shared: &Shared, writing: &mut Writing, decided: &FlagWriteGuard) -> Result<bool, StoreError> {
+async fn is_any_edited(
+    shared: &Shared,
+    writing: &mut LogTransaction,
+    decided: &FlagWriteGuard,
+) -> Result<bool, StoreError> {
     // Most of what is written in between are messages and flags, and then the database need not be asked.
     let edits_none = |record: &Arc<EventRecord>| {
         let body = record.event.as_ref().map(|event| &event.body);
@@ -66,13 +73,13 @@ async fn is_any_edited(shared: &Shared, writing: &mut Writing, decided: &FlagWri
 
 /// Ends a transaction that would write what was decided on an older state, and brings the realm in memory forward for
 /// the next decision.
-pub(crate) async fn refuse(shared: &Shared, writing: Writing) -> Result<(), StoreError> {
+pub(crate) async fn refuse(shared: &Shared, writing: LogTransaction) -> Result<(), StoreError> {
     writing.roll_back().await?;
     shared.catch_up().await
 }
 
 /// Returns whether these messages are there, each of that revision.
-async fn are_unchanged(writing: &mut Writing, messages: &[(MessageId, EventId)]) -> Result<bool, StoreError> {
+async fn are_unchanged(writing: &mut LogTransaction, messages: &[(MessageId, EventId)]) -> Result<bool, StoreError> {
     let sql = REVISIONS.on(writing.tx.dialect());
     let ids = numbers(messages.iter().map(|(id, _)| id.0));
     let found: Vec<(i64, i64)> =

@@ -6,7 +6,7 @@ use chat_core::StoreError;
 use chat_core::model::user::InvitationSecret;
 use chat_core::people::invitation::InvitationLinkStore;
 
-use crate::encryption::{Place, SecretCipher};
+use crate::encryption::{SecretCipher, SecretLocation};
 use crate::engine::{Tx, run};
 use crate::fault::failed;
 use crate::store::Store;
@@ -25,7 +25,7 @@ pub(crate) async fn put(
 ) -> Result<(), StoreError> {
     match secret {
         Some(secret) => {
-            let encrypted = cipher.encrypt(Place::InvitationLink(number), secret.expose())?;
+            let encrypted = cipher.encrypt(SecretLocation::InvitationLink(number), secret.expose())?;
             run!(tx.on(), execute: sqlx::query(PUT).bind(number).bind(&encrypted))
         }
         None => run!(tx.on(), execute: sqlx::query(DELETE).bind(number)),
@@ -39,7 +39,7 @@ impl InvitationLinkStore for Store {
     async fn link_secrets(&self) -> Result<Vec<(i64, InvitationSecret)>, StoreError> {
         let rows: Vec<(i64, String)> = run!(self.shared.db.reader(), fetch_all: sqlx::query_as(ALL)).map_err(failed)?;
         let decrypt = |(number, secret): (i64, String)| {
-            let secret = self.shared.cipher.decrypt(Place::InvitationLink(number), &secret)?;
+            let secret = self.shared.cipher.decrypt(SecretLocation::InvitationLink(number), &secret)?;
             Ok((number, InvitationSecret::parse(&secret).map_err(failed)?))
         };
         rows.into_iter().map(decrypt).collect()

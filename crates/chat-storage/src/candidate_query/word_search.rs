@@ -8,16 +8,16 @@ use chat_core::text::search_words::SearchWords;
 use sql_engines::Dialect;
 use sqlx::SqlStr;
 
-use super::along::marked;
-use super::{CANDIDATE, JOIN_DIRECT, MOST, Place, Source, Stretch, WHOLE};
+use super::index_walk::marked;
+use super::{CANDIDATE, CandidateQuery, JOIN_DIRECT, MOST, MessageRange, RecipientScope, WHOLE};
 use crate::dialect::Sql;
 use crate::engine::run;
 use crate::fault::{failed, search_failed};
-use crate::row::{CandidateRow, WholeRow, candidate};
+use crate::message_decoding::{CandidateRow, WholeRow, candidate};
 use crate::store::Shared;
-use crate::words::{self, Property};
+use crate::word_index::{self, IndexedProperty};
 
-/// The rows of a statement of [`Words::ordered`].
+/// The rows of a statement of [`WordSearch::ordered`].
 macro_rules! read {
     ($words:expr, $shared:expr, $sql:expr, $stretch:expr, $limit:expr) => {{
         let mut searcher = $shared.db.searcher().await.map_err(failed)?;
@@ -38,7 +38,7 @@ macro_rules! read {
 /// A search by words. All but the words is looked at in the row of each message that has them, or chosen by Postgres
 /// to find them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Words {
+pub(crate) struct WordSearch {
     /// What the engine is asked for.
     pub(crate) query: String,
     /// The one recipient they are in.
@@ -53,17 +53,17 @@ pub(crate) struct Words {
     pub(crate) reacted: bool,
 }
 
-impl Words {
-    /// Returns the search of a selection, or [`Source::Nothing`].
+impl WordSearch {
+    /// Returns the search of a selection, or [`CandidateQuery::Nothing`].
     pub(crate) fn source(
         shared: &Shared,
         (selection, sought): (&MessageSelection, &SearchWords),
-        place: Place,
-    ) -> Source {
+        place: RecipientScope,
+    ) -> CandidateQuery {
         let recipient = match place {
-            Place::Nowhere => return Source::Nothing,
-            Place::In(only) => Some(i64::from(only)),
-            Place::Anywhere => None,
+            RecipientScope::Nowhere => return CandidateQuery::Nothing,
+            RecipientScope::In(only) => Some(i64::from(only)),
+            RecipientScope::Anywhere => None,
         };
         let asked = || selection.terms.iter().filter(|term| !term.negated).map(|term| &term.condition);
         let sender = asked().find_map(|condition| match condition {
@@ -74,17 +74,17 @@ impl Words {
             NarrowCondition::Topic(key) => Some(key.clone()),
             _ => None,
         });
-        let mut properties: Vec<Property<'_>> = Vec::new();
+        let mut properties: Vec<IndexedProperty<'_>> = Vec::new();
         if shared.properties_indexed.load(Ordering::Acquire) {
-            properties.extend(recipient.map(Property::Recipient));
-            properties.extend(sender.map(Property::Sender));
-            properties.extend(topic.as_deref().map(Property::Topic));
+            properties.extend(recipient.map(IndexedProperty::Recipient));
+            properties.extend(sender.map(IndexedProperty::Sender));
+            properties.extend(topic.as_deref().map(IndexedProperty::Topic));
         }
-        match words::query(shared.db.dialect(), sought, &properties) {
-            None => Source::Nothing,
+        match word_index::query(shared.db.dialect(), sought, &properties) {
+            None => CandidateQuery::Nothing,
             Some(query) => {
                 let reacted = asked().any(|asked| *asked == NarrowCondition::Has(HasOperand::Reaction));
-                Source::Words(Self { query, recipient, sender, topic, marked: marked(selection), reacted })
+                CandidateQuery::Words(Self { query, recipient, sender, topic, marked: marked(selection), reacted })
             }
         }
     }
@@ -114,7 +114,7 @@ WHERE {{has_words:@@}} AND w.rowid > $2 AND w.rowid < $3{there}"
     }
 
     /// The statement for these columns, in the order of the stretch.
-    pub(super) fn ordered(&self, dialect: Dialect, stretch: Stretch, of: (&str, &str)) -> SqlStr {
+    pub(super) fn ordered(&self, dialect: Dialect, stretch: MessageRange, of: (&str, &str)) -> SqlStr {
         Sql::text(dialect, &format!("{} ORDER BY w.rowid {} LIMIT {MOST}", self.sql(of), stretch.way.sql()))
     }
 
@@ -122,7 +122,7 @@ WHERE {{has_words:@@}} AND w.rowid > $2 AND w.rowid < $3{there}"
     pub(super) async fn candidates(
         &self,
         shared: &Shared,
-        stretch: Stretch,
+        stretch: MessageRange,
         limit: i64,
     ) -> Result<Vec<MessageCandidate<'static>>, StoreError> {
         let sql = self.ordered(shared.db.dialect(), stretch, (CANDIDATE, JOIN_DIRECT));
@@ -130,11 +130,11 @@ WHERE {{has_words:@@}} AND w.rowid > $2 AND w.rowid < $3{there}"
         Ok(rows.into_iter().map(candidate).collect())
     }
 
-    /// As [`Words::candidates`], with all that stands in their rows.
+    /// As [`WordSearch::candidates`], with all that stands in their rows.
     pub(super) async fn whole(
         &self,
         shared: &Shared,
-        stretch: Stretch,
+        stretch: MessageRange,
         limit: i64,
     ) -> Result<Vec<WholeRow>, StoreError> {
         let sql = self.ordered(shared.db.dialect(), stretch, (WHOLE, ""));

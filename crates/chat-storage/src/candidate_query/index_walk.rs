@@ -11,7 +11,7 @@ const AFTER: &str = "greatest($2, wanted.after_id)";
 /// **Why**: a narrow that names a place reads an index with the recipient first. Where the narrow names one more
 /// property that an index has beside it, no other messages are read, so the cost follows the answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Along {
+pub(crate) enum IndexWalk {
     /// All of them.
     All,
     /// Those of a topic, by its key.
@@ -26,7 +26,7 @@ pub(crate) enum Along {
     Reacted,
 }
 
-impl Along {
+impl IndexWalk {
     /// Returns the property of which an index has the fewest messages, as far as one can tell.
     pub(crate) fn of(selection: &MessageSelection) -> Self {
         let asked = || selection.terms.iter().filter(|term| !term.negated).map(|term| &term.condition);
@@ -47,7 +47,7 @@ impl Along {
     /// Returns the condition on a message `y`. Its parameter, if it has one, is `$5`.
     ///
     /// **Why**: on Postgres the column of the index is compared together with the number, and is the first that
-    /// [`Along::order`] names, so no other index gives the rows in their order. With separate conditions the planner chose
+    /// [`IndexWalk::order`] names, so no other index gives the rows in their order. With separate conditions the planner chose
     /// between two indexes by a sample of the table, at times the one that reads all messages of the recipient.
     pub(crate) fn sql(&self, dialect: Dialect) -> String {
         let more = match self {

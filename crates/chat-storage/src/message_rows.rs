@@ -18,11 +18,15 @@ const INSERT_MESSAGES: &str = "INSERT INTO message (id, sender_id, recipient_id,
     sent_s, client, marks, last_edit_s, revision)";
 const INSERT_FLAGS: &str = "INSERT INTO message_flag (user_id, flag, message_id)";
 
-/// Sets of users that have written to each other, by [`crate::row::users_key`].
-pub(crate) type Directs = HashMap<String, Recipient>;
+/// Sets of users that have written to each other, by [`crate::message_decoding::users_key`].
+pub(crate) type DirectConversations = HashMap<String, Recipient>;
 
 /// Those of these keys that there are.
-pub(crate) async fn find_directs(on: Session<'_>, dialect: Dialect, keys: &[String]) -> Result<Directs, StoreError> {
+pub(crate) async fn find_directs(
+    on: Session<'_>,
+    dialect: Dialect,
+    keys: &[String],
+) -> Result<DirectConversations, StoreError> {
     if keys.is_empty() {
         return Ok(HashMap::new());
     }
