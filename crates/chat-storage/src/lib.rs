@@ -17,10 +17,11 @@
 //!
 //! # Example
 //! ```
-//! use chat_core::model::change::{RealmChange, RealmCommit};
-//! use chat_core::model::organization_image::OrganizationImages;
 //! use chat_core::id::EventId;
+//! use chat_core::log::commit::RealmCommit;
 //! use chat_core::log::store::RealmStore as _;
+//! use chat_core::model::change::RealmChange;
+//! use chat_core::model::organization_image::OrganizationImages;
 //! use chat_core::model::realm::{Realm, RealmRules};
 //! use chat_storage::{Db, Store};
 //!

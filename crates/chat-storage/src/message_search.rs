@@ -293,12 +293,8 @@ async fn whole(shared: &Shared, found: Vec<SearchHit>) -> Result<Vec<Message>, S
 }
 
 pub(crate) fn facts(candidate: &MessageCandidate<'_>) -> MessageFacts {
-    MessageFacts {
-        id: candidate.id,
-        recipient: candidate.recipient,
-        sender_id: candidate.sender_id,
-        marks: candidate.marks,
-    }
+    let MessageCandidate { id, recipient, sender_id, marks, .. } = *candidate;
+    MessageFacts { id, recipient, sender_id, marks }
 }
 
 async fn find_direct(shared: &Shared, users: &[UserId]) -> Result<Option<Recipient>, StoreError> {

@@ -11,7 +11,7 @@ use sql_engines::Dialect;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, SqliteConnection};
 
 use self::fill::FILL;
-use self::found::Statement;
+use self::statements::Statement;
 use crate::Db;
 use crate::dialect::Sql;
 
