@@ -3,6 +3,7 @@
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
+use fhir_service::error::TooManyGuessesError;
 use fhir_service::service::{Clock, FhirService, FhirServiceParts, FhirSettings, GuessLimit};
 use fhir_store::jobs::JobStore;
 use fhir_store::payer::PayerStore;
@@ -141,7 +142,7 @@ impl AppState {
 }
 
 impl GuessLimit for RateAllowance {
-    fn check(&self, client_id: &str) -> Result<(), u64> {
-        self.count(client_id)
+    fn check(&self, client_id: &str) -> Result<(), TooManyGuessesError> {
+        self.count(client_id).map_err(|retry_after_s| TooManyGuessesError { retry_after_s })
     }
 }

@@ -135,11 +135,8 @@ pub enum ServiceError {
     #[error("{0}")]
     Payer(Box<PayerError>),
     /// The client asks for members more often than it may.
-    #[error("too many requests; try again in {retry_after_s} s")]
-    TooManyGuesses {
-        /// Seconds until the next request is taken.
-        retry_after_s: u64,
-    },
+    #[error("{0}")]
+    TooManyGuesses(#[from] TooManyGuessesError),
     /// The store did not say what became of a write.
     #[error("the store of resources left a write unanswered")]
     Unanswered,
@@ -167,6 +164,14 @@ pub enum ServiceError {
     /// A call of `$validate` was not understood.
     #[error("{0}")]
     Validate(#[from] ValidateError),
+}
+
+/// A client that asked for members more often than it may.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("too many requests; try again in {retry_after_s} s")]
+pub struct TooManyGuessesError {
+    /// Seconds until the next request is taken.
+    pub retry_after_s: u64,
 }
 
 /// A stored body that is not a document: something wrote it past the rules.

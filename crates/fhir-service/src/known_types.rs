@@ -21,7 +21,7 @@ const DEFINITION: &str = "StructureDefinition";
 /// Checks that an endpoint has a type.
 ///
 /// # Errors
-/// [`ApiError::UnknownType`], and a failure of the store.
+/// [`ServiceError::UnknownType`], and a failure of the store.
 pub(crate) async fn check(
     service: &FhirService,
     format: ResourceFormat,

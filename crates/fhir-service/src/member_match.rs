@@ -88,8 +88,7 @@ async fn find(
     body: Option<Value>,
 ) -> Result<String, ServiceError> {
     let requester = payer::requester(service, context, PayerError::NoClaim).await?;
-    let limited = service.guess_limit.check(&payer::owner(service, context)?);
-    limited.map_err(|retry_after_s| ServiceError::TooManyGuesses { retry_after_s })?;
+    service.guess_limit.check(&payer::owner(service, context)?)?;
     let within = payer::authorized_queries(service, context, operation, "Patient").await?;
     let member = sent::one_member(&body.ok_or(ServiceError::NoBody)?)?;
     let members = std::slice::from_ref(&member);

@@ -136,32 +136,38 @@ pub(crate) async fn run_standalone(
     })
 }
 
+/// A script of a request, with what became of it.
+#[derive(Debug, Clone)]
+pub struct AppliedScript {
+    /// The script as it was applied, and when.
+    pub record: SqlScriptRecord,
+    /// Whether this request applied it.
+    pub outcome: ScriptOutcome,
+}
+
 /// Applies scripts in their order, each in a separate transaction, and stops at the first that fails.
 /// None is applied when any differs from the script that was applied under its id.
 ///
 /// # Errors
 /// [`ScriptRunError`], and when the store fails.
-pub async fn apply_scripts(
-    service: &FhirService,
-    scripts: Vec<SqlScript>,
-) -> Result<Vec<(SqlScriptRecord, ScriptOutcome)>, ServiceError> {
+pub async fn apply_scripts(service: &FhirService, scripts: Vec<SqlScript>) -> Result<Vec<AppliedScript>, ServiceError> {
     let before = service.migrations.applied_scripts().await?;
     on_demand::check_unchanged(&scripts, &before).map_err(ScriptRunError::from)?;
-    let mut done: Vec<(SqlScriptRecord, ScriptOutcome)> = Vec::with_capacity(scripts.len());
+    let mut done: Vec<AppliedScript> = Vec::with_capacity(scripts.len());
     let mut known: HashMap<String, SqlScriptRecord> =
         before.into_iter().map(|record| (record.script.id.clone(), record)).collect();
     for script in scripts {
         if let Some(record) = known.get(&script.id) {
-            done.push((record.clone(), ScriptOutcome::Before(record.clone())));
+            done.push(AppliedScript { record: record.clone(), outcome: ScriptOutcome::Before(record.clone()) });
             continue;
         }
         let now_us = service.now_us();
-        let applied = service.migrations.apply_script(&script, now_us).await?.map_err(|refused| {
-            let fresh = done.iter().filter(|(_, applied)| *applied == ScriptOutcome::Now);
-            let applied = fresh.map(|(record, _)| record.script.id.clone()).collect();
+        let outcome = service.migrations.apply_script(&script, now_us).await?.map_err(|refused| {
+            let fresh = done.iter().filter(|applied| applied.outcome == ScriptOutcome::Now);
+            let applied = fresh.map(|applied| applied.record.script.id.clone()).collect();
             ScriptRunError::Sql { id: script.id.clone(), refused, applied }
         })?;
-        let record = match &applied {
+        let record = match &outcome {
             ScriptOutcome::Now => SqlScriptRecord { script, applied_us: now_us },
             // Another request was faster.
             ScriptOutcome::Before(record) => {
@@ -170,7 +176,7 @@ pub async fn apply_scripts(
             }
         };
         known.insert(record.script.id.clone(), record.clone());
-        done.push((record, applied));
+        done.push(AppliedScript { record, outcome });
     }
     Ok(done)
 }

@@ -87,7 +87,7 @@ fn why(fault: &ServiceError) -> Option<&'static str> {
     match fault {
         ServiceError::Denied { .. } => Some("not permitted"),
         ServiceError::NotFound(_) | ServiceError::Gone(_) => Some("no such Group, or another organization's"),
-        ServiceError::TooManyGuesses { .. } => Some("too many requests"),
+        ServiceError::TooManyGuesses(_) => Some("too many requests"),
         ServiceError::Payer(fault) => match &**fault {
             PayerError::NoClaim | PayerError::NoClaimForExport => Some("no hl7-b2b claim"),
             PayerError::NoMatch => Some("no single member with an acceptable consent"),

@@ -13,7 +13,7 @@ use oauth_core::env::{Env, Random};
 use serde_json::Value;
 
 use crate::capability_cache::CapabilityStatementCache;
-use crate::error::ServiceError;
+use crate::error::{ServiceError, TooManyGuessesError};
 use crate::resource_format::ResourceFormat;
 use crate::secret_hasher::SecretHasher;
 
@@ -28,8 +28,8 @@ pub trait GuessLimit: Send + Sync {
     /// Counts one request of a client.
     ///
     /// # Errors
-    /// When it is one too many: after how many seconds the next one is taken.
-    fn check(&self, client_id: &str) -> Result<(), u64>;
+    /// When it is one too many.
+    fn check(&self, client_id: &str) -> Result<(), TooManyGuessesError>;
 }
 
 /// What a [`FhirService`] is made of.

@@ -10,7 +10,7 @@ use axum::extract::State;
 use axum::response::Response;
 use fhir_service::access::require_administrator;
 use fhir_service::error::{ScriptRunError, ServiceError};
-use fhir_service::migration_run::{applied_scripts, apply_scripts};
+use fhir_service::migration_run::{AppliedScript, applied_scripts, apply_scripts};
 use fhir_service::representation::instant;
 use migrations::on_demand::{ScriptOutcome, SqlScript, SqlScriptRecord};
 use serde_json::{Value, json};
@@ -36,7 +36,7 @@ pub(crate) async fn get(State(app): State<App>, call: ResourceRequest) -> Result
     private_json(&applied.iter().map(listed).collect::<Vec<_>>())
 }
 
-fn applied((record, outcome): &(SqlScriptRecord, ScriptOutcome)) -> Value {
+fn applied(AppliedScript { record, outcome }: &AppliedScript) -> Value {
     let (id, checksum, ts) = (&record.script.id, record.script.checksum(), instant(record.applied_us));
     match outcome {
         ScriptOutcome::Now => {

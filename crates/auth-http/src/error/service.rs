@@ -34,7 +34,7 @@ pub(super) fn refused(cause: &ServiceError) -> ErrorResponse {
         ServiceError::Scripts(cause) => migrations::not_applied(cause),
         ServiceError::Packages(cause) => packages::refused(cause),
         ServiceError::Payer(cause) => payer::refused(cause),
-        ServiceError::TooManyGuesses { retry_after_s } => throttled(cause.to_string(), *retry_after_s),
+        ServiceError::TooManyGuesses(refused) => throttled(refused.to_string(), refused.retry_after_s),
         ServiceError::Bundle(cause) => resources::bundle(cause),
         ServiceError::Entry(cause) => resources::entry(cause),
         ServiceError::Resources(cause) => resources::failed(cause),
