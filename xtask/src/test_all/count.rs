@@ -26,11 +26,18 @@ impl Count {
         sum
     }
 
-    /// Reads `N passed, N failed` from the last line that is not blank.
-    pub(super) fn of_last_line(output: &str) -> Option<Self> {
-        let last = output.lines().rev().find(|line| !line.trim().is_empty())?;
-        let (passed, failed) = last.trim().strip_suffix(" failed")?.split_once(" passed, ")?;
-        Some(Self { passed: passed.parse().ok()?, failed: failed.parse().ok()?, ignored: 0 })
+    /// Reads the counts of a report in the format of `JUnit`, which a runner writes at its end.
+    ///
+    /// A test whose teardown failed as well counts as one failure more.
+    pub(super) fn of_junit(report: &str) -> Option<Self> {
+        let (_, suite) = report.split_once("<testsuite ")?;
+        let (attributes, _) = suite.split_once('>')?;
+        let number = |name: &str| -> Option<u32> {
+            let (_, value) = attributes.split_once(&format!("{name}=\""))?;
+            value.split_once('"')?.0.parse().ok()
+        };
+        let (failed, ignored) = (number("failures")? + number("errors")?, number("skipped")?);
+        Some(Self { passed: number("tests")?.saturating_sub(failed + ignored), failed, ignored })
     }
 }
 
@@ -62,10 +69,12 @@ mod tests {
     }
 
     #[test]
-    fn a_runner_is_counted_by_its_last_line_alone() {
-        let counted = Count::of_last_line("1 passed, 0 failed\n41 passed, 2 failed\n\n").unwrap();
-        assert_eq!((counted.passed, counted.failed), (41, 2));
-        assert_eq!(Count::of_last_line("41 passed, 2 failed\nTraceback\n"), None);
-        assert_eq!(Count::of_last_line(""), None);
+    fn a_report_in_junits_format_is_counted_by_its_suite() {
+        let report = "<?xml version=\"1.0\"?><testsuites name=\"pytest tests\"><testsuite name=\"pytest\" errors=\"1\" \
+            failures=\"2\" skipped=\"3\" tests=\"50\" time=\"9.1\"><testcase name=\"a\" /></testsuite></testsuites>";
+        let counted = Count::of_junit(report).unwrap();
+        assert_eq!((counted.passed, counted.failed, counted.ignored), (44, 3, 3));
+        assert_eq!(Count::of_junit("<testsuites></testsuites>"), None);
+        assert_eq!(Count::of_junit(""), None);
     }
 }

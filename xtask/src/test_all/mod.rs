@@ -43,6 +43,10 @@ const BUILD: Duration = Duration::from_mins(40);
 /// waiting for a database.
 const TEST_THREADS: &str = "4";
 
+/// Has pytest run the groups of checks side by side, because most of what is checked waits. `auto` is what the
+/// `conftest.py` of the checks says.
+const SIDE_BY_SIDE: &[&str] = &["--numprocesses", "auto", "--dist", "loadgroup", "--no-loadscope-reorder"];
+
 /// Which servers the third-party clients meet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Servers {
@@ -100,7 +104,7 @@ pub(crate) fn run(workspace: &Workspace, servers: Servers) -> Result<()> {
     if servers == Servers::Released {
         run.released(&mut report, &mut found);
     }
-    report.step("black-box", || run.black_box(&found, &[]));
+    report.step("black-box", || run.black_box(&found, SIDE_BY_SIDE));
 
     // Stopped before the table, so that the table is the end of the output.
     drop(found);
@@ -119,9 +123,9 @@ pub(crate) fn conformance(workspace: &Workspace, write: bool) -> Result<()> {
     let mut found = Found::default();
     report.step("tools", || run.tools(&mut found));
     run.released(&mut report, &mut found);
-    let mut flags = vec!["--engine", "sqlite", "--only", "conformance"];
-    flags.extend(write.then_some("--write-conformance"));
-    report.step("black-box", || run.black_box(&found, &flags));
+    let mut arguments = vec!["checks/people/test_conformance.py", "--engine", "sqlite"];
+    arguments.extend(write.then_some("--write-conformance"));
+    report.step("black-box", || run.black_box(&found, &arguments));
     drop(found);
     report.finish()
 }
@@ -204,7 +208,8 @@ impl Run<'_> {
         report.ended("release", released);
     }
 
-    fn black_box(&self, found: &Found, flags: &[&str]) -> Result<Outcome> {
+    /// Runs pytest with these arguments beside those that say where everything is.
+    fn black_box(&self, found: &Found, arguments: &[&str]) -> Result<Outcome> {
         let (Some(postgres), Some(servers), true) = (&found.postgres, found.servers, found.clients) else {
             bail!("not run: it needs Postgres, the clients and the servers, see their steps");
         };
@@ -212,15 +217,14 @@ impl Run<'_> {
             Servers::Tested => ("debug", &[], "checks of the tested build by third-party clients"),
             Servers::Released => ("release", &["--judge-times"], "checks of the released build by third-party clients"),
         };
-        let runner = tools::fixtures(self.workspace).join("run.py");
-        if !runner.is_file() {
-            bail!("{} is missing", self.workspace.shown(&runner));
-        }
         let url = postgres.create_database("black_box")?;
         let folder = self.workspace.target.join(folder);
-        let mut command = self.command(tools::python(self.workspace), &[]);
+        let report = self.logs.join("black-box.xml");
+        let mut command = self.command(tools::python(self.workspace), &["-m", "pytest", "--verbose", "--durations=30"]);
         command
-            .arg(runner)
+            .current_dir(tools::fixtures(self.workspace))
+            .arg("--junitxml")
+            .arg(&report)
             .arg("--auth-server")
             .arg(folder.join("auth-server"))
             .arg("--chat-server")
@@ -231,11 +235,10 @@ impl Run<'_> {
             .arg(self.workspace.target.join("screens"))
             .args(["--postgres-url", &url])
             .args(judging)
-            .args(flags);
+            .args(arguments);
         let ended = process::run_logged(&mut command, &self.log("black-box"), LONG, &self.interrupted);
-        let counted = Count::of_last_line(&step::read(&self.log("black-box"))).with_context(|| {
-            format!("{} printed no `N passed, N failed`", self.workspace.shown(&self.log("black-box")))
-        });
+        let counted = Count::of_junit(&step::read(&report))
+            .with_context(|| format!("{} has no counts", self.workspace.shown(&report)));
         match (counted, ended) {
             (Ok(counted), ended) => Ok(Outcome::counted(what, counted, ended)),
             (Err(uncounted), ended) => Err(ended.err().unwrap_or(uncounted)),

@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 use super::{LONG, Run};
 use crate::{process, workspace::Workspace};
 
-/// Where the black-box runner and its pinned lists live.
+/// Where the black-box checks and their pinned lists live.
 pub(super) fn fixtures(workspace: &Workspace) -> PathBuf {
     workspace.root.join("fixtures/blackbox")
 }
