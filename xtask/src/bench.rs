@@ -1,4 +1,4 @@
-//! The commands that only the whole program has: it is built with them and takes the place of this one.
+//! The commands of `xtask-bench`: that program takes the place of this one.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt as _;
@@ -6,10 +6,9 @@ use std::process::Command;
 
 use anyhow::{Error, anyhow};
 use clap::Args;
+use xtask::workspace::Workspace;
 
-use crate::workspace::Workspace;
-
-/// What the whole program is to read.
+/// The arguments that the other program reads.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// `--help` lists them.
@@ -17,10 +16,10 @@ pub(crate) struct Arguments {
     arguments: Vec<OsString>,
 }
 
-/// Becomes `cargo run` of the whole program, so that an interrupt meets one process; returns only when it cannot.
+/// Becomes `cargo run` of that program, so that an interrupt meets one process; returns only when it cannot.
 pub(crate) fn exec(workspace: &Workspace, command: &str, arguments: &Arguments) -> Error {
     let mut cargo = Command::new("cargo");
-    cargo.arg("run").arg("--manifest-path").arg(workspace.root.join("xtask/Cargo.toml"));
+    cargo.arg("run").arg("--manifest-path").arg(workspace.root.join("xtask-bench/Cargo.toml"));
     cargo.args(["--", command]).args(&arguments.arguments);
     anyhow!(cargo.exec()).context("cargo cannot be started")
 }

@@ -3,7 +3,8 @@
 use anyhow::{Context, Result};
 use xshell::{Shell, cmd};
 
-use crate::{tidy, workspace::Workspace};
+use crate::tidy;
+use xtask::workspace::Workspace;
 
 /// Formatting, then the tidy rules, then clippy: the cheap answers first.
 ///

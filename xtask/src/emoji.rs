@@ -12,7 +12,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::Value;
 
-use crate::workspace::Workspace;
+use xtask::workspace::Workspace;
 
 /// Where the table is.
 const TABLE: &str = "crates/chat-core/src/emoji/names.tsv";

@@ -21,14 +21,14 @@ const POLL: Duration = Duration::from_millis(50);
 
 /// Remembers that the user asked to stop; a second Ctrl-C ends the process at once.
 #[derive(Debug, Clone)]
-pub(crate) struct Flag(Arc<AtomicBool>);
+pub struct Flag(Arc<AtomicBool>);
 
 impl Flag {
     /// Takes over SIGINT and SIGTERM for the rest of the process.
     ///
     /// # Errors
     /// When the handlers cannot be installed.
-    pub(crate) fn install() -> Result<Self> {
+    pub fn install() -> Result<Self> {
         let raised = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM] {
             // Registered first, so that it sees the flag as the previous signal left it.
@@ -46,12 +46,13 @@ impl Flag {
     }
 
     /// Whether a signal has arrived.
-    pub(crate) fn is_raised(&self) -> bool {
+    #[must_use]
+    pub fn is_raised(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 
     /// Blocks until a signal has arrived.
-    pub(crate) fn wait(&self) {
+    pub fn wait(&self) {
         while !self.is_raised() {
             thread::sleep(POLL);
         }

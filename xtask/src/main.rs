@@ -6,34 +6,20 @@
 //!
 //! Decision: one Rust program instead of shell scripts, because it runs wherever the workspace builds
 //! and its rules have unit tests. The road not taken is a task runner, one more thing to install before
-//! the first command works. Benchmarks and the demo are a feature that `cargo xtask` is built without (`whole.rs`), so
-//! that the commands of every day need no cryptography to be compiled first.
+//! the first command works. Benchmarks and the demo are another program, `xtask-bench`, so that the commands of every day
+//! need no cryptography to be compiled first.
 //!
 //! ```sh
 //! cargo xtask check      # before a commit
 //! cargo xtask test-all   # what the continuous integration runs
 //! ```
 
-#[cfg(feature = "whole")]
 mod bench;
 mod check;
 mod definitions;
-#[cfg(feature = "whole")]
-mod demo;
 mod emoji;
-#[cfg_attr(not(feature = "whole"), allow(dead_code, reason = "benchmarks and the demo use the rest"))]
-mod interrupt;
-#[cfg_attr(not(feature = "whole"), allow(dead_code, reason = "benchmarks and the demo use the rest"))]
-mod postgres;
-#[cfg_attr(not(feature = "whole"), allow(dead_code, reason = "benchmarks and the demo use the rest"))]
-mod process;
-#[cfg_attr(not(feature = "whole"), allow(dead_code, reason = "benchmarks and the demo use the rest"))]
-mod table;
 mod test_all;
 mod tidy;
-#[cfg(not(feature = "whole"))]
-mod whole;
-mod workspace;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -41,7 +27,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 use test_all::Servers;
-use workspace::Workspace;
+use xtask::{postgres, workspace::Workspace};
 
 /// The commands of this workspace.
 #[derive(Debug, Parser)]
@@ -80,19 +66,11 @@ enum Command {
         data: PathBuf,
     },
     /// Start both servers with demonstration data and run their main job before your eyes.
-    #[cfg(feature = "whole")]
-    Demo(demo::Options),
-    /// Start both servers with demonstration data and run their main job before your eyes.
-    #[cfg(not(feature = "whole"))]
     #[command(disable_help_flag = true)]
-    Demo(whole::Arguments),
+    Demo(bench::Arguments),
     /// The benchmarks, as ratios against a limit measured in the same run.
-    #[cfg(feature = "whole")]
-    Bench(bench::Options),
-    /// The benchmarks, as ratios against a limit measured in the same run.
-    #[cfg(not(feature = "whole"))]
     #[command(disable_help_flag = true)]
-    Bench(whole::Arguments),
+    Bench(bench::Arguments),
     /// A private Postgres in the foreground, for development; prints its URL and ends with Ctrl-C.
     Pg,
 }
@@ -118,14 +96,8 @@ fn run(cli: Cli) -> Result<()> {
         Command::Conformance { write } => test_all::conformance(&workspace, write),
         Command::Definitions { folder } => definitions::run(&workspace, &folder),
         Command::Emoji { data } => emoji::run(&workspace, &data),
-        #[cfg(feature = "whole")]
-        Command::Demo(options) => demo::run(&workspace, options),
-        #[cfg(not(feature = "whole"))]
-        Command::Demo(arguments) => Err(whole::exec(&workspace, "demo", &arguments)),
-        #[cfg(feature = "whole")]
-        Command::Bench(options) => bench::run(&workspace, &options),
-        #[cfg(not(feature = "whole"))]
-        Command::Bench(arguments) => Err(whole::exec(&workspace, "bench", &arguments)),
+        Command::Demo(arguments) => Err(bench::exec(&workspace, "demo", &arguments)),
+        Command::Bench(arguments) => Err(bench::exec(&workspace, "bench", &arguments)),
         Command::Pg => postgres::serve(&workspace),
     }
 }

@@ -23,12 +23,7 @@ const GRACE: Duration = Duration::from_secs(10);
 ///
 /// # Errors
 /// When it cannot start, exits with another status than 0, exceeds the limit, or the user interrupts.
-pub(crate) fn run_logged(
-    command: &mut Command,
-    log: &Path,
-    limit: Duration,
-    interrupted: &interrupt::Flag,
-) -> Result<()> {
+pub fn run_logged(command: &mut Command, log: &Path, limit: Duration, interrupted: &interrupt::Flag) -> Result<()> {
     let program = command.get_program().to_string_lossy().into_owned();
     let out = File::options()
         .create(true)
@@ -68,7 +63,7 @@ pub(crate) fn run_logged(
 ///
 /// # Errors
 /// When the child cannot be waited for.
-pub(crate) fn end(child: &mut Child, polite: &str) -> io::Result<ExitStatus> {
+pub fn end(child: &mut Child, polite: &str) -> io::Result<ExitStatus> {
     signal(polite, &child.id().to_string());
     let asked = Instant::now();
     while asked.elapsed() < GRACE {
@@ -99,7 +94,8 @@ fn signal(name: &str, target: &str) {
 }
 
 /// Whether a program can be started: it answers `--version` with status 0.
-pub(crate) fn exists(program: &str) -> bool {
+#[must_use]
+pub fn exists(program: &str) -> bool {
     Command::new(program)
         .arg("--version")
         .stdin(Stdio::null())
@@ -110,12 +106,14 @@ pub(crate) fn exists(program: &str) -> bool {
 }
 
 /// Whether this process may install packages: user id 0 and an `apt-get`.
-pub(crate) fn may_install() -> bool {
+#[must_use]
+pub fn may_install() -> bool {
     is_root() && exists("apt-get")
 }
 
 /// Whether the effective user id is 0.
-pub(crate) fn is_root() -> bool {
+#[must_use]
+pub fn is_root() -> bool {
     Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout.trim_ascii() == b"0")
 }
 

@@ -4,23 +4,25 @@ use std::fmt::Write as _;
 
 /// Rows under a heading, columns as wide as their widest cell.
 #[derive(Debug, Clone)]
-pub(crate) struct Table<const COLUMNS: usize> {
+pub struct Table<const COLUMNS: usize> {
     rows: Vec<[String; COLUMNS]>,
 }
 
 impl<const COLUMNS: usize> Table<COLUMNS> {
     /// A table that has only its heading.
-    pub(crate) fn new(heading: [&str; COLUMNS]) -> Self {
+    #[must_use]
+    pub fn new(heading: [&str; COLUMNS]) -> Self {
         Self { rows: vec![heading.map(str::to_owned)] }
     }
 
     /// Adds a row below the others.
-    pub(crate) fn push(&mut self, row: [String; COLUMNS]) {
+    pub fn push(&mut self, row: [String; COLUMNS]) {
         self.rows.push(row);
     }
 
     /// The text, one line per row, `|` between the columns, no line end after the last.
-    pub(crate) fn render(&self) -> String {
+    #[must_use]
+    pub fn render(&self) -> String {
         let mut widths = [0; COLUMNS];
         for row in &self.rows {
             for (width, cell) in widths.iter_mut().zip(row) {

@@ -8,37 +8,43 @@ use xshell::{Shell, cmd};
 
 /// The checkout a command works on.
 #[derive(Debug)]
-pub(crate) struct Workspace {
+pub struct Workspace {
     /// The folder of the root `Cargo.toml`.
-    pub(crate) root: PathBuf,
+    pub root: PathBuf,
     /// Where cargo puts what it builds; also the home of everything the commands here write.
-    pub(crate) target: PathBuf,
+    pub target: PathBuf,
     /// The members, in the order cargo names them.
-    pub(crate) packages: Vec<Package>,
+    pub packages: Vec<Package>,
 }
 
 /// One member of the workspace.
 #[derive(Debug)]
-pub(crate) struct Package {
-    pub(crate) name: String,
+pub struct Package {
+    /// Its name in `Cargo.toml`.
+    pub name: String,
     /// The path of its `Cargo.toml`.
-    pub(crate) manifest: PathBuf,
+    pub manifest: PathBuf,
     /// The root source files of its library and binaries.
-    pub(crate) roots: Vec<PathBuf>,
-    pub(crate) dependencies: Vec<Dependency>,
+    pub roots: Vec<PathBuf>,
+    /// The entries of all its tables of dependencies.
+    pub dependencies: Vec<Dependency>,
 }
 
 /// One line of a `[dependencies]` table.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Dependency {
-    pub(crate) name: String,
-    pub(crate) kind: Kind,
+pub struct Dependency {
+    /// The package that is depended on.
+    pub name: String,
+    /// The table of the entry.
+    pub kind: Kind,
 }
 
 /// Which table a dependency stands in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
+    /// `[dependencies]`.
     Normal,
+    /// `[build-dependencies]`.
     Build,
     /// Tests, examples and benches only.
     Dev,
@@ -49,7 +55,7 @@ impl Workspace {
     ///
     /// # Errors
     /// When cargo cannot read a manifest, or its answer lacks a field.
-    pub(crate) fn load() -> Result<Self> {
+    pub fn load() -> Result<Self> {
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
         let shell = Shell::new()?;
         shell.change_dir(here);
@@ -62,7 +68,7 @@ impl Workspace {
     ///
     /// # Errors
     /// When a field that format version 1 promises is absent.
-    pub(crate) fn parse(metadata: &str) -> Result<Self> {
+    pub fn parse(metadata: &str) -> Result<Self> {
         let metadata: Value = serde_json::from_str(metadata).context("cargo metadata is not JSON")?;
         Ok(Self {
             root: PathBuf::from(text(&metadata, "workspace_root")?),
@@ -72,7 +78,8 @@ impl Workspace {
     }
 
     /// The path as a reader sees it: relative to the root where it lies inside.
-    pub(crate) fn shown<'p>(&self, path: &'p Path) -> std::path::Display<'p> {
+    #[must_use]
+    pub fn shown<'p>(&self, path: &'p Path) -> std::path::Display<'p> {
         path.strip_prefix(&self.root).unwrap_or(path).display()
     }
 
@@ -80,7 +87,7 @@ impl Workspace {
     ///
     /// # Errors
     /// When git is absent or the folder is no checkout.
-    pub(crate) fn files(&self) -> Result<Vec<PathBuf>> {
+    pub fn files(&self) -> Result<Vec<PathBuf>> {
         let shell = Shell::new()?;
         shell.change_dir(&self.root);
         let list = cmd!(shell, "git ls-files --cached --others --exclude-standard -z")

@@ -26,7 +26,7 @@ use tokio::{
     task::JoinSet,
 };
 
-use crate::process;
+use xtask::process;
 
 /// The one thing such a server does.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 
-use crate::process;
+use xtask::process;
 
 /// The cores this run uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

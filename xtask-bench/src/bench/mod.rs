@@ -26,8 +26,8 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use xshell::{Shell, cmd};
 
-use crate::{interrupt, table::Table, workspace::Workspace};
 use cores::Cores;
+use xtask::{interrupt, table::Table, workspace::Workspace};
 
 /// Which benches to run.
 #[derive(Debug, Clone, Args)]

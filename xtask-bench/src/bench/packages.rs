@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use xshell::{Shell, cmd};
 
 use super::{Bench, Row, Target, Unit};
-use crate::postgres::{Binaries, Postgres};
+use xtask::postgres::{Binaries, Postgres};
 
 /// How many times the limit an installation may take.
 const TIMES_MAX: f64 = 3.0;

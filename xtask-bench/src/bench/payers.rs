@@ -12,7 +12,7 @@ use anyhow::{Context, Result};
 use xshell::{Shell, cmd};
 
 use super::{Bench, Row, Target, Unit};
-use crate::postgres::{Binaries, Postgres};
+use xtask::postgres::{Binaries, Postgres};
 
 /// How many times `COPY … TO STDOUT` an export may take.
 const EXPORT_TIMES_MAX: f64 = 2.0;

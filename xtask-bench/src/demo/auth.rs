@@ -10,7 +10,7 @@ use super::{
     partner::{self, Partner},
     server::{Program, Server, Start},
 };
-use crate::interrupt;
+use xtask::interrupt;
 
 const PROGRAM: Program = Program { name: "auth-server", listen: "BOX_LISTEN", data_dir: "BOX_DATA_DIR" };
 const ROOT: &str = "root";

@@ -10,7 +10,7 @@ use super::{
     partner,
     server::{Program, Server, Start},
 };
-use crate::interrupt;
+use xtask::interrupt;
 
 const PROGRAM: Program = Program { name: "chat-server", listen: "CHAT_LISTEN", data_dir: "CHAT_DATA_DIR" };
 const OWNER: &str = "ada@chat.example";

@@ -16,7 +16,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use xshell::{Shell, cmd};
 
-use crate::{interrupt, workspace::Workspace};
+use xtask::{interrupt, workspace::Workspace};
 
 /// What the demonstration does at its end.
 #[derive(Debug, Clone, Copy, Args)]

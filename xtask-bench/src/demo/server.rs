@@ -11,7 +11,7 @@ use std::{
 use anyhow::{Context, Result, bail};
 
 use super::http::Call;
-use crate::{interrupt, process};
+use xtask::{interrupt, process};
 
 /// How long a server may take until it answers.
 const START_LIMIT: Duration = Duration::from_secs(30);

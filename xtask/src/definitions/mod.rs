@@ -14,7 +14,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use serde_json::Value;
 
-use crate::workspace::Workspace;
+use xtask::workspace::Workspace;
 
 /// Makes every data set again.
 ///

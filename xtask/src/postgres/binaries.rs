@@ -20,14 +20,14 @@ const INSTALL: &str = "apt-get update && apt-get install --yes --no-install-reco
 
 /// A folder with the programs of one Postgres version.
 #[derive(Debug, Clone)]
-pub(crate) struct Binaries(PathBuf);
+pub struct Binaries(PathBuf);
 
 impl Binaries {
     /// What is on the `PATH` or under `/usr/lib/postgresql`, else Debian's package where root may install it.
     ///
     /// # Errors
     /// When there is none and it cannot be installed here: the text is the command to run.
-    pub(crate) fn find_or_install() -> Result<Self> {
+    pub fn find_or_install() -> Result<Self> {
         if let Some(found) = Self::find() {
             return Ok(found);
         }

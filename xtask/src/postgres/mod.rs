@@ -22,8 +22,8 @@ use anyhow::{Context, Result, bail};
 
 use crate::{interrupt, process, workspace::Workspace};
 use account::Account;
-pub(crate) use binaries::Binaries;
-pub(crate) use place::Place;
+pub use binaries::Binaries;
+pub use place::Place;
 
 /// How long a start may take before it counts as failed.
 const START_LIMIT: Duration = Duration::from_secs(30);
@@ -34,7 +34,7 @@ const READY: &str = "database system is ready to accept connections";
 
 /// A running server; dropping it stops it and removes its folder.
 #[derive(Debug)]
-pub(crate) struct Postgres {
+pub struct Postgres {
     child: Child,
     folder: PathBuf,
     port: u16,
@@ -45,7 +45,7 @@ pub(crate) struct Postgres {
 ///
 /// # Errors
 /// When there is no Postgres and none can be installed, or it does not start.
-pub(crate) fn serve(workspace: &Workspace) -> Result<()> {
+pub fn serve(workspace: &Workspace) -> Result<()> {
     let interrupted = interrupt::Flag::install()?;
     let binaries = Binaries::find_or_install()?;
     let server = Postgres::start(workspace, binaries)?;
@@ -61,7 +61,7 @@ impl Postgres {
     ///
     /// # Errors
     /// When no folder fits, `initdb` refuses, or the server is not ready within 30 s.
-    pub(crate) fn start(workspace: &Workspace, binaries: Binaries) -> Result<Self> {
+    pub fn start(workspace: &Workspace, binaries: Binaries) -> Result<Self> {
         Self::start_in(Place::Disk, workspace, binaries)
     }
 
@@ -69,7 +69,7 @@ impl Postgres {
     ///
     /// # Errors
     /// As [`Self::start`].
-    pub(crate) fn start_in(place: Place, workspace: &Workspace, binaries: Binaries) -> Result<Self> {
+    pub fn start_in(place: Place, workspace: &Workspace, binaries: Binaries) -> Result<Self> {
         let account = Account::choose()?;
         let folder = place.folder(workspace, &account)?;
         let data = folder.join("data");
@@ -100,12 +100,14 @@ impl Postgres {
     }
 
     /// The address of the maintenance database.
-    pub(crate) fn url(&self) -> String {
+    #[must_use]
+    pub fn url(&self) -> String {
         self.url_of("postgres")
     }
 
     /// The first process of the server, for whoever measures it.
-    pub(crate) fn process(&self) -> u32 {
+    #[must_use]
+    pub fn process(&self) -> u32 {
         self.child.id()
     }
 
@@ -113,7 +115,7 @@ impl Postgres {
     ///
     /// # Errors
     /// When the name is taken or the server is gone.
-    pub(crate) fn create_database(&self, name: &str) -> Result<String> {
+    pub fn create_database(&self, name: &str) -> Result<String> {
         let output = Command::new(self.binaries.path("createdb"))
             .args(["-h", "127.0.0.1", "-p", &self.port.to_string(), "-U", "postgres", "--", name])
             .output()

@@ -23,7 +23,7 @@ const MEMORY_FREE_MIN_MIB: u64 = 4096;
 
 /// Where the data is to be kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub enum Place {
     /// On disk, as deployments have it.
     Disk,
     /// In memory where there is room, else on disk.

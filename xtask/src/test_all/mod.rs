@@ -24,14 +24,15 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 
-use crate::{
-    interrupt,
-    postgres::{Binaries, Place, Postgres},
-    process, tidy,
-    workspace::Workspace,
-};
+use crate::tidy;
 use count::Count;
 use step::{Outcome, Report, Timed};
+use xtask::{
+    interrupt,
+    postgres::{Binaries, Place, Postgres},
+    process,
+    workspace::Workspace,
+};
 
 /// The longest each kind of step may take; a hanging test must not take the table with it.
 const SHORT: Duration = Duration::from_mins(3);

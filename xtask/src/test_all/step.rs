@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context, Result, bail};
 
 use super::count::Count;
-use crate::table::Table;
+use xtask::table::Table;
 
 /// Lines of a log shown when its step fails.
 const SHOWN_LINES: usize = 60;

@@ -10,7 +10,7 @@ use std::{
 use anyhow::{Context, Result, bail};
 
 use super::{LONG, Run};
-use crate::{process, workspace::Workspace};
+use xtask::{process, workspace::Workspace};
 
 /// Where the black-box checks and their pinned lists live.
 pub(super) fn fixtures(workspace: &Workspace) -> PathBuf {

@@ -5,7 +5,7 @@ use std::fs;
 
 use anyhow::Result;
 
-use crate::workspace::Workspace;
+use xtask::workspace::Workspace;
 
 use super::Finding;
 
@@ -30,7 +30,7 @@ pub(super) fn check(workspace: &Workspace) -> Result<Vec<Finding>> {
         }
         texts.push((shown, text));
     }
-    let judged = texts.iter().filter(|(shown, _)| !HISTORY.contains(&shown.as_str()) && !shown.starts_with("xtask/"));
+    let judged = texts.iter().filter(|(shown, _)| !HISTORY.contains(&shown.as_str()) && !shown.starts_with("xtask"));
     let mut findings: Vec<Finding> = judged.flat_map(|(shown, text)| wrong(shown, text, &pages)).collect();
     let map = texts.iter().find(|(shown, _)| shown == MAP).map(|(_, text)| text.as_str()).unwrap_or_default();
     findings.extend(gone(map, |path| workspace.root.join(path).exists()));
@@ -48,7 +48,8 @@ fn gone(map: &str, exists: impl Fn(&str) -> bool) -> Vec<Finding> {
 }
 
 fn is_path(name: &str) -> bool {
-    let is_ours = ["crates/", "bins/", "xtask/", "migrations/", "docs/"].iter().any(|top| name.starts_with(top));
+    let is_ours =
+        ["crates/", "bins/", "xtask/", "xtask-bench/", "migrations/", "docs/"].iter().any(|top| name.starts_with(top));
     is_ours && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/-_.".contains(&byte))
 }
 

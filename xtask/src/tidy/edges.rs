@@ -1,6 +1,6 @@
 //! Who may depend on whom: the map of `ARCHITECTURE.md` as a table.
 
-use crate::workspace::{Dependency, Kind, Package};
+use xtask::workspace::{Dependency, Kind, Package};
 
 use super::Finding;
 
@@ -83,6 +83,7 @@ const TABLE: &[Crate] = &[
         tests_use: &[],
     },
     Crate { name: "xtask", layer: Layer::Beside, uses: &[], tests_use: &[] },
+    Crate { name: "xtask-bench", layer: Layer::Beside, uses: &["xtask"], tests_use: &[] },
 ];
 
 const fn core(name: &'static str, uses: &'static [&'static str]) -> Crate {

@@ -7,7 +7,7 @@ use std::fs;
 
 use anyhow::Result;
 
-use crate::workspace::Workspace;
+use xtask::workspace::Workspace;
 
 use super::Finding;
 
@@ -45,7 +45,8 @@ const ALLOWED: &[(&str, usize)] = &[
     ("crates/server-kit", 10),
     ("crates/task-set", 5),
     ("docs/performance-log.md", 76),
-    ("xtask", 75),
+    ("xtask", 22),
+    ("xtask-bench", 40),
 ];
 /// By how much a number may be too high, so that each removed word need not be counted at once.
 const SLACK: usize = 25;

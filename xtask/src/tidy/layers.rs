@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use crate::workspace::Workspace;
+use xtask::workspace::Workspace;
 
 use super::Finding;
 
@@ -144,7 +144,7 @@ mod tests {
         let sources = [
             ("low/a.rs", "use crate::middle::{B, C};"),
             ("middle.rs", "fn b() {\n    crate::high::c()\n}"),
-            ("high/mod.rs", "use crate::{\n    low::a::{D, E},\n    middle::F,\n};"),
+            ("high/mod.rs", "use crate::{\n    low::a::{D, E}, \n    middle::F, \n};"),
         ];
         assert_eq!(found(&sources), Some(["high", "low", "middle", "high"].map(str::to_owned).to_vec()));
         assert_eq!(found(&sources[..2]), None);

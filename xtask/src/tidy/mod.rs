@@ -19,7 +19,7 @@ use anyhow::{Result, bail};
 
 pub(crate) use published::names as published;
 
-use crate::workspace::Workspace;
+use xtask::workspace::Workspace;
 
 /// What a rule says about one place.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use crate::workspace::Workspace;
+use xtask::workspace::Workspace;
 
 use super::Finding;
 

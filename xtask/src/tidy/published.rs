@@ -4,7 +4,7 @@ use std::fs;
 
 use anyhow::{Context, Result};
 
-use crate::workspace::Workspace;
+use xtask::workspace::Workspace;
 
 use super::Finding;
 

@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::{Context, Result};
 
-use crate::workspace::Workspace;
+use xtask::workspace::Workspace;
 
 use super::Finding;
 

@@ -10,13 +10,11 @@ use super::{
     super::{Bench, cpu::Meter},
     partner::{EXT_BASE, Kind, NPI, ORGANIZATION, Partner, random_text},
 };
-use crate::{
-    demo::{
-        http::Call,
-        server::{Program, Server, Start},
-    },
-    postgres::Postgres,
+use crate::demo::{
+    http::Call,
+    server::{Program, Server, Start},
 };
+use xtask::postgres::Postgres;
 
 const PROGRAM: Program = Program { name: "auth-server", listen: "BOX_LISTEN", data_dir: "BOX_DATA_DIR" };
 const ROOT: &str = "root";

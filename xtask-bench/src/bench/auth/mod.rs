@@ -24,9 +24,9 @@ use super::{
     memory,
     slices::{self, Medians, SLICES},
 };
-use crate::postgres::{Binaries, Postgres};
 use deployment::{Deployment, Engine};
 use partner::Kind;
+use xtask::postgres::{Binaries, Postgres};
 
 /// Requests before the clock starts: copies are read, statements prepared, buffers grown.
 const WARM_UP: usize = 2_000;

@@ -15,13 +15,11 @@ use super::super::{
     cpu::{Meter, Ticks},
     load::{self, Wire},
 };
-use crate::{
-    demo::{
-        http::Call,
-        server::{Program, Server, Start},
-    },
-    postgres::Postgres,
+use crate::demo::{
+    http::Call,
+    server::{Program, Server, Start},
 };
+use xtask::postgres::Postgres;
 
 const PROGRAM: Program = Program { name: "chat-server", listen: "CHAT_LISTEN", data_dir: "CHAT_DATA_DIR" };
 const OWNER: &str = "owner@example.org";

@@ -26,7 +26,7 @@ use super::{
     deployment::{CHANNEL, Deployment, Engine, Member},
     searches,
 };
-use crate::postgres::{Binaries, Postgres};
+use xtask::postgres::{Binaries, Postgres};
 
 /// Members, all of them in one channel; the first is in so many more.
 const MEMBERS: usize = 100;

@@ -26,8 +26,8 @@ use super::{
     memory,
     polls::{Crowd, Heard, Pace, Speech, percentile_ms},
 };
-use crate::postgres::{Binaries, Postgres};
 use deployment::{CHANNEL, Cost, Deployment, Engine, Member};
+use xtask::postgres::{Binaries, Postgres};
 
 /// Members of the channel.
 const MEMBERS: usize = 50;

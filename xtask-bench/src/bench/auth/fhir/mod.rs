@@ -28,11 +28,9 @@ use super::{
     members,
     partner::Kind,
 };
-use crate::{
-    demo::http::Call,
-    postgres::{Binaries, Postgres},
-};
+use crate::demo::http::Call;
 use population::{EACH, PATIENTS, Seeded, patient_id};
+use xtask::postgres::{Binaries, Postgres};
 
 /// Patients whose resources are sent in one Bundle.
 const AT_ONCE: usize = 10;

@@ -22,7 +22,7 @@ use super::{
     population::{self, EACH, Seeded, patient_id},
     slice_us,
 };
-use crate::postgres::Postgres;
+use xtask::postgres::Postgres;
 
 /// Patients that the server writes itself.
 const PATIENTS: usize = 400;
