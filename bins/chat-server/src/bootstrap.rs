@@ -5,14 +5,23 @@ use chat_core::log::commit::CommitOutcome;
 use chat_core::log::store::RealmStore;
 use chat_core::model::user::ApiKey;
 use chat_core::organization::founding::{NewRealm, found};
-use chat_http::{Outside as _, Passwords};
+use chat_http::{Outside as _, Passwords, SetupCode};
 use secrecy::ExposeSecret as _;
 
 use crate::config::RealmConfig;
 use crate::machine::Machine;
 
+/// The realm after the start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Founded {
+    /// There is one.
+    Realm,
+    /// There is none, and no owner is configured.
+    Nothing,
+}
+
 /// Founds the realm with the owner of the configuration, unless there is a realm: of that one nothing is changed,
-/// the owner's password neither. Where nothing is configured, says what to do.
+/// the owner's password neither.
 ///
 /// # Errors
 /// When the password cannot be hashed, or storage fails.
@@ -20,17 +29,11 @@ pub(crate) async fn establish_realm(
     store: &dyn RealmStore,
     passwords: &dyn Passwords,
     config: &RealmConfig,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Founded> {
     if store.realm().realm().is_some() {
-        return Ok(());
+        return Ok(Founded::Realm);
     }
-    let Some(owner) = config.owner() else {
-        tracing::warn!(
-            "there is no organization yet, and nobody can log in: start once with --owner-email and --owner-password \
-             (CHAT_OWNER_EMAIL, CHAT_OWNER_PASSWORD), and --realm-name, to create one"
-        );
-        return Ok(());
-    };
+    let Some(owner) = config.owner() else { return Ok(Founded::Nothing) };
     let password_hash = passwords.hash(owner.password.expose_secret().to_owned()).await?;
     let founding = NewRealm {
         realm_name: config.realm_name().to_owned(),
@@ -45,7 +48,22 @@ pub(crate) async fn establish_realm(
         // Another node was faster.
         CommitOutcome::Stale(_) => {}
     }
-    Ok(())
+    Ok(Founded::Realm)
+}
+
+/// Makes the code of the page that makes the organization, and logs it: who reads the log is the operator. It opens
+/// nothing once there is an organization, and another start makes another one.
+///
+/// # Errors
+/// As [`fresh_key`].
+pub(crate) fn setup_code(base_url: &str) -> anyhow::Result<SetupCode> {
+    let code = SetupCode::new(&fresh_key()?);
+    tracing::warn!(
+        code = code.expose(),
+        "there is no organization yet: open {base_url}/ and type this code there to create one, or start once with \
+         --owner-email and --owner-password (CHAT_OWNER_EMAIL, CHAT_OWNER_PASSWORD)"
+    );
+    Ok(code)
 }
 
 /// A key nobody has.
@@ -77,11 +95,13 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::start(Db::open(None, dir.path(), 4).await.unwrap()).await.unwrap();
         let passwords = Argon2id::new();
-        establish_realm(&store, &passwords, &realm_config(&[])).await.unwrap();
+        let founded = establish_realm(&store, &passwords, &realm_config(&[])).await.unwrap();
+        assert_eq!(founded, Founded::Nothing);
         assert!(store.realm().realm().is_none(), "without an owner there is no realm");
         for (name, password) in [("Acme", "correct horse"), ("Other", "another one")] {
             let flags = ["--realm-name", name, "--owner-email", "ada@example.org", "--owner-password", password];
-            establish_realm(&store, &passwords, &realm_config(&flags)).await.unwrap();
+            let founded = establish_realm(&store, &passwords, &realm_config(&flags)).await.unwrap();
+            assert_eq!(founded, Founded::Realm);
             let realm = store.realm();
             assert_eq!(realm.realm().unwrap().name, "Acme");
             let owner = realm.user_by_email("ada@example.org").unwrap();

@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use chat_core::log::store::{EventLog as _, QueueStore as _};
 use chat_core::messages::retention;
 use chat_core::push::{PushStore as _, SENT_KEPT_S};
-use chat_http::{ApiSettings, Chat, Domain, Invitations, Outside as _, Parts, Polls, Push};
+use chat_http::{ApiSettings, BrowserSettings, Chat, Domain, Invitations, Outside as _, Parts, Polls, Push};
 use chat_storage::Store;
 use server_kit::health::{DatabaseHealth, HealthProbe};
 use server_kit::instance_lock::InstanceLock;
@@ -21,6 +21,7 @@ use task_set::{TaskEnded, TaskSet};
 use tokio::time::{Instant, MissedTickBehavior};
 use uuid::Uuid;
 
+use crate::bootstrap::Founded;
 use crate::config::{Command, Config};
 use crate::files::{self, Files};
 use crate::long_poll_detach::InFlight;
@@ -141,7 +142,7 @@ async fn start(config: &Config, background: &mut TaskSet) -> anyhow::Result<Serv
     import::check(&store).await?;
     let files = Arc::new(Files::open(config)?);
     let passwords = Arc::new(Argon2id::new());
-    bootstrap::establish_realm(store.as_ref(), passwords.as_ref(), &config.realm).await?;
+    let founded = bootstrap::establish_realm(store.as_ref(), passwords.as_ref(), &config.realm).await?;
     background.spawn("give memory back", memory::keep_giving_back());
     background.spawn("sweep", sweep(Arc::clone(&store), config.limits.event_queue_timeout_s()));
     let post = Post::new(&config.mail, config.database.data_dir.join("mail"))?;
@@ -163,6 +164,7 @@ async fn start(config: &Config, background: &mut TaskSet) -> anyhow::Result<Serv
         passwords,
         invitations: invitations(config, &store),
         push: notify(config, (&store, &base_url), background)?,
+        browser: browser(config, founded, &base_url)?,
         settings: settings(config, base_url),
     };
     let polls = Arc::clone(&domain.polls);
@@ -223,6 +225,16 @@ fn invitations(config: &Config, store: &Arc<Store>) -> Invitations {
         validity_min: config.invitations.validity_min(),
         per_day: config.invitations.per_day(),
     }
+}
+
+/// In an empty installation logs the code that makes the organization on a page.
+fn browser(config: &Config, founded: Founded, base_url: &str) -> anyhow::Result<BrowserSettings> {
+    let setup_code = match founded {
+        Founded::Realm => None,
+        Founded::Nothing => Some(bootstrap::setup_code(base_url)?),
+    };
+    let session_lifetime_s = config.browser.session_lifetime_s();
+    Ok(BrowserSettings { session_lifetime_s, setup_code, client: None })
 }
 
 fn settings(config: &Config, base_url: String) -> ApiSettings {

@@ -5,13 +5,14 @@ use std::io::Read as _;
 
 use anyhow::{Context as _, bail};
 use chat_core::id::UserId;
-use chat_core::log::commit::{CommitOutcome, CredentialChange, RealmCommit};
+use chat_core::log::commit::{CommitOutcome, RealmCommit};
 use chat_core::log::store::RealmStore as _;
 use chat_core::messages::store::MessageStore as _;
 use chat_core::model::role::Role;
 use chat_core::model::snapshot::RealmSnapshot;
 use chat_core::model::user::{PasswordHash, User, check_password};
 use chat_core::people::account::{self, NewUser};
+use chat_core::people::password_reset;
 use chat_core::permission::administer::{self, AccountError};
 use chat_core::wire::channel::ChannelStatistics;
 use chat_http::Passwords as _;
@@ -111,7 +112,7 @@ async fn set_password(store: &Store, wish: &SetPassword) -> anyhow::Result<Value
     let hash = password_hash(wish.password.as_ref(), wish.password_stdin).await?;
     let user_id = commit(store, |realm, commit| {
         let user = person(realm, &wish.email)?;
-        commit.credentials.push(CredentialChange::PasswordHash(user.id, hash.clone()));
+        password_reset::set_password(realm, user.id, hash.clone(), None, commit);
         Ok(user.id)
     });
     Ok(json!({"user_id": user_id.await?, "email": wish.email}))

@@ -7,6 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use chat_core::id::UserId;
 use chat_core::model::snapshot::RealmSnapshot;
 use chat_core::model::user::{ApiKey, BotKind, KeyHash, User, fold};
+use chat_core::people::session::Session;
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 
@@ -28,8 +29,28 @@ pub struct Caller {
     pub user: Arc<User>,
     /// The realm at that moment. A decision that changes it is taken on the newest, by `Site::commit`.
     pub realm: Arc<RealmSnapshot>,
-    /// What the key is recognised by that they showed.
-    pub key: KeyHash,
+    /// The secret that the request showed.
+    pub secret: CallerSecret,
+}
+
+/// The secret that a caller showed, by the hash that the realm has of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallerSecret {
+    /// An API key.
+    ApiKey(KeyHash),
+    /// The session of a browser.
+    Session(KeyHash),
+}
+
+impl CallerSecret {
+    /// Returns the hash of a browser's session; `None` for an API key.
+    #[must_use]
+    pub fn session(self) -> Option<KeyHash> {
+        match self {
+            Self::Session(hash) => Some(hash),
+            Self::ApiKey(_) => None,
+        }
+    }
 }
 
 impl Caller {
@@ -40,7 +61,7 @@ impl Caller {
     pub fn renewed(self, realm: Arc<RealmSnapshot>) -> Result<Self, Unauthenticated> {
         let user = Arc::clone(self.again(&realm)?);
         may_enter(&realm, &user)?;
-        Ok(Self { user, realm, key: self.key })
+        Ok(Self { user, realm, secret: self.secret })
     }
 
     /// Returns the account's number.
@@ -52,19 +73,25 @@ impl Caller {
     /// Returns the account as it is in a newer realm, where it may have other rights, or none.
     ///
     /// # Errors
-    /// When it is closed there, or has another key.
+    /// When it is closed there, has another key, or the session has ended.
     pub fn again<'a>(&self, realm: &'a RealmSnapshot) -> Result<&'a Arc<User>, Unauthenticated> {
-        holder(realm, self.id(), self.key)
+        holder(realm, self.id(), self.secret)
     }
 }
 
-/// Returns the account, when it still is what it showed that key for.
+/// Returns the account, when it is open and the secret still opens it. Whether a session has expired is checked where a
+/// request arrives, and not again.
 ///
 /// # Errors
-/// When it is closed, or has another key.
-pub(crate) fn holder(realm: &RealmSnapshot, id: UserId, key: KeyHash) -> Result<&Arc<User>, Unauthenticated> {
+/// When it is closed, has another key, or the session has ended.
+pub(crate) fn holder(realm: &RealmSnapshot, id: UserId, secret: CallerSecret) -> Result<&Arc<User>, Unauthenticated> {
     let user = realm.user(id).filter(|user| user.is_active).ok_or(Unauthenticated::AccountDeactivated)?;
-    if realm.key_of(user.id) == Some(key) { Ok(user) } else { Err(Unauthenticated::UnknownKey) }
+    match secret {
+        CallerSecret::ApiKey(key) if realm.key_of(id) == Some(key) => Ok(user),
+        CallerSecret::Session(hash) if Session::find(realm, id, hash).is_some() => Ok(user),
+        CallerSecret::ApiKey(_) => Err(Unauthenticated::UnknownKey),
+        CallerSecret::Session(_) => Err(Unauthenticated::SignedOut),
+    }
 }
 
 /// Returns the account of `shown`, from memory, checked in this order: the key is known, the address is the key's
@@ -84,7 +111,7 @@ pub fn authenticate(realm: Arc<RealmSnapshot>, shown: &Credentials) -> Result<Ca
         return Err(Unauthenticated::IncomingWebhook);
     }
     let user = Arc::clone(user);
-    Ok(Caller { user, realm, key })
+    Ok(Caller { user, realm, secret: CallerSecret::ApiKey(key) })
 }
 
 /// Whether an account is let in, whatever it showed.
@@ -104,6 +131,10 @@ pub enum Unauthenticated {
     /// Nobody's key, or not of this address. The two are not told apart.
     #[error("Invalid API key")]
     UnknownKey,
+    /// The request has no session of a browser, or one that has ended or expired. In the words of requests without
+    /// credentials, because clients do the same: they sign in.
+    #[error("Not logged in: API authentication or user session required")]
+    SignedOut,
     /// The organization is closed.
     #[error("This organization has been deactivated")]
     RealmDeactivated,

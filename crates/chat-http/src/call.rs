@@ -22,6 +22,7 @@ use crate::agent::{Agent, client_name};
 use crate::answer::Answer;
 use crate::auth::{Caller, authenticate, credentials};
 use crate::body;
+use crate::browser;
 use crate::error::Fault;
 use crate::limits::FORM_MAX_BYTES;
 use crate::long_wait::LongWait;
@@ -54,6 +55,7 @@ impl Who for Anyone {
 
     async fn identify(app: &App, head: &Parts) -> Result<(Self, Option<Standing>), Fault> {
         app.frame.by_address.check(&address(&head.extensions))?;
+        browser::check_json(app, head)?;
         app.ensure_current().await?;
         Ok((Self, None))
     }
@@ -82,6 +84,7 @@ impl Who for Caller {
             }
         };
         let standing = app.by_user.check(&caller.id())?;
+        browser::note_use(app, &caller).await;
         Ok((caller, standing))
     }
 
@@ -91,6 +94,9 @@ impl Who for Caller {
 }
 
 fn authenticated(app: &App, head: &Parts) -> Result<Caller, Fault> {
+    if browser::is_by_session(app, head) {
+        return browser::caller(app, head);
+    }
     let shown = credentials(&head.headers)?;
     Ok(authenticate(app.realm(), &shown)?)
 }

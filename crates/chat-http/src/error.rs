@@ -4,6 +4,7 @@
 //! here too, once, where it becomes an answer, and the caller never sees its text.
 
 mod bots;
+mod browser;
 mod domains;
 mod groups;
 mod invites;
@@ -61,12 +62,13 @@ use crate::auth::{CredentialsFault, LoginFault, Unauthenticated};
 use crate::params::{ParamFault, RawFault};
 use crate::rate::Exceeded;
 
+pub use browser::BrowserFault;
 pub(crate) use invites::OnPage;
 pub use people::ChoiceFault;
 pub use things::ThingFault;
 
 /// Every code there is, for who has to know them all.
-pub(crate) const CODES: [&str; 27] = [
+pub(crate) const CODES: [&str; 28] = [
     BAD_REQUEST,
     UNAUTHORIZED,
     "AUTHENTICATION_FAILED",
@@ -75,6 +77,7 @@ pub(crate) const CODES: [&str; 27] = [
     "BAD_NARROW",
     "CANNOT_DEACTIVATE_GROUP_IN_USE",
     "CANNOT_DEACTIVATE_LAST_USER",
+    "CSRF_FAILED",
     "EXPECTATION_MISMATCH",
     "INTERNAL_SERVER_ERROR",
     "INVALID_PUSH_DEVICE_TOKEN",
@@ -171,6 +174,9 @@ pub enum Fault {
     /// An address stays what it was.
     #[error(transparent)]
     Address(#[from] EmailChangeError),
+    /// A browser is not signed in, or what it sent did not come from a page of this server.
+    #[error(transparent)]
+    Browser(#[from] BrowserFault),
     /// A channel is not there for the caller.
     #[error(transparent)]
     NoChannel(#[from] ChannelNotFound),
@@ -438,6 +444,7 @@ impl Fault {
             Self::Invite(refused) => invites::invite(refused),
             Self::Join(refused) => invites::join(refused),
             Self::Address(refused) => invites::address(refused),
+            Self::Browser(refused) => browser::verdict(refused),
             Self::Group(refused) => groups::group(refused),
             Self::Bot(refused) => bots::bot(refused),
             Self::Domain(refused) => domains::domain(refused),

@@ -1,4 +1,4 @@
-//! The chat server's wire: routes under `/api/v1`, envelope, parameter decoding.
+//! The chat server's wire: routes under `/api/v1` and `/json`, envelope, parameter decoding, pages for browsers.
 //!
 //! Owned here: which address takes which method, how parameters are read from query and body in both encodings,
 //! who is asked whether a caller is who they say, how many requests they may send, and the one table from the
@@ -40,6 +40,7 @@ mod describe;
 
 pub mod agent;
 pub mod auth;
+mod browser;
 mod file_body;
 mod long_wait;
 mod password;
@@ -59,7 +60,10 @@ pub use long_wait::{LongWait, Repeat};
 pub use polls::Polls;
 pub use rate::{Exceeded, Standing};
 pub use router::{Chat, router};
-pub use state::{ApiSettings, Domain, Invitations, Outside, Parts, Passwords, Push, UploadSettings};
+pub use state::{
+    ApiSettings, BrowserClient, BrowserSettings, Domain, Invitations, Outside, Parts, Passwords, Push, SetupCode,
+    UploadSettings,
+};
 
 /// The examples of the README, which are tests.
 #[cfg(doctest)]

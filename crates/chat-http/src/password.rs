@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use attempt_limits::attempts::{AdmitError, Admitted, CountedBy, Held, Origin, Outcome};
+use attempt_limits::attempts::{AdmitError, Admitted, Attempts, CountedBy, Held, Origin, Outcome};
 use chat_core::id::UserId;
 use chat_core::log::store::Credentials;
 
@@ -26,7 +26,7 @@ pub(crate) struct Claim<'a> {
 /// Compares a password, unless too many wrong ones came before. The credentials are those of the user, where it is
 /// theirs; `None` is a wrong password.
 pub(crate) async fn check(app: &Site, claim: Claim<'_>, password: String) -> Result<Option<Credentials>, Fault> {
-    let attempt = admitted(app, claim).await?;
+    let attempt = admitted(app, &app.attempts, claim).await?;
     let compared = compared(app, claim.user_id, password).await;
     attempt.settle(match &compared {
         Ok(Some(_)) => Outcome::Right,
@@ -37,9 +37,12 @@ pub(crate) async fn check(app: &Site, claim: Claim<'_>, password: String) -> Res
 }
 
 /// Admits an attempt, once those before it are settled where they take all the room there is.
-async fn admitted<'a>(app: &'a Site, claim: Claim<'_>) -> Result<Admitted<'a>, Fault> {
+///
+/// # Errors
+/// When too many came before.
+pub(crate) async fn admitted<'a>(app: &Site, attempts: &'a Attempts, claim: Claim<'_>) -> Result<Admitted<'a>, Fault> {
     let origin = claim.from.map_or(Origin::Unknown, Origin::Device);
-    let admitted = app.attempts.admit(|| app.frame.outside.now_us(), claim.account, origin).await;
+    let admitted = attempts.admit(|| app.frame.outside.now_us(), claim.account, origin).await;
     admitted.map_err(|error| {
         let held = match error {
             AdmitError::Held(held) => held,

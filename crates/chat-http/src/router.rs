@@ -18,12 +18,12 @@ use crate::delivery;
 use crate::endpoint::{
     attachments, avatars, bot_storage, bots, channels, confirm_address, domains, drafts, emblems, emoji, emoji_data,
     events, fetch_api_key, flags, health, home, icon, invites, join, linkifiers, message_edit, messages, openapi,
-    organization, personal, pictures, playgrounds, presence, profile_fields, push, reactions, register,
-    scheduled_messages, server_settings, settings, submessage, subscriptions, typing, uploads, user_groups,
-    user_settings_defaults, users,
+    organization, password_reset, personal, pictures, playgrounds, presence, profile_fields, push, reactions, register,
+    scheduled_messages, server_settings, sessions, settings, sign_in, submessage, subscriptions, typing, uploads,
+    user_groups, user_settings_defaults, users,
 };
 use crate::error::Fault;
-use crate::middleware::{method, observe, panic};
+use crate::middleware::{method, observe, panic, surface};
 use crate::rate::address;
 use crate::routes::Routes;
 use crate::state::{App, Domain, Frame, Parts, Site};
@@ -92,7 +92,13 @@ pub(crate) fn api() -> Routes {
 
 /// Returns what browsers and clients fetch outside the API.
 fn beside(app: App) -> Router {
-    let pages = join::routes().merge(confirm_address::routes()).merge(home::routes()).with_state(app);
+    let pages = join::routes()
+        .merge(confirm_address::routes())
+        .merge(home::routes())
+        .merge(sign_in::routes())
+        .merge(password_reset::routes())
+        .merge(sessions::routes())
+        .with_state(app);
     emoji_data::routes().merge(icon::routes()).merge(pages)
 }
 
@@ -170,7 +176,7 @@ fn around(frame: &Arc<Frame>, mut routes: Router, request: Request) -> impl Futu
     };
     let around_routes = Arc::clone(frame);
     observe::observe(Arc::clone(frame), request, |request| {
-        drain(request, |request| method::settle(around_routes, request, route))
+        surface::answer(request, |request| drain(request, |request| method::settle(around_routes, request, route)))
     })
 }
 

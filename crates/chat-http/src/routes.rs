@@ -14,6 +14,8 @@ use crate::state::App;
 
 /// Where the API is.
 pub(crate) const API: &str = "/api/v1";
+/// Where browsers that are signed in find the API once more.
+pub(crate) const JSON_API: &str = "/json";
 
 /// The paths of an area.
 ///
@@ -31,11 +33,12 @@ impl Routes {
         Self { area, router: Router::new(), operations: Vec::new() }
     }
 
-    /// Adds a path of the API, as it is below [`API`].
+    /// Adds a path of the API, as it is below [`API`] and below [`JSON_API`].
     pub(crate) fn api(self, path: &'static str, methods: Methods) -> Self {
         let Self { area, router, mut operations } = self;
         let said = methods.said.into_iter().map(|(method, saying)| Operation { method, path, area, saying });
         operations.extend(said);
+        let router = router.route(&format!("{JSON_API}{path}"), methods.router.clone());
         Self { area, router: router.route(&format!("{API}{path}"), methods.router), operations }
     }
 

@@ -1,12 +1,14 @@
 //! What the wire is given: time, chance, settings, and the domain's ports.
 
 use std::cell::Cell;
+use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use attempt_limits::attempts::{Attempts, Held};
+use axum::response::Response;
 use chat_core::files::{AttachmentStore, FileStore};
 use chat_core::id::UserId;
 use chat_core::log::commit::{CommitOutcome, RealmCommit};
@@ -24,8 +26,10 @@ use chat_core::people::invitation::InvitationLinkStore;
 use chat_core::people::presence::PresenceStore;
 use chat_core::people::typing::TypingFeed;
 use chat_core::push::{PushService, PushStore};
+use http::HeaderMap;
 use server_kit::health::{CachedHealth, HealthProbe};
 use server_kit::middleware::request_id::RequestIds;
+use subtle::ConstantTimeEq as _;
 
 use crate::error::{Failure, Fault};
 use crate::polls::Polls;
@@ -81,6 +85,8 @@ pub struct Domain {
     pub invitations: Invitations,
     /// Who notifies telephones.
     pub push: Push,
+    /// What browsers are given.
+    pub browser: BrowserSettings,
     /// What the deployment chose.
     pub settings: ApiSettings,
 }
@@ -103,6 +109,58 @@ pub struct Push {
     pub devices: Arc<dyn PushStore>,
     /// The service that notifies them, when there is one.
     pub bouncer: Option<Arc<dyn PushService>>,
+}
+
+/// What browsers are given.
+#[derive(Clone)]
+pub struct BrowserSettings {
+    /// Seconds without use after which a browser is signed out.
+    pub session_lifetime_s: i64,
+    /// The code that the first organization is made with; `None` where pages make none.
+    pub setup_code: Option<SetupCode>,
+    /// The client that signed-in browsers are served; without one `/` is a page that names the apps.
+    pub client: Option<Arc<dyn BrowserClient>>,
+}
+
+/// The code that an operator copies from the log, to make the first organization on a page.
+#[derive(Clone)]
+pub struct SetupCode(String);
+
+impl SetupCode {
+    /// Letters and digits of a code: 95 bits.
+    const LENGTH: usize = 16;
+
+    /// A code out of random letters.
+    #[must_use]
+    pub fn new(letters: &ApiKey) -> Self {
+        Self(letters.expose().chars().take(Self::LENGTH).collect())
+    }
+
+    /// Returns the code itself, for the log line that the operator reads.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+
+    /// Returns whether a text is the code. Takes as long wherever they differ.
+    pub(crate) fn matches(&self, typed: &str) -> bool {
+        self.0.as_bytes().ct_eq(typed.trim().as_bytes()).into()
+    }
+}
+
+impl fmt::Debug for SetupCode {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("SetupCode(…)")
+    }
+}
+
+/// The client that browsers are served.
+pub trait BrowserClient: Send + Sync {
+    /// Returns the page that starts the client, for a request with these headers.
+    fn index(&self, headers: &HeaderMap) -> Response;
+
+    /// Returns a file of the client by its name below `/static/web/`; `None` where there is none of that name.
+    fn file(&self, name: &str, headers: &HeaderMap) -> Option<Response>;
 }
 
 /// Makes and compares password hashes, where it may take its time.
@@ -246,11 +304,14 @@ pub(crate) struct Site {
     pub(crate) passwords: Arc<dyn Passwords>,
     pub(crate) invitations: Invitations,
     pub(crate) push: Push,
+    pub(crate) browser: BrowserSettings,
     pub(crate) settings: ApiSettings,
     pub(crate) by_user: Limiter<UserId>,
     pub(crate) polls: Arc<Polls>,
     pub(crate) traffic: Traffic,
     pub(crate) attempts: Attempts,
+    /// Letters for a forgotten password, counted as wrong passwords are, and apart from them.
+    pub(crate) password_resets: Attempts,
     /// Decisions of this node are taken one after the other, so that only another node can be faster.
     deciding: tokio::sync::Mutex<()>,
     /// The lexicon of the newest realm a text was read in.
@@ -276,6 +337,7 @@ impl Site {
             passwords,
             invitations,
             push,
+            browser,
             settings,
         } = domain;
         let mut secret = [0; 32];
@@ -301,6 +363,7 @@ impl Site {
             passwords,
             invitations,
             push,
+            browser,
             settings,
             by_user,
             polls,
@@ -308,6 +371,7 @@ impl Site {
             deciding: tokio::sync::Mutex::new(()),
             lexicon: Mutex::default(),
             attempts: Attempts::new(secret, attempts::POLICY),
+            password_resets: Attempts::new(secret, attempts::POLICY),
         }
     }
 

@@ -22,6 +22,8 @@ ON CONFLICT (one) DO UPDATE SET salt = excluded.salt, key_data = excluded.key_da
 const FORGET_KEYS: &str = "UPDATE credential SET encrypted_key = NULL, key_hash = NULL WHERE encrypted_key IS NOT NULL";
 const FORGET_LINKS: &str = "DELETE FROM invitation_link";
 const FORGET_LETTERS: &str = "DELETE FROM outgoing_mail";
+// Their hashes are of the old key, so they would open nothing and stand in lists.
+const FORGET_SESSIONS: &str = "DELETE FROM user_item WHERE kind IN ('session', 'password_reset')";
 
 /// What [`Db::discard_secrets`] gave up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,7 +73,7 @@ impl Db {
         Ok(())
     }
 
-    /// Gives up every API key, every link of an invitation and every waiting letter, and makes a new data key under that
+    /// Gives up every API key, every session, every link of an invitation and every waiting letter, and makes a new data key under that
     /// secret. No node may run: it would go on with what it has in memory.
     ///
     /// # Errors
@@ -82,6 +84,7 @@ impl Db {
         let api_keys = run!(tx.on(), execute: sqlx::query(FORGET_KEYS)).map_err(failed)?;
         let links = run!(tx.on(), execute: sqlx::query(FORGET_LINKS)).map_err(failed)?;
         let letters = run!(tx.on(), execute: sqlx::query(FORGET_LETTERS)).map_err(failed)?;
+        run!(tx.on(), execute: sqlx::query(FORGET_SESSIONS)).map_err(failed)?;
         finish(self, tx).await?;
         Ok(DiscardedSecrets { api_keys, links, letters })
     }

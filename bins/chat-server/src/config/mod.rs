@@ -3,6 +3,7 @@
 //! One struct per concern. What a single value must be is decided by its parser ([`value`]); rules
 //! across values are in [`Config::check`].
 
+mod browser;
 mod development;
 mod files;
 mod keys;
@@ -28,6 +29,7 @@ use server_kit::logging::LogFormat;
 use server_kit::trusted_proxies::TrustedProxies;
 use tracing_subscriber::EnvFilter;
 
+pub(crate) use browser::BrowserConfig;
 pub(crate) use development::DevelopmentConfig;
 pub(crate) use files::{Bucket, FileConfig};
 use keys::KEYS_FLAGS;
@@ -91,6 +93,8 @@ pub(crate) struct Config {
     pub(crate) mail: MailConfig,
     #[command(flatten)]
     pub(crate) invitations: InvitationConfig,
+    #[command(flatten)]
+    pub(crate) browser: BrowserConfig,
     #[command(flatten)]
     pub(crate) push: PushConfig,
     #[command(flatten)]

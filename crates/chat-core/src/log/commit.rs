@@ -4,7 +4,7 @@ use crate::id::{EventId, UserId};
 use crate::log::event::NewEvent;
 use crate::log::mail::Letter;
 use crate::log::newcomer::Newcomer;
-use crate::model::change::RealmChange;
+use crate::model::change::{RealmChange, UserItemKind};
 use crate::model::snapshot::RealmSnapshot;
 use crate::model::user::{ApiKey, InvitationSecret, PasswordHash};
 
@@ -48,8 +48,8 @@ impl RealmCommit {
         self.credentials.push(CredentialChange::ApiKey(user_id, key));
     }
 
-    /// Returns whether it shuts out somebody's key that opens something in that realm: by another key, by closing the
-    /// account, or by closing the organization.
+    /// Returns whether it shuts out a key or a session that opens something in that realm: by another key, by ending the
+    /// session, by closing the account, or by closing the organization.
     #[must_use]
     pub fn revokes_access(&self, realm: &RealmSnapshot) -> bool {
         self.changes.iter().any(|change| match change {
@@ -57,6 +57,9 @@ impl RealmCommit {
             RealmChange::User(user) => !user.is_active && realm.user(user.id).is_some_and(|known| known.is_active),
             RealmChange::Realm(changed) => {
                 changed.is_deactivated && realm.realm().is_some_and(|known| !known.is_deactivated)
+            }
+            RealmChange::UserItem { user_id, kind: kind @ UserItemKind::Session, key, document: None } => {
+                realm.user_item(*user_id, *kind, key).is_some()
             }
             _ => false,
         })

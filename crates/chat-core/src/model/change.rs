@@ -161,5 +161,9 @@ kinds! {
         ProfileValue = "profile_value",
         /// An address they would have and have not confirmed, one document.
         NewAddress = "new_address",
+        /// A browser they are signed in with; its key is the keyed hash of its secret.
+        Session = "session",
+        /// A link by which they may set a new password, one document.
+        PasswordReset = "password_reset",
     }
 }

@@ -13,10 +13,30 @@ use crate::model::realm::{Realm, RealmRules};
 use crate::model::role::Role;
 use crate::model::snapshot::RealmSnapshot;
 use crate::model::user::{ApiKey, PasswordHash, User};
+use crate::organization::settings::OrganizationError;
+use crate::text::printable::unprintable;
 
 /// The channels a realm begins with, with the color of the owner's subscription. Not specified; new users are put
 /// into them, so there is somewhere to write.
 const CHANNELS: [(&str, &str); 2] = [("general", "#76ce90"), ("sandbox", "#fae589")];
+
+/// Longest name of a new realm, in characters, as of one that is renamed.
+const REALM_NAME_MAX_CHARS: usize = 40;
+
+/// Returns the name of a new realm, without space around it.
+///
+/// # Errors
+/// When it is blank or too long, or has a character that no screen shows.
+pub fn realm_name(written: &str) -> Result<&str, OrganizationError> {
+    let (name, setting) = (written.trim(), "name");
+    if name.chars().count() > REALM_NAME_MAX_CHARS {
+        return Err(OrganizationError::TooLong { name: setting, limit: REALM_NAME_MAX_CHARS });
+    }
+    if name.is_empty() || unprintable(name).is_some() {
+        return Err(OrganizationError::InvalidCharacters(setting));
+    }
+    Ok(name)
+}
 
 /// The data of a realm to create.
 #[derive(Debug)]
@@ -126,6 +146,18 @@ fn first_channel(name: &str, (id, owner, administrators): (ChannelId, UserId, Us
 mod tests {
     use super::*;
     use crate::log::event::EventRecord;
+
+    #[test]
+    fn a_new_realm_has_a_name_that_is_shown() {
+        assert_eq!(realm_name(" Acme "), Ok("Acme"));
+        for (name, refused) in [
+            (" ", OrganizationError::InvalidCharacters("name")),
+            ("A\u{200b}", OrganizationError::InvalidCharacters("name")),
+            (&*"A".repeat(41), OrganizationError::TooLong { name: "name", limit: 40 }),
+        ] {
+            assert_eq!(realm_name(name), Err(refused), "{name}");
+        }
+    }
 
     #[test]
     fn a_new_realm_has_an_owner_groups_and_somewhere_to_write() {

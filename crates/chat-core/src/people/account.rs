@@ -20,6 +20,7 @@ use crate::model::user::{self, ApiKey, PasswordHash, User};
 use crate::organization::domains::{self, DomainRestriction};
 use crate::people::address;
 use crate::people::personal::preference;
+use crate::people::session;
 use crate::permission::access;
 use crate::permission::administer::AccountError;
 use crate::wire::channel::{ChannelStatistics, basic};
@@ -208,6 +209,8 @@ fn set_active(realm: &RealmSnapshot, user: &User, is_active: bool, commit: &mut 
         commit.events.push(NewEvent::plain(EventAudience::users(keepers(realm, user)), told));
     }
     commit.changes.push(RealmChange::User(Box::new(User { is_active, ..user.clone() })));
+    // An account that is opened again is signed in nowhere.
+    session::end_all(realm, user.id, None, commit);
 }
 
 /// Returns who sees all of a bot: administrators, and who answers for it.

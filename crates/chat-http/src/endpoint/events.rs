@@ -12,12 +12,12 @@ use chat_core::log::event::{EventReader, EventRecord};
 use chat_core::log::store::{EventQueue, LogListener};
 use chat_core::model::message::Flag;
 use chat_core::model::snapshot::RealmSnapshot;
-use chat_core::model::user::{KeyHash, User};
+use chat_core::model::user::User;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use self::again::Again;
 use crate::answer::Answer;
-use crate::auth::{Caller, Unauthenticated};
+use crate::auth::{Caller, CallerSecret, holder};
 use crate::call::{Call, endpoint};
 use crate::error::Fault;
 use crate::long_wait::LongWait;
@@ -97,27 +97,33 @@ fn told() -> Vec<Member> {
 /// Returns what of a call a poll keeps.
 fn essence(call: Call<Caller>, poll: &Poll) -> (App, Asker, LongWait) {
     let Call { app, who, wait, is_plain, .. } = call;
-    let asker = Asker { user_id: who.user.id, key: who.key };
-    if is_plain && !poll.dont_block {
+    let asker = Asker { user_id: who.user.id, secret: who.secret };
+    // A session can expire, which is checked where a request arrives as a whole.
+    if is_plain && !poll.dont_block && who.secret.session().is_none() {
         wait.offer(|| Again::offered(&app, asker, &poll.queue_id));
     }
     (app, asker, wait)
 }
 
-/// Who asks, and the key it was let in with. Who has it changed wants nobody to hear any more who has the old one.
+/// The caller, and the secret it was let in with: once that is replaced, a poll opened with it gets no more events.
 #[derive(Clone, Copy)]
 struct Asker {
     user_id: UserId,
-    key: KeyHash,
+    secret: CallerSecret,
 }
 
-async fn answer(app: &App, Asker { user_id, key }: Asker, poll: Poll, long_wait: &LongWait) -> Result<Answer, Fault> {
+async fn answer(
+    app: &App,
+    Asker { user_id, secret }: Asker,
+    poll: Poll,
+    long_wait: &LongWait,
+) -> Result<Answer, Fault> {
     let Poll { queue_id, last_event_id, dont_block } = poll;
     let queue = owned(app, queue_id, user_id).await?;
     let mut turn = app.polls.begin(&queue.id);
     catch_up(app, last_event_id).await?;
     app.queues.note(&queue, app.now_s());
-    let mut delivery = Delivery::after(last_event_id.max(queue.begins_after), &queue.id, key);
+    let mut delivery = Delivery::after(last_event_id.max(queue.begins_after), &queue.id, secret);
     let begun = Instant::now();
     let (mut until, mut confirmed) = (begun + CONFIRM_AFTER, false);
     while delivery.look(app, &queue).await? && !dont_block {
@@ -213,12 +219,12 @@ struct Delivery {
     text: String,
     queue_id: String,
     /// What the poll was opened with.
-    key: KeyHash,
+    secret: CallerSecret,
 }
 
 impl Delivery {
-    fn after(at: EventId, queue_id: &str, key: KeyHash) -> Self {
-        Self { at, told: 0, text: String::new(), queue_id: queue_id.to_owned(), key }
+    fn after(at: EventId, queue_id: &str, secret: CallerSecret) -> Self {
+        Self { at, told: 0, text: String::new(), queue_id: queue_id.to_owned(), secret }
     }
 
     /// Takes in what the queue wants of what was not looked at yet. Says whether there is still nothing to answer.
@@ -267,7 +273,7 @@ impl Delivery {
     fn owner<'a>(&self, realm: &'a RealmSnapshot, queue: &EventQueue) -> Result<&'a User, Fault> {
         let user = realm.user(queue.user_id).filter(|user| user.is_active);
         let user = user.ok_or_else(|| Fault::NoQueue { queue_id: queue.id.clone() })?;
-        if realm.key_of(user.id) == Some(self.key) { Ok(user) } else { Err(Unauthenticated::UnknownKey.into()) }
+        Ok(holder(realm, user.id, self.secret)?)
     }
 
     /// Writes those records that the queue wants, up to the size of an answer.

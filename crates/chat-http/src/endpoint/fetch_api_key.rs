@@ -96,7 +96,8 @@ impl Params for Username {
     }
 }
 
-fn person<'a>(realm: &'a RealmSnapshot, address: &str) -> Option<&'a User> {
+/// Returns the person of a folded address.
+pub(super) fn person<'a>(realm: &'a RealmSnapshot, address: &str) -> Option<&'a User> {
     realm.user_by_email(address).map(AsRef::as_ref).filter(|user| user.bot.is_none())
 }
 

@@ -82,6 +82,8 @@ struct SaidPage<'a> {
     text: &'a str,
     /// Where they log in, and with which address.
     login: Option<(&'a str, &'a str)>,
+    /// Whether a browser can be signed in to read messages.
+    has_client: bool,
 }
 
 /// What the form says.
@@ -177,7 +179,8 @@ fn form(app: &Site, invitation: &Invitation, (fields, alert): (&Fields, Option<&
 }
 
 pub(super) fn said(app: &Site, (heading, text): (&str, &str), login: Option<(&str, &str)>) -> Result<String, Fault> {
-    rendered(&SaidPage { realm: name_of(&app.realm()), heading, text, login })
+    let has_client = app.browser.client.is_some();
+    rendered(&SaidPage { realm: name_of(&app.realm()), heading, text, login, has_client })
 }
 
 pub(super) fn name_of(realm: &RealmSnapshot) -> &str {

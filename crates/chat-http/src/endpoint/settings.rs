@@ -1,10 +1,11 @@
 //! `/settings`: what people change of their own account, and how they like things.
 
-use chat_core::log::commit::{CredentialChange, RealmCommit};
+use chat_core::log::commit::RealmCommit;
 use chat_core::model::snapshot::RealmSnapshot;
 use chat_core::model::user::{PasswordHash, User, check_password};
 use chat_core::people::account;
 use chat_core::people::address::{self, EmailChangeRequest};
+use chat_core::people::password_reset;
 use chat_core::people::personal::preference::{self, PreferenceChange, PreferenceScope};
 use chat_core::permission::access;
 use chat_core::permission::administer::AccountError;
@@ -76,7 +77,9 @@ async fn update(call: Call<Caller>, wish: Update) -> Result<Answer, Fault> {
             address::ask(realm, &user, &EmailChangeRequest { address, secret: &secret, base_url }, commit)?;
         }
         if let Some(hash) = &password_hash {
-            commit.credentials.push(CredentialChange::PasswordHash(user.id, Some(hash.clone())));
+            // The browser that changes it stays signed in.
+            let current = call.who.secret.session();
+            password_reset::set_password(realm, user.id, Some(hash.clone()), current, commit);
         }
         Ok(())
     };

@@ -7,7 +7,8 @@ use http::header::RETRY_AFTER;
 use http::{HeaderMap, HeaderValue};
 use serde_json::{Value, json};
 
-use super::{BAD_REQUEST, Fault, Verdict, chain, refusal};
+use super::{BAD_REQUEST, BrowserFault, Fault, Verdict, chain, refusal};
+use crate::auth::LoginFault;
 use crate::params::ParamFault;
 
 /// Invitations that are not given.
@@ -83,9 +84,23 @@ impl OnPage {
         fault.add_headers(status, &mut headers);
         let retry_after = headers.remove(RETRY_AFTER);
         let (heading, text) = said(fault);
-        let is_about_the_form =
-            matches!(fault, Fault::Parameter(_) | Fault::Account(_) | Fault::Join(JoinError::Account(_)));
+        let is_about_the_form = Self::concerns_form(fault);
         Self { status, heading, text, is_about_the_form, retry_after }
+    }
+
+    /// Returns whether another form would do.
+    pub(crate) fn concerns_form(fault: &Fault) -> bool {
+        matches!(
+            fault,
+            Fault::Parameter(_)
+                | Fault::Account(_)
+                | Fault::Join(JoinError::Account(_))
+                | Fault::Login(_)
+                | Fault::Email(_)
+                | Fault::FullName(_)
+                | Fault::Choice(_)
+                | Fault::Browser(BrowserFault::Csrf | BrowserFault::SetupCode)
+        )
     }
 
     /// Puts what belongs there into the head of the page.
@@ -124,7 +139,18 @@ fn said(fault: &Fault) -> (&'static str, String) {
         Fault::Address(EmailChangeError::Expired) => {
             ("This link has expired", "Change your address in your app again, to get another letter.")
         }
-        Fault::Throttled(_) => ("That was too fast", "Please wait a minute, and open the link again."),
+        Fault::Login(LoginFault::WrongPassword) => {
+            ("That did not work", "The e-mail address or the password is not right.")
+        }
+        Fault::Login(LoginFault::RealmDeactivated) => ("This organization is closed", "You cannot sign in to it."),
+        Fault::Login(LoginFault::AccountDeactivated) => {
+            ("Your account is closed", "Ask an administrator to open it again.")
+        }
+        Fault::Email(_) => ("That did not work", "Please type an e-mail address."),
+        Fault::FullName(refused) => return ("That did not work", refused.to_string()),
+        Fault::Choice(refused) => return ("That did not work", refused.to_string()),
+        Fault::Browser(refused) => super::browser::on_page(refused),
+        Fault::Throttled(_) => ("That was too fast", "Please wait a few minutes, and try again."),
         _ => ("Something went wrong here", "Please try again in a while."),
     };
     (heading, text.to_owned())

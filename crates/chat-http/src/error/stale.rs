@@ -2,7 +2,7 @@
 
 use chat_core::permission::administer::AccountError;
 
-use super::Fault;
+use super::{BrowserFault, Fault};
 
 impl Fault {
     /// Returns whether it was decided on what the node knows of the realm, so that news from another node may turn it
@@ -22,6 +22,7 @@ impl Fault {
                 | Self::MethodNotAllowed { .. }
                 | Self::Throttled(_)
                 | Self::ForDevelopment
+                | Self::Browser(BrowserFault::Csrf | BrowserFault::SetupCode)
                 | Self::Account(AccountError::Password(_) | AccountError::WrongPassword)
                 | Self::NoQueue { .. }
                 | Self::NotInQueue { .. }

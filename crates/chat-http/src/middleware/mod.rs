@@ -3,3 +3,4 @@
 pub(crate) mod method;
 pub(crate) mod observe;
 pub(crate) mod panic;
+pub(crate) mod surface;

@@ -9,6 +9,8 @@ mod again;
 #[cfg(test)]
 mod bots;
 #[cfg(test)]
+mod browsers;
+#[cfg(test)]
 mod cellar;
 #[cfg(test)]
 mod changes;

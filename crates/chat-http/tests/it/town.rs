@@ -22,7 +22,8 @@ use chat_core::people::invitation::VALIDITY_MIN;
 use chat_core::push::PushService;
 use chat_http::error::Failure;
 use chat_http::{
-    ApiSettings, Chat, Domain, Invitations, LongWait, Outside, Parts, Passwords, Push, Repeat, UploadSettings, router,
+    ApiSettings, BrowserClient, BrowserSettings, Chat, Domain, Invitations, LongWait, Outside, Parts, Passwords, Push,
+    Repeat, SetupCode, UploadSettings, router,
 };
 use chat_storage::Store;
 use http::{HeaderMap, Request, StatusCode};
@@ -37,6 +38,9 @@ use crate::engine::{self, Database};
 
 /// When the town is, in unix seconds.
 pub(crate) const NOW_S: i64 = 1_800_000_000;
+
+/// Seconds without use after which a browser is signed out.
+pub(crate) const SESSION_LIFETIME_S: i64 = 30 * 86_400;
 
 /// Letters of invitation that may be sent in a day.
 pub(crate) const INVITATIONS_PER_DAY: usize = 10;
@@ -53,6 +57,7 @@ pub(crate) struct Town {
     router: Chat,
     folder: TempDir,
     database: Option<Database>,
+    browser: BrowserSettings,
 }
 
 /// What differs between towns.
@@ -66,6 +71,10 @@ struct Manner {
     bouncer: Option<Arc<dyn PushService>>,
     /// Whether keys are given without passwords.
     development_login: bool,
+    /// Whether browsers are served a client.
+    has_client: bool,
+    /// Whether there is no organization yet; [`Town::setup_code`] makes one.
+    is_empty: bool,
 }
 
 /// Someone with an account, or nobody.
@@ -137,8 +146,18 @@ impl Town {
         Self::with(Manner { development_login: true, ..Manner::default() }).await
     }
 
+    /// The same with a client for browsers.
+    pub(crate) async fn with_client() -> Self {
+        Self::with(Manner { has_client: true, ..Manner::default() }).await
+    }
+
+    /// A server without an organization, with a client for browsers.
+    pub(crate) async fn empty() -> Self {
+        Self::with(Manner { has_client: true, is_empty: true, ..Manner::default() }).await
+    }
+
     async fn with(manner: Manner) -> Self {
-        let Manner { per_minute, quota_bytes, bouncer, development_login } = manner;
+        let Manner { per_minute, quota_bytes, bouncer, development_login, has_client, is_empty } = manner;
         let folder = tempfile::tempdir().unwrap();
         let database = Database::with_schema().await;
         let store = Arc::new(engine::open(database.as_ref(), folder.path()).await);
@@ -152,14 +171,22 @@ impl Town {
             api_key: key.clone(),
             now_s: NOW_S - 1_000,
         };
-        assert!(matches!(store.commit(found(&store.realm(), founding)).await.unwrap(), CommitOutcome::Done { .. }));
+        if !is_empty {
+            assert!(matches!(store.commit(found(&store.realm(), founding)).await.unwrap(), CommitOutcome::Done { .. }));
+        }
         let ada = Person { id: 9, email: "ada@example.org".to_owned(), key: key.expose().to_owned() };
         let files = Arc::default();
         let spool_dir = folder.path().to_owned();
         let uploads = UploadSettings { max_bytes: 2 * 1024 * 1024, quota_bytes, spool_dir };
         let push = Push { devices: Arc::<Store>::clone(&store), bouncer };
-        let router = served(&store, &files, &clock, ((per_minute, development_login), uploads, push));
-        Self { store, ada, files, clock, router, folder, database }
+        let browser = BrowserSettings {
+            session_lifetime_s: SESSION_LIFETIME_S,
+            setup_code: is_empty.then(|| SetupCode::new(&key)),
+            client: has_client.then(|| Arc::new(Client) as Arc<dyn BrowserClient>),
+        };
+        let given = ((per_minute, development_login), uploads, push);
+        let router = served(&store, &files, &clock, given, browser.clone());
+        Self { store, ada, files, clock, router, folder, database, browser }
     }
 
     /// One more node on the same database.
@@ -172,7 +199,8 @@ impl Town {
     pub(crate) async fn restart(&self) {
         let uploads = UploadSettings { max_bytes: 0, quota_bytes: None, spool_dir: std::env::temp_dir() };
         let push = Push { devices: Arc::<Store>::clone(&self.store), bouncer: None };
-        let again = served(&self.store, &self.files, &self.clock, ((0, false), uploads, push));
+        let given = ((0, false), uploads, push);
+        let again = served(&self.store, &self.files, &self.clock, given, self.browser.clone());
         again.announce_restart().await;
     }
 
@@ -182,8 +210,9 @@ impl Town {
         let spool_dir = folder.path().to_owned();
         let uploads = UploadSettings { max_bytes: 2 * 1024 * 1024, quota_bytes: None, spool_dir };
         let push = Push { devices: Arc::<Store>::clone(&store), bouncer: None };
-        let router = served(&store, &files, &clock, ((0, false), uploads, push));
-        Self { store, ada: self.ada.clone(), files, clock, router, folder, database: None }
+        let browser = self.browser.clone();
+        let router = served(&store, &files, &clock, ((0, false), uploads, push), browser.clone());
+        Self { store, ada: self.ada.clone(), files, clock, router, folder, database: None, browser }
     }
 
     /// One more person, in no channel: `name@example.org`, of the full name `name`, without a password.
@@ -210,6 +239,22 @@ impl Town {
         commit.set_key(&realm, id, key.clone());
         assert!(matches!(self.store.commit(commit).await.unwrap(), CommitOutcome::Done { .. }));
         Person { id: id.0, email, key: key.expose().to_owned() }
+    }
+
+    /// Whether the database is one that several nodes share.
+    pub(crate) fn is_on_postgres(&self) -> bool {
+        self.database.is_some()
+    }
+
+    /// The code of the first page.
+    pub(crate) fn setup_code(&self) -> &str {
+        self.browser.setup_code.as_ref().unwrap().expose()
+    }
+
+    /// The answer to a request as it is, with the bytes of its body.
+    pub(crate) async fn respond(&self, request: Request<Body>) -> (StatusCode, HeaderMap, Vec<u8>) {
+        let (head, body) = self.router.clone().oneshot(request).await.unwrap().into_parts();
+        (head.status, head.headers, body.collect().await.unwrap().to_bytes().to_vec())
     }
 
     /// The realm as it is.
@@ -400,7 +445,7 @@ fn basic(who: &Person) -> String {
 
 type Given = ((u32, bool), UploadSettings, Push);
 
-fn served(store: &Arc<Store>, files: &Arc<Cellar>, clock: &Arc<Clock>, given: Given) -> Chat {
+fn served(store: &Arc<Store>, files: &Arc<Cellar>, clock: &Arc<Clock>, given: Given, browser: BrowserSettings) -> Chat {
     let ((rate_limit_per_user, development_login), uploads, push) = given;
     let parts = Parts {
         outside: Arc::<Clock>::clone(clock),
@@ -438,6 +483,7 @@ fn served(store: &Arc<Store>, files: &Arc<Cellar>, clock: &Arc<Clock>, given: Gi
             per_day: INVITATIONS_PER_DAY,
         },
         push,
+        browser,
         settings,
     };
     router(parts, Some(domain))
@@ -466,6 +512,19 @@ impl Outside for Clock {
             let place = u32::try_from(place).unwrap();
             u8::try_from((digit(place) + u64::from(place)) % 200).unwrap()
         })
+    }
+}
+
+/// A client of one page and one file.
+struct Client;
+
+impl BrowserClient for Client {
+    fn index(&self, _: &HeaderMap) -> Response {
+        Response::new(Body::from("<!doctype html><title>the client</title>"))
+    }
+
+    fn file(&self, name: &str, _: &HeaderMap) -> Option<Response> {
+        (name == "app-1.js").then(|| Response::new(Body::from("start()")))
     }
 }
 

@@ -35,7 +35,8 @@ use crate::error::{Failure, Fault};
 use crate::params::{Json, ParamFault, Params, Reader, Stripped, Text};
 use crate::router::{Chat, framed, operations};
 use crate::state::{
-    ApiSettings, App, Domain, Frame, Invitations, Outside, Parts, Passwords, Push, Site, UploadSettings,
+    ApiSettings, App, BrowserSettings, Domain, Frame, Invitations, Outside, Parts, Passwords, Push, Site,
+    UploadSettings,
 };
 
 pub(super) const NOW_S: i64 = 1_700_000_000;
@@ -238,6 +239,7 @@ pub(super) async fn domain(is_deactivated: bool) -> (Domain, TempDir) {
         passwords: Arc::new(Plain),
         invitations: Invitations { links: Arc::<Store>::clone(&store), validity_min: 1, per_day: 1 },
         push: Push { devices: store, bouncer: None },
+        browser: BrowserSettings { session_lifetime_s: 86_400, setup_code: None, client: None },
         settings,
     };
     (domain, folder)

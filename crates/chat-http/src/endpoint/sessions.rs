@@ -1,0 +1,201 @@
+//! The browsers that a user is signed in with: a page at `/sessions/`, and `/json/sessions` for the client.
+
+use askama::Template;
+use axum::Router;
+use axum::extract::rejection::FormRejection;
+use axum::extract::{DefaultBodyLimit, Form, State};
+use axum::http::Extensions;
+use axum::response::Response;
+use axum::routing::{delete, get};
+use chat_core::people::session::{self, ListedSession};
+use http::HeaderMap;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::form_page::{FORM_MAX_BYTES, check, form_page, redirect};
+use super::join::{finish, name_of, rendered};
+use crate::answer::Answer;
+use crate::auth::Caller;
+use crate::browser;
+use crate::call::{Call, endpoint};
+use crate::error::{BrowserFault, Fault};
+use crate::state::{App, Site};
+
+pub(crate) fn routes() -> Router<App> {
+    Router::new()
+        .route("/json/sessions", get(endpoint(list)).delete(endpoint(end_others)))
+        .route("/json/sessions/{id}", delete(endpoint(end_one)))
+        .route("/sessions/", get(show).post(submit))
+        .layer(DefaultBodyLimit::max(FORM_MAX_BYTES))
+}
+
+fn listed(app: &Site, caller: &Caller) -> Vec<ListedSession> {
+    session::list(&app.realm(), caller.id(), app.now_s(), app.browser.session_lifetime_s)
+}
+
+/// Lists the sessions of the caller, the one used last first.
+async fn list(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+    let current = call.who.secret.session().map(session::id_of);
+    let sessions = listed(&call.app, &call.who).into_iter().map(|ListedSession { id, session }| {
+        json!({
+            "created": session.created_s,
+            "last_used": session.used_s,
+            "user_agent": session.user_agent,
+            "is_current": current.as_ref() == Some(&id),
+            "id": id,
+        })
+    });
+    Answer::of(&json!({"sessions": sessions.collect::<Vec<_>>()}))
+}
+
+/// Ends a session of the caller, also the one of the request.
+async fn end_one(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+    end(&call.app, &call.who, call.path_text("id")?).await?;
+    Ok(Answer::empty())
+}
+
+/// Ends all sessions of the caller but the one of the request.
+async fn end_others(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+    end_all_others(&call.app, &call.who).await?;
+    Ok(Answer::empty())
+}
+
+async fn end(app: &App, caller: &Caller, id: &str) -> Result<(), Fault> {
+    let is_found = app.commit(|realm, commit| {
+        let user = caller.again(realm)?;
+        Ok(session::end_listed(realm, user.id, id, commit))
+    });
+    if is_found.await? { Ok(()) } else { Err(BrowserFault::NoSession.into()) }
+}
+
+async fn end_all_others(app: &App, caller: &Caller) -> Result<(), Fault> {
+    app.commit(|realm, commit| {
+        let user = caller.again(realm)?;
+        session::end_all(realm, user.id, caller.secret.session(), commit);
+        Ok(())
+    })
+    .await
+}
+
+#[derive(Template)]
+#[template(path = "sessions.html")]
+struct SessionsPage<'a> {
+    realm: &'a str,
+    csrf_token: &'a str,
+    sessions: Vec<Row>,
+}
+
+/// A session as the page shows it.
+struct Row {
+    id: String,
+    program: String,
+    created: String,
+    used: String,
+    is_current: bool,
+}
+
+/// The session to end; without one all others.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Fields {
+    id: String,
+    csrfmiddlewaretoken: String,
+}
+
+/// Shows the sessions, each with a button that ends it.
+async fn show(State(app): State<App>, headers: HeaderMap, extensions: Extensions) -> Response {
+    match browser::account(&app, &headers, &extensions).await {
+        Ok(Some(caller)) => form_page(&app, &headers, |csrf_token| page(&app, &caller, csrf_token)),
+        Ok(None) => redirect(&app, "/login/?next=/sessions/", HeaderMap::new()),
+        Err(fault) => finish(&app, Err(fault)),
+    }
+}
+
+fn page(app: &Site, caller: &Caller, csrf_token: &str) -> Result<String, Fault> {
+    let current = caller.secret.session().map(session::id_of);
+    let row = |ListedSession { id, session }: ListedSession| Row {
+        program: program(&session.user_agent),
+        created: day(session.created_s),
+        used: day(session.used_s),
+        is_current: current.as_ref() == Some(&id),
+        id,
+    };
+    let sessions = listed(app, caller).into_iter().map(row).collect();
+    rendered(&SessionsPage { realm: name_of(&app.realm()), csrf_token, sessions })
+}
+
+/// Ends one session, or all others.
+async fn submit(
+    State(app): State<App>,
+    headers: HeaderMap,
+    extensions: Extensions,
+    fields: Result<Form<Fields>, FormRejection>,
+) -> Response {
+    let Form(fields) = fields.unwrap_or_default();
+    let caller = match browser::account(&app, &headers, &extensions).await {
+        Ok(Some(caller)) => caller,
+        Ok(None) => return redirect(&app, "/login/?next=/sessions/", HeaderMap::new()),
+        Err(fault) => return finish(&app, Err(fault)),
+    };
+    let ended = match check(&app, (&headers, &extensions), &fields.csrfmiddlewaretoken) {
+        Err(fault) => Err(fault),
+        Ok(()) if fields.id.is_empty() => end_all_others(&app, &caller).await,
+        Ok(()) => end(&app, &caller, &fields.id).await,
+    };
+    match ended {
+        Ok(()) => redirect(&app, "/sessions/", HeaderMap::new()),
+        Err(fault) => finish(&app, Err(fault)),
+    }
+}
+
+/// A `User-Agent` header in the words of the person who reads the page. What is not known is shown as it was sent.
+fn program(user_agent: &str) -> String {
+    /// What stands in the header, and what it is; the first that stands there counts.
+    const PROGRAMS: [(&str, &str); 6] = [
+        ("Edg/", "Edge"),
+        ("OPR/", "Opera"),
+        ("Electron/", "Desktop app"),
+        ("Firefox/", "Firefox"),
+        ("Chrome/", "Chrome"),
+        ("Safari/", "Safari"),
+    ];
+    const SYSTEMS: [(&str, &str); 6] = [
+        ("Android", "Android"),
+        ("iPhone", "iPhone"),
+        ("iPad", "iPad"),
+        ("Windows", "Windows"),
+        ("Mac OS X", "Mac"),
+        ("Linux", "Linux"),
+    ];
+    let found = |words: &[(&str, &'static str)]| {
+        words.iter().find(|(part, _)| user_agent.contains(part)).map(|(_, name)| *name)
+    };
+    match (found(&PROGRAMS), found(&SYSTEMS)) {
+        (Some(program), Some(system)) => format!("{program} on {system}"),
+        (Some(program), None) => program.to_owned(),
+        (None, _) if user_agent.is_empty() => "A program without a name".to_owned(),
+        (None, _) => user_agent.to_owned(),
+    }
+}
+
+fn day(unix_s: i64) -> String {
+    let day = jiff::Timestamp::from_second(unix_s).ok();
+    day.map_or_else(String::new, |day| day.strftime("%-d %B %Y, %H:%M UTC").to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_is_named_as_people_know_it() {
+        let chrome =
+            "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0 Safari/537.36";
+        assert_eq!(program(chrome), "Chrome on Linux");
+        assert_eq!(program(&format!("{chrome} Edg/142.0")), "Edge on Linux");
+        let iphone = "Mozilla/5.0 (iPhone; CPU iPhone OS 19_0 like Mac OS X) AppleWebKit/605 Version/19 Safari/604";
+        assert_eq!(program(iphone), "Safari on iPhone");
+        assert_eq!((program("curl/8"), program("")), ("curl/8".to_owned(), "A program without a name".to_owned()));
+        assert_eq!(day(1_800_000_000), "15 January 2027, 08:00 UTC");
+    }
+}

@@ -1,0 +1,118 @@
+//! The first page of an empty installation: it makes the organization and its owner.
+//!
+//! It is protected by a code that the server logs when it starts, so whoever opens the address first is not the owner.
+//! Once there is an organization the page is gone, and the code with it.
+
+use askama::Template;
+use axum::extract::Form;
+use axum::extract::rejection::FormRejection;
+use axum::http::Extensions;
+use axum::response::Response;
+use chat_core::log::commit::CommitOutcome;
+use chat_core::model::user::{check_password, email, full_name};
+use chat_core::organization::founding::{self, NewRealm, found};
+use chat_core::permission::administer::AccountError;
+use http::HeaderMap;
+use serde::Deserialize;
+
+use super::form_page::{PASSWORD_MAX_BYTES, check, form_page, redirect, refused};
+use super::join::rendered;
+use crate::browser;
+use crate::error::{BrowserFault, Failure, Fault};
+use crate::params::ParamFault;
+use crate::state::{App, SetupCode};
+
+/// What the organization is called before it has a name.
+const REALM: &str = "Chat";
+
+#[derive(Template)]
+#[template(path = "setup.html")]
+struct SetupPage<'a> {
+    realm: &'a str,
+    fields: &'a Fields,
+    csrf_token: &'a str,
+    alert: Option<&'a str>,
+}
+
+/// The form.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Fields {
+    code: String,
+    realm_name: String,
+    full_name: String,
+    email: String,
+    password: String,
+    csrfmiddlewaretoken: String,
+}
+
+/// Returns the code, when there is no organization yet.
+pub(super) fn code(app: &App) -> Option<&SetupCode> {
+    app.browser.setup_code.as_ref().filter(|_| app.realm().realm().is_none())
+}
+
+/// Shows the form.
+pub(super) fn show(app: &App, headers: &HeaderMap) -> Response {
+    form_page(app, headers, |token| form(&Fields::default(), token, None))
+}
+
+fn form(fields: &Fields, csrf_token: &str, alert: Option<&str>) -> Result<String, Fault> {
+    rendered(&SetupPage { realm: REALM, fields, csrf_token, alert })
+}
+
+/// Makes the organization, and signs its owner in.
+pub(super) async fn submit(
+    app: &App,
+    (headers, extensions): (HeaderMap, Extensions),
+    fields: Result<Form<Fields>, FormRejection>,
+) -> Response {
+    let Form(fields) = fields.unwrap_or_default();
+    match founded(app, &fields, (&headers, &extensions)).await {
+        Ok(Some(cookies)) => redirect(app, "/", cookies),
+        Ok(None) => redirect(app, "/login/", HeaderMap::new()),
+        Err(fault) => refused(app, &headers, fault, |token, alert| form(&fields, token, Some(alert))),
+    }
+}
+
+/// Returns the cookies of the owner's session; `None` when there is an organization already.
+async fn founded(
+    app: &App,
+    fields: &Fields,
+    (headers, extensions): (&HeaderMap, &Extensions),
+) -> Result<Option<HeaderMap>, Fault> {
+    check(app, (headers, extensions), &fields.csrfmiddlewaretoken)?;
+    app.realm.refresh().await?;
+    let Some(code) = code(app) else { return Ok(None) };
+    if !code.matches(&fields.code) {
+        return Err(BrowserFault::SetupCode.into());
+    }
+    let founding = checked(app, fields).await?;
+    let owner = founding.email.clone();
+    match app.realm.commit(found(&app.realm(), founding)).await? {
+        CommitOutcome::Done { .. } => tracing::info!("the organization was created on its first page"),
+        CommitOutcome::Stale(_) => return Ok(None),
+    }
+    let owner = app.realm().user_by_email(&owner).map(|user| user.id);
+    let owner = owner.ok_or_else(|| Failure::said("the owner that was made is not there"))?;
+    let mut cookies = HeaderMap::new();
+    browser::sign_in(app, owner, (headers, &mut cookies), |_| Ok(())).await?;
+    Ok(Some(cookies))
+}
+
+/// What can be refused is refused before the password costs a hash.
+async fn checked(app: &App, fields: &Fields) -> Result<NewRealm, Fault> {
+    let realm_name = founding::realm_name(&fields.realm_name)?;
+    let (full_name, email) = (full_name(&fields.full_name)?, email(&fields.email)?);
+    check_password(&fields.password).map_err(AccountError::from)?;
+    if fields.password.len() > PASSWORD_MAX_BYTES {
+        return Err(ParamFault::TooLong { path: "The password".to_owned(), limit: PASSWORD_MAX_BYTES }.into());
+    }
+    Ok(NewRealm {
+        realm_name: realm_name.to_owned(),
+        email: email.to_owned(),
+        full_name: full_name.to_owned(),
+        password_hash: Some(app.passwords.hash(fields.password.clone()).await?),
+        api_key: app.fresh_key()?,
+        now_s: app.now_s(),
+    })
+}
