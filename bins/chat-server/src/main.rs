@@ -25,6 +25,7 @@ mod memory;
 mod passwords;
 mod progress;
 mod push;
+mod web;
 
 mod fast_repoll;
 mod long_poll_detach;

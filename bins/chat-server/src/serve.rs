@@ -29,6 +29,7 @@ use crate::machine::Machine;
 use crate::mail::Post;
 use crate::passwords::Argon2id;
 use crate::push::Watch;
+use crate::web::Embedded;
 use crate::{bootstrap, database, import, memory, push};
 
 /// How often queues that nobody reads are deleted, messages that their channel does not keep any longer, and events that
@@ -234,7 +235,7 @@ fn browser(config: &Config, founded: Founded, base_url: &str) -> anyhow::Result<
         Founded::Nothing => Some(bootstrap::setup_code(base_url)?),
     };
     let session_lifetime_s = config.browser.session_lifetime_s();
-    Ok(BrowserSettings { session_lifetime_s, setup_code, client: None })
+    Ok(BrowserSettings { session_lifetime_s, setup_code, client: Some(Arc::new(Embedded::new())) })
 }
 
 fn settings(config: &Config, base_url: String) -> ApiSettings {

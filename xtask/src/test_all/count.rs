@@ -39,6 +39,15 @@ impl Count {
         let (failed, ignored) = (number("failures")? + number("errors")?, number("skipped")?);
         Some(Self { passed: number("tests")?.saturating_sub(failed + ignored), failed, ignored })
     }
+
+    /// Reads the sums at the end of what `node --test` prints in the Test Anything Protocol.
+    pub(super) fn of_tap(output: &str) -> Self {
+        let sum = |name: &str| {
+            let number = |line: &str| line.strip_prefix("# ")?.strip_prefix(name)?.trim().parse::<u32>().ok();
+            output.lines().rev().find_map(number).unwrap_or_default()
+        };
+        Self { passed: sum("pass "), failed: sum("fail ") + sum("cancelled "), ignored: sum("skipped ") + sum("todo ") }
+    }
 }
 
 impl AddAssign for Count {
@@ -76,5 +85,13 @@ mod tests {
         assert_eq!((counted.passed, counted.failed, counted.ignored), (44, 3, 3));
         assert_eq!(Count::of_junit("<testsuites></testsuites>"), None);
         assert_eq!(Count::of_junit(""), None);
+    }
+
+    #[test]
+    fn the_sums_of_a_node_run_are_read() {
+        let output = "ok 1 - a\n# pass 9\n1..2\n# tests 5\n# pass 3\n# fail 1\n# cancelled 0\n# skipped 1\n# todo 0\n";
+        let counted = Count::of_tap(output);
+        assert_eq!((counted.passed, counted.failed, counted.ignored), (3, 1, 1));
+        assert_eq!(Count::of_tap("no test ran"), Count::default());
     }
 }

@@ -9,6 +9,7 @@
 //! What is given up: the optimised servers meet the clients with `--release` alone, and only then are their times
 //! judged.
 
+mod client;
 mod count;
 mod deny;
 mod judged;
@@ -96,6 +97,7 @@ pub(crate) fn run(workspace: &Workspace, servers: Servers) -> Result<()> {
     found.built = built.is_passed();
     found.servers = found.built.then_some(Servers::Tested);
     report.ended("build", built);
+    report.step("client", || run.client());
     report.step("tests", || run.tests(&found));
     if servers == Servers::Released {
         report.step("towns", || run.towns(&found));

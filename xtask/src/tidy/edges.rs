@@ -62,6 +62,7 @@ const TABLE: &[Crate] = &[
         uses: &["chat-core", "sql-engines", "task-set"],
         tests_use: &[],
     },
+    Crate { name: "chat-web", layer: Layer::Http, uses: &[], tests_use: &[] },
     // level 3
     Crate {
         name: "auth-http",
@@ -79,7 +80,7 @@ const TABLE: &[Crate] = &[
     Crate {
         name: "chat-server",
         layer: Layer::Server,
-        uses: &["chat-http", "chat-storage", "chat-core", "chat-pictures", "server-kit", "task-set"],
+        uses: &["chat-http", "chat-storage", "chat-web", "chat-core", "chat-pictures", "server-kit", "task-set"],
         tests_use: &[],
     },
     Crate { name: "xtask", layer: Layer::Beside, uses: &[], tests_use: &[] },

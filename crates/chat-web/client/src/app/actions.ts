@@ -1,0 +1,261 @@
+// What people do: each action is a request, and where it helps, its effect is shown before the answer.
+import { app, type Outgoing } from "./app";
+import { ApiError, request, type Params } from "../transport/api";
+import { narrowHash } from "../store/address";
+import { applyPage, type Page, type PageMode } from "../store/lists";
+import { narrowKey, wireNarrow, type Narrow } from "../store/narrow";
+import { placeKey } from "../store/place";
+import { presences } from "../store/initial";
+import type { Message, Place, State, Topic } from "../store/types";
+
+/** Messages that are loaded at once. */
+const PAGE = 100;
+
+export function go(hash: string): void {
+  if (location.hash !== hash) location.hash = hash;
+  else app.setUi({ drawer: undefined });
+}
+
+export function goNarrow(narrow: Narrow): void {
+  if (app.state) go(narrowHash(narrow, app.state));
+}
+
+/** Runs an action and shows why it failed. Returns whether it did what was asked for. */
+export async function attempt(action: Promise<unknown>, done?: string): Promise<boolean> {
+  try {
+    await action;
+    if (done) app.toast(done);
+    return true;
+  } catch (error) {
+    app.toast(error instanceof Error ? error.message : String(error), { isError: true });
+    return false;
+  }
+}
+
+const loading = new Set<string>();
+
+/** Loads messages of a narrow around an anchor, or beyond an end of what is loaded. */
+export async function loadPage(narrow: Narrow, mode: PageMode, anchor: number | string): Promise<void> {
+  const key = `${narrowKey(narrow)} ${mode === "replace" ? anchor : mode}`;
+  if (loading.has(key)) return;
+  loading.add(key);
+  const since = app.eventsSoFar();
+  try {
+    const page = await request<Page & Record<string, unknown>>("GET", "messages", {
+      narrow: wireNarrow(narrow),
+      anchor: String(anchor),
+      num_before: mode === "newer" ? 0 : PAGE / (mode === "replace" ? 2 : 1),
+      num_after: mode === "older" ? 0 : PAGE / (mode === "replace" ? 2 : 1),
+      client_gravatar: true,
+    });
+    app.change(since, (state) => applyPage(state, narrow, page, mode));
+    const event = { type: "update_message_flags", op: "add", flag: "read", messages: [...readQueue], all: false };
+    if (readQueue.size > 0) app.applyLocally(event);
+  } finally {
+    loading.delete(key);
+  }
+}
+
+export async function loadTopics(channelId: number): Promise<void> {
+  const answer = await request("GET", `users/me/${channelId}/topics`);
+  const topics = (answer["topics"] as { name: string; max_id: number }[]).map(
+    ({ name, max_id }): Topic => ({ name, maxId: max_id }),
+  );
+  if (app.state) {
+    app.state = { ...app.state, topics: app.state.topics.set(channelId, topics) };
+    app.setUi({});
+  }
+}
+
+const readQueue = new Set<number>();
+let readTimer: ReturnType<typeof setTimeout> | undefined;
+
+/** Marks messages as read: at once here, and together with others on the server. */
+export function markRead(ids: readonly number[]): void {
+  if (ids.length === 0) return;
+  app.applyLocally({ type: "update_message_flags", op: "add", flag: "read", messages: [...ids], all: false });
+  for (const id of ids) readQueue.add(id);
+  readTimer ??= setTimeout(() => void flushRead(), 400);
+}
+
+async function flushRead(): Promise<void> {
+  readTimer = undefined;
+  const messages = [...readQueue].slice(0, 1000);
+  if (messages.length === 0) return;
+  try {
+    await request("POST", "messages/flags", { messages, op: "add", flag: "read" });
+    for (const id of messages) readQueue.delete(id);
+    if (readQueue.size > 0) readTimer = setTimeout(() => void flushRead(), 50);
+  } catch (error) {
+    // Without a network they stay in the queue; what the server refuses is given up.
+    if (error instanceof ApiError) for (const id of messages) readQueue.delete(id);
+    else readTimer = setTimeout(() => void flushRead(), 5_000);
+  }
+}
+
+export function setFlag(ids: readonly number[], flag: string, isSet: boolean): Promise<boolean> {
+  const op = isSet ? "add" : "remove";
+  const event = { type: "update_message_flags", op, flag, messages: [...ids], all: false };
+  app.applyLocally(event);
+  const undo = () => app.applyLocally({ ...event, op: isSet ? "remove" : "add" });
+  const sent = request("POST", "messages/flags", { messages: ids, op, flag }).catch((error) => {
+    undo();
+    throw error;
+  });
+  return attempt(sent);
+}
+
+/** Marks everything from this message on as not read, in its narrow. */
+export function markUnreadFrom(narrow: Narrow, id: number): Promise<boolean> {
+  const marked = request("POST", "messages/flags/narrow", {
+    narrow: wireNarrow(narrow),
+    anchor: String(id),
+    include_anchor: true,
+    num_before: 0,
+    num_after: 5000,
+    op: "remove",
+    flag: "read",
+  });
+  return attempt(marked);
+}
+
+export function markNarrowRead(narrow: Narrow): Promise<boolean> {
+  const marked = request("POST", "messages/flags/narrow", {
+    narrow: [...wireNarrow(narrow), { operator: "is", operand: "unread", negated: false }],
+    anchor: "newest",
+    num_before: 5000,
+    num_after: 0,
+    op: "add",
+    flag: "read",
+  });
+  return attempt(marked, "Marked as read.");
+}
+
+export interface Emoji {
+  readonly name: string;
+  readonly code: string;
+  readonly type: string;
+}
+
+export function toggleReaction(message: Message, emoji: Emoji): Promise<boolean> {
+  const selfId = app.state?.selfId ?? 0;
+  const has = message.reactions.some(
+    (one) => one.user_id === selfId && one.emoji_code === emoji.code && one.reaction_type === emoji.type,
+  );
+  const params = { emoji_name: emoji.name, emoji_code: emoji.code, reaction_type: emoji.type };
+  const event = { type: "reaction", message_id: message.id, user_id: selfId, ...params };
+  app.applyLocally({ ...event, op: has ? "remove" : "add" });
+  const sent = request(has ? "DELETE" : "POST", `messages/${message.id}/reactions`, params).catch((error) => {
+    app.applyLocally({ ...event, op: has ? "add" : "remove" });
+    throw error;
+  });
+  return attempt(sent);
+}
+
+/** Returns where a message goes, in the parameters of the API. */
+export function destination(place: Place): Params {
+  return place.kind === "topic"
+    ? { type: "stream", to: place.channelId, topic: place.topic }
+    : { type: "direct", to: place.userIds };
+}
+
+let localCount = 0;
+
+/** Sends a message; it is shown at once, and stays with the reason when it cannot be sent. */
+export function send(place: Place, content: string): void {
+  localCount += 1;
+  const localId = `${Date.now()}.${localCount}`;
+  const params = { ...destination(place), content };
+  const outgoing: Outgoing = { localId, placeKey: placeKey(place), content, error: undefined, params };
+  app.setUi({ outgoing: [...app.ui.outgoing, outgoing] });
+  void deliver(outgoing);
+}
+
+export async function deliver(outgoing: Outgoing): Promise<void> {
+  const put = (error: string | undefined) =>
+    app.setUi({
+      outgoing: app.ui.outgoing.map((one) => (one.localId === outgoing.localId ? { ...one, error } : one)),
+    });
+  put(undefined);
+  try {
+    const { queueId } = app.queue;
+    const answer = await request("POST", "messages", {
+      ...outgoing.params,
+      queue_id: queueId,
+      local_id: outgoing.localId,
+      read_by_sender: true,
+    });
+    // Its event takes it out of the list. Should the queue have ended in the meantime, this does.
+    setTimeout(() => discard(outgoing.localId), app.state?.messages.has(Number(answer["id"])) ? 0 : 8_000);
+  } catch (error) {
+    put(error instanceof Error ? error.message : String(error));
+  }
+}
+
+export function discard(localId: string): void {
+  if (!app.ui.outgoing.some((one) => one.localId === localId)) return;
+  app.setUi({ outgoing: app.ui.outgoing.filter((one) => one.localId !== localId) });
+}
+
+export function editMessage(id: number, changes: Params): Promise<Record<string, any>> {
+  return request("PATCH", `messages/${id}`, changes);
+}
+
+export function deleteMessage(id: number): Promise<boolean> {
+  return attempt(request("DELETE", `messages/${id}`), "Message deleted.");
+}
+
+/** Returns the text of a message as it was typed. */
+export async function rawContent(id: number): Promise<string> {
+  const answer = await request("GET", `messages/${id}`, { apply_markdown: false });
+  return String(answer["raw_content"]);
+}
+
+export function setTopicPolicy(channelId: number, topic: string, policy: number): Promise<boolean> {
+  const words = ["Topic follows its channel again.", "Topic muted.", "Topic unmuted.", "Topic followed."];
+  const params = { stream_id: channelId, topic, visibility_policy: policy };
+  return attempt(request("POST", "user_topics", params), words[policy]);
+}
+
+export function setChannelProperty(channelId: number, property: string, value: unknown): Promise<boolean> {
+  const data = [{ stream_id: channelId, property, value }];
+  return attempt(request("POST", "users/me/subscriptions/properties", { subscription_data: data }));
+}
+
+export function subscribe(name: string): Promise<boolean> {
+  return attempt(request("POST", "users/me/subscriptions", { subscriptions: [{ name }] }), `Subscribed to #${name}.`);
+}
+
+export function unsubscribe(name: string): Promise<boolean> {
+  return attempt(request("DELETE", "users/me/subscriptions", { subscriptions: [name] }), `Unsubscribed from #${name}.`);
+}
+
+export function setMutedUser(userId: number, isMuted: boolean): Promise<boolean> {
+  return attempt(request(isMuted ? "POST" : "DELETE", `users/me/muted_users/${userId}`));
+}
+
+export function setSetting(name: string, value: unknown): Promise<boolean> {
+  return attempt(request("PATCH", "settings", { [name]: value }));
+}
+
+/** Says that the reader is there, and learns who else is. */
+export async function ping(isActive: boolean): Promise<void> {
+  if (!app.state) return;
+  const answer = await request("POST", "users/me/presence", {
+    status: isActive ? "active" : "idle",
+    last_update_id: app.state.presenceUpdateId,
+    slim_presence: true,
+    new_user_input: isActive,
+  });
+  app.applyLocally({
+    type: "presence",
+    presences: presences(answer["presences"]),
+    last_update_id: answer["presence_last_update_id"] ?? app.state.presenceUpdateId,
+  });
+}
+
+/** Returns a link to a message that other clients open too. */
+export function linkTo(state: State, narrow: Narrow, id: number): string {
+  const hash = narrowHash([...narrow, { operator: "near", operand: id }], state);
+  return `${location.origin}/${hash}`;
+}

@@ -1,0 +1,252 @@
+// What views show, read from the state.
+import { conversationOf, matches, withoutAnchor, type Narrow } from "./narrow";
+import { isPlaceMuted, isTopicMuted, placeKey, topicKey } from "./place";
+import type { Channel, Message, Place, State, UnreadConversation, User } from "./types";
+
+export function userName(state: State, id: number): string {
+  return state.users.get(id)?.full_name ?? "Unknown user";
+}
+
+/** Returns the names in a direct conversation. */
+export function placeNames(state: State, userIds: readonly number[]): string {
+  const names = userIds.map((id) => (id === state.selfId ? `${userName(state, id)} (you)` : userName(state, id)));
+  return names.sort((a, b) => a.localeCompare(b)).join(", ");
+}
+
+export type PresenceWord = "active" | "idle" | "offline";
+
+export function presenceOf(state: State, userId: number, nowS: number): PresenceWord {
+  const known = state.presence.get(userId);
+  const limit = Number(state.realm["server_presence_offline_threshold_seconds"] ?? 140);
+  if (!known || state.statuses.get(userId)?.away) return "offline";
+  if (nowS - known.active < limit) return "active";
+  return nowS - known.idle < limit ? "idle" : "offline";
+}
+
+export function role(state: State): number {
+  return state.users.get(state.selfId)?.role ?? 400;
+}
+
+export function isAdmin(state: State): boolean {
+  return role(state) <= 200;
+}
+
+/** Returns whether the reader is among those whom a policy of the organization names by its number. */
+export function isPermitted(state: State, policy: unknown): boolean {
+  const own = role(state);
+  switch (policy) {
+    case 1:
+      return own <= 400;
+    case 2:
+      return own <= 200;
+    case 3:
+      return own <= 300 || (own <= 400 && isFullMember(state));
+    case 4:
+      return own <= 300;
+    case 5:
+      return true;
+    case 7:
+      return own <= 100;
+    default:
+      return false;
+  }
+}
+
+function isFullMember(state: State): boolean {
+  const joined = Date.parse(state.users.get(state.selfId)?.date_joined ?? "");
+  const days = Number(state.realm["realm_waiting_period_threshold"] ?? 0);
+  return Number.isNaN(joined) || Date.now() - joined >= days * 86_400_000;
+}
+
+function isWithin(limit: unknown, message: Message): boolean {
+  return typeof limit !== "number" || Date.now() / 1000 - message.timestamp < limit;
+}
+
+export function mayEdit(state: State, message: Message): boolean {
+  const { realm_allow_message_editing: isAllowed, realm_message_content_edit_limit_seconds: limit } = state.realm;
+  return message.sender_id === state.selfId && isAllowed === true && message.submessages.length === 0 && isWithin(limit, message);
+}
+
+export function mayDelete(state: State, message: Message): boolean {
+  if (isAdmin(state)) return true;
+  const { realm_delete_own_message_policy: policy, realm_message_content_delete_limit_seconds: limit } = state.realm;
+  return message.sender_id === state.selfId && isPermitted(state, policy) && isWithin(limit, message);
+}
+
+export function mayMove(state: State, message: Message): boolean {
+  if (message.type !== "stream") return false;
+  const own = message.sender_id === state.selfId && state.realm["realm_allow_message_editing"] === true;
+  return own || isPermitted(state, state.realm["realm_edit_topic_policy"]);
+}
+
+export function mayPost(state: State, channel: Channel): boolean {
+  const own = role(state);
+  return { 1: true, 2: own <= 200, 3: own <= 400, 4: own <= 300 }[channel.stream_post_policy] ?? true;
+}
+
+/** Returns the channels that the reader is in: pinned first, muted last, by name. */
+export function ownChannels(state: State): Channel[] {
+  const own = [...state.channels.values()].filter((channel) => channel.subscribed);
+  const rank = (channel: Channel) => (channel.pin_to_top ? 0 : channel.is_muted ? 2 : 1);
+  return own.sort((a, b) => rank(a) - rank(b) || a.name.localeCompare(b.name));
+}
+
+/** What is unread in a channel, counted apart for topics that are heard and those that are muted. */
+export interface ChannelUnread {
+  readonly heard: number;
+  readonly muted: number;
+  readonly mentions: number;
+}
+
+export interface UnreadCounts {
+  /** All that is not muted. */
+  readonly total: number;
+  readonly directs: number;
+  readonly mentions: number;
+  readonly channels: ReadonlyMap<number, ChannelUnread>;
+}
+
+let counted: { unread: State["unread"]; policies: unknown; channels: unknown; muted: unknown; counts: UnreadCounts } | undefined;
+
+/** Counts what is unread. Kept until what it is counted from has changed: many views ask. */
+export function unreadCounts(state: State): UnreadCounts {
+  const { unread, topicPolicies: policies, channels, mutedUsers: muted } = state;
+  if (
+    counted?.unread === unread &&
+    counted.policies === policies &&
+    counted.channels === channels &&
+    counted.muted === muted
+  ) {
+    return counted.counts;
+  }
+  const counts = count(state);
+  counted = { unread, policies, channels, muted, counts };
+  return counts;
+}
+
+function count(state: State): UnreadCounts {
+  let [total, directs] = [0, 0];
+  const channels = new Map<number, ChannelUnread>();
+  for (const { place, ids } of state.unread.conversations.values()) {
+    const isMuted = isPlaceMuted(state, place);
+    if (!isMuted) total += ids.length;
+    if (place.kind === "direct") {
+      if (!isMuted) directs += ids.length;
+      continue;
+    }
+    const known = channels.get(place.channelId) ?? { heard: 0, muted: 0, mentions: 0 };
+    const mentions = ids.filter((id) => state.unread.mentions.has(id)).length;
+    channels.set(place.channelId, {
+      heard: known.heard + (isMuted ? 0 : ids.length),
+      muted: known.muted + (isMuted ? ids.length : 0),
+      mentions: known.mentions + mentions,
+    });
+  }
+  return { total, directs, mentions: state.unread.mentions.size, channels };
+}
+
+export function unreadIn(state: State, place: Place): readonly number[] {
+  return state.unread.conversations.get(placeKey(place))?.ids ?? [];
+}
+
+/** A channel in the inbox with its topics, the one with the newest message first. */
+export interface InboxChannel {
+  readonly channel: Channel;
+  readonly topics: readonly UnreadConversation[];
+  readonly count: number;
+}
+
+export interface Inbox {
+  readonly directs: readonly UnreadConversation[];
+  readonly channels: readonly InboxChannel[];
+}
+
+/** Returns what is unread by channel and topic; what is muted only where the reader is mentioned in it. */
+export function inbox(state: State): Inbox {
+  const directs: UnreadConversation[] = [];
+  const byChannel = new Map<number, UnreadConversation[]>();
+  for (const conversation of state.unread.conversations.values()) {
+    const { place, ids } = conversation;
+    if (isPlaceMuted(state, place) && !ids.some((id) => state.unread.mentions.has(id))) continue;
+    if (place.kind === "direct") directs.push(conversation);
+    else byChannel.set(place.channelId, [...(byChannel.get(place.channelId) ?? []), conversation]);
+  }
+  const newest = (one: UnreadConversation) => one.ids[one.ids.length - 1] ?? 0;
+  const byNewest = (a: UnreadConversation, b: UnreadConversation) => newest(b) - newest(a);
+  const channels = [...byChannel].flatMap(([id, topics]) => {
+    const channel = state.channels.get(id);
+    if (!channel) return [];
+    return [{ channel, topics: topics.sort(byNewest), count: topics.reduce((sum, { ids }) => sum + ids.length, 0) }];
+  });
+  const rank = ({ channel }: InboxChannel) => (channel.pin_to_top ? 0 : 1);
+  channels.sort((a, b) => rank(a) - rank(b) || a.channel.name.localeCompare(b.channel.name));
+  return { directs: directs.sort(byNewest), channels };
+}
+
+/** Returns the direct conversations, the one with the newest message first. */
+export function recentDirects(state: State, most: number): { userIds: readonly number[]; key: string; unread: number }[] {
+  const all = [...state.directs].sort((a, b) => b[1].maxId - a[1].maxId).slice(0, most);
+  return all.map(([key, { userIds }]) => ({
+    key,
+    userIds,
+    unread: state.unread.conversations.get(key)?.ids.length ?? 0,
+  }));
+}
+
+/** A topic of a channel in the side bar. */
+export interface TopicRow {
+  readonly name: string;
+  readonly unread: number;
+  readonly isMuted: boolean;
+  readonly isFollowed: boolean;
+}
+
+/** Returns the topics of a channel: those with unread messages and the newest ones. */
+export function channelTopics(state: State, channelId: number, most: number): TopicRow[] {
+  const rows = new Map<string, { name: string; maxId: number; unread: number }>();
+  for (const { name, maxId } of state.topics.get(channelId) ?? []) {
+    rows.set(topicKey(channelId, name), { name, maxId, unread: 0 });
+  }
+  for (const [key, { place, ids }] of state.unread.conversations) {
+    if (place.kind !== "topic" || place.channelId !== channelId) continue;
+    const known = rows.get(key);
+    const maxId = Math.max(known?.maxId ?? 0, ids[ids.length - 1] ?? 0);
+    rows.set(key, { name: known?.name ?? place.topic, maxId, unread: ids.length });
+  }
+  const sorted = [...rows.values()].sort((a, b) => b.maxId - a.maxId);
+  const shown = sorted.filter((row, at) => at < most || row.unread > 0);
+  return shown.map(({ name, unread }) => ({
+    name,
+    unread,
+    isMuted: isTopicMuted(state, channelId, name),
+    isFollowed: state.topicPolicies.get(topicKey(channelId, name)) === 3,
+  }));
+}
+
+/** Returns the next conversation with unread messages after the shown one, as the side bar orders them. */
+export function nextUnread(state: State, current: Place | undefined, kind: Place["kind"]): Place | undefined {
+  const places: Place[] = [];
+  const { directs, channels } = inbox(state);
+  if (kind === "direct") places.push(...directs.map(({ place }) => place));
+  else for (const { topics } of channels) places.push(...topics.map(({ place }) => place));
+  if (places.length === 0) return undefined;
+  const key = current && placeKey(current);
+  const at = places.findIndex((place) => placeKey(place) === key);
+  const next = places[(at + 1) % places.length];
+  return next && placeKey(next) === key ? undefined : next;
+}
+
+/** Returns the unread messages that the narrow is known to select. */
+export function unreadOf(state: State, narrow: Narrow): number[] {
+  const place = conversationOf(narrow, state.selfId);
+  if (place) return [...unreadIn(state, place)];
+  const terms = withoutAnchor(narrow);
+  return [...state.unread.places.entries()].flatMap(([id]) => {
+    const message = state.messages.get(id);
+    return message && matches(terms, message, state) === true ? [id] : [];
+  });
+}
+
+export function activeUsers(state: State): User[] {
+  return [...state.users.values()].filter((user) => user.is_active);
+}

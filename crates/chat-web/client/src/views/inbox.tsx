@@ -1,0 +1,120 @@
+// What is unread, by channel and topic.
+import { app, useStore } from "../app/app";
+import { markNarrowRead } from "../app/actions";
+import { narrowHash } from "../store/address";
+import { channelNarrow, placeNarrow } from "../store/narrow";
+import { inbox, placeNames } from "../store/select";
+import type { State, UnreadConversation } from "../store/types";
+import { Count, IconButton, MenuButton, PresenceDot } from "../widgets/controls";
+import { Icon } from "../widgets/icons";
+import { topicMenu } from "./message_menu";
+import { channelIcon, TopicName } from "./recipient_bar";
+
+export function InboxView() {
+  const state = useStore((state) => state.unread) && (app.state as State);
+  useStore((now) => now.topicPolicies);
+  useStore((now) => now.channels);
+  const { directs, channels } = inbox(state);
+  if (directs.length === 0 && channels.length === 0) {
+    return (
+      <div class="page inbox-empty">
+        <Icon name="check" />
+        <h2>Nothing unread</h2>
+        <p class="muted">
+          Messages that you have not read are listed here. <a href="#feed">Look at everything</a>
+        </p>
+      </div>
+    );
+  }
+  return (
+    <div class="page inbox">
+      {directs.length > 0 && (
+        <section aria-label="Direct messages">
+          <header>
+            <Icon name="people" />
+            <h2>Direct messages</h2>
+            <Count count={directs.reduce((sum, { ids }) => sum + ids.length, 0)} />
+          </header>
+          <ul>
+            {directs.map((conversation) => (
+              <DirectRow key={conversation.ids[0]} conversation={conversation} />
+            ))}
+          </ul>
+        </section>
+      )}
+      {channels.map(({ channel, topics, count }) => (
+        <section key={channel.stream_id} aria-label={channel.name} style={{ "--channel": channel.color }}>
+          <header class="of-channel">
+            <Icon name={channelIcon(channel)} />
+            <h2 dir="auto">
+              <a href={narrowHash(channelNarrow(channel.stream_id), state)}>{channel.name}</a>
+            </h2>
+            <Count count={count} />
+            <IconButton
+              icon="check"
+              label={`Mark ${channel.name} as read`}
+              onClick={() => void markNarrowRead(channelNarrow(channel.stream_id))}
+            />
+          </header>
+          <ul>
+            {topics.map((conversation) => (
+              <TopicRow key={conversation.ids[0]} conversation={conversation} />
+            ))}
+          </ul>
+        </section>
+      ))}
+    </div>
+  );
+}
+
+function Row(props: { conversation: UnreadConversation; name: preact.ComponentChildren; label: string; children?: preact.ComponentChildren }) {
+  const { conversation, name, label, children } = props;
+  const state = app.state as State;
+  const { place, ids } = conversation;
+  const isMention = ids.some((id) => state.unread.mentions.has(id));
+  const narrow = placeNarrow(place);
+  return (
+    <li class="inbox-row">
+      <a href={narrowHash(narrow, state)} data-inbox-row dir="auto">
+        {name}
+      </a>
+      {isMention && (
+        <span class="mention-mark" role="img" aria-label="mentions you">
+          @
+        </span>
+      )}
+      <Count count={ids.length} />
+      <IconButton icon="check" label={`Mark ${label} as read`} onClick={() => void markNarrowRead(narrow)} />
+      {children}
+    </li>
+  );
+}
+
+function DirectRow({ conversation }: { conversation: UnreadConversation }) {
+  const state = app.state as State;
+  const { place } = conversation;
+  if (place.kind !== "direct") return null;
+  const names = placeNames(state, place.userIds);
+  const dot = place.userIds.length === 1 ? <PresenceDot userId={place.userIds[0] ?? 0} /> : <Icon name="people" />;
+  return (
+    <Row
+      conversation={conversation}
+      label={names}
+      name={
+        <>
+          {dot} {names}
+        </>
+      }
+    />
+  );
+}
+
+function TopicRow({ conversation }: { conversation: UnreadConversation }) {
+  const { place } = conversation;
+  if (place.kind !== "topic") return null;
+  return (
+    <Row conversation={conversation} label={place.topic || "general chat"} name={<TopicName topic={place.topic} />}>
+      <MenuButton label={`Options of ${place.topic || "general chat"}`} items={() => topicMenu(place.channelId, place.topic)} />
+    </Row>
+  );
+}

@@ -1,0 +1,271 @@
+// The left side: views, direct conversations, channels with their topics.
+import { useEffect, useState } from "preact/hooks";
+import { app, shallow, useApp, useStore } from "../app/app";
+import { attempt, loadTopics, setChannelProperty, unsubscribe } from "../app/actions";
+import { openCompose } from "../app/compose";
+import { request } from "../transport/api";
+import { narrowHash, type Route } from "../store/address";
+import { channelNarrow, channelOf, conversationOf, placeNarrow, topicNarrow, type Narrow } from "../store/narrow";
+import { placeKey } from "../store/place";
+import { channelTopics, ownChannels, placeNames, recentDirects, unreadCounts } from "../store/select";
+import type { Channel, State } from "../store/types";
+import { Count, IconButton, MenuButton, PresenceDot, StatusEmoji } from "../widgets/controls";
+import { Icon, type IconName } from "../widgets/icons";
+import { topicMenu } from "./message_menu";
+import { channelIcon, TopicName } from "./recipient_bar";
+
+const DIRECTS_SHOWN = 8;
+const DIRECTS_MOST = 60;
+const TOPICS_SHOWN = 6;
+const TOPICS_MOST = 200;
+
+export function LeftBar() {
+  const route = useApp((app) => app.ui.route);
+  return (
+    <nav class="left-bar" aria-label="Conversations">
+      <Views route={route} />
+      <Directs route={route} />
+      <Channels route={route} />
+    </nav>
+  );
+}
+
+interface ViewLink {
+  readonly hash: string;
+  readonly label: string;
+  readonly icon: IconName;
+  readonly count: number;
+  readonly quiet?: boolean;
+  readonly what?: string;
+}
+
+const MENTIONED: Narrow = [{ operator: "is", operand: "mentioned" }];
+const STARRED: Narrow = [{ operator: "is", operand: "starred" }];
+
+function Views({ route }: { route: Route }) {
+  const counts = useStore(unreadCounts);
+  const starred = useStore((state) => state.starred.size);
+  const drafts = useStore((state) => state.drafts.length);
+  const scheduled = useStore((state) => state.scheduled.length);
+  const state = app.state as State;
+  const views: ViewLink[] = [
+    { hash: "#inbox", label: "Inbox", icon: "inbox", count: counts.total },
+    { hash: "#feed", label: "Combined feed", icon: "feed", count: 0 },
+    { hash: narrowHash(MENTIONED, state), label: "Mentions", icon: "at", count: counts.mentions },
+    { hash: narrowHash(STARRED, state), label: "Starred", icon: "star", count: starred, quiet: true, what: "starred" },
+    { hash: "#drafts", label: "Drafts", icon: "draft", count: drafts, quiet: true, what: "drafts" },
+    ...(scheduled > 0
+      ? [{ hash: "#scheduled", label: "Scheduled", icon: "clock" as const, count: scheduled, quiet: true, what: "scheduled" }]
+      : []),
+  ];
+  const current = hashOf(route, state);
+  return (
+    <ul class="links">
+      {views.map(({ hash, label, icon, count, quiet, what }) => (
+        <li key={hash}>
+          <a href={hash} class="link-row" aria-current={hash === current ? "page" : undefined}>
+            <Icon name={icon} />
+            <span class="name">{label}</span>
+            <Count count={count} quiet={quiet ?? false} what={what ?? "unread"} />
+          </a>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function hashOf(route: Route, state: State): string {
+  if (route.view === "narrow") return narrowHash(route.narrow, state);
+  return `#${route.view}`;
+}
+
+function Directs({ route }: { route: Route }) {
+  const [showsAll, setShowsAll] = useState(false);
+  const directs = useStore((state) => recentDirects(state, DIRECTS_MOST), sameDirects);
+  const state = app.state as State;
+  const narrow = route.view === "narrow" ? route.narrow : undefined;
+  const place = narrow && conversationOf(narrow, state.selfId);
+  const current = place && placeKey(place);
+  const shown = directs.filter((one, at) => showsAll || at < DIRECTS_SHOWN || one.unread > 0 || one.key === current);
+  return (
+    <section aria-label="Direct messages">
+      <header class="section-head">
+        <a href="#narrow/is/dm">
+          <h2>Direct messages</h2>
+        </a>
+        <IconButton icon="plus" label="New direct message" onClick={() => void openCompose({ kind: "direct", userIds: [] })} />
+      </header>
+      <ul class="links">
+        {shown.map(({ key, userIds, unread }) => (
+          <li key={key}>
+            <a
+              href={narrowHash(placeNarrow({ kind: "direct", userIds }), state)}
+              class="link-row"
+              aria-current={key === current ? "page" : undefined}
+            >
+              {userIds.length === 1 ? <PresenceDot userId={userIds[0] ?? 0} /> : <Icon name="people" />}
+              <span class="name" dir="auto">
+                {placeNames(state, userIds)}
+              </span>
+              {userIds.length === 1 && <StatusEmoji userId={userIds[0] ?? 0} />}
+              <Count count={unread} />
+            </a>
+          </li>
+        ))}
+      </ul>
+      {shown.length < directs.length && (
+        <button type="button" class="more-link" onClick={() => setShowsAll(true)}>
+          All conversations
+        </button>
+      )}
+      {showsAll && directs.length > DIRECTS_SHOWN && (
+        <button type="button" class="more-link" onClick={() => setShowsAll(false)}>
+          Fewer conversations
+        </button>
+      )}
+    </section>
+  );
+}
+
+function sameDirects(a: ReturnType<typeof recentDirects>, b: ReturnType<typeof recentDirects>): boolean {
+  return a.length === b.length && a.every((one, at) => one.key === b[at]?.key && one.unread === b[at]?.unread);
+}
+
+/** Channels that are rendered; of more, the field above them finds the others. */
+const CHANNELS_MOST = 200;
+
+function Channels({ route }: { route: Route }) {
+  const channels = useStore(ownChannels, shallow);
+  const mayCreate = useStore((state) => state.realm["can_create_streams"] === true);
+  const [filter, setFilter] = useState("");
+  const current = route.view === "narrow" ? channelOf(route.narrow) : undefined;
+  const folded = filter.toLowerCase();
+  const found = channels.filter((channel) => channel.name.toLowerCase().includes(folded));
+  const shown = found.filter((channel, at) => at < CHANNELS_MOST || channel.stream_id === current);
+  return (
+    <section aria-label="Channels">
+      <header class="section-head">
+        <a href="#channels">
+          <h2>Channels</h2>
+        </a>
+        {mayCreate && <IconButton icon="plus" label="New channel" onClick={() => app.setUi({ dialog: { is: "new-channel" } })} />}
+      </header>
+      {channels.length > 12 && (
+        <input
+          type="search"
+          id="channel-filter"
+          class="filter"
+          aria-label="Filter channels"
+          placeholder="Filter channels"
+          value={filter}
+          onInput={(event) => setFilter((event.target as HTMLInputElement).value)}
+        />
+      )}
+      <ul class="links channels">
+        {shown.map((channel) => (
+          <ChannelRow key={channel.stream_id} channel={channel} isCurrent={channel.stream_id === current} route={route} />
+        ))}
+      </ul>
+      {found.length > shown.length && <p class="muted small">{found.length - shown.length} more; type to find them.</p>}
+      <a class="more-link" href="#channels">
+        All channels
+      </a>
+    </section>
+  );
+}
+
+function ChannelRow({ channel, isCurrent, route }: { channel: Channel; isCurrent: boolean; route: Route }) {
+  const unread = useStore((state) => unreadCounts(state).channels.get(channel.stream_id), shallow);
+  const state = app.state as State;
+  const narrow = channelNarrow(channel.stream_id);
+  const heard = unread?.heard ?? 0;
+  const quiet = heard === 0;
+  const isShown = isCurrent && route.view === "narrow" && route.narrow.length === 1;
+  return (
+    <li class={channel.is_muted ? "is-muted" : ""}>
+      <div class="link-row" style={{ "--channel": channel.color }}>
+        <a href={narrowHash(narrow, state)} aria-current={isShown ? "page" : undefined}>
+          <Icon name={channelIcon(channel)} />
+          <span class="name" dir="auto">
+            {channel.name}
+          </span>
+        </a>
+        {(unread?.mentions ?? 0) > 0 && (
+          <span class="mention-mark" role="img" aria-label="mentions you">
+            @
+          </span>
+        )}
+        <Count count={quiet ? (unread?.muted ?? 0) : heard} quiet={quiet} />
+        <MenuButton label={`Options of ${channel.name}`} items={() => channelMenu(channel)} />
+      </div>
+      {isCurrent && <Topics channel={channel} route={route} />}
+    </li>
+  );
+}
+
+export function channelMenu(channel: Channel) {
+  const { stream_id: id, name } = channel;
+  const read = () => attempt(request("POST", "mark_stream_as_read", { stream_id: id }), "Marked as read.");
+  return [
+    { label: "New topic", icon: "plus" as const, run: () => void openCompose({ kind: "topic", channelId: id, topic: "" }) },
+    { label: "Mark as read", icon: "check" as const, run: () => void read() },
+    {
+      label: channel.pin_to_top ? "Unpin" : "Pin to the top",
+      icon: "pin" as const,
+      run: () => void setChannelProperty(id, "pin_to_top", !channel.pin_to_top),
+    },
+    {
+      label: channel.is_muted ? "Unmute channel" : "Mute channel",
+      icon: "mute" as const,
+      run: () => void setChannelProperty(id, "is_muted", !channel.is_muted),
+    },
+    { label: "About this channel", icon: "help" as const, run: () => app.setUi({ dialog: { is: "channel", channelId: id } }) },
+    { label: "Unsubscribe", icon: "exit" as const, run: () => void unsubscribe(name) },
+  ];
+}
+
+function Topics({ channel, route }: { channel: Channel; route: Route }) {
+  const [most, setMost] = useState(TOPICS_SHOWN);
+  const { stream_id: channelId } = channel;
+  const isKnown = useStore((state) => state.topics.has(channelId));
+  const topics = useStore((state) => channelTopics(state, channelId, most), sameTopics);
+  const total = useStore((state) => state.topics.get(channelId)?.length ?? 0);
+  useEffect(() => {
+    if (!isKnown) void loadTopics(channelId).catch(() => undefined);
+  }, [channelId, isKnown]);
+  const state = app.state as State;
+  const place = route.view === "narrow" ? conversationOf(route.narrow, state.selfId) : undefined;
+  const current = place?.kind === "topic" ? place.topic.toLowerCase() : undefined;
+  return (
+    <ul class="links topics" aria-label={`Topics of ${channel.name}`}>
+      {topics.map(({ name, unread, isMuted, isFollowed }) => (
+        <li key={name.toLowerCase()} class={isMuted && !channel.is_muted ? "is-muted" : ""}>
+          <div class="link-row">
+            <a
+              href={narrowHash(topicNarrow(channelId, name), state)}
+              aria-current={name.toLowerCase() === current ? "page" : undefined}
+            >
+              <span class="name" dir="auto">
+                <TopicName topic={name} />
+              </span>
+            </a>
+            {isFollowed && <span class="follow-mark" role="img" aria-label="followed"><Icon name="follow" /></span>}
+            <Count count={unread} quiet={isMuted} />
+            <MenuButton label={`Options of ${name || "general chat"}`} items={() => topicMenu(channelId, name)} />
+          </div>
+        </li>
+      ))}
+      {total > topics.length && (
+        <li>
+          <button type="button" class="more-link" onClick={() => setMost(TOPICS_MOST)}>
+            More topics
+          </button>
+        </li>
+      )}
+    </ul>
+  );
+}
+
+function sameTopics(a: ReturnType<typeof channelTopics>, b: ReturnType<typeof channelTopics>): boolean {
+  return a.length === b.length && a.every((one, at) => shallow(one, b[at] as typeof one));
+}

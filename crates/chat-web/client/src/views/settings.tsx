@@ -1,0 +1,426 @@
+// The reader's own settings.
+import { useEffect, useState } from "preact/hooks";
+import { app, useStore } from "../app/app";
+import { attempt, setSetting } from "../app/actions";
+import { csrfToken, request, upload } from "../transport/api";
+import type { Bot, State } from "../store/types";
+import { askPermission, notificationsAllowed } from "../app/notify";
+import { Avatar, Field, Switch } from "../widgets/controls";
+import { formatAgo } from "../widgets/time";
+
+const SECTIONS = [
+  { name: "profile", label: "Profile", view: Profile },
+  { name: "account", label: "Password and API key", view: Account },
+  { name: "display", label: "Display", view: Display },
+  { name: "notifications", label: "Notifications", view: Notifications },
+  { name: "bots", label: "Bots", view: Bots },
+  { name: "sessions", label: "Sessions", view: Sessions },
+] as const;
+
+export function SettingsView({ section }: { section: string }) {
+  const current = SECTIONS.find((one) => one.name === section) ?? SECTIONS[0];
+  const View = current.view;
+  return (
+    <div class="page settings">
+      <nav aria-label="Settings">
+        {SECTIONS.map(({ name, label }) => (
+          <a key={name} href={`#settings/${name}`} aria-current={name === current.name ? "page" : undefined}>
+            {label}
+          </a>
+        ))}
+      </nav>
+      <section aria-label={current.label}>
+        <h2>{current.label}</h2>
+        <View />
+      </section>
+    </div>
+  );
+}
+
+function Profile() {
+  const state = app.state as State;
+  const user = useStore((now) => now.users.get(now.selfId));
+  const [name, setName] = useState(user?.full_name ?? "");
+  const [zone, setZone] = useState(String(state.settings["timezone"] || ""));
+  const zones = Intl.supportedValuesOf("timeZone");
+  const save = (event: Event) => {
+    event.preventDefault();
+    void attempt(request("PATCH", "settings", { full_name: name.trim(), timezone: zone }), "Saved.");
+  };
+  const pickAvatar = (input: HTMLInputElement) => {
+    const file = input.files?.[0];
+    if (file) void attempt(upload("users/me/avatar", file, () => undefined).done, "Picture changed.");
+    input.value = "";
+  };
+  return (
+    <>
+      <div class="card-head">
+        <Avatar userId={state.selfId} size={72} />
+        <p>
+          <label class="secondary as-button">
+            Change picture
+            <input type="file" accept="image/*" class="hidden-input" onChange={(event) => pickAvatar(event.target as HTMLInputElement)} />
+          </label>{" "}
+          <button type="button" class="secondary" onClick={() => void attempt(request("DELETE", "users/me/avatar"), "Picture removed.")}>
+            Remove picture
+          </button>
+        </p>
+      </div>
+      <form onSubmit={save}>
+        <Field label="Full name">
+          <input required value={name} onInput={(event) => setName((event.target as HTMLInputElement).value)} />
+        </Field>
+        <Field label="Time zone">
+          <select value={zone} onChange={(event) => setZone((event.target as HTMLSelectElement).value)}>
+            <option value="">Not said</option>
+            {zones.map((one) => (
+              <option key={one} value={one}>
+                {one}
+              </option>
+            ))}
+          </select>
+        </Field>
+        <footer>
+          <button type="button" class="secondary" onClick={() => app.setUi({ dialog: { is: "status" } })}>
+            Set status
+          </button>
+          <button type="submit" class="primary">
+            Save changes
+          </button>
+        </footer>
+      </form>
+      <ProfileFields />
+    </>
+  );
+}
+
+/** Types of profile fields whose answer is a line of text. */
+const TEXT_FIELDS: Readonly<Record<number, string>> = { 1: "text", 2: "text", 4: "date", 5: "url", 7: "text", 8: "text" };
+
+function ProfileFields() {
+  const fields = useStore((state) => state.profileFields);
+  const data = useStore((state) => state.users.get(state.selfId)?.profile_data);
+  const shown = fields.filter((field) => TEXT_FIELDS[field.type]);
+  const save = (id: number, value: string) => {
+    const sent = value === "" ? request("DELETE", "users/me/profile_data", { data: [id] }) : request("PATCH", "users/me/profile_data", { data: [{ id, value }] });
+    void attempt(sent, "Saved.");
+  };
+  return (
+    <>
+      {shown.map((field) => (
+        <Field key={field.id} label={field.name} hint={field.hint}>
+          <input
+            type={TEXT_FIELDS[field.type] ?? "text"}
+            value={data?.[field.id]?.value ?? ""}
+            onChange={(event) => save(field.id, (event.target as HTMLInputElement).value.trim())}
+          />
+        </Field>
+      ))}
+    </>
+  );
+}
+
+function Account() {
+  const [old, setOld] = useState("");
+  const [fresh, setFresh] = useState("");
+  const email = useStore((state) => state.users.get(state.selfId)?.delivery_email ?? state.users.get(state.selfId)?.email ?? "");
+  const change = async (event: Event) => {
+    event.preventDefault();
+    if (!(await attempt(request("PATCH", "settings", { old_password: old, new_password: fresh }), "Password changed."))) return;
+    setOld("");
+    setFresh("");
+  };
+  return (
+    <>
+      <p class="muted">Your address: {email}</p>
+      <form onSubmit={change}>
+        <input type="text" class="hidden-input" autocomplete="username" value={email} tabIndex={-1} aria-hidden="true" readOnly />
+        <Field label="Current password">
+          <input type="password" required autocomplete="current-password" value={old} onInput={(event) => setOld((event.target as HTMLInputElement).value)} />
+        </Field>
+        <Field label="New password">
+          <input type="password" required minLength={6} autocomplete="new-password" value={fresh} onInput={(event) => setFresh((event.target as HTMLInputElement).value)} />
+        </Field>
+        <footer>
+          <button type="submit" class="primary">
+            Change password
+          </button>
+        </footer>
+      </form>
+      <h3>API key</h3>
+      <ApiKey email={email} />
+    </>
+  );
+}
+
+/** The key is shown to who types the password again, and is kept nowhere. */
+function ApiKey({ email }: { email: string }) {
+  const [password, setPassword] = useState("");
+  const [key, setKey] = useState<string>();
+  const show = async (event: Event) => {
+    event.preventDefault();
+    await attempt(
+      request("POST", "fetch_api_key", { username: email, password }).then((answer) => setKey(String(answer["api_key"]))),
+    );
+    setPassword("");
+  };
+  if (key === undefined) {
+    return (
+      <form onSubmit={show}>
+        <p>Programs use this key in your name. Whoever has it can read and write as you.</p>
+        <Field label="Your password">
+          <input type="password" required autocomplete="off" value={password} onInput={(event) => setPassword((event.target as HTMLInputElement).value)} />
+        </Field>
+        <footer>
+          <button type="submit" class="secondary">
+            Show API key
+          </button>
+        </footer>
+      </form>
+    );
+  }
+  return (
+    <>
+      <p>
+        <code class="secret">{key}</code>
+      </p>
+      <footer>
+        <button type="button" class="secondary" onClick={() => setKey(undefined)}>
+          Hide
+        </button>
+        <button type="button" class="primary" onClick={() => download("zuliprc", zuliprc(email, key))}>
+          Download zuliprc
+        </button>
+      </footer>
+    </>
+  );
+}
+
+function zuliprc(email: string, key: string): string {
+  const site = String(app.state?.realm["realm_url"] ?? location.origin);
+  return `[api]\nemail=${email}\nkey=${key}\nsite=${site}\n`;
+}
+
+function download(name: string, text: string): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1_000);
+}
+
+function Setting({ name, label }: { name: string; label: string }) {
+  const value = useStore((state) => state.settings[name] === true);
+  return <Switch label={label} checked={value} onChange={(checked) => void setSetting(name, checked)} />;
+}
+
+function Choice(props: { name: string; label: string; options: readonly (readonly [string | number, string])[] }) {
+  const value = useStore((state) => state.settings[props.name]) as string | number;
+  return (
+    <Field label={props.label}>
+      <select
+        value={value}
+        onChange={(event) => {
+          const picked = (event.target as HTMLSelectElement).value;
+          void setSetting(props.name, typeof value === "number" ? Number(picked) : picked);
+        }}
+      >
+        {props.options.map(([option, label]) => (
+          <option key={option} value={option}>
+            {label}
+          </option>
+        ))}
+      </select>
+    </Field>
+  );
+}
+
+function Display() {
+  return (
+    <>
+      <Choice name="color_scheme" label="Theme" options={[[1, "As the system"], [2, "Dark"], [3, "Light"]]} />
+      <Choice name="web_home_view" label="First view" options={[["inbox", "Inbox"], ["all_messages", "Combined feed"]]} />
+      <Choice
+        name="web_mark_read_on_scroll_policy"
+        label="Mark messages as read when they are in sight"
+        options={[[1, "Always"], [2, "In conversations"], [3, "Never"]]}
+      />
+      <Setting name="twenty_four_hour_time" label="24-hour times" />
+      <Setting name="enter_sends" label="Enter sends the message" />
+      <Setting name="display_emoji_reaction_users" label="Show the names of those who react" />
+      <Setting name="web_escape_navigates_to_home_view" label="Escape leads to the inbox" />
+      <h3>What others see</h3>
+      <Setting name="presence_enabled" label="When I am there" />
+      <Setting name="send_read_receipts" label="What I have read" />
+      <Setting name="send_private_typing_notifications" label="That I write a direct message" />
+      <Setting name="send_stream_typing_notifications" label="That I write in a channel" />
+    </>
+  );
+}
+
+function Notifications() {
+  const [isAllowed, setAllowed] = useState(notificationsAllowed());
+  const words = useStore((state) => state.alertWords);
+  const [word, setWord] = useState("");
+  const add = async (event: Event) => {
+    event.preventDefault();
+    if (await attempt(request("POST", "users/me/alert_words", { alert_words: [word.trim()] }))) setWord("");
+  };
+  return (
+    <>
+      {!isAllowed && (
+        <p class="notice">
+          This browser shows no notifications of this page.{" "}
+          <button type="button" class="link" onClick={() => void askPermission().then(setAllowed)}>
+            Allow notifications
+          </button>
+        </p>
+      )}
+      <Setting name="enable_desktop_notifications" label="Direct messages and mentions: desktop notifications" />
+      <Setting name="enable_sounds" label="Direct messages and mentions: sound" />
+      <Setting name="enable_followed_topic_desktop_notifications" label="Followed topics: desktop notifications" />
+      <Setting name="enable_followed_topic_audible_notifications" label="Followed topics: sound" />
+      <Setting name="enable_stream_desktop_notifications" label="All channel messages: desktop notifications" />
+      <Setting name="wildcard_mentions_notify" label="@all counts as a mention" />
+      <Setting name="pm_content_in_desktop_notifications" label="Show the text of direct messages in notifications" />
+      <h3>Alert words</h3>
+      <p class="muted">Messages with these words are announced as mentions are.</p>
+      <ul class="pills">
+        {words.map((one) => (
+          <li class="pill" key={one}>
+            {one}{" "}
+            <button
+              type="button"
+              class="link"
+              aria-label={`Remove ${one}`}
+              onClick={() => void attempt(request("DELETE", "users/me/alert_words", { alert_words: [one] }))}
+            >
+              Remove
+            </button>
+          </li>
+        ))}
+      </ul>
+      <form class="add-line" onSubmit={add}>
+        <input aria-label="New alert word" placeholder="New alert word" value={word} onInput={(event) => setWord((event.target as HTMLInputElement).value)} />
+        <button type="submit" class="secondary" disabled={word.trim() === ""}>
+          Add
+        </button>
+      </form>
+    </>
+  );
+}
+
+function Bots() {
+  const selfId = useStore((state) => state.selfId);
+  const bots = useStore((state) => state.bots);
+  const own = [...bots.values()].filter((bot) => bot.owner_id === selfId && bot.is_active);
+  const [name, setName] = useState("");
+  const [short, setShort] = useState("");
+  const create = async (event: Event) => {
+    event.preventDefault();
+    const params = { full_name: name.trim(), short_name: short.trim(), bot_type: 1 };
+    const made = request("POST", "bots", params).then((answer) => {
+      const email = [...(app.state as State).bots.values()].find((bot) => bot.user_id === answer["user_id"])?.email ?? "";
+      download("zuliprc", zuliprc(email || `${short.trim()}-bot@${app.state?.realm["realm_bot_domain"]}`, String(answer["api_key"])));
+    });
+    if (!(await attempt(made, "Bot created; its zuliprc was downloaded."))) return;
+    setName("");
+    setShort("");
+  };
+  return (
+    <>
+      <ul class="people-list">
+        {own.map((bot) => (
+          <BotRow key={bot.user_id} bot={bot} />
+        ))}
+      </ul>
+      {own.length === 0 && <p class="muted">You have no bots.</p>}
+      <h3>New bot</h3>
+      <form onSubmit={create}>
+        <Field label="Name">
+          <input required value={name} onInput={(event) => setName((event.target as HTMLInputElement).value)} />
+        </Field>
+        <Field label="Name in its address" hint="Letters, digits and hyphens.">
+          <input required pattern="[A-Za-z0-9._\-]+" value={short} onInput={(event) => setShort((event.target as HTMLInputElement).value)} />
+        </Field>
+        <footer>
+          <button type="submit" class="primary">
+            Create bot
+          </button>
+        </footer>
+      </form>
+    </>
+  );
+}
+
+function BotRow({ bot }: { bot: Bot }) {
+  const fresh = () => {
+    const path = `bots/${bot.user_id}/api_key/regenerate`;
+    const made = request("POST", path).then((answer) => download("zuliprc", zuliprc(bot.email, String(answer["api_key"]))));
+    void attempt(made, "The bot has a new key; its zuliprc was downloaded.");
+  };
+  return (
+    <li>
+      <Avatar userId={bot.user_id} size={28} />
+      <span>
+        {bot.full_name} <small class="muted">{bot.email}</small>
+      </span>
+      <button type="button" class="secondary" onClick={fresh}>
+        New key
+      </button>
+      <button type="button" class="danger" onClick={() => void attempt(request("DELETE", `bots/${bot.user_id}`), "Bot deactivated.")}>
+        Deactivate
+      </button>
+    </li>
+  );
+}
+
+interface Session {
+  readonly id: string;
+  readonly created: number;
+  readonly last_used: number;
+  readonly user_agent: string;
+  readonly is_current: boolean;
+}
+
+function Sessions() {
+  const [sessions, setSessions] = useState<Session[]>();
+  const load = () =>
+    attempt(request("GET", "sessions").then((answer) => setSessions(answer["sessions"] as Session[])));
+  useEffect(() => void load(), []);
+  const end = async (path: string) => {
+    if (await attempt(request("DELETE", path), "Signed out there.")) await load();
+  };
+  return (
+    <>
+      <p class="muted">Browsers that are signed in to your account.</p>
+      <ul class="people-list">
+        {sessions?.map((session) => (
+          <li key={session.id}>
+            <span>
+              {session.user_agent || "Unknown browser"}{" "}
+              <small class="muted">{session.is_current ? "this browser" : `used ${formatAgo(session.last_used)}`}</small>
+            </span>
+            {!session.is_current && (
+              <button type="button" class="secondary" onClick={() => void end(`sessions/${session.id}`)}>
+                Sign out
+              </button>
+            )}
+          </li>
+        ))}
+      </ul>
+      <footer>
+        <button type="button" class="danger" onClick={() => void end("sessions")}>
+          Sign out everywhere else
+        </button>
+      </footer>
+    </>
+  );
+}
+
+/** Ends the session of this browser. What was typed and not sent was for this person alone. */
+export async function signOut(): Promise<void> {
+  localStorage.removeItem(`compose/${app.state?.selfId ?? 0}`);
+  await fetch("/logout/", { method: "POST", headers: { "X-CSRFToken": csrfToken() }, redirect: "manual" }).catch(() => undefined);
+  location.assign("/login/");
+}
