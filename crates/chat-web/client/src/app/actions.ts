@@ -8,8 +8,9 @@ import { placeKey } from "../store/place";
 import { presences } from "../store/initial";
 import type { Message, Place, State, Topic } from "../store/types";
 
-/** Messages that are loaded at once. */
+/** Messages that are loaded at first, and further ones at once. */
 const PAGE = 100;
+const FURTHER_PAGE = 400;
 
 export function go(hash: string): void {
   if (location.hash !== hash) location.hash = hash;
@@ -44,8 +45,8 @@ export async function loadPage(narrow: Narrow, mode: PageMode, anchor: number | 
     const page = await request<Page & Record<string, unknown>>("GET", "messages", {
       narrow: wireNarrow(narrow),
       anchor: String(anchor),
-      num_before: mode === "newer" ? 0 : PAGE / (mode === "replace" ? 2 : 1),
-      num_after: mode === "older" ? 0 : PAGE / (mode === "replace" ? 2 : 1),
+      num_before: { replace: PAGE / 2, older: FURTHER_PAGE, newer: 0 }[mode],
+      num_after: { replace: PAGE / 2, older: 0, newer: FURTHER_PAGE }[mode],
       client_gravatar: true,
     });
     app.change(since, (state) => applyPage(state, narrow, page, mode));

@@ -36,6 +36,8 @@ export interface Ui {
   readonly drawer: "left" | "right" | undefined;
   readonly dialog: Dialog | undefined;
   readonly lightbox: string | undefined;
+  /** Whether what is in sight is not marked as read: the reader just marked some of it as unread. */
+  readonly isReadingPaused: boolean;
 }
 
 /** The dialog in front of everything else. */
@@ -68,6 +70,7 @@ export class App {
     drawer: undefined,
     dialog: undefined,
     lightbox: undefined,
+    isReadingPaused: false,
   };
   readonly queue: EventQueue;
   private readonly listeners = new Set<() => void>();
@@ -110,7 +113,7 @@ export class App {
   private routeChanged(): void {
     if (!this.state) return;
     const route = parseHash(location.hash, this.state);
-    this.setUi({ route, drawer: undefined, selectedId: undefined, editingId: undefined });
+    this.setUi({ route, drawer: undefined, selectedId: undefined, editingId: undefined, isReadingPaused: false });
   }
 
   /** Applies events of the queue, and those that an action makes to show its effect at once. */

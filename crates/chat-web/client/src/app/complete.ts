@@ -2,7 +2,7 @@
 import { app } from "./app";
 import { findEmoji, allEmoji } from "./emoji";
 import { request } from "../transport/api";
-import { recentDirects } from "../store/select";
+import { byName, recentDirects } from "../store/select";
 import type { State } from "../store/types";
 import { emojiFromCode } from "../widgets/emoji_text";
 
@@ -44,7 +44,7 @@ export function best<T>(all: Iterable<T>, typed: string, nameOf: (one: T) => str
 }
 
 /** Returns what can stand at the end of the text before the caret. */
-export async function completionsFor(before: string, target: number | undefined): Promise<Completions | undefined> {
+export async function completionsFor(before: string): Promise<Completions | undefined> {
   const { state } = app;
   if (!state || isInCode(before)) return undefined;
   const mention = /(?:^|[\s([{"'])(@_?(?:\*{0,2}))([^@*\n]{0,40})$/.exec(before);
@@ -57,7 +57,6 @@ export async function completionsFor(before: string, target: number | undefined)
   if (emoji) return emojiNamed(before, emoji[1] ?? "", emoji[2] ?? "");
   const command = /^\/[a-z]*$/.exec(before);
   if (command) return commands(command[0]);
-  void target;
   return undefined;
 }
 
@@ -78,7 +77,7 @@ function people(state: State, before: string, sign: string, typed: string): Comp
   const close = recentDirects(state, 30).flatMap(({ userIds }) => userIds);
   const rank = (id: number) => (close.indexOf(id) + 1 || 1000);
   const users = [...state.users.values()].filter((user) => user.is_active && (!user.is_bot || typed !== ""));
-  users.sort((a, b) => rank(a.user_id) - rank(b.user_id) || a.full_name.localeCompare(b.full_name));
+  users.sort((a, b) => rank(a.user_id) - rank(b.user_id) || byName(a.full_name, b.full_name));
   const isShared = (name: string) => users.filter((user) => user.full_name === name).length > 1;
   const found = best(users, typed, (user) => user.full_name, MOST).map((user) => ({
     label: user.full_name,

@@ -160,7 +160,8 @@ export function focusCompose(): void {
 export async function closeCompose(): Promise<void> {
   compose.set({ isOpen: false, isPreview: false });
   (document.activeElement as HTMLElement | null)?.blur();
-  if (compose.value.content.trim() === "") return;
+  // A draft that was emptied is given up.
+  if (compose.value.content.trim() === "") return compose.clear(true);
   await compose.saveDraft();
   app.toast("Kept in your drafts.");
   if (compose.value.draftId !== undefined && !compose.value.isOpen) compose.clear(false);

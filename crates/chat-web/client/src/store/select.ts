@@ -1,7 +1,36 @@
 // What views show, read from the state.
-import { conversationOf, matches, withoutAnchor, type Narrow } from "./narrow";
+import { channelOf, conversationOf, narrowKey, withoutAnchor, type Narrow } from "./narrow";
 import { isPlaceMuted, isTopicMuted, placeKey, topicKey } from "./place";
 import type { Channel, Message, Place, State, UnreadConversation, User } from "./types";
+
+/**
+ * Returns a selector that computes again only when something that it reads is another. Views ask after every event,
+ * and some answers are made of tens of thousands of users, channels or messages.
+ */
+function kept<A extends unknown[], R>(
+  reads: (state: State, ...more: A) => unknown[],
+  compute: (state: State, ...more: A) => R,
+): (state: State, ...more: A) => R {
+  let last: { read: unknown[]; result: R } | undefined;
+  return (state, ...more) => {
+    const read = [...reads(state, ...more), ...more];
+    if (last && read.every((one, at) => one === last?.read[at])) return last.result;
+    last = { read, result: compute(state, ...more) };
+    return last.result;
+  };
+}
+
+/** What decides which messages are unread and count. */
+function unreadReads({ unread, topicPolicies, channels, mutedUsers }: State): unknown[] {
+  return [unread, topicPolicies, channels, mutedUsers];
+}
+
+const collator = new Intl.Collator();
+
+/** Compares names as people sort them. */
+export function byName(a: string, b: string): number {
+  return collator.compare(a, b);
+}
 
 export function userName(state: State, id: number): string {
   return state.users.get(id)?.full_name ?? "Unknown user";
@@ -10,7 +39,7 @@ export function userName(state: State, id: number): string {
 /** Returns the names in a direct conversation. */
 export function placeNames(state: State, userIds: readonly number[]): string {
   const names = userIds.map((id) => (id === state.selfId ? `${userName(state, id)} (you)` : userName(state, id)));
-  return names.sort((a, b) => a.localeCompare(b)).join(", ");
+  return names.sort(byName).join(", ");
 }
 
 export type PresenceWord = "active" | "idle" | "offline";
@@ -85,11 +114,20 @@ export function mayPost(state: State, channel: Channel): boolean {
 }
 
 /** Returns the channels that the reader is in: pinned first, muted last, by name. */
-export function ownChannels(state: State): Channel[] {
-  const own = [...state.channels.values()].filter((channel) => channel.subscribed);
-  const rank = (channel: Channel) => (channel.pin_to_top ? 0 : channel.is_muted ? 2 : 1);
-  return own.sort((a, b) => rank(a) - rank(b) || a.name.localeCompare(b.name));
-}
+export const ownChannels = kept(
+  (state) => [state.channels],
+  (state) => {
+    const own = [...state.channels.values()].filter((channel) => channel.subscribed);
+    const rank = (channel: Channel) => (channel.pin_to_top ? 0 : channel.is_muted ? 2 : 1);
+    return own.sort((a, b) => rank(a) - rank(b) || byName(a.name, b.name));
+  },
+);
+
+/** Returns all channels by name. */
+export const allChannels = kept(
+  (state) => [state.channels],
+  (state) => [...state.channels.values()].sort((a, b) => byName(a.name, b.name)),
+);
 
 /** What is unread in a channel, counted apart for topics that are heard and those that are muted. */
 export interface ChannelUnread {
@@ -106,23 +144,8 @@ export interface UnreadCounts {
   readonly channels: ReadonlyMap<number, ChannelUnread>;
 }
 
-let counted: { unread: State["unread"]; policies: unknown; channels: unknown; muted: unknown; counts: UnreadCounts } | undefined;
-
-/** Counts what is unread. Kept until what it is counted from has changed: many views ask. */
-export function unreadCounts(state: State): UnreadCounts {
-  const { unread, topicPolicies: policies, channels, mutedUsers: muted } = state;
-  if (
-    counted?.unread === unread &&
-    counted.policies === policies &&
-    counted.channels === channels &&
-    counted.muted === muted
-  ) {
-    return counted.counts;
-  }
-  const counts = count(state);
-  counted = { unread, policies, channels, muted, counts };
-  return counts;
-}
+/** Counts what is unread. */
+export const unreadCounts = kept(unreadReads, count);
 
 function count(state: State): UnreadCounts {
   let [total, directs] = [0, 0];
@@ -162,7 +185,9 @@ export interface Inbox {
 }
 
 /** Returns what is unread by channel and topic; what is muted only where the reader is mentioned in it. */
-export function inbox(state: State): Inbox {
+export const inbox = kept(unreadReads, makeInbox);
+
+function makeInbox(state: State): Inbox {
   const directs: UnreadConversation[] = [];
   const byChannel = new Map<number, UnreadConversation[]>();
   for (const conversation of state.unread.conversations.values()) {
@@ -179,19 +204,22 @@ export function inbox(state: State): Inbox {
     return [{ channel, topics: topics.sort(byNewest), count: topics.reduce((sum, { ids }) => sum + ids.length, 0) }];
   });
   const rank = ({ channel }: InboxChannel) => (channel.pin_to_top ? 0 : 1);
-  channels.sort((a, b) => rank(a) - rank(b) || a.channel.name.localeCompare(b.channel.name));
+  channels.sort((a, b) => rank(a) - rank(b) || byName(a.channel.name, b.channel.name));
   return { directs: directs.sort(byNewest), channels };
 }
 
 /** Returns the direct conversations, the one with the newest message first. */
-export function recentDirects(state: State, most: number): { userIds: readonly number[]; key: string; unread: number }[] {
-  const all = [...state.directs].sort((a, b) => b[1].maxId - a[1].maxId).slice(0, most);
-  return all.map(([key, { userIds }]) => ({
-    key,
-    userIds,
-    unread: state.unread.conversations.get(key)?.ids.length ?? 0,
-  }));
-}
+export const recentDirects = kept(
+  (state: State, _most: number) => [state.directs, state.unread],
+  (state: State, most: number) => {
+    const all = [...state.directs].sort((a, b) => b[1].maxId - a[1].maxId).slice(0, most);
+    return all.map(([key, { userIds }]) => ({
+      key,
+      userIds,
+      unread: state.unread.conversations.get(key)?.ids.length ?? 0,
+    }));
+  },
+);
 
 /** A topic of a channel in the side bar. */
 export interface TopicRow {
@@ -202,7 +230,12 @@ export interface TopicRow {
 }
 
 /** Returns the topics of a channel: those with unread messages and the newest ones. */
-export function channelTopics(state: State, channelId: number, most: number): TopicRow[] {
+export const channelTopics = kept(
+  (state: State, channelId: number, _most: number) => [state.topics.get(channelId), ...unreadReads(state)],
+  makeTopics,
+);
+
+function makeTopics(state: State, channelId: number, most: number): TopicRow[] {
   const rows = new Map<string, { name: string; maxId: number; unread: number }>();
   for (const { name, maxId } of state.topics.get(channelId) ?? []) {
     rows.set(topicKey(channelId, name), { name, maxId, unread: 0 });
@@ -236,17 +269,31 @@ export function nextUnread(state: State, current: Place | undefined, kind: Place
   return next && placeKey(next) === key ? undefined : next;
 }
 
-/** Returns the unread messages that the narrow is known to select. */
-export function unreadOf(state: State, narrow: Narrow): number[] {
+/** Returns whether something is unread of what the narrow selects, as far as that is known. */
+export function hasUnread(state: State, narrow: Narrow): boolean {
   const place = conversationOf(narrow, state.selfId);
-  if (place) return [...unreadIn(state, place)];
+  if (place) return unreadIn(state, place).length > 0;
   const terms = withoutAnchor(narrow);
-  return [...state.unread.places.entries()].flatMap(([id]) => {
-    const message = state.messages.get(id);
-    return message && matches(terms, message, state) === true ? [id] : [];
-  });
+  const channelId = terms.length === 1 ? channelOf(terms) : undefined;
+  if (channelId !== undefined) {
+    const counts = unreadCounts(state).channels.get(channelId);
+    return (counts?.heard ?? 0) + (counts?.muted ?? 0) > 0;
+  }
+  return state.unread.places.size > 0 && (state.lists.get(narrowKey(terms))?.ids.some((id) => state.unread.places.has(id)) ?? false);
 }
 
-export function activeUsers(state: State): User[] {
-  return [...state.users.values()].filter((user) => user.is_active);
-}
+/** Returns the people of the organization: the reader first, then those who are there, by name. */
+export const listedPeople = kept(
+  (state: State, _typed: string, _nowS: number, _most: number) => [state.users, state.presence, state.statuses],
+  (state: State, typed: string, nowS: number, most: number) => {
+    const rank = { active: 0, idle: 1, offline: 2 };
+    const order = (user: User) => (user.user_id === state.selfId ? -1 : rank[presenceOf(state, user.user_id, nowS)]);
+    const folded = typed.toLowerCase();
+    const found = [...state.users.values()].filter(
+      (user) => user.is_active && !user.is_bot && user.full_name.toLowerCase().includes(folded),
+    );
+    const ranked = found.map((user) => [order(user), user] as const);
+    ranked.sort((a, b) => a[0] - b[0] || byName(a[1].full_name, b[1].full_name));
+    return ranked.slice(0, most).map(([, user]) => user);
+  },
+);

@@ -1,11 +1,11 @@
 // All channels, and making and reading about one.
 import { useEffect, useState } from "preact/hooks";
-import { app, shallow, useStore } from "../app/app";
+import { app, useStore } from "../app/app";
 import { attempt, goNarrow, setChannelProperty, subscribe, unsubscribe } from "../app/actions";
 import { request } from "../transport/api";
 import { narrowHash } from "../store/address";
 import { channelNarrow } from "../store/narrow";
-import { isAdmin, userName } from "../store/select";
+import { allChannels, byName, isAdmin, userName } from "../store/select";
 import type { Channel, State } from "../store/types";
 import { Avatar, Field, Modal, Switch } from "../widgets/controls";
 import { ServerHtml } from "../widgets/html";
@@ -16,10 +16,10 @@ const SHOWN_MOST = 200;
 
 export function ChannelsView() {
   const [typed, setTyped] = useState("");
-  const all = useStore((state) => [...state.channels.values()], shallow);
+  const all = useStore(allChannels);
   const folded = typed.toLowerCase();
   const found = all.filter(({ name, description }) => `${name} ${description}`.toLowerCase().includes(folded));
-  const sorted = found.sort((a, b) => a.name.localeCompare(b.name)).slice(0, SHOWN_MOST);
+  const sorted = found.slice(0, SHOWN_MOST);
   return (
     <div class="page cards">
       <input
@@ -216,7 +216,7 @@ function Subscribers(props: { channel: Channel; members: number[]; reload: (memb
     if (await attempt(request("POST", "users/me/subscriptions", params), "Added.")) reload([...members, id]);
     setAdded("");
   };
-  const sorted = [...members].sort((a, b) => userName(state, a).localeCompare(userName(state, b)));
+  const sorted = [...members].sort((a, b) => byName(userName(state, a), userName(state, b)));
   return (
     <>
       {state.realm["can_subscribe_other_users"] === true && others.length > 0 && (
@@ -224,7 +224,7 @@ function Subscribers(props: { channel: Channel; members: number[]; reload: (memb
           <select aria-label="Person to add" value={added} onChange={(event) => setAdded((event.target as HTMLSelectElement).value)}>
             <option value="">Choose a person</option>
             {others
-              .sort((a, b) => a.full_name.localeCompare(b.full_name))
+              .sort((a, b) => byName(a.full_name, b.full_name))
               .map((user) => (
                 <option key={user.user_id} value={user.user_id}>
                   {user.full_name}

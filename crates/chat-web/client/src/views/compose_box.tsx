@@ -1,6 +1,6 @@
 // Where messages are written.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { app, useApp, useStore, shallow } from "../app/app";
+import { app, useApp, useStore } from "../app/app";
 import { loadTopics, setSetting } from "../app/actions";
 import { best, topicNames } from "../app/complete";
 import {
@@ -21,7 +21,7 @@ import { uploadFiles } from "../app/uploads";
 import { request } from "../transport/api";
 import { conversationOf, type Narrow } from "../store/narrow";
 import { placeKey } from "../store/place";
-import { mayPost, placeNames, userName } from "../store/select";
+import { byName, mayPost, ownChannels, placeNames, userName } from "../store/select";
 import type { State } from "../store/types";
 import { IconButton, MenuButton, type MenuItem } from "../widgets/controls";
 import { ServerHtml } from "../widgets/html";
@@ -213,7 +213,7 @@ function PeopleField({ userIds }: { userIds: readonly number[] }) {
   const set = (ids: readonly number[]) => compose.set({ target: { kind: "direct", userIds: ids } });
   const options = (typed: string) => {
     const others = [...state.users.values()].filter((user) => user.is_active && !userIds.includes(user.user_id));
-    others.sort((a, b) => a.full_name.localeCompare(b.full_name));
+    others.sort((a, b) => byName(a.full_name, b.full_name));
     return best(others, typed, (user) => user.full_name, 8).map((user) => ({
       key: String(user.user_id),
       id: user.user_id,
@@ -246,13 +246,13 @@ function PeopleField({ userIds }: { userIds: readonly number[] }) {
 }
 
 function TopicFields({ target }: { target: Extract<Target, { kind: "topic" }> }) {
-  const channels = useStore((state) => [...state.channels.values()].filter((channel) => channel.subscribed), shallow);
+  const channels = useStore(ownChannels);
   const most = useStore((state) => Number(state.realm["max_topic_length"] ?? 60));
   const needsTopic = useStore((state) => state.realm["realm_mandatory_topics"] === true);
   const { channelId, topic } = target;
   const known = channelId === undefined ? undefined : app.state?.channels.get(channelId);
   const all = known && !channels.includes(known) ? [...channels, known] : channels;
-  const sorted = [...all].sort((a, b) => a.name.localeCompare(b.name));
+  const sorted = [...all].sort((a, b) => byName(a.name, b.name));
   useEffect(() => {
     if (channelId !== undefined && !app.state?.topics.has(channelId)) void loadTopics(channelId).catch(() => undefined);
   }, [channelId]);

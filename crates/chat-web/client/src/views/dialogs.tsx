@@ -8,7 +8,7 @@ import { best, topicNames } from "../app/complete";
 import { request } from "../transport/api";
 import { placeNarrow } from "../store/narrow";
 import { directPlace } from "../store/place";
-import { presenceOf, userName } from "../store/select";
+import { byName, presenceOf, userName } from "../store/select";
 import type { Message, State, User } from "../store/types";
 import { Avatar, Field, Modal, PresenceDot, StatusEmoji } from "../widgets/controls";
 import { ServerHtml } from "../widgets/html";
@@ -17,6 +17,7 @@ import { Picker } from "../widgets/typeahead";
 import { ChannelDialog, NewChannelDialog } from "./channels";
 import { ReactionDialog } from "./emoji_picker";
 import { KEYS } from "./keys";
+import { ROLES } from "./organization";
 
 const close = () => app.setUi({ dialog: undefined });
 
@@ -98,14 +99,6 @@ function Confirm({ title, text, label, run }: { title: string; text: string; lab
   );
 }
 
-const ROLES: Readonly<Record<number, string>> = {
-  100: "Owner",
-  200: "Administrator",
-  300: "Moderator",
-  400: "Member",
-  600: "Guest",
-};
-
 function UserCard({ userId }: { userId: number }) {
   const user = useStore((state) => state.users.get(userId));
   const status = useStore((state) => state.statuses.get(userId));
@@ -133,7 +126,7 @@ function UserCard({ userId }: { userId: number }) {
             </p>
           )}
           <p class="muted">
-            {user.is_active ? (ROLES[user.role] ?? "Member") : "Deactivated"}
+            {user.is_active ? (ROLES.find(([number]) => number === user.role)?.[1] ?? "Member") : "Deactivated"}
             {user.is_bot && ", bot"}
           </p>
         </div>
@@ -335,7 +328,7 @@ function MoveForm({ message }: { message: Message }) {
         <Field label="Channel">
           <select value={channelId} onChange={(event) => setChannelId(Number((event.target as HTMLSelectElement).value))}>
             {channels
-              .sort((a, b) => a.name.localeCompare(b.name))
+              .sort((a, b) => byName(a.name, b.name))
               .map((channel) => (
                 <option key={channel.stream_id} value={channel.stream_id}>
                   {channel.name}

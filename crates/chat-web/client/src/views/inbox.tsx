@@ -1,20 +1,36 @@
 // What is unread, by channel and topic.
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
 import { app, useStore } from "../app/app";
 import { markNarrowRead } from "../app/actions";
 import { narrowHash } from "../store/address";
 import { channelNarrow, placeNarrow } from "../store/narrow";
-import { inbox, placeNames } from "../store/select";
+import { inbox, placeNames, type Inbox } from "../store/select";
 import type { State, UnreadConversation } from "../store/types";
 import { Count, IconButton, MenuButton, PresenceDot } from "../widgets/controls";
 import { Icon } from "../widgets/icons";
 import { topicMenu } from "./message_menu";
 import { channelIcon, TopicName } from "./recipient_bar";
 
+/** Conversations that are listed at first, and further ones at once. */
+const LISTED = 200;
+
+/** Returns as much of the inbox as is listed, and how much is left. */
+function listed({ directs, channels }: Inbox, most: number): Inbox & { left: number } {
+  let room = Math.max(0, most - directs.length);
+  const shown = channels.flatMap((one) => {
+    const topics = one.topics.slice(0, room);
+    room -= topics.length;
+    return topics.length > 0 ? [{ ...one, topics }] : [];
+  });
+  const total = channels.reduce((sum, { topics }) => sum + topics.length, directs.length);
+  return { directs: directs.slice(0, most), channels: shown, left: Math.max(0, total - most) };
+}
+
 export function InboxView() {
-  const state = useStore((state) => state.unread) && (app.state as State);
-  useStore((now) => now.topicPolicies);
-  useStore((now) => now.channels);
-  const { directs, channels } = inbox(state);
+  const [most, setMost] = useState(LISTED);
+  const { directs, channels, left } = listed(useStore(inbox), most);
+  const state = app.state as State;
   if (directs.length === 0 && channels.length === 0) {
     return (
       <div class="page inbox-empty">
@@ -29,7 +45,7 @@ export function InboxView() {
   return (
     <div class="page inbox">
       {directs.length > 0 && (
-        <section aria-label="Direct messages">
+        <section aria-label="Unread direct messages">
           <header>
             <Icon name="people" />
             <h2>Direct messages</h2>
@@ -63,11 +79,16 @@ export function InboxView() {
           </ul>
         </section>
       ))}
+      {left > 0 && (
+        <button type="button" class="secondary" onClick={() => setMost(most + LISTED)}>
+          {left} more conversations
+        </button>
+      )}
     </div>
   );
 }
 
-function Row(props: { conversation: UnreadConversation; name: preact.ComponentChildren; label: string; children?: preact.ComponentChildren }) {
+function Row(props: { conversation: UnreadConversation; name: ComponentChildren; label: string; children?: ComponentChildren }) {
   const { conversation, name, label, children } = props;
   const state = app.state as State;
   const { place, ids } = conversation;

@@ -81,7 +81,7 @@ function hashOf(route: Route, state: State): string {
 
 function Directs({ route }: { route: Route }) {
   const [showsAll, setShowsAll] = useState(false);
-  const directs = useStore((state) => recentDirects(state, DIRECTS_MOST), sameDirects);
+  const directs = useStore((state) => recentDirects(state, DIRECTS_MOST));
   const state = app.state as State;
   const narrow = route.view === "narrow" ? route.narrow : undefined;
   const place = narrow && conversationOf(narrow, state.selfId);
@@ -127,15 +127,11 @@ function Directs({ route }: { route: Route }) {
   );
 }
 
-function sameDirects(a: ReturnType<typeof recentDirects>, b: ReturnType<typeof recentDirects>): boolean {
-  return a.length === b.length && a.every((one, at) => one.key === b[at]?.key && one.unread === b[at]?.unread);
-}
-
 /** Channels that are rendered; of more, the field above them finds the others. */
 const CHANNELS_MOST = 200;
 
 function Channels({ route }: { route: Route }) {
-  const channels = useStore(ownChannels, shallow);
+  const channels = useStore(ownChannels);
   const mayCreate = useStore((state) => state.realm["can_create_streams"] === true);
   const [filter, setFilter] = useState("");
   const current = route.view === "narrow" ? channelOf(route.narrow) : undefined;
@@ -228,7 +224,7 @@ function Topics({ channel, route }: { channel: Channel; route: Route }) {
   const [most, setMost] = useState(TOPICS_SHOWN);
   const { stream_id: channelId } = channel;
   const isKnown = useStore((state) => state.topics.has(channelId));
-  const topics = useStore((state) => channelTopics(state, channelId, most), sameTopics);
+  const topics = useStore((state) => channelTopics(state, channelId, most));
   const total = useStore((state) => state.topics.get(channelId)?.length ?? 0);
   useEffect(() => {
     if (!isKnown) void loadTopics(channelId).catch(() => undefined);
@@ -264,8 +260,4 @@ function Topics({ channel, route }: { channel: Channel; route: Route }) {
       )}
     </ul>
   );
-}
-
-function sameTopics(a: ReturnType<typeof channelTopics>, b: ReturnType<typeof channelTopics>): boolean {
-  return a.length === b.length && a.every((one, at) => shallow(one, b[at] as typeof one));
 }

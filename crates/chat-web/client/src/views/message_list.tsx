@@ -3,18 +3,20 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import { app, useApp, useStore } from "../app/app";
 import { attempt, loadPage, markRead } from "../app/actions";
 import { anchorOf, conversationOf, narrowKey, withoutAnchor, type Narrow } from "../store/narrow";
-import { placeOf } from "../store/place";
+import { placeKey, placeOf } from "../store/place";
 import type { MessageList, State } from "../store/types";
 import { IconButton } from "../widgets/controls";
 import { MessageRow } from "./message_row";
 import { OutgoingRows } from "./outgoing";
 import { RecipientBar } from "./recipient_bar";
 import { onContentClick } from "./content_click";
-import { END_TOLERANCE_PX, Heights, isNearEdge, placeInList, windowAround, type Anchor } from "./scroller";
+import { END_TOLERANCE_PX, Heights, isToFollow, placeInList, windowAround, type Anchor } from "./scroller";
 
 /** Rows from an end of what is loaded at which more is loaded. */
 const LOAD_BEFORE_END = 25;
 const READ_AFTER_MS = 250;
+/** While the scroll bar is dragged from far to far, nothing is rendered until it rests for this long. */
+const JUMP_MS = 50;
 /** Pixels above the message that reading begins at: what was read before it gives the context. */
 const CONTEXT_PX = 120;
 
@@ -132,8 +134,20 @@ function StickyBar({ id }: { id: number }) {
   ) : null;
 }
 
+/** Returns a message whose place is named at the upper edge: the first one known of that place, so that it changes seldom. */
+function topPlace(narrow: Narrow, found: Anchor, at: number): number | undefined {
+  const { state } = app;
+  const message = state?.messages.get(found.id);
+  if (!state || !message || isOwnView(narrow, state) || (found.offset >= -4 && at === 0)) return undefined;
+  const key = placeKey(placeOf(state.selfId, message));
+  if (shownPlace?.key !== key || !state.messages.has(shownPlace.id)) shownPlace = { key, id: found.id };
+  return shownPlace.id;
+}
+
+let shownPlace: { key: string; id: number } | undefined;
+
 function countUnreadBelow(state: State, list: MessageList, isAtEnd: boolean): number {
-  if (isAtEnd) return 0;
+  if (isAtEnd || state.unread.places.size === 0) return 0;
   return list.ids.filter((id) => state.unread.places.has(id)).length;
 }
 
@@ -192,6 +206,7 @@ function useScroller(list: MessageList, wanted: number | undefined) {
     return () => observer.disconnect();
   }, []);
 
+  const jumpTimer = useRef<ReturnType<typeof setTimeout>>();
   const readTimer = useRef<ReturnType<typeof setTimeout>>();
   const look = () => {
     const box = host.current;
@@ -200,8 +215,10 @@ function useScroller(list: MessageList, wanted: number | undefined) {
     const found = topRow(box, rows.current, now.ids, heights);
     anchor.current = found;
     const at = placeInList(now.ids, found.id);
-    if (isNearEdge(window, at, now.ids.length, box.clientHeight)) setCenterId(found.id);
-    setTopPlaceId(found.offset < -4 || at > 0 ? found.id : undefined);
+    clearTimeout(jumpTimer.current);
+    if (at < window.start || at >= window.end) jumpTimer.current = setTimeout(() => setCenterId(found.id), JUMP_MS);
+    else if (isToFollow(window, at, now.ids.length, box.clientHeight)) setCenterId(found.id);
+    setTopPlaceId(topPlace(now.narrow, found, at));
     const atEnd = box.scrollHeight - box.scrollTop - box.clientHeight < END_TOLERANCE_PX && now.foundNewest;
     // Rows that grow push the end away; only the reader leaves it.
     if (atEnd || box.scrollTop < lastScrollTop.current - 1) stick.current = atEnd;
@@ -220,6 +237,7 @@ function useScroller(list: MessageList, wanted: number | undefined) {
     return () => {
       removeEventListener("focus", look);
       clearTimeout(readTimer.current);
+      clearTimeout(jumpTimer.current);
     };
   }, []);
   useEffect(look, [ids.length, list.foundNewest, list.foundOldest]);
@@ -302,7 +320,7 @@ function readsOnSight(narrow: Narrow, state: State): boolean {
 /** Marks as read what is in sight of a reader who is there. */
 function markVisible(box: HTMLElement | null, inner: HTMLElement | null, list: MessageList): void {
   const { state } = app;
-  if (!box || !inner || !state || !document.hasFocus() || !readsOnSight(list.narrow, state)) return;
+  if (!box || !inner || !state || !document.hasFocus() || app.ui.isReadingPaused || !readsOnSight(list.narrow, state)) return;
   const [top, bottom] = [box.scrollTop, box.scrollTop + box.clientHeight];
   const seen: number[] = [];
   for (const row of inner.querySelectorAll<HTMLElement>(":scope > [data-id]")) {

@@ -54,6 +54,7 @@ async function markUnread(message: Message): Promise<void> {
   const { route } = app.ui;
   const place = placeOf(state.selfId, message);
   const narrow = route.view === "narrow" ? route.narrow : placeNarrow(place);
+  app.setUi({ isReadingPaused: true });
   await markUnreadFrom(narrow, message.id);
 }
 

@@ -4,7 +4,7 @@ import { app, shallow, useStore } from "../app/app";
 import { narrowHash } from "../store/address";
 import { placeNarrow } from "../store/narrow";
 import { directPlace } from "../store/place";
-import { activeUsers, presenceOf, unreadIn } from "../store/select";
+import { listedPeople, unreadIn } from "../store/select";
 import type { State, User } from "../store/types";
 import { Avatar, Count, MenuButton, PresenceDot, StatusEmoji } from "../widgets/controls";
 
@@ -19,7 +19,7 @@ export function RightBar() {
     const timer = setInterval(() => setNow(Math.floor(Date.now() / 1000)), REFRESH_MS);
     return () => clearInterval(timer);
   }, []);
-  const users = useStore((state) => listed(state, typed.toLowerCase(), nowS), shallow);
+  const users = useStore((state) => listedPeople(state, typed, nowS, SHOWN_MOST), shallow);
   return (
     <aside class="right-bar" aria-label="People">
       <input
@@ -39,15 +39,6 @@ export function RightBar() {
       {users.length === 0 && <p class="muted small">Nobody has this name.</p>}
     </aside>
   );
-}
-
-function listed(state: State, typed: string, nowS: number): User[] {
-  const rank = { active: 0, idle: 1, offline: 2 };
-  const order = (user: User) => (user.user_id === state.selfId ? -1 : rank[presenceOf(state, user.user_id, nowS)]);
-  const found = activeUsers(state).filter((user) => !user.is_bot && user.full_name.toLowerCase().includes(typed));
-  const ranked = found.map((user) => [order(user), user] as const);
-  ranked.sort((a, b) => a[0] - b[0] || a[1].full_name.localeCompare(b[1].full_name));
-  return ranked.slice(0, SHOWN_MOST).map(([, user]) => user);
 }
 
 function PersonRow({ user }: { user: User }) {

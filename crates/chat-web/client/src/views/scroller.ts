@@ -10,6 +10,8 @@ const FIRST_GUESS_PX = 56;
 const LOWEST_ROW_PX = 24;
 /** Rows rendered beyond the visible ones, on each side. */
 const BEYOND = 24;
+/** The window follows in steps of this many rows: a frame renders few new ones. */
+const STEP = 4;
 /** So far from the end, in pixels, the list still counts as scrolled to its end. */
 export const END_TOLERANCE_PX = 24;
 
@@ -85,10 +87,10 @@ export function windowAround(ids: readonly number[], centerId: number, heightPx:
   return { start, end };
 }
 
-/** Returns whether the window is too near to one of its ends for the row at the upper edge. */
-export function isNearEdge(window: Window, at: number, count: number, heightPx: number): boolean {
-  const visible = Math.ceil(heightPx / LOWEST_ROW_PX / 2);
-  const nearStart = window.start > 0 && at - window.start < BEYOND / 2;
-  const nearEnd = window.end < count && window.end - at < visible + BEYOND / 2;
+/** Returns whether the window is to follow the row that is at the upper edge now. */
+export function isToFollow(window: Window, at: number, count: number, heightPx: number): boolean {
+  const visible = Math.ceil(heightPx / LOWEST_ROW_PX);
+  const nearStart = window.start > 0 && at - window.start < BEYOND - STEP;
+  const nearEnd = window.end < count && window.end - at < visible + BEYOND - STEP;
   return nearStart || nearEnd;
 }

@@ -1,12 +1,13 @@
 // The reader's own settings.
 import { useEffect, useState } from "preact/hooks";
-import { app, useStore } from "../app/app";
+import { app, shallow, useStore } from "../app/app";
 import { attempt, setSetting } from "../app/actions";
 import { csrfToken, request, upload } from "../transport/api";
 import type { Bot, State } from "../store/types";
 import { askPermission, notificationsAllowed } from "../app/notify";
 import { Avatar, Field, Switch } from "../widgets/controls";
 import { formatAgo } from "../widgets/time";
+import { ORGANIZATION_SECTIONS } from "./organization";
 
 const SECTIONS = [
   { name: "profile", label: "Profile", view: Profile },
@@ -18,16 +19,21 @@ const SECTIONS = [
 ] as const;
 
 export function SettingsView({ section }: { section: string }) {
-  const current = SECTIONS.find((one) => one.name === section) ?? SECTIONS[0];
+  const ofOrganization = useStore((state) => ORGANIZATION_SECTIONS.filter((one) => one.isFor(state)), shallow);
+  const all = [...SECTIONS, ...ofOrganization];
+  const current = all.find((one) => one.name === section) ?? SECTIONS[0];
   const View = current.view;
+  const link = ({ name, label }: { name: string; label: string }) => (
+    <a key={name} href={`#settings/${name}`} aria-current={name === current.name ? "page" : undefined}>
+      {label}
+    </a>
+  );
   return (
     <div class="page settings">
       <nav aria-label="Settings">
-        {SECTIONS.map(({ name, label }) => (
-          <a key={name} href={`#settings/${name}`} aria-current={name === current.name ? "page" : undefined}>
-            {label}
-          </a>
-        ))}
+        {SECTIONS.map(link)}
+        {ofOrganization.length > 0 && <span class="nav-head muted">Organization</span>}
+        {ofOrganization.map(link)}
       </nav>
       <section aria-label={current.label}>
         <h2>{current.label}</h2>
@@ -203,7 +209,7 @@ function zuliprc(email: string, key: string): string {
 
 function download(name: string, text: string): void {
   const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
+  link.href = URL.createObjectURL(new Blob([text], { type: "application/octet-stream" }));
   link.download = name;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 1_000);

@@ -7,7 +7,7 @@ import type { Connection } from "../transport/queue";
 import type { Route } from "../store/address";
 import { channelOf, conversationOf, FEED, withoutAnchor, type Narrow } from "../store/narrow";
 import { placeKey } from "../store/place";
-import { placeNames, unreadOf, userName } from "../store/select";
+import { hasUnread, placeNames, userName } from "../store/select";
 import { termLabel } from "../store/search";
 import type { State } from "../store/types";
 import { Avatar, IconButton, MenuButton } from "../widgets/controls";
@@ -187,7 +187,7 @@ function ViewHead({ route }: { route: Route }) {
   const narrow = narrowOf(route);
   const place = useStore((state) => narrow && conversationOf(narrow, state.selfId), samePlace);
   const channel = useStore((state) => (narrow ? state.channels.get(channelOf(narrow) ?? -1) : undefined));
-  const unread = useStore((state) => (route.view === "narrow" ? unreadOf(state, route.narrow).length : 0));
+  const isUnread = useStore((state) => route.view === "narrow" && hasUnread(state, route.narrow));
   useEffect(() => {
     const show = () => (document.title = `${unreadInTitle()}${head.title} – ${realm}`);
     show();
@@ -211,7 +211,7 @@ function ViewHead({ route }: { route: Route }) {
         </p>
       )}
       <span class="grow" />
-      {unread > 0 && narrow && (
+      {isUnread && narrow && (
         <button type="button" class="link read-all" onClick={() => void markNarrowRead(withoutAnchor(narrow))}>
           Mark as read
         </button>

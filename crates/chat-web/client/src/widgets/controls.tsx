@@ -109,9 +109,13 @@ export function MenuButton(props: { label: string; icon?: IconName; items: () =>
   const host = useRef<HTMLDivElement>(null);
   useEffect(() => {
     if (!isOpen) return;
-    const close = (event: Event) => !host.current?.contains(event.target as Node) && setOpen(false);
-    addEventListener("pointerdown", close);
-    return () => removeEventListener("pointerdown", close);
+    const isInside = (target: EventTarget | null) => target instanceof Node && host.current?.contains(target);
+    const close = (event: Event) => !isInside(event.target) && setOpen(false);
+    const types = ["pointerdown", "wheel", "resize"] as const;
+    for (const type of types) addEventListener(type, close, { passive: true });
+    return () => {
+      for (const type of types) removeEventListener(type, close);
+    };
   }, [isOpen]);
   const { label, icon = "more", items, children, class: name } = props;
   const toggle = () => setOpen(!isOpen);
@@ -129,16 +133,30 @@ export function MenuButton(props: { label: string; icon?: IconName; items: () =>
   );
 }
 
+/** Pixels between a menu and the edge of the window. */
+const EDGE_PX = 8;
+
+/** Puts a menu below its button, or above it where there is more room. */
+function placeBeside(menu: HTMLElement, button: DOMRect): void {
+  const { offsetWidth: width, offsetHeight: height } = menu;
+  const isRtl = getComputedStyle(menu).direction === "rtl";
+  const left = isRtl ? button.left : button.right - width;
+  const fitsBelow = button.bottom + height + EDGE_PX < innerHeight;
+  const top = fitsBelow ? button.bottom + 2 : button.top - height - 2;
+  menu.style.left = `${Math.max(EDGE_PX, Math.min(left, innerWidth - width - EDGE_PX))}px`;
+  menu.style.top = `${Math.max(EDGE_PX, Math.min(top, innerHeight - height - EDGE_PX))}px`;
+}
+
 function Menu({ items, close }: { items: MenuItem[]; close: () => void }) {
   const host = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
     const menu = host.current;
-    if (!menu) return;
-    // A menu that would leave the window opens upwards.
-    const { bottom, left } = menu.getBoundingClientRect();
-    menu.classList.toggle("upwards", bottom > innerHeight - 8);
-    menu.classList.toggle("to-end", left < 8);
-    menu.querySelector<HTMLElement>("[role^=menuitem]")?.focus();
+    const button = menu?.parentElement?.querySelector("button");
+    if (!menu || !button) return;
+    // Above everything else, so that no list that scrolls cuts it off.
+    menu.showPopover();
+    placeBeside(menu, button.getBoundingClientRect());
+    menu.querySelector<HTMLElement>("[role^=menuitem]")?.focus({ preventScroll: true });
   }, []);
   const move = (event: KeyboardEvent) => {
     const all = [...(host.current?.querySelectorAll<HTMLElement>("[role^=menuitem]") ?? [])];
@@ -151,7 +169,7 @@ function Menu({ items, close }: { items: MenuItem[]; close: () => void }) {
     all[(to + all.length) % all.length]?.focus();
   };
   return (
-    <div class="menu" role="menu" ref={host} onKeyDown={move}>
+    <div class="menu" role="menu" popover="manual" ref={host} onKeyDown={move}>
       {items.map((item) => (
         <button
           key={item.label}

@@ -41,7 +41,7 @@ export function CompletingTextArea(props: TextAreaProps) {
     const area = field.current;
     const turn = (asked.current += 1);
     if (!area || area.selectionStart !== area.selectionEnd) return setFound(undefined);
-    const completions = await completionsFor(area.value.slice(0, area.selectionStart), undefined);
+    const completions = await completionsFor(area.value.slice(0, area.selectionStart));
     if (turn !== asked.current) return;
     setFound(completions);
     setAt(0);

@@ -1,0 +1,370 @@
+// What administrators do: members, invitations, the organization itself, its emoji.
+import { useEffect, useState } from "preact/hooks";
+import { app, useStore } from "../app/app";
+import { attempt } from "../app/actions";
+import { request, upload } from "../transport/api";
+import { byName, isAdmin, isPermitted, role } from "../store/select";
+import type { State, User } from "../store/types";
+import { Avatar, Field, Switch } from "../widgets/controls";
+import { formatAgo, formatMoment } from "../widgets/time";
+
+export const ROLES: readonly (readonly [number, string])[] = [
+  [100, "Owner"],
+  [200, "Administrator"],
+  [300, "Moderator"],
+  [400, "Member"],
+  [600, "Guest"],
+];
+
+/** The sections of the settings that are about the organization, each for those who may use it. */
+export const ORGANIZATION_SECTIONS = [
+  { name: "members", label: "Members", view: Members, isFor: isAdmin },
+  { name: "invitations", label: "Invitations", view: Invitations, isFor: (state: State) => state.realm["can_invite_others_to_realm"] === true },
+  { name: "organization", label: "Organization", view: Organization, isFor: isAdmin },
+  { name: "emoji", label: "Emoji", view: CustomEmoji, isFor: (state: State) => isPermitted(state, state.realm["realm_add_custom_emoji_policy"]) },
+] as const;
+
+/** Members that are listed; the field above them finds the others. */
+const LISTED = 100;
+
+function Members() {
+  const [typed, setTyped] = useState("");
+  const users = useStore((state) => state.users);
+  const own = useStore(role);
+  const folded = typed.toLowerCase();
+  const found = [...users.values()].filter((user) => {
+    return `${user.full_name} ${user.delivery_email ?? user.email}`.toLowerCase().includes(folded);
+  });
+  found.sort((a, b) => Number(b.is_active) - Number(a.is_active) || byName(a.full_name, b.full_name));
+  return (
+    <>
+      <input
+        type="search"
+        class="filter"
+        aria-label="Find a member"
+        placeholder="Find a member"
+        value={typed}
+        onInput={(event) => setTyped((event.target as HTMLInputElement).value)}
+      />
+      <ul class="people-list all">
+        {found.slice(0, LISTED).map((user) => (
+          <MemberRow key={user.user_id} user={user} ownRole={own} />
+        ))}
+      </ul>
+      {found.length > LISTED && <p class="muted">{found.length - LISTED} more; type to find them.</p>}
+    </>
+  );
+}
+
+function MemberRow({ user, ownRole }: { user: User; ownRole: number }) {
+  const selfId = useStore((state) => state.selfId);
+  const { user_id: id, full_name: name } = user;
+  // Owners are made and unmade by owners alone.
+  const mayChange = id !== selfId && (ownRole <= 100 || user.role > 100);
+  const setRole = (value: string) => void attempt(request("PATCH", `users/${id}`, { role: Number(value) }), `The role of ${name} was changed.`);
+  const deactivate = () =>
+    app.setUi({
+      dialog: {
+        is: "confirm",
+        title: `Deactivate ${name}?`,
+        text: "They are signed out and cannot come back until they are reactivated. Their messages stay.",
+        label: "Deactivate",
+        run: () => void attempt(request("DELETE", user.is_bot ? `bots/${id}` : `users/${id}`), `${name} was deactivated.`),
+      },
+    });
+  return (
+    <li>
+      <Avatar userId={id} size={28} />
+      <span dir="auto">
+        {name} <small class="muted">{user.delivery_email ?? user.email}</small>
+        {user.is_bot && <small class="tag">bot</small>}
+        {!user.is_active && <small class="tag">deactivated</small>}
+      </span>
+      {mayChange && user.is_active && !user.is_bot && (
+        <select aria-label={`Role of ${name}`} value={user.role} onChange={(event) => setRole((event.target as HTMLSelectElement).value)}>
+          {ROLES.filter(([number]) => number >= ownRole || number === user.role).map(([number, word]) => (
+            <option key={number} value={number}>
+              {word}
+            </option>
+          ))}
+        </select>
+      )}
+      {mayChange && user.is_active && (
+        <button type="button" class="danger" aria-label={`Deactivate ${name}`} onClick={deactivate}>
+          Deactivate
+        </button>
+      )}
+      {mayChange && !user.is_active && (
+        <button
+          type="button"
+          class="secondary"
+          aria-label={`Reactivate ${name}`}
+          onClick={() => void attempt(request("POST", `users/${id}/reactivate`), `${name} was reactivated.`)}
+        >
+          Reactivate
+        </button>
+      )}
+    </li>
+  );
+}
+
+interface Invite {
+  readonly id: number;
+  readonly email?: string;
+  readonly link_url?: string;
+  readonly invited: number;
+  readonly expiry_date: number | null;
+  readonly invited_as: number;
+  readonly is_multiuse: boolean;
+}
+
+const DURATIONS: readonly (readonly [string, string])[] = [
+  ["1440", "1 day"],
+  ["10080", "1 week"],
+  ["43200", "30 days"],
+  ["null", "No limit"],
+];
+
+function Invitations() {
+  const [emails, setEmails] = useState("");
+  const [as, setAs] = useState("400");
+  const [minutes, setMinutes] = useState("10080");
+  const own = useStore(role);
+  const terms = () => ({
+    invite_as: Number(as),
+    invite_expires_in_minutes: JSON.parse(minutes) as number | null,
+    include_realm_default_subscriptions: true,
+    stream_ids: [],
+  });
+  const send = async (event: Event) => {
+    event.preventDefault();
+    if (await attempt(request("POST", "invites", { ...terms(), invitee_emails: emails }), "Invited.")) setEmails("");
+  };
+  const makeLink = () => attempt(request("POST", "invites/multiuse", terms()), "The link is in the list below.");
+  return (
+    <>
+      <form onSubmit={send}>
+        <Field label="Addresses" hint="Several with commas between them.">
+          <textarea required rows={2} value={emails} onInput={(event) => setEmails((event.target as HTMLTextAreaElement).value)} />
+        </Field>
+        <Field label="They join as">
+          <select value={as} onChange={(event) => setAs((event.target as HTMLSelectElement).value)}>
+            {ROLES.filter(([number]) => number >= own).map(([number, word]) => (
+              <option key={number} value={number}>
+                {word}
+              </option>
+            ))}
+          </select>
+        </Field>
+        <Field label="Valid for">
+          <select value={minutes} onChange={(event) => setMinutes((event.target as HTMLSelectElement).value)}>
+            {DURATIONS.map(([value, word]) => (
+              <option key={value} value={value}>
+                {word}
+              </option>
+            ))}
+          </select>
+        </Field>
+        <footer>
+          {isAdmin(app.state as State) && (
+            <button type="button" class="secondary" onClick={() => void makeLink()}>
+              Make a link for anyone
+            </button>
+          )}
+          <button type="submit" class="primary">
+            Send invitations
+          </button>
+        </footer>
+      </form>
+      <OpenInvites />
+    </>
+  );
+}
+
+function OpenInvites() {
+  const revision = useStore((state) => state.revisions.invites);
+  const [invites, setInvites] = useState<Invite[]>([]);
+  useEffect(() => {
+    void attempt(request("GET", "invites").then((answer) => setInvites(answer["invites"] as Invite[])));
+  }, [revision]);
+  const revoke = (invite: Invite) => {
+    const path = invite.is_multiuse ? `invites/multiuse/${invite.id}` : `invites/${invite.id}`;
+    void attempt(request("DELETE", path), "Taken back.");
+  };
+  return (
+    <>
+      <h3>Open invitations</h3>
+      {invites.length === 0 && <p class="muted">None.</p>}
+      <ul class="people-list">
+        {invites.map((invite) => (
+          <li key={`${invite.is_multiuse} ${invite.id}`}>
+            <span>
+              {invite.link_url ? <a href={invite.link_url}>{invite.link_url}</a> : (invite.email ?? "A link of someone else")}{" "}
+              <small class="muted">
+                {formatAgo(invite.invited)}
+                {invite.expiry_date !== null && `, until ${formatMoment(new Date(invite.expiry_date * 1000))}`}
+              </small>
+            </span>
+            {!invite.is_multiuse && (
+              <button type="button" class="secondary" onClick={() => void attempt(request("POST", `invites/${invite.id}/resend`), "Sent again.")}>
+                Send again
+              </button>
+            )}
+            <button type="button" class="danger" onClick={() => revoke(invite)}>
+              Take back
+            </button>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+const PLAIN = [[1, "Members"], [3, "Full members"], [4, "Moderators"], [2, "Administrators"]] as const;
+const OR_NOBODY = [...PLAIN, [6, "Nobody"]] as const;
+const WITH_GUESTS = [[5, "Everyone"], ...PLAIN] as const;
+
+const POLICIES: readonly { name: string; label: string; options: readonly (readonly [number, string])[] }[] = [
+  { name: "invite_to_realm_policy", label: "Who may invite people", options: OR_NOBODY },
+  { name: "invite_to_stream_policy", label: "Who may add others to channels", options: PLAIN },
+  { name: "edit_topic_policy", label: "Who may move messages to another topic", options: [...WITH_GUESTS, [6, "Nobody"]] },
+  { name: "move_messages_between_streams_policy", label: "Who may move messages to another channel", options: OR_NOBODY },
+  { name: "delete_own_message_policy", label: "Who may delete their own messages", options: WITH_GUESTS },
+  { name: "add_custom_emoji_policy", label: "Who may add emoji", options: PLAIN },
+  { name: "user_group_edit_policy", label: "Who may change groups", options: PLAIN },
+];
+
+const change = (name: string, value: unknown) => void attempt(request("PATCH", "realm", { [name]: value }), "Saved.");
+
+function Organization() {
+  const realm = useStore((state) => state.realm);
+  const [name, setName] = useState(String(realm["realm_name"] ?? ""));
+  const [description, setDescription] = useState(String(realm["realm_description"] ?? ""));
+  const save = (event: Event) => {
+    event.preventDefault();
+    void attempt(request("PATCH", "realm", { name: name.trim(), description }), "Saved.");
+  };
+  return (
+    <>
+      <form onSubmit={save}>
+        <Field label="Name">
+          <input required maxLength={40} value={name} onInput={(event) => setName((event.target as HTMLInputElement).value)} />
+        </Field>
+        <Field label="Description">
+          <textarea rows={3} value={description} onInput={(event) => setDescription((event.target as HTMLTextAreaElement).value)} />
+        </Field>
+        <footer>
+          <button type="submit" class="primary">
+            Save changes
+          </button>
+        </footer>
+      </form>
+      <h3>Messages</h3>
+      <Switch label="Every channel message needs a topic" checked={realm["realm_mandatory_topics"] === true} onChange={(is) => change("mandatory_topics", is)} />
+      <Switch
+        label="Messages can be edited"
+        checked={realm["realm_allow_message_editing"] === true}
+        onChange={(is) => change("allow_message_editing", is)}
+      />
+      <Limit name="message_content_edit_limit_seconds" label="Time to edit a message" />
+      <Limit name="message_content_delete_limit_seconds" label="Time to delete a message" />
+      <h3>Permissions</h3>
+      {POLICIES.map((policy) => (
+        <Field key={policy.name} label={policy.label}>
+          <select
+            value={Number(realm[`realm_${policy.name}`])}
+            onChange={(event) => change(policy.name, Number((event.target as HTMLSelectElement).value))}
+          >
+            {policy.options.map(([number, word]) => (
+              <option key={number} value={number}>
+                {word}
+              </option>
+            ))}
+          </select>
+        </Field>
+      ))}
+    </>
+  );
+}
+
+const LIMITS: readonly (readonly [number, string])[] = [
+  [120, "2 minutes"],
+  [600, "10 minutes"],
+  [3_600, "1 hour"],
+  [86_400, "1 day"],
+  [604_800, "1 week"],
+];
+
+function Limit({ name, label }: { name: string; label: string }) {
+  const value = useStore((state) => state.realm[`realm_${name}`]) as number | null;
+  const isListed = value === null || LIMITS.some(([seconds]) => seconds === value);
+  return (
+    <Field label={label}>
+      <select
+        value={value ?? "unlimited"}
+        onChange={(event) => {
+          const picked = (event.target as HTMLSelectElement).value;
+          change(name, picked === "unlimited" ? JSON.stringify(picked) : Number(picked));
+        }}
+      >
+        {!isListed && <option value={value ?? ""}>{value} seconds</option>}
+        {LIMITS.map(([seconds, words]) => (
+          <option key={seconds} value={seconds}>
+            {words}
+          </option>
+        ))}
+        <option value="unlimited">No limit</option>
+      </select>
+    </Field>
+  );
+}
+
+function CustomEmoji() {
+  const emoji = useStore((state) => state.emoji);
+  const [name, setName] = useState("");
+  const [file, setFile] = useState<File>();
+  const shown = Object.values(emoji).filter((one) => !one.deactivated);
+  const add = async (event: Event) => {
+    event.preventDefault();
+    if (!file) return;
+    const path = `realm/emoji/${encodeURIComponent(name.trim())}`;
+    if (!(await attempt(upload(path, file, () => undefined).done, "Added."))) return;
+    setName("");
+    setFile(undefined);
+    (event.target as HTMLFormElement).reset();
+  };
+  return (
+    <>
+      <ul class="people-list">
+        {shown.map((one) => (
+          <li key={one.id}>
+            <img class="emoji" src={one.source_url} alt="" />
+            <span>:{one.name}:</span>
+            <button
+              type="button"
+              class="danger"
+              aria-label={`Remove ${one.name}`}
+              onClick={() => void attempt(request("DELETE", `realm/emoji/${encodeURIComponent(one.name)}`), "Removed.")}
+            >
+              Remove
+            </button>
+          </li>
+        ))}
+      </ul>
+      {shown.length === 0 && <p class="muted">No emoji of your own yet.</p>}
+      <form onSubmit={add}>
+        <Field label="Name" hint="Small letters, digits, and underscores.">
+          <input required pattern="[a-z0-9_\-]+" value={name} onInput={(event) => setName((event.target as HTMLInputElement).value)} />
+        </Field>
+        <Field label="Picture">
+          <input type="file" required accept="image/*" onChange={(event) => setFile((event.target as HTMLInputElement).files?.[0])} />
+        </Field>
+        <footer>
+          <button type="submit" class="primary">
+            Add emoji
+          </button>
+        </footer>
+      </form>
+    </>
+  );
+}
