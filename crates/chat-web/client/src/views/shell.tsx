@@ -31,8 +31,10 @@ export function Shell() {
   const route = useApp((app) => app.ui.route);
   useTheme();
   const narrow = narrowOf(route);
+  // All that is unread, muted or not: what tests compare with the server.
+  const unread = useStore((state) => state.unread.places.size);
   return (
-    <div class={`shell ${drawer ? `drawer-${drawer}` : ""}`}>
+    <div class={`shell ${drawer ? `drawer-${drawer}` : ""}`} data-unread={unread}>
       <TopBar narrow={route.view === "narrow" ? narrow : undefined} />
       {drawer && <div class="scrim" onClick={() => app.setUi({ drawer: undefined })} />}
       <LeftBar />
