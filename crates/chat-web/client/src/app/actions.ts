@@ -76,7 +76,14 @@ export function markRead(ids: readonly number[]): void {
   if (ids.length === 0) return;
   app.applyLocally({ type: "update_message_flags", op: "add", flag: "read", messages: [...ids], all: false });
   for (const id of ids) readQueue.add(id);
-  readTimer ??= setTimeout(() => void flushRead(), 400);
+  readTimer ??= setTimeout(flush, 400);
+}
+
+/** What is under way: marking as unread waits for it, so that the later wish is the later request. */
+let flushing: Promise<void> = Promise.resolve();
+
+function flush(): void {
+  flushing = flushRead();
 }
 
 async function flushRead(): Promise<void> {
@@ -86,11 +93,11 @@ async function flushRead(): Promise<void> {
   try {
     await request("POST", "messages/flags", { messages, op: "add", flag: "read" });
     for (const id of messages) readQueue.delete(id);
-    if (readQueue.size > 0) readTimer = setTimeout(() => void flushRead(), 50);
+    if (readQueue.size > 0) readTimer = setTimeout(flush, 50);
   } catch (error) {
     // Without a network they stay in the queue; what the server refuses is given up.
     if (error instanceof ApiError) for (const id of messages) readQueue.delete(id);
-    else readTimer = setTimeout(() => void flushRead(), 5_000);
+    else readTimer = setTimeout(flush, 5_000);
   }
 }
 
@@ -107,7 +114,9 @@ export function setFlag(ids: readonly number[], flag: string, isSet: boolean): P
 }
 
 /** Marks everything from this message on as not read, in its narrow. */
-export function markUnreadFrom(narrow: Narrow, id: number): Promise<boolean> {
+export async function markUnreadFrom(narrow: Narrow, id: number): Promise<boolean> {
+  for (const queued of readQueue) if (queued >= id) readQueue.delete(queued);
+  await flushing;
   const marked = request("POST", "messages/flags/narrow", {
     narrow: wireNarrow(narrow),
     anchor: String(id),
