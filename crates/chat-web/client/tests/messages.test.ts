@@ -33,6 +33,12 @@ test("a_message_that_comes_twice_is_there_once", () => {
   assert.equal(unreadCounts(state).total, 1);
 });
 
+test("a_message_that_a_page_had_before_its_event_is_counted", () => {
+  const before = loaded(world(), LUNCH, [inTopic(5, "lunch"), inTopic(6, "lunch", { flags: ["read"], content: "newer" })]);
+  const state = applyAll(before, [arrived(inTopic(5, "lunch")), arrived(inTopic(6, "lunch"))]);
+  assert.deepEqual([unreadCounts(state).total, ids(state, LUNCH), state.messages.get(6)?.content], [1, [5, 6], "newer"]);
+});
+
 test("a_message_does_not_go_behind_a_gap", () => {
   const before = loaded(world(), LUNCH, [inTopic(1, "lunch")], { oldest: true, newest: false });
   assert.deepEqual(ids(apply(before, arrived(inTopic(9, "lunch"))), LUNCH), [1]);

@@ -10,9 +10,8 @@ import type { Event, Message, Place, Reaction, State, Topic } from "./types";
 const TOPICS_MAX = 500;
 
 export function message(state: State, event: Event): State {
-  const arrived: Message = { ...event.message, flags: event.flags ?? [] };
-  const known = state.messages.get(arrived.id);
-  if (known) return { ...state, lists: appendMessage(state, known) };
+  // A page that was loaded in the meantime can have it already, and is newer than the event.
+  const arrived: Message = state.messages.get(event.message.id) ?? { ...event.message, flags: event.flags ?? [] };
   const place = placeOf(state.selfId, arrived);
   const read = arrived.flags.includes("read");
   const mentioned = MENTIONS.some((flag) => arrived.flags.includes(flag)) ? [arrived.id] : [];
