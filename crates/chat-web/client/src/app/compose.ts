@@ -56,8 +56,8 @@ class ComposeState {
     const before = this.value;
     this.value = { ...before, ...news };
     for (const listener of [...this.listeners]) listener();
-    if (before.content === this.value.content && before.target === this.value.target) return;
     const { target, content, draftId } = this.value;
+    if (before.content === content && before.target === target && before.draftId === draftId) return;
     const key = `compose/${app.state?.selfId ?? 0}`;
     if (content === "") localStorage.removeItem(key);
     else localStorage.setItem(key, JSON.stringify({ target, content, draftId }));
@@ -88,9 +88,8 @@ class ComposeState {
     } else {
       const answer = await request("POST", "drafts", { drafts: [draft] });
       const id = (answer["ids"] as number[])[0];
-      if (this.value.content === content) this.set({ draftId: id });
-      else if (this.value.content.trim() === "") await request("DELETE", `drafts/${id}`);
-      else this.value = { ...this.value, draftId: id };
+      if (this.value.content.trim() === "") await request("DELETE", `drafts/${id}`);
+      else this.set({ draftId: id });
     }
     this.savedContent = mark;
   }
