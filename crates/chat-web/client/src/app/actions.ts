@@ -115,7 +115,12 @@ export function setFlag(ids: readonly number[], flag: string, isSet: boolean): P
 
 /** Marks everything from this message on as not read, in its narrow. */
 export async function markUnreadFrom(narrow: Narrow, id: number): Promise<boolean> {
-  for (const queued of readQueue) if (queued >= id) readQueue.delete(queued);
+  // What the server was not told yet is taken back here alone: for it, nothing changes.
+  const untold = [...readQueue].filter((queued) => queued >= id);
+  for (const queued of untold) readQueue.delete(queued);
+  if (untold.length > 0) {
+    app.applyLocally({ type: "update_message_flags", op: "remove", flag: "read", messages: untold, all: false });
+  }
   await flushing;
   const marked = request("POST", "messages/flags/narrow", {
     narrow: wireNarrow(narrow),
