@@ -46,6 +46,8 @@ mod searches;
 #[cfg(test)]
 mod secrets;
 #[cfg(test)]
+mod sessions;
+#[cfg(test)]
 mod typing;
 #[cfg(test)]
 mod uploads;

@@ -1,0 +1,82 @@
+//! Sessions of browsers: as an item of their user on disk, in the memory of every node, and given up with the secrets.
+
+use chat_core::id::UserId;
+use chat_core::log::commit::{CommitOutcome, RealmCommit};
+use chat_core::log::store::RealmStore as _;
+use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::model::user::ApiKey;
+use chat_core::people::session::{self, Session, SessionToken};
+use chat_storage::Store;
+
+use crate::home::{NOW_S, told};
+use crate::people;
+
+const LIFETIME_S: i64 = 86_400;
+
+fn token() -> SessionToken {
+    SessionToken::new(UserId(2), ApiKey::from_random(&[9; 64]).unwrap())
+}
+
+async fn commit(store: &Store, decide: impl Fn(&RealmSnapshot, &mut RealmCommit)) {
+    let realm = store.realm();
+    let mut commit = RealmCommit { decided_at: realm.changed(), at_s: NOW_S, ..RealmCommit::default() };
+    decide(&realm, &mut commit);
+    assert!(matches!(store.commit(commit).await.unwrap(), CommitOutcome::Done { .. }));
+}
+
+async fn begin(store: &Store) {
+    commit(store, |realm, commit| session::begin(realm, &token(), "Firefox", LIFETIME_S, commit)).await;
+}
+
+fn is_known(store: &Store) -> bool {
+    let realm = store.realm();
+    Session::find(&realm, UserId(2), token().hash(realm.key_hasher())).is_some()
+}
+
+told! {
+    async fn a_session_is_known_after_a_restart_and_its_secret_is_not_in_the_database(home) {
+        let store = home.open().await;
+        people::found(&store).await;
+        begin(&store).await;
+        store.stop().await;
+        assert!(!home.dump().await.contains(token().expose().split_once('-').unwrap().1));
+        let store = home.open().await;
+        assert!(is_known(&store));
+        commit(&store, |realm, commit| session::end_all(realm, UserId(2), None, commit)).await;
+        assert!(!is_known(&store));
+        store.stop().await;
+        let store = home.open().await;
+        assert!(!is_known(&store));
+        store.stop().await;
+    }
+
+    async fn a_session_begun_or_ended_on_one_node_is_so_on_another_once_it_has_heard(home) {
+        let here = home.open().await;
+        people::found(&here).await;
+        let there = home.open().await;
+        begin(&here).await;
+        there.refresh().await.unwrap();
+        assert!(is_known(&there));
+        commit(&there, |realm, commit| {
+            session::end(realm, UserId(2), token().hash(realm.key_hasher()), commit);
+            assert!(commit.revokes_access(realm));
+        })
+        .await;
+        here.refresh().await.unwrap();
+        assert!(!is_known(&here));
+        here.stop().await;
+        there.stop().await;
+    }
+
+    async fn sessions_are_given_up_with_the_secrets(home) {
+        let store = home.open().await;
+        people::found(&store).await;
+        begin(&store).await;
+        store.stop().await;
+        assert_eq!(home.ask("SELECT kind FROM user_item").await, ["session"]);
+        let db = home.try_open().await.unwrap();
+        db.discard_secrets(None).await.unwrap();
+        db.close().await;
+        assert!(home.ask("SELECT kind FROM user_item").await.is_empty());
+    }
+}
