@@ -126,7 +126,7 @@ async fn write(
         .bind(flags.iter().map(|(_, flag, _)| flag.number()).collect::<Vec<_>>())
         .bind(flags.iter().map(|(.., message)| message.0).collect::<Vec<_>>())
         .bind(&events)
-        .bind(messages().map(|message| WordIndexEntry::new(message).stems).collect::<Vec<_>>())
+        .bind(messages().map(|message| WordIndexEntry::new(Dialect::Postgres, message).text).collect::<Vec<_>>())
         .fetch_optional(connection);
     let moved: Option<i64> = outage.bound(write).await.map_err(failed)?;
     Ok(moved.is_some())

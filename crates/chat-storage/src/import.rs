@@ -97,7 +97,8 @@ impl ImportStore for Store {
         }
         let messages = placed(tx, messages).await?;
         message_rows::messages(tx, &messages.iter().map(|imported| &imported.message).collect::<Vec<_>>()).await?;
-        let indexed: Vec<_> = messages.iter().map(|imported| WordIndexEntry::new(&imported.message)).collect();
+        let dialect = tx.dialect();
+        let indexed: Vec<_> = messages.iter().map(|imported| WordIndexEntry::new(dialect, &imported.message)).collect();
         word_index::add(tx, &indexed).await?;
         widget::write(tx, messages.iter().map(|imported| &imported.message)).await?;
         let (own, of_text): (Vec<_>, Vec<_>) =

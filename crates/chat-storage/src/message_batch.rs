@@ -104,7 +104,9 @@ impl MessageBatch {
         let LogTransaction { tx, draft, .. } = writing;
         message_rows::directs(tx, &self.directs, &self.direct_users).await?;
         message_rows::messages(tx, &draft.messages().collect::<Vec<_>>()).await?;
-        word_index::add(tx, &draft.messages().map(WordIndexEntry::new).collect::<Vec<_>>()).await?;
+        let dialect = tx.dialect();
+        let indexed: Vec<_> = draft.messages().map(|message| WordIndexEntry::new(dialect, message)).collect();
+        word_index::add(tx, &indexed).await?;
         widget::write(tx, draft.messages()).await?;
         message_rows::flags(tx, &self.flags).await?;
         self.write_read(writing, realm).await?;

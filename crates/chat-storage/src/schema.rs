@@ -30,6 +30,7 @@ const SCHEMA: Schema = Schema {
         18 => "0018_server_health.sql",
         19 => "0019_narrow_indexes.sql",
         20 => "0020_encrypted_secrets.sql",
+        21 => "0021_word_contents.sql",
     ),
 };
 

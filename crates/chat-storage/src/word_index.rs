@@ -20,10 +20,11 @@ use crate::fault::failed;
 use crate::store::Shared;
 
 static FORGET: Sql = Sql::new("DELETE FROM message_words WHERE rowid {in_numbers:$1}");
-static TEXTS: Sql = Sql::new("SELECT id, recipient_id, sender_id, topic, html FROM message WHERE id {in_numbers:$1}");
+static TEXTS: Sql =
+    Sql::new("SELECT id, recipient_id, sender_id, topic, html, marks FROM message WHERE id {in_numbers:$1}");
 const BACKLOG: &str = "SELECT done, last FROM words_backlog WHERE one = 1";
 static LEFT: Sql = Sql::new("SELECT done, last FROM words_backlog WHERE one = 1 {for_update}");
-const NEXT: &str = "SELECT id, recipient_id, sender_id, topic, html FROM message WHERE id > $1 AND id <= $2
+const NEXT: &str = "SELECT id, recipient_id, sender_id, topic, html, marks FROM message WHERE id > $1 AND id <= $2
 ORDER BY id LIMIT $3";
 const DONE: &str = "UPDATE words_backlog SET done = $1 WHERE one = 1";
 
@@ -35,39 +36,34 @@ const STEP_PAUSE: Duration = Duration::from_millis(20);
 const AGAIN_AFTER: Duration = Duration::from_secs(10);
 
 /// A row of [`TEXTS`] and [`NEXT`].
-type TextRow = (i64, i64, i64, String, String);
+type TextRow = (i64, i64, i64, String, String, i64);
 
 /// What the index keeps of a message.
 pub(crate) struct WordIndexEntry {
     id: i64,
-    /// The stems of its words, with blanks between.
-    pub(crate) stems: String,
-    /// The properties of it that a search may be narrowed by, with blanks between. Only SQLite keeps them, see
-    /// [`IndexedProperty`].
-    properties: String,
+    /// The stems of its words and the properties that a search may be narrowed by, with blanks between.
+    pub(crate) text: String,
 }
 
 impl WordIndexEntry {
-    pub(crate) fn new(message: &Message) -> Self {
-        let Message { id, recipient, sender_id, topic, html, .. } = message;
-        Self::of_row(&(id.0, i64::from(*recipient), sender_id.0, topic.clone(), html.clone()))
+    pub(crate) fn new(dialect: Dialect, message: &Message) -> Self {
+        let Message { id, recipient, sender_id, topic, html, marks, .. } = message;
+        Self::of_row(dialect, &(id.0, i64::from(*recipient), sender_id.0, topic.clone(), html.clone(), marks.bits()))
     }
 
-    fn of_row((id, recipient_id, sender_id, topic, html): &TextRow) -> Self {
-        let properties = [
+    fn of_row(dialect: Dialect, (id, recipient_id, sender_id, topic, html, marks): &TextRow) -> Self {
+        let topic_key = topic_key(topic);
+        let places = [
             IndexedProperty::Recipient(*recipient_id),
             IndexedProperty::Sender(*sender_id),
-            IndexedProperty::Topic(&topic_key(topic)),
+            IndexedProperty::Topic(&topic_key),
         ];
-        let properties = properties.map(IndexedProperty::token).join(" ");
-        Self { id: *id, stems: indexed(topic, html), properties }
-    }
-
-    fn text(&self, dialect: Dialect) -> String {
-        match dialect {
-            Dialect::Postgres => self.stems.clone(),
-            Dialect::Sqlite => format!("{} {}", self.stems, self.properties),
-        }
+        let contents =
+            CONTENTS.map(|bit| marks & bit).into_iter().filter(|bit| *bit != 0).map(IndexedProperty::Content);
+        let kept = places.into_iter().chain(contents).filter(|property| property.is_kept_by(dialect));
+        let words: Vec<String> =
+            std::iter::once(indexed(topic, html)).chain(kept.map(IndexedProperty::token)).collect();
+        Self { id: *id, text: words.join(" ") }
     }
 }
 
@@ -75,7 +71,8 @@ impl WordIndexEntry {
 ///
 /// **Why**: SQLite has no way to combine its full-text index with another index. Without these tokens a search for a
 /// common word in a channel reads either every message with the word or every message of the channel; with them
-/// the index intersects its own lists, and the cost follows the answer. Postgres combines its indexes by itself.
+/// the index intersects its own lists, and the cost follows the answer. Postgres combines its indexes by itself, but
+/// has no statistics of the bits of a number: it keeps the contents here too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum IndexedProperty<'t> {
     /// The recipient's number.
@@ -84,15 +81,29 @@ pub(crate) enum IndexedProperty<'t> {
     Sender(i64),
     /// The key of the topic.
     Topic(&'t str),
+    /// One of [`CONTENTS`].
+    Content(i64),
 }
 
+/// The bits of a message's marks that say what it contains: a link, an image, an attachment.
+const CONTENTS: [i64; 3] = [2, 4, 8];
+
 impl IndexedProperty<'_> {
+    /// Returns whether the index of an engine has the property.
+    const fn is_kept_by(self, dialect: Dialect) -> bool {
+        match dialect {
+            Dialect::Postgres => matches!(self, Self::Content(_)),
+            Dialect::Sqlite => true,
+        }
+    }
+
     /// A token that no word can be: stems are letters and digits, and it begins with a sign. The tokenizer takes every
     /// sign beyond ASCII for part of a token.
     fn token(self) -> String {
         match self {
             Self::Recipient(id) => format!("\u{a7}{id}"),
             Self::Sender(id) => format!("\u{a4}{id}"),
+            Self::Content(bit) => format!("\u{ac}{bit}"),
             Self::Topic(key) => {
                 let hex = key.bytes().map(|byte| format!("{byte:02x}"));
                 std::iter::once("\u{b6}".to_owned()).chain(hex).collect()
@@ -101,19 +112,20 @@ impl IndexedProperty<'_> {
     }
 }
 
-/// Returns the text that an engine is given to find the messages with all stems of a search and, on SQLite, all of
-/// these properties. `None` when the search finds nothing.
+/// Returns the text that an engine is given to find the messages with all stems of a search and, as far as its index
+/// has them, all of these properties. `None` when the search finds nothing.
 pub(crate) fn query(dialect: Dialect, sought: &SearchWords, properties: &[IndexedProperty<'_>]) -> Option<String> {
     // Neither stems nor properties contain a quote.
-    let (quote, and, properties) = match dialect {
-        Dialect::Postgres => ("'", " & ", [].as_slice()),
-        Dialect::Sqlite => ("\"", " ", properties),
+    let (quote, and) = match dialect {
+        Dialect::Postgres => ("'", " & "),
+        Dialect::Sqlite => ("\"", " "),
     };
     let mut quoted: Vec<String> = sought.stems().map(|stem| format!("{quote}{stem}{quote}")).collect();
     if quoted.is_empty() {
         return None;
     }
-    quoted.extend(properties.iter().map(|property| format!("{quote}{}{quote}", property.token())));
+    let properties = properties.iter().filter(|property| property.is_kept_by(dialect));
+    quoted.extend(properties.map(|property| format!("{quote}{}{quote}", property.token())));
     Some(quoted.join(and))
 }
 
@@ -125,7 +137,7 @@ pub(crate) async fn add(tx: &mut Tx, messages: &[WordIndexEntry]) -> Result<(), 
         run!(tx.on(), execute: {
             let mut query = sqlx::query(sql.clone());
             for message in piece {
-                query = query.bind(message.id).bind(message.text(dialect));
+                query = query.bind(message.id).bind(&message.text);
             }
             query
         })
@@ -157,7 +169,8 @@ pub(crate) async fn renew(tx: &mut Tx, ids: impl IntoIterator<Item = MessageId>)
 
 async fn put(tx: &mut Tx, ids: &str, rows: Vec<TextRow>) -> Result<(), StoreError> {
     forget(tx, ids).await?;
-    add(tx, &rows.iter().map(WordIndexEntry::of_row).collect::<Vec<_>>()).await
+    let dialect = tx.dialect();
+    add(tx, &rows.iter().map(|row| WordIndexEntry::of_row(dialect, row)).collect::<Vec<_>>()).await
 }
 
 /// Takes up the messages from before there was the index, step by step, whichever node begins with one.
@@ -211,10 +224,15 @@ mod tests {
         let sought = SearchWords::parse("meetings 'next' week");
         let asked = |dialect, properties: &[IndexedProperty<'_>]| query(dialect, &sought, properties);
         assert_eq!(asked(Dialect::Sqlite, &[]).as_deref(), Some(r#""meet" "next" "week""#));
-        let properties = [IndexedProperty::Recipient(8), IndexedProperty::Sender(12), IndexedProperty::Topic("a b\"")];
-        let narrowed = "\"meet\" \"next\" \"week\" \"\u{a7}8\" \"\u{a4}12\" \"\u{b6}61206222\"";
+        let properties = [
+            IndexedProperty::Recipient(8),
+            IndexedProperty::Sender(12),
+            IndexedProperty::Topic("a b\""),
+            IndexedProperty::Content(4),
+        ];
+        let narrowed = "\"meet\" \"next\" \"week\" \"\u{a7}8\" \"\u{a4}12\" \"\u{b6}61206222\" \"\u{ac}4\"";
         assert_eq!(asked(Dialect::Sqlite, &properties).as_deref(), Some(narrowed));
-        assert_eq!(asked(Dialect::Postgres, &properties).as_deref(), Some("'meet' & 'next' & 'week'"));
+        assert_eq!(asked(Dialect::Postgres, &properties).as_deref(), Some("'meet' & 'next' & 'week' & '\u{ac}4'"));
         assert_eq!(query(Dialect::Sqlite, &SearchWords::parse("the"), &properties), None);
     }
 }

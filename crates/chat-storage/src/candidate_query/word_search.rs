@@ -74,17 +74,19 @@ impl WordSearch {
             NarrowCondition::Topic(key) => Some(key.clone()),
             _ => None,
         });
+        let marked = marked(selection);
         let mut properties: Vec<IndexedProperty<'_>> = Vec::new();
         if shared.properties_indexed.load(Ordering::Acquire) {
             properties.extend(recipient.map(IndexedProperty::Recipient));
             properties.extend(sender.map(IndexedProperty::Sender));
             properties.extend(topic.as_deref().map(IndexedProperty::Topic));
+            properties.extend(marked.map(IndexedProperty::Content));
         }
         match word_index::query(shared.db.dialect(), sought, &properties) {
             None => CandidateQuery::Nothing,
             Some(query) => {
                 let reacted = asked().any(|asked| *asked == NarrowCondition::Has(HasOperand::Reaction));
-                CandidateQuery::Words(Self { query, recipient, sender, topic, marked: marked(selection), reacted })
+                CandidateQuery::Words(Self { query, recipient, sender, topic, marked, reacted })
             }
         }
     }

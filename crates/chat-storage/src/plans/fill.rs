@@ -120,7 +120,8 @@ pub(super) const FILL: &[&str] = &[
         "INSERT INTO message_words (rowid, words) SELECT id, {words:(text || '@properties')} FROM (
             SELECT m.id AS id, 'all' || CASE WHEN i % 2 = 0 THEN ' half' ELSE '' END
                 || CASE WHEN i < 4000 THEN ' old' ELSE '' END || CASE WHEN i > 36000 THEN ' new' ELSE '' END
-                || CASE WHEN i % 1000 = 7 THEN ' rare' ELSE '' END AS text,
+                || CASE WHEN i % 1000 = 7 THEN ' rare' ELSE '' END
+                || CASE WHEN m.marks = 8 THEN ' \u{ac}8' ELSE '' END AS text,
                 m.recipient_id AS recipient_id, m.sender_id AS sender_id, m.topic_key AS topic_key
             FROM step JOIN message AS m ON m.id = i
         ) AS written"

@@ -161,7 +161,12 @@ fn searched(way: ReadDirection) -> Vec<Shape> {
         shape("a common word of a sender in a channel", WordSearch { sender: Some(5), ..within("all") }),
         shape("a common word in a topic", WordSearch { topic: Some("topic 3".to_owned()), ..within("all") }),
         shape("a common word beside reactions", WordSearch { reacted: true, ..within("all") }),
-        shape("a common word beside attachments", WordSearch { marked: Some(8), ..within("all") }),
+        shape("a common word beside attachments in a channel", WordSearch { marked: Some(8), ..within("all \u{ac}8") }),
+        shape("a common word beside few attachments", WordSearch { marked: Some(8), ..words("all \u{ac}8") }),
+        shape(
+            "a common word beside images, of which there are none",
+            WordSearch { marked: Some(4), ..words("all \u{ac}4") },
+        ),
     ]
 }
 

@@ -32,13 +32,18 @@ SELECT i, i % 4 + 1, CASE WHEN i % 100 = 0 THEN 24 ELSE 22 END, 'Lunch', 'lunch'
     'test', 0, NULL, i FROM step";
 const TEXTS: &str = "UPDATE message SET content = 'common even', html = '<p>common even</p>' WHERE id % 2 = 0";
 const SELDOM: &str = "UPDATE message SET content = 'common seldom', html = '<p>common seldom</p>' WHERE id % 5000 = 1";
+/// 8: an attachment, 2: a link.
+const MARKS: &str =
+    "UPDATE message SET marks = CASE WHEN id IN (1201, 7777) THEN 10 ELSE 2 END WHERE id % 3 = 1 OR id = 7777";
 const HEAD: &str = "UPDATE log_head SET last_event = 21000, pruned = 21000 WHERE one = 1";
 /// On SQLite beside the properties that a search may be narrowed by.
 const WORDS_SQLITE: &str = "INSERT INTO message_words (rowid, words)
 SELECT id, content || ' \u{a7}' || recipient_id || ' \u{a4}' || sender_id || ' \u{b6}' || lower(hex(topic_key))
+    || CASE WHEN (marks & 2) <> 0 THEN ' \u{ac}2' ELSE '' END || CASE WHEN (marks & 8) <> 0 THEN ' \u{ac}8' ELSE '' END
 FROM message WHERE id > 1000";
 const WORDS_POSTGRES: &str = "INSERT INTO message_words (rowid, words)
-SELECT id, array_to_tsvector(string_to_array(content, ' ')) FROM message WHERE id > 1000";
+SELECT id, array_to_tsvector(string_to_array(content || CASE WHEN (marks & 2) <> 0 THEN ' \u{ac}2' ELSE '' END
+    || CASE WHEN (marks & 8) <> 0 THEN ' \u{ac}8' ELSE '' END, ' ')) FROM message WHERE id > 1000";
 
 /// A store of two channels, the small one 12, with the reader in both and everything in the index of words.
 async fn filled(home: &Home, search_time: Option<Duration>) -> Store {
@@ -47,7 +52,7 @@ async fn filled(home: &Home, search_time: Option<Duration>) -> Store {
     crate::people::change(&store, vec![subscription(11, 2), subscription(12, 2)]).await;
     store.stop().await;
     let words = if home.is_postgres() { WORDS_POSTGRES } else { WORDS_SQLITE };
-    for sql in [FILL, TEXTS, SELDOM, HEAD, words] {
+    for sql in [FILL, TEXTS, SELDOM, MARKS, HEAD, words] {
         home.ask(sql).await;
     }
     let db = home.try_open().await.unwrap();
@@ -85,14 +90,18 @@ told! {
         store.set_flag(READER, flag, &decided_copies(&store, &starred), event).await.unwrap();
         let small = || (NarrowCondition::Channel(ChannelId(12)), false);
         let common = || (search("common"), false);
-        let rows: [(&[Asked], &[i64]); 9] = [
+        let has = |what| (NarrowCondition::Has(what), false);
+        let rows: [(&[Asked], &[i64]); 12] = [
             (&[common(), (NarrowCondition::IsFlag(Flag::Starred), false)], &[1_400, 20_002]),
             (&[(search("even"), false), small(), (NarrowCondition::IsFlag(Flag::Starred), false)], &[1_400]),
             (&[(search("seldom"), false), (NarrowCondition::IsFlag(Flag::Starred), false)], &[]),
             (&[common(), (search("seldom"), false)], &[5_001, 10_001, 15_001, 20_001]),
             (&[(search("even"), false), (search("seldom"), false)], &[]),
             (&[common(), small(), (NarrowCondition::Sender(UserId(2)), false)], &[]),
-            (&[common(), small(), (NarrowCondition::Has(HasOperand::Attachment), false)], &[]),
+            (&[common(), small(), has(HasOperand::Attachment)], &[]),
+            (&[common(), has(HasOperand::Attachment)], &[1_201, 7_777]),
+            (&[(search("even"), false), has(HasOperand::Attachment)], &[]),
+            (&[common(), has(HasOperand::Image)], &[]),
             (&[common(), small(), (search("even"), true)], &[]),
             (&[common(), (NarrowCondition::IsMentioned, false)], &[]),
         ];
