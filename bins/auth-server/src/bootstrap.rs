@@ -83,8 +83,11 @@ pub(crate) async fn warn_of_open_audiences(store: &dyn ResourceStore) -> anyhow:
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+    use std::sync::Arc;
+
     use auth_storage::Db;
-    use fhir_store::StoredResource;
+    use fhir_store::{StoredResource, Write, WriteOperation};
     use oauth_core::secret::{Pepper, SecretHash};
 
     use super::*;
@@ -127,5 +130,30 @@ mod tests {
         let refusal = establish_admin(&env(), &db, "admin", &long).await.unwrap_err();
         assert!(refusal.to_string().contains("--admin-password"), "{refusal}");
         assert!(all(&db, "User").await.is_empty() && all(&db, "AccessPolicy").await.is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_start_warns_of_issuers_whose_tokens_are_exchanged_for_any_audience() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = dir.path().join("log");
+        let file = Arc::new(File::create(&log).unwrap());
+        let subscriber = tracing_subscriber::fmt().with_ansi(false).with_writer(file).finish();
+        let _logging = tracing::subscriber::set_default(subscriber);
+        let db = Db::open(None, dir.path(), 1).await.unwrap();
+        for (id, audience) in [("open", json!(null)), ("closed", json!(["https://fhir.example"]))] {
+            let mut jwt = json!({"iss": format!("https://{id}.example"), "secret": "s".repeat(43)});
+            if !audience.is_null() {
+                jwt["audience"] = audience;
+            }
+            let body = json!({"resourceType": "TokenIntrospector", "type": "jwt", "jwt": jwt});
+            let write = Write::to(format!("TokenIntrospector/{id}").parse().unwrap(), WriteOperation::Put(body));
+            db.transact(vec![write], env().now_us).await.unwrap().unwrap();
+        }
+        warn_of_open_audiences(&db).await.unwrap();
+        let logged = std::fs::read_to_string(&log).unwrap();
+        let warnings: Vec<&str> = logged.lines().filter(|line| line.contains(" WARN ")).collect();
+        let [warning] = warnings.as_slice() else { panic!("{logged}") };
+        assert!(warning.contains("introspector=TokenIntrospector/open"), "{warning}");
+        assert!(warning.contains("jwt.audience is not set: a token that the issuer made for any other"), "{warning}");
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use chat_core::StoreError;
 use chat_core::log::store::{EventLog as _, QueueStore as _};
 use chat_core::messages::retention;
 use chat_core::push::{PushStore as _, SENT_KEPT_S};
@@ -297,10 +298,11 @@ async fn deliver(chat: Chat) {
     }
 }
 
-/// Returns whether the clock of this node may be trusted with deleting by time.
-async fn is_in_time(store: &Store, now_s: i64) -> bool {
-    match store.ahead_of_database_s(now_s).await {
-        Ok(skew_s) if skew_s.abs() <= SKEW_MAX_S => return true,
+/// Returns whether the clock of this node may be trusted with deleting by time, given how far it is ahead of that of
+/// the database.
+fn is_in_time(ahead_of_database_s: Result<i64, StoreError>) -> bool {
+    match ahead_of_database_s {
+        Ok(skew_s) if (-SKEW_MAX_S..=SKEW_MAX_S).contains(&skew_s) => return true,
         Ok(skew_s) => tracing::error!(skew_s, "nothing is deleted by time: this clock differs from the database's"),
         Err(error) => tracing::error!(%error, "nothing is deleted by time: the database's clock cannot be read"),
     }
@@ -313,7 +315,7 @@ async fn sweep(store: Arc<Store>, event_queue_timeout_s: i64) {
     loop {
         tick.tick().await;
         let now_s = Machine.now_s();
-        if !is_in_time(&store, now_s).await {
+        if !is_in_time(store.ahead_of_database_s(now_s).await) {
             continue;
         }
         match store.expire(now_s).await {

@@ -118,3 +118,19 @@ async fn a_server_that_is_asked_to_stop_does_not_report_its_tasks() {
     stopping.cancel();
     run(server, background, stopping, limit).await.unwrap();
 }
+
+#[test]
+fn nothing_is_deleted_by_the_time_of_a_clock_that_differs_from_the_database_or_cannot_be_compared() {
+    for (skew_s, expected) in [
+        (0, true),
+        (SKEW_MAX_S, true),
+        (-SKEW_MAX_S, true),
+        (SKEW_MAX_S + 1, false),
+        (-SKEW_MAX_S - 1, false),
+        (i64::MAX, false),
+        (i64::MIN, false),
+    ] {
+        assert_eq!(is_in_time(Ok(skew_s)), expected, "{skew_s}");
+    }
+    assert!(!is_in_time(Err(StoreError("the database is gone".into()))));
+}

@@ -6,6 +6,8 @@ use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use serde_json::{Value, json};
 
+use crate::browser::Browser;
+use crate::members::PASSWORD;
 use crate::world::{Choice, SECRET, World, on_every_engine, on_every_engine_with};
 
 const PATIENTS: usize = 600;
@@ -40,6 +42,7 @@ async fn many_expensive_searches_hold_up_neither_health_nor_tokens_nor_sign_in()
     on_every_engine(async |world| {
         crowd(world).await;
         world.token_with_scope("partner", "system/*.rs").await;
+        world.member("amy", ("Amy", "Shaw")).await;
         let paths: Vec<String> = (0..SEARCHES).map(|n| format!("/fhir/Patient?{}", expensive(n))).collect();
         let mut searches: FuturesUnordered<_> = paths.iter().map(|path| world.get(path).by_root().send()).collect();
         let others = async {
@@ -52,7 +55,10 @@ async fn many_expensive_searches_hold_up_neither_health_nor_tokens_nor_sign_in()
             let token = token.body["access_token"].as_str().unwrap().to_owned();
             let read = world.get("/fhir/Patient/p1").bearer(&token).send().await;
             assert_eq!(read.status, 200, "{read:?}");
-            assert_eq!(world.get("/auth/login").send().await.status, 200);
+            let browser = Browser::new(world);
+            let form = browser.open("/auth/apps").await.form("/auth/login");
+            let signed_in = browser.post(&form.with("username", "amy").with("password", PASSWORD)).await;
+            assert_eq!((signed_in.status.as_u16(), signed_in.header("location")), (303, "/auth/apps"));
             assert_eq!(world.get("/health").send().await.status, 200);
         };
         let mut others = std::pin::pin!(others);

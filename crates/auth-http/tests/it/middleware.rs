@@ -204,13 +204,16 @@ async fn a_database_that_is_gone_is_503_and_the_answer_says_nothing_of_it() {
     world.break_database().await;
     let answer = world.get("/Organization/o").by_root().send().await;
     assert_eq!(answer.outcome(), (503, "transient"));
+    let patient = json!({"resourceType": "Patient"});
+    let written = world.post("/fhir/Patient").by_root().fhir(&patient).send().await;
+    assert_eq!(written.outcome(), (503, "transient"));
     let form = [("grant_type", "client_credentials"), ("client_id", "a"), ("client_secret", SECRET)];
     let token = world.post("/auth/token").form(&form).send().await;
     assert_eq!(token.oauth_error(), (503, "temporarily_unavailable"));
-    for answer in [&answer, &token] {
+    for answer in [&answer, &written, &token] {
         assert_eq!(answer.header("retry-after"), "5");
     }
-    for text in [answer.body.to_string(), token.body.to_string()] {
+    for text in [answer.body.to_string(), written.body.to_string(), token.body.to_string()] {
         for inner in ["pool", "sql", "SELECT", "closed", "store"] {
             assert!(!text.to_lowercase().contains(&inner.to_lowercase()), "{inner}: {text}");
         }

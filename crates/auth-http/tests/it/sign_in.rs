@@ -1,5 +1,7 @@
 //! Signing in and out.
 
+use serde_json::json;
+
 use crate::browser::Browser;
 use crate::members::{PASSWORD, request, request_with};
 use crate::world::{World, on_every_engine};
@@ -27,6 +29,31 @@ async fn who_signs_in_has_a_session_until_signing_out() {
         assert!(!browser.cookies.borrow().contains_key("__Host-asid"));
         browser.cookies.borrow_mut().insert("__Host-asid".to_owned(), stolen);
         assert_eq!(browser.open("/auth/apps").await.path(), "/auth/login", "the session is over, not the cookie alone");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn blanks_around_a_user_name_or_an_address_are_no_part_of_it_at_sign_in() {
+    on_every_engine(async |world| {
+        let user = json!({
+            "userName": "amy",
+            "email": "amy@member.example",
+            "password": PASSWORD,
+            "name": {"givenName": "Amy", "familyName": "Shaw"},
+        });
+        world.put("/User/amy", &user).await;
+        for login in ["amy ", " amy", "\tamy\u{a0}", " amy@member.example ", "AMY@member.example  "] {
+            let browser = Browser::new(world);
+            let form = browser.open("/auth/apps").await.form("/auth/login");
+            let answer = browser.post(&form.with("username", login).with("password", PASSWORD)).await;
+            assert_eq!((answer.status.as_u16(), answer.header("location")), (303, "/auth/apps"), "{login:?}");
+        }
+        // A password is taken as it is.
+        let browser = Browser::new(world);
+        let form = browser.open("/auth/apps").await.form("/auth/login");
+        let answer = browser.post(&form.with("username", "amy").with("password", &format!("{PASSWORD} "))).await;
+        assert_eq!(answer.status, 403);
     })
     .await;
 }

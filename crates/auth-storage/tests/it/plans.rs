@@ -44,7 +44,7 @@ macro_rules! more {
     };
 }
 
-const MORE: [&str; 13] = [
+const MORE: [&str; 14] = [
     more!("patient", "id, txid, ts, resource", "n || '-' || id, txid, ts, resource"),
     more!("observation", "id, txid, ts, resource", "n || '-' || id, txid, ts, resource"),
     more!("condition", "id, txid, ts, resource", "n || '-' || id, txid, ts, resource"),
@@ -53,6 +53,7 @@ const MORE: [&str; 13] = [
     more!("immunization", "id, txid, ts, resource", "n || '-' || id, txid, ts, resource"),
     more!("provenance", "id, txid, ts, resource", "n || '-' || id, txid, ts, resource"),
     more!("valueset", "id, txid, ts, resource", "n || '-' || id, txid, ts, resource"),
+    more!("auditevent", "id, txid, ts, resource", "n || '-' || id, txid, ts, resource"),
     more!("search_token", "parameter, code, id, system", "parameter, code, n || '-' || id, system"),
     more!("search_reference", "parameter, target, id, kind", "parameter, n || '-' || target, n || '-' || id, kind"),
     more!("search_string", "parameter, folded, id, exact", "parameter, folded, n || '-' || id, exact"),
@@ -81,7 +82,7 @@ enum Walks {
 use Walks::{Ids, Index, Nothing};
 
 /// The shapes of searches that clients send, those that US Core requires of servers among them.
-const SHAPES: [(&str, &str, Walks); 52] = [
+const SHAPES: [(&str, &str, Walks); 62] = [
     // A patient's record: its rows lead to everything.
     ("Observation", "patient=p7", Nothing),
     ("Observation", "subject=Patient/p7", Nothing),
@@ -138,6 +139,17 @@ const SHAPES: [(&str, &str, Walks); 52] = [
     ("Patient", "_has:Observation:patient:status=final", Ids),
     ("Observation", "patient.identifier=http://payer.example/member|m7", Nothing),
     ("Observation", "subject:Patient.active=true", Ids),
+    // What an auditor asks for.
+    ("AuditEvent", "agent=Client/c7", Nothing),
+    ("AuditEvent", "agent=Client/c7&date=ge2017&_sort=-date", Nothing),
+    ("AuditEvent", "patient=Patient/p7", Nothing),
+    ("AuditEvent", "entity=Patient/p7&_sort=-date", Nothing),
+    ("AuditEvent", "type=rest&outcome=8", Nothing),
+    ("AuditEvent", "type=rest&date=ge2018", Nothing),
+    ("AuditEvent", "outcome=0&_sort=-date", Index("search_range_high")),
+    ("AuditEvent", "date=ge2018", Index("search_range_high")),
+    ("AuditEvent", "_sort=-date", Index("search_range_high")),
+    ("AuditEvent", "_lastUpdated=ge2020&_sort=-_lastUpdated", Index("auditevent_at")),
 ];
 
 /// Searches by one parameter of each kind, which finds little.
@@ -182,7 +194,7 @@ fn patient(n: usize) -> Value {
 }
 
 /// What else a patient's record has, each with an id and a body.
-fn record(n: usize) -> [(&'static str, Value); 6] {
+fn record(n: usize) -> [(&'static str, Value); 7] {
     let subject = json!({"reference": format!("Patient/p{}", n % PATIENTS)});
     let day = format!("20{:02}-{:02}-{:02}", 16 + n % 9, 1 + n % 12, 1 + n % 28);
     [
@@ -215,6 +227,15 @@ fn record(n: usize) -> [(&'static str, Value); 6] {
             }),
         ),
         ("ValueSet", json!({"status": "active", "url": format!("http://payer.example/sets/{n}")})),
+        (
+            "AuditEvent",
+            json!({
+                "type": {"system": "http://terminology.hl7.org/CodeSystem/audit-event-type", "code": "rest"},
+                "recorded": format!("{day}T10:00:00Z"), "outcome": if n.is_multiple_of(50) { "8" } else { "0" },
+                "agent": [{"who": {"reference": format!("Client/c{}", n % 20)}, "requestor": true}],
+                "source": {"observer": {"display": "auth-server"}}, "entity": [{"what": subject}],
+            }),
+        ),
     ]
 }
 

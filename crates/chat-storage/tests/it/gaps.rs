@@ -1,5 +1,7 @@
 //! A node that slept while the log was pruned past it.
 
+use std::fs::File;
+use std::sync::Arc;
 use std::time::Duration;
 
 use chat_core::id::{ChannelId, EventId, MessageId, UserId};
@@ -17,7 +19,7 @@ use chat_storage::Store;
 use serde_json::json;
 use tokio::time::timeout;
 
-use crate::home::{NOW_S, told};
+use crate::home::{Home, NOW_S, told};
 use crate::people::{CHANNELS, change, channel, decided, decided_copies, found, say, subscription};
 use crate::recent::page;
 
@@ -74,6 +76,32 @@ async fn shown(store: &Store, ids: &[MessageId], alone: &Conversation) -> Shown 
     let begins = store.begins(alone, MessageId(i64::MAX)).await.unwrap();
     let channels = store.realm().channels().count();
     Shown { pages, unread, flags, begins, channels, head: store.head() }
+}
+
+#[tokio::test]
+async fn a_node_that_finds_a_gap_logs_a_warning_with_the_places_it_missed() {
+    let home = Home::embedded();
+    let log = home.folder().join("log");
+    let file = Arc::new(File::create(&log).unwrap());
+    let subscriber = tracing_subscriber::fmt().with_ansi(false).with_writer(file).finish();
+    let _logging = tracing::subscriber::set_default(subscriber);
+    let logged = || std::fs::read_to_string(&log).unwrap();
+    let (here, there) = (home.open().await, home.open().await);
+    found(&here).await;
+    there.refresh().await.unwrap();
+    let missed = there.head();
+    let asleep = there.suspend_reading().await;
+    say(&here, 1, 11, "t").await;
+    here.prune(LATER_S).await.unwrap();
+    drop(asleep);
+    there.refresh().await.unwrap();
+    let logged = logged();
+    let lines: Vec<&str> = logged.lines().filter(|line| line.contains("log pruned past this node")).collect();
+    let [line] = lines.as_slice() else { panic!("{logged}") };
+    let fields = format!("after={} gone_to={} head={}", missed.0, here.head().0, here.head().0);
+    assert!(line.contains(" WARN ") && line.ends_with(&fields), "{line}");
+    here.stop().await;
+    there.stop().await;
 }
 
 told! {

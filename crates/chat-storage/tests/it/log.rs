@@ -206,6 +206,23 @@ told! {
         store.stop().await;
     }
 
+    async fn how_far_a_clock_is_ahead_of_the_database_is_known_where_the_database_has_a_clock(home) {
+        let store = home.open().await;
+        if home.is_postgres() {
+            let now = home.ask("SELECT CAST(CAST(extract(epoch FROM now()) AS BIGINT) AS TEXT)").await;
+            let now_s: i64 = now[0].parse().unwrap();
+            for ahead_s in [0, 3_600, -3_600] {
+                let told_s = store.ahead_of_database_s(now_s + ahead_s).await.unwrap();
+                // The database's clock went on in between.
+                assert!((ahead_s - 60..=ahead_s + 1).contains(&told_s), "{ahead_s} {told_s}");
+            }
+        } else {
+            // The one process that uses the file has one clock.
+            assert_eq!(store.ahead_of_database_s(NOW_S).await.unwrap(), 0);
+        }
+        store.stop().await;
+    }
+
     async fn what_was_pruned_is_said_to_be(home) {
         let store = home.open().await;
         found(&store).await;

@@ -332,6 +332,8 @@ fn subscriptions(
         if row.active {
             organization.changes.push(RealmChange::Subscription(Box::new(subscription(row, place))));
             report.take("subscriptions", 1);
+        } else {
+            report.leave("colors and other choices of subscriptions that ended", 1);
         }
     }
 }

@@ -9,6 +9,7 @@ use crate::model::group::{GroupSetting, SystemGroup};
 use crate::model::render_context::{RenderContext, RenderSettings};
 use crate::model::role::{PermissionPolicy, Role};
 use crate::model::snapshot::{LoadedRealm, RealmSnapshot};
+use crate::model::user::BotKind;
 use crate::wire::settings;
 
 fn tables() -> Value {
@@ -89,6 +90,17 @@ fn loaded() -> RealmSnapshot {
     RealmSnapshot::load(LoadedRealm { at: head, changed: head, last_id: 100, changes, spans, ..LoadedRealm::default() })
 }
 
+/// Returns the messages of a file as they are imported into an organization, and the report.
+fn imported(realm: &RealmSnapshot, tables: Value, file: &MessageFile) -> (Vec<ImportedMessage>, ImportReport) {
+    let tables: Tables = serde_json::from_value(tables).unwrap();
+    let lexicon = RenderContext::of(realm);
+    let setting = RenderSettings { realm_url: "https://chat.example.org", lexicon: &lexicon, uploads: None, now_s: 30 };
+    let references = ImportReferences::of(&tables, &MessageSurvey::default());
+    let mut report = ImportReport::default();
+    let made = messages(&setting, realm, &references, (file, &[]), &mut report);
+    (made, report)
+}
+
 #[test]
 fn an_organization_keeps_its_numbers_and_is_what_it_was() {
     let realm = loaded();
@@ -163,6 +175,51 @@ fn the_report_says_what_is_left() {
 }
 
 #[test]
+fn choices_of_a_subscription_that_ended_are_named_in_the_report() {
+    let (_, report) = made(tables()).unwrap();
+    assert_eq!(report.left["colors and other choices of subscriptions that ended"], 1);
+    let mut all_active = tables();
+    all_active["zerver_subscription"][1]["active"] = json!(true);
+    let (_, report) = made(all_active).unwrap();
+    assert!(!report.left.contains_key("colors and other choices of subscriptions that ended"));
+}
+
+#[test]
+fn an_embedded_bot_is_an_ordinary_bot_and_its_program_is_named_in_the_report() {
+    let program = "programs of embedded bots, which are ordinary bots now";
+    assert!(!made(tables()).unwrap().1.left.contains_key(program));
+    let mut with_embedded = tables();
+    with_embedded["zerver_userprofile"][2]["bot_type"] = json!(4);
+    let (organization, report) = made(with_embedded).unwrap();
+    assert_eq!(report.left[program], 1);
+    let bot = organization.changes.iter().find_map(|change| match change {
+        RealmChange::User(user) if user.id == UserId(9) => user.bot.as_ref(),
+        _ => None,
+    });
+    assert_eq!(bot.map(|bot| (bot.kind, bot.owner_id)), Some((BotKind::Generic, Some(UserId(7)))));
+}
+
+#[test]
+fn whether_a_message_has_a_link_is_what_the_export_says() {
+    let realm = loaded();
+    for (content, exported, expected) in [
+        ("see https://example.org", None, true),
+        ("see https://example.org", Some(true), true),
+        ("see https://example.org", Some(false), false),
+        ("no address", None, false),
+        ("no address", Some(true), true),
+    ] {
+        let mut file = file();
+        for row in &mut file.messages {
+            (row.content, row.has_link) = (content.to_owned(), exported);
+        }
+        let (made, _) = imported(&realm, tables(), &file);
+        assert_eq!(made.len(), 2);
+        assert!(made.iter().all(|made| made.message.marks.has_link == expected), "{content} {exported:?}");
+    }
+}
+
+#[test]
 fn an_export_that_could_not_be_used_is_refused() {
     let refused = |change: fn(&mut Value)| {
         let mut tables = tables();
@@ -181,17 +238,7 @@ fn an_export_that_could_not_be_used_is_refused() {
 #[test]
 fn a_message_comes_with_its_readers_and_its_past() {
     let realm = loaded();
-    let tables: Tables = serde_json::from_value(tables()).unwrap();
-    let lexicon = RenderContext::of(&realm);
-    let setting = RenderSettings { realm_url: "https://chat.example.org", lexicon: &lexicon, uploads: None, now_s: 30 };
-    let mut report = ImportReport::default();
-    let made = messages(
-        &setting,
-        &realm,
-        &ImportReferences::of(&tables, &MessageSurvey::default()),
-        (&file(), &[]),
-        &mut report,
-    );
+    let (made, report) = imported(&realm, tables(), &file());
     let [first, second] = made.as_slice() else { panic!("{made:?}") };
     assert_eq!(first.message.html, "<p><strong>hi</strong></p>");
     assert_eq!((first.message.sent_s, first.message.client.as_str()), (20, "website"));
@@ -227,18 +274,9 @@ fn who_was_away_for_long_has_read_nothing_and_who_has_no_copy_has_nothing_new() 
         spans,
         ..LoadedRealm::default()
     });
-    let tables: Tables = serde_json::from_value(tables).unwrap();
-    let lexicon = RenderContext::of(&realm);
-    let setting = RenderSettings { realm_url: "https://chat.example.org", lexicon: &lexicon, uploads: None, now_s: 30 };
     let mut file = file();
     file.copies.clear();
-    let made = messages(
-        &setting,
-        &realm,
-        &ImportReferences::of(&tables, &MessageSurvey::default()),
-        (&file, &[]),
-        &mut ImportReport::default(),
-    );
+    let (made, _) = imported(&realm, tables, &file);
     assert_eq!(made[0].readers, [(UserId(7), true), (UserId(8), false)]);
 }
 

@@ -37,6 +37,15 @@ async fn a_program_tells_a_wrong_password_from_a_closed_organization_by_the_code
 }
 
 #[tokio::test]
+async fn blanks_around_an_address_are_no_part_of_it() {
+    let town = Town::found().await;
+    for email in ["ada@example.org ", " ada@example.org", "\tADA@example.org\n"] {
+        log_in(&town, email, "ada's").await.success();
+    }
+    assert_eq!(log_in(&town, "ada@example.org", "ada's ").await.error().1, "AUTHENTICATION_FAILED");
+}
+
+#[tokio::test]
 async fn a_bot_has_no_password_whatever_it_is() {
     let town = Town::found().await;
     let Person { id, email, .. } = bot(&town, "robot").await;
