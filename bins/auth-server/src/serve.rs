@@ -13,7 +13,7 @@ use migrations::ProgressReporter;
 use migrations::init::InitBundle;
 use migrations::package::{InstalledConformance, PackageInstaller};
 use oauth_core::authority::{AuthorizationServer, AuthorizationServerConfig, AuthorizationStores};
-use oauth_core::ports::{MemberStore, TokenStore};
+use oauth_core::ports::TokenStore;
 use oauth_core::root::RootClient;
 use oauth_core::seal::KeyEncryption;
 use oauth_core::settings::Settings;
@@ -175,11 +175,14 @@ fn base_url(config: &Config, bound: &BoundListener) -> String {
 fn stores(db: &Db, admissions: &Arc<Admissions>, audit: &Arc<AuditLog>) -> AuthorizationStores {
     let db = Arc::new(db.clone());
     AuthorizationStores {
-        parties: Arc::clone(&db) as _,
-        admissions: Arc::clone(admissions) as _,
+        clients: Arc::clone(&db) as _,
+        replays: Arc::clone(admissions) as _,
         tokens: Arc::clone(&db) as _,
         keys: Arc::clone(&db) as _,
-        members: Arc::clone(&db) as _,
+        sessions: Arc::clone(&db) as _,
+        codes: Arc::clone(&db) as _,
+        families: Arc::clone(&db) as _,
+        grants: Arc::clone(&db) as _,
         patients: db,
         audit: Arc::clone(audit) as _,
     }
@@ -202,12 +205,13 @@ async fn authority(
     if reach == Reach::Anywhere {
         tracing::warn!("key sets may be fetched by plain http and from the inner network (--allow-private-jwks)");
     }
+    let hashing = hashing.clone();
     let setup = AuthorizationServerConfig {
         settings,
         sealer: trust.key_encryption_secret().cloned().map(KeyEncryption::new),
         root: trust.root_client().map(|(id, secret)| RootClient::new(id, secret)),
         jwks_fetch: Arc::new(HttpJwksFetch::new(reach, Patience::default())),
-        hashing: hashing.clone(),
+        hashing: Arc::new(move |work: Box<dyn FnOnce() + Send>| drop(hashing.spawn_blocking(work))),
     };
     AuthorizationServer::open(&clock::env(), setup, stores).await.map_err(keys::explain)
 }
@@ -346,7 +350,7 @@ async fn sweep(db: Db, audit_retention: Option<Duration>) {
             Ok(tokens) => tracing::debug!(tokens, "expired tokens were forgotten"),
             Err(error) => tracing::error!(%error, "expired tokens cannot be forgotten"),
         }
-        match db.forget_ended(clock::env().now_s()).await {
+        match db.forget_ended_authorizations(clock::env().now_s()).await {
             Ok(rows) => tracing::debug!(rows, "ended sessions, codes and families were forgotten"),
             Err(error) => tracing::error!(%error, "ended sessions, codes and families cannot be forgotten"),
         }

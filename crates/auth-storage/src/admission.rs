@@ -87,7 +87,7 @@ impl Admissions {
 
 #[async_trait]
 impl ReplayStore for Admissions {
-    async fn admit(&self, admission: JtiClaim) -> Result<JtiClaimed, StoreError> {
+    async fn claim_jti(&self, admission: JtiClaim) -> Result<JtiClaimed, StoreError> {
         let lives_s = admission.nonce.as_ref().map_or(0, |nonce| nonce.expires_s.saturating_sub(admission.now_s));
         if lives_s >= WINDOW_S {
             return Err(NotAdmitted::ExpiresTooLate(lives_s).into());

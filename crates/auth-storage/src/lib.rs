@@ -23,7 +23,7 @@
 //! let db = Db::open(None, data_dir, Db::DEFAULT_CONNECTIONS).await?;
 //! let admissions = Admissions::start(&db);
 //! let admitted = admissions
-//!     .admit(JtiClaim {
+//!     .claim_jti(JtiClaim {
 //!         client_id: "payer-1".into(),
 //!         organization_id: None,
 //!         nonce: Some(JtiNonce { jti: "f3a1".to_owned(), expires_s: 1_060 }),

@@ -20,9 +20,10 @@ mod together;
 
 use async_trait::async_trait;
 use oauth_core::ports::{
-    AuthorizationState, AuthorizationStateQuery, BrowserSession, CodeIssue, CodeRedemption, FirstTokens, GrantDecision,
-    IssuedCode, LaunchUse, MemberGrant, MemberStore, RotationOutcome, StoreError, StoredCode, StoredRefreshToken,
-    TokenFamily, TokenHash, TokenRotation, VersionedDocument,
+    AuthorizationCodeStore, AuthorizationState, AuthorizationStateQuery, BrowserSession, CodeIssue, CodeRedemption,
+    FirstTokens, GrantDecision, GrantStore, IssuedCode, LaunchUse, MemberGrant, RotationOutcome, SessionStore,
+    StoreError, StoredCode, StoredRefreshToken, TokenFamily, TokenFamilyStore, TokenHash, TokenRotation,
+    VersionedDocument,
 };
 
 use sql_engines::retried;
@@ -66,7 +67,7 @@ static FORGET: [Sql; 5] = [
 ];
 
 #[async_trait]
-impl MemberStore for Db {
+impl SessionStore for Db {
     /// Only the letters of ASCII are the same in either case, on both engines. Folding more would
     /// take names that look alike for the same.
     async fn users_by_login(&self, login: &str) -> Result<Vec<(String, VersionedDocument)>, StoreError> {
@@ -84,13 +85,19 @@ impl MemberStore for Db {
         retried(|| sessions::end(self, hash)).await.map_err(oauth)
     }
 
-    async fn visit(&self, of: &AuthorizationStateQuery<'_>) -> Result<AuthorizationState, StoreError> {
+    async fn load_authorization_state(
+        &self,
+        of: &AuthorizationStateQuery<'_>,
+    ) -> Result<AuthorizationState, StoreError> {
         // No id has the character NUL, and Postgres refuses it even as a parameter.
         let client_id = if has_nul(of.client_id) { "" } else { of.client_id };
         let visitor = Visitor { session: of.session.copied(), client_id: client_id.to_owned(), now_s: of.now_s };
         self.visits().ask(visitor).await
     }
+}
 
+#[async_trait]
+impl AuthorizationCodeStore for Db {
     async fn issue_code(
         &self,
         code: IssuedCode,
@@ -116,7 +123,10 @@ impl MemberStore for Db {
     ) -> Result<CodeRedemption, StoreError> {
         codes::redeem(self, codes::Redeem { hash: *hash, now_s, tokens }).await
     }
+}
 
+#[async_trait]
+impl TokenFamilyStore for Db {
     async fn begin_family(&self, tokens: FirstTokens) -> Result<(), StoreError> {
         retried(|| families::begin(self, &tokens)).await.map_err(oauth)
     }
@@ -149,7 +159,10 @@ impl MemberStore for Db {
         }
         retried(|| families::revoke_direct(self, user_id, client_id, now_s)).await.map_err(oauth)
     }
+}
 
+#[async_trait]
+impl GrantStore for Db {
     async fn grants_of(&self, user_id: &str) -> Result<Vec<MemberGrant>, StoreError> {
         if has_nul(user_id) {
             return Ok(Vec::new());
@@ -164,8 +177,15 @@ impl MemberStore for Db {
         let [user, grant, rest] = [user_id, grant_id, rest_id].map(str::to_owned);
         grants::revoke(self, grants::Revoke { user, grant, rest }).await
     }
+}
 
-    async fn forget_ended(&self, now_s: i64) -> Result<u64, StoreError> {
+impl Db {
+    /// Deletes what ended before `now_s`, in seconds since the UNIX epoch: sessions, codes, uses of launches, refresh
+    /// tokens, token families. Returns how many rows.
+    ///
+    /// # Errors
+    /// [`StoreError`]; rows that are deleted by then stay deleted.
+    pub async fn forget_ended_authorizations(&self, now_s: i64) -> Result<u64, StoreError> {
         let mut forgotten: u64 = 0;
         for sql in &FORGET {
             let rows = forget(self, sql, now_s).await.map_err(oauth)?;

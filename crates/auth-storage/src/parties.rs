@@ -67,11 +67,11 @@ impl ClientStore for Db {
         Ok(StoredPolicies { revision, policies })
     }
 
-    async fn says_yes(&self, question: &BoundSqlPolicy) -> Result<bool, StoreError> {
+    async fn is_allowed_by_sql(&self, question: &BoundSqlPolicy) -> Result<bool, StoreError> {
         question::answer(self, question).await.map_err(oauth)
     }
 
-    async fn standing(&self, of: &CallerStatusQuery<'_>) -> Result<CallerStatus, StoreError> {
+    async fn caller_status(&self, of: &CallerStatusQuery<'_>) -> Result<CallerStatus, StoreError> {
         Ok(self.statuses().ask(StatusRequest::named(of)).await?.standing)
     }
 }

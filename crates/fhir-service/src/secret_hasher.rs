@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use tokio::runtime::Handle;
-use tokio::sync::Semaphore;
+use oauth_core::ports::HashingPool;
+use tokio::sync::{Semaphore, oneshot};
 
 use crate::error::ServiceError;
 
@@ -13,13 +13,13 @@ const AT_ONCE: usize = 2;
 /// The threads that hash, and how many hash at once.
 pub(crate) struct SecretHasher {
     places: Arc<Semaphore>,
-    threads: Handle,
+    pool: Arc<dyn HashingPool>,
 }
 
 impl SecretHasher {
-    /// Returns a hasher on the threads for blocking work of this runtime.
-    pub(crate) fn new(threads: Handle) -> Self {
-        Self { places: Arc::new(Semaphore::new(AT_ONCE)), threads }
+    /// Creates a hasher with all places free.
+    pub(crate) fn new(pool: Arc<dyn HashingPool>) -> Self {
+        Self { places: Arc::new(Semaphore::new(AT_ONCE)), pool }
     }
 
     /// Does the work when there is a place.
@@ -34,11 +34,14 @@ impl SecretHasher {
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, ServiceError> {
         let place = Arc::clone(&self.places).acquire_owned().await.map_err(|_| ServiceError::HashingEnded)?;
-        let done = self.threads.spawn_blocking(move || {
-            let _place = place;
-            work()
-        });
-        done.await.map_err(|_| ServiceError::HashingEnded)
+        let (done, result) = oneshot::channel();
+        self.pool.run(Box::new(move || {
+            let made = work();
+            drop(place);
+            // A caller that went away needs no answer.
+            let _ = done.send(made);
+        }));
+        result.await.map_err(|_| ServiceError::HashingEnded)
     }
 }
 
@@ -51,7 +54,8 @@ mod tests {
 
     #[tokio::test]
     async fn callers_that_go_away_do_not_pile_up_hashes() {
-        let hashing = SecretHasher::new(Handle::current());
+        let hashing =
+            SecretHasher::new(Arc::new(|work: Box<dyn FnOnce() + Send>| drop(tokio::task::spawn_blocking(work))));
         let mut ends = Vec::new();
         for _ in 0..AT_ONCE {
             let (end, ended) = mpsc::channel::<()>();

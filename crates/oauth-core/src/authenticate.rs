@@ -420,7 +420,7 @@ pub(crate) async fn claim_nonce(
         nonce: who.nonce.clone(),
         now_s: env.now_s(),
     };
-    let admitted = authority.admissions.admit(admission).await?;
+    let admitted = authority.replays.claim_jti(admission).await?;
     match (admitted.claim, credentials) {
         (JtiOutcome::Replayed, Credentials::Assertion(assertion)) => Err(ClientAuthenticationError::Assertion {
             fault: AssertionError::Replayed,

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use attempt_limits::attempts::Attempts;
-use tokio::runtime::Handle;
 
 use crate::authenticate::{ClientAuthenticationError, PresentedSecret};
 use crate::authorize::PendingAuthorizationKey;
@@ -16,7 +15,8 @@ use crate::jose::SigningKey;
 use crate::jwks::JwksCache;
 use crate::keys::{KeyError, KeyRing, SigningAlg};
 use crate::ports::{
-    AuditSink, ClientStore, JwksFetch, KeyStore, MemberStore, PatientStore, ReplayStore, StoreError, TokenStore,
+    AuditSink, AuthorizationCodeStore, ClientStore, GrantStore, HashingPool, JwksFetch, KeyStore, PatientStore,
+    ReplayStore, SessionStore, StoreError, TokenFamilyStore, TokenStore,
 };
 use crate::root::RootClient;
 use crate::seal::KeyEncryption;
@@ -48,13 +48,15 @@ pub struct AuthorizationServer {
     pub jwks: JwksCache,
     /// The bootstrap administrator, when the operator set one.
     pub root: Option<RootClient>,
-    /// Sessions, grants, codes and families of tokens.
-    pub members: Arc<dyn MemberStore>,
     /// The patients people act for.
     pub patients: Arc<dyn PatientStore>,
     /// Where audit records go.
     pub audit: Arc<dyn AuditSink>,
-    pub(crate) admissions: Arc<dyn ReplayStore>,
+    pub(crate) sessions: Arc<dyn SessionStore>,
+    pub(crate) codes: Arc<dyn AuthorizationCodeStore>,
+    pub(crate) families: Arc<dyn TokenFamilyStore>,
+    pub(crate) grants: Arc<dyn GrantStore>,
+    pub(crate) replays: Arc<dyn ReplayStore>,
     pub(crate) tokens: Arc<dyn TokenStore>,
     pub(crate) verifier: SecretVerifier,
     pub(crate) successors: SuccessorKey,
@@ -69,15 +71,21 @@ pub struct AuthorizationServer {
 #[derive(Clone)]
 pub struct AuthorizationStores {
     /// Clients, Users, Organizations, policies.
-    pub parties: Arc<dyn ClientStore>,
-    /// Admission of token requests.
-    pub admissions: Arc<dyn ReplayStore>,
+    pub clients: Arc<dyn ClientStore>,
+    /// Nonces of assertions, which are used once.
+    pub replays: Arc<dyn ReplayStore>,
     /// Opaque tokens and revocations.
     pub tokens: Arc<dyn TokenStore>,
     /// Signing keys and secrets.
     pub keys: Arc<dyn KeyStore>,
-    /// Sessions, grants, codes and families of tokens.
-    pub members: Arc<dyn MemberStore>,
+    /// Browser sessions.
+    pub sessions: Arc<dyn SessionStore>,
+    /// Authorization codes.
+    pub codes: Arc<dyn AuthorizationCodeStore>,
+    /// Token families and their refresh tokens.
+    pub families: Arc<dyn TokenFamilyStore>,
+    /// What members let apps do.
+    pub grants: Arc<dyn GrantStore>,
     /// The patients people act for.
     pub patients: Arc<dyn PatientStore>,
     /// Where audit records go.
@@ -94,9 +102,8 @@ pub struct AuthorizationServerConfig {
     pub root: Option<RootClient>,
     /// Fetches partners' key sets.
     pub jwks_fetch: Arc<dyn JwksFetch>,
-    /// The runtime whose threads for blocking work hash passwords and short secrets. Those threads should
-    /// give way to all others: a hash takes 15 ms of a core, a token a fraction of one.
-    pub hashing: Handle,
+    /// Hashes passwords and short secrets.
+    pub hashing: Arc<dyn HashingPool>,
 }
 
 impl AuthorizationServer {
@@ -118,16 +125,19 @@ impl AuthorizationServer {
         let successors = stores.keys.establish_secret(SUCCESSORS, env.bytes::<32>().to_vec()).await?;
         let keys = KeyRing::open(env, stores.keys, setup.sealer).await?;
         Ok(Self {
-            directory: RegistrationCache::new(stores.parties, &setup.settings),
+            directory: RegistrationCache::new(stores.clients, &setup.settings),
             documents: Documents::new(&setup.settings),
             secret_attempts: SecretAttempts::new(env, setup.settings.secret_attempts),
             settings: setup.settings,
             keys,
             jwks: JwksCache::new(setup.jwks_fetch),
             root: setup.root,
-            admissions: stores.admissions,
+            replays: stores.replays,
             tokens: stores.tokens,
-            members: stores.members,
+            sessions: stores.sessions,
+            codes: stores.codes,
+            families: stores.families,
+            grants: stores.grants,
             patients: stores.patients,
             audit: stores.audit,
             verifier: SecretVerifier::new(pepper, setup.hashing),
@@ -164,7 +174,7 @@ impl AuthorizationServer {
 
     /// Returns where passwords and short secrets are hashed; how many at once, its caller bounds.
     #[must_use]
-    pub const fn hashing(&self) -> &Handle {
+    pub const fn hashing(&self) -> &Arc<dyn HashingPool> {
         self.verifier.hashing()
     }
 
@@ -230,18 +240,18 @@ fn damaged(what: &str) -> StoreError {
 
 impl std::fmt::Debug for AuthorizationStores {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Stores")
+        f.write_str("AuthorizationStores")
     }
 }
 
 impl std::fmt::Debug for AuthorizationServer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Authority").field("settings", &self.settings).finish_non_exhaustive()
+        f.debug_struct("AuthorizationServer").field("settings", &self.settings).finish_non_exhaustive()
     }
 }
 
 impl std::fmt::Debug for AuthorizationServerConfig {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Setup").field("settings", &self.settings).finish_non_exhaustive()
+        f.debug_struct("AuthorizationServerConfig").field("settings", &self.settings).finish_non_exhaustive()
     }
 }

@@ -151,7 +151,7 @@ async fn standing_of(authority: &AuthorizationServer, claims: &AccessTokenClaims
         token_id: Some(&claims.jti),
         family_id: claims.sid.as_deref(),
     };
-    authority.directory.store().standing(&query).await
+    authority.directory.store().caller_status(&query).await
 }
 
 async fn check_standing(

@@ -116,7 +116,7 @@ pub async fn identify_from(
 
 async fn policy_revision(authority: &AuthorizationServer, client_id: Option<&str>) -> Result<i64, StoreError> {
     let query = CallerStatusQuery { client_id, ..CallerStatusQuery::default() };
-    Ok(authority.directory.store().standing(&query).await?.policy_revision)
+    Ok(authority.directory.store().caller_status(&query).await?.policy_revision)
 }
 
 async fn identify_bearer(env: &Env<'_>, authority: &AuthorizationServer, token: &str) -> Result<Caller, CallerError> {
@@ -146,7 +146,7 @@ async fn identify_basic(
     let credentials = Credentials::Secret(secret);
     let client = authenticate_basic(env, authority, &credentials).await?;
     let query = CallerStatusQuery { client_id: Some(&client.id), ..CallerStatusQuery::default() };
-    let standing = authority.directory.store().standing(&query).await?;
+    let standing = authority.directory.store().caller_status(&query).await?;
     let client = if standing.client_version == Some(client.version) {
         client
     } else {

@@ -67,11 +67,11 @@ pub async fn list(
     person: &Person,
 ) -> Result<Vec<ConnectedApp>, StoreError> {
     let mut apps = Vec::new();
-    for grant in authority.members.grants_of(&person.id).await? {
+    for grant in authority.grants.grants_of(&person.id).await? {
         apps.push(granted(authority, grant).await?);
     }
     let mut direct: BTreeMap<String, Vec<TokenFamily>> = BTreeMap::new();
-    for family in authority.members.direct_families(&person.id, env.now_s()).await? {
+    for family in authority.families.direct_families(&person.id, env.now_s()).await? {
         if family.credential == person.credential {
             direct.entry(family.client_id.clone()).or_default().push(family);
         }
@@ -143,7 +143,7 @@ pub async fn revoke(
     let grant_id = match held {
         ConnectionId::Grant(grant_id) => grant_id,
         ConnectionId::Direct(client_id) => {
-            let had = authority.members.revoke_direct_families(&person.id, client_id, env.now_s()).await?;
+            let had = authority.families.revoke_direct_families(&person.id, client_id, env.now_s()).await?;
             if had {
                 let revoked =
                     RevocationAudit { client_id, user_id: &person.id, grant_id: None, asked_by: None, address };
@@ -152,8 +152,8 @@ pub async fn revoke(
             return Ok(had);
         }
     };
-    let grants = authority.members.grants_of(&person.id).await?;
-    let had = authority.members.revoke_grant(&person.id, grant_id, &env.identifier()).await?;
+    let grants = authority.grants.grants_of(&person.id).await?;
+    let had = authority.grants.revoke_grant(&person.id, grant_id, &env.identifier()).await?;
     let grant = grants.into_iter().find(|grant| had && grant.id == *grant_id);
     if let Some(grant) = grant {
         authority.audit.record(AuditRecord {

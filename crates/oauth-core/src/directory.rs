@@ -114,7 +114,7 @@ impl RegistrationCache {
     /// [`StoreError`].
     pub async fn version_of(&self, client_id: &str) -> Result<Option<i64>, StoreError> {
         let query = CallerStatusQuery { client_id: Some(client_id), ..CallerStatusQuery::default() };
-        Ok(self.store.standing(&query).await?.client_version)
+        Ok(self.store.caller_status(&query).await?.client_version)
     }
 
     /// Returns the copy of the Client if it has `version`, else the Client as stored now.

@@ -82,7 +82,7 @@ pub async fn caller(
     let has_token = supposed.user.is_some() || supposed.patient.is_some() || supposed.scope.is_some();
     let query =
         CallerStatusQuery { client_id: supposed.client, user_id: supposed.user, ..CallerStatusQuery::default() };
-    let standing = authority.directory.store().standing(&query).await?;
+    let standing = authority.directory.store().caller_status(&query).await?;
     let policy_revision = standing.policy_revision;
     let Some(client_id) = supposed.client else {
         let anonymous = Caller { identity: CallerIdentity::Anonymous, policy_revision };

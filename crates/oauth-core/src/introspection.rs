@@ -166,7 +166,7 @@ async fn confirm(
     }
     let client = authenticated.client;
     let query = CallerStatusQuery { client_id: Some(&client.id), ..CallerStatusQuery::default() };
-    let standing = authority.directory.store().standing(&query).await?;
+    let standing = authority.directory.store().caller_status(&query).await?;
     let client = if standing.client_version == Some(client.version) {
         client
     } else {
@@ -231,7 +231,7 @@ struct VerifiedRefresh {
 impl VerifiedRefresh {
     /// `None` for one that is unknown, over, replaced, or whose app or person is no longer active.
     async fn find(env: &Env<'_>, authority: &AuthorizationServer, token: &str) -> Result<Option<Self>, StoreError> {
-        let Some(found) = authority.members.find_refresh_token(&sha256(token.as_bytes())).await? else {
+        let Some(found) = authority.families.find_refresh_token(&sha256(token.as_bytes())).await? else {
             return Ok(None);
         };
         let (now_s, family) = (env.now_s(), found.family);
@@ -348,9 +348,9 @@ async fn revoke_refresh_token(
     token: &str,
     who: &Revoker<'_>,
 ) -> Result<(), StoreError> {
-    let Some(found) = authority.members.find_refresh_token(&sha256(token.as_bytes())).await? else { return Ok(()) };
+    let Some(found) = authority.families.find_refresh_token(&sha256(token.as_bytes())).await? else { return Ok(()) };
     let family = found.family;
-    if who.may_revoke(&family.client_id) && authority.members.revoke_family(&family.id, env.now_s()).await? {
+    if who.may_revoke(&family.client_id) && authority.families.revoke_family(&family.id, env.now_s()).await? {
         let revoked = who.of(authority, (&family.client_id, &family.user_id));
         audit::revocation(env, authority, &RevocationAudit { grant_id: family.grant_id.as_deref(), ..revoked });
     }

@@ -38,7 +38,7 @@ pub async fn person(
 ) -> Result<Option<Arc<Person>>, StoreError> {
     let Some(hash) = cookie_hash(browser.session) else { return Ok(None) };
     let query = AuthorizationStateQuery { session: Some(&hash), client_id: "", now_s: env.now_s() };
-    let visit = authority.members.visit(&query).await?;
+    let visit = authority.sessions.load_authorization_state(&query).await?;
     visitor(authority, &visit).await
 }
 
@@ -49,8 +49,8 @@ pub async fn person(
 pub async fn end(env: &Env<'_>, authority: &AuthorizationServer, browser: UserAgent<'_>) -> Result<bool, StoreError> {
     let Some(hash) = cookie_hash(browser.session) else { return Ok(false) };
     let query = AuthorizationStateQuery { session: Some(&hash), client_id: "", now_s: env.now_s() };
-    let ended = authority.members.visit(&query).await?.session;
-    authority.members.end_session(&hash).await?;
+    let ended = authority.sessions.load_authorization_state(&query).await?.session;
+    authority.sessions.end_session(&hash).await?;
     let had = ended.is_some();
     if let Some(session) = ended {
         authority.audit.record(AuditRecord {
@@ -80,7 +80,7 @@ pub async fn close(
         // Nodes' clocks differ: one that is behind must still find the token revoked.
         return authority.tokens.revoke(&claims.jti, claims.exp + CLOCK_LEEWAY_S).await;
     };
-    if authority.members.revoke_family(family_id, env.now_s()).await? {
+    if authority.families.revoke_family(family_id, env.now_s()).await? {
         let (client_id, user_id) = (claims.client_id.as_str(), claims.sub.as_str());
         let revoked = RevocationAudit { client_id, user_id, grant_id: None, asked_by: None, address };
         audit::revocation(env, authority, &revoked);

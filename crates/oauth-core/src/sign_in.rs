@@ -103,7 +103,7 @@ pub async fn sign_in(
         signed_in_s: env.now_s(),
         expires_s: env.now_s() + lifetime_s,
     };
-    authority.members.begin_session(session, cookie_hash(attempt.session).as_ref()).await?;
+    authority.sessions.begin_session(session, cookie_hash(attempt.session).as_ref()).await?;
     Ok(SignedIn { cookie, lifetime_s, user_id: person.id.clone() })
 }
 
@@ -228,7 +228,7 @@ async fn find(authority: &AuthorizationServer, login: &str) -> Result<Option<Arc
     if login.is_empty() || login.len() > LOGIN_MAX_BYTES {
         return Ok(None);
     }
-    let found = authority.members.users_by_login(login).await?;
+    let found = authority.sessions.users_by_login(login).await?;
     match found.as_slice() {
         [(id, stored)] => Ok(Some(Arc::new(Person::read(id, stored, &authority.settings.base_url)))),
         [] => Ok(None),

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use tokio::runtime::Handle;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, oneshot};
 
+use crate::ports::HashingPool;
 use crate::secret::{ClientSecret, Pepper, SecretHash};
 
 /// Argon2id computations of Clients' secrets that run at once: 15 ms and 19 MiB each. Two leave room on a
@@ -23,7 +23,7 @@ const PEOPLE_WAITING_MAX: usize = 1_000;
 /// the sign-in page delays no Client.
 pub struct SecretVerifier {
     pepper: Arc<Pepper>,
-    hashing: Handle,
+    hashing: Arc<dyn HashingPool>,
     clients: Arc<Semaphore>,
     people: Arc<Semaphore>,
     /// One for each person in the lane, waiting or being served.
@@ -35,9 +35,9 @@ pub struct SecretVerifier {
 pub(crate) struct Overloaded;
 
 impl SecretVerifier {
-    /// A verifier under `pepper` that hashes on the threads for blocking work of `hashing`.
+    /// Creates a verifier under `pepper` that hashes on the threads of `hashing`.
     #[must_use]
-    pub fn new(pepper: Pepper, hashing: Handle) -> Self {
+    pub fn new(pepper: Pepper, hashing: Arc<dyn HashingPool>) -> Self {
         Self {
             pepper: Arc::new(pepper),
             hashing,
@@ -55,7 +55,7 @@ impl SecretVerifier {
 
     /// Returns where the expensive ones are hashed.
     #[must_use]
-    pub const fn hashing(&self) -> &Handle {
+    pub const fn hashing(&self) -> &Arc<dyn HashingPool> {
         &self.hashing
     }
 
@@ -88,10 +88,14 @@ impl SecretVerifier {
     async fn verify_in(&self, lane: &Arc<Semaphore>, hash: &SecretHash, candidate: &str) -> bool {
         let Ok(permit) = Arc::clone(lane).acquire_owned().await else { return false };
         let (hash, pepper, candidate) = (hash.clone(), Arc::clone(&self.pepper), candidate.to_owned());
-        let verified = self.hashing.spawn_blocking(move || {
-            let _permit = permit;
-            hash.verify(&pepper, candidate.as_bytes())
-        });
+        let (done, verified) = oneshot::channel();
+        self.hashing.run(Box::new(move || {
+            let is_verified = hash.verify(&pepper, candidate.as_bytes());
+            drop(permit);
+            // A caller that went away needs no answer.
+            let _ = done.send(is_verified);
+        }));
+        // A pool that dropped the work has verified nothing.
         verified.await.unwrap_or(false)
     }
 }
@@ -104,30 +108,32 @@ impl std::fmt::Debug for SecretVerifier {
 
 #[cfg(test)]
 mod tests {
-    use tokio::runtime::{Builder, Runtime};
+    use std::sync::atomic::{AtomicBool, Ordering};
 
     use super::*;
     use crate::secret::{hash_password, tests::env, tests::seeded};
 
-    fn runtime() -> Runtime {
-        Builder::new_multi_thread().worker_threads(1).build().unwrap()
-    }
-
-    #[test]
-    fn a_weak_secret_pays_the_slow_hash_once_for_each_copy_of_its_client() {
-        let (caller, hashing) = (runtime(), runtime());
-        let verifier = SecretVerifier::new(Pepper::new([7; 32]), hashing.handle().clone());
+    #[tokio::test]
+    async fn a_weak_secret_pays_the_slow_hash_once_for_each_copy_of_its_client() {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let ended = Arc::clone(&is_over);
+        let pool = move |work: Box<dyn FnOnce() + Send>| {
+            if !ended.load(Ordering::SeqCst) {
+                work();
+            }
+        };
+        let verifier = SecretVerifier::new(Pepper::new([7; 32]), Arc::new(pool));
         let random = seeded(21);
         let hash = hash_password(&env(&random), b"s3cr3t").unwrap();
         let secret = ClientSecret::new(hash.clone());
-        let verify = |secret: &ClientSecret, candidates: &[&str]| caller.block_on(verifier.verify(secret, candidates));
-        assert!(!verify(&secret, &["s3cr3u"]));
-        assert!(verify(&secret, &["s3cr3u", "s3cr3t"]));
+        let verify = async |secret: &ClientSecret, candidates: &[&str]| verifier.verify(secret, candidates).await;
+        assert!(!verify(&secret, &["s3cr3u"]).await);
+        assert!(verify(&secret, &["s3cr3u", "s3cr3t"]).await);
         // From here on nothing can be hashed.
-        hashing.shutdown_background();
-        assert!(verify(&secret, &["s3cr3t"]));
-        assert!(verify(&secret, &["s3cr3u", "s3cr3t"]), "the form that was sent is tried first");
-        assert!(!verify(&secret, &["s3cr3u"]));
-        assert!(!verify(&ClientSecret::new(hash), &["s3cr3t"]), "the copy of the next version");
+        is_over.store(true, Ordering::SeqCst);
+        assert!(verify(&secret, &["s3cr3t"]).await);
+        assert!(verify(&secret, &["s3cr3u", "s3cr3t"]).await, "the form that was sent is tried first");
+        assert!(!verify(&secret, &["s3cr3u"]).await);
+        assert!(!verify(&ClientSecret::new(hash), &["s3cr3t"]).await, "the copy of the next version");
     }
 }

@@ -4,7 +4,9 @@ use oauth_core::authorization::{Authorization, LaunchContext};
 use oauth_core::client::GrantType;
 use oauth_core::jose::sha256;
 use oauth_core::person::Person;
-use oauth_core::ports::{ClientStore as _, GrantDecision, IssuedCode, MemberGrant, MemberStore as _};
+use oauth_core::ports::{
+    AuthorizationCodeStore as _, ClientStore as _, GrantDecision, GrantStore as _, IssuedCode, MemberGrant,
+};
 use serde_json::{Value, json};
 
 use crate::world::{Answer, BASE, NOW_S, World, claims, on_every_engine};

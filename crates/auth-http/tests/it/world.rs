@@ -30,7 +30,7 @@ use oauth_core::env::{Env, Random};
 use oauth_core::jose::sha256;
 use oauth_core::keys::{KeyRecord, SigningAlg};
 use oauth_core::ports::{
-    FetchedJwks, FirstTokens, JwksFetch, JwksFetchError, KeyStore as _, MemberStore as _, TokenFamily,
+    FetchedJwks, FirstTokens, JwksFetch, JwksFetchError, KeyStore as _, TokenFamily, TokenFamilyStore as _,
 };
 use oauth_core::root::RootClient;
 use oauth_core::settings::Settings;
@@ -368,18 +368,21 @@ fn setup() -> AuthorizationServerConfig {
         sealer: None,
         root: Some(RootClient::new("root", &ROOT_SECRET.to_owned().into())),
         jwks_fetch: Arc::new(Nobody),
-        hashing: tokio::runtime::Handle::current(),
+        hashing: Arc::new(|work: Box<dyn FnOnce() + Send>| drop(tokio::task::spawn_blocking(work))),
     }
 }
 
 fn stores(db: &Db, admissions: &Arc<Admissions>, audit: &Arc<AuditLog>) -> AuthorizationStores {
     let db = Arc::new(db.clone());
     AuthorizationStores {
-        parties: db.clone(),
-        admissions: admissions.clone(),
+        clients: db.clone(),
+        replays: admissions.clone(),
         tokens: db.clone(),
         keys: db.clone(),
-        members: db.clone(),
+        sessions: db.clone(),
+        codes: db.clone(),
+        families: db.clone(),
+        grants: db.clone(),
         patients: db,
         audit: audit.clone(),
     }

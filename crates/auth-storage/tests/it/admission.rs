@@ -23,14 +23,14 @@ fn asks(jti: &str, now_s: i64, expires_s: i64) -> JtiClaim {
 }
 
 async fn claim(admissions: &Admissions, jti: &str, now_s: i64, expires_s: i64) -> JtiOutcome {
-    admissions.admit(asks(jti, now_s, expires_s)).await.unwrap().claim
+    admissions.claim_jti(asks(jti, now_s, expires_s)).await.unwrap().claim
 }
 
 /// Lets all of them ask at once and counts those whose claim held.
 async fn fresh_of(asked: Vec<(Arc<Admissions>, JtiClaim)>) -> usize {
     let mut waiting = JoinSet::new();
     for (admissions, admission) in asked {
-        waiting.spawn(async move { admissions.admit(admission).await.unwrap().claim });
+        waiting.spawn(async move { admissions.claim_jti(admission).await.unwrap().claim });
     }
     waiting.join_all().await.into_iter().filter(|claim| *claim == JtiOutcome::Fresh).count()
 }
@@ -78,7 +78,7 @@ told! {
         let admissions = start(&home.open().await);
         assert_eq!(claim(&admissions, "n", NOW_S, NOW_S + 300).await, JtiOutcome::Fresh);
         let other = JtiClaim { client_id: "other".into(), ..asks("n", NOW_S, NOW_S + 300) };
-        assert_eq!(admissions.admit(other).await.unwrap().claim, JtiOutcome::Fresh);
+        assert_eq!(admissions.claim_jti(other).await.unwrap().claim, JtiOutcome::Fresh);
     }
 
     async fn a_claim_outlives_the_process(home) {
@@ -136,14 +136,14 @@ told! {
 
     async fn a_nonce_to_be_kept_too_long_is_refused_and_not_claimed(home) {
         let admissions = start(&home.open().await);
-        assert!(admissions.admit(asks("n", NOW_S, NOW_S + 3600)).await.is_err());
+        assert!(admissions.claim_jti(asks("n", NOW_S, NOW_S + 3600)).await.is_err());
         assert_eq!(claim(&admissions, "n", NOW_S, NOW_S + 3599).await, JtiOutcome::Fresh);
     }
 
     async fn an_id_with_a_nul_fails_alone(home) {
         let admissions = start(&home.open().await);
         let nul = JtiClaim { organization_id: Some("o\0".into()), ..asks("n", NOW_S, NOW_S + 60) };
-        assert!(admissions.admit(nul).await.is_err());
+        assert!(admissions.claim_jti(nul).await.is_err());
         assert_eq!(claim(&admissions, "n", NOW_S, NOW_S + 60).await, JtiOutcome::Fresh);
     }
 
@@ -157,15 +157,15 @@ told! {
 
         let alone = JtiClaim { nonce: None, ..asks("", NOW_S, 0) };
         let nothing = JtiClaimed { claim: JtiOutcome::NotAsked, client_version: version(0), organization_version: None };
-        assert_eq!(admissions.admit(alone.clone()).await.unwrap(), nothing);
+        assert_eq!(admissions.claim_jti(alone.clone()).await.unwrap(), nothing);
 
         let both = JtiClaim { organization_id: Some("org".into()), ..asks("n", NOW_S, NOW_S + 60) };
         let found = JtiClaimed { claim: JtiOutcome::Fresh, client_version: version(0), organization_version: version(1) };
-        assert_eq!(admissions.admit(both).await.unwrap(), found);
+        assert_eq!(admissions.claim_jti(both).await.unwrap(), found);
 
         let unknown = JtiClaim { client_id: "x".into(), organization_id: Some("y".into()), ..alone };
         let nobody = JtiClaimed { claim: JtiOutcome::NotAsked, client_version: None, organization_version: None };
-        assert_eq!(admissions.admit(unknown).await.unwrap(), nobody);
+        assert_eq!(admissions.claim_jti(unknown).await.unwrap(), nobody);
     }
 
     async fn in_a_mixed_batch_each_request_gets_its_own_answer(home) {
@@ -189,7 +189,7 @@ told! {
                 let client_id = format!("c{}", n % 10).into();
                 let organization_id = (n % 4 < 2).then(|| "org".into());
                 let admission = JtiClaim { client_id, organization_id, nonce, now_s: NOW_S };
-                waiting.spawn(async move { (n, admissions.admit(admission).await.unwrap()) });
+                waiting.spawn(async move { (n, admissions.claim_jti(admission).await.unwrap()) });
             }
             for (n, admitted) in waiting.join_all().await {
                 assert_eq!(admitted.client_version, versions[n % 10]);
@@ -204,14 +204,14 @@ told! {
         assert_eq!(claim(&admissions, "n", NOW_S, NOW_S + 60).await, JtiOutcome::Fresh);
         admissions.stop().await;
         admissions.stop().await;
-        assert!(admissions.admit(asks("m", NOW_S, NOW_S + 60)).await.is_err());
+        assert!(admissions.claim_jti(asks("m", NOW_S, NOW_S + 60)).await.is_err());
     }
 
     async fn a_database_that_is_gone_is_an_error_and_no_admission(home) {
         let db = home.open().await;
         let admissions = start(&db);
         db.close().await;
-        assert!(admissions.admit(asks("n", NOW_S, NOW_S + 60)).await.is_err());
-        assert!(admissions.admit(JtiClaim { nonce: None, ..asks("", NOW_S, 0) }).await.is_err());
+        assert!(admissions.claim_jti(asks("n", NOW_S, NOW_S + 60)).await.is_err());
+        assert!(admissions.claim_jti(JtiClaim { nonce: None, ..asks("", NOW_S, 0) }).await.is_err());
     }
 }

@@ -8,8 +8,8 @@ mod sessions;
 use auth_storage::Db;
 use fhir_store::{ResourceStore as _, Write, WriteOperation};
 use oauth_core::ports::{
-    CallerStatusQuery, ClientStore as _, FirstTokens, GrantDecision, IssuedCode, MemberGrant, MemberStore as _,
-    OpaqueToken, RefreshToken, TokenFamily, TokenHash, TokenStore as _,
+    AuthorizationCodeStore as _, CallerStatusQuery, ClientStore as _, FirstTokens, GrantDecision, IssuedCode,
+    MemberGrant, OpaqueToken, RefreshToken, TokenFamily, TokenHash, TokenStore as _,
 };
 use serde_json::{Value, json};
 
@@ -108,7 +108,7 @@ fn first(family_id: &str, grant_id: &str) -> FirstTokens {
 /// Whether tokens of a family are good.
 async fn lives(db: &Db, family_id: &str) -> bool {
     let of = CallerStatusQuery { family_id: Some(family_id), ..CallerStatusQuery::default() };
-    db.standing(&of).await.unwrap().family_credential.is_some()
+    db.caller_status(&of).await.unwrap().family_credential.is_some()
 }
 
 /// A family `f` under the grant `g`, by a redeemed code `c`.

@@ -20,7 +20,7 @@ async fn delete(db: &Db, key: &str) {
 
 async fn standing(db: &Db) -> CallerStatus {
     let of = CallerStatusQuery { client_id: Some("c"), user_id: Some("u"), token_id: Some("t"), family_id: Some("f") };
-    db.standing(&of).await.unwrap()
+    db.caller_status(&of).await.unwrap()
 }
 
 told! {

@@ -94,7 +94,7 @@ told! {
         assert!(db.issue_opaque(token(1, NOW_S + 60), version).await.unwrap());
         let by_name = async |db: &Db| {
             let of = CallerStatusQuery { client_id: Some("app"), token_id: Some("t1"), ..CallerStatusQuery::default() };
-            db.standing(&of).await.unwrap()
+            db.caller_status(&of).await.unwrap()
         };
         let (_, standing) = db.find_opaque(&token(1, 0).hash).await.unwrap().unwrap();
         assert_eq!(standing, by_name(&db).await);
@@ -129,7 +129,7 @@ told! {
                 }
                 let token_id = format!("t{first}");
                 let of = CallerStatusQuery { token_id: Some(&token_id), ..CallerStatusQuery::default() };
-                (first, db.standing(&of).await.unwrap().token_revoked)
+                (first, db.caller_status(&of).await.unwrap().token_revoked)
             });
         }
         for (first, revoked) in asked.join_all().await {
@@ -142,7 +142,7 @@ told! {
         let version = put_client(&db).await;
         let of = |client_id| CallerStatusQuery { client_id: Some(client_id), ..CallerStatusQuery::default() };
         let (odd, known) = (of("app\0"), of("app"));
-        let (odd, known) = tokio::join!(db.standing(&odd), db.standing(&known));
+        let (odd, known) = tokio::join!(db.caller_status(&odd), db.caller_status(&known));
         assert_eq!((odd.unwrap().client_version, known.unwrap().client_version), (None, Some(version)));
     }
 
@@ -150,7 +150,7 @@ told! {
         let db = home.open().await;
         let revoked = async |db: &Db| {
             let of = CallerStatusQuery { token_id: Some("t1"), ..CallerStatusQuery::default() };
-            db.standing(&of).await.unwrap().token_revoked
+            db.caller_status(&of).await.unwrap().token_revoked
         };
         assert!(!revoked(&db).await);
         db.revoke("t1", NOW_S + 60).await.unwrap();

@@ -80,7 +80,7 @@ pub(super) async fn leave(
     };
     let launch = scene.launch.as_ref();
     let launch = launch.map(|launch| LaunchUse { jti: launch.jti.clone(), expires_s: launch.used_until_s() });
-    match scene.authority.members.issue_code(issued, given, launch).await? {
+    match scene.authority.codes.issue_code(issued, given, launch).await? {
         CodeIssue::Issued => {}
         CodeIssue::LaunchUsed => return Err(AuthorizationError::Launch(LaunchError::Used).into()),
         CodeIssue::GrantChanged => return Err(FlowError::Stale),
@@ -107,7 +107,7 @@ async fn leave_with_token(
 ) -> Result<ClientRedirect, FlowError> {
     let (env, authority, client) = (scene.env, scene.authority, &scene.client);
     // A grant that another request stored in the same moment kept its own id.
-    let stored = authority.members.find_code(code).await?.ok_or(AuthorizationError::Unsettled)?;
+    let stored = authority.codes.find_code(code).await?.ok_or(AuthorizationError::Unsettled)?;
     let grant_id = Some(stored.code.grant_id);
     let outcome = token::implicit(env, authority, (client, person), authorization, grant_id).await;
     let asking = AuditActor { client_id: Some(&client.id), user_id: Some(&person.id), address: scene.browser.address };

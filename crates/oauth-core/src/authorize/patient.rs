@@ -138,7 +138,7 @@ impl AuthorizationFlow<'_> {
     }
 
     async fn readable<'a>(&self, person: &Person, ids: Vec<&'a str>) -> Result<Vec<&'a str>, StoreError> {
-        let standing = self.authority.directory.store().standing(&CallerStatusQuery::default()).await?;
+        let standing = self.authority.directory.store().caller_status(&CallerStatusQuery::default()).await?;
         readable(self.authority, person, ids, standing.policy_revision).await
     }
 }

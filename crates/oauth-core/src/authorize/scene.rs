@@ -111,7 +111,7 @@ impl<'a> AuthorizationFlow<'a> {
         let client_id = client_id.ok_or(PageError::UnknownApp)?;
         let cookie = cookie_hash(browser.session);
         let query = AuthorizationStateQuery { session: cookie.as_ref(), client_id, now_s: env.now_s() };
-        let visit = authority.members.visit(&query).await?;
+        let visit = authority.sessions.load_authorization_state(&query).await?;
         let version = visit.client_version.ok_or(PageError::UnknownApp)?;
         let client = authority.directory.client_at(client_id, version).await?.ok_or(PageError::UnknownApp)?;
         let request = request::check(authority, &client, &pending.parameters)?;

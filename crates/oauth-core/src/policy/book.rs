@@ -224,7 +224,7 @@ async fn passes(
             Err(SqlDecisionNeeded(question)) => question.about(request),
         };
         answers.push(match question {
-            Some(question) => database.says_yes(&question).await.unwrap_or_else(|failed| {
+            Some(question) => database.is_allowed_by_sql(&question).await.unwrap_or_else(|failed| {
                 let cause: &dyn std::error::Error = &failed;
                 tracing::error!(policy = policy.id, cause, "the question of an access policy was not answered");
                 false

@@ -135,7 +135,7 @@ impl GrantDecision {
     }
 }
 
-/// The outcome of [`MemberStore::issue_code`].
+/// The outcome of [`AuthorizationCodeStore::issue_code`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CodeIssue {
     /// The code, the grant and the use of the launch are durable.
@@ -209,7 +209,7 @@ pub struct StoredCode {
     pub user_version: Option<i64>,
 }
 
-/// The outcome of [`MemberStore::redeem_code`].
+/// The outcome of [`AuthorizationCodeStore::redeem_code`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CodeRedemption {
     /// The tokens are stored, and the code is used.
@@ -262,7 +262,7 @@ pub struct TokenRotation {
     pub access: Option<OpaqueToken>,
 }
 
-/// The outcome of [`MemberStore::rotate_refresh_token`].
+/// The outcome of [`TokenFamilyStore::rotate_refresh_token`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RotationOutcome {
     /// The first use: the successor is stored.
@@ -277,20 +277,26 @@ pub enum RotationOutcome {
     Unknown,
 }
 
-/// The store of sessions, grants, codes and token families. One method is one transaction.
+/// The store of browser sessions, and of what the authorization page needs to know about the person before it. One method is one transaction.
 #[async_trait]
-pub trait MemberStore: Send + Sync {
+pub trait SessionStore: Send + Sync {
     /// Returns the Users whose `userName` or `email` is `login`, whatever the case of its ASCII letters; two at most,
     /// which is enough to see that it is not one.
     async fn users_by_login(&self, login: &str) -> Result<Vec<(String, VersionedDocument)>, StoreError>;
-
     /// Begins a session and ends the one of the cookie that it replaces.
     async fn begin_session(&self, session: BrowserSession, replaces: Option<&TokenHash>) -> Result<(), StoreError>;
     /// Ends a session. One that is over already is no error.
     async fn end_session(&self, hash: &TokenHash) -> Result<(), StoreError>;
     /// Returns who stands before the authorization page, in one statement.
-    async fn visit(&self, of: &AuthorizationStateQuery<'_>) -> Result<AuthorizationState, StoreError>;
+    async fn load_authorization_state(
+        &self,
+        of: &AuthorizationStateQuery<'_>,
+    ) -> Result<AuthorizationState, StoreError>;
+}
 
+/// The store of authorization codes. One method is one transaction.
+#[async_trait]
+pub trait AuthorizationCodeStore: Send + Sync {
     /// Stores a code, the grant that was given for it and the use of its launch, or nothing.
     ///
     /// Without `given` the code is issued under the grant of its id, of which nothing is written, so any
@@ -315,7 +321,11 @@ pub trait MemberStore: Send + Sync {
         now_s: i64,
         tokens: FirstTokens,
     ) -> Result<CodeRedemption, StoreError>;
+}
 
+/// The store of token families and their refresh tokens. One method is one transaction.
+#[async_trait]
+pub trait TokenFamilyStore: Send + Sync {
     /// Stores a family that came without a code (`password`, token exchange).
     async fn begin_family(&self, tokens: FirstTokens) -> Result<(), StoreError>;
     /// Returns what apps got for a person without a grant, as far as it goes on at `now_s`: of each app the newest
@@ -333,16 +343,16 @@ pub trait MemberStore: Send + Sync {
     /// Ends a family. One that is not there, or was revoked already, is no error: returns whether it was revoked by
     /// this.
     async fn revoke_family(&self, family_id: &str, now_s: i64) -> Result<bool, StoreError>;
+}
 
+/// The store of what members let apps do. One method is one transaction.
+#[async_trait]
+pub trait GrantStore: Send + Sync {
     /// Returns what a person lets apps do, newest first, without grants that give nothing.
     async fn grants_of(&self, user_id: &str) -> Result<Vec<MemberGrant>, StoreError>;
     /// Takes a grant back, and with it every family and unused code under it: they are gone. What the person refused
     /// stays, in a grant of the id `rest_id` that gives nothing. Returns whether this person had such a grant.
     async fn revoke_grant(&self, user_id: &str, grant_id: &str, rest_id: &str) -> Result<bool, StoreError>;
-
-    /// Forgets what ended before `now_s`: sessions, codes, uses of launches, refresh tokens, families. A
-    /// family ends when its `expires_s` has passed. Returns how many rows.
-    async fn forget_ended(&self, now_s: i64) -> Result<u64, StoreError>;
 }
 
 /// The fields of a patient that pages show.

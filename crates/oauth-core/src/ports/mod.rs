@@ -16,10 +16,10 @@ use crate::policy::BoundSqlPolicy;
 
 pub use audit::{AuditAction, AuditRecord, AuditSink, AuditedOperation};
 pub use member::{
-    AuthorizationState, AuthorizationStateQuery, BrowserSession, CodeIssue, CodeRedemption, DIRECT_FAMILIES_MAX,
-    FirstTokens, GrantDecision, IssuedCode, LaunchUse, MemberGrant, MemberStore, PATIENTS_FOUND_MAX, PatientNumber,
-    PatientStore, PatientSummary, RefreshToken, RotationOutcome, StoredCode, StoredRefreshToken, TokenFamily,
-    TokenHash, TokenRotation,
+    AuthorizationCodeStore, AuthorizationState, AuthorizationStateQuery, BrowserSession, CodeIssue, CodeRedemption,
+    DIRECT_FAMILIES_MAX, FirstTokens, GrantDecision, GrantStore, IssuedCode, LaunchUse, MemberGrant,
+    PATIENTS_FOUND_MAX, PatientNumber, PatientStore, PatientSummary, RefreshToken, RotationOutcome, SessionStore,
+    StoredCode, StoredRefreshToken, TokenFamily, TokenFamilyStore, TokenHash, TokenRotation,
 };
 
 /// A storage operation failed. The cause is logged once, where the failure becomes an answer; callers of the server
@@ -67,10 +67,10 @@ pub trait ClientStore: Send + Sync {
     async fn policies(&self) -> Result<StoredPolicies, StoreError>;
     /// Returns whether the database says yes to the question of an access policy, within a time of its own and without
     /// writing anything.
-    async fn says_yes(&self, question: &BoundSqlPolicy) -> Result<bool, StoreError>;
+    async fn is_allowed_by_sql(&self, question: &BoundSqlPolicy) -> Result<bool, StoreError>;
     /// Returns what must be known about a caller before its request is judged, in one statement that concurrent callers
     /// share.
-    async fn standing(&self, of: &CallerStatusQuery<'_>) -> Result<CallerStatus, StoreError>;
+    async fn caller_status(&self, of: &CallerStatusQuery<'_>) -> Result<CallerStatus, StoreError>;
 }
 
 /// The access policies of the deployment at one revision.
@@ -123,7 +123,7 @@ pub trait ReplayStore: Send + Sync {
     /// Returns only after the claim is durable. Of any number of simultaneous claims of one
     /// `(client_id, jti)`, on any number of nodes, exactly one is told
     /// [`JtiOutcome::Fresh`] until the claim's expiry has passed.
-    async fn admit(&self, admission: JtiClaim) -> Result<JtiClaimed, StoreError>;
+    async fn claim_jti(&self, admission: JtiClaim) -> Result<JtiClaimed, StoreError>;
 }
 
 /// The claim of a client assertion's `jti`, with the registrations whose current versions it asks for.
@@ -149,7 +149,7 @@ pub struct JtiNonce {
     pub expires_s: i64,
 }
 
-/// The outcome of [`ReplayStore::admit`]: the fate of the `jti` and the current versions.
+/// The outcome of [`ReplayStore::claim_jti`]: the fate of the `jti` and the current versions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JtiClaimed {
     /// Whether the nonce was claimed by this call.
@@ -224,6 +224,20 @@ pub trait KeyStore: Send + Sync {
     /// Returns the value stored under `name` (for example the pepper of client secrets), storing `candidate` first if
     /// there is none.
     async fn establish_secret(&self, name: &str, candidate: Vec<u8>) -> Result<Vec<u8>, StoreError>;
+}
+
+/// Threads for hashes of passwords and short secrets, each of which takes a core for some 15 ms. They should give way
+/// to all other threads: a token request takes a fraction of a millisecond.
+pub trait HashingPool: Send + Sync {
+    /// Runs `work` when a thread is free, without waiting for it. A pool that shuts down drops what it has not begun.
+    fn run(&self, work: Box<dyn FnOnce() + Send>);
+}
+
+/// A function that starts work is a pool.
+impl<F: Fn(Box<dyn FnOnce() + Send>) + Send + Sync> HashingPool for F {
+    fn run(&self, work: Box<dyn FnOnce() + Send>) {
+        self(work);
+    }
 }
 
 /// Fetches a partner's key set.

@@ -56,7 +56,7 @@ pub(super) async fn grant(
             verifier: form.get(VERIFIER),
         };
         let hash = hash_of_code(presented.code);
-        let found = authority.members.find_code(&hash).await?.ok_or(GrantError::UnknownCode)?;
+        let found = authority.codes.find_code(&hash).await?.ok_or(GrantError::UnknownCode)?;
         if found.code.client_id != who.client.id {
             return Err(GrantError::OtherClient.into());
         }
@@ -123,7 +123,7 @@ async fn redeem(
         Err(GrantError::UsedCode.into())
     };
     if found.used {
-        return used_before(authority.members.revoke_family(&code.family_id, env.now_s()).await?);
+        return used_before(authority.families.revoke_family(&code.family_id, env.now_s()).await?);
     }
     if code.expires_s <= env.now_s() {
         return Err(GrantError::ExpiredCode.into());
@@ -133,7 +133,7 @@ async fn redeem(
     let member = MemberTokenRequest::of(&who.client, person.as_deref(), authorization, &authorization.credential)?;
     let (response, tokens) = begin(env, authority, &member, code.family_id, grant_id.map(str::to_owned)).await?;
     claim(env, authority, credentials, who).await?;
-    match authority.members.redeem_code(&code.hash, env.now_s(), tokens).await? {
+    match authority.codes.redeem_code(&code.hash, env.now_s(), tokens).await? {
         CodeRedemption::Granted => Ok(response),
         CodeRedemption::AlreadyUsed { ended } => used_before(ended),
         CodeRedemption::Expired => Err(GrantError::ExpiredCode.into()),

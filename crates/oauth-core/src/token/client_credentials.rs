@@ -90,7 +90,7 @@ async fn admit(
         nonce: who.nonce.clone(),
         now_s: env.now_s(),
     };
-    Ok(authority.admissions.admit(admission).await?)
+    Ok(authority.replays.claim_jti(admission).await?)
 }
 
 fn organization_id(registration: &Registration) -> &str {

@@ -44,7 +44,7 @@ pub(super) async fn grant(
     let (mut response, tokens) = begin(env, authority, &member, env.identifier(), None).await?;
     response.issued_token_type = Some(ACCESS_TOKEN);
     claim(env, authority, credentials, &who).await?;
-    authority.members.begin_family(tokens).await?;
+    authority.families.begin_family(tokens).await?;
     Ok(response)
 }
 

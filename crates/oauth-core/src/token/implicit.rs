@@ -28,6 +28,6 @@ pub async fn implicit(
 ) -> Result<TokenResponse, TokenError> {
     let member = MemberTokenRequest::of(client, Some(person), authorization, &authorization.credential)?;
     let (response, tokens) = begin(env, authority, &member, env.identifier(), grant_id).await?;
-    authority.members.begin_family(tokens).await?;
+    authority.families.begin_family(tokens).await?;
     Ok(response)
 }

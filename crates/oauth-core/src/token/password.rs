@@ -41,7 +41,7 @@ pub(super) async fn grant(
     let member = MemberTokenRequest::of(&who.client, Some(&person), &authorization, &person.credential)?;
     let (response, tokens) = begin(env, authority, &member, env.identifier(), None).await?;
     claim(env, authority, credentials, &who).await?;
-    authority.members.begin_family(tokens).await?;
+    authority.families.begin_family(tokens).await?;
     Ok(response)
 }
 

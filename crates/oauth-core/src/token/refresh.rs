@@ -78,7 +78,7 @@ pub(super) async fn grant(
     for _ in 0..ATTEMPTS {
         let who = app_for(env, authority, credentials, &REFRESHABLE).await?;
         let token = token.ok_or(TokenError::Missing("refresh_token"))?;
-        let found = authority.members.find_refresh_token(&sha256(token.as_bytes())).await?;
+        let found = authority.families.find_refresh_token(&sha256(token.as_bytes())).await?;
         let found = found.ok_or(GrantError::UnknownRefreshToken)?;
         if found.family.client_id != who.client.id {
             return Err(GrantError::OtherClient.into());
@@ -97,7 +97,7 @@ pub(super) async fn grant(
 
 /// The app a refresh token was given to.
 async fn owner(authority: &AuthorizationServer, token: &str) -> Result<String, TokenError> {
-    let found = authority.members.find_refresh_token(&sha256(token.as_bytes())).await?;
+    let found = authority.families.find_refresh_token(&sha256(token.as_bytes())).await?;
     Ok(found.ok_or(GrantError::UnknownRefreshToken)?.family.client_id)
 }
 
@@ -131,7 +131,7 @@ async fn rotate(
     };
     let member = match member(env, authority, (who, person.as_deref(), authorization), &found).await {
         Err(TokenError::Grant(fault)) if fault.is_final() => {
-            if authority.members.revoke_family(&family.id, now_s).await? {
+            if authority.families.revoke_family(&family.id, now_s).await? {
                 audit::revocation(env, authority, &RevocationAudit::family(family));
             }
             return Err(fault.into());
@@ -154,7 +154,7 @@ async fn rotate(
     response.grant_id.clone_from(&family.grant_id);
     claim(env, authority, credentials, who).await?;
     let rotation = TokenRotation { hash: found.token.hash, now_s, grace_s: REFRESH_GRACE_S, successor: row, access };
-    match authority.members.rotate_refresh_token(rotation).await? {
+    match authority.families.rotate_refresh_token(rotation).await? {
         RotationOutcome::Rotated | RotationOutcome::Repeated => Ok(response),
         RotationOutcome::Reused => {
             audit::revocation(env, authority, &RevocationAudit::family(family));

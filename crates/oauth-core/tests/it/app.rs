@@ -4,7 +4,7 @@ use oauth_core::authorization::{Authorization, LaunchContext};
 use oauth_core::client::GrantType;
 use oauth_core::jose::sha256;
 use oauth_core::person::Person;
-use oauth_core::ports::{GrantDecision, IssuedCode, MemberGrant, MemberStore as _};
+use oauth_core::ports::{AuthorizationCodeStore as _, GrantDecision, GrantStore as _, IssuedCode, MemberGrant};
 use oauth_core::token::{TokenError, TokenResponse};
 use serde_json::{Value, json};
 

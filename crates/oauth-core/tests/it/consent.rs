@@ -1,7 +1,7 @@
 //! What a person is asked, and what follows from the answer.
 
 use oauth_core::authorize::{ConsentDecision, ConsentItem, ConsentItemGroup, ConsentPage};
-use oauth_core::ports::MemberStore as _;
+use oauth_core::ports::GrantStore as _;
 use serde_json::json;
 
 use crate::people::{app, clinic, consent, leave, refusal};

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use async_trait::async_trait;
 use oauth_core::ports::{
-    AuditRecord, AuditSink, AuthorizationState, AuthorizationStateQuery, BrowserSession, CodeIssue, CodeRedemption,
-    FirstTokens, GrantDecision, IssuedCode, LaunchUse, MemberGrant, MemberStore, OpaqueToken, PatientStore,
-    PatientSummary, RefreshToken, RotationOutcome, StoreError, StoredCode, StoredRefreshToken, TokenFamily, TokenHash,
-    TokenRotation, VersionedDocument,
+    AuditRecord, AuditSink, AuthorizationCodeStore, AuthorizationState, AuthorizationStateQuery, BrowserSession,
+    CodeIssue, CodeRedemption, FirstTokens, GrantDecision, GrantStore, IssuedCode, LaunchUse, MemberGrant, OpaqueToken,
+    PatientStore, PatientSummary, RefreshToken, RotationOutcome, SessionStore, StoreError, StoredCode,
+    StoredRefreshToken, TokenFamily, TokenFamilyStore, TokenHash, TokenRotation, VersionedDocument,
 };
 use serde_json::Value;
 
@@ -161,7 +161,7 @@ fn newest_first<'g>(grants: impl Iterator<Item = &'g MemberGrant>) -> Vec<Member
 }
 
 #[async_trait]
-impl MemberStore for Memory {
+impl SessionStore for Memory {
     async fn users_by_login(&self, login: &str) -> Result<Vec<(String, VersionedDocument)>, StoreError> {
         let resources = self.resources.lock().unwrap();
         let named = |held: &VersionedDocument| {
@@ -188,7 +188,10 @@ impl MemberStore for Memory {
         Ok(())
     }
 
-    async fn visit(&self, of: &AuthorizationStateQuery<'_>) -> Result<AuthorizationState, StoreError> {
+    async fn load_authorization_state(
+        &self,
+        of: &AuthorizationStateQuery<'_>,
+    ) -> Result<AuthorizationState, StoreError> {
         let mut members = self.members.lock().unwrap();
         let session = of.session.and_then(|hash| members.sessions.get(hash));
         let session = session.filter(|session| session.expires_s > of.now_s).cloned();
@@ -205,7 +208,10 @@ impl MemberStore for Memory {
         }
         Ok(visit)
     }
+}
 
+#[async_trait]
+impl AuthorizationCodeStore for Memory {
     async fn issue_code(
         &self,
         code: IssuedCode,
@@ -254,7 +260,10 @@ impl MemberStore for Memory {
         }
         Ok(outcome)
     }
+}
 
+#[async_trait]
+impl TokenFamilyStore for Memory {
     async fn begin_family(&self, tokens: FirstTokens) -> Result<(), StoreError> {
         self.members.lock().unwrap().store(tokens.family, tokens.refresh);
         self.keep(tokens.access);
@@ -312,7 +321,10 @@ impl MemberStore for Memory {
         let ended = members.families.values_mut().filter(is_meant).filter(goes_on);
         Ok(ended.map(|held| held.revoked = true).count() > 0)
     }
+}
 
+#[async_trait]
+impl GrantStore for Memory {
     async fn grants_of(&self, user_id: &str) -> Result<Vec<MemberGrant>, StoreError> {
         let members = self.members.lock().unwrap();
         let held = members.grants.iter().filter(|grant| grant.user_id == user_id && grant.gives_something());
@@ -332,24 +344,6 @@ impl MemberStore for Memory {
             members.grants.push(MemberGrant { id, requested: nothing(), granted: nothing(), used_s: None, ..ended });
         }
         Ok(true)
-    }
-
-    async fn forget_ended(&self, now_s: i64) -> Result<u64, StoreError> {
-        let mut members = self.members.lock().unwrap();
-        let rows = |members: &Members| {
-            members.sessions.len()
-                + members.codes.len()
-                + members.launches.len()
-                + members.refresh.len()
-                + members.families.len()
-        };
-        let before = rows(&members);
-        members.sessions.retain(|_, session| session.expires_s >= now_s);
-        members.codes.retain(|_, (code, _)| code.expires_s >= now_s);
-        members.launches.retain(|_, expires_s| *expires_s >= now_s);
-        members.refresh.retain(|_, (token, _)| token.expires_s >= now_s);
-        members.families.retain(|_, held| held.family.expires_s >= now_s);
-        Ok(u64::try_from(before - rows(&members)).unwrap())
     }
 }
 

@@ -123,14 +123,14 @@ impl ClientStore for Memory {
         let (revision, policies) = self.policies.lock().unwrap().clone();
         Ok(StoredPolicies { revision, policies })
     }
-    async fn says_yes(&self, question: &BoundSqlPolicy) -> Result<bool, StoreError> {
+    async fn is_allowed_by_sql(&self, question: &BoundSqlPolicy) -> Result<bool, StoreError> {
         match question.sql.as_str() {
             "SELECT true" => Ok(true),
             "SELECT false" => Ok(false),
             other => Err(StoreError(other.to_owned().into())),
         }
     }
-    async fn standing(&self, of: &CallerStatusQuery<'_>) -> Result<CallerStatus, StoreError> {
+    async fn caller_status(&self, of: &CallerStatusQuery<'_>) -> Result<CallerStatus, StoreError> {
         let version = |kind, id: Option<&str>| id.and_then(|id| self.get(kind, id)).map(|held| held.version);
         Ok(CallerStatus {
             client_version: version("Client", of.client_id),
@@ -145,7 +145,7 @@ impl ClientStore for Memory {
 
 #[async_trait]
 impl ReplayStore for Memory {
-    async fn admit(&self, admission: JtiClaim) -> Result<JtiClaimed, StoreError> {
+    async fn claim_jti(&self, admission: JtiClaim) -> Result<JtiClaimed, StoreError> {
         self.admissions.fetch_add(1, Ordering::SeqCst);
         let claim = match &admission.nonce {
             None => JtiOutcome::NotAsked,
@@ -181,7 +181,7 @@ impl TokenStore for Memory {
             token_id: Some(&token.token_id),
             family_id: claim("sid"),
         };
-        let standing = self.standing(&query).await?;
+        let standing = self.caller_status(&query).await?;
         Ok(Some((token, standing)))
     }
     async fn revoke(&self, token_id: &str, _expires_s: i64) -> Result<(), StoreError> {
@@ -298,11 +298,14 @@ impl World {
         let random = Seeded(AtomicU64::new(7));
         let env = Env { now_us: NOW_S * 1_000_000, random: &random };
         let stores = AuthorizationStores {
-            parties: memory.clone(),
-            admissions: memory.clone(),
+            clients: memory.clone(),
+            replays: memory.clone(),
             tokens: memory.clone(),
             keys: memory.clone(),
-            members: memory.clone(),
+            sessions: memory.clone(),
+            codes: memory.clone(),
+            families: memory.clone(),
+            grants: memory.clone(),
             patients: memory.clone(),
             audit: memory.clone(),
         };
@@ -311,7 +314,7 @@ impl World {
             sealer: None,
             root: Some(RootClient::new("root", &"bootstrap".to_owned().into())),
             jwks_fetch: host.clone(),
-            hashing: tokio::runtime::Handle::current(),
+            hashing: Arc::new(|work: Box<dyn FnOnce() + Send>| work()),
         };
         let authority = AuthorizationServer::open(&env, setup, stores).await.unwrap();
         Self { memory, host, authority, now_s: NOW_S, random }

@@ -33,8 +33,9 @@ fn row(measured: &Measured<'_, '_>, work: &str, narrow: &Value, finds: bool) -> 
     let asked: String = form_urlencoded::byte_serialize(narrow.to_string().as_bytes()).collect();
     let path = format!("/api/v1/messages?anchor=newest&num_before=20&num_after=0&narrow={asked}");
     let request = [measured.reader.signed(load::get(measured.address(), &path))];
-    check(measured, &request, finds).with_context(|| format!("{work}: {narrow}"))?;
-    let ours = measured.each_us(&request, COUNT)?;
+    let about = || format!("{work}: {narrow}");
+    check(measured, &request, finds).with_context(about)?;
+    let ours = measured.each_us(&request, COUNT).with_context(about)?;
     Ok(Row { ours: Some(ours), target: Some(TARGET), ..measured.row(work) })
 }
 

@@ -2,7 +2,8 @@
 
 use auth_storage::Db;
 use oauth_core::ports::{
-    CodeIssue, CodeRedemption, FirstTokens, GrantDecision, LaunchUse, MemberGrant, MemberStore as _, StoredCode,
+    AuthorizationCodeStore as _, CodeIssue, CodeRedemption, FirstTokens, GrantDecision, GrantStore as _, LaunchUse,
+    MemberGrant, StoredCode, TokenFamilyStore as _,
 };
 use serde_json::json;
 use tokio::task::JoinSet;

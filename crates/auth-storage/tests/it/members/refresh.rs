@@ -2,8 +2,8 @@
 
 use auth_storage::Db;
 use oauth_core::ports::{
-    CallerStatusQuery, ClientStore as _, CodeRedemption, FirstTokens, IssuedCode, MemberStore as _, RefreshToken,
-    RotationOutcome, StoredRefreshToken, TokenFamily, TokenRotation,
+    AuthorizationCodeStore as _, CallerStatusQuery, ClientStore as _, CodeRedemption, FirstTokens, GrantStore as _,
+    IssuedCode, RefreshToken, RotationOutcome, StoredRefreshToken, TokenFamily, TokenFamilyStore as _, TokenRotation,
 };
 use serde_json::json;
 use tokio::task::JoinSet;
@@ -54,7 +54,7 @@ told! {
             revoked: false,
             client_version: None,
             user_version: None,
-            policy_revision: db.standing(&CallerStatusQuery::default()).await.unwrap().policy_revision,
+            policy_revision: db.caller_status(&CallerStatusQuery::default()).await.unwrap().policy_revision,
         };
         let read = db.find_refresh_token(&hash("r-f")).await.unwrap().unwrap();
         assert_eq!(read, found);
@@ -270,13 +270,13 @@ told! {
         let short = TokenFamily { expires_s: NOW_S + 10, ..family("f2", None) };
         let tokens = FirstTokens { family: short, access: Some(opaque("a")), refresh: None };
         db.begin_family(tokens).await.unwrap();
-        assert_eq!(db.forget_ended(NOW_S + 10).await.unwrap(), 0);
-        assert_eq!(db.forget_ended(NOW_S + 11).await.unwrap(), 1, "the second family");
+        assert_eq!(db.forget_ended_authorizations(NOW_S + 10).await.unwrap(), 0);
+        assert_eq!(db.forget_ended_authorizations(NOW_S + 11).await.unwrap(), 1, "the second family");
         assert!(lives(&db, "f").await && !lives(&db, "f2").await);
-        assert_eq!(db.forget_ended(NOW_S + 61).await.unwrap(), 1, "the code");
-        assert_eq!(db.forget_ended(NOW_S + 501).await.unwrap(), 1, "the refresh token");
+        assert_eq!(db.forget_ended_authorizations(NOW_S + 61).await.unwrap(), 1, "the code");
+        assert_eq!(db.forget_ended_authorizations(NOW_S + 501).await.unwrap(), 1, "the refresh token");
         assert!(lives(&db, "f").await && !exists(&db, "r-f").await);
-        assert_eq!(db.forget_ended(NOW_S + 1001).await.unwrap(), 1, "the first family");
+        assert_eq!(db.forget_ended_authorizations(NOW_S + 1001).await.unwrap(), 1, "the first family");
         assert_eq!(db.grants_of("u").await.unwrap().len(), 1, "a grant lasts until it is taken back");
         let again = db.redeem_code(&hash("c"), NOW_S, first("f", "g")).await.unwrap();
         assert_eq!(again, CodeRedemption::Unknown);

@@ -1,7 +1,8 @@
 //! What people refused, beside what they allowed.
 
 use oauth_core::ports::{
-    AuthorizationStateQuery, BrowserSession, CodeIssue, CodeRedemption, GrantDecision, MemberGrant, MemberStore as _,
+    AuthorizationCodeStore as _, AuthorizationStateQuery, BrowserSession, CodeIssue, CodeRedemption, GrantDecision,
+    GrantStore as _, MemberGrant, SessionStore as _,
 };
 use serde_json::json;
 
@@ -17,7 +18,7 @@ told! {
         db.begin_session(session, None).await.unwrap();
         let kept = async || {
             let of = AuthorizationStateQuery { session: Some(&hash("s")), client_id: "app", now_s: NOW_S };
-            db.visit(&of).await.unwrap().grants
+            db.load_authorization_state(&of).await.unwrap().grants
         };
         // Everything was refused.
         let nothing = |id: &str| MemberGrant { requested: String::new(), granted: String::new(), ..grant(id) };

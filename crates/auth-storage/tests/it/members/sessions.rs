@@ -1,7 +1,8 @@
 //! Sign-in names, sessions, and who stands before the authorization page.
 
 use oauth_core::ports::{
-    AuthorizationState, AuthorizationStateQuery, BrowserSession, CodeIssue, MemberGrant, MemberStore as _,
+    AuthorizationCodeStore as _, AuthorizationState, AuthorizationStateQuery, BrowserSession, CodeIssue, MemberGrant,
+    SessionStore as _,
 };
 use serde_json::json;
 use tokio::task::JoinSet;
@@ -19,8 +20,10 @@ fn session(name: &str) -> BrowserSession {
     }
 }
 
-async fn visit(db: &auth_storage::Db, name: &str, now_s: i64) -> AuthorizationState {
-    db.visit(&AuthorizationStateQuery { session: Some(&hash(name)), client_id: "app", now_s }).await.unwrap()
+async fn load_authorization_state(db: &auth_storage::Db, name: &str, now_s: i64) -> AuthorizationState {
+    db.load_authorization_state(&AuthorizationStateQuery { session: Some(&hash(name)), client_id: "app", now_s })
+        .await
+        .unwrap()
 }
 
 async fn logins(db: &auth_storage::Db, login: &str) -> Vec<String> {
@@ -93,19 +96,19 @@ told! {
         let user = put(&db, "User/u", json!({})).await;
         let app = put(&db, "Client/app", json!({})).await;
         db.begin_session(session("one"), None).await.unwrap();
-        let seen = visit(&db, "one", NOW_S + 99).await;
+        let seen = load_authorization_state(&db, "one", NOW_S + 99).await;
         assert_eq!(seen.session, Some(session("one")));
         assert_eq!((seen.user_version, seen.client_version, seen.grants.len()), (Some(user), Some(app), 0));
 
         let stranger = AuthorizationState { client_version: Some(app), ..AuthorizationState::default() };
-        assert_eq!(visit(&db, "one", NOW_S + 100).await, stranger, "expired");
-        assert_eq!(visit(&db, "other", NOW_S).await, stranger);
-        let nobody = db.visit(&AuthorizationStateQuery { session: None, client_id: "x\0", now_s: NOW_S }).await.unwrap();
+        assert_eq!(load_authorization_state(&db, "one", NOW_S + 100).await, stranger, "expired");
+        assert_eq!(load_authorization_state(&db, "other", NOW_S).await, stranger);
+        let nobody = db.load_authorization_state(&AuthorizationStateQuery { session: None, client_id: "x\0", now_s: NOW_S }).await.unwrap();
         assert_eq!(nobody, AuthorizationState::default());
 
         db.end_session(&hash("one")).await.unwrap();
         db.end_session(&hash("one")).await.unwrap();
-        assert_eq!(visit(&db, "one", NOW_S).await, stranger);
+        assert_eq!(load_authorization_state(&db, "one", NOW_S).await, stranger);
     }
 
     async fn a_new_session_ends_the_one_it_replaces(home) {
@@ -115,7 +118,7 @@ told! {
         }
         let mut known = Vec::new();
         for name in ["one", "two", "three"] {
-            known.push(visit(&db, name, NOW_S).await.session.is_some());
+            known.push(load_authorization_state(&db, name, NOW_S).await.session.is_some());
         }
         assert_eq!(known, [false, true, true]);
         assert!(db.begin_session(session("two"), None).await.is_err(), "a hash is stored once");
@@ -134,8 +137,8 @@ told! {
             let name = format!("c{n}");
             db.issue_code(code(&name, "f", &grant.id), Some(given(grant)), None).await.unwrap();
         }
-        assert_eq!(visit(&db, "one", NOW_S).await.grants, [later, grant("g")]);
-        assert_eq!(visit(&db, "one", NOW_S + 100).await.grants, [], "the session is over");
+        assert_eq!(load_authorization_state(&db, "one", NOW_S).await.grants, [later, grant("g")]);
+        assert_eq!(load_authorization_state(&db, "one", NOW_S + 100).await.grants, [], "the session is over");
     }
 
     async fn visits_at_one_moment_are_told_apart(home) {
@@ -159,7 +162,7 @@ told! {
             visits.spawn(async move {
                 let hash = (n < 40).then(|| hash(&format!("s{}", n % 20)));
                 let client_id = ["app", "unknown", "nul\0app"][n % 3];
-                (n, db.visit(&AuthorizationStateQuery { session: hash.as_ref(), client_id, now_s: NOW_S }).await.unwrap())
+                (n, db.load_authorization_state(&AuthorizationStateQuery { session: hash.as_ref(), client_id, now_s: NOW_S }).await.unwrap())
             });
         }
         for (n, visit) in visits.join_all().await {
@@ -180,6 +183,6 @@ told! {
         db.begin_session(session("one"), None).await.unwrap();
         delete(&db, "User/u").await;
         put(&db, "User/u", json!({})).await;
-        assert_eq!(visit(&db, "one", NOW_S).await.session, None);
+        assert_eq!(load_authorization_state(&db, "one", NOW_S).await.session, None);
     }
 }
