@@ -17,6 +17,7 @@ mod step;
 mod tools;
 
 use std::{
+    ffi::OsString,
     path::{Path, PathBuf},
     process::Command,
     thread,
@@ -226,17 +227,12 @@ impl Run<'_> {
         let mut command = self.command(tools::python(self.workspace), &["-m", "pytest", "--verbose", "--durations=30"]);
         command
             .current_dir(tools::fixtures(self.workspace))
-            .arg("--junitxml")
-            .arg(&report)
-            .arg("--auth-server")
-            .arg(folder.join("auth-server"))
-            .arg("--chat-server")
-            .arg(folder.join("chat-server"))
-            .arg("--node-modules")
-            .arg(tools::node_folder(self.workspace).join("node_modules"))
-            .arg("--screens")
-            .arg(self.workspace.target.join("screens"))
-            .args(["--postgres-url", &url])
+            .arg(given("--junitxml", &report))
+            .arg(given("--auth-server", &folder.join("auth-server")))
+            .arg(given("--chat-server", &folder.join("chat-server")))
+            .arg(given("--node-modules", &tools::node_folder(self.workspace).join("node_modules")))
+            .arg(given("--screens", &self.workspace.target.join("screens")))
+            .arg(format!("--postgres-url={url}"))
             .args(judging)
             .args(arguments);
         let ended = process::run_logged(&mut command, &self.log("black-box"), LONG, &self.interrupted);
@@ -262,4 +258,13 @@ impl Run<'_> {
     fn log(&self, step: &str) -> PathBuf {
         step::log(&self.logs, step)
     }
+}
+
+/// An option with its path as one argument: pytest takes a path that stands alone for a place with tests, before it
+/// knows the options of the checks.
+fn given(option: &str, path: &Path) -> OsString {
+    let mut argument = OsString::from(option);
+    argument.push("=");
+    argument.push(path);
+    argument
 }
