@@ -40,6 +40,7 @@ const SCHEMA: Schema = Schema {
         25 => "0025_server_health.sql",
         26 => "0026_search_order.sql",
         27 => "0027_absolute_references.sql",
+        28 => "0028_audit_event_order.sql",
     ),
 };
 
