@@ -329,10 +329,11 @@ fn subscriptions(
         let spans = happened.spans(place, known, organization.head);
         let spans = with_moved(spans, survey.moved(row.user_profile, row.recipient));
         organization.spans.extend(spans.into_iter().map(|span| (place.0, place.1, span)));
+        let imported = subscription(row, place);
         if row.active {
-            organization.changes.push(RealmChange::Subscription(Box::new(subscription(row, place))));
+            organization.changes.push(RealmChange::Subscription(Box::new(imported)));
             report.take("subscriptions", 1);
-        } else {
+        } else if has_choices(&imported) {
             report.leave("colors and other choices of subscriptions that ended", 1);
         }
     }
@@ -354,6 +355,12 @@ fn subscription(row: &SubscriptionRow, (channel_id, user_id): (ChannelId, UserId
             wildcard_mentions: row.wildcard_mentions_notify,
         },
     }
+}
+
+/// Returns whether a user chose anything that a new subscription does not have.
+fn has_choices(subscription: &Subscription) -> bool {
+    let Subscription { color, is_muted, pin_to_top, notifications, .. } = subscription;
+    *is_muted || *pin_to_top || color != USUAL_COLOR || *notifications != ChannelNotifications::default()
 }
 
 /// Renders what channels are for and what users say of themselves, once it is known who and what can be named.

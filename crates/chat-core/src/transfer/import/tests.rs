@@ -176,12 +176,18 @@ fn the_report_says_what_is_left() {
 
 #[test]
 fn choices_of_a_subscription_that_ended_are_named_in_the_report() {
-    let (_, report) = made(tables()).unwrap();
-    assert_eq!(report.left["colors and other choices of subscriptions that ended"], 1);
-    let mut all_active = tables();
-    all_active["zerver_subscription"][1]["active"] = json!(true);
-    let (_, report) = made(all_active).unwrap();
-    assert!(!report.left.contains_key("colors and other choices of subscriptions that ended"));
+    let left = |chosen: Value, active: bool| {
+        let mut tables = tables();
+        let row = &mut tables["zerver_subscription"][1];
+        row["active"] = json!(active);
+        row.as_object_mut().unwrap().extend(chosen.as_object().unwrap().clone());
+        made(tables).unwrap().1.left.get("colors and other choices of subscriptions that ended").copied()
+    };
+    assert_eq!(left(json!({}), false), None);
+    for chosen in [json!({"color": "#ff0000"}), json!({"pin_to_top": true}), json!({"push_notifications": true})] {
+        assert_eq!(left(chosen.clone(), false), Some(1), "{chosen}");
+        assert_eq!(left(chosen, true), None);
+    }
 }
 
 #[test]
