@@ -2,6 +2,7 @@
 
 mod call;
 mod partner;
+mod postgres;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -35,9 +36,10 @@ use oauth_core::ports::{
 use oauth_core::root::RootClient;
 use oauth_core::settings::Settings;
 use serde_json::{Value, json};
-use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 use tempfile::TempDir;
 use tower::ServiceExt as _;
+
+use postgres::Postgres;
 
 pub(crate) use call::{Answer, Call};
 pub(crate) use partner::{Partner, assertion_form, claims};
@@ -567,35 +569,5 @@ struct Nobody;
 impl JwksFetch for Nobody {
     async fn fetch(&self, _uri: &str) -> Result<FetchedJwks, JwksFetchError> {
         Err(JwksFetchError::Unreachable("no network in tests".to_owned()))
-    }
-}
-
-/// A database of one world on the server of `TEST_DATABASE_URL`.
-struct Postgres {
-    server: String,
-    name: String,
-    url: String,
-}
-
-impl Postgres {
-    #[expect(clippy::disallowed_methods, reason = "the one place where these tests are configured")]
-    async fn create() -> Option<Self> {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let server = std::env::var("TEST_DATABASE_URL").ok()?;
-        let name = format!("auth_http_{}_{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        let mut url = url::Url::parse(&server).unwrap();
-        url.set_path(&name);
-        let postgres = Self { server, url: url.into(), name };
-        postgres.run(format!("CREATE DATABASE {} TEMPLATE template0", postgres.name)).await;
-        Some(postgres)
-    }
-
-    async fn drop_database(self) {
-        self.run(format!("DROP DATABASE {} WITH (FORCE)", self.name)).await;
-    }
-
-    async fn run(&self, sql: String) {
-        let mut session = PgConnection::connect(&self.server).await.unwrap();
-        sqlx::query(AssertSqlSafe(sql)).execute(&mut session).await.unwrap();
     }
 }

@@ -314,7 +314,7 @@ impl World {
             sealer: None,
             root: Some(RootClient::new("root", &"bootstrap".to_owned().into())),
             jwks_fetch: host.clone(),
-            hashing: Arc::new(|work: Box<dyn FnOnce() + Send>| work()),
+            hashing: Arc::new(|work: Box<dyn FnOnce() + Send>| drop(tokio::task::spawn_blocking(work))),
         };
         let authority = AuthorizationServer::open(&env, setup, stores).await.unwrap();
         Self { memory, host, authority, now_s: NOW_S, random }
