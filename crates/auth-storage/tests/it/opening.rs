@@ -8,6 +8,8 @@ use tokio::task::JoinSet;
 
 use crate::home::{NOW_US, on_every_engine, told};
 
+/// The number of the newest schema file, and how many there are.
+const NEWEST: usize = 28;
 /// Tables and columns by name, without what only one engine has: the counter SQLite needs in
 /// place of a sequence.
 const COLUMNS_POSTGRES: &str = "SELECT table_name || '.' || column_name FROM information_schema.columns
@@ -50,7 +52,7 @@ told! {
         assert_eq!(nodes.join_all().await.len(), 12);
         let files = home.ask("SELECT name FROM schema_file ORDER BY number").await;
         assert_eq!(files.first().map(String::as_str), Some("0001_resources.sql"));
-        assert_eq!(files.len(), 27);
+        assert_eq!(files.len(), NEWEST);
     }
 
     async fn a_database_of_a_newer_version_is_left_alone(home) {
@@ -58,7 +60,7 @@ told! {
         db.run_sql("INSERT INTO schema_file (number, name) VALUES (9999, 'later.sql')").await.unwrap().unwrap();
         db.close().await;
         let refused = home.try_open().await.unwrap_err();
-        assert!(matches!(refused, OpenError::NewerSchema { found: 9999, known: 27 }), "{refused}");
+        assert!(matches!(refused, OpenError::NewerSchema { found: 9999, known: 28 }), "{refused}");
     }
 
     async fn a_schema_file_with_another_text_than_was_applied_is_refused_by_name(home) {
@@ -72,7 +74,7 @@ told! {
         const CHECKSUMS: &str = "SELECT coalesce(checksum, 'none') FROM schema_file ORDER BY number";
         home.open().await.close().await;
         let before = home.ask(CHECKSUMS).await;
-        assert!(before.len() == 27 && before.iter().all(|checksum| checksum.len() == 64), "{before:?}");
+        assert!(before.len() == NEWEST && before.iter().all(|checksum| checksum.len() == 64), "{before:?}");
         home.ask("ALTER TABLE schema_file DROP COLUMN checksum").await;
         home.open().await.close().await;
         assert_eq!(home.ask(CHECKSUMS).await, before);
