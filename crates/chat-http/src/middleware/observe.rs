@@ -89,7 +89,9 @@ fn observed<R: Future<Output = Response>>(
     let span = span(&id);
     let answering = begin();
     let observed = async move {
-        let mut response = tell((&method, route.as_ref()), started, answering.await);
+        // Only the answer tells which route it came from.
+        let answer = answering.await;
+        let mut response = tell((&method, route.as_ref()), started, answer);
         response.headers_mut().insert(request_id::HEADER, id);
         response
     };

@@ -3,11 +3,14 @@
 use std::sync::{Arc, Mutex};
 
 use axum::body::Body;
+use axum::extract::Request;
 use axum::response::Response;
 use metrics::{Counter, Gauge, Histogram, HistogramFn, Key, KeyName, Recorder, SharedString, Unit};
+use tower::Service as _;
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
 
+use super::super::router;
 use super::world::{Stopped, parts};
 use crate::middleware::observe::{Failing, observe_again};
 use crate::state::{Frame, Parts};
@@ -71,13 +74,16 @@ async fn what_is_told_of_a_poll_that_came_again_names_its_request() {
     assert_eq!(told(Level::DEBUG, failing()).await, [(Level::ERROR, true), (Level::DEBUG, true)]);
 }
 
-/// Notes the durations that are recorded, in seconds.
+/// Notes the durations that are recorded, in seconds, and the routes that they are recorded for.
 #[derive(Clone, Default)]
-struct Durations(Arc<Mutex<Vec<f64>>>);
+struct Durations {
+    seconds: Arc<Mutex<Vec<f64>>>,
+    routes: Arc<Mutex<Vec<String>>>,
+}
 
 impl HistogramFn for Durations {
     fn record(&self, seconds: f64) {
-        self.0.lock().unwrap().push(seconds);
+        self.seconds.lock().unwrap().push(seconds);
     }
 }
 
@@ -96,7 +102,9 @@ impl Recorder for Durations {
         Gauge::noop()
     }
 
-    fn register_histogram(&self, _: &Key, _: &metrics::Metadata<'_>) -> Histogram {
+    fn register_histogram(&self, key: &Key, _: &metrics::Metadata<'_>) -> Histogram {
+        let routes = key.labels().filter(|label| label.key() == "route").map(|label| label.value().to_owned());
+        self.routes.lock().unwrap().extend(routes);
         Histogram::from_arc(Arc::new(self.clone()))
     }
 }
@@ -115,7 +123,19 @@ async fn the_duration_of_a_request_does_not_follow_the_clock_of_the_day() {
         observe_again(frame, "/x", answering).await;
     }
     drop(recording);
-    let recorded = durations.0.lock().unwrap().clone();
+    let recorded = durations.seconds.lock().unwrap().clone();
     assert_eq!(recorded.len(), 2);
     assert!(recorded.iter().all(|seconds| (f64::MIN_POSITIVE..60.0).contains(seconds)), "{recorded:?}");
+}
+
+#[tokio::test]
+async fn a_request_is_counted_for_the_route_that_answered_it() {
+    let durations = Durations::default();
+    let recording = metrics::set_default_local_recorder(&durations);
+    let mut chat = router(parts(), None);
+    for path in ["/health", "/api/v1/nothing"] {
+        let Ok(_) = chat.call(Request::get(path).body(Body::empty()).unwrap()).await;
+    }
+    drop(recording);
+    assert_eq!(*durations.routes.lock().unwrap(), ["/health", "none"]);
 }
