@@ -108,12 +108,12 @@ pub fn is_outage(error: &sqlx::Error) -> bool {
 }
 
 /// On Postgres lost connections (08), resources (53, a full disk among them), the server's end and start (57P), the
-/// system (58), a server that only reads (25006), others in the way (40001, 40P01). On SQLite busy, locked, no memory,
-/// read-only, I/O, full, cannot open, locking protocol.
+/// system (58), a server that only reads (25006), others in the way (40001, 40P01), a database that takes no
+/// connections (55000). On SQLite busy, locked, no memory, read-only, I/O, full, cannot open, locking protocol.
 fn is_outage_code(code: &str) -> bool {
     match code.parse::<u32>() {
         Ok(number) if code.len() != 5 => matches!(number & 0xff, 5 | 6 | 7 | 8 | 10 | 13 | 14 | 15),
-        _ => ["08", "53", "57P", "58", "25006", "40001", "40P01"].iter().any(|class| code.starts_with(class)),
+        _ => ["08", "53", "57P", "58", "25006", "40001", "40P01", "55000"].iter().any(|class| code.starts_with(class)),
     }
 }
 
@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn an_outage_is_told_from_a_refusal_and_from_damage() {
         // Postgres: gone, disk full, starting, I/O, standby, deadlock. SQLite: busy, read-only, I/O on a write, full.
-        for code in ["08006", "53100", "57P03", "58030", "25006", "40P01", "5", "1544", "778", "13"] {
+        for code in ["08006", "53100", "57P03", "58030", "25006", "40P01", "55000", "5", "1544", "778", "13"] {
             assert!(is_outage_code(code), "{code}");
         }
         // Postgres: duplicate key, syntax, cancelled, internal. SQLite: error, interrupted, damaged, duplicate key.
