@@ -12,6 +12,7 @@ use crate::fault::OpenError;
 
 /// How long a SQLite statement waits for another process to finish its write.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+const _: () = assert!(ACQUIRE_TIMEOUT.as_secs() < BUSY_TIMEOUT.as_secs(), "see ACQUIRE_TIMEOUT");
 
 /// The files of a server in its data directory: `NAME.db` and `NAME.lock`.
 #[derive(Debug, Clone)]

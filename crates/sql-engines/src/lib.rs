@@ -32,7 +32,11 @@ pub use retry::{Contended, retried};
 pub use schema::{Schema, SchemaFile};
 
 /// How long a caller waits for a free connection before its request fails.
-pub const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
+///
+/// **Invariant**: on SQLite it is shorter than the time for which the one writer waits for another process. Callers that
+/// came with the writer have their refusal before it has, so none gets the connection at the last moment and waits for
+/// the same lock once more.
+pub const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(8);
 /// A Postgres connection idle for longer than this is checked before it is used: the server or a proxy may have closed
 /// it. Busy connections are not checked, that would be a round trip each.
 pub const CHECK_AFTER_IDLE: Duration = Duration::from_secs(10);
