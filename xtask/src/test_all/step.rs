@@ -11,8 +11,11 @@ use anyhow::{Context, Result, bail};
 use super::count::Count;
 use xtask::table::Table;
 
-/// Lines of a log shown when its step fails.
-const SHOWN_LINES: usize = 60;
+/// Lines shown of the end of a log when its step fails.
+const LAST_LINES: usize = 60;
+
+/// Lines shown of what the failed tests of a log printed.
+const FAILURE_LINES: usize = 300;
 
 /// How a step ended, when it could be judged at all.
 #[derive(Debug)]
@@ -99,6 +102,7 @@ impl Report {
             let text = read(&log);
             if !text.is_empty() {
                 println!("{}\n(the end of {})", last_lines(&text), log.display());
+                print!("{}", failures(&text));
             }
         }
         println!("{name}: {}, {} s, {}", word(outcome.result), took.as_secs(), outcome.what);
@@ -180,8 +184,24 @@ pub(super) fn read(log: &Path) -> String {
 
 fn last_lines(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
-    let shown = lines.get(lines.len().saturating_sub(SHOWN_LINES)..);
+    let shown = lines.get(lines.len().saturating_sub(LAST_LINES)..);
     shown.unwrap_or_default().join("\n")
+}
+
+/// What the test programs print of the tests that failed. Many programs run after one another, so that the failed one
+/// rarely stands at the end of the log.
+fn failures(text: &str) -> String {
+    let mut is_inside = false;
+    let mut shown = String::new();
+    let of_failed = text.lines().filter(|line| {
+        is_inside = (is_inside || *line == "failures:") && !line.starts_with("test result: ");
+        is_inside
+    });
+    for line in of_failed.take(FAILURE_LINES) {
+        shown.push_str(line);
+        shown.push('\n');
+    }
+    shown
 }
 
 fn word(mark: Mark) -> &'static str {
@@ -229,5 +249,13 @@ mod tests {
         assert_eq!(shown.lines().next(), Some("41"));
         assert_eq!(shown.lines().last(), Some("100"));
         assert_eq!(last_lines("one"), "one");
+    }
+
+    #[test]
+    fn what_failed_tests_printed_is_shown_from_the_middle_of_a_log() {
+        let log = "test a ... ok\ntest b ... FAILED\n\nfailures:\n\n---- b stdout ----\npanicked at b.rs\n\n\
+            failures:\n    b\n\ntest result: FAILED. 1 passed; 1 failed\n\nrunning 0 tests\ntest result: ok. 0 passed\n";
+        assert_eq!(failures(log), "failures:\n\n---- b stdout ----\npanicked at b.rs\n\nfailures:\n    b\n\n");
+        assert_eq!(failures("test a ... ok\ntest result: ok. 1 passed\n"), "");
     }
 }
