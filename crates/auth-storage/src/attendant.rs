@@ -42,6 +42,9 @@ WHERE pid = $1 AND CAST(extract(epoch FROM xact_start) * 1000000 AS BIGINT) = $2
 pub(crate) const TRANSACTION: &str = "pg_backend_pid(), CAST(extract(epoch FROM now()) * 1000000 AS BIGINT)";
 
 /// A statement whose caller is gone.
+///
+/// A cancellation can overtake the statement it is for, and ends nothing then. So it is repeated until the statement has
+/// ended.
 pub(crate) enum GivenUp {
     /// The only one of a connection, which is closed after it.
     Search {
@@ -136,39 +139,92 @@ enum AskError {
 }
 
 impl Session {
-    /// Runs a statement. After a failure the next one has a new connection.
-    async fn execute(&mut self, statement: Query<'_, Postgres, PgArguments>) -> Result<(), AskError> {
+    /// Runs a statement and returns the number of its rows. After a failure the next one has a new connection.
+    async fn execute(&mut self, statement: Query<'_, Postgres, PgArguments>) -> Result<u64, AskError> {
         let kept = self.connection.take();
         let executed = async {
             let mut connection = match kept {
                 Some(connection) => connection,
                 None => self.options.connect().await?,
             };
-            statement.execute(&mut connection).await?;
-            Ok::<_, sqlx::Error>(connection)
+            let done = statement.execute(&mut connection).await?;
+            Ok::<_, sqlx::Error>((connection, done.rows_affected()))
         };
-        self.connection = Some(timeout(self.times.answer_max, executed).await.map_err(|_| AskError::Late)??);
+        let (connection, rows) = timeout(self.times.answer_max, executed).await.map_err(|_| AskError::Late)??;
+        self.connection = Some(connection);
+        Ok(rows)
+    }
+
+    /// Cancels a statement, and returns whether it may still run.
+    async fn cancel(&mut self, running: Running) -> Result<bool, AskError> {
+        let cancelled = match running {
+            Running::Search { pid } => self.execute(sqlx::query(CANCEL).bind(pid)).await,
+            Running::Transaction { pid, began_us } => {
+                self.execute(sqlx::query(CANCEL_TRANSACTION).bind(pid).bind(began_us)).await
+            }
+        };
+        let found = cancelled.inspect_err(|error| {
+            tracing::warn!(%error, "a statement without a caller was not cancelled: it is tried again");
+        })?;
+        Ok(found > 0)
+    }
+
+    /// Asks the database whether it answers, and cancels again what still runs.
+    async fn ask(&mut self, running: &mut Vec<Running>) -> Result<(), AskError> {
+        self.execute(sqlx::query(ASK)).await?;
+        for statement in running.clone() {
+            if !self.cancel(statement).await? {
+                running.retain(|other| *other != statement);
+            }
+        }
         Ok(())
+    }
+
+    /// Cancels a statement for the first time.
+    async fn begin_cancelling(&mut self, statement: Running, running: &mut Vec<Running>) -> Result<(), AskError> {
+        running.push(statement);
+        if !self.cancel(statement).await? {
+            running.retain(|other| *other != statement);
+        }
+        Ok(())
+    }
+}
+
+/// What has to be cancelled until it has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Running {
+    /// A search: it has ended when its connection answers.
+    Search { pid: i32 },
+    /// A transaction: it has ended when the database does not list it.
+    Transaction { pid: i32, began_us: i64 },
+}
+
+impl From<&GivenUp> for Running {
+    fn from(given_up: &GivenUp) -> Self {
+        match *given_up {
+            GivenUp::Search { pid, .. } => Self::Search { pid },
+            GivenUp::Transaction { pid, began_us } => Self::Transaction { pid, began_us },
+        }
     }
 }
 
 async fn attend(mut session: Session, mut given_up: mpsc::UnboundedReceiver<GivenUp>, is_stalled: watch::Sender<bool>) {
     let mut tick = interval(session.times.ask_interval);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    // Those that were cancelled and have not ended yet.
-    let mut ending = FuturesUnordered::new();
+    let mut running = Vec::new();
+    let mut searches = FuturesUnordered::new();
     loop {
         let outcome = tokio::select! {
             Some(next) = given_up.recv() => {
-                let cancelled = session.execute(cancellation(&next)).await;
-                if let Err(error) = &cancelled {
-                    tracing::warn!(%error, "a statement without a caller was not cancelled: it ends by its time limit");
-                }
-                ending.push(end(next));
+                let cancelled = session.begin_cancelling(Running::from(&next), &mut running).await;
+                searches.push(end(next));
                 cancelled
             }
-            _ = tick.tick() => session.execute(sqlx::query(ASK)).await,
-            Some(()) = ending.next() => continue,
+            _ = tick.tick() => session.ask(&mut running).await,
+            Some(ended) = searches.next() => {
+                running.retain(|statement| Some(*statement) != ended);
+                continue;
+            }
         };
         // A database that refuses connections answers: what waits for it fails by itself.
         let is_late = matches!(outcome, Err(AskError::Late));
@@ -180,20 +236,14 @@ async fn attend(mut session: Session, mut given_up: mpsc::UnboundedReceiver<Give
     }
 }
 
-fn cancellation(given_up: &GivenUp) -> Query<'_, Postgres, PgArguments> {
-    match given_up {
-        GivenUp::Search { pid, .. } => sqlx::query(CANCEL).bind(pid),
-        GivenUp::Transaction { pid, began_us } => sqlx::query(CANCEL_TRANSACTION).bind(pid).bind(began_us),
-    }
-}
-
-/// Waits until the statement of a search has ended, and closes its connection.
-async fn end(given_up: GivenUp) {
-    let GivenUp::Search { mut connection, limit, permit, .. } = given_up else { return };
+/// Waits until the statement of a search has ended, closes its connection, and returns what need not be cancelled again.
+async fn end(given_up: GivenUp) -> Option<Running> {
+    let GivenUp::Search { mut connection, pid, limit, permit } = given_up else { return None };
     // The answer may be the failure of the statement that was cancelled.
     let _ended = timeout(limit, connection.ping()).await;
     drop(connection);
     drop(permit);
+    Some(Running::Search { pid })
 }
 
 #[cfg(test)]

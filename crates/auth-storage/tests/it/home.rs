@@ -12,6 +12,8 @@ use tempfile::TempDir;
 use tokio::task::JoinSet;
 use url::Url;
 
+use crate::late_statements::LateStatements;
+
 /// The time most tests take for now, in unix seconds: early in a window of an hour.
 pub(crate) const NOW_S: i64 = 500_000 * 3600 + 60;
 /// The same in microseconds.
@@ -33,6 +35,13 @@ impl Home {
     /// With this time for a statement of a search.
     pub(crate) async fn open_limited(&self, search_time: Duration) -> Db {
         Db::open_limited(self.url.as_deref(), self.folder.path(), (8, search_time)).await.unwrap()
+    }
+
+    /// As [`Home::open_limited`], over a network on which statements arrive late; nothing on SQLite.
+    pub(crate) async fn open_with_late_statements(&self, search_time: Duration) -> Option<(Db, LateStatements)> {
+        let network = LateStatements::to(self.url.as_deref()?).await;
+        let db = Db::open_limited(Some(&network.url), self.folder.path(), (8, search_time)).await.unwrap();
+        Some((db, network))
     }
 
     pub(crate) async fn try_open(&self) -> Result<Db, OpenError> {

@@ -4,6 +4,8 @@
 
 #[cfg(test)]
 mod home;
+#[cfg(test)]
+mod late_statements;
 
 #[cfg(test)]
 mod admission;

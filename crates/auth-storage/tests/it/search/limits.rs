@@ -5,6 +5,7 @@ use std::time::Duration;
 use fhir_store::{Precondition, StoreError, WriteAccess, WriteCriteria};
 
 use super::*;
+use crate::home::Home;
 
 const PATIENTS: usize = 300;
 /// Less than the search below takes on any machine.
@@ -25,6 +26,31 @@ fn expensive() -> String {
 
 fn of_caller(search: SearchRequest, within: AccessFilter) -> SearchQuery {
     SearchQuery { within, ..asking(search) }
+}
+
+/// A write that first searches for a Patient.
+async fn create_unless_found(db: &Db) -> Write {
+    let patient = kind("Patient");
+    let request = SearchContext::strict(&patient, OWN, NOW_US);
+    let criteria = WriteCriteria::by_parameters(&db.catalog().await.unwrap(), &request, "family=abc").unwrap();
+    let precondition = Precondition { if_none_exist: Some(criteria), ..Precondition::default() };
+    Write {
+        reach: WriteAccess::default(),
+        ..Write::by_condition(patient, WriteOperation::Create(json!({})), precondition)
+    }
+}
+
+/// Returns when no statement waits in a Postgres database, for long enough that one more would have arrived.
+async fn nothing_waits_for_a_lock(home: &Home) {
+    let waiting = "SELECT query FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    let ended = async {
+        let mut quiet = 0;
+        while quiet < 5 {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            quiet = if home.ask(waiting).await.is_empty() { quiet + 1 } else { 0 };
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), ended).await.expect("statements that nobody waits for end");
 }
 
 told! {
@@ -83,15 +109,7 @@ told! {
         crowd(&db).await;
         // SQLite has no lock that a reader waits for; there the readers are tested by themselves.
         let Some(held) = home.lock("search_string").await else { return };
-        let patient = kind("Patient");
-        let request = SearchContext::strict(&patient, OWN, NOW_US);
-        let criteria = WriteCriteria::by_parameters(&db.catalog().await.unwrap(), &request, "family=abc").unwrap();
-        let precondition = Precondition { if_none_exist: Some(criteria), ..Precondition::default() };
-        let write = Write {
-            reach: WriteAccess::default(),
-            ..Write::by_condition(kind("Patient"), WriteOperation::Create(json!({})), precondition)
-        };
-        let query = asking(read(&db, "Patient", "family=abc").await);
+        let (query, write) = (asking(read(&db, "Patient", "family=abc").await), create_unless_found(&db).await);
         for _ in 0..8 {
             let (searched, written) = tokio::join!(
                 tokio::time::timeout(Duration::from_millis(20), db.search(&query)),
@@ -99,12 +117,27 @@ told! {
             );
             assert!(searched.is_err() && written.is_err());
         }
-        let waiting = "SELECT query FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
-        let freed = async { while !home.ask(waiting).await.is_empty() {} };
-        tokio::time::timeout(Duration::from_secs(20), freed).await.expect("statements that nobody waits for end");
+        nothing_waits_for_a_lock(&home).await;
         drop(held);
         let query = asking(read(&db, "Patient", "_id=p1").await);
         assert_eq!(ids(&found(&db, &query).await), ["p1"]);
+    }
+
+    async fn a_statement_that_arrives_after_its_cancellation_is_cancelled_too(home) {
+        crowd(&home.open().await).await;
+        let opened = home.open_with_late_statements(Duration::from_mins(10)).await;
+        let Some((db, _network)) = opened else { return };
+        let (query, write) = (asking(read(&db, "Patient", "family=abc").await), create_unless_found(&db).await);
+        found(&db, &query).await;
+        let held = home.lock("search_string").await;
+        assert!(tokio::time::timeout(Duration::from_millis(50), db.search(&query)).await.is_err());
+        // A transaction has several statements, each of which is late.
+        for late in 1..8 {
+            let patience = Duration::from_millis(150 + late * 300);
+            assert!(tokio::time::timeout(patience, db.transact(vec![write.clone()], NOW_US)).await.is_err());
+        }
+        nothing_waits_for_a_lock(&home).await;
+        drop(held);
     }
 
     async fn five_hundred_values_of_any_parameter_are_answered(home) {
