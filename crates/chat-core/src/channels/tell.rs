@@ -13,7 +13,7 @@ use crate::model::channel::{Channel, PostPolicy, Privacy, Subscription};
 use crate::model::snapshot::RealmSnapshot;
 use crate::permission::access::{sees_channel, sees_subscribers};
 use crate::wire::channel::{ChannelStatistics, basic};
-use crate::wire::subscription::{SubscriptionFields, full, subscribers};
+use crate::wire::subscription::{ShownChoices, SubscriptionFields, full, subscribers};
 
 /// Puts changes of channels, subscriptions and default channels into the commit, with all that is told of them, and
 /// returns the realm as it is then. Changes of other things are put in as they are, and nothing is told of them.
@@ -157,22 +157,26 @@ impl Scene<'_> {
 
     /// Adds the events of subscriptions that began. Users who are shown equal subscriptions share an event.
     ///
-    /// **Cost**: users are grouped by what differs between them, without the subscribers; that list is written once for
-    /// each group, or thousands of users in one request would cost their square.
+    /// **Cost**: users are grouped by what differs between them before anything is written for a client, so that the
+    /// subscriptions are written once for each group and not once for each of thousands of users.
     fn begins(&self, turns: &[Turn<'_>], events: &mut Vec<NewEvent>) {
-        let mut entered: BTreeMap<UserId, Vec<&Channel>> = BTreeMap::new();
+        let mut entered: BTreeMap<UserId, Vec<&Subscription>> = BTreeMap::new();
         for turn in turns {
-            for user_id in &turn.entered {
-                entered.entry(*user_id).or_default().push(turn.after);
+            let begun = turn.entered.iter().filter_map(|user_id| self.after.subscription(turn.id(), *user_id));
+            for subscription in begun {
+                entered.entry(subscription.user_id).or_default().push(subscription);
             }
         }
         for null_notifications in [false, true] {
             let wish = SubscriptionFields { null_notifications, subscribers: false };
-            let shown = entered.iter().map(|(user_id, channels)| {
-                let of = |channel: &&Channel| self.subscription(channel, *user_id, wish);
-                (*user_id, channels.iter().filter_map(of).collect())
-            });
-            for (subscriptions, users) in alike(shown) {
+            let mut groups: BTreeMap<Vec<ShownChoices<'_>>, Vec<UserId>> = BTreeMap::new();
+            for (user_id, begun) in &entered {
+                let shown = begun.iter().map(|begun| ShownChoices::of(self.after, begun, null_notifications));
+                groups.entry(shown.collect()).or_default().push(*user_id);
+            }
+            for users in groups.into_values() {
+                let begun = users.first().and_then(|user_id| entered.get(user_id)).into_iter().flatten();
+                let subscriptions: Vec<Value> = begun.filter_map(|begun| self.subscription(begun, wish)).collect();
                 let with_subscribers =
                     subscriptions.iter().cloned().map(|object| self.with_subscribers(object)).collect();
                 for (subscriptions, are_listed) in [(subscriptions, false), (with_subscribers, true)] {
@@ -187,8 +191,8 @@ impl Scene<'_> {
         }
     }
 
-    fn subscription(&self, channel: &Channel, user_id: UserId, wish: SubscriptionFields) -> Option<Value> {
-        let subscription = self.after.subscription(channel.id, user_id)?;
+    fn subscription(&self, subscription: &Subscription, wish: SubscriptionFields) -> Option<Value> {
+        let channel = self.after.channel(subscription.channel_id)?;
         Some(full(self.after, channel, subscription, self.figures, wish).into())
     }
 
@@ -296,14 +300,20 @@ impl Scene<'_> {
 
 /// Tells users of the subscriptions they have no longer. Of a channel that closes they hear nothing more.
 fn ends(turns: &[Turn<'_>], events: &mut Vec<NewEvent>) {
-    let mut left: BTreeMap<UserId, Vec<Value>> = BTreeMap::new();
+    let mut left: BTreeMap<UserId, Vec<ChannelId>> = BTreeMap::new();
+    let mut named = BTreeMap::new();
     for turn in turns.iter().filter(|turn| !turn.after.is_archived) {
+        named.insert(turn.id(), json!({"stream_id": turn.id(), "name": turn.after.name}));
         for user_id in &turn.left {
-            let named = json!({"stream_id": turn.id(), "name": turn.after.name});
-            left.entry(*user_id).or_default().push(named);
+            left.entry(*user_id).or_default().push(turn.id());
         }
     }
-    for (subscriptions, users) in alike(left.into_iter()) {
+    let mut groups: BTreeMap<Vec<ChannelId>, Vec<UserId>> = BTreeMap::new();
+    for (user_id, channels) in left {
+        groups.entry(channels).or_default().push(user_id);
+    }
+    for (channels, users) in groups {
+        let subscriptions: Vec<_> = channels.iter().filter_map(|id| named.get(id)).collect();
         let event = json!({"type": "subscription", "op": "remove", "subscriptions": subscriptions});
         events.push(NewEvent::plain(EventAudience::users(users), event));
     }
@@ -369,16 +379,6 @@ fn some(users: impl Iterator<Item = UserId>) -> Option<EventAudience> {
         EventAudience::Users(users) if users.is_empty() => None,
         audience => Some(audience),
     }
-}
-
-/// Users by what they are shown.
-fn alike(shown: impl Iterator<Item = (UserId, Vec<Value>)>) -> Vec<(Vec<Value>, Vec<UserId>)> {
-    let mut groups: BTreeMap<String, (Vec<Value>, Vec<UserId>)> = BTreeMap::new();
-    for (user_id, values) in shown {
-        let key = Value::from(values.clone()).to_string();
-        groups.entry(key).or_insert_with(|| (values, Vec::new())).1.push(user_id);
-    }
-    groups.into_values().collect()
 }
 
 fn object(value: Value) -> Map<String, Value> {

@@ -44,9 +44,8 @@ pub fn full(
     put("in_home_view", (!subscription.is_muted).into());
     put("pin_to_top", subscription.pin_to_top.into());
     put("email_address", "".into());
-    for (key, setting, chosen, otherwise) in settings(subscription.notifications) {
-        let own = || own_setting(realm, subscription.user_id, setting).unwrap_or(otherwise);
-        put(key, if wish.null_notifications { chosen.into() } else { chosen.unwrap_or_else(own).into() });
+    for (key, shown) in notifications(realm, subscription, wish.null_notifications) {
+        put(key, shown.into());
     }
     if wish.subscribers {
         put("subscribers", subscribers(realm, channel.id));
@@ -98,6 +97,38 @@ fn settings(chosen: ChannelNotifications) -> [(&'static str, &'static str, Optio
         ("email_notifications", "enable_stream_email_notifications", chosen.email, false),
         ("wildcard_mentions_notify", "wildcard_mentions_notify", chosen.wildcard_mentions, true),
     ]
+}
+
+/// Returns the notification settings as a client is shown them: `None` follows the user's own, which older clients are
+/// shown in its place.
+fn notifications(
+    realm: &RealmSnapshot,
+    subscription: &Subscription,
+    null_notifications: bool,
+) -> [(&'static str, Option<bool>); 5] {
+    settings(subscription.notifications).map(|(key, setting, chosen, otherwise)| {
+        let own = || own_setting(realm, subscription.user_id, setting).unwrap_or(otherwise);
+        (key, if null_notifications { chosen } else { Some(chosen.unwrap_or_else(own)) })
+    })
+}
+
+/// What may differ between the objects of [`full`] of two subscribers of one channel.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct ShownChoices<'s> {
+    channel_id: ChannelId,
+    color: &'s str,
+    is_muted: bool,
+    pin_to_top: bool,
+    notifications: [Option<bool>; 5],
+}
+
+impl<'s> ShownChoices<'s> {
+    /// Returns them as a client is shown them that knows, or does not know, settings that follow the user's own.
+    pub(crate) fn of(realm: &RealmSnapshot, subscription: &'s Subscription, null_notifications: bool) -> Self {
+        let Subscription { channel_id, user_id: _, ref color, is_muted, pin_to_top, notifications: _ } = *subscription;
+        let notifications = notifications(realm, subscription, null_notifications).map(|(_, shown)| shown);
+        Self { channel_id, color, is_muted, pin_to_top, notifications }
+    }
 }
 
 fn own_setting(realm: &RealmSnapshot, user_id: UserId, setting: &str) -> Option<bool> {
