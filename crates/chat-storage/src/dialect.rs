@@ -32,9 +32,13 @@ const FRAGMENTS: &[Fragment] = &[
     // for; the operator is the argument, because it is spelled as one.
     ("words", "array_to_tsvector(string_to_array(@, ' '))", "@"),
     ("has_words", "w.words @ CAST($1 AS TSQUERY)", "w.message_words MATCH $1"),
-    // Rows that travel as one parameter, a JSON array of arrays, as `item.value`; and a number of such a row by its place.
-    ("rows", "json_array_elements(@::JSON)", "json_each(@)"),
-    ("member", "(item.value ->> @)::BIGINT", "item.value ->> @"),
+    // Subscriptions that travel as parameters: on Postgres an array for each column, because taking rows out of a JSON text
+    // costs it six microseconds each, on SQLite one JSON array of rows.
+    (
+        "subscriptions",
+        "(SELECT * FROM unnest($2::BIGINT[], $3::BIGINT[], $4::TEXT[]) AS given (channel_id, user_id, document))",
+        "(SELECT value ->> 0 AS channel_id, value ->> 1 AS user_id, value ->> 2 AS document FROM json_each($2))",
+    ),
     // A column whose index is not to drive the statement; Postgres chooses by its statistics.
     ("not_indexed", "@", "+@"),
     // The numbers of a column that holds a JSON array, as `e.value`, each joined to its row.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use chat_core::StoreError;
 use chat_core::id::{ChannelId, EventId, UserId};
 use chat_core::model::change::RealmChange;
-use serde_json::{Value, json};
+use sql_engines::On;
 
 use crate::dialect::Sql;
 use crate::engine::{Tx, run};
@@ -17,22 +17,23 @@ use crate::fault::failed;
 /// `WHERE true` lets SQLite tell the conflict clause from a join.
 static PUT: Sql = Sql::new(
     "INSERT INTO subscription (channel_id, user_id, document)
-SELECT {member:0}, {member:1}, item.value ->> 2 FROM {rows:$1} AS item WHERE true
+SELECT new.channel_id, new.user_id, new.document FROM {subscriptions} AS new WHERE true
 ON CONFLICT (channel_id, user_id) DO UPDATE SET document = excluded.document",
 );
 static BEGIN_PERIOD: Sql = Sql::new(
     "INSERT INTO subscription_span (channel_id, user_id, after_event)
-SELECT {member:0}, {member:1}, $2 FROM {rows:$1} AS item WHERE NOT EXISTS (
+SELECT new.channel_id, new.user_id, $1 FROM {subscriptions} AS new WHERE NOT EXISTS (
     SELECT 1 FROM subscription_span AS open
-    WHERE open.channel_id = {member:0} AND open.user_id = {member:1} AND open.until_event IS NULL
+    WHERE open.channel_id = new.channel_id AND open.user_id = new.user_id AND open.until_event IS NULL
 )",
 );
 static DELETE: Sql = Sql::new(
-    "DELETE FROM subscription WHERE (channel_id, user_id) IN (SELECT {member:0}, {member:1} FROM {rows:$1} AS item)",
+    "DELETE FROM subscription
+WHERE (channel_id, user_id) IN (SELECT old.channel_id, old.user_id FROM {subscriptions} AS old)",
 );
 static END_PERIOD: Sql = Sql::new(
-    "UPDATE subscription_span SET until_event = $2 WHERE until_event IS NULL
-AND (channel_id, user_id) IN (SELECT {member:0}, {member:1} FROM {rows:$1} AS item)",
+    "UPDATE subscription_span SET until_event = $1 WHERE until_event IS NULL
+AND (channel_id, user_id) IN (SELECT old.channel_id, old.user_id FROM {subscriptions} AS old)",
 );
 
 const BEGIN_EARLIER: &str = "UPDATE subscription_span SET after_event = $3
@@ -50,28 +51,51 @@ pub(crate) fn are_alike(one: &RealmChange, other: &RealmChange) -> bool {
 /// Writes changes of one kind, subscriptions that begin or change or subscriptions that end, at a place of the log.
 pub(crate) async fn put(tx: &mut Tx, at: EventId, changes: &[RealmChange]) -> Result<(), StoreError> {
     // A statement may not meet a row twice on Postgres: of several changes of one subscription the last one stands.
-    let mut rows: BTreeMap<(ChannelId, UserId), Value> = BTreeMap::new();
+    let mut rows: BTreeMap<(ChannelId, UserId), Option<String>> = BTreeMap::new();
     let mut ends = false;
     for change in changes {
         match change {
             RealmChange::Subscription(subscription) => {
-                let key = (subscription.channel_id, subscription.user_id);
-                rows.insert(key, serde_json::to_value(subscription).map_err(failed)?);
+                let document = serde_json::to_string(subscription).map_err(failed)?;
+                rows.insert((subscription.channel_id, subscription.user_id), Some(document));
             }
             RealmChange::Unsubscription { channel_id, user_id } => {
                 ends = true;
-                rows.insert((*channel_id, *user_id), Value::Null);
+                rows.insert((*channel_id, *user_id), None);
             }
             _ => {}
         }
     }
-    let rows: Value = rows.into_iter().map(|((channel, user), document)| json!([channel, user, document])).collect();
-    let (rows, dialect) = (rows.to_string(), tx.dialect());
     let (now, period) = if ends { (&DELETE, &END_PERIOD) } else { (&PUT, &BEGIN_PERIOD) };
-    let (now, period) = (now.on(dialect), period.on(dialect));
-    run!(tx.on(), execute: sqlx::query(now.clone()).bind(&rows)).map_err(failed)?;
-    run!(tx.on(), execute: sqlx::query(period.clone()).bind(&rows).bind(at.0)).map_err(failed)?;
-    Ok(())
+    execute(tx, now, at, &rows).await?;
+    execute(tx, period, at, &rows).await
+}
+
+/// Runs a statement about subscriptions. All of them take the place of the log as their first parameter, and not all
+/// look at it.
+async fn execute(
+    tx: &mut Tx,
+    statement: &Sql,
+    at: EventId,
+    rows: &BTreeMap<(ChannelId, UserId), Option<String>>,
+) -> Result<(), StoreError> {
+    let sql = statement.on(tx.dialect()).clone();
+    let done = match tx.on() {
+        On::Postgres(mut session) => {
+            let (channels, users): (Vec<i64>, Vec<i64>) =
+                rows.keys().map(|(channel, user)| (channel.0, user.0)).unzip();
+            let documents: Vec<Option<&str>> = rows.values().map(Option::as_deref).collect();
+            let outage = session.outage;
+            let query = sqlx::query(sql).bind(at.0).bind(channels).bind(users).bind(documents);
+            outage.bound(query.execute(session.executor())).await.map(drop)
+        }
+        On::Sqlite(connection) => {
+            let rows: Vec<_> = rows.iter().map(|((channel, user), document)| (channel, user, document)).collect();
+            let rows = serde_json::to_string(&rows).map_err(failed)?;
+            sqlx::query(sql).bind(at.0).bind(rows).execute(connection).await.map(drop)
+        }
+    };
+    done.map_err(failed)
 }
 
 /// Lets the period that lasts begin at a place of the log before that where it began.
