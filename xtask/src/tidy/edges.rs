@@ -32,6 +32,7 @@ const TABLE: &[Crate] = &[
     // level 0
     core("smart-scopes", &[]),
     core("b2b-claim", &[]),
+    core("matcho", &[]),
     core("fhir-store", &[]),
     core("chat-pictures", &[]),
     core("attempt-limits", &[]),
@@ -40,7 +41,7 @@ const TABLE: &[Crate] = &[
     // level 1
     core("chat-core", &["attempt-limits"]),
     Crate { name: "server-kit", layer: Layer::Kit, uses: &["attempt-limits", "task-set"], tests_use: &[] },
-    core("oauth-core", &["smart-scopes", "b2b-claim", "attempt-limits"]),
+    core("oauth-core", &["smart-scopes", "b2b-claim", "matcho", "attempt-limits"]),
     core("migrations", &["fhir-store"]),
     // level 2
     core("fhir-service", &["oauth-core", "smart-scopes", "fhir-store", "migrations"]),

@@ -6,9 +6,9 @@
 use serde_json::{Value, json};
 
 use super::issue::{PolicyIssue, PolicyIssueCode};
-use super::matcho::{Mismatch, Pattern, PatternError, PatternErrorKind};
 use super::question::SqlPolicy;
 use super::schema::CompiledSchema;
+use matcho::{Mismatch, Pattern, PatternError, PatternErrorKind};
 
 /// Deepest nesting of `complex`. Not specified; nobody reads more.
 const MAX_DEPTH: usize = 8;
@@ -193,14 +193,14 @@ fn matcho(pattern: Option<&Value>, at: &str) -> Result<Pattern, Vec<PolicyIssue>
     match pattern {
         None => Err(one(PolicyIssueCode::Required, &at, "the engine matcho needs a pattern in matcho")),
         Some(pattern @ Value::Object(_)) => {
-            Pattern::compile(pattern).map_err(|faults| faults.iter().map(|fault| pattern_issue(fault, &at)).collect())
+            Pattern::compile(pattern).map_err(|errors| errors.iter().map(|error| pattern_issue(error, &at)).collect())
         }
         Some(_) => Err(one(PolicyIssueCode::Structure, &at, "matcho is an object: a pattern of the request")),
     }
 }
 
-fn pattern_issue(fault: &PatternError, at: &str) -> PolicyIssue {
-    let code = match fault.fault {
+fn pattern_issue(error: &PatternError, at: &str) -> PolicyIssue {
+    let code = match error.kind {
         PatternErrorKind::UnknownOperator(_) | PatternErrorKind::Regex(_) | PatternErrorKind::Path => {
             PolicyIssueCode::Value
         }
@@ -209,8 +209,8 @@ fn pattern_issue(fault: &PatternError, at: &str) -> PolicyIssue {
             PolicyIssueCode::TooLong
         }
     };
-    let dot = if fault.path.is_empty() { "" } else { "." };
-    PolicyIssue::new(code, format!("{at}{dot}{}", fault.path), fault.fault.to_string())
+    let dot = if error.path.is_empty() { "" } else { "." };
+    PolicyIssue::new(code, format!("{at}{dot}{}", error.path), error.kind.to_string())
 }
 
 fn schema(schema: Option<&Value>, at: &str) -> Result<CompiledSchema, Vec<PolicyIssue>> {

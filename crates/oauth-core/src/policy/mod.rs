@@ -30,7 +30,6 @@ mod access_policy;
 mod book;
 mod engine;
 mod issue;
-pub mod matcho;
 mod question;
 mod schema;
 

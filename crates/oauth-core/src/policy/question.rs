@@ -8,9 +8,8 @@
 //! # Source
 //! `docs/decisions.md`, "Access policies".
 
+use matcho::at_path;
 use serde_json::Value;
-
-use super::matcho::at_path;
 
 /// Longest query, in bytes.
 const MAX_BYTES: usize = 10_000;

@@ -1,11 +1,11 @@
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::*;
+use crate::{Pattern, PatternError, PatternErrorKind};
 
 fn compiled(pattern: &Value) -> Pattern {
-    Pattern::compile(pattern).unwrap_or_else(|faults| panic!("{pattern}: {faults:?}"))
+    Pattern::compile(pattern).unwrap_or_else(|errors| panic!("{pattern}: {errors:?}"))
 }
 
 fn request() -> Value {
@@ -345,7 +345,7 @@ fn reference_normalises_every_form_before_it_matches() {
 }
 
 #[test]
-fn faults_of_a_pattern_are_all_named_with_their_place() {
+fn errors_of_a_pattern_are_all_named_with_their_place() {
     let pattern = json!({
         "uri": "#(?=x)",
         "user": {"$is": 1, "roles": {"$contains": [{"$length": -1}]}},
@@ -355,14 +355,14 @@ fn faults_of_a_pattern_are_all_named_with_their_place() {
         "$enum": {},
         "$present-all": 1,
     });
-    let faults = Pattern::compile(&pattern).unwrap_err();
-    let places: Vec<_> = faults.iter().map(|fault| fault.path.as_str()).collect();
+    let errors = Pattern::compile(&pattern).unwrap_err();
+    let places: Vec<_> = errors.iter().map(|error| error.path.as_str()).collect();
     assert_eq!(
         places,
         ["uri", "user.$is", "user.roles.$contains[0].$length", "a.$one-of", "b", "c", "$enum", "$present-all"]
     );
-    assert!(matches!(&faults[0].fault, PatternErrorKind::Regex(_)));
-    assert!(matches!(&faults[1].fault, PatternErrorKind::UnknownOperator(name) if name == "$is"));
+    assert!(matches!(&errors[0].kind, PatternErrorKind::Regex(_)));
+    assert!(matches!(&errors[1].kind, PatternErrorKind::UnknownOperator(name) if name == "$is"));
 }
 
 fn nested(levels: usize) -> Value {
@@ -373,18 +373,18 @@ fn nested(levels: usize) -> Value {
 fn the_limits_of_a_pattern_hold() {
     assert!(Pattern::compile(&nested(32)).is_ok());
     let too_deep = Pattern::compile(&nested(33)).unwrap_err();
-    assert!(matches!(too_deep.as_slice(), [PatternError { fault: PatternErrorKind::TooDeep, .. }]));
+    assert!(matches!(too_deep.as_slice(), [PatternError { kind: PatternErrorKind::TooDeep, .. }]));
     assert!(Pattern::compile(&json!(vec![1; 1999])).is_ok());
     let too_large = Pattern::compile(&json!(vec![1; 5000])).unwrap_err();
-    assert!(matches!(too_large.as_slice(), [PatternError { fault: PatternErrorKind::TooLarge, .. }]));
+    assert!(matches!(too_large.as_slice(), [PatternError { kind: PatternErrorKind::TooLarge, .. }]));
     let long_regex = format!("#{}", "a".repeat(2000));
     let huge_regex = "#(((\\w{50}){50}){50})".to_owned();
     for regex in [long_regex, huge_regex] {
-        let faults = Pattern::compile(&json!(regex)).unwrap_err();
-        assert!(matches!(&faults[0].fault, PatternErrorKind::Regex(_)));
+        let errors = Pattern::compile(&json!(regex)).unwrap_err();
+        assert!(matches!(&errors[0].kind, PatternErrorKind::Regex(_)));
     }
     let many = Pattern::compile(&json!(vec!["#a"; 65])).unwrap_err();
-    assert!(matches!(many.as_slice(), [PatternError { fault: PatternErrorKind::TooManyRegexes, .. }]));
+    assert!(matches!(many.as_slice(), [PatternError { kind: PatternErrorKind::TooManyRegexes, .. }]));
     assert!(Pattern::compile(&json!(vec!["#a"; 64])).is_ok());
 }
 
@@ -450,9 +450,9 @@ proptest! {
     }
 
     #[test]
-    fn any_json_compiles_or_is_refused_with_a_fault(pattern in json_values("\\PC{0,12}".prop_map(Value::from).boxed(), "\\PC{0,6}")) {
-        if let Err(faults) = Pattern::compile(&pattern) {
-            prop_assert!(!faults.is_empty());
+    fn any_json_compiles_or_is_refused_with_an_error(pattern in json_values("\\PC{0,12}".prop_map(Value::from).boxed(), "\\PC{0,6}")) {
+        if let Err(errors) = Pattern::compile(&pattern) {
+            prop_assert!(!errors.is_empty());
         }
     }
 

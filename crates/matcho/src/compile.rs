@@ -1,9 +1,9 @@
-//! From JSON to a [`Pattern`], with every fault named.
+//! Compiles JSON into a [`Pattern`] and names every error in it.
 
 use regex::RegexBuilder;
 use serde_json::{Map, Value};
 
-use super::{Node, Pattern};
+use crate::pattern::{Node, Pattern};
 
 /// Deepest nesting of a pattern. Not specified; patterns in use have under ten levels.
 const MAX_DEPTH: usize = 32;
@@ -20,12 +20,12 @@ const MAX_SEGMENTS: usize = 16;
 
 /// An error in a matcho pattern, with its position.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{fault} (at {})", if path.is_empty() { "the top" } else { path })]
+#[error("{kind} (at {})", if path.is_empty() { "the top" } else { path })]
 pub struct PatternError {
     /// The place, as keys and indices: `user.roles.$contains[0]`; empty for the pattern itself.
     pub path: String,
     /// What is wrong there.
-    pub fault: PatternErrorKind,
+    pub kind: PatternErrorKind,
 }
 
 /// The kinds of [`PatternError`].
@@ -63,35 +63,35 @@ impl Pattern {
     /// Compiles a pattern.
     ///
     /// # Errors
-    /// Every fault of the pattern, in reading order; the depth and size limits end the reading.
+    /// Every error in the pattern, in reading order; the depth and size limits end the reading.
     pub fn compile(pattern: &Value) -> Result<Self, Vec<PatternError>> {
         let mut compiler = Compiler::default();
         let node = compiler.node(pattern);
         match node {
-            Some(node) if compiler.faults.is_empty() => Ok(Self(node)),
-            _ => Err(compiler.faults),
+            Some(node) if compiler.errors.is_empty() => Ok(Self(node)),
+            _ => Err(compiler.errors),
         }
     }
 }
 
-/// `None` from any method means that a fault has been noted.
+/// `None` from any method means that an error has been recorded.
 #[derive(Default)]
 struct Compiler {
     path: Vec<String>,
     nodes: usize,
     regexes: usize,
-    faults: Vec<PatternError>,
+    errors: Vec<PatternError>,
 }
 
 impl Compiler {
     fn node(&mut self, pattern: &Value) -> Option<Node> {
         self.nodes += 1;
         if self.path.len() > MAX_DEPTH {
-            return self.fault(PatternErrorKind::TooDeep);
+            return self.refuse(PatternErrorKind::TooDeep);
         }
         if self.nodes > MAX_NODES {
             // Once is enough: a large pattern would else report each condition beyond the limit.
-            return if self.nodes == MAX_NODES + 1 { self.fault(PatternErrorKind::TooLarge) } else { None };
+            return if self.nodes == MAX_NODES + 1 { self.refuse(PatternErrorKind::TooLarge) } else { None };
         }
         match pattern {
             Value::Null | Value::Bool(_) | Value::Number(_) => Some(Node::Literal(pattern.clone())),
@@ -117,10 +117,10 @@ impl Compiler {
     fn regex(&mut self, regex: &str) -> Option<Node> {
         self.regexes += 1;
         if self.regexes > MAX_REGEXES {
-            return self.fault(PatternErrorKind::TooManyRegexes);
+            return self.refuse(PatternErrorKind::TooManyRegexes);
         }
         if regex.len() > REGEX_MAX_BYTES {
-            return self.fault(PatternErrorKind::Regex(format!("longer than {REGEX_MAX_BYTES} bytes")));
+            return self.refuse(PatternErrorKind::Regex(format!("longer than {REGEX_MAX_BYTES} bytes")));
         }
         let built = RegexBuilder::new(regex)
             .size_limit(REGEX_MAX_COMPILED_BYTES)
@@ -128,14 +128,14 @@ impl Compiler {
             .build();
         match built {
             Ok(regex) => Some(Node::Find(regex)),
-            Err(error) => self.fault(PatternErrorKind::Regex(error.to_string())),
+            Err(error) => self.refuse(PatternErrorKind::Regex(error.to_string())),
         }
     }
 
     fn request_path(&mut self, path: &str) -> Option<Node> {
         let segments: Vec<_> = path.split('.').map(str::to_owned).collect();
         if segments.len() > MAX_SEGMENTS || segments.iter().any(String::is_empty) {
-            return self.fault(PatternErrorKind::Path);
+            return self.refuse(PatternErrorKind::Path);
         }
         Some(Node::SameAs(segments))
     }
@@ -176,23 +176,22 @@ impl Compiler {
             "$reference" => self.node(operand).map(|node| Node::Reference(Box::new(node))),
             "$length" => match operand.as_u64() {
                 Some(length) => Some(Node::Length(length)),
-                None => {
-                    self.fault(PatternErrorKind::Operand { operator: "$length", expected: "a whole number, 0 or more" })
-                }
+                None => self
+                    .refuse(PatternErrorKind::Operand { operator: "$length", expected: "a whole number, 0 or more" }),
             },
-            _ => self.fault(PatternErrorKind::UnknownOperator(name.to_owned())),
+            _ => self.refuse(PatternErrorKind::UnknownOperator(name.to_owned())),
         }
     }
 
     fn operands<'v>(&mut self, operator: &'static str, operand: &'v Value) -> Option<&'v Vec<Value>> {
         let list = operand.as_array();
         if list.is_none() {
-            self.fault(PatternErrorKind::Operand { operator, expected: "an array" });
+            self.refuse(PatternErrorKind::Operand { operator, expected: "an array" });
         }
         list
     }
 
-    /// Reads every item even after a faulty one, so that all faults are reported.
+    /// Reads every item even after a wrong one, so that all errors are reported.
     fn list(&mut self, items: &[Value]) -> Option<Vec<Node>> {
         let mut nodes = Vec::with_capacity(items.len().min(MAX_NODES));
         for (index, item) in items.iter().enumerate() {
@@ -203,7 +202,7 @@ impl Compiler {
         (nodes.len() == items.len()).then_some(nodes)
     }
 
-    fn fault(&mut self, fault: PatternErrorKind) -> Option<Node> {
+    fn refuse(&mut self, kind: PatternErrorKind) -> Option<Node> {
         let mut path = String::new();
         for segment in &self.path {
             if !path.is_empty() && !segment.starts_with('[') {
@@ -211,7 +210,7 @@ impl Compiler {
             }
             path.push_str(segment);
         }
-        self.faults.push(PatternError { path, fault });
+        self.errors.push(PatternError { path, kind });
         None
     }
 }

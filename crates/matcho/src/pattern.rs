@@ -1,42 +1,17 @@
-//! The matcho pattern language: a JSON pattern that a JSON value meets or does not meet.
-//!
-//! A pattern is compiled once; meeting it is then total: it never fails, allocates almost nothing
-//! and takes time linear in pattern and value. A value of another type than the pattern asks for
-//! does not match; that is never an error.
-//!
-//! Where the language leaves something open:
-//! - A path (`.user.id`) that leads nowhere or to null matches nothing, also when the value is
-//!   missing too. Not specified; we refuse it, because a policy that compares the id of a record
-//!   with the id of an absent user must not pass for records without an id.
-//! - Under `$not` such a path therefore passes: `$not` is the complement, without exceptions.
-//! - `null` matches a null that is there; `nil?` matches a missing value as well.
-//! - A pattern array asks its elements one by one; one that the value lacks is missing, so a
-//!   shorter array fails unless the patterns beyond its end accept a missing value.
-//! - An object with several `$` operators, or with operators and plain keys, asks for all of them.
-//! - Numbers are equal by value: `1` is `1.0`.
-//! - `$reference` takes relative references only, with or without a version. An absolute one may
-//!   name a record of another server, so it matches nothing.
-
-mod compile;
-mod explain;
-#[cfg(test)]
-mod tests;
-
-pub use compile::{PatternError, PatternErrorKind};
-pub use explain::Mismatch;
+//! Compiled patterns and what meets them.
 
 use regex::Regex;
 use serde_json::{Number, Value};
 
 /// A compiled pattern.
 #[derive(Debug, Clone)]
-pub struct Pattern(Node);
+pub struct Pattern(pub(crate) Node);
 
 #[derive(Debug, Clone)]
-enum Node {
+pub(crate) enum Node {
     /// `{}`.
     Anything,
-    /// A number, a boolean, null, or a string without a meaning of its own.
+    /// A number, a boolean, null, or a string without a special meaning.
     Literal(Value),
     /// `#…`: the regex is found somewhere in the string.
     Find(Regex),
@@ -87,7 +62,7 @@ impl Pattern {
 }
 
 impl Node {
-    fn matches(&self, value: Option<&Value>, request: &Value) -> bool {
+    pub(crate) fn matches(&self, value: Option<&Value>, request: &Value) -> bool {
         let any = |items: &[Value], node: &Self| items.iter().any(|item| node.matches(Some(item), request));
         match self {
             Self::Anything => true,
@@ -121,15 +96,15 @@ impl Node {
     }
 }
 
-fn is_nil(value: Option<&Value>) -> bool {
+pub(crate) fn is_nil(value: Option<&Value>) -> bool {
     value.is_none_or(Value::is_null)
 }
 
-fn member<'a>(value: Option<&'a Value>, key: &str) -> Option<&'a Value> {
+pub(crate) fn member<'a>(value: Option<&'a Value>, key: &str) -> Option<&'a Value> {
     value?.get(key)
 }
 
-fn elements(value: Option<&Value>) -> Option<&[Value]> {
+pub(crate) fn elements(value: Option<&Value>) -> Option<&[Value]> {
     value?.as_array().map(Vec::as_slice)
 }
 
@@ -140,8 +115,10 @@ fn is_same(at_path: Option<&Value>, value: Option<&Value>) -> bool {
     }
 }
 
-/// Returns the value at `path`; a segment of digits is an index where it meets an array.
-pub(super) fn at_path<'a>(request: &'a Value, path: &[String]) -> Option<&'a Value> {
+/// Returns the value at `path`, as a pattern `.a.b` finds it in a request; a segment of digits is an index where it meets
+/// an array.
+#[must_use]
+pub fn at_path<'a>(request: &'a Value, path: &[String]) -> Option<&'a Value> {
     path.iter().try_fold(request, |at, segment| match at {
         Value::Array(items) => items.get(segment.parse::<usize>().ok()?),
         _ => at.get(segment),
@@ -167,19 +144,20 @@ fn is_equal_number(a: &Number, b: &Number) -> bool {
 
 /// `{resourceType, id}` of a relative reference in any of its three forms.
 fn normalized(value: &Value) -> Option<Value> {
-    if let (Some(kind), Some(id)) = (text(value, "resourceType"), text(value, "id")) {
-        return Some(serde_json::json!({"resourceType": kind, "id": id}));
+    if let (Some(resource_type), Some(id)) = (text(value, "resourceType"), text(value, "id")) {
+        return Some(serde_json::json!({"resourceType": resource_type, "id": id}));
     }
     let reference = value.as_str().or_else(|| text(value, "reference"))?;
     let mut segments = reference.split('/');
-    let (kind, id) = (segments.next()?, segments.next()?);
+    let (resource_type, id) = (segments.next()?, segments.next()?);
     let is_version = match (segments.next(), segments.next(), segments.next()) {
         (None, None, None) => true,
         (Some("_history"), Some(version), None) => !version.is_empty(),
         _ => false,
     };
-    let is_type = kind.starts_with(|c: char| c.is_ascii_uppercase()) && kind.chars().all(|c| c.is_ascii_alphanumeric());
-    (is_type && is_version && !id.is_empty()).then(|| serde_json::json!({"resourceType": kind, "id": id}))
+    let is_type = resource_type.starts_with(|c: char| c.is_ascii_uppercase())
+        && resource_type.chars().all(|c| c.is_ascii_alphanumeric());
+    (is_type && is_version && !id.is_empty()).then(|| serde_json::json!({"resourceType": resource_type, "id": id}))
 }
 
 fn text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {

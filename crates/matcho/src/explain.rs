@@ -1,24 +1,24 @@
-//! Why a value does not meet a pattern.
+//! The conditions of a pattern that a value does not meet.
 
 use serde_json::{Map, Value, json};
 
-use super::{Node, Pattern, elements, is_nil, member};
+use crate::pattern::{Node, Pattern, elements, is_nil, member};
 
 /// One condition that was not met.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mismatch {
-    /// Where in the value: keys as strings, indices as numbers.
+    /// The place in the value: keys as strings, indices as numbers.
     pub path: Vec<Value>,
-    /// The condition, as the pattern spells it.
+    /// The condition, in the form of the pattern.
     pub expected: Value,
-    /// What was there, null when nothing was.
+    /// The value found there; null when there was none.
     pub but: Value,
 }
 
 impl Pattern {
-    /// Every condition `value` fails, empty exactly when the pattern [matches](Self::matches).
+    /// Returns every condition that `value` fails; empty exactly when the pattern [matches](Self::matches).
     ///
-    /// For people: it copies the values it reports, so it belongs to debugging endpoints only.
+    /// It copies the values it reports, so it belongs to endpoints for debugging only.
     #[must_use]
     pub fn explain(&self, value: Option<&Value>, request: &Value) -> Vec<Mismatch> {
         let mut report = Report { request, path: Vec::new(), mismatches: Vec::new() };
@@ -50,7 +50,7 @@ impl Report<'_> {
             _ if node.matches(value, self.request) => {}
             _ => self.mismatches.push(Mismatch {
                 path: self.path.clone(),
-                expected: node.spelled(),
+                expected: node.to_json(),
                 but: value.cloned().unwrap_or_default(),
             }),
         }
@@ -65,8 +65,8 @@ impl Report<'_> {
 
 impl Node {
     /// Returns the pattern this was compiled from.
-    fn spelled(&self) -> Value {
-        let list = |nodes: &[Self]| Value::Array(nodes.iter().map(Self::spelled).collect());
+    fn to_json(&self) -> Value {
+        let list = |nodes: &[Self]| Value::Array(nodes.iter().map(Self::to_json).collect());
         match self {
             Self::Anything => json!({}),
             Self::Literal(value) => value.clone(),
@@ -76,18 +76,18 @@ impl Node {
             Self::Nil => json!("nil?"),
             Self::NotBlank => json!("not-blank?"),
             Self::Members(members) => {
-                Value::Object(members.iter().map(|(key, node)| (key.clone(), node.spelled())).collect())
+                Value::Object(members.iter().map(|(key, node)| (key.clone(), node.to_json())).collect())
             }
             Self::Elements(nodes) => list(nodes),
-            Self::All(nodes) => Value::Object(nodes.iter().map(Self::spelled).flat_map(into_members).collect()),
+            Self::All(nodes) => Value::Object(nodes.iter().map(Self::to_json).flat_map(into_members).collect()),
             Self::Enum(values) => json!({"$enum": values}),
             Self::OneOf(nodes) => json!({"$one-of": list(nodes)}),
-            Self::Not(node) => json!({"$not": node.spelled()}),
-            Self::Contains(node) => json!({"$contains": node.spelled()}),
-            Self::Every(node) => json!({"$every": node.spelled()}),
+            Self::Not(node) => json!({"$not": node.to_json()}),
+            Self::Contains(node) => json!({"$contains": node.to_json()}),
+            Self::Every(node) => json!({"$every": node.to_json()}),
             Self::PresentAll(nodes) => json!({"$present-all": list(nodes)}),
             Self::Length(length) => json!({"$length": length}),
-            Self::Reference(node) => json!({"$reference": node.spelled()}),
+            Self::Reference(node) => json!({"$reference": node.to_json()}),
         }
     }
 }
