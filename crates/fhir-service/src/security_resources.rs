@@ -35,7 +35,7 @@ pub(crate) async fn prepare_write(service: &FhirService, write: Write) -> Result
         WriteOperation::Patch(_) if is_ruled(&write.kind) => return Err(ServiceError::PatchInBundle(write.kind)),
         as_it_is @ (WriteOperation::Patch(_) | WriteOperation::Delete) => as_it_is,
     };
-    Ok(Write { operation, kept: registration::withheld(write.kind.as_str()), ..write })
+    Ok(Write { operation, preserved: registration::withheld(write.kind.as_str()), ..write })
 }
 
 /// Returns the resource that a write with a secret replaces, as it is stored: a secret that it has already is not

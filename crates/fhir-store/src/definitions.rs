@@ -3,7 +3,7 @@
 //!
 //! The data is text that `cargo xtask definitions` makes of HL7's definitions and that is part of the program. A
 //! type is parsed when it is first asked for, so that a server at rest holds none of it; what was parsed is
-//! kept, about a megabyte once every type was asked for.
+//! cached, about a megabyte once every type was asked for.
 //!
 //! # How the data is written
 //! A line that begins with `=` opens a type: its name and the type it inherits from. The lines below are its own
@@ -26,7 +26,6 @@
 //! HL7 FHIR R4 (4.0.1), Downloads, FHIR definitions in JSON; placed in the public domain (CC0).
 
 mod codes;
-mod expand;
 mod parse;
 mod primitive;
 mod structure;
@@ -35,14 +34,16 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 pub use codes::CodesBySystem;
-pub use expand::{CanonicalSource, members_of};
 pub use primitive::PrimitiveType;
-pub(crate) use structure::{Binding, Content, Element, Node, Structure, Type, choice};
+pub use structure::{
+    ElementContent, ElementDefinition, ElementType, ObjectDefinition, RequiredBinding, StructureDefinition,
+    choice_member,
+};
 
 /// The data, in the form the module documentation describes.
 const DATA: &str = include_str!("../data/r4-structures.txt");
 
-/// A part of [`DATA`], and what it says once somebody asked.
+/// A part of [`DATA`], parsed when it is first read.
 struct Lazy<T> {
     text: &'static str,
     parsed: OnceLock<Option<Arc<T>>>,
@@ -60,7 +61,7 @@ impl<T> Lazy<T> {
 
 /// Where in the data everything is.
 struct Index {
-    structures: HashMap<&'static str, Lazy<Structure>>,
+    structures: HashMap<&'static str, Lazy<StructureDefinition>>,
     value_sets: HashMap<&'static str, Lazy<CodesBySystem>>,
     /// Of value sets, by url.
     ids: HashMap<&'static str, &'static str>,
@@ -83,8 +84,9 @@ fn index() -> &'static Index {
     })
 }
 
-/// A type by its name; `None` for what R4 has no such type of, and for primitives.
-pub(crate) fn structure(name: &str) -> Option<&'static Structure> {
+/// Returns the definition of a type by its name; `None` for a name that is no type of R4, and for primitives.
+#[must_use]
+pub fn structure(name: &str) -> Option<&'static StructureDefinition> {
     index().structures.get(name)?.get(parse::structure).map(Arc::as_ref)
 }
 
@@ -107,7 +109,7 @@ pub fn resource_types() -> impl Iterator<Item = &'static str> {
 /// Returns whether R4 has resources of this type. Abstract types and the platform's own are none.
 #[must_use]
 pub fn is_resource_type(name: &str) -> bool {
-    structure(name).is_some_and(Structure::is_resource)
+    structure(name).is_some_and(StructureDefinition::is_resource)
 }
 
 /// Returns the codes of a value set of R4 that an element has to be bound to, by its url with or without a version;

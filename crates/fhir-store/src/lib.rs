@@ -6,8 +6,7 @@
 //! patient compartment ([`compartment`]) and what of a type a caller reaches ([`selection`]), search
 //! without a database ([`search`]), the native and the FHIR
 //! spelling ([`mod@format`]), the shape every body has to have ([`shape`]), patches ([`mod@patch`])
-//! `OperationOutcome` ([`outcome`]) and what a `CapabilityStatement` says of searches ([`capability`]). It knows what the types of FHIR R4 are made of ([`definitions`]) and judges
-//! documents by it ([`validate`]), and shows as much of one as was asked for ([`mod@subset`]). It refuses OAuth, HTTP and SQL: it has no status codes
+//! `OperationOutcome` ([`outcome`]) and what a `CapabilityStatement` says of searches ([`capability`]). It knows what the types of FHIR R4 are made of ([`definitions`]), and shows as much of one as was asked for ([`mod@subset`]). It refuses OAuth, HTTP and SQL: it has no status codes
 //! but those a Bundle carries in its entries, opens nothing, reads no clock (the time is an
 //! argument in unix microseconds) and makes no random id (the engine brings it).
 //!
@@ -85,9 +84,8 @@ pub mod search;
 pub mod selection;
 pub mod shape;
 pub mod subset;
-#[cfg(test)]
-mod testing;
-pub mod validate;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 
 pub use compartment::Compartment;
 pub use criteria::{CriteriaError, SearchCondition, WriteCriteria};

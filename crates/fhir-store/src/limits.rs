@@ -100,9 +100,3 @@ pub const MAX_COMPONENTS: usize = 5;
 /// Most combinations of values that one element has for a composite parameter. Not specified; 500. What is
 /// beyond is not found by that parameter, unless it has the rows of others and they find it.
 pub const MAX_TUPLES: usize = 500;
-
-/// Most issues of one validation; the rest would tell the writer nothing new.
-pub const MAX_ISSUES: usize = 50;
-
-/// Characters of a value that an issue repeats.
-pub const MAX_SHOWN_CHARACTERS: usize = 60;

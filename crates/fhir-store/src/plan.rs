@@ -19,6 +19,7 @@ use crate::conditional_reference;
 use crate::criteria::WriteCriteria;
 use crate::format;
 use crate::key::{ResourceId, ResourceKey};
+use crate::outcome::OutcomeIssue;
 use crate::patch;
 use crate::payer::group;
 use crate::ports::{
@@ -28,7 +29,6 @@ use crate::reference::{ElementPath, FullUrls};
 use crate::search::ReferenceResolver;
 use crate::selection::{AccessFilter, WriteAccess};
 use crate::shape::{self, BodyError, BodyProblem};
-use crate::validate;
 
 /// The resource that a write targets.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -244,7 +244,7 @@ fn decide_at(
     urls: &FullUrls,
 ) -> Result<WriteDecision, WriteError> {
     let guarded = condition(&write).filter(|_| !finds_target(&write));
-    let (is_judged, kept) = (write.is_judged, write.kept);
+    let (patch_check, preserved) = (write.patch_check, write.preserved);
     let Seen { current, hidden } = seen(&write.reach.target, (&key, current));
     let closed = hidden || hides(&write, &key.id);
     check_version(write.precondition.if_match, &key, &current)?;
@@ -270,7 +270,7 @@ fn decide_at(
             insert(key, body, urls, &write.reach.target)
         }
         (WriteOperation::Put(mut body), Some(previous)) => {
-            for path in kept {
+            for path in preserved {
                 keep(path, &previous.resource, &mut body);
             }
             replace(previous, body, urls, &write.reach.target)
@@ -278,8 +278,8 @@ fn decide_at(
         (WriteOperation::Patch(_), None) => Err(WriteError::NotFound(key)),
         (WriteOperation::Patch(change), Some(previous)) => {
             let body = patched(&previous, &change)?;
-            if is_judged {
-                conforming(&key, &body)?;
+            if let Some(check) = patch_check {
+                conforming(check(&key.kind, &body))?;
             }
             replace(previous, body, urls, &write.reach.target)
         }
@@ -365,11 +365,8 @@ pub fn check_added(key: &ResourceKey, before: &Value, after: &Value) -> Result<(
         .map_or(Ok(()), |reference| Err(WriteError::PatchedReferent(reference)))
 }
 
-fn conforming(key: &ResourceKey, body: &Value) -> Result<(), WriteError> {
-    match validate::either_spelling(key.kind.as_str(), body) {
-        Some(issues) if !issues.is_empty() => Err(WriteError::Nonconforming(issues)),
-        Some(_) | None => Ok(()),
-    }
+fn conforming(issues: Vec<OutcomeIssue>) -> Result<(), WriteError> {
+    if issues.is_empty() { Ok(()) } else { Err(WriteError::Nonconforming(issues)) }
 }
 
 fn insert(key: ResourceKey, body: Value, urls: &FullUrls, target: &AccessFilter) -> Result<WriteDecision, WriteError> {

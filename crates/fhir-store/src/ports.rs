@@ -165,13 +165,18 @@ pub struct Write {
     pub full_url: Option<String>,
     /// What the writer reaches: all else is to this write as if it were not there.
     pub reach: WriteAccess,
-    /// Whether what a patch makes has to be what FHIR says of its type ([`crate::validate`]). Bodies are judged by
-    /// whoever takes them in, before the transaction begins.
-    pub is_judged: bool,
+    /// The check of the document that a patch makes. Other bodies are checked by the caller before the transaction
+    /// begins; what a patch makes is known inside of it alone.
+    pub patch_check: Option<DocumentCheck>,
     /// Members that stay as they were where a put does not mention them, as paths: no reader is shown them, so a
     /// document that was read and is put back has none.
-    pub kept: PreservedMembers,
+    pub preserved: PreservedMembers,
 }
+
+/// A check of a document by the rules of its type; returns every issue, none when the document is valid.
+///
+/// It is given to a write, so that the store knows no rules of types.
+pub type DocumentCheck = fn(&ResourceType, &Value) -> Vec<OutcomeIssue>;
 
 /// Paths of members that a write preserves when its document omits them.
 pub type PreservedMembers = &'static [&'static [&'static str]];
@@ -187,7 +192,7 @@ impl Write {
     #[must_use]
     pub fn by_condition(kind: ResourceType, operation: WriteOperation, precondition: Precondition) -> Self {
         let (full_url, reach) = (None, WriteAccess::default());
-        Self { kind, id: None, operation, precondition, full_url, reach, is_judged: false, kept: &[] }
+        Self { kind, id: None, operation, precondition, full_url, reach, patch_check: None, preserved: &[] }
     }
 }
 

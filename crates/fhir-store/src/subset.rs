@@ -10,7 +10,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::definitions::{self, Content, Node, Structure};
+use crate::definitions::{self, ElementContent, ObjectDefinition, StructureDefinition};
 use crate::search::SummaryMode;
 
 /// Marks a resource of which elements were left out.
@@ -55,8 +55,8 @@ fn keep(members: &mut Map<String, Value>, wanted: impl Fn(&str) -> bool) -> bool
     members.len() < before
 }
 
-fn is_mandatory(structure: Option<&Structure>, name: &str) -> bool {
-    let element = structure.and_then(Structure::root).and_then(|root| root.element(name));
+fn is_mandatory(structure: Option<&StructureDefinition>, name: &str) -> bool {
+    let element = structure.and_then(StructureDefinition::root).and_then(|root| root.element(name));
     element.is_some_and(|element| element.min > 0)
 }
 
@@ -69,17 +69,17 @@ fn is_asked_for(elements: &[String], name: &str) -> bool {
 }
 
 /// Leaves of an object what is part of a summary; whether something went.
-fn summarize(members: &mut Map<String, Value>, (structure, node): (&Structure, &Node)) -> bool {
+fn summarize(members: &mut Map<String, Value>, (structure, node): (&StructureDefinition, &ObjectDefinition)) -> bool {
     let mut missing =
         keep(members, |name| node.element(name).is_some_and(|element| element.is_summary || element.min > 0));
     for (name, value) in members.iter_mut() {
-        let Some((_, _, kind)) = node.member(name) else { continue };
-        let inner = match kind.content {
-            Content::Own(at) => structure.node(at).map(|node| (structure, node)),
-            Content::Complex => {
-                definitions::structure(&kind.name).and_then(|structure| Some((structure, structure.root()?)))
+        let Some((_, _, element_type)) = node.member(name) else { continue };
+        let inner = match element_type.content {
+            ElementContent::Own(at) => structure.node(at).map(|node| (structure, node)),
+            ElementContent::Complex => {
+                definitions::structure(&element_type.name).and_then(|structure| Some((structure, structure.root()?)))
             }
-            Content::Primitive(_) | Content::Resource => None,
+            ElementContent::Primitive(_) | ElementContent::Resource => None,
         };
         if let Some(inner) = inner {
             missing |= summarize_each(value, inner);
@@ -88,7 +88,7 @@ fn summarize(members: &mut Map<String, Value>, (structure, node): (&Structure, &
     missing
 }
 
-fn summarize_each(value: &mut Value, of: (&Structure, &Node)) -> bool {
+fn summarize_each(value: &mut Value, of: (&StructureDefinition, &ObjectDefinition)) -> bool {
     match value {
         Value::Array(values) => {
             let mut missing = false;

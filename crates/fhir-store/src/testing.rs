@@ -1,15 +1,16 @@
-//! What the property tests share.
+//! What the property tests share, here and in the crates above.
 
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
-/// Cases of a fixed seed, so that a run says the same everywhere.
-pub(crate) fn config(cases: u32) -> ProptestConfig {
+/// Returns a number of cases with a fixed seed, so that every run is the same.
+#[must_use]
+pub fn config(cases: u32) -> ProptestConfig {
     ProptestConfig { cases, rng_seed: RngSeed::Fixed(0xF41E), failure_persistence: None, ..ProptestConfig::default() }
 }
 
-/// Any JSON, with some of the words a Bundle is made of among its keys.
-pub(crate) fn any_json() -> impl Strategy<Value = serde_json::Value> {
+/// Returns a strategy of any JSON, with some of the words a Bundle is made of among its keys.
+pub fn any_json() -> impl Strategy<Value = serde_json::Value> {
     let words = ["resourceType", "type", "entry", "request", "method", "url", "resource", "id"];
     let key = prop_oneof![proptest::sample::select(words.to_vec()).prop_map(str::to_owned), ".{0,6}"];
     let leaf = prop_oneof![

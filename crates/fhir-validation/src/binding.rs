@@ -1,30 +1,38 @@
-//! Codes and the value sets they have to be of.
+//! Checks codes against the value sets that their elements require.
 
 use serde_json::Value;
 
-use super::place::Place;
-use super::report::{Code, Report, quoted};
-use crate::definitions::{Binding, CodesBySystem, Element, Type};
+use crate::document_path::DocumentPath;
+use crate::report::{IssueType, Report, quoted};
+use fhir_store::definitions::{CodesBySystem, ElementDefinition, ElementType, RequiredBinding};
 
 /// Codes that an issue lists.
 const SHOWN: usize = 12;
 
-/// Whether a value is of the value set its element requires, where its codes are listed.
-pub(super) fn check(element: &Element, kind: &Type, value: &Value, place: &Place<'_>, report: &mut Report) {
-    let Some(Binding::Closed { id, codes }) = &element.binding else { return };
-    if !is_member(codes, &kind.name, value) {
-        let text = || format!("expected a code of the value set {id} ({}), found {}", listed(codes), told(value));
-        report.add(Code::Binding, place, text);
+/// Adds an issue unless a value is of the value set its element requires, where the codes of that are listed.
+pub(crate) fn check(
+    element: &ElementDefinition,
+    element_type: &ElementType,
+    value: &Value,
+    place: &DocumentPath<'_>,
+    report: &mut Report,
+) {
+    let Some(RequiredBinding::Closed { id, codes }) = &element.binding else { return };
+    if !is_member(codes, &element_type.name, value) {
+        let text = || {
+            format!("expected a code of the value set {id} ({}), found {}", list_codes(codes), describe_codes(value))
+        };
+        report.add(IssueType::Binding, place, text);
     }
 }
 
-/// Returns whether a value of a type has a code of the set; one of a type that has no codes is no fault.
-pub(super) fn is_member(codes: &CodesBySystem, kind: &str, value: &Value) -> bool {
+/// Returns whether a value of a type has a code of the set; a value of a type that has no codes is valid.
+pub(crate) fn is_member(codes: &CodesBySystem, element_type: &str, value: &Value) -> bool {
     let is_coded = |coding: &Value| {
         let text = |name: &str| coding.get(name).and_then(Value::as_str);
         matches!((text("system"), text("code")), (Some(system), Some(code)) if codes.contains(system, code))
     };
-    match kind {
+    match element_type {
         "code" | "string" | "uri" => value.as_str().is_none_or(|code| codes.contains_code(code)),
         "Coding" | "Quantity" => is_coded(value),
         "CodeableConcept" => value.get("coding").and_then(Value::as_array).into_iter().flatten().any(is_coded),
@@ -33,7 +41,7 @@ pub(super) fn is_member(codes: &CodesBySystem, kind: &str, value: &Value) -> boo
 }
 
 /// Returns the first codes of a set.
-pub(super) fn listed(codes: &CodesBySystem) -> String {
+pub(crate) fn list_codes(codes: &CodesBySystem) -> String {
     let mut listed: Vec<&str> = codes.iter().take(SHOWN).map(|(_, code)| code).collect();
     if codes.len() > SHOWN {
         listed.push("…");
@@ -42,7 +50,7 @@ pub(super) fn listed(codes: &CodesBySystem) -> String {
 }
 
 /// Returns the codes of a value, each with its system.
-pub(super) fn told(value: &Value) -> String {
+pub(crate) fn describe_codes(value: &Value) -> String {
     let coding = |coding: &Value| {
         let text = |name: &str| coding.get(name).and_then(Value::as_str);
         match (text("system"), text("code")) {

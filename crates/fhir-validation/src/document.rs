@@ -1,28 +1,35 @@
-//! The walk over a document: every member is looked at once, beside the element it is.
+//! Validates a document: visits every member once, together with the definition of its element.
 
 use serde_json::{Map, Value};
 
-use super::place::Place;
-use super::report::{Code, Report, shown};
-use super::{bound, refer, rules, scalar};
-use crate::definitions::{self, Content, Element, Node, PrimitiveType, Structure, Type};
-use crate::limits;
-use crate::outcome::OutcomeIssue;
+use crate::document_path::DocumentPath;
+use crate::report::{IssueType, Report, shown};
+use crate::{binding, invariants, primitive, reference};
+use fhir_store::definitions::{
+    self, ElementContent, ElementDefinition, ElementType, ObjectDefinition, PrimitiveType, StructureDefinition,
+};
+use fhir_store::limits::MAX_DEPTH;
+use fhir_store::outcome::OutcomeIssue;
 
 /// The member that names the type of a resource.
 const RESOURCE_TYPE: &str = "resourceType";
 
-/// Every issue of a document of type `kind`.
-pub(super) fn document(kind: &str, structure: &Structure, document: &Value) -> Vec<OutcomeIssue> {
+/// Returns every issue of a document of type `resource_type`.
+pub(crate) fn validate_document(
+    resource_type: &str,
+    structure: &StructureDefinition,
+    document: &Value,
+) -> Vec<OutcomeIssue> {
     let mut walk = Walk { report: Report::default(), contained: Vec::new() };
-    let place = Place::root(kind);
+    let place = DocumentPath::root(resource_type);
     match document {
         Value::Object(object) => {
-            if object.get(RESOURCE_TYPE).is_some_and(|told| told != kind) {
-                walk.report.add(Code::Structure, &place.named(RESOURCE_TYPE), || format!("expected \"{kind}\""));
+            if object.get(RESOURCE_TYPE).is_some_and(|named| named != resource_type) {
+                walk.report
+                    .add(IssueType::Structure, &place.named(RESOURCE_TYPE), || format!("expected \"{resource_type}\""));
             }
-            walk.contained = refer::contained(object);
-            walk.resource((kind, structure), object, &place);
+            walk.contained = reference::contained(object);
+            walk.resource((resource_type, structure), object, &place);
         }
         other => walk.unlike(&place, "an object", other),
     }
@@ -38,8 +45,8 @@ struct Walk<'v> {
 /// A type, and the part of it that an object is.
 #[derive(Clone, Copy)]
 struct Frame<'s> {
-    structure: &'s Structure,
-    node: &'s Node,
+    structure: &'s StructureDefinition,
+    node: &'s ObjectDefinition,
     is_resource: bool,
 }
 
@@ -52,47 +59,49 @@ struct Member<'v> {
 }
 
 impl<'v> Walk<'v> {
-    fn unlike(&mut self, place: &Place<'_>, expected: &str, found: &Value) {
+    fn unlike(&mut self, place: &DocumentPath<'_>, expected: &str, found: &Value) {
         let code = if found.is_null() || expected.ends_with("object") || expected.ends_with("list") {
-            Code::Structure
+            IssueType::Structure
         } else {
-            Code::Value
+            IssueType::Value
         };
         self.report.add(code, place, || format!("expected {expected}, found {}", shown(found)));
     }
 
-    fn resource(&mut self, is: (&str, &Structure), object: &'v Map<String, Value>, place: &Place<'_>) {
-        let (kind, structure) = is;
+    fn resource(&mut self, is: (&str, &StructureDefinition), object: &'v Map<String, Value>, place: &DocumentPath<'_>) {
+        let (resource_type, structure) = is;
         let Some(node) = structure.root() else { return };
         self.object(Frame { structure, node, is_resource: true }, object, place);
-        rules::resource(kind, object, place, &mut self.report);
+        invariants::resource(resource_type, object, place, &mut self.report);
     }
 
     /// A resource inside of another one.
-    fn nested(&mut self, element: &Element, value: &'v Value, place: &Place<'_>) {
+    fn nested(&mut self, element: &ElementDefinition, value: &'v Value, place: &DocumentPath<'_>) {
         let Value::Object(object) = value else { return self.unlike(place, "an object", value) };
-        let kind = object.get(RESOURCE_TYPE).and_then(Value::as_str);
-        let structure = kind.and_then(definitions::structure).filter(|structure| structure.is_resource());
-        let (Some(kind), Some(structure)) = (kind, structure) else {
-            let told = object.get(RESOURCE_TYPE).map_or_else(|| "none".to_owned(), shown);
-            let text = || format!("expected the resourceType of a resource of R4, found {told}");
-            return self.report.add(Code::Structure, &place.named(RESOURCE_TYPE), text);
+        let resource_type = object.get(RESOURCE_TYPE).and_then(Value::as_str);
+        let structure = resource_type.and_then(definitions::structure).filter(|structure| structure.is_resource());
+        let (Some(resource_type), Some(structure)) = (resource_type, structure) else {
+            let found = object.get(RESOURCE_TYPE).map_or_else(|| "none".to_owned(), shown);
+            let text = || format!("expected the resourceType of a resource of R4, found {found}");
+            return self.report.add(IssueType::Structure, &place.named(RESOURCE_TYPE), text);
         };
         if &*element.name == "contained" {
-            rules::contained(object, place, &mut self.report);
-            return self.resource((kind, structure), object, place);
+            invariants::contained(object, place, &mut self.report);
+            return self.resource((resource_type, structure), object, place);
         }
-        let around = std::mem::replace(&mut self.contained, refer::contained(object));
-        self.resource((kind, structure), object, place);
+        let around = std::mem::replace(&mut self.contained, reference::contained(object));
+        self.resource((resource_type, structure), object, place);
         self.contained = around;
     }
 
-    fn object(&mut self, frame: Frame<'_>, object: &'v Map<String, Value>, place: &Place<'_>) {
-        if place.depth >= limits::MAX_DEPTH {
-            return self.report.add(Code::Structure, place, || "is nested too deeply".to_owned());
+    fn object(&mut self, frame: Frame<'_>, object: &'v Map<String, Value>, place: &DocumentPath<'_>) {
+        if place.depth >= MAX_DEPTH {
+            return self.report.add(IssueType::Structure, place, || "is nested too deeply".to_owned());
         }
         if !frame.is_resource && !object.keys().any(|name| name != "id") {
-            return self.report.add(Code::Structure, place, || "expected at least one element besides id".to_owned());
+            return self
+                .report
+                .add(IssueType::Structure, place, || "expected at least one element besides id".to_owned());
         }
         let mut present = Present::default();
         for (name, value) in object {
@@ -105,34 +114,43 @@ impl<'v> Walk<'v> {
         }
         for element in frame.node.required.iter().filter(|at| !present.has(**at)) {
             let Some(element) = frame.node.elements.get(*element) else { continue };
-            self.report.add(Code::Required, place, || format!("expected the element {}, found none", title(element)));
+            self.report
+                .add(IssueType::Required, place, || format!("expected the element {}, found none", title(element)));
         }
     }
 
-    fn member(&mut self, frame: Frame<'_>, member: Member<'v>, present: &mut Present<'v>, place: &Place<'_>) {
+    fn member(&mut self, frame: Frame<'_>, member: Member<'v>, present: &mut Present<'v>, place: &DocumentPath<'_>) {
         let bare = member.name.strip_prefix('_');
         let name = bare.unwrap_or(member.name);
-        let Some((at, element, kind)) = frame.node.member(name) else {
-            return self.report.add(Code::Structure, &place.named(member.name), || unknown(frame.node, member.name));
+        let Some((at, element, element_type)) = frame.node.member(name) else {
+            return self
+                .report
+                .add(IssueType::Structure, &place.named(member.name), || unknown(frame.node, member.name));
         };
         if let Some(other) = present.add(at, element, name) {
             let text = || format!("expected one of {}, found {other} and {name}", title(element));
-            self.report.add(Code::Structure, &place.named(&element.name), text);
+            self.report.add(IssueType::Structure, &place.named(&element.name), text);
         }
-        let place = place.element(element, kind);
-        match (bare, kind.content) {
-            (None, _) => self.element(frame, (element, kind), member, &place),
-            (Some(_), Content::Primitive(_)) => self.companion(element, member, &place),
+        let place = place.element(element, element_type);
+        match (bare, element_type.content) {
+            (None, _) => self.element(frame, (element, element_type), member, &place),
+            (Some(_), ElementContent::Primitive(_)) => self.companion(element, member, &place),
             (Some(_), _) => {
                 let text = || format!("there is no element {}: only primitives have one", member.name);
-                self.report.add(Code::Structure, &place, text);
+                self.report.add(IssueType::Structure, &place, text);
             }
         }
     }
 
     /// An element: one value or a list of them.
-    fn element(&mut self, frame: Frame<'_>, is: (&Element, &Type), member: Member<'v>, place: &Place<'_>) {
-        let (element, kind) = is;
+    fn element(
+        &mut self,
+        frame: Frame<'_>,
+        is: (&ElementDefinition, &ElementType),
+        member: Member<'v>,
+        place: &DocumentPath<'_>,
+    ) {
+        let (element, element_type) = is;
         let items = match (element.is_list(), member.value) {
             (true, Value::Array(items)) if items.is_empty() => {
                 return self.unlike_text(place, "expected at least one value, found an empty list");
@@ -145,7 +163,7 @@ impl<'v> Walk<'v> {
         let mut companions = None;
         for (index, item) in items.iter().enumerate() {
             let place = place.item(index);
-            if !item.is_null() || !matches!(kind.content, Content::Primitive(_)) {
+            if !item.is_null() || !matches!(element_type.content, ElementContent::Primitive(_)) {
                 self.value(frame, is, item, &place);
                 continue;
             }
@@ -157,12 +175,12 @@ impl<'v> Walk<'v> {
         }
     }
 
-    fn unlike_text(&mut self, place: &Place<'_>, text: &str) {
-        self.report.add(Code::Structure, place, || text.to_owned());
+    fn unlike_text(&mut self, place: &DocumentPath<'_>, text: &str) {
+        self.report.add(IssueType::Structure, place, || text.to_owned());
     }
 
     /// The id and the extensions of a primitive, which stand beside its value.
-    fn companion(&mut self, element: &Element, member: Member<'v>, place: &Place<'_>) {
+    fn companion(&mut self, element: &ElementDefinition, member: Member<'v>, place: &DocumentPath<'_>) {
         let bare = member.name.strip_prefix('_').and_then(|name| member.object.get(name));
         let items = match (element.is_list(), member.value) {
             (false, value) => return self.beside(bare, value, place),
@@ -173,7 +191,7 @@ impl<'v> Walk<'v> {
             && values.len() != items.len()
         {
             let text = || format!("expected {} extensions beside the values, found {}", values.len(), items.len());
-            self.report.add(Code::Structure, place, text);
+            self.report.add(IssueType::Structure, place, text);
         }
         if items.iter().all(Value::is_null) {
             self.unlike_text(place, "expected at least one extension beside the values, found none");
@@ -184,7 +202,7 @@ impl<'v> Walk<'v> {
     }
 
     /// What stands beside one value. An id alone is enough where there is a value.
-    fn beside(&mut self, value: Option<&Value>, companion: &'v Value, place: &Place<'_>) {
+    fn beside(&mut self, value: Option<&Value>, companion: &'v Value, place: &DocumentPath<'_>) {
         match companion {
             Value::Object(object) if object.len() == 1 && value.is_some_and(|value| !value.is_null()) => {
                 match object.get("id") {
@@ -198,39 +216,45 @@ impl<'v> Walk<'v> {
         }
     }
 
-    fn value(&mut self, frame: Frame<'_>, is: (&Element, &Type), value: &'v Value, place: &Place<'_>) {
-        let (element, kind) = is;
-        match (kind.content, value) {
-            (Content::Primitive(primitive), _) => {
+    fn value(
+        &mut self,
+        frame: Frame<'_>,
+        is: (&ElementDefinition, &ElementType),
+        value: &'v Value,
+        place: &DocumentPath<'_>,
+    ) {
+        let (element, element_type) = is;
+        match (element_type.content, value) {
+            (ElementContent::Primitive(primitive), _) => {
                 // The address of a write says what the id of its resource is.
                 let is_own_id = primitive == PrimitiveType::Id && place.depth == 1 && &*element.name == "id";
-                match scalar::check(primitive, value) {
+                match primitive::check(primitive, value) {
                     Err(expected) if !is_own_id || !value.is_string() => self.unlike(place, expected, value),
-                    _ => bound::check(element, kind, value, place, &mut self.report),
+                    _ => binding::check(element, element_type, value, place, &mut self.report),
                 }
             }
-            (Content::Resource, _) => self.nested(element, value, place),
-            (Content::Complex, Value::Object(object)) => {
-                self.datatype(&kind.name, object, place);
-                bound::check(element, kind, value, place, &mut self.report);
-                if &*kind.name == "Reference" {
-                    refer::check(kind, object, (place, &self.contained), &mut self.report);
+            (ElementContent::Resource, _) => self.nested(element, value, place),
+            (ElementContent::Complex, Value::Object(object)) => {
+                self.datatype(&element_type.name, object, place);
+                binding::check(element, element_type, value, place, &mut self.report);
+                if &*element_type.name == "Reference" {
+                    reference::check(element_type, object, (place, &self.contained), &mut self.report);
                 }
             }
-            (Content::Own(at), Value::Object(object)) => {
+            (ElementContent::Own(at), Value::Object(object)) => {
                 let Some(node) = frame.structure.node(at) else { return };
                 self.object(Frame { node, is_resource: false, ..frame }, object, place);
             }
-            (Content::Complex | Content::Own(_), other) => self.unlike(place, "an object", other),
+            (ElementContent::Complex | ElementContent::Own(_), other) => self.unlike(place, "an object", other),
         }
     }
 
     /// An object of a type that many elements have.
-    fn datatype(&mut self, name: &str, object: &'v Map<String, Value>, place: &Place<'_>) {
+    fn datatype(&mut self, name: &str, object: &'v Map<String, Value>, place: &DocumentPath<'_>) {
         let Some(structure) = definitions::structure(name) else { return };
         let Some(node) = structure.root() else { return };
         self.object(Frame { structure, node, is_resource: false }, object, place);
-        rules::datatype(name, object, place, &mut self.report);
+        invariants::datatype(name, object, place, &mut self.report);
     }
 }
 
@@ -245,7 +269,7 @@ struct Present<'v> {
 
 impl<'v> Present<'v> {
     /// Adds an element; the other name when it is there under one already.
-    fn add(&mut self, at: usize, element: &Element, name: &'v str) -> Option<&'v str> {
+    fn add(&mut self, at: usize, element: &ElementDefinition, name: &'v str) -> Option<&'v str> {
         self.seen |= bit(at);
         if !element.is_choice {
             return None;
@@ -268,16 +292,20 @@ fn bit(at: usize) -> u128 {
 }
 
 /// Returns the name of an element as the definitions have it.
-fn title(element: &Element) -> String {
+fn title(element: &ElementDefinition) -> String {
     if element.is_choice { format!("{}[x]", element.name) } else { element.name.to_string() }
 }
 
 /// Returns what is wrong with a name, and what may have been meant.
-fn unknown(node: &Node, name: &str) -> String {
+fn unknown(node: &ObjectDefinition, name: &str) -> String {
     let meant = node.elements.iter().find(|element| element.is_choice && name.starts_with(&*element.name));
     match meant {
         Some(element) => {
-            let names = element.types.iter().take(8).map(|kind| definitions::choice(&element.name, &kind.name));
+            let names = element
+                .types
+                .iter()
+                .take(8)
+                .map(|element_type| definitions::choice_member(&element.name, &element_type.name));
             let more = if element.types.len() > 8 { ", …" } else { "" };
             format!("expected {}: {}{more}", title(element), names.collect::<Vec<_>>().join(", "))
         }

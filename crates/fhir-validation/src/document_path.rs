@@ -1,49 +1,49 @@
-//! Where in a document an issue is.
+//! The path of an element in a document, as an issue names it.
 
 use std::fmt;
 
-use crate::definitions::{Element, Type};
+use fhir_store::definitions::{ElementDefinition, ElementType};
 
-/// A place in a document: the way to it, one step each, written out only when there is an issue.
+/// The path of an element in a document, linked to that of its parent and printed only for an issue.
 #[derive(Clone, Copy)]
-pub(super) struct Place<'a> {
-    parent: Option<&'a Place<'a>>,
+pub(crate) struct DocumentPath<'a> {
+    parent: Option<&'a DocumentPath<'a>>,
     step: Step<'a>,
-    /// Objects and lists on the way here.
-    pub(super) depth: usize,
+    /// The number of objects and lists around it.
+    pub(crate) depth: usize,
 }
 
 #[derive(Clone, Copy)]
 enum Step<'a> {
     Name(&'a str),
-    Choice { name: &'a str, kind: &'a str },
+    Choice { name: &'a str, element_type: &'a str },
     Item(usize),
 }
 
-impl<'a> Place<'a> {
-    /// A resource of its own.
-    pub(super) const fn root(kind: &'a str) -> Self {
-        Self { parent: None, step: Step::Name(kind), depth: 0 }
+impl<'a> DocumentPath<'a> {
+    /// Returns the path of a document.
+    pub(crate) const fn root(resource_type: &'a str) -> Self {
+        Self { parent: None, step: Step::Name(resource_type), depth: 0 }
     }
 
-    /// A member that no definition knows.
-    pub(super) const fn named(&'a self, name: &'a str) -> Self {
+    /// Returns the path of a member that no definition has.
+    pub(crate) const fn named(&'a self, name: &'a str) -> Self {
         self.with(Step::Name(name))
     }
 
-    /// An element that has one of its types.
-    pub(super) fn element(&'a self, element: &'a Element, kind: &'a Type) -> Self {
-        let (name, kind) = (&*element.name, &*kind.name);
-        self.with(if element.is_choice { Step::Choice { name, kind } } else { Step::Name(name) })
+    /// Returns the path of an element that has one of its types.
+    pub(crate) fn element(&'a self, element: &'a ElementDefinition, element_type: &'a ElementType) -> Self {
+        let (name, element_type) = (&*element.name, &*element_type.name);
+        self.with(if element.is_choice { Step::Choice { name, element_type } } else { Step::Name(name) })
     }
 
-    /// An element that has one of its types, by their names.
-    pub(super) const fn choice(&'a self, name: &'a str, kind: &'a str) -> Self {
-        self.with(Step::Choice { name, kind })
+    /// Returns the path of an element that has one of its types, by their names.
+    pub(crate) const fn choice(&'a self, name: &'a str, element_type: &'a str) -> Self {
+        self.with(Step::Choice { name, element_type })
     }
 
-    /// An element of a list, counted from 0.
-    pub(super) const fn item(&'a self, index: usize) -> Self {
+    /// Returns the path of an element of a list, counted from 0.
+    pub(crate) const fn item(&'a self, index: usize) -> Self {
         self.with(Step::Item(index))
     }
 
@@ -53,7 +53,7 @@ impl<'a> Place<'a> {
 }
 
 /// As a `FHIRPath`: `Observation.value.ofType(Quantity).unit`, `Patient.name[0].given[1]`.
-impl fmt::Display for Place<'_> {
+impl fmt::Display for DocumentPath<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(parent) = self.parent {
             write!(f, "{parent}")?;
@@ -61,7 +61,7 @@ impl fmt::Display for Place<'_> {
         match self.step {
             Step::Name(name) if self.parent.is_none() => f.write_str(name),
             Step::Name(name) => write!(f, ".{name}"),
-            Step::Choice { name, kind } => write!(f, ".{name}.ofType({kind})"),
+            Step::Choice { name, element_type } => write!(f, ".{name}.ofType({element_type})"),
             Step::Item(index) => write!(f, "[{index}]"),
         }
     }

@@ -1,59 +1,81 @@
-//! Whether a document is what the base definitions of FHIR R4 say a resource of its type is.
+//! Validation of FHIR R4 documents: by the base definitions, by installed profiles, with the codes of value sets.
 //!
-//! [`resource`] judges a document in FHIR's spelling: names of elements, kinds of JSON values, formats of
-//! primitives, cardinality, choices of types, required bindings, references and contained resources. It is pure,
-//! takes time linear in the document, and names at most [`limits::MAX_ISSUES`] issues, each with the place as a
-//! `FHIRPath`, what was expected and what was found.
+//! **Owns** the judgement of a document in FHIR's format ([`validate`]): names of elements, types of JSON values, formats
+//! of primitives, cardinality, choices of types, required bindings, references and contained resources. A
+//! [`CompiledProfile`] is an installed definition and validates what that requires besides. [`expand_value_set`] lists the
+//! codes of installed value sets.
 //!
-//! A [`CompiledProfile`] is a definition somebody installed; it judges what it asks for besides.
+//! **Refuses** HTTP, SQL and everything asynchronous but the source of installed definitions ([`CanonicalSource`]).
 //!
-//! # What is not judged
-//! - The invariants of the definitions, which are full `FHIRPath`: no evaluator of the whole language is part of
-//!   this program. The few that are cheap and that writers meet most are written by hand (`rules.rs`).
+//! **Key decision:** validation is pure, takes time linear in the document, and returns at most [`limits::MAX_ISSUES`]
+//! issues, each with the path as a `FHIRPath`, what was expected and what was found. The definitions are data of
+//! `fhir-store`, which formats and references need as well. **Road not taken:** an evaluator of the whole of `FHIRPath`,
+//! for the sake of the invariants.
+//!
+//! # Not validated
+//! - The invariants of the definitions. The few that cost little and that writers break most are written by hand.
 //! - Bindings whose codes cannot be listed, such as media types and currencies; those that are not required.
-//! - Whether what a reference names exists, and what an absolute one that is no address of a resource leads to.
-//! - The `id` of the resource itself: the address of a write has the last word on it, and takes more than FHIR
-//!   does ([`crate::ResourceId`]).
-//! - Types that R4 does not have, such as the platform's own: [`resource`] says `None`.
+//! - Whether the target of a reference exists, and what an absolute one that is no address of a resource leads to.
+//! - The `id` of the resource itself: the address of a write decides on it, and takes more than FHIR does
+//!   ([`fhir_store::ResourceId`]).
+//! - Types that R4 does not have, such as the platform's: [`validate`] returns `None`.
 //!
 //! # Source
 //! HL7 FHIR R4 (4.0.1): Data Types, JSON Representation, References (contained resources), Narrative, Extensibility.
+//!
+//! # Example
+//! ```
+//! use fhir_validation::validate;
+//! use serde_json::json;
+//!
+//! assert_eq!(validate("Patient", &json!({"resourceType": "Patient", "gender": "female"})), Some(Vec::new()));
+//! assert_eq!(validate("Client", &json!({})), None, "R4 has no such type");
+//! ```
 
-mod bound;
-mod place;
+mod binding;
+mod document;
+mod document_path;
+mod invariants;
+pub mod limits;
+mod narrative;
+mod primitive;
 mod profile;
-mod refer;
+mod reference;
 mod report;
-mod rules;
-mod scalar;
-mod walk;
-mod xhtml;
+mod value_set;
 
-pub use profile::{CompiledProfile, ProfileError};
+use fhir_store::definitions::{self, StructureDefinition};
+use fhir_store::format;
+use fhir_store::outcome::OutcomeIssue;
 use serde_json::Value;
 
-use crate::definitions::{self, Structure};
-use crate::format;
-use crate::outcome::OutcomeIssue;
+pub use profile::{CompiledProfile, ProfileError};
+pub use value_set::{CanonicalSource, expand_value_set};
 
-/// Everything that is wrong with a document as a resource of type `kind`; nothing when it is valid, `None`
-/// when R4 has no such type.
+/// Returns every issue of a document as a resource of a type: none when it is valid, `None` when R4 has no such type.
 ///
-/// `resourceType` may be left out, where the address of a write says it.
+/// `resourceType` may be left out, where the address of a write contains it.
 #[must_use]
-pub fn resource(kind: &str, document: &Value) -> Option<Vec<OutcomeIssue>> {
-    let structure = definitions::structure(kind).filter(|structure| Structure::is_resource(structure))?;
-    Some(walk::document(kind, structure, document))
+pub fn validate(resource_type: &str, document: &Value) -> Option<Vec<OutcomeIssue>> {
+    let structure =
+        definitions::structure(resource_type).filter(|structure| StructureDefinition::is_resource(structure))?;
+    Some(document::validate_document(resource_type, structure, document))
 }
 
-/// The same of a document in either spelling, or in a mixture: what is native is read as what it says in FHIR.
+/// Returns every issue of a document in FHIR's format, in the native one, or in a mixture; see [`validate`].
 ///
-/// A document in FHIR's spelling that is valid, as nearly all are, costs one look.
+/// A document in FHIR's format that is valid, as nearly all are, is visited once.
 #[must_use]
-pub fn either_spelling(kind: &str, document: &Value) -> Option<Vec<OutcomeIssue>> {
-    let issues = resource(kind, document)?;
-    if issues.is_empty() { Some(issues) } else { resource(kind, &format::to_fhir_of(kind, document.clone())) }
+pub fn validate_either_format(resource_type: &str, document: &Value) -> Option<Vec<OutcomeIssue>> {
+    let issues = validate(resource_type, document)?;
+    if issues.is_empty() {
+        Some(issues)
+    } else {
+        validate(resource_type, &format::to_fhir_of(resource_type, document.clone()))
+    }
 }
 
-#[cfg(test)]
-mod tests;
+/// The examples of the README, which are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

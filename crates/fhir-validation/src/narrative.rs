@@ -64,7 +64,7 @@ const ELEMENTS: [&str; 53] = [
 ];
 
 /// Returns whether a text is the `div` of a narrative.
-pub(super) fn is_narrative(text: &str) -> bool {
+pub(crate) fn is_narrative(text: &str) -> bool {
     let text = text.trim();
     let opens = text.strip_prefix("<div").is_some_and(|rest| rest.starts_with([' ', '\n', '\r', '\t', '>']));
     opens && text.ends_with("</div>") && has_content(text)

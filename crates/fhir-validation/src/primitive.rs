@@ -8,7 +8,7 @@
 
 use serde_json::Value;
 
-use crate::definitions::PrimitiveType;
+use fhir_store::definitions::PrimitiveType;
 
 /// Longest string, in bytes.
 const MAX_STRING_BYTES: usize = 1024 * 1024;
@@ -19,15 +19,15 @@ const MAX_ID_BYTES: usize = 64;
 ///
 /// # Errors
 /// What was expected, to be read after "expected".
-pub(super) fn check(kind: PrimitiveType, value: &Value) -> Result<(), &'static str> {
-    let (fits, expected) = match (kind, value) {
+pub(crate) fn check(primitive_type: PrimitiveType, value: &Value) -> Result<(), &'static str> {
+    let (fits, expected) = match (primitive_type, value) {
         (PrimitiveType::Boolean, _) => (value.is_boolean(), "true or false"),
         (PrimitiveType::Decimal, _) => (value.is_number(), "a number"),
         (PrimitiveType::Integer, _) => (is_between(value, i64::from(i32::MIN)), "a whole number of 32 bits"),
         (PrimitiveType::UnsignedInt, _) => (is_between(value, 0), "a whole number from 0 to 2147483647"),
         (PrimitiveType::PositiveInt, _) => (is_between(value, 1), "a whole number from 1 to 2147483647"),
-        (_, Value::String(text)) => textual(kind, text),
-        _ => (false, textual(kind, "").1),
+        (_, Value::String(text)) => textual(primitive_type, text),
+        _ => (false, textual(primitive_type, "").1),
     };
     if fits { Ok(()) } else { Err(expected) }
 }
@@ -36,8 +36,8 @@ fn is_between(value: &Value, least: i64) -> bool {
     value.as_i64().is_some_and(|number| (least..=i64::from(i32::MAX)).contains(&number))
 }
 
-fn textual(kind: PrimitiveType, text: &str) -> (bool, &'static str) {
-    match kind {
+fn textual(primitive_type: PrimitiveType, text: &str) -> (bool, &'static str) {
+    match primitive_type {
         PrimitiveType::Date => (is_date(text), "a date: YYYY, YYYY-MM or YYYY-MM-DD"),
         PrimitiveType::DateTime => {
             (is_date(text) || is_moment(text), "a dateTime: YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DDThh:mm:ss+zz:zz")
@@ -55,7 +55,7 @@ fn textual(kind: PrimitiveType, text: &str) -> (bool, &'static str) {
             (says && is_printable(text), "a text that is not empty, has at most 1 MB and no control characters")
         }
         PrimitiveType::Xhtml => {
-            (super::xhtml::is_narrative(text), "a div of XHTML with some text or a picture, no scripts")
+            (crate::narrative::is_narrative(text), "a div of XHTML with some text or a picture, no scripts")
         }
         PrimitiveType::Boolean
         | PrimitiveType::Decimal
@@ -189,13 +189,13 @@ mod tests {
 
     use super::*;
 
-    fn judge(kind: &str, fits: &[Value], misfits: &[Value]) {
-        let kind = PrimitiveType::of(kind).unwrap();
+    fn judge(primitive_type: &str, fits: &[Value], misfits: &[Value]) {
+        let primitive_type = PrimitiveType::of(primitive_type).unwrap();
         for value in fits {
-            assert_eq!(check(kind, value), Ok(()), "{value} is a {kind:?}");
+            assert_eq!(check(primitive_type, value), Ok(()), "{value} is a {primitive_type:?}");
         }
         for value in misfits {
-            assert!(check(kind, value).is_err(), "{value} is no {kind:?}");
+            assert!(check(primitive_type, value).is_err(), "{value} is no {primitive_type:?}");
         }
     }
 

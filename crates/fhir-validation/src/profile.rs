@@ -1,7 +1,7 @@
-//! Profiles: what an installed definition asks of a resource besides its base definition.
+//! Profiles: what an installed definition requires of a resource besides its base definition.
 //!
 //! Read from the snapshot: cardinality, the types of a choice, fixed values and patterns, required bindings, and
-//! slices that fixed values, patterns, types or the urls of extensions tell apart. Other slices, the profile's own
+//! slices that fixed values, patterns, types or the urls of extensions distinguish. Other slices, the profile's own
 //! invariants, the profiles of extensions and of what references lead to, and bindings whose codes cannot be listed
 //! are not judged; an issue of severity `information` says so of slices, invariants and bindings.
 //!
@@ -15,20 +15,20 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::bound;
-use super::place::Place;
-use super::report::{Code, Report, shown};
-use crate::definitions::{self, CodesBySystem};
-use crate::outcome::OutcomeIssue;
-use slice::Test;
+use crate::binding;
+use crate::document_path::DocumentPath;
+use crate::report::{IssueType, Report, shown};
+use fhir_store::definitions::{self, CodesBySystem};
+use fhir_store::outcome::OutcomeIssue;
+use slice::SliceTest;
 
 /// Most elements of a snapshot that is read. Not specified; the largest of R4 have under a thousand.
 const MAX_ELEMENTS: usize = 5_000;
 
-/// A profile, ready to judge.
+/// A profile that was read from its definition and validates documents.
 #[derive(Debug)]
 pub struct CompiledProfile {
-    kind: String,
+    resource_type: String,
     /// The first is the resource itself.
     rules: Vec<Rule>,
     /// What is not judged, with the path of the element.
@@ -49,7 +49,7 @@ pub enum ProfileError {
     TooLarge,
 }
 
-/// What is asked of an element.
+/// The rules of one element.
 #[derive(Debug, Default)]
 struct Rule {
     name: String,
@@ -66,14 +66,14 @@ struct Rule {
     binding: Option<String>,
     /// Those inside of it, by their places.
     inner: Vec<usize>,
-    /// By what its slices are told apart: the kind of the discriminator, and its path.
+    /// What distinguishes its slices: the type of the discriminator, and its path.
     discriminators: Vec<(String, String)>,
     /// The slices of it, by their places.
     slices: Vec<usize>,
     /// The url of the extension that it is.
     extension: Option<String>,
     /// Of a slice, what belongs to it.
-    tests: Vec<Test>,
+    tests: Vec<SliceTest>,
 }
 
 impl CompiledProfile {
@@ -82,25 +82,25 @@ impl CompiledProfile {
     /// # Errors
     /// When it is none, or has no snapshot.
     pub fn read(definition: &Value) -> Result<Self, ProfileError> {
-        let kind = text(definition, "type").ok_or(ProfileError::NoType)?;
+        let resource_type = text(definition, "type").ok_or(ProfileError::NoType)?;
         let elements = definition.get("snapshot").and_then(|snapshot| snapshot.get("element")?.as_array());
         let elements = elements.ok_or(ProfileError::NoSnapshot)?;
         if elements.len() > MAX_ELEMENTS {
             return Err(ProfileError::TooLarge);
         }
-        let mut profile = Self { kind: kind.to_owned(), rules: Vec::new(), unjudged: Vec::new() };
+        let mut profile = Self { resource_type: resource_type.to_owned(), rules: Vec::new(), unjudged: Vec::new() };
         let mut places = HashMap::new();
         for element in elements {
             profile.add(element, text(definition, "url"), &mut places);
         }
-        profile.tell_slices_apart();
+        profile.find_slice_tests();
         Ok(profile)
     }
 
     /// Returns the type it is about.
     #[must_use]
-    pub fn kind(&self) -> &str {
-        &self.kind
+    pub fn resource_type(&self) -> &str {
+        &self.resource_type
     }
 
     /// Returns the value sets it requires codes of, each once.
@@ -115,22 +115,22 @@ impl CompiledProfile {
     /// Returns what is wrong with a document that is valid by its base definition, and what of the profile is not
     /// judged. `codes` are the value sets whose codes can be listed, by the urls of [`CompiledProfile::value_sets`].
     #[must_use]
-    pub fn judge(&self, document: &Value, codes: &HashMap<String, Arc<CodesBySystem>>) -> Vec<OutcomeIssue> {
-        let mut judge = Judge { profile: self, codes, report: Report::default() };
-        let place = Place::root(&self.kind);
+    pub fn validate(&self, document: &Value, codes: &HashMap<String, Arc<CodesBySystem>>) -> Vec<OutcomeIssue> {
+        let mut check = ProfileCheck { profile: self, codes, report: Report::default() };
+        let place = DocumentPath::root(&self.resource_type);
         if let (Some(rule), Value::Object(object)) = (self.rules.first(), document) {
-            judge.object(rule, object, &place);
+            check.object(rule, object, &place);
         }
         for (path, text) in &self.unjudged {
-            judge.report.note(&Place::root(path), text);
+            check.report.note(&DocumentPath::root(path), text);
         }
         let open = self.value_sets().into_iter().filter(|url| !codes.contains_key(*url));
         for url in open {
-            judge
+            check
                 .report
                 .note(&place, &format!("codes of {url} are required, and not judged: they cannot be listed here"));
         }
-        judge.report.finish()
+        check.report.finish()
     }
 
     fn add(&mut self, element: &Value, url: Option<&str>, places: &mut HashMap<String, usize>) {
@@ -158,17 +158,17 @@ impl CompiledProfile {
         self.rules.push(rule(element, name, last));
     }
 
-    /// Finds out what belongs to each slice, and notes the ones of which that cannot be told.
-    fn tell_slices_apart(&mut self) {
+    /// Finds the tests of what belongs to each slice, and records the slices that have none.
+    fn find_slice_tests(&mut self) {
         let slices = self.rules.iter().flat_map(|owner| owner.slices.iter().map(move |slice| (owner, *slice)));
-        let told: Vec<_> = slices.map(|(owner, slice)| (slice, slice::tests(&self.rules, owner, slice))).collect();
-        for (slice, tests) in told {
+        let found: Vec<_> = slices.map(|(owner, slice)| (slice, slice::tests(&self.rules, owner, slice))).collect();
+        for (slice, tests) in found {
             let Some(rule) = self.rules.get_mut(slice) else { continue };
             match tests {
                 Some(tests) => rule.tests = tests,
                 None if rule.min > 0 || rule.fixed.is_some() || rule.pattern.is_some() => {
                     let text = format!("the slice {} is not judged: what belongs to it cannot be told", rule.label);
-                    self.unjudged.push((self.kind.clone(), text));
+                    self.unjudged.push((self.resource_type.clone(), text));
                 }
                 None => {}
             }
@@ -188,18 +188,18 @@ fn rule(element: &Value, name: &str, label: &str) -> Rule {
         .into_iter()
         .flatten()
         .filter_map(|one| Some((text(one, "type")?.to_owned(), text(one, "path")?.to_owned())));
-    let extension = types().find(|kind| text(kind, "code") == Some("Extension"));
+    let extension = types().find(|element_type| text(element_type, "code") == Some("Extension"));
     Rule {
         label: label.to_owned(),
         discriminators: discriminators.collect(),
         slices: Vec::new(),
-        extension: extension.and_then(|kind| kind.get("profile")?.get(0)?.as_str()).map(str::to_owned),
+        extension: extension.and_then(|element_type| element_type.get("profile")?.get(0)?.as_str()).map(str::to_owned),
         tests: Vec::new(),
         name: name.strip_suffix("[x]").unwrap_or(name).to_owned(),
         is_choice: name.ends_with("[x]"),
         min: element.get("min").and_then(Value::as_u64).and_then(|min| usize::try_from(min).ok()).unwrap_or(0),
         max: text(element, "max").and_then(|max| max.parse().ok()),
-        types: types().filter_map(|kind| text(kind, "code")).map(str::to_owned).collect(),
+        types: types().filter_map(|element_type| text(element_type, "code")).map(str::to_owned).collect(),
         fixed: starting("fixed"),
         pattern: starting("pattern"),
         binding: binding.and_then(|binding| text(binding, "valueSet")).map(str::to_owned),
@@ -209,7 +209,8 @@ fn rule(element: &Value, name: &str, label: &str) -> Rule {
 
 /// `fixed` and `fixedCode`.
 fn is_choice_of(name: &str, prefix: &str) -> bool {
-    name.strip_prefix(prefix).is_some_and(|kind| kind.starts_with(|first: char| first.is_ascii_uppercase()))
+    name.strip_prefix(prefix)
+        .is_some_and(|element_type| element_type.starts_with(|first: char| first.is_ascii_uppercase()))
 }
 
 /// Returns the invariants that the profile itself adds; inherited ones name their source.
@@ -223,14 +224,14 @@ fn text<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
     value.get(name)?.as_str()
 }
 
-struct Judge<'p> {
+struct ProfileCheck<'p> {
     profile: &'p CompiledProfile,
     codes: &'p HashMap<String, Arc<CodesBySystem>>,
     report: Report,
 }
 
-impl Judge<'_> {
-    fn object(&mut self, of: &Rule, object: &Map<String, Value>, place: &Place<'_>) {
+impl ProfileCheck<'_> {
+    fn object(&mut self, of: &Rule, object: &Map<String, Value>, place: &DocumentPath<'_>) {
         let profile = self.profile;
         for rule in of.inner.iter().filter_map(|at| profile.rules.get(*at)) {
             if self.report.is_full() {
@@ -238,14 +239,15 @@ impl Judge<'_> {
             }
             let mut count = 0;
             for (name, value) in object.iter().filter(|(name, _)| rule.is_about(name)) {
-                let kind = name.strip_prefix(&*rule.name).unwrap_or_default();
-                let at = if rule.is_choice { place.choice(&rule.name, kind) } else { place.named(name) };
-                if rule.is_choice && !rule.allows(kind) {
+                let element_type = name.strip_prefix(&*rule.name).unwrap_or_default();
+                let at = if rule.is_choice { place.choice(&rule.name, element_type) } else { place.named(name) };
+                if rule.is_choice && !rule.allows(element_type) {
                     let text = || format!("expected one of {}, found {name}", rule.types.join(", "));
-                    self.report.add(Code::Value, &at, text);
+                    self.report.add(IssueType::Value, &at, text);
                 }
-                let kind = if rule.is_choice { kind } else { rule.types.first().map_or("", String::as_str) };
-                count += self.values(rule, kind, value, &at);
+                let element_type =
+                    if rule.is_choice { element_type } else { rule.types.first().map_or("", String::as_str) };
+                count += self.values(rule, element_type, value, &at);
             }
             // An extension that says why there is no value is there instead of one.
             if count == 0 && object.contains_key(&format!("_{}", rule.name)) {
@@ -258,27 +260,28 @@ impl Judge<'_> {
         }
     }
 
-    /// What belongs to a slice, where that can be told.
-    fn slice(&mut self, slice: &Rule, object: &Map<String, Value>, place: &Place<'_>) {
+    /// Checks what belongs to a slice, where tests of that are known.
+    fn slice(&mut self, slice: &Rule, object: &Map<String, Value>, place: &DocumentPath<'_>) {
         if slice.tests.is_empty() {
             return;
         }
         let mut count = 0;
         for (name, value) in object.iter().filter(|(name, _)| slice.is_about(name)) {
-            let kind = name.strip_prefix(&*slice.name).unwrap_or_default();
-            let belongs = |item: &Value| slice.tests.iter().all(|test| test.holds(kind, item));
-            let at = if slice.is_choice { place.choice(&slice.name, kind) } else { place.named(name) };
-            let kind = if slice.is_choice { kind } else { slice.types.first().map_or("", String::as_str) };
+            let element_type = name.strip_prefix(&*slice.name).unwrap_or_default();
+            let belongs = |item: &Value| slice.tests.iter().all(|test| test.holds(element_type, item));
+            let at = if slice.is_choice { place.choice(&slice.name, element_type) } else { place.named(name) };
+            let element_type =
+                if slice.is_choice { element_type } else { slice.types.first().map_or("", String::as_str) };
             match value {
                 Value::Array(items) => {
                     for (index, item) in items.iter().enumerate().filter(|(_, item)| belongs(item)) {
                         count += 1;
-                        self.value(slice, kind, item, &at.item(index));
+                        self.value(slice, element_type, item, &at.item(index));
                     }
                 }
                 value if belongs(value) => {
                     count += 1;
-                    self.value(slice, kind, value, &at);
+                    self.value(slice, element_type, value, &at);
                 }
                 _ => {}
             }
@@ -286,45 +289,51 @@ impl Judge<'_> {
         self.count(slice, count, place);
     }
 
-    fn count(&mut self, rule: &Rule, count: usize, place: &Place<'_>) {
+    fn count(&mut self, rule: &Rule, count: usize, place: &DocumentPath<'_>) {
         if count < rule.min {
             let text = || format!("expected {} {} at least, found {count}", rule.min, rule.label);
-            self.report.add(Code::Required, place, text);
+            self.report.add(IssueType::Required, place, text);
         }
         if let Some(max) = rule.max.filter(|max| count > *max) {
             let text = || format!("expected {max} {} at most, found {count}", rule.label);
-            self.report.add(Code::Structure, place, text);
+            self.report.add(IssueType::Structure, place, text);
         }
     }
 
     /// Judges every value of an element, and says how many there are.
-    fn values(&mut self, rule: &Rule, kind: &str, value: &Value, place: &Place<'_>) -> usize {
+    fn values(&mut self, rule: &Rule, element_type: &str, value: &Value, place: &DocumentPath<'_>) -> usize {
         match value {
             Value::Array(items) => {
                 for (index, item) in items.iter().enumerate() {
-                    self.value(rule, kind, item, &place.item(index));
+                    self.value(rule, element_type, item, &place.item(index));
                 }
                 items.len()
             }
             value => {
-                self.value(rule, kind, value, place);
+                self.value(rule, element_type, value, place);
                 1
             }
         }
     }
 
-    fn value(&mut self, rule: &Rule, kind: &str, value: &Value, place: &Place<'_>) {
+    fn value(&mut self, rule: &Rule, element_type: &str, value: &Value, place: &DocumentPath<'_>) {
         if let Some(fixed) = rule.fixed.as_ref().filter(|fixed| *fixed != value) {
-            self.report.add(Code::Value, place, || format!("expected exactly {fixed}, found {}", shown(value)));
+            self.report.add(IssueType::Value, place, || format!("expected exactly {fixed}, found {}", shown(value)));
         }
         if let Some(pattern) = rule.pattern.as_ref().filter(|pattern| !contains(value, pattern)) {
-            self.report.add(Code::Value, place, || format!("expected at least {pattern}, found {}", shown(value)));
+            self.report.add(IssueType::Value, place, || format!("expected at least {pattern}, found {}", shown(value)));
         }
         if let Some((url, codes)) = rule.binding.as_ref().and_then(|url| Some((url, self.codes.get(url)?)))
-            && !bound::is_member(codes, &decapitalized(kind), value)
+            && !binding::is_member(codes, &decapitalized(element_type), value)
         {
-            let text = || format!("expected a code of {url} ({}), found {}", bound::listed(codes), bound::told(value));
-            self.report.add(Code::Binding, place, text);
+            let text = || {
+                format!(
+                    "expected a code of {url} ({}), found {}",
+                    binding::list_codes(codes),
+                    binding::describe_codes(value)
+                )
+            };
+            self.report.add(IssueType::Binding, place, text);
         }
         if let Value::Object(object) = value {
             self.object(rule, object, place);
@@ -337,17 +346,17 @@ impl Rule {
         if self.is_choice { is_choice_of(name, &self.name) } else { name == self.name }
     }
 
-    /// Returns whether a choice may be of this type, as the name of the member spells it.
-    fn allows(&self, kind: &str) -> bool {
-        self.types.iter().any(|allowed| definitions::choice("", allowed) == kind)
+    /// Returns whether a choice may be of this type, in the form that the name of the member has it.
+    fn allows(&self, element_type: &str) -> bool {
+        self.types.iter().any(|allowed| definitions::choice_member("", allowed) == element_type)
     }
 }
 
 /// Returns the name of a type as it is, of the end of a member's name: `Code` is `code`, `CodeableConcept` is itself.
-fn decapitalized(kind: &str) -> String {
-    match kind {
-        "Code" | "String" | "Uri" => kind.to_ascii_lowercase(),
-        _ => kind.to_owned(),
+fn decapitalized(element_type: &str) -> String {
+    match element_type {
+        "Code" | "String" | "Uri" => element_type.to_ascii_lowercase(),
+        _ => element_type.to_owned(),
     }
 }
 
@@ -399,11 +408,11 @@ mod tests {
         ]}})).unwrap()
     }
 
-    fn told(document: &Value) -> Vec<String> {
+    fn issues(document: &Value) -> Vec<String> {
         let mut codes = CodesBySystem::default();
         codes.insert("s", "arm");
-        let issues = profile().judge(document, &HashMap::from([("http://e/vs".to_owned(), Arc::new(codes))]));
-        issues.into_iter().map(|issue| format!("{} {}", issue.code, issue.diagnostics.unwrap_or_default())).collect()
+        let found = profile().validate(document, &HashMap::from([("http://e/vs".to_owned(), Arc::new(codes))]));
+        found.into_iter().map(|issue| format!("{} {}", issue.code, issue.diagnostics.unwrap_or_default())).collect()
     }
 
     fn valid() -> Value {
@@ -414,7 +423,7 @@ mod tests {
     #[test]
     fn what_is_not_judged_is_said() {
         assert_eq!(
-            told(&valid()),
+            issues(&valid()),
             [
                 "not-supported Observation: its invariants are not judged: p-1, p-2",
                 "not-supported Observation: the slice category:lab is not judged: what belongs to it cannot be told",
@@ -454,20 +463,20 @@ mod tests {
                 "required Observation.value.ofType(Quantity): expected 1 unit at least, found 0",
             ),
         ] {
-            let told: Vec<_> =
-                told(&document).into_iter().filter(|issue| !issue.starts_with("not-supported")).collect();
-            let [only] = told.as_slice() else { panic!("{document}: {told:?}") };
+            let issues: Vec<_> =
+                issues(&document).into_iter().filter(|issue| !issue.starts_with("not-supported")).collect();
+            let [only] = issues.as_slice() else { panic!("{document}: {issues:?}") };
             assert!(only.starts_with(expected), "{only}");
         }
     }
 
     #[test]
-    fn slices_are_told_apart_by_values_patterns_and_urls() {
+    fn slices_are_distinguished_by_values_patterns_and_urls() {
         let with = |name: &str, value: Value| {
             let mut document = valid();
             document[name] = value;
-            let told = told(&document).into_iter().filter(|issue| !issue.starts_with("not-supported"));
-            told.collect::<Vec<_>>()
+            let issues = issues(&document).into_iter().filter(|issue| !issue.starts_with("not-supported"));
+            issues.collect::<Vec<_>>()
         };
         let a = json!({"text": "A", "time": "2024"});
         let signed = json!({"text": "A", "time": "2024", "authorString": "me"});
@@ -481,7 +490,7 @@ mod tests {
     }
 
     #[test]
-    fn a_definition_without_a_snapshot_judges_nothing() {
+    fn a_definition_without_a_snapshot_validates_nothing() {
         assert_eq!(CompiledProfile::read(&json!({})).unwrap_err(), ProfileError::NoType);
         assert_eq!(CompiledProfile::read(&json!({"type": "Patient"})).unwrap_err(), ProfileError::NoSnapshot);
         let many = json!({"type": "Patient", "snapshot": {"element": vec![json!({}); MAX_ELEMENTS + 1]}});

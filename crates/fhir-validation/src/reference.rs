@@ -1,15 +1,15 @@
-//! References: what they say, and what they may lead to.
+//! Checks references: their form, and the types they may lead to.
 
 use serde_json::{Map, Value};
 
-use super::place::Place;
-use super::report::{Code, Report, quoted};
-use crate::definitions::{self, Type};
-use crate::key::ResourceId;
-use crate::reference::ReferenceTarget;
+use crate::document_path::DocumentPath;
+use crate::report::{IssueType, Report, quoted};
+use fhir_store::ResourceId;
+use fhir_store::definitions::{self, ElementType};
+use fhir_store::reference::ReferenceTarget;
 
 /// Returns the ids and types of what a resource contains.
-pub(super) fn contained(resource: &Map<String, Value>) -> Vec<(&str, &str)> {
+pub(crate) fn contained(resource: &Map<String, Value>) -> Vec<(&str, &str)> {
     let contained = resource.get("contained").and_then(Value::as_array);
     let named = contained.into_iter().flatten().filter_map(|inner| {
         let text = |name: &str| inner.get(name).and_then(Value::as_str);
@@ -18,36 +18,38 @@ pub(super) fn contained(resource: &Map<String, Value>) -> Vec<(&str, &str)> {
     named.collect()
 }
 
-/// Whether a reference has the form of one, and leads to a type its element allows.
+/// Adds an issue unless a reference has the form of one and leads to a type its element allows.
 ///
-/// A condition (`Patient?identifier=…`) is taken where a transaction may resolve it. Of a url only one that
-/// ends like the address of a resource tells its type.
-pub(super) fn check(
-    kind: &Type,
+/// A condition (`Patient?identifier=…`) is taken where a transaction may resolve it. Only a url that ends like
+/// the address of a resource says its type.
+pub(crate) fn check(
+    element_type: &ElementType,
     reference: &Map<String, Value>,
-    (place, contained): (&Place<'_>, &[(&str, &str)]),
+    (place, contained): (&DocumentPath<'_>, &[(&str, &str)]),
     report: &mut Report,
 ) {
     let Some(text) = reference.get("reference").and_then(Value::as_str).filter(|text| !text.is_empty()) else { return };
-    match leads_to(text, contained) {
-        Lead::Type(found) if !kind.targets.is_empty() && !kind.targets.iter().any(|target| &**target == found) => {
-            let text = || format!("expected a reference to {}, found one to {found}", kind.targets.join(", "));
-            report.add(Code::Value, &place.named("reference"), text);
+    match target_of(text, contained) {
+        Target::Type(found)
+            if !element_type.targets.is_empty() && !element_type.targets.iter().any(|target| &**target == found) =>
+        {
+            let text = || format!("expected a reference to {}, found one to {found}", element_type.targets.join(", "));
+            report.add(IssueType::Value, &place.named("reference"), text);
         }
-        Lead::Type(_) | Lead::Somewhere => {}
-        Lead::Nothing => {
+        Target::Type(_) | Target::Somewhere => {}
+        Target::Nothing => {
             let text = || format!("expected a resource in contained with this id, found none for {}", quoted(text));
-            report.add(Code::Invariant, &place.named("reference"), text);
+            report.add(IssueType::Invariant, &place.named("reference"), text);
         }
-        Lead::Malformed => {
+        Target::Malformed => {
             let text = || format!("expected Type/id, a url or #id, found {}", quoted(text));
-            report.add(Code::Value, &place.named("reference"), text);
+            report.add(IssueType::Value, &place.named("reference"), text);
         }
     }
 }
 
-/// Where a reference leads.
-enum Lead<'a> {
+/// The target of a reference, as far as its text says.
+enum Target<'a> {
     /// To a resource of this type.
     Type(&'a str),
     /// Its text does not say to what.
@@ -57,27 +59,28 @@ enum Lead<'a> {
     Malformed,
 }
 
-fn leads_to<'a>(text: &'a str, contained: &[(&'a str, &'a str)]) -> Lead<'a> {
-    let of_type = |kind: &'a str| if is_type(kind) { Lead::Type(kind) } else { Lead::Malformed };
+fn target_of<'a>(text: &'a str, contained: &[(&'a str, &'a str)]) -> Target<'a> {
+    let of_type =
+        |resource_type: &'a str| if is_type(resource_type) { Target::Type(resource_type) } else { Target::Malformed };
     match ReferenceTarget::parse(text) {
         // The resource that contains this one.
-        Some(ReferenceTarget::Contained("")) => Lead::Somewhere,
+        Some(ReferenceTarget::Contained("")) => Target::Somewhere,
         Some(ReferenceTarget::Contained(id)) => {
             let found = contained.iter().find(|(contained, _)| *contained == id);
-            found.map_or(Lead::Nothing, |(_, kind)| Lead::Type(kind))
+            found.map_or(Target::Nothing, |(_, resource_type)| Target::Type(resource_type))
         }
-        // A type of the platform's own is a type as well.
+        // A type of the platform is a type as well.
         Some(ReferenceTarget::Resource { .. }) => {
-            text.split_once('/').map_or(Lead::Malformed, |(kind, _)| Lead::Type(kind))
+            text.split_once('/').map_or(Target::Malformed, |(resource_type, _)| Target::Type(resource_type))
         }
-        Some(ReferenceTarget::Absolute(url)) => type_in_url(url).map_or(Lead::Somewhere, Lead::Type),
-        None if text.contains("://") && !text.contains(char::is_whitespace) => Lead::Somewhere,
-        None => text.split_once('?').map_or(Lead::Malformed, |(kind, _)| of_type(kind)),
+        Some(ReferenceTarget::Absolute(url)) => type_in_url(url).map_or(Target::Somewhere, Target::Type),
+        None if text.contains("://") && !text.contains(char::is_whitespace) => Target::Somewhere,
+        None => text.split_once('?').map_or(Target::Malformed, |(resource_type, _)| of_type(resource_type)),
     }
 }
 
-fn is_type(kind: &str) -> bool {
-    definitions::is_resource_type(kind)
+fn is_type(resource_type: &str) -> bool {
+    definitions::is_resource_type(resource_type)
 }
 
 /// Returns the type of the resource whose address a url is, if its last two segments say so.
@@ -85,6 +88,6 @@ fn type_in_url(url: &str) -> Option<&str> {
     let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"))?;
     let address = rest.split_once("/_history/").map_or(rest, |(address, _)| address);
     let (before, id) = address.rsplit_once('/')?;
-    let (_, kind) = before.rsplit_once('/')?;
-    Some(kind).filter(|kind| is_type(kind) && id.parse::<ResourceId>().is_ok())
+    let (_, resource_type) = before.rsplit_once('/')?;
+    Some(resource_type).filter(|resource_type| is_type(resource_type) && id.parse::<ResourceId>().is_ok())
 }

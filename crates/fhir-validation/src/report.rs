@@ -1,16 +1,16 @@
-//! What was found, within bounds.
+//! Collects issues, within a limit.
 
 use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::place::Place;
+use crate::document_path::DocumentPath;
 use crate::limits;
-use crate::outcome::{IssueSeverity, OutcomeIssue};
+use fhir_store::outcome::{IssueSeverity, OutcomeIssue};
 
-/// What kind of rule is broken: codes of the value set `issue-type`.
+/// The type of an issue: codes of the value set `issue-type`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Code {
+pub(crate) enum IssueType {
     /// The names and nesting of elements.
     Structure,
     /// Something has to be there.
@@ -23,7 +23,7 @@ pub(super) enum Code {
     Invariant,
 }
 
-impl Code {
+impl IssueType {
     const fn as_str(self) -> &'static str {
         match self {
             Self::Structure => "structure",
@@ -37,14 +37,14 @@ impl Code {
 
 /// The issues of a document.
 #[derive(Default)]
-pub(super) struct Report {
+pub(crate) struct Report {
     issues: Vec<OutcomeIssue>,
     is_cut: bool,
 }
 
 impl Report {
     /// Adds an issue, if there is room.
-    pub(super) fn add(&mut self, code: Code, place: &Place<'_>, text: impl FnOnce() -> String) {
+    pub(crate) fn add(&mut self, code: IssueType, place: &DocumentPath<'_>, text: impl FnOnce() -> String) {
         if self.issues.len() >= limits::MAX_ISSUES {
             self.is_cut = true;
             return;
@@ -52,20 +52,20 @@ impl Report {
         self.issues.push(issue(IssueSeverity::Error, code.as_str(), place, &text()));
     }
 
-    /// Adds that something is not judged, if there is room.
-    pub(super) fn note(&mut self, place: &Place<'_>, text: &str) {
+    /// Adds that something is not validated, if there is room.
+    pub(crate) fn note(&mut self, place: &DocumentPath<'_>, text: &str) {
         if self.issues.len() < limits::MAX_ISSUES {
             self.issues.push(issue(IssueSeverity::Information, "not-supported", place, text));
         }
     }
 
-    /// Returns whether nothing more is kept, so that looking on is of no use.
-    pub(super) const fn is_full(&self) -> bool {
+    /// Returns whether further issues are dropped, so that the caller can stop.
+    pub(crate) const fn is_full(&self) -> bool {
         self.is_cut
     }
 
-    /// Every issue, and that there are more where there are.
-    pub(super) fn finish(mut self) -> Vec<OutcomeIssue> {
+    /// Returns every issue, and one that says so where some were dropped.
+    pub(crate) fn finish(mut self) -> Vec<OutcomeIssue> {
         if self.is_cut {
             let text = format!("only the first {} issues are listed", limits::MAX_ISSUES);
             let (severity, code) = (IssueSeverity::Information, "incomplete");
@@ -75,15 +75,15 @@ impl Report {
     }
 }
 
-fn issue(severity: IssueSeverity, code: &'static str, place: &Place<'_>, text: &str) -> OutcomeIssue {
-    // A NUL in a name must not travel on into the answer.
+fn issue(severity: IssueSeverity, code: &'static str, place: &DocumentPath<'_>, text: &str) -> OutcomeIssue {
+    // A NUL in a name must not reach the answer.
     let expression = place.to_string().replace('\0', "\u{fffd}");
     let diagnostics = Some(format!("{expression}: {text}"));
     OutcomeIssue { severity, code, diagnostics, expression: vec![expression] }
 }
 
-/// A value as an issue repeats it: the beginning of a scalar, of anything else what it is.
-pub(super) fn shown(value: &Value) -> String {
+/// Returns a value as an issue shows it: the beginning of a scalar, the JSON type of anything else.
+pub(crate) fn shown(value: &Value) -> String {
     match value {
         Value::Null => "null".to_owned(),
         Value::Bool(flag) => flag.to_string(),
@@ -94,8 +94,8 @@ pub(super) fn shown(value: &Value) -> String {
     }
 }
 
-/// A text as an issue repeats it.
-pub(super) fn quoted(text: &str) -> String {
+/// Returns a text as an issue shows it.
+pub(crate) fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for character in cut(text).chars() {
         if character.is_control() {

@@ -13,10 +13,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::Value;
 
-use super::CodesBySystem;
-use crate::ports::StoreError;
+use fhir_store::StoreError;
+use fhir_store::definitions::{self, CodesBySystem};
 
-/// Value sets and code systems that one may be made of. Not specified; published ones name a handful.
+/// Value sets and code systems that one may be made of. Not specified; published ones name few.
 const MAX_PARTS: usize = 64;
 /// Most codes of a set that is listed. Not specified; sets of whole terminologies are larger, and not worth the memory.
 const MAX_CODES: usize = 20_000;
@@ -30,30 +30,38 @@ pub trait CanonicalSource: Send + Sync {
     ///
     /// # Errors
     /// Only when the store itself fails.
-    async fn canonical(&self, kind: &str, url: &str, version: Option<&str>) -> Result<Option<Value>, StoreError>;
+    async fn canonical(
+        &self,
+        resource_type: &str,
+        url: &str,
+        version: Option<&str>,
+    ) -> Result<Option<Value>, StoreError>;
 }
 
-/// Returns the codes of a value set, of R4's own or an installed one; `None` for one that nobody installed, and for one
+/// Returns the codes of a value set, of R4's own or an installed one; `None` for one that is not installed, and for one
 /// whose codes cannot be listed. The url may have a version behind `|`.
 ///
 /// # Errors
 /// Only when the store itself fails.
-pub async fn members_of(source: &dyn CanonicalSource, url: &str) -> Result<Option<Arc<CodesBySystem>>, StoreError> {
-    if let Some(codes) = super::members(url) {
+pub async fn expand_value_set(
+    source: &dyn CanonicalSource,
+    url: &str,
+) -> Result<Option<Arc<CodesBySystem>>, StoreError> {
+    if let Some(codes) = definitions::members(url) {
         return Ok(Some(codes));
     }
     let mut parts = Parts::default();
     let mut asked = vec![("ValueSet", url.to_owned())];
-    while let Some((kind, url)) = asked.pop() {
-        if parts.found.contains_key(&url) || super::members(&url).is_some() {
+    while let Some((resource_type, url)) = asked.pop() {
+        if parts.found.contains_key(&url) || definitions::members(&url).is_some() {
             continue;
         }
         if parts.found.len() >= MAX_PARTS {
             return Ok(None);
         }
         let (bare, version) = split(&url);
-        let found = source.canonical(kind, bare, version).await?;
-        asked.extend(found.iter().filter(|_| kind == "ValueSet").flat_map(needed));
+        let found = source.canonical(resource_type, bare, version).await?;
+        asked.extend(found.iter().filter(|_| resource_type == "ValueSet").flat_map(needed));
         parts.found.insert(url, found);
     }
     Ok(parts.value_set(url, MAX_INCLUDES).map(Arc::new))
@@ -95,7 +103,7 @@ struct Parts {
 
 impl Parts {
     fn value_set(&self, url: &str, left: usize) -> Option<CodesBySystem> {
-        if let Some(codes) = super::members(url) {
+        if let Some(codes) = definitions::members(url) {
             return Some(CodesBySystem::clone(&codes));
         }
         let value_set = self.found.get(url)?.as_ref()?;
@@ -156,7 +164,7 @@ impl Parts {
     }
 }
 
-/// Returns the codes that somebody else listed and published with the value set, if those are all.
+/// Returns the codes of the expansion that was published with the value set, if it is complete.
 fn expanded(value_set: &Value) -> Option<CodesBySystem> {
     let expansion = value_set.get("expansion")?;
     let mut codes = CodesBySystem::default();
@@ -208,13 +216,20 @@ mod tests {
 
     use super::*;
 
-    struct Shelf(Vec<Value>);
+    struct TestSource(Vec<Value>);
 
     #[async_trait]
-    impl CanonicalSource for Shelf {
-        async fn canonical(&self, kind: &str, url: &str, version: Option<&str>) -> Result<Option<Value>, StoreError> {
+    impl CanonicalSource for TestSource {
+        async fn canonical(
+            &self,
+            resource_type: &str,
+            url: &str,
+            version: Option<&str>,
+        ) -> Result<Option<Value>, StoreError> {
             let fits = |found: &&Value| {
-                found["resourceType"] == kind && found["url"] == url && version.is_none_or(|of| found["version"] == of)
+                found["resourceType"] == resource_type
+                    && found["url"] == url
+                    && version.is_none_or(|of| found["version"] == of)
             };
             Ok(self.0.iter().find(fits).cloned())
         }
@@ -222,7 +237,7 @@ mod tests {
 
     fn codes(compose: &Value) -> Option<Vec<String>> {
         let tree = json!([{"code": "a", "concept": [{"code": "b", "concept": [{"code": "c"}]}]}, {"code": "d"}]);
-        let shelf = Shelf(vec![
+        let source = TestSource(vec![
             json!({"resourceType": "CodeSystem", "url": "s", "content": "complete", "concept": tree}),
             json!({"resourceType": "CodeSystem", "url": "part", "content": "fragment", "concept": tree}),
             json!({"resourceType": "ValueSet", "url": "ab", "version": "1",
@@ -235,8 +250,8 @@ mod tests {
             json!({"resourceType": "ValueSet", "url": "v", "compose": compose}),
         ]);
         // Nothing here waits, so one look is enough.
-        let found = pin!(members_of(&shelf, "v")).poll(&mut Context::from_waker(Waker::noop()));
-        let Poll::Ready(found) = found else { panic!("the shelf never waits") };
+        let found = pin!(expand_value_set(&source, "v")).poll(&mut Context::from_waker(Waker::noop()));
+        let Poll::Ready(found) = found else { panic!("the source never waits") };
         found.unwrap().map(|codes| codes.iter().map(|(system, code)| format!("{system}|{code}")).collect())
     }
 

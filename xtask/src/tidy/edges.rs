@@ -43,8 +43,9 @@ const TABLE: &[Crate] = &[
     Crate { name: "server-kit", layer: Layer::Kit, uses: &["attempt-limits", "task-set"], tests_use: &[] },
     core("oauth-core", &["smart-scopes", "b2b-claim", "matcho", "attempt-limits"]),
     core("migrations", &["fhir-store"]),
+    core("fhir-validation", &["fhir-store"]),
     // level 2
-    core("fhir-service", &["oauth-core", "smart-scopes", "fhir-store", "migrations"]),
+    core("fhir-service", &["oauth-core", "smart-scopes", "fhir-store", "fhir-validation", "migrations"]),
     Crate {
         name: "auth-storage",
         layer: Layer::Storage,
@@ -69,7 +70,7 @@ const TABLE: &[Crate] = &[
         name: "auth-http",
         layer: Layer::Http,
         uses: &["fhir-service", "oauth-core", "fhir-store", "migrations", "attempt-limits", "server-kit"],
-        tests_use: &["auth-storage"],
+        tests_use: &["auth-storage", "fhir-validation"],
     },
     // level 4
     Crate {

@@ -1,6 +1,6 @@
 //! The `CapabilityStatement`, taken at its word: whatever it says is asked for.
 
-use fhir_store::validate;
+use fhir_validation::validate;
 use serde_json::{Value, json};
 
 use crate::world::{Answer, BASE, World, on_every_engine};
@@ -43,7 +43,7 @@ fn values(kind: &str) -> &'static [&'static str] {
 async fn the_statement_is_what_fhir_says_a_statement_is() {
     let world = World::new().await;
     let statement = statement(&world).await;
-    assert_eq!(validate::resource("CapabilityStatement", &statement), Some(Vec::new()));
+    assert_eq!(validate("CapabilityStatement", &statement), Some(Vec::new()));
     let types = texts(&statement["rest"][0], "resource", "type");
     assert_eq!(types.len(), 146);
     assert!(types.is_sorted());

@@ -305,7 +305,7 @@ async fn the_capability_statement_names_what_is_installed() {
         assert_eq!(installed["implementationGuide"], json!(["http://asked.example/ImplementationGuide/asked"]));
         let profiles = ["asked", "needed"].map(|name| format!("http://{name}.example/StructureDefinition/patient"));
         assert_eq!(of_patient(&installed), json!(profiles));
-        assert_eq!(fhir_store::validate::resource("CapabilityStatement", &installed), Some(Vec::new()));
+        assert_eq!(fhir_validation::validate("CapabilityStatement", &installed), Some(Vec::new()));
 
         assert_eq!(operate(world, "uninstall", &["asked"]).await.status, 200);
         let after = statement().await;

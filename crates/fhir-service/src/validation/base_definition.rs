@@ -8,8 +8,10 @@
 //! extensions must not be rewritten, and the platform's own types are not types of R4. So it judges nothing. At the
 //! FHIR endpoint both formats of extensions are taken.
 
+use fhir_store::outcome::OutcomeIssue;
 use fhir_store::shape::{BodyError, BodyProblem};
-use fhir_store::{ResourceType, Write, WriteError, WriteOperation, definitions, validate};
+use fhir_store::{ResourceType, Write, WriteError, WriteOperation, definitions};
+use fhir_validation::validate_either_format;
 use serde_json::Value;
 
 use crate::error::ServiceError;
@@ -26,8 +28,10 @@ pub(crate) fn check_write(format: ResourceFormat, write: Write) -> Result<Write,
             check(format, &write.kind, body)?;
         }
         WriteOperation::Put(body) => check(format, &write.kind, body)?,
-        WriteOperation::Patch(_) => return Ok(Write { is_judged: format == ResourceFormat::Fhir, ..write }),
-        WriteOperation::Delete => {}
+        WriteOperation::Patch(_) if format == ResourceFormat::Fhir => {
+            return Ok(Write { patch_check: Some(issues_of), ..write });
+        }
+        WriteOperation::Patch(_) | WriteOperation::Delete => {}
     }
     Ok(write)
 }
@@ -50,13 +54,16 @@ fn check_type(format: ResourceFormat, kind: &ResourceType, body: &Value) -> Resu
 /// Everything that is wrong with it.
 pub(crate) fn check(format: ResourceFormat, kind: &ResourceType, body: &Value) -> Result<(), ServiceError> {
     let issues = match format {
-        ResourceFormat::Native => None,
-        ResourceFormat::Fhir => validate::either_spelling(kind.as_str(), body),
+        ResourceFormat::Native => Vec::new(),
+        ResourceFormat::Fhir => issues_of(kind, body),
     };
-    match issues {
-        Some(issues) if !issues.is_empty() => {
-            Err(ServiceError::Refused { cause: WriteError::Nonconforming(issues), entry: None })
-        }
-        Some(_) | None => Ok(()),
+    if issues.is_empty() {
+        return Ok(());
     }
+    Err(ServiceError::Refused { cause: WriteError::Nonconforming(issues), entry: None })
+}
+
+/// Returns what is wrong with a document by the base definition of its type; nothing where R4 has no such type.
+fn issues_of(kind: &ResourceType, document: &Value) -> Vec<OutcomeIssue> {
+    validate_either_format(kind.as_str(), document).unwrap_or_default()
 }

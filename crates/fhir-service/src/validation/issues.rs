@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use async_trait::async_trait;
-use fhir_store::definitions::{self, CanonicalSource};
+use fhir_store::definitions;
 use fhir_store::outcome::{IssueSeverity, OutcomeIssue};
-use fhir_store::validate::{self, CompiledProfile};
 use fhir_store::{ResourceId, ResourceKey, ResourceType, StoreError, Write, WriteOperation, format, shape};
+use fhir_validation::{CanonicalSource, CompiledProfile, expand_value_set, validate_either_format};
 use oauth_core::registration;
 use serde_json::Value;
 
@@ -55,7 +55,7 @@ fn by_rule(issue: &registration::PolicyIssue) -> OutcomeIssue {
 
 /// Returns what is wrong with a document by the base definition of its type.
 pub(crate) fn of_document(kind: &ResourceType, document: &Value) -> Vec<OutcomeIssue> {
-    validate::either_spelling(kind.as_str(), document).unwrap_or_else(|| {
+    validate_either_format(kind.as_str(), document).unwrap_or_else(|| {
         let text = format!("{kind} is no type of FHIR R4: it is judged by the rules of this platform alone");
         vec![information("not-supported", &text)]
     })
@@ -105,16 +105,16 @@ async fn by_profile(
         return Ok(issue("not-found", format!("the profile {url} is not installed, so it does not judge")));
     };
     match CompiledProfile::read(&definition) {
-        Ok(profile) if profile.kind() == kind.as_str() => {
+        Ok(profile) if profile.resource_type() == kind.as_str() => {
             let mut codes = HashMap::new();
             for url in profile.value_sets() {
-                if let Some(members) = definitions::members_of(&installed, url).await? {
+                if let Some(members) = expand_value_set(&installed, url).await? {
                     codes.insert(url.to_owned(), members);
                 }
             }
-            Ok(profile.judge(document, &codes))
+            Ok(profile.validate(document, &codes))
         }
-        Ok(profile) => Ok(issue("invalid", format!("the profile {url} is about {}", profile.kind()))),
+        Ok(profile) => Ok(issue("invalid", format!("the profile {url} is about {}", profile.resource_type()))),
         Err(fault) => Ok(vec![information("not-supported", &format!("the profile {url} does not judge: {fault}"))]),
     }
 }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use super::codes::CodesBySystem;
 use super::primitive::PrimitiveType;
-use super::structure::{Binding, Content, Element, Node, Structure, Type};
+use super::structure::{
+    ElementContent, ElementDefinition, ElementType, ObjectDefinition, RequiredBinding, StructureDefinition,
+};
 use super::{structure as inherited, value_set};
 
 /// Resources that there are only as bases of others.
@@ -46,7 +48,7 @@ pub(super) fn codes(text: &str) -> CodesBySystem {
 }
 
 /// A type; `None` when a line is not what it should be, which the tests show of none.
-pub(super) fn structure(text: &'static str) -> Option<Structure> {
+pub(super) fn structure(text: &'static str) -> Option<StructureDefinition> {
     let mut lines = text.lines();
     let (name, base) = match lines.next()?.split_once(' ') {
         Some((name, base)) => (name, Some(inherited(base)?)),
@@ -57,10 +59,10 @@ pub(super) fn structure(text: &'static str) -> Option<Structure> {
         reader.read(line)?;
     }
     let is_resource = base.is_some_and(|base| base.is_a_resource) || name == "Resource";
-    Some(Structure {
+    Some(StructureDefinition {
         is_resource: is_resource && !ABSTRACT.contains(&name),
         is_a_resource: is_resource,
-        nodes: reader.nodes(base.and_then(Structure::root))?,
+        nodes: reader.nodes(base.and_then(StructureDefinition::root))?,
     })
 }
 
@@ -75,7 +77,7 @@ struct Reader {
 
 /// An element of which it is not yet known what it refers to.
 struct Line {
-    element: Element,
+    element: ElementDefinition,
     /// The path of the element that this one is made like.
     like: Option<String>,
 }
@@ -95,13 +97,13 @@ impl Reader {
         let (min, max) = bounds.split_once("..")?;
         let model = types.strip_prefix('#').map(str::to_owned);
         let choice = name.strip_suffix("[x]");
-        let element = Element {
+        let element = ElementDefinition {
             name: choice.unwrap_or(name).into(),
             is_choice: choice.is_some(),
             min: min.parse().ok()?,
             max: if max == "*" { u32::MAX } else { max.parse().ok()? },
             is_summary,
-            types: if model.is_some() { Vec::new() } else { types.split(',').map(kind).collect() },
+            types: if model.is_some() { Vec::new() } else { types.split(',').map(element_type).collect() },
             binding: match bound {
                 Some(bound) => Some(binding(bound)?),
                 None => None,
@@ -112,23 +114,23 @@ impl Reader {
     }
 
     /// Returns the elements by what they are inside of: first the type itself, which begins with what it inherits.
-    fn nodes(self, base: Option<&Node>) -> Option<Vec<Node>> {
+    fn nodes(self, base: Option<&ObjectDefinition>) -> Option<Vec<ObjectDefinition>> {
         let mut places: HashMap<String, usize> = HashMap::from([(String::new(), 0)]);
         let mut nodes = vec![base.cloned().unwrap_or_default()];
         for (path, _) in &self.elements {
             let parent = parent(path);
             if !places.contains_key(parent) {
                 let (_, of) = self.elements.iter().find(|(path, _)| path == parent)?;
-                let kind = of.element.types.first()?;
+                let element_type = of.element.types.first()?;
                 places.insert(parent.to_owned(), nodes.len());
-                nodes.push(inherited(&kind.name)?.root()?.clone());
+                nodes.push(inherited(&element_type.name)?.root()?.clone());
             }
         }
         for (path, Line { mut element, like }) in self.elements {
             match places.get(like.as_deref().unwrap_or(&path)) {
                 Some(at) => {
                     let name = Box::from("BackboneElement");
-                    element.types = vec![Type { name, content: Content::Own(*at), targets: Vec::new() }];
+                    element.types = vec![ElementType { name, content: ElementContent::Own(*at), targets: Vec::new() }];
                 }
                 None if like.is_some() => return None,
                 None => {}
@@ -144,20 +146,20 @@ fn parent(path: &str) -> &str {
 }
 
 /// `Reference(Patient|Group)` or the name of a type.
-fn kind(text: &str) -> Type {
+fn element_type(text: &str) -> ElementType {
     let (name, targets) = match text.split_once('(') {
         Some((name, targets)) => (name, targets.trim_end_matches(')').split('|').map(Box::from).collect()),
         None => (text, Vec::new()),
     };
     let content = match PrimitiveType::of(name) {
-        Some(primitive) => Content::Primitive(primitive),
-        None if name == "Resource" => Content::Resource,
-        None => Content::Complex,
+        Some(primitive) => ElementContent::Primitive(primitive),
+        None if name == "Resource" => ElementContent::Resource,
+        None => ElementContent::Complex,
     };
-    Type { name: name.into(), content, targets }
+    ElementType { name: name.into(), content, targets }
 }
 
-fn binding(text: &str) -> Option<Binding> {
-    let Some(id) = text.strip_prefix('!') else { return Some(Binding::Open) };
-    Some(Binding::Closed { id: id.into(), codes: Arc::clone(value_set(id)?) })
+fn binding(text: &str) -> Option<RequiredBinding> {
+    let Some(id) = text.strip_prefix('!') else { return Some(RequiredBinding::Open) };
+    Some(RequiredBinding::Closed { id: id.into(), codes: Arc::clone(value_set(id)?) })
 }

@@ -1,4 +1,4 @@
-//! A type as a validator asks for it.
+//! The definition of a type: its elements, what each may hold and how often.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,64 +6,75 @@ use std::sync::Arc;
 use super::codes::CodesBySystem;
 use super::primitive::PrimitiveType;
 
-/// What a type is made of.
+/// The definition of a type: the elements of its objects.
+///
+/// It has what validation, references and summaries need of the `StructureDefinition` of a type in R4.
 #[derive(Debug)]
-pub(crate) struct Structure {
+pub struct StructureDefinition {
     pub(super) is_resource: bool,
-    /// Whether it is a resource or the base of some.
+    /// Whether it is a resource or the base of resources.
     pub(super) is_a_resource: bool,
-    /// The first is the type itself, the others are elements inside of which are elements of their own.
-    pub(super) nodes: Vec<Node>,
+    /// The first is the type itself, the others are elements that have elements.
+    pub(super) nodes: Vec<ObjectDefinition>,
 }
 
-impl Structure {
-    /// Returns whether it is a resource that there can be, so no abstract one.
-    pub(crate) fn is_resource(&self) -> bool {
+impl StructureDefinition {
+    /// Returns whether the type is a resource type that is not abstract.
+    #[must_use]
+    pub fn is_resource(&self) -> bool {
         self.is_resource
     }
 
-    /// Returns the type itself.
-    pub(crate) fn root(&self) -> Option<&Node> {
+    /// Returns the elements of the type itself.
+    #[must_use]
+    pub fn root(&self) -> Option<&ObjectDefinition> {
         self.nodes.first()
     }
 
-    /// An element's own elements.
-    pub(crate) fn node(&self, at: usize) -> Option<&Node> {
+    /// Returns the elements of an element whose content is [`ElementContent::Own`], by the number there.
+    #[must_use]
+    pub fn node(&self, at: usize) -> Option<&ObjectDefinition> {
         self.nodes.get(at)
     }
 }
 
-/// The elements of an object.
+/// The elements of a JSON object: of a type, or of an element that has elements.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Node {
-    /// As they are defined; a choice of types is one.
-    pub(crate) elements: Vec<Element>,
-    /// By the names that JSON has for them: the element and which of its types the name says.
-    pub(crate) members: HashMap<Box<str>, (usize, usize)>,
-    /// Those that have to be there.
-    pub(crate) required: Vec<usize>,
+pub struct ObjectDefinition {
+    /// The elements in the order of their definition; a choice of types is one element.
+    pub elements: Vec<ElementDefinition>,
+    /// By the name of a JSON member: the number of the element and the number of the type that the name says.
+    pub(super) members: HashMap<Box<str>, (usize, usize)>,
+    /// The numbers of the elements that must be present.
+    pub required: Vec<usize>,
 }
 
-impl Node {
+impl ObjectDefinition {
     /// Returns the element that a member of a JSON object is, the number of the element, and its type.
-    pub(crate) fn member(&self, name: &str) -> Option<(usize, &Element, &Type)> {
-        let (element, kind) = *self.members.get(name)?;
+    #[must_use]
+    pub fn member(&self, name: &str) -> Option<(usize, &ElementDefinition, &ElementType)> {
+        let (element, element_type) = *self.members.get(name)?;
         let found = self.elements.get(element)?;
-        Some((element, found, found.types.get(kind)?))
+        Some((element, found, found.types.get(element_type)?))
     }
 
     /// Returns the element a member of a JSON object belongs to: that of this name, or a choice whose type the name
-    /// does not say, as in the native spelling.
-    pub(crate) fn element(&self, name: &str) -> Option<&Element> {
+    /// does not say, as in the native format.
+    #[must_use]
+    pub fn element(&self, name: &str) -> Option<&ElementDefinition> {
         let named = self.member(name).map(|(_, element, _)| element);
         named.or_else(|| self.elements.iter().find(|element| *element.name == *name))
     }
 
     /// Adds an element under the names that JSON has for it.
-    pub(super) fn push(&mut self, element: Element) {
+    pub(super) fn push(&mut self, element: ElementDefinition) {
         let at = self.elements.len();
-        for (number, kind) in element.types.iter().enumerate() {
-            let name = if element.is_choice { choice(&element.name, &kind.name) } else { element.name.to_string() };
+        for (number, element_type) in element.types.iter().enumerate() {
+            let name = if element.is_choice {
+                choice_member(&element.name, &element_type.name)
+            } else {
+                element.name.to_string()
+            };
             self.members.insert(name.into(), (at, number));
         }
         if element.min > 0 {
@@ -73,66 +84,76 @@ impl Node {
     }
 }
 
-/// `value` and `dateTime` as `valueDateTime`.
-pub(crate) fn choice(element: &str, kind: &str) -> String {
-    let mut characters = kind.chars();
+/// Returns the name of the JSON member for one type of a choice: `value` and `dateTime` give `valueDateTime`.
+#[must_use]
+pub fn choice_member(element: &str, element_type: &str) -> String {
+    let mut characters = element_type.chars();
     let first = characters.next().map(|first| first.to_ascii_uppercase());
     element.chars().chain(first).chain(characters).collect()
 }
 
-/// An element: its name without the `[x]` of a choice, and what it may be.
+/// The definition of an element.
 #[derive(Clone, Debug)]
-pub(crate) struct Element {
-    pub(crate) name: Box<str>,
-    pub(crate) is_choice: bool,
-    pub(crate) min: u32,
-    /// `u32::MAX` where there is no bound. More than 1 is a list in JSON, however many there are.
-    pub(crate) max: u32,
-    /// Whether it is part of a summary of what it belongs to.
-    pub(crate) is_summary: bool,
-    /// At least one.
-    pub(crate) types: Vec<Type>,
-    pub(crate) binding: Option<Binding>,
+pub struct ElementDefinition {
+    /// The name, without the `[x]` of a choice.
+    pub name: Box<str>,
+    /// Whether its values are of one of several types, which the name of the JSON member says.
+    pub is_choice: bool,
+    /// The least number of values.
+    pub min: u32,
+    /// The greatest number of values; `u32::MAX` where there is no bound. An element with more than 1 is a list in JSON,
+    /// however many values there are.
+    pub max: u32,
+    /// Whether it is part of a summary of the object that has it.
+    pub is_summary: bool,
+    /// The types its values may have, at least one.
+    pub types: Vec<ElementType>,
+    /// The value set its codes must be of, if one is required.
+    pub binding: Option<RequiredBinding>,
 }
 
-impl Element {
-    /// Returns whether JSON has a list for it.
-    pub(crate) fn is_list(&self) -> bool {
+impl ElementDefinition {
+    /// Returns whether it is a list in JSON.
+    #[must_use]
+    pub fn is_list(&self) -> bool {
         self.max > 1
     }
 }
 
-/// One type that an element may have.
+/// A type that the values of an element may have.
 #[derive(Clone, Debug)]
-pub(crate) struct Type {
-    pub(crate) name: Box<str>,
-    pub(crate) content: Content,
+pub struct ElementType {
+    /// The name of the type.
+    pub name: Box<str>,
+    /// The JSON that a value is.
+    pub content: ElementContent,
     /// The types of resources a reference may lead to; none where it may lead to any.
-    pub(crate) targets: Vec<Box<str>>,
+    pub targets: Vec<Box<str>>,
 }
 
-/// What a value of a type is.
+/// The JSON that a value of a type is.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Content {
+pub enum ElementContent {
     /// A JSON scalar.
     Primitive(PrimitiveType),
     /// An object of the type of that name.
     Complex,
-    /// An object with elements of its own: their place among the nodes of the type that has them.
+    /// An object whose elements the type that has the element defines; see [`StructureDefinition::node`].
     Own(usize),
     /// Any resource.
     Resource,
 }
 
-/// The value set a code has to be of.
+/// The value set that a code must be of.
 #[derive(Clone, Debug)]
-pub(crate) enum Binding {
+pub enum RequiredBinding {
     /// Its codes are listed.
     Closed {
         /// The id of the value set.
         id: Box<str>,
+        /// Its codes.
         codes: Arc<CodesBySystem>,
     },
-    /// They cannot be.
+    /// Its codes cannot be listed.
     Open,
 }

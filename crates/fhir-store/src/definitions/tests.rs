@@ -13,14 +13,14 @@ fn every_line_of_the_data_is_read() {
         let structure = structure(name).unwrap_or_else(|| panic!("{name} is not read"));
         for node in &structure.nodes {
             assert!(node.elements.len() <= 128, "{name}: the elements of an object are counted in 128 bits");
-            for kind in node.elements.iter().flat_map(|element| &element.types) {
-                let known = match kind.content {
-                    Content::Complex => super::structure(&kind.name).is_some(),
-                    Content::Own(at) => structure.node(at).is_some(),
-                    Content::Primitive(_) | Content::Resource => true,
+            for element_type in node.elements.iter().flat_map(|element| &element.types) {
+                let known = match element_type.content {
+                    ElementContent::Complex => super::structure(&element_type.name).is_some(),
+                    ElementContent::Own(at) => structure.node(at).is_some(),
+                    ElementContent::Primitive(_) | ElementContent::Resource => true,
                 };
-                assert!(known, "{name} has an element of the unknown type {}", kind.name);
-                for target in &kind.targets {
+                assert!(known, "{name} has an element of the unknown type {}", element_type.name);
+                for target in &element_type.targets {
                     assert!(is_resource_type(target), "{name} refers to the unknown type {target}");
                 }
             }
@@ -45,7 +45,7 @@ fn resources_are_the_146_of_r4() {
 
 #[test]
 fn a_type_has_what_it_inherits_and_a_choice_its_names() {
-    let patient = structure("Patient").and_then(Structure::root).unwrap();
+    let patient = structure("Patient").and_then(StructureDefinition::root).unwrap();
     for name in ["id", "meta", "text", "contained", "extension", "birthDate", "deceasedBoolean", "deceasedDateTime"] {
         assert!(patient.member(name).is_some(), "{name}");
     }
@@ -53,7 +53,7 @@ fn a_type_has_what_it_inherits_and_a_choice_its_names() {
         assert!(patient.member(name).is_none(), "{name}");
     }
     let required: Vec<&str> = structure("Observation")
-        .and_then(Structure::root)
+        .and_then(StructureDefinition::root)
         .map(|node| {
             node.required.iter().filter_map(|at| node.elements.get(*at)).map(|element| &*element.name).collect()
         })

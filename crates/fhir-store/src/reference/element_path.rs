@@ -7,7 +7,7 @@
 //!
 //! A path is resolved only when an object has the members of a reference, because few objects do.
 
-use crate::definitions::{self, Content, Element, Node, Structure, Type};
+use crate::definitions::{self, ElementContent, ElementDefinition, ElementType, ObjectDefinition, StructureDefinition};
 
 /// Names of elements that hold a whole resource. The tests compare them with the definitions.
 const RESOURCE_ELEMENTS: [&[u8]; 4] = [b"contained", b"resource", b"outcome", b"params"];
@@ -25,7 +25,7 @@ pub(crate) struct ElementPath<'a> {
     /// The name, UTF-8 where it is anything that R4 has.
     element: &'a [u8],
     /// The type that the object itself names, where it may be a resource.
-    resource: Option<&'static Structure>,
+    resource: Option<&'static StructureDefinition>,
 }
 
 /// What R4 says of an element.
@@ -36,17 +36,17 @@ enum Definition {
     /// A resource of any type.
     Resource,
     /// An element of several types; in the native format its object names the type.
-    Choice(&'static Structure, &'static Element),
+    Choice(&'static StructureDefinition, &'static ElementDefinition),
     /// An object with these elements.
-    Object { structure: &'static Structure, node: &'static Node, is_reference: bool },
+    Object { structure: &'static StructureDefinition, node: &'static ObjectDefinition, is_reference: bool },
     /// A JSON scalar.
     Primitive,
 }
 
 impl<'a> ElementPath<'a> {
-    /// Returns the path of a document as a whole. `kind` is the type it is a resource of.
-    pub(crate) fn root(kind: Option<&str>) -> Self {
-        Self { parent: None, element: ROOT, resource: kind.and_then(definitions::structure) }
+    /// Returns the path of a document as a whole. `resource_type` is the type it is a resource of.
+    pub(crate) fn root(resource_type: Option<&str>) -> Self {
+        Self { parent: None, element: ROOT, resource: resource_type.and_then(definitions::structure) }
     }
 
     /// Returns the path of a member of the object here.
@@ -56,12 +56,12 @@ impl<'a> ElementPath<'a> {
 
     /// Returns the path with what the object here says its `resourceType` is.
     ///
-    /// `kind` is called only where the object may be a resource.
-    pub(crate) fn of_object<'k>(self, kind: impl FnOnce() -> Option<&'k str>) -> Self {
+    /// `resource_type` is called only where the object may be a resource.
+    pub(crate) fn of_object<'k>(self, resource_type: impl FnOnce() -> Option<&'k str>) -> Self {
         if self.parent.is_none() || !self.names_resource() {
             return self;
         }
-        Self { resource: kind().and_then(definitions::structure), ..self }
+        Self { resource: resource_type().and_then(definitions::structure), ..self }
     }
 
     /// Returns whether the element has a name that elements which hold resources have.
@@ -127,19 +127,19 @@ impl Definition {
         match self {
             Self::Object { structure, node, .. } => of_member(structure, node, name),
             Self::Choice(structure, element) => {
-                let kind = element.types.iter().find(|kind| *kind.name == *name);
-                kind.map_or(Self::Unknown, |kind| Self::of_type(structure, kind))
+                let element_type = element.types.iter().find(|element_type| *element_type.name == *name);
+                element_type.map_or(Self::Unknown, |element_type| Self::of_type(structure, element_type))
             }
             Self::Unknown | Self::Resource | Self::Primitive => Self::Unknown,
         }
     }
 
-    fn of_type(structure: &'static Structure, kind: &Type) -> Self {
-        match kind.content {
-            Content::Primitive(_) => Self::Primitive,
-            Content::Resource => Self::Resource,
-            Content::Complex => Self::of_datatype(&kind.name),
-            Content::Own(at) => {
+    fn of_type(structure: &'static StructureDefinition, element_type: &ElementType) -> Self {
+        match element_type.content {
+            ElementContent::Primitive(_) => Self::Primitive,
+            ElementContent::Resource => Self::Resource,
+            ElementContent::Complex => Self::of_datatype(&element_type.name),
+            ElementContent::Own(at) => {
                 structure.node(at).map_or(Self::Unknown, |node| Self::Object { structure, node, is_reference: false })
             }
         }
@@ -155,17 +155,17 @@ impl Definition {
     }
 }
 
-fn has_type(element: &Element, name: &str) -> bool {
-    element.types.iter().any(|kind| *kind.name == *name)
+fn has_type(element: &ElementDefinition, name: &str) -> bool {
+    element.types.iter().any(|element_type| *element_type.name == *name)
 }
 
-fn of_member(structure: &'static Structure, node: &'static Node, name: &str) -> Definition {
-    if let Some((_, _, kind)) = node.member(name) {
-        return Definition::of_type(structure, kind);
+fn of_member(structure: &'static StructureDefinition, node: &'static ObjectDefinition, name: &str) -> Definition {
+    if let Some((_, _, element_type)) = node.member(name) {
+        return Definition::of_type(structure, element_type);
     }
     // The id and the extensions of a primitive stand beside it.
-    if let Some((_, _, kind)) = name.strip_prefix('_').and_then(|bare| node.member(bare)) {
-        let is_primitive = matches!(kind.content, Content::Primitive(_));
+    if let Some((_, _, element_type)) = name.strip_prefix('_').and_then(|bare| node.member(bare)) {
+        let is_primitive = matches!(element_type.content, ElementContent::Primitive(_));
         return if is_primitive { Definition::of_datatype("Element") } else { Definition::Unknown };
     }
     node.element(name).map_or(Definition::Unknown, |element| Definition::Choice(structure, element))

@@ -1,28 +1,28 @@
-//! What belongs to a slice.
+//! Tests of what belongs to a slice.
 
 use serde_json::Value;
 
 use super::{Rule, contains};
-use crate::definitions;
+use fhir_store::definitions;
 
-/// What has to hold of a value that belongs to a slice.
+/// A condition on the values that belong to a slice.
 #[derive(Debug)]
-pub(super) enum Test {
+pub(crate) enum SliceTest {
     /// Some value at the path is exactly this.
     Fixed(Vec<String>, Value),
     /// Some value at the path has all of this.
     Pattern(Vec<String>, Value),
-    /// It is of one of these types, as the names of members spell them.
+    /// It is of one of these types, in the form that names of members have them.
     Types(Vec<String>),
 }
 
-impl Test {
-    /// Returns whether it holds of a value, which is a choice of the type `kind` where it is a choice.
-    pub(super) fn holds(&self, kind: &str, value: &Value) -> bool {
+impl SliceTest {
+    /// Returns whether it holds of a value, which is a choice of the type `element_type` where it is a choice.
+    pub(crate) fn holds(&self, element_type: &str, value: &Value) -> bool {
         match self {
             Self::Fixed(path, wanted) => any(value, path, &|found| found == wanted),
             Self::Pattern(path, wanted) => any(value, path, &|found| contains(found, wanted)),
-            Self::Types(types) => types.iter().any(|of| of == kind),
+            Self::Types(types) => types.iter().any(|of| of == element_type),
         }
     }
 }
@@ -36,9 +36,8 @@ fn any(value: &Value, path: &[String], holds: &dyn Fn(&Value) -> bool) -> bool {
     }
 }
 
-/// Returns what tells a slice from the others: one test for each discriminator of its owner; `None` when one cannot be
-/// told.
-pub(super) fn tests(rules: &[Rule], owner: &Rule, slice: usize) -> Option<Vec<Test>> {
+/// Returns the tests of what belongs to a slice, one for each discriminator of its owner; `None` when one is not known.
+pub(crate) fn tests(rules: &[Rule], owner: &Rule, slice: usize) -> Option<Vec<SliceTest>> {
     let slice = rules.get(slice)?;
     if owner.discriminators.is_empty() {
         return None;
@@ -46,19 +45,19 @@ pub(super) fn tests(rules: &[Rule], owner: &Rule, slice: usize) -> Option<Vec<Te
     owner.discriminators.iter().map(|(kind, path)| test(rules, slice, (kind, path))).collect()
 }
 
-fn test(rules: &[Rule], slice: &Rule, (kind, path): (&str, &str)) -> Option<Test> {
+fn test(rules: &[Rule], slice: &Rule, (kind, path): (&str, &str)) -> Option<SliceTest> {
     match (kind, path) {
-        ("type", "$this") if slice.is_choice => {
-            Some(Test::Types(slice.types.iter().map(|kind| definitions::choice("", kind)).collect()))
-        }
+        ("type", "$this") if slice.is_choice => Some(SliceTest::Types(
+            slice.types.iter().map(|element_type| definitions::choice_member("", element_type)).collect(),
+        )),
         ("value" | "pattern", _) => {
             let path = if path == "$this" { Vec::new() } else { path.split('.').map(str::to_owned).collect() };
             let decisive = path.iter().try_fold(slice, |rule, name| inner(rules, rule, name));
             match decisive.map(|rule| (&rule.fixed, &rule.pattern)) {
-                Some((Some(fixed), _)) => Some(Test::Fixed(path, fixed.clone())),
-                Some((None, Some(pattern))) => Some(Test::Pattern(path, pattern.clone())),
+                Some((Some(fixed), _)) => Some(SliceTest::Fixed(path, fixed.clone())),
+                Some((None, Some(pattern))) => Some(SliceTest::Pattern(path, pattern.clone())),
                 // The definition of an extension says its url, and the profile names the definition.
-                _ if path == ["url"] => Some(Test::Fixed(path, slice.extension.clone()?.into())),
+                _ if path == ["url"] => Some(SliceTest::Fixed(path, slice.extension.clone()?.into())),
                 _ => None,
             }
         }

@@ -1,31 +1,29 @@
+use fhir_store::outcome::IssueSeverity;
+use fhir_store::testing;
+use fhir_validation::{limits, validate, validate_either_format};
 use proptest::prelude::*;
-use serde_json::json;
-
-use super::*;
-use crate::limits;
-use crate::outcome::IssueSeverity;
-use crate::testing;
+use serde_json::{Value, json};
 
 /// Returns what an issue says: its code, its place and what is wrong.
-fn told(kind: &str, document: &Value) -> Vec<String> {
-    let issues = resource(kind, document).unwrap();
-    let told =
+fn issues_of(resource_type: &str, document: &Value) -> Vec<String> {
+    let issues = validate(resource_type, document).unwrap();
+    let found =
         issues.iter().map(|issue| format!("{} {}", issue.code, issue.diagnostics.as_deref().unwrap_or_default()));
-    told.collect()
+    found.collect()
 }
 
-/// Of every document exactly one issue is told, and it begins like this.
-fn judge(kind: &str, cases: &[(Value, &str)]) {
+/// Of every document exactly one issue is returned, and it begins like this.
+fn refuse(resource_type: &str, cases: &[(Value, &str)]) {
     for (document, expected) in cases {
-        let told = told(kind, document);
-        let [only] = told.as_slice() else { panic!("{document}: one issue was expected, {told:?} were found") };
+        let found = issues_of(resource_type, document);
+        let [only] = found.as_slice() else { panic!("{document}: one issue was expected, {found:?} were found") };
         assert!(only.starts_with(expected), "{document}: {only}");
     }
 }
 
-fn accept(kind: &str, documents: &[Value]) {
+fn accept(resource_type: &str, documents: &[Value]) {
     for document in documents {
-        assert_eq!(told(kind, document), Vec::<String>::new(), "{document}");
+        assert_eq!(issues_of(resource_type, document), Vec::<String>::new(), "{document}");
     }
 }
 
@@ -40,14 +38,14 @@ fn observation(more: Value) -> Value {
 
 #[test]
 fn a_type_that_r4_does_not_have_is_not_judged() {
-    for kind in ["Client", "User", "HumanName", "Resource", "", "patient"] {
-        assert_eq!(resource(kind, &json!({})), None, "{kind}");
+    for resource_type in ["Client", "User", "HumanName", "Resource", "", "patient"] {
+        assert_eq!(validate(resource_type, &json!({})), None, "{resource_type}");
     }
 }
 
 #[test]
 fn unknown_names_are_told_and_a_choice_is_explained() {
-    judge(
+    refuse(
         "Patient",
         &[
             (json!({"nmae": []}), "structure Patient.nmae: there is no such element"),
@@ -61,7 +59,7 @@ fn unknown_names_are_told_and_a_choice_is_explained() {
             (json!({"resourceType": "Person"}), "structure Patient.resourceType: expected \"Patient\""),
         ],
     );
-    judge(
+    refuse(
         "Observation",
         &[(observation(json!({"valueFoo": 1})), "structure Observation.valueFoo: expected value[x]: valueQuantity")],
     );
@@ -69,7 +67,7 @@ fn unknown_names_are_told_and_a_choice_is_explained() {
 
 #[test]
 fn lists_and_single_values_are_not_taken_for_each_other() {
-    judge(
+    refuse(
         "Patient",
         &[
             (json!({"name": {"text": "a"}}), "structure Patient.name: expected a list, found an object"),
@@ -88,7 +86,7 @@ fn lists_and_single_values_are_not_taken_for_each_other() {
 
 #[test]
 fn values_have_the_form_of_their_type() {
-    judge(
+    refuse(
         "Patient",
         &[
             (
@@ -112,7 +110,7 @@ fn values_have_the_form_of_their_type() {
 
 #[test]
 fn what_is_required_has_to_be_there_once() {
-    judge(
+    refuse(
         "Observation",
         &[
             (json!({"code": {"text": "c"}}), "required Observation: expected the element status, found none"),
@@ -126,12 +124,12 @@ fn what_is_required_has_to_be_there_once() {
             ),
         ],
     );
-    judge(
+    refuse(
         "Patient",
         &[(json!({"text": {"div": "<div>a</div>"}}), "required Patient.text: expected the element status")],
     );
     assert_eq!(
-        told("MedicationRequest", &json!({"status": "active"})),
+        issues_of("MedicationRequest", &json!({"status": "active"})),
         [
             "required MedicationRequest: expected the element intent, found none",
             "required MedicationRequest: expected the element medication[x], found none",
@@ -146,7 +144,7 @@ fn what_is_required_has_to_be_there_once() {
 #[test]
 fn a_choice_is_made_once() {
     let two = observation(json!({"valueString": "a", "valueInteger": 1}));
-    judge(
+    refuse(
         "Observation",
         &[(two, "structure Observation.value: expected one of value[x], found valueString and valueInteger")],
     );
@@ -158,14 +156,14 @@ fn codes_are_of_the_value_set_a_binding_requires() {
     let coded = |system: &str, code: &str| json!({"coding": [{"system": system, "code": code}]});
     let clinical = "http://terminology.hl7.org/CodeSystem/condition-clinical";
     let condition = |status: Value| json!({"subject": {"reference": "Patient/1"}, "clinicalStatus": status});
-    judge(
+    refuse(
         "Patient",
         &[(
             json!({"gender": "m"}),
             "code-invalid Patient.gender: expected a code of the value set administrative-gender (female, male, other, unknown), found \"m\"",
         )],
     );
-    judge(
+    refuse(
         "Condition",
         &[
             (
@@ -179,7 +177,7 @@ fn codes_are_of_the_value_set_a_binding_requires() {
     );
     let second = json!({"coding": [{"system": "x", "code": "y"}, {"system": clinical, "code": "active"}]});
     accept("Condition", &[condition(coded(clinical, "active")), condition(second)]);
-    // Media types cannot be listed, and a preferred binding binds nobody.
+    // Media types cannot be listed, and a preferred binding requires nothing.
     accept("Binary", &[json!({"contentType": "application/x-anything", "data": "YQ=="})]);
     accept("Patient", &[json!({"maritalStatus": coded("x", "y"), "language": "tlh"})]);
 }
@@ -200,7 +198,7 @@ fn references_lead_to_what_their_element_allows() {
         "ftp://h/x",
     ];
     accept("Observation", &fit.map(about));
-    judge("Observation", &[
+    refuse("Observation", &[
         (about("Practitioner/1"), "value Observation.subject.reference: expected a reference to Patient, Group, Device, Location, found one to Practitioner"),
         (about("https://h/fhir/Practitioner/1"), "value Observation.subject.reference: expected a reference to"),
         (about("Client/1"), "value Observation.subject.reference: expected a reference to"),
@@ -223,7 +221,7 @@ fn contained_resources_are_named_typed_and_flat() {
     };
     accept("Observation", &[with(json!({"resourceType": "Patient", "id": "p"}), "#p")]);
     let device = json!({"resourceType": "Organization", "id": "p"});
-    judge(
+    refuse(
         "Observation",
         &[
             (
@@ -270,7 +268,7 @@ fn primitives_have_extensions_beside_them() {
             json!({"name": [{"_given": [extension]}]}),
         ],
     );
-    judge(
+    refuse(
         "Patient",
         &[
             (
@@ -297,7 +295,7 @@ fn primitives_have_extensions_beside_them() {
 
 #[test]
 fn some_invariants_are_judged() {
-    judge(
+    refuse(
         "Patient",
         &[
             (
@@ -312,7 +310,7 @@ fn some_invariants_are_judged() {
             (json!({"contact": [{"gender": "male"}]}), "invariant Patient.contact[0]: expected a name"),
         ],
     );
-    judge(
+    refuse(
         "Observation",
         &[
             (
@@ -335,7 +333,7 @@ fn every_resource_of_a_bundle_is_judged_with_its_own_contained_ones() {
         observation(json!({"contained": [{"resourceType": "Patient", "id": "p"}], "subject": {"reference": "#p"}}));
     let lost = observation(json!({"subject": {"reference": "#p"}}));
     accept("Bundle", &[json!({"type": "collection", "entry": [entry(inner.clone())]})]);
-    judge(
+    refuse(
         "Bundle",
         &[
             (
@@ -357,7 +355,7 @@ fn elements_made_like_others_are_judged_like_them() {
         "Questionnaire",
         &[item(json!({"linkId": "1.1", "type": "string", "item": [{"linkId": "1.1.1", "type": "display"}]}))],
     );
-    judge(
+    refuse(
         "Questionnaire",
         &[(item(json!({"linkId": "1.1"})), "required Questionnaire.item[0].item[0]: expected the element type")],
     );
@@ -366,7 +364,7 @@ fn elements_made_like_others_are_judged_like_them() {
 #[test]
 fn issues_are_bounded_and_say_so() {
     let names: Vec<Value> = (0..1000).map(|_| json!({"x": 1, "y": 2})).collect();
-    let issues = resource("Patient", &json!({"name": names})).unwrap();
+    let issues = validate("Patient", &json!({"name": names})).unwrap();
     assert_eq!(issues.len(), limits::MAX_ISSUES + 1);
     let last = issues.last().unwrap();
     assert_eq!((last.severity, last.code), (IssueSeverity::Information, "incomplete"));
@@ -378,13 +376,13 @@ fn a_document_of_any_depth_is_judged_without_falling() {
     for _ in 0..limits::MAX_DEPTH {
         extension = json!({"url": "u", "extension": [extension]});
     }
-    let issues = told("Patient", &json!({"extension": [extension]}));
+    let issues = issues_of("Patient", &json!({"extension": [extension]}));
     assert!(issues.iter().any(|issue| issue.contains("is nested too deeply")), "{issues:?}");
 }
 
 #[test]
 fn a_name_with_a_nul_or_a_long_value_does_not_spoil_the_answer() {
-    let issues = told("Patient", &json!({"a\0b": 1, "gender": format!("\u{7}{}", "é".repeat(10_000))}));
+    let issues = issues_of("Patient", &json!({"a\0b": 1, "gender": format!("\u{7}{}", "é".repeat(10_000))}));
     assert!(issues.iter().all(|issue| issue.len() < 400 && !issue.contains(['\0', '\u{7}'])), "{issues:?}");
 }
 
@@ -416,16 +414,16 @@ proptest! {
 
     #[test]
     fn what_is_valid_stays_valid_in_the_other_spelling_and_back(document in any_valid()) {
-        prop_assert_eq!(resource("Observation", &document), Some(Vec::new()));
+        prop_assert_eq!(validate("Observation", &document), Some(Vec::new()));
         let native = format::to_native(document.clone());
-        prop_assert_eq!(either_spelling("Observation", &native), Some(Vec::new()));
+        prop_assert_eq!(validate_either_format("Observation", &native), Some(Vec::new()));
         prop_assert_eq!(format::to_fhir(native), document);
     }
 
     #[test]
-    fn whatever_is_sent_is_judged_within_bounds(document in testing::any_json(), kind in 0..4_usize) {
-        let kind = ["Patient", "Bundle", "Parameters", "Questionnaire"][kind];
-        let issues = resource(kind, &document).unwrap();
+    fn whatever_is_sent_is_judged_within_bounds(document in testing::any_json(), resource_type in 0..4_usize) {
+        let resource_type = ["Patient", "Bundle", "Parameters", "Questionnaire"][resource_type];
+        let issues = validate(resource_type, &document).unwrap();
         prop_assert!(issues.len() <= limits::MAX_ISSUES + 1);
         prop_assert!(issues.iter().all(|issue| issue.expression.len() <= 1 && issue.diagnostics.is_some()));
     }

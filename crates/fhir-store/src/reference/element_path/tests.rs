@@ -8,15 +8,15 @@ use crate::reference::FullUrls;
 const URN: &str = "urn:uuid:4f6c9d3a-0000-4000-8000-000000000001";
 
 /// Every object that R4 describes as part of a resource or of a datatype, beside the names that lead to it.
-fn nodes(kind: &str) -> Vec<(Vec<String>, &'static Structure, &'static Node)> {
-    let structure = definitions::structure(kind).unwrap();
+fn nodes(resource_type: &str) -> Vec<(Vec<String>, &'static StructureDefinition, &'static ObjectDefinition)> {
+    let structure = definitions::structure(resource_type).unwrap();
     let mut nodes = vec![(Vec::new(), structure, structure.root().unwrap())];
     let mut at = 0;
     while let Some((path, structure, node)) = nodes.get(at).cloned() {
         at += 1;
         for element in &node.elements {
             // A part may be like one that it is inside of.
-            if let [Type { content: Content::Own(own), .. }] = element.types.as_slice()
+            if let [ElementType { content: ElementContent::Own(own), .. }] = element.types.as_slice()
                 && path.iter().filter(|name| **name == *element.name).count() == 0
             {
                 let path = path.iter().cloned().chain([element.name.to_string()]).collect();
@@ -28,48 +28,49 @@ fn nodes(kind: &str) -> Vec<(Vec<String>, &'static Structure, &'static Node)> {
 }
 
 /// Values of a type: each form that is written differently, and each member that an object may have alone.
-fn values(kind: &Type) -> Vec<Value> {
-    match kind.content {
-        Content::Primitive(_) => vec![URN.into()],
-        Content::Own(_) => Vec::new(),
-        Content::Resource => vec![
+fn values(element_type: &ElementType) -> Vec<Value> {
+    match element_type.content {
+        ElementContent::Primitive(_) => vec![URN.into()],
+        ElementContent::Own(_) => Vec::new(),
+        ElementContent::Resource => vec![
             json!({"resourceType": "Patient", "id": "1"}),
             json!({"resourceType": "Device", "id": "1", "type": {"text": "x"}, "identifier": [{"value": "y"}]}),
             json!({"resourceType": "Consent", "policy": [{"uri": "http://e/x"}]}),
         ],
-        Content::Complex if &*kind.name == "Reference" => {
+        ElementContent::Complex if &*element_type.name == "Reference" => {
             ["Patient/1", "Patient/1/_history/2", "https://h/fhir/Patient/1", "#c", "Patient?identifier=x"]
                 .map(|text| json!({"reference": text, "display": "x"}))
                 .to_vec()
         }
-        Content::Complex => {
-            let node = definitions::structure(&kind.name).and_then(Structure::root).unwrap();
+        ElementContent::Complex => {
+            let node = definitions::structure(&element_type.name).and_then(StructureDefinition::root).unwrap();
             let scalars = node.members.keys().filter(|name| {
-                node.member(name).is_some_and(|(_, _, kind)| matches!(kind.content, Content::Primitive(_)))
+                node.member(name)
+                    .is_some_and(|(_, _, element_type)| matches!(element_type.content, ElementContent::Primitive(_)))
             });
             scalars.map(|name| json!({(&**name): "http://e/x"})).collect()
         }
     }
 }
 
-/// A document of `kind` in which only the member `name` of the object at `path` is there.
-fn document(kind: &str, path: &[String], name: &str, value: Value) -> Value {
+/// A document of `resource_type` in which only the member `name` of the object at `path` is there.
+fn document(resource_type: &str, path: &[String], name: &str, value: Value) -> Value {
     let object = Value::Object(Map::from_iter([(name.to_owned(), value)]));
     let mut inner =
         path.iter().rev().fold(object, |inner, name| Value::Object(Map::from_iter([(name.clone(), json!([inner]))])));
-    inner.as_object_mut().unwrap().insert("resourceType".to_owned(), kind.into());
+    inner.as_object_mut().unwrap().insert("resourceType".to_owned(), resource_type.into());
     inner
 }
 
 /// Calls `check` with a document for every element of every resource of R4, in every form it may have.
-fn each_element(mut check: impl FnMut(&str, &Type, &Value, Value)) {
+fn each_element(mut check: impl FnMut(&str, &ElementType, &Value, Value)) {
     let mut count = 0;
-    for kind in definitions::resource_types() {
-        for (path, _, node) in nodes(kind) {
+    for resource_type in definitions::resource_types() {
+        for (path, _, node) in nodes(resource_type) {
             for (name, (element, number)) in &node.members {
                 let of_type = &node.elements[*element].types[*number];
                 for value in values(of_type) {
-                    check(kind, of_type, &value, document(kind, &path, name, value.clone()));
+                    check(resource_type, of_type, &value, document(resource_type, &path, name, value.clone()));
                     count += 1;
                 }
             }
@@ -89,11 +90,11 @@ fn every_element_of_r4_is_read_as_it_was_written() {
 
 #[test]
 fn exactly_the_references_of_r4_are_written_natively() {
-    let extension = |kind: &Type| &*kind.name == "Extension";
-    each_element(|_, kind, value, document| {
+    let extension = |element_type: &ElementType| &*element_type.name == "Extension";
+    each_element(|_, element_type, value, document| {
         let is_conditional = value.pointer("/reference").is_some_and(|text| text == "Patient?identifier=x");
-        let is_reference = &*kind.name == "Reference" && !is_conditional;
-        if !extension(kind) {
+        let is_reference = &*element_type.name == "Reference" && !is_conditional;
+        if !extension(element_type) {
             assert_eq!(to_native(document.clone()) != document, is_reference, "{document}");
         }
     });
@@ -101,10 +102,12 @@ fn exactly_the_references_of_r4_are_written_natively() {
 
 #[test]
 fn a_text_is_copied_in_the_format_of_fhir_wherever_the_definitions_decide() {
-    each_element(|kind, _, _, document| {
+    each_element(|resource_type, _, _, document| {
         let mut native = to_native(document);
         native.as_object_mut().unwrap().shift_remove("resourceType");
-        let Some(key) = native.get("id").is_none().then(|| format!("{kind}/1").parse::<ResourceKey>().unwrap()) else {
+        let Some(key) =
+            native.get("id").is_none().then(|| format!("{resource_type}/1").parse::<ResourceKey>().unwrap())
+        else {
             return;
         };
         let stored =
@@ -125,10 +128,10 @@ fn a_text_is_copied_in_the_format_of_fhir_wherever_the_definitions_decide() {
 fn a_uri_that_names_an_entry_of_the_bundle_is_left_alone_outside_references() {
     let mut urls = FullUrls::default();
     urls.insert(URN, &"Organization/o1".parse().unwrap());
-    each_element(|kind, of_type, _, document| {
-        if matches!(of_type.content, Content::Primitive(_)) {
+    each_element(|resource_type, of_type, _, document| {
+        if matches!(of_type.content, ElementContent::Primitive(_)) {
             let mut rewritten = document.clone();
-            assert_eq!(urls.rewrite(&ElementPath::root(Some(kind)), &mut rewritten), Ok(()));
+            assert_eq!(urls.rewrite(&ElementPath::root(Some(resource_type)), &mut rewritten), Ok(()));
             assert_eq!(rewritten, document);
         }
     });
@@ -136,11 +139,15 @@ fn a_uri_that_names_an_entry_of_the_bundle_is_left_alone_outside_references() {
 
 #[test]
 fn every_element_that_holds_a_resource_has_a_name_that_is_looked_at() {
-    for kind in definitions::resource_types() {
-        for (path, _, node) in nodes(kind) {
+    for resource_type in definitions::resource_types() {
+        for (path, _, node) in nodes(resource_type) {
             for element in &node.elements {
-                if element.types.iter().any(|kind| matches!(kind.content, Content::Resource)) {
-                    assert!(RESOURCE_ELEMENTS.contains(&element.name.as_bytes()), "{kind}.{path:?}.{}", element.name);
+                if element.types.iter().any(|element_type| matches!(element_type.content, ElementContent::Resource)) {
+                    assert!(
+                        RESOURCE_ELEMENTS.contains(&element.name.as_bytes()),
+                        "{resource_type}.{path:?}.{}",
+                        element.name
+                    );
                 }
             }
         }
