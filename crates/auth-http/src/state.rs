@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use fhir_service::error::TooManyGuessesError;
 use fhir_service::service::{Clock, FhirService, FhirServiceParts, FhirSettings, GuessLimit};
-use fhir_store::jobs::JobStore;
-use fhir_store::payer::PayerStore;
 use fhir_store::{ResourceStore, SearchStore};
 use migrations::package::PackageInstaller;
 use migrations::{MigrationStore, ProgressReporter};
 use oauth_core::authority::AuthorizationServer;
 use oauth_core::env::{Env, Random};
+use payer_exchange::PayerStore;
+use payer_exchange::jobs::JobStore;
 use server_kit::health::{CachedHealth, HealthProbe};
 
 use crate::body::BodyBytesInFlight;

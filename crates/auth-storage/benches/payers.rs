@@ -12,10 +12,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use auth_storage::{Db, JobSettings, Jobs};
-use fhir_store::export::{ElementSelection, ExportSubjects, ExportWork, TypeExport};
-use fhir_store::jobs::{JobState, JobStore as _, JobWork, NewJob};
-use fhir_store::payer::{IdentifierRule, MatchKind, MatchWork, RequestingOrganization, SubmittedMember};
 use futures_util::TryStreamExt as _;
+use payer_exchange::export::{ElementSelection, ExportSubjects, ExportWork, TypeExport};
+use payer_exchange::jobs::{JobState, JobStore as _, JobWork, NewJob};
+use payer_exchange::member_match::{IdentifierRule, MatchWork, SubmittedMember};
+use payer_exchange::{MatchKind, RequestingOrganization};
 use serde_json::{Value, json};
 use sqlx::postgres::PgPoolCopyExt as _;
 use sqlx::sqlite::SqliteConnectOptions;
@@ -225,8 +226,12 @@ async fn done(jobs: &Jobs, work: JobWork, poll: Duration) -> Outcome<Duration> {
 }
 
 fn export() -> JobWork {
-    let types =
-        vec![TypeExport { kind: "Patient".to_owned(), within: Vec::new(), elements: Vec::new(), ownership: None }];
+    let types = vec![TypeExport {
+        resource_type: "Patient".to_owned(),
+        within: Vec::new(),
+        elements: Vec::new(),
+        ownership: None,
+    }];
     let subjects = ExportSubjects::Everything;
     JobWork::Export(ExportWork {
         types,

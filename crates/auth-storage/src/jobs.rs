@@ -24,9 +24,9 @@ use std::future::poll_fn;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use fhir_store::jobs::{Job, JobEnd, JobEndpoint, JobState, JobStore, NewJob, TooManyJobsError};
-use fhir_store::payer::group;
 use fhir_store::{ResourceId, ResourceKey, ResourceStore as _, StoreError, Write, WriteOperation};
+use payer_exchange::jobs::{Job, JobEnd, JobEndpoint, JobState, JobStore, NewJob, TooManyJobsError};
+use payer_exchange::member_match::group;
 use sql_engines::retried;
 use task_set::{TaskEnded, TaskSet};
 use tokio::sync::{Notify, watch};
@@ -161,7 +161,7 @@ impl JobStore for Jobs {
         let Some(job) = self.job(id, owner).await? else {
             return Ok(None);
         };
-        if let (JobState::Completed, JobEndpoint::Match(_)) = (&job.state, job.face) {
+        if let (JobState::Completed, JobEndpoint::Match(_)) = (&job.state, job.endpoint) {
             self.take_back(id, now_us).await?;
         }
         let delete = || async {

@@ -7,16 +7,16 @@ mod payer;
 mod validate;
 
 use fhir_store::bundle::{BundleError, EntryError};
-use fhir_store::export::ExportError;
 use fhir_store::key::ResourceIdError;
-use fhir_store::payer::MatchRequestError;
-use fhir_store::payer::davinci::DavinciExportError;
 use fhir_store::query::QueryError;
 use fhir_store::search::SearchError;
 use fhir_store::{CriteriaError, ResourceKey, ResourceType, SearchExecutionError, StoreError, WriteError};
 use oauth_core::access::AccessError;
 use oauth_core::explanation::ExplainError;
 use oauth_core::registration::PolicyIssue;
+use payer_exchange::davinci_export::DavinciExportError;
+use payer_exchange::export::ExportError;
+use payer_exchange::member_match::MatchRequestError;
 
 pub use explain::ExplainRequestError;
 pub use migration::{MigrationRunError, ScriptRunError};

@@ -5,16 +5,17 @@
 
 use std::collections::BTreeSet;
 
-use fhir_store::export::{
+use fhir_store::{ResourceId, ResourceType, match_group};
+use oauth_core::access::AccessError;
+use oauth_core::caller::CallerIdentity;
+use payer_exchange::consent::ConsentRule;
+use payer_exchange::davinci_export::{DavinciExportError, ExportType, member_ids};
+use payer_exchange::export::{
     ElementSelection, ExportError, ExportParameters, ExportSubjects, ExportWork, SearchParameters, TypeExport,
     exportable,
 };
-use fhir_store::jobs::JobWork;
-use fhir_store::payer::davinci::{DavinciExportError, ExportType, member_ids};
-use fhir_store::payer::{ConsentRule, group};
-use fhir_store::{ResourceId, ResourceType};
-use oauth_core::access::AccessError;
-use oauth_core::caller::CallerIdentity;
+use payer_exchange::jobs::JobWork;
+use payer_exchange::member_match::group;
 use serde_json::Value;
 
 use crate::access::{OperationAddress, OperationCall};
@@ -155,7 +156,7 @@ async fn begin_davinci(
     let export_type = ExportType::of(&parameters)?;
     let group = payer::group(service, context, id).await?;
     // Another organization's Group is answered as one that is not there.
-    if requester.as_ref().is_some_and(|one| !group::is_made_for(&group, &one.system, &one.value)) {
+    if requester.as_ref().is_some_and(|one| !match_group::is_made_for(&group, &one.system, &one.value)) {
         return Err(payer::no_group(id));
     }
     export_type.check(&group, service.now_us())?;
@@ -247,7 +248,7 @@ async fn types(
                 within.extend((!filters.is_empty()).then_some(filters));
                 let (elements, ownership) =
                     (parameters.elements_of(&kind), access_filter::ownership(&context.caller, &kind));
-                types.push(TypeExport { kind: name.to_owned(), within, elements, ownership });
+                types.push(TypeExport { resource_type: name.to_owned(), within, elements, ownership });
             }
             Err(AccessError::Store(cause)) => return Err(AccessError::Store(cause).into()),
             Err(cause) if parameters.types.is_some() => return Err(cause.into()),

@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use fhir_store::ResourceId;
-use fhir_store::export::{ExportManifest, manifest};
-use fhir_store::jobs::{Job, JobEndpoint, JobFile, JobStore};
+use payer_exchange::jobs::{Job, JobEndpoint, JobFile, JobStore};
+use payer_exchange::{ExportManifest, manifest};
 use serde_json::Value;
 
 use crate::error::{PayerError, ServiceError};
@@ -31,7 +31,7 @@ pub async fn job(
     endpoint: JobEndpoint,
 ) -> Result<Job, ServiceError> {
     let job = owned(service, context, id).await?;
-    if job.face == endpoint { Ok(job) } else { Err(PayerError::NoJob.into()) }
+    if job.endpoint == endpoint { Ok(job) } else { Err(PayerError::NoJob.into()) }
 }
 
 /// Cancels a job, or deletes what it made.

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use fhir_store::payer::member_identifier::{MemberIdentifier, candidates, with_identifier};
 use fhir_store::search::{self, SearchContext};
 use fhir_store::{
     AccessFilter, IfMatch, MatchCounting, ResourceKey, ResourceLookup, SearchQuery, Write, WriteError, WriteOperation,
 };
+use payer_exchange::member_identifier::{MemberIdentifier, candidates, with_identifier};
 
 use crate::error::PayerError;
 use crate::error::ServiceError;

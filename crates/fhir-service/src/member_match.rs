@@ -5,13 +5,13 @@
 //! for reading and searching Patients, because an answer contains that.
 
 use fhir_store::ResourceId;
-use fhir_store::export::{ExportError, QueryTerms, SearchParameters, selection};
-use fhir_store::jobs::JobWork;
-use fhir_store::payer::consent::ConsentContext;
-use fhir_store::payer::{
-    MatchKind, MatchTerms, MatchWork, MatchedMembers, RequestingOrganization, RequiredDemographics, SubmittedMember,
-    sent,
+use payer_exchange::conrequest::ConsentContext;
+use payer_exchange::export::{ExportError, QueryTerms, SearchParameters, selection};
+use payer_exchange::jobs::JobWork;
+use payer_exchange::member_match::{
+    MatchTerms, MatchWork, MatchedMembers, RequiredDemographics, SubmittedMember, request,
 };
+use payer_exchange::{MatchKind, RequestingOrganization};
 use serde_json::Value;
 
 use crate::access::{OperationAddress, OperationCall};
@@ -36,7 +36,7 @@ pub async fn one(
     let found = find(service, context, &operation, body).await;
     audit.record_member(service, found.as_deref());
     let patient = found?;
-    Ok(sent::member_answer(&patient, &member_identifier::of(service, &patient).await?))
+    Ok(request::member_answer(&patient, &member_identifier::of(service, &patient).await?))
 }
 
 /// Begins a match of many: of another payer's members, or of a provider's patients. Returns its job.
@@ -71,7 +71,7 @@ async fn enqueue(
     let requester = payer::requester(service, context, PayerError::NoClaim).await?;
     payer::require_async(context)?;
     let within = payer::authorized_queries(service, context, operation, "Patient").await?;
-    let members = sent::members(&body.ok_or(ServiceError::NoBody)?)?;
+    let members = request::members(&body.ok_or(ServiceError::NoBody)?)?;
     let requester = match requester {
         Some(requester) => requester,
         None => payer::payor(service, &members).await?,
@@ -90,7 +90,7 @@ async fn find(
     let requester = payer::requester(service, context, PayerError::NoClaim).await?;
     service.guess_limit.check(&payer::owner(service, context)?)?;
     let within = payer::authorized_queries(service, context, operation, "Patient").await?;
-    let member = sent::one_member(&body.ok_or(ServiceError::NoBody)?)?;
+    let member = request::one_member(&body.ok_or(ServiceError::NoBody)?)?;
     let members = std::slice::from_ref(&member);
     let requester = match requester {
         Some(requester) => requester,
@@ -107,16 +107,17 @@ async fn single_match(
     within: &[Vec<SearchParameters>],
 ) -> Result<String, ServiceError> {
     let base = service.settings.fhir_base();
-    let own = format!("{base}/");
+    let base_url = format!("{base}/");
     let kind = "Patient".parse().map_err(|_| PayerError::NoMatch)?;
-    let terms = QueryTerms { own: &base, now_us: service.now_us() };
+    let terms = QueryTerms { base_url: &base, now_us: service.now_us() };
     let within = within.iter().map(|any| selection(&kind, any, terms)).collect::<Result<Vec<_>, _>>();
     let within = within.map_err(ExportError::from)?;
     let wanted: Vec<Option<RequiredDemographics>> = members.iter().map(RequiredDemographics::of).collect();
     let known = service.payers.known(&wanted.iter().flatten().collect::<Vec<_>>()).await?;
-    let terms = MatchTerms { kind: MatchKind::Payer, own: &own, identifier: service.settings.identifier_rule };
+    let terms =
+        MatchTerms { kind: MatchKind::Payer, base_url: &base_url, identifier: service.settings.identifier_rule };
     let found = MatchedMembers::of(members, &wanted, &known, terms, &within);
     let consents = service.payers.consents(&found.patients(), &base).await?;
-    let judge = ConsentContext { requester, now_us: service.now_us(), own: &own };
+    let judge = ConsentContext { requester, now_us: service.now_us(), base_url: &base_url };
     Ok(found.one(&judge, &consents).ok_or(PayerError::NoMatch)?)
 }

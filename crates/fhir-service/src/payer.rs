@@ -1,12 +1,13 @@
 //! The operations of payers: who calls, for which organization, what the caller may see, and the queue of jobs.
 
-use fhir_store::export::{QueryTerms, SearchParameters};
-use fhir_store::jobs::{JobWork, NewJob};
-use fhir_store::payer::{RequestingOrganization, SubmittedMember, sent};
 use fhir_store::{AccessFilter, ResourceId, ResourceKey, ResourceLookup, ResourceType};
 use oauth_core::access::AccessError;
 use oauth_core::caller::CallerIdentity;
 use oauth_core::reach::{ScopeAccess, ScopeFilter};
+use payer_exchange::RequestingOrganization;
+use payer_exchange::export::{QueryTerms, SearchParameters};
+use payer_exchange::jobs::{JobWork, NewJob};
+use payer_exchange::member_match::{SubmittedMember, request};
 use serde_json::Value;
 use smart_scopes::{Interaction, ScopeQuery};
 
@@ -74,7 +75,7 @@ pub(crate) async fn payor(
     service: &FhirService,
     members: &[SubmittedMember],
 ) -> Result<RequestingOrganization, ServiceError> {
-    let payor = sent::payor(members).ok_or(PayerError::UnresolvedPayor)?;
+    let payor = request::payor(members).ok_or(PayerError::UnresolvedPayor)?;
     let text = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
     let pair = |value: &Value| Some((text(value, "system")?, text(value, "value")?));
     let mut identifier = payor.get("identifier").and_then(pair);
@@ -129,8 +130,8 @@ fn query(part: &ScopeFilter) -> Option<SearchParameters> {
 
 fn applied(service: &FhirService, kind: &str, queries: &[SearchParameters]) -> Result<(), String> {
     let kind: ResourceType = kind.parse().map_err(|_| kind.to_owned())?;
-    let terms = QueryTerms { own: &service.settings.fhir_base(), now_us: service.now_us() };
-    fhir_store::export::selection(&kind, queries, terms).map(drop).map_err(|cause| cause.to_string())
+    let terms = QueryTerms { base_url: &service.settings.fhir_base(), now_us: service.now_us() };
+    payer_exchange::export::selection(&kind, queries, terms).map(drop).map_err(|cause| cause.to_string())
 }
 
 /// Puts work into the queue.

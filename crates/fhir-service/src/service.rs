@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use fhir_store::jobs::JobStore;
-use fhir_store::payer::{IdentifierRule, PayerStore};
 use fhir_store::{ResourceStore, SearchStore};
 use migrations::package::{InstalledConformance, PackageInstaller};
 use migrations::{MigrationStore, ProgressReporter};
 use oauth_core::authority::AuthorizationServer;
 use oauth_core::env::{Env, Random};
+use payer_exchange::PayerStore;
+use payer_exchange::jobs::JobStore;
+use payer_exchange::member_match::IdentifierRule;
 use serde_json::Value;
 
 use crate::capability_cache::CapabilityStatementCache;

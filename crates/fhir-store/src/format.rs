@@ -21,7 +21,9 @@
 //! ([`ElementPath`]), and names say elsewhere. Of an access policy only `link` is rewritten: the rest of it is
 //! patterns, which mean what they say.
 
-pub(crate) mod text;
+mod text;
+
+pub use text::{DocumentHead, NeedsParsingError, append_document};
 
 use std::collections::HashMap;
 

@@ -19,9 +19,9 @@ use crate::conditional_reference;
 use crate::criteria::WriteCriteria;
 use crate::format;
 use crate::key::{ResourceId, ResourceKey};
+use crate::match_group;
 use crate::outcome::OutcomeIssue;
 use crate::patch;
-use crate::payer::group;
 use crate::ports::{
     IfMatch, PatchDocument, ResourceLookup, StoredResource, Write, WriteError, WriteOperation, WriteOutcome,
 };
@@ -308,7 +308,7 @@ fn seen(target: &AccessFilter, (key, current): (&ResourceKey, ResourceLookup)) -
 }
 
 fn admit(target: &AccessFilter, key: &ResourceKey, before: Option<&Value>, resource: &Value) -> Result<(), WriteError> {
-    let is_of_match = |group: &Value| key.kind.as_str() == "Group" && group::is_made_by_match(group);
+    let is_of_match = |group: &Value| key.kind.as_str() == "Group" && match_group::is_made_by_match(group);
     match target.admits(key, before, resource) {
         true => Ok(()),
         false if is_of_match(resource) || before.is_some_and(is_of_match) => Err(WriteError::MatchGroup),

@@ -82,7 +82,7 @@ impl StoredResource {
     /// When this version was written, as a FHIR `instant` in UTC with microseconds.
     #[must_use]
     pub fn last_updated(&self) -> String {
-        last_updated(self.updated_us)
+        format_instant(self.updated_us)
     }
 }
 
@@ -90,8 +90,9 @@ fn etag(version: i64) -> String {
     format!("W/\"{version}\"")
 }
 
-/// A moment as `meta.lastUpdated` has it; `updated_us` are unix microseconds.
-pub(crate) fn last_updated(updated_us: i64) -> String {
+/// Returns a moment in unix microseconds as a FHIR `instant` in UTC with microseconds, as `meta.lastUpdated` has it.
+#[must_use]
+pub fn format_instant(updated_us: i64) -> String {
     let limit = if updated_us < 0 { Timestamp::MIN } else { Timestamp::MAX };
     let at = Timestamp::from_microsecond(updated_us).unwrap_or(limit);
     format!("{at:.6}")

@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use crate::compartment::{Compartment, CompartmentMembership, membership};
 use crate::key::{ResourceKey, ResourceType};
-use crate::payer::group;
+use crate::match_group;
 
 pub use criterion::{CodingCriterion, ExactCoding, FilterCriterion, UnsupportedCriterion};
 pub use ownership::{GroupOwnership, OrganizationIdentifier};
@@ -89,7 +89,7 @@ impl AccessFilter {
     pub fn hides(&self, key: &ResourceKey) -> bool {
         let Self::Within(regions) = self else { return false };
         let is_open = regions.iter().any(FilterBranch::is_all_but_others_groups);
-        !is_open || group::is_id_of_match(key.id.as_str())
+        !is_open || match_group::is_id_of_match(key.id.as_str())
     }
 
     /// Returns whether only an index of searches can list what it holds; without one it can be asked about a resource.

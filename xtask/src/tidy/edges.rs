@@ -44,12 +44,16 @@ const TABLE: &[Crate] = &[
     core("oauth-core", &["smart-scopes", "b2b-claim", "matcho", "attempt-limits"]),
     core("migrations", &["fhir-store"]),
     core("fhir-validation", &["fhir-store"]),
+    core("payer-exchange", &["fhir-store"]),
     // level 2
-    core("fhir-service", &["oauth-core", "smart-scopes", "fhir-store", "fhir-validation", "migrations"]),
+    core(
+        "fhir-service",
+        &["oauth-core", "smart-scopes", "fhir-store", "fhir-validation", "payer-exchange", "migrations"],
+    ),
     Crate {
         name: "auth-storage",
         layer: Layer::Storage,
-        uses: &["oauth-core", "b2b-claim", "fhir-store", "migrations", "sql-engines", "task-set"],
+        uses: &["oauth-core", "b2b-claim", "fhir-store", "payer-exchange", "migrations", "sql-engines", "task-set"],
         tests_use: &[],
     },
     Crate {
@@ -69,14 +73,31 @@ const TABLE: &[Crate] = &[
     Crate {
         name: "auth-http",
         layer: Layer::Http,
-        uses: &["fhir-service", "oauth-core", "fhir-store", "migrations", "attempt-limits", "server-kit"],
+        uses: &[
+            "fhir-service",
+            "oauth-core",
+            "fhir-store",
+            "payer-exchange",
+            "migrations",
+            "attempt-limits",
+            "server-kit",
+        ],
         tests_use: &["auth-storage", "fhir-validation"],
     },
     // level 4
     Crate {
         name: "auth-server",
         layer: Layer::Server,
-        uses: &["auth-http", "auth-storage", "oauth-core", "fhir-store", "migrations", "server-kit", "task-set"],
+        uses: &[
+            "auth-http",
+            "auth-storage",
+            "oauth-core",
+            "fhir-store",
+            "payer-exchange",
+            "migrations",
+            "server-kit",
+            "task-set",
+        ],
         tests_use: &[],
     },
     Crate {

@@ -19,9 +19,9 @@ use std::time::Duration;
 
 use clap::parser::ValueSource;
 use clap::{ArgAction, ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, ValueEnum};
-use fhir_store::payer::IdentifierRule;
 use oauth_core::jose::SigningAlg;
 use oauth_core::password::check_new_password;
+use payer_exchange::member_match::IdentifierRule;
 use secrecy::{ExposeSecret as _, SecretString};
 use server_kit::config::{
     ConfigExit, both_or_neither, given_path, given_secret, given_secret_text, given_text, show_only,

@@ -11,12 +11,12 @@ use fhir_service::error::{PayerError, ServiceError};
 use fhir_service::jobs::{self, JobOutput};
 use fhir_service::resource_format::ResourceFormat;
 use fhir_store::ResourceId;
-use fhir_store::export::NDJSON;
-use fhir_store::jobs::{Job, JobEndpoint, JobState};
-use fhir_store::payer::MatchKind;
 use futures_util::stream;
 use http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_LOCATION, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderName, HeaderValue, StatusCode};
+use payer_exchange::MatchKind;
+use payer_exchange::export::NDJSON;
+use payer_exchange::jobs::{Job, JobEndpoint, JobState};
 
 use crate::error::ApiError;
 use crate::media;

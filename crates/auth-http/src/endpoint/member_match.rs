@@ -3,8 +3,8 @@
 use axum::extract::State;
 use axum::response::Response;
 use fhir_service::member_match;
-use fhir_store::payer::MatchKind;
 use http::{Method, StatusCode, Uri};
+use payer_exchange::MatchKind;
 
 use super::jobs;
 use crate::address::CalledAddress;

@@ -2,8 +2,8 @@
 
 use fhir_service::error::PayerError;
 use fhir_store::outcome::{self, IssueKind, IssueSeverity};
-use fhir_store::payer::davinci::DavinciExportError;
 use http::StatusCode;
+use payer_exchange::davinci_export::DavinciExportError;
 
 use super::{AuthenticateChallenge, ErrorResponse};
 

@@ -1,6 +1,6 @@
 //! What a member match needs to find a member, and what its answers tell of one.
 
-use fhir_store::payer::IdentifierRule;
+use payer_exchange::member_match::IdentifierRule;
 use serde_json::{Value, json};
 
 use crate::payers::{accepted, bundle, file, manifest, members, parameters, partner, person, post};

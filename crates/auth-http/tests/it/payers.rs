@@ -1,6 +1,6 @@
 //! Exports and member matches over HTTP: who may, what comes, and what is not told.
 
-use fhir_store::jobs::{JobState, JobStore as _};
+use payer_exchange::jobs::{JobState, JobStore as _};
 use serde_json::{Value, json};
 
 use crate::world::{Answer, NOW_S, Partner, World, assertion_form, on_every_engine};

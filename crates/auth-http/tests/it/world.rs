@@ -15,7 +15,6 @@ use auth_storage::{Admissions, AuditLog, Db, JobSettings, Jobs};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
-use fhir_store::payer::IdentifierRule;
 use fhir_store::search::SearchParameterCatalog;
 use fhir_store::{
     AccessFilter, HistoryPage, HistoryQuery, ListPage, ListQuery, ReferringResources, ResourceId, ResourceKey,
@@ -35,6 +34,7 @@ use oauth_core::ports::{
 };
 use oauth_core::root::RootClient;
 use oauth_core::settings::Settings;
+use payer_exchange::member_match::IdentifierRule;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tower::ServiceExt as _;

@@ -8,10 +8,10 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use fhir_store::export::{ExportLineWriter, ExportRow, ExportSubjects, ExportWork, QueryTerms, TypeExport};
-use fhir_store::payer::{PayerStore as _, consent};
 use fhir_store::{ResourceType, StoreError};
 use futures_util::{Stream, StreamExt as _, TryStreamExt as _, stream};
+use payer_exchange::export::{ExportLineWriter, ExportRow, ExportSubjects, ExportWork, QueryTerms, TypeExport};
+use payer_exchange::{PayerStore as _, consent};
 
 use sql_engines::{On, run};
 
@@ -138,12 +138,12 @@ async fn consenting(db: &Db, settings: &JobSettings, work: &ExportWork) -> Resul
     let (Some(rule), ExportSubjects::These(patients)) = (&work.consent, &work.subjects) else {
         return Ok(None);
     };
-    let own = format!("{}/", settings.fhir_base);
+    let base_url = format!("{}/", settings.fhir_base);
     let patients: Vec<&str> = patients.iter().map(String::as_str).collect();
     let mut consenting = BTreeSet::new();
     for some in patients.chunks(CONSENTS_OF) {
         let consents = db.consents(some, &settings.fhir_base).await.map_err(failed)?;
-        consenting.extend(consent::consenting(rule, some, &consents, ((settings.now_us)(), &own)));
+        consenting.extend(consent::consenting(rule, some, &consents, ((settings.now_us)(), &base_url)));
     }
     Ok(Some(consenting))
 }
@@ -155,11 +155,12 @@ fn failed(error: StoreError) -> Pause {
 impl Export<'_> {
     /// Makes what is left of a type, and writes it whenever a step is due.
     async fn write_type(&self, type_work: &TypeExport, step: &mut Step, turn: &Turn) -> Result<(), Pause> {
-        let kind: ResourceType = type_work.kind.parse().map_err(|_| Pause::Impossible(type_work.kind.clone()))?;
+        let kind: ResourceType =
+            type_work.resource_type.parse().map_err(|_| Pause::Impossible(type_work.resource_type.clone()))?;
         let Some(table) = Table::find(self.db, &kind).await? else {
             return Ok(());
         };
-        let terms = QueryTerms { own: &self.settings.fhir_base, now_us: self.held.created_us };
+        let terms = QueryTerms { base_url: &self.settings.fhir_base, now_us: self.held.created_us };
         let read_with = (terms, self.settings.correct_format);
         let lines = ExportLineWriter::of(self.work, (type_work, kind), self.consenting.as_ref(), read_with)
             .map_err(|unsupported| Pause::Impossible(unsupported.to_string()))?;
@@ -268,7 +269,7 @@ impl Export<'_> {
         lines: &ExportLineWriter<'_>,
         id: &str,
         out: &mut Vec<u8>,
-    ) -> Result<Option<Result<bool, fhir_store::export::UnreadableRowError>>, Pause> {
+    ) -> Result<Option<Result<bool, payer_exchange::export::UnreadableRowError>>, Pause> {
         let sql = table.sql(self.db.dialect(), THEN);
         let then: Option<(i64, i64, String, String)> = run!(self.db.reader(), fetch_optional:
             sqlx::query_as(sql).bind(id).bind(self.held.created_us))?;

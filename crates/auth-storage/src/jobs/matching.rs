@@ -4,13 +4,13 @@
 //! are stored in the transaction that keeps their verdicts.
 
 use aws_lc_rs::digest;
-use fhir_store::export::{QueryTerms, selection};
-use fhir_store::payer::consent::ConsentContext;
-use fhir_store::payer::{
-    MatchOutcome, MatchTerms, MatchWork, MatchedMembers, PayerStore as _, RequestingOrganization, RequiredDemographics,
-    SubmittedMember, group,
-};
 use fhir_store::{AccessFilter, ResourceId, ResourceType, StoreError, format};
+use payer_exchange::consent::ConsentContext;
+use payer_exchange::export::{QueryTerms, selection};
+use payer_exchange::member_match::{
+    MatchOutcome, MatchTerms, MatchWork, MatchedMembers, RequiredDemographics, SubmittedMember, group,
+};
+use payer_exchange::{PayerStore as _, RequestingOrganization};
 use serde_json::{Value, json};
 
 use super::packing::{self, Lines};
@@ -39,7 +39,7 @@ struct Match<'a> {
     held: &'a Held,
     work: &'a MatchWork,
     /// `{base_url}/fhir/`.
-    own: String,
+    base_url: String,
 }
 
 /// Works on a match until it is complete or its turn is over.
@@ -49,7 +49,7 @@ pub(super) async fn run(
     (held, work): (&Held, &MatchWork),
     turn: &Turn,
 ) -> Result<(), Pause> {
-    let one = Match { db, settings, held, work, own: format!("{}/", settings.fhir_base) };
+    let one = Match { db, settings, held, work, base_url: format!("{}/", settings.fhir_base) };
     let batches = work.members.chunks(BATCH).enumerate();
     let begun = usize::try_from(held.done).unwrap_or(usize::MAX) / BATCH;
     for (number, members) in batches.skip(begun).skip_while(|_| held.done >= one.count()) {
@@ -73,10 +73,10 @@ impl Match<'_> {
         let work = self.work;
         let asked: Vec<Option<RequiredDemographics>> = members.iter().map(RequiredDemographics::of).collect();
         let known = self.db.known(&asked.iter().flatten().collect::<Vec<_>>()).await.map_err(failed)?;
-        let terms = MatchTerms { kind: work.kind, own: &self.own, identifier: work.identifier };
+        let terms = MatchTerms { kind: work.kind, base_url: &self.base_url, identifier: work.identifier };
         let found = MatchedMembers::of(members, &asked, &known, terms, &self.within()?);
         let stored = self.db.consents(&found.patients(), &self.settings.fhir_base).await.map_err(failed)?;
-        let judge = ConsentContext { requester: &work.requester, now_us: self.now_us(), own: &self.own };
+        let judge = ConsentContext { requester: &work.requester, now_us: self.now_us(), base_url: &self.base_url };
         let (verdicts, kept) = found.judged(&judge, work.kind, &stored, |patient| pair_id(&work.requester, patient));
 
         let before = number * BATCH;
@@ -120,7 +120,7 @@ impl Match<'_> {
     /// Returns what the caller reaches of Patients.
     fn within(&self) -> Result<Vec<AccessFilter>, Pause> {
         let kind = kind("Patient")?;
-        let terms = QueryTerms { own: &self.settings.fhir_base, now_us: self.held.created_us };
+        let terms = QueryTerms { base_url: &self.settings.fhir_base, now_us: self.held.created_us };
         let all = self.work.within.iter().map(|any| selection(&kind, any, terms));
         all.collect::<Result<_, _>>().map_err(|unsupported| Pause::Impossible(unsupported.to_string()))
     }

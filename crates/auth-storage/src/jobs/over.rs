@@ -6,9 +6,9 @@
 //! # Source
 //! `docs/decisions.md`, "Member match".
 
-use fhir_store::payer::group;
 use fhir_store::{PatchDocument, ResourceStore as _, ResourceType, StoreError, Write, WriteOperation};
 use jiff::Timestamp;
+use payer_exchange::member_match::group;
 use serde_json::{Value, json};
 
 use sql_engines::run;

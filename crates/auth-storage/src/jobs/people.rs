@@ -7,8 +7,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
-use fhir_store::payer::{MemberRecords, PayerStore, RequiredDemographics};
 use fhir_store::{Filter, ListQuery, ResourceStore as _, ResourceType, StoreError, limits};
+use payer_exchange::PayerStore;
+use payer_exchange::member_match::{MemberRecords, RequiredDemographics};
 use serde_json::{Value, json};
 
 use sql_engines::run;

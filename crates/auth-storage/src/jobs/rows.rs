@@ -4,7 +4,7 @@
 //! are taken by another. Every write of a job names its holder, so what a node does after it lost a job is refused.
 
 use fhir_store::ResourceId;
-use fhir_store::jobs::{Job, JobFile, JobState, JobWork, NewJob, OPEN_JOBS_MAX, TooManyJobsError};
+use payer_exchange::jobs::{Job, JobFile, JobState, JobWork, NewJob, OPEN_JOBS_MAX, TooManyJobsError};
 use serde_json::Value;
 
 use sql_engines::run;
@@ -187,7 +187,7 @@ pub(super) async fn find(db: &Db, id: &ResourceId, owner: &str) -> Result<Option
     let work = parsed_work(&work)?;
     let incremental = matches!(&work, JobWork::Export(work) if work.since_us.is_some());
     let done = u64::try_from(done).unwrap_or(0);
-    Ok(Some(Job { id: id.clone(), state, url, face: work.face(), created_us, done, incremental, files }))
+    Ok(Some(Job { id: id.clone(), state, url, endpoint: work.endpoint(), created_us, done, incremental, files }))
 }
 
 async fn files(db: &Db, id: &ResourceId) -> Result<Vec<JobFile>, sqlx::Error> {

@@ -2,9 +2,11 @@
 //!
 //! That the job was asked for, by whom and with which purpose, is told by whoever takes the request.
 
-use fhir_store::jobs::JobWork;
-use fhir_store::payer::{ConsentRule, MatchKind, MatchOutcome};
 use oauth_core::ports::{AuditAction, AuditRecord, AuditedOperation};
+use payer_exchange::MatchKind;
+use payer_exchange::consent::ConsentRule;
+use payer_exchange::jobs::JobWork;
+use payer_exchange::member_match::MatchOutcome;
 
 use super::rows::Held;
 use crate::audit;

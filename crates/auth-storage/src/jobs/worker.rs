@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use fhir_store::jobs::JobWork;
+use payer_exchange::jobs::JobWork;
 use sql_engines::is_contention;
 use tokio::sync::{Notify, watch};
 

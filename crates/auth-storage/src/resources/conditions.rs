@@ -5,7 +5,7 @@
 //! nothing like it, so there a recursive query takes one step per key and enters every array it meets.
 
 use fhir_store::compartment::{CompartmentMembership, ElementPath, membership};
-use fhir_store::payer::group;
+use fhir_store::match_group;
 use fhir_store::selection::{ExactCoding, FilterCriterion, GroupOwnership, OrganizationIdentifier};
 use fhir_store::{AccessFilter, Compartment, Filter, FilterBranch, ResourceType};
 use serde_json::{Value, json};
@@ -184,9 +184,9 @@ impl Conditions {
 
     /// Not a Group that a match made, or one that it made for the owner.
     fn owned(&mut self, ownership: &GroupOwnership) -> String {
-        let profiles = self.bind(Value::from(group::PROFILES.as_slice()).to_string());
+        let profiles = self.bind(Value::from(match_group::PROFILES.as_slice()).to_string());
         let has_profile = self.equals(&["meta", "profile"], &profiles);
-        let has_code = self.coded(&["code", "coding"], &ExactCoding::System(group::RESULTS.to_owned()));
+        let has_code = self.coded(&["code", "coding"], &ExactCoding::System(match_group::RESULTS.to_owned()));
         let mut reached = vec![format!("NOT {}", any(&[has_profile, has_code]))];
         // No document holds the character NUL, and Postgres refuses it even as a parameter.
         let owner = ownership
@@ -195,7 +195,7 @@ impl Conditions {
             .filter(|owner| ![&owner.system, &owner.value].iter().any(|text| text.contains('\0')));
         if let Some(OrganizationIdentifier { system, value }) = owner {
             let values = self.bind(json!({"system": system, "value": value}).to_string());
-            for path in group::OWNERS {
+            for path in match_group::OWNERS {
                 reached.push(match self.dialect {
                     Dialect::Postgres => self.at(PASSES_POSTGRES, jsonpath(path, IDENTIFIED_JSONPATH), &values),
                     Dialect::Sqlite => self.walk(IDENTIFIED_SQLITE, path, &values),

@@ -6,10 +6,12 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use auth_storage::{Db, JobSettings, Jobs};
-use fhir_store::export::{ElementSelection, ExportSubjects, ExportWork, TypeExport};
-use fhir_store::jobs::{Job, JobEnd, JobState, JobStore as _, JobWork, NewJob, OPEN_JOBS_MAX};
-use fhir_store::payer::{ConsentRule, IdentifierRule, MatchKind, MatchWork, RequestingOrganization, SubmittedMember};
 use fhir_store::{ResourceId, ResourceLookup, ResourceStore as _, Write, WriteOperation};
+use payer_exchange::consent::ConsentRule;
+use payer_exchange::export::{ElementSelection, ExportSubjects, ExportWork, TypeExport};
+use payer_exchange::jobs::{Job, JobEnd, JobState, JobStore as _, JobWork, NewJob, OPEN_JOBS_MAX};
+use payer_exchange::member_match::{IdentifierRule, MatchWork, SubmittedMember};
+use payer_exchange::{MatchKind, RequestingOrganization};
 use serde_json::{Value, json};
 
 use crate::home::{NOW_US, told};
@@ -42,7 +44,12 @@ impl Ticker {
 fn export(types: &[&str], subjects: ExportSubjects) -> NewJob {
     let types = types
         .iter()
-        .map(|kind| TypeExport { kind: (*kind).to_owned(), within: Vec::new(), elements: Vec::new(), ownership: None })
+        .map(|kind| TypeExport {
+            resource_type: (*kind).to_owned(),
+            within: Vec::new(),
+            elements: Vec::new(),
+            ownership: None,
+        })
         .collect();
     let work =
         ExportWork { types, subjects, since_us: None, until_us: None, consent: None, shape: ElementSelection::Whole };

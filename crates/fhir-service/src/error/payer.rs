@@ -1,10 +1,10 @@
 //! The errors of the operations of payers.
 
 use fhir_store::ResourceType;
-use fhir_store::export::ExportError;
-use fhir_store::jobs::TooManyJobsError;
-use fhir_store::payer::MatchRequestError;
-use fhir_store::payer::davinci::DavinciExportError;
+use payer_exchange::davinci_export::DavinciExportError;
+use payer_exchange::export::ExportError;
+use payer_exchange::jobs::TooManyJobsError;
+use payer_exchange::member_match::MatchRequestError;
 
 /// The reason why an operation of payers is not done.
 #[derive(Debug, thiserror::Error)]

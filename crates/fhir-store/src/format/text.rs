@@ -24,30 +24,36 @@ const NATIVE: [&[u8]; 5] = [b"resourceType", b"id", b"versionId", b"localRef", b
 
 const META: &[u8] = b"meta";
 
-/// A document that has to be taken apart, or is none: nothing was appended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct TakeApart;
+/// The text must be parsed to be converted, or is not a document; nothing was appended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the text of the document cannot be copied")]
+pub struct NeedsParsingError;
 
-/// What names a document: it is put before the members of the body.
+/// The members that precede the body of a document: its key, version and time.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Head<'a> {
+pub struct DocumentHead<'a> {
     /// Its type and its id.
-    pub(crate) key: &'a ResourceKey,
+    pub key: &'a ResourceKey,
     /// The number of the write.
-    pub(crate) version: i64,
+    pub version: i64,
     /// When it was written, a FHIR `instant`.
-    pub(crate) last_updated: &'a str,
+    pub last_updated: &'a str,
 }
 
-/// Appends the document of a body, in one line without its end; as stored where `native` is false, else as FHIR
-/// spells it. A member that users' own SQL named twice is there twice.
+/// Appends the document of a body, in one line without its end; as stored where `native` is false, else in FHIR's
+/// format. A member that users' own SQL named twice is there twice.
 ///
 /// # Errors
-/// [`TakeApart`].
-pub(crate) fn append(head: Head<'_>, body: &str, native: bool, out: &mut Vec<u8>) -> Result<(), TakeApart> {
-    let Head { key: ResourceKey { kind, id }, version, last_updated } = head;
+/// [`NeedsParsingError`].
+pub fn append_document(
+    head: DocumentHead<'_>,
+    body: &str,
+    native: bool,
+    out: &mut Vec<u8>,
+) -> Result<(), NeedsParsingError> {
+    let DocumentHead { key: ResourceKey { kind, id }, version, last_updated } = head;
     if is_pattern(Some(kind.as_str())) {
-        return Err(TakeApart);
+        return Err(NeedsParsingError);
     }
     let begin = out.len();
     let named = format!(
@@ -141,7 +147,7 @@ impl<'a> Named<'a> {
 
 impl<'a> Copy<'a> {
     /// The members of a body behind what names it; its own `meta` goes into the one that is there.
-    fn body(&mut self, root: &ElementPath<'_>) -> Result<(), TakeApart> {
+    fn body(&mut self, root: &ElementPath<'_>) -> Result<(), NeedsParsingError> {
         let (named, mut own_meta, mut first) = (self.out.len(), None, true);
         self.space();
         self.expect(b'{')?;
@@ -157,8 +163,8 @@ impl<'a> Copy<'a> {
             self.out.push(b',');
             let name = self.name()?;
             match name {
-                b"resourceType" | b"id" => return Err(TakeApart),
-                b"meta" if own_meta.is_some() => return Err(TakeApart),
+                b"resourceType" | b"id" => return Err(NeedsParsingError),
+                b"meta" if own_meta.is_some() => return Err(NeedsParsingError),
                 b"meta" => own_meta = Some(self.own_meta(begin, root)?),
                 name => drop(self.value(&root.member(name))?),
             }
@@ -172,18 +178,18 @@ impl<'a> Copy<'a> {
             let at = named.saturating_sub(1);
             self.out.splice(at..at, own_meta);
         }
-        if self.rest.is_empty() { Ok(()) } else { Err(TakeApart) }
+        if self.rest.is_empty() { Ok(()) } else { Err(NeedsParsingError) }
     }
 
     /// Returns what a `meta` of the body adds to ours. Its name, from `begin` on, is not written.
-    fn own_meta(&mut self, begin: usize, root: &ElementPath<'_>) -> Result<Vec<u8>, TakeApart> {
+    fn own_meta(&mut self, begin: usize, root: &ElementPath<'_>) -> Result<Vec<u8>, NeedsParsingError> {
         self.space();
         self.leave_out();
         self.out.truncate(begin);
         let seen = self.object(&root.member(META))?;
         // A version of its own would take the place of ours; and together with ours it is no reference.
         if seen.has(Seen::VERSION) || seen.may_change(META) {
-            return Err(TakeApart);
+            return Err(NeedsParsingError);
         }
         self.write_out();
         let mut members = self.out.split_off(begin);
@@ -196,7 +202,7 @@ impl<'a> Copy<'a> {
     }
 
     /// Returns whether another member of an object follows; the comma before it is read, or the end of the object.
-    fn is_member(&mut self, first: &mut bool) -> Result<bool, TakeApart> {
+    fn is_member(&mut self, first: &mut bool) -> Result<bool, NeedsParsingError> {
         self.space();
         if self.take(b'}') {
             return Ok(false);
@@ -209,10 +215,10 @@ impl<'a> Copy<'a> {
     }
 
     /// Returns the name of a member.
-    fn name(&mut self) -> Result<&'a [u8], TakeApart> {
+    fn name(&mut self) -> Result<&'a [u8], NeedsParsingError> {
         let name = self.string()?;
         if name.contains(&b'\\') {
-            return Err(TakeApart);
+            return Err(NeedsParsingError);
         }
         self.space();
         self.expect(b':')?;
@@ -220,7 +226,7 @@ impl<'a> Copy<'a> {
     }
 
     /// Returns what stands between the quotation marks of a text.
-    fn value(&mut self, path: &ElementPath<'_>) -> Result<Option<&'a [u8]>, TakeApart> {
+    fn value(&mut self, path: &ElementPath<'_>) -> Result<Option<&'a [u8]>, NeedsParsingError> {
         self.space();
         match self.rest.first() {
             Some(b'{') => drop(self.object(path)?),
@@ -231,7 +237,7 @@ impl<'a> Copy<'a> {
         Ok(None)
     }
 
-    fn object(&mut self, path: &ElementPath<'_>) -> Result<Seen, TakeApart> {
+    fn object(&mut self, path: &ElementPath<'_>) -> Result<Seen, NeedsParsingError> {
         let kind = if self.native && path.names_resource() { resource_type(self.rest)? } else { None };
         let path = path.of_object(|| kind.as_deref());
         let begin = self.written();
@@ -260,15 +266,15 @@ impl<'a> Copy<'a> {
     }
 
     /// Puts an object that is written already into FHIR's spelling.
-    fn rewrite(&mut self, path: &ElementPath<'_>, begin: usize) -> Result<(), TakeApart> {
-        let written = self.out.get(begin..).ok_or(TakeApart)?;
-        let mut object: Map<String, Value> = serde_json::from_slice(written).map_err(|_| TakeApart)?;
+    fn rewrite(&mut self, path: &ElementPath<'_>, begin: usize) -> Result<(), NeedsParsingError> {
+        let written = self.out.get(begin..).ok_or(NeedsParsingError)?;
+        let mut object: Map<String, Value> = serde_json::from_slice(written).map_err(|_| NeedsParsingError)?;
         convert_object(Spelling::Fhir, path, &mut object);
         self.out.truncate(begin);
-        serde_json::to_writer(&mut self.out, &object).map_err(|_| TakeApart)
+        serde_json::to_writer(&mut self.out, &object).map_err(|_| NeedsParsingError)
     }
 
-    fn array(&mut self, path: &ElementPath<'_>) -> Result<(), TakeApart> {
+    fn array(&mut self, path: &ElementPath<'_>) -> Result<(), NeedsParsingError> {
         self.expect(b'[')?;
         self.deeper()?;
         self.space();
@@ -285,34 +291,34 @@ impl<'a> Copy<'a> {
     }
 
     /// Returns what stands between quotation marks, as it is spelled.
-    fn string(&mut self) -> Result<&'a [u8], TakeApart> {
+    fn string(&mut self) -> Result<&'a [u8], NeedsParsingError> {
         self.expect(b'"')?;
         let text = self.rest;
         loop {
-            let at = special_at(self.rest).ok_or(TakeApart)?;
-            let (_, found) = self.rest.split_at_checked(at).ok_or(TakeApart)?;
+            let at = special_at(self.rest).ok_or(NeedsParsingError)?;
+            let (_, found) = self.rest.split_at_checked(at).ok_or(NeedsParsingError)?;
             self.rest = match found {
                 [b'"', rest @ ..] => {
                     self.rest = rest;
                     let length = text.len() - rest.len() - 1;
-                    return text.get(..length).ok_or(TakeApart);
+                    return text.get(..length).ok_or(NeedsParsingError);
                 }
                 [b'\\', b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', rest @ ..] => rest,
                 [b'\\', b'u', a, b, c, d, rest @ ..] if [a, b, c, d].iter().all(|digit| digit.is_ascii_hexdigit()) => {
                     rest
                 }
-                _ => return Err(TakeApart),
+                _ => return Err(NeedsParsingError),
             };
         }
     }
 
     /// A number, `true`, `false` or `null`.
-    fn plain(&mut self) -> Result<(), TakeApart> {
+    fn plain(&mut self) -> Result<(), NeedsParsingError> {
         let ends = |byte: &u8| matches!(byte, b',' | b'}' | b']' | b' ' | b'\n' | b'\r' | b'\t');
         let at = self.rest.iter().position(ends).unwrap_or(self.rest.len());
-        let (word, rest) = self.rest.split_at_checked(at).ok_or(TakeApart)?;
+        let (word, rest) = self.rest.split_at_checked(at).ok_or(NeedsParsingError)?;
         if !matches!(word, b"true" | b"false" | b"null") {
-            serde_json::from_slice::<IgnoredAny>(word).map_err(|_| TakeApart)?;
+            serde_json::from_slice::<IgnoredAny>(word).map_err(|_| NeedsParsingError)?;
         }
         self.rest = rest;
         Ok(())
@@ -357,25 +363,25 @@ impl<'a> Copy<'a> {
         }
     }
 
-    fn expect(&mut self, byte: u8) -> Result<(), TakeApart> {
-        if self.take(byte) { Ok(()) } else { Err(TakeApart) }
+    fn expect(&mut self, byte: u8) -> Result<(), NeedsParsingError> {
+        if self.take(byte) { Ok(()) } else { Err(NeedsParsingError) }
     }
 
-    fn deeper(&mut self) -> Result<(), TakeApart> {
+    fn deeper(&mut self) -> Result<(), NeedsParsingError> {
         self.depth += 1;
-        if self.depth > DEPTH_MAX { Err(TakeApart) } else { Ok(()) }
+        if self.depth > DEPTH_MAX { Err(NeedsParsingError) } else { Ok(()) }
     }
 }
 
 /// Returns the type that the object a text begins with names itself a resource of.
-fn resource_type(text: &[u8]) -> Result<Option<Cow<'_, str>>, TakeApart> {
+fn resource_type(text: &[u8]) -> Result<Option<Cow<'_, str>>, NeedsParsingError> {
     #[derive(Deserialize)]
     struct Named<'a> {
         #[serde(borrow, rename = "resourceType")]
         kind: Option<Cow<'a, str>>,
     }
     let mut objects = serde_json::Deserializer::from_slice(text).into_iter::<Named<'_>>();
-    objects.next().and_then(Result::ok).map(|named| named.kind).ok_or(TakeApart)
+    objects.next().and_then(Result::ok).map(|named| named.kind).ok_or(NeedsParsingError)
 }
 
 /// Returns where the next byte is that a text does not just go on with.

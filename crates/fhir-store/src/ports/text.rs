@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::{StoredResource, etag, last_updated};
-use crate::format::text::{self, Head};
+use super::{StoredResource, etag, format_instant};
+use crate::format::{DocumentHead, append_document};
 use crate::key::ResourceKey;
 
 /// A [`StoredResource`] resource whose body was not taken apart.
@@ -42,9 +42,9 @@ impl StoredText {
     /// appended then.
     #[must_use]
     pub fn append_to(&self, native: bool, out: &mut Vec<u8>) -> bool {
-        let last_updated = last_updated(self.updated_us);
-        let head = Head { key: &self.key, version: self.version, last_updated: &last_updated };
-        text::append(head, &self.body, native, out).is_ok()
+        let last_updated = format_instant(self.updated_us);
+        let head = DocumentHead { key: &self.key, version: self.version, last_updated: &last_updated };
+        append_document(head, &self.body, native, out).is_ok()
     }
 
     /// Returns the weak entity tag of this version: `W/"7"`.

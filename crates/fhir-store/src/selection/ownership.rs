@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::compartment::any_at;
-use crate::payer::group;
+use crate::match_group;
 
 /// The Groups that no match made, and those that one made for this organization.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,18 +34,18 @@ impl GroupOwnership {
     /// Returns whether a Group, in either format, is reached.
     #[must_use]
     pub fn holds(&self, group: &Value) -> bool {
-        !group::is_made_by_match(group) || self.owns(group)
+        !match_group::is_made_by_match(group) || self.owns(group)
     }
 
     fn owns(&self, group: &Value) -> bool {
-        self.owner.as_ref().is_some_and(|owner| group::is_made_for(group, &owner.system, &owner.value))
+        self.owner.as_ref().is_some_and(|owner| match_group::is_made_for(group, &owner.system, &owner.value))
     }
 
     /// Returns whether a write may make `after` of what was there before, which is reached already. A Group of a match
     /// stays one, stays its owner's and gains no member; no other Group becomes one.
     pub(super) fn admits(&self, before: Option<&Value>, after: &Value) -> bool {
-        let before = before.filter(|before| group::is_made_by_match(before));
-        match (before, group::is_made_by_match(after)) {
+        let before = before.filter(|before| match_group::is_made_by_match(before));
+        match (before, match_group::is_made_by_match(after)) {
             (None, is_match) => !is_match,
             (Some(_), false) => false,
             (Some(before), true) => self.owns(after) && members(after).is_subset(&members(before)),
@@ -80,8 +80,8 @@ mod tests {
         let members: Vec<Value> =
             members.iter().map(|id| json!({"entity": {"resourceType": "Patient", "id": id}})).collect();
         json!({
-            "meta": {"profile": [group::MEMBER_MATCH]}, "identifier": [{"system": SYSTEM, "value": value}],
-            "code": {"coding": [{"system": group::RESULTS, "code": "match"}]}, "member": members,
+            "meta": {"profile": [match_group::MEMBER_MATCH]}, "identifier": [{"system": SYSTEM, "value": value}],
+            "code": {"coding": [{"system": match_group::RESULTS, "code": "match"}]}, "member": members,
         })
     }
 
@@ -93,10 +93,10 @@ mod tests {
         let stamped = |identifier: &str| {
             let identifier = json!({"system": SYSTEM, "value": identifier});
             let native = json!([{"value": {"Reference": {"identifier": identifier}}}]);
-            json!({"meta": {"profile": group::TREATMENT}, "characteristic": native})
+            json!({"meta": {"profile": match_group::TREATMENT}, "characteristic": native})
         };
         assert!(ownership("1").holds(&stamped("1")) && !ownership("1").holds(&stamped("2")));
-        let unstamped = json!({"code": {"coding": [{"system": group::RESULTS, "code": "nomatch"}]}});
+        let unstamped = json!({"code": {"coding": [{"system": match_group::RESULTS, "code": "nomatch"}]}});
         assert!(!ownership("1").holds(&unstamped), "whose it is cannot be told");
         let other = json!({"code": {"coding": [{"system": "urn:other", "code": "match"}]}, "type": "person"});
         assert!(GroupOwnership::default().holds(&other) && GroupOwnership::default().holds(&json!({})));

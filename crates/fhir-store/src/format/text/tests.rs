@@ -11,9 +11,9 @@ const UPDATED_US: i64 = 1_767_225_600_000_001;
 /// Returns the document of a text, after what was there before.
 fn copied(text: &str, native: bool) -> Option<String> {
     let key = "Observation/o".parse().unwrap();
-    let head = Head { key: &key, version: 7, last_updated: "2026-01-01T00:00:00.000001Z" };
+    let head = DocumentHead { key: &key, version: 7, last_updated: "2026-01-01T00:00:00.000001Z" };
     let mut out = b"before".to_vec();
-    let copied = append(head, text, native, &mut out);
+    let copied = append_document(head, text, native, &mut out);
     let line = String::from_utf8(out).unwrap().strip_prefix("before").unwrap().to_owned();
     assert_eq!(copied.is_err(), line.is_empty(), "{text}");
     copied.is_ok().then_some(line)
@@ -119,8 +119,12 @@ fn what_is_no_document_or_not_simple_is_left_to_others() {
         assert_eq!(copied(text, true), None, "{text}");
     }
     let policy = "AccessPolicy/p".parse().unwrap();
-    let head = Head { key: &policy, version: 1, last_updated: "" };
-    assert_eq!(append(head, "{}", true, &mut Vec::new()), Err(TakeApart), "its patterns are not ours to rewrite");
+    let head = DocumentHead { key: &policy, version: 1, last_updated: "" };
+    assert_eq!(
+        append_document(head, "{}", true, &mut Vec::new()),
+        Err(NeedsParsingError),
+        "its patterns are not ours to rewrite"
+    );
 }
 
 proptest! {

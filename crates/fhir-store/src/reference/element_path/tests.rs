@@ -113,9 +113,9 @@ fn a_text_is_copied_in_the_format_of_fhir_wherever_the_definitions_decide() {
         let stored =
             crate::ports::StoredResource { key: key.clone(), version: 1, updated_us: 0, resource: native.clone() }
                 .document();
-        let head = crate::format::text::Head { key: &key, version: 1, last_updated: "1970-01-01T00:00:00.000000Z" };
+        let head = crate::format::DocumentHead { key: &key, version: 1, last_updated: "1970-01-01T00:00:00.000000Z" };
         let mut out = Vec::new();
-        if crate::format::text::append(head, &native.to_string(), true, &mut out).is_ok() {
+        if crate::format::append_document(head, &native.to_string(), true, &mut out).is_ok() {
             let copied: Value = serde_json::from_slice(&out).unwrap();
             assert_eq!(copied, to_fhir(stored), "{native}");
         } else {

@@ -6,7 +6,7 @@
 
 use serde_json::{Value, json};
 
-use super::{each, has_code, text};
+use crate::elements::{each, has_code, text};
 
 /// The code system of the codes of `HRex`.
 pub const HREX: &str = "http://hl7.org/fhir/us/davinci-hrex/CodeSystem/hrex-temp";
@@ -16,7 +16,7 @@ const IDENTIFIER_TYPES: &str = "http://terminology.hl7.org/CodeSystem/v2-0203";
 /// The types of identifiers that name a member, the best first.
 const TYPES: [(&str, &str); 4] =
     [(HREX, UNIQUE_MEMBER), (IDENTIFIER_TYPES, "MB"), (IDENTIFIER_TYPES, "UM"), (HREX, "UM")];
-/// What has a meaning of its own in a search, so that a value with it is not found as it stands.
+/// Characters with a special meaning in a search: a value with one is not found as it stands.
 const SPECIAL: [char; 4] = [',', '|', '$', '\\'];
 
 /// An identifier of a member.
@@ -50,8 +50,8 @@ pub fn candidates(patient: &Value) -> Vec<MemberIdentifier> {
 #[must_use]
 pub fn with_identifier(mut patient: Value, identifier: &MemberIdentifier) -> Value {
     let MemberIdentifier { system, value } = identifier;
-    let kind = json!({"coding": [{"system": HREX, "code": UNIQUE_MEMBER}]});
-    let made = json!({"type": kind, "system": system, "value": value});
+    let identifier_type = json!({"coding": [{"system": HREX, "code": UNIQUE_MEMBER}]});
+    let made = json!({"type": identifier_type, "system": system, "value": value});
     if let Some(members) = patient.as_object_mut() {
         match members.get_mut("identifier") {
             Some(Value::Array(identifiers)) => identifiers.push(made),

@@ -1,17 +1,17 @@
-//! What an export is to write.
+//! The work of an export: which types, whose resources, which elements.
 
 use std::cell::LazyCell;
 use std::collections::BTreeSet;
 
-use serde::{Deserialize, Serialize};
-
-use crate::compartment::{self, CompartmentMembership, membership};
-use crate::key::ResourceType;
-use crate::payer::ConsentRule;
-use crate::search::{SearchContext, SearchParameterCatalog};
-use crate::selection::{
+use fhir_store::ResourceType;
+use fhir_store::compartment::{self, CompartmentMembership, membership};
+use fhir_store::search::{SearchContext, SearchParameterCatalog};
+use fhir_store::selection::{
     AccessFilter, FilterBranch, FilterCriterion, GroupOwnership, ScopeSearch, UnsupportedCriterion,
 };
+use serde::{Deserialize, Serialize};
+
+use crate::consent::ConsentRule;
 
 /// Parameters of a search that all have to hold, decoded.
 pub type SearchParameters = Vec<(String, String)>;
@@ -36,8 +36,9 @@ pub struct ExportWork {
 /// A type of an export.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TypeExport {
-    /// The type.
-    pub kind: String,
+    /// The name of the type; stored jobs have it as `kind`.
+    #[serde(rename = "kind")]
+    pub resource_type: String,
     /// Of each of these a resource has to meet one query: what scopes leave open, what `_typeFilter` asks for.
     pub within: Vec<Vec<SearchParameters>>,
     /// The elements that are left of a resource beside what names it; all where it is empty.
@@ -52,7 +53,7 @@ pub struct TypeExport {
 #[derive(Clone, Copy, Debug)]
 pub struct QueryTerms<'a> {
     /// `{base_url}/fhir`, without a slash at the end.
-    pub own: &'a str,
+    pub base_url: &'a str,
     /// The time in unix microseconds: what `ap` of a date is measured from.
     pub now_us: i64,
 }
@@ -61,7 +62,7 @@ pub struct QueryTerms<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ExportSubjects {
-    /// Everything, also what is nobody's.
+    /// Everything, also what is about no patient.
     Everything,
     /// What is in the compartment of any patient.
     Patients,
@@ -88,11 +89,13 @@ pub enum ElementSelection {
 /// Not specified; a type that may hold data of any patient without saying of whom (a Bundle), or that is the
 /// platform's own (a Client), is not. Groups name members and are exported with the system alone.
 #[must_use]
-pub fn exportable(kind: &ResourceType, subjects: &ExportSubjects) -> bool {
-    match membership(kind) {
+pub fn exportable(resource_type: &ResourceType, subjects: &ExportSubjects) -> bool {
+    match membership(resource_type) {
         CompartmentMembership::Itself | CompartmentMembership::Reference(_) => true,
         CompartmentMembership::Shared => matches!(subjects, ExportSubjects::Everything),
-        CompartmentMembership::Closed => kind.as_str() == "Group" && matches!(subjects, ExportSubjects::Everything),
+        CompartmentMembership::Closed => {
+            resource_type.as_str() == "Group" && matches!(subjects, ExportSubjects::Everything)
+        }
     }
 }
 
@@ -113,14 +116,14 @@ impl ExportSubjects {
 /// # Errors
 /// When one of them is of a parameter that is not applied.
 pub fn selection(
-    kind: &ResourceType,
+    resource_type: &ResourceType,
     any: &[SearchParameters],
     terms: QueryTerms<'_>,
 ) -> Result<AccessFilter, UnsupportedCriterion> {
     let catalog = LazyCell::new(SearchParameterCatalog::base);
-    let request = SearchContext::strict(kind, terms.own, terms.now_us);
+    let request = SearchContext::strict(resource_type, terms.base_url, terms.now_us);
     let criterion = |(name, value): &(String, String)| {
-        FilterCriterion::read(kind, name, value)
+        FilterCriterion::read(resource_type, name, value)
             .or_else(|_| ScopeSearch::read(&catalog, &request, (name, value)).map(FilterCriterion::Search))
     };
     let region = |query: &SearchParameters| {

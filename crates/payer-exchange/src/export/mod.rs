@@ -7,14 +7,12 @@
 //! # Source
 //! HL7 Bulk Data Access; `docs/decisions.md`, "Exports".
 
-mod asked;
 mod line;
-mod manifest;
+mod parameters;
 mod work;
 
-pub use asked::{ExportError, ExportParameters, NDJSON};
 pub use line::{ExportLineWriter, ExportRow, UnreadableRowError};
-pub use manifest::{ExportManifest, manifest};
+pub use parameters::{ExportError, ExportParameters, NDJSON};
 pub use work::{
     ElementSelection, ExportSubjects, ExportWork, QueryTerms, SearchParameters, TypeExport, exportable, selection,
 };

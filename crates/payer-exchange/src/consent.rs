@@ -1,4 +1,4 @@
-//! Whether anything of a member may be shared with whoever asks.
+//! Consent: whether anything of a member may be shared with the organization that requests it.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,8 @@ use jiff::{Timestamp, ToSpan as _};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::{MatchKind, RequestingOrganization, each, has_code, referred, text};
+use crate::elements::{each, has_code, referred, text};
+use crate::requester::{MatchKind, RequestingOrganization};
 
 /// A Consent that allows all that is not sensitive is of no use where nothing is redacted.
 const SENSITIVE: &str = "http://hl7.org/fhir/us/davinci-hrex/StructureDefinition-hrex-consent.html#sensitive";
@@ -39,21 +40,21 @@ pub enum ConsentConstraint {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ConsentRule {
-    /// Everybody's but theirs who have opted out.
+    /// That of every member except those who have opted out.
     OptOut,
-    /// Theirs alone who allow it to this organization.
+    /// That of members who allow it to this organization alone.
     OptIn(RequestingOrganization),
 }
 
 /// The facts by which a Consent is judged.
 #[derive(Clone, Copy, Debug)]
 pub struct ConsentContext<'a> {
-    /// Who asks.
+    /// The organization that requests the data.
     pub requester: &'a RequestingOrganization,
     /// This moment, unix microseconds.
     pub now_us: i64,
-    /// `{base_url}/fhir/`.
-    pub own: &'a str,
+    /// The address of our FHIR endpoint with a slash at the end: `{base_url}/fhir/`.
+    pub base_url: &'a str,
 }
 
 impl ConsentContext<'_> {
@@ -104,7 +105,8 @@ impl ConsentContext<'_> {
         let RequestingOrganization { system, value, organization } = self.requester;
         let is_ours =
             |identifier: &Value| text(identifier, "system") == Some(system) && text(identifier, "value") == Some(value);
-        let by_id = organization.as_deref().is_some_and(|id| referred(reference, "Organization", self.own) == Some(id));
+        let by_id =
+            organization.as_deref().is_some_and(|id| referred(reference, "Organization", self.base_url) == Some(id));
         let by_identifier = reference.get("identifier").is_some_and(is_ours);
         let name = text(reference, "reference").and_then(|text| text.strip_prefix('#'));
         let inside = name.or_else(|| text(reference, "localRef")).is_some_and(|name| {
@@ -129,8 +131,8 @@ pub fn opts_out(consent: &Value) -> bool {
 
 /// Returns the patient a stored Consent is about, by its id.
 #[must_use]
-pub fn patient<'a>(consent: &'a Value, own: &str) -> Option<&'a str> {
-    referred(consent.get("patient")?, "Patient", own)
+pub fn patient<'a>(consent: &'a Value, base_url: &str) -> Option<&'a str> {
+    referred(consent.get("patient")?, "Patient", base_url)
 }
 
 /// Those of `patients` whose stored Consents let an export write what is theirs.
@@ -139,17 +141,17 @@ pub fn consenting(
     rule: &ConsentRule,
     patients: &[&str],
     consents: &[(String, Value)],
-    (now_us, own): (i64, &str),
+    (now_us, base_url): (i64, &str),
 ) -> BTreeSet<String> {
     let of = |holds: &dyn Fn(&Value) -> bool| -> BTreeSet<&str> {
         let held = consents.iter().map(|(_, consent)| consent).filter(|consent| holds(consent));
-        held.filter_map(|consent| patient(consent, own)).collect()
+        held.filter_map(|consent| patient(consent, base_url)).collect()
     };
     let out = of(&opts_out);
     let allowed = match rule {
         ConsentRule::OptOut => None,
         ConsentRule::OptIn(requester) => {
-            let judge = ConsentContext { requester, now_us, own };
+            let judge = ConsentContext { requester, now_us, base_url };
             Some(of(&|consent| judge.allows(consent).is_ok()))
         }
     };
@@ -160,10 +162,10 @@ pub fn consenting(
     patients.iter().filter(|id| may(id)).map(|id| (*id).to_owned()).collect()
 }
 
-/// Returns the Consent that is kept of the one that was sent: about the patient it was found to be, for the
+/// Returns the Consent to be stored of the one that was sent: about the patient it was found to be, for the
 /// organization that asked.
 #[must_use]
-pub fn kept(sent: &Value, patient: &str, organization: &str) -> Value {
+pub fn consent_to_store(sent: &Value, patient: &str, organization: &str) -> Value {
     let mut consent: Map<String, Value> = sent.as_object().cloned().unwrap_or_default();
     for name in ["resourceType", "id", "meta"] {
         consent.remove(name);
@@ -239,7 +241,7 @@ mod tests {
 
     fn judged(consent: &Value) -> Result<(), ConsentConstraint> {
         let requester = requester();
-        ConsentContext { requester: &requester, now_us: NOW_US, own: OWN }.sent(Some(consent), MatchKind::Payer)
+        ConsentContext { requester: &requester, now_us: NOW_US, base_url: OWN }.sent(Some(consent), MatchKind::Payer)
     }
 
     fn changed(pointer: &str, value: Value) -> Value {
@@ -278,7 +280,7 @@ mod tests {
             assert_eq!(judged(&changed(pointer, value.clone())), Err(constraint), "{pointer} {value}");
         }
         let nobody = RequestingOrganization { organization: None, ..requester() };
-        let judge = ConsentContext { requester: &nobody, now_us: NOW_US, own: OWN };
+        let judge = ConsentContext { requester: &nobody, now_us: NOW_US, base_url: OWN };
         assert_eq!(judge.sent(Some(&good()), MatchKind::Payer), Err(ConsentConstraint::Persistence));
         assert_eq!(judge.sent(None, MatchKind::Payer), Err(ConsentConstraint::Status));
     }
@@ -325,7 +327,7 @@ mod tests {
     #[test]
     fn a_provider_attests_with_an_active_consent_and_no_more() {
         let requester = requester();
-        let judge = ConsentContext { requester: &requester, now_us: NOW_US, own: OWN };
+        let judge = ConsentContext { requester: &requester, now_us: NOW_US, base_url: OWN };
         assert_eq!(judge.sent(Some(&json!({"status": "active"})), MatchKind::Provider), Ok(()));
         for consent in [Some(json!({"status": "draft"})), Some(json!({})), None] {
             assert_eq!(judge.sent(consent.as_ref(), MatchKind::Provider), Err(ConsentConstraint::Status));
@@ -343,7 +345,7 @@ mod tests {
     fn an_export_writes_for_who_has_not_opted_out_or_has_opted_in() {
         let mut inactive = opt_out("b");
         inactive["status"] = json!("inactive");
-        let allowed = kept(&good(), "c", "payer-b");
+        let allowed = consent_to_store(&good(), "c", "payer-b");
         let consents = [opt_out("a"), inactive, allowed].map(|consent| ("id".to_owned(), consent));
         let of = |rule: &ConsentRule| consenting(rule, &["a", "b", "c", "d"], &consents, (NOW_US, OWN));
         assert_eq!(of(&ConsentRule::OptOut).into_iter().collect::<Vec<_>>(), ["b", "c", "d"]);
@@ -355,7 +357,7 @@ mod tests {
 
     #[test]
     fn what_is_kept_is_about_our_patient_and_for_who_asked() {
-        let kept = kept(&good(), "p", "payer-b");
+        let kept = consent_to_store(&good(), "p", "payer-b");
         assert_eq!(kept["patient"]["reference"], "Patient/p");
         assert_eq!(kept["organization"], json!([{"reference": "Organization/payer-b"}]));
         assert_eq!((kept.get("id"), kept.get("resourceType")), (None, None));

@@ -1,10 +1,13 @@
 //! `$davinci-data-export`: which export of a Group is asked for.
 
+use fhir_store::match_group::{MEMBER_MATCH, TREATMENT};
 use serde_json::Value;
 
-use super::group::{self, MEMBER_MATCH, TREATMENT};
-use super::{ConsentRule, RequestingOrganization, each, referred};
+use crate::consent::ConsentRule;
+use crate::elements::{each, referred};
 use crate::export::{ElementSelection, ExportParameters};
+use crate::member_match::group;
+use crate::requester::RequestingOrganization;
 
 /// How far back a payer's claims go: five years of 365.25 days, in microseconds.
 ///
@@ -28,7 +31,7 @@ pub enum DavinciExportError {
     /// There is no `exportType`.
     #[error("Parameter exportType is required")]
     NoType,
-    /// An `exportType` of nobody.
+    /// An `exportType` that does not exist.
     #[error("Unsupported exportType: {0}")]
     UnknownType(String),
     /// An `exportType` of Da Vinci that is not served.
@@ -43,7 +46,7 @@ pub enum DavinciExportError {
     /// The Group is not active.
     #[error("The Group is not active")]
     Inactive,
-    /// Without an organization nobody's consent can be asked.
+    /// Without an organization there is nothing to which a member can consent.
     #[error("Token must contain extensions.hl7-b2b.organization_id for opt-in consent strategy")]
     NoOrganization,
     /// Patients that are no members.
@@ -66,7 +69,7 @@ impl ExportType {
             }
             _ => return Err(DavinciExportError::UnknownType(sent.to_owned())),
         };
-        let on_claims = asked.filters.iter().any(|(kind, _)| kind.as_str() == "ExplanationOfBenefit");
+        let on_claims = asked.filters.iter().any(|(resource_type, _)| resource_type.as_str() == "ExplanationOfBenefit");
         if on_claims { Err(DavinciExportError::FilterOnClaims) } else { Ok(export_type) }
     }
 
@@ -129,11 +132,11 @@ impl ExportType {
     }
 }
 
-/// Returns the patients who are members of a Group, by their ids; whoever is inactive in it is not one.
+/// Returns the patients who are members of a Group, by their ids; one who is inactive in it is not a member.
 #[must_use]
-pub fn member_ids(group: &Value, own: &str) -> std::collections::BTreeSet<String> {
+pub fn member_ids(group: &Value, base_url: &str) -> std::collections::BTreeSet<String> {
     let members = each(group, "member").iter().filter(|member| member.get("inactive") != Some(&Value::Bool(true)));
-    let ids = members.filter_map(|member| referred(member.get("entity")?, "Patient", own));
+    let ids = members.filter_map(|member| referred(member.get("entity")?, "Patient", base_url));
     ids.map(str::to_owned).collect()
 }
 

@@ -1,25 +1,26 @@
-//! Work that outlives the request that asks for it: what a job is, and the port to where jobs are kept.
+//! Jobs: work that outlives its request, and the port to the store of jobs.
 //!
-//! A job belongs to the client that asked for it, whichever token it asks with next: to everybody else it is not
-//! there. What it makes is files of newline-delimited JSON in numbered parts, so that a reader never holds more
+//! A job belongs to the client that requested it, whichever token the client shows later: for every other caller it does
+//! not exist. What it makes is files of newline-delimited JSON in numbered parts, so that a reader never holds more
 //! than one of them.
 //!
 //! # Source
 //! HL7 Bulk Data Access, asynchronous request pattern.
 
 use async_trait::async_trait;
+use fhir_store::{ResourceId, StoreError};
+use serde::{Deserialize, Serialize};
 
 use crate::export::ExportWork;
-use crate::key::ResourceId;
-use crate::payer::MatchWork;
-use crate::ports::StoreError;
+use crate::member_match::MatchWork;
+use crate::requester::MatchKind;
 
 /// Most jobs of one owner that have not ended. Not specified; ten, so that one partner that asks again and again
 /// does not keep the others waiting.
 pub const OPEN_JOBS_MAX: u32 = 10;
 
 /// The work of a job, complete but for the resources.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum JobWork {
     /// Write resources to files.
@@ -29,9 +30,9 @@ pub enum JobWork {
 }
 
 impl JobWork {
-    /// Returns which addresses the job answers at: those of exports, or those of one kind of match.
+    /// Returns the endpoint of the job: that of exports, or that of one kind of match.
     #[must_use]
-    pub fn face(&self) -> JobEndpoint {
+    pub fn endpoint(&self) -> JobEndpoint {
         match self {
             Self::Export(_) => JobEndpoint::Export,
             Self::Match(work) => JobEndpoint::Match(work.kind),
@@ -45,24 +46,24 @@ pub enum JobEndpoint {
     /// `$export-status`.
     Export,
     /// `Group/$bulk-member-match-status` or `Group/$provider-member-match-status`.
-    Match(crate::payer::MatchKind),
+    Match(MatchKind),
 }
 
 /// A job to be done.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewJob {
-    /// Whose it is: the id of the client.
+    /// The id of the client that owns it.
     pub owner: String,
-    /// The address it was asked for at, as the manifest repeats it.
+    /// The address of the request, which the manifest repeats.
     pub url: String,
-    /// What to do.
+    /// The work.
     pub work: JobWork,
 }
 
 /// The state of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JobState {
-    /// Nobody has begun.
+    /// No node has begun it.
     Requested,
     /// A node works on it, or did and is gone.
     Running,
@@ -77,12 +78,12 @@ pub enum JobState {
 pub struct Job {
     /// Its id.
     pub id: ResourceId,
-    /// Where it stands.
+    /// Its state.
     pub state: JobState,
-    /// The address it was asked for at.
+    /// The address of the request.
     pub url: String,
-    /// Which addresses it answers at.
-    pub face: JobEndpoint,
+    /// The endpoint at which it is polled.
+    pub endpoint: JobEndpoint,
     /// The moment its answer is of, unix microseconds: nothing that was written later is in it.
     pub created_us: i64,
     /// Resources or members done so far.
@@ -102,7 +103,7 @@ pub struct JobFile {
     pub resources: u64,
     /// How long it is, in bytes.
     pub size_bytes: u64,
-    /// How long it is as it is kept, packed, in bytes.
+    /// How long it is as stored, packed, in bytes.
     pub packed_bytes: u64,
 }
 
@@ -114,7 +115,7 @@ pub struct TooManyJobsError;
 /// The outcome of ending a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobEnd {
-    /// It had not ended: whoever works on it stops at the next step.
+    /// It had not ended: the node that works on it stops at the next step.
     Cancelled,
     /// It had: it is gone with all it made.
     Deleted,

@@ -2,15 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use fhir_store::{AccessFilter, ResourceKey, ResourceType};
 use serde_json::Value;
 
-use super::consent::{self, ConsentContext};
-use super::{
-    ConsentConstraint, MatchKind, MatchOutcome, MatchTerms, MemberRecords, RequiredDemographics, SubmittedMember,
-    matching,
-};
-use crate::key::{ResourceKey, ResourceType};
-use crate::selection::AccessFilter;
+use super::{MatchOutcome, MatchTerms, MemberRecords, RequiredDemographics, SubmittedMember, demographics};
+use crate::consent::{self, ConsentConstraint, ConsentContext};
+use crate::requester::MatchKind;
 
 /// The members of a batch, each with the patient it was found to be.
 #[derive(Debug)]
@@ -32,7 +29,7 @@ pub struct ConsentToStore {
 
 impl<'a> MatchedMembers<'a> {
     /// Finds the patients. `asked` are what has to agree, by member; `within` is what the caller reaches of Patients:
-    /// whoever lies outside is nobody.
+    /// a patient outside of that is not found.
     #[must_use]
     pub fn of(
         members: &'a [SubmittedMember],
@@ -48,7 +45,7 @@ impl<'a> MatchedMembers<'a> {
         };
         let find = |asked: &Option<RequiredDemographics>| {
             let found = asked.as_ref()?.find(known, terms).filter(reached)?;
-            Some((found.0.clone(), matching::display(&found.1)))
+            Some((found.0.clone(), demographics::display_name(&found.1)))
         };
         Self { members: members.iter().zip(asked.iter().map(find)).collect() }
     }
@@ -59,7 +56,7 @@ impl<'a> MatchedMembers<'a> {
         self.members.iter().filter_map(|(_, found)| Some(found.as_ref()?.0.as_str())).collect()
     }
 
-    /// Returns the one patient of a request for one member, who may be told of: without a Consent as well, because this
+    /// Returns the one patient of a request for one member, who may be reported: without a Consent as well, because this
     /// request need not carry one.
     #[must_use]
     pub fn one(self, judge: &ConsentContext<'_>, stored: &[(String, Value)]) -> Option<String> {
@@ -70,8 +67,8 @@ impl<'a> MatchedMembers<'a> {
     }
 
     /// Returns what becomes of each member, in order, and the Consents to be stored: those that were sent with members
-    /// who are matched, and of other members who were found the ones kept before, which are no longer active. `pair_id`
-    /// names the Consent kept of a patient.
+    /// who are matched, and of other members who were found the ones stored before, which are no longer active. `pair_id`
+    /// names the stored Consent of a patient.
     ///
     /// A patient who is named twice is judged twice; a later failing match takes back the earlier one's Consent.
     #[must_use]
@@ -94,7 +91,7 @@ impl<'a> MatchedMembers<'a> {
                     if let (MatchKind::Payer, Some(sent), Some(id)) =
                         (kind, &member.consent, &judge.requester.organization)
                     {
-                        kept.insert(patient.clone(), consent::kept(sent, &patient, id));
+                        kept.insert(patient.clone(), consent::consent_to_store(sent, &patient, id));
                     }
                     verdicts.push(MatchOutcome::Matched { patient, display });
                 }
@@ -123,7 +120,7 @@ fn judged(
 }
 
 fn has_opted_out(judge: &ConsentContext<'_>, stored: &[(String, Value)], patient: &str) -> bool {
-    let theirs = |consent: &&Value| consent::patient(consent, judge.own) == Some(patient);
+    let theirs = |consent: &&Value| consent::patient(consent, judge.base_url) == Some(patient);
     stored.iter().map(|(_, consent)| consent).filter(theirs).any(consent::opts_out)
 }
 
@@ -136,11 +133,12 @@ fn inactive(mut consent: Value) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use fhir_store::FilterBranch;
     use serde_json::json;
 
     use super::*;
-    use crate::payer::{IdentifierRule, RequestingOrganization};
-    use crate::selection::FilterBranch;
+    use crate::member_match::IdentifierRule;
+    use crate::requester::RequestingOrganization;
 
     const NOW_US: i64 = 1_767_225_600_000_000;
     const OWN: &str = "https://payer.example/fhir/";
@@ -170,9 +168,9 @@ mod tests {
         let known = MemberRecords::of([("p1".to_owned(), person("A")), ("p2".to_owned(), person("B"))], []);
         let organization = Some("b".to_owned());
         let requester = RequestingOrganization { system: "s".to_owned(), value: "v".to_owned(), organization };
-        let judge = ConsentContext { requester: &requester, now_us: NOW_US, own: OWN };
+        let judge = ConsentContext { requester: &requester, now_us: NOW_US, base_url: OWN };
         let asked: Vec<_> = members.iter().map(RequiredDemographics::of).collect();
-        let terms = MatchTerms { kind: MatchKind::Payer, own: OWN, identifier: IdentifierRule::Optional };
+        let terms = MatchTerms { kind: MatchKind::Payer, base_url: OWN, identifier: IdentifierRule::Optional };
         let found = MatchedMembers::of(members, &asked, &known, terms, within);
         found.judged(&judge, MatchKind::Payer, stored, |patient| Some(format!("pair-{patient}")))
     }

@@ -2,18 +2,17 @@
 
 use std::collections::BTreeSet;
 
+use fhir_store::compartment::{self, CompartmentMembership, membership};
+use fhir_store::format::{self, DocumentHead, append_document};
+use fhir_store::ports::format_instant;
+use fhir_store::search::SummaryMode;
+use fhir_store::selection::UnsupportedCriterion;
+use fhir_store::subset::subset;
+use fhir_store::{AccessFilter, ResourceId, ResourceKey, ResourceType, StoredResource};
 use serde_json::Value;
 
 use super::{ElementSelection, ExportSubjects, ExportWork, QueryTerms, TypeExport, selection};
-use crate::compartment::{self, CompartmentMembership, membership};
-use crate::format;
-use crate::format::text::{self, Head};
-use crate::key::{ResourceId, ResourceKey, ResourceType};
-use crate::payer::claims;
-use crate::ports::{StoredResource, last_updated};
-use crate::search::SummaryMode;
-use crate::selection::{AccessFilter, UnsupportedCriterion};
-use crate::subset::subset;
+use crate::claim_filter;
 
 /// A row of a type's table.
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +35,7 @@ pub struct UnreadableRowError;
 /// Selects the rows of one type that belong to an export, and writes their lines.
 #[derive(Debug)]
 pub struct ExportLineWriter<'a> {
-    kind: ResourceType,
+    resource_type: ResourceType,
     subjects: &'a ExportSubjects,
     /// Who may be written, where consent decides.
     consenting: Option<&'a BTreeSet<String>>,
@@ -45,13 +44,13 @@ pub struct ExportLineWriter<'a> {
     elements: &'a [String],
     /// `{base_url}/fhir`.
     base: String,
-    /// Whether stored documents are in the native spelling.
+    /// Whether stored documents are in the native format.
     native: bool,
 }
 
 impl<'a> ExportLineWriter<'a> {
     /// Returns the lines of one type of an export. `consenting` are the patients whose consent holds, where it is
-    /// asked; `terms` are what its queries are read with, `native` says whether `/fhir` stores the native spelling.
+    /// asked; `terms` are what its queries are read with, `native` says whether `/fhir` stores the native format.
     ///
     /// # Errors
     /// When a query of the job is one that this version of the server does not apply: nothing is exported then.
@@ -61,18 +60,18 @@ impl<'a> ExportLineWriter<'a> {
         consenting: Option<&'a BTreeSet<String>>,
         (terms, native): (QueryTerms<'_>, bool),
     ) -> Result<Self, UnsupportedCriterion> {
-        let (type_work, kind) = of_type;
+        let (type_work, resource_type) = of_type;
         let mut within: Vec<AccessFilter> =
-            type_work.within.iter().map(|any| selection(&kind, any, terms)).collect::<Result<_, _>>()?;
+            type_work.within.iter().map(|any| selection(&resource_type, any, terms)).collect::<Result<_, _>>()?;
         within.extend(type_work.ownership.clone().map(AccessFilter::of_groups));
         Ok(Self {
-            kind,
+            resource_type,
             subjects: &work.subjects,
             consenting,
             within,
             shape: work.shape,
             elements: &type_work.elements,
-            base: terms.own.to_owned(),
+            base: terms.base_url.to_owned(),
             native,
         })
     }
@@ -83,7 +82,7 @@ impl<'a> ExportLineWriter<'a> {
     /// [`UnreadableRowError`]; nothing is appended.
     pub fn write(&self, row: ExportRow<'_>, out: &mut Vec<u8>) -> Result<bool, UnreadableRowError> {
         let id: ResourceId = row.id.parse().map_err(|_| UnreadableRowError)?;
-        let key = ResourceKey { kind: self.kind.clone(), id };
+        let key = ResourceKey { kind: self.resource_type.clone(), id };
         if !self.looks_inside() && self.copy(&key, row, out) {
             return Ok(true);
         }
@@ -100,10 +99,10 @@ impl<'a> ExportLineWriter<'a> {
         let stored = StoredResource { key, version: row.version, updated_us: row.updated_us, resource };
         let mut document = stored.document();
         if let ElementSelection::DaVinci { claims_since_us } = self.shape {
-            if !claims::is_shared(&document, claims_since_us) {
+            if !claim_filter::is_shared(&document, claims_since_us) {
                 return Ok(false);
             }
-            document = claims::without_money(document);
+            document = claim_filter::without_money(document);
         }
         let document = if self.native { format::to_fhir(document) } else { document };
         let document = subset(document, SummaryMode::False, self.elements);
@@ -114,8 +113,8 @@ impl<'a> ExportLineWriter<'a> {
 
     /// Appends the line without taking the document apart; `false` when it has to be.
     fn copy(&self, key: &ResourceKey, row: ExportRow<'_>, out: &mut Vec<u8>) -> bool {
-        let head = Head { key, version: row.version, last_updated: &last_updated(row.updated_us) };
-        let copied = text::append(head, row.text, self.native, out).is_ok();
+        let head = DocumentHead { key, version: row.version, last_updated: &format_instant(row.updated_us) };
+        let copied = append_document(head, row.text, self.native, out).is_ok();
         out.extend(copied.then_some(b'\n'));
         copied
     }
@@ -124,7 +123,7 @@ impl<'a> ExportLineWriter<'a> {
     fn looks_inside(&self) -> bool {
         let is_anybodys = match self.subjects {
             ExportSubjects::Everything => true,
-            ExportSubjects::Patients => membership(&self.kind) == CompartmentMembership::Itself,
+            ExportSubjects::Patients => membership(&self.resource_type) == CompartmentMembership::Itself,
             ExportSubjects::These(_) => false,
         };
         !is_anybodys || self.consenting.is_some() || !self.within.is_empty() || !self.is_whole()
@@ -140,13 +139,13 @@ impl<'a> ExportLineWriter<'a> {
     }
 
     fn is_of_subject(&self, key: &ResourceKey, resource: &Value) -> bool {
-        let patients = compartment::patients(&self.kind, key.id.as_str(), resource, &self.base);
+        let patients = compartment::patients(&self.resource_type, key.id.as_str(), resource, &self.base);
         let asked = match self.subjects {
             ExportSubjects::Everything => true,
             ExportSubjects::Patients => !patients.is_empty(),
             ExportSubjects::These(these) => patients.iter().any(|patient| these.contains(patient)),
         };
-        // Somebody who has not consented may be named in another's record: then it is written for neither.
+        // A patient who has not consented may be named in another's record: then it is written for neither.
         asked && self.consenting.is_none_or(|consenting| patients.iter().all(|patient| consenting.contains(patient)))
     }
 }
@@ -156,10 +155,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::payer::ConsentRule;
+    use crate::consent::ConsentRule;
 
     const BASE: &str = "https://payer.example/fhir";
-    const TERMS: QueryTerms<'_> = QueryTerms { own: BASE, now_us: 0 };
+    const TERMS: QueryTerms<'_> = QueryTerms { base_url: BASE, now_us: 0 };
 
     fn work(subjects: ExportSubjects, shape: ElementSelection) -> ExportWork {
         ExportWork { types: Vec::new(), subjects, since_us: None, until_us: None, consent: None, shape }
@@ -170,21 +169,27 @@ mod tests {
             pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
         };
         let within = if within.is_empty() { Vec::new() } else { vec![within.iter().map(query).collect()] };
-        TypeExport { kind: String::new(), within, elements: Vec::new(), ownership: None }
+        TypeExport { resource_type: String::new(), within, elements: Vec::new(), ownership: None }
     }
 
-    fn line(work: &ExportWork, kind: &str, consenting: Option<&BTreeSet<String>>, text: &str) -> Option<Value> {
-        written(work, &type_work(&[]), kind, consenting, text).unwrap()
+    fn line(
+        work: &ExportWork,
+        resource_type: &str,
+        consenting: Option<&BTreeSet<String>>,
+        text: &str,
+    ) -> Option<Value> {
+        written(work, &type_work(&[]), resource_type, consenting, text).unwrap()
     }
 
     fn written(
         work: &ExportWork,
         of_type: &TypeExport,
-        kind: &str,
+        resource_type: &str,
         consenting: Option<&BTreeSet<String>>,
         text: &str,
     ) -> Result<Option<Value>, UnreadableRowError> {
-        let lines = ExportLineWriter::of(work, (of_type, kind.parse().unwrap()), consenting, (TERMS, true)).unwrap();
+        let lines =
+            ExportLineWriter::of(work, (of_type, resource_type.parse().unwrap()), consenting, (TERMS, true)).unwrap();
         let mut out = b"before\n".to_vec();
         let row = ExportRow { id: "x", version: 7, updated_us: 1_767_225_600_000_001, text };
         let is_written = lines.write(row, &mut out)?;
@@ -281,8 +286,8 @@ mod tests {
             assert_eq!(line.is_some(), is_written, "{date}");
         }
         let unknown = type_work(&[&[("no-such", "x")]]);
-        let kind = "Observation".parse().unwrap();
-        assert!(ExportLineWriter::of(&everything, (&unknown, kind), None, (TERMS, true)).is_err());
+        let resource_type = "Observation".parse().unwrap();
+        assert!(ExportLineWriter::of(&everything, (&unknown, resource_type), None, (TERMS, true)).is_err());
     }
 
     #[test]

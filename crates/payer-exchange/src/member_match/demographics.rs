@@ -5,11 +5,13 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{MatchKind, MemberRecords, SubmittedMember, each, referred, text};
+use super::{MemberRecords, SubmittedMember};
+use crate::elements::{each, referred, text};
+use crate::requester::MatchKind;
 
 /// The rule whether a member must be named by an identifier of the patient or of a coverage.
 ///
-/// Not specified. Name, birth date and gender are known to many, so a match by them alone tells everyone who may ask
+/// Not specified. Name, birth date and gender are known to many, so a match by them alone would show every caller
 /// whether a person is a member here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -27,7 +29,7 @@ pub struct MatchTerms<'a> {
     /// Which match is asked for.
     pub kind: MatchKind,
     /// `{base_url}/fhir/`, which absolute references to our own resources begin with.
-    pub own: &'a str,
+    pub base_url: &'a str,
     /// Whether an identifier is required.
     pub identifier: IdentifierRule,
 }
@@ -45,7 +47,7 @@ pub struct RequiredDemographics {
 
 impl RequiredDemographics {
     /// Returns what of a submitted member has to agree; `None` when family name, first given name, birth date or gender
-    /// is missing, and nobody is found then.
+    /// is missing: then no patient is found.
     ///
     /// # Source
     /// `docs/decisions.md`, "Member match".
@@ -88,11 +90,11 @@ impl RequiredDemographics {
         self.subscriber_id.as_deref()
     }
 
-    /// Returns the one patient this is, by its place among those known; `None` when it is nobody, or could be several,
+    /// Returns the one patient this is, by its place among those known; `None` when there is none, or could be several,
     /// or is not named by an identifier where one is required.
     #[must_use]
     pub fn find<'k>(&self, known: &'k MemberRecords, terms: MatchTerms<'_>) -> Option<&'k (String, Value)> {
-        let insured = self.subscriber_id.as_deref().map(|subscriber| insured(known, subscriber, terms.own));
+        let insured = self.subscriber_id.as_deref().map(|subscriber| insured(known, subscriber, terms.base_url));
         let born = known.patients.get(&self.birth_date).map_or(&[][..], Vec::as_slice);
         let mut found = born.iter().filter(|(id, patient)| {
             self.is(patient, terms.kind) && insured.as_ref().is_none_or(|insured| insured.contains(id.as_str()))
@@ -132,9 +134,9 @@ fn is_identified(patient: &Value, (system, value): &(Option<String>, String), ki
 }
 
 /// Returns the patients who have a coverage under this subscriber's id.
-fn insured<'k>(known: &'k MemberRecords, subscriber: &str, own: &str) -> BTreeSet<&'k str> {
+fn insured<'k>(known: &'k MemberRecords, subscriber: &str, base_url: &str) -> BTreeSet<&'k str> {
     let covering = known.coverages.get(subscriber).map_or(&[][..], Vec::as_slice);
-    covering.iter().filter_map(|coverage| referred(coverage.get("beneficiary")?, "Patient", own)).collect()
+    covering.iter().filter_map(|coverage| referred(coverage.get("beneficiary")?, "Patient", base_url)).collect()
 }
 
 /// Names are compared without regard to case and to spaces at their ends.
@@ -142,9 +144,9 @@ fn folded(name: &str) -> String {
     name.trim().to_lowercase()
 }
 
-/// Returns how a person is called, for whoever reads a Group.
+/// Returns the name of a person, for the readers of a Group.
 #[must_use]
-pub fn display(patient: &Value) -> Option<String> {
+pub(super) fn display_name(patient: &Value) -> Option<String> {
     let name = each(patient, "name").iter().find(|name| text(name, "family").is_some())?;
     let given = each(name, "given").iter().filter_map(Value::as_str);
     let parts: Vec<&str> = given.chain(text(name, "family")).map(str::trim).filter(|part| !part.is_empty()).collect();
@@ -186,7 +188,7 @@ mod tests {
     }
 
     fn found(asked: &SubmittedMember, known: &MemberRecords, kind: MatchKind) -> Option<String> {
-        let terms = MatchTerms { kind, own: OWN, identifier: IdentifierRule::Optional };
+        let terms = MatchTerms { kind, base_url: OWN, identifier: IdentifierRule::Optional };
         RequiredDemographics::of(asked)?.find(known, terms).map(|(id, _)| id.clone())
     }
 
@@ -195,7 +197,7 @@ mod tests {
         let covering = json!({"subscriberId": "sub-1", "beneficiary": {"reference": "Patient/p"}});
         let known = MemberRecords::of([patient("p", &json!({}))], [covering]);
         let found = |asked: &SubmittedMember, kind: MatchKind| {
-            let terms = MatchTerms { kind, own: OWN, identifier: IdentifierRule::default() };
+            let terms = MatchTerms { kind, base_url: OWN, identifier: IdentifierRule::default() };
             RequiredDemographics::of(asked).unwrap().find(&known, terms).is_some()
         };
         let with = |system: &str, value: &str| asked(&json!({"identifier": [{"system": system, "value": value}]}));

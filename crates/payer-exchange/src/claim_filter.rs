@@ -1,10 +1,10 @@
-//! What of claims and coverages is left in a Da Vinci export.
+//! Which claims are part of a Da Vinci export, and what of claims and coverages is left in it.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 
-use super::{each, has_code, text};
+use crate::elements::{each, has_code, text};
 
 /// The code system whose `pharmacy` marks what is about drugs.
 const CLAIM_TYPE: &str = "http://terminology.hl7.org/CodeSystem/claim-type";
@@ -33,15 +33,15 @@ const MONEY: [&str; 9] = [
 /// 42 CFR 422.121(a)(2), (b)(4)(ii); `docs/decisions.md`, "Exports".
 #[must_use]
 pub fn is_shared(document: &Value, since_us: Option<i64>) -> bool {
-    let kind = text(document, "resourceType").unwrap_or_default();
-    if !CLAIMS.contains(&kind) {
+    let resource_type = text(document, "resourceType").unwrap_or_default();
+    if !CLAIMS.contains(&resource_type) {
         return true;
     }
     let is_prior_authorization = text(document, "use") == Some("preauthorization");
     if is_prior_authorization && has_code(document.get("type"), Some(CLAIM_TYPE), "pharmacy") {
         return false;
     }
-    match since_us.filter(|_| kind == "ExplanationOfBenefit").and_then(day) {
+    match since_us.filter(|_| resource_type == "ExplanationOfBenefit").and_then(day) {
         None => true,
         Some(since) => served(document).any(|date| is_since(date, &since)),
     }
@@ -51,7 +51,7 @@ pub fn is_shared(document: &Value, since_us: Option<i64>) -> bool {
 #[must_use]
 pub fn without_money(document: Value) -> Value {
     match text(&document, "resourceType") {
-        Some(kind) if kind == "Coverage" || CLAIMS.contains(&kind) => stripped(document),
+        Some(resource_type) if resource_type == "Coverage" || CLAIMS.contains(&resource_type) => stripped(document),
         _ => document,
     }
 }

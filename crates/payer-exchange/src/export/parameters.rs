@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use fhir_store::selection::UnsupportedCriterion;
+use fhir_store::{ResourceId, ResourceType};
 use jiff::Timestamp;
 use serde_json::Value;
 
 use super::{QueryTerms, SearchParameters, selection};
-use crate::key::{ResourceId, ResourceType};
-use crate::selection::UnsupportedCriterion;
 
 /// The media type of the files.
 pub const NDJSON: &str = "application/fhir+ndjson";
@@ -38,7 +38,7 @@ pub struct ExportParameters {
     pub export_type: Option<String>,
 }
 
-/// The reason why a kick-off cannot be read. The texts are the platform's own where it has one.
+/// The reason why a kick-off cannot be read. The texts are those of the platform where it has one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExportError {
     /// The body is something else.
@@ -135,7 +135,7 @@ impl ExportParameters {
             return Err(ExportError::Unsupported(unsupported.into_iter().cloned().collect()));
         }
         let mut asked = Self::default();
-        let (mut formats, mut since, mut until, mut kinds) = (0, 0, 0, 0);
+        let (mut formats, mut since, mut until, mut uses) = (0, 0, 0, 0);
         for (name, element, value) in sent {
             match name.as_str() {
                 "_type" => asked.add_types(value)?,
@@ -145,16 +145,17 @@ impl ExportParameters {
                 "_elements" => asked.add_elements(value)?,
                 "_outputFormat" => check_format(value, element.is_some(), once(&mut formats, "_outputFormat")?)?,
                 "patient" => asked.add_patient(value)?,
-                _ => asked.export_type = Some(export_type(element.as_deref(), value, once(&mut kinds, "exportType")?)?),
+                _ => asked.export_type = Some(export_type(element.as_deref(), value, once(&mut uses, "exportType")?)?),
             }
         }
         asked.check()
     }
 
     fn check(self) -> Result<Self, ExportError> {
-        let named = |kind: &ResourceType| self.types.as_ref().is_none_or(|types| types.contains(kind));
-        match self.filters.iter().find(|(kind, _)| !named(kind)) {
-            Some((kind, _)) => Err(ExportError::FilterOfOther(kind.clone())),
+        let named =
+            |resource_type: &ResourceType| self.types.as_ref().is_none_or(|types| types.contains(resource_type));
+        match self.filters.iter().find(|(resource_type, _)| !named(resource_type)) {
+            Some((resource_type, _)) => Err(ExportError::FilterOfOther(resource_type.clone())),
             None => Ok(self),
         }
     }
@@ -162,9 +163,9 @@ impl ExportParameters {
     fn add_types(&mut self, list: &str) -> Result<(), ExportError> {
         let types = self.types.get_or_insert_default();
         for name in list.split(',').map(str::trim).filter(|name| !name.is_empty()) {
-            let kind: ResourceType = name.parse().map_err(|_| ExportError::Type(name.to_owned()))?;
-            if !types.contains(&kind) {
-                types.push(kind);
+            let resource_type: ResourceType = name.parse().map_err(|_| ExportError::Type(name.to_owned()))?;
+            if !types.contains(&resource_type) {
+                types.push(resource_type);
             }
         }
         if types.is_empty() { Err(ExportError::Type(list.to_owned())) } else { bounded(types.len(), "_type") }
@@ -172,35 +173,35 @@ impl ExportParameters {
 
     fn add_filter(&mut self, filter: &str) -> Result<(), ExportError> {
         let form = || ExportError::FilterForm(filter.to_owned());
-        let (kind, query) = filter.split_once('?').ok_or_else(form)?;
-        let kind: ResourceType = kind.parse().map_err(|_| form())?;
+        let (resource_type, query) = filter.split_once('?').ok_or_else(form)?;
+        let resource_type: ResourceType = resource_type.parse().map_err(|_| form())?;
         let query: SearchParameters = form_urlencoded::parse(query.as_bytes()).into_owned().collect();
         if query.is_empty() {
             return Err(form());
         }
         // Whether it is applied depends on nothing but its words.
-        selection(&kind, std::slice::from_ref(&query), QueryTerms { own: "", now_us: 0 })?;
-        self.filters.push((kind, query));
+        selection(&resource_type, std::slice::from_ref(&query), QueryTerms { base_url: "", now_us: 0 })?;
+        self.filters.push((resource_type, query));
         bounded(self.filters.len(), "_typeFilter")
     }
 
     fn add_elements(&mut self, list: &str) -> Result<(), ExportError> {
         for one in list.split(',').map(str::trim) {
             let fault = || ExportError::Elements(one.to_owned());
-            let (kind, name) = match one.split_once('.') {
-                Some((kind, name)) => (Some(kind.parse().map_err(|_| fault())?), name),
+            let (resource_type, name) = match one.split_once('.') {
+                Some((resource_type, name)) => (Some(resource_type.parse().map_err(|_| fault())?), name),
                 None => (None, one),
             };
             let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric());
-            self.elements.push(is_name.then(|| (kind, name.to_owned())).ok_or_else(fault)?);
+            self.elements.push(is_name.then(|| (resource_type, name.to_owned())).ok_or_else(fault)?);
         }
         bounded(self.elements.len(), "_elements")
     }
 
     /// Returns the elements that are left of resources of a type; all where there is none.
     #[must_use]
-    pub fn elements_of(&self, kind: &ResourceType) -> Vec<String> {
-        let of = self.elements.iter().filter(|(of, _)| of.as_ref().is_none_or(|of| of == kind));
+    pub fn elements_of(&self, resource_type: &ResourceType) -> Vec<String> {
+        let of = self.elements.iter().filter(|(of, _)| of.as_ref().is_none_or(|of| of == resource_type));
         of.map(|(_, name)| name.clone()).collect()
     }
 
@@ -251,7 +252,7 @@ fn sent_in_body(parameter: &Value) -> Result<Sent, ExportError> {
     });
     match (values.next(), values.next()) {
         (Some((element, Some(text))), None) => Ok((name.to_owned(), Some(element), text)),
-        // An unknown parameter is told by its name, whatever it holds.
+        // An unknown parameter is refused by its name, whatever it holds.
         _ if !ExportParameters::BULK.contains(&name) && name != "exportType" => {
             Ok((name.to_owned(), None, String::new()))
         }

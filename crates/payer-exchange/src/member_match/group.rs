@@ -2,30 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use fhir_store::ResourceId;
+use fhir_store::match_group::{MEMBER_MATCH, NO_MATCH, OPT_OUT, RESULTS, TREATMENT};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{ConsentConstraint, MatchKind, MatchWork, RequestingOrganization, SubmittedMember, text};
-use crate::compartment::{ElementPath, any_at};
-use crate::key::ResourceId;
+use super::request;
+use super::{MatchWork, SubmittedMember};
+use crate::consent::ConsentConstraint;
+use crate::elements::{each, referred, text};
+use crate::requester::{MatchKind, RequestingOrganization};
 
 const PDEX: &str = "http://hl7.org/fhir/us/davinci-pdex";
-/// What a Group made for a match is, as `meta.profile` says it.
-pub const MEMBER_MATCH: &str = "http://hl7.org/fhir/us/davinci-pdex/StructureDefinition/pdex-member-match-group";
-/// The Group of the members a provider treats.
-pub const TREATMENT: &str = "http://hl7.org/fhir/us/davinci-pdex/StructureDefinition/pdex-treatment-relationship";
-const NO_MATCH: &str = "http://hl7.org/fhir/us/davinci-pdex/StructureDefinition/pdex-member-no-match-group";
-const OPT_OUT: &str = "http://hl7.org/fhir/us/davinci-pdex/StructureDefinition/pdex-member-opt-out";
-/// What says of a Group that a match made it: any of these profiles in `meta.profile`, or a code of [`RESULTS`].
-pub const PROFILES: [&str; 4] = [MEMBER_MATCH, TREATMENT, NO_MATCH, OPT_OUT];
-/// The code system of what became of a Group's members.
-pub const RESULTS: &str = "http://hl7.org/fhir/us/davinci-pdex/CodeSystem/PdexMultiMemberMatchResultCS";
-/// Where a Group that a match made holds the identifier of the organization it was made for, in either format.
-pub const OWNERS: [ElementPath; 3] = [
-    &["identifier"],
-    &["characteristic", "valueReference", "identifier"],
-    &["characteristic", "value", "Reference", "identifier"],
-];
 /// How long a provider's Group is for, in microseconds: 30 days.
 const TREATMENT_US: i64 = 30 * 24 * 3600 * 1_000_000;
 
@@ -40,11 +28,11 @@ pub enum MatchOutcome {
         /// The name.
         display: Option<String>,
     },
-    /// It is nobody, or could be several.
+    /// It is no patient, or could be several.
     NonMatched,
     /// It is this patient, of whom nothing may be shared.
     Constrained {
-        /// The id, for the auditor and the Consent that is kept; the answer does not tell it.
+        /// The id, for the auditor and the Consent to be stored; the answer does not contain it.
         patient: String,
         /// Why.
         because: ConsentConstraint,
@@ -106,12 +94,12 @@ pub struct MatchGroup {
     pub name: &'static str,
     /// Its id.
     pub id: String,
-    /// The resource in FHIR's spelling, with `resourceType` and without `id`.
+    /// The resource in FHIR's format, with `resourceType` and without `id`.
     pub resource: Value,
 }
 
 /// Returns the Groups of a match, `verdicts` being in the order of its members. The Group of those who were found is
-/// always there, the others where somebody is in them.
+/// always there, the others where a member is in them.
 ///
 /// # Source
 /// `docs/decisions.md`, "Member match".
@@ -177,7 +165,7 @@ fn group(bucket: Bucket, work: &MatchWork, members: &[(&SubmittedMember, &MatchO
     group
 }
 
-/// For whom the Group is, or that it is for nobody.
+/// Returns the organization that the Group is for, or that it is for none.
 fn characteristic(bucket: Bucket, work: &MatchWork, concept: &Value, now_us: i64) -> Value {
     let (name, value) = match (bucket, work.kind) {
         (Bucket::NonMatched, _) => ("valueBoolean", true.into()),
@@ -205,7 +193,7 @@ fn named(requester: &RequestingOrganization) -> Value {
 
 /// Returns the payer that answers, as the first member's coverage names it.
 fn managing(work: &MatchWork) -> Value {
-    let payor = super::sent::payor(&work.members);
+    let payor = request::payor(&work.members);
     match payor.and_then(|payor| payor.get("identifier")) {
         Some(identifier) => json!({"identifier": identifier}),
         None => json!({"display": "unknown"}),
@@ -253,7 +241,7 @@ fn contained(id: &str, member: &SubmittedMember) -> Value {
 }
 
 /// A member, with the id of what was sent of it: so the asking organization knows which of its members this is. Of a
-/// member who may not be shared nothing of ours is told, neither the id nor the name.
+/// member who may not be shared it contains nothing of ours, neither the id nor the name.
 fn entry(id: &str, verdict: &MatchOutcome) -> Value {
     let sent = format!("#{id}");
     let extension = json!([{
@@ -275,54 +263,24 @@ fn entry(id: &str, verdict: &MatchOutcome) -> Value {
     json!({"entity": entity, "inactive": false})
 }
 
-/// Returns whether a Group, in either format, is one that a match made.
-#[must_use]
-pub fn is_made_by_match(group: &Value) -> bool {
-    any_at(&["meta"], group, &mut |meta| meta.get("profile").is_some_and(names_profile))
-        || any_at(&["code", "coding"], group, &mut |coding| text(coding, "system") == Some(RESULTS))
-}
-
-fn names_profile(profile: &Value) -> bool {
-    match profile {
-        Value::Array(elements) => elements.iter().any(names_profile),
-        profile => profile.as_str().is_some_and(|profile| PROFILES.contains(&profile)),
-    }
-}
-
-/// Returns whether a Group that a match made was made for the organization with this identifier.
-#[must_use]
-pub fn is_made_for(group: &Value, system: &str, value: &str) -> bool {
-    let is_owner = |identifier: &Value| {
-        let text = |name: &str| identifier.get(name).and_then(Value::as_str);
-        text("system") == Some(system) && text("value") == Some(value)
-    };
-    OWNERS.iter().any(|path| any_at(path, group, &mut |identifier| is_owner(identifier)))
-}
-
-/// Returns whether an id has the form of those that [`groups`] gives.
-#[must_use]
-pub fn is_id_of_match(id: &str) -> bool {
-    Bucket::ALL.iter().any(|bucket| id.strip_suffix(bucket.words().1).is_some_and(|job| job.ends_with('-')))
-}
-
 /// For whom a Group was made, as [`groups`] stamps it: its identifier, and the id of its Organization here.
 #[must_use]
 pub fn made_for(group: &Value) -> Option<RequestingOrganization> {
-    let reference = super::each(group, "characteristic")
+    let reference = each(group, "characteristic")
         .iter()
         .find_map(|one| one.get("valueReference").or_else(|| one.get("value")?.get("Reference")))?;
     let identifier = reference.get("identifier")?;
     Some(RequestingOrganization {
         system: text(identifier, "system")?.to_owned(),
         value: text(identifier, "value")?.to_owned(),
-        organization: super::referred(reference, "Organization", "").map(str::to_owned),
+        organization: referred(reference, "Organization", "").map(str::to_owned),
     })
 }
 
 /// Returns whether what a Group is for is over, as the period of its characteristic says.
 #[must_use]
 pub fn is_over(group: &Value, now_us: i64) -> bool {
-    let ends = super::each(group, "characteristic").iter().filter_map(|one| text(one.get("period")?, "end"));
+    let ends = each(group, "characteristic").iter().filter_map(|one| text(one.get("period")?, "end"));
     let today = date(now_us);
     ends.into_iter().any(|end| end.get(..today.len()).is_some_and(|end| end < today.as_str()))
 }
@@ -340,8 +298,10 @@ fn date(unix_us: i64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use fhir_store::match_group::{is_id_of_match, is_made_for};
+
     use super::*;
-    use crate::payer::IdentifierRule;
+    use crate::member_match::IdentifierRule;
 
     const NOW_US: i64 = 1_767_225_600_000_000;
 

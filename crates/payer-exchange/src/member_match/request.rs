@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::member_identifier::{HREX, MemberIdentifier, UNIQUE_MEMBER};
-use super::{MEMBERS_MAX, each, text};
+use super::MEMBERS_MAX;
+use crate::elements::{each, text};
+use crate::member_identifier::{HREX, MemberIdentifier, UNIQUE_MEMBER};
 
 /// A member as the requesting organization submitted it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -32,14 +33,14 @@ pub enum MatchRequestError {
         name: String,
     },
     /// A part that has to be there.
-    #[error("{place}: {name} is required, with a resource of type {kind}")]
+    #[error("{place}: {name} is required, with a resource of type {resource_type}")]
     Missing {
         /// Where.
         place: String,
         /// The part.
         name: &'static str,
         /// The type.
-        kind: &'static str,
+        resource_type: &'static str,
     },
     /// A part that is there twice.
     #[error("{place}: {name} must appear at most once")]
@@ -113,17 +114,17 @@ fn member(parts: &[Value], place: &str, consents: bool) -> Result<SubmittedMembe
     for part in parts {
         let name = text(part, "name").unwrap_or("without a name");
         let known = PARTS.iter().zip(&mut found).find(|((known, _), _)| *known == name);
-        let Some((&(name, kind), found)) = known else {
+        let Some((&(name, resource_type), found)) = known else {
             return Err(MatchRequestError::Unsupported { place: place(), name: name.to_owned() });
         };
         if found.is_some() {
             return Err(MatchRequestError::Repeated { place: place(), name });
         }
-        let resource = part.get("resource").filter(|resource| text(resource, "resourceType") == Some(kind));
-        *found = Some(resource.ok_or_else(|| MatchRequestError::Missing { place: place(), name, kind })?);
+        let resource = part.get("resource").filter(|resource| text(resource, "resourceType") == Some(resource_type));
+        *found = Some(resource.ok_or_else(|| MatchRequestError::Missing { place: place(), name, resource_type })?);
     }
     let [patient, coverage, _, consent] = found;
-    let missing = |name, kind| MatchRequestError::Missing { place: place(), name, kind };
+    let missing = |name, resource_type| MatchRequestError::Missing { place: place(), name, resource_type };
     if consents && consent.is_none() {
         return Err(missing("Consent", "Consent"));
     }
@@ -147,12 +148,12 @@ pub fn payor(members: &[SubmittedMember]) -> Option<&Value> {
 /// `HRex`, `$member-match`; the code `UMB` of `hrex-temp`.
 #[must_use]
 pub fn member_answer(patient: &str, identifier: &MemberIdentifier) -> Value {
-    let kind = json!({"coding": [{"system": HREX, "code": UNIQUE_MEMBER}]});
+    let identifier_type = json!({"coding": [{"system": HREX, "code": UNIQUE_MEMBER}]});
     let MemberIdentifier { system, value } = identifier;
     json!({
         "resourceType": "Parameters",
         "parameter": [
-            {"name": "MemberIdentifier", "valueIdentifier": {"type": kind, "system": system, "value": value}},
+            {"name": "MemberIdentifier", "valueIdentifier": {"type": identifier_type, "system": system, "value": value}},
             {"name": "MemberId", "valueReference": {"reference": format!("Patient/{patient}")}},
         ],
     })
@@ -162,8 +163,8 @@ pub fn member_answer(patient: &str, identifier: &MemberIdentifier) -> Value {
 mod tests {
     use super::*;
 
-    fn part(name: &str, kind: &str) -> Value {
-        json!({"name": name, "resource": {"resourceType": kind}})
+    fn part(name: &str, resource_type: &str) -> Value {
+        json!({"name": name, "resource": {"resourceType": resource_type}})
     }
 
     fn bundle(parts: &[Value]) -> Value {

@@ -1,4 +1,4 @@
-//! What a completed job is answered with.
+//! The manifest of a completed job.
 
 use serde_json::{Value, json};
 
