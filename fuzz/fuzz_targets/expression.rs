@@ -2,9 +2,9 @@
 //! is compiled has an answer on any resource.
 #![no_main]
 
-use fhir_store::search::{SearchParameterCatalog, IndexedDocument, FIRST_INSTALLED};
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};
+use fhir_search::{FIRST_INSTALLED, IndexedDocument, SearchParameterCatalog};
 
 /// Definitions of one run; R4's own are looked into once for all of them.
 const DEFINITIONS_MAX: usize = 64;
@@ -25,7 +25,7 @@ fuzz_target!(|text: &str| {
     let used = definitions.iter().filter(|(number, _)| is_used(*number)).count();
     assert_eq!(used + refused.len(), definitions.len(), "each is used or refused");
     if let Ok(body) = serde_json::from_str::<Value>(resource) {
-        let document = IndexedDocument { kind: &kind, id: "1", updated_us: 0, body: &body, own: "" };
+        let document = IndexedDocument { kind: &kind, id: "1", updated_us: 0, body: &body, base_url: "" };
         let _ = catalog.entries(&document);
     }
 });

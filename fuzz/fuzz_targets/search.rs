@@ -4,9 +4,9 @@
 
 use std::sync::{Arc, LazyLock};
 
-use fhir_store::search::{SearchParameterCatalog, SearchClause, IndexedDocument, UnknownParameterHandling, SearchContext, SearchError, parse};
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};
+use fhir_search::{IndexedDocument, SearchClause, SearchContext, SearchError, SearchParameterCatalog, UnknownParameterHandling, parse};
 
 const OWN: &str = "https://payer.example/fhir";
 static CATALOG: LazyLock<Arc<SearchParameterCatalog>> = LazyLock::new(SearchParameterCatalog::base);
@@ -20,7 +20,7 @@ static BODY: LazyLock<Value> = LazyLock::new(|| {
 
 fn check(kind: &str, query: &str) -> Result<(), SearchError> {
     let Ok(kind) = kind.parse() else { return Ok(()) };
-    let request = SearchContext { kind: &kind, handling: UnknownParameterHandling::Strict, now_us: 1_767_225_600_000_000, own: OWN };
+    let request = SearchContext { kind: &kind, handling: UnknownParameterHandling::Strict, now_us: 1_767_225_600_000_000, base_url: OWN };
     let pairs: Vec<_> = form_urlencoded::parse(query.as_bytes()).collect();
     let pairs = pairs.iter().map(|(name, value)| (name.as_ref(), value.as_ref()));
     let (search, ignored) = parse(&CATALOG, &request, pairs)?;
@@ -30,7 +30,7 @@ fn check(kind: &str, query: &str) -> Result<(), SearchError> {
             assert!(!tests.is_empty(), "a clause without a test would find everything or nothing");
         }
     }
-    let document = IndexedDocument { kind: &kind, id: "1", updated_us: 0, body: &BODY, own: OWN };
+    let document = IndexedDocument { kind: &kind, id: "1", updated_us: 0, body: &BODY, base_url: OWN };
     let _ = search.matches(&document, None);
     Ok(())
 }

@@ -1,9 +1,9 @@
 //! Documents: whatever is sent is judged, within the bound of issues.
 #![no_main]
 
-use fhir_validation::{limits, validate};
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
+use fhir_validation::{limits, validate};
 
 fuzz_target!(|body: &[u8]| {
     let Ok(document) = serde_json::from_slice::<Value>(body) else { return };

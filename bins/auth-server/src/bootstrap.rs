@@ -1,10 +1,9 @@
 //! What has to exist before the first request: the administrator of the environment.
 
 use anyhow::Context as _;
-use fhir_store::limits::MAX_COUNT;
-use fhir_store::{
-    ListQuery, Precondition, ResourceKey, ResourceLookup, ResourceStore, Write, WriteError, WriteOperation,
-};
+use fhir_resource::ResourceKey;
+use fhir_search::limits::MAX_COUNT;
+use fhir_store::{ListQuery, Precondition, ResourceLookup, ResourceStore, Write, WriteError, WriteOperation};
 use oauth_core::env::Env;
 use oauth_core::ports::KeyStore;
 use oauth_core::registration;
@@ -87,7 +86,8 @@ mod tests {
     use std::sync::Arc;
 
     use auth_storage::Db;
-    use fhir_store::{StoredResource, Write, WriteOperation};
+    use fhir_resource::StoredResource;
+    use fhir_store::{Write, WriteOperation};
     use oauth_core::secret::{Pepper, SecretHash};
 
     use super::*;

@@ -1,11 +1,11 @@
 //! What the path of a resource endpoint names.
 
 use axum::extract::{FromRequestParts, RawPathParams};
+use fhir_resource::compartment::{CompartmentMembership, membership};
+use fhir_resource::{ResourceId, ResourceKey, ResourceType};
 use fhir_service::access::OperationAddress;
 use fhir_service::error::ServiceError;
 use fhir_service::type_alias;
-use fhir_store::compartment::{CompartmentMembership, membership};
-use fhir_store::{ResourceId, ResourceKey, ResourceType};
 use http::request::Parts;
 use http::{Method, Uri};
 

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use axum::extract::{ConnectInfo, FromRequest, Request};
 use bytes::Bytes;
+use fhir_resource::ResourceType;
 use fhir_service::criteria;
 use fhir_service::error::ServiceError;
 use fhir_service::preferences::Preferences;
@@ -11,7 +12,7 @@ use fhir_service::request_context::{RequestContext, RequestHeaders};
 use fhir_service::request_query::RequestQuery;
 use fhir_service::resource_format::ResourceFormat;
 use fhir_service::type_alias;
-use fhir_store::{IfMatch, PatchDocument, Precondition, ResourceType, patch};
+use fhir_store::{IfMatch, PatchDocument, Precondition, patch};
 use http::header::{IF_MATCH, IF_NONE_MATCH};
 use http::{HeaderMap, HeaderName};
 use oauth_core::access::{self, AccessError};

@@ -2,11 +2,12 @@
 
 use axum::body::Body;
 use axum::response::Response;
+use fhir_resource::{StoredResource, StoredText};
 use fhir_service::error::ServiceError;
 use fhir_service::representation::{self, HEAD_BYTES, WrittenRepresentation};
 use fhir_service::resource_format::ResourceFormat;
 use fhir_service::summary::SummaryView;
-use fhir_store::{StoredResource, StoredText, WriteOutcome};
+use fhir_store::WriteOutcome;
 use http::header::{
     CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED, LOCATION, PRAGMA, WARNING,
 };

@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
 
-use fhir_store::{ResourceId, ResourceType};
+use fhir_resource::{ResourceId, ResourceType};
 use oauth_core::ports::{AuditRecord, AuditSink};
 use serde_json::Value;
 use sql_engines::retried;

@@ -24,7 +24,8 @@ use std::future::poll_fn;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use fhir_store::{ResourceId, ResourceKey, ResourceStore as _, StoreError, Write, WriteOperation};
+use fhir_resource::{ResourceId, ResourceKey};
+use fhir_store::{ResourceStore as _, StoreError, Write, WriteOperation};
 use payer_exchange::jobs::{Job, JobEnd, JobEndpoint, JobState, JobStore, NewJob, TooManyJobsError};
 use payer_exchange::member_match::group;
 use sql_engines::retried;

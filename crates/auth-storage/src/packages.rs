@@ -13,7 +13,8 @@ mod install;
 mod uninstall;
 
 use async_trait::async_trait;
-use fhir_store::{ResourceKey, ResourceLookup, ResourceStore as _, ResourceType, StoreError, StoredResource};
+use fhir_resource::{ResourceKey, ResourceType, StoredResource};
+use fhir_store::{ResourceLookup, ResourceStore as _, StoreError};
 use migrations::package::{
     InstallReason, InstalledConformance, InstalledPackage, PackageChangeError, PackageStore, PreparedInstall, newest,
 };

@@ -1,7 +1,7 @@
 //! The resources authorization decisions are made from, each read in one statement.
 
 use async_trait::async_trait;
-use fhir_store::ResourceType;
+use fhir_resource::ResourceType;
 use oauth_core::policy::BoundSqlPolicy;
 use oauth_core::ports::{CallerStatus, CallerStatusQuery, ClientStore, StoreError, StoredPolicies, VersionedDocument};
 use serde_json::Value;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use fhir_store::ResourceType;
+use fhir_resource::ResourceType;
 use oauth_core::ports::{PATIENTS_FOUND_MAX, PatientNumber, PatientStore, PatientSummary, StoreError};
 use serde_json::Value;
 

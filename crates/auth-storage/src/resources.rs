@@ -15,14 +15,14 @@ mod upsert;
 mod versions;
 
 use async_trait::async_trait;
+use fhir_resource::{ResourceKey, ResourceType, StoredResource, StoredText};
 use fhir_store::{
-    HistoryPage, HistoryQuery, ListPage, ListQuery, ResourceKey, ResourceLookup, ResourceStore, ResourceType,
-    StoreError, StoredResource, StoredText, TransactionError, Version, Write, WriteOutcome,
+    HistoryPage, HistoryQuery, ListPage, ListQuery, ResourceLookup, ResourceStore, StoreError, TransactionError,
+    Version, Write, WriteOutcome,
 };
-
-use self::reads::Standing;
 use sql_engines::retried;
 
+use self::reads::Standing;
 use crate::db::Db;
 use crate::fault::fhir;
 

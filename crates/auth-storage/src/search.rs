@@ -30,11 +30,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use fhir_store::compartment::{CompartmentMembership, membership};
-use fhir_store::search::{COMPARTMENT, ParameterType, SearchClause, SearchParameterCatalog};
+use fhir_resource::compartment::{CompartmentMembership, membership};
+use fhir_resource::{ResourceId, ResourceType, StoredResource};
+use fhir_search::{COMPARTMENT, ParameterType, SearchClause, SearchParameterCatalog};
 use fhir_store::{
-    AccessFilter, ReferringResources, ResourceId, ResourceType, SearchExecutionError, SearchMatches, SearchQuery,
-    SearchStore, StoreError, StoredResource,
+    AccessFilter, ReferringResources, SearchExecutionError, SearchMatches, SearchQuery, SearchStore, StoreError,
 };
 use serde_json::json;
 use sql_engines::{Dialect, retried, run};
@@ -229,7 +229,7 @@ async fn reloaded(db: &Db) -> Result<Arc<Index>, sqlx::Error> {
 /// Returns the table of what is searched for; those that chains look at are known from then on.
 async fn find_tables(db: &Db, query: &SearchQuery) -> Result<Option<Table>, sqlx::Error> {
     let Some(table) = Table::find(db, &query.search.kind).await? else { return Ok(None) };
-    for kind in query.search.clauses.iter().flat_map(SearchClause::looks_at) {
+    for kind in query.search.clauses.iter().flat_map(SearchClause::referenced_types) {
         Table::find(db, kind).await?;
     }
     Ok(Some(table))

@@ -5,11 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use fhir_resource::{ResourceId, ResourceKey, ResourceType, StoredResource};
 use fhir_store::bundle::ReadRequest;
-use fhir_store::{
-    AccessFilter, PatchDocument, ResourceId, ResourceKey, ResourceType, StoredResource, Write, WriteAccess,
-    WriteCriteria, WriteOperation,
-};
+use fhir_store::{AccessFilter, PatchDocument, Write, WriteAccess, WriteCriteria, WriteOperation};
 use oauth_core::access::{self, AccessError, AccessRequest};
 use oauth_core::caller::CallerIdentity;
 use oauth_core::explanation::{self, AccessExplanation};
@@ -320,7 +318,7 @@ pub(crate) async fn authorize_write(
     let mut reach = WriteAccess::default();
     if let Some(criteria) = check.criteria {
         reach.search = authorize_search(service, context, check.kind, (check.query, criteria)).await?;
-        reach.chained = searchable_types(service, context, criteria.looks_at()).await?;
+        reach.chained = searchable_types(service, context, criteria.referenced_types()).await?;
     }
     Ok(WriteAccess { target: authorize(service, context, check).await?, ..reach })
 }
@@ -337,7 +335,7 @@ pub(crate) async fn authorize_search(
     (query, criteria): (&RequestQuery, &WriteCriteria),
 ) -> Result<AccessFilter, AccessError> {
     let within = authorize(service, context, &AccessCheck::list(kind, &query.as_list())).await?;
-    if criteria.sought.is_none() {
+    if criteria.search.is_none() {
         access_filter::check_listable(kind, &within)?;
     }
     Ok(within)

@@ -8,12 +8,13 @@
 
 use std::sync::Arc;
 
-use fhir_store::compartment::{CompartmentMembership, membership};
-use fhir_store::search::{SearchContext, SearchParameterCatalog};
+use fhir_resource::compartment::{CompartmentMembership, membership};
+use fhir_resource::{Compartment, ResourceType};
+use fhir_search::{SearchContext, SearchParameterCatalog};
 use fhir_store::selection::{
-    FilterCriterion, GroupOwnership, OrganizationIdentifier, ScopeSearch, UnsupportedCriterion,
+    FilterCriterion, GroupOwnership, OrganizationIdentifier, ScopeSearch, UnsupportedCriterionError,
 };
-use fhir_store::{AccessFilter, Compartment, FilterBranch, ResourceType};
+use fhir_store::{AccessFilter, FilterBranch};
 use oauth_core::access::AccessError;
 use oauth_core::caller::{Caller, CallerIdentity};
 use oauth_core::reach::{ScopeAccess, ScopeFilter};
@@ -88,7 +89,7 @@ struct OpenedType {
     /// The scope that would open it.
     needed: String,
     /// A scope whose search is not applied, and so opens nothing.
-    unapplied: Option<(String, UnsupportedCriterion)>,
+    unapplied: Option<(String, UnsupportedCriterionError)>,
 }
 
 impl OpenedType {
@@ -118,11 +119,11 @@ enum ClosedPart {
     /// A patient opens nothing of it.
     Nothing,
     /// It is limited by a search that is not applied.
-    Unapplied(UnsupportedCriterion),
+    Unapplied(UnsupportedCriterionError),
 }
 
-impl From<UnsupportedCriterion> for ClosedPart {
-    fn from(cause: UnsupportedCriterion) -> Self {
+impl From<UnsupportedCriterionError> for ClosedPart {
+    fn from(cause: UnsupportedCriterionError) -> Self {
         Self::Unapplied(cause)
     }
 }
@@ -159,7 +160,7 @@ fn criterion(
     (service, catalog): (&FhirService, &SearchParameterCatalog),
     kind: &ResourceType,
     parameter: &QueryParameter,
-) -> Result<FilterCriterion, UnsupportedCriterion> {
+) -> Result<FilterCriterion, UnsupportedCriterionError> {
     let QueryParameter { name, value } = parameter;
     let own = service.settings.fhir_base();
     let request = SearchContext::strict(kind, &own, service.now_us());

@@ -1,6 +1,6 @@
 //! `$b2b-claim`: why the next token of a Client carries the B2B claim, or why not.
 
-use fhir_store::ResourceKey;
+use fhir_resource::ResourceKey;
 use oauth_core::diagnosis::{self, ClaimDiagnosis};
 
 use crate::access::{self, AccessCheck};

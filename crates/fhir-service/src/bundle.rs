@@ -2,13 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use fhir_resource::{ResourceId, ResourceKey};
 use fhir_store::bundle::{self, BundleError, BundleRequest, BundleType, EntriesByAction, EntryRequest, ReadRequest};
 use fhir_store::limits::MAX_BUNDLE_ENTRIES;
 use fhir_store::outcome::OperationOutcome;
-use fhir_store::{
-    AccessFilter, IfMatch, Precondition, ResourceId, ResourceKey, Write, WriteAccess, WriteError, WriteOperation,
-    WriteOutcome,
-};
+use fhir_store::{AccessFilter, IfMatch, Precondition, Write, WriteAccess, WriteError, WriteOperation, WriteOutcome};
 use oauth_core::caller::CallerIdentity;
 use oauth_core::registration::PolicyIssue;
 use serde_json::Value;

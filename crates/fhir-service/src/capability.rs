@@ -12,9 +12,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use fhir_store::capability::{self, TypeSearchCapability};
-use fhir_store::compartment;
-use fhir_store::search::SearchParameterCatalog;
+use fhir_resource::compartment;
+use fhir_search::SearchParameterCatalog;
+use fhir_search::capability::{self, TypeSearchCapability};
 use migrations::package::InstalledConformance;
 use oauth_core::document::StaticDocument;
 use serde_json::{Value, json};

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use fhir_store::search::SearchParameterCatalog;
+use fhir_search::SearchParameterCatalog;
 use migrations::package::InstalledPackage;
 use oauth_core::document::StaticDocument;
 

@@ -9,12 +9,10 @@
 
 use std::collections::BTreeMap;
 
+use fhir_resource::{ResourceId, ResourceKey, ResourceType, StoredResource};
 use fhir_store::conditional_reference::{self, ConditionalReferenceTarget};
 use fhir_store::limits::MAX_CONDITIONAL_REFERENCES;
-use fhir_store::{
-    ResourceId, ResourceKey, ResourceType, StoredResource, Write, WriteCriteria, WriteError, WriteOperation, format,
-    shape,
-};
+use fhir_store::{Write, WriteCriteria, WriteError, WriteOperation, body, native_write};
 use serde_json::Value;
 
 use crate::access;
@@ -137,7 +135,7 @@ fn overwrites(write: &Write, key: &ResourceKey) -> bool {
 }
 
 fn id(write: &Write) -> Option<ResourceId> {
-    let named = || shape::id_of(&write.kind, body(write)?).ok().flatten();
+    let named = || body::id_of(&write.kind, body(write)?).ok().flatten();
     write.id.clone().or_else(named)
 }
 
@@ -155,13 +153,13 @@ fn entries(
             return false;
         }
         let native = if service.settings.converts(context.format) {
-            format::write_to_native(write.clone())
+            native_write::write_to_native(write.clone())
         } else {
             write.clone()
         };
         let Some(id) = id(write).or_else(|| UNNAMED.parse().ok()) else { return false };
         let key = ResourceKey { kind: kind.clone(), id };
-        let resource = body(&native).and_then(|body| shape::stored_body(&key, body.clone()).ok());
+        let resource = body(&native).and_then(|body| body::stored_body(&key, body.clone()).ok());
         resource.is_some_and(|resource| {
             criteria.are_met_by(&StoredResource { key, version: 0, updated_us: service.now_us(), resource }, None)
         })

@@ -5,8 +5,9 @@
 
 use std::sync::Arc;
 
-use fhir_store::search::{SearchContext, SearchParameterCatalog};
-use fhir_store::{CriteriaError, ResourceType, Write, WriteCriteria};
+use fhir_resource::ResourceType;
+use fhir_search::{SearchContext, SearchParameterCatalog};
+use fhir_store::{CriteriaError, Write, WriteCriteria};
 
 use crate::error::ServiceError;
 use crate::resource_format::ResourceFormat;
@@ -74,8 +75,8 @@ pub(crate) async fn expanded(service: &FhirService, mut write: Write) -> Result<
 
 /// Puts the codes of the value sets that criteria name in their places.
 pub(crate) async fn expand(service: &FhirService, criteria: &mut WriteCriteria) -> Result<(), ServiceError> {
-    match &mut criteria.sought {
-        Some(sought) => value_sets::expand(service, &mut sought.search).await,
+    match &mut criteria.search {
+        Some(condition) => value_sets::expand(service, &mut condition.search).await,
         None => Ok(()),
     }
 }

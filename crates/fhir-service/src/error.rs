@@ -6,11 +6,12 @@ mod packages;
 mod payer;
 mod validate;
 
+use fhir_resource::key::ResourceIdError;
+use fhir_resource::{ResourceKey, ResourceType};
+use fhir_search::SearchError;
 use fhir_store::bundle::{BundleError, EntryError};
-use fhir_store::key::ResourceIdError;
 use fhir_store::query::QueryError;
-use fhir_store::search::SearchError;
-use fhir_store::{CriteriaError, ResourceKey, ResourceType, SearchExecutionError, StoreError, WriteError};
+use fhir_store::{CriteriaError, SearchExecutionError, StoreError, WriteError};
 use oauth_core::access::AccessError;
 use oauth_core::explanation::ExplainError;
 use oauth_core::registration::PolicyIssue;

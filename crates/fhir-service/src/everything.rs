@@ -14,13 +14,11 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
+use fhir_resource::{Compartment, ResourceKey, ResourceType, StoredResource, StoredText, compartment};
+use fhir_search::SearchContext;
 use fhir_store::bundle::{self, ListLinks};
 use fhir_store::query::{self, QueryError};
-use fhir_store::search::{self, SearchContext};
-use fhir_store::{
-    AccessFilter, Compartment, FilterBranch, HistoryRange, ListQuery, MatchCounting, ResourceKey, ResourceType,
-    SearchQuery, StoredResource, StoredText, compartment, limits,
-};
+use fhir_store::{AccessFilter, FilterBranch, HistoryRange, ListQuery, MatchCounting, SearchQuery};
 use oauth_core::access::AccessError;
 use serde_json::Value;
 
@@ -117,7 +115,7 @@ impl EverythingRequest {
         let others = sent.iter().filter(|(name, _)| !own(name));
         let HistoryRange { since_us, count, .. } =
             query::history(others.map(|(name, value)| (name.as_str(), value.as_str())))?;
-        let mut request = Self { kinds: None, since_us, count: count.min(limits::MAX_COUNT), from: None };
+        let mut request = Self { kinds: None, since_us, count: count.min(fhir_search::limits::MAX_COUNT), from: None };
         for (name, value) in sent {
             match name.as_str() {
                 "_type" => {
@@ -224,9 +222,9 @@ impl TypePage {
         let own = service.settings.fhir_base();
         let since = self.since_us.map(|since_us| format!("ge{}", representation::instant(since_us)));
         let pairs = since.iter().map(|since| ("_lastUpdated", since.as_str()));
-        let (search, _) = search::parse(&catalog, &SearchContext::strict(kind, &own, service.now_us()), pairs)?;
+        let (search, _) = fhir_search::parse(&catalog, &SearchContext::strict(kind, &own, service.now_us()), pairs)?;
         let query = SearchQuery {
-            search: search::SearchRequest { cursor: self.behind, ..search },
+            search: fhir_search::SearchRequest { cursor: self.behind, ..search },
             filters: Vec::new(),
             within,
             reaches: BTreeMap::new(),

@@ -5,7 +5,8 @@
 //! request would get, by the same code; only that a request has a body is not known here, so a policy that looks
 //! into it says no.
 
-use fhir_store::{PatchDocument, Precondition, ResourceKey, ResourceType, Write, WriteOperation};
+use fhir_resource::{ResourceKey, ResourceType};
+use fhir_store::{PatchDocument, Precondition, Write, WriteOperation};
 use oauth_core::access::AccessError;
 use oauth_core::explanation::{self, AssumedRequest};
 use serde_json::{Value, json};

@@ -5,7 +5,8 @@
 
 use std::collections::BTreeSet;
 
-use fhir_store::{ResourceId, ResourceType, match_group};
+use fhir_resource::{ResourceId, ResourceType};
+use fhir_store::match_group;
 use oauth_core::access::AccessError;
 use oauth_core::caller::CallerIdentity;
 use payer_exchange::consent::ConsentRule;

@@ -1,7 +1,8 @@
 //! Histories: the versions of a resource, of a type, of everything; newest first.
 
+use fhir_resource::{ResourceId, ResourceKey, ResourceType};
 use fhir_store::bundle::{self, ListLinks};
-use fhir_store::{AccessFilter, HistoryPage, HistoryQuery, HistoryRange, ResourceId, ResourceKey, ResourceType};
+use fhir_store::{AccessFilter, HistoryPage, HistoryQuery, HistoryRange};
 use oauth_core::access::AccessError;
 use serde_json::Value;
 

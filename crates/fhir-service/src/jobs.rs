@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use fhir_store::ResourceId;
+use fhir_resource::ResourceId;
 use payer_exchange::jobs::{Job, JobEndpoint, JobFile, JobStore};
 use payer_exchange::{ExportManifest, manifest};
 use serde_json::Value;

@@ -6,7 +6,8 @@
 //! # Source
 //! FHIR R4, `RESTful` API, read, create and search: 404 where the resource type is not supported.
 
-use fhir_store::{Filter, ListQuery, ResourceType, definitions};
+use fhir_resource::{ResourceType, definitions};
+use fhir_store::{Filter, ListQuery};
 
 use crate::error::ServiceError;
 use crate::resource_format::ResourceFormat;

@@ -1,8 +1,9 @@
 //! Reading what is stored, within what the caller reaches. What lies outside is answered as what is not there, in the
 //! same words.
 
+use fhir_resource::{ResourceKey, StoredResource, StoredText};
 use fhir_store::history::{ChangeKind, Version};
-use fhir_store::{AccessFilter, ListPage, ListQuery, ResourceKey, ResourceLookup, StoredResource, StoredText};
+use fhir_store::{AccessFilter, ListPage, ListQuery, ResourceLookup};
 
 use crate::access::{self, AccessCheck};
 use crate::error::{ServiceError, UnreadableResource};

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use fhir_store::search::{self, SearchContext};
+use fhir_resource::ResourceKey;
+use fhir_search::SearchContext;
 use fhir_store::{
-    AccessFilter, IfMatch, MatchCounting, ResourceKey, ResourceLookup, SearchQuery, Write, WriteError, WriteOperation,
+    AccessFilter, IfMatch, MatchCounting, ResourceLookup, SearchQuery, Write, WriteError, WriteOperation,
 };
 use payer_exchange::member_identifier::{MemberIdentifier, candidates, with_identifier};
 
@@ -50,7 +51,7 @@ async fn finds_only(
 ) -> Result<bool, ServiceError> {
     let (catalog, own) = (service.search.known_catalog().await?, service.settings.fhir_base());
     let pairs = [("identifier", identifier.value.as_str())];
-    let (search, _) = search::parse(&catalog, &SearchContext::strict(&key.kind, &own, service.now_us()), pairs)?;
+    let (search, _) = fhir_search::parse(&catalog, &SearchContext::strict(&key.kind, &own, service.now_us()), pairs)?;
     let query = SearchQuery {
         search,
         filters: Vec::new(),

@@ -4,8 +4,8 @@
 //! HL7 Da Vinci `HRex` and `PDex`; `docs/decisions.md`, "Member match". Which scopes are needed is not specified: those
 //! for reading and searching Patients, because an answer contains that.
 
-use fhir_store::ResourceId;
-use payer_exchange::conrequest::ConsentContext;
+use fhir_resource::ResourceId;
+use payer_exchange::consent::ConsentContext;
 use payer_exchange::export::{ExportError, QueryTerms, SearchParameters, selection};
 use payer_exchange::jobs::JobWork;
 use payer_exchange::member_match::{

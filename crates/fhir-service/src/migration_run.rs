@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::slice;
 
-use fhir_store::{Filter, ResourceId, ResourceKey, ResourceLookup, Write, WriteOperation, WriteOutcome};
+use fhir_resource::{ResourceId, ResourceKey};
+use fhir_store::{Filter, ResourceLookup, Write, WriteOperation, WriteOutcome};
 use migrations::on_demand::{self, ScriptOutcome, SqlScript, SqlScriptRecord};
 use migrations::{
     MigrationAction, MigrationEffect, MigrationStatus, MigrationStep, PackageId, PlatformMigration, SqlExecutionMode,

@@ -4,7 +4,7 @@
 //! # Source
 //! `docs/decisions.md`, "Member match".
 
-use fhir_store::ResourceId;
+use fhir_resource::ResourceId;
 use oauth_core::caller::CallerIdentity;
 use oauth_core::ports::{AuditAction, AuditRecord, AuditedOperation};
 

@@ -1,8 +1,8 @@
 //! Patches: judged by the document that they make, and stored as that document.
 
+use fhir_resource::{ResourceKey, StoredResource, format};
 use fhir_store::{
-    AccessFilter, IfMatch, PatchDocument, ResourceKey, StoredResource, Write, WriteError, WriteOperation, WriteOutcome,
-    format, patch, plan,
+    AccessFilter, IfMatch, PatchDocument, Write, WriteError, WriteOperation, WriteOutcome, native_write, patch, plan,
 };
 use serde_json::Value;
 
@@ -114,7 +114,7 @@ fn apply(
     change: &PatchDocument,
 ) -> Result<Value, ServiceError> {
     let patched = if service.settings.converts(format) {
-        format::patched(stored, change)
+        native_write::patched(stored, change)
     } else {
         patch::apply(&stored.document(), change)
     };

@@ -1,6 +1,7 @@
 //! The operations of payers: who calls, for which organization, what the caller may see, and the queue of jobs.
 
-use fhir_store::{AccessFilter, ResourceId, ResourceKey, ResourceLookup, ResourceType};
+use fhir_resource::{ResourceId, ResourceKey, ResourceType};
+use fhir_store::{AccessFilter, ResourceLookup};
 use oauth_core::access::AccessError;
 use oauth_core::caller::CallerIdentity;
 use oauth_core::reach::{ScopeAccess, ScopeFilter};

@@ -1,6 +1,6 @@
 //! How a caller prefers to be answered.
 
-use fhir_store::search::UnknownParameterHandling;
+use fhir_search::UnknownParameterHandling;
 
 /// The preferences of a request; one that is not understood is none.
 ///

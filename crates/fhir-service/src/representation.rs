@@ -1,7 +1,8 @@
 //! Resources as a caller sees them: without what is never shown, in the form of the endpoint.
 
+use fhir_resource::{ResourceType, StoredResource, StoredText, format};
+use fhir_store::WriteOutcome;
 use fhir_store::outcome::{IssueSeverity, OperationOutcome, OutcomeIssue};
-use fhir_store::{ResourceType, StoredResource, StoredText, WriteOutcome, format};
 use jiff::Timestamp;
 use oauth_core::registration::{self, PolicyIssue};
 use serde_json::Value;

@@ -3,10 +3,8 @@
 
 use std::sync::Arc;
 
-use fhir_store::{
-    Filter, ListQuery, PatchDocument, ResourceKey, ResourceLookup, ResourceType, StoredResource, Write, WriteOperation,
-    patch,
-};
+use fhir_resource::{ResourceKey, ResourceType, StoredResource};
+use fhir_store::{Filter, ListQuery, PatchDocument, ResourceLookup, Write, WriteOperation, patch};
 use migrations::PlatformMigration;
 use oauth_core::env::Env;
 use oauth_core::registration::{self, PolicyIssue, PolicyIssueCode, SecretHashing};
@@ -53,7 +51,7 @@ async fn stored_before(service: &FhirService, write: &Write) -> Result<Option<Va
         });
     }
     // What a search finds is read in the transaction alone; then the secret gets another hash.
-    let by_elements = write.precondition.if_none_exist.as_ref().filter(|criteria| criteria.sought.is_none());
+    let by_elements = write.precondition.if_none_exist.as_ref().filter(|criteria| criteria.search.is_none());
     let Some(criteria) = by_elements else { return Ok(None) };
     let query = ListQuery { filters: criteria.filters.clone(), count: 2, ..ListQuery::all(write.kind.clone()) };
     let found = service.resources.list(&query).await?.entries;

@@ -1,6 +1,6 @@
 //! How much of each resource a caller wants to see: `_summary` and `_elements`.
 
-use fhir_store::search::{self, SearchRequest, SummaryMode};
+use fhir_search::{SearchRequest, SummaryMode};
 use fhir_store::subset::subset;
 use serde_json::Value;
 
@@ -36,7 +36,7 @@ impl SummaryView {
     /// For a value that is not understood.
     pub(crate) fn of(pairs: &[(String, String)]) -> Result<Self, ServiceError> {
         let own = pairs.iter().filter(|(name, _)| Self::reads(name));
-        let (summary, elements) = search::view(own.map(|(name, value)| (name.as_str(), value.as_str())))?;
+        let (summary, elements) = fhir_search::view(own.map(|(name, value)| (name.as_str(), value.as_str())))?;
         Ok(Self { summary, elements })
     }
 

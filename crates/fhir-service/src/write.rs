@@ -4,7 +4,7 @@
 //! Whether the caller may do a write, and on what, was decided before ([`crate::access`]); the write carries it as its
 //! reach into the transaction, which judges the version that it replaces.
 
-use fhir_store::{Write, WriteError, WriteOutcome, format};
+use fhir_store::{Write, WriteError, WriteOutcome, native_write};
 
 use crate::error::ServiceError;
 use crate::planned_write::PlannedWrite;
@@ -49,7 +49,7 @@ async fn prepare(service: &FhirService, format: ResourceFormat, write: Write) ->
     check_writable(&write)?;
     known_types::check(service, format, &write.kind).await?;
     let write = base_definition::check_write(format, write)?;
-    let write = if service.settings.converts(format) { format::write_to_native(write) } else { write };
+    let write = if service.settings.converts(format) { native_write::write_to_native(write) } else { write };
     security_resources::prepare_write(service, write).await
 }
 

@@ -7,9 +7,10 @@
 //! # Source
 //! FHIR R4, Bundle, `entry.response.outcome`.
 
+use fhir_resource::StoredResource;
 use fhir_store::history::HistoryPosition;
 use fhir_store::outcome::{self, IssueSeverity};
-use fhir_store::{AccessFilter, HistoryQuery, HistoryRange, StoreError, StoredResource, WriteOutcome};
+use fhir_store::{AccessFilter, HistoryQuery, HistoryRange, StoreError, WriteOutcome};
 use oauth_core::registration::{self, PolicyIssue};
 
 use crate::access;

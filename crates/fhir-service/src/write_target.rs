@@ -1,8 +1,7 @@
 //! The resources that the condition of a write finds.
 
-use fhir_store::{
-    AccessFilter, ListQuery, MatchCounting, ResourceKey, ResourceType, SearchQuery, Write, WriteCriteria, WriteError,
-};
+use fhir_resource::{ResourceKey, ResourceType};
+use fhir_store::{AccessFilter, ListQuery, MatchCounting, SearchQuery, Write, WriteCriteria, WriteError};
 
 use crate::access::{self, AccessCheck};
 use crate::error::ServiceError;
@@ -46,17 +45,17 @@ pub(crate) async fn find_matches(
     within: AccessFilter,
 ) -> Result<Vec<ResourceKey>, ServiceError> {
     let filters = criteria.filters.clone();
-    let Some(sought) = &criteria.sought else {
+    let Some(condition) = &criteria.search else {
         let query = ListQuery { filters, count: 2, ..ListQuery::all(kind.clone()) };
         let (_, page) = lookup::page(service, query, within).await?;
         return Ok(page.entries.into_iter().map(|stored| stored.key).collect());
     };
     security_resources::check_filters(kind, &filters)?;
     let query = SearchQuery {
-        search: sought.search.clone(),
+        search: condition.search.clone(),
         filters,
         within,
-        reaches: access::searchable_types(service, context, criteria.looks_at()).await?,
+        reaches: access::searchable_types(service, context, criteria.referenced_types()).await?,
         count: 2,
         counting: MatchCounting::No,
     };

@@ -9,9 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-use crate::format;
-use crate::key::{ResourceKey, ResourceType};
-use crate::reference::{ElementPath, has_only, is_absolute, resource_type};
+use fhir_resource::format::is_pattern;
+use fhir_resource::reference::{ElementContext, has_only, is_absolute, resource_type};
+use fhir_resource::{ResourceKey, ResourceType};
 
 /// The resource that a conditional reference stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub fn split(text: &str) -> Option<(ResourceType, &str)> {
 pub fn find(kind: &ResourceType, document: &Value) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     if is_walked(kind) {
-        collect(&ElementPath::root(Some(kind.as_str())), document, &mut found);
+        collect(&ElementContext::root(Some(kind.as_str())), document, &mut found);
     }
     found
 }
@@ -56,12 +56,12 @@ pub fn added(kind: &ResourceType, before: &Value, after: &Value) -> Option<Strin
 /// Replaces each conditional reference by the resource it stands for, in both spellings.
 pub fn replace(kind: &ResourceType, document: &mut Value, referents: &BTreeMap<String, ConditionalReferenceTarget>) {
     if is_walked(kind) {
-        put_in(&ElementPath::root(Some(kind.as_str())), document, referents);
+        put_in(&ElementContext::root(Some(kind.as_str())), document, referents);
     }
 }
 
 fn is_walked(kind: &ResourceType) -> bool {
-    kind.as_str() != BUNDLE && !format::is_pattern(Some(kind.as_str()))
+    kind.as_str() != BUNDLE && !is_pattern(kind.as_str())
 }
 
 const BUNDLE: &str = "Bundle";
@@ -71,14 +71,14 @@ fn is_bundle(object: &Map<String, Value>) -> bool {
 }
 
 /// Returns where the text of a reference stands in an object at a path.
-fn place(path: &ElementPath<'_>, object: &Map<String, Value>) -> Option<&'static str> {
+fn place(path: &ElementContext<'_>, object: &Map<String, Value>) -> Option<&'static str> {
     if object.get("reference").is_some_and(Value::is_string) && path.may_be_reference() {
         return Some("reference");
     }
     (has_only(object, &["uri"]) && path.may_be_uri_reference()).then_some("uri")
 }
 
-fn collect(path: &ElementPath<'_>, value: &Value, found: &mut BTreeSet<String>) {
+fn collect(path: &ElementContext<'_>, value: &Value, found: &mut BTreeSet<String>) {
     match value {
         Value::Array(elements) => elements.iter().for_each(|inner| collect(path, inner, found)),
         Value::Object(object) if !is_bundle(object) => {
@@ -91,7 +91,7 @@ fn collect(path: &ElementPath<'_>, value: &Value, found: &mut BTreeSet<String>) 
     }
 }
 
-fn put_in(path: &ElementPath<'_>, value: &mut Value, referents: &BTreeMap<String, ConditionalReferenceTarget>) {
+fn put_in(path: &ElementContext<'_>, value: &mut Value, referents: &BTreeMap<String, ConditionalReferenceTarget>) {
     match value {
         Value::Array(elements) => elements.iter_mut().for_each(|inner| put_in(path, inner, referents)),
         Value::Object(object) if !is_bundle(object) => {

@@ -1,4 +1,4 @@
-//! What the condition of a write asks for: the search criteria of `ifNoneExist`, and of an address without an id.
+//! The condition of a write: the search criteria of `ifNoneExist`, and of an address without an id.
 //!
 //! A condition decides what is written over and removed, so nothing of it is passed over: a parameter that is not
 //! known, has no value or is about the answer refuses the whole condition by name.
@@ -8,14 +8,13 @@
 
 use std::collections::BTreeSet;
 
-use crate::filter::Filter;
-use crate::key::ResourceType;
-use crate::ports::StoredResource;
-use crate::query::{self, QueryError};
-use crate::search::{
-    self, IndexedDocument, ReferenceResolver, SearchContext, SearchError, SearchParameterCatalog, SearchRequest,
-    UnknownParameterHandling,
+use fhir_resource::{ResourceType, StoredResource};
+use fhir_search::{
+    ReferenceResolver, SearchCondition, SearchContext, SearchError, SearchParameterCatalog, UnknownParameterHandling,
 };
+
+use crate::filter::Filter;
+use crate::query::{self, QueryError};
 
 /// The criteria of one condition; a resource has to meet all of them.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,16 +22,7 @@ pub struct WriteCriteria {
     /// Conditions on elements.
     pub filters: Vec<Filter>,
     /// Conditions by search parameters, which an engine answers from its index.
-    pub sought: Option<Box<SearchCondition>>,
-}
-
-/// A search that decides on a conditional write.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SearchCondition {
-    /// What is searched for; only its clauses say anything.
-    pub search: SearchRequest,
-    /// The address of our own FHIR endpoint, which references to our resources may begin with.
-    pub own: String,
+    pub search: Option<Box<SearchCondition>>,
 }
 
 /// The reason why criteria cannot be read.
@@ -48,7 +38,7 @@ pub enum CriteriaError {
 
 impl From<Vec<Filter>> for WriteCriteria {
     fn from(filters: Vec<Filter>) -> Self {
-        Self { filters, sought: None }
+        Self { filters, search: None }
     }
 }
 
@@ -78,7 +68,7 @@ impl WriteCriteria {
         text: &str,
     ) -> Result<Self, CriteriaError> {
         let pairs: Vec<_> = form_urlencoded::parse(query::criteria(text).as_bytes()).collect();
-        if let Some((name, _)) = pairs.iter().find(|(name, _)| search::is_about_the_answer(name)) {
+        if let Some((name, _)) = pairs.iter().find(|(name, _)| fhir_search::is_about_the_answer(name)) {
             return Err(SearchError::Unsupported(name.to_string()).into());
         }
         let (paths, named): (Vec<_>, Vec<_>) = pairs.iter().partition(|(name, _)| name.starts_with('.'));
@@ -89,32 +79,25 @@ impl WriteCriteria {
             name => (name, value.as_ref()),
         });
         let request = SearchContext { handling: UnknownParameterHandling::Strict, ..*request };
-        let (search, _) = search::parse(catalog, &request, named)?;
+        let (search, _) = fhir_search::parse(catalog, &request, named)?;
         if search.clauses.is_empty() && filters.is_empty() {
             return Err(QueryError::Empty.into());
         }
-        let sought =
-            (!search.clauses.is_empty()).then(|| Box::new(SearchCondition { search, own: request.own.to_owned() }));
-        Ok(Self { filters, sought })
+        let search = (!search.clauses.is_empty())
+            .then(|| Box::new(SearchCondition { search, base_url: request.base_url.to_owned() }));
+        Ok(Self { filters, search })
     }
 
-    /// Returns the other types they look at.
+    /// Returns the other types that their chains lead to.
     #[must_use]
-    pub fn looks_at(&self) -> BTreeSet<&ResourceType> {
-        let clauses = self.sought.iter().flat_map(|sought| &sought.search.clauses);
-        clauses.flat_map(search::SearchClause::looks_at).collect()
+    pub fn referenced_types(&self) -> BTreeSet<&ResourceType> {
+        self.search.iter().flat_map(|condition| condition.referenced_types()).collect()
     }
 
-    /// Returns whether a resource meets them; what looks at other resources is met by none without a `resolver`.
+    /// Returns whether a resource meets them; a condition on other resources is met by none without a `resolver`.
     #[must_use]
     pub fn are_met_by(&self, stored: &StoredResource, resolver: Option<&dyn ReferenceResolver>) -> bool {
-        let found = self.sought.as_ref().is_none_or(|sought| {
-            let SearchCondition { search, own } = sought.as_ref();
-            let StoredResource { key, updated_us, resource, .. } = stored;
-            let document =
-                IndexedDocument { kind: &key.kind, id: key.id.as_str(), updated_us: *updated_us, body: resource, own };
-            search.matches(&document, resolver) == Ok(true)
-        });
+        let found = self.search.as_ref().is_none_or(|condition| condition.is_met_by(stored, resolver));
         found && self.filters.iter().all(|filter| filter.matches(stored))
     }
 }
@@ -192,8 +175,8 @@ mod tests {
     }
 
     #[test]
-    fn without_others_a_chain_is_met_by_nobody() {
+    fn without_others_a_chain_is_met_by_no_resource() {
         assert!(!is_met("general-practitioner.name=x"));
-        assert_eq!(read("general-practitioner:Practitioner.name=x").unwrap().looks_at().len(), 1);
+        assert_eq!(read("general-practitioner:Practitioner.name=x").unwrap().referenced_types().len(), 1);
     }
 }

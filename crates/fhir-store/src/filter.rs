@@ -2,10 +2,10 @@
 
 use std::fmt;
 
+use fhir_resource::StoredResource;
 use serde_json::{Number, Value};
 
-use crate::ports::StoredResource;
-use crate::shape;
+use crate::body;
 
 /// One condition: some value at `path` equals `value`.
 ///
@@ -65,14 +65,14 @@ impl FilterValue {
     /// Returns whether the text spells a number that no resource can hold, and some engine fails on.
     #[must_use]
     pub fn is_beyond_numbers(&self) -> bool {
-        matches!(self.spelled(), Some(Value::Number(number)) if !shape::is_number_storable(&number))
+        matches!(self.spelled(), Some(Value::Number(number)) if !body::is_number_storable(&number))
     }
 
     /// Returns the boolean or number the text spells, exactly and without blanks around it, if it is one that a
     /// resource can hold.
     fn scalar(&self) -> Option<Value> {
         self.spelled().filter(|value| match value {
-            Value::Number(number) => shape::is_number_storable(number),
+            Value::Number(number) => body::is_number_storable(number),
             other => other.is_boolean(),
         })
     }
@@ -148,7 +148,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::testing;
+    use fhir_resource::testing;
 
     fn client(resource: Value) -> StoredResource {
         StoredResource { key: "Client/c1".parse().unwrap(), version: 1, updated_us: 0, resource }
@@ -255,7 +255,7 @@ mod tests {
             }
             let pairs = pairs.iter().map(|(name, value)| (name.as_str(), value.as_str()));
             if let Ok(query) = crate::query::list("Client".parse().unwrap(), pairs) {
-                prop_assert!(query.page >= 1 && query.count <= crate::limits::MAX_COUNT);
+                prop_assert!(query.page >= 1 && query.count <= fhir_search::limits::MAX_COUNT);
                 let paths = query.filters.iter().flat_map(|filter| &filter.path);
                 prop_assert!(paths.into_iter().all(|segment| segment.is_ascii()));
             }

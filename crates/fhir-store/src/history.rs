@@ -1,7 +1,7 @@
-//! Versions of resources: what a store tells of what was written before.
+//! Versions of resources: what a store has of what was written before.
 //!
 //! A history is a list of versions, newest first, read a page at a time. A page begins where the one
-//! before it ended, by time and number, so what is written meanwhile moves no page.
+//! before it ended, by time and number, so what is written in the meantime moves no page.
 //!
 //! # Source
 //! FHIR R4, `RESTful` API, history and vread.
@@ -9,9 +9,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::key::{ResourceId, ResourceType};
+use fhir_resource::{ResourceId, ResourceType, StoredResource};
+
 use crate::limits;
-use crate::ports::StoredResource;
 use crate::selection::AccessFilter;
 
 /// The interaction that made a version: create, update or delete.
@@ -31,14 +31,14 @@ pub struct Version {
     /// What made it.
     pub change: ChangeKind,
     /// The resource in this version; of a deletion, what was deleted, under the number and the time of
-    /// the deletion. That is for deciding who may know of it, and shown to nobody.
+    /// the deletion. That is for deciding who may know of it, and is not shown.
     pub stored: StoredResource,
 }
 
 /// A page of a history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HistoryQuery {
-    /// The types, each with what of it the caller reaches: versions that lie outside are not told of.
+    /// The types, each with what of it the caller reaches: versions that lie outside are not shown.
     pub kinds: Vec<(ResourceType, AccessFilter)>,
     /// The one resource, of the one type, or every resource.
     pub id: Option<ResourceId>,
@@ -53,14 +53,14 @@ pub struct HistoryRange {
     pub since_us: Option<i64>,
     /// Only versions that come after this place.
     pub after: Option<HistoryPosition>,
-    /// Most versions of the page, at most [`limits::MAX_COUNT`].
+    /// Most versions of the page, at most [`fhir_search::limits::MAX_COUNT`].
     pub count: u32,
 }
 
 impl Default for HistoryRange {
     /// Returns the first page.
     fn default() -> Self {
-        Self { since_us: None, after: None, count: limits::DEFAULT_COUNT }
+        Self { since_us: None, after: None, count: fhir_search::limits::DEFAULT_COUNT }
     }
 }
 
@@ -178,8 +178,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::compartment::Compartment;
     use crate::selection::FilterBranch;
+    use fhir_resource::Compartment;
 
     fn version(number: i64, patient: &str) -> Version {
         let resource = json!({"subject": {"reference": format!("Patient/{patient}")}});

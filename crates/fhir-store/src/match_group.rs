@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use crate::compartment::{ElementPath, any_at};
+use fhir_resource::compartment::{ElementPath, any_at};
 
 /// The profile of the Group of members whom a payer was given.
 pub const MEMBER_MATCH: &str = "http://hl7.org/fhir/us/davinci-pdex/StructureDefinition/pdex-member-match-group";

@@ -7,22 +7,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
+use fhir_resource::{ResourceId, ResourceKey, ResourceType, StoredResource, StoredText};
+use fhir_search::ReferenceResolver;
 use uuid::{Builder, Uuid};
 
 use crate::history::{ChangeKind, HistoryPage, HistoryPager, HistoryQuery, PagerDemand, Version};
-use crate::key::{ResourceId, ResourceKey, ResourceType};
 use crate::plan::{self, WriteDecision, WriteTarget};
 use crate::ports::{
-    ListPage, ListQuery, ResourceLookup, ResourceStore, StoreError, StoredResource, StoredText, TransactionError,
-    Write, WriteError, WriteOutcome,
+    ListPage, ListQuery, ResourceLookup, ResourceStore, StoreError, TransactionError, Write, WriteError, WriteOutcome,
 };
-use crate::search::ReferenceResolver;
 use crate::selection::AccessFilter;
 
 /// Resources in a sorted map behind one lock; a transaction holds the lock from start to end.
 ///
 /// Ids it gives are counted, not random, so that tests know them: two stores give the same ids,
-/// and nobody should take them for secrets.
+/// and they are no secrets.
 #[derive(Debug, Default)]
 pub struct MemoryStore {
     state: Mutex<State>,

@@ -1,4 +1,4 @@
-//! `OperationOutcome`: what a caller is told about a failure.
+//! `OperationOutcome`: the report of a failure to the caller.
 //!
 //! Which failure gets which HTTP status is decided where HTTP is. The [`IssueKind`]s here are the rows
 //! of that table without the status.
@@ -70,7 +70,7 @@ pub const NOT_SUPPORTED: IssueKind =
     IssueKind { id: None, severity: IssueSeverity::Fatal, code: "not-supported", text: "Method not allowed" };
 /// A create of what exists (409).
 pub const DUPLICATE: IssueKind = kind("duplicate", "duplicate", "Duplicate key");
-/// Writers that kept getting into each other's way (409).
+/// Writers that changed the same rows again and again (409).
 pub const CONFLICT: IssueKind = kind("conflict", "conflict", "Conflict");
 /// Something that was deleted (410).
 pub const DELETED: IssueKind = kind("deleted", "deleted", "Deleted");
@@ -198,7 +198,7 @@ impl OperationOutcome {
         self
     }
 
-    /// Returns the outcome with these issues instead of its own, if there are any.
+    /// Returns the outcome with these issues instead of its issues, if there are any.
     #[must_use]
     pub fn issues(mut self, issues: Vec<OutcomeIssue>) -> Self {
         if !issues.is_empty() {
@@ -292,7 +292,7 @@ impl From<&QueryError> for OperationOutcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shape::{BodyError, BodyProblem};
+    use crate::body::{BodyError, BodyProblem};
 
     #[test]
     fn a_denial_reads_as_the_platform_writes_it() {

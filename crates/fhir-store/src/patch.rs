@@ -5,9 +5,9 @@ use base64::engine::general_purpose::STANDARD;
 use json_patch::{PatchErrorKind, PatchOperation};
 use serde_json::{Map, Value};
 
+use crate::body;
 use crate::limits;
 use crate::ports::PatchDocument;
-use crate::shape;
 
 /// RFC 6902.
 const JSON_PATCH: &str = "application/json-patch+json";
@@ -67,7 +67,7 @@ pub(crate) fn read_encoded(binary: &Map<String, Value>, bytes_left: &mut usize) 
     let over = format!("the patches in Binaries have more than {} bytes together", limits::MAX_ENCODED_PATCH_BYTES);
     *bytes_left = bytes_left.checked_sub(text.len()).ok_or(over)?;
     let value: Value = serde_json::from_slice(&text).map_err(|error| format!("the data is not JSON: {error}"))?;
-    if let Some(problem) = shape::unstorable(&value) {
+    if let Some(problem) = body::unstorable(&value) {
         return Err(format!("something in the data {problem}"));
     }
     if media_type == MERGE_PATCH { Ok(PatchDocument::Merge(value)) } else { read_json_patch(value) }
@@ -114,11 +114,11 @@ fn check_growth(document: &Value, operation: &PatchOperation, budget: &mut usize
         _ => None,
     };
     let source = from.and_then(|pointer| document.pointer(pointer));
-    if levels + source.map_or(0, shape::depth) > limits::MAX_DEPTH {
+    if levels + source.map_or(0, body::depth) > limits::MAX_DEPTH {
         return Err("the path leads too deep");
     }
     *budget =
-        budget.checked_sub(source.map_or(0, shape::weight_bytes)).ok_or("copies and moves more than one patch may")?;
+        budget.checked_sub(source.map_or(0, body::weight_bytes)).ok_or("copies and moves more than one patch may")?;
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! The rules of a transaction as pure functions, so that an engine is statements and nothing else.
 //!
-//! An engine runs two passes over the writes, inside one transaction of its own:
+//! An engine runs two passes over the writes, inside one transaction:
 //!
 //! 1. For every write: when [`condition`] gives criteria, look up the keys that match (two are
 //!    enough), then [`resolve`] says which resource the write is about. [`check_overlap`] compares
@@ -13,22 +13,23 @@
 
 use std::collections::BTreeSet;
 
+use fhir_resource::format::is_pattern;
+use fhir_resource::reference::{ElementContext, FullUrls};
+use fhir_resource::{ResourceId, ResourceKey, StoredResource};
+use fhir_search::ReferenceResolver;
 use serde_json::Value;
 
+use crate::body::{self, BodyError, BodyProblem};
 use crate::conditional_reference;
 use crate::criteria::WriteCriteria;
-use crate::format;
-use crate::key::{ResourceId, ResourceKey};
 use crate::match_group;
+use crate::native_write;
 use crate::outcome::OutcomeIssue;
 use crate::patch;
 use crate::ports::{
-    IfMatch, PatchDocument, ResourceLookup, StoredResource, Write, WriteError, WriteOperation, WriteOutcome,
+    DocumentCheck, IfMatch, PatchDocument, ResourceLookup, Write, WriteError, WriteOperation, WriteOutcome,
 };
-use crate::reference::{ElementPath, FullUrls};
-use crate::search::ReferenceResolver;
 use crate::selection::{AccessFilter, WriteAccess};
-use crate::shape::{self, BodyError, BodyProblem};
 
 /// The resource that a write targets.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,7 +43,7 @@ pub enum WriteTarget {
 }
 
 impl WriteTarget {
-    /// Returns the resource whose current state [`decide`] has to be told.
+    /// Returns the resource whose current state [`decide`] needs.
     #[must_use]
     pub fn key(&self) -> Option<&ResourceKey> {
         match self {
@@ -172,7 +173,7 @@ fn finds_target(write: &Write) -> bool {
 }
 
 fn body_id(write: &Write, body: &Value) -> Result<Option<ResourceId>, WriteError> {
-    shape::id_of(&write.kind, body).map_err(|fault| WriteError::Invalid(vec![fault]))
+    body::id_of(&write.kind, body).map_err(|fault| WriteError::Invalid(vec![fault]))
 }
 
 fn id_required(write: &Write) -> WriteError {
@@ -278,7 +279,7 @@ fn decide_at(
         (WriteOperation::Patch(_), None) => Err(WriteError::NotFound(key)),
         (WriteOperation::Patch(change), Some(previous)) => {
             let body = patched(&previous, &change)?;
-            if let Some(check) = patch_check {
+            if let Some(DocumentCheck(check)) = patch_check {
                 conforming(check(&key.kind, &body))?;
             }
             replace(previous, body, urls, &write.reach.target)
@@ -295,7 +296,7 @@ struct Seen {
     hidden: bool,
 }
 
-/// Returns what a writer does not reach is to it as if it never existed. Of what was deleted nobody can say any more
+/// Returns what a writer does not reach is to it as if it never existed. Of what was deleted it is not known any more
 /// whose it was, so who does not reach everything does not see that it was there.
 fn seen(target: &AccessFilter, (key, current): (&ResourceKey, ResourceLookup)) -> Seen {
     match current {
@@ -348,7 +349,7 @@ fn check_excluded(
 fn patched(previous: &StoredResource, change: &PatchDocument) -> Result<Value, WriteError> {
     let before = previous.document();
     let after = match change {
-        PatchDocument::FhirJson(_) => format::patched(previous, change),
+        PatchDocument::FhirJson(_) => native_write::patched(previous, change),
         PatchDocument::Json(_) | PatchDocument::Merge(_) => patch::apply(&before, change),
     };
     let after = after.map_err(|fault| WriteError::Patch(fault.to_string()))?;
@@ -409,14 +410,14 @@ fn replace(
 }
 
 fn storable(key: &ResourceKey, body: Value, urls: &FullUrls) -> Result<Value, WriteError> {
-    let mut resource = shape::stored_body(key, body).map_err(WriteError::Invalid)?;
+    let mut resource = body::stored_body(key, body).map_err(WriteError::Invalid)?;
     // The references in a stored Bundle are to its own entries.
     if key.kind.as_str() == "Bundle" {
         return Ok(resource);
     }
     // The patterns of an access policy are compared as they stand, so what they name is no reference.
-    let path = ElementPath::root(Some(key.kind.as_str()));
-    let rewritten = if format::is_pattern(Some(key.kind.as_str())) {
+    let path = ElementContext::root(Some(key.kind.as_str()));
+    let rewritten = if is_pattern(key.kind.as_str()) {
         resource.get_mut("link").map_or(Ok(()), |link| urls.rewrite(&path.member(b"link"), link))
     } else {
         urls.rewrite(&path, &mut resource)

@@ -4,99 +4,23 @@
 //! and nothing else.
 
 mod search;
-mod text;
 
 use std::error::Error;
 use std::str::FromStr;
 
 use async_trait::async_trait;
-use jiff::Timestamp;
-use serde_json::{Map, Value};
+use fhir_resource::{ResourceId, ResourceKey, ResourceType, StoredResource, StoredText};
+use serde_json::Value;
 
+use crate::body::BodyError;
 use crate::criteria::WriteCriteria;
 use crate::filter::Filter;
 use crate::history::{HistoryPage, HistoryQuery, Version};
-use crate::key::{ResourceId, ResourceKey, ResourceType};
 use crate::limits;
 use crate::outcome::OutcomeIssue;
 use crate::selection::{AccessFilter, WriteAccess};
-use crate::shape::BodyError;
 
 pub use search::{MatchCounting, ReferringResources, SearchExecutionError, SearchMatches, SearchQuery, SearchStore};
-pub use text::StoredText;
-
-/// A stored resource with its version.
-#[derive(Clone, Debug, PartialEq)]
-pub struct StoredResource {
-    /// Type and id.
-    pub key: ResourceKey,
-    /// The number of the write that made this version; it grows with every write of the store,
-    /// so two versions of one resource need not be neighbours.
-    pub version: i64,
-    /// When this version was written, unix microseconds.
-    pub updated_us: i64,
-    /// The body, always an object, without `resourceType`, `id`, `meta.versionId` and
-    /// `meta.lastUpdated`: those are the fields above.
-    pub resource: Value,
-}
-
-impl StoredResource {
-    /// Returns the whole resource: `resourceType`, `id`, `meta`, then the body in the order it was sent.
-    #[must_use]
-    pub fn document(&self) -> Value {
-        self.clone().into_document()
-    }
-
-    /// The same of a resource that is not needed any more, without copying it.
-    #[must_use]
-    pub fn into_document(self) -> Value {
-        let mut meta = Map::new();
-        meta.insert("versionId".to_owned(), self.version.to_string().into());
-        meta.insert("lastUpdated".to_owned(), self.last_updated().into());
-        let mut document = Map::new();
-        document.insert("resourceType".to_owned(), self.key.kind.as_str().into());
-        document.insert("id".to_owned(), self.key.id.as_str().into());
-        document.insert("meta".to_owned(), Value::Null);
-        if let Value::Object(mut body) = self.resource {
-            if let Some(Value::Object(own)) = body.shift_remove("meta") {
-                meta.extend(own);
-            }
-            document.extend(body);
-        }
-        document.insert("meta".to_owned(), Value::Object(meta));
-        Value::Object(document)
-    }
-
-    /// Returns the weak entity tag of this version: `W/"7"`.
-    #[must_use]
-    pub fn etag(&self) -> String {
-        etag(self.version)
-    }
-
-    /// Returns the location of this version, relative to the base: `Type/id/_history/7`.
-    #[must_use]
-    pub fn location(&self) -> String {
-        format!("{}/_history/{}", self.key, self.version)
-    }
-
-    /// When this version was written, as a FHIR `instant` in UTC with microseconds.
-    #[must_use]
-    pub fn last_updated(&self) -> String {
-        format_instant(self.updated_us)
-    }
-}
-
-fn etag(version: i64) -> String {
-    format!("W/\"{version}\"")
-}
-
-/// Returns a moment in unix microseconds as a FHIR `instant` in UTC with microseconds, as `meta.lastUpdated` has it.
-#[must_use]
-pub fn format_instant(updated_us: i64) -> String {
-    let limit = if updated_us < 0 { Timestamp::MIN } else { Timestamp::MAX };
-    let at = Timestamp::from_microsecond(updated_us).unwrap_or(limit);
-    format!("{at:.6}")
-}
 
 /// The result of looking up a resource key: found, deleted or unknown.
 #[derive(Clone, Debug, PartialEq)]
@@ -121,7 +45,7 @@ pub struct ListQuery {
     pub filters: Vec<Filter>,
     /// What the caller reaches; nothing else is listed or counted.
     pub within: AccessFilter,
-    /// Entries per page, at most [`limits::MAX_COUNT`]; 0 asks for the total alone.
+    /// Entries per page, at most [`fhir_search::limits::MAX_COUNT`]; 0 asks for the total alone.
     pub count: u32,
     /// The page, from 1.
     pub page: u32,
@@ -131,7 +55,13 @@ impl ListQuery {
     /// Returns the first page of everything of a type.
     #[must_use]
     pub fn all(kind: ResourceType) -> Self {
-        Self { kind, filters: Vec::new(), within: AccessFilter::Everything, count: limits::DEFAULT_COUNT, page: 1 }
+        Self {
+            kind,
+            filters: Vec::new(),
+            within: AccessFilter::Everything,
+            count: fhir_search::limits::DEFAULT_COUNT,
+            page: 1,
+        }
     }
 
     /// Returns how many entries lie before this page.
@@ -177,7 +107,14 @@ pub struct Write {
 /// A check of a document by the rules of its type; returns every issue, none when the document is valid.
 ///
 /// It is given to a write, so that the store knows no rules of types.
-pub type DocumentCheck = fn(&ResourceType, &Value) -> Vec<OutcomeIssue>;
+#[derive(Clone, Copy, Debug)]
+pub struct DocumentCheck(pub fn(&ResourceType, &Value) -> Vec<OutcomeIssue>);
+
+impl PartialEq for DocumentCheck {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::fn_addr_eq(self.0, other.0)
+    }
+}
 
 /// Paths of members that a write preserves when its document omits them.
 pub type PreservedMembers = &'static [&'static [&'static str]];
@@ -217,7 +154,7 @@ pub enum PatchDocument {
     Merge(Value),
     /// JSON Patch (RFC 6902).
     Json(json_patch::Patch),
-    /// JSON Patch whose paths are those of the document in FHIR's spelling, while it is stored in the native one.
+    /// JSON Patch whose paths are those of the document in FHIR's format, while it is stored in the native one.
     FhirJson(json_patch::Patch),
 }
 
@@ -437,7 +374,7 @@ pub trait ResourceStore: Send + Sync {
     /// Does all the writes in the order given, or none of them; the answers are in the same order.
     ///
     /// `now_us` is the time of every version made, unix microseconds. Each write that changes
-    /// something gets a version of its own, also when several writes name one resource.
+    /// something gets a separate version, also when several writes name one resource.
     ///
     /// # Errors
     /// The outer error means the store itself failed, the inner one that a rule refuses the
@@ -463,7 +400,7 @@ pub enum StoreError {
     /// The engine answered with an error that waiting does not mend.
     #[error("the store failed")]
     Failed(#[source] EngineError),
-    /// Others kept writing the same rows; the whole call may be tried again.
+    /// Other writers changed the same rows again and again; the whole call may be tried again.
     #[error("the store is busy with the same resources")]
     Contended(#[source] EngineError),
     /// So much is asked of the engine that there was no connection to it in time; nothing was done.
@@ -479,30 +416,7 @@ pub enum StoreError {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
-
-    fn stored(updated_us: i64, resource: Value) -> StoredResource {
-        StoredResource { key: "Client/c1".parse().unwrap(), version: 7, updated_us, resource }
-    }
-
-    #[test]
-    fn a_document_begins_with_what_names_it_and_keeps_the_order_of_the_rest() {
-        let body = json!({"z": 1, "meta": {"tag": []}, "a": 2});
-        let document = stored(1_704_067_200_000_001, body).document().to_string();
-        let expected = concat!(
-            r#"{"resourceType":"Client","id":"c1","meta":{"versionId":"7","#,
-            r#""lastUpdated":"2024-01-01T00:00:00.000001Z","tag":[]},"z":1,"a":2}"#,
-        );
-        assert_eq!(document, expected);
-    }
-
-    #[test]
-    fn a_time_out_of_range_is_the_nearest_in_range() {
-        assert!(stored(i64::MAX, json!({})).last_updated().starts_with("9999-12-"));
-        assert!(stored(i64::MIN, json!({})).last_updated().starts_with("-009999-01-"));
-    }
 
     #[test]
     fn if_match_is_a_star_or_one_tag() {

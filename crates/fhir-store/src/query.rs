@@ -5,13 +5,13 @@
 //! is equality: search parameters, modifiers and prefixes of FHIR are refused by name rather than
 //! taken for something else, because a condition that silently matches nothing creates duplicates.
 
+use fhir_resource::ResourceType;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
 use crate::filter::Filter;
 use crate::history::HistoryRange;
-use crate::key::ResourceType;
 use crate::limits;
 use crate::ports::ListQuery;
 
@@ -61,7 +61,7 @@ pub enum QueryError {
 
 /// Reads the decoded parameters of a list.
 ///
-/// A `_count` above [`limits::MAX_COUNT`] is taken as that; `_format` and `_pretty` are passed
+/// A `_count` above [`fhir_search::limits::MAX_COUNT`] is taken as that; `_format` and `_pretty` are passed
 /// over.
 ///
 /// # Errors
@@ -73,7 +73,7 @@ pub fn list<'a>(
     let mut query = ListQuery::all(kind);
     for (name, value) in pairs {
         match name {
-            "_count" => query.count = number("_count", value)?.min(limits::MAX_COUNT),
+            "_count" => query.count = number("_count", value)?.min(fhir_search::limits::MAX_COUNT),
             "_page" => {
                 let page = number("_page", value)?;
                 query.page = Some(page).filter(|page| *page > 0).ok_or(PAGE_FAULT)?;
@@ -90,7 +90,7 @@ pub fn list<'a>(
 
 /// Reads the decoded parameters of a history.
 ///
-/// A `_count` above [`limits::MAX_COUNT`] is taken as that, and none as one, because a history has no
+/// A `_count` above [`fhir_search::limits::MAX_COUNT`] is taken as that, and none as one, because a history has no
 /// total to tell instead; `_at` and `_list` are refused by name.
 ///
 /// # Errors
@@ -99,7 +99,7 @@ pub fn history<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Resul
     let mut window = HistoryRange::default();
     for (name, value) in pairs {
         match name {
-            "_count" => window.count = number("_count", value)?.clamp(1, limits::MAX_COUNT),
+            "_count" => window.count = number("_count", value)?.clamp(1, fhir_search::limits::MAX_COUNT),
             "_since" => window.since_us = Some(instant("_since", value)?),
             "_cursor" => window.after = Some(value.parse().map_err(|_| QueryError::Cursor)?),
             _ if PRESENTATION.contains(&name) => {}
@@ -214,7 +214,7 @@ mod tests {
         let window =
             history([("_since", "1970-01-01T01:00:00+01:00"), ("_count", "9999"), ("_cursor", "5-3")]).unwrap();
         let after = Some("5-3".parse().unwrap());
-        assert_eq!(window, HistoryRange { since_us: Some(0), after, count: limits::MAX_COUNT });
+        assert_eq!(window, HistoryRange { since_us: Some(0), after, count: fhir_search::limits::MAX_COUNT });
         for (text, us) in [("1970-01-02", 86_400_000_000), ("1970-01-01T01:00:00 01:00", 0)] {
             assert_eq!(history([("_since", text)]).unwrap().since_us, Some(us), "{text}");
         }

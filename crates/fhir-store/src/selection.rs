@@ -12,13 +12,13 @@ mod scoped;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use fhir_resource::compartment::{CompartmentMembership, membership};
+use fhir_resource::{Compartment, ResourceKey, ResourceType};
 use serde_json::Value;
 
-use crate::compartment::{Compartment, CompartmentMembership, membership};
-use crate::key::{ResourceKey, ResourceType};
 use crate::match_group;
 
-pub use criterion::{CodingCriterion, ExactCoding, FilterCriterion, UnsupportedCriterion};
+pub use criterion::{CodingCriterion, ExactCoding, FilterCriterion, UnsupportedCriterionError};
 pub use ownership::{GroupOwnership, OrganizationIdentifier};
 pub use scoped::ScopeSearch;
 
@@ -100,7 +100,7 @@ impl AccessFilter {
         criteria.any(|criterion| matches!(criterion, FilterCriterion::Search(_)))
     }
 
-    /// Returns whether the resource is one of them; `resource` is the body as stored or in FHIR's spelling.
+    /// Returns whether the resource is one of them; `resource` is the body as stored or in FHIR's format.
     #[must_use]
     pub fn contains(&self, key: &ResourceKey, resource: &Value) -> bool {
         match self {
@@ -112,7 +112,7 @@ impl AccessFilter {
     /// Returns whether a write may make `resource` of what was there before, which is inside already.
     ///
     /// Not specified; what is made has to be inside, and in no other patient's compartment unless it
-    /// was before: else whoever may write one record could write into another's. No Patient is made,
+    /// was before: else a caller who may write one record could write into another's. No Patient is made,
     /// because a compartment is that of a patient who exists.
     #[must_use]
     pub fn admits(&self, key: &ResourceKey, before: Option<&Value>, resource: &Value) -> bool {

@@ -10,8 +10,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::definitions::{self, ElementContent, ObjectDefinition, StructureDefinition};
-use crate::search::SummaryMode;
+use fhir_resource::definitions::{self, ElementContent, ObjectDefinition, StructureDefinition};
+use fhir_search::SummaryMode;
 
 /// Marks a resource of which elements were left out.
 const SUBSETTED_SYSTEM: &str = "http://terminology.hl7.org/CodeSystem/v3-ObservationValue";

@@ -1,10 +1,10 @@
 //! Checks codes against the value sets that their elements require.
 
+use fhir_resource::definitions::{CodesBySystem, ElementDefinition, ElementType, RequiredBinding};
 use serde_json::Value;
 
 use crate::document_path::DocumentPath;
 use crate::report::{IssueType, Report, quoted};
-use fhir_store::definitions::{CodesBySystem, ElementDefinition, ElementType, RequiredBinding};
 
 /// Codes that an issue lists.
 const SHOWN: usize = 12;

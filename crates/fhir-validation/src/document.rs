@@ -1,15 +1,15 @@
 //! Validates a document: visits every member once, together with the definition of its element.
 
+use fhir_resource::definitions::{
+    self, ElementContent, ElementDefinition, ElementType, ObjectDefinition, PrimitiveType, StructureDefinition,
+};
+use fhir_store::limits::MAX_DEPTH;
+use fhir_store::outcome::OutcomeIssue;
 use serde_json::{Map, Value};
 
 use crate::document_path::DocumentPath;
 use crate::report::{IssueType, Report, shown};
 use crate::{binding, invariants, primitive, reference};
-use fhir_store::definitions::{
-    self, ElementContent, ElementDefinition, ElementType, ObjectDefinition, PrimitiveType, StructureDefinition,
-};
-use fhir_store::limits::MAX_DEPTH;
-use fhir_store::outcome::OutcomeIssue;
 
 /// The member that names the type of a resource.
 const RESOURCE_TYPE: &str = "resourceType";

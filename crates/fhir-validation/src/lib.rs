@@ -17,7 +17,7 @@
 //! - Bindings whose codes cannot be listed, such as media types and currencies; those that are not required.
 //! - Whether the target of a reference exists, and what an absolute one that is no address of a resource leads to.
 //! - The `id` of the resource itself: the address of a write decides on it, and takes more than FHIR does
-//!   ([`fhir_store::ResourceId`]).
+//!   ([`fhir_resource::ResourceId`]).
 //! - Types that R4 does not have, such as the platform's: [`validate`] returns `None`.
 //!
 //! # Source
@@ -44,8 +44,8 @@ mod reference;
 mod report;
 mod value_set;
 
-use fhir_store::definitions::{self, StructureDefinition};
-use fhir_store::format;
+use fhir_resource::definitions::{self, StructureDefinition};
+use fhir_resource::format;
 use fhir_store::outcome::OutcomeIssue;
 use serde_json::Value;
 

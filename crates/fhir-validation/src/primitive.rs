@@ -8,7 +8,7 @@
 
 use serde_json::Value;
 
-use fhir_store::definitions::PrimitiveType;
+use fhir_resource::definitions::PrimitiveType;
 
 /// Longest string, in bytes.
 const MAX_STRING_BYTES: usize = 1024 * 1024;

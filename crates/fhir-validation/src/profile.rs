@@ -13,13 +13,13 @@ mod slice;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use fhir_resource::definitions::{self, CodesBySystem};
+use fhir_store::outcome::OutcomeIssue;
 use serde_json::{Map, Value};
 
 use crate::binding;
 use crate::document_path::DocumentPath;
 use crate::report::{IssueType, Report, shown};
-use fhir_store::definitions::{self, CodesBySystem};
-use fhir_store::outcome::OutcomeIssue;
 use slice::SliceTest;
 
 /// Most elements of a snapshot that is read. Not specified; the largest of R4 have under a thousand.

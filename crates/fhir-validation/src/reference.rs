@@ -1,12 +1,12 @@
 //! Checks references: their form, and the types they may lead to.
 
+use fhir_resource::ResourceId;
+use fhir_resource::definitions::{self, ElementType};
+use fhir_resource::reference::ReferenceTarget;
 use serde_json::{Map, Value};
 
 use crate::document_path::DocumentPath;
 use crate::report::{IssueType, Report, quoted};
-use fhir_store::ResourceId;
-use fhir_store::definitions::{self, ElementType};
-use fhir_store::reference::ReferenceTarget;
 
 /// Returns the ids and types of what a resource contains.
 pub(crate) fn contained(resource: &Map<String, Value>) -> Vec<(&str, &str)> {

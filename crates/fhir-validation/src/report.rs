@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
+use fhir_store::outcome::{IssueSeverity, OutcomeIssue};
 use serde_json::Value;
 
 use crate::document_path::DocumentPath;
 use crate::limits;
-use fhir_store::outcome::{IssueSeverity, OutcomeIssue};
 
 /// The type of an issue: codes of the value set `issue-type`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,8 +13,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::Value;
 
+use fhir_resource::definitions::{self, CodesBySystem};
 use fhir_store::StoreError;
-use fhir_store::definitions::{self, CodesBySystem};
 
 /// Value sets and code systems that one may be made of. Not specified; published ones name few.
 const MAX_PARTS: usize = 64;

@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use fhir_store::shape::{self, BodyError};
-use fhir_store::{ResourceKey, StoredResource, TransactionError, Write, WriteOutcome};
+use fhir_resource::{ResourceKey, StoredResource};
+use fhir_store::body::{self, BodyError};
+use fhir_store::{TransactionError, Write, WriteOutcome};
 use serde_json::{Map, Value, json};
 
 use crate::migration::MigrationStatus;
@@ -165,7 +166,7 @@ pub fn due(written: &WriteOutcome) -> Option<&StoredResource> {
 /// # Errors
 /// What keeps `sent` from being stored under `key`.
 pub fn finished(key: &ResourceKey, sent: &Value, result: &Value) -> Result<Value, Vec<BodyError>> {
-    let mut document = match shape::stored_body(key, sent.clone())? {
+    let mut document = match body::stored_body(key, sent.clone())? {
         Value::Object(members) => members,
         _ => Map::new(),
     };

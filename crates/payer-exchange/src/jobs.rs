@@ -8,7 +8,8 @@
 //! HL7 Bulk Data Access, asynchronous request pattern.
 
 use async_trait::async_trait;
-use fhir_store::{ResourceId, StoreError};
+use fhir_resource::ResourceId;
+use fhir_store::StoreError;
 use serde::{Deserialize, Serialize};
 
 use crate::export::ExportWork;

@@ -22,9 +22,9 @@ use xtask::workspace::Workspace;
 /// When a definition is missing or not what it should be, or a file cannot be written.
 pub(crate) fn run(workspace: &Workspace, folder: &Path) -> Result<()> {
     let structures = structure::generate(folder)?;
-    write(workspace, "crates/fhir-store/data/r4-structures.txt", &structures)?;
+    write(workspace, "crates/fhir-resource/data/r4-structures.txt", &structures)?;
     let parameters = search::generate(folder)?;
-    write(workspace, "crates/fhir-store/data/r4-search-parameters.json", &parameters)
+    write(workspace, "crates/fhir-search/data/r4-search-parameters.json", &parameters)
 }
 
 fn write(workspace: &Workspace, path: &str, text: &str) -> Result<()> {

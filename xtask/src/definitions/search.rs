@@ -1,6 +1,6 @@
 //! The search parameters of R4, one line for each, so that those of a type are found without reading the rest.
 //!
-//! The lines are read by `fhir_store::search`, whose catalog says what stands where.
+//! The lines are read by `fhir_search`, whose catalog says what stands where.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -2,7 +2,7 @@
 //!
 //! Read from the differentials, which of a type are all it has of its own.
 //!
-//! The lines are read by `fhir_store::definitions`, whose module documentation says how they are written.
+//! The lines are read by `fhir_resource::definitions`, whose module documentation says how they are written.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

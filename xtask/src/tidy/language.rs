@@ -40,7 +40,6 @@ const ALLOWED: &[(&str, usize)] = &[
     ("crates/chat-core", 461),
     ("crates/chat-http", 270),
     ("crates/chat-storage", 200),
-    ("crates/fhir-store", 150),
     ("crates/oauth-core", 190),
     ("crates/server-kit", 10),
     ("crates/task-set", 5),

@@ -2,8 +2,8 @@
 
 use axum::extract::{Path, State};
 use axum::response::Response;
+use fhir_resource::ResourceId;
 use fhir_service::export;
-use fhir_store::ResourceId;
 use http::{Method, Uri};
 
 use super::jobs;

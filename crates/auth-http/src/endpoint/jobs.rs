@@ -7,10 +7,10 @@
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::response::Response;
+use fhir_resource::ResourceId;
 use fhir_service::error::{PayerError, ServiceError};
 use fhir_service::jobs::{self, JobOutput};
 use fhir_service::resource_format::ResourceFormat;
-use fhir_store::ResourceId;
 use futures_util::stream;
 use http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_LOCATION, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderName, HeaderValue, StatusCode};

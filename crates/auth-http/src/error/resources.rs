@@ -1,9 +1,10 @@
 //! The rows of the table about resources and who may touch them.
 
+use fhir_resource::ResourceKey;
+use fhir_store::body::BodyProblem;
 use fhir_store::bundle::{BundleError, EntryError};
 use fhir_store::outcome::{self, IssueSeverity, OperationOutcome};
-use fhir_store::shape::BodyProblem;
-use fhir_store::{ResourceKey, SearchExecutionError, StoreError, WriteError};
+use fhir_store::{SearchExecutionError, StoreError, WriteError};
 use http::StatusCode;
 use oauth_core::access::AccessError;
 use oauth_core::caller::CallerError;

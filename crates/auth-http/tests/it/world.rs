@@ -15,11 +15,12 @@ use auth_storage::{Admissions, AuditLog, Db, JobSettings, Jobs};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
-use fhir_store::search::SearchParameterCatalog;
+use fhir_resource::{ResourceId, ResourceKey, ResourceType, StoredResource, StoredText};
+use fhir_search::SearchParameterCatalog;
 use fhir_store::{
-    AccessFilter, HistoryPage, HistoryQuery, ListPage, ListQuery, ReferringResources, ResourceId, ResourceKey,
-    ResourceLookup, ResourceStore, ResourceType, SearchExecutionError, SearchMatches, SearchQuery, SearchStore,
-    StoreError, StoredResource, StoredText, TransactionError, Version, Write, WriteOutcome,
+    AccessFilter, HistoryPage, HistoryQuery, ListPage, ListQuery, ReferringResources, ResourceLookup, ResourceStore,
+    SearchExecutionError, SearchMatches, SearchQuery, SearchStore, StoreError, TransactionError, Version, Write,
+    WriteOutcome,
 };
 use http::{Method, Request};
 use migrations::ProgressReporter;

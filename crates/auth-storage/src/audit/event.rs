@@ -5,7 +5,7 @@
 //! its type and subtype. They have none for a token or a consent. Not specified; we take the
 //! nearest and add the endpoint's name by the RFC that defines it.
 
-use fhir_store::ResourceId;
+use fhir_resource::ResourceId;
 use oauth_core::ports::{AuditAction, AuditRecord, AuditedOperation};
 use serde_json::{Map, Value, json};
 

@@ -1,6 +1,6 @@
 //! How long audit events are kept.
 
-use fhir_store::ResourceType;
+use fhir_resource::ResourceType;
 use oauth_core::ports::StoreError;
 use serde_json::json;
 

@@ -8,7 +8,8 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use fhir_store::{ResourceType, StoreError};
+use fhir_resource::ResourceType;
+use fhir_store::StoreError;
 use futures_util::{Stream, StreamExt as _, TryStreamExt as _, stream};
 use payer_exchange::export::{ExportLineWriter, ExportRow, ExportSubjects, ExportWork, QueryTerms, TypeExport};
 use payer_exchange::{PayerStore as _, consent};

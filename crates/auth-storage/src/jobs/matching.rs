@@ -4,7 +4,8 @@
 //! are stored in the transaction that keeps their verdicts.
 
 use aws_lc_rs::digest;
-use fhir_store::{AccessFilter, ResourceId, ResourceType, StoreError, format};
+use fhir_resource::{ResourceId, ResourceType, format};
+use fhir_store::{AccessFilter, StoreError};
 use payer_exchange::consent::ConsentContext;
 use payer_exchange::export::{QueryTerms, selection};
 use payer_exchange::member_match::{

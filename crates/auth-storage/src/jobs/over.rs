@@ -6,7 +6,8 @@
 //! # Source
 //! `docs/decisions.md`, "Member match".
 
-use fhir_store::{PatchDocument, ResourceStore as _, ResourceType, StoreError, Write, WriteOperation};
+use fhir_resource::ResourceType;
+use fhir_store::{PatchDocument, ResourceStore as _, StoreError, Write, WriteOperation};
 use jiff::Timestamp;
 use payer_exchange::member_match::group;
 use serde_json::{Value, json};

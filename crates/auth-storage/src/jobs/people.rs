@@ -7,7 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
-use fhir_store::{Filter, ListQuery, ResourceStore as _, ResourceType, StoreError, limits};
+use fhir_resource::ResourceType;
+use fhir_store::{Filter, ListQuery, ResourceStore as _, StoreError};
 use payer_exchange::PayerStore;
 use payer_exchange::member_match::{MemberRecords, RequiredDemographics};
 use serde_json::{Value, json};
@@ -62,7 +63,7 @@ impl PayerStore for Db {
     async fn organizations(&self, system: &str, value: &str) -> Result<Vec<String>, StoreError> {
         let kind: ResourceType = "Organization".parse().map_err(|error| fhir(sqlx::Error::Decode(Box::new(error))))?;
         let filters = vec![Filter::new(["identifier", "value"], value)];
-        let query = ListQuery { filters, count: limits::MAX_COUNT, ..ListQuery::all(kind) };
+        let query = ListQuery { filters, count: fhir_search::limits::MAX_COUNT, ..ListQuery::all(kind) };
         let all = self.list(&query).await?.entries;
         let is = |identifier: &Value| {
             let text = |name: &str| identifier.get(name).and_then(Value::as_str);

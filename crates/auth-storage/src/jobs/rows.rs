@@ -3,7 +3,7 @@
 //! A node holds a job for a while and says again and again that it still does; the rows of one that says it no more
 //! are taken by another. Every write of a job names its holder, so what a node does after it lost a job is refused.
 
-use fhir_store::ResourceId;
+use fhir_resource::ResourceId;
 use payer_exchange::jobs::{Job, JobFile, JobState, JobWork, NewJob, OPEN_JOBS_MAX, TooManyJobsError};
 use serde_json::Value;
 

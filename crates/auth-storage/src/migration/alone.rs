@@ -3,7 +3,8 @@
 use std::slice;
 use std::time::Instant;
 
-use fhir_store::{ResourceKey, StoreError, Write, WriteOperation, WriteOutcome};
+use fhir_resource::ResourceKey;
+use fhir_store::{StoreError, Write, WriteOperation, WriteOutcome};
 use migrations::{EffectError, MigrationEffect, ProgressReporter, StandaloneMigrationError, StepError};
 use sql_engines::{On, retried};
 use sqlx::pool::PoolConnection;
@@ -119,7 +120,7 @@ async fn claim(db: &Db, session: &Session, write: &Write) -> Result<Option<Claim
         WriteOperation::Create(body) | WriteOperation::Put(body) => body.get("id").and_then(serde_json::Value::as_str),
         WriteOperation::Patch(_) | WriteOperation::Delete => None,
     };
-    let id = write.id.as_ref().map(fhir_store::ResourceId::as_str).or(sent).unwrap_or_default();
+    let id = write.id.as_ref().map(fhir_resource::ResourceId::as_str).or(sent).unwrap_or_default();
     match (session.pool(), db.writer()) {
         (On::Postgres(pool), _) => {
             let mut session = pool.acquire().await?;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::mem;
 use std::ops::ControlFlow;
 
-use fhir_store::{ResourceKey, ResourceType};
+use fhir_resource::{ResourceKey, ResourceType};
 use migrations::package::{CanonicalResource, Tarball, TarballError, canonicals};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use fhir_store::ResourceKey;
+use fhir_resource::ResourceKey;
 use migrations::PackageId;
 use migrations::package::{InstallReason, PackageChangeError, PreparedInstall, PreparedPackage};
 use serde_json::json;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fhir_store::{ResourceKey, ResourceType};
+use fhir_resource::{ResourceKey, ResourceType};
 use migrations::PackageId;
 use migrations::package::PackageChangeError;
 use serde_json::{Value, json};

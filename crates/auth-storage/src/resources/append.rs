@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use fhir_store::ResourceType;
+use fhir_resource::ResourceType;
 use serde_json::{Value, json};
 use sql_engines::{On, run};
 use uuid::{NoContext, Timestamp, Uuid};

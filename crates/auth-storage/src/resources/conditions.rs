@@ -4,10 +4,10 @@
 //! part of a statement. Postgres walks the path as jsonpath, whose lax mode enters arrays. SQLite has
 //! nothing like it, so there a recursive query takes one step per key and enters every array it meets.
 
-use fhir_store::compartment::{CompartmentMembership, ElementPath, membership};
-use fhir_store::match_group;
+use fhir_resource::compartment::{CompartmentMembership, ElementPath, membership};
+use fhir_resource::{Compartment, ResourceType};
 use fhir_store::selection::{ExactCoding, FilterCriterion, GroupOwnership, OrganizationIdentifier};
-use fhir_store::{AccessFilter, Compartment, Filter, FilterBranch, ResourceType};
+use fhir_store::{AccessFilter, Filter, FilterBranch, match_group};
 use serde_json::{Value, json};
 use sql_engines::Dialect;
 

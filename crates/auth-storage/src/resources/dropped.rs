@@ -4,7 +4,7 @@
 //! to empty a type; so they are made again, empty. The tables of registrations are another matter: their triggers tell
 //! every node what changed, so SQL that drops one of them is refused where its transaction can be rolled back.
 
-use fhir_store::ResourceType;
+use fhir_resource::ResourceType;
 use sql_engines::{Dialect, run};
 
 use super::table::Table;

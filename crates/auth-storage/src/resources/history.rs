@@ -7,8 +7,8 @@
 //! Not specified; what users' SQL wrote past the history is in that of its resource and not in that of
 //! its type, because looking for it would read the whole table.
 
+use fhir_resource::{ResourceId, ResourceKey, ResourceType, StoredResource};
 use fhir_store::history::{ChangeKind, HistoryPage, HistoryPager, HistoryPosition, HistoryQuery, PagerDemand, Version};
-use fhir_store::{ResourceId, ResourceKey, ResourceType, StoredResource};
 use sql_engines::run;
 
 use super::table::Table;

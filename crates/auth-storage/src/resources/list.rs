@@ -1,7 +1,8 @@
 //! Lists, and what the condition of a write finds.
 
+use fhir_resource::{ResourceKey, ResourceType, StoredResource};
 use fhir_store::plan::WriteCondition;
-use fhir_store::{ListPage, ListQuery, ResourceKey, ResourceType, StoredResource};
+use fhir_store::{ListPage, ListQuery};
 use sql_engines::run;
 
 use super::conditions::Conditions;
@@ -76,6 +77,6 @@ fn page(query: &ListQuery, rows: Vec<ListRow>) -> Result<ListPage, sqlx::Error> 
     Ok(ListPage { total: u64::try_from(total).unwrap_or(0), entries })
 }
 
-fn parse_id(id: &str) -> Result<fhir_store::ResourceId, sqlx::Error> {
+fn parse_id(id: &str) -> Result<fhir_resource::ResourceId, sqlx::Error> {
     id.parse().map_err(|error| sqlx::Error::Decode(Box::new(error)))
 }

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
-use fhir_store::{ResourceId, StoreError};
+use fhir_resource::ResourceId;
+use fhir_store::StoreError;
 use sql_engines::{Dialect, On, run};
 use sqlx::{PgPool, Postgres};
 

@@ -9,7 +9,7 @@
 //! with it; a table that was dropped is made again, without them. Their rows of the history are passed over when they are read, as every document that cannot be read. Rows
 //! of a former version have their documents whether they stand or not, and stay as they are.
 
-use fhir_store::ResourceType;
+use fhir_resource::ResourceType;
 
 use sql_engines::{Dialect, run};
 

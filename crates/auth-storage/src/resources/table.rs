@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use aws_lc_rs::digest;
-use fhir_store::ResourceType;
+use fhir_resource::ResourceType;
 use sql_engines::{Dialect, run};
 use sqlx::SqlStr;
 

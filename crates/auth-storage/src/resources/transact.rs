@@ -14,11 +14,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::slice;
 use std::time::{Duration, Instant};
 
+use fhir_resource::{ResourceId, ResourceKey, ResourceType, StoredResource};
+use fhir_store::body::{BodyError, BodyProblem};
 use fhir_store::plan::{self, WriteCondition, WriteDecision, WriteTarget};
-use fhir_store::shape::{BodyError, BodyProblem};
 use fhir_store::{
-    ResourceId, ResourceKey, ResourceLookup, ResourceType, SearchExecutionError, StoredResource, TransactionError,
-    Write, WriteError, WriteOperation, WriteOutcome,
+    ResourceLookup, SearchExecutionError, TransactionError, Write, WriteError, WriteOperation, WriteOutcome,
 };
 use migrations::{EffectError, MigrationEffect, ProgressReporter, SqlPosition};
 use serde_json::{Map, Value};
@@ -343,7 +343,7 @@ impl Attempt {
             }
             *counts.entry(name).or_default() += 1;
             // What a condition looks at stays as it is until what it decided is committed.
-            for kind in condition.iter().flat_map(|condition| condition.criteria.looks_at()) {
+            for kind in condition.iter().flat_map(|condition| condition.criteria.referenced_types()) {
                 let name = table::lock_name(kind);
                 alone.insert(name.clone());
                 counts.entry(name).or_default();
@@ -434,9 +434,9 @@ impl Attempt {
     ) -> Result<Result<Vec<ResourceKey>, SearchExecutionError>, sqlx::Error> {
         let limit = self.tx.limit(self.search_time).await?;
         let began = Instant::now();
-        let found = match &asked.criteria.sought {
+        let found = match &asked.criteria.search {
             None => list::matches(&mut self.tx, table, kind, asked).await.map(Ok),
-            Some(sought) => self.search.matches((&mut self.tx, db), table, (sought, asked)).await,
+            Some(search) => self.search.matches((&mut self.tx, db), table, (search, asked)).await,
         };
         self.search_time = self.search_time.saturating_sub(began.elapsed());
         self.tx.unlimit(limit, found).await

@@ -3,7 +3,7 @@
 //! What a job makes is written with the job's progress, in one transaction: a node that is killed has done both or
 //! neither, and whoever takes the job up does nothing twice.
 
-use fhir_store::ResourceType;
+use fhir_resource::ResourceType;
 use serde_json::{Value, json};
 use sql_engines::On;
 

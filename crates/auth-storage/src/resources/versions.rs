@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use fhir_store::{ResourceKey, ResourceType};
+use fhir_resource::{ResourceKey, ResourceType};
 use serde_json::{Value, json};
 use sql_engines::{Dialect, On, run};
 use sqlx::error::BoxDynError;

@@ -2,10 +2,11 @@
 
 use std::slice;
 
-use fhir_store::compartment::{CompartmentMembership, membership};
-use fhir_store::search::COMPARTMENT;
+use fhir_resource::ResourceType;
+use fhir_resource::compartment::{CompartmentMembership, membership};
+use fhir_search::COMPARTMENT;
 use fhir_store::selection::FilterCriterion;
-use fhir_store::{AccessFilter, Filter, FilterBranch, ResourceType};
+use fhir_store::{AccessFilter, Filter, FilterBranch};
 
 use super::statement::{Bound, Statement, Unanswerable, Written, any_of};
 use crate::resources::Conditions;

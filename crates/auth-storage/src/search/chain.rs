@@ -3,8 +3,8 @@
 //! As a set, what meets the inner clause is walked and each of it leads to the references from it, or to it. As a test,
 //! the references of the resource at hand lead to the few others that the inner clause is tested on.
 
-use fhir_store::ResourceType;
-use fhir_store::search::{ChainedClause, ReverseChain, SearchClause};
+use fhir_resource::ResourceType;
+use fhir_search::{ChainedClause, ReverseChain, SearchClause};
 
 use sql_engines::Dialect;
 

@@ -1,6 +1,6 @@
 //! One test on an entry as a condition on a row.
 
-use fhir_store::search::{ComparisonPrefix, Predicate, RangeComparison, SystemMatch, TextMatch, UnitMatch, UriMatch};
+use fhir_search::{ComparisonPrefix, Predicate, RangeComparison, SystemMatch, TextMatch, UnitMatch, UriMatch};
 
 use super::row::{self, Place, digest_of, ordered, typed, uri_number};
 use super::statement::Bound;
@@ -96,7 +96,7 @@ fn of_test(test: &Predicate, contains: &str) -> Vec<Condition> {
         }
         Predicate::Text { how: TextMatch::Exact, text } => {
             // Its beginning bounds the walk; what is folded may be cut at its end.
-            let beginning: String = fhir_store::search::folded(text).chars().take(EXACT_BEGINNING).collect();
+            let beginning: String = fhir_search::folded(text).chars().take(EXACT_BEGINNING).collect();
             started(&beginning).and("i.exact = ?", [digest_of(Some(text)).into()]).at(Place::Text, 0)
         }
         Predicate::Reference { kind, id } => {

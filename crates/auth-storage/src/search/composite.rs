@@ -6,8 +6,8 @@
 
 use std::sync::Arc;
 
-use fhir_store::ResourceType;
-use fhir_store::search::{ParameterType, Predicate, SearchParameter};
+use fhir_resource::ResourceType;
+use fhir_search::{ParameterType, Predicate, SearchParameter};
 
 use super::compare::{self, Condition};
 use super::row::{ELEMENT_SUFFIX, Place, part_number};

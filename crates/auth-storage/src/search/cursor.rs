@@ -3,8 +3,8 @@
 //! A cursor is the keys of the last row of the page before and its id. A search that asks for no order has either none
 //! but the id, or one more: the value by which it is ordered then.
 
-use fhir_store::ResourceId;
-use fhir_store::search::{SearchClause, SearchParameter, SortCriterion};
+use fhir_resource::ResourceId;
+use fhir_search::{SearchClause, SearchParameter, SortCriterion};
 use serde_json::Value;
 
 use super::driver::{self, Begun, single};

@@ -5,10 +5,9 @@
 //! and ends with the page. Which it is decides a count of the rows of each parameter that stops at [`FEW`]; it is not
 //! needed where a parameter says enough by itself, such as a patient.
 
-use fhir_store::search::{
-    ComparisonPrefix, IndexColumn, ParameterType, Predicate, SearchClause, SearchParameter, TextMatch,
-};
-use fhir_store::{ResourceType, SearchQuery};
+use fhir_resource::ResourceType;
+use fhir_search::{ComparisonPrefix, IndexColumn, ParameterType, Predicate, SearchClause, SearchParameter, TextMatch};
+use fhir_store::SearchQuery;
 
 use super::statement::{Group, Statement, Unanswerable, groups};
 

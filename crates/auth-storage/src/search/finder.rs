@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use fhir_store::ResourceType;
+use fhir_resource::ResourceType;
 use serde_json::Value;
 
 use super::index::{Index, Numbers};

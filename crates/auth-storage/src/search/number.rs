@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fhir_store::ResourceType;
-use fhir_store::compartment::{CompartmentMembership, membership};
-use fhir_store::search::{FIRST_INSTALLED, ParameterType, SearchParameterCatalog};
+use fhir_resource::ResourceType;
+use fhir_resource::compartment::{CompartmentMembership, membership};
+use fhir_search::{FIRST_INSTALLED, ParameterType, SearchParameterCatalog};
 
 use sql_engines::run;
 

@@ -3,8 +3,8 @@
 //! Equal keys are ordered by their ids, in the direction of the first key: then it is the order of an index, whichever
 //! way that is walked.
 
+use fhir_search::{IndexColumn, ParameterType, SearchParameter, SortCriterion};
 use fhir_store::SearchQuery;
-use fhir_store::search::{IndexColumn, ParameterType, SearchParameter, SortCriterion};
 
 use sql_engines::Dialect;
 

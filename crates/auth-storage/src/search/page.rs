@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use fhir_store::{
-    ResourceKey, ResourceType, SearchExecutionError, SearchMatches, SearchQuery, StoredResource, StoredText,
-};
+use fhir_resource::{ResourceKey, ResourceType, StoredResource, StoredText};
+use fhir_store::{SearchExecutionError, SearchMatches, SearchQuery};
 use serde_json::Value;
 use sql_engines::{Dialect, run};
 use sqlx::FromRow;

@@ -6,8 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fhir_store::search::folded;
-use fhir_store::{ResourceType, StoredResource};
+use fhir_resource::{ResourceType, StoredResource};
+use fhir_search::folded;
 
 use super::compare::LAST;
 use super::statement::Statement;

@@ -4,7 +4,7 @@
 //! the number it makes rows for. What a node that dies had done in a step is undone, and another takes
 //! the next step where the last one ended.
 
-use fhir_store::ResourceType;
+use fhir_resource::ResourceType;
 
 use sql_engines::{On, retried, run};
 

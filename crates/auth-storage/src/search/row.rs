@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use aws_lc_rs::digest;
-use fhir_store::search::IndexEntry;
+use fhir_search::IndexEntry;
 
 use crate::elements::Elements;
 

@@ -11,8 +11,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use fhir_store::search::{CompositeComponent, IndexColumn, ParameterType, Predicate, SearchClause, SearchParameter};
-use fhir_store::{AccessFilter, ResourceType};
+use fhir_resource::ResourceType;
+use fhir_search::{CompositeComponent, IndexColumn, ParameterType, Predicate, SearchClause, SearchParameter};
+use fhir_store::AccessFilter;
 
 use sql_engines::Dialect;
 

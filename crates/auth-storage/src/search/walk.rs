@@ -4,8 +4,8 @@
 //! greatest, of those it has, or of those that meet the clause; a walk passes over the others, for which it looks at
 //! the other rows of the resource.
 
-use fhir_store::ResourceType;
-use fhir_store::search::{
+use fhir_resource::ResourceType;
+use fhir_search::{
     ComparisonPrefix, IndexColumn, ParameterType, Predicate, RangeComparison, SearchClause, SearchParameter,
     SortCriterion,
 };

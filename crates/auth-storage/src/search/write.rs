@@ -9,8 +9,10 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
+use fhir_resource::{ResourceKey, ResourceType};
+use fhir_search::SearchCondition;
 use fhir_store::plan::{WriteCondition, WriteDecision};
-use fhir_store::{MatchCounting, ResourceKey, ResourceType, SearchCondition, SearchExecutionError, SearchQuery};
+use fhir_store::{MatchCounting, SearchExecutionError, SearchQuery};
 use serde_json::Value;
 
 use sql_engines::run;
@@ -164,18 +166,18 @@ impl Pending {
         &mut self,
         (tx, db): (&mut Tx, &Db),
         table: &Table,
-        (sought, asked): (&SearchCondition, WriteCondition<'_>),
+        (condition, asked): (&SearchCondition, WriteCondition<'_>),
     ) -> Result<Result<Vec<ResourceKey>, SearchExecutionError>, sqlx::Error> {
         db.remember_tables([table.clone()]);
-        let mut index = self.registered(tx, &sought.search.kind).await?;
-        for kind in asked.criteria.looks_at() {
+        let mut index = self.registered(tx, &condition.search.kind).await?;
+        for kind in asked.criteria.referenced_types() {
             if let Found::Table(table) = Table::find_in(tx, kind).await? {
                 db.remember_tables([table]);
                 index = self.registered(tx, kind).await?;
             }
         }
         let query = SearchQuery {
-            search: sought.search.clone(),
+            search: condition.search.clone(),
             filters: asked.criteria.filters.clone(),
             within: asked.reach.search.clone(),
             reaches: asked.reach.chained.clone(),

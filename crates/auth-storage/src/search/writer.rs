@@ -1,7 +1,8 @@
 //! The statement of a page, for each way to go about it ([`super::driver`]).
 
-use fhir_store::search::{SearchClause, SortCriterion};
-use fhir_store::{AccessFilter, MatchCounting, ResourceType};
+use fhir_resource::ResourceType;
+use fhir_search::{SearchClause, SortCriterion};
+use fhir_store::{AccessFilter, MatchCounting};
 
 use sql_engines::Dialect;
 

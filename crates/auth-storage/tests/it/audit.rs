@@ -1,10 +1,10 @@
 //! Audit records: written in the order they came, by somebody else than who records.
 
 use auth_storage::{AuditLog, Db};
-use fhir_store::search::{SearchContext, parse};
+use fhir_resource::StoredResource;
+use fhir_search::{SearchContext, parse};
 use fhir_store::{
-    AccessFilter, ListQuery, MatchCounting, ResourceStore as _, SearchQuery, SearchStore as _, StoredResource, Write,
-    WriteOperation,
+    AccessFilter, ListQuery, MatchCounting, ResourceStore as _, SearchQuery, SearchStore as _, Write, WriteOperation,
 };
 use oauth_core::ports::{AuditAction, AuditRecord, AuditSink as _};
 use serde_json::json;
@@ -282,6 +282,6 @@ async fn found(db: &Db, query: &str) -> Vec<String> {
     };
     let found = db.search(&query).await.unwrap().unwrap();
     let day =
-        |text: &fhir_store::StoredText| text.read().unwrap().resource["recorded"].as_str().unwrap()[..10].to_owned();
+        |text: &fhir_resource::StoredText| text.read().unwrap().resource["recorded"].as_str().unwrap()[..10].to_owned();
     found.entries.iter().map(day).collect()
 }

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use auth_storage::{Db, JobSettings, Jobs};
-use fhir_store::{ResourceId, ResourceLookup, ResourceStore as _, Write, WriteOperation};
+use fhir_resource::ResourceId;
+use fhir_store::{ResourceLookup, ResourceStore as _, Write, WriteOperation};
 use payer_exchange::consent::ConsentRule;
 use payer_exchange::export::{ElementSelection, ExportSubjects, ExportWork, TypeExport};
 use payer_exchange::jobs::{Job, JobEnd, JobState, JobStore as _, JobWork, NewJob, OPEN_JOBS_MAX};

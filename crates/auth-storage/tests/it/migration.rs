@@ -1,7 +1,8 @@
 //! Users' SQL: with the row that says it ran, before it, on demand.
 
 use auth_storage::Db;
-use fhir_store::{Filter, ResourceKey, ResourceLookup, ResourceStore as _, Write, WriteOperation, WriteOutcome};
+use fhir_resource::ResourceKey;
+use fhir_store::{Filter, ResourceLookup, ResourceStore as _, Write, WriteOperation, WriteOutcome};
 use migrations::on_demand::{ScriptOutcome, SqlScript};
 use migrations::{
     EffectError, MigrationEffect, MigrationStep, MigrationStore as _, ProgressReporter, StandaloneMigrationError,

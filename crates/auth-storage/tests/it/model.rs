@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
+use fhir_resource::{Compartment, ResourceKey, StoredResource};
 use fhir_store::memory::MemoryStore;
 use fhir_store::selection::FilterCriterion;
 use fhir_store::{
-    AccessFilter, Compartment, Filter, FilterBranch, IfMatch, ListQuery, PatchDocument, Precondition, ResourceKey,
-    ResourceLookup, ResourceStore, StoredResource, Write, WriteAccess, WriteError, WriteOperation, WriteOutcome,
+    AccessFilter, Filter, FilterBranch, IfMatch, ListQuery, PatchDocument, Precondition, ResourceLookup, ResourceStore,
+    Write, WriteAccess, WriteError, WriteOperation, WriteOutcome,
 };
 use serde_json::{Value, json};
 
@@ -133,7 +134,7 @@ impl Dice {
 struct Watched<'a> {
     store: &'a dyn ResourceStore,
     versions: HashMap<i64, i64>,
-    given: HashMap<fhir_store::ResourceId, fhir_store::ResourceId>,
+    given: HashMap<fhir_resource::ResourceId, fhir_resource::ResourceId>,
 }
 
 impl Watched<'_> {

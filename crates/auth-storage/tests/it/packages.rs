@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use auth_storage::Db;
+use fhir_resource::{ResourceKey, StoredResource};
 use fhir_store::{
-    AccessFilter, Filter, HistoryQuery, HistoryRange, ListQuery, ResourceKey, ResourceLookup, ResourceStore as _,
-    StoredResource, Write, WriteOperation,
+    AccessFilter, Filter, HistoryQuery, HistoryRange, ListQuery, ResourceLookup, ResourceStore as _, Write,
+    WriteOperation,
 };
 use migrations::package::testing::{FakeRegistry, TestPackage, definition};
 use migrations::package::{InstallReason, PackageChangeError, PackageInstaller, PackageStore as _, PreparedInstall};

@@ -9,10 +9,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use auth_storage::Db;
-use fhir_store::search::{SearchContext, parse};
+use fhir_resource::{Compartment, ResourceId, ResourceType};
+use fhir_search::{SearchContext, parse};
 use fhir_store::{
-    AccessFilter, Compartment, FilterBranch, MatchCounting, ReferringResources, ResourceId, ResourceStore as _,
-    ResourceType, SearchQuery, SearchStore as _, Write, WriteOperation,
+    AccessFilter, FilterBranch, MatchCounting, ReferringResources, ResourceStore as _, SearchQuery, SearchStore as _,
+    Write, WriteOperation,
 };
 use serde_json::{Value, json};
 

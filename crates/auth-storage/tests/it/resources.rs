@@ -1,9 +1,10 @@
 //! Resources: what two at once may do, what the tables look like, what names mean.
 
 use auth_storage::Db;
+use fhir_resource::ResourceKey;
 use fhir_store::{
-    Filter, ListQuery, PatchDocument, Precondition, ResourceKey, ResourceLookup, ResourceStore as _, TransactionError,
-    Write, WriteError, WriteOperation, WriteOutcome,
+    Filter, ListQuery, PatchDocument, Precondition, ResourceLookup, ResourceStore as _, TransactionError, Write,
+    WriteError, WriteOperation, WriteOutcome,
 };
 use oauth_core::ports::ClientStore as _;
 use serde_json::{Value, json};

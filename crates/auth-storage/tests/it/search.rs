@@ -12,12 +12,12 @@ mod shapes;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use auth_storage::Db;
-use fhir_store::search::{IndexedDocument, ReferenceResolver, SearchContext, SearchRequest, parse};
+use fhir_resource::{Compartment, ResourceKey, ResourceType, StoredResource};
+use fhir_search::{IndexedDocument, ReferenceResolver, SearchContext, SearchRequest, parse};
 use fhir_store::selection::{FilterCriterion, ScopeSearch};
 use fhir_store::{
-    AccessFilter, Compartment, FilterBranch, ListQuery, MatchCounting, ReferringResources, ResourceKey, ResourceLookup,
-    ResourceStore as _, ResourceType, SearchExecutionError, SearchMatches, SearchQuery, SearchStore as _,
-    StoredResource, Write, WriteOperation,
+    AccessFilter, FilterBranch, ListQuery, MatchCounting, ReferringResources, ResourceLookup, ResourceStore as _,
+    SearchExecutionError, SearchMatches, SearchQuery, SearchStore as _, Write, WriteOperation,
 };
 use serde_json::{Value, json};
 
@@ -105,7 +105,7 @@ impl World {
                 id: stored.key.id.as_str(),
                 updated_us: stored.updated_us,
                 body: &stored.resource,
-                own: OWN,
+                base_url: OWN,
             };
             search.matches(&document, Some(self)).unwrap()
         });

@@ -1,6 +1,6 @@
 //! The errors of migrations that run.
 
-use fhir_store::ResourceKey;
+use fhir_resource::ResourceKey;
 use migrations::on_demand::ScriptError;
 use migrations::package::PrepareError;
 use migrations::{EffectError, SqlError};

@@ -1,6 +1,6 @@
 //! The errors of the operations of payers.
 
-use fhir_store::ResourceType;
+use fhir_resource::ResourceType;
 use payer_exchange::davinci_export::DavinciExportError;
 use payer_exchange::export::ExportError;
 use payer_exchange::jobs::TooManyJobsError;

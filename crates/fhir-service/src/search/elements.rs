@@ -1,10 +1,11 @@
 //! Lists of types that no search parameter is about, and of the native endpoint.
 
+use fhir_resource::compartment::{CompartmentMembership, membership};
+use fhir_resource::{Compartment, ResourceType};
 use fhir_store::bundle::{self, ListLinks};
-use fhir_store::compartment::{CompartmentMembership, membership};
-use fhir_store::query::QueryError;
+use fhir_store::query::{self, QueryError};
 use fhir_store::selection::FilterCriterion;
-use fhir_store::{AccessFilter, Compartment, FilterBranch, ListQuery, ResourceType, limits, query};
+use fhir_store::{AccessFilter, FilterBranch, ListQuery, limits};
 use serde_json::Value;
 
 use super::scope::SearchScope;

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fhir_store::search::{
+use fhir_resource::{ResourceId, ResourceKey, ResourceType, StoredResource, StoredText};
+use fhir_search::{
     Include, IncludeTarget, IndexEntry, IndexedDocument, ParameterType, SearchError, SearchParameterCatalog,
     SearchRequest,
 };
-use fhir_store::{AccessFilter, ReferringResources, ResourceId, ResourceKey, ResourceType, StoredResource, StoredText};
+use fhir_store::{AccessFilter, ReferringResources};
 
 use crate::access;
 use crate::error::ServiceError;
@@ -105,7 +106,7 @@ impl Including<'_> {
         };
         let own = self.service.settings.fhir_base();
         let (id, updated_us) = (stored.key.id.as_str(), stored.updated_us);
-        let document = IndexedDocument { kind, id, updated_us, body: &stored.resource, own: &own };
+        let document = IndexedDocument { kind, id, updated_us, body: &stored.resource, base_url: &own };
         let entries = self.catalog.entries(&document).into_iter().filter(|(number, _)| numbers.contains(number));
         let keys = entries.filter_map(|(_, entry)| match entry {
             IndexEntry::Reference { kind, id } => Some(ResourceKey { kind: kind.parse().ok()?, id: id.parse().ok()? }),

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use fhir_store::bundle::{SearchBundle, SearchLinks, SearchMode};
-use fhir_store::outcome::{self, IssueSeverity, OperationOutcome, OutcomeIssue};
-use fhir_store::search::{
-    self, IgnoredParameter, SearchContext, SearchError, SearchParameterCatalog, SearchRequest, SummaryMode, TotalMode,
+use fhir_resource::{ResourceType, StoredResource};
+use fhir_search::{
+    IgnoredParameter, SearchContext, SearchError, SearchParameterCatalog, SearchRequest, SummaryMode, TotalMode,
     UnknownParameterHandling,
 };
-use fhir_store::{Filter, MatchCounting, ResourceType, SearchMatches, SearchQuery, StoredResource, limits, query};
+use fhir_store::bundle::{SearchBundle, SearchLinks, SearchMode};
+use fhir_store::outcome::{self, IssueSeverity, OperationOutcome, OutcomeIssue};
+use fhir_store::{Filter, MatchCounting, SearchMatches, SearchQuery, query};
 
 use super::include;
 use super::scope::SearchScope;
@@ -59,7 +60,7 @@ pub(crate) async fn prepare<'a>(
     let ParsedSearch { catalog, mut search, filters, ignored } =
         parse(service, kind, context.preferences.handling, pairs).await?;
     value_sets::expand(service, &mut search).await?;
-    let kinds = search.clauses.iter().flat_map(|clause| clause.looks_at()).collect();
+    let kinds = search.clauses.iter().flat_map(|clause| clause.referenced_types()).collect();
     let reaches = access::searchable_types(service, context, kinds).await?;
     let (count, counting) = (count(&search), counting(&search));
     let query = SearchQuery { search, filters, within, reaches, count, counting };
@@ -103,10 +104,10 @@ async fn parse(
     // If a parameter were passed over, an auditor would read the answer to a wider question.
     let handling =
         if kind.as_str() == security_resources::AUDIT_EVENT { UnknownParameterHandling::Strict } else { handling };
-    let request = SearchContext { kind, handling, now_us: service.now_us(), own: &own };
+    let request = SearchContext { kind, handling, now_us: service.now_us(), base_url: &own };
     let parsed_by = |catalog: &SearchParameterCatalog| {
         let pairs = pairs.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        search::parse(catalog, &request, pairs)
+        fhir_search::parse(catalog, &request, pairs)
     };
     let mut catalog = service.search.known_catalog().await?;
     let mut parsed = parsed_by(&catalog);
@@ -133,7 +134,7 @@ fn is_about_unknown(parsed: &Result<(SearchRequest, Vec<IgnoredParameter>), Sear
 fn count(search: &SearchRequest) -> u32 {
     match search.summary {
         SummaryMode::Count => 0,
-        _ => search.count.unwrap_or(limits::DEFAULT_COUNT),
+        _ => search.count.unwrap_or(fhir_search::limits::DEFAULT_COUNT),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The resources that a search is about.
 
-use fhir_store::{AccessFilter, Compartment, FilterBranch, ResourceId, ResourceType};
+use fhir_resource::{Compartment, ResourceId, ResourceType};
+use fhir_store::{AccessFilter, FilterBranch};
 
 use crate::resource_format::ResourceFormat;
 use crate::service::FhirService;

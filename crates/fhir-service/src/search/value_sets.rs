@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fhir_store::search::{SearchError, SearchRequest, ValueSetCoding};
+use fhir_search::{SearchError, SearchRequest, ValueSetCoding};
 use serde_json::Value;
 
 use crate::error::ServiceError;

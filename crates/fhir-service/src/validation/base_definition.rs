@@ -8,9 +8,11 @@
 //! extensions must not be rewritten, and the platform's own types are not types of R4. So it judges nothing. At the
 //! FHIR endpoint both formats of extensions are taken.
 
+use fhir_resource::{ResourceType, definitions};
+use fhir_store::body::{BodyError, BodyProblem};
 use fhir_store::outcome::OutcomeIssue;
-use fhir_store::shape::{BodyError, BodyProblem};
-use fhir_store::{ResourceType, Write, WriteError, WriteOperation, definitions};
+use fhir_store::ports::DocumentCheck;
+use fhir_store::{Write, WriteError, WriteOperation};
 use fhir_validation::validate_either_format;
 use serde_json::Value;
 
@@ -29,7 +31,7 @@ pub(crate) fn check_write(format: ResourceFormat, write: Write) -> Result<Write,
         }
         WriteOperation::Put(body) => check(format, &write.kind, body)?,
         WriteOperation::Patch(_) if format == ResourceFormat::Fhir => {
-            return Ok(Write { patch_check: Some(issues_of), ..write });
+            return Ok(Write { patch_check: Some(DocumentCheck(issues_of)), ..write });
         }
         WriteOperation::Patch(_) | WriteOperation::Delete => {}
     }

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use async_trait::async_trait;
-use fhir_store::definitions;
+use fhir_resource::{ResourceId, ResourceKey, ResourceType, definitions, format};
 use fhir_store::outcome::{IssueSeverity, OutcomeIssue};
-use fhir_store::{ResourceId, ResourceKey, ResourceType, StoreError, Write, WriteOperation, format, shape};
+use fhir_store::{StoreError, Write, WriteOperation, body, native_write};
 use fhir_validation::{CanonicalSource, CompiledProfile, expand_value_set, validate_either_format};
 use oauth_core::registration;
 use serde_json::Value;
@@ -30,12 +30,12 @@ pub(crate) async fn of_write(service: &FhirService, write: Write) -> Result<Vec<
     };
     let mut issues = of_document(&write.kind, document);
     if let Some(key) = key(&write)
-        && let Err(faults) = shape::stored_body(&key, document.clone())
+        && let Err(faults) = body::stored_body(&key, document.clone())
     {
-        let to_issue = |fault: &shape::BodyError| error("invalid", &fault.expression, fault.to_string());
+        let to_issue = |fault: &body::BodyError| error("invalid", &fault.expression, fault.to_string());
         issues.extend(faults.iter().map(to_issue));
     }
-    match security_resources::prepare_write(service, format::write_to_native(write)).await {
+    match security_resources::prepare_write(service, native_write::write_to_native(write)).await {
         Ok(_) => {}
         Err(ServiceError::Invalid { issues: broken, .. }) => issues.extend(broken.iter().map(by_rule)),
         Err(fault) => return Err(fault),

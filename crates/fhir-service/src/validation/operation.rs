@@ -4,8 +4,9 @@
 //! FHIR R4, Resource, Operation `$validate`. A caller who may not do what is asked about is refused as for the write
 //! itself.
 
+use fhir_resource::{ResourceKey, ResourceType};
 use fhir_store::outcome::OutcomeIssue;
-use fhir_store::{Precondition, ResourceKey, ResourceType, Write, WriteOperation, shape};
+use fhir_store::{Precondition, Write, WriteOperation, body};
 use serde_json::Value;
 
 use super::issues;
@@ -35,7 +36,7 @@ pub async fn validate_new(
         ValidationMode::Update => WriteOperation::Put(resource),
         ValidationMode::Delete | ValidationMode::Profile => return Err(ValidateError::NoInstance.into()),
     };
-    let id = shape::id_of(&kind, document(&operation)).ok().flatten();
+    let id = body::id_of(&kind, document(&operation)).ok().flatten();
     let write = Write { id, ..Write::by_condition(kind, operation, Precondition::default()) };
     judge(service, context, write, &request.profiles).await
 }

@@ -1,6 +1,6 @@
 //! The request of `$validate`.
 
-use fhir_store::ResourceType;
+use fhir_resource::ResourceType;
 use serde_json::Value;
 
 use crate::error::ValidateError;

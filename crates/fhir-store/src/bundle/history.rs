@@ -51,7 +51,7 @@ fn paged(kind: &str, (here, next): (Option<&str>, Option<&str>), links: ListLink
 /// One version of a history; `base` is what ids are relative to, without a slash at its end, and
 /// `resource` what the caller sees of it. A deletion shows no resource.
 ///
-/// Not specified; how a resource was first written is not kept, so every first version is a POST.
+/// Not specified; how a resource was first written is not stored, so every first version is a POST.
 #[must_use]
 pub fn history_entry(base: &str, version: &Version, resource: Value) -> Value {
     let Version { change, stored } = version;
@@ -77,7 +77,7 @@ pub fn history_entry(base: &str, version: &Version, resource: Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ports::StoredResource;
+    use fhir_resource::StoredResource;
 
     fn version(change: ChangeKind) -> Version {
         let stored = StoredResource {

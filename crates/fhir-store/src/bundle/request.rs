@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use fhir_resource::{ResourceId, ResourceKey, ResourceType};
 use serde_json::{Map, Value};
 
 use crate::criteria::{CriteriaError, WriteCriteria};
 use crate::history::HistoryRange;
-use crate::key::{ResourceId, ResourceKey, ResourceType};
 use crate::limits;
 use crate::patch;
 use crate::ports::{IfMatch, IfMatchError, PatchDocument, Precondition, Write, WriteOperation};
@@ -47,7 +47,7 @@ pub enum ReadRequest {
     One(ResourceKey),
     /// A version of a resource.
     Version(ResourceKey, i64),
-    /// A list of resources, or a search: which one, whoever answers knows.
+    /// A list of resources, or a search: the caller of [`read`] decides which.
     List {
         /// The type.
         kind: ResourceType,
@@ -177,7 +177,7 @@ pub type ParseCriteria<'a> = &'a dyn Fn(&ResourceType, &str) -> Result<WriteCrit
 /// Reads a Bundle of requests, their conditions as `criteria` reads them.
 ///
 /// The bodies are taken as they are; at the FHIR endpoint
-/// [`write_to_native`](crate::format::write_to_native) is for each write. The id in the body of a
+/// [`write_to_native`](crate::native_write::write_to_native) is for each write. The id in the body of a
 /// POST is honoured.
 ///
 /// # Errors
@@ -232,7 +232,7 @@ fn entry(value: Value, reading: &mut Reading<'_>) -> Result<EntryRequest, EntryE
     }
     let method = text(&request, "method")?.ok_or(EntryErrorKind::Method)?;
     let address = text(&request, "url")?.unwrap_or_default();
-    // Not specified of HEAD; an entry is never without a body, so what is told is told as for GET.
+    // Not specified of HEAD; an entry is never without a body, so it is reported as for GET.
     if matches!(method, "GET" | "HEAD") {
         return get(address).map(EntryRequest::Read);
     }
@@ -273,7 +273,7 @@ fn operation(
 /// A patch as an entry carries it: itself, or in a Binary as FHIR has it.
 ///
 /// A Parameters with `FHIRPath`s is refused by name: read as a merge patch it would write nonsense. A Binary that is
-/// patched itself is told from one that carries a patch by the media type.
+/// patched itself differs from one that carries a patch by the media type.
 ///
 /// # Source
 /// FHIR R4, `RESTful` API, patch: in a Bundle a JSON Patch is a Binary.

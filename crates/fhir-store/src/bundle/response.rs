@@ -1,11 +1,12 @@
 //! Writing a Bundle of answers.
 //!
 //! The functions take documents that are ready to be seen: which fields a caller may not see, and
-//! in which spelling they go out, is decided before.
+//! in which format they go out, is decided before.
 
+use fhir_resource::StoredResource;
 use serde_json::{Map, Value, json};
 
-use crate::ports::{ListPage, ListQuery, StoredResource, WriteOutcome};
+use crate::ports::{ListPage, ListQuery, WriteOutcome};
 
 /// Returns the Bundle that answers a transaction.
 #[must_use]

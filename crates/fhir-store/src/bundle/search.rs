@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::key::ResourceKey;
+use fhir_resource::ResourceKey;
 
 /// The `search.mode` of a result entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

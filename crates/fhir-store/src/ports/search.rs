@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use fhir_resource::{ResourceId, ResourceType, StoredResource, StoredText};
+use fhir_search::{SearchParameter, SearchParameterCatalog, SearchRequest};
 
-use super::{StoreError, StoredResource, StoredText};
+use super::StoreError;
 use crate::filter::Filter;
-use crate::key::{ResourceId, ResourceType};
-use crate::search::{SearchParameter, SearchParameterCatalog, SearchRequest};
 use crate::selection::AccessFilter;
 
 /// A page of a search.
@@ -32,7 +32,7 @@ pub struct SearchQuery {
 /// The way in which the matches of a search are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MatchCounting {
-    /// No: their number is told where the page shows it.
+    /// No: their number is reported where the page shows it.
     No,
     /// As long as there are no more than these.
     UpTo(u32),

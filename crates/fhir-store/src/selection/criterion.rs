@@ -1,13 +1,13 @@
 //! One search parameter as a condition on a resource: what the query of a granular scope asks for.
 
+use fhir_resource::compartment::{ElementPath, any_at};
+use fhir_resource::{ResourceKey, ResourceType};
+use fhir_search::escape::{split, unescaped};
 use serde_json::Value;
 
 use super::ownership::GroupOwnership;
 use super::scoped::ScopeSearch;
-use crate::compartment::{ElementPath, any_at};
-use crate::key::{ResourceKey, ResourceType};
 use crate::limits;
-use crate::search::escape::{split, unescaped};
 
 /// Token parameters on a `CodeableConcept`: the types that have one, its name, and the path to its codings.
 ///
@@ -52,7 +52,7 @@ pub struct CodingCriterion {
 }
 
 /// What a coding has to be, compared to the letter: a scope that decides on access must not select
-/// what another code system tells apart.
+/// what another code system distinguishes.
 ///
 /// # Source
 /// FHIR R4, Search, token.
@@ -76,7 +76,7 @@ pub enum ExactCoding {
 /// A parameter that cannot be applied to a resource here.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the parameter {name} of {kind} is not applied by this server")]
-pub struct UnsupportedCriterion {
+pub struct UnsupportedCriterionError {
     /// The type.
     pub kind: ResourceType,
     /// The name of the parameter, with its modifier.
@@ -88,10 +88,10 @@ impl FilterCriterion {
     /// its meaning from a comma, a bar, a dollar sign and a backslash.
     ///
     /// # Errors
-    /// [`UnsupportedCriterion`]; also for a value that selects nothing by its form.
-    pub fn read(kind: &ResourceType, name: &str, value: &str) -> Result<Self, UnsupportedCriterion> {
+    /// [`UnsupportedCriterionError`]; also for a value that selects nothing by its form.
+    pub fn read(kind: &ResourceType, name: &str, value: &str) -> Result<Self, UnsupportedCriterionError> {
         let known = CODED.iter().find(|(kinds, known, _)| *known == name && kinds.contains(&kind.as_str()));
-        let unsupported = || UnsupportedCriterion { kind: kind.clone(), name: name.to_owned() };
+        let unsupported = || UnsupportedCriterionError { kind: kind.clone(), name: name.to_owned() };
         let (.., path) = known.ok_or_else(unsupported)?;
         let alternatives = split(value, ',');
         if alternatives.len() > limits::MAX_TOKENS {

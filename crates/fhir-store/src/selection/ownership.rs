@@ -8,10 +8,10 @@
 
 use std::collections::BTreeSet;
 
+use fhir_resource::compartment::any_at;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::compartment::any_at;
 use crate::match_group;
 
 /// The Groups that no match made, and those that one made for this organization.

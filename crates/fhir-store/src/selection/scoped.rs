@@ -6,11 +6,11 @@
 
 use std::sync::Arc;
 
+use fhir_resource::{ResourceKey, ResourceType};
+use fhir_search::{IndexedDocument, SearchClause, SearchContext, SearchParameterCatalog, SearchRequest};
 use serde_json::Value;
 
-use super::criterion::UnsupportedCriterion;
-use crate::key::{ResourceKey, ResourceType};
-use crate::search::{self, IndexedDocument, SearchClause, SearchContext, SearchParameterCatalog, SearchRequest};
+use super::criterion::UnsupportedCriterionError;
 
 /// The search of a granular scope, which a resource must match.
 #[derive(Clone, Debug)]
@@ -20,7 +20,7 @@ pub struct ScopeSearch(Arc<Inner>);
 struct Inner {
     name: String,
     value: String,
-    own: String,
+    base_url: String,
     search: SearchRequest,
 }
 
@@ -28,8 +28,8 @@ impl PartialEq for ScopeSearch {
     /// Read from the same words, about the same type.
     fn eq(&self, other: &Self) -> bool {
         let words = |scoped: &Self| {
-            let Inner { name, value, own, search } = scoped.0.as_ref();
-            (name.clone(), value.clone(), own.clone(), search.kind.clone())
+            let Inner { name, value, base_url, search } = scoped.0.as_ref();
+            (name.clone(), value.clone(), base_url.clone(), search.kind.clone())
         };
         words(self) == words(other)
     }
@@ -41,22 +41,22 @@ impl ScopeSearch {
     /// Reads one parameter, decoded.
     ///
     /// # Errors
-    /// [`UnsupportedCriterion`], for whatever is not such a condition.
+    /// [`UnsupportedCriterionError`], for whatever is not such a condition.
     pub fn read(
         catalog: &SearchParameterCatalog,
         request: &SearchContext<'_>,
         (name, value): (&str, &str),
-    ) -> Result<Self, UnsupportedCriterion> {
-        let unsupported = || UnsupportedCriterion { kind: request.kind.clone(), name: name.to_owned() };
-        let request = SearchContext { handling: search::UnknownParameterHandling::Strict, ..*request };
-        let (search, _) = search::parse(catalog, &request, [(name, value)]).map_err(|_| unsupported())?;
+    ) -> Result<Self, UnsupportedCriterionError> {
+        let unsupported = || UnsupportedCriterionError { kind: request.kind.clone(), name: name.to_owned() };
+        let request = SearchContext { handling: fhir_search::UnknownParameterHandling::Strict, ..*request };
+        let (search, _) = fhir_search::parse(catalog, &request, [(name, value)]).map_err(|_| unsupported())?;
         // A parameter about the answer leaves no clause.
         let decidable = !search.clauses.is_empty() && search.clauses.iter().all(is_of_the_resource_alone);
         if !decidable || !search.value_sets().is_empty() {
             return Err(unsupported());
         }
-        let (name, value, own) = (name.to_owned(), value.to_owned(), request.own.to_owned());
-        Ok(Self(Arc::new(Inner { name, value, own, search })))
+        let (name, value, base_url) = (name.to_owned(), value.to_owned(), request.base_url.to_owned());
+        Ok(Self(Arc::new(Inner { name, value, base_url, search })))
     }
 
     /// Returns what has to hold, all of it.
@@ -74,8 +74,9 @@ impl ScopeSearch {
     /// Returns whether it holds for a resource of its type; of no other type does it say anything.
     #[must_use]
     pub fn holds(&self, key: &ResourceKey, resource: &Value) -> bool {
-        let Inner { own, search, .. } = self.0.as_ref();
-        let document = IndexedDocument { kind: &key.kind, id: key.id.as_str(), updated_us: 0, body: resource, own };
+        let Inner { base_url, search, .. } = self.0.as_ref();
+        let document =
+            IndexedDocument { kind: &key.kind, id: key.id.as_str(), updated_us: 0, body: resource, base_url };
         key.kind == search.kind && search.matches(&document, None) == Ok(true)
     }
 }
@@ -97,7 +98,7 @@ mod tests {
 
     const OWN: &str = "https://payer.example/fhir";
 
-    fn read(name: &str, value: &str) -> Result<ScopeSearch, UnsupportedCriterion> {
+    fn read(name: &str, value: &str) -> Result<ScopeSearch, UnsupportedCriterionError> {
         let kind = "Observation".parse().unwrap();
         ScopeSearch::read(&SearchParameterCatalog::base(), &SearchContext::strict(&kind, OWN, 0), (name, value))
     }

@@ -1,7 +1,7 @@
+use fhir_resource::ResourceType;
 use serde_json::json;
 
 use super::*;
-use crate::ResourceType;
 
 fn kind(name: &str) -> ResourceType {
     name.parse().unwrap()

@@ -1,8 +1,7 @@
 //! Conditional writes and lists: `If-Match`, `ifNoneExist`, filters.
 
-use fhir_store::{
-    Filter, ListQuery, PatchDocument, ResourceId, ResourceLookup, Write, WriteError, WriteOperation, WriteOutcome,
-};
+use fhir_resource::ResourceId;
+use fhir_store::{Filter, ListQuery, PatchDocument, ResourceLookup, Write, WriteError, WriteOperation, WriteOutcome};
 use serde_json::{Value, json};
 
 use crate::support::{Store, WriteWords, create, delete, key, put, without_id};

@@ -1,6 +1,6 @@
 //! The store's rules as its callers see them.
 //!
-//! `cfg(test)` on the modules tells the lints that their helpers are test code too.
+//! `cfg(test)` on the modules makes the lints treat their helpers as test code.
 
 #[cfg(test)]
 mod conditions;

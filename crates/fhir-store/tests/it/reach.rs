@@ -1,8 +1,9 @@
 //! What a writer does not reach is to it as if it were not there.
 
+use fhir_resource::Compartment;
 use fhir_store::{
-    AccessFilter, Compartment, Filter, FilterBranch, ListQuery, PatchDocument, ResourceLookup, Write, WriteAccess,
-    WriteError, WriteOperation, WriteOutcome,
+    AccessFilter, Filter, FilterBranch, ListQuery, PatchDocument, ResourceLookup, Write, WriteAccess, WriteError,
+    WriteOperation, WriteOutcome,
 };
 use serde_json::{Value, json};
 

@@ -4,10 +4,11 @@ use std::future::Future;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
+use fhir_resource::{ResourceKey, StoredResource};
 use fhir_store::memory::MemoryStore;
 use fhir_store::{
-    Filter, ListPage, ListQuery, ResourceKey, ResourceLookup, ResourceStore, StoredResource, TransactionError, Write,
-    WriteError, WriteOperation, WriteOutcome,
+    Filter, ListPage, ListQuery, ResourceLookup, ResourceStore, TransactionError, Write, WriteError, WriteOperation,
+    WriteOutcome,
 };
 use serde_json::Value;
 

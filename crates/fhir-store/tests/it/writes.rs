@@ -1,7 +1,7 @@
 //! Single writes: create, put, patch, delete.
 
+use fhir_store::body::BodyProblem;
 use fhir_store::patch::read_json_patch;
-use fhir_store::shape::BodyProblem;
 use fhir_store::{ListQuery, PatchDocument, ResourceLookup, Write, WriteError, WriteOperation, WriteOutcome};
 use serde_json::{Value, json};
 

@@ -1,9 +1,9 @@
 //! Tests of what belongs to a slice.
 
+use fhir_resource::definitions;
 use serde_json::Value;
 
 use super::{Rule, contains};
-use fhir_store::definitions;
 
 /// A condition on the values that belong to a slice.
 #[derive(Debug)]

@@ -1,5 +1,5 @@
+use fhir_resource::{format, testing};
 use fhir_store::outcome::IssueSeverity;
-use fhir_store::testing;
 use fhir_validation::{limits, validate, validate_either_format};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -373,7 +373,7 @@ fn issues_are_bounded_and_say_so() {
 #[test]
 fn a_document_of_any_depth_is_judged_without_falling() {
     let mut extension = json!({"url": "u", "valueString": "a"});
-    for _ in 0..limits::MAX_DEPTH {
+    for _ in 0..fhir_store::limits::MAX_DEPTH {
         extension = json!({"url": "u", "extension": [extension]});
     }
     let issues = issues_of("Patient", &json!({"extension": [extension]}));

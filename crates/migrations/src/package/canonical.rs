@@ -4,7 +4,8 @@ use std::collections::HashSet;
 use std::io::Read;
 use std::ops::ControlFlow;
 
-use fhir_store::{ResourceId, ResourceKey, ResourceType, shape};
+use fhir_resource::{ResourceId, ResourceKey, ResourceType};
+use fhir_store::body;
 use serde::Deserialize;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
@@ -32,7 +33,7 @@ pub struct CanonicalResource {
     pub url: String,
     /// `version`; empty when it has none.
     pub version: String,
-    /// The resource as a store keeps it ([`fhir_store::StoredResource::resource`]).
+    /// The resource as a store keeps it ([`fhir_resource::StoredResource::resource`]).
     pub resource: Value,
 }
 
@@ -149,7 +150,7 @@ fn resource(file: &str, content: &[u8], key: &ResourceKey) -> Result<Value, Tarb
     if let Value::Object(members) = &mut body {
         members.shift_remove("id");
     }
-    let stored = shape::stored_body(key, body);
+    let stored = body::stored_body(key, body);
     stored.map_err(|faults| TarballError::Resource {
         file: file.to_owned(),
         problem: faults.first().map(ToString::to_string).unwrap_or_default(),

@@ -1,7 +1,8 @@
 //! Where installed packages are stored.
 
 use async_trait::async_trait;
-use fhir_store::{ResourceType, StoreError, StoredResource};
+use fhir_resource::{ResourceType, StoredResource};
+use fhir_store::StoreError;
 
 use super::archive::TarballError;
 use super::conformance::InstalledConformance;

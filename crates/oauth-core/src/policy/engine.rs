@@ -3,12 +3,12 @@
 //! All but `sql` look at nothing but the request. A question to the database is asked by whoever judges
 //! ([`super::CompiledPolicies::judge`]): an engine says which answer it needs next, and goes on with it.
 
+use matcho::{Mismatch, Pattern, PatternError, PatternErrorKind};
 use serde_json::{Value, json};
 
 use super::issue::{PolicyIssue, PolicyIssueCode};
 use super::question::SqlPolicy;
 use super::schema::CompiledSchema;
-use matcho::{Mismatch, Pattern, PatternError, PatternErrorKind};
 
 /// Deepest nesting of `complex`. Not specified; nobody reads more.
 const MAX_DEPTH: usize = 8;

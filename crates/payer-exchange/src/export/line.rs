@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use fhir_store::compartment::{self, CompartmentMembership, membership};
-use fhir_store::format::{self, DocumentHead, append_document};
-use fhir_store::ports::format_instant;
-use fhir_store::search::SummaryMode;
-use fhir_store::selection::UnsupportedCriterion;
+use fhir_resource::compartment::{self, CompartmentMembership, membership};
+use fhir_resource::format::{self, DocumentHead, append_document};
+use fhir_resource::{ResourceId, ResourceKey, ResourceType, StoredResource, format_instant};
+use fhir_search::SummaryMode;
+use fhir_store::AccessFilter;
+use fhir_store::selection::UnsupportedCriterionError;
 use fhir_store::subset::subset;
-use fhir_store::{AccessFilter, ResourceId, ResourceKey, ResourceType, StoredResource};
 use serde_json::Value;
 
 use super::{ElementSelection, ExportSubjects, ExportWork, QueryTerms, TypeExport, selection};
@@ -59,7 +59,7 @@ impl<'a> ExportLineWriter<'a> {
         of_type: (&'a TypeExport, ResourceType),
         consenting: Option<&'a BTreeSet<String>>,
         (terms, native): (QueryTerms<'_>, bool),
-    ) -> Result<Self, UnsupportedCriterion> {
+    ) -> Result<Self, UnsupportedCriterionError> {
         let (type_work, resource_type) = of_type;
         let mut within: Vec<AccessFilter> =
             type_work.within.iter().map(|any| selection(&resource_type, any, terms)).collect::<Result<_, _>>()?;

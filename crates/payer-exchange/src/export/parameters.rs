@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use fhir_store::selection::UnsupportedCriterion;
-use fhir_store::{ResourceId, ResourceType};
+use fhir_resource::{ResourceId, ResourceType};
+use fhir_store::selection::UnsupportedCriterionError;
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -83,7 +83,7 @@ pub enum ExportError {
     FilterForm(String),
     /// A filter with a parameter that is not applied.
     #[error("_typeFilter: {0}")]
-    Filter(#[from] UnsupportedCriterion),
+    Filter(#[from] UnsupportedCriterionError),
     /// A filter of a type that is not asked for.
     #[error("_typeFilter is about {0}, which _type does not name")]
     FilterOfOther(ResourceType),

@@ -3,11 +3,11 @@
 use std::cell::LazyCell;
 use std::collections::BTreeSet;
 
-use fhir_store::ResourceType;
-use fhir_store::compartment::{self, CompartmentMembership, membership};
-use fhir_store::search::{SearchContext, SearchParameterCatalog};
+use fhir_resource::ResourceType;
+use fhir_resource::compartment::{self, CompartmentMembership, membership};
+use fhir_search::{SearchContext, SearchParameterCatalog};
 use fhir_store::selection::{
-    AccessFilter, FilterBranch, FilterCriterion, GroupOwnership, ScopeSearch, UnsupportedCriterion,
+    AccessFilter, FilterBranch, FilterCriterion, GroupOwnership, ScopeSearch, UnsupportedCriterionError,
 };
 use serde::{Deserialize, Serialize};
 
@@ -119,7 +119,7 @@ pub fn selection(
     resource_type: &ResourceType,
     any: &[SearchParameters],
     terms: QueryTerms<'_>,
-) -> Result<AccessFilter, UnsupportedCriterion> {
+) -> Result<AccessFilter, UnsupportedCriterionError> {
     let catalog = LazyCell::new(SearchParameterCatalog::base);
     let request = SearchContext::strict(resource_type, terms.base_url, terms.now_us);
     let criterion = |(name, value): &(String, String)| {
@@ -128,7 +128,7 @@ pub fn selection(
     };
     let region = |query: &SearchParameters| {
         let criteria = query.iter().map(criterion);
-        Ok(FilterBranch { compartment: None, criteria: criteria.collect::<Result<_, UnsupportedCriterion>>()? })
+        Ok(FilterBranch { compartment: None, criteria: criteria.collect::<Result<_, UnsupportedCriterionError>>()? })
     };
     Ok(AccessFilter::union(any.iter().map(region).collect::<Result<_, _>>()?))
 }

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use fhir_store::{AccessFilter, ResourceKey, ResourceType};
+use fhir_resource::{ResourceKey, ResourceType};
+use fhir_store::AccessFilter;
 use serde_json::Value;
 
 use super::{MatchOutcome, MatchTerms, MemberRecords, RequiredDemographics, SubmittedMember, demographics};

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fhir_store::ResourceId;
+use fhir_resource::ResourceId;
 use fhir_store::match_group::{MEMBER_MATCH, NO_MATCH, OPT_OUT, RESULTS, TREATMENT};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

@@ -18,7 +18,7 @@ told! {
         ])
         .await;
         let (of, to) = (kind("Observation"), kind("Patient"));
-        let ids: Vec<fhir_store::ResourceId> = ["lab", "other", "vital"].map(|id| id.parse().unwrap()).into();
+        let ids: Vec<fhir_resource::ResourceId> = ["lab", "other", "vital"].map(|id| id.parse().unwrap()).into();
         let patients = ["p".parse().unwrap(), "q".parse().unwrap()];
         let catalog = db.catalog().await.unwrap();
         let coded = FilterCriterion::read(&of, "category", "http://lab.example|laboratory").unwrap();

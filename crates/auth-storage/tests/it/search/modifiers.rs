@@ -1,6 +1,6 @@
 //! Every search parameter of R4 with every modifier: each is answered, or refused by name.
 
-use fhir_store::search::{ParameterType, SearchError, SearchParameter, SearchParameterCatalog};
+use fhir_search::{ParameterType, SearchError, SearchParameter, SearchParameterCatalog};
 
 use super::*;
 

@@ -1,9 +1,9 @@
+use fhir_resource::testing;
 use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
 use crate::filter::Filter;
-use crate::testing;
 
 const BY_ELEMENTS: ParseCriteria<'static> = &|_, text| WriteCriteria::by_elements(text);
 

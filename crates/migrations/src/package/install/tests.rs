@@ -1,7 +1,7 @@
 use std::sync::Mutex;
 
 use async_trait::async_trait;
-use fhir_store::{ResourceType, StoredResource};
+use fhir_resource::{ResourceType, StoredResource};
 use serde_json::json;
 
 use super::*;

@@ -1,0 +1,190 @@
+//! The patient compartment: which resources are one patient's.
+//!
+//! A resource is in the compartment of a patient when one of the elements that its type has for that
+//! refers to the patient, in whichever format the reference is stored. Deciding needs the resource
+//! alone, so a read is judged without another query, and the same elements are what an engine looks
+//! at when it lists.
+//!
+//! # Source
+//! FHIR R4, `CompartmentDefinition/patient`; `docs/decisions.md`, "Scopes".
+
+mod patient;
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::key::{ResourceId, ResourceKey, ResourceType};
+
+/// The type whose resources have compartments.
+const PATIENT: &str = "Patient";
+
+/// What separates a reference to a resource from the version it names.
+const VERSION: &str = "/_history/";
+
+/// A path of elements from the root of a resource to a reference.
+pub type ElementPath = &'static [&'static str];
+
+/// The rule by which resources of a type belong to a patient's compartment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CompartmentMembership {
+    /// Patients: each is in its own. One that another is linked to is not in that one's: a link says
+    /// that two records may be of one person, not that a reader of one may see the other.
+    Itself,
+    /// Those that refer to the patient at one of these paths.
+    Reference(&'static [ElementPath]),
+    /// None is, and none is about a person: practitioners, organizations, medications.
+    Shared,
+    /// None is, but they may hold data of any patient, or are the platform's own.
+    Closed,
+}
+
+/// Returns how resources of this type come into a patient's compartment.
+#[must_use]
+pub fn membership(kind: &ResourceType) -> CompartmentMembership {
+    let name = kind.as_str();
+    if name == PATIENT {
+        return CompartmentMembership::Itself;
+    }
+    if let Ok(found) = patient::PATHS.binary_search_by_key(&name, |(kind, _)| kind)
+        && let Some((_, paths)) = patient::PATHS.get(found)
+    {
+        return CompartmentMembership::Reference(paths);
+    }
+    if patient::SHARED.binary_search(&name).is_ok() {
+        CompartmentMembership::Shared
+    } else {
+        CompartmentMembership::Closed
+    }
+}
+
+/// Returns the types of which resources may be in a patient's compartment by what they refer to, in their order.
+pub fn types() -> impl Iterator<Item = &'static str> {
+    patient::PATHS.iter().map(|(kind, _)| *kind)
+}
+
+/// Returns the types that describe the world and no person, in their order.
+pub fn shared_types() -> impl Iterator<Item = &'static str> {
+    patient::SHARED.iter().copied()
+}
+
+/// The compartment of one patient.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Compartment {
+    patient: ResourceId,
+    /// `{base_url}/fhir/`: absolute references that begin with it are to our own resources.
+    own: String,
+}
+
+impl Compartment {
+    /// Returns the compartment of this patient; `fhir_base` is the address of our own FHIR endpoint, without a slash at
+    /// the end.
+    #[must_use]
+    pub fn of(patient: ResourceId, fhir_base: &str) -> Self {
+        Self { patient, own: format!("{fhir_base}/") }
+    }
+
+    /// Returns the patient.
+    #[must_use]
+    pub fn patient(&self) -> &ResourceId {
+        &self.patient
+    }
+
+    /// Returns the texts that refer to the patient, without a version.
+    #[must_use]
+    pub fn references(&self) -> [String; 2] {
+        let relative = format!("{PATIENT}/{}", self.patient);
+        let absolute = format!("{}{relative}", self.own);
+        [relative, absolute]
+    }
+
+    /// Returns what texts that refer to one version of the patient begin with.
+    #[must_use]
+    pub fn versioned_references(&self) -> [String; 2] {
+        self.references().map(|text| text + VERSION)
+    }
+
+    /// Returns whether a resource, as stored or in FHIR's format, is in the compartment.
+    #[must_use]
+    pub fn contains(&self, key: &ResourceKey, resource: &Value) -> bool {
+        match membership(&key.kind) {
+            CompartmentMembership::Itself => key.id == self.patient,
+            CompartmentMembership::Reference(paths) => {
+                paths.iter().any(|path| any_at(path, resource, &mut |value| self.refers(value)))
+            }
+            CompartmentMembership::Shared | CompartmentMembership::Closed => false,
+        }
+    }
+
+    /// Returns the ids of the other patients in whose compartments the resource is as well.
+    #[must_use]
+    pub fn others(&self, key: &ResourceKey, resource: &Value) -> BTreeSet<String> {
+        let mut others = BTreeSet::new();
+        each_patient(&key.kind, resource, &self.own, &mut |id| {
+            if id != self.patient.as_str() {
+                others.insert(id.to_owned());
+            }
+        });
+        others
+    }
+
+    fn refers(&self, reference: &Value) -> bool {
+        patients_named_by(reference, &self.own).any(|id| id == self.patient.as_str())
+    }
+}
+
+/// Returns the ids of all patients in whose compartments a resource, as stored or in FHIR's format, is; `fhir_base`
+/// as in [`Compartment::of`].
+#[must_use]
+pub fn patients(kind: &ResourceType, id: &str, resource: &Value, fhir_base: &str) -> BTreeSet<String> {
+    if membership(kind) == CompartmentMembership::Itself {
+        return BTreeSet::from([id.to_owned()]);
+    }
+    let mut patients = BTreeSet::new();
+    each_patient(kind, resource, &format!("{fhir_base}/"), &mut |id| {
+        patients.insert(id.to_owned());
+    });
+    patients
+}
+
+/// The patients that the elements of a resource name, some more than once.
+fn each_patient(kind: &ResourceType, resource: &Value, own: &str, out: &mut dyn FnMut(&str)) {
+    if let CompartmentMembership::Reference(paths) = membership(kind) {
+        for path in paths {
+            any_at(path, resource, &mut |value| {
+                patients_named_by(value, own).for_each(&mut *out);
+                false
+            });
+        }
+    }
+}
+
+/// Returns the patients a reference names. It has one format, but nothing prevents a writer from sending several in one
+/// object, and then all of them count.
+fn patients_named_by<'a>(reference: &'a Value, own: &str) -> impl Iterator<Item = &'a str> {
+    let text = |name: &str| reference.get(name).and_then(Value::as_str);
+    let native = (text("resourceType") == Some(PATIENT)).then(|| text("id")).flatten();
+    let spelled = [text("reference"), text("uri")].into_iter().flatten();
+    native.into_iter().chain(spelled.filter_map(move |text| patient_in(text, own)))
+}
+
+fn patient_in<'a>(text: &'a str, own: &str) -> Option<&'a str> {
+    let relative = text.strip_prefix(own).unwrap_or(text);
+    let id = relative.strip_prefix(PATIENT)?.strip_prefix('/')?;
+    Some(id.split_once(VERSION).map_or(id, |(id, _)| id))
+}
+
+/// Returns whether `holds` returns true for any object at `path`; arrays on the way and at the end are entered.
+pub fn any_at(path: &[&str], value: &Value, holds: &mut dyn FnMut(&Value) -> bool) -> bool {
+    match (value, path.split_first()) {
+        (Value::Array(elements), _) => elements.iter().any(|element| any_at(path, element, holds)),
+        (Value::Object(object), Some((name, rest))) => {
+            object.get(*name).is_some_and(|inner| any_at(rest, inner, holds))
+        }
+        (Value::Object(_), None) => holds(value),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests;

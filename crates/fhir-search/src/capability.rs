@@ -1,0 +1,124 @@
+//! What can be searched for, as a `CapabilityStatement` says it: of every type of R4 its search parameters, and
+//! what can be included with it.
+//!
+//! It is made of a [`SearchParameterCatalog`], so it is true of what is installed as well.
+//!
+//! # Source
+//! FHIR R4, `CapabilityStatement.rest.resource`.
+
+use std::collections::BTreeMap;
+
+use fhir_resource::{ResourceType, definitions};
+use serde_json::{Value, json};
+
+use crate::{ParameterSummary, ParameterType, SearchParameterCatalog};
+
+/// The search parameters and includes of one resource type, for the `CapabilityStatement`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TypeSearchCapability {
+    /// The type.
+    pub kind: ResourceType,
+    /// `searchParam`: name, definition and type of each.
+    pub parameters: Vec<Value>,
+    /// `searchInclude`: what `_include` takes.
+    pub includes: Vec<String>,
+    /// `searchRevInclude`: what `_revinclude` takes.
+    pub revincludes: Vec<String>,
+}
+
+/// Returns what can be searched for of every type of R4, in the order of their names. Of a type that `indexes` says is
+/// not in the index nothing can be.
+pub fn searchable(
+    catalog: &SearchParameterCatalog,
+    indexes: impl Fn(&ResourceType) -> bool,
+) -> Vec<TypeSearchCapability> {
+    let kinds = definitions::resource_types().filter_map(|name| name.parse::<ResourceType>().ok());
+    let told_of = |kind: &ResourceType| if indexes(kind) { catalog.outlines(kind) } else { Vec::new() };
+    let outlines: BTreeMap<ResourceType, Vec<ParameterSummary>> =
+        kinds.map(|kind| (kind.clone(), told_of(&kind))).collect();
+    let mut revincludes: BTreeMap<&ResourceType, Vec<String>> = BTreeMap::new();
+    for (kind, outline) in outlines.iter().flat_map(|(kind, all)| all.iter().map(move |outline| (kind, outline))) {
+        if outline.kind == ParameterType::Reference {
+            // What may refer to any type refers to each.
+            let named: Vec<&ResourceType> =
+                if outline.targets.is_empty() { outlines.keys().collect() } else { outline.targets.iter().collect() };
+            for target in named {
+                revincludes.entry(target).or_default().push(include(kind, outline));
+            }
+        }
+    }
+    let told = outlines.iter().map(|(kind, outlines)| {
+        let references = outlines.iter().filter(|outline| outline.kind == ParameterType::Reference);
+        TypeSearchCapability {
+            kind: kind.clone(),
+            parameters: outlines.iter().map(parameter).collect(),
+            includes: references.map(|outline| include(kind, outline)).collect(),
+            revincludes: revincludes.get(kind).filter(|_| indexes(kind)).cloned().unwrap_or_default(),
+        }
+    });
+    told.collect()
+}
+
+fn include(kind: &ResourceType, outline: &ParameterSummary) -> String {
+    format!("{kind}:{}", outline.code)
+}
+
+fn parameter(outline: &ParameterSummary) -> Value {
+    json!({"name": outline.code, "definition": outline.url, "type": outline.kind.as_str()})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of<'a>(all: &'a [TypeSearchCapability], kind: &str) -> &'a TypeSearchCapability {
+        all.iter().find(|searchable| searchable.kind.as_str() == kind).unwrap()
+    }
+
+    #[test]
+    fn every_type_of_r4_is_told_of_with_what_its_catalog_has() {
+        let catalog = SearchParameterCatalog::base();
+        let all = searchable(&catalog, |kind| kind.as_str() != "Parameters");
+        assert_eq!(all.len(), 146);
+        for TypeSearchCapability { kind, parameters, includes, revincludes } in &all {
+            for parameter in parameters {
+                let known = catalog.parameter(kind, parameter["name"].as_str().unwrap()).unwrap();
+                assert_eq!(
+                    (&parameter["definition"], &parameter["type"]),
+                    (&json!(known.url), &json!(known.kind.as_str()))
+                );
+            }
+            assert_eq!(parameters.is_empty(), kind.as_str() == "Parameters", "{kind}");
+            for text in includes.iter().chain(revincludes) {
+                let (kind, code) = text.split_once(':').unwrap();
+                assert_eq!(
+                    catalog.parameter(&kind.parse().unwrap(), code).unwrap().kind,
+                    ParameterType::Reference,
+                    "{text}"
+                );
+            }
+        }
+        let patient = of(&all, "Patient");
+        assert!(patient.includes.contains(&"Patient:general-practitioner".to_owned()));
+        assert!(patient.revincludes.contains(&"Observation:patient".to_owned()));
+        assert!(patient.revincludes.contains(&"Provenance:target".to_owned()), "a reference to anything");
+        let audited = of(&all, "AuditEvent").parameters.iter().filter_map(|told| told["name"].as_str());
+        let audited: Vec<&str> = audited.filter(|name| !name.starts_with('_')).collect();
+        assert_eq!(audited, ["action", "agent", "date", "entity", "outcome", "patient", "subtype", "type"]);
+        assert!(!of(&all, "Practitioner").revincludes.contains(&"Observation:patient".to_owned()));
+    }
+
+    #[test]
+    fn what_is_installed_is_told_of() {
+        let installed = json!({
+            "resourceType": "SearchParameter", "url": "http://payer.example/SearchParameter/nickname",
+            "code": "nickname", "base": ["Patient"], "type": "string", "expression": "Patient.nickname",
+        });
+        let (catalog, refused) = SearchParameterCatalog::with([(10_000, &installed)]);
+        assert_eq!(refused, []);
+        let all = searchable(&catalog, |_| true);
+        let told = json!({"name": "nickname", "definition": installed["url"], "type": "string"});
+        assert!(of(&all, "Patient").parameters.contains(&told));
+        assert!(!of(&all, "Group").parameters.contains(&told));
+    }
+}

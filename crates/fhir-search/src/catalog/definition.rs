@@ -1,0 +1,238 @@
+//! Definitions of parameters, before they are compiled for a type.
+
+use std::collections::{BTreeMap, HashMap};
+
+use fhir_resource::ResourceType;
+use serde_json::Value;
+
+use super::base::Known;
+use super::{FIRST_INSTALLED, ROOTS};
+use crate::expression::{Expression, ExpressionError};
+use crate::limits;
+use crate::parameter::{CompositeComponent, ParameterType, SearchParameter};
+
+/// A parameter as it is defined, for all the types it is about.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Definition {
+    pub(super) number: i64,
+    pub(super) url: String,
+    pub(super) code: String,
+    pub(super) kind: ParameterType,
+    pub(super) bases: Vec<String>,
+    pub(super) expression: String,
+    pub(super) targets: Vec<ResourceType>,
+    pub(super) components: Vec<(ParameterType, String)>,
+}
+
+/// A `SearchParameter` that is not used, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnusableSearchParameter {
+    /// Its URL; empty when it has none.
+    pub url: String,
+    /// Why.
+    pub fault: SearchParameterError,
+}
+
+/// The reason why a `SearchParameter` is not used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SearchParameterError {
+    /// An element it needs is missing or not what it has to be.
+    #[error("the element {0} is missing or not what it has to be")]
+    Element(&'static str),
+    /// Its type has separate rules.
+    #[error("parameters of type {0} are not supported")]
+    Kind(String),
+    /// Its expression, for one of its types.
+    #[error(transparent)]
+    Expression(#[from] ExpressionError),
+    /// Its expression is about none of its types.
+    #[error("the expression selects nothing of {0}")]
+    Empty(String),
+    /// A part of a composite is no parameter that is known.
+    #[error("the component {0} is no search parameter that is known")]
+    Component(String),
+    /// The code is taken.
+    #[error("{kind} has a search parameter {code} already: {url}")]
+    Taken {
+        /// The type.
+        kind: String,
+        /// The code.
+        code: String,
+        /// What has it.
+        url: String,
+    },
+    /// Its number is one of R4's, or another's.
+    #[error("the number {0} is taken")]
+    Number(i64),
+}
+
+/// The type that the expressions of quantities name and that no quantity is: it is many values, and R4 does not say which
+/// of them would count.
+const UNCOMPARED: &str = "SampledData";
+
+/// The longest list of types one definition has.
+const MAX_TYPES: usize = 200;
+
+impl Definition {
+    pub(super) fn is_about(&self, kind: &str) -> bool {
+        self.bases.iter().any(|base| base == kind || ROOTS.contains(&base.as_str()))
+    }
+
+    /// Returns the parameter of one type; `None` when its expression is about other types alone.
+    pub(super) fn compile(&self, kind: &str) -> Result<Option<SearchParameter>, ExpressionError> {
+        let compiled = |of: ParameterType, text: &str| {
+            let expression = Expression::compile(kind, text)?;
+            Ok(if of == ParameterType::Quantity { expression.without_choice(UNCOMPARED) } else { expression })
+        };
+        let expression = compiled(self.kind, &self.expression)?;
+        if expression.is_empty() {
+            return Ok(None);
+        }
+        let components = self
+            .components
+            .iter()
+            .map(|(part, text)| Ok(CompositeComponent { kind: *part, expression: compiled(*part, text)? }));
+        Ok(Some(SearchParameter {
+            code: self.code.clone(),
+            url: self.url.clone(),
+            kind: self.kind,
+            number: self.number,
+            targets: self.targets.clone(),
+            components: components.collect::<Result<_, ExpressionError>>()?,
+            sources: Vec::new(),
+            parts: Vec::new(),
+            expression,
+        }))
+    }
+}
+
+/// Returns what of the documents can be used, in their order, and the rest.
+pub(super) fn read_all(documents: &[(i64, &Value)]) -> (Vec<Definition>, Vec<UnusableSearchParameter>) {
+    if documents.is_empty() {
+        return (Vec::new(), Vec::new());
+    }
+    let mut reader = Reader { documents, known: Known::read(), taken: HashMap::new(), definitions: BTreeMap::new() };
+    let refused = documents.iter().filter_map(|(number, document)| {
+        let url = text(document, "url").unwrap_or_default();
+        if reader.known.has(url) {
+            return None;
+        }
+        let fault = reader.take(*number, document).err()?;
+        Some(UnusableSearchParameter { url: url.to_owned(), fault })
+    });
+    let refused = refused.collect();
+    let definitions = documents.iter().filter_map(|(number, _)| reader.definitions.remove(number));
+    (definitions.collect(), refused)
+}
+
+struct Reader<'a> {
+    documents: &'a [(i64, &'a Value)],
+    known: Known,
+    /// The URLs of those taken so far, by type and code.
+    taken: HashMap<(String, String), String>,
+    /// By their numbers.
+    definitions: BTreeMap<i64, Definition>,
+}
+
+fn text<'a>(document: &'a Value, name: &str) -> Option<&'a str> {
+    document.get(name)?.as_str()
+}
+
+/// An element that has to be there, as text.
+fn needed(document: &Value, name: &'static str) -> Result<String, SearchParameterError> {
+    text(document, name).map(str::to_owned).ok_or(SearchParameterError::Element(name))
+}
+
+fn texts(document: &Value, name: &'static str) -> Result<Vec<String>, SearchParameterError> {
+    let elements = match document.get(name) {
+        None => return Ok(Vec::new()),
+        Some(Value::Array(elements)) if elements.len() <= MAX_TYPES => elements,
+        Some(_) => return Err(SearchParameterError::Element(name)),
+    };
+    let texts = elements.iter().map(|element| element.as_str().map(str::to_owned));
+    texts.collect::<Option<_>>().ok_or(SearchParameterError::Element(name))
+}
+
+impl Reader<'_> {
+    fn take(&mut self, number: i64, document: &Value) -> Result<(), SearchParameterError> {
+        if number < FIRST_INSTALLED || self.definitions.contains_key(&number) {
+            return Err(SearchParameterError::Number(number));
+        }
+        let definition = self.read(number, document)?;
+        for kind in &definition.bases {
+            self.is_free(kind, &definition.code)?;
+            check(&definition, kind)?;
+        }
+        let codes = definition.bases.iter().map(|kind| (kind.clone(), definition.code.clone()));
+        self.taken.extend(codes.map(|of| (of, definition.url.clone())));
+        self.definitions.insert(number, definition);
+        Ok(())
+    }
+
+    fn is_free(&self, kind: &str, code: &str) -> Result<(), SearchParameterError> {
+        let mut kinds = ROOTS.into_iter().chain([kind]);
+        let installed = kinds.find_map(|kind| self.taken.get(&(kind.to_owned(), code.to_owned())));
+        match self.known.url_of(kind, code).or_else(|| installed.cloned()) {
+            None => Ok(()),
+            Some(url) => Err(SearchParameterError::Taken { kind: kind.to_owned(), code: code.to_owned(), url }),
+        }
+    }
+
+    fn read(&self, number: i64, document: &Value) -> Result<Definition, SearchParameterError> {
+        let bases = texts(document, "base")?;
+        if bases.is_empty() || bases.iter().any(|base| base.parse::<ResourceType>().is_err()) {
+            return Err(SearchParameterError::Element("base"));
+        }
+        let targets = texts(document, "target")?;
+        let targets = targets.iter().map(|target| target.parse().ok());
+        let code = Some(needed(document, "code")?).filter(|code| is_code(code));
+        let kind = kind_of(document)?;
+        Ok(Definition {
+            number,
+            url: needed(document, "url")?,
+            code: code.ok_or(SearchParameterError::Element("code"))?,
+            kind,
+            bases,
+            expression: needed(document, "expression")?,
+            targets: targets.collect::<Option<_>>().ok_or(SearchParameterError::Element("target"))?,
+            components: if kind == ParameterType::Composite { self.components(document)? } else { Vec::new() },
+        })
+    }
+
+    fn components(&self, document: &Value) -> Result<Vec<(ParameterType, String)>, SearchParameterError> {
+        let parts = document.get("component").and_then(Value::as_array);
+        let parts = parts
+            .filter(|parts| (1..=limits::MAX_COMPONENTS).contains(&parts.len()))
+            .ok_or(SearchParameterError::Element("component"))?;
+        let read = parts.iter().map(|part| {
+            let url = needed(part, "definition")?;
+            let kind = self
+                .known
+                .kind_of(&url)
+                .or_else(|| self.kind_of(&url))
+                .filter(|kind| *kind != ParameterType::Composite);
+            Ok((kind.ok_or(SearchParameterError::Component(url))?, needed(part, "expression")?))
+        });
+        read.collect()
+    }
+
+    fn kind_of(&self, url: &str) -> Option<ParameterType> {
+        let mut documents = self.documents.iter().map(|(_, document)| *document);
+        kind_of(documents.find(|document| text(document, "url") == Some(url))?).ok()
+    }
+}
+
+fn kind_of(document: &Value) -> Result<ParameterType, SearchParameterError> {
+    let name = needed(document, "type")?;
+    ParameterType::of(&name).ok_or(SearchParameterError::Kind(name))
+}
+
+/// A name a query can carry: without what separates the parts of a name there.
+fn is_code(code: &str) -> bool {
+    let length = (1..=64).contains(&code.len());
+    length && code.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+}
+
+fn check(definition: &Definition, kind: &str) -> Result<(), SearchParameterError> {
+    definition.compile(kind)?.map(|_| ()).ok_or_else(|| SearchParameterError::Empty(kind.to_owned()))
+}

@@ -1,0 +1,303 @@
+use serde_json::json;
+
+use super::*;
+use crate::{COMPARTMENT, ExpressionError, ParameterType};
+
+fn kind(name: &str) -> ResourceType {
+    name.parse().unwrap()
+}
+
+/// A parameter of `CareTeam` with some elements replaced; those that are null are left out.
+fn definition(changes: &Value) -> Value {
+    let mut document = json!({
+        "resourceType": "SearchParameter", "url": "http://p/role", "code": "role", "base": ["CareTeam"],
+        "type": "token", "expression": "CareTeam.participant.role",
+    });
+    json_patch::merge(&mut document, changes);
+    document
+}
+
+fn with(documents: &[Value]) -> (Arc<SearchParameterCatalog>, Vec<UnusableSearchParameter>) {
+    SearchParameterCatalog::with((FIRST_INSTALLED..).zip(documents))
+}
+
+fn fault(changes: &Value) -> SearchParameterError {
+    let (_, mut refused) = with(&[definition(changes)]);
+    assert_eq!(refused.len(), 1, "{changes}");
+    refused.remove(0).fault
+}
+
+#[test]
+fn every_parameter_of_r4_compiles_for_every_type_it_names() {
+    let catalog = SearchParameterCatalog::base();
+    let mut compiled = 0;
+    let mut refused = Vec::new();
+    for name in catalog.kinds() {
+        for definition in base::of(name) {
+            match definition.compile(name) {
+                Ok(Some(_)) => compiled += 1,
+                other => refused.push(format!("{name}.{}: {other:?}", definition.code)),
+            }
+        }
+    }
+    assert_eq!(refused, Vec::<String>::new());
+    // 1,699 of single types but for ten of AuditEvent, which are not used, and six that all of them have.
+    assert_eq!((catalog.kinds().count(), compiled), (133, 1_689 + 6 * 133));
+}
+
+#[test]
+fn a_parameter_of_r4_has_its_definition() {
+    let catalog = SearchParameterCatalog::base();
+    let patient = catalog.parameter(&kind("Observation"), "patient").unwrap();
+    assert_eq!(patient.url, "http://hl7.org/fhir/SearchParameter/clinical-patient");
+    assert_eq!((patient.kind, &patient.targets), (ParameterType::Reference, &vec![kind("Patient")]));
+    let shared = catalog.parameter(&kind("Condition"), "patient").unwrap();
+    assert_eq!(shared.number, patient.number, "one definition, one number");
+    let composite = catalog.parameter(&kind("Observation"), "code-value-date").unwrap();
+    let parts: Vec<ParameterType> = composite.components.iter().map(|part| part.kind).collect();
+    assert_eq!(parts, [ParameterType::Token, ParameterType::Date]);
+    assert_eq!(catalog.parameter(&kind("Patient"), "near"), None);
+    assert_eq!(catalog.parameter(&kind("Location"), "near"), None, "its type is special");
+}
+
+#[test]
+fn numbers_and_codes_are_unique() {
+    let catalog = SearchParameterCatalog::base();
+    let mut urls = BTreeMap::new();
+    for name in catalog.kinds() {
+        let mut codes: Vec<&str> = Vec::new();
+        for parameter in catalog.parameters(&kind(name)) {
+            assert!(COMPARTMENT < parameter.number && parameter.number < FIRST_INSTALLED);
+            let url = urls.entry(parameter.number).or_insert_with(|| parameter.url.clone());
+            assert_eq!(*url, parameter.url);
+            codes.push(&parameter.code);
+        }
+        assert!(codes.is_sorted() && codes.windows(2).all(|pair| pair[0] != pair[1]), "{name}");
+    }
+    assert_eq!(urls.len(), 1_364);
+}
+
+#[test]
+fn every_type_has_what_all_resources_have() {
+    let catalog = SearchParameterCatalog::base();
+    let codes =
+        |name: &str| catalog.parameters(&kind(name)).map(|parameter| parameter.code.clone()).collect::<Vec<_>>();
+    assert_eq!(codes("Client"), ["_id", "_lastUpdated", "_profile", "_security", "_source", "_tag"]);
+    assert!(codes("Patient").len() > 6);
+    assert!(catalog.names(&kind("Patient")) && !catalog.names(&kind("Client")) && !catalog.names(&kind("Resource")));
+}
+
+#[test]
+fn installed_parameters_stand_beside_those_of_r4() {
+    let race = json!({
+        "resourceType": "SearchParameter", "url": "http://p/race", "code": "race", "base": ["Patient", "Client"],
+        "type": "token", "expression": "extension.where(url = 'http://x/race').extension.value.code", "target": ["Group"],
+    });
+    let composite = json!({
+        "url": "http://p/role-race", "code": "role-race", "base": ["CareTeam"], "type": "composite",
+        "expression": "CareTeam.participant",
+        "component": [
+            {"definition": "http://p/role", "expression": "role"},
+            {"definition": "http://hl7.org/fhir/SearchParameter/Observation-value-quantity", "expression": "x"},
+        ],
+    });
+    let active_of_patient =
+        json!({"url": "http://hl7.org/fhir/SearchParameter/Patient-active", "code": "active", "base": ["Patient"]});
+    let (catalog, refused) = with(&[definition(&json!({})), race, composite, active_of_patient]);
+    assert_eq!(refused, []);
+    let role = catalog.parameter(&kind("CareTeam"), "role").unwrap();
+    assert_eq!((role.number, role.kind), (FIRST_INSTALLED, ParameterType::Token));
+    for name in ["Patient", "Client"] {
+        let race = catalog.parameter(&kind(name), "race").unwrap();
+        assert_eq!((race.number, &race.targets), (FIRST_INSTALLED + 1, &vec![kind("Group")]));
+    }
+    assert!(catalog.names(&kind("Client")), "a definition names it now");
+    let parts = &catalog.parameter(&kind("CareTeam"), "role-race").unwrap().components;
+    assert_eq!(parts.iter().map(|part| part.kind).collect::<Vec<_>>(), [ParameterType::Token, ParameterType::Quantity]);
+    assert_eq!(catalog.parameter(&kind("Patient"), "active").unwrap().number, active(), "R4's own stays");
+}
+
+fn active() -> i64 {
+    SearchParameterCatalog::base().parameter(&kind("Patient"), "active").unwrap().number
+}
+
+#[test]
+fn what_cannot_be_used_is_named_with_its_reason() {
+    for name in ["url", "code", "base", "type", "expression"] {
+        let element =
+            if name == "url" { SearchParameterError::Element("url") } else { SearchParameterError::Element(name) };
+        assert_eq!(fault(&json!({name: null})), element);
+        assert_eq!(fault(&json!({name: 5})), SearchParameterError::Element(name));
+    }
+    for (changes, expected) in [
+        (json!({"code": "a:b"}), SearchParameterError::Element("code")),
+        (json!({"code": "a.b"}), SearchParameterError::Element("code")),
+        (json!({"base": []}), SearchParameterError::Element("base")),
+        (json!({"base": ["patient"]}), SearchParameterError::Element("base")),
+        (json!({"target": ["x"]}), SearchParameterError::Element("target")),
+        (json!({"type": "special"}), SearchParameterError::Kind("special".to_owned())),
+        (json!({"type": "composite"}), SearchParameterError::Element("component")),
+        (json!({"expression": "Patient.name"}), SearchParameterError::Empty("CareTeam".to_owned())),
+        (json!({"expression": "iif(a, b, c)"}), ExpressionError::Function("iif".to_owned()).into()),
+    ] {
+        assert_eq!(fault(&changes), expected, "{changes}");
+    }
+    let part = json!({"definition": "http://p/role", "expression": "role"});
+    let many = json!({"type": "composite", "component": vec![part; crate::limits::MAX_COMPONENTS + 1]});
+    assert_eq!(fault(&many), SearchParameterError::Element("component"));
+    let component = json!({"type": "composite", "component": [{"definition": "http://p/none", "expression": "role"}]});
+    assert_eq!(fault(&component), SearchParameterError::Component("http://p/none".to_owned()));
+}
+
+#[test]
+fn the_first_to_have_a_code_or_a_number_keeps_it() {
+    let taken =
+        |url: &str| SearchParameterError::Taken { kind: "CareTeam".into(), code: "role".into(), url: url.into() };
+    let (catalog, refused) = with(&[definition(&json!({})), definition(&json!({"url": "http://p/other"}))]);
+    assert_eq!(refused, [UnusableSearchParameter { url: "http://p/other".to_owned(), fault: taken("http://p/role") }]);
+    assert_eq!(catalog.parameter(&kind("CareTeam"), "role").unwrap().url, "http://p/role");
+    let status = fault(&json!({"code": "status"}));
+    let url = "http://hl7.org/fhir/SearchParameter/CareTeam-status".to_owned();
+    assert_eq!(status, SearchParameterError::Taken { kind: "CareTeam".into(), code: "status".into(), url });
+    for everywhere in ["Resource", "DomainResource"] {
+        let both =
+            [definition(&json!({"base": [everywhere], "expression": "status"})), definition(&json!({"url": "x"}))];
+        assert_eq!(
+            with(&both).1,
+            [UnusableSearchParameter { url: "x".to_owned(), fault: taken("http://p/role") }],
+            "{everywhere}"
+        );
+    }
+
+    let document = definition(&json!({}));
+    for number in [COMPARTMENT, active(), FIRST_INSTALLED - 1] {
+        let (_, refused) = SearchParameterCatalog::with([(number, &document)]);
+        assert_eq!(refused[0].fault, SearchParameterError::Number(number));
+    }
+    let other = definition(&json!({"url": "http://p/other", "code": "other"}));
+    let (_, refused) = SearchParameterCatalog::with([(FIRST_INSTALLED, &document), (FIRST_INSTALLED, &other)]);
+    assert_eq!(refused[0].fault, SearchParameterError::Number(FIRST_INSTALLED));
+}
+
+/// The shapes of expressions that US Core's parameters have.
+#[test]
+fn expressions_of_us_core_compile() {
+    for (base, expression) in [
+        ("CareTeam", "CareTeam.participant.role"),
+        ("Condition", "Condition.extension.where(url = 'http://x/condition-assertedDate').valueDateTime"),
+        ("Encounter", "Encounter.hospitalization.dischargeDisposition"),
+        ("Patient", "Patient.extension.where(url = 'http://x/us-core-ethnicity').extension.value.code"),
+        ("Patient", "Patient.extension.where(url='http://x/us-core-genderIdentity').value.coding.code"),
+    ] {
+        let document = definition(&json!({"base": [base], "code": "x", "expression": expression}));
+        assert_eq!(with(&[document]).1, [], "{expression}");
+    }
+}
+
+/// Returns the codes of the parameters that have the rows of one.
+fn sources(of: &str, code: &str) -> Vec<String> {
+    let (catalog, of) = (SearchParameterCatalog::base(), kind(of));
+    let parameter = catalog.parameter(&of, code).unwrap();
+    catalog.sources(&of, parameter).map(|source| source.code.clone()).collect()
+}
+
+#[test]
+fn what_others_find_together_has_no_rows_of_its_own() {
+    assert_eq!(sources("Observation", "combo-code"), ["code", "component-code"]);
+    assert_eq!(sources("Observation", "combo-value-quantity"), ["component-value-quantity", "value-quantity"]);
+    assert_eq!(
+        sources("Observation", "combo-code-value-quantity"),
+        ["code-value-quantity", "component-code-value-quantity"]
+    );
+    for (of, code) in [("Observation", "code"), ("Observation", "patient"), ("Patient", "name"), ("Patient", "_id")] {
+        assert!(sources(of, code).is_empty(), "{of}.{code}");
+    }
+}
+
+#[test]
+fn sources_have_rows_and_find_what_is_found_by_them() {
+    let catalog = SearchParameterCatalog::base();
+    for name in catalog.kinds() {
+        let kind = kind(name);
+        for parameter in catalog.parameters(&kind).filter(|parameter| !parameter.sources.is_empty()) {
+            let sources: Vec<&Arc<SearchParameter>> = catalog.sources(&kind, parameter).collect();
+            assert_eq!(sources.len(), parameter.sources.len(), "{name}.{}", parameter.code);
+            assert!(sources.iter().all(|source| source.sources.is_empty() && source.kind == parameter.kind));
+            let mut parts: Vec<_> = sources.iter().flat_map(|source| source.expression.alternatives()).collect();
+            let own = parameter.expression.alternatives();
+            parts.retain(|part| !own.contains(part));
+            assert!(parts.is_empty(), "{name}.{} would find more than it should", parameter.code);
+            for part in own {
+                let finds = sources.iter().any(|source| source.expression.alternatives().contains(&part));
+                assert!(finds, "{name}.{} would find less than it should", parameter.code);
+            }
+        }
+    }
+}
+
+/// Returns the codes of the parameters that have the rows of the parts of one.
+fn parts(of: &str, code: &str) -> Vec<String> {
+    let (catalog, of) = (SearchParameterCatalog::base(), kind(of));
+    let parts = catalog.parts(&of, catalog.parameter(&of, code).unwrap());
+    parts.iter().map(|part| part.code.clone()).collect()
+}
+
+#[test]
+fn a_composite_about_the_resource_itself_has_the_rows_of_others() {
+    assert_eq!(parts("Observation", "code-value-quantity"), ["code", "value-quantity"]);
+    assert_eq!(parts("Observation", "code-value-concept"), ["code", "value-concept"]);
+    assert_eq!(parts("Observation", "code-value-date"), ["code", "value-date"]);
+    // value-string finds the text of a concept as well, the others are about an element.
+    for (of, code) in [
+        ("Observation", "code-value-string"),
+        ("Observation", "component-code-value-quantity"),
+        ("Observation", "combo-code-value-quantity"),
+        ("Group", "characteristic-value"),
+        ("Observation", "code"),
+    ] {
+        assert!(parts(of, code).is_empty(), "{of}.{code}");
+    }
+}
+
+#[test]
+fn parts_have_rows_and_find_what_the_parts_of_the_composite_find() {
+    let catalog = SearchParameterCatalog::base();
+    for name in catalog.kinds() {
+        let kind = kind(name);
+        for parameter in catalog.parameters(&kind).filter(|parameter| !parameter.parts.is_empty()) {
+            assert!(parameter.sources.is_empty() && !parameter.has_rows(), "{name}.{}", parameter.code);
+            let parts = catalog.parts(&kind, parameter);
+            assert_eq!(parts.len(), parameter.components.len(), "{name}.{}", parameter.code);
+            for (part, component) in parts.iter().zip(&parameter.components) {
+                assert!(part.has_rows() && part.kind == component.kind, "{name}.{}", parameter.code);
+                assert!(part.expression.is_like(&component.expression), "{name}.{}", parameter.code);
+            }
+        }
+    }
+}
+
+#[test]
+fn an_installed_composite_has_rows_of_its_own() {
+    let again = json!({
+        "url": "http://p/pair", "code": "pair", "base": ["Observation"], "type": "composite",
+        "expression": "Observation",
+        "component": [
+            {"definition": "http://hl7.org/fhir/SearchParameter/clinical-code", "expression": "code"},
+            {"definition": "http://hl7.org/fhir/SearchParameter/Observation-value-quantity", "expression": "value.as(Quantity)"},
+        ],
+    });
+    let (catalog, refused) = with(&[again]);
+    assert!(refused.is_empty(), "{refused:?}");
+    assert!(catalog.parameter(&kind("Observation"), "pair").unwrap().has_rows());
+}
+
+#[test]
+fn an_installed_parameter_has_rows_of_its_own() {
+    let again = json!({
+        "resourceType": "SearchParameter", "url": "http://p/again", "code": "again", "base": ["Observation"],
+        "type": "token", "expression": "Observation.code",
+    });
+    let (catalog, refused) = with(&[again]);
+    assert!(refused.is_empty());
+    assert!(catalog.parameter(&kind("Observation"), "again").unwrap().sources.is_empty());
+}

@@ -1,0 +1,370 @@
+//! What a query asks for.
+
+use std::sync::Arc;
+
+use fhir_resource::ResourceType;
+
+use crate::entry::IndexEntry;
+use crate::parameter::SearchParameter;
+use crate::range::RangeComparison;
+
+/// A search, read and checked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SearchRequest {
+    /// The type that is searched.
+    pub kind: ResourceType,
+    /// All of them have to hold; none when everything is asked for.
+    pub clauses: Vec<SearchClause>,
+    /// The order asked for; the first decides first.
+    pub sort: Vec<SortCriterion>,
+    /// Matches on a page, [`MAX_COUNT`](crate::limits::MAX_COUNT) at most; 0 asks for the number alone.
+    pub count: Option<u32>,
+    /// Where the page begins (`_cursor`): what a link of an earlier page carried, as it was.
+    pub cursor: Option<String>,
+    /// Whether the number of matches is wanted.
+    pub total: TotalMode,
+    /// How much of each resource is wanted.
+    pub summary: SummaryMode,
+    /// The elements wanted of each resource; all when empty.
+    pub elements: Vec<String>,
+    /// What the matches refer to and comes with them.
+    pub includes: Vec<Include>,
+    /// What refers to the matches and comes with them.
+    pub revincludes: Vec<Include>,
+}
+
+/// One condition on a resource.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SearchClause {
+    /// Some entry of the parameter meets one of the tests.
+    Any {
+        /// The parameter.
+        parameter: Arc<SearchParameter>,
+        /// At least one.
+        tests: Vec<Predicate>,
+    },
+    /// No entry of the parameter meets any of the tests (`:not`, `:not-in`); holds where there is none.
+    None {
+        /// The parameter.
+        parameter: Arc<SearchParameter>,
+        /// At least one.
+        tests: Vec<Predicate>,
+    },
+    /// The parameter has no entry (`:missing=true`), or has one.
+    Missing {
+        /// The parameter.
+        parameter: Arc<SearchParameter>,
+        /// Whether it has to have none.
+        missing: bool,
+    },
+    /// What the resource refers to meets a clause.
+    Chain(ChainedClause),
+    /// What refers to the resource meets a clause.
+    Has(ReverseChain),
+}
+
+/// `subject:Patient.name=x`: a resource that is referred to meets a clause.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChainedClause {
+    /// The reference.
+    pub parameter: Arc<SearchParameter>,
+    /// What a resource of each type has to meet; one of them is enough.
+    pub any_of: Vec<(ResourceType, SearchClause)>,
+}
+
+/// `_has:Observation:patient:code=x`: a resource that refers to this one meets a clause.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReverseChain {
+    /// The type that refers.
+    pub kind: ResourceType,
+    /// Its reference.
+    pub parameter: Arc<SearchParameter>,
+    /// What it has to meet.
+    pub clause: Box<SearchClause>,
+}
+
+/// A condition on one entry.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Predicate {
+    /// A code.
+    Token {
+        /// What the system has to be.
+        system: SystemMatch,
+        /// What the code has to be; any when there is none.
+        code: Option<String>,
+    },
+    /// The words of a token begin with this, folded.
+    Display(String),
+    /// An identifier of a type.
+    OfType {
+        /// The system of the type.
+        system: Option<String>,
+        /// The code of the type.
+        code: String,
+        /// The value.
+        value: String,
+    },
+    /// A code of the value set of this URL; no entry meets it before [`SearchRequest::expand`] put the codes in
+    /// its place.
+    In(String),
+    /// A string.
+    Text {
+        /// How to compare.
+        how: TextMatch,
+        /// Folded, but for [`TextMatch::Exact`].
+        text: String,
+    },
+    /// A resource of this server.
+    Reference {
+        /// Its type; any when there is none.
+        kind: Option<ResourceType>,
+        /// Its id.
+        id: String,
+    },
+    /// A URI.
+    Uri {
+        /// How to compare.
+        how: UriMatch,
+        /// The URI.
+        uri: String,
+        /// The version; any when there is none.
+        version: Option<String>,
+    },
+    /// A time.
+    Period(RangeComparison<i64>),
+    /// A number.
+    Number(RangeComparison<f64>),
+    /// A number with a unit.
+    Quantity {
+        /// The number.
+        comparison: RangeComparison<f64>,
+        /// The unit.
+        unit: UnitMatch,
+    },
+    /// Values that belong together, one test for each part.
+    Composite(Vec<Predicate>),
+}
+
+/// The condition on a code's system.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SystemMatch {
+    /// Anything, also none.
+    Any,
+    /// None (`|code`).
+    None,
+    /// This one.
+    Is(String),
+}
+
+/// The comparison of strings: prefix, exact or contains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextMatch {
+    /// By the beginning, without case and accents.
+    Starts,
+    /// Anywhere, without case and accents (`:contains`).
+    Contains,
+    /// As a whole, to the letter (`:exact`).
+    Exact,
+}
+
+/// The comparison of URIs: exact, above or below.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UriMatch {
+    /// To the letter.
+    Equals,
+    /// The entry is this or goes on behind it (`:below`).
+    Below,
+    /// The entry is this or its beginning up to a slash (`:above`).
+    Above,
+}
+
+/// The condition on a quantity's unit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum UnitMatch {
+    /// Anything.
+    Any,
+    /// This code, or this unit as people read it (`5||mg`).
+    Named(String),
+    /// This code of this system.
+    Coded {
+        /// The system.
+        system: String,
+        /// The code.
+        code: String,
+    },
+}
+
+/// One criterion of the order.
+///
+/// Not specified; of several values the least counts, when descending the greatest, and resources without
+/// one come last, because a page then begins with what was asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SortCriterion {
+    /// What the order is by.
+    pub parameter: Arc<SearchParameter>,
+    /// Whether the greatest comes first.
+    pub descending: bool,
+}
+
+/// The value of `_total`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TotalMode {
+    /// Nothing was said.
+    #[default]
+    Unsaid,
+    /// No.
+    None,
+    /// Roughly.
+    Estimate,
+    /// Exactly.
+    Accurate,
+}
+
+/// The value of `_summary`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SummaryMode {
+    /// All of it.
+    #[default]
+    False,
+    /// The elements that are part of a summary.
+    True,
+    /// The narrative, `id`, `meta` and what a resource of the type has to have.
+    Text,
+    /// All but the narrative.
+    Data,
+    /// The number of matches alone.
+    Count,
+}
+
+/// `_include` or `_revinclude`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Include {
+    /// The type that refers; any for `*`.
+    pub kind: Option<ResourceType>,
+    /// By which references.
+    pub by: IncludeTarget,
+    /// The type that is referred to, when only one is wanted.
+    pub target: Option<ResourceType>,
+    /// Whether what is included is looked at as well (`:iterate`).
+    pub iterate: bool,
+}
+
+/// The references an include follows.
+#[derive(Clone, Debug, PartialEq)]
+pub enum IncludeTarget {
+    /// All of them (`*`).
+    All,
+    /// This one.
+    Parameter(Arc<SearchParameter>),
+}
+
+impl SearchClause {
+    /// Returns the parameter whose entries decide.
+    #[must_use]
+    pub fn parameter(&self) -> &Arc<SearchParameter> {
+        match self {
+            Self::Any { parameter, .. } | Self::None { parameter, .. } | Self::Missing { parameter, .. } => parameter,
+            Self::Chain(chain) => &chain.parameter,
+            Self::Has(has) => &has.parameter,
+        }
+    }
+
+    /// Returns the other types it looks at.
+    #[must_use]
+    pub fn referenced_types(&self) -> Vec<&ResourceType> {
+        match self {
+            Self::Any { .. } | Self::None { .. } | Self::Missing { .. } => Vec::new(),
+            Self::Chain(chain) => chain
+                .any_of
+                .iter()
+                .flat_map(|(kind, clause)| clause.referenced_types().into_iter().chain([kind]))
+                .collect(),
+            Self::Has(has) => has.clause.referenced_types().into_iter().chain([&has.kind]).collect(),
+        }
+    }
+}
+
+impl Predicate {
+    /// Returns whether an entry meets it.
+    #[must_use]
+    pub fn holds(&self, entry: &IndexEntry) -> bool {
+        match (self, entry) {
+            (Self::Token { system, code }, IndexEntry::Token { system: of, code: is }) => {
+                system.holds(of.as_deref()) && code.as_ref().is_none_or(|code| is.as_ref() == Some(code))
+            }
+            (Self::Display(asked), IndexEntry::Display { folded }) => folded.starts_with(asked.as_str()),
+            (Self::OfType { .. }, IndexEntry::TypedIdentifier { .. }) => self.is_of_type(entry),
+            (Self::Text { how, text }, IndexEntry::Text { folded, exact }) => how.holds(text, folded, exact),
+            (Self::Reference { kind, id }, IndexEntry::Reference { kind: of, id: is }) => {
+                id == is && kind.as_ref().is_none_or(|kind| kind.as_str() == of)
+            }
+            (Self::Uri { how, uri, version }, IndexEntry::Uri { uri: is, version: of }) => {
+                how.holds(uri, is) && version.as_ref().is_none_or(|version| of.as_ref() == Some(version))
+            }
+            (Self::Period(comparison), IndexEntry::Period { from_us, to_us }) => comparison.holds(from_us, to_us),
+            (Self::Number(comparison), IndexEntry::Number { low, high }) => comparison.holds(low, high),
+            (Self::Quantity { comparison, unit }, IndexEntry::Quantity { low, high, .. }) => {
+                comparison.holds(low, high) && unit.holds(entry)
+            }
+            (Self::Composite(tests), IndexEntry::Composite(parts)) => {
+                tests.len() == parts.len() && tests.iter().zip(parts).all(|(test, part)| test.holds(part))
+            }
+            _ => false,
+        }
+    }
+
+    fn is_of_type(&self, entry: &IndexEntry) -> bool {
+        let Self::OfType { system, code, value } = self else { return false };
+        let IndexEntry::TypedIdentifier { system: of, code: kind, value: is } = entry else { return false };
+        code == kind && value == is && system.as_ref().is_none_or(|system| of.as_ref() == Some(system))
+    }
+}
+
+impl SystemMatch {
+    /// Returns whether an entry's system is what is asked for.
+    #[must_use]
+    pub fn holds(&self, system: Option<&str>) -> bool {
+        match self {
+            Self::Any => true,
+            Self::None => system.is_none(),
+            Self::Is(asked) => system == Some(asked),
+        }
+    }
+}
+
+impl TextMatch {
+    fn holds(self, asked: &str, folded: &str, exact: &str) -> bool {
+        match self {
+            Self::Starts => folded.starts_with(asked),
+            Self::Contains => folded.contains(asked),
+            Self::Exact => exact == asked,
+        }
+    }
+}
+
+impl UriMatch {
+    /// Below and above go by whole segments: `http://a/b` is above `http://a/b/c` and not above
+    /// `http://a/bc`.
+    fn holds(self, asked: &str, is: &str) -> bool {
+        match self {
+            Self::Equals => asked == is,
+            Self::Below => is_at_or_below(is, asked),
+            Self::Above => is_at_or_below(asked, is),
+        }
+    }
+}
+
+fn is_at_or_below(uri: &str, root: &str) -> bool {
+    uri.strip_prefix(root).is_some_and(|rest| rest.is_empty() || root.ends_with('/') || rest.starts_with('/'))
+}
+
+impl UnitMatch {
+    fn holds(&self, entry: &IndexEntry) -> bool {
+        let IndexEntry::Quantity { system, code, unit, .. } = entry else { return false };
+        match self {
+            Self::Any => true,
+            Self::Named(asked) => code.as_ref() == Some(asked) || unit.as_ref() == Some(asked),
+            Self::Coded { system: of, code: asked } => system.as_ref() == Some(of) && code.as_ref() == Some(asked),
+        }
+    }
+}

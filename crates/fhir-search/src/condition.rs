@@ -1,0 +1,39 @@
+//! A search as a condition on one resource.
+
+use std::collections::BTreeSet;
+
+use fhir_resource::{ResourceType, StoredResource};
+
+use crate::clause::{SearchClause, SearchRequest};
+use crate::entry::IndexedDocument;
+use crate::matching::ReferenceResolver;
+
+/// A search that decides on a conditional write.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SearchCondition {
+    /// The search; nothing but its clauses counts.
+    pub search: SearchRequest,
+    /// The address of our FHIR endpoint, which references to our resources may begin with.
+    pub base_url: String,
+}
+
+impl SearchCondition {
+    /// Returns the other types that its chains lead to.
+    #[must_use]
+    pub fn referenced_types(&self) -> BTreeSet<&ResourceType> {
+        self.search.clauses.iter().flat_map(SearchClause::referenced_types).collect()
+    }
+
+    /// Returns whether a resource meets it; a condition on other resources is met by none without a `resolver`.
+    #[must_use]
+    pub fn is_met_by(&self, stored: &StoredResource, resolver: Option<&dyn ReferenceResolver>) -> bool {
+        let document = IndexedDocument {
+            kind: &stored.key.kind,
+            id: stored.key.id.as_str(),
+            updated_us: stored.updated_us,
+            body: &stored.resource,
+            base_url: &self.base_url,
+        };
+        self.search.matches(&document, resolver) == Ok(true)
+    }
+}

@@ -1,0 +1,100 @@
+//! The reasons why a search is not carried out, or not all of it.
+
+use crate::limits;
+
+/// The reason why a search cannot be answered. Each says what would be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SearchError {
+    /// The type has no parameter of this name.
+    #[error("{kind} has no search parameter {name}; CapabilityStatement lists those it has")]
+    UnknownParameter {
+        /// The type that is searched.
+        kind: String,
+        /// As it stood in the query.
+        name: String,
+    },
+    /// A parameter of FHIR that is not supported here.
+    #[error("the search parameter {0} is not supported")]
+    Unsupported(String),
+    /// A parameter without a value.
+    #[error("the search parameter {0} has no value")]
+    NoValue(String),
+    /// A modifier that this parameter does not take.
+    #[error("{code} is a {kind} parameter and takes no modifier :{modifier}; it takes {supported}")]
+    Modifier {
+        /// The parameter.
+        code: String,
+        /// Its type.
+        kind: &'static str,
+        /// The modifier.
+        modifier: String,
+        /// What it takes, for the reader.
+        supported: String,
+    },
+    /// A value that is not what the parameter compares.
+    #[error("{value:?} is no value of {name}: {expected}")]
+    Value {
+        /// The parameter, as it stood in the query.
+        name: String,
+        /// The value.
+        value: String,
+        /// What would be one.
+        expected: &'static str,
+    },
+    /// A chain behind what is no reference.
+    #[error("{0} is no reference, so nothing can be asked of what it refers to")]
+    NotAReference(String),
+    /// A chain or a reverse chain whose parts cannot be read.
+    #[error("{name} is not well formed: {expected}")]
+    Name {
+        /// The parameter, as it stood in the query.
+        name: String,
+        /// What would be.
+        expected: &'static str,
+    },
+    /// More than [`limits::MAX_CHAIN`] steps from resource to resource.
+    #[error("{0} goes over more than {max} references", max = limits::MAX_CHAIN)]
+    LongChain(String),
+    /// A value longer than [`limits::MAX_SEARCH_VALUE_BYTES`].
+    #[error("the value of {0} is longer than {max} bytes", max = limits::MAX_SEARCH_VALUE_BYTES)]
+    LongValue(String),
+    /// More than [`limits::MAX_ALTERNATIVES`] values for one parameter.
+    #[error("{0} has more than {max} values", max = limits::MAX_ALTERNATIVES)]
+    TooManyValues(String),
+    /// A chain that leads to more than [`limits::MAX_CHAIN_TYPES`] types.
+    #[error("{0} asks too much of too many types: name the type, as in subject:Patient.name, or fewer values")]
+    TooManyTypes(String),
+    /// More than [`limits::MAX_TESTS`] values in all parameters of the search together.
+    #[error(
+        "with {0} the search has more than {max} values; a chain counts its values for each type it may lead to",
+        max = limits::MAX_TESTS
+    )]
+    TooManyTests(String),
+    /// More than [`limits::MAX_CLAUSES`] parameters.
+    #[error("a search has at most {max} parameters", max = limits::MAX_CLAUSES)]
+    TooManyParameters,
+    /// A value set that is not installed.
+    #[error("the value set {0} is not installed")]
+    UnknownValueSet(String),
+}
+
+/// A search parameter that was ignored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IgnoredParameter {
+    /// As it stood in the query.
+    pub name: String,
+    /// Why; its text is for the outcome entry of the answer.
+    pub fault: SearchError,
+}
+
+impl SearchError {
+    /// Returns whether a lenient search goes on without the parameter: it is one this server does not know, or it says
+    /// nothing. What is known and asked wrongly is refused either way.
+    ///
+    /// # Source
+    /// FHIR R4, Search, Handling Errors, and Modifiers: a modifier that is not supported is refused.
+    #[must_use]
+    pub const fn is_passed_over(&self) -> bool {
+        matches!(self, Self::UnknownParameter { .. } | Self::Unsupported(_) | Self::NoValue(_))
+    }
+}

@@ -1,0 +1,221 @@
+//! Whether a resource is what a search asks for, decided in memory.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fhir_resource::{ResourceKey, ResourceType, StoredResource};
+
+use crate::clause::{ChainedClause, Predicate, ReverseChain, SearchClause, SearchRequest, SystemMatch};
+use crate::entry::{IndexEntry, IndexedDocument};
+use crate::error::SearchError;
+use crate::limits;
+use crate::parameter::SearchParameter;
+
+/// Resolves references for chained searches.
+pub trait ReferenceResolver {
+    /// Returns the resource of this name.
+    fn read(&self, key: &ResourceKey) -> Option<StoredResource>;
+
+    /// All the resources of a type.
+    fn all(&self, kind: &ResourceType) -> Vec<StoredResource>;
+}
+
+/// A condition that the resource alone cannot decide.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UnresolvedConditionError {
+    /// A chain or `_has`, without a [`ReferenceResolver`].
+    #[error("the search {0} looks at other resources")]
+    Chain(String),
+    /// A value set whose codes are not in the search; see [`SearchRequest::expand`].
+    #[error("the codes of the value set {0} are not known")]
+    ValueSet(String),
+}
+
+/// A code of a value set, with its system.
+pub type ValueSetCoding = (Option<String>, String);
+
+impl SearchRequest {
+    /// Returns whether the resource meets every clause. Its type is not looked at.
+    ///
+    /// # Errors
+    /// [`UnresolvedConditionError`], when the answer needs more than the resource.
+    pub fn matches(
+        &self,
+        document: &IndexedDocument<'_>,
+        resolver: Option<&dyn ReferenceResolver>,
+    ) -> Result<bool, UnresolvedConditionError> {
+        let matching = Matching { base_url: document.base_url, resolver };
+        for clause in &self.clauses {
+            if !matching.holds(clause, document)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Returns the URLs of the value sets the search names.
+    #[must_use]
+    pub fn value_sets(&self) -> BTreeSet<String> {
+        let mut named = BTreeSet::new();
+        for clause in &self.clauses {
+            visit(clause, &mut |tests| {
+                named.extend(tests.iter().filter_map(|test| match test {
+                    Predicate::In(url) => Some(url.clone()),
+                    _ => None,
+                }));
+            });
+        }
+        named
+    }
+
+    /// Puts the codes of the value sets in the place of their URLs.
+    ///
+    /// # Errors
+    /// [`SearchError::UnknownValueSet`] for one that `codes` does not have, or that has none: a search would
+    /// find nothing, or everything, for want of knowledge; [`SearchError::TooManyTests`] when there are more codes than
+    /// a search may have values.
+    pub fn expand(&mut self, codes: &BTreeMap<String, Vec<ValueSetCoding>>) -> Result<(), SearchError> {
+        let unknown = self.value_sets().into_iter().find(|url| codes.get(url).is_none_or(Vec::is_empty));
+        if let Some(url) = unknown {
+            return Err(SearchError::UnknownValueSet(url));
+        }
+        for clause in &mut self.clauses {
+            replace(clause, codes);
+        }
+        let mut tests = 0;
+        self.clauses.iter().for_each(|clause| visit(clause, &mut |list| tests += list.len()));
+        let fits = codes.is_empty() || tests <= limits::MAX_TESTS;
+        fits.then_some(())
+            .ok_or_else(|| SearchError::TooManyTests(codes.keys().cloned().collect::<Vec<_>>().join(", ")))
+    }
+}
+
+/// Every list of tests in a clause.
+fn visit<'a>(clause: &'a SearchClause, look: &mut dyn FnMut(&'a [Predicate])) {
+    match clause {
+        SearchClause::Any { tests, .. } | SearchClause::None { tests, .. } => look(tests),
+        SearchClause::Missing { .. } => {}
+        SearchClause::Chain(chain) => chain.any_of.iter().for_each(|(_, clause)| visit(clause, look)),
+        SearchClause::Has(has) => visit(&has.clause, look),
+    }
+}
+
+fn replace(clause: &mut SearchClause, codes: &BTreeMap<String, Vec<ValueSetCoding>>) {
+    match clause {
+        SearchClause::Any { tests, .. } | SearchClause::None { tests, .. } => {
+            let named = std::mem::take(tests);
+            tests.extend(named.into_iter().flat_map(|test| match test {
+                Predicate::In(url) => codes.get(&url).into_iter().flatten().map(of_coding).collect(),
+                test => vec![test],
+            }));
+        }
+        SearchClause::Missing { .. } => {}
+        SearchClause::Chain(chain) => chain.any_of.iter_mut().for_each(|(_, clause)| replace(clause, codes)),
+        SearchClause::Has(has) => replace(&mut has.clause, codes),
+    }
+}
+
+fn of_coding((system, code): &ValueSetCoding) -> Predicate {
+    let system = system.clone().map_or(SystemMatch::Any, SystemMatch::Is);
+    Predicate::Token { system, code: Some(code.clone()) }
+}
+
+struct Matching<'a> {
+    base_url: &'a str,
+    resolver: Option<&'a dyn ReferenceResolver>,
+}
+
+impl Matching<'_> {
+    fn holds(&self, clause: &SearchClause, document: &IndexedDocument<'_>) -> Result<bool, UnresolvedConditionError> {
+        match clause {
+            SearchClause::Any { parameter, tests } => meets(parameter, tests, document),
+            SearchClause::None { parameter, tests } => meets(parameter, tests, document).map(|found| !found),
+            SearchClause::Missing { parameter, missing } => {
+                let mut present = false;
+                parameter.each(document, &mut |_| present = true);
+                Ok(present != *missing)
+            }
+            SearchClause::Chain(chain) => self.chain(chain, document),
+            SearchClause::Has(has) => self.has(has, document),
+        }
+    }
+
+    fn resolver(&self, parameter: &SearchParameter) -> Result<&dyn ReferenceResolver, UnresolvedConditionError> {
+        self.resolver.ok_or_else(|| UnresolvedConditionError::Chain(parameter.code.clone()))
+    }
+
+    fn stored(&self, clause: &SearchClause, stored: &StoredResource) -> Result<bool, UnresolvedConditionError> {
+        let key = &stored.key;
+        let document = IndexedDocument {
+            kind: &key.kind,
+            id: key.id.as_str(),
+            updated_us: stored.updated_us,
+            body: &stored.resource,
+            base_url: self.base_url,
+        };
+        self.holds(clause, &document)
+    }
+
+    fn chain(&self, chain: &ChainedClause, document: &IndexedDocument<'_>) -> Result<bool, UnresolvedConditionError> {
+        let resolver = self.resolver(&chain.parameter)?;
+        for key in targets(&chain.parameter, document) {
+            for (_, clause) in chain.any_of.iter().filter(|(kind, _)| *kind == key.kind) {
+                if let Some(stored) = resolver.read(&key)
+                    && self.stored(clause, &stored)?
+                {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    fn has(&self, has: &ReverseChain, document: &IndexedDocument<'_>) -> Result<bool, UnresolvedConditionError> {
+        for stored in self.resolver(&has.parameter)?.all(&has.kind) {
+            let referring = IndexedDocument {
+                kind: &stored.key.kind,
+                id: stored.key.id.as_str(),
+                updated_us: stored.updated_us,
+                body: &stored.resource,
+                base_url: self.base_url,
+            };
+            let refers = targets(&has.parameter, &referring).iter().any(|key| is(key, document));
+            if refers && self.holds(&has.clause, &referring)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+fn is(key: &ResourceKey, document: &IndexedDocument<'_>) -> bool {
+    key.kind == *document.kind && key.id.as_str() == document.id
+}
+
+/// Returns the resources of this server that a reference names.
+fn targets(parameter: &SearchParameter, document: &IndexedDocument<'_>) -> Vec<ResourceKey> {
+    let mut keys = Vec::new();
+    parameter.each(document, &mut |entry| {
+        if let IndexEntry::Reference { kind, id } = entry
+            && let (Ok(kind), Ok(id)) = (kind.parse(), id.parse())
+        {
+            keys.push(ResourceKey { kind, id });
+        }
+    });
+    keys
+}
+
+fn meets(
+    parameter: &SearchParameter,
+    tests: &[Predicate],
+    document: &IndexedDocument<'_>,
+) -> Result<bool, UnresolvedConditionError> {
+    if let Some(Predicate::In(url)) = tests.iter().find(|test| matches!(test, Predicate::In(_))) {
+        return Err(UnresolvedConditionError::ValueSet(url.clone()));
+    }
+    let mut found = false;
+    parameter.each(document, &mut |entry| found = found || tests.iter().any(|test| test.holds(&entry)));
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests;

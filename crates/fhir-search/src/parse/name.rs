@@ -1,0 +1,154 @@
+//! The left side of a search parameter: its code, a modifier, a chain.
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use fhir_resource::ResourceType;
+
+use super::value::Values;
+use super::{SearchContext, SearchError};
+use crate::catalog::SearchParameterCatalog;
+use crate::clause::{ChainedClause, ReverseChain, SearchClause};
+use crate::escape::split;
+use crate::limits;
+use crate::parameter::{ParameterType, SearchParameter};
+
+/// What a reverse chain begins with.
+const HAS: &str = "_has:";
+
+/// Parameters of R4 that are about the whole server or need what there is none of here.
+const UNSUPPORTED: [&str; 9] =
+    ["_content", "_text", "_filter", "_list", "_query", "_type", "near", "_contained", "_containedType"];
+
+/// One parameter of a query on its way to a clause.
+pub(super) struct Reader<'a> {
+    pub(super) catalog: &'a SearchParameterCatalog,
+    pub(super) request: &'a SearchContext<'a>,
+    /// As it stands in the query.
+    pub(super) name: &'a str,
+    pub(super) value: &'a str,
+    /// How many conditions the search has by now, with those of the parameters before this one.
+    pub(super) tests: &'a Cell<usize>,
+}
+
+impl Reader<'_> {
+    /// Returns the clause that `name`, the rest of the parameter's name, says about `kind`.
+    pub(super) fn clause(&self, kind: &ResourceType, name: &str, depth: usize) -> Result<SearchClause, SearchError> {
+        if depth > limits::MAX_CHAIN {
+            return Err(SearchError::LongChain(self.name.to_owned()));
+        }
+        if let Some(reverse) = name.strip_prefix(HAS) {
+            return self.reverse(reverse, depth);
+        }
+        if let Some((head, rest)) = name.split_once('.') {
+            return self.chain(kind, (head, rest), depth);
+        }
+        let (code, modifier) = split_modifier(name);
+        let parameter = self.parameter(kind, code)?;
+        self.count_tests()?;
+        let values = Values { request: self.request, kind, name: self.name, parameter: &parameter };
+        match modifier {
+            Some("missing") => self.missing(parameter),
+            Some(modifier) => values.modified(modifier, self.value),
+            None => Ok(SearchClause::Any { tests: values.plain(self.value)?, parameter }),
+        }
+    }
+
+    /// Counts the values once more.
+    fn count_tests(&self) -> Result<(), SearchError> {
+        self.tests.set(self.tests.get() + split(self.value, ',').len());
+        let fits = self.tests.get() <= limits::MAX_TESTS;
+        fits.then_some(()).ok_or_else(|| SearchError::TooManyTests(self.name.to_owned()))
+    }
+
+    fn missing(&self, parameter: Arc<SearchParameter>) -> Result<SearchClause, SearchError> {
+        match self.value {
+            "true" => Ok(SearchClause::Missing { parameter, missing: true }),
+            "false" => Ok(SearchClause::Missing { parameter, missing: false }),
+            other => Err(SearchError::Value {
+                name: self.name.to_owned(),
+                value: other.to_owned(),
+                expected: "true or false",
+            }),
+        }
+    }
+
+    fn parameter(&self, kind: &ResourceType, code: &str) -> Result<Arc<SearchParameter>, SearchError> {
+        match self.catalog.parameter(kind, code) {
+            Some(parameter) => Ok(Arc::clone(parameter)),
+            None if UNSUPPORTED.contains(&code) => Err(SearchError::Unsupported(self.name.to_owned())),
+            None => Err(self.unknown(kind)),
+        }
+    }
+
+    fn unknown(&self, kind: &ResourceType) -> SearchError {
+        SearchError::UnknownParameter { kind: kind.to_string(), name: self.name.to_owned() }
+    }
+
+    /// `subject:Patient.name`.
+    fn chain(
+        &self,
+        kind: &ResourceType,
+        (head, rest): (&str, &str),
+        depth: usize,
+    ) -> Result<SearchClause, SearchError> {
+        let (code, target) = split_modifier(head);
+        let parameter = self.reference(kind, code)?;
+        let targets = match target {
+            Some(name) => vec![self.kind(name)?],
+            None if parameter.targets.is_empty() => return Err(self.untold()),
+            None => parameter.targets.clone(),
+        };
+        let only = targets.len() == 1;
+        let mut any_of = Vec::new();
+        for target in targets {
+            match self.clause(&target, rest, depth + 1) {
+                Ok(clause) => any_of.push((target, clause)),
+                // Of several types those count that have the parameter.
+                Err(SearchError::UnknownParameter { .. }) if !only => {}
+                Err(fault) => return Err(fault),
+            }
+        }
+        match any_of.len() {
+            0 => Err(self.unknown(kind)),
+            1..=limits::MAX_CHAIN_TYPES => Ok(SearchClause::Chain(ChainedClause { parameter, any_of })),
+            _ => Err(SearchError::TooManyTypes(self.name.to_owned())),
+        }
+    }
+
+    /// `Observation:patient:code`, behind `_has:`.
+    fn reverse(&self, name: &str, depth: usize) -> Result<SearchClause, SearchError> {
+        let mut parts = name.splitn(3, ':');
+        let (Some(kind), Some(code), Some(rest)) = (parts.next(), parts.next(), parts.next()) else {
+            return Err(self.malformed("_has:Observation:patient:code"));
+        };
+        let kind = self.kind(kind)?;
+        let parameter = self.reference(&kind, code)?;
+        let clause = Box::new(self.clause(&kind, rest, depth + 1)?);
+        Ok(SearchClause::Has(ReverseChain { kind, parameter, clause }))
+    }
+
+    fn reference(&self, kind: &ResourceType, code: &str) -> Result<Arc<SearchParameter>, SearchError> {
+        let parameter = self.parameter(kind, code)?;
+        match parameter.kind {
+            ParameterType::Reference => Ok(parameter),
+            _ => Err(SearchError::NotAReference(code.to_owned())),
+        }
+    }
+
+    fn kind(&self, name: &str) -> Result<ResourceType, SearchError> {
+        name.parse().map_err(|_| self.malformed("a resource type, such as Patient, behind the colon"))
+    }
+
+    fn untold(&self) -> SearchError {
+        self.malformed("the type of what is referred to, as in subject:Patient.name")
+    }
+
+    fn malformed(&self, expected: &'static str) -> SearchError {
+        SearchError::Name { name: self.name.to_owned(), expected }
+    }
+}
+
+fn split_modifier(name: &str) -> (&str, Option<&str>) {
+    name.split_once(':').map_or((name, None), |(code, modifier)| (code, Some(modifier)))
+}

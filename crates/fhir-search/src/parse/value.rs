@@ -1,0 +1,259 @@
+//! The right side of a search parameter: its values.
+
+use std::sync::Arc;
+
+use fhir_resource::reference::is_absolute;
+use fhir_resource::{ResourceId, ResourceType};
+
+use super::result::shown;
+use super::{SearchContext, SearchError};
+use crate::clause::{Predicate, SearchClause, SystemMatch, TextMatch, UnitMatch, UriMatch};
+use crate::date;
+use crate::decimal::Decimal;
+use crate::escape::{split, unescaped};
+use crate::fold::folded;
+use crate::implied;
+use crate::limits;
+use crate::parameter::{ParameterType, SearchParameter};
+use crate::range::{ComparisonPrefix, RangeComparison};
+use crate::target::Target;
+
+const NUMBER: &str = "a number, with a prefix such as gt or without";
+const QUANTITY: &str = "a number, number|system|code or number||code, with a prefix such as gt or without";
+const DATE: &str = "a date or a time such as 2013-01-14 or 2013-01-14T10:00:00Z, with a prefix such as gt or without";
+const TOKEN: &str = "code, system|code, |code or system|";
+const OF_TYPE: &str = "the system and the code of the type of an identifier, and its value: system|code|value";
+const REFERENCE: &str = "an id, Type/id or an absolute URL; versions are not compared";
+const COMPOSITE: &str = "one value for each part, with dollar signs between them";
+const EMPTY: &str = "something has to stand beside each comma";
+
+/// The values of one parameter on their way to tests.
+#[derive(Clone, Copy)]
+pub(super) struct Values<'a> {
+    pub(super) request: &'a SearchContext<'a>,
+    /// The type the parameter is of: in a chain another one than is searched.
+    pub(super) kind: &'a ResourceType,
+    /// The parameter's name as it stands in the query.
+    pub(super) name: &'a str,
+    pub(super) parameter: &'a Arc<SearchParameter>,
+}
+
+impl Values<'_> {
+    /// Returns the tests of a parameter without a modifier.
+    pub(super) fn plain(&self, value: &str) -> Result<Vec<Predicate>, SearchError> {
+        self.each(value, |text| self.test(self.parameter.kind, text))
+    }
+
+    /// Returns the clause of a parameter with a modifier.
+    pub(super) fn modified(&self, modifier: &str, value: &str) -> Result<SearchClause, SearchError> {
+        let any = |tests| SearchClause::Any { parameter: Arc::clone(self.parameter), tests };
+        let none = |tests| SearchClause::None { parameter: Arc::clone(self.parameter), tests };
+        let all = |read: &dyn Fn(&str) -> Result<Predicate, SearchError>| self.each(value, read);
+        match (self.parameter.kind, modifier) {
+            (ParameterType::Token, "not") => self.plain(value).map(none),
+            (ParameterType::Token, "not-in") => all(&|text| Ok(Predicate::In(unescaped(text)))).map(none),
+            (ParameterType::Token, "in") => all(&|text| Ok(Predicate::In(unescaped(text)))).map(any),
+            (ParameterType::Token, "text") => all(&|text| self.words(text).map(Predicate::Display)).map(any),
+            (ParameterType::Token, "of-type") => all(&|text| self.of_type(text)).map(any),
+            (ParameterType::String, "exact") => {
+                all(&|text| Ok(Predicate::Text { how: TextMatch::Exact, text: unescaped(text) })).map(any)
+            }
+            (ParameterType::String, "contains") => {
+                all(&|text| Ok(Predicate::Text { how: TextMatch::Contains, text: self.words(text)? })).map(any)
+            }
+            (ParameterType::Uri, "below") => all(&|text| Ok(uri(UriMatch::Below, text))).map(any),
+            (ParameterType::Uri, "above") => all(&|text| Ok(uri(UriMatch::Above, text))).map(any),
+            (ParameterType::Reference, "identifier") => all(&|text| self.token(text)).map(any),
+            (ParameterType::Reference, kind) => match kind.parse() {
+                Ok(kind) => all(&|text| self.typed(&kind, text)).map(any),
+                Err(_) => Err(self.unknown(modifier)),
+            },
+            _ => Err(self.unknown(modifier)),
+        }
+    }
+
+    fn unknown(&self, modifier: &str) -> SearchError {
+        let kind = self.parameter.kind;
+        let supported = kind.modifiers().iter().chain(&["missing"]).map(|name| format!(":{name}"));
+        SearchError::Modifier {
+            code: self.parameter.code.clone(),
+            kind: kind.as_str(),
+            modifier: shown(modifier),
+            supported: supported.collect::<Vec<_>>().join(", "),
+        }
+    }
+
+    fn fault(&self, value: &str, expected: &'static str) -> SearchError {
+        SearchError::Value { name: shown(self.name), value: shown(value), expected }
+    }
+
+    fn each(
+        &self,
+        value: &str,
+        read: impl Fn(&str) -> Result<Predicate, SearchError>,
+    ) -> Result<Vec<Predicate>, SearchError> {
+        let parts = split(value, ',');
+        if parts.len() > limits::MAX_ALTERNATIVES {
+            return Err(SearchError::TooManyValues(shown(self.name)));
+        }
+        let checked = parts.into_iter().map(|part| match part.len() {
+            0 => Err(self.fault(value, EMPTY)),
+            1..=limits::MAX_SEARCH_VALUE_BYTES => read(part),
+            _ => Err(SearchError::LongValue(shown(self.name))),
+        });
+        checked.collect()
+    }
+
+    fn test(&self, kind: ParameterType, text: &str) -> Result<Predicate, SearchError> {
+        match kind {
+            ParameterType::Number => self.number(text, NUMBER).map(Predicate::Number),
+            ParameterType::Date => self.date(text),
+            ParameterType::String => Ok(Predicate::Text { how: TextMatch::Starts, text: self.words(text)? }),
+            ParameterType::Token => self.token(text),
+            ParameterType::Reference => self.reference(text),
+            ParameterType::Quantity => self.quantity(text),
+            ParameterType::Uri => Ok(uri(UriMatch::Equals, text)),
+            ParameterType::Composite => self.composite(text),
+        }
+    }
+
+    /// Folded text; what folds to nothing begins every text and is refused.
+    fn words(&self, text: &str) -> Result<String, SearchError> {
+        let words = folded(&unescaped(text));
+        if words.is_empty() { Err(self.fault(text, "text to compare")) } else { Ok(words) }
+    }
+
+    fn number(&self, text: &str, expected: &'static str) -> Result<RangeComparison<f64>, SearchError> {
+        let (prefix, digits) = ComparisonPrefix::split(text);
+        let Decimal { value, low, high } = Decimal::read(digits).ok_or_else(|| self.fault(text, expected))?;
+        let (low, high) = match prefix {
+            ComparisonPrefix::Equal | ComparisonPrefix::NotEqual => (low, high),
+            ComparisonPrefix::Approximate => {
+                let margin = value.abs() / 10.0;
+                (low.min(value - margin), high.max(value + margin))
+            }
+            _ => (value, value),
+        };
+        Ok(RangeComparison { prefix, low, high })
+    }
+
+    fn date(&self, text: &str) -> Result<Predicate, SearchError> {
+        let (prefix, rest) = ComparisonPrefix::split(text);
+        let (from, to) = date::period(rest).ok_or_else(|| self.fault(text, DATE))?;
+        let margin = match prefix {
+            ComparisonPrefix::Approximate => date::margin_us(self.request.now_us, (from, to)),
+            _ => 0,
+        };
+        let (low, high) = (from.saturating_sub(margin), to.saturating_add(margin));
+        Ok(Predicate::Period(RangeComparison { prefix, low, high }))
+    }
+
+    fn quantity(&self, text: &str) -> Result<Predicate, SearchError> {
+        let parts = split(text, '|');
+        let number = |text: &str| self.number(text, QUANTITY);
+        let (comparison, unit) = match parts.as_slice() {
+            [value] => (number(value)?, UnitMatch::Any),
+            [value, "", unit] if !unit.is_empty() => (number(value)?, UnitMatch::Named(unescaped(unit))),
+            [value, system, code] if !code.is_empty() => {
+                (number(value)?, UnitMatch::Coded { system: unescaped(system), code: unescaped(code) })
+            }
+            _ => return Err(self.fault(text, QUANTITY)),
+        };
+        Ok(Predicate::Quantity { comparison, unit })
+    }
+
+    fn token(&self, text: &str) -> Result<Predicate, SearchError> {
+        let parts: Vec<String> = split(text, '|').into_iter().map(unescaped).collect();
+        let some = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
+        let (system, code) = match parts.as_slice() {
+            [code] => (SystemMatch::Any, some(code)),
+            [system, code] => (some(system).map_or(SystemMatch::None, SystemMatch::Is), some(code)),
+            _ => return Err(self.fault(text, TOKEN)),
+        };
+        match (system, code) {
+            (SystemMatch::None, None) => Err(self.fault(text, TOKEN)),
+            (SystemMatch::Is(system), code) if self.is_implied(&system, code.as_deref()) => {
+                Ok(Predicate::Token { system: SystemMatch::None, code })
+            }
+            (system, code) => Ok(Predicate::Token { system, code }),
+        }
+    }
+
+    /// Returns whether codes that stand alone in the resource are of this system.
+    fn is_implied(&self, system: &str, code: Option<&str>) -> bool {
+        let bound =
+            (self.parameter.kind == ParameterType::Token).then(|| implied::codes(self.kind, self.parameter)).flatten();
+        bound.is_some_and(|codes| match code {
+            Some(code) => codes.contains(system, code),
+            None => codes.iter().all(|(of, _)| of == system),
+        })
+    }
+
+    fn of_type(&self, text: &str) -> Result<Predicate, SearchError> {
+        let parts: Vec<String> = split(text, '|').into_iter().map(unescaped).collect();
+        match parts.as_slice() {
+            [system, code, value] if !code.is_empty() && !value.is_empty() => Ok(Predicate::OfType {
+                system: Some(system.clone()).filter(|system| !system.is_empty()),
+                code: code.clone(),
+                value: value.clone(),
+            }),
+            _ => Err(self.fault(text, OF_TYPE)),
+        }
+    }
+
+    fn reference(&self, text: &str) -> Result<Predicate, SearchError> {
+        let plain = unescaped(text);
+        if is_absolute(&plain) {
+            return self.absolute(&plain).ok_or_else(|| self.fault(text, REFERENCE));
+        }
+        if let Ok(id) = plain.parse::<ResourceId>() {
+            return Ok(Predicate::Reference { kind: None, id: id.to_string() });
+        }
+        match plain.parse() {
+            Ok(fhir_resource::ResourceKey { kind, id }) => {
+                Ok(Predicate::Reference { kind: Some(kind), id: id.to_string() })
+            }
+            Err(_) => Err(self.fault(text, REFERENCE)),
+        }
+    }
+
+    fn absolute(&self, plain: &str) -> Option<Predicate> {
+        match Target::read(plain, self.request.base_url) {
+            _ if plain.contains("/_history/") => None,
+            Some(Target::Resource { kind, id }) => {
+                Some(Predicate::Reference { kind: Some(kind.parse().ok()?), id: id.to_owned() })
+            }
+            _ => Some(uri(UriMatch::Equals, plain)),
+        }
+    }
+
+    /// `subject:Patient=1`.
+    fn typed(&self, kind: &ResourceType, text: &str) -> Result<Predicate, SearchError> {
+        match self.reference(text)? {
+            Predicate::Reference { kind: None, id } => Ok(Predicate::Reference { kind: Some(kind.clone()), id }),
+            Predicate::Reference { kind: Some(of), id } if of == *kind => {
+                Ok(Predicate::Reference { kind: Some(of), id })
+            }
+            _ => Err(self.fault(text, "an id, or a reference to the type behind the colon")),
+        }
+    }
+
+    fn composite(&self, text: &str) -> Result<Predicate, SearchError> {
+        let parts = split(text, '$');
+        if parts.len() != self.parameter.components.len() || parts.contains(&"") {
+            return Err(self.fault(text, COMPOSITE));
+        }
+        let tests = parts.iter().zip(&self.parameter.components).map(|(part, component)| match component.kind {
+            ParameterType::Composite => Err(self.fault(text, COMPOSITE)),
+            kind => self.test(kind, part),
+        });
+        tests.collect::<Result<_, _>>().map(Predicate::Composite)
+    }
+}
+
+/// A URI with its version behind a bar, if it has one.
+fn uri(how: UriMatch, text: &str) -> Predicate {
+    let plain = unescaped(text);
+    let (uri, version) = plain.rsplit_once('|').map_or((plain.as_str(), None), |(uri, version)| (uri, Some(version)));
+    Predicate::Uri { how, uri: uri.to_owned(), version: version.map(str::to_owned) }
+}

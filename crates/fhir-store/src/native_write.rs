@@ -1,0 +1,122 @@
+//! Writes in FHIR's format as the native store takes them.
+
+use fhir_resource::StoredResource;
+use fhir_resource::format::{to_fhir, to_native_from, to_native_of};
+use serde_json::Value;
+
+use crate::patch::{self, PatchError};
+use crate::ports::{PatchDocument, Write, WriteOperation};
+
+/// Returns a write whose bodies are in FHIR's format with native ones. A body may leave its type to the address.
+///
+/// The operations of a JSON Patch stay as they are, and it is marked as one against FHIR's format, which [`patched`]
+/// applies.
+#[must_use]
+pub fn write_to_native(write: Write) -> Write {
+    let native = |body| to_native_of(write.kind.as_str(), body);
+    let operation = match write.operation {
+        WriteOperation::Create(body) => WriteOperation::Create(native(body)),
+        WriteOperation::Put(body) => WriteOperation::Put(native(body)),
+        WriteOperation::Patch(PatchDocument::Merge(change)) => {
+            WriteOperation::Patch(PatchDocument::Merge(native(change)))
+        }
+        WriteOperation::Patch(PatchDocument::Json(operations) | PatchDocument::FhirJson(operations)) => {
+            WriteOperation::Patch(PatchDocument::FhirJson(operations))
+        }
+        WriteOperation::Delete => WriteOperation::Delete,
+    };
+    Write { operation, ..write }
+}
+
+/// Returns the native body that comes of a patch written against FHIR's format of a resource. What the patch leaves
+/// as it was stays in the format it is stored in.
+///
+/// # Errors
+/// When the patch does not apply.
+pub fn patched(current: &StoredResource, change: &PatchDocument) -> Result<Value, PatchError> {
+    let before = current.document();
+    let patched = patch::apply(&to_fhir(before.clone()), change)?;
+    Ok(to_native_from(current.key.kind.as_str(), patched, &before))
+}
+
+#[cfg(test)]
+mod tests {
+    use fhir_resource::ResourceKey;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_patterns_of_an_access_policy_are_written_as_they_stand() {
+        let pattern = json!({"resource": {"subject": {"reference": "Patient/1"}, "organization": {"localRef": "a"}}});
+        let untyped = json!({"engine": "matcho", "matcho": pattern});
+        let at: ResourceKey = "AccessPolicy/p".parse().unwrap();
+        for operation in [
+            WriteOperation::Create(untyped.clone()),
+            WriteOperation::Put(untyped.clone()),
+            WriteOperation::Patch(PatchDocument::Merge(untyped.clone())),
+        ] {
+            assert_eq!(write_to_native(Write::to(at.clone(), operation.clone())).operation, operation);
+        }
+        let stored = StoredResource { key: at, version: 1, updated_us: 0, resource: untyped.clone() };
+        let patched = patched(&stored, &PatchDocument::Merge(json!({"resourceType": null, "x": 1}))).unwrap();
+        assert_eq!(patched["matcho"], pattern);
+    }
+
+    #[test]
+    fn a_patch_in_fhirs_format_applies_to_what_is_stored_natively() {
+        let stored = StoredResource {
+            key: "Client/c1".parse().unwrap(),
+            version: 1,
+            updated_us: 0,
+            resource: json!({"extension": [{"url": "u", "value": {"string": "a"}}]}),
+        };
+        let patch = patch::read_json_patch(json!([
+            {"op": "replace", "path": "/extension/0/valueString", "value": "b"},
+        ]));
+        let body = patched(&stored, &patch.unwrap()).unwrap();
+        assert_eq!(body["extension"], json!([{"url": "u", "value": {"string": "b"}}]));
+    }
+
+    #[test]
+    fn what_a_patch_leaves_alone_stays_as_it_was_written() {
+        let organization = json!({"url": "organization", "valueReference": {"reference": "Organization/o1"}});
+        let purpose = json!({"url": "purposeOfUse", "valueCoding": {"code": "HPAYMT"}});
+        let union = json!({"url": "note", "value": {"Reference": {"resourceType": "Patient", "id": "p"}}});
+        let resource = json!({"name": "A", "extension": [{"url": "b2b", "extension": [organization, purpose]}, union]});
+        let stored = StoredResource { key: "Client/c1".parse().unwrap(), version: 1, updated_us: 0, resource };
+        let patched = |operations: Value| {
+            let patch: json_patch::Patch = serde_json::from_value(operations).unwrap();
+            patched(&stored, &PatchDocument::Json(patch)).unwrap()
+        };
+        let renamed = patched(json!([{"op": "replace", "path": "/name", "value": "B"}]));
+        assert_eq!((&renamed["name"], &renamed["extension"]), (&json!("B"), &stored.resource["extension"]));
+        let added = json!({"url": "more", "valueReference": {"reference": "Patient/q"}});
+        let more = patched(json!([{"op": "add", "path": "/extension/0", "value": added}]));
+        let native = json!({"url": "more", "value": {"Reference": {"resourceType": "Patient", "id": "q"}}});
+        assert_eq!(more["extension"], json!([native, stored.resource["extension"][0], union]));
+        let part =
+            patched(json!([{"op": "replace", "path": "/extension/0/extension/1/valueCoding/code", "value": "X"}]));
+        assert_eq!(part["extension"][0]["extension"][0], organization);
+        assert_eq!(
+            part["extension"][0]["extension"][1],
+            json!({"url": "purposeOfUse", "value": {"Coding": {"code": "X"}}})
+        );
+    }
+
+    #[test]
+    fn a_write_is_converted_in_its_body() {
+        let body = json!({"a": {"reference": "A/b"}});
+        let native = json!({"a": {"resourceType": "A", "id": "b"}});
+        let key: ResourceKey = "Client/c1".parse().unwrap();
+        let converted = |operation| write_to_native(Write::to(key.clone(), operation)).operation;
+        assert_eq!(converted(WriteOperation::Put(body.clone())), WriteOperation::Put(native.clone()));
+        assert_eq!(converted(WriteOperation::Create(body.clone())), WriteOperation::Create(native.clone()));
+        let merge = |value| WriteOperation::Patch(PatchDocument::Merge(value));
+        assert_eq!(converted(merge(body)), merge(native));
+        assert_eq!(converted(WriteOperation::Delete), WriteOperation::Delete);
+        let operations: json_patch::Patch = serde_json::from_value(json!([{"op": "remove", "path": "/a"}])).unwrap();
+        let patch = WriteOperation::Patch(PatchDocument::Json(operations.clone()));
+        assert_eq!(converted(patch), WriteOperation::Patch(PatchDocument::FhirJson(operations)));
+    }
+}
