@@ -8,6 +8,7 @@ import { startPresence } from "./app/presence";
 import { onContentKey } from "./views/content_click";
 import { listenToKeys } from "./views/keys";
 import { Shell } from "./views/shell";
+import { followLanguage, language, t } from "./text/language";
 
 function Root() {
   const hasState = useApp((app) => app.state !== undefined);
@@ -15,7 +16,7 @@ function Root() {
   if (hasState) return <Shell />;
   return (
     <p class="boot" role="status">
-      {connection.is === "waiting" ? "The server cannot be reached. Trying again…" : "Loading…"}
+      {connection.is === "waiting" ? t("The server cannot be reached. Trying again…") : t("Loading…")}
     </p>
   );
 }
@@ -32,10 +33,12 @@ function whenKnown(): void {
 
 const host = document.getElementById("app");
 if (host) {
+  document.documentElement.lang = language;
   host.replaceChildren();
   render(<Root />, host);
   whenKnown();
   startNotifications();
+  app.subscribe(() => app.state && followLanguage(app.state.settings["default_language"]));
   listenToKeys();
   addEventListener("keydown", onContentKey);
   app.start();

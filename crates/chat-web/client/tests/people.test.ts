@@ -120,8 +120,11 @@ test("what_the_reader_chose_follows_its_events", () => {
     { type: "realm", op: "update", property: "name", value: "Beta" },
     { type: "realm", op: "update_dict", property: "default", data: { allow_message_editing: false } },
     { type: "realm_emoji", op: "update", realm_emoji: { "4": { id: "4", name: "x", source_url: "/x", deactivated: false } } },
+    { type: "realm_linkifiers", realm_linkifiers: [{ id: 3, pattern: "x", url_template: "https://a.example" }] },
+    { type: "realm_playgrounds", realm_playgrounds: [{ id: 5, name: "p", pygments_language: "Python", url_template: "y" }] },
     { type: "invites_changed" },
   ]);
+  assert.deepEqual([state.linkifiers[0]?.pattern, state.playgrounds[0]?.name], ["x", "p"]);
   assert.deepEqual([state.settings["color_scheme"], state.alertWords, [...state.mutedUsers]], [2, ["fire"], [12]]);
   assert.deepEqual([state.drafts[0]?.content, state.scheduled[0]?.failed], ["z", true]);
   assert.deepEqual([state.realm["realm_name"], state.realm["realm_allow_message_editing"]], ["Beta", false]);

@@ -7,6 +7,7 @@ import { narrowKey, wireNarrow, type Narrow } from "../store/narrow";
 import { placeKey } from "../store/place";
 import { presences } from "../store/initial";
 import type { Message, Place, State, Topic } from "../store/types";
+import { t } from "../text/language";
 
 /** Messages that are loaded at first, and further ones at once. */
 const PAGE = 100;
@@ -143,7 +144,7 @@ export function markNarrowRead(narrow: Narrow): Promise<boolean> {
     op: "add",
     flag: "read",
   });
-  return attempt(marked, "Marked as read.");
+  return attempt(marked, t("Marked as read."));
 }
 
 export interface Emoji {
@@ -217,7 +218,7 @@ export function editMessage(id: number, changes: Params): Promise<Record<string,
 }
 
 export function deleteMessage(id: number): Promise<boolean> {
-  return attempt(request("DELETE", `messages/${id}`), "Message deleted.");
+  return attempt(request("DELETE", `messages/${id}`), t("Message deleted."));
 }
 
 /** Returns the text of a message as it was typed. */
@@ -227,7 +228,7 @@ export async function rawContent(id: number): Promise<string> {
 }
 
 export function setTopicPolicy(channelId: number, topic: string, policy: number): Promise<boolean> {
-  const words = ["Topic follows its channel again.", "Topic muted.", "Topic unmuted.", "Topic followed."];
+  const words = [t("Topic follows its channel again."), t("Topic muted."), t("Topic unmuted."), t("Topic followed.")];
   const params = { stream_id: channelId, topic, visibility_policy: policy };
   return attempt(request("POST", "user_topics", params), words[policy]);
 }
@@ -238,11 +239,11 @@ export function setChannelProperty(channelId: number, property: string, value: u
 }
 
 export function subscribe(name: string): Promise<boolean> {
-  return attempt(request("POST", "users/me/subscriptions", { subscriptions: [{ name }] }), `Subscribed to #${name}.`);
+  return attempt(request("POST", "users/me/subscriptions", { subscriptions: [{ name }] }), t("Subscribed to #{0}.", name));
 }
 
 export function unsubscribe(name: string): Promise<boolean> {
-  return attempt(request("DELETE", "users/me/subscriptions", { subscriptions: [name] }), `Unsubscribed from #${name}.`);
+  return attempt(request("DELETE", "users/me/subscriptions", { subscriptions: [name] }), t("Unsubscribed from #{0}.", name));
 }
 
 export function setMutedUser(userId: number, isMuted: boolean): Promise<boolean> {

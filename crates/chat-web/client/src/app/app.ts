@@ -54,9 +54,21 @@ export type Dialog =
 /** Events that stay known for pages that were asked for before they came. */
 const REPLAY_MAX = 2_000;
 const TYPING_SWEEP_MS = 5_000;
+const RENEW_AFTER_MS = 300;
 const TOAST_MS = 6_000;
 
 type Hook = (events: readonly Event[], before: State | undefined) => void;
+
+/**
+ * Returns whether the reader hears of a channel from now on, or no longer. What happened in a channel while the reader was
+ * not in it, was not told to them: messages, their moves, and what of them is unread.
+ */
+function changesAccess(event: Event): boolean {
+  const hasHistory = (channel: Record<string, unknown>) => channel["first_message_id"] != null;
+  if (event.type === "stream") return event.op === "delete";
+  if (event.type !== "subscription") return false;
+  return event.op === "remove" || (event.op === "add" && (event["subscriptions"] as Record<string, unknown>[]).some(hasHistory));
+}
 
 export class App {
   state: State | undefined;
@@ -79,6 +91,7 @@ export class App {
   private replay: { at: number; event: Event }[] = [];
   private eventCount = 0;
   private toastCount = 0;
+  private renewing: ReturnType<typeof setTimeout> | undefined;
 
   constructor() {
     this.queue = new EventQueue({
@@ -106,7 +119,9 @@ export class App {
     // Lists that are shown stay until they were loaded again, so that the page does not jump to its beginning.
     this.state = { ...fresh, lists, messages: this.state?.messages ?? fresh.messages };
     this.replay = [];
-    this.routeChanged();
+    // Another registration is no other view: what is selected, edited or open stays.
+    if (this.ui.route.view === "unknown") this.routeChanged();
+    else this.setUi({ route: parseHash(location.hash, this.state) });
     this.changed();
   }
 
@@ -129,7 +144,14 @@ export class App {
     this.state = applyAll(before, timed);
     this.dropDelivered(events);
     for (const hook of this.hooks) hook(events, before);
+    if (events.some(changesAccess)) this.renewSoon();
     this.changed();
+  }
+
+  /** Several channels that are joined at once cost one registration. */
+  private renewSoon(): void {
+    clearTimeout(this.renewing);
+    this.renewing = setTimeout(() => this.queue.renew(), RENEW_AFTER_MS);
   }
 
   private dropDelivered(events: readonly Event[]): void {

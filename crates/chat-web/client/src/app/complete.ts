@@ -5,6 +5,7 @@ import { request } from "../transport/api";
 import { byName, recentDirects } from "../store/select";
 import type { State } from "../store/types";
 import { emojiFromCode } from "../widgets/emoji_text";
+import { t } from "../text/language";
 
 /** One thing that can be put in at the caret. */
 export interface Completion {
@@ -94,7 +95,7 @@ function people(state: State, before: string, sign: string, typed: string): Comp
       sign: "👥",
       text: `${isSilent ? "@_*" : "@*"}${group.name}* `,
     })),
-    ...wildcards.map((word) => ({ label: word, detail: "everyone who reads it", sign: "📣", text: `@**${word}** ` })),
+    ...wildcards.map((word) => ({ label: word, detail: t("everyone who reads it"), sign: "📣", text: `@**${word}** ` })),
   ];
   return completions(before, sign + typed, [...found, ...more].slice(0, MOST));
 }
@@ -150,9 +151,9 @@ async function emojiNamed(before: string, typed: string, words: string): Promise
 }
 
 const COMMANDS = [
-  { label: "/me", detail: "Say what you do", text: "/me " },
-  { label: "/poll", detail: "Ask a question; each further line is an answer", text: "/poll " },
-  { label: "/todo", detail: "A list of tasks, one on each line", text: "/todo " },
+  { label: "/me", detail: t("Say what you do"), text: "/me " },
+  { label: "/poll", detail: t("Ask a question; each further line is an answer"), text: "/poll " },
+  { label: "/todo", detail: t("A list of tasks, one on each line"), text: "/todo " },
 ];
 
 function commands(typed: string): Completions | undefined {

@@ -5,6 +5,7 @@ import { request } from "../transport/api";
 import { conversationOf, channelOf, type Narrow } from "../store/narrow";
 import { directPlace, placeKey } from "../store/place";
 import type { Draft, Place, Scheduled, State } from "../store/types";
+import { t } from "../text/language";
 
 /** Where a message is to go, as far as it is said. */
 export type Target =
@@ -136,7 +137,7 @@ export async function openCompose(target: Target, content?: string): Promise<voi
   const isElsewhere = app.state && key(value.target) !== key(target);
   if (isElsewhere && value.content.trim() !== "" && content === undefined) {
     await compose.saveDraft();
-    app.toast("What you wrote is kept in your drafts.");
+    app.toast(t("What you wrote is kept in your drafts."));
     compose.clear(false);
   }
   const text = content ?? compose.value.content;
@@ -162,21 +163,21 @@ export async function closeCompose(): Promise<void> {
   // A draft that was emptied is given up.
   if (compose.value.content.trim() === "") return compose.clear(true);
   await compose.saveDraft();
-  app.toast("Kept in your drafts.");
+  app.toast(t("Kept in your drafts."));
   if (compose.value.draftId !== undefined && !compose.value.isOpen) compose.clear(false);
 }
 
 /** Returns why the message cannot be sent as it is. */
 export function missing(state: State, { target, content, uploads }: Compose): string | undefined {
-  if (uploads.length > 0) return "Wait until the upload is complete.";
-  if (target.kind === "topic" && target.channelId === undefined) return "Choose a channel.";
+  if (uploads.length > 0) return t("Wait until the upload is complete.");
+  if (target.kind === "topic" && target.channelId === undefined) return t("Choose a channel.");
   if (target.kind === "topic" && target.topic.trim() === "" && state.realm["realm_mandatory_topics"] === true) {
-    return "Write a topic.";
+    return t("Write a topic.");
   }
-  if (target.kind === "direct" && target.userIds.length === 0) return "Choose whom to write to.";
-  if (content.trim() === "") return "Write a message.";
+  if (target.kind === "direct" && target.userIds.length === 0) return t("Choose whom to write to.");
+  if (content.trim() === "") return t("Write a message.");
   const most = Number(state.realm["max_message_length"] ?? 10_000);
-  return [...content].length > most ? `The message is longer than ${most} characters.` : undefined;
+  return [...content].length > most ? t("The message is longer than {0} characters.", most) : undefined;
 }
 
 export function sendComposed(): boolean {
@@ -185,7 +186,7 @@ export function sendComposed(): boolean {
   const reason = missing(state, compose.value);
   const place = targetPlace(compose.value.target, state);
   if (reason || !place) {
-    app.toast(reason ?? "Choose where it goes.", { isError: true });
+    app.toast(reason ?? t("Choose where it goes."), { isError: true });
     focusCompose();
     return false;
   }
@@ -198,10 +199,10 @@ export async function scheduleComposed(atS: number): Promise<void> {
   const { state } = app;
   const place = state && targetPlace(compose.value.target, state);
   const reason = state && missing(state, compose.value);
-  if (!place || reason) return app.toast(reason ?? "Choose where it goes.", { isError: true });
+  if (!place || reason) return app.toast(reason ?? t("Choose where it goes."), { isError: true });
   const params = { ...destination(place), content: compose.value.content, scheduled_delivery_timestamp: atS };
   const when = new Date(atS * 1000).toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
-  if (await attempt(request("POST", "scheduled_messages", params), `Will be sent ${when}.`)) compose.clear(true);
+  if (await attempt(request("POST", "scheduled_messages", params), t("Will be sent {0}.", when))) compose.clear(true);
 }
 
 export function draftTarget(draft: Draft): Target {

@@ -6,6 +6,7 @@ import { isPlaceMuted, placeOf, topicPolicy } from "../store/place";
 import { placeNames, unreadCounts } from "../store/select";
 import type { Event, Message, State } from "../store/types";
 import { cleanHtml } from "../widgets/html";
+import { t } from "../text/language";
 
 export function notificationsAllowed(): boolean {
   return "Notification" in window && Notification.permission === "granted";
@@ -76,13 +77,13 @@ function show(state: State, message: Message): void {
   const where =
     place.kind === "direct"
       ? place.userIds.length > 1
-        ? ` (to you and ${placeNames(state, place.userIds.filter((id) => id !== message.sender_id))})`
+        ? t(" (to you and {0})", placeNames(state, place.userIds.filter((id) => id !== message.sender_id)))
         : ""
-      : ` (#${state.channels.get(place.channelId)?.name ?? ""} > ${place.topic || "general chat"})`;
+      : ` (#${state.channels.get(place.channelId)?.name ?? ""} > ${place.topic || t("general chat")})`;
   const isHidden = place.kind === "direct" && state.settings["pm_content_in_desktop_notifications"] === false;
   const content = cleanHtml(message.content);
   for (const spoiler of content.querySelectorAll(".spoiler-content")) spoiler.remove();
-  const text = isHidden ? "New direct message" : (content.textContent ?? "").trim().slice(0, 200);
+  const text = isHidden ? t("New direct message") : (content.textContent ?? "").trim().slice(0, 200);
   const notification = new Notification(message.sender_full_name + where, { body: text, tag: String(message.id) });
   notification.onclick = () => {
     focus();

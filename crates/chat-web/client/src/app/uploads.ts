@@ -2,6 +2,7 @@
 import { app } from "./app";
 import { compose } from "./compose";
 import { upload } from "../transport/api";
+import { t } from "../text/language";
 
 let count = 0;
 
@@ -13,7 +14,7 @@ export function uploadFiles(files: Iterable<File>): void {
 async function uploadOne(file: File): Promise<void> {
   const most = Number(app.state?.realm["max_file_upload_size_mib"] ?? 25);
   if (file.size > most * 1024 * 1024) {
-    return app.toast(`${file.name} is larger than ${most} MiB.`, { isError: true });
+    return app.toast(t("{0} is larger than {1} MiB.", file.name, most), { isError: true });
   }
   count += 1;
   const id = count;

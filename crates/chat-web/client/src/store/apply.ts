@@ -33,6 +33,8 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
   scheduled_messages: personal.scheduledMessages,
   realm: personal.realm,
   realm_emoji: personal.realmEmoji,
+  realm_linkifiers: personal.linkifiers,
+  realm_playgrounds: personal.playgrounds,
   invites_changed: personal.invitesChanged,
 };
 

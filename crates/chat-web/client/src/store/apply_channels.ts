@@ -29,8 +29,10 @@ export function stream(state: State, event: Event): State {
 function kept(state: State, channel: Json): Partial<Channel> {
   const known = state.channels.get(channel.stream_id);
   if (!known?.subscribed) return {};
-  const { color, is_muted, pin_to_top, desktop_notifications, audible_notifications, subscribed } = known;
-  return { color, is_muted, pin_to_top, desktop_notifications, audible_notifications, subscribed };
+  const { color, is_muted, pin_to_top, desktop_notifications, audible_notifications } = known;
+  const { push_notifications, email_notifications, wildcard_mentions_notify, subscribed } = known;
+  const announced = { desktop_notifications, audible_notifications, push_notifications, email_notifications, wildcard_mentions_notify };
+  return { color, is_muted, pin_to_top, ...announced, subscribed };
 }
 
 function updated(state: State, event: Event): State {

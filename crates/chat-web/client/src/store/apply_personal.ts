@@ -76,6 +76,14 @@ export function realmEmoji(state: State, event: Event): State {
   return { ...state, emoji: event.realm_emoji };
 }
 
+export function linkifiers(state: State, event: Event): State {
+  return { ...state, linkifiers: event.realm_linkifiers };
+}
+
+export function playgrounds(state: State, event: Event): State {
+  return { ...state, playgrounds: event.realm_playgrounds };
+}
+
 export function invitesChanged(state: State): State {
   return { ...state, revisions: { ...state.revisions, invites: state.revisions.invites + 1 } };
 }

@@ -4,6 +4,7 @@ import { directPlace } from "./place";
 import { placeNames, userName } from "./select";
 import type { Narrow, Term } from "./narrow";
 import type { State } from "./types";
+import { t } from "../text/language";
 
 /** Returns how a term is called on its pill. */
 export function termLabel(term: Term, state: State): string {
@@ -11,21 +12,21 @@ export function termLabel(term: Term, state: State): string {
   const lead = negated ? "not " : "";
   switch (operator) {
     case "channel":
-      return `${lead}#${state.channels.get(Number(operand))?.name ?? "unknown"}`;
+      return `${lead}#${state.channels.get(Number(operand))?.name ?? t("unknown")}`;
     case "topic":
-      return `${lead}topic: ${operand === "" ? "general chat" : String(operand)}`;
+      return lead + t("topic: {0}", operand === "" ? t("general chat") : String(operand));
     case "dm":
-      return `${lead}with ${placeNames(state, operand as readonly number[])}`;
+      return lead + t("with {0}", placeNames(state, operand as readonly number[]));
     case "dm-including":
-      return `${lead}including ${userName(state, Number(operand))}`;
+      return lead + t("including {0}", userName(state, Number(operand)));
     case "sender":
-      return `${lead}from ${userName(state, Number(operand))}`;
+      return lead + t("from {0}", userName(state, Number(operand)));
     case "is":
       return `${lead}${IS_WORDS[String(operand)] ?? operand}`;
     case "has":
-      return `${lead}has ${operand}`;
+      return lead + t("has {0}", String(operand));
     case "in":
-      return operand === "home" ? `${lead}not muted` : `${lead}everywhere`;
+      return lead + (operand === "home" ? t("not muted") : t("everywhere"));
     case "search":
       return `${lead}“${operand}”`;
     default:
@@ -34,14 +35,14 @@ export function termLabel(term: Term, state: State): string {
 }
 
 const IS_WORDS: Readonly<Record<string, string>> = {
-  dm: "direct messages",
-  private: "direct messages",
-  starred: "starred",
-  unread: "unread",
-  mentioned: "mentions you",
-  alerted: "has an alert word",
-  resolved: "resolved",
-  followed: "followed",
+  dm: t("direct messages"),
+  private: t("direct messages"),
+  starred: t("starred"),
+  unread: t("unread"),
+  mentioned: t("mentions you"),
+  alerted: t("has an alert word"),
+  resolved: t("resolved"),
+  followed: t("followed"),
 };
 
 /** A word, or `operator:operand`, where an operand with blanks stands in quotation marks. */
@@ -102,16 +103,16 @@ export interface Proposal {
 }
 
 const FIXED: readonly { words: string; label: string; term: Term }[] = [
-  { words: "is:starred", label: "Starred messages", term: { operator: "is", operand: "starred" } },
-  { words: "is:mentioned", label: "Messages that mention you", term: { operator: "is", operand: "mentioned" } },
-  { words: "is:unread", label: "Unread messages", term: { operator: "is", operand: "unread" } },
-  { words: "is:dm", label: "Direct messages", term: { operator: "is", operand: "dm" } },
-  { words: "is:followed", label: "Followed topics", term: { operator: "is", operand: "followed" } },
-  { words: "is:resolved", label: "Resolved topics", term: { operator: "is", operand: "resolved" } },
-  { words: "has:link", label: "Messages with a link", term: { operator: "has", operand: "link" } },
-  { words: "has:image", label: "Messages with a picture", term: { operator: "has", operand: "image" } },
-  { words: "has:attachment", label: "Messages with a file", term: { operator: "has", operand: "attachment" } },
-  { words: "has:reaction", label: "Messages with a reaction", term: { operator: "has", operand: "reaction" } },
+  { words: "is:starred", label: t("Starred messages"), term: { operator: "is", operand: "starred" } },
+  { words: "is:mentioned", label: t("Messages that mention you"), term: { operator: "is", operand: "mentioned" } },
+  { words: "is:unread", label: t("Unread messages"), term: { operator: "is", operand: "unread" } },
+  { words: "is:dm", label: t("Direct messages"), term: { operator: "is", operand: "dm" } },
+  { words: "is:followed", label: t("Followed topics"), term: { operator: "is", operand: "followed" } },
+  { words: "is:resolved", label: t("Resolved topics"), term: { operator: "is", operand: "resolved" } },
+  { words: "has:link", label: t("Messages with a link"), term: { operator: "has", operand: "link" } },
+  { words: "has:image", label: t("Messages with a picture"), term: { operator: "has", operand: "image" } },
+  { words: "has:attachment", label: t("Messages with a file"), term: { operator: "has", operand: "attachment" } },
+  { words: "has:reaction", label: t("Messages with a reaction"), term: { operator: "has", operand: "reaction" } },
 ];
 const MOST_OF_KIND = 4;
 
@@ -124,17 +125,17 @@ export function proposals(typed: string, state: State): Proposal[] {
   });
   const all: Proposal[] = [];
   const words = parseSearch(text, state);
-  if (text !== "") all.push({ label: `Search for ${text}`, terms: words });
+  if (text !== "") all.push({ label: t("Search for {0}", text), terms: words });
   all.push(...fixed.map(({ label, term }) => ({ label, terms: [term] })));
   if (folded === "") return all;
   const channels = [...state.channels.values()].filter((one) => one.name.toLowerCase().includes(folded));
   for (const channel of channels.slice(0, MOST_OF_KIND)) {
-    all.push({ label: `In #${channel.name}`, terms: [{ operator: "channel", operand: channel.stream_id }] });
+    all.push({ label: t("In #{0}", channel.name), terms: [{ operator: "channel", operand: channel.stream_id }] });
   }
   const users = [...state.users.values()].filter((one) => one.is_active && one.full_name.toLowerCase().includes(folded));
   for (const { user_id: userId, full_name } of users.slice(0, MOST_OF_KIND)) {
-    all.push({ label: `Sent by ${full_name}`, terms: [{ operator: "sender", operand: userId }], userId });
-    all.push({ label: `Direct messages with ${full_name}`, terms: [{ operator: "dm", operand: [userId] }], userId });
+    all.push({ label: t("Sent by {0}", full_name), terms: [{ operator: "sender", operand: userId }], userId });
+    all.push({ label: t("Direct messages with {0}", full_name), terms: [{ operator: "dm", operand: [userId] }], userId });
   }
   return all;
 }

@@ -2,6 +2,7 @@
 import { channelOf, conversationOf, narrowKey, withoutAnchor, type Narrow } from "./narrow";
 import { isPlaceMuted, isTopicMuted, placeKey, topicKey } from "./place";
 import type { Channel, Message, Place, State, UnreadConversation, User } from "./types";
+import { t } from "../text/language";
 
 /**
  * Returns a selector that computes again only when something that it reads is another. Views ask after every event,
@@ -33,14 +34,20 @@ export function byName(a: string, b: string): number {
 }
 
 export function userName(state: State, id: number): string {
-  return state.users.get(id)?.full_name ?? "Unknown user";
+  return state.users.get(id)?.full_name ?? t("Unknown user");
 }
 
 /** Returns the names in a direct conversation. */
 export function placeNames(state: State, userIds: readonly number[]): string {
-  const names = userIds.map((id) => (id === state.selfId ? `${userName(state, id)} (you)` : userName(state, id)));
+  const names = userIds.map((id) => (id === state.selfId ? t("{0} (you)", userName(state, id)) : userName(state, id)));
   return names.sort(byName).join(", ");
 }
+
+/** Returns those whose accounts are open, people and bots, in the order of their names. */
+export const activeUsers = kept(
+  (state) => [state.users],
+  (state) => [...state.users.values()].filter((user) => user.is_active).sort((a, b) => byName(a.full_name, b.full_name)),
+);
 
 export type PresenceWord = "active" | "idle" | "offline";
 

@@ -86,6 +86,9 @@ export interface Channel {
   pin_to_top: boolean;
   desktop_notifications: boolean | null;
   audible_notifications: boolean | null;
+  push_notifications: boolean | null;
+  email_notifications: boolean | null;
+  wildcard_mentions_notify: boolean | null;
 }
 
 export interface Group {
@@ -145,6 +148,21 @@ export interface ProfileField {
   hint: string;
   field_data: string;
   order: number;
+}
+
+/** Text that becomes a link in messages. */
+export interface Linkifier {
+  id: number;
+  pattern: string;
+  url_template: string;
+}
+
+/** A place that runs code of a language. */
+export interface Playground {
+  id: number;
+  name: string;
+  pygments_language: string;
+  url_template: string;
 }
 
 export interface Bot {
@@ -231,6 +249,8 @@ export interface State {
   readonly typing: readonly Typist[];
   readonly emoji: Readonly<Record<string, RealmEmoji>>;
   readonly profileFields: readonly ProfileField[];
+  readonly linkifiers: readonly Linkifier[];
+  readonly playgrounds: readonly Playground[];
   readonly bots: Table<Bot>;
   /** Things that the client reads again when they have changed, by a number that grows. */
   readonly revisions: { readonly invites: number; readonly members: number };

@@ -1,4 +1,5 @@
 // Requests to the API. The session is a cookie that this script cannot read; nothing secret is kept here.
+import { t } from "../text/language";
 
 /** The server understood the request and refused it. */
 export class ApiError extends Error {
@@ -90,7 +91,7 @@ async function requestOnce(
     body = response.headers.get("content-type")?.startsWith("application/json") ? await response.json() : {};
   } catch (error) {
     if (signal?.aborted) throw error;
-    throw new NetworkError("The server cannot be reached.");
+    throw new NetworkError(t("The server cannot be reached."));
   }
   return judged(response, body);
 }
@@ -98,10 +99,10 @@ async function requestOnce(
 /** Returns the body of a success; throws what a refusal says. */
 function judged(response: Response, body: Record<string, unknown>): unknown {
   if (response.ok && body["result"] === "success") return body;
-  if (response.status >= 502 && response.status <= 504) throw new NetworkError("The server cannot be reached.");
+  if (response.status >= 502 && response.status <= 504) throw new NetworkError(t("The server cannot be reached."));
   const code = String(body["code"] ?? "");
   if (response.status === 401 || code === "CSRF_FAILED") signIn();
-  const text = String(body["msg"] ?? `The server answered ${response.status}.`);
+  const text = String(body["msg"] ?? t("The server answered {0}.", response.status));
   throw new ApiError(response.status, code, text, body);
 }
 
@@ -116,12 +117,12 @@ export function upload(
   const sending = new XMLHttpRequest();
   const done = new Promise<Record<string, any>>((resolve, reject) => {
     sending.upload.onprogress = (event) => onProgress(event.total > 0 ? event.loaded / event.total : 0);
-    sending.onerror = () => reject(new NetworkError("The upload was interrupted."));
-    sending.onabort = () => reject(new NetworkError("The upload was cancelled."));
+    sending.onerror = () => reject(new NetworkError(t("The upload was interrupted.")));
+    sending.onabort = () => reject(new NetworkError(t("The upload was cancelled.")));
     sending.onload = () => {
       const body = parsed(sending.responseText);
       if (sending.status < 300 && body["result"] === "success") resolve(body);
-      else reject(new ApiError(sending.status, String(body["code"] ?? ""), String(body["msg"] ?? "The upload failed."), body));
+      else reject(new ApiError(sending.status, String(body["code"] ?? ""), String(body["msg"] ?? t("The upload failed.")), body));
     };
     sending.open(method, BASE + path);
     sending.setRequestHeader("X-CSRFToken", csrfToken());

@@ -24,6 +24,7 @@ export class EventQueue {
   queueId = "";
   private lastEventId = -1;
   private failures = 0;
+  private isRenewing = false;
   private pollBeganMs = 0;
   private polling: AbortController | undefined;
   private endWait: (() => void) | undefined;
@@ -48,8 +49,19 @@ export class EventQueue {
     if (this.polling && Date.now() - this.pollBeganMs > SUSPICIOUS_MS) this.polling.abort();
   }
 
+  /** Registers anew: the server has not told what the state lacks, and will not. */
+  renew(): void {
+    const { queueId } = this;
+    if (queueId === "") return;
+    this.queueId = "";
+    this.isRenewing = true;
+    this.polling?.abort();
+    void request("DELETE", "events", { queue_id: queueId }).catch(() => undefined);
+  }
+
   private async register(): Promise<void> {
-    this.hooks.connection({ is: "connecting" });
+    if (!this.isRenewing) this.hooks.connection({ is: "connecting" });
+    this.isRenewing = false;
     const answer = await request("POST", "register", {
       event_types: EVENT_TYPES,
       fetch_event_types: FETCH_TYPES,

@@ -28,7 +28,9 @@ import { ServerHtml } from "../widgets/html";
 import { Icon, type IconName } from "../widgets/icons";
 import { CompletingTextArea, Picker, replaceIn } from "../widgets/typeahead";
 import { EmojiGrid } from "./emoji_picker";
+import { personOptions } from "./person_picker";
 import { ScheduleDialog } from "./schedule_dialog";
+import { t } from "../text/language";
 
 function useCompose(): Compose {
   const [value, setValue] = useState(compose.value);
@@ -58,10 +60,10 @@ function ClosedBox({ narrow }: { narrow: Narrow | undefined }) {
         </button>
       )}
       <button type="button" class="secondary" onClick={() => void openCompose({ ...newTopic(narrow, selfId) })}>
-        <Icon name="plus" /> <span>New topic</span>
+        <Icon name="plus" /> <span>{t("New topic")}</span>
       </button>
       <button type="button" class="secondary" onClick={() => void openCompose({ kind: "direct", userIds: [] })}>
-        <Icon name="people" /> <span>New direct message</span>
+        <Icon name="people" /> <span>{t("New direct message")}</span>
       </button>
     </div>
   );
@@ -75,18 +77,18 @@ function newTopic(narrow: Narrow | undefined, selfId: number): Target {
 function closedLabel(state: State, narrow: Narrow | undefined): string | undefined {
   const place = narrow && conversationOf(narrow, state.selfId);
   if (!place) return undefined;
-  if (place.kind === "direct") return `Message ${placeNames(state, place.userIds)}`;
-  return `Message #${state.channels.get(place.channelId)?.name ?? ""} > ${place.topic || "general chat"}`;
+  if (place.kind === "direct") return t("Message {0}", placeNames(state, place.userIds));
+  return t("Message #{0} > {1}", state.channels.get(place.channelId)?.name ?? "", place.topic || t("general chat"));
 }
 
 /** Returns why the reader may not write there. */
 function postingRefusal(state: State, target: Target): string | undefined {
   if (target.kind === "direct") {
     const gone = target.userIds.filter((id) => state.users.get(id)?.is_active === false);
-    return gone.length > 0 ? `${gone.map((id) => userName(state, id)).join(", ")} has left the organization.` : undefined;
+    return gone.length > 0 ? t("{0} has left the organization.", gone.map((id) => userName(state, id)).join(", ")) : undefined;
   }
   const channel = target.channelId === undefined ? undefined : state.channels.get(target.channelId);
-  return channel && !mayPost(state, channel) ? "You may read in this channel, but not write." : undefined;
+  return channel && !mayPost(state, channel) ? t("You may read in this channel, but not write.") : undefined;
 }
 
 function OpenBox({ value, narrow }: { value: Compose; narrow: Narrow | undefined }) {
@@ -129,7 +131,7 @@ function OpenBox({ value, narrow }: { value: Compose; narrow: Narrow | undefined
     <form
       ref={host}
       class={`compose ${isOver ? "drop" : ""}`}
-      aria-label="Write a message"
+      aria-label={t("Write a message")}
       onSubmit={submit}
       onDragOver={(event) => {
         event.preventDefault();
@@ -140,7 +142,7 @@ function OpenBox({ value, narrow }: { value: Compose; narrow: Narrow | undefined
     >
       <div class="compose-to">
         <TargetFields target={value.target} />
-        <IconButton icon="close" label="Close and keep as a draft" onClick={() => void closeCompose()} />
+        <IconButton icon="close" label={t("Close and keep as a draft")} onClick={() => void closeCompose()} />
       </div>
       {refusal && <p class="notice">{refusal}</p>}
       {isElsewhere && place && <ElsewhereNote narrow={narrow} />}
@@ -149,8 +151,8 @@ function OpenBox({ value, narrow }: { value: Compose; narrow: Narrow | undefined
       ) : (
         <CompletingTextArea
           value={value.content}
-          label="Message"
-          placeholder="Write a message"
+          label={t("Message")}
+          placeholder={t("Write a message")}
           onInput={(content) => {
             compose.set({ content });
             noteTyping();
@@ -162,8 +164,8 @@ function OpenBox({ value, narrow }: { value: Compose; narrow: Narrow | undefined
       {value.uploads.map((upload) => (
         <p class="upload" key={upload.id}>
           <span>{upload.name}</span>
-          <progress aria-label={`Uploading ${upload.name}`} max={1} value={upload.part} />
-          <IconButton icon="close" label={`Cancel the upload of ${upload.name}`} onClick={upload.cancel} />
+          <progress aria-label={t("Uploading {0}", upload.name)} max={1} value={upload.part} />
+          <IconButton icon="close" label={t("Cancel the upload of {0}", upload.name)} onClick={upload.cancel} />
         </p>
       ))}
       <Toolbar value={value} form={() => host.current} panel={panel} setPanel={setPanel} enterSends={enterSends} />
@@ -195,11 +197,8 @@ function ElsewhereNote({ narrow }: { narrow: Narrow }) {
   const selfId = useStore((state) => state.selfId);
   if (!conversationOf(narrow, selfId)) return null;
   return (
-    <p class="notice">
-      You write to another conversation than the one you read.{" "}
-      <button type="button" class="link" onClick={() => compose.set({ target: targetOf(narrow, selfId) })}>
-        Write here instead
-      </button>
+    <p class="notice">{t("You write to another conversation than the one you read.")}{" "}
+      <button type="button" class="link" onClick={() => compose.set({ target: targetOf(narrow, selfId) })}>{t("Write here instead")}</button>
     </p>
   );
 }
@@ -211,31 +210,21 @@ function TargetFields({ target }: { target: Target }) {
 function PeopleField({ userIds }: { userIds: readonly number[] }) {
   const state = app.state as State;
   const set = (ids: readonly number[]) => compose.set({ target: { kind: "direct", userIds: ids } });
-  const options = (typed: string) => {
-    const others = [...state.users.values()].filter((user) => user.is_active && !userIds.includes(user.user_id));
-    others.sort((a, b) => byName(a.full_name, b.full_name));
-    return best(others, typed, (user) => user.full_name, 8).map((user) => ({
-      key: String(user.user_id),
-      id: user.user_id,
-      userId: user.user_id,
-      label: user.full_name,
-      detail: user.delivery_email ?? "",
-    }));
-  };
+  const options = (typed: string) => personOptions(typed, userIds);
   return (
     <div class="people-field">
       <Icon name="people" />
       {userIds.map((id) => (
         <span class="pill" key={id}>
           {userName(state, id)}
-          <IconButton icon="close" label={`Remove ${userName(state, id)}`} onClick={() => set(userIds.filter((other) => other !== id))} />
+          <IconButton icon="close" label={t("Remove {0}", userName(state, id))} onClick={() => set(userIds.filter((other) => other !== id))} />
         </span>
       ))}
       <Picker
         key={userIds.join()}
-        label="Add people"
+        label={t("Add people")}
         value=""
-        placeholder={userIds.length === 0 ? "Whom do you write to?" : "Add people"}
+        placeholder={userIds.length === 0 ? t("Whom do you write to?") : t("Add people")}
         options={options}
         onPick={(option) => set([...userIds, option.id ?? 0])}
         onBackspace={() => set(userIds.slice(0, -1))}
@@ -263,11 +252,11 @@ function TopicFields({ target }: { target: Extract<Target, { kind: "topic" }> })
   return (
     <div class="topic-fields">
       <select
-        aria-label="Channel"
+        aria-label={t("Channel")}
         data-missing={channelId === undefined || undefined}
         onChange={(event) => compose.set({ target: { ...target, channelId: Number((event.target as HTMLSelectElement).value) } })}
       >
-        {channelId === undefined && <option selected>Choose a channel</option>}
+        {channelId === undefined && <option selected>{t("Choose a channel")}</option>}
         {sorted.map((channel) => (
           <option key={channel.stream_id} value={channel.stream_id} selected={channel.stream_id === channelId}>
             # {channel.name}
@@ -276,9 +265,9 @@ function TopicFields({ target }: { target: Extract<Target, { kind: "topic" }> })
       </select>
       <span class="chevron" aria-hidden="true" />
       <Picker
-        label="Topic"
+        label={t("Topic")}
         value={topic}
-        placeholder={needsTopic ? "Topic" : "Topic (may stay empty)"}
+        placeholder={needsTopic ? t("Topic") : t("Topic (may stay empty)")}
         options={options}
         onInput={(typed) => compose.set({ target: { ...target, topic: typed } })}
         onPick={(option) => compose.set({ target: { ...target, topic: option.label } })}
@@ -299,8 +288,8 @@ function Preview({ content }: { content: string }) {
     return () => void (isCurrent = false);
   }, [content]);
   return (
-    <div class="preview" role="region" aria-label="Preview">
-      {html === undefined ? <p class="muted">Rendering…</p> : <ServerHtml html={html} />}
+    <div class="preview" role="region" aria-label={t("Preview")}>
+      {html === undefined ? <p class="muted">{t("Rendering…")}</p> : <ServerHtml html={html} />}
     </div>
   );
 }
@@ -308,13 +297,13 @@ function Preview({ content }: { content: string }) {
 type FormatName = "bold" | "italic" | "strike" | "code" | "link" | "quote" | "list";
 
 const FORMATS: readonly { name: FormatName; label: string; icon: IconName }[] = [
-  { name: "bold", label: "Bold", icon: "bold" },
-  { name: "italic", label: "Italic", icon: "italic" },
-  { name: "strike", label: "Strikethrough", icon: "strike" },
-  { name: "link", label: "Link", icon: "link" },
-  { name: "code", label: "Code", icon: "code" },
-  { name: "quote", label: "Quote", icon: "quote" },
-  { name: "list", label: "List", icon: "list" },
+  { name: "bold", label: t("Bold"), icon: "bold" },
+  { name: "italic", label: t("Italic"), icon: "italic" },
+  { name: "strike", label: t("Strikethrough"), icon: "strike" },
+  { name: "link", label: t("Link"), icon: "link" },
+  { name: "code", label: t("Code"), icon: "code" },
+  { name: "quote", label: t("Quote"), icon: "quote" },
+  { name: "list", label: t("List"), icon: "list" },
 ];
 
 function area(form: HTMLFormElement | null): HTMLTextAreaElement | null {
@@ -356,12 +345,12 @@ function Toolbar(props: {
   const input = useRef<HTMLInputElement>(null);
   const reason = useApp((app) => (app.state ? missing(app.state, value) : undefined));
   const more = (): MenuItem[] => [
-    { label: "Send later…", icon: "clock", run: () => setPanel("schedule") },
-    { label: "Enter sends the message", run: () => void setSetting("enter_sends", true), checked: enterSends },
-    { label: "Ctrl + Enter sends the message", run: () => void setSetting("enter_sends", false), checked: !enterSends },
+    { label: t("Send later…"), icon: "clock", run: () => setPanel("schedule") },
+    { label: t("Enter sends the message"), run: () => void setSetting("enter_sends", true), checked: enterSends },
+    { label: t("Ctrl + Enter sends the message"), run: () => void setSetting("enter_sends", false), checked: !enterSends },
   ];
   return (
-    <div class="toolbar" role="toolbar" aria-label="Formatting and sending">
+    <div class="toolbar" role="toolbar" aria-label={t("Formatting and sending")}>
       <input
         ref={input}
         type="file"
@@ -372,18 +361,18 @@ function Toolbar(props: {
           if (input.current) input.current.value = "";
         }}
       />
-      <IconButton icon="clip" label="Attach files" onClick={() => input.current?.click()} />
-      <IconButton icon="smile" label="Insert an emoji" expanded={panel === "emoji"} onClick={() => setPanel(panel === "emoji" ? undefined : "emoji")} />
+      <IconButton icon="clip" label={t("Attach files")} onClick={() => input.current?.click()} />
+      <IconButton icon="smile" label={t("Insert an emoji")} expanded={panel === "emoji"} onClick={() => setPanel(panel === "emoji" ? undefined : "emoji")} />
       <span class="formats">
         {FORMATS.map(({ name, label, icon }) => (
           <IconButton key={name} icon={icon} label={label} disabled={value.isPreview} onClick={() => format(form(), name)} />
         ))}
       </span>
-      <IconButton icon="eye" label="Preview" pressed={value.isPreview} onClick={() => compose.set({ isPreview: !value.isPreview })} />
+      <IconButton icon="eye" label={t("Preview")} pressed={value.isPreview} onClick={() => compose.set({ isPreview: !value.isPreview })} />
       <span class="grow" />
-      <MenuButton label="Sending options" items={more} />
+      <MenuButton label={t("Sending options")} items={more} />
       <button type="submit" class="primary" aria-disabled={reason !== undefined} title={reason}>
-        <Icon name="send" /> <span>Send</span>
+        <Icon name="send" /> <span>{t("Send")}</span>
       </button>
     </div>
   );

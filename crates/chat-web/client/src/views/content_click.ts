@@ -1,5 +1,6 @@
 // Clicks inside of rendered messages.
 import { app } from "../app/app";
+import { t } from "../text/language";
 
 export function onContentClick(event: MouseEvent | KeyboardEvent): void {
   const target = event.target as HTMLElement;
@@ -39,6 +40,6 @@ function toggleSpoiler(header: HTMLElement): void {
 
 async function copyCode(button: HTMLElement): Promise<void> {
   await navigator.clipboard.writeText(button.parentElement?.querySelector("code")?.textContent ?? "");
-  button.textContent = "Copied";
-  setTimeout(() => (button.textContent = "Copy"), 2_000);
+  button.textContent = t("Copied");
+  setTimeout(() => (button.textContent = t("Copy")), 2_000);
 }

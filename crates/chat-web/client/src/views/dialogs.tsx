@@ -16,8 +16,11 @@ import { formatAgo, formatFull, formatMoment } from "../widgets/time";
 import { Picker } from "../widgets/typeahead";
 import { ChannelDialog, NewChannelDialog } from "./channels";
 import { ReactionDialog } from "./emoji_picker";
+import { groupNames } from "./groups";
 import { KEYS } from "./keys";
 import { ROLES } from "./organization";
+import { FieldAnswer } from "./profile_fields";
+import { LOCALES, t } from "../text/language";
 
 const close = () => app.setUi({ dialog: undefined });
 
@@ -28,12 +31,10 @@ export function Dialogs() {
     <>
       {dialog && <One key={JSON.stringify({ ...dialog, run: undefined })} dialog={dialog} />}
       {lightbox && (
-        <Modal title="Picture" close={() => app.setUi({ lightbox: undefined })} class="lightbox">
+        <Modal title={t("Picture")} close={() => app.setUi({ lightbox: undefined })} class="lightbox">
           <img src={lightbox} alt="" />
           <p>
-            <a href={lightbox} target="_blank" rel="noopener">
-              Open in a new tab
-            </a>
+            <a href={lightbox} target="_blank" rel="noopener">{t("Open in a new tab")}</a>
           </p>
         </Modal>
       )}
@@ -56,9 +57,9 @@ function One({ dialog }: { dialog: Dialog }) {
     case "delete":
       return (
         <Confirm
-          title="Delete this message?"
-          text="It is taken away for everyone."
-          label="Delete message"
+          title={t("Delete this message?")}
+          text={t("It is taken away for everyone.")}
+          label={t("Delete message")}
           run={() => void deleteMessage(dialog.messageId)}
         />
       );
@@ -80,9 +81,7 @@ function Confirm({ title, text, label, run }: { title: string; text: string; lab
     <Modal title={title} close={close} class="narrow">
       <p>{text}</p>
       <footer>
-        <button type="button" class="secondary" onClick={close}>
-          Cancel
-        </button>
+        <button type="button" class="secondary" onClick={close}>{t("Cancel")}</button>
         <button
           type="button"
           class="danger"
@@ -126,7 +125,7 @@ function UserCard({ userId }: { userId: number }) {
             </p>
           )}
           <p class="muted">
-            {user.is_active ? (ROLES.find(([number]) => number === user.role)?.[1] ?? "Member") : "Deactivated"}
+            {user.is_active ? (ROLES.find(([number]) => number === user.role)?.[1] ?? t("Member")) : t("Deactivated")}
             {user.is_bot && ", bot"}
           </p>
         </div>
@@ -134,12 +133,10 @@ function UserCard({ userId }: { userId: number }) {
       <Facts user={user} />
       <footer>
         {isSelf ? (
-          <button type="button" class="secondary" onClick={() => app.setUi({ dialog: { is: "status" } })}>
-            Set status
-          </button>
+          <button type="button" class="secondary" onClick={() => app.setUi({ dialog: { is: "status" } })}>{t("Set status")}</button>
         ) : (
           <button type="button" class="secondary" onClick={() => void setMutedUser(userId, !isMuted)}>
-            {isMuted ? "Unmute" : "Mute"}
+            {isMuted ? t("Unmute") : t("Mute")}
           </button>
         )}
         <button
@@ -149,12 +146,8 @@ function UserCard({ userId }: { userId: number }) {
             close();
             goNarrow([{ operator: "sender", operand: userId }]);
           }}
-        >
-          Messages
-        </button>
-        <button type="button" class="primary" data-focus onClick={write}>
-          Write
-        </button>
+        >{t("Messages")}</button>
+        <button type="button" class="primary" data-focus onClick={write}>{t("Write")}</button>
       </footer>
     </Modal>
   );
@@ -163,9 +156,9 @@ function UserCard({ userId }: { userId: number }) {
 function lastSeen(state: State, userId: number): string {
   const presence = presenceOf(state, userId, Date.now() / 1000);
   const known = state.presence.get(userId);
-  if (presence === "active") return "Active now";
-  if (presence === "idle") return "Idle";
-  return known && known.active > 0 ? `Last active ${formatAgo(known.active)}` : "Not seen lately";
+  if (presence === "active") return t("Active now");
+  if (presence === "idle") return t("Idle");
+  return known && known.active > 0 ? t("Last active {0}", formatAgo(known.active)) : t("Not seen lately");
 }
 
 function Facts({ user }: { user: User }) {
@@ -173,32 +166,39 @@ function Facts({ user }: { user: User }) {
   const time = localTime(user.timezone);
   const owner = user.bot_owner_id;
   const fields = state.profileFields.filter((field) => user.profile_data?.[field.id]?.value);
+  const groups = groupNames(state, user.user_id);
   return (
     <dl class="facts">
       {user.delivery_email && (
         <>
-          <dt>Email</dt>
+          <dt>{t("Email")}</dt>
           <dd>{user.delivery_email}</dd>
         </>
       )}
       {time && (
         <>
-          <dt>Local time</dt>
+          <dt>{t("Local time")}</dt>
           <dd>{time}</dd>
         </>
       )}
       {owner != null && (
         <>
-          <dt>Owner</dt>
+          <dt>{t("Owner")}</dt>
           <dd>{userName(state, owner)}</dd>
+        </>
+      )}
+      {groups.length > 0 && (
+        <>
+          <dt>{t("Groups")}</dt>
+          <dd dir="auto">{groups.join(", ")}</dd>
         </>
       )}
       {fields.map((field) => {
         const answer = user.profile_data?.[field.id];
         return (
           <>
-            <dt>{field.name}</dt>
-            <dd>{answer?.rendered_value ? <ServerHtml html={answer.rendered_value} /> : answer?.value}</dd>
+            <dt dir="auto">{field.name}</dt>
+            <dd>{answer && <FieldAnswer field={field} answer={answer} />}</dd>
           </>
         );
       })}
@@ -208,7 +208,7 @@ function Facts({ user }: { user: User }) {
 
 function localTime(timeZone: string): string | undefined {
   try {
-    return timeZone ? new Date().toLocaleTimeString([], { timeZone, hour: "2-digit", minute: "2-digit" }) : undefined;
+    return timeZone ? new Date().toLocaleTimeString([...LOCALES], { timeZone, hour: "2-digit", minute: "2-digit" }) : undefined;
   } catch {
     return undefined;
   }
@@ -237,22 +237,21 @@ function History({ id }: { id: number }) {
     );
   }, [id]);
   return (
-    <Modal title="Edit history" close={close}>
-      {!revisions && <p class="muted">Loading…</p>}
+    <Modal title={t("Edit history")} close={close}>
+      {!revisions && <p class="muted">{t("Loading…")}</p>}
       <ol class="history">
         {revisions?.map((revision, at) => (
           <li key={at}>
             <p class="muted">
-              {at === 0 ? "Written" : "Changed"} {formatMoment(new Date(revision.timestamp * 1000))}
+              {at === 0 ? t("Written") : t("Changed")} {formatMoment(new Date(revision.timestamp * 1000))}
               {revision.user_id != null && `, ${userName(state, revision.user_id)}`}
             </p>
             {revision.prev_topic !== undefined && (
-              <p>
-                Topic: <del>{revision.prev_topic}</del> <ins>{revision.topic}</ins>
+              <p>{t("Topic:")}{" "}<del>{revision.prev_topic}</del> <ins>{revision.topic}</ins>
               </p>
             )}
             {revision.prev_stream !== undefined && (
-              <p>Moved from #{state.channels.get(revision.prev_stream)?.name ?? "another channel"}</p>
+              <p>{t("Moved from #{0}", state.channels.get(revision.prev_stream)?.name ?? t("another channel"))}</p>
             )}
             <ServerHtml html={revision.content_html_diff ?? revision.rendered_content} />
           </li>
@@ -276,10 +275,10 @@ function Receipts({ id }: { id: number }) {
     );
   }, [id]);
   return (
-    <Modal title="Who has read it" close={close} class="narrow">
-      {message && <p class="muted">Sent {formatFull(message.timestamp)}</p>}
-      {!readers && <p class="muted">Loading…</p>}
-      {readers?.length === 0 && <p>Nobody yet, or nobody who says so.</p>}
+    <Modal title={t("Who has read it")} close={close} class="narrow">
+      {message && <p class="muted">{t("Sent {0}", formatFull(message.timestamp))}</p>}
+      {!readers && <p class="muted">{t("Loading…")}</p>}
+      {readers?.length === 0 && <p>{t("Nobody yet, or nobody who says so.")}</p>}
       <ul class="people-list">
         {readers?.map((userId) => (
           <li key={userId}>
@@ -297,9 +296,9 @@ function Move({ id }: { id: number }) {
 }
 
 const PROPAGATIONS = [
-  { mode: "change_all", label: "All messages of the topic" },
-  { mode: "change_later", label: "This message and the later ones" },
-  { mode: "change_one", label: "Only this message" },
+  { mode: "change_all", label: t("All messages of the topic") },
+  { mode: "change_later", label: t("This message and the later ones") },
+  { mode: "change_one", label: t("Only this message") },
 ] as const;
 
 function MoveForm({ message }: { message: Message }) {
@@ -318,14 +317,14 @@ function MoveForm({ message }: { message: Message }) {
       ...(topic.trim() === message.subject ? {} : { topic: topic.trim() }),
       ...(channelId === message.stream_id ? {} : { stream_id: channelId }),
     };
-    if (!(await attempt(editMessage(message.id, changes), "Moved."))) return;
+    if (!(await attempt(editMessage(message.id, changes), t("Moved.")))) return;
     close();
     goNarrow(placeNarrow({ kind: "topic", channelId, topic: topic.trim() }));
   };
   return (
-    <Modal title="Move messages" close={close}>
+    <Modal title={t("Move messages")} close={close}>
       <form onSubmit={submit}>
-        <Field label="Channel">
+        <Field label={t("Channel")}>
           <select value={channelId} onChange={(event) => setChannelId(Number((event.target as HTMLSelectElement).value))}>
             {channels
               .sort((a, b) => byName(a.name, b.name))
@@ -337,11 +336,11 @@ function MoveForm({ message }: { message: Message }) {
           </select>
         </Field>
         <div class="field">
-          <span>Topic</span>
+          <span>{t("Topic")}</span>
           <Picker
-            label="Topic"
+            label={t("Topic")}
             value={topic}
-            placeholder="Topic"
+            placeholder={t("Topic")}
             options={options}
             onInput={setTopic}
             onPick={(option) => setTopic(option.label)}
@@ -349,7 +348,7 @@ function MoveForm({ message }: { message: Message }) {
           />
         </div>
         <fieldset>
-          <legend>What moves</legend>
+          <legend>{t("What moves")}</legend>
           {PROPAGATIONS.map((one) => (
             <label key={one.mode}>
               <input type="radio" name="propagate" checked={mode === one.mode} onChange={() => setMode(one.mode)} /> {one.label}
@@ -357,9 +356,7 @@ function MoveForm({ message }: { message: Message }) {
           ))}
         </fieldset>
         <footer>
-          <button type="submit" class="primary" disabled={isSame}>
-            Move
-          </button>
+          <button type="submit" class="primary" disabled={isSame}>{t("Move")}</button>
         </footer>
       </form>
     </Modal>
@@ -367,11 +364,11 @@ function MoveForm({ message }: { message: Message }) {
 }
 
 const STATUSES = [
-  ["calendar", "In a meeting"],
-  ["bus", "Commuting"],
-  ["sick", "Out sick"],
-  ["palm_tree", "On vacation"],
-  ["house", "Working from home"],
+  ["calendar", t("In a meeting")],
+  ["bus", t("Commuting")],
+  ["sick", t("Out sick")],
+  ["palm_tree", t("On vacation")],
+  ["house", t("Working from home")],
 ] as const;
 
 function StatusDialog() {
@@ -390,19 +387,19 @@ function StatusDialog() {
   const options = (typed: string) =>
     best(known, typed, (one) => one.name, 8).map((one) => ({ key: one.code, label: one.name }));
   return (
-    <Modal title="Your status" close={close} class="narrow">
+    <Modal title={t("Your status")} close={close} class="narrow">
       <form
         onSubmit={(event) => {
           event.preventDefault();
           void save(text, emoji);
         }}
       >
-        <Field label="Status">
+        <Field label={t("Status")}>
           <input maxLength={60} value={text} onInput={(event) => setText((event.target as HTMLInputElement).value)} />
         </Field>
         <div class="field">
-          <span>Emoji</span>
-          <Picker label="Emoji" value={emoji} placeholder="None" options={options} onInput={setEmoji} onPick={(one) => setEmoji(one.label)} />
+          <span>{t("Emoji")}</span>
+          <Picker label={t("Emoji")} value={emoji} placeholder={t("None")} options={options} onInput={setEmoji} onPick={(one) => setEmoji(one.label)} />
         </div>
         <div class="choices">
           {STATUSES.filter(([name]) => known.some((one) => one.names.includes(name))).map(([name, words]) => (
@@ -412,12 +409,8 @@ function StatusDialog() {
           ))}
         </div>
         <footer>
-          <button type="button" class="secondary" onClick={() => void save("", "")}>
-            Clear status
-          </button>
-          <button type="submit" class="primary">
-            Save
-          </button>
+          <button type="button" class="secondary" onClick={() => void save("", "")}>{t("Clear status")}</button>
+          <button type="submit" class="primary">{t("Save")}</button>
         </footer>
       </form>
     </Modal>
@@ -426,7 +419,7 @@ function StatusDialog() {
 
 function Help() {
   return (
-    <Modal title="Keyboard shortcuts" close={close}>
+    <Modal title={t("Keyboard shortcuts")} close={close}>
       <div class="help">
         {KEYS.map(({ title, keys }) => (
           <table key={title}>

@@ -8,11 +8,12 @@ import { placeNames } from "../store/select";
 import type { Draft, Scheduled, State } from "../store/types";
 import { ServerHtml } from "../widgets/html";
 import { formatAgo, formatMoment } from "../widgets/time";
+import { t } from "../text/language";
 
 function targetName(target: Target, state: State): string {
-  if (target.kind === "direct") return target.userIds.length > 0 ? placeNames(state, target.userIds) : "Nobody yet";
+  if (target.kind === "direct") return target.userIds.length > 0 ? placeNames(state, target.userIds) : t("Nobody yet");
   const name = target.channelId === undefined ? undefined : state.channels.get(target.channelId)?.name;
-  return name === undefined ? "No channel yet" : `#${name} > ${target.topic || "general chat"}`;
+  return name === undefined ? t("No channel yet") : `#${name} > ${target.topic || t("general chat")}`;
 }
 
 function openAt(target: Target, content: string): void {
@@ -27,7 +28,7 @@ export function DraftsView() {
   const sorted = [...drafts].sort((a, b) => b.timestamp - a.timestamp);
   return (
     <div class="page cards">
-      {sorted.length === 0 && <p class="muted">No drafts. What you write and do not send is kept here.</p>}
+      {sorted.length === 0 && <p class="muted">{t("No drafts. What you write and do not send is kept here.")}</p>}
       <ul>
         {sorted.map((draft) => (
           <DraftCard key={draft.id} draft={draft} />
@@ -54,12 +55,8 @@ function DraftCard({ draft }: { draft: Draft }) {
         {draft.content}
       </p>
       <footer>
-        <button type="button" class="primary" onClick={restore}>
-          Go on writing
-        </button>
-        <button type="button" class="secondary" onClick={() => void attempt(request("DELETE", `drafts/${draft.id}`), "Draft deleted.")}>
-          Delete draft
-        </button>
+        <button type="button" class="primary" onClick={restore}>{t("Go on writing")}</button>
+        <button type="button" class="secondary" onClick={() => void attempt(request("DELETE", `drafts/${draft.id}`), t("Draft deleted."))}>{t("Delete draft")}</button>
       </footer>
     </li>
   );
@@ -70,7 +67,7 @@ export function ScheduledView() {
   const sorted = [...scheduled].sort((a, b) => a.scheduled_delivery_timestamp - b.scheduled_delivery_timestamp);
   return (
     <div class="page cards">
-      {sorted.length === 0 && <p class="muted">No message waits to be sent.</p>}
+      {sorted.length === 0 && <p class="muted">{t("No message waits to be sent.")}</p>}
       <ul>
         {sorted.map((one) => (
           <ScheduledCard key={one.scheduled_message_id} scheduled={one} />
@@ -93,16 +90,12 @@ function ScheduledCard({ scheduled }: { scheduled: Scheduled }) {
     <li class="card">
       <header>
         <strong dir="auto">{targetName(target, state)}</strong>
-        <span class={scheduled.failed ? "send-error" : "muted"}>{scheduled.failed ? "Could not be sent" : when}</span>
+        <span class={scheduled.failed ? "send-error" : "muted"}>{scheduled.failed ? t("Could not be sent") : when}</span>
       </header>
       <ServerHtml html={scheduled.rendered_content} />
       <footer>
-        <button type="button" class="secondary" onClick={() => void edit()}>
-          Edit or send now
-        </button>
-        <button type="button" class="secondary" onClick={() => void remove("Scheduled message deleted.")}>
-          Delete
-        </button>
+        <button type="button" class="secondary" onClick={() => void edit()}>{t("Edit or send now")}</button>
+        <button type="button" class="secondary" onClick={() => void remove(t("Scheduled message deleted."))}>{t("Delete")}</button>
       </footer>
     </li>
   );

@@ -4,6 +4,7 @@ import { app } from "../app/app";
 import { attempt, editMessage, rawContent } from "../app/actions";
 import type { Message } from "../store/types";
 import { CompletingTextArea } from "../widgets/typeahead";
+import { t } from "../text/language";
 
 export function EditBox({ message }: { message: Message }) {
   const [content, setContent] = useState<string>();
@@ -41,15 +42,11 @@ export function EditBox({ message }: { message: Message }) {
     close();
   };
   return (
-    <form class="edit-box" ref={host} onSubmit={save} aria-label="Edit the message">
-      <CompletingTextArea value={content ?? ""} label="Message text" onInput={setContent} onKeyDown={keys} />
+    <form class="edit-box" ref={host} onSubmit={save} aria-label={t("Edit the message")}>
+      <CompletingTextArea value={content ?? ""} label={t("Message text")} onInput={setContent} onKeyDown={keys} />
       <p>
-        <button type="submit" class="primary" disabled={content === undefined || isSaving}>
-          Save
-        </button>{" "}
-        <button type="button" class="secondary" onClick={close}>
-          Cancel
-        </button>
+        <button type="submit" class="primary" disabled={content === undefined || isSaving}>{t("Save")}</button>{" "}
+        <button type="button" class="secondary" onClick={close}>{t("Cancel")}</button>
       </p>
     </form>
   );

@@ -4,6 +4,7 @@ import { toggleReaction, type Emoji } from "../app/actions";
 import { allEmoji, findEmoji, type NamedEmoji } from "../app/emoji";
 import { Modal } from "../widgets/controls";
 import { EmojiSign } from "./message_row";
+import { t } from "../text/language";
 
 /** Emoji shown at once; the others are found by their names. */
 const SHOWN_MOST = 160;
@@ -14,7 +15,7 @@ export function EmojiGrid({ onPick }: { onPick: (emoji: Emoji) => void }) {
   const [typed, setTyped] = useState("");
   const grid = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    allEmoji().then(setAll, () => app.toast("The list of emoji could not be loaded.", { isError: true }));
+    allEmoji().then(setAll, () => app.toast(t("The list of emoji could not be loaded."), { isError: true }));
   }, []);
   const shown = typed === "" ? (all ?? []).slice(0, SHOWN_MOST) : findEmoji(all ?? [], typed, SHOWN_MOST);
   const keys = (event: KeyboardEvent) => {
@@ -37,13 +38,13 @@ export function EmojiGrid({ onPick }: { onPick: (emoji: Emoji) => void }) {
     <div class="emoji-grid" onKeyDown={keys}>
       <input
         type="search"
-        aria-label="Find an emoji"
-        placeholder="Find an emoji"
+        aria-label={t("Find an emoji")}
+        placeholder={t("Find an emoji")}
         data-focus
         value={typed}
         onInput={(event) => setTyped((event.target as HTMLInputElement).value)}
       />
-      <div class="grid" ref={grid} role="group" aria-label="Emoji">
+      <div class="grid" ref={grid} role="group" aria-label={t("Emoji")}>
         {shown.map((emoji) => (
           <button
             key={`${emoji.type} ${emoji.code}`}
@@ -56,7 +57,7 @@ export function EmojiGrid({ onPick }: { onPick: (emoji: Emoji) => void }) {
           </button>
         ))}
       </div>
-      {all && shown.length === 0 && <p class="muted">No emoji has this name.</p>}
+      {all && shown.length === 0 && <p class="muted">{t("No emoji has this name.")}</p>}
     </div>
   );
 }
@@ -65,7 +66,7 @@ export function ReactionDialog({ messageId, close }: { messageId: number; close:
   const message = useStore((state) => state.messages.get(messageId));
   if (!message) return null;
   return (
-    <Modal title="Add a reaction" close={close} class="narrow">
+    <Modal title={t("Add a reaction")} close={close} class="narrow">
       <EmojiGrid
         onPick={(emoji) => {
           close();

@@ -11,6 +11,7 @@ import { Count, IconButton, MenuButton, PresenceDot } from "../widgets/controls"
 import { Icon } from "../widgets/icons";
 import { topicMenu } from "./message_menu";
 import { channelIcon, TopicName } from "./recipient_bar";
+import { t } from "../text/language";
 
 /** Conversations that are listed at first, and further ones at once. */
 const LISTED = 200;
@@ -35,9 +36,8 @@ export function InboxView() {
     return (
       <div class="page inbox-empty">
         <Icon name="check" />
-        <h2>Nothing unread</h2>
-        <p class="muted">
-          Messages that you have not read are listed here. <a href="#feed">Look at everything</a>
+        <h2>{t("Nothing unread")}</h2>
+        <p class="muted">{t("Messages that you have not read are listed here.")}{" "}<a href="#feed">{t("Look at everything")}</a>
         </p>
       </div>
     );
@@ -45,10 +45,10 @@ export function InboxView() {
   return (
     <div class="page inbox">
       {directs.length > 0 && (
-        <section aria-label="Unread direct messages">
+        <section aria-label={t("Unread direct messages")}>
           <header>
             <Icon name="people" />
-            <h2>Direct messages</h2>
+            <h2>{t("Direct messages")}</h2>
             <Count count={directs.reduce((sum, { ids }) => sum + ids.length, 0)} />
           </header>
           <ul>
@@ -68,7 +68,7 @@ export function InboxView() {
             <Count count={count} />
             <IconButton
               icon="check"
-              label={`Mark ${channel.name} as read`}
+              label={t("Mark {0} as read", channel.name)}
               onClick={() => void markNarrowRead(channelNarrow(channel.stream_id))}
             />
           </header>
@@ -81,8 +81,7 @@ export function InboxView() {
       ))}
       {left > 0 && (
         <button type="button" class="secondary" onClick={() => setMost(most + LISTED)}>
-          {left} more conversations
-        </button>
+          {t("{0} more conversations", left)}</button>
       )}
     </div>
   );
@@ -100,12 +99,12 @@ function Row(props: { conversation: UnreadConversation; name: ComponentChildren;
         {name}
       </a>
       {isMention && (
-        <span class="mention-mark" role="img" aria-label="mentions you">
+        <span class="mention-mark" role="img" aria-label={t("mentions you")}>
           @
         </span>
       )}
       <Count count={ids.length} />
-      <IconButton icon="check" label={`Mark ${label} as read`} onClick={() => void markNarrowRead(narrow)} />
+      <IconButton icon="check" label={t("Mark {0} as read", label)} onClick={() => void markNarrowRead(narrow)} />
       {children}
     </li>
   );
@@ -134,8 +133,8 @@ function TopicRow({ conversation }: { conversation: UnreadConversation }) {
   const { place } = conversation;
   if (place.kind !== "topic") return null;
   return (
-    <Row conversation={conversation} label={place.topic || "general chat"} name={<TopicName topic={place.topic} />}>
-      <MenuButton label={`Options of ${place.topic || "general chat"}`} items={() => topicMenu(place.channelId, place.topic)} />
+    <Row conversation={conversation} label={place.topic || t("general chat")} name={<TopicName topic={place.topic} />}>
+      <MenuButton label={t("Options of {0}", place.topic || t("general chat"))} items={() => topicMenu(place.channelId, place.topic)} />
     </Row>
   );
 }

@@ -7,62 +7,63 @@ import { placeOf, topicPolicy } from "../store/place";
 import { mayDelete, mayEdit, mayMove, nextUnread } from "../store/select";
 import type { Message, State } from "../store/types";
 import { quoteMessage, replyTo } from "./message_menu";
+import { t } from "../text/language";
 
 /** What the help shows. */
 export const KEYS: readonly { title: string; keys: readonly (readonly [string, string])[] }[] = [
   {
-    title: "Reading",
+    title: t("Reading"),
     keys: [
-      ["j", "Next message"],
-      ["k", "Message before"],
-      ["n", "Next topic with unread messages"],
-      ["p", "Next direct conversation with unread messages"],
-      ["G", "Newest message"],
-      ["Home", "Oldest loaded message"],
-      ["s", "Conversation of the message"],
-      ["S", "Channel of the message"],
-      ["Esc", "Close, or go to the inbox"],
+      ["j", t("Next message")],
+      ["k", t("Message before")],
+      ["n", t("Next topic with unread messages")],
+      ["p", t("Next direct conversation with unread messages")],
+      ["G", t("Newest message")],
+      ["Home", t("Oldest loaded message")],
+      ["s", t("Conversation of the message")],
+      ["S", t("Channel of the message")],
+      ["Esc", t("Close, or go to the inbox")],
     ],
   },
   {
-    title: "Writing",
+    title: t("Writing"),
     keys: [
-      ["r", "Reply"],
-      ["R", "Write to the sender"],
-      [">", "Quote and reply"],
-      ["c", "New topic"],
-      ["x", "New direct message"],
-      ["e", "Edit the message"],
-      ["Ctrl Enter", "Send"],
+      ["r", t("Reply")],
+      ["R", t("Write to the sender")],
+      [">", t("Quote and reply")],
+      ["c", t("New topic")],
+      ["x", t("New direct message")],
+      ["e", t("Edit the message")],
+      ["Ctrl Enter", t("Send")],
     ],
   },
   {
-    title: "The selected message",
+    title: t("The selected message"),
     keys: [
-      ["*", "Star"],
-      ["+", "React with thumbs up"],
-      [":", "React with an emoji"],
-      ["u", "Profile of the sender"],
-      ["m", "Move"],
-      ["M", "Mute or unmute the topic"],
-      ["F", "Follow or unfollow the topic"],
-      ["Delete", "Delete"],
+      ["*", t("Star")],
+      ["+", t("React with thumbs up")],
+      [":", t("React with an emoji")],
+      ["u", t("Profile of the sender")],
+      ["m", t("Move")],
+      ["M", t("Mute or unmute the topic")],
+      ["F", t("Follow or unfollow the topic")],
+      [t("Delete"), t("Delete")],
     ],
   },
   {
-    title: "Going places",
+    title: t("Going places"),
     keys: [
-      ["/", "Search"],
-      ["q", "Find a channel"],
-      ["w", "Find a person"],
-      ["g i", "Inbox"],
-      ["g a", "Combined feed"],
-      ["g m", "Mentions"],
-      ["g s", "Starred messages"],
-      ["g p", "Direct messages"],
-      ["g d", "Drafts"],
-      ["g c", "All channels"],
-      ["?", "This help"],
+      ["/", t("Search")],
+      ["q", t("Find a channel")],
+      ["w", t("Find a person")],
+      ["g i", t("Inbox")],
+      ["g a", t("Combined feed")],
+      ["g m", t("Mentions")],
+      ["g s", t("Starred messages")],
+      ["g p", t("Direct messages")],
+      ["g d", t("Drafts")],
+      ["g c", t("All channels")],
+      ["?", t("This help")],
     ],
   },
 ];
@@ -159,7 +160,7 @@ function goNext(state: State, kind: "topic" | "direct"): void {
   const narrow = currentNarrow();
   const next = nextUnread(state, narrow && conversationOf(narrow, state.selfId), kind);
   if (next) goNarrow(placeNarrow(next));
-  else app.toast(kind === "topic" ? "No more unread topics." : "No more unread direct messages.");
+  else app.toast(kind === "topic" ? t("No more unread topics.") : t("No more unread direct messages."));
 }
 
 /** Returns the message that keys act on: the selected one, or the newest of the view. */
@@ -222,7 +223,7 @@ const ACTIONS: Readonly<Record<string, (state: State) => void>> = {
   x: () => void openCompose({ kind: "direct", userIds: [] }),
   e: withTarget((message, state) => {
     if (mayEdit(state, message)) app.setUi({ editingId: message.id, selectedId: message.id });
-    else app.toast("This message cannot be edited.");
+    else app.toast(t("This message cannot be edited."));
   }),
   "*": withTarget((message) => void setFlag([message.id], "starred", !message.flags.includes("starred"))),
   "+": withTarget((message) => void toggleReaction(message, THUMBS_UP)),

@@ -13,6 +13,7 @@ import { Count, IconButton, MenuButton, PresenceDot, StatusEmoji } from "../widg
 import { Icon, type IconName } from "../widgets/icons";
 import { topicMenu } from "./message_menu";
 import { channelIcon, TopicName } from "./recipient_bar";
+import { t } from "../text/language";
 
 const DIRECTS_SHOWN = 8;
 const DIRECTS_MOST = 60;
@@ -22,7 +23,7 @@ const TOPICS_MOST = 200;
 export function LeftBar() {
   const route = useApp((app) => app.ui.route);
   return (
-    <nav class="left-bar" aria-label="Conversations">
+    <nav class="left-bar" aria-label={t("Conversations")}>
       <Views route={route} />
       <Directs route={route} />
       <Channels route={route} />
@@ -49,13 +50,13 @@ function Views({ route }: { route: Route }) {
   const scheduled = useStore((state) => state.scheduled.length);
   const state = app.state as State;
   const views: ViewLink[] = [
-    { hash: "#inbox", label: "Inbox", icon: "inbox", count: counts.total },
-    { hash: "#feed", label: "Combined feed", icon: "feed", count: 0 },
-    { hash: narrowHash(MENTIONED, state), label: "Mentions", icon: "at", count: counts.mentions },
-    { hash: narrowHash(STARRED, state), label: "Starred", icon: "star", count: starred, quiet: true, what: "starred" },
-    { hash: "#drafts", label: "Drafts", icon: "draft", count: drafts, quiet: true, what: "drafts" },
+    { hash: "#inbox", label: t("Inbox"), icon: "inbox", count: counts.total },
+    { hash: "#feed", label: t("Combined feed"), icon: "feed", count: 0 },
+    { hash: narrowHash(MENTIONED, state), label: t("Mentions"), icon: "at", count: counts.mentions },
+    { hash: narrowHash(STARRED, state), label: t("Starred"), icon: "star", count: starred, quiet: true, what: t("starred") },
+    { hash: "#drafts", label: t("Drafts"), icon: "draft", count: drafts, quiet: true, what: t("drafts") },
     ...(scheduled > 0
-      ? [{ hash: "#scheduled", label: "Scheduled", icon: "clock" as const, count: scheduled, quiet: true, what: "scheduled" }]
+      ? [{ hash: "#scheduled", label: t("Scheduled"), icon: "clock" as const, count: scheduled, quiet: true, what: t("scheduled") }]
       : []),
   ];
   const current = hashOf(route, state);
@@ -66,7 +67,7 @@ function Views({ route }: { route: Route }) {
           <a href={hash} class="link-row" aria-current={hash === current ? "page" : undefined}>
             <Icon name={icon} />
             <span class="name">{label}</span>
-            <Count count={count} quiet={quiet ?? false} what={what ?? "unread"} />
+            <Count count={count} quiet={quiet ?? false} what={what ?? t("unread")} />
           </a>
         </li>
       ))}
@@ -88,12 +89,12 @@ function Directs({ route }: { route: Route }) {
   const current = place && placeKey(place);
   const shown = directs.filter((one, at) => showsAll || at < DIRECTS_SHOWN || one.unread > 0 || one.key === current);
   return (
-    <section aria-label="Direct messages">
+    <section aria-label={t("Direct messages")}>
       <header class="section-head">
         <a href="#narrow/is/dm">
-          <h2>Direct messages</h2>
+          <h2>{t("Direct messages")}</h2>
         </a>
-        <IconButton icon="plus" label="New direct message" onClick={() => void openCompose({ kind: "direct", userIds: [] })} />
+        <IconButton icon="plus" label={t("New direct message")} onClick={() => void openCompose({ kind: "direct", userIds: [] })} />
       </header>
       <ul class="links">
         {shown.map(({ key, userIds, unread }) => (
@@ -114,14 +115,10 @@ function Directs({ route }: { route: Route }) {
         ))}
       </ul>
       {shown.length < directs.length && (
-        <button type="button" class="more-link" onClick={() => setShowsAll(true)}>
-          All conversations
-        </button>
+        <button type="button" class="more-link" onClick={() => setShowsAll(true)}>{t("All conversations")}</button>
       )}
       {showsAll && directs.length > DIRECTS_SHOWN && (
-        <button type="button" class="more-link" onClick={() => setShowsAll(false)}>
-          Fewer conversations
-        </button>
+        <button type="button" class="more-link" onClick={() => setShowsAll(false)}>{t("Fewer conversations")}</button>
       )}
     </section>
   );
@@ -139,20 +136,20 @@ function Channels({ route }: { route: Route }) {
   const found = channels.filter((channel) => channel.name.toLowerCase().includes(folded));
   const shown = found.filter((channel, at) => at < CHANNELS_MOST || channel.stream_id === current);
   return (
-    <section aria-label="Channels">
+    <section aria-label={t("Channels")}>
       <header class="section-head">
         <a href="#channels">
-          <h2>Channels</h2>
+          <h2>{t("Channels")}</h2>
         </a>
-        {mayCreate && <IconButton icon="plus" label="New channel" onClick={() => app.setUi({ dialog: { is: "new-channel" } })} />}
+        {mayCreate && <IconButton icon="plus" label={t("New channel")} onClick={() => app.setUi({ dialog: { is: "new-channel" } })} />}
       </header>
       {channels.length > 12 && (
         <input
           type="search"
           id="channel-filter"
           class="filter"
-          aria-label="Filter channels"
-          placeholder="Filter channels"
+          aria-label={t("Filter channels")}
+          placeholder={t("Filter channels")}
           value={filter}
           onInput={(event) => setFilter((event.target as HTMLInputElement).value)}
         />
@@ -162,10 +159,8 @@ function Channels({ route }: { route: Route }) {
           <ChannelRow key={channel.stream_id} channel={channel} isCurrent={channel.stream_id === current} route={route} />
         ))}
       </ul>
-      {found.length > shown.length && <p class="muted small">{found.length - shown.length} more; type to find them.</p>}
-      <a class="more-link" href="#channels">
-        All channels
-      </a>
+      {found.length > shown.length && <p class="muted small">{t("{0} more; type to find them.", found.length - shown.length)}</p>}
+      <a class="more-link" href="#channels">{t("All channels")}</a>
     </section>
   );
 }
@@ -187,12 +182,12 @@ function ChannelRow({ channel, isCurrent, route }: { channel: Channel; isCurrent
           </span>
         </a>
         {(unread?.mentions ?? 0) > 0 && (
-          <span class="mention-mark" role="img" aria-label="mentions you">
+          <span class="mention-mark" role="img" aria-label={t("mentions you")}>
             @
           </span>
         )}
         <Count count={quiet ? (unread?.muted ?? 0) : heard} quiet={quiet} />
-        <MenuButton label={`Options of ${channel.name}`} items={() => channelMenu(channel)} />
+        <MenuButton label={t("Options of {0}", channel.name)} items={() => channelMenu(channel)} />
       </div>
       {isCurrent && <Topics channel={channel} route={route} />}
     </li>
@@ -201,22 +196,22 @@ function ChannelRow({ channel, isCurrent, route }: { channel: Channel; isCurrent
 
 export function channelMenu(channel: Channel) {
   const { stream_id: id, name } = channel;
-  const read = () => attempt(request("POST", "mark_stream_as_read", { stream_id: id }), "Marked as read.");
+  const read = () => attempt(request("POST", "mark_stream_as_read", { stream_id: id }), t("Marked as read."));
   return [
-    { label: "New topic", icon: "plus" as const, run: () => void openCompose({ kind: "topic", channelId: id, topic: "" }) },
-    { label: "Mark as read", icon: "check" as const, run: () => void read() },
+    { label: t("New topic"), icon: "plus" as const, run: () => void openCompose({ kind: "topic", channelId: id, topic: "" }) },
+    { label: t("Mark as read"), icon: "check" as const, run: () => void read() },
     {
-      label: channel.pin_to_top ? "Unpin" : "Pin to the top",
+      label: channel.pin_to_top ? t("Unpin") : t("Pin to the top"),
       icon: "pin" as const,
       run: () => void setChannelProperty(id, "pin_to_top", !channel.pin_to_top),
     },
     {
-      label: channel.is_muted ? "Unmute channel" : "Mute channel",
+      label: channel.is_muted ? t("Unmute channel") : t("Mute channel"),
       icon: "mute" as const,
       run: () => void setChannelProperty(id, "is_muted", !channel.is_muted),
     },
-    { label: "About this channel", icon: "help" as const, run: () => app.setUi({ dialog: { is: "channel", channelId: id } }) },
-    { label: "Unsubscribe", icon: "exit" as const, run: () => void unsubscribe(name) },
+    { label: t("About this channel"), icon: "help" as const, run: () => app.setUi({ dialog: { is: "channel", channelId: id } }) },
+    { label: t("Unsubscribe"), icon: "exit" as const, run: () => void unsubscribe(name) },
   ];
 }
 
@@ -233,7 +228,7 @@ function Topics({ channel, route }: { channel: Channel; route: Route }) {
   const place = route.view === "narrow" ? conversationOf(route.narrow, state.selfId) : undefined;
   const current = place?.kind === "topic" ? place.topic.toLowerCase() : undefined;
   return (
-    <ul class="links topics" aria-label={`Topics of ${channel.name}`}>
+    <ul class="links topics" aria-label={t("Topics of {0}", channel.name)}>
       {topics.map(({ name, unread, isMuted, isFollowed }) => (
         <li key={name.toLowerCase()} class={isMuted && !channel.is_muted ? "is-muted" : ""}>
           <div class="link-row">
@@ -245,17 +240,15 @@ function Topics({ channel, route }: { channel: Channel; route: Route }) {
                 <TopicName topic={name} />
               </span>
             </a>
-            {isFollowed && <span class="follow-mark" role="img" aria-label="followed"><Icon name="follow" /></span>}
+            {isFollowed && <span class="follow-mark" role="img" aria-label={t("followed")}><Icon name="follow" /></span>}
             <Count count={unread} quiet={isMuted} />
-            <MenuButton label={`Options of ${name || "general chat"}`} items={() => topicMenu(channelId, name)} />
+            <MenuButton label={t("Options of {0}", name || t("general chat"))} items={() => topicMenu(channelId, name)} />
           </div>
         </li>
       ))}
       {total > topics.length && (
         <li>
-          <button type="button" class="more-link" onClick={() => setMost(TOPICS_MOST)}>
-            More topics
-          </button>
+          <button type="button" class="more-link" onClick={() => setMost(TOPICS_MOST)}>{t("More topics")}</button>
         </li>
       )}
     </ul>

@@ -11,6 +11,7 @@ import { OutgoingRows } from "./outgoing";
 import { RecipientBar } from "./recipient_bar";
 import { onContentClick } from "./content_click";
 import { END_TOLERANCE_PX, Heights, isToFollow, placeInList, windowAround, type Anchor } from "./scroller";
+import { t } from "../text/language";
 
 /** Rows from an end of what is loaded at which more is loaded. */
 const LOAD_BEFORE_END = 25;
@@ -42,10 +43,10 @@ export function MessageListView({ narrow }: { narrow: Narrow }) {
       <div class="messages empty-list" role="status">
         {failure ? (
           <p>
-            {failure} <button onClick={load}>Try again</button>
+            {failure} <button onClick={load}>{t("Try again")}</button>
           </p>
         ) : (
-          <p class="muted">Loading messages…</p>
+          <p class="muted">{t("Loading messages…")}</p>
         )}
       </div>
     );
@@ -69,7 +70,7 @@ function EmptyList({ narrow }: { narrow: Narrow }) {
     <div class="messages empty-list">
       <div class="message-rows">
         <p class="muted" role="status">
-          {isConversation ? "No messages here yet. Write the first one." : "No messages found."}
+          {isConversation ? t("No messages here yet. Write the first one.") : t("No messages found.")}
         </p>
         <OutgoingRows narrow={key} />
       </div>
@@ -98,8 +99,8 @@ function Scroller({ list, wanted }: { list: MessageList; wanted: number | undefi
       {!isConversation && topPlaceId !== undefined && <StickyBar id={topPlaceId} />}
       <div class="messages" ref={host} onScroll={scroller.onScroll} onClick={onContentClick} tabIndex={-1}>
         <div class="space" data-space="top" />
-        <div class="message-rows" ref={rows} role="region" aria-label="Messages">
-          {list.foundOldest && shown.start === 0 && <p class="list-edge">This is where it begins.</p>}
+        <div class="message-rows" ref={rows} role="region" aria-label={t("Messages")}>
+          {list.foundOldest && shown.start === 0 && <p class="list-edge">{t("This is where it begins.")}</p>}
           {visible.map((id, at) => (
             <MessageRow
               key={id}
@@ -117,7 +118,7 @@ function Scroller({ list, wanted }: { list: MessageList; wanted: number | undefi
       </div>
       {!isAtEnd && (
         <div class="to-end">
-          <IconButton icon="arrowDown" label="Go to the newest message" onClick={scroller.toEnd} />
+          <IconButton icon="arrowDown" label={t("Go to the newest message")} onClick={scroller.toEnd} />
           {unreadBelow > 0 && <span class="count">{unreadBelow}</span>}
         </div>
       )}

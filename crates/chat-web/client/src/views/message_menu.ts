@@ -7,21 +7,22 @@ import { isResolved, placeOf, resolved, topicPolicy, unresolved } from "../store
 import { mayDelete, mayEdit, mayMove } from "../store/select";
 import type { Message, State } from "../store/types";
 import type { MenuItem } from "../widgets/controls";
+import { t } from "../text/language";
 
 export function messageMenu(message: Message): MenuItem[] {
   const state = app.state as State;
   const dialog = (is: "history" | "receipts" | "move" | "delete") => () =>
     app.setUi({ dialog: { is, messageId: message.id } });
   const items: (MenuItem | false)[] = [
-    { label: "Reply", icon: "reply", run: () => replyTo(message) },
-    { label: "Quote and reply", icon: "quote", run: () => void quoteMessage(message) },
-    mayEdit(state, message) && { label: "Edit", icon: "draft", run: () => app.setUi({ editingId: message.id }) },
-    mayMove(state, message) && { label: "Move or rename the topic", icon: "move", run: dialog("move") },
-    { label: "Mark as unread from here", icon: "inbox", run: () => void markUnread(message) },
-    { label: "Copy link to message", icon: "link", run: () => void copyLink(message) },
-    { label: "Who has read it", icon: "eye", run: dialog("receipts") },
-    message.last_edit_timestamp !== undefined && { label: "Edit history", icon: "clock", run: dialog("history") },
-    mayDelete(state, message) && { label: "Delete", icon: "trash", run: dialog("delete") },
+    { label: t("Reply"), icon: "reply", run: () => replyTo(message) },
+    { label: t("Quote and reply"), icon: "quote", run: () => void quoteMessage(message) },
+    mayEdit(state, message) && { label: t("Edit"), icon: "draft", run: () => app.setUi({ editingId: message.id }) },
+    mayMove(state, message) && { label: t("Move or rename the topic"), icon: "move", run: dialog("move") },
+    { label: t("Mark as unread from here"), icon: "inbox", run: () => void markUnread(message) },
+    { label: t("Copy link to message"), icon: "link", run: () => void copyLink(message) },
+    { label: t("Who has read it"), icon: "eye", run: dialog("receipts") },
+    message.last_edit_timestamp !== undefined && { label: t("Edit history"), icon: "clock", run: dialog("history") },
+    mayDelete(state, message) && { label: t("Delete"), icon: "trash", run: dialog("delete") },
   ];
   return items.filter((item): item is MenuItem => item !== false);
 }
@@ -61,16 +62,16 @@ async function markUnread(message: Message): Promise<void> {
 async function copyLink(message: Message): Promise<void> {
   const state = app.state as State;
   await navigator.clipboard.writeText(linkTo(state, placeNarrow(placeOf(state.selfId, message)), message.id));
-  app.toast("Link copied.");
+  app.toast(t("Link copied."));
 }
 
 /** Marks a topic as resolved, or no longer: all its messages move under the other name. */
 export async function toggleResolved(channelId: number, topic: string): Promise<void> {
   const id = newestIn(channelId, topic);
-  if (id === undefined) return app.toast("The topic has no messages.", { isError: true });
+  if (id === undefined) return app.toast(t("The topic has no messages."), { isError: true });
   const name = isResolved(topic) ? unresolved(topic) : resolved(topic);
   const moved = editMessage(id, { topic: name, propagate_mode: "change_all" });
-  const done = isResolved(topic) ? "The topic is open again." : "The topic is resolved.";
+  const done = isResolved(topic) ? t("The topic is open again.") : t("The topic is resolved.");
   if (await attempt(moved, done)) goNarrow(placeNarrow({ kind: "topic", channelId, topic: name }));
 }
 
@@ -85,10 +86,10 @@ export function newestIn(channelId: number, topic: string): number | undefined {
 }
 
 const POLICIES = [
-  { label: "As the channel", policy: 0 },
-  { label: "Mute topic", policy: 1 },
-  { label: "Unmute topic", policy: 2 },
-  { label: "Follow topic", policy: 3 },
+  { label: t("As the channel"), policy: 0 },
+  { label: t("Mute topic"), policy: 1 },
+  { label: t("Unmute topic"), policy: 2 },
+  { label: t("Follow topic"), policy: 3 },
 ] as const;
 
 export function topicMenu(channelId: number, topic: string): MenuItem[] {
@@ -103,13 +104,13 @@ export function topicMenu(channelId: number, topic: string): MenuItem[] {
       run: () => void setTopicPolicy(channelId, topic, policy),
     })),
     {
-      label: isResolved(topic) ? "Mark as unresolved" : "Mark as resolved",
+      label: isResolved(topic) ? t("Mark as unresolved") : t("Mark as resolved"),
       icon: "check",
       run: () => void toggleResolved(channelId, topic),
     },
     message !== undefined &&
       mayMove(state, message) && {
-        label: "Move or rename the topic",
+        label: t("Move or rename the topic"),
         icon: "move",
         run: () => app.setUi({ dialog: { is: "move", messageId: message.id } }),
       },

@@ -14,6 +14,7 @@ import { EditBox } from "./edit_box";
 import { messageMenu, quoteMessage } from "./message_menu";
 import { Poll, widgetOf } from "./poll";
 import { RecipientBar } from "./recipient_bar";
+import { t } from "../text/language";
 
 /** A message of the same sender within this time has no name above it. */
 const GROUP_S = 600;
@@ -65,7 +66,7 @@ function Row({ id, previousId, showsPlace, isSelected, isFirstUnread, marked }: 
       {group.newDay && <DayLine seconds={message.timestamp} />}
       {isFirstUnread && (
         <div class="unread-line" role="separator">
-          <span>New</span>
+          <span>{t("New")}</span>
         </div>
       )}
       {showsPlace && (group.newPlace || group.newDay) && <RecipientBar message={message} />}
@@ -100,7 +101,7 @@ function DayLine({ seconds }: { seconds: number }) {
 }
 
 function MutedBody() {
-  return <p class="muted muted-sender">A message of a muted user.</p>;
+  return <p class="muted muted-sender">{t("A message of a muted user.")}</p>;
 }
 
 function Body(props: { message: Message; withSender: boolean; isEditing: boolean; marked: RowProps["marked"] }) {
@@ -112,7 +113,7 @@ function Body(props: { message: Message; withSender: boolean; isEditing: boolean
     <>
       <div class="gutter">
         {withSender ? (
-          <button type="button" class="plain avatar-button" aria-label={`Profile of ${message.sender_full_name}`} onClick={openCard}>
+          <button type="button" class="plain avatar-button" aria-label={t("Profile of {0}", message.sender_full_name)} onClick={openCard}>
             <Avatar userId={message.sender_id} url={message.avatar_url} />
           </button>
         ) : (
@@ -149,8 +150,8 @@ function SenderMarks({ userId }: { userId: number }) {
   return (
     <>
       <StatusEmoji userId={userId} />
-      {isBot && <span class="tag">bot</span>}
-      {isGuest && <span class="tag">guest</span>}
+      {isBot && <span class="tag">{t("bot")}</span>}
+      {isGuest && <span class="tag">{t("guest")}</span>}
     </>
   );
 }
@@ -167,9 +168,7 @@ function Marks({ message }: { message: Message }) {
   if (message.last_edit_timestamp === undefined) return null;
   const show = () => app.setUi({ dialog: { is: "history", messageId: message.id } });
   return (
-    <button type="button" class="plain edited" onClick={show} title={`Edited ${formatFull(message.last_edit_timestamp)}`}>
-      edited
-    </button>
+    <button type="button" class="plain edited" onClick={show} title={t("Edited {0}", formatFull(message.last_edit_timestamp))}>{t("edited")}</button>
   );
 }
 
@@ -198,9 +197,9 @@ function Reactions({ message }: { message: Message }) {
   const namesUsers = useStore((now) => now.settings["display_emoji_reaction_users"] !== false);
   if (message.reactions.length === 0) return null;
   const showsNames = namesUsers && message.reactions.length <= NAMED_MOST;
-  const name = (id: number) => (id === state.selfId ? "You" : userName(state, id));
+  const name = (id: number) => (id === state.selfId ? t("You") : userName(state, id));
   return (
-    <div class="reactions" role="group" aria-label="Reactions">
+    <div class="reactions" role="group" aria-label={t("Reactions")}>
       {tallies(message.reactions).map(({ emoji, userIds }) => {
         const who = userIds.map(name).join(", ");
         const own = userIds.includes(state.selfId);
@@ -211,7 +210,7 @@ function Reactions({ message }: { message: Message }) {
             class={`reaction ${own ? "own" : ""}`}
             aria-pressed={own}
             aria-label={`${emoji.name.replaceAll("_", " ")}: ${who}`}
-            title={`${who} reacted with :${emoji.name}:`}
+            title={t("{0} reacted with :{1}:", who, emoji.name)}
             onClick={() => void toggleReaction(message, emoji)}
           >
             <EmojiSign emoji={emoji} />
@@ -221,7 +220,7 @@ function Reactions({ message }: { message: Message }) {
       })}
       <IconButton
         icon="smile"
-        label="Add a reaction"
+        label={t("Add a reaction")}
         class="add-reaction"
         onClick={() => app.setUi({ dialog: { is: "emoji", messageId: message.id } })}
       />
@@ -239,26 +238,26 @@ function Actions({ message }: { message: Message }) {
   const isStarred = message.flags.includes("starred");
   const isEditable = useStore((state) => mayEdit(state, message));
   return (
-    <div class="actions" role="group" aria-label="Message actions">
+    <div class="actions" role="group" aria-label={t("Message actions")}>
       <IconButton
         icon="smile"
-        label="Add a reaction"
+        label={t("Add a reaction")}
         onClick={() => app.setUi({ dialog: { is: "emoji", messageId: message.id } })}
       />
       {isEditable ? (
-        <IconButton icon="draft" label="Edit" onClick={() => app.setUi({ editingId: message.id })} />
+        <IconButton icon="draft" label={t("Edit")} onClick={() => app.setUi({ editingId: message.id })} />
       ) : (
-        <IconButton icon="quote" label="Quote and reply" onClick={() => void quoteMessage(message)} />
+        <IconButton icon="quote" label={t("Quote and reply")} onClick={() => void quoteMessage(message)} />
       )}
       <IconButton
         icon="star"
-        label={isStarred ? "Remove the star" : "Star"}
+        label={isStarred ? t("Remove the star") : t("Star")}
         pressed={isStarred}
         filled={isStarred}
         class={isStarred ? "starred" : ""}
         onClick={() => void setFlag([message.id], "starred", !isStarred)}
       />
-      <MenuButton label="More actions" items={() => messageMenu(message)} />
+      <MenuButton label={t("More actions")} items={() => messageMenu(message)} />
       {isStarred && <span class="star-mark" aria-hidden="true"><Icon name="star" filled /></span>}
     </div>
   );

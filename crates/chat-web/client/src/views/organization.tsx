@@ -7,21 +7,31 @@ import { byName, isAdmin, isPermitted, role } from "../store/select";
 import type { State, User } from "../store/types";
 import { Avatar, Field, Switch } from "../widgets/controls";
 import { formatAgo, formatMoment } from "../widgets/time";
+import { GroupsSection } from "./groups";
+import { ProfileFieldsSection } from "./profile_fields";
+import { ActiveBotsSection, ExportSection, LinkifiersSection, PlaygroundsSection } from "./tools";
+import { t } from "../text/language";
 
 export const ROLES: readonly (readonly [number, string])[] = [
-  [100, "Owner"],
-  [200, "Administrator"],
-  [300, "Moderator"],
-  [400, "Member"],
-  [600, "Guest"],
+  [100, t("Owner")],
+  [200, t("Administrator")],
+  [300, t("Moderator")],
+  [400, t("Member")],
+  [600, t("Guest")],
 ];
 
 /** The sections of the settings that are about the organization, each for those who may use it. */
 export const ORGANIZATION_SECTIONS = [
-  { name: "members", label: "Members", view: Members, isFor: isAdmin },
-  { name: "invitations", label: "Invitations", view: Invitations, isFor: (state: State) => state.realm["can_invite_others_to_realm"] === true },
-  { name: "organization", label: "Organization", view: Organization, isFor: isAdmin },
-  { name: "emoji", label: "Emoji", view: CustomEmoji, isFor: (state: State) => isPermitted(state, state.realm["realm_add_custom_emoji_policy"]) },
+  { name: "members", label: t("Members"), view: Members, isFor: isAdmin },
+  { name: "invitations", label: t("Invitations"), view: Invitations, isFor: (state: State) => state.realm["can_invite_others_to_realm"] === true },
+  { name: "organization", label: t("Organization"), view: Organization, isFor: isAdmin },
+  { name: "groups", label: t("Groups"), view: GroupsSection, isFor: (state: State) => role(state) <= 400 },
+  { name: "fields", label: t("Profile fields"), view: ProfileFieldsSection, isFor: isAdmin },
+  { name: "linkifiers", label: t("Linkifiers"), view: LinkifiersSection, isFor: isAdmin },
+  { name: "playgrounds", label: t("Playgrounds"), view: PlaygroundsSection, isFor: isAdmin },
+  { name: "active-bots", label: t("Everyone's bots"), view: ActiveBotsSection, isFor: isAdmin },
+  { name: "export", label: t("Data export"), view: ExportSection, isFor: isAdmin },
+  { name: "emoji", label: t("Emoji"), view: CustomEmoji, isFor: (state: State) => isPermitted(state, state.realm["realm_add_custom_emoji_policy"]) },
 ] as const;
 
 /** Members that are listed; the field above them finds the others. */
@@ -41,8 +51,8 @@ function Members() {
       <input
         type="search"
         class="filter"
-        aria-label="Find a member"
-        placeholder="Find a member"
+        aria-label={t("Find a member")}
+        placeholder={t("Find a member")}
         value={typed}
         onInput={(event) => setTyped((event.target as HTMLInputElement).value)}
       />
@@ -51,7 +61,7 @@ function Members() {
           <MemberRow key={user.user_id} user={user} ownRole={own} />
         ))}
       </ul>
-      {found.length > LISTED && <p class="muted">{found.length - LISTED} more; type to find them.</p>}
+      {found.length > LISTED && <p class="muted">{t("{0} more; type to find them.", found.length - LISTED)}</p>}
     </>
   );
 }
@@ -61,15 +71,15 @@ function MemberRow({ user, ownRole }: { user: User; ownRole: number }) {
   const { user_id: id, full_name: name } = user;
   // Owners are made and unmade by owners alone.
   const mayChange = id !== selfId && (ownRole <= 100 || user.role > 100);
-  const setRole = (value: string) => void attempt(request("PATCH", `users/${id}`, { role: Number(value) }), `The role of ${name} was changed.`);
+  const setRole = (value: string) => void attempt(request("PATCH", `users/${id}`, { role: Number(value) }), t("The role of {0} was changed.", name));
   const deactivate = () =>
     app.setUi({
       dialog: {
         is: "confirm",
-        title: `Deactivate ${name}?`,
-        text: "They are signed out and cannot come back until they are reactivated. Their messages stay.",
-        label: "Deactivate",
-        run: () => void attempt(request("DELETE", user.is_bot ? `bots/${id}` : `users/${id}`), `${name} was deactivated.`),
+        title: t("Deactivate {0}?", name),
+        text: t("They are signed out and cannot come back until they are reactivated. Their messages stay."),
+        label: t("Deactivate"),
+        run: () => void attempt(request("DELETE", user.is_bot ? `bots/${id}` : `users/${id}`), t("{0} was deactivated.", name)),
       },
     });
   return (
@@ -77,11 +87,11 @@ function MemberRow({ user, ownRole }: { user: User; ownRole: number }) {
       <Avatar userId={id} size={28} />
       <span dir="auto">
         {name} <small class="muted">{user.delivery_email ?? user.email}</small>
-        {user.is_bot && <small class="tag">bot</small>}
-        {!user.is_active && <small class="tag">deactivated</small>}
+        {user.is_bot && <small class="tag">{t("bot")}</small>}
+        {!user.is_active && <small class="tag">{t("deactivated")}</small>}
       </span>
       {mayChange && user.is_active && !user.is_bot && (
-        <select aria-label={`Role of ${name}`} value={user.role} onChange={(event) => setRole((event.target as HTMLSelectElement).value)}>
+        <select aria-label={t("Role of {0}", name)} value={user.role} onChange={(event) => setRole((event.target as HTMLSelectElement).value)}>
           {ROLES.filter(([number]) => number >= ownRole || number === user.role).map(([number, word]) => (
             <option key={number} value={number}>
               {word}
@@ -90,19 +100,15 @@ function MemberRow({ user, ownRole }: { user: User; ownRole: number }) {
         </select>
       )}
       {mayChange && user.is_active && (
-        <button type="button" class="danger" aria-label={`Deactivate ${name}`} onClick={deactivate}>
-          Deactivate
-        </button>
+        <button type="button" class="danger" aria-label={t("Deactivate {0}", name)} onClick={deactivate}>{t("Deactivate")}</button>
       )}
       {mayChange && !user.is_active && (
         <button
           type="button"
           class="secondary"
-          aria-label={`Reactivate ${name}`}
-          onClick={() => void attempt(request("POST", `users/${id}/reactivate`), `${name} was reactivated.`)}
-        >
-          Reactivate
-        </button>
+          aria-label={t("Reactivate {0}", name)}
+          onClick={() => void attempt(request("POST", `users/${id}/reactivate`), t("{0} was reactivated.", name))}
+        >{t("Reactivate")}</button>
       )}
     </li>
   );
@@ -119,10 +125,10 @@ interface Invite {
 }
 
 const DURATIONS: readonly (readonly [string, string])[] = [
-  ["1440", "1 day"],
-  ["10080", "1 week"],
-  ["43200", "30 days"],
-  ["null", "No limit"],
+  ["1440", t("1 day")],
+  ["10080", t("1 week")],
+  ["43200", t("30 days")],
+  ["null", t("No limit")],
 ];
 
 function Invitations() {
@@ -138,16 +144,16 @@ function Invitations() {
   });
   const send = async (event: Event) => {
     event.preventDefault();
-    if (await attempt(request("POST", "invites", { ...terms(), invitee_emails: emails }), "Invited.")) setEmails("");
+    if (await attempt(request("POST", "invites", { ...terms(), invitee_emails: emails }), t("Invited."))) setEmails("");
   };
-  const makeLink = () => attempt(request("POST", "invites/multiuse", terms()), "The link is in the list below.");
+  const makeLink = () => attempt(request("POST", "invites/multiuse", terms()), t("The link is in the list below."));
   return (
     <>
       <form onSubmit={send}>
-        <Field label="Addresses" hint="Several with commas between them.">
+        <Field label={t("Addresses")} hint={t("Several with commas between them.")}>
           <textarea required rows={2} value={emails} onInput={(event) => setEmails((event.target as HTMLTextAreaElement).value)} />
         </Field>
-        <Field label="They join as">
+        <Field label={t("They join as")}>
           <select value={as} onChange={(event) => setAs((event.target as HTMLSelectElement).value)}>
             {ROLES.filter(([number]) => number >= own).map(([number, word]) => (
               <option key={number} value={number}>
@@ -156,7 +162,7 @@ function Invitations() {
             ))}
           </select>
         </Field>
-        <Field label="Valid for">
+        <Field label={t("Valid for")}>
           <select value={minutes} onChange={(event) => setMinutes((event.target as HTMLSelectElement).value)}>
             {DURATIONS.map(([value, word]) => (
               <option key={value} value={value}>
@@ -167,13 +173,9 @@ function Invitations() {
         </Field>
         <footer>
           {isAdmin(app.state as State) && (
-            <button type="button" class="secondary" onClick={() => void makeLink()}>
-              Make a link for anyone
-            </button>
+            <button type="button" class="secondary" onClick={() => void makeLink()}>{t("Make a link for anyone")}</button>
           )}
-          <button type="submit" class="primary">
-            Send invitations
-          </button>
+          <button type="submit" class="primary">{t("Send invitations")}</button>
         </footer>
       </form>
       <OpenInvites />
@@ -189,30 +191,26 @@ function OpenInvites() {
   }, [revision]);
   const revoke = (invite: Invite) => {
     const path = invite.is_multiuse ? `invites/multiuse/${invite.id}` : `invites/${invite.id}`;
-    void attempt(request("DELETE", path), "Taken back.");
+    void attempt(request("DELETE", path), t("Taken back."));
   };
   return (
     <>
-      <h3>Open invitations</h3>
-      {invites.length === 0 && <p class="muted">None.</p>}
+      <h3>{t("Open invitations")}</h3>
+      {invites.length === 0 && <p class="muted">{t("None.")}</p>}
       <ul class="people-list">
         {invites.map((invite) => (
           <li key={`${invite.is_multiuse} ${invite.id}`}>
             <span>
-              {invite.link_url ? <a href={invite.link_url}>{invite.link_url}</a> : (invite.email ?? "A link of someone else")}{" "}
+              {invite.link_url ? <a href={invite.link_url}>{invite.link_url}</a> : (invite.email ?? t("A link of someone else"))}{" "}
               <small class="muted">
                 {formatAgo(invite.invited)}
                 {invite.expiry_date !== null && `, until ${formatMoment(new Date(invite.expiry_date * 1000))}`}
               </small>
             </span>
             {!invite.is_multiuse && (
-              <button type="button" class="secondary" onClick={() => void attempt(request("POST", `invites/${invite.id}/resend`), "Sent again.")}>
-                Send again
-              </button>
+              <button type="button" class="secondary" onClick={() => void attempt(request("POST", `invites/${invite.id}/resend`), t("Sent again."))}>{t("Send again")}</button>
             )}
-            <button type="button" class="danger" onClick={() => revoke(invite)}>
-              Take back
-            </button>
+            <button type="button" class="danger" onClick={() => revoke(invite)}>{t("Take back")}</button>
           </li>
         ))}
       </ul>
@@ -220,21 +218,21 @@ function OpenInvites() {
   );
 }
 
-const PLAIN = [[1, "Members"], [3, "Full members"], [4, "Moderators"], [2, "Administrators"]] as const;
-const OR_NOBODY = [...PLAIN, [6, "Nobody"]] as const;
-const WITH_GUESTS = [[5, "Everyone"], ...PLAIN] as const;
+const PLAIN = [[1, t("Members")], [3, t("Full members")], [4, t("Moderators")], [2, t("Administrators")]] as const;
+const OR_NOBODY = [...PLAIN, [6, t("Nobody")]] as const;
+const WITH_GUESTS = [[5, t("Everyone")], ...PLAIN] as const;
 
 const POLICIES: readonly { name: string; label: string; options: readonly (readonly [number, string])[] }[] = [
-  { name: "invite_to_realm_policy", label: "Who may invite people", options: OR_NOBODY },
-  { name: "invite_to_stream_policy", label: "Who may add others to channels", options: PLAIN },
-  { name: "edit_topic_policy", label: "Who may move messages to another topic", options: [...WITH_GUESTS, [6, "Nobody"]] },
-  { name: "move_messages_between_streams_policy", label: "Who may move messages to another channel", options: OR_NOBODY },
-  { name: "delete_own_message_policy", label: "Who may delete their own messages", options: WITH_GUESTS },
-  { name: "add_custom_emoji_policy", label: "Who may add emoji", options: PLAIN },
-  { name: "user_group_edit_policy", label: "Who may change groups", options: PLAIN },
+  { name: "invite_to_realm_policy", label: t("Who may invite people"), options: OR_NOBODY },
+  { name: "invite_to_stream_policy", label: t("Who may add others to channels"), options: PLAIN },
+  { name: "edit_topic_policy", label: t("Who may move messages to another topic"), options: [...WITH_GUESTS, [6, t("Nobody")]] },
+  { name: "move_messages_between_streams_policy", label: t("Who may move messages to another channel"), options: OR_NOBODY },
+  { name: "delete_own_message_policy", label: t("Who may delete their own messages"), options: WITH_GUESTS },
+  { name: "add_custom_emoji_policy", label: t("Who may add emoji"), options: PLAIN },
+  { name: "user_group_edit_policy", label: t("Who may change groups"), options: PLAIN },
 ];
 
-const change = (name: string, value: unknown) => void attempt(request("PATCH", "realm", { [name]: value }), "Saved.");
+const change = (name: string, value: unknown) => void attempt(request("PATCH", "realm", { [name]: value }), t("Saved."));
 
 function Organization() {
   const realm = useStore((state) => state.realm);
@@ -242,33 +240,31 @@ function Organization() {
   const [description, setDescription] = useState(String(realm["realm_description"] ?? ""));
   const save = (event: Event) => {
     event.preventDefault();
-    void attempt(request("PATCH", "realm", { name: name.trim(), description }), "Saved.");
+    void attempt(request("PATCH", "realm", { name: name.trim(), description }), t("Saved."));
   };
   return (
     <>
       <form onSubmit={save}>
-        <Field label="Name">
+        <Field label={t("Name")}>
           <input required maxLength={40} value={name} onInput={(event) => setName((event.target as HTMLInputElement).value)} />
         </Field>
-        <Field label="Description">
+        <Field label={t("Description")}>
           <textarea rows={3} value={description} onInput={(event) => setDescription((event.target as HTMLTextAreaElement).value)} />
         </Field>
         <footer>
-          <button type="submit" class="primary">
-            Save changes
-          </button>
+          <button type="submit" class="primary">{t("Save changes")}</button>
         </footer>
       </form>
-      <h3>Messages</h3>
-      <Switch label="Every channel message needs a topic" checked={realm["realm_mandatory_topics"] === true} onChange={(is) => change("mandatory_topics", is)} />
+      <h3>{t("Messages")}</h3>
+      <Switch label={t("Every channel message needs a topic")} checked={realm["realm_mandatory_topics"] === true} onChange={(is) => change("mandatory_topics", is)} />
       <Switch
-        label="Messages can be edited"
+        label={t("Messages can be edited")}
         checked={realm["realm_allow_message_editing"] === true}
         onChange={(is) => change("allow_message_editing", is)}
       />
-      <Limit name="message_content_edit_limit_seconds" label="Time to edit a message" />
-      <Limit name="message_content_delete_limit_seconds" label="Time to delete a message" />
-      <h3>Permissions</h3>
+      <Limit name="message_content_edit_limit_seconds" label={t("Time to edit a message")} />
+      <Limit name="message_content_delete_limit_seconds" label={t("Time to delete a message")} />
+      <h3>{t("Permissions")}</h3>
       {POLICIES.map((policy) => (
         <Field key={policy.name} label={policy.label}>
           <select
@@ -288,11 +284,11 @@ function Organization() {
 }
 
 const LIMITS: readonly (readonly [number, string])[] = [
-  [120, "2 minutes"],
-  [600, "10 minutes"],
-  [3_600, "1 hour"],
-  [86_400, "1 day"],
-  [604_800, "1 week"],
+  [120, t("2 minutes")],
+  [600, t("10 minutes")],
+  [3_600, t("1 hour")],
+  [86_400, t("1 day")],
+  [604_800, t("1 week")],
 ];
 
 function Limit({ name, label }: { name: string; label: string }) {
@@ -307,13 +303,13 @@ function Limit({ name, label }: { name: string; label: string }) {
           change(name, picked === "unlimited" ? JSON.stringify(picked) : Number(picked));
         }}
       >
-        {!isListed && <option value={value ?? ""}>{value} seconds</option>}
+        {!isListed && <option value={value ?? ""}>{t("{0} seconds", value)}</option>}
         {LIMITS.map(([seconds, words]) => (
           <option key={seconds} value={seconds}>
             {words}
           </option>
         ))}
-        <option value="unlimited">No limit</option>
+        <option value="unlimited">{t("No limit")}</option>
       </select>
     </Field>
   );
@@ -328,7 +324,7 @@ function CustomEmoji() {
     event.preventDefault();
     if (!file) return;
     const path = `realm/emoji/${encodeURIComponent(name.trim())}`;
-    if (!(await attempt(upload(path, file, () => undefined).done, "Added."))) return;
+    if (!(await attempt(upload(path, file, () => undefined).done, t("Added.")))) return;
     setName("");
     setFile(undefined);
     (event.target as HTMLFormElement).reset();
@@ -343,26 +339,22 @@ function CustomEmoji() {
             <button
               type="button"
               class="danger"
-              aria-label={`Remove ${one.name}`}
-              onClick={() => void attempt(request("DELETE", `realm/emoji/${encodeURIComponent(one.name)}`), "Removed.")}
-            >
-              Remove
-            </button>
+              aria-label={t("Remove {0}", one.name)}
+              onClick={() => void attempt(request("DELETE", `realm/emoji/${encodeURIComponent(one.name)}`), t("Removed."))}
+            >{t("Remove")}</button>
           </li>
         ))}
       </ul>
-      {shown.length === 0 && <p class="muted">No emoji of your own yet.</p>}
+      {shown.length === 0 && <p class="muted">{t("No emoji of your own yet.")}</p>}
       <form onSubmit={add}>
-        <Field label="Name" hint="Small letters, digits, and underscores.">
+        <Field label={t("Name")} hint={t("Small letters, digits, and underscores.")}>
           <input required pattern="[a-z0-9_\-]+" value={name} onInput={(event) => setName((event.target as HTMLInputElement).value)} />
         </Field>
-        <Field label="Picture">
+        <Field label={t("Picture")}>
           <input type="file" required accept="image/*" onChange={(event) => setFile((event.target as HTMLInputElement).files?.[0])} />
         </Field>
         <footer>
-          <button type="submit" class="primary">
-            Add emoji
-          </button>
+          <button type="submit" class="primary">{t("Add emoji")}</button>
         </footer>
       </form>
     </>

@@ -7,6 +7,7 @@ import { placeKey } from "../store/place";
 import type { State } from "../store/types";
 import { Avatar } from "../widgets/controls";
 import { targetOf } from "../app/compose";
+import { t } from "../text/language";
 
 export function OutgoingRows({ narrow }: { narrow: Narrow }) {
   const selfId = useStore((state) => state.selfId);
@@ -28,23 +29,16 @@ export function OutgoingRows({ narrow }: { narrow: Narrow }) {
             <div class="body">
               <p class="sender-line">
                 <span class="sender">{(app.state as State).users.get(selfId)?.full_name}</span>
-                {one.error === undefined && <span class="muted">Sending…</span>}
+                {one.error === undefined && <span class="muted">{t("Sending…")}</span>}
               </p>
               <div class="rendered typed" dir="auto">
                 {one.content}
               </div>
               {one.error !== undefined && (
-                <p class="send-error" role="alert">
-                  Not sent: {one.error}{" "}
-                  <button type="button" class="link" onClick={() => void deliver(one)}>
-                    Try again
-                  </button>{" "}
-                  <button type="button" class="link" onClick={() => edit(one.localId, one.content)}>
-                    Edit
-                  </button>{" "}
-                  <button type="button" class="link" onClick={() => discard(one.localId)}>
-                    Discard
-                  </button>
+                <p class="send-error" role="alert">{t("Not sent: {0}", one.error)}{" "}
+                  <button type="button" class="link" onClick={() => void deliver(one)}>{t("Try again")}</button>{" "}
+                  <button type="button" class="link" onClick={() => edit(one.localId, one.content)}>{t("Edit")}</button>{" "}
+                  <button type="button" class="link" onClick={() => discard(one.localId)}>{t("Discard")}</button>
                 </p>
               )}
             </div>

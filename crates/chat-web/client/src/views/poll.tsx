@@ -5,6 +5,7 @@ import { attempt } from "../app/actions";
 import { userName } from "../store/select";
 import type { Message, State, Submessage } from "../store/types";
 import { request } from "../transport/api";
+import { t } from "../text/language";
 
 export type Widget =
   | { readonly kind: "poll"; readonly question: string; readonly options: readonly string[] }
@@ -19,7 +20,7 @@ export function widgetOf(message: Message): Widget | undefined {
     return { kind: "poll", question: String(extra["question"] ?? ""), options: extra["options"] ?? [] };
   }
   if (data?.["widget_type"] === "todo") {
-    return { kind: "todo", title: String(extra["task_list_title"] || "Task list"), tasks: extra["tasks"] ?? [] };
+    return { kind: "todo", title: String(extra["task_list_title"] || t("Task list")), tasks: extra["tasks"] ?? [] };
   }
   return undefined;
 }
@@ -108,8 +109,8 @@ function PollBody({ message, widget }: { message: Message; widget: Extract<Widge
   const poll = useMemo(() => pollState(message, widget), [message.submessages]);
   const state = app.state as State;
   return (
-    <section class="widget" aria-label="Poll">
-      <p class="widget-title" dir="auto">{poll.question || "Poll"}</p>
+    <section class="widget" aria-label={t("Poll")}>
+      <p class="widget-title" dir="auto">{poll.question || t("Poll")}</p>
       <ul>
         {poll.options.map(({ key, text, voters }) => {
           const own = voters.has(selfId);
@@ -120,7 +121,7 @@ function PollBody({ message, widget }: { message: Message; widget: Extract<Widge
                 type="button"
                 class="vote"
                 aria-pressed={own}
-                aria-label={`Vote for ${text}: ${voters.size} votes`}
+                aria-label={t("Vote for {0}: {1} votes", text, voters.size)}
                 onClick={() => add(message, { type: "vote", key, vote: own ? -1 : 1 })}
               >
                 {voters.size}
@@ -131,7 +132,7 @@ function PollBody({ message, widget }: { message: Message; widget: Extract<Widge
           );
         })}
       </ul>
-      <AddLine label="Add an answer" onAdd={(option) => add(message, { type: "new_option", idx: nextIndex(message, selfId), option })} />
+      <AddLine label={t("Add an answer")} onAdd={(option) => add(message, { type: "new_option", idx: nextIndex(message, selfId), option })} />
     </section>
   );
 }
@@ -142,7 +143,7 @@ function TodoBody({ message, widget }: { message: Message; widget: Extract<Widge
   const addTask = (task: string) =>
     add(message, { type: "new_task", key: nextIndex(message, selfId), task, desc: "", completed: false });
   return (
-    <section class="widget" aria-label="Task list">
+    <section class="widget" aria-label={t("Task list")}>
       <p class="widget-title" dir="auto">{title}</p>
       <ul>
         {tasks.map(({ key, task, desc, isDone }) => (
@@ -154,7 +155,7 @@ function TodoBody({ message, widget }: { message: Message; widget: Extract<Widge
           </li>
         ))}
       </ul>
-      <AddLine label="Add a task" onAdd={addTask} />
+      <AddLine label={t("Add a task")} onAdd={addTask} />
     </section>
   );
 }
@@ -169,9 +170,7 @@ function AddLine({ label, onAdd }: { label: string; onAdd: (text: string) => voi
   return (
     <form class="add-line" onSubmit={submit}>
       <input aria-label={label} placeholder={label} value={text} maxLength={200} onInput={(event) => setText((event.target as HTMLInputElement).value)} />
-      <button type="submit" class="secondary">
-        Add
-      </button>
+      <button type="submit" class="secondary">{t("Add")}</button>
     </form>
   );
 }

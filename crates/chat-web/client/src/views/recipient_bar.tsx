@@ -6,6 +6,7 @@ import { isResolved, placeOf } from "../store/place";
 import { placeNames } from "../store/select";
 import type { Message, State } from "../store/types";
 import { Icon } from "../widgets/icons";
+import { t } from "../text/language";
 
 export function channelIcon(channel: { invite_only: boolean; is_web_public: boolean } | undefined) {
   if (channel?.is_web_public) return "globe" as const;
@@ -40,10 +41,10 @@ export function RecipientBar({ message, isCopy = false }: { message: Message; is
 }
 
 export function TopicName({ topic }: { topic: string }) {
-  if (topic === "") return <em>general chat</em>;
+  if (topic === "") return <em>{t("general chat")}</em>;
   return isResolved(topic) ? (
     <span class="resolved">
-      <span role="img" aria-label="Resolved">
+      <span role="img" aria-label={t("Resolved")}>
         ✔
       </span>{" "}
       {topic.slice(2)}

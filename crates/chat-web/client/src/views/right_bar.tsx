@@ -7,6 +7,7 @@ import { directPlace } from "../store/place";
 import { listedPeople, unreadIn } from "../store/select";
 import type { State, User } from "../store/types";
 import { Avatar, Count, MenuButton, PresenceDot, StatusEmoji } from "../widgets/controls";
+import { t } from "../text/language";
 
 /** People that are rendered; the field above them finds the others. */
 const SHOWN_MOST = 150;
@@ -21,13 +22,13 @@ export function RightBar() {
   }, []);
   const users = useStore((state) => listedPeople(state, typed, nowS, SHOWN_MOST), shallow);
   return (
-    <aside class="right-bar" aria-label="People">
+    <aside class="right-bar" aria-label={t("People")}>
       <input
         type="search"
         id="people-filter"
         class="filter"
-        aria-label="Filter people"
-        placeholder="Filter people"
+        aria-label={t("Filter people")}
+        placeholder={t("Filter people")}
         value={typed}
         onInput={(event) => setTyped((event.target as HTMLInputElement).value)}
       />
@@ -36,7 +37,7 @@ export function RightBar() {
           <PersonRow key={user.user_id} user={user} />
         ))}
       </ul>
-      {users.length === 0 && <p class="muted small">Nobody has this name.</p>}
+      {users.length === 0 && <p class="muted small">{t("Nobody has this name.")}</p>}
     </aside>
   );
 }
@@ -57,13 +58,13 @@ function PersonRow({ user }: { user: User }) {
           </span>
           <span class="name" dir="auto">
             {user.full_name}
-            {user.user_id === state.selfId && <span class="muted"> (you)</span>}
+            {user.user_id === state.selfId && <span class="muted">{" "}{t("(you)")}</span>}
             {status && <small class="muted">{status}</small>}
           </span>
         </a>
         <StatusEmoji userId={user.user_id} />
         <Count count={unread} />
-        <MenuButton label={`Options of ${user.full_name}`} items={() => [{ label: "Profile", icon: "people", run: openCard }]} />
+        <MenuButton label={t("Options of {0}", user.full_name)} items={() => [{ label: t("Profile"), icon: "people", run: openCard }]} />
       </div>
     </li>
   );

@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import { Field, Modal } from "../widgets/controls";
+import { t } from "../text/language";
 
 /** Returns moments that people often mean, in unix seconds. */
 function proposals(now: Date): { label: string; atS: number }[] {
@@ -11,9 +12,9 @@ function proposals(now: Date): { label: string; atS: number }[] {
   };
   const toMonday = (8 - now.getDay()) % 7 || 7;
   const all = [
-    { label: "Today at 15:00", atS: at(0, 15) },
-    { label: "Tomorrow at 9:00", atS: at(1, 9) },
-    { label: "Monday at 9:00", atS: at(toMonday, 9) },
+    { label: t("Today at 15:00"), atS: at(0, 15) },
+    { label: t("Tomorrow at 9:00"), atS: at(1, 9) },
+    { label: t("Monday at 9:00"), atS: at(toMonday, 9) },
   ];
   const soon = now.getTime() / 1000 + 300;
   return all.filter((one) => one.atS > soon);
@@ -29,7 +30,7 @@ export function ScheduleDialog({ close, pick }: { close: () => void; pick: (atS:
   const [moment, setMoment] = useState(localValue(new Date(Date.now() + 3_600_000)));
   const atS = Math.floor(new Date(moment).getTime() / 1000);
   return (
-    <Modal title="Send later" close={close}>
+    <Modal title={t("Send later")} close={close}>
       <div class="choices">
         {proposals(new Date()).map((one) => (
           <button key={one.label} type="button" class="secondary" onClick={() => pick(one.atS)}>
@@ -37,7 +38,7 @@ export function ScheduleDialog({ close, pick }: { close: () => void; pick: (atS:
           </button>
         ))}
       </div>
-      <Field label="Another time">
+      <Field label={t("Another time")}>
         <input
           type="datetime-local"
           value={moment}
@@ -46,9 +47,7 @@ export function ScheduleDialog({ close, pick }: { close: () => void; pick: (atS:
         />
       </Field>
       <footer>
-        <button type="button" class="primary" disabled={!(atS > Date.now() / 1000)} onClick={() => pick(atS)}>
-          Schedule
-        </button>
+        <button type="button" class="primary" disabled={!(atS > Date.now() / 1000)} onClick={() => pick(atS)}>{t("Schedule")}</button>
       </footer>
     </Modal>
   );

@@ -6,6 +6,7 @@ import { addTerms, proposals, termLabel, type Proposal } from "../store/search";
 import { withoutAnchor, type Narrow } from "../store/narrow";
 import { Avatar, IconButton } from "../widgets/controls";
 import { Icon } from "../widgets/icons";
+import { t } from "../text/language";
 
 export function SearchField({ narrow }: { narrow: Narrow | undefined }) {
   const terms = narrow ? withoutAnchor(narrow) : [];
@@ -48,7 +49,7 @@ export function SearchField({ narrow }: { narrow: Narrow | undefined }) {
       {terms.map((term, place) => (
         <span class="pill" key={`${term.operator} ${place}`}>
           <span dir="auto">{labels[place]}</span>
-          <IconButton icon="close" label={`Remove ${labels[place]}`} onClick={() => show(terms.filter((one) => one !== term))} />
+          <IconButton icon="close" label={t("Remove {0}", labels[place])} onClick={() => show(terms.filter((one) => one !== term))} />
         </span>
       ))}
       <input
@@ -56,13 +57,13 @@ export function SearchField({ narrow }: { narrow: Narrow | undefined }) {
         id="search"
         type="text"
         role="combobox"
-        aria-label="Search messages"
+        aria-label={t("Search messages")}
         aria-expanded={found.length > 0}
         aria-controls={found.length > 0 ? "proposals" : undefined}
         aria-activedescendant={found.length > 0 ? `proposal-${at}` : undefined}
         aria-autocomplete="list"
         autocomplete="off"
-        placeholder={terms.length === 0 ? "Search" : ""}
+        placeholder={terms.length === 0 ? t("Search") : ""}
         value={typed}
         onInput={(event) => {
           setTyped((event.target as HTMLInputElement).value);
@@ -73,7 +74,7 @@ export function SearchField({ narrow }: { narrow: Narrow | undefined }) {
         onKeyDown={keys}
       />
       {found.length > 0 && (
-        <ul class="completions" id="proposals" role="listbox" aria-label="Search suggestions">
+        <ul class="completions" id="proposals" role="listbox" aria-label={t("Search suggestions")}>
           {found.map((proposal, place) => (
             <li
               key={`${proposal.label}`}

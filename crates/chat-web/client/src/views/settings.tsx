@@ -8,14 +8,16 @@ import { askPermission, notificationsAllowed } from "../app/notify";
 import { Avatar, Field, Switch } from "../widgets/controls";
 import { formatAgo } from "../widgets/time";
 import { ORGANIZATION_SECTIONS } from "./organization";
+import { OwnProfileFields } from "./profile_fields";
+import { LANGUAGES, t } from "../text/language";
 
 const SECTIONS = [
-  { name: "profile", label: "Profile", view: Profile },
-  { name: "account", label: "Password and API key", view: Account },
-  { name: "display", label: "Display", view: Display },
-  { name: "notifications", label: "Notifications", view: Notifications },
-  { name: "bots", label: "Bots", view: Bots },
-  { name: "sessions", label: "Sessions", view: Sessions },
+  { name: "profile", label: t("Profile"), view: Profile },
+  { name: "account", label: t("Password and API key"), view: Account },
+  { name: "display", label: t("Display"), view: Display },
+  { name: "notifications", label: t("Notifications"), view: Notifications },
+  { name: "bots", label: t("Bots"), view: Bots },
+  { name: "sessions", label: t("Sessions"), view: Sessions },
 ] as const;
 
 export function SettingsView({ section }: { section: string }) {
@@ -30,9 +32,9 @@ export function SettingsView({ section }: { section: string }) {
   );
   return (
     <div class="page settings">
-      <nav aria-label="Settings">
+      <nav aria-label={t("Settings")}>
         {SECTIONS.map(link)}
-        {ofOrganization.length > 0 && <span class="nav-head muted">Organization</span>}
+        {ofOrganization.length > 0 && <span class="nav-head muted">{t("Organization")}</span>}
         {ofOrganization.map(link)}
       </nav>
       <section aria-label={current.label}>
@@ -51,11 +53,11 @@ function Profile() {
   const zones = Intl.supportedValuesOf("timeZone");
   const save = (event: Event) => {
     event.preventDefault();
-    void attempt(request("PATCH", "settings", { full_name: name.trim(), timezone: zone }), "Saved.");
+    void attempt(request("PATCH", "settings", { full_name: name.trim(), timezone: zone }), t("Saved."));
   };
   const pickAvatar = (input: HTMLInputElement) => {
     const file = input.files?.[0];
-    if (file) void attempt(upload("users/me/avatar", file, () => undefined).done, "Picture changed.");
+    if (file) void attempt(upload("users/me/avatar", file, () => undefined).done, t("Picture changed."));
     input.value = "";
   };
   return (
@@ -63,22 +65,18 @@ function Profile() {
       <div class="card-head">
         <Avatar userId={state.selfId} size={72} />
         <p>
-          <label class="secondary as-button">
-            Change picture
-            <input type="file" accept="image/*" class="hidden-input" onChange={(event) => pickAvatar(event.target as HTMLInputElement)} />
+          <label class="secondary as-button">{t("Change picture")}<input type="file" accept="image/*" class="hidden-input" onChange={(event) => pickAvatar(event.target as HTMLInputElement)} />
           </label>{" "}
-          <button type="button" class="secondary" onClick={() => void attempt(request("DELETE", "users/me/avatar"), "Picture removed.")}>
-            Remove picture
-          </button>
+          <button type="button" class="secondary" onClick={() => void attempt(request("DELETE", "users/me/avatar"), t("Picture removed."))}>{t("Remove picture")}</button>
         </p>
       </div>
       <form onSubmit={save}>
-        <Field label="Full name">
+        <Field label={t("Full name")}>
           <input required value={name} onInput={(event) => setName((event.target as HTMLInputElement).value)} />
         </Field>
-        <Field label="Time zone">
+        <Field label={t("Time zone")}>
           <select value={zone} onChange={(event) => setZone((event.target as HTMLSelectElement).value)}>
-            <option value="">Not said</option>
+            <option value="">{t("Not said")}</option>
             {zones.map((one) => (
               <option key={one} value={one}>
                 {one}
@@ -87,41 +85,11 @@ function Profile() {
           </select>
         </Field>
         <footer>
-          <button type="button" class="secondary" onClick={() => app.setUi({ dialog: { is: "status" } })}>
-            Set status
-          </button>
-          <button type="submit" class="primary">
-            Save changes
-          </button>
+          <button type="button" class="secondary" onClick={() => app.setUi({ dialog: { is: "status" } })}>{t("Set status")}</button>
+          <button type="submit" class="primary">{t("Save changes")}</button>
         </footer>
       </form>
-      <ProfileFields />
-    </>
-  );
-}
-
-/** Types of profile fields whose answer is a line of text. */
-const TEXT_FIELDS: Readonly<Record<number, string>> = { 1: "text", 2: "text", 4: "date", 5: "url", 7: "text", 8: "text" };
-
-function ProfileFields() {
-  const fields = useStore((state) => state.profileFields);
-  const data = useStore((state) => state.users.get(state.selfId)?.profile_data);
-  const shown = fields.filter((field) => TEXT_FIELDS[field.type]);
-  const save = (id: number, value: string) => {
-    const sent = value === "" ? request("DELETE", "users/me/profile_data", { data: [id] }) : request("PATCH", "users/me/profile_data", { data: [{ id, value }] });
-    void attempt(sent, "Saved.");
-  };
-  return (
-    <>
-      {shown.map((field) => (
-        <Field key={field.id} label={field.name} hint={field.hint}>
-          <input
-            type={TEXT_FIELDS[field.type] ?? "text"}
-            value={data?.[field.id]?.value ?? ""}
-            onChange={(event) => save(field.id, (event.target as HTMLInputElement).value.trim())}
-          />
-        </Field>
-      ))}
+      <OwnProfileFields />
     </>
   );
 }
@@ -132,29 +100,56 @@ function Account() {
   const email = useStore((state) => state.users.get(state.selfId)?.delivery_email ?? state.users.get(state.selfId)?.email ?? "");
   const change = async (event: Event) => {
     event.preventDefault();
-    if (!(await attempt(request("PATCH", "settings", { old_password: old, new_password: fresh }), "Password changed."))) return;
+    if (!(await attempt(request("PATCH", "settings", { old_password: old, new_password: fresh }), t("Password changed.")))) return;
     setOld("");
     setFresh("");
   };
   return (
     <>
-      <p class="muted">Your address: {email}</p>
+      <EmailForm email={email} />
+      <h3>{t("Password")}</h3>
       <form onSubmit={change}>
         <input type="text" class="hidden-input" autocomplete="username" value={email} tabIndex={-1} aria-hidden="true" readOnly />
-        <Field label="Current password">
+        <Field label={t("Current password")}>
           <input type="password" required autocomplete="current-password" value={old} onInput={(event) => setOld((event.target as HTMLInputElement).value)} />
         </Field>
-        <Field label="New password">
+        <Field label={t("New password")}>
           <input type="password" required minLength={6} autocomplete="new-password" value={fresh} onInput={(event) => setFresh((event.target as HTMLInputElement).value)} />
         </Field>
         <footer>
-          <button type="submit" class="primary">
-            Change password
-          </button>
+          <button type="submit" class="primary">{t("Change password")}</button>
         </footer>
       </form>
-      <h3>API key</h3>
+      <h3>{t("API key")}</h3>
       <ApiKey email={email} />
+    </>
+  );
+}
+
+/** The address changes when a link in a letter to the new one was opened. */
+function EmailForm({ email }: { email: string }) {
+  const [fresh, setFresh] = useState("");
+  const [sentTo, setSentTo] = useState<string>();
+  const change = async (event: Event) => {
+    event.preventDefault();
+    if (!(await attempt(request("PATCH", "settings", { email: fresh.trim() })))) return;
+    setSentTo(fresh.trim());
+    setFresh("");
+  };
+  return (
+    <>
+      <p class="muted">{t("Your address: {0}", email)}</p>
+      {sentTo && (
+        <p class="notice" role="status">{t("We sent a letter to {0}. Open the link in it to change your address.", sentTo)}</p>
+      )}
+      <form onSubmit={change}>
+        <Field label={t("New address")}>
+          <input type="email" required autocomplete="email" value={fresh} onInput={(event) => setFresh((event.target as HTMLInputElement).value)} />
+        </Field>
+        <footer>
+          <button type="submit" class="secondary">{t("Change address")}</button>
+        </footer>
+      </form>
     </>
   );
 }
@@ -173,14 +168,12 @@ function ApiKey({ email }: { email: string }) {
   if (key === undefined) {
     return (
       <form onSubmit={show}>
-        <p>Programs use this key in your name. Whoever has it can read and write as you.</p>
-        <Field label="Your password">
+        <p>{t("Programs use this key in your name. Whoever has it can read and write as you.")}</p>
+        <Field label={t("Your password")}>
           <input type="password" required autocomplete="off" value={password} onInput={(event) => setPassword((event.target as HTMLInputElement).value)} />
         </Field>
         <footer>
-          <button type="submit" class="secondary">
-            Show API key
-          </button>
+          <button type="submit" class="secondary">{t("Show API key")}</button>
         </footer>
       </form>
     );
@@ -191,12 +184,8 @@ function ApiKey({ email }: { email: string }) {
         <code class="secret">{key}</code>
       </p>
       <footer>
-        <button type="button" class="secondary" onClick={() => setKey(undefined)}>
-          Hide
-        </button>
-        <button type="button" class="primary" onClick={() => download("zuliprc", zuliprc(email, key))}>
-          Download zuliprc
-        </button>
+        <button type="button" class="secondary" onClick={() => setKey(undefined)}>{t("Hide")}</button>
+        <button type="button" class="primary" onClick={() => download("zuliprc", zuliprc(email, key))}>{t("Download zuliprc")}</button>
       </footer>
     </>
   );
@@ -241,25 +230,33 @@ function Choice(props: { name: string; label: string; options: readonly (readonl
   );
 }
 
+/** Returns the languages of the client, and the chosen one where the client has no words in it. */
+function languages(): [string, string][] {
+  const chosen = String(app.state?.settings["default_language"] ?? "en");
+  const own = Object.entries(LANGUAGES) as [string, string][];
+  return own.some(([code]) => code === chosen) ? own : [...own, [chosen, chosen]];
+}
+
 function Display() {
   return (
     <>
-      <Choice name="color_scheme" label="Theme" options={[[1, "As the system"], [2, "Dark"], [3, "Light"]]} />
-      <Choice name="web_home_view" label="First view" options={[["inbox", "Inbox"], ["all_messages", "Combined feed"]]} />
+      <Choice name="default_language" label={t("Language")} options={languages()} />
+      <Choice name="color_scheme" label={t("Theme")} options={[[1, t("As the system")], [2, t("Dark")], [3, t("Light")]]} />
+      <Choice name="web_home_view" label={t("First view")} options={[["inbox", t("Inbox")], ["all_messages", t("Combined feed")]]} />
       <Choice
         name="web_mark_read_on_scroll_policy"
-        label="Mark messages as read when they are in sight"
-        options={[[1, "Always"], [2, "In conversations"], [3, "Never"]]}
+        label={t("Mark messages as read when they are in sight")}
+        options={[[1, t("Always")], [2, t("In conversations")], [3, t("Never")]]}
       />
-      <Setting name="twenty_four_hour_time" label="24-hour times" />
-      <Setting name="enter_sends" label="Enter sends the message" />
-      <Setting name="display_emoji_reaction_users" label="Show the names of those who react" />
-      <Setting name="web_escape_navigates_to_home_view" label="Escape leads to the inbox" />
-      <h3>What others see</h3>
-      <Setting name="presence_enabled" label="When I am there" />
-      <Setting name="send_read_receipts" label="What I have read" />
-      <Setting name="send_private_typing_notifications" label="That I write a direct message" />
-      <Setting name="send_stream_typing_notifications" label="That I write in a channel" />
+      <Setting name="twenty_four_hour_time" label={t("24-hour times")} />
+      <Setting name="enter_sends" label={t("Enter sends the message")} />
+      <Setting name="display_emoji_reaction_users" label={t("Show the names of those who react")} />
+      <Setting name="web_escape_navigates_to_home_view" label={t("Escape leads to the inbox")} />
+      <h3>{t("What others see")}</h3>
+      <Setting name="presence_enabled" label={t("When I am there")} />
+      <Setting name="send_read_receipts" label={t("What I have read")} />
+      <Setting name="send_private_typing_notifications" label={t("That I write a direct message")} />
+      <Setting name="send_stream_typing_notifications" label={t("That I write in a channel")} />
     </>
   );
 }
@@ -275,22 +272,19 @@ function Notifications() {
   return (
     <>
       {!isAllowed && (
-        <p class="notice">
-          This browser shows no notifications of this page.{" "}
-          <button type="button" class="link" onClick={() => void askPermission().then(setAllowed)}>
-            Allow notifications
-          </button>
+        <p class="notice">{t("This browser shows no notifications of this page.")}{" "}
+          <button type="button" class="link" onClick={() => void askPermission().then(setAllowed)}>{t("Allow notifications")}</button>
         </p>
       )}
-      <Setting name="enable_desktop_notifications" label="Direct messages and mentions: desktop notifications" />
-      <Setting name="enable_sounds" label="Direct messages and mentions: sound" />
-      <Setting name="enable_followed_topic_desktop_notifications" label="Followed topics: desktop notifications" />
-      <Setting name="enable_followed_topic_audible_notifications" label="Followed topics: sound" />
-      <Setting name="enable_stream_desktop_notifications" label="All channel messages: desktop notifications" />
-      <Setting name="wildcard_mentions_notify" label="@all counts as a mention" />
-      <Setting name="pm_content_in_desktop_notifications" label="Show the text of direct messages in notifications" />
-      <h3>Alert words</h3>
-      <p class="muted">Messages with these words are announced as mentions are.</p>
+      <Setting name="enable_desktop_notifications" label={t("Direct messages and mentions: desktop notifications")} />
+      <Setting name="enable_sounds" label={t("Direct messages and mentions: sound")} />
+      <Setting name="enable_followed_topic_desktop_notifications" label={t("Followed topics: desktop notifications")} />
+      <Setting name="enable_followed_topic_audible_notifications" label={t("Followed topics: sound")} />
+      <Setting name="enable_stream_desktop_notifications" label={t("All channel messages: desktop notifications")} />
+      <Setting name="wildcard_mentions_notify" label={t("@all counts as a mention")} />
+      <Setting name="pm_content_in_desktop_notifications" label={t("Show the text of direct messages in notifications")} />
+      <h3>{t("Alert words")}</h3>
+      <p class="muted">{t("Messages with these words are announced as mentions are.")}</p>
       <ul class="pills">
         {words.map((one) => (
           <li class="pill" key={one}>
@@ -298,19 +292,15 @@ function Notifications() {
             <button
               type="button"
               class="link"
-              aria-label={`Remove ${one}`}
+              aria-label={t("Remove {0}", one)}
               onClick={() => void attempt(request("DELETE", "users/me/alert_words", { alert_words: [one] }))}
-            >
-              Remove
-            </button>
+            >{t("Remove")}</button>
           </li>
         ))}
       </ul>
       <form class="add-line" onSubmit={add}>
-        <input aria-label="New alert word" placeholder="New alert word" value={word} onInput={(event) => setWord((event.target as HTMLInputElement).value)} />
-        <button type="submit" class="secondary" disabled={word.trim() === ""}>
-          Add
-        </button>
+        <input aria-label={t("New alert word")} placeholder={t("New alert word")} value={word} onInput={(event) => setWord((event.target as HTMLInputElement).value)} />
+        <button type="submit" class="secondary" disabled={word.trim() === ""}>{t("Add")}</button>
       </form>
     </>
   );
@@ -329,7 +319,7 @@ function Bots() {
       const email = [...(app.state as State).bots.values()].find((bot) => bot.user_id === answer["user_id"])?.email ?? "";
       download("zuliprc", zuliprc(email || `${short.trim()}-bot@${app.state?.realm["realm_bot_domain"]}`, String(answer["api_key"])));
     });
-    if (!(await attempt(made, "Bot created; its zuliprc was downloaded."))) return;
+    if (!(await attempt(made, t("Bot created; its zuliprc was downloaded.")))) return;
     setName("");
     setShort("");
   };
@@ -340,19 +330,17 @@ function Bots() {
           <BotRow key={bot.user_id} bot={bot} />
         ))}
       </ul>
-      {own.length === 0 && <p class="muted">You have no bots.</p>}
-      <h3>New bot</h3>
+      {own.length === 0 && <p class="muted">{t("You have no bots.")}</p>}
+      <h3>{t("New bot")}</h3>
       <form onSubmit={create}>
-        <Field label="Name">
+        <Field label={t("Name")}>
           <input required value={name} onInput={(event) => setName((event.target as HTMLInputElement).value)} />
         </Field>
-        <Field label="Name in its address" hint="Letters, digits and hyphens.">
+        <Field label={t("Name in its address")} hint={t("Letters, digits and hyphens.")}>
           <input required pattern="[A-Za-z0-9._\-]+" value={short} onInput={(event) => setShort((event.target as HTMLInputElement).value)} />
         </Field>
         <footer>
-          <button type="submit" class="primary">
-            Create bot
-          </button>
+          <button type="submit" class="primary">{t("Create bot")}</button>
         </footer>
       </form>
     </>
@@ -363,7 +351,7 @@ function BotRow({ bot }: { bot: Bot }) {
   const fresh = () => {
     const path = `bots/${bot.user_id}/api_key/regenerate`;
     const made = request("POST", path).then((answer) => download("zuliprc", zuliprc(bot.email, String(answer["api_key"]))));
-    void attempt(made, "The bot has a new key; its zuliprc was downloaded.");
+    void attempt(made, t("The bot has a new key; its zuliprc was downloaded."));
   };
   return (
     <li>
@@ -371,12 +359,8 @@ function BotRow({ bot }: { bot: Bot }) {
       <span>
         {bot.full_name} <small class="muted">{bot.email}</small>
       </span>
-      <button type="button" class="secondary" onClick={fresh}>
-        New key
-      </button>
-      <button type="button" class="danger" onClick={() => void attempt(request("DELETE", `bots/${bot.user_id}`), "Bot deactivated.")}>
-        Deactivate
-      </button>
+      <button type="button" class="secondary" onClick={fresh}>{t("New key")}</button>
+      <button type="button" class="danger" onClick={() => void attempt(request("DELETE", `bots/${bot.user_id}`), t("Bot deactivated."))}>{t("Deactivate")}</button>
     </li>
   );
 }
@@ -395,30 +379,26 @@ function Sessions() {
     attempt(request("GET", "sessions").then((answer) => setSessions(answer["sessions"] as Session[])));
   useEffect(() => void load(), []);
   const end = async (path: string) => {
-    if (await attempt(request("DELETE", path), "Signed out there.")) await load();
+    if (await attempt(request("DELETE", path), t("Signed out there."))) await load();
   };
   return (
     <>
-      <p class="muted">Browsers that are signed in to your account.</p>
+      <p class="muted">{t("Browsers that are signed in to your account.")}</p>
       <ul class="people-list">
         {sessions?.map((session) => (
           <li key={session.id}>
             <span>
-              {session.user_agent || "Unknown browser"}{" "}
-              <small class="muted">{session.is_current ? "this browser" : `used ${formatAgo(session.last_used)}`}</small>
+              {session.user_agent || t("Unknown browser")}{" "}
+              <small class="muted">{session.is_current ? t("this browser") : `used ${formatAgo(session.last_used)}`}</small>
             </span>
             {!session.is_current && (
-              <button type="button" class="secondary" onClick={() => void end(`sessions/${session.id}`)}>
-                Sign out
-              </button>
+              <button type="button" class="secondary" onClick={() => void end(`sessions/${session.id}`)}>{t("Sign out")}</button>
             )}
           </li>
         ))}
       </ul>
       <footer>
-        <button type="button" class="danger" onClick={() => void end("sessions")}>
-          Sign out everywhere else
-        </button>
+        <button type="button" class="danger" onClick={() => void end("sessions")}>{t("Sign out everywhere else")}</button>
       </footer>
     </>
   );

@@ -25,6 +25,7 @@ import { channelIcon, TopicName } from "./recipient_bar";
 import { RightBar } from "./right_bar";
 import { SearchField } from "./search_field";
 import { SettingsView, signOut } from "./settings";
+import { t } from "../text/language";
 
 export function Shell() {
   const drawer = useApp((app) => app.ui.drawer);
@@ -38,7 +39,7 @@ export function Shell() {
       <TopBar narrow={route.view === "narrow" ? narrow : undefined} />
       {drawer && <div class="scrim" onClick={() => app.setUi({ drawer: undefined })} />}
       <LeftBar />
-      <main class="center" aria-label="Messages and views">
+      <main class="center" aria-label={t("Messages and views")}>
         <ViewHead route={route} />
         <View route={route} />
         <Typing narrow={narrow} />
@@ -92,9 +93,9 @@ function View({ route }: { route: Route }) {
     case "unknown":
       return (
         <div class="page">
-          <p>This link leads nowhere here.</p>
+          <p>{t("This link leads nowhere here.")}</p>
           <p>
-            <a href="#inbox">Go to the inbox</a>
+            <a href="#inbox">{t("Go to the inbox")}</a>
           </p>
         </div>
       );
@@ -108,22 +109,22 @@ function TopBar({ narrow }: { narrow: Narrow | undefined }) {
   const drawer = useApp((app) => app.ui.drawer);
   const toggle = (side: "left" | "right") => () => app.setUi({ drawer: drawer === side ? undefined : side });
   const items = () => [
-    { label: "Your profile", icon: "people" as const, run: () => app.setUi({ dialog: { is: "user" as const, userId: selfId } }) },
-    { label: "Set status", icon: "smile" as const, run: () => app.setUi({ dialog: { is: "status" as const } }) },
-    { label: "Settings", icon: "gear" as const, run: () => go("#settings/profile") },
-    { label: "Keyboard shortcuts", icon: "help" as const, run: () => app.setUi({ dialog: { is: "help" as const } }) },
-    { label: "Sign out", icon: "exit" as const, run: () => void signOut() },
+    { label: t("Your profile"), icon: "people" as const, run: () => app.setUi({ dialog: { is: "user" as const, userId: selfId } }) },
+    { label: t("Set status"), icon: "smile" as const, run: () => app.setUi({ dialog: { is: "status" as const } }) },
+    { label: t("Settings"), icon: "gear" as const, run: () => go("#settings/profile") },
+    { label: t("Keyboard shortcuts"), icon: "help" as const, run: () => app.setUi({ dialog: { is: "help" as const } }) },
+    { label: t("Sign out"), icon: "exit" as const, run: () => void signOut() },
   ];
   return (
     <header class="top-bar">
-      <IconButton icon="menu" label="Conversations" class="drawer-button" expanded={drawer === "left"} onClick={toggle("left")} />
+      <IconButton icon="menu" label={t("Conversations")} class="drawer-button" expanded={drawer === "left"} onClick={toggle("left")} />
       <a class="realm-name" href="#inbox" dir="auto">
         {realm}
       </a>
       <SearchField narrow={narrow} />
       <ConnectionState connection={connection} />
-      <IconButton icon="people" label="People" class="drawer-button people-button" expanded={drawer === "right"} onClick={toggle("right")} />
-      <MenuButton label="Your account" items={items} class="account">
+      <IconButton icon="people" label={t("People")} class="drawer-button people-button" expanded={drawer === "right"} onClick={toggle("right")} />
+      <MenuButton label={t("Your account")} items={items} class="account">
         <Avatar userId={selfId} size={30} />
       </MenuButton>
     </header>
@@ -131,14 +132,12 @@ function TopBar({ narrow }: { narrow: Narrow | undefined }) {
 }
 
 function ConnectionState({ connection }: { connection: Connection }) {
-  if (connection.is === "online") return <span class="connection" role="status" aria-label="Connected" />;
+  if (connection.is === "online") return <span class="connection" role="status" aria-label={t("Connected")} />;
   return (
     <span class="connection offline" role="status">
-      {connection.is === "connecting" ? "Connecting…" : "No connection"}
+      {connection.is === "connecting" ? t("Connecting…") : t("No connection")}
       {connection.is === "waiting" && (
-        <button type="button" class="link" onClick={() => app.queue.nudge()}>
-          Try now
-        </button>
+        <button type="button" class="link" onClick={() => app.queue.nudge()}>{t("Try now")}</button>
       )}
     </span>
   );
@@ -153,19 +152,19 @@ interface Head {
 function headOf(route: Route, state: State): Head {
   switch (route.view) {
     case "inbox":
-      return { title: "Inbox", icon: "inbox", detail: "What you have not read" };
+      return { title: t("Inbox"), icon: "inbox", detail: t("What you have not read") };
     case "feed":
-      return { title: "Combined feed", icon: "feed", detail: "All messages that are not muted" };
+      return { title: t("Combined feed"), icon: "feed", detail: t("All messages that are not muted") };
     case "drafts":
-      return { title: "Drafts", icon: "draft" };
+      return { title: t("Drafts"), icon: "draft" };
     case "scheduled":
-      return { title: "Scheduled messages", icon: "clock" };
+      return { title: t("Scheduled messages"), icon: "clock" };
     case "channels":
-      return { title: "All channels", icon: "hash" };
+      return { title: t("All channels"), icon: "hash" };
     case "settings":
-      return { title: "Settings", icon: "gear" };
+      return { title: t("Settings"), icon: "gear" };
     case "unknown":
-      return { title: "Not found", icon: "help" };
+      return { title: t("Not found"), icon: "help" };
     case "narrow":
       return narrowHead(withoutAnchor(route.narrow), state);
   }
@@ -175,11 +174,11 @@ function narrowHead(narrow: Narrow, state: State): Head {
   const place = conversationOf(narrow, state.selfId);
   if (place?.kind === "direct") return { title: placeNames(state, place.userIds), icon: "people" };
   const channel = state.channels.get(channelOf(narrow) ?? -1);
-  if (place?.kind === "topic") return { title: place.topic || "general chat", icon: channelIcon(channel) };
+  if (place?.kind === "topic") return { title: place.topic || t("general chat"), icon: channelIcon(channel) };
   if (channel && narrow.length === 1) return { title: channel.name, icon: channelIcon(channel), detail: channel.description };
   const only = narrow.length === 1 ? narrow[0] : undefined;
-  if (only?.operator === "is" && only.operand === "starred") return { title: "Starred", icon: "star" };
-  if (only?.operator === "is" && only.operand === "mentioned") return { title: "Mentions", icon: "at" };
+  if (only?.operator === "is" && only.operand === "starred") return { title: t("Starred"), icon: "star" };
+  if (only?.operator === "is" && only.operand === "mentioned") return { title: t("Mentions"), icon: "at" };
   return { title: narrow.map((term) => termLabel(term, state)).join(", "), icon: "search" };
 }
 
@@ -214,12 +213,10 @@ function ViewHead({ route }: { route: Route }) {
       )}
       <span class="grow" />
       {isUnread && narrow && (
-        <button type="button" class="link read-all" onClick={() => void markNarrowRead(withoutAnchor(narrow))}>
-          Mark as read
-        </button>
+        <button type="button" class="link read-all" onClick={() => void markNarrowRead(withoutAnchor(narrow))}>{t("Mark as read")}</button>
       )}
-      {place?.kind === "topic" && <MenuButton label="Topic options" items={() => topicMenu(place.channelId, place.topic)} />}
-      {channel && place?.kind !== "topic" && <MenuButton label="Channel options" items={() => channelMenu(channel)} />}
+      {place?.kind === "topic" && <MenuButton label={t("Topic options")} items={() => topicMenu(place.channelId, place.topic)} />}
+      {channel && place?.kind !== "topic" && <MenuButton label={t("Channel options")} items={() => channelMenu(channel)} />}
     </header>
   );
 }
@@ -235,7 +232,8 @@ function Typing({ narrow }: { narrow: Narrow | undefined }) {
     const key = placeKey(place);
     const names = state.typing.filter((one) => one.place === key).map((one) => userName(state, one.userId));
     if (names.length === 0) return "";
-    return names.length > 3 ? "Several people are typing…" : `${names.join(", ")} ${names.length === 1 ? "is" : "are"} typing…`;
+    if (names.length > 3) return t("Several people are typing…");
+    return names.length === 1 ? t("{0} is typing…", names[0]) : t("{0} are typing…", names.join(", "));
   });
   return (
     <p class="typing-line" aria-live="polite" dir="auto">
@@ -251,7 +249,7 @@ function Toasts() {
       {toasts.map((toast) => (
         <div class={`toast ${toast.isError ? "error" : ""}`} key={toast.id}>
           <span>{toast.text}</span>
-          <IconButton icon="close" label="Dismiss" onClick={() => app.dismiss(toast.id)} />
+          <IconButton icon="close" label={t("Dismiss")} onClick={() => app.dismiss(toast.id)} />
         </div>
       ))}
     </div>

@@ -5,6 +5,7 @@ import { useStore } from "../app/app";
 import { presenceOf } from "../store/select";
 import { emojiFromCode } from "./emoji_text";
 import { Icon, type IconName } from "./icons";
+import { t } from "../text/language";
 
 type ButtonProps = {
   icon: IconName;
@@ -36,7 +37,7 @@ export function IconButton({ icon, label, onClick, pressed, filled, class: name,
 }
 
 /** A number beside a name; nothing when it is none. */
-export function Count({ count, quiet = false, what = "unread" }: { count: number; quiet?: boolean; what?: string }) {
+export function Count({ count, quiet = false, what = t("unread") }: { count: number; quiet?: boolean; what?: string }) {
   if (count === 0) return null;
   return (
     <span class={`count ${quiet ? "quiet" : ""}`} aria-label={`${count} ${what}`} role="img">
@@ -75,7 +76,7 @@ function initials(name: string): string {
   return picked.map((word) => [...(word ?? "?")][0]).join("").toUpperCase();
 }
 
-const PRESENCE_WORDS = { active: "Active", idle: "Idle", offline: "Offline" } as const;
+const PRESENCE_WORDS = { active: t("Active"), idle: t("Idle"), offline: t("Offline") } as const;
 
 export function PresenceDot({ userId }: { userId: number }) {
   const presence = useStore((state) => presenceOf(state, userId, Date.now() / 1000));
@@ -213,7 +214,7 @@ export function Modal(props: { title: string; close: () => void; children: Compo
     >
       <header>
         <h2>{title}</h2>
-        <IconButton icon="close" label="Close" onClick={close} />
+        <IconButton icon="close" label={t("Close")} onClick={close} />
       </header>
       <div class="modal-body">{children}</div>
     </dialog>

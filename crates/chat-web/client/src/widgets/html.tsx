@@ -6,6 +6,9 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { emojiFromCode } from "./emoji_text";
 import { formatMoment } from "./time";
+import { useStore } from "../app/app";
+import type { Playground } from "../store/types";
+import { t } from "../text/language";
 
 const HTML_ELEMENTS = new Set(
   (
@@ -93,12 +96,14 @@ interface ServerHtmlProps {
 /** HTML that the server rendered. */
 export function ServerHtml({ html, selfId, isMe = false }: ServerHtmlProps) {
   const host = useRef<HTMLDivElement>(null);
+  const playgrounds = useStore((state) => state.playgrounds);
   useLayoutEffect(() => {
     const content = cleanHtml(html);
     decorate(content, selfId);
+    for (const code of content.querySelectorAll<HTMLElement>(".codehilite")) linkToPlaygrounds(code, playgrounds);
     if (isMe) withoutCommand(content);
     host.current?.replaceChildren(content);
-  }, [html, selfId, isMe]);
+  }, [html, selfId, isMe, playgrounds]);
   return <div class={isMe ? "rendered me" : "rendered"} dir="auto" ref={host} />;
 }
 
@@ -131,7 +136,7 @@ function decorate(content: DocumentFragment, selfId: number | undefined): void {
     const [width, height] = (picture.dataset["originalDimensions"] ?? "").split("x").map(Number);
     if (width && height) picture.style.aspectRatio = `${width} / ${height}`;
     picture.loading = "lazy";
-    picture.alt ||= picture.closest("a")?.title || "Picture";
+    picture.alt ||= picture.closest("a")?.title || t("Picture");
   }
   for (const video of content.querySelectorAll("video")) video.controls = true;
 }
@@ -144,7 +149,7 @@ function makeButton(element: HTMLElement): void {
 function decorateSpoiler(block: HTMLElement): void {
   const [header, body] = [block.querySelector<HTMLElement>(".spoiler-header"), block.querySelector<HTMLElement>(".spoiler-content")];
   if (!header || !body) return;
-  if (header.textContent?.trim() === "") header.textContent = "Spoiler";
+  if (header.textContent?.trim() === "") header.textContent = t("Spoiler");
   makeButton(header);
   header.setAttribute("aria-expanded", "false");
   body.hidden = true;
@@ -154,8 +159,23 @@ function decorateCode(code: HTMLElement): void {
   const button = document.createElement("button");
   button.type = "button";
   button.className = "copy-code";
-  button.textContent = "Copy";
-  button.setAttribute("aria-label", "Copy code");
+  button.textContent = t("Copy");
+  button.setAttribute("aria-label", t("Copy code"));
   code.append(button);
   code.querySelector("pre")?.setAttribute("tabindex", "0");
+}
+
+/** Adds a link to each place that runs code of the block's language. */
+function linkToPlaygrounds(code: HTMLElement, playgrounds: readonly Playground[]): void {
+  const language = code.dataset["codeLanguage"]?.toLowerCase();
+  const text = code.querySelector("pre")?.textContent ?? "";
+  for (const { name, pygments_language, url_template } of playgrounds) {
+    const address = url_template.replace(/\{code\}/g, () => encodeURIComponent(text));
+    if (pygments_language.toLowerCase() !== language || !/^https?:/i.test(address)) continue;
+    const link = document.createElement("a");
+    link.className = "playground";
+    link.textContent = name;
+    setLink(link, address);
+    code.append(link);
+  }
 }

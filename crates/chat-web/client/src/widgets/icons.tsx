@@ -34,6 +34,7 @@ const PATHS = {
   mute: "M5 10v4h3l4 4V6L8 10zM16 10l4 4M20 10l-4 4",
   follow: "M5 19c0-8 6-14 14-14M5 19c0-4 3-7 7-7M5 19v-.01",
   down: "M6 9l6 6 6-6",
+  up: "M6 15l6-6 6 6",
   arrowDown: "M12 5v14M6 13l6 6 6-6",
   pin: "M9 4h6l-1 6 3 3H7l3-3zM12 13v7",
   move: "M4 12h14M13 7l5 5-5 5",

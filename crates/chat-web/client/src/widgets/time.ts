@@ -1,4 +1,5 @@
 // Times in words, in the reader's zone and language.
+import { LOCALES, t } from "../text/language";
 
 let hour12: boolean | undefined;
 
@@ -9,7 +10,7 @@ export function setHourFormat(twentyFour: boolean): void {
 
 function format(date: Date, options: Intl.DateTimeFormatOptions): string {
   const withHours = options.hour === undefined || hour12 === undefined ? options : { ...options, hour12 };
-  return new Intl.DateTimeFormat(undefined, withHours).format(date);
+  return new Intl.DateTimeFormat([...LOCALES], withHours).format(date);
 }
 
 export function formatTime(seconds: number): string {
@@ -33,8 +34,8 @@ export function dayOf(seconds: number): number {
 export function formatDay(seconds: number, now = new Date()): string {
   const date = new Date(seconds * 1000);
   const days = Math.round((new Date(now.toDateString()).getTime() - new Date(date.toDateString()).getTime()) / 86_400_000);
-  if (days === 0) return "Today";
-  if (days === 1) return "Yesterday";
+  if (days === 0) return t("Today");
+  if (days === 1) return t("Yesterday");
   const year: Intl.DateTimeFormatOptions = date.getFullYear() === now.getFullYear() ? {} : { year: "numeric" };
   return format(date, { weekday: "long", day: "numeric", month: "long", ...year });
 }
@@ -42,8 +43,8 @@ export function formatDay(seconds: number, now = new Date()): string {
 /** Returns how long ago a moment was, in the largest unit that fits. */
 export function formatAgo(seconds: number, nowMs = Date.now()): string {
   const passed = Math.max(0, Math.round(nowMs / 1000 - seconds));
-  if (passed < 60) return "just now";
-  const words = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
+  if (passed < 60) return t("just now");
+  const words = new Intl.RelativeTimeFormat([...LOCALES], { numeric: "auto" });
   if (passed < 3600) return words.format(-Math.floor(passed / 60), "minute");
   if (passed < 86_400) return words.format(-Math.floor(passed / 3600), "hour");
   return words.format(-Math.floor(passed / 86_400), "day");

@@ -2,6 +2,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { completionsFor, type Completions } from "../app/complete";
 import { Avatar } from "./controls";
+import { t } from "../text/language";
 
 interface TextAreaProps {
   value: string;
@@ -100,7 +101,7 @@ export function CompletingTextArea(props: TextAreaProps) {
         onBlur={() => setTimeout(close, 150)}
       />
       {found && (
-        <ul class="completions" id="completions" role="listbox" aria-label="Suggestions">
+        <ul class="completions" id="completions" role="listbox" aria-label={t("Suggestions")}>
           {found.items.map((item, place) => (
             <li
               key={item.text}

@@ -1,0 +1,9 @@
+// All words of the client in its languages.
+import { CONVERSATIONS } from "./words_conversations";
+import { PLACES } from "./words_places";
+import { SETTINGS } from "./words_settings";
+
+/** A text in English, by which it is found, in German, and in Spanish. */
+export type Words = readonly [english: string, german: string, spanish: string];
+
+export const WORDS: readonly Words[] = [...CONVERSATIONS, ...PLACES, ...SETTINGS];

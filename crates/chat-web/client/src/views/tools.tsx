@@ -1,0 +1,174 @@
+// What else administrators keep: linkifiers, playgrounds, everyone's bots, and the way to an export.
+import { useState } from "preact/hooks";
+import { attempt } from "../app/actions";
+import { app, useStore } from "../app/app";
+import { request } from "../transport/api";
+import { byName, userName } from "../store/select";
+import type { Linkifier, State, User } from "../store/types";
+import { Avatar, Field, IconButton } from "../widgets/controls";
+import { t } from "../text/language";
+
+export function LinkifiersSection() {
+  const linkifiers = useStore((state) => state.linkifiers);
+  const [pattern, setPattern] = useState("");
+  const [address, setAddress] = useState("");
+  const add = async (event: Event) => {
+    event.preventDefault();
+    const params = { pattern: pattern.trim(), url_template: address.trim() };
+    if (!(await attempt(request("POST", "realm/filters", params), t("Linkifier added.")))) return;
+    setPattern("");
+    setAddress("");
+  };
+  const up = (at: number) => {
+    const ids = linkifiers.map((one) => one.id);
+    const [moved] = ids.splice(at, 1);
+    ids.splice(at - 1, 0, moved as number);
+    void attempt(request("PATCH", "realm/linkifiers", { ordered_linkifier_ids: ids }));
+  };
+  return (
+    <>
+      <p class="muted">{t("Text that matches a pattern becomes a link in messages. The first that matches wins.")}</p>
+      <ul class="people-list all">
+        {linkifiers.map((linkifier, at) => (
+          <LinkifierRow key={linkifier.id} linkifier={linkifier} up={at > 0 ? () => up(at) : undefined} />
+        ))}
+      </ul>
+      {linkifiers.length === 0 && <p class="muted">{t("There are no linkifiers yet.")}</p>}
+      <h3>{t("New linkifier")}</h3>
+      <form onSubmit={add}>
+        <Field label={t("Pattern")} hint={t("For example #(?P<id>[0-9]+)")}>
+          <input required value={pattern} onInput={(event) => setPattern((event.target as HTMLInputElement).value)} />
+        </Field>
+        <Field label={t("Address of the link")} hint={t("For example https://issues.example.org/{id}")}>
+          <input required value={address} onInput={(event) => setAddress((event.target as HTMLInputElement).value)} />
+        </Field>
+        <footer>
+          <button type="submit" class="primary">{t("Add linkifier")}</button>
+        </footer>
+      </form>
+    </>
+  );
+}
+
+function LinkifierRow({ linkifier, up }: { linkifier: Linkifier; up: (() => void) | undefined }) {
+  const { id, pattern } = linkifier;
+  return (
+    <li>
+      <span>
+        <code>{pattern}</code> <small class="muted">{linkifier.url_template}</small>
+      </span>
+      {up && <IconButton icon="up" label={t("Move {0} up", pattern)} onClick={up} />}
+      <button
+        type="button"
+        class="danger"
+        aria-label={t("Delete {0}", pattern)}
+        onClick={() => void attempt(request("DELETE", `realm/filters/${id}`), t("Linkifier deleted."))}
+      >{t("Delete")}</button>
+    </li>
+  );
+}
+
+export function PlaygroundsSection() {
+  const playgrounds = useStore((state) => state.playgrounds);
+  const [name, setName] = useState("");
+  const [language, setLanguage] = useState("");
+  const [address, setAddress] = useState("");
+  const add = async (event: Event) => {
+    event.preventDefault();
+    const params = { name: name.trim(), pygments_language: language.trim(), url_template: address.trim() };
+    if (!(await attempt(request("POST", "realm/playgrounds", params), t("Playground added.")))) return;
+    setName("");
+    setLanguage("");
+    setAddress("");
+  };
+  return (
+    <>
+      <p class="muted">{t("A block of code in one of these languages has a link to the place that runs it.")}</p>
+      <ul class="people-list all">
+        {playgrounds.map((one) => (
+          <li key={one.id}>
+            <span>
+              {one.name} <small class="tag">{one.pygments_language}</small> <small class="muted">{one.url_template}</small>
+            </span>
+            <button
+              type="button"
+              class="danger"
+              aria-label={t("Delete {0}", one.name)}
+              onClick={() => void attempt(request("DELETE", `realm/playgrounds/${one.id}`), t("Playground deleted."))}
+            >{t("Delete")}</button>
+          </li>
+        ))}
+      </ul>
+      {playgrounds.length === 0 && <p class="muted">{t("There are no playgrounds yet.")}</p>}
+      <h3>{t("New playground")}</h3>
+      <form onSubmit={add}>
+        <Field label={t("Name of the playground")}>
+          <input required value={name} onInput={(event) => setName((event.target as HTMLInputElement).value)} />
+        </Field>
+        <Field label={t("Code language")} hint={t("For example Python")}>
+          <input required value={language} onInput={(event) => setLanguage((event.target as HTMLInputElement).value)} />
+        </Field>
+        <Field label={t("Address")} hint={t("For example https://play.example.org/?code={code}")}>
+          <input required value={address} onInput={(event) => setAddress((event.target as HTMLInputElement).value)} />
+        </Field>
+        <footer>
+          <button type="submit" class="primary">{t("Add playground")}</button>
+        </footer>
+      </form>
+    </>
+  );
+}
+
+/** Bots of everyone. */
+export function ActiveBotsSection() {
+  const users = useStore((state) => state.users);
+  const bots = [...users.values()].filter((user) => user.is_bot && user.is_active);
+  bots.sort((a, b) => byName(a.full_name, b.full_name));
+  return (
+    <>
+      <ul class="people-list all">
+        {bots.map((bot) => (
+          <ActiveBot key={bot.user_id} bot={bot} />
+        ))}
+      </ul>
+      {bots.length === 0 && <p class="muted">{t("Nobody has a bot.")}</p>}
+    </>
+  );
+}
+
+function ActiveBot({ bot }: { bot: User }) {
+  const state = app.state as State;
+  const { user_id: id, full_name: name, bot_owner_id: owner } = bot;
+  const deactivate = () =>
+    app.setUi({
+      dialog: {
+        is: "confirm",
+        title: t("Deactivate {0}?", name),
+        text: t("Its key no longer works. Its messages stay."),
+        label: t("Deactivate"),
+        run: () => void attempt(request("DELETE", `bots/${id}`), t("{0} was deactivated.", name)),
+      },
+    });
+  return (
+    <li>
+      <Avatar userId={id} size={28} />
+      <span dir="auto">
+        {name} <small class="muted">{bot.delivery_email ?? bot.email}</small>
+        {owner != null && <small class="muted">{t("Owner: {0}", userName(state, owner))}</small>}
+      </span>
+      <button type="button" class="danger" aria-label={t("Deactivate {0}", name)} onClick={deactivate}>{t("Deactivate")}</button>
+    </li>
+  );
+}
+
+/** An export holds everyone's messages, so it is made by those who run the server, beside it. */
+export function ExportSection() {
+  return (
+    <>
+      <p>{t("An export is a folder with people, channels, messages, files and settings, in the layout that other servers of this family import. It also holds what is private, so it is made on the machine of the server, while the server runs:")}</p>
+      <pre class="notice">
+        <code>chat-server export FOLDER</code>
+      </pre>
+    </>
+  );
+}
