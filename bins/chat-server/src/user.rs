@@ -1,5 +1,6 @@
-//! The commands `user create`, `user deactivate`, `user set-role`, `user set-password` and `user reset-api-key`. They go
-//! through the log, so servers that run on the same database know within a second what was done.
+//! The commands `user create`, `user deactivate`, `user set-role`, `user set-password`, `user sign-in-link` and
+//! `user reset-api-key`. They go through the log, so servers that run on the same database know within a second what was
+//! done.
 
 use std::io::Read as _;
 
@@ -10,9 +11,9 @@ use chat_core::log::store::RealmStore as _;
 use chat_core::messages::store::MessageStore as _;
 use chat_core::model::role::Role;
 use chat_core::model::snapshot::RealmSnapshot;
-use chat_core::model::user::{PasswordHash, User, check_password};
+use chat_core::model::user::{InvitationSecret, PasswordHash, User, check_password};
 use chat_core::people::account::{self, NewUser};
-use chat_core::people::password_reset;
+use chat_core::people::{password_reset, sign_in_link};
 use chat_core::permission::administer::{self, AccountError};
 use chat_core::wire::channel::ChannelStatistics;
 use chat_http::Passwords as _;
@@ -54,6 +55,7 @@ async fn execute(store: &Store, command: &UserCommand) -> anyhow::Result<Value> 
         UserCommand::Deactivate { email } => deactivate(store, email).await,
         UserCommand::SetRole { email, role } => set_role(store, email, *role).await,
         UserCommand::SetPassword(wish) => set_password(store, wish).await,
+        UserCommand::SignInLink { email } => sign_in_link(store, email).await,
         UserCommand::ResetApiKey { email } => reset_api_key(store, email).await,
     }
 }
@@ -116,6 +118,16 @@ async fn set_password(store: &Store, wish: &SetPassword) -> anyhow::Result<Value
         Ok(user.id)
     });
     Ok(json!({"user_id": user_id.await?, "email": wish.email}))
+}
+
+async fn sign_in_link(store: &Store, email: &str) -> anyhow::Result<Value> {
+    let secret = InvitationSecret::new(fresh_key()?);
+    let path = commit(store, |realm, commit| {
+        let user = person(realm, email)?;
+        sign_in_link::make(realm, user, &secret, commit)
+            .map_err(|_| anyhow::anyhow!("'{email}' is a bot, or the account is closed"))
+    });
+    Ok(json!({"email": email, "path": path.await?, "valid_for_s": sign_in_link::VALID_S}))
 }
 
 async fn reset_api_key(store: &Store, email: &str) -> anyhow::Result<Value> {
@@ -215,6 +227,8 @@ mod tests {
         let again = told(&store, "reset-api-key --email sam@example.org").await.unwrap();
         let next = ApiKey::parse(again["api_key"].as_str().unwrap()).unwrap();
         assert!(holder(&store, &key).is_none() && holder(&store, &next).is_some());
+        let link = told(&store, "sign-in-link --email sam@example.org").await.unwrap();
+        assert!(link["path"].as_str().unwrap().starts_with(&format!("/sign-in/{}-", sam.id.0)), "{link}");
         told(&store, "deactivate --email sam@example.org").await.unwrap();
         assert!(!store.realm().user(sam.id).unwrap().is_active);
         store.stop().await;
@@ -231,6 +245,7 @@ mod tests {
             ("set-role --email ada@example.org --role member", "only organization owner"),
             ("set-password --email nobody@example.org --password a-long-enough-one", "there is no user"),
             ("set-password --email ada@example.org --password x", "too weak"),
+            ("sign-in-link --email nobody@example.org", "there is no user 'nobody@example.org'"),
             ("reset-api-key --email nobody@example.org", "there is no user 'nobody@example.org'"),
         ] {
             let refusal = told(&store, line).await.unwrap_err().to_string();

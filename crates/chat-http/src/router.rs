@@ -19,8 +19,8 @@ use crate::endpoint::{
     attachments, avatars, bot_storage, bots, channels, confirm_address, domains, drafts, emblems, emoji, emoji_data,
     events, fetch_api_key, flags, health, home, icon, invites, join, linkifiers, message_edit, messages, openapi,
     organization, password_reset, personal, pictures, playgrounds, presence, profile_fields, push, reactions, register,
-    scheduled_messages, server_settings, sessions, settings, sign_in, submessage, subscriptions, typing, uploads,
-    user_groups, user_settings_defaults, users,
+    scheduled_messages, server_settings, sessions, settings, sign_in, sign_in_link, submessage, subscriptions, typing,
+    uploads, user_groups, user_settings_defaults, users,
 };
 use crate::error::Fault;
 use crate::middleware::{method, observe, panic, surface};
@@ -97,6 +97,7 @@ fn beside(app: App) -> Router {
         .merge(home::routes())
         .merge(sign_in::routes())
         .merge(password_reset::routes())
+        .merge(sign_in_link::routes())
         .merge(sessions::routes())
         .with_state(app);
     emoji_data::routes().merge(icon::routes()).merge(pages)

@@ -31,6 +31,7 @@ const SCHEMA: Schema = Schema {
         19 => "0019_narrow_indexes.sql",
         20 => "0020_encrypted_secrets.sql",
         21 => "0021_word_contents.sql",
+        22 => "0022_browser_sessions.sql",
     ),
 };
 

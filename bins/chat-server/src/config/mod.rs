@@ -165,6 +165,12 @@ pub(crate) enum UserCommand {
     },
     /// Give an account another password, as after an import, which brings none; its API key stays
     SetPassword(SetPassword),
+    /// Print the path of a link that signs a browser in as the account, once and within 15 minutes
+    SignInLink {
+        /// Address of the account
+        #[arg(long, value_name = "ADDRESS")]
+        email: String,
+    },
     /// Give an account another API key and print it; the old one opens nothing from now on
     ResetApiKey {
         /// Address of the account

@@ -165,5 +165,7 @@ kinds! {
         Session = "session",
         /// A link by which they may set a new password, one document.
         PasswordReset = "password_reset",
+        /// A link that signs a browser of theirs in once, one document.
+        SignInLink = "sign_in_link",
     }
 }

@@ -12,4 +12,5 @@ pub mod personal;
 pub mod presence;
 pub mod profile;
 pub mod session;
+pub mod sign_in_link;
 pub mod typing;

@@ -10,7 +10,7 @@ use crate::model::change::{RealmChange, UserItemKind};
 use crate::model::snapshot::RealmSnapshot;
 use crate::model::user::{InvitationSecret, KeyHash, PasswordHash, User};
 use crate::people::invitation::InvitationLink;
-use crate::people::session;
+use crate::people::{session, sign_in_link};
 
 /// Seconds for which a link is valid.
 const VALID_S: i64 = 3_600;
@@ -125,6 +125,7 @@ pub fn set_password(
     let sent_s = PendingReset::of(realm, user_id).map(|before| before.sent_s).unwrap_or_default();
     PendingReset { secret: None, expires_s: 0, sent_s }.put(user_id, commit);
     session::end_all(realm, user_id, except, commit);
+    sign_in_link::revoke(realm, user_id, commit);
     commit.credentials.push(CredentialChange::PasswordHash(user_id, hash));
 }
 

@@ -98,8 +98,7 @@ fn told() -> Vec<Member> {
 fn essence(call: Call<Caller>, poll: &Poll) -> (App, Asker, LongWait) {
     let Call { app, who, wait, is_plain, .. } = call;
     let asker = Asker { user_id: who.user.id, secret: who.secret };
-    // A session can expire, which is checked where a request arrives as a whole.
-    if is_plain && !poll.dont_block && who.secret.session().is_none() {
+    if is_plain && !poll.dont_block {
         wait.offer(|| Again::offered(&app, asker, &poll.queue_id));
     }
     (app, asker, wait)

@@ -43,6 +43,7 @@ pub(crate) mod sessions;
 pub(crate) mod settings;
 mod setup;
 pub(crate) mod sign_in;
+pub(crate) mod sign_in_link;
 pub(crate) mod submessage;
 pub(crate) mod subscriptions;
 pub(crate) mod typing;

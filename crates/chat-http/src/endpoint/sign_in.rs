@@ -142,7 +142,8 @@ async fn signed_in(
     Ok(cookies)
 }
 
-fn may_sign_in(realm: &RealmSnapshot, user_id: UserId) -> Result<(), Fault> {
+/// Refuses an account that is closed, or whose organization is.
+pub(super) fn may_sign_in(realm: &RealmSnapshot, user_id: UserId) -> Result<(), Fault> {
     if realm.realm().is_none_or(|realm| realm.is_deactivated) {
         return Err(LoginFault::RealmDeactivated.into());
     }

@@ -1,6 +1,7 @@
 //! The part of the table for browsers: what their pages and their client are refused.
 
 use chat_core::people::password_reset::PasswordResetError;
+use chat_core::people::sign_in_link::SignInLinkError;
 use http::StatusCode;
 
 use super::{BAD_REQUEST, Fault, Verdict, refusal};
@@ -20,6 +21,9 @@ pub enum BrowserFault {
     /// A link does not set a password.
     #[error(transparent)]
     PasswordReset(#[from] PasswordResetError),
+    /// A link signs no browser in.
+    #[error(transparent)]
+    SignInLink(#[from] SignInLinkError),
 }
 
 /// Not specified: existing servers answer a missing CSRF token with 403, and their clients load the page again.
@@ -34,6 +38,7 @@ pub(super) fn verdict(refused: &BrowserFault) -> Verdict {
         BrowserFault::PasswordReset(PasswordResetError::Expired) => {
             Verdict::new(StatusCode::GONE, BAD_REQUEST, refused)
         }
+        BrowserFault::SignInLink(_) => Verdict::new(StatusCode::NOT_FOUND, BAD_REQUEST, refused),
     }
 }
 
@@ -50,11 +55,20 @@ pub(super) fn on_page(refused: &BrowserFault) -> (&'static str, &'static str) {
         BrowserFault::PasswordReset(PasswordResetError::Expired) => {
             ("This link has expired", "Ask for another letter, and open its link within an hour.")
         }
+        BrowserFault::SignInLink(_) => {
+            ("This link does not work", "It works once, and for a quarter of an hour. Ask for another one.")
+        }
     }
 }
 
 impl From<PasswordResetError> for Fault {
     fn from(refused: PasswordResetError) -> Self {
+        BrowserFault::from(refused).into()
+    }
+}
+
+impl From<SignInLinkError> for Fault {
+    fn from(refused: SignInLinkError) -> Self {
         BrowserFault::from(refused).into()
     }
 }

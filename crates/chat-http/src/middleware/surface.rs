@@ -68,10 +68,7 @@ impl Surface {
                     headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
                 }
             }
-            Self::Json => {
-                headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-                headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
-            }
+            Self::Json => keep_to_browser(headers),
             Self::Page { .. } => {}
         }
         let is_for_browser = matches!(self, Self::Json | Self::Page { is_browser: true });
@@ -84,6 +81,12 @@ impl Surface {
 /// Lets script of every site read the answer.
 pub(crate) fn allow_any_origin(headers: &mut HeaderMap) {
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, ANY);
+}
+
+/// Keeps what a session opens to the page that asked for it: no cache has it, and no browser guesses what it is.
+pub(crate) fn keep_to_browser(headers: &mut HeaderMap) {
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
 }
 
 /// Answers a request by `next`, with the headers of its part of the server. The preflight of a call is answered here.

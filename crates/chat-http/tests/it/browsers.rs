@@ -3,8 +3,10 @@
 mod cross_origin;
 mod first_page;
 mod json_api;
+mod polling;
 mod resetting;
 mod sessions;
+mod sign_in_links;
 mod signing_in;
 
 use std::collections::BTreeMap;

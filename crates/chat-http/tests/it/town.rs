@@ -375,9 +375,15 @@ impl Town {
         path: &str,
         headers: &[(&str, &str)],
     ) -> (Response, Option<Arc<dyn Repeat>>) {
-        let wait = LongWait::default();
         let basic = format!("Basic {}", STANDARD.encode(format!("{}:{}", who.email, who.key)));
-        let request = Request::get(format!("/api/v1{path}")).header("authorization", basic).extension(wait.clone());
+        let with_key = [&[("authorization", basic.as_str())], headers].concat();
+        self.asked(&format!("/api/v1{path}"), &with_key).await
+    }
+
+    /// The answer to a GET of that address with these headers, and how it can be asked again.
+    pub(crate) async fn asked(&self, address: &str, headers: &[(&str, &str)]) -> (Response, Option<Arc<dyn Repeat>>) {
+        let wait = LongWait::default();
+        let request = Request::get(address).extension(wait.clone());
         let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
         let answer = self.router.clone().oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
         (answer, wait.repeat().cloned())
