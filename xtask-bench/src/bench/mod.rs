@@ -19,6 +19,7 @@ mod payers;
 mod polls;
 mod slices;
 mod statements;
+mod web;
 
 use std::path::PathBuf;
 
@@ -147,6 +148,11 @@ const BENCHES: &[Listed] = &[
         name: "everyday",
         what: "starting a client, flags, search, typing and rendering of chat-server on both engines",
         run: chat::everyday::run,
+    },
+    Listed {
+        name: "web",
+        what: "sizes, first message, memory, frames and a large organization of the browser client, in Chromium",
+        run: web::run,
     },
 ];
 

@@ -1,6 +1,11 @@
 //! The chat server's main job: what one user sends, another receives the moment it is sent.
 
-use std::{path::Path, thread, time::Instant};
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+    thread,
+    time::Instant,
+};
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
@@ -23,6 +28,8 @@ const TEXT: &str = "It works: **hello**, @**Grace Hopper** :tada:";
 pub(super) struct Chat {
     server: Server,
     password: String,
+    program: PathBuf,
+    data: PathBuf,
 }
 
 /// Someone who signed in.
@@ -44,7 +51,10 @@ pub(super) fn start(binaries: &Path, folder: &Path, interrupted: &interrupt::Fla
         ("CHAT_OWNER_PASSWORD", password.as_str()),
     ];
     match Server::start(&PROGRAM, binaries, folder, &environment, interrupted)? {
-        Start::Serving(server) => Ok(Chat { server, password }),
+        Start::Serving(server) => {
+            let (program, data) = (binaries.join(PROGRAM.name), folder.join(PROGRAM.name));
+            Ok(Chat { server, password, program, data })
+        }
         Start::Ended { status, log } => bail!("chat-server ended by itself, {status}; its log:\n{log}"),
     }
 }
@@ -75,6 +85,25 @@ impl Chat {
         println!("From sending to receiving, both answers included: {} ms.", took.as_millis());
 
         self.print_next(&ada, &grace);
+        self.show_client()
+    }
+
+    /// Prints where the chat is in a browser, and a link that signs a browser in as Ada, once.
+    ///
+    /// # Errors
+    /// When the program makes no link, or the link does not open.
+    fn show_client(&self) -> Result<()> {
+        let mut command = Command::new(&self.program);
+        command.env_remove("DATABASE_URL").env(PROGRAM.data_dir, &self.data);
+        let made = command.args(["user", "sign-in-link", "--email", OWNER]).output().context("cannot make a link")?;
+        let told: Value = serde_json::from_slice(&made.stdout)
+            .with_context(|| format!("no link was made: {}", String::from_utf8_lossy(&made.stderr)))?;
+        let path = told.get("path").and_then(Value::as_str).context("the program printed no path")?;
+        let link = format!("{}{path}", self.server.base_url());
+        let opened = Call::get(link.clone()).send()?;
+        ensure!(opened.status == 200, "the link to sign in answers {}", opened.status);
+        println!("\nThe chat in a browser: {}", self.server.base_url());
+        println!("Signs a browser in as Ada, once, within 15 minutes: {link}");
         Ok(())
     }
 
