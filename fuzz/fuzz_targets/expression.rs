@@ -25,7 +25,7 @@ fuzz_target!(|text: &str| {
     let used = definitions.iter().filter(|(number, _)| is_used(*number)).count();
     assert_eq!(used + refused.len(), definitions.len(), "each is used or refused");
     if let Ok(body) = serde_json::from_str::<Value>(resource) {
-        let document = IndexedDocument { kind: &kind, id: "1", updated_us: 0, body: &body, base_url: "" };
+        let document = IndexedDocument { resource_type: &kind, id: "1", updated_us: 0, body: &body, base_url: "" };
         let _ = catalog.entries(&document);
     }
 });

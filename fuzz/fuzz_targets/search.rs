@@ -20,7 +20,7 @@ static BODY: LazyLock<Value> = LazyLock::new(|| {
 
 fn check(kind: &str, query: &str) -> Result<(), SearchError> {
     let Ok(kind) = kind.parse() else { return Ok(()) };
-    let request = SearchContext { kind: &kind, handling: UnknownParameterHandling::Strict, now_us: 1_767_225_600_000_000, base_url: OWN };
+    let request = SearchContext { resource_type: &kind, handling: UnknownParameterHandling::Strict, now_us: 1_767_225_600_000_000, base_url: OWN };
     let pairs: Vec<_> = form_urlencoded::parse(query.as_bytes()).collect();
     let pairs = pairs.iter().map(|(name, value)| (name.as_ref(), value.as_ref()));
     let (search, ignored) = parse(&CATALOG, &request, pairs)?;
@@ -30,7 +30,7 @@ fn check(kind: &str, query: &str) -> Result<(), SearchError> {
             assert!(!tests.is_empty(), "a clause without a test would find everything or nothing");
         }
     }
-    let document = IndexedDocument { kind: &kind, id: "1", updated_us: 0, body: &BODY, base_url: OWN };
+    let document = IndexedDocument { resource_type: &kind, id: "1", updated_us: 0, body: &BODY, base_url: OWN };
     let _ = search.matches(&document, None);
     Ok(())
 }

@@ -22,7 +22,7 @@ pub(crate) async fn establish_admin(
     id: &str,
     password: &SecretString,
 ) -> anyhow::Result<()> {
-    let key = ResourceKey { kind: "User".parse()?, id: id.parse()? };
+    let key = ResourceKey { resource_type: "User".parse()?, id: id.parse()? };
     if matches!(store.read(&key).await?, ResourceLookup::Found(_)) {
         return Ok(());
     }

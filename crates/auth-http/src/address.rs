@@ -70,7 +70,7 @@ impl FromRequestParts<App> for PatientPath {
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
         let segments = segments(parts, app).await?;
         let id = id(&segments)?;
-        Ok(Self(ResourceKey { kind: kind(app, "Patient")?, id }))
+        Ok(Self(ResourceKey { resource_type: kind(app, "Patient")?, id }))
     }
 }
 
@@ -80,7 +80,7 @@ impl FromRequestParts<App> for ClientPath {
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
         let segments = segments(parts, app).await?;
         let id = id(&segments)?;
-        Ok(Self(ResourceKey { kind: kind(app, "Client")?, id }))
+        Ok(Self(ResourceKey { resource_type: kind(app, "Client")?, id }))
     }
 }
 
@@ -99,7 +99,7 @@ impl FromRequestParts<App> for ResourcePath {
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
         let segments = segments(parts, app).await?;
         let kind = kind(app, segment(&segments, "type")?)?;
-        Ok(Self(ResourceKey { kind, id: id(&segments)? }))
+        Ok(Self(ResourceKey { resource_type: kind, id: id(&segments)? }))
     }
 }
 

@@ -54,7 +54,7 @@ pub async fn execute_bundle(parts: Components, mut document: Value) -> Result<In
     let stop = |fault: ServiceError| InitBundleFailure(ApiError::from(fault).for_operator());
     let context = RequestContext::of_administrator(ResourceFormat::Fhir);
     let request = bundle::read(&service, &context, document, &queries).await.map_err(stop)?;
-    let (kind, entries) = (request.kind, request.entries.len());
+    let (kind, entries) = (request.bundle_type, request.entries.len());
     let answered = bundle::execute(&service, &context, request, &queries).await.map_err(stop)?;
     let failed = if kind == BundleType::Batch { failures(&answered) } else { Vec::new() };
     Ok(InitBundleReport { entries, failed })

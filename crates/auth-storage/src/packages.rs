@@ -110,7 +110,7 @@ impl PackageStore for Db {
         for (id, _) in found {
             let id = id.parse().map_err(|error| fhir(sqlx::Error::Decode(Box::new(error))))?;
             // Somebody may have deleted the resource.
-            if let ResourceLookup::Found(stored) = self.read(&ResourceKey { kind: kind.clone(), id }).await? {
+            if let ResourceLookup::Found(stored) = self.read(&ResourceKey { resource_type: kind.clone(), id }).await? {
                 return Ok(Some(stored));
             }
         }

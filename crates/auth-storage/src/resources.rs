@@ -96,7 +96,7 @@ async fn read(db: &Db, key: &ResourceKey) -> Result<ResourceLookup, StoreError> 
 }
 
 async fn read_text(db: &Db, key: &ResourceKey) -> Result<ResourceLookup<StoredText>, StoreError> {
-    let Some(table) = Table::find(db, &key.kind).await.map_err(fhir)? else {
+    let Some(table) = Table::find(db, &key.resource_type).await.map_err(fhir)? else {
         return Ok(ResourceLookup::Missing);
     };
     let Standing { found, last_write } = db.reads().read(db, table, key.id.clone()).await?;

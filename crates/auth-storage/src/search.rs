@@ -150,7 +150,7 @@ impl Db {
         referring: ReferringResources<'_>,
         within: &AccessFilter,
     ) -> Result<Vec<String>, sqlx::Error> {
-        let Some(table) = Table::find(self, referring.kind).await? else { return Ok(Vec::new()) };
+        let Some(table) = Table::find(self, referring.resource_type).await? else { return Ok(Vec::new()) };
         let (index, reaches) = (current(self).await?, BTreeMap::new());
         let mut statement = Statement::new(self, &index, &reaches);
         match write_referring(&mut statement, &table, (referring, within), 1_000) {
@@ -228,7 +228,7 @@ async fn reloaded(db: &Db) -> Result<Arc<Index>, sqlx::Error> {
 
 /// Returns the table of what is searched for; those that chains look at are known from then on.
 async fn find_tables(db: &Db, query: &SearchQuery) -> Result<Option<Table>, sqlx::Error> {
-    let Some(table) = Table::find(db, &query.search.kind).await? else { return Ok(None) };
+    let Some(table) = Table::find(db, &query.search.resource_type).await? else { return Ok(None) };
     for kind in query.search.clauses.iter().flat_map(SearchClause::referenced_types) {
         Table::find(db, kind).await?;
     }
@@ -255,7 +255,7 @@ async fn search(db: &Db, query: &SearchQuery) -> Result<Result<SearchMatches, Se
             Ran::Outdated => index = reloaded(db).await?,
         }
     }
-    Ok(Err(SearchExecutionError::Indexing { parameter: query.search.kind.to_string() }))
+    Ok(Err(SearchExecutionError::Indexing { parameter: query.search.resource_type.to_string() }))
 }
 
 async fn kinds_about(
@@ -327,7 +327,7 @@ async fn refer(
     within: &AccessFilter,
     limit: u32,
 ) -> Result<Result<Vec<StoredResource>, SearchExecutionError>, sqlx::Error> {
-    let kind = referring.kind;
+    let kind = referring.resource_type;
     let Some(table) = Table::find(db, kind).await? else { return Ok(Ok(Vec::new())) };
     let index = current(db).await?;
     let reaches = BTreeMap::new();
@@ -345,12 +345,13 @@ fn write_referring(
     (referring, within): (ReferringResources<'_>, &AccessFilter),
     limit: u32,
 ) -> Result<Option<String>, Unanswerable> {
-    let kind = referring.kind;
+    let kind = referring.resource_type;
     let numbers: Vec<i64> = if let Some(parameter) = referring.by {
         vec![statement.number(kind, parameter)?]
     } else {
         let index = statement.index;
-        let references = index.catalog.parameters(kind).filter(|parameter| parameter.kind == ParameterType::Reference);
+        let references =
+            index.catalog.parameters(kind).filter(|parameter| parameter.parameter_type == ParameterType::Reference);
         references.filter_map(|parameter| statement.number(kind, parameter).ok()).collect()
     };
     if numbers.is_empty() {

@@ -41,12 +41,12 @@ pub enum CompartmentMembership {
 
 /// Returns how resources of this type come into a patient's compartment.
 #[must_use]
-pub fn membership(kind: &ResourceType) -> CompartmentMembership {
-    let name = kind.as_str();
+pub fn membership(resource_type: &ResourceType) -> CompartmentMembership {
+    let name = resource_type.as_str();
     if name == PATIENT {
         return CompartmentMembership::Itself;
     }
-    if let Ok(found) = patient::PATHS.binary_search_by_key(&name, |(kind, _)| kind)
+    if let Ok(found) = patient::PATHS.binary_search_by_key(&name, |(resource_type, _)| resource_type)
         && let Some((_, paths)) = patient::PATHS.get(found)
     {
         return CompartmentMembership::Reference(paths);
@@ -60,7 +60,7 @@ pub fn membership(kind: &ResourceType) -> CompartmentMembership {
 
 /// Returns the types of which resources may be in a patient's compartment by what they refer to, in their order.
 pub fn types() -> impl Iterator<Item = &'static str> {
-    patient::PATHS.iter().map(|(kind, _)| *kind)
+    patient::PATHS.iter().map(|(resource_type, _)| *resource_type)
 }
 
 /// Returns the types that describe the world and no person, in their order.
@@ -107,7 +107,7 @@ impl Compartment {
     /// Returns whether a resource, as stored or in FHIR's format, is in the compartment.
     #[must_use]
     pub fn contains(&self, key: &ResourceKey, resource: &Value) -> bool {
-        match membership(&key.kind) {
+        match membership(&key.resource_type) {
             CompartmentMembership::Itself => key.id == self.patient,
             CompartmentMembership::Reference(paths) => {
                 paths.iter().any(|path| any_at(path, resource, &mut |value| self.refers(value)))
@@ -120,7 +120,7 @@ impl Compartment {
     #[must_use]
     pub fn others(&self, key: &ResourceKey, resource: &Value) -> BTreeSet<String> {
         let mut others = BTreeSet::new();
-        each_patient(&key.kind, resource, &self.own, &mut |id| {
+        each_patient(&key.resource_type, resource, &self.own, &mut |id| {
             if id != self.patient.as_str() {
                 others.insert(id.to_owned());
             }
@@ -136,20 +136,20 @@ impl Compartment {
 /// Returns the ids of all patients in whose compartments a resource, as stored or in FHIR's format, is; `fhir_base`
 /// as in [`Compartment::of`].
 #[must_use]
-pub fn patients(kind: &ResourceType, id: &str, resource: &Value, fhir_base: &str) -> BTreeSet<String> {
-    if membership(kind) == CompartmentMembership::Itself {
+pub fn patients(resource_type: &ResourceType, id: &str, resource: &Value, fhir_base: &str) -> BTreeSet<String> {
+    if membership(resource_type) == CompartmentMembership::Itself {
         return BTreeSet::from([id.to_owned()]);
     }
     let mut patients = BTreeSet::new();
-    each_patient(kind, resource, &format!("{fhir_base}/"), &mut |id| {
+    each_patient(resource_type, resource, &format!("{fhir_base}/"), &mut |id| {
         patients.insert(id.to_owned());
     });
     patients
 }
 
 /// The patients that the elements of a resource name, some more than once.
-fn each_patient(kind: &ResourceType, resource: &Value, own: &str, out: &mut dyn FnMut(&str)) {
-    if let CompartmentMembership::Reference(paths) = membership(kind) {
+fn each_patient(resource_type: &ResourceType, resource: &Value, own: &str, out: &mut dyn FnMut(&str)) {
+    if let CompartmentMembership::Reference(paths) = membership(resource_type) {
         for path in paths {
             any_at(path, resource, &mut |value| {
                 patients_named_by(value, own).for_each(&mut *out);

@@ -212,7 +212,7 @@ fn native_reference(path: &ElementContext<'_>, object: &mut Map<String, Value>) 
     let target = match ReferenceTarget::parse(text) {
         Some(ReferenceTarget::Resource { key, version }) => {
             let version = version.map(|version| ("versionId", version.to_string()));
-            let key = [("resourceType", key.kind.to_string()), ("id", key.id.to_string())];
+            let key = [("resourceType", key.resource_type.to_string()), ("id", key.id.to_string())];
             key.into_iter().chain(version).collect()
         }
         Some(ReferenceTarget::Absolute(uri)) if path.may_be_uri_reference() => {
@@ -243,8 +243,8 @@ fn fhir_reference(path: &ElementContext<'_>, object: &mut Map<String, Value>) {
 }
 
 /// Returns the text of a reference to a resource, if its parts make one.
-fn relative(kind: Option<&str>, id: Option<&str>, version: Option<&Value>) -> Option<String> {
-    let key = ResourceKey { kind: kind?.parse().ok()?, id: id?.parse().ok()? };
+fn relative(resource_type: Option<&str>, id: Option<&str>, version: Option<&Value>) -> Option<String> {
+    let key = ResourceKey { resource_type: resource_type?.parse().ok()?, id: id?.parse().ok()? };
     match version {
         None => Some(key.to_string()),
         Some(Value::String(version)) => {
@@ -278,7 +278,7 @@ fn native_union(object: &mut Map<String, Value>) {
         return;
     }
     let renamed = std::mem::take(object).into_iter().map(|(name, value)| match type_of_choice(&name) {
-        Some(kind) if name == choice => ("value".to_owned(), Value::Object(Map::from_iter([(kind, value)]))),
+        Some(type_name) if name == choice => ("value".to_owned(), Value::Object(Map::from_iter([(type_name, value)]))),
         _ => (name, value),
     });
     *object = renamed.collect();
@@ -288,8 +288,8 @@ fn native_union(object: &mut Map<String, Value>) {
 fn fhir_choice(object: &mut Map<String, Value>) {
     let Some(Value::Object(union)) = object.get("value") else { return };
     let mut members = union.keys();
-    let (Some(kind), None) = (members.next(), members.next()) else { return };
-    let Some(choice) = choice_of_type(kind) else { return };
+    let (Some(type_name), None) = (members.next(), members.next()) else { return };
+    let Some(choice) = choice_of_type(type_name) else { return };
     if object.keys().any(|name| type_of_choice(name).is_some()) {
         return;
     }
@@ -309,19 +309,19 @@ fn fhir_choice(object: &mut Map<String, Value>) {
 
 /// `valueUri` → `uri`, `valueCoding` → `Coding`; `None` for what is no choice of a type.
 fn type_of_choice(name: &str) -> Option<String> {
-    let kind = name.strip_prefix("value").filter(|kind| is_type_name(kind))?;
-    let primitive = PRIMITIVES.into_iter().find(|primitive| capitalized(primitive) == kind);
-    Some(primitive.unwrap_or(kind).to_owned())
+    let type_name = name.strip_prefix("value").filter(|type_name| is_type_name(type_name))?;
+    let primitive = PRIMITIVES.into_iter().find(|primitive| capitalized(primitive) == type_name);
+    Some(primitive.unwrap_or(type_name).to_owned())
 }
 
 /// `uri` → `valueUri`, `Coding` → `valueCoding`.
-fn choice_of_type(kind: &str) -> Option<String> {
-    (PRIMITIVES.contains(&kind) || is_type_name(kind)).then(|| format!("value{}", capitalized(kind)))
+fn choice_of_type(type_name: &str) -> Option<String> {
+    (PRIMITIVES.contains(&type_name) || is_type_name(type_name)).then(|| format!("value{}", capitalized(type_name)))
 }
 
-fn is_type_name(kind: &str) -> bool {
-    kind.bytes().next().is_some_and(|first| first.is_ascii_uppercase())
-        && kind.bytes().all(|byte| byte.is_ascii_alphanumeric())
+fn is_type_name(type_name: &str) -> bool {
+    type_name.bytes().next().is_some_and(|first| first.is_ascii_uppercase())
+        && type_name.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
 fn capitalized(name: &str) -> String {

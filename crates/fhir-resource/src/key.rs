@@ -110,7 +110,7 @@ impl fmt::Display for ResourceId {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ResourceKey {
     /// The resource type.
-    pub kind: ResourceType,
+    pub resource_type: ResourceType,
     /// The id, unique within its type.
     pub id: ResourceId,
 }
@@ -124,14 +124,17 @@ impl FromStr for ResourceKey {
     type Err = ResourceKeyError;
 
     fn from_str(text: &str) -> Result<Self, ResourceKeyError> {
-        let (kind, id) = text.split_once('/').ok_or(ResourceKeyError)?;
-        Ok(Self { kind: kind.parse().map_err(|_| ResourceKeyError)?, id: id.parse().map_err(|_| ResourceKeyError)? })
+        let (resource_type, id) = text.split_once('/').ok_or(ResourceKeyError)?;
+        Ok(Self {
+            resource_type: resource_type.parse().map_err(|_| ResourceKeyError)?,
+            id: id.parse().map_err(|_| ResourceKeyError)?,
+        })
     }
 }
 
 impl fmt::Display for ResourceKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.kind, self.id)
+        write!(f, "{}/{}", self.resource_type, self.id)
     }
 }
 
@@ -152,8 +155,8 @@ mod tests {
 
     #[test]
     fn a_table_is_the_type_in_lower_case() {
-        let kind: ResourceType = "PlatformMigration".parse().unwrap();
-        assert_eq!(kind.table_name(), "platformmigration");
+        let resource_type: ResourceType = "PlatformMigration".parse().unwrap();
+        assert_eq!(resource_type.table_name(), "platformmigration");
     }
 
     #[test]
@@ -169,7 +172,7 @@ mod tests {
     #[test]
     fn a_key_reads_and_prints_as_a_relative_reference() {
         let key: ResourceKey = "Organization/payer-1".parse().unwrap();
-        assert_eq!(key.kind.as_str(), "Organization");
+        assert_eq!(key.resource_type.as_str(), "Organization");
         assert_eq!(key.id.as_str(), "payer-1");
         assert_eq!(key.to_string(), "Organization/payer-1");
         for text in ["Organization", "Organization/", "/x", "a/b", "A/b/c"] {

@@ -119,7 +119,7 @@ impl FullUrls {
         let Some(Value::String(text)) = object.get("uri") else { return Ok(()) };
         let Some(key) = self.resolve(text)? else { return Ok(()) };
         let mut rewritten = Map::new();
-        rewritten.insert("resourceType".to_owned(), key.kind.as_str().into());
+        rewritten.insert("resourceType".to_owned(), key.resource_type.as_str().into());
         rewritten.insert("id".to_owned(), key.id.as_str().into());
         object.shift_remove("uri");
         rewritten.append(object);
@@ -142,7 +142,7 @@ pub fn resource_type(object: &Map<String, Value>) -> Option<&str> {
 }
 
 fn is_bundle(object: &Map<String, Value>) -> bool {
-    object.get("resourceType").is_some_and(|kind| kind == "Bundle")
+    object.get("resourceType").is_some_and(|resource_type| resource_type == "Bundle")
 }
 
 #[cfg(test)]

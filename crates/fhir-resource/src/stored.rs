@@ -38,7 +38,7 @@ impl StoredResource {
         meta.insert("versionId".to_owned(), self.version.to_string().into());
         meta.insert("lastUpdated".to_owned(), self.last_updated().into());
         let mut document = Map::new();
-        document.insert("resourceType".to_owned(), self.key.kind.as_str().into());
+        document.insert("resourceType".to_owned(), self.key.resource_type.as_str().into());
         document.insert("id".to_owned(), self.key.id.as_str().into());
         document.insert("meta".to_owned(), Value::Null);
         if let Value::Object(mut body) = self.resource {

@@ -17,7 +17,7 @@ use crate::{ParameterSummary, ParameterType, SearchParameterCatalog};
 #[derive(Clone, Debug, PartialEq)]
 pub struct TypeSearchCapability {
     /// The type.
-    pub kind: ResourceType,
+    pub resource_type: ResourceType,
     /// `searchParam`: name, definition and type of each.
     pub parameters: Vec<Value>,
     /// `searchInclude`: what `_include` takes.
@@ -33,66 +33,70 @@ pub fn searchable(
     indexes: impl Fn(&ResourceType) -> bool,
 ) -> Vec<TypeSearchCapability> {
     let kinds = definitions::resource_types().filter_map(|name| name.parse::<ResourceType>().ok());
-    let told_of = |kind: &ResourceType| if indexes(kind) { catalog.outlines(kind) } else { Vec::new() };
+    let told_of = |resource_type: &ResourceType| {
+        if indexes(resource_type) { catalog.outlines(resource_type) } else { Vec::new() }
+    };
     let outlines: BTreeMap<ResourceType, Vec<ParameterSummary>> =
-        kinds.map(|kind| (kind.clone(), told_of(&kind))).collect();
+        kinds.map(|resource_type| (resource_type.clone(), told_of(&resource_type))).collect();
     let mut revincludes: BTreeMap<&ResourceType, Vec<String>> = BTreeMap::new();
-    for (kind, outline) in outlines.iter().flat_map(|(kind, all)| all.iter().map(move |outline| (kind, outline))) {
-        if outline.kind == ParameterType::Reference {
+    for (resource_type, outline) in
+        outlines.iter().flat_map(|(resource_type, all)| all.iter().map(move |outline| (resource_type, outline)))
+    {
+        if outline.parameter_type == ParameterType::Reference {
             // What may refer to any type refers to each.
             let named: Vec<&ResourceType> =
                 if outline.targets.is_empty() { outlines.keys().collect() } else { outline.targets.iter().collect() };
             for target in named {
-                revincludes.entry(target).or_default().push(include(kind, outline));
+                revincludes.entry(target).or_default().push(include(resource_type, outline));
             }
         }
     }
-    let told = outlines.iter().map(|(kind, outlines)| {
-        let references = outlines.iter().filter(|outline| outline.kind == ParameterType::Reference);
+    let told = outlines.iter().map(|(resource_type, outlines)| {
+        let references = outlines.iter().filter(|outline| outline.parameter_type == ParameterType::Reference);
         TypeSearchCapability {
-            kind: kind.clone(),
+            resource_type: resource_type.clone(),
             parameters: outlines.iter().map(parameter).collect(),
-            includes: references.map(|outline| include(kind, outline)).collect(),
-            revincludes: revincludes.get(kind).filter(|_| indexes(kind)).cloned().unwrap_or_default(),
+            includes: references.map(|outline| include(resource_type, outline)).collect(),
+            revincludes: revincludes.get(resource_type).filter(|_| indexes(resource_type)).cloned().unwrap_or_default(),
         }
     });
     told.collect()
 }
 
-fn include(kind: &ResourceType, outline: &ParameterSummary) -> String {
-    format!("{kind}:{}", outline.code)
+fn include(resource_type: &ResourceType, outline: &ParameterSummary) -> String {
+    format!("{resource_type}:{}", outline.code)
 }
 
 fn parameter(outline: &ParameterSummary) -> Value {
-    json!({"name": outline.code, "definition": outline.url, "type": outline.kind.as_str()})
+    json!({"name": outline.code, "definition": outline.url, "type": outline.parameter_type.as_str()})
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn of<'a>(all: &'a [TypeSearchCapability], kind: &str) -> &'a TypeSearchCapability {
-        all.iter().find(|searchable| searchable.kind.as_str() == kind).unwrap()
+    fn of<'a>(all: &'a [TypeSearchCapability], resource_type: &str) -> &'a TypeSearchCapability {
+        all.iter().find(|searchable| searchable.resource_type.as_str() == resource_type).unwrap()
     }
 
     #[test]
     fn every_type_of_r4_is_told_of_with_what_its_catalog_has() {
         let catalog = SearchParameterCatalog::base();
-        let all = searchable(&catalog, |kind| kind.as_str() != "Parameters");
+        let all = searchable(&catalog, |resource_type| resource_type.as_str() != "Parameters");
         assert_eq!(all.len(), 146);
-        for TypeSearchCapability { kind, parameters, includes, revincludes } in &all {
+        for TypeSearchCapability { resource_type, parameters, includes, revincludes } in &all {
             for parameter in parameters {
-                let known = catalog.parameter(kind, parameter["name"].as_str().unwrap()).unwrap();
+                let known = catalog.parameter(resource_type, parameter["name"].as_str().unwrap()).unwrap();
                 assert_eq!(
                     (&parameter["definition"], &parameter["type"]),
-                    (&json!(known.url), &json!(known.kind.as_str()))
+                    (&json!(known.url), &json!(known.parameter_type.as_str()))
                 );
             }
-            assert_eq!(parameters.is_empty(), kind.as_str() == "Parameters", "{kind}");
+            assert_eq!(parameters.is_empty(), resource_type.as_str() == "Parameters", "{resource_type}");
             for text in includes.iter().chain(revincludes) {
-                let (kind, code) = text.split_once(':').unwrap();
+                let (resource_type, code) = text.split_once(':').unwrap();
                 assert_eq!(
-                    catalog.parameter(&kind.parse().unwrap(), code).unwrap().kind,
+                    catalog.parameter(&resource_type.parse().unwrap(), code).unwrap().parameter_type,
                     ParameterType::Reference,
                     "{text}"
                 );

@@ -62,65 +62,69 @@ impl SearchParameterCatalog {
 
     fn of(installed: Vec<Definition>) -> Self {
         let named = installed.iter().flat_map(|definition| definition.bases.iter().cloned());
-        let kinds = base::kinds().map(str::to_owned).chain(named).map(|kind| (kind, OnceLock::new())).collect();
+        let kinds = base::kinds()
+            .map(str::to_owned)
+            .chain(named)
+            .map(|resource_type| (resource_type, OnceLock::new()))
+            .collect();
         Self { installed, kinds, unnamed: OnceLock::new() }
     }
 
     /// Returns the parameter a type has under a name; those of all resources (`_id`, `_tag`) every type has.
     #[must_use]
-    pub fn parameter(&self, kind: &ResourceType, code: &str) -> Option<&Arc<SearchParameter>> {
-        let parameters = &self.of_kind(kind).0;
+    pub fn parameter(&self, resource_type: &ResourceType, code: &str) -> Option<&Arc<SearchParameter>> {
+        let parameters = &self.of_kind(resource_type).0;
         let found = parameters.binary_search_by(|parameter| parameter.code.as_str().cmp(code)).ok()?;
         parameters.get(found)
     }
 
     /// Returns the parameters of a type in the order of their codes.
-    pub fn parameters(&self, kind: &ResourceType) -> impl Iterator<Item = &Arc<SearchParameter>> {
-        self.of_kind(kind).0.iter()
+    pub fn parameters(&self, resource_type: &ResourceType) -> impl Iterator<Item = &Arc<SearchParameter>> {
+        self.of_kind(resource_type).0.iter()
     }
 
     /// Returns what the parameters of a type are called, in the order of their codes. Asking it of all types keeps none
     /// of their parameters in memory.
     #[must_use]
-    pub fn outlines(&self, kind: &ResourceType) -> Vec<ParameterSummary> {
+    pub fn outlines(&self, resource_type: &ResourceType) -> Vec<ParameterSummary> {
         let outlined =
             |parameters: &Parameters| parameters.0.iter().map(|parameter| parameter.as_ref().into()).collect();
-        match self.kinds.get(kind.as_str()).and_then(OnceLock::get) {
+        match self.kinds.get(resource_type.as_str()).and_then(OnceLock::get) {
             Some(kept) => outlined(kept),
-            None => outlined(&self.compiled(kind.as_str())),
+            None => outlined(&self.compiled(resource_type.as_str())),
         }
     }
 
     /// Returns whether a definition names the type, so that it has more than what all resources have.
     #[must_use]
-    pub fn names(&self, kind: &ResourceType) -> bool {
-        !ROOTS.contains(&kind.as_str()) && self.kinds.contains_key(kind.as_str())
+    pub fn names(&self, resource_type: &ResourceType) -> bool {
+        !ROOTS.contains(&resource_type.as_str()) && self.kinds.contains_key(resource_type.as_str())
     }
 
     /// Returns the types that definitions name, in their order.
     pub fn kinds(&self) -> impl Iterator<Item = &str> {
-        self.kinds.keys().map(String::as_str).filter(|kind| !ROOTS.contains(kind))
+        self.kinds.keys().map(String::as_str).filter(|resource_type| !ROOTS.contains(resource_type))
     }
 
     /// Returns the parameters of the type whose rows serve this one, where it has no rows.
     pub fn sources<'a>(
         &'a self,
-        kind: &ResourceType,
+        resource_type: &ResourceType,
         parameter: &'a SearchParameter,
     ) -> impl Iterator<Item = &'a Arc<SearchParameter>> {
         let sources = &parameter.sources;
-        let of_kind = if sources.is_empty() { [].iter() } else { self.of_kind(kind).0.iter() };
+        let of_kind = if sources.is_empty() { [].iter() } else { self.of_kind(resource_type).0.iter() };
         of_kind.filter(|other| sources.contains(&other.number))
     }
 
     /// Returns the parameters of the type that have the rows of the parts of this composite, in the order of its parts,
     /// where it has no rows.
     #[must_use]
-    pub fn parts(&self, kind: &ResourceType, composite: &SearchParameter) -> Vec<Arc<SearchParameter>> {
+    pub fn parts(&self, resource_type: &ResourceType, composite: &SearchParameter) -> Vec<Arc<SearchParameter>> {
         if composite.parts.is_empty() {
             return Vec::new();
         }
-        let of_kind = &self.of_kind(kind).0;
+        let of_kind = &self.of_kind(resource_type).0;
         let found = |number: &i64| of_kind.iter().find(|other| other.number == *number).cloned();
         composite.parts.iter().filter_map(found).collect()
     }
@@ -133,20 +137,20 @@ impl SearchParameterCatalog {
     /// [`MAX_ENTRIES`](crate::limits::MAX_ENTRIES).
     #[must_use]
     pub fn entries(&self, document: &IndexedDocument<'_>) -> Vec<(i64, IndexEntry)> {
-        let parameters = self.parameters(document.kind).filter(|parameter| parameter.has_rows());
+        let parameters = self.parameters(document.resource_type).filter(|parameter| parameter.has_rows());
         crate::entry::all(parameters, document)
     }
 
-    fn of_kind(&self, kind: &ResourceType) -> &Parameters {
-        let cell = self.kinds.get(kind.as_str()).unwrap_or(&self.unnamed);
-        cell.get_or_init(|| self.compiled(kind.as_str()))
+    fn of_kind(&self, resource_type: &ResourceType) -> &Parameters {
+        let cell = self.kinds.get(resource_type.as_str()).unwrap_or(&self.unnamed);
+        cell.get_or_init(|| self.compiled(resource_type.as_str()))
     }
 
     /// A definition that does not compile for the type is left out: R4's own are shown to compile by a
     /// test, installed ones by [`SearchParameterCatalog::with`].
-    fn compiled(&self, kind: &str) -> Parameters {
-        let definitions = base::of(kind).into_iter().chain(self.installed_of(kind));
-        let compiled = definitions.filter_map(|definition| definition.compile(kind).ok().flatten());
+    fn compiled(&self, resource_type: &str) -> Parameters {
+        let definitions = base::of(resource_type).into_iter().chain(self.installed_of(resource_type));
+        let compiled = definitions.filter_map(|definition| definition.compile(resource_type).ok().flatten());
         let mut parameters: Vec<SearchParameter> = compiled.collect();
         parameters.sort_by(|left, right| left.code.cmp(&right.code));
         parameters.dedup_by(|later, first| later.code == first.code);
@@ -161,8 +165,8 @@ impl SearchParameterCatalog {
         Parameters(parameters.into_iter().map(Arc::new).collect())
     }
 
-    fn installed_of(&self, kind: &str) -> impl Iterator<Item = Definition> {
-        self.installed.iter().filter(move |definition| definition.is_about(kind)).cloned()
+    fn installed_of(&self, resource_type: &str) -> impl Iterator<Item = Definition> {
+        self.installed.iter().filter(move |definition| definition.is_about(resource_type)).cloned()
     }
 }
 

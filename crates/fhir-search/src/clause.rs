@@ -12,7 +12,7 @@ use crate::range::RangeComparison;
 #[derive(Clone, Debug, PartialEq)]
 pub struct SearchRequest {
     /// The type that is searched.
-    pub kind: ResourceType,
+    pub resource_type: ResourceType,
     /// All of them have to hold; none when everything is asked for.
     pub clauses: Vec<SearchClause>,
     /// The order asked for; the first decides first.
@@ -76,7 +76,7 @@ pub struct ChainedClause {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReverseChain {
     /// The type that refers.
-    pub kind: ResourceType,
+    pub resource_type: ResourceType,
     /// Its reference.
     pub parameter: Arc<SearchParameter>,
     /// What it has to meet.
@@ -117,7 +117,7 @@ pub enum Predicate {
     /// A resource of this server.
     Reference {
         /// Its type; any when there is none.
-        kind: Option<ResourceType>,
+        resource_type: Option<ResourceType>,
         /// Its id.
         id: String,
     },
@@ -240,7 +240,7 @@ pub enum SummaryMode {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Include {
     /// The type that refers; any for `*`.
-    pub kind: Option<ResourceType>,
+    pub resource_type: Option<ResourceType>,
     /// By which references.
     pub by: IncludeTarget,
     /// The type that is referred to, when only one is wanted.
@@ -277,9 +277,9 @@ impl SearchClause {
             Self::Chain(chain) => chain
                 .any_of
                 .iter()
-                .flat_map(|(kind, clause)| clause.referenced_types().into_iter().chain([kind]))
+                .flat_map(|(resource_type, clause)| clause.referenced_types().into_iter().chain([resource_type]))
                 .collect(),
-            Self::Has(has) => has.clause.referenced_types().into_iter().chain([&has.kind]).collect(),
+            Self::Has(has) => has.clause.referenced_types().into_iter().chain([&has.resource_type]).collect(),
         }
     }
 }
@@ -295,8 +295,8 @@ impl Predicate {
             (Self::Display(asked), IndexEntry::Display { folded }) => folded.starts_with(asked.as_str()),
             (Self::OfType { .. }, IndexEntry::TypedIdentifier { .. }) => self.is_of_type(entry),
             (Self::Text { how, text }, IndexEntry::Text { folded, exact }) => how.holds(text, folded, exact),
-            (Self::Reference { kind, id }, IndexEntry::Reference { kind: of, id: is }) => {
-                id == is && kind.as_ref().is_none_or(|kind| kind.as_str() == of)
+            (Self::Reference { resource_type, id }, IndexEntry::Reference { resource_type: of, id: is }) => {
+                id == is && resource_type.as_ref().is_none_or(|resource_type| resource_type.as_str() == of)
             }
             (Self::Uri { how, uri, version }, IndexEntry::Uri { uri: is, version: of }) => {
                 how.holds(uri, is) && version.as_ref().is_none_or(|version| of.as_ref() == Some(version))
@@ -315,8 +315,8 @@ impl Predicate {
 
     fn is_of_type(&self, entry: &IndexEntry) -> bool {
         let Self::OfType { system, code, value } = self else { return false };
-        let IndexEntry::TypedIdentifier { system: of, code: kind, value: is } = entry else { return false };
-        code == kind && value == is && system.as_ref().is_none_or(|system| of.as_ref() == Some(system))
+        let IndexEntry::TypedIdentifier { system: of, code: type_code, value: is } = entry else { return false };
+        code == type_code && value == is && system.as_ref().is_none_or(|system| of.as_ref() == Some(system))
     }
 }
 

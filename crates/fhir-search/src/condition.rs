@@ -28,7 +28,7 @@ impl SearchCondition {
     #[must_use]
     pub fn is_met_by(&self, stored: &StoredResource, resolver: Option<&dyn ReferenceResolver>) -> bool {
         let document = IndexedDocument {
-            kind: &stored.key.kind,
+            resource_type: &stored.key.resource_type,
             id: stored.key.id.as_str(),
             updated_us: stored.updated_us,
             body: &stored.resource,

@@ -20,7 +20,7 @@ use crate::target::{self, Target};
 #[derive(Clone, Copy, Debug)]
 pub struct IndexedDocument<'a> {
     /// The resource type.
-    pub kind: &'a ResourceType,
+    pub resource_type: &'a ResourceType,
     /// The id.
     pub id: &'a str,
     /// When this version was written, in unix microseconds.
@@ -71,7 +71,7 @@ pub enum IndexEntry {
     /// A reference to a resource of this server; also the compartments a resource is in.
     Reference {
         /// The type.
-        kind: String,
+        resource_type: String,
         /// The id.
         id: String,
     },
@@ -123,9 +123,11 @@ pub(super) fn all<'a>(
     document: &IndexedDocument<'_>,
 ) -> Vec<(i64, IndexEntry)> {
     let mut entries = Vec::new();
-    let patients = compartment::patients(document.kind, document.id, document.body, document.base_url);
-    let kind = || "Patient".to_owned();
-    entries.extend(patients.into_iter().map(|id| (COMPARTMENT, IndexEntry::Reference { kind: kind(), id })));
+    let patients = compartment::patients(document.resource_type, document.id, document.body, document.base_url);
+    let resource_type = || "Patient".to_owned();
+    entries.extend(
+        patients.into_iter().map(|id| (COMPARTMENT, IndexEntry::Reference { resource_type: resource_type(), id })),
+    );
     for parameter in parameters.filter(|parameter| parameter.column().is_none()) {
         let mut distinct =
             Distinct { number: parameter.number, first: entries.len(), entries: &mut entries, seen: None };
@@ -172,9 +174,9 @@ impl SearchParameter {
             Some(IndexColumn::LastUpdated) => {
                 out(IndexEntry::Period { from_us: document.updated_us, to_us: document.updated_us });
             }
-            None if self.kind == ParameterType::Composite => self.tuples(document, out),
+            None if self.parameter_type == ParameterType::Composite => self.tuples(document, out),
             None => self.expression.each(document.body, document.body, &mut |value| {
-                of_value(self.kind, value, document.base_url, out);
+                of_value(self.parameter_type, value, document.base_url, out);
             }),
         }
     }
@@ -199,7 +201,7 @@ impl CompositeComponent {
     fn values(&self, element: &Value, document: &IndexedDocument<'_>) -> Vec<IndexEntry> {
         let mut values = Vec::new();
         self.expression.each(element, document.body, &mut |value| {
-            of_value(self.kind, value, document.base_url, &mut |entry| {
+            of_value(self.parameter_type, value, document.base_url, &mut |entry| {
                 let compared = !matches!(entry, IndexEntry::Display { .. } | IndexEntry::TypedIdentifier { .. });
                 if compared && values.len() < limits::MAX_TUPLES {
                     values.push(entry);
@@ -211,8 +213,8 @@ impl CompositeComponent {
 }
 
 /// The entries of one value of an element; none for what no parameter of the kind compares.
-fn of_value(kind: ParameterType, value: &Value, base_url: &str, out: Out<'_>) {
-    match kind {
+fn of_value(parameter_type: ParameterType, value: &Value, base_url: &str, out: Out<'_>) {
+    match parameter_type {
         ParameterType::Token => token::each(value, out),
         ParameterType::String => text::each(value, out),
         ParameterType::Reference => references(value, base_url, out),
@@ -246,17 +248,20 @@ fn uri(text: &str) -> IndexEntry {
 }
 
 fn references(value: &Value, base_url: &str, out: Out<'_>) {
-    let local = |kind: &str, id: &str| IndexEntry::Reference { kind: kind.to_owned(), id: id.to_owned() };
+    let local = |resource_type: &str, id: &str| IndexEntry::Reference {
+        resource_type: resource_type.to_owned(),
+        id: id.to_owned(),
+    };
     if let Value::String(canonical) = value {
         let unversioned = canonical.rsplit_once('|').map_or(canonical.as_str(), |(uri, _)| uri);
-        if let Some(Target::Resource { kind, id }) = Target::read(unversioned, base_url) {
-            out(local(kind, id));
+        if let Some(Target::Resource { resource_type, id }) = Target::read(unversioned, base_url) {
+            out(local(resource_type, id));
         }
         out(uri(canonical));
         return;
     }
     target::each(value, base_url, &mut |target| match target {
-        Target::Resource { kind, id } => out(local(kind, id)),
+        Target::Resource { resource_type, id } => out(local(resource_type, id)),
         Target::Elsewhere(address) => out(uri(address)),
     });
     if let Some(identifier) = value.get("identifier") {

@@ -6,10 +6,10 @@ use crate::limits;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SearchError {
     /// The type has no parameter of this name.
-    #[error("{kind} has no search parameter {name}; CapabilityStatement lists those it has")]
+    #[error("{resource_type} has no search parameter {name}; CapabilityStatement lists those it has")]
     UnknownParameter {
         /// The type that is searched.
-        kind: String,
+        resource_type: String,
         /// As it stood in the query.
         name: String,
     },
@@ -20,12 +20,12 @@ pub enum SearchError {
     #[error("the search parameter {0} has no value")]
     NoValue(String),
     /// A modifier that this parameter does not take.
-    #[error("{code} is a {kind} parameter and takes no modifier :{modifier}; it takes {supported}")]
+    #[error("{code} is a {parameter_type} parameter and takes no modifier :{modifier}; it takes {supported}")]
     Modifier {
         /// The parameter.
         code: String,
         /// Its type.
-        kind: &'static str,
+        parameter_type: &'static str,
         /// The modifier.
         modifier: String,
         /// What it takes, for the reader.

@@ -40,12 +40,12 @@ pub enum ExpressionError {
 }
 
 impl Expression {
-    /// Compiles the alternatives of `text` that are about `kind`.
+    /// Compiles the alternatives of `text` that are about `type_name`.
     ///
     /// # Errors
     /// See [`ExpressionError`].
-    pub(super) fn compile(kind: &str, text: &str) -> Result<Self, ExpressionError> {
-        parser::parse(kind, text).map(Self)
+    pub(super) fn compile(type_name: &str, text: &str) -> Result<Self, ExpressionError> {
+        parser::parse(type_name, text).map(Self)
     }
 
     /// Returns the names of the elements from the root, where the expression is a path and nothing else.
@@ -71,9 +71,9 @@ impl Expression {
     }
 
     /// The same without the alternatives that are a choice of elements of this type.
-    pub(super) fn without_choice(self, kind: &str) -> Self {
+    pub(super) fn without_choice(self, type_name: &str) -> Self {
         let Node::Union(nodes) = self.0 else { return self };
-        let is_choice = |node: &Node| matches!(node, Node::Choice(_, choice) if &*choice.kind == kind);
+        let is_choice = |node: &Node| matches!(node, Node::Choice(_, choice) if &*choice.type_name == type_name);
         Self(Node::Union(nodes.into_iter().filter(|node| !is_choice(node)).collect()))
     }
 
@@ -133,7 +133,7 @@ pub(super) enum Node {
 pub(super) struct Choice {
     name: Box<str>,
     json: Box<str>,
-    kind: Box<str>,
+    type_name: Box<str>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -151,12 +151,15 @@ impl Node {
         }
     }
 
-    /// `name` as one of `kind`: `value`, `Quantity` → `valueQuantity`.
-    fn choice(of: Self, name: &str, kind: &str) -> Self {
-        let json = format!("{name}{}", capitalized(kind));
+    /// `name` as one of `type_name`: `value`, `Quantity` → `valueQuantity`.
+    fn choice(of: Self, name: &str, type_name: &str) -> Self {
+        let json = format!("{name}{}", capitalized(type_name));
         // `value.as(DateTime)` stands in R4 itself.
-        let kind = evaluate::type_named(kind).unwrap_or(kind);
-        Self::Choice(Box::new(of), Box::new(Choice { name: name.into(), json: json.into(), kind: kind.into() }))
+        let type_name = evaluate::type_named(type_name).unwrap_or(type_name);
+        Self::Choice(
+            Box::new(of),
+            Box::new(Choice { name: name.into(), json: json.into(), type_name: type_name.into() }),
+        )
     }
 }
 

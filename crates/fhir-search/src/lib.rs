@@ -34,7 +34,7 @@
 //! let (search, _) = fhir_search::parse(&catalog, &request, [("family", "Müll"), ("birthdate", "lt2000")])?;
 //!
 //! let body = json!({"name": [{"family": "MULLER"}], "birthDate": "1999-12-31"});
-//! let document = IndexedDocument { kind: &resource_type, id: "1", updated_us: 0, body: &body, base_url: request.base_url };
+//! let document = IndexedDocument { resource_type: &resource_type, id: "1", updated_us: 0, body: &body, base_url: request.base_url };
 //! assert_eq!(search.matches(&document, None), Ok(true));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

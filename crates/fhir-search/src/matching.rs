@@ -16,7 +16,7 @@ pub trait ReferenceResolver {
     fn read(&self, key: &ResourceKey) -> Option<StoredResource>;
 
     /// All the resources of a type.
-    fn all(&self, kind: &ResourceType) -> Vec<StoredResource>;
+    fn all(&self, resource_type: &ResourceType) -> Vec<StoredResource>;
 }
 
 /// A condition that the resource alone cannot decide.
@@ -146,7 +146,7 @@ impl Matching<'_> {
     fn stored(&self, clause: &SearchClause, stored: &StoredResource) -> Result<bool, UnresolvedConditionError> {
         let key = &stored.key;
         let document = IndexedDocument {
-            kind: &key.kind,
+            resource_type: &key.resource_type,
             id: key.id.as_str(),
             updated_us: stored.updated_us,
             body: &stored.resource,
@@ -158,7 +158,7 @@ impl Matching<'_> {
     fn chain(&self, chain: &ChainedClause, document: &IndexedDocument<'_>) -> Result<bool, UnresolvedConditionError> {
         let resolver = self.resolver(&chain.parameter)?;
         for key in targets(&chain.parameter, document) {
-            for (_, clause) in chain.any_of.iter().filter(|(kind, _)| *kind == key.kind) {
+            for (_, clause) in chain.any_of.iter().filter(|(resource_type, _)| *resource_type == key.resource_type) {
                 if let Some(stored) = resolver.read(&key)
                     && self.stored(clause, &stored)?
                 {
@@ -170,9 +170,9 @@ impl Matching<'_> {
     }
 
     fn has(&self, has: &ReverseChain, document: &IndexedDocument<'_>) -> Result<bool, UnresolvedConditionError> {
-        for stored in self.resolver(&has.parameter)?.all(&has.kind) {
+        for stored in self.resolver(&has.parameter)?.all(&has.resource_type) {
             let referring = IndexedDocument {
-                kind: &stored.key.kind,
+                resource_type: &stored.key.resource_type,
                 id: stored.key.id.as_str(),
                 updated_us: stored.updated_us,
                 body: &stored.resource,
@@ -188,17 +188,17 @@ impl Matching<'_> {
 }
 
 fn is(key: &ResourceKey, document: &IndexedDocument<'_>) -> bool {
-    key.kind == *document.kind && key.id.as_str() == document.id
+    key.resource_type == *document.resource_type && key.id.as_str() == document.id
 }
 
 /// Returns the resources of this server that a reference names.
 fn targets(parameter: &SearchParameter, document: &IndexedDocument<'_>) -> Vec<ResourceKey> {
     let mut keys = Vec::new();
     parameter.each(document, &mut |entry| {
-        if let IndexEntry::Reference { kind, id } = entry
-            && let (Ok(kind), Ok(id)) = (kind.parse(), id.parse())
+        if let IndexEntry::Reference { resource_type, id } = entry
+            && let (Ok(resource_type), Ok(id)) = (resource_type.parse(), id.parse())
         {
-            keys.push(ResourceKey { kind, id });
+            keys.push(ResourceKey { resource_type, id });
         }
     });
     keys

@@ -43,20 +43,23 @@ impl ParameterType {
         ("uri", Self::Uri),
     ];
 
-    /// Returns the kind of this name in `SearchParameter.type`; `None` for `special`, which each have rules of their
+    /// Returns the type of this name in `SearchParameter.type`; `None` for `special`, which each have rules of their
     /// own.
     #[must_use]
     pub fn of(name: &str) -> Option<Self> {
-        Self::ALL.iter().find_map(|(known, kind)| (*known == name).then_some(*kind))
+        Self::ALL.iter().find_map(|(known, parameter_type)| (*known == name).then_some(*parameter_type))
     }
 
     /// Its name in `SearchParameter.type`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        Self::ALL.iter().find_map(|(name, kind)| (*kind == self).then_some(*name)).unwrap_or_default()
+        Self::ALL
+            .iter()
+            .find_map(|(name, parameter_type)| (*parameter_type == self).then_some(*name))
+            .unwrap_or_default()
     }
 
-    /// Returns the modifiers a parameter of this kind takes here, without those that every kind takes.
+    /// Returns the modifiers a parameter of this type takes here, without those that every type takes.
     #[must_use]
     pub const fn modifiers(self) -> &'static [&'static str] {
         match self {
@@ -83,7 +86,7 @@ pub struct SearchParameter {
     /// What names it everywhere.
     pub url: String,
     /// The type of its values.
-    pub kind: ParameterType,
+    pub parameter_type: ParameterType,
     /// The key of its rows: the same for all the types that share the definition, and for good.
     pub number: i64,
     /// The types a reference may be to; none when nothing says so.
@@ -107,16 +110,16 @@ pub struct ParameterSummary {
     pub code: String,
     /// See [`SearchParameter::url`].
     pub url: String,
-    /// See [`SearchParameter::kind`].
-    pub kind: ParameterType,
+    /// See [`SearchParameter::parameter_type`].
+    pub parameter_type: ParameterType,
     /// See [`SearchParameter::targets`].
     pub targets: Vec<ResourceType>,
 }
 
 impl From<&SearchParameter> for ParameterSummary {
     fn from(parameter: &SearchParameter) -> Self {
-        let SearchParameter { code, url, kind, targets, .. } = parameter;
-        Self { code: code.clone(), url: url.clone(), kind: *kind, targets: targets.clone() }
+        let SearchParameter { code, url, parameter_type, targets, .. } = parameter;
+        Self { code: code.clone(), url: url.clone(), parameter_type: *parameter_type, targets: targets.clone() }
     }
 }
 
@@ -124,7 +127,7 @@ impl From<&SearchParameter> for ParameterSummary {
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompositeComponent {
     /// The type of its values; never composite.
-    pub kind: ParameterType,
+    pub parameter_type: ParameterType,
     pub(super) expression: Expression,
 }
 
@@ -138,9 +141,9 @@ pub enum IndexColumn {
 }
 
 impl SearchParameter {
-    /// Returns whether its values are of the same kind, and made of a value the same way.
+    /// Returns whether its values are of the same type, and made of a value the same way.
     fn is_like(&self, other: &Self) -> bool {
-        self.kind == other.kind && self.components == other.components
+        self.parameter_type == other.parameter_type && self.components == other.components
     }
 
     /// Those of `others` that together find what it finds, where there are such: the expression of each is a part of
@@ -148,7 +151,7 @@ impl SearchParameter {
     ///
     /// What a reference is to is asked by more than its value, so references have rows of their own.
     pub(super) fn found_by<'a>(&self, others: &[&'a Self]) -> Vec<&'a Self> {
-        if self.kind == ParameterType::Reference || self.column().is_some() {
+        if self.parameter_type == ParameterType::Reference || self.column().is_some() {
             return Vec::new();
         }
         let own = self.expression.alternatives();
@@ -168,14 +171,17 @@ impl SearchParameter {
     ///
     /// What a part that is a reference is to is asked by more than its value, so such composites have rows.
     pub(super) fn made_of<'a>(&self, others: &[&'a Self]) -> Vec<&'a Self> {
-        if self.kind != ParameterType::Composite || !self.expression.is_whole() {
+        if self.parameter_type != ParameterType::Composite || !self.expression.is_whole() {
             return Vec::new();
         }
         let found_by = |part: &CompositeComponent| {
-            let likes = |other: &&&Self| other.kind == part.kind && other.expression.is_like(&part.expression);
+            let likes = |other: &&&Self| {
+                other.parameter_type == part.parameter_type && other.expression.is_like(&part.expression)
+            };
             others.iter().filter(likes).min_by_key(|other| other.number).copied()
         };
-        let parts = self.components.iter().filter(|part| part.kind != ParameterType::Reference).map_while(found_by);
+        let parts =
+            self.components.iter().filter(|part| part.parameter_type != ParameterType::Reference).map_while(found_by);
         let parts: Vec<&Self> = parts.collect();
         if parts.len() == self.components.len() { parts } else { Vec::new() }
     }

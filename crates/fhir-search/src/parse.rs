@@ -29,7 +29,7 @@ pub enum UnknownParameterHandling {
 #[derive(Clone, Copy, Debug)]
 pub struct SearchContext<'a> {
     /// The type that is searched.
-    pub kind: &'a ResourceType,
+    pub resource_type: &'a ResourceType,
     /// What is done about a parameter that is not supported.
     pub handling: UnknownParameterHandling,
     /// The time in unix microseconds: what `ap` of a date is measured from.
@@ -41,8 +41,8 @@ pub struct SearchContext<'a> {
 impl<'a> SearchContext<'a> {
     /// A search that is refused for a parameter that is not supported, as a scope or a condition has to be.
     #[must_use]
-    pub const fn strict(kind: &'a ResourceType, base_url: &'a str, now_us: i64) -> Self {
-        Self { kind, handling: UnknownParameterHandling::Strict, now_us, base_url }
+    pub const fn strict(resource_type: &'a ResourceType, base_url: &'a str, now_us: i64) -> Self {
+        Self { resource_type, handling: UnknownParameterHandling::Strict, now_us, base_url }
     }
 }
 
@@ -58,7 +58,7 @@ pub fn parse<'a>(
     pairs: impl IntoIterator<Item = (&'a str, &'a str)>,
 ) -> Result<(SearchRequest, Vec<IgnoredParameter>), SearchError> {
     let mut search = SearchRequest {
-        kind: request.kind.clone(),
+        resource_type: request.resource_type.clone(),
         clauses: Vec::new(),
         sort: Vec::new(),
         count: None,
@@ -97,7 +97,7 @@ fn read(
     }
     if !result::read(catalog, search, name, value)? {
         let reader = name::Reader { catalog, request, name, value, tests };
-        search.clauses.push(reader.clause(request.kind, name, 0)?);
+        search.clauses.push(reader.clause(request.resource_type, name, 0)?);
     }
     Ok(())
 }

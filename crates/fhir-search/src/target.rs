@@ -11,7 +11,7 @@ const VERSION: &str = "/_history/";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target<'a> {
     /// A resource of this server.
-    Resource { kind: &'a str, id: &'a str },
+    Resource { resource_type: &'a str, id: &'a str },
     /// Something elsewhere, by its address.
     Elsewhere(&'a str),
 }
@@ -22,8 +22,8 @@ impl<'a> Target<'a> {
     pub(super) fn read(text: &'a str, base_url: &str) -> Option<Self> {
         let relative =
             text.strip_prefix(base_url).and_then(|rest| rest.strip_prefix('/')).filter(|_| !base_url.is_empty());
-        if let Some((kind, id)) = key_of(relative.unwrap_or(text)) {
-            return Some(Self::Resource { kind, id });
+        if let Some((resource_type, id)) = key_of(relative.unwrap_or(text)) {
+            return Some(Self::Resource { resource_type, id });
         }
         fhir_resource::reference::is_absolute(text).then(|| Self::Elsewhere(unversioned(text)))
     }
@@ -31,8 +31,8 @@ impl<'a> Target<'a> {
 
 /// `Type/id`, of one version or of none.
 fn key_of(relative: &str) -> Option<(&str, &str)> {
-    let (kind, id) = unversioned(relative).split_once('/')?;
-    (ResourceType::is_one(kind) && ResourceId::is_one(id)).then_some((kind, id))
+    let (resource_type, id) = unversioned(relative).split_once('/')?;
+    (ResourceType::is_one(resource_type) && ResourceId::is_one(id)).then_some((resource_type, id))
 }
 
 fn unversioned(text: &str) -> &str {
@@ -44,8 +44,8 @@ fn unversioned(text: &str) -> &str {
 /// those rows it is known which resources another base URL concerns.
 pub(super) fn each<'a>(reference: &'a Value, base_url: &str, out: &mut dyn FnMut(Target<'a>)) {
     let text = |name: &str| reference.get(name).and_then(Value::as_str);
-    if let (Some(kind), Some(id)) = (text("resourceType"), text("id")) {
-        out(Target::Resource { kind, id });
+    if let (Some(resource_type), Some(id)) = (text("resourceType"), text("id")) {
+        out(Target::Resource { resource_type, id });
     }
     for spelled in [text("reference"), text("uri")].into_iter().flatten() {
         let Some(target) = Target::read(spelled, base_url) else { continue };
@@ -73,8 +73,8 @@ fn named_by<'a>(text: &'a str, resource: &'a Value) -> Option<&'a str> {
         return contained(name, resource);
     }
     let (path, id) = unversioned(text).rsplit_once('/')?;
-    let kind = path.rsplit_once('/').map_or(path, |(_, kind)| kind);
-    (ResourceId::is_one(id) && ResourceType::is_one(kind)).then_some(kind)
+    let resource_type = path.rsplit_once('/').map_or(path, |(_, resource_type)| resource_type);
+    (ResourceId::is_one(id) && ResourceType::is_one(resource_type)).then_some(resource_type)
 }
 
 fn contained<'a>(name: &str, resource: &'a Value) -> Option<&'a str> {

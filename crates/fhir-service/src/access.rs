@@ -58,7 +58,7 @@ impl<'a> AccessCheck<'a> {
             id: Some(&key.id),
             operation: "FhirRead",
             interaction: Interaction::Read,
-            ..Self::list(&key.kind, query)
+            ..Self::list(&key.resource_type, query)
         }
     }
 
@@ -121,10 +121,10 @@ impl<'a> AccessCheck<'a> {
             WriteOperation::Patch(change) => (Some(SentBody::Patch(change)), None),
             WriteOperation::Delete => (None, None),
         };
-        let explicit = access::registers(write.kind.as_str());
+        let explicit = access::registers(write.resource_type.as_str());
         // Not specified; SQL may do everything, and a migration that is gone is run again.
-        let privileged = write.kind.as_str() == migrations::RESOURCE_TYPE;
-        let (id, kind) = (write.id.as_ref(), &write.kind);
+        let privileged = write.resource_type.as_str() == migrations::RESOURCE_TYPE;
+        let (id, kind) = (write.id.as_ref(), &write.resource_type);
         Self {
             id,
             method,
@@ -149,9 +149,9 @@ impl<'a> AccessCheck<'a> {
         match read {
             ReadRequest::One(key) => Self::read(key, query),
             ReadRequest::Version(key, _) => Self::vread(key, query.beneath(), query),
-            ReadRequest::List { kind, .. } => Self::list(kind, query),
-            ReadRequest::History { kind, id: None, .. } => Self::history(kind, query),
-            ReadRequest::History { kind, id: Some(id), .. } => {
+            ReadRequest::List { resource_type: kind, .. } => Self::list(kind, query),
+            ReadRequest::History { resource_type: kind, id: None, .. } => Self::history(kind, query),
+            ReadRequest::History { resource_type: kind, id: Some(id), .. } => {
                 Self { id: Some(id), interaction: Interaction::Read, ..Self::history(kind, query) }
             }
         }

@@ -67,7 +67,7 @@ pub async fn execute(
     request: BundleRequest,
     queries: &[RequestQuery],
 ) -> Result<Value, ServiceError> {
-    match request.kind {
+    match request.bundle_type {
         BundleType::Batch => batch(service, context, request, queries).await,
         BundleType::Transaction => transaction(service, context, request, queries).await,
     }
@@ -123,7 +123,7 @@ pub async fn put(
 /// Returns `resourceType` and `id` of a document.
 fn key_in(resource: &Value) -> Option<ResourceKey> {
     let text = |name: &str| resource.get(name).and_then(Value::as_str);
-    Some(ResourceKey { kind: text("resourceType")?.parse().ok()?, id: text("id")?.parse().ok()? })
+    Some(ResourceKey { resource_type: text("resourceType")?.parse().ok()?, id: text("id")?.parse().ok()? })
 }
 
 /// Executes each entry by itself: one that fails, or that the caller may not do, is answered in its place.
@@ -305,14 +305,15 @@ async fn authorize_write(
     query: &RequestQuery,
 ) -> Result<AuthorizedWrite, ServiceError> {
     let check = AccessCheck::write(write, query);
-    let whole = security_resources::is_ruled(&write.kind) || matches!(context.caller.identity, CallerIdentity::Root);
+    let whole =
+        security_resources::is_ruled(&write.resource_type) || matches!(context.caller.identity, CallerIdentity::Root);
     let change = match &write.operation {
         // Patches of ruled types are refused in any Bundle, and the administrator is not judged.
         WriteOperation::Patch(change) if !whole => change,
         _ => return Ok(AuthorizedWrite { reach: access::authorize_write(service, context, &check).await?, pin: None }),
     };
     let key = match &write.id {
-        Some(id) => ResourceKey { kind: write.kind.clone(), id: id.clone() },
+        Some(id) => ResourceKey { resource_type: write.resource_type.clone(), id: id.clone() },
         None => write_target::find_target(service, context, write, query).await?,
     };
     let PatchableResource { stored, within } =
@@ -374,7 +375,7 @@ impl<'a> AuthorizedRead<'a> {
         query: &RequestQuery,
     ) -> Result<Self, ServiceError> {
         match read {
-            ReadRequest::List { kind, parameters } => {
+            ReadRequest::List { resource_type: kind, parameters } => {
                 search::prepare(service, context, SearchScope::of_type(kind), (parameters, query)).await.map(Self::List)
             }
             _ => Ok(Self::Read(read, access::authorize(service, context, &AccessCheck::entry(read, query)).await?)),
@@ -408,7 +409,7 @@ impl<'a> AuthorizedRead<'a> {
                 let stored = lookup::version(service, (key, *number), &within).await?;
                 Ok(bundle::read_entry(Some(&stored), representation::render(service, context.format, &stored)))
             }
-            Self::Read(ReadRequest::History { kind, id, window }, within) => {
+            Self::Read(ReadRequest::History { resource_type: kind, id, window }, within) => {
                 let page = history::of_entry(service, context, (kind, id.as_ref()), (*window, within)).await?;
                 Ok(bundle::read_entry(None, page))
             }

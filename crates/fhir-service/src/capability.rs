@@ -80,7 +80,7 @@ fn statement(service: &FhirService, catalog: &SearchParameterCatalog, installed:
     conformance.extend(installed);
     let searchable = capability::searchable(catalog, |kind| service.search.indexes(catalog, kind));
     let resources = searchable.into_iter().map(|searchable| {
-        let profiles = conformance.profiles.remove(searchable.kind.as_str()).unwrap_or_default();
+        let profiles = conformance.profiles.remove(searchable.resource_type.as_str()).unwrap_or_default();
         resource(searchable, profiles)
     });
     let resources: Vec<Value> = resources.collect();
@@ -118,7 +118,7 @@ fn put_texts(element: &mut Value, name: &str, texts: impl IntoIterator<Item = St
 }
 
 fn resource(searchable: TypeSearchCapability, profiles: BTreeSet<String>) -> Value {
-    let TypeSearchCapability { kind, parameters, includes, revincludes } = searchable;
+    let TypeSearchCapability { resource_type: kind, parameters, includes, revincludes } = searchable;
     let parameters = if parameters.is_empty() { listed(kind.as_str()) } else { parameters };
     let mut described = json!({
         "type": kind.as_str(),

@@ -77,7 +77,7 @@ async fn resolve_all(
     }
     for (_, write) in writes {
         if let WriteOperation::Create(body) | WriteOperation::Put(body) = &mut write.operation {
-            conditional_reference::replace(&write.kind, body, &referents);
+            conditional_reference::replace(&write.resource_type, body, &referents);
         }
     }
     Ok(())
@@ -88,7 +88,7 @@ fn references(writes: &[(usize, Write)]) -> BTreeMap<String, usize> {
     let mut references = BTreeMap::new();
     for (entry, write) in writes {
         if let Some(body) = body(write) {
-            for reference in conditional_reference::find(&write.kind, body) {
+            for reference in conditional_reference::find(&write.resource_type, body) {
                 references.entry(reference).or_insert(*entry);
             }
         }
@@ -131,11 +131,11 @@ async fn referent(
 
 fn overwrites(write: &Write, key: &ResourceKey) -> bool {
     let replaces = matches!(write.operation, WriteOperation::Put(_) | WriteOperation::Delete);
-    replaces && write.kind == key.kind && id(write).as_ref() == Some(&key.id)
+    replaces && write.resource_type == key.resource_type && id(write).as_ref() == Some(&key.id)
 }
 
 fn id(write: &Write) -> Option<ResourceId> {
-    let named = || body::id_of(&write.kind, body(write)?).ok().flatten();
+    let named = || body::id_of(&write.resource_type, body(write)?).ok().flatten();
     write.id.clone().or_else(named)
 }
 
@@ -149,7 +149,7 @@ fn entries(
 ) -> Vec<usize> {
     let meets = |write: &Write| {
         let is_conditional = write.precondition.if_none_exist.is_some();
-        if write.kind != *kind || body(write).is_none() || (is_conditional && !stored.is_empty()) {
+        if write.resource_type != *kind || body(write).is_none() || (is_conditional && !stored.is_empty()) {
             return false;
         }
         let native = if service.settings.converts(context.format) {
@@ -158,7 +158,7 @@ fn entries(
             write.clone()
         };
         let Some(id) = id(write).or_else(|| UNNAMED.parse().ok()) else { return false };
-        let key = ResourceKey { kind: kind.clone(), id };
+        let key = ResourceKey { resource_type: kind.clone(), id };
         let resource = body(&native).and_then(|body| body::stored_body(&key, body.clone()).ok());
         resource.is_some_and(|resource| {
             criteria.are_met_by(&StoredResource { key, version: 0, updated_us: service.now_us(), resource }, None)

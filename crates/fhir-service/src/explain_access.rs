@@ -101,7 +101,7 @@ impl ExplainedRequest {
         let Some((kind, rest)) = segments.split_first() else { return Err(PATH) };
         let kind: ResourceType =
             type_alias::type_name(&service.settings.platform_name, kind).parse().map_err(|_| PATH)?;
-        let key = |id: &str| Ok::<_, ServiceError>(Some(ResourceKey { kind: kind.clone(), id: id.parse()? }));
+        let key = |id: &str| Ok::<_, ServiceError>(Some(ResourceKey { resource_type: kind.clone(), id: id.parse()? }));
         let (key, beneath) = match rest {
             [] => (None, String::new()),
             ["_history"] if method == RequestMethod::Get => (None, "/_history".to_owned()),

@@ -22,7 +22,7 @@ pub async fn of_resource(
     key: ResourceKey,
 ) -> Result<Value, ServiceError> {
     let within = access::authorize(service, context, &AccessCheck::history_of(&key, &context.query)).await?;
-    let query = HistoryQuery { kinds: vec![(key.kind, within)], id: Some(key.id), window: window(context)? };
+    let query = HistoryQuery { kinds: vec![(key.resource_type, within)], id: Some(key.id), window: window(context)? };
     answer(service, context, &query).await
 }
 
@@ -97,7 +97,7 @@ async fn read(service: &FhirService, query: &HistoryQuery) -> Result<HistoryPage
     let is_whole = since_us.is_none() && after.is_none() && page.next.is_none();
     match (&query.id, query.kinds.as_slice()) {
         (Some(id), [(kind, _)]) if is_whole && page.entries.is_empty() => {
-            Err(ServiceError::NotFound(ResourceKey { kind: kind.clone(), id: id.clone() }))
+            Err(ServiceError::NotFound(ResourceKey { resource_type: kind.clone(), id: id.clone() }))
         }
         _ => Ok(page),
     }

@@ -108,8 +108,8 @@ pub(crate) async fn page(
     query: ListQuery,
     within: AccessFilter,
 ) -> Result<(ListQuery, ListPage), ServiceError> {
-    security_resources::check_filters(&query.kind, &query.filters)?;
-    access_filter::check_listable(&query.kind, &within)?;
+    security_resources::check_filters(&query.resource_type, &query.filters)?;
+    access_filter::check_listable(&query.resource_type, &within)?;
     let query = ListQuery { within, ..query };
     let page = service.resources.list(&query).await?;
     Ok((query, page))

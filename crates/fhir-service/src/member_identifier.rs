@@ -51,7 +51,8 @@ async fn finds_only(
 ) -> Result<bool, ServiceError> {
     let (catalog, own) = (service.search.known_catalog().await?, service.settings.fhir_base());
     let pairs = [("identifier", identifier.value.as_str())];
-    let (search, _) = fhir_search::parse(&catalog, &SearchContext::strict(&key.kind, &own, service.now_us()), pairs)?;
+    let (search, _) =
+        fhir_search::parse(&catalog, &SearchContext::strict(&key.resource_type, &own, service.now_us()), pairs)?;
     let query = SearchQuery {
         search,
         filters: Vec::new(),

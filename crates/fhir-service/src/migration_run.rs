@@ -21,7 +21,7 @@ const ATTEMPTS: usize = 4;
 
 /// Returns what a write runs, if it is a migration that is to run. It was checked before.
 fn to_run(service: &FhirService, write: &Write) -> Option<MigrationAction> {
-    if write.kind.as_str() != migrations::RESOURCE_TYPE {
+    if write.resource_type.as_str() != migrations::RESOURCE_TYPE {
         return None;
     }
     let (WriteOperation::Create(body) | WriteOperation::Put(body)) = &write.operation else { return None };
@@ -82,7 +82,7 @@ async fn is_done(service: &FhirService, write: &Write) -> Result<bool, ServiceEr
     let named = || body.get("id").and_then(Value::as_str);
     let own = write.id.as_ref().map(ResourceId::as_str);
     let Some(id) = own.or(asked).or_else(named).and_then(|id| id.parse().ok()) else { return Ok(false) };
-    let found = service.resources.read(&ResourceKey { kind: write.kind.clone(), id }).await?;
+    let found = service.resources.read(&ResourceKey { resource_type: write.resource_type.clone(), id }).await?;
     Ok(
         matches!(found, ResourceLookup::Found(stored) if MigrationStatus::of(&stored.resource) == Some(MigrationStatus::Done)),
     )

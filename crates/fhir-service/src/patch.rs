@@ -41,7 +41,12 @@ pub async fn patch(
             Some(change) => change,
             // Hashing is expensive, so it is done only for a caller who may patch.
             None => {
-                security_resources::prepare_patch(service, &key.kind, (change.clone(), stored.resource.clone())).await?
+                security_resources::prepare_patch(
+                    service,
+                    &key.resource_type,
+                    (change.clone(), stored.resource.clone()),
+                )
+                .await?
             }
         };
         let expected = match write.precondition.if_match {
@@ -95,7 +100,7 @@ pub(crate) async fn authorize_patch(
     let made = found.as_ref().ok().and_then(|stored| {
         let before = in_format(service, context.format, stored);
         let patched = patch::apply(&before, change).ok()?;
-        Some(security_resources::judged(&key.kind, &before, patched))
+        Some(security_resources::judged(&key.resource_type, &before, patched))
     });
     let within = access::authorize(service, context, &check.making(made.as_ref())).await?;
     Ok(PatchableResource { stored: found?, within })
@@ -122,7 +127,7 @@ fn apply(
         patched.map_err(|fault| ServiceError::Refused { cause: WriteError::Patch(fault.to_string()), entry: None })?;
     plan::check_added(&stored.key, &stored.document(), &body)
         .map_err(|cause| ServiceError::Refused { cause, entry: None })?;
-    base_definition::check(format, &stored.key.kind, &body)?;
-    security_resources::check(service, &stored.key.kind, &body)?;
+    base_definition::check(format, &stored.key.resource_type, &body)?;
+    security_resources::check(service, &stored.key.resource_type, &body)?;
     Ok(body)
 }

@@ -150,8 +150,8 @@ pub(crate) async fn enqueue(
 /// Returns the current version of a Group that no match made, or that one made for the caller's organization.
 pub(crate) async fn group(service: &FhirService, context: &RequestContext, id: &str) -> Result<Value, ServiceError> {
     let key = group_key(id)?;
-    let within =
-        access_filter::ownership(&context.caller, &key.kind).map_or(AccessFilter::Everything, AccessFilter::of_groups);
+    let within = access_filter::ownership(&context.caller, &key.resource_type)
+        .map_or(AccessFilter::Everything, AccessFilter::of_groups);
     Ok(lookup::current(service, &key, &within).await?.resource)
 }
 
@@ -169,7 +169,7 @@ pub(crate) async fn readable_group(
 }
 
 fn group_key(id: &str) -> Result<ResourceKey, ServiceError> {
-    Ok(ResourceKey { kind: "Group".parse().map_err(|_| PayerError::NoJob)?, id: id.parse()? })
+    Ok(ResourceKey { resource_type: "Group".parse().map_err(|_| PayerError::NoJob)?, id: id.parse()? })
 }
 
 /// Returns the Group itself as one that is not there.

@@ -20,12 +20,12 @@ pub const HEAD_BYTES: usize = 256;
 
 /// Returns a stored resource as a caller sees it.
 pub(crate) fn render(service: &FhirService, format: ResourceFormat, stored: &StoredResource) -> Value {
-    render_document(service, format, &stored.key.kind, stored.document())
+    render_document(service, format, &stored.key.resource_type, stored.document())
 }
 
 /// As [`render`], of a resource that is not needed any more, without copying it.
 pub(crate) fn render_owned(service: &FhirService, format: ResourceFormat, stored: StoredResource) -> Value {
-    let kind = stored.key.kind.clone();
+    let kind = stored.key.resource_type.clone();
     render_document(service, format, &kind, stored.into_document())
 }
 
@@ -45,7 +45,7 @@ pub fn render_into(
     found: &StoredText,
     out: &mut Vec<u8>,
 ) -> Result<(), UnreadableResource> {
-    let is_whole = view.is_whole() && !registration::has_secrets(found.key.kind.as_str());
+    let is_whole = view.is_whole() && !registration::has_secrets(found.key.resource_type.as_str());
     if is_whole && found.append_to(service.settings.converts(format), out) {
         return Ok(());
     }

@@ -22,29 +22,33 @@ pub(crate) const AUDIT_EVENT: &str = "AuditEvent";
 /// Everything that is wrong with it.
 pub(crate) async fn prepare_write(service: &FhirService, write: Write) -> Result<Write, ServiceError> {
     if let Some(criteria) = &write.precondition.if_none_exist {
-        check_filters(&write.kind, &criteria.filters)?;
+        check_filters(&write.resource_type, &criteria.filters)?;
     }
     let held = stored_before(service, &write).await?;
     let operation = match write.operation {
         WriteOperation::Create(body) => {
-            WriteOperation::Create(prepare_document(service, &write.kind, (body, held)).await?)
+            WriteOperation::Create(prepare_document(service, &write.resource_type, (body, held)).await?)
         }
-        WriteOperation::Put(body) => WriteOperation::Put(prepare_document(service, &write.kind, (body, held)).await?),
-        WriteOperation::Patch(_) if is_ruled(&write.kind) => return Err(ServiceError::PatchInBundle(write.kind)),
+        WriteOperation::Put(body) => {
+            WriteOperation::Put(prepare_document(service, &write.resource_type, (body, held)).await?)
+        }
+        WriteOperation::Patch(_) if is_ruled(&write.resource_type) => {
+            return Err(ServiceError::PatchInBundle(write.resource_type));
+        }
         as_it_is @ (WriteOperation::Patch(_) | WriteOperation::Delete) => as_it_is,
     };
-    Ok(Write { operation, preserved: registration::withheld(write.kind.as_str()), ..write })
+    Ok(Write { operation, preserved: registration::withheld(write.resource_type.as_str()), ..write })
 }
 
 /// Returns the resource that a write with a secret replaces, as it is stored: a secret that it has already is not
 /// hashed again.
 async fn stored_before(service: &FhirService, write: &Write) -> Result<Option<Value>, ServiceError> {
     let WriteOperation::Put(body) = &write.operation else { return Ok(None) };
-    if !registration::holds_secret(write.kind.as_str(), body) {
+    if !registration::holds_secret(write.resource_type.as_str(), body) {
         return Ok(None);
     }
     if let Some(id) = &write.id {
-        let key = ResourceKey { kind: write.kind.clone(), id: id.clone() };
+        let key = ResourceKey { resource_type: write.resource_type.clone(), id: id.clone() };
         return Ok(match service.resources.read(&key).await? {
             ResourceLookup::Found(stored) => Some(stored.resource),
             ResourceLookup::Deleted { .. } | ResourceLookup::Missing => None,
@@ -53,7 +57,8 @@ async fn stored_before(service: &FhirService, write: &Write) -> Result<Option<Va
     // What a search finds is read in the transaction alone; then the secret gets another hash.
     let by_elements = write.precondition.if_none_exist.as_ref().filter(|criteria| criteria.search.is_none());
     let Some(criteria) = by_elements else { return Ok(None) };
-    let query = ListQuery { filters: criteria.filters.clone(), count: 2, ..ListQuery::all(write.kind.clone()) };
+    let query =
+        ListQuery { filters: criteria.filters.clone(), count: 2, ..ListQuery::all(write.resource_type.clone()) };
     let found = service.resources.list(&query).await?.entries;
     Ok(<[StoredResource; 1]>::try_from(found).ok().map(|[only]| only.resource))
 }

@@ -47,7 +47,7 @@ pub(crate) async fn write_one(
 /// refused before its content is looked at.
 async fn prepare(service: &FhirService, format: ResourceFormat, write: Write) -> Result<Write, ServiceError> {
     check_writable(&write)?;
-    known_types::check(service, format, &write.kind).await?;
+    known_types::check(service, format, &write.resource_type).await?;
     let write = base_definition::check_write(format, write)?;
     let write = if service.settings.converts(format) { native_write::write_to_native(write) } else { write };
     security_resources::prepare_write(service, write).await
@@ -69,8 +69,8 @@ pub(crate) async fn store_one(service: &FhirService, write: Write) -> Result<Wri
 /// # Errors
 /// [`WriteError::ReadOnly`].
 pub(crate) fn check_writable(write: &Write) -> Result<(), ServiceError> {
-    if write.kind.as_str() == AUDIT_EVENT {
-        return Err(ServiceError::Refused { cause: WriteError::ReadOnly(write.kind.clone()), entry: None });
+    if write.resource_type.as_str() == AUDIT_EVENT {
+        return Err(ServiceError::Refused { cause: WriteError::ReadOnly(write.resource_type.clone()), entry: None });
     }
     Ok(())
 }

@@ -28,10 +28,10 @@ pub(crate) async fn of(service: &FhirService, context: &RequestContext, written:
     else {
         return Vec::new();
     };
-    if !security_resources::is_ruled(&stored.key.kind) {
+    if !security_resources::is_ruled(&stored.key.resource_type) {
         return Vec::new();
     }
-    let kind = stored.key.kind.as_str();
+    let kind = stored.key.resource_type.as_str();
     let mut remarks = registration::warnings(kind, &stored.resource, service.authority.settings.deployment());
     if kind == "Client" && matches!(written, WriteOutcome::Updated(_)) {
         match lost_claim(service, stored).await {
@@ -48,14 +48,14 @@ pub(crate) async fn of(service: &FhirService, context: &RequestContext, written:
 
 async fn lost_claim(service: &FhirService, stored: &StoredResource) -> Result<Option<PolicyIssue>, StoreError> {
     let before = HistoryQuery {
-        kinds: vec![(stored.key.kind.clone(), AccessFilter::Everything)],
+        kinds: vec![(stored.key.resource_type.clone(), AccessFilter::Everything)],
         id: Some(stored.key.id.clone()),
         window: HistoryRange { since_us: None, after: Some(HistoryPosition::of(stored)), count: 1 },
     };
     let before = service.resources.history(&before).await?.entries.into_iter().next();
     let settings = &service.authority.settings;
     Ok(before.and_then(|before| {
-        registration::lost_claim(stored.key.kind.as_str(), &before.stored.resource, &stored.resource, settings)
+        registration::lost_claim(stored.key.resource_type.as_str(), &before.stored.resource, &stored.resource, settings)
     }))
 }
 

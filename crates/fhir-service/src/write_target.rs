@@ -23,14 +23,14 @@ pub(crate) async fn find_target(
     // A caller who may not do it anyway gets to know that first, whatever the condition finds.
     access::scope_filter(service, context, &AccessCheck::write(write, query)).await?;
     let Some(criteria) = &write.precondition.if_none_exist else { return Err(ServiceError::Unanswered) };
-    let within = access::authorize_search(service, context, &write.kind, (query, criteria)).await?;
-    let kind = write.kind.clone();
+    let within = access::authorize_search(service, context, &write.resource_type, (query, criteria)).await?;
+    let kind = write.resource_type.clone();
     let refused = |cause| ServiceError::Refused { cause, entry: None };
     let mut found = find_matches(service, context, (&kind, criteria), within).await?.into_iter();
     match (found.next(), found.next()) {
         (Some(only), None) => Ok(only),
         (None, _) => Err(refused(WriteError::NothingMatches(kind))),
-        (Some(_), Some(_)) => Err(refused(WriteError::MultipleMatches { kind })),
+        (Some(_), Some(_)) => Err(refused(WriteError::MultipleMatches { resource_type: kind })),
     }
 }
 

@@ -114,8 +114,8 @@ impl BodyError {
 ///
 /// # Errors
 /// When `id` is there and is no id.
-pub fn id_of(kind: &ResourceType, body: &Value) -> Result<Option<ResourceId>, BodyError> {
-    let fault = |problem| BodyError::new(format!("{kind}.id"), problem);
+pub fn id_of(resource_type: &ResourceType, body: &Value) -> Result<Option<ResourceId>, BodyError> {
+    let fault = |problem| BodyError::new(format!("{resource_type}.id"), problem);
     match body.get("id") {
         None => Ok(None),
         Some(Value::String(id)) => id.parse().map(Some).map_err(|_| fault(BodyProblem::NotAnId)),
@@ -132,7 +132,7 @@ pub fn id_of(kind: &ResourceType, body: &Value) -> Result<Option<ResourceId>, Bo
 /// # Errors
 /// Every fault found, twenty at most.
 pub fn stored_body(key: &ResourceKey, body: Value) -> Result<Value, Vec<BodyError>> {
-    let root = key.kind.as_str();
+    let root = key.resource_type.as_str();
     let Value::Object(mut object) = body else {
         return Err(vec![BodyError::new(root, BodyProblem::NotAnObject)]);
     };
@@ -160,12 +160,12 @@ fn identity_faults(key: &ResourceKey, object: &Map<String, Value>) -> Vec<BodyEr
             Some(Value::String(_)) => other,
             Some(_) => BodyProblem::NotAString,
         };
-        faults.push(BodyError::new(format!("{}.{name}", key.kind), problem));
+        faults.push(BodyError::new(format!("{}.{name}", key.resource_type), problem));
     };
-    compare("resourceType", key.kind.as_str(), BodyProblem::OtherType);
+    compare("resourceType", key.resource_type.as_str(), BodyProblem::OtherType);
     compare("id", key.id.as_str(), BodyProblem::OtherId);
     if object.get("meta").is_some_and(|meta| !meta.is_object()) {
-        let expression = format!("{}.meta", key.kind);
+        let expression = format!("{}.meta", key.resource_type);
         faults.push(BodyError::new(expression, BodyProblem::NotAnObject));
     }
     faults

@@ -25,49 +25,53 @@ pub enum ConditionalReferenceTarget {
 /// Returns the type and the criteria of a conditional reference; `None` for any other text.
 #[must_use]
 pub fn split(text: &str) -> Option<(ResourceType, &str)> {
-    let (kind, criteria) = text.split_once('?').filter(|_| !is_absolute(text))?;
-    Some((kind.parse().ok()?, criteria))
+    let (resource_type, criteria) = text.split_once('?').filter(|_| !is_absolute(text))?;
+    Some((resource_type.parse().ok()?, criteria))
 }
 
-/// Returns the conditional references of a document, which is of type `kind`.
+/// Returns the conditional references of a document, which is of type `resource_type`.
 ///
 /// Those inside a `Bundle` are for whom the Bundle is sent to, and the patterns of an access policy are compared as
 /// they stand.
 #[must_use]
-pub fn find(kind: &ResourceType, document: &Value) -> BTreeSet<String> {
+pub fn find(resource_type: &ResourceType, document: &Value) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    if is_walked(kind) {
-        collect(&ElementContext::root(Some(kind.as_str())), document, &mut found);
+    if is_walked(resource_type) {
+        collect(&ElementContext::root(Some(resource_type.as_str())), document, &mut found);
     }
     found
 }
 
 /// Returns the first conditional reference that a document has and its version before does not have.
 #[must_use]
-pub fn added(kind: &ResourceType, before: &Value, after: &Value) -> Option<String> {
-    let found = find(kind, after);
+pub fn added(resource_type: &ResourceType, before: &Value, after: &Value) -> Option<String> {
+    let found = find(resource_type, after);
     if found.is_empty() {
         return None;
     }
-    let before = find(kind, before);
+    let before = find(resource_type, before);
     found.into_iter().find(|reference| !before.contains(reference))
 }
 
 /// Replaces each conditional reference by the resource it stands for, in both spellings.
-pub fn replace(kind: &ResourceType, document: &mut Value, referents: &BTreeMap<String, ConditionalReferenceTarget>) {
-    if is_walked(kind) {
-        put_in(&ElementContext::root(Some(kind.as_str())), document, referents);
+pub fn replace(
+    resource_type: &ResourceType,
+    document: &mut Value,
+    referents: &BTreeMap<String, ConditionalReferenceTarget>,
+) {
+    if is_walked(resource_type) {
+        put_in(&ElementContext::root(Some(resource_type.as_str())), document, referents);
     }
 }
 
-fn is_walked(kind: &ResourceType) -> bool {
-    kind.as_str() != BUNDLE && !is_pattern(kind.as_str())
+fn is_walked(resource_type: &ResourceType) -> bool {
+    resource_type.as_str() != BUNDLE && !is_pattern(resource_type.as_str())
 }
 
 const BUNDLE: &str = "Bundle";
 
 fn is_bundle(object: &Map<String, Value>) -> bool {
-    object.get("resourceType").is_some_and(|kind| kind == BUNDLE)
+    object.get("resourceType").is_some_and(|resource_type| resource_type == BUNDLE)
 }
 
 /// Returns where the text of a reference stands in an object at a path.
@@ -113,7 +117,7 @@ fn refer(place: &str, object: &mut Map<String, Value>, referents: &BTreeMap<Stri
         }
         (Some(ConditionalReferenceTarget::Stored(key)), "uri") => {
             let mut native = Map::new();
-            native.insert("resourceType".to_owned(), key.kind.as_str().into());
+            native.insert("resourceType".to_owned(), key.resource_type.as_str().into());
             native.insert("id".to_owned(), key.id.as_str().into());
             object.shift_remove("uri");
             native.append(object);
@@ -132,13 +136,13 @@ mod tests {
 
     use super::*;
 
-    fn kind(name: &str) -> ResourceType {
+    fn resource_type(name: &str) -> ResourceType {
         name.parse().unwrap()
     }
 
     #[test]
     fn a_conditional_reference_is_a_type_and_criteria() {
-        assert_eq!(split("Patient?identifier=s|1"), Some((kind("Patient"), "identifier=s|1")));
+        assert_eq!(split("Patient?identifier=s|1"), Some((resource_type("Patient"), "identifier=s|1")));
         for text in ["Patient/1", "http://h/Patient?identifier=1", "urn:uuid:x?y", "?a=b", "patient?a=b", "#a?b"] {
             assert_eq!(split(text), None, "{text}");
         }
@@ -152,7 +156,7 @@ mod tests {
             "extension": [{"url": "u", "valueReference": {"reference": "Patient?identifier=2"}}],
             "text": "Patient?identifier=3",
         });
-        let observation = kind("Observation");
+        let observation = resource_type("Observation");
         let found: Vec<String> = find(&observation, &document).into_iter().collect();
         assert_eq!(found, ["Patient?identifier=1", "Patient?identifier=2", "Practitioner?name=y"]);
         let referents = [
@@ -173,9 +177,9 @@ mod tests {
     #[test]
     fn what_is_for_others_stays_as_it_is() {
         let reference = json!({"reference": "Patient?identifier=1"});
-        assert!(find(&kind("Bundle"), &json!({"entry": [{"resource": {"subject": reference}}]})).is_empty());
+        assert!(find(&resource_type("Bundle"), &json!({"entry": [{"resource": {"subject": reference}}]})).is_empty());
         let inner = json!({"contained": [{"resourceType": "Bundle", "entry": [{"resource": {"subject": reference}}]}]});
-        assert!(find(&kind("Observation"), &inner).is_empty());
-        assert!(find(&kind("AccessPolicy"), &json!({"matcho": reference})).is_empty());
+        assert!(find(&resource_type("Observation"), &inner).is_empty());
+        assert!(find(&resource_type("AccessPolicy"), &json!({"matcho": reference})).is_empty());
     }
 }

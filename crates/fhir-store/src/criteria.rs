@@ -73,7 +73,7 @@ impl WriteCriteria {
         }
         let (paths, named): (Vec<_>, Vec<_>) = pairs.iter().partition(|(name, _)| name.starts_with('.'));
         let paths = paths.iter().map(|(name, value)| (name.as_ref(), value.as_ref()));
-        let filters = query::list(request.kind.clone(), paths)?.filters;
+        let filters = query::list(request.resource_type.clone(), paths)?.filters;
         let named = named.iter().map(|(name, value)| match name.as_ref() {
             "id" => ("_id", value.as_ref()),
             name => (name, value.as_ref()),
@@ -109,10 +109,10 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<WriteCriteria, CriteriaError> {
-        let kind = "Patient".parse().unwrap();
+        let resource_type = "Patient".parse().unwrap();
         WriteCriteria::by_parameters(
             &SearchParameterCatalog::base(),
-            &SearchContext::strict(&kind, "https://payer.example/fhir", 0),
+            &SearchContext::strict(&resource_type, "https://payer.example/fhir", 0),
             text,
         )
     }

@@ -152,7 +152,8 @@ impl<'a> HistoryPager<'a> {
     /// Takes the next version.
     pub fn take(&mut self, version: Version) -> PagerDemand {
         let full = self.page.entries.len() >= usize::try_from(self.query.window.count).unwrap_or(usize::MAX);
-        let within = self.query.kinds.iter().find(|(kind, _)| *kind == version.stored.key.kind);
+        let within =
+            self.query.kinds.iter().find(|(resource_type, _)| *resource_type == version.stored.key.resource_type);
         let reached = within.is_some_and(|(_, within)| within.contains(&version.stored.key, &version.stored.resource));
         if (full && reached) || self.looked_at >= limits::MAX_VERSIONS_LOOKED_AT {
             self.page.next = self.last;

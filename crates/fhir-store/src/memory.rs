@@ -76,7 +76,7 @@ impl ResourceStore for MemoryStore {
             query.filters.iter().all(|filter| filter.matches(stored))
                 && query.within.contains(&stored.key, &stored.resource)
         };
-        let matching = || state.live(&query.kind).filter(|stored| is_asked_for(stored));
+        let matching = || state.live(&query.resource_type).filter(|stored| is_asked_for(stored));
         let skipped = usize::try_from(query.offset()).unwrap_or(usize::MAX);
         let count = usize::try_from(query.count).unwrap_or(usize::MAX);
         Ok(ListPage {
@@ -107,7 +107,7 @@ impl ResourceStore for MemoryStore {
 
     async fn kinds(&self) -> Result<Vec<ResourceType>, StoreError> {
         let state = self.lock();
-        let kinds: BTreeSet<ResourceType> = state.rows.keys().map(|key| key.kind.clone()).collect();
+        let kinds: BTreeSet<ResourceType> = state.rows.keys().map(|key| key.resource_type.clone()).collect();
         Ok(kinds.into_iter().collect())
     }
 
@@ -128,12 +128,12 @@ impl ResourceStore for MemoryStore {
 }
 
 impl State {
-    fn live<'a>(&'a self, kind: &'a ResourceType) -> impl Iterator<Item = &'a StoredResource> {
+    fn live<'a>(&'a self, resource_type: &'a ResourceType) -> impl Iterator<Item = &'a StoredResource> {
         let live = self.rows.values().filter_map(|row| match row {
             Row::Live(stored) => Some(stored),
             Row::Dead { .. } => None,
         });
-        live.filter(move |stored| stored.key.kind == *kind)
+        live.filter(move |stored| stored.key.resource_type == *resource_type)
     }
 
     fn commit(&mut self, changes: Changes) {
@@ -146,7 +146,7 @@ impl State {
 
 fn is_asked_for(query: &HistoryQuery, version: &Version) -> bool {
     let stored = &version.stored;
-    query.kinds.iter().any(|(kind, _)| *kind == stored.key.kind)
+    query.kinds.iter().any(|(resource_type, _)| *resource_type == stored.key.resource_type)
         && query.id.as_ref().is_none_or(|id| *id == stored.key.id)
         && query.window.since_us.is_none_or(|since_us| stored.updated_us >= since_us)
         && query.window.after.is_none_or(|place| place.precedes(stored))
@@ -168,7 +168,7 @@ struct Reached<'a> {
 
 impl Reached<'_> {
     fn has(&self, stored: &StoredResource) -> bool {
-        let within = self.chained.get(&stored.key.kind);
+        let within = self.chained.get(&stored.key.resource_type);
         within.is_some_and(|within| within.contains(&stored.key, &stored.resource))
     }
 }
@@ -181,8 +181,8 @@ impl ReferenceResolver for Reached<'_> {
         }
     }
 
-    fn all(&self, kind: &ResourceType) -> Vec<StoredResource> {
-        self.state.live(kind).filter(|stored| self.has(stored)).cloned().collect()
+    fn all(&self, resource_type: &ResourceType) -> Vec<StoredResource> {
+        self.state.live(resource_type).filter(|stored| self.has(stored)).cloned().collect()
     }
 }
 
@@ -229,7 +229,7 @@ impl Transaction<'_> {
         let matches: Vec<ResourceKey> = match plan::condition(write) {
             Some(condition) => {
                 let reached = Reached { state: self.before, chained: &condition.reach.chained };
-                let live = self.before.live(&write.kind);
+                let live = self.before.live(&write.resource_type);
                 let found = live.filter(|stored| condition.is_met_by(stored, Some(&reached)));
                 found.map(|stored| stored.key.clone()).take(2).collect()
             }

@@ -13,7 +13,7 @@ use crate::ports::{PatchDocument, Write, WriteOperation};
 /// applies.
 #[must_use]
 pub fn write_to_native(write: Write) -> Write {
-    let native = |body| to_native_of(write.kind.as_str(), body);
+    let native = |body| to_native_of(write.resource_type.as_str(), body);
     let operation = match write.operation {
         WriteOperation::Create(body) => WriteOperation::Create(native(body)),
         WriteOperation::Put(body) => WriteOperation::Put(native(body)),
@@ -36,7 +36,7 @@ pub fn write_to_native(write: Write) -> Write {
 pub fn patched(current: &StoredResource, change: &PatchDocument) -> Result<Value, PatchError> {
     let before = current.document();
     let patched = patch::apply(&to_fhir(before.clone()), change)?;
-    Ok(to_native_from(current.key.kind.as_str(), patched, &before))
+    Ok(to_native_from(current.key.resource_type.as_str(), patched, &before))
 }
 
 #[cfg(test)]

@@ -41,10 +41,12 @@ pub fn read_json_patch(value: Value) -> Result<PatchDocument, String> {
     serde_json::from_value(value).map(PatchDocument::Json).map_err(|error| error.to_string())
 }
 
-/// Returns whether an object is a Binary that carries a patch of a resource of type `kind`.
-pub(crate) fn is_encoded(kind: &str, object: &Map<String, Value>) -> bool {
-    let is_binary = object.get("resourceType").is_some_and(|kind| kind == "Binary");
-    is_binary && (kind != "Binary" || media_type(object).is_some_and(|sent| [JSON_PATCH, MERGE_PATCH].contains(&sent)))
+/// Returns whether an object is a Binary that carries a patch of a resource of type `resource_type`.
+pub(crate) fn is_encoded(resource_type: &str, object: &Map<String, Value>) -> bool {
+    let is_binary = object.get("resourceType").is_some_and(|resource_type| resource_type == "Binary");
+    is_binary
+        && (resource_type != "Binary"
+            || media_type(object).is_some_and(|sent| [JSON_PATCH, MERGE_PATCH].contains(&sent)))
 }
 
 fn media_type(binary: &Map<String, Value>) -> Option<&str> {

@@ -127,13 +127,13 @@ pub fn condition(write: &Write) -> Option<WriteCondition<'_>> {
 /// `MultipleMatches`, `NothingMatches`, and `Invalid` for a body whose id is none or that is
 /// missing where it is needed.
 pub fn resolve(write: &Write, matches: &[ResourceKey], new_id: &ResourceId) -> Result<WriteTarget, WriteError> {
-    let at = |id: ResourceId| WriteTarget::At(ResourceKey { kind: write.kind.clone(), id });
+    let at = |id: ResourceId| WriteTarget::At(ResourceKey { resource_type: write.resource_type.clone(), id });
     if condition(write).is_some() {
         match matches {
             [] => {}
             [one] if finds_target(write) => return Ok(WriteTarget::At(one.clone())),
             [one] => return Ok(WriteTarget::Existing(one.clone())),
-            _ => return Err(WriteError::MultipleMatches { kind: write.kind.clone() }),
+            _ => return Err(WriteError::MultipleMatches { resource_type: write.resource_type.clone() }),
         }
     }
     let creates = matches!(write.operation, WriteOperation::Create(_));
@@ -149,7 +149,7 @@ pub fn resolve(write: &Write, matches: &[ResourceKey], new_id: &ResourceId) -> R
             Ok(at(body_id(write, body)?.unwrap_or_else(|| new_id.clone())))
         }
         WriteOperation::Put(body) => body_id(write, body)?.map(at).ok_or_else(|| id_required(write)),
-        WriteOperation::Patch(_) if finds_target(write) => Err(WriteError::NothingMatches(write.kind.clone())),
+        WriteOperation::Patch(_) if finds_target(write) => Err(WriteError::NothingMatches(write.resource_type.clone())),
         WriteOperation::Delete if finds_target(write) => Ok(WriteTarget::Nobody),
         WriteOperation::Patch(_) | WriteOperation::Delete => Err(id_required(write)),
     }
@@ -163,7 +163,7 @@ pub fn resolve(write: &Write, matches: &[ResourceKey], new_id: &ResourceId) -> R
 /// # Source
 /// FHIR R4, `RESTful` API, create: the server ignores the id of the body; update: a server may refuse to create.
 fn hides(write: &Write, id: &ResourceId) -> bool {
-    write.reach.target.hides(&ResourceKey { kind: write.kind.clone(), id: id.clone() })
+    write.reach.target.hides(&ResourceKey { resource_type: write.resource_type.clone(), id: id.clone() })
 }
 
 /// Returns whether the condition of a write is how it finds its target, rather than a guard.
@@ -173,11 +173,11 @@ fn finds_target(write: &Write) -> bool {
 }
 
 fn body_id(write: &Write, body: &Value) -> Result<Option<ResourceId>, WriteError> {
-    body::id_of(&write.kind, body).map_err(|fault| WriteError::Invalid(vec![fault]))
+    body::id_of(&write.resource_type, body).map_err(|fault| WriteError::Invalid(vec![fault]))
 }
 
 fn id_required(write: &Write) -> WriteError {
-    let expression = format!("{}.id", write.kind);
+    let expression = format!("{}.id", write.resource_type);
     WriteError::Invalid(vec![BodyError::new(expression, BodyProblem::Required)])
 }
 
@@ -280,7 +280,7 @@ fn decide_at(
         (WriteOperation::Patch(change), Some(previous)) => {
             let body = patched(&previous, &change)?;
             if let Some(DocumentCheck(check)) = patch_check {
-                conforming(check(&key.kind, &body))?;
+                conforming(check(&key.resource_type, &body))?;
             }
             replace(previous, body, urls, &write.reach.target)
         }
@@ -309,7 +309,7 @@ fn seen(target: &AccessFilter, (key, current): (&ResourceKey, ResourceLookup)) -
 }
 
 fn admit(target: &AccessFilter, key: &ResourceKey, before: Option<&Value>, resource: &Value) -> Result<(), WriteError> {
-    let is_of_match = |group: &Value| key.kind.as_str() == "Group" && match_group::is_made_by_match(group);
+    let is_of_match = |group: &Value| key.resource_type.as_str() == "Group" && match_group::is_made_by_match(group);
     match target.admits(key, before, resource) {
         true => Ok(()),
         false if is_of_match(resource) || before.is_some_and(is_of_match) => Err(WriteError::MatchGroup),
@@ -362,7 +362,7 @@ fn patched(previous: &StoredResource, change: &PatchDocument) -> Result<Value, W
 /// # Errors
 /// [`WriteError::PatchedReferent`].
 pub fn check_added(key: &ResourceKey, before: &Value, after: &Value) -> Result<(), WriteError> {
-    conditional_reference::added(&key.kind, before, after)
+    conditional_reference::added(&key.resource_type, before, after)
         .map_or(Ok(()), |reference| Err(WriteError::PatchedReferent(reference)))
 }
 
@@ -412,12 +412,12 @@ fn replace(
 fn storable(key: &ResourceKey, body: Value, urls: &FullUrls) -> Result<Value, WriteError> {
     let mut resource = body::stored_body(key, body).map_err(WriteError::Invalid)?;
     // The references in a stored Bundle are to its own entries.
-    if key.kind.as_str() == "Bundle" {
+    if key.resource_type.as_str() == "Bundle" {
         return Ok(resource);
     }
     // The patterns of an access policy are compared as they stand, so what they name is no reference.
-    let path = ElementContext::root(Some(key.kind.as_str()));
-    let rewritten = if is_pattern(key.kind.as_str()) {
+    let path = ElementContext::root(Some(key.resource_type.as_str()));
+    let rewritten = if is_pattern(key.resource_type.as_str()) {
         resource.get_mut("link").map_or(Ok(()), |link| urls.rewrite(&path.member(b"link"), link))
     } else {
         urls.rewrite(&path, &mut resource)

@@ -40,7 +40,7 @@ pub enum ResourceLookup<S = StoredResource> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListQuery {
     /// The type to list.
-    pub kind: ResourceType,
+    pub resource_type: ResourceType,
     /// Conditions that all have to hold; none lists everything.
     pub filters: Vec<Filter>,
     /// What the caller reaches; nothing else is listed or counted.
@@ -54,9 +54,9 @@ pub struct ListQuery {
 impl ListQuery {
     /// Returns the first page of everything of a type.
     #[must_use]
-    pub fn all(kind: ResourceType) -> Self {
+    pub fn all(resource_type: ResourceType) -> Self {
         Self {
-            kind,
+            resource_type,
             filters: Vec::new(),
             within: AccessFilter::Everything,
             count: fhir_search::limits::DEFAULT_COUNT,
@@ -84,7 +84,7 @@ pub struct ListPage {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Write {
     /// The type written to.
-    pub kind: ResourceType,
+    pub resource_type: ResourceType,
     /// The id asked for. A create without one is given an id; a put, patch or delete without one
     /// finds its target by `precondition.if_none_exist`.
     pub id: Option<ResourceId>,
@@ -123,14 +123,14 @@ impl Write {
     /// A write without conditions to the resource under `key`, by a writer who reaches everything.
     #[must_use]
     pub fn to(key: ResourceKey, operation: WriteOperation) -> Self {
-        Self { id: Some(key.id), ..Self::by_condition(key.kind, operation, Precondition::default()) }
+        Self { id: Some(key.id), ..Self::by_condition(key.resource_type, operation, Precondition::default()) }
     }
 
     /// A write whose target the body or the condition names, by a writer who reaches everything.
     #[must_use]
-    pub fn by_condition(kind: ResourceType, operation: WriteOperation, precondition: Precondition) -> Self {
+    pub fn by_condition(resource_type: ResourceType, operation: WriteOperation, precondition: Precondition) -> Self {
         let (full_url, reach) = (None, WriteAccess::default());
-        Self { kind, id: None, operation, precondition, full_url, reach, patch_check: None, preserved: &[] }
+        Self { resource_type, id: None, operation, precondition, full_url, reach, patch_check: None, preserved: &[] }
     }
 }
 
@@ -273,10 +273,10 @@ pub enum WriteError {
     #[error("another entry of the transaction writes {0} too")]
     WrittenTwice(ResourceKey),
     /// The condition of a conditional write matches more than one resource.
-    #[error("the condition matches more than one {kind}")]
+    #[error("the condition matches more than one {resource_type}")]
     MultipleMatches {
         /// The type the condition was evaluated on.
-        kind: ResourceType,
+        resource_type: ResourceType,
     },
     /// A patch of what never existed.
     #[error("{0} not found")]

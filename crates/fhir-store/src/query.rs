@@ -67,10 +67,10 @@ pub enum QueryError {
 /// # Errors
 /// See [`QueryError`].
 pub fn list<'a>(
-    kind: ResourceType,
+    resource_type: ResourceType,
     pairs: impl IntoIterator<Item = (&'a str, &'a str)>,
 ) -> Result<ListQuery, QueryError> {
-    let mut query = ListQuery::all(kind);
+    let mut query = ListQuery::all(resource_type);
     for (name, value) in pairs {
         match name {
             "_count" => query.count = number("_count", value)?.min(fhir_search::limits::MAX_COUNT),

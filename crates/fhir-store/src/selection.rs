@@ -151,7 +151,7 @@ impl FilterBranch {
         let Some(compartment) = &self.compartment else {
             return self.contains(key, resource);
         };
-        if before.is_none() && membership(&key.kind) == CompartmentMembership::Itself {
+        if before.is_none() && membership(&key.resource_type) == CompartmentMembership::Itself {
             return false;
         }
         let known = before.map(|before| compartment.others(key, before)).unwrap_or_default();

@@ -124,7 +124,7 @@ async fn claim(db: &Db, session: &Session, write: &Write) -> Result<Option<Claim
     match (session.pool(), db.writer()) {
         (On::Postgres(pool), _) => {
             let mut session = pool.acquire().await?;
-            let name = format!("{}/{id}", write.kind);
+            let name = format!("{}/{id}", write.resource_type);
             let free: bool = sqlx::query_scalar(CLAIM).bind(name).fetch_one(&mut *session).await?;
             Ok(free.then_some(Claimed::Postgres(session)))
         }

@@ -102,7 +102,7 @@ pub(super) fn read(tarball: std::sync::Arc<dyn Tarball>) -> Batches {
 fn read_into(sender: &mpsc::Sender<Batch>, tarball: &dyn Tarball) -> Result<(), TarballError> {
     let mut open: BTreeMap<ResourceType, Batch> = BTreeMap::new();
     canonicals(tarball.open().map_err(TarballError::Broken)?, |canonical| {
-        let kind = canonical.key.kind.clone();
+        let kind = canonical.key.resource_type.clone();
         let mut batch = open.remove(&kind).unwrap_or_else(|| Batch::new(kind.clone()));
         batch.push(canonical);
         if !batch.is_full() {

@@ -98,7 +98,7 @@ pub(super) async fn release(
     now_us: i64,
 ) -> Result<(), sqlx::Error> {
     let mut by_kind: BTreeMap<ResourceType, Vec<String>> = BTreeMap::new();
-    for ResourceKey { kind, id } in canonicals {
+    for ResourceKey { resource_type: kind, id } in canonicals {
         by_kind.entry(kind).or_default().push(id.to_string());
     }
     let dialect = tx.dialect();

@@ -57,12 +57,12 @@ type Row = (i64, String, i64, i64, String, Document);
 
 /// One version of a resource.
 pub(super) async fn version(db: &Db, key: &ResourceKey, version: i64) -> Result<Option<Version>, sqlx::Error> {
-    let Some(table) = Table::find(db, &key.kind).await? else {
+    let Some(table) = Table::find(db, &key.resource_type).await? else {
         return Ok(None);
     };
     let sql = table.sql(db.dialect(), &ONE.replace("{of_resource}", OF_RESOURCE));
     let row: Option<Row> = run!(db.reader(), fetch_optional: sqlx::query_as(sql).bind(key.id.as_str()).bind(version))?;
-    row.map_or(Ok(None), |row| read(row, std::slice::from_ref(&key.kind)))
+    row.map_or(Ok(None), |row| read(row, std::slice::from_ref(&key.resource_type)))
 }
 
 /// A page of a history.
@@ -152,6 +152,6 @@ fn read(row: Row, kinds: &[ResourceType]) -> Result<Option<Version>, sqlx::Error
         return Ok(None);
     };
     let id = id.parse().map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
-    let stored = StoredResource { key: ResourceKey { kind, id }, version, updated_us, resource };
+    let stored = StoredResource { key: ResourceKey { resource_type: kind, id }, version, updated_us, resource };
     Ok(Some(Version { change, stored }))
 }

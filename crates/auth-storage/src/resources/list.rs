@@ -29,10 +29,10 @@ type ListRow = (i64, Option<String>, Option<i64>, Option<i64>, Option<Document>)
 /// One page of a list. A resource that cannot be read counts in the total and is left out.
 pub(super) async fn list(db: &Db, query: &ListQuery) -> Result<ListPage, sqlx::Error> {
     let empty = ListPage { total: 0, entries: Vec::new() };
-    let Some(table) = Table::find(db, &query.kind).await? else {
+    let Some(table) = Table::find(db, &query.resource_type).await? else {
         return Ok(empty);
     };
-    let Some(conditions) = Conditions::of(db.dialect(), &query.kind, (&query.filters, &query.within)) else {
+    let Some(conditions) = Conditions::of(db.dialect(), &query.resource_type, (&query.filters, &query.within)) else {
         return Ok(empty);
     };
     let sql = table.sql(db.dialect(), &LIST.replace("{conditions}", &conditions.sql));
@@ -60,7 +60,7 @@ pub(super) async fn matches(
         let asked = sqlx::query_scalar(sql).bind(2_i64).bind(0_i64);
         conditions.bound.into_iter().fold(asked, sqlx::query::QueryScalar::bind)
     })?;
-    ids.into_iter().map(|id| Ok(ResourceKey { kind: kind.clone(), id: parse_id(&id)? })).collect()
+    ids.into_iter().map(|id| Ok(ResourceKey { resource_type: kind.clone(), id: parse_id(&id)? })).collect()
 }
 
 fn page(query: &ListQuery, rows: Vec<ListRow>) -> Result<ListPage, sqlx::Error> {
@@ -68,9 +68,9 @@ fn page(query: &ListQuery, rows: Vec<ListRow>) -> Result<ListPage, sqlx::Error> 
     let mut entries = Vec::with_capacity(rows.len());
     for row in rows {
         if let (_, Some(id), Some(version), Some(updated_us), Some(document)) = row
-            && let Some(resource) = document.read(query.kind.as_str(), &id)
+            && let Some(resource) = document.read(query.resource_type.as_str(), &id)
         {
-            let key = ResourceKey { kind: query.kind.clone(), id: parse_id(&id)? };
+            let key = ResourceKey { resource_type: query.resource_type.clone(), id: parse_id(&id)? };
             entries.push(StoredResource { key, version, updated_us, resource });
         }
     }

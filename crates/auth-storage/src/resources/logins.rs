@@ -61,7 +61,7 @@ impl NewLogins {
             }
             WriteDecision::Delete(_) | WriteDecision::Nothing(_) => return,
         };
-        let after = if key.kind.as_str() == USER { Logins::of(after) } else { return };
+        let after = if key.resource_type.as_str() == USER { Logins::of(after) } else { return };
         if before.as_ref() == Some(&after) || after.is_empty() {
             return;
         }

@@ -335,8 +335,8 @@ impl Attempt {
             counts.extend(alone.iter().map(|name| (name.clone(), 0)));
         }
         for write in writes {
-            let name = table::lock_name(&write.kind);
-            let first = db.known_table(write.kind.as_str()).is_none();
+            let name = table::lock_name(&write.resource_type);
+            let first = db.known_table(write.resource_type.as_str()).is_none();
             let condition = plan::condition(write);
             if first || condition.is_some() {
                 alone.insert(name.clone());
@@ -364,7 +364,7 @@ impl Attempt {
         // Nobody else knows an id that was made here.
         let keys = targets.iter().filter_map(WriteTarget::key).filter(|key| !self.states.contains_key(key));
         let names: BTreeSet<String> = keys
-            .map(|key| (table::lock_name(&key.kind), key.id.as_str()))
+            .map(|key| (table::lock_name(&key.resource_type), key.id.as_str()))
             .filter(|(table, _)| !alone.contains(table))
             .map(|(table, id)| format!("{table}/{id}"))
             .collect();
@@ -386,31 +386,31 @@ impl Attempt {
 
     async fn find_tables(&mut self, db: &Db, writes: &[Write]) -> Result<(), Halt> {
         for (index, write) in writes.iter().enumerate() {
-            if self.tables.contains_key(&write.kind) {
+            if self.tables.contains_key(&write.resource_type) {
                 continue;
             }
-            let name = table::lock_name(&write.kind);
+            let name = table::lock_name(&write.resource_type);
             if self.tables.keys().any(|kind| table::lock_name(kind) == name) {
-                return Err(refused_at(index)(other_type(&write.kind)));
+                return Err(refused_at(index)(other_type(&write.resource_type)));
             }
-            let table = match db.known_table(write.kind.as_str()) {
+            let table = match db.known_table(write.resource_type.as_str()) {
                 Some(known) => Some(known),
-                None => match Table::find_in(&mut self.tx, &write.kind).await? {
+                None => match Table::find_in(&mut self.tx, &write.resource_type).await? {
                     Found::Table(table) => Some(table),
                     Found::None => None,
-                    Found::Other => return Err(refused_at(index)(other_type(&write.kind))),
+                    Found::Other => return Err(refused_at(index)(other_type(&write.resource_type))),
                 },
             };
-            self.tables.insert(write.kind.clone(), table);
+            self.tables.insert(write.resource_type.clone(), table);
         }
         Ok(())
     }
 
     /// Returns the resource a write is about.
     async fn target(&mut self, db: &Db, write: &Write) -> Result<Result<WriteTarget, WriteError>, sqlx::Error> {
-        let table = self.tables.get(&write.kind).cloned().flatten();
+        let table = self.tables.get(&write.resource_type).cloned().flatten();
         let matches = match (table, plan::condition(write)) {
-            (Some(table), Some(asked)) => match self.matches(db, &table, (&write.kind, asked)).await? {
+            (Some(table), Some(asked)) => match self.matches(db, &table, (&write.resource_type, asked)).await? {
                 Ok(matches) => matches,
                 Err(refused) => return Ok(Err(refused.into())),
             },
@@ -464,7 +464,7 @@ impl Attempt {
             Some(State::Deleted { version }) => return Ok(ResourceLookup::Deleted { version }),
             Some(State::Missing) | None => return Ok(ResourceLookup::Missing),
         };
-        let resource = match (document.read(key.kind.as_str(), key.id.as_str()), operation) {
+        let resource = match (document.read(key.resource_type.as_str(), key.id.as_str()), operation) {
             (Some(resource), _) => resource,
             (None, WriteOperation::Delete | WriteOperation::Put(_)) => Value::Object(Map::new()),
             (None, WriteOperation::Create(_) | WriteOperation::Patch(_)) => return Err(unreadable(key)),
@@ -477,7 +477,7 @@ impl Attempt {
         let mut asked: BTreeMap<&ResourceType, HashSet<&str>> = BTreeMap::new();
         for key in targets.iter().take(versions::AT_ONCE).filter_map(WriteTarget::key) {
             if !self.unwritten.holds(key) && !self.states.contains_key(key) {
-                asked.entry(&key.kind).or_default().insert(key.id.as_str());
+                asked.entry(&key.resource_type).or_default().insert(key.id.as_str());
             }
         }
         for (kind, ids) in asked {
@@ -485,7 +485,7 @@ impl Attempt {
             let Some(Some(table)) = self.tables.get(kind) else { continue };
             for (id, state) in versions::states(&mut self.tx, table, &ids).await? {
                 let id = id.parse().map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
-                self.states.insert(ResourceKey { kind: kind.clone(), id }, state);
+                self.states.insert(ResourceKey { resource_type: kind.clone(), id }, state);
             }
         }
         Ok(())
@@ -503,7 +503,7 @@ impl Attempt {
             self.flush().await?;
         }
         self.search.note(&mut self.tx, &decision).await?;
-        self.ensure_table(&key.kind).await?;
+        self.ensure_table(&key.resource_type).await?;
         if self.numbers.is_empty() {
             self.numbers = versions::numbers(self.tx.on(), left.clamp(1, versions::AT_ONCE)).await?;
         }

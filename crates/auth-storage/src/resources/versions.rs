@@ -169,7 +169,7 @@ impl Unwritten {
     /// Adds a version; `operation` is the word of the history for what made it.
     pub(super) fn push(&mut self, key: &ResourceKey, number: i64, operation: &'static str, resource: &Value) {
         let document: Arc<str> = resource.to_string().into();
-        let of_kind = self.of_kinds.entry(key.kind.clone()).or_default();
+        let of_kind = self.of_kinds.entry(key.resource_type.clone()).or_default();
         of_kind.size_bytes += document.len();
         of_kind.versions.push(Version { id: key.id.as_str().into(), number, operation, document });
         self.keys.insert(key.clone());

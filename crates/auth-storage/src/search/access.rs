@@ -46,7 +46,7 @@ impl Statement<'_> {
                 let set = self.of_table(kind, &format!("{} AND t.id = {id}", criteria.sql));
                 Ok(format!("EXISTS ({set})"))
             }
-            FilterCriterion::Search(scoped) if scoped.kind() == kind => {
+            FilterCriterion::Search(scoped) if scoped.resource_type() == kind => {
                 let mut tests = vec!["TRUE".to_owned()];
                 for clause in scoped.clauses() {
                     tests.push(self.test(kind, clause, id)?);

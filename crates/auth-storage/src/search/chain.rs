@@ -64,11 +64,11 @@ impl Statement<'_> {
 
     /// Returns the ids of what something that meets the inner clause refers to, some twice.
     pub(super) fn has(&mut self, kind: &ResourceType, has: &ReverseChain) -> Written {
-        let inner = self.reached(&has.kind, &has.clause)?;
-        let Some(table) = self.db.known_table(kind.as_str()).filter(|_| self.is_known(&has.kind)) else {
+        let inner = self.reached(&has.resource_type, &has.clause)?;
+        let Some(table) = self.db.known_table(kind.as_str()).filter(|_| self.is_known(&has.resource_type)) else {
             return Ok(NOTHING.to_owned());
         };
-        let number = self.number(&has.kind, &has.parameter)?;
+        let number = self.number(&has.resource_type, &has.parameter)?;
         let (place, target) = (self.bind(number), self.bind(kind.as_str()));
         let condition = format!("r.parameter = {place} AND r.kind = {target} AND r.id = o.id");
         let led = self.led_from(&inner, ("target", Place::Reference.by_id()), &condition);
@@ -82,11 +82,11 @@ impl Statement<'_> {
     /// Returns whether something that meets the inner clause refers to the resource with this id.
     pub(super) fn has_at(&mut self, kind: &ResourceType, has: &ReverseChain, id: &str) -> Written {
         let alias = self.alias();
-        let inner = self.reached_at(&has.kind, &has.clause, &format!("{alias}.id"))?;
-        if !self.is_known(&has.kind) {
+        let inner = self.reached_at(&has.resource_type, &has.clause, &format!("{alias}.id"))?;
+        if !self.is_known(&has.resource_type) {
             return Ok("FALSE".to_owned());
         }
-        let number = self.number(&has.kind, &has.parameter)?;
+        let number = self.number(&has.resource_type, &has.parameter)?;
         let (place, target) = (self.bind(number), self.bind(kind.as_str()));
         Ok(format!(
             "EXISTS (SELECT 1 FROM search_reference {alias} {BY_TARGET} WHERE {alias}.parameter = {place} AND {alias}.target = {id}

@@ -99,7 +99,7 @@ fn of_test(test: &Predicate, contains: &str) -> Vec<Condition> {
             let beginning: String = fhir_search::folded(text).chars().take(EXACT_BEGINNING).collect();
             started(&beginning).and("i.exact = ?", [digest_of(Some(text)).into()]).at(Place::Text, 0)
         }
-        Predicate::Reference { kind, id } => {
+        Predicate::Reference { resource_type: kind, id } => {
             let built = Built::of_key(id.as_str());
             match kind {
                 Some(kind) => built.and("i.kind = ?", [kind.as_str().into()]),

@@ -109,12 +109,12 @@ impl Statement<'_> {
         at: Option<&str>,
     ) -> Written {
         let number = self.number(kind, first)?;
-        let set = self.any_row(&compared_places(first.kind, number), "i.id", at);
+        let set = self.any_row(&compared_places(first.parameter_type, number), "i.id", at);
         let mut tests = Vec::with_capacity(others.len());
         for other in others {
             let number = self.number(kind, other)?;
-            let by_id = is_found_by_id(other.kind);
-            let set = self.any_row(&compared_places(other.kind, number), "i.id", by_id.then_some("o.id"));
+            let by_id = is_found_by_id(other.parameter_type);
+            let set = self.any_row(&compared_places(other.parameter_type, number), "i.id", by_id.then_some("o.id"));
             tests.push(if by_id { format!("EXISTS ({set})") } else { format!("o.id IN ({set})") });
         }
         Ok(format!("SELECT o.id FROM ({set}) AS o WHERE {}", tests.join(" AND ")))

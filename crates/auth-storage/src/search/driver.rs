@@ -99,10 +99,10 @@ pub(super) fn choose(
     let way =
         |is_by_id: bool, source: Source| if is_by_id && !is_sorted { Way::ById(source) } else { Way::Few(source) };
     // What a token for one patient may see is little, whatever the query says.
-    if statement.compartment(&search.kind, &query.within)?.is_some() {
+    if statement.compartment(&search.resource_type, &query.within)?.is_some() {
         return Ok(Choice::Made(way(true, Source::Compartment)));
     }
-    let candidates = candidates(statement, &search.kind, &search.clauses)?;
+    let candidates = candidates(statement, &search.resource_type, &search.clauses)?;
     let many = many(&candidates, &search.clauses, begun);
     let Some(best) = candidates.first() else {
         return Ok(Choice::Made(if walks_order { Way::InOrder } else { way(true, Source::Table) }));
@@ -135,7 +135,7 @@ impl Contest {
         let mut counts = Vec::with_capacity(counted.len());
         for (place, candidate) in counted.iter().enumerate() {
             let Some(clause) = query.search.clauses.get(candidate.at) else { continue };
-            let set = statement.set(&query.search.kind, clause)?;
+            let set = statement.set(&query.search.resource_type, clause)?;
             counts.push(format!(
                 "SELECT CAST({place} AS BIGINT), CAST(count(*) AS BIGINT) FROM (SELECT 1 AS one FROM ({set}) AS u LIMIT {few}) AS c"
             ));
@@ -162,10 +162,10 @@ pub(super) fn guess(statement: &mut Statement<'_>, query: &SearchQuery) -> Resul
     if let Some(at) = search.clauses.iter().position(names_ids) {
         return Ok(Way::Few(Source::Clause(at)));
     }
-    if statement.compartment(&search.kind, &query.within)?.is_some() {
+    if statement.compartment(&search.resource_type, &query.within)?.is_some() {
         return Ok(Way::ById(Source::Compartment));
     }
-    Ok(match candidates(statement, &search.kind, &search.clauses)?.first() {
+    Ok(match candidates(statement, &search.resource_type, &search.clauses)?.first() {
         Some(best) if best.is_by_id => Way::ById(Source::Clause(best.at)),
         Some(best) => Way::Few(Source::Clause(best.at)),
         None => Way::ById(Source::Table),
@@ -174,7 +174,7 @@ pub(super) fn guess(statement: &mut Statement<'_>, query: &SearchQuery) -> Resul
 
 /// Returns the way to matches in any order where every clause leaves many.
 pub(super) fn any_order(statement: &Statement<'_>, query: &SearchQuery) -> Result<Way, Unanswerable> {
-    let candidates = candidates(statement, &query.search.kind, &query.search.clauses)?;
+    let candidates = candidates(statement, &query.search.resource_type, &query.search.clauses)?;
     Ok(many(&candidates, &query.search.clauses, Begun::No))
 }
 
@@ -301,7 +301,7 @@ fn rank_of(parameter: &SearchParameter, test: &Predicate) -> u8 {
     match test {
         Predicate::OfType { .. } => RANK_OF_FEW,
         Predicate::Token { code: Some(_), .. } if parameter.code == "identifier" => RANK_OF_FEW,
-        Predicate::Reference { kind, .. } if is_patient(parameter, kind.as_ref()) => RANK_OF_FEW,
+        Predicate::Reference { resource_type: kind, .. } if is_patient(parameter, kind.as_ref()) => RANK_OF_FEW,
         Predicate::Reference { .. } | Predicate::In(_) => 2,
         Predicate::Uri { .. } | Predicate::Token { code: Some(_), .. } => 3,
         Predicate::Text { how: TextMatch::Contains, .. } | Predicate::Token { code: None, .. } => RANK_OF_UNBOUNDED,
@@ -326,7 +326,7 @@ impl Statement<'_> {
     ) -> Result<Option<Vec<(i64, Group)>>, Unanswerable> {
         let SearchClause::Any { parameter, tests } = clause else { return Ok(None) };
         let has_composite = tests.iter().any(|test| matches!(test, Predicate::Composite(_)));
-        if parameter.column().is_some() || has_composite || parameter.kind == ParameterType::Composite {
+        if parameter.column().is_some() || has_composite || parameter.parameter_type == ParameterType::Composite {
             return Ok(None);
         }
         let numbers = self.numbers(kind, parameter)?;

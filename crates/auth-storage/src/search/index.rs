@@ -123,7 +123,7 @@ impl Index {
         // What no answer shows no search may find: a definition can name any element.
         let shown = without_secrets(kind, body);
         // The time of the version is a column of the resource.
-        let document = IndexedDocument { kind, id, updated_us: 0, body: &shown, base_url: &self.own };
+        let document = IndexedDocument { resource_type: kind, id, updated_us: 0, body: &shown, base_url: &self.own };
         for (parameter, entry) in self.catalog.entries(&document) {
             row::add(&mut rows, row_number(number, parameter), &entry, &mut elements);
         }

@@ -181,7 +181,8 @@ fn addresses(index: &Index, kind: &str) -> Option<Vec<i64>> {
     let kind: ResourceType = kind.parse().ok()?;
     let Numbers { ready, written } = index.numbers(&kind)?;
     let (number, _) = (*ready).filter(|_| written.len() == 1)?;
-    let references = index.catalog.parameters(&kind).filter(|parameter| parameter.kind == ParameterType::Reference);
+    let references =
+        index.catalog.parameters(&kind).filter(|parameter| parameter.parameter_type == ParameterType::Reference);
     let numbers: Vec<i64> = references.map(|parameter| uri_number(row_number(number, parameter.number))).collect();
     let is_complete = !numbers.is_empty() || !matches!(membership(&kind), CompartmentMembership::Reference(_));
     is_complete.then_some(numbers)

@@ -50,7 +50,7 @@ impl Order {
         for (at, sort) in query.search.sort.iter().enumerate() {
             let numbers = match sort.parameter.column() {
                 Some(_) => Vec::new(),
-                None => statement.numbers(&query.search.kind, &sort.parameter)?,
+                None => statement.numbers(&query.search.resource_type, &sort.parameter)?,
             };
             let sql = match sort.parameter.column() {
                 Some(IndexColumn::Id) => "d.id".to_owned(),
@@ -136,7 +136,9 @@ pub(super) fn is_number(parameter: &SearchParameter) -> bool {
     match parameter.column() {
         Some(IndexColumn::Id) => false,
         Some(IndexColumn::LastUpdated) => true,
-        None => matches!(parameter.kind, ParameterType::Date | ParameterType::Number | ParameterType::Quantity),
+        None => {
+            matches!(parameter.parameter_type, ParameterType::Date | ParameterType::Number | ParameterType::Quantity)
+        }
     }
 }
 
@@ -179,7 +181,7 @@ fn key(
 
 fn sorted_by(parameter: &SearchParameter, number: i64, descending: bool) -> Option<(Place, i64, &'static str)> {
     let end = if descending { "high" } else { "low" };
-    match parameter.kind {
+    match parameter.parameter_type {
         ParameterType::Token => Some((Place::Token, number, "code")),
         ParameterType::Reference => Some((Place::Reference, number, "target")),
         ParameterType::String => Some((Place::Text, number, "folded")),

@@ -170,7 +170,7 @@ pub(super) async fn keys(
             Bound::Integer(number) => query.bind(number),
         })
     })?;
-    let kind = &query.search.kind;
+    let kind = &query.search.resource_type;
     ids.iter().map(|id| key_of(kind, id)).collect::<Result<_, _>>().map(Ok)
 }
 
@@ -214,7 +214,7 @@ impl<'a> Page<'a> {
 
 fn matches(query: &SearchQuery, rows: Vec<Row>) -> Result<SearchMatches, sqlx::Error> {
     let wanted = usize::try_from(query.count).unwrap_or(usize::MAX);
-    let kind = &query.search.kind;
+    let kind = &query.search.resource_type;
     let mut found = SearchMatches {
         total: rows.first().and_then(|(total, ..)| u64::try_from((*total)?).ok()),
         ..SearchMatches::default()
@@ -250,5 +250,5 @@ pub(super) fn stored(
 
 fn key_of(kind: &ResourceType, id: &str) -> Result<ResourceKey, sqlx::Error> {
     let id = id.parse().map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
-    Ok(ResourceKey { kind: kind.clone(), id })
+    Ok(ResourceKey { resource_type: kind.clone(), id })
 }

@@ -236,7 +236,7 @@ fn add_cells(rows: &mut Rows, (parameter, element): (i64, usize), entry: &IndexE
         IndexEntry::Text { folded, exact } => {
             add(parameter, Cells::Text { folded: folded.clone(), exact: digest_of(Some(exact)) });
         }
-        IndexEntry::Reference { kind, id } => {
+        IndexEntry::Reference { resource_type: kind, id } => {
             add(parameter, Cells::Reference { target: id.clone(), kind: kind.clone() });
         }
         IndexEntry::Uri { uri, version } => {

@@ -300,10 +300,10 @@ impl<'a> Statement<'a> {
         }
         let number = self.number(kind, parameter)?;
         match parameter.components.first() {
-            Some(CompositeComponent { kind, .. }) => {
+            Some(CompositeComponent { parameter_type: kind, .. }) => {
                 Ok(self.any_row(&compared_places(*kind, part_number(number, 0)), &bare("i.id"), at))
             }
-            None => Ok(self.any_row(&places(parameter.kind, number), "i.id", at)),
+            None => Ok(self.any_row(&places(parameter.parameter_type, number), "i.id", at)),
         }
     }
 
@@ -320,7 +320,7 @@ impl<'a> Statement<'a> {
 
     /// Returns whether the resource with this id has any value of a parameter.
     fn present_at(&mut self, kind: &ResourceType, parameter: &SearchParameter, id: &str) -> Written {
-        let by_id = is_found_by_id(parameter.kind);
+        let by_id = is_found_by_id(parameter.parameter_type);
         let set = self.present(kind, parameter, by_id.then_some(id))?;
         Ok(if by_id { format!("EXISTS ({set} {{fence}})") } else { format!("{id} IN ({set})") })
     }

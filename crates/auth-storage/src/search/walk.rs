@@ -67,7 +67,8 @@ const fn place_of(kind: ParameterType) -> Option<Place> {
 
 /// Returns whether an index has the order of a sort.
 pub(super) fn has_order(sort: &SortCriterion) -> bool {
-    let by_place = || place_of(sort.parameter.kind).and_then(|place| ordering(place, sort.descending)).is_some();
+    let by_place =
+        || place_of(sort.parameter.parameter_type).and_then(|place| ordering(place, sort.descending)).is_some();
     sort.parameter.column().is_some() || (sort.parameter.sources.is_empty() && by_place())
 }
 
@@ -89,7 +90,7 @@ pub(super) fn of_sort(
         }
         return Ok(Some(walk));
     }
-    let Some(place) = place_of(sort.parameter.kind) else { return Ok(None) };
+    let Some(place) = place_of(sort.parameter.parameter_type) else { return Ok(None) };
     let Some(ordering) = ordering(place, sort.descending) else { return Ok(None) };
     let number = statement.number(kind, &sort.parameter)?;
     let number = statement.bind(number);
@@ -113,7 +114,7 @@ pub(super) fn has_no_value(
     kind: &ResourceType,
     sort: &SortCriterion,
 ) -> Result<String, Unanswerable> {
-    let Some(place) = place_of(sort.parameter.kind) else { return Ok("TRUE".to_owned()) };
+    let Some(place) = place_of(sort.parameter.parameter_type) else { return Ok("TRUE".to_owned()) };
     let number = statement.number(kind, &sort.parameter)?;
     let number = statement.bind(number);
     Ok(format!("NOT EXISTS (SELECT 1 FROM {} i WHERE i.parameter = {number} AND i.id = d.id {{fence}})", place.table()))

@@ -78,7 +78,7 @@ impl Pending {
             WriteDecision::Delete(stored) => (&stored.key, Some(&stored.resource), None),
             WriteDecision::Nothing(_) => return Ok(()),
         };
-        self.change(tx, (&key.kind, key.id.as_str()), (before, after)).await
+        self.change(tx, (&key.resource_type, key.id.as_str()), (before, after)).await
     }
 
     /// Returns what finds the resources of a type that a batch writes; `None` where searches know nothing of it.
@@ -169,7 +169,7 @@ impl Pending {
         (condition, asked): (&SearchCondition, WriteCondition<'_>),
     ) -> Result<Result<Vec<ResourceKey>, SearchExecutionError>, sqlx::Error> {
         db.remember_tables([table.clone()]);
-        let mut index = self.registered(tx, &condition.search.kind).await?;
+        let mut index = self.registered(tx, &condition.search.resource_type).await?;
         for kind in asked.criteria.referenced_types() {
             if let Found::Table(table) = Table::find_in(tx, kind).await? {
                 db.remember_tables([table]);

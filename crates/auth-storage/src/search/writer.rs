@@ -118,7 +118,7 @@ page AS (SELECT * FROM (SELECT d.id{columns} FROM few AS d{joins}) AS p WHERE {a
     /// The index of the first key is walked until the page is full. Resources without a value come last.
     fn in_order(&mut self, order: &Order) -> Result<Option<Parts>, Unanswerable> {
         let Page { table, query, behind, .. } = self.page;
-        let (kind, clauses) = (&query.search.kind, &query.search.clauses);
+        let (kind, clauses) = (&query.search.resource_type, &query.search.clauses);
         let Some(sort) = query.search.sort.first() else { return Ok(None) };
         let Some(walk) = walk::of_sort(self.statement, (table, kind), sort, clauses)? else { return Ok(None) };
         let is_past_values = behind.is_some_and(|behind| behind.keys.first().is_some_and(Option::is_none));
@@ -149,7 +149,9 @@ page AS (SELECT * FROM (SELECT d.id{columns} FROM few AS d{joins}) AS p WHERE {a
     fn by_value(&mut self, at: usize) -> Result<Option<(Order, Parts)>, Unanswerable> {
         let Page { table, query, .. } = self.page;
         let Some(clause) = query.search.clauses.get(at) else { return Ok(None) };
-        let Some(walk) = walk::of_clause(self.statement, (table, &query.search.kind), clause)? else { return Ok(None) };
+        let Some(walk) = walk::of_clause(self.statement, (table, &query.search.resource_type), clause)? else {
+            return Ok(None);
+        };
         let key = Key {
             sql: walk.key.replace('@', walk.column),
             descending: walk.descending,
@@ -202,7 +204,7 @@ ORDER BY {column} {direction}, {by}d.id {direction} LIMIT {limit}",
         any: Way,
         is_past_values: bool,
     ) -> Result<Option<String>, Unanswerable> {
-        let kind = &self.page.query.search.kind;
+        let kind = &self.page.query.search.resource_type;
         let way = match any {
             Way::ById(source) => Way::ById(source),
             _ => Way::ById(Source::Table),
@@ -289,7 +291,9 @@ ORDER BY {by}d.id {direction} LIMIT {room}",
             Shape::Ids { limit, .. } | Shape::Set { limit } => *limit,
         };
         let Some(clause) = query.search.clauses.get(at) else { return Ok(None) };
-        let Some(walk) = walk::of_clause(self.statement, (table, &query.search.kind), clause)? else { return Ok(None) };
+        let Some(walk) = walk::of_clause(self.statement, (table, &query.search.resource_type), clause)? else {
+            return Ok(None);
+        };
         let Some(tests) = self.tests(Some(at), "d.id", true)? else { return Ok(None) };
         let all: Vec<String> = walk.conditions.into_iter().chain(tests).collect();
         let limit = limit.map(|limit| format!(" LIMIT {limit}")).unwrap_or_default();
@@ -299,7 +303,7 @@ ORDER BY {by}d.id {direction} LIMIT {room}",
     /// Returns the walks of a source.
     fn sets(&mut self, source: Source, is_by_id: bool) -> Result<Option<Vec<String>>, Unanswerable> {
         let Page { table, query, .. } = self.page;
-        let kind = &query.search.kind;
+        let kind = &query.search.resource_type;
         Ok(match source {
             Source::Table => Some(vec![format!("SELECT t.id FROM {} t", table.quoted())]),
             Source::Compartment => self.statement.compartment(kind, &query.within)?.map(|set| vec![set]),
@@ -331,7 +335,7 @@ ORDER BY {by}d.id {direction} LIMIT {room}",
         tests_within: bool,
     ) -> Result<Option<Vec<String>>, Unanswerable> {
         let query = self.page.query;
-        let kind = &query.search.kind;
+        let kind = &query.search.resource_type;
         let mut tests = Vec::new();
         for (_, clause) in query.search.clauses.iter().enumerate().filter(|(at, _)| Some(*at) != walked) {
             tests.push(self.statement.test(kind, clause, id)?);

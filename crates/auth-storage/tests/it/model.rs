@@ -72,7 +72,8 @@ impl Dice {
         let if_none_exist = (self.roll(3) == 0).then(|| (0..=self.roll(2)).map(|_| self.filter()).collect());
         let if_none_match = (self.roll(8) == 0).then_some(IfMatch::Any);
         let conditional = if_none_exist.is_some() && self.roll(2) == 0;
-        let write = Write::by_condition(key.kind, operation, Precondition { if_match, if_none_match, if_none_exist });
+        let write =
+            Write::by_condition(key.resource_type, operation, Precondition { if_match, if_none_match, if_none_exist });
         let reach = WriteAccess { search: self.selection(), target: self.selection(), ..WriteAccess::default() };
         Write { id: (!conditional).then_some(key.id), reach, ..write }
     }
@@ -261,7 +262,7 @@ told! {
             let kind = dice.pick(&["Client", "Patient", "Observation", "Encounter"]).parse().unwrap();
             let filters = (0..dice.roll(3)).map(|_| dice.filter()).collect();
             let (count, page) = (dice.pick(&[0, 1, 2, 100]), dice.pick(&[1, 2, 3]));
-            let query = ListQuery { kind, filters, within: dice.selection(), count, page };
+            let query = ListQuery { resource_type: kind, filters, within: dice.selection(), count, page };
             let (said, expected) = (engine.list(&query).await, model.list(&query).await);
             // Resources made at one moment under ids that the store gave are in no order among themselves.
             let is_ordered = |entries: &[StoredResource]| entries.iter().all(|stored| IDS.contains(&stored.key.id.as_str()));

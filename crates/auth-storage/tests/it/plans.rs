@@ -479,7 +479,7 @@ async fn what_comes_with_matches_is_looked_up(home: &Home, db: &Db) {
     let catalog = db.catalog().await.unwrap();
     let target = catalog.parameter(&provenance, "target").unwrap();
     for by in [Some(target.as_ref()), None] {
-        let referring = ReferringResources { kind: &provenance, by, to: &observation, ids: &ids };
+        let referring = ReferringResources { resource_type: &provenance, by, to: &observation, ids: &ids };
         let plan = db.explain_referring(referring, &AccessFilter::Everything).await.unwrap();
         assert!(!plan.is_empty());
         assert_eq!(wrong(home, &plan, Nothing), None, "_revinclude:\n{}", plan.join("\n"));

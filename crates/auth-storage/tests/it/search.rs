@@ -39,7 +39,7 @@ fn put(at: &str, body: Value) -> Write {
 async fn transact(db: &Db, mut writes: Vec<Write>) {
     while !writes.is_empty() {
         let mut met = HashSet::new();
-        let end = writes.iter().position(|write| !met.insert((write.kind.clone(), write.id.clone())));
+        let end = writes.iter().position(|write| !met.insert((write.resource_type.clone(), write.id.clone())));
         let later = writes.split_off(end.unwrap_or(writes.len()));
         db.transact(writes, NOW_US).await.unwrap().unwrap();
         writes = later;
@@ -98,10 +98,10 @@ impl World {
     }
 
     fn expected(&self, search: &SearchRequest) -> BTreeSet<String> {
-        let of_kind = self.0.iter().filter(|stored| stored.key.kind == search.kind);
+        let of_kind = self.0.iter().filter(|stored| stored.key.resource_type == search.resource_type);
         let matching = of_kind.filter(|stored| {
             let document = IndexedDocument {
-                kind: &stored.key.kind,
+                resource_type: &stored.key.resource_type,
                 id: stored.key.id.as_str(),
                 updated_us: stored.updated_us,
                 body: &stored.resource,
@@ -119,7 +119,7 @@ impl ReferenceResolver for World {
     }
 
     fn all(&self, kind: &ResourceType) -> Vec<StoredResource> {
-        self.0.iter().filter(|stored| stored.key.kind == *kind).cloned().collect()
+        self.0.iter().filter(|stored| stored.key.resource_type == *kind).cloned().collect()
     }
 }
 
@@ -363,7 +363,7 @@ told! {
         for criterion in [coded, scoped] {
             let within = AccessFilter::union(vec![FilterBranch { compartment: None, criteria: vec![criterion] }]);
             let among = db.among(&of, &ids, &within).await.unwrap().unwrap();
-            let referring = ReferringResources { kind: &of, by, to: &of, ids: &ids };
+            let referring = ReferringResources { resource_type: &of, by, to: &of, ids: &ids };
             let referring = db.referring(referring, &within, 10).await.unwrap().unwrap();
             for found in [among, referring] {
                 let found: Vec<&str> = found.iter().map(|stored| stored.key.id.as_str()).collect();

@@ -14,7 +14,7 @@ fn contains(at: &str, resource: &Value) -> bool {
     compartment().contains(&at.parse().unwrap(), resource)
 }
 
-fn kind(name: &str) -> ResourceType {
+fn resource_type(name: &str) -> ResourceType {
     name.parse().unwrap()
 }
 
@@ -59,22 +59,22 @@ fn near_misses(id: &str) -> Vec<Value> {
 
 #[test]
 fn the_tables_are_sorted_and_no_type_is_in_both() {
-    let kinds: Vec<&str> = patient::PATHS.iter().map(|(kind, _)| *kind).collect();
+    let kinds: Vec<&str> = patient::PATHS.iter().map(|(resource_type, _)| *resource_type).collect();
     assert!(kinds.is_sorted() && patient::SHARED.is_sorted());
-    assert!(kinds.iter().all(|kind| !patient::SHARED.contains(kind)));
+    assert!(kinds.iter().all(|resource_type| !patient::SHARED.contains(resource_type)));
     assert!(patient::PATHS.iter().all(|(_, paths)| !paths.is_empty() && paths.iter().all(|path| !path.is_empty())));
 }
 
 #[test]
 fn a_type_is_in_the_compartment_or_shared_or_closed() {
-    assert_eq!(membership(&kind("Patient")), CompartmentMembership::Itself);
+    assert_eq!(membership(&resource_type("Patient")), CompartmentMembership::Itself);
     let observation: &[ElementPath] = &[&["subject"], &["performer"]];
-    assert_eq!(membership(&kind("Observation")), CompartmentMembership::Reference(observation));
+    assert_eq!(membership(&resource_type("Observation")), CompartmentMembership::Reference(observation));
     for shared in ["Practitioner", "PractitionerRole", "Organization", "Location", "Medication", "ValueSet"] {
-        assert_eq!(membership(&kind(shared)), CompartmentMembership::Shared, "{shared}");
+        assert_eq!(membership(&resource_type(shared)), CompartmentMembership::Shared, "{shared}");
     }
     for closed in ["Group", "Bundle", "Linkage", "Client", "User", "AccessPolicy", "PlatformMigration", "Nonsense"] {
-        assert_eq!(membership(&kind(closed)), CompartmentMembership::Closed, "{closed}");
+        assert_eq!(membership(&resource_type(closed)), CompartmentMembership::Closed, "{closed}");
     }
 }
 

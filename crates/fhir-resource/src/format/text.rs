@@ -51,18 +51,18 @@ pub fn append_document(
     native: bool,
     out: &mut Vec<u8>,
 ) -> Result<(), NeedsParsingError> {
-    let DocumentHead { key: ResourceKey { kind, id }, version, last_updated } = head;
-    if is_pattern(kind.as_str()) {
+    let DocumentHead { key: ResourceKey { resource_type, id }, version, last_updated } = head;
+    if is_pattern(resource_type.as_str()) {
         return Err(NeedsParsingError);
     }
     let begin = out.len();
     let named = format!(
-        r#"{{"resourceType":"{kind}","id":"{id}","meta":{{"versionId":"{version}","lastUpdated":"{last_updated}"}}"#
+        r#"{{"resourceType":"{resource_type}","id":"{id}","meta":{{"versionId":"{version}","lastUpdated":"{last_updated}"}}"#
     );
     let body = body.as_bytes();
     let mut copy = Copy { rest: body, behind: body, out: std::mem::take(out), native, depth: 0 };
     copy.out.extend_from_slice(named.as_bytes());
-    let copied = copy.body(&ElementContext::root(Some(kind.as_str())));
+    let copied = copy.body(&ElementContext::root(Some(resource_type.as_str())));
     *out = copy.out;
     if copied.is_err() {
         out.truncate(begin);
@@ -120,7 +120,7 @@ impl Seen {
 /// What a reference to a resource in the native format consists of.
 #[derive(Clone, Copy, Default)]
 struct Named<'a> {
-    kind: Option<&'a [u8]>,
+    resource_type: Option<&'a [u8]>,
     id: Option<&'a [u8]>,
     members: usize,
 }
@@ -130,7 +130,7 @@ impl<'a> Named<'a> {
     fn note(&mut self, name: &[u8], text: Option<&'a [u8]>) {
         self.members += 1;
         match name {
-            b"resourceType" => self.kind = text,
+            b"resourceType" => self.resource_type = text,
             b"id" => self.id = text,
             _ => {}
         }
@@ -139,9 +139,10 @@ impl<'a> Named<'a> {
     /// Returns the type and the id, where there is nothing else and they are fit for a reference.
     fn only(self) -> Option<(&'a str, &'a str)> {
         let text = |part: Option<&'a [u8]>| std::str::from_utf8(part?).ok();
-        let (kind, id) = (text(self.kind)?, text(self.id)?);
-        let fit = self.members == 2 && kind.parse::<ResourceType>().is_ok() && id.parse::<ResourceId>().is_ok();
-        fit.then_some((kind, id))
+        let (resource_type, id) = (text(self.resource_type)?, text(self.id)?);
+        let fit =
+            self.members == 2 && resource_type.parse::<ResourceType>().is_ok() && id.parse::<ResourceId>().is_ok();
+        fit.then_some((resource_type, id))
     }
 }
 
@@ -238,8 +239,8 @@ impl<'a> Copy<'a> {
     }
 
     fn object(&mut self, path: &ElementContext<'_>) -> Result<Seen, NeedsParsingError> {
-        let kind = if self.native && path.names_resource() { resource_type(self.rest)? } else { None };
-        let path = path.of_object(|| kind.as_deref());
+        let resource_type = if self.native && path.names_resource() { resource_type(self.rest)? } else { None };
+        let path = path.of_object(|| resource_type.as_deref());
         let begin = self.written();
         let (mut seen, mut named, mut first) = (Seen::default(), Named::default(), true);
         self.expect(b'{')?;
@@ -253,9 +254,9 @@ impl<'a> Copy<'a> {
         if self.native && seen.may_change(path.element()) {
             self.write_out();
             match named.only().filter(|_| !path.may_be_resource()) {
-                Some((kind, id)) => {
+                Some((resource_type, id)) => {
                     self.out.truncate(begin);
-                    for part in [r#"{"reference":""#, kind, "/", id, "\"}"] {
+                    for part in [r#"{"reference":""#, resource_type, "/", id, "\"}"] {
                         self.out.extend_from_slice(part.as_bytes());
                     }
                 }
@@ -378,10 +379,10 @@ fn resource_type(text: &[u8]) -> Result<Option<Cow<'_, str>>, NeedsParsingError>
     #[derive(Deserialize)]
     struct Named<'a> {
         #[serde(borrow, rename = "resourceType")]
-        kind: Option<Cow<'a, str>>,
+        resource_type: Option<Cow<'a, str>>,
     }
     let mut objects = serde_json::Deserializer::from_slice(text).into_iter::<Named<'_>>();
-    objects.next().and_then(Result::ok).map(|named| named.kind).ok_or(NeedsParsingError)
+    objects.next().and_then(Result::ok).map(|named| named.resource_type).ok_or(NeedsParsingError)
 }
 
 /// Returns where the next byte is that a text does not just go on with.

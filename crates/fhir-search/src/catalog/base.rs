@@ -27,7 +27,7 @@ fn lines() -> impl Iterator<Item = &'static str> {
 /// Returns the types the definitions name, as the second line of the data lists them: `"kinds":[…],`.
 pub(super) fn kinds() -> impl Iterator<Item = &'static str> {
     let list = DATA.lines().find_map(|line| line.strip_prefix("\"kinds\":[")?.split(']').next());
-    list.into_iter().flat_map(|list| list.split(',')).map(|kind| kind.trim_matches('"'))
+    list.into_iter().flat_map(|list| list.split(',')).map(|resource_type| resource_type.trim_matches('"'))
 }
 
 /// Returns the types a line is about: its first list.
@@ -37,14 +37,14 @@ fn bases(line: &'static str) -> impl Iterator<Item = &'static str> {
 }
 
 /// Returns the definitions about a type, those of all resources among them.
-pub(super) fn of(kind: &str) -> Vec<Definition> {
-    let about = lines().filter(|line| bases(line).any(|base| base == kind || ROOTS.contains(&base)));
-    about.filter_map(read).filter(|definition| is_kept(kind, definition)).collect()
+pub(super) fn of(resource_type: &str) -> Vec<Definition> {
+    let about = lines().filter(|line| bases(line).any(|base| base == resource_type || ROOTS.contains(&base)));
+    about.filter_map(read).filter(|definition| is_kept(resource_type, definition)).collect()
 }
 
-fn is_kept(kind: &str, definition: &Definition) -> bool {
+fn is_kept(resource_type: &str, definition: &Definition) -> bool {
     let (of, codes) = KEPT;
-    kind != of || codes.contains(&definition.code.as_str()) || definition.code.starts_with('_')
+    resource_type != of || codes.contains(&definition.code.as_str()) || definition.code.starts_with('_')
 }
 
 /// What R4 itself has: looked into once for each installed definition.
@@ -76,13 +76,13 @@ impl Known {
 
     /// Returns the type of the parameter of this URL.
     pub(super) fn kind_of(&self, url: &str) -> Option<ParameterType> {
-        self.line_of(url).and_then(read).map(|definition| definition.kind)
+        self.line_of(url).and_then(read).map(|definition| definition.parameter_type)
     }
 
     /// Returns the URL of the parameter that a type has under this code.
-    pub(super) fn url_of(&self, kind: &str, code: &str) -> Option<String> {
-        let mut kinds = ROOTS.into_iter().chain([kind]);
-        kinds.find_map(|kind| self.codes.get(&(kind, code))).map(|id| format!("{URL}{id}"))
+    pub(super) fn url_of(&self, resource_type: &str, code: &str) -> Option<String> {
+        let mut kinds = ROOTS.into_iter().chain([resource_type]);
+        kinds.find_map(|resource_type| self.codes.get(&(resource_type, code))).map(|id| format!("{URL}{id}"))
     }
 
     fn line_of(&self, url: &str) -> Option<&'static str> {
@@ -95,14 +95,14 @@ fn read(line: &str) -> Option<Definition> {
     let text = |at: usize| fields.get(at)?.as_str();
     let texts = |at: usize| fields.get(at)?.as_array()?.iter().map(Value::as_str).collect::<Option<Vec<_>>>();
     let components = fields.get(7)?.as_array()?.iter().map(|part| {
-        let kind = ParameterType::of(part.get(0)?.as_str()?)?;
-        Some((kind, part.get(1)?.as_str()?.to_owned()))
+        let parameter_type = ParameterType::of(part.get(0)?.as_str()?)?;
+        Some((parameter_type, part.get(1)?.as_str()?.to_owned()))
     });
     Some(Definition {
         number: fields.first()?.as_i64()?,
         url: format!("{URL}{}", text(1)?),
         code: text(2)?.to_owned(),
-        kind: ParameterType::of(text(3)?)?,
+        parameter_type: ParameterType::of(text(3)?)?,
         bases: texts(4)?.into_iter().map(str::to_owned).collect(),
         expression: text(5)?.to_owned(),
         targets: texts(6)?.into_iter().map(|target| target.parse().ok()).collect::<Option<_>>()?,

@@ -17,7 +17,7 @@ pub(super) struct Definition {
     pub(super) number: i64,
     pub(super) url: String,
     pub(super) code: String,
-    pub(super) kind: ParameterType,
+    pub(super) parameter_type: ParameterType,
     pub(super) bases: Vec<String>,
     pub(super) expression: String,
     pub(super) targets: Vec<ResourceType>,
@@ -52,10 +52,10 @@ pub enum SearchParameterError {
     #[error("the component {0} is no search parameter that is known")]
     Component(String),
     /// The code is taken.
-    #[error("{kind} has a search parameter {code} already: {url}")]
+    #[error("{resource_type} has a search parameter {code} already: {url}")]
     Taken {
         /// The type.
-        kind: String,
+        resource_type: String,
         /// The code.
         code: String,
         /// What has it.
@@ -74,28 +74,28 @@ const UNCOMPARED: &str = "SampledData";
 const MAX_TYPES: usize = 200;
 
 impl Definition {
-    pub(super) fn is_about(&self, kind: &str) -> bool {
-        self.bases.iter().any(|base| base == kind || ROOTS.contains(&base.as_str()))
+    pub(super) fn is_about(&self, resource_type: &str) -> bool {
+        self.bases.iter().any(|base| base == resource_type || ROOTS.contains(&base.as_str()))
     }
 
     /// Returns the parameter of one type; `None` when its expression is about other types alone.
-    pub(super) fn compile(&self, kind: &str) -> Result<Option<SearchParameter>, ExpressionError> {
+    pub(super) fn compile(&self, resource_type: &str) -> Result<Option<SearchParameter>, ExpressionError> {
         let compiled = |of: ParameterType, text: &str| {
-            let expression = Expression::compile(kind, text)?;
+            let expression = Expression::compile(resource_type, text)?;
             Ok(if of == ParameterType::Quantity { expression.without_choice(UNCOMPARED) } else { expression })
         };
-        let expression = compiled(self.kind, &self.expression)?;
+        let expression = compiled(self.parameter_type, &self.expression)?;
         if expression.is_empty() {
             return Ok(None);
         }
         let components = self
             .components
             .iter()
-            .map(|(part, text)| Ok(CompositeComponent { kind: *part, expression: compiled(*part, text)? }));
+            .map(|(part, text)| Ok(CompositeComponent { parameter_type: *part, expression: compiled(*part, text)? }));
         Ok(Some(SearchParameter {
             code: self.code.clone(),
             url: self.url.clone(),
-            kind: self.kind,
+            parameter_type: self.parameter_type,
             number: self.number,
             targets: self.targets.clone(),
             components: components.collect::<Result<_, ExpressionError>>()?,
@@ -159,22 +159,24 @@ impl Reader<'_> {
             return Err(SearchParameterError::Number(number));
         }
         let definition = self.read(number, document)?;
-        for kind in &definition.bases {
-            self.is_free(kind, &definition.code)?;
-            check(&definition, kind)?;
+        for resource_type in &definition.bases {
+            self.is_free(resource_type, &definition.code)?;
+            check(&definition, resource_type)?;
         }
-        let codes = definition.bases.iter().map(|kind| (kind.clone(), definition.code.clone()));
+        let codes = definition.bases.iter().map(|resource_type| (resource_type.clone(), definition.code.clone()));
         self.taken.extend(codes.map(|of| (of, definition.url.clone())));
         self.definitions.insert(number, definition);
         Ok(())
     }
 
-    fn is_free(&self, kind: &str, code: &str) -> Result<(), SearchParameterError> {
-        let mut kinds = ROOTS.into_iter().chain([kind]);
-        let installed = kinds.find_map(|kind| self.taken.get(&(kind.to_owned(), code.to_owned())));
-        match self.known.url_of(kind, code).or_else(|| installed.cloned()) {
+    fn is_free(&self, resource_type: &str, code: &str) -> Result<(), SearchParameterError> {
+        let mut kinds = ROOTS.into_iter().chain([resource_type]);
+        let installed = kinds.find_map(|resource_type| self.taken.get(&(resource_type.to_owned(), code.to_owned())));
+        match self.known.url_of(resource_type, code).or_else(|| installed.cloned()) {
             None => Ok(()),
-            Some(url) => Err(SearchParameterError::Taken { kind: kind.to_owned(), code: code.to_owned(), url }),
+            Some(url) => {
+                Err(SearchParameterError::Taken { resource_type: resource_type.to_owned(), code: code.to_owned(), url })
+            }
         }
     }
 
@@ -186,16 +188,20 @@ impl Reader<'_> {
         let targets = texts(document, "target")?;
         let targets = targets.iter().map(|target| target.parse().ok());
         let code = Some(needed(document, "code")?).filter(|code| is_code(code));
-        let kind = kind_of(document)?;
+        let parameter_type = kind_of(document)?;
         Ok(Definition {
             number,
             url: needed(document, "url")?,
             code: code.ok_or(SearchParameterError::Element("code"))?,
-            kind,
+            parameter_type,
             bases,
             expression: needed(document, "expression")?,
             targets: targets.collect::<Option<_>>().ok_or(SearchParameterError::Element("target"))?,
-            components: if kind == ParameterType::Composite { self.components(document)? } else { Vec::new() },
+            components: if parameter_type == ParameterType::Composite {
+                self.components(document)?
+            } else {
+                Vec::new()
+            },
         })
     }
 
@@ -206,12 +212,12 @@ impl Reader<'_> {
             .ok_or(SearchParameterError::Element("component"))?;
         let read = parts.iter().map(|part| {
             let url = needed(part, "definition")?;
-            let kind = self
+            let parameter_type = self
                 .known
                 .kind_of(&url)
                 .or_else(|| self.kind_of(&url))
-                .filter(|kind| *kind != ParameterType::Composite);
-            Ok((kind.ok_or(SearchParameterError::Component(url))?, needed(part, "expression")?))
+                .filter(|parameter_type| *parameter_type != ParameterType::Composite);
+            Ok((parameter_type.ok_or(SearchParameterError::Component(url))?, needed(part, "expression")?))
         });
         read.collect()
     }
@@ -233,6 +239,6 @@ fn is_code(code: &str) -> bool {
     length && code.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
 }
 
-fn check(definition: &Definition, kind: &str) -> Result<(), SearchParameterError> {
-    definition.compile(kind)?.map(|_| ()).ok_or_else(|| SearchParameterError::Empty(kind.to_owned()))
+fn check(definition: &Definition, resource_type: &str) -> Result<(), SearchParameterError> {
+    definition.compile(resource_type)?.map(|_| ()).ok_or_else(|| SearchParameterError::Empty(resource_type.to_owned()))
 }

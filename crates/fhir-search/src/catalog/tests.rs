@@ -3,7 +3,7 @@ use serde_json::json;
 use super::*;
 use crate::{COMPARTMENT, ExpressionError, ParameterType};
 
-fn kind(name: &str) -> ResourceType {
+fn resource_type(name: &str) -> ResourceType {
     name.parse().unwrap()
 }
 
@@ -48,16 +48,16 @@ fn every_parameter_of_r4_compiles_for_every_type_it_names() {
 #[test]
 fn a_parameter_of_r4_has_its_definition() {
     let catalog = SearchParameterCatalog::base();
-    let patient = catalog.parameter(&kind("Observation"), "patient").unwrap();
+    let patient = catalog.parameter(&resource_type("Observation"), "patient").unwrap();
     assert_eq!(patient.url, "http://hl7.org/fhir/SearchParameter/clinical-patient");
-    assert_eq!((patient.kind, &patient.targets), (ParameterType::Reference, &vec![kind("Patient")]));
-    let shared = catalog.parameter(&kind("Condition"), "patient").unwrap();
+    assert_eq!((patient.parameter_type, &patient.targets), (ParameterType::Reference, &vec![resource_type("Patient")]));
+    let shared = catalog.parameter(&resource_type("Condition"), "patient").unwrap();
     assert_eq!(shared.number, patient.number, "one definition, one number");
-    let composite = catalog.parameter(&kind("Observation"), "code-value-date").unwrap();
-    let parts: Vec<ParameterType> = composite.components.iter().map(|part| part.kind).collect();
+    let composite = catalog.parameter(&resource_type("Observation"), "code-value-date").unwrap();
+    let parts: Vec<ParameterType> = composite.components.iter().map(|part| part.parameter_type).collect();
     assert_eq!(parts, [ParameterType::Token, ParameterType::Date]);
-    assert_eq!(catalog.parameter(&kind("Patient"), "near"), None);
-    assert_eq!(catalog.parameter(&kind("Location"), "near"), None, "its type is special");
+    assert_eq!(catalog.parameter(&resource_type("Patient"), "near"), None);
+    assert_eq!(catalog.parameter(&resource_type("Location"), "near"), None, "its type is special");
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn numbers_and_codes_are_unique() {
     let mut urls = BTreeMap::new();
     for name in catalog.kinds() {
         let mut codes: Vec<&str> = Vec::new();
-        for parameter in catalog.parameters(&kind(name)) {
+        for parameter in catalog.parameters(&resource_type(name)) {
             assert!(COMPARTMENT < parameter.number && parameter.number < FIRST_INSTALLED);
             let url = urls.entry(parameter.number).or_insert_with(|| parameter.url.clone());
             assert_eq!(*url, parameter.url);
@@ -80,11 +80,16 @@ fn numbers_and_codes_are_unique() {
 #[test]
 fn every_type_has_what_all_resources_have() {
     let catalog = SearchParameterCatalog::base();
-    let codes =
-        |name: &str| catalog.parameters(&kind(name)).map(|parameter| parameter.code.clone()).collect::<Vec<_>>();
+    let codes = |name: &str| {
+        catalog.parameters(&resource_type(name)).map(|parameter| parameter.code.clone()).collect::<Vec<_>>()
+    };
     assert_eq!(codes("Client"), ["_id", "_lastUpdated", "_profile", "_security", "_source", "_tag"]);
     assert!(codes("Patient").len() > 6);
-    assert!(catalog.names(&kind("Patient")) && !catalog.names(&kind("Client")) && !catalog.names(&kind("Resource")));
+    assert!(
+        catalog.names(&resource_type("Patient"))
+            && !catalog.names(&resource_type("Client"))
+            && !catalog.names(&resource_type("Resource"))
+    );
 }
 
 #[test]
@@ -105,20 +110,23 @@ fn installed_parameters_stand_beside_those_of_r4() {
         json!({"url": "http://hl7.org/fhir/SearchParameter/Patient-active", "code": "active", "base": ["Patient"]});
     let (catalog, refused) = with(&[definition(&json!({})), race, composite, active_of_patient]);
     assert_eq!(refused, []);
-    let role = catalog.parameter(&kind("CareTeam"), "role").unwrap();
-    assert_eq!((role.number, role.kind), (FIRST_INSTALLED, ParameterType::Token));
+    let role = catalog.parameter(&resource_type("CareTeam"), "role").unwrap();
+    assert_eq!((role.number, role.parameter_type), (FIRST_INSTALLED, ParameterType::Token));
     for name in ["Patient", "Client"] {
-        let race = catalog.parameter(&kind(name), "race").unwrap();
-        assert_eq!((race.number, &race.targets), (FIRST_INSTALLED + 1, &vec![kind("Group")]));
+        let race = catalog.parameter(&resource_type(name), "race").unwrap();
+        assert_eq!((race.number, &race.targets), (FIRST_INSTALLED + 1, &vec![resource_type("Group")]));
     }
-    assert!(catalog.names(&kind("Client")), "a definition names it now");
-    let parts = &catalog.parameter(&kind("CareTeam"), "role-race").unwrap().components;
-    assert_eq!(parts.iter().map(|part| part.kind).collect::<Vec<_>>(), [ParameterType::Token, ParameterType::Quantity]);
-    assert_eq!(catalog.parameter(&kind("Patient"), "active").unwrap().number, active(), "R4's own stays");
+    assert!(catalog.names(&resource_type("Client")), "a definition names it now");
+    let parts = &catalog.parameter(&resource_type("CareTeam"), "role-race").unwrap().components;
+    assert_eq!(
+        parts.iter().map(|part| part.parameter_type).collect::<Vec<_>>(),
+        [ParameterType::Token, ParameterType::Quantity]
+    );
+    assert_eq!(catalog.parameter(&resource_type("Patient"), "active").unwrap().number, active(), "R4's own stays");
 }
 
 fn active() -> i64 {
-    SearchParameterCatalog::base().parameter(&kind("Patient"), "active").unwrap().number
+    SearchParameterCatalog::base().parameter(&resource_type("Patient"), "active").unwrap().number
 }
 
 #[test]
@@ -151,14 +159,17 @@ fn what_cannot_be_used_is_named_with_its_reason() {
 
 #[test]
 fn the_first_to_have_a_code_or_a_number_keeps_it() {
-    let taken =
-        |url: &str| SearchParameterError::Taken { kind: "CareTeam".into(), code: "role".into(), url: url.into() };
+    let taken = |url: &str| SearchParameterError::Taken {
+        resource_type: "CareTeam".into(),
+        code: "role".into(),
+        url: url.into(),
+    };
     let (catalog, refused) = with(&[definition(&json!({})), definition(&json!({"url": "http://p/other"}))]);
     assert_eq!(refused, [UnusableSearchParameter { url: "http://p/other".to_owned(), fault: taken("http://p/role") }]);
-    assert_eq!(catalog.parameter(&kind("CareTeam"), "role").unwrap().url, "http://p/role");
+    assert_eq!(catalog.parameter(&resource_type("CareTeam"), "role").unwrap().url, "http://p/role");
     let status = fault(&json!({"code": "status"}));
     let url = "http://hl7.org/fhir/SearchParameter/CareTeam-status".to_owned();
-    assert_eq!(status, SearchParameterError::Taken { kind: "CareTeam".into(), code: "status".into(), url });
+    assert_eq!(status, SearchParameterError::Taken { resource_type: "CareTeam".into(), code: "status".into(), url });
     for everywhere in ["Resource", "DomainResource"] {
         let both =
             [definition(&json!({"base": [everywhere], "expression": "status"})), definition(&json!({"url": "x"}))];
@@ -196,7 +207,7 @@ fn expressions_of_us_core_compile() {
 
 /// Returns the codes of the parameters that have the rows of one.
 fn sources(of: &str, code: &str) -> Vec<String> {
-    let (catalog, of) = (SearchParameterCatalog::base(), kind(of));
+    let (catalog, of) = (SearchParameterCatalog::base(), resource_type(of));
     let parameter = catalog.parameter(&of, code).unwrap();
     catalog.sources(&of, parameter).map(|source| source.code.clone()).collect()
 }
@@ -218,11 +229,15 @@ fn what_others_find_together_has_no_rows_of_its_own() {
 fn sources_have_rows_and_find_what_is_found_by_them() {
     let catalog = SearchParameterCatalog::base();
     for name in catalog.kinds() {
-        let kind = kind(name);
-        for parameter in catalog.parameters(&kind).filter(|parameter| !parameter.sources.is_empty()) {
-            let sources: Vec<&Arc<SearchParameter>> = catalog.sources(&kind, parameter).collect();
+        let resource_type = resource_type(name);
+        for parameter in catalog.parameters(&resource_type).filter(|parameter| !parameter.sources.is_empty()) {
+            let sources: Vec<&Arc<SearchParameter>> = catalog.sources(&resource_type, parameter).collect();
             assert_eq!(sources.len(), parameter.sources.len(), "{name}.{}", parameter.code);
-            assert!(sources.iter().all(|source| source.sources.is_empty() && source.kind == parameter.kind));
+            assert!(
+                sources
+                    .iter()
+                    .all(|source| source.sources.is_empty() && source.parameter_type == parameter.parameter_type)
+            );
             let mut parts: Vec<_> = sources.iter().flat_map(|source| source.expression.alternatives()).collect();
             let own = parameter.expression.alternatives();
             parts.retain(|part| !own.contains(part));
@@ -237,7 +252,7 @@ fn sources_have_rows_and_find_what_is_found_by_them() {
 
 /// Returns the codes of the parameters that have the rows of the parts of one.
 fn parts(of: &str, code: &str) -> Vec<String> {
-    let (catalog, of) = (SearchParameterCatalog::base(), kind(of));
+    let (catalog, of) = (SearchParameterCatalog::base(), resource_type(of));
     let parts = catalog.parts(&of, catalog.parameter(&of, code).unwrap());
     parts.iter().map(|part| part.code.clone()).collect()
 }
@@ -263,13 +278,17 @@ fn a_composite_about_the_resource_itself_has_the_rows_of_others() {
 fn parts_have_rows_and_find_what_the_parts_of_the_composite_find() {
     let catalog = SearchParameterCatalog::base();
     for name in catalog.kinds() {
-        let kind = kind(name);
-        for parameter in catalog.parameters(&kind).filter(|parameter| !parameter.parts.is_empty()) {
+        let resource_type = resource_type(name);
+        for parameter in catalog.parameters(&resource_type).filter(|parameter| !parameter.parts.is_empty()) {
             assert!(parameter.sources.is_empty() && !parameter.has_rows(), "{name}.{}", parameter.code);
-            let parts = catalog.parts(&kind, parameter);
+            let parts = catalog.parts(&resource_type, parameter);
             assert_eq!(parts.len(), parameter.components.len(), "{name}.{}", parameter.code);
             for (part, component) in parts.iter().zip(&parameter.components) {
-                assert!(part.has_rows() && part.kind == component.kind, "{name}.{}", parameter.code);
+                assert!(
+                    part.has_rows() && part.parameter_type == component.parameter_type,
+                    "{name}.{}",
+                    parameter.code
+                );
                 assert!(part.expression.is_like(&component.expression), "{name}.{}", parameter.code);
             }
         }
@@ -288,7 +307,7 @@ fn an_installed_composite_has_rows_of_its_own() {
     });
     let (catalog, refused) = with(&[again]);
     assert!(refused.is_empty(), "{refused:?}");
-    assert!(catalog.parameter(&kind("Observation"), "pair").unwrap().has_rows());
+    assert!(catalog.parameter(&resource_type("Observation"), "pair").unwrap().has_rows());
 }
 
 #[test]
@@ -299,5 +318,5 @@ fn an_installed_parameter_has_rows_of_its_own() {
     });
     let (catalog, refused) = with(&[again]);
     assert!(refused.is_empty());
-    assert!(catalog.parameter(&kind("Observation"), "again").unwrap().sources.is_empty());
+    assert!(catalog.parameter(&resource_type("Observation"), "again").unwrap().sources.is_empty());
 }

@@ -10,18 +10,21 @@ use crate::SearchParameterCatalog;
 static CATALOG: LazyLock<Arc<SearchParameterCatalog>> = LazyLock::new(SearchParameterCatalog::base);
 const OWN: &str = "https://payer.example/fhir";
 
-fn entries_of(catalog: &SearchParameterCatalog, kind: &str, body: &Value) -> Vec<(String, IndexEntry)> {
-    let kind: ResourceType = kind.parse().unwrap();
-    let document = IndexedDocument { kind: &kind, id: "1", updated_us: 7, body, base_url: OWN };
+fn entries_of(catalog: &SearchParameterCatalog, resource_type: &str, body: &Value) -> Vec<(String, IndexEntry)> {
+    let resource_type: ResourceType = resource_type.parse().unwrap();
+    let document = IndexedDocument { resource_type: &resource_type, id: "1", updated_us: 7, body, base_url: OWN };
     let name = |number: i64| {
-        catalog.parameters(&kind).find(|parameter| parameter.number == number).map_or("", |parameter| &parameter.code)
+        catalog
+            .parameters(&resource_type)
+            .find(|parameter| parameter.number == number)
+            .map_or("", |parameter| &parameter.code)
     };
     catalog.entries(&document).into_iter().map(|(number, entry)| (name(number).to_owned(), entry)).collect()
 }
 
 /// Returns the entries of one parameter.
-fn entries(kind: &str, code: &str, body: &Value) -> Vec<IndexEntry> {
-    let all = entries_of(&CATALOG, kind, body);
+fn entries(resource_type: &str, code: &str, body: &Value) -> Vec<IndexEntry> {
+    let all = entries_of(&CATALOG, resource_type, body);
     all.into_iter().filter_map(|(name, entry)| (name == code).then_some(entry)).collect()
 }
 
@@ -38,8 +41,8 @@ fn text(folded: &str, exact: &str) -> IndexEntry {
 }
 
 fn reference(name: &str) -> IndexEntry {
-    let (kind, id) = name.split_once('/').unwrap();
-    IndexEntry::Reference { kind: kind.to_owned(), id: id.to_owned() }
+    let (resource_type, id) = name.split_once('/').unwrap();
+    IndexEntry::Reference { resource_type: resource_type.to_owned(), id: id.to_owned() }
 }
 
 fn uri(uri: &str, version: Option<&str>) -> IndexEntry {
@@ -207,8 +210,8 @@ fn what_all_resources_have_is_indexed_for_every_type() {
     let body = json!({"meta": {
         "profile": ["http://p|1"], "source": "urn:x", "tag": [{"system": "s", "code": "t"}], "security": [{"code": "R"}],
     }});
-    for kind in ["Patient", "Client", "Nonsense"] {
-        let mut found = entries_of(&CATALOG, kind, &body);
+    for resource_type in ["Patient", "Client", "Nonsense"] {
+        let mut found = entries_of(&CATALOG, resource_type, &body);
         found.retain(|(code, _)| code.starts_with('_'));
         let expected = [
             ("_profile", uri("http://p", Some("1"))),
@@ -216,15 +219,16 @@ fn what_all_resources_have_is_indexed_for_every_type() {
             ("_source", uri("urn:x", None)),
             ("_tag", token(Some("s"), "t")),
         ];
-        assert_eq!(found, expected.map(|(code, entry)| (code.to_owned(), entry)), "{kind}");
+        assert_eq!(found, expected.map(|(code, entry)| (code.to_owned(), entry)), "{resource_type}");
     }
 }
 
 #[test]
 fn the_compartments_of_a_resource_are_among_its_entries() {
-    let compartments = |kind: &str, body: Value| {
-        let kind: ResourceType = kind.parse().unwrap();
-        let document = IndexedDocument { kind: &kind, id: "1", updated_us: 0, body: &body, base_url: OWN };
+    let compartments = |resource_type: &str, body: Value| {
+        let resource_type: ResourceType = resource_type.parse().unwrap();
+        let document =
+            IndexedDocument { resource_type: &resource_type, id: "1", updated_us: 0, body: &body, base_url: OWN };
         let entries = CATALOG.entries(&document).into_iter();
         entries.filter_map(|(number, entry)| (number == COMPARTMENT).then_some(entry)).collect::<Vec<_>>()
     };
@@ -289,8 +293,8 @@ proptest! {
     }
 
     #[test]
-    fn any_resource_of_any_type_has_entries(body in testing::any_json(), kind in "(Bundle|Patient|ValueSet|Client)") {
-        for (number, entry) in entries_of(&CATALOG, &kind, &body) {
+    fn any_resource_of_any_type_has_entries(body in testing::any_json(), resource_type in "(Bundle|Patient|ValueSet|Client)") {
+        for (number, entry) in entries_of(&CATALOG, &resource_type, &body) {
             prop_assert!(!matches!(entry, IndexEntry::Number { low, high } if low.is_nan() || high.is_nan()), "{}", number);
         }
     }

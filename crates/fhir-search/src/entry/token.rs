@@ -55,9 +55,9 @@ pub(super) fn identifier(value: &Value, out: Out<'_>) {
     if system.is_some() || value.is_some() {
         out(IndexEntry::Token { system: system.map(cut), code: value.map(cut) });
     }
-    let Some(kind) = object.get("type") else { return };
-    display(kind.get("text"), out);
-    let codings = kind.get("coding").into_iter().flat_map(list).filter_map(Value::as_object);
+    let Some(identifier_type) = object.get("type") else { return };
+    display(identifier_type.get("text"), out);
+    let codings = identifier_type.get("coding").into_iter().flat_map(list).filter_map(Value::as_object);
     for (coding, value) in codings.filter_map(|coding| Some((coding, value?))) {
         if let Some(code) = text(coding, "code") {
             let system = text(coding, "system").map(cut);

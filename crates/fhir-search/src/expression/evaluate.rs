@@ -135,8 +135,8 @@ impl Node {
             Self::Literal(Literal::Flag(flag)) => out(constant(*flag)),
             Self::Child(of, name) => of.each(scope, &mut |value| child(value, name, out)),
             Self::Choice(of, choice) => of.each(scope, &mut |value| choice.each(value, out)),
-            Self::OfType(of, kind) => {
-                of.each(scope, &mut |value| if may_be(value, kind) { out(value) } else { Flow::Continue(()) })
+            Self::OfType(of, type_name) => {
+                of.each(scope, &mut |value| if may_be(value, type_name) { out(value) } else { Flow::Continue(()) })
             }
             Self::Where(of, condition) => of.each(scope, &mut |value| {
                 let inner = Scope { this: value, ..scope };
@@ -173,10 +173,11 @@ impl Node {
             Self::And(left, right) => Some(left.is_true(scope) && right.is_true(scope)),
             Self::Or(left, right) => Some(left.is_true(scope) || right.is_true(scope)),
             Self::Equals(left, right) => Some(left.nth(scope, 0)? == right.nth(scope, 0)?),
-            Self::RefersTo(of, kind) => Some(
-                of.each(scope, &mut |value| stop_if(target::kind_of(value, scope.resource) == Some(kind))).is_break(),
+            Self::RefersTo(of, type_name) => Some(
+                of.each(scope, &mut |value| stop_if(target::kind_of(value, scope.resource) == Some(type_name)))
+                    .is_break(),
             ),
-            Self::Is(of, kind) => of.nth(scope, 0).map(|value| may_be(value, kind)),
+            Self::Is(of, type_name) => of.nth(scope, 0).map(|value| may_be(value, type_name)),
             values => values.nth(scope, 0).map(|value| *value != FALSE),
         }
     }
@@ -217,18 +218,22 @@ fn member<'a>(object: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
 
 /// Returns what a native union holds: one member, named for its type.
 fn inside(union: &Map<String, Value>) -> Option<&Value> {
-    let (kind, value) = union.iter().next()?;
-    (union.len() == 1 && (is_type(kind) || PRIMITIVES.contains(&kind.as_str()))).then_some(value)
+    let (type_name, value) = union.iter().next()?;
+    (union.len() == 1 && (is_type(type_name) || PRIMITIVES.contains(&type_name.as_str()))).then_some(value)
 }
 
 /// Returns the elements of a choice, or one element of a choice that the native format holds.
 fn choices<'a>(object: &'a Map<String, Value>, name: &str, out: Out<'_, 'a>) -> Flow {
-    if let Some(kind) = name.strip_prefix(UNION)
-        && is_type(kind)
+    if let Some(type_name) = name.strip_prefix(UNION)
+        && is_type(type_name)
     {
-        return Choice { name: UNION.into(), json: name.into(), kind: type_named(kind).unwrap_or(kind).into() }
-            .native(object)
-            .map_or(Flow::Continue(()), |value| flat(value, out));
+        return Choice {
+            name: UNION.into(),
+            json: name.into(),
+            type_name: type_named(type_name).unwrap_or(type_name).into(),
+        }
+        .native(object)
+        .map_or(Flow::Continue(()), |value| flat(value, out));
     }
     for (key, value) in object {
         let goes_on = key.as_bytes().get(name.len()).is_some_and(u8::is_ascii_uppercase);
@@ -247,7 +252,7 @@ impl Choice {
     }
 
     fn native<'a>(&self, object: &'a Map<String, Value>) -> Option<&'a Value> {
-        member(object, &self.name)?.get(&*self.kind)
+        member(object, &self.name)?.get(&*self.type_name)
     }
 
     /// Returns the element itself, where it is no choice and may be of the type.
@@ -255,20 +260,20 @@ impl Choice {
         let value = member(object, &self.name)?;
         let first = value.as_array().map_or(Some(value), |elements| elements.first())?;
         let is_union = first.as_object().is_some_and(|object| inside(object).is_some());
-        (!is_union && may_be(first, &self.kind)).then_some(value)
+        (!is_union && may_be(first, &self.type_name)).then_some(value)
     }
 }
 
 /// Returns whether a value may be of a type, as far as JSON shows.
-fn may_be(value: &Value, kind: &str) -> bool {
+fn may_be(value: &Value, type_name: &str) -> bool {
     const NUMBERS: [&str; 4] = ["decimal", "integer", "positiveInt", "unsignedInt"];
-    let kind = type_named(kind).unwrap_or(kind);
-    let complex = kind.bytes().next().is_some_and(|first| first.is_ascii_uppercase());
+    let type_name = type_named(type_name).unwrap_or(type_name);
+    let complex = type_name.bytes().next().is_some_and(|first| first.is_ascii_uppercase());
     match value {
-        Value::Object(object) => complex && object.get("resourceType").is_none_or(|named| named == kind),
-        Value::Bool(_) => kind == "boolean",
-        Value::Number(_) => NUMBERS.contains(&kind),
-        Value::String(_) => !complex && kind != "boolean" && !NUMBERS.contains(&kind),
+        Value::Object(object) => complex && object.get("resourceType").is_none_or(|named| named == type_name),
+        Value::Bool(_) => type_name == "boolean",
+        Value::Number(_) => NUMBERS.contains(&type_name),
+        Value::String(_) => !complex && type_name != "boolean" && !NUMBERS.contains(&type_name),
         Value::Array(_) | Value::Null => false,
     }
 }

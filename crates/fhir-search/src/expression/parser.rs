@@ -8,11 +8,11 @@ use super::{ExpressionError, Literal, Node, is_type};
 /// The types every resource is of.
 const ROOTS: [&str; 2] = ["Resource", "DomainResource"];
 
-pub(super) fn parse(kind: &str, text: &str) -> Result<Node, ExpressionError> {
+pub(super) fn parse(type_name: &str, text: &str) -> Result<Node, ExpressionError> {
     if text.len() > limits::MAX_EXPRESSION_BYTES {
         return Err(ExpressionError::TooLarge);
     }
-    let mut parser = Parser { kind, words: words(text)?, at: 0, depth: 0 };
+    let mut parser = Parser { type_name, words: words(text)?, at: 0, depth: 0 };
     let node = parser.either()?;
     match parser.peek() {
         None => Ok(node),
@@ -21,7 +21,7 @@ pub(super) fn parse(kind: &str, text: &str) -> Result<Node, ExpressionError> {
 }
 
 struct Parser<'a> {
-    kind: &'a str,
+    type_name: &'a str,
     words: Vec<Word>,
     at: usize,
     depth: usize,
@@ -189,7 +189,7 @@ impl Parser<'_> {
             "true" | "false" if first => Ok(Node::Literal(Literal::Flag(name == "true"))),
             "$this" if first => Ok(of),
             _ if name.contains('$') => Err(ExpressionError::Unsupported(name)),
-            _ if first && (name == self.kind || ROOTS.contains(&name.as_str())) => Ok(Node::This),
+            _ if first && (name == self.type_name || ROOTS.contains(&name.as_str())) => Ok(Node::This),
             _ if first && is_type(&name) => Ok(Node::Nothing),
             _ => Ok(child(of, &name)),
         }
@@ -222,8 +222,8 @@ impl Parser<'_> {
         if !self.takes_name("is") {
             return Err(ExpressionError::Function("resolve".to_owned()));
         }
-        let kind = self.type_name()?;
-        Ok(Node::RefersTo(Box::new(of), kind.into()))
+        let type_name = self.type_name()?;
+        Ok(Node::RefersTo(Box::new(of), type_name.into()))
     }
 }
 
@@ -244,12 +244,12 @@ fn extension(of: Node, url: String) -> Node {
 }
 
 /// `(a.b as X)`: the element of that type where `b` is a choice.
-fn of_type(of: Node, kind: &str) -> Node {
+fn of_type(of: Node, type_name: &str) -> Node {
     match of {
         Node::Nothing => Node::Nothing,
-        Node::Child(inner, name) => Node::choice(*inner, &name, kind),
-        Node::Union(nodes) => Node::Union(nodes.into_iter().map(|node| of_type(node, kind)).collect()),
-        other => Node::OfType(Box::new(other), kind.into()),
+        Node::Child(inner, name) => Node::choice(*inner, &name, type_name),
+        Node::Union(nodes) => Node::Union(nodes.into_iter().map(|node| of_type(node, type_name)).collect()),
+        other => Node::OfType(Box::new(other), type_name.into()),
     }
 }
 

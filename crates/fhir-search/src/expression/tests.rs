@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use super::*;
 
 /// Returns the values of an expression on a resource, as JSON.
-fn values(kind: &str, expression: &str, resource: &Value) -> Vec<Value> {
-    let expression = Expression::compile(kind, expression).unwrap_or_else(|fault| panic!("{expression}: {fault}"));
+fn values(type_name: &str, expression: &str, resource: &Value) -> Vec<Value> {
+    let expression = Expression::compile(type_name, expression).unwrap_or_else(|fault| panic!("{expression}: {fault}"));
     let mut values = Vec::new();
     expression.each(resource, resource, &mut |value| values.push(value.clone()));
     values

@@ -13,10 +13,14 @@ const OWN: &str = "https://payer.example/fhir";
 /// 2026-01-01.
 const NOW_US: i64 = 1_767_225_600_000_000;
 
-fn search(kind: &str, query: &[(&str, &str)]) -> SearchRequest {
-    let kind = kind.parse().unwrap();
-    let request =
-        SearchContext { kind: &kind, handling: UnknownParameterHandling::Strict, now_us: NOW_US, base_url: OWN };
+fn search(resource_type: &str, query: &[(&str, &str)]) -> SearchRequest {
+    let resource_type = resource_type.parse().unwrap();
+    let request = SearchContext {
+        resource_type: &resource_type,
+        handling: UnknownParameterHandling::Strict,
+        now_us: NOW_US,
+        base_url: OWN,
+    };
     parse(&CATALOG, &request, query.iter().copied()).unwrap_or_else(|fault| panic!("{query:?}: {fault}")).0
 }
 
@@ -30,7 +34,7 @@ fn decide(
     resolver: Option<&dyn ReferenceResolver>,
 ) -> Result<bool, UnresolvedConditionError> {
     let document = IndexedDocument {
-        kind: &stored.key.kind,
+        resource_type: &stored.key.resource_type,
         id: stored.key.id.as_str(),
         updated_us: stored.updated_us,
         body: &stored.resource,
@@ -39,15 +43,15 @@ fn decide(
     search.matches(&document, resolver)
 }
 
-fn matches(kind: &str, name: &str, value: &str, body: &Value) -> bool {
-    let stored = stored(&format!("{kind}/1"), body.clone());
-    decide(&search(kind, &[(name, value)]), &stored, None).unwrap()
+fn matches(resource_type: &str, name: &str, value: &str, body: &Value) -> bool {
+    let stored = stored(&format!("{resource_type}/1"), body.clone());
+    decide(&search(resource_type, &[(name, value)]), &stored, None).unwrap()
 }
 
 /// A row for each query: whether it finds the resource.
-fn table(kind: &str, body: &Value, rows: &[(&str, &str, bool)]) {
+fn table(resource_type: &str, body: &Value, rows: &[(&str, &str, bool)]) {
     for (name, value, expected) in rows {
-        assert_eq!(matches(kind, name, value, body), *expected, "{name}={value} on {body}");
+        assert_eq!(matches(resource_type, name, value, body), *expected, "{name}={value} on {body}");
     }
 }
 
@@ -328,8 +332,8 @@ impl ReferenceResolver for Resources {
         self.0.iter().find(|stored| stored.key == *key).cloned()
     }
 
-    fn all(&self, kind: &ResourceType) -> Vec<StoredResource> {
-        self.0.iter().filter(|stored| stored.key.kind == *kind).cloned().collect()
+    fn all(&self, resource_type: &ResourceType) -> Vec<StoredResource> {
+        self.0.iter().filter(|stored| stored.key.resource_type == *resource_type).cloned().collect()
     }
 }
 
@@ -350,10 +354,10 @@ fn resources() -> Resources {
     ])
 }
 
-fn found(kind: &str, name: &str, value: &str) -> Vec<String> {
+fn found(resource_type: &str, name: &str, value: &str) -> Vec<String> {
     let resources = resources();
-    let search = search(kind, &[(name, value)]);
-    let all = resources.0.iter().filter(|stored| stored.key.kind == search.kind);
+    let search = search(resource_type, &[(name, value)]);
+    let all = resources.0.iter().filter(|stored| stored.key.resource_type == search.resource_type);
     let matching = all.filter(|stored| decide(&search, stored, Some(&resources)).unwrap());
     matching.map(|stored| stored.key.to_string()).collect()
 }
@@ -409,7 +413,7 @@ fn a_value_set_is_searched_by_its_codes() {
 /// Returns the answer by the rows of the index alone, as an engine gives it; `None` for what has no rows.
 fn by_rows(search: &SearchRequest, stored: &StoredResource) -> Option<bool> {
     let document = IndexedDocument {
-        kind: &stored.key.kind,
+        resource_type: &stored.key.resource_type,
         id: stored.key.id.as_str(),
         updated_us: stored.updated_us,
         body: &stored.resource,
@@ -436,8 +440,8 @@ fn patient() -> impl Strategy<Value = Value> {
     let date = select(vec!["2013", "2013-01", "2013-01-14", "2012-12-31", "x"]);
     let identifier = (select(vec!["s", "t"]), select(vec!["1", "2"]), any::<bool>());
     let identifier = identifier.prop_map(|(system, value, typed)| {
-        let kind = json!({"coding": [{"system": "k", "code": "MR"}], "text": "Eve"});
-        if typed { json!({"system": system, "value": value, "type": kind}) } else { json!({"value": value}) }
+        let resource_type = json!({"coding": [{"system": "k", "code": "MR"}], "text": "Eve"});
+        if typed { json!({"system": system, "value": value, "type": resource_type}) } else { json!({"value": value}) }
     });
     let reference = select(vec!["Practitioner/1", "Organization/1", "https://payer.example/fhir/Practitioner/1", "#c"]);
     let gender = select(vec![json!("male"), json!("female"), json!(null)]);

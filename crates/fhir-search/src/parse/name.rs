@@ -32,8 +32,13 @@ pub(super) struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Returns the clause that `name`, the rest of the parameter's name, says about `kind`.
-    pub(super) fn clause(&self, kind: &ResourceType, name: &str, depth: usize) -> Result<SearchClause, SearchError> {
+    /// Returns the clause that `name`, the rest of the parameter's name, says about `resource_type`.
+    pub(super) fn clause(
+        &self,
+        resource_type: &ResourceType,
+        name: &str,
+        depth: usize,
+    ) -> Result<SearchClause, SearchError> {
         if depth > limits::MAX_CHAIN {
             return Err(SearchError::LongChain(self.name.to_owned()));
         }
@@ -41,12 +46,12 @@ impl Reader<'_> {
             return self.reverse(reverse, depth);
         }
         if let Some((head, rest)) = name.split_once('.') {
-            return self.chain(kind, (head, rest), depth);
+            return self.chain(resource_type, (head, rest), depth);
         }
         let (code, modifier) = split_modifier(name);
-        let parameter = self.parameter(kind, code)?;
+        let parameter = self.parameter(resource_type, code)?;
         self.count_tests()?;
-        let values = Values { request: self.request, kind, name: self.name, parameter: &parameter };
+        let values = Values { request: self.request, resource_type, name: self.name, parameter: &parameter };
         match modifier {
             Some("missing") => self.missing(parameter),
             Some(modifier) => values.modified(modifier, self.value),
@@ -73,29 +78,29 @@ impl Reader<'_> {
         }
     }
 
-    fn parameter(&self, kind: &ResourceType, code: &str) -> Result<Arc<SearchParameter>, SearchError> {
-        match self.catalog.parameter(kind, code) {
+    fn parameter(&self, resource_type: &ResourceType, code: &str) -> Result<Arc<SearchParameter>, SearchError> {
+        match self.catalog.parameter(resource_type, code) {
             Some(parameter) => Ok(Arc::clone(parameter)),
             None if UNSUPPORTED.contains(&code) => Err(SearchError::Unsupported(self.name.to_owned())),
-            None => Err(self.unknown(kind)),
+            None => Err(self.unknown(resource_type)),
         }
     }
 
-    fn unknown(&self, kind: &ResourceType) -> SearchError {
-        SearchError::UnknownParameter { kind: kind.to_string(), name: self.name.to_owned() }
+    fn unknown(&self, resource_type: &ResourceType) -> SearchError {
+        SearchError::UnknownParameter { resource_type: resource_type.to_string(), name: self.name.to_owned() }
     }
 
     /// `subject:Patient.name`.
     fn chain(
         &self,
-        kind: &ResourceType,
+        resource_type: &ResourceType,
         (head, rest): (&str, &str),
         depth: usize,
     ) -> Result<SearchClause, SearchError> {
         let (code, target) = split_modifier(head);
-        let parameter = self.reference(kind, code)?;
+        let parameter = self.reference(resource_type, code)?;
         let targets = match target {
-            Some(name) => vec![self.kind(name)?],
+            Some(name) => vec![self.resource_type(name)?],
             None if parameter.targets.is_empty() => return Err(self.untold()),
             None => parameter.targets.clone(),
         };
@@ -110,7 +115,7 @@ impl Reader<'_> {
             }
         }
         match any_of.len() {
-            0 => Err(self.unknown(kind)),
+            0 => Err(self.unknown(resource_type)),
             1..=limits::MAX_CHAIN_TYPES => Ok(SearchClause::Chain(ChainedClause { parameter, any_of })),
             _ => Err(SearchError::TooManyTypes(self.name.to_owned())),
         }
@@ -119,24 +124,24 @@ impl Reader<'_> {
     /// `Observation:patient:code`, behind `_has:`.
     fn reverse(&self, name: &str, depth: usize) -> Result<SearchClause, SearchError> {
         let mut parts = name.splitn(3, ':');
-        let (Some(kind), Some(code), Some(rest)) = (parts.next(), parts.next(), parts.next()) else {
+        let (Some(resource_type), Some(code), Some(rest)) = (parts.next(), parts.next(), parts.next()) else {
             return Err(self.malformed("_has:Observation:patient:code"));
         };
-        let kind = self.kind(kind)?;
-        let parameter = self.reference(&kind, code)?;
-        let clause = Box::new(self.clause(&kind, rest, depth + 1)?);
-        Ok(SearchClause::Has(ReverseChain { kind, parameter, clause }))
+        let resource_type = self.resource_type(resource_type)?;
+        let parameter = self.reference(&resource_type, code)?;
+        let clause = Box::new(self.clause(&resource_type, rest, depth + 1)?);
+        Ok(SearchClause::Has(ReverseChain { resource_type, parameter, clause }))
     }
 
-    fn reference(&self, kind: &ResourceType, code: &str) -> Result<Arc<SearchParameter>, SearchError> {
-        let parameter = self.parameter(kind, code)?;
-        match parameter.kind {
+    fn reference(&self, resource_type: &ResourceType, code: &str) -> Result<Arc<SearchParameter>, SearchError> {
+        let parameter = self.parameter(resource_type, code)?;
+        match parameter.parameter_type {
             ParameterType::Reference => Ok(parameter),
             _ => Err(SearchError::NotAReference(code.to_owned())),
         }
     }
 
-    fn kind(&self, name: &str) -> Result<ResourceType, SearchError> {
+    fn resource_type(&self, name: &str) -> Result<ResourceType, SearchError> {
         name.parse().map_err(|_| self.malformed("a resource type, such as Patient, behind the colon"))
     }
 

@@ -15,13 +15,14 @@ const OWN: &str = "https://payer.example/fhir";
 const KINDS: [&str; 5] = ["Patient", "Observation", "RiskAssessment", "ValueSet", "Client"];
 
 fn read(
-    kind: &str,
+    resource_type: &str,
     handling: UnknownParameterHandling,
     name: &str,
     value: &str,
 ) -> Result<(SearchRequest, Vec<IgnoredParameter>), SearchError> {
-    let kind = kind.parse().unwrap();
-    let request = SearchContext { kind: &kind, handling, now_us: 1_767_225_600_000_000, base_url: OWN };
+    let resource_type = resource_type.parse().unwrap();
+    let request =
+        SearchContext { resource_type: &resource_type, handling, now_us: 1_767_225_600_000_000, base_url: OWN };
     parse(&CATALOG, &request, [(name, value)])
 }
 
@@ -54,13 +55,13 @@ proptest! {
 
     #[test]
     fn any_query_is_read_or_refused_and_what_is_read_has_an_answer(
-        kind in select(&KINDS[..]),
+        resource_type in select(&KINDS[..]),
         name in name(),
         value in value(),
         body in testing::any_json(),
     ) {
-        let strict = read(kind, UnknownParameterHandling::Strict, &name, &value);
-        let lenient = read(kind, UnknownParameterHandling::Lenient, &name, &value);
+        let strict = read(resource_type, UnknownParameterHandling::Strict, &name, &value);
+        let lenient = read(resource_type, UnknownParameterHandling::Lenient, &name, &value);
         match (&strict, &lenient) {
             (Ok((strict, none)), Ok((lenient, _))) => {
                 prop_assert_eq!(strict, lenient);
@@ -74,22 +75,22 @@ proptest! {
             (Ok(_), Err(fault)) => prop_assert!(false, "only lenient refuses: {fault}"),
         }
         if let Ok((search, _)) = strict {
-            let document = IndexedDocument { kind: &search.kind, id: "1", updated_us: 0, body: &body, base_url: OWN };
+            let document = IndexedDocument { resource_type: &search.resource_type, id: "1", updated_us: 0, body: &body, base_url: OWN };
             let _ = search.matches(&document, None);
         }
     }
 
     #[test]
-    fn a_fault_says_in_a_line_what_is_wrong(kind in select(&KINDS[..]), name in name(), value in value()) {
-        if let Err(fault) = read(kind, UnknownParameterHandling::Strict, &name, &value) {
+    fn a_fault_says_in_a_line_what_is_wrong(resource_type in select(&KINDS[..]), name in name(), value in value()) {
+        if let Err(fault) = read(resource_type, UnknownParameterHandling::Strict, &name, &value) {
             prop_assert!(!fault.to_string().is_empty());
         }
     }
 
     /// What an engine compiles is about the rows of the parameter and no others.
     #[test]
-    fn tests_are_of_the_kind_of_their_parameter(kind in select(&KINDS[..]), name in name(), value in value()) {
-        if let Ok((search, _)) = read(kind, UnknownParameterHandling::Strict, &name, &value) {
+    fn tests_are_of_the_kind_of_their_parameter(resource_type in select(&KINDS[..]), name in name(), value in value()) {
+        if let Ok((search, _)) = read(resource_type, UnknownParameterHandling::Strict, &name, &value) {
             for clause in &search.clauses {
                 if let SearchClause::Any { parameter, tests } | SearchClause::None { parameter, tests } = clause {
                     prop_assert!(!tests.is_empty() && tests.iter().all(|test| is_of(parameter, test)), "{:?}", clause);
@@ -102,8 +103,8 @@ proptest! {
     #[test]
     fn a_date_equals_itself_and_lies_between_its_neighbours(day in "(19|20)[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])") {
         let body = serde_json::json!({"birthDate": day});
-        let kind = "Patient".parse().unwrap();
-        let document = IndexedDocument { kind: &kind, id: "1", updated_us: 0, body: &body, base_url: OWN };
+        let resource_type = "Patient".parse().unwrap();
+        let document = IndexedDocument { resource_type: &resource_type, id: "1", updated_us: 0, body: &body, base_url: OWN };
         for (prefix, expected) in
             [("", true), ("ne", false), ("lt", false), ("gt", false), ("le", true), ("ge", true), ("sa", false), ("eb", false), ("ap", true)]
         {
@@ -125,8 +126,8 @@ proptest! {
         let body = serde_json::json!({
             "name": {"family": text}, "language": code, "identifier": {"system": text, "value": code},
         });
-        let kind = "Patient".parse().unwrap();
-        let document = IndexedDocument { kind: &kind, id: "1", updated_us: 0, body: &body, base_url: OWN };
+        let resource_type = "Patient".parse().unwrap();
+        let document = IndexedDocument { resource_type: &resource_type, id: "1", updated_us: 0, body: &body, base_url: OWN };
         let both = format!("{}|{}", escaped(&text), escaped(&code));
         for (name, value) in [
             ("family:exact", escaped(&text)),
@@ -146,17 +147,21 @@ proptest! {
 }
 
 fn is_of(parameter: &SearchParameter, test: &Predicate) -> bool {
-    let kind = parameter.kind;
+    let resource_type = parameter.parameter_type;
     match test {
-        Predicate::Token { .. } => matches!(kind, ParameterType::Token | ParameterType::Reference),
-        Predicate::Display(_) | Predicate::OfType { .. } | Predicate::In(_) => kind == ParameterType::Token,
-        Predicate::Text { text, .. } => kind == ParameterType::String && !text.is_empty(),
-        Predicate::Reference { .. } => kind == ParameterType::Reference,
-        Predicate::Uri { .. } => matches!(kind, ParameterType::Uri | ParameterType::Reference),
-        Predicate::Period(comparison) => kind == ParameterType::Date && comparison.low <= comparison.high,
-        Predicate::Number(comparison) => kind == ParameterType::Number && comparison.low <= comparison.high,
-        Predicate::Quantity { comparison, .. } => kind == ParameterType::Quantity && comparison.low <= comparison.high,
-        Predicate::Composite(tests) => kind == ParameterType::Composite && tests.len() == parameter.components.len(),
+        Predicate::Token { .. } => matches!(resource_type, ParameterType::Token | ParameterType::Reference),
+        Predicate::Display(_) | Predicate::OfType { .. } | Predicate::In(_) => resource_type == ParameterType::Token,
+        Predicate::Text { text, .. } => resource_type == ParameterType::String && !text.is_empty(),
+        Predicate::Reference { .. } => resource_type == ParameterType::Reference,
+        Predicate::Uri { .. } => matches!(resource_type, ParameterType::Uri | ParameterType::Reference),
+        Predicate::Period(comparison) => resource_type == ParameterType::Date && comparison.low <= comparison.high,
+        Predicate::Number(comparison) => resource_type == ParameterType::Number && comparison.low <= comparison.high,
+        Predicate::Quantity { comparison, .. } => {
+            resource_type == ParameterType::Quantity && comparison.low <= comparison.high
+        }
+        Predicate::Composite(tests) => {
+            resource_type == ParameterType::Composite && tests.len() == parameter.components.len()
+        }
     }
 }
 

@@ -80,7 +80,7 @@ fn presentation(name: &str) -> Result<bool, SearchError> {
     if matches!(code, "_include" | "_revinclude") {
         return Err(SearchError::Modifier {
             code: code.to_owned(),
-            kind: "special",
+            parameter_type: "special",
             modifier: modifier.to_owned(),
             supported: ":iterate".to_owned(),
         });
@@ -128,11 +128,12 @@ fn elements(value: &str) -> Option<Vec<String>> {
 fn sort(catalog: &SearchParameterCatalog, search: &mut SearchRequest, value: &str) -> Result<(), SearchError> {
     for criterion in value.split(',') {
         let (code, descending) = criterion.strip_prefix('-').map_or((criterion, false), |code| (code, true));
-        let parameter = catalog.parameter(&search.kind, code).ok_or_else(|| SearchError::UnknownParameter {
-            kind: search.kind.to_string(),
-            name: format!("_sort={}", shown(criterion)),
-        })?;
-        if parameter.kind == ParameterType::Composite {
+        let parameter =
+            catalog.parameter(&search.resource_type, code).ok_or_else(|| SearchError::UnknownParameter {
+                resource_type: search.resource_type.to_string(),
+                name: format!("_sort={}", shown(criterion)),
+            })?;
+        if parameter.parameter_type == ParameterType::Composite {
             return Err(SearchError::Value {
                 name: "_sort".to_owned(),
                 value: shown(criterion),
@@ -155,23 +156,23 @@ fn include(catalog: &SearchParameterCatalog, name: &str, value: &str) -> Result<
         expected: "a type, a reference of it and, if wanted, what it is to: Observation:subject:Patient",
     };
     if value == "*" {
-        return Ok(Include { kind: None, by: IncludeTarget::All, target: None, iterate: false });
+        return Ok(Include { resource_type: None, by: IncludeTarget::All, target: None, iterate: false });
     }
     let mut parts = value.splitn(3, ':');
-    let (Some(kind), Some(code)) = (parts.next(), parts.next()) else { return Err(fault()) };
-    let kind: ResourceType = kind.parse().map_err(|_| fault())?;
+    let (Some(resource_type), Some(code)) = (parts.next(), parts.next()) else { return Err(fault()) };
+    let resource_type: ResourceType = resource_type.parse().map_err(|_| fault())?;
     let target = parts.next().map(|target| target.parse().map_err(|_| fault())).transpose()?;
     let by = if code == "*" {
         IncludeTarget::All
     } else {
-        let parameter = catalog.parameter(&kind, code).ok_or_else(|| SearchError::UnknownParameter {
-            kind: kind.to_string(),
+        let parameter = catalog.parameter(&resource_type, code).ok_or_else(|| SearchError::UnknownParameter {
+            resource_type: resource_type.to_string(),
             name: format!("{name}={}", shown(value)),
         })?;
-        if parameter.kind != ParameterType::Reference {
+        if parameter.parameter_type != ParameterType::Reference {
             return Err(SearchError::NotAReference(code.to_owned()));
         }
         IncludeTarget::Parameter(parameter.clone())
     };
-    Ok(Include { kind: Some(kind), by, target, iterate: false })
+    Ok(Include { resource_type: Some(resource_type), by, target, iterate: false })
 }

@@ -12,32 +12,32 @@ const OWN: &str = "https://payer.example/fhir";
 const NOW_US: i64 = 1_767_225_600_000_000;
 
 fn read_as(
-    kind: &str,
+    resource_type: &str,
     handling: UnknownParameterHandling,
     pairs: &[(&str, &str)],
 ) -> Result<(SearchRequest, Vec<IgnoredParameter>), SearchError> {
-    let kind = kind.parse().unwrap();
-    let request = SearchContext { kind: &kind, handling, now_us: NOW_US, base_url: OWN };
+    let resource_type = resource_type.parse().unwrap();
+    let request = SearchContext { resource_type: &resource_type, handling, now_us: NOW_US, base_url: OWN };
     parse(&CATALOG, &request, pairs.iter().copied())
 }
 
-fn read(kind: &str, name: &str, value: &str) -> Result<SearchRequest, SearchError> {
-    read_as(kind, UnknownParameterHandling::Strict, &[(name, value)]).map(|(search, _)| search)
+fn read(resource_type: &str, name: &str, value: &str) -> Result<SearchRequest, SearchError> {
+    read_as(resource_type, UnknownParameterHandling::Strict, &[(name, value)]).map(|(search, _)| search)
 }
 
-fn clause(kind: &str, name: &str, value: &str) -> SearchClause {
-    read(kind, name, value).unwrap_or_else(|fault| panic!("{name}={value}: {fault}")).clauses.remove(0)
+fn clause(resource_type: &str, name: &str, value: &str) -> SearchClause {
+    read(resource_type, name, value).unwrap_or_else(|fault| panic!("{name}={value}: {fault}")).clauses.remove(0)
 }
 
-fn tests(kind: &str, name: &str, value: &str) -> Vec<Predicate> {
-    match clause(kind, name, value) {
+fn tests(resource_type: &str, name: &str, value: &str) -> Vec<Predicate> {
+    match clause(resource_type, name, value) {
         SearchClause::Any { tests, .. } => tests,
         other => panic!("{other:?}"),
     }
 }
 
-fn fault(kind: &str, name: &str, value: &str) -> SearchError {
-    read(kind, name, value).expect_err(&format!("{name}={value} is refused"))
+fn fault(resource_type: &str, name: &str, value: &str) -> SearchError {
+    read(resource_type, name, value).expect_err(&format!("{name}={value} is refused"))
 }
 
 fn token(system: SystemMatch, code: Option<&str>) -> Predicate {
@@ -96,28 +96,32 @@ fn modifiers_of_tokens_become_tests_or_a_negated_clause() {
 
 #[test]
 fn missing_is_true_or_false_for_every_kind() {
-    for (kind, code) in [("Patient", "name"), ("Patient", "birthdate"), ("Observation", "code-value-quantity")] {
+    for (resource_type, code) in [("Patient", "name"), ("Patient", "birthdate"), ("Observation", "code-value-quantity")]
+    {
         let name = format!("{code}:missing");
-        assert!(matches!(clause(kind, &name, "true"), SearchClause::Missing { missing: true, .. }), "{name}");
-        assert!(matches!(clause(kind, &name, "false"), SearchClause::Missing { missing: false, .. }), "{name}");
-        assert!(matches!(fault(kind, &name, "yes"), SearchError::Value { .. }), "{name}");
+        assert!(matches!(clause(resource_type, &name, "true"), SearchClause::Missing { missing: true, .. }), "{name}");
+        assert!(
+            matches!(clause(resource_type, &name, "false"), SearchClause::Missing { missing: false, .. }),
+            "{name}"
+        );
+        assert!(matches!(fault(resource_type, &name, "yes"), SearchError::Value { .. }), "{name}");
     }
 }
 
 #[test]
 fn a_modifier_that_the_kind_does_not_take_is_refused_with_those_it_takes() {
-    for (kind, name, supported) in [
+    for (resource_type, name, supported) in [
         ("Patient", "name:not", ":exact, :contains, :missing"),
         ("Patient", "birthdate:exact", ":missing"),
         ("Observation", "code:above", ":not, :text, :in, :not-in, :of-type, :missing"),
         ("Observation", "subject:exact", ":identifier, :[type], :missing"),
         ("ValueSet", "url:contains", ":above, :below, :missing"),
     ] {
-        let fault = fault(kind, name, "2000");
+        let fault = fault(resource_type, name, "2000");
         assert!(matches!(fault, SearchError::Modifier { .. }) && !fault.is_passed_over(), "{name}");
         assert!(fault.to_string().ends_with(supported), "{fault}");
         assert_eq!(
-            read_as(kind, UnknownParameterHandling::Lenient, &[(name, "2000")]),
+            read_as(resource_type, UnknownParameterHandling::Lenient, &[(name, "2000")]),
             Err(fault),
             "also where it is lenient"
         );
@@ -169,8 +173,8 @@ fn quantities_have_a_unit_of_a_system_or_by_name() {
 
 #[test]
 fn references_are_ids_names_or_addresses() {
-    let to = |kind: Option<&str>, id: &str| Predicate::Reference {
-        kind: kind.map(|kind| kind.parse().unwrap()),
+    let to = |resource_type: Option<&str>, id: &str| Predicate::Reference {
+        resource_type: resource_type.map(|resource_type| resource_type.parse().unwrap()),
         id: id.to_owned(),
     };
     assert_eq!(tests("Observation", "subject", "23"), [to(None, "23")]);
@@ -208,7 +212,9 @@ fn the_parts_of_a_composite_are_read_as_what_they_are() {
 #[test]
 fn a_chain_goes_to_every_type_that_has_the_parameter() {
     let kinds = |name: &str, value: &str| match clause("Observation", name, value) {
-        SearchClause::Chain(chain) => chain.any_of.iter().map(|(kind, _)| kind.to_string()).collect::<Vec<_>>(),
+        SearchClause::Chain(chain) => {
+            chain.any_of.iter().map(|(resource_type, _)| resource_type.to_string()).collect::<Vec<_>>()
+        }
         other => panic!("{other:?}"),
     };
     assert_eq!(kinds("subject:Patient.name", "peter"), ["Patient"]);
@@ -225,8 +231,8 @@ fn a_chain_behind_no_reference_or_too_long_or_unknown_is_refused() {
     assert_eq!(fault("Observation", "code.name", "x"), SearchError::NotAReference("code".to_owned()));
     assert_eq!(fault("Patient", "_has:Observation:code:status", "x"), SearchError::NotAReference("code".to_owned()));
     for name in ["_has:Observation", "_has:Observation:patient", "_has:observation:patient:code", "subject:x.name"] {
-        let kind = if name.starts_with('_') { "Patient" } else { "Observation" };
-        assert!(matches!(fault(kind, name, "x"), SearchError::Name { .. }), "{name}");
+        let resource_type = if name.starts_with('_') { "Patient" } else { "Observation" };
+        assert!(matches!(fault(resource_type, name, "x"), SearchError::Name { .. }), "{name}");
     }
     for name in ["subject:Patient.nonsense", "subject.nonsense", "nonsense.name", "part-of.nonsense"] {
         assert!(matches!(fault("Observation", name, "x"), SearchError::UnknownParameter { .. }), "{name}");
@@ -395,7 +401,7 @@ fn an_installed_parameter_is_read_like_any_other() {
     let installed: [(i64, &Value); 1] = [(FIRST_INSTALLED, &document)];
     let (catalog, refused) = SearchParameterCatalog::with(installed);
     assert_eq!(refused, []);
-    let kind = "CareTeam".parse().unwrap();
-    let (search, _) = parse(&catalog, &SearchContext::strict(&kind, OWN, NOW_US), [("role", "x")]).unwrap();
+    let resource_type = "CareTeam".parse().unwrap();
+    let (search, _) = parse(&catalog, &SearchContext::strict(&resource_type, OWN, NOW_US), [("role", "x")]).unwrap();
     assert_eq!(search.clauses[0].parameter().number, FIRST_INSTALLED);
 }

@@ -32,7 +32,7 @@ const EMPTY: &str = "something has to stand beside each comma";
 pub(super) struct Values<'a> {
     pub(super) request: &'a SearchContext<'a>,
     /// The type the parameter is of: in a chain another one than is searched.
-    pub(super) kind: &'a ResourceType,
+    pub(super) resource_type: &'a ResourceType,
     /// The parameter's name as it stands in the query.
     pub(super) name: &'a str,
     pub(super) parameter: &'a Arc<SearchParameter>,
@@ -41,7 +41,7 @@ pub(super) struct Values<'a> {
 impl Values<'_> {
     /// Returns the tests of a parameter without a modifier.
     pub(super) fn plain(&self, value: &str) -> Result<Vec<Predicate>, SearchError> {
-        self.each(value, |text| self.test(self.parameter.kind, text))
+        self.each(value, |text| self.test(self.parameter.parameter_type, text))
     }
 
     /// Returns the clause of a parameter with a modifier.
@@ -49,7 +49,7 @@ impl Values<'_> {
         let any = |tests| SearchClause::Any { parameter: Arc::clone(self.parameter), tests };
         let none = |tests| SearchClause::None { parameter: Arc::clone(self.parameter), tests };
         let all = |read: &dyn Fn(&str) -> Result<Predicate, SearchError>| self.each(value, read);
-        match (self.parameter.kind, modifier) {
+        match (self.parameter.parameter_type, modifier) {
             (ParameterType::Token, "not") => self.plain(value).map(none),
             (ParameterType::Token, "not-in") => all(&|text| Ok(Predicate::In(unescaped(text)))).map(none),
             (ParameterType::Token, "in") => all(&|text| Ok(Predicate::In(unescaped(text)))).map(any),
@@ -64,8 +64,8 @@ impl Values<'_> {
             (ParameterType::Uri, "below") => all(&|text| Ok(uri(UriMatch::Below, text))).map(any),
             (ParameterType::Uri, "above") => all(&|text| Ok(uri(UriMatch::Above, text))).map(any),
             (ParameterType::Reference, "identifier") => all(&|text| self.token(text)).map(any),
-            (ParameterType::Reference, kind) => match kind.parse() {
-                Ok(kind) => all(&|text| self.typed(&kind, text)).map(any),
+            (ParameterType::Reference, resource_type) => match resource_type.parse() {
+                Ok(resource_type) => all(&|text| self.typed(&resource_type, text)).map(any),
                 Err(_) => Err(self.unknown(modifier)),
             },
             _ => Err(self.unknown(modifier)),
@@ -73,11 +73,11 @@ impl Values<'_> {
     }
 
     fn unknown(&self, modifier: &str) -> SearchError {
-        let kind = self.parameter.kind;
-        let supported = kind.modifiers().iter().chain(&["missing"]).map(|name| format!(":{name}"));
+        let parameter_type = self.parameter.parameter_type;
+        let supported = parameter_type.modifiers().iter().chain(&["missing"]).map(|name| format!(":{name}"));
         SearchError::Modifier {
             code: self.parameter.code.clone(),
-            kind: kind.as_str(),
+            parameter_type: parameter_type.as_str(),
             modifier: shown(modifier),
             supported: supported.collect::<Vec<_>>().join(", "),
         }
@@ -104,8 +104,8 @@ impl Values<'_> {
         checked.collect()
     }
 
-    fn test(&self, kind: ParameterType, text: &str) -> Result<Predicate, SearchError> {
-        match kind {
+    fn test(&self, parameter_type: ParameterType, text: &str) -> Result<Predicate, SearchError> {
+        match parameter_type {
             ParameterType::Number => self.number(text, NUMBER).map(Predicate::Number),
             ParameterType::Date => self.date(text),
             ParameterType::String => Ok(Predicate::Text { how: TextMatch::Starts, text: self.words(text)? }),
@@ -181,8 +181,9 @@ impl Values<'_> {
 
     /// Returns whether codes that stand alone in the resource are of this system.
     fn is_implied(&self, system: &str, code: Option<&str>) -> bool {
-        let bound =
-            (self.parameter.kind == ParameterType::Token).then(|| implied::codes(self.kind, self.parameter)).flatten();
+        let bound = (self.parameter.parameter_type == ParameterType::Token)
+            .then(|| implied::codes(self.resource_type, self.parameter))
+            .flatten();
         bound.is_some_and(|codes| match code {
             Some(code) => codes.contains(system, code),
             None => codes.iter().all(|(of, _)| of == system),
@@ -207,11 +208,11 @@ impl Values<'_> {
             return self.absolute(&plain).ok_or_else(|| self.fault(text, REFERENCE));
         }
         if let Ok(id) = plain.parse::<ResourceId>() {
-            return Ok(Predicate::Reference { kind: None, id: id.to_string() });
+            return Ok(Predicate::Reference { resource_type: None, id: id.to_string() });
         }
         match plain.parse() {
-            Ok(fhir_resource::ResourceKey { kind, id }) => {
-                Ok(Predicate::Reference { kind: Some(kind), id: id.to_string() })
+            Ok(fhir_resource::ResourceKey { resource_type, id }) => {
+                Ok(Predicate::Reference { resource_type: Some(resource_type), id: id.to_string() })
             }
             Err(_) => Err(self.fault(text, REFERENCE)),
         }
@@ -220,19 +221,21 @@ impl Values<'_> {
     fn absolute(&self, plain: &str) -> Option<Predicate> {
         match Target::read(plain, self.request.base_url) {
             _ if plain.contains("/_history/") => None,
-            Some(Target::Resource { kind, id }) => {
-                Some(Predicate::Reference { kind: Some(kind.parse().ok()?), id: id.to_owned() })
+            Some(Target::Resource { resource_type, id }) => {
+                Some(Predicate::Reference { resource_type: Some(resource_type.parse().ok()?), id: id.to_owned() })
             }
             _ => Some(uri(UriMatch::Equals, plain)),
         }
     }
 
     /// `subject:Patient=1`.
-    fn typed(&self, kind: &ResourceType, text: &str) -> Result<Predicate, SearchError> {
+    fn typed(&self, resource_type: &ResourceType, text: &str) -> Result<Predicate, SearchError> {
         match self.reference(text)? {
-            Predicate::Reference { kind: None, id } => Ok(Predicate::Reference { kind: Some(kind.clone()), id }),
-            Predicate::Reference { kind: Some(of), id } if of == *kind => {
-                Ok(Predicate::Reference { kind: Some(of), id })
+            Predicate::Reference { resource_type: None, id } => {
+                Ok(Predicate::Reference { resource_type: Some(resource_type.clone()), id })
+            }
+            Predicate::Reference { resource_type: Some(of), id } if of == *resource_type => {
+                Ok(Predicate::Reference { resource_type: Some(of), id })
             }
             _ => Err(self.fault(text, "an id, or a reference to the type behind the colon")),
         }
@@ -243,10 +246,11 @@ impl Values<'_> {
         if parts.len() != self.parameter.components.len() || parts.contains(&"") {
             return Err(self.fault(text, COMPOSITE));
         }
-        let tests = parts.iter().zip(&self.parameter.components).map(|(part, component)| match component.kind {
-            ParameterType::Composite => Err(self.fault(text, COMPOSITE)),
-            kind => self.test(kind, part),
-        });
+        let tests =
+            parts.iter().zip(&self.parameter.components).map(|(part, component)| match component.parameter_type {
+                ParameterType::Composite => Err(self.fault(text, COMPOSITE)),
+                parameter_type => self.test(parameter_type, part),
+            });
         tests.collect::<Result<_, _>>().map(Predicate::Composite)
     }
 }

@@ -77,9 +77,11 @@ impl Including<'_> {
         of: &[StoredResource],
     ) -> Result<Vec<StoredResource>, ServiceError> {
         let mut targets: BTreeMap<ResourceType, BTreeSet<ResourceId>> = BTreeMap::new();
-        let of = of.iter().filter(|stored| include.kind.as_ref().is_none_or(|kind| *kind == stored.key.kind));
+        let of = of
+            .iter()
+            .filter(|stored| include.resource_type.as_ref().is_none_or(|kind| *kind == stored.key.resource_type));
         for key in of.flat_map(|stored| self.references(include, stored)) {
-            targets.entry(key.kind).or_default().insert(key.id);
+            targets.entry(key.resource_type).or_default().insert(key.id);
         }
         let mut new = Vec::new();
         for (kind, ids) in targets {
@@ -95,24 +97,28 @@ impl Including<'_> {
 
     /// Returns what a resource refers to that was not seen yet.
     fn references(&self, include: &Include, stored: &StoredResource) -> Vec<ResourceKey> {
-        let kind = &stored.key.kind;
+        let kind = &stored.key.resource_type;
         let numbers: BTreeSet<i64> = match &include.by {
             IncludeTarget::Parameter(parameter) => BTreeSet::from([parameter.number]),
             IncludeTarget::All => {
-                let references =
-                    self.catalog.parameters(kind).filter(|parameter| parameter.kind == ParameterType::Reference);
+                let references = self
+                    .catalog
+                    .parameters(kind)
+                    .filter(|parameter| parameter.parameter_type == ParameterType::Reference);
                 references.map(|parameter| parameter.number).collect()
             }
         };
         let own = self.service.settings.fhir_base();
         let (id, updated_us) = (stored.key.id.as_str(), stored.updated_us);
-        let document = IndexedDocument { kind, id, updated_us, body: &stored.resource, base_url: &own };
+        let document = IndexedDocument { resource_type: kind, id, updated_us, body: &stored.resource, base_url: &own };
         let entries = self.catalog.entries(&document).into_iter().filter(|(number, _)| numbers.contains(number));
         let keys = entries.filter_map(|(_, entry)| match entry {
-            IndexEntry::Reference { kind, id } => Some(ResourceKey { kind: kind.parse().ok()?, id: id.parse().ok()? }),
+            IndexEntry::Reference { resource_type: kind, id } => {
+                Some(ResourceKey { resource_type: kind.parse().ok()?, id: id.parse().ok()? })
+            }
             _ => None,
         });
-        let wanted = keys.filter(|key| include.target.as_ref().is_none_or(|target| *target == key.kind));
+        let wanted = keys.filter(|key| include.target.as_ref().is_none_or(|target| *target == key.resource_type));
         wanted.filter(|key| !self.seen.contains(key)).collect()
     }
 
@@ -121,7 +127,7 @@ impl Including<'_> {
         include: &Include,
         of: &[StoredResource],
     ) -> Result<Vec<StoredResource>, ServiceError> {
-        let Some(kind) = &include.kind else {
+        let Some(kind) = &include.resource_type else {
             return Err(SearchError::Unsupported("_revinclude=*".to_owned()).into());
         };
         let Some(within) = self.reach(kind).await? else { return Ok(Vec::new()) };
@@ -131,7 +137,7 @@ impl Including<'_> {
         };
         let mut targets: BTreeMap<&ResourceType, Vec<ResourceId>> = BTreeMap::new();
         for stored in of {
-            targets.entry(&stored.key.kind).or_default().push(stored.key.id.clone());
+            targets.entry(&stored.key.resource_type).or_default().push(stored.key.id.clone());
         }
         let mut new = Vec::new();
         for (to, ids) in targets {
@@ -139,7 +145,7 @@ impl Including<'_> {
                 continue;
             }
             let limit = u32::try_from(self.room()).unwrap_or(u32::MAX);
-            let referring = ReferringResources { kind, by, to, ids: &ids };
+            let referring = ReferringResources { resource_type: kind, by, to, ids: &ids };
             new.extend(self.keep(self.service.search.referring(referring, &within, limit).await??));
         }
         Ok(new)

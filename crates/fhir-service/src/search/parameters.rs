@@ -104,7 +104,7 @@ async fn parse(
     // If a parameter were passed over, an auditor would read the answer to a wider question.
     let handling =
         if kind.as_str() == security_resources::AUDIT_EVENT { UnknownParameterHandling::Strict } else { handling };
-    let request = SearchContext { kind, handling, now_us: service.now_us(), base_url: &own };
+    let request = SearchContext { resource_type: kind, handling, now_us: service.now_us(), base_url: &own };
     let parsed_by = |catalog: &SearchParameterCatalog| {
         let pairs = pairs.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         fhir_search::parse(catalog, &request, pairs)

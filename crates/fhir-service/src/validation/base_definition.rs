@@ -26,10 +26,10 @@ use crate::resource_format::ResourceFormat;
 pub(crate) fn check_write(format: ResourceFormat, write: Write) -> Result<Write, ServiceError> {
     match &write.operation {
         WriteOperation::Create(body) => {
-            check_type(format, &write.kind, body)?;
-            check(format, &write.kind, body)?;
+            check_type(format, &write.resource_type, body)?;
+            check(format, &write.resource_type, body)?;
         }
-        WriteOperation::Put(body) => check(format, &write.kind, body)?,
+        WriteOperation::Put(body) => check(format, &write.resource_type, body)?,
         WriteOperation::Patch(_) if format == ResourceFormat::Fhir => {
             return Ok(Write { patch_check: Some(DocumentCheck(issues_of)), ..write });
         }

@@ -28,7 +28,7 @@ pub(crate) async fn of_write(service: &FhirService, write: Write) -> Result<Vec<
     let (WriteOperation::Create(document) | WriteOperation::Put(document)) = &write.operation else {
         return Ok(Vec::new());
     };
-    let mut issues = of_document(&write.kind, document);
+    let mut issues = of_document(&write.resource_type, document);
     if let Some(key) = key(&write)
         && let Err(faults) = body::stored_body(&key, document.clone())
     {
@@ -46,7 +46,7 @@ pub(crate) async fn of_write(service: &FhirService, write: Write) -> Result<Vec<
 /// Returns the resource a write is to, or would be.
 fn key(write: &Write) -> Option<ResourceKey> {
     let id: Option<ResourceId> = write.id.clone().or_else(|| NAMELESS.parse().ok());
-    Some(ResourceKey { kind: write.kind.clone(), id: id? })
+    Some(ResourceKey { resource_type: write.resource_type.clone(), id: id? })
 }
 
 fn by_rule(issue: &registration::PolicyIssue) -> OutcomeIssue {

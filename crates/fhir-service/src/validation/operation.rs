@@ -52,7 +52,7 @@ pub async fn validate_existing(
     key: ResourceKey,
     body: Option<Value>,
 ) -> Result<Vec<OutcomeIssue>, ServiceError> {
-    let request = ValidationRequest::read(&key.kind, context, body)?;
+    let request = ValidationRequest::read(&key.resource_type, context, body)?;
     let operation = match (request.mode.unwrap_or(ValidationMode::Update), request.resource) {
         (ValidationMode::Create, _) => return Err(ValidateError::Instance.into()),
         (ValidationMode::Update, Some(resource)) => WriteOperation::Put(resource),
@@ -77,7 +77,7 @@ async fn judge(
     profiles: &[String],
 ) -> Result<Vec<OutcomeIssue>, ServiceError> {
     access::authorize_write(service, context, &AccessCheck::write(&write, &RequestQuery::NOTHING)).await?;
-    let mut found = issues::of_profiles(service, &write.kind, document(&write.operation), profiles).await?;
+    let mut found = issues::of_profiles(service, &write.resource_type, document(&write.operation), profiles).await?;
     found.splice(0..0, issues::of_write(service, write).await?);
     Ok(or_none(found))
 }
@@ -103,8 +103,8 @@ async fn judge_stored(
     let within = access::authorize(service, context, &AccessCheck::read(key, &RequestQuery::NOTHING)).await?;
     let stored = lookup::current(service, key, &within).await?;
     let document = representation::render(service, ResourceFormat::Fhir, &stored);
-    let mut found = issues::of_document(&key.kind, &document);
-    found.extend(issues::of_profiles(service, &key.kind, &document, profiles).await?);
+    let mut found = issues::of_document(&key.resource_type, &document);
+    found.extend(issues::of_profiles(service, &key.resource_type, &document, profiles).await?);
     Ok(or_none(found))
 }
 

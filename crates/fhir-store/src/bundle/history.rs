@@ -36,12 +36,17 @@ pub fn everything(places: (Option<&str>, Option<&str>), links: ListLinks<'_>, en
     paged("searchset", places, links, entries)
 }
 
-fn paged(kind: &str, (here, next): (Option<&str>, Option<&str>), links: ListLinks<'_>, entries: Vec<Value>) -> Value {
+fn paged(
+    bundle_type: &str,
+    (here, next): (Option<&str>, Option<&str>),
+    links: ListLinks<'_>,
+    entries: Vec<Value>,
+) -> Value {
     let mut link = vec![json!({"relation": "self", "url": links.to_place(here)})];
     link.extend(next.map(|next| json!({"relation": "next", "url": links.to_place(Some(next))})));
     let members = [
         ("resourceType", "Bundle".into()),
-        ("type", kind.into()),
+        ("type", bundle_type.into()),
         ("link", Value::Array(link)),
         ("entry", Value::Array(entries)),
     ];
@@ -56,7 +61,7 @@ fn paged(kind: &str, (here, next): (Option<&str>, Option<&str>), links: ListLink
 pub fn history_entry(base: &str, version: &Version, resource: Value) -> Value {
     let Version { change, stored } = version;
     let (method, url, status) = match change {
-        ChangeKind::Created => ("POST", stored.key.kind.to_string(), "201"),
+        ChangeKind::Created => ("POST", stored.key.resource_type.to_string(), "201"),
         ChangeKind::Updated => ("PUT", stored.key.to_string(), "200"),
         ChangeKind::Deleted => ("DELETE", stored.key.to_string(), "204"),
     };

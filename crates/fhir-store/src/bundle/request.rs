@@ -25,7 +25,7 @@ pub enum BundleType {
 #[derive(Clone, Debug, PartialEq)]
 pub struct BundleRequest {
     /// Batch or transaction.
-    pub kind: BundleType,
+    pub bundle_type: BundleType,
     /// The requests. In a batch an entry that cannot be read is a fault of that entry alone; a
     /// transaction has no such entries.
     pub entries: Vec<Result<EntryRequest, EntryError>>,
@@ -50,14 +50,14 @@ pub enum ReadRequest {
     /// A list of resources, or a search: the caller of [`read`] decides which.
     List {
         /// The type.
-        kind: ResourceType,
+        resource_type: ResourceType,
         /// The parameters, decoded, in the order sent.
         parameters: Vec<(String, String)>,
     },
     /// The versions of a resource, or of a type.
     History {
         /// The type.
-        kind: ResourceType,
+        resource_type: ResourceType,
         /// The resource.
         id: Option<ResourceId>,
         /// Which of the versions.
@@ -187,7 +187,7 @@ pub fn read(body: Value, criteria: ParseCriteria<'_>) -> Result<BundleRequest, B
     if bundle.get("resourceType").and_then(Value::as_str) != Some("Bundle") {
         return Err(BundleError::NotABundle);
     }
-    let kind = match bundle.get("type").and_then(Value::as_str) {
+    let bundle_type = match bundle.get("type").and_then(Value::as_str) {
         Some("batch") => BundleType::Batch,
         Some("transaction") => BundleType::Transaction,
         _ => return Err(BundleError::Type),
@@ -205,11 +205,11 @@ pub fn read(body: Value, criteria: ParseCriteria<'_>) -> Result<BundleRequest, B
         .into_iter()
         .enumerate()
         .map(|(index, value)| entry(value, &mut reading).map_err(|problem| EntryError { index, problem }));
-    let entries = match kind {
+    let entries = match bundle_type {
         BundleType::Batch => entries.collect(),
         BundleType::Transaction => entries.map(|read| read.map(Ok)).collect::<Result<_, _>>()?,
     };
-    Ok(BundleRequest { kind, entries })
+    Ok(BundleRequest { bundle_type, entries })
 }
 
 /// What the entries of one Bundle are read with.
@@ -239,7 +239,7 @@ fn entry(value: Value, reading: &mut Reading<'_>) -> Result<EntryRequest, EntryE
     let url = Url::read(address)?;
     let operation = operation(method, &url, entry.remove("resource"), &mut reading.patch_bytes)?;
     let precondition = precondition(&request, &url, reading.criteria)?;
-    let write = Write::by_condition(url.kind, operation, precondition);
+    let write = Write::by_condition(url.resource_type, operation, precondition);
     Ok(EntryRequest::Write(Write { id: url.id, full_url, ..write }))
 }
 
@@ -264,7 +264,7 @@ fn operation(
         "POST" => Ok(WriteOperation::Create(body()?)),
         "PUT" | "PATCH" | "DELETE" if !named => Err(EntryErrorKind::Url("`Type/id` or `Type?condition`")),
         "PUT" => Ok(WriteOperation::Put(body()?)),
-        "PATCH" => patch_document(&url.kind, body()?, patch_bytes).map(WriteOperation::Patch),
+        "PATCH" => patch_document(&url.resource_type, body()?, patch_bytes).map(WriteOperation::Patch),
         "DELETE" => Ok(WriteOperation::Delete),
         _ => Err(EntryErrorKind::Method),
     }
@@ -277,14 +277,18 @@ fn operation(
 ///
 /// # Source
 /// FHIR R4, `RESTful` API, patch: in a Bundle a JSON Patch is a Binary.
-fn patch_document(kind: &ResourceType, body: Value, patch_bytes: &mut usize) -> Result<PatchDocument, EntryErrorKind> {
+fn patch_document(
+    resource_type: &ResourceType,
+    body: Value,
+    patch_bytes: &mut usize,
+) -> Result<PatchDocument, EntryErrorKind> {
     match body {
         Value::Array(_) => patch::read_json_patch(body).map_err(EntryErrorKind::Patch),
-        Value::Object(ref binary) if patch::is_encoded(kind.as_str(), binary) => {
+        Value::Object(ref binary) if patch::is_encoded(resource_type.as_str(), binary) => {
             patch::read_encoded(binary, patch_bytes).map_err(EntryErrorKind::Patch)
         }
         Value::Object(ref change) => match change.get("resourceType").and_then(Value::as_str) {
-            Some(other) if other != kind.as_str() => {
+            Some(other) if other != resource_type.as_str() => {
                 Err(EntryErrorKind::Patch(format!("the form {other} is not supported")))
             }
             _ => Ok(PatchDocument::Merge(body)),
@@ -302,7 +306,7 @@ fn precondition(
     let if_none_match = text(request, "ifNoneMatch")?.map(str::parse::<IfMatch>).transpose()?;
     let if_none_exist = match (text(request, "ifNoneExist")?, url.query) {
         (Some(_), Some(_)) => return Err(EntryErrorKind::TwoConditions),
-        (Some(text), None) | (None, Some(text)) => Some(criteria(&url.kind, text)?),
+        (Some(text), None) | (None, Some(text)) => Some(criteria(&url.resource_type, text)?),
         (None, None) => None,
     };
     Ok(Precondition { if_match, if_none_match, if_none_exist })
@@ -310,7 +314,7 @@ fn precondition(
 
 /// `Type`, `Type/id` or `Type?query`, with or without a slash in front.
 struct Url<'a> {
-    kind: ResourceType,
+    resource_type: ResourceType,
     id: Option<ResourceId>,
     query: Option<&'a str>,
 }
@@ -323,14 +327,14 @@ impl<'a> Url<'a> {
             Some((path, query)) => (path, Some(query)),
             None => (text, None),
         };
-        let (kind, id) = match path.split_once('/') {
-            Some((kind, id)) => (kind, Some(id.parse().map_err(|_| FORM)?)),
+        let (resource_type, id) = match path.split_once('/') {
+            Some((resource_type, id)) => (resource_type, Some(id.parse().map_err(|_| FORM)?)),
             None => (path, None),
         };
         if id.is_some() && query.is_some() {
             return Err(FORM);
         }
-        Ok(Self { kind: kind.parse().map_err(|_| FORM)?, id, query })
+        Ok(Self { resource_type: resource_type.parse().map_err(|_| FORM)?, id, query })
     }
 }
 
@@ -341,23 +345,24 @@ fn get(address: &str) -> Result<ReadRequest, EntryErrorKind> {
     let (path, query) = address.split_once('?').unwrap_or((address, ""));
     let pairs: Vec<_> = form_urlencoded::parse(query.as_bytes()).collect();
     let pairs = || pairs.iter().map(|(name, value)| (name.as_ref(), value.as_ref()));
-    let kind = |text: &str| text.parse::<ResourceType>().map_err(|_| FORM);
-    let key = |kind: ResourceType, id: &str| Ok(ResourceKey { kind, id: id.parse().map_err(|_| FORM)? });
+    let resource_type = |text: &str| text.parse::<ResourceType>().map_err(|_| FORM);
+    let key =
+        |resource_type: ResourceType, id: &str| Ok(ResourceKey { resource_type, id: id.parse().map_err(|_| FORM)? });
     match path.split('/').collect::<Vec<_>>().as_slice() {
         [name] => {
             let parameters = pairs().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-            Ok(ReadRequest::List { kind: kind(name)?, parameters })
+            Ok(ReadRequest::List { resource_type: resource_type(name)?, parameters })
         }
         [name, "_history"] => {
-            Ok(ReadRequest::History { kind: kind(name)?, id: None, window: query::history(pairs())? })
+            Ok(ReadRequest::History { resource_type: resource_type(name)?, id: None, window: query::history(pairs())? })
         }
-        [name, id] if query.is_empty() => key(kind(name)?, id).map(ReadRequest::One),
+        [name, id] if query.is_empty() => key(resource_type(name)?, id).map(ReadRequest::One),
         [name, id, "_history"] => {
-            let ResourceKey { kind, id } = key(kind(name)?, id)?;
-            Ok(ReadRequest::History { kind, id: Some(id), window: query::history(pairs())? })
+            let ResourceKey { resource_type, id } = key(resource_type(name)?, id)?;
+            Ok(ReadRequest::History { resource_type, id: Some(id), window: query::history(pairs())? })
         }
         [name, id, "_history", version] if query.is_empty() => {
-            Ok(ReadRequest::Version(key(kind(name)?, id)?, version.parse().map_err(|_| FORM)?))
+            Ok(ReadRequest::Version(key(resource_type(name)?, id)?, version.parse().map_err(|_| FORM)?))
         }
         _ => Err(FORM),
     }

@@ -20,8 +20,8 @@ pub fn batch_response(entries: Vec<Value>) -> Value {
     bundle("batch-response", entries)
 }
 
-fn bundle(kind: &str, entries: Vec<Value>) -> Value {
-    let members = [("resourceType", "Bundle".into()), ("type", kind.into()), ("entry", Value::Array(entries))];
+fn bundle(bundle_type: &str, entries: Vec<Value>) -> Value {
+    let members = [("resourceType", "Bundle".into()), ("type", bundle_type.into()), ("entry", Value::Array(entries))];
     members.into_iter().collect()
 }
 

@@ -72,7 +72,7 @@ pub enum SearchExecutionError {
 #[derive(Clone, Copy, Debug)]
 pub struct ReferringResources<'a> {
     /// The type that refers.
-    pub kind: &'a ResourceType,
+    pub resource_type: &'a ResourceType,
     /// By which of its references; by any when there is none.
     pub by: Option<&'a SearchParameter>,
     /// The type that is referred to.
@@ -98,7 +98,7 @@ pub trait SearchStore: Send + Sync {
     async fn known_catalog(&self) -> Result<Arc<SearchParameterCatalog>, StoreError>;
 
     /// Returns whether resources of the type are in the index; the others are listed by their elements.
-    fn indexes(&self, catalog: &SearchParameterCatalog, kind: &ResourceType) -> bool;
+    fn indexes(&self, catalog: &SearchParameterCatalog, resource_type: &ResourceType) -> bool;
 
     /// One page of what a search finds.
     ///
@@ -122,7 +122,7 @@ pub trait SearchStore: Send + Sync {
     /// See [`SearchStore::search`].
     async fn among(
         &self,
-        kind: &ResourceType,
+        resource_type: &ResourceType,
         ids: &[ResourceId],
         within: &AccessFilter,
     ) -> Result<Result<Vec<StoredResource>, SearchExecutionError>, StoreError>;

@@ -75,10 +75,10 @@ pub enum ExactCoding {
 
 /// A parameter that cannot be applied to a resource here.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the parameter {name} of {kind} is not applied by this server")]
+#[error("the parameter {name} of {resource_type} is not applied by this server")]
 pub struct UnsupportedCriterionError {
     /// The type.
-    pub kind: ResourceType,
+    pub resource_type: ResourceType,
     /// The name of the parameter, with its modifier.
     pub name: String,
 }
@@ -89,9 +89,9 @@ impl FilterCriterion {
     ///
     /// # Errors
     /// [`UnsupportedCriterionError`]; also for a value that selects nothing by its form.
-    pub fn read(kind: &ResourceType, name: &str, value: &str) -> Result<Self, UnsupportedCriterionError> {
-        let known = CODED.iter().find(|(kinds, known, _)| *known == name && kinds.contains(&kind.as_str()));
-        let unsupported = || UnsupportedCriterionError { kind: kind.clone(), name: name.to_owned() };
+    pub fn read(resource_type: &ResourceType, name: &str, value: &str) -> Result<Self, UnsupportedCriterionError> {
+        let known = CODED.iter().find(|(kinds, known, _)| *known == name && kinds.contains(&resource_type.as_str()));
+        let unsupported = || UnsupportedCriterionError { resource_type: resource_type.clone(), name: name.to_owned() };
         let (.., path) = known.ok_or_else(unsupported)?;
         let alternatives = split(value, ',');
         if alternatives.len() > limits::MAX_TOKENS {

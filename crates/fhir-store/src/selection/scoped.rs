@@ -29,7 +29,7 @@ impl PartialEq for ScopeSearch {
     fn eq(&self, other: &Self) -> bool {
         let words = |scoped: &Self| {
             let Inner { name, value, base_url, search } = scoped.0.as_ref();
-            (name.clone(), value.clone(), base_url.clone(), search.kind.clone())
+            (name.clone(), value.clone(), base_url.clone(), search.resource_type.clone())
         };
         words(self) == words(other)
     }
@@ -47,7 +47,8 @@ impl ScopeSearch {
         request: &SearchContext<'_>,
         (name, value): (&str, &str),
     ) -> Result<Self, UnsupportedCriterionError> {
-        let unsupported = || UnsupportedCriterionError { kind: request.kind.clone(), name: name.to_owned() };
+        let unsupported =
+            || UnsupportedCriterionError { resource_type: request.resource_type.clone(), name: name.to_owned() };
         let request = SearchContext { handling: fhir_search::UnknownParameterHandling::Strict, ..*request };
         let (search, _) = fhir_search::parse(catalog, &request, [(name, value)]).map_err(|_| unsupported())?;
         // A parameter about the answer leaves no clause.
@@ -67,17 +68,22 @@ impl ScopeSearch {
 
     /// Returns the type it was read for.
     #[must_use]
-    pub fn kind(&self) -> &ResourceType {
-        &self.0.search.kind
+    pub fn resource_type(&self) -> &ResourceType {
+        &self.0.search.resource_type
     }
 
     /// Returns whether it holds for a resource of its type; of no other type does it say anything.
     #[must_use]
     pub fn holds(&self, key: &ResourceKey, resource: &Value) -> bool {
         let Inner { base_url, search, .. } = self.0.as_ref();
-        let document =
-            IndexedDocument { kind: &key.kind, id: key.id.as_str(), updated_us: 0, body: resource, base_url };
-        key.kind == search.kind && search.matches(&document, None) == Ok(true)
+        let document = IndexedDocument {
+            resource_type: &key.resource_type,
+            id: key.id.as_str(),
+            updated_us: 0,
+            body: resource,
+            base_url,
+        };
+        key.resource_type == search.resource_type && search.matches(&document, None) == Ok(true)
     }
 }
 
@@ -99,8 +105,12 @@ mod tests {
     const OWN: &str = "https://payer.example/fhir";
 
     fn read(name: &str, value: &str) -> Result<ScopeSearch, UnsupportedCriterionError> {
-        let kind = "Observation".parse().unwrap();
-        ScopeSearch::read(&SearchParameterCatalog::base(), &SearchContext::strict(&kind, OWN, 0), (name, value))
+        let resource_type = "Observation".parse().unwrap();
+        ScopeSearch::read(
+            &SearchParameterCatalog::base(),
+            &SearchContext::strict(&resource_type, OWN, 0),
+            (name, value),
+        )
     }
 
     fn holds(name: &str, value: &str) -> bool {

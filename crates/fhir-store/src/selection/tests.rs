@@ -3,7 +3,7 @@ use serde_json::json;
 
 use super::*;
 
-fn kind(name: &str) -> ResourceType {
+fn resource_type(name: &str) -> ResourceType {
     name.parse().unwrap()
 }
 
@@ -12,7 +12,7 @@ fn compartment() -> Compartment {
 }
 
 fn category(value: &str) -> FilterCriterion {
-    FilterCriterion::read(&kind("Observation"), "category", value).unwrap()
+    FilterCriterion::read(&resource_type("Observation"), "category", value).unwrap()
 }
 
 fn holds(value: &str, resource: &Value) -> bool {
@@ -71,11 +71,11 @@ fn what_is_not_applied_is_refused_by_name() {
         ("Observation", "category", "|"),
         ("Observation", "category", "a|b|c"),
     ] {
-        let refused = FilterCriterion::read(&kind(name), parameter, value).unwrap_err();
-        assert_eq!((refused.kind.as_str(), refused.name.as_str()), (name, parameter));
+        let refused = FilterCriterion::read(&resource_type(name), parameter, value).unwrap_err();
+        assert_eq!((refused.resource_type.as_str(), refused.name.as_str()), (name, parameter));
     }
     let many = vec!["a"; limits() + 1].join(",");
-    assert!(FilterCriterion::read(&kind("Observation"), "category", &many).is_err());
+    assert!(FilterCriterion::read(&resource_type("Observation"), "category", &many).is_err());
 }
 
 const fn limits() -> usize {

@@ -73,7 +73,7 @@ fn a_conditional_create_by_id_skips_the_existing_whatever_it_has_become() {
 #[test]
 fn a_condition_that_matches_several_is_refused() {
     let store = with_names(&[("Client/c1", "a"), ("Client/c2", "a"), ("User/u1", "a")]);
-    let many = WriteError::MultipleMatches { kind: "Client".parse().unwrap() };
+    let many = WriteError::MultipleMatches { resource_type: "Client".parse().unwrap() };
     let writes = [
         create("Client", json!({})),
         without_id("Client", WriteOperation::Put(json!({}))),

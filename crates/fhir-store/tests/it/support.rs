@@ -42,8 +42,8 @@ pub(crate) fn delete(at: &str) -> Write {
     Write::to(key(at), WriteOperation::Delete)
 }
 
-pub(crate) fn without_id(kind: &str, operation: WriteOperation) -> Write {
-    Write::by_condition(kind.parse().unwrap(), operation, fhir_store::Precondition::default())
+pub(crate) fn without_id(resource_type: &str, operation: WriteOperation) -> Write {
+    Write::by_condition(resource_type.parse().unwrap(), operation, fhir_store::Precondition::default())
 }
 
 /// Changes to a write that read like the sentence they stand for.

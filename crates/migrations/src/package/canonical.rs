@@ -141,7 +141,7 @@ impl Name {
         let digits = digest.iter().take(ID_BYTES).flat_map(|byte| [byte >> 4, byte & 15]);
         let id: String = digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect();
         let id: ResourceId = id.parse().map_err(|_| unfit("its id".to_owned()))?;
-        Ok(ResourceKey { kind, id })
+        Ok(ResourceKey { resource_type: kind, id })
     }
 }
 

@@ -82,7 +82,7 @@ impl<'a> ExportLineWriter<'a> {
     /// [`UnreadableRowError`]; nothing is appended.
     pub fn write(&self, row: ExportRow<'_>, out: &mut Vec<u8>) -> Result<bool, UnreadableRowError> {
         let id: ResourceId = row.id.parse().map_err(|_| UnreadableRowError)?;
-        let key = ResourceKey { kind: self.resource_type.clone(), id };
+        let key = ResourceKey { resource_type: self.resource_type.clone(), id };
         if !self.looks_inside() && self.copy(&key, row, out) {
             return Ok(true);
         }

@@ -41,7 +41,8 @@ impl<'a> MatchedMembers<'a> {
     ) -> Self {
         let patient_type: Option<ResourceType> = "Patient".parse().ok();
         let reached = |(id, patient): &&(String, Value)| {
-            let key = patient_type.clone().zip(id.parse().ok()).map(|(kind, id)| ResourceKey { kind, id });
+            let key =
+                patient_type.clone().zip(id.parse().ok()).map(|(resource_type, id)| ResourceKey { resource_type, id });
             within.is_empty() || key.is_some_and(|key| within.iter().all(|selection| selection.contains(&key, patient)))
         };
         let find = |asked: &Option<RequiredDemographics>| {

@@ -53,7 +53,7 @@ told! {
                 }
                 _ => one(&db, conditional(of, WriteOperation::Delete, criteria)).await,
             };
-            let many = || WriteError::MultipleMatches { kind: kind(of) };
+            let many = || WriteError::MultipleMatches { resource_type: kind(of) };
             match expected.len() {
                 0 => {
                     assert!(matches!(created, Ok(WriteOutcome::Created(_))), "{of}?{text}: {created:?}");

@@ -31,7 +31,7 @@ told! {
                 let among = db.among(&of, &ids, &within).await.unwrap().unwrap();
                 assert_eq!(shown(among), expected, "{criterion:?}");
                 let by = catalog.parameter(&of, "subject").map(AsRef::as_ref);
-                let referring = ReferringResources { kind: &of, by, to: &to, ids: &patients };
+                let referring = ReferringResources { resource_type: &of, by, to: &to, ids: &patients };
                 let referring = db.referring(referring, &within, 10).await.unwrap().unwrap();
                 assert_eq!(shown(referring), expected, "{criterion:?}");
             }

@@ -42,7 +42,7 @@ fn strew(first_numbers: &[i64]) -> String {
 }
 
 fn value(parameter: &SearchParameter, modifier: &str) -> &'static str {
-    match (modifier, parameter.kind) {
+    match (modifier, parameter.parameter_type) {
         (":missing", _) => "false",
         (":of-type", _) => "s|t|v",
         (":in" | ":not-in", _) => "http://v",
@@ -59,7 +59,7 @@ fn value(parameter: &SearchParameter, modifier: &str) -> &'static str {
 
 /// A value for each part of a composite.
 fn composite(parameter: &SearchParameter) -> String {
-    let parts = parameter.components.iter().map(|part| match part.kind {
+    let parts = parameter.components.iter().map(|part| match part.parameter_type {
         ParameterType::Date => "2020",
         ParameterType::Number | ParameterType::Quantity => "1",
         ParameterType::Reference => "Patient/p",
@@ -108,7 +108,7 @@ async fn try_all(db: &Db, searches: Vec<SearchRequest>) {
         }
         for one in some {
             let found = db.search(&asking(one.clone())).await;
-            assert!(matches!(found, Ok(Ok(_))), "{}: {:?}: {found:?}", one.kind, one.clauses);
+            assert!(matches!(found, Ok(Ok(_))), "{}: {:?}: {found:?}", one.resource_type, one.clauses);
         }
         panic!("only together: {some:?}");
     }

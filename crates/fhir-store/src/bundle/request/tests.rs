@@ -39,8 +39,8 @@ fn a_migration_bundle_is_read_as_it_is_submitted() {
         "resource": resource,
     }));
     let precondition = Precondition { if_none_exist: Some(vec![Filter::id("m1")].into()), ..Precondition::default() };
-    let kind = "PlatformMigration".parse().unwrap();
-    let expected = Write::by_condition(kind, WriteOperation::Create(resource), precondition);
+    let resource_type = "PlatformMigration".parse().unwrap();
+    let expected = Write::by_condition(resource_type, WriteOperation::Create(resource), precondition);
     assert_eq!(write, expected);
 }
 
@@ -57,7 +57,7 @@ fn each_method_becomes_its_operation() {
     assert_eq!(read, Ok(EntryRequest::Read(ReadRequest::One("Client/c1".parse().unwrap()))));
     let list = one(request("GET", "Client?name=a%20b&_count=5"));
     let parameters = [("name", "a b"), ("_count", "5")].map(|(name, value)| (name.to_owned(), value.to_owned()));
-    let expected = ReadRequest::List { kind: "Client".parse().unwrap(), parameters: parameters.into() };
+    let expected = ReadRequest::List { resource_type: "Client".parse().unwrap(), parameters: parameters.into() };
     assert_eq!(list, Ok(EntryRequest::Read(expected)));
 }
 
@@ -144,7 +144,7 @@ fn a_fault_of_a_transaction_names_its_entry_and_of_a_batch_only_its_entry() {
     assert_eq!((fault.index, fault.expression()), (1, "Bundle.entry[1]".to_owned()));
     let batch = json!({"resourceType": "Bundle", "type": "batch", "entry": entries});
     let batch = read(batch, BY_ELEMENTS).unwrap();
-    assert_eq!(batch.kind, BundleType::Batch);
+    assert_eq!(batch.bundle_type, BundleType::Batch);
     assert!(batch.entries[0].is_ok());
     assert_eq!(batch.entries[1], Err(fault));
 }
@@ -179,8 +179,8 @@ fn what_is_no_bundle_to_execute_is_refused() {
     for body in [json!(null), json!([]), json!({}), json!({"resourceType": "Client"})] {
         assert_eq!(read(body, BY_ELEMENTS), Err(BundleError::NotABundle));
     }
-    for kind in [json!("collection"), json!(null), json!(1)] {
-        assert_eq!(read(json!({"resourceType": "Bundle", "type": kind}), BY_ELEMENTS), Err(BundleError::Type));
+    for resource_type in [json!("collection"), json!(null), json!(1)] {
+        assert_eq!(read(json!({"resourceType": "Bundle", "type": resource_type}), BY_ELEMENTS), Err(BundleError::Type));
     }
     assert_eq!(transaction(json!({})), Err(BundleError::EntriesNotAnArray));
     let many = vec![json!({}); limits::MAX_BUNDLE_ENTRIES + 1];
@@ -190,7 +190,7 @@ fn what_is_no_bundle_to_execute_is_refused() {
 #[test]
 fn a_bundle_without_entries_is_an_empty_one() {
     let bundle = read(json!({"resourceType": "Bundle", "type": "transaction"}), BY_ELEMENTS).unwrap();
-    assert_eq!(bundle, BundleRequest { kind: BundleType::Transaction, entries: Vec::new() });
+    assert_eq!(bundle, BundleRequest { bundle_type: BundleType::Transaction, entries: Vec::new() });
 }
 
 proptest! {

@@ -39,7 +39,8 @@ fn a_published_layout_gives_its_canonicals_and_nothing_of_its_other_folders() {
         .as_published();
     assert_eq!(survey(&package).unwrap().canonicals, 3);
     let found = canonicals_of(&package);
-    let names: Vec<_> = found.iter().map(|c| (c.key.kind.as_str(), c.url.as_str(), c.version.as_str())).collect();
+    let names: Vec<_> =
+        found.iter().map(|c| (c.key.resource_type.as_str(), c.url.as_str(), c.version.as_str())).collect();
     let expected = [
         ("StructureDefinition", "http://acme.example/StructureDefinition/p", "1.0.0"),
         ("ValueSet", "http://acme.example/ValueSet/v", ""),
