@@ -22,7 +22,7 @@ ON CONFLICT (channel_id, user_id) DO UPDATE SET document = excluded.document",
 );
 static BEGIN_PERIOD: Sql = Sql::new(
     "INSERT INTO subscription_span (channel_id, user_id, after_event)
-SELECT new.channel_id, new.user_id, $1 FROM {subscriptions} AS new WHERE NOT EXISTS (
+SELECT new.channel_id, new.user_id, {at} FROM {subscriptions} AS new WHERE NOT EXISTS (
     SELECT 1 FROM subscription_span AS open
     WHERE open.channel_id = new.channel_id AND open.user_id = new.user_id AND open.until_event IS NULL
 )",
@@ -32,7 +32,7 @@ static DELETE: Sql = Sql::new(
 WHERE (channel_id, user_id) IN (SELECT old.channel_id, old.user_id FROM {subscriptions} AS old)",
 );
 static END_PERIOD: Sql = Sql::new(
-    "UPDATE subscription_span SET until_event = $1 WHERE until_event IS NULL
+    "UPDATE subscription_span SET until_event = {at} WHERE until_event IS NULL
 AND (channel_id, user_id) IN (SELECT old.channel_id, old.user_id FROM {subscriptions} AS old)",
 );
 
@@ -67,17 +67,16 @@ pub(crate) async fn put(tx: &mut Tx, at: EventId, changes: &[RealmChange]) -> Re
         }
     }
     let (now, period) = if ends { (&DELETE, &END_PERIOD) } else { (&PUT, &BEGIN_PERIOD) };
-    execute(tx, now, at, &rows).await?;
-    execute(tx, period, at, &rows).await
+    execute(tx, now, &rows, None).await?;
+    execute(tx, period, &rows, Some(at)).await
 }
 
-/// Runs a statement about subscriptions. All of them take the place of the log as their first parameter, and not all
-/// look at it.
+/// Runs a statement about subscriptions, and about a place of the log where it takes one.
 async fn execute(
     tx: &mut Tx,
     statement: &Sql,
-    at: EventId,
     rows: &BTreeMap<(ChannelId, UserId), Option<String>>,
+    at: Option<EventId>,
 ) -> Result<(), StoreError> {
     let sql = statement.on(tx.dialect()).clone();
     let done = match tx.on() {
@@ -86,13 +85,19 @@ async fn execute(
                 rows.keys().map(|(channel, user)| (channel.0, user.0)).unzip();
             let documents: Vec<Option<&str>> = rows.values().map(Option::as_deref).collect();
             let outage = session.outage;
-            let query = sqlx::query(sql).bind(at.0).bind(channels).bind(users).bind(documents);
+            let mut query = sqlx::query(sql).bind(channels).bind(users).bind(documents);
+            if let Some(at) = at {
+                query = query.bind(at.0);
+            }
             outage.bound(query.execute(session.executor())).await.map(drop)
         }
         On::Sqlite(connection) => {
             let rows: Vec<_> = rows.iter().map(|((channel, user), document)| (channel, user, document)).collect();
-            let rows = serde_json::to_string(&rows).map_err(failed)?;
-            sqlx::query(sql).bind(at.0).bind(rows).execute(connection).await.map(drop)
+            let mut query = sqlx::query(sql).bind(serde_json::to_string(&rows).map_err(failed)?);
+            if let Some(at) = at {
+                query = query.bind(at.0);
+            }
+            query.execute(connection).await.map(drop)
         }
     };
     done.map_err(failed)
