@@ -5,11 +5,11 @@ use chat_core::log::commit::CommitOutcome;
 use chat_core::log::store::RealmStore;
 use chat_core::model::user::ApiKey;
 use chat_core::organization::founding::{NewRealm, found};
-use chat_http::{Outside as _, Passwords, SetupCode};
+use chat_http::{Passwords, Runtime as _, SetupCode};
 use secrecy::ExposeSecret as _;
 
 use crate::config::RealmConfig;
-use crate::machine::Machine;
+use crate::system_runtime::SystemRuntime;
 
 /// The realm after the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub(crate) async fn establish_realm(
         full_name: owner.name.to_owned(),
         password_hash: Some(password_hash),
         api_key: fresh_key()?,
-        now_s: Machine.now_s(),
+        now_s: SystemRuntime.now_s(),
     };
     match store.commit(found(&store.realm(), founding)).await? {
         CommitOutcome::Done { .. } => tracing::info!(owner = owner.email, "the organization was created"),
@@ -71,7 +71,7 @@ pub(crate) fn setup_code(base_url: &str) -> anyhow::Result<SetupCode> {
 /// # Errors
 /// Once in 10²² times three.
 pub(crate) fn fresh_key() -> anyhow::Result<ApiKey> {
-    let key = (0..3).find_map(|_| ApiKey::from_random(&Machine.random()));
+    let key = (0..3).find_map(|_| ApiKey::from_random(&SystemRuntime.random()));
     key.context("no key could be made of the random bytes")
 }
 

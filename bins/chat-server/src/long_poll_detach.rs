@@ -10,7 +10,8 @@
 //! One kind of response is written here, because most are of it: that to a client that polls again
 //! ([`crate::fast_repoll`]). Such a conversation goes on without the library until the client sends another request.
 //!
-//! A request with a body or an upgrade is not detached, nor any request while an earlier response is not wholly written.
+//! A request with a body or an upgrade is not detached, nor any request while an earlier response is not wholly
+//! written.
 
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,7 +20,7 @@ use std::task::{Context, Poll, ready};
 use std::time::{Duration, SystemTime};
 
 use axum::body::Body;
-use chat_http::{LongWait, Repeat};
+use chat_http::{LongWait, Repoll};
 use http::header::{CONNECTION, UPGRADE};
 use http::{Method, Request, Response, Version};
 use http_body_util::BodyExt as _;
@@ -203,36 +204,36 @@ struct WaitingPoll {
     stream: Stream,
     responding: ResponseFuture,
     stand_in: StandIn,
-    repoll: Option<Repoll>,
+    repoll: Option<RecognizedPoll>,
     /// What the client has sent after its request.
     early: Vec<u8>,
 }
 
 /// How the request is recognized when the client sends it again, and answered.
-struct Repoll {
+struct RecognizedPoll {
     pattern: Pattern,
-    repeat: Arc<dyn Repeat>,
+    repoll: Arc<dyn Repoll>,
 }
 
-impl Repoll {
+impl RecognizedPoll {
     /// `None` where the library has to read each request.
     fn of(detached: &Detached) -> Option<Self> {
-        let repeat = Arc::clone(detached.wait.repeat()?);
-        let pattern = Pattern::of(detached.head.as_deref()?, repeat.parameter())?;
-        Some(Self { pattern, repeat })
+        let repoll = Arc::clone(detached.wait.repoll()?);
+        let pattern = Pattern::of(detached.head.as_deref()?, repoll.parameter())?;
+        Some(Self { pattern, repoll })
     }
 
     /// Answers the next bytes of the client, if they are the same request.
     fn respond(&self, bytes: &[u8]) -> Option<ResponseFuture> {
         let number = self.pattern.number(bytes)?;
-        Arc::clone(&self.repeat).again(number)
+        Arc::clone(&self.repoll).poll_after(number)
     }
 }
 
 impl WaitingPoll {
     fn new(connection: DetachedConnection<Detached>) -> Self {
         let DetachedConnection { stream, request, early } = connection;
-        let repoll = Repoll::of(&request);
+        let repoll = RecognizedPoll::of(&request);
         let Detached { responding, stand_in, .. } = request;
         Self { stream, responding, stand_in, repoll, early }
     }

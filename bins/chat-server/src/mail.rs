@@ -21,7 +21,7 @@ use tokio::io::AsyncWriteExt as _;
 use url::{Host, Url};
 
 use crate::config::MailConfig;
-use crate::machine::Machine;
+use crate::system_runtime::SystemRuntime;
 
 /// How often a node looks for letters that it was not told of.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
@@ -35,37 +35,39 @@ const TAKEN_FOR_S: i64 = 360;
 type Smtp = AsyncSmtpTransport<Tokio1Executor>;
 
 /// Sends letters.
-pub(crate) struct Post {
+pub(crate) struct Mailer {
     from: Mailbox,
-    way: Way,
+    way: MailTransport,
 }
 
-enum Way {
+enum MailTransport {
     Smtp(Smtp),
     Folder(PathBuf),
 }
 
 /// The reason why a letter was not sent.
-enum Unsent {
+enum MailError {
     /// It may be the next time.
     Yet(anyhow::Error),
     /// It never will be.
     Ever(anyhow::Error),
 }
 
-impl Post {
+impl Mailer {
     /// Returns the way the configuration says; `folder` is where letters go without an SMTP server.
     ///
     /// # Errors
     /// When the server cannot be spoken to as configured.
     pub(crate) fn new(config: &MailConfig, folder: PathBuf) -> anyhow::Result<Self> {
         let way = match config.smtp_url() {
-            Some(url) => Way::Smtp(smtp(url)?),
-            None => Way::Folder(folder),
+            Some(url) => MailTransport::Smtp(smtp(url)?),
+            None => MailTransport::Folder(folder),
         };
         match &way {
-            Way::Smtp(_) => tracing::info!("letters go to the SMTP server of --smtp-url"),
-            Way::Folder(folder) => tracing::info!("letters go into {}: set --smtp-url to send them", folder.display()),
+            MailTransport::Smtp(_) => tracing::info!("letters go to the SMTP server of --smtp-url"),
+            MailTransport::Folder(folder) => {
+                tracing::info!("letters go into {}: set --smtp-url to send them", folder.display());
+            }
         }
         Ok(Self { from: config.from.clone(), way })
     }
@@ -73,7 +75,7 @@ impl Post {
     /// Sends what is to be sent, for as long as it is let.
     pub(crate) async fn deliver(self, store: Arc<dyn MailStore>) {
         loop {
-            while self.round(store.as_ref(), Machine.now_s()).await {}
+            while self.round(store.as_ref(), SystemRuntime.now_s()).await {}
             // Nothing is missed when both happen: the next round finds everything that is due.
             let _ = tokio::time::timeout(LOOK_EVERY, store.mail_written()).await;
         }
@@ -102,11 +104,11 @@ impl Post {
         let QueuedLetter { id, tries, mail } = waiting;
         match self.send(*id, mail).await {
             Ok(()) => store.finish_mail(*id).await?,
-            Err(Unsent::Ever(why)) => {
+            Err(MailError::Ever(why)) => {
                 tracing::warn!(why = format!("{why:#}"), "a letter is refused for good, and forgotten");
                 store.finish_mail(*id).await?;
             }
-            Err(Unsent::Yet(why)) => {
+            Err(MailError::Yet(why)) => {
                 let again_in_s = next_try_in_s(*tries);
                 tracing::error!(why = format!("{why:#}"), tries, again_in_s, "a letter was not sent");
                 match again_in_s {
@@ -118,11 +120,11 @@ impl Post {
         Ok(())
     }
 
-    async fn send(&self, id: LetterId, mail: &Letter) -> Result<(), Unsent> {
-        let message = self.message(id, mail).map_err(Unsent::Ever)?;
+    async fn send(&self, id: LetterId, mail: &Letter) -> Result<(), MailError> {
+        let message = self.message(id, mail).map_err(MailError::Ever)?;
         match &self.way {
-            Way::Smtp(smtp) => by_smtp(smtp, message).await,
-            Way::Folder(folder) => into_folder(folder, id, &message).await.map_err(Unsent::Yet),
+            MailTransport::Smtp(smtp) => by_smtp(smtp, message).await,
+            MailTransport::Folder(folder) => into_folder(folder, id, &message).await.map_err(MailError::Yet),
         }
     }
 
@@ -171,18 +173,18 @@ fn is_here(host: &Host<&str>) -> bool {
     }
 }
 
-async fn by_smtp(smtp: &Smtp, message: Message) -> Result<(), Unsent> {
+async fn by_smtp(smtp: &Smtp, message: Message) -> Result<(), MailError> {
     let sent = tokio::time::timeout(SENDING_MAX, smtp.send(message)).await;
     let error = match sent {
         Ok(Ok(_)) => return Ok(()),
         Ok(Err(error)) => error,
-        Err(elapsed) => return Err(Unsent::Yet(elapsed.into())),
+        Err(elapsed) => return Err(MailError::Yet(elapsed.into())),
     };
     let code = error.status().map(u16::from);
     // 53x is about our own login, which an operator can put right.
     match code {
-        Some(500..=529 | 540..=599) => Err(Unsent::Ever(error.into())),
-        _ => Err(Unsent::Yet(error.into())),
+        Some(500..=529 | 540..=599) => Err(MailError::Ever(error.into())),
+        _ => Err(MailError::Yet(error.into())),
     }
 }
 

@@ -19,12 +19,12 @@ mod export;
 mod files;
 mod import;
 mod keys;
-mod machine;
 mod mail;
 mod memory;
 mod passwords;
 mod progress;
 mod push;
+mod system_runtime;
 mod web;
 
 mod fast_repoll;

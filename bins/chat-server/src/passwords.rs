@@ -8,10 +8,10 @@ use argon2::{Algorithm, Argon2, Params, PasswordHasher as _, PasswordVerifier as
 use async_trait::async_trait;
 use chat_core::model::user::PasswordHash;
 use chat_http::Passwords;
-use chat_http::error::Failure;
+use chat_http::error::InternalError;
 use tokio::sync::Semaphore;
 
-use crate::machine::Machine;
+use crate::system_runtime::SystemRuntime;
 
 /// Longest password, in bytes. Not specified; a longer one helps nobody and costs time to read.
 pub(crate) const PASSWORD_MAX_BYTES: usize = 1024;
@@ -42,30 +42,32 @@ impl Argon2id {
     /// goes away does not end what it began, so it must not make room for more of it.
     async fn run<T: Send + 'static>(
         &self,
-        work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
-    ) -> Result<T, Failure> {
+        work: impl FnOnce() -> Result<T, InternalError> + Send + 'static,
+    ) -> Result<T, InternalError> {
         let place = Arc::clone(&self.places).acquire_owned().await;
-        let place = place.map_err(|error| Failure::new("there is no place to hash in", error))?;
+        let place = place.map_err(|error| InternalError::new("there is no place to hash in", error))?;
         let done = tokio::task::spawn_blocking(move || {
             let _place = place;
             work()
         });
-        done.await.map_err(|error| Failure::new("the hasher ended", error))?
+        done.await.map_err(|error| InternalError::new("the hasher ended", error))?
     }
 }
 
 #[async_trait]
 impl Passwords for Argon2id {
-    async fn hash(&self, password: String) -> Result<PasswordHash, Failure> {
+    async fn hash(&self, password: String) -> Result<PasswordHash, InternalError> {
         if password.is_empty() || password.len() > PASSWORD_MAX_BYTES {
-            return Err(Failure::said("a password has 1 to 1024 bytes"));
+            return Err(InternalError::without_cause("a password has 1 to 1024 bytes"));
         }
-        let salt: [u8; 16] = Machine::bytes();
-        self.run(move || hash(&password, &salt).map_err(|error| Failure::new("the password was not hashed", error)))
-            .await
+        let salt: [u8; 16] = SystemRuntime::bytes();
+        self.run(move || {
+            hash(&password, &salt).map_err(|error| InternalError::new("the password was not hashed", error))
+        })
+        .await
     }
 
-    async fn matches(&self, password: String, hash: Option<PasswordHash>) -> Result<bool, Failure> {
+    async fn matches(&self, password: String, hash: Option<PasswordHash>) -> Result<bool, InternalError> {
         // A length is no secret of ours.
         if password.len() > PASSWORD_MAX_BYTES {
             return Ok(false);
@@ -81,9 +83,9 @@ fn hash(password: &str, salt: &[u8]) -> argon2::password_hash::Result<PasswordHa
     Ok(PasswordHash(hash.to_string()))
 }
 
-fn matches(password: &str, hash: Option<&PasswordHash>) -> Result<bool, Failure> {
+fn matches(password: &str, hash: Option<&PasswordHash>) -> Result<bool, InternalError> {
     let text = hash.map_or(NOBODYS, |hash| hash.0.as_str());
-    let stored = phc::PasswordHash::new(text).map_err(|error| Failure::new("a stored hash is none", error))?;
+    let stored = phc::PasswordHash::new(text).map_err(|error| InternalError::new("a stored hash is none", error))?;
     let right = Argon2::default().verify_password(password.as_bytes(), &stored).is_ok();
     Ok(right && hash.is_some())
 }

@@ -1,4 +1,4 @@
-//! How far a long command is, on stderr, when somebody looks.
+//! How far a long command is, on stderr, when a user looks.
 
 use std::io::IsTerminal as _;
 

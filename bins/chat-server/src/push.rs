@@ -1,18 +1,18 @@
 //! Notifications on telephones: the services that send them, and the task that looks through the log for them.
 
 mod direct;
-mod watch;
+mod worker;
 
 mod apple;
 mod bouncer;
 mod google;
-mod outside;
+mod vendor;
 
 use std::sync::Arc;
 
 use chat_core::push::PushService;
 
-pub(crate) use watch::Watch;
+pub(crate) use worker::PushWorker;
 
 use crate::config::PushConfig;
 

@@ -10,7 +10,9 @@ use chat_core::StoreError;
 use chat_core::log::store::{EventLog as _, QueueStore as _};
 use chat_core::messages::retention;
 use chat_core::push::{PushStore as _, SENT_KEPT_S};
-use chat_http::{ApiSettings, BrowserSettings, Chat, Domain, Invitations, Outside as _, Parts, Polls, Push};
+use chat_http::{
+    ApiSettings, BrowserSettings, Chat, ChatComponents, Components, Invitations, Polls, Push, Runtime as _,
+};
 use chat_storage::Store;
 use server_kit::health::{DatabaseHealth, HealthProbe};
 use server_kit::instance_lock::InstanceLock;
@@ -26,15 +28,15 @@ use crate::bootstrap::Founded;
 use crate::config::{Command, Config};
 use crate::files::{self, Files};
 use crate::long_poll_detach::InFlight;
-use crate::machine::Machine;
-use crate::mail::Post;
+use crate::mail::Mailer;
 use crate::passwords::Argon2id;
-use crate::push::Watch;
-use crate::web::Embedded;
+use crate::push::PushWorker;
+use crate::system_runtime::SystemRuntime;
+use crate::web::EmbeddedClient;
 use crate::{bootstrap, database, import, memory, push};
 
-/// How often queues that nobody reads are deleted, messages that their channel does not keep any longer, and events that
-/// no queue can ask for any more.
+/// How often queues that nobody reads are deleted, messages that their channel does not keep any longer, and events
+/// that no queue can ask for any more.
 const SWEEP_INTERVAL: Duration = Duration::from_mins(1);
 /// How often messages are looked for whose time has come. They go out within two seconds of it.
 const DELIVERY_INTERVAL: Duration = Duration::from_secs(1);
@@ -92,7 +94,7 @@ async fn run(
             stopping.cancelled().await;
             Instant::now()
         },
-        watch(&mut background, &store, &stopping),
+        worker(&mut background, &store, &stopping),
         main.serve_detaching::<InFlight>(router, stopping.clone()),
         end_polls(&polls, &stopping),
         serve_metrics(metrics, stopping.clone())
@@ -107,7 +109,7 @@ async fn run(
 
 /// Returns when the server stops, and stops it when a task ends that was to run on: a server that only seems to run is
 /// of no use.
-async fn watch(background: &mut TaskSet, store: &Store, stopping: &CancellationToken) -> Option<TaskEnded> {
+async fn worker(background: &mut TaskSet, store: &Store, stopping: &CancellationToken) -> Option<TaskEnded> {
     let ended = tokio::select! {
         ended = poll_fn(|context| background.poll_ended(context)) => ended,
         ended = store.task_ended() => ended,
@@ -147,9 +149,9 @@ async fn start(config: &Config, background: &mut TaskSet) -> anyhow::Result<Serv
     let founded = bootstrap::establish_realm(store.as_ref(), passwords.as_ref(), &config.realm).await?;
     background.spawn("give memory back", memory::keep_giving_back());
     background.spawn("sweep", sweep(Arc::clone(&store), config.limits.event_queue_timeout_s()));
-    let post = Post::new(&config.mail, config.database.data_dir.join("mail"))?;
+    let post = Mailer::new(&config.mail, config.database.data_dir.join("mail"))?;
     background.spawn("send letters", post.deliver(Arc::<Store>::clone(&store)));
-    let domain = Domain {
+    let domain = ChatComponents {
         realm: Arc::<Store>::clone(&store),
         log: Arc::<Store>::clone(&store),
         queues: Arc::<Store>::clone(&store),
@@ -194,9 +196,9 @@ fn base_url(config: &Config, bound: &BoundListener) -> String {
     bound.url()
 }
 
-fn parts(config: &Config, store: &Store) -> Parts {
-    Parts {
-        outside: Arc::new(Machine),
+fn parts(config: &Config, store: &Store) -> Components {
+    Components {
+        runtime: Arc::new(SystemRuntime),
         health: health(store.clone()),
         rate_limit_per_ip: config.limits.rate_limit_per_ip(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -210,14 +212,14 @@ fn notify(config: &Config, (store, base_url): (&Arc<Store>, &str), background: &
     let Some(bouncer) = push::service(&config.push, base_url, brand)? else {
         return Ok(Push { devices, bouncer: None });
     };
-    let watch = Watch {
+    let worker = PushWorker {
         store: Arc::clone(store),
         bouncer: Arc::clone(&bouncer),
         base_url: base_url.to_owned(),
         brand: brand.clone(),
-        node: format!("{:032x}", Machine.fresh_id()),
+        node: format!("{:032x}", SystemRuntime.fresh_id()),
     };
-    background.spawn("notify telephones", watch.keep());
+    background.spawn("notify telephones", worker.keep());
     Ok(Push { devices, bouncer: Some(bouncer) })
 }
 
@@ -236,7 +238,7 @@ fn browser(config: &Config, founded: Founded, base_url: &str) -> anyhow::Result<
         Founded::Nothing => Some(bootstrap::setup_code(base_url)?),
     };
     let session_lifetime_s = config.browser.session_lifetime_s();
-    Ok(BrowserSettings { session_lifetime_s, setup_code, client: Some(Arc::new(Embedded::new())) })
+    Ok(BrowserSettings { session_lifetime_s, setup_code, client: Some(Arc::new(EmbeddedClient::new())) })
 }
 
 fn settings(config: &Config, base_url: String) -> ApiSettings {
@@ -314,7 +316,7 @@ async fn sweep(store: Arc<Store>, event_queue_timeout_s: i64) {
     let mut tick = tokio::time::interval(SWEEP_INTERVAL);
     loop {
         tick.tick().await;
-        let now_s = Machine.now_s();
+        let now_s = SystemRuntime.now_s();
         if !is_in_time(store.ahead_of_database_s(now_s).await) {
             continue;
         }

@@ -25,10 +25,10 @@ use crate::bootstrap::fresh_key;
 use crate::config::{Config, CreateUser, SetPassword, UserCommand};
 use crate::database;
 use crate::import;
-use crate::machine::Machine;
 use crate::passwords::{Argon2id, PASSWORD_MAX_BYTES};
+use crate::system_runtime::SystemRuntime;
 
-/// How often a decision is taken anew because a server was faster.
+/// How often a decision is taken again because a server was faster.
 const DECISIONS_MAX: usize = 32;
 
 /// Runs one command and prints its result on stdout, as JSON.
@@ -51,27 +51,27 @@ async fn execute(store: &Store, command: &UserCommand) -> anyhow::Result<Value> 
         bail!("there is no organization yet: start chat-server once with --owner-email and --owner-password");
     }
     match command {
-        UserCommand::Create(wish) => create(store, wish).await,
+        UserCommand::Create(arguments) => create(store, arguments).await,
         UserCommand::Deactivate { email } => deactivate(store, email).await,
         UserCommand::SetRole { email, role } => set_role(store, email, *role).await,
-        UserCommand::SetPassword(wish) => set_password(store, wish).await,
+        UserCommand::SetPassword(arguments) => set_password(store, arguments).await,
         UserCommand::SignInLink { email } => sign_in_link(store, email).await,
         UserCommand::ResetApiKey { email } => reset_api_key(store, email).await,
     }
 }
 
-async fn create(store: &Store, wish: &CreateUser) -> anyhow::Result<Value> {
-    account::check_new(&store.realm(), &wish.name, &wish.email)?;
+async fn create(store: &Store, arguments: &CreateUser) -> anyhow::Result<Value> {
+    account::check_new(&store.realm(), &arguments.name, &arguments.email)?;
     let api_key = fresh_key()?;
     let new = NewUser {
-        email: wish.email.clone(),
-        full_name: wish.name.clone(),
-        role: wish.role,
-        password_hash: password_hash(wish.password.as_ref(), wish.password_stdin).await?,
+        email: arguments.email.clone(),
+        full_name: arguments.name.clone(),
+        role: arguments.role,
+        password_hash: password_hash(arguments.password.as_ref(), arguments.password_stdin).await?,
         api_key: api_key.clone(),
     };
     let user_id = commit(store, |realm, commit| Ok(account::create(realm, &new, commit)?)).await?;
-    Ok(json!({"user_id": user_id, "email": wish.email, "api_key": api_key.expose()}))
+    Ok(json!({"user_id": user_id, "email": arguments.email, "api_key": api_key.expose()}))
 }
 
 async fn password_hash(given: Option<&SecretString>, from_stdin: bool) -> anyhow::Result<Option<PasswordHash>> {
@@ -110,14 +110,14 @@ async fn set_role(store: &Store, email: &str, role: Role) -> anyhow::Result<Valu
     Ok(json!({"user_id": user_id.await?, "email": email, "role": i64::from(role)}))
 }
 
-async fn set_password(store: &Store, wish: &SetPassword) -> anyhow::Result<Value> {
-    let hash = password_hash(wish.password.as_ref(), wish.password_stdin).await?;
+async fn set_password(store: &Store, arguments: &SetPassword) -> anyhow::Result<Value> {
+    let hash = password_hash(arguments.password.as_ref(), arguments.password_stdin).await?;
     let user_id = commit(store, |realm, commit| {
-        let user = person(realm, &wish.email)?;
+        let user = person(realm, &arguments.email)?;
         password_reset::set_password(realm, user.id, hash.clone(), None, commit);
         Ok(user.id)
     });
-    Ok(json!({"user_id": user_id.await?, "email": wish.email}))
+    Ok(json!({"user_id": user_id.await?, "email": arguments.email}))
 }
 
 async fn sign_in_link(store: &Store, email: &str) -> anyhow::Result<Value> {
@@ -150,14 +150,15 @@ fn operator(like: &User) -> User {
     User { id: UserId(0), role: Role::Owner, ..like.clone() }
 }
 
-/// Takes a decision on the newest realm, and again when a server changed it meanwhile.
+/// Takes a decision on the newest realm, and again when a server changed it in the meantime.
 async fn commit<T>(
     store: &Store,
     decide: impl Fn(&RealmSnapshot, &mut RealmCommit) -> anyhow::Result<T> + Send + Sync,
 ) -> anyhow::Result<T> {
     for _ in 0..DECISIONS_MAX {
         let realm = store.realm();
-        let mut commit = RealmCommit { decided_at: realm.changed(), at_s: Machine.now_s(), ..RealmCommit::default() };
+        let mut commit =
+            RealmCommit { decided_at: realm.changed(), at_s: SystemRuntime.now_s(), ..RealmCommit::default() };
         let decided = decide(&realm, &mut commit)?;
         if commit.changes.is_empty() && commit.credentials.is_empty() {
             return Ok(decided);
@@ -199,7 +200,7 @@ mod tests {
         realm.user_by_key(&realm.key_hasher().hash(key)).cloned()
     }
 
-    async fn told(store: &Store, line: &str) -> anyhow::Result<Value> {
+    async fn run_command(store: &Store, line: &str) -> anyhow::Result<Value> {
         let config =
             config::read(["chat-server", "user"].into_iter().chain(line.split(' ')).map(OsString::from)).unwrap();
         let Command::User(command) = config.task() else { panic!("{line} is no user command") };
@@ -209,8 +210,9 @@ mod tests {
     #[tokio::test]
     async fn an_account_is_made_promoted_rekeyed_and_closed() {
         let (_dir, store) = founded().await;
-        let made =
-            told(&store, "create --email sam@example.org --name Sam --password a-long-enough-one").await.unwrap();
+        let made = run_command(&store, "create --email sam@example.org --name Sam --password a-long-enough-one")
+            .await
+            .unwrap();
         let key = ApiKey::parse(made["api_key"].as_str().unwrap()).unwrap();
         let sam = holder(&store, &key).unwrap();
         assert_eq!((sam.email.as_str(), sam.role, sam.is_active), ("sam@example.org", Role::Member, true));
@@ -218,18 +220,18 @@ mod tests {
         let hash = store.credentials(sam.id).await.unwrap().unwrap().password_hash;
         assert!(Argon2id::new().matches("a-long-enough-one".to_owned(), hash).await.unwrap());
 
-        told(&store, "set-role --email SAM@example.org --role moderator").await.unwrap();
+        run_command(&store, "set-role --email SAM@example.org --role moderator").await.unwrap();
         assert_eq!(store.realm().user(sam.id).unwrap().role, Role::Moderator);
-        told(&store, "set-password --email sam@example.org --password another-long-one").await.unwrap();
+        run_command(&store, "set-password --email sam@example.org --password another-long-one").await.unwrap();
         let hash = store.credentials(sam.id).await.unwrap().unwrap().password_hash;
         assert!(Argon2id::new().matches("another-long-one".to_owned(), hash).await.unwrap());
         assert!(holder(&store, &key).is_some());
-        let again = told(&store, "reset-api-key --email sam@example.org").await.unwrap();
+        let again = run_command(&store, "reset-api-key --email sam@example.org").await.unwrap();
         let next = ApiKey::parse(again["api_key"].as_str().unwrap()).unwrap();
         assert!(holder(&store, &key).is_none() && holder(&store, &next).is_some());
-        let link = told(&store, "sign-in-link --email sam@example.org").await.unwrap();
+        let link = run_command(&store, "sign-in-link --email sam@example.org").await.unwrap();
         assert!(link["path"].as_str().unwrap().starts_with(&format!("/sign-in/{}-", sam.id.0)), "{link}");
-        told(&store, "deactivate --email sam@example.org").await.unwrap();
+        run_command(&store, "deactivate --email sam@example.org").await.unwrap();
         assert!(!store.realm().user(sam.id).unwrap().is_active);
         store.stop().await;
     }
@@ -248,7 +250,7 @@ mod tests {
             ("sign-in-link --email nobody@example.org", "there is no user 'nobody@example.org'"),
             ("reset-api-key --email nobody@example.org", "there is no user 'nobody@example.org'"),
         ] {
-            let refusal = told(&store, line).await.unwrap_err().to_string();
+            let refusal = run_command(&store, line).await.unwrap_err().to_string();
             assert!(refusal.contains(why), "{line}: {refusal}");
         }
         assert_eq!(store.realm().changed(), before);
@@ -259,7 +261,7 @@ mod tests {
     async fn without_an_organization_there_are_no_users() {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::start(chat_storage::Db::open(None, dir.path(), 4).await.unwrap()).await.unwrap();
-        let refusal = told(&store, "create --email sam@example.org --name Sam").await.unwrap_err().to_string();
+        let refusal = run_command(&store, "create --email sam@example.org --name Sam").await.unwrap_err().to_string();
         assert!(refusal.contains("--owner-email"), "{refusal}");
         assert!(store.realm().users().next().is_none());
         store.stop().await;

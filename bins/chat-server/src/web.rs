@@ -6,15 +6,15 @@ use chat_web::WebClient;
 use http::HeaderMap;
 
 /// The client of `chat-web`.
-pub(crate) struct Embedded(WebClient);
+pub(crate) struct EmbeddedClient(WebClient);
 
-impl Embedded {
+impl EmbeddedClient {
     pub(crate) fn new() -> Self {
         Self(WebClient::embedded())
     }
 }
 
-impl BrowserClient for Embedded {
+impl BrowserClient for EmbeddedClient {
     fn index(&self, headers: &HeaderMap) -> Response {
         self.0.index(headers)
     }

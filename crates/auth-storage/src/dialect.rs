@@ -1,6 +1,6 @@
 //! Where the two engines differ in the SQL of this crate: fragments, as [`sql_engines`] replaces them in statements.
 
-pub(crate) use sql_engines::hex;
+pub(crate) use hex::encode as hex;
 use sql_engines::{Fragment, Fragments};
 
 /// A statement of this crate.

@@ -1,9 +1,9 @@
 //! What it costs to render a message, over the messages of `fixtures/chat/messages.txt`.
 //!
 //! Prints three numbers: the median of all messages, the dearest of them, both in microseconds, and how many messages
-//! there are. On the clock, the quickest of several slices: one takes a millisecond and is disturbed or is not, and
-//! the kernel counts CPU no finer than that while a thread runs. `cargo xtask bench everyday` starts it. In process, because over HTTP a message of 60 µs
-//! stands beside a request of twenty.
+//! there are. On the clock, the quickest of several slices: one takes a millisecond and is disturbed or is not, and the
+//! kernel counts CPU no finer than that while a thread runs. `cargo xtask bench everyday` starts it. In process,
+//! because over HTTP a message of 60 µs stands beside a request of twenty.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -30,8 +30,9 @@ const USERS: i64 = 100;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let realm = realm();
-    let lexicon = RenderContext::of(&realm);
-    let setting = RenderSettings { realm_url: "https://chat.example", lexicon: &lexicon, uploads: None, now_s: 0 };
+    let render_context = RenderContext::of(&realm);
+    let setting =
+        RenderSettings { realm_url: "https://chat.example", render_context: &render_context, uploads: None, now_s: 0 };
     let writer = realm.user(UserId(1)).ok_or("there is no user")?;
     let messages: Vec<&str> = MESSAGES.trim_end().split(BETWEEN).collect();
     let mut each_us = Vec::new();

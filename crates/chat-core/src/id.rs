@@ -45,7 +45,7 @@ id! {
     ScheduledId
 }
 id! {
-    /// A text somebody began to write. Its number is the place in the log at which it was stored.
+    /// A draft. Its number is the place in the log at which it was stored.
     DraftId
 }
 id! {

@@ -4,7 +4,8 @@
 //! selects and what an event says. Handlers and storage call it; it calls nothing outside itself, except through the
 //! store traits that it declares beside the rules that need them.
 //!
-//! The folders are layers: each uses those above it in this list and none below, and `cargo xtask tidy` refuses a circle.
+//! The folders are layers: each uses those above it in this list and none below, and `cargo xtask tidy` refuses a
+//! circle.
 //!
 //! - [`id`] holds the number types, [`limits`] how much there may be of what;
 //! - [`text`] reads texts that people type, [`emoji`] knows the names of Unicode emoji, [`files`] is what people upload;
@@ -12,7 +13,7 @@
 //! - [`model`] is the realm as data: users, channels, groups, messages, how they change, and the realm in memory;
 //! - [`permission`] decides who may see, read, enter, send and administer;
 //! - [`wire`] is what clients are shown of all that, in answers and events alike;
-//! - [`log`] is what is committed together and the events that are told of it;
+//! - [`log`] is what is committed together and the events of it;
 //! - [`organization`] is what administrators choose for all, and the founding of a realm;
 //! - [`messages`] composes, schedules, finds, edits, marks and expires messages;
 //! - [`channels`] makes, changes, fills and closes channels;

@@ -61,7 +61,7 @@ pub const MAX_DIRECT_USERS: usize = 200;
 pub const MAX_LINKIFIERS: usize = 200;
 /// Characters of a linkifier's pattern, and of its template.
 pub const MAX_LINKIFIER_CHARS: usize = 1_000;
-/// Playgrounds of a realm. Not specified; each client is told all of them when it starts.
+/// Playgrounds of a realm. Not specified; each client receives all of them when it starts.
 pub const MAX_PLAYGROUNDS: usize = 500;
 /// Characters of a playground's name.
 pub const MAX_PLAYGROUND_NAME_CHARS: usize = 100;
@@ -69,7 +69,7 @@ pub const MAX_PLAYGROUND_NAME_CHARS: usize = 100;
 pub const MAX_PLAYGROUND_LANGUAGE_CHARS: usize = 40;
 /// Characters of a playground's template.
 pub const MAX_PLAYGROUND_URL_CHARS: usize = 1_000;
-/// Custom emoji of a realm, in use or not. Not specified; each client is told all of them when it starts.
+/// Custom emoji of a realm, in use or not. Not specified; each client receives all of them when it starts.
 pub const MAX_CUSTOM_EMOJI: usize = 5_000;
 /// Characters of a custom emoji's name.
 pub const MAX_EMOJI_NAME_CHARS: usize = 100;

@@ -70,7 +70,7 @@ pub(crate) fn message(sender: i64, recipient: Recipient) -> Message {
         html: "<p>hi</p>".to_owned(),
         sent_s: NOW_S,
         client: "test".to_owned(),
-        marks: ContentFlags::default(),
+        content_flags: ContentFlags::default(),
         last_edit_s: None,
         revision: EventId(50),
         reactions: Vec::new(),
@@ -98,7 +98,7 @@ pub(crate) fn realm_of(rules: RealmRules) -> Realm {
         created_s: 1,
         is_deactivated: false,
         rules,
-        emblems: OrganizationImages::default(),
+        images: OrganizationImages::default(),
     }
 }
 

@@ -10,16 +10,16 @@ const UNSPECIFIED: &str = "Unspecified";
 /// The one name this server refuses to work with, for clients to test their own refusal with.
 const INCOMPATIBLE: &str = "ZulipInvalid";
 
-/// A client by its own account.
+/// The client program, as its `User-Agent` header names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Agent {
+pub struct ClientAgent {
     /// What it calls itself; never empty.
     pub name: String,
     /// Its version, where it names one.
     pub version: Option<String>,
 }
 
-impl Agent {
+impl ClientAgent {
     /// The client that sent these headers.
     #[must_use]
     pub fn of(headers: &HeaderMap) -> Self {
@@ -67,7 +67,7 @@ fn further_words(rest: &str) -> (&str, &str) {
 
 /// Returns the name kept for a client: `named` when it is given, else the header's, cut to its limit.
 #[must_use]
-pub fn client_name(named: Option<&str>, agent: &Agent) -> String {
+pub fn client_name(named: Option<&str>, agent: &ClientAgent) -> String {
     named.unwrap_or(&agent.name).chars().take(CLIENT_NAME_MAX_CHARS).collect()
 }
 
@@ -90,7 +90,7 @@ mod tests {
             ("ZulipInvalid", "ZulipInvalid", None),
         ];
         for (header, name, version) in cases {
-            let agent = Agent::parse(header);
+            let agent = ClientAgent::parse(header);
             assert_eq!((agent.name.as_str(), agent.version.as_deref()), (name, version), "{header}");
         }
     }
@@ -98,22 +98,22 @@ mod tests {
     #[test]
     fn a_client_that_says_nothing_is_unspecified() {
         for header in ["", " ", "/", "/1.0", " (x)"] {
-            assert_eq!(Agent::parse(header).name, "Unspecified", "{header}");
+            assert_eq!(ClientAgent::parse(header).name, "Unspecified", "{header}");
         }
-        assert_eq!(Agent::of(&HeaderMap::new()).name, "Unspecified");
+        assert_eq!(ClientAgent::of(&HeaderMap::new()).name, "Unspecified");
     }
 
     #[test]
     fn one_name_alone_is_incompatible() {
-        assert!(Agent::parse("ZulipInvalid/5.0").is_incompatible());
+        assert!(ClientAgent::parse("ZulipInvalid/5.0").is_incompatible());
         for header in ["ZulipInvalidated/1", "zulipinvalid", "ZulipMobile/1"] {
-            assert!(!Agent::parse(header).is_incompatible(), "{header}");
+            assert!(!ClientAgent::parse(header).is_incompatible(), "{header}");
         }
     }
 
     #[test]
     fn the_callers_own_word_wins_and_is_cut() {
-        let agent = Agent::parse("MyBot/1");
+        let agent = ClientAgent::parse("MyBot/1");
         assert_eq!(client_name(None, &agent), "MyBot");
         assert_eq!(client_name(Some("website"), &agent), "website");
         assert_eq!(client_name(Some(&"é".repeat(40)), &agent), "é".repeat(30));

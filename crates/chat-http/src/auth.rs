@@ -13,7 +13,7 @@ use http::header::AUTHORIZATION;
 
 use crate::limits::CREDENTIAL_MAX_BYTES;
 
-/// What a caller shows.
+/// The e-mail address and API key that a request shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Credentials {
     /// The account's real address, as typed.
@@ -27,7 +27,7 @@ pub struct Credentials {
 pub struct Caller {
     /// The account.
     pub user: Arc<User>,
-    /// The realm at that moment. A decision that changes it is taken on the newest, by `Site::commit`.
+    /// The realm at that moment. A decision that changes it is taken on the newest, by `AppState::commit`.
     pub realm: Arc<RealmSnapshot>,
     /// The secret that the request showed.
     pub secret: CallerSecret,
@@ -58,8 +58,8 @@ impl Caller {
     ///
     /// # Errors
     /// As [`authenticate`], when they were let in and would not be now.
-    pub fn renewed(self, realm: Arc<RealmSnapshot>) -> Result<Self, Unauthenticated> {
-        let user = Arc::clone(self.again(&realm)?);
+    pub fn renewed(self, realm: Arc<RealmSnapshot>) -> Result<Self, AuthenticationError> {
+        let user = Arc::clone(self.account_in(&realm)?);
         may_enter(&realm, &user)?;
         Ok(Self { user, realm, secret: self.secret })
     }
@@ -74,7 +74,7 @@ impl Caller {
     ///
     /// # Errors
     /// When it is closed there, has another key, or the session has ended.
-    pub fn again<'a>(&self, realm: &'a RealmSnapshot) -> Result<&'a Arc<User>, Unauthenticated> {
+    pub fn account_in<'a>(&self, realm: &'a RealmSnapshot) -> Result<&'a Arc<User>, AuthenticationError> {
         holder(realm, self.id(), self.secret)
     }
 }
@@ -84,13 +84,17 @@ impl Caller {
 ///
 /// # Errors
 /// When it is closed, has another key, or the session has ended.
-pub(crate) fn holder(realm: &RealmSnapshot, id: UserId, secret: CallerSecret) -> Result<&Arc<User>, Unauthenticated> {
-    let user = realm.user(id).filter(|user| user.is_active).ok_or(Unauthenticated::AccountDeactivated)?;
+pub(crate) fn holder(
+    realm: &RealmSnapshot,
+    id: UserId,
+    secret: CallerSecret,
+) -> Result<&Arc<User>, AuthenticationError> {
+    let user = realm.user(id).filter(|user| user.is_active).ok_or(AuthenticationError::AccountDeactivated)?;
     match secret {
         CallerSecret::ApiKey(key) if realm.key_of(id) == Some(key) => Ok(user),
         CallerSecret::Session(hash) if Session::find(realm, id, hash).is_some() => Ok(user),
-        CallerSecret::ApiKey(_) => Err(Unauthenticated::UnknownKey),
-        CallerSecret::Session(_) => Err(Unauthenticated::SignedOut),
+        CallerSecret::ApiKey(_) => Err(AuthenticationError::UnknownKey),
+        CallerSecret::Session(_) => Err(AuthenticationError::SignedOut),
     }
 }
 
@@ -98,17 +102,17 @@ pub(crate) fn holder(realm: &RealmSnapshot, id: UserId, secret: CallerSecret) ->
 /// owner's (compared without case), the organization is active, the account is active, it is no incoming webhook.
 ///
 /// # Errors
-/// [`Unauthenticated`] names the first check that fails.
-pub fn authenticate(realm: Arc<RealmSnapshot>, shown: &Credentials) -> Result<Caller, Unauthenticated> {
+/// [`AuthenticationError`] names the first check that fails.
+pub fn authenticate(realm: Arc<RealmSnapshot>, shown: &Credentials) -> Result<Caller, AuthenticationError> {
     let key = realm.key_hasher().hash(&shown.api_key);
-    let user = realm.user_by_key(&key).ok_or(Unauthenticated::UnknownKey)?;
+    let user = realm.user_by_key(&key).ok_or(AuthenticationError::UnknownKey)?;
     // Most clients write it as the account has it.
     if user.email != shown.email && user.email_key() != fold(&shown.email) {
-        return Err(Unauthenticated::UnknownKey);
+        return Err(AuthenticationError::UnknownKey);
     }
     may_enter(&realm, user)?;
     if user.bot.as_ref().is_some_and(|bot| bot.kind == BotKind::IncomingWebhook) {
-        return Err(Unauthenticated::IncomingWebhook);
+        return Err(AuthenticationError::IncomingWebhook);
     }
     let user = Arc::clone(user);
     Ok(Caller { user, realm, secret: CallerSecret::ApiKey(key) })
@@ -118,17 +122,17 @@ pub fn authenticate(realm: Arc<RealmSnapshot>, shown: &Credentials) -> Result<Ca
 ///
 /// # Errors
 /// When the organization or the account is closed.
-pub fn may_enter(realm: &RealmSnapshot, user: &User) -> Result<(), Unauthenticated> {
+pub fn may_enter(realm: &RealmSnapshot, user: &User) -> Result<(), AuthenticationError> {
     if realm.realm().is_none_or(|realm| realm.is_deactivated) {
-        return Err(Unauthenticated::RealmDeactivated);
+        return Err(AuthenticationError::RealmDeactivated);
     }
-    if user.is_active { Ok(()) } else { Err(Unauthenticated::AccountDeactivated) }
+    if user.is_active { Ok(()) } else { Err(AuthenticationError::AccountDeactivated) }
 }
 
-/// The reason why credentials open nothing.
+/// The reason why credentials are refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Unauthenticated {
-    /// Nobody's key, or not of this address. The two are not told apart.
+pub enum AuthenticationError {
+    /// The key of no account, or not of this address. Both have one text.
     #[error("Invalid API key")]
     UnknownKey,
     /// The request has no session of a browser, or one that has ended or expired. In the words of requests without
@@ -146,10 +150,10 @@ pub enum Unauthenticated {
     IncomingWebhook,
 }
 
-/// The reason why a password opens nothing.
+/// The reason why a password is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum LoginFault {
-    /// Nobody has that address and password. Which of the two is wrong is not told.
+pub enum LoginError {
+    /// No account has that address and password. The text does not say which of the two is wrong.
     #[error("Your username or password is incorrect")]
     WrongPassword,
     /// The organization is closed.
@@ -160,9 +164,9 @@ pub enum LoginFault {
     AccountDeactivated,
 }
 
-/// The reason why a request shows no credentials that could be checked.
+/// The reason why a request has no credentials that can be checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum CredentialsFault {
+pub enum CredentialsError {
     /// No `Authorization` header.
     #[error("Not logged in: API authentication or user session required")]
     Absent,
@@ -184,23 +188,23 @@ pub enum CredentialsFault {
 ///
 /// # Source
 /// RFC 7617, section 2; texts as existing clients know them.
-pub fn credentials(headers: &HeaderMap) -> Result<Credentials, CredentialsFault> {
+pub fn credentials(headers: &HeaderMap) -> Result<Credentials, CredentialsError> {
     let mut sent = headers.get_all(AUTHORIZATION).iter();
-    let header = sent.next().ok_or(CredentialsFault::Absent)?;
+    let header = sent.next().ok_or(CredentialsError::Absent)?;
     if sent.next().is_some() {
-        return Err(CredentialsFault::Malformed);
+        return Err(CredentialsError::Malformed);
     }
-    let header = header.to_str().map_err(|_| CredentialsFault::Malformed)?;
+    let header = header.to_str().map_err(|_| CredentialsError::Malformed)?;
     let mut words = header.split_ascii_whitespace();
-    let scheme = words.next().ok_or(CredentialsFault::Malformed)?;
+    let scheme = words.next().ok_or(CredentialsError::Malformed)?;
     if !scheme.eq_ignore_ascii_case("basic") {
-        return Err(CredentialsFault::NotBasic);
+        return Err(CredentialsError::NotBasic);
     }
     let (Some(encoded), None) = (words.next(), words.next()) else {
-        return Err(CredentialsFault::Malformed);
+        return Err(CredentialsError::Malformed);
     };
-    let (email, key) = decoded(encoded).ok_or(CredentialsFault::Malformed)?;
-    let api_key = ApiKey::parse(key.trim()).map_err(|_| CredentialsFault::MalformedKey)?;
+    let (email, key) = decoded(encoded).ok_or(CredentialsError::Malformed)?;
+    let api_key = ApiKey::parse(key.trim()).map_err(|_| CredentialsError::MalformedKey)?;
     Ok(Credentials { email, api_key })
 }
 
@@ -222,7 +226,7 @@ mod tests {
 
     const KEY: &str = "abcdefghijklmnopqrstuvwxyz012345";
 
-    fn shown(header: &str) -> Result<Credentials, CredentialsFault> {
+    fn shown(header: &str) -> Result<Credentials, CredentialsError> {
         let mut headers = HeaderMap::new();
         headers.insert(AUTHORIZATION, HeaderValue::from_str(header).unwrap());
         credentials(&headers)
@@ -243,15 +247,15 @@ mod tests {
 
     #[test]
     fn each_way_of_not_showing_credentials_is_told_apart() {
-        assert_eq!(credentials(&HeaderMap::new()), Err(CredentialsFault::Absent));
-        assert_eq!(shown("Bearer abc"), Err(CredentialsFault::NotBasic));
+        assert_eq!(credentials(&HeaderMap::new()), Err(CredentialsError::Absent));
+        assert_eq!(shown("Bearer abc"), Err(CredentialsError::NotBasic));
         let colons = basic(&format!("a:b:{KEY}"));
         let long = basic(&format!("{}:{KEY}", "a".repeat(CREDENTIAL_MAX_BYTES)));
         for header in ["", "Basic", "Basic %%%", "Basic a b", &basic("no colon"), &colons, &long, &basic("a\0:b")] {
-            assert_eq!(shown(header), Err(CredentialsFault::Malformed), "{header}");
+            assert_eq!(shown(header), Err(CredentialsError::Malformed), "{header}");
         }
         for key in ["", "short", &KEY[1..], &format!("{KEY}x"), &KEY.replace('a', "-")] {
-            assert_eq!(shown(&basic(&format!("a@b:{key}"))), Err(CredentialsFault::MalformedKey), "{key}");
+            assert_eq!(shown(&basic(&format!("a@b:{key}"))), Err(CredentialsError::MalformedKey), "{key}");
         }
     }
 
@@ -261,7 +265,7 @@ mod tests {
         for _ in 0..2 {
             headers.append(AUTHORIZATION, HeaderValue::from_str(&basic(&format!("a@b:{KEY}"))).unwrap());
         }
-        assert_eq!(credentials(&headers), Err(CredentialsFault::Malformed));
+        assert_eq!(credentials(&headers), Err(CredentialsError::Malformed));
     }
 
     #[test]

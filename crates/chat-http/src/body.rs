@@ -6,19 +6,19 @@ use http::HeaderMap;
 use http::header::CONTENT_LENGTH;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 
-use crate::error::Fault;
+use crate::error::ApiError;
 
-/// Returns the whole body, or the fault of being larger than `limit_bytes`.
+/// Returns the whole body, or the error of being larger than `limit_bytes`.
 ///
 /// A body that announces its size is refused before any of it is read.
-pub(crate) async fn read(headers: &HeaderMap, body: Body, limit_bytes: usize) -> Result<Bytes, Fault> {
+pub(crate) async fn read(headers: &HeaderMap, body: Body, limit_bytes: usize) -> Result<Bytes, ApiError> {
     if announced_bytes(headers).is_some_and(|length| length > limit_bytes) {
-        return Err(Fault::BodyTooLarge { limit_bytes });
+        return Err(ApiError::BodyTooLarge { limit_bytes });
     }
     match Limited::new(body, limit_bytes).collect().await {
         Ok(whole) => Ok(whole.to_bytes()),
-        Err(cause) if cause.is::<LengthLimitError>() => Err(Fault::BodyTooLarge { limit_bytes }),
-        Err(_) => Err(Fault::BodyBroken),
+        Err(cause) if cause.is::<LengthLimitError>() => Err(ApiError::BodyTooLarge { limit_bytes }),
+        Err(_) => Err(ApiError::BodyBroken),
     }
 }
 

@@ -1,8 +1,8 @@
 //! Browsers: the session in a cookie, and the CSRF token that a request proves to have read.
 //!
-//! Two cookies. The session ([`CookieKind::Session`]) is the secret of [`chat_core::people::session`]; script cannot read it. The
-//! CSRF token ([`CookieKind::Csrf`]) is read by script and by pages of this server, and sent back with every request that
-//! changes something: as the header `X-CSRFToken` under `/json/`, as a field of forms.
+//! Two cookies. The session ([`CookieKind::Session`]) is the secret of [`chat_core::people::session`]; script cannot
+//! read it. The CSRF token ([`CookieKind::Csrf`]) is read by script and by pages of this server, and sent back with
+//! every request that changes something: as the header `X-CSRFToken` under `/json/`, as a field of forms.
 //!
 //! **Why bound to the session, and not a double submit alone**: another host of the domain can plant cookies over
 //! http, so a cookie and a header that agree prove little. The token of a session follows from its secret, which such a
@@ -20,11 +20,11 @@ use http::request::Parts;
 use http::{Extensions, HeaderMap, HeaderName, HeaderValue, Method};
 use subtle::ConstantTimeEq as _;
 
-use crate::auth::{Caller, CallerSecret, CredentialsFault, Unauthenticated, holder, may_enter};
-use crate::error::{BrowserFault, Fault};
+use crate::auth::{AuthenticationError, Caller, CallerSecret, CredentialsError, holder, may_enter};
+use crate::error::{ApiError, BrowserError};
 use crate::rate::address;
 use crate::routes::JSON_API;
-use crate::state::{App, Site};
+use crate::state::{App, AppState};
 
 /// Where script sends the CSRF token.
 const CSRF_HEADER: HeaderName = HeaderName::from_static("x-csrftoken");
@@ -50,7 +50,7 @@ pub(crate) struct Cookies {
 }
 
 impl Cookies {
-    pub(crate) fn of(app: &Site) -> Self {
+    pub(crate) fn of(app: &AppState) -> Self {
         Self { is_secure: app.settings.base_url.starts_with("https:") }
     }
 
@@ -100,7 +100,7 @@ fn is_json_api(head: &Parts) -> bool {
 
 /// Returns whether the session decides who calls: always under `/json/`, never under `/api/`, and for files where the
 /// request shows nothing else.
-pub(crate) fn is_by_session(app: &Site, head: &Parts) -> bool {
+pub(crate) fn is_by_session(app: &AppState, head: &Parts) -> bool {
     let is_api = head.uri.path().starts_with("/api/");
     is_json_api(head)
         || (!is_api
@@ -112,8 +112,8 @@ pub(crate) fn is_by_session(app: &Site, head: &Parts) -> bool {
 ///
 /// # Errors
 /// When there is no session, it has ended, or the token is not the session's.
-pub(crate) fn caller(app: &Site, head: &Parts) -> Result<Caller, Fault> {
-    let token = Cookies::of(app).session(&head.headers).ok_or(CredentialsFault::Absent)?;
+pub(crate) fn caller(app: &AppState, head: &Parts) -> Result<Caller, ApiError> {
+    let token = Cookies::of(app).session(&head.headers).ok_or(CredentialsError::Absent)?;
     let caller = signed_in(app, &token)?;
     check_json(app, head)?;
     Ok(caller)
@@ -124,23 +124,27 @@ pub(crate) fn caller(app: &Site, head: &Parts) -> Result<Caller, Fault> {
 ///
 /// # Errors
 /// When too many unknown sessions came from there, or storage fails.
-pub(crate) async fn account(app: &Site, headers: &HeaderMap, extensions: &Extensions) -> Result<Option<Caller>, Fault> {
+pub(crate) async fn account(
+    app: &AppState,
+    headers: &HeaderMap,
+    extensions: &Extensions,
+) -> Result<Option<Caller>, ApiError> {
     let Some(token) = Cookies::of(app).session(headers) else { return Ok(None) };
     app.ensure_current().await?;
     if let Ok(caller) = signed_in(app, &token) {
         return Ok(Some(caller));
     }
-    app.frame.by_address.check(&address(extensions))?;
+    app.server.by_address.check(&address(extensions))?;
     app.realm.refresh().await?;
     Ok(signed_in(app, &token).ok())
 }
 
-fn signed_in(app: &Site, token: &SessionToken) -> Result<Caller, Unauthenticated> {
+fn signed_in(app: &AppState, token: &SessionToken) -> Result<Caller, AuthenticationError> {
     let realm = app.realm();
     let hash = token.hash(realm.key_hasher());
-    let session = Session::find(&realm, token.user_id, hash).ok_or(Unauthenticated::SignedOut)?;
+    let session = Session::find(&realm, token.user_id, hash).ok_or(AuthenticationError::SignedOut)?;
     if session.is_expired(app.now_s(), app.browser.session_lifetime_s) {
-        return Err(Unauthenticated::SignedOut);
+        return Err(AuthenticationError::SignedOut);
     }
     let secret = CallerSecret::Session(hash);
     let user = holder(&realm, token.user_id, secret)?.clone();
@@ -148,8 +152,9 @@ fn signed_in(app: &Site, token: &SessionToken) -> Result<Caller, Unauthenticated
     Ok(Caller { user, realm, secret })
 }
 
-/// Writes down that a session is used, when that was not done for an hour. A failure is logged, and the request goes on.
-pub(crate) async fn note_use(app: &Site, caller: &Caller) {
+/// Writes down that a session is used, when that was not done for an hour. A failure is logged, and the request goes
+/// on.
+pub(crate) async fn note_use(app: &AppState, caller: &Caller) {
     let Some(hash) = caller.secret.session() else { return };
     let found = Session::find(&caller.realm, caller.id(), hash);
     if !found.is_some_and(|session| session.is_use_due(app.now_s())) {
@@ -159,8 +164,8 @@ pub(crate) async fn note_use(app: &Site, caller: &Caller) {
         session::note_use(realm, caller.id(), hash, commit);
         Ok(())
     });
-    if let Err(fault) = noted.await {
-        fault.log("the use of a session was not written down");
+    if let Err(error) = noted.await {
+        error.log("the use of a session was not written down");
     }
 }
 
@@ -168,7 +173,7 @@ pub(crate) async fn note_use(app: &Site, caller: &Caller) {
 ///
 /// # Errors
 /// When it has none, or not the one of its session.
-pub(crate) fn check_json(app: &Site, head: &Parts) -> Result<(), Fault> {
+pub(crate) fn check_json(app: &AppState, head: &Parts) -> Result<(), ApiError> {
     if !is_json_api(head) || matches!(head.method, Method::GET | Method::HEAD) {
         return Ok(());
     }
@@ -180,21 +185,21 @@ pub(crate) fn check_json(app: &Site, head: &Parts) -> Result<(), Fault> {
 ///
 /// # Errors
 /// When it is not the one of this browser.
-pub(crate) fn check_form(app: &Site, headers: &HeaderMap, field: &str) -> Result<(), Fault> {
+pub(crate) fn check_form(app: &AppState, headers: &HeaderMap, field: &str) -> Result<(), ApiError> {
     let shown = headers.get(CSRF_HEADER).and_then(|value| value.to_str().ok());
     check(app, headers, shown.unwrap_or(field))
 }
 
-fn check(app: &Site, headers: &HeaderMap, shown: &str) -> Result<(), Fault> {
+fn check(app: &AppState, headers: &HeaderMap, shown: &str) -> Result<(), ApiError> {
     let site = headers.get(FETCH_SITE).map(HeaderValue::as_bytes);
     let expected = csrf_token(app, headers).unwrap_or_default();
     let is_ours = matches!(site, None | Some(b"same-origin" | b"none"));
     let is_equal: bool = shown.as_bytes().ct_eq(expected.as_bytes()).into();
-    if is_ours && is_equal && !expected.is_empty() { Ok(()) } else { Err(BrowserFault::Csrf.into()) }
+    if is_ours && is_equal && !expected.is_empty() { Ok(()) } else { Err(BrowserError::Csrf.into()) }
 }
 
 /// Returns the token of the browser's session; without one that of its cookie.
-fn csrf_token(app: &Site, headers: &HeaderMap) -> Option<String> {
+fn csrf_token(app: &AppState, headers: &HeaderMap) -> Option<String> {
     let cookies = Cookies::of(app);
     match cookies.session(headers) {
         Some(session) => Some(session.csrf_token()),
@@ -211,7 +216,7 @@ pub(crate) struct FormToken {
 
 impl FormToken {
     /// Returns the token of the browser; a new one where it has none.
-    pub(crate) fn of(app: &Site, headers: &HeaderMap) -> Result<Self, Fault> {
+    pub(crate) fn of(app: &AppState, headers: &HeaderMap) -> Result<Self, ApiError> {
         match csrf_token(app, headers) {
             Some(value) => Ok(Self { value, is_new: false }),
             None => Ok(Self { value: app.fresh_key()?.expose().to_owned(), is_new: true }),
@@ -219,7 +224,7 @@ impl FormToken {
     }
 
     /// Gives a new token to the browser.
-    pub(crate) fn add_cookie(&self, app: &Site, headers: &mut HeaderMap) {
+    pub(crate) fn add_cookie(&self, app: &AppState, headers: &mut HeaderMap) {
         if self.is_new {
             Cookies::of(app).set(headers, CookieKind::Csrf, &self.value, COOKIE_DAYS);
         }
@@ -235,8 +240,8 @@ pub(crate) async fn sign_in(
     app: &App,
     user_id: UserId,
     (request, response): (&HeaderMap, &mut HeaderMap),
-    may: impl Fn(&RealmSnapshot) -> Result<(), Fault> + Send + Sync,
-) -> Result<SessionToken, Fault> {
+    may: impl Fn(&RealmSnapshot) -> Result<(), ApiError> + Send + Sync,
+) -> Result<SessionToken, ApiError> {
     let cookies = Cookies::of(app);
     let before = cookies.session(request);
     let token = SessionToken::new(user_id, app.fresh_key()?);
@@ -260,7 +265,7 @@ pub(crate) async fn sign_in(
 ///
 /// # Errors
 /// When storage fails.
-pub(crate) async fn sign_out(app: &App, headers: &HeaderMap) -> Result<(), Fault> {
+pub(crate) async fn sign_out(app: &App, headers: &HeaderMap) -> Result<(), ApiError> {
     let Some(token) = Cookies::of(app).session(headers) else { return Ok(()) };
     app.commit(|realm, commit| {
         session::end(realm, token.user_id, token.hash(realm.key_hasher()), commit);

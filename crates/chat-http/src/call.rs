@@ -1,8 +1,8 @@
 //! One call of an endpoint: who, with what, and the answer around what it returns.
 //!
-//! An endpoint is a function of a [`Call`] and its parameters that returns an [`Answer`] or a [`Fault`]. Everything
-//! that is the same for all of them, in its order, is `endpoint`: identify, count, read, decode, run, wrap. So
-//! no endpoint can forget the envelope, the report of ignored parameters or the rate limit.
+//! An endpoint is a function of a [`ApiCall`] and its parameters that returns an [`ApiResponse`] or an [`ApiError`].
+//! Everything that is the same for all of them, in its order, is `endpoint`: identify, count, read, decode, run, wrap.
+//! So no endpoint can forget the envelope, the report of ignored parameters or the rate limit.
 
 use std::marker::PhantomData;
 use std::net::IpAddr;
@@ -18,82 +18,85 @@ use chat_core::id::EventId;
 use http::HeaderMap;
 use http::request::Parts;
 
-use crate::agent::{Agent, client_name};
-use crate::answer::Answer;
+use crate::agent::{ClientAgent, client_name};
 use crate::auth::{Caller, authenticate, credentials};
 use crate::body;
 use crate::browser;
-use crate::error::Fault;
+use crate::error::ApiError;
 use crate::limits::FORM_MAX_BYTES;
 use crate::long_wait::LongWait;
-use crate::middleware::method::Overridden;
+use crate::middleware::method::MethodOverride;
 use crate::middleware::observe::Route;
-use crate::params::{Encoding, File, Params, RawRequest, Reader, client, declared};
-use crate::rate::{Standing, address};
-use crate::routes::{Said, Saying};
+use crate::params::{Encoding, ParamReader, Params, RawRequest, UploadedFile, client, declared_params};
+use crate::rate::{RateLimitStatus, address};
+use crate::response::ApiResponse;
+use crate::routes::{DocumentedHandler, OperationDoc};
 use crate::schema::Member;
 use crate::state::{App, noting_writes};
 
-/// Who an endpoint is for.
-pub(crate) trait Who: Clone + Send {
+/// A kind of caller that an endpoint takes: an account, or any client.
+pub(crate) trait CallerKind: Clone + Send {
     /// Whether it asks who calls.
     const NEEDS_ACCOUNT: bool;
 
     /// Finds out who calls, and counts the call.
-    fn identify(app: &App, head: &Parts) -> impl Future<Output = Result<(Self, Option<Standing>), Fault>> + Send;
+    fn identify(
+        app: &App,
+        head: &Parts,
+    ) -> impl Future<Output = Result<(Self, Option<RateLimitStatus>), ApiError>> + Send;
 
     /// Returns who that is now that the request is complete: its body may have taken its time.
-    fn renewed(self, app: &App) -> Result<Self, Fault>;
+    fn renewed(self, app: &App) -> Result<Self, ApiError>;
 }
 
-/// Endpoints for everybody: an `Authorization` header is not looked at.
+/// The caller of an endpoint that needs no account: the `Authorization` header is not read.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Anyone;
+pub(crate) struct Anonymous;
 
-impl Who for Anyone {
+impl CallerKind for Anonymous {
     const NEEDS_ACCOUNT: bool = false;
 
-    async fn identify(app: &App, head: &Parts) -> Result<(Self, Option<Standing>), Fault> {
-        app.frame.by_address.check(&address(&head.extensions))?;
+    async fn identify(app: &App, head: &Parts) -> Result<(Self, Option<RateLimitStatus>), ApiError> {
+        app.server.by_address.check(&address(&head.extensions))?;
         browser::check_json(app, head)?;
         app.ensure_current().await?;
         Ok((Self, None))
     }
 
-    fn renewed(self, _: &App) -> Result<Self, Fault> {
+    fn renewed(self, _: &App) -> Result<Self, ApiError> {
         Ok(self)
     }
 }
 
 /// Endpoints for accounts. Who fails to show one counts by address, so that guessing has a price.
-impl Who for Caller {
+impl CallerKind for Caller {
     const NEEDS_ACCOUNT: bool = true;
 
-    async fn identify(app: &App, head: &Parts) -> Result<(Self, Option<Standing>), Fault> {
+    async fn identify(app: &App, head: &Parts) -> Result<(Self, Option<RateLimitStatus>), ApiError> {
         app.ensure_current().await?;
         let caller = match authenticated(app, head) {
             Ok(caller) => caller,
-            Err(fault) => {
-                app.frame.by_address.check(&address(&head.extensions))?;
-                if !fault.may_be_stale() {
-                    return Err(fault);
+            Err(error) => {
+                app.server.by_address.check(&address(&head.extensions))?;
+                if !error.may_be_stale() {
+                    return Err(error);
                 }
                 // Another node may have let them in a moment ago.
                 app.realm.refresh().await?;
                 authenticated(app, head)?
             }
         };
-        let standing = app.by_user.check(&caller.id())?;
+        let rate_limit = app.by_user.check(&caller.id())?;
         browser::note_use(app, &caller).await;
-        Ok((caller, standing))
+        Ok((caller, rate_limit))
     }
 
-    fn renewed(self, app: &App) -> Result<Self, Fault> {
+    fn renewed(self, app: &App) -> Result<Self, ApiError> {
         Ok(Self::renewed(self, app.realm())?)
     }
 }
 
-fn authenticated(app: &App, head: &Parts) -> Result<Caller, Fault> {
+fn authenticated(app: &App, head: &Parts) -> Result<Caller, ApiError> {
     if browser::is_by_session(app, head) {
         return browser::caller(app, head);
     }
@@ -101,15 +104,15 @@ fn authenticated(app: &App, head: &Parts) -> Result<Caller, Fault> {
     Ok(authenticate(app.realm(), &shown)?)
 }
 
-/// One call.
-pub struct Call<W> {
+/// One call of an endpoint, without its parameters.
+pub struct ApiCall<W> {
     /// The state.
     pub(crate) app: App,
     /// Who calls.
-    pub who: W,
+    pub caller: W,
     /// Files of a multipart body.
-    pub files: Vec<File>,
-    /// To be told before waiting for long.
+    pub files: Vec<UploadedFile>,
+    /// Receives the report that the call waits for long.
     pub(crate) wait: LongWait,
     /// Whether its answer says nothing that stands in the request alone: parameters that are ignored, a name of the
     /// caller's own.
@@ -122,11 +125,11 @@ pub struct Call<W> {
     client: Option<String>,
 }
 
-impl<W> Call<W> {
+impl<W> ApiCall<W> {
     /// Returns the client's program, by its `User-Agent`.
     #[must_use]
-    pub fn agent(&self) -> Agent {
-        Agent::of(&self.headers)
+    pub fn agent(&self) -> ClientAgent {
+        ClientAgent::of(&self.headers)
     }
 
     /// Returns the name of the client: its own word, else the program's.
@@ -139,26 +142,26 @@ impl<W> Call<W> {
     ///
     /// # Errors
     /// When it is none, or no number this server gives.
-    pub fn path_id(&self, name: &str) -> Result<i64, Fault> {
+    pub fn path_id(&self, name: &str) -> Result<i64, ApiError> {
         let text = self.path_text(name)?;
         let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-        digits.then(|| text.parse().ok()).flatten().ok_or(Fault::UnknownRoute)
+        digits.then(|| text.parse().ok()).flatten().ok_or(ApiError::UnknownRoute)
     }
 
     /// A text in the path, decoded. One with a NUL is no address of ours.
     ///
     /// # Errors
     /// When there is none of this name.
-    pub fn path_text(&self, name: &str) -> Result<&str, Fault> {
+    pub fn path_text(&self, name: &str) -> Result<&str, ApiError> {
         let found = self.path.iter().find(|(sent, _)| sent == name).map(|(_, value)| value.as_str());
-        found.filter(|text| !text.contains('\0')).ok_or(Fault::UnknownRoute)
+        found.filter(|text| !text.contains('\0')).ok_or(ApiError::UnknownRoute)
     }
 }
 
 /// Returns the whole of an endpoint, as the router takes it.
 pub(crate) fn endpoint<W, P, F, R>(run: F) -> Endpoint<W, P, F>
 where
-    F: Fn(Call<W>, P) -> R,
+    F: Fn(ApiCall<W>, P) -> R,
 {
     Endpoint { run, takes: PhantomData }
 }
@@ -169,10 +172,10 @@ pub(crate) struct Endpoint<W, P, F> {
     takes: PhantomData<fn(W, P)>,
 }
 
-impl<W: Who, P: Params, F> Endpoint<W, P, F> {
-    /// Says of the endpoint what it does, and what it answers beside the envelope.
-    pub(crate) fn says(self, summary: &'static str, answer: fn() -> Vec<Member>) -> Said<Self> {
-        Said::new(self, Saying::new(summary, declared::<P>, answer, W::NEEDS_ACCOUNT))
+impl<W: CallerKind, P: Params, F> Endpoint<W, P, F> {
+    /// Documents what the endpoint does, and the members of its response beside the envelope.
+    pub(crate) fn documented(self, summary: &'static str, answer: fn() -> Vec<Member>) -> DocumentedHandler<Self> {
+        DocumentedHandler::new(self, OperationDoc::new(summary, declared_params::<P>, answer, W::NEEDS_ACCOUNT))
     }
 }
 
@@ -184,10 +187,10 @@ impl<W, P, F: Clone> Clone for Endpoint<W, P, F> {
 
 impl<W, P, F, R> Handler<(), App> for Endpoint<W, P, F>
 where
-    W: Who + 'static,
+    W: CallerKind + 'static,
     P: Params + Send + 'static,
-    F: Fn(Call<W>, P) -> R + Clone + Send + Sync + 'static,
-    R: Future<Output = Result<Answer, Fault>> + Send,
+    F: Fn(ApiCall<W>, P) -> R + Clone + Send + Sync + 'static,
+    R: Future<Output = Result<ApiResponse, ApiError>> + Send,
 {
     type Future = Pin<Box<dyn Future<Output = Response> + Send>>;
 
@@ -196,41 +199,39 @@ where
         // Boxed by itself, so that what the request was made of does not stay while an endpoint waits.
         let admitted = Box::pin(admit::<W, P>(app, request));
         Box::pin(async move {
-            let (prepared, standing) = match admitted.await {
+            let (prepared, rate_limit) = match admitted.await {
                 Ok(admitted) => admitted,
-                Err(fault) => return fault.into_response(),
+                Err(error) => return error.into_response(),
             };
             let mut response = match prepared {
-                Ok(Prepared { call, params, ignored, once_more }) => {
-                    let answered = match once_more {
+                Ok(PreparedCall { call, params, ignored, retry }) => {
+                    let answered = match retry {
                         None => (self.run)(call, params).await,
-                        Some(once_more) => match noting_writes((self.run)(call, params)).await {
-                            (Err(fault), false) if fault.may_be_stale() => {
-                                Box::pin(once_more.run(&self.run, fault)).await
-                            }
+                        Some(retry) => match noting_writes((self.run)(call, params)).await {
+                            (Err(error), false) if error.may_be_stale() => Box::pin(retry.run(&self.run, error)).await,
                             (answered, _) => answered,
                         },
                     };
-                    let wrap = |answer: Answer| answer.into_response(&ignored);
-                    answered.map_or_else(Fault::into_response, wrap)
+                    let wrap = |answer: ApiResponse| answer.into_response(&ignored);
+                    answered.map_or_else(ApiError::into_response, wrap)
                 }
-                Err(fault) => fault.into_response(),
+                Err(error) => error.into_response(),
             };
-            if let Some(standing) = standing {
-                standing.add_headers(response.headers_mut());
+            if let Some(rate_limit) = rate_limit {
+                rate_limit.add_headers(response.headers_mut());
             }
             response
         })
     }
 }
 
-/// What an endpoint runs with.
-struct Prepared<W, P> {
-    call: Call<W>,
+/// A call with its decoded parameters, ready to run.
+struct PreparedCall<W, P> {
+    call: ApiCall<W>,
     params: P,
     /// The names of what was sent beside the parameters.
     ignored: Vec<String>,
-    once_more: Option<OnceMore<W>>,
+    retry: Option<FreshRealmRetry<W>>,
 }
 
 /// A request that may be answered a second time.
@@ -239,9 +240,9 @@ struct Prepared<W, P> {
 /// everything, and decided again if there was news. So the first node that answers binds all others, and what is
 /// answered with success costs nothing more. A request that has written something before it was refused is not answered
 /// again.
-struct OnceMore<W> {
+struct FreshRealmRetry<W> {
     app: App,
-    who: W,
+    caller: W,
     head: Parts,
     headers: Arc<HeaderMap>,
     encoding: Encoding,
@@ -250,57 +251,64 @@ struct OnceMore<W> {
     changed: EventId,
 }
 
-impl<W: Who> OnceMore<W> {
+impl<W: CallerKind> FreshRealmRetry<W> {
     /// Returns the answer on the newest realm; the first refusal when there is no other.
-    async fn run<P, F, R>(self, run: &F, refused: Fault) -> Result<Answer, Fault>
+    async fn run<P, F, R>(self, run: &F, refused: ApiError) -> Result<ApiResponse, ApiError>
     where
         P: Params,
-        F: Fn(Call<W>, P) -> R,
-        R: Future<Output = Result<Answer, Fault>>,
+        F: Fn(ApiCall<W>, P) -> R,
+        R: Future<Output = Result<ApiResponse, ApiError>>,
     {
-        let Self { app, who, mut head, headers, encoding, body, changed } = self;
+        let Self { app, caller, mut head, headers, encoding, body, changed } = self;
         app.realm.refresh().await?;
         if app.realm().changed() <= changed {
             return Err(refused);
         }
         let raw = parse(&head, &encoding, body).await?;
-        let who = who.renewed(&app)?;
-        let params = P::read(&mut Reader::new(&raw))?;
-        let call = call(app, who, (&mut head, headers), raw).await?;
+        let caller = caller.renewed(&app)?;
+        let params = P::from_reader(&mut ParamReader::new(&raw))?;
+        let call = call(app, caller, (&mut head, headers), raw).await?;
         run(call, params).await
     }
 }
 
 /// Returns who calls and how they stand; and what with, where that can be read.
-async fn admit<W: Who, P: Params>(
+async fn admit<W: CallerKind, P: Params>(
     app: App,
     request: Request,
-) -> Result<(Result<Prepared<W, P>, Fault>, Option<Standing>), Fault> {
+) -> Result<(Result<PreparedCall<W, P>, ApiError>, Option<RateLimitStatus>), ApiError> {
     let (head, body) = request.into_parts();
-    let (who, standing) = W::identify(&app, &head).await?;
-    Ok((prepare(app, who, head, body).await, standing))
+    let (caller, rate_limit) = W::identify(&app, &head).await?;
+    Ok((prepare(app, caller, head, body).await, rate_limit))
 }
 
-async fn prepare<W: Who, P: Params>(app: App, who: W, mut head: Parts, body: Body) -> Result<Prepared<W, P>, Fault> {
+async fn prepare<W: CallerKind, P: Params>(
+    app: App,
+    caller: W,
+    mut head: Parts,
+    body: Body,
+) -> Result<PreparedCall<W, P>, ApiError> {
     let encoding = Encoding::of(&head.headers)?;
     let body = read(&app, &head, body, &encoding).await?;
     let raw = parse(&head, &encoding, body.clone()).await?;
-    let who = who.renewed(&app)?;
-    let mut reader = Reader::new(&raw);
-    let params = P::read(&mut reader)?;
+    let caller = caller.renewed(&app)?;
+    let mut reader = ParamReader::new(&raw);
+    let params = P::from_reader(&mut reader)?;
     let ignored: Vec<_> = reader.ignored().into_iter().map(str::to_owned).collect();
     let headers = Arc::new(std::mem::take(&mut head.headers));
     let is_plain = ignored.is_empty() && !headers.contains_key(server_kit::middleware::request_id::HEADER);
     // Files are too large to be kept, and an endpoint that waits keeps nothing.
     let repeats = !P::WAITS && !raw.has_files();
-    let (changed, again) = (app.realm().changed(), repeats.then(|| (app.clone(), who.clone(), Arc::clone(&headers))));
-    let call = Call { is_plain, ..call(app, who, (&mut head, headers), raw).await? };
-    let once_more = again.map(|(app, who, headers)| OnceMore { app, who, head, headers, encoding, body, changed });
-    Ok(Prepared { call, params, ignored, once_more })
+    let (changed, again) =
+        (app.realm().changed(), repeats.then(|| (app.clone(), caller.clone(), Arc::clone(&headers))));
+    let call = ApiCall { is_plain, ..call(app, caller, (&mut head, headers), raw).await? };
+    let retry =
+        again.map(|(app, caller, headers)| FreshRealmRetry { app, caller, head, headers, encoding, body, changed });
+    Ok(PreparedCall { call, params, ignored, retry })
 }
 
 /// Returns what only some requests need is in boxes of its own: all others would make its room and move it about.
-async fn read(app: &App, head: &Parts, body: Body, encoding: &Encoding) -> Result<Bytes, Fault> {
+async fn read(app: &App, head: &Parts, body: Body, encoding: &Encoding) -> Result<Bytes, ApiError> {
     let most = app.settings.max_body_bytes;
     match encoding {
         Encoding::Multipart(_) => Box::pin(body::read(&head.headers, body, most)).await,
@@ -309,31 +317,31 @@ async fn read(app: &App, head: &Parts, body: Body, encoding: &Encoding) -> Resul
     }
 }
 
-async fn parse(head: &Parts, encoding: &Encoding, body: Bytes) -> Result<RawRequest, Fault> {
+async fn parse(head: &Parts, encoding: &Encoding, body: Bytes) -> Result<RawRequest, ApiError> {
     let mut raw = RawRequest::read(head.uri.query().unwrap_or_default(), encoding, body).await?;
-    if head.extensions.get::<Overridden>().is_some() {
-        raw.forget(Overridden::PARAMETER);
+    if head.extensions.get::<MethodOverride>().is_some() {
+        raw.forget(MethodOverride::PARAMETER);
     }
     Ok(raw)
 }
 
 async fn call<W>(
     app: App,
-    who: W,
+    caller: W,
     (head, headers): (&mut Parts, Arc<HeaderMap>),
     raw: RawRequest,
-) -> Result<Call<W>, Fault> {
+) -> Result<ApiCall<W>, ApiError> {
     let wait = head.extensions.remove::<LongWait>().unwrap_or_default();
-    let params = RawPathParams::from_request_parts(head, &()).await.map_err(|_| Fault::UnknownRoute)?;
+    let params = RawPathParams::from_request_parts(head, &()).await.map_err(|_| ApiError::UnknownRoute)?;
     let path = params.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
     let client = client(&raw).map(str::to_owned);
-    Ok(Call {
+    Ok(ApiCall {
         from: address(&head.extensions),
         headers,
         client,
         files: raw.into_files(),
         app,
-        who,
+        caller,
         wait,
         path,
         is_plain: false,

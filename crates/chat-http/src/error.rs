@@ -8,14 +8,14 @@ mod browser;
 mod domains;
 mod groups;
 mod invites;
-mod later;
 mod messages;
-mod people;
+mod organization_items;
 mod profile;
 mod push;
 mod request;
-mod stale;
-mod things;
+mod retry;
+mod settings;
+mod unsent_messages;
 
 use std::error::Error;
 use std::fmt;
@@ -57,18 +57,18 @@ use chat_core::permission::send::SendError;
 use chat_core::push::PushError;
 use chat_core::{StoreError, Unavailable};
 
-use crate::answer;
-use crate::auth::{CredentialsFault, LoginFault, Unauthenticated};
-use crate::params::{ParamFault, RawFault};
-use crate::rate::Exceeded;
+use crate::auth::{AuthenticationError, CredentialsError, LoginError};
+use crate::params::{ParamError, RawRequestError};
+use crate::rate::RateLimitError;
+use crate::response;
 
-pub use browser::BrowserFault;
-pub(crate) use invites::OnPage;
-pub use people::ChoiceFault;
-pub use things::ThingFault;
+pub use browser::BrowserError;
+pub(crate) use invites::ErrorPage;
+pub use organization_items::OrganizationItemError;
+pub use settings::SettingError;
 
 /// Every code there is, for who has to know them all.
-pub(crate) const CODES: [&str; 28] = [
+pub(crate) const ERROR_CODES: [&str; 28] = [
     BAD_REQUEST,
     UNAUTHORIZED,
     "AUTHENTICATION_FAILED",
@@ -110,13 +110,13 @@ const CHALLENGE: HeaderValue = HeaderValue::from_static("Basic realm=\"chat\", c
 
 /// The reason why a request is not answered with success.
 #[derive(Debug, thiserror::Error)]
-pub enum Fault {
+pub enum ApiError {
     /// A parameter is missing or wrong.
     #[error(transparent)]
-    Parameter(#[from] ParamFault),
+    Parameter(#[from] ParamError),
     /// Query or body cannot be read at all.
     #[error(transparent)]
-    Form(#[from] RawFault),
+    Form(#[from] RawRequestError),
     /// The body is larger than allowed.
     #[error("the body is larger than {limit_bytes} bytes")]
     BodyTooLarge {
@@ -128,13 +128,13 @@ pub enum Fault {
     BodyBroken,
     /// The request shows no credentials.
     #[error(transparent)]
-    Credentials(#[from] CredentialsFault),
+    Credentials(#[from] CredentialsError),
     /// The credentials are refused.
     #[error(transparent)]
-    Unauthenticated(#[from] Unauthenticated),
+    Authentication(#[from] AuthenticationError),
     /// The password is refused.
     #[error(transparent)]
-    Login(#[from] LoginFault),
+    Login(#[from] LoginError),
     /// Nobody answers at this address.
     #[error("no such address")]
     UnknownRoute,
@@ -146,7 +146,7 @@ pub enum Fault {
     },
     /// Too many requests.
     #[error("too many requests")]
-    Throttled(#[from] Exceeded),
+    Throttled(#[from] RateLimitError),
     /// The caller may not do this at all.
     #[error(transparent)]
     NotAllowed(#[from] PermissionError),
@@ -176,7 +176,7 @@ pub enum Fault {
     Address(#[from] EmailChangeError),
     /// A browser is not signed in, or what it sent did not come from a page of this server.
     #[error(transparent)]
-    Browser(#[from] BrowserFault),
+    Browser(#[from] BrowserError),
     /// A channel is not there for the caller.
     #[error(transparent)]
     NoChannel(#[from] ChannelNotFound),
@@ -225,7 +225,7 @@ pub enum Fault {
     /// A message is not scheduled, or stays as it is.
     #[error(transparent)]
     Scheduled(ScheduledError),
-    /// Nobody is told that the caller writes.
+    /// No receiver is notified that the caller types.
     #[error(transparent)]
     Typing(#[from] TypingError),
     /// A message may not be changed so.
@@ -239,7 +239,7 @@ pub enum Fault {
     Flag(#[from] FlagError),
     /// A flag cannot be set so.
     #[error(transparent)]
-    Mark(#[from] FlagChangeError),
+    FlagChange(#[from] FlagChangeError),
     /// A reaction cannot be added or taken away.
     #[error(transparent)]
     Reaction(#[from] ReactionError),
@@ -249,12 +249,12 @@ pub enum Fault {
     /// Of someone nothing can be said.
     #[error(transparent)]
     Presence(#[from] PresenceError),
-    /// What somebody chooses cannot be so.
+    /// A setting is not changed.
     #[error(transparent)]
-    Choice(#[from] ChoiceFault),
+    Setting(#[from] SettingError),
     /// What an organization keeps stays as it is, or a file is not taken.
     #[error(transparent)]
-    Thing(#[from] ThingFault),
+    OrganizationItem(#[from] OrganizationItemError),
     /// A topic is not there for the caller.
     #[error("No such topic '{name}'")]
     NoTopic {
@@ -276,7 +276,7 @@ pub enum Fault {
         /// As asked for.
         queue_id: String,
     },
-    /// A queue is asked for what follows an event that nobody was told.
+    /// A queue is asked for what follows an event that was never sent.
     #[error("Event {event_id} was not in this queue")]
     NotInQueue {
         /// As asked for.
@@ -293,25 +293,25 @@ pub enum Fault {
     SearchTooCostly,
     /// Something of ours failed.
     #[error(transparent)]
-    Failed(#[from] Failure),
+    Internal(#[from] InternalError),
 }
 
-/// A failure of ours or of something behind us. Its text is for the log.
+/// A failure of the server or of a service behind it. Its text is for the log.
 #[derive(Debug)]
-pub struct Failure {
+pub struct InternalError {
     what: &'static str,
     cause: Option<Box<dyn Error + Send + Sync>>,
 }
 
-impl Failure {
-    /// What failed, and why.
+impl InternalError {
+    /// An internal error with its cause.
     pub fn new(what: &'static str, cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self { what, cause: Some(cause.into()) }
     }
 
-    /// Returns what failed, where there is no cause beneath.
+    /// An internal error without a cause beneath.
     #[must_use]
-    pub const fn said(what: &'static str) -> Self {
+    pub const fn without_cause(what: &'static str) -> Self {
         Self { what, cause: None }
     }
 
@@ -330,62 +330,62 @@ impl Failure {
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for InternalError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.what)
     }
 }
 
-impl Error for Failure {
+impl Error for InternalError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         self.cause.as_deref().map(|cause| cause as _)
     }
 }
 
-impl From<StoreError> for Fault {
+impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
         if error.is_too_costly() {
             return Self::SearchTooCostly;
         }
-        Failure::new("the database was not asked", error).into()
+        InternalError::new("the database was not asked", error).into()
     }
 }
 
-impl From<FileError> for Fault {
+impl From<FileError> for ApiError {
     fn from(error: FileError) -> Self {
-        Failure::new("a file was neither kept nor found", error).into()
+        InternalError::new("a file was neither kept nor found", error).into()
     }
 }
 
-impl From<ComposeError> for Fault {
-    fn from(refused: ComposeError) -> Self {
-        match refused {
-            ComposeError::Content(refused) => refused.into(),
-            ComposeError::Topic(refused) => refused.into(),
-            ComposeError::ChannelName(refused) => refused.into(),
-            ComposeError::Send(refused) => refused.into(),
+impl From<ComposeError> for ApiError {
+    fn from(error: ComposeError) -> Self {
+        match error {
+            ComposeError::Content(error) => error.into(),
+            ComposeError::Topic(error) => error.into(),
+            ComposeError::ChannelName(error) => error.into(),
+            ComposeError::Send(error) => error.into(),
         }
     }
 }
 
-impl From<ScheduledError> for Fault {
-    fn from(refused: ScheduledError) -> Self {
-        match refused {
-            ScheduledError::Compose(refused) => refused.into(),
-            refused => Self::Scheduled(refused),
+impl From<ScheduledError> for ApiError {
+    fn from(error: ScheduledError) -> Self {
+        match error {
+            ScheduledError::Compose(error) => error.into(),
+            error => Self::Scheduled(error),
         }
     }
 }
 
-/// What a caller is told.
-struct Verdict {
+/// The status, code, text and further members of an error response.
+struct ErrorResponse {
     status: StatusCode,
     code: &'static str,
     text: String,
     more: Map<String, Value>,
 }
 
-impl Verdict {
+impl ErrorResponse {
     fn new(status: StatusCode, code: &'static str, text: impl fmt::Display) -> Self {
         Self { status, code, text: text.to_string(), more: Map::new() }
     }
@@ -404,10 +404,10 @@ impl Verdict {
     }
 }
 
-impl Fault {
-    /// Returns the text a caller is told.
-    pub(crate) fn said(&self) -> String {
-        self.verdict().text
+impl ApiError {
+    /// Returns the text for the caller.
+    pub(crate) fn message(&self) -> String {
+        self.error_response().text
     }
 
     /// Writes down, in one line with all its causes, that something failed that nobody asked for.
@@ -419,40 +419,40 @@ impl Fault {
     ///
     /// # Source
     /// Specification, "Errors"; where it is silent, the codes and texts existing clients know. Not specified: the
-    /// status of a parameter fault is 400, and the code of 404 and 413 is the general one, because no client
+    /// status of a parameter error is 400, and the code of 404 and 413 is the general one, because no client
     /// knows another.
-    fn verdict(&self) -> Verdict {
+    fn error_response(&self) -> ErrorResponse {
         match self {
-            Self::Parameter(fault) => request::parameter(fault),
-            Self::Form(fault) => request::form(*fault),
+            Self::Parameter(error) => request::parameter(error),
+            Self::Form(error) => request::form(*error),
             Self::BodyTooLarge { limit_bytes } => request::too_large(*limit_bytes),
-            Self::BodyBroken => Verdict::new(StatusCode::BAD_REQUEST, BAD_REQUEST, "The request broke off"),
-            Self::Credentials(fault) => Verdict::new(StatusCode::UNAUTHORIZED, UNAUTHORIZED, fault),
-            Self::Failed(failure) if failure.is_unavailable() => unavailable(),
-            Self::Panicked(_) | Self::Failed(_) => failure(),
-            Self::Unauthenticated(refused) => Verdict::new(StatusCode::UNAUTHORIZED, UNAUTHORIZED, refused),
-            Self::Login(refused) => people::login(*refused),
-            Self::Send(refused) => messages::send(refused),
-            Self::Typing(refused) => later::typing(refused),
-            Self::Scheduled(refused) => later::scheduled(refused),
-            Self::Draft(refused) => later::draft(refused),
-            Self::Edit(refused) => messages::edit(refused),
-            Self::Reaction(refused) => messages::reaction(refused),
-            Self::Account(refused) => account(refused),
-            Self::Choice(refused) => people::verdict(refused),
-            Self::Thing(refused) => things::verdict(refused),
-            Self::Invite(refused) => invites::invite(refused),
-            Self::Join(refused) => invites::join(refused),
-            Self::Address(refused) => invites::address(refused),
-            Self::Browser(refused) => browser::verdict(refused),
-            Self::Group(refused) => groups::group(refused),
-            Self::Bot(refused) => bots::bot(refused),
-            Self::Domain(refused) => domains::domain(refused),
-            Self::ProfileField(refused) => profile::field(refused),
-            Self::ProfileAnswer(refused) => profile::answer(refused),
-            Self::Push(refused) => push::verdict(refused),
-            Self::Narrow(refused) => refusal("BAD_NARROW", refused).with("desc", refused.desc.as_str()),
-            Self::NoQueue { queue_id } => refusal("BAD_EVENT_QUEUE_ID", self).with("queue_id", queue_id.as_str()),
+            Self::BodyBroken => ErrorResponse::new(StatusCode::BAD_REQUEST, BAD_REQUEST, "The request broke off"),
+            Self::Credentials(error) => ErrorResponse::new(StatusCode::UNAUTHORIZED, UNAUTHORIZED, error),
+            Self::Internal(failure) if failure.is_unavailable() => unavailable(),
+            Self::Panicked(_) | Self::Internal(_) => failure(),
+            Self::Authentication(error) => ErrorResponse::new(StatusCode::UNAUTHORIZED, UNAUTHORIZED, error),
+            Self::Login(error) => settings::login(*error),
+            Self::Send(error) => messages::send(error),
+            Self::Typing(error) => unsent_messages::typing(error),
+            Self::Scheduled(error) => unsent_messages::scheduled(error),
+            Self::Draft(error) => unsent_messages::draft(error),
+            Self::Edit(error) => messages::edit(error),
+            Self::Reaction(error) => messages::reaction(error),
+            Self::Account(error) => account(error),
+            Self::Setting(error) => settings::error_response(error),
+            Self::OrganizationItem(error) => organization_items::error_response(error),
+            Self::Invite(error) => invites::invite(error),
+            Self::Join(error) => invites::join(error),
+            Self::Address(error) => invites::address(error),
+            Self::Browser(error) => browser::error_response(error),
+            Self::Group(error) => groups::group(error),
+            Self::Bot(error) => bots::bot(error),
+            Self::Domain(error) => domains::domain(error),
+            Self::ProfileField(error) => profile::field(error),
+            Self::ProfileAnswer(error) => profile::answer(error),
+            Self::Push(error) => push::error_response(error),
+            Self::Narrow(error) => bad_request("BAD_NARROW", error).with("desc", error.desc.as_str()),
+            Self::NoQueue { queue_id } => bad_request("BAD_EVENT_QUEUE_ID", self).with("queue_id", queue_id.as_str()),
             Self::NotAllowed(_)
             | Self::Widget(_)
             | Self::FullName(_)
@@ -467,7 +467,7 @@ impl Fault {
             | Self::Topic(_)
             | Self::Delete(_)
             | Self::Flag(_)
-            | Self::Mark(_)
+            | Self::FlagChange(_)
             | Self::Status(_)
             | Self::Presence(_)
             | Self::NoTopic { .. }
@@ -475,8 +475,8 @@ impl Fault {
             | Self::QueueNarrow(_)
             | Self::NotInQueue { .. }
             | Self::SearchTooCostly
-            | Self::NotAuthorizedForQuery => refusal(BAD_REQUEST, self),
-            Self::UnknownRoute => Verdict::new(StatusCode::NOT_FOUND, BAD_REQUEST, "Not Found"),
+            | Self::NotAuthorizedForQuery => bad_request(BAD_REQUEST, self),
+            Self::UnknownRoute => ErrorResponse::new(StatusCode::NOT_FOUND, BAD_REQUEST, "Not Found"),
             Self::MethodNotAllowed { allowed } => request::wrong_method(allowed),
             Self::Throttled(exceeded) => request::throttled(exceeded),
         }
@@ -484,7 +484,7 @@ impl Fault {
 
     /// What goes into the head of the answer.
     fn add_headers(&self, status: StatusCode, headers: &mut HeaderMap) {
-        headers.insert(CONTENT_TYPE, answer::JSON);
+        headers.insert(CONTENT_TYPE, response::JSON);
         if status == StatusCode::UNAUTHORIZED {
             headers.insert(WWW_AUTHENTICATE, CHALLENGE);
         }
@@ -498,32 +498,32 @@ impl Fault {
         }
         if let Self::Throttled(exceeded) = self {
             headers.insert(RETRY_AFTER, exceeded.retry_after_s().into());
-            exceeded.standing.add_headers(headers);
+            exceeded.status.add_headers(headers);
         }
     }
 }
 
-/// Returns what a caller is told when it was our fault.
-fn failure() -> Verdict {
-    Verdict::new(StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL_SERVER_ERROR", "Internal server error")
+/// Returns the response to an internal error.
+fn failure() -> ErrorResponse {
+    ErrorResponse::new(StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL_SERVER_ERROR", "Internal server error")
 }
 
-/// Returns what a caller is told while the database cannot be used.
-fn unavailable() -> Verdict {
-    Verdict::new(StatusCode::SERVICE_UNAVAILABLE, UNAVAILABLE, "Service temporarily unavailable")
+/// Returns the response while the database cannot be used.
+fn unavailable() -> ErrorResponse {
+    ErrorResponse::new(StatusCode::SERVICE_UNAVAILABLE, UNAVAILABLE, "Service temporarily unavailable")
 }
 
 /// A refusal with the usual status.
-fn refusal(code: &'static str, text: impl fmt::Display) -> Verdict {
-    Verdict::new(StatusCode::BAD_REQUEST, code, text)
+fn bad_request(code: &'static str, text: impl fmt::Display) -> ErrorResponse {
+    ErrorResponse::new(StatusCode::BAD_REQUEST, code, text)
 }
 
 /// Returns the part of the table for accounts.
-fn account(refused: &AccountError) -> Verdict {
+fn account(error: &AccountError) -> ErrorResponse {
     let last = |entity: &str| {
-        refusal("CANNOT_DEACTIVATE_LAST_USER", refused).with("is_last_owner", entity != "user").with("entity", entity)
+        bad_request("CANNOT_DEACTIVATE_LAST_USER", error).with("is_last_owner", entity != "user").with("entity", entity)
     };
-    match refused {
+    match error {
         AccountError::OwnLastOwner => last("organization owner"),
         AccountError::OwnLastUser => last("user"),
         AccountError::NotAllowed(_)
@@ -538,27 +538,27 @@ fn account(refused: &AccountError) -> Verdict {
         | AccountError::Password(_)
         | AccountError::WrongPassword
         | AccountError::LastOwnerRole
-        | AccountError::LastOwner => refusal(BAD_REQUEST, refused),
+        | AccountError::LastOwner => bad_request(BAD_REQUEST, error),
     }
 }
 
-impl IntoResponse for Fault {
+impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        let verdict = self.verdict();
-        if verdict.status.is_server_error() {
+        let error_response = self.error_response();
+        if error_response.status.is_server_error() {
             tracing::error!(error = chain(&self), "a request failed");
         }
-        let mut response = Response::new(Body::from(verdict.body().to_string()));
-        *response.status_mut() = verdict.status;
-        self.add_headers(verdict.status, response.headers_mut());
+        let mut response = Response::new(Body::from(error_response.body().to_string()));
+        *response.status_mut() = error_response.status;
+        self.add_headers(error_response.status, response.headers_mut());
         response
     }
 }
 
 /// A failure with all its causes, in one line.
-fn chain(fault: &dyn Error) -> String {
-    let mut text = fault.to_string();
-    let mut cause = fault.source();
+fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
     while let Some(inner) = cause {
         text.push_str(": ");
         text.push_str(&inner.to_string());

@@ -8,26 +8,26 @@ use bytes::Bytes;
 use chat_core::files::{FileError, FileReader};
 use http_body::Frame;
 
-type Reading = Pin<Box<dyn Future<Output = (Box<dyn FileReader>, Result<Option<Bytes>, FileError>)> + Send>>;
+type PieceFuture = Pin<Box<dyn Future<Output = (Box<dyn FileReader>, Result<Option<Bytes>, FileError>)> + Send>>;
 
 /// Returns the body that a reader reads. It breaks off where the store fails.
 pub(crate) fn streamed(reader: Box<dyn FileReader>) -> Body {
-    Body::new(Streamed { reading: Some(read(reader)) })
+    Body::new(FileBody { reading: Some(read(reader)) })
 }
 
-struct Streamed {
+struct FileBody {
     /// `None` after the end.
-    reading: Option<Reading>,
+    reading: Option<PieceFuture>,
 }
 
-fn read(mut reader: Box<dyn FileReader>) -> Reading {
+fn read(mut reader: Box<dyn FileReader>) -> PieceFuture {
     Box::pin(async move {
         let piece = reader.next().await;
         (reader, piece)
     })
 }
 
-impl http_body::Body for Streamed {
+impl http_body::Body for FileBody {
     type Data = Bytes;
     type Error = FileError;
 

@@ -15,10 +15,10 @@
 //! method, some as JSON text and some raw, and its refusals name the parameter.
 //!
 //! ```
-//! use chat_http::{Chat, Domain, Parts, router};
+//! use chat_http::{Chat, ChatComponents, Components, router};
 //!
 //! /// The server as a service, from what the binary put together.
-//! fn service(parts: Parts, domain: Domain) -> Chat {
+//! fn service(parts: Components, domain: ChatComponents) -> Chat {
 //!     router(parts, Some(domain))
 //! }
 //! ```
@@ -27,8 +27,8 @@ mod router;
 mod routes;
 mod state;
 
-mod delivery;
 mod restart;
+mod scheduled_delivery;
 
 pub mod call;
 mod endpoint;
@@ -36,33 +36,33 @@ mod endpoint;
 pub mod params;
 pub mod schema;
 
-mod describe;
+mod openapi;
 
 pub mod agent;
 pub mod auth;
 mod browser;
 mod file_body;
+mod image_jobs;
 mod long_wait;
 mod password;
-mod plain;
 mod polls;
 mod rate;
+mod raw_endpoint;
 mod traffic;
-mod workshop;
 
-pub mod answer;
 mod body;
 pub mod error;
 pub mod limits;
 mod middleware;
+pub mod response;
 
-pub use long_wait::{LongWait, Repeat};
+pub use long_wait::{LongWait, Repoll};
 pub use polls::Polls;
-pub use rate::{Exceeded, Standing};
+pub use rate::{RateLimitError, RateLimitStatus};
 pub use router::{Chat, router};
 pub use state::{
-    ApiSettings, BrowserClient, BrowserSettings, Domain, Invitations, Outside, Parts, Passwords, Push, SetupCode,
-    UploadSettings,
+    ApiSettings, BrowserClient, BrowserSettings, ChatComponents, Components, Invitations, Passwords, Push, Runtime,
+    SetupCode, UploadSettings,
 };
 
 /// The examples of the README, which are tests.

@@ -1,4 +1,4 @@
-//! Whether a password is somebody's, within the limits of guessing.
+//! Checks passwords, within the limits of guessing.
 
 use std::net::IpAddr;
 
@@ -6,18 +6,18 @@ use attempt_limits::attempts::{AdmitError, Admitted, Attempts, CountedBy, Held, 
 use chat_core::id::UserId;
 use chat_core::log::store::Credentials;
 
-use crate::error::Fault;
-use crate::state::Site;
+use crate::error::ApiError;
+use crate::state::AppState;
 
 /// The refusal where [`WAITING_MAX`](attempt_limits::attempts::WAITING_MAX) attempts wait.
 const CROWDED: Held = Held { by: CountedBy::Account, at_once: 256, wait_us: 1_000_000, whole_us: 1_000_000 };
 
 /// Whose password it is said to be, and where that is said.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Claim<'a> {
+pub(crate) struct PasswordAttempt<'a> {
     /// The e-mail address, folded; one that nobody has is counted as any other.
     pub(crate) account: &'a str,
-    /// `None` for nobody: a password is compared nevertheless, so that time tells nothing.
+    /// `None` where no account has the address: a password is compared nevertheless, so that the time reveals nothing.
     pub(crate) user_id: Option<UserId>,
     /// Where the request comes from.
     pub(crate) from: Option<IpAddr>,
@@ -25,7 +25,11 @@ pub(crate) struct Claim<'a> {
 
 /// Compares a password, unless too many wrong ones came before. The credentials are those of the user, where it is
 /// theirs; `None` is a wrong password.
-pub(crate) async fn check(app: &Site, claim: Claim<'_>, password: String) -> Result<Option<Credentials>, Fault> {
+pub(crate) async fn check(
+    app: &AppState,
+    claim: PasswordAttempt<'_>,
+    password: String,
+) -> Result<Option<Credentials>, ApiError> {
     let attempt = admitted(app, &app.attempts, claim).await?;
     let compared = compared(app, claim.user_id, password).await;
     attempt.settle(match &compared {
@@ -40,9 +44,13 @@ pub(crate) async fn check(app: &Site, claim: Claim<'_>, password: String) -> Res
 ///
 /// # Errors
 /// When too many came before.
-pub(crate) async fn admitted<'a>(app: &Site, attempts: &'a Attempts, claim: Claim<'_>) -> Result<Admitted<'a>, Fault> {
+pub(crate) async fn admitted<'a>(
+    app: &AppState,
+    attempts: &'a Attempts,
+    claim: PasswordAttempt<'_>,
+) -> Result<Admitted<'a>, ApiError> {
     let origin = claim.from.map_or(Origin::Unknown, Origin::Device);
-    let admitted = attempts.admit(|| app.frame.outside.now_us(), claim.account, origin).await;
+    let admitted = attempts.admit(|| app.server.runtime.now_us(), claim.account, origin).await;
     admitted.map_err(|error| {
         let held = match error {
             AdmitError::Held(held) => held,
@@ -52,7 +60,7 @@ pub(crate) async fn admitted<'a>(app: &Site, attempts: &'a Attempts, claim: Clai
     })
 }
 
-async fn compared(app: &Site, user_id: Option<UserId>, password: String) -> Result<Option<Credentials>, Fault> {
+async fn compared(app: &AppState, user_id: Option<UserId>, password: String) -> Result<Option<Credentials>, ApiError> {
     let credentials = app.realm.credentials(user_id.unwrap_or(UserId(0))).await?;
     let hash = credentials.as_ref().and_then(|found| found.password_hash.clone());
     let is_right = app.passwords.matches(password, hash).await?;

@@ -7,7 +7,7 @@ use tokio::sync::oneshot;
 
 /// The reason why a poll is over before an event or its time came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ended {
+pub(crate) enum PollEnd {
     /// A later poll of the same queue came to this node.
     Superseded,
     /// The queue was deleted.
@@ -18,77 +18,78 @@ pub(crate) enum Ended {
 
 /// The polls that run on this node. Those of other nodes end with their heartbeat.
 #[derive(Default)]
-pub struct Polls(Mutex<Running>);
+pub struct Polls(Mutex<PollTable>);
 
+/// The polls by queue.
 #[derive(Default)]
-struct Running {
-    by_queue: HashMap<Box<str>, (u64, oneshot::Sender<Ended>)>,
+struct PollTable {
+    by_queue: HashMap<Box<str>, (u64, oneshot::Sender<PollEnd>)>,
     next_number: u64,
     stopping: bool,
 }
 
-/// The place of a poll, given up when dropped.
-pub(crate) struct Turn<'a> {
+/// The registration of a running poll, removed when dropped.
+pub(crate) struct PollSlot<'a> {
     polls: &'a Polls,
     queue_id: &'a str,
     number: u64,
-    ended: oneshot::Receiver<Ended>,
+    ended: oneshot::Receiver<PollEnd>,
 }
 
 impl Polls {
     /// Has every poll answered at once, from now on: the server stops, and a client that was answered asks again
     /// elsewhere or later, which costs it no event.
     pub fn stop(&self) {
-        let mut running = self.lock();
-        running.stopping = true;
-        for (_, (_, end)) in running.by_queue.drain() {
+        let mut table = self.lock();
+        table.stopping = true;
+        for (_, (_, end)) in table.by_queue.drain() {
             // It may have got its answer in this moment.
-            let _ = end.send(Ended::Stopping);
+            let _ = end.send(PollEnd::Stopping);
         }
     }
 
     /// Ends the queue's poll that runs, and begins another.
-    pub(crate) fn begin<'a>(&'a self, queue_id: &'a str) -> Turn<'a> {
+    pub(crate) fn begin<'a>(&'a self, queue_id: &'a str) -> PollSlot<'a> {
         let (end, ended) = oneshot::channel();
-        let mut running = self.lock();
-        let number = running.next_number;
-        running.next_number += 1;
-        if running.stopping {
+        let mut table = self.lock();
+        let number = table.next_number;
+        table.next_number += 1;
+        if table.stopping {
             // Its own receiver is there yet.
-            let _ = end.send(Ended::Stopping);
-            return Turn { polls: self, queue_id, number, ended };
+            let _ = end.send(PollEnd::Stopping);
+            return PollSlot { polls: self, queue_id, number, ended };
         }
-        if let Some((_, end)) = running.by_queue.insert(queue_id.into(), (number, end)) {
+        if let Some((_, end)) = table.by_queue.insert(queue_id.into(), (number, end)) {
             // It may have got its answer in this moment.
-            let _ = end.send(Ended::Superseded);
+            let _ = end.send(PollEnd::Superseded);
         }
-        Turn { polls: self, queue_id, number, ended }
+        PollSlot { polls: self, queue_id, number, ended }
     }
 
     /// Ends the queue's poll that runs, because the queue is gone.
     pub(crate) fn end(&self, queue_id: &str) {
         if let Some((_, end)) = self.lock().by_queue.remove(queue_id) {
-            let _ = end.send(Ended::Deleted);
+            let _ = end.send(PollEnd::Deleted);
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Running> {
+    fn lock(&self) -> MutexGuard<'_, PollTable> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Turn<'_> {
+impl PollSlot<'_> {
     /// Returns when the poll is to end.
-    pub(crate) async fn ended(&mut self) -> Ended {
-        (&mut self.ended).await.unwrap_or(Ended::Superseded)
+    pub(crate) async fn ended(&mut self) -> PollEnd {
+        (&mut self.ended).await.unwrap_or(PollEnd::Superseded)
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for PollSlot<'_> {
     fn drop(&mut self) {
-        let mut running = self.polls.lock();
-        if running.by_queue.get(self.queue_id).is_some_and(|(number, _)| *number == self.number) {
-            running.by_queue.remove(self.queue_id);
+        let mut table = self.polls.lock();
+        if table.by_queue.get(self.queue_id).is_some_and(|(number, _)| *number == self.number) {
+            table.by_queue.remove(self.queue_id);
         }
     }
 }
@@ -103,10 +104,10 @@ mod tests {
         let mut first = polls.begin("q");
         let mut second = polls.begin("q");
         let _other = polls.begin("other");
-        assert_eq!(first.ended().await, Ended::Superseded);
+        assert_eq!(first.ended().await, PollEnd::Superseded);
         drop(first);
         polls.end("q");
-        assert_eq!(second.ended().await, Ended::Deleted);
+        assert_eq!(second.ended().await, PollEnd::Deleted);
     }
 
     #[tokio::test]
@@ -114,8 +115,8 @@ mod tests {
         let polls = Polls::default();
         let mut before = polls.begin("q");
         polls.stop();
-        assert_eq!(before.ended().await, Ended::Stopping);
-        assert_eq!(polls.begin("q").ended().await, Ended::Stopping);
+        assert_eq!(before.ended().await, PollEnd::Stopping);
+        assert_eq!(polls.begin("q").ended().await, PollEnd::Stopping);
         assert!(polls.lock().by_queue.is_empty());
     }
 

@@ -1,4 +1,4 @@
-//! So many requests a minute: per account, and per address for whoever shows no account.
+//! Limits of requests per minute: for an account, and for the address of a request without one.
 //!
 //! The road not taken is to count addresses for everybody: behind one office or one proxy sit many people, and
 //! their allowances would be one.
@@ -20,7 +20,7 @@ use governor::{Quota, RateLimiter};
 use http::{Extensions, HeaderMap, HeaderName};
 use server_kit::rate_clock::RateClock;
 
-use crate::state::Outside;
+use crate::state::Runtime;
 
 const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
 const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
@@ -29,75 +29,75 @@ const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 /// After this many checks, callers that have their whole allowance back are forgotten.
 const SWEEP_EVERY: u32 = 4096;
 
-/// The requests a minute of every `K`.
-pub(crate) struct Limiter<K: Hash + Eq + Clone> {
-    inner: Option<Inner<K>>,
-    outside: Arc<dyn Outside>,
+/// A limit of requests per minute for each `K`.
+pub(crate) struct RequestLimiter<K: Hash + Eq + Clone> {
+    inner: Option<ActiveLimit<K>>,
+    runtime: Arc<dyn Runtime>,
 }
 
-struct Inner<K: Hash + Eq + Clone> {
+struct ActiveLimit<K: Hash + Eq + Clone> {
     limiter: RateLimiter<K, DashMapStateStore<K>, RateClock, StateInformationMiddleware>,
     per_minute: u32,
     checks: AtomicU32,
 }
 
-/// How much of an allowance is left.
+/// The part of an allowance that is left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Standing {
+pub struct RateLimitStatus {
     limit: u32,
     remaining: u32,
     reset_unix_s: i64,
 }
 
-/// An allowance is used up.
+/// The refusal of a request whose allowance is used up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{} requests are used up", .standing.limit)]
-pub struct Exceeded {
+#[error("{} requests are used up", .status.limit)]
+pub struct RateLimitError {
     /// After this time one more request is let in.
     pub(crate) retry_after: Duration,
-    pub(crate) standing: Standing,
+    pub(crate) status: RateLimitStatus,
 }
 
-impl<K: Hash + Eq + Clone> Limiter<K> {
+impl<K: Hash + Eq + Clone> RequestLimiter<K> {
     /// A limit of `per_minute` requests, all of which may come at once; 0 is no limit.
-    pub(crate) fn new(per_minute: u32, outside: Arc<dyn Outside>) -> Self {
-        let inner = NonZeroU32::new(per_minute).map(|allowed| Inner {
-            limiter: RateLimiter::dashmap_with_clock(Quota::per_minute(allowed), rate_clock(Arc::clone(&outside)))
+    pub(crate) fn new(per_minute: u32, runtime: Arc<dyn Runtime>) -> Self {
+        let inner = NonZeroU32::new(per_minute).map(|allowed| ActiveLimit {
+            limiter: RateLimiter::dashmap_with_clock(Quota::per_minute(allowed), rate_clock(Arc::clone(&runtime)))
                 .with_middleware(),
             per_minute,
             checks: AtomicU32::new(0),
         });
-        Self { inner, outside }
+        Self { inner, runtime }
     }
 
     /// Counts one request of `key`. Without a limit there is no standing to tell of.
-    pub(crate) fn check(&self, key: &K) -> Result<Option<Standing>, Exceeded> {
-        let Some(Inner { limiter, per_minute, checks }) = &self.inner else {
+    pub(crate) fn check(&self, key: &K) -> Result<Option<RateLimitStatus>, RateLimitError> {
+        let Some(ActiveLimit { limiter, per_minute, checks }) = &self.inner else {
             return Ok(None);
         };
         if checks.fetch_add(1, Ordering::Relaxed) % SWEEP_EVERY == SWEEP_EVERY - 1 {
             limiter.retain_recent();
         }
         match limiter.check_key(key) {
-            Ok(state) => Ok(Some(self.standing(*per_minute, state.remaining_burst_capacity()))),
-            Err(refused) => Err(Exceeded {
+            Ok(state) => Ok(Some(self.status(*per_minute, state.remaining_burst_capacity()))),
+            Err(refused) => Err(RateLimitError {
                 retry_after: refused.wait_time_from(limiter.clock().now()),
-                standing: self.standing(*per_minute, 0),
+                status: self.status(*per_minute, 0),
             }),
         }
     }
 
     /// The allowance is whole again after a minute's share for each request used.
-    fn standing(&self, limit: u32, remaining: u32) -> Standing {
+    fn status(&self, limit: u32, remaining: u32) -> RateLimitStatus {
         let used = i64::from(limit.saturating_sub(remaining));
         let refill_us = used.saturating_mul(60_000_000) / i64::from(limit.max(1));
-        let reset_us = self.outside.now_us().saturating_add(refill_us);
-        Standing { limit, remaining, reset_unix_s: reset_us.saturating_add(999_999).div_euclid(1_000_000) }
+        let reset_us = self.runtime.now_us().saturating_add(refill_us);
+        RateLimitStatus { limit, remaining, reset_unix_s: reset_us.saturating_add(999_999).div_euclid(1_000_000) }
     }
 }
 
-impl Standing {
-    /// Tells clients how they stand.
+impl RateLimitStatus {
+    /// Adds the headers that report the allowance to the client.
     pub(crate) fn add_headers(self, headers: &mut HeaderMap) {
         headers.insert(LIMIT, self.limit.into());
         headers.insert(REMAINING, self.remaining.into());
@@ -105,16 +105,16 @@ impl Standing {
     }
 }
 
-impl Exceeded {
+impl RateLimitError {
     /// Too many passwords were tried.
     pub(crate) fn of_attempts(held: Held, now_us: i64) -> Self {
         let whole_us = now_us.saturating_add(i64::try_from(held.whole_us).unwrap_or(i64::MAX));
         let reset_unix_s = whole_us.saturating_add(999_999).div_euclid(1_000_000);
-        let standing = Standing { limit: held.at_once, remaining: 0, reset_unix_s };
-        Self { retry_after: Duration::from_micros(held.wait_us), standing }
+        let status = RateLimitStatus { limit: held.at_once, remaining: 0, reset_unix_s };
+        Self { retry_after: Duration::from_micros(held.wait_us), status }
     }
 
-    /// Whole seconds, rounded up: whoever waits as long as told is let in.
+    /// Returns whole seconds, rounded up: a client that waits as long is let in.
     pub(crate) fn retry_after_s(&self) -> u64 {
         let rest = u64::from(self.retry_after.subsec_nanos() > 0);
         self.retry_after.as_secs().saturating_add(rest).max(1)
@@ -127,6 +127,6 @@ pub(crate) fn address(of: &Extensions) -> Option<IpAddr> {
 }
 
 /// Returns the server's clock as the limiter reads it.
-fn rate_clock(clock: Arc<dyn Outside>) -> RateClock {
+fn rate_clock(clock: Arc<dyn Runtime>) -> RateClock {
     RateClock::new(move || clock.now_us())
 }

@@ -4,19 +4,19 @@ use chat_core::log::event::{EventAudience, NewEvent};
 use serde_json::{Map, Value};
 
 use crate::endpoint::server_settings;
-use crate::error::Fault;
+use crate::error::ApiError;
 use crate::schema::{Member, Schema, has};
-use crate::state::Site;
+use crate::state::AppState;
 
 /// Writes the event, for all queues that want its type.
-pub(crate) async fn announce(app: &Site) -> Result<(), Fault> {
+pub(crate) async fn announce(app: &AppState) -> Result<(), ApiError> {
     if app.realm().realm().is_none() {
         return Ok(());
     }
     let mut event = Map::new();
     event.insert("type".to_owned(), "restart".into());
-    event.extend(server_settings::version(&app.frame.version, &app.settings.brand));
-    event.insert("server_generation".to_owned(), app.frame.generation.into());
+    event.extend(server_settings::version(&app.server.version, &app.settings.brand));
+    event.insert("server_generation".to_owned(), app.server.generation.into());
     let event = Value::Object(event);
     app.commit(|_, commit| {
         commit.events.push(NewEvent::plain(EventAudience::Everyone, event.clone()));
@@ -28,5 +28,5 @@ pub(crate) async fn announce(app: &Site) -> Result<(), Fault> {
 /// Returns the members of the event beside its number and type.
 pub(crate) fn members() -> Vec<Member> {
     let generation = Schema::integer().meaning("When the server was started, in unix seconds.");
-    server_settings::version_told().into_iter().chain([has("server_generation", generation)]).collect()
+    server_settings::version_schema().into_iter().chain([has("server_generation", generation)]).collect()
 }

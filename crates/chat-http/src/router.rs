@@ -14,39 +14,39 @@ use http::StatusCode;
 use server_kit::middleware::drain::drain;
 use tower::Service;
 
-use crate::delivery;
 use crate::endpoint::{
-    attachments, avatars, bot_storage, bots, channels, confirm_address, domains, drafts, emblems, emoji, emoji_data,
-    events, fetch_api_key, flags, health, home, icon, invites, join, linkifiers, message_edit, messages, openapi,
-    organization, password_reset, personal, pictures, playgrounds, presence, profile_fields, push, reactions, register,
-    scheduled_messages, server_settings, sessions, settings, sign_in, sign_in_link, submessage, subscriptions, typing,
-    uploads, user_groups, user_settings_defaults, users,
+    attachments, avatars, bot_storage, bots, channels, confirm_address, domains, drafts, emoji, emoji_data, events,
+    fetch_api_key, flags, health, home, icon, invites, join, linkifiers, message_edit, messages, openapi, organization,
+    organization_images, password_reset, personal, pictures, playgrounds, presence, profile_fields, push, reactions,
+    register, scheduled_messages, server_settings, sessions, settings, sign_in, sign_in_link, submessage,
+    subscriptions, typing, uploads, user_groups, user_settings_defaults, users,
 };
-use crate::error::Fault;
-use crate::middleware::{method, observe, panic, surface};
+use crate::error::ApiError;
+use crate::middleware::{api_headers, method, observe, panic};
 use crate::rate::address;
 use crate::routes::Routes;
-use crate::state::{App, Domain, Frame, Parts, Site};
+use crate::scheduled_delivery;
+use crate::state::{App, AppState, ChatComponents, Components, ServerState};
 
 /// Returns the chat server as a service. Without a domain it answers `/health`, and 404 everywhere under `/api/v1`.
 ///
 /// Insert `ConnectInfo<SocketAddr>` into each request's extensions, so that the rate limit can tell strangers apart
 /// by their address.
-pub fn router(parts: Parts, domain: Option<Domain>) -> Chat {
-    let frame = Arc::new(Frame::new(parts));
-    let mut site = None;
-    let routes = operations(&frame);
+pub fn router(parts: Components, domain: Option<ChatComponents>) -> Chat {
+    let server = Arc::new(ServerState::new(parts));
+    let mut state = None;
+    let routes = operations(&server);
     let routes = match domain {
         None => routes,
         Some(domain) => {
-            let app = Arc::new(Site::new(&frame, domain));
-            site = Some(Arc::clone(&app));
+            let app = Arc::new(AppState::new(&server, domain));
+            state = Some(Arc::clone(&app));
             routes
                 .merge(api().into_router().with_state(Arc::clone(&app)))
                 .merge(beside(app).layer(from_fn(observe::note_route)))
         }
     };
-    Chat { site, ..framed(routes, &frame) }
+    Chat { state, ..with_middleware(routes, &server) }
 }
 
 /// Returns the API: each area lists its own paths.
@@ -81,7 +81,7 @@ pub(crate) fn api() -> Routes {
         .merge(linkifiers::routes())
         .merge(playgrounds::routes())
         .merge(emoji::routes())
-        .merge(emblems::routes())
+        .merge(organization_images::routes())
         .merge(avatars::routes())
         .merge(pictures::routes())
         .merge(uploads::routes())
@@ -103,9 +103,9 @@ fn beside(app: App) -> Router {
     emoji_data::routes().merge(icon::routes()).merge(pages)
 }
 
-/// For whoever runs the server: not counted.
-fn operations(frame: &Arc<Frame>) -> Router {
-    let routes = Router::new().route("/health", get(health::get)).with_state(Arc::clone(frame));
+/// The routes for the operator: they have no rate limit.
+fn operations(server: &Arc<ServerState>) -> Router {
+    let routes = Router::new().route("/health", get(health::get)).with_state(Arc::clone(server));
     routes.layer(from_fn(observe::note_route))
 }
 
@@ -114,27 +114,27 @@ fn operations(frame: &Arc<Frame>) -> Router {
 ///
 /// Functions around a function, and no layers of the router: it makes a copy of each layer, and of all that are
 /// inside, for every request, and keeps a request's room in each for as long as its answer takes.
-pub(crate) fn framed(routes: Router, frame: &Arc<Frame>) -> Chat {
-    let unknown = Router::new().fallback(unknown_route).with_state(Arc::clone(frame));
+pub(crate) fn with_middleware(routes: Router, server: &Arc<ServerState>) -> Chat {
+    let unknown = Router::new().fallback(unknown_route).with_state(Arc::clone(server));
     let routes = routes.fallback_service(unknown).method_not_allowed_fallback(wrong_method);
-    Chat { frame: Arc::clone(frame), routes, site: None }
+    Chat { server: Arc::clone(server), routes, state: None }
 }
 
 /// The chat server as a service. A copy costs three counters.
 #[derive(Clone)]
 pub struct Chat {
-    frame: Arc<Frame>,
+    server: Arc<ServerState>,
     routes: Router,
     /// What requests have in their state; `None` without a domain.
-    site: Option<App>,
+    state: Option<App>,
 }
 
 impl Chat {
-    /// Adds a `restart` event to every queue; to be called once, before the server answers. A failure is logged here: clients
-    /// that miss the event only keep what they loaded.
+    /// Adds a `restart` event to every queue; to be called once, before the server answers. A failure is logged here:
+    /// clients that miss the event only keep what they loaded.
     pub async fn announce_restart(&self) {
-        let Some(site) = &self.site else { return };
-        if let Err(failure) = crate::restart::announce(site).await {
+        let Some(state) = &self.state else { return };
+        if let Err(failure) = crate::restart::announce(state).await {
             failure.log("no restart event could be written");
         }
     }
@@ -142,8 +142,8 @@ impl Chat {
     /// Sends the scheduled messages whose time has come; to be called every second or so, on as many nodes as there
     /// are. Says whether there may be more of them already. What fails is logged here and tried again the next time.
     pub async fn send_due(&self) -> bool {
-        let Some(site) = &self.site else { return false };
-        delivery::send_due(site).await.unwrap_or_else(|failure| {
+        let Some(state) = &self.state else { return false };
+        scheduled_delivery::send_due(state).await.unwrap_or_else(|failure| {
             failure.log("scheduled messages could not be sent");
             false
         })
@@ -161,13 +161,13 @@ impl Service<Request> for Chat {
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
-        let answering = around(&self.frame, self.routes.clone(), request);
+        let answering = around(&self.server, self.routes.clone(), request);
         Box::pin(async { Ok(answering.await) })
     }
 }
 
 /// One request, from the outside in.
-fn around(frame: &Arc<Frame>, mut routes: Router, request: Request) -> impl Future<Output = Response> + use<> {
+fn around(server: &Arc<ServerState>, mut routes: Router, request: Request) -> impl Future<Output = Response> + use<> {
     let route = move |request| {
         let answering = routes.call(request);
         panic::caught(async {
@@ -175,9 +175,9 @@ fn around(frame: &Arc<Frame>, mut routes: Router, request: Request) -> impl Futu
             answer
         })
     };
-    let around_routes = Arc::clone(frame);
-    observe::observe(Arc::clone(frame), request, |request| {
-        surface::answer(request, |request| drain(request, |request| method::settle(around_routes, request, route)))
+    let around_routes = Arc::clone(server);
+    observe::observe(Arc::clone(server), request, |request| {
+        api_headers::answer(request, |request| drain(request, |request| method::settle(around_routes, request, route)))
     })
 }
 
@@ -188,9 +188,9 @@ async fn wrong_method(request: Request) -> StatusCode {
 }
 
 /// Looking for addresses counts as calling one.
-async fn unknown_route(State(frame): State<Arc<Frame>>, request: Request) -> Fault {
-    match frame.by_address.check(&address(request.extensions())) {
-        Ok(_) => Fault::UnknownRoute,
+async fn unknown_route(State(server): State<Arc<ServerState>>, request: Request) -> ApiError {
+    match server.by_address.check(&address(request.extensions())) {
+        Ok(_) => ApiError::UnknownRoute,
         Err(exceeded) => exceeded.into(),
     }
 }

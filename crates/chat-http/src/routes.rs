@@ -1,14 +1,14 @@
-//! Which address takes which method, and what each operation of the API says of itself.
+//! Which path takes which method, and the documentation of each operation of the API.
 //!
 //! An operation of the API cannot be listed without saying what it does and what it answers; what it takes its
-//! parameters say themselves. The description of the API is made of this list ([`crate::describe`]), when somebody asks
+//! parameters say themselves. The description of the API is made of this list ([`crate::openapi`]), when a client asks
 //! for it: a request is routed as if nothing was said.
 
 use axum::Router;
 use axum::handler::Handler;
 use axum::routing::{MethodFilter, MethodRouter};
 
-use crate::params::Declared;
+use crate::params::ParamDeclaration;
 use crate::schema::Member;
 use crate::state::App;
 
@@ -24,7 +24,7 @@ pub(crate) const JSON_API: &str = "/json";
 pub(crate) struct Routes {
     area: &'static str,
     router: Router<App>,
-    operations: Vec<Operation>,
+    operations: Vec<ApiOperation>,
 }
 
 impl Routes {
@@ -36,8 +36,8 @@ impl Routes {
     /// Adds a path of the API, as it is below [`API`] and below [`JSON_API`].
     pub(crate) fn api(self, path: &'static str, methods: Methods) -> Self {
         let Self { area, router, mut operations } = self;
-        let said = methods.said.into_iter().map(|(method, saying)| Operation { method, path, area, saying });
-        operations.extend(said);
+        let documented = methods.documented.into_iter().map(|(method, doc)| ApiOperation { method, path, area, doc });
+        operations.extend(documented);
         let router = router.route(&format!("{JSON_API}{path}"), methods.router.clone());
         Self { area, router: router.route(&format!("{API}{path}"), methods.router), operations }
     }
@@ -60,30 +60,30 @@ impl Routes {
     }
 
     /// Returns the operations of the API alone.
-    pub(crate) fn into_operations(self) -> Vec<Operation> {
+    pub(crate) fn into_operations(self) -> Vec<ApiOperation> {
         self.operations
     }
 }
 
 /// A method at a path of the API.
-pub(crate) struct Operation {
+pub(crate) struct ApiOperation {
     /// The method, in small letters.
     pub(crate) method: &'static str,
     /// The path below [`API`], with the names of what differs in it.
     pub(crate) path: &'static str,
     /// Which area it is in.
     pub(crate) area: &'static str,
-    /// What it says of itself.
-    pub(crate) saying: Saying,
+    /// Its documentation.
+    pub(crate) doc: OperationDoc,
 }
 
-/// What an operation says of itself.
+/// The documentation of an operation.
 #[derive(Clone, Copy)]
-pub(crate) struct Saying {
+pub(crate) struct OperationDoc {
     /// What it does, in one sentence.
     pub(crate) summary: &'static str,
     /// Its parameters.
-    pub(crate) parameters: fn() -> Vec<Declared>,
+    pub(crate) parameters: fn() -> Vec<ParamDeclaration>,
     /// What it answers beside the envelope.
     pub(crate) answer: fn() -> Vec<Member>,
     /// Whether it asks who calls.
@@ -96,11 +96,11 @@ pub(crate) struct Saying {
     pub(crate) texts: &'static [(&'static str, &'static str)],
 }
 
-impl Saying {
-    /// Of an operation without files and texts in its path.
+impl OperationDoc {
+    /// The documentation of an operation without files and texts in its path.
     pub(crate) const fn new(
         summary: &'static str,
-        parameters: fn() -> Vec<Declared>,
+        parameters: fn() -> Vec<ParamDeclaration>,
         answer: fn() -> Vec<Member>,
         needs_account: bool,
     ) -> Self {
@@ -108,100 +108,104 @@ impl Saying {
     }
 }
 
-/// A handler and what it says of itself.
-pub(crate) struct Said<H> {
+/// A handler with its documentation.
+pub(crate) struct DocumentedHandler<H> {
     handler: H,
-    saying: Saying,
+    doc: OperationDoc,
 }
 
-impl<H> Said<H> {
-    /// Returns what `handler` says of itself.
-    pub(crate) const fn new(handler: H, saying: Saying) -> Self {
-        Self { handler, saying }
+impl<H> DocumentedHandler<H> {
+    /// A handler with its documentation.
+    pub(crate) const fn new(handler: H, doc: OperationDoc) -> Self {
+        Self { handler, doc }
     }
 
     /// It takes a file in its form.
     pub(crate) fn with_file(mut self) -> Self {
-        self.saying.takes_file = true;
+        self.doc.takes_file = true;
         self
     }
 
     /// Its answer is a document without the envelope.
     pub(crate) fn outside_envelope(mut self) -> Self {
-        self.saying.is_document = true;
+        self.doc.is_document = true;
         self
     }
 
     /// In its path these are texts, and not numbers.
     pub(crate) fn by(mut self, texts: &'static [(&'static str, &'static str)]) -> Self {
-        self.saying.texts = texts;
+        self.doc.texts = texts;
         self
     }
 }
 
-/// Returns the answer of operations that tell nothing beside the envelope.
-pub(crate) const fn nothing() -> Vec<Member> {
+/// Returns the members of a response that has nothing beside the envelope.
+pub(crate) const fn no_members() -> Vec<Member> {
     Vec::new()
 }
 
 /// The methods of a path.
 pub(crate) struct Methods {
     router: MethodRouter<App>,
-    said: Vec<(&'static str, Saying)>,
+    documented: Vec<(&'static str, OperationDoc)>,
 }
 
 /// `GET`, and with it `HEAD`.
-pub(crate) fn get(said: Said<impl Handler<(), App>>) -> Methods {
-    Methods::new().get(said)
+pub(crate) fn get(documented: DocumentedHandler<impl Handler<(), App>>) -> Methods {
+    Methods::new().get(documented)
 }
 
 /// `POST`.
-pub(crate) fn post(said: Said<impl Handler<(), App>>) -> Methods {
-    Methods::new().post(said)
+pub(crate) fn post(documented: DocumentedHandler<impl Handler<(), App>>) -> Methods {
+    Methods::new().post(documented)
 }
 
 /// `PATCH`.
-pub(crate) fn patch(said: Said<impl Handler<(), App>>) -> Methods {
-    Methods::new().patch(said)
+pub(crate) fn patch(documented: DocumentedHandler<impl Handler<(), App>>) -> Methods {
+    Methods::new().patch(documented)
 }
 
 /// `DELETE`.
-pub(crate) fn delete(said: Said<impl Handler<(), App>>) -> Methods {
-    Methods::new().delete(said)
+pub(crate) fn delete(documented: DocumentedHandler<impl Handler<(), App>>) -> Methods {
+    Methods::new().delete(documented)
 }
 
 impl Methods {
     fn new() -> Self {
-        Self { router: MethodRouter::new(), said: Vec::new() }
+        Self { router: MethodRouter::new(), documented: Vec::new() }
     }
 
     /// `GET` too, and with it `HEAD`.
-    pub(crate) fn get(self, said: Said<impl Handler<(), App>>) -> Self {
-        self.on((MethodFilter::GET, "get"), said)
+    pub(crate) fn get(self, documented: DocumentedHandler<impl Handler<(), App>>) -> Self {
+        self.on((MethodFilter::GET, "get"), documented)
     }
 
     /// `POST` too.
-    pub(crate) fn post(self, said: Said<impl Handler<(), App>>) -> Self {
-        self.on((MethodFilter::POST, "post"), said)
+    pub(crate) fn post(self, documented: DocumentedHandler<impl Handler<(), App>>) -> Self {
+        self.on((MethodFilter::POST, "post"), documented)
     }
 
     /// `PUT` too.
-    pub(crate) fn put(self, said: Said<impl Handler<(), App>>) -> Self {
-        self.on((MethodFilter::PUT, "put"), said)
+    pub(crate) fn put(self, documented: DocumentedHandler<impl Handler<(), App>>) -> Self {
+        self.on((MethodFilter::PUT, "put"), documented)
     }
 
     /// `PATCH` too.
-    pub(crate) fn patch(self, said: Said<impl Handler<(), App>>) -> Self {
-        self.on((MethodFilter::PATCH, "patch"), said)
+    pub(crate) fn patch(self, documented: DocumentedHandler<impl Handler<(), App>>) -> Self {
+        self.on((MethodFilter::PATCH, "patch"), documented)
     }
 
     /// `DELETE` too.
-    pub(crate) fn delete(self, said: Said<impl Handler<(), App>>) -> Self {
-        self.on((MethodFilter::DELETE, "delete"), said)
+    pub(crate) fn delete(self, documented: DocumentedHandler<impl Handler<(), App>>) -> Self {
+        self.on((MethodFilter::DELETE, "delete"), documented)
     }
 
-    fn on(mut self, (filter, name): (MethodFilter, &'static str), said: Said<impl Handler<(), App>>) -> Self {
-        self.said.push((name, said.saying));
-        Self { router: self.router.on(filter, said.handler), said: self.said }
+    fn on(
+        mut self,
+        (filter, name): (MethodFilter, &'static str),
+        documented: DocumentedHandler<impl Handler<(), App>>,
+    ) -> Self {
+        self.documented.push((name, documented.doc));
+        Self { router: self.router.on(filter, documented.handler), documented: self.documented }
     }
 }

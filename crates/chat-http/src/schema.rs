@@ -85,7 +85,7 @@ impl Schema {
         Self::integer().with("enum", numbers.into_iter().collect::<Vec<_>>())
     }
 
-    /// Returns what the document describes under that name ([`crate::describe::objects`]).
+    /// Returns what the document describes under that name ([`crate::openapi::schemas`]).
     #[must_use]
     pub fn named(name: &str) -> Self {
         Self::any().with("$ref", format!("#/components/schemas/{name}"))

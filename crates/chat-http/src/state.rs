@@ -16,6 +16,7 @@ use chat_core::log::store::{EventLog, QueueStore, RealmStore};
 use chat_core::messages::draft::DraftStore;
 use chat_core::messages::scheduled::ScheduledStore;
 use chat_core::messages::store::MessageStore;
+use chat_core::messages::uploads::UploadStores;
 use chat_core::messages::widget::WidgetStore;
 use chat_core::model::render_context::RenderContext;
 use chat_core::model::snapshot::RealmSnapshot;
@@ -31,17 +32,17 @@ use server_kit::health::{CachedHealth, HealthProbe};
 use server_kit::middleware::request_id::RequestIds;
 use subtle::ConstantTimeEq as _;
 
-use crate::error::{Failure, Fault};
+use crate::error::{ApiError, InternalError};
+use crate::image_jobs::JobPool;
 use crate::polls::Polls;
-use crate::rate::{Exceeded, Limiter};
-use crate::traffic::Traffic;
-use crate::workshop::Workshop;
+use crate::rate::{RateLimitError, RequestLimiter};
+use crate::traffic::ChannelTraffic;
 
-/// What the binary hands over to [`crate::router`] whatever the domain.
+/// The parts that the binary passes to [`crate::router`] whether or not there is a domain.
 #[derive(Clone)]
-pub struct Parts {
+pub struct Components {
     /// Time and chance.
-    pub outside: Arc<dyn Outside>,
+    pub runtime: Arc<dyn Runtime>,
     /// Whether the server can do its work right now.
     pub health: Arc<dyn HealthProbe>,
     /// Requests a minute of each address that come without an account; 0 is no limit.
@@ -50,9 +51,9 @@ pub struct Parts {
     pub version: String,
 }
 
-/// The domain behind the API.
+/// The ports and settings of the chat domain behind the API.
 #[derive(Clone)]
-pub struct Domain {
+pub struct ChatComponents {
     /// The realm's state.
     pub realm: Arc<dyn RealmStore>,
     /// The realm's log.
@@ -65,7 +66,7 @@ pub struct Domain {
     pub presences: Arc<dyn PresenceStore>,
     /// What readers add to messages.
     pub widgets: Arc<dyn WidgetStore>,
-    /// Texts that somebody began to write.
+    /// The drafts.
     pub drafts: Arc<dyn DraftStore>,
     /// Messages that wait for their time.
     pub scheduled: Arc<dyn ScheduledStore>,
@@ -170,18 +171,18 @@ pub trait Passwords: Send + Sync {
     ///
     /// # Errors
     /// When the hasher failed.
-    async fn hash(&self, password: String) -> Result<PasswordHash, Failure>;
+    async fn hash(&self, password: String) -> Result<PasswordHash, InternalError>;
 
     /// Returns whether it is the password of the hash. `None`, for an account without one or none at all, takes as long
-    /// and is `false`, so that time tells nothing.
+    /// and is `false`, so that the time reveals nothing.
     ///
     /// # Errors
     /// When the hasher failed.
-    async fn matches(&self, password: String, hash: Option<PasswordHash>) -> Result<bool, Failure>;
+    async fn matches(&self, password: String, hash: Option<PasswordHash>) -> Result<bool, InternalError>;
 }
 
-/// Time and chance, as the binary knows them.
-pub trait Outside: Send + Sync {
+/// The clock and the source of randomness.
+pub trait Runtime: Send + Sync {
     /// Microseconds since the UNIX epoch.
     fn now_us(&self) -> i64;
     /// 128 random bits: names of requests start there, and what is spread by chance is.
@@ -206,7 +207,7 @@ pub struct ApiSettings {
     pub event_queue_timeout_s: i64,
     /// How large uploads may be.
     pub uploads: UploadSettings,
-    /// Whether whoever names an account gets its key, without a password: where developers are at work.
+    /// Whether a client that names an account gets its key without a password, for development.
     pub development_login: bool,
 }
 
@@ -225,7 +226,7 @@ pub struct UploadSettings {
 const MIB: usize = 1024 * 1024;
 
 impl UploadSettings {
-    /// Largest file in MiB, as clients are told it.
+    /// Returns the largest file in MiB, as responses have it.
     pub(crate) fn max_mib(&self) -> usize {
         self.max_bytes / MIB
     }
@@ -236,24 +237,24 @@ impl UploadSettings {
     }
 }
 
-/// The state around every endpoint.
-pub(crate) struct Frame {
-    pub(crate) outside: Arc<dyn Outside>,
+/// The state that all routes share, with or without a domain.
+pub(crate) struct ServerState {
+    pub(crate) runtime: Arc<dyn Runtime>,
     pub(crate) names: RequestIds,
     pub(crate) health: CachedHealth,
     pub(crate) version: String,
     /// When this process started, in unix seconds: clients compare it to learn that a server was started again.
     pub(crate) generation: i64,
-    pub(crate) by_address: Limiter<Option<IpAddr>>,
+    pub(crate) by_address: RequestLimiter<Option<IpAddr>>,
 }
 
-impl Frame {
-    pub(crate) fn new(parts: Parts) -> Self {
-        let Parts { outside, health, rate_limit_per_ip, version } = parts;
-        let by_address = Limiter::new(rate_limit_per_ip, Arc::clone(&outside));
-        let names = RequestIds::new(outside.fresh_id());
-        let generation = outside.now_us().div_euclid(1_000_000);
-        Self { by_address, outside, names, health: CachedHealth::new(health), version, generation }
+impl ServerState {
+    pub(crate) fn new(parts: Components) -> Self {
+        let Components { runtime, health, rate_limit_per_ip, version } = parts;
+        let by_address = RequestLimiter::new(rate_limit_per_ip, Arc::clone(&runtime));
+        let names = RequestIds::new(runtime.fresh_id());
+        let generation = runtime.now_us().div_euclid(1_000_000);
+        Self { by_address, runtime, names, health: CachedHealth::new(health), version, generation }
     }
 }
 
@@ -273,17 +274,17 @@ pub(crate) async fn noting_writes<T>(answer: impl Future<Output = T>) -> (T, boo
 
 fn note_written(committed: &CommitOutcome) {
     if matches!(committed, CommitOutcome::Done { .. }) {
-        // What nobody asked for has nobody who is told.
+        // Outside of a request nothing needs to know.
         let _ = HAS_WRITTEN.try_with(|written| written.set(true));
     }
 }
 
-/// How often a decision is taken anew because another node was faster, before it is given up.
+/// How often a decision is taken again because another node was faster, before it is given up.
 pub(crate) const DECISIONS_MAX: usize = 32;
 
-/// The state of an endpoint of the API.
-pub(crate) struct Site {
-    pub(crate) frame: Arc<Frame>,
+/// The state of the API's endpoints.
+pub(crate) struct AppState {
+    pub(crate) server: Arc<ServerState>,
     pub(crate) realm: Arc<dyn RealmStore>,
     pub(crate) log: Arc<dyn EventLog>,
     pub(crate) queues: Arc<dyn QueueStore>,
@@ -296,9 +297,9 @@ pub(crate) struct Site {
     pub(crate) bot_storage: Arc<dyn BotStorage>,
     pub(crate) files: Arc<dyn FileStore>,
     pub(crate) attachments: Arc<dyn AttachmentStore>,
-    pub(crate) workshop: Workshop,
+    pub(crate) image_jobs: JobPool,
     /// Where texts are compared with what is searched for, and marked. They are in memory already, so none is claimed.
-    pub(crate) searches: Workshop,
+    pub(crate) search_jobs: JobPool,
     /// Smaller pictures that were not made when the file came are made one after the other.
     pub(crate) thumbnails: tokio::sync::Mutex<()>,
     pub(crate) passwords: Arc<dyn Passwords>,
@@ -306,21 +307,21 @@ pub(crate) struct Site {
     pub(crate) push: Push,
     pub(crate) browser: BrowserSettings,
     pub(crate) settings: ApiSettings,
-    pub(crate) by_user: Limiter<UserId>,
+    pub(crate) by_user: RequestLimiter<UserId>,
     pub(crate) polls: Arc<Polls>,
-    pub(crate) traffic: Traffic,
+    pub(crate) traffic: ChannelTraffic,
     pub(crate) attempts: Attempts,
     /// Letters for a forgotten password, counted as wrong passwords are, and apart from them.
     pub(crate) password_resets: Attempts,
     /// Decisions of this node are taken one after the other, so that only another node can be faster.
     deciding: tokio::sync::Mutex<()>,
-    /// The lexicon of the newest realm a text was read in.
-    lexicon: Mutex<Option<Arc<RenderContext>>>,
+    /// The render context of the newest realm that a text was rendered in.
+    render_context: Mutex<Option<Arc<RenderContext>>>,
 }
 
-impl Site {
-    pub(crate) fn new(frame: &Arc<Frame>, domain: Domain) -> Self {
-        let Domain {
+impl AppState {
+    pub(crate) fn new(server: &Arc<ServerState>, domain: ChatComponents) -> Self {
+        let ChatComponents {
             realm,
             log,
             queues,
@@ -341,10 +342,10 @@ impl Site {
             settings,
         } = domain;
         let mut secret = [0; 32];
-        secret.iter_mut().zip(frame.outside.random()).for_each(|(byte, random)| *byte = random);
-        let by_user = Limiter::new(settings.rate_limit_per_user, Arc::clone(&frame.outside));
+        secret.iter_mut().zip(server.runtime.random()).for_each(|(byte, random)| *byte = random);
+        let by_user = RequestLimiter::new(settings.rate_limit_per_user, Arc::clone(&server.runtime));
         Self {
-            frame: Arc::clone(frame),
+            server: Arc::clone(server),
             realm,
             log,
             queues,
@@ -357,8 +358,8 @@ impl Site {
             bot_storage,
             files,
             attachments,
-            workshop: Workshop::default(),
-            searches: Workshop::default(),
+            image_jobs: JobPool::default(),
+            search_jobs: JobPool::default(),
             thumbnails: tokio::sync::Mutex::new(()),
             passwords,
             invitations,
@@ -367,9 +368,9 @@ impl Site {
             settings,
             by_user,
             polls,
-            traffic: Traffic::default(),
+            traffic: ChannelTraffic::default(),
             deciding: tokio::sync::Mutex::new(()),
-            lexicon: Mutex::default(),
+            render_context: Mutex::default(),
             attempts: Attempts::new(secret, attempts::POLICY),
             password_resets: Attempts::new(secret, attempts::POLICY),
         }
@@ -380,52 +381,57 @@ impl Site {
         self.realm.realm()
     }
 
-    /// Makes sure that whoever is let in by the realm was not shut out by another node more than a moment ago. Costs
+    /// Makes sure that a caller the realm lets in was not shut out by another node more than a moment ago. Costs
     /// nothing as long as the database answers the node in time.
-    pub(crate) async fn ensure_current(&self) -> Result<(), Fault> {
+    pub(crate) async fn ensure_current(&self) -> Result<(), ApiError> {
         if self.realm.is_current() { Ok(()) } else { Ok(self.realm.refresh().await?) }
     }
 
     /// Now, in unix seconds.
     pub(crate) fn now_s(&self) -> i64 {
-        self.frame.outside.now_us().div_euclid(1_000_000)
+        self.server.runtime.now_us().div_euclid(1_000_000)
+    }
+
+    /// Returns the stores that say who may read an upload.
+    pub(crate) fn upload_stores(&self) -> UploadStores<'_> {
+        UploadStores { attachments: self.attachments.as_ref(), messages: self.messages.as_ref() }
     }
 
     /// Returns what texts of that realm are read with; made when first asked for after its words changed.
-    pub(crate) fn lexicon(&self, realm: &RealmSnapshot) -> Arc<RenderContext> {
-        let mut kept = self.lexicon.lock().unwrap_or_else(PoisonError::into_inner);
-        match kept.as_ref().filter(|lexicon| lexicon.is_current(realm)) {
-            Some(lexicon) => Arc::clone(lexicon),
+    pub(crate) fn render_context(&self, realm: &RealmSnapshot) -> Arc<RenderContext> {
+        let mut kept = self.render_context.lock().unwrap_or_else(PoisonError::into_inner);
+        match kept.as_ref().filter(|render_context| render_context.is_current(realm)) {
+            Some(render_context) => Arc::clone(render_context),
             None => Arc::clone(kept.insert(Arc::new(RenderContext::of(realm)))),
         }
     }
 
-    /// Returns what somebody who tries too many passwords is told.
-    pub(crate) fn exceeded(&self, held: Held) -> Exceeded {
-        Exceeded::of_attempts(held, self.frame.outside.now_us())
+    /// Returns the error for too many attempts at a password.
+    pub(crate) fn exceeded(&self, held: Held) -> RateLimitError {
+        RateLimitError::of_attempts(held, self.server.runtime.now_us())
     }
 
     /// A name nobody has guessed: 32 hexadecimal digits.
     pub(crate) fn fresh_name(&self) -> String {
         let mut bytes = [0; 16];
-        bytes.iter_mut().zip(self.frame.outside.random()).for_each(|(byte, random)| *byte = random);
+        bytes.iter_mut().zip(self.server.runtime.random()).for_each(|(byte, random)| *byte = random);
         uuid::Builder::from_random_bytes(bytes).into_uuid().simple().to_string()
     }
 
     /// A key nobody has.
-    pub(crate) fn fresh_key(&self) -> Result<ApiKey, Fault> {
-        let key = (0..3).find_map(|_| ApiKey::from_random(&self.frame.outside.random()));
-        key.ok_or_else(|| Failure::said("no key could be made of the random bytes").into())
+    pub(crate) fn fresh_key(&self) -> Result<ApiKey, ApiError> {
+        let key = (0..3).find_map(|_| ApiKey::from_random(&self.server.runtime.random()));
+        key.ok_or_else(|| InternalError::without_cause("no key could be made of the random bytes").into())
     }
 
     /// Makes a decision true: takes it on the newest realm, writes it down, and takes it again when the realm changed
     /// in between. `decide` is given the realm and the commit to fill, whose time is set; a commit left empty is not
-    /// written. What `decide` returned for the decision that holds is handed on. A key that was shut out opens nothing on
-    /// any node when this returns.
+    /// written. What `decide` returned for the decision that holds is handed on. A key that was shut out opens nothing
+    /// on any node when this returns.
     pub(crate) async fn commit<T>(
         &self,
-        decide: impl Fn(&RealmSnapshot, &mut RealmCommit) -> Result<T, Fault> + Send + Sync,
-    ) -> Result<T, Fault> {
+        decide: impl Fn(&RealmSnapshot, &mut RealmCommit) -> Result<T, ApiError> + Send + Sync,
+    ) -> Result<T, ApiError> {
         let turn = self.deciding.lock().await;
         for _ in 0..DECISIONS_MAX {
             let realm = self.realm();
@@ -448,9 +454,9 @@ impl Site {
                 CommitOutcome::Stale(_) => {}
             }
         }
-        Err(Failure::said("the realm changed faster than a decision on it").into())
+        Err(InternalError::without_cause("the realm changed faster than a decision on it").into())
     }
 }
 
-/// The state as endpoints hold it.
-pub(crate) type App = Arc<Site>;
+/// The state as handlers extract it.
+pub(crate) type App = Arc<AppState>;

@@ -16,17 +16,17 @@ const HOLDS_S: i64 = 3_600;
 
 /// Messages of each channel in the last four weeks, counted once an hour and not while nobody asks.
 #[derive(Default)]
-pub(crate) struct Traffic {
+pub(crate) struct ChannelTraffic {
     /// When it was counted, in unix seconds, and what. Held while counting, so that one counts for all who ask.
-    counted: Mutex<Option<(i64, Counts)>>,
+    counted: Mutex<Option<(i64, MessageCounts)>>,
 }
 
 /// Messages by channel; those that got none are left out.
-pub(crate) type Counts = Arc<HashMap<ChannelId, i64>>;
+pub(crate) type MessageCounts = Arc<HashMap<ChannelId, i64>>;
 
-impl Traffic {
+impl ChannelTraffic {
     /// Returns the count of this hour.
-    pub(crate) async fn counts(&self, messages: &dyn MessageStore, now_s: i64) -> Result<Counts, StoreError> {
+    pub(crate) async fn counts(&self, messages: &dyn MessageStore, now_s: i64) -> Result<MessageCounts, StoreError> {
         let mut counted = self.counted.lock().await;
         if let Some((at_s, counts)) = counted.as_ref()
             && (0..HOLDS_S).contains(&now_s.saturating_sub(*at_s))
@@ -34,7 +34,7 @@ impl Traffic {
             return Ok(Arc::clone(counts));
         }
         let since_s = now_s.saturating_sub(TRAFFIC_DAYS * DAY_S);
-        let counts: Counts = Arc::new(messages.traffic(since_s).await?.into_iter().collect());
+        let counts: MessageCounts = Arc::new(messages.traffic(since_s).await?.into_iter().collect());
         *counted = Some((now_s, Arc::clone(&counts)));
         Ok(counts)
     }

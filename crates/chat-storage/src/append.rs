@@ -86,7 +86,7 @@ pub(crate) async fn append_all(
         match append_batch(&shared, &mut lane, &messages).await {
             Ok(sent) => {
                 for (answer, sent) in answers.into_iter().zip(sent) {
-                    // Whoever sent it may have gone away meanwhile.
+                    // Whoever sent it may have gone away in the meantime.
                     drop(answer.send(Ok(sent)));
                 }
             }

@@ -3,7 +3,7 @@
 //! A transaction that waits for the head of the log, reads it, writes and commits is six exchanges, and a lone message
 //! waits for each. A node that has heard of everything knows the head already: its messages get their numbers before
 //! anything is asked, and one statement moves the head from that place and writes the rows, or, when another node
-//! has moved it meanwhile, does nothing. So numbers are given in the order of commits here too, and what was read
+//! has moved it in the meantime, does nothing. So numbers are given in the order of commits here too, and what was read
 //! before the statement holds if it succeeds: whoever writes anything moves the head.
 //!
 //! SQLite has no such statement, and there an exchange costs little.
@@ -121,7 +121,7 @@ async fn write(
         .bind(messages().map(|message| message.html.as_str()).collect::<Vec<_>>())
         .bind(messages().map(|message| message.sent_s).collect::<Vec<_>>())
         .bind(messages().map(|message| message.client.as_str()).collect::<Vec<_>>())
-        .bind(messages().map(|message| message.marks.bits()).collect::<Vec<_>>())
+        .bind(messages().map(|message| message.content_flags.bits()).collect::<Vec<_>>())
         .bind(flags.iter().map(|(user, ..)| user.0).collect::<Vec<_>>())
         .bind(flags.iter().map(|(_, flag, _)| flag.number()).collect::<Vec<_>>())
         .bind(flags.iter().map(|(.., message)| message.0).collect::<Vec<_>>())

@@ -146,7 +146,7 @@ async fn tell_used(
     let attachments = rows.into_iter().map(attachment).collect::<Result<_, _>>()?;
     let used_bytes = total(&mut writing.tx).await?;
     for used in used(&mut writing.tx, attachments).await? {
-        let event = attachment_event::told(AttachmentChange::Update, &used, used_bytes);
+        let event = attachment_event::changed_event(AttachmentChange::Update, &used, used_bytes);
         writing.push(at_s, Vec::new(), Some(event));
     }
     Ok(())
@@ -192,7 +192,11 @@ impl AttachmentStore for Store {
         insert(&mut writing.tx, &attachment).await?;
         let used = AttachmentUse { attachment, messages: Vec::new() };
         let used_bytes = total(&mut writing.tx).await?;
-        writing.push(created_s, Vec::new(), Some(attachment_event::told(AttachmentChange::Add, &used, used_bytes)));
+        writing.push(
+            created_s,
+            Vec::new(),
+            Some(attachment_event::changed_event(AttachmentChange::Add, &used, used_bytes)),
+        );
         let records = writing.commit().await?;
         self.shared.publish(records).await;
         Ok(Some(used.attachment))
@@ -241,7 +245,7 @@ impl AttachmentStore for Store {
         run!(writing.tx.on(), execute: sqlx::query(TAKE_ROOM).bind(-found.size_bytes).bind(i64::MAX))
             .map_err(failed)?;
         let used_bytes = total(&mut writing.tx).await?;
-        writing.push(at_s, Vec::new(), Some(attachment_event::told_gone(&found, used_bytes)));
+        writing.push(at_s, Vec::new(), Some(attachment_event::removed_event(&found, used_bytes)));
         let records = writing.commit().await?;
         self.shared.publish(records).await;
         Ok(Some(found))

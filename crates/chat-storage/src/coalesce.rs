@@ -14,12 +14,13 @@ use crate::fault::failed;
 /// many at once each waits for this long at most and pays for a small part of a question.
 const PACE: Duration = Duration::from_millis(1);
 /// How long many are taken to ask after a round answered several. Not from one round to the next: of a crowd, too,
-/// somebody is now and then the only one of a round, and would begin the next at once.
+/// a user is now and then the only one of a round, and would begin the next at once.
 const CROWD: Duration = Duration::from_millis(20);
 
-/// Merges concurrent callers of one query into rounds: who comes while it is being asked joins the next round, and one of them asks for all.
+/// Merges concurrent callers of one query into rounds: who comes while it is being asked joins the next round, and one
+/// of them asks for all.
 ///
-/// An answer that was on its way before somebody came may be older than what they have to see, so nobody is given
+/// An answer that was on its way before a user came may be older than what they have to see, so nobody is given
 /// the answer of a round that had begun when they came.
 #[derive(Default)]
 pub(crate) struct Coalescer {
@@ -33,7 +34,7 @@ pub(crate) struct Coalescer {
 struct LastRound {
     round: u64,
     began: Option<Instant>,
-    /// When somebody was last answered by a round that another asked for.
+    /// When a user was last answered by a round that another asked for.
     joined: Option<Instant>,
     failed: Option<Arc<StoreError>>,
 }

@@ -64,7 +64,7 @@ impl Db {
     /// nodes may do it at once.
     ///
     /// With a `postgres://` URL, at most `connections` connections to that database,
-    /// and six at least, and two more while somebody searches by words; without one,
+    /// and six at least, and two more while a user searches by words; without one,
     /// the SQLite file `chat.db` in `data_dir`, which is created, readable by its owner alone,
     /// when it does not exist.
     ///
@@ -137,8 +137,8 @@ impl Db {
         Self(Arc::new(Inner { pools, probe: WriteProbe::default(), search_time }))
     }
 
-    /// Sets how long a search may take, five seconds before. On Postgres it holds for connections that are opened later,
-    /// so the caller sets it before the first search.
+    /// Sets how long a search may take, five seconds before. On Postgres it holds for connections that are opened
+    /// later, so the caller sets it before the first search.
     pub fn limit_searches(&self, time: Duration) {
         let time_ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX).max(1);
         self.0.search_time.store(time_ms, Ordering::Relaxed);

@@ -51,13 +51,13 @@ async fn finish(
     shared: &Shared,
     mut writing: LogTransaction,
     (changed, at_s): (bool, i64),
-    told: (UserId, DraftChange<'_>),
+    change: (UserId, DraftChange<'_>),
 ) -> Result<bool, StoreError> {
     if !changed {
         writing.roll_back().await?;
         return Ok(false);
     }
-    let (user_id, news) = told;
+    let (user_id, news) = change;
     writing.push(at_s, Vec::new(), Some(news.event(user_id)));
     let records = writing.commit().await?;
     shared.publish(records).await;

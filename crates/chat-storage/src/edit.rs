@@ -77,9 +77,9 @@ pub(crate) async fn edit(shared: &Shared, edit: MessageEdit) -> Result<WriteOutc
     }
     run!(writing.tx.on(), execute: sqlx::query(CLAIM).bind(edit.id.0).bind(place.0)).map_err(failed)?;
     keep(&mut writing, &edit, place).await?;
-    if let Some((content, html, marks)) = &edit.content {
+    if let Some((content, html, content_flags)) = &edit.content {
         run!(writing.tx.on(), execute: sqlx::query(SET_CONTENT)
-            .bind(edit.id.0).bind(content).bind(html).bind(marks.bits()).bind(edit.at_s))
+            .bind(edit.id.0).bind(content).bind(html).bind(content_flags.bits()).bind(edit.at_s))
         .map_err(failed)?;
         attachment::use_only(&mut writing, (edit.id, &edit.attachments), edit.at_s).await?;
         flags::set_of_text(&mut writing.tx, edit.id, &edit.flags).await?;
@@ -136,7 +136,7 @@ async fn keep(writing: &mut LogTransaction, edit: &MessageEdit, place: EventId) 
     Ok(())
 }
 
-/// Says what is told of channels that begin otherwise then.
+/// Returns the events of channels that begin otherwise then.
 async fn move_messages(
     shared: &Shared,
     writing: &mut LogTransaction,
@@ -167,11 +167,11 @@ async fn move_messages(
     for (user_id, reading) in read {
         read_set::change(&mut writing.tx, &realm, (user_id, to), &reading).await?;
     }
-    firsts.told(shared, writing).await
+    firsts.events(shared, writing).await
 }
 
 /// Returns who has read which of the messages that move, of all who have read anything where they were or will be. What
-/// somebody did not receive where it was is not read by them: there it is only passed over.
+/// a user did not receive where it was is not read by them: there it is only passed over.
 async fn read_states(
     writing: &mut LogTransaction,
     realm: &RealmSnapshot,
@@ -250,7 +250,7 @@ pub(crate) async fn delete(
         let sql = sql.on(writing.tx.dialect());
         run!(writing.tx.on(), execute: sqlx::query(sql.clone()).bind(&ids)).map_err(failed)?;
     }
-    let begun = firsts.told(shared, &mut writing).await?;
+    let begun = firsts.events(shared, &mut writing).await?;
     let events = events.into_iter().chain(begun).collect();
     finish(shared, writing, (at_s, events), |shared| {
         shared.memory.channel_windows.forget(&gone);

@@ -1,8 +1,8 @@
 //! Showing an organization to whoever hands it out.
 //!
-//! All of it is read in one transaction that sees one state, so that no message is there without its channel and nothing
-//! twice, while others write. It changes nothing and takes no lock; an engine keeps what was overwritten meanwhile until
-//! the transaction ends.
+//! All of it is read in one transaction that sees one state, so that no message is there without its channel and
+//! nothing twice, while others write. It changes nothing and takes no lock; an engine keeps what was overwritten in the
+//! meantime until the transaction ends.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What can go wrong, told apart by what the caller can do about it.
+//! What can go wrong, distinguished by what the caller can do about it.
 
 use chat_core::{StoreError, TooCostly, Unavailable};
 use sql_engines::{is_cut_short, is_outage};
@@ -27,7 +27,7 @@ pub(crate) fn failed(error: impl Into<Box<dyn std::error::Error + Send + Sync>>)
     StoreError(if is_outage { Box::new(Unavailable(error)) } else { error })
 }
 
-/// As [`failed`], of a search: one that its engine ended because it took too long is told apart.
+/// As [`failed`], of a search: one that its engine ended because it took too long is distinguished.
 pub(crate) fn search_failed(error: sqlx::Error) -> StoreError {
     if is_cut_short(&error) { StoreError(Box::new(TooCostly)) } else { failed(error) }
 }

@@ -1,4 +1,4 @@
-//! The first message of a channel: what is told when it goes, or another comes before it.
+//! The first message of a channel: what is sent when it goes, or another comes before it.
 
 use chat_core::StoreError;
 use chat_core::id::{ChannelId, MessageId};
@@ -42,8 +42,13 @@ impl FirstMessages {
         Ok(Self(firsts))
     }
 
-    /// Returns what is told of those that begin otherwise now. To be asked after the write, within its transaction.
-    pub(crate) async fn told(self, shared: &Shared, writing: &mut LogTransaction) -> Result<Vec<NewEvent>, StoreError> {
+    /// Returns the events of the channels that begin otherwise now. To be asked after the write, within its
+    /// transaction.
+    pub(crate) async fn events(
+        self,
+        shared: &Shared,
+        writing: &mut LogTransaction,
+    ) -> Result<Vec<NewEvent>, StoreError> {
         let realm = shared.memory.realm.current();
         let mut events = Vec::new();
         for (id, before) in self.0 {

@@ -56,12 +56,17 @@ pub(crate) struct MessageFacts {
     pub(crate) id: MessageId,
     pub(crate) recipient: Recipient,
     pub(crate) sender_id: UserId,
-    pub(crate) marks: ContentFlags,
+    pub(crate) content_flags: ContentFlags,
 }
 
 impl From<&Message> for MessageFacts {
     fn from(message: &Message) -> Self {
-        Self { id: message.id, recipient: message.recipient, sender_id: message.sender_id, marks: message.marks }
+        Self {
+            id: message.id,
+            recipient: message.recipient,
+            sender_id: message.sender_id,
+            content_flags: message.content_flags,
+        }
     }
 }
 
@@ -133,7 +138,7 @@ pub(crate) struct RecipientFlags<'a> {
     is_channel: bool,
     /// What there is between the channel and the user.
     membership: Option<&'a Membership>,
-    /// The realm, where the user has muted somebody in it.
+    /// The realm, where the user has muted a user in it.
     mutes: Option<&'a RealmSnapshot>,
     read: Option<&'a ReadSet>,
 }
@@ -157,7 +162,7 @@ impl<'a> RecipientFlags<'a> {
 
     /// Returns whether the user received the message and has not read it.
     pub(crate) fn is_unread(&self, entry: &IndexEntry) -> bool {
-        let own = entry.sender_id == self.user_id && entry.marks().read_by_sender;
+        let own = entry.sender_id == self.user_id && entry.content_flags().read_by_sender;
         let is_read = own || self.read.is_some_and(|set| set.contains(entry.id));
         self.received(entry.id) && !is_read && !self.counts_as_read(entry.sender_id)
     }
@@ -174,12 +179,12 @@ impl<'a> RecipientFlags<'a> {
     /// Returns the user's flags of a message that is here, of which the rare ones are known.
     pub(crate) fn flags_of(&self, message: &MessageFacts, mut flags: Vec<Flag>) -> Vec<Flag> {
         if self.received(message.id) {
-            let own = message.sender_id == self.user_id && message.marks.read_by_sender;
+            let own = message.sender_id == self.user_id && message.content_flags.read_by_sender;
             let is_read = own || self.read.is_some_and(|set| set.contains(message.id));
             if is_read || self.counts_as_read(message.sender_id) {
                 flags.push(Flag::Read);
             }
-            if message.marks.mentions_channel {
+            if message.content_flags.mentions_channel {
                 flags.push(Flag::StreamWildcardMentioned);
             }
         } else {
@@ -293,19 +298,19 @@ fn known(kept: &IndexedMessages, ids: &[MessageId]) -> Option<Vec<(MessageFacts,
             direct_users: kept.direct_users(recipient),
             topic: kept.topic(entry),
             sender_id: entry.sender_id,
-            marks: entry.marks(),
+            content_flags: entry.content_flags(),
         })
     };
     Some(kept.entries(ids).map(found).collect())
 }
 
-/// Returns the copy of somebody who has no flags yet.
+/// Returns the copy of a user who has no flags yet.
 fn copy(found: FoundMessage) -> (MessageFacts, UserMessage) {
-    let FoundMessage { id, recipient, direct_users, topic, sender_id, marks } = found;
+    let FoundMessage { id, recipient, direct_users, topic, sender_id, content_flags } = found;
     let id = MessageId(id);
-    let moved_in = marks.moved_in;
+    let moved_in = content_flags.moved_in;
     let copy = UserMessage { id, recipient, direct_users, topic, sender_id, moved_in, flags: Vec::new() };
-    (MessageFacts { id, recipient, sender_id, marks }, copy)
+    (MessageFacts { id, recipient, sender_id, content_flags }, copy)
 }
 
 /// A user's flags of these messages that are rows, as far as a change of this flag asks for them.

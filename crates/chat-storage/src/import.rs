@@ -1,7 +1,7 @@
 //! Taking over an organization that was somewhere else.
 //!
-//! What is written looks as if it had happened here, but for the log: it begins after all of it, since nobody had a queue
-//! that could want it. A step and the mark that it is done are one transaction.
+//! What is written looks as if it had happened here, but for the log: it begins after all of it, since nobody had a
+//! queue that could want it. A step and the mark that it is done are one transaction.
 
 use std::collections::BTreeMap;
 
@@ -131,7 +131,7 @@ impl ImportStore for Store {
         Ok(ImportStepOutcome::Done)
     }
 
-    async fn import_things(
+    async fn import_extras(
         &self,
         things: &ImportedExtras,
         after: &ImportCheckpoint,

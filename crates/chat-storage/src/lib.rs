@@ -34,7 +34,7 @@
 //!     created_s: 1_000,
 //!     is_deactivated: false,
 //!     rules: RealmRules::default(),
-//!     emblems: OrganizationImages::default(),
+//!     images: OrganizationImages::default(),
 //! };
 //! let changes = vec![RealmChange::Realm(Box::new(realm))];
 //! store.commit(RealmCommit { decided_at: EventId::NONE, at_s: 1_000, changes, ..RealmCommit::default() }).await?;

@@ -1,4 +1,4 @@
-//! The tasks by which a node hears of what others wrote, and tells them what it wrote.
+//! The tasks by which a node hears of what others wrote, and notifies them what it wrote.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -115,11 +115,11 @@ async fn next(listener: &mut PgListener) -> Result<Option<PgNotification>, sqlx:
 }
 
 /// Takes in what another node tells. Says whether the log has to be read.
-fn hear(shared: &Shared, told: &PgNotification) -> bool {
-    match (told.channel(), told.payload()) {
+fn hear(shared: &Shared, notification: &PgNotification) -> bool {
+    match (notification.channel(), notification.payload()) {
         (QUEUE_GONE, "") => shared.memory.queues.reset(),
         (QUEUE_GONE, id) => shared.memory.queues.forget(id),
-        (typing::NOTIFICATION, told) => typing::hear(shared, told),
+        (typing::NOTIFICATION, payload) => typing::hear(shared, payload),
         // What this node has told itself is in memory already. A place that cannot be read is taken seriously.
         (_, place) => return place.parse().unwrap_or(i64::MAX) > shared.memory.recent_log.head().0,
     }

@@ -55,7 +55,8 @@ pub(crate) async fn complete(
         Some(ids) => reactions(db, ids).await?,
         None => HashMap::new(),
     };
-    let is_widget = |(id, .., marks, _, _): &MessageRow| ContentFlags::from_bits(*marks).is_widget.then_some(*id);
+    let is_widget =
+        |(id, .., content_flags, _, _): &MessageRow| ContentFlags::from_bits(*content_flags).is_widget.then_some(*id);
     let mut submessages = widget::of(db, rows.iter().filter_map(is_widget)).await?;
     let message = |row: MessageRow| {
         let id = row.0;
@@ -66,7 +67,8 @@ pub(crate) async fn complete(
 
 /// Returns the message of a row, with what stands in rows of its own.
 pub(crate) fn message(row: MessageRow, reactions: Vec<Reaction>, submessages: Vec<Submessage>) -> Message {
-    let (id, sender, recipient, users, topic, content, html, sent_s, client, marks, last_edit_s, revision) = row;
+    let (id, sender, recipient, users, topic, content, html, sent_s, client, content_flags, last_edit_s, revision) =
+        row;
     Message {
         id: MessageId(id),
         sender_id: UserId(sender),
@@ -77,7 +79,7 @@ pub(crate) fn message(row: MessageRow, reactions: Vec<Reaction>, submessages: Ve
         html,
         sent_s,
         client,
-        marks: ContentFlags::from_bits(marks),
+        content_flags: ContentFlags::from_bits(content_flags),
         last_edit_s,
         revision: EventId(revision),
         reactions,
@@ -108,7 +110,7 @@ pub(crate) fn reactions_of(rows: Vec<ReactionRow>) -> Result<HashMap<i64, Vec<Re
 
 /// What narrows look at.
 pub(crate) fn candidate(
-    (id, recipient, users, topic, sender, marks, has_reaction): CandidateRow,
+    (id, recipient, users, topic, sender, content_flags, has_reaction): CandidateRow,
 ) -> MessageCandidate<'static> {
     MessageCandidate {
         id: MessageId(id),
@@ -116,7 +118,7 @@ pub(crate) fn candidate(
         direct_users: users.as_deref().map(users_of).unwrap_or_default().into(),
         topic: topic.into(),
         sender_id: UserId(sender),
-        marks: ContentFlags::from_bits(marks),
+        content_flags: ContentFlags::from_bits(content_flags),
         has_reaction,
         wording: None,
     }

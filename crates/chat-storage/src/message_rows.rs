@@ -81,7 +81,7 @@ pub(crate) async fn messages(tx: &mut Tx, messages: &[&Message]) -> Result<(), S
                     .bind(&message.html)
                     .bind(message.sent_s)
                     .bind(&message.client)
-                    .bind(message.marks.bits())
+                    .bind(message.content_flags.bits())
                     .bind(message.last_edit_s)
                     .bind(message.revision.0);
             }

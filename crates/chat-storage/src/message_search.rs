@@ -1,8 +1,8 @@
 //! Finding messages: windows around an anchor, topics, what is unread.
 //!
-//! An index finds candidates in order, the rules of [`chat_core::messages::narrow`] decide each. A narrow that names where,
-//! who or a flag reads that index; one that does not takes so many of each of the reader's recipients, so no answer
-//! costs more because others write elsewhere.
+//! An index finds candidates in order, the rules of [`chat_core::messages::narrow`] decide each. A narrow that names
+//! where, who or a flag reads that index; one that does not takes so many of each of the reader's recipients, so no
+//! answer costs more because others write elsewhere.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -68,8 +68,8 @@ static FIRST_MESSAGES: Sql = Sql::new(
     FROM channel AS c WHERE c.id {in_numbers:$1}
 ) AS first WHERE first.id IS NOT NULL",
 );
-/// Times follow numbers, so the way back to the last message before the time is as long as what is counted. SQLite would
-/// rather read all messages in the order of their recipients.
+/// Times follow numbers, so the way back to the last message before the time is as long as what is counted. SQLite
+/// would rather read all messages in the order of their recipients.
 static TRAFFIC: Sql = Sql::new(
     "SELECT recipient_id, count(*) FROM message
 WHERE id > coalesce((SELECT id FROM message WHERE sent_s < $1 ORDER BY id DESC LIMIT 1), 0)
@@ -116,11 +116,11 @@ pub(crate) struct SearchHit {
 
 impl From<WholeRow> for SearchHit {
     fn from(row: WholeRow) -> Self {
-        let (id, sender, recipient, users, topic, content, html, sent_s, client, marks, edit_s, revision, reacted) =
+        let (id, sender, recipient, users, topic, content, html, sent_s, client, flags, edit_s, revision, reacted) =
             row;
         let candidate =
-            message_decoding::candidate((id, recipient, users.clone(), topic.clone(), sender, marks, reacted));
-        let row = (id, sender, recipient, users, topic, content, html, sent_s, client, marks, edit_s, revision);
+            message_decoding::candidate((id, recipient, users.clone(), topic.clone(), sender, flags, reacted));
+        let row = (id, sender, recipient, users, topic, content, html, sent_s, client, flags, edit_s, revision);
         Self { candidate, row: Some(row) }
     }
 }
@@ -262,7 +262,7 @@ fn select(
     page.filter(admitted).map(|(hit, _)| hit).collect()
 }
 
-/// Candidates with their texts. One that was deleted meanwhile is none any more.
+/// Candidates with their texts. One that was deleted in the meantime is none any more.
 async fn with_wording(shared: &Shared, page: Vec<SearchHit>) -> Result<Vec<SearchHit>, StoreError> {
     let unknown = page.iter().filter(|hit| hit.row.is_none()).map(|hit| hit.candidate.id).collect::<Vec<_>>();
     let messages =
@@ -280,7 +280,7 @@ async fn with_wording(shared: &Shared, page: Vec<SearchHit>) -> Result<Vec<Searc
     Ok(page.into_iter().filter_map(with_text).collect())
 }
 
-/// Returns the messages that were found, whole, in their order. One that was deleted meanwhile may be missing.
+/// Returns the messages that were found, whole, in their order. One that was deleted in the meantime may be missing.
 async fn whole(shared: &Shared, found: Vec<SearchHit>) -> Result<Vec<Message>, StoreError> {
     if found.iter().any(|hit| hit.row.is_none()) {
         return message_decoding::messages(&shared.db, found.iter().map(|hit| hit.candidate.id)).await;
@@ -293,8 +293,8 @@ async fn whole(shared: &Shared, found: Vec<SearchHit>) -> Result<Vec<Message>, S
 }
 
 pub(crate) fn facts(candidate: &MessageCandidate<'_>) -> MessageFacts {
-    let MessageCandidate { id, recipient, sender_id, marks, .. } = *candidate;
-    MessageFacts { id, recipient, sender_id, marks }
+    let MessageCandidate { id, recipient, sender_id, content_flags, .. } = *candidate;
+    MessageFacts { id, recipient, sender_id, content_flags }
 }
 
 async fn find_direct(shared: &Shared, users: &[UserId]) -> Result<Option<Recipient>, StoreError> {

@@ -189,7 +189,7 @@ impl PresenceStore for Store {
 
     fn since(&self, batch: i64) -> KnownPresences {
         let presences = &self.shared.presences;
-        // Asked first: what is taken in meanwhile is told again rather than not at all.
+        // Asked first: what is taken in in the meantime is told again rather than not at all.
         let last = presences.last.load(Ordering::Acquire);
         let cells = presences.cells();
         let is_new = |cell: &PresenceCell| {

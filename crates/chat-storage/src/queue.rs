@@ -79,7 +79,7 @@ async fn look_up(shared: &Shared, id: &str) -> Result<Option<Arc<EventQueue>>, S
     let parsed = serde_json::from_str(&filter).map_err(failed)?;
     let (user_id, begins_after) = (UserId(user_id), EventId(begins_after));
     let queue = Arc::new(EventQueue { id: id.to_owned(), user_id, filter: parsed, begins_after, seen_s, idle_limit_s });
-    shared.memory.queues.keep(&queue, &filter, (generation, shared.memory.recent_log.last_told()));
+    shared.memory.queues.keep(&queue, &filter, (generation, shared.memory.recent_log.last_typing()));
     Ok(Some(queue))
 }
 
@@ -99,7 +99,7 @@ impl QueueStore for Store {
         self.shared.memory.queues.keep(
             &Arc::new(queue),
             &filter,
-            (generation, self.shared.memory.recent_log.last_told()),
+            (generation, self.shared.memory.recent_log.last_typing()),
         );
         Ok(())
     }

@@ -364,7 +364,7 @@ fn follow_kept(
     for entry in kept.entries_after(recipient, set.all_until) {
         let id = entry.id;
         // What the sender has no longer read is not in memory yet.
-        let own = entry.sender_id == user_id && entry.marks().read_by_sender && !reading.unread.contains(&id.0);
+        let own = entry.sender_id == user_id && entry.content_flags().read_by_sender && !reading.unread.contains(&id.0);
         if !set.pass(id, own, received(id)) {
             break;
         }
@@ -393,8 +393,8 @@ async fn advance(
             .bind(i64::from(recipient)).bind(set.all_until).bind(STEP))
         .map_err(failed)?;
         let last = rows.len() < usize::try_from(STEP).unwrap_or_default();
-        for (id, sender, marks) in rows {
-            let own = sender == user_id.0 && ContentFlags::from_bits(marks).read_by_sender;
+        for (id, sender, content_flags) in rows {
+            let own = sender == user_id.0 && ContentFlags::from_bits(content_flags).read_by_sender;
             if !set.pass(MessageId(id), own, received(realm, user_id, (recipient, MessageId(id)))) {
                 return Ok(());
             }

@@ -1,5 +1,5 @@
-//! Messages that wait for their time. The end of the waiting and what follows from it are one transaction, so of several
-//! nodes that try one does it, and a node that dies in the middle has done nothing.
+//! Messages that wait for their time. The end of the waiting and what follows from it are one transaction, so of
+//! several nodes that try one does it, and a node that dies in the middle has done nothing.
 
 use async_trait::async_trait;
 use chat_core::StoreError;
@@ -148,10 +148,10 @@ async fn settle(
         return Ok(ScheduledOutcome::Stale);
     }
     // The place that a failed message's revision names is that of its event.
-    let told = (at_s, event);
+    let event = (at_s, event);
     let sent = match sent {
-        None => finish(shared, writing, told).await.map(|()| None)?,
-        Some(sent) => finish_with(shared, writing, (&[*sent], told)).await?,
+        None => finish(shared, writing, event).await.map(|()| None)?,
+        Some(sent) => finish_with(shared, writing, (&[*sent], event)).await?,
     };
     Ok(ScheduledOutcome::Done { sent })
 }

@@ -1,6 +1,6 @@
 //! Who is typing, from memory to memory: a short ring of what was told lately, and notifications between nodes.
 //!
-//! The road not taken is the log: it would write, and wait for the disk, whenever somebody hits a key after a pause.
+//! The road not taken is the log: it would write, and wait for the disk, whenever a user hits a key after a pause.
 
 use std::collections::VecDeque;
 use std::hash::{BuildHasher as _, RandomState};
@@ -33,7 +33,7 @@ FROM unnest($1::TEXT[]) AS told";
 /// What was told lately, the oldest first.
 #[derive(Default)]
 pub(crate) struct RecentTyping {
-    told: VecDeque<(Instant, Arc<EventRecord>)>,
+    recent: VecDeque<(Instant, Arc<EventRecord>)>,
     /// The number of the last; the first ever has 1.
     last: u64,
 }
@@ -41,16 +41,16 @@ pub(crate) struct RecentTyping {
 impl RecentTyping {
     pub(crate) fn push(&mut self, record: Arc<EventRecord>) {
         let now = Instant::now();
-        while self.told.len() >= KEPT || self.told.front().is_some_and(|(at, _)| now - *at > KEPT_FOR) {
-            self.told.pop_front();
+        while self.recent.len() >= KEPT || self.recent.front().is_some_and(|(at, _)| now - *at > KEPT_FOR) {
+            self.recent.pop_front();
         }
-        self.told.push_back((now, record));
+        self.recent.push_back((now, record));
         self.last += 1;
     }
 
     /// Forgets what was told; the numbers go on.
     pub(crate) fn clear(&mut self) {
-        self.told.clear();
+        self.recent.clear();
     }
 
     pub(crate) fn last(&self) -> u64 {
@@ -60,7 +60,7 @@ impl RecentTyping {
     /// Returns what is kept of what was told after a number.
     pub(crate) fn after(&self, number: u64) -> impl Iterator<Item = &Arc<EventRecord>> {
         let new = usize::try_from(self.last.saturating_sub(number)).unwrap_or(usize::MAX);
-        let kept = self.told.range(self.told.len().saturating_sub(new)..);
+        let kept = self.recent.range(self.recent.len().saturating_sub(new)..);
         let now = Instant::now();
         kept.filter(move |(at, _)| now - *at <= KEPT_FOR).map(|(_, record)| record)
     }
@@ -84,15 +84,15 @@ impl TypingBroadcast {
 
     fn send(&self, typing: &TypingNotification) {
         let Some(to) = &self.to else { return };
-        let told = serde_json::to_string(typing).map(|typing| format!("{} {typing}", self.node));
-        if !told.is_ok_and(|told| to.try_send(told).is_ok()) {
+        let payload = serde_json::to_string(typing).map(|typing| format!("{} {typing}", self.node));
+        if !payload.is_ok_and(|payload| to.try_send(payload).is_ok()) {
             tracing::debug!("other nodes are not told who is typing: too much waits to be told");
         }
     }
 
     /// Returns what another node told; `None` for what this node did, and for what cannot be read.
-    fn read(&self, told: &str) -> Option<TypingNotification> {
-        let (node, typing) = told.split_once(' ')?;
+    fn read(&self, payload: &str) -> Option<TypingNotification> {
+        let (node, typing) = payload.split_once(' ')?;
         if node.parse() == Ok(self.node) { None } else { serde_json::from_str(typing).ok() }
     }
 }
@@ -111,8 +111,8 @@ pub(crate) async fn spread(db: Db, mut from: mpsc::Receiver<String>) {
 }
 
 /// Takes in what another node told.
-pub(crate) fn hear(shared: &Shared, told: &str) {
-    if let Some(typing) = shared.spread.read(told) {
+pub(crate) fn hear(shared: &Shared, payload: &str) {
+    if let Some(typing) = shared.spread.read(payload) {
         tell_here(shared, &typing);
     }
 }
@@ -132,7 +132,7 @@ impl TypingFeed for Store {
     }
 
     fn take(&self, queue_id: &str) -> TypingOutcome {
-        self.shared.memory.queues.told_since(queue_id, |number| self.shared.memory.recent_log.told_after(number))
+        self.shared.memory.queues.typing_since(queue_id, |number| self.shared.memory.recent_log.typing_after(number))
     }
 }
 
@@ -171,8 +171,8 @@ mod tests {
         };
         let ((here, mut from), (there, _)) = (TypingBroadcast::new(true), TypingBroadcast::new(true));
         here.send(&typing);
-        let told = from.try_recv().unwrap();
-        assert_eq!((here.read(&told), there.read(&told)), (None, Some(typing)));
+        let payload = from.try_recv().unwrap();
+        assert_eq!((here.read(&payload), there.read(&payload)), (None, Some(typing)));
         assert_eq!(there.read("nonsense"), None);
     }
 }

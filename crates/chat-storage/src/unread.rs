@@ -121,7 +121,9 @@ impl UnreadReader<'_> {
             Recipient::Direct(_) => None,
         };
         let permit = |entry: &IndexEntry| match recipient {
-            Recipient::Channel(_) => bounds.is_some_and(|bounds| bounds.permit(entry.id, entry.marks().moved_in)),
+            Recipient::Channel(_) => {
+                bounds.is_some_and(|bounds| bounds.permit(entry.id, entry.content_flags().moved_in))
+            }
             Recipient::Direct(_) => self.selection.directs,
         };
         let mut topics: HashMap<u32, Option<usize>> = HashMap::new();
@@ -144,7 +146,7 @@ impl UnreadReader<'_> {
             });
             let Some(place) = place.and_then(|place| unread.places.get_mut(place)) else { continue };
             place.ids.push(entry.id);
-            if entry.marks().mentions_channel || self.mentioned.contains(&entry.id.0) {
+            if entry.content_flags().mentions_channel || self.mentioned.contains(&entry.id.0) {
                 unread.mentions.push(entry.id);
             }
         }

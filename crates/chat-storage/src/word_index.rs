@@ -1,7 +1,7 @@
 //! The index of words: which messages have which stems.
 //!
-//! What a message's stems are is a rule ([`chat_core::text::search_words`]); an engine only finds the messages that have all of
-//! some. Rows change in the transaction that changes the message.
+//! What a message's stems are is a rule ([`chat_core::text::search_words`]); an engine only finds the messages that
+//! have all of some. Rows change in the transaction that changes the message.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -47,11 +47,14 @@ pub(crate) struct WordIndexEntry {
 
 impl WordIndexEntry {
     pub(crate) fn new(dialect: Dialect, message: &Message) -> Self {
-        let Message { id, recipient, sender_id, topic, html, marks, .. } = message;
-        Self::of_row(dialect, &(id.0, i64::from(*recipient), sender_id.0, topic.clone(), html.clone(), marks.bits()))
+        let Message { id, recipient, sender_id, topic, html, content_flags, .. } = message;
+        Self::of_row(
+            dialect,
+            &(id.0, i64::from(*recipient), sender_id.0, topic.clone(), html.clone(), content_flags.bits()),
+        )
     }
 
-    fn of_row(dialect: Dialect, (id, recipient_id, sender_id, topic, html, marks): &TextRow) -> Self {
+    fn of_row(dialect: Dialect, (id, recipient_id, sender_id, topic, html, content_flags): &TextRow) -> Self {
         let topic_key = topic_key(topic);
         let places = [
             IndexedProperty::Recipient(*recipient_id),
@@ -59,7 +62,7 @@ impl WordIndexEntry {
             IndexedProperty::Topic(&topic_key),
         ];
         let contents =
-            CONTENTS.map(|bit| marks & bit).into_iter().filter(|bit| *bit != 0).map(IndexedProperty::Content);
+            CONTENTS.map(|bit| content_flags & bit).into_iter().filter(|bit| *bit != 0).map(IndexedProperty::Content);
         let kept = places.into_iter().chain(contents).filter(|property| property.is_kept_by(dialect));
         let words: Vec<String> =
             std::iter::once(indexed(topic, html)).chain(kept.map(IndexedProperty::token)).collect();

@@ -25,7 +25,7 @@ pub use data_dir::{DataDir, is_between_transactions, sqlite_pool};
 pub use dialect::{Dialect, Fragment, Fragments, Sql};
 pub use engine::{BEGIN_POSTGRES, BEGIN_SQLITE, Connection, On, Transaction};
 pub use fault::{OpenError, is_contention, is_cut_short, is_outage, is_unreadable};
-pub use lists::{hex, insert_rows, numbers, pieces};
+pub use lists::{insert_rows, numbers, pieces};
 pub use probe::WriteProbe;
 pub use reach::postgres_options;
 pub use retry::{Contended, retried};

@@ -50,13 +50,6 @@ pub fn numbers(numbers: impl IntoIterator<Item = i64>) -> String {
     text
 }
 
-/// Returns bytes in lower-case hexadecimal: how they travel inside a JSON parameter.
-#[must_use]
-pub fn hex(bytes: &[u8]) -> String {
-    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-    digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -76,6 +69,5 @@ mod tests {
         assert_eq!(insertion(Dialect::Postgres), "INSERT VALUES ($1, $2), ($3, $4)");
         assert_eq!(insertion(Dialect::Sqlite), "INSERT VALUES (?, ?), (?, ?)");
         assert_eq!(numbers([1, -2]), "[1,-2]");
-        assert_eq!(hex(&[0, 175]), "00af");
     }
 }

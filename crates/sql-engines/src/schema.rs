@@ -14,7 +14,6 @@ use sqlx::SqlStr;
 use crate::dialect::{Dialect, Fragment, Fragments, Sql};
 use crate::engine::{Connection, On};
 use crate::fault::OpenError;
-use crate::lists::hex;
 use crate::run;
 
 /// One schema file: what it does on either engine.
@@ -159,7 +158,7 @@ impl SchemaFile {
             context.update(line.as_bytes());
             context.update(b"\n");
         }
-        hex(context.finish().as_ref())
+        hex::encode(context.finish())
     }
 
     async fn apply(&self, on: &mut Connection<'_>) -> Result<(), sqlx::Error> {

@@ -33,13 +33,13 @@ const BANNED: [(&str, &str); 14] = [
 /// more than [`SLACK`] too high; never raise one.
 const ALLOWED: &[(&str, usize)] = &[
     ("bins/auth-server", 25),
-    ("bins/chat-server", 90),
+    ("bins/chat-server", 61),
     ("crates/attempt-limits", 5),
     ("crates/auth-http", 57),
     ("crates/auth-storage", 215),
-    ("crates/chat-core", 461),
-    ("crates/chat-http", 270),
-    ("crates/chat-storage", 200),
+    ("crates/chat-core", 279),
+    ("crates/chat-http", 114),
+    ("crates/chat-storage", 142),
     ("crates/oauth-core", 190),
     ("crates/server-kit", 10),
     ("crates/task-set", 5),

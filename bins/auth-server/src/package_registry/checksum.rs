@@ -62,7 +62,7 @@ impl Reading<'_> {
             }
         }
         if let Some(expected) = &self.expected.sha1 {
-            let found = hex(self.sha1.finish().as_ref());
+            let found = hex::encode(self.sha1.finish());
             if !expected.eq_ignore_ascii_case(&found) {
                 return Err(differs("SHA-1", expected, found));
             }
@@ -78,9 +78,4 @@ fn differs(kind: &'static str, expected: &str, found: String) -> RegistryError {
 pub(super) fn base64(bytes: &[u8]) -> String {
     use base64::Engine as _;
     base64::engine::general_purpose::STANDARD.encode(bytes)
-}
-
-pub(super) fn hex(bytes: &[u8]) -> String {
-    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-    digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect()
 }

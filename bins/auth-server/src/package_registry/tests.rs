@@ -127,7 +127,7 @@ fn id(text: &str) -> PackageId {
 }
 
 fn dist(url: &str, tarball: &[u8]) -> Value {
-    let sha1 = checksum::hex(digest(&SHA1_FOR_LEGACY_USE_ONLY, tarball).as_ref());
+    let sha1 = hex::encode(digest(&SHA1_FOR_LEGACY_USE_ONLY, tarball));
     let sha512 = checksum::base64(digest(&SHA512, tarball).as_ref());
     json!({"tarball": url, "shasum": sha1, "integrity": format!("sha512-{sha512}")})
 }

@@ -118,7 +118,7 @@ pub(crate) enum Command {
     Keys(KeysCommand),
     /// Take over an organization from the unpacked export of another server, into an empty database; prints as
     /// JSON what was taken over and what was not. After an import that broke off, the same command goes on.
-    /// No server may run on the database meanwhile
+    /// No server may run on the database in the meantime
     Import {
         /// Folder with realm.json, messages-000001.json, and files in uploads, avatars and emoji
         #[arg(value_name = "FOLDER")]
@@ -131,7 +131,7 @@ pub(crate) enum Command {
         accept_lost_restrictions: bool,
     },
     /// Write the organization into a new folder, in the layout that `import` reads, as it is at the moment the command
-    /// begins; prints as JSON what is in it and what is not. Servers may run on the database meanwhile
+    /// begins; prints as JSON what is in it and what is not. Servers may run on the database in the meantime
     Export {
         /// Folder that does not exist yet, or is empty
         #[arg(value_name = "FOLDER")]

@@ -1,7 +1,8 @@
 //! The command `export`: writes the organization into a folder, in the layout that `import` reads.
 //!
-//! What it writes is the organization at one moment: it is read in one transaction, beside servers that run on. The bytes of
-//! files are fetched after it; one that was deleted meanwhile is counted. The folder has another name until it is whole, so that nobody takes a part of an export for all of it.
+//! What it writes is the organization at one moment: it is read in one transaction, beside servers that run on. The
+//! bytes of files are fetched after it; one that was deleted in the meantime is counted. The folder has another name
+//! until it is whole, so that nobody takes a part of an export for all of it.
 
 mod folder;
 
@@ -18,19 +19,19 @@ use serde_json::{Value, json};
 use crate::config::Config;
 use crate::export::folder::Folder;
 use crate::files::Files;
-use crate::machine::Machine;
+use crate::system_runtime::SystemRuntime;
 use crate::{database, import};
 
 /// Exports the organization into a folder and prints what is in it and what is not, as JSON.
 ///
 /// # Errors
-/// When the folder has something in it, there is no organization, storage fails or the folder cannot be written. There is
-/// no folder of that name then.
+/// When the folder has something in it, there is no organization, storage fails or the folder cannot be written. There
+/// is no folder of that name then.
 pub(crate) async fn run(config: &Config, (folder, release): (&Path, Release)) -> anyhow::Result<()> {
     let store = database::start_existing(config).await?;
     let written = export(&store, &Files::open(config)?, (folder, release)).await;
     store.stop().await;
-    println!("{}", told(&written?));
+    println!("{}", report_json(&written?));
     Ok(())
 }
 
@@ -44,7 +45,7 @@ async fn export(
         bail!("there is no organization to export");
     }
     let mut folder = Folder::begin(path)?;
-    let mut export = Export::new(&mut folder, release, Machine.now_s());
+    let mut export = Export::new(&mut folder, release, SystemRuntime.now_s());
     let shown = store.export(&mut export).await.context("cannot export the organization");
     let mut report = export.into_report();
     let fetched = match shown {
@@ -63,7 +64,7 @@ async fn export(
     }
 }
 
-fn told(report: &ImportReport) -> Value {
+fn report_json(report: &ImportReport) -> Value {
     json!({"exported": report.taken, "not_exported": report.left})
 }
 

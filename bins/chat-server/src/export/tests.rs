@@ -92,9 +92,9 @@ fn with_files(folder: &Path) {
     );
     let emoji = |name: &str| json!({"path": format!("2/emoji/images/{name}"), "file_name": name});
     put("emoji/records.json", json!([emoji("3.png"), emoji("4.png")]).to_string().as_bytes());
-    let emblem = |name: &str| json!({"path": format!("2/{name}"), "realm_id": 2});
-    let emblems = ["icon.png", "icon.original", "logo.original", "night_logo.png"].map(emblem);
-    put("realm_icons/records.json", json!(emblems).to_string().as_bytes());
+    let image = |name: &str| json!({"path": format!("2/{name}"), "realm_id": 2});
+    let images = ["icon.png", "icon.original", "logo.original", "night_logo.png"].map(image);
+    put("realm_icons/records.json", json!(images).to_string().as_bytes());
     let attachment = |id: i64, path: &str, messages: &[i64]| json!({"id": id, "owner": 7, "path_id": path, "file_name": "my plan.png", "create_time": 9, "messages": messages});
     let attachments = [
         attachment(1, UPLOAD, &[2]),
@@ -153,8 +153,8 @@ async fn files_go_along_and_come_back_as_they_are_kept() {
     let one = all_files(&first.folder("one"));
     let within = |folder: &str| one.keys().filter(|name| name.starts_with(folder)).cloned().collect::<Vec<_>>();
     assert_eq!((within("uploads/").len(), within("avatars/").len(), within("emoji/").len()), (3, 3, 2));
-    let emblems = ["realm_icons/1/icon.original", "realm_icons/1/night_logo.original", "realm_icons/records.json"];
-    assert_eq!(within("realm_icons/"), emblems);
+    let images = ["realm_icons/1/icon.original", "realm_icons/1/night_logo.original", "realm_icons/records.json"];
+    assert_eq!(within("realm_icons/"), images);
     let plan = within("uploads/").into_iter().find(|name| name.ends_with("/my-plan.png")).unwrap();
     assert_eq!(one[&plan], PICTURE);
     let path = plan.strip_prefix("uploads/").unwrap();

@@ -1,5 +1,6 @@
-//! The files of an export: pictures are made anew, uploads are kept as they are. Each is kept under a name that is the same
-//! whenever it is taken over, so a file that was kept before an import broke off is written again and none is left over.
+//! The files of an export: pictures are made again, uploads are kept as they are. Each is kept under a name that is the
+//! same whenever it is taken over, so a file that was kept before an import broke off is written again and none is left
+//! over.
 
 use std::fs::File;
 use std::io::{BufReader, Read as _, Seek as _};
@@ -32,7 +33,8 @@ pub(super) struct Files<'a> {
 }
 
 impl Files<'_> {
-    /// Keeps the pictures of users and of the organization, and the custom emoji. One that is none, or is not there, is left out.
+    /// Keeps the pictures of users and of the organization, and the custom emoji. One that is none, or is not there, is
+    /// left out.
     pub(super) async fn pictures(&self, tables: &Tables) -> anyhow::Result<ImportedImages> {
         let mut pictures = ImportedImages::default();
         let records = self.folder.records(ExportFolder::Avatars)?;
@@ -61,26 +63,26 @@ impl Files<'_> {
                 pictures.emoji.extend(urls.next().map(|url| (row.id, (url, urls.next()))));
             }
         }
-        pictures.emblems = self.emblems(tables).await?;
+        pictures.images = self.images(tables).await?;
         Ok(pictures)
     }
 
-    async fn emblems(&self, tables: &Tables) -> anyhow::Result<OrganizationImages> {
-        let mut emblems = OrganizationImages::default();
+    async fn images(&self, tables: &Tables) -> anyhow::Result<OrganizationImages> {
+        let mut images = OrganizationImages::default();
         let records = self.folder.records(ExportFolder::Emblems)?;
-        for emblem in OrganizationImage::ALL {
-            let Some(record) = import::emblem_file(tables, emblem, &records) else { continue };
+        for image in OrganizationImage::ALL {
+            let Some(record) = import::organization_image_file(tables, image, &records) else { continue };
             let Some(bytes) = self.picture(ExportFolder::Emblems, &record.path)? else { continue };
-            let made = match emblem {
+            let made = match image {
                 OrganizationImage::Icon => chat_pictures::icon(&bytes),
                 OrganizationImage::Logo | OrganizationImage::NightLogo => chat_pictures::logo(&bytes),
             };
             if let Some(made) = self::made(made)? {
                 let urls = self.keep(images::FOLDER, &record.path, vec![("", made)]).await?;
-                emblems = emblems.with(emblem, urls.into_iter().next());
+                images = images.with(image, urls.into_iter().next());
             }
         }
-        Ok(emblems)
+        Ok(images)
     }
 
     /// Keeps the pictures made of the file at that path; returns their addresses.

@@ -1,7 +1,7 @@
 //! The command `import`: takes over an organization from the export of another server.
 //!
-//! It reads every file twice: first all of them, so that what cannot be used is known before anything is written, then one
-//! after the other. What is done is noted with what was written, so the same command goes on after it broke off.
+//! It reads every file twice: first all of them, so that what cannot be used is known before anything is written, then
+//! one after the other. What is done is noted with what was written, so the same command goes on after it broke off.
 
 mod files;
 pub(crate) mod folder;
@@ -25,8 +25,8 @@ use crate::bootstrap::fresh_key;
 use crate::config::{Command, Config};
 use crate::import::files::Files;
 use crate::import::folder::Folder;
-use crate::machine::Machine;
 use crate::progress::Progress;
+use crate::system_runtime::SystemRuntime;
 use crate::{database, files as kept_files};
 
 /// Messages with reactions that are written in one step.
@@ -44,7 +44,7 @@ pub(crate) async fn run(config: &Config, folder: &Path) -> anyhow::Result<()> {
     let export = read(folder)?;
     let base_url = config.address.base_url().unwrap_or("http://localhost");
     let mark = import(config, &export, base_url).await?;
-    println!("{}", told(&mark.report));
+    println!("{}", report_json(&mark.report));
     Ok(())
 }
 
@@ -108,7 +108,7 @@ pub(crate) async fn import(config: &Config, export: &Export, base_url: &str) -> 
     if mark.is_done {
         return Ok(mark);
     }
-    // Opened anew, so that the organization is in memory as after every other start.
+    // Opened again, so that the organization is in memory as after every other start.
     let store = database::start(config).await?;
     let done = go_on(&store, (export, &files), base_url, mark).await;
     store.stop().await;
@@ -194,8 +194,13 @@ async fn go_on(
     let realm = store.realm();
     let uploads = import::uploads(&export.tables, &export.source);
     let atlas = ImportReferences::of(&export.tables, &export.survey).with_uploads(&uploads);
-    let lexicon = RenderContext::of(&realm);
-    let setting = RenderSettings { realm_url: base_url, lexicon: &lexicon, uploads: None, now_s: Machine.now_s() };
+    let render_context = RenderContext::of(&realm);
+    let setting = RenderSettings {
+        realm_url: base_url,
+        render_context: &render_context,
+        uploads: None,
+        now_s: SystemRuntime.now_s(),
+    };
     let mut given = ImportReport::default();
     let reactions = import::reactions(&realm, &export.tables.reactions, &mut given);
     let messages = export.folder.message_files().iter().map(|file| Work::Messages(file));
@@ -238,8 +243,8 @@ impl Import<'_> {
             }
             Work::Things => {
                 let tables = (&self.export.tables, self.atlas);
-                let things = import::things(&self.setting, self.realm, tables, &mut mark.report);
-                self.store.import_things(&things, mark).await?
+                let things = import::extras(&self.setting, self.realm, tables, &mut mark.report);
+                self.store.import_extras(&things, mark).await?
             }
             Work::Reactions(some) => self.store.import_reactions(some, mark).await?,
         })
@@ -253,14 +258,14 @@ fn was_turn(step: ImportStepOutcome) -> anyhow::Result<()> {
     }
 }
 
-fn told(report: &ImportReport) -> Value {
-    let mut told = json!({"taken_over": report.taken, "not_taken_over": report.left});
+fn report_json(report: &ImportReport) -> Value {
+    let mut object = json!({"taken_over": report.taken, "not_taken_over": report.left});
     if !report.restrictions.is_empty()
-        && let Value::Object(members) = &mut told
+        && let Value::Object(members) = &mut object
     {
         members.insert("restrictions_lost".to_owned(), json!(report.restrictions));
     }
-    told
+    object
 }
 
 #[cfg(test)]

@@ -114,9 +114,9 @@ async fn an_export_is_taken_over_and_the_report_says_what_is_not() {
     let place = Place::new();
     let mark = place.import().await.unwrap();
     assert!(mark.is_done);
-    let told = told(&mark.report);
-    assert_eq!((&told["taken_over"]["users"], &told["taken_over"]["messages"]), (&json!(2), &json!(6)));
-    let left = &told["not_taken_over"];
+    let report = report_json(&mark.report);
+    assert_eq!((&report["taken_over"]["users"], &report["taken_over"]["messages"]), (&json!(2), &json!(6)));
+    let left = &report["not_taken_over"];
     assert_eq!((&left["zerver_service"], &left["pictures of users"]), (&json!(3), &json!(1)));
     assert_eq!(left["uploads whose bytes are not in the export"], 1);
     let seen = place.seen().await;
@@ -141,7 +141,7 @@ async fn a_picture_of_a_user_is_made_of_the_png_when_the_original_is_a_tiff() {
     let of = |path: &str| json!({"path": path, "user_profile_id": 7});
     place.write("avatars/records.json", &json!([of("2/7.original"), of("2/7.png")]));
     let mark = place.import().await.unwrap();
-    assert_eq!(told(&mark.report)["taken_over"]["pictures of users"], 1);
+    assert_eq!(report_json(&mark.report)["taken_over"]["pictures of users"], 1);
     let store = database::start(&place.config()).await.unwrap();
     assert!(store.realm().user(UserId(7)).unwrap().avatar_url.is_some());
     store.stop().await;
@@ -278,9 +278,9 @@ async fn a_restriction_that_cannot_be_kept_stops_the_import_unless_the_operator_
     store.stop().await;
 
     let mark = import(&place.config_accepting_loss(), &place.export().unwrap(), "https://x.org").await.unwrap();
-    let told = told(&mark.report);
-    assert_eq!(told["restrictions_lost"], json!(lost));
-    let left = told["not_taken_over"].as_object().unwrap();
+    let report = report_json(&mark.report);
+    assert_eq!(report["restrictions_lost"], json!(lost));
+    let left = report["not_taken_over"].as_object().unwrap();
     let named = [
         "zerver_realm.invite_required = false",
         "zerver_realm.default_language = \"de\"",

@@ -36,7 +36,7 @@ async fn with_letters(letters: &[&str]) -> (TempDir, Store) {
         created_s: NOW_S,
         is_deactivated: false,
         rules: RealmRules::default(),
-        emblems: chat_core::model::organization_image::OrganizationImages::default(),
+        images: chat_core::model::organization_image::OrganizationImages::default(),
     };
     let commit = RealmCommit {
         decided_at: EventId::NONE,
@@ -64,7 +64,7 @@ async fn without_a_server_each_letter_is_a_file_that_only_we_may_read() {
     use std::os::unix::fs::PermissionsExt as _;
     let (dir, store) = with_letters(&["a@example.org", "b@example.org"]).await;
     let folder = dir.path().join("mail");
-    let post = Post::new(&config(&[]).mail, folder.clone()).unwrap();
+    let post = Mailer::new(&config(&[]).mail, folder.clone()).unwrap();
     assert!(!post.round(&store, NOW_S).await);
     let letters = files(&folder);
     assert_eq!(letters.len(), 2);
@@ -92,16 +92,16 @@ enum Mood {
 async fn server(mood: Mood) -> (u16, JoinHandle<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
-    let told = async move {
+    let serving = async move {
         let (stream, _) = listener.accept().await.unwrap();
         let (reader, mut writer) = stream.into_split();
         let mut lines = BufReader::new(reader).lines();
-        let mut told = String::new();
+        let mut conversation = String::new();
         writer.write_all(b"220 mail.example.org\r\n").await.unwrap();
         let mut is_data = false;
         while let Ok(Some(line)) = lines.next_line().await {
-            told.push_str(&line);
-            told.push('\n');
+            conversation.push_str(&line);
+            conversation.push('\n');
             let answer = match (is_data, line.split([' ', ':']).next().unwrap_or_default()) {
                 (true, _) if line != "." => continue,
                 (true, _) => {
@@ -124,16 +124,16 @@ async fn server(mood: Mood) -> (u16, JoinHandle<String>) {
                 break;
             }
         }
-        told
+        conversation
     };
     #[expect(clippy::disallowed_methods, reason = "the test awaits it")]
-    let task = tokio::spawn(told);
+    let task = tokio::spawn(serving);
     (port, task)
 }
 
-fn by_server(port: u16) -> Post {
+fn by_server(port: u16) -> Mailer {
     let url = format!("smtp://127.0.0.1:{port}");
-    Post::new(&config(&["--smtp-url", &url, "--mail-from", "Chat <chat@example.org>"]).mail, PathBuf::new()).unwrap()
+    Mailer::new(&config(&["--smtp-url", &url, "--mail-from", "Chat <chat@example.org>"]).mail, PathBuf::new()).unwrap()
 }
 
 #[tokio::test]
@@ -141,9 +141,9 @@ async fn a_server_is_given_the_letter_once() {
     let (_dir, store) = with_letters(&["a@example.org"]).await;
     let (port, server) = server(Mood::Takes).await;
     by_server(port).round(&store, NOW_S).await;
-    let told = server.await.unwrap();
+    let conversation = server.await.unwrap();
     for part in ["MAIL FROM:<chat@example.org>", "RCPT TO:<a@example.org>", "To: a@example.org", "/join/1-secret"] {
-        assert!(told.contains(part), "{part}: {told}");
+        assert!(conversation.contains(part), "{part}: {conversation}");
     }
     assert!(waiting(&store, i64::MAX).await.is_empty());
     store.stop().await;
@@ -185,7 +185,7 @@ async fn a_letter_refused_for_good_is_forgotten() {
 async fn more_letters_than_are_taken_at_once_are_sent_round_by_round() {
     let (dir, store) = with_letters(&["a@example.org"; 11]).await;
     let folder = dir.path().join("mail");
-    let post = Post::new(&config(&[]).mail, folder.clone()).unwrap();
+    let post = Mailer::new(&config(&[]).mail, folder.clone()).unwrap();
     assert!(post.round(&store, NOW_S).await);
     assert_eq!(files(&folder).len(), 10);
     assert!(!post.round(&store, NOW_S).await);

@@ -5,7 +5,6 @@
 //! we do not use. What is left without it is one request.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -17,9 +16,9 @@ use jsonwebtoken::{Algorithm, EncodingKey, Header};
 use reqwest::{Client, Response, StatusCode};
 use serde_json::{Map, Value, json};
 
-use super::outside::{self, Reached};
+use super::vendor::{self, DeliveryOutcome};
 use crate::config::AppleConfig;
-use crate::machine::Machine;
+use crate::system_runtime::SystemRuntime;
 
 const PRODUCTION: &str = "https://api.push.apple.com";
 const SANDBOX: &str = "https://api.sandbox.push.apple.com";
@@ -55,7 +54,7 @@ impl Apple {
     /// The same at another address.
     pub(super) fn at(given: &AppleConfig<'_>, base_url: &str) -> anyhow::Result<Self> {
         let none = || format!("--apns-key {} is no key of Apple's: PEM with an EC key (P-256)", given.key.display());
-        let pem = outside::key_file("--apns-key", given.key)?;
+        let pem = vendor::key_file("--apns-key", given.key)?;
         let apple = Self {
             client: client()?,
             base_url: base_url.to_owned(),
@@ -65,7 +64,7 @@ impl Apple {
             topic: given.topic.to_owned(),
             token: Mutex::default(),
         };
-        apple.bearer_token(Machine.now_s()).with_context(none)?;
+        apple.bearer_token(SystemRuntime.now_s()).with_context(none)?;
         Ok(apple)
     }
 
@@ -74,8 +73,12 @@ impl Apple {
     /// # Source
     /// Apple's "Sending notification requests to APNs". Not specified: a device that named its app is told under that
     /// name; a message that is told twice is shown once.
-    pub(super) async fn tell(&self, device: &PushDevice, notice: &PushNotification) -> Result<Reached, PushError> {
-        let token = self.bearer_token(Machine.now_s()).map_err(|error| PushError::Bouncer(error.into()))?;
+    pub(super) async fn tell(
+        &self,
+        device: &PushDevice,
+        notice: &PushNotification,
+    ) -> Result<DeliveryOutcome, PushError> {
+        let token = self.bearer_token(SystemRuntime.now_s()).map_err(|error| PushError::Bouncer(error.into()))?;
         let (push_type, priority) = match notice.purpose {
             NotificationPurpose::Show(_) | NotificationPurpose::Test => ("alert", "10"),
             NotificationPurpose::Remove => ("background", "5"),
@@ -90,7 +93,7 @@ impl Apple {
         if let NotificationPurpose::Show(id) = notice.purpose {
             request = request.header("apns-collapse-id", id.to_string());
         }
-        outcome(request.json(&body(&notice.apple)).send().await.map_err(outside::unreached)?).await
+        outcome(request.json(&body(&notice.apple)).send().await.map_err(vendor::unreached)?).await
     }
 
     /// One that is young enough.
@@ -112,16 +115,12 @@ fn hexadecimal(token: &str) -> Cow<'_, str> {
         return Cow::Borrowed(token);
     }
     let bytes = STANDARD.decode(token).unwrap_or_default();
-    let digits = bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut digits, byte| {
-        let _ = write!(digits, "{byte:02x}");
-        digits
-    });
-    Cow::Owned(digits)
+    Cow::Owned(hex::encode(bytes))
 }
 
 /// APNs speaks HTTP/2 alone.
 fn client() -> anyhow::Result<Client> {
-    let builder = outside::client().http2_prior_knowledge();
+    let builder = vendor::client().http2_prior_knowledge();
     let builder = builder.pool_idle_timeout(IDLE_MAX).http2_keep_alive_interval(PING_EVERY);
     builder.http2_keep_alive_while_idle(true).build().context("APNs cannot be called")
 }
@@ -139,18 +138,18 @@ fn body(payload: &Value) -> Value {
 
 /// Only what is said of the device makes it one that is gone; a topic that is not ours may be the operator's mistake,
 /// and would be it for all devices at once.
-async fn outcome(answer: Response) -> Result<Reached, PushError> {
+async fn outcome(answer: Response) -> Result<DeliveryOutcome, PushError> {
     let status = answer.status();
     if status == StatusCode::OK {
-        return Ok(Reached::Yes);
+        return Ok(DeliveryOutcome::Accepted);
     }
-    let told = outside::told(answer).await;
-    let reason = told.get("reason").and_then(Value::as_str).unwrap_or_default();
+    let response = vendor::response_json(answer).await;
+    let reason = response.get("reason").and_then(Value::as_str).unwrap_or_default();
     match (status, reason) {
         (StatusCode::GONE, "Unregistered" | "ExpiredToken") | (StatusCode::BAD_REQUEST, "BadDeviceToken") => {
-            Ok(Reached::NoLonger)
+            Ok(DeliveryOutcome::UnknownDevice)
         }
-        _ => Err(outside::refused("APNs", status, reason)),
+        _ => Err(vendor::refused("APNs", status, reason)),
     }
 }
 

@@ -88,9 +88,9 @@ async fn answer(request: RequestBuilder) -> Result<Value, PushError> {
     if answer.content_length().is_some_and(|bytes| bytes > ANSWER_MAX_BYTES) {
         return Err(PushError::Bouncer("the answer is too long".into()));
     }
-    let told: Value = answer.json().await.map_err(failed)?;
-    match (status, told.get("code").and_then(Value::as_str)) {
-        (StatusCode::OK, _) => Ok(told),
+    let response: Value = answer.json().await.map_err(failed)?;
+    match (status, response.get("code").and_then(Value::as_str)) {
+        (StatusCode::OK, _) => Ok(response),
         (_, Some("INVALID_REMOTE_PUSH_DEVICE_TOKEN")) => Err(PushError::NotRecognizedThere),
         _ => Err(PushError::Bouncer(format!("the answer is {status}").into())),
     }
@@ -155,9 +155,9 @@ impl PushService for HttpBouncer {
             "android_devices": tokens(PushDeviceKind::Google),
             "apple_devices": tokens(PushDeviceKind::Apple),
         });
-        let told = self.send_json("notify", &body).await?;
+        let response = self.send_json("notify", &body).await?;
         let gone = |kind, key: &str| {
-            let list = told.get("deleted_devices").and_then(|deleted| deleted.get(key)).and_then(Value::as_array);
+            let list = response.get("deleted_devices").and_then(|deleted| deleted.get(key)).and_then(Value::as_array);
             let tokens = list.into_iter().flatten().filter_map(Value::as_str);
             tokens.map(|token| (kind, token.to_owned())).collect::<Vec<_>>()
         };

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::apple::Apple;
 use super::google::Google;
-use super::outside::Reached;
+use super::vendor::DeliveryOutcome;
 use crate::config::PushConfig;
 
 /// Devices of one user that are told at the same time.
@@ -39,11 +39,11 @@ impl Direct {
         Ok(Some(Self { apple, google, base_url: base_url.to_owned(), brand: brand.to_owned() }))
     }
 
-    async fn tell(&self, device: &PushDevice, notice: &PushNotification) -> Result<Reached, PushError> {
+    async fn tell(&self, device: &PushDevice, notice: &PushNotification) -> Result<DeliveryOutcome, PushError> {
         match (device.kind, &self.apple, &self.google) {
             (PushDeviceKind::Apple, Some(apple), _) => apple.tell(device, notice).await,
             (PushDeviceKind::Google, _, Some(google)) => google.tell(device, notice).await,
-            _ => Ok(Reached::Yes),
+            _ => Ok(DeliveryOutcome::Accepted),
         }
     }
 }
@@ -68,8 +68,8 @@ impl PushService for Direct {
             apple: push::test_of_apple(&origin, payload),
         };
         match self.tell(device, &notice).await? {
-            Reached::Yes => Ok(()),
-            Reached::NoLonger => Err(PushError::NotRecognizedThere),
+            DeliveryOutcome::Accepted => Ok(()),
+            DeliveryOutcome::UnknownDevice => Err(PushError::NotRecognizedThere),
         }
     }
 
@@ -79,12 +79,12 @@ impl PushService for Direct {
             let reached = self.tell(&device, notice).await;
             (device, reached)
         });
-        let told: Vec<_> = telling.buffer_unordered(DEVICES_AT_ONCE).collect().await;
+        let outcomes: Vec<_> = telling.buffer_unordered(DEVICES_AT_ONCE).collect().await;
         let mut gone = Vec::new();
-        for (device, reached) in told {
+        for (device, reached) in outcomes {
             match reached {
-                Ok(Reached::Yes) => {}
-                Ok(Reached::NoLonger) => gone.push((device.kind, device.token)),
+                Ok(DeliveryOutcome::Accepted) => {}
+                Ok(DeliveryOutcome::UnknownDevice) => gone.push((device.kind, device.token)),
                 Err(error) => {
                     let error = anyhow::Error::from(error);
                     tracing::warn!(error = format!("{error:#}"), "a telephone was not notified of a message");

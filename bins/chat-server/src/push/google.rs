@@ -10,7 +10,7 @@ use http::Uri;
 use reqwest::{Client, Response, StatusCode};
 use serde_json::{Map, Value, json};
 
-use super::outside::{self, Reached};
+use super::vendor::{self, DeliveryOutcome};
 
 const FCM: &str = "https://fcm.googleapis.com";
 const SCOPES: &[&str] = &["https://www.googleapis.com/auth/firebase.messaging"];
@@ -36,7 +36,7 @@ impl Google {
 
     /// The same at another address.
     pub(super) fn at(path: &Path, base_url: &str) -> anyhow::Result<Self> {
-        let text = outside::key_file("--fcm-service-account", path)?;
+        let text = vendor::key_file("--fcm-service-account", path)?;
         let said: Value = serde_json::from_str(&text).unwrap_or_default();
         // Taken as it is when a token is asked for.
         let address: Option<Uri> = said.get("token_uri").and_then(Value::as_str).and_then(|url| url.parse().ok());
@@ -51,7 +51,7 @@ impl Google {
             bail!("--fcm-service-account {} names no project", path.display());
         };
         let url = format!("{base_url}/v1/projects/{project}/messages:send");
-        Ok(Self { client: outside::client().build().context("FCM cannot be called")?, url, account })
+        Ok(Self { client: vendor::client().build().context("FCM cannot be called")?, url, account })
     }
 
     /// Tells one device.
@@ -59,7 +59,11 @@ impl Google {
     /// # Source
     /// Firebase's reference of `projects.messages.send`. The app shows what it is told, so it is told data alone, which
     /// are texts.
-    pub(super) async fn tell(&self, device: &PushDevice, notice: &PushNotification) -> Result<Reached, PushError> {
+    pub(super) async fn tell(
+        &self,
+        device: &PushDevice,
+        notice: &PushNotification,
+    ) -> Result<DeliveryOutcome, PushError> {
         let token = match tokio::time::timeout(TOKEN_PATIENCE, self.account.token(SCOPES)).await {
             Ok(token) => token.map_err(|error| PushError::Bouncer(error.into()))?,
             Err(error) => return Err(PushError::Bouncer(error.into())),
@@ -67,7 +71,7 @@ impl Google {
         let priority = if notice.purpose == NotificationPurpose::Remove { "NORMAL" } else { "HIGH" };
         let message = json!({"token": device.token, "data": texts(&notice.google), "android": {"priority": priority}});
         let request = self.client.post(&self.url).bearer_auth(token.as_str());
-        outcome(request.json(&json!({"message": message})).send().await.map_err(outside::unreached)?).await
+        outcome(request.json(&json!({"message": message})).send().await.map_err(vendor::unreached)?).await
     }
 }
 
@@ -83,17 +87,17 @@ fn texts(payload: &Value) -> Map<String, Value> {
 
 /// Only what FCM itself says of the device makes it one that is gone: 404 is also what a project that does not exist
 /// gets, for all devices at once.
-async fn outcome(answer: Response) -> Result<Reached, PushError> {
+async fn outcome(answer: Response) -> Result<DeliveryOutcome, PushError> {
     let status = answer.status();
     if status == StatusCode::OK {
-        return Ok(Reached::Yes);
+        return Ok(DeliveryOutcome::Accepted);
     }
-    let told = outside::told(answer).await;
-    let details = told.pointer("/error/details").and_then(Value::as_array);
+    let response = vendor::response_json(answer).await;
+    let details = response.pointer("/error/details").and_then(Value::as_array);
     let mut codes = details.into_iter().flatten().filter_map(|detail| detail.get("errorCode")?.as_str());
     if codes.clone().any(|code| code == "UNREGISTERED") {
-        return Ok(Reached::NoLonger);
+        return Ok(DeliveryOutcome::UnknownDevice);
     }
-    let reason = codes.next().or_else(|| told.pointer("/error/status")?.as_str()).unwrap_or_default();
-    Err(outside::refused("FCM", status, reason))
+    let reason = codes.next().or_else(|| response.pointer("/error/status")?.as_str()).unwrap_or_default();
+    Err(vendor::refused("FCM", status, reason))
 }

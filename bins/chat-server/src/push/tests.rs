@@ -26,19 +26,19 @@ use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use super::Watch;
+use super::PushWorker;
 use super::bouncer::HttpBouncer;
-use super::watch::OLD_S;
+use super::worker::OLD_S;
 
 const NOW_S: i64 = 1_800_000_000;
 
 /// What a bouncer was told: path, credentials, body.
-type Told = Arc<Mutex<Vec<(String, String, Value)>>>;
+type SentRequests = Arc<Mutex<Vec<(String, String, Value)>>>;
 
 /// A bouncer over HTTP that answers with that status and body, for as long as the tasks last.
-async fn bouncer(status: u16, answer: Value) -> (HttpBouncer, Told, JoinSet<()>) {
-    let told = Told::default();
-    let take = move |Path(path): Path<String>, State(told): State<Told>, headers: HeaderMap, body: String| {
+async fn bouncer(status: u16, answer: Value) -> (HttpBouncer, SentRequests, JoinSet<()>) {
+    let sent = SentRequests::default();
+    let take = move |Path(path): Path<String>, State(sent): State<SentRequests>, headers: HeaderMap, body: String| {
         let credentials = headers["authorization"].to_str().unwrap().to_owned();
         let body = match headers["content-type"].to_str().unwrap() {
             "application/json" => serde_json::from_str(&body).unwrap(),
@@ -47,17 +47,17 @@ async fn bouncer(status: u16, answer: Value) -> (HttpBouncer, Told, JoinSet<()>)
                 .collect(),
             other => panic!("{other}"),
         };
-        told.lock().unwrap().push((path, credentials, body));
+        sent.lock().unwrap().push((path, credentials, body));
         let answer = answer.to_string();
         async move { (StatusCode::from_u16(status).unwrap(), answer) }
     };
-    let routes = Router::new().route("/api/v1/remotes/push/{path}", post(take)).with_state(Arc::clone(&told));
+    let routes = Router::new().route("/api/v1/remotes/push/{path}", post(take)).with_state(Arc::clone(&sent));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base_url = format!("http://{}", listener.local_addr().unwrap());
     let mut tasks = JoinSet::new();
     tasks.spawn(async move { axum::serve(listener, routes).await.unwrap() });
     let client = Client::builder().no_proxy().build().unwrap();
-    (HttpBouncer { client, base_url, id: "acme".to_owned(), key: "hunter2".to_owned() }, told, tasks)
+    (HttpBouncer { client, base_url, id: "acme".to_owned(), key: "hunter2".to_owned() }, sent, tasks)
 }
 
 fn device(user: i64, kind: PushDeviceKind, token: &str) -> PushDevice {
@@ -66,44 +66,45 @@ fn device(user: i64, kind: PushDeviceKind, token: &str) -> PushDevice {
 
 #[tokio::test]
 async fn the_bouncer_is_told_of_devices_and_tests_with_our_credentials() {
-    let (bouncer, told, _tasks) = bouncer(200, json!({"result": "success"})).await;
+    let (bouncer, sent, _tasks) = bouncer(200, json!({"result": "success"})).await;
     let device = device(4, PushDeviceKind::Apple, "c0ffee");
     bouncer.register(&device).await.unwrap();
     bouncer.test(&device, &json!({"event": "test"})).await.unwrap();
     bouncer.forget(UserId(4), PushDeviceKind::Apple, "c0ffee").await.unwrap();
-    let told = told.lock().unwrap();
-    let paths: Vec<_> = told.iter().map(|(path, ..)| path.as_str()).collect();
+    let sent = sent.lock().unwrap();
+    let paths: Vec<_> = sent.iter().map(|(path, ..)| path.as_str()).collect();
     assert_eq!(paths, ["register", "test_notification", "unregister"]);
     let uuids = |body: &Value| ["user_uuid", "realm_uuid"].map(|key| body[key].as_str().unwrap_or_default().to_owned());
-    let [user, realm] = uuids(&told[1].2);
+    let [user, realm] = uuids(&sent[1].2);
     assert!(user != realm && [&user, &realm].into_iter().all(|id| uuid::Uuid::parse_str(id).is_ok()));
     let device =
         json!({"server_uuid": "acme", "user_uuid": user, "user_id": "4", "token": "c0ffee", "token_kind": "1"});
-    assert_eq!(told[0].2, device);
+    assert_eq!(sent[0].2, device);
     let test = json!({
         "realm_uuid": realm, "user_uuid": user, "user_id": 4, "token": "c0ffee", "token_kind": 1,
         "base_payload": {"event": "test"},
     });
-    assert_eq!(told[1].2, test);
+    assert_eq!(sent[1].2, test);
     let mut device = device;
     device["realm_uuid"] = json!(realm);
-    assert_eq!(told[2].2, device);
-    assert!(told.iter().all(|(_, credentials, _)| credentials == "Basic YWNtZTpodW50ZXIy"));
+    assert_eq!(sent[2].2, device);
+    assert!(sent.iter().all(|(_, credentials, _)| credentials == "Basic YWNtZTpodW50ZXIy"));
 }
 
 #[tokio::test]
 async fn a_user_has_the_same_uuid_at_the_bouncer_after_every_start_and_each_another() {
-    let (one, told, _tasks) = bouncer(200, json!({})).await;
-    let (again, told_again, _more) = bouncer(200, json!({})).await;
+    let (one, sent, _tasks) = bouncer(200, json!({})).await;
+    let (again, sent_again, _more) = bouncer(200, json!({})).await;
     for bouncer in [&one, &again] {
         for user in [4, 5] {
             bouncer.register(&device(user, PushDeviceKind::Google, "t")).await.unwrap();
         }
     }
-    let users =
-        |told: &Told| told.lock().unwrap().iter().map(|(.., body)| body["user_uuid"].clone()).collect::<Vec<_>>();
-    assert_eq!(users(&told), users(&told_again));
-    assert_ne!(users(&told)[0], users(&told)[1]);
+    let users = |sent: &SentRequests| {
+        sent.lock().unwrap().iter().map(|(.., body)| body["user_uuid"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(users(&sent), users(&sent_again));
+    assert_ne!(users(&sent)[0], users(&sent)[1]);
 }
 
 #[tokio::test]
@@ -137,7 +138,7 @@ async fn with_people() -> (TempDir, Arc<Store>) {
         created_s: NOW_S,
         is_deactivated: false,
         rules: RealmRules::default(),
-        emblems: chat_core::model::organization_image::OrganizationImages::default(),
+        images: chat_core::model::organization_image::OrganizationImages::default(),
     };
     let user = |id: i64| User {
         id: UserId(id),
@@ -179,7 +180,7 @@ async fn write(store: &Store, content: &str, sent_s: i64) -> MessageId {
         html: format!("<p>{content}</p>"),
         sent_s,
         client: "test".to_owned(),
-        marks: ContentFlags::default(),
+        content_flags: ContentFlags::default(),
         last_edit_s: None,
         revision: EventId(0),
         reactions: Vec::new(),
@@ -208,7 +209,7 @@ async fn write(store: &Store, content: &str, sent_s: i64) -> MessageId {
 
 /// User 4 reads these messages.
 async fn read(store: &Store, ids: &[MessageId]) {
-    let event = FlaggedMessages::anywhere(FlagChange::READ, ids.to_vec()).told_to(UserId(4));
+    let event = FlaggedMessages::anywhere(FlagChange::READ, ids.to_vec()).event_for(UserId(4));
     let decided = FlagWriteGuard { realm: store.realm().changed(), log: store.head(), messages: ids.to_vec() };
     store.set_flag(UserId(4), (FlagChange::READ.flag, FlagChange::READ.op), &decided, (NOW_S, event)).await.unwrap();
 }
@@ -219,9 +220,9 @@ async fn delete(store: &Store, id: MessageId) {
 }
 
 /// Returns what the bouncer was told since it was last asked, of each notification its event and its messages.
-fn heard(told: &Told) -> Vec<String> {
-    let told = std::mem::take(&mut *told.lock().unwrap());
-    let said = told.iter().map(|(_, _, body)| {
+fn heard(sent: &SentRequests) -> Vec<String> {
+    let sent = std::mem::take(&mut *sent.lock().unwrap());
+    let said = sent.iter().map(|(_, _, body)| {
         let payload = &body["gcm_payload"];
         let messages = payload.get("zulip_message_ids").unwrap_or(&payload["zulip_message_id"]);
         format!("{} {}", payload["event"], messages).replace('"', "")
@@ -229,8 +230,8 @@ fn heard(told: &Told) -> Vec<String> {
     said.collect()
 }
 
-fn watch(store: &Arc<Store>, bouncer: HttpBouncer, node: &str) -> Watch {
-    Watch {
+fn worker(store: &Arc<Store>, bouncer: HttpBouncer, node: &str) -> PushWorker {
+    PushWorker {
         store: Arc::clone(store),
         bouncer: Arc::new(bouncer),
         base_url: "https://chat.example.org".to_owned(),
@@ -243,14 +244,14 @@ fn watch(store: &Arc<Store>, bouncer: HttpBouncer, node: &str) -> Watch {
 async fn a_message_notifies_its_receivers_devices_once_and_those_that_are_gone_are_forgotten() {
     let (_dir, store) = with_people().await;
     let answer = json!({"result": "success", "deleted_devices": {"android_devices": ["old"], "apple_devices": []}});
-    let (bouncer, told, _tasks) = bouncer(200, answer).await;
-    let watch = watch(&store, bouncer, "a");
+    let (bouncer, sent, _tasks) = bouncer(200, answer).await;
+    let worker = worker(&store, bouncer, "a");
     write(&store, "hello", NOW_S).await;
     for _ in 0..2 {
-        assert_eq!(watch.look(NOW_S + 1).await.unwrap(), Some(store.head()));
+        assert_eq!(worker.look(NOW_S + 1).await.unwrap(), Some(store.head()));
     }
-    let told = std::mem::take(&mut *told.lock().unwrap());
-    let [(path, _, body)] = told.as_slice() else { panic!("{told:?}") };
+    let sent = std::mem::take(&mut *sent.lock().unwrap());
+    let [(path, _, body)] = sent.as_slice() else { panic!("{sent:?}") };
     assert_eq!((path.as_str(), &body["user_id"]), ("notify", &json!(4)));
     assert_eq!((&body["android_devices"], &body["apple_devices"]), (&json!(["new", "old"]), &json!(["a1"])));
     let google = &body["gcm_payload"];
@@ -265,68 +266,68 @@ async fn a_message_notifies_its_receivers_devices_once_and_those_that_are_gone_a
 #[tokio::test]
 async fn nobody_is_notified_of_an_old_message_or_by_a_node_whose_turn_it_is_not() {
     let (_dir, store) = with_people().await;
-    let (bouncer, told, _tasks) = bouncer(200, json!({"result": "success"})).await;
-    let watch = watch(&store, bouncer, "b");
+    let (bouncer, sent, _tasks) = bouncer(200, json!({"result": "success"})).await;
+    let worker = worker(&store, bouncer, "b");
     store.take_push_turn("a", NOW_S, NOW_S + 60).await.unwrap();
     write(&store, "hello", NOW_S).await;
-    assert_eq!(watch.look(NOW_S + 59).await.unwrap(), None);
-    assert_eq!(watch.look(NOW_S + OLD_S).await.unwrap(), Some(store.head()));
-    assert!(told.lock().unwrap().is_empty());
+    assert_eq!(worker.look(NOW_S + 59).await.unwrap(), None);
+    assert_eq!(worker.look(NOW_S + OLD_S).await.unwrap(), Some(store.head()));
+    assert!(sent.lock().unwrap().is_empty());
     store.stop().await;
 }
 
 #[tokio::test]
 async fn a_bouncer_that_fails_holds_up_nothing() {
     let (_dir, store) = with_people().await;
-    let (bouncer, told, _tasks) = bouncer(500, json!({})).await;
-    let watch = watch(&store, bouncer, "a");
+    let (bouncer, sent, _tasks) = bouncer(500, json!({})).await;
+    let worker = worker(&store, bouncer, "a");
     for content in ["one", "two"] {
         write(&store, content, NOW_S).await;
     }
-    assert_eq!(watch.look(NOW_S).await.unwrap(), Some(store.head()));
-    assert_eq!(told.lock().unwrap().len(), 2);
+    assert_eq!(worker.look(NOW_S).await.unwrap(), Some(store.head()));
+    assert_eq!(sent.lock().unwrap().len(), 2);
     store.stop().await;
 }
 
 #[tokio::test]
 async fn what_was_read_or_deleted_goes_from_the_devices_that_show_it_once() {
     let (_dir, store) = with_people().await;
-    let (bouncer, told, _tasks) = bouncer(200, json!({"result": "success"})).await;
-    let watch = watch(&store, bouncer, "a");
+    let (bouncer, sent, _tasks) = bouncer(200, json!({"result": "success"})).await;
+    let worker = worker(&store, bouncer, "a");
     let mut ids = Vec::new();
     for content in ["one", "two", "three", "four"] {
         ids.push(write(&store, content, NOW_S).await.0);
     }
     let [one, two, three, four] = ids[..] else { panic!("{ids:?}") };
-    watch.look(NOW_S).await.unwrap();
-    assert_eq!(heard(&told), ids.iter().map(|id| format!("message {id}")).collect::<Vec<_>>());
+    worker.look(NOW_S).await.unwrap();
+    assert_eq!(heard(&sent), ids.iter().map(|id| format!("message {id}")).collect::<Vec<_>>());
     read(&store, &[MessageId(one), MessageId(three)]).await;
     delete(&store, MessageId(four)).await;
-    watch.look(NOW_S + OLD_S).await.unwrap();
-    assert_eq!(heard(&told), [format!("remove {one},{three},{four}")]);
+    worker.look(NOW_S + OLD_S).await.unwrap();
+    assert_eq!(heard(&sent), [format!("remove {one},{three},{four}")]);
     for id in [one, three] {
         read(&store, &[MessageId(id)]).await;
     }
-    watch.look(NOW_S + OLD_S).await.unwrap();
-    assert!(heard(&told).is_empty(), "taken back twice");
+    worker.look(NOW_S + OLD_S).await.unwrap();
+    assert!(heard(&sent).is_empty(), "taken back twice");
     delete(&store, MessageId(two)).await;
-    watch.look(NOW_S + OLD_S).await.unwrap();
-    assert_eq!(heard(&told), [format!("remove {two}")]);
+    worker.look(NOW_S + OLD_S).await.unwrap();
+    assert_eq!(heard(&sent), [format!("remove {two}")]);
     store.stop().await;
 }
 
 #[tokio::test]
 async fn a_removal_is_said_in_the_words_of_apps_and_in_no_hurry() {
     let (_dir, store) = with_people().await;
-    let (bouncer, told, _tasks) = bouncer(200, json!({"result": "success"})).await;
-    let watch = watch(&store, bouncer, "a");
+    let (bouncer, sent, _tasks) = bouncer(200, json!({"result": "success"})).await;
+    let worker = worker(&store, bouncer, "a");
     let id = write(&store, "hello", NOW_S).await;
-    watch.look(NOW_S).await.unwrap();
-    assert_eq!(std::mem::take(&mut *told.lock().unwrap())[0].2["gcm_options"], json!({"priority": "high"}));
+    worker.look(NOW_S).await.unwrap();
+    assert_eq!(std::mem::take(&mut *sent.lock().unwrap())[0].2["gcm_options"], json!({"priority": "high"}));
     read(&store, &[id]).await;
-    watch.look(NOW_S).await.unwrap();
-    let told = std::mem::take(&mut *told.lock().unwrap());
-    let [(path, _, body)] = told.as_slice() else { panic!("{told:?}") };
+    worker.look(NOW_S).await.unwrap();
+    let sent = std::mem::take(&mut *sent.lock().unwrap());
+    let [(path, _, body)] = sent.as_slice() else { panic!("{sent:?}") };
     assert_eq!((path.as_str(), &body["gcm_options"]), ("notify", &json!({"priority": "normal"})));
     assert_eq!((&body["android_devices"], &body["apple_devices"]), (&json!(["new", "old"]), &json!(["a1"])));
     let own = &body["apns_payload"]["custom"]["zulip"];
@@ -338,20 +339,20 @@ async fn a_removal_is_said_in_the_words_of_apps_and_in_no_hurry() {
 #[tokio::test]
 async fn many_messages_go_in_few_notifications_and_another_node_goes_on() {
     let (_dir, store) = with_people().await;
-    let (one, told, _tasks) = bouncer(200, json!({"result": "success"})).await;
-    let first = watch(&store, one, "a");
+    let (one, sent, _tasks) = bouncer(200, json!({"result": "success"})).await;
+    let first = worker(&store, one, "a");
     let mut ids = Vec::new();
     for _ in 0..=REMOVED_AT_ONCE {
         ids.push(write(&store, "hello", NOW_S).await);
     }
     while first.look(NOW_S).await.unwrap() != Some(store.head()) {}
-    assert_eq!(heard(&told).len(), ids.len());
+    assert_eq!(heard(&sent).len(), ids.len());
     read(&store, &ids).await;
-    let (other, told, _tasks) = bouncer(200, json!({"result": "success"})).await;
-    let next = watch(&store, other, "b");
+    let (other, sent, _tasks) = bouncer(200, json!({"result": "success"})).await;
+    let next = worker(&store, other, "b");
     assert_eq!(next.look(NOW_S + 1).await.unwrap(), None);
     assert!(next.look(NOW_S + OLD_S).await.unwrap().is_some());
-    let sizes: Vec<_> = heard(&told).iter().map(|said| said.split(',').count()).collect();
+    let sizes: Vec<_> = heard(&sent).iter().map(|said| said.split(',').count()).collect();
     assert_eq!(sizes, [REMOVED_AT_ONCE, 1]);
     store.stop().await;
 }
@@ -359,29 +360,29 @@ async fn many_messages_go_in_few_notifications_and_another_node_goes_on() {
 #[tokio::test]
 async fn what_was_read_or_deleted_before_anybody_looked_is_not_shown() {
     let (_dir, store) = with_people().await;
-    let (bouncer, told, _tasks) = bouncer(200, json!({"result": "success"})).await;
-    let watch = watch(&store, bouncer, "a");
+    let (bouncer, sent, _tasks) = bouncer(200, json!({"result": "success"})).await;
+    let worker = worker(&store, bouncer, "a");
     let ids = [write(&store, "one", NOW_S).await, write(&store, "two", NOW_S).await];
     let shown = write(&store, "three", NOW_S).await;
     read(&store, &ids[..1]).await;
     delete(&store, ids[1]).await;
-    watch.look(NOW_S).await.unwrap();
-    assert_eq!(heard(&told), [format!("message {shown}")]);
+    worker.look(NOW_S).await.unwrap();
+    assert_eq!(heard(&sent), [format!("message {shown}")]);
     store.stop().await;
 }
 
 #[tokio::test]
 async fn nothing_is_taken_back_that_was_not_shown_or_whose_devices_are_gone() {
     let (_dir, store) = with_people().await;
-    let (bouncer, told, _tasks) = bouncer(200, json!({"result": "success"})).await;
-    let watch = watch(&store, bouncer, "a");
+    let (bouncer, sent, _tasks) = bouncer(200, json!({"result": "success"})).await;
+    let worker = worker(&store, bouncer, "a");
     let old = write(&store, "old", NOW_S).await;
-    watch.look(NOW_S + OLD_S).await.unwrap();
+    worker.look(NOW_S + OLD_S).await.unwrap();
     let shown = write(&store, "new", NOW_S).await;
-    watch.look(NOW_S).await.unwrap();
-    assert_eq!(heard(&told), [format!("message {shown}")]);
+    worker.look(NOW_S).await.unwrap();
+    assert_eq!(heard(&sent), [format!("message {shown}")]);
     read(&store, &[old]).await;
-    watch.look(NOW_S).await.unwrap();
+    worker.look(NOW_S).await.unwrap();
     for (kind, token) in
         [(PushDeviceKind::Google, "new"), (PushDeviceKind::Google, "old"), (PushDeviceKind::Apple, "a1")]
     {
@@ -389,7 +390,7 @@ async fn nothing_is_taken_back_that_was_not_shown_or_whose_devices_are_gone() {
     }
     store.register_device(&device(3, PushDeviceKind::Google, "other"), NOW_S).await.unwrap();
     read(&store, &[shown]).await;
-    watch.look(NOW_S).await.unwrap();
-    assert!(heard(&told).is_empty());
+    worker.look(NOW_S).await.unwrap();
+    assert!(heard(&sent).is_empty());
     store.stop().await;
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{ChannelEnv, ChannelError, tell};
+use super::{ChannelEnv, ChannelError, add_channel_events};
 use crate::id::ChannelId;
 use crate::log::commit::RealmCommit;
 use crate::model::change::RealmChange;
@@ -66,6 +66,6 @@ pub fn choose(
     };
     let changes =
         chosen.into_values().filter(differs).map(|chosen| RealmChange::Subscription(Box::new(chosen))).collect();
-    tell(env.realm, env.figures, changes, commit);
+    add_channel_events(env.realm, env.figures, changes, commit);
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Channels that are made because somebody wants to enter them.
+//! Channels that are made because a user wants to enter them.
 
 use serde_json::json;
 

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{ChannelEnv, ChannelError, tell};
+use super::{ChannelEnv, ChannelError, add_channel_events};
 use crate::id::ChannelId;
 use crate::log::commit::RealmCommit;
 use crate::model::change::{ItemKind, RealmChange};
@@ -37,6 +37,6 @@ fn put(env: &ChannelEnv<'_>, id: ChannelId, shall: bool, commit: &mut RealmCommi
     if env.realm.item(ItemKind::DefaultChannel, id.0).is_some() != shall {
         let document = shall.then(|| json!({}));
         let change = RealmChange::Item { kind: ItemKind::DefaultChannel, id: id.0, document };
-        tell(env.realm, env.figures, vec![change], commit);
+        add_channel_events(env.realm, env.figures, vec![change], commit);
     }
 }

@@ -7,19 +7,19 @@
 mod choose;
 mod create;
 mod defaults;
+mod events;
 mod list;
 mod subscribe;
-mod tell;
 mod unsubscribe;
 mod update;
 
 pub use choose::{SubscriptionPropertyChange, choose};
 pub use create::{ChannelVisibility, NewChannelSettings, RetentionPolicy};
 pub use defaults::{add_default, remove_default};
+pub use events::add_channel_events;
+pub(crate) use events::knows_subscribers;
 pub use list::{ChannelGroup, list};
 pub use subscribe::{Principals, SubscribeOutcome, SubscribeRequest, SubscribeTarget, subscribe};
-pub(crate) use tell::knows_subscribers;
-pub use tell::tell;
 pub use unsubscribe::{UnsubscribeOutcome, unsubscribe};
 pub use update::{ChannelUpdate, archive, update};
 
@@ -41,7 +41,7 @@ pub struct ChannelEnv<'a> {
     pub realm: &'a RealmSnapshot,
     /// Who decides.
     pub caller: &'a User,
-    /// What the messages of channels come to, for the objects that are told.
+    /// What the messages of channels come to, for the objects in events.
     pub figures: &'a ChannelStatistics,
     /// The realm's own address, without a slash at the end.
     pub realm_url: &'a str,
@@ -91,10 +91,10 @@ pub enum ChannelError {
     /// Not this group of the system.
     #[error("'can_remove_subscribers_group' setting cannot be set to '{}' group.", .0.name())]
     GroupRefused(SystemGroup),
-    /// Somebody who is named is not there.
+    /// A user who is named is not there.
     #[error("No such user")]
     NoSuchUser,
-    /// Somebody who is named closed their account.
+    /// A user who is named closed their account.
     #[error("User is deactivated")]
     UserDeactivated,
     /// More than [`MAX_SUBSCRIPTIONS_AT_ONCE`] at once.

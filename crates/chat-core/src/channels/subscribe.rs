@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::create::{make, may_make};
-use super::{ChannelEnv, ChannelError, NewChannelSettings, tell};
+use super::{ChannelEnv, ChannelError, NewChannelSettings, add_channel_events};
 use crate::id::{ChannelId, UserId};
 use crate::limits::MAX_SUBSCRIPTIONS_AT_ONCE;
 use crate::log::commit::RealmCommit;
@@ -97,105 +97,105 @@ pub struct SubscribeOutcome {
 /// See [`ChannelError`]; nothing is to be written then.
 pub fn subscribe(
     env: &ChannelEnv<'_>,
-    wish: &SubscribeRequest,
+    request: &SubscribeRequest,
     commit: &mut RealmCommit,
 ) -> Result<SubscribeOutcome, ChannelError> {
     access::require_member(env.caller)?;
-    let users = wish.principals.users(env)?;
-    if users.len().saturating_mul(wish.channels.len()) > MAX_SUBSCRIPTIONS_AT_ONCE {
+    let users = request.principals.users(env)?;
+    if users.len().saturating_mul(request.channels.len()) > MAX_SUBSCRIPTIONS_AT_ONCE {
         return Err(ChannelError::TooMany);
     }
     let mut done = SubscribeOutcome::default();
     let mut changes = Vec::new();
-    let doors = doors(env, wish, &mut done, (&mut changes, commit))?;
+    let permitted = permitted(env, request, &mut done, (&mut changes, commit))?;
     if users.iter().any(|user| user.id != env.caller.id) {
         may_bring_others(env.realm, env.caller, commit.at_s)?;
-        for door in doors.iter().filter(|door| !door.is_new) {
+        for door in permitted.iter().filter(|door| !door.is_new) {
             may_add_others(env.realm, env.caller, &door.channel, commit.at_s)?;
         }
     }
     for user in users {
-        enter(env.realm, user, &doors, (&mut done, &mut changes));
+        enter(env.realm, user, &permitted, (&mut done, &mut changes));
     }
-    tell(env.realm, env.figures, changes, commit);
+    add_channel_events(env.realm, env.figures, changes, commit);
     Ok(done)
 }
 
-/// A channel that may be entered.
-struct Door {
+/// A channel that the users may be subscribed to.
+struct PermittedChannel {
     channel: Channel,
     color: Option<String>,
     is_new: bool,
 }
 
-/// Returns the channels of the wish that may be entered, each once. Those that are made are among the changes.
-fn doors(
+/// Returns the channels of the request that may be entered, each once. Those that are created are among the changes.
+fn permitted(
     env: &ChannelEnv<'_>,
-    wish: &SubscribeRequest,
+    request: &SubscribeRequest,
     done: &mut SubscribeOutcome,
     (changes, commit): (&mut Vec<RealmChange>, &RealmCommit),
-) -> Result<Vec<Door>, ChannelError> {
-    let mut doors = Vec::new();
+) -> Result<Vec<PermittedChannel>, ChannelError> {
+    let mut permitted = Vec::new();
     let mut seen = BTreeSet::new();
     let mut place = 0;
-    for wanted in &wish.channels {
-        let name = channel_name(&wanted.name)?;
+    for target in &request.channels {
+        let name = channel_name(&target.name)?;
         if !seen.insert(name_key(name)) {
             continue;
         }
-        let color = wanted.color.clone();
+        let color = target.color.clone();
         if let Some(channel) = env.realm.channel_by_name(name) {
             match may_enter(env.realm, env.caller, channel) {
-                Ok(()) => doors.push(Door { channel: Channel::clone(channel), color, is_new: false }),
+                Ok(()) => permitted.push(PermittedChannel { channel: Channel::clone(channel), color, is_new: false }),
                 // What is said of a channel that may not be seen is what the caller typed.
-                Err(_) if wish.all_or_nothing => {
+                Err(_) if request.all_or_nothing => {
                     return Err(MembershipError::NotAccessible(name.to_owned()).into());
                 }
                 Err(_) => done.unauthorized.push(name.to_owned()),
             }
             continue;
         }
-        let privacy = may_make(env, &wish.manner, commit.at_s)?;
+        let privacy = may_make(env, &request.manner, commit.at_s)?;
         place += 1;
         let id = ChannelId(env.realm.new_id(place));
-        let (channel, made) = make(env, (id, privacy), (name, &wanted.description), &wish.manner, commit)?;
+        let (channel, made) = make(env, (id, privacy), (name, &target.description), &request.manner, commit)?;
         changes.extend(made);
-        doors.push(Door { channel, color, is_new: true });
+        permitted.push(PermittedChannel { channel, color, is_new: true });
     }
-    Ok(doors)
+    Ok(permitted)
 }
 
 fn enter(
     realm: &RealmSnapshot,
     user: &User,
-    doors: &[Door],
+    permitted: &[PermittedChannel],
     (done, changes): (&mut SubscribeOutcome, &mut Vec<RealmChange>),
 ) {
-    let mut palette = Palette::of(realm, user.id);
-    for Door { channel, color, .. } in doors {
+    let mut colors = ChannelColors::of(realm, user.id);
+    for PermittedChannel { channel, color, .. } in permitted {
         let inside = realm.subscription(channel.id, user.id).is_some();
         let list = if inside { &mut done.already_subscribed } else { &mut done.subscribed };
         list.entry(user.shown_email().into_owned()).or_default().push(channel.name.clone());
         if !inside {
-            let color = color.clone().unwrap_or_else(|| palette.next());
+            let color = color.clone().unwrap_or_else(|| colors.next());
             changes.push(RealmChange::Subscription(Box::new(Subscription { color, ..unchosen(channel, user.id) })));
         }
     }
 }
 
 /// Colors for subscriptions, those first that the user has not seen yet.
-struct Palette {
+struct ChannelColors {
     used: BTreeSet<String>,
     given: usize,
 }
 
-/// Not specified; colors that are told apart beside each other, on light and on dark ground.
+/// Not specified; colors that are distinguished beside each other, on light and on dark ground.
 const COLORS: [&str; 16] = [
     "#4f8de4", "#e0803c", "#58a866", "#c95f9e", "#8a6fd1", "#c4a93a", "#3fa7a3", "#d2605a", "#7f9f3f", "#5c6fc4",
     "#b5774a", "#4a9cc9", "#a34fb0", "#6b8e7d", "#cf8fb4", "#8c8c8c",
 ];
 
-impl Palette {
+impl ChannelColors {
     fn of(realm: &RealmSnapshot, user_id: UserId) -> Self {
         let subscriptions = realm.memberships(user_id).filter_map(|(_, membership)| membership.subscription.as_ref());
         let used: BTreeSet<_> = subscriptions.map(|subscription| subscription.color.to_lowercase()).collect();

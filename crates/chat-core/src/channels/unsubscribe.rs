@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::update::closed;
-use super::{ChannelEnv, ChannelError, Principals, tell};
+use super::{ChannelEnv, ChannelError, Principals, add_channel_events};
 use crate::id::ChannelId;
 use crate::limits::MAX_SUBSCRIPTIONS_AT_ONCE;
 use crate::log::commit::RealmCommit;
@@ -55,11 +55,11 @@ pub fn unsubscribe(
             done.not_removed.push(channel.name.clone());
         }
     }
-    let after = tell(env.realm, env.figures, changes, commit);
+    let after = add_channel_events(env.realm, env.figures, changes, commit);
     for channel in channels.values().filter(|channel| channel.privacy.is_private()) {
         let emptied = env.realm.subscriber_count(channel.id) > 0 && after.subscriber_count(channel.id) == 0;
         if emptied {
-            tell(&after, env.figures, closed(&after, channel), commit);
+            add_channel_events(&after, env.figures, closed(&after, channel), commit);
         }
     }
     Ok(done)

@@ -1,6 +1,6 @@
 //! Changing and closing channels.
 
-use super::{ChannelEnv, ChannelError, RetentionPolicy, one_line, remover_group, rendered, tell};
+use super::{ChannelEnv, ChannelError, RetentionPolicy, add_channel_events, one_line, remover_group, rendered};
 use crate::id::{ChannelId, UserGroupId};
 use crate::log::commit::RealmCommit;
 use crate::model::change::{ItemKind, RealmChange};
@@ -39,33 +39,33 @@ pub struct ChannelUpdate {
 pub fn update(
     env: &ChannelEnv<'_>,
     id: ChannelId,
-    wish: &ChannelUpdate,
+    changes: &ChannelUpdate,
     commit: &mut RealmCommit,
 ) -> Result<(), ChannelError> {
     let before = administered(env, id)?;
     let mut channel = before.clone();
-    if let Some(privacy) = privacy(env, before, wish, commit.at_s)? {
+    if let Some(privacy) = privacy(env, before, changes, commit.at_s)? {
         channel.privacy = privacy;
     }
-    if let Some(description) = &wish.description {
+    if let Some(description) = &changes.description {
         channel.description = one_line(description);
         channel.rendered_description = rendered(env, &channel.description);
     }
-    if let Some(name) = &wish.name {
+    if let Some(name) = &changes.name {
         channel.name = renamed(env, before, name)?;
     }
-    if let Some(post_policy) = wish.post_policy {
+    if let Some(post_policy) = changes.post_policy {
         channel.post_policy = post_policy;
     }
-    if let Some(retention) = wish.retention {
+    if let Some(retention) = changes.retention {
         access::require_owner(env.caller)?;
         channel.message_retention_days = retention.days();
     }
-    if let Some(group) = wish.can_remove_subscribers_group {
+    if let Some(group) = changes.can_remove_subscribers_group {
         channel.can_remove_subscribers_group = remover_group(env.realm, group)?;
     }
     let was_default = env.realm.item(ItemKind::DefaultChannel, id.0).is_some();
-    let is_default = wish.is_default.unwrap_or(was_default);
+    let is_default = changes.is_default.unwrap_or(was_default);
     if is_default && channel.privacy.is_private() {
         return Err(ChannelError::DefaultMadePrivate);
     }
@@ -77,7 +77,7 @@ pub fn update(
         let document = is_default.then(|| serde_json::json!({}));
         changes.push(RealmChange::Item { kind: ItemKind::DefaultChannel, id: id.0, document });
     }
-    tell(env.realm, env.figures, changes, commit);
+    add_channel_events(env.realm, env.figures, changes, commit);
     Ok(())
 }
 
@@ -87,7 +87,7 @@ pub fn update(
 /// See [`ChannelError`]; nothing is to be written then.
 pub fn archive(env: &ChannelEnv<'_>, id: ChannelId, commit: &mut RealmCommit) -> Result<(), ChannelError> {
     let channel = administered(env, id)?;
-    tell(env.realm, env.figures, closed(env.realm, channel), commit);
+    add_channel_events(env.realm, env.figures, closed(env.realm, channel), commit);
     Ok(())
 }
 
@@ -129,19 +129,19 @@ fn renamed(env: &ChannelEnv<'_>, channel: &Channel, name: &str) -> Result<String
 fn privacy(
     env: &ChannelEnv<'_>,
     channel: &Channel,
-    wish: &ChannelUpdate,
+    changes: &ChannelUpdate,
     now_s: i64,
 ) -> Result<Option<Privacy>, ChannelError> {
-    if wish.is_private.is_none() && wish.is_web_public.is_none() && wish.shares_history.is_none() {
+    if changes.is_private.is_none() && changes.is_web_public.is_none() && changes.shares_history.is_none() {
         return Ok(None);
     }
     if !takes_part(env.realm, env.caller, channel) {
         return Err(ChannelNotFound::Id(channel.id).into());
     }
-    let private = wish.is_private.unwrap_or_else(|| channel.privacy.is_private());
-    let web = wish.is_web_public.unwrap_or(channel.privacy == Privacy::WebPublic);
-    let usual = wish.is_private.map_or_else(|| channel.privacy.shares_history(), |private| !private);
-    let privacy = match (private, web, wish.shares_history.unwrap_or(usual)) {
+    let private = changes.is_private.unwrap_or_else(|| channel.privacy.is_private());
+    let web = changes.is_web_public.unwrap_or(channel.privacy == Privacy::WebPublic);
+    let usual = changes.is_private.map_or_else(|| channel.privacy.shares_history(), |private| !private);
+    let privacy = match (private, web, changes.shares_history.unwrap_or(usual)) {
         (true, true, _) | (false, _, false) => return Err(ChannelError::Openness),
         (false, true, true) => Privacy::WebPublic,
         (false, false, true) => Privacy::Public,

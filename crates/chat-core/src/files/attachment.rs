@@ -7,7 +7,7 @@ use super::PathId;
 use crate::StoreError;
 use crate::id::{AttachmentId, MessageId, UserId};
 
-/// Messages of an upload that are told with it, the newest. Not specified; each use of a file tells of it anew.
+/// Messages of an upload that are told with it, the newest. Not specified; each use of a file tells of it again.
 pub const MAX_MESSAGES_TOLD: i64 = 100;
 /// Uploads that one message can use.
 pub const MAX_ATTACHMENTS: usize = 100;
@@ -121,7 +121,7 @@ pub struct TemporaryAccess {
 /// The store of upload records.
 #[async_trait]
 pub trait AttachmentStore: Send + Sync {
-    /// Writes an upload down and tells its owner. `None`, and nothing is written, when all uploads together would
+    /// Writes an upload down and notifies its owner. `None`, and nothing is written, when all uploads together would
     /// take more than the quota.
     async fn add(&self, upload: NewAttachment, quota_bytes: Option<i64>) -> Result<Option<Attachment>, StoreError>;
 
@@ -131,10 +131,11 @@ pub trait AttachmentStore: Send + Sync {
     /// Returns the messages before one that use an upload, the newest first, at most `limit`.
     async fn uses(&self, id: AttachmentId, before: MessageId, limit: i64) -> Result<Vec<MessageId>, StoreError>;
 
-    /// Somebody's uploads with the newest messages that use each, the newest first.
+    /// A user's uploads with the newest messages that use each, the newest first.
     async fn of_owner(&self, owner_id: UserId) -> Result<Vec<AttachmentUse>, StoreError>;
 
-    /// Deletes an upload of that owner, and tells them; its bytes are deleted elsewhere. `None` when it is not theirs.
+    /// Deletes an upload of that owner, and notifies them; its bytes are deleted elsewhere. `None` when it is not
+    /// theirs.
     async fn remove(&self, (owner_id, id): (UserId, AttachmentId), at_s: i64)
     -> Result<Option<Attachment>, StoreError>;
 

@@ -60,7 +60,7 @@ impl PublicImageName {
         fits.then(|| Self(format!("{random}{variant}.{extension}")))
     }
 
-    /// Returns the name that somebody asks for, when it is one.
+    /// Returns the name that a user asks for, when it is one.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (stem, extension) = text.rsplit_once('.')?;

@@ -53,7 +53,7 @@ impl MediaType {
     /// Returns what a file with this beginning and name is.
     ///
     /// Not specified. A file is shown in place only when its own bytes say that it is a picture, a sound or the like,
-    /// and text only as plain text: so a page or a script that somebody uploads does nothing but lie there.
+    /// and text only as plain text: so a page or a script that a user uploads does nothing but lie there.
     #[must_use]
     pub fn of(start: &[u8], name: &str) -> Self {
         let begins = |at: usize, with: &[u8]| start.get(at..).is_some_and(|rest| rest.starts_with(with));

@@ -36,7 +36,7 @@ impl PathId {
         Some(Self(format!("{REALM}/{folder}/{rest}/{}", plain_name(file_name))))
     }
 
-    /// Returns the path that somebody asks for, when it could be one.
+    /// Returns the path that a user asks for, when it could be one.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let mut parts = text.split('/');

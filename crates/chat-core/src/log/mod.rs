@@ -1,4 +1,4 @@
-//! The append-only log: what is committed together, the events that are told of it, and the stores of both.
+//! The append-only log: what is committed together, the events of it, and the stores of both.
 
 pub mod commit;
 pub mod event;

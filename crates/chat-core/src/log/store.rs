@@ -18,8 +18,9 @@ pub trait RealmStore: Send + Sync {
     /// I/O.
     fn realm(&self) -> Arc<RealmSnapshot>;
 
-    /// Makes changes and events true together. Returns when they are durable and, unless the database failed right after, in
-    /// [`RealmStore::realm`]; when the realm changed after the decision, returns with the newer realm in memory and nothing written.
+    /// Makes changes and events true together. Returns when they are durable and, unless the database failed right
+    /// after, in [`RealmStore::realm`]; when the realm changed after the decision, returns with the newer realm in
+    /// memory and nothing written.
     async fn commit(&self, commit: RealmCommit) -> Result<CommitOutcome, StoreError>;
 
     /// A user's secrets.
@@ -77,11 +78,11 @@ pub trait EventLog: Send + Sync {
 pub struct LogListener {
     /// The user.
     pub user_id: UserId,
-    /// [`QueueFilter::overhears`] of the queue.
-    pub overhears: bool,
-    /// [`TypingOutcome::until`](crate::people::typing::TypingOutcome::until) as the queue was given it last: what is told of typing after it
-    /// wakes, too.
-    pub told: u64,
+    /// [`QueueFilter::receives_public`] of the queue.
+    pub receives_public: bool,
+    /// [`TypingOutcome::until`](crate::people::typing::TypingOutcome::until) as the queue was given it last: what is
+    /// told of typing after it wakes, too.
+    pub typing_seen: u64,
 }
 
 /// Records after the requested position have been removed from the log.

@@ -1,7 +1,7 @@
 //! Colours in code: comments, strings, numbers and the words of a language.
 //!
 //! No maintained highlighter writes the classes clients of this API know (those of Pygments), and the complete ones
-//! bring unmaintained parsers or grammars in C. What readers need most is told apart by very little, so this is one
+//! bring unmaintained parsers or grammars in C. What readers need most is distinguished by very little, so this is one
 //! lexer with a table of languages. It takes each byte once and never fails; code it does not know is plain.
 
 mod grammar;

@@ -217,9 +217,13 @@ mod tests {
 
     fn shown(typed: &str) -> String {
         let realm = testing::realm(RealmRules::default(), Vec::new());
-        let lexicon = RenderContext::of(&realm);
-        let setting =
-            RenderSettings { realm_url: "https://chat.example.org", lexicon: &lexicon, uploads: None, now_s: 0 };
+        let render_context = RenderContext::of(&realm);
+        let setting = RenderSettings {
+            realm_url: "https://chat.example.org",
+            render_context: &render_context,
+            uploads: None,
+            now_s: 0,
+        };
         plain_text(&setting.render(&realm, realm.user(crate::id::UserId(3)).unwrap(), typed).html)
     }
 

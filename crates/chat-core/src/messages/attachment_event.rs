@@ -1,4 +1,4 @@
-//! What the owner of an upload is told of it.
+//! The events that the owner of an upload receives.
 
 use serde_json::{Value, json};
 
@@ -15,19 +15,19 @@ pub enum AttachmentChange {
     Update,
 }
 
-/// Tells the owner of an upload that something happened to it. `used_bytes` is what all uploads take together then.
+/// Notifies the owner of an upload that something happened to it. `used_bytes` is what all uploads take together then.
 #[must_use]
-pub fn told(happened: AttachmentChange, used: &AttachmentUse, used_bytes: i64) -> NewEvent {
-    let op = match happened {
+pub fn changed_event(change: AttachmentChange, used: &AttachmentUse, used_bytes: i64) -> NewEvent {
+    let op = match change {
         AttachmentChange::Add => "add",
         AttachmentChange::Update => "update",
     };
     tell(used.attachment.owner_id, op, &used.shown(), used_bytes)
 }
 
-/// Tells the owner that an upload is gone.
+/// Notifies the owner that an upload is gone.
 #[must_use]
-pub fn told_gone(attachment: &Attachment, used_bytes: i64) -> NewEvent {
+pub fn removed_event(attachment: &Attachment, used_bytes: i64) -> NewEvent {
     tell(attachment.owner_id, "remove", &json!({"id": attachment.id}), used_bytes)
 }
 

@@ -124,9 +124,9 @@ impl MessageReceivers<'_> {
     pub fn include(self, realm: &RealmSnapshot, user_id: UserId) -> bool {
         match self {
             Self::Channel(id) => realm.subscription(id, user_id).is_some(),
-            Self::Of(id, message, marks) => realm.membership(id, user_id).is_some_and(|membership| {
+            Self::Of(id, message, content_flags) => realm.membership(id, user_id).is_some_and(|membership| {
                 let received = ReadableHistory::Received(&membership.spans);
-                if marks.moved_in { received.shows_moved(message) } else { received.shows(message) }
+                if content_flags.moved_in { received.shows_moved(message) } else { received.shows(message) }
             }),
             Self::Users(users) => users.binary_search(&user_id).is_ok(),
         }
@@ -157,14 +157,14 @@ pub fn draft(
     setting: &RenderSettings<'_>,
     realm: &RealmSnapshot,
     sender: &User,
-    wish: SendRequest<'_>,
+    request: SendRequest<'_>,
 ) -> Result<PermittedMessage, ComposeError> {
-    let topic = match wish.to {
+    let topic = match request.to {
         RequestedRecipient::Channel(_, topic) => message::topic(topic)?,
         RequestedRecipient::Ids(_) | RequestedRecipient::Emails(_) => String::new(),
     };
-    let content = message::content(wish.content)?;
-    let (to, question) = address(setting, realm, sender, (wish.to, &topic))?;
+    let content = message::content(request.content)?;
+    let (to, question) = address(setting, realm, sender, (request.to, &topic))?;
     let rendered = setting.render(realm, sender, &content);
     let participants = check_mentions(setting, realm, sender, (&to, &topic, &rendered))?;
     let receivers = match &to {
@@ -183,9 +183,9 @@ pub fn draft(
         wildcard: rendered.wildcards.contains(&WildcardScope::Channel),
         sender: crate::wire::sender(sender),
         display_recipient: in_words(realm, receivers),
-        topic_links: object::topic_links(&topic, setting.lexicon),
+        topic_links: object::topic_links(&topic, setting.render_context),
         message: Message {
-            marks: marks(&rendered, wish.read_by_sender),
+            content_flags: content_flags(&rendered, request.read_by_sender),
             id: MessageId(0),
             sender_id: sender.id,
             recipient: recipient(&to),
@@ -197,23 +197,23 @@ pub fn draft(
             content,
             html: rendered.html,
             sent_s: setting.now_s,
-            client: wish.client.to_owned(),
+            client: request.client.to_owned(),
             last_edit_s: None,
             revision: EventId::NONE,
             reactions: Vec::new(),
             submessages: Vec::new(),
         },
-        local: wish.local,
+        local: request.local,
     };
     let mut message = NewMessage { decided_at: realm.changed(), to, event, attachments };
-    with_widget(&mut message.event.message, wish.widget);
+    with_widget(&mut message.event.message, request.widget);
     Ok(PermittedMessage { message, mentioned, question: question.or(participants) })
 }
 
 /// The number of a submessage that comes with its message is given when the message is written.
 fn with_widget(message: &mut Message, given: Option<&str>) {
     if let Some(content) = given.map(str::to_owned).or_else(|| widget::of(&message.content)) {
-        message.marks.is_widget = true;
+        message.content_flags.is_widget = true;
         message.submessages.push(Submessage { id: 0, sender_id: message.sender_id, content });
     }
 }
@@ -340,7 +340,7 @@ pub fn check_groups(
 
 /// Returns what a rendered text has in it.
 #[must_use]
-pub fn marks(rendered: &RenderedMessage, read_by_sender: bool) -> ContentFlags {
+pub fn content_flags(rendered: &RenderedMessage, read_by_sender: bool) -> ContentFlags {
     ContentFlags {
         is_me: rendered.is_me_message,
         has_link: rendered.has_link(),
@@ -376,7 +376,7 @@ pub fn flags(
         let members = receivers.all(realm).into_iter().filter(in_group);
         flags.extend(members.map(|user| (user, Flag::Mentioned)));
     }
-    let alerted = setting.lexicon.alerted(content).into_iter();
+    let alerted = setting.render_context.alerted(content).into_iter();
     flags.extend(alerted.filter(received).map(|user| (user, Flag::HasAlertWord)));
     flags.into_iter().collect()
 }

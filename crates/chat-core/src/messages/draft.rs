@@ -1,4 +1,4 @@
-//! Texts somebody began to write, kept for their other clients.
+//! Drafts, kept for their other clients.
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -124,22 +124,22 @@ pub fn require_kept(realm: &RealmSnapshot, user: &User) -> Result<(), DraftError
 ///
 /// # Errors
 /// The first of: the text is none; the time, the topic, the channel, one of the people is none.
-pub fn draft(realm: &RealmSnapshot, user: &User, wish: &DraftRequest, now_s: i64) -> Result<Draft, DraftError> {
-    let content = message::content(&wish.content)?;
-    let touched_s = wish.touched_s.unwrap_or(now_s);
+pub fn draft(realm: &RealmSnapshot, user: &User, request: &DraftRequest, now_s: i64) -> Result<Draft, DraftError> {
+    let content = message::content(&request.content)?;
+    let touched_s = request.touched_s.unwrap_or(now_s);
     if touched_s < 0 {
         return Err(DraftError::NegativeTime);
     }
-    let to = match wish.kind {
+    let to = match request.kind {
         DraftType::Nowhere => DraftDestination::Nowhere,
         DraftType::Channel => {
-            let [id] = wish.to.as_slice() else { return Err(DraftError::NotOneChannel) };
+            let [id] = request.to.as_slice() else { return Err(DraftError::NotOneChannel) };
             let channel = access::channel(realm, user, ChannelId(*id))?;
             // It may have none yet.
-            let topic = if wish.topic.trim().is_empty() { String::new() } else { message::topic(&wish.topic)? };
+            let topic = if request.topic.trim().is_empty() { String::new() } else { message::topic(&request.topic)? };
             DraftDestination::Channel(channel.id, topic)
         }
-        DraftType::Direct => DraftDestination::Direct(people(realm, &wish.to)?),
+        DraftType::Direct => DraftDestination::Direct(people(realm, &request.to)?),
     };
     Ok(Draft { to, content, touched_s })
 }
@@ -210,8 +210,8 @@ pub enum DraftOutcome {
 /// The store of drafts. [`crate::log::commit::RealmCommit::drafts_gone`] deletes all of a user.
 #[async_trait]
 pub trait DraftStore: Send + Sync {
-    /// Keeps drafts of a user and tells their clients. `decided_at` is [`RealmSnapshot::changed`] of the state by which
-    /// they are kept: whoever ends that meanwhile leaves none behind.
+    /// Keeps drafts of a user and notifies their clients. `decided_at` is [`RealmSnapshot::changed`] of the state by
+    /// which they are kept: whoever ends that in the meantime leaves none behind.
     async fn add_drafts(
         &self,
         user_id: UserId,
@@ -225,9 +225,9 @@ pub trait DraftStore: Send + Sync {
     /// Returns whether a draft of that number is the user's.
     async fn has_draft(&self, user_id: UserId, id: DraftId) -> Result<bool, StoreError>;
 
-    /// Makes a user's draft this and tells their clients. Says whether there is one of that number.
+    /// Makes a user's draft this and notifies their clients. Says whether there is one of that number.
     async fn change_draft(&self, user_id: UserId, id: DraftId, draft: &Draft, at_s: i64) -> Result<bool, StoreError>;
 
-    /// Deletes a user's draft and tells their clients. Says whether there was one of that number.
+    /// Deletes a user's draft and notifies their clients. Says whether there was one of that number.
     async fn delete_draft(&self, user_id: UserId, id: DraftId, at_s: i64) -> Result<bool, StoreError>;
 }

@@ -103,7 +103,7 @@ pub enum EditError {
     /// The realm lets nobody edit.
     #[error("Your organization has turned off message editing")]
     EditingOff,
-    /// It is somebody else's.
+    /// It is another user's.
     #[error("You don't have permission to edit this message")]
     NotPermitted,
     /// The text may not change any more.
@@ -165,18 +165,18 @@ pub fn plan(
     realm: &RealmSnapshot,
     user: &User,
     message: &Message,
-    (wish, now_s): (EditRequest<'_>, i64),
+    (request, now_s): (EditRequest<'_>, i64),
 ) -> Result<EditPlan, EditError> {
     let default = RealmRules::default();
     let rules = realm.realm().map_or(&default, |realm| &realm.rules);
     add_to(realm, user, message).map_err(|_| EditError::NotPermitted)?;
-    let content = plan_content(rules, user, message, (wish.content, now_s))?;
+    let content = plan_content(rules, user, message, (request.content, now_s))?;
     let to = match message.recipient {
         Recipient::Direct(_) => {
-            refuse_move_of_direct(&wish)?;
+            refuse_move_of_direct(&request)?;
             None
         }
-        Recipient::Channel(from) => plan_move(realm, user, message, (from, wish, now_s))?,
+        Recipient::Channel(from) => plan_move(realm, user, message, (from, request, now_s))?,
     };
     if content.is_none() && to.is_none() {
         return Err(EditError::NothingToChange);
@@ -200,7 +200,7 @@ fn plan_content(
     if is_too_late(rules.edit_limit_s, message, now_s) {
         return Err(EditError::ContentTooLate);
     }
-    if message.marks.is_widget {
+    if message.content_flags.is_widget {
         return Err(EditError::Widget);
     }
     let content = match crate::model::message::content(content) {
@@ -210,8 +210,8 @@ fn plan_content(
     Ok((content != message.content).then_some(content))
 }
 
-fn refuse_move_of_direct(wish: &EditRequest<'_>) -> Result<(), EditError> {
-    match wish {
+fn refuse_move_of_direct(request: &EditRequest<'_>) -> Result<(), EditError> {
+    match request {
         EditRequest { channel_id: Some(_), .. } => Err(EditError::DirectToChannel),
         EditRequest { topic: Some(_), .. } => Err(EditError::DirectTopic),
         _ => Ok(()),
@@ -222,14 +222,14 @@ fn plan_move(
     realm: &RealmSnapshot,
     user: &User,
     message: &Message,
-    (from, wish, now_s): (ChannelId, EditRequest<'_>, i64),
+    (from, request, now_s): (ChannelId, EditRequest<'_>, i64),
 ) -> Result<Option<MessageMove>, EditError> {
     let default = RealmRules::default();
     let rules = realm.realm().map_or(&default, |realm| &realm.rules);
-    let topic = wish.topic.filter(|topic| *topic != message.topic);
-    let channel_id = wish.channel_id.filter(|channel_id| *channel_id != from);
+    let topic = request.topic.filter(|topic| *topic != message.topic);
+    let channel_id = request.channel_id.filter(|channel_id| *channel_id != from);
     if topic.is_none() && channel_id.is_none() {
-        let alone = matches!(wish.propagate, None | Some(PropagateMode::One));
+        let alone = matches!(request.propagate, None | Some(PropagateMode::One));
         return if alone { Ok(None) } else { Err(EditError::PropagateWithoutMove) };
     }
     let exempt = user.role <= Role::Moderator;
@@ -243,7 +243,7 @@ fn plan_move(
         }
     }
     if let Some(channel_id) = channel_id {
-        if wish.content.is_some() {
+        if request.content.is_some() {
             return Err(EditError::ContentAndChannel);
         }
         if !rules.move_between_channels.permits(user, rules.waiting_period_days, now_s) {
@@ -258,7 +258,7 @@ fn plan_move(
     Ok(Some(MessageMove {
         channel_id: channel_id.unwrap_or(from),
         topic: topic.unwrap_or(&message.topic).to_owned(),
-        propagate: wish.propagate.unwrap_or(PropagateMode::One),
+        propagate: request.propagate.unwrap_or(PropagateMode::One),
     }))
 }
 
@@ -291,7 +291,7 @@ pub fn may_take_along(
 /// The reason why a message may not be deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DeleteError {
-    /// It is somebody else's, or the realm does not let this user delete their own.
+    /// It is another user's, or the realm does not let this user delete their own.
     #[error("You don't have permission to delete this message")]
     NotPermitted,
     /// It may not be deleted any more.
@@ -337,7 +337,7 @@ mod tests {
             html: "<p>hi</p>".to_owned(),
             sent_s: NOW_S,
             client: "test".to_owned(),
-            marks: ContentFlags::default(),
+            content_flags: ContentFlags::default(),
             last_edit_s: None,
             revision: EventId(50),
             reactions: Vec::new(),
@@ -353,11 +353,11 @@ mod tests {
     }
 
     /// Returns what user `id` is told who wants to edit a message of user 4.
-    fn told(rules: RealmRules, id: i64, (wish, after_s): (EditRequest<'_>, i64)) -> String {
+    fn outcome(rules: RealmRules, id: i64, (request, after_s): (EditRequest<'_>, i64)) -> String {
         let realm = realm(rules);
         let user = realm.user(UserId(id)).unwrap();
         let message = message(4, Recipient::Channel(ChannelId(20)));
-        match plan(&realm, user, &message, (wish, NOW_S + after_s)) {
+        match plan(&realm, user, &message, (request, NOW_S + after_s)) {
             Ok(plan) => format!("{plan:?}"),
             Err(error) => error.to_string(),
         }
@@ -365,50 +365,59 @@ mod tests {
 
     #[test]
     fn a_text_is_its_senders_for_a_while() {
-        let wish = EditRequest { content: Some("new"), ..EditRequest::default() };
-        assert_eq!(told(RealmRules::default(), 4, (wish, 620)), "EditPlan { content: Some(\"new\"), to: None }");
-        assert_eq!(told(RealmRules::default(), 4, (wish, 621)), "The time limit for editing this message has passed");
-        assert_eq!(told(RealmRules::default(), 1, (wish, 0)), "You don't have permission to edit this message");
+        let request = EditRequest { content: Some("new"), ..EditRequest::default() };
+        assert_eq!(outcome(RealmRules::default(), 4, (request, 620)), "EditPlan { content: Some(\"new\"), to: None }");
+        assert_eq!(
+            outcome(RealmRules::default(), 4, (request, 621)),
+            "The time limit for editing this message has passed"
+        );
+        assert_eq!(outcome(RealmRules::default(), 1, (request, 0)), "You don't have permission to edit this message");
         let off = RealmRules { allow_editing: false, ..RealmRules::default() };
-        assert_eq!(told(off, 4, (wish, 0)), "Your organization has turned off message editing");
+        assert_eq!(outcome(off, 4, (request, 0)), "Your organization has turned off message editing");
         let blank = EditRequest { content: Some(" "), ..EditRequest::default() };
-        assert_eq!(told(RealmRules::default(), 4, (blank, 0)), "EditPlan { content: Some(\"(deleted)\"), to: None }");
+        assert_eq!(
+            outcome(RealmRules::default(), 4, (blank, 0)),
+            "EditPlan { content: Some(\"(deleted)\"), to: None }"
+        );
     }
 
     #[test]
     fn a_nul_does_not_delete_the_text() {
         let nul = EditRequest { content: Some("a\0b"), ..EditRequest::default() };
-        assert_eq!(told(RealmRules::default(), 4, (nul, 0)), "Message must not contain null bytes");
+        assert_eq!(outcome(RealmRules::default(), 4, (nul, 0)), "Message must not contain null bytes");
     }
 
     #[test]
     fn an_edit_that_changes_nothing_is_refused() {
         let same = EditRequest { content: Some("hi"), topic: Some("lunch"), ..EditRequest::default() };
-        assert_eq!(told(RealmRules::default(), 4, (same, 0)), "Nothing to change");
+        assert_eq!(outcome(RealmRules::default(), 4, (same, 0)), "Nothing to change");
         let alone = EditRequest { propagate: Some(PropagateMode::All), ..same };
-        assert_eq!(told(RealmRules::default(), 4, (alone, 0)), "Invalid propagate_mode without topic edit");
+        assert_eq!(outcome(RealmRules::default(), 4, (alone, 0)), "Invalid propagate_mode without topic edit");
     }
 
     #[test]
     fn a_topic_moves_within_a_week_unless_a_moderator_does_it() {
-        let wish =
+        let request =
             EditRequest { topic: Some("dinner"), propagate: Some(PropagateMode::Later), ..EditRequest::default() };
         let moved = "EditPlan { content: None, to: Some(MessageMove { channel_id: ChannelId(20), topic: \"dinner\", \
                      propagate: Later }) }";
-        assert_eq!(told(RealmRules::default(), 6, (wish, 0)), moved);
+        assert_eq!(outcome(RealmRules::default(), 6, (request, 0)), moved);
         let late = "The time limit for editing this message's topic has passed.";
-        assert_eq!(told(RealmRules::default(), 6, (wish, 604_821)), late);
-        assert_eq!(told(RealmRules::default(), 3, (wish, 604_821)), moved);
+        assert_eq!(outcome(RealmRules::default(), 6, (request, 604_821)), late);
+        assert_eq!(outcome(RealmRules::default(), 3, (request, 604_821)), moved);
     }
 
     #[test]
     fn a_message_moves_to_where_its_mover_may_write() {
         let to = |id| EditRequest { channel_id: Some(ChannelId(id)), ..EditRequest::default() };
-        assert!(told(RealmRules::default(), 4, (to(21), 0)).contains("channel_id: ChannelId(21)"));
-        assert_eq!(told(RealmRules::default(), 4, (to(22), 0)), "Invalid channel ID");
-        assert_eq!(told(RealmRules::default(), 6, (to(21), 0)), "You don't have permission to move this message");
+        assert!(outcome(RealmRules::default(), 4, (to(21), 0)).contains("channel_id: ChannelId(21)"));
+        assert_eq!(outcome(RealmRules::default(), 4, (to(22), 0)), "Invalid channel ID");
+        assert_eq!(outcome(RealmRules::default(), 6, (to(21), 0)), "You don't have permission to move this message");
         let both = EditRequest { content: Some("new"), ..to(21) };
-        assert_eq!(told(RealmRules::default(), 4, (both, 0)), "Cannot change message content while changing channel");
+        assert_eq!(
+            outcome(RealmRules::default(), 4, (both, 0)),
+            "Cannot change message content while changing channel"
+        );
     }
 
     #[test]
@@ -416,41 +425,41 @@ mod tests {
         let realm = realm(RealmRules::default());
         let user = realm.user(UserId(4)).unwrap();
         let direct = message(4, Recipient::Direct(DirectId(3)));
-        let told = |wish| plan(&realm, user, &direct, (wish, NOW_S)).unwrap_err().to_string();
+        let outcome = |request| plan(&realm, user, &direct, (request, NOW_S)).unwrap_err().to_string();
         assert_eq!(
-            told(EditRequest { topic: Some("x"), ..EditRequest::default() }),
+            outcome(EditRequest { topic: Some("x"), ..EditRequest::default() }),
             "Direct messages cannot have topics."
         );
         let to_channel = EditRequest { channel_id: Some(ChannelId(20)), ..EditRequest::default() };
-        assert_eq!(told(to_channel), "Direct messages cannot be moved to channels.");
+        assert_eq!(outcome(to_channel), "Direct messages cannot be moved to channels.");
     }
 
     #[test]
     fn of_an_old_topic_the_younger_part_may_move() {
         let rules = RealmRules { move_topic_limit_s: Some(100), ..RealmRules::default() };
         let messages: Vec<_> = (0..10).map(|place| (MessageId(place), NOW_S - 90 + 10 * place)).collect();
-        let told = |id: i64, after_s| {
+        let outcome = |id: i64, after_s| {
             let role = if id == 3 { Role::Moderator } else { Role::Member };
             may_take_along(&rules, &testing::user(id, role), &messages, (false, NOW_S + after_s))
                 .map_err(|error| error.to_string())
         };
-        assert_eq!(told(4, 10), Ok(()));
+        assert_eq!(outcome(4, 10), Ok(()));
         assert_eq!(
-            told(4, 35),
+            outcome(4, 35),
             Err("You only have permission to move the 7/10 most recent messages in this topic.".to_owned())
         );
-        assert_eq!(told(4, 1_000), Err("The time limit for editing this message's topic has passed.".to_owned()));
-        assert_eq!(told(3, 1_000), Ok(()));
+        assert_eq!(outcome(4, 1_000), Err("The time limit for editing this message's topic has passed.".to_owned()));
+        assert_eq!(outcome(3, 1_000), Ok(()));
     }
 
     #[test]
     fn an_administrator_deletes_any_message_and_its_sender_for_a_while() {
         let message = message(4, Recipient::Channel(ChannelId(20)));
         let rules = RealmRules::default();
-        let told = |id, role, after_s| may_delete(&rules, &testing::user(id, role), &message, NOW_S + after_s);
-        assert_eq!(told(2, Role::Administrator, 1_000_000), Ok(()));
-        assert_eq!(told(3, Role::Moderator, 0), Err(DeleteError::NotPermitted));
-        assert_eq!(told(4, Role::Member, 620), Ok(()));
-        assert_eq!(told(4, Role::Member, 621), Err(DeleteError::TooLate));
+        let outcome = |id, role, after_s| may_delete(&rules, &testing::user(id, role), &message, NOW_S + after_s);
+        assert_eq!(outcome(2, Role::Administrator, 1_000_000), Ok(()));
+        assert_eq!(outcome(3, Role::Moderator, 0), Err(DeleteError::NotPermitted));
+        assert_eq!(outcome(4, Role::Member, 620), Ok(()));
+        assert_eq!(outcome(4, Role::Member, 621), Err(DeleteError::TooLate));
     }
 }

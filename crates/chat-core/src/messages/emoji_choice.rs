@@ -1,4 +1,4 @@
-//! An emoji that somebody chose: of Unicode, of the realm, or special.
+//! An emoji that a user chose: of Unicode, of the realm, or special.
 
 use serde_json::Value;
 
@@ -67,7 +67,8 @@ pub fn chosen(realm: &RealmSnapshot, name: &str) -> Result<EmojiChoice, EmojiCho
 /// name. Whether they fit is asked of [`checked`].
 ///
 /// # Errors
-/// [`EmojiChoiceError::UnknownName`] when there is something to be found by the name, and [`EmojiChoiceError::UnknownKind`].
+/// [`EmojiChoiceError::UnknownName`] when there is something to be found by the name, and
+/// [`EmojiChoiceError::UnknownKind`].
 pub fn completed(
     realm: &RealmSnapshot,
     name: &str,
@@ -154,20 +155,20 @@ mod tests {
     #[test]
     fn code_kind_and_name_have_to_fit() {
         let realm = realm();
-        let told = |code, kind, name| match checked(&realm, (code, kind), Some(name)) {
+        let refusal = |code, kind, name| match checked(&realm, (code, kind), Some(name)) {
             Ok(()) => String::new(),
             Err(error) => error.to_string(),
         };
-        assert_eq!(told("1f44d", ReactionType::UnicodeEmoji, "thumbs_up"), "");
-        assert_eq!(told("1f44d", ReactionType::UnicodeEmoji, "smile"), "Invalid emoji name.");
-        assert_eq!(told("1F44D", ReactionType::UnicodeEmoji, "thumbs_up"), "Invalid emoji code.");
-        assert_eq!(told("7", ReactionType::RealmEmoji, "tick"), "");
-        assert_eq!(told("07", ReactionType::RealmEmoji, "tick"), "Invalid custom emoji.");
-        assert_eq!(told("7", ReactionType::RealmEmoji, "gone_away"), "Invalid custom emoji name.");
-        assert_eq!(told("8", ReactionType::RealmEmoji, "gone_away"), "This custom emoji has been deactivated.");
-        assert_eq!(told("zulip", ReactionType::ExtraEmoji, "zulip"), "");
-        assert_eq!(told("1f44d", ReactionType::ExtraEmoji, "zulip"), "Invalid emoji code.");
-        assert_eq!(told("zulip", ReactionType::ExtraEmoji, "smile"), "Invalid emoji name.");
+        assert_eq!(refusal("1f44d", ReactionType::UnicodeEmoji, "thumbs_up"), "");
+        assert_eq!(refusal("1f44d", ReactionType::UnicodeEmoji, "smile"), "Invalid emoji name.");
+        assert_eq!(refusal("1F44D", ReactionType::UnicodeEmoji, "thumbs_up"), "Invalid emoji code.");
+        assert_eq!(refusal("7", ReactionType::RealmEmoji, "tick"), "");
+        assert_eq!(refusal("07", ReactionType::RealmEmoji, "tick"), "Invalid custom emoji.");
+        assert_eq!(refusal("7", ReactionType::RealmEmoji, "gone_away"), "Invalid custom emoji name.");
+        assert_eq!(refusal("8", ReactionType::RealmEmoji, "gone_away"), "This custom emoji has been deactivated.");
+        assert_eq!(refusal("zulip", ReactionType::ExtraEmoji, "zulip"), "");
+        assert_eq!(refusal("1f44d", ReactionType::ExtraEmoji, "zulip"), "Invalid emoji code.");
+        assert_eq!(refusal("zulip", ReactionType::ExtraEmoji, "smile"), "Invalid emoji name.");
         assert_eq!(checked(&realm, ("8", ReactionType::RealmEmoji), None), Ok(()));
     }
 }

@@ -25,7 +25,7 @@ impl FlagChange {
         has == (self.op == FlagOp::Remove) && !stays && reads_copy(realm, user, copy)
     }
 
-    /// Returns what is told when it comes to these copies of a user's: the messages it changes.
+    /// Returns the messages among a user's copies that it changes, for the event.
     #[must_use]
     pub fn set(self, realm: &RealmSnapshot, user: &User, copies: &[UserMessage]) -> FlaggedMessages {
         let changed = copies.iter().filter(|copy| self.changes(realm, user, copy));
@@ -80,11 +80,11 @@ mod tests {
 
     #[test]
     fn an_unknown_flag_is_told_before_an_unknown_operation() {
-        let told = |flag, op| FlagChange::parse(flag, op).map_err(|error| error.to_string());
-        assert_eq!(told("read", "add"), Ok(FlagChange::READ));
-        assert_eq!(told("x", "y"), Err("Invalid flag: 'x'".to_owned()));
-        assert_eq!(told("mentioned", "add"), Err("Flag not editable: 'mentioned'".to_owned()));
-        assert_eq!(told("starred", "y"), Err("Invalid message flag operation: 'y'".to_owned()));
+        let parsed = |flag, op| FlagChange::parse(flag, op).map_err(|error| error.to_string());
+        assert_eq!(parsed("read", "add"), Ok(FlagChange::READ));
+        assert_eq!(parsed("x", "y"), Err("Invalid flag: 'x'".to_owned()));
+        assert_eq!(parsed("mentioned", "add"), Err("Flag not editable: 'mentioned'".to_owned()));
+        assert_eq!(parsed("starred", "y"), Err("Invalid message flag operation: 'y'".to_owned()));
     }
 
     #[test]
@@ -124,7 +124,7 @@ mod tests {
             UserMessage::of(&message, [flags, &[Flag::Read]].concat())
         };
         let other = UserMessage { topic: "Dinner".into(), ..copy(17, &[]) };
-        let told = unread.set(&realm, user, &[copy(15, &[]), other, copy(18, &[Flag::Mentioned])]);
+        let flagged = unread.set(&realm, user, &[copy(15, &[]), other, copy(18, &[Flag::Mentioned])]);
         let place = |topic: &str| {
             Some(MessageLocation::Topic { channel_id: ChannelId(20), topic: topic.to_owned(), is_muted: false })
         };
@@ -138,8 +138,8 @@ mod tests {
             messages: vec![MessageId(17)],
             ..FlaggedConversation::default()
         };
-        assert_eq!(told.places, [lunch, dinner]);
-        assert_eq!(told.messages(), [15, 17, 18].map(MessageId));
+        assert_eq!(flagged.places, [lunch, dinner]);
+        assert_eq!(flagged.messages(), [15, 17, 18].map(MessageId));
         // What a muted user wrote stays read.
         let muted = RealmChange::UserItem {
             user_id: UserId(4),
@@ -152,8 +152,8 @@ mod tests {
             direct_users: users.iter().copied().map(UserId).collect(),
             ..testing::message(4, Recipient::Direct(DirectId(5)))
         };
-        let told = |users| place_of(&realm, UserId(4), &UserMessage::of(&direct(users), Vec::new()));
-        assert_eq!(told(&[2, 4]), MessageLocation::Users(vec![UserId(2)]));
-        assert_eq!(told(&[4]), MessageLocation::Users(vec![UserId(4)]));
+        let place = |users| place_of(&realm, UserId(4), &UserMessage::of(&direct(users), Vec::new()));
+        assert_eq!(place(&[2, 4]), MessageLocation::Users(vec![UserId(2)]));
+        assert_eq!(place(&[4]), MessageLocation::Users(vec![UserId(4)]));
     }
 }

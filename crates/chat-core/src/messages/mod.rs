@@ -12,4 +12,5 @@ pub mod retention;
 pub mod scheduled;
 pub mod store;
 pub mod topic_policy;
+pub mod uploads;
 pub mod widget;

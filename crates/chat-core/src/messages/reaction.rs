@@ -63,7 +63,7 @@ pub fn to_add(
 /// Returns the reaction a user takes away: their own, named by code, or else by name.
 ///
 /// # Errors
-/// See [`ReactionError`]. A code that no emoji has is told apart from an emoji that is not on the message.
+/// See [`ReactionError`]. A code that no emoji has is distinguished from an emoji that is not on the message.
 pub fn to_remove(
     realm: &RealmSnapshot,
     user_id: UserId,
@@ -146,15 +146,15 @@ mod tests {
     #[test]
     fn a_code_no_emoji_has_is_not_merely_absent() {
         let realm = testing::realm(RealmRules::default(), Vec::new());
-        let told = |asked| to_remove(&realm, UserId(4), &message(&[]), asked).unwrap_err().to_string();
-        assert_eq!(told(RequestedEmoji { code: Some("zz"), ..RequestedEmoji::default() }), "Invalid emoji code.");
+        let refusal = |asked| to_remove(&realm, UserId(4), &message(&[]), asked).unwrap_err().to_string();
+        assert_eq!(refusal(RequestedEmoji { code: Some("zz"), ..RequestedEmoji::default() }), "Invalid emoji code.");
         let custom = RequestedEmoji { code: Some("1f44d"), kind: Some("realm_emoji"), ..RequestedEmoji::default() };
-        assert_eq!(told(custom), "Invalid custom emoji.");
-        assert_eq!(told(asked("nothing_like_it")), "Emoji 'nothing_like_it' does not exist");
+        assert_eq!(refusal(custom), "Invalid custom emoji.");
+        assert_eq!(refusal(asked("nothing_like_it")), "Emoji 'nothing_like_it' does not exist");
         assert_eq!(
-            told(RequestedEmoji::default()),
+            refusal(RequestedEmoji::default()),
             "At least one of the following arguments must be present: emoji_name, emoji_code"
         );
-        assert_eq!(told(RequestedEmoji { kind: Some("x"), ..asked("smile") }), "Invalid emoji type.");
+        assert_eq!(refusal(RequestedEmoji { kind: Some("x"), ..asked("smile") }), "Invalid emoji type.");
     }
 }

@@ -1,7 +1,8 @@
 //! Messages that go when they are old.
 //!
-//! The organization may say after how many days, and a channel otherwise. They go as if they were deleted, with everything users made of them, and
-//! their readers are told. Any node may do it at any time: what another has deleted or changed meanwhile is left alone.
+//! The organization may say after how many days, and a channel otherwise. They go as if they were deleted, with
+//! everything users made of them, and their readers are notified. Any node may do it at any time: what another has
+//! deleted or changed in the meantime is left alone.
 
 use std::collections::BTreeMap;
 
@@ -110,8 +111,10 @@ where
         }
         let decided = WriteGuard::new(&realm, &messages);
         let is_last = old.len() < AT_ONCE;
-        // What has changed meanwhile is looked at the next time.
-        if messages.is_empty() || store.delete(&decided, (now_s, told(&messages))).await? == WriteOutcome::Unchanged {
+        // What has changed in the meantime is looked at the next time.
+        if messages.is_empty()
+            || store.delete(&decided, (now_s, deletion_events(&messages))).await? == WriteOutcome::Unchanged
+        {
             return Ok(gone);
         }
         gone += messages.len();
@@ -121,12 +124,12 @@ where
     }
 }
 
-/// Clients are told topic by topic.
-fn told(messages: &[Message]) -> Vec<NewEvent> {
+/// Clients are notified topic by topic.
+fn deletion_events(messages: &[Message]) -> Vec<NewEvent> {
     let mut topics: BTreeMap<(String, bool), Vec<&Message>> = BTreeMap::new();
     for message in messages {
         // Who may read a message that was moved here is decided otherwise.
-        topics.entry((topic_key(&message.topic), message.marks.moved_in)).or_default().push(message);
+        topics.entry((topic_key(&message.topic), message.content_flags.moved_in)).or_default().push(message);
     }
     let of_topic = |messages: Vec<&Message>| {
         let ids: Vec<MessageId> = messages.iter().map(|message| message.id).collect();
@@ -151,7 +154,7 @@ mod tests {
             RealmChange::Channel(Box::new(channel))
         };
         let days = [(20, None), (21, Some(-1)), (22, Some(3)), (23, Some(i64::MAX)), (24, Some(0))];
-        let told = |usual| {
+        let found = |usual| {
             let rules = RealmRules { message_retention_days: usual, ..RealmRules::default() };
             let realm = testing::realm(rules, days.map(|(id, days)| channel(id, days)).into());
             let mut bounds = bounds(&realm, 10 * DAY_S);
@@ -160,7 +163,7 @@ mod tests {
         };
         let of = |id| Recipient::Channel(ChannelId(id));
         let own = [(of(22), 7 * DAY_S), (of(23), 10 * DAY_S - i64::MAX)];
-        assert_eq!(told(-1), own);
-        assert_eq!(told(4), [(of(20), 6 * DAY_S), own[0], own[1]]);
+        assert_eq!(found(-1), own);
+        assert_eq!(found(4), [(of(20), 6 * DAY_S), own[0], own[1]]);
     }
 }

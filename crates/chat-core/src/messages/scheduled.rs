@@ -171,7 +171,7 @@ impl<T> ScheduledMessageUpdate<T> {
 
 impl ScheduledMessageUpdate {
     /// Returns the message as it is wanted, and whether more of it changes than its time; then it has to be composed
-    /// anew.
+    /// again.
     ///
     /// # Errors
     /// When it failed and gets no new time, or is to go to a channel and has no topic.
@@ -202,7 +202,7 @@ impl ScheduledMessageUpdate {
 impl ScheduledMessage {
     /// Returns what its sender wants to send.
     #[must_use]
-    pub fn wish(&self) -> SendRequest<'_> {
+    pub fn send_request(&self) -> SendRequest<'_> {
         let to = match &self.to {
             ScheduledDestination::Channel(id, topic) => RequestedRecipient::Channel(ChannelRef::Id(*id), topic),
             ScheduledDestination::Direct(users) => RequestedRecipient::Ids(users),
@@ -253,28 +253,28 @@ impl ScheduledMessage {
     /// Told when it is scheduled.
     #[must_use]
     pub fn added(&self) -> NewEvent {
-        self.told(json!({"op": "add", "scheduled_messages": [self.object()]}))
+        self.event(json!({"op": "add", "scheduled_messages": [self.object()]}))
     }
 
     /// Told when it is another now, or failed.
     #[must_use]
     pub fn updated(&self) -> NewEvent {
-        self.told(json!({"op": "update", "scheduled_message": self.object()}))
+        self.event(json!({"op": "update", "scheduled_message": self.object()}))
     }
 
     /// Told when it went out, or was given up.
     #[must_use]
     pub fn removed(&self) -> NewEvent {
-        self.told(json!({"op": "remove", "scheduled_message_id": self.id}))
+        self.event(json!({"op": "remove", "scheduled_message_id": self.id}))
     }
 
-    fn told(&self, more: Value) -> NewEvent {
+    fn event(&self, more: Value) -> NewEvent {
         let mut event = json!({"type": "scheduled_messages"});
         add(&mut event, more);
         NewEvent::plain(EventAudience::users([self.user_id]), event)
     }
 
-    /// Returns what its sender is told when it did not go out, in their own notes.
+    /// Returns the notice to its sender when it did not go out, among their own notes.
     #[must_use]
     pub fn notice(&self, failure: &str) -> String {
         let quoted: Vec<String> = failure.lines().map(|line| format!("> {line}")).collect();
@@ -322,14 +322,14 @@ pub enum ScheduledOutcome {
 /// The store of scheduled messages.
 #[async_trait]
 pub trait ScheduledStore: Send + Sync {
-    /// Keeps a message, whose number and revision are given here, and tells its sender. `None` when they have
+    /// Keeps a message, whose number and revision are given here, and notifies its sender. `None` when they have
     /// [`MAX_SCHEDULED`] already.
     async fn schedule(&self, message: ScheduledMessage, at_s: i64) -> Result<Option<ScheduledId>, StoreError>;
 
     /// A user's messages, the next one first.
     async fn scheduled_of(&self, user_id: UserId) -> Result<Vec<ScheduledMessage>, StoreError>;
 
-    /// Makes the message of that number this, and tells its sender. [`WriteOutcome::Unchanged`] when its revision is
+    /// Makes the message of that number this, and notifies its sender. [`WriteOutcome::Unchanged`] when its revision is
     /// another, or it is gone.
     async fn reschedule(&self, message: ScheduledMessage, at_s: i64) -> Result<WriteOutcome, StoreError>;
 
@@ -342,7 +342,7 @@ pub trait ScheduledStore: Send + Sync {
     /// Messages of all users whose time has come and that have not failed, the oldest first, at most `limit`.
     async fn due(&self, now_s: i64, limit: usize) -> Result<Vec<ScheduledMessage>, StoreError>;
 
-    /// Ends the waiting of a message as it was read, and tells its sender: all of it, or nothing.
+    /// Ends the waiting of a message as it was read, and notifies its sender: all of it, or nothing.
     async fn settle(
         &self,
         message: &ScheduledMessage,

@@ -73,9 +73,10 @@ pub enum TopicPolicyError {
     TooMany,
 }
 
-/// Has a user follow a topic in another way, and tells their own clients. It can be so already.
+/// Has a user follow a topic in another way, and notifies their own clients. It can be so already.
 ///
-/// Back to [`TopicPolicy::Inherit`] leads a way from channels the user sees no longer, but was in or chose something in.
+/// Back to [`TopicPolicy::Inherit`] leads a way from channels the user sees no longer, but was in or chose something
+/// in.
 ///
 /// # Errors
 /// See [`TopicPolicyError`].
@@ -164,11 +165,11 @@ pub(super) fn put(
 pub(super) fn write(
     realm: &RealmSnapshot,
     user: &User,
-    wanted: &[(&Channel, &str, TopicPolicy)],
+    changes: &[(&Channel, &str, TopicPolicy)],
     commit: &mut RealmCommit,
 ) {
     let mut now = Vec::new();
-    for (channel, topic, policy) in wanted {
+    for (channel, topic, policy) in changes {
         if of(realm, user.id, channel.id, topic) == *policy {
             continue;
         }
@@ -186,8 +187,8 @@ pub(super) fn write(
     }
 }
 
-/// Tells the user's own clients of the last of these policies; the older ones, which know no more than muted topics, of
-/// all of those.
+/// Notifies the user's own clients of the last of these policies; the older ones, which know no more than muted topics,
+/// of all of those.
 fn tell(realm: &RealmSnapshot, user: &User, now: &[(String, Value)], commit: &mut RealmCommit) {
     let Some((_, chosen)) = now.last() else { return };
     let audience = EventAudience::users([user.id]);
@@ -229,32 +230,32 @@ mod tests {
         let mut commit = RealmCommit { at_s: 9, ..RealmCommit::default() };
         let choice = TopicPolicyChange { channel: RequestedChannel::Id(CHANNEL), topic, policy };
         choose(realm, realm.user(UserId(4)).unwrap(), choice, &mut commit)?;
-        let told = commit.events.iter().map(|event| match &event.body {
+        let events = commit.events.iter().map(|event| match &event.body {
             EventBody::Plain { event, .. } => event.clone(),
             EventBody::Message(_) | EventBody::Edit { .. } | EventBody::Flagged(_) => Value::Null,
         });
         let at = EventId(realm.at().0 + 1);
-        Ok((realm.with(&EventRecord::new(at, 0, commit.changes.clone(), None)), told.collect()))
+        Ok((realm.with(&EventRecord::new(at, 0, commit.changes.clone(), None)), events.collect()))
     }
 
     #[test]
     fn a_topic_is_the_same_in_any_case_and_forgotten_when_it_is_as_its_channel() {
         let before = realm(Privacy::Public);
-        let (muted, told) = chosen(&before, "Lunch", TopicPolicy::Muted).unwrap();
+        let (muted, events) = chosen(&before, "Lunch", TopicPolicy::Muted).unwrap();
         assert_eq!(of(&muted, UserId(4), CHANNEL, "LUNCH"), TopicPolicy::Muted);
-        assert_eq!(told[0], json!({"type": "muted_topics", "muted_topics": [["Channel 20", "Lunch", 9]]}));
+        assert_eq!(events[0], json!({"type": "muted_topics", "muted_topics": [["Channel 20", "Lunch", 9]]}));
         let said = json!({
             "type": "user_topic", "stream_id": 20, "topic_name": "Lunch", "last_updated": 9, "visibility_policy": 1,
         });
-        assert_eq!(told[1], said);
+        assert_eq!(events[1], said);
         assert_eq!(followed(&muted, UserId(4)), []);
         let (follows, _) = chosen(&before, "Lunch/Dinner", TopicPolicy::Followed).unwrap();
         assert_eq!(followed(&follows, UserId(4)), [(CHANNEL, "lunch/dinner".to_owned())]);
-        let (same, told) = chosen(&muted, "lunch", TopicPolicy::Muted).unwrap();
-        assert_eq!((same.at().0, told.len()), (muted.at().0 + 1, 0));
-        let (gone, told) = chosen(&muted, "lunch", TopicPolicy::Inherit).unwrap();
-        assert_eq!(told[0]["muted_topics"], json!([]));
-        assert_eq!((&told[1]["visibility_policy"], &told[1]["topic_name"]), (&json!(0), &json!("lunch")));
+        let (same, events) = chosen(&muted, "lunch", TopicPolicy::Muted).unwrap();
+        assert_eq!((same.at().0, events.len()), (muted.at().0 + 1, 0));
+        let (gone, events) = chosen(&muted, "lunch", TopicPolicy::Inherit).unwrap();
+        assert_eq!(events[0]["muted_topics"], json!([]));
+        assert_eq!((&events[1]["visibility_policy"], &events[1]["topic_name"]), (&json!(0), &json!("lunch")));
         assert_eq!(gone.user_items(UserId(4), UserItemKind::TopicPolicy).count(), 0);
     }
 

@@ -1,8 +1,8 @@
 //! Messages that readers take part in: polls, lists of things to do, and choices.
 //!
-//! A message that begins with `/poll` or `/todo` is one of the former; programs say themselves what choices there are. What it shows is not in its text but in submessages: the first
-//! is its author's and is made with it, the others are what readers add. Clients put them together; here it is decided
-//! who may add what.
+//! A message that begins with `/poll` or `/todo` is one of the former; programs say themselves what choices there are.
+//! What it shows is not in its text but in submessages: the first is its author's and is made with it, the others are
+//! what readers add. Clients put them together; here it is decided who may add what.
 
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
@@ -261,7 +261,8 @@ impl<'a> Shape<'a> {
 /// The store of submessages.
 #[async_trait]
 pub trait WidgetStore: Send + Sync {
-    /// Adds to a message, which was read in a realm of that [`RealmSnapshot::changed`](crate::model::snapshot::RealmSnapshot::changed), and tells its readers.
+    /// Adds to a message, which was read in a realm of that
+    /// [`RealmSnapshot::changed`](crate::model::snapshot::RealmSnapshot::changed), and notifies its readers.
     /// [`WriteOutcome::Unchanged`] when the message is gone, or it or the realm's rules have changed since.
     async fn add_submessage(
         &self,
@@ -308,10 +309,10 @@ mod tests {
         let choice = json!({"short_name": "A", "long_name": "Äpfel", "reply": "a, b: c"});
         let form = |data: Value| json!({"widget_type": "zform", "extra_data": data}).to_string();
         let data = json!({"type": "choices", "heading": "Which?", "choices": [choice, choice]});
-        let told = given(&form(data.clone())).unwrap();
+        let stored = given(&form(data.clone())).unwrap();
         let one = r#"{"short_name": "A", "long_name": "Äpfel", "reply": "a, b: c"}"#;
         let expected = format!(r#"{{"type": "choices", "heading": "Which?", "choices": [{one}, {one}]}}"#);
-        assert_eq!(told, format!(r#"{{"widget_type": "zform", "extra_data": {expected}}}"#));
+        assert_eq!(stored, format!(r#"{{"widget_type": "zform", "extra_data": {expected}}}"#));
         let without = |key: &str, value: Value| {
             let mut data = data.clone();
             data[key] = value;

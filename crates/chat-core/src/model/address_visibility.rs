@@ -20,8 +20,8 @@ pub(crate) const PREFERENCE: &str = "email_address_visibility";
 
 /// What the addresses of those end in who are shown by their number.
 ///
-/// Not specified; existing servers use their own host name. Ours is one that there never is (RFC 2606), so that a letter
-/// to it goes nowhere, and the same wherever the server is.
+/// Not specified; existing servers use their own host name. Ours is one that there never is (RFC 2606), so that a
+/// letter to it goes nowhere, and the same wherever the server is.
 const HIDDEN_DOMAIN: &str = "hidden.invalid";
 
 /// The users who may see a user's e-mail address.
@@ -65,7 +65,7 @@ impl AddressVisibility {
             .map_or(Self::Everyone, Self::of_number)
     }
 
-    /// Returns what somebody begins with who joins now.
+    /// Returns what a user begins with who joins now.
     pub(crate) fn of_newcomers(realm: &RealmSnapshot) -> Self {
         Self::of_document(realm.item(ItemKind::UserDefaults, 0))
     }

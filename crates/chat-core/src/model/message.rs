@@ -63,8 +63,9 @@ pub struct Message {
     pub sent_s: i64,
     /// The program it was sent with.
     pub client: String,
-    /// What the text has in it.
-    pub marks: ContentFlags,
+    /// The properties that rendering found in the text. Stored events have them under another name.
+    #[serde(rename = "marks")]
+    pub content_flags: ContentFlags,
     /// When its text or topic was last changed, in unix seconds.
     pub last_edit_s: Option<i64>,
     /// The place in the log of its last change; its own at first.
@@ -103,7 +104,7 @@ impl ContentFlags {
     /// Returns the marks as bits, for the database.
     #[must_use]
     pub fn bits(self) -> i64 {
-        let marks = [
+        let content_flags = [
             self.is_me,
             self.has_link,
             self.has_image,
@@ -113,7 +114,7 @@ impl ContentFlags {
             self.moved_in,
             self.is_widget,
         ];
-        marks.into_iter().enumerate().map(|(place, mark)| i64::from(mark) << place).sum()
+        content_flags.into_iter().enumerate().map(|(place, mark)| i64::from(mark) << place).sum()
     }
 
     /// Returns the marks of [`ContentFlags::bits`].

@@ -43,8 +43,8 @@ pub struct OrganizationImages {
 impl OrganizationImages {
     /// Returns where one is, if it is not the usual one.
     #[must_use]
-    pub fn url(&self, emblem: OrganizationImage) -> Option<&str> {
-        match emblem {
+    pub fn url(&self, image: OrganizationImage) -> Option<&str> {
+        match image {
             OrganizationImage::Icon => self.icon.as_deref(),
             OrganizationImage::Logo => self.logo.as_deref(),
             OrganizationImage::NightLogo => self.night_logo.as_deref(),
@@ -53,8 +53,8 @@ impl OrganizationImages {
 
     /// Returns where one comes from, in the letters of the wire: uploaded, generated, the server's.
     #[must_use]
-    pub fn source(&self, emblem: OrganizationImage) -> &'static str {
-        match (self.url(emblem), emblem) {
+    pub fn source(&self, image: OrganizationImage) -> &'static str {
+        match (self.url(image), image) {
             (Some(_), _) => "U",
             (None, OrganizationImage::Icon) => "G",
             (None, OrganizationImage::Logo | OrganizationImage::NightLogo) => "D",
@@ -63,8 +63,8 @@ impl OrganizationImages {
 
     /// These with another in place of one.
     #[must_use]
-    pub fn with(self, emblem: OrganizationImage, url: Option<String>) -> Self {
-        match emblem {
+    pub fn with(self, image: OrganizationImage, url: Option<String>) -> Self {
+        match image {
             OrganizationImage::Icon => Self { icon: url, ..self },
             OrganizationImage::Logo => Self { logo: url, ..self },
             OrganizationImage::NightLogo => Self { night_logo: url, ..self },

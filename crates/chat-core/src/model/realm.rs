@@ -18,9 +18,9 @@ pub struct Realm {
     pub is_deactivated: bool,
     /// The choices that rules ask for.
     pub rules: RealmRules,
-    /// The pictures it gave itself.
-    #[serde(default)]
-    pub emblems: OrganizationImages,
+    /// Its icon and logos. Stored events have them under another name.
+    #[serde(default, rename = "emblems")]
+    pub images: OrganizationImages,
 }
 
 /// The settings of a realm that permission rules depend on. The defaults are those of a new realm.

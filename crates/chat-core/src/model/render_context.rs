@@ -75,7 +75,7 @@ pub struct RenderSettings<'a> {
     /// The realm's own address, without a slash at the end.
     pub realm_url: &'a str,
     /// The realm's words.
-    pub lexicon: &'a RenderContext,
+    pub render_context: &'a RenderContext,
     /// The uploads that the text may use; none when nothing is said.
     pub uploads: Option<&'a LinkedUploads>,
     /// Now, in unix seconds.
@@ -92,7 +92,7 @@ impl RenderSettings<'_> {
     /// Renders a text of that writer.
     #[must_use]
     pub fn render(&self, realm: &RealmSnapshot, writer: &User, content: &str) -> RenderedMessage {
-        self.render_with(realm, (realm, self.lexicon.linkifiers()), writer, content)
+        self.render_with(realm, (realm, self.render_context.linkifiers()), writer, content)
     }
 
     /// As [`RenderSettings::render`], with other names and linkifiers than those of the realm as it is.
@@ -121,7 +121,7 @@ impl RenderSettings<'_> {
     pub fn describe(&self, realm: &RealmSnapshot, text: &str) -> String {
         let against = MarkdownContext {
             directory: realm,
-            linkifiers: self.lexicon.linkifiers(),
+            linkifiers: self.render_context.linkifiers(),
             realm_url: self.realm_url,
             emoticons: EmoticonHandling::Keep,
             image_previews: ImagePreviews::Hide,
@@ -152,9 +152,14 @@ mod tests {
         let broken = RealmChange::Item { kind: ItemKind::Linkifier, id: 3, document: Some(json!({"pattern": "("})) };
         let changes = vec![linkifier(1, 2, "second.example"), linkifier(2, 1, "first.example"), broken];
         let realm = testing::realm(RealmRules::default(), changes);
-        let lexicon = RenderContext::of(&realm);
-        assert_eq!(lexicon.linkifiers().len(), 2);
-        let setting = RenderSettings { realm_url: "https://chat.example", lexicon: &lexicon, uploads: None, now_s: 0 };
+        let render_context = RenderContext::of(&realm);
+        assert_eq!(render_context.linkifiers().len(), 2);
+        let setting = RenderSettings {
+            realm_url: "https://chat.example",
+            render_context: &render_context,
+            uploads: None,
+            now_s: 0,
+        };
         let html = setting.render(&realm, realm.user(UserId(4)).unwrap(), "see #12").html;
         assert_eq!(html, r#"<p>see <a href="https://first.example/12">#12</a></p>"#);
     }
@@ -162,7 +167,7 @@ mod tests {
     #[test]
     fn a_lexicon_is_current_until_its_words_change() {
         let realm = testing::realm(RealmRules::default(), Vec::new());
-        let lexicon = RenderContext::of(&realm);
+        let render_context = RenderContext::of(&realm);
         let words = RealmChange::UserItem {
             user_id: UserId(4),
             kind: UserItemKind::AlertWords,
@@ -170,7 +175,7 @@ mod tests {
             document: Some(json!(["Lunch"])),
         };
         let talked = realm.with(&EventRecord::new(EventId(1_000), 0, Vec::new(), None));
-        assert!(lexicon.is_current(&talked));
+        assert!(render_context.is_current(&talked));
         let topic = RealmChange::UserItem {
             user_id: UserId(4),
             kind: UserItemKind::TopicPolicy,
@@ -178,10 +183,10 @@ mod tests {
             document: Some(json!({})),
         };
         let followed = talked.with(&EventRecord::new(EventId(1_001), 0, vec![topic], None));
-        assert!(lexicon.is_current(&followed));
+        assert!(render_context.is_current(&followed));
         let worded = followed.with(&EventRecord::new(EventId(1_002), 0, vec![words], None));
-        assert!(!lexicon.is_current(&worded));
-        assert_eq!(lexicon.alerted("lunch"), []);
+        assert!(!render_context.is_current(&worded));
+        assert_eq!(render_context.alerted("lunch"), []);
         assert_eq!(RenderContext::of(&worded).alerted("time for lunch!"), [UserId(4)]);
     }
 }

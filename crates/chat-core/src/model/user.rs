@@ -64,7 +64,7 @@ pub enum BotKind {
     Generic,
     /// 2: may only post what a webhook brings.
     IncomingWebhook,
-    /// 3: is told about mentions by HTTP.
+    /// 3: is notified about mentions by HTTP.
     OutgoingWebhook,
 }
 

@@ -26,7 +26,7 @@ pub struct UserMessage {
 }
 
 impl UserMessage {
-    /// Returns the copy of a message that somebody with these flags has.
+    /// Returns the copy of a message that a user with these flags has.
     #[must_use]
     pub fn of(message: &Message, flags: Vec<Flag>) -> Self {
         Self {
@@ -35,7 +35,7 @@ impl UserMessage {
             direct_users: message.direct_users.as_slice().into(),
             topic: message.topic.as_str().into(),
             sender_id: message.sender_id,
-            moved_in: message.marks.moved_in,
+            moved_in: message.content_flags.moved_in,
             flags,
         }
     }
@@ -147,9 +147,9 @@ mod tests {
 
     #[test]
     fn what_came_after_a_place_is_left_out() {
-        let told = unread().until(EventId(4));
-        assert_eq!((ids(&told), told.count()), (vec![3, 4], 2));
-        assert_eq!(told.mentions, [MessageId(3)]);
+        let unread_until = unread().until(EventId(4));
+        assert_eq!((ids(&unread_until), unread_until.count()), (vec![3, 4], 2));
+        assert_eq!(unread_until.mentions, [MessageId(3)]);
         let first = unread().until(EventId(3));
         assert_eq!((first.places.len(), ids(&first)), (1, vec![3]));
         assert_eq!(unread().until(EventId(9)), unread());
@@ -158,9 +158,9 @@ mod tests {
     #[test]
     fn the_newest_are_the_newest_of_all_places() {
         assert_eq!(unread().newest(4), unread());
-        let told = unread().newest(2);
-        assert_eq!(ids(&told), [5, 9]);
-        assert_eq!(told.mentions, [MessageId(9)]);
+        let unread_until = unread().newest(2);
+        assert_eq!(ids(&unread_until), [5, 9]);
+        assert_eq!(unread_until.mentions, [MessageId(9)]);
         let one = unread().newest(1);
         assert_eq!((ids(&one), one.places.len()), (vec![9], 1));
         assert_eq!(unread().newest(0), UnreadMessages::default());

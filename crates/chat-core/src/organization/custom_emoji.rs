@@ -161,7 +161,7 @@ fn in_use<'a>(realm: &'a RealmSnapshot, name: &str) -> Option<(i64, &'a Value)> 
     realm.items(ItemKind::Emoji).find(found)
 }
 
-/// Writes an emoji down, and tells everybody all there are then.
+/// Writes an emoji down, and notifies all users of the emoji there are then.
 fn change(realm: &RealmSnapshot, (id, document): (i64, Value), commit: &mut RealmCommit) {
     let changes = vec![RealmChange::Item { kind: ItemKind::Emoji, id, document: Some(document) }];
     let after = realm.after(&changes);

@@ -143,7 +143,7 @@ pub fn list(realm: &RealmSnapshot) -> Vec<Value> {
     realm.items(ItemKind::Domain).map(|(_, document)| document.clone()).collect()
 }
 
-/// Adds a domain, and with `allow_subdomains` everything below it; tells everybody. Returns its number and how it is
+/// Adds a domain, and with `allow_subdomains` everything below it; notifies all users. Returns its number and how it is
 /// written.
 ///
 /// # Errors
@@ -167,7 +167,7 @@ pub fn add(
     Ok((id, domain))
 }
 
-/// Says whether everything below a domain belongs to the realm too; tells everybody. What is so already changes
+/// Says whether everything below a domain belongs to the realm too; notifies all users. What is so already changes
 /// nothing.
 ///
 /// # Errors
@@ -186,7 +186,7 @@ pub fn change(
     Ok(())
 }
 
-/// Takes a domain away; tells everybody.
+/// Takes a domain away; notifies all users.
 ///
 /// # Errors
 /// See [`DomainError`]; nothing is to be written then.

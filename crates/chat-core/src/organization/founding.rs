@@ -67,7 +67,7 @@ pub fn found(before: &RealmSnapshot, founding: NewRealm) -> RealmCommit {
         created_s: now_s,
         is_deactivated: false,
         rules: RealmRules::default(),
-        emblems: OrganizationImages::default(),
+        images: OrganizationImages::default(),
     };
     let mut ids = 1..;
     let mut new_id = || ids.next().unwrap_or_default();

@@ -22,31 +22,31 @@ pub const FOLDER: &str = "/user_avatars/1/realm";
 /// When the caller is no administrator, or there is no organization.
 ///
 /// # Source
-/// Not specified; who may, and what is told, as existing servers have it.
+/// Not specified; who may, and the event, as existing servers have it.
 pub fn change(
     realm: &RealmSnapshot,
     caller: &User,
-    (emblem, url): (OrganizationImage, Option<&str>),
+    (image, url): (OrganizationImage, Option<&str>),
     usual_url: &str,
     commit: &mut RealmCommit,
 ) -> Result<Option<String>, OrganizationError> {
     require_administrator(caller)?;
     let before = realm.realm().ok_or(OrganizationError::NoRealm)?;
-    let last = before.emblems.url(emblem).map(str::to_owned);
+    let last = before.images.url(image).map(str::to_owned);
     if last.as_deref() == url {
         return Ok(last);
     }
-    let emblems = before.emblems.clone().with(emblem, url.map(str::to_owned));
-    let name = emblem.name();
+    let images = before.images.clone().with(image, url.map(str::to_owned));
+    let name = image.name();
     let data: Value = [
         (format!("{name}_url"), Value::from(url.unwrap_or(usual_url))),
-        (format!("{name}_source"), emblems.source(emblem).into()),
+        (format!("{name}_source"), images.source(image).into()),
     ]
     .into_iter()
     .collect();
     let event = json!({"type": "realm", "op": "update_dict", "property": name, "data": data});
     commit.events.push(NewEvent::plain(EventAudience::Everyone, event));
-    commit.changes.push(RealmChange::Realm(Box::new(Realm { emblems, ..before.clone() })));
+    commit.changes.push(RealmChange::Realm(Box::new(Realm { images, ..before.clone() })));
     Ok(last)
 }
 
@@ -64,39 +64,39 @@ mod tests {
 
     fn after(
         realm: &RealmSnapshot,
-        wanted: (OrganizationImage, Option<&str>),
+        requested: (OrganizationImage, Option<&str>),
     ) -> (RealmSnapshot, Option<Value>, Option<String>) {
         let mut commit = RealmCommit::default();
         let owner = realm.user(UserId(1)).unwrap();
-        let last = change(realm, owner, wanted, USUAL, &mut commit).unwrap();
-        let told = commit.events.pop().map(|event| match event.body {
+        let last = change(realm, owner, requested, USUAL, &mut commit).unwrap();
+        let event_json = commit.events.pop().map(|event| match event.body {
             EventBody::Plain { event, .. } => event,
             other => unreachable!("{other:?}"),
         });
         let at = EventId(realm.at().0 + 1);
-        (realm.with(&EventRecord::new(at, 0, commit.changes, None)), told, last)
+        (realm.with(&EventRecord::new(at, 0, commit.changes, None)), event_json, last)
     }
 
     #[test]
     fn a_picture_is_told_with_where_it_comes_from_and_the_others_stay() {
         let mut realm = testing::realm(RealmRules::default(), Vec::new());
-        for (emblem, usual) in
+        for (image, usual) in
             [(OrganizationImage::Icon, "G"), (OrganizationImage::Logo, "D"), (OrganizationImage::NightLogo, "D")]
         {
-            let name = emblem.name();
+            let name = image.name();
             let event = |url: &str, source: &str| {
                 let data = json!({(format!("{name}_url")): url, (format!("{name}_source")): source});
                 Some(json!({"type": "realm", "op": "update_dict", "property": name, "data": data}))
             };
-            let (with_own, told, last) = after(&realm, (emblem, Some("/a.png")));
-            assert_eq!((told, last), (event("/a.png", "U"), None));
-            let (without, told, last) = after(&with_own, (emblem, None));
-            assert_eq!((told, last), (event(USUAL, usual), Some("/a.png".to_owned())));
+            let (with_own, event_json, last) = after(&realm, (image, Some("/a.png")));
+            assert_eq!((event_json, last), (event("/a.png", "U"), None));
+            let (without, event_json, last) = after(&with_own, (image, None));
+            assert_eq!((event_json, last), (event(USUAL, usual), Some("/a.png".to_owned())));
             assert_eq!(without.realm(), realm.realm());
             realm = with_own;
         }
-        let emblems = &realm.realm().unwrap().emblems;
-        assert!(OrganizationImage::ALL.into_iter().all(|emblem| emblems.url(emblem) == Some("/a.png")), "{emblems:?}");
+        let images = &realm.realm().unwrap().images;
+        assert!(OrganizationImage::ALL.into_iter().all(|image| images.url(image) == Some("/a.png")), "{images:?}");
     }
 
     #[test]
@@ -118,6 +118,6 @@ mod tests {
         let mut kept = serde_json::to_value(testing::realm_of(RealmRules::default())).unwrap();
         kept.as_object_mut().unwrap().remove("emblems").unwrap();
         let realm: Realm = serde_json::from_value(kept).unwrap();
-        assert_eq!(realm.emblems, OrganizationImages::default());
+        assert_eq!(realm.images, OrganizationImages::default());
     }
 }

@@ -55,17 +55,17 @@ pub enum LinkifiersError {
 pub fn add(
     realm: &RealmSnapshot,
     caller: &User,
-    wish: LinkifierRequest<'_>,
+    request: LinkifierRequest<'_>,
     commit: &mut RealmCommit,
 ) -> Result<i64, LinkifiersError> {
     access::require_administrator(caller)?;
-    check(realm, wish, None)?;
+    check(realm, request, None)?;
     if realm.items(ItemKind::Linkifier).count() >= MAX_LINKIFIERS {
         return Err(LinkifiersError::TooMany);
     }
     let last = realm.items(ItemKind::Linkifier).map(|(id, document)| item::order(id, document)).max();
     let id = realm.new_item_id(ItemKind::Linkifier);
-    let document = document(wish, last.unwrap_or(0).saturating_add(1));
+    let document = document(request, last.unwrap_or(0).saturating_add(1));
     change(realm, vec![(id, Some(document))], commit);
     Ok(id)
 }
@@ -77,13 +77,13 @@ pub fn add(
 pub fn update(
     realm: &RealmSnapshot,
     caller: &User,
-    (id, wish): (i64, LinkifierRequest<'_>),
+    (id, request): (i64, LinkifierRequest<'_>),
     commit: &mut RealmCommit,
 ) -> Result<(), LinkifiersError> {
     access::require_administrator(caller)?;
     let before = realm.item(ItemKind::Linkifier, id).ok_or(LinkifiersError::NotFound)?;
-    check(realm, wish, Some(id))?;
-    let after = document(wish, item::order(id, before));
+    check(realm, request, Some(id))?;
+    let after = document(request, item::order(id, before));
     if after != *before {
         change(realm, vec![(id, Some(after))], commit);
     }
@@ -135,18 +135,18 @@ fn document(LinkifierRequest { pattern, url_template }: LinkifierRequest<'_>, or
 /// # Source
 /// Not specified; texts and fields are those existing clients know. We bound the length, because a pattern is
 /// compiled on every node and its matching costs at every message.
-fn check(realm: &RealmSnapshot, wish: LinkifierRequest<'_>, id: Option<i64>) -> Result<(), FormErrors> {
-    let fields = [("pattern", wish.pattern), ("url_template", wish.url_template)];
+fn check(realm: &RealmSnapshot, request: LinkifierRequest<'_>, id: Option<i64>) -> Result<(), FormErrors> {
+    let fields = [("pattern", request.pattern), ("url_template", request.url_template)];
     let unfit = |(field, text)| {
         blank(field, text).or_else(|| too_long(field, text, MAX_LINKIFIER_CHARS)).or_else(|| unshown(field, text))
     };
     FormErrors::none(fields.into_iter().filter_map(unfit).collect())?;
-    Linkifier::new(wish.pattern, wish.url_template).map_err(|error| problem(&error))?;
-    if !url_template::is_of_allowed_scheme(wish.url_template) {
+    Linkifier::new(request.pattern, request.url_template).map_err(|error| problem(&error))?;
+    if !url_template::is_of_allowed_scheme(request.url_template) {
         return Err(FormError::of("url_template", UrlTemplateError).into());
     }
     let is_taken = |(other, document): (i64, &Value)| {
-        Some(other) != id && document.get("pattern").and_then(Value::as_str) == Some(wish.pattern)
+        Some(other) != id && document.get("pattern").and_then(Value::as_str) == Some(request.pattern)
     };
     if realm.items(ItemKind::Linkifier).any(is_taken) {
         return Err(FormError::of_all("Realm filter with this Realm and Pattern already exists.").into());
@@ -162,7 +162,7 @@ fn problem(error: &LinkifierError) -> FormError {
     }
 }
 
-/// Writes down what changes, and tells everybody who understands it the linkifiers there are then.
+/// Writes down what changes, and notifies the clients that understand it of the linkifiers there are then.
 fn change(realm: &RealmSnapshot, documents: Vec<(i64, Option<Value>)>, commit: &mut RealmCommit) {
     if documents.is_empty() {
         return;

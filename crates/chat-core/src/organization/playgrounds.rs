@@ -58,12 +58,12 @@ pub enum PlaygroundsError {
 pub fn add(
     realm: &RealmSnapshot,
     caller: &User,
-    wish: PlaygroundRequest<'_>,
+    request: PlaygroundRequest<'_>,
     commit: &mut RealmCommit,
 ) -> Result<i64, PlaygroundsError> {
     access::require_administrator(caller)?;
-    check(wish)?;
-    let PlaygroundRequest { name, pygments_language, url_template } = wish;
+    check(request)?;
+    let PlaygroundRequest { name, pygments_language, url_template } = request;
     let says = |document: &Value, key: &str, text: &str| document.get(key).and_then(Value::as_str) == Some(text);
     let is_same =
         |document: &Value| says(document, "name", name) && says(document, "pygments_language", pygments_language);
@@ -95,10 +95,10 @@ pub fn remove(realm: &RealmSnapshot, caller: &User, id: i64, commit: &mut RealmC
 ///
 /// # Source
 /// Specification, `POST /realm/playgrounds`: a template with exactly one variable, `code`. Texts, fields and the
-/// characters of a language are those existing clients know; we bound the lengths, because every client is told all
+/// characters of a language are those existing clients know; we bound the lengths, because every client receives all
 /// playgrounds when it starts.
-fn check(wish: PlaygroundRequest<'_>) -> Result<(), PlaygroundsError> {
-    let PlaygroundRequest { name, pygments_language, url_template } = wish;
+fn check(request: PlaygroundRequest<'_>) -> Result<(), PlaygroundsError> {
+    let PlaygroundRequest { name, pygments_language, url_template } = request;
     let in_name = |character: char| character.is_ascii_alphanumeric() || " _+-./#".contains(character);
     if !pygments_language.chars().all(in_name) {
         return Err(PlaygroundsError::Language);
@@ -131,7 +131,7 @@ fn in_template(written: &str) -> Option<FormError> {
     (!url_template::is_of_allowed_scheme(written)).then(|| FormError::of("url_template", UrlTemplateError))
 }
 
-/// Writes down what changes, and tells everybody the playgrounds there are then.
+/// Writes down what changes, and notifies all users of the playgrounds there are then.
 fn change(realm: &RealmSnapshot, (id, document): (i64, Option<Value>), commit: &mut RealmCommit) {
     let changes = vec![RealmChange::Item { kind: ItemKind::Playground, id, document }];
     let after = realm.after(&changes);

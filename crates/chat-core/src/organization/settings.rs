@@ -1,7 +1,7 @@
 //! What administrators choose for the organization: its name, who may do what, and how long.
 //!
-//! The settings are those that a rule asks for ([`RealmRules`]), and what the organization says of itself; there is none
-//! that could be chosen and would change nothing.
+//! The settings are those that a rule asks for ([`RealmRules`]), and what the organization says of itself; there is
+//! none that could be chosen and would change nothing.
 
 use serde_json::{Map, Value, json};
 
@@ -75,7 +75,7 @@ const WILDCARD: &[(i64, PermissionPolicy)] = &[
     (6, PermissionPolicy::Nobody),
     (7, PermissionPolicy::Moderators),
 ];
-/// The number between them lets some make one kind of bots and not the other, which no rule here tells apart.
+/// The number between them lets some make one kind of bots and not the other, which no rule here distinguishes.
 const BOTS: &[(i64, PermissionPolicy)] = &[(1, PermissionPolicy::Members), (3, PermissionPolicy::Administrators)];
 
 /// Groups that cannot make channels.
@@ -242,7 +242,7 @@ pub enum OrganizationError {
     },
 }
 
-/// Changes the organization, and tells everybody. Returns what is otherwise than before, as an answer repeats it: of
+/// Changes the organization, and notifies all users. Returns what is otherwise than before, as an answer repeats it: of
 /// texts only that they are.
 ///
 /// # Errors
@@ -250,20 +250,20 @@ pub enum OrganizationError {
 pub fn change(
     realm: &RealmSnapshot,
     caller: &User,
-    wanted: &[RealmSettingChange],
+    changes: &[RealmSettingChange],
     commit: &mut RealmCommit,
 ) -> Result<Map<String, Value>, OrganizationError> {
     require_administrator(caller)?;
-    if wanted.iter().any(|(setting, _)| setting.owners_only) {
+    if changes.iter().any(|(setting, _)| setting.owners_only) {
         require_owner(caller)?;
     }
     let before = realm.realm().ok_or(OrganizationError::NoRealm)?;
     let (mut now, mut repeated) = (before.clone(), Map::new());
-    for (setting, value) in wanted {
+    for (setting, value) in changes {
         let last = now.clone();
         setting.put(realm, value, &mut now)?;
         if now != last {
-            commit.events.push(told(setting, value));
+            commit.events.push(setting_event(setting, value));
             let is_text = matches!(setting.kind, RealmSettingType::Text(..));
             repeated.insert(setting.name.to_owned(), if is_text { json!("updated") } else { value.clone() });
         }
@@ -274,7 +274,7 @@ pub fn change(
     Ok(repeated)
 }
 
-fn told(setting: &RealmSetting, value: &Value) -> NewEvent {
+fn setting_event(setting: &RealmSetting, value: &Value) -> NewEvent {
     let event = if setting.is_told_in_a_dict {
         json!({"type": "realm", "op": "update_dict", "property": "default", "data": {setting.name: value}})
     } else {
@@ -396,13 +396,16 @@ mod tests {
         SETTINGS.iter().find(|setting| setting.name == name).unwrap()
     }
 
-    fn changed(caller: i64, wanted: &[(&str, Value)]) -> Result<(Map<String, Value>, RealmCommit), OrganizationError> {
+    fn changed(
+        caller: i64,
+        requested: &[(&str, Value)],
+    ) -> Result<(Map<String, Value>, RealmCommit), OrganizationError> {
         let groups = (30..).zip(SystemGroup::ALL).map(|(id, system)| group(id, Some(system)));
         let realm = testing::realm(RealmRules::default(), groups.chain([group(40, None)]).collect());
-        let wanted: Vec<RealmSettingChange> =
-            wanted.iter().map(|(name, value)| (of_name(name), value.clone())).collect();
+        let requested: Vec<RealmSettingChange> =
+            requested.iter().map(|(name, value)| (of_name(name), value.clone())).collect();
         let mut commit = RealmCommit::default();
-        let repeated = change(&realm, realm.user(UserId(caller)).unwrap(), &wanted, &mut commit)?;
+        let repeated = change(&realm, realm.user(UserId(caller)).unwrap(), &requested, &mut commit)?;
         Ok((repeated, commit))
     }
 
@@ -415,28 +418,28 @@ mod tests {
 
     #[test]
     fn the_answer_repeats_what_is_otherwise_and_everybody_is_told() {
-        let wanted = [
+        let requested = [
             ("name", json!("Acme")),
             ("allow_message_editing", json!(false)),
             ("mandatory_topics", json!(false)),
             ("message_content_edit_limit_seconds", Value::Null),
         ];
-        let (repeated, commit) = changed(2, &wanted).unwrap();
+        let (repeated, commit) = changed(2, &requested).unwrap();
         let expected =
             json!({"name": "updated", "allow_message_editing": false, "message_content_edit_limit_seconds": null});
         assert_eq!(Value::Object(repeated), expected);
-        let told = commit.events.iter().map(|event| match &event.body {
-            EventBody::Plain { event: told, .. } => (event.audience.clone(), told.clone()),
+        let events = commit.events.iter().map(|event| match &event.body {
+            EventBody::Plain { event: body, .. } => (event.audience.clone(), body.clone()),
             EventBody::Message(_) | EventBody::Edit { .. } | EventBody::Flagged(_) => {
                 unreachable!("no message is sent")
             }
         });
-        let told: Vec<_> = told.collect();
+        let events: Vec<_> = events.collect();
         let update = json!({"type": "realm", "op": "update", "property": "name", "value": "Acme"});
-        assert_eq!(told[0], (EventAudience::Everyone, update));
+        assert_eq!(events[0], (EventAudience::Everyone, update));
         let data = json!({"allow_message_editing": false});
         let dict = json!({"type": "realm", "op": "update_dict", "property": "default", "data": data});
-        assert_eq!((&told[1].1, told.len()), (&dict, 3));
+        assert_eq!((&events[1].1, events.len()), (&dict, 3));
         assert!(!rules(&commit).allow_editing && rules(&commit).edit_limit_s.is_none());
         let (repeated, commit) = changed(2, &[("mandatory_topics", json!(false))]).unwrap();
         assert!(repeated.is_empty() && commit.changes.is_empty() && commit.events.is_empty());
@@ -461,21 +464,21 @@ mod tests {
 
     #[test]
     fn a_permission_goes_to_a_group_of_the_system_that_can_have_it() {
-        let told = |name, id: i64| match changed(2, &[(name, json!(id))]) {
+        let outcome = |name, id: i64| match changed(2, &[(name, json!(id))]) {
             Ok((_, commit)) => format!("{:?}", rules(&commit)),
             Err(refused) => refused.to_string(),
         };
         let admins = RealmRules { create_public_channel: PermissionPolicy::Administrators, ..RealmRules::default() };
-        assert_eq!(told("can_create_public_channel_group", 32), format!("{admins:?}"));
+        assert_eq!(outcome("can_create_public_channel_group", 32), format!("{admins:?}"));
         let nobody = RealmRules { direct_messages: PermissionPolicy::Nobody, ..RealmRules::default() };
-        assert_eq!(told("direct_message_permission_group", 30), format!("{nobody:?}"));
+        assert_eq!(outcome("direct_message_permission_group", 30), format!("{nobody:?}"));
         let refused = "'can_create_private_channel_group' setting cannot be set to 'role:everyone' group.";
-        assert_eq!(told("can_create_private_channel_group", 36), refused);
+        assert_eq!(outcome("can_create_private_channel_group", 36), refused);
         let refused = "'direct_message_initiator_group' setting cannot be set to 'role:internet' group.";
-        assert_eq!(told("direct_message_initiator_group", 37), refused);
-        assert_eq!(told("direct_message_initiator_group", 99), "Invalid user group");
+        assert_eq!(outcome("direct_message_initiator_group", 37), refused);
+        assert_eq!(outcome("direct_message_initiator_group", 99), "Invalid user group");
         let refused = "'direct_message_initiator_group' must be a system user group.";
-        assert_eq!(told("direct_message_initiator_group", 40), refused);
+        assert_eq!(outcome("direct_message_initiator_group", 40), refused);
     }
 
     #[test]
@@ -491,14 +494,14 @@ mod tests {
 
     #[test]
     fn texts_days_and_limits_have_bounds() {
-        let told = |name, value: Value| changed(1, &[(name, value)]).unwrap_err().to_string();
-        assert_eq!(told("name", json!("a".repeat(41))), "name is too long (limit: 40 characters)");
-        assert_eq!(told("name", json!("Ac\u{202e}me")), "Invalid characters in name!");
-        assert_eq!(told("description", json!("a\u{200b}b")), "Invalid characters in description!");
-        assert_eq!(told("waiting_period_threshold", json!(-1)), "waiting_period_threshold is too small");
+        let outcome = |name, value: Value| changed(1, &[(name, value)]).unwrap_err().to_string();
+        assert_eq!(outcome("name", json!("a".repeat(41))), "name is too long (limit: 40 characters)");
+        assert_eq!(outcome("name", json!("Ac\u{202e}me")), "Invalid characters in name!");
+        assert_eq!(outcome("description", json!("a\u{200b}b")), "Invalid characters in description!");
+        assert_eq!(outcome("waiting_period_threshold", json!(-1)), "waiting_period_threshold is too small");
         for (value, shown) in [(json!(0), "0"), (json!(-1), "-1"), (json!("forever"), "forever")] {
             let text = format!("Bad value for 'message_content_delete_limit_seconds': {shown}");
-            assert_eq!(told("message_content_delete_limit_seconds", value), text);
+            assert_eq!(outcome("message_content_delete_limit_seconds", value), text);
         }
     }
 }

@@ -1,7 +1,7 @@
-//! Accounts: what making, changing, closing and reopening one writes, and what is told of it.
+//! Accounts: what making, changing, closing and reopening one writes, and its events.
 //!
-//! Who may do it is asked of [`crate::permission::administer`] first; these functions do it for the server itself too, so that an
-//! account made at the server's command line is like one made over the wire.
+//! Who may do it is asked of [`crate::permission::administer`] first; these functions do it for the server itself too,
+//! so that an account made at the server's command line is like one made over the wire.
 
 use serde_json::{Value, json};
 
@@ -50,7 +50,7 @@ pub fn check_new(realm: &RealmSnapshot, full_name: &str, email: &str) -> Result<
     check_address(realm, user::email(email)?)
 }
 
-/// Whether somebody may join with that address.
+/// Whether a user may join with that address.
 ///
 /// # Errors
 /// When the realm takes nobody of it, or it belongs to a user, active or not.
@@ -66,7 +66,7 @@ pub fn check_address(realm: &RealmSnapshot, email: &str) -> Result<(), AccountEr
     }
 }
 
-/// Makes an account in every default channel, and tells everybody. The user themselves is told nothing: they have no
+/// Makes an account in every default channel, and notifies all users. The user themselves is not notified: they have no
 /// queue yet. They are given recent messages of those channels ([`crate::log::newcomer`]).
 ///
 /// # Errors
@@ -125,8 +125,8 @@ fn first_preferences(realm: &RealmSnapshot, user_id: UserId) -> Option<RealmChan
     Some(RealmChange::UserItem { user_id, kind: UserItemKind::Settings, key: String::new(), document })
 }
 
-/// Says in which time zone a user is, and tells everybody, their own clients as a preference too. Nothing happens when
-/// it is so already. Returns the user as they are now, for a further change in one commit.
+/// Says in which time zone a user is, and notifies all users, their own clients as a preference too. Nothing happens
+/// when it is so already. Returns the user as they are now, for a further change in one commit.
 ///
 /// # Errors
 /// When it is no name of a time zone.
@@ -142,7 +142,7 @@ pub fn set_timezone(user: &User, timezone: &str, commit: &mut RealmCommit) -> Re
     Ok(after)
 }
 
-/// Gives a user another name, and tells everybody. Nothing happens when it is theirs already.
+/// Gives a user another name, and notifies all users. Nothing happens when it is theirs already.
 ///
 /// # Errors
 /// When it is no name.
@@ -155,11 +155,11 @@ pub fn rename(user: &User, full_name: &str, commit: &mut RealmCommit) -> Result<
     Ok(())
 }
 
-/// Gives a user another role; tells everybody, and tells the user which channels they see now and which no longer.
+/// Gives a user another role; notifies all users, and tells the user which channels they see now and which no longer.
 /// Nothing happens when it is theirs already. Returns the user as they are now, for a further change in one commit.
 ///
-/// Whose addresses the user is shown may change with the role, and is not told: existing servers tell nothing of it, and
-/// clients have it when they register again. From now on an answer shows them what the new role may see.
+/// Whose addresses the user is shown may change with the role, and is not told: existing servers tell nothing of it,
+/// and clients have it when they register again. From now on an answer shows them what the new role may see.
 pub fn set_role(
     realm: &RealmSnapshot,
     user: &User,
@@ -178,7 +178,7 @@ pub fn set_role(
     after
 }
 
-/// Closes an account and those of the user's bots, which nobody would answer for; tells everybody. Keys, names,
+/// Closes an account and those of the user's bots, which nobody would answer for; notifies all users. Keys, names,
 /// messages and subscriptions stay, so that the account can be reopened. Nothing happens to a closed one.
 pub fn deactivate(realm: &RealmSnapshot, user: &User, commit: &mut RealmCommit) {
     let owned = |other: &User| other.bot.as_ref().is_some_and(|bot| bot.owner_id == Some(user.id));
@@ -190,8 +190,8 @@ pub fn deactivate(realm: &RealmSnapshot, user: &User, commit: &mut RealmCommit) 
     }
 }
 
-/// Reopens an account; tells everybody, and whoever sees the channels it is in. Its bots stay closed. Nothing happens
-/// to an open one.
+/// Reopens an account; notifies all users, and whoever sees the channels it is in. Its bots stay closed. Nothing
+/// happens to an open one.
 pub fn reactivate(realm: &RealmSnapshot, user: &User, commit: &mut RealmCommit) {
     if user.is_active {
         return;
@@ -205,8 +205,8 @@ pub fn reactivate(realm: &RealmSnapshot, user: &User, commit: &mut RealmCommit) 
 fn set_active(realm: &RealmSnapshot, user: &User, is_active: bool, commit: &mut RealmCommit) {
     commit.events.push(update(user.id, "is_active", is_active.into()));
     if user.bot.is_some() {
-        let told = json!({"type": "realm_bot", "op": "update", "bot": {"user_id": user.id, "is_active": is_active}});
-        commit.events.push(NewEvent::plain(EventAudience::users(keepers(realm, user)), told));
+        let event = json!({"type": "realm_bot", "op": "update", "bot": {"user_id": user.id, "is_active": is_active}});
+        commit.events.push(NewEvent::plain(EventAudience::users(keepers(realm, user)), event));
     }
     commit.changes.push(RealmChange::User(Box::new(User { is_active, ..user.clone() })));
     // An account that is opened again is signed in nowhere.
@@ -233,7 +233,7 @@ pub(crate) fn update(user_id: UserId, key: &str, value: Value) -> NewEvent {
 pub(crate) fn standing_events(realm: &RealmSnapshot, before: Option<&User>, after: &User, now_s: i64) -> Vec<NewEvent> {
     let waiting_days = realm.realm().map_or(0, |realm| realm.rules.waiting_period_days);
     let stands = |system: SystemGroup, user: &User| system.has_direct_member(user, waiting_days, now_s);
-    let told = |system: SystemGroup| {
+    let event = |system: SystemGroup| {
         let op = match (before.is_some_and(|user| stands(system, user)), stands(system, after)) {
             (false, true) => "add_members",
             (true, false) => "remove_members",
@@ -243,7 +243,7 @@ pub(crate) fn standing_events(realm: &RealmSnapshot, before: Option<&User>, afte
         let event = json!({"type": "user_group", "op": op, "group_id": group_id, "user_ids": [after.id]});
         Some(NewEvent::plain(EventAudience::Everyone, event))
     };
-    SystemGroup::ALL.into_iter().filter_map(told).collect()
+    SystemGroup::ALL.into_iter().filter_map(event).collect()
 }
 
 /// Tells the user of the channels a new role shows or hides.
@@ -251,16 +251,16 @@ fn sight_events(realm: &RealmSnapshot, before: &User, after: &User, figures: &Ch
     let mut channels: Vec<_> = realm.channels().collect();
     channels.sort_unstable_by_key(|channel| channel.id);
     let sees = |user: &User, channel: &Channel| access::sees_channel(realm, user, channel);
-    let told = |op: &str, from: &User, to: &User| {
+    let event = |op: &str, from: &User, to: &User| {
         let streams = channels.iter().filter(|channel| !sees(from, channel) && sees(to, channel));
         let streams: Vec<_> = streams.map(|channel| basic(channel, figures)).collect();
         let event = json!({"type": "stream", "op": op, "streams": streams});
         (!streams.is_empty()).then(|| NewEvent::plain(EventAudience::users([after.id]), event))
     };
-    [told("create", before, after), told("delete", after, before)].into_iter().flatten().collect()
+    [event("create", before, after), event("delete", after, before)].into_iter().flatten().collect()
 }
 
-/// Tells who may know the subscribers of a channel that the user is among them.
+/// Notifies the users who may know the subscribers of a channel that the user is among them.
 fn peer_add(realm: &RealmSnapshot, channel: &Channel, user_id: UserId) -> NewEvent {
     let event = json!({"type": "subscription", "op": "peer_add", "stream_ids": [channel.id], "user_ids": [user_id]});
     NewEvent::plain(knows_subscribers(realm, channel, &[user_id]), event)

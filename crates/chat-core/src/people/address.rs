@@ -1,4 +1,4 @@
-//! What is told of a new address of a user, and of others being shown one ([`AddressVisibility`]).
+//! What is notified of a new address of a user, and of others being shown one ([`AddressVisibility`]).
 
 mod replace;
 
@@ -16,29 +16,29 @@ use crate::model::user::User;
 use crate::people::account::update;
 use crate::wire::{self, UserFields};
 
-/// Tells everybody of a new user: those who are shown the address with it, the others without.
+/// Notifies all users of a new user: those who are shown the address with it, the others without.
 pub(crate) fn added(realm: &RealmSnapshot, user: &User) -> Vec<NewEvent> {
-    let told = |audience: EventAudience, address: bool| {
+    let event = |audience: EventAudience, address: bool| {
         let form = UserFields { client_gravatar: false, profile_data: true, is_active: true, address };
         let person = wire::user(realm, user, form);
         NewEvent::plain(audience, json!({"type": "realm_user", "op": "add", "person": person}))
     };
     if user.address_visibility() == AddressVisibility::Everyone {
-        return vec![told(EventAudience::Everyone, true)];
+        return vec![event(EventAudience::Everyone, true)];
     }
     let (shown, others): (Vec<_>, Vec<_>) = realm.users().partition(|reader| user.shows_address_to(reader));
     let ids = |users: Vec<&Arc<User>>| EventAudience::users(users.into_iter().map(|user| user.id));
-    vec![told(ids(shown), true), told(ids(others), false)]
+    vec![event(ids(shown), true), event(ids(others), false)]
 }
 
-/// Tells everybody whom it concerns that other users are shown the address now.
+/// Notifies the users concerned that other users are shown the address now.
 pub(crate) fn changed(realm: &RealmSnapshot, user: &User, number: i64, commit: &mut RealmCommit) {
     let after = User { address_visibility: AddressVisibility::of_number(number), ..user.clone() };
     if user.shown_email() != after.shown_email() {
         commit.events.push(update(user.id, "new_email", after.shown_email().into()));
         // The usual picture is drawn from the address.
         if user.avatar_url.is_none() {
-            commit.events.push(crate::people::avatar::told(&after));
+            commit.events.push(crate::people::avatar::avatar_event(&after));
         }
     }
     for (address, is_shown) in [(json!(user.email), true), (Value::Null, false)] {
@@ -48,8 +48,8 @@ pub(crate) fn changed(realm: &RealmSnapshot, user: &User, number: i64, commit: &
         };
         let audience = EventAudience::users(realm.users().filter(learn).map(|reader| reader.id));
         if audience != EventAudience::Users(Vec::new()) {
-            let told = update(user.id, "delivery_email", address);
-            commit.events.push(NewEvent { audience, ..told });
+            let event = update(user.id, "delivery_email", address);
+            commit.events.push(NewEvent { audience, ..event });
         }
     }
 }

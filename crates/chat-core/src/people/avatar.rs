@@ -11,19 +11,19 @@ use crate::wire;
 /// Where pictures of users are, relative to the realm's address.
 pub const FOLDER: &str = "/user_avatars/1";
 
-/// Gives a user another picture, or with `None` the usual one, and tells everybody. Nothing happens when it is theirs
-/// already.
+/// Gives a user another picture, or with `None` the usual one, and notifies all users. Nothing happens when it is
+/// theirs already.
 pub fn change(user: &User, url: Option<String>, commit: &mut RealmCommit) {
     if user.avatar_url == url {
         return;
     }
     let user = User { avatar_url: url, avatar_version: user.avatar_version.saturating_add(1), ..user.clone() };
-    commit.events.push(told(&user));
+    commit.events.push(avatar_event(&user));
     commit.changes.push(RealmChange::User(Box::new(user)));
 }
 
-/// Tells everybody what the user's picture is.
-pub(crate) fn told(user: &User) -> NewEvent {
+/// Notifies all users of the user's new picture.
+pub(crate) fn avatar_event(user: &User) -> NewEvent {
     let avatar = wire::avatar(user);
     let person = json!({
         "user_id": user.id,
@@ -46,7 +46,7 @@ mod tests {
         let user = testing::user(4, Role::Member);
         let mut commit = RealmCommit::default();
         change(&user, Some("/user_avatars/1/a.png".to_owned()), &mut commit);
-        let told = serde_json::to_value(&commit.events[0].body).unwrap();
+        let body = serde_json::to_value(&commit.events[0].body).unwrap();
         let person = json!({
             "user_id": 4,
             "avatar_source": "U",
@@ -54,13 +54,13 @@ mod tests {
             "avatar_url_medium": "/user_avatars/1/a-medium.png",
             "avatar_version": 2,
         });
-        assert_eq!(told["plain"]["event"]["person"], person);
+        assert_eq!(body["plain"]["event"]["person"], person);
         let [RealmChange::User(after)] = commit.changes.as_slice() else { panic!("{:?}", commit.changes) };
         let mut back = RealmCommit::default();
         change(after, None, &mut back);
-        let told = serde_json::to_value(&back.events[0].body).unwrap();
-        assert_eq!(told["plain"]["event"]["person"]["avatar_source"], "G");
-        assert_eq!(told["plain"]["event"]["person"]["avatar_version"], 3);
+        let body = serde_json::to_value(&back.events[0].body).unwrap();
+        assert_eq!(body["plain"]["event"]["person"]["avatar_source"], "G");
+        assert_eq!(body["plain"]["event"]["person"]["avatar_version"], 3);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! Every client says once a minute that it is there, so this is most of what a server is asked: a sign of life
 //! changes two numbers in memory and nothing else. Others learn of it when they ask, once a minute themselves; only
-//! who comes back is told of by an event, so that nobody writes to someone whom their client still shows as away.
+//! who comes back is notified of by an event, so that nobody writes to someone whom their client still shows as away.
 
 pub mod report;
 
@@ -127,7 +127,8 @@ pub fn note(
 pub struct PresenceQuery {
     /// In which form.
     pub form: PresenceFormat,
-    /// The [`PresenceReport::presence_last_update_id`] it was told last; `None`, 0 and below for a client that knows nothing.
+    /// The [`PresenceReport::presence_last_update_id`] it was told last; `None`, 0 and below for a client that knows
+    /// nothing.
     pub after: Option<i64>,
 }
 
@@ -196,7 +197,7 @@ pub fn of(
     Ok(UserPresence::new(presence, now_s))
 }
 
-/// Returns what is told of people who are back: when, in unix seconds, and the events. `changed` has who was there,
+/// Returns the events of people who are back, each with its time in unix seconds. `changed` has who was there,
 /// before and now.
 #[must_use]
 pub fn news(realm: &RealmSnapshot, changed: &[(UserId, Presence, Presence)]) -> Vec<(i64, NewEvent)> {
@@ -206,10 +207,10 @@ pub fn news(realm: &RealmSnapshot, changed: &[(UserId, Presence, Presence)]) -> 
     if back.peek().is_none() || people() > TOLD_PEOPLE_MAX {
         return Vec::new();
     }
-    let told = back.flat_map(|(user, presence)| {
-        told(user, presence, presence.connected_s).map(|event| (presence.active_s, event))
+    let events = back.flat_map(|(user, presence)| {
+        presence_events(user, presence, presence.connected_s).map(|event| (presence.active_s, event))
     });
-    told.collect()
+    events.collect()
 }
 
 /// Returns the user, if others are shown when they were there: people with an account in use who let it be known.
@@ -218,7 +219,7 @@ fn shown(realm: &RealmSnapshot, id: UserId) -> Option<&User> {
     user.filter(|user| is_shared(realm, user.id)).map(AsRef::as_ref)
 }
 
-/// Returns what is told when someone lets themselves be seen from now on, or no longer: as if they had just come, or
+/// Returns what is sent when someone lets themselves be seen from now on, or no longer: as if they had just come, or
 /// had been gone for long.
 #[must_use]
 pub fn shared(user: &User, is_shared: bool, now_s: i64) -> [NewEvent; 2] {
@@ -227,11 +228,11 @@ pub fn shared(user: &User, is_shared: bool, now_s: i64) -> [NewEvent; 2] {
     } else {
         Presence { active_s: 0, connected_s: now_s - OFFLINE_AFTER_S - PING_INTERVAL_S }
     };
-    told(user, presence, now_s)
+    presence_events(user, presence, now_s)
 }
 
 /// That someone is there, to clients of either kind.
-fn told(user: &User, presence: Presence, now_s: i64) -> [NewEvent; 2] {
+fn presence_events(user: &User, presence: Presence, now_s: i64) -> [NewEvent; 2] {
     [
         (PresenceFormat::Slim, QueueCondition::With(ClientCapability::SlimPresence)),
         (PresenceFormat::Legacy, QueueCondition::Without(ClientCapability::SlimPresence)),

@@ -8,7 +8,7 @@
 //! The road not taken is a table of sessions that each request asks: one statement more for each request, or a copy in
 //! memory that needs the same care as the log already takes.
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -81,7 +81,7 @@ impl SessionToken {
     #[must_use]
     pub fn csrf_token(&self) -> String {
         let digest = Sha256::new().chain_update(b"csrf token of a session\0").chain_update(self.secret.expose());
-        hex(&digest.finalize())
+        hex::encode(digest.finalize())
     }
 }
 
@@ -115,7 +115,7 @@ impl Session {
     /// Returns the session of that hash. Whether it has expired is [`Session::is_expired`].
     #[must_use]
     pub fn find(realm: &RealmSnapshot, user_id: UserId, hash: KeyHash) -> Option<Self> {
-        Self::of_key(realm, user_id, &hex(&hash.0))
+        Self::of_key(realm, user_id, &hex::encode(hash.0))
     }
 
     fn of_key(realm: &RealmSnapshot, user_id: UserId, key: &str) -> Option<Self> {
@@ -156,20 +156,20 @@ pub fn begin(realm: &RealmSnapshot, token: &SessionToken, user_agent: &str, life
     let printable = user_agent.chars().filter(|character| !character.is_control());
     let user_agent = printable.take(USER_AGENT_MAX_CHARS).collect();
     let session = Session { created_s: commit.at_s, used_s: commit.at_s, user_agent };
-    session.put(user_id, hex(&token.hash(realm.key_hasher()).0), commit);
+    session.put(user_id, hex::encode(token.hash(realm.key_hasher()).0), commit);
 }
 
 /// Notes that a session is used. Nothing happens when it has ended, or was noted less than an hour ago.
 pub fn note_use(realm: &RealmSnapshot, user_id: UserId, hash: KeyHash, commit: &mut RealmCommit) {
     let found = Session::find(realm, user_id, hash).filter(|session| session.is_use_due(commit.at_s));
     if let Some(session) = found {
-        Session { used_s: commit.at_s, ..session }.put(user_id, hex(&hash.0), commit);
+        Session { used_s: commit.at_s, ..session }.put(user_id, hex::encode(hash.0), commit);
     }
 }
 
 /// Ends a session. Nothing happens when it has ended.
 pub fn end(realm: &RealmSnapshot, user_id: UserId, hash: KeyHash, commit: &mut RealmCommit) {
-    let key = hex(&hash.0);
+    let key = hex::encode(hash.0);
     if realm.user_item(user_id, UserItemKind::Session, &key).is_some() {
         remove(user_id, key, commit);
     }
@@ -187,7 +187,7 @@ pub fn end_listed(realm: &RealmSnapshot, user_id: UserId, id: &str, commit: &mut
 
 /// Ends all sessions of a user, except the one that is named.
 pub fn end_all(realm: &RealmSnapshot, user_id: UserId, except: Option<KeyHash>, commit: &mut RealmCommit) {
-    let spared = except.map(|hash| hex(&hash.0));
+    let spared = except.map(|hash| hex::encode(hash.0));
     let stored = realm.user_items(user_id, UserItemKind::Session).map(|(key, _)| key.to_owned());
     for key in stored.filter(|key| Some(key) != spared.as_ref()).collect::<Vec<_>>() {
         remove(user_id, key, commit);
@@ -207,7 +207,7 @@ pub fn list(realm: &RealmSnapshot, user_id: UserId, now_s: i64, lifetime_s: i64)
 /// Returns the public id of the session of that hash.
 #[must_use]
 pub fn id_of(hash: KeyHash) -> String {
-    public_id(&hex(&hash.0)).to_owned()
+    public_id(&hex::encode(hash.0)).to_owned()
 }
 
 fn public_id(key: &str) -> &str {
@@ -224,14 +224,6 @@ fn all(realm: &RealmSnapshot, user_id: UserId) -> Vec<(String, Session)> {
 
 fn remove(user_id: UserId, key: String, commit: &mut RealmCommit) {
     commit.changes.push(RealmChange::UserItem { user_id, kind: UserItemKind::Session, key, document: None });
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        // Writing to a text does not fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 #[cfg(test)]

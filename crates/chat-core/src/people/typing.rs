@@ -2,8 +2,8 @@
 //!
 //! What is true for a few seconds is not worth a place in the log: it would cost a write that waits for the disk, and a
 //! row that is kept for a day. So it is handed from memory to memory ([`TypingFeed`]). What travels between nodes is
-//! what was done, [`TypingNotification`], and each node works out by itself who hears of it, because that is long and the same
-//! everywhere.
+//! what was done, [`TypingNotification`], and each node works out by itself who hears of it, because that is long and
+//! the same everywhere.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::model::user::User;
 use crate::permission::access::{self, ChannelNotFound};
 use crate::permission::send::{self, SendError};
 
-/// Active subscribers of a channel above which nobody is told.
+/// Active subscribers of a channel above which no user is notified.
 ///
 /// # Source
 /// Not specified; the number of the existing server.
@@ -68,7 +68,7 @@ pub enum TypingDestination {
     Channel(ChannelId, String),
 }
 
-/// The reason why nobody is told.
+/// The reason why no user is notified.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TypingError {
     /// No user was named.
@@ -103,8 +103,8 @@ pub enum TypingError {
 /// Decides whether people may be told that the user writes to them. `to` is `None` when it was left out.
 ///
 /// # Source
-/// Specification, `POST /typing`. Not specified: where direct messages are closed to the writer, clients expect a success,
-/// and no user is told, which is `None`; accounts that are no longer in use are passed over.
+/// Specification, `POST /typing`. Not specified: where direct messages are closed to the writer, clients expect a
+/// success, and no user is notified, which is `None`; accounts that are no longer in use are passed over.
 ///
 /// # Errors
 /// The first of: no user is named; the writer chose not to let it be known; one does not exist; they may not write to
@@ -165,37 +165,37 @@ pub fn to_channel(
 }
 
 impl TypingNotification {
-    /// Returns what is told, and to whom: those who receive what is written there and want to hear of it. `None` when
+    /// Returns what is sent, and to whom: those who receive what is written there and want to hear of it. `None` when
     /// nobody is.
     #[must_use]
     pub fn event(&self, realm: &RealmSnapshot) -> Option<NewEvent> {
         let writer = realm.user(self.user_id)?;
         let sender = json!({"user_id": writer.id, "email": writer.shown_email()});
-        let told = json!({"type": "typing", "op": self.op.name(), "sender": sender});
+        let object = json!({"type": "typing", "op": self.op.name(), "sender": sender});
         match &self.to {
-            TypingDestination::Direct(users) => Some(told_directly(realm, users, told)),
-            TypingDestination::Channel(id, topic) => told_in_channel(realm, (*id, topic), told),
+            TypingDestination::Direct(users) => Some(direct_event(realm, users, object)),
+            TypingDestination::Channel(id, topic) => channel_event(realm, (*id, topic), object),
         }
     }
 }
 
-fn told_directly(realm: &RealmSnapshot, users: &[UserId], mut told: Value) -> NewEvent {
+fn direct_event(realm: &RealmSnapshot, users: &[UserId], mut object: Value) -> NewEvent {
     let people = users.iter().filter_map(|id| realm.user(*id));
     let recipients: Value = people.map(|user| json!({"user_id": user.id, "email": user.shown_email()})).collect();
-    crate::wire::add(&mut told, json!({"message_type": "direct", "recipients": recipients}));
+    crate::wire::add(&mut object, json!({"message_type": "direct", "recipients": recipients}));
     let hearers = users.iter().copied().filter(|id| is_active(realm, *id) && hears(realm, *id));
-    NewEvent::plain(EventAudience::users(hearers), told)
+    NewEvent::plain(EventAudience::users(hearers), object)
 }
 
-fn told_in_channel(realm: &RealmSnapshot, (id, topic): (ChannelId, &str), mut told: Value) -> Option<NewEvent> {
+fn channel_event(realm: &RealmSnapshot, (id, topic): (ChannelId, &str), mut object: Value) -> Option<NewEvent> {
     let mut active = realm.subscribers(id).filter(|user| is_active(realm, *user));
     let inside: Vec<UserId> = active.by_ref().take(MAX_HEARERS).collect();
     if active.next().is_some() {
         return None;
     }
-    crate::wire::add(&mut told, json!({"message_type": "stream", "stream_id": id, "topic": topic}));
+    crate::wire::add(&mut object, json!({"message_type": "stream", "stream_id": id, "topic": topic}));
     let hearers = inside.into_iter().filter(|user| hears(realm, *user));
-    let event = NewEvent::plain(EventAudience::users(hearers), told);
+    let event = NewEvent::plain(EventAudience::users(hearers), object);
     Some(event.gated(QueueCondition::With(ClientCapability::StreamTypingNotifications)))
 }
 
@@ -215,9 +215,9 @@ fn allows(realm: &RealmSnapshot, user_id: UserId, setting: &str) -> bool {
 
 /// Distributes typing notifications between nodes, in memory only.
 ///
-/// Whoever waits is told at once. A queue whose client asks again within a few seconds gets what was told meanwhile;
-/// after that it is forgotten, as clients forget it. Nothing of it outlives the node, and nothing is owed to who comes
-/// for the first time.
+/// Whoever waits is told at once. A queue whose client asks again within a few seconds gets what was told in the
+/// meantime; after that it is forgotten, as clients forget it. Nothing of it outlives the node, and nothing is owed to
+/// who comes for the first time.
 pub trait TypingFeed: Send + Sync {
     /// Tells it on this node, and in a moment on the others; on its way there it may get lost. Does no I/O.
     fn tell(&self, typing: TypingNotification);
@@ -231,7 +231,7 @@ pub trait TypingFeed: Send + Sync {
 pub struct TypingOutcome {
     /// The events; they have no place in the log, and their number there is 0.
     pub events: Vec<Arc<EventRecord>>,
-    /// How far that goes, for [`crate::log::store::LogListener::told`].
+    /// How far that goes, for [`crate::log::store::LogListener::object`].
     pub until: u64,
 }
 

@@ -53,8 +53,9 @@ impl ReadableHistory<'_> {
         }
     }
 
-    /// As [`ReadableHistory::shows`], of a message with [`ContentFlags::moved_in`](crate::model::message::ContentFlags::moved_in): when it was sent
-    /// tells nothing of who received it here, so it is shown to who has been inside ever since, and not to who left.
+    /// As [`ReadableHistory::shows`], of a message with
+    /// [`ContentFlags::moved_in`](crate::model::message::ContentFlags::moved_in): when it was sent tells nothing of who
+    /// received it here, so it is shown to who has been inside ever since, and not to who left.
     #[must_use]
     pub fn shows_moved(self, message: MessageId) -> bool {
         match self {
@@ -150,7 +151,7 @@ pub fn message<'a>(
 /// Returns whether the user may read the message.
 #[must_use]
 pub fn reads(realm: &RealmSnapshot, user: &User, message: &Message) -> bool {
-    reads_at(realm, user, (message.recipient, &message.direct_users), (message.id, message.marks.moved_in))
+    reads_at(realm, user, (message.recipient, &message.direct_users), (message.id, message.content_flags.moved_in))
 }
 
 /// As [`reads`], of a message without its text.

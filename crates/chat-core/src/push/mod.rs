@@ -23,7 +23,8 @@ use crate::id::{EventId, MessageId, UserId};
 const TOKEN_MAX_BYTES: usize = 4_096;
 /// Bytes of the name of an app, at most.
 const APP_ID_MAX_BYTES: usize = 255;
-/// Devices of one user; the one registered longest ago makes room for a further one. Not specified; nobody carries more.
+/// Devices of one user; the one registered longest ago makes room for a further one. Not specified; nobody carries
+/// more.
 pub const DEVICES_MAX: i64 = 100;
 /// Seconds for which it is known which messages devices were told of: 30 days. Not specified; what nobody read by then
 /// stays on the device, and what is known stays bounded.
@@ -141,8 +142,8 @@ pub trait PushStore: Send + Sync {
     /// Returns who has a device, in the order of their numbers.
     async fn device_owners(&self) -> Result<Vec<UserId>, StoreError>;
 
-    /// Gives the turn to look through messages to that node until `until_s`, unless another has it; returns how far they
-    /// have been looked through. `None` when another has it.
+    /// Gives the turn to look through messages to that node until `until_s`, unless another has it; returns how far
+    /// they have been looked through. `None` when another has it.
     async fn take_push_turn(&self, node: &str, now_s: i64, until_s: i64) -> Result<Option<EventId>, StoreError>;
 
     /// Notes how far messages have been looked through, if it is still that node's turn. Says whether it is.
@@ -152,7 +153,7 @@ pub trait PushStore: Send + Sync {
     async fn note_sent(&self, sent: &[(UserId, MessageId)], now_s: i64) -> Result<(), StoreError>;
 
     /// Of what is withdrawn, what devices may have been told: all that is, and perhaps more, which
-    /// [`WithdrawnNotifications::has`] tells apart. In the order of users and messages.
+    /// [`WithdrawnNotifications::has`] distinguishes. In the order of users and messages.
     async fn sent(&self, withdrawn: &WithdrawnNotifications) -> Result<Vec<(UserId, MessageId)>, StoreError>;
 
     /// Forgets that the devices of a user were told of these messages.
@@ -182,9 +183,9 @@ pub struct PushNotification {
     pub devices: Vec<PushDevice>,
     /// What it is for.
     pub purpose: NotificationPurpose,
-    /// What Google's are told.
+    /// What Google's are sent.
     pub google: Value,
-    /// What Apple's are told.
+    /// What Apple's are sent.
     pub apple: Value,
 }
 

@@ -41,18 +41,18 @@ pub fn receivers(
     record: &EventRecord,
     users: &[UserId],
 ) -> Vec<(UserId, NotificationTrigger)> {
-    let Some(told) = &record.event else { return Vec::new() };
-    let EventBody::Message(event) = &told.body else { return Vec::new() };
+    let Some(new_event) = &record.event else { return Vec::new() };
+    let EventBody::Message(event) = &new_event.body else { return Vec::new() };
     let users = users.iter().filter_map(|id| realm.user(*id));
     let hearing = users.filter(|user| {
         let may_hear = user.is_active && user.bot.is_none() && user.id != event.message.sender_id;
-        may_hear && told.audience.reaches(record.id, user, realm)
+        may_hear && new_event.audience.reaches(record.id, user, realm)
     });
     let notified = hearing.filter_map(|user| {
         let trigger = trigger(realm, user, event)?;
         let is_there = is_there(presences, user.id, record.at_s);
-        let wanted = !is_there || is_on(realm, user, "enable_online_push_notifications");
-        wanted.then_some((user.id, trigger))
+        let is_wanted = !is_there || is_on(realm, user, "enable_online_push_notifications");
+        is_wanted.then_some((user.id, trigger))
     });
     notified.collect()
 }
@@ -192,8 +192,9 @@ mod tests {
             Recipient::Channel(channel_id) => EventAudience::Subscribers { channel_id, public: true },
             Recipient::Direct(_) => EventAudience::users([UserId(3), UserId(4)]),
         };
-        let told = NewEvent { audience, gate: QueueCondition::default(), body: EventBody::Message(Box::new(event)) };
-        let record = EventRecord::new(EventId(50), NOW_S, Vec::new(), Some(told));
+        let new_event =
+            NewEvent { audience, gate: QueueCondition::default(), body: EventBody::Message(Box::new(event)) };
+        let record = EventRecord::new(EventId(50), NOW_S, Vec::new(), Some(new_event));
         let all = [1, 3, 4, 6].map(UserId);
         let found = receivers(&realm, &Ago(ago_s), &record, &all);
         assert!(found.iter().all(|(id, _)| *id == UserId(4)), "{found:?}");

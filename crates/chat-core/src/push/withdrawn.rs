@@ -28,8 +28,8 @@ impl WithdrawnNotifications {
         for record in records {
             let Some(NewEvent { audience, body, .. }) = &record.event else { continue };
             match (body, audience) {
-                (EventBody::Flagged(told), EventAudience::Users(users)) if told.mark == FlagChange::READ => {
-                    let read = told.messages();
+                (EventBody::Flagged(flagged), EventAudience::Users(users)) if flagged.mark == FlagChange::READ => {
+                    let read = flagged.messages();
                     for user_id in users {
                         withdrawn.read.entry(*user_id).or_default().extend(&read);
                     }
@@ -57,7 +57,7 @@ impl WithdrawnNotifications {
         self.read.keys().copied()
     }
 
-    /// Returns the oldest and the newest message that somebody read.
+    /// Returns the oldest and the newest message that a user read.
     #[must_use]
     pub fn stretch(&self) -> Option<(MessageId, MessageId)> {
         let oldest = self.read.values().filter_map(BTreeSet::first).min()?;
@@ -82,7 +82,7 @@ impl WithdrawnNotifications {
 /// for those who are told.
 fn is_gone_for(realm: &RealmSnapshot, user_id: UserId, record: &EventRecord) -> bool {
     match record.event.as_ref().map(|event| &event.audience) {
-        Some(audience @ EventAudience::Bereft { .. }) => {
+        Some(audience @ EventAudience::LostAccess { .. }) => {
             realm.user(user_id).is_some_and(|user| audience.reaches(record.id, user, realm))
         }
         _ => true,
@@ -109,7 +109,7 @@ mod tests {
         numbers.iter().copied().map(MessageId).collect()
     }
 
-    fn told(events: Vec<NewEvent>) -> Vec<Arc<EventRecord>> {
+    fn records(events: Vec<NewEvent>) -> Vec<Arc<EventRecord>> {
         let place = |number| EventId(i64::try_from(number).unwrap() + 100);
         let records = events.into_iter().enumerate();
         records.map(|(number, event)| Arc::new(EventRecord::new(place(number), 1, Vec::new(), Some(event)))).collect()
@@ -120,10 +120,10 @@ mod tests {
         let realm = testing::realm(RealmRules::default(), Vec::new());
         let star = FlagChange::parse("starred", "add").unwrap();
         let unread = FlagChange::parse("read", "remove").unwrap();
-        let withdrawn = WithdrawnNotifications::of(&told(vec![
-            FlaggedMessages::anywhere(FlagChange::READ, ids(&[7, 5])).told_to(UserId(4)),
-            FlaggedMessages::anywhere(star, ids(&[6])).told_to(UserId(3)),
-            FlaggedMessages::anywhere(unread, ids(&[6])).told_to(UserId(3)),
+        let withdrawn = WithdrawnNotifications::of(&records(vec![
+            FlaggedMessages::anywhere(FlagChange::READ, ids(&[7, 5])).event_for(UserId(4)),
+            FlaggedMessages::anywhere(star, ids(&[6])).event_for(UserId(3)),
+            FlaggedMessages::anywhere(unread, ids(&[6])).event_for(UserId(3)),
         ]));
         let found = |user: i64| {
             let mut found = ids(&[4, 5, 6, 7]);
@@ -134,7 +134,7 @@ mod tests {
         assert_eq!(withdrawn.readers().collect::<Vec<_>>(), [UserId(4)]);
         assert_eq!(withdrawn.stretch(), Some((MessageId(5), MessageId(7))));
         assert!(
-            WithdrawnNotifications::of(&told(vec![FlaggedMessages::anywhere(star, ids(&[6])).told_to(UserId(3))]))
+            WithdrawnNotifications::of(&records(vec![FlaggedMessages::anywhere(star, ids(&[6])).event_for(UserId(3))]))
                 .is_empty()
         );
     }
@@ -143,7 +143,7 @@ mod tests {
     fn what_was_deleted_goes_from_every_device() {
         let realm = testing::realm(RealmRules::default(), Vec::new());
         let direct = Message { direct_users: vec![UserId(3)], ..testing::message(3, Recipient::Direct(DirectId(7))) };
-        let withdrawn = WithdrawnNotifications::of(&told(event::deleted(&direct, &ids(&[50, 51]))));
+        let withdrawn = WithdrawnNotifications::of(&records(event::deleted(&direct, &ids(&[50, 51]))));
         assert_eq!(withdrawn.gone().collect::<Vec<_>>(), ids(&[50, 51]));
         assert!(withdrawn.has(&realm, UserId(4), MessageId(51)) && !withdrawn.has(&realm, UserId(4), MessageId(52)));
         assert_eq!((withdrawn.readers().count(), withdrawn.stretch()), (0, None));
@@ -160,7 +160,7 @@ mod tests {
         let realm = testing::realm(RealmRules::default(), changes);
         let message = testing::message(3, Recipient::Channel(ChannelId(20)));
         let lost = event::lost(&message, &ids(&[50]), (ChannelId(20), ChannelId(22)));
-        let withdrawn = WithdrawnNotifications::of(&told(lost));
+        let withdrawn = WithdrawnNotifications::of(&records(lost));
         let is_gone = [3, 4].map(|user| withdrawn.has(&realm, UserId(user), MessageId(50)));
         assert_eq!(is_gone, [false, true]);
     }

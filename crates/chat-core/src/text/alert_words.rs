@@ -7,8 +7,8 @@
 //! use chat_core::id::UserId;
 //!
 //! let words = AlertWords::new([(UserId(1), "sepsis"), (UserId(2), "room 12")])?;
-//! let told = words.owners_in("Suspected Sepsis in room 123");
-//! assert_eq!(told.into_iter().collect::<Vec<_>>(), [UserId(1)]);
+//! let users_with = words.owners_in("Suspected Sepsis in room 123");
+//! assert_eq!(users_with.into_iter().collect::<Vec<_>>(), [UserId(1)]);
 //! # Ok::<(), chat_core::text::alert_words::AlertWordsError>(())
 //! ```
 
@@ -75,7 +75,7 @@ fn stands_alone(content: &str, range: std::ops::Range<usize>) -> bool {
 mod tests {
     use super::*;
 
-    fn told(words: &[(i64, &str)], content: &str) -> Result<Vec<i64>, AlertWordsError> {
+    fn users_with(words: &[(i64, &str)], content: &str) -> Result<Vec<i64>, AlertWordsError> {
         let words = AlertWords::new(words.iter().map(|(owner, word)| (UserId(*owner), *word)))?;
         Ok(words.owners_in(content).into_iter().map(|owner| owner.0).collect())
     }
@@ -83,22 +83,22 @@ mod tests {
     #[test]
     fn a_word_is_found_whole_and_in_any_case() -> Result<(), AlertWordsError> {
         let words = [(1, "Lear"), (2, "LEAR"), (3, "König")];
-        assert_eq!(told(&words, "(lear), KÖNIG!")?, [1, 2, 3]);
-        assert_eq!(told(&words, "clear learn le-ar lear_x königin")?, Vec::<i64>::new());
+        assert_eq!(users_with(&words, "(lear), KÖNIG!")?, [1, 2, 3]);
+        assert_eq!(users_with(&words, "clear learn le-ar lear_x königin")?, Vec::<i64>::new());
         Ok(())
     }
 
     #[test]
     fn a_word_within_another_is_found_as_well() -> Result<(), AlertWordsError> {
-        assert_eq!(told(&[(1, "room"), (2, "room 12"), (3, "12")], "in room 12.")?, [1, 2, 3]);
-        assert_eq!(told(&[(1, "room 1"), (2, "room")], "in room 12.")?, [2]);
+        assert_eq!(users_with(&[(1, "room"), (2, "room 12"), (3, "12")], "in room 12.")?, [1, 2, 3]);
+        assert_eq!(users_with(&[(1, "room 1"), (2, "room")], "in room 12.")?, [2]);
         Ok(())
     }
 
     #[test]
     fn no_words_and_blank_words_alert_nobody() -> Result<(), AlertWordsError> {
-        assert_eq!(told(&[], "text")?, Vec::<i64>::new());
-        assert_eq!(told(&[(1, " ")], "text  text")?, Vec::<i64>::new());
+        assert_eq!(users_with(&[], "text")?, Vec::<i64>::new());
+        assert_eq!(users_with(&[(1, " ")], "text  text")?, Vec::<i64>::new());
         Ok(())
     }
 }

@@ -1,17 +1,19 @@
-//! Handing an organization out: the rows of its tables, as existing servers write them and [`crate::transfer::import`] reads them.
+//! Handing an organization out: the rows of its tables, as existing servers write them and [`crate::transfer::import`]
+//! reads them.
 //!
-//! A store shows an organization as it was at one moment ([`ExportStore`]), piece by piece, and [`Export`] makes rows of
-//! each piece, so what is held in memory is the realm, which a server holds anyway, and one page of messages. Numbers are
-//! those that things have here. Passwords, keys and the secrets of links never get here: a store does not show them.
+//! A store shows an organization as it was at one moment ([`ExportStore`]), piece by piece, and [`Export`] makes rows
+//! of each piece, so what is held in memory is the realm, which a server holds anyway, and one page of messages.
+//! Numbers are those that things have here. Passwords, keys and the secrets of links never get here: a store does not
+//! show them.
 //!
 //! An export that is imported and exported again is the same: what is written says all that is read.
 
-mod asked;
 mod messages;
 mod organization;
+mod organization_items;
 mod release;
-mod small;
-mod things;
+mod required_columns;
+mod uploads_and_drafts;
 
 pub use messages::ExportedMessage;
 pub use release::Release;
@@ -126,8 +128,8 @@ pub struct MessageCounts {
 /// The database from which an organization is exported.
 #[async_trait]
 pub trait ExportStore: Send + Sync {
-    /// Shows the organization as it is at one moment, whoever changes it meanwhile: [`Export::begin`], then its messages
-    /// in the order of their numbers, the other things, then [`Export::end`].
+    /// Shows the organization as it is at one moment, whoever changes it in the meantime: [`Export::begin`], then its
+    /// messages in the order of their numbers, the other things, then [`Export::end`].
     async fn export(&self, export: &mut Export<'_>) -> Result<(), ExportError>;
 }
 
@@ -206,7 +208,7 @@ impl<'a> Export<'a> {
         self.realm = Arc::clone(realm);
         self.sheets.expect(messages.count);
         self.organization(realm, messages.last)?;
-        self.small_things(realm)
+        self.organization_items(realm)
     }
 
     /// Writes what messages refer to.
@@ -254,7 +256,7 @@ impl<'a> Export<'a> {
         Ok(())
     }
 
-    /// Returns where messages go that somebody sends to these users, in the order of their numbers.
+    /// Returns where messages go that a user sends to these users, in the order of their numbers.
     fn people(&mut self, sender: UserId, users: &[UserId]) -> i64 {
         let others: Vec<UserId> = users.iter().copied().filter(|user| *user != sender).collect();
         match others.as_slice() {
@@ -271,7 +273,7 @@ impl<'a> Export<'a> {
 
     /// Writes a row of `realm.json`.
     fn put(&mut self, table: &'static str, mut row: Value) -> Result<(), ExportWriteError> {
-        asked::complete(table, &mut row);
+        required_columns::complete(table, &mut row);
         self.release.fit(table, &mut row);
         self.sheets.row(ExportFile::Organization, table, row)
     }

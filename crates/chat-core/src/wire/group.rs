@@ -11,7 +11,7 @@ use crate::model::snapshot::RealmSnapshot;
 ///
 /// # Source
 /// Not specified; the keys are those existing clients know. Deactivated users are named too: at this level they stay
-/// in their groups, and nothing is told of groups when an account is closed.
+/// in their groups, and nothing is notified of groups when an account is closed.
 #[must_use]
 pub fn group(realm: &RealmSnapshot, group: &UserGroup, now_s: i64) -> Value {
     json!({
@@ -31,8 +31,8 @@ pub fn group(realm: &RealmSnapshot, group: &UserGroup, now_s: i64) -> Value {
 pub fn members(realm: &RealmSnapshot, group: &UserGroup, now_s: i64) -> Vec<UserId> {
     let Some(system) = group.system else { return group.members.clone() };
     let waiting_days = realm.realm().map_or(0, |realm| realm.rules.waiting_period_days);
-    let standing = realm.users().filter(|user| system.has_direct_member(user, waiting_days, now_s));
-    let mut ids: Vec<_> = standing.map(|user| user.id).collect();
+    let members = realm.users().filter(|user| system.has_direct_member(user, waiting_days, now_s));
+    let mut ids: Vec<_> = members.map(|user| user.id).collect();
     ids.sort_unstable();
     ids
 }

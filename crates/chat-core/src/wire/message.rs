@@ -118,7 +118,7 @@ impl<'a> MessageContext<'a> {
             client: &message.client,
             subject: &message.topic,
             topic_links: self.topic_links,
-            is_me_message: message.marks.is_me,
+            is_me_message: message.content_flags.is_me,
             reactions: message.reactions.iter().map(|reaction| self.reaction(reaction)).collect(),
             submessages: message.submessages.iter().map(|more| submessage(message.id, more)).collect(),
             sender_full_name: &self.sender.full_name,
@@ -201,8 +201,8 @@ pub fn display_users(realm: &RealmSnapshot, users: &[UserId]) -> Vec<DisplayUser
 ///
 /// What could end an attribute of HTML is encoded in their addresses: they leave as text, and a client may be careless.
 #[must_use]
-pub fn topic_links(topic: &str, lexicon: &RenderContext) -> Vec<TopicLinkText> {
-    let links = markdown::topic_links(topic, lexicon.linkifiers()).into_iter();
+pub fn topic_links(topic: &str, render_context: &RenderContext) -> Vec<TopicLinkText> {
+    let links = markdown::topic_links(topic, render_context.linkifiers()).into_iter();
     links.map(|link| TopicLinkText { text: link.text, url: encoded(link.url.as_str()) }).collect()
 }
 
@@ -266,7 +266,7 @@ impl<'a> From<&'a EditHistoryEntry> for ShownEdit<'a> {
 #[derive(Debug)]
 pub struct MessageWriter<'r> {
     realm: &'r RealmSnapshot,
-    lexicon: &'r RenderContext,
+    render_context: &'r RenderContext,
     form: MessageFormat,
     senders: HashMap<UserId, MessageSender>,
     places: HashMap<Recipient, DisplayRecipient>,
@@ -276,9 +276,9 @@ pub struct MessageWriter<'r> {
 impl<'r> MessageWriter<'r> {
     /// A writer of messages in that form.
     #[must_use]
-    pub fn new(realm: &'r RealmSnapshot, lexicon: &'r RenderContext, form: MessageFormat) -> Self {
+    pub fn new(realm: &'r RealmSnapshot, render_context: &'r RenderContext, form: MessageFormat) -> Self {
         let (senders, places, topics) = Default::default();
-        Self { realm, lexicon, form, senders, places, topics }
+        Self { realm, render_context, form, senders, places, topics }
     }
 
     /// Appends the message object.
@@ -304,14 +304,14 @@ impl<'r> MessageWriter<'r> {
     }
 
     fn scene<'s>(&'s mut self, message: &'s Message) -> MessageContext<'s> {
-        let (realm, lexicon) = (self.realm, self.lexicon);
+        let (realm, render_context) = (self.realm, self.render_context);
         let display_recipient = self
             .places
             .entry(message.recipient)
             .or_insert_with(|| display_recipient(realm, message.recipient, &message.direct_users));
         let sender = self.senders.entry(message.sender_id).or_insert_with(|| of_sender(realm, message.sender_id));
         if !self.topics.contains_key(&message.topic) {
-            self.topics.insert(message.topic.clone(), topic_links(&message.topic, lexicon));
+            self.topics.insert(message.topic.clone(), topic_links(&message.topic, render_context));
         }
         let topic_links = self.topics.get(&message.topic).map(Vec::as_slice).unwrap_or_default();
         MessageContext { message, sender, display_recipient, topic_links, realm: Some(realm) }

@@ -27,15 +27,15 @@ pub const DEFAULT_COLOR: &str = "#c2c2c2";
 ///
 /// # Source
 /// Keys as existing clients know them: those of the channel and the reader's own. `email_address` is gone from existing
-/// servers of this level, but the released terminal client cannot show a channel without it; it is empty, because no mail
-/// is taken for channels.
+/// servers of this level, but the released terminal client cannot show a channel without it; it is empty, because no
+/// mail is taken for channels.
 #[must_use]
 pub fn full(
     realm: &RealmSnapshot,
     channel: &Channel,
     subscription: &Subscription,
     figures: &ChannelStatistics,
-    wish: SubscriptionFields,
+    fields: SubscriptionFields,
 ) -> Map<String, Value> {
     let mut object = channel::basic(channel, figures);
     let mut put = |key: &str, value: Value| drop(object.insert(key.to_owned(), value));
@@ -44,10 +44,10 @@ pub fn full(
     put("in_home_view", (!subscription.is_muted).into());
     put("pin_to_top", subscription.pin_to_top.into());
     put("email_address", "".into());
-    for (key, shown) in notifications(realm, subscription, wish.null_notifications) {
+    for (key, shown) in notifications(realm, subscription, fields.null_notifications) {
         put(key, shown.into());
     }
-    if wish.subscribers {
+    if fields.subscribers {
         put("subscribers", subscribers(realm, channel.id));
     }
     object
@@ -79,10 +79,10 @@ pub fn never(
     user: &User,
     channel: &Channel,
     figures: &ChannelStatistics,
-    wish: SubscriptionFields,
+    fields: SubscriptionFields,
 ) -> Map<String, Value> {
     let mut object = channel::basic(channel, figures);
-    if wish.subscribers && access::sees_subscribers(realm, user, channel) {
+    if fields.subscribers && access::sees_subscribers(realm, user, channel) {
         object.insert("subscribers".to_owned(), subscribers(realm, channel.id));
     }
     object
@@ -168,22 +168,25 @@ mod tests {
         )
     }
 
-    fn shown(realm: &RealmSnapshot, wish: SubscriptionFields) -> Value {
+    fn shown(realm: &RealmSnapshot, fields: SubscriptionFields) -> Value {
         let channel = realm.channel(ChannelId(20)).unwrap();
         let subscription = realm.subscription(ChannelId(20), UserId(4)).unwrap();
-        full(realm, channel, subscription, &ChannelStatistics::default(), wish).into()
+        full(realm, channel, subscription, &ChannelStatistics::default(), fields).into()
     }
 
     #[test]
     fn what_the_user_did_not_choose_is_null_or_follows_their_settings() {
         let realm = realm(&json!({"enable_stream_push_notifications": true, "wildcard_mentions_notify": false}));
-        let told = |wish| {
-            let object = shown(&realm, wish);
+        let notifications = |fields| {
+            let object = shown(&realm, fields);
             ["desktop", "audible", "push", "email"].map(|kind| object[format!("{kind}_notifications")].clone())
         };
-        assert_eq!(told(SubscriptionFields::default()), [json!(true), json!(false), json!(true), json!(false)]);
+        assert_eq!(
+            notifications(SubscriptionFields::default()),
+            [json!(true), json!(false), json!(true), json!(false)]
+        );
         let null = SubscriptionFields { null_notifications: true, subscribers: false };
-        assert_eq!(told(null), [json!(true), Value::Null, Value::Null, Value::Null]);
+        assert_eq!(notifications(null), [json!(true), Value::Null, Value::Null, Value::Null]);
         assert_eq!(shown(&realm, SubscriptionFields::default())["wildcard_mentions_notify"], json!(false));
     }
 
@@ -202,11 +205,11 @@ mod tests {
     fn who_may_not_know_the_subscribers_is_not_told() {
         let realm = realm(&json!({}));
         let channel = realm.channel(ChannelId(20)).unwrap();
-        let wish = SubscriptionFields { null_notifications: false, subscribers: true };
-        let told = |user| {
-            never(&realm, realm.user(UserId(user)).unwrap(), channel, &ChannelStatistics::default(), wish)
+        let fields = SubscriptionFields { null_notifications: false, subscribers: true };
+        let shown = |user| {
+            never(&realm, realm.user(UserId(user)).unwrap(), channel, &ChannelStatistics::default(), fields)
                 .contains_key("subscribers")
         };
-        assert_eq!([2, 6].map(told), [true, false]);
+        assert_eq!([2, 6].map(shown), [true, false]);
     }
 }

@@ -55,10 +55,10 @@ impl MessageJson {
 /// A message as a store hands it out: shared by all who read it, with the text that was last made of it.
 ///
 /// The text shows names that may change after the message was written. So it is kept with the place in the log up to
-/// which it holds ([`RealmSnapshot::names_changed`]), and made anew for another one.
+/// which it holds ([`RealmSnapshot::names_changed`]), and made again for another one.
 ///
-/// One that nobody keeps ([`StoredMessage::passing`]) is read once, so of it the form that is asked for is written and no text
-/// is made.
+/// One that nobody keeps ([`StoredMessage::passing`]) is read once, so of it the form that is asked for is written and
+/// no text is made.
 #[derive(Debug)]
 pub struct StoredMessage {
     message: Message,
@@ -170,19 +170,19 @@ mod tests {
     fn a_message_that_nobody_keeps_is_told_as_one_that_is_kept() {
         let channel = RealmChange::Channel(Box::new(testing::channel(20, Privacy::Public)));
         let realm = testing::realm(RealmRules::default(), vec![channel]);
-        let lexicon = RenderContext::of(&realm);
+        let render_context = RenderContext::of(&realm);
         let message = testing::message_event(2, Recipient::Channel(ChannelId(20))).message;
         let marked = SearchWords::parse("hi").mark(&message.topic, &message.html);
         let extras = ReaderExtras { flags: &[Flag::Read], edits: &[], marked: Some(&marked) };
         for (html, client_gravatar) in [(false, false), (false, true), (true, false), (true, true)] {
-            let mut writer = MessageWriter::new(&realm, &lexicon, MessageFormat { html, client_gravatar });
-            let mut told = |message: &StoredMessage| {
+            let mut writer = MessageWriter::new(&realm, &render_context, MessageFormat { html, client_gravatar });
+            let mut written = |message: &StoredMessage| {
                 let mut out = Vec::new();
                 writer.write(message, extras, &mut out);
                 String::from_utf8(out).unwrap()
             };
-            let kept = told(&StoredMessage::from(message.clone()));
-            assert_eq!(told(&StoredMessage::passing(message.clone())), kept);
+            let kept = written(&StoredMessage::from(message.clone()));
+            assert_eq!(written(&StoredMessage::passing(message.clone())), kept);
             let shown: serde_json::Value = serde_json::from_str(&kept).unwrap();
             assert_eq!((&shown["display_recipient"], &shown["flags"][0]), (&"Channel 20".into(), &"read".into()));
         }

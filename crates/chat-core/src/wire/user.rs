@@ -28,7 +28,7 @@ pub struct UserFields {
 impl UserFields {
     /// Returns the form for a reader, who may be shown the user's own address or not.
     #[must_use]
-    pub fn told_to(self, reader: &User, user: &User) -> Self {
+    pub fn visible_to(self, reader: &User, user: &User) -> Self {
         Self { address: user.shows_address_to(reader), ..self }
     }
 }

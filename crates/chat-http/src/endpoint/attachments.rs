@@ -5,28 +5,28 @@ use chat_core::id::AttachmentId;
 use serde_json::json;
 
 use super::uploads;
-use crate::answer::Answer;
 use crate::auth::Caller;
-use crate::call::{Call, endpoint};
-use crate::error::{Fault, ThingFault};
-use crate::routes::{Routes, delete, get, nothing};
+use crate::call::{ApiCall, endpoint};
+use crate::error::{ApiError, OrganizationItemError};
+use crate::response::ApiResponse;
+use crate::routes::{Routes, delete, get, no_members};
 use crate::schema::{Member, Schema, has};
 
 pub(crate) fn routes() -> Routes {
     Routes::of("uploads")
-        .api("/attachments", get(endpoint(list).says("List the caller's uploads, the newest first.", listed)))
+        .api("/attachments", get(endpoint(list).documented("List the caller's uploads, the newest first.", listed)))
         .api(
             "/attachments/{attachment_id}",
-            delete(endpoint(remove).says("Delete one of the caller's uploads.", nothing)),
+            delete(endpoint(remove).documented("Delete one of the caller's uploads.", no_members)),
         )
 }
 
 /// Returns the caller's uploads, the newest first, and what those of everybody take together.
-async fn list(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
-    let uploads = call.app.attachments.of_owner(call.who.id()).await?;
+async fn list(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
+    let uploads = call.app.attachments.of_owner(call.caller.id()).await?;
     let used_bytes = call.app.attachments.used_bytes().await?;
     let shown: Vec<_> = uploads.iter().map(AttachmentUse::shown).collect();
-    Answer::of(&json!({"attachments": shown, "upload_space_used": used_bytes}))
+    ApiResponse::from_payload(&json!({"attachments": shown, "upload_space_used": used_bytes}))
 }
 
 /// Returns the members of the response.
@@ -35,10 +35,10 @@ fn listed() -> Vec<Member> {
 }
 
 /// Deletes an upload of the caller's. Messages that use it keep a link that leads nowhere.
-async fn remove(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+async fn remove(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
     let id = AttachmentId(call.path_id("attachment_id")?);
-    let removed = call.app.attachments.remove((call.who.id(), id), call.app.now_s()).await?;
-    let removed = removed.ok_or(ThingFault::NoAttachment)?;
+    let removed = call.app.attachments.remove((call.caller.id(), id), call.app.now_s()).await?;
+    let removed = removed.ok_or(OrganizationItemError::NoAttachment)?;
     uploads::delete(&call.app, &removed.path_id).await;
-    Ok(Answer::empty())
+    Ok(ApiResponse::empty())
 }

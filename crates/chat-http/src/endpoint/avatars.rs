@@ -16,44 +16,44 @@ use http::header::{CACHE_CONTROL, LOCATION};
 use http::{HeaderValue, StatusCode};
 use serde_json::json;
 
-use super::pictures::{Kind, delete_at, give_up, keep, only_file};
-use crate::answer::Answer;
+use super::pictures::{ImageKind, delete_at, give_up, keep, only_file};
 use crate::auth::Caller;
-use crate::call::{Call, endpoint};
-use crate::error::{Failure, Fault, ThingFault};
-use crate::plain::{Plain, plain};
+use crate::call::{ApiCall, endpoint};
+use crate::error::{ApiError, InternalError, OrganizationItemError};
+use crate::raw_endpoint::{RawCall, raw_endpoint};
+use crate::response::ApiResponse;
 use crate::routes::{Routes, post};
 use crate::schema::{Member, Schema, has};
 
 pub(crate) fn routes() -> Routes {
-    let own = post(endpoint(replace).says("Give the caller another picture.", shown).with_file())
-        .delete(endpoint(remove).says("Give the caller the usual picture again.", shown));
+    let own = post(endpoint(replace).documented("Give the caller another picture.", shown).with_file())
+        .delete(endpoint(remove).documented("Give the caller the usual picture again.", shown));
     Routes::of("users")
         .api("/users/me/avatar", own)
-        .route("/avatar/{user}", routing::get(plain(small)))
-        .route("/avatar/{user}/medium", routing::get(plain(medium)))
+        .route("/avatar/{user}", routing::get(raw_endpoint(small)))
+        .route("/avatar/{user}/medium", routing::get(raw_endpoint(medium)))
 }
 
 /// Gives the caller another picture.
-async fn replace(mut call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
-    let file = only_file(std::mem::take(&mut call.files), ThingFault::NotOneAvatar)?;
+async fn replace(mut call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
+    let file = only_file(std::mem::take(&mut call.files), OrganizationItemError::NotOneAvatar)?;
     let bytes = chat_pictures::decoding_bytes(Cursor::new(&file))?;
-    let made = call.app.workshop.run(bytes, move || chat_pictures::avatar(&file)).await??;
-    let kept = keep(&call.app, Kind::Avatar, vec![("", made.small), ("-medium", made.medium)]).await?;
+    let made = call.app.image_jobs.run(bytes, move || chat_pictures::avatar(&file)).await??;
+    let kept = keep(&call.app, ImageKind::Avatar, vec![("", made.small), ("-medium", made.medium)]).await?;
     let url = kept.first().map(|picture| picture.url.clone());
     match change(&call, url.as_deref()).await {
-        Ok(avatar) => Answer::of(&json!({"avatar_url": avatar.url})),
-        Err(fault) => {
+        Ok(avatar) => ApiResponse::from_payload(&json!({"avatar_url": avatar.url})),
+        Err(error) => {
             give_up(&call.app, &kept).await;
-            Err(fault)
+            Err(error)
         }
     }
 }
 
 /// Gives the caller the usual picture again.
-async fn remove(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+async fn remove(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
     let avatar = change(&call, None).await?;
-    Answer::of(&json!({"avatar_url": avatar.url}))
+    ApiResponse::from_payload(&json!({"avatar_url": avatar.url}))
 }
 
 /// Returns the members of the response.
@@ -61,10 +61,10 @@ fn shown() -> Vec<Member> {
     vec![has("avatar_url", Schema::string())]
 }
 
-/// Makes the picture at `url` the caller's, and deletes the one before: whoever takes a picture back means it.
-async fn change(call: &Call<Caller>, url: Option<&str>) -> Result<AvatarUrls, Fault> {
+/// Makes the picture at `url` the caller's, and deletes the one before: a user who takes a picture back means it.
+async fn change(call: &ApiCall<Caller>, url: Option<&str>) -> Result<AvatarUrls, ApiError> {
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
-        let user = call.who.again(realm)?;
+        let user = call.caller.account_in(realm)?;
         avatar::change(user, url.map(str::to_owned), commit);
         Ok(user.avatar_url.clone())
     };
@@ -73,35 +73,35 @@ async fn change(call: &Call<Caller>, url: Option<&str>) -> Result<AvatarUrls, Fa
         delete_at(&call.app, [before.as_str(), &wire::medium_avatar_url(&before)]).await;
     }
     let realm = call.app.realm();
-    let user = realm.user(call.who.id()).ok_or_else(|| Failure::said("an account is gone"))?;
+    let user = realm.user(call.caller.id()).ok_or_else(|| InternalError::without_cause("an account is gone"))?;
     Ok(wire::avatar(user))
 }
 
-async fn small(call: Plain<Caller>, _: Body) -> Result<Response, Fault> {
+async fn small(call: RawCall<Caller>, _: Body) -> Result<Response, ApiError> {
     led_to(&named(&call)?.url)
 }
 
-async fn medium(call: Plain<Caller>, _: Body) -> Result<Response, Fault> {
+async fn medium(call: RawCall<Caller>, _: Body) -> Result<Response, ApiError> {
     led_to(&named(&call)?.medium_url)
 }
 
 /// Returns the picture of the user in the path, by number or address.
-fn named(call: &Plain<Caller>) -> Result<AvatarUrls, Fault> {
+fn named(call: &RawCall<Caller>) -> Result<AvatarUrls, ApiError> {
     let named = call.path_text("user")?;
-    let realm = &call.who.realm;
+    let realm = &call.caller.realm;
     let user = match named.parse() {
         Ok(id) => realm.user(UserId(id)),
-        Err(_) => address_visibility::find_user(realm, &call.who.user, named),
+        Err(_) => address_visibility::find_user(realm, &call.caller.user, named),
     };
-    let user: &User = user.ok_or(Fault::UnknownRoute)?;
+    let user: &User = user.ok_or(ApiError::UnknownRoute)?;
     Ok(wire::avatar(user))
 }
 
 /// Not specified; for an hour at most, because the answer changes with the picture.
-fn led_to(url: &str) -> Result<Response, Fault> {
+fn led_to(url: &str) -> Result<Response, ApiError> {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::FOUND;
-    let url = HeaderValue::try_from(url).map_err(|error| Failure::new("a picture has no address", error))?;
+    let url = HeaderValue::try_from(url).map_err(|error| InternalError::new("a picture has no address", error))?;
     response.headers_mut().insert(LOCATION, url);
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("private, max-age=3600"));
     Ok(response)

@@ -9,20 +9,21 @@ use chat_core::people::bots::{self, BotUpdate, NewBot};
 use chat_core::wire::avatar_url;
 use serde_json::{Map, Value, json};
 
-use crate::answer::Answer;
 use crate::auth::Caller;
-use crate::call::{Call, endpoint};
-use crate::error::Fault;
-use crate::params::{Json, ParamFault, Params, Reader, Text};
-use crate::routes::{Routes, get, nothing, patch, post};
+use crate::call::{ApiCall, endpoint};
+use crate::error::ApiError;
+use crate::params::{Json, ParamError, ParamReader, Params, TextParam};
+use crate::response::ApiResponse;
+use crate::routes::{Routes, get, no_members, patch, post};
 use crate::schema::{Member, Schema, has, may};
 
 pub(crate) fn routes() -> Routes {
-    let all = get(endpoint(list).says("List the caller's bots that are in use, with their keys.", listed))
-        .post(endpoint(create).says("Make a bot.", made));
-    let one = patch(endpoint(update).says("Change a bot's name, or who answers for it.", changed))
-        .delete(endpoint(deactivate).says("Close a bot's account.", nothing));
-    let key = post(endpoint(regenerate_key).says("Give a bot another key.", || vec![has("api_key", Schema::string())]));
+    let all = get(endpoint(list).documented("List the caller's bots that are in use, with their keys.", listed))
+        .post(endpoint(create).documented("Make a bot.", made));
+    let one = patch(endpoint(update).documented("Change a bot's name, or who answers for it.", changed))
+        .delete(endpoint(deactivate).documented("Close a bot's account.", no_members));
+    let key =
+        post(endpoint(regenerate_key).documented("Give a bot another key.", || vec![has("api_key", Schema::string())]));
     Routes::of("bots").api("/bots", all).api("/bots/{bot_id}", one).api("/bots/{bot_id}/api_key/regenerate", key)
 }
 
@@ -35,10 +36,10 @@ pub(crate) fn domain(base_url: &str) -> &str {
 }
 
 /// Returns the bots of the caller that are in use, with their keys.
-async fn list(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
-    chat_core::permission::access::require_member(&call.who.user)?;
+async fn list(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
+    chat_core::permission::access::require_member(&call.caller.user)?;
     let mut shown = Vec::new();
-    for bot in bots::owned_by(&call.who.realm, call.who.id()) {
+    for bot in bots::owned_by(&call.caller.realm, call.caller.id()) {
         let credentials = call.app.realm.credentials(bot.id).await?;
         let key = credentials.and_then(|credentials| credentials.api_key);
         let mut object = channels_of_its_own();
@@ -49,7 +50,7 @@ async fn list(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
         object.insert("api_key".to_owned(), json!(key.as_ref().map(chat_core::model::user::ApiKey::expose)));
         shown.push(object);
     }
-    Answer::of(&json!({"bots": shown}))
+    ApiResponse::from_payload(&json!({"bots": shown}))
 }
 
 /// Returns the members of the response.
@@ -92,42 +93,42 @@ fn pictured() -> Vec<Member> {
     ]
 }
 
-/// A bot to be made.
-struct Creation {
+/// The parameters of `POST /bots`.
+struct CreateBotParams {
     full_name: String,
     short_name: String,
     kind: i64,
 }
 
-impl Params for Creation {
-    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+impl Params for CreateBotParams {
+    fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self {
-            full_name: given.required::<Text>("full_name")?,
-            short_name: given.required::<Text>("short_name")?,
-            kind: given.or::<Json<i64>>("bot_type", 1)?,
+            full_name: reader.required::<TextParam>("full_name")?,
+            short_name: reader.required::<TextParam>("short_name")?,
+            kind: reader.or::<Json<i64>>("bot_type", 1)?,
         })
     }
 }
 
-/// Makes a bot. Its owner is told its key.
-async fn create(call: Call<Caller>, wish: Creation) -> Result<Answer, Fault> {
+/// Creates a bot. The response has its key.
+async fn create(call: ApiCall<Caller>, params: CreateBotParams) -> Result<ApiResponse, ApiError> {
     let new = NewBot {
-        full_name: wish.full_name,
-        short_name: wish.short_name,
+        full_name: params.full_name,
+        short_name: params.short_name,
         domain: domain(&call.app.settings.base_url).to_owned(),
-        kind: wish.kind,
+        kind: params.kind,
         api_key: call.app.fresh_key()?,
     };
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
-        Ok(bots::create(realm, call.who.again(realm)?, &new, commit)?)
+        Ok(bots::create(realm, call.caller.account_in(realm)?, &new, commit)?)
     };
     let user_id = call.app.commit(decide).await?;
     let realm = call.app.realm();
-    let mut told = channels_of_its_own();
-    told.insert("user_id".to_owned(), json!(user_id));
-    told.insert("api_key".to_owned(), new.api_key.expose().into());
-    told.insert("avatar_url".to_owned(), json!(realm.user(user_id).map(|bot| avatar_url(bot))));
-    Answer::of(&told)
+    let mut response = channels_of_its_own();
+    response.insert("user_id".to_owned(), json!(user_id));
+    response.insert("api_key".to_owned(), new.api_key.expose().into());
+    response.insert("avatar_url".to_owned(), json!(realm.user(user_id).map(|bot| avatar_url(bot))));
+    ApiResponse::from_payload(&response)
 }
 
 /// Returns the members of the response.
@@ -136,31 +137,31 @@ fn made() -> Vec<Member> {
 }
 
 impl Params for BotUpdate {
-    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+    fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self {
-            full_name: given.optional::<Text>("full_name")?,
-            owner_id: given.optional::<Json<UserId>>("bot_owner_id")?,
+            full_name: reader.optional::<TextParam>("full_name")?,
+            owner_id: reader.optional::<Json<UserId>>("bot_owner_id")?,
         })
     }
 }
 
 /// Changes a bot's name and who answers for it, together or not at all.
-async fn update(call: Call<Caller>, wish: BotUpdate) -> Result<Answer, Fault> {
+async fn update(call: ApiCall<Caller>, params: BotUpdate) -> Result<ApiResponse, ApiError> {
     let id = in_path(&call)?;
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
-        let bot = bots::update(realm, call.who.again(realm)?, (id, &wish), commit)?;
+        let bot = bots::update(realm, call.caller.account_in(realm)?, (id, &params), commit)?;
         let owner = bot.bot.as_ref().and_then(|bot| bot.owner_id).and_then(|owner| realm.user(owner));
         let owner = owner.map(|owner| owner.shown_email().into_owned());
         Ok((bot, owner))
     };
     let (bot, owner) = call.app.commit(decide).await?;
-    let mut told = channels_of_its_own();
-    told.insert("full_name".to_owned(), bot.full_name.as_str().into());
-    told.insert("avatar_url".to_owned(), avatar_url(&bot).into());
-    if wish.owner_id.is_some() {
-        told.insert("bot_owner".to_owned(), json!(owner));
+    let mut response = channels_of_its_own();
+    response.insert("full_name".to_owned(), bot.full_name.as_str().into());
+    response.insert("avatar_url".to_owned(), avatar_url(&bot).into());
+    if params.owner_id.is_some() {
+        response.insert("bot_owner".to_owned(), json!(owner));
     }
-    Answer::of(&told)
+    ApiResponse::from_payload(&response)
 }
 
 /// Returns the members of the response.
@@ -170,18 +171,18 @@ fn changed() -> Vec<Member> {
 }
 
 /// Closes a bot's account. Once more changes nothing.
-async fn deactivate(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+async fn deactivate(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
     let id = in_path(&call)?;
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
         account::deactivate(realm, kept(&call, realm, id)?, commit);
         Ok(())
     };
     call.app.commit(decide).await?;
-    Ok(Answer::empty())
+    Ok(ApiResponse::empty())
 }
 
 /// Gives a bot another key; the one before opens nothing any more.
-async fn regenerate_key(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+async fn regenerate_key(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
     let id = in_path(&call)?;
     let key = call.app.fresh_key()?;
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
@@ -189,15 +190,15 @@ async fn regenerate_key(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
         Ok(())
     };
     call.app.commit(decide).await?;
-    Answer::of(&json!({"api_key": key.expose()}))
+    ApiResponse::from_payload(&json!({"api_key": key.expose()}))
 }
 
-fn kept<'a>(call: &Call<Caller>, realm: &'a RealmSnapshot, id: UserId) -> Result<&'a User, Fault> {
-    Ok(bots::kept_by(realm, call.who.again(realm)?, id)?)
+fn kept<'a>(call: &ApiCall<Caller>, realm: &'a RealmSnapshot, id: UserId) -> Result<&'a User, ApiError> {
+    Ok(bots::kept_by(realm, call.caller.account_in(realm)?, id)?)
 }
 
 /// Returns the bot in the path.
-fn in_path(call: &Call<Caller>) -> Result<UserId, Fault> {
+fn in_path(call: &ApiCall<Caller>) -> Result<UserId, ApiError> {
     call.path_id("bot_id").map(UserId)
 }
 

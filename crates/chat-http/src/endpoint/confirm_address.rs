@@ -12,9 +12,9 @@ use chat_core::people::address::{self, EmailChangeError};
 use chat_core::people::invitation::InvitationLink;
 
 use crate::endpoint::join::{finish, name_of, rendered, said};
-use crate::error::Fault;
+use crate::error::ApiError;
 use crate::rate;
-use crate::state::{App, Site};
+use crate::state::{App, AppState};
 
 pub(crate) fn routes() -> Router<App> {
     Router::new().route("/confirm-address/{link}", get(show).post(confirm))
@@ -42,12 +42,12 @@ async fn show(State(app): State<App>, Path(end): Path<String>, extensions: Exten
 async fn confirm(State(app): State<App>, Path(end): Path<String>, extensions: Extensions) -> Response {
     let page = match link(&app, &end, &extensions) {
         Ok(link) => confirmed(&app, &link).await,
-        Err(fault) => Err(fault),
+        Err(error) => Err(error),
     };
     finish(&app, page)
 }
 
-async fn confirmed(app: &Site, link: &InvitationLink) -> Result<String, Fault> {
+async fn confirmed(app: &AppState, link: &InvitationLink) -> Result<String, ApiError> {
     let (_, address) = address::opened(&app.realm(), link, app.now_s())?;
     app.commit(|realm, commit| Ok(address::confirm(realm, link, commit)?)).await?;
     let login = Some((app.settings.base_url.as_str(), address.as_str()));
@@ -56,7 +56,7 @@ async fn confirmed(app: &Site, link: &InvitationLink) -> Result<String, Fault> {
 }
 
 /// Trying links counts by address, as everything does that needs no account.
-fn link(app: &Site, end: &str, extensions: &Extensions) -> Result<InvitationLink, Fault> {
-    app.frame.by_address.check(&rate::address(extensions))?;
+fn link(app: &AppState, end: &str, extensions: &Extensions) -> Result<InvitationLink, ApiError> {
+    app.server.by_address.check(&rate::address(extensions))?;
     Ok(InvitationLink::parse(end).map_err(|_| EmailChangeError::Unknown)?)
 }

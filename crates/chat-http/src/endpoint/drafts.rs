@@ -6,55 +6,58 @@ use chat_core::id::DraftId;
 use chat_core::messages::draft::{self, Draft, DraftError, DraftOutcome, DraftRequest, DraftType};
 use serde_json::{Value, json};
 
-use crate::answer::Answer;
 use crate::auth::Caller;
-use crate::call::{Call, endpoint};
-use crate::error::{Failure, Fault};
-use crate::params::{FromJson, Json, Object, ParamFault, Params, Path, Quoted, Reader, Words, not_blank};
-use crate::routes::{Routes, get, nothing, patch};
+use crate::call::{ApiCall, endpoint};
+use crate::error::{ApiError, InternalError};
+use crate::params::{
+    FromJson, Json, JsonObject, JsonPath, JsonWord, ParamError, ParamReader, Params, WordEnum, not_blank,
+};
+use crate::response::ApiResponse;
+use crate::routes::{Routes, get, no_members, patch};
 use crate::schema::{Member, Schema, has};
 use crate::state::DECISIONS_MAX;
 
 pub(crate) fn routes() -> Routes {
-    let all = get(endpoint(list).says("List the caller's drafts.", listed))
-        .post(endpoint(create).says("Keep drafts, all of them or none.", kept));
-    let one = patch(endpoint(edit).says("Make a draft another.", nothing))
-        .delete(endpoint(remove).says("Delete a draft.", nothing));
+    let all = get(endpoint(list).documented("List the caller's drafts.", listed))
+        .post(endpoint(create).documented("Keep drafts, all of them or none.", kept));
+    let one = patch(endpoint(edit).documented("Make a draft another.", no_members))
+        .delete(endpoint(remove).documented("Delete a draft.", no_members));
     Routes::of("drafts").api("/drafts", all).api("/drafts/{draft_id}", one)
 }
 
-impl Words for DraftType {
+impl WordEnum for DraftType {
     const WORDS: &'static [(&'static str, Self)] =
         &[("", Self::Nowhere), ("stream", Self::Channel), ("private", Self::Direct)];
 }
 
 impl FromJson for DraftRequest {
-    fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
-        let wish = members(Object::of(value, path)?)?;
-        not_blank(&wish.content, &path.key("content"))?;
-        Ok(wish)
+    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
+        let request = members(JsonObject::of(value, path)?)?;
+        not_blank(&request.content, &path.key("content"))?;
+        Ok(request)
     }
 
     fn schema() -> Schema {
-        Object::schema(members)
+        JsonObject::schema(members)
     }
 }
 
-fn members(mut object: Object<'_>) -> Result<DraftRequest, ParamFault> {
-    let Quoted(kind) = object.required("type")?;
+fn members(mut object: JsonObject<'_>) -> Result<DraftRequest, ParamError> {
+    let JsonWord(kind) = object.required("type")?;
     let to = object.required("to")?;
     let topic = object.required("topic")?;
     let content = object.required("content")?;
-    let touched_s = object.optional::<Option<Moment>>("timestamp")?.flatten().map(|Moment(touched_s)| touched_s);
+    let touched_s =
+        object.optional::<Option<DraftTimestamp>>("timestamp")?.flatten().map(|DraftTimestamp(touched_s)| touched_s);
     object.end()?;
     Ok(DraftRequest { kind, to, topic, content, touched_s })
 }
 
 /// Unix seconds; of what clients send as a fraction the whole seconds count.
-struct Moment(i64);
+struct DraftTimestamp(i64);
 
-impl FromJson for Moment {
-    fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
+impl FromJson for DraftTimestamp {
+    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
         let whole = value.as_number().map(ToString::to_string).and_then(|digits| {
             let (seconds, _) = digits.split_once('.').unwrap_or((&digits, ""));
             seconds.parse().ok()
@@ -71,11 +74,11 @@ impl FromJson for Moment {
 }
 
 /// Returns the caller's drafts.
-async fn list(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
-    draft::require_kept(&call.who.realm, &call.who.user)?;
-    let drafts = call.app.drafts.drafts_of(call.who.id()).await?;
+async fn list(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
+    draft::require_kept(&call.caller.realm, &call.caller.user)?;
+    let drafts = call.app.drafts.drafts_of(call.caller.id()).await?;
     let objects: Value = drafts.iter().map(|(id, draft)| draft.object(*id)).collect();
-    Answer::of(&json!({"count": drafts.len(), "drafts": objects}))
+    ApiResponse::from_payload(&json!({"count": drafts.len(), "drafts": objects}))
 }
 
 /// Returns the members of the response.
@@ -83,31 +86,34 @@ fn listed() -> Vec<Member> {
     vec![has("count", Schema::integer()), has("drafts", Schema::list(Schema::named("Draft")))]
 }
 
-/// New drafts.
-struct Wishes(Vec<DraftRequest>);
+/// The parameters of `POST /drafts`.
+struct CreateDraftsParams(Vec<DraftRequest>);
 
-impl Params for Wishes {
-    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
-        Ok(Self(given.required::<Json<Vec<DraftRequest>>>("drafts")?))
+impl Params for CreateDraftsParams {
+    fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
+        Ok(Self(reader.required::<Json<Vec<DraftRequest>>>("drafts")?))
     }
 }
 
 /// Keeps drafts, all of them or none.
-async fn create(call: Call<Caller>, Wishes(wishes): Wishes) -> Result<Answer, Fault> {
+async fn create(
+    call: ApiCall<Caller>,
+    CreateDraftsParams(requests): CreateDraftsParams,
+) -> Result<ApiResponse, ApiError> {
     let now_s = call.app.now_s();
     for _ in 0..DECISIONS_MAX {
         let realm = call.app.realm();
-        let user = call.who.again(&realm)?;
+        let user = call.caller.account_in(&realm)?;
         draft::require_kept(&realm, user)?;
-        let drafts = wishes.iter().map(|wish| draft::draft(&realm, user, wish, now_s));
+        let drafts = requests.iter().map(|request| draft::draft(&realm, user, request, now_s));
         let drafts: Vec<Draft> = drafts.collect::<Result<_, DraftError>>()?;
         match call.app.drafts.add_drafts(user.id, &drafts, (realm.changed(), now_s)).await? {
-            DraftOutcome::Done(ids) => return Answer::of(&json!({"ids": ids})),
+            DraftOutcome::Done(ids) => return ApiResponse::from_payload(&json!({"ids": ids})),
             DraftOutcome::Full => return Err(DraftError::TooMany.into()),
             DraftOutcome::Stale => {}
         }
     }
-    Err(Failure::said("the realm changed faster than drafts could be kept").into())
+    Err(InternalError::without_cause("the realm changed faster than drafts could be kept").into())
 }
 
 /// Returns the members of the response.
@@ -115,21 +121,21 @@ fn kept() -> Vec<Member> {
     vec![has("ids", Schema::list(Schema::integer()))]
 }
 
-/// What a draft becomes.
-struct Changed(DraftRequest);
+/// The parameters of `PATCH /drafts/{draft_id}`.
+struct EditDraftParams(DraftRequest);
 
-impl Params for Changed {
-    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
-        Ok(Self(given.required::<Json<DraftRequest>>("draft")?))
+impl Params for EditDraftParams {
+    fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
+        Ok(Self(reader.required::<Json<DraftRequest>>("draft")?))
     }
 }
 
 /// Makes a draft another. Of a number that is none of theirs nothing else is said, whatever the draft would become.
-async fn edit(call: Call<Caller>, Changed(wish): Changed) -> Result<Answer, Fault> {
+async fn edit(call: ApiCall<Caller>, EditDraftParams(request): EditDraftParams) -> Result<ApiResponse, ApiError> {
     let id = DraftId(call.path_id("draft_id")?);
-    let (realm, user, now_s) = (&call.who.realm, &call.who.user, call.app.now_s());
+    let (realm, user, now_s) = (&call.caller.realm, &call.caller.user, call.app.now_s());
     draft::require_kept(realm, user)?;
-    let draft = match draft::draft(realm, user, &wish, now_s) {
+    let draft = match draft::draft(realm, user, &request, now_s) {
         Ok(draft) => draft,
         Err(refused) if call.app.drafts.has_draft(user.id, id).await? => return Err(refused.into()),
         Err(_) => return Err(DraftError::NoneSuch.into()),
@@ -137,15 +143,15 @@ async fn edit(call: Call<Caller>, Changed(wish): Changed) -> Result<Answer, Faul
     if !call.app.drafts.change_draft(user.id, id, &draft, now_s).await? {
         return Err(DraftError::NoneSuch.into());
     }
-    Ok(Answer::empty())
+    Ok(ApiResponse::empty())
 }
 
 /// Deletes a draft.
-async fn remove(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+async fn remove(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
     let id = DraftId(call.path_id("draft_id")?);
-    draft::require_kept(&call.who.realm, &call.who.user)?;
-    if !call.app.drafts.delete_draft(call.who.id(), id, call.app.now_s()).await? {
+    draft::require_kept(&call.caller.realm, &call.caller.user)?;
+    if !call.app.drafts.delete_draft(call.caller.id(), id, call.app.now_s()).await? {
         return Err(DraftError::NoneSuch.into());
     }
-    Ok(Answer::empty())
+    Ok(ApiResponse::empty())
 }

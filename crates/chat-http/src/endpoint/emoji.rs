@@ -8,26 +8,26 @@ use chat_core::organization::custom_emoji::{self, CustomEmojiError, CustomEmojiI
 use chat_core::wire::item;
 use serde_json::json;
 
-use super::pictures::{Kind, give_up, keep, only_file};
-use crate::answer::Answer;
+use super::pictures::{ImageKind, give_up, keep, only_file};
 use crate::auth::Caller;
-use crate::call::{Call, endpoint};
-use crate::error::{Fault, ThingFault};
-use crate::routes::{Routes, get, nothing, post};
+use crate::call::{ApiCall, endpoint};
+use crate::error::{ApiError, OrganizationItemError};
+use crate::response::ApiResponse;
+use crate::routes::{Routes, get, no_members, post};
 use crate::schema::{Member, Schema, has};
 
 pub(crate) fn routes() -> Routes {
     const NAME: (&str, &str) = ("emoji_name", "The name of the emoji.");
-    let one = post(endpoint(add).says("Add a custom emoji.", nothing).with_file().by(&[NAME]))
-        .delete(endpoint(deactivate).says("Take a custom emoji out of use.", nothing).by(&[NAME]));
+    let one = post(endpoint(add).documented("Add a custom emoji.", no_members).with_file().by(&[NAME]))
+        .delete(endpoint(deactivate).documented("Take a custom emoji out of use.", no_members).by(&[NAME]));
     Routes::of("organization")
-        .api("/realm/emoji", get(endpoint(list).says("List the custom emoji, in use or not.", listed)))
+        .api("/realm/emoji", get(endpoint(list).documented("List the custom emoji, in use or not.", listed)))
         .api("/realm/emoji/{emoji_name}", one)
 }
 
 /// All custom emoji, in use or not.
-async fn list(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
-    Answer::of(&json!({"emoji": item::emoji(&call.who.realm)}))
+async fn list(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
+    ApiResponse::from_payload(&json!({"emoji": item::emoji(&call.caller.realm)}))
 }
 
 /// Returns the members of the response.
@@ -36,34 +36,35 @@ fn listed() -> Vec<Member> {
 }
 
 /// Adds an emoji. What can be refused without looking at the picture is.
-async fn add(mut call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+async fn add(mut call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
     let written = call.path_text("emoji_name")?.to_owned();
-    custom_emoji::check(&call.who.realm, &call.who.user, &written, call.app.now_s())?;
-    let file = only_file(std::mem::take(&mut call.files), ThingFault::NotOneFile)?;
+    custom_emoji::check(&call.caller.realm, &call.caller.user, &written, call.app.now_s())?;
+    let file = only_file(std::mem::take(&mut call.files), OrganizationItemError::NotOneFile)?;
     let bytes = chat_pictures::decoding_bytes(Cursor::new(&file))?;
-    let made = call.app.workshop.run(bytes, move || chat_pictures::emoji(&file)).await??;
+    let made = call.app.image_jobs.run(bytes, move || chat_pictures::emoji(&file)).await??;
     let still = made.still.map(|still| ("-still", still));
-    let kept = keep(&call.app, Kind::Emoji, [Some(("", made.picture)), still].into_iter().flatten().collect()).await?;
+    let kept =
+        keep(&call.app, ImageKind::Emoji, [Some(("", made.picture)), still].into_iter().flatten().collect()).await?;
     let mut urls = kept.iter().map(|picture| picture.url.clone());
     let pictures = CustomEmojiImages { source_url: urls.next().unwrap_or_default(), still_url: urls.next() };
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
-        Ok(custom_emoji::add(realm, call.who.again(realm)?, (&written, &pictures), commit)?)
+        Ok(custom_emoji::add(realm, call.caller.account_in(realm)?, (&written, &pictures), commit)?)
     };
-    if let Err(fault) = call.app.commit(decide).await {
+    if let Err(error) = call.app.commit(decide).await {
         give_up(&call.app, &kept).await;
-        return Err(fault);
+        return Err(error);
     }
-    Ok(Answer::empty())
+    Ok(ApiResponse::empty())
 }
 
 /// Takes an emoji out of use.
-async fn deactivate(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+async fn deactivate(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
     let name = call.path_text("emoji_name")?;
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
         let decided: Result<(), CustomEmojiError> =
-            custom_emoji::deactivate(realm, call.who.again(realm)?, name, commit);
+            custom_emoji::deactivate(realm, call.caller.account_in(realm)?, name, commit);
         Ok(decided?)
     };
     call.app.commit(decide).await?;
-    Ok(Answer::empty())
+    Ok(ApiResponse::empty())
 }

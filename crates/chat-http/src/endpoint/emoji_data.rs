@@ -15,7 +15,7 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::answer::JSON;
+use crate::response::JSON;
 
 const PATH: &str = "/static/emoji-data.json";
 

@@ -1,6 +1,6 @@
 //! `/events`.
 
-mod again;
+mod repoll;
 
 use std::fmt::Write as _;
 use std::pin::pin;
@@ -15,17 +15,17 @@ use chat_core::model::snapshot::RealmSnapshot;
 use chat_core::model::user::User;
 use tokio::time::{Instant, sleep, sleep_until};
 
-use self::again::Again;
-use crate::answer::Answer;
+use self::repoll::OfferedRepoll;
 use crate::auth::{Caller, CallerSecret, holder};
-use crate::call::{Call, endpoint};
-use crate::error::Fault;
+use crate::call::{ApiCall, endpoint};
+use crate::error::ApiError;
 use crate::long_wait::LongWait;
-use crate::params::{Json, ParamFault, Params, Reader, Text};
-use crate::polls::{Ended, Turn};
-use crate::routes::{self, Routes, nothing};
+use crate::params::{Json, ParamError, ParamReader, Params, TextParam};
+use crate::polls::{PollEnd, PollSlot};
+use crate::response::ApiResponse;
+use crate::routes::{self, Routes, no_members};
 use crate::schema::{Member, Schema, has};
-use crate::state::{App, Site};
+use crate::state::{App, AppState};
 
 /// A poll without events is answered after this time at the least.
 const HEARTBEAT_AFTER: Duration = Duration::from_secs(45);
@@ -41,34 +41,34 @@ const EVENT_BYTES: usize = 1536;
 const CATCH_UP_WITHIN: Duration = Duration::from_secs(2);
 /// How often it looks whether the node has.
 const CATCH_UP_EVERY: Duration = Duration::from_millis(20);
-/// After this time a poll that waits makes sure that no other node has deleted its queue meanwhile.
+/// After this time a poll that waits makes sure that no other node has deleted its queue in the meantime.
 const CONFIRM_AFTER: Duration = Duration::from_secs(3);
 
 /// Returns the paths of event queues.
 pub(crate) fn routes() -> Routes {
-    let queue = routes::get(endpoint(get).says("Wait for events of a queue, and tell them.", told))
-        .delete(endpoint(delete).says("End a queue.", nothing));
+    let queue = routes::get(endpoint(get).documented("Wait for events of a queue, and tell them.", response_schema))
+        .delete(endpoint(delete).documented("End a queue.", no_members));
     Routes::of("events").api("/events", queue)
 }
 
 /// The parameter that differs between a client's polls.
 const LAST_EVENT_ID: &str = "last_event_id";
 
-/// What a client asks its queue for.
-pub(crate) struct Poll {
+/// The parameters of `GET /events`.
+pub(crate) struct PollParams {
     queue_id: String,
     last_event_id: EventId,
     dont_block: bool,
 }
 
-impl Params for Poll {
+impl Params for PollParams {
     const WAITS: bool = true;
 
-    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+    fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self {
-            queue_id: given.required::<Text>("queue_id")?,
-            last_event_id: EventId(given.required::<Json<i64>>(LAST_EVENT_ID)?),
-            dont_block: given.or::<Json<bool>>("dont_block", false)?,
+            queue_id: reader.required::<TextParam>("queue_id")?,
+            last_event_id: EventId(reader.required::<Json<i64>>(LAST_EVENT_ID)?),
+            dont_block: reader.or::<Json<bool>>("dont_block", false)?,
         })
     }
 }
@@ -82,71 +82,71 @@ impl Params for Poll {
 /// Specification, "Events"; the rest as existing clients know it. A heartbeat has the number of the last event that
 /// was looked at, so that the client skips with it what its queue does not want. Numbers of the events of one
 /// organization go on across queues; clients that begin with -1, as documented examples do because every queue of the
-/// original server counts anew, get what their queue has.
-pub(crate) async fn get(call: Call<Caller>, poll: Poll) -> Result<Answer, Fault> {
+/// original server counts again, get what their queue has.
+pub(crate) async fn get(call: ApiCall<Caller>, poll: PollParams) -> Result<ApiResponse, ApiError> {
     // What a poll that waits for a minute does not need is let go first: the head, and the buffer it was read into.
-    let (app, asker, wait) = essence(call, &poll);
-    answer(&app, asker, poll, &wait).await
+    let (app, caller, wait) = poll_parts(call, &poll);
+    answer(&app, caller, poll, &wait).await
 }
 
 /// Returns the members of the response.
-fn told() -> Vec<Member> {
+fn response_schema() -> Vec<Member> {
     vec![has("queue_id", Schema::string()), has("events", Schema::list(Schema::named("Event")))]
 }
 
 /// Returns what of a call a poll keeps.
-fn essence(call: Call<Caller>, poll: &Poll) -> (App, Asker, LongWait) {
-    let Call { app, who, wait, is_plain, .. } = call;
-    let asker = Asker { user_id: who.user.id, secret: who.secret };
+fn poll_parts(call: ApiCall<Caller>, poll: &PollParams) -> (App, PollCaller, LongWait) {
+    let ApiCall { app, caller, wait, is_plain, .. } = call;
+    let caller = PollCaller { user_id: caller.user.id, secret: caller.secret };
     if is_plain && !poll.dont_block {
-        wait.offer(|| Again::offered(&app, asker, &poll.queue_id));
+        wait.offer(|| OfferedRepoll::offered(&app, caller, &poll.queue_id));
     }
-    (app, asker, wait)
+    (app, caller, wait)
 }
 
 /// The caller, and the secret it was let in with: once that is replaced, a poll opened with it gets no more events.
 #[derive(Clone, Copy)]
-struct Asker {
+struct PollCaller {
     user_id: UserId,
     secret: CallerSecret,
 }
 
 async fn answer(
     app: &App,
-    Asker { user_id, secret }: Asker,
-    poll: Poll,
+    PollCaller { user_id, secret }: PollCaller,
+    poll: PollParams,
     long_wait: &LongWait,
-) -> Result<Answer, Fault> {
-    let Poll { queue_id, last_event_id, dont_block } = poll;
+) -> Result<ApiResponse, ApiError> {
+    let PollParams { queue_id, last_event_id, dont_block } = poll;
     let queue = owned(app, queue_id, user_id).await?;
-    let mut turn = app.polls.begin(&queue.id);
+    let mut slot = app.polls.begin(&queue.id);
     catch_up(app, last_event_id).await?;
     app.queues.note(&queue, app.now_s());
-    let mut delivery = Delivery::after(last_event_id.max(queue.begins_after), &queue.id, secret);
+    let mut batch = EventBatch::after(last_event_id.max(queue.begins_after), &queue.id, secret);
     let begun = Instant::now();
     let (mut until, mut confirmed) = (begun + CONFIRM_AFTER, false);
-    while delivery.look(app, &queue).await? && !dont_block {
-        let from = (delivery.at, delivery.told);
+    while batch.collect(app, &queue).await? && !dont_block {
+        let from = (batch.at, batch.typing_seen);
         long_wait.begin();
-        match wait(app, &queue, from, (&mut turn, until)).await {
-            Woken::Told => {}
-            Woken::Ended(Ended::Superseded) => break,
-            Woken::Ended(Ended::Stopping) => {
-                delivery.beat();
+        match wait(app, &queue, from, (&mut slot, until)).await {
+            WakeReason::Notified => {}
+            WakeReason::Ended(PollEnd::Superseded) => break,
+            WakeReason::Ended(PollEnd::Stopping) => {
+                batch.push_heartbeat();
                 break;
             }
-            Woken::Ended(Ended::Deleted) => return Err(Fault::NoQueue { queue_id: queue.id.clone() }),
-            Woken::Late if confirmed => {
-                delivery.beat();
+            WakeReason::Ended(PollEnd::Deleted) => return Err(ApiError::NoQueue { queue_id: queue.id.clone() }),
+            WakeReason::TimedOut if confirmed => {
+                batch.push_heartbeat();
                 break;
             }
-            Woken::Late => {
+            WakeReason::TimedOut => {
                 (until, confirmed) = (begun + heartbeat_after(app), true);
                 owned(app, queue.id.clone(), user_id).await?;
             }
         }
     }
-    Ok(delivery.answer())
+    Ok(batch.answer())
 }
 
 /// Ends a queue whose events were pruned before its client got them: it cannot go on without a hole.
@@ -154,28 +154,28 @@ async fn answer(
 /// # Source
 /// The code is the one at which clients register again. The existing server has another one for numbers that its
 /// client has confirmed before; a queue here is not pruned by what its client says.
-async fn lost(app: &Site, queue: &EventQueue) -> Result<Fault, Fault> {
+async fn lost(app: &AppState, queue: &EventQueue) -> Result<ApiError, ApiError> {
     app.queues.delete(&queue.id, queue.user_id).await?;
-    Ok(Fault::NoQueue { queue_id: queue.id.clone() })
+    Ok(ApiError::NoQueue { queue_id: queue.id.clone() })
 }
 
 /// Returns the caller's queue of that name.
-async fn owned(app: &Site, queue_id: String, user_id: UserId) -> Result<Arc<EventQueue>, Fault> {
+async fn owned(app: &AppState, queue_id: String, user_id: UserId) -> Result<Arc<EventQueue>, ApiError> {
     let found = app.queues.find(&queue_id).await?;
-    found.filter(|queue| queue.user_id == user_id).ok_or(Fault::NoQueue { queue_id })
+    found.filter(|queue| queue.user_id == user_id).ok_or(ApiError::NoQueue { queue_id })
 }
 
-fn heartbeat_after(app: &Site) -> Duration {
-    let more_ms = u64::try_from(app.frame.outside.fresh_id() % HEARTBEAT_SPREAD_MS).unwrap_or(0);
+fn heartbeat_after(app: &AppState) -> Duration {
+    let more_ms = u64::try_from(app.server.runtime.fresh_id() % HEARTBEAT_SPREAD_MS).unwrap_or(0);
     HEARTBEAT_AFTER + Duration::from_millis(more_ms)
 }
 
-/// Waits until this node knows of the event that the client has, if another node told it.
-async fn catch_up(app: &Site, last: EventId) -> Result<(), Fault> {
+/// Waits until this node knows of the event that the client has, if another node sent it.
+async fn catch_up(app: &AppState, last: EventId) -> Result<(), ApiError> {
     let give_up = Instant::now() + CATCH_UP_WITHIN;
     while app.log.head() < last {
         if Instant::now() >= give_up {
-            return Err(Fault::NotInQueue { event_id: last });
+            return Err(ApiError::NotInQueue { event_id: last });
         }
         sleep(CATCH_UP_EVERY).await;
     }
@@ -183,37 +183,37 @@ async fn catch_up(app: &Site, last: EventId) -> Result<(), Fault> {
 }
 
 /// The reason why waiting is over.
-enum Woken {
-    /// Something was told that may concern the queue.
-    Told,
+enum WakeReason {
+    /// There is an event that may concern the queue.
+    Notified,
     /// The poll is to end.
-    Ended(Ended),
+    Ended(PollEnd),
     /// The time has come.
-    Late,
+    TimedOut,
 }
 
 async fn wait(
-    app: &Site,
+    app: &AppState,
     queue: &EventQueue,
-    (at, told): (EventId, u64),
-    (turn, until): (&mut Turn<'_>, Instant),
-) -> Woken {
-    let listener = LogListener { user_id: queue.user_id, overhears: queue.filter.overhears(), told };
+    (at, typing_seen): (EventId, u64),
+    (slot, until): (&mut PollSlot<'_>, Instant),
+) -> WakeReason {
+    let listener = LogListener { user_id: queue.user_id, receives_public: queue.filter.receives_public(), typing_seen };
     let time = pin!(sleep_until(until));
     tokio::select! {
         biased;
-        ended = turn.ended() => Woken::Ended(ended),
-        () = app.log.wait(listener, at) => Woken::Told,
-        () = time => Woken::Late,
+        ended = slot.ended() => WakeReason::Ended(ended),
+        () = app.log.wait(listener, at) => WakeReason::Notified,
+        () = time => WakeReason::TimedOut,
     }
 }
 
-/// The events of one answer, as they come together.
-struct Delivery {
+/// The events of one response, as they are collected.
+struct EventBatch {
     /// The last record that was looked at.
     at: EventId,
-    /// How far it was looked at who is typing.
-    told: u64,
+    /// The number of the last typing event that was looked at.
+    typing_seen: u64,
     /// `{"queue_id":"…","events":[` and the events; nothing while there is none.
     text: String,
     queue_id: String,
@@ -221,21 +221,21 @@ struct Delivery {
     secret: CallerSecret,
 }
 
-impl Delivery {
+impl EventBatch {
     fn after(at: EventId, queue_id: &str, secret: CallerSecret) -> Self {
-        Self { at, told: 0, text: String::new(), queue_id: queue_id.to_owned(), secret }
+        Self { at, typing_seen: 0, text: String::new(), queue_id: queue_id.to_owned(), secret }
     }
 
     /// Takes in what the queue wants of what was not looked at yet. Says whether there is still nothing to answer.
-    async fn look(&mut self, app: &Site, queue: &EventQueue) -> Result<bool, Fault> {
-        self.look_at_log(app, queue).await?;
+    async fn collect(&mut self, app: &AppState, queue: &EventQueue) -> Result<bool, ApiError> {
+        self.collect_logged(app, queue).await?;
         if self.text.len() < ANSWER_BYTES {
-            self.look_at_typing(app, queue)?;
+            self.collect_typing(app, queue)?;
         }
         Ok(self.text.is_empty())
     }
 
-    async fn look_at_log(&mut self, app: &Site, queue: &EventQueue) -> Result<(), Fault> {
+    async fn collect_logged(&mut self, app: &AppState, queue: &EventQueue) -> Result<(), ApiError> {
         loop {
             let Ok(records) = app.log.after(self.at, LOOK_AT).await? else { return Err(lost(app, queue).await?) };
             let full = records.len() == LOOK_AT;
@@ -253,15 +253,15 @@ impl Delivery {
 
     /// Writes who is typing. These events have no place in the log; they come after all that was looked at and have,
     /// like a heartbeat, the number of the last of it.
-    fn look_at_typing(&mut self, app: &Site, queue: &EventQueue) -> Result<(), Fault> {
-        let told = app.typing.take(&queue.id);
-        self.told = told.until;
-        if told.events.is_empty() {
+    fn collect_typing(&mut self, app: &AppState, queue: &EventQueue) -> Result<(), ApiError> {
+        let typing = app.typing.take(&queue.id);
+        self.typing_seen = typing.until;
+        if typing.events.is_empty() {
             return Ok(());
         }
         let realm = app.realm();
         let user = self.owner(&realm, queue)?;
-        for record in told.events.iter().filter(|record| queue.filter.accepts(record, user, &realm)) {
+        for record in typing.events.iter().filter(|record| queue.filter.accepts(record, user, &realm)) {
             self.open();
             record.write_between(self.at, &mut self.text);
         }
@@ -269,14 +269,14 @@ impl Delivery {
     }
 
     /// Returns the queue's owner, if they may still hear.
-    fn owner<'a>(&self, realm: &'a RealmSnapshot, queue: &EventQueue) -> Result<&'a User, Fault> {
+    fn owner<'a>(&self, realm: &'a RealmSnapshot, queue: &EventQueue) -> Result<&'a User, ApiError> {
         let user = realm.user(queue.user_id).filter(|user| user.is_active);
-        let user = user.ok_or_else(|| Fault::NoQueue { queue_id: queue.id.clone() })?;
+        let user = user.ok_or_else(|| ApiError::NoQueue { queue_id: queue.id.clone() })?;
         Ok(holder(realm, user.id, self.secret)?)
     }
 
     /// Writes those records that the queue wants, up to the size of an answer.
-    async fn take(&mut self, app: &Site, queue: &EventQueue, records: &[Arc<EventRecord>]) -> Result<(), Fault> {
+    async fn take(&mut self, app: &AppState, queue: &EventQueue, records: &[Arc<EventRecord>]) -> Result<(), ApiError> {
         // Read after the records, so it holds what they changed.
         let realm = app.realm();
         let user = self.owner(&realm, queue)?;
@@ -299,7 +299,7 @@ impl Delivery {
     }
 
     /// A sign of life.
-    fn beat(&mut self) {
+    fn push_heartbeat(&mut self) {
         self.open();
         // Writing to a string does not fail.
         let _ = write!(self.text, r#"{{"id":{},"type":"heartbeat"}}"#, self.at);
@@ -320,29 +320,29 @@ impl Delivery {
         let _ = write!(self.text, r#"{{"queue_id":"{}","events":["#, self.queue_id);
     }
 
-    fn answer(mut self) -> Answer {
+    fn answer(mut self) -> ApiResponse {
         if self.text.is_empty() {
             self.begin();
         }
         self.text.push_str("]}");
-        Answer::from_object(self.text.as_bytes())
+        ApiResponse::from_object(self.text.as_bytes())
     }
 }
 
 /// Returns the receiver's flags of a message, by now. One that is gone has none.
-async fn flags_of(app: &Site, user_id: UserId, message: MessageId) -> Result<Vec<Flag>, Fault> {
+async fn flags_of(app: &AppState, user_id: UserId, message: MessageId) -> Result<Vec<Flag>, ApiError> {
     let found = app.messages.find(user_id, &[message]).await?;
     Ok(found.into_iter().next().map(|(_, flags)| flags).unwrap_or_default())
 }
 
-/// A queue by its name.
-pub(crate) struct Named {
+/// The parameters of `DELETE /events`.
+pub(crate) struct QueueParams {
     queue_id: String,
 }
 
-impl Params for Named {
-    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
-        Ok(Self { queue_id: given.required::<Text>("queue_id")? })
+impl Params for QueueParams {
+    fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
+        Ok(Self { queue_id: reader.required::<TextParam>("queue_id")? })
     }
 }
 
@@ -350,11 +350,11 @@ impl Params for Named {
 ///
 /// # Source
 /// Specification, `DELETE /events`.
-pub(crate) async fn delete(call: Call<Caller>, named: Named) -> Result<Answer, Fault> {
-    let Named { queue_id } = named;
-    if !call.app.queues.delete(&queue_id, call.who.id()).await? {
-        return Err(Fault::NoQueue { queue_id });
+pub(crate) async fn delete(call: ApiCall<Caller>, named: QueueParams) -> Result<ApiResponse, ApiError> {
+    let QueueParams { queue_id } = named;
+    if !call.app.queues.delete(&queue_id, call.caller.id()).await? {
+        return Err(ApiError::NoQueue { queue_id });
     }
     call.app.polls.end(&queue_id);
-    Ok(Answer::empty())
+    Ok(ApiResponse::empty())
 }

@@ -6,31 +6,35 @@ use chat_core::model::snapshot::RealmSnapshot;
 use chat_core::model::user::{ApiKey, User, email, fold};
 use serde_json::json;
 
-use crate::answer::Answer;
-use crate::auth::LoginFault;
-use crate::call::{Anyone, Call, endpoint};
-use crate::error::Fault;
-use crate::params::{ParamFault, Params, Reader, Text};
-use crate::password::{self, Claim};
+use crate::auth::LoginError;
+use crate::call::{Anonymous, ApiCall, endpoint};
+use crate::error::ApiError;
+use crate::params::{ParamError, ParamReader, Params, TextParam};
+use crate::password::{self, PasswordAttempt};
+use crate::response::ApiResponse;
 use crate::routes::{Routes, post};
 use crate::schema::{Member, Schema, has};
-use crate::state::Site;
+use crate::state::AppState;
 
 pub(crate) fn routes() -> Routes {
-    let fetch = endpoint(fetch).says("Tell a person their API key, for their password.", told);
-    let without = endpoint(fetch_without_password).says("Tell a key without a password; nowhere in production.", told);
+    let fetch = endpoint(fetch).documented("Tell a person their API key, for their password.", response_schema);
+    let without = endpoint(fetch_without_password)
+        .documented("Tell a key without a password; nowhere in production.", response_schema);
     Routes::of("server").api("/fetch_api_key", post(fetch)).api("/dev_fetch_api_key", post(without))
 }
 
-/// Who wants in.
-struct Login {
+/// The parameters of `POST /fetch_api_key`.
+struct FetchKeyParams {
     username: String,
     password: String,
 }
 
-impl Params for Login {
-    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
-        Ok(Self { username: given.required::<Text>("username")?, password: given.required::<Text>("password")? })
+impl Params for FetchKeyParams {
+    fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
+        Ok(Self {
+            username: reader.required::<TextParam>("username")?,
+            password: reader.required::<TextParam>("password")?,
+        })
     }
 }
 
@@ -38,61 +42,64 @@ impl Params for Login {
 ///
 /// # Source
 /// Specification, `POST /fetch_api_key`. Not specified: a wrong address and a wrong password give one answer, after
-/// the same work; that an account is closed is told to who knows its password; bots have none.
-async fn fetch(call: Call<Anyone>, login: Login) -> Result<Answer, Fault> {
+/// the same work; that an account is closed is revealed to a caller who knows its password; bots have none.
+async fn fetch(call: ApiCall<Anonymous>, login: FetchKeyParams) -> Result<ApiResponse, ApiError> {
     let app = &call.app;
     // A wrong password counts, so nobody is refused here whom another node has just let in.
     app.realm.refresh().await?;
     let realm = app.realm();
     if realm.realm().is_none_or(|realm| realm.is_deactivated) {
-        return Err(LoginFault::RealmDeactivated.into());
+        return Err(LoginError::RealmDeactivated.into());
     }
     let address = fold(email(&login.username)?);
     let user = person(&realm, &address);
-    let claim = Claim { account: &address, user_id: user.map(|user| user.id), from: call.from };
+    let claim = PasswordAttempt { account: &address, user_id: user.map(|user| user.id), from: call.from };
     let credentials = password::check(app, claim, login.password).await?;
-    let (user, credentials) = user.zip(credentials).ok_or(LoginFault::WrongPassword)?;
+    let (user, credentials) = user.zip(credentials).ok_or(LoginError::WrongPassword)?;
     opened(app, user, credentials).await
 }
 
 /// Returns the key of a person who is let in; a new one when they have none.
-async fn opened(app: &Site, user: &User, credentials: Credentials) -> Result<Answer, Fault> {
+async fn opened(app: &AppState, user: &User, credentials: Credentials) -> Result<ApiResponse, ApiError> {
     if !user.is_active {
-        return Err(LoginFault::AccountDeactivated.into());
+        return Err(LoginError::AccountDeactivated.into());
     }
     let api_key = match credentials.api_key {
         Some(key) => key,
         None => new_key(app, user.id).await?,
     };
-    Answer::of(&json!({"api_key": api_key.expose(), "email": user.email, "user_id": user.id}))
+    ApiResponse::from_payload(&json!({"api_key": api_key.expose(), "email": user.email, "user_id": user.id}))
 }
 
 /// Returns the members of the response.
-fn told() -> Vec<Member> {
+fn response_schema() -> Vec<Member> {
     vec![has("api_key", Schema::string()), has("email", Schema::string()), has("user_id", Schema::integer())]
 }
 
 /// Gives a person their key without a password, where developers are at work.
-async fn fetch_without_password(call: Call<Anyone>, Username(address): Username) -> Result<Answer, Fault> {
+async fn fetch_without_password(
+    call: ApiCall<Anonymous>,
+    UsernameParams(address): UsernameParams,
+) -> Result<ApiResponse, ApiError> {
     let app = &call.app;
     if !app.settings.development_login {
-        return Err(Fault::ForDevelopment);
+        return Err(ApiError::ForDevelopment);
     }
     let realm = app.realm();
     if realm.realm().is_none_or(|realm| realm.is_deactivated) {
-        return Err(LoginFault::RealmDeactivated.into());
+        return Err(LoginError::RealmDeactivated.into());
     }
-    let user = person(&realm, &fold(email(&address)?)).ok_or(LoginFault::WrongPassword)?;
-    let credentials = app.realm.credentials(user.id).await?.ok_or(LoginFault::WrongPassword)?;
+    let user = person(&realm, &fold(email(&address)?)).ok_or(LoginError::WrongPassword)?;
+    let credentials = app.realm.credentials(user.id).await?.ok_or(LoginError::WrongPassword)?;
     opened(app, user, credentials).await
 }
 
-/// Who would be let in.
-struct Username(String);
+/// The parameters of `POST /dev_fetch_api_key`.
+struct UsernameParams(String);
 
-impl Params for Username {
-    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
-        given.required::<Text>("username").map(Self)
+impl Params for UsernameParams {
+    fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
+        reader.required::<TextParam>("username").map(Self)
     }
 }
 
@@ -102,7 +109,7 @@ pub(super) fn person<'a>(realm: &'a RealmSnapshot, address: &str) -> Option<&'a 
 }
 
 /// Makes a key for the user, in place of the one they have.
-pub(crate) async fn new_key(app: &Site, user_id: UserId) -> Result<ApiKey, Fault> {
+pub(crate) async fn new_key(app: &AppState, user_id: UserId) -> Result<ApiKey, ApiError> {
     let key = app.fresh_key()?;
     app.commit(|realm, commit| {
         commit.set_key(realm, user_id, key.clone());

@@ -12,16 +12,16 @@ use chat_core::permission::access::{self, MessageNotFound, reads_copy};
 use serde::Serialize;
 use serde_json::json;
 
-use crate::answer::Answer;
 use crate::auth::Caller;
-use crate::call::{Call, endpoint};
-use crate::endpoint::narrowed::{self, Stretch};
-use crate::endpoint::readable::outrun;
-use crate::error::Fault;
-use crate::params::{Json, Narrow, ParamFault, Params, Reader, Stripped, Text};
-use crate::routes::{Routes, nothing, post};
+use crate::call::{ApiCall, endpoint};
+use crate::endpoint::narrow_selection::{self, AnchorParams};
+use crate::endpoint::readable_message::outrun;
+use crate::error::ApiError;
+use crate::params::{Json, Narrow, ParamError, ParamReader, Params, TextParam, TrimmedText};
+use crate::response::ApiResponse;
+use crate::routes::{Routes, no_members, post};
 use crate::schema::{Member, Schema, has};
-use crate::state::{DECISIONS_MAX, Site};
+use crate::state::{AppState, DECISIONS_MAX};
 
 /// Messages looked at in one step: as many as one answer holds, which clients ask about at once.
 const STEP: usize = 5_000;
@@ -29,32 +29,35 @@ const STEP: usize = 5_000;
 const READ_AT_ONCE: usize = 5_000;
 /// Users times channels that they leave at once of which the unread messages are looked up.
 const LEAVERS_MAX: usize = 100;
-/// Such transactions of one call; who has still more unread is told so and calls again.
+/// Such transactions of one call; the response says where more is unread, and the client calls again.
 const READS_MAX: usize = 200;
 
 pub(crate) fn routes() -> Routes {
-    let all = endpoint(all_as_read).says("Mark everything as read.", || vec![has("complete", Schema::boolean())]);
+    let all = endpoint(all_as_read).documented("Mark everything as read.", || vec![has("complete", Schema::boolean())]);
     Routes::of("messages")
-        .api("/messages/flags", post(endpoint(messages).says("Set a flag on messages, or take it away.", marked)))
-        .api("/messages/flags/narrow", post(endpoint(narrow).says("Set a flag on what a narrow selects.", stretched)))
+        .api("/messages/flags", post(endpoint(messages).documented("Set a flag on messages, or take it away.", marked)))
+        .api(
+            "/messages/flags/narrow",
+            post(endpoint(narrow).documented("Set a flag on what a narrow selects.", stretched)),
+        )
         .api("/mark_all_as_read", post(all))
-        .api("/mark_stream_as_read", post(endpoint(channel_as_read).says("Mark a channel as read.", nothing)))
-        .api("/mark_topic_as_read", post(endpoint(topic_as_read).says("Mark a topic as read.", nothing)))
+        .api("/mark_stream_as_read", post(endpoint(channel_as_read).documented("Mark a channel as read.", no_members)))
+        .api("/mark_topic_as_read", post(endpoint(topic_as_read).documented("Mark a topic as read.", no_members)))
 }
 
-/// Messages and a flag.
-pub(crate) struct Messages {
+/// The parameters of `POST /messages/flags`.
+pub(crate) struct UpdateFlagsParams {
     ids: Vec<i64>,
     op: String,
     flag: String,
 }
 
-impl Params for Messages {
-    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+impl Params for UpdateFlagsParams {
+    fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self {
-            ids: given.required::<Json<Vec<i64>>>("messages")?,
-            op: given.required::<Text>("op")?,
-            flag: given.required::<Text>("flag")?,
+            ids: reader.required::<Json<Vec<i64>>>("messages")?,
+            op: reader.required::<TextParam>("op")?,
+            flag: reader.required::<TextParam>("flag")?,
         })
     }
 }
@@ -62,10 +65,10 @@ impl Params for Messages {
 /// Sets a flag on messages, or takes it away.
 ///
 /// # Source
-/// Not specified; as existing clients know it: a mark that keeps a message for the caller (`starred`, `collapsed`) is set
-/// on all of the messages or refused, in the same words for a message that is not there and for one they may not read.
-/// What becomes read, or loses a mark, may have gone in the meantime, and is passed over.
-pub(crate) async fn messages(call: Call<Caller>, params: Messages) -> Result<Answer, Fault> {
+/// Not specified; as existing clients know it: a mark that keeps a message for the caller (`starred`, `collapsed`) is
+/// set on all of the messages or refused, in the same words for a message that is not there and for one they may not
+/// read. What becomes read, or loses a mark, may have gone in the meantime, and is passed over.
+pub(crate) async fn messages(call: ApiCall<Caller>, params: UpdateFlagsParams) -> Result<ApiResponse, ApiError> {
     let mark = FlagChange::parse(&params.flag, &params.op)?;
     let mut ids: Vec<MessageId> = params.ids.iter().copied().map(MessageId).collect();
     ids.sort_unstable();
@@ -74,16 +77,16 @@ pub(crate) async fn messages(call: Call<Caller>, params: Messages) -> Result<Ans
         return Err(MessageNotFound.into());
     }
     set(&call, mark, &ids).await?;
-    Answer::of(&Told { messages: &params.ids })
+    ApiResponse::from_payload(&FlaggedIds { messages: &params.ids })
 }
 
 /// Those of the messages, in the order of their numbers, that are there and that the caller may read.
-pub(crate) async fn readable(call: &Call<Caller>, ids: &[MessageId]) -> Result<Vec<MessageId>, Fault> {
-    readable_by(&call.app, &call.who.user, ids).await
+pub(crate) async fn readable(call: &ApiCall<Caller>, ids: &[MessageId]) -> Result<Vec<MessageId>, ApiError> {
+    readable_by(&call.app, &call.caller.user, ids).await
 }
 
 /// As [`readable`], for another user.
-pub(crate) async fn readable_by(app: &Site, user: &User, ids: &[MessageId]) -> Result<Vec<MessageId>, Fault> {
+pub(crate) async fn readable_by(app: &AppState, user: &User, ids: &[MessageId]) -> Result<Vec<MessageId>, ApiError> {
     let mut found = Vec::new();
     for some in ids.chunks(STEP) {
         let copies = app.messages.copies(user.id, some, Flag::Starred).await?;
@@ -94,9 +97,9 @@ pub(crate) async fn readable_by(app: &Site, user: &User, ids: &[MessageId]) -> R
     Ok(found)
 }
 
-/// Its answer; a list of thousands is written as it is.
+/// The response to `POST /messages/flags`; a list of thousands is written as it is.
 #[derive(Serialize)]
-struct Told<'a> {
+struct FlaggedIds<'a> {
     messages: &'a [i64],
 }
 
@@ -105,21 +108,21 @@ fn marked() -> Vec<Member> {
     vec![has("messages", Schema::list(Schema::integer()))]
 }
 
-/// A stretch of messages and a flag.
-pub(crate) struct Marked {
-    stretch: Stretch,
+/// The parameters of `POST /messages/flags/narrow`.
+pub(crate) struct UpdateNarrowFlagsParams {
+    anchor: AnchorParams,
     narrow: Option<Narrow>,
     op: String,
     flag: String,
 }
 
-impl Params for Marked {
-    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+impl Params for UpdateNarrowFlagsParams {
+    fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self {
-            stretch: Stretch::read(given)?,
-            narrow: given.required::<Json<Option<Narrow>>>("narrow")?,
-            op: given.required::<Text>("op")?,
-            flag: given.required::<Text>("flag")?,
+            anchor: AnchorParams::from_reader(reader)?,
+            narrow: reader.required::<Json<Option<Narrow>>>("narrow")?,
+            op: reader.required::<TextParam>("op")?,
+            flag: reader.required::<TextParam>("flag")?,
         })
     }
 }
@@ -129,15 +132,15 @@ impl Params for Marked {
 /// # Source
 /// The specification names it as what `POST /mark_topic_as_read` was replaced by and does not describe it. Who asks for
 /// more messages than one answer holds gets fewer and no refusal: existing clients ask again from where it ended.
-pub(crate) async fn narrow(call: Call<Caller>, asked: Marked) -> Result<Answer, Fault> {
-    let mark = FlagChange::parse(&asked.flag, &asked.op)?;
-    let window = asked.stretch.window(cut(asked.stretch.counts()), false)?;
-    let Caller { user, realm, .. } = &call.who;
-    let selection = narrowed::select(&call.app, realm, user, asked.narrow.as_ref()).await?;
+pub(crate) async fn narrow(call: ApiCall<Caller>, params: UpdateNarrowFlagsParams) -> Result<ApiResponse, ApiError> {
+    let mark = FlagChange::parse(&params.flag, &params.op)?;
+    let window = params.anchor.window(cut(params.anchor.counts()), false)?;
+    let Caller { user, realm, .. } = &call.caller;
+    let selection = narrow_selection::select(&call.app, realm, user, params.narrow.as_ref()).await?;
     let page = call.app.messages.window(&selection, window).await?;
     let ids: Vec<MessageId> = page.messages.iter().map(|(message, _)| message.id).collect();
     let updated = set(&call, mark, &ids).await?;
-    Answer::of(&json!({
+    ApiResponse::from_payload(&json!({
         "processed_count": ids.len(),
         "updated_count": updated,
         "first_processed_id": ids.first(),
@@ -168,22 +171,22 @@ fn cut((before, after): (u64, u64)) -> (u64, u64) {
 }
 
 /// Sets a flag on those messages whose copy it changes; returns how many. Where it changes none, nothing is written
-/// and nobody told.
-pub(crate) async fn set(call: &Call<Caller>, mark: FlagChange, ids: &[MessageId]) -> Result<usize, Fault> {
+/// and no client is notified.
+pub(crate) async fn set(call: &ApiCall<Caller>, mark: FlagChange, ids: &[MessageId]) -> Result<usize, ApiError> {
     for _ in 0..DECISIONS_MAX {
         let log = call.app.log.head();
         // The oldest realm that a part of the messages was judged in.
         let mut decided_at = None;
-        let mut told = FlaggedMessages { mark, places: Vec::new() };
+        let mut flagged = FlaggedMessages { mark, places: Vec::new() };
         for some in ids.chunks(STEP) {
-            let copies = call.app.messages.copies(call.who.id(), some, mark.flag).await?;
+            let copies = call.app.messages.copies(call.caller.id(), some, mark.flag).await?;
             let realm = call.app.realm();
             decided_at.get_or_insert(realm.changed());
-            let user = realm.user(call.who.id()).unwrap_or(&call.who.user);
-            told.places.extend(mark.set(&realm, user, &copies).places);
+            let user = realm.user(call.caller.id()).unwrap_or(&call.caller.user);
+            flagged.places.extend(mark.set(&realm, user, &copies).places);
         }
         let Some(realm) = decided_at else { return Ok(0) };
-        if let Some(count) = write(call, told, (realm, log)).await? {
+        if let Some(count) = write(call, flagged, (realm, log)).await? {
             return Ok(count);
         }
     }
@@ -193,41 +196,41 @@ pub(crate) async fn set(call: &Call<Caller>, mark: FlagChange, ids: &[MessageId]
 /// Writes what was decided on a realm and a place of the log; returns how many messages it changed, or `None` when what
 /// was decided on has changed.
 async fn write(
-    call: &Call<Caller>,
-    told: FlaggedMessages,
+    call: &ApiCall<Caller>,
+    flagged: FlaggedMessages,
     (realm, log): (EventId, EventId),
-) -> Result<Option<usize>, Fault> {
-    write_for(&call.app, call.who.id(), told, (realm, log)).await
+) -> Result<Option<usize>, ApiError> {
+    write_for(&call.app, call.caller.id(), flagged, (realm, log)).await
 }
 
 async fn write_for(
-    app: &Site,
+    app: &AppState,
     user_id: UserId,
-    told: FlaggedMessages,
+    flagged: FlaggedMessages,
     (realm, log): (EventId, EventId),
-) -> Result<Option<usize>, Fault> {
-    let (FlagChange { flag, op }, messages) = (told.mark, told.messages());
+) -> Result<Option<usize>, ApiError> {
+    let (FlagChange { flag, op }, messages) = (flagged.mark, flagged.messages());
     let count = messages.len();
     if count == 0 {
         return Ok(Some(0));
     }
     let decided = FlagWriteGuard { realm, log, messages };
-    let event = (app.now_s(), told.told_to(user_id));
+    let event = (app.now_s(), flagged.event_for(user_id));
     let written = app.messages.set_flag(user_id, (flag, op), &decided, event).await?;
     Ok((written != WriteOutcome::Unchanged).then_some(count))
 }
 
 /// Returns what users have not read in channels that they are about to leave: it counts as read from then on, and their
-/// clients are told by [`mark_left`]. Where more users leave at once than [`LEAVERS_MAX`], nothing is looked up:
+/// clients are notified by [`mark_left`]. Where more users leave at once than [`LEAVERS_MAX`], nothing is looked up:
 /// clients give up what is unread in a channel when they hear that it was left.
 ///
 /// # Errors
 /// When the database failed.
 pub(crate) async fn unread_where_left(
-    app: &Site,
+    app: &AppState,
     users: &[UserId],
     channels: &[ChannelId],
-) -> Result<Vec<(UserId, Vec<MessageId>)>, Fault> {
+) -> Result<Vec<(UserId, Vec<MessageId>)>, ApiError> {
     if users.len().saturating_mul(channels.len()) > LEAVERS_MAX {
         return Ok(Vec::new());
     }
@@ -248,7 +251,7 @@ pub(crate) async fn unread_where_left(
 /// Stores that the unread messages of channels which users have left are read, and reports it to their clients. It runs
 /// after the users left and decides nothing: the messages count as read already. A concurrent change of the realm makes
 /// the write stale, so it is tried again.
-pub(crate) async fn mark_left(app: &Site, left: Vec<(UserId, Vec<MessageId>)>) {
+pub(crate) async fn mark_left(app: &AppState, left: Vec<(UserId, Vec<MessageId>)>) {
     for (user_id, ids) in left {
         if let Err(error) = mark_left_by(app, user_id, &ids).await {
             tracing::warn!(%error, user_id = user_id.0, "messages of a left channel were not reported as read");
@@ -256,11 +259,11 @@ pub(crate) async fn mark_left(app: &Site, left: Vec<(UserId, Vec<MessageId>)>) {
     }
 }
 
-async fn mark_left_by(app: &Site, user_id: UserId, ids: &[MessageId]) -> Result<(), Fault> {
+async fn mark_left_by(app: &AppState, user_id: UserId, ids: &[MessageId]) -> Result<(), ApiError> {
     for _ in 0..DECISIONS_MAX {
         let decided = (app.realm().changed(), app.log.head());
-        let told = FlaggedMessages::anywhere(FlagChange::READ, ids.to_vec());
-        if write_for(app, user_id, told, decided).await?.is_some() {
+        let flagged = FlaggedMessages::anywhere(FlagChange::READ, ids.to_vec());
+        if write_for(app, user_id, flagged, decided).await?.is_some() {
             return Ok(());
         }
     }
@@ -271,7 +274,7 @@ async fn mark_left_by(app: &Site, user_id: UserId, ids: &[MessageId]) -> Result<
 ///
 /// # Errors
 /// When the database failed.
-pub(crate) async fn read_sender(call: &Call<Caller>, sender: UserId) -> Result<(), Fault> {
+pub(crate) async fn read_sender(call: &ApiCall<Caller>, sender: UserId) -> Result<(), ApiError> {
     read(call, vec![NarrowCondition::Sender(sender)]).await.map(drop)
 }
 
@@ -282,41 +285,41 @@ fn unread_terms(conditions: impl IntoIterator<Item = NarrowCondition>) -> Vec<Na
 }
 
 /// Everything is read.
-pub(crate) async fn all_as_read(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+pub(crate) async fn all_as_read(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
     let complete = read(&call, Vec::new()).await?;
-    Answer::of(&json!({"complete": complete}))
+    ApiResponse::from_payload(&json!({"complete": complete}))
 }
 
-/// A channel.
-pub(crate) struct OfChannel {
+/// The parameters of `POST /mark_stream_as_read`.
+pub(crate) struct ReadChannelParams {
     channel_id: i64,
 }
 
-impl Params for OfChannel {
-    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
-        Ok(Self { channel_id: given.required::<Json<i64>>("stream_id")? })
+impl Params for ReadChannelParams {
+    fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
+        Ok(Self { channel_id: reader.required::<Json<i64>>("stream_id")? })
     }
 }
 
 /// Everything in a channel is read.
-pub(crate) async fn channel_as_read(call: Call<Caller>, params: OfChannel) -> Result<Answer, Fault> {
+pub(crate) async fn channel_as_read(call: ApiCall<Caller>, params: ReadChannelParams) -> Result<ApiResponse, ApiError> {
     let channel_id = ChannelId(params.channel_id);
-    access::channel(&call.app.realm(), &call.who.user, channel_id)?;
+    access::channel(&call.app.realm(), &call.caller.user, channel_id)?;
     read(&call, vec![NarrowCondition::Channel(channel_id)]).await?;
-    Ok(Answer::empty())
+    Ok(ApiResponse::empty())
 }
 
-/// A topic of a channel.
-pub(crate) struct OfTopic {
+/// The parameters of `POST /mark_topic_as_read`.
+pub(crate) struct ReadTopicParams {
     channel_id: i64,
     topic: String,
 }
 
-impl Params for OfTopic {
-    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+impl Params for ReadTopicParams {
+    fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self {
-            channel_id: given.required::<Json<i64>>("stream_id")?,
-            topic: given.required::<Stripped>("topic_name")?,
+            channel_id: reader.required::<Json<i64>>("stream_id")?,
+            topic: reader.required::<TrimmedText>("topic_name")?,
         })
     }
 }
@@ -326,34 +329,34 @@ impl Params for OfTopic {
 /// # Source
 /// Specification, `POST /mark_topic_as_read`. Not specified: a topic of which the caller received nothing is refused,
 /// as existing clients know it.
-pub(crate) async fn topic_as_read(call: Call<Caller>, params: OfTopic) -> Result<Answer, Fault> {
+pub(crate) async fn topic_as_read(call: ApiCall<Caller>, params: ReadTopicParams) -> Result<ApiResponse, ApiError> {
     let channel_id = ChannelId(params.channel_id);
-    access::channel(&call.app.realm(), &call.who.user, channel_id)?;
+    access::channel(&call.app.realm(), &call.caller.user, channel_id)?;
     let mut conditions = vec![NarrowCondition::Channel(channel_id)];
     if !params.topic.is_empty() {
         let topic = Conversation { recipient: Recipient::Channel(channel_id), topic_key: topic_key(&params.topic) };
         if !received_any(&call, channel_id, &topic).await? {
-            return Err(Fault::NoTopic { name: params.topic });
+            return Err(ApiError::NoTopic { name: params.topic });
         }
         conditions.push(NarrowCondition::Topic(topic.topic_key));
     }
     read(&call, conditions).await?;
-    Ok(Answer::empty())
+    Ok(ApiResponse::empty())
 }
 
-async fn received_any(call: &Call<Caller>, channel_id: ChannelId, topic: &Conversation) -> Result<bool, Fault> {
+async fn received_any(call: &ApiCall<Caller>, channel_id: ChannelId, topic: &Conversation) -> Result<bool, ApiError> {
     let all = call.app.messages.conversation(topic, MessageId(0)).await?;
     let realm = call.app.realm();
-    let membership = realm.membership(channel_id, call.who.id());
+    let membership = realm.membership(channel_id, call.caller.id());
     Ok(membership.is_some_and(|membership| all.iter().any(|(id, _)| membership.received(*id))))
 }
 
 /// Everything for which the conditions hold is read. Says whether nothing is left.
-async fn read(call: &Call<Caller>, conditions: Vec<NarrowCondition>) -> Result<bool, Fault> {
+async fn read(call: &ApiCall<Caller>, conditions: Vec<NarrowCondition>) -> Result<bool, ApiError> {
     let terms = unread_terms(conditions);
     for _ in 0..READS_MAX {
         let (log, realm) = (call.app.log.head(), call.app.realm());
-        let selection = MessageSelection::new(&realm, &call.who.user, terms.clone());
+        let selection = MessageSelection::new(&realm, &call.caller.user, terms.clone());
         let unread = call.app.messages.unread(&selection, READ_AT_ONCE).await?;
         let written =
             write(call, FlaggedMessages::anywhere(FlagChange::READ, unread.ids()), (realm.changed(), log)).await?;

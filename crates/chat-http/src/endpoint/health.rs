@@ -7,14 +7,14 @@ use axum::extract::State;
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use crate::state::Frame;
+use crate::state::ServerState;
 
 /// Returns whether the server can do its work: 200 or 503. For load balancers, so without the API's envelope.
-pub(crate) async fn get(State(frame): State<Arc<Frame>>) -> (StatusCode, Json<Value>) {
-    let (status, word) = if frame.health.at(frame.outside.now_us()).await {
+pub(crate) async fn get(State(server): State<Arc<ServerState>>) -> (StatusCode, Json<Value>) {
+    let (status, word) = if server.health.at(server.runtime.now_us()).await {
         (StatusCode::OK, "ok")
     } else {
         (StatusCode::SERVICE_UNAVAILABLE, "unavailable")
     };
-    (status, Json(json!({"status": word, "version": frame.version})))
+    (status, Json(json!({"status": word, "version": server.version})))
 }

@@ -8,44 +8,44 @@ use chat_core::model::user::InvitationSecret;
 use chat_core::people::invitation::{self, InvitationEnv, InvitationTerms, InviteRequest};
 use serde_json::json;
 
-use crate::answer::Answer;
 use crate::auth::Caller;
-use crate::call::{Call, endpoint};
-use crate::error::Fault;
-use crate::params::{Json, Listed, ParamFault, Params, Reader, Text};
-use crate::routes::{Routes, delete, get, nothing, post};
+use crate::call::{ApiCall, endpoint};
+use crate::error::ApiError;
+use crate::params::{Json, ListedNumber, ParamError, ParamReader, Params, TextParam};
+use crate::response::ApiResponse;
+use crate::routes::{Routes, delete, get, no_members, post};
 use crate::schema::{Member, Schema, has};
-use crate::state::Site;
+use crate::state::AppState;
 
 pub(crate) fn routes() -> Routes {
-    let all = get(endpoint(list).says("List the open invitations.", listed))
-        .post(endpoint(send).says("Invite people by their addresses.", nothing));
-    let link = post(endpoint(make_link).says("Make a link that invites whoever has it.", linked));
+    let all = get(endpoint(list).documented("List the open invitations.", listed))
+        .post(endpoint(send).documented("Invite people by their addresses.", no_members));
+    let link = post(endpoint(make_link).documented("Make a link that invites whoever has it.", linked));
     Routes::of("invitations")
         .api("/invites", all)
-        .api("/invites/{number}", delete(endpoint(revoke).says("Take back an invitation.", nothing)))
-        .api("/invites/{number}/resend", post(endpoint(resend).says("Send an invitation again.", nothing)))
+        .api("/invites/{number}", delete(endpoint(revoke).documented("Take back an invitation.", no_members)))
+        .api("/invites/{number}/resend", post(endpoint(resend).documented("Send an invitation again.", no_members)))
         .api("/invites/multiuse", link)
-        .api("/invites/multiuse/{number}", delete(endpoint(revoke_link).says("Take back a link.", nothing)))
+        .api("/invites/multiuse/{number}", delete(endpoint(revoke_link).documented("Take back a link.", no_members)))
 }
 
 /// A secret nobody has.
-pub(super) fn fresh_secret(app: &Site) -> Result<InvitationSecret, Fault> {
+pub(super) fn fresh_secret(app: &AppState) -> Result<InvitationSecret, ApiError> {
     app.fresh_key().map(InvitationSecret::new)
 }
 
-fn env<'a>(call: &'a Call<Caller>, realm: &'a RealmSnapshot) -> Result<InvitationEnv<'a>, Fault> {
-    let caller = call.who.again(realm)?;
+fn env<'a>(call: &'a ApiCall<Caller>, realm: &'a RealmSnapshot) -> Result<InvitationEnv<'a>, ApiError> {
+    let caller = call.caller.account_in(realm)?;
     let settings = &call.app.settings;
     Ok(InvitationEnv { realm, caller, base_url: &settings.base_url, daily_limit: call.app.invitations.per_day })
 }
 
 /// Returns the open invitations.
-async fn list(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
-    let env = env(&call, &call.who.realm)?;
+async fn list(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
+    let env = env(&call, &call.caller.realm)?;
     invitation::listed(&env)?;
     let secrets = call.app.invitations.links.link_secrets().await?;
-    Answer::of(&json!({"invites": invitation::list(&env, &secrets, call.app.now_s())}))
+    ApiResponse::from_payload(&json!({"invites": invitation::list(&env, &secrets, call.app.now_s())}))
 }
 
 /// Returns the members of the response.
@@ -53,119 +53,119 @@ fn listed() -> Vec<Member> {
     vec![has("invites", Schema::list(Schema::named("Invitation")))]
 }
 
-/// How long an invitation shall hold.
-enum Validity {
+/// The time for which an invitation is valid.
+enum InvitationValidity {
     /// As long as the deployment chose.
     Usual,
     /// So many minutes; `None` for ever.
     Minutes(Option<i64>),
 }
 
-/// What an invitation shall give.
-struct Given {
-    validity: Validity,
+/// The parameters that invitations by letter and by link share.
+struct InvitationParams {
+    validity: InvitationValidity,
     role: Role,
     default_channels: bool,
 }
 
-impl Given {
-    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+impl InvitationParams {
+    fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self {
-            validity: given
+            validity: reader
                 .optional::<Json<Option<i64>>>("invite_expires_in_minutes")?
-                .map_or(Validity::Usual, Validity::Minutes),
-            role: given.or::<Json<Listed<Role>>>("invite_as", Listed(Role::Member))?.0,
-            default_channels: given.or::<Json<bool>>("include_realm_default_subscriptions", false)?,
+                .map_or(InvitationValidity::Usual, InvitationValidity::Minutes),
+            role: reader.or::<Json<ListedNumber<Role>>>("invite_as", ListedNumber(Role::Member))?.0,
+            default_channels: reader.or::<Json<bool>>("include_realm_default_subscriptions", false)?,
         })
     }
 
-    fn terms(self, app: &Site, channels: Vec<ChannelId>, notifies_inviter: bool) -> InvitationTerms {
+    fn terms(self, app: &AppState, channels: Vec<ChannelId>, notifies_inviter: bool) -> InvitationTerms {
         let Self { validity, role, default_channels } = self;
         let minutes = match validity {
-            Validity::Usual => Some(app.invitations.validity_min),
-            Validity::Minutes(minutes) => minutes,
+            InvitationValidity::Usual => Some(app.invitations.validity_min),
+            InvitationValidity::Minutes(minutes) => minutes,
         };
         InvitationTerms { minutes, role, channels, default_channels, notifies_inviter }
     }
 }
 
-/// Who is to be invited, and to what.
-struct Sending {
+/// The parameters of `POST /invites`.
+struct SendInvitationsParams {
     emails: String,
-    given: Given,
+    invitation: InvitationParams,
     channels: Vec<ChannelId>,
     notifies_inviter: bool,
 }
 
-impl Params for Sending {
-    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+impl Params for SendInvitationsParams {
+    fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self {
-            emails: given.required::<Text>("invitee_emails")?,
-            channels: given.required::<Json<Vec<ChannelId>>>("stream_ids")?,
-            notifies_inviter: given.or::<Json<bool>>("notify_referrer_on_join", true)?,
-            given: Given::read(given)?,
+            emails: reader.required::<TextParam>("invitee_emails")?,
+            channels: reader.required::<Json<Vec<ChannelId>>>("stream_ids")?,
+            notifies_inviter: reader.or::<Json<bool>>("notify_referrer_on_join", true)?,
+            invitation: InvitationParams::from_reader(reader)?,
         })
     }
 }
 
 /// Invites people by their addresses. When some have accounts the others are invited all the same, and the answer is a
 /// refusal that says who is not.
-async fn send(call: Call<Caller>, wish: Sending) -> Result<Answer, Fault> {
+async fn send(call: ApiCall<Caller>, params: SendInvitationsParams) -> Result<ApiResponse, ApiError> {
     let app = &call.app;
-    let addresses = invitation::addresses(&wish.emails);
+    let addresses = invitation::addresses(&params.emails);
     let secrets = addresses.iter().take(app.invitations.per_day).map(|_| fresh_secret(app));
     let inviting = InviteRequest {
         secrets: secrets.collect::<Result<_, _>>()?,
         addresses,
-        terms: wish.given.terms(app, wish.channels, wish.notifies_inviter),
+        terms: params.invitation.terms(app, params.channels, params.notifies_inviter),
     };
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
         Ok(invitation::invite(&env(&call, realm)?, &inviting, commit)?)
     };
     app.commit(decide).await?.complete().map_err(invitation::InviteError::from)?;
-    Ok(Answer::empty())
+    Ok(ApiResponse::empty())
 }
 
 /// Takes back an invitation that was sent to an address.
-async fn revoke(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+async fn revoke(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
     let number = call.path_id("number")?;
     let decide =
         |realm: &RealmSnapshot, commit: &mut RealmCommit| Ok(invitation::revoke(&env(&call, realm)?, number, commit)?);
     call.app.commit(decide).await?;
-    Ok(Answer::empty())
+    Ok(ApiResponse::empty())
 }
 
 /// Sends an invitation again.
-async fn resend(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+async fn resend(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
     let (number, secret) = (call.path_id("number")?, fresh_secret(&call.app)?);
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
         Ok(invitation::resend(&env(&call, realm)?, number, &secret, commit)?)
     };
     call.app.commit(decide).await?;
-    Ok(Answer::empty())
+    Ok(ApiResponse::empty())
 }
 
-/// What a link shall give.
-struct Linking {
-    given: Given,
+/// The parameters of `POST /invites/multiuse`.
+struct CreateLinkParams {
+    invitation: InvitationParams,
     channels: Vec<ChannelId>,
 }
 
-impl Params for Linking {
-    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
-        let channels = given.or::<Json<Vec<ChannelId>>>("stream_ids", Vec::new())?;
-        Ok(Self { channels, given: Given::read(given)? })
+impl Params for CreateLinkParams {
+    fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
+        let channels = reader.or::<Json<Vec<ChannelId>>>("stream_ids", Vec::new())?;
+        Ok(Self { channels, invitation: InvitationParams::from_reader(reader)? })
     }
 }
 
 /// Makes a link that anybody may use who has it.
-async fn make_link(call: Call<Caller>, wish: Linking) -> Result<Answer, Fault> {
+async fn make_link(call: ApiCall<Caller>, params: CreateLinkParams) -> Result<ApiResponse, ApiError> {
     let (app, secret) = (&call.app, fresh_secret(&call.app)?);
-    let terms = wish.given.terms(app, wish.channels, true);
+    let terms = params.invitation.terms(app, params.channels, true);
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
         Ok(invitation::make_link(&env(&call, realm)?, &terms, &secret, commit)?)
     };
-    Answer::of(&json!({"invite_link": app.commit(decide).await?}))
+    ApiResponse::from_payload(&json!({"invite_link": app.commit(decide).await?}))
 }
 
 /// Returns the members of the response.
@@ -174,11 +174,11 @@ fn linked() -> Vec<Member> {
 }
 
 /// Takes such a link back.
-async fn revoke_link(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+async fn revoke_link(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
     let number = call.path_id("number")?;
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
         Ok(invitation::revoke_link(&env(&call, realm)?, number, commit)?)
     };
     call.app.commit(decide).await?;
-    Ok(Answer::empty())
+    Ok(ApiResponse::empty())
 }

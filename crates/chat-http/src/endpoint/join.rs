@@ -22,10 +22,10 @@ use http::{HeaderMap, HeaderValue};
 use serde::Deserialize;
 
 use crate::endpoint::invites::fresh_secret;
-use crate::error::{Failure, Fault, OnPage};
-use crate::params::ParamFault;
+use crate::error::{ApiError, ErrorPage, InternalError};
+use crate::params::ParamError;
 use crate::rate::address;
-use crate::state::{App, Site};
+use crate::state::{App, AppState};
 
 /// The largest form, in bytes: three short fields.
 const FORM_MAX_BYTES: usize = 16 * 1024;
@@ -60,7 +60,7 @@ async fn style() -> ([(HeaderName, &'static str); 2], &'static str) {
     ([(CONTENT_TYPE, "text/css; charset=utf-8"), (CACHE_CONTROL, "public, max-age=3600")], STYLE)
 }
 
-/// The form of whoever opens a link.
+/// The form of an invitation's page.
 #[derive(Template)]
 #[template(path = "join.html")]
 struct JoinPage<'a> {
@@ -69,14 +69,14 @@ struct JoinPage<'a> {
     /// The address they are invited at; `None` for a link that asks for one.
     invited: Option<&'a str>,
     /// What they typed before.
-    fields: &'a Fields,
+    fields: &'a JoinForm,
     alert: Option<&'a str>,
 }
 
 /// A page without a form.
 #[derive(Template)]
 #[template(path = "said.html")]
-struct SaidPage<'a> {
+struct MessagePage<'a> {
     realm: &'a str,
     heading: &'a str,
     text: &'a str,
@@ -86,10 +86,10 @@ struct SaidPage<'a> {
     has_client: bool,
 }
 
-/// What the form says.
+/// The fields of the form.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Fields {
+struct JoinForm {
     email: String,
     full_name: String,
     password: String,
@@ -98,7 +98,7 @@ struct Fields {
 /// Shows the form.
 async fn show(State(app): State<App>, Path(link): Path<String>, extensions: Extensions) -> Response {
     let shown = admitted(&app, &link, &extensions);
-    finish(&app, shown.and_then(|(_, invitation)| form(&app, &invitation, (&Fields::default(), None))))
+    finish(&app, shown.and_then(|(_, invitation)| form(&app, &invitation, (&JoinForm::default(), None))))
 }
 
 /// Takes the form. What is wrong with it is said above it.
@@ -106,22 +106,23 @@ async fn submit(
     State(app): State<App>,
     Path(end): Path<String>,
     extensions: Extensions,
-    fields: Result<Form<Fields>, FormRejection>,
+    fields: Result<Form<JoinForm>, FormRejection>,
 ) -> Response {
     let (link, invitation) = match admitted(&app, &end, &extensions) {
         Ok(admitted) => admitted,
-        Err(fault) => return finish(&app, Err(fault)),
+        Err(error) => return finish(&app, Err(error)),
     };
     let Form(fields) = fields.unwrap_or_default();
     let taken = match invitation.address() {
         Some(address) => join(&app, link, address, &fields).await,
         None => ask(&app, &link, &fields).await,
     };
-    let Err(fault) = taken else { return finish(&app, taken) };
-    let mut said = OnPage::of(&fault);
-    if !said.is_about_the_form {
-        return finish(&app, Err(fault));
+    let Err(error) = taken else { return finish(&app, taken) };
+    // Where another form would not do, the page logs the error once.
+    if !ErrorPage::concerns_form(&error) {
+        return finish(&app, Err(error));
     }
+    let mut said = ErrorPage::of(&error);
     let page = form(&app, &invitation, (&fields, Some(&said.text)));
     let mut response = finish(&app, page);
     *response.status_mut() = said.status;
@@ -130,19 +131,19 @@ async fn submit(
 }
 
 /// Returns the invitation a link opens. Trying links counts by address, as everything does that needs no account.
-fn admitted(app: &Site, end: &str, extensions: &Extensions) -> Result<(InvitationLink, Invitation), Fault> {
-    app.frame.by_address.check(&address(extensions))?;
+fn admitted(app: &AppState, end: &str, extensions: &Extensions) -> Result<(InvitationLink, Invitation), ApiError> {
+    app.server.by_address.check(&address(extensions))?;
     let link = InvitationLink::parse(end).map_err(|_| JoinError::Unknown)?;
     let invitation = invitation::opened(&app.realm(), &link, app.now_s())?;
     Ok((link, invitation))
 }
 
 /// Makes the account. What can be refused is refused before the password costs a hash.
-async fn join(app: &Site, link: InvitationLink, address: &str, fields: &Fields) -> Result<String, Fault> {
+async fn join(app: &AppState, link: InvitationLink, address: &str, fields: &JoinForm) -> Result<String, ApiError> {
     check_new(&app.realm(), &fields.full_name, address)?;
     check_password(&fields.password).map_err(AccountError::from)?;
     if fields.password.len() > PASSWORD_MAX_BYTES {
-        return Err(ParamFault::TooLong { path: "The password".to_owned(), limit: PASSWORD_MAX_BYTES }.into());
+        return Err(ParamError::TooLong { path: "The password".to_owned(), limit: PASSWORD_MAX_BYTES }.into());
     }
     let joining = JoinRequest {
         link,
@@ -157,16 +158,20 @@ async fn join(app: &Site, link: InvitationLink, address: &str, fields: &Fields) 
 }
 
 /// Sends a link to the address that was given.
-async fn ask(app: &Site, link: &InvitationLink, fields: &Fields) -> Result<String, Fault> {
+async fn ask(app: &AppState, link: &InvitationLink, fields: &JoinForm) -> Result<String, ApiError> {
     let secret = fresh_secret(app)?;
     let (base_url, daily_limit) = (&app.settings.base_url, app.invitations.per_day);
-    let asked = JoinAddressRequest { link, address: &fields.email, secret: &secret, base_url, daily_limit };
-    app.commit(|realm: &RealmSnapshot, commit: &mut RealmCommit| Ok(invitation::ask(realm, &asked, commit)?)).await?;
+    let request = JoinAddressRequest { link, address: &fields.email, secret: &secret, base_url, daily_limit };
+    app.commit(|realm: &RealmSnapshot, commit: &mut RealmCommit| Ok(invitation::ask(realm, &request, commit)?)).await?;
     let text = "We have sent you a letter. Open the link in it to make your account.";
     said(app, ("Look into your mail", text), None)
 }
 
-fn form(app: &Site, invitation: &Invitation, (fields, alert): (&Fields, Option<&str>)) -> Result<String, Fault> {
+fn form(
+    app: &AppState,
+    invitation: &Invitation,
+    (fields, alert): (&JoinForm, Option<&str>),
+) -> Result<String, ApiError> {
     let realm = app.realm();
     let page = JoinPage {
         realm: name_of(&realm),
@@ -178,30 +183,34 @@ fn form(app: &Site, invitation: &Invitation, (fields, alert): (&Fields, Option<&
     rendered(&page)
 }
 
-pub(super) fn said(app: &Site, (heading, text): (&str, &str), login: Option<(&str, &str)>) -> Result<String, Fault> {
+pub(super) fn said(
+    app: &AppState,
+    (heading, text): (&str, &str),
+    login: Option<(&str, &str)>,
+) -> Result<String, ApiError> {
     let has_client = app.browser.client.is_some();
-    rendered(&SaidPage { realm: name_of(&app.realm()), heading, text, login, has_client })
+    rendered(&MessagePage { realm: name_of(&app.realm()), heading, text, login, has_client })
 }
 
 pub(super) fn name_of(realm: &RealmSnapshot) -> &str {
     realm.realm().map_or("", |realm| &realm.name)
 }
 
-pub(super) fn rendered(page: &impl Template) -> Result<String, Fault> {
-    page.render().map_err(|error| Failure::new("a page was not written", error).into())
+pub(super) fn rendered(page: &impl Template) -> Result<String, ApiError> {
+    page.render().map_err(|error| InternalError::new("a page was not written", error).into())
 }
 
-/// Returns the page with its headers; of a fault, a page that says what is wrong.
-pub(super) fn finish(app: &Site, page: Result<String, Fault>) -> Response {
-    let mut fault = page.as_ref().err().map(OnPage::of);
-    let text = match (page, &fault) {
-        (Err(_), Some(fault)) => said(app, (fault.heading, &fault.text), None).unwrap_or_default(),
+/// Returns the page with its headers; for an error, a page that says what is wrong.
+pub(super) fn finish(app: &AppState, page: Result<String, ApiError>) -> Response {
+    let mut error = page.as_ref().err().map(ErrorPage::of);
+    let text = match (page, &error) {
+        (Err(_), Some(error)) => said(app, (error.heading, &error.text), None).unwrap_or_default(),
         (page, _) => page.unwrap_or_default(),
     };
     let mut response = Body::from(text).into_response();
-    if let Some(fault) = &mut fault {
-        *response.status_mut() = fault.status;
-        fault.add_headers(response.headers_mut());
+    if let Some(error) = &mut error {
+        *response.status_mut() = error.status;
+        error.add_headers(response.headers_mut());
     }
     harden(response.headers_mut());
     response

@@ -15,14 +15,15 @@ use chat_core::permission::send::under_topic;
 use chat_core::wire::message as object;
 use serde_json::json;
 
-use super::{following, readable};
-use crate::answer::Answer;
+use super::{readable_message, topic_following};
 use crate::auth::Caller;
-use crate::call::{Call, endpoint};
-use crate::endpoint::uploads;
-use crate::error::Fault;
-use crate::params::{Json, ParamFault, Params, Reader, Stripped, Text, Verbatim, Word, Words};
-use crate::routes::{Routes, get, nothing, patch, post};
+use crate::call::{ApiCall, endpoint};
+use crate::error::ApiError;
+use crate::params::{
+    Json, ParamError, ParamReader, Params, TextParam, TextParamWithNul, TrimmedText, WordEnum, WordParam,
+};
+use crate::response::ApiResponse;
+use crate::routes::{Routes, get, no_members, patch, post};
 use crate::schema::{Member, Schema, has, may};
 use crate::state::{App, DECISIONS_MAX};
 
@@ -30,18 +31,18 @@ use crate::state::{App, DECISIONS_MAX};
 const DELETED_AT_ONCE: usize = 500;
 
 pub(crate) fn routes() -> Routes {
-    let one = patch(endpoint(edit).says("Edit a message, or move it and others with it.", nothing))
-        .delete(endpoint(remove).says("Delete a message.", nothing));
-    let topic = endpoint(delete_topic).says("Delete a topic.", || vec![has("complete", Schema::boolean())]);
+    let one = patch(endpoint(edit).documented("Edit a message, or move it and others with it.", no_members))
+        .delete(endpoint(remove).documented("Delete a message.", no_members));
+    let topic = endpoint(delete_topic).documented("Delete a topic.", || vec![has("complete", Schema::boolean())]);
     Routes::of("messages")
         .api("/messages/{message_id}", one)
         .api(
             "/messages/{message_id}/history",
-            get(endpoint(past).says("Tell what a message was before.", history_told)),
+            get(endpoint(past).documented("Tell what a message was before.", history_schema)),
         )
         .api(
             "/messages/{message_id}/read_receipts",
-            get(endpoint(receipts).says("Tell who has read a message.", readers)),
+            get(endpoint(receipts).documented("Tell who has read a message.", readers)),
         )
         .api("/streams/{stream_id}/delete_topic", post(topic))
 }
@@ -49,49 +50,53 @@ pub(crate) fn routes() -> Routes {
 /// What is to change of a message.
 ///
 /// No messages of the server's own tell of a move, so the parameters that ask for them count as unsupported.
-pub(crate) struct Wanted {
+pub(crate) struct EditParams {
     content: Option<String>,
     topic: Option<String>,
     channel_id: Option<i64>,
     propagate: Option<PropagateMode>,
 }
 
-impl Words for PropagateMode {
+impl WordEnum for PropagateMode {
     const WORDS: &'static [(&'static str, Self)] =
         &[("change_one", Self::One), ("change_later", Self::Later), ("change_all", Self::All)];
 }
 
-impl Params for Wanted {
-    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+impl Params for EditParams {
+    fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self {
-            content: given.optional::<Verbatim>("content")?,
-            topic: given.optional_either::<Stripped>(["topic", "subject"])?,
-            channel_id: given.optional::<Json<i64>>("stream_id")?,
-            propagate: given.optional::<Word<PropagateMode>>("propagate_mode")?,
+            content: reader.optional::<TextParamWithNul>("content")?,
+            topic: reader.optional_either::<TrimmedText>(["topic", "subject"])?,
+            channel_id: reader.optional::<Json<i64>>("stream_id")?,
+            propagate: reader.optional::<WordParam<PropagateMode>>("propagate_mode")?,
         })
     }
 }
 
 /// Edits a message, or moves it and those that go with it.
-pub(crate) async fn edit(call: Call<Caller>, wanted: Wanted) -> Result<Answer, Fault> {
+pub(crate) async fn edit(call: ApiCall<Caller>, params: EditParams) -> Result<ApiResponse, ApiError> {
     for _ in 0..DECISIONS_MAX {
-        let copy = readable::find(&call).await?;
-        let (edit, moves_all) = decided(&call.app, &copy, &wanted).await?;
+        let copy = readable_message::find(&call).await?;
+        let (edit, moves_all) = decided(&call.app, &copy, &params).await?;
         let to = edit.to.clone().filter(|_| moves_all).zip(Some(edit.moves.len()));
         if call.app.messages.edit(edit).await? != WriteOutcome::Unchanged {
             if let Some((to, messages)) = to {
-                following::after_moving(&call.app, &copy.message, (to, messages)).await;
+                topic_following::after_moving(&call.app, &copy.message, (to, messages)).await;
             }
-            return Ok(Answer::empty());
+            return Ok(ApiResponse::empty());
         }
     }
-    Err(readable::outrun())
+    Err(readable_message::outrun())
 }
 
 /// Returns the edit that is wanted of the message as it is now, and whether all of its topic moves.
-async fn decided(app: &App, copy: &readable::Copy, wanted: &Wanted) -> Result<(MessageEdit, bool), Fault> {
-    let readable::Copy { realm, user, message } = copy;
-    let topic = match &wanted.topic {
+async fn decided(
+    app: &App,
+    copy: &readable_message::ReadableMessage,
+    params: &EditParams,
+) -> Result<(MessageEdit, bool), ApiError> {
+    let readable_message::ReadableMessage { realm, user, message } = copy;
+    let topic = match &params.topic {
         Some(topic) if matches!(message.recipient, Recipient::Channel(_)) => {
             let topic = message::topic(topic)?;
             under_topic(realm, &topic)?;
@@ -99,18 +104,22 @@ async fn decided(app: &App, copy: &readable::Copy, wanted: &Wanted) -> Result<(M
         }
         topic => topic.clone(),
     };
-    let wish = EditRequest {
-        content: wanted.content.as_deref(),
+    let request = EditRequest {
+        content: params.content.as_deref(),
         topic: topic.as_deref(),
-        channel_id: wanted.channel_id.map(ChannelId),
-        propagate: wanted.propagate,
+        channel_id: params.channel_id.map(ChannelId),
+        propagate: params.propagate,
     };
     let now_s = app.now_s();
-    let plan = plan(realm, user, message, (wish, now_s))?;
-    let lexicon = app.lexicon(realm);
-    let uploads = uploads::usable(app, realm, user, plan.content.as_deref().unwrap_or_default()).await?;
-    let setting =
-        RenderSettings { realm_url: &app.settings.base_url, lexicon: &lexicon, uploads: Some(&uploads), now_s };
+    let plan = plan(realm, user, message, (request, now_s))?;
+    let render_context = app.render_context(realm);
+    let uploads = app.upload_stores().linked(realm, user, plan.content.as_deref().unwrap_or_default()).await?;
+    let setting = RenderSettings {
+        realm_url: &app.settings.base_url,
+        render_context: &render_context,
+        uploads: Some(&uploads),
+        now_s,
+    };
     let text = match &plan.content {
         Some(content) => {
             let rewriting = ContentEdit::new(&setting, realm, user, (message, content));
@@ -127,7 +136,7 @@ async fn decided(app: &App, copy: &readable::Copy, wanted: &Wanted) -> Result<(M
         let from = Conversation { recipient: message.recipient, topic_key: topic_key(&message.topic) };
         let all = app.messages.conversation(&from, MessageId(0)).await?;
         moves = companions(realm, user, message, (to, &all, now_s))?;
-        topic_links = object::topic_links(&to.topic, &lexicon);
+        topic_links = object::topic_links(&to.topic, &render_context);
         moves_all = moves.len() == all.len();
     }
     let around = EditContext { text: text.as_ref(), moves: &moves, topic_links: &topic_links, now_s };
@@ -135,22 +144,22 @@ async fn decided(app: &App, copy: &readable::Copy, wanted: &Wanted) -> Result<(M
 }
 
 /// Deletes a message.
-pub(crate) async fn remove(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+pub(crate) async fn remove(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
     for _ in 0..DECISIONS_MAX {
-        let copy = readable::find(&call).await?;
+        let copy = readable_message::find(&call).await?;
         let default = RealmRules::default();
         let rules = copy.realm.realm().map_or(&default, |realm| &realm.rules);
         let now_s = call.app.now_s();
         may_delete(rules, &copy.user, &copy.message, now_s)?;
         if delete_all(&call.app, &copy.realm, &[&copy.message]).await? {
-            return Ok(Answer::empty());
+            return Ok(ApiResponse::empty());
         }
     }
-    Err(readable::outrun())
+    Err(readable_message::outrun())
 }
 
 /// Deletes messages of one conversation as they were read. Says `false` when one has changed or is gone.
-async fn delete_all(app: &App, realm: &RealmSnapshot, messages: &[&Message]) -> Result<bool, Fault> {
+async fn delete_all(app: &App, realm: &RealmSnapshot, messages: &[&Message]) -> Result<bool, ApiError> {
     let Some(first) = messages.first() else { return Ok(true) };
     let ids: Vec<MessageId> = messages.iter().map(|message| message.id).collect();
     let decided = WriteGuard::new(realm, messages.iter().copied());
@@ -159,14 +168,14 @@ async fn delete_all(app: &App, realm: &RealmSnapshot, messages: &[&Message]) -> 
 }
 
 /// Returns what a message was before.
-pub(crate) async fn past(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
-    let copy = readable::find(&call).await?;
+pub(crate) async fn past(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
+    let copy = readable_message::find(&call).await?;
     let past = call.app.messages.edits(copy.message.id).await?;
-    Answer::of(&json!({"message_history": history(&copy.message, &past)}))
+    ApiResponse::from_payload(&json!({"message_history": history(&copy.message, &past)}))
 }
 
 /// Returns the members of the response.
-fn history_told() -> Vec<Member> {
+fn history_schema() -> Vec<Member> {
     let state = Schema::object([
         has("topic", Schema::string()),
         has("content", Schema::string()),
@@ -184,11 +193,11 @@ fn history_told() -> Vec<Member> {
 }
 
 /// Returns who has read a message.
-pub(crate) async fn receipts(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
-    let copy = readable::find(&call).await?;
+pub(crate) async fn receipts(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
+    let copy = readable_message::find(&call).await?;
     let readers = call.app.messages.readers(&copy.message).await?;
     let shown: Vec<_> = readers.into_iter().filter(|reader| shows_receipt(&copy.realm, &copy.user, *reader)).collect();
-    Answer::of(&json!({"user_ids": shown}))
+    ApiResponse::from_payload(&json!({"user_ids": shown}))
 }
 
 /// Returns the members of the response.
@@ -196,42 +205,42 @@ fn readers() -> Vec<Member> {
     vec![has("user_ids", Schema::list(Schema::integer()))]
 }
 
-/// The topic to delete.
-pub(crate) struct Topic {
+/// The parameters of `POST /streams/{stream_id}/delete_topic`.
+pub(crate) struct DeleteTopicParams {
     name: String,
 }
 
-impl Params for Topic {
-    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
-        Ok(Self { name: given.required::<Text>("topic_name")? })
+impl Params for DeleteTopicParams {
+    fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
+        Ok(Self { name: reader.required::<TextParam>("topic_name")? })
     }
 }
 
 /// Deletes all messages of a topic that the administrator may read, some hundreds in a transaction.
-pub(crate) async fn delete_topic(call: Call<Caller>, params: Topic) -> Result<Answer, Fault> {
-    require_administrator(&call.who.user)?;
+pub(crate) async fn delete_topic(call: ApiCall<Caller>, params: DeleteTopicParams) -> Result<ApiResponse, ApiError> {
+    require_administrator(&call.caller.user)?;
     let realm = call.app.realm();
     let channel_id = ChannelId(call.path_id("stream_id")?);
-    let channel = chat_core::permission::access::channel(&realm, &call.who.user, channel_id)?;
-    let readable = chat_core::permission::access::history(&realm, &call.who.user, channel);
+    let channel = chat_core::permission::access::channel(&realm, &call.caller.user, channel_id)?;
+    let readable = chat_core::permission::access::history(&realm, &call.caller.user, channel);
     let topic = Conversation { recipient: Recipient::Channel(channel_id), topic_key: topic_key(&params.name) };
     let all = call.app.messages.conversation(&topic, MessageId(0)).await?;
     let ids: Vec<MessageId> = all.into_iter().map(|(id, _)| id).filter(|id| readable.shows(*id)).collect();
     if ids.is_empty() {
-        return Err(Fault::NoTopic { name: params.name });
+        return Err(ApiError::NoTopic { name: params.name });
     }
     for some in ids.chunks(DELETED_AT_ONCE) {
         delete_of_topic(&call, &topic, some).await?;
     }
-    Answer::of(&json!({"complete": true}))
+    ApiResponse::from_payload(&json!({"complete": true}))
 }
 
 /// Deletes those of the messages that are in the topic still.
-async fn delete_of_topic(call: &Call<Caller>, topic: &Conversation, ids: &[MessageId]) -> Result<(), Fault> {
+async fn delete_of_topic(call: &ApiCall<Caller>, topic: &Conversation, ids: &[MessageId]) -> Result<(), ApiError> {
     for _ in 0..DECISIONS_MAX {
-        let found = call.app.messages.find(call.who.id(), ids).await?;
+        let found = call.app.messages.find(call.caller.id(), ids).await?;
         let realm = call.app.realm();
-        let caller = call.who.again(&realm)?;
+        let caller = call.caller.account_in(&realm)?;
         require_administrator(caller)?;
         let is_there = |message: &&Message| {
             let in_topic = message.recipient == topic.recipient && topic_key(&message.topic) == topic.topic_key;
@@ -242,5 +251,5 @@ async fn delete_of_topic(call: &Call<Caller>, topic: &Conversation, ids: &[Messa
             return Ok(());
         }
     }
-    Err(readable::outrun())
+    Err(readable_message::outrun())
 }

@@ -11,22 +11,23 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
 use http::{HeaderValue, StatusCode};
 use sha2::{Digest as _, Sha256};
 
-use crate::answer::JSON;
-use crate::call::Anyone;
-use crate::describe::document;
-use crate::error::Fault;
-use crate::plain::{Plain, plain};
+use crate::call::Anonymous;
+use crate::error::ApiError;
+use crate::openapi::document;
+use crate::raw_endpoint::{RawCall, raw_endpoint};
+use crate::response::JSON;
 use crate::router::api;
 use crate::routes::{Routes, get as on_get};
 use crate::schema::{Member, Schema, has};
 
 pub(crate) fn routes() -> Routes {
-    let document = plain(get).says("Describe this API as an OpenAPI document.", told).outside_envelope();
+    let document =
+        raw_endpoint(get).documented("Describe this API as an OpenAPI document.", response_schema).outside_envelope();
     Routes::of("server").api("/openapi.json", on_get(document))
 }
 
 /// Returns the members of the response.
-fn told() -> Vec<Member> {
+fn response_schema() -> Vec<Member> {
     vec![
         has("openapi", Schema::string()),
         has("info", Schema::any()),
@@ -38,7 +39,7 @@ fn told() -> Vec<Member> {
     ]
 }
 
-/// The document and its tag. Made when somebody asks for it the first time: what it says is part of the program.
+/// The document and its tag. Made at the first request: its content is part of the program.
 static DOCUMENT: LazyLock<(Bytes, HeaderValue)> = LazyLock::new(|| {
     let document = document(&api().into_operations()).to_string();
     let tag = format!("\"{}\"", STANDARD.encode(Sha256::digest(&document)));
@@ -46,11 +47,11 @@ static DOCUMENT: LazyLock<(Bytes, HeaderValue)> = LazyLock::new(|| {
     (Bytes::from(document), tag)
 });
 
-/// Returns the document, or that the caller has it. Needs no account: it tells nothing of the organization.
+/// Returns the document, or that the caller has it. Needs no account: nothing of the organization is in it.
 ///
 /// # Source
 /// Not specified.
-async fn get(call: Plain<Anyone>, _: Body) -> Result<Response, Fault> {
+async fn get(call: RawCall<Anonymous>, _: Body) -> Result<Response, ApiError> {
     let (document, tag) = &*DOCUMENT;
     let known = call.headers.get_all(IF_NONE_MATCH).iter().any(|sent| sent == tag);
     let mut response = Response::new(if known { Body::empty() } else { Body::from(document.clone()) });

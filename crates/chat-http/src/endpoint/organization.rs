@@ -6,38 +6,44 @@ use chat_core::organization::settings::{self, FOR_EVER, RealmSettingChange, Real
 use chat_core::permission::access;
 use serde_json::Value;
 
-use crate::answer::Answer;
 use crate::auth::Caller;
-use crate::call::{Call, endpoint};
-use crate::error::Fault;
-use crate::params::{FromJson, Json, ParamFault, Params, Path, Reader, Text};
+use crate::call::{ApiCall, endpoint};
+use crate::error::ApiError;
+use crate::params::{FromJson, Json, JsonPath, ParamError, ParamReader, Params, TextParam};
+use crate::response::ApiResponse;
 use crate::routes::{Routes, patch};
 use crate::schema::{Member, Schema, has, may};
 
 pub(crate) fn routes() -> Routes {
-    let update = endpoint(update).says("Change settings of the organization.", changed);
+    let update = endpoint(update).documented("Change settings of the organization.", changed);
     Routes::of("organization").api("/realm", patch(update))
 }
 
-/// What shall be otherwise.
-struct Update(Vec<RealmSettingChange>);
+/// The parameters of `PATCH /realm`: the settings to change.
+struct UpdateOrganizationParams(Vec<RealmSettingChange>);
 
-impl Params for Update {
-    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
-        let mut wanted = Vec::new();
+impl Params for UpdateOrganizationParams {
+    fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
+        let mut changes = Vec::new();
         for setting in SETTINGS {
             let name = setting.name;
             let value = match setting.kind {
-                RealmSettingType::Text(..) => given.optional::<Text>(name)?.map(Value::from),
-                RealmSettingType::Switch(_) => given.optional::<Json<bool>>(name)?.map(Value::from),
+                RealmSettingType::Text(..) => reader.optional::<TextParam>(name)?.map(Value::from),
+                RealmSettingType::Switch(_) => reader.optional::<Json<bool>>(name)?.map(Value::from),
                 RealmSettingType::Days(_) | RealmSettingType::Policy(..) => {
-                    given.optional::<Json<i64>>(name)?.map(Value::from)
+                    reader.optional::<Json<i64>>(name)?.map(Value::from)
                 }
-                RealmSettingType::Limit(_) => given.optional::<Json<Limit>>(name)?.map(|Limit(value)| value),
-                RealmSettingType::Keep(_) => given.optional::<Json<Keep>>(name)?.map(|Keep(value)| value),
-                RealmSettingType::Group(..) => given.optional::<Json<Group>>(name)?.map(|Group(id)| id.into()),
+                RealmSettingType::Limit(_) => {
+                    reader.optional::<Json<TimeLimitSetting>>(name)?.map(|TimeLimitSetting(value)| value)
+                }
+                RealmSettingType::Keep(_) => {
+                    reader.optional::<Json<RetentionSetting>>(name)?.map(|RetentionSetting(value)| value)
+                }
+                RealmSettingType::Group(..) => {
+                    reader.optional::<Json<GroupSettingId>>(name)?.map(|GroupSettingId(id)| id.into())
+                }
             };
-            given.more_precisely(|schema| match setting.kind {
+            reader.more_precisely(|schema| match setting.kind {
                 RealmSettingType::Text(chars, _) => schema.at_most_chars(chars),
                 RealmSettingType::Days(_) => schema.at_least(0),
                 RealmSettingType::Policy(numbers, _) => Schema::numbers(numbers.iter().map(|(number, _)| *number)),
@@ -46,17 +52,17 @@ impl Params for Update {
                 | RealmSettingType::Keep(_)
                 | RealmSettingType::Group(..) => schema,
             });
-            wanted.extend(value.map(|value| (setting, value)));
+            changes.extend(value.map(|value| (setting, value)));
         }
-        Ok(Self(wanted))
+        Ok(Self(changes))
     }
 }
 
 /// Seconds, or a word that says that there is no limit: null then.
-struct Limit(Value);
+struct TimeLimitSetting(Value);
 
-impl FromJson for Limit {
-    fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
+impl FromJson for TimeLimitSetting {
+    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
         match &value {
             Value::String(word) if word == "unlimited" => Ok(Self(Value::Null)),
             Value::String(_) => Ok(Self(value)),
@@ -71,10 +77,10 @@ impl FromJson for Limit {
 
 /// Days, or a word that says for ever. No number says that, so one that is not above 0 becomes a text, which is refused
 /// as it was sent.
-struct Keep(Value);
+struct RetentionSetting(Value);
 
-impl FromJson for Keep {
-    fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
+impl FromJson for RetentionSetting {
+    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
         match &value {
             Value::String(word) if word == "unlimited" => Ok(Self(FOR_EVER.into())),
             Value::String(_) => Ok(Self(value)),
@@ -90,10 +96,10 @@ impl FromJson for Keep {
 }
 
 /// The number of a group, by itself or as the new of a change that may also say what was before.
-struct Group(i64);
+struct GroupSettingId(i64);
 
-impl FromJson for Group {
-    fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
+impl FromJson for GroupSettingId {
+    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
         match value {
             Value::Object(mut change) => {
                 let new = change.remove("new").unwrap_or_default();
@@ -110,12 +116,15 @@ impl FromJson for Group {
 }
 
 /// Changes the organization. The answer repeats what is otherwise than before.
-async fn update(call: Call<Caller>, Update(wanted): Update) -> Result<Answer, Fault> {
-    access::require_administrator(&call.who.user)?;
+async fn update(
+    call: ApiCall<Caller>,
+    UpdateOrganizationParams(changes): UpdateOrganizationParams,
+) -> Result<ApiResponse, ApiError> {
+    access::require_administrator(&call.caller.user)?;
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
-        Ok(settings::change(realm, call.who.again(realm)?, &wanted, commit)?)
+        Ok(settings::change(realm, call.caller.account_in(realm)?, &changes, commit)?)
     };
-    Answer::of(&call.app.commit(decide).await?)
+    ApiResponse::from_payload(&call.app.commit(decide).await?)
 }
 
 /// Returns the members of the response.

@@ -5,8 +5,7 @@ use std::time::Duration;
 use askama::Template;
 use attempt_limits::attempts::Outcome;
 use axum::Router;
-use axum::extract::rejection::FormRejection;
-use axum::extract::{DefaultBodyLimit, Form, Path, State};
+use axum::extract::{DefaultBodyLimit, Path, State};
 use axum::http::Extensions;
 use axum::response::Response;
 use axum::routing::get;
@@ -18,14 +17,14 @@ use http::HeaderMap;
 use serde::Deserialize;
 use tokio::time::{Instant, sleep_until};
 
-use super::form_page::{FORM_MAX_BYTES, PASSWORD_MAX_BYTES, check, form_page, refused};
+use super::form_page::{FORM_MAX_BYTES, PASSWORD_MAX_BYTES, SubmittedForm, form_page, refused};
 use super::invites::fresh_secret;
 use super::join::{finish, name_of, rendered};
-use crate::error::Fault;
-use crate::params::ParamFault;
-use crate::password::{self, Claim};
+use crate::error::ApiError;
+use crate::params::ParamError;
+use crate::password::{self, PasswordAttempt};
 use crate::rate::address;
-use crate::state::{App, Site};
+use crate::state::{App, AppState};
 
 /// The time a request for a letter takes, whether there is an account or not: a letter is written to the disk, and the
 /// time of that would show that there is one.
@@ -67,33 +66,27 @@ struct DonePage<'a> {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Fields {
+struct PasswordResetForm {
     email: String,
     password: String,
     csrfmiddlewaretoken: String,
 }
 
 async fn show(State(app): State<App>, headers: HeaderMap, extensions: Extensions) -> Response {
-    if let Err(exceeded) = app.frame.by_address.check(&address(&extensions)) {
+    if let Err(exceeded) = app.server.by_address.check(&address(&extensions)) {
         return finish(&app, Err(exceeded.into()));
     }
     form_page(&app, &headers, |token| request_form(&app, "", token, None))
 }
 
-fn request_form(app: &Site, email: &str, csrf_token: &str, alert: Option<&str>) -> Result<String, Fault> {
+fn request_form(app: &AppState, email: &str, csrf_token: &str, alert: Option<&str>) -> Result<String, ApiError> {
     rendered(&RequestPage { realm: name_of(&app.realm()), email, csrf_token, alert })
 }
 
 /// Sends a letter, when there is an account. The answer is the same when there is none.
-async fn request(
-    State(app): State<App>,
-    headers: HeaderMap,
-    extensions: Extensions,
-    fields: Result<Form<Fields>, FormRejection>,
-) -> Response {
-    let Form(fields) = fields.unwrap_or_default();
+async fn request(State(app): State<App>, form: SubmittedForm<PasswordResetForm>) -> Response {
     let answered_at = Instant::now() + ANSWER_AFTER;
-    let requested = requested(&app, &fields, (&headers, &extensions)).await;
+    let requested = requested(&app, &form).await;
     sleep_until(answered_at).await;
     match requested {
         Ok(()) => {
@@ -101,16 +94,17 @@ async fn request(
                         within an hour. Look into the spam folder too.";
             finish(&app, done(&app, "Look into your mail", text))
         }
-        Err(fault) => {
-            refused(&app, &headers, fault, |token, alert| request_form(&app, &fields.email, token, Some(alert)))
-        }
+        Err(error) => refused(&app, &form.headers, error, |token, alert| {
+            request_form(&app, &form.fields.email, token, Some(alert))
+        }),
     }
 }
 
-async fn requested(app: &App, fields: &Fields, (headers, extensions): (&HeaderMap, &Extensions)) -> Result<(), Fault> {
-    check(app, (headers, extensions), &fields.csrfmiddlewaretoken)?;
+async fn requested(app: &App, form: &SubmittedForm<PasswordResetForm>) -> Result<(), ApiError> {
+    let SubmittedForm { fields, extensions, .. } = form;
+    form.check(app, &fields.csrfmiddlewaretoken)?;
     let account = fold(email(&fields.email)?);
-    let claim = Claim { account: &account, user_id: None, from: address(extensions) };
+    let claim = PasswordAttempt { account: &account, user_id: None, from: address(extensions) };
     password::admitted(app, &app.password_resets, claim).await?.settle(Outcome::Wrong);
     let secret = fresh_secret(app)?;
     app.commit(|realm, commit| {
@@ -127,64 +121,53 @@ async fn show_link(
     headers: HeaderMap,
     extensions: Extensions,
 ) -> Response {
-    let link = app.frame.by_address.check(&address(&extensions)).map_err(Fault::from).and_then(|_| parsed(&end));
+    let link = app.server.by_address.check(&address(&extensions)).map_err(ApiError::from).and_then(|_| parsed(&end));
     match link.and_then(|link| address_of(&app, &link)) {
         Ok(address) => form_page(&app, &headers, |token| password_form(&app, &address, token, None)),
-        Err(fault) => finish(&app, Err(fault)),
+        Err(error) => finish(&app, Err(error)),
     }
 }
 
-fn parsed(end: &str) -> Result<InvitationLink, Fault> {
+fn parsed(end: &str) -> Result<InvitationLink, ApiError> {
     Ok(InvitationLink::parse(end).map_err(|_| PasswordResetError::Unknown)?)
 }
 
-fn address_of(app: &Site, link: &InvitationLink) -> Result<String, Fault> {
+fn address_of(app: &AppState, link: &InvitationLink) -> Result<String, ApiError> {
     Ok(password_reset::opened(&app.realm(), link, app.now_s())?.email.clone())
 }
 
-fn password_form(app: &Site, address: &str, csrf_token: &str, alert: Option<&str>) -> Result<String, Fault> {
+fn password_form(app: &AppState, address: &str, csrf_token: &str, alert: Option<&str>) -> Result<String, ApiError> {
     rendered(&PasswordPage { realm: name_of(&app.realm()), address, csrf_token, alert })
 }
 
 /// Sets the password.
-async fn complete(
-    State(app): State<App>,
-    Path(end): Path<String>,
-    headers: HeaderMap,
-    extensions: Extensions,
-    fields: Result<Form<Fields>, FormRejection>,
-) -> Response {
-    let Form(fields) = fields.unwrap_or_default();
-    match completed(&app, &end, &fields, (&headers, &extensions)).await {
+async fn complete(State(app): State<App>, Path(end): Path<String>, form: SubmittedForm<PasswordResetForm>) -> Response {
+    match completed(&app, &end, &form).await {
         Ok(()) => finish(&app, done(&app, "Your new password is set", "Every browser was signed out.")),
-        Err(fault) => match parsed(&end).and_then(|link| address_of(&app, &link)) {
+        Err(error) => match parsed(&end).and_then(|link| address_of(&app, &link)) {
             Ok(address) => {
-                refused(&app, &headers, fault, |token, alert| password_form(&app, &address, token, Some(alert)))
+                refused(&app, &form.headers, error, |token, alert| password_form(&app, &address, token, Some(alert)))
             }
-            Err(_) => finish(&app, Err(fault)),
+            Err(_) => finish(&app, Err(error)),
         },
     }
 }
 
 /// What can be refused is refused before the password costs a hash.
-async fn completed(
-    app: &App,
-    end: &str,
-    fields: &Fields,
-    (headers, extensions): (&HeaderMap, &Extensions),
-) -> Result<(), Fault> {
-    check(app, (headers, extensions), &fields.csrfmiddlewaretoken)?;
+async fn completed(app: &App, end: &str, form: &SubmittedForm<PasswordResetForm>) -> Result<(), ApiError> {
+    let fields = &form.fields;
+    form.check(app, &fields.csrfmiddlewaretoken)?;
     let link = parsed(end)?;
     app.realm.refresh().await?;
     address_of(app, &link)?;
     check_password(&fields.password).map_err(AccountError::from)?;
     if fields.password.len() > PASSWORD_MAX_BYTES {
-        return Err(ParamFault::TooLong { path: "The password".to_owned(), limit: PASSWORD_MAX_BYTES }.into());
+        return Err(ParamError::TooLong { path: "The password".to_owned(), limit: PASSWORD_MAX_BYTES }.into());
     }
     let hash = app.passwords.hash(fields.password.clone()).await?;
     app.commit(|realm, commit| Ok(password_reset::complete(realm, &link, &hash, commit)?)).await
 }
 
-fn done(app: &Site, heading: &str, text: &str) -> Result<String, Fault> {
+fn done(app: &AppState, heading: &str, text: &str) -> Result<String, ApiError> {
     rendered(&DonePage { realm: name_of(&app.realm()), heading, text })
 }

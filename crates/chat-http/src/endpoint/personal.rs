@@ -7,20 +7,25 @@ mod status;
 mod topics;
 
 use crate::call::endpoint;
-use crate::routes::{Routes, get, nothing, patch, post};
+use crate::routes::{Routes, get, no_members, patch, post};
 
 pub(crate) fn routes() -> Routes {
-    let words = get(endpoint(alert_words::get).says("List the words the caller watches for.", alert_words::told))
-        .post(endpoint(alert_words::post).says("Watch for more words.", alert_words::told))
-        .delete(endpoint(alert_words::delete).says("Watch for words no longer.", alert_words::told));
-    let mute = post(endpoint(muted_users::post).says("Mute a user.", nothing))
-        .delete(endpoint(muted_users::delete).says("Let a user be heard again.", nothing));
-    let muted_topics = patch(endpoint(topics::patch).says("Mute a topic, or no longer.", nothing));
+    let words =
+        get(endpoint(alert_words::get)
+            .documented("List the words the caller watches for.", alert_words::response_schema))
+        .post(endpoint(alert_words::post).documented("Watch for more words.", alert_words::response_schema))
+        .delete(endpoint(alert_words::delete).documented("Watch for words no longer.", alert_words::response_schema));
+    let mute = post(endpoint(muted_users::post).documented("Mute a user.", no_members))
+        .delete(endpoint(muted_users::delete).documented("Let a user be heard again.", no_members));
+    let muted_topics = patch(endpoint(topics::patch).documented("Mute a topic, or no longer.", no_members));
     Routes::of("users")
-        .api("/users/me/status", post(endpoint(status::post).says("Change the caller's status.", nothing)))
-        .api("/users/{user_id}/status", get(endpoint(status::get).says("Tell a user's status.", status::told)))
+        .api("/users/me/status", post(endpoint(status::post).documented("Change the caller's status.", no_members)))
+        .api(
+            "/users/{user_id}/status",
+            get(endpoint(status::get).documented("Tell a user's status.", status::response_schema)),
+        )
         .api("/users/me/muted_users/{muted_user_id}", mute)
         .api("/users/me/subscriptions/muted_topics", muted_topics)
-        .api("/user_topics", post(endpoint(topics::post).says("Follow a topic in another way.", nothing)))
+        .api("/user_topics", post(endpoint(topics::post).documented("Follow a topic in another way.", no_members)))
         .api("/users/me/alert_words", words)
 }

@@ -11,29 +11,29 @@ use chat_pictures::Encoded;
 use http::HeaderValue;
 use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
 
-use crate::call::Anyone;
-use crate::error::{Failure, Fault, ThingFault};
+use crate::call::Anonymous;
+use crate::error::{ApiError, InternalError, OrganizationItemError};
 use crate::file_body::streamed;
-use crate::params::File;
-use crate::plain::{Plain, plain};
+use crate::params::UploadedFile;
+use crate::raw_endpoint::{RawCall, raw_endpoint};
 use crate::routes::Routes;
-use crate::state::Site;
+use crate::state::AppState;
 
-/// Bytes of a file that becomes an emoji, an avatar, an icon or a logo, in MiB, as clients are told.
+/// Bytes of a file that becomes an emoji, an avatar, an icon or a logo, in MiB, as responses have it.
 pub(crate) const MAX_MIB: usize = 5;
 
 /// Outside the API, for everybody: clients show pictures where they cannot say who they are.
 pub(crate) fn routes() -> Routes {
     let of = |folder: &str| format!("{folder}/{{name}}");
     Routes::of("users")
-        .route(&of(avatar::FOLDER), get(plain(fetch)))
-        .route(&of(custom_emoji::FOLDER), get(plain(fetch)))
-        .route(&of(images::FOLDER), get(plain(fetch)))
+        .route(&of(avatar::FOLDER), get(raw_endpoint(fetch)))
+        .route(&of(custom_emoji::FOLDER), get(raw_endpoint(fetch)))
+        .route(&of(images::FOLDER), get(raw_endpoint(fetch)))
 }
 
 /// What a new picture is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ImageKind {
     /// Of a user.
     Avatar,
     /// A custom emoji.
@@ -42,50 +42,54 @@ pub(crate) enum Kind {
     Emblem,
 }
 
-/// A picture that is kept and not yet anybody's.
-pub(crate) struct Kept {
+/// A stored picture that no user, emoji or organization refers to yet.
+pub(crate) struct StoredImage {
     name: PublicImageName,
     /// Its address, relative to the realm's.
     pub(crate) url: String,
 }
 
 /// Returns the one file of a form that is not too large. Which refusal another number of files gets, the caller says.
-pub(crate) fn only_file(files: Vec<File>, otherwise: ThingFault) -> Result<Bytes, Fault> {
-    let [file] = <[File; 1]>::try_from(files).map_err(|_| otherwise)?;
+pub(crate) fn only_file(files: Vec<UploadedFile>, otherwise: OrganizationItemError) -> Result<Bytes, ApiError> {
+    let [file] = <[UploadedFile; 1]>::try_from(files).map_err(|_| otherwise)?;
     if file.content.len() > MAX_MIB * 1024 * 1024 {
-        Err(ThingFault::FileTooLarge { mib: MAX_MIB }.into())
+        Err(OrganizationItemError::FileTooLarge { mib: MAX_MIB }.into())
     } else {
         Ok(file.content)
     }
 }
 
 /// Keeps pictures under one random name, each as its variant.
-pub(crate) async fn keep(app: &Site, kind: Kind, pictures: Vec<(&str, Encoded)>) -> Result<Vec<Kept>, Fault> {
+pub(crate) async fn keep(
+    app: &AppState,
+    kind: ImageKind,
+    pictures: Vec<(&str, Encoded)>,
+) -> Result<Vec<StoredImage>, ApiError> {
     let random = app.fresh_name();
     let mut kept = Vec::with_capacity(pictures.len());
     for (variant, Encoded { bytes, format }) in pictures {
         let name = PublicImageName::new(&random, variant, format.extension());
-        let name = name.ok_or_else(|| Failure::said("a picture got no name"))?;
+        let name = name.ok_or_else(|| InternalError::without_cause("a picture got no name"))?;
         app.files.put(&FileKey::from(&name), bytes.into()).await?;
         let folder = match kind {
-            Kind::Avatar => avatar::FOLDER,
-            Kind::Emoji => custom_emoji::FOLDER,
-            Kind::Emblem => images::FOLDER,
+            ImageKind::Avatar => avatar::FOLDER,
+            ImageKind::Emoji => custom_emoji::FOLDER,
+            ImageKind::Emblem => images::FOLDER,
         };
-        kept.push(Kept { url: format!("{folder}/{name}"), name });
+        kept.push(StoredImage { url: format!("{folder}/{name}"), name });
     }
     Ok(kept)
 }
 
 /// Gives up pictures that became nobody's. One that cannot be deleted costs room and nothing else.
-pub(crate) async fn give_up(app: &Site, kept: &[Kept]) {
-    for Kept { name, .. } in kept {
+pub(crate) async fn give_up(app: &AppState, kept: &[StoredImage]) {
+    for StoredImage { name, .. } in kept {
         delete(app, name).await;
     }
 }
 
 /// Deletes the pictures at these addresses, as far as they are ours.
-pub(crate) async fn delete_at(app: &Site, urls: impl IntoIterator<Item = &str>) {
+pub(crate) async fn delete_at(app: &AppState, urls: impl IntoIterator<Item = &str>) {
     for url in urls {
         if let Some(name) = PublicImageName::at(url) {
             delete(app, &name).await;
@@ -93,16 +97,16 @@ pub(crate) async fn delete_at(app: &Site, urls: impl IntoIterator<Item = &str>) 
     }
 }
 
-async fn delete(app: &Site, name: &PublicImageName) {
+async fn delete(app: &AppState, name: &PublicImageName) {
     if let Err(error) = app.files.delete(&FileKey::from(name)).await {
         tracing::warn!(%error, %name, "a picture that nobody needs stays");
     }
 }
 
 /// Returns the picture of that name. A name stands for one picture for ever.
-async fn fetch(call: Plain<Anyone>, _: Body) -> Result<Response, Fault> {
-    let name = PublicImageName::parse(call.path_text("name")?).ok_or(Fault::UnknownRoute)?;
-    let reader = call.app.files.open(&FileKey::from(&name), None).await?.ok_or(Fault::UnknownRoute)?;
+async fn fetch(call: RawCall<Anonymous>, _: Body) -> Result<Response, ApiError> {
+    let name = PublicImageName::parse(call.path_text("name")?).ok_or(ApiError::UnknownRoute)?;
+    let reader = call.app.files.open(&FileKey::from(&name), None).await?.ok_or(ApiError::UnknownRoute)?;
     let media_type = if name.extension() == "gif" { "image/gif" } else { "image/png" };
     let mut response = Response::new(streamed(reader));
     let headers = response.headers_mut();

@@ -3,50 +3,53 @@
 use chat_core::organization::playgrounds::{self, PlaygroundRequest};
 use serde_json::json;
 
-use crate::answer::Answer;
 use crate::auth::Caller;
-use crate::call::{Call, endpoint};
-use crate::error::Fault;
-use crate::params::{ParamFault, Params, Reader, Stripped};
-use crate::routes::{Routes, delete, nothing, post};
+use crate::call::{ApiCall, endpoint};
+use crate::error::ApiError;
+use crate::params::{ParamError, ParamReader, Params, TrimmedText};
+use crate::response::ApiResponse;
+use crate::routes::{Routes, delete, no_members, post};
 use crate::schema::{Schema, has};
 
 pub(crate) fn routes() -> Routes {
-    let add = endpoint(add).says("Add a place to run code.", || vec![has("id", Schema::integer())]);
-    let remove = endpoint(remove).says("Remove a place to run code.", nothing);
+    let add = endpoint(add).documented("Add a place to run code.", || vec![has("id", Schema::integer())]);
+    let remove = endpoint(remove).documented("Remove a place to run code.", no_members);
     Routes::of("organization")
         .api("/realm/playgrounds", post(add))
         .api("/realm/playgrounds/{playground_id}", delete(remove))
 }
 
-/// What a playground shall be.
-struct Playground {
+/// The parameters of `POST /realm/playgrounds`.
+struct PlaygroundParams {
     name: String,
     pygments_language: String,
     url_template: String,
 }
 
-impl Params for Playground {
-    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+impl Params for PlaygroundParams {
+    fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self {
-            name: given.required::<Stripped>("name")?,
-            pygments_language: given.required::<Stripped>("pygments_language")?,
-            url_template: given.required::<Stripped>("url_template")?,
+            name: reader.required::<TrimmedText>("name")?,
+            pygments_language: reader.required::<TrimmedText>("pygments_language")?,
+            url_template: reader.required::<TrimmedText>("url_template")?,
         })
     }
 }
 
 /// Adds a playground.
-async fn add(call: Call<Caller>, wish: Playground) -> Result<Answer, Fault> {
-    let Playground { name, pygments_language, url_template } = &wish;
-    let wish = PlaygroundRequest { name, pygments_language, url_template };
-    let id = call.app.commit(|realm, commit| Ok(playgrounds::add(realm, call.who.again(realm)?, wish, commit)?));
-    Answer::of(&json!({"id": id.await?}))
+async fn add(call: ApiCall<Caller>, request: PlaygroundParams) -> Result<ApiResponse, ApiError> {
+    let PlaygroundParams { name, pygments_language, url_template } = &request;
+    let request = PlaygroundRequest { name, pygments_language, url_template };
+    let id =
+        call.app.commit(|realm, commit| Ok(playgrounds::add(realm, call.caller.account_in(realm)?, request, commit)?));
+    ApiResponse::from_payload(&json!({"id": id.await?}))
 }
 
 /// Removes a playground.
-async fn remove(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+async fn remove(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
     let id = call.path_id("playground_id")?;
-    call.app.commit(|realm, commit| Ok(playgrounds::remove(realm, call.who.again(realm)?, id, commit)?)).await?;
-    Ok(Answer::empty())
+    call.app
+        .commit(|realm, commit| Ok(playgrounds::remove(realm, call.caller.account_in(realm)?, id, commit)?))
+        .await?;
+    Ok(ApiResponse::empty())
 }

@@ -7,58 +7,66 @@ use chat_core::people::presence::report::PresenceFormat;
 use chat_core::people::presence::{self, PresenceQuery, PresenceStatus};
 use serde_json::json;
 
-use crate::answer::Answer;
 use crate::auth::Caller;
-use crate::call::{Call, endpoint};
-use crate::error::Fault;
-use crate::params::{Json, ParamFault, Params, Reader, Text};
+use crate::call::{ApiCall, endpoint};
+use crate::error::ApiError;
+use crate::params::{Json, ParamError, ParamReader, Params, TextParam};
+use crate::response::ApiResponse;
 use crate::routes::{Routes, get, post};
 use crate::schema::{Member, Schema, has, may};
 
 pub(crate) fn routes() -> Routes {
-    let one = endpoint(one).says("Tell when a user was last there.", one_told);
+    let one = endpoint(one).documented("Tell when a user was last there.", one_schema);
     Routes::of("users")
-        .api("/users/me/presence", post(endpoint(update).says("Say that the caller is there, and ask who is.", told)))
+        .api(
+            "/users/me/presence",
+            post(endpoint(update).documented("Say that the caller is there, and ask who is.", response_schema)),
+        )
         .api("/users/{user_id}/presence", get(one.by(&[("user_id", "The user's number or address.")])))
-        .api("/realm/presence", get(endpoint(all).says("Tell who is there.", all_told)))
+        .api("/realm/presence", get(endpoint(all).documented("Tell who is there.", all_schema)))
 }
 
-/// A sign of life, and what its client wants to know.
-struct SignOfLife {
+/// The parameters of `POST /users/me/presence`.
+struct PresenceParams {
     status: String,
     ping_only: bool,
     question: PresenceQuery,
 }
 
-impl Params for SignOfLife {
-    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
-        let after = given.optional::<Json<Option<i64>>>("last_update_id")?.flatten();
-        let slim = given.or::<Json<bool>>("slim_presence", false)?;
-        // Whoever asks for changes knows the short form.
+impl Params for PresenceParams {
+    fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
+        let after = reader.optional::<Json<Option<i64>>>("last_update_id")?.flatten();
+        let slim = reader.or::<Json<bool>>("slim_presence", false)?;
+        // A client that asks for changes knows the short form.
         let form = if slim || after.is_some() { PresenceFormat::Slim } else { PresenceFormat::Legacy };
         // How long people use their clients is not counted here.
-        given.or::<Json<bool>>("new_user_input", false)?;
+        reader.or::<Json<bool>>("new_user_input", false)?;
         Ok(Self {
-            status: given.required::<Text>("status")?,
-            ping_only: given.or::<Json<bool>>("ping_only", false)?,
+            status: reader.required::<TextParam>("status")?,
+            ping_only: reader.or::<Json<bool>>("ping_only", false)?,
             question: PresenceQuery { form, after },
         })
     }
 }
 
-/// Notes that the caller is there, and tells who else is. Costs no query.
-async fn update(call: Call<Caller>, sign: SignOfLife) -> Result<Answer, Fault> {
-    let (app, Caller { user, realm, .. }) = (&call.app, &call.who);
+/// Notes that the caller is there, and returns who else is. Costs no query.
+async fn update(call: ApiCall<Caller>, sign: PresenceParams) -> Result<ApiResponse, ApiError> {
+    let (app, Caller { user, realm, .. }) = (&call.app, &call.caller);
     let heard = (PresenceStatus::parse(&sign.status)?, app.now_s());
     presence::note(app.presences.as_ref(), realm, user, heard)?;
     if sign.ping_only {
-        return Ok(Answer::empty());
+        return Ok(ApiResponse::empty());
     }
-    Answer::of(&presence::report(app.presences.as_ref(), realm, sign.question, app.frame.outside.now_us()))
+    ApiResponse::from_payload(&presence::report(
+        app.presences.as_ref(),
+        realm,
+        sign.question,
+        app.server.runtime.now_us(),
+    ))
 }
 
 /// Returns the members of the response.
-fn told() -> Vec<Member> {
+fn response_schema() -> Vec<Member> {
     vec![
         may("presences", Schema::map(Schema::named("Presence"))),
         may("server_timestamp", Schema::any().with("type", "number")),
@@ -67,14 +75,14 @@ fn told() -> Vec<Member> {
 }
 
 /// When someone was last there, by their number or address.
-async fn one(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+async fn one(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
     let (app, named) = (&call.app, call.path_text("user_id")?);
-    let single = presence::of(app.presences.as_ref(), &call.who.realm, (&call.who.user, named), app.now_s())?;
-    Answer::of(&json!({"presence": single}))
+    let single = presence::of(app.presences.as_ref(), &call.caller.realm, (&call.caller.user, named), app.now_s())?;
+    ApiResponse::from_payload(&json!({"presence": single}))
 }
 
 /// Returns the members of the response.
-fn one_told() -> Vec<Member> {
+fn one_schema() -> Vec<Member> {
     let of_client = Schema::object([
         has("status", Schema::words(["active", "idle", "offline"])),
         has("timestamp", Schema::integer()),
@@ -83,16 +91,17 @@ fn one_told() -> Vec<Member> {
 }
 
 /// Returns who is there, in the older form; for bots too.
-async fn all(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+async fn all(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
     let (app, question) = (&call.app, PresenceQuery { form: PresenceFormat::Legacy, after: None });
-    let mut report = presence::report(app.presences.as_ref(), &call.who.realm, question, app.frame.outside.now_us());
+    let mut report =
+        presence::report(app.presences.as_ref(), &call.caller.realm, question, app.server.runtime.now_us());
     // No answer to this question is about changes.
     report.presence_last_update_id = None;
-    Answer::of(&report)
+    ApiResponse::from_payload(&report)
 }
 
 /// Returns the members of the response.
-fn all_told() -> Vec<Member> {
+fn all_schema() -> Vec<Member> {
     vec![
         has("presences", Schema::map(Schema::named("Presence"))),
         has("server_timestamp", Schema::any().with("type", "number")),

@@ -10,27 +10,27 @@ use chat_core::people::profile::{self, NewProfileField, ProfileError, ProfileFie
 use chat_core::permission::access;
 use serde_json::json;
 
-use crate::answer::Answer;
 use crate::auth::Caller;
-use crate::call::{Call, endpoint};
-use crate::error::Fault;
-use crate::params::{Json, ParamFault, Params, Reader, Text};
-use crate::routes::{Routes, get, nothing, patch};
+use crate::call::{ApiCall, endpoint};
+use crate::error::ApiError;
+use crate::params::{Json, ParamError, ParamReader, Params, TextParam};
+use crate::response::ApiResponse;
+use crate::routes::{Routes, get, no_members, patch};
 use crate::schema::{Member, Schema, has};
-use crate::state::Site;
+use crate::state::AppState;
 
-use form::Data;
+use form::FieldDataParam;
 
-pub(crate) use form::Answers;
+pub(crate) use form::ProfileAnswersParam;
 
 pub(crate) fn routes() -> Routes {
-    let all = get(endpoint(list).says("List the profile fields, in their order.", listed))
-        .post(endpoint(create).says("Make a profile field.", || vec![has("id", Schema::integer())]))
-        .patch(endpoint(reorder).says("Put the profile fields into another order.", nothing));
-    let one = patch(endpoint(update).says("Change a profile field.", nothing))
-        .delete(endpoint(remove).says("Remove a profile field.", nothing));
-    let own = patch(endpoint(answer).says("Answer profile fields.", nothing))
-        .delete(endpoint(take_back).says("Take answers to profile fields back.", nothing));
+    let all = get(endpoint(list).documented("List the profile fields, in their order.", listed))
+        .post(endpoint(create).documented("Make a profile field.", || vec![has("id", Schema::integer())]))
+        .patch(endpoint(reorder).documented("Put the profile fields into another order.", no_members));
+    let one = patch(endpoint(update).documented("Change a profile field.", no_members))
+        .delete(endpoint(remove).documented("Remove a profile field.", no_members));
+    let own = patch(endpoint(answer).documented("Answer profile fields.", no_members))
+        .delete(endpoint(take_back).documented("Take answers to profile fields back.", no_members));
     Routes::of("users")
         .api("/realm/profile_fields", all)
         .api("/realm/profile_fields/{field_id}", one)
@@ -38,8 +38,8 @@ pub(crate) fn routes() -> Routes {
 }
 
 /// All fields, in their order.
-async fn list(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
-    Answer::of(&json!({"custom_fields": profile::listed(&call.who.realm)}))
+async fn list(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
+    ApiResponse::from_payload(&json!({"custom_fields": profile::listed(&call.caller.realm)}))
 }
 
 /// Returns the members of the response.
@@ -48,120 +48,123 @@ fn listed() -> Vec<Member> {
 }
 
 impl Params for NewProfileField {
-    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+    fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self {
-            name: given.or::<Text>("name", String::new())?,
-            hint: given.or::<Text>("hint", String::new())?,
-            kind: given.required::<Json<i64>>("field_type")?,
-            data: given.or::<Data>("field_data", profile::FieldData::new())?,
-            in_summary: given.or::<Json<bool>>("display_in_profile_summary", false)?,
-            required: given.or::<Json<bool>>("required", false)?,
+            name: reader.or::<TextParam>("name", String::new())?,
+            hint: reader.or::<TextParam>("hint", String::new())?,
+            kind: reader.required::<Json<i64>>("field_type")?,
+            data: reader.or::<FieldDataParam>("field_data", profile::FieldData::new())?,
+            in_summary: reader.or::<Json<bool>>("display_in_profile_summary", false)?,
+            required: reader.or::<Json<bool>>("required", false)?,
         })
     }
 }
 
 /// Makes a field.
-async fn create(call: Call<Caller>, new: NewProfileField) -> Result<Answer, Fault> {
+async fn create(call: ApiCall<Caller>, new: NewProfileField) -> Result<ApiResponse, ApiError> {
     let id = decide(&call, |realm, caller, commit| profile::create(realm, caller, &new, commit)).await?;
-    Answer::of(&json!({"id": id}))
+    ApiResponse::from_payload(&json!({"id": id}))
 }
 
 impl Params for ProfileFieldUpdate {
-    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+    fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self {
-            name: given.optional::<Text>("name")?,
-            hint: given.optional::<Text>("hint")?,
-            data: given.optional::<Data>("field_data")?,
-            in_summary: given.optional::<Json<bool>>("display_in_profile_summary")?,
-            required: given.optional::<Json<bool>>("required")?,
+            name: reader.optional::<TextParam>("name")?,
+            hint: reader.optional::<TextParam>("hint")?,
+            data: reader.optional::<FieldDataParam>("field_data")?,
+            in_summary: reader.optional::<Json<bool>>("display_in_profile_summary")?,
+            required: reader.optional::<Json<bool>>("required")?,
         })
     }
 }
 
 /// Changes a field.
-async fn update(call: Call<Caller>, wish: ProfileFieldUpdate) -> Result<Answer, Fault> {
+async fn update(call: ApiCall<Caller>, params: ProfileFieldUpdate) -> Result<ApiResponse, ApiError> {
     let id = call.path_id("field_id")?;
-    decide(&call, |realm, caller, commit| profile::update(realm, caller, (id, &wish), commit)).await?;
-    Ok(Answer::empty())
+    decide(&call, |realm, caller, commit| profile::update(realm, caller, (id, &params), commit)).await?;
+    Ok(ApiResponse::empty())
 }
 
-/// The fields by their numbers, the first first.
-struct Order(Vec<i64>);
+/// The parameters of `PATCH /realm/profile_fields`: the fields by their numbers, in their new order.
+struct FieldOrderParams(Vec<i64>);
 
-impl Params for Order {
-    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
-        given.required::<Json<Vec<i64>>>("order").map(Self)
+impl Params for FieldOrderParams {
+    fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
+        reader.required::<Json<Vec<i64>>>("order").map(Self)
     }
 }
 
 /// Puts the fields into another order.
-async fn reorder(call: Call<Caller>, Order(order): Order) -> Result<Answer, Fault> {
+async fn reorder(call: ApiCall<Caller>, FieldOrderParams(order): FieldOrderParams) -> Result<ApiResponse, ApiError> {
     decide(&call, |realm, caller, commit| profile::reorder(realm, caller, &order, commit)).await?;
-    Ok(Answer::empty())
+    Ok(ApiResponse::empty())
 }
 
 /// Removes a field.
-async fn remove(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+async fn remove(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
     let id = call.path_id("field_id")?;
     decide(&call, |realm, caller, commit| profile::remove(realm, caller, id, commit)).await?;
-    Ok(Answer::empty())
+    Ok(ApiResponse::empty())
 }
 
 /// Takes a decision about fields as the caller.
 async fn decide<T>(
-    call: &Call<Caller>,
+    call: &ApiCall<Caller>,
     decide: impl Fn(&RealmSnapshot, &User, &mut RealmCommit) -> Result<T, ProfileError> + Send + Sync,
-) -> Result<T, Fault> {
-    call.app.commit(|realm, commit| Ok(decide(realm, call.who.again(realm)?, commit)?)).await
+) -> Result<T, ApiError> {
+    call.app.commit(|realm, commit| Ok(decide(realm, call.caller.account_in(realm)?, commit)?)).await
 }
 
-/// Answers of the caller.
-struct Given(Vec<(i64, Option<Reply>)>);
+/// The parameters of `PATCH /users/me/profile_data`.
+struct ProfileDataParams(Vec<(i64, Option<Reply>)>);
 
-impl Params for Given {
-    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
-        given.required::<Answers>("data").map(Self)
+impl Params for ProfileDataParams {
+    fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
+        reader.required::<ProfileAnswersParam>("data").map(Self)
     }
 }
 
 /// Keeps what the caller answers.
-async fn answer(call: Call<Caller>, Given(answers): Given) -> Result<Answer, Fault> {
+async fn answer(call: ApiCall<Caller>, ProfileDataParams(answers): ProfileDataParams) -> Result<ApiResponse, ApiError> {
     keep(&call, &answers).await
 }
 
-/// Fields whose answers the caller takes back.
-struct Fields(Vec<i64>);
+/// The parameters of `DELETE /users/me/profile_data`: the fields whose values are removed.
+struct ClearedFieldsParams(Vec<i64>);
 
-impl Params for Fields {
-    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
-        given.required::<Json<Vec<i64>>>("data").map(Self)
+impl Params for ClearedFieldsParams {
+    fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
+        reader.required::<Json<Vec<i64>>>("data").map(Self)
     }
 }
 
 /// Takes the caller's answers back. One that was never given is none.
-async fn take_back(call: Call<Caller>, Fields(ids): Fields) -> Result<Answer, Fault> {
+async fn take_back(
+    call: ApiCall<Caller>,
+    ClearedFieldsParams(ids): ClearedFieldsParams,
+) -> Result<ApiResponse, ApiError> {
     let answers: Vec<_> = ids.into_iter().map(|id| (id, None)).collect();
     keep(&call, &answers).await
 }
 
-async fn keep(call: &Call<Caller>, answers: &[(i64, Option<Reply>)]) -> Result<Answer, Fault> {
-    access::require_human(&call.who.user)?;
+async fn keep(call: &ApiCall<Caller>, answers: &[(i64, Option<Reply>)]) -> Result<ApiResponse, ApiError> {
+    access::require_human(&call.caller.user)?;
     let keep = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
-        answered(&call.app, realm, (call.who.again(realm)?, answers), commit)
+        answered(&call.app, realm, (call.caller.account_in(realm)?, answers), commit)
     };
     call.app.commit(keep).await?;
-    Ok(Answer::empty())
+    Ok(ApiResponse::empty())
 }
 
 /// Decides about the answers of a user.
 pub(crate) fn answered(
-    app: &Site,
+    app: &AppState,
     realm: &RealmSnapshot,
     (user, answers): (&User, &[(i64, Option<Reply>)]),
     commit: &mut RealmCommit,
-) -> Result<(), Fault> {
-    let lexicon = app.lexicon(realm);
+) -> Result<(), ApiError> {
+    let render_context = app.render_context(realm);
     let (realm_url, now_s) = (&app.settings.base_url, commit.at_s);
-    let setting = RenderSettings { realm_url, lexicon: &lexicon, uploads: None, now_s };
+    let setting = RenderSettings { realm_url, render_context: &render_context, uploads: None, now_s };
     Ok(profile::answer(realm, user, answers, &setting, commit)?)
 }

@@ -4,120 +4,120 @@
 use chat_core::permission::access;
 use chat_core::push::{self, NotificationOrigin, PushDevice, PushDeviceKind, PushError};
 
-use crate::answer::Answer;
 use crate::auth::Caller;
-use crate::call::{Call, endpoint};
-use crate::error::Fault;
-use crate::params::{ParamFault, Params, Reader, Text};
-use crate::routes::{Routes, nothing, post};
+use crate::call::{ApiCall, endpoint};
+use crate::error::ApiError;
+use crate::params::{ParamError, ParamReader, Params, TextParam};
+use crate::response::ApiResponse;
+use crate::routes::{Routes, no_members, post};
 
 pub(crate) fn routes() -> Routes {
-    let apple = post(endpoint(add_apple).says("Have an Apple device notified.", nothing))
-        .delete(endpoint(remove_apple).says("Have an Apple device no longer notified.", nothing));
-    let google = post(endpoint(add_google).says("Have an Android device notified.", nothing))
-        .delete(endpoint(remove_google).says("Have an Android device no longer notified.", nothing));
-    let test = endpoint(test).says("Send a test to the caller's devices.", nothing);
+    let apple = post(endpoint(add_apple).documented("Have an Apple device notified.", no_members))
+        .delete(endpoint(remove_apple).documented("Have an Apple device no longer notified.", no_members));
+    let google = post(endpoint(add_google).documented("Have an Android device notified.", no_members))
+        .delete(endpoint(remove_google).documented("Have an Android device no longer notified.", no_members));
+    let test = endpoint(test).documented("Send a test to the caller's devices.", no_members);
     Routes::of("notifications")
         .api("/users/me/apns_device_token", apple)
         .api("/users/me/android_gcm_reg_id", google)
         .api("/mobile_push/test_notification", post(test))
 }
 
-/// A device to be notified.
-struct Adding {
+/// The parameters that register a device.
+struct AddDeviceParams {
     token: String,
     app_id: Option<String>,
 }
 
-impl Params for Adding {
-    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
-        Ok(Self { token: given.required::<Text>("token")?, app_id: given.optional::<Text>("appid")? })
+impl Params for AddDeviceParams {
+    fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
+        Ok(Self { token: reader.required::<TextParam>("token")?, app_id: reader.optional::<TextParam>("appid")? })
     }
 }
 
-/// A device no longer to be notified.
-struct Removing {
+/// The parameters that remove a device.
+struct RemoveDeviceParams {
     token: String,
 }
 
-impl Params for Removing {
-    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
-        Ok(Self { token: given.required::<Text>("token")? })
+impl Params for RemoveDeviceParams {
+    fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
+        Ok(Self { token: reader.required::<TextParam>("token")? })
     }
 }
 
-async fn add_apple(call: Call<Caller>, wish: Adding) -> Result<Answer, Fault> {
-    add(&call, PushDeviceKind::Apple, wish).await
+async fn add_apple(call: ApiCall<Caller>, params: AddDeviceParams) -> Result<ApiResponse, ApiError> {
+    add(&call, PushDeviceKind::Apple, params).await
 }
 
-async fn add_google(call: Call<Caller>, wish: Adding) -> Result<Answer, Fault> {
-    add(&call, PushDeviceKind::Google, wish).await
+async fn add_google(call: ApiCall<Caller>, params: AddDeviceParams) -> Result<ApiResponse, ApiError> {
+    add(&call, PushDeviceKind::Google, params).await
 }
 
-async fn remove_apple(call: Call<Caller>, wish: Removing) -> Result<Answer, Fault> {
-    remove(&call, PushDeviceKind::Apple, &wish.token).await
+async fn remove_apple(call: ApiCall<Caller>, params: RemoveDeviceParams) -> Result<ApiResponse, ApiError> {
+    remove(&call, PushDeviceKind::Apple, &params.token).await
 }
 
-async fn remove_google(call: Call<Caller>, wish: Removing) -> Result<Answer, Fault> {
-    remove(&call, PushDeviceKind::Google, &wish.token).await
+async fn remove_google(call: ApiCall<Caller>, params: RemoveDeviceParams) -> Result<ApiResponse, ApiError> {
+    remove(&call, PushDeviceKind::Google, &params.token).await
 }
 
 /// Keeps a device, once the bouncer knows it too.
-async fn add(call: &Call<Caller>, kind: PushDeviceKind, wish: Adding) -> Result<Answer, Fault> {
-    access::require_human(&call.who.user)?;
-    let device = PushDevice { user_id: call.who.id(), kind, token: wish.token, app_id: wish.app_id };
+async fn add(call: &ApiCall<Caller>, kind: PushDeviceKind, params: AddDeviceParams) -> Result<ApiResponse, ApiError> {
+    access::require_human(&call.caller.user)?;
+    let device = PushDevice { user_id: call.caller.id(), kind, token: params.token, app_id: params.app_id };
     push::check(&device)?;
     if let Some(bouncer) = &call.app.push.bouncer {
         bouncer.register(&device).await?;
     }
     call.app.push.devices.register_device(&device, call.app.now_s()).await?;
-    Ok(Answer::empty())
+    Ok(ApiResponse::empty())
 }
 
 /// Forgets a device. That the bouncer does not answer keeps nobody from logging out.
-async fn remove(call: &Call<Caller>, kind: PushDeviceKind, token: &str) -> Result<Answer, Fault> {
-    access::require_human(&call.who.user)?;
-    if !call.app.push.devices.forget_device(call.who.id(), kind, token).await? {
+async fn remove(call: &ApiCall<Caller>, kind: PushDeviceKind, token: &str) -> Result<ApiResponse, ApiError> {
+    access::require_human(&call.caller.user)?;
+    if !call.app.push.devices.forget_device(call.caller.id(), kind, token).await? {
         return Err(PushError::NoSuchToken.into());
     }
     if let Some(bouncer) = &call.app.push.bouncer
-        && let Err(error) = bouncer.forget(call.who.id(), kind, token).await
+        && let Err(error) = bouncer.forget(call.caller.id(), kind, token).await
     {
         tracing::warn!(%error, "the push bouncer was not told that a device is gone");
     }
-    Ok(Answer::empty())
+    Ok(ApiResponse::empty())
 }
 
-/// Which device is tested; all of the caller's when none is named.
-struct Tested {
+/// The parameters of `POST /mobile_push/test_notification`: one device, or all of the caller's when none is named.
+struct TestNotificationParams {
     token: Option<String>,
 }
 
-impl Params for Tested {
-    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
-        Ok(Self { token: given.optional::<Text>("token")? })
+impl Params for TestNotificationParams {
+    fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
+        Ok(Self { token: reader.optional::<TextParam>("token")? })
     }
 }
 
 /// Sends a test to devices of the caller.
 ///
 /// # Source
-/// Specification, `POST /mobile_push/test_notification`. Not specified: without a bouncer nothing is sent and the answer
-/// is a success, as existing servers have it; a device that the bouncer does not know keeps no other from its test, and
-/// is told of afterwards.
-async fn test(call: Call<Caller>, wish: Tested) -> Result<Answer, Fault> {
-    let (app, who) = (&call.app, &call.who);
-    access::require_human(&who.user)?;
-    let mut devices = app.push.devices.devices(&[who.id()]).await?;
-    if let Some(token) = &wish.token {
+/// Specification, `POST /mobile_push/test_notification`. Not specified: without a bouncer nothing is sent and the
+/// answer is a success, as existing servers have it; a device that the bouncer does not know keeps no other from its
+/// test, and is notified of afterwards.
+async fn test(call: ApiCall<Caller>, params: TestNotificationParams) -> Result<ApiResponse, ApiError> {
+    let (app, caller) = (&call.app, &call.caller);
+    access::require_human(&caller.user)?;
+    let mut devices = app.push.devices.devices(&[caller.id()]).await?;
+    if let Some(token) = &params.token {
         devices.retain(|device| device.token == *token);
         if devices.is_empty() {
             return Err(PushError::NotRecognized.into());
         }
     }
-    let Some(bouncer) = &app.push.bouncer else { return Ok(Answer::empty()) };
+    let Some(bouncer) = &app.push.bouncer else { return Ok(ApiResponse::empty()) };
     let origin = NotificationOrigin { base_url: &app.settings.base_url, brand: &app.settings.brand };
-    let payload = push::test(&who.realm, &origin, who.id(), app.now_s());
+    let payload = push::test(&caller.realm, &origin, caller.id(), app.now_s());
     let mut are_known = true;
     for device in &devices {
         match bouncer.test(device, &payload).await {
@@ -125,5 +125,5 @@ async fn test(call: Call<Caller>, wish: Tested) -> Result<Answer, Fault> {
             tested => tested?,
         }
     }
-    if are_known { Ok(Answer::empty()) } else { Err(PushError::NotRecognizedThere.into()) }
+    if are_known { Ok(ApiResponse::empty()) } else { Err(PushError::NotRecognizedThere.into()) }
 }

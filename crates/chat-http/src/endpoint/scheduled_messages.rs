@@ -10,34 +10,39 @@ use chat_core::permission::send::SendError;
 use serde_json::{Value, json};
 
 use super::messages::send;
-use crate::answer::Answer;
-use crate::auth::{Caller, Unauthenticated};
-use crate::call::{Call, endpoint};
-use crate::error::{Failure, Fault};
-use crate::params::{Json, ParamFault, Params, Reader, Recipients, Stripped, To, Verbatim, Word, Words};
-use crate::routes::{Routes, get, nothing, patch};
+use crate::auth::{AuthenticationError, Caller};
+use crate::call::{ApiCall, endpoint};
+use crate::error::{ApiError, InternalError};
+use crate::params::{
+    Json, ParamError, ParamReader, Params, RawRecipients, RecipientsParam, TextParamWithNul, TrimmedText, WordEnum,
+    WordParam,
+};
+use crate::response::ApiResponse;
+use crate::routes::{Routes, get, no_members, patch};
 use crate::schema::{Member, Schema, has};
-use crate::state::{DECISIONS_MAX, Site};
+use crate::state::{AppState, DECISIONS_MAX};
 
 pub(crate) fn routes() -> Routes {
-    let all = get(endpoint(list).says("List the caller's scheduled messages.", listed))
-        .post(endpoint(create).says("Schedule a message.", scheduled));
-    let one = patch(endpoint(edit).says("Change a scheduled message.", nothing))
-        .delete(endpoint(remove).says("Give a scheduled message up.", nothing));
+    let all = get(endpoint(list).documented("List the caller's scheduled messages.", listed))
+        .post(endpoint(create).documented("Schedule a message.", scheduled));
+    let one = patch(endpoint(edit).documented("Change a scheduled message.", no_members))
+        .delete(endpoint(remove).documented("Give a scheduled message up.", no_members));
     Routes::of("scheduled messages")
         .api("/scheduled_messages", all)
         .api("/scheduled_messages/{scheduled_message_id}", one)
 }
 
-impl Words for ScheduledType {
+impl WordEnum for ScheduledType {
     const WORDS: &'static [(&'static str, Self)] =
         &[("direct", Self::Direct), ("private", Self::Direct), ("stream", Self::Channel), ("channel", Self::Channel)];
 }
 
 /// Returns the caller's messages that wait, and those that failed.
-async fn list(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
-    let scheduled = call.app.scheduled.scheduled_of(call.who.id()).await?;
-    Answer::of(&json!({"scheduled_messages": scheduled.iter().map(ScheduledMessage::object).collect::<Value>()}))
+async fn list(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
+    let scheduled = call.app.scheduled.scheduled_of(call.caller.id()).await?;
+    ApiResponse::from_payload(
+        &json!({"scheduled_messages": scheduled.iter().map(ScheduledMessage::object).collect::<Value>()}),
+    )
 }
 
 /// Returns the members of the response.
@@ -45,25 +50,25 @@ fn listed() -> Vec<Member> {
     vec![has("scheduled_messages", Schema::list(Schema::named("ScheduledMessage")))]
 }
 
-/// What is to be sent later.
-struct Later {
+/// The parameters of `POST /scheduled_messages`.
+struct ScheduleParams {
     kind: ScheduledType,
-    to: To,
+    to: RawRecipients,
     topic: Option<String>,
     content: String,
     due_s: i64,
     read_by_sender: Option<bool>,
 }
 
-impl Params for Later {
-    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+impl Params for ScheduleParams {
+    fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self {
-            kind: given.required::<Word<ScheduledType>>("type")?,
-            to: given.required::<Recipients>("to")?,
-            topic: given.optional_either::<Stripped>(["topic", "subject"])?,
-            content: given.required::<Verbatim>("content")?,
-            due_s: given.required::<Json<i64>>("scheduled_delivery_timestamp")?,
-            read_by_sender: given.optional::<Json<bool>>("read_by_sender")?,
+            kind: reader.required::<WordParam<ScheduledType>>("type")?,
+            to: reader.required::<RecipientsParam>("to")?,
+            topic: reader.optional_either::<TrimmedText>(["topic", "subject"])?,
+            content: reader.required::<TextParamWithNul>("content")?,
+            due_s: reader.required::<Json<i64>>("scheduled_delivery_timestamp")?,
+            read_by_sender: reader.optional::<Json<bool>>("read_by_sender")?,
         })
     }
 }
@@ -72,7 +77,7 @@ impl Params for Later {
 ///
 /// # Source
 /// The specification names scheduled messages and describes editing them alone; this is what existing clients know.
-async fn create(call: Call<Caller>, later: Later) -> Result<Answer, Fault> {
+async fn create(call: ApiCall<Caller>, later: ScheduleParams) -> Result<ApiResponse, ApiError> {
     let now_s = call.app.now_s();
     let due_s = in_future(later.due_s, now_s)?;
     let client = call.client();
@@ -82,7 +87,7 @@ async fn create(call: Call<Caller>, later: Later) -> Result<Answer, Fault> {
     };
     let message = ScheduledMessage {
         id: ScheduledId(0),
-        user_id: call.who.id(),
+        user_id: call.caller.id(),
         to,
         content: later.content,
         html: String::new(),
@@ -94,7 +99,7 @@ async fn create(call: Call<Caller>, later: Later) -> Result<Answer, Fault> {
     };
     let message = composed(&call.app, message).await?;
     let id = call.app.scheduled.schedule(message, now_s).await?.ok_or(ScheduledError::TooMany)?;
-    Answer::of(&json!({"scheduled_message_id": id}))
+    ApiResponse::from_payload(&json!({"scheduled_message_id": id}))
 }
 
 /// Returns the members of the response.
@@ -102,33 +107,33 @@ fn scheduled() -> Vec<Member> {
     vec![has("scheduled_message_id", Schema::integer())]
 }
 
-fn receiver(kind: ScheduledType, to: &To) -> Result<ScheduledRecipient, Fault> {
+fn receiver(kind: ScheduledType, to: &RawRecipients) -> Result<ScheduledRecipient, ApiError> {
     let read = match kind {
         ScheduledType::Channel => to.channel_id().map(ScheduledRecipient::Channel),
         ScheduledType::Direct => to.user_ids().map(ScheduledRecipient::Direct),
     };
-    read.map_err(|fault| Fault::Parameter(ParamFault::Recipients(fault)))
+    read.map_err(|error| ApiError::Parameter(ParamError::Recipients(error)))
 }
 
 /// Returns the message as it would be sent now, if it may be.
-async fn composed(app: &Site, message: ScheduledMessage) -> Result<ScheduledMessage, Fault> {
+async fn composed(app: &AppState, message: ScheduledMessage) -> Result<ScheduledMessage, ApiError> {
     let realm = app.realm();
-    let sender = realm.user(message.user_id).ok_or(Unauthenticated::UnknownKey)?;
-    let as_sent = send::composed(app, &realm, sender, message.wish()).await?;
+    let sender = realm.user(message.user_id).ok_or(AuthenticationError::UnknownKey)?;
+    let as_sent = send::composed(app, &realm, sender, message.send_request()).await?;
     Ok(message.composed(&as_sent))
 }
 
-/// What is to change of a scheduled message.
-struct Change(ScheduledMessageUpdate<To>);
+/// The parameters of `PATCH /scheduled_messages/{scheduled_message_id}`.
+struct UpdateScheduledParams(ScheduledMessageUpdate<RawRecipients>);
 
-impl Params for Change {
-    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+impl Params for UpdateScheduledParams {
+    fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self(ScheduledMessageUpdate {
-            kind: given.optional::<Word<ScheduledType>>("type")?,
-            to: given.optional::<Recipients>("to")?,
-            content: given.optional::<Verbatim>("content")?,
-            topic: given.optional_either::<Stripped>(["topic", "subject"])?,
-            due_s: given.optional::<Json<i64>>("scheduled_delivery_timestamp")?,
+            kind: reader.optional::<WordParam<ScheduledType>>("type")?,
+            to: reader.optional::<RecipientsParam>("to")?,
+            content: reader.optional::<TextParamWithNul>("content")?,
+            topic: reader.optional_either::<TrimmedText>(["topic", "subject"])?,
+            due_s: reader.optional::<Json<i64>>("scheduled_delivery_timestamp")?,
         }))
     }
 }
@@ -137,27 +142,30 @@ impl Params for Change {
 ///
 /// # Source
 /// Specification, `PATCH /scheduled_messages/{scheduled_message_id}`.
-async fn edit(call: Call<Caller>, Change(wanted): Change) -> Result<Answer, Fault> {
+async fn edit(
+    call: ApiCall<Caller>,
+    UpdateScheduledParams(update): UpdateScheduledParams,
+) -> Result<ApiResponse, ApiError> {
     let id = ScheduledId(call.path_id("scheduled_message_id")?);
     let (app, now_s) = (&call.app, call.app.now_s());
-    wanted.check(now_s)?;
+    update.check(now_s)?;
     for _ in 0..DECISIONS_MAX {
-        let before = app.scheduled.scheduled(call.who.id(), id).await?.ok_or(ScheduledError::NoneSuch)?;
-        let (message, recompose) = wanted.read(&before, receiver)?.applied(&before)?;
+        let before = app.scheduled.scheduled(call.caller.id(), id).await?.ok_or(ScheduledError::NoneSuch)?;
+        let (message, recompose) = update.read(&before, receiver)?.applied(&before)?;
         let message = ScheduledMessage { client: call.client(), ..message };
         let message = if recompose { composed(app, message).await? } else { message };
         if app.scheduled.reschedule(message, now_s).await? != WriteOutcome::Unchanged {
-            return Ok(Answer::empty());
+            return Ok(ApiResponse::empty());
         }
     }
-    Err(Failure::said("a scheduled message changed faster than a decision on it").into())
+    Err(InternalError::without_cause("a scheduled message changed faster than a decision on it").into())
 }
 
 /// Gives a message up.
-async fn remove(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+async fn remove(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
     let id = ScheduledId(call.path_id("scheduled_message_id")?);
-    if !call.app.scheduled.unschedule(call.who.id(), id, call.app.now_s()).await? {
+    if !call.app.scheduled.unschedule(call.caller.id(), id, call.app.now_s()).await? {
         return Err(ScheduledError::NoneSuch.into());
     }
-    Ok(Answer::empty())
+    Ok(ApiResponse::empty())
 }

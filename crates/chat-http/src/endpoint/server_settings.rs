@@ -6,22 +6,22 @@ use chat_core::model::organization_image::OrganizationImage;
 use chat_core::model::snapshot::RealmSnapshot;
 use serde_json::{Map, Value, json};
 
-use crate::answer::Answer;
-use crate::call::{Anyone, Call, endpoint};
-use crate::endpoint::{emblems, icon};
-use crate::error::Fault;
+use crate::call::{Anonymous, ApiCall, endpoint};
+use crate::endpoint::{icon, organization_images};
+use crate::error::ApiError;
+use crate::response::ApiResponse;
 use crate::routes::{self, Routes};
 use crate::schema::{Member, Schema, has};
-use crate::state::Site;
+use crate::state::AppState;
 
 /// The level of the API whose behaviours the server keeps.
 const FEATURE_LEVEL: u32 = 277;
-/// The release of the API that level belongs to. Exporters and clients parse it as a number, so it stands alone wherever
-/// they read it.
+/// The release of the API that level belongs to. Exporters and clients parse it as a number, so it stands alone
+/// wherever they read it.
 const RELEASE: &str = "9.0";
 
 pub(crate) fn routes() -> Routes {
-    let get = endpoint(get).says("Tell what clients ask before anybody logs in.", told);
+    let get = endpoint(get).documented("Tell what clients ask before anybody logs in.", response_schema);
     Routes::of("server").api("/server_settings", routes::get(get))
 }
 
@@ -29,15 +29,15 @@ pub(crate) fn routes() -> Routes {
 ///
 /// # Source
 /// Specification, `GET /server_settings`.
-pub(crate) async fn get(call: Call<Anyone>, (): ()) -> Result<Answer, Fault> {
-    let mut fields = version(&call.app.frame.version, &call.app.settings.brand);
+pub(crate) async fn get(call: ApiCall<Anonymous>, (): ()) -> Result<ApiResponse, ApiError> {
+    let mut fields = version(&call.app.server.version, &call.app.settings.brand);
     fields.extend(realm(&call.app));
     fields.insert("is_incompatible".to_owned(), call.agent().is_incompatible().into());
-    Answer::of(&fields)
+    ApiResponse::from_payload(&fields)
 }
 
 /// Returns the members of the response.
-fn told() -> Vec<Member> {
+fn response_schema() -> Vec<Member> {
     let methods = Schema::map(Schema::boolean()).meaning("Whether each way to log in is open.");
     let switches = [
         "push_notifications_enabled",
@@ -51,11 +51,11 @@ fn told() -> Vec<Member> {
         [has("authentication_methods", methods), has("external_authentication_methods", Schema::list(Schema::any()))];
     let switches = switches.map(|key| has(key, Schema::boolean()));
     let texts = texts.map(|key| has(key, Schema::string()));
-    version_told().into_iter().chain(more).chain(switches).chain(texts).collect()
+    version_schema().into_iter().chain(more).chain(switches).chain(texts).collect()
 }
 
-/// Returns what [`version`] tells, but for the brand.
-pub(crate) fn version_told() -> Vec<Member> {
+/// Returns the members of [`version`], but for the brand.
+pub(crate) fn version_schema() -> Vec<Member> {
     vec![
         has("service_version", Schema::string()),
         has("service_merge_base", Schema::string()),
@@ -78,7 +78,7 @@ pub(crate) fn version(build: &str, brand: &str) -> Map<String, Value> {
 
 /// Returns what strangers may know of the organization. Only the server's own accounts can log in, so every foreign
 /// method of authentication is off, and an address is always the name to log in with.
-fn realm(app: &Site) -> Map<String, Value> {
+fn realm(app: &AppState) -> Map<String, Value> {
     let snapshot = app.realm();
     let realm = snapshot.realm();
     let url = &app.settings.base_url;
@@ -106,7 +106,7 @@ fn realm(app: &Site) -> Map<String, Value> {
         "realm_url": url,
         "realm_uri": url,
         "realm_name": realm.map_or("", |realm| &realm.name),
-        "realm_icon": realm.map_or_else(|| icon::url(url), |realm| emblems::url(&realm.emblems, OrganizationImage::Icon, url)),
+        "realm_icon": realm.map_or_else(|| icon::url(url), |realm| organization_images::url(&realm.images, OrganizationImage::Icon, url)),
         "realm_description": description,
         "realm_web_public_access_enabled": has_web_public_channel(&snapshot),
     });

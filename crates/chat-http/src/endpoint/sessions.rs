@@ -2,8 +2,7 @@
 
 use askama::Template;
 use axum::Router;
-use axum::extract::rejection::FormRejection;
-use axum::extract::{DefaultBodyLimit, Form, State};
+use axum::extract::{DefaultBodyLimit, State};
 use axum::http::Extensions;
 use axum::response::Response;
 use axum::routing::{delete, get};
@@ -12,14 +11,14 @@ use http::HeaderMap;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::form_page::{FORM_MAX_BYTES, check, form_page, redirect};
+use super::form_page::{FORM_MAX_BYTES, SubmittedForm, form_page, redirect};
 use super::join::{finish, name_of, rendered};
-use crate::answer::Answer;
 use crate::auth::Caller;
 use crate::browser;
-use crate::call::{Call, endpoint};
-use crate::error::{BrowserFault, Fault};
-use crate::state::{App, Site};
+use crate::call::{ApiCall, endpoint};
+use crate::error::{ApiError, BrowserError};
+use crate::response::ApiResponse;
+use crate::state::{App, AppState};
 
 pub(crate) fn routes() -> Router<App> {
     Router::new()
@@ -29,14 +28,14 @@ pub(crate) fn routes() -> Router<App> {
         .layer(DefaultBodyLimit::max(FORM_MAX_BYTES))
 }
 
-fn listed(app: &Site, caller: &Caller) -> Vec<ListedSession> {
+fn listed(app: &AppState, caller: &Caller) -> Vec<ListedSession> {
     session::list(&app.realm(), caller.id(), app.now_s(), app.browser.session_lifetime_s)
 }
 
 /// Lists the sessions of the caller, the one used last first.
-async fn list(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
-    let current = call.who.secret.session().map(session::id_of);
-    let sessions = listed(&call.app, &call.who).into_iter().map(|ListedSession { id, session }| {
+async fn list(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
+    let current = call.caller.secret.session().map(session::id_of);
+    let sessions = listed(&call.app, &call.caller).into_iter().map(|ListedSession { id, session }| {
         json!({
             "created": session.created_s,
             "last_used": session.used_s,
@@ -45,32 +44,32 @@ async fn list(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
             "id": id,
         })
     });
-    Answer::of(&json!({"sessions": sessions.collect::<Vec<_>>()}))
+    ApiResponse::from_payload(&json!({"sessions": sessions.collect::<Vec<_>>()}))
 }
 
 /// Ends a session of the caller, also the one of the request.
-async fn end_one(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
-    end(&call.app, &call.who, call.path_text("id")?).await?;
-    Ok(Answer::empty())
+async fn end_one(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
+    end(&call.app, &call.caller, call.path_text("id")?).await?;
+    Ok(ApiResponse::empty())
 }
 
 /// Ends all sessions of the caller but the one of the request.
-async fn end_others(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
-    end_all_others(&call.app, &call.who).await?;
-    Ok(Answer::empty())
+async fn end_others(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
+    end_all_others(&call.app, &call.caller).await?;
+    Ok(ApiResponse::empty())
 }
 
-async fn end(app: &App, caller: &Caller, id: &str) -> Result<(), Fault> {
+async fn end(app: &App, caller: &Caller, id: &str) -> Result<(), ApiError> {
     let is_found = app.commit(|realm, commit| {
-        let user = caller.again(realm)?;
+        let user = caller.account_in(realm)?;
         Ok(session::end_listed(realm, user.id, id, commit))
     });
-    if is_found.await? { Ok(()) } else { Err(BrowserFault::NoSession.into()) }
+    if is_found.await? { Ok(()) } else { Err(BrowserError::NoSession.into()) }
 }
 
-async fn end_all_others(app: &App, caller: &Caller) -> Result<(), Fault> {
+async fn end_all_others(app: &App, caller: &Caller) -> Result<(), ApiError> {
     app.commit(|realm, commit| {
-        let user = caller.again(realm)?;
+        let user = caller.account_in(realm)?;
         session::end_all(realm, user.id, caller.secret.session(), commit);
         Ok(())
     })
@@ -82,11 +81,11 @@ async fn end_all_others(app: &App, caller: &Caller) -> Result<(), Fault> {
 struct SessionsPage<'a> {
     realm: &'a str,
     csrf_token: &'a str,
-    sessions: Vec<Row>,
+    sessions: Vec<SessionRow>,
 }
 
 /// A session as the page shows it.
-struct Row {
+struct SessionRow {
     id: String,
     program: String,
     created: String,
@@ -97,7 +96,7 @@ struct Row {
 /// The session to end; without one all others.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Fields {
+struct EndSessionForm {
     id: String,
     csrfmiddlewaretoken: String,
 }
@@ -107,13 +106,13 @@ async fn show(State(app): State<App>, headers: HeaderMap, extensions: Extensions
     match browser::account(&app, &headers, &extensions).await {
         Ok(Some(caller)) => form_page(&app, &headers, |csrf_token| page(&app, &caller, csrf_token)),
         Ok(None) => redirect(&app, "/login/?next=/sessions/", HeaderMap::new()),
-        Err(fault) => finish(&app, Err(fault)),
+        Err(error) => finish(&app, Err(error)),
     }
 }
 
-fn page(app: &Site, caller: &Caller, csrf_token: &str) -> Result<String, Fault> {
+fn page(app: &AppState, caller: &Caller, csrf_token: &str) -> Result<String, ApiError> {
     let current = caller.secret.session().map(session::id_of);
-    let row = |ListedSession { id, session }: ListedSession| Row {
+    let row = |ListedSession { id, session }: ListedSession| SessionRow {
         program: program(&session.user_agent),
         created: day(session.created_s),
         used: day(session.used_s),
@@ -125,26 +124,20 @@ fn page(app: &Site, caller: &Caller, csrf_token: &str) -> Result<String, Fault> 
 }
 
 /// Ends one session, or all others.
-async fn submit(
-    State(app): State<App>,
-    headers: HeaderMap,
-    extensions: Extensions,
-    fields: Result<Form<Fields>, FormRejection>,
-) -> Response {
-    let Form(fields) = fields.unwrap_or_default();
-    let caller = match browser::account(&app, &headers, &extensions).await {
+async fn submit(State(app): State<App>, form: SubmittedForm<EndSessionForm>) -> Response {
+    let caller = match browser::account(&app, &form.headers, &form.extensions).await {
         Ok(Some(caller)) => caller,
         Ok(None) => return redirect(&app, "/login/?next=/sessions/", HeaderMap::new()),
-        Err(fault) => return finish(&app, Err(fault)),
+        Err(error) => return finish(&app, Err(error)),
     };
-    let ended = match check(&app, (&headers, &extensions), &fields.csrfmiddlewaretoken) {
-        Err(fault) => Err(fault),
-        Ok(()) if fields.id.is_empty() => end_all_others(&app, &caller).await,
-        Ok(()) => end(&app, &caller, &fields.id).await,
+    let ended = match form.check(&app, &form.fields.csrfmiddlewaretoken) {
+        Err(error) => Err(error),
+        Ok(()) if form.fields.id.is_empty() => end_all_others(&app, &caller).await,
+        Ok(()) => end(&app, &caller, &form.fields.id).await,
     };
     match ended {
         Ok(()) => redirect(&app, "/sessions/", HeaderMap::new()),
-        Err(fault) => finish(&app, Err(fault)),
+        Err(error) => finish(&app, Err(error)),
     }
 }
 

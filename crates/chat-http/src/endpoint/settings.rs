@@ -10,18 +10,18 @@ use chat_core::people::personal::preference::{self, PreferenceChange, Preference
 use chat_core::permission::access;
 use chat_core::permission::administer::AccountError;
 
-use crate::answer::Answer;
 use crate::auth::Caller;
-use crate::call::{Call, endpoint};
+use crate::call::{ApiCall, endpoint};
 use crate::endpoint::invites::fresh_secret;
 use crate::endpoint::user_settings_defaults::chosen;
-use crate::error::Fault;
-use crate::params::{ParamFault, Params, Reader, Text};
-use crate::password::{self, Claim};
-use crate::routes::{Routes, nothing, patch};
+use crate::error::ApiError;
+use crate::params::{ParamError, ParamReader, Params, TextParam};
+use crate::password::{self, PasswordAttempt};
+use crate::response::ApiResponse;
+use crate::routes::{Routes, no_members, patch};
 
 pub(crate) fn routes() -> Routes {
-    let update = || endpoint(update).says("Change the caller's account and preferences.", nothing);
+    let update = || endpoint(update).documented("Change the caller's account and preferences.", no_members);
     Routes::of("users")
         .api("/settings", patch(update()))
         // Older clients know an address for each part, and send it nothing else.
@@ -32,7 +32,7 @@ pub(crate) fn routes() -> Routes {
 /// What of the account shall be otherwise. What is empty stays as it is: existing clients send whole forms.
 ///
 /// An address is the caller's once they opened the link in the letter that is sent there.
-struct Update {
+struct UpdateSettingsParams {
     email: Option<String>,
     full_name: Option<String>,
     timezone: Option<String>,
@@ -41,57 +41,57 @@ struct Update {
     new_password: Option<String>,
 }
 
-impl Params for Update {
-    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+impl Params for UpdateSettingsParams {
+    fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         let filled = |text: &String| !text.is_empty();
         Ok(Self {
-            email: given.optional::<Text>("email")?.filter(filled),
-            full_name: given.optional::<Text>("full_name")?.filter(filled),
-            timezone: given.optional::<Text>("timezone")?.filter(filled),
-            preferences: chosen(given, PreferenceScope::Own)?,
-            old_password: given.or::<Text>("old_password", String::new())?,
-            new_password: given.optional::<Text>("new_password")?.filter(filled),
+            email: reader.optional::<TextParam>("email")?.filter(filled),
+            full_name: reader.optional::<TextParam>("full_name")?.filter(filled),
+            timezone: reader.optional::<TextParam>("timezone")?.filter(filled),
+            preferences: chosen(reader, PreferenceScope::Own)?,
+            old_password: reader.or::<TextParam>("old_password", String::new())?,
+            new_password: reader.optional::<TextParam>("new_password")?.filter(filled),
         })
     }
 }
 
 /// Changes the caller's name, time zone, preferences and password, together or not at all.
-async fn update(call: Call<Caller>, wish: Update) -> Result<Answer, Fault> {
-    access::require_human(&call.who.user)?;
-    let password_hash = match wish.new_password {
-        Some(password) => Some(new_hash(&call, wish.old_password, password).await?),
+async fn update(call: ApiCall<Caller>, params: UpdateSettingsParams) -> Result<ApiResponse, ApiError> {
+    access::require_human(&call.caller.user)?;
+    let password_hash = match params.new_password {
+        Some(password) => Some(new_hash(&call, params.old_password, password).await?),
         None => None,
     };
     let secret = fresh_secret(&call.app)?;
     let base_url = &call.app.settings.base_url;
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
-        let mut user = User::clone(call.who.again(realm)?);
-        preference::choose(realm, &user, &wish.preferences, commit)?;
-        if let Some(timezone) = &wish.timezone {
+        let mut user = User::clone(call.caller.account_in(realm)?);
+        preference::choose(realm, &user, &params.preferences, commit)?;
+        if let Some(timezone) = &params.timezone {
             user = account::set_timezone(&user, timezone, commit)?;
         }
-        if let Some(full_name) = &wish.full_name {
+        if let Some(full_name) = &params.full_name {
             account::rename(&user, full_name, commit)?;
         }
-        if let Some(address) = &wish.email {
+        if let Some(address) = &params.email {
             address::ask(realm, &user, &EmailChangeRequest { address, secret: &secret, base_url }, commit)?;
         }
         if let Some(hash) = &password_hash {
             // The browser that changes it stays signed in.
-            let current = call.who.secret.session();
+            let current = call.caller.secret.session();
             password_reset::set_password(realm, user.id, Some(hash.clone()), current, commit);
         }
         Ok(())
     };
     call.app.commit(decide).await?;
-    Ok(Answer::empty())
+    Ok(ApiResponse::empty())
 }
 
 /// Returns the hash of the new password, for who knows the old one. A guess counts as one at the login does.
-async fn new_hash(call: &Call<Caller>, old: String, new: String) -> Result<PasswordHash, Fault> {
-    let (app, address) = (&call.app, call.who.user.email_key());
+async fn new_hash(call: &ApiCall<Caller>, old: String, new: String) -> Result<PasswordHash, ApiError> {
+    let (app, address) = (&call.app, call.caller.user.email_key());
     check_password(&new).map_err(AccountError::from)?;
-    let claim = Claim { account: &address, user_id: Some(call.who.id()), from: call.from };
+    let claim = PasswordAttempt { account: &address, user_id: Some(call.caller.id()), from: call.from };
     password::check(app, claim, old).await?.ok_or(AccountError::WrongPassword)?;
     Ok(app.passwords.hash(new).await?)
 }

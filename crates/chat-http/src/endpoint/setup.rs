@@ -1,12 +1,9 @@
 //! The first page of an empty installation: it makes the organization and its owner.
 //!
-//! It is protected by a code that the server logs when it starts, so whoever opens the address first is not the owner.
-//! Once there is an organization the page is gone, and the code with it.
+//! It is protected by a code that the server logs when it starts, so opening the address first does not make a visitor
+//! the owner. Once there is an organization the page is gone, and the code with it.
 
 use askama::Template;
-use axum::extract::Form;
-use axum::extract::rejection::FormRejection;
-use axum::http::Extensions;
 use axum::response::Response;
 use chat_core::log::commit::CommitOutcome;
 use chat_core::model::user::{check_password, email, full_name};
@@ -15,11 +12,11 @@ use chat_core::permission::administer::AccountError;
 use http::HeaderMap;
 use serde::Deserialize;
 
-use super::form_page::{PASSWORD_MAX_BYTES, check, form_page, redirect, refused};
+use super::form_page::{PASSWORD_MAX_BYTES, SubmittedForm, form_page, redirect, refused};
 use super::join::rendered;
 use crate::browser;
-use crate::error::{BrowserFault, Failure, Fault};
-use crate::params::ParamFault;
+use crate::error::{ApiError, BrowserError, InternalError};
+use crate::params::ParamError;
 use crate::state::{App, SetupCode};
 
 /// What the organization is called before it has a name.
@@ -29,15 +26,15 @@ const REALM: &str = "Chat";
 #[template(path = "setup.html")]
 struct SetupPage<'a> {
     realm: &'a str,
-    fields: &'a Fields,
+    fields: &'a SetupForm,
     csrf_token: &'a str,
     alert: Option<&'a str>,
 }
 
-/// The form.
+/// The fields of the form.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Fields {
+pub(super) struct SetupForm {
     code: String,
     realm_name: String,
     full_name: String,
@@ -53,38 +50,30 @@ pub(super) fn code(app: &App) -> Option<&SetupCode> {
 
 /// Shows the form.
 pub(super) fn show(app: &App, headers: &HeaderMap) -> Response {
-    form_page(app, headers, |token| form(&Fields::default(), token, None))
+    form_page(app, headers, |token| setup_form(&SetupForm::default(), token, None))
 }
 
-fn form(fields: &Fields, csrf_token: &str, alert: Option<&str>) -> Result<String, Fault> {
+fn setup_form(fields: &SetupForm, csrf_token: &str, alert: Option<&str>) -> Result<String, ApiError> {
     rendered(&SetupPage { realm: REALM, fields, csrf_token, alert })
 }
 
 /// Makes the organization, and signs its owner in.
-pub(super) async fn submit(
-    app: &App,
-    (headers, extensions): (HeaderMap, Extensions),
-    fields: Result<Form<Fields>, FormRejection>,
-) -> Response {
-    let Form(fields) = fields.unwrap_or_default();
-    match founded(app, &fields, (&headers, &extensions)).await {
+pub(super) async fn submit(app: &App, form: SubmittedForm<SetupForm>) -> Response {
+    match founded(app, &form).await {
         Ok(Some(cookies)) => redirect(app, "/", cookies),
         Ok(None) => redirect(app, "/login/", HeaderMap::new()),
-        Err(fault) => refused(app, &headers, fault, |token, alert| form(&fields, token, Some(alert))),
+        Err(error) => refused(app, &form.headers, error, |token, alert| setup_form(&form.fields, token, Some(alert))),
     }
 }
 
 /// Returns the cookies of the owner's session; `None` when there is an organization already.
-async fn founded(
-    app: &App,
-    fields: &Fields,
-    (headers, extensions): (&HeaderMap, &Extensions),
-) -> Result<Option<HeaderMap>, Fault> {
-    check(app, (headers, extensions), &fields.csrfmiddlewaretoken)?;
+async fn founded(app: &App, form: &SubmittedForm<SetupForm>) -> Result<Option<HeaderMap>, ApiError> {
+    let SubmittedForm { fields, headers, .. } = form;
+    form.check(app, &fields.csrfmiddlewaretoken)?;
     app.realm.refresh().await?;
     let Some(code) = code(app) else { return Ok(None) };
     if !code.matches(&fields.code) {
-        return Err(BrowserFault::SetupCode.into());
+        return Err(BrowserError::SetupCode.into());
     }
     let founding = checked(app, fields).await?;
     let owner = founding.email.clone();
@@ -93,19 +82,19 @@ async fn founded(
         CommitOutcome::Stale(_) => return Ok(None),
     }
     let owner = app.realm().user_by_email(&owner).map(|user| user.id);
-    let owner = owner.ok_or_else(|| Failure::said("the owner that was made is not there"))?;
+    let owner = owner.ok_or_else(|| InternalError::without_cause("the owner that was made is not there"))?;
     let mut cookies = HeaderMap::new();
     browser::sign_in(app, owner, (headers, &mut cookies), |_| Ok(())).await?;
     Ok(Some(cookies))
 }
 
 /// What can be refused is refused before the password costs a hash.
-async fn checked(app: &App, fields: &Fields) -> Result<NewRealm, Fault> {
+async fn checked(app: &App, fields: &SetupForm) -> Result<NewRealm, ApiError> {
     let realm_name = founding::realm_name(&fields.realm_name)?;
     let (full_name, email) = (full_name(&fields.full_name)?, email(&fields.email)?);
     check_password(&fields.password).map_err(AccountError::from)?;
     if fields.password.len() > PASSWORD_MAX_BYTES {
-        return Err(ParamFault::TooLong { path: "The password".to_owned(), limit: PASSWORD_MAX_BYTES }.into());
+        return Err(ParamError::TooLong { path: "The password".to_owned(), limit: PASSWORD_MAX_BYTES }.into());
     }
     Ok(NewRealm {
         realm_name: realm_name.to_owned(),

@@ -2,8 +2,8 @@
 
 use askama::Template;
 use axum::Router;
-use axum::extract::rejection::{FormRejection, QueryRejection};
-use axum::extract::{DefaultBodyLimit, Form, Query, State};
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{DefaultBodyLimit, Query, State};
 use axum::http::Extensions;
 use axum::response::Response;
 use axum::routing::get;
@@ -15,14 +15,14 @@ use http::HeaderMap;
 use serde::Deserialize;
 
 use super::fetch_api_key::person;
-use super::form_page::{FORM_MAX_BYTES, PASSWORD_MAX_BYTES, check, form_page, redirect, refused};
+use super::form_page::{FORM_MAX_BYTES, PASSWORD_MAX_BYTES, SubmittedForm, form_page, redirect, refused};
 use super::join::{finish, name_of, rendered};
-use crate::auth::LoginFault;
+use crate::auth::LoginError;
 use crate::browser::{self, Cookies, next_path};
-use crate::error::Fault;
-use crate::password::{self, Claim};
+use crate::error::ApiError;
+use crate::password::{self, PasswordAttempt};
 use crate::rate::address;
-use crate::state::{App, Site};
+use crate::state::{App, AppState};
 
 pub(crate) fn routes() -> Router<App> {
     Router::new()
@@ -51,16 +51,16 @@ struct LogoutPage<'a> {
     csrf_token: &'a str,
 }
 
-/// Where the browser goes afterwards.
+/// The query of the page: where the browser goes after sign-in.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct After {
+struct NextPath {
     next: String,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Fields {
+struct LoginForm {
     username: String,
     password: String,
     next: String,
@@ -70,16 +70,16 @@ struct Fields {
 /// Shows the form. A browser that is signed in goes on.
 async fn show(
     State(app): State<App>,
-    after: Result<Query<After>, QueryRejection>,
+    after: Result<Query<NextPath>, QueryRejection>,
     headers: HeaderMap,
     extensions: Extensions,
 ) -> Response {
     let after = after.map(|Query(after)| after).unwrap_or_default();
     let next = next_path(&after.next);
     match browser::account(&app, &headers, &extensions).await {
-        Err(fault) => finish(&app, Err(fault)),
+        Err(error) => finish(&app, Err(error)),
         Ok(Some(_)) => redirect(&app, next, HeaderMap::new()),
-        Ok(None) => form_page(&app, &headers, |token| form(&app, ("", next), token, None)),
+        Ok(None) => form_page(&app, &headers, |token| login_form(&app, ("", next), token, None)),
     }
 }
 
@@ -87,44 +87,40 @@ async fn show_with_slash(State(app): State<App>) -> Response {
     redirect(&app, "/login/", HeaderMap::new())
 }
 
-fn form(app: &Site, (username, next): (&str, &str), csrf_token: &str, alert: Option<&str>) -> Result<String, Fault> {
+fn login_form(
+    app: &AppState,
+    (username, next): (&str, &str),
+    csrf_token: &str,
+    alert: Option<&str>,
+) -> Result<String, ApiError> {
     rendered(&LoginPage { realm: name_of(&app.realm()), username, next, csrf_token, alert })
 }
 
 /// Signs the browser in.
-async fn submit(
-    State(app): State<App>,
-    headers: HeaderMap,
-    extensions: Extensions,
-    fields: Result<Form<Fields>, FormRejection>,
-) -> Response {
-    let Form(fields) = fields.unwrap_or_default();
-    let next = next_path(&fields.next);
-    match signed_in(&app, &fields, (&headers, &extensions)).await {
+async fn submit(State(app): State<App>, form: SubmittedForm<LoginForm>) -> Response {
+    let next = next_path(&form.fields.next);
+    match signed_in(&app, &form).await {
         Ok(cookies) => redirect(&app, next, cookies),
-        Err(fault) => {
-            refused(&app, &headers, fault, |token, alert| form(&app, (&fields.username, next), token, Some(alert)))
-        }
+        Err(error) => refused(&app, &form.headers, error, |token, alert| {
+            login_form(&app, (&form.fields.username, next), token, Some(alert))
+        }),
     }
 }
 
 /// Returns the cookies of a new session. A wrong address and a wrong password give one answer after the same work, and
 /// count as they do where programs get their key.
-async fn signed_in(
-    app: &App,
-    fields: &Fields,
-    (headers, extensions): (&HeaderMap, &Extensions),
-) -> Result<HeaderMap, Fault> {
-    check(app, (headers, extensions), &fields.csrfmiddlewaretoken)?;
+async fn signed_in(app: &App, form: &SubmittedForm<LoginForm>) -> Result<HeaderMap, ApiError> {
+    let SubmittedForm { fields, headers, extensions } = form;
+    form.check(app, &fields.csrfmiddlewaretoken)?;
     // A wrong password counts, so a person whom another node has just let in must be known here.
     app.realm.refresh().await?;
     let realm = app.realm();
     let account = fold(email(&fields.username)?);
     let user = person(&realm, &account);
-    let claim = Claim { account: &account, user_id: user.map(|user| user.id), from: address(extensions) };
+    let claim = PasswordAttempt { account: &account, user_id: user.map(|user| user.id), from: address(extensions) };
     let password = Some(&fields.password).filter(|password| password.len() <= PASSWORD_MAX_BYTES);
     let checked = password::check(app, claim, password.cloned().unwrap_or_default()).await?;
-    let (user, credentials) = user.zip(checked).ok_or(LoginFault::WrongPassword)?;
+    let (user, credentials) = user.zip(checked).ok_or(LoginError::WrongPassword)?;
     let mut cookies = HeaderMap::new();
     let user_id = user.id;
     let begun = browser::sign_in(app, user_id, (headers, &mut cookies), |realm| may_sign_in(realm, user_id));
@@ -137,18 +133,18 @@ async fn signed_in(
             Ok(())
         })
         .await?;
-        return Err(LoginFault::WrongPassword.into());
+        return Err(LoginError::WrongPassword.into());
     }
     Ok(cookies)
 }
 
 /// Refuses an account that is closed, or whose organization is.
-pub(super) fn may_sign_in(realm: &RealmSnapshot, user_id: UserId) -> Result<(), Fault> {
+pub(super) fn may_sign_in(realm: &RealmSnapshot, user_id: UserId) -> Result<(), ApiError> {
     if realm.realm().is_none_or(|realm| realm.is_deactivated) {
-        return Err(LoginFault::RealmDeactivated.into());
+        return Err(LoginError::RealmDeactivated.into());
     }
     let is_open = realm.user(user_id).is_some_and(|user| user.is_active && user.bot.is_none());
-    if is_open { Ok(()) } else { Err(LoginFault::AccountDeactivated.into()) }
+    if is_open { Ok(()) } else { Err(LoginError::AccountDeactivated.into()) }
 }
 
 /// Shows a button: opening an address signs no browser out.
@@ -156,7 +152,7 @@ async fn show_sign_out(State(app): State<App>, headers: HeaderMap, extensions: E
     let caller = match browser::account(&app, &headers, &extensions).await {
         Ok(Some(caller)) => caller,
         Ok(None) => return redirect(&app, "/login/", HeaderMap::new()),
-        Err(fault) => return finish(&app, Err(fault)),
+        Err(error) => return finish(&app, Err(error)),
     };
     form_page(&app, &headers, |csrf_token| {
         rendered(&LogoutPage { realm: name_of(&caller.realm), address: &caller.user.email, csrf_token })
@@ -164,18 +160,12 @@ async fn show_sign_out(State(app): State<App>, headers: HeaderMap, extensions: E
 }
 
 /// Signs the browser out: ends its session on every node, and makes it forget the cookies.
-async fn sign_out(
-    State(app): State<App>,
-    headers: HeaderMap,
-    extensions: Extensions,
-    fields: Result<Form<Fields>, FormRejection>,
-) -> Response {
-    let token = fields.map(|Form(fields)| fields.csrfmiddlewaretoken).unwrap_or_default();
-    if let Err(fault) = check(&app, (&headers, &extensions), &token) {
-        return finish(&app, Err(fault));
+async fn sign_out(State(app): State<App>, form: SubmittedForm<LoginForm>) -> Response {
+    if let Err(error) = form.check(&app, &form.fields.csrfmiddlewaretoken) {
+        return finish(&app, Err(error));
     }
-    if let Err(fault) = browser::sign_out(&app, &headers).await {
-        return finish(&app, Err(fault));
+    if let Err(error) = browser::sign_out(&app, &form.headers).await {
+        return finish(&app, Err(error));
     }
     let mut cookies = HeaderMap::new();
     Cookies::of(&app).forget(&mut cookies);

@@ -4,8 +4,7 @@
 
 use askama::Template;
 use axum::Router;
-use axum::extract::rejection::FormRejection;
-use axum::extract::{DefaultBodyLimit, Form, Path, State};
+use axum::extract::{DefaultBodyLimit, Path, State};
 use axum::http::Extensions;
 use axum::response::Response;
 use axum::routing::get;
@@ -14,13 +13,13 @@ use chat_core::people::sign_in_link::{self, SignInLinkError};
 use http::HeaderMap;
 use serde::Deserialize;
 
-use super::form_page::{FORM_MAX_BYTES, check, form_page, redirect};
+use super::form_page::{FORM_MAX_BYTES, SubmittedForm, form_page, redirect};
 use super::join::{finish, name_of, rendered};
 use super::sign_in::may_sign_in;
 use crate::browser;
-use crate::error::Fault;
+use crate::error::ApiError;
 use crate::rate::address;
-use crate::state::{App, Site};
+use crate::state::{App, AppState};
 
 pub(crate) fn routes() -> Router<App> {
     Router::new().route("/sign-in/{link}", get(show).post(submit)).layer(DefaultBodyLimit::max(FORM_MAX_BYTES))
@@ -36,7 +35,7 @@ struct LinkPage<'a> {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Fields {
+struct SignInLinkForm {
     csrfmiddlewaretoken: String,
 }
 
@@ -46,48 +45,37 @@ async fn show(State(app): State<App>, Path(end): Path<String>, headers: HeaderMa
         Ok(address) => form_page(&app, &headers, |csrf_token| {
             rendered(&LinkPage { realm: name_of(&app.realm()), address: &address, csrf_token })
         }),
-        Err(fault) => finish(&app, Err(fault)),
+        Err(error) => finish(&app, Err(error)),
     }
 }
 
 /// Returns the address of the account. Another process made the link, maybe a moment ago, so the newest realm is asked.
-async fn account(app: &Site, end: &str, extensions: &Extensions) -> Result<String, Fault> {
-    app.frame.by_address.check(&address(extensions))?;
+async fn account(app: &AppState, end: &str, extensions: &Extensions) -> Result<String, ApiError> {
+    app.server.by_address.check(&address(extensions))?;
     let link = parsed(end)?;
     app.realm.refresh().await?;
     Ok(sign_in_link::opened(&app.realm(), &link, app.now_s())?.email.clone())
 }
 
-fn parsed(end: &str) -> Result<InvitationLink, Fault> {
+fn parsed(end: &str) -> Result<InvitationLink, ApiError> {
     Ok(InvitationLink::parse(end).map_err(|_| SignInLinkError)?)
 }
 
 /// Signs the browser in.
-async fn submit(
-    State(app): State<App>,
-    Path(end): Path<String>,
-    headers: HeaderMap,
-    extensions: Extensions,
-    fields: Result<Form<Fields>, FormRejection>,
-) -> Response {
-    let Form(fields) = fields.unwrap_or_default();
-    match signed_in(&app, (&end, &fields), (&headers, &extensions)).await {
+async fn submit(State(app): State<App>, Path(end): Path<String>, form: SubmittedForm<SignInLinkForm>) -> Response {
+    match signed_in(&app, &end, &form).await {
         Ok(cookies) => redirect(&app, "/", cookies),
-        Err(fault) => finish(&app, Err(fault)),
+        Err(error) => finish(&app, Err(error)),
     }
 }
 
 /// Uses the link up, and returns the cookies of a new session.
-async fn signed_in(
-    app: &App,
-    (end, fields): (&str, &Fields),
-    (headers, extensions): (&HeaderMap, &Extensions),
-) -> Result<HeaderMap, Fault> {
-    check(app, (headers, extensions), &fields.csrfmiddlewaretoken)?;
+async fn signed_in(app: &App, end: &str, form: &SubmittedForm<SignInLinkForm>) -> Result<HeaderMap, ApiError> {
+    form.check(app, &form.fields.csrfmiddlewaretoken)?;
     let link = parsed(end)?;
     app.realm.refresh().await?;
     let user_id = app.commit(|realm, commit| Ok(sign_in_link::spend(realm, &link, commit)?)).await?;
     let mut cookies = HeaderMap::new();
-    browser::sign_in(app, user_id, (headers, &mut cookies), |realm| may_sign_in(realm, user_id)).await?;
+    browser::sign_in(app, user_id, (&form.headers, &mut cookies), |realm| may_sign_in(realm, user_id)).await?;
     Ok(cookies)
 }

@@ -3,80 +3,80 @@
 use chat_core::id::{ChannelId, UserId};
 use chat_core::people::typing::{self, TypingOp};
 
-use crate::answer::Answer;
 use crate::auth::Caller;
-use crate::call::{Call, endpoint};
-use crate::error::Fault;
-use crate::params::{Json, ParamFault, Params, Reader, Stripped, Word, Words};
-use crate::routes::{self, Routes, nothing};
+use crate::call::{ApiCall, endpoint};
+use crate::error::ApiError;
+use crate::params::{Json, ParamError, ParamReader, Params, TrimmedText, WordEnum, WordParam};
+use crate::response::ApiResponse;
+use crate::routes::{self, Routes, no_members};
 
 pub(crate) fn routes() -> Routes {
-    let typing = endpoint(post).says("Tell receivers that the caller writes, or stopped.", nothing);
+    let typing = endpoint(post).documented("Tell receivers that the caller writes, or stopped.", no_members);
     Routes::of("messages").api("/typing", routes::post(typing))
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum TypingKind {
     Direct,
     Channel,
 }
 
-impl Words for Kind {
+impl WordEnum for TypingKind {
     const WORDS: &'static [(&'static str, Self)] =
         &[("direct", Self::Direct), ("stream", Self::Channel), ("channel", Self::Channel)];
 }
 
-impl Words for TypingOp {
+impl WordEnum for TypingOp {
     const WORDS: &'static [(&'static str, Self)] = &[("start", Self::Start), ("stop", Self::Stop)];
 }
 
-/// Who is written to.
-enum To {
+/// The users or the topic that the caller types to.
+enum TypingTarget {
     Users(Option<Vec<UserId>>),
     Channel(Option<ChannelId>, Option<String>),
 }
 
-/// That somebody writes, or stopped.
-pub(crate) struct Typed {
+/// The parameters of `POST /typing`.
+pub(crate) struct TypingParams {
     op: TypingOp,
-    to: To,
+    to: TypingTarget,
 }
 
 /// The parameters of the other kind are ignored, whatever is in them.
-impl Params for Typed {
-    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
-        let kind = given.or::<Word<Kind>>("type", Kind::Direct)?;
-        let op = given.required::<Word<TypingOp>>("op")?;
+impl Params for TypingParams {
+    fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
+        let kind = reader.or::<WordParam<TypingKind>>("type", TypingKind::Direct)?;
+        let op = reader.required::<WordParam<TypingOp>>("op")?;
         let to = match kind {
-            Kind::Direct => {
-                given.pass_over(&["stream_id", "topic", "subject"]);
-                To::Users(given.optional::<Json<Option<Vec<UserId>>>>("to")?.flatten())
+            TypingKind::Direct => {
+                reader.pass_over(&["stream_id", "topic", "subject"]);
+                TypingTarget::Users(reader.optional::<Json<Option<Vec<UserId>>>>("to")?.flatten())
             }
-            Kind::Channel => {
-                given.pass_over(&["to"]);
-                let channel = given.optional::<Json<Option<ChannelId>>>("stream_id")?.flatten();
-                To::Channel(channel, given.optional_either::<Stripped>(["topic", "subject"])?)
+            TypingKind::Channel => {
+                reader.pass_over(&["to"]);
+                let channel = reader.optional::<Json<Option<ChannelId>>>("stream_id")?.flatten();
+                TypingTarget::Channel(channel, reader.optional_either::<TrimmedText>(["topic", "subject"])?)
             }
         };
         Ok(Self { op, to })
     }
 }
 
-/// Tells those who would receive it that the caller writes, or does no more. Nothing is written down.
+/// Notifies the receivers that the caller types, or has stopped. Nothing is stored.
 ///
 /// # Source
 /// Specification, `POST /typing`.
-pub(crate) async fn post(call: Call<Caller>, typed: Typed) -> Result<Answer, Fault> {
-    let Caller { realm, user, .. } = &call.who;
+pub(crate) async fn post(call: ApiCall<Caller>, typed: TypingParams) -> Result<ApiResponse, ApiError> {
+    let Caller { realm, user, .. } = &call.caller;
     let now_s = call.app.now_s();
     let typing = match &typed.to {
-        To::Users(to) => typing::to_users(realm, user, (typed.op, to.as_deref()), now_s)?,
-        To::Channel(channel, topic) => {
+        TypingTarget::Users(to) => typing::to_users(realm, user, (typed.op, to.as_deref()), now_s)?,
+        TypingTarget::Channel(channel, topic) => {
             Some(typing::to_channel(realm, user, (typed.op, *channel, topic.as_deref()), now_s)?)
         }
     };
     if let Some(typing) = typing {
         call.app.typing.tell(typing);
     }
-    Ok(Answer::empty())
+    Ok(ApiResponse::empty())
 }

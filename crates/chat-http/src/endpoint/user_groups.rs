@@ -12,30 +12,30 @@ use chat_core::permission::access;
 use chat_core::wire;
 use serde_json::{Value, json};
 
-use crate::answer::Answer;
 use crate::auth::Caller;
-use crate::call::{Call, endpoint};
-use crate::error::Fault;
-use crate::params::{FromJson, Json, MaxChars, ParamFault, Params, Reader, Text};
-use crate::routes::{Routes, get, nothing, patch, post};
+use crate::call::{ApiCall, endpoint};
+use crate::error::ApiError;
+use crate::params::{FromJson, Json, MaxChars, ParamError, ParamReader, Params, TextParam};
+use crate::response::ApiResponse;
+use crate::routes::{Routes, get, no_members, patch, post};
 use crate::schema::{Member, Schema, has};
 
-use form::{Setting, SettingWish};
+use form::{GroupSettingChangeParam, GroupSettingParam};
 
-type Description = MaxChars<Text, MAX_GROUP_DESCRIPTION_CHARS>;
+type GroupDescription = MaxChars<TextParam, MAX_GROUP_DESCRIPTION_CHARS>;
 
 pub(crate) fn routes() -> Routes {
-    let one = patch(endpoint(update).says("Change a user group.", nothing))
-        .delete(endpoint(remove).says("Remove a user group for good.", nothing));
-    let members = get(endpoint(members).says("List who is in a user group.", members_told))
-        .post(endpoint(change_members).says("Put users into a user group, and take users out.", nothing));
-    let subgroups = get(endpoint(subgroups).says("List the groups inside a user group.", subgroups_told))
-        .post(endpoint(change_subgroups).says("Put groups into a user group, and take groups out.", nothing));
-    let is_member = endpoint(is_member).says("Tell whether somebody is in a user group.", is_member_told);
-    let deactivate = endpoint(deactivate).says("Put a user group out of use.", nothing);
+    let one = patch(endpoint(update).documented("Change a user group.", no_members))
+        .delete(endpoint(remove).documented("Remove a user group for good.", no_members));
+    let members = get(endpoint(members).documented("List who is in a user group.", members_schema))
+        .post(endpoint(change_members).documented("Put users into a user group, and take users out.", no_members));
+    let subgroups = get(endpoint(subgroups).documented("List the groups inside a user group.", subgroups_schema))
+        .post(endpoint(change_subgroups).documented("Put groups into a user group, and take groups out.", no_members));
+    let is_member = endpoint(is_member).documented("Tell whether somebody is in a user group.", is_member_schema);
+    let deactivate = endpoint(deactivate).documented("Put a user group out of use.", no_members);
     Routes::of("user groups")
-        .api("/user_groups", get(endpoint(list).says("List the user groups.", listed)))
-        .api("/user_groups/create", post(endpoint(create).says("Make a user group.", made)))
+        .api("/user_groups", get(endpoint(list).documented("List the user groups.", listed)))
+        .api("/user_groups/create", post(endpoint(create).documented("Make a user group.", made)))
         .api("/user_groups/{user_group_id}", one)
         .api("/user_groups/{user_group_id}/deactivate", post(deactivate))
         .api("/user_groups/{user_group_id}/members", members)
@@ -43,25 +43,25 @@ pub(crate) fn routes() -> Routes {
         .api("/user_groups/{user_group_id}/subgroups", subgroups)
 }
 
-/// Whether groups out of use are wanted too.
-struct Listing {
+/// The parameters of `GET /user_groups`.
+struct ListGroupsParams {
     with_deactivated: bool,
 }
 
-impl Params for Listing {
-    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
-        Ok(Self { with_deactivated: given.or::<Json<bool>>("include_deactivated_groups", false)? })
+impl Params for ListGroupsParams {
+    fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
+        Ok(Self { with_deactivated: reader.or::<Json<bool>>("include_deactivated_groups", false)? })
     }
 }
 
 /// All groups, those of the system first, in the order of their numbers.
-async fn list(call: Call<Caller>, listing: Listing) -> Result<Answer, Fault> {
-    access::require_human_member(&call.who.user)?;
-    let realm = &call.who.realm;
+async fn list(call: ApiCall<Caller>, listing: ListGroupsParams) -> Result<ApiResponse, ApiError> {
+    access::require_human_member(&call.caller.user)?;
+    let realm = &call.caller.realm;
     let mut groups: Vec<_> = realm.groups().filter(|group| listing.with_deactivated || !group.is_deactivated).collect();
     groups.sort_unstable_by_key(|group| group.id);
     let groups: Vec<Value> = groups.into_iter().map(|group| wire::group(realm, group, call.app.now_s())).collect();
-    Answer::of(&json!({"user_groups": groups}))
+    ApiResponse::from_payload(&json!({"user_groups": groups}))
 }
 
 /// Returns the members of the response.
@@ -70,21 +70,21 @@ fn listed() -> Vec<Member> {
 }
 
 impl Params for NewGroup {
-    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+    fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self {
-            name: given.required::<Text>("name")?,
-            description: given.required::<Description>("description")?,
-            members: given.required::<Json<Vec<UserId>>>("members")?,
-            can_mention: given.optional::<Setting>("can_mention_group")?,
+            name: reader.required::<TextParam>("name")?,
+            description: reader.required::<GroupDescription>("description")?,
+            members: reader.required::<Json<Vec<UserId>>>("members")?,
+            can_mention: reader.optional::<GroupSettingParam>("can_mention_group")?,
         })
     }
 }
 
-/// Makes a group. Its number is told, which existing servers of this level do not do: a client would have to look for
-/// the name.
-async fn create(call: Call<Caller>, new: NewGroup) -> Result<Answer, Fault> {
+/// Creates a group. The response has its number, which existing servers of this level do not do: a client would have to
+/// look for the name.
+async fn create(call: ApiCall<Caller>, new: NewGroup) -> Result<ApiResponse, ApiError> {
     let group_id = decide(&call, |realm, caller, commit| groups::create(realm, caller, &new, commit)).await?;
-    Answer::of(&json!({"group_id": group_id}))
+    ApiResponse::from_payload(&json!({"group_id": group_id}))
 }
 
 /// Returns the members of the response.
@@ -93,74 +93,74 @@ fn made() -> Vec<Member> {
 }
 
 impl Params for GroupUpdate {
-    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+    fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self {
-            name: given.optional::<Text>("name")?,
-            description: given.optional::<Description>("description")?,
-            can_mention: given.optional::<SettingWish>("can_mention_group")?,
+            name: reader.optional::<TextParam>("name")?,
+            description: reader.optional::<GroupDescription>("description")?,
+            can_mention: reader.optional::<GroupSettingChangeParam>("can_mention_group")?,
         })
     }
 }
 
 /// Changes a group.
-async fn update(call: Call<Caller>, wish: GroupUpdate) -> Result<Answer, Fault> {
+async fn update(call: ApiCall<Caller>, params: GroupUpdate) -> Result<ApiResponse, ApiError> {
     let id = in_path(&call)?;
-    decide(&call, |realm, caller, commit| groups::update(realm, caller, (id, &wish), commit)).await?;
-    Ok(Answer::empty())
+    decide(&call, |realm, caller, commit| groups::update(realm, caller, (id, &params), commit)).await?;
+    Ok(ApiResponse::empty())
 }
 
 /// Removes a group for good.
-async fn remove(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+async fn remove(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
     let id = in_path(&call)?;
     decide(&call, |realm, caller, commit| groups::remove(realm, caller, id, commit)).await?;
-    Ok(Answer::empty())
+    Ok(ApiResponse::empty())
 }
 
 /// Puts a group out of use.
-async fn deactivate(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+async fn deactivate(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
     let id = in_path(&call)?;
     decide(&call, |realm, caller, commit| groups::deactivate(realm, caller, id, commit)).await?;
-    Ok(Answer::empty())
+    Ok(ApiResponse::empty())
 }
 
-/// How far a question goes: `direct_member_only`, or `direct_subgroup_only` of subgroups.
-struct Members(MembershipDepth);
-struct Subgroups(MembershipDepth);
+/// The depth of a membership query: `direct_member_only`, or `direct_subgroup_only` of subgroups.
+struct MembersParams(MembershipDepth);
+struct SubgroupsParams(MembershipDepth);
 
-fn depth(given: &mut Reader<'_>, name: &'static str) -> Result<MembershipDepth, ParamFault> {
-    let is_direct = given.or::<Json<bool>>(name, false)?;
+fn depth(reader: &mut ParamReader<'_>, name: &'static str) -> Result<MembershipDepth, ParamError> {
+    let is_direct = reader.or::<Json<bool>>(name, false)?;
     Ok(if is_direct { MembershipDepth::Direct } else { MembershipDepth::All })
 }
 
-impl Params for Members {
-    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
-        depth(given, "direct_member_only").map(Self)
+impl Params for MembersParams {
+    fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
+        depth(reader, "direct_member_only").map(Self)
     }
 }
 
-impl Params for Subgroups {
-    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
-        depth(given, "direct_subgroup_only").map(Self)
+impl Params for SubgroupsParams {
+    fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
+        depth(reader, "direct_subgroup_only").map(Self)
     }
 }
 
 /// Returns who is in a group.
-async fn members(call: Call<Caller>, Members(depth): Members) -> Result<Answer, Fault> {
-    access::require_human_member(&call.who.user)?;
-    let realm = &call.who.realm;
+async fn members(call: ApiCall<Caller>, MembersParams(depth): MembersParams) -> Result<ApiResponse, ApiError> {
+    access::require_human_member(&call.caller.user)?;
+    let realm = &call.caller.realm;
     let group = groups::known(realm, in_path(&call)?)?;
-    Answer::of(&json!({"members": groups::members_of(realm, group, depth, call.app.now_s())}))
+    ApiResponse::from_payload(&json!({"members": groups::members_of(realm, group, depth, call.app.now_s())}))
 }
 
 /// Returns the members of the response.
-fn members_told() -> Vec<Member> {
+fn members_schema() -> Vec<Member> {
     vec![has("members", Schema::list(Schema::integer()))]
 }
 
-/// Returns whether somebody is in a group.
-async fn is_member(call: Call<Caller>, Members(depth): Members) -> Result<Answer, Fault> {
-    access::require_human_member(&call.who.user)?;
-    let realm = &call.who.realm;
+/// Returns whether a user is in a group.
+async fn is_member(call: ApiCall<Caller>, MembersParams(depth): MembersParams) -> Result<ApiResponse, ApiError> {
+    access::require_human_member(&call.caller.user)?;
+    let realm = &call.caller.realm;
     let group = groups::known(realm, in_path(&call)?)?;
     let user = super::users::known(realm, UserId(call.path_id("user_id")?))?;
     let is_inside = match depth {
@@ -169,66 +169,69 @@ async fn is_member(call: Call<Caller>, Members(depth): Members) -> Result<Answer
         }
         MembershipDepth::All => realm.is_in_group(user, group.id, call.app.now_s()),
     };
-    Answer::of(&json!({"is_user_group_member": is_inside}))
+    ApiResponse::from_payload(&json!({"is_user_group_member": is_inside}))
 }
 
 /// Returns the members of the response.
-fn is_member_told() -> Vec<Member> {
+fn is_member_schema() -> Vec<Member> {
     vec![has("is_user_group_member", Schema::boolean())]
 }
 
 /// Returns which groups are inside a group.
-async fn subgroups(call: Call<Caller>, Subgroups(depth): Subgroups) -> Result<Answer, Fault> {
-    access::require_human_member(&call.who.user)?;
-    let realm = &call.who.realm;
+async fn subgroups(call: ApiCall<Caller>, SubgroupsParams(depth): SubgroupsParams) -> Result<ApiResponse, ApiError> {
+    access::require_human_member(&call.caller.user)?;
+    let realm = &call.caller.realm;
     let group = groups::known(realm, in_path(&call)?)?;
-    Answer::of(&json!({"subgroups": groups::subgroups_of(realm, group, depth)}))
+    ApiResponse::from_payload(&json!({"subgroups": groups::subgroups_of(realm, group, depth)}))
 }
 
 /// Returns the members of the response.
-fn subgroups_told() -> Vec<Member> {
+fn subgroups_schema() -> Vec<Member> {
     vec![has("subgroups", Schema::list(Schema::integer()))]
 }
 
-/// What is put in and what is taken out; not neither.
-struct Exchange<T> {
+/// The parameters that add members or subgroups, and delete some; one of both is needed.
+struct AddDeleteParams<T> {
     add: Vec<T>,
     delete: Vec<T>,
 }
 
-impl<T: FromJson> Params for Exchange<T> {
-    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
-        let add = given.or::<Json<Vec<T>>>("add", Vec::new())?;
-        let delete = given.or::<Json<Vec<T>>>("delete", Vec::new())?;
-        if add.is_empty() && delete.is_empty() { Err(ParamFault::NothingToDo) } else { Ok(Self { add, delete }) }
+impl<T: FromJson> Params for AddDeleteParams<T> {
+    fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
+        let add = reader.or::<Json<Vec<T>>>("add", Vec::new())?;
+        let delete = reader.or::<Json<Vec<T>>>("delete", Vec::new())?;
+        if add.is_empty() && delete.is_empty() { Err(ParamError::NothingToDo) } else { Ok(Self { add, delete }) }
     }
 }
 
 /// Puts users into a group and takes users out of it.
-async fn change_members(call: Call<Caller>, wish: Exchange<UserId>) -> Result<Answer, Fault> {
+async fn change_members(call: ApiCall<Caller>, params: AddDeleteParams<UserId>) -> Result<ApiResponse, ApiError> {
     let id = in_path(&call)?;
-    let change = (id, wish.add.as_slice(), wish.delete.as_slice());
+    let change = (id, params.add.as_slice(), params.delete.as_slice());
     decide(&call, |realm, caller, commit| groups::change_members(realm, caller, change, commit)).await?;
-    Ok(Answer::empty())
+    Ok(ApiResponse::empty())
 }
 
 /// Puts groups into a group and takes groups out of it.
-async fn change_subgroups(call: Call<Caller>, wish: Exchange<UserGroupId>) -> Result<Answer, Fault> {
+async fn change_subgroups(
+    call: ApiCall<Caller>,
+    params: AddDeleteParams<UserGroupId>,
+) -> Result<ApiResponse, ApiError> {
     let id = in_path(&call)?;
-    let change = (id, wish.add.as_slice(), wish.delete.as_slice());
+    let change = (id, params.add.as_slice(), params.delete.as_slice());
     decide(&call, |realm, caller, commit| groups::change_subgroups(realm, caller, change, commit)).await?;
-    Ok(Answer::empty())
+    Ok(ApiResponse::empty())
 }
 
 /// Returns the group in the path.
-fn in_path(call: &Call<Caller>) -> Result<UserGroupId, Fault> {
+fn in_path(call: &ApiCall<Caller>) -> Result<UserGroupId, ApiError> {
     call.path_id("user_group_id").map(UserGroupId)
 }
 
 /// Takes a decision about groups as the caller.
 async fn decide<T>(
-    call: &Call<Caller>,
+    call: &ApiCall<Caller>,
     decide: impl Fn(&RealmSnapshot, &User, &mut RealmCommit) -> Result<T, GroupError> + Send + Sync,
-) -> Result<T, Fault> {
-    call.app.commit(|realm, commit| Ok(decide(realm, call.who.again(realm)?, commit)?)).await
+) -> Result<T, ApiError> {
+    call.app.commit(|realm, commit| Ok(decide(realm, call.caller.account_in(realm)?, commit)?)).await
 }

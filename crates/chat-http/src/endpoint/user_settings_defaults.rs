@@ -9,29 +9,32 @@ use chat_core::permission::access;
 use chat_core::wire::settings::UserSettingDefaults;
 use serde_json::Value;
 
-use crate::answer::Answer;
 use crate::auth::Caller;
-use crate::call::{Call, endpoint};
-use crate::error::Fault;
-use crate::params::{Json, ParamFault, Params, Reader, Text};
-use crate::routes::{Routes, nothing, patch};
+use crate::call::{ApiCall, endpoint};
+use crate::error::ApiError;
+use crate::params::{Json, ParamError, ParamReader, Params, TextParam};
+use crate::response::ApiResponse;
+use crate::routes::{Routes, no_members, patch};
 use crate::schema::Schema;
 
 pub(crate) fn routes() -> Routes {
-    let update = endpoint(update).says("Change what users begin with who join later.", nothing);
+    let update = endpoint(update).documented("Change what users begin with who join later.", no_members);
     Routes::of("organization").api("/realm/user_settings_defaults", patch(update))
 }
 
 /// Returns the preferences of that scope that were sent, each of its type.
-pub(crate) fn chosen(given: &mut Reader<'_>, scope: PreferenceScope) -> Result<Vec<PreferenceChange>, ParamFault> {
+pub(crate) fn chosen(
+    reader: &mut ParamReader<'_>,
+    scope: PreferenceScope,
+) -> Result<Vec<PreferenceChange>, ParamError> {
     let mut chosen = Vec::new();
     for (name, preset) in scope.settings() {
         let value = match preset {
-            UserSettingDefaults::Flag(_) => given.optional::<Json<bool>>(name)?.map(Value::from),
-            UserSettingDefaults::Number(_) => given.optional::<Json<i64>>(name)?.map(Value::from),
-            UserSettingDefaults::Word(_) => given.optional::<Text>(name)?.map(Value::from),
+            UserSettingDefaults::Flag(_) => reader.optional::<Json<bool>>(name)?.map(Value::from),
+            UserSettingDefaults::Number(_) => reader.optional::<Json<i64>>(name)?.map(Value::from),
+            UserSettingDefaults::Word(_) => reader.optional::<TextParam>(name)?.map(Value::from),
         };
-        given.more_precisely(|schema| within(preference::range(name), schema));
+        reader.more_precisely(|schema| within(preference::range(name), schema));
         chosen.extend(value.map(|value| (name, value)));
     }
     Ok(chosen)
@@ -49,21 +52,24 @@ fn within(range: PreferenceRange, schema: Schema) -> Schema {
     }
 }
 
-/// What shall be otherwise.
-struct Update(Vec<PreferenceChange>);
+/// The parameters of `PATCH /realm/user_settings_defaults`.
+struct DefaultSettingsParams(Vec<PreferenceChange>);
 
-impl Params for Update {
-    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
-        Ok(Self(chosen(given, PreferenceScope::Newcomers)?))
+impl Params for DefaultSettingsParams {
+    fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
+        Ok(Self(chosen(reader, PreferenceScope::Newcomers)?))
     }
 }
 
 /// Changes what newcomers begin with.
-async fn update(call: Call<Caller>, Update(chosen): Update) -> Result<Answer, Fault> {
-    access::require_administrator(&call.who.user)?;
+async fn update(
+    call: ApiCall<Caller>,
+    DefaultSettingsParams(chosen): DefaultSettingsParams,
+) -> Result<ApiResponse, ApiError> {
+    access::require_administrator(&call.caller.user)?;
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
-        Ok(preference::choose_for_newcomers(realm, call.who.again(realm)?, &chosen, commit)?)
+        Ok(preference::choose_for_newcomers(realm, call.caller.account_in(realm)?, &chosen, commit)?)
     };
     call.app.commit(decide).await?;
-    Ok(Answer::empty())
+    Ok(ApiResponse::empty())
 }

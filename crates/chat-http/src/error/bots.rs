@@ -2,10 +2,10 @@
 
 use chat_core::people::bots::BotError;
 
-use super::{BAD_REQUEST, Verdict, refusal};
+use super::{BAD_REQUEST, ErrorResponse, bad_request};
 
-pub(super) fn bot(refused: &BotError) -> Verdict {
-    match refused {
+pub(super) fn bot(error: &BotError) -> ErrorResponse {
+    match error {
         BotError::NotAllowed(_)
         | BotError::NoSuchBot
         | BotError::NoSuchKind
@@ -18,6 +18,6 @@ pub(super) fn bot(refused: &BotError) -> Verdict {
         | BotError::OwnerDeactivated
         | BotError::OwnerIsBot
         | BotError::KeyMissing(_)
-        | BotError::StorageFull(_) => refusal(BAD_REQUEST, refused),
+        | BotError::StorageFull(_) => bad_request(BAD_REQUEST, error),
     }
 }

@@ -2,14 +2,14 @@
 
 use chat_core::organization::domains::DomainError;
 
-use super::{BAD_REQUEST, Verdict, refusal};
+use super::{BAD_REQUEST, ErrorResponse, bad_request};
 
-pub(super) fn domain(refused: &DomainError) -> Verdict {
-    match refused {
+pub(super) fn domain(error: &DomainError) -> ErrorResponse {
+    match error {
         DomainError::NotAllowed(_)
         | DomainError::Malformed(_)
         | DomainError::Taken(_)
         | DomainError::Unknown(_)
-        | DomainError::TooMany => refusal(BAD_REQUEST, refused),
+        | DomainError::TooMany => bad_request(BAD_REQUEST, error),
     }
 }

@@ -3,15 +3,15 @@
 use chat_core::people::groups::{GroupError, GroupUse};
 use serde_json::{Value, json};
 
-use super::{BAD_REQUEST, Verdict, refusal};
+use super::{BAD_REQUEST, ErrorResponse, bad_request};
 
-pub(super) fn group(refused: &GroupError) -> Verdict {
-    match refused {
+pub(super) fn group(error: &GroupError) -> ErrorResponse {
+    match error {
         GroupError::InUse(uses) => {
             let objections: Vec<Value> = uses.iter().map(objection).collect();
-            refusal("CANNOT_DEACTIVATE_GROUP_IN_USE", refused).with("objections", objections)
+            bad_request("CANNOT_DEACTIVATE_GROUP_IN_USE", error).with("objections", objections)
         }
-        GroupError::SettingChanged => refusal("EXPECTATION_MISMATCH", refused),
+        GroupError::SettingChanged => bad_request("EXPECTATION_MISMATCH", error),
         GroupError::NotAllowed(_)
         | GroupError::Name(_)
         | GroupError::NameTaken(_)
@@ -25,7 +25,7 @@ pub(super) fn group(refused: &GroupError) -> Verdict {
         | GroupError::NotASubgroup(_)
         | GroupError::Circular(_)
         | GroupError::SettingRefused(_)
-        | GroupError::NothingNew => refusal(BAD_REQUEST, refused),
+        | GroupError::NothingNew => bad_request(BAD_REQUEST, error),
     }
 }
 

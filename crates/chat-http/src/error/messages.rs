@@ -5,15 +5,15 @@ use chat_core::messages::reaction::ReactionError;
 use chat_core::permission::send::SendError;
 use chat_core::text::search_words::escaped;
 
-use super::{BAD_REQUEST, Verdict, refusal};
+use super::{BAD_REQUEST, ErrorResponse, bad_request};
 
 /// Returns the part of the table for sending.
-pub(super) fn send(refused: &SendError) -> Verdict {
-    match refused {
-        SendError::NoChannelWithId(id) => refusal("STREAM_DOES_NOT_EXIST", refused).with("stream_id", id.0),
-        SendError::NoChannelNamed(name) => refusal("STREAM_DOES_NOT_EXIST", refused).with("stream", escaped(name)),
-        SendError::ChannelWildcardRefused => refusal("STREAM_WILDCARD_MENTION_NOT_ALLOWED", refused),
-        SendError::TopicWildcardRefused => refusal("TOPIC_WILDCARD_MENTION_NOT_ALLOWED", refused),
+pub(super) fn send(error: &SendError) -> ErrorResponse {
+    match error {
+        SendError::NoChannelWithId(id) => bad_request("STREAM_DOES_NOT_EXIST", error).with("stream_id", id.0),
+        SendError::NoChannelNamed(name) => bad_request("STREAM_DOES_NOT_EXIST", error).with("stream", escaped(name)),
+        SendError::ChannelWildcardRefused => bad_request("STREAM_WILDCARD_MENTION_NOT_ALLOWED", error),
+        SendError::TopicWildcardRefused => bad_request("TOPIC_WILDCARD_MENTION_NOT_ALLOWED", error),
         SendError::NoChannel
         | SendError::NoTopic
         | SendError::Forged
@@ -31,20 +31,20 @@ pub(super) fn send(refused: &SendError) -> Verdict {
         | SendError::DirectDisabled
         | SendError::DirectNotAuthorized
         | SendError::DirectNotInitiated
-        | SendError::TopicRequired => refusal(BAD_REQUEST, refused),
+        | SendError::TopicRequired => bad_request(BAD_REQUEST, error),
     }
 }
 
 /// Returns the part of the table for edits and moves.
-pub(super) fn edit(refused: &EditError) -> Verdict {
-    match refused {
+pub(super) fn edit(error: &EditError) -> ErrorResponse {
+    match error {
         EditError::PartlyTooLate { first_allowed, allowed, total } => {
-            refusal("MOVE_MESSAGES_TIME_LIMIT_EXCEEDED", refused)
+            bad_request("MOVE_MESSAGES_TIME_LIMIT_EXCEEDED", error)
                 .with("first_message_id_allowed_to_move", first_allowed.0)
                 .with("total_messages_in_topic", *total)
                 .with("total_messages_allowed_to_move", *allowed)
         }
-        EditError::Send(refused) => send(refused),
+        EditError::Send(error) => send(error),
         EditError::Widget
         | EditError::NothingToChange
         | EditError::EditingOff
@@ -60,15 +60,15 @@ pub(super) fn edit(refused: &EditError) -> Verdict {
         | EditError::MoveNotPermitted
         | EditError::Content(_)
         | EditError::Topic(_)
-        | EditError::Channel(_) => refusal(BAD_REQUEST, refused),
+        | EditError::Channel(_) => bad_request(BAD_REQUEST, error),
     }
 }
 
 /// Returns the part of the table for reactions.
-pub(super) fn reaction(refused: &ReactionError) -> Verdict {
-    match refused {
-        ReactionError::AlreadyThere => refusal("REACTION_ALREADY_EXISTS", refused),
-        ReactionError::NotThere => refusal("REACTION_DOES_NOT_EXIST", refused),
-        ReactionError::Nameless | ReactionError::Emoji(_) => refusal(BAD_REQUEST, refused),
+pub(super) fn reaction(error: &ReactionError) -> ErrorResponse {
+    match error {
+        ReactionError::AlreadyThere => bad_request("REACTION_ALREADY_EXISTS", error),
+        ReactionError::NotThere => bad_request("REACTION_DOES_NOT_EXIST", error),
+        ReactionError::Nameless | ReactionError::Emoji(_) => bad_request(BAD_REQUEST, error),
     }
 }

@@ -2,10 +2,10 @@
 
 use chat_core::people::profile::{ProfileError, ProfileValueError};
 
-use super::{BAD_REQUEST, Verdict, refusal};
+use super::{BAD_REQUEST, ErrorResponse, bad_request};
 
-pub(super) fn field(refused: &ProfileError) -> Verdict {
-    match refused {
+pub(super) fn field(error: &ProfileError) -> ErrorResponse {
+    match error {
         ProfileError::NotAllowed(_)
         | ProfileError::NoSuchField(_)
         | ProfileError::SummaryFull
@@ -19,13 +19,13 @@ pub(super) fn field(refused: &ProfileError) -> Verdict {
         | ProfileError::NameTaken
         | ProfileError::TooMany
         | ProfileError::DefaultUnchangeable
-        | ProfileError::NotAnOrder => refusal(BAD_REQUEST, refused),
+        | ProfileError::NotAnOrder => bad_request(BAD_REQUEST, error),
     }
 }
 
-pub(super) fn answer(refused: &ProfileValueError) -> Verdict {
-    match refused {
-        ProfileValueError::Field(refused) => field(refused),
+pub(super) fn answer(error: &ProfileValueError) -> ErrorResponse {
+    match error {
+        ProfileValueError::Field(error) => field(error),
         ProfileValueError::NotAString(_)
         | ProfileValueError::NotAList
         | ProfileValueError::TooLong { .. }
@@ -36,6 +36,6 @@ pub(super) fn answer(refused: &ProfileValueError) -> Verdict {
         | ProfileValueError::NoSuchUser(_)
         | ProfileValueError::UserDeactivated(_)
         | ProfileValueError::IsBot(_)
-        | ProfileValueError::TooManyPeople(_) => refusal(BAD_REQUEST, refused),
+        | ProfileValueError::TooManyPeople(_) => bad_request(BAD_REQUEST, error),
     }
 }

@@ -3,17 +3,17 @@
 use chat_core::push::PushError;
 use http::StatusCode;
 
-use super::{BAD_REQUEST, Verdict, refusal};
+use super::{BAD_REQUEST, ErrorResponse, bad_request};
 
 /// # Source
 /// Specification, "Errors". Not specified: a bouncer that does not do its work is a failure behind us, 502.
-pub(super) fn verdict(refused: &PushError) -> Verdict {
-    match refused {
-        PushError::NotRecognized => refusal("INVALID_PUSH_DEVICE_TOKEN", refused),
-        PushError::NotRecognizedThere => refusal("INVALID_REMOTE_PUSH_DEVICE_TOKEN", refused),
-        PushError::Bouncer(_) => Verdict::new(StatusCode::BAD_GATEWAY, "INTERNAL_SERVER_ERROR", refused),
+pub(super) fn error_response(error: &PushError) -> ErrorResponse {
+    match error {
+        PushError::NotRecognized => bad_request("INVALID_PUSH_DEVICE_TOKEN", error),
+        PushError::NotRecognizedThere => bad_request("INVALID_REMOTE_PUSH_DEVICE_TOKEN", error),
+        PushError::Bouncer(_) => ErrorResponse::new(StatusCode::BAD_GATEWAY, "INTERNAL_SERVER_ERROR", error),
         PushError::TokenLength | PushError::NotApples | PushError::AppId | PushError::NoSuchToken => {
-            refusal(BAD_REQUEST, refused)
+            bad_request(BAD_REQUEST, error)
         }
     }
 }

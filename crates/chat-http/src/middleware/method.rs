@@ -11,24 +11,24 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use server_kit::listen::ResponseFuture;
 
 use crate::body;
-use crate::error::Fault;
+use crate::error::ApiError;
 use crate::limits::OVERRIDE_MAX_BYTES;
 use crate::params::{Encoding, peek};
 use crate::rate::address;
-use crate::state::Frame;
+use crate::state::ServerState;
 
 /// Marks a request whose method came from its form.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Overridden;
+pub(crate) struct MethodOverride;
 
-impl Overridden {
+impl MethodOverride {
     /// The form field that names the method.
     pub(crate) const PARAMETER: &'static str = "method";
 }
 
 /// Settles the method on the way in, and the answer to a wrong one on the way out.
 pub(crate) fn settle<R>(
-    frame: Arc<Frame>,
+    server: Arc<ServerState>,
     request: Request,
     next: impl FnOnce(Request) -> R + Send + 'static,
 ) -> ResponseFuture
@@ -39,18 +39,18 @@ where
     let asks_for_methods = request.method() == Method::OPTIONS;
     if !may_be_overridden(&request) {
         let answering = next(request);
-        return Box::pin(async move { settled(&frame, (from, asks_for_methods), answering.await) });
+        return Box::pin(async move { settled(&server, (from, asks_for_methods), answering.await) });
     }
     Box::pin(async move {
         match overridden(request).await {
-            Ok(request) => settled(&frame, (from, asks_for_methods), next(request).await),
-            Err(fault) => fault.into_response(),
+            Ok(request) => settled(&server, (from, asks_for_methods), next(request).await),
+            Err(error) => error.into_response(),
         }
     })
 }
 
 /// Returns the answer, or a better one when it says that the address takes other methods.
-fn settled(frame: &Frame, (from, asks_for_methods): (Option<IpAddr>, bool), response: Response) -> Response {
+fn settled(server: &ServerState, (from, asks_for_methods): (Option<IpAddr>, bool), response: Response) -> Response {
     if response.status() != StatusCode::METHOD_NOT_ALLOWED {
         return response;
     }
@@ -58,9 +58,9 @@ fn settled(frame: &Frame, (from, asks_for_methods): (Option<IpAddr>, bool), resp
     if asks_for_methods {
         return methods(&allowed);
     }
-    match frame.by_address.check(&from) {
-        Ok(_) => Fault::MethodNotAllowed { allowed }.into_response(),
-        Err(exceeded) => Fault::from(exceeded).into_response(),
+    match server.by_address.check(&from) {
+        Ok(_) => ApiError::MethodNotAllowed { allowed }.into_response(),
+        Err(exceeded) => ApiError::from(exceeded).into_response(),
     }
 }
 
@@ -74,10 +74,10 @@ fn may_be_overridden(request: &Request) -> bool {
     request.method() == Method::POST && form() && announced() <= OVERRIDE_MAX_BYTES
 }
 
-async fn overridden(request: Request) -> Result<Request, Fault> {
+async fn overridden(request: Request) -> Result<Request, ApiError> {
     let (mut head, body) = request.into_parts();
     let bytes = body::read(&head.headers, body, OVERRIDE_MAX_BYTES).await?;
-    let named = peek(&bytes, Overridden::PARAMETER);
+    let named = peek(&bytes, MethodOverride::PARAMETER);
     let method = match named.as_deref() {
         Some("PATCH") => Some(Method::PATCH),
         Some("PUT") => Some(Method::PUT),
@@ -86,7 +86,7 @@ async fn overridden(request: Request) -> Result<Request, Fault> {
     };
     if let Some(method) = method {
         head.method = method;
-        head.extensions.insert(Overridden);
+        head.extensions.insert(MethodOverride);
     }
     Ok(Request::from_parts(head, Body::from(bytes)))
 }

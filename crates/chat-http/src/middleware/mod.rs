@@ -1,6 +1,6 @@
-//! What happens around every endpoint, in the order of [`crate::router::framed`].
+//! What happens around every endpoint, in the order of [`crate::router::with_middleware`].
 
+pub(crate) mod api_headers;
 pub(crate) mod method;
 pub(crate) mod observe;
 pub(crate) mod panic;
-pub(crate) mod surface;

@@ -12,7 +12,7 @@ use server_kit::middleware::request_id;
 use tracing::{Instrument as _, Level, Span, debug, enabled, error_span};
 
 use crate::limits::REQUEST_ID_MAX_BYTES;
-use crate::state::Frame;
+use crate::state::ServerState;
 
 /// Where a route leaves its template, in the extensions of each request; outside of it, axum does not tell.
 #[derive(Debug, Clone, Default)]
@@ -40,37 +40,37 @@ pub(crate) async fn note_route(request: Request, next: Next) -> Response {
     next.run(request).await
 }
 
-/// Runs one request and tells about it: never its query, its headers or its body.
+/// Runs one request, counts and logs it: never its query, its headers or its body.
 ///
 /// No `async fn`, here and in the parts inside: it would keep the room of the request while the answer is waited for.
 #[expect(clippy::needless_pass_by_value, reason = "the future would keep a reference")]
 pub(crate) fn observe<R>(
-    frame: Arc<Frame>,
+    server: Arc<ServerState>,
     mut request: Request,
     next: impl FnOnce(Request) -> R,
 ) -> impl Future<Output = Response>
 where
     R: Future<Output = Response>,
 {
-    let id = request_id::of(request.headers(), REQUEST_ID_MAX_BYTES, || frame.names.fresh());
+    let id = request_id::of(request.headers(), REQUEST_ID_MAX_BYTES, || server.names.fresh());
     let (method, route) = (request.method().clone(), Route::default());
     request.extensions_mut().insert(route.clone());
     observed(id, (method, route), || next(request))
 }
 
-/// What tells that a request failed, and answers it.
-pub(crate) type Failing = Box<dyn FnOnce() -> Response + Send>;
+/// A function that logs an error and returns its response.
+pub(crate) type DeferredErrorResponse = Box<dyn FnOnce() -> Response + Send>;
 
 /// The same for a request of that route that has no head, because it is one that was asked before.
 ///
-/// Its span begins when there is something to tell: it would cost more than the answer, and nothing is told while one
+/// Its span begins when there is something to log: it would cost more than the answer, and nothing is logged while one
 /// waits.
 pub(crate) async fn observe_again(
-    frame: Arc<Frame>,
+    server: Arc<ServerState>,
     route: &'static str,
-    answering: impl Future<Output = Result<Response, Failing>>,
+    answering: impl Future<Output = Result<Response, DeferredErrorResponse>>,
 ) -> Response {
-    let (id, started) = (frame.names.fresh(), Instant::now());
+    let (id, started) = (server.names.fresh(), Instant::now());
     let finish = |response: Response| tell((&Method::GET, route), started, response);
     let mut response = match answering.await {
         Ok(response) if !enabled!(Level::DEBUG) => finish(response),
@@ -89,7 +89,7 @@ fn observed<R: Future<Output = Response>>(
     let span = span(&id);
     let answering = begin();
     let observed = async move {
-        // Only the answer tells which route it came from.
+        // The route is known only with the answer.
         let answer = answering.await;
         let mut response = tell((&method, route.as_ref()), started, answer);
         response.headers_mut().insert(request_id::HEADER, id);

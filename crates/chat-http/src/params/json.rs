@@ -7,9 +7,9 @@ use std::marker::PhantomData;
 use chat_core::id::{ChannelId, UserGroupId, UserId};
 use serde_json::Value;
 
-use super::kind::{Words, word, words};
+use super::kind::{WordEnum, word, words};
 use super::reader::unreadable;
-use super::{Expected, Form, Given, Kind, ParamFault};
+use super::{Expected, ParamError, ParamFormat, ParamKind, RawParam};
 use crate::limits::JSON_MAX_DEPTH;
 use crate::schema::Schema;
 
@@ -17,43 +17,43 @@ use crate::schema::Schema;
 #[derive(Debug)]
 pub struct Json<T>(PhantomData<T>);
 
-impl<T: FromJson> Kind for Json<T> {
+impl<T: FromJson> ParamKind for Json<T> {
     type Value = T;
 
-    fn form() -> Form {
-        Form::json(T::schema())
+    fn form() -> ParamFormat {
+        ParamFormat::json(T::schema())
     }
 
-    fn told(value: &T) -> Option<Value> {
-        value.told()
+    fn to_json(value: &T) -> Option<Value> {
+        value.to_json()
     }
 
-    fn decode(given: Given<'_>) -> Result<T, ParamFault> {
-        if let Some(value) = T::at_once(given.text) {
+    fn decode(param: RawParam<'_>) -> Result<T, ParamError> {
+        if let Some(value) = T::at_once(param.text) {
             return Ok(value);
         }
-        let value = parse(given)?;
-        T::from_json(value, &Path::name(given.name))
+        let value = parse(param)?;
+        T::from_json(value, &JsonPath::name(param.name))
     }
 }
 
-fn parse(given: Given<'_>) -> Result<Value, ParamFault> {
-    let not_json = || ParamFault::NotJson { name: given.name };
-    let value: Value = serde_json::from_str(given.text).map_err(|_| not_json())?;
+fn parse(param: RawParam<'_>) -> Result<Value, ParamError> {
+    let not_json = || ParamError::NotJson { name: param.name };
+    let value: Value = serde_json::from_str(param.text).map_err(|_| not_json())?;
     match inspect(&value, JSON_MAX_DEPTH) {
         Ok(()) => Ok(value),
-        Err(Unfit::TooDeep) => Err(not_json()),
-        Err(Unfit::Nul) => Err(unreadable(given.name, given.text)),
+        Err(JsonTextError::TooDeep) => Err(not_json()),
+        Err(JsonTextError::Nul) => Err(unreadable(param.name, param.text)),
     }
 }
 
-enum Unfit {
+enum JsonTextError {
     TooDeep,
     Nul,
 }
 
-fn inspect(value: &Value, levels: usize) -> Result<(), Unfit> {
-    let inside = || levels.checked_sub(1).ok_or(Unfit::TooDeep);
+fn inspect(value: &Value, levels: usize) -> Result<(), JsonTextError> {
+    let inside = || levels.checked_sub(1).ok_or(JsonTextError::TooDeep);
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => Ok(()),
         Value::String(text) => without_nul(text),
@@ -68,59 +68,59 @@ fn inspect(value: &Value, levels: usize) -> Result<(), Unfit> {
     }
 }
 
-fn without_nul(text: &str) -> Result<(), Unfit> {
-    if text.contains('\0') { Err(Unfit::Nul) } else { Ok(()) }
+fn without_nul(text: &str) -> Result<(), JsonTextError> {
+    if text.contains('\0') { Err(JsonTextError::Nul) } else { Ok(()) }
 }
 
 /// Where in a parameter a value is. Prints as `name[0]["key"]`.
 #[derive(Debug, Clone, Copy)]
-pub struct Path<'a> {
-    parent: Option<&'a Path<'a>>,
-    step: Step<'a>,
+pub struct JsonPath<'a> {
+    parent: Option<&'a JsonPath<'a>>,
+    step: PathStep<'a>,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Step<'a> {
+enum PathStep<'a> {
     Name(&'a str),
     Index(usize),
     Key(&'a str),
 }
 
-impl<'a> Path<'a> {
+impl<'a> JsonPath<'a> {
     /// Returns the whole value of a parameter.
     #[must_use]
     pub const fn name(name: &'a str) -> Self {
-        Self { parent: None, step: Step::Name(name) }
+        Self { parent: None, step: PathStep::Name(name) }
     }
 
     /// An element of the array here.
     #[must_use]
     pub const fn index(&'a self, index: usize) -> Self {
-        Self { parent: Some(self), step: Step::Index(index) }
+        Self { parent: Some(self), step: PathStep::Index(index) }
     }
 
     /// A member of the object here; also how the alternatives of a value of several types are named.
     #[must_use]
     pub const fn key(&'a self, key: &'a str) -> Self {
-        Self { parent: Some(self), step: Step::Key(key) }
+        Self { parent: Some(self), step: PathStep::Key(key) }
     }
 
-    /// Returns the fault of holding another type than `expected` here.
+    /// Returns the error of holding another type than `expected` here.
     #[must_use]
-    pub fn is_not(&self, expected: Expected) -> ParamFault {
-        ParamFault::WrongType { path: self.to_string(), expected }
+    pub fn is_not(&self, expected: Expected) -> ParamError {
+        ParamError::WrongType { path: self.to_string(), expected }
     }
 }
 
-impl fmt::Display for Path<'_> {
+impl fmt::Display for JsonPath<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(parent) = self.parent {
             parent.fmt(formatter)?;
         }
         match self.step {
-            Step::Name(name) => formatter.write_str(name),
-            Step::Index(index) => write!(formatter, "[{index}]"),
-            Step::Key(key) => write!(formatter, "[\"{key}\"]"),
+            PathStep::Name(name) => formatter.write_str(name),
+            PathStep::Index(index) => write!(formatter, "[{index}]"),
+            PathStep::Key(key) => write!(formatter, "[\"{key}\"]"),
         }
     }
 }
@@ -130,8 +130,8 @@ pub trait FromJson: Sized {
     /// Reads the value found at `path`.
     ///
     /// # Errors
-    /// When it is another type, or outside the type's limits; the fault names the path.
-    fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault>;
+    /// When it is another type, or outside the type's limits; the error names the path.
+    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError>;
 
     /// Reads a text without a value between, where there are types that are read much faster so. What it refuses is
     /// read as any other and may be accepted then.
@@ -149,14 +149,14 @@ pub trait FromJson: Sized {
     /// Returns what values it is read from.
     fn schema() -> Schema;
 
-    /// Returns the JSON it is read from, where it is told that it is usual.
-    fn told(&self) -> Option<Value> {
+    /// Returns the JSON it is read from, for the default in the API's document.
+    fn to_json(&self) -> Option<Value> {
         None
     }
 }
 
 impl FromJson for bool {
-    fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
+    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
         value.as_bool().ok_or_else(|| path.is_not(Expected::Boolean))
     }
 
@@ -164,7 +164,7 @@ impl FromJson for bool {
         Schema::boolean()
     }
 
-    fn told(&self) -> Option<Value> {
+    fn to_json(&self) -> Option<Value> {
         Some((*self).into())
     }
 }
@@ -175,7 +175,7 @@ impl FromJson for i64 {
         serde_json::from_str(text).ok()
     }
 
-    fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
+    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
         let Value::Number(number) = value else {
             return Err(path.is_not(Expected::Integer));
         };
@@ -184,8 +184,8 @@ impl FromJson for i64 {
         }
         let digits = number.to_string();
         match digits.strip_prefix('-') {
-            Some(rest) if is_digits(rest) => Err(ParamFault::TooSmall { path: path.to_string() }),
-            None if is_digits(&digits) => Err(ParamFault::TooLarge { path: path.to_string() }),
+            Some(rest) if is_digits(rest) => Err(ParamError::TooSmall { path: path.to_string() }),
+            None if is_digits(&digits) => Err(ParamError::TooLarge { path: path.to_string() }),
             _ => Err(path.is_not(Expected::Integer)),
         }
     }
@@ -194,7 +194,7 @@ impl FromJson for i64 {
         Schema::integer()
     }
 
-    fn told(&self) -> Option<Value> {
+    fn to_json(&self) -> Option<Value> {
         Some((*self).into())
     }
 }
@@ -204,7 +204,7 @@ fn is_digits(text: &str) -> bool {
 }
 
 impl FromJson for String {
-    fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
+    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
         match value {
             Value::String(text) => Ok(text),
             _ => Err(path.is_not(Expected::String)),
@@ -215,14 +215,14 @@ impl FromJson for String {
         Schema::string()
     }
 
-    fn told(&self) -> Option<Value> {
+    fn to_json(&self) -> Option<Value> {
         Some(self.as_str().into())
     }
 }
 
 /// `null` is `None`.
 impl<T: FromJson> FromJson for Option<T> {
-    fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
+    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
         if value.is_null() { Ok(None) } else { T::from_json(value, path).map(Some) }
     }
 
@@ -230,8 +230,8 @@ impl<T: FromJson> FromJson for Option<T> {
         T::schema().or_null()
     }
 
-    fn told(&self) -> Option<Value> {
-        Some(self.as_ref().map_or(Value::Null, |value| value.told().unwrap_or_default()))
+    fn to_json(&self) -> Option<Value> {
+        Some(self.as_ref().map_or(Value::Null, |value| value.to_json().unwrap_or_default()))
     }
 }
 
@@ -240,7 +240,7 @@ impl<T: FromJson> FromJson for Vec<T> {
         T::all_at_once(text)
     }
 
-    fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
+    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
         let Value::Array(elements) = value else {
             return Err(path.is_not(Expected::List));
         };
@@ -252,13 +252,13 @@ impl<T: FromJson> FromJson for Vec<T> {
         Schema::list(T::schema())
     }
 
-    fn told(&self) -> Option<Value> {
-        self.iter().map(FromJson::told).collect()
+    fn to_json(&self) -> Option<Value> {
+        self.iter().map(FromJson::to_json).collect()
     }
 }
 
 impl<T: FromJson> FromJson for BTreeMap<String, T> {
-    fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
+    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
         let Value::Object(members) = value else {
             return Err(path.is_not(Expected::Dict));
         };
@@ -274,7 +274,7 @@ impl<T: FromJson> FromJson for BTreeMap<String, T> {
 
 /// Any JSON, for values whose shape only the rules know.
 impl FromJson for Value {
-    fn from_json(value: Value, _: &Path<'_>) -> Result<Self, ParamFault> {
+    fn from_json(value: Value, _: &JsonPath<'_>) -> Result<Self, ParamError> {
         Ok(value)
     }
 
@@ -284,7 +284,7 @@ impl FromJson for Value {
 }
 
 impl FromJson for UserId {
-    fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
+    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
         i64::from_json(value, path).map(Self)
     }
 
@@ -294,7 +294,7 @@ impl FromJson for UserId {
 }
 
 impl FromJson for ChannelId {
-    fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
+    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
         i64::from_json(value, path).map(Self)
     }
 
@@ -304,7 +304,7 @@ impl FromJson for ChannelId {
 }
 
 impl FromJson for UserGroupId {
-    fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
+    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
         i64::from_json(value, path).map(Self)
     }
 
@@ -315,12 +315,12 @@ impl FromJson for UserGroupId {
 
 /// An integer from `LEAST` to `MOST`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Whole<const LEAST: i64, const MOST: i64>(i64);
+pub struct BoundedInteger<const LEAST: i64, const MOST: i64>(i64);
 
 /// An integer that is not negative.
-pub type Natural = Whole<0, { i64::MAX }>;
+pub type NonNegative = BoundedInteger<0, { i64::MAX }>;
 
-impl<const LEAST: i64, const MOST: i64> Whole<LEAST, MOST> {
+impl<const LEAST: i64, const MOST: i64> BoundedInteger<LEAST, MOST> {
     /// Returns the integer.
     #[must_use]
     pub const fn get(self) -> i64 {
@@ -328,14 +328,14 @@ impl<const LEAST: i64, const MOST: i64> Whole<LEAST, MOST> {
     }
 }
 
-impl<const LEAST: i64, const MOST: i64> FromJson for Whole<LEAST, MOST> {
-    fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
+impl<const LEAST: i64, const MOST: i64> FromJson for BoundedInteger<LEAST, MOST> {
+    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
         let integer = i64::from_json(value, path)?;
         if integer < LEAST {
-            return Err(ParamFault::TooSmall { path: path.to_string() });
+            return Err(ParamError::TooSmall { path: path.to_string() });
         }
         if integer > MOST {
-            return Err(ParamFault::TooLarge { path: path.to_string() });
+            return Err(ParamError::TooLarge { path: path.to_string() });
         }
         Ok(Self(integer))
     }
@@ -348,10 +348,10 @@ impl<const LEAST: i64, const MOST: i64> FromJson for Whole<LEAST, MOST> {
 
 /// A string of at most `LIMIT` characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Short<const LIMIT: usize>(pub String);
+pub struct BoundedString<const LIMIT: usize>(pub String);
 
-impl<const LIMIT: usize> FromJson for Short<LIMIT> {
-    fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
+impl<const LIMIT: usize> FromJson for BoundedString<LIMIT> {
+    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
         let text = String::from_json(value, path)?;
         super::max_chars(&text, LIMIT, path)?;
         Ok(Self(text))
@@ -363,37 +363,37 @@ impl<const LIMIT: usize> FromJson for Short<LIMIT> {
 }
 
 /// A type whose values are numbers on the wire.
-pub trait Numbers: Copy + PartialEq + 'static {
+pub trait NumberEnum: Copy + PartialEq + 'static {
     /// Every number and its value.
     const NUMBERS: &'static [(i64, Self)];
 }
 
 /// An integer out of `E`'s numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Listed<E>(pub E);
+pub struct ListedNumber<E>(pub E);
 
-impl<E: Numbers> FromJson for Listed<E> {
-    fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
+impl<E: NumberEnum> FromJson for ListedNumber<E> {
+    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
         let integer = i64::from_json(value, path)?;
         let found = E::NUMBERS.iter().find(|(number, _)| *number == integer);
-        found.map(|(_, value)| Self(*value)).ok_or_else(|| ParamFault::NotListed { path: path.to_string() })
+        found.map(|(_, value)| Self(*value)).ok_or_else(|| ParamError::NotListed { path: path.to_string() })
     }
 
     fn schema() -> Schema {
         Schema::numbers(E::NUMBERS.iter().map(|(number, _)| *number))
     }
 
-    fn told(&self) -> Option<Value> {
+    fn to_json(&self) -> Option<Value> {
         E::NUMBERS.iter().find(|(_, value)| *value == self.0).map(|(number, _)| (*number).into())
     }
 }
 
 /// A string out of `E`'s words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Quoted<E>(pub E);
+pub struct JsonWord<E>(pub E);
 
-impl<E: Words> FromJson for Quoted<E> {
-    fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
+impl<E: WordEnum> FromJson for JsonWord<E> {
+    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
         word(&String::from_json(value, path)?, path).map(Self)
     }
 

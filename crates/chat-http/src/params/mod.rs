@@ -1,27 +1,27 @@
 //! Parameters of a request, from the bytes to the types an endpoint declares.
 //!
-//! An endpoint's parameters are a struct that implements [`Params`]: one line for each of them, which says its
-//! name, its [`Kind`] and what happens when it is absent. The [`Reader`] remembers what was asked for, so what the
+//! An endpoint's parameters are a struct that implements [`Params`]: one line for each of them, which says its name,
+//! its [`ParamKind`] and what happens when it is absent. The [`ParamReader`] remembers what was asked for, so what the
 //! endpoint does not support falls out by difference, and nobody has to list it.
 //!
 //! ```
-//! use chat_http::params::{Json, ParamFault, Params, Reader, Stripped, Word, Words};
+//! use chat_http::params::{Json, ParamError, Params, ParamReader, TrimmedText, WordParam, WordEnum};
 //!
 //! #[derive(Debug, Clone, Copy, PartialEq)]
 //! enum Op { Start, Stop }
 //!
-//! impl Words for Op {
+//! impl WordEnum for Op {
 //!     const WORDS: &'static [(&'static str, Self)] = &[("start", Self::Start), ("stop", Self::Stop)];
 //! }
 //!
 //! struct Typing { op: Op, to: Option<Vec<i64>>, topic: Option<String> }
 //!
 //! impl Params for Typing {
-//!     fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+//!     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
 //!         Ok(Self {
-//!             op: given.required::<Word<Op>>("op")?,
-//!             to: given.optional::<Json<Option<Vec<i64>>>>("to")?.flatten(),
-//!             topic: given.optional_either::<Stripped>(["topic", "subject"])?,
+//!             op: reader.required::<WordParam<Op>>("op")?,
+//!             to: reader.optional::<Json<Option<Vec<i64>>>>("to")?.flatten(),
+//!             topic: reader.optional_either::<TrimmedText>(["topic", "subject"])?,
 //!         })
 //!     }
 //! }
@@ -29,26 +29,29 @@
 
 mod reader;
 
-mod declare;
+mod declaration;
 mod json;
 mod kind;
 mod narrow;
 mod object;
 mod recipients;
 
-mod fault;
+mod error;
 mod raw;
 
-pub use declare::{Absence, Declared, Form, declared};
-pub use fault::{Expected, ParamFault};
-pub use json::{FromJson, Json, Listed, Natural, Numbers, Path, Quoted, Short, Whole};
+pub use declaration::{Absence, ParamDeclaration, ParamFormat, declared_params};
+pub use error::{Expected, ParamError};
+pub use json::{
+    BoundedInteger, BoundedString, FromJson, Json, JsonPath, JsonWord, ListedNumber, NonNegative, NumberEnum,
+};
 pub use kind::{
-    Given, Kind, ListedWord, MaxChars, NotBlank, Stripped, Text, Verbatim, Word, Words, max_chars, not_blank, word,
+    ListedWordParam, MaxChars, NotBlank, ParamKind, RawParam, TextParam, TextParamWithNul, TrimmedText, WordEnum,
+    WordParam, max_chars, not_blank, word,
 };
 pub use narrow::{Narrow, NarrowTerm};
-pub use object::Object;
+pub use object::JsonObject;
 pub(crate) use raw::peek;
-pub use raw::{Encoding, File, RawFault, RawRequest};
+pub use raw::{Encoding, RawRequest, RawRequestError, UploadedFile};
 pub(crate) use reader::client;
-pub use reader::{Params, Reader};
-pub use recipients::{ChannelName, DirectTo, Recipients, RecipientsFault, To};
+pub use reader::{ParamReader, Params};
+pub use recipients::{ChannelNameOrId, DirectRecipients, RawRecipients, RecipientsError, RecipientsParam};

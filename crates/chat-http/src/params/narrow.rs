@@ -4,7 +4,7 @@ use chat_core::limits::MAX_NARROW_TERMS;
 use chat_core::messages::narrow::NarrowOperand;
 use serde_json::{Map, Value, json};
 
-use super::{Expected, FromJson, ParamFault, Path};
+use super::{Expected, FromJson, JsonPath, ParamError};
 use crate::schema::{Schema, has, may};
 
 /// A narrow as sent; what its words mean the rules decide.
@@ -29,10 +29,10 @@ const NUMBER: [&str; 8] =
 const NUMBERS: [&str; 3] = ["dm", "pm-with", "pm_with"];
 
 impl FromJson for Narrow {
-    fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
+    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
         let terms = Vec::<NarrowTerm>::from_json(value, path)?;
         if terms.len() > MAX_NARROW_TERMS {
-            return Err(ParamFault::Unfit {
+            return Err(ParamError::Unfit {
                 path: path.to_string(),
                 what: format!("too many terms (limit: {MAX_NARROW_TERMS})"),
             });
@@ -46,8 +46,8 @@ impl FromJson for Narrow {
 }
 
 impl FromJson for NarrowTerm {
-    fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
-        let unfit = |what: &str| Err(ParamFault::Unfit { path: path.to_string(), what: what.to_owned() });
+    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
+        let unfit = |what: &str| Err(ParamError::Unfit { path: path.to_string(), what: what.to_owned() });
         match value {
             Value::Array(pair) => match <[Value; 2]>::try_from(pair) {
                 Ok([Value::String(operator), Value::String(operand)]) => {
@@ -85,8 +85,8 @@ impl NarrowTerm {
         operator: Value,
         operand: Value,
         mut members: Map<String, Value>,
-        path: &Path<'_>,
-    ) -> Result<Self, ParamFault> {
+        path: &JsonPath<'_>,
+    ) -> Result<Self, ParamError> {
         let operator = String::from_json(operator, &path.key("operator"))?;
         let negated =
             members.remove("negated").map(|value| bool::from_json(value, &path.key("negated"))).transpose()?;
@@ -96,8 +96,8 @@ impl NarrowTerm {
 }
 
 /// Returns the texts name the operand alone, without its place, as existing clients know them.
-fn read_operand(operator: &str, operand: Value) -> Result<NarrowOperand, ParamFault> {
-    let wrong = |text: &str| Err(ParamFault::Operand(text.to_owned()));
+fn read_operand(operator: &str, operand: Value) -> Result<NarrowOperand, ParamError> {
+    let wrong = |text: &str| Err(ParamError::Operand(text.to_owned()));
     let takes_number = NUMBER.contains(&operator) || operator == "near";
     match operand {
         Value::String(text) if operator == "search" && text.trim().is_empty() => wrong("operand cannot be blank."),
@@ -107,7 +107,7 @@ fn read_operand(operator: &str, operand: Value) -> Result<NarrowOperand, ParamFa
             None => wrong("operand is not a string or integer"),
         },
         Value::Array(list) if NUMBERS.contains(&operator) => {
-            let path = Path::name("operand");
+            let path = JsonPath::name("operand");
             let number = |(place, value): (usize, Value)| match value.as_i64() {
                 Some(number) => Ok(number),
                 None => Err(path.index(place).is_not(Expected::Integer)),

@@ -29,7 +29,7 @@ impl Encoding {
     ///
     /// # Errors
     /// When it is multipart without a boundary.
-    pub fn of(headers: &HeaderMap) -> Result<Self, RawFault> {
+    pub fn of(headers: &HeaderMap) -> Result<Self, RawRequestError> {
         let sent = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
         let Some(media_type) = sent.and_then(|text| text.parse::<Mime>().ok()) else {
             return Ok(Self::None);
@@ -40,14 +40,14 @@ impl Encoding {
         if media_type.essence_str() != mime::MULTIPART_FORM_DATA.as_ref() {
             return Ok(Self::None);
         }
-        let boundary = media_type.get_param(mime::BOUNDARY).ok_or(RawFault::Malformed)?;
+        let boundary = media_type.get_param(mime::BOUNDARY).ok_or(RawRequestError::Malformed)?;
         Ok(Self::Multipart(boundary.as_str().to_owned()))
     }
 }
 
 /// A file of a multipart body.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct File {
+pub struct UploadedFile {
     /// The field it was sent in; some clients put the file's name here.
     pub field_name: String,
     /// The name its sender gave it: any text, never a path to be trusted.
@@ -60,7 +60,7 @@ pub struct File {
 
 /// The reason why query and body cannot be read at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum RawFault {
+pub enum RawRequestError {
     /// The multipart body does not follow its own boundary.
     #[error("Malformed form data")]
     Malformed,
@@ -78,7 +78,7 @@ pub enum RawFault {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RawRequest {
     fields: BTreeMap<String, Field>,
-    files: Vec<File>,
+    files: Vec<UploadedFile>,
     pairs: usize,
 }
 
@@ -97,7 +97,7 @@ impl RawRequest {
     ///
     /// # Errors
     /// When there are too many of anything, or the body is malformed. Every urlencoded text is well formed.
-    pub async fn read(query: &str, encoding: &Encoding, body: Bytes) -> Result<Self, RawFault> {
+    pub async fn read(query: &str, encoding: &Encoding, body: Bytes) -> Result<Self, RawRequestError> {
         let mut request = Self::default();
         request.add_urlencoded(query.as_bytes())?;
         match encoding {
@@ -118,7 +118,7 @@ impl RawRequest {
 
     /// Returns the files, in the order sent.
     #[must_use]
-    pub fn files(&self) -> &[File] {
+    pub fn files(&self) -> &[UploadedFile] {
         &self.files
     }
 
@@ -141,13 +141,13 @@ impl RawRequest {
         !self.files.is_empty()
     }
 
-    pub(crate) fn into_files(self) -> Vec<File> {
+    pub(crate) fn into_files(self) -> Vec<UploadedFile> {
         self.files
     }
 
     /// # Source
     /// URL Standard, section 5.1, `application/x-www-form-urlencoded` parsing, up to the decoding of the bytes.
-    fn add_urlencoded(&mut self, text: &[u8]) -> Result<(), RawFault> {
+    fn add_urlencoded(&mut self, text: &[u8]) -> Result<(), RawRequestError> {
         for pair in text.split(|byte| *byte == b'&').filter(|pair| !pair.is_empty()) {
             let mut halves = pair.splitn(2, |byte| *byte == b'=');
             let name = halves.next().map(unescape).unwrap_or_default();
@@ -157,43 +157,43 @@ impl RawRequest {
         Ok(())
     }
 
-    async fn add_multipart(&mut self, boundary: &str, body: Bytes) -> Result<(), RawFault> {
+    async fn add_multipart(&mut self, boundary: &str, body: Bytes) -> Result<(), RawRequestError> {
         let chunks = BodyDataStream::new(Full::<Bytes>::new(body));
         let mut parts = Multipart::new(chunks, boundary);
         let mut text_bytes: usize = 0;
         while let Some(part) = parts.next_field().await.map_err(malformed)? {
             let Some(field_name) = part.name().map(str::to_owned) else {
-                return Err(RawFault::Malformed);
+                return Err(RawRequestError::Malformed);
             };
             let file_name = part.file_name().map(str::to_owned);
             let media_type = part.content_type().map(ToString::to_string);
             let content = part.bytes().await.map_err(malformed)?;
             if let Some(file_name) = file_name {
-                self.add_file(File { field_name, file_name, media_type, content })?;
+                self.add_file(UploadedFile { field_name, file_name, media_type, content })?;
                 continue;
             }
             text_bytes = text_bytes.saturating_add(content.len());
             if text_bytes > FORM_MAX_BYTES {
-                return Err(RawFault::TooLarge);
+                return Err(RawRequestError::TooLarge);
             }
             self.add(field_name.as_bytes(), content.to_vec())?;
         }
         Ok(())
     }
 
-    fn add(&mut self, name: &[u8], value: Vec<u8>) -> Result<(), RawFault> {
+    fn add(&mut self, name: &[u8], value: Vec<u8>) -> Result<(), RawRequestError> {
         self.pairs = self.pairs.saturating_add(1);
         if self.pairs > PARAMETERS_MAX {
-            return Err(RawFault::TooMany);
+            return Err(RawRequestError::TooMany);
         }
         let name = String::from_utf8_lossy(name).into_owned();
         self.fields.insert(name, Field::of(value));
         Ok(())
     }
 
-    fn add_file(&mut self, file: File) -> Result<(), RawFault> {
+    fn add_file(&mut self, file: UploadedFile) -> Result<(), RawRequestError> {
         if self.files.len() >= FILES_MAX {
-            return Err(RawFault::TooMany);
+            return Err(RawRequestError::TooMany);
         }
         self.files.push(file);
         Ok(())
@@ -230,6 +230,6 @@ fn unescape(text: &[u8]) -> Vec<u8> {
 }
 
 /// The cause is the caller's and named nowhere else: its text would only describe our parser.
-fn malformed(_: multer::Error) -> RawFault {
-    RawFault::Malformed
+fn malformed(_: multer::Error) -> RawRequestError {
+    RawRequestError::Malformed
 }

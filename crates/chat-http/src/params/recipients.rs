@@ -7,34 +7,34 @@ use std::collections::BTreeSet;
 use chat_core::id::{ChannelId, UserId};
 use serde_json::Value;
 
-use super::{Form, Given, Kind, ParamFault};
+use super::{ParamError, ParamFormat, ParamKind, RawParam};
 use crate::schema::Schema;
 
 /// The kind of `to`: raw, because an e-mail address or a channel name may stand in it without quotes.
 #[derive(Debug)]
-pub struct Recipients;
+pub struct RecipientsParam;
 
-impl Kind for Recipients {
-    type Value = To;
+impl ParamKind for RecipientsParam {
+    type Value = RawRecipients;
 
-    fn form() -> Form {
+    fn form() -> ParamFormat {
         let meaning = "A channel by name or number, or users: a JSON list of numbers or of addresses, or addresses with \
                        commas between them.";
-        Form::raw(Schema::string().such_as("[1]").meaning(meaning))
+        ParamFormat::raw(Schema::string().such_as("[1]").meaning(meaning))
     }
 
-    fn decode(given: Given<'_>) -> Result<To, ParamFault> {
-        Ok(To(given.text.to_owned()))
+    fn decode(param: RawParam<'_>) -> Result<RawRecipients, ParamError> {
+        Ok(RawRecipients(param.text.to_owned()))
     }
 }
 
-/// Where a message goes, unread.
+/// The value of `to`, not yet parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct To(String);
+pub struct RawRecipients(String);
 
 /// A channel by one of its two names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ChannelName {
+pub enum ChannelNameOrId {
     /// By number.
     Id(ChannelId),
     /// By name, as typed.
@@ -43,16 +43,16 @@ pub enum ChannelName {
 
 /// The people a direct message goes to, each once.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum DirectTo {
+pub enum DirectRecipients {
     /// By number, ascending.
     Ids(Vec<UserId>),
     /// By e-mail address, without white space around, in the order sent.
     Emails(Vec<String>),
 }
 
-/// The reason why `to` names nobody and nothing.
+/// The reason why `to` names no recipients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum RecipientsFault {
+pub enum RecipientsError {
     /// A list of none or several channels.
     #[error("Expected exactly one channel")]
     NotOneChannel,
@@ -73,20 +73,20 @@ pub enum RecipientsFault {
     NotIds,
 }
 
-impl To {
+impl RawRecipients {
     /// One channel: its bare or quoted name, its number, or a list with one of these.
     ///
     /// # Errors
     /// When it is another JSON value, or not one.
-    pub fn channel(&self) -> Result<ChannelName, RecipientsFault> {
+    pub fn channel(&self) -> Result<ChannelNameOrId, RecipientsError> {
         let value = match serde_json::from_str(&self.0) {
-            Err(_) => return Ok(ChannelName::Name(self.0.clone())),
+            Err(_) => return Ok(ChannelNameOrId::Name(self.0.clone())),
             Ok(Value::Array(list)) => only(list)?,
             Ok(value) => value,
         };
         match value {
-            Value::String(name) if !name.contains('\0') => Ok(ChannelName::Name(name)),
-            value => integer(&value).map(|id| ChannelName::Id(ChannelId(id))).ok_or(RecipientsFault::NotAChannel),
+            Value::String(name) if !name.contains('\0') => Ok(ChannelNameOrId::Name(name)),
+            value => integer(&value).map(|id| ChannelNameOrId::Id(ChannelId(id))).ok_or(RecipientsError::NotAChannel),
         }
     }
 
@@ -94,20 +94,20 @@ impl To {
     ///
     /// # Errors
     /// When it is another JSON value, or a list of both.
-    pub fn direct(&self) -> Result<DirectTo, RecipientsFault> {
+    pub fn direct(&self) -> Result<DirectRecipients, RecipientsError> {
         let list = match serde_json::from_str(&self.0) {
-            Err(_) => return Ok(DirectTo::Emails(split(&self.0))),
+            Err(_) => return Ok(DirectRecipients::Emails(split(&self.0))),
             Ok(Value::String(addresses)) if !addresses.contains('\0') => {
-                return Ok(DirectTo::Emails(split(&addresses)));
+                return Ok(DirectRecipients::Emails(split(&addresses)));
             }
             Ok(Value::Array(list)) => list,
-            Ok(_) => return Err(RecipientsFault::NotPeople),
+            Ok(_) => return Err(RecipientsError::NotPeople),
         };
         match list.first() {
-            None => Ok(DirectTo::Ids(Vec::new())),
-            Some(Value::String(_)) => emails(&list).map(DirectTo::Emails),
-            Some(first) if integer(first).is_some() => ids(&list, RecipientsFault::Mixed).map(DirectTo::Ids),
-            Some(_) => Err(RecipientsFault::NotPeople),
+            None => Ok(DirectRecipients::Ids(Vec::new())),
+            Some(Value::String(_)) => emails(&list).map(DirectRecipients::Emails),
+            Some(first) if integer(first).is_some() => ids(&list, RecipientsError::Mixed).map(DirectRecipients::Ids),
+            Some(_) => Err(RecipientsError::NotPeople),
         }
     }
 
@@ -115,25 +115,25 @@ impl To {
     ///
     /// # Errors
     /// When it is anything else.
-    pub fn channel_id(&self) -> Result<ChannelId, RecipientsFault> {
-        let value = serde_json::from_str(&self.0).map_err(|_| RecipientsFault::NotAChannelId)?;
-        integer(&value).map(ChannelId).ok_or(RecipientsFault::NotAChannelId)
+    pub fn channel_id(&self) -> Result<ChannelId, RecipientsError> {
+        let value = serde_json::from_str(&self.0).map_err(|_| RecipientsError::NotAChannelId)?;
+        integer(&value).map(ChannelId).ok_or(RecipientsError::NotAChannelId)
     }
 
     /// People by number alone, as scheduled messages take them; each once, ascending, may be empty.
     ///
     /// # Errors
     /// When it is no list, or one with something else in it.
-    pub fn user_ids(&self) -> Result<Vec<UserId>, RecipientsFault> {
+    pub fn user_ids(&self) -> Result<Vec<UserId>, RecipientsError> {
         match serde_json::from_str(&self.0) {
-            Ok(Value::Array(list)) => ids(&list, RecipientsFault::NotIds),
-            _ => Err(RecipientsFault::NotPeople),
+            Ok(Value::Array(list)) => ids(&list, RecipientsError::NotIds),
+            _ => Err(RecipientsError::NotPeople),
         }
     }
 }
 
-fn only(list: Vec<Value>) -> Result<Value, RecipientsFault> {
-    let [value] = <[Value; 1]>::try_from(list).map_err(|_| RecipientsFault::NotOneChannel)?;
+fn only(list: Vec<Value>) -> Result<Value, RecipientsError> {
+    let [value] = <[Value; 1]>::try_from(list).map_err(|_| RecipientsError::NotOneChannel)?;
     Ok(value)
 }
 
@@ -141,16 +141,16 @@ fn integer(value: &Value) -> Option<i64> {
     value.as_number()?.as_i64()
 }
 
-fn ids(list: &[Value], otherwise: RecipientsFault) -> Result<Vec<UserId>, RecipientsFault> {
+fn ids(list: &[Value], otherwise: RecipientsError) -> Result<Vec<UserId>, RecipientsError> {
     let ids: Option<BTreeSet<_>> = list.iter().map(|value| integer(value).map(UserId)).collect();
     ids.map(Vec::from_iter).ok_or(otherwise)
 }
 
-fn emails(list: &[Value]) -> Result<Vec<String>, RecipientsFault> {
+fn emails(list: &[Value]) -> Result<Vec<String>, RecipientsError> {
     let texts: Option<Vec<_>> = list.iter().map(Value::as_str).collect();
-    let texts = texts.ok_or(RecipientsFault::Mixed)?;
+    let texts = texts.ok_or(RecipientsError::Mixed)?;
     if texts.iter().any(|text| text.contains('\0')) {
-        return Err(RecipientsFault::NotPeople);
+        return Err(RecipientsError::NotPeople);
     }
     Ok(each_once(texts.into_iter()))
 }

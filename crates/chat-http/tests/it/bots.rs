@@ -8,8 +8,8 @@ use chat_core::model::realm::Realm;
 use chat_core::model::role::{PermissionPolicy, Role};
 use serde_json::{Value, json};
 
-use crate::town::{NOW_S, Person, Town};
-use crate::users::{assert_nothing_written, everybody, told_after};
+use crate::test_app::{NOW_S, Person, TestApp};
+use crate::users::{assert_nothing_written, events_after, everybody};
 
 const NEW: [(&str, &str); 2] = [("full_name", "Weather"), ("short_name", "weather")];
 
@@ -17,13 +17,13 @@ const NEW: [(&str, &str); 2] = [("full_name", "Weather"), ("short_name", "weathe
 type Sent<'a> = &'a [(&'a str, &'a str)];
 
 /// Makes a bot as someone.
-async fn made(town: &Town, who: &Person, name: &str) -> Person {
+async fn made(app: &TestApp, who: &Person, name: &str) -> Person {
     let parameters = [("full_name", name), ("short_name", name)];
-    let told = town.call(who, "POST /bots", &parameters).await.success();
+    let response = app.call(who, "POST /bots", &parameters).await.success();
     Person {
-        id: told["user_id"].as_i64().unwrap(),
+        id: response["user_id"].as_i64().unwrap(),
         email: format!("{name}-bot@chat.example.org"),
-        key: told["api_key"].as_str().unwrap().to_owned(),
+        key: response["api_key"].as_str().unwrap().to_owned(),
     }
 }
 
@@ -33,37 +33,40 @@ fn of_type(events: &[Value], kind: &str) -> Vec<Value> {
 
 #[tokio::test]
 async fn a_bot_is_made_with_a_key_that_works_and_a_members_rights() {
-    let town = Town::found().await;
-    let mel = town.person("mel", Role::Member).await;
-    let before = town.realm().at();
-    let told = town.call(&mel, "POST /bots", &NEW).await.success();
+    let app = TestApp::found().await;
+    let mel = app.person("mel", Role::Member).await;
+    let before = app.realm().at();
+    let response = app.call(&mel, "POST /bots", &NEW).await.success();
     for key in ["default_sending_stream", "default_events_register_stream"] {
-        assert_eq!(told[key], Value::Null, "{key}");
+        assert_eq!(response[key], Value::Null, "{key}");
     }
-    assert_eq!(told["default_all_public_streams"], json!(false));
-    assert!(told["avatar_url"].is_string());
-    let (id, key) = (told["user_id"].as_i64().unwrap(), told["api_key"].as_str().unwrap().to_owned());
+    assert_eq!(response["default_all_public_streams"], json!(false));
+    assert!(response["avatar_url"].is_string());
+    let (id, key) = (response["user_id"].as_i64().unwrap(), response["api_key"].as_str().unwrap().to_owned());
     let bot = Person { id, email: "weather-bot@chat.example.org".to_owned(), key: key.clone() };
-    let shown = town.call(&bot, "GET /users/me", &[]).await.success();
+    let shown = app.call(&bot, "GET /users/me", &[]).await.success();
     let fact = |name: &str| shown[name].clone();
     assert_eq!([fact("is_bot"), fact("bot_type"), fact("bot_owner_id")], [json!(true), json!(1), json!(mel.id)]);
     assert_eq!([fact("role"), fact("full_name"), fact("user_id")], [json!(400), json!("Weather"), json!(id)]);
 
-    let events = told_after(&town, before).await;
+    let events = events_after(&app, before).await;
     assert_eq!(of_type(&events, "realm_user")[0]["person"]["email"], json!(bot.email));
-    let told = of_type(&events, "realm_bot");
-    assert_eq!((told.len(), &told[0]["op"], &told[0]["bot"]["owner_id"]), (1, &json!("add"), &json!(mel.id)));
+    let notified = of_type(&events, "realm_bot");
+    assert_eq!(
+        (notified.len(), &notified[0]["op"], &notified[0]["bot"]["owner_id"]),
+        (1, &json!("add"), &json!(mel.id))
+    );
     assert!(!json!(events).to_string().contains(&key), "the key is in the log");
-    let state = town.call(&mel, "POST /register", &[]).await.success();
-    assert_eq!(state["realm_bots"], json!([told[0]["bot"]]));
+    let state = app.call(&mel, "POST /register", &[]).await.success();
+    assert_eq!(state["realm_bots"], json!([notified[0]["bot"]]));
 }
 
 #[tokio::test]
 async fn a_bot_that_cannot_be_made_is_not() {
-    let town = Town::found().await;
-    let people = everybody(&town).await;
-    let bot = made(&town, &town.ada, "weather").await;
-    let before = town.realm().at();
+    let app = TestApp::found().await;
+    let people = everybody(&app).await;
+    let bot = made(&app, &app.ada, "weather").await;
+    let before = app.realm().at();
     let other = [("full_name", "Other"), ("short_name", "other")];
     let cases: [(&Person, Sent<'_>, &str); 13] = [
         (&people[4], &other, "Not allowed for guest users"),
@@ -81,56 +84,56 @@ async fn a_bot_that_cannot_be_made_is_not() {
         (&people[3], &[other[0], other[1], ("bot_type", "x")], "bot_type is not valid JSON"),
     ];
     for (who, parameters, text) in cases {
-        town.call(who, "POST /bots", parameters).await.refused(text);
-        assert_nothing_written(&town, before, text);
+        app.call(who, "POST /bots", parameters).await.refused(text);
+        assert_nothing_written(&app, before, text);
     }
-    assert_eq!(town.call_as_nobody("POST /bots", &other).await.status, 401);
+    assert_eq!(app.call_as_nobody("POST /bots", &other).await.status, 401);
 }
 
 #[tokio::test]
 async fn the_realm_chooses_who_makes_bots() {
-    let town = Town::found().await;
-    let people = everybody(&town).await;
-    let realm = town.realm();
+    let app = TestApp::found().await;
+    let people = everybody(&app).await;
+    let realm = app.realm();
     let mut document = Realm::clone(realm.realm().unwrap());
     document.rules.create_bots = PermissionPolicy::Administrators;
     let changes = vec![RealmChange::Realm(Box::new(document))];
     let commit = RealmCommit { decided_at: realm.changed(), at_s: NOW_S, changes, ..RealmCommit::default() };
-    assert!(matches!(town.store.commit(commit).await.unwrap(), CommitOutcome::Done { .. }));
-    made(&town, &people[1], "first").await;
+    assert!(matches!(app.store.commit(commit).await.unwrap(), CommitOutcome::Done { .. }));
+    made(&app, &people[1], "first").await;
     for person in &people[2..4] {
-        town.call(person, "POST /bots", &NEW).await.refused("Insufficient permission");
+        app.call(person, "POST /bots", &NEW).await.refused("Insufficient permission");
     }
 }
 
 #[tokio::test]
 async fn owners_are_told_their_own_bots_in_use_with_the_keys() {
-    let town = Town::found().await;
-    let mel = town.person("mel", Role::Member).await;
-    let (bot, gone) = (made(&town, &mel, "weather").await, made(&town, &mel, "gone").await);
-    made(&town, &town.ada, "other").await;
-    town.call(&mel, &format!("DELETE /bots/{}", gone.id), &[]).await.success();
-    let told = town.call(&mel, "GET /bots", &[]).await.success();
-    let bots = told["bots"].as_array().unwrap();
+    let app = TestApp::found().await;
+    let mel = app.person("mel", Role::Member).await;
+    let (bot, gone) = (made(&app, &mel, "weather").await, made(&app, &mel, "gone").await);
+    made(&app, &app.ada, "other").await;
+    app.call(&mel, &format!("DELETE /bots/{}", gone.id), &[]).await.success();
+    let response = app.call(&mel, "GET /bots", &[]).await.success();
+    let bots = response["bots"].as_array().unwrap();
     assert_eq!(bots.len(), 1);
     assert_eq!((&bots[0]["username"], &bots[0]["api_key"]), (&json!(bot.email), &json!(bot.key)));
     assert_eq!((&bots[0]["full_name"], &bots[0]["user_id"]), (&json!("weather"), &json!(bot.id)));
-    assert_eq!(town.call(&bot, "GET /bots", &[]).await.success()["bots"], json!([]));
-    let gus = town.person("gus", Role::Guest).await;
-    town.call(&gus, "GET /bots", &[]).await.refused("Not allowed for guest users");
+    assert_eq!(app.call(&bot, "GET /bots", &[]).await.success()["bots"], json!([]));
+    let gus = app.person("gus", Role::Guest).await;
+    app.call(&gus, "GET /bots", &[]).await.refused("Not allowed for guest users");
 }
 
 #[tokio::test]
 async fn a_bot_is_renamed_and_handed_over() {
-    let town = Town::found().await;
-    let (mel, sam) = (town.person("mel", Role::Member).await, town.person("sam", Role::Member).await);
-    let bot = made(&town, &mel, "weather").await;
+    let app = TestApp::found().await;
+    let (mel, sam) = (app.person("mel", Role::Member).await, app.person("sam", Role::Member).await);
+    let bot = made(&app, &mel, "weather").await;
     let path = format!("PATCH /bots/{}", bot.id);
-    let before = town.realm().at();
+    let before = app.realm().at();
     let owner = sam.id.to_string();
-    let told = town.call(&mel, &path, &[("full_name", " Climate "), ("bot_owner_id", &owner)]).await.success();
-    assert_eq!((&told["full_name"], &told["bot_owner"]), (&json!("Climate"), &json!("sam@example.org")));
-    let events = told_after(&town, before).await;
+    let response = app.call(&mel, &path, &[("full_name", " Climate "), ("bot_owner_id", &owner)]).await.success();
+    assert_eq!((&response["full_name"], &response["bot_owner"]), (&json!("Climate"), &json!("sam@example.org")));
+    let events = events_after(&app, before).await;
     let person = |fact: Value| json!({"type": "realm_user", "op": "update", "person": fact});
     assert_eq!(
         of_type(&events, "realm_user"),
@@ -141,36 +144,36 @@ async fn a_bot_is_renamed_and_handed_over() {
     );
     let ops: Vec<_> = of_type(&events, "realm_bot").iter().map(|event| event["op"].clone()).collect();
     assert_eq!(ops, ["update", "delete", "add", "update"]);
-    town.call(&mel, &path, &[("full_name", "Mine")]).await.refused("Insufficient permission");
-    let before = town.realm().at();
-    town.call(&sam, &path, &[("full_name", "Climate"), ("bot_owner_id", &owner)]).await.success();
-    town.call(&sam, &path, &[]).await.success();
-    assert_nothing_written(&town, before, "what is so already");
-    town.call(&town.ada, &path, &[("full_name", "Weather")]).await.success();
+    app.call(&mel, &path, &[("full_name", "Mine")]).await.refused("Insufficient permission");
+    let before = app.realm().at();
+    app.call(&sam, &path, &[("full_name", "Climate"), ("bot_owner_id", &owner)]).await.success();
+    app.call(&sam, &path, &[]).await.success();
+    assert_nothing_written(&app, before, "what is so already");
+    app.call(&app.ada, &path, &[("full_name", "Weather")]).await.success();
 }
 
 #[tokio::test]
 async fn a_bot_is_changed_by_its_owner_and_administrators_alone() {
-    let town = Town::found().await;
-    let people = everybody(&town).await;
+    let app = TestApp::found().await;
+    let people = everybody(&app).await;
     let [_, adam, mona, mel, gus] = &people;
-    let bot = made(&town, mel, "weather").await;
-    let sam = town.person("sam", Role::Member).await;
+    let bot = made(&app, mel, "weather").await;
+    let sam = app.person("sam", Role::Member).await;
     let calls = [
         format!("PATCH /bots/{}", bot.id),
         format!("POST /bots/{}/api_key/regenerate", bot.id),
         format!("DELETE /bots/{}", bot.id),
     ];
-    let before = town.realm().at();
+    let before = app.realm().at();
     for call in &calls {
         for who in [mona, &sam] {
-            town.call(who, call, &[("full_name", "Mine")]).await.refused("Insufficient permission");
+            app.call(who, call, &[("full_name", "Mine")]).await.refused("Insufficient permission");
         }
-        town.call(gus, call, &[("full_name", "Mine")]).await.refused("Not allowed for guest users");
-        assert_eq!(town.call_as_nobody(call, &[]).await.status, 401, "{call}");
+        app.call(gus, call, &[("full_name", "Mine")]).await.refused("Not allowed for guest users");
+        assert_eq!(app.call_as_nobody(call, &[]).await.status, 401, "{call}");
         for unknown in ["999".to_owned(), sam.id.to_string()] {
             let call = call.replace(&bot.id.to_string(), &unknown);
-            town.call(&town.ada, &call, &[("full_name", "Mine")]).await.refused("No such bot");
+            app.call(&app.ada, &call, &[("full_name", "Mine")]).await.refused("No such bot");
         }
     }
     let to = |id: i64| id.to_string();
@@ -180,92 +183,92 @@ async fn a_bot_is_changed_by_its_owner_and_administrators_alone() {
         (to(gus.id), "Not allowed for guest users"),
         ("x".to_owned(), "bot_owner_id is not valid JSON"),
     ] {
-        town.call(mel, &calls[0], &[("bot_owner_id", &owner)]).await.refused(text);
+        app.call(mel, &calls[0], &[("bot_owner_id", &owner)]).await.refused(text);
     }
-    town.call(mel, &calls[0], &[("full_name", "sam")]).await.refused("Name is already in use!");
-    assert_nothing_written(&town, before, "a bot of somebody else");
-    town.call(&town.ada, &format!("DELETE /users/{}", sam.id), &[]).await.success();
-    let told = town.call(adam, &calls[0], &[("bot_owner_id", &to(sam.id))]).await;
-    told.refused("Failed to change owner, user is deactivated");
+    app.call(mel, &calls[0], &[("full_name", "sam")]).await.refused("Name is already in use!");
+    assert_nothing_written(&app, before, "a bot of somebody else");
+    app.call(&app.ada, &format!("DELETE /users/{}", sam.id), &[]).await.success();
+    let response = app.call(adam, &calls[0], &[("bot_owner_id", &to(sam.id))]).await;
+    response.refused("Failed to change owner, user is deactivated");
     for call in &calls {
-        town.call(adam, call, &[("full_name", "Ours")]).await.success();
+        app.call(adam, call, &[("full_name", "Ours")]).await.success();
     }
 }
 
 #[tokio::test]
 async fn a_new_key_ends_the_one_before() {
-    let town = Town::found().await;
-    let mel = town.person("mel", Role::Member).await;
-    let bot = made(&town, &mel, "weather").await;
-    let before = town.realm().at();
-    let told = town.call(&mel, &format!("POST /bots/{}/api_key/regenerate", bot.id), &[]).await.success();
-    let key = told["api_key"].as_str().unwrap().to_owned();
-    assert_eq!(town.call(&bot, "GET /users/me", &[]).await.error().0, 401);
+    let app = TestApp::found().await;
+    let mel = app.person("mel", Role::Member).await;
+    let bot = made(&app, &mel, "weather").await;
+    let before = app.realm().at();
+    let response = app.call(&mel, &format!("POST /bots/{}/api_key/regenerate", bot.id), &[]).await.success();
+    let key = response["api_key"].as_str().unwrap().to_owned();
+    assert_eq!(app.call(&bot, "GET /users/me", &[]).await.error().0, 401);
     let renewed = Person { key: key.clone(), ..bot };
-    town.call(&renewed, "GET /users/me", &[]).await.success();
-    assert!(!json!(told_after(&town, before).await).to_string().contains(&key));
+    app.call(&renewed, "GET /users/me", &[]).await.success();
+    assert!(!json!(events_after(&app, before).await).to_string().contains(&key));
 }
 
 #[tokio::test]
 async fn a_closed_bot_opens_nothing_until_an_administrator_reopens_it() {
-    let town = Town::found().await;
-    let mel = town.person("mel", Role::Member).await;
-    let bot = made(&town, &mel, "weather").await;
-    let before = town.realm().at();
-    town.call(&mel, &format!("DELETE /bots/{}", bot.id), &[]).await.success();
-    let told = of_type(&told_after(&town, before).await, "realm_bot");
+    let app = TestApp::found().await;
+    let mel = app.person("mel", Role::Member).await;
+    let bot = made(&app, &mel, "weather").await;
+    let before = app.realm().at();
+    app.call(&mel, &format!("DELETE /bots/{}", bot.id), &[]).await.success();
+    let events = of_type(&events_after(&app, before).await, "realm_bot");
     let expected = json!({"type": "realm_bot", "op": "update", "bot": {"user_id": bot.id, "is_active": false}});
-    assert_eq!(told, [expected]);
-    assert_eq!(town.call(&bot, "GET /users/me", &[]).await.error(), (401, "UNAUTHORIZED", "Account is deactivated"));
-    let before = town.realm().at();
-    town.call(&mel, &format!("DELETE /bots/{}", bot.id), &[]).await.success();
-    assert_nothing_written(&town, before, "closed twice");
-    town.call(&town.ada, &format!("POST /users/{}/reactivate", bot.id), &[]).await.success();
-    town.call(&bot, "GET /users/me", &[]).await.success();
+    assert_eq!(events, [expected]);
+    assert_eq!(app.call(&bot, "GET /users/me", &[]).await.error(), (401, "UNAUTHORIZED", "Account is deactivated"));
+    let before = app.realm().at();
+    app.call(&mel, &format!("DELETE /bots/{}", bot.id), &[]).await.success();
+    assert_nothing_written(&app, before, "closed twice");
+    app.call(&app.ada, &format!("POST /users/{}/reactivate", bot.id), &[]).await.success();
+    app.call(&bot, "GET /users/me", &[]).await.success();
 }
 
 #[tokio::test]
 async fn a_bot_answers_no_profile_field() {
-    let town = Town::found().await;
-    let bot = made(&town, &town.ada, "weather").await;
+    let app = TestApp::found().await;
+    let bot = made(&app, &app.ada, "weather").await;
     let field = [("name", "One"), ("field_type", "1")];
-    let id = town.call(&town.ada, "POST /realm/profile_fields", &field).await.success()["id"].clone();
+    let id = app.call(&app.ada, "POST /realm/profile_fields", &field).await.success()["id"].clone();
     let data = json!([{"id": id, "value": "x"}]).to_string();
-    let before = town.realm().at();
-    let told = town.call(&bot, "PATCH /users/me/profile_data", &[("data", &data)]).await;
-    told.refused("This endpoint does not accept bot requests.");
-    let told = town.call(&town.ada, &format!("PATCH /users/{}", bot.id), &[("profile_data", &data)]).await;
-    told.refused("No such user");
-    assert_nothing_written(&town, before, "an answer of a bot");
+    let before = app.realm().at();
+    let response = app.call(&bot, "PATCH /users/me/profile_data", &[("data", &data)]).await;
+    response.refused("This endpoint does not accept bot requests.");
+    let response = app.call(&app.ada, &format!("PATCH /users/{}", bot.id), &[("profile_data", &data)]).await;
+    response.refused("No such user");
+    assert_nothing_written(&app, before, "an answer of a bot");
 }
 
 #[tokio::test]
 async fn a_bot_keeps_texts_that_nobody_else_reads() {
-    let town = Town::found().await;
-    let bot = made(&town, &town.ada, "weather").await;
+    let app = TestApp::found().await;
+    let bot = made(&app, &app.ada, "weather").await;
     let storage = [("storage", r#"{"a": "1", "b": "\"x\""}"#)];
-    town.call(&bot, "PUT /bot_storage", &storage).await.success();
-    let told = town.call(&bot, "GET /bot_storage", &[]).await.success();
-    assert_eq!(told["storage"], json!({"a": "1", "b": "\"x\""}));
-    let told = town.call(&bot, "GET /bot_storage", &[("keys", r#"["b", "b"]"#)]).await.success();
-    assert_eq!(told["storage"], json!({"b": "\"x\""}));
-    assert_eq!(town.call(&town.ada, "GET /bot_storage", &[]).await.success()["storage"], json!({}));
+    app.call(&bot, "PUT /bot_storage", &storage).await.success();
+    let response = app.call(&bot, "GET /bot_storage", &[]).await.success();
+    assert_eq!(response["storage"], json!({"a": "1", "b": "\"x\""}));
+    let response = app.call(&bot, "GET /bot_storage", &[("keys", r#"["b", "b"]"#)]).await.success();
+    assert_eq!(response["storage"], json!({"b": "\"x\""}));
+    assert_eq!(app.call(&app.ada, "GET /bot_storage", &[]).await.success()["storage"], json!({}));
     for call in ["GET /bot_storage", "DELETE /bot_storage"] {
-        town.call(&bot, call, &[("keys", r#"["a", "c"]"#)]).await.refused("Key does not exist.");
+        app.call(&bot, call, &[("keys", r#"["a", "c"]"#)]).await.refused("Key does not exist.");
     }
-    town.call(&bot, "DELETE /bot_storage", &[("keys", r#"["a"]"#)]).await.success();
-    assert_eq!(town.call(&bot, "GET /bot_storage", &[]).await.success()["storage"], json!({"b": "\"x\""}));
-    town.call(&bot, "DELETE /bot_storage", &[]).await.success();
-    assert_eq!(town.call(&bot, "GET /bot_storage", &[]).await.success()["storage"], json!({}));
+    app.call(&bot, "DELETE /bot_storage", &[("keys", r#"["a"]"#)]).await.success();
+    assert_eq!(app.call(&bot, "GET /bot_storage", &[]).await.success()["storage"], json!({"b": "\"x\""}));
+    app.call(&bot, "DELETE /bot_storage", &[]).await.success();
+    assert_eq!(app.call(&bot, "GET /bot_storage", &[]).await.success()["storage"], json!({}));
     for call in ["GET /bot_storage", "PUT /bot_storage", "DELETE /bot_storage"] {
-        assert_eq!(town.call_as_nobody(call, &storage).await.status, 401, "{call}");
+        assert_eq!(app.call_as_nobody(call, &storage).await.status, 401, "{call}");
     }
 }
 
 #[tokio::test]
 async fn what_a_bot_cannot_keep_is_refused() {
-    let town = Town::found().await;
-    let bot = made(&town, &town.ada, "weather").await;
+    let app = TestApp::found().await;
+    let bot = made(&app, &app.ada, "weather").await;
     let long = "k".repeat(256);
     let (long_key, too_long) =
         (json!({&long: ""}).to_string(), format!("storage[\"{long}\"] is too long (limit: 255 characters)"));
@@ -277,24 +280,24 @@ async fn what_a_bot_cannot_keep_is_refused() {
         (&[("storage", &long_key)], &too_long),
     ];
     for (parameters, text) in cases {
-        town.call(&bot, "PUT /bot_storage", parameters).await.refused(text);
+        app.call(&bot, "PUT /bot_storage", parameters).await.refused(text);
     }
-    town.call(&bot, "GET /bot_storage", &[("keys", "a")]).await.refused("keys is not valid JSON");
-    assert_eq!(town.call(&bot, "GET /bot_storage", &[]).await.success()["storage"], json!({}));
+    app.call(&bot, "GET /bot_storage", &[("keys", "a")]).await.refused("keys is not valid JSON");
+    assert_eq!(app.call(&bot, "GET /bot_storage", &[]).await.success()["storage"], json!({}));
 }
 
 #[tokio::test]
 async fn a_bot_keeps_ten_million_characters_and_no_more() {
-    let town = Town::found().await;
-    let bot = made(&town, &town.ada, "weather").await;
+    let app = TestApp::found().await;
+    let bot = made(&app, &app.ada, "weather").await;
     let text = "x".repeat(999_990);
     for place in 0..10 {
         let storage = json!({format!("{place:010}"): text}).to_string();
-        town.call(&bot, "PUT /bot_storage", &[("storage", &storage)]).await.success();
+        app.call(&bot, "PUT /bot_storage", &[("storage", &storage)]).await.success();
     }
-    let told = town.call(&bot, "PUT /bot_storage", &[("storage", r#"{"k": "more"}"#)]).await;
-    told.refused("Request exceeds storage limit by 5 characters. The limit is 10000000 characters.");
-    assert_eq!(town.realm().user(UserId(bot.id)).unwrap().full_name, "weather");
-    let told = town.call(&bot, "GET /bot_storage", &[("keys", r#"["0000000009"]"#)]).await.success();
-    assert_eq!(told["storage"]["0000000009"].as_str().unwrap().len(), 999_990);
+    let response = app.call(&bot, "PUT /bot_storage", &[("storage", r#"{"k": "more"}"#)]).await;
+    response.refused("Request exceeds storage limit by 5 characters. The limit is 10000000 characters.");
+    assert_eq!(app.realm().user(UserId(bot.id)).unwrap().full_name, "weather");
+    let response = app.call(&bot, "GET /bot_storage", &[("keys", r#"["0000000009"]"#)]).await.success();
+    assert_eq!(response["storage"]["0000000009"].as_str().unwrap().len(), 999_990);
 }

@@ -21,7 +21,7 @@ use chat_core::model::user::PasswordHash;
 use http::{HeaderMap, Request};
 use serde_json::Value;
 
-use crate::town::{Person, Told, Town};
+use crate::test_app::{Person, TestApp, TestResponse};
 
 const SESSION: &str = "__Host-sessionid";
 const CSRF: &str = "__Host-csrftoken";
@@ -54,9 +54,9 @@ struct Browser {
 
 impl Browser {
     /// A browser that a person is signed in with.
-    async fn signed_in(town: &Town, email: &str, password: &str) -> Self {
+    async fn signed_in(app: &TestApp, email: &str, password: &str) -> Self {
         let browser = Self::default();
-        let page = browser.sign_in(town, email, password).await;
+        let page = browser.sign_in(app, email, password).await;
         assert_eq!((page.status, page.location()), (303, Some("/")), "{}", page.text);
         browser
     }
@@ -70,7 +70,7 @@ impl Browser {
     }
 
     /// Sends a request with its cookies and these headers, and stores the cookies of the answer.
-    async fn send(&self, town: &Town, call: &str, headers: &[(&str, &str)], body: Option<String>) -> Page {
+    async fn send(&self, app: &TestApp, call: &str, headers: &[(&str, &str)], body: Option<String>) -> Page {
         let (method, path) = call.split_once(' ').unwrap();
         let cookies: Vec<_> = self.jar.lock().unwrap().iter().map(|(name, value)| format!("{name}={value}")).collect();
         let mut request = Request::builder().method(method).uri(path).header("user-agent", "Firefox/150 Linux");
@@ -83,7 +83,7 @@ impl Browser {
         }
         request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
         let request = request.body(body.map_or_else(Body::empty, Body::from)).unwrap();
-        let (status, headers, bytes) = town.respond(request).await;
+        let (status, headers, bytes) = app.respond(request).await;
         for set in headers.get_all("set-cookie") {
             let (pair, rest) = set.to_str().unwrap().split_once(';').unwrap();
             let (name, value) = pair.split_once('=').unwrap();
@@ -98,63 +98,69 @@ impl Browser {
         Page { status: status.as_u16(), headers, text: String::from_utf8(bytes).unwrap() }
     }
 
-    async fn get(&self, town: &Town, path: &str) -> Page {
-        self.send(town, &format!("GET {path}"), &[], None).await
+    async fn get(&self, app: &TestApp, path: &str) -> Page {
+        self.send(app, &format!("GET {path}"), &[], None).await
     }
 
-    async fn post(&self, town: &Town, path: &str, fields: &[(&str, &str)]) -> Page {
+    async fn post(&self, app: &TestApp, path: &str, fields: &[(&str, &str)]) -> Page {
         let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
-        self.send(town, &format!("POST {path}"), &[("sec-fetch-site", "same-origin")], Some(body)).await
+        self.send(app, &format!("POST {path}"), &[("sec-fetch-site", "same-origin")], Some(body)).await
     }
 
     /// Opens a page with a form, and sends it with these fields.
-    async fn fill(&self, town: &Town, path: &str, fields: &[(&str, &str)]) -> Page {
-        let page = self.get(town, path).await;
+    async fn fill(&self, app: &TestApp, path: &str, fields: &[(&str, &str)]) -> Page {
+        let page = self.get(app, path).await;
         let token = page.token().to_owned();
-        self.post(town, path, &[fields, &[("csrfmiddlewaretoken", &token)]].concat()).await
+        self.post(app, path, &[fields, &[("csrfmiddlewaretoken", &token)]].concat()).await
     }
 
-    async fn sign_in(&self, town: &Town, email: &str, password: &str) -> Page {
-        self.fill(town, "/login/", &[("username", email), ("password", password)]).await
+    async fn sign_in(&self, app: &TestApp, email: &str, password: &str) -> Page {
+        self.fill(app, "/login/", &[("username", email), ("password", password)]).await
     }
 
     /// Calls `METHOD /path` below `/json` as the client does.
-    async fn call(&self, town: &Town, call: &str, parameters: &[(&str, &str)]) -> Told {
+    async fn call(&self, app: &TestApp, call: &str, parameters: &[(&str, &str)]) -> TestResponse {
         let token = self.cookie(CSRF).unwrap_or_default();
-        self.call_with(town, call, parameters, &[("x-csrftoken", &token)]).await
+        self.call_with(app, call, parameters, &[("x-csrftoken", &token)]).await
     }
 
     /// The same with these headers alone.
-    async fn call_with(&self, town: &Town, call: &str, parameters: &[(&str, &str)], headers: &[(&str, &str)]) -> Told {
+    async fn call_with(
+        &self,
+        app: &TestApp,
+        call: &str,
+        parameters: &[(&str, &str)],
+        headers: &[(&str, &str)],
+    ) -> TestResponse {
         let (method, path) = call.split_once(' ').unwrap();
         let fields = form_urlencoded::Serializer::new(String::new()).extend_pairs(parameters).finish();
         let (call, body) = match method {
             "GET" => (format!("GET /json{path}?{fields}"), None),
             _ => (format!("{method} /json{path}"), Some(fields)),
         };
-        let page = self.send(town, &call, headers, body).await;
+        let page = self.send(app, &call, headers, body).await;
         let body = serde_json::from_str(&page.text).unwrap_or(Value::Null);
-        Told { status: page.status.try_into().unwrap(), body }
+        TestResponse { status: page.status.try_into().unwrap(), body }
     }
 
     /// Whether the session opens the API.
-    async fn is_in(&self, town: &Town) -> bool {
-        let told = self.call(town, "GET /users/me", &[]).await;
-        match told.status.as_u16() {
+    async fn is_in(&self, app: &TestApp) -> bool {
+        let response = self.call(app, "GET /users/me", &[]).await;
+        match response.status.as_u16() {
             200 => true,
             401 => false,
-            other => panic!("{other}: {}", told.body),
+            other => panic!("{other}: {}", response.body),
         }
     }
 }
 
 /// A person whose password is `secret`.
-async fn with_password(town: &Town, name: &str) -> Person {
-    let person = town.person(name, Role::Member).await;
-    let mut commit = RealmCommit { decided_at: town.realm().changed(), ..RealmCommit::default() };
+async fn with_password(app: &TestApp, name: &str) -> Person {
+    let person = app.person(name, Role::Member).await;
+    let mut commit = RealmCommit { decided_at: app.realm().changed(), ..RealmCommit::default() };
     let hash = Some(PasswordHash("secret".to_owned()));
     commit.credentials.push(CredentialChange::PasswordHash(UserId(person.id), hash));
-    assert!(matches!(town.store.commit(commit).await.unwrap(), CommitOutcome::Done { .. }));
+    assert!(matches!(app.store.commit(commit).await.unwrap(), CommitOutcome::Done { .. }));
     person
 }
 

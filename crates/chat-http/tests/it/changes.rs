@@ -22,19 +22,19 @@ use chat_core::model::role::Role;
 use chat_core::wire::{DisplayRecipient, MessageSender};
 use serde_json::{Value, json};
 
-use crate::town::{NOW_S, Person, Told, Town};
+use crate::test_app::{NOW_S, Person, TestApp, TestResponse};
 
 /// The number of a channel of that name.
-fn channel(town: &Town, name: &str) -> i64 {
-    town.realm().channel_by_name(name).unwrap().id.0
+fn channel(app: &TestApp, name: &str) -> i64 {
+    app.realm().channel_by_name(name).unwrap().id.0
 }
 
-async fn commit(town: &Town, changes: Vec<RealmChange>) {
-    let commit = RealmCommit { decided_at: town.realm().changed(), at_s: NOW_S, changes, ..RealmCommit::default() };
-    assert!(matches!(town.store.commit(commit).await.unwrap(), CommitOutcome::Done { .. }));
+async fn commit(app: &TestApp, changes: Vec<RealmChange>) {
+    let commit = RealmCommit { decided_at: app.realm().changed(), at_s: NOW_S, changes, ..RealmCommit::default() };
+    assert!(matches!(app.store.commit(commit).await.unwrap(), CommitOutcome::Done { .. }));
 }
 
-async fn subscribe(town: &Town, who: &Person, channel: i64) {
+async fn subscribe(app: &TestApp, who: &Person, channel: i64) {
     let subscription = Subscription {
         channel_id: ChannelId(channel),
         user_id: UserId(who.id),
@@ -43,12 +43,12 @@ async fn subscribe(town: &Town, who: &Person, channel: i64) {
         pin_to_top: false,
         notifications: ChannelNotifications::default(),
     };
-    commit(town, vec![RealmChange::Subscription(Box::new(subscription))]).await;
+    commit(app, vec![RealmChange::Subscription(Box::new(subscription))]).await;
 }
 
 /// A new private channel of these people.
-async fn private(town: &Town, name: &str, people: &[&Person]) -> i64 {
-    let id = town.realm().new_id(1);
+async fn private(app: &TestApp, name: &str, people: &[&Person]) -> i64 {
+    let id = app.realm().new_id(1);
     let channel = Channel {
         id: ChannelId(id),
         name: name.to_owned(),
@@ -62,14 +62,14 @@ async fn private(town: &Town, name: &str, people: &[&Person]) -> i64 {
         can_remove_subscribers_group: UserGroupId(1),
         is_archived: false,
     };
-    commit(town, vec![RealmChange::Channel(Box::new(channel))]).await;
+    commit(app, vec![RealmChange::Channel(Box::new(channel))]).await;
     for person in people {
-        subscribe(town, person, id).await;
+        subscribe(app, person, id).await;
     }
     id
 }
 
-async fn append(town: &Town, from: &Person, to: MessageDestination, (topic, content): (&str, &str)) -> i64 {
+async fn append(app: &TestApp, from: &Person, to: MessageDestination, (topic, content): (&str, &str)) -> i64 {
     let message = Message {
         id: MessageId(0),
         sender_id: UserId(from.id),
@@ -83,7 +83,7 @@ async fn append(town: &Town, from: &Person, to: MessageDestination, (topic, cont
         html: format!("<p>{content}</p>"),
         sent_s: NOW_S,
         client: "test".to_owned(),
-        marks: ContentFlags::default(),
+        content_flags: ContentFlags::default(),
         last_edit_s: None,
         revision: EventId(0),
         reactions: Vec::new(),
@@ -103,32 +103,32 @@ async fn append(town: &Town, from: &Person, to: MessageDestination, (topic, cont
         wildcard: false,
         local: None,
     };
-    let message = NewMessage { decided_at: town.realm().changed(), to, event, attachments: Vec::new() };
-    match town.store.append(message).await.unwrap() {
+    let message = NewMessage { decided_at: app.realm().changed(), to, event, attachments: Vec::new() };
+    match app.store.append(message).await.unwrap() {
         SendOutcome::Done { id, .. } => id.0,
         SendOutcome::Stale(at) => panic!("the realm changed at {at}"),
     }
 }
 
 /// Says something under a topic of a channel.
-async fn say(town: &Town, from: &Person, channel: i64, (topic, content): (&str, &str)) -> i64 {
+async fn say(app: &TestApp, from: &Person, channel: i64, (topic, content): (&str, &str)) -> i64 {
     let to = MessageDestination::Channel { channel_id: ChannelId(channel), public: true };
-    append(town, from, to, (topic, content)).await
+    append(app, from, to, (topic, content)).await
 }
 
 /// Says something to some people.
-async fn tell(town: &Town, from: &Person, to: &[&Person], content: &str) -> i64 {
+async fn tell(app: &TestApp, from: &Person, to: &[&Person], content: &str) -> i64 {
     let EventAudience::Users(users) = EventAudience::users(to.iter().chain([&from]).map(|person| UserId(person.id)))
     else {
         panic!("no users")
     };
-    append(town, from, MessageDestination::Direct(users), ("", content)).await
+    append(app, from, MessageDestination::Direct(users), ("", content)).await
 }
 
 /// What a queue of `who` that understands bulk deletion, or does not, was told since, without the places in the log.
-async fn heard_by(town: &Town, who: &Person, (since, bulk): (EventId, bool)) -> Vec<Value> {
-    let records: Vec<Arc<EventRecord>> = town.store.after(since, 10_000).await.unwrap().unwrap();
-    let realm = town.realm();
+async fn heard_by(app: &TestApp, who: &Person, (since, bulk): (EventId, bool)) -> Vec<Value> {
+    let records: Vec<Arc<EventRecord>> = app.store.after(since, 10_000).await.unwrap().unwrap();
+    let realm = app.realm();
     let user = realm.user(UserId(who.id)).unwrap();
     let capabilities = bulk.then_some(ClientCapability::BulkMessageDeletion).into_iter().collect();
     let filter = QueueFilter { capabilities, ..QueueFilter::default() };
@@ -136,7 +136,7 @@ async fn heard_by(town: &Town, who: &Person, (since, bulk): (EventId, bool)) -> 
     for record in records.iter().filter(|record| filter.accepts(record, user, &realm)) {
         let mut flags = Vec::new();
         if let Some(id) = record.wants_flags_of() {
-            flags = town.store.find(user.id, &[id]).await.unwrap().pop().map(|(_, flags)| flags).unwrap_or_default();
+            flags = app.store.find(user.id, &[id]).await.unwrap().pop().map(|(_, flags)| flags).unwrap_or_default();
         }
         let mut text = String::new();
         record.write(&EventReader { user, queue_id: "q", filter: &filter, realm: &realm }, &flags, &mut text);
@@ -147,57 +147,57 @@ async fn heard_by(town: &Town, who: &Person, (since, bulk): (EventId, bool)) -> 
     heard
 }
 
-async fn heard(town: &Town, who: &Person, since: EventId) -> Vec<Value> {
-    heard_by(town, who, (since, true)).await
+async fn heard(app: &TestApp, who: &Person, since: EventId) -> Vec<Value> {
+    heard_by(app, who, (since, true)).await
 }
 
-/// The same without what is told of the first message of a channel.
-async fn heard_of_messages(town: &Town, who: &Person, since: EventId) -> Vec<Value> {
-    let mut heard = heard(town, who, since).await;
+/// The same without what is sent of the first message of a channel.
+async fn heard_of_messages(app: &TestApp, who: &Person, since: EventId) -> Vec<Value> {
+    let mut heard = heard(app, who, since).await;
     heard.retain(|event| event["type"] != "stream");
     heard
 }
 
 /// The message, when it is there still.
-async fn message(town: &Town, id: i64) -> Option<Message> {
-    town.store.find(UserId(9), &[MessageId(id)]).await.unwrap().pop().map(|(message, _)| message)
+async fn message(app: &TestApp, id: i64) -> Option<Message> {
+    app.store.find(UserId(9), &[MessageId(id)]).await.unwrap().pop().map(|(message, _)| message)
 }
 
-async fn flags(town: &Town, who: &Person, id: i64) -> Vec<Flag> {
-    town.store.find(UserId(who.id), &[MessageId(id)]).await.unwrap().remove(0).1
+async fn flags(app: &TestApp, who: &Person, id: i64) -> Vec<Flag> {
+    app.store.find(UserId(who.id), &[MessageId(id)]).await.unwrap().remove(0).1
 }
 
-async fn react(town: &Town, who: &Person, id: i64, parameters: &[(&str, &str)]) -> Told {
-    town.call(who, &format!("POST /messages/{id}/reactions"), parameters).await
+async fn react(app: &TestApp, who: &Person, id: i64, parameters: &[(&str, &str)]) -> TestResponse {
+    app.call(who, &format!("POST /messages/{id}/reactions"), parameters).await
 }
 
-async fn unreact(town: &Town, who: &Person, id: i64, parameters: &[(&str, &str)]) -> Told {
-    town.call(who, &format!("DELETE /messages/{id}/reactions"), parameters).await
+async fn unreact(app: &TestApp, who: &Person, id: i64, parameters: &[(&str, &str)]) -> TestResponse {
+    app.call(who, &format!("DELETE /messages/{id}/reactions"), parameters).await
 }
 
 #[tokio::test]
 async fn what_may_not_be_read_cannot_be_touched() {
-    let town = Town::found().await;
-    let (sam, eve) = (town.person("sam", Role::Member).await, town.person("eve", Role::Administrator).await);
-    let hidden = private(&town, "hidden", &[&sam]).await;
-    let message = say(&town, &sam, hidden, ("lunch", "hi")).await;
-    let direct = tell(&town, &sam, &[&town.ada], "psst").await;
-    let head = town.store.head();
+    let app = TestApp::found().await;
+    let (sam, eve) = (app.person("sam", Role::Member).await, app.person("eve", Role::Administrator).await);
+    let hidden = private(&app, "hidden", &[&sam]).await;
+    let message = say(&app, &sam, hidden, ("lunch", "hi")).await;
+    let direct = tell(&app, &sam, &[&app.ada], "psst").await;
+    let head = app.store.head();
     for id in [message, direct, 1, 999_999] {
-        react(&town, &eve, id, &[("emoji_name", "tada")]).await.refused("Invalid message(s)");
-        unreact(&town, &eve, id, &[("emoji_name", "tada")]).await.refused("Invalid message(s)");
+        react(&app, &eve, id, &[("emoji_name", "tada")]).await.refused("Invalid message(s)");
+        unreact(&app, &eve, id, &[("emoji_name", "tada")]).await.refused("Invalid message(s)");
         for call in ["DELETE /messages/", "GET /messages/"] {
             let end = if call.starts_with('D') { "" } else { "/history" };
-            town.call(&eve, &format!("{call}{id}{end}"), &[]).await.refused("Invalid message(s)");
+            app.call(&eve, &format!("{call}{id}{end}"), &[]).await.refused("Invalid message(s)");
         }
-        town.call(&eve, &format!("GET /messages/{id}/read_receipts"), &[]).await.refused("Invalid message(s)");
+        app.call(&eve, &format!("GET /messages/{id}/read_receipts"), &[]).await.refused("Invalid message(s)");
         let list = format!("[{id}]");
         let mark = async |flag| {
-            town.call(&eve, "POST /messages/flags", &[("messages", &list), ("op", "add"), ("flag", flag)]).await
+            app.call(&eve, "POST /messages/flags", &[("messages", &list), ("op", "add"), ("flag", flag)]).await
         };
         mark("starred").await.refused("Invalid message(s)");
         assert_eq!(mark("read").await.success()["messages"], json!([id]));
     }
-    assert_eq!(town.store.head(), head);
-    assert!(town.store.flagged(UserId(eve.id), Flag::Starred).await.unwrap().is_empty());
+    assert_eq!(app.store.head(), head);
+    assert!(app.store.flagged(UserId(eve.id), Flag::Starred).await.unwrap().is_empty());
 }

@@ -11,7 +11,7 @@ use jsonschema::Validator;
 use serde_json::{Map, Value, json};
 use tokio::sync::OnceCell;
 
-use crate::town::Town;
+use crate::test_app::TestApp;
 
 /// The description, as the server tells it.
 static DOCUMENT: OnceCell<Document> = OnceCell::const_new();
@@ -39,9 +39,9 @@ pub(crate) struct Parameter {
     pub(crate) is_required: bool,
 }
 
-/// The description of the town's API. All towns have the same.
-pub(crate) async fn of(town: &Town) -> &'static Document {
-    DOCUMENT.get_or_init(|| async { Document::read(town.describe().await) }).await
+/// The description of the test app's API. All test apps have the same.
+pub(crate) async fn of(app: &TestApp) -> &'static Document {
+    DOCUMENT.get_or_init(|| async { Document::read(app.describe().await) }).await
 }
 
 impl Document {
@@ -195,12 +195,12 @@ impl Operation {
 
 #[tokio::test]
 async fn the_description_is_for_everybody_and_known_by_its_tag() {
-    let town = Town::found().await;
-    let (status, headers, body) = town.fetch("/api/v1/openapi.json", &[]).await;
+    let app = TestApp::found().await;
+    let (status, headers, body) = app.fetch("/api/v1/openapi.json", &[]).await;
     assert_eq!((status, headers["content-type"].to_str().unwrap()), (200, "application/json"));
     assert_eq!((&body["openapi"], &body["servers"]), (&json!("3.1.0"), &json!([{"url": "/api/v1"}])));
     let tag = headers["etag"].to_str().unwrap();
-    let (status, headers, body) = town.fetch("/api/v1/openapi.json", &[("if-none-match", tag)]).await;
+    let (status, headers, body) = app.fetch("/api/v1/openapi.json", &[("if-none-match", tag)]).await;
     assert_eq!((status, headers.get("content-type"), body), (304, None, Value::Null));
 }
 
@@ -216,8 +216,8 @@ async fn every_reference_of_the_description_leads_somewhere() {
             _ => {}
         }
     }
-    let town = Town::found().await;
-    let document = of(&town).await;
+    let app = TestApp::found().await;
+    let document = of(&app).await;
     let mut found = Vec::new();
     references(&document.whole, &mut found);
     assert!(found.len() > 100, "{}", found.len());
@@ -229,8 +229,8 @@ async fn every_reference_of_the_description_leads_somewhere() {
 
 #[tokio::test]
 async fn a_parameter_of_some_requests_is_described_and_not_required() {
-    let town = Town::found().await;
-    let document = of(&town).await;
+    let app = TestApp::found().await;
+    let document = of(&app).await;
     let typing = &document.operations[document.find("POST /typing").unwrap()];
     let shown: Vec<_> = typing.parameters().into_iter().map(|one| (one.name, one.is_required, one.is_json)).collect();
     let named = |name: &str, is_required, is_json| (name.to_owned(), is_required, is_json);
@@ -249,8 +249,8 @@ async fn a_parameter_of_some_requests_is_described_and_not_required() {
 
 #[tokio::test]
 async fn an_answer_that_is_not_as_described_is_found() {
-    let town = Town::found().await;
-    let document = of(&town).await;
+    let app = TestApp::found().await;
+    let document = of(&app).await;
     let place = document.find("GET /bot_storage").unwrap();
     let refusal = |code: &str| json!({"result": "error", "msg": "No", "code": code});
     for (status, body, is_right) in [
@@ -268,8 +268,8 @@ async fn an_answer_that_is_not_as_described_is_found() {
 
 #[tokio::test]
 async fn an_example_of_each_parameter_is_what_its_schema_describes() {
-    let town = Town::found().await;
-    let document = of(&town).await;
+    let app = TestApp::found().await;
+    let document = of(&app).await;
     for operation in &document.operations {
         for parameter in operation.parameters() {
             let examples = parameter.schema["examples"].as_array().into_iter().flatten();

@@ -6,14 +6,14 @@ use chat_core::log::store::EventLog as _;
 use chat_core::model::role::Role;
 use serde_json::{Value, json};
 
-use crate::town::{NOW_S, Person, Told, Town};
+use crate::test_app::{NOW_S, Person, TestApp, TestResponse};
 
-async fn create(town: &Town, who: &Person, drafts: &Value) -> Told {
-    town.call(who, "POST /drafts", &[("drafts", &drafts.to_string())]).await
+async fn create(app: &TestApp, who: &Person, drafts: &Value) -> TestResponse {
+    app.call(who, "POST /drafts", &[("drafts", &drafts.to_string())]).await
 }
 
-async fn list(town: &Town, who: &Person) -> Value {
-    town.call(who, "GET /drafts", &[]).await.success()
+async fn list(app: &TestApp, who: &Person) -> Value {
+    app.call(who, "GET /drafts", &[]).await.success()
 }
 
 fn direct(to: &[i64], content: &str) -> Value {
@@ -24,13 +24,13 @@ fn in_channel(channel: i64, topic: &str) -> Value {
     json!({"type": "stream", "to": [channel], "topic": topic, "content": "x", "timestamp": 1_700_000_001})
 }
 
-fn general(town: &Town) -> i64 {
-    town.realm().channel_by_name("general").unwrap().id.0
+fn general(app: &TestApp) -> i64 {
+    app.realm().channel_by_name("general").unwrap().id.0
 }
 
 /// The events of drafts since, whoever they are for.
-async fn told(town: &Town, since: EventId) -> Vec<Value> {
-    let records = town.store.after(since, 1_000).await.unwrap().unwrap();
+async fn draft_events(app: &TestApp, since: EventId) -> Vec<Value> {
+    let records = app.store.after(since, 1_000).await.unwrap().unwrap();
     let drafts = records.iter().filter(|record| record.kind() == "drafts");
     drafts
         .filter_map(|record| match &record.event.as_ref()?.body {
@@ -47,26 +47,26 @@ fn with_id(mut draft: Value, id: &Value) -> Value {
 
 #[tokio::test]
 async fn drafts_are_kept_listed_told_changed_and_deleted() {
-    let town = Town::found().await;
-    let sam = town.person("sam", Role::Member).await;
-    let since = town.store.head();
-    let (first, second) = (direct(&[sam.id], "psst"), in_channel(general(&town), "lunch"));
-    let ids = create(&town, &town.ada, &json!([first, second])).await.success()["ids"].clone();
+    let app = TestApp::found().await;
+    let sam = app.person("sam", Role::Member).await;
+    let since = app.store.head();
+    let (first, second) = (direct(&[sam.id], "psst"), in_channel(general(&app), "lunch"));
+    let ids = create(&app, &app.ada, &json!([first, second])).await.success()["ids"].clone();
     let (first, second) = (with_id(first, &ids[0]), with_id(second, &ids[1]));
-    let all = list(&town, &town.ada).await;
+    let all = list(&app, &app.ada).await;
     assert_eq!((&all["count"], &all["drafts"]), (&json!(2), &json!([first, second])));
-    assert_eq!(list(&town, &sam).await["count"], 0);
+    assert_eq!(list(&app, &sam).await["count"], 0);
     let path = format!("/drafts/{}", ids[0]);
     let other = direct(&[], "else");
-    town.call(&town.ada, &format!("PATCH {path}"), &[("draft", &other.to_string())]).await.success();
+    app.call(&app.ada, &format!("PATCH {path}"), &[("draft", &other.to_string())]).await.success();
     let other = with_id(other, &ids[0]);
-    assert_eq!(list(&town, &town.ada).await["drafts"][0], other);
-    let state = town.call(&town.ada, "POST /register", &[]).await.success();
+    assert_eq!(list(&app, &app.ada).await["drafts"][0], other);
+    let state = app.call(&app.ada, "POST /register", &[]).await.success();
     assert_eq!(state["drafts"], json!([other, second]));
-    town.call(&town.ada, &format!("DELETE {path}"), &[]).await.success();
-    assert_eq!(list(&town, &town.ada).await["drafts"], json!([second]));
+    app.call(&app.ada, &format!("DELETE {path}"), &[]).await.success();
+    assert_eq!(list(&app, &app.ada).await["drafts"], json!([second]));
     assert_eq!(
-        told(&town, since).await,
+        draft_events(&app, since).await,
         [
             json!({"type": "drafts", "op": "add", "drafts": [first]}),
             json!({"type": "drafts", "op": "add", "drafts": [second]}),
@@ -78,19 +78,19 @@ async fn drafts_are_kept_listed_told_changed_and_deleted() {
 
 #[tokio::test]
 async fn a_draft_may_have_no_place_and_no_time_yet() {
-    let town = Town::found().await;
+    let app = TestApp::found().await;
     let nowhere = json!({"type": "", "to": [], "topic": "t", "content": "x"});
-    let fraction = json!({"type": "stream", "to": [general(&town)], "topic": " ", "content": "y", "timestamp": 5.75});
-    let ids = create(&town, &town.ada, &json!([nowhere, fraction])).await.success()["ids"].clone();
-    let drafts = list(&town, &town.ada).await["drafts"].clone();
+    let fraction = json!({"type": "stream", "to": [general(&app)], "topic": " ", "content": "y", "timestamp": 5.75});
+    let ids = create(&app, &app.ada, &json!([nowhere, fraction])).await.success()["ids"].clone();
+    let drafts = list(&app, &app.ada).await["drafts"].clone();
     assert_eq!(drafts[1], json!({"id": ids[0], "type": "", "to": [], "topic": "", "content": "x", "timestamp": NOW_S}));
     assert_eq!((&drafts[0]["timestamp"], &drafts[0]["topic"]), (&json!(5), &json!("")));
 }
 
 #[tokio::test]
 async fn what_is_no_draft_is_refused_and_none_of_its_list_is_kept() {
-    let town = Town::found().await;
-    let good = direct(&[town.ada.id], "good");
+    let app = TestApp::found().await;
+    let good = direct(&[app.ada.id], "good");
     let with = |key: &str, value: Value| {
         let mut draft = good.clone();
         draft[key] = value;
@@ -116,38 +116,38 @@ async fn what_is_no_draft_is_refused_and_none_of_its_list_is_kept() {
             json!([{"type": "stream", "to": [], "topic": "", "content": "x"}]),
             "Must specify exactly 1 channel ID for channel messages",
         ),
-        (json!([in_channel(general(&town), "a\u{7}")]), "Invalid character in topic, at position 2!"),
+        (json!([in_channel(general(&app), "a\u{7}")]), "Invalid character in topic, at position 2!"),
         (without("to"), r#"drafts[0]["to"] field is missing: Field required"#),
         (json!({}), "drafts is not a list"),
         (json!([1]), "drafts[0] is not a dict"),
     ] {
-        create(&town, &town.ada, &drafts).await.refused(text);
+        create(&app, &app.ada, &drafts).await.refused(text);
     }
-    town.call(&town.ada, "POST /drafts", &[]).await.refused("Missing 'drafts' argument");
+    app.call(&app.ada, "POST /drafts", &[]).await.refused("Missing 'drafts' argument");
     let many: Vec<&Value> = std::iter::repeat_n(&good, 1_001).collect();
-    create(&town, &town.ada, &json!(many)).await.refused("Too many drafts (maximum 1000).");
-    assert_eq!(list(&town, &town.ada).await["count"], 0);
+    create(&app, &app.ada, &json!(many)).await.refused("Too many drafts (maximum 1000).");
+    assert_eq!(list(&app, &app.ada).await["count"], 0);
 }
 
 #[tokio::test]
 async fn nobody_changes_a_draft_that_is_not_theirs() {
-    let town = Town::found().await;
-    let sam = town.person("sam", Role::Member).await;
-    let id = create(&town, &town.ada, &json!([direct(&[], "x")])).await.success()["ids"][0].clone();
+    let app = TestApp::found().await;
+    let sam = app.person("sam", Role::Member).await;
+    let id = create(&app, &app.ada, &json!([direct(&[], "x")])).await.success()["ids"][0].clone();
     let none = (404, "BAD_REQUEST", "Draft does not exist");
     let draft = direct(&[], "y").to_string();
-    let told = town.call(&sam, &format!("PATCH /drafts/{id}"), &[("draft", &draft)]).await;
-    assert_eq!(told.error(), none);
-    assert_eq!(town.call(&sam, &format!("DELETE /drafts/{id}"), &[]).await.error(), none);
-    assert_eq!(town.call(&town.ada, "DELETE /drafts/1", &[]).await.error(), none);
-    assert_eq!(list(&town, &town.ada).await["drafts"][0]["content"], "x");
+    let response = app.call(&sam, &format!("PATCH /drafts/{id}"), &[("draft", &draft)]).await;
+    assert_eq!(response.error(), none);
+    assert_eq!(app.call(&sam, &format!("DELETE /drafts/{id}"), &[]).await.error(), none);
+    assert_eq!(app.call(&app.ada, "DELETE /drafts/1", &[]).await.error(), none);
+    assert_eq!(list(&app, &app.ada).await["drafts"][0]["content"], "x");
 }
 
 #[tokio::test]
 async fn that_a_draft_is_not_there_is_said_before_what_it_could_not_become() {
-    let town = Town::found().await;
-    let sam = town.person("sam", Role::Member).await;
-    let id = create(&town, &town.ada, &json!([direct(&[], "x")])).await.success()["ids"][0].clone();
+    let app = TestApp::found().await;
+    let sam = app.person("sam", Role::Member).await;
+    let id = create(&app, &app.ada, &json!([direct(&[], "x")])).await.success()["ids"][0].clone();
     let early = json!({"type": "", "to": [], "topic": "", "content": "x", "timestamp": -1});
     for (draft, text) in [
         (in_channel(777, "t"), "Invalid channel ID"),
@@ -156,37 +156,37 @@ async fn that_a_draft_is_not_there_is_said_before_what_it_could_not_become() {
     ] {
         let draft = draft.to_string();
         let patch =
-            async |who: &Person, id: &Value| town.call(who, &format!("PATCH /drafts/{id}"), &[("draft", &draft)]).await;
-        patch(&town.ada, &id).await.refused(text);
-        for told in [patch(&sam, &id).await, patch(&town.ada, &json!(1)).await] {
-            assert_eq!(told.error(), (404, "BAD_REQUEST", "Draft does not exist"), "{draft}");
+            async |who: &Person, id: &Value| app.call(who, &format!("PATCH /drafts/{id}"), &[("draft", &draft)]).await;
+        patch(&app.ada, &id).await.refused(text);
+        for response in [patch(&sam, &id).await, patch(&app.ada, &json!(1)).await] {
+            assert_eq!(response.error(), (404, "BAD_REQUEST", "Draft does not exist"), "{draft}");
         }
     }
     // What is no draft at all is refused before anybody looks for one.
     let blank = direct(&[], " ").to_string();
-    let told = town.call(&town.ada, "PATCH /drafts/1", &[("draft", &blank)]).await;
-    told.refused(r#"draft["content"] cannot be blank"#);
-    assert_eq!(list(&town, &town.ada).await["drafts"][0]["content"], "x");
+    let response = app.call(&app.ada, "PATCH /drafts/1", &[("draft", &blank)]).await;
+    response.refused(r#"draft["content"] cannot be blank"#);
+    assert_eq!(list(&app, &app.ada).await["drafts"][0]["content"], "x");
 }
 
 #[tokio::test]
 async fn when_enable_drafts_synchronization_is_disabled_drafts_stored_on_the_server_are_deleted() {
-    let town = Town::found().await;
-    let sam = town.person("sam", Role::Member).await;
-    for who in [&town.ada, &sam] {
-        create(&town, who, &json!([direct(&[], "x")])).await.success();
+    let app = TestApp::found().await;
+    let sam = app.person("sam", Role::Member).await;
+    for who in [&app.ada, &sam] {
+        create(&app, who, &json!([direct(&[], "x")])).await.success();
     }
     let choose = async |value: &str| {
-        town.call(&town.ada, "PATCH /settings", &[("enable_drafts_synchronization", value)]).await.success()
+        app.call(&app.ada, "PATCH /settings", &[("enable_drafts_synchronization", value)]).await.success()
     };
     choose("false").await;
     let disabled = "User has disabled synchronizing drafts.";
-    town.call(&town.ada, "GET /drafts", &[]).await.refused(disabled);
-    create(&town, &town.ada, &json!([direct(&[], "y")])).await.refused(disabled);
+    app.call(&app.ada, "GET /drafts", &[]).await.refused(disabled);
+    create(&app, &app.ada, &json!([direct(&[], "y")])).await.refused(disabled);
     let draft = direct(&[], "y").to_string();
-    town.call(&town.ada, "PATCH /drafts/1", &[("draft", &draft)]).await.refused(disabled);
-    town.call(&town.ada, "DELETE /drafts/1", &[]).await.refused(disabled);
-    assert_eq!(town.call(&town.ada, "POST /register", &[]).await.success()["drafts"], json!([]));
+    app.call(&app.ada, "PATCH /drafts/1", &[("draft", &draft)]).await.refused(disabled);
+    app.call(&app.ada, "DELETE /drafts/1", &[]).await.refused(disabled);
+    assert_eq!(app.call(&app.ada, "POST /register", &[]).await.success()["drafts"], json!([]));
     choose("true").await;
-    assert_eq!((&list(&town, &town.ada).await["count"], &list(&town, &sam).await["count"]), (&json!(0), &json!(1)));
+    assert_eq!((&list(&app, &app.ada).await["count"], &list(&app, &sam).await["count"]), (&json!(0), &json!(1)));
 }

@@ -1,4 +1,4 @@
-//! Which engine a town is on: SQLite, and Postgres when `TOWNS_ON_POSTGRES` is set and `TEST_DATABASE_URL` names a
+//! Which engine a test app is on: SQLite, and Postgres when `TOWNS_ON_POSTGRES` is set and `TEST_DATABASE_URL` names a
 //! server. That takes some times as long, so `cargo xtask test-all` does it with `--release` alone.
 
 use std::path::Path;
@@ -19,7 +19,7 @@ pub(crate) struct Database {
 }
 
 impl Database {
-    /// One that has the schema, where towns are on Postgres.
+    /// One that has the schema, where test apps are on Postgres.
     pub(crate) async fn with_schema() -> Option<Self> {
         static SCHEMA: OnceCell<String> = OnceCell::const_new();
         static NEXT: AtomicU32 = AtomicU32::new(0);
@@ -43,7 +43,7 @@ impl Drop for Database {
     }
 }
 
-/// Opens the store of a town.
+/// Opens the store of a test app.
 pub(crate) async fn open(database: Option<&Database>, folder: &Path) -> Store {
     let url = database.map(|database| database.url.as_str());
     Store::start(Db::open(url, folder, 4).await.unwrap()).await.unwrap()

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use chat_core::model::role::Role;
 use serde_json::{Value, json};
 
-use crate::cellar::{form, png};
-use crate::personal::{Ear, bot, heard, listen};
+use crate::file_store::{form, png};
+use crate::personal::{TestQueue, bot, heard, listen};
 use crate::startup::{CHANNEL, SUBSCRIPTION, assert_typed};
-use crate::town::{NOW_S, Person, Town};
+use crate::test_app::{NOW_S, Person, TestApp};
 
 /// Each type with its operation, and the keys.
 const KEYS: [(&str, &str); 61] = [
@@ -176,9 +176,9 @@ fn check_edit(event: &Value) {
     }
 }
 
-/// Does something as somebody, which has to succeed. The answer.
-async fn does(town: &Town, who: &Person, call: &str, parameters: &[(&str, &str)]) -> Value {
-    town.call(who, call, parameters).await.success()
+/// Does something as a user, which has to succeed. The answer.
+async fn does(app: &TestApp, who: &Person, call: &str, parameters: &[(&str, &str)]) -> Value {
+    app.call(who, call, parameters).await.success()
 }
 
 /// The number an answer has under a key.
@@ -186,121 +186,121 @@ fn number(answer: &Value, key: &str) -> i64 {
     answer[key].as_i64().unwrap()
 }
 
-async fn messages(town: &Town, sam: &Person) {
-    let ada = &town.ada;
+async fn messages(app: &TestApp, sam: &Person) {
+    let ada = &app.ada;
     let lunch = [("type", "stream"), ("to", "general"), ("topic", "lunch"), ("content", "/poll Soup?\nyes\nno")];
-    let poll = number(&does(town, ada, "POST /messages", &lunch).await, "id");
+    let poll = number(&does(app, ada, "POST /messages", &lunch).await, "id");
     let vote = r#"{"type":"vote","key":"canned,0","vote":1}"#;
     let poll = poll.to_string();
     let vote = [("message_id", poll.as_str()), ("msg_type", "widget"), ("content", vote)];
-    does(town, ada, "POST /submessage", &vote).await;
+    does(app, ada, "POST /submessage", &vote).await;
     let soup = [("type", "stream"), ("to", "general"), ("topic", "lunch"), ("content", "soup")];
-    let id = number(&does(town, ada, "POST /messages", &soup).await, "id");
+    let id = number(&does(app, ada, "POST /messages", &soup).await, "id");
     let one = format!("/messages/{id}");
-    let sandbox = town.realm().channel_by_name("sandbox").unwrap().id.to_string();
-    does(town, ada, &format!("PATCH {one}"), &[("content", "hot soup")]).await;
-    does(town, ada, &format!("PATCH {one}"), &[("topic", "dinner"), ("propagate_mode", "change_one")]).await;
-    does(town, ada, &format!("PATCH {one}"), &[("stream_id", &sandbox)]).await;
+    let sandbox = app.realm().channel_by_name("sandbox").unwrap().id.to_string();
+    does(app, ada, &format!("PATCH {one}"), &[("content", "hot soup")]).await;
+    does(app, ada, &format!("PATCH {one}"), &[("topic", "dinner"), ("propagate_mode", "change_one")]).await;
+    does(app, ada, &format!("PATCH {one}"), &[("stream_id", &sandbox)]).await;
     let smile = [("emoji_name", "smile")];
-    does(town, ada, &format!("POST {one}/reactions"), &smile).await;
-    does(town, ada, &format!("DELETE {one}/reactions"), &smile).await;
+    does(app, ada, &format!("POST {one}/reactions"), &smile).await;
+    does(app, ada, &format!("DELETE {one}/reactions"), &smile).await;
     let list = format!("[{id}]");
     for (op, flag) in [("add", "starred"), ("remove", "starred"), ("add", "read"), ("remove", "read")] {
-        does(town, ada, "POST /messages/flags", &[("messages", &list), ("op", op), ("flag", flag)]).await;
+        does(app, ada, "POST /messages/flags", &[("messages", &list), ("op", op), ("flag", flag)]).await;
     }
-    does(town, ada, &format!("DELETE {one}"), &[]).await;
+    does(app, ada, &format!("DELETE {one}"), &[]).await;
     let to = format!("[{}]", sam.id);
     let note =
-        number(&does(town, ada, "POST /messages", &[("type", "direct"), ("to", &to), ("content", "hi")]).await, "id");
-    does(town, ada, &format!("DELETE /messages/{note}"), &[]).await;
+        number(&does(app, ada, "POST /messages", &[("type", "direct"), ("to", &to), ("content", "hi")]).await, "id");
+    does(app, ada, &format!("DELETE /messages/{note}"), &[]).await;
 }
 
 /// What of typing is told. It is forgotten within seconds, so it is asked for at once.
-async fn typing(town: &Town, sam: &Person) -> Vec<Value> {
-    let ear = listen(town, sam, r#"["typing"]"#, &[]).await;
+async fn typing(app: &TestApp, sam: &Person) -> Vec<Value> {
+    let queue = listen(app, sam, r#"["typing"]"#, &[]).await;
     let to = format!("[{}]", sam.id);
-    let mut told = Vec::new();
+    let mut events = Vec::new();
     for op in ["start", "stop"] {
-        does(town, &town.ada, "POST /typing", &[("op", op), ("to", &to)]).await;
-        told.extend(heard(town, &ear).await);
+        does(app, &app.ada, "POST /typing", &[("op", op), ("to", &to)]).await;
+        events.extend(heard(app, &queue).await);
     }
-    told
+    events
 }
 
-async fn own_things(town: &Town, sam: &Person) {
-    let ada = &town.ada;
-    let general = town.realm().channel_by_name("general").unwrap().id.to_string();
+async fn own_things(app: &TestApp, sam: &Person) {
+    let ada = &app.ada;
+    let general = app.realm().channel_by_name("general").unwrap().id.to_string();
     let upload = form(&[("file", "log.txt", "text/plain", b"All is well.")]);
     let uri =
-        town.call_with_files(ada, "POST /user_uploads", upload).await.success()["uri"].as_str().unwrap().to_owned();
+        app.call_with_files(ada, "POST /user_uploads", upload).await.success()["uri"].as_str().unwrap().to_owned();
     let content = format!("[log]({uri})");
     let sent = [("type", "stream"), ("to", "general"), ("topic", "logs"), ("content", content.as_str())];
-    does(town, ada, "POST /messages", &sent).await;
-    let attachments = does(town, ada, "GET /attachments", &[]).await;
-    does(town, ada, &format!("DELETE /attachments/{}", attachments["attachments"][0]["id"]), &[]).await;
-    does(town, ada, "POST /users/me/alert_words", &[("alert_words", r#"["soup"]"#)]).await;
+    does(app, ada, "POST /messages", &sent).await;
+    let attachments = does(app, ada, "GET /attachments", &[]).await;
+    does(app, ada, &format!("DELETE /attachments/{}", attachments["attachments"][0]["id"]), &[]).await;
+    does(app, ada, "POST /users/me/alert_words", &[("alert_words", r#"["soup"]"#)]).await;
     for setting in [("color_scheme", "2"), ("enable_sounds", "false"), ("default_language", "de")] {
-        does(town, ada, "PATCH /settings", &[setting]).await;
+        does(app, ada, "PATCH /settings", &[setting]).await;
     }
     let topic = [("stream_id", general.as_str()), ("topic", "x"), ("visibility_policy", "1")];
-    does(town, ada, "POST /user_topics", &topic).await;
-    does(town, ada, &format!("POST /users/me/muted_users/{}", sam.id), &[]).await;
-    does(town, ada, &format!("DELETE /users/me/muted_users/{}", sam.id), &[]).await;
+    does(app, ada, "POST /user_topics", &topic).await;
+    does(app, ada, &format!("POST /users/me/muted_users/{}", sam.id), &[]).await;
+    does(app, ada, &format!("DELETE /users/me/muted_users/{}", sam.id), &[]).await;
     let draft = json!({"type": "private", "to": [9], "topic": "", "content": "x", "timestamp": 5});
-    let made = does(town, ada, "POST /drafts", &[("drafts", &json!([draft]).to_string())]).await;
+    let made = does(app, ada, "POST /drafts", &[("drafts", &json!([draft]).to_string())]).await;
     let one = format!("/drafts/{}", made["ids"][0]);
-    does(town, ada, &format!("PATCH {one}"), &[("draft", &draft.to_string())]).await;
-    does(town, ada, &format!("DELETE {one}"), &[]).await;
+    does(app, ada, &format!("PATCH {one}"), &[("draft", &draft.to_string())]).await;
+    does(app, ada, &format!("DELETE {one}"), &[]).await;
     let at = (NOW_S + 60).to_string();
     let later = [("type", "direct"), ("to", "[9]"), ("content", "x"), ("scheduled_delivery_timestamp", at.as_str())];
-    let id = number(&does(town, ada, "POST /scheduled_messages", &later).await, "scheduled_message_id");
-    does(town, ada, &format!("PATCH /scheduled_messages/{id}"), &[("content", "y")]).await;
-    does(town, ada, &format!("DELETE /scheduled_messages/{id}"), &[]).await;
-    does(town, ada, "POST /users/me/status", &[("status_text", "here"), ("emoji_name", "smile"), ("away", "true")])
+    let id = number(&does(app, ada, "POST /scheduled_messages", &later).await, "scheduled_message_id");
+    does(app, ada, &format!("PATCH /scheduled_messages/{id}"), &[("content", "y")]).await;
+    does(app, ada, &format!("DELETE /scheduled_messages/{id}"), &[]).await;
+    does(app, ada, "POST /users/me/status", &[("status_text", "here"), ("emoji_name", "smile"), ("away", "true")])
         .await;
-    does(town, sam, "POST /users/me/presence", &[("status", "active")]).await;
+    does(app, sam, "POST /users/me/presence", &[("status", "active")]).await;
 }
 
-async fn people(town: &Town, sam: &Person) {
-    let ada = &town.ada;
+async fn people(app: &TestApp, sam: &Person) {
+    let ada = &app.ada;
     let new = [("email", "eve@example.org"), ("password", "correct horse"), ("full_name", "Eve Moneypenny")];
-    let eve = number(&does(town, ada, "POST /users", &new).await, "user_id");
+    let eve = number(&does(app, ada, "POST /users", &new).await, "user_id");
     let one = format!("/users/{eve}");
-    does(town, ada, &format!("PATCH {one}"), &[("full_name", "Eve M"), ("role", "300")]).await;
-    does(town, ada, &format!("DELETE {one}"), &[]).await;
-    does(town, ada, &format!("POST {one}/reactivate"), &[]).await;
+    does(app, ada, &format!("PATCH {one}"), &[("full_name", "Eve M"), ("role", "300")]).await;
+    does(app, ada, &format!("DELETE {one}"), &[]).await;
+    does(app, ada, &format!("POST {one}/reactivate"), &[]).await;
     let robot = [("full_name", "Robot"), ("short_name", "robot")];
-    let robot = number(&does(town, ada, "POST /bots", &robot).await, "user_id");
-    does(town, ada, &format!("PATCH /bots/{robot}"), &[("full_name", "Robbie")]).await;
-    does(town, ada, &format!("DELETE /bots/{robot}"), &[]).await;
+    let robot = number(&does(app, ada, "POST /bots", &robot).await, "user_id");
+    does(app, ada, &format!("PATCH /bots/{robot}"), &[("full_name", "Robbie")]).await;
+    does(app, ada, &format!("DELETE /bots/{robot}"), &[]).await;
     let members = format!("[{}]", sam.id);
     let new = [("name", "cooks"), ("description", ""), ("members", members.as_str())];
-    let cooks = number(&does(town, ada, "POST /user_groups/create", &new).await, "group_id");
+    let cooks = number(&does(app, ada, "POST /user_groups/create", &new).await, "group_id");
     let new = [("name", "bakers"), ("description", ""), ("members", "[]")];
-    let bakers = number(&does(town, ada, "POST /user_groups/create", &new).await, "group_id");
+    let bakers = number(&does(app, ada, "POST /user_groups/create", &new).await, "group_id");
     let one = format!("/user_groups/{cooks}");
-    does(town, ada, &format!("PATCH {one}"), &[("name", "chefs")]).await;
+    does(app, ada, &format!("PATCH {one}"), &[("name", "chefs")]).await;
     for op in ["delete", "add"] {
-        does(town, ada, &format!("POST {one}/members"), &[(op, &members)]).await;
+        does(app, ada, &format!("POST {one}/members"), &[(op, &members)]).await;
     }
     for op in ["add", "delete"] {
-        does(town, ada, &format!("POST {one}/subgroups"), &[(op, &format!("[{bakers}]"))]).await;
+        does(app, ada, &format!("POST {one}/subgroups"), &[(op, &format!("[{bakers}]"))]).await;
     }
-    does(town, ada, &format!("DELETE {one}"), &[]).await;
+    does(app, ada, &format!("DELETE {one}"), &[]).await;
     let picture = form(&[("file", "red.png", "image/png", &png(20, 20))]);
-    town.call_with_files(ada, "POST /users/me/avatar", picture).await.success();
+    app.call_with_files(ada, "POST /users/me/avatar", picture).await.success();
     let field =
-        number(&does(town, ada, "POST /realm/profile_fields", &[("name", "Team"), ("field_type", "1")]).await, "id");
+        number(&does(app, ada, "POST /realm/profile_fields", &[("name", "Team"), ("field_type", "1")]).await, "id");
     let data = json!([{"id": field, "value": "Ward"}]).to_string();
-    does(town, ada, "PATCH /users/me/profile_data", &[("data", &data)]).await;
+    does(app, ada, "PATCH /users/me/profile_data", &[("data", &data)]).await;
 }
 
-async fn channels(town: &Town, sam: &Person) {
-    let ada = &town.ada;
+async fn channels(app: &TestApp, sam: &Person) {
+    let ada = &app.ada;
     let principals = format!("[9, {}]", sam.id);
     let both = [("subscriptions", r#"[{"name": "news"}]"#), ("principals", principals.as_str())];
-    does(town, ada, "POST /users/me/subscriptions", &both).await;
-    let id = town.realm().channel_by_name("news").unwrap().id;
+    does(app, ada, "POST /users/me/subscriptions", &both).await;
+    let id = app.realm().channel_by_name("news").unwrap().id;
     let one = format!("/streams/{id}");
     for change in [
         ("new_name", "headlines"),
@@ -309,58 +309,58 @@ async fn channels(town: &Town, sam: &Person) {
         ("message_retention_days", "30"),
         ("is_private", "true"),
     ] {
-        does(town, ada, &format!("PATCH {one}"), &[change]).await;
+        does(app, ada, &format!("PATCH {one}"), &[change]).await;
     }
-    does(town, ada, &format!("PATCH {one}"), &[("is_private", "false")]).await;
+    does(app, ada, &format!("PATCH {one}"), &[("is_private", "false")]).await;
     let properties = json!([
         {"stream_id": id, "property": "color", "value": "#aabbcc"},
         {"stream_id": id, "property": "is_muted", "value": true},
         {"stream_id": id, "property": "pin_to_top", "value": true},
     ]);
-    let wish = [("subscription_data", properties.to_string())];
+    let values = [("subscription_data", properties.to_string())];
     does(
-        town,
+        app,
         ada,
         "POST /users/me/subscriptions/properties",
-        &wish.each_ref().map(|(name, value)| (*name, value.as_str())),
+        &values.each_ref().map(|(name, value)| (*name, value.as_str())),
     )
     .await;
     for method in ["POST", "DELETE"] {
-        does(town, ada, &format!("{method} /default_streams"), &[("stream_id", &id.to_string())]).await;
+        does(app, ada, &format!("{method} /default_streams"), &[("stream_id", &id.to_string())]).await;
     }
     let gone = [("subscriptions", r#"["headlines"]"#)];
-    does(town, sam, "DELETE /users/me/subscriptions", &gone).await;
-    does(town, ada, "DELETE /users/me/subscriptions", &gone).await;
-    does(town, sam, "POST /users/me/subscriptions", &[("subscriptions", r#"[{"name": "headlines"}]"#)]).await;
+    does(app, sam, "DELETE /users/me/subscriptions", &gone).await;
+    does(app, ada, "DELETE /users/me/subscriptions", &gone).await;
+    does(app, sam, "POST /users/me/subscriptions", &[("subscriptions", r#"[{"name": "headlines"}]"#)]).await;
     // What is archived is not told of any more, so it is another channel.
-    does(town, ada, "POST /users/me/subscriptions", &[("subscriptions", r#"[{"name": "old"}]"#)]).await;
-    let old = town.realm().channel_by_name("old").unwrap().id;
-    does(town, ada, &format!("DELETE /streams/{old}"), &[]).await;
+    does(app, ada, "POST /users/me/subscriptions", &[("subscriptions", r#"[{"name": "old"}]"#)]).await;
+    let old = app.realm().channel_by_name("old").unwrap().id;
+    does(app, ada, &format!("DELETE /streams/{old}"), &[]).await;
 }
 
-async fn organization(town: &Town) {
-    let ada = &town.ada;
-    does(town, ada, "PATCH /realm", &[("name", "Clinic"), ("allow_message_editing", "true")]).await;
-    does(town, ada, "PATCH /realm", &[("message_content_edit_limit_seconds", "60")]).await;
+async fn organization(app: &TestApp) {
+    let ada = &app.ada;
+    does(app, ada, "PATCH /realm", &[("name", "Clinic"), ("allow_message_editing", "true")]).await;
+    does(app, ada, "PATCH /realm", &[("message_content_edit_limit_seconds", "60")]).await;
     let picture = form(&[("filename", "x.png", "image/png", &png(8, 8))]);
-    town.call_with_files(ada, "POST /realm/emoji/tick", picture.clone()).await.success();
-    town.call_with_files(ada, "POST /realm/icon", picture).await.success();
-    does(town, ada, "POST /realm/filters", &[("pattern", "#x"), ("url_template", "https://x.example")]).await;
+    app.call_with_files(ada, "POST /realm/emoji/tick", picture.clone()).await.success();
+    app.call_with_files(ada, "POST /realm/icon", picture).await.success();
+    does(app, ada, "POST /realm/filters", &[("pattern", "#x"), ("url_template", "https://x.example")]).await;
     let play = [("name", "Play"), ("pygments_language", "rust"), ("url_template", "https://x/{code}")];
-    does(town, ada, "POST /realm/playgrounds", &play).await;
+    does(app, ada, "POST /realm/playgrounds", &play).await;
     let domain = [("domain", "example.org"), ("allow_subdomains", "false")];
-    does(town, ada, "POST /realm/domains", &domain).await;
-    does(town, ada, "PATCH /realm/domains/example.org", &[("allow_subdomains", "true")]).await;
-    does(town, ada, "DELETE /realm/domains/example.org", &[]).await;
-    does(town, ada, "PATCH /realm/user_settings_defaults", &[("enter_sends", "true")]).await;
-    does(town, ada, "POST /invites", &[("invitee_emails", "new@example.net"), ("stream_ids", "[]")]).await;
+    does(app, ada, "POST /realm/domains", &domain).await;
+    does(app, ada, "PATCH /realm/domains/example.org", &[("allow_subdomains", "true")]).await;
+    does(app, ada, "DELETE /realm/domains/example.org", &[]).await;
+    does(app, ada, "PATCH /realm/user_settings_defaults", &[("enter_sends", "true")]).await;
+    does(app, ada, "POST /invites", &[("invitee_emails", "new@example.net"), ("stream_ids", "[]")]).await;
 }
 
 #[tokio::test]
 async fn every_event_has_the_keys_clients_take_for_granted() {
-    let town = Town::found().await;
-    let (sam, robot) = (town.person("sam", Role::Member).await, bot(&town, "watch").await);
-    does(&town, &sam, "POST /users/me/subscriptions", &[("subscriptions", r#"[{"name": "general"}]"#)]).await;
+    let app = TestApp::found().await;
+    let (sam, robot) = (app.person("sam", Role::Member).await, bot(&app, "watch").await);
+    does(&app, &sam, "POST /users/me/subscriptions", &[("subscriptions", r#"[{"name": "general"}]"#)]).await;
     let newest = json!({
         "notification_settings_null": true, "bulk_message_deletion": true, "user_avatar_url_field_optional": true,
         "stream_typing_notifications": true, "user_settings_object": true, "linkifier_url_template": true,
@@ -368,23 +368,23 @@ async fn every_event_has_the_keys_clients_take_for_granted() {
     })
     .to_string();
     let newest = [("client_capabilities", newest.as_str()), ("apply_markdown", "true")];
-    let mut ears: Vec<Ear> = Vec::new();
-    for who in [&town.ada, &sam, &robot] {
-        ears.push(listen(&town, who, "null", &newest).await);
-        ears.push(listen(&town, who, "null", &[]).await);
-        ears.push(listen(&town, who, "null", &[("slim_presence", "true"), ("include_subscribers", "true")]).await);
+    let mut queues: Vec<TestQueue> = Vec::new();
+    for who in [&app.ada, &sam, &robot] {
+        queues.push(listen(&app, who, "null", &newest).await);
+        queues.push(listen(&app, who, "null", &[]).await);
+        queues.push(listen(&app, who, "null", &[("slim_presence", "true"), ("include_subscribers", "true")]).await);
     }
-    messages(&town, &sam).await;
-    own_things(&town, &sam).await;
-    people(&town, &sam).await;
-    channels(&town, &sam).await;
-    organization(&town).await;
-    town.restart().await;
-    let mut kinds: BTreeSet<_> = typing(&town, &sam).await.iter().map(check).collect();
+    messages(&app, &sam).await;
+    own_things(&app, &sam).await;
+    people(&app, &sam).await;
+    channels(&app, &sam).await;
+    organization(&app).await;
+    app.restart().await;
+    let mut kinds: BTreeSet<_> = typing(&app, &sam).await.iter().map(check).collect();
     // Told to who waits for a minute.
     kinds.insert("heartbeat".to_owned());
-    for ear in &ears {
-        kinds.extend(heard(&town, ear).await.iter().map(check));
+    for queue in &queues {
+        kinds.extend(heard(&app, queue).await.iter().map(check));
     }
     let never: Vec<_> = KEYS.iter().filter(|(kind, _)| !kinds.contains(*kind)).collect();
     assert!(never.is_empty(), "never told: {never:?}");
@@ -392,12 +392,12 @@ async fn every_event_has_the_keys_clients_take_for_granted() {
 
 #[tokio::test]
 async fn every_kind_of_event_is_described_by_its_members() {
-    let document = Town::found().await.describe().await;
+    let document = TestApp::found().await.describe().await;
     let schemas = document["components"]["schemas"].as_object().unwrap();
     let described = schemas.keys().filter_map(|name| name.strip_prefix("Event.")).map(|kind| kind.replace('.', " "));
-    // A bot that somebody else answers for now: no other event of that operation is known.
-    let told = KEYS.iter().map(|(kind, _)| *kind).chain(["realm_bot delete"]);
-    assert_eq!(described.collect::<BTreeSet<_>>(), told.map(str::to_owned).collect());
+    // A bot that another user answers for now: no other event of that operation is known.
+    let response = KEYS.iter().map(|(kind, _)| *kind).chain(["realm_bot delete"]);
+    assert_eq!(described.collect::<BTreeSet<_>>(), response.map(str::to_owned).collect());
     let named = schemas["Event"]["anyOf"].as_array().unwrap().iter().map(|one| one["$ref"].as_str().unwrap());
     let named: BTreeSet<_> = named.map(|one| one.trim_start_matches("#/components/schemas/Event.")).collect();
     assert_eq!(named.len(), KEYS.len() + 1);

@@ -19,8 +19,8 @@ use chat_core::transfer::import::{
 use chat_storage::{Db, Store};
 use serde_json::{Map, Value, json};
 
-use crate::cellar::{form, png};
-use crate::town::{NOW_S, Person, Town};
+use crate::file_store::{form, png};
+use crate::test_app::{NOW_S, Person, TestApp};
 
 /// What was written, by sheet and table.
 #[derive(Debug, Default, PartialEq)]
@@ -75,16 +75,20 @@ async fn imported(desk: &Desk, from: &Store, folder: &std::path::Path) -> Store 
     store.stop().await;
     let store = Store::start(Db::open(None, folder, 4).await.unwrap()).await.unwrap();
     let realm = store.realm();
-    let lexicon = RenderContext::of(&realm);
-    let setting =
-        RenderSettings { realm_url: "https://chat.example.org", lexicon: &lexicon, uploads: None, now_s: NOW_S };
+    let render_context = RenderContext::of(&realm);
+    let setting = RenderSettings {
+        realm_url: "https://chat.example.org",
+        render_context: &render_context,
+        uploads: None,
+        now_s: NOW_S,
+    };
     let paths: Vec<PathId> = uploads.iter().map(|upload| upload.path_id.clone()).collect();
     let kept = from.at_paths(&paths).await.unwrap();
     assert_eq!(store.import_uploads(&kept, &mark(2)).await.unwrap(), ImportStepOutcome::Done);
     let messages = import::messages(&setting, &realm, &atlas, (&file, &kept), &mut report);
     assert_eq!(store.import_messages(&messages, &mark(3)).await.unwrap(), ImportStepOutcome::Done);
-    let things = import::things(&setting, &realm, (&tables, &atlas), &mut report);
-    assert_eq!(store.import_things(&things, &mark(4)).await.unwrap(), ImportStepOutcome::Done);
+    let things = import::extras(&setting, &realm, (&tables, &atlas), &mut report);
+    assert_eq!(store.import_extras(&things, &mark(4)).await.unwrap(), ImportStepOutcome::Done);
     let reactions = import::reactions(&realm, &tables.reactions, &mut report);
     assert_eq!(store.import_reactions(&reactions, &mark(5)).await.unwrap(), ImportStepOutcome::Done);
     let others = ["zerver_huddle", "zerver_realmauthenticationmethod"];
@@ -106,7 +110,7 @@ fn pictures(from: &Store) -> ImportedImages {
 
 /// Does something of everything.
 struct Life<'a> {
-    town: &'a Town,
+    app: &'a TestApp,
     ada: Person,
     bob: Person,
     eve: Person,
@@ -114,7 +118,7 @@ struct Life<'a> {
 
 impl Life<'_> {
     async fn does(&self, who: &Person, call: &str, parameters: &[(&str, &str)]) -> Value {
-        self.town.call(who, call, parameters).await.success()
+        self.app.call(who, call, parameters).await.success()
     }
 
     async fn says(&self, who: &Person, to: &str, topic: &str, content: &str) -> String {
@@ -149,8 +153,8 @@ impl Life<'_> {
         let answer = format!(r#"[{{"id": {}, "value": "*cooks*"}}]"#, field["id"]);
         self.does(bob, "PATCH /users/me/profile_data", &[("data", &answer)]).await;
         let picture = form(&[("f", "x.png", "image/png", &png(64, 64))]);
-        self.town.call_with_files(ada, "POST /realm/emoji/party", picture.clone()).await.success();
-        self.town.call_with_files(bob, "POST /users/me/avatar", picture).await.success();
+        self.app.call_with_files(ada, "POST /realm/emoji/party", picture.clone()).await.success();
+        self.app.call_with_files(bob, "POST /users/me/avatar", picture).await.success();
         let members = format!("[{}, {}]", bob.id, eve.id);
         let group = [("name", "crew"), ("description", "us"), ("members", members.as_str())];
         self.does(ada, "POST /user_groups/create", &group).await;
@@ -218,10 +222,10 @@ impl Life<'_> {
     async fn prepare(&self) {
         let Self { ada, bob, eve, .. } = self;
         let upload = form(&[("file", "plan.png", "image/png", &png(300, 200))]);
-        let url = self.town.call_with_files(bob, "POST /user_uploads", upload).await.success()["url"].clone();
+        let url = self.app.call_with_files(bob, "POST /user_uploads", upload).await.success()["url"].clone();
         self.says(bob, "kitchen", "lunch", &format!("[plan]({})", url.as_str().unwrap())).await;
         let note = form(&[("file", "note.txt", "text/plain", b"unused")]);
-        self.town.call_with_files(eve, "POST /user_uploads", note).await.success();
+        self.app.call_with_files(eve, "POST /user_uploads", note).await.success();
         let due = (NOW_S + 10_000).to_string();
         let channel = self.does(ada, "GET /get_stream_id", &[("stream", "kitchen")]).await["stream_id"].to_string();
         let later = [("type", "channel"), ("to", &channel), ("topic", "a"), ("content", "*b*")];
@@ -240,8 +244,8 @@ impl Life<'_> {
     }
 }
 
-/// What somebody sees, but for what is theirs alone there, or is not carried.
-async fn seen(town: &Town, who: &Person) -> Vec<(String, Value)> {
+/// What a user sees, but for what is theirs alone there, or is not carried.
+async fn seen(app: &TestApp, who: &Person) -> Vec<(String, Value)> {
     let window = [("anchor", "newest"), ("num_before", "100"), ("num_after", "0")];
     let calls: [(&str, &[(&str, &str)]); 17] = [
         ("GET /users", &[("include_custom_profile_fields", "true")]),
@@ -264,9 +268,9 @@ async fn seen(town: &Town, who: &Person) -> Vec<(String, Value)> {
     ];
     let mut seen = Vec::new();
     for (call, parameters) in calls {
-        let mut told = town.call(who, call, parameters).await.success();
-        strip(&mut told);
-        seen.push((call.to_owned(), told));
+        let mut response = app.call(who, call, parameters).await.success();
+        strip(&mut response);
+        seen.push((call.to_owned(), response));
     }
     let ids: Vec<i64> = seen.iter().find(|(call, _)| call == "GET /messages").unwrap().1["messages"]
         .as_array()
@@ -276,19 +280,19 @@ async fn seen(town: &Town, who: &Person) -> Vec<(String, Value)> {
         .collect();
     for id in ids {
         for call in [format!("GET /messages/{id}/history"), format!("GET /messages/{id}/read_receipts")] {
-            let told = town.call(who, &call, &[]).await;
-            seen.push((call, told.body));
+            let response = app.call(who, &call, &[]).await;
+            seen.push((call, response.body));
         }
     }
-    for user in town.realm().users().map(|user| user.id.0).collect::<std::collections::BTreeSet<_>>() {
+    for user in app.realm().users().map(|user| user.id.0).collect::<std::collections::BTreeSet<_>>() {
         let call = format!("GET /users/{user}/status");
-        seen.push((call.clone(), town.call(who, &call, &[]).await.body));
+        seen.push((call.clone(), app.call(who, &call, &[]).await.body));
     }
     seen
 }
 
 /// Keys are new where people go, queues and times when they were there are not carried.
-fn strip(told: &mut Value) {
+fn strip(response: &mut Value) {
     const NEW: [&str; 9] = [
         "api_key",
         "queue_id",
@@ -300,7 +304,7 @@ fn strip(told: &mut Value) {
         "event_queue_longpoll_timeout_seconds",
         "services",
     ];
-    match told {
+    match response {
         Value::Object(members) => {
             members.retain(|key, _| !NEW.contains(&key.as_str()));
             members.values_mut().for_each(strip);
@@ -312,16 +316,16 @@ fn strip(told: &mut Value) {
 
 #[tokio::test]
 async fn everybody_sees_the_same_where_their_organization_went() {
-    let town = Town::found().await;
-    let (bob, eve) = (town.person("bob", Role::Member).await, town.person("eve", Role::Member).await);
-    town.person("gus", Role::Guest).await;
-    let life = Life { town: &town, ada: town.ada.clone(), bob: bob.clone(), eve: eve.clone() };
+    let app = TestApp::found().await;
+    let (bob, eve) = (app.person("bob", Role::Member).await, app.person("eve", Role::Member).await);
+    app.person("gus", Role::Guest).await;
+    let life = Life { app: &app, ada: app.ada.clone(), bob: bob.clone(), eve: eve.clone() };
     life.organize().await;
     life.talk().await;
     life.prepare().await;
-    let first = exported(&town.store).await;
+    let first = exported(&app.store).await;
     let folder = tempfile::tempdir().unwrap();
-    let store = imported(&first, &town.store, folder.path()).await;
+    let store = imported(&first, &app.store, folder.path()).await;
     let second = exported(&store).await;
     for (sheet, tables) in &first.0 {
         for (table, rows) in tables {
@@ -333,19 +337,19 @@ async fn everybody_sees_the_same_where_their_organization_went() {
         }
     }
     assert!(second == first);
-    let there = town.gone_to(store, folder);
-    for who in [&town.ada, &bob, &eve] {
+    let there = app.gone_to(store, folder);
+    for who in [&app.ada, &bob, &eve] {
         let key = there.store.credentials(UserId(who.id)).await.unwrap().unwrap().api_key.unwrap();
         let same = Person { key: key.expose().to_owned(), ..who.clone() };
-        let (before, now) = (seen(&town, who).await, seen(&there, &same).await);
+        let (before, now) = (seen(&app, who).await, seen(&there, &same).await);
         assert_eq!(now.len(), before.len());
-        for ((call, told), (_, before)) in now.iter().zip(&before) {
-            if let (Value::Object(told), Value::Object(before)) = (told, before) {
+        for ((call, response), (_, before)) in now.iter().zip(&before) {
+            if let (Value::Object(response), Value::Object(before)) = (response, before) {
                 for (key, value) in before {
-                    assert_eq!(told.get(key), Some(value), "{call} {key} {}", who.email);
+                    assert_eq!(response.get(key), Some(value), "{call} {key} {}", who.email);
                 }
             }
-            assert_eq!(told, before, "{call} {}", who.email);
+            assert_eq!(response, before, "{call} {}", who.email);
         }
     }
 }

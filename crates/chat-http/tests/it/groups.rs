@@ -10,8 +10,8 @@ use chat_core::model::realm::Realm;
 use chat_core::model::role::{PermissionPolicy, Role};
 use serde_json::{Value, json};
 
-use crate::town::{NOW_S, Person, Town};
-use crate::users::{assert_nothing_written, everybody, told_after};
+use crate::test_app::{NOW_S, Person, TestApp};
+use crate::users::{assert_nothing_written, events_after, everybody};
 
 const CREATE: &str = "POST /user_groups/create";
 
@@ -19,17 +19,17 @@ const CREATE: &str = "POST /user_groups/create";
 type Sent<'a> = &'a [(&'a str, &'a str)];
 
 /// A group by its name, as members are shown it.
-async fn shown(town: &Town, name: &str) -> Option<Value> {
+async fn shown(app: &TestApp, name: &str) -> Option<Value> {
     let parameters = [("include_deactivated_groups", "true")];
-    let told = town.call(&town.ada, "GET /user_groups", &parameters).await.success();
-    told["user_groups"].as_array().unwrap().iter().find(|group| group["name"] == name).cloned()
+    let response = app.call(&app.ada, "GET /user_groups", &parameters).await.success();
+    response["user_groups"].as_array().unwrap().iter().find(|group| group["name"] == name).cloned()
 }
 
 /// Makes a group as someone and returns its number.
-async fn made(town: &Town, who: &Person, name: &str, members: &[&Person]) -> i64 {
+async fn made(app: &TestApp, who: &Person, name: &str, members: &[&Person]) -> i64 {
     let members = json!(members.iter().map(|person| person.id).collect::<Vec<_>>()).to_string();
     let parameters = [("name", name), ("description", ""), ("members", members.as_str())];
-    town.call(who, CREATE, &parameters).await.success()["group_id"].as_i64().unwrap()
+    app.call(who, CREATE, &parameters).await.success()["group_id"].as_i64().unwrap()
 }
 
 /// What an empty group is made of.
@@ -37,69 +37,69 @@ fn plain(name: &str) -> [(&str, &str); 3] {
     [("name", name), ("description", ""), ("members", "[]")]
 }
 
-fn system(town: &Town, group: SystemGroup) -> i64 {
-    town.realm().system_group(group).unwrap().id.0
+fn system(app: &TestApp, group: SystemGroup) -> i64 {
+    app.realm().system_group(group).unwrap().id.0
 }
 
 /// Lets the realm choose who makes groups.
-async fn let_make(town: &Town, policy: PermissionPolicy) {
-    let realm = town.realm();
+async fn let_make(app: &TestApp, policy: PermissionPolicy) {
+    let realm = app.realm();
     let mut document = Realm::clone(realm.realm().unwrap());
     document.rules.edit_groups = policy;
     let changes = vec![RealmChange::Realm(Box::new(document))];
     let commit = RealmCommit { decided_at: realm.changed(), at_s: NOW_S, changes, ..RealmCommit::default() };
-    assert!(matches!(town.store.commit(commit).await.unwrap(), CommitOutcome::Done { .. }));
+    assert!(matches!(app.store.commit(commit).await.unwrap(), CommitOutcome::Done { .. }));
 }
 
 #[tokio::test]
 async fn a_group_is_made_of_a_name_a_description_and_user_ids() {
-    let town = Town::found().await;
-    let [ada, .., mel, gus] = everybody(&town).await;
-    let before = town.realm().at();
+    let app = TestApp::found().await;
+    let [ada, .., mel, gus] = everybody(&app).await;
+    let before = app.realm().at();
     let members = json!([gus.id, ada.id, gus.id]).to_string();
     let parameters = [("name", " cooks "), ("description", "Who *cooks*"), ("members", members.as_str())];
-    let told = town.call(&mel, CREATE, &parameters).await.success();
+    let response = app.call(&mel, CREATE, &parameters).await.success();
     let group = json!({
-        "id": told["group_id"],
+        "id": response["group_id"],
         "name": "cooks",
         "description": "Who *cooks*",
         "members": [ada.id, gus.id],
         "direct_subgroup_ids": [],
         "is_system_group": false,
-        "can_mention_group": system(&town, SystemGroup::Everyone),
+        "can_mention_group": system(&app, SystemGroup::Everyone),
         "deactivated": false,
     });
-    assert_eq!(shown(&town, "cooks").await.as_ref(), Some(&group));
-    assert_eq!(told_after(&town, before).await, [json!({"type": "user_group", "op": "add", "group": group})]);
+    assert_eq!(shown(&app, "cooks").await.as_ref(), Some(&group));
+    assert_eq!(events_after(&app, before).await, [json!({"type": "user_group", "op": "add", "group": group})]);
 }
 
 #[tokio::test]
 async fn who_makes_a_group_is_in_it_only_when_they_say_so() {
-    let town = Town::found().await;
-    let mel = town.person("mel", Role::Member).await;
-    made(&town, &mel, "empty", &[]).await;
-    assert_eq!(shown(&town, "empty").await.unwrap()["members"], json!([]));
+    let app = TestApp::found().await;
+    let mel = app.person("mel", Role::Member).await;
+    made(&app, &mel, "empty", &[]).await;
+    assert_eq!(shown(&app, "empty").await.unwrap()["members"], json!([]));
 }
 
 #[tokio::test]
 async fn name_description_and_members_are_required() {
-    let town = Town::found().await;
-    let before = town.realm().at();
+    let app = TestApp::found().await;
+    let before = app.realm().at();
     let all = [("name", "cooks"), ("description", ""), ("members", "[]")];
     for missing in ["name", "description", "members"] {
         let rest: Vec<_> = all.into_iter().filter(|(name, _)| *name != missing).collect();
-        town.call(&town.ada, CREATE, &rest).await.refused(&format!("Missing '{missing}' argument"));
+        app.call(&app.ada, CREATE, &rest).await.refused(&format!("Missing '{missing}' argument"));
     }
-    assert_nothing_written(&town, before, "a group of too little");
+    assert_nothing_written(&app, before, "a group of too little");
 }
 
 #[tokio::test]
 async fn an_unknown_user_id_is_a_bad_request() {
-    let town = Town::found().await;
-    let sam = town.person("sam", Role::Member).await;
-    town.call(&town.ada, &format!("DELETE /users/{}", sam.id), &[]).await.success();
-    let before = town.realm().at();
-    let closed = json!([town.ada.id, sam.id]).to_string();
+    let app = TestApp::found().await;
+    let sam = app.person("sam", Role::Member).await;
+    app.call(&app.ada, &format!("DELETE /users/{}", sam.id), &[]).await.success();
+    let before = app.realm().at();
+    let closed = json!([app.ada.id, sam.id]).to_string();
     let cases = [
         ("[9, 998, 999]", "Invalid user ID: 998".to_owned()),
         ("[-1]", "Invalid user ID: -1".to_owned()),
@@ -110,16 +110,16 @@ async fn an_unknown_user_id_is_a_bad_request() {
     ];
     for (members, text) in cases {
         let parameters = [("name", "cooks"), ("description", ""), ("members", members)];
-        town.call(&town.ada, CREATE, &parameters).await.refused(&text);
-        assert_nothing_written(&town, before, members);
+        app.call(&app.ada, CREATE, &parameters).await.refused(&text);
+        assert_nothing_written(&app, before, members);
     }
 }
 
 #[tokio::test]
 async fn a_name_has_bounds_and_belongs_to_one_group_alone() {
-    let town = Town::found().await;
-    made(&town, &town.ada, "team", &[]).await;
-    let before = town.realm().at();
+    let app = TestApp::found().await;
+    made(&app, &app.ada, "team", &[]).await;
+    let before = app.realm().at();
     let long = "x".repeat(101);
     let cases = [
         ("", "User group name can't be empty!"),
@@ -135,29 +135,29 @@ async fn a_name_has_bounds_and_belongs_to_one_group_alone() {
     ];
     for (name, text) in cases {
         let parameters = [("name", name), ("description", ""), ("members", "[]")];
-        town.call(&town.ada, CREATE, &parameters).await.refused(text);
-        assert_nothing_written(&town, before, name);
+        app.call(&app.ada, CREATE, &parameters).await.refused(text);
+        assert_nothing_written(&app, before, name);
     }
     let long = "x".repeat(1_025);
     let parameters = [("name", "cooks"), ("description", long.as_str()), ("members", "[]")];
-    town.call(&town.ada, CREATE, &parameters).await.refused("description is too long (limit: 1024 characters)");
-    assert_nothing_written(&town, before, "a long description");
+    app.call(&app.ada, CREATE, &parameters).await.refused("description is too long (limit: 1024 characters)");
+    assert_nothing_written(&app, before, "a long description");
     // Names are compared with regard to case.
-    made(&town, &town.ada, "TEAM", &[]).await;
-    made(&town, &town.ada, &"x".repeat(100), &[]).await;
+    made(&app, &app.ada, "TEAM", &[]).await;
+    made(&app, &app.ada, &"x".repeat(100), &[]).await;
 }
 
 #[tokio::test]
 async fn who_may_mention_a_group_is_a_group_id_or_an_object() {
-    let town = Town::found().await;
-    let mel = town.person("mel", Role::Member).await;
-    let (moderators, members) = (system(&town, SystemGroup::Moderators), system(&town, SystemGroup::Members));
+    let app = TestApp::found().await;
+    let mel = app.person("mel", Role::Member).await;
+    let (moderators, members) = (system(&app, SystemGroup::Moderators), system(&app, SystemGroup::Members));
     let cases = [
         (json!(moderators), json!(moderators)),
         (json!({"direct_members": [], "direct_subgroups": [members]}), json!(members)),
         (
-            json!({"direct_members": [mel.id, town.ada.id, mel.id], "direct_subgroups": [moderators]}),
-            json!({"direct_members": [town.ada.id, mel.id], "direct_subgroups": [moderators]}),
+            json!({"direct_members": [mel.id, app.ada.id, mel.id], "direct_subgroups": [moderators]}),
+            json!({"direct_members": [app.ada.id, mel.id], "direct_subgroups": [moderators]}),
         ),
         (json!({"direct_members": [], "direct_subgroups": []}), json!({"direct_members": [], "direct_subgroups": []})),
     ];
@@ -165,16 +165,16 @@ async fn who_may_mention_a_group_is_a_group_id_or_an_object() {
         let (name, sent) = (format!("group {place}"), sent.to_string());
         let parameters =
             [("name", name.as_str()), ("description", ""), ("members", "[]"), ("can_mention_group", &sent)];
-        town.call(&town.ada, CREATE, &parameters).await.success();
-        assert_eq!(shown(&town, &name).await.unwrap()["can_mention_group"], kept, "{sent}");
+        app.call(&app.ada, CREATE, &parameters).await.success();
+        assert_eq!(shown(&app, &name).await.unwrap()["can_mention_group"], kept, "{sent}");
     }
 }
 
 #[tokio::test]
 async fn who_may_mention_a_group_cannot_be_role_internet_or_role_owners_or_what_is_not_there() {
-    let town = Town::found().await;
-    let before = town.realm().at();
-    let (internet, owners) = (system(&town, SystemGroup::Internet), system(&town, SystemGroup::Owners));
+    let app = TestApp::found().await;
+    let before = app.realm().at();
+    let (internet, owners) = (system(&app, SystemGroup::Internet), system(&app, SystemGroup::Owners));
     let not_an_integer = r#"can_mention_group["int"] is not an integer"#;
     let refused_internet = "'can_mention_group' setting cannot be set to 'role:internet' group.";
     let refused_owners = "'can_mention_group' setting cannot be set to 'role:owners' group.";
@@ -196,56 +196,56 @@ async fn who_may_mention_a_group_cannot_be_role_internet_or_role_owners_or_what_
     for (sent, text) in cases {
         let sent = sent.to_string();
         let parameters = [("name", "cooks"), ("description", ""), ("members", "[]"), ("can_mention_group", &sent)];
-        town.call(&town.ada, CREATE, &parameters).await.refused(text);
-        assert_nothing_written(&town, before, &sent);
+        app.call(&app.ada, CREATE, &parameters).await.refused(text);
+        assert_nothing_written(&app, before, &sent);
     }
 }
 
 #[tokio::test]
 async fn the_name_can_mention_group_had_before_level_198_is_not_supported() {
-    let town = Town::found().await;
+    let app = TestApp::found().await;
     let parameters = [("name", "cooks"), ("description", ""), ("members", "[]"), ("can_mention_group_id", "2")];
-    let told = town.call(&town.ada, CREATE, &parameters).await.success();
-    assert_eq!(told["ignored_parameters_unsupported"], json!(["can_mention_group_id"]));
+    let response = app.call(&app.ada, CREATE, &parameters).await.success();
+    assert_eq!(response["ignored_parameters_unsupported"], json!(["can_mention_group_id"]));
 }
 
 #[tokio::test]
 async fn who_may_not_mention_a_group_is_told_so_and_who_may_reaches_its_members() {
-    let town = Town::found().await;
-    let (sam, eve) = (town.person("sam", Role::Member).await, town.person("eve", Role::Member).await);
+    let app = TestApp::found().await;
+    let (sam, eve) = (app.person("sam", Role::Member).await, app.person("eve", Role::Member).await);
     let only_sam = json!({"direct_members": [sam.id], "direct_subgroups": []}).to_string();
     let inside = json!([eve.id]).to_string();
     let parameters =
         [("name", "cooks"), ("description", ""), ("members", inside.as_str()), ("can_mention_group", &only_sam)];
-    town.call(&town.ada, CREATE, &parameters).await.success();
+    app.call(&app.ada, CREATE, &parameters).await.success();
     let to = json!([sam.id, eve.id]).to_string();
     let message = [("type", "direct"), ("to", to.as_str()), ("content", "@*cooks* soup")];
-    let told = town.call(&eve, "POST /messages", &message).await;
-    told.refused("You are not allowed to mention user group 'cooks'.");
-    let id = town.call(&sam, "POST /messages", &message).await.success()["id"].clone();
-    let told = town.call(&eve, &format!("GET /messages/{id}"), &[]).await.success();
-    assert!(told["message"]["flags"].as_array().unwrap().contains(&json!("mentioned")), "{told}");
+    let response = app.call(&eve, "POST /messages", &message).await;
+    response.refused("You are not allowed to mention user group 'cooks'.");
+    let id = app.call(&sam, "POST /messages", &message).await.success()["id"].clone();
+    let response = app.call(&eve, &format!("GET /messages/{id}"), &[]).await.success();
+    assert!(response["message"]["flags"].as_array().unwrap().contains(&json!("mentioned")), "{response}");
 }
 
 #[tokio::test]
 async fn guests_make_no_groups_and_members_only_where_the_realm_lets_them() {
-    let town = Town::found().await;
-    let people = everybody(&town).await;
-    let before = town.realm().at();
-    town.call(&people[4], CREATE, &plain("guests")).await.refused("Not allowed for guest users");
-    assert_eq!(town.call_as_nobody(CREATE, &plain("strangers")).await.status, 401);
-    assert_nothing_written(&town, before, "groups of guests");
+    let app = TestApp::found().await;
+    let people = everybody(&app).await;
+    let before = app.realm().at();
+    app.call(&people[4], CREATE, &plain("guests")).await.refused("Not allowed for guest users");
+    assert_eq!(app.call_as_nobody(CREATE, &plain("strangers")).await.status, 401);
+    assert_nothing_written(&app, before, "groups of guests");
     for (policy, makers) in
         [(PermissionPolicy::Members, 4), (PermissionPolicy::Moderators, 3), (PermissionPolicy::Administrators, 2)]
     {
-        let_make(&town, policy).await;
+        let_make(&app, policy).await;
         for (place, person) in people.iter().take(4).enumerate() {
             let name = format!("{policy:?} {place}");
-            let told = town.call(person, CREATE, &plain(&name)).await;
+            let response = app.call(person, CREATE, &plain(&name)).await;
             if place < makers {
-                told.success();
+                response.success();
             } else {
-                told.refused("Insufficient permission");
+                response.refused("Insufficient permission");
             }
         }
     }
@@ -253,35 +253,35 @@ async fn guests_make_no_groups_and_members_only_where_the_realm_lets_them() {
 
 #[tokio::test]
 async fn name_description_and_who_mentions_are_changed_together_and_told_once() {
-    let town = Town::found().await;
-    let mona = town.person("mona", Role::Moderator).await;
-    let id = made(&town, &town.ada, "cooks", &[]).await;
+    let app = TestApp::found().await;
+    let mona = app.person("mona", Role::Moderator).await;
+    let id = made(&app, &app.ada, "cooks", &[]).await;
     let path = format!("PATCH /user_groups/{id}");
-    let everyone = system(&town, SystemGroup::Everyone);
-    let nobody = system(&town, SystemGroup::Nobody);
+    let everyone = system(&app, SystemGroup::Everyone);
+    let nobody = system(&app, SystemGroup::Nobody);
     let change = json!({"new": nobody, "old": everyone}).to_string();
-    let before = town.realm().at();
+    let before = app.realm().at();
     let parameters = [("name", " chefs "), ("description", "Who cooks"), ("can_mention_group", change.as_str())];
-    town.call(&mona, &path, &parameters).await.success();
+    app.call(&mona, &path, &parameters).await.success();
     let data = json!({"name": "chefs", "description": "Who cooks", "can_mention_group": nobody});
     let event = json!({"type": "user_group", "op": "update", "group_id": id, "data": data});
-    assert_eq!(told_after(&town, before).await, [event]);
-    assert_eq!(shown(&town, "cooks").await, None);
-    assert_eq!(shown(&town, "chefs").await.unwrap()["can_mention_group"], json!(nobody));
+    assert_eq!(events_after(&app, before).await, [event]);
+    assert_eq!(shown(&app, "cooks").await, None);
+    assert_eq!(shown(&app, "chefs").await.unwrap()["can_mention_group"], json!(nobody));
 
-    let before = town.realm().at();
-    town.call(&mona, &path, &[("name", "chefs"), ("description", "Who cooks")]).await.success();
-    assert_nothing_written(&town, before, "what is so already");
+    let before = app.realm().at();
+    app.call(&mona, &path, &[("name", "chefs"), ("description", "Who cooks")]).await.success();
+    assert_nothing_written(&app, before, "what is so already");
 }
 
 #[tokio::test]
 async fn a_change_of_a_group_that_cannot_be_made_changes_nothing() {
-    let town = Town::found().await;
-    let id = made(&town, &town.ada, "cooks", &[]).await;
-    made(&town, &town.ada, "team", &[]).await;
+    let app = TestApp::found().await;
+    let id = made(&app, &app.ada, "cooks", &[]).await;
+    made(&app, &app.ada, "team", &[]).await;
     let path = format!("PATCH /user_groups/{id}");
-    let before = town.realm().at();
-    let owners = json!({"new": system(&town, SystemGroup::Owners)}).to_string();
+    let before = app.realm().at();
+    let owners = json!({"new": system(&app, SystemGroup::Owners)}).to_string();
     let cases: [(&str, Sent<'_>, &str); 10] = [
         (&path, &[], "No new data supplied"),
         (&path, &[("name", "")], "User group name can't be empty!"),
@@ -295,22 +295,22 @@ async fn a_change_of_a_group_that_cannot_be_made_changes_nothing() {
         ("PATCH /user_groups/999", &[("name", "x")], "Invalid user group"),
     ];
     for (path, parameters, text) in cases {
-        town.call(&town.ada, path, parameters).await.refused(text);
-        assert_nothing_written(&town, before, text);
+        app.call(&app.ada, path, parameters).await.refused(text);
+        assert_nothing_written(&app, before, text);
     }
     let stale = json!({"new": 1, "old": {"direct_members": [9], "direct_subgroups": []}}).to_string();
-    let told = town.call(&town.ada, &path, &[("can_mention_group", &stale)]).await;
-    assert_eq!(told.error(), (400, "EXPECTATION_MISMATCH", "'old' value does not match the expected value."));
-    assert_nothing_written(&town, before, "a change of something else");
+    let response = app.call(&app.ada, &path, &[("can_mention_group", &stale)]).await;
+    assert_eq!(response.error(), (400, "EXPECTATION_MISMATCH", "'old' value does not match the expected value."));
+    assert_nothing_written(&app, before, "a change of something else");
 }
 
 #[tokio::test]
 async fn groups_are_changed_by_moderators_and_by_those_in_them() {
-    let town = Town::found().await;
-    let people = everybody(&town).await;
+    let app = TestApp::found().await;
+    let people = everybody(&app).await;
     let [_, adam, mona, mel, gus] = &people;
-    let sam = town.person("sam", Role::Member).await;
-    let id = made(&town, &town.ada, "cooks", &[mel]).await;
+    let sam = app.person("sam", Role::Member).await;
+    let id = made(&app, &app.ada, "cooks", &[mel]).await;
     let calls: [(String, &str, &str); 5] = [
         (format!("PATCH /user_groups/{id}"), "name", "x"),
         (format!("POST /user_groups/{id}/members"), "add", "[9]"),
@@ -318,26 +318,26 @@ async fn groups_are_changed_by_moderators_and_by_those_in_them() {
         (format!("DELETE /user_groups/{id}"), "x", ""),
         (format!("POST /user_groups/{id}/deactivate"), "x", ""),
     ];
-    let before = town.realm().at();
+    let before = app.realm().at();
     for (call, name, value) in &calls {
-        town.call(&sam, call, &[(name, value)]).await.refused("Insufficient permission");
-        town.call(gus, call, &[(name, value)]).await.refused("Not allowed for guest users");
-        assert_eq!(town.call_as_nobody(call, &[(name, value)]).await.status, 401, "{call}");
-        assert_nothing_written(&town, before, call);
+        app.call(&sam, call, &[(name, value)]).await.refused("Insufficient permission");
+        app.call(gus, call, &[(name, value)]).await.refused("Not allowed for guest users");
+        assert_eq!(app.call_as_nobody(call, &[(name, value)]).await.status, 401, "{call}");
+        assert_nothing_written(&app, before, call);
     }
-    for (place, person) in [&town.ada, adam, mona, mel].into_iter().enumerate() {
+    for (place, person) in [&app.ada, adam, mona, mel].into_iter().enumerate() {
         let name = format!("cooks {place}");
-        town.call(person, &calls[0].0, &[("name", &name)]).await.success();
+        app.call(person, &calls[0].0, &[("name", &name)]).await.success();
     }
-    let_make(&town, PermissionPolicy::Moderators).await;
-    town.call(mel, &calls[0].0, &[("name", "x")]).await.refused("Insufficient permission");
+    let_make(&app, PermissionPolicy::Moderators).await;
+    app.call(mel, &calls[0].0, &[("name", "x")]).await.refused("Insufficient permission");
 }
 
 #[tokio::test]
 async fn groups_of_the_system_are_changed_by_nobody() {
-    let town = Town::found().await;
-    let before = town.realm().at();
-    let id = system(&town, SystemGroup::Members);
+    let app = TestApp::found().await;
+    let before = app.realm().at();
+    let id = system(&app, SystemGroup::Members);
     for (call, name, value) in [
         (format!("PATCH /user_groups/{id}"), "name", "x"),
         (format!("POST /user_groups/{id}/members"), "add", "[9]"),
@@ -345,41 +345,41 @@ async fn groups_of_the_system_are_changed_by_nobody() {
         (format!("DELETE /user_groups/{id}"), "x", ""),
         (format!("POST /user_groups/{id}/deactivate"), "x", ""),
     ] {
-        town.call(&town.ada, &call, &[(name, value)]).await.refused("Insufficient permission");
-        assert_nothing_written(&town, before, &call);
+        app.call(&app.ada, &call, &[(name, value)]).await.refused("Insufficient permission");
+        assert_nothing_written(&app, before, &call);
     }
 }
 
 #[tokio::test]
 async fn members_come_and_go_together() {
-    let town = Town::found().await;
-    let [ada, adam, mona, mel, gus] = everybody(&town).await;
-    let id = made(&town, &ada, "cooks", &[&mel]).await;
+    let app = TestApp::found().await;
+    let [ada, adam, mona, mel, gus] = everybody(&app).await;
+    let id = made(&app, &ada, "cooks", &[&mel]).await;
     let path = format!("POST /user_groups/{id}/members");
-    let before = town.realm().at();
+    let before = app.realm().at();
     let (add, delete) = (json!([gus.id, adam.id]).to_string(), json!([mel.id]).to_string());
-    town.call(&mona, &path, &[("add", &add), ("delete", &delete)]).await.success();
+    app.call(&mona, &path, &[("add", &add), ("delete", &delete)]).await.success();
     let event = |op: &str, ids: &[i64]| json!({"type": "user_group", "op": op, "group_id": id, "user_ids": ids});
     assert_eq!(
-        told_after(&town, before).await,
+        events_after(&app, before).await,
         [event("add_members", &[adam.id, gus.id]), event("remove_members", &[mel.id])]
     );
-    assert_eq!(shown(&town, "cooks").await.unwrap()["members"], json!([adam.id, gus.id]));
-    let told = town.call(&mel, &format!("GET /user_groups/{id}/members"), &[]).await.success();
-    assert_eq!(told["members"], json!([adam.id, gus.id]));
-    // Who closed their account stays until somebody takes them out.
-    town.call(&ada, &format!("DELETE /users/{}", gus.id), &[]).await.success();
-    town.call(&ada, &path, &[("delete", &json!([gus.id]).to_string())]).await.success();
-    assert_eq!(shown(&town, "cooks").await.unwrap()["members"], json!([adam.id]));
+    assert_eq!(shown(&app, "cooks").await.unwrap()["members"], json!([adam.id, gus.id]));
+    let response = app.call(&mel, &format!("GET /user_groups/{id}/members"), &[]).await.success();
+    assert_eq!(response["members"], json!([adam.id, gus.id]));
+    // Who closed their account stays until a user takes them out.
+    app.call(&ada, &format!("DELETE /users/{}", gus.id), &[]).await.success();
+    app.call(&ada, &path, &[("delete", &json!([gus.id]).to_string())]).await.success();
+    assert_eq!(shown(&app, "cooks").await.unwrap()["members"], json!([adam.id]));
 }
 
 #[tokio::test]
 async fn members_that_cannot_come_or_go_change_nothing() {
-    let town = Town::found().await;
-    let (mel, sam) = (town.person("mel", Role::Member).await, town.person("sam", Role::Member).await);
-    let id = made(&town, &town.ada, "cooks", &[&mel]).await;
+    let app = TestApp::found().await;
+    let (mel, sam) = (app.person("mel", Role::Member).await, app.person("sam", Role::Member).await);
+    let id = made(&app, &app.ada, "cooks", &[&mel]).await;
     let path = format!("POST /user_groups/{id}/members");
-    let before = town.realm().at();
+    let before = app.realm().at();
     let (mel_in, sam_in) = (json!([mel.id]).to_string(), json!([sam.id]).to_string());
     let nothing = "Nothing to do. Specify at least one of \"add\" or \"delete\".".to_owned();
     let cases: [(Sent<'_>, String); 8] = [
@@ -393,73 +393,73 @@ async fn members_that_cannot_come_or_go_change_nothing() {
         (&[("add", "[true]")], "add[0] is not an integer".to_owned()),
     ];
     for (parameters, text) in cases {
-        town.call(&town.ada, &path, parameters).await.refused(&text);
-        assert_nothing_written(&town, before, &text);
+        app.call(&app.ada, &path, parameters).await.refused(&text);
+        assert_nothing_written(&app, before, &text);
     }
-    town.call(&town.ada, "POST /user_groups/999/members", &[("add", &sam_in)]).await.refused("Invalid user group");
+    app.call(&app.ada, "POST /user_groups/999/members", &[("add", &sam_in)]).await.refused("Invalid user group");
 }
 
 #[tokio::test]
 async fn subgroups_bring_their_members_and_never_themselves() {
-    let town = Town::found().await;
-    let (mel, sam) = (town.person("mel", Role::Member).await, town.person("sam", Role::Member).await);
-    let inner = made(&town, &town.ada, "bakers", &[&mel]).await;
-    let outer = made(&town, &town.ada, "cooks", &[&sam]).await;
-    let owners = system(&town, SystemGroup::Owners);
+    let app = TestApp::found().await;
+    let (mel, sam) = (app.person("mel", Role::Member).await, app.person("sam", Role::Member).await);
+    let inner = made(&app, &app.ada, "bakers", &[&mel]).await;
+    let outer = made(&app, &app.ada, "cooks", &[&sam]).await;
+    let owners = system(&app, SystemGroup::Owners);
     let path = format!("POST /user_groups/{outer}/subgroups");
-    let before = town.realm().at();
+    let before = app.realm().at();
     let add = json!([inner, owners]).to_string();
-    town.call(&town.ada, &path, &[("add", &add)]).await.success();
+    app.call(&app.ada, &path, &[("add", &add)]).await.success();
     let event =
         |op: &str, ids: &[i64]| json!({"type": "user_group", "op": op, "group_id": outer, "direct_subgroup_ids": ids});
-    assert_eq!(told_after(&town, before).await, [event("add_subgroups", &[owners, inner])]);
+    assert_eq!(events_after(&app, before).await, [event("add_subgroups", &[owners, inner])]);
 
     let members = format!("GET /user_groups/{outer}/members");
-    let told = town.call(&sam, &members, &[]).await.success();
-    assert_eq!(told["members"], json!([town.ada.id, mel.id, sam.id]));
-    let told = town.call(&sam, &members, &[("direct_member_only", "true")]).await.success();
-    assert_eq!(told["members"], json!([sam.id]));
+    let response = app.call(&sam, &members, &[]).await.success();
+    assert_eq!(response["members"], json!([app.ada.id, mel.id, sam.id]));
+    let response = app.call(&sam, &members, &[("direct_member_only", "true")]).await.success();
+    assert_eq!(response["members"], json!([sam.id]));
     for (direct, is_inside) in [("true", false), ("false", true)] {
         let path = format!("GET /user_groups/{outer}/members/{}", mel.id);
-        let told = town.call(&sam, &path, &[("direct_member_only", direct)]).await.success();
-        assert_eq!(told["is_user_group_member"], json!(is_inside), "{direct}");
+        let response = app.call(&sam, &path, &[("direct_member_only", direct)]).await.success();
+        assert_eq!(response["is_user_group_member"], json!(is_inside), "{direct}");
     }
 
-    let before = town.realm().at();
+    let before = app.realm().at();
     let text = format!("User group {inner} is already a subgroup of one of the passed subgroups.");
     for group in [outer, inner] {
         let add = json!([group]).to_string();
         let path = format!("POST /user_groups/{inner}/subgroups");
-        town.call(&town.ada, &path, &[("add", &add)]).await.refused(&text);
-        assert_nothing_written(&town, before, "a group inside itself");
+        app.call(&app.ada, &path, &[("add", &add)]).await.refused(&text);
+        assert_nothing_written(&app, before, "a group inside itself");
     }
-    town.call(&town.ada, &path, &[("delete", &add)]).await.success();
-    assert_eq!(told_after(&town, before).await, [event("remove_subgroups", &[owners, inner])]);
-    let told = town.call(&sam, &members, &[]).await.success();
-    assert_eq!(told["members"], json!([sam.id]));
+    app.call(&app.ada, &path, &[("delete", &add)]).await.success();
+    assert_eq!(events_after(&app, before).await, [event("remove_subgroups", &[owners, inner])]);
+    let response = app.call(&sam, &members, &[]).await.success();
+    assert_eq!(response["members"], json!([sam.id]));
 }
 
 #[tokio::test]
 async fn subgroups_are_told_with_or_without_what_is_inside_them() {
-    let town = Town::found().await;
-    let outer = made(&town, &town.ada, "cooks", &[]).await;
-    let administrators = system(&town, SystemGroup::Administrators);
+    let app = TestApp::found().await;
+    let outer = made(&app, &app.ada, "cooks", &[]).await;
+    let administrators = system(&app, SystemGroup::Administrators);
     let add = json!([administrators]).to_string();
-    town.call(&town.ada, &format!("POST /user_groups/{outer}/subgroups"), &[("add", &add)]).await.success();
+    app.call(&app.ada, &format!("POST /user_groups/{outer}/subgroups"), &[("add", &add)]).await.success();
     let path = format!("GET /user_groups/{outer}/subgroups");
-    let told = town.call(&town.ada, &path, &[("direct_subgroup_only", "true")]).await.success();
-    assert_eq!(told["subgroups"], json!([administrators]));
-    let told = town.call(&town.ada, &path, &[]).await.success();
-    assert_eq!(told["subgroups"], json!([system(&town, SystemGroup::Owners), administrators]));
+    let response = app.call(&app.ada, &path, &[("direct_subgroup_only", "true")]).await.success();
+    assert_eq!(response["subgroups"], json!([administrators]));
+    let response = app.call(&app.ada, &path, &[]).await.success();
+    assert_eq!(response["subgroups"], json!([system(&app, SystemGroup::Owners), administrators]));
 }
 
 #[tokio::test]
 async fn subgroups_that_cannot_come_or_go_change_nothing() {
-    let town = Town::found().await;
-    let id = made(&town, &town.ada, "cooks", &[]).await;
+    let app = TestApp::found().await;
+    let id = made(&app, &app.ada, "cooks", &[]).await;
     let path = format!("POST /user_groups/{id}/subgroups");
-    town.call(&town.ada, &path, &[("add", "[2]")]).await.success();
-    let before = town.realm().at();
+    app.call(&app.ada, &path, &[("add", "[2]")]).await.success();
+    let before = app.realm().at();
     let cases: [(Sent<'_>, &str); 5] = [
         (&[], "Nothing to do. Specify at least one of \"add\" or \"delete\"."),
         (&[("add", "[2]")], "User group 2 is already a subgroup of this group."),
@@ -468,48 +468,48 @@ async fn subgroups_that_cannot_come_or_go_change_nothing() {
         (&[("add", "[999]")], "Invalid user group ID: 999"),
     ];
     for (parameters, text) in cases {
-        town.call(&town.ada, &path, parameters).await.refused(text);
-        assert_nothing_written(&town, before, text);
+        app.call(&app.ada, &path, parameters).await.refused(text);
+        assert_nothing_written(&app, before, text);
     }
 }
 
 #[tokio::test]
 async fn guests_are_not_told_who_is_in_groups() {
-    let town = Town::found().await;
-    let gus = town.person("gus", Role::Guest).await;
+    let app = TestApp::found().await;
+    let gus = app.person("gus", Role::Guest).await;
     for path in ["GET /user_groups/2/members", "GET /user_groups/2/members/9", "GET /user_groups/2/subgroups"] {
-        town.call(&gus, path, &[]).await.refused("Not allowed for guest users");
-        assert_eq!(town.call_as_nobody(path, &[]).await.status, 401, "{path}");
+        app.call(&gus, path, &[]).await.refused("Not allowed for guest users");
+        assert_eq!(app.call_as_nobody(path, &[]).await.status, 401, "{path}");
         let unknown = path.replace("/2/", "/999/");
-        town.call(&town.ada, &unknown, &[]).await.refused("Invalid user group");
+        app.call(&app.ada, &unknown, &[]).await.refused("Invalid user group");
     }
-    town.call(&town.ada, "GET /user_groups/2/members/999", &[]).await.refused("No such user");
+    app.call(&app.ada, "GET /user_groups/2/members/999", &[]).await.refused("No such user");
 }
 
 #[tokio::test]
 async fn a_removed_group_is_gone_and_its_name_free() {
-    let town = Town::found().await;
-    let id = made(&town, &town.ada, "cooks", &[]).await;
-    let before = town.realm().at();
-    town.call(&town.ada, &format!("DELETE /user_groups/{id}"), &[]).await.success();
+    let app = TestApp::found().await;
+    let id = made(&app, &app.ada, "cooks", &[]).await;
+    let before = app.realm().at();
+    app.call(&app.ada, &format!("DELETE /user_groups/{id}"), &[]).await.success();
     let event = json!({"type": "user_group", "op": "remove", "group_id": id});
-    assert_eq!(told_after(&town, before).await, [event]);
-    assert_eq!(shown(&town, "cooks").await, None);
-    town.call(&town.ada, &format!("DELETE /user_groups/{id}"), &[]).await.refused("Invalid user group");
-    assert_ne!(made(&town, &town.ada, "cooks", &[]).await, id, "a number is given once");
+    assert_eq!(events_after(&app, before).await, [event]);
+    assert_eq!(shown(&app, "cooks").await, None);
+    app.call(&app.ada, &format!("DELETE /user_groups/{id}"), &[]).await.refused("Invalid user group");
+    assert_ne!(made(&app, &app.ada, "cooks", &[]).await, id, "a number is given once");
 }
 
 #[tokio::test]
 async fn a_deactivated_group_is_kept_out_of_sight_and_out_of_reach() {
-    let town = Town::found().await;
-    let id = made(&town, &town.ada, "cooks", &[&town.ada]).await;
-    let before = town.realm().at();
-    town.call(&town.ada, &format!("POST /user_groups/{id}/deactivate"), &[]).await.success();
-    let records = town.store.after(before, 10).await.unwrap().unwrap();
-    let told: Vec<_> = records.iter().filter_map(|record| record.event.as_ref()).collect();
+    let app = TestApp::found().await;
+    let id = made(&app, &app.ada, "cooks", &[&app.ada]).await;
+    let before = app.realm().at();
+    app.call(&app.ada, &format!("POST /user_groups/{id}/deactivate"), &[]).await.success();
+    let records = app.store.after(before, 10).await.unwrap().unwrap();
+    let events: Vec<_> = records.iter().filter_map(|record| record.event.as_ref()).collect();
     let knows = ClientCapability::IncludeDeactivatedGroups;
-    assert_eq!([told[0].gate, told[1].gate], [QueueCondition::With(knows), QueueCondition::Without(knows)]);
-    let event = |place: usize| match &told[place].body {
+    assert_eq!([events[0].gate, events[1].gate], [QueueCondition::With(knows), QueueCondition::Without(knows)]);
+    let event = |place: usize| match &events[place].body {
         EventBody::Plain { event, .. } => event.clone(),
         EventBody::Message(_) | EventBody::Edit { .. } | EventBody::Flagged(_) => Value::Null,
     };
@@ -517,17 +517,17 @@ async fn a_deactivated_group_is_kept_out_of_sight_and_out_of_reach() {
     let remove = json!({"type": "user_group", "op": "remove", "group_id": id});
     assert_eq!([event(0), event(1)], [update, remove]);
 
-    assert_eq!(shown(&town, "cooks").await.unwrap()["deactivated"], json!(true));
-    let told = town.call(&town.ada, "GET /user_groups", &[]).await.success();
-    assert!(told["user_groups"].as_array().unwrap().iter().all(|group| group["id"] != id));
+    assert_eq!(shown(&app, "cooks").await.unwrap()["deactivated"], json!(true));
+    let response = app.call(&app.ada, "GET /user_groups", &[]).await.success();
+    assert!(response["user_groups"].as_array().unwrap().iter().all(|group| group["id"] != id));
     for (capabilities, count) in [("{}", 8), (r#"{"include_deactivated_groups": true}"#, 9)] {
         let capabilities = capabilities.replace('{', r#"{"notification_settings_null": true, "#).replace(", }", "}");
         let parameters = [("client_capabilities", capabilities.as_str())];
-        let state = town.call(&town.ada, "POST /register", &parameters).await.success();
+        let state = app.call(&app.ada, "POST /register", &parameters).await.success();
         assert_eq!(state["realm_user_groups"].as_array().unwrap().len(), count, "{capabilities}");
     }
 
-    let before = town.realm().at();
+    let before = app.realm().at();
     let text = "User group is deactivated.";
     for (call, name, value) in [
         (format!("PATCH /user_groups/{id}"), "name", "x"),
@@ -535,53 +535,53 @@ async fn a_deactivated_group_is_kept_out_of_sight_and_out_of_reach() {
         (format!("POST /user_groups/{id}/subgroups"), "add", "[2]"),
         (format!("POST /user_groups/{id}/deactivate"), "x", ""),
     ] {
-        town.call(&town.ada, &call, &[(name, value)]).await.refused(text);
+        app.call(&app.ada, &call, &[(name, value)]).await.refused(text);
     }
     let setting = id.to_string();
     let parameters =
         [("name", "cooks"), ("description", ""), ("members", "[]"), ("can_mention_group", setting.as_str())];
-    town.call(&town.ada, CREATE, &parameters).await.refused("Invalid user group");
-    town.call(&town.ada, CREATE, &parameters[..3]).await.refused("User group 'cooks' already exists.");
-    assert_nothing_written(&town, before, "a group out of use");
+    app.call(&app.ada, CREATE, &parameters).await.refused("Invalid user group");
+    app.call(&app.ada, CREATE, &parameters[..3]).await.refused("User group 'cooks' already exists.");
+    assert_nothing_written(&app, before, "a group out of use");
     let message = [("type", "direct"), ("to", "[9]"), ("content", "@*cooks*")];
-    let sent = town.call(&town.ada, "POST /messages", &message).await.success()["id"].clone();
-    let told = town.call(&town.ada, &format!("GET /messages/{sent}"), &[]).await.success();
-    assert!(!told["message"]["content"].as_str().unwrap().contains("user-group-mention"), "{told}");
-    town.call(&town.ada, &format!("DELETE /user_groups/{id}"), &[]).await.success();
-    assert_eq!(shown(&town, "cooks").await, None);
+    let sent = app.call(&app.ada, "POST /messages", &message).await.success()["id"].clone();
+    let response = app.call(&app.ada, &format!("GET /messages/{sent}"), &[]).await.success();
+    assert!(!response["message"]["content"].as_str().unwrap().contains("user-group-mention"), "{response}");
+    app.call(&app.ada, &format!("DELETE /user_groups/{id}"), &[]).await.success();
+    assert_eq!(shown(&app, "cooks").await, None);
 }
 
 #[tokio::test]
 async fn a_group_others_build_on_stays() {
-    let town = Town::found().await;
-    let inner = made(&town, &town.ada, "bakers", &[]).await;
-    let outer = made(&town, &town.ada, "cooks", &[]).await;
+    let app = TestApp::found().await;
+    let inner = made(&app, &app.ada, "bakers", &[]).await;
+    let outer = made(&app, &app.ada, "cooks", &[]).await;
     let add = json!([inner]).to_string();
-    town.call(&town.ada, &format!("POST /user_groups/{outer}/subgroups"), &[("add", &add)]).await.success();
+    app.call(&app.ada, &format!("POST /user_groups/{outer}/subgroups"), &[("add", &add)]).await.success();
     let change = json!({"new": inner}).to_string();
-    town.call(&town.ada, &format!("PATCH /user_groups/{outer}"), &[("can_mention_group", &change)]).await.success();
-    let before = town.realm().at();
+    app.call(&app.ada, &format!("PATCH /user_groups/{outer}"), &[("can_mention_group", &change)]).await.success();
+    let before = app.realm().at();
     for call in [format!("DELETE /user_groups/{inner}"), format!("POST /user_groups/{inner}/deactivate")] {
-        let told = town.call(&town.ada, &call, &[]).await;
+        let response = app.call(&app.ada, &call, &[]).await;
         let text = "Cannot deactivate user group in use.";
-        assert_eq!(told.error(), (400, "CANNOT_DEACTIVATE_GROUP_IN_USE", text));
+        assert_eq!(response.error(), (400, "CANNOT_DEACTIVATE_GROUP_IN_USE", text));
         let objections = json!([
             {"type": "subgroup", "supergroup_ids": [outer]},
             {"type": "user_group", "group_id": outer, "settings": ["can_mention_group"]},
         ]);
-        assert_eq!(told.body["objections"], objections);
-        assert_nothing_written(&town, before, &call);
+        assert_eq!(response.body["objections"], objections);
+        assert_nothing_written(&app, before, &call);
     }
-    town.call(&town.ada, &format!("DELETE /user_groups/{outer}"), &[]).await.success();
-    town.call(&town.ada, &format!("DELETE /user_groups/{inner}"), &[]).await.success();
-    assert!(town.realm().group(UserGroupId(inner)).is_none());
+    app.call(&app.ada, &format!("DELETE /user_groups/{outer}"), &[]).await.success();
+    app.call(&app.ada, &format!("DELETE /user_groups/{inner}"), &[]).await.success();
+    assert!(app.realm().group(UserGroupId(inner)).is_none());
 }
 
 #[tokio::test]
 async fn a_group_outlives_the_account_of_who_made_it() {
-    let town = Town::found().await;
-    let mel = town.person("mel", Role::Member).await;
-    let id = made(&town, &mel, "cooks", &[&mel]).await;
-    town.call(&mel, "DELETE /users/me", &[]).await.success();
-    assert_eq!(town.realm().group(UserGroupId(id)).unwrap().members, [UserId(mel.id)]);
+    let app = TestApp::found().await;
+    let mel = app.person("mel", Role::Member).await;
+    let id = made(&app, &mel, "cooks", &[&mel]).await;
+    app.call(&mel, "DELETE /users/me", &[]).await.success();
+    assert_eq!(app.realm().group(UserGroupId(id)).unwrap().members, [UserId(mel.id)]);
 }

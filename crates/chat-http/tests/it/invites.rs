@@ -13,22 +13,22 @@ use chat_core::model::realm::RealmRules;
 use chat_core::model::role::{PermissionPolicy, Role};
 use serde_json::{Value, json};
 
-use crate::town::{NOW_S, Person, Told, Town};
+use crate::test_app::{NOW_S, Person, TestApp, TestResponse};
 
 /// Takes the letters that wait.
-pub(crate) async fn letters(town: &Town) -> Vec<Letter> {
-    let taken = town.store.take_mail(i64::MAX, i64::MAX, 1_000).await.unwrap();
+pub(crate) async fn letters(app: &TestApp) -> Vec<Letter> {
+    let taken = app.store.take_mail(i64::MAX, i64::MAX, 1_000).await.unwrap();
     let mut letters = Vec::new();
     for waiting in taken {
-        town.store.finish_mail(waiting.id).await.unwrap();
+        app.store.finish_mail(waiting.id).await.unwrap();
         letters.push(waiting.mail);
     }
     letters
 }
 
 /// Whom letters went to.
-async fn receivers(town: &Town) -> Vec<String> {
-    letters(town).await.into_iter().map(|mail| mail.to).collect()
+async fn receivers(app: &TestApp) -> Vec<String> {
+    letters(app).await.into_iter().map(|mail| mail.to).collect()
 }
 
 /// The path of the page that a letter links to.
@@ -38,61 +38,61 @@ pub(crate) fn path_in(mail: &Letter) -> String {
 }
 
 /// Invites with these parameters over the usual ones.
-async fn invite(town: &Town, who: &Person, parameters: &[(&str, &str)]) -> Told {
+async fn invite(app: &TestApp, who: &Person, parameters: &[(&str, &str)]) -> TestResponse {
     let usual = [("invitee_emails", "new@example.org"), ("stream_ids", "[]")];
     let usual = usual.into_iter().filter(|(name, _)| parameters.iter().all(|(given, _)| given != name));
     let all: Vec<_> = usual.chain(parameters.iter().copied()).collect();
-    town.call(who, "POST /invites", &all).await
+    app.call(who, "POST /invites", &all).await
 }
 
-/// The invitations somebody sees.
-async fn seen(town: &Town, who: &Person) -> Vec<Value> {
-    town.call(who, "GET /invites", &[]).await.success()["invites"].as_array().unwrap().clone()
+/// The invitations a user sees.
+async fn seen(app: &TestApp, who: &Person) -> Vec<Value> {
+    app.call(who, "GET /invites", &[]).await.success()["invites"].as_array().unwrap().clone()
 }
 
-async fn rule(town: &Town, change: impl FnOnce(&mut RealmRules)) {
-    let mut realm = town.realm().realm().unwrap().clone();
+async fn rule(app: &TestApp, change: impl FnOnce(&mut RealmRules)) {
+    let mut realm = app.realm().realm().unwrap().clone();
     change(&mut realm.rules);
     let changes = vec![RealmChange::Realm(Box::new(realm))];
-    let commit = RealmCommit { decided_at: town.realm().changed(), at_s: NOW_S, changes, ..RealmCommit::default() };
-    town.store.commit(commit).await.unwrap();
+    let commit = RealmCommit { decided_at: app.realm().changed(), at_s: NOW_S, changes, ..RealmCommit::default() };
+    app.store.commit(commit).await.unwrap();
 }
 
 /// Asserts a refusal, and that nobody was invited.
-async fn assert_refused(town: &Town, told: &Told, text: &str) {
-    told.refused(text);
-    assert_eq!(receivers(town).await, Vec::<String>::new(), "{text}");
-    assert!(seen(town, &town.ada).await.is_empty(), "{text}");
+async fn assert_refused(app: &TestApp, response: &TestResponse, text: &str) {
+    response.refused(text);
+    assert_eq!(receivers(app).await, Vec::<String>::new(), "{text}");
+    assert!(seen(app, &app.ada).await.is_empty(), "{text}");
 }
 
 /// The person at the end of a letter's link, with a password.
-async fn joined(town: &Town, mail: &Letter, name: &str) -> i64 {
+async fn joined(app: &TestApp, mail: &Letter, name: &str) -> i64 {
     let form = [("full_name", name), ("password", "correct horse")];
-    let (status, _, text) = town.browse(&format!("POST {}", path_in(mail)), &form).await;
+    let (status, _, text) = app.browse(&format!("POST {}", path_in(mail)), &form).await;
     assert_eq!(status, 200, "{text}");
-    town.realm().user_by_email(&mail.to).unwrap().id.0
+    app.realm().user_by_email(&mail.to).unwrap().id.0
 }
 
 #[tokio::test]
 async fn addresses_are_separated_by_commas_or_newlines() {
-    let town = Town::found().await;
+    let app = TestApp::found().await;
     let emails = [("invitee_emails", "a@example.org,B@example.org\nCarl <c@example.org>\r\n, b@EXAMPLE.org")];
-    invite(&town, &town.ada, &emails).await.success();
-    assert_eq!(receivers(&town).await, ["a@example.org", "B@example.org", "c@example.org"]);
+    invite(&app, &app.ada, &emails).await.success();
+    assert_eq!(receivers(&app).await, ["a@example.org", "B@example.org", "c@example.org"]);
 }
 
 #[tokio::test]
 async fn addresses_and_channels_are_required() {
-    let town = Town::found().await;
-    let told = town.call(&town.ada, "POST /invites", &[("stream_ids", "[]")]).await;
-    assert_refused(&town, &told, "Missing 'invitee_emails' argument").await;
-    let told = town.call(&town.ada, "POST /invites", &[("invitee_emails", "new@example.org")]).await;
-    assert_refused(&town, &told, "Missing 'stream_ids' argument").await;
+    let app = TestApp::found().await;
+    let response = app.call(&app.ada, "POST /invites", &[("stream_ids", "[]")]).await;
+    assert_refused(&app, &response, "Missing 'invitee_emails' argument").await;
+    let response = app.call(&app.ada, "POST /invites", &[("invitee_emails", "new@example.org")]).await;
+    assert_refused(&app, &response, "Missing 'stream_ids' argument").await;
 }
 
 #[tokio::test]
 async fn each_parameter_has_its_type() {
-    let town = Town::found().await;
+    let app = TestApp::found().await;
     for (name, value, text) in [
         ("stream_ids", "general", "stream_ids is not valid JSON"),
         ("stream_ids", "3", "stream_ids is not a list"),
@@ -106,59 +106,59 @@ async fn each_parameter_has_its_type() {
         ("include_realm_default_subscriptions", "1", "include_realm_default_subscriptions is not a boolean"),
         ("notify_referrer_on_join", "\"yes\"", "notify_referrer_on_join is not a boolean"),
     ] {
-        let told = invite(&town, &town.ada, &[(name, value)]).await;
-        assert_refused(&town, &told, text).await;
+        let response = invite(&app, &app.ada, &[(name, value)]).await;
+        assert_refused(&app, &response, text).await;
     }
 }
 
 #[tokio::test]
 async fn an_invitation_holds_for_ten_days_for_so_many_minutes_or_for_ever() {
-    let town = Town::found().await;
+    let app = TestApp::found().await;
     for (given, expires) in
         [(None, json!(NOW_S + 864_000)), (Some("60"), json!(NOW_S + 3_600)), (Some("null"), json!(null))]
     {
         let given: Vec<_> = given.map(|minutes| ("invite_expires_in_minutes", minutes)).into_iter().collect();
-        invite(&town, &town.ada, &given).await.success();
-        assert_eq!(seen(&town, &town.ada).await.pop().unwrap()["expiry_date"], expires);
+        invite(&app, &app.ada, &given).await.success();
+        assert_eq!(seen(&app, &app.ada).await.pop().unwrap()["expiry_date"], expires);
     }
-    town.wait_s(3_600);
-    assert_eq!(seen(&town, &town.ada).await.len(), 2);
-    town.wait_s(1_000_000);
-    assert_eq!(seen(&town, &town.ada).await.len(), 1);
+    app.wait_s(3_600);
+    assert_eq!(seen(&app, &app.ada).await.len(), 2);
+    app.wait_s(1_000_000);
+    assert_eq!(seen(&app, &app.ada).await.len(), 1);
 }
 
 #[tokio::test]
 async fn an_invitation_that_is_over_at_once_succeeds_and_is_none() {
-    let town = Town::found().await;
+    let app = TestApp::found().await;
     for minutes in ["0", "-1"] {
-        invite(&town, &town.ada, &[("invite_expires_in_minutes", minutes)]).await.success();
-        assert_eq!(receivers(&town).await, Vec::<String>::new());
-        assert!(seen(&town, &town.ada).await.is_empty());
+        invite(&app, &app.ada, &[("invite_expires_in_minutes", minutes)]).await.success();
+        assert_eq!(receivers(&app).await, Vec::<String>::new());
+        assert!(seen(&app, &app.ada).await.is_empty());
     }
 }
 
 #[tokio::test]
 async fn people_are_invited_as_members_unless_another_role_is_given() {
-    let town = Town::found().await;
-    invite(&town, &town.ada, &[]).await.success();
+    let app = TestApp::found().await;
+    invite(&app, &app.ada, &[]).await.success();
     let roles = [("100", Role::Owner), ("200", Role::Administrator), ("300", Role::Moderator), ("600", Role::Guest)];
     for (number, _) in roles {
         let parameters = [("invitee_emails", format!("r{number}@example.org")), ("invite_as", number.to_owned())];
         let parameters: Vec<_> = parameters.iter().map(|(name, value)| (*name, value.as_str())).collect();
-        invite(&town, &town.ada, &parameters).await.success();
+        invite(&app, &app.ada, &parameters).await.success();
     }
-    let mut letters = letters(&town).await.into_iter();
-    let member = joined(&town, &letters.next().unwrap(), "New Person").await;
-    assert_eq!(town.realm().user(UserId(member)).unwrap().role, Role::Member);
+    let mut letters = letters(&app).await.into_iter();
+    let member = joined(&app, &letters.next().unwrap(), "New Person").await;
+    assert_eq!(app.realm().user(UserId(member)).unwrap().role, Role::Member);
     for ((_, role), mail) in roles.into_iter().zip(letters) {
-        let id = joined(&town, &mail, "New Person").await;
-        assert_eq!(town.realm().user(UserId(id)).unwrap().role, role);
+        let id = joined(&app, &mail, "New Person").await;
+        assert_eq!(app.realm().user(UserId(id)).unwrap().role, role);
     }
 }
 
 #[tokio::test]
 async fn a_caller_invites_only_to_roles_equal_or_more_restricted_than_their_own() {
-    let town = Town::found().await;
+    let app = TestApp::found().await;
     let owner = "Must be an organization owner";
     let administrator = "Must be an organization administrator";
     for (name, own, refused) in [
@@ -166,74 +166,74 @@ async fn a_caller_invites_only_to_roles_equal_or_more_restricted_than_their_own(
         ("mona", Role::Moderator, &[("100", owner), ("200", administrator)]),
         ("mel", Role::Member, &[("100", owner), ("200", administrator), ("300", administrator)]),
     ] {
-        let caller = town.person(name, own).await;
+        let caller = app.person(name, own).await;
         for (role, text) in refused {
-            let told = invite(&town, &caller, &[("invite_as", role)]).await;
-            assert_refused(&town, &told, text).await;
+            let response = invite(&app, &caller, &[("invite_as", role)]).await;
+            assert_refused(&app, &response, text).await;
         }
         let equal = i64::from(own).to_string();
         for role in [equal.as_str(), "600"] {
-            invite(&town, &caller, &[("invite_as", role)]).await.success();
+            invite(&app, &caller, &[("invite_as", role)]).await.success();
         }
-        letters(&town).await;
-        for invitation in seen(&town, &town.ada).await {
-            town.call(&town.ada, &format!("DELETE /invites/{}", invitation["id"]), &[]).await.success();
+        letters(&app).await;
+        for invitation in seen(&app, &app.ada).await {
+            app.call(&app.ada, &format!("DELETE /invites/{}", invitation["id"]), &[]).await.success();
         }
     }
 }
 
 #[tokio::test]
 async fn who_may_not_invite_is_refused_before_anything_else_is_asked() {
-    let town = Town::found().await;
-    let guest = town.person("gus", Role::Guest).await;
-    let told = invite(&town, &guest, &[("invitee_emails", ""), ("stream_ids", "[77]")]).await;
-    assert_refused(&town, &told, "Not allowed for guest users").await;
-    let member = town.person("mel", Role::Member).await;
-    rule(&town, |rules| rules.invite = PermissionPolicy::Moderators).await;
-    let told = invite(&town, &member, &[("invitee_emails", ""), ("stream_ids", "[77]")]).await;
-    assert_refused(&town, &told, "Insufficient permission").await;
-    invite(&town, &town.ada, &[]).await.success();
+    let app = TestApp::found().await;
+    let guest = app.person("gus", Role::Guest).await;
+    let response = invite(&app, &guest, &[("invitee_emails", ""), ("stream_ids", "[77]")]).await;
+    assert_refused(&app, &response, "Not allowed for guest users").await;
+    let member = app.person("mel", Role::Member).await;
+    rule(&app, |rules| rules.invite = PermissionPolicy::Moderators).await;
+    let response = invite(&app, &member, &[("invitee_emails", ""), ("stream_ids", "[77]")]).await;
+    assert_refused(&app, &response, "Insufficient permission").await;
+    invite(&app, &app.ada, &[]).await.success();
 }
 
 #[tokio::test]
 async fn nobody_is_invited_when_no_address_is_given() {
-    let town = Town::found().await;
+    let app = TestApp::found().await;
     for emails in ["", " ", ",\n , ", "\r\n"] {
-        let told = invite(&town, &town.ada, &[("invitee_emails", emails)]).await;
-        assert_refused(&town, &told, "You must specify at least one email address.").await;
+        let response = invite(&app, &app.ada, &[("invitee_emails", emails)]).await;
+        assert_refused(&app, &response, "You must specify at least one email address.").await;
     }
 }
 
 #[tokio::test]
 async fn nobody_is_invited_to_a_channel_that_is_not_there_for_the_caller() {
-    let town = Town::found().await;
-    let mel = town.person("mel", Role::Member).await;
+    let app = TestApp::found().await;
+    let mel = app.person("mel", Role::Member).await;
     let parameters = [("subscriptions", r#"[{"name": "secret"}]"#), ("invite_only", "true")];
-    town.call(&town.ada, "POST /users/me/subscriptions", &parameters).await.success();
-    let id = town.realm().channel_by_name("secret").unwrap().id.0;
+    app.call(&app.ada, "POST /users/me/subscriptions", &parameters).await.success();
+    let id = app.realm().channel_by_name("secret").unwrap().id.0;
     for (channels, bad) in [(format!("[{id}]"), id), ("[777]".to_owned(), 777), (format!("[10, {id}]"), id)] {
-        let told = invite(&town, &mel, &[("stream_ids", &channels)]).await;
-        assert_refused(&town, &told, &format!("Invalid channel ID {bad}. No invites were sent.")).await;
+        let response = invite(&app, &mel, &[("stream_ids", &channels)]).await;
+        assert_refused(&app, &response, &format!("Invalid channel ID {bad}. No invites were sent.")).await;
     }
-    invite(&town, &town.ada, &[("stream_ids", &format!("[{id}]"))]).await.success();
+    invite(&app, &app.ada, &[("stream_ids", &format!("[{id}]"))]).await.success();
 }
 
 #[tokio::test]
 async fn channels_must_be_empty_when_the_caller_cannot_subscribe_others() {
-    let town = Town::found().await;
-    let mel = town.person("mel", Role::Member).await;
-    rule(&town, |rules| rules.subscribe_others = PermissionPolicy::Administrators).await;
-    let general = town.realm().channel_by_name("general").unwrap().id.0;
-    let told = invite(&town, &mel, &[("stream_ids", &format!("[{general}]"))]).await;
-    assert_refused(&town, &told, "You do not have permission to subscribe other users to channels.").await;
-    invite(&town, &mel, &[("stream_ids", "[]")]).await.success();
-    invite(&town, &mel, &[("include_realm_default_subscriptions", "true")]).await.success();
+    let app = TestApp::found().await;
+    let mel = app.person("mel", Role::Member).await;
+    rule(&app, |rules| rules.subscribe_others = PermissionPolicy::Administrators).await;
+    let general = app.realm().channel_by_name("general").unwrap().id.0;
+    let response = invite(&app, &mel, &[("stream_ids", &format!("[{general}]"))]).await;
+    assert_refused(&app, &response, "You do not have permission to subscribe other users to channels.").await;
+    invite(&app, &mel, &[("stream_ids", "[]")]).await.success();
+    invite(&app, &mel, &[("include_realm_default_subscriptions", "true")]).await.success();
 }
 
 #[tokio::test]
 async fn the_new_user_is_in_the_channels_named_and_in_the_default_ones_when_asked_for() {
-    let town = Town::found().await;
-    let [general, sandbox] = ["general", "sandbox"].map(|name| town.realm().channel_by_name(name).unwrap().id.0);
+    let app = TestApp::found().await;
+    let [general, sandbox] = ["general", "sandbox"].map(|name| app.realm().channel_by_name(name).unwrap().id.0);
     let named = format!("[{general}]");
     for (channels, defaults, expected) in [
         ("[]", None, vec![]),
@@ -243,13 +243,13 @@ async fn the_new_user_is_in_the_channels_named_and_in_the_default_ones_when_aske
         (named.as_str(), Some("true"), vec![general, sandbox]),
     ] {
         let mut parameters = vec![("stream_ids", channels)];
-        parameters.extend(defaults.map(|wish| ("include_realm_default_subscriptions", wish)));
-        let email = format!("new{}@example.org", town.realm().new_id(1));
+        parameters.extend(defaults.map(|request_fields| ("include_realm_default_subscriptions", request_fields)));
+        let email = format!("new{}@example.org", app.realm().new_id(1));
         parameters.push(("invitee_emails", &email));
-        invite(&town, &town.ada, &parameters).await.success();
-        let id = joined(&town, &letters(&town).await[0], "New Person").await;
-        letters(&town).await;
-        let realm = town.realm();
+        invite(&app, &app.ada, &parameters).await.success();
+        let id = joined(&app, &letters(&app).await[0], "New Person").await;
+        letters(&app).await;
+        let realm = app.realm();
         let inside: Vec<_> = realm.memberships(UserId(id)).map(|(channel, _)| channel).collect();
         assert_eq!(inside, expected.into_iter().map(ChannelId).collect::<Vec<_>>());
     }
@@ -257,18 +257,18 @@ async fn the_new_user_is_in_the_channels_named_and_in_the_default_ones_when_aske
 
 #[tokio::test]
 async fn the_inviter_hears_of_a_joining_unless_they_do_not_wish_to() {
-    let town = Town::found().await;
-    for (wish, told) in [(None, 1), (Some("true"), 1), (Some("false"), 0)] {
-        let email = format!("new{}@example.org", town.realm().new_id(1));
+    let app = TestApp::found().await;
+    for (request_fields, response) in [(None, 1), (Some("true"), 1), (Some("false"), 0)] {
+        let email = format!("new{}@example.org", app.realm().new_id(1));
         let mut parameters = vec![("invitee_emails", email.as_str())];
-        parameters.extend(wish.map(|wish| ("notify_referrer_on_join", wish)));
-        invite(&town, &town.ada, &parameters).await.success();
-        assert_eq!(seen(&town, &town.ada).await[0]["notify_referrer_on_join"], json!(wish != Some("false")));
-        joined(&town, &letters(&town).await[0], "New Person").await;
-        let after = letters(&town).await;
-        assert_eq!(after.len(), told, "{wish:?}");
+        parameters.extend(request_fields.map(|request_fields| ("notify_referrer_on_join", request_fields)));
+        invite(&app, &app.ada, &parameters).await.success();
+        assert_eq!(seen(&app, &app.ada).await[0]["notify_referrer_on_join"], json!(request_fields != Some("false")));
+        joined(&app, &letters(&app).await[0], "New Person").await;
+        let after = letters(&app).await;
+        assert_eq!(after.len(), response, "{request_fields:?}");
         for mail in after {
-            assert_eq!(mail.to, town.ada.email);
+            assert_eq!(mail.to, app.ada.email);
             assert_eq!(mail.subject, "New Person accepted your invitation to Example");
         }
     }
@@ -276,81 +276,86 @@ async fn the_inviter_hears_of_a_joining_unless_they_do_not_wish_to() {
 
 #[tokio::test]
 async fn others_are_invited_when_some_have_accounts() {
-    let town = Town::found().await;
-    let sam = town.person("sam", Role::Member).await;
-    town.call(&town.ada, &format!("DELETE /users/{}", sam.id), &[]).await.success();
+    let app = TestApp::found().await;
+    let sam = app.person("sam", Role::Member).await;
+    app.call(&app.ada, &format!("DELETE /users/{}", sam.id), &[]).await.success();
     let emails = [("invitee_emails", "ADA@example.org, new@example.org, sam@example.org")];
-    let told = invite(&town, &town.ada, &emails).await;
+    let response = invite(&app, &app.ada, &emails).await;
     let text = "Some of those addresses already have an account here, so we didn't send them an invitation. We did \
                 send invitations to everyone else!";
-    assert_eq!(told.error(), (400, "INVITATION_FAILED", text));
+    assert_eq!(response.error(), (400, "INVITATION_FAILED", text));
     assert_eq!(
-        told.body["errors"],
+        response.body["errors"],
         json!([
             ["ADA@example.org", "Already has an account.", false],
             ["sam@example.org", "Account has been deactivated.", true],
         ])
     );
-    assert_eq!(flags(&told), [true, false, false]);
-    assert_eq!(receivers(&town).await, ["new@example.org"]);
+    assert_eq!(flags(&response), [true, false, false]);
+    assert_eq!(receivers(&app).await, ["new@example.org"]);
 }
 
 /// Whether some were sent, the licences did not suffice, the day is over.
-fn flags(told: &Told) -> [bool; 3] {
-    ["sent_invitations", "license_limit_reached", "daily_limit_reached"].map(|key| told.body[key].as_bool().unwrap())
+fn flags(response: &TestResponse) -> [bool; 3] {
+    ["sent_invitations", "license_limit_reached", "daily_limit_reached"]
+        .map(|key| response.body[key].as_bool().unwrap())
 }
 
 #[tokio::test]
 async fn nobody_is_invited_when_all_have_accounts_or_one_address_is_none() {
-    let town = Town::found().await;
-    let told = invite(&town, &town.ada, &[("invitee_emails", "ada@example.org")]).await;
-    assert_eq!(told.error(), (400, "INVITATION_FAILED", "We weren't able to invite anyone."));
-    assert_eq!(told.body["errors"], json!([["ada@example.org", "Already has an account.", false]]));
-    assert_eq!(flags(&told), [false; 3]);
+    let app = TestApp::found().await;
+    let response = invite(&app, &app.ada, &[("invitee_emails", "ada@example.org")]).await;
+    assert_eq!(response.error(), (400, "INVITATION_FAILED", "We weren't able to invite anyone."));
+    assert_eq!(response.body["errors"], json!([["ada@example.org", "Already has an account.", false]]));
+    assert_eq!(flags(&response), [false; 3]);
 
-    let told = invite(&town, &town.ada, &[("invitee_emails", "new@example.org,ada@example.org,nonsense")]).await;
+    let response = invite(&app, &app.ada, &[("invitee_emails", "new@example.org,ada@example.org,nonsense")]).await;
     let text = "Some emails did not validate, so we didn't send any invitations.";
-    assert_eq!(told.error(), (400, "INVITATION_FAILED", text));
+    assert_eq!(response.error(), (400, "INVITATION_FAILED", text));
     let errors =
         json!([["nonsense", "Invalid address.", false], ["ada@example.org", "Already has an account.", false]]);
-    assert_eq!((flags(&told), &told.body["errors"]), ([false; 3], &errors));
-    assert!(letters(&town).await.is_empty() && seen(&town, &town.ada).await.is_empty());
+    assert_eq!((flags(&response), &response.body["errors"]), ([false; 3], &errors));
+    assert!(letters(&app).await.is_empty() && seen(&app, &app.ada).await.is_empty());
 }
 
 #[tokio::test]
 async fn a_day_has_so_many_letters_and_no_more() {
-    let town = Town::found().await;
-    let emails: Vec<_> = (0..crate::town::INVITATIONS_PER_DAY).map(|number| format!("n{number}@example.org")).collect();
+    let app = TestApp::found().await;
+    let emails: Vec<_> =
+        (0..crate::test_app::INVITATIONS_PER_DAY).map(|number| format!("n{number}@example.org")).collect();
     let all_but_one = emails[1..].join(",");
-    invite(&town, &town.ada, &[("invitee_emails", &all_but_one)]).await.success();
-    letters(&town).await;
-    let told = invite(&town, &town.ada, &[("invitee_emails", "a@example.org,b@example.org")]).await;
-    assert_eq!((told.error().0, told.error().1, flags(&told)), (400, "INVITATION_FAILED", [false, false, true]));
-    assert_eq!((&told.body["errors"], letters(&town).await.len()), (&json!([]), 0));
-    invite(&town, &town.ada, &[("invitee_emails", "a@example.org")]).await.success();
-    let number = &seen(&town, &town.ada).await[0]["id"];
-    let told = town.call(&town.ada, &format!("POST /invites/{number}/resend"), &[]).await;
-    assert_eq!((told.error().1, flags(&told)), ("INVITATION_FAILED", [false, false, true]));
-    town.wait_s(86_400);
-    invite(&town, &town.ada, &[("invitee_emails", "c@example.org")]).await.success();
+    invite(&app, &app.ada, &[("invitee_emails", &all_but_one)]).await.success();
+    letters(&app).await;
+    let response = invite(&app, &app.ada, &[("invitee_emails", "a@example.org,b@example.org")]).await;
+    assert_eq!(
+        (response.error().0, response.error().1, flags(&response)),
+        (400, "INVITATION_FAILED", [false, false, true])
+    );
+    assert_eq!((&response.body["errors"], letters(&app).await.len()), (&json!([]), 0));
+    invite(&app, &app.ada, &[("invitee_emails", "a@example.org")]).await.success();
+    let number = &seen(&app, &app.ada).await[0]["id"];
+    let response = app.call(&app.ada, &format!("POST /invites/{number}/resend"), &[]).await;
+    assert_eq!((response.error().1, flags(&response)), ("INVITATION_FAILED", [false, false, true]));
+    app.wait_s(86_400);
+    invite(&app, &app.ada, &[("invitee_emails", "c@example.org")]).await.success();
 }
 
 #[tokio::test]
 async fn who_is_invited_already_is_invited_again() {
-    let town = Town::found().await;
-    invite(&town, &town.ada, &[]).await.success();
-    invite(&town, &town.ada, &[]).await.success();
-    let letters = letters(&town).await;
+    let app = TestApp::found().await;
+    invite(&app, &app.ada, &[]).await.success();
+    invite(&app, &app.ada, &[]).await.success();
+    let letters = letters(&app).await;
     assert_eq!(letters.len(), 2);
-    joined(&town, &letters[0], "New Person").await;
-    let (status, _, _) = town.browse(&format!("GET {}", path_in(&letters[1])), &[]).await;
-    assert_eq!((status, seen(&town, &town.ada).await.len()), (410, 0));
+    joined(&app, &letters[0], "New Person").await;
+    let (status, _, _) = app.browse(&format!("GET {}", path_in(&letters[1])), &[]).await;
+    assert_eq!((status, seen(&app, &app.ada).await.len()), (410, 0));
 }
 
 /// The events told after a place of the log, with whom they are for.
-async fn told_after(town: &Town, place: EventId) -> Vec<(Value, Vec<i64>)> {
-    let records = town.store.after(place, 100).await.unwrap().unwrap();
-    let realm = town.realm();
+async fn events_after(app: &TestApp, place: EventId) -> Vec<(Value, Vec<i64>)> {
+    let records = app.store.after(place, 100).await.unwrap().unwrap();
+    let realm = app.realm();
     let event = |record: &chat_core::log::event::EventRecord| {
         let event = record.event.as_ref()?;
         let EventBody::Plain { event: body, .. } = &event.body else { return None };
@@ -367,29 +372,29 @@ async fn told_after(town: &Town, place: EventId) -> Vec<(Value, Vec<i64>)> {
 
 #[tokio::test]
 async fn the_list_changes_for_administrators_and_the_inviter_alone() {
-    let town = Town::found().await;
-    let adam = town.person("adam", Role::Administrator).await;
-    let mel = town.person("mel", Role::Member).await;
-    town.person("mona", Role::Moderator).await;
-    let changed = (json!({"type": "invites_changed"}), vec![town.ada.id, adam.id, mel.id]);
-    let before = town.realm().at();
-    invite(&town, &mel, &[]).await.success();
-    assert_eq!(told_after(&town, before).await, std::slice::from_ref(&changed));
-    let number = seen(&town, &mel).await[0]["id"].clone();
+    let app = TestApp::found().await;
+    let adam = app.person("adam", Role::Administrator).await;
+    let mel = app.person("mel", Role::Member).await;
+    app.person("mona", Role::Moderator).await;
+    let changed = (json!({"type": "invites_changed"}), vec![app.ada.id, adam.id, mel.id]);
+    let before = app.realm().at();
+    invite(&app, &mel, &[]).await.success();
+    assert_eq!(events_after(&app, before).await, std::slice::from_ref(&changed));
+    let number = seen(&app, &mel).await[0]["id"].clone();
     for call in [format!("POST /invites/{number}/resend"), format!("DELETE /invites/{number}")] {
-        let before = town.realm().at();
-        town.call(&adam, &call, &[]).await.success();
-        assert_eq!(told_after(&town, before).await, std::slice::from_ref(&changed), "{call}");
+        let before = app.realm().at();
+        app.call(&adam, &call, &[]).await.success();
+        assert_eq!(events_after(&app, before).await, std::slice::from_ref(&changed), "{call}");
     }
-    invite(&town, &mel, &[]).await.success();
-    let (letter, before) = (letters(&town).await.pop().unwrap(), town.realm().at());
-    joined(&town, &letter, "New Person").await;
-    assert!(told_after(&town, before).await.contains(&changed));
+    invite(&app, &mel, &[]).await.success();
+    let (letter, before) = (letters(&app).await.pop().unwrap(), app.realm().at());
+    joined(&app, &letter, "New Person").await;
+    assert!(events_after(&app, before).await.contains(&changed));
 }
 
 #[tokio::test]
 async fn unknown_parameters_are_named() {
-    let town = Town::found().await;
-    let told = invite(&town, &town.ada, &[("group_ids", "[1]")]).await.success();
-    assert_eq!(told["ignored_parameters_unsupported"], json!(["group_ids"]));
+    let app = TestApp::found().await;
+    let response = invite(&app, &app.ada, &[("group_ids", "[1]")]).await.success();
+    assert_eq!(response["ignored_parameters_unsupported"], json!(["group_ids"]));
 }

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use chat_core::id::UserId;
 use chat_http::params::{
-    Expected, FromJson, Json, Listed, Natural, Numbers, Object, ParamFault, Path, Quoted, Short, Whole, Word, Words,
-    max_chars, not_blank,
+    BoundedInteger, BoundedString, Expected, FromJson, Json, JsonObject, JsonPath, JsonWord, ListedNumber, NonNegative,
+    NumberEnum, ParamError, WordEnum, WordParam, max_chars, not_blank,
 };
 use chat_http::schema::Schema;
 use serde_json::{Value, json};
 
-use crate::given::{refusal, sent};
+use crate::request_parsing::{refusal, sent};
 
 #[test]
 fn a_boolean_is_true_or_false_and_nothing_else() {
@@ -41,10 +41,10 @@ fn an_integer_has_neither_quotes_nor_fraction() {
 
 #[test]
 fn an_integer_out_of_its_range_is_too_small_or_too_large() {
-    assert_eq!(sent::<Json<Whole<1, 3>>>("3").unwrap().get(), 3);
-    assert_eq!(refusal::<Json<Whole<1, 3>>>("0"), "value is too small");
-    assert_eq!(refusal::<Json<Whole<1, 3>>>("4"), "value is too large");
-    assert_eq!(refusal::<Json<Natural>>("-1"), "value is too small");
+    assert_eq!(sent::<Json<BoundedInteger<1, 3>>>("3").unwrap().get(), 3);
+    assert_eq!(refusal::<Json<BoundedInteger<1, 3>>>("0"), "value is too small");
+    assert_eq!(refusal::<Json<BoundedInteger<1, 3>>>("4"), "value is too large");
+    assert_eq!(refusal::<Json<NonNegative>>("-1"), "value is too small");
     assert_eq!(refusal::<Json<i64>>("9223372036854775808"), "value is too large");
     assert_eq!(refusal::<Json<i64>>(&format!("-{}", "9".repeat(400))), "value is too small");
 }
@@ -59,7 +59,10 @@ fn a_refusal_names_the_element() {
     assert_eq!(refusal::<Json<Vec<i64>>>("null"), "value is not a list");
     assert_eq!(refusal::<Json<BTreeMap<String, bool>>>("{\"a\": 1}"), "value[\"a\"] is not a boolean");
     assert_eq!(refusal::<Json<BTreeMap<String, bool>>>("[]"), "value is not a dict");
-    assert_eq!(refusal::<Json<Vec<Short<2>>>>("[\"ab\", \"abc\"]"), "value[1] is too long (limit: 2 characters)");
+    assert_eq!(
+        refusal::<Json<Vec<BoundedString<2>>>>("[\"ab\", \"abc\"]"),
+        "value[1] is too long (limit: 2 characters)"
+    );
 }
 
 #[test]
@@ -80,7 +83,7 @@ fn nesting_has_a_limit_and_no_string_holds_a_nul() {
     let objects = format!("{}1{}", "{\"a\":".repeat(33), "}".repeat(33));
     assert_eq!(refusal::<Json<Value>>(&objects), "value is not valid JSON");
     for text in [r#""a\u0000""#, r#"{"\u0000": 1}"#, r#"[["\u0000"]]"#] {
-        assert!(matches!(sent::<Json<Value>>(text), Err(ParamFault::Unreadable { .. })), "{text}");
+        assert!(matches!(sent::<Json<Value>>(text), Err(ParamError::Unreadable { .. })), "{text}");
     }
 }
 
@@ -90,17 +93,17 @@ enum Role {
     Member,
 }
 
-impl Numbers for Role {
+impl NumberEnum for Role {
     const NUMBERS: &'static [(i64, Self)] = &[(100, Self::Owner), (400, Self::Member)];
 }
 
 #[test]
 fn a_number_of_a_list_is_one_of_it() {
-    assert_eq!(sent::<Json<Listed<Role>>>("100").unwrap(), Listed(Role::Owner));
-    assert_eq!(sent::<Json<Listed<Role>>>("400").unwrap(), Listed(Role::Member));
+    assert_eq!(sent::<Json<ListedNumber<Role>>>("100").unwrap(), ListedNumber(Role::Owner));
+    assert_eq!(sent::<Json<ListedNumber<Role>>>("400").unwrap(), ListedNumber(Role::Member));
     let text = "Invalid value: Value error, Not in the list of possible values";
-    assert_eq!(refusal::<Json<Listed<Role>>>("401"), text);
-    assert_eq!(refusal::<Json<Listed<Role>>>("\"100\""), "value is not an integer");
+    assert_eq!(refusal::<Json<ListedNumber<Role>>>("401"), text);
+    assert_eq!(refusal::<Json<ListedNumber<Role>>>("\"100\""), "value is not an integer");
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,7 +111,7 @@ enum Kind {
     Stream,
 }
 
-impl Words for Kind {
+impl WordEnum for Kind {
     const WORDS: &'static [(&'static str, Self)] = &[("stream", Self::Stream)];
 }
 
@@ -117,18 +120,18 @@ impl Words for Kind {
 struct Draft<const STRICT: bool>;
 
 impl<const STRICT: bool> FromJson for Draft<STRICT> {
-    fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
-        Self::members(Object::of(value, path)?, path)
+    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
+        Self::members(JsonObject::of(value, path)?, path)
     }
 
     fn schema() -> Schema {
-        Object::schema(|object| Self::members(object, &Path::name("")))
+        JsonObject::schema(|object| Self::members(object, &JsonPath::name("")))
     }
 }
 
 impl<const STRICT: bool> Draft<STRICT> {
-    fn members(mut object: Object<'_>, path: &Path<'_>) -> Result<Self, ParamFault> {
-        let Quoted(Kind::Stream) = object.required("type")?;
+    fn members(mut object: JsonObject<'_>, path: &JsonPath<'_>) -> Result<Self, ParamError> {
+        let JsonWord(Kind::Stream) = object.required("type")?;
         let content: String = object.required("content")?;
         not_blank(&content, &path.key("content"))?;
         max_chars(&content, 3, &path.key("content"))?;
@@ -182,12 +185,12 @@ fn an_object_says_which_key_is_wrong_missing_or_too_many() {
 
 #[test]
 fn an_alternative_of_a_type_stands_in_the_path_like_a_key() {
-    let root = Path::name("can_mention_group");
+    let root = JsonPath::name("can_mention_group");
     assert_eq!(root.key("int").is_not(Expected::Integer).to_string(), "can_mention_group[\"int\"] is not an integer");
 }
 
 #[test]
 fn a_json_string_is_no_raw_word() {
     assert_eq!(sent::<Json<String>>("\"stream\"").unwrap(), "stream");
-    assert_eq!(refusal::<Word<Kind>>("\"stream\""), "Invalid value");
+    assert_eq!(refusal::<WordParam<Kind>>("\"stream\""), "Invalid value");
 }

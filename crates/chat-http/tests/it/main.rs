@@ -5,13 +5,9 @@
 #[cfg(test)]
 mod addresses;
 #[cfg(test)]
-mod again;
-#[cfg(test)]
 mod bots;
 #[cfg(test)]
 mod browsers;
-#[cfg(test)]
-mod cellar;
 #[cfg(test)]
 mod changes;
 #[cfg(test)]
@@ -34,7 +30,7 @@ mod events;
 #[cfg(test)]
 mod exports;
 #[cfg(test)]
-mod given;
+mod file_store;
 #[cfg(test)]
 mod groups;
 #[cfg(test)]
@@ -52,6 +48,8 @@ mod names;
 mod nodes;
 #[cfg(test)]
 mod organization;
+#[cfg(test)]
+mod organization_items;
 #[cfg(test)]
 #[path = "../../../chat-core/tests/it/payloads.rs"]
 mod payloads;
@@ -72,6 +70,10 @@ mod recipients;
 #[cfg(test)]
 mod register;
 #[cfg(test)]
+mod repolls;
+#[cfg(test)]
+mod request_parsing;
+#[cfg(test)]
 mod roles;
 #[cfg(test)]
 mod scheduled;
@@ -82,11 +84,9 @@ mod spec;
 #[cfg(test)]
 mod startup;
 #[cfg(test)]
+mod test_app;
+#[cfg(test)]
 mod texts;
-#[cfg(test)]
-mod things;
-#[cfg(test)]
-mod town;
 #[cfg(test)]
 mod typing;
 #[cfg(test)]

@@ -2,16 +2,16 @@
 
 use chat_core::model::role::Role;
 
-use crate::town::Town;
+use crate::test_app::TestApp;
 
 /// A call, its parameters, and the text of its refusal.
 type Refused<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a str);
 
 #[tokio::test]
 async fn no_name_has_characters_that_no_screen_shows() {
-    let town = Town::found().await;
-    let sam = town.person("sam", Role::Member).await;
-    let head = town.realm().changed();
+    let app = TestApp::found().await;
+    let sam = app.person("sam", Role::Member).await;
+    let head = app.realm().changed();
     for hidden in ["\u{200b}", "\u{202e}", "\u{2066}", "\u{feff}", "\u{ad}", "\u{e000}"] {
         let name = format!("ab{hidden}cd");
         let subscriptions = serde_json::json!([{"name": name}]).to_string();
@@ -41,16 +41,16 @@ async fn no_name_has_characters_that_no_screen_shows() {
             ("POST /realm/filters", &filter, "Invalid characters in pattern!"),
         ];
         for (call, parameters, text) in calls {
-            let told = town.call(&town.ada, call, parameters).await;
-            assert_eq!((told.error().0, told.error().2), (400, text), "{call} {hidden:?}");
+            let response = app.call(&app.ada, call, parameters).await;
+            assert_eq!((response.error().0, response.error().2), (400, text), "{call} {hidden:?}");
         }
     }
-    assert_eq!(town.realm().changed(), head);
+    assert_eq!(app.realm().changed(), head);
 }
 
 #[tokio::test]
 async fn nobody_is_named_as_everybody_is_mentioned() {
-    let town = Town::found().await;
+    let app = TestApp::found().await;
     for (name, text) in [
         ("@all", "Invalid characters in name!"),
         ("ada@home", "Invalid characters in name!"),
@@ -58,8 +58,8 @@ async fn nobody_is_named_as_everybody_is_mentioned() {
         ("Everyone", "Invalid format!"),
         ("channel", "Invalid format!"),
     ] {
-        town.call(&town.ada, "PATCH /settings", &[("full_name", name)]).await.refused(text);
+        app.call(&app.ada, "PATCH /settings", &[("full_name", name)]).await.refused(text);
     }
     let topic = [("type", "channel"), ("to", "general"), ("topic", "crew 👩\u{200d}🚀"), ("content", "hi")];
-    town.call(&town.ada, "POST /messages", &topic).await.success();
+    app.call(&app.ada, "POST /messages", &topic).await.success();
 }

@@ -5,11 +5,11 @@ use base64::engine::general_purpose::STANDARD;
 use chat_core::model::role::Role;
 use serde_json::json;
 
-use crate::town::Town;
+use crate::test_app::TestApp;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_channel_made_on_one_node_is_written_to_on_another_at_once() {
-    let here = Town::found().await;
+    let here = TestApp::found().await;
     let there = here.another_node().await;
     for round in 0..8 {
         // Each is the first to know once.
@@ -25,23 +25,23 @@ async fn a_channel_made_on_one_node_is_written_to_on_another_at_once() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_account_made_on_one_node_is_let_in_by_another_at_once() {
-    let here = Town::found().await;
+    let here = TestApp::found().await;
     let there = here.another_node().await;
     for name in ["ann", "ben", "cleo"] {
         let person = here.person(name, Role::Member).await;
         let me = there.call(&person, "GET /users/me", &[]).await.success();
         assert_eq!(me["user_id"], person.id);
     }
-    let stranger = crate::town::Person { key: "x".repeat(32), ..here.ada.clone() };
+    let stranger = crate::test_app::Person { key: "x".repeat(32), ..here.ada.clone() };
     assert_eq!(there.call(&stranger, "GET /users/me", &[]).await.error(), (401, "UNAUTHORIZED", "Invalid API key"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn while_the_database_is_gone_reads_and_writes_are_503_and_say_when_to_try_again() {
-    let town = Town::found().await;
-    let registered = town.call(&town.ada, "POST /register", &[]).await.success();
+    let app = TestApp::found().await;
+    let registered = app.call(&app.ada, "POST /register", &[]).await.success();
     let queue_id = registered["queue_id"].as_str().unwrap();
-    town.store.stop().await;
+    app.store.stop().await;
     let gone = (503, "SERVICE_UNAVAILABLE", "Service temporarily unavailable");
     let message = [("type", "channel"), ("to", "general"), ("topic", "t"), ("content", "x")];
     let made = json!([{"name": "new"}]).to_string();
@@ -53,17 +53,17 @@ async fn while_the_database_is_gone_reads_and_writes_are_503_and_say_when_to_try
         ("DELETE /events", &[("queue_id", queue_id)]),
         ("POST /fetch_api_key", &[("username", "ada@example.org"), ("password", "ada's")]),
     ] {
-        assert_eq!(town.call(&town.ada, call, parameters).await.error(), gone, "{call}");
+        assert_eq!(app.call(&app.ada, call, parameters).await.error(), gone, "{call}");
     }
-    let basic = STANDARD.encode(format!("{}:{}", town.ada.email, town.ada.key));
+    let basic = STANDARD.encode(format!("{}:{}", app.ada.email, app.ada.key));
     let credentials = [("authorization", &*format!("Basic {basic}"))];
-    let (status, headers, _) = town.fetch_bytes("/api/v1/drafts", &credentials).await;
+    let (status, headers, _) = app.fetch_bytes("/api/v1/drafts", &credentials).await;
     assert_eq!((status, headers["retry-after"].to_str().unwrap()), (503, "5"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn messages_of_a_left_channel_are_reported_read_while_another_node_changes_the_realm() {
-    let here = Town::found().await;
+    let here = TestApp::found().await;
     let there = here.another_node().await;
     let bea = here.person("bea", Role::Member).await;
     let enter = [("subscriptions", r#"[{"name": "general"}]"#)];

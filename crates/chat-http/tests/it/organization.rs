@@ -4,26 +4,26 @@ use chat_core::model::role::Role;
 use serde_json::{Value, json};
 
 use crate::personal::{bot, heard, listen, mark, state};
-use crate::town::{Person, Told, Town};
+use crate::test_app::{Person, TestApp, TestResponse};
 
-async fn change(town: &Town, who: &Person, parameters: &[(&str, &str)]) -> Told {
-    town.call(who, "PATCH /realm", parameters).await
+async fn change(app: &TestApp, who: &Person, parameters: &[(&str, &str)]) -> TestResponse {
+    app.call(who, "PATCH /realm", parameters).await
 }
 
 /// The number of a group of the system.
-async fn group(town: &Town, name: &str) -> String {
-    let groups = state(town, &town.ada, "realm_user_groups").await;
+async fn group(app: &TestApp, name: &str) -> String {
+    let groups = state(app, &app.ada, "realm_user_groups").await;
     let found = groups.as_array().unwrap().iter().find(|group| group["name"] == name).unwrap();
     found["id"].to_string()
 }
 
 #[tokio::test]
 async fn every_setting_is_changed_repeated_told_and_shown() {
-    let town = Town::found().await;
-    let moderators = group(&town, "role:moderators").await;
+    let app = TestApp::found().await;
+    let moderators = group(&app, "role:moderators").await;
     let change_to = format!("{{\"new\": {moderators}, \"old\": 6}}");
     let number = moderators.as_str();
-    let ear = listen(&town, &town.person("sam", Role::Guest).await, r#"["realm"]"#, &[]).await;
+    let queue = listen(&app, &app.person("sam", Role::Guest).await, r#"["realm"]"#, &[]).await;
     for (name, sent, value) in [
         ("name", "Acme", json!("Acme")),
         ("description", "All *there* is", json!("All *there* is")),
@@ -51,117 +51,117 @@ async fn every_setting_is_changed_repeated_told_and_shown() {
         ("direct_message_initiator_group", number, json!(moderators.parse::<i64>().unwrap())),
         ("direct_message_permission_group", number, json!(moderators.parse::<i64>().unwrap())),
     ] {
-        let before = heard(&town, &ear).await.len();
-        let told = change(&town, &town.ada, &[(name, sent)]).await.success();
+        let before = heard(&app, &queue).await.len();
+        let response = change(&app, &app.ada, &[(name, sent)]).await.success();
         let repeated = if value.is_string() { json!("updated") } else { value.clone() };
-        assert_eq!(told, json!({"result": "success", "msg": "", name: repeated}), "{name}");
-        assert_eq!(state(&town, &town.ada, &format!("realm_{name}")).await, value, "{name}");
-        let event = heard(&town, &ear).await.split_off(before);
+        assert_eq!(response, json!({"result": "success", "msg": "", name: repeated}), "{name}");
+        assert_eq!(state(&app, &app.ada, &format!("realm_{name}")).await, value, "{name}");
+        let event = heard(&app, &queue).await.split_off(before);
         let plain = json!({"type": "realm", "op": "update", "property": name, "value": value});
         let dict = json!({"type": "realm", "op": "update_dict", "property": "default", "data": {name: value}});
         assert!(event == [plain] || event == [dict], "{name} {event:?}");
-        let mark_before = mark(&town);
-        let again = change(&town, &town.ada, &[(name, sent)]).await.success();
-        assert_eq!((again, mark(&town)), (json!({"result": "success", "msg": ""}), mark_before), "{name}");
+        let mark_before = mark(&app);
+        let again = change(&app, &app.ada, &[(name, sent)]).await.success();
+        assert_eq!((again, mark(&app)), (json!({"result": "success", "msg": ""}), mark_before), "{name}");
     }
 }
 
 #[tokio::test]
 async fn what_is_chosen_is_what_rules_ask_for() {
-    let town = Town::found().await;
-    let sam = town.person("sam", Role::Member).await;
+    let app = TestApp::found().await;
+    let sam = app.person("sam", Role::Member).await;
     let say = async |topic: &str| {
         let parameters = [("type", "stream"), ("to", "general"), ("topic", topic), ("content", "hi")];
-        town.call(&sam, "POST /messages", &parameters).await
+        app.call(&sam, "POST /messages", &parameters).await
     };
     let id = say("Lunch").await.success()["id"].clone();
-    let administrators = group(&town, "role:administrators").await;
-    let wish = [
+    let administrators = group(&app, "role:administrators").await;
+    let request_fields = [
         ("mandatory_topics", "true"),
         ("allow_message_editing", "false"),
         ("can_create_public_channel_group", administrators.as_str()),
     ];
-    change(&town, &town.ada, &wish).await.success();
+    change(&app, &app.ada, &request_fields).await.success();
     say("(no topic)").await.refused("Topics are required in this organization");
-    let told = town.call(&sam, &format!("PATCH /messages/{id}"), &[("content", "ho")]).await;
-    told.refused("Your organization has turned off message editing");
+    let response = app.call(&sam, &format!("PATCH /messages/{id}"), &[("content", "ho")]).await;
+    response.refused("Your organization has turned off message editing");
     let club = [("subscriptions", r#"[{"name": "club"}]"#)];
-    town.call(&sam, "POST /users/me/subscriptions", &club).await.refused("Insufficient permission");
-    assert_eq!(state(&town, &sam, "can_create_public_streams").await, json!(false));
-    change(&town, &town.ada, &[("name", "Acme")]).await.success();
-    assert_eq!(town.call_as_nobody("GET /server_settings", &[]).await.success()["realm_name"], "Acme");
+    app.call(&sam, "POST /users/me/subscriptions", &club).await.refused("Insufficient permission");
+    assert_eq!(state(&app, &sam, "can_create_public_streams").await, json!(false));
+    change(&app, &app.ada, &[("name", "Acme")]).await.success();
+    assert_eq!(app.call_as_nobody("GET /server_settings", &[]).await.success()["realm_name"], "Acme");
 }
 
 #[tokio::test]
 async fn a_realm_of_its_domains_alone_takes_nobody_else() {
-    let town = Town::found().await;
-    change(&town, &town.ada, &[("emails_restricted_to_domains", "true")]).await.success();
+    let app = TestApp::found().await;
+    change(&app, &app.ada, &[("emails_restricted_to_domains", "true")]).await.success();
     let domain = [("domain", "acme.org"), ("allow_subdomains", "false")];
-    town.call(&town.ada, "POST /realm/domains", &domain).await.success();
-    let before = mark(&town);
+    app.call(&app.ada, "POST /realm/domains", &domain).await.success();
+    let before = mark(&app);
     let invited = [("invitee_emails", "in@acme.org, out@elsewhere.org"), ("stream_ids", "[]")];
-    let told = town.call(&town.ada, "POST /invites", &invited).await;
-    assert_eq!(told.error().1, "INVITATION_FAILED");
-    assert_eq!(told.body["errors"], json!([["out@elsewhere.org", "Outside your domain.", false]]));
+    let response = app.call(&app.ada, "POST /invites", &invited).await;
+    assert_eq!(response.error().1, "INVITATION_FAILED");
+    assert_eq!(response.body["errors"], json!([["out@elsewhere.org", "Outside your domain.", false]]));
     let made = [("email", "out@elsewhere.org"), ("password", "a long password of Out"), ("full_name", "Out")];
-    let refused = town.call(&town.ada, "POST /users", &made).await;
+    let refused = app.call(&app.ada, "POST /users", &made).await;
     refused.refused("Email 'out@elsewhere.org' not allowed in this organization");
-    assert_eq!(mark(&town), before);
+    assert_eq!(mark(&app), before);
 }
 
 #[tokio::test]
 async fn nobody_joins_with_an_address_that_is_thrown_away_unless_the_realm_lets_them() {
-    let town = Town::found().await;
-    let sam = town.person("sam", Role::Member).await;
-    let before = mark(&town);
+    let app = TestApp::found().await;
+    let sam = app.person("sam", Role::Member).await;
+    let before = mark(&app);
     let invited = [("invitee_emails", "in@acme.org, out@Mailinator.com"), ("stream_ids", "[]")];
     let made = [("email", "out@mailinator.com"), ("password", "a long password of Out"), ("full_name", "Out")];
-    let told = town.call(&town.ada, "POST /invites", &invited).await;
-    assert_eq!(told.error().1, "INVITATION_FAILED");
-    assert_eq!(told.body["errors"], json!([["out@Mailinator.com", "Please use your real email address.", false]]));
-    let refused = town.call(&town.ada, "POST /users", &made).await;
+    let response = app.call(&app.ada, "POST /invites", &invited).await;
+    assert_eq!(response.error().1, "INVITATION_FAILED");
+    assert_eq!(response.body["errors"], json!([["out@Mailinator.com", "Please use your real email address.", false]]));
+    let refused = app.call(&app.ada, "POST /users", &made).await;
     refused.refused("Disposable email addresses are not allowed in this organization");
     let address = [("email", "sam@mailinator.com")];
-    town.call(&sam, "PATCH /settings", &address).await.refused("Please use your real email address.");
-    assert_eq!(mark(&town), before);
-    let max = town.person("max", Role::Administrator).await;
+    app.call(&sam, "PATCH /settings", &address).await.refused("Please use your real email address.");
+    assert_eq!(mark(&app), before);
+    let max = app.person("max", Role::Administrator).await;
     let choice = [("disallow_disposable_email_addresses", "false")];
-    change(&town, &max, &choice).await.refused("Must be an organization owner");
-    change(&town, &town.ada, &choice).await.success();
-    town.call(&town.ada, "POST /invites", &invited).await.success();
-    town.call(&town.ada, "POST /users", &made).await.success();
-    town.call(&sam, "PATCH /settings", &address).await.success();
+    change(&app, &max, &choice).await.refused("Must be an organization owner");
+    change(&app, &app.ada, &choice).await.success();
+    app.call(&app.ada, "POST /invites", &invited).await.success();
+    app.call(&app.ada, "POST /users", &made).await.success();
+    app.call(&sam, "PATCH /settings", &address).await.success();
 }
 
 #[tokio::test]
 async fn only_administrators_choose_and_some_things_only_owners() {
-    let town = Town::found().await;
-    let max = town.person("max", Role::Administrator).await;
-    change(&town, &max, &[("description", "We")]).await.success();
+    let app = TestApp::found().await;
+    let max = app.person("max", Role::Administrator).await;
+    change(&app, &max, &[("description", "We")]).await.success();
     let others = [
-        town.person("mona", Role::Moderator).await,
-        town.person("mel", Role::Member).await,
-        town.person("gus", Role::Guest).await,
-        bot(&town, "robot").await,
+        app.person("mona", Role::Moderator).await,
+        app.person("mel", Role::Member).await,
+        app.person("gus", Role::Guest).await,
+        bot(&app, "robot").await,
     ];
-    let before = mark(&town);
+    let before = mark(&app);
     for person in &others {
-        change(&town, person, &[("name", "Mine")]).await.refused("Must be an organization administrator");
+        change(&app, person, &[("name", "Mine")]).await.refused("Must be an organization administrator");
     }
     for owners in [("invite_to_realm_policy", "2"), ("waiting_period_threshold", "1")] {
-        let told = change(&town, &max, &[("name", "Mine"), owners]).await;
-        told.refused("Must be an organization owner");
+        let response = change(&app, &max, &[("name", "Mine"), owners]).await;
+        response.refused("Must be an organization owner");
     }
-    assert_eq!(town.call_as_nobody("PATCH /realm", &[("name", "Mine")]).await.error().0, 401);
-    assert_eq!(mark(&town), before);
+    assert_eq!(app.call_as_nobody("PATCH /realm", &[("name", "Mine")]).await.error().0, 401);
+    assert_eq!(mark(&app), before);
 }
 
 #[tokio::test]
 async fn what_a_setting_cannot_be_is_refused_and_nothing_of_the_request_is_done() {
-    let town = Town::found().await;
+    let app = TestApp::found().await;
     let long = "a".repeat(41);
-    let everyone = group(&town, "role:everyone").await;
-    let before = mark(&town);
+    let everyone = group(&app, "role:everyone").await;
+    let before = mark(&app);
     for (name, sent, text) in [
         ("name", long.as_str(), "name is too long (limit: 40 characters)"),
         ("mandatory_topics", "1", "mandatory_topics is not a boolean"),
@@ -178,9 +178,9 @@ async fn what_a_setting_cannot_be_is_refused_and_nothing_of_the_request_is_done(
             "'can_create_public_channel_group' setting cannot be set to 'role:everyone' group.",
         ),
     ] {
-        change(&town, &town.ada, &[("description", "x"), (name, sent)]).await.refused(text);
+        change(&app, &app.ada, &[("description", "x"), (name, sent)]).await.refused(text);
     }
-    let told = change(&town, &town.ada, &[("jitsi_server_url", "x"), ("digest_weekday", "2")]).await.success();
-    assert_eq!(told["ignored_parameters_unsupported"], json!(["digest_weekday", "jitsi_server_url"]));
-    assert_eq!((mark(&town), state(&town, &town.ada, "realm_description").await), (before, json!("")));
+    let response = change(&app, &app.ada, &[("jitsi_server_url", "x"), ("digest_weekday", "2")]).await.success();
+    assert_eq!(response["ignored_parameters_unsupported"], json!(["digest_weekday", "jitsi_server_url"]));
+    assert_eq!((mark(&app), state(&app, &app.ada, "realm_description").await), (before, json!("")));
 }

@@ -2,21 +2,22 @@
 
 use bytes::Bytes;
 use chat_core::id::UserId;
-use chat_http::agent::Agent;
+use chat_http::agent::ClientAgent;
 use chat_http::auth::credentials;
 use chat_http::limits::PARAMETERS_MAX;
 use chat_http::params::{
-    DirectTo, Encoding, Json, Kind, NotBlank, RawRequest, Reader, Recipients, Short, Stripped, Text, Verbatim, Whole,
+    BoundedInteger, BoundedString, DirectRecipients, Encoding, Json, NotBlank, ParamKind, ParamReader, RawRequest,
+    RecipientsParam, TextParam, TextParamWithNul, TrimmedText,
 };
 use http::{HeaderMap, HeaderValue};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::given::{NAME, asked, multipart, urlencoded, wait};
+use crate::request_parsing::{NAME, asked, multipart, urlencoded, wait};
 
 /// The value comes back from both encodings.
-fn returns<K: Kind>(text: &str, expected: &K::Value) -> Result<(), TestCaseError>
+fn returns<K: ParamKind>(text: &str, expected: &K::Value) -> Result<(), TestCaseError>
 where
     K::Value: PartialEq + std::fmt::Debug,
 {
@@ -28,20 +29,20 @@ where
 
 /// Asks for every kind; refusals are fine, panics are not.
 fn ask_everything(raw: &RawRequest) {
-    let mut given = Reader::new(raw);
+    let mut reader = ParamReader::new(raw);
     for name in ["a", "to", NAME] {
-        let _ = given.optional::<Text>(name);
-        let _ = given.optional::<Verbatim>(name);
-        let _ = given.optional::<NotBlank<Stripped>>(name);
-        let _ = given.optional::<Json<bool>>(name);
-        let _ = given.optional::<Json<Whole<0, 5000>>>(name);
-        let _ = given.optional::<Json<Option<Vec<Short<3>>>>>(name);
-        let _ = given.optional::<Json<Value>>(name);
-        if let Ok(Some(to)) = given.optional::<Recipients>(name) {
+        let _ = reader.optional::<TextParam>(name);
+        let _ = reader.optional::<TextParamWithNul>(name);
+        let _ = reader.optional::<NotBlank<TrimmedText>>(name);
+        let _ = reader.optional::<Json<bool>>(name);
+        let _ = reader.optional::<Json<BoundedInteger<0, 5000>>>(name);
+        let _ = reader.optional::<Json<Option<Vec<BoundedString<3>>>>>(name);
+        let _ = reader.optional::<Json<Value>>(name);
+        if let Ok(Some(to)) = reader.optional::<RecipientsParam>(name) {
             let _ = (to.channel(), to.direct(), to.channel_id(), to.user_ids());
         }
     }
-    let _ = given.ignored();
+    let _ = reader.ignored();
 }
 
 /// Bytes that look enough like a multipart body to get far into its parser.
@@ -108,15 +109,15 @@ proptest! {
             }
         }
         let _ = (credentials(&headers), Encoding::of(&headers));
-        prop_assert!(!Agent::of(&headers).name.is_empty());
+        prop_assert!(!ClientAgent::of(&headers).name.is_empty());
     }
 
     #[test]
     fn a_text_comes_back_as_it_was_sent(text in any::<String>()) {
-        returns::<Verbatim>(&text, &text)?;
+        returns::<TextParamWithNul>(&text, &text)?;
         let text = text.replace('\0', "");
-        returns::<Text>(&text, &text)?;
-        returns::<Stripped>(&text, &text.trim().to_owned())?;
+        returns::<TextParam>(&text, &text)?;
+        returns::<TrimmedText>(&text, &text.trim().to_owned())?;
     }
 
     #[test]
@@ -137,11 +138,11 @@ proptest! {
 
     #[test]
     fn people_come_back_as_a_set(ids in vec(any::<i64>(), 0..9)) {
-        let to = asked::<Recipients>(&multipart(&json!(ids).to_string())).unwrap();
+        let to = asked::<RecipientsParam>(&multipart(&json!(ids).to_string())).unwrap();
         let mut expected: Vec<_> = ids.into_iter().map(UserId).collect();
         expected.sort_unstable();
         expected.dedup();
-        prop_assert_eq!(to.direct().unwrap(), DirectTo::Ids(expected));
+        prop_assert_eq!(to.direct().unwrap(), DirectRecipients::Ids(expected));
     }
 
     #[test]
@@ -149,12 +150,12 @@ proptest! {
         prop_assert!(names.len() <= PARAMETERS_MAX);
         let query = names.join("=1&");
         let raw = wait(RawRequest::read(&query, &Encoding::None, Bytes::new())).unwrap();
-        let mut given = Reader::new(&raw);
-        let _ = (given.optional::<Text>("a"), given.optional::<Text>("bb"));
+        let mut reader = ParamReader::new(&raw);
+        let _ = (reader.optional::<TextParam>("a"), reader.optional::<TextParam>("bb"));
         let sent = names.iter().map(String::as_str);
         let mut expected: Vec<&str> = sent.filter(|name| !["a", "bb"].contains(name)).collect();
         expected.sort_unstable();
         expected.dedup();
-        prop_assert_eq!(given.ignored(), expected);
+        prop_assert_eq!(reader.ignored(), expected);
     }
 }

@@ -8,18 +8,18 @@ use chat_core::model::role::Role;
 use chat_core::push::{PushDevice, PushDeviceKind, PushError, PushNotification, PushService, PushStore as _};
 use serde_json::{Value, json};
 
-use crate::town::{NOW_S, Person, Town};
+use crate::test_app::{NOW_S, Person, TestApp};
 
 /// A bouncer that remembers what it was told, knows no token that begins with `x`, and does nothing about `fail`.
 #[derive(Default)]
 pub(crate) struct Listening {
-    told: Mutex<Vec<String>>,
+    requests: Mutex<Vec<String>>,
     pub(crate) payloads: Mutex<Vec<Value>>,
 }
 
 impl Listening {
     fn note(&self, what: &str, token: &str) -> Result<(), PushError> {
-        self.told.lock().unwrap().push(format!("{what} {token}"));
+        self.requests.lock().unwrap().push(format!("{what} {token}"));
         match token {
             token if token.starts_with('x') => Err(PushError::NotRecognizedThere),
             "fail" => Err(PushError::Bouncer("no answer".into())),
@@ -27,8 +27,8 @@ impl Listening {
         }
     }
 
-    pub(crate) fn told(&self) -> Vec<String> {
-        std::mem::take(&mut self.told.lock().unwrap())
+    pub(crate) fn notified(&self) -> Vec<String> {
+        std::mem::take(&mut self.requests.lock().unwrap())
     }
 }
 
@@ -56,14 +56,14 @@ impl PushService for Listening {
     }
 }
 
-pub(crate) async fn with_bouncer() -> (Town, Arc<Listening>) {
+pub(crate) async fn with_bouncer() -> (TestApp, Arc<Listening>) {
     let bouncer = Arc::<Listening>::default();
-    let town = Town::with_bouncer(Arc::<Listening>::clone(&bouncer)).await;
-    (town, bouncer)
+    let app = TestApp::with_bouncer(Arc::<Listening>::clone(&bouncer)).await;
+    (app, bouncer)
 }
 
-async fn devices(town: &Town, who: &Person) -> Vec<(PushDeviceKind, String)> {
-    let devices = town.store.devices(&[UserId(who.id)]).await.unwrap();
+async fn devices(app: &TestApp, who: &Person) -> Vec<(PushDeviceKind, String)> {
+    let devices = app.store.devices(&[UserId(who.id)]).await.unwrap();
     devices.into_iter().map(|device| (device.kind, device.token)).collect()
 }
 
@@ -74,28 +74,28 @@ const TEST: &str = "POST /mobile_push/test_notification";
 #[tokio::test]
 async fn a_device_is_registered_once_and_forgotten_once() {
     for (path, kind) in [(APPLE, PushDeviceKind::Apple), (GOOGLE, PushDeviceKind::Google)] {
-        let (town, bouncer) = with_bouncer().await;
-        let sam = town.person("sam", Role::Guest).await;
+        let (app, bouncer) = with_bouncer().await;
+        let sam = app.person("sam", Role::Guest).await;
         for _ in 0..2 {
-            town.call(&sam, &format!("POST {path}"), &[("token", "c0ffee"), ("appid", "org.example.App")])
+            app.call(&sam, &format!("POST {path}"), &[("token", "c0ffee"), ("appid", "org.example.App")])
                 .await
                 .success();
         }
-        assert_eq!(devices(&town, &sam).await, [(kind, "c0ffee".to_owned())]);
-        assert_eq!(bouncer.told(), ["register c0ffee", "register c0ffee"]);
-        town.call(&town.ada, &format!("DELETE {path}"), &[("token", "c0ffee")]).await.refused("Token does not exist");
+        assert_eq!(devices(&app, &sam).await, [(kind, "c0ffee".to_owned())]);
+        assert_eq!(bouncer.notified(), ["register c0ffee", "register c0ffee"]);
+        app.call(&app.ada, &format!("DELETE {path}"), &[("token", "c0ffee")]).await.refused("Token does not exist");
         let other = if path == APPLE { GOOGLE } else { APPLE };
-        town.call(&sam, &format!("DELETE {other}"), &[("token", "c0ffee")]).await.refused("Token does not exist");
-        assert!(bouncer.told().is_empty());
-        town.call(&sam, &format!("DELETE {path}"), &[("token", "c0ffee")]).await.success();
-        assert_eq!((devices(&town, &sam).await, bouncer.told()), (vec![], vec!["forget c0ffee".to_owned()]));
-        town.call(&sam, &format!("DELETE {path}"), &[("token", "c0ffee")]).await.refused("Token does not exist");
+        app.call(&sam, &format!("DELETE {other}"), &[("token", "c0ffee")]).await.refused("Token does not exist");
+        assert!(bouncer.notified().is_empty());
+        app.call(&sam, &format!("DELETE {path}"), &[("token", "c0ffee")]).await.success();
+        assert_eq!((devices(&app, &sam).await, bouncer.notified()), (vec![], vec!["forget c0ffee".to_owned()]));
+        app.call(&sam, &format!("DELETE {path}"), &[("token", "c0ffee")]).await.refused("Token does not exist");
     }
 }
 
 #[tokio::test]
 async fn a_token_that_is_none_is_not_registered() {
-    let (town, bouncer) = with_bouncer().await;
+    let (app, bouncer) = with_bouncer().await;
     let long = "a".repeat(4_097);
     for (path, parameters, text) in [
         (APPLE, &[][..], "Missing 'token' argument"),
@@ -104,39 +104,39 @@ async fn a_token_that_is_none_is_not_registered() {
         (APPLE, &[("token", "not base64")], "Invalid APNS token"),
         (APPLE, &[("token", "c0ffee"), ("appid", "two words")], "Invalid app ID"),
     ] {
-        town.call(&town.ada, &format!("POST {path}"), parameters).await.refused(text);
+        app.call(&app.ada, &format!("POST {path}"), parameters).await.refused(text);
     }
-    assert!(devices(&town, &town.ada).await.is_empty() && bouncer.told().is_empty());
+    assert!(devices(&app, &app.ada).await.is_empty() && bouncer.notified().is_empty());
 }
 
 #[tokio::test]
 async fn a_device_the_bouncer_is_not_told_of_is_not_registered() {
-    let (town, _) = with_bouncer().await;
-    let told = town.call(&town.ada, &format!("POST {GOOGLE}"), &[("token", "fail")]).await;
-    assert_eq!(told.error(), (502, "INTERNAL_SERVER_ERROR", "The push bouncer cannot be reached"));
-    assert!(devices(&town, &town.ada).await.is_empty());
+    let (app, _) = with_bouncer().await;
+    let response = app.call(&app.ada, &format!("POST {GOOGLE}"), &[("token", "fail")]).await;
+    assert_eq!(response.error(), (502, "INTERNAL_SERVER_ERROR", "The push bouncer cannot be reached"));
+    assert!(devices(&app, &app.ada).await.is_empty());
 }
 
 #[tokio::test]
 async fn all_devices_are_tested_unless_one_is_named() {
-    let (town, bouncer) = with_bouncer().await;
-    let sam = town.person("sam", Role::Member).await;
+    let (app, bouncer) = with_bouncer().await;
+    let sam = app.person("sam", Role::Member).await;
     for token in ["one", "two"] {
-        town.call(&sam, &format!("POST {GOOGLE}"), &[("token", token)]).await.success();
+        app.call(&sam, &format!("POST {GOOGLE}"), &[("token", token)]).await.success();
     }
-    town.call(&town.ada, &format!("POST {GOOGLE}"), &[("token", "three")]).await.success();
-    bouncer.told();
-    town.call(&sam, TEST, &[]).await.success();
-    assert_eq!(bouncer.told(), ["test one", "test two"]);
-    town.call(&sam, TEST, &[("token", "two")]).await.success();
-    assert_eq!(bouncer.told(), ["test two"]);
+    app.call(&app.ada, &format!("POST {GOOGLE}"), &[("token", "three")]).await.success();
+    bouncer.notified();
+    app.call(&sam, TEST, &[]).await.success();
+    assert_eq!(bouncer.notified(), ["test one", "test two"]);
+    app.call(&sam, TEST, &[("token", "two")]).await.success();
+    assert_eq!(bouncer.notified(), ["test two"]);
 }
 
 #[tokio::test]
 async fn a_test_is_called_test_and_carries_the_name_of_the_organization() {
-    let (town, bouncer) = with_bouncer().await;
-    town.call(&town.ada, &format!("POST {GOOGLE}"), &[("token", "one")]).await.success();
-    town.call(&town.ada, TEST, &[]).await.success();
+    let (app, bouncer) = with_bouncer().await;
+    app.call(&app.ada, &format!("POST {GOOGLE}"), &[("token", "one")]).await.success();
+    app.call(&app.ada, TEST, &[]).await.success();
     let payload = bouncer.payloads.lock().unwrap()[0].clone();
     let said = ["event", "realm_name", "user_id", "time", "server"].map(|key| payload[key].clone());
     assert_eq!(said, [json!("test"), json!("Example"), json!(9), json!(NOW_S), json!("chat.example.org")]);
@@ -144,43 +144,43 @@ async fn a_test_is_called_test_and_carries_the_name_of_the_organization() {
 
 #[tokio::test]
 async fn a_device_unknown_to_the_server_is_not_tested() {
-    let (town, bouncer) = with_bouncer().await;
-    let sam = town.person("sam", Role::Member).await;
-    town.call(&sam, &format!("POST {GOOGLE}"), &[("token", "one")]).await.success();
-    bouncer.told();
+    let (app, bouncer) = with_bouncer().await;
+    let sam = app.person("sam", Role::Member).await;
+    app.call(&sam, &format!("POST {GOOGLE}"), &[("token", "one")]).await.success();
+    bouncer.notified();
     for token in ["two", "one", ""] {
-        let told = town.call(&town.ada, TEST, &[("token", token)]).await;
-        assert_eq!(told.error(), (400, "INVALID_PUSH_DEVICE_TOKEN", "Device not recognized"), "{token}");
+        let response = app.call(&app.ada, TEST, &[("token", token)]).await;
+        assert_eq!(response.error(), (400, "INVALID_PUSH_DEVICE_TOKEN", "Device not recognized"), "{token}");
     }
-    assert!(bouncer.told().is_empty());
+    assert!(bouncer.notified().is_empty());
 }
 
 #[tokio::test]
 async fn a_device_unknown_to_the_bouncer_is_told_apart() {
-    let (town, _) = with_bouncer().await;
-    town.call(&town.ada, &format!("POST {GOOGLE}"), &[("token", "x1")]).await.success();
-    let told = town.call(&town.ada, TEST, &[("token", "x1")]).await;
+    let (app, _) = with_bouncer().await;
+    app.call(&app.ada, &format!("POST {GOOGLE}"), &[("token", "x1")]).await.success();
+    let response = app.call(&app.ada, TEST, &[("token", "x1")]).await;
     let text = "Device not recognized by the push bouncer";
-    assert_eq!(told.error(), (400, "INVALID_REMOTE_PUSH_DEVICE_TOKEN", text));
+    assert_eq!(response.error(), (400, "INVALID_REMOTE_PUSH_DEVICE_TOKEN", text));
 }
 
 #[tokio::test]
 async fn without_a_bouncer_devices_are_kept_and_tests_succeed() {
-    let town = Town::found().await;
-    town.call(&town.ada, TEST, &[]).await.success();
-    town.call(&town.ada, &format!("POST {GOOGLE}"), &[("token", "one")]).await.success();
-    town.call(&town.ada, TEST, &[("token", "one")]).await.success();
-    let told = town.call(&town.ada, TEST, &[("token", "two")]).await;
-    assert_eq!(told.error(), (400, "INVALID_PUSH_DEVICE_TOKEN", "Device not recognized"));
+    let app = TestApp::found().await;
+    app.call(&app.ada, TEST, &[]).await.success();
+    app.call(&app.ada, &format!("POST {GOOGLE}"), &[("token", "one")]).await.success();
+    app.call(&app.ada, TEST, &[("token", "one")]).await.success();
+    let response = app.call(&app.ada, TEST, &[("token", "two")]).await;
+    assert_eq!(response.error(), (400, "INVALID_PUSH_DEVICE_TOKEN", "Device not recognized"));
 }
 
 #[tokio::test]
 async fn clients_are_told_whether_telephones_are_notified() {
     let (notifying, _) = with_bouncer().await;
-    for (town, is_on) in [(notifying, true), (Town::found().await, false)] {
-        let settings = town.call_as_nobody("GET /server_settings", &[]).await.success();
+    for (app, is_on) in [(notifying, true), (TestApp::found().await, false)] {
+        let settings = app.call_as_nobody("GET /server_settings", &[]).await.success();
         assert_eq!(settings["push_notifications_enabled"], is_on);
-        let state = town.call(&town.ada, "POST /register", &[]).await.success();
+        let state = app.call(&app.ada, "POST /register", &[]).await.success();
         assert_eq!(state["realm_push_notifications_enabled"], is_on);
     }
 }

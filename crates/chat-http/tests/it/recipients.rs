@@ -1,18 +1,18 @@
 //! `to` in all its shapes.
 
 use chat_core::id::{ChannelId, UserId};
-use chat_http::params::{ChannelName, DirectTo, Recipients, RecipientsFault, To};
+use chat_http::params::{ChannelNameOrId, DirectRecipients, RawRecipients, RecipientsError, RecipientsParam};
 
-use crate::given::sent;
+use crate::request_parsing::sent;
 
-fn to(text: &str) -> To {
-    sent::<Recipients>(text).unwrap()
+fn to(text: &str) -> RawRecipients {
+    sent::<RecipientsParam>(text).unwrap()
 }
 
 #[test]
 fn a_channel_is_a_name_a_number_or_a_list_of_one() {
-    let name = |name: &str| Ok(ChannelName::Name(name.to_owned()));
-    let id = Ok(ChannelName::Id(ChannelId(5)));
+    let name = |name: &str| Ok(ChannelNameOrId::Name(name.to_owned()));
+    let id = Ok(ChannelNameOrId::Id(ChannelId(5)));
     for (text, channel) in [
         ("general", name("general")),
         ("\"general\"", name("general")),
@@ -28,17 +28,17 @@ fn a_channel_is_a_name_a_number_or_a_list_of_one() {
         assert_eq!(to(text).channel(), channel, "{text}");
     }
     for text in ["[]", "[1, 2]", "[\"a\", \"b\"]"] {
-        assert_eq!(to(text).channel(), Err(RecipientsFault::NotOneChannel), "{text}");
+        assert_eq!(to(text).channel(), Err(RecipientsError::NotOneChannel), "{text}");
     }
     for text in ["null", "true", "{}", "5.5", "[[5]]", "[null]", "99999999999999999999", r#""\u0000""#] {
-        assert_eq!(to(text).channel(), Err(RecipientsFault::NotAChannel), "{text}");
+        assert_eq!(to(text).channel(), Err(RecipientsError::NotAChannel), "{text}");
     }
 }
 
 #[test]
 fn people_are_a_list_of_numbers_or_of_addresses() {
-    let ids = |ids: &[i64]| Ok(DirectTo::Ids(ids.iter().copied().map(UserId).collect()));
-    let emails = |emails: &[&str]| Ok(DirectTo::Emails(emails.iter().map(ToString::to_string).collect()));
+    let ids = |ids: &[i64]| Ok(DirectRecipients::Ids(ids.iter().copied().map(UserId).collect()));
+    let emails = |emails: &[&str]| Ok(DirectRecipients::Emails(emails.iter().map(ToString::to_string).collect()));
     for (text, people) in [
         ("[9, 10, 9]", ids(&[9, 10])),
         ("[]", ids(&[])),
@@ -51,10 +51,10 @@ fn people_are_a_list_of_numbers_or_of_addresses() {
         assert_eq!(to(text).direct(), people, "{text}");
     }
     for text in ["[1, \"a@x\"]", "[\"a@x\", 1]", "[1, null]", "[1, 1.5]"] {
-        assert_eq!(to(text).direct(), Err(RecipientsFault::Mixed), "{text}");
+        assert_eq!(to(text).direct(), Err(RecipientsError::Mixed), "{text}");
     }
     for text in ["5", "null", "true", "{}", "[null]", "[[1]]", "[1.5]", "[true]", r#"["\u0000"]"#, r#""\u0000""#] {
-        assert_eq!(to(text).direct(), Err(RecipientsFault::NotPeople), "{text}");
+        assert_eq!(to(text).direct(), Err(RecipientsError::NotPeople), "{text}");
     }
 }
 
@@ -62,27 +62,27 @@ fn people_are_a_list_of_numbers_or_of_addresses() {
 fn where_only_numbers_will_do_nothing_else_does() {
     assert_eq!(to("5").channel_id(), Ok(ChannelId(5)));
     for text in ["general", "[5]", "\"5\"", "5.0", "null", "true"] {
-        assert_eq!(to(text).channel_id(), Err(RecipientsFault::NotAChannelId), "{text}");
+        assert_eq!(to(text).channel_id(), Err(RecipientsError::NotAChannelId), "{text}");
     }
     assert_eq!(to("[3, 1, 3]").user_ids(), Ok(vec![UserId(1), UserId(3)]));
     assert_eq!(to("[]").user_ids(), Ok(vec![]));
     for text in ["5", "a@x", "\"5\"", "null"] {
-        assert_eq!(to(text).user_ids(), Err(RecipientsFault::NotPeople), "{text}");
+        assert_eq!(to(text).user_ids(), Err(RecipientsError::NotPeople), "{text}");
     }
     for text in ["[\"a@x\"]", "[1, null]", "[1.5]"] {
-        assert_eq!(to(text).user_ids(), Err(RecipientsFault::NotIds), "{text}");
+        assert_eq!(to(text).user_ids(), Err(RecipientsError::NotIds), "{text}");
     }
 }
 
 #[test]
 fn each_refusal_is_in_the_words_clients_know() {
     let texts = [
-        (RecipientsFault::NotOneChannel, "Expected exactly one channel"),
-        (RecipientsFault::NotAChannel, "Invalid data type for channel"),
-        (RecipientsFault::NotAChannelId, "Invalid data type for channel ID"),
-        (RecipientsFault::NotPeople, "Invalid data type for recipients"),
-        (RecipientsFault::Mixed, "Recipient lists may contain emails or user IDs, but not both."),
-        (RecipientsFault::NotIds, "Recipient list may only contain user IDs"),
+        (RecipientsError::NotOneChannel, "Expected exactly one channel"),
+        (RecipientsError::NotAChannel, "Invalid data type for channel"),
+        (RecipientsError::NotAChannelId, "Invalid data type for channel ID"),
+        (RecipientsError::NotPeople, "Invalid data type for recipients"),
+        (RecipientsError::Mixed, "Recipient lists may contain emails or user IDs, but not both."),
+        (RecipientsError::NotIds, "Recipient list may only contain user IDs"),
     ];
     for (fault, text) in texts {
         assert_eq!(fault.to_string(), text);

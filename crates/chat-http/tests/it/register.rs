@@ -3,7 +3,7 @@
 use chat_core::model::role::Role;
 use serde_json::{Value, json};
 
-use crate::town::{NOW_S, Town};
+use crate::test_app::{NOW_S, TestApp};
 
 /// What a terminal client reads at its start without asking whether it is there.
 const TERMINAL: &str =
@@ -31,7 +31,7 @@ fn assert_has(state: &Value, keys: &str) {
 
 #[tokio::test]
 async fn a_terminal_client_finds_what_it_needs() {
-    let town = Town::found().await;
+    let app = TestApp::found().await;
     let types = r#"["realm", "presence", "subscription", "message", "starred_messages", "update_message_flags",
         "muted_topics", "realm_user", "realm_user_groups", "user_settings", "realm_emoji", "custom_profile_fields",
         "zulip_version"]"#;
@@ -41,10 +41,10 @@ async fn a_terminal_client_finds_what_it_needs() {
         ("include_subscribers", "true"),
         ("apply_markdown", "true"),
     ];
-    let state = town.call(&town.ada, "POST /register", &parameters).await.success();
+    let state = app.call(&app.ada, "POST /register", &parameters).await.success();
     assert_has(&state, TERMINAL);
     let general = &state["subscriptions"][0];
-    assert_eq!((&general["name"], &general["subscribers"]), (&json!("general"), &json!([town.ada.id])));
+    assert_eq!((&general["name"], &general["subscribers"]), (&json!("general"), &json!([app.ada.id])));
     assert_eq!((&general["desktop_notifications"], &general["color"]), (&json!(false), &json!("#76ce90")));
     assert_eq!(state["max_message_id"], -1);
     assert_eq!(state["user_settings"]["twenty_four_hour_time"], false);
@@ -56,7 +56,7 @@ async fn a_terminal_client_finds_what_it_needs() {
 
 #[tokio::test]
 async fn a_mobile_client_finds_what_it_needs() {
-    let town = Town::found().await;
+    let app = TestApp::found().await;
     let capabilities = r#"{"notification_settings_null": true, "bulk_message_deletion": true,
         "user_avatar_url_field_optional": true, "stream_typing_notifications": true, "user_settings_object": true,
         "include_deactivated_groups": true, "empty_topic_name": true, "individual_emoji_changes": true}"#;
@@ -66,7 +66,7 @@ async fn a_mobile_client_finds_what_it_needs() {
         ("slim_presence", "true"),
         ("client_capabilities", capabilities),
     ];
-    let state = town.call(&town.ada, "POST /register", &parameters).await.success();
+    let state = app.call(&app.ada, "POST /register", &parameters).await.success();
     assert_has(&state, MOBILE);
     assert_eq!(state.get("ignored_parameters_unsupported"), None);
     assert!([1, 2, 3, 5, 6, 7].map(Value::from).contains(&state["realm_wildcard_mention_policy"]));
@@ -79,7 +79,7 @@ async fn a_mobile_client_finds_what_it_needs() {
     // One by one they are for clients without the object.
     assert_eq!(state.get("emojiset"), None);
     let group = &state["realm_user_groups"][1];
-    assert_eq!((&group["name"], &group["members"]), (&json!("role:owners"), &json!([town.ada.id])));
+    assert_eq!((&group["name"], &group["members"]), (&json!("role:owners"), &json!([app.ada.id])));
     assert!(state["server_timestamp"].is_f64());
     let user = &state["realm_users"][0];
     for key in ["user_id", "email", "full_name", "date_joined", "is_bot", "role", "timezone", "avatar_version"] {
@@ -89,9 +89,9 @@ async fn a_mobile_client_finds_what_it_needs() {
 
 #[tokio::test]
 async fn only_what_is_asked_for_is_told() {
-    let town = Town::found().await;
+    let app = TestApp::found().await;
     let keys = |state: Value| state.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
-    let state = town.call(&town.ada, "POST /register", &[("fetch_event_types", "[]")]).await.success();
+    let state = app.call(&app.ada, "POST /register", &[("fetch_event_types", "[]")]).await.success();
     let always = [
         "result",
         "msg",
@@ -106,36 +106,36 @@ async fn only_what_is_asked_for_is_told() {
         "zulip_feature_level",
     ];
     assert_eq!(keys(state), always);
-    let state = town.call(&town.ada, "POST /register", &[("event_types", r#"["alert_words"]"#)]).await.success();
+    let state = app.call(&app.ada, "POST /register", &[("event_types", r#"["alert_words"]"#)]).await.success();
     assert_eq!(state["alert_words"], json!([]));
     assert_eq!(keys(state).len(), always.len() + 1);
     let both = r#"["user_topic", "muted_topics"]"#;
-    let state = town.call(&town.ada, "POST /register", &[("fetch_event_types", both)]).await.success();
+    let state = app.call(&app.ada, "POST /register", &[("fetch_event_types", both)]).await.success();
     assert_eq!((&state["user_topics"], state.get("muted_topics")), (&json!([]), None));
 }
 
 #[tokio::test]
 async fn unread_messages_stand_where_they_are_and_in_order() {
-    let town = Town::found().await;
-    let sam = town.person("sam", Role::Member).await;
-    let eve = town.person("eve", Role::Member).await;
+    let app = TestApp::found().await;
+    let sam = app.person("sam", Role::Member).await;
+    let eve = app.person("eve", Role::Member).await;
     let send = |to: String| {
-        let (town, sam) = (&town, &sam);
+        let (app, sam) = (&app, &sam);
         async move {
             let parameters = [("type", "direct"), ("to", to.as_str()), ("content", "hi")];
-            town.call(sam, "POST /messages", &parameters).await.success()["id"].as_i64().unwrap()
+            app.call(sam, "POST /messages", &parameters).await.success()["id"].as_i64().unwrap()
         }
     };
-    let first = send(format!("[{}]", town.ada.id)).await;
-    let group = send(format!("[{}, {}]", town.ada.id, eve.id)).await;
-    let second = send(format!("[{}]", town.ada.id)).await;
-    let state = town.call(&town.ada, "POST /register", &[]).await.success();
+    let first = send(format!("[{}]", app.ada.id)).await;
+    let group = send(format!("[{}, {}]", app.ada.id, eve.id)).await;
+    let second = send(format!("[{}]", app.ada.id)).await;
+    let state = app.call(&app.ada, "POST /register", &[]).await.success();
     let unread = &state["unread_msgs"];
     assert_eq!(
         unread["pms"],
         json!([{"other_user_id": sam.id, "sender_id": sam.id, "unread_message_ids": [first, second]}])
     );
-    let everybody = format!("{},{},{}", town.ada.id, sam.id, eve.id);
+    let everybody = format!("{},{},{}", app.ada.id, sam.id, eve.id);
     assert_eq!(unread["huddles"], json!([{"user_ids_string": everybody, "unread_message_ids": [group]}]));
     assert_eq!((&unread["count"], &state["max_message_id"]), (&json!(3), &json!(second)));
     assert_eq!(
@@ -146,14 +146,14 @@ async fn unread_messages_stand_where_they_are_and_in_order() {
 
 #[tokio::test]
 async fn a_guest_is_told_of_no_channel_they_are_not_in() {
-    let town = Town::found().await;
-    let guest = town.person("gus", Role::Guest).await;
-    let state = town.call(&guest, "POST /register", &[]).await.success();
+    let app = TestApp::found().await;
+    let guest = app.person("gus", Role::Guest).await;
+    let state = app.call(&guest, "POST /register", &[]).await.success();
     for key in ["streams", "subscriptions", "unsubscribed", "never_subscribed", "realm_default_streams"] {
         assert_eq!(state[key], json!([]), "{key}");
     }
-    let member = town.person("sam", Role::Member).await;
-    let state = town.call(&member, "POST /register", &[]).await.success();
+    let member = app.person("sam", Role::Member).await;
+    let state = app.call(&member, "POST /register", &[]).await.success();
     assert_eq!(state["never_subscribed"].as_array().unwrap().len(), 2);
     assert_eq!((&state["can_create_public_streams"], &state["is_admin"]), (&json!(true), &json!(false)));
     assert_eq!(state["server_timestamp"], json!(1_800_000_000.0));
@@ -162,19 +162,19 @@ async fn a_guest_is_told_of_no_channel_they_are_not_in() {
 
 #[tokio::test]
 async fn the_emoji_document_is_for_everybody_and_told_once() {
-    let town = Town::found().await;
-    let (status, headers, body) = town.fetch("/static/emoji-data.json", &[]).await;
+    let app = TestApp::found().await;
+    let (status, headers, body) = app.fetch("/static/emoji-data.json", &[]).await;
     assert_eq!((status, &headers["content-type"]), (200, &"application/json".parse().unwrap()));
     assert_eq!(body["code_to_names"]["1f44d"][0], "+1");
     let tag = headers["etag"].to_str().unwrap();
-    let (status, _, body) = town.fetch("/static/emoji-data.json", &[("if-none-match", tag)]).await;
+    let (status, _, body) = app.fetch("/static/emoji-data.json", &[("if-none-match", tag)]).await;
     assert_eq!((status, body), (304, Value::Null));
 }
 
 #[tokio::test]
 async fn the_state_promises_nothing_that_the_server_does_not_do() {
-    let town = Town::found().await;
-    let state = town.call(&town.ada, "POST /register", &[]).await.success();
+    let app = TestApp::found().await;
+    let state = app.call(&app.ada, "POST /register", &[]).await.success();
     assert_eq!(state["jitsi_server_url"], "");
     assert_eq!((&state["realm_jitsi_server_url"], &state["server_jitsi_server_url"]), (&Value::Null, &Value::Null));
     for key in ["realm_inline_image_preview", "server_inline_image_preview", "is_billing_admin"] {
@@ -188,8 +188,8 @@ async fn the_state_promises_nothing_that_the_server_does_not_do() {
 
 #[tokio::test]
 async fn the_state_says_which_groups_each_permission_can_be_given_to() {
-    let town = Town::found().await;
-    let state = town.call(&town.ada, "POST /register", &[]).await.success();
+    let app = TestApp::found().await;
+    let state = app.call(&app.ada, "POST /register", &[]).await.success();
     let supported = &state["server_supported_permission_settings"];
     let names = |of: &str| supported[of].as_object().unwrap().keys().cloned().collect::<Vec<_>>();
     assert_eq!(
@@ -208,8 +208,8 @@ async fn the_state_says_which_groups_each_permission_can_be_given_to() {
     let id_of = |name: &str| groups.iter().find(|group| group["name"] == name).unwrap()["id"].to_string();
     for name in names("realm") {
         assert!(state[format!("realm_{name}")].is_i64(), "{name}");
-        let told = &supported["realm"][&name];
-        if !told["allowed_system_groups"].as_array().unwrap().is_empty() {
+        let response = &supported["realm"][&name];
+        if !response["allowed_system_groups"].as_array().unwrap().is_empty() {
             continue;
         }
         for (key, group) in [
@@ -218,70 +218,70 @@ async fn the_state_says_which_groups_each_permission_can_be_given_to() {
             ("allow_nobody_group", "role:nobody"),
             ("allow_everyone_group", "role:everyone"),
         ] {
-            let answer = town.call(&town.ada, "PATCH /realm", &[(&name, &id_of(group))]).await;
-            assert_eq!(answer.status.is_success(), told[key] == true, "{name} {group}");
+            let answer = app.call(&app.ada, "PATCH /realm", &[(&name, &id_of(group))]).await;
+            assert_eq!(answer.status.is_success(), response[key] == true, "{name} {group}");
         }
     }
 }
 
 #[tokio::test]
 async fn a_server_that_was_started_again_tells_every_queue() {
-    let town = Town::found().await;
-    let queue = town.call(&town.ada, "POST /register", &[("event_types", r#"["restart"]"#)]).await.success();
-    let other = town.call(&town.ada, "POST /register", &[("event_types", r#"["message"]"#)]).await.success();
-    town.wait_s(5);
-    town.restart().await;
+    let app = TestApp::found().await;
+    let queue = app.call(&app.ada, "POST /register", &[("event_types", r#"["restart"]"#)]).await.success();
+    let other = app.call(&app.ada, "POST /register", &[("event_types", r#"["message"]"#)]).await.success();
+    app.wait_s(5);
+    app.restart().await;
     let events = async |queue: &Value| {
         let id = queue["queue_id"].as_str().unwrap();
         let asked = [("queue_id", id), ("last_event_id", "-1"), ("dont_block", "true")];
-        town.call(&town.ada, "GET /events", &asked).await.success()["events"].clone()
+        app.call(&app.ada, "GET /events", &asked).await.success()["events"].clone()
     };
-    let told = events(&queue).await;
+    let notified = events(&queue).await;
     let expected = json!([{
-        "id": told[0]["id"], "type": "restart", "zulip_version": "9.0", "zulip_merge_base": "9.0",
+        "id": notified[0]["id"], "type": "restart", "zulip_version": "9.0", "zulip_merge_base": "9.0",
         "zulip_feature_level": 277, "service_merge_base": "9.0", "service_feature_level": 277,
         "service_version": "9.0+1.2.3", "server_generation": NOW_S + 5,
     }]);
-    assert_eq!(told, expected);
+    assert_eq!(notified, expected);
     assert_eq!(events(&other).await, json!([]));
 }
 
 #[tokio::test]
 async fn unread_messages_of_a_muted_channel_are_told_and_not_counted() {
-    let town = Town::found().await;
-    let sam = town.person("sam", Role::Member).await;
-    town.call(&sam, "POST /users/me/subscriptions", &[("subscriptions", r#"[{"name": "general"}]"#)]).await.success();
-    let general = town.realm().channel_by_name("general").unwrap().id.to_string();
+    let app = TestApp::found().await;
+    let sam = app.person("sam", Role::Member).await;
+    app.call(&sam, "POST /users/me/subscriptions", &[("subscriptions", r#"[{"name": "general"}]"#)]).await.success();
+    let general = app.realm().channel_by_name("general").unwrap().id.to_string();
     let send = async |topic: &str| {
         let parameters = [("type", "stream"), ("to", "general"), ("topic", topic), ("content", "hi")];
-        town.call(&town.ada, "POST /messages", &parameters).await.success()
+        app.call(&app.ada, "POST /messages", &parameters).await.success()
     };
     send("lunch").await;
     send("work").await;
     let counted = async || {
-        let unread = town.call(&sam, "POST /register", &[]).await.success()["unread_msgs"].clone();
+        let unread = app.call(&sam, "POST /register", &[]).await.success()["unread_msgs"].clone();
         (unread["count"].clone(), unread["streams"].as_array().unwrap().len())
     };
     assert_eq!(counted().await, (json!(2), 2));
     let follow = [("stream_id", general.as_str()), ("topic", "work"), ("visibility_policy", "2")];
-    town.call(&sam, "POST /user_topics", &follow).await.success();
+    app.call(&sam, "POST /user_topics", &follow).await.success();
     let muted = format!(r#"[{{"stream_id": {general}, "property": "is_muted", "value": true}}]"#);
-    town.call(&sam, "POST /users/me/subscriptions/properties", &[("subscription_data", &muted)]).await.success();
+    app.call(&sam, "POST /users/me/subscriptions/properties", &[("subscription_data", &muted)]).await.success();
     assert_eq!(counted().await, (json!(1), 2));
 }
 
 #[tokio::test]
 async fn who_left_the_organization_is_no_subscriber_any_more() {
-    let town = Town::found().await;
-    let sam = town.person("sam", Role::Member).await;
-    town.call(&sam, "POST /users/me/subscriptions", &[("subscriptions", r#"[{"name": "general"}]"#)]).await.success();
+    let app = TestApp::found().await;
+    let sam = app.person("sam", Role::Member).await;
+    app.call(&sam, "POST /users/me/subscriptions", &[("subscriptions", r#"[{"name": "general"}]"#)]).await.success();
     let subscribers = async || {
         let asked = [("include_subscribers", "true")];
-        let state = town.call(&town.ada, "GET /users/me/subscriptions", &asked).await.success();
+        let state = app.call(&app.ada, "GET /users/me/subscriptions", &asked).await.success();
         let channels = state["subscriptions"].as_array().unwrap().clone();
         channels.iter().find(|channel| channel["name"] == "general").unwrap()["subscribers"].clone()
     };
-    assert_eq!(subscribers().await, json!([town.ada.id, sam.id]));
-    town.call(&town.ada, &format!("DELETE /users/{}", sam.id), &[]).await.success();
-    assert_eq!(subscribers().await, json!([town.ada.id]));
+    assert_eq!(subscribers().await, json!([app.ada.id, sam.id]));
+    app.call(&app.ada, &format!("DELETE /users/{}", sam.id), &[]).await.success();
+    assert_eq!(subscribers().await, json!([app.ada.id]));
 }

@@ -6,13 +6,13 @@
 #[cfg(test)]
 mod conversation;
 #[cfg(test)]
+mod fixtures;
+#[cfg(test)]
 mod people;
 #[cfg(test)]
 mod routes;
 #[cfg(test)]
 mod rows;
-#[cfg(test)]
-mod things;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -20,9 +20,9 @@ use std::fmt::Write as _;
 use chat_core::log::store::EventLog as _;
 use chat_core::model::role::Role;
 
-use crate::town::{self, Person, Told, Town};
+use crate::test_app::{self, Person, TestApp, TestResponse};
+use fixtures::RoleFixtures;
 use rows::Row;
-use things::Things;
 
 /// Who calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,22 +51,22 @@ const CALLERS: [Caller; 8] = [
     Caller::Nobody,
 ];
 
-/// A town, and somebody new of each role for each call.
+/// A test app, and a user new of each role for each call.
 struct Stage {
-    town: Town,
-    things: Things,
+    app: TestApp,
+    fixtures: RoleFixtures,
 }
 
 impl Stage {
     async fn new() -> Self {
-        let town = Town::found().await;
-        let things = Things::new(&town).await;
-        Self { town, things }
+        let app = TestApp::found().await;
+        let fixtures = RoleFixtures::new(&app).await;
+        Self { app, fixtures }
     }
 
-    /// Somebody new of that role, in the channel everybody is in.
+    /// A user new of that role, in the channel everybody is in.
     async fn person(&self, caller: Caller) -> Person {
-        let name = format!("person-{}", self.things.number());
+        let name = format!("person-{}", self.fixtures.number());
         let role = match caller {
             Caller::Owner => Role::Owner,
             Caller::Administrator => Role::Administrator,
@@ -74,37 +74,37 @@ impl Stage {
             Caller::Guest => Role::Guest,
             Caller::Member | Caller::Bot | Caller::Deactivated | Caller::Nobody => Role::Member,
         };
-        let person = self.town.person(&name, role).await;
-        let person = if caller == Caller::Bot { self.things.bot(&self.town, &person).await } else { person };
-        self.things.admit(&self.town, &person).await;
+        let person = self.app.person(&name, role).await;
+        let person = if caller == Caller::Bot { self.fixtures.bot(&self.app, &person).await } else { person };
+        self.fixtures.admit(&self.app, &person).await;
         person
     }
 
     /// Makes the call as that role: whether the answer is not the one of the row, and how.
     async fn check(&self, row: &Row, caller: Caller) -> Result<(), String> {
         let person = self.person(caller).await;
-        let call = self.things.filled(&self.town, &person, row.call).await;
+        let call = self.fixtures.filled(&self.app, &person, row.call).await;
         let mut parameters = Vec::new();
         for (name, value) in row.parameters {
-            parameters.push((*name, self.things.filled(&self.town, &person, value).await));
+            parameters.push((*name, self.fixtures.filled(&self.app, &person, value).await));
         }
         if caller == Caller::Deactivated {
-            self.town.call(&self.town.ada, &format!("DELETE /users/{}", person.id), &[]).await.success();
+            self.app.call(&self.app.ada, &format!("DELETE /users/{}", person.id), &[]).await.success();
         }
-        let before = self.town.store.head();
+        let before = self.app.store.head();
         let sent: Vec<_> = parameters.iter().map(|(name, value)| (*name, value.as_str())).collect();
-        let call = if row.file.is_some() { town::with_query(&call, &sent) } else { call };
-        let told = match (row.file, caller) {
-            (Some(file), Caller::Nobody) => self.town.call_with_files_as_nobody(&call, file.form()).await,
-            (Some(file), _) => self.town.call_with_files(&person, &call, file.form()).await,
-            (None, Caller::Nobody) => self.town.call_as_nobody(&call, &sent).await,
-            (None, _) => self.town.call(&person, &call, &sent).await,
+        let call = if row.file.is_some() { test_app::with_query(&call, &sent) } else { call };
+        let response = match (row.file, caller) {
+            (Some(file), Caller::Nobody) => self.app.call_with_files_as_nobody(&call, file.form()).await,
+            (Some(file), _) => self.app.call_with_files(&person, &call, file.form()).await,
+            (None, Caller::Nobody) => self.app.call_as_nobody(&call, &sent).await,
+            (None, _) => self.app.call(&person, &call, &sent).await,
         };
         let expected = row.verdict.of(caller);
-        if answer(&told) != expected {
-            return Err(format!("{caller:?} {call}: {:?}, expected {expected:?}", answer(&told)));
+        if answer(&response) != expected {
+            return Err(format!("{caller:?} {call}: {:?}, expected {expected:?}", answer(&response)));
         }
-        if expected != SUCCESS && self.town.store.head() != before {
+        if expected != SUCCESS && self.app.store.head() != before {
             return Err(format!("{caller:?} {call}: refused, and something was written"));
         }
         Ok(())
@@ -116,12 +116,12 @@ type Answer = (u16, String, String);
 
 const SUCCESS: Answer = (200, String::new(), String::new());
 
-fn answer(told: &Told) -> Answer {
-    let text = |key: &str| told.body[key].as_str().unwrap_or_default().to_owned();
-    (told.status.as_u16(), text("code"), text("msg"))
+fn answer(response: &TestResponse) -> Answer {
+    let text = |key: &str| response.body[key].as_str().unwrap_or_default().to_owned();
+    (response.status.as_u16(), text("code"), text("msg"))
 }
 
-/// Calls every row as every role, each row in a town of its own. All that differs is told at once.
+/// Calls every row as every role, each row in a test app of its own. All that differs is told at once.
 async fn checked(rows: &[Row]) {
     let mut wrong = String::new();
     for row in rows {
@@ -147,10 +147,10 @@ async fn every_role_is_told_what_the_table_says_of_people_and_the_organization()
 
 #[tokio::test]
 async fn every_endpoint_has_a_row() {
-    let town = Town::found().await;
+    let app = TestApp::found().await;
     let rows = conversation::ROWS.iter().chain(people::ROWS);
     let in_tables: BTreeSet<String> = rows.map(|row| routes::plain(row.call)).collect();
-    let served = routes::served(&town).await;
+    let served = routes::served(&app).await;
     let missing: Vec<_> = served.difference(&in_tables).collect();
     assert!(missing.is_empty(), "no row: {missing:#?}");
     let unknown: Vec<_> = in_tables.difference(&served).collect();

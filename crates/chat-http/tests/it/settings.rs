@@ -6,52 +6,52 @@ use chat_core::wire::settings::{SETTINGS, UserSettingDefaults};
 use serde_json::{Value, json};
 
 use crate::personal::{bot, heard, listen, mark, state};
-use crate::town::Town;
+use crate::test_app::TestApp;
 
 #[tokio::test]
 async fn everybody_changes_their_own_name() {
-    let town = Town::found().await;
-    let gus = town.person("gus", Role::Guest).await;
-    let told = town.call(&gus, "PATCH /settings", &[("full_name", " Augustus "), ("e-mail", "g@example.org")]).await;
-    assert_eq!(told.success()["ignored_parameters_unsupported"], json!(["e-mail"]));
-    assert_eq!(town.realm().user(UserId(gus.id)).unwrap().full_name, "Augustus");
-    let before = town.realm().at();
+    let app = TestApp::found().await;
+    let gus = app.person("gus", Role::Guest).await;
+    let response = app.call(&gus, "PATCH /settings", &[("full_name", " Augustus "), ("e-mail", "g@example.org")]).await;
+    assert_eq!(response.success()["ignored_parameters_unsupported"], json!(["e-mail"]));
+    assert_eq!(app.realm().user(UserId(gus.id)).unwrap().full_name, "Augustus");
+    let before = app.realm().at();
     for (name, text) in [("A", "Name too short!"), ("A*a", "Invalid characters in name!"), ("A|1", "Invalid format!")] {
-        town.call(&gus, "PATCH /settings", &[("full_name", name)]).await.refused(text);
+        app.call(&gus, "PATCH /settings", &[("full_name", name)]).await.refused(text);
     }
-    town.call(&gus, "PATCH /settings", &[("full_name", "")]).await.success();
-    assert_eq!(town.realm().at(), before);
+    app.call(&gus, "PATCH /settings", &[("full_name", "")]).await.success();
+    assert_eq!(app.realm().at(), before);
 }
 
 #[tokio::test]
 async fn a_new_password_replaces_the_one_who_asks_knows() {
-    let town = Town::found().await;
+    let app = TestApp::found().await;
     let change = [("old_password", "ada's"), ("new_password", "analytical")];
-    town.call(&town.ada, "PATCH /settings", &change).await.success();
+    app.call(&app.ada, "PATCH /settings", &change).await.success();
     let login = |password| [("username", "ada@example.org"), ("password", password)];
-    let told = town.call_as_nobody("POST /fetch_api_key", &login("ada's")).await;
-    assert_eq!(told.error().0, 401);
-    let told = town.call_as_nobody("POST /fetch_api_key", &login("analytical")).await;
-    assert_eq!(told.success()["api_key"], json!(town.ada.key));
+    let response = app.call_as_nobody("POST /fetch_api_key", &login("ada's")).await;
+    assert_eq!(response.error().0, 401);
+    let response = app.call_as_nobody("POST /fetch_api_key", &login("analytical")).await;
+    assert_eq!(response.success()["api_key"], json!(app.ada.key));
 }
 
 #[tokio::test]
 async fn a_password_that_is_weak_or_asked_for_by_a_stranger_stays_as_it_was() {
-    let town = Town::found().await;
-    let before = town.realm().at();
+    let app = TestApp::found().await;
+    let before = app.realm().at();
     let with_name = |old, new| [("full_name", "Countess"), ("old_password", old), ("new_password", new)];
-    let told = town.call(&town.ada, "PATCH /settings", &with_name("ada's", "12345")).await;
-    told.refused("The password is too weak.");
-    town.call(&town.ada, "PATCH /settings", &[("new_password", "analytical")]).await.refused("Wrong password!");
+    let response = app.call(&app.ada, "PATCH /settings", &with_name("ada's", "12345")).await;
+    response.refused("The password is too weak.");
+    app.call(&app.ada, "PATCH /settings", &[("new_password", "analytical")]).await.refused("Wrong password!");
     for _ in 0..4 {
-        town.call(&town.ada, "PATCH /settings", &with_name("x", "analytical")).await.refused("Wrong password!");
+        app.call(&app.ada, "PATCH /settings", &with_name("x", "analytical")).await.refused("Wrong password!");
     }
-    let told = town.call(&town.ada, "PATCH /settings", &with_name("ada's", "analytical")).await;
-    assert_eq!(told.error(), (429, "RATE_LIMIT_HIT", "API usage exceeded rate limit"));
-    assert_eq!(town.realm().at(), before);
-    town.wait_s(360);
+    let response = app.call(&app.ada, "PATCH /settings", &with_name("ada's", "analytical")).await;
+    assert_eq!(response.error(), (429, "RATE_LIMIT_HIT", "API usage exceeded rate limit"));
+    assert_eq!(app.realm().at(), before);
+    app.wait_s(360);
     let login = [("username", "ada@example.org"), ("password", "ada's")];
-    town.call_as_nobody("POST /fetch_api_key", &login).await.success();
+    app.call_as_nobody("POST /fetch_api_key", &login).await.success();
 }
 
 /// Another value than the preset one.
@@ -74,21 +74,21 @@ fn sent(value: &Value) -> String {
 
 #[tokio::test]
 async fn every_preference_is_changed_and_told_to_the_callers_own_clients() {
-    let town = Town::found().await;
-    let gus = town.person("gus", Role::Guest).await;
-    let newer = listen(&town, &gus, r#"["user_settings"]"#, &[]).await;
+    let app = TestApp::found().await;
+    let gus = app.person("gus", Role::Guest).await;
+    let newer = listen(&app, &gus, r#"["user_settings"]"#, &[]).await;
     let legacy = r#"["update_display_settings","update_global_notifications"]"#;
-    let older = listen(&town, &gus, legacy, &[]).await;
+    let older = listen(&app, &gus, legacy, &[]).await;
     let capable = [("client_capabilities", r#"{"notification_settings_null": true, "user_settings_object": true}"#)];
-    let capable = listen(&town, &gus, legacy, &capable).await;
-    let others = state(&town, &town.ada, "user_settings").await;
+    let capable = listen(&app, &gus, legacy, &capable).await;
+    let others = state(&app, &app.ada, "user_settings").await;
     for (name, _, preset) in SETTINGS {
         let value = another(name, preset);
-        let told = town.call(&gus, "PATCH /settings", &[(name, &sent(&value))]).await.success();
-        assert_eq!(told, json!({"result": "success", "msg": ""}), "{name}");
-        assert_eq!(state(&town, &gus, "user_settings").await[name], value);
+        let response = app.call(&gus, "PATCH /settings", &[(name, &sent(&value))]).await.success();
+        assert_eq!(response, json!({"result": "success", "msg": ""}), "{name}");
+        assert_eq!(state(&app, &gus, "user_settings").await[name], value);
     }
-    let told = heard(&town, &newer).await;
+    let events = heard(&app, &newer).await;
     let expected = SETTINGS.map(|(name, _, preset)| {
         let value = another(name, preset);
         let mut event = json!({"type": "user_settings", "op": "update", "property": name, "value": value});
@@ -97,9 +97,9 @@ async fn every_preference_is_changed_and_told_to_the_callers_own_clients() {
         }
         event
     });
-    assert_eq!(told, expected);
-    let told = heard(&town, &older).await;
-    assert_eq!(told.len(), 52);
+    assert_eq!(events, expected);
+    let events = heard(&app, &older).await;
+    assert_eq!(events.len(), 52);
     let sounds = json!({
         "type": "update_global_notifications", "user": "gus@example.org", "notification_name": "enable_sounds",
         "setting": false,
@@ -107,24 +107,24 @@ async fn every_preference_is_changed_and_told_to_the_callers_own_clients() {
     let colors = json!({
         "type": "update_display_settings", "user": "gus@example.org", "setting_name": "color_scheme", "setting": 2,
     });
-    assert!(told.contains(&sounds) && told.contains(&colors));
-    assert_eq!(heard(&town, &capable).await.len(), 0);
-    assert_eq!(state(&town, &town.ada, "user_settings").await, others);
+    assert!(events.contains(&sounds) && events.contains(&colors));
+    assert_eq!(heard(&app, &capable).await.len(), 0);
+    assert_eq!(state(&app, &app.ada, "user_settings").await, others);
 }
 
 #[tokio::test]
 async fn older_clients_send_each_part_to_an_address_of_its_own() {
-    let town = Town::found().await;
-    town.call(&town.ada, "PATCH /settings/display", &[("high_contrast_mode", "true")]).await.success();
-    town.call(&town.ada, "PATCH /settings/notifications", &[("enable_sounds", "false")]).await.success();
-    let settings = state(&town, &town.ada, "user_settings").await;
+    let app = TestApp::found().await;
+    app.call(&app.ada, "PATCH /settings/display", &[("high_contrast_mode", "true")]).await.success();
+    app.call(&app.ada, "PATCH /settings/notifications", &[("enable_sounds", "false")]).await.success();
+    let settings = state(&app, &app.ada, "user_settings").await;
     assert_eq!((&settings["high_contrast_mode"], &settings["enable_sounds"]), (&json!(true), &json!(false)));
 }
 
 #[tokio::test]
 async fn what_a_preference_cannot_be_is_refused_and_nothing_of_the_request_is_done() {
-    let town = Town::found().await;
-    let before = mark(&town);
+    let app = TestApp::found().await;
+    let before = mark(&app);
     for (name, value, text) in [
         ("color_scheme", "4", "Invalid color_scheme: Value error, Not in the list of possible values"),
         ("email_address_visibility", "6", "Invalid email_address_visibility"),
@@ -135,28 +135,28 @@ async fn what_a_preference_cannot_be_is_refused_and_nothing_of_the_request_is_do
         ("timezone", "Nowhere at all", "Invalid timezone: Value error, Not a recognized time zone"),
     ] {
         let parameters = [("twenty_four_hour_time", "true"), ("full_name", "Countess"), (name, value)];
-        town.call(&town.ada, "PATCH /settings", &parameters).await.refused(text);
+        app.call(&app.ada, "PATCH /settings", &parameters).await.refused(text);
     }
-    let robot = bot(&town, "robot").await;
-    let after = mark(&town);
-    let told = town.call(&robot, "PATCH /settings", &[("enter_sends", "true")]).await;
-    told.refused("This endpoint does not accept bot requests.");
-    assert_eq!((mark(&town), state(&town, &town.ada, "full_name").await), (after, json!("Ada Lovelace")));
+    let robot = bot(&app, "robot").await;
+    let after = mark(&app);
+    let response = app.call(&robot, "PATCH /settings", &[("enter_sends", "true")]).await;
+    response.refused("This endpoint does not accept bot requests.");
+    assert_eq!((mark(&app), state(&app, &app.ada, "full_name").await), (after, json!("Ada Lovelace")));
     assert!(after > before);
 }
 
 #[tokio::test]
 async fn name_time_zone_and_preferences_change_together() {
-    let town = Town::found().await;
-    let sam = town.person("sam", Role::Member).await;
-    let ear = listen(&town, &sam, r#"["realm_user"]"#, &[]).await;
+    let app = TestApp::found().await;
+    let sam = app.person("sam", Role::Member).await;
+    let queue = listen(&app, &sam, r#"["realm_user"]"#, &[]).await;
     let parameters = [("timezone", "Europe/London"), ("full_name", "Countess"), ("enter_sends", "true")];
-    town.call(&town.ada, "PATCH /settings", &parameters).await.success();
-    let settings = state(&town, &town.ada, "user_settings").await;
+    app.call(&app.ada, "PATCH /settings", &parameters).await.success();
+    let settings = state(&app, &app.ada, "user_settings").await;
     assert_eq!((&settings["timezone"], &settings["enter_sends"]), (&json!("Europe/London"), &json!(true)));
-    let ada = town.realm().user(UserId(9)).unwrap().clone();
+    let ada = app.realm().user(UserId(9)).unwrap().clone();
     assert_eq!((ada.full_name.as_str(), ada.timezone.as_str()), ("Countess", "Europe/London"));
-    let told = heard(&town, &ear).await;
-    assert_eq!(told[0]["person"], json!({"user_id": 9, "email": "ada@example.org", "timezone": "Europe/London"}));
-    assert_eq!(told[1]["person"], json!({"user_id": 9, "full_name": "Countess"}));
+    let events = heard(&app, &queue).await;
+    assert_eq!(events[0]["person"], json!({"user_id": 9, "email": "ada@example.org", "timezone": "Europe/London"}));
+    assert_eq!(events[1]["person"], json!({"user_id": 9, "full_name": "Countess"}));
 }

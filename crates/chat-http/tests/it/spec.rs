@@ -29,51 +29,51 @@ mod post_users_me_status;
 
 use serde_json::json;
 
-use crate::town::{Person, Told, Town};
+use crate::test_app::{Person, TestApp, TestResponse};
 
 /// Members, moderators and guests are told so where only administrators may.
 const ADMINISTRATOR: &str = "Must be an organization administrator";
 
-fn channel(town: &Town, name: &str) -> i64 {
-    town.realm().channel_by_name(name).unwrap().id.0
+fn channel(app: &TestApp, name: &str) -> i64 {
+    app.realm().channel_by_name(name).unwrap().id.0
 }
 
 /// Makes a channel with these people in it, or puts them into one that is there. Its number.
-pub(crate) async fn gather(town: &Town, name: &str, people: &[&Person], parameters: &[(&str, &str)]) -> i64 {
+pub(crate) async fn gather(app: &TestApp, name: &str, people: &[&Person], parameters: &[(&str, &str)]) -> i64 {
     let subscriptions = json!([{"name": name}]).to_string();
     let principals = json!(people.iter().map(|person| person.id).collect::<Vec<_>>()).to_string();
     let all = [&[("subscriptions", subscriptions.as_str()), ("principals", &principals)], parameters].concat();
-    town.call(&town.ada, "POST /users/me/subscriptions", &all).await.success();
-    channel(town, name)
+    app.call(&app.ada, "POST /users/me/subscriptions", &all).await.success();
+    channel(app, name)
 }
 
 /// A private channel of these people, Ada not among them unless she is named.
-async fn private(town: &Town, name: &str, people: &[&Person]) -> i64 {
-    gather(town, name, people, &[("invite_only", "true")]).await
+async fn private(app: &TestApp, name: &str, people: &[&Person]) -> i64 {
+    gather(app, name, people, &[("invite_only", "true")]).await
 }
 
-async fn archive(town: &Town, channel: i64) {
-    town.call(&town.ada, &format!("DELETE /streams/{channel}"), &[]).await.success();
+async fn archive(app: &TestApp, channel: i64) {
+    app.call(&app.ada, &format!("DELETE /streams/{channel}"), &[]).await.success();
 }
 
 /// Says something under a topic of a channel. The number of the message.
-pub(crate) async fn say(town: &Town, from: &Person, channel: i64, (topic, content): (&str, &str)) -> i64 {
+pub(crate) async fn say(app: &TestApp, from: &Person, channel: i64, (topic, content): (&str, &str)) -> i64 {
     let to = channel.to_string();
     let parameters = [("type", "stream"), ("to", to.as_str()), ("topic", topic), ("content", content)];
-    town.call(from, "POST /messages", &parameters).await.success()["id"].as_i64().unwrap()
+    app.call(from, "POST /messages", &parameters).await.success()["id"].as_i64().unwrap()
 }
 
 /// Says something to people. The number of the message.
-async fn tell(town: &Town, from: &Person, to: &[&Person], content: &str) -> i64 {
+async fn tell(app: &TestApp, from: &Person, to: &[&Person], content: &str) -> i64 {
     let to = json!(to.iter().map(|person| person.id).collect::<Vec<_>>()).to_string();
     let parameters = [("type", "direct"), ("to", to.as_str()), ("content", content)];
-    town.call(from, "POST /messages", &parameters).await.success()["id"].as_i64().unwrap()
+    app.call(from, "POST /messages", &parameters).await.success()["id"].as_i64().unwrap()
 }
 
 /// Of two calls that race, the success first, with the refusal.
 #[track_caller]
-pub(crate) fn one_succeeds(told: (Told, Told)) -> Told {
-    let (won, lost) = if told.0.status.is_success() { told } else { (told.1, told.0) };
+pub(crate) fn one_succeeds(response: (TestResponse, TestResponse)) -> TestResponse {
+    let (won, lost) = if response.0.status.is_success() { response } else { (response.1, response.0) };
     won.success();
     lost
 }

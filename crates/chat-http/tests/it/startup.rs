@@ -7,7 +7,7 @@ use chat_core::log::store::QueueStore as _;
 use chat_core::model::role::Role;
 use serde_json::{Value, json};
 
-use crate::town::{NOW_S, Person, Town};
+use crate::test_app::{NOW_S, Person, TestApp};
 
 /// Asserts that every key is there with a value of its type. A key is written `name:type`, with `?` for a value that
 /// may be null.
@@ -29,25 +29,25 @@ pub(crate) fn assert_typed(object: &Value, keys: &str) {
     }
 }
 
-/// A town where something was said: in a channel, to one person and to two, with everybody subscribed.
-async fn lively() -> (Town, Person, Person) {
-    let town = Town::found().await;
-    let sam = town.person("sam", Role::Member).await;
-    let eve = town.person("eve", Role::Member).await;
+/// A test app where something was said: in a channel, to one person and to two, with everybody subscribed.
+async fn lively() -> (TestApp, Person, Person) {
+    let app = TestApp::found().await;
+    let sam = app.person("sam", Role::Member).await;
+    let eve = app.person("eve", Role::Member).await;
     for who in [&sam, &eve] {
         let parameters = [("subscriptions", r#"[{"name": "general"}]"#)];
-        town.call(who, "POST /users/me/subscriptions", &parameters).await.success();
+        app.call(who, "POST /users/me/subscriptions", &parameters).await.success();
     }
-    let group = format!("[{}, {}]", town.ada.id, eve.id);
-    let ada = format!("[{}]", town.ada.id);
+    let group = format!("[{}, {}]", app.ada.id, eve.id);
+    let ada = format!("[{}]", app.ada.id);
     for parameters in [
         [("type", "stream"), ("to", "general"), ("topic", "lunch"), ("content", "@**Ada Lovelace** soup")],
         [("type", "direct"), ("to", &ada), ("topic", ""), ("content", "hi")],
         [("type", "direct"), ("to", &group), ("topic", ""), ("content", "hi")],
     ] {
-        town.call(&sam, "POST /messages", &parameters).await.success();
+        app.call(&sam, "POST /messages", &parameters).await.success();
     }
-    (town, sam, eve)
+    (app, sam, eve)
 }
 
 pub(crate) const CHANNEL: &str = "stream_id:int name:text description:text rendered_description:text date_created:int
@@ -84,9 +84,9 @@ const STATE: &str = "queue_id:text last_event_id:int zulip_version:text zulip_me
 
 #[tokio::test]
 async fn every_key_a_client_reads_of_the_state_has_its_type() {
-    let (town, ..) = lively().await;
+    let (app, ..) = lively().await;
     let parameters = [("include_subscribers", "true"), ("client_gravatar", "false")];
-    let state = town.call(&town.ada, "POST /register", &parameters).await.success();
+    let state = app.call(&app.ada, "POST /register", &parameters).await.success();
     assert_typed(&state, STATE);
     for subscription in state["subscriptions"].as_array().unwrap() {
         assert_typed(subscription, CHANNEL);
@@ -113,8 +113,8 @@ async fn every_key_a_client_reads_of_the_state_has_its_type() {
 
 #[tokio::test]
 async fn unread_messages_have_every_key_clients_read() {
-    let (town, sam, eve) = lively().await;
-    let state = town.call(&town.ada, "POST /register", &[]).await.success();
+    let (app, sam, eve) = lively().await;
+    let state = app.call(&app.ada, "POST /register", &[]).await.success();
     let unread = &state["unread_msgs"];
     assert_typed(unread, "count:int pms:list streams:list huddles:list mentions:list old_unreads_missing:bool");
     assert_eq!(unread["count"], 3);
@@ -123,13 +123,13 @@ async fn unread_messages_have_every_key_clients_read() {
     assert_typed(channel, "stream_id:int topic:text unread_message_ids:list");
     assert_eq!((&channel["topic"], &ids(channel)), (&json!("lunch"), &unread["mentions"]));
     assert_eq!(unread["pms"][0]["sender_id"], sam.id);
-    assert_eq!(unread["huddles"][0]["user_ids_string"], format!("{},{},{}", town.ada.id, sam.id, eve.id));
+    assert_eq!(unread["huddles"][0]["user_ids_string"], format!("{},{},{}", app.ada.id, sam.id, eve.id));
     assert_eq!([&ids(&unread["pms"][0]), &ids(&unread["huddles"][0])].map(|ids| ids.as_array().unwrap().len()), [1, 1]);
 }
 
 #[tokio::test]
 async fn a_terminal_client_reads_its_first_messages_as_it_asks_for_them() {
-    let (town, ..) = lively().await;
+    let (app, ..) = lively().await;
     let parameters = [
         ("anchor", "0"),
         ("use_first_unread_anchor", "true"),
@@ -139,14 +139,14 @@ async fn a_terminal_client_reads_its_first_messages_as_it_asks_for_them() {
         ("client_gravatar", "true"),
         ("narrow", "[]"),
     ];
-    let told = town.call(&town.ada, "GET /messages", &parameters).await.success();
+    let response = app.call(&app.ada, "GET /messages", &parameters).await.success();
     assert_typed(
-        &told,
+        &response,
         "messages:list anchor:int found_anchor:bool found_oldest:bool found_newest:bool history_limited:bool",
     );
-    assert_eq!(told.get("ignored_parameters_unsupported"), None);
-    let messages = told["messages"].as_array().unwrap();
-    assert_eq!((messages.len(), &told["anchor"]), (3, &messages[0]["id"]));
+    assert_eq!(response.get("ignored_parameters_unsupported"), None);
+    let messages = response["messages"].as_array().unwrap();
+    assert_eq!((messages.len(), &response["anchor"]), (3, &messages[0]["id"]));
     for message in messages {
         assert_typed(
             message,
@@ -166,12 +166,12 @@ async fn a_terminal_client_reads_its_first_messages_as_it_asks_for_them() {
 
 #[tokio::test]
 async fn what_an_endpoint_does_not_read_it_reports_whatever_it_answers() {
-    let (town, sam, _) = lively().await;
-    let state = town.call(&sam, "POST /register", &[]).await.success();
+    let (app, sam, _) = lively().await;
+    let state = app.call(&sam, "POST /register", &[]).await.success();
     let queue = state["queue_id"].as_str().unwrap();
     let last = state["last_event_id"].to_string();
     let page = [("anchor", "newest"), ("num_before", "1"), ("num_after", "0")];
-    let id = town.call(&sam, "GET /messages", &page).await.success()["messages"][0]["id"].to_string();
+    let id = app.call(&sam, "GET /messages", &page).await.success()["messages"][0]["id"].to_string();
     let ids = format!("[{id}]");
     let one = |action: &str| format!("{action}/{id}");
     let calls: [(&str, &[(&str, &str)]); 16] = [
@@ -194,77 +194,77 @@ async fn what_an_endpoint_does_not_read_it_reports_whatever_it_answers() {
     ];
     for (call, parameters) in calls {
         let unread = [("zebra", "1"), ("aardvark", "[]"), ("client", "Test")];
-        let told = town.call(&sam, call, &[parameters, &unread].concat()).await.success();
-        assert_eq!(told["ignored_parameters_unsupported"], json!(["aardvark", "zebra"]), "{call}");
+        let response = app.call(&sam, call, &[parameters, &unread].concat()).await.success();
+        assert_eq!(response["ignored_parameters_unsupported"], json!(["aardvark", "zebra"]), "{call}");
     }
-    let told = town.call_as_nobody("GET /server_settings", &[("zebra", "1")]).await.success();
-    assert_eq!(told["ignored_parameters_unsupported"], json!(["zebra"]));
+    let response = app.call_as_nobody("GET /server_settings", &[("zebra", "1")]).await.success();
+    assert_eq!(response["ignored_parameters_unsupported"], json!(["zebra"]));
 }
 
 #[tokio::test]
 async fn no_queue_outlives_the_log_however_long_its_client_asks() {
     const KEPT_S: i64 = 86_400;
-    let town = Town::found().await;
+    let app = TestApp::found().await;
     for (asked_s, kept_s) in
         [("604800", KEPT_S), ("9223372036854775807", KEPT_S), ("0", KEPT_S), ("-1", KEPT_S), ("600", 600), ("1", 90)]
     {
         let parameters = [("queue_lifespan_secs", asked_s), ("fetch_event_types", "[]")];
-        let state = town.call(&town.ada, "POST /register", &parameters).await.success();
+        let state = app.call(&app.ada, "POST /register", &parameters).await.success();
         let queue = state["queue_id"].as_str().unwrap();
-        town.store.expire(NOW_S + kept_s - 1).await.unwrap();
-        assert!(town.store.find(queue).await.unwrap().is_some(), "{asked_s}");
-        town.store.expire(NOW_S + kept_s + 1).await.unwrap();
-        assert!(town.store.find(queue).await.unwrap().is_none(), "{asked_s}");
+        app.store.expire(NOW_S + kept_s - 1).await.unwrap();
+        assert!(app.store.find(queue).await.unwrap().is_some(), "{asked_s}");
+        app.store.expire(NOW_S + kept_s + 1).await.unwrap();
+        assert!(app.store.find(queue).await.unwrap().is_none(), "{asked_s}");
     }
 }
 
 #[tokio::test]
 async fn web_public_access_is_told_once_there_is_a_channel_for_it_and_until_it_is_archived() {
-    let town = Town::found().await;
+    let app = TestApp::found().await;
     let is_open = async || {
-        town.call_as_nobody("GET /server_settings", &[]).await.success()["realm_web_public_access_enabled"].clone()
+        app.call_as_nobody("GET /server_settings", &[]).await.success()["realm_web_public_access_enabled"].clone()
     };
     assert_eq!(is_open().await, false);
     let parameters = [("subscriptions", r#"[{"name": "open"}]"#), ("is_web_public", "true")];
-    town.call(&town.ada, "POST /users/me/subscriptions", &parameters).await.success();
+    app.call(&app.ada, "POST /users/me/subscriptions", &parameters).await.success();
     assert_eq!(is_open().await, true);
-    let id = town.call(&town.ada, "GET /get_stream_id", &[("stream", "open")]).await.success()["stream_id"].to_string();
-    town.call(&town.ada, &format!("DELETE /streams/{id}"), &[]).await.success();
+    let id = app.call(&app.ada, "GET /get_stream_id", &[("stream", "open")]).await.success()["stream_id"].to_string();
+    app.call(&app.ada, &format!("DELETE /streams/{id}"), &[]).await.success();
     assert_eq!(is_open().await, false);
 }
 
 #[tokio::test]
 async fn a_channel_of_announcements_is_made_told_of_and_written_to_by_administrators() {
-    let town = Town::found().await;
-    let sam = town.person("sam", Role::Member).await;
-    let principals = format!("[{}, {}]", town.ada.id, sam.id);
+    let app = TestApp::found().await;
+    let sam = app.person("sam", Role::Member).await;
+    let principals = format!("[{}, {}]", app.ada.id, sam.id);
     let parameters =
         [("subscriptions", r#"[{"name": "news"}]"#), ("stream_post_policy", "2"), ("principals", &principals)];
-    town.call(&town.ada, "POST /users/me/subscriptions", &parameters).await.success();
-    let told = town.call(&sam, "GET /streams", &[("include_public", "false")]).await.success();
-    let news = &told["streams"][0];
+    app.call(&app.ada, "POST /users/me/subscriptions", &parameters).await.success();
+    let response = app.call(&sam, "GET /streams", &[("include_public", "false")]).await.success();
+    let news = &response["streams"][0];
     assert_eq!(
         (&news["name"], &news["is_announcement_only"], &news["stream_post_policy"]),
         (&json!("news"), &json!(true), &json!(2))
     );
     let message = [("type", "channel"), ("to", "news"), ("topic", "t"), ("content", "x")];
     let refusal = "Only organization administrators can send to this channel.";
-    town.call(&sam, "POST /messages", &message).await.refused(refusal);
-    town.call(&town.ada, "POST /messages", &message).await.success();
+    app.call(&sam, "POST /messages", &message).await.refused(refusal);
+    app.call(&app.ada, "POST /messages", &message).await.success();
 }
 
 #[tokio::test]
 async fn every_picture_clients_are_told_of_is_there_for_everybody() {
-    let town = Town::found().await;
-    let settings = town.call_as_nobody("GET /server_settings", &[]).await.success();
-    let state = town.call(&town.ada, "POST /register", &[]).await.success();
+    let app = TestApp::found().await;
+    let settings = app.call_as_nobody("GET /server_settings", &[]).await.success();
+    let state = app.call(&app.ada, "POST /register", &[]).await.success();
     let pictures =
         [&settings["realm_icon"], &state["realm_icon_url"], &state["realm_logo_url"], &state["realm_night_logo_url"]];
     for picture in pictures {
         let path = picture.as_str().unwrap().strip_prefix("https://chat.example.org").unwrap();
-        let (status, headers, _) = town.fetch(path, &[]).await;
+        let (status, headers, _) = app.fetch(path, &[]).await;
         assert_eq!((status, &headers["content-type"]), (200, &"image/png".parse().unwrap()), "{path}");
     }
-    let (status, ..) = town.fetch("/static/nothing.png", &[]).await;
+    let (status, ..) = app.fetch("/static/nothing.png", &[]).await;
     assert_eq!(status, 404);
 }

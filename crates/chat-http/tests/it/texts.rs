@@ -1,8 +1,11 @@
 //! Raw strings and words.
 
-use chat_http::params::{ListedWord, MaxChars, NotBlank, ParamFault, Reader, Stripped, Text, Verbatim, Word, Words};
+use chat_http::params::{
+    ListedWordParam, MaxChars, NotBlank, ParamError, ParamReader, TextParam, TextParamWithNul, TrimmedText, WordEnum,
+    WordParam,
+};
 
-use crate::given::{refusal, sent, urlencoded};
+use crate::request_parsing::{refusal, sent, urlencoded};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Op {
@@ -10,7 +13,7 @@ enum Op {
     Remove,
 }
 
-impl Words for Op {
+impl WordEnum for Op {
     const WORDS: &'static [(&'static str, Self)] =
         &[("add", Self::Add), ("remove", Self::Remove), ("delete", Self::Remove)];
 }
@@ -18,25 +21,28 @@ impl Words for Op {
 #[test]
 fn a_raw_string_is_taken_as_it_is_quotes_and_blanks_too() {
     for text in ["", " a ", "\"add\"", "null", "[1]", "+%41&=", "\u{feff}é\n"] {
-        assert_eq!(sent::<Text>(text).unwrap(), text);
-        assert_eq!(sent::<Verbatim>(text).unwrap(), text);
+        assert_eq!(sent::<TextParam>(text).unwrap(), text);
+        assert_eq!(sent::<TextParamWithNul>(text).unwrap(), text);
     }
 }
 
 #[test]
 fn only_a_kind_with_its_own_answer_is_given_a_nul() {
-    assert_eq!(sent::<Verbatim>("a\0b").unwrap(), "a\0b");
-    for fault in
-        [sent::<Text>("a\0b"), sent::<Stripped>("\0"), sent::<NotBlank<Text>>("\0"), sent::<MaxChars<Text, 9>>("\0")]
-    {
-        assert!(matches!(fault, Err(ParamFault::Unreadable { name: "value", .. })), "{fault:?}");
+    assert_eq!(sent::<TextParamWithNul>("a\0b").unwrap(), "a\0b");
+    for fault in [
+        sent::<TextParam>("a\0b"),
+        sent::<TrimmedText>("\0"),
+        sent::<NotBlank<TextParam>>("\0"),
+        sent::<MaxChars<TextParam, 9>>("\0"),
+    ] {
+        assert!(matches!(fault, Err(ParamError::Unreadable { name: "value", .. })), "{fault:?}");
     }
-    assert_eq!(sent::<MaxChars<Verbatim, 3>>("a\0b").unwrap(), "a\0b");
+    assert_eq!(sent::<MaxChars<TextParamWithNul, 3>>("a\0b").unwrap(), "a\0b");
 }
 
 #[test]
 fn a_refused_value_is_repeated_up_to_its_limit() {
-    let Err(ParamFault::Unreadable { shown, .. }) = sent::<Text>(&format!("\0{}", "é".repeat(500))) else {
+    let Err(ParamError::Unreadable { shown, .. }) = sent::<TextParam>(&format!("\0{}", "é".repeat(500))) else {
         panic!("accepted");
     };
     assert_eq!(shown.chars().count(), 200);
@@ -44,55 +50,61 @@ fn a_refused_value_is_repeated_up_to_its_limit() {
 
 #[test]
 fn white_space_at_the_ends_is_stripped_where_the_kind_says_so() {
-    assert_eq!(sent::<Stripped>(" \t a  b\u{a0}\n").unwrap(), "a  b");
-    assert_eq!(sent::<Stripped>("  ").unwrap(), "");
+    assert_eq!(sent::<TrimmedText>(" \t a  b\u{a0}\n").unwrap(), "a  b");
+    assert_eq!(sent::<TrimmedText>("  ").unwrap(), "");
 }
 
 #[test]
 fn a_blank_string_is_refused_where_one_is_required() {
     for blank in ["", " ", "\n\t", "\u{2003}"] {
-        assert_eq!(refusal::<NotBlank<Text>>(blank), "value cannot be blank");
+        assert_eq!(refusal::<NotBlank<TextParam>>(blank), "value cannot be blank");
     }
-    assert_eq!(sent::<NotBlank<Text>>(" a ").unwrap(), " a ");
+    assert_eq!(sent::<NotBlank<TextParam>>(" a ").unwrap(), " a ");
 }
 
 #[test]
 fn length_is_counted_in_characters_after_stripping() {
-    assert_eq!(sent::<MaxChars<Stripped, 3>>("  éàü  ").unwrap(), "éàü");
-    assert_eq!(refusal::<MaxChars<Text, 3>>("éàü "), "value is too long (limit: 3 characters)");
-    assert_eq!(refusal::<NotBlank<MaxChars<Stripped, 3>>>("   "), "value cannot be blank");
+    assert_eq!(sent::<MaxChars<TrimmedText, 3>>("  éàü  ").unwrap(), "éàü");
+    assert_eq!(refusal::<MaxChars<TextParam, 3>>("éàü "), "value is too long (limit: 3 characters)");
+    assert_eq!(refusal::<NotBlank<MaxChars<TrimmedText, 3>>>("   "), "value cannot be blank");
 }
 
 #[test]
 fn a_word_is_one_of_the_set_to_the_letter() {
-    assert_eq!(sent::<Word<Op>>("add").unwrap(), Op::Add);
-    assert_eq!(sent::<Word<Op>>("delete").unwrap(), Op::Remove);
+    assert_eq!(sent::<WordParam<Op>>("add").unwrap(), Op::Add);
+    assert_eq!(sent::<WordParam<Op>>("delete").unwrap(), Op::Remove);
     for other in ["", "Add", " add", "\"add\"", "move"] {
-        assert_eq!(refusal::<Word<Op>>(other), "Invalid value", "{other}");
-        assert_eq!(refusal::<ListedWord<Op>>(other), "Invalid value: Value error, Not in the list of possible values");
+        assert_eq!(refusal::<WordParam<Op>>(other), "Invalid value", "{other}");
+        assert_eq!(
+            refusal::<ListedWordParam<Op>>(other),
+            "Invalid value: Value error, Not in the list of possible values"
+        );
     }
-    assert_eq!(sent::<ListedWord<Op>>("remove").unwrap(), Op::Remove);
+    assert_eq!(sent::<ListedWordParam<Op>>("remove").unwrap(), Op::Remove);
 }
 
 #[test]
 fn an_absent_parameter_is_none_or_its_default_or_missing() {
     let raw = urlencoded("x");
-    let mut given = Reader::new(&raw);
-    assert_eq!(given.optional::<Text>("other").unwrap(), None);
-    assert_eq!(given.or::<Text>("other", "default".to_owned()).unwrap(), "default");
-    assert_eq!(given.or::<Text>("value", "default".to_owned()).unwrap(), "x");
-    assert_eq!(given.required::<Text>("other").unwrap_err(), ParamFault::Missing { name: "other" });
-    assert_eq!(given.required_either::<Text>(["topic", "subject"]).unwrap_err(), ParamFault::Missing { name: "topic" });
-    assert_eq!(given.required_either::<Text>(["topic", "value"]).unwrap(), "x");
+    let mut reader = ParamReader::new(&raw);
+    assert_eq!(reader.optional::<TextParam>("other").unwrap(), None);
+    assert_eq!(reader.or::<TextParam>("other", "default".to_owned()).unwrap(), "default");
+    assert_eq!(reader.or::<TextParam>("value", "default".to_owned()).unwrap(), "x");
+    assert_eq!(reader.required::<TextParam>("other").unwrap_err(), ParamError::Missing { name: "other" });
+    assert_eq!(
+        reader.required_either::<TextParam>(["topic", "subject"]).unwrap_err(),
+        ParamError::Missing { name: "topic" }
+    );
+    assert_eq!(reader.required_either::<TextParam>(["topic", "value"]).unwrap(), "x");
 }
 
 #[test]
 fn an_older_name_is_supported_and_not_reported() {
     let raw = urlencoded("x");
-    let mut given = Reader::new(&raw);
-    assert_eq!(given.optional_either::<Text>(["new", "value"]).unwrap().as_deref(), Some("x"));
-    assert!(given.ignored().is_empty());
-    let mut other = Reader::new(&raw);
-    assert_eq!(other.optional::<Text>("new").unwrap(), None);
+    let mut reader = ParamReader::new(&raw);
+    assert_eq!(reader.optional_either::<TextParam>(["new", "value"]).unwrap().as_deref(), Some("x"));
+    assert!(reader.ignored().is_empty());
+    let mut other = ParamReader::new(&raw);
+    assert_eq!(other.optional::<TextParam>("new").unwrap(), None);
     assert_eq!(other.ignored(), ["value"]);
 }

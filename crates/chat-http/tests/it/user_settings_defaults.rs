@@ -5,7 +5,7 @@ use chat_core::wire::settings::SETTINGS;
 use serde_json::{Value, json};
 
 use crate::personal::{bot, close, heard, listen, mark, state};
-use crate::town::{Person, Told, Town};
+use crate::test_app::{Person, TestApp, TestResponse};
 
 const PATH: &str = "PATCH /realm/user_settings_defaults";
 const TYPES: &str = r#"["realm_user_settings_defaults"]"#;
@@ -67,17 +67,17 @@ const ALL: [(&str, &str); 53] = [
     ("notification_sound", "pop"),
 ];
 
-async fn change(town: &Town, who: &Person, parameters: &[(&str, &str)]) -> Told {
-    town.call(who, PATH, parameters).await
+async fn change(app: &TestApp, who: &Person, parameters: &[(&str, &str)]) -> TestResponse {
+    app.call(who, PATH, parameters).await
 }
 
-/// Somebody who joins now.
-async fn newcomer(town: &Town) -> Person {
+/// A user who joins now.
+async fn newcomer(app: &TestApp) -> Person {
     let parameters = [("email", "eve@example.org"), ("password", "correct horse"), ("full_name", "Eve Moneypenny")];
-    let id = town.call(&town.ada, "POST /users", &parameters).await.success()["user_id"].as_i64().unwrap();
+    let id = app.call(&app.ada, "POST /users", &parameters).await.success()["user_id"].as_i64().unwrap();
     let login = [("username", "eve@example.org"), ("password", "correct horse")];
-    let told = town.call_as_nobody("POST /fetch_api_key", &login).await.success();
-    Person { id, email: "eve@example.org".to_owned(), key: told["api_key"].as_str().unwrap().to_owned() }
+    let response = app.call_as_nobody("POST /fetch_api_key", &login).await.success();
+    Person { id, email: "eve@example.org".to_owned(), key: response["api_key"].as_str().unwrap().to_owned() }
 }
 
 fn value(sent: &str) -> Value {
@@ -86,22 +86,22 @@ fn value(sent: &str) -> Value {
 
 #[tokio::test]
 async fn it_sets_defaults_for_users_who_join_later_and_existing_users_are_not_changed() {
-    let town = Town::found().await;
-    let sam = town.person("sam", Role::Member).await;
-    let before = state(&town, &sam, "user_settings").await;
-    let ear = listen(&town, &sam, TYPES, &[]).await;
-    let told = change(&town, &town.ada, &ALL).await.success();
-    assert_eq!(told.get("ignored_parameters_unsupported"), None);
+    let app = TestApp::found().await;
+    let sam = app.person("sam", Role::Member).await;
+    let before = state(&app, &sam, "user_settings").await;
+    let queue = listen(&app, &sam, TYPES, &[]).await;
+    let response = change(&app, &app.ada, &ALL).await.success();
+    assert_eq!(response.get("ignored_parameters_unsupported"), None);
 
-    let eve = newcomer(&town).await;
+    let eve = newcomer(&app).await;
     let (begun, defaults) =
-        (state(&town, &eve, "user_settings").await, state(&town, &eve, "realm_user_settings_defaults").await);
+        (state(&app, &eve, "user_settings").await, state(&app, &eve, "realm_user_settings_defaults").await);
     for (name, sent) in ALL {
         assert_eq!((&begun[name], &defaults[name]), (&value(sent), &value(sent)), "{name}");
         assert_ne!(before[name], value(sent), "{name}");
     }
-    assert_eq!(state(&town, &sam, "user_settings").await, before);
-    let events = heard(&town, &ear).await;
+    assert_eq!(state(&app, &sam, "user_settings").await, before);
+    let events = heard(&app, &queue).await;
     assert_eq!(events.len(), ALL.len());
     for (name, sent) in ALL {
         let event = json!({
@@ -113,31 +113,31 @@ async fn it_sets_defaults_for_users_who_join_later_and_existing_users_are_not_ch
 
 #[tokio::test]
 async fn who_has_joined_keeps_what_the_defaults_were() {
-    let town = Town::found().await;
-    change(&town, &town.ada, &[("enter_sends", "true")]).await.success();
-    let eve = newcomer(&town).await;
-    change(&town, &town.ada, &[("enter_sends", "false"), ("color_scheme", "2")]).await.success();
-    let settings = state(&town, &eve, "user_settings").await;
+    let app = TestApp::found().await;
+    change(&app, &app.ada, &[("enter_sends", "true")]).await.success();
+    let eve = newcomer(&app).await;
+    change(&app, &app.ada, &[("enter_sends", "false"), ("color_scheme", "2")]).await.success();
+    let settings = state(&app, &eve, "user_settings").await;
     assert_eq!((&settings["enter_sends"], &settings["color_scheme"]), (&json!(true), &json!(1)));
 }
 
 #[tokio::test]
 async fn any_subset_may_be_sent_and_none_at_all() {
-    let town = Town::found().await;
+    let app = TestApp::found().await;
     for (name, sent) in ALL {
-        change(&town, &town.ada, &[(name, sent)]).await.success();
-        assert_eq!(state(&town, &town.ada, "realm_user_settings_defaults").await[name], value(sent));
+        change(&app, &app.ada, &[(name, sent)]).await.success();
+        assert_eq!(state(&app, &app.ada, "realm_user_settings_defaults").await[name], value(sent));
     }
-    let before = mark(&town);
-    change(&town, &town.ada, &[]).await.success();
-    change(&town, &town.ada, &[("color_scheme", "3")]).await.success();
-    assert_eq!(mark(&town), before);
+    let before = mark(&app);
+    change(&app, &app.ada, &[]).await.success();
+    change(&app, &app.ada, &[("color_scheme", "3")]).await.success();
+    assert_eq!(mark(&app), before);
 }
 
 #[tokio::test]
 async fn unsupported_parameters_are_listed() {
-    let town = Town::found().await;
-    let before = mark(&town);
+    let app = TestApp::found().await;
+    let before = mark(&app);
     let unsupported = [
         ("default_language", "de"),
         ("email", "x@example.org"),
@@ -147,15 +147,15 @@ async fn unsupported_parameters_are_listed() {
         ("hide_ai_features", "true"),
         ("timezone", "UTC"),
     ];
-    let told = change(&town, &town.ada, &unsupported).await.success();
-    assert_eq!(told["ignored_parameters_unsupported"], json!(unsupported.map(|(name, _)| name)));
-    assert_eq!(mark(&town), before);
+    let response = change(&app, &app.ada, &unsupported).await.success();
+    assert_eq!(response["ignored_parameters_unsupported"], json!(unsupported.map(|(name, _)| name)));
+    assert_eq!(mark(&app), before);
 }
 
 #[tokio::test]
 async fn each_value_that_is_not_allowed_is_refused_and_nothing_changes() {
-    let town = Town::found().await;
-    let before = mark(&town);
+    let app = TestApp::found().await;
+    let before = mark(&app);
     let listed = |name: &str| format!("Invalid {name}: Value error, Not in the list of possible values");
     let mut cases = Vec::new();
     for (name, last) in [
@@ -187,45 +187,45 @@ async fn each_value_that_is_not_allowed_is_refused_and_nothing_changes() {
         cases.push((name, sent.to_owned(), text.to_owned()));
     }
     for (name, sent, text) in cases {
-        change(&town, &town.ada, &[("enter_sends", "true"), (name, &sent)]).await.refused(&text);
+        change(&app, &app.ada, &[("enter_sends", "true"), (name, &sent)]).await.refused(&text);
     }
-    assert_eq!(mark(&town), before);
+    assert_eq!(mark(&app), before);
 }
 
 #[tokio::test]
 async fn each_value_of_another_type_is_refused_and_nothing_changes() {
-    let town = Town::found().await;
-    let before = mark(&town);
+    let app = TestApp::found().await;
+    let before = mark(&app);
     for (name, sent) in ALL {
         let text = match value(sent) {
             Value::Bool(_) => format!("{name} is not a boolean"),
             Value::Number(_) => format!("{name} is not an integer"),
             _ => continue,
         };
-        change(&town, &town.ada, &[(name, "\"x\"")]).await.refused(&text);
-        change(&town, &town.ada, &[(name, "x")]).await.refused(&format!("{name} is not valid JSON"));
+        change(&app, &app.ada, &[(name, "\"x\"")]).await.refused(&text);
+        change(&app, &app.ada, &[(name, "x")]).await.refused(&format!("{name} is not valid JSON"));
     }
-    assert_eq!(mark(&town), before);
+    assert_eq!(mark(&app), before);
 }
 
 #[tokio::test]
 async fn it_is_only_for_organization_administrators() {
-    let town = Town::found().await;
-    let before = town.person("max", Role::Administrator).await;
-    change(&town, &before, &[("enter_sends", "true")]).await.success();
-    let mut refused = vec![bot(&town, "robot").await];
+    let app = TestApp::found().await;
+    let before = app.person("max", Role::Administrator).await;
+    change(&app, &before, &[("enter_sends", "true")]).await.success();
+    let mut refused = vec![bot(&app, "robot").await];
     for (name, role) in [("mona", Role::Moderator), ("mel", Role::Member), ("gus", Role::Guest)] {
-        refused.push(town.person(name, role).await);
+        refused.push(app.person(name, role).await);
     }
-    let before = mark(&town);
+    let before = mark(&app);
     for person in &refused {
-        let told = change(&town, person, &[("enter_sends", "false")]).await;
-        told.refused("Must be an organization administrator");
+        let response = change(&app, person, &[("enter_sends", "false")]).await;
+        response.refused("Must be an organization administrator");
     }
-    assert_eq!(town.call_as_nobody(PATH, &[("enter_sends", "false")]).await.error().0, 401);
-    assert_eq!(mark(&town), before);
-    close(&town, &refused[0]).await;
-    assert_eq!(change(&town, &refused[0], &[]).await.error().0, 401);
+    assert_eq!(app.call_as_nobody(PATH, &[("enter_sends", "false")]).await.error().0, 401);
+    assert_eq!(mark(&app), before);
+    close(&app, &refused[0]).await;
+    assert_eq!(change(&app, &refused[0], &[]).await.error().0, 401);
 }
 
 #[test]

@@ -47,8 +47,9 @@ impl IndexWalk {
     /// Returns the condition on a message `y`. Its parameter, if it has one, is `$5`.
     ///
     /// **Why**: on Postgres the column of the index is compared together with the number, and is the first that
-    /// [`IndexWalk::order`] names, so no other index gives the rows in their order. With separate conditions the planner chose
-    /// between two indexes by a sample of the table, at times the one that reads all messages of the recipient.
+    /// [`IndexWalk::order`] names, so no other index gives the rows in their order. With separate conditions the
+    /// planner chose between two indexes by a sample of the table, at times the one that reads all messages of the
+    /// recipient.
     pub(crate) fn sql(&self, dialect: Dialect) -> String {
         let more = match self {
             // As the index of the schema says it, and then more exactly.
@@ -101,7 +102,7 @@ mod tests {
 
     #[test]
     fn the_bits_of_the_index_are_those_of_the_marks() {
-        let bit = |marks: ContentFlags| marks.bits();
+        let bit = |content_flags: ContentFlags| content_flags.bits();
         assert_eq!(bit(ContentFlags { has_link: true, ..ContentFlags::default() }), 2);
         assert_eq!(bit(ContentFlags { has_image: true, ..ContentFlags::default() }), 4);
         assert_eq!(bit(ContentFlags { has_attachment: true, ..ContentFlags::default() }), 8);

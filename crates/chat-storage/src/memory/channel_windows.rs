@@ -135,8 +135,8 @@ impl ChannelWindows {
         inner.make_room(id);
     }
 
-    /// Returns what a reader has of the kept messages of a channel, or a generation in which the database is read for it. `None`
-    /// when those messages are kept no longer.
+    /// Returns what a reader has of the kept messages of a channel, or a generation in which the database is read for
+    /// it. `None` when those messages are kept no longer.
     pub(crate) fn copies(
         &self,
         id: ChannelId,
@@ -200,24 +200,24 @@ impl ChannelWindows {
         let mut inner = self.lock();
         match &record.event {
             Some(NewEvent { body: EventBody::Message(event), .. }) => inner.add(event),
-            Some(NewEvent { body: EventBody::Edit { event, .. }, .. }) => inner.forget_told(event),
+            Some(NewEvent { body: EventBody::Edit { event, .. }, .. }) => inner.forget_messages_of(event),
             Some(NewEvent { body: EventBody::Plain { kind, event }, .. }) => match kind.as_str() {
-                "reaction" | "submessage" | "delete_message" | "update_message" => inner.forget_told(event),
+                "reaction" | "submessage" | "delete_message" | "update_message" => inner.forget_messages_of(event),
                 // As logs have it that were written before flags had a form of their own.
                 EventBody::FLAGGED => inner.channels.clear(),
                 _ => {}
             },
-            Some(NewEvent { body: EventBody::Flagged(told), audience, .. }) => {
+            Some(NewEvent { body: EventBody::Flagged(flagged), audience, .. }) => {
                 let EventAudience::Users(users) = audience else { return inner.channels.clear() };
                 for user in users {
                     inner.forget_reader(*user);
                     // A message that its sender has no longer read is another message.
-                    if told.mark.wants_details() {
-                        inner.forget_own(*user, &told.messages());
+                    if flagged.mark.wants_details() {
+                        inner.forget_own(*user, &flagged.messages());
                     }
                 }
             }
-            // A change of a message that was told to nobody.
+            // A change of a message that notifies no user.
             None if record.changes.is_empty() => inner.channels.clear(),
             None => {}
         }
@@ -237,7 +237,7 @@ impl Inner {
         if channel.messages.back().is_some_and(|last| last.id >= message.id) {
             return;
         }
-        // Nothing may be missing between what is read and what arrived meanwhile.
+        // Nothing may be missing between what is read and what arrived in the meantime.
         if channel.after.is_none() && (channel.messages.len() >= KEPT || channel.bytes >= KEPT_BYTES / 2) {
             self.channels.remove(&id);
             return;
@@ -267,7 +267,7 @@ impl Inner {
     }
 
     /// Forgets the channels that an event names, by their numbers or those of their messages.
-    fn forget_told(&mut self, event: &Value) {
+    fn forget_messages_of(&mut self, event: &Value) {
         let number = |name: &str| event.get(name).and_then(Value::as_i64);
         let numbers = |name: &str| event.get(name).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let many = ["message_ids", "messages"].into_iter().flat_map(numbers).filter_map(Value::as_i64);
@@ -312,7 +312,7 @@ impl CachedChannel {
     }
 
     fn push(&mut self, message: Arc<StoredMessage>) {
-        // Copied only while somebody reads it.
+        // Copied only while a user reads it.
         let messages = Arc::make_mut(&mut self.messages);
         self.bytes += message.weight_bytes();
         messages.push_back(message);

@@ -1,4 +1,4 @@
-//! Where the newest messages are, in memory: enough to tell what somebody has not read, and where messages are that
+//! Where the newest messages are, in memory: enough to tell what a user has not read, and where messages are that
 //! get a flag, without reading a row for each.
 //!
 //! It is read from the database when it is first asked for, grows with the log, and is bounded. A message that is
@@ -85,7 +85,7 @@ pub(crate) struct IndexEntry {
     pub(crate) id: MessageId,
     pub(crate) sender_id: UserId,
     topic: u32,
-    marks: u8,
+    content_flags: u8,
 }
 
 impl IndexEntry {
@@ -94,14 +94,14 @@ impl IndexEntry {
         self.topic
     }
 
-    pub(crate) fn marks(&self) -> ContentFlags {
-        ContentFlags::from_bits(self.marks.into())
+    pub(crate) fn content_flags(&self) -> ContentFlags {
+        ContentFlags::from_bits(self.content_flags.into())
     }
 }
 
 /// Marks are eight bits.
-fn bits(marks: ContentFlags) -> u8 {
-    u8::try_from(marks.bits()).unwrap_or_default()
+fn bits(content_flags: ContentFlags) -> u8 {
+    u8::try_from(content_flags.bits()).unwrap_or_default()
 }
 
 /// What is read of a message.
@@ -111,18 +111,18 @@ pub(crate) struct FoundMessage {
     pub(crate) direct_users: Arc<[UserId]>,
     pub(crate) topic: Arc<str>,
     pub(crate) sender_id: UserId,
-    pub(crate) marks: ContentFlags,
+    pub(crate) content_flags: ContentFlags,
 }
 
 impl From<Row> for FoundMessage {
-    fn from((id, recipient, users, topic, sender, marks): Row) -> Self {
+    fn from((id, recipient, users, topic, sender, content_flags): Row) -> Self {
         Self {
             id,
             recipient: Recipient::from(recipient),
             direct_users: users.as_deref().map(|users| users_of(users).into()).unwrap_or_default(),
             topic: topic.into(),
             sender_id: UserId(sender),
-            marks: ContentFlags::from_bits(marks),
+            content_flags: ContentFlags::from_bits(content_flags),
         }
     }
 }
@@ -134,7 +134,7 @@ impl MessageIndex {
 
     /// Looks at what is kept. `None` while it is not known whether it is right.
     ///
-    /// New messages wait meanwhile, so `look` does no more than it has to.
+    /// New messages wait in the meantime, so `look` does no more than it has to.
     pub(crate) fn look<T>(&self, look: impl FnOnce(&IndexedMessages) -> T) -> Option<T> {
         let state = self.lock();
         if state.is_partial || !state.stale.is_empty() {
@@ -158,26 +158,26 @@ impl MessageIndex {
                     direct_users: message.direct_users.as_slice().into(),
                     topic: message.topic.as_str().into(),
                     sender_id: message.sender_id,
-                    marks: message.marks,
+                    content_flags: message.content_flags,
                 });
             }
-            Some(NewEvent { body: EventBody::Edit { event, .. }, .. }) => state.mark_told(event),
+            Some(NewEvent { body: EventBody::Edit { event, .. }, .. }) => state.mark_messages_of(event),
             Some(NewEvent { body: EventBody::Plain { kind, event }, .. }) => match kind.as_str() {
                 // Flags as logs have it that were written before these had a form of their own.
-                "delete_message" | "update_message" | EventBody::FLAGGED => state.mark_told(event),
+                "delete_message" | "update_message" | EventBody::FLAGGED => state.mark_messages_of(event),
                 _ => {}
             },
-            Some(NewEvent { body: EventBody::Flagged(told), audience, .. }) if told.mark.wants_details() => {
+            Some(NewEvent { body: EventBody::Flagged(flagged), audience, .. }) if flagged.mark.wants_details() => {
                 match audience {
                     EventAudience::Users(users) => {
                         for user in users {
-                            state.set_unread(*user, &told.messages());
+                            state.set_unread(*user, &flagged.messages());
                         }
                     }
-                    _ => state.mark(told.messages().into_iter().map(|id| id.0)),
+                    _ => state.mark(flagged.messages().into_iter().map(|id| id.0)),
                 }
             }
-            // A change of a message that was told to nobody.
+            // A change of a message that notifies no user.
             None if record.changes.is_empty() => state.reset(),
             Some(NewEvent { body: EventBody::Flagged(_), .. }) | None => {}
         }
@@ -289,8 +289,8 @@ impl IndexState {
     }
 
     /// What an event names has changed.
-    fn mark_told(&mut self, event: &Value) {
-        let mut ids = told(event).peekable();
+    fn mark_messages_of(&mut self, event: &Value) {
+        let mut ids = message_ids(event).peekable();
         if ids.peek().is_none() {
             return self.reset();
         }
@@ -322,7 +322,7 @@ impl IndexState {
         }
     }
 
-    /// Puts what was read before what has arrived meanwhile.
+    /// Puts what was read before what has arrived in the meantime.
     fn fill(&mut self, mut read: IndexedMessages) {
         // Everything was forgotten while it was read: the next reads again.
         let Some(arrived) = self.kept.take().filter(|_| self.is_partial) else { return };
@@ -335,7 +335,7 @@ impl IndexState {
                 direct_users: arrived.direct_users(*recipient),
                 topic: arrived.topic(entry),
                 sender_id: entry.sender_id,
-                marks: entry.marks(),
+                content_flags: entry.content_flags(),
             });
         }
         self.kept = Some(read);
@@ -344,7 +344,7 @@ impl IndexState {
 }
 
 /// Returns the messages that an event names.
-fn told(event: &Value) -> impl Iterator<Item = i64> {
+fn message_ids(event: &Value) -> impl Iterator<Item = i64> {
     let number = |name: &str| event.get(name).and_then(Value::as_i64);
     let numbers = |name: &str| event.get(name).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let many = [numbers("message_ids"), numbers("messages")].into_iter().flatten();
@@ -422,7 +422,7 @@ impl IndexedMessages {
         if entry.sender_id != user_id {
             return;
         }
-        entry.marks = bits(ContentFlags { read_by_sender: false, ..entry.marks() });
+        entry.content_flags = bits(ContentFlags { read_by_sender: false, ..entry.content_flags() });
         let Some(there) = self.places.get_mut(recipient) else { return };
         if let Ok(place) = there.binary_search_by_key(&id, |entry| entry.id.0) {
             there.get_mut(place).into_iter().for_each(|known| *known = *entry);
@@ -474,7 +474,12 @@ impl IndexedMessages {
             self.direct_users.entry(found.recipient).or_insert(found.direct_users);
         }
         let topic = self.topic_number(&found.topic);
-        IndexEntry { id: MessageId(found.id), sender_id: found.sender_id, topic, marks: bits(found.marks) }
+        IndexEntry {
+            id: MessageId(found.id),
+            sender_id: found.sender_id,
+            topic,
+            content_flags: bits(found.content_flags),
+        }
     }
 
     fn topic_number(&mut self, topic: &str) -> u32 {
@@ -502,8 +507,15 @@ mod tests {
     const THERE: Recipient = Recipient::Channel(ChannelId(12));
 
     fn found(id: i64, recipient: Recipient, topic: &str) -> FoundMessage {
-        let marks = ContentFlags { read_by_sender: true, ..ContentFlags::default() };
-        FoundMessage { id, recipient, direct_users: [].into(), topic: topic.into(), sender_id: UserId(id % 2), marks }
+        let content_flags = ContentFlags { read_by_sender: true, ..ContentFlags::default() };
+        FoundMessage {
+            id,
+            recipient,
+            direct_users: [].into(),
+            topic: topic.into(),
+            sender_id: UserId(id % 2),
+            content_flags,
+        }
     }
 
     fn kept(ids: impl IntoIterator<Item = i64>) -> IndexedMessages {
@@ -527,7 +539,7 @@ mod tests {
         index
     }
 
-    fn told(event: Value) -> EventRecord {
+    fn record_of(event: Value) -> EventRecord {
         let event = NewEvent::plain(EventAudience::users([UserId(1)]), event);
         EventRecord::new(EventId(99), 0, Vec::new(), Some(event))
     }
@@ -569,9 +581,9 @@ mod tests {
     fn nothing_is_told_of_while_a_message_is_not_known() {
         let index = index(kept([1, 3]));
         assert_eq!(index.look(|kept| ids(kept, HERE, 0)), Some(vec![1, 3]));
-        index.apply(&told(serde_json::json!({"type": "delete_message", "message_ids": [3]})));
+        index.apply(&record_of(serde_json::json!({"type": "delete_message", "message_ids": [3]})));
         assert_eq!(index.look(|kept| ids(kept, HERE, 0)), None);
-        index.apply(&told(serde_json::json!({"type": "update_message"})));
+        index.apply(&record_of(serde_json::json!({"type": "update_message"})));
         assert!(index.lock().kept.is_none());
     }
 
@@ -579,19 +591,19 @@ mod tests {
     fn a_message_its_sender_has_no_longer_read_says_so() {
         let index = index(kept([1, 2, 3]));
         let set = |mark| {
-            let event = FlaggedMessages::anywhere(mark, vec![MessageId(1), MessageId(2)]).told_to(UserId(1));
+            let event = FlaggedMessages::anywhere(mark, vec![MessageId(1), MessageId(2)]).event_for(UserId(1));
             index.apply(&EventRecord::new(EventId(99), 0, Vec::new(), Some(event)));
         };
         let read = |kept: &IndexedMessages| {
             let entries = kept.entries_after(HERE, 0);
-            entries.map(|entry| entry.marks().read_by_sender).collect::<Vec<_>>()
+            entries.map(|entry| entry.content_flags().read_by_sender).collect::<Vec<_>>()
         };
         set(FlagChange { flag: Flag::Starred, op: FlagOp::Remove });
         assert_eq!(index.look(read), Some(vec![true, true, true]));
         set(FlagChange { flag: Flag::Read, op: FlagOp::Remove });
         assert_eq!(index.look(read), Some(vec![false, true, true]));
         // Whichever way it is found.
-        let found = |kept: &IndexedMessages| place(kept, 1).map(|(_, entry)| entry.marks().read_by_sender);
+        let found = |kept: &IndexedMessages| place(kept, 1).map(|(_, entry)| entry.content_flags().read_by_sender);
         assert_eq!(index.look(found), Some(Some(false)));
     }
 
@@ -602,7 +614,7 @@ mod tests {
         assert!(index.look(|_| ()).is_none());
         index.lock().fill(kept([1, 3, 5]));
         assert_eq!(index.look(|kept| ids(kept, HERE, 0)), Some(vec![1, 3, 5, 7]));
-        // What was given up meanwhile is not filled.
+        // What was given up in the meantime is not filled.
         index.lock().reset();
         index.lock().fill(kept([1]));
         assert!(index.look(|_| ()).is_none());

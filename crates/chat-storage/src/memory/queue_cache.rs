@@ -26,7 +26,7 @@ const GONE_FOR: Duration = Duration::from_mins(1);
 
 pub(crate) struct QueueCache {
     queues: Cache<String, Arc<CachedQueue>>,
-    /// Queues that went lately, for who looked one up meanwhile.
+    /// Queues that went lately, for who looked one up in the meantime.
     gone: Cache<String, ()>,
     /// How often all were forgotten.
     generation: AtomicU64,
@@ -37,7 +37,7 @@ struct CachedQueue {
     weight_bytes: u32,
     noted_s: AtomicI64,
     /// What was told of who is typing up to this number, the queue was given.
-    told: AtomicU64,
+    typing_seen: AtomicU64,
 }
 
 /// How often all had been forgotten when something was looked up.
@@ -64,14 +64,14 @@ impl QueueCache {
     }
 
     /// Keeps a queue that was looked up, unless it was deleted since, or all were forgotten. Of who is typing it hears
-    /// what is told after `told`; one that is not kept misses that up to its next poll.
-    pub(crate) fn keep(&self, queue: &Arc<EventQueue>, filter: &str, (looked_up, told): (Generation, u64)) {
+    /// what is sent after `typing`; one that is not kept misses that up to its next poll.
+    pub(crate) fn keep(&self, queue: &Arc<EventQueue>, filter: &str, (looked_up, typing_seen): (Generation, u64)) {
         let filter_bytes = u32::try_from(filter.len()).unwrap_or(u32::MAX);
         let kept = CachedQueue {
             queue: Arc::clone(queue),
             weight_bytes: BESIDE_FILTER_BYTES.saturating_add(filter_bytes),
             noted_s: AtomicI64::new(queue.seen_s),
-            told: AtomicU64::new(told),
+            typing_seen: AtomicU64::new(typing_seen),
         };
         self.queues.insert(queue.id.clone(), Arc::new(kept));
         // Asked after keeping it: whoever deletes says so first and then forgets.
@@ -94,13 +94,13 @@ impl QueueCache {
 
     /// Returns what `after` says was told since the queue was last given something, which it is now. A queue that is
     /// not kept is given nothing, and what follows is for its next poll.
-    pub(crate) fn told_since(&self, id: &str, after: impl FnOnce(u64) -> TypingOutcome) -> TypingOutcome {
+    pub(crate) fn typing_since(&self, id: &str, after: impl FnOnce(u64) -> TypingOutcome) -> TypingOutcome {
         let Some(kept) = self.queues.get(id) else {
             return TypingOutcome { until: after(u64::MAX).until, ..TypingOutcome::default() };
         };
-        let told = after(kept.told.load(Ordering::Relaxed));
-        kept.told.store(told.until, Ordering::Relaxed);
-        told
+        let typing = after(kept.typing_seen.load(Ordering::Relaxed));
+        kept.typing_seen.store(typing.until, Ordering::Relaxed);
+        typing
     }
 
     /// Returns whether it is time to write down that the client was there at `seen_s`. Says so once.

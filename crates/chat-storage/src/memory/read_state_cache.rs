@@ -2,7 +2,7 @@
 //! who reads a lot is soon there again.
 //!
 //! It holds until the log tells of something that may change it. Who reads the database for it notes where the log
-//! ended before that, and if something came meanwhile that may have changed what somebody has read, it is not kept.
+//! ended before that, and if something came in the meantime that may have changed what a user has read, it is not kept.
 //! What is not known to leave it as it is takes it away, so an event that is not understood costs time and not truth.
 
 use std::collections::{BTreeSet, HashMap};
@@ -28,7 +28,7 @@ struct Inner {
     users: HashMap<UserId, ReadState>,
     /// The last place of the log that was noted.
     noted: EventId,
-    /// The last that may have changed what somebody has read.
+    /// The last that may have changed what a user has read.
     changed: EventId,
 }
 
@@ -129,8 +129,8 @@ fn readers(record: &EventRecord) -> AffectedUsers {
         Some(NewEvent { body: EventBody::Message(event), .. }) => {
             event.flags.iter().filter(|(_, flag)| *flag == Flag::Read).map(|(user, _)| *user).collect()
         }
-        Some(NewEvent { body: EventBody::Flagged(told), audience: EventAudience::Users(users), .. }) => {
-            if told.mark.flag == Flag::Read { users.clone() } else { Vec::new() }
+        Some(NewEvent { body: EventBody::Flagged(flagged), audience: EventAudience::Users(users), .. }) => {
+            if flagged.mark.flag == Flag::Read { users.clone() } else { Vec::new() }
         }
         _ => return AffectedUsers::Anybody,
     };
@@ -155,7 +155,7 @@ mod tests {
 
     fn marked(id: i64, flag: &str, user: i64) -> EventRecord {
         let mark = FlagChange::parse(flag, "add").unwrap();
-        let event = FlaggedMessages::anywhere(mark, vec![MessageId(1)]).told_to(UserId(user));
+        let event = FlaggedMessages::anywhere(mark, vec![MessageId(1)]).event_for(UserId(user));
         EventRecord::new(EventId(id), 0, Vec::new(), Some(event))
     }
 
@@ -186,7 +186,7 @@ mod tests {
         assert!(!holds(&cache, 1));
         cache.keep(UserId(1), looked(7));
         assert!(holds(&cache, 1));
-        // What was taken meanwhile is as new as the log was then.
+        // What was taken in the meantime is as new as the log was then.
         cache.apply(&marked(8, "starred", 1));
         let taken = cache.take(UserId(1)).unwrap();
         assert_eq!(taken.at, EventId(8));

@@ -110,20 +110,20 @@ impl RecentLog {
     }
 
     /// Returns what was told of who is typing after a number.
-    pub(crate) fn told_after(&self, number: u64) -> TypingOutcome {
+    pub(crate) fn typing_after(&self, number: u64) -> TypingOutcome {
         let inner = self.lock();
         TypingOutcome { events: inner.typing.after(number).cloned().collect(), until: inner.typing.last() }
     }
 
     /// Returns the number of the last that was told of who is typing.
-    pub(crate) fn last_told(&self) -> u64 {
+    pub(crate) fn last_typing(&self) -> u64 {
         self.lock().typing.last()
     }
 
     /// A place among those who wait for what comes after a place, unless something that may concern them has come.
     pub(crate) fn queue_up(&self, listener: LogListener, after: EventId, realm: &RealmSnapshot) -> Option<Waiter<'_>> {
         let mut inner = self.lock();
-        if inner.typing.after(listener.told).any(|record| concerns(record, listener, realm)) {
+        if inner.typing.after(listener.typing_seen).any(|record| concerns(record, listener, realm)) {
             return None;
         }
         if after < inner.head {
@@ -138,7 +138,7 @@ impl RecentLog {
         inner.next_waiter += 1;
         let (wake, woken) = oneshot::channel();
         inner.waiters.entry(listener.user_id).or_default().insert(number, WakeSignal { wake });
-        if listener.overhears {
+        if listener.receives_public {
             inner.public_waiters.insert(number, listener.user_id);
         }
         Some(Waiter { log: self, user_id: listener.user_id, number, woken })
@@ -180,7 +180,7 @@ impl Inner {
     fn wake_user(&mut self, user_id: UserId) {
         for (number, waiter) in self.waiters.remove(&user_id).unwrap_or_default() {
             self.public_waiters.remove(&number);
-            // Whoever waited may have gone away meanwhile.
+            // Whoever waited may have gone away in the meantime.
             let _ = waiter.wake.send(());
         }
     }
@@ -189,7 +189,8 @@ impl Inner {
 /// Returns whether a record may concern a listener. May say yes too often, never no.
 fn concerns(record: &EventRecord, listener: LogListener, realm: &RealmSnapshot) -> bool {
     let Some(event) = &record.event else { return false };
-    let overheard = matches!(event.audience, EventAudience::Subscribers { public: true, .. }) && listener.overhears;
+    let overheard =
+        matches!(event.audience, EventAudience::Subscribers { public: true, .. }) && listener.receives_public;
     overheard || realm.user(listener.user_id).is_none_or(|user| event.audience.reaches(record.id, user, realm))
 }
 

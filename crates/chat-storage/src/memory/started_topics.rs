@@ -41,7 +41,7 @@ impl StartedTopics {
             Some(EventBody::Message(_) | EventBody::Flagged(_)) => false,
             Some(EventBody::Edit { .. }) => true,
             Some(EventBody::Plain { kind, .. }) => matches!(kind.as_str(), "delete_message" | "update_message"),
-            // A change of messages that was told to nobody.
+            // A change of messages that notifies no user.
             None => record.changes.is_empty(),
         };
         if takes_away {

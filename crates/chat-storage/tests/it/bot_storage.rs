@@ -4,7 +4,7 @@ use chat_core::id::UserId;
 use chat_core::people::bots::{BotStorage as _, BotStorageKeyError, BotStorageOutcome};
 use chat_storage::Store;
 
-use crate::home::told;
+use crate::home::on_each_engine;
 use crate::people::found;
 
 const SIZES: &str = "SELECT user_id || ' ' || chars FROM bot_storage_size ORDER BY user_id";
@@ -29,7 +29,7 @@ async fn kept(store: &Store, user: i64, wanted: Option<&[&str]>) -> Vec<(String,
     found
 }
 
-told! {
+on_each_engine! {
     async fn texts_are_kept_replaced_and_forgotten_each_users_apart(home) {
         let store = home.open().await;
         found(&store).await;

@@ -15,7 +15,7 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
 use proptest::test_runner::{Config, TestRunner};
 
-use crate::home::{NOW_S, told};
+use crate::home::{NOW_S, on_each_engine};
 use crate::people::{
     change, decided, decided_copies, found, message, notice, say, send, subscription, to_channel, to_users,
 };
@@ -59,7 +59,7 @@ fn steps() -> Vec<(Vec<usize>, bool)> {
     proptest::collection::vec(step, 40).new_tree(&mut runner).unwrap().current()
 }
 
-told! {
+on_each_engine! {
     async fn what_is_read_is_what_was_marked_read(home) {
         let store = home.open().await;
         found(&store).await;
@@ -119,7 +119,7 @@ told! {
         let mut ids = vec![say(&store, 1, 11, "t").await, say(&store, 1, 12, "t").await];
         let mark = async |flag: &str, op: FlagOp, ids: &[MessageId]| {
             let mark = FlagChange::parse(flag, if op == FlagOp::Add { "add" } else { "remove" }).unwrap();
-            let event = FlaggedMessages::anywhere(mark, ids.to_vec()).told_to(READER);
+            let event = FlaggedMessages::anywhere(mark, ids.to_vec()).event_for(READER);
             store.set_flag(READER, (mark.flag, op), &decided_copies(&store, ids), (NOW_S, event)).await.unwrap();
         };
         // Twice, because what was read once is known then.
@@ -171,9 +171,9 @@ told! {
         found(&store).await;
         change(&store, vec![subscription(11, 2)]).await;
         let mut own = message(&store, 2, to_channel(11), ("t", "mine"));
-        own.event.message.marks.read_by_sender = true;
+        own.event.message.content_flags.read_by_sender = true;
         let seen = send(&store, own.clone()).await;
-        own.event.message.marks.read_by_sender = false;
+        own.event.message.content_flags.read_by_sender = false;
         let unseen = send(&store, own).await;
         assert_eq!(unread(&store).await, [unseen].into());
         let found = store.find(READER, &[seen, unseen]).await.unwrap();
@@ -302,9 +302,9 @@ told! {
                 places.iter().filter(theirs).map(|at| ids[at % ids.len()]).collect::<Vec<MessageId>>()
             };
             let op = |adds: bool| if adds { FlagOp::Add } else { FlagOp::Remove };
-            let wishes = [(op(adds), of(0)), (op(adds ^ (round % 2 == 0)), of(1))];
-            let at = tokio::join!(mark(&one, wishes[0].0, &wishes[0].1), mark(&two, wishes[1].0, &wishes[1].1));
-            let mut done = [(at.0, &wishes[0]), (at.1, &wishes[1])];
+            let requests = [(op(adds), of(0)), (op(adds ^ (round % 2 == 0)), of(1))];
+            let at = tokio::join!(mark(&one, requests[0].0, &requests[0].1), mark(&two, requests[1].0, &requests[1].1));
+            let mut done = [(at.0, &requests[0]), (at.1, &requests[1])];
             done.sort_by_key(|(at, _)| *at);
             // What both marked is as the later one in the log says.
             for (_, (op, marked)) in done {
@@ -336,10 +336,10 @@ told! {
             ids.push(say(&one, 1, 11 + at % 2, "t").await);
         }
         let mark = async |node: &Store, op: FlagOp, ids: &[MessageId]| {
-            let told = FlaggedMessages::anywhere(FlagChange { flag: Flag::Read, op }, ids.to_vec()).told_to(READER);
+            let event = FlaggedMessages::anywhere(FlagChange { flag: Flag::Read, op }, ids.to_vec()).event_for(READER);
             node.copies(READER, ids, Flag::Read).await.unwrap();
             loop {
-                let (decided, event) = (decided_copies(node, ids), (NOW_S, told.clone()));
+                let (decided, event) = (decided_copies(node, ids), (NOW_S, event.clone()));
                 if let WriteOutcome::Done(at) = node.set_flag(READER, (Flag::Read, op), &decided, event).await.unwrap() {
                     return at;
                 }
@@ -347,17 +347,17 @@ told! {
         };
         let mut model: BTreeSet<MessageId> = BTreeSet::new();
         for (round, (places, adds)) in steps().into_iter().enumerate() {
-            // What others write meanwhile changes nothing of it.
+            // What others write in the meantime changes nothing of it.
             if round % 3 == 0 {
                 ids.push(say(&two, 1, 12, "t").await);
             }
-            let wish = |node: usize, adds: bool| {
+            let flag_request = |node: usize, adds: bool| {
                 let theirs: BTreeSet<_> = places.iter().filter(|at| *at % 3 != node).map(|at| ids[*at]).collect();
                 (if adds { FlagOp::Add } else { FlagOp::Remove }, theirs.into_iter().collect::<Vec<_>>())
             };
-            let wishes = [wish(0, adds), wish(1, adds ^ (round % 2 == 0))];
-            let at = tokio::join!(mark(&one, wishes[0].0, &wishes[0].1), mark(&two, wishes[1].0, &wishes[1].1));
-            let mut done = [(at.0, &wishes[0]), (at.1, &wishes[1])];
+            let requests = [flag_request(0, adds), flag_request(1, adds ^ (round % 2 == 0))];
+            let at = tokio::join!(mark(&one, requests[0].0, &requests[0].1), mark(&two, requests[1].0, &requests[1].1));
+            let mut done = [(at.0, &requests[0]), (at.1, &requests[1])];
             done.sort_by_key(|(at, _)| *at);
             for (_, (op, marked)) in done {
                 match op {
@@ -491,7 +491,7 @@ told! {
         found(&store).await;
         change(&store, vec![subscription(11, 2)]).await;
         let mut all = message(&store, 1, to_channel(11), ("t", "@all"));
-        all.event.message.marks.mentions_channel = true;
+        all.event.message.content_flags.mentions_channel = true;
         all.event.wildcard = true;
         let id = send(&store, all).await;
         let found = store.unread(&selection(&store, &[NarrowCondition::IsMentioned]), 10).await.unwrap();
@@ -506,7 +506,7 @@ told! {
         found(&store).await;
         change(&store, [2, 3, 4].map(|user| subscription(11, user)).to_vec()).await;
         let mut own = message(&store, 2, to_channel(11), ("t", "mine"));
-        own.event.message.marks.read_by_sender = true;
+        own.event.message.content_flags.read_by_sender = true;
         let id = send(&store, own).await;
         let later = say(&store, 1, 11, "t").await;
         // Came later, and has read all there was for them.

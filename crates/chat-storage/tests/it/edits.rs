@@ -11,7 +11,7 @@ use chat_core::model::message::{
 };
 use chat_storage::Store;
 
-use crate::home::{NOW_S, told};
+use crate::home::{NOW_S, on_each_engine};
 use crate::people::{
     change, decided, decided_copies, decided_now, found, message, notice, say, send, subscription, to_users,
     unsubscription,
@@ -69,7 +69,7 @@ async fn revision(store: &Store, id: MessageId) -> EventId {
     store.find(UserId(1), &[id]).await.unwrap().remove(0).0.revision
 }
 
-told! {
+on_each_engine! {
     async fn an_edit_keeps_what_was_and_tells_of_it(home) {
         let store = home.open().await;
         found(&store).await;

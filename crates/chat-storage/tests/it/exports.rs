@@ -20,7 +20,7 @@ use chat_core::transfer::import::{
 use chat_storage::Store;
 use serde_json::{Map, Value, json};
 
-use crate::home::{Home, NOW_S, told};
+use crate::home::{Home, NOW_S, on_each_engine};
 
 /// What was written, by sheet and table, and which files are to be fetched.
 #[derive(Debug, Default, PartialEq)]
@@ -95,9 +95,13 @@ async fn imported(home: &Home, desk: &Desk) -> Store {
     store.stop().await;
     let store = home.open().await;
     let realm = store.realm();
-    let lexicon = RenderContext::of(&realm);
-    let setting =
-        RenderSettings { realm_url: "https://chat.example.org", lexicon: &lexicon, uploads: None, now_s: NOW_S };
+    let render_context = RenderContext::of(&realm);
+    let setting = RenderSettings {
+        realm_url: "https://chat.example.org",
+        render_context: &render_context,
+        uploads: None,
+        now_s: NOW_S,
+    };
     let uploads = import::uploads(&tables, "a");
     let atlas = ImportReferences::of(&tables, &survey).with_uploads(&uploads);
     let kept: Vec<Attachment> = uploads.iter().map(kept).collect();
@@ -107,8 +111,8 @@ async fn imported(home: &Home, desk: &Desk) -> Store {
         let messages = import::messages(&setting, &realm, &atlas, (file, &uploads), &mut report);
         assert_eq!(store.import_messages(&messages, &mark(place + 3, false)).await.unwrap(), ImportStepOutcome::Done);
     }
-    let things = import::things(&setting, &realm, (&tables, &atlas), &mut report);
-    assert_eq!(store.import_things(&things, &mark(files.len() + 3, false)).await.unwrap(), ImportStepOutcome::Done);
+    let things = import::extras(&setting, &realm, (&tables, &atlas), &mut report);
+    assert_eq!(store.import_extras(&things, &mark(files.len() + 3, false)).await.unwrap(), ImportStepOutcome::Done);
     let reactions = import::reactions(&realm, &tables.reactions, &mut report);
     assert_eq!(
         store.import_reactions(&reactions, &mark(files.len() + 4, true)).await.unwrap(),
@@ -312,7 +316,7 @@ async fn seen(store: &Store) -> Vec<Value> {
     seen
 }
 
-told! {
+on_each_engine! {
     async fn what_was_exported_imported_and_exported_again_is_the_same(home) {
         let other = Home::embedded();
         let before = imported(&other, &elsewhere()).await;
@@ -400,7 +404,7 @@ told! {
         let (message, _) = store.find(UserId(7), &[MessageId(106)]).await.unwrap().remove(0);
         let path = &used.attachment.path_id;
         assert_eq!(message.content, format!("see [this](/user_uploads/{path}), /user_uploads/{path}."));
-        assert!(message.marks.has_attachment);
+        assert!(message.content_flags.has_attachment);
         assert_eq!(store.used_bytes().await.unwrap(), 800);
         // Nothing that comes gets a number that something has.
         assert!(store.head().0 >= 133);

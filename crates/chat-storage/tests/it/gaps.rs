@@ -19,7 +19,7 @@ use chat_storage::Store;
 use serde_json::json;
 use tokio::time::timeout;
 
-use crate::home::{Home, NOW_S, told};
+use crate::home::{Home, NOW_S, on_each_engine};
 use crate::people::{CHANNELS, change, channel, decided, decided_copies, found, say, subscription};
 use crate::recent::page;
 
@@ -44,7 +44,7 @@ async fn set_key(store: &Store, user: i64, key: &ApiKey) {
 
 async fn set_read(store: &Store, user: i64, op: FlagOp, ids: &[MessageId]) {
     let mark = FlagChange { flag: Flag::Read, op };
-    let event = FlaggedMessages::anywhere(mark, ids.to_vec()).told_to(UserId(user));
+    let event = FlaggedMessages::anywhere(mark, ids.to_vec()).event_for(UserId(user));
     store.set_flag(UserId(user), (Flag::Read, op), &decided_copies(store, ids), (NOW_S, event)).await.unwrap();
 }
 
@@ -104,7 +104,7 @@ async fn a_node_that_finds_a_gap_logs_a_warning_with_the_places_it_missed() {
     there.stop().await;
 }
 
-told! {
+on_each_engine! {
     async fn a_node_that_missed_pruned_records_refuses_a_revoked_key(home) {
         let (here, there) = (home.open().await, home.open().await);
         found(&here).await;
@@ -174,12 +174,12 @@ told! {
         found(&here).await;
         there.refresh().await.unwrap();
         let last = there.head();
-        let listener = LogListener { user_id: UserId(3), overhears: false, told: 0 };
+        let listener = LogListener { user_id: UserId(3), receives_public: false, typing_seen: 0 };
         let asleep = there.suspend_reading().await;
         let waiting = there.clone();
         let mut waits = tokio::task::JoinSet::new();
         waits.spawn(async move { waiting.wait(listener, last).await });
-        // For somebody else alone: nothing of it would wake the poll.
+        // For another user alone: nothing of it would wake the poll.
         say(&here, 1, 11, "t").await;
         here.prune(LATER_S).await.unwrap();
         drop(asleep);

@@ -16,7 +16,7 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
 use proptest::test_runner::{Config, TestRunner};
 
-use crate::home::{NOW_S, told};
+use crate::home::{NOW_S, on_each_engine};
 use crate::people::{
     change, channel, decided_copies, found, message, notice, say, send, subscription, to_channel, to_users,
     unsubscription,
@@ -58,8 +58,8 @@ async fn tell(store: &Store) -> Vec<MessageId> {
                 message(store, sender, to_channel(11 + place % 3), (topic, text))
             }
         };
-        message.event.message.marks.has_link = at % 5 == 0;
-        message.event.message.marks.mentions_channel = at % 11 == 0;
+        message.event.message.content_flags.has_link = at % 5 == 0;
+        message.event.message.content_flags.mentions_channel = at % 11 == 0;
         if at % 6 == 0 {
             message.event.flags = vec![(READER, Flag::Mentioned), (UserId(3), Flag::Mentioned)];
         }
@@ -148,7 +148,7 @@ async fn every(store: &Store, ids: &[MessageId]) -> Vec<(MessageCandidate<'stati
             direct_users: message.direct_users.into(),
             topic: message.topic.into(),
             sender_id: message.sender_id,
-            marks: message.marks,
+            content_flags: message.content_flags,
             has_reaction: !message.reactions.is_empty(),
             wording: Some(MessageText::new(message.content, message.html)),
         };
@@ -190,7 +190,7 @@ fn seen(page: &MessagePage) -> (Vec<MessageId>, MessageId, [bool; 3]) {
     (ids, page.anchor, [page.found_anchor, page.found_oldest, page.found_newest])
 }
 
-told! {
+on_each_engine! {
     async fn a_window_is_what_looking_at_everything_finds(home) {
         let store = home.open().await;
         let ids = tell(&store).await;

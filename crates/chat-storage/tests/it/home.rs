@@ -143,9 +143,9 @@ where
     url.set_path(&name);
     let home = Home { folder: Arc::new(tempfile::tempdir().unwrap()), url: Some(url.into()) };
     // In a task of its own, so that the database goes away also when the story fails.
-    let mut told = JoinSet::new();
-    told.spawn(story(home));
-    let ended = told.join_next().await.unwrap();
+    let mut running = JoinSet::new();
+    running.spawn(story(home));
+    let ended = running.join_next().await.unwrap();
     run(&mut session, format!("DROP DATABASE {name} WITH (FORCE)")).await;
     if let Err(failed) = ended {
         std::panic::resume_unwind(failed.into_panic());
@@ -168,7 +168,7 @@ fn server() -> Option<String> {
 }
 
 /// A test that is told on every engine.
-macro_rules! told {
+macro_rules! on_each_engine {
     ($(async fn $name:ident($home:ident) $story:block)*) => {$(
         #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
         async fn $name() {
@@ -176,4 +176,4 @@ macro_rules! told {
         }
     )*};
 }
-pub(crate) use told;
+pub(crate) use on_each_engine;

@@ -15,7 +15,7 @@ use chat_core::transfer::import::{
 use chat_storage::Store;
 use serde_json::{Value, json};
 
-use crate::home::{Home, NOW_S, told};
+use crate::home::{Home, NOW_S, on_each_engine};
 
 fn tables() -> Tables {
     let tables = json!({
@@ -88,9 +88,13 @@ fn organization() -> ImportedOrganization {
 
 fn messages(store: &Store, file: &MessageFile) -> Vec<ImportedMessage> {
     let realm = store.realm();
-    let lexicon = RenderContext::of(&realm);
-    let setting =
-        RenderSettings { realm_url: "https://chat.example.org", lexicon: &lexicon, uploads: None, now_s: NOW_S };
+    let render_context = RenderContext::of(&realm);
+    let setting = RenderSettings {
+        realm_url: "https://chat.example.org",
+        render_context: &render_context,
+        uploads: None,
+        now_s: NOW_S,
+    };
     import::messages(
         &setting,
         &realm,
@@ -122,7 +126,7 @@ async fn flags(store: &Store, user: i64) -> Vec<(i64, Vec<Flag>)> {
     found.into_iter().map(|(message, flags)| (message.id.0, flags)).collect()
 }
 
-told! {
+on_each_engine! {
     async fn what_was_read_and_received_elsewhere_is_so_here(home) {
         let store = imported(&home).await;
         let (read, new) = (vec![Flag::Read], Vec::new());

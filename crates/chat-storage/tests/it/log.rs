@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use crate::home::{Home, NOW_S, told};
+use crate::home::{Home, NOW_S, on_each_engine};
 use crate::people::{change, found, message, notice, say, send, subscription, to_channel, to_users};
 
 /// Longer than anything here may take, on a slow machine.
@@ -64,7 +64,7 @@ fn write_at_once(writers: &mut JoinSet<Vec<String>>, store: &Store, name: &'stat
 
 /// Reads on while others write, as a queue does: what was read, in order.
 async fn follow(store: Store, until: usize) -> Vec<Arc<EventRecord>> {
-    let listener = LogListener { user_id: UserId(8), overhears: true, told: 0 };
+    let listener = LogListener { user_id: UserId(8), receives_public: true, typing_seen: 0 };
     let mut all: Vec<Arc<EventRecord>> = Vec::new();
     while contents(&all).len() < until {
         let after = all.last().map_or(EventId::NONE, |record| record.id);
@@ -102,7 +102,7 @@ async fn nothing_is_lost_or_twice(home: &Home, nodes: &[Store]) {
     again.stop().await;
 }
 
-told! {
+on_each_engine! {
     async fn what_was_answered_is_in_the_log_once_and_in_one_order(home) {
         let store = home.open().await;
         found(&store).await;
@@ -122,7 +122,7 @@ told! {
         change(&one, vec![subscription(11, 2)]).await;
         let before = one.head();
         // The other node waits, with what it knows, which may be nothing yet.
-        let listener = LogListener { user_id: UserId(2), overhears: false, told: 0 };
+        let listener = LogListener { user_id: UserId(2), receives_public: false, typing_seen: 0 };
         let waiting = async {
             let mut after = EventId::NONE;
             loop {
@@ -147,15 +147,15 @@ told! {
         found(&store).await;
         change(&store, vec![subscription(11, 2)]).await;
         let head = store.head();
-        let wait = |user, overhears, after| {
+        let wait = |user, receives_public, after| {
             let store = store.clone();
-            async move { store.wait(LogListener { user_id: UserId(user), overhears, told: 0 }, after).await }
+            async move { store.wait(LogListener { user_id: UserId(user), receives_public, typing_seen: 0 }, after).await }
         };
         let mut woken = JoinSet::new();
         let mut silent = Box::pin(wait(3, false, head));
         assert!(timeout(Duration::ZERO, &mut silent).await.is_err());
-        for (user, overhears) in [(2, false), (4, true)] {
-            woken.spawn(wait(user, overhears, head));
+        for (user, receives_public) in [(2, false), (4, true)] {
+            woken.spawn(wait(user, receives_public, head));
         }
         let id = say(&store, 1, 11, "t").await;
         timeout(AT_MOST, woken.join_all()).await.unwrap();
@@ -212,9 +212,9 @@ told! {
             let now = home.ask("SELECT CAST(CAST(extract(epoch FROM now()) AS BIGINT) AS TEXT)").await;
             let now_s: i64 = now[0].parse().unwrap();
             for ahead_s in [0, 3_600, -3_600] {
-                let told_s = store.ahead_of_database_s(now_s + ahead_s).await.unwrap();
+                let ahead = store.ahead_of_database_s(now_s + ahead_s).await.unwrap();
                 // The database's clock went on in between.
-                assert!((ahead_s - 60..=ahead_s + 1).contains(&told_s), "{ahead_s} {told_s}");
+                assert!((ahead_s - 60..=ahead_s + 1).contains(&ahead), "{ahead_s} {ahead}");
             }
         } else {
             // The one process that uses the file has one clock.
@@ -253,10 +253,10 @@ told! {
         let topic = MessageLocation::Topic { channel_id: ChannelId(11), topic: "t".to_owned(), is_muted: false };
         let unread = FlagChange { flag: Flag::Read, op: FlagOp::Remove };
         let places = vec![FlaggedConversation { place: Some(topic), messages: vec![id], mentions: vec![id] }];
-        let events = vec![FlaggedMessages { mark: unread, places }.told_to(UserId(2))];
+        let events = vec![FlaggedMessages { mark: unread, places }.event_for(UserId(2))];
         store.commit(RealmCommit { at_s: NOW_S, events, ..RealmCommit::default() }).await.unwrap();
-        let told = async |store: &Store| {
-            timeout(AT_MOST, store.wait(LogListener { user_id: UserId(2), overhears: false, told: 0 }, before)).await.unwrap();
+        let woken = async |store: &Store| {
+            timeout(AT_MOST, store.wait(LogListener { user_id: UserId(2), receives_public: false, typing_seen: 0 }, before)).await.unwrap();
             let mut text = String::new();
             let (realm, filter) = (store.realm(), QueueFilter::default());
             let user = realm.user(UserId(2)).unwrap();
@@ -264,17 +264,17 @@ told! {
             all_after(store, before).await.iter().for_each(|record| record.write(&reader, &[], &mut text));
             text
         };
-        let here = told(&store).await;
+        let here = woken(&store).await;
         let event: Value = serde_json::from_str(&here).unwrap();
         assert_eq!(event["message_details"][id.to_string()]["mentioned"], true, "{here}");
         if home.is_postgres() {
             let other = home.open().await;
-            assert_eq!(told(&other).await, here);
+            assert_eq!(woken(&other).await, here);
             other.stop().await;
         }
         store.stop().await;
         let store = home.open().await;
-        assert_eq!(told(&store).await, here);
+        assert_eq!(woken(&store).await, here);
         store.stop().await;
     }
 

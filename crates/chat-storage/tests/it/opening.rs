@@ -3,7 +3,7 @@
 use chat_storage::{Db, OpenError};
 use tokio::task::JoinSet;
 
-use crate::home::{on_every_engine, told};
+use crate::home::{on_each_engine, on_every_engine};
 
 // The index of words is a table of another kind on SQLite, with tables of its own behind it.
 const COLUMNS_POSTGRES: &str = "SELECT table_name || '.' || column_name FROM information_schema.columns
@@ -38,7 +38,7 @@ async fn a_url_of_another_engine_is_refused_without_its_password() {
     assert!(!format!("{refused} {refused:?}").contains("hunter2"));
 }
 
-told! {
+on_each_engine! {
     async fn many_nodes_open_an_empty_database_at_once(home) {
         let mut nodes = JoinSet::new();
         for _ in 0..4 {

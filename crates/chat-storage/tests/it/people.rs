@@ -77,7 +77,7 @@ pub(crate) async fn found(store: &Store) {
         created_s: NOW_S,
         is_deactivated: false,
         rules: RealmRules::default(),
-        emblems: chat_core::model::organization_image::OrganizationImages::default(),
+        images: chat_core::model::organization_image::OrganizationImages::default(),
     };
     let mut changes = vec![RealmChange::Realm(Box::new(realm))];
     changes.extend(USERS.map(|id| RealmChange::User(Box::new(user(id)))));
@@ -118,7 +118,7 @@ pub(crate) fn message(
             html: format!("<p>{content}</p>"),
             sent_s: NOW_S,
             client: "test".to_owned(),
-            marks: ContentFlags::default(),
+            content_flags: ContentFlags::default(),
             last_edit_s: None,
             revision: EventId::NONE,
             reactions: Vec::new(),

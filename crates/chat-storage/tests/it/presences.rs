@@ -7,7 +7,7 @@ use chat_core::model::change::RealmChange;
 use chat_core::people::presence::{KnownPresences, Presence, PresenceStatus, PresenceStore as _};
 use chat_storage::Store;
 
-use crate::home::{NOW_S, told};
+use crate::home::{NOW_S, on_each_engine};
 use crate::people::{change, found, user};
 
 const ROWS: &str = "SELECT user_id || ' ' || (active_s - 1800000000) || ' ' || (connected_s - 1800000000)
@@ -25,11 +25,11 @@ fn since(store: &Store, batch: i64) -> (Vec<(i64, i64, i64)>, i64) {
 }
 
 async fn events(store: &Store) -> usize {
-    let told = |records: Vec<std::sync::Arc<EventRecord>>| records.iter().filter(|it| it.kind() == "presence").count();
-    told(store.after(chat_core::id::EventId::NONE, 1_000).await.unwrap().unwrap())
+    let count = |records: Vec<std::sync::Arc<EventRecord>>| records.iter().filter(|it| it.kind() == "presence").count();
+    count(store.after(chat_core::id::EventId::NONE, 1_000).await.unwrap().unwrap())
 }
 
-told! {
+on_each_engine! {
     async fn who_was_there_is_known_at_once_and_written_down_together(home) {
         let store = home.open().await;
         found(&store).await;

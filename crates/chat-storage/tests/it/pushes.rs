@@ -111,7 +111,7 @@ fn pairs(pairs: &[(i64, i64)]) -> Vec<(UserId, MessageId)> {
 /// What the log says when a user reads these messages.
 fn reading(user: i64, messages: &[i64]) -> NewEvent {
     let ids: Vec<_> = messages.iter().copied().map(MessageId).collect();
-    FlaggedMessages::anywhere(FlagChange::READ, ids).told_to(UserId(user))
+    FlaggedMessages::anywhere(FlagChange::READ, ids).event_for(UserId(user))
 }
 
 /// What the log says when these messages are deleted.
@@ -127,7 +127,7 @@ fn deleting(messages: &[i64]) -> Vec<NewEvent> {
         html: String::new(),
         sent_s: NOW_S,
         client: String::new(),
-        marks: ContentFlags::default(),
+        content_flags: ContentFlags::default(),
         last_edit_s: None,
         revision: EventId(1),
         reactions: Vec::new(),
@@ -147,9 +147,9 @@ async fn what_devices_were_told_of_is_found_by_who_read_it_and_by_what_is_gone()
     on_every_engine(|home| async move {
         let store = home.open().await;
         with_users(&store).await;
-        let told = pairs(&[(3, 10), (3, 11), (3, 12), (4, 10), (4, 12)]);
-        store.note_sent(&told, NOW_S).await.unwrap();
-        store.note_sent(&told[..1], NOW_S + 9).await.unwrap();
+        let noted = pairs(&[(3, 10), (3, 11), (3, 12), (4, 10), (4, 12)]);
+        store.note_sent(&noted, NOW_S).await.unwrap();
+        store.note_sent(&noted[..1], NOW_S + 9).await.unwrap();
         assert_eq!(sent(&store, vec![reading(3, &[10, 11])]).await, pairs(&[(3, 10), (3, 11)]));
         assert_eq!(sent(&store, vec![reading(3, &[13])]).await, []);
         assert_eq!(sent(&store, deleting(&[12, 13])).await, pairs(&[(3, 12), (4, 12)]));

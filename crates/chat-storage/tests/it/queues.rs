@@ -8,7 +8,7 @@ use chat_core::log::store::{EventQueue, QueueStore as _};
 
 use tokio::time::timeout;
 
-use crate::home::{NOW_S, told};
+use crate::home::{NOW_S, on_each_engine};
 use crate::people::found;
 
 fn queue(id: &str, user: i64) -> EventQueue {
@@ -26,7 +26,7 @@ fn queue(id: &str, user: i64) -> EventQueue {
     }
 }
 
-told! {
+on_each_engine! {
     async fn a_queue_survives_its_node(home) {
         let store = home.open().await;
         found(&store).await;

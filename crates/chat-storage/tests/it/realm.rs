@@ -11,10 +11,10 @@ use chat_core::model::user::{ApiKey, PasswordHash};
 use chat_core::organization::founding;
 use serde_json::json;
 
-use crate::home::{NOW_S, told};
+use crate::home::{NOW_S, on_each_engine};
 use crate::people::{change, channel, found, notice, subscription, unsubscription, user};
 
-told! {
+on_each_engine! {
     async fn a_realm_read_again_is_the_realm_that_was_written(home) {
         let store = home.open().await;
         found(&store).await;

@@ -11,7 +11,7 @@ use chat_storage::Store;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::home::{Home, NOW_S, told};
+use crate::home::{Home, NOW_S, on_each_engine};
 use crate::people::{
     change, decided, decided_copies, decided_now, found, message, say, send, subscription, to_channel, unsubscription,
 };
@@ -93,7 +93,7 @@ async fn change_everything(home: &Home, nodes: &[Store], ids: &[MessageId], tell
         (1, Flag::Read, FlagOp::Remove),
     ] {
         let event = if tells {
-            (NOW_S, FlaggedMessages::anywhere(FlagChange { flag, op }, ids[..2].to_vec()).told_to(UserId(user)))
+            (NOW_S, FlaggedMessages::anywhere(FlagChange { flag, op }, ids[..2].to_vec()).event_for(UserId(user)))
         } else {
             to(Some(user), json!({"type": "notice"}))
         };
@@ -103,7 +103,7 @@ async fn change_everything(home: &Home, nodes: &[Store], ids: &[MessageId], tell
     }
     let mut mentioning = message(store, 1, to_channel(11), ("t", "@you"));
     mentioning.event.flags = vec![(UserId(2), Flag::Mentioned)];
-    mentioning.event.message.marks.read_by_sender = true;
+    mentioning.event.message.content_flags.read_by_sender = true;
     send(store, mentioning).await;
     check(home, nodes, "a mention").await;
     let mut unheard = message(store, 1, to_channel(11), ("t", "psst"));
@@ -142,7 +142,7 @@ async fn settle(home: &Home) -> (Store, Vec<MessageId>) {
     (store, ids)
 }
 
-told! {
+on_each_engine! {
     async fn a_window_in_memory_shows_every_change_of_this_node_whatever_is_told(home) {
         let (store, ids) = settle(&home).await;
         change_everything(&home, std::slice::from_ref(&store), &ids, false).await;

@@ -9,7 +9,7 @@ use chat_core::messages::store::WriteOutcome;
 use chat_storage::Store;
 use tokio::task::JoinSet;
 
-use crate::home::{Home, NOW_S, told};
+use crate::home::{Home, NOW_S, on_each_engine};
 use crate::people::{change, found, message, subscription, to_channel};
 
 fn scheduled(user: i64, due_s: i64) -> ScheduledMessage {
@@ -54,7 +54,7 @@ async fn send_all(node: Store) -> u64 {
     }
 }
 
-told! {
+on_each_engine! {
     async fn of_many_who_try_at_once_one_sends_each_message(home) {
         let nodes = nodes(&home).await;
         for _ in 0..40 {

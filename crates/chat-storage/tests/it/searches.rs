@@ -14,7 +14,7 @@ use chat_core::text::search_words::SearchWords;
 use chat_storage::Store;
 use tokio::task::JoinSet;
 
-use crate::home::{Home, told};
+use crate::home::{Home, on_each_engine};
 use crate::people::{decided_copies, found, notice, subscription};
 
 /// A condition, and whether the opposite is asked for.
@@ -81,7 +81,7 @@ async fn newest(store: &Store, conditions: &[Asked]) -> Vec<i64> {
     page.messages.iter().map(|(message, _)| message.id.0).collect()
 }
 
-told! {
+on_each_engine! {
     async fn a_common_word_beside_every_other_term_finds_what_has_both(home) {
         let store = filled(&home, None).await;
         let starred = [MessageId(1_400), MessageId(20_002)];

@@ -18,7 +18,7 @@ use chat_storage::{SecretError, Store};
 use secrecy::SecretString;
 use tokio::task::JoinSet;
 
-use crate::home::{Home, NOW_S, told};
+use crate::home::{Home, NOW_S, on_each_engine};
 use crate::people::found;
 
 const URL: &str = "https://chat.example.org";
@@ -54,8 +54,8 @@ fn env(realm: &RealmSnapshot) -> InvitationEnv<'_> {
     InvitationEnv { realm, caller: owner(realm), base_url: URL, daily_limit: 10 }
 }
 
-/// A user and a bot whose keys were replaced, an open link and a person who used it, two who were invited, and an address
-/// to confirm. Returns the numbers of the user and the bot.
+/// A user and a bot whose keys were replaced, an open link and a person who used it, two who were invited, and an
+/// address to confirm. Returns the numbers of the user and the bot.
 async fn session(store: &Store) -> (UserId, UserId) {
     found(store).await;
     let new = NewUser {
@@ -199,7 +199,7 @@ fn operator(secret: &str) -> SecretString {
     secret.to_owned().into()
 }
 
-told! {
+on_each_engine! {
     async fn no_secret_of_a_session_stands_in_clear_in_the_database(home) {
         let store = home.open().await;
         let users = session(&store).await;

@@ -8,7 +8,7 @@ use chat_core::model::user::ApiKey;
 use chat_core::people::session::{self, Session, SessionToken};
 use chat_storage::Store;
 
-use crate::home::{NOW_S, told};
+use crate::home::{NOW_S, on_each_engine};
 use crate::people;
 
 const LIFETIME_S: i64 = 86_400;
@@ -33,7 +33,7 @@ fn is_known(store: &Store) -> bool {
     Session::find(&realm, UserId(2), token().hash(realm.key_hasher())).is_some()
 }
 
-told! {
+on_each_engine! {
     async fn a_session_is_known_after_a_restart_and_its_secret_is_not_in_the_database(home) {
         let store = home.open().await;
         people::found(&store).await;

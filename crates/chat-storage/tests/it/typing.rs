@@ -8,7 +8,7 @@ use chat_core::people::typing::{TypingDestination, TypingFeed as _, TypingNotifi
 use chat_storage::Store;
 use tokio::time::timeout;
 
-use crate::home::{NOW_S, told};
+use crate::home::{NOW_S, on_each_engine};
 use crate::people::found;
 
 /// Longer than anything here may take, on a slow machine.
@@ -41,11 +41,11 @@ fn ops(store: &Store, queue_id: &str) -> Vec<String> {
     texts.collect()
 }
 
-const LISTENER: LogListener = LogListener { user_id: UserId(2), overhears: false, told: 0 };
+const LISTENER: LogListener = LogListener { user_id: UserId(2), receives_public: false, typing_seen: 0 };
 
 /// Returns when what the one node tells is heard on the other. Until that one listens, it may pass it by.
 async fn hear(from: &Store, to: &Store) {
-    let listener = LogListener { told: to.take("unknown").until, ..LISTENER };
+    let listener = LogListener { typing_seen: to.take("unknown").until, ..LISTENER };
     let heard = async {
         while timeout(Duration::from_millis(200), to.wait(listener, to.head())).await.is_err() {
             from.tell(typing(TypingOp::Start));
@@ -54,7 +54,7 @@ async fn hear(from: &Store, to: &Store) {
     timeout(AT_MOST, heard).await.unwrap();
 }
 
-told! {
+on_each_engine! {
     async fn typing_is_given_to_each_queue_once_and_only_what_was_told_since_it_is_known(home) {
         let store = home.open().await;
         found(&store).await;
@@ -88,14 +88,14 @@ told! {
         queue(&two, "on two").await;
         let head = one.head();
         one.tell(typing(TypingOp::Stop));
-        let told = async {
-            let mut told = 0;
+        let listening = async {
+            let mut typing_seen = 0;
             while !ops(&two, "on two").contains(&"stop".to_owned()) {
-                two.wait(LogListener { told, ..LISTENER }, two.head()).await;
-                told = two.take("unknown").until;
+                two.wait(LogListener { typing_seen, ..LISTENER }, two.head()).await;
+                typing_seen = two.take("unknown").until;
             }
         };
-        timeout(AT_MOST, told).await.unwrap();
+        timeout(AT_MOST, listening).await.unwrap();
         // What came back to the node that told it was heard there no second time.
         assert_eq!(ops(&one, "on one").iter().filter(|op| *op == "stop").count(), 1);
         assert_eq!((one.head(), two.realm().at()), (head, head));

@@ -9,7 +9,7 @@ use chat_core::model::message::ContentFlags;
 use chat_storage::Store;
 use serde_json::Value;
 
-use crate::home::{NOW_S, told};
+use crate::home::{NOW_S, on_each_engine};
 use crate::people::{decided, found, message, send, to_channel};
 
 fn upload(owner: i64, name: &str, size_bytes: i64) -> NewAttachment {
@@ -51,7 +51,7 @@ fn rewritten(id: MessageId, attachments: Vec<AttachmentId>) -> MessageEdit {
 }
 
 /// The events of uploads after a place: what happened, the number, the messages, what all take together.
-async fn told_after(store: &Store, place: EventId) -> Vec<(String, i64, Option<usize>, i64)> {
+async fn events_after(store: &Store, place: EventId) -> Vec<(String, i64, Option<usize>, i64)> {
     let records = store.after(place, 1_000).await.unwrap().unwrap();
     let shown = |record: &EventRecord| match &record.event.as_ref()?.body {
         EventBody::Plain { kind, event } if kind == "attachment" => Some((
@@ -65,7 +65,7 @@ async fn told_after(store: &Store, place: EventId) -> Vec<(String, i64, Option<u
     records.iter().filter_map(|record| shown(record)).collect()
 }
 
-told! {
+on_each_engine! {
     async fn an_upload_is_found_as_it_was_written_down_under_the_number_of_its_event(home) {
         let store = home.open().await;
         found(&store).await;
@@ -79,7 +79,7 @@ told! {
         all.sort_by_key(|upload| upload.id);
         assert_eq!(all, [added.clone(), other.clone()]);
         assert_eq!(store.used_bytes().await.unwrap(), 111);
-        let events = told_after(&store, before).await;
+        let events = events_after(&store, before).await;
         let add = "add".to_owned();
         assert_eq!(events, [(add.clone(), added.id.0, Some(0), 100), (add, other.id.0, Some(0), 111)]);
         store.stop().await;
@@ -107,7 +107,7 @@ told! {
         assert_eq!(store.uses(first.id, again, 10).await.unwrap(), [id]);
         assert_eq!(store.uses(second.id, MessageId(i64::MAX), 1).await.unwrap(), [id]);
         let update = |upload: &Attachment, messages| ("update".to_owned(), upload.id.0, Some(messages), 2);
-        let events = told_after(&store, before).await;
+        let events = events_after(&store, before).await;
         assert_eq!(events, [update(&first, 1), update(&second, 1), update(&first, 2)]);
         let of_owner = store.of_owner(UserId(2)).await.unwrap();
         assert_eq!(of_owner.len(), 1);
@@ -142,7 +142,7 @@ told! {
         let done = store.edit(rewritten(id, vec![second.id])).await.unwrap();
         assert!(matches!(done, WriteOutcome::Done(_)));
         let update = |upload: &Attachment, messages| ("update".to_owned(), upload.id.0, Some(messages), 2);
-        assert_eq!(told_after(&store, before).await, [update(&first, 0), update(&second, 1)]);
+        assert_eq!(events_after(&store, before).await, [update(&first, 0), update(&second, 1)]);
         assert_eq!(store.uses(first.id, MessageId(i64::MAX), 10).await.unwrap(), []);
         assert_eq!(store.uses(second.id, MessageId(i64::MAX), 10).await.unwrap(), [id]);
         let revision = store.find(UserId(1), &[id]).await.unwrap().remove(0).0.revision;
@@ -160,7 +160,7 @@ told! {
         assert_eq!(store.remove((UserId(3), upload.id), NOW_S).await.unwrap(), None);
         assert_eq!(store.head(), before);
         assert_eq!(store.remove((UserId(2), upload.id), NOW_S).await.unwrap(), Some(upload.clone()));
-        assert_eq!(told_after(&store, before).await, [("remove".to_owned(), upload.id.0, None, 0)]);
+        assert_eq!(events_after(&store, before).await, [("remove".to_owned(), upload.id.0, None, 0)]);
         assert_eq!((store.used_bytes().await.unwrap(), store.at_paths(&[upload.path_id]).await.unwrap()), (0, vec![]));
         assert_eq!(store.remove((UserId(2), upload.id), NOW_S).await.unwrap(), None);
         assert_eq!(store.uses(upload.id, MessageId(i64::MAX), 10).await.unwrap(), []);

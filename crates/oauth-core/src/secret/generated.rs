@@ -165,13 +165,8 @@ mod tests {
     const ALPHANUMERIC: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
     const BASE32: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
-    fn hex(bytes: &[u8]) -> String {
-        let digit = |d: u8| char::from(b"0123456789abcdef"[usize::from(d)]);
-        bytes.iter().flat_map(|b| [digit(b >> 4), digit(b & 15)]).collect()
-    }
-
     fn uuid(bytes: &[u8]) -> String {
-        let digits = hex(&bytes[..16]);
+        let digits = hex::encode(&bytes[..16]);
         let variant = char::from(b"89ab"[usize::from(bytes[8] & 3)]);
         let (a, b, c) = (&digits[..8], &digits[8..12], &digits[13..16]);
         format!("{a}-{b}-4{c}-{variant}{}-{}", &digits[17..20], &digits[20..])
@@ -201,8 +196,8 @@ mod tests {
             ("two UUIDs", 980, &|bytes| two(bytes, "")),
             ("two UUIDs with a hyphen", 980, &|bytes| two(bytes, "-")),
             ("UUID without hyphens", 985, &|bytes| uuid(bytes).replace('-', "")),
-            ("128 bits of hexadecimal", 985, &|bytes| hex(&bytes[..16])),
-            ("256 bits of hexadecimal in capitals", 985, &|bytes| hex(&bytes[..32]).to_uppercase()),
+            ("128 bits of hexadecimal", 985, &|bytes| hex::encode(&bytes[..16])),
+            ("256 bits of hexadecimal in capitals", 985, &|bytes| hex::encode(&bytes[..32]).to_uppercase()),
             ("26 of base32", 800, &|bytes| drawn(bytes, BASE32, 26)),
             ("52 of base32", 800, &|bytes| drawn(bytes, BASE32, 52)),
             ("20 alphanumerics", 880, &|bytes| drawn(bytes, ALPHANUMERIC, 20)),
@@ -220,7 +215,7 @@ mod tests {
     #[test]
     fn what_is_shorter_than_its_format_is_not_recognized() {
         let one_less: [(&str, Make<'_>); 4] = [
-            ("hexadecimal", &|bytes| hex(&bytes[..16])[1..].to_owned()),
+            ("hexadecimal", &|bytes| hex::encode(&bytes[..16])[1..].to_owned()),
             ("base32", &|bytes| drawn(bytes, BASE32, 25)),
             ("alphanumerics", &|bytes| drawn(bytes, ALPHANUMERIC, 19)),
             ("UUID of another version", &|bytes| format!("{}7{}", &uuid(bytes)[..14], &uuid(bytes)[15..])),

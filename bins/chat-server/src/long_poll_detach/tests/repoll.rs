@@ -1,7 +1,7 @@
 //! Requests that are asked again, without the HTTP library.
 
 use axum::response::{IntoResponse as _, Response};
-use chat_http::Repeat;
+use chat_http::Repoll;
 
 use super::detach::{read_until, timeless};
 use super::*;
@@ -9,12 +9,12 @@ use super::*;
 /// Offers to be asked again; the answer tells which way the number came. 13 is a caller who is let in no more.
 struct Number(Arc<Notify>);
 
-impl Repeat for Number {
+impl Repoll for Number {
     fn parameter(&self) -> &'static str {
         "n"
     }
 
-    fn again(self: Arc<Self>, number: i64) -> Option<Pin<Box<dyn Future<Output = Response> + Send>>> {
+    fn poll_after(self: Arc<Self>, number: i64) -> Option<Pin<Box<dyn Future<Output = Response> + Send>>> {
         self.0.notify_one();
         (number != 13).then(|| -> Pin<Box<dyn Future<Output = Response> + Send>> {
             Box::pin(async move { answer(number, "again") })
@@ -112,7 +112,7 @@ async fn what_is_sent_in_pieces_or_too_early_is_the_library_s() {
     let request = ask("8");
     let (start, end) = request.split_at(20);
     stream.write_all(start.as_bytes()).await.unwrap();
-    // What is said meanwhile elsewhere gives the server the time to read it.
+    // What is said in the meantime elsewhere gives the server the time to read it.
     asked(&mut TcpStream::connect(server.address).await.unwrap(), &ask("1")).await;
     asked(&mut stream, end).await;
     let two = asked(&mut stream, &(ask("9") + &ask("10"))).await;

@@ -63,10 +63,10 @@ impl Service {
             async move {
                 let (parts, body) = request.into_parts();
                 let body = String::from_utf8(body.collect().await.unwrap().to_bytes().to_vec()).unwrap();
-                let (status, told) = answer(parts.uri.path(), &body);
+                let (status, response) = answer(parts.uri.path(), &body);
                 let line = format!("{} {}", parts.method, parts.uri.path());
                 seen.lock().unwrap().push(Got { line, version: parts.version, headers: parts.headers, body });
-                (StatusCode::from_u16(status).unwrap(), told.to_string())
+                (StatusCode::from_u16(status).unwrap(), response.to_string())
             }
         };
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -167,7 +167,7 @@ async fn apple_is_asked_over_http_2_with_a_token_that_its_public_key_verifies() 
     let (account, service) = (AppleAccount::new(), Service::answering(|_, _| (200, Value::Null)).await);
     let apple = account.at(&service.url);
     let device = device(PushDeviceKind::Apple, "c0ffee", None);
-    assert_eq!(apple.tell(&device, &notice(SHOW, Vec::new())).await.unwrap(), Reached::Yes);
+    assert_eq!(apple.tell(&device, &notice(SHOW, Vec::new())).await.unwrap(), DeliveryOutcome::Accepted);
     let got = service.got().remove(0);
     assert_eq!((got.line.as_str(), got.version), ("POST /3/device/c0ffee", Version::HTTP_2));
     let headers = ["apns-topic", "apns-push-type", "apns-priority", "apns-collapse-id", "content-type"];
@@ -202,7 +202,7 @@ async fn a_removal_wakes_the_app_that_the_device_named_and_shows_nothing() {
 async fn apple_is_shown_one_token_until_it_is_too_old() {
     let (account, service) = (AppleAccount::new(), Service::answering(|_, _| (200, Value::Null)).await);
     let apple = account.at(&service.url);
-    let now_s = crate::machine::Machine.now_s();
+    let now_s = crate::system_runtime::SystemRuntime.now_s();
     let first = apple.bearer_token(now_s).unwrap();
     // Each signature differs, also of the same text.
     assert_eq!(apple.bearer_token(now_s + 49 * 60).unwrap(), first);
@@ -225,7 +225,7 @@ async fn only_what_apple_says_of_a_device_makes_it_one_that_is_gone() {
         let service = Service::answering(move |_, _| (status, json!({"reason": reason}))).await;
         let device = device(PushDeviceKind::Apple, "c0ffee", None);
         match account.at(&service.url).tell(&device, &notice(SHOW, Vec::new())).await {
-            Ok(reached) => assert!(is_gone && reached == Reached::NoLonger, "{status} {reason}"),
+            Ok(reached) => assert!(is_gone && reached == DeliveryOutcome::UnknownDevice, "{status} {reason}"),
             Err(PushError::Bouncer(error)) => {
                 assert!(!is_gone && error.to_string().starts_with(&format!("APNs answers {status}")), "{error}");
                 assert!(!error.to_string().contains('<'), "{error}");
@@ -242,11 +242,11 @@ async fn google_is_told_texts_with_an_access_token_that_is_asked_for_once() {
     let google = account.at(&service.url);
     for purpose in [SHOW, NotificationPurpose::Remove] {
         let device = device(PushDeviceKind::Google, "token:1", None);
-        assert_eq!(google.tell(&device, &notice(purpose, Vec::new())).await.unwrap(), Reached::Yes);
+        assert_eq!(google.tell(&device, &notice(purpose, Vec::new())).await.unwrap(), DeliveryOutcome::Accepted);
     }
     let got = service.got();
-    let [asked, show, remove] = got.as_slice() else { panic!("{} requests", got.len()) };
-    assert_eq!(asked.line, "POST /token");
+    let [token_request, show, remove] = got.as_slice() else { panic!("{} requests", got.len()) };
+    assert_eq!(token_request.line, "POST /token");
     let data = json!({"event": "message", "user_id": "4", "content_truncated": "true", "content": "hi \"you\""});
     for (request, priority) in [(show, "HIGH"), (remove, "NORMAL")] {
         assert_eq!(request.line, "POST /v1/projects/acme-1/messages:send");
@@ -254,7 +254,7 @@ async fn google_is_told_texts_with_an_access_token_that_is_asked_for_once() {
         let message = json!({"token": "token:1", "data": data, "android": {"priority": priority}});
         assert_eq!(request.json(), json!({"message": message}));
     }
-    let form: Vec<_> = url::form_urlencoded::parse(asked.body.as_bytes()).into_owned().collect();
+    let form: Vec<_> = url::form_urlencoded::parse(token_request.body.as_bytes()).into_owned().collect();
     let [(_, grant), (name, assertion)] = form.as_slice() else { panic!("{form:?}") };
     assert_eq!((grant.as_str(), name.as_str()), ("urn:ietf:params:oauth:grant-type:jwt-bearer", "assertion"));
     let (signed, signature) = assertion.rsplit_once('.').unwrap();
@@ -286,7 +286,7 @@ async fn only_what_fcm_says_of_a_device_makes_it_one_that_is_gone() {
         .await;
         let device = device(PushDeviceKind::Google, "token:1", None);
         match account.at(&service.url).tell(&device, &notice(SHOW, Vec::new())).await {
-            Ok(reached) => assert!(is_gone && reached == Reached::NoLonger, "{status} {answer}"),
+            Ok(reached) => assert!(is_gone && reached == DeliveryOutcome::UnknownDevice, "{status} {answer}"),
             Err(PushError::Bouncer(error)) => {
                 assert!(!is_gone && error.to_string().starts_with(&format!("FCM answers {status}")), "{error}");
             }
@@ -330,8 +330,8 @@ async fn a_test_is_shown_and_says_when_the_device_is_not_known_there() {
     let direct = direct(Some(AppleAccount::new().at(&service.url)), None);
     let payload = json!({"event": "test", "realm_name": "Acme"});
     direct.test(&device(PushDeviceKind::Apple, "c0ffee", None), &payload).await.unwrap();
-    let told = direct.test(&device(PushDeviceKind::Apple, "dead", None), &payload).await;
-    assert!(matches!(told, Err(PushError::NotRecognizedThere)));
+    let response = direct.test(&device(PushDeviceKind::Apple, "dead", None), &payload).await;
+    assert!(matches!(response, Err(PushError::NotRecognizedThere)));
     let got = service.got().remove(0);
     assert_eq!((got.header("apns-push-type"), &got.json()["zulip"]), (Some("alert"), &payload));
     assert_eq!(got.json()["aps"]["alert"]["title"], "Test notification");

@@ -18,7 +18,7 @@ fn crowd(count: i64, privacy: Privacy) -> RealmSnapshot {
     testing::realm(RealmRules::default(), users.chain([channel, owner]).collect())
 }
 
-fn wish(count: i64) -> SubscribeRequest {
+fn request(count: i64) -> SubscribeRequest {
     SubscribeRequest {
         channels: vec![SubscribeTarget { name: "Channel 20".to_owned(), color: None, description: String::new() }],
         principals: Principals::Ids((101..101 + count).map(UserId).collect()),
@@ -37,19 +37,19 @@ fn wish(count: i64) -> SubscribeRequest {
 fn allocated_bytes(count: i64, privacy: Privacy) -> [u64; 2] {
     let realm = crowd(count, privacy);
     let figures = ChannelStatistics::default();
-    let wish = wish(count);
+    let request = request(count);
     let caller = Arc::clone(realm.user(UserId(1)).unwrap());
     let env = |realm| ChannelEnv { realm, caller: &caller, figures: &figures, realm_url: "", linkifiers: &[] };
     let mut commit = RealmCommit { at_s: NOW_S, ..RealmCommit::default() };
     let entering = allocation_counter::measure(|| {
-        let done = subscribe(&env(&realm), &wish, &mut commit).unwrap();
+        let done = subscribe(&env(&realm), &request, &mut commit).unwrap();
         assert_eq!(done.subscribed.len(), usize::try_from(count).unwrap());
     });
     let inside = realm.with(&EventRecord::new(EventId(20), NOW_S, commit.changes, None));
     let mut commit = RealmCommit { at_s: NOW_S, ..RealmCommit::default() };
     let leaving = allocation_counter::measure(|| {
         let names = ["Channel 20".to_owned()];
-        let done = unsubscribe(&env(&inside), &names, &wish.principals, &mut commit).unwrap();
+        let done = unsubscribe(&env(&inside), &names, &request.principals, &mut commit).unwrap();
         assert_eq!(done.removed.len(), usize::try_from(count).unwrap());
     });
     [entering.bytes_total, leaving.bytes_total]

@@ -150,7 +150,7 @@ impl QueueFilter {
 
     /// Returns whether the queue gets messages of public channels its owner is not in.
     #[must_use]
-    pub fn overhears(&self) -> bool {
+    pub fn receives_public(&self) -> bool {
         self.all_public || !self.narrow.is_empty()
     }
 
@@ -162,8 +162,8 @@ impl QueueFilter {
         (user, realm): (&User, &RealmSnapshot),
     ) -> bool {
         let public = matches!(audience, EventAudience::Subscribers { public: true, .. });
-        let overhears = public && self.overhears() && !user.is_guest();
-        if !overhears && !audience.reaches(at, user, realm) {
+        let receives_public = public && self.receives_public() && !user.is_guest();
+        if !receives_public && !audience.reaches(at, user, realm) {
             return false;
         }
         self.narrow.is_empty() || {

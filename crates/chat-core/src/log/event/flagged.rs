@@ -106,7 +106,7 @@ impl FlaggedMessages {
 
     /// Returns what the user's clients are told.
     #[must_use]
-    pub fn told_to(self, user_id: UserId) -> NewEvent {
+    pub fn event_for(self, user_id: UserId) -> NewEvent {
         NewEvent {
             audience: EventAudience::users([user_id]),
             gate: QueueCondition::Any,
@@ -149,7 +149,7 @@ impl FlaggedMessages {
 }
 
 impl FlaggedConversation {
-    /// What is told of each message, with a comma behind it.
+    /// The JSON of each message, with a comma behind it.
     fn write_details(&self, out: &mut String) {
         let place = match &self.place {
             Some(MessageLocation::Topic { channel_id, topic, is_muted }) => json!({
@@ -170,7 +170,7 @@ impl FlaggedConversation {
     }
 
     fn weight_bytes(&self) -> usize {
-        /// A place, or what is told of a message beside names.
+        /// The location of a message in JSON, or its details beside names.
         const PLACE: usize = 128;
         /// A number, here and in the text.
         const NUMBER: usize = 20;
@@ -199,11 +199,11 @@ mod tests {
 
     use super::*;
 
-    fn told(flag: &str, op: &str, places: Vec<FlaggedConversation>) -> Value {
-        let told = FlaggedMessages { mark: FlagChange::parse(flag, op).unwrap(), places };
-        let back: FlaggedMessages = serde_json::from_str(&serde_json::to_string(&told).unwrap()).unwrap();
-        assert_eq!(back, told);
-        serde_json::from_str(&told.object(EventId(9))).unwrap()
+    fn event_object(flag: &str, op: &str, places: Vec<FlaggedConversation>) -> Value {
+        let flagged = FlaggedMessages { mark: FlagChange::parse(flag, op).unwrap(), places };
+        let back: FlaggedMessages = serde_json::from_str(&serde_json::to_string(&flagged).unwrap()).unwrap();
+        assert_eq!(back, flagged);
+        serde_json::from_str(&flagged.object(EventId(9))).unwrap()
     }
 
     fn ids(ids: &[i64]) -> Vec<MessageId> {
@@ -234,7 +234,7 @@ mod tests {
             FlaggedConversation { messages: ids(&[6]), ..FlaggedConversation::default() },
         ];
         assert_eq!(
-            told("starred", "add", places),
+            event_object("starred", "add", places),
             json!({
                 "id": 9, "type": "update_message_flags", "op": "add", "operation": "add", "flag": "starred",
                 "messages": [5, 6, 7], "all": false,
@@ -257,13 +257,13 @@ mod tests {
         let mut mentioning = in_topic.clone();
         mentioning["mentioned"] = json!(true);
         assert_eq!(
-            told("read", "remove", places),
+            event_object("read", "remove", places),
             json!({
                 "id": 9, "type": "update_message_flags", "op": "remove", "operation": "remove", "flag": "read",
                 "messages": [5, 6, 8], "all": false, "message_details":
                     {"5": in_topic, "8": mentioning, "6": {"type": "private", "user_ids": [3]}},
             })
         );
-        assert_eq!(told("read", "remove", Vec::new())["message_details"], json!({}));
+        assert_eq!(event_object("read", "remove", Vec::new())["message_details"], json!({}));
     }
 }

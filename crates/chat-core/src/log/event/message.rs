@@ -64,7 +64,8 @@ impl MessageEvent {
     pub fn flags_of(&self, user_id: UserId) -> Vec<Flag> {
         let own = self.flags.iter().filter(|(user, _)| *user == user_id).map(|(_, flag)| *flag);
         let wildcard = self.wildcard.then_some(Flag::StreamWildcardMentioned);
-        let read = (self.message.marks.read_by_sender && self.message.sender_id == user_id).then_some(Flag::Read);
+        let read =
+            (self.message.content_flags.read_by_sender && self.message.sender_id == user_id).then_some(Flag::Read);
         let mut flags: Vec<Flag> = own.chain(wildcard).chain(read).collect();
         flags.sort_unstable();
         flags.dedup();

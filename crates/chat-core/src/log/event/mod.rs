@@ -1,4 +1,4 @@
-//! What is told to whom: events as data, written once in the log and read by every queue that they reach.
+//! Events as data, written once in the log and read by every queue that they reach.
 //!
 //! An event names its receivers by a description, not by a list: "who was in the channel then". So a message costs
 //! one row whatever the number of subscribers, and whether a queue gets it is decided when the queue reads.
@@ -7,8 +7,8 @@
 
 mod filter;
 mod flagged;
-mod later;
 mod message;
+mod message_changes;
 mod weight;
 
 use std::sync::{Arc, OnceLock};
@@ -18,8 +18,8 @@ use serde_json::{Value, json};
 
 pub use filter::{ClientCapability, QueueFilter, QueueNarrowTerm, UnsupportedOperator};
 pub use flagged::{FlaggedConversation, FlaggedMessages, MessageLocation};
-pub use later::{begins, deleted, lost, reacted, readers};
 pub use message::{LocalEcho, MessageEvent};
+pub use message_changes::{begins, deleted, lost, reacted, readers};
 
 use crate::id::{ChannelId, EventId, MessageId, UserId};
 use crate::model::change::RealmChange;
@@ -75,8 +75,10 @@ pub enum EventAudience {
         #[serde(default)]
         moved_in: bool,
     },
-    /// Who could read one of these messages where they were, and can read none of them where they are now.
-    Bereft {
+    /// Users who could read one of these messages where they were, and can read none of them where they are now. Stored
+    /// events have it under another name.
+    #[serde(rename = "bereft")]
+    LostAccess {
         /// Where they were.
         from: ChannelId,
         /// Where they are.
@@ -116,7 +118,7 @@ impl EventAudience {
             Self::AnyReaders { channel_id, messages, moved_in } => {
                 reads_any(realm, user, *channel_id, (messages, *moved_in))
             }
-            Self::Bereft { from, to, messages } => {
+            Self::LostAccess { from, to, messages } => {
                 reads_any(realm, user, *from, (messages, false)) && !reads_any(realm, user, *to, (messages, true))
             }
         }
@@ -223,7 +225,7 @@ pub struct EventRecord {
     pub at_s: i64,
     /// What changed, in order.
     pub changes: Vec<RealmChange>,
-    /// What was told; `None` when a change was told to nobody.
+    /// The event; `None` when a change notifies no user.
     pub event: Option<NewEvent>,
     /// The event's text, one for each form, made when first asked for.
     texts: [OnceLock<Arc<str>>; MessageFormat::COUNT],
@@ -253,7 +255,7 @@ impl EventRecord {
             Some(EventBody::Message(message)) => ANY + 3 * (message.message.content.len() + message.message.html.len()),
             // Its text, when it is made, is no longer than what it is made of.
             Some(EventBody::Plain { event, .. } | EventBody::Edit { event, .. }) => ANY + 2 * weight::of(event),
-            Some(EventBody::Flagged(told)) => ANY + told.weight_bytes(),
+            Some(EventBody::Flagged(flagged)) => ANY + flagged.weight_bytes(),
             None => ANY,
         }
     }
@@ -278,7 +280,7 @@ impl EventRecord {
             EventBody::Plain { event, .. } => {
                 out.push_str(self.text(MessageFormat::ANY, || object_with_id(self.id, event)));
             }
-            EventBody::Flagged(told) => out.push_str(self.text(MessageFormat::ANY, || told.object(self.id))),
+            EventBody::Flagged(flagged) => out.push_str(self.text(MessageFormat::ANY, || flagged.object(self.id))),
             EventBody::Edit { event, .. } => {
                 out.push_str(self.text(MessageFormat::ANY, || open_object_with_id(self.id, event)));
                 write_flags(flags, out);
@@ -411,7 +413,7 @@ mod tests {
     }
 
     /// A message of user 2 in channel 20, which user 4 is in.
-    fn told(public: bool) -> (EventRecord, RealmSnapshot) {
+    fn channel_event(public: bool) -> (EventRecord, RealmSnapshot) {
         let realm = testing::realm(
             RealmRules::default(),
             vec![
@@ -444,7 +446,7 @@ mod tests {
 
     #[test]
     fn a_message_is_written_in_the_form_its_queue_asked_for() {
-        let (record, realm) = told(false);
+        let (record, realm) = channel_event(false);
         let raw = shown(&record, &realm, (4, "q"), &QueueFilter::default()).unwrap();
         assert_eq!(raw["message"]["content"], json!("hi"));
         assert_eq!(raw["message"]["content_type"], json!("text/x-markdown"));
@@ -460,18 +462,18 @@ mod tests {
 
     #[test]
     fn a_public_channel_is_overheard_by_who_asks_and_is_no_guest() {
-        let (record, realm) = told(true);
+        let (record, realm) = channel_event(true);
         let all = QueueFilter { all_public: true, ..QueueFilter::default() };
         assert_eq!(shown(&record, &realm, (3, "q"), &QueueFilter::default()), None);
         assert_eq!(shown(&record, &realm, (3, "q"), &all).unwrap()["flags"], json!([]));
         assert_eq!(shown(&record, &realm, (6, "q"), &all), None);
-        let (private, realm) = told(false);
+        let (private, realm) = channel_event(false);
         assert_eq!(shown(&private, &realm, (3, "q"), &all), None);
     }
 
     #[test]
     fn a_queue_gets_the_types_and_messages_it_asked_for() {
-        let (record, realm) = told(false);
+        let (record, realm) = channel_event(false);
         let gets = |filter: &QueueFilter| shown(&record, &realm, (4, "q"), filter).is_some();
         let types = |kind: &str| QueueFilter { event_types: Some([kind.to_owned()].into()), ..QueueFilter::default() };
         assert!(gets(&types("message")) && !gets(&types("reaction")));
@@ -515,7 +517,7 @@ mod tests {
 
     #[test]
     fn an_audience_is_who_it_says() {
-        let (_, realm) = told(false);
+        let (_, realm) = channel_event(false);
         let reached = |audience: &EventAudience| {
             [1, 2, 3, 4, 6].map(|id| audience.reaches(EventId(50), realm.user(UserId(id)).unwrap(), &realm))
         };

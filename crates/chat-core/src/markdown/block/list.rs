@@ -88,7 +88,7 @@ struct Draft<'t> {
     spacing: Spacing,
 }
 
-/// A list whose lines are being told apart.
+/// A list whose lines are being distinguished.
 struct Drafts<'t> {
     kind: ListKind,
     items: Vec<Draft<'t>>,

@@ -1,4 +1,4 @@
-//! The languages and what tells their code apart.
+//! The languages and what distinguishes their code.
 
 use super::Kind;
 use std::borrow::Cow;

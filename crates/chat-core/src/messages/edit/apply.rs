@@ -20,7 +20,7 @@ pub struct RenderedText {
     /// The HTML.
     pub html: String,
     /// What it has in it.
-    pub marks: ContentFlags,
+    pub content_flags: ContentFlags,
     /// Whom it mentions and whose words it has: receivers and the flag each gets.
     pub flags: Vec<(UserId, Flag)>,
     /// The uploads that it uses.
@@ -74,7 +74,7 @@ pub struct EditContext<'a> {
 
 /// Returns the plan as what is written down and told.
 ///
-/// Those who can read the message afterwards are told of the edit; those who cannot any more are told that the
+/// Those who can read the message afterwards are notified of the edit; those who cannot any more are notified that the
 /// messages are gone, so that nothing of the new place reaches them.
 #[must_use]
 pub fn apply(
@@ -85,9 +85,9 @@ pub fn apply(
 ) -> MessageEdit {
     let EditContext { text, moves, now_s, .. } = around;
     let content = plan.content.as_ref().zip(text).map(|(content, text)| {
-        let ContentFlags { read_by_sender, moved_in, .. } = message.marks;
-        let marks = ContentFlags { read_by_sender, moved_in, ..text.marks };
-        (content.clone(), text.html.clone(), marks)
+        let ContentFlags { read_by_sender, moved_in, .. } = message.content_flags;
+        let content_flags = ContentFlags { read_by_sender, moved_in, ..text.content_flags };
+        (content.clone(), text.html.clone(), content_flags)
     });
     let to = plan.to.as_ref().map(|to| (to.channel_id, to.topic.clone()));
     let events = events(realm, user, message, (plan, around));
@@ -114,15 +114,15 @@ fn events(
 ) -> Vec<NewEvent> {
     let content = |event: &mut Value| {
         if let Some((content, text)) = plan.content.as_ref().zip(around.text) {
-            let told = json!({
+            let members = json!({
                 "orig_content": message.content,
                 "orig_rendered_content": message.html,
                 "prev_rendered_content_version": 1,
                 "content": content,
                 "rendered_content": text.html,
-                "is_me_message": text.marks.is_me,
+                "is_me_message": text.content_flags.is_me,
             });
-            add(event, told);
+            add(event, members);
         }
     };
     let Some((to, from)) = plan.to.as_ref().zip(channel_of(message)) else {
@@ -132,7 +132,7 @@ fn events(
     };
     let mut moved = base(realm, user, message, (around.moves, around.now_s));
     say_where(&mut moved, message, (from, to, around.topic_links));
-    let moved_in = to.channel_id != from || message.marks.moved_in;
+    let moved_in = to.channel_id != from || message.content_flags.moved_in;
     let audience = EventAudience::AnyReaders { channel_id: to.channel_id, messages: around.moves.to_vec(), moved_in };
     if plan.content.is_none() {
         let mut events = vec![NewEvent::edit(audience, message.id, moved)];
@@ -142,7 +142,7 @@ fn events(
         return events;
     }
     // A text moves within its channel only. Where a reader of one message may not be one of another, what the text
-    // says and where the others go are told apart.
+    // says and where the others go are distinguished.
     let shares = realm.channel(from).is_some_and(|channel| channel.privacy != Privacy::PrivateProtectedHistory);
     if shares || around.moves.len() <= 1 {
         content(&mut moved);
@@ -279,15 +279,15 @@ mod tests {
         let realm = realm(Privacy::PrivateSharedHistory);
         let ids = [MessageId(50), MessageId(55)];
         let topic = applied(&realm, &moving(20, "Dinner", PropagateMode::All), around(&ids));
-        let told = body(topic.events.first().unwrap());
-        assert_eq!(told["message_ids"], json!([50, 55]));
-        assert_eq!((&told["orig_subject"], &told["subject"]), (&json!("Lunch"), &json!("Dinner")));
-        assert_eq!((&told["propagate_mode"], &told["topic_links"]), (&json!("change_all"), &json!([])));
-        assert_eq!((told.get("new_stream_id"), told.get("content")), (None, None));
+        let event = body(topic.events.first().unwrap());
+        assert_eq!(event["message_ids"], json!([50, 55]));
+        assert_eq!((&event["orig_subject"], &event["subject"]), (&json!("Lunch"), &json!("Dinner")));
+        assert_eq!((&event["propagate_mode"], &event["topic_links"]), (&json!("change_all"), &json!([])));
+        assert_eq!((event.get("new_stream_id"), event.get("content")), (None, None));
         let channel = applied(&realm, &moving(22, "Lunch", PropagateMode::All), around(&ids));
-        let told = body(channel.events.first().unwrap());
-        assert_eq!((&told["stream_id"], &told["new_stream_id"]), (&json!(20), &json!(22)));
-        assert_eq!((told.get("subject"), told.get("topic_links")), (None, None));
+        let event = body(channel.events.first().unwrap());
+        assert_eq!((&event["stream_id"], &event["new_stream_id"]), (&json!(20), &json!(22)));
+        assert_eq!((event.get("subject"), event.get("topic_links")), (None, None));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::RenderedText;
 use crate::id::UserId;
 use crate::markdown::{RenderedMessage, WildcardScope};
-use crate::messages::compose::{MessageReceivers, check_groups, flags, marks};
+use crate::messages::compose::{MessageReceivers, check_groups, content_flags, flags};
 use crate::model::message::{Conversation, Flag, Message, Recipient, topic_key};
 use crate::model::render_context::RenderSettings;
 use crate::model::snapshot::RealmSnapshot;
@@ -60,7 +60,7 @@ impl<'a> ContentEdit<'a> {
             }
         }
         let receivers = match message.recipient {
-            Recipient::Channel(channel_id) => MessageReceivers::Of(channel_id, message.id, message.marks),
+            Recipient::Channel(channel_id) => MessageReceivers::Of(channel_id, message.id, message.content_flags),
             Recipient::Direct(_) => MessageReceivers::Users(&message.direct_users),
         };
         let mut flags = flags(setting, realm, receivers, (content, &rendered));
@@ -68,8 +68,8 @@ impl<'a> ContentEdit<'a> {
             let here = participants.iter().filter(|user| receivers.include(realm, **user));
             flags.extend(here.map(|user| (*user, Flag::TopicWildcardMentioned)));
         }
-        let marks = marks(&rendered, message.marks.read_by_sender);
-        Ok(RenderedText { attachments: setting.attachments(&rendered), html: rendered.html, marks, flags })
+        let content_flags = content_flags(&rendered, message.content_flags.read_by_sender);
+        Ok(RenderedText { attachments: setting.attachments(&rendered), html: rendered.html, content_flags, flags })
     }
 }
 
@@ -97,9 +97,13 @@ mod tests {
         let leaves = RealmChange::Unsubscription { channel_id: ChannelId(20), user_id: UserId(3) };
         let enters = RealmChange::Subscription(Box::new(testing::subscription(20, 2)));
         let realm = realm.with(&EventRecord::new(EventId(60), 0, vec![leaves, enters], None));
-        let lexicon = RenderContext::of(&realm);
-        let setting =
-            RenderSettings { realm_url: "https://chat.example", lexicon: &lexicon, uploads: None, now_s: NOW_S };
+        let render_context = RenderContext::of(&realm);
+        let setting = RenderSettings {
+            realm_url: "https://chat.example",
+            render_context: &render_context,
+            uploads: None,
+            now_s: NOW_S,
+        };
         let message = testing::message(4, Recipient::Channel(ChannelId(20)));
         let writer = realm.user(UserId(4)).unwrap();
         let rewriting = ContentEdit::new(&setting, &realm, writer, (&message, content));
@@ -112,13 +116,13 @@ mod tests {
         let text = said("/me asks @**User 4**, @**User 3** who left, @**User 2** who came and @**topic**", 0).unwrap();
         let four = [Flag::Mentioned, Flag::TopicWildcardMentioned].map(|flag| (UserId(4), flag));
         assert_eq!(text.flags, [(UserId(3), Flag::Mentioned), four[0], four[1]]);
-        assert!(text.marks.is_me);
+        assert!(text.content_flags.is_me);
         assert!(text.html.contains("user-mention"), "{}", text.html);
     }
 
     #[test]
     fn who_may_not_mention_everybody_cannot_do_it_later_either() {
-        assert!(said("@**all**", 0).unwrap().marks.mentions_channel);
+        assert!(said("@**all**", 0).unwrap().content_flags.mentions_channel);
         assert_eq!(said("@**all**", 20), Err(SendError::ChannelWildcardRefused));
     }
 }

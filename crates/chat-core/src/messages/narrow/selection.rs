@@ -14,7 +14,7 @@ use crate::text::search_words::SearchWords;
 /// The messages that match a narrow, limited to those that the reader may read.
 ///
 /// What they may have of a channel is looked up where a message of it is judged, not for all channels beforehand: a
-/// search finds messages in a few of the hundreds that somebody is in.
+/// search finds messages in a few of the hundreds that a user is in.
 #[derive(Debug, Clone)]
 pub struct MessageSelection {
     /// The reader.
@@ -25,12 +25,12 @@ pub struct MessageSelection {
     pub directs: bool,
     /// In which it is decided what they may have.
     realm: Arc<RealmSnapshot>,
-    reach: Reach,
+    scope: MessageScope,
 }
 
 /// The channels that are asked for, and whether with the history that the reader did not receive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reach {
+enum MessageScope {
     /// What they received anywhere.
     Received,
     /// What they received in one channel.
@@ -54,14 +54,14 @@ impl MessageSelection {
             NarrowCondition::Channel(id) => Some(id),
             _ => None,
         });
-        let reach = match only {
-            Some(id) if asks_own => Reach::ReceivedIn(id),
-            Some(id) => Reach::Channel(id),
-            None if public => Reach::Public,
-            None => Reach::Received,
+        let scope = match only {
+            Some(id) if asks_own => MessageScope::ReceivedIn(id),
+            Some(id) => MessageScope::Channel(id),
+            None if public => MessageScope::Public,
+            None => MessageScope::Received,
         };
         let directs = only.is_none() && !public;
-        Self { user_id: reader.id, terms: searched_once(terms), directs, realm: Arc::clone(realm), reach }
+        Self { user_id: reader.id, terms: searched_once(terms), directs, realm: Arc::clone(realm), scope }
     }
 
     /// Returns the message whose conversation is asked for.
@@ -105,7 +105,7 @@ impl MessageSelection {
         match message.recipient {
             Recipient::Direct(_) => self.directs && message.direct_users.binary_search(&self.user_id).is_ok(),
             Recipient::Channel(id) => {
-                self.bounds(id).is_some_and(|bounds| bounds.permit(message.id, message.marks.moved_in))
+                self.bounds(id).is_some_and(|bounds| bounds.permit(message.id, message.content_flags.moved_in))
             }
         }
     }
@@ -113,11 +113,11 @@ impl MessageSelection {
     /// Returns which messages of a channel the reader may have; `None` when none.
     #[must_use]
     pub fn bounds(&self, channel: ChannelId) -> Option<ReadableRange<'_>> {
-        let with_history = match self.reach {
-            Reach::ReceivedIn(only) | Reach::Channel(only) if only != channel => return None,
-            Reach::Received | Reach::ReceivedIn(_) => false,
-            Reach::Channel(_) => self.shows_all(channel, |_| true),
-            Reach::Public => self.shows_all(channel, |channel| !channel.privacy.is_private()),
+        let with_history = match self.scope {
+            MessageScope::ReceivedIn(only) | MessageScope::Channel(only) if only != channel => return None,
+            MessageScope::Received | MessageScope::ReceivedIn(_) => false,
+            MessageScope::Channel(_) => self.shows_all(channel, |_| true),
+            MessageScope::Public => self.shows_all(channel, |channel| !channel.privacy.is_private()),
         };
         if with_history {
             return Some(ReadableRange(None));
@@ -136,10 +136,10 @@ impl MessageSelection {
     /// Returns the channels of which the reader may have messages, in the order of their numbers.
     #[must_use]
     pub fn channels(&self) -> Vec<ChannelId> {
-        let mut channels: Vec<ChannelId> = match self.reach {
-            Reach::ReceivedIn(only) | Reach::Channel(only) => vec![only],
-            Reach::Received => self.realm.memberships(self.user_id).map(|(id, _)| id).collect(),
-            Reach::Public => self.realm.channels().map(|channel| channel.id).collect(),
+        let mut channels: Vec<ChannelId> = match self.scope {
+            MessageScope::ReceivedIn(only) | MessageScope::Channel(only) => vec![only],
+            MessageScope::Received => self.realm.memberships(self.user_id).map(|(id, _)| id).collect(),
+            MessageScope::Public => self.realm.channels().map(|channel| channel.id).collect(),
         };
         channels.retain(|id| self.bounds(*id).is_some());
         channels.sort_unstable();
@@ -313,7 +313,7 @@ mod tests {
             direct_users: Vec::new().into(),
             topic: "Lunch".into(),
             sender_id: UserId(2),
-            marks: ContentFlags::default(),
+            content_flags: ContentFlags::default(),
             has_reaction: false,
             wording: None,
         }
@@ -379,7 +379,7 @@ mod tests {
             html: String::new(),
             sent_s: 0,
             client: String::new(),
-            marks: ContentFlags::default(),
+            content_flags: ContentFlags::default(),
             last_edit_s: None,
             revision: crate::id::EventId(7),
             reactions: Vec::new(),

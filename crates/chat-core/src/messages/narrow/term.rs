@@ -86,7 +86,7 @@ pub struct MessageCandidate<'m> {
     /// Who wrote it.
     pub sender_id: UserId,
     /// What it has in it.
-    pub marks: ContentFlags,
+    pub content_flags: ContentFlags,
     /// Whether it has a reaction.
     pub has_reaction: bool,
     /// Its text, where [`Selection::asks_wording`](super::Selection::asks_wording). Without it, it is taken to be
@@ -118,7 +118,7 @@ impl<'m> From<&'m Message> for MessageCandidate<'m> {
             direct_users: Cow::Borrowed(&message.direct_users),
             topic: Cow::Borrowed(&message.topic),
             sender_id: message.sender_id,
-            marks: message.marks,
+            content_flags: message.content_flags,
             has_reaction: !message.reactions.is_empty(),
             wording: Some(MessageText::new(&message.content, &message.html)),
         }
@@ -158,9 +158,9 @@ impl NarrowCondition {
             Self::IsUnread => !flags.contains(&Flag::Read),
             Self::IsMentioned => flags.iter().any(|flag| flag.is_mention()),
             Self::IsResolved => message.topic.starts_with(RESOLVED),
-            Self::Has(HasOperand::Attachment) => message.marks.has_attachment,
-            Self::Has(HasOperand::Image) => message.marks.has_image,
-            Self::Has(HasOperand::Link) => message.marks.has_link,
+            Self::Has(HasOperand::Attachment) => message.content_flags.has_attachment,
+            Self::Has(HasOperand::Image) => message.content_flags.has_image,
+            Self::Has(HasOperand::Link) => message.content_flags.has_link,
             Self::Has(HasOperand::Reaction) => message.has_reaction,
             Self::Id(id) => message.id == *id,
             Self::With(_) => true,

@@ -47,67 +47,67 @@ pub struct TopicActivity<'a> {
     /// Who did it.
     pub doer: UserId,
     /// What they did.
-    pub deed: TopicAction,
+    pub action: TopicAction,
     /// Whom they mentioned by name, of those who received it.
     pub mentioned: &'a [UserId],
 }
 
 /// Returns whether it makes a difference that the doer wrote the first message of the topic.
 #[must_use]
-pub fn asks_who_began(realm: &RealmSnapshot, happening: TopicActivity<'_>) -> bool {
-    let doer = realm.user(happening.doer);
-    let after = |deed| doer.and_then(|doer| by_deed(realm, doer, TopicActivity { deed, ..happening }));
-    happening.deed == TopicAction::Wrote && after(TopicAction::Wrote) != after(TopicAction::Began)
+pub fn asks_who_began(realm: &RealmSnapshot, activity: TopicActivity<'_>) -> bool {
+    let doer = realm.user(activity.doer);
+    let after = |action| doer.and_then(|doer| by_deed(realm, doer, TopicActivity { action, ..activity }));
+    activity.action == TopicAction::Wrote && after(TopicAction::Wrote) != after(TopicAction::Began)
 }
 
-/// Has the doer and those who were mentioned follow the topic as they once chose; tells their own clients. Returns how
-/// the doer follows it from then on, where that is new.
-pub fn after(realm: &RealmSnapshot, happening: TopicActivity<'_>, commit: &mut RealmCommit) -> Option<TopicPolicy> {
+/// Has the doer and those who were mentioned follow the topic as they once chose; notifies their own clients. Returns
+/// how the doer follows it from then on, where that is new.
+pub fn after(realm: &RealmSnapshot, activity: TopicActivity<'_>, commit: &mut RealmCommit) -> Option<TopicPolicy> {
     let person = |id: UserId| realm.user(id).filter(|user| user.bot.is_none() && user.is_active);
-    for user in happening.mentioned.iter().filter(|id| **id != happening.doer).filter_map(|id| person(*id)) {
-        if let Some(policy) = by_mention(realm, user, happening) {
-            put(realm, user, happening, policy, commit);
+    for user in activity.mentioned.iter().filter(|id| **id != activity.doer).filter_map(|id| person(*id)) {
+        if let Some(policy) = by_mention(realm, user, activity) {
+            put(realm, user, activity, policy, commit);
         }
     }
-    let doer = person(happening.doer)?;
-    let policy = by_deed(realm, doer, happening)?;
-    put(realm, doer, happening, policy, commit).then_some(policy)
+    let doer = person(activity.doer)?;
+    let policy = by_deed(realm, doer, activity)?;
+    put(realm, doer, activity, policy, commit).then_some(policy)
 }
 
-fn by_deed(realm: &RealmSnapshot, doer: &User, happening: TopicActivity<'_>) -> Option<TopicPolicy> {
-    let TopicActivity { channel_id, deed, .. } = happening;
-    let waits_for = |setting| deed.suffices(settings::number(realm, doer.id, setting));
+fn by_deed(realm: &RealmSnapshot, doer: &User, activity: TopicActivity<'_>) -> Option<TopicPolicy> {
+    let TopicActivity { channel_id, action, .. } = activity;
+    let waits_for = |setting| action.suffices(settings::number(realm, doer.id, setting));
     let is_muted = || realm.subscription(channel_id, doer.id).is_some_and(|subscription| subscription.is_muted);
     if waits_for("automatically_follow_topics_policy") {
-        more(realm, doer, happening, TopicPolicy::Followed)
+        more(realm, doer, activity, TopicPolicy::Followed)
     } else if is_muted() && waits_for("automatically_unmute_topics_in_muted_streams_policy") {
-        more(realm, doer, happening, TopicPolicy::Unmuted)
+        more(realm, doer, activity, TopicPolicy::Unmuted)
     } else {
         None
     }
 }
 
-fn by_mention(realm: &RealmSnapshot, user: &User, happening: TopicActivity<'_>) -> Option<TopicPolicy> {
+fn by_mention(realm: &RealmSnapshot, user: &User, activity: TopicActivity<'_>) -> Option<TopicPolicy> {
     let follows = settings::flag(realm, user.id, "automatically_follow_topics_where_mentioned");
-    if follows { more(realm, user, happening, TopicPolicy::Followed) } else { None }
+    if follows { more(realm, user, activity, TopicPolicy::Followed) } else { None }
 }
 
 /// Returns the policy, where it is more than the user has and they did not mute the topic.
-fn more(realm: &RealmSnapshot, user: &User, happening: TopicActivity<'_>, policy: TopicPolicy) -> Option<TopicPolicy> {
-    let now = topic_policy::of(realm, user.id, happening.channel_id, happening.topic);
+fn more(realm: &RealmSnapshot, user: &User, activity: TopicActivity<'_>, policy: TopicPolicy) -> Option<TopicPolicy> {
+    let now = topic_policy::of(realm, user.id, activity.channel_id, activity.topic);
     (now != TopicPolicy::Muted && now < policy).then_some(policy)
 }
 
-/// Says whether there was room for it: nobody is told that they chose too much when they chose nothing.
+/// Says whether there was room for it: no user is notified of a limit when they chose nothing.
 fn put(
     realm: &RealmSnapshot,
     user: &User,
-    happening: TopicActivity<'_>,
+    activity: TopicActivity<'_>,
     policy: TopicPolicy,
     commit: &mut RealmCommit,
 ) -> bool {
-    let channel = realm.channel(happening.channel_id);
-    channel.is_some_and(|channel| topic_policy::put(realm, user, (channel, happening.topic), policy, commit).is_ok())
+    let channel = realm.channel(activity.channel_id);
+    channel.is_some_and(|channel| topic_policy::put(realm, user, (channel, activity.topic), policy, commit).is_ok())
 }
 
 #[cfg(test)]
@@ -147,12 +147,12 @@ mod tests {
         realm.with(&EventRecord::new(EventId(realm.at().0 + 1), 0, commit.changes, None))
     }
 
-    fn happening(doer: i64, deed: TopicAction, mentioned: &[UserId]) -> TopicActivity<'_> {
-        TopicActivity { channel_id: ChannelId(20), topic: "lunch", doer: UserId(doer), deed, mentioned }
+    fn activity(doer: i64, action: TopicAction, mentioned: &[UserId]) -> TopicActivity<'_> {
+        TopicActivity { channel_id: ChannelId(20), topic: "lunch", doer: UserId(doer), action, mentioned }
     }
 
-    fn followed(realm: &RealmSnapshot, deed: TopicAction) -> Option<TopicPolicy> {
-        after(realm, happening(4, deed, &[]), &mut RealmCommit::default())
+    fn followed(realm: &RealmSnapshot, action: TopicAction) -> Option<TopicPolicy> {
+        after(realm, activity(4, action, &[]), &mut RealmCommit::default())
     }
 
     const DEEDS: [TopicAction; 3] = [TopicAction::TookPart, TopicAction::Wrote, TopicAction::Began];
@@ -161,10 +161,10 @@ mod tests {
     fn a_topic_is_followed_by_what_the_policy_waits_for() {
         for (policy, times) in [(1, 3), (2, 2), (3, 1), (4, 0)] {
             let realm = realm(false, json!({"automatically_follow_topics_policy": policy}));
-            let found = DEEDS.map(|deed| followed(&realm, deed));
+            let found = DEEDS.map(|action| followed(&realm, action));
             assert_eq!(found.iter().filter(|found| **found == Some(TopicPolicy::Followed)).count(), times, "{policy}");
             assert!(found.is_sorted(), "{policy}");
-            let asks = asks_who_began(&realm, happening(4, TopicAction::Wrote, &[]));
+            let asks = asks_who_began(&realm, activity(4, TopicAction::Wrote, &[]));
             assert_eq!(asks, policy == 3);
         }
     }
@@ -175,7 +175,7 @@ mod tests {
             let preferences = json!({
                 "automatically_follow_topics_policy": 4, "automatically_unmute_topics_in_muted_streams_policy": policy,
             });
-            let heard = |is_muted| DEEDS.map(|deed| followed(&realm(is_muted, preferences.clone()), deed));
+            let heard = |is_muted| DEEDS.map(|action| followed(&realm(is_muted, preferences.clone()), action));
             let found = heard(true).into_iter().filter(|found| *found == Some(TopicPolicy::Unmuted)).count();
             assert_eq!((found, heard(false)), (times, [None; 3]), "{policy}");
         }
@@ -194,15 +194,15 @@ mod tests {
     #[test]
     fn who_is_mentioned_follows_unless_they_chose_not_to() {
         let mentioned = [UserId(4), UserId(99)];
-        let told = |realm: &RealmSnapshot, doer| {
+        let events = |realm: &RealmSnapshot, doer| {
             let mut commit = RealmCommit::default();
-            let own = after(realm, happening(doer, TopicAction::Wrote, &mentioned), &mut commit);
+            let own = after(realm, activity(doer, TopicAction::Wrote, &mentioned), &mut commit);
             assert_eq!(own, None);
             commit.changes.len()
         };
         let usual = realm(false, json!({}));
-        assert_eq!((told(&usual, 2), told(&usual, 4)), (1, 0));
-        assert_eq!(told(&chose(&usual, TopicPolicy::Muted), 2), 0);
-        assert_eq!(told(&realm(false, json!({"automatically_follow_topics_where_mentioned": false})), 2), 0);
+        assert_eq!((events(&usual, 2), events(&usual, 4)), (1, 0));
+        assert_eq!(events(&chose(&usual, TopicPolicy::Muted), 2), 0);
+        assert_eq!(events(&realm(false, json!({"automatically_follow_topics_where_mentioned": false})), 2), 0);
     }
 }

@@ -23,8 +23,8 @@ pub struct TopicRelocation<'a> {
     pub joins_another: bool,
 }
 
-/// Has what people chose for a topic go with it, for some hundreds at a time; tells their own clients. Nothing is left
-/// to do when nothing is written.
+/// Has what people chose for a topic go with it, for some hundreds at a time; notifies their own clients. Nothing is
+/// left to do when nothing is written.
 ///
 /// Where the topic joins another, the greater interest wins: who muted one of the two and not the other hears them.
 /// Who may not read where it is has no choice left, and is not told what it is called there.

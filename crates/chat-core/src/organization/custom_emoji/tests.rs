@@ -90,8 +90,8 @@ fn everybody_is_told_all_of_them() {
     let mut commit = RealmCommit::default();
     let id = add(&realm, realm.user(UserId(3)).unwrap(), ("crossed", &pictures()), &mut commit).unwrap();
     assert_eq!(commit.events[0].audience, EventAudience::Everyone);
-    let told = serde_json::to_value(&commit.events[0].body).unwrap();
-    let event = &told["plain"]["event"];
+    let body = serde_json::to_value(&commit.events[0].body).unwrap();
+    let event = &body["plain"]["event"];
     assert_eq!((&event["type"], &event["op"]), (&json!("realm_emoji"), &json!("update")));
     let map = event["realm_emoji"].as_object().unwrap();
     let emoji = json!({

@@ -39,9 +39,12 @@ fn a_new_linkifier_comes_behind_the_others_and_is_told_with_them() {
     assert_eq!(commit.changes, [RealmChange::Item { kind: ItemKind::Linkifier, id, document: Some(document) }]);
     let [event] = commit.events.as_slice() else { panic!("{:?}", commit.events) };
     assert_eq!(event.gate, QueueCondition::With(ClientCapability::LinkifierUrlTemplate));
-    let told = serde_json::to_value(&event.body).unwrap();
-    let patterns: Vec<_> = told["plain"]["event"]["realm_linkifiers"].as_array().unwrap().iter().collect();
-    assert_eq!(patterns.iter().map(|told| told["pattern"].clone()).collect::<Vec<_>>(), ["b", "a", TICKETS.pattern]);
+    let body = serde_json::to_value(&event.body).unwrap();
+    let patterns: Vec<_> = body["plain"]["event"]["realm_linkifiers"].as_array().unwrap().iter().collect();
+    assert_eq!(
+        patterns.iter().map(|linkifier| linkifier["pattern"].clone()).collect::<Vec<_>>(),
+        ["b", "a", TICKETS.pattern]
+    );
 }
 
 #[test]
@@ -108,7 +111,7 @@ fn an_order_names_each_linkifier_once() {
     let mut commit = RealmCommit::default();
     put_in_order(&realm, admin(&realm), &[8, 5, 3], &mut commit).unwrap();
     let after = realm.after(&commit.changes);
-    let patterns: Vec<_> = item::linkifiers(&after).iter().map(|told| told["pattern"].clone()).collect();
+    let patterns: Vec<_> = item::linkifiers(&after).iter().map(|linkifier| linkifier["pattern"].clone()).collect();
     assert_eq!((patterns, commit.changes.len()), (vec![json!("c"), json!("b"), json!("a")], 2));
 }
 

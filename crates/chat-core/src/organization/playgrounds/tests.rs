@@ -13,14 +13,14 @@ fn realm(more: Vec<RealmChange>) -> RealmSnapshot {
     testing::realm(RealmRules::default(), more)
 }
 
-fn added(realm: &RealmSnapshot, wish: PlaygroundRequest<'_>) -> (Result<i64, PlaygroundsError>, RealmCommit) {
+fn added(realm: &RealmSnapshot, request: PlaygroundRequest<'_>) -> (Result<i64, PlaygroundsError>, RealmCommit) {
     let mut commit = RealmCommit::default();
-    let id = add(realm, realm.user(UserId(2)).unwrap(), wish, &mut commit);
+    let id = add(realm, realm.user(UserId(2)).unwrap(), request, &mut commit);
     (id, commit)
 }
 
-fn unfit(wish: PlaygroundRequest<'_>) -> Vec<(Option<&'static str>, String)> {
-    let (refused, commit) = added(&realm(Vec::new()), wish);
+fn unfit(request: PlaygroundRequest<'_>) -> Vec<(Option<&'static str>, String)> {
+    let (refused, commit) = added(&realm(Vec::new()), request);
     assert!(commit.changes.is_empty() && commit.events.is_empty());
     match refused {
         Err(PlaygroundsError::Unfit(problems)) => {
@@ -36,9 +36,9 @@ fn a_playground_is_told_to_everybody_with_all_others() {
     let (id, commit) = added(&realm, RUST);
     let after = realm.after(&commit.changes);
     let (_, more) = added(&after, PlaygroundRequest { name: "Another", ..RUST });
-    let told = serde_json::to_value(&more.events[0].body).unwrap();
-    let [first, second] = told["plain"]["event"]["realm_playgrounds"].as_array().unwrap().as_slice() else {
-        panic!("{told}")
+    let body = serde_json::to_value(&more.events[0].body).unwrap();
+    let [first, second] = body["plain"]["event"]["realm_playgrounds"].as_array().unwrap().as_slice() else {
+        panic!("{body}")
     };
     assert_eq!(
         (&first["id"], &first["name"], &first["pygments_language"], &first["url_template"]),

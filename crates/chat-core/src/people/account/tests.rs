@@ -43,9 +43,9 @@ fn realm() -> RealmSnapshot {
     testing::realm(RealmRules::default(), changes)
 }
 
-fn told(commit: &RealmCommit) -> Vec<(EventAudience, Value)> {
+fn events_of(commit: &RealmCommit) -> Vec<(EventAudience, Value)> {
     let plain = |event: &NewEvent| match &event.body {
-        EventBody::Plain { event: told, .. } => (event.audience.clone(), told.clone()),
+        EventBody::Plain { event: body, .. } => (event.audience.clone(), body.clone()),
         EventBody::Message(_) | EventBody::Edit { .. } | EventBody::Flagged(_) => {
             unreachable!("an account sends and edits no message")
         }
@@ -73,7 +73,7 @@ fn a_new_account_is_in_the_default_channels_in_use_and_everybody_hears_of_it() {
     let realm = realm();
     let mut commit = RealmCommit { at_s: NOW_S, ..RealmCommit::default() };
     let id = create(&realm, &new(" Eve@example.org ", " Eve "), &mut commit).unwrap();
-    let events = told(&commit);
+    let events = events_of(&commit);
     assert_eq!((&events[0].1["type"], &events[0].1["op"]), (&json!("realm_user"), &json!("add")));
     let person = &events[0].1["person"];
     assert_eq!((&person["user_id"], &person["email"]), (&json!(id), &json!("Eve@example.org")));
@@ -109,10 +109,10 @@ fn another_name_is_told_once() {
     let user = realm.user(UserId(4)).unwrap();
     let mut commit = RealmCommit::default();
     rename(user, "User 4 ", &mut commit).unwrap();
-    assert_eq!(told(&commit), []);
+    assert_eq!(events_of(&commit), []);
     rename(user, "Dan", &mut commit).unwrap();
     let event = json!({"type": "realm_user", "op": "update", "person": {"user_id": 4, "full_name": "Dan"}});
-    assert_eq!(told(&commit), [(EventAudience::Everyone, event)]);
+    assert_eq!(events_of(&commit), [(EventAudience::Everyone, event)]);
     assert_eq!(rename(user, "*", &mut commit).unwrap_err(), AccountError::FullName(FullNameError::TooShort));
 }
 
@@ -122,7 +122,7 @@ fn a_role_moves_its_user_between_groups_and_shows_and_hides_channels() {
     let sight = |user: i64, role| {
         let mut commit = RealmCommit { at_s: NOW_S, ..RealmCommit::default() };
         set_role(&realm, realm.user(UserId(user)).unwrap(), role, &ChannelStatistics::default(), &mut commit);
-        let events = told(&commit);
+        let events = events_of(&commit);
         let update = json!({"user_id": user, "role": i64::from(role)});
         assert_eq!((&events[0].0, &events[0].1["person"]), (&EventAudience::Everyone, &update));
         let groups = events.iter().filter(|(_, event)| event["type"] == "user_group");
@@ -162,7 +162,7 @@ fn an_account_closes_with_its_bots_and_opens_without_them() {
     deactivate(&realm, realm.user(UserId(4)).unwrap(), &mut commit);
     let bot = json!({"type": "realm_bot", "op": "update", "bot": {"user_id": 8, "is_active": false}});
     let audience = EventAudience::users([UserId(1), UserId(2), UserId(4)]);
-    assert_eq!(told(&commit), [update(4, false), update(8, false), (audience, bot)]);
+    assert_eq!(events_of(&commit), [update(4, false), update(8, false), (audience, bot)]);
     let closed = realm.with(&EventRecord::new(EventId(60), NOW_S, commit.changes, None));
     assert!([4, 8].iter().all(|id| !closed.user(UserId(*id)).unwrap().is_active));
     assert!(closed.subscription(ChannelId(21), UserId(4)).is_some());
@@ -175,7 +175,7 @@ fn an_account_closes_with_its_bots_and_opens_without_them() {
     reactivate(&closed, closed.user(UserId(4)).unwrap(), &mut back);
     let watchers = EventAudience::users([UserId(1), UserId(2)]);
     let peer = json!({"type": "subscription", "op": "peer_add", "stream_ids": [21], "user_ids": [4]});
-    assert_eq!(told(&back), [update(4, true), (watchers, peer)]);
+    assert_eq!(events_of(&back), [update(4, true), (watchers, peer)]);
     let open = closed.with(&EventRecord::new(EventId(61), NOW_S, back.changes, None));
     assert_eq!([4, 8].map(|id| open.user(UserId(id)).unwrap().is_active), [true, false]);
 }
@@ -201,9 +201,12 @@ fn a_time_zone_is_told_to_everybody_and_stands_with_the_user() {
     assert_eq!(commit.changes, [RealmChange::User(Box::new(after.clone()))]);
     let person = json!({"user_id": 4, "email": "User4@example.org", "timezone": "Europe/Berlin"});
     let all = (EventAudience::Everyone, json!({"type": "realm_user", "op": "update", "person": person}));
-    let told = told(&commit);
-    assert_eq!((told.len(), &told[2]), (3, &all));
-    assert_eq!((&told[0].1["property"], &told[1].1["setting_name"]), (&json!("timezone"), &json!("timezone")));
+    let all_events = events_of(&commit);
+    assert_eq!((all_events.len(), &all_events[2]), (3, &all));
+    assert_eq!(
+        (&all_events[0].1["property"], &all_events[1].1["setting_name"]),
+        (&json!("timezone"), &json!("timezone"))
+    );
     let mut again = RealmCommit::default();
     set_timezone(&after, "Europe/Berlin", &mut again).unwrap();
     assert!(again.changes.is_empty() && again.events.is_empty());

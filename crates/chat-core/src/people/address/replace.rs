@@ -87,10 +87,10 @@ impl Pending {
 pub fn ask(
     realm: &RealmSnapshot,
     user: &User,
-    wanted: &EmailChangeRequest<'_>,
+    request: &EmailChangeRequest<'_>,
     commit: &mut RealmCommit,
 ) -> Result<(), EmailChangeError> {
-    let address = user::email(wanted.address).map_err(AccountError::from)?;
+    let address = user::email(request.address).map_err(AccountError::from)?;
     if fold(address) == user.email_key() {
         return Ok(());
     }
@@ -108,15 +108,15 @@ pub fn ask(
     }
     sent_s.push(commit.at_s);
     let expires_s = commit.at_s.saturating_add(DAY_S);
-    let secret = wanted.secret.hash(realm.key_hasher());
+    let secret = request.secret.hash(realm.key_hasher());
     let pending = Pending { address: address.to_owned(), secret, expires_s, sent_s };
     pending.put(user.id, commit);
-    let link = InvitationLink { number: user.id.0, secret: wanted.secret.clone() };
-    commit.mail.push(letter(realm, user, address, &format!("{}/confirm-address/{}", wanted.base_url, link.end())));
+    let link = InvitationLink { number: user.id.0, secret: request.secret.clone() };
+    commit.mail.push(letter(realm, user, address, &format!("{}/confirm-address/{}", request.base_url, link.end())));
     Ok(())
 }
 
-/// Whether the address could be somebody's. One that is thrown away has other words here than where an account is made.
+/// Whether the address could be a user's. One that is thrown away has other words here than where an account is made.
 fn check(realm: &RealmSnapshot, address: &str) -> Result<(), EmailChangeError> {
     account::check_address(realm, address).map_err(|refused| match refused {
         AccountError::Disposable => EmailChangeError::Disposable,
@@ -152,12 +152,12 @@ pub fn confirm(realm: &RealmSnapshot, link: &InvitationLink, commit: &mut RealmC
     check(realm, &address)?;
     let after = User { email: address, ..user.clone() };
     let readers = realm.users().filter(|reader| after.shows_address_to(reader)).map(|reader| reader.id);
-    let told = update(user.id, "delivery_email", after.email.as_str().into());
-    commit.events.push(NewEvent { audience: EventAudience::users(readers), ..told });
+    let event = update(user.id, "delivery_email", after.email.as_str().into());
+    commit.events.push(NewEvent { audience: EventAudience::users(readers), ..event });
     if after.address_visibility() == AddressVisibility::Everyone {
         commit.events.push(update(user.id, "new_email", after.email.as_str().into()));
         if user.avatar_url.is_none() {
-            commit.events.push(crate::people::avatar::told(&after));
+            commit.events.push(crate::people::avatar::avatar_event(&after));
         }
     }
     commit.mail.push(farewell(realm, user, &after.email));
@@ -218,8 +218,8 @@ mod tests {
         (address, seed, at_s): (&str, u8, i64),
     ) -> Result<(RealmSnapshot, RealmCommit), EmailChangeError> {
         let mut commit = RealmCommit { at_s, ..RealmCommit::default() };
-        let wanted = EmailChangeRequest { address, secret: &secret(seed), base_url: "https://chat.example.org" };
-        ask(realm, realm.user(UserId(4)).unwrap(), &wanted, &mut commit)?;
+        let request = EmailChangeRequest { address, secret: &secret(seed), base_url: "https://chat.example.org" };
+        ask(realm, realm.user(UserId(4)).unwrap(), &request, &mut commit)?;
         Ok((realm.after(&commit.changes), commit))
     }
 
@@ -234,12 +234,12 @@ mod tests {
         assert_eq!((first.mail.len(), first.mail[0].to.as_str()), (1, "a@example.org"));
         assert!(first.events.is_empty());
         let (realm, _) = asked(&realm, ("b@example.org", 2, NOW_S)).unwrap();
-        let told =
+        let outcome =
             |link: &InvitationLink, now_s| opened(&realm, link, now_s).map(|(user, address)| (user.id.0, address));
-        assert_eq!(told(&link(1), NOW_S), Err(EmailChangeError::Unknown));
-        assert_eq!(told(&link(2), NOW_S + DAY_S - 1), Ok((4, "b@example.org".to_owned())));
-        assert_eq!(told(&link(2), NOW_S + DAY_S), Err(EmailChangeError::Expired));
-        assert_eq!(told(&InvitationLink { number: 3, ..link(2) }, NOW_S), Err(EmailChangeError::Unknown));
+        assert_eq!(outcome(&link(1), NOW_S), Err(EmailChangeError::Unknown));
+        assert_eq!(outcome(&link(2), NOW_S + DAY_S - 1), Ok((4, "b@example.org".to_owned())));
+        assert_eq!(outcome(&link(2), NOW_S + DAY_S), Err(EmailChangeError::Expired));
+        assert_eq!(outcome(&InvitationLink { number: 3, ..link(2) }, NOW_S), Err(EmailChangeError::Unknown));
     }
 
     #[test]
@@ -286,10 +286,10 @@ mod tests {
         let (realm, _) = asked(&realm, ("a@example.org", 1, NOW_S)).unwrap();
         let mut commit = RealmCommit { at_s: NOW_S, ..RealmCommit::default() };
         confirm(&realm, &link(1), &mut commit).unwrap();
-        let told: Vec<_> = commit.events.iter().map(|event| serde_json::to_value(&event.body).unwrap()).collect();
-        assert_eq!(told[0]["plain"]["event"]["person"], json!({"user_id": 4, "delivery_email": "a@example.org"}));
-        assert_eq!(told[1]["plain"]["event"]["person"], json!({"user_id": 4, "new_email": "a@example.org"}));
-        assert_eq!((told.len(), commit.mail[0].to.as_str()), (3, "User4@example.org"));
+        let events: Vec<_> = commit.events.iter().map(|event| serde_json::to_value(&event.body).unwrap()).collect();
+        assert_eq!(events[0]["plain"]["event"]["person"], json!({"user_id": 4, "delivery_email": "a@example.org"}));
+        assert_eq!(events[1]["plain"]["event"]["person"], json!({"user_id": 4, "new_email": "a@example.org"}));
+        assert_eq!((events.len(), commit.mail[0].to.as_str()), (3, "User4@example.org"));
         let after = realm.after(&commit.changes);
         assert_eq!(after.user(UserId(4)).unwrap().email, "a@example.org");
         assert_eq!(opened(&after, &link(1), NOW_S).map(|_| ()), Err(EmailChangeError::Unknown));

@@ -94,7 +94,7 @@ pub fn may_make(realm: &RealmSnapshot, caller: &User, now_s: i64) -> Result<(), 
     if policy.permits(caller, waiting_days, now_s) { Ok(()) } else { Err(PermissionError::Insufficient.into()) }
 }
 
-/// Makes a bot of the caller, in no channel, and tells everybody. It may do what a member may.
+/// Makes a bot of the caller, in no channel, and notifies all users. It may do what a member may.
 ///
 /// # Errors
 /// See [`BotError`]; nothing is to be written then.
@@ -132,13 +132,13 @@ pub fn create(
     };
     commit.events.extend(address::added(realm, &bot));
     commit.events.extend(account::standing_events(realm, None, &bot, commit.at_s));
-    commit.events.push(told("add", &wire::bot(&bot), account::keepers(realm, &bot)));
+    commit.events.push(bot_event("add", &wire::bot(&bot), account::keepers(realm, &bot)));
     commit.changes.push(RealmChange::User(Box::new(bot)));
     commit.set_key(realm, id, new.api_key.clone());
     Ok(id)
 }
 
-/// Returns the bots somebody answers for that are in use, in the order of their numbers.
+/// Returns the bots a user answers for that are in use, in the order of their numbers.
 #[must_use]
 pub fn owned_by(realm: &RealmSnapshot, owner: UserId) -> Vec<&User> {
     let is_theirs = |user: &&User| user.is_active && user.bot.as_ref().is_some_and(|bot| bot.owner_id == Some(owner));
@@ -179,7 +179,7 @@ pub struct BotUpdate {
     pub owner_id: Option<UserId>,
 }
 
-/// Changes a bot; tells everybody, and those who keep it what they see of it. What is so already changes nothing.
+/// Changes a bot; notifies all users, and those who keep it what they see of it. What is so already changes nothing.
 /// Returns the bot as it is now.
 ///
 /// # Errors
@@ -187,21 +187,21 @@ pub struct BotUpdate {
 pub fn update(
     realm: &RealmSnapshot,
     caller: &User,
-    (id, wish): (UserId, &BotUpdate),
+    (id, changes): (UserId, &BotUpdate),
     commit: &mut RealmCommit,
 ) -> Result<User, BotError> {
     let before = kept_by(realm, caller, id)?;
     let mut after = before.clone();
-    if let Some(full_name) = &wish.full_name {
+    if let Some(full_name) = &changes.full_name {
         user::full_name(full_name)?.clone_into(&mut after.full_name);
         if after.full_name != before.full_name {
             check_free(realm, &after.full_name)?;
             commit.events.push(account::update(id, "full_name", after.full_name.as_str().into()));
             let renamed = json!({"user_id": id, "full_name": after.full_name});
-            commit.events.push(told("update", &renamed, account::keepers(realm, before)));
+            commit.events.push(bot_event("update", &renamed, account::keepers(realm, before)));
         }
     }
-    if let (Some(owner_id), Some(bot)) = (wish.owner_id, after.bot.as_mut())
+    if let (Some(owner_id), Some(bot)) = (changes.owner_id, after.bot.as_mut())
         && bot.owner_id != Some(owner_id)
     {
         check_owner(realm, owner_id)?;
@@ -214,7 +214,8 @@ pub fn update(
     Ok(after)
 }
 
-/// Tells that somebody else answers for a bot: who kept it and no longer does, who does now, and who always did.
+/// Notifies the users concerned that another user answers for a bot: who kept it and no longer does, who does now, and
+/// who always did.
 fn handed_over(realm: &RealmSnapshot, before: &User, after: &User) -> Vec<NewEvent> {
     let keepers = |bot: &User| account::keepers(realm, bot);
     let (old, new) = (keepers(before), keepers(after));
@@ -223,9 +224,9 @@ fn handed_over(realm: &RealmSnapshot, before: &User, after: &User) -> Vec<NewEve
     let owner_id = after.bot.as_ref().and_then(|bot| bot.owner_id);
     vec![
         account::update(after.id, "bot_owner_id", json!(owner_id)),
-        told("delete", &json!({"user_id": after.id}), only(&old, &new)),
-        told("add", &wire::bot(after), only(&new, &old)),
-        told("update", &json!({"user_id": after.id, "owner_id": owner_id}), both),
+        bot_event("delete", &json!({"user_id": after.id}), only(&old, &new)),
+        bot_event("add", &wire::bot(after), only(&new, &old)),
+        bot_event("update", &json!({"user_id": after.id, "owner_id": owner_id}), both),
     ]
 }
 
@@ -251,7 +252,7 @@ fn check_owner(realm: &RealmSnapshot, id: UserId) -> Result<(), BotError> {
     check_room(realm, id)
 }
 
-fn told(op: &str, bot: &Value, whom: Vec<UserId>) -> NewEvent {
+fn bot_event(op: &str, bot: &Value, whom: Vec<UserId>) -> NewEvent {
     NewEvent::plain(EventAudience::users(whom), json!({"type": "realm_bot", "op": op, "bot": bot}))
 }
 

@@ -45,16 +45,16 @@ fn a_bot_is_a_member_of_its_own_address_and_told_to_those_who_keep_it() {
     let RealmChange::User(bot) = &commit.changes[0] else { panic!("{:?}", commit.changes) };
     assert_eq!((bot.email.as_str(), bot.role), ("b1-bot@chat.example", Role::Member));
     assert_eq!(heard(&commit), [("add".to_owned(), vec![1, 2, 4])]);
-    let told = serde_json::to_string(&commit.events).unwrap();
-    assert!(!told.contains(new(1).api_key.expose()), "the key is in the log");
+    let events = serde_json::to_string(&commit.events).unwrap();
+    assert!(!events.contains(new(1).api_key.expose()), "the key is in the log");
 }
 
 #[test]
 fn a_bot_that_is_handed_over_goes_from_one_owner_to_the_other() {
     let realm = with_bot();
     let mut commit = begun();
-    let wish = BotUpdate { owner_id: Some(UserId(3)), ..BotUpdate::default() };
-    update(&realm, realm.user(UserId(4)).unwrap(), (UserId(7), &wish), &mut commit).unwrap();
+    let changes = BotUpdate { owner_id: Some(UserId(3)), ..BotUpdate::default() };
+    update(&realm, realm.user(UserId(4)).unwrap(), (UserId(7), &changes), &mut commit).unwrap();
     let expected = [("delete", vec![4]), ("add", vec![3]), ("update", vec![1, 2])];
     assert_eq!(heard(&commit), expected.map(|(op, users)| (op.to_owned(), users)));
 }

@@ -25,7 +25,7 @@ pub struct NewGroup {
     pub can_mention: Option<GroupSetting>,
 }
 
-/// Makes a group, and tells everybody.
+/// Makes a group, and notifies all users.
 ///
 /// # Errors
 /// See [`GroupError`]; nothing is to be written then.

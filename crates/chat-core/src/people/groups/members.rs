@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{GroupError, changeable_in_use, checked_users, told};
+use super::{GroupError, changeable_in_use, checked_users, group_event};
 use crate::id::{UserGroupId, UserId};
 use crate::log::commit::RealmCommit;
 use crate::model::change::RealmChange;
@@ -10,7 +10,7 @@ use crate::model::group::UserGroup;
 use crate::model::snapshot::RealmSnapshot;
 use crate::model::user::User;
 
-/// Puts users into a group, then takes users out of it, and tells everybody: all of it or nothing.
+/// Puts users into a group, then takes users out of it, and notifies all users: all of it or nothing.
 ///
 /// Who closed their account can be taken out, but not put in.
 ///
@@ -33,7 +33,7 @@ pub fn change_members(
     group.members.retain(|user| removed.binary_search(user).is_err());
     for (op, users) in [("add_members", added), ("remove_members", removed)] {
         if !users.is_empty() {
-            commit.events.push(told(op, id, json!({"user_ids": users})));
+            commit.events.push(group_event(op, id, json!({"user_ids": users})));
         }
     }
     if !commit.events.is_empty() {

@@ -44,7 +44,7 @@ pub enum GroupError {
     /// The group is out of use.
     #[error("User group is deactivated.")]
     Deactivated,
-    /// Somebody who is named is not there, or no longer.
+    /// A user who is named is not there, or no longer.
     #[error("Invalid user ID: {0}")]
     NoSuchUser(UserId),
     /// They are in it.
@@ -209,8 +209,8 @@ fn checked_setting(realm: &RealmSnapshot, setting: &GroupSetting) -> Result<Grou
     }
 }
 
-/// Tells everybody something of a group. `more` is an object.
-fn told(op: &str, id: UserGroupId, more: Value) -> NewEvent {
+/// Notifies all users of a change to a group. `more` is an object.
+fn group_event(op: &str, id: UserGroupId, more: Value) -> NewEvent {
     let mut event = json!({"type": "user_group", "op": op, "group_id": id});
     crate::wire::add(&mut event, more);
     NewEvent::plain(EventAudience::Everyone, event)

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{GroupError, changeable, changeable_in_use, told};
+use super::{GroupError, changeable, changeable_in_use, group_event};
 use crate::id::UserGroupId;
 use crate::log::commit::RealmCommit;
 use crate::log::event::{ClientCapability, QueueCondition};
@@ -21,7 +21,7 @@ pub enum GroupUse {
 }
 
 /// Puts a group out of use: it keeps its name and its members, and can neither be mentioned nor changed. Clients that
-/// know of groups out of use are told that it is one; to the others it is gone.
+/// know of groups out of use are notified that it is one; to the others it is gone.
 ///
 /// # Errors
 /// See [`GroupError`]; nothing is to be written then. Not specified; a group that others build on stays, because they
@@ -34,11 +34,11 @@ pub fn deactivate(
 ) -> Result<(), GroupError> {
     let group = changeable_in_use(realm, caller, id, commit.at_s)?;
     check_unused(realm, id)?;
-    let deactivated = told("update", id, json!({"data": {"deactivated": true}}));
+    let deactivated = group_event("update", id, json!({"data": {"deactivated": true}}));
     commit.events.push(deactivated.gated(QueueCondition::With(ClientCapability::IncludeDeactivatedGroups)));
-    commit
-        .events
-        .push(told("remove", id, json!({})).gated(QueueCondition::Without(ClientCapability::IncludeDeactivatedGroups)));
+    commit.events.push(
+        group_event("remove", id, json!({})).gated(QueueCondition::Without(ClientCapability::IncludeDeactivatedGroups)),
+    );
     commit.changes.push(RealmChange::Group(Box::new(UserGroup { is_deactivated: true, ..group.clone() })));
     Ok(())
 }
@@ -60,7 +60,7 @@ pub fn remove(
     } else {
         QueueCondition::Any
     };
-    commit.events.push(told("remove", id, json!({})).gated(gate));
+    commit.events.push(group_event("remove", id, json!({})).gated(gate));
     commit.changes.push(RealmChange::GroupRemoved(id));
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{GroupError, changeable_in_use, told};
+use super::{GroupError, changeable_in_use, group_event};
 use crate::id::UserGroupId;
 use crate::log::commit::RealmCommit;
 use crate::model::change::RealmChange;
@@ -10,7 +10,7 @@ use crate::model::group::UserGroup;
 use crate::model::snapshot::RealmSnapshot;
 use crate::model::user::User;
 
-/// Puts groups into a group, then takes groups out of it, and tells everybody: all of it or nothing.
+/// Puts groups into a group, then takes groups out of it, and notifies all users: all of it or nothing.
 ///
 /// # Errors
 /// See [`GroupError`]; nothing is to be written then.
@@ -32,7 +32,7 @@ pub fn change_subgroups(
     group.subgroups.sort_unstable();
     for (op, groups) in [("add_subgroups", added), ("remove_subgroups", removed)] {
         if !groups.is_empty() {
-            commit.events.push(told(op, id, json!({"direct_subgroup_ids": groups})));
+            commit.events.push(group_event(op, id, json!({"direct_subgroup_ids": groups})));
         }
     }
     if !commit.events.is_empty() {

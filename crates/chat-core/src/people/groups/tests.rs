@@ -58,13 +58,14 @@ fn a_question_goes_as_deep_as_it_is_asked_to() {
 #[test]
 fn a_member_through_a_subgroup_may_change_the_group_and_no_other_member() {
     let realm = nested();
-    let wish = GroupUpdate { description: Some("x".to_owned()), ..GroupUpdate::default() };
-    let change =
-        |user: i64, id: i64| update(&realm, realm.user(UserId(user)).unwrap(), (UserGroupId(id), &wish), &mut begun());
+    let changes = GroupUpdate { description: Some("x".to_owned()), ..GroupUpdate::default() };
+    let change = |user: i64, id: i64| {
+        update(&realm, realm.user(UserId(user)).unwrap(), (UserGroupId(id), &changes), &mut begun())
+    };
     assert_eq!([change(4, 50), change(4, 52), change(3, 50)], [Ok(()), Ok(()), Ok(())]);
     let without = realm.with(&EventRecord::new(EventId(20), 0, vec![group(51, &[], &[])], None));
     let member = without.user(UserId(4)).unwrap();
-    let refused = update(&without, member, (UserGroupId(50), &wish), &mut begun());
+    let refused = update(&without, member, (UserGroupId(50), &changes), &mut begun());
     assert_eq!(refused, Err(PermissionError::Insufficient.into()));
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{GroupError, changeable_in_use, check_free, checked_name, checked_setting, told};
+use super::{GroupError, changeable_in_use, check_free, checked_name, checked_setting, group_event};
 use crate::id::UserGroupId;
 use crate::log::commit::RealmCommit;
 use crate::model::change::RealmChange;
@@ -30,41 +30,41 @@ pub struct GroupSettingChange {
     pub old: Option<GroupSetting>,
 }
 
-/// Changes a group, and tells everybody what is different. What is so already changes nothing.
+/// Changes a group, and notifies all users of what is different. What is so already changes nothing.
 ///
 /// # Errors
 /// See [`GroupError`]; nothing is to be written then.
 pub fn update(
     realm: &RealmSnapshot,
     caller: &User,
-    (id, wish): (UserGroupId, &GroupUpdate),
+    (id, changes): (UserGroupId, &GroupUpdate),
     commit: &mut RealmCommit,
 ) -> Result<(), GroupError> {
-    if *wish == GroupUpdate::default() {
+    if *changes == GroupUpdate::default() {
         return Err(GroupError::NothingNew);
     }
     let before = changeable_in_use(realm, caller, id, commit.at_s)?;
-    let after = changed(realm, before, wish)?;
+    let after = changed(realm, before, changes)?;
     let data = differences(before, &after);
     if !data.is_empty() {
-        commit.events.push(told("update", id, json!({"data": data})));
+        commit.events.push(group_event("update", id, json!({"data": data})));
         commit.changes.push(RealmChange::Group(Box::new(after)));
     }
     Ok(())
 }
 
-fn changed(realm: &RealmSnapshot, before: &UserGroup, wish: &GroupUpdate) -> Result<UserGroup, GroupError> {
+fn changed(realm: &RealmSnapshot, before: &UserGroup, changes: &GroupUpdate) -> Result<UserGroup, GroupError> {
     let mut after = before.clone();
-    if let Some(name) = &wish.name {
+    if let Some(name) = &changes.name {
         after.name = checked_name(name)?;
         if after.name != before.name {
             check_free(realm, &after.name)?;
         }
     }
-    if let Some(description) = &wish.description {
+    if let Some(description) = &changes.description {
         after.description.clone_from(description);
     }
-    if let Some(change) = &wish.can_mention {
+    if let Some(change) = &changes.can_mention {
         let expected = change.old.clone().map(GroupSetting::canonical);
         if expected.is_some_and(|expected| expected != before.can_mention) {
             return Err(GroupError::SettingChanged);

@@ -125,7 +125,7 @@ impl InviteOutcome {
     /// Says so when not everybody was invited.
     ///
     /// # Errors
-    /// When somebody was skipped.
+    /// When a user was skipped.
     pub fn complete(self) -> Result<(), InvitationsNotSent> {
         let because = if self.count == 0 { NotSentReason::AllSkipped } else { NotSentReason::SomeSkipped };
         if self.skipped.is_empty() { Ok(()) } else { Err(InvitationsNotSent { because, skipped: self.skipped }) }
@@ -143,27 +143,28 @@ impl InviteOutcome {
 /// one is used; an invitation that ends before it begins is none, because nobody could use its link.
 pub fn invite(
     env: &InvitationEnv<'_>,
-    wish: &InviteRequest,
+    request: &InviteRequest,
     commit: &mut RealmCommit,
 ) -> Result<InviteOutcome, InviteError> {
     may_invite(env, commit.at_s)?;
-    may_invite_to(env.caller, wish.terms.role)?;
-    if wish.addresses.is_empty() {
+    may_invite_to(env.caller, request.terms.role)?;
+    if request.addresses.is_empty() {
         return Err(InviteError::NoAddress);
     }
-    check_channels(env, &wish.terms, commit.at_s)?;
-    let (skipped, invited) = sorted(env.realm, &wish.addresses)?;
+    check_channels(env, &request.terms, commit.at_s)?;
+    let (skipped, invited) = sorted(env.realm, &request.addresses)?;
     if invited.len() > letters_left(env.realm, env.daily_limit, commit.at_s) {
         return Err(InvitationsNotSent { because: NotSentReason::DailyLimit, skipped: Vec::new() }.into());
     }
     let begun = InviteOutcome { skipped, count: invited.len() };
-    if begun.count == 0 || expires_s(&wish.terms, commit.at_s).is_some_and(|expires_s| expires_s <= commit.at_s) {
+    if begun.count == 0 || expires_s(&request.terms, commit.at_s).is_some_and(|expires_s| expires_s <= commit.at_s) {
         return Ok(begun);
     }
     forget_old(env.realm, commit);
-    for (number, (address, secret)) in (next_number(env.realm)..).zip(invited.into_iter().zip(&wish.secrets)) {
+    for (number, (address, secret)) in (next_number(env.realm)..).zip(invited.into_iter().zip(&request.secrets)) {
         let to = Invitee::Address(address.to_owned());
-        let invitation = Invitation { sent_s: vec![commit.at_s], ..fresh(env, to, (&wish.terms, secret), commit.at_s) };
+        let invitation =
+            Invitation { sent_s: vec![commit.at_s], ..fresh(env, to, (&request.terms, secret), commit.at_s) };
         let link = InvitationLink { number, secret: secret.clone() }.url(env.base_url);
         commit.mail.push(letter::of_invitation(env.realm, &invitation, address, &link));
         invitation.put(number, commit);
@@ -229,7 +230,7 @@ fn sorted<'a>(
     Ok((skipped, invited))
 }
 
-/// Returns the address, if somebody can be invited by it.
+/// Returns the address, if a user can be invited by it.
 fn invitable<'a>(realm: &RealmSnapshot, typed: &'a str) -> Result<&'a str, SkipReason> {
     let address = user::email(typed).map_err(|_| SkipReason::Malformed)?;
     match realm.user_by_email(address).map(AsRef::as_ref) {

@@ -25,7 +25,7 @@ pub enum JoinError {
     /// It was taken back, or the account or the role of who gave it was.
     #[error("the invitation was taken back")]
     Revoked,
-    /// Somebody has joined by it.
+    /// A user has joined by it.
     #[error("the invitation was used before")]
     Used,
     /// Its time is over.
@@ -34,7 +34,8 @@ pub enum JoinError {
     /// The organization is closed.
     #[error("the organization is closed")]
     RealmClosed,
-    /// It is for whoever has the link, who has to confirm an address first; or it is not, and there is nothing to confirm.
+    /// It is for whoever has the link, who has to confirm an address first; or it is not, and there is nothing to
+    /// confirm.
     #[error("the invitation is of another kind")]
     OtherKind,
     /// The realm would send more letters than it may within a day.
@@ -97,7 +98,7 @@ pub fn opened(realm: &RealmSnapshot, link: &InvitationLink, now_s: i64) -> Resul
     }
 }
 
-/// Makes the account of somebody who was invited, in the channels the invitation names. All invitations of that address
+/// Makes the account of a user who was invited, in the channels the invitation names. All invitations of that address
 /// end; who invited them is told, if they wished to be. Of several who use one link at once one is first, and for the
 /// others the link is used.
 ///
@@ -148,7 +149,7 @@ fn channels<'a>(realm: &'a RealmSnapshot, invitation: &Invitation) -> Vec<&'a Ch
     channels
 }
 
-/// Sends somebody who has a link for anybody a link of their own, to the address they gave.
+/// Sends a user who has a link for anybody a link of their own, to the address they gave.
 ///
 /// # Errors
 /// See [`JoinError`]; nothing is to be written then.

@@ -7,7 +7,7 @@ use crate::log::mail::Letter;
 use crate::model::snapshot::RealmSnapshot;
 use crate::model::user::User;
 
-/// To somebody who is invited.
+/// To a user who is invited.
 pub(super) fn of_invitation(realm: &RealmSnapshot, invitation: &Invitation, address: &str, link: &str) -> Letter {
     let inviter = realm.user(invitation.inviter_id).map_or("Somebody", |inviter| &inviter.full_name);
     let name = name_of(realm);
@@ -23,7 +23,7 @@ pub(super) fn of_invitation(realm: &RealmSnapshot, invitation: &Invitation, addr
     }
 }
 
-/// To somebody who gave their address.
+/// To a user who gave their address.
 pub(super) fn of_confirmation(realm: &RealmSnapshot, address: &str, link: &str) -> Letter {
     let name = name_of(realm);
     Letter {

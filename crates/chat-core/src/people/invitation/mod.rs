@@ -1,8 +1,8 @@
 //! Invitations: who may ask whom in, what an invitation gives, and how it is accepted.
 //!
-//! An invitation is a small thing of the realm ([`crate::model::change::ItemKind::Invitation`]). It is opened by a link with a
-//! secret, of which memory, the log and the table of invitations hold the hash alone. There are three kinds: one that
-//! was sent to an address; a link that anybody may use who has it; and the confirmation of an address that somebody
+//! An invitation is a small thing of the realm ([`crate::model::change::ItemKind::Invitation`]). It is opened by a link
+//! with a secret, of which memory, the log and the table of invitations hold the hash alone. There are three kinds: one
+//! that was sent to an address; a link that anybody may use who has it; and the confirmation of an address that a user
 //! gave who used such a link. An account is made of the first and the last only, so an account's address is always one
 //! at which its owner gets mail.
 //!
@@ -98,7 +98,7 @@ pub enum Invitee {
     Address(String),
     /// Whoever has the link.
     Anybody,
-    /// Whoever reads mail at this address, which was given by somebody who had that link.
+    /// Whoever reads mail at this address, which was given by a user who had that link.
     Confirmation {
         /// The address.
         address: String,
@@ -113,7 +113,7 @@ pub enum Invitee {
 pub enum InvitationEnd {
     /// It was taken back.
     Revoked,
-    /// Somebody joined.
+    /// A user joined.
     Used,
 }
 
@@ -129,7 +129,7 @@ pub enum InviteError {
     /// A channel is not one the caller could put others into.
     #[error("Invalid channel ID {0}. No invites were sent.")]
     NoSuchChannel(ChannelId),
-    /// Channels are named by somebody who may not put others into any.
+    /// Channels are named by a user who may not put others into any.
     #[error("You do not have permission to subscribe other users to channels.")]
     MayNotSubscribeOthers,
     /// There is no such invitation, or no more.
@@ -168,7 +168,7 @@ impl Invitation {
         }
     }
 
-    /// Returns whether somebody can join by it.
+    /// Returns whether a user can join by it.
     #[must_use]
     pub fn is_open(&self, realm: &RealmSnapshot, now_s: i64) -> bool {
         let gives = |inviter: &User| inviter.is_active && may_invite_to(inviter, self.role).is_ok();

@@ -133,8 +133,8 @@ fn who_has_an_account_is_skipped_and_the_others_are_invited() {
     let closed = User { is_active: false, ..testing::user(9, Role::Member) };
     let realm = realm.with(&EventRecord::new(EventId(20), 0, vec![RealmChange::User(Box::new(closed))], None));
     let mut commit = commit(NOW_S);
-    let wish = inviting("USER4@example.org, new@x.org, user9@example.org", terms(Role::Member));
-    let done = invite(&env(&realm, 4), &wish, &mut commit).unwrap();
+    let request = inviting("USER4@example.org, new@x.org, user9@example.org", terms(Role::Member));
+    let done = invite(&env(&realm, 4), &request, &mut commit).unwrap();
     assert_eq!(commit.mail.iter().map(|mail| mail.to.as_str()).collect::<Vec<_>>(), ["new@x.org"]);
     let unsent = done.complete().unwrap_err();
     assert_eq!(unsent.because, NotSentReason::SomeSkipped);

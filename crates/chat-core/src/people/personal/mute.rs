@@ -38,9 +38,9 @@ pub fn mute(realm: &RealmSnapshot, user: &User, muted: UserId, commit: &mut Real
     if is_muted(realm, user.id, muted)? {
         return Err(MuteError::AlreadyMuted);
     }
-    let mut told = item::muted_users(realm, user.id);
-    told.push(json!({"id": muted, "timestamp": commit.at_s}));
-    put(user, muted, Some(json!({"timestamp": commit.at_s})), &told, commit);
+    let mut muted_users = item::muted_users(realm, user.id);
+    muted_users.push(json!({"id": muted, "timestamp": commit.at_s}));
+    put(user, muted, Some(json!({"timestamp": commit.at_s})), &muted_users, commit);
     Ok(())
 }
 
@@ -55,9 +55,9 @@ pub fn unmute(realm: &RealmSnapshot, user: &User, muted: UserId, commit: &mut Re
     if !is_muted(realm, user.id, muted)? {
         return Err(MuteError::NotMuted);
     }
-    let mut told = item::muted_users(realm, user.id);
-    told.retain(|shown| shown.get("id").and_then(Value::as_i64) != Some(muted.0));
-    put(user, muted, None, &told, commit);
+    let mut muted_users = item::muted_users(realm, user.id);
+    muted_users.retain(|shown| shown.get("id").and_then(Value::as_i64) != Some(muted.0));
+    put(user, muted, None, &muted_users, commit);
     Ok(())
 }
 
@@ -66,11 +66,11 @@ fn is_muted(realm: &RealmSnapshot, user_id: UserId, muted: UserId) -> Result<boo
     Ok(realm.user_item(user_id, UserItemKind::MutedUser, &muted.to_string()).is_some())
 }
 
-/// Writes it down and tells the user's own clients whom they do not hear now.
-fn put(user: &User, muted: UserId, document: Option<Value>, told: &[Value], commit: &mut RealmCommit) {
+/// Writes it down and notifies the user's own clients whom they do not hear now.
+fn put(user: &User, muted: UserId, document: Option<Value>, muted_users: &[Value], commit: &mut RealmCommit) {
     let (kind, key) = (UserItemKind::MutedUser, muted.to_string());
     commit.changes.push(RealmChange::UserItem { user_id: user.id, kind, key, document });
-    let event = json!({"type": "muted_users", "muted_users": told});
+    let event = json!({"type": "muted_users", "muted_users": muted_users});
     commit.events.push(NewEvent::plain(EventAudience::users([user.id]), event));
 }
 
@@ -91,17 +91,17 @@ mod tests {
         };
         let realm = testing::realm(RealmRules::default(), vec![before]);
         let user = realm.user(UserId(4)).unwrap();
-        let told = |did: fn(&RealmSnapshot, &User, UserId, &mut RealmCommit) -> Result<(), MuteError>, muted| {
+        let outcome = |did: fn(&RealmSnapshot, &User, UserId, &mut RealmCommit) -> Result<(), MuteError>, muted| {
             let mut commit = RealmCommit { at_s: 9, ..RealmCommit::default() };
             did(&realm, user, UserId(muted), &mut commit).map(|()| match &commit.events[0].body {
                 EventBody::Plain { event, .. } => event["muted_users"].clone(),
                 EventBody::Message(_) | EventBody::Edit { .. } | EventBody::Flagged(_) => Value::Null,
             })
         };
-        assert_eq!(told(mute, 6), Ok(json!([{"timestamp": 8, "id": 3}, {"id": 6, "timestamp": 9}])));
-        assert_eq!(told(unmute, 3), Ok(json!([])));
-        assert_eq!((told(mute, 3), told(unmute, 6)), (Err(MuteError::AlreadyMuted), Err(MuteError::NotMuted)));
-        assert_eq!((told(mute, 4), told(unmute, 4)), (Err(MuteError::Oneself), Err(MuteError::NotMuted)));
-        assert_eq!((told(mute, 99), told(unmute, 99)), (Err(MuteError::NoSuchUser), Err(MuteError::NoSuchUser)));
+        assert_eq!(outcome(mute, 6), Ok(json!([{"timestamp": 8, "id": 3}, {"id": 6, "timestamp": 9}])));
+        assert_eq!(outcome(unmute, 3), Ok(json!([])));
+        assert_eq!((outcome(mute, 3), outcome(unmute, 6)), (Err(MuteError::AlreadyMuted), Err(MuteError::NotMuted)));
+        assert_eq!((outcome(mute, 4), outcome(unmute, 4)), (Err(MuteError::Oneself), Err(MuteError::NotMuted)));
+        assert_eq!((outcome(mute, 99), outcome(unmute, 99)), (Err(MuteError::NoSuchUser), Err(MuteError::NoSuchUser)));
     }
 }

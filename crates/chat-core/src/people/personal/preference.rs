@@ -1,4 +1,4 @@
-//! Preferences: what each can be, and what happens when somebody chooses.
+//! Preferences: what each can be, and what happens when a user chooses.
 //!
 //! Which there are, and what a new user of a new realm has, is [`SETTINGS`].
 
@@ -61,8 +61,8 @@ pub enum PreferenceError {
     Batching(i64),
 }
 
-/// Of these columns the preferences that can be chosen and are not what every realm begins with, and how many columns have
-/// the name of one and are none.
+/// Of these columns the preferences that can be chosen and are not what every realm begins with, and how many columns
+/// have the name of one and are none.
 pub(crate) fn fitting(scope: PreferenceScope, columns: &Map<String, Value>) -> (Map<String, Value>, usize) {
     let (mut chosen, mut refused) = (Map::new(), 0);
     for (name, preset) in scope.settings() {
@@ -96,7 +96,8 @@ impl PreferenceScope {
     }
 }
 
-/// Chooses for the user; tells their own clients, and others what concerns them. What is so already is told to nobody.
+/// Chooses for the user; notifies their own clients, and others what concerns them. What is so already is told to
+/// nobody.
 ///
 /// # Errors
 /// See [`PreferenceError`]; nothing is chosen then.
@@ -110,12 +111,12 @@ pub fn choose(
     change(realm, user, &news, commit);
     if let Some((_, is_shared)) = news.iter().find(|(name, _)| *name == PRESENCE) {
         let away = Map::from_iter([("away".to_owned(), json!(is_shared == false))]);
-        commit.events.push(status::told(user.id, away));
+        commit.events.push(status::status_event(user.id, away));
     }
     Ok(())
 }
 
-/// Chooses what users begin with who join later; those who are there keep what they have. Tells everybody.
+/// Chooses what users begin with who join later; those who are there keep what they have. Notifies all users.
 ///
 /// # Errors
 /// See [`PreferenceError`]; nothing is chosen then.
@@ -183,7 +184,7 @@ fn change(realm: &RealmSnapshot, user: &User, news: &[PreferenceChange], commit:
     }
 }
 
-/// Tells the user's own clients of a preference, the older ones in the words of its family.
+/// Notifies the user's own clients of a preference, the older ones in the words of its family.
 pub(crate) fn tell(user: &User, name: &str, value: &Value, commit: &mut RealmCommit) {
     let audience = EventAudience::users([user.id]);
     let mut event = json!({"type": "user_settings", "op": "update", "property": name, "value": value});

@@ -44,7 +44,7 @@ pub enum StatusError {
     Emoji(#[from] EmojiChoiceError),
 }
 
-/// Changes what of the user's status was given, and tells everybody of what is different now and nothing else.
+/// Changes what of the user's status was given, and notifies all users of what is different now and nothing else.
 ///
 /// # Errors
 /// See [`StatusError`].
@@ -54,22 +54,22 @@ pub enum StatusError {
 pub fn set(
     realm: &RealmSnapshot,
     user: &User,
-    wish: StatusUpdate<'_>,
+    update: StatusUpdate<'_>,
     commit: &mut RealmCommit,
 ) -> Result<(), StatusError> {
-    if wish.text.is_none() && wish.emoji.name.is_none() && wish.away.is_none() {
+    if update.text.is_none() && update.emoji.name.is_none() && update.away.is_none() {
         return Err(StatusError::NothingNew);
     }
-    if wish.text.is_some_and(|text| unprintable(text).is_some()) {
+    if update.text.is_some_and(|text| unprintable(text).is_some()) {
         return Err(StatusError::InvalidCharacters);
     }
-    let before = Said::of(realm, user.id);
-    let after = Said {
-        text: wish.text.unwrap_or(&before.text).to_owned(),
-        emoji: if is_asked_for(wish.emoji)? { named(realm, wish.emoji)? } else { before.emoji.clone() },
+    let before = StoredStatus::of(realm, user.id);
+    let after = StoredStatus {
+        text: update.text.unwrap_or(&before.text).to_owned(),
+        emoji: if is_asked_for(update.emoji)? { named(realm, update.emoji)? } else { before.emoji.clone() },
     };
     let mut news = Map::new();
-    if let Some(away) = wish.away.filter(|away| preference::share_presence(realm, user, !*away, commit)) {
+    if let Some(away) = update.away.filter(|away| preference::share_presence(realm, user, !*away, commit)) {
         news.insert("away".to_owned(), away.into());
     }
     if after.text != before.text {
@@ -82,7 +82,7 @@ pub fn set(
         commit.changes.push(super::only(user.id, UserItemKind::Status, after.document()));
     }
     if !news.is_empty() {
-        commit.events.push(told(user.id, news));
+        commit.events.push(status_event(user.id, news));
     }
     Ok(())
 }
@@ -98,8 +98,8 @@ pub fn of(realm: &RealmSnapshot, user: &User) -> Map<String, Value> {
     shown
 }
 
-/// Tells everybody what is different.
-pub(super) fn told(user_id: UserId, news: Map<String, Value>) -> NewEvent {
+/// Notifies all users of what is different.
+pub(super) fn status_event(user_id: UserId, news: Map<String, Value>) -> NewEvent {
     let mut event = json!({"type": "user_status", "user_id": user_id});
     add(&mut event, Value::Object(news));
     NewEvent::plain(EventAudience::Everyone, event)
@@ -121,12 +121,12 @@ fn named(realm: &RealmSnapshot, emoji: RequestedEmoji<'_>) -> Result<Option<Emoj
 
 /// What a user said themselves.
 #[derive(Debug, PartialEq, Eq)]
-struct Said {
+struct StoredStatus {
     text: String,
     emoji: Option<EmojiChoice>,
 }
 
-impl Said {
+impl StoredStatus {
     fn of(realm: &RealmSnapshot, user_id: UserId) -> Self {
         let document = realm.user_item(user_id, UserItemKind::Status, "");
         let text = |key: &str| document.and_then(|document| document.get(key)).and_then(Value::as_str);
@@ -168,13 +168,13 @@ mod tests {
     use crate::model::realm::RealmRules;
     use crate::testing;
 
-    /// Returns what is so after each wish of user 4, and what is told of it as `user_status`.
-    fn after(wishes: &[StatusUpdate<'_>]) -> (Map<String, Value>, Vec<Value>) {
+    /// Returns what is so after each update of user 4, and what is refusal of it as `user_status`.
+    fn after(updates: &[StatusUpdate<'_>]) -> (Map<String, Value>, Vec<Value>) {
         let mut realm = testing::realm(RealmRules::default(), Vec::new());
         let mut said = Vec::new();
-        for wish in wishes {
+        for update in updates {
             let mut commit = RealmCommit { at_s: 9, ..RealmCommit::default() };
-            set(&realm, realm.user(UserId(4)).unwrap(), *wish, &mut commit).unwrap();
+            set(&realm, realm.user(UserId(4)).unwrap(), *update, &mut commit).unwrap();
             said.extend(commit.events.iter().filter_map(|event| match &event.body {
                 EventBody::Plain { kind, event } => (kind == "user_status").then(|| event.clone()),
                 EventBody::Message(_) | EventBody::Edit { .. } | EventBody::Flagged(_) => None,
@@ -232,23 +232,23 @@ mod tests {
     #[test]
     fn half_an_emoji_and_nothing_at_all_are_refused() {
         let realm = testing::realm(RealmRules::default(), Vec::new());
-        let told = |wish| {
+        let refusal = |update| {
             let mut commit = RealmCommit::default();
-            let refused = set(&realm, realm.user(UserId(4)).unwrap(), wish, &mut commit).unwrap_err();
+            let refused = set(&realm, realm.user(UserId(4)).unwrap(), update, &mut commit).unwrap_err();
             assert!(commit.changes.is_empty() && commit.events.is_empty());
             refused.to_string()
         };
-        assert_eq!(told(StatusUpdate::default()), "Client did not pass any new values.");
+        assert_eq!(refusal(StatusUpdate::default()), "Client did not pass any new values.");
         let code = RequestedEmoji { code: Some("1f44d"), ..RequestedEmoji::default() };
         assert_eq!(
-            told(StatusUpdate { emoji: code, ..StatusUpdate::default() }),
+            refusal(StatusUpdate { emoji: code, ..StatusUpdate::default() }),
             "Client did not pass any new values."
         );
         assert_eq!(
-            told(StatusUpdate { emoji: code, ..text("x") }),
+            refusal(StatusUpdate { emoji: code, ..text("x") }),
             "Client must pass emoji_name if they pass either emoji_code or reaction_type."
         );
         let other = RequestedEmoji { name: Some("smile"), ..code };
-        assert_eq!(told(StatusUpdate { emoji: other, ..StatusUpdate::default() }), "Invalid emoji name.");
+        assert_eq!(refusal(StatusUpdate { emoji: other, ..StatusUpdate::default() }), "Invalid emoji name.");
     }
 }

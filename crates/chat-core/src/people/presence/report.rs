@@ -119,7 +119,7 @@ struct Website {
 
 impl Legacy {
     fn of(presence: Presence) -> Self {
-        let (status, timestamp) = standing(presence);
+        let (status, timestamp) = presence_state(presence);
         let status = status.name();
         Self {
             aggregated: Aggregated { client: CLIENT, status, timestamp },
@@ -131,12 +131,12 @@ impl Legacy {
 /// One user's presence, as it is told by itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct UserPresence {
-    aggregated: Standing,
-    website: Standing,
+    aggregated: PresenceState,
+    website: PresenceState,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-struct Standing {
+struct PresenceState {
     status: &'static str,
     timestamp: i64,
 }
@@ -145,11 +145,11 @@ impl UserPresence {
     /// Returns the presence as it is then. Here alone the server says itself who is offline.
     #[must_use]
     pub fn new(presence: Presence, now_s: i64) -> Self {
-        let (status, timestamp) = standing(presence);
+        let (status, timestamp) = presence_state(presence);
         let is_offline = now_s - timestamp > OFFLINE_AFTER_S;
         Self {
-            aggregated: Standing { status: if is_offline { "offline" } else { status.name() }, timestamp },
-            website: Standing { status: status.name(), timestamp },
+            aggregated: PresenceState { status: if is_offline { "offline" } else { status.name() }, timestamp },
+            website: PresenceState { status: status.name(), timestamp },
         }
     }
 }
@@ -171,7 +171,7 @@ pub fn event(user: &User, presence: Presence, (form, now_s): (PresenceFormat, i6
 }
 
 /// Status and time in one. Who never was active is idle, also on the day they came.
-fn standing(presence: Presence) -> (PresenceStatus, i64) {
+fn presence_state(presence: Presence) -> (PresenceStatus, i64) {
     if presence.active_s > 0 && presence.active_s + ACTIVE_WITHIN_S >= presence.connected_s {
         (PresenceStatus::Active, presence.active_s)
     } else {

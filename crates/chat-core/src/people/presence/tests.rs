@@ -140,7 +140,7 @@ fn a_full_list_has_people_of_two_weeks_who_let_it_be_known() {
     let legacy = json!(report(&store, &realm, full(PresenceFormat::Legacy), now_us));
     assert_eq!(legacy["presences"]["User2@example.org"], idle(joined_s));
     let store = Memory { known: known.map(|(id, seen)| (UserId(id), seen)).to_vec(), ..store };
-    // Of changes the old ones are told too: someone may have been written down late.
+    // Of changes the old ones are events too: someone may have been written down late.
     let changes = json!(report(&store, &realm, PresenceQuery { form: PresenceFormat::Slim, after: Some(3) }, now_us));
     assert_eq!(changes["presences"]["3"]["idle_timestamp"], NOW_S - LISTED_S - 1);
 }
@@ -148,12 +148,12 @@ fn a_full_list_has_people_of_two_weeks_who_let_it_be_known() {
 #[test]
 fn the_number_to_ask_with_next_never_goes_back() {
     let realm = realm();
-    let told = |last: i64, after: Option<i64>| {
+    let last_id = |last: i64, after: Option<i64>| {
         let store = Memory { last, ..Memory::default() };
         report(&store, &realm, PresenceQuery { form: PresenceFormat::Slim, after }, 0).presence_last_update_id
     };
-    assert_eq!([told(0, None), told(0, Some(-1)), told(0, Some(5))], [Some(-1), Some(-1), Some(5)]);
-    assert_eq!([told(8, None), told(8, Some(5)), told(8, Some(9))], [Some(8), Some(8), Some(9)]);
+    assert_eq!([last_id(0, None), last_id(0, Some(-1)), last_id(0, Some(5))], [Some(-1), Some(-1), Some(5)]);
+    assert_eq!([last_id(8, None), last_id(8, Some(5)), last_id(8, Some(9))], [Some(8), Some(8), Some(9)]);
 }
 
 #[test]
@@ -163,13 +163,13 @@ fn one_user_is_told_as_offline_after_a_while_and_who_is_unknown_by_name() {
         Memory { known: vec![(UserId(1), at(NOW_S, NOW_S)), (UserId(4), at(NOW_S, NOW_S))], ..Memory::default() };
     let reader = user(&realm, 4);
     let of = |named: &str, now_s: i64| of(&store, &realm, (reader, named), now_s).map(|single| json!(single));
-    let told = |status: &str| {
+    let report = |status: &str| {
         json!({
             "aggregated": {"status": status, "timestamp": NOW_S}, "website": {"status": "active", "timestamp": NOW_S},
         })
     };
-    assert_eq!(of("1", NOW_S + OFFLINE_AFTER_S), Ok(told("active")));
-    assert_eq!(of("uSER1@example.org", NOW_S + OFFLINE_AFTER_S + 1), Ok(told("offline")));
+    assert_eq!(of("1", NOW_S + OFFLINE_AFTER_S), Ok(report("active")));
+    assert_eq!(of("uSER1@example.org", NOW_S + OFFLINE_AFTER_S + 1), Ok(report("offline")));
     let refused = |named: &str| of(named, NOW_S).unwrap_err().to_string();
     assert_eq!(refused("99"), "No such user");
     assert_eq!(refused("me"), "No such user");
@@ -190,20 +190,20 @@ fn a_return_is_told_to_each_queue_in_the_form_it_understands() {
     let gates: Vec<_> = news.iter().map(|(at_s, event)| (*at_s, event.gate)).collect();
     let slim = ClientCapability::SlimPresence;
     assert_eq!(gates, [(NOW_S, QueueCondition::With(slim)), (NOW_S, QueueCondition::Without(slim))]);
-    let told: Vec<_> = news.iter().map(|(_, event)| (&event.audience, &event.body)).collect();
+    let events: Vec<_> = news.iter().map(|(_, event)| (&event.audience, &event.body)).collect();
     let [
         (EventAudience::Everyone, EventBody::Plain { event: slim, .. }),
         (EventAudience::Everyone, EventBody::Plain { event: legacy, .. }),
-    ] = told.as_slice()
+    ] = events.as_slice()
     else {
-        panic!("{told:?}")
+        panic!("{events:?}")
     };
     let presence = json!({"website": {"client": "website", "status": "active", "timestamp": NOW_S, "pushable": false}});
-    let mut wanted =
+    let mut expected =
         json!({"type": "presence", "user_id": 1, "server_timestamp": 1_800_000_000.0, "presence": presence});
-    assert_eq!(slim, &wanted);
-    wanted["email"] = json!("User1@example.org");
-    assert_eq!(legacy, &wanted);
+    assert_eq!(slim, &expected);
+    expected["email"] = json!("User1@example.org");
+    assert_eq!(legacy, &expected);
 }
 
 #[test]
@@ -211,9 +211,9 @@ fn nobodys_return_is_told_among_more_than_a_hundred() {
     let more = |count: i64| {
         (0..count).map(|id| RealmChange::User(Box::new(testing::user(1_000 + id, Role::Member)))).collect()
     };
-    let told = |count: i64| {
+    let listed = |count: i64| {
         let realm = testing::realm(RealmRules::default(), more(count));
         news(&realm, &[(UserId(1), Presence::default(), at(NOW_S, NOW_S))]).len()
     };
-    assert_eq!((told(95), told(96)), (2, 0));
+    assert_eq!((listed(95), listed(96)), (2, 0));
 }

@@ -64,10 +64,10 @@ pub enum ProfileValueError {
     /// No whole address.
     #[error("{0} is not a URL")]
     NotAUrl(String),
-    /// Somebody who is named is not there.
+    /// A user who is named is not there.
     #[error("Invalid user ID: {0}")]
     NoSuchUser(UserId),
-    /// Somebody who is named closed their account.
+    /// A user who is named closed their account.
     #[error("User with ID {0} is deactivated")]
     UserDeactivated(UserId),
     /// A bot is named.
@@ -78,7 +78,7 @@ pub enum ProfileValueError {
     TooManyPeople(String),
 }
 
-/// Keeps what a user answers, of several answers to one field the last; `None` takes an answer back. Tells everybody
+/// Keeps what a user answers, of several answers to one field the last; `None` takes an answer back. Notifies all users
 /// what is different. What is so already changes nothing.
 ///
 /// # Errors
@@ -102,7 +102,7 @@ pub fn answer(
         };
         let now = realm.user_item(user.id, UserItemKind::ProfileValue, &id.to_string());
         if document.as_ref() != now {
-            commit.events.push(told(user.id, id, document.as_ref()));
+            commit.events.push(answer_event(user.id, id, document.as_ref()));
             commit.changes.push(kept(user.id, id, document));
         }
     }
@@ -187,7 +187,7 @@ fn options(field: &ProfileField) -> Map<String, Value> {
     serde_json::from_str(&field.field_data).unwrap_or_default()
 }
 
-/// Takes back the answers that name an option the field no longer has. Returns what is told of it.
+/// Takes back the answers that name an option the field no longer has. Returns the events.
 pub(super) fn dropped(
     realm: &RealmSnapshot,
     (id, field): (i64, &ProfileField),
@@ -201,12 +201,12 @@ pub(super) fn dropped(
     let mut events = Vec::new();
     for user_id in answered(realm, id, is_gone) {
         commit.changes.push(kept(user_id, id, None));
-        events.push(told(user_id, id, None));
+        events.push(answer_event(user_id, id, None));
     }
     events
 }
 
-/// Returns the changes that take back all answers to a field. Nothing is told of them: the field is gone, and its
+/// Returns the changes that take back all answers to a field. They have no events: the field is gone, and its
 /// answers with it.
 pub(super) fn forget(realm: &RealmSnapshot, id: i64) -> Vec<RealmChange> {
     answered(realm, id, |_| true).into_iter().map(|user_id| kept(user_id, id, None)).collect()
@@ -225,8 +225,8 @@ fn kept(user_id: UserId, id: i64, document: Option<Value>) -> RealmChange {
     RealmChange::UserItem { user_id, kind: UserItemKind::ProfileValue, key: id.to_string(), document }
 }
 
-/// Tells everybody an answer, or that there is none any more.
-fn told(user_id: UserId, id: i64, document: Option<&Value>) -> NewEvent {
+/// Notifies all users an answer, or that there is none any more.
+fn answer_event(user_id: UserId, id: i64, document: Option<&Value>) -> NewEvent {
     let mut field = json!({"id": id, "value": null});
     if let Some(document) = document {
         crate::wire::add(&mut field, document.clone());

@@ -35,7 +35,7 @@ pub struct NewProfileField {
     pub required: bool,
 }
 
-/// Makes a field behind the others, tells everybody, and returns its number.
+/// Makes a field behind the others, notifies all users, and returns its number.
 ///
 /// # Errors
 /// See [`ProfileError`]; nothing is to be written then.
@@ -97,20 +97,20 @@ pub struct ProfileFieldUpdate {
     pub required: Option<bool>,
 }
 
-/// Changes a field, and tells everybody. What is so already changes nothing.
+/// Changes a field, and notifies all users. What is so already changes nothing.
 ///
 /// # Errors
 /// See [`ProfileError`]; nothing is to be written then.
 pub fn update(
     realm: &RealmSnapshot,
     caller: &User,
-    (id, wish): (i64, &ProfileFieldUpdate),
+    (id, update): (i64, &ProfileFieldUpdate),
     commit: &mut RealmCommit,
 ) -> Result<(), ProfileError> {
     access::require_administrator(caller)?;
     let before = known(realm, id)?;
     let mut all = fields(realm);
-    let after = changed(&all, &before, wish)?;
+    let after = changed(&all, &before, update)?;
     if after != before {
         let is_choice = after.kind == ProfileFieldType::Choice && after.field_data != before.field_data;
         let gone = if is_choice { dropped(realm, (id, &after), commit) } else { Vec::new() };
@@ -124,20 +124,20 @@ pub fn update(
 fn changed(
     all: &[(i64, ProfileField)],
     before: &ProfileField,
-    wish: &ProfileFieldUpdate,
+    update: &ProfileFieldUpdate,
 ) -> Result<ProfileField, ProfileError> {
     let mut after = before.clone();
-    if let Some(in_summary) = wish.in_summary {
+    if let Some(in_summary) = update.in_summary {
         if in_summary && !before.display_in_profile_summary {
             check_summary_room(all)?;
         }
         after.display_in_profile_summary = in_summary;
     }
-    if let Some(data) = &wish.data {
+    if let Some(data) = &update.data {
         after.field_data = encoded(before.kind, data)?;
     }
     let trimmed = |text: &Option<String>, now: &str| text.as_deref().map_or(now, str::trim).to_owned();
-    (after.name, after.hint) = (trimmed(&wish.name, &before.name), trimmed(&wish.hint, &before.hint));
+    (after.name, after.hint) = (trimmed(&update.name, &before.name), trimmed(&update.hint, &before.hint));
     let words = |field: &ProfileField| (field.name.clone(), field.hint.clone(), field.field_data.clone());
     if account_of(before).is_some() && words(&after) != words(before) {
         return Err(ProfileError::DefaultUnchangeable);
@@ -149,11 +149,11 @@ fn changed(
     if after.name != before.name {
         check_free(all, &after.name)?;
     }
-    after.required = wish.required.unwrap_or(before.required);
+    after.required = update.required.unwrap_or(before.required);
     Ok(after)
 }
 
-/// Puts the fields into the order of these numbers, and tells everybody.
+/// Puts the fields into the order of these numbers, and notifies all users.
 ///
 /// # Errors
 /// When not every field is named exactly once; nothing is to be written then.
@@ -184,7 +184,7 @@ pub fn reorder(
     Ok(())
 }
 
-/// Removes a field with all answers to it, and tells everybody.
+/// Removes a field with all answers to it, and notifies all users.
 ///
 /// # Errors
 /// See [`ProfileError`]; nothing is to be written then.
@@ -199,7 +199,7 @@ pub fn remove(realm: &RealmSnapshot, caller: &User, id: i64, commit: &mut RealmC
     Ok(())
 }
 
-/// Writes down those of the fields that changed, and tells everybody of all.
+/// Writes down those of the fields that changed, and notifies all users of all.
 fn put(all: &[(i64, ProfileField)], changed: &[i64], commit: &mut RealmCommit) {
     for (id, field) in all.iter().filter(|(id, _)| changed.contains(id)) {
         let document = Some(json!(field));

@@ -23,7 +23,7 @@ pub enum ProfileFieldType {
     People,
     /// 7: a name on another site.
     ExternalAccount,
-    /// 8: how somebody wants to be spoken of.
+    /// 8: how a user wants to be spoken of.
     Pronouns,
 }
 

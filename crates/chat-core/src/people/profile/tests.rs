@@ -23,12 +23,12 @@ fn field(name: &str, kind: ProfileFieldType, data: Value) -> NewProfileField {
 /// Returns the realm after the commit, and what was told.
 fn after(realm: &RealmSnapshot, commit: RealmCommit) -> (RealmSnapshot, Vec<Value>) {
     let at = EventId(realm.at().0 + 1);
-    let told = commit.events.into_iter().map(|event| match event.body {
+    let events = commit.events.into_iter().map(|event| match event.body {
         EventBody::Plain { event, .. } => event,
         EventBody::Message(_) | EventBody::Edit { .. } | EventBody::Flagged(_) => Value::Null,
     });
-    let told = told.collect();
-    (realm.with(&EventRecord::new(at, NOW_S, commit.changes, None)), told)
+    let events = events.collect();
+    (realm.with(&EventRecord::new(at, NOW_S, commit.changes, None)), events)
 }
 
 fn owner(realm: &RealmSnapshot) -> &User {
@@ -48,8 +48,13 @@ fn with(fields: &[NewProfileField]) -> (RealmSnapshot, Vec<i64>) {
 }
 
 fn given(realm: &RealmSnapshot, user: i64, id: i64, sent: ProfileValue) -> Result<RealmCommit, ProfileValueError> {
-    let lexicon = RenderContext::of(realm);
-    let setting = RenderSettings { realm_url: "https://chat.example", lexicon: &lexicon, uploads: None, now_s: NOW_S };
+    let render_context = RenderContext::of(realm);
+    let setting = RenderSettings {
+        realm_url: "https://chat.example",
+        render_context: &render_context,
+        uploads: None,
+        now_s: NOW_S,
+    };
     let mut commit = begun();
     answer(realm, realm.user(UserId(user)).unwrap(), &[(id, Some(sent))], &setting, &mut commit)?;
     Ok(commit)
@@ -80,7 +85,7 @@ fn what_belongs_to_a_kind_is_checked_and_kept_as_it_was_sent() {
     let refused = |kind, data: Value| made(kind, data).unwrap_err();
     let (kept, ids) = with(&[field("f", ProfileFieldType::Choice, choices.clone())]);
     assert_eq!(known(&kept, ids[0]).unwrap().field_data, choices.to_string());
-    for (data, told) in [
+    for (data, refusal) in [
         (json!({}), "Field must have at least one choice."),
         (json!({"a": "A"}), "field_data is not a dict"),
         (json!({" ": choice("A")}), "'value' cannot be blank."),
@@ -92,9 +97,9 @@ fn what_belongs_to_a_kind_is_checked_and_kept_as_it_was_sent() {
         (json!({"a": choice("A"), "b": choice("A")}), "Field must not have duplicate choices."),
         (json!({"a": choice(&"x".repeat(50_000))}), "field_data is too long (limit: 50000 characters)"),
     ] {
-        assert_eq!(refused(ProfileFieldType::Choice, data), told);
+        assert_eq!(refused(ProfileFieldType::Choice, data), refusal);
     }
-    for (data, told) in [
+    for (data, refusal) in [
         (json!({}), "subtype key is missing from field_data"),
         (json!({"subtype": ""}), "field_data[\"subtype\"] cannot be blank."),
         (json!({"subtype": "x"}), "Invalid external account type"),
@@ -105,7 +110,7 @@ fn what_belongs_to_a_kind_is_checked_and_kept_as_it_was_sent() {
         (custom("https:// %(username)s"), "url_pattern is not a URL"),
         (json!({"subtype": "github", "x": "y"}), "Unexpected arguments: x"),
     ] {
-        assert_eq!(refused(ProfileFieldType::ExternalAccount, data), told);
+        assert_eq!(refused(ProfileFieldType::ExternalAccount, data), refusal);
     }
     assert!(made(ProfileFieldType::ExternalAccount, custom("https://x.example/%(username)s")).is_ok());
     assert!(made(ProfileFieldType::ShortText, json!({"x": "y"})).is_ok());
@@ -117,7 +122,7 @@ fn a_field_of_a_known_account_is_called_as_the_account_is() {
     let (realm, ids) = with(&[account]);
     let kept = known(&realm, ids[0]).unwrap();
     assert_eq!((kept.name.as_str(), kept.field_data.as_str()), ("GitHub username", r#"{"subtype":"github"}"#));
-    let change = |wish: &ProfileFieldUpdate| update(&realm, owner(&realm), (ids[0], wish), &mut begun());
+    let change = |field: &ProfileFieldUpdate| update(&realm, owner(&realm), (ids[0], field), &mut begun());
     let name = |name: &str| ProfileFieldUpdate { name: Some(name.to_owned()), ..ProfileFieldUpdate::default() };
     assert_eq!(change(&name("x")), Err(ProfileError::DefaultUnchangeable));
     assert_eq!(
@@ -153,7 +158,7 @@ fn each_kind_takes_its_own_answers() {
     assert_eq!(kept(5, ProfileValue::People(vec![UserId(4), UserId(2), UserId(4)])), json!({"value": "[4,2]"}));
 
     let long = |count| text(&"x".repeat(count));
-    for (place, sent, told) in [
+    for (place, sent, refusal) in [
         (0, long(51), "F1 is too long (limit: 50 characters)"),
         (1, long(501), "F2 is too long (limit: 500 characters)"),
         (2, text("b"), "'b' is not a valid choice for 'F3'."),
@@ -171,7 +176,7 @@ fn each_kind_takes_its_own_answers() {
         (7, long(51), "F8 is too long (limit: 50 characters)"),
         (7, ProfileValue::People(vec![]), "F8 is not a string"),
     ] {
-        assert_eq!(given(&realm, 4, ids[place], sent).unwrap_err().to_string(), told);
+        assert_eq!(given(&realm, 4, ids[place], sent).unwrap_err().to_string(), refusal);
     }
     assert!(given(&realm, 4, ids[0], long(50)).is_ok() && given(&realm, 4, ids[1], long(500)).is_ok());
     assert_eq!(given(&realm, 4, 999, text("x")).unwrap_err().to_string(), "Field id 999 not found.");
@@ -185,9 +190,9 @@ fn bots_and_closed_accounts_are_nobodys_answer() {
     let bot = User { bot: Some(bot), ..testing::user(21, Role::Member) };
     let more = [gone, bot].map(|user| RealmChange::User(Box::new(user)));
     let realm = realm.with(&EventRecord::new(EventId(40), NOW_S, more.into(), None));
-    for (id, told) in [(20, "User with ID 20 is deactivated"), (21, "User with ID 21 is a bot")] {
+    for (id, refusal) in [(20, "User with ID 20 is deactivated"), (21, "User with ID 21 is a bot")] {
         let sent = ProfileValue::People(vec![UserId(id)]);
-        assert_eq!(given(&realm, 4, ids[0], sent).unwrap_err().to_string(), told);
+        assert_eq!(given(&realm, 4, ids[0], sent).unwrap_err().to_string(), refusal);
     }
 }
 
@@ -209,12 +214,12 @@ fn an_option_that_goes_takes_its_answers_with_it_and_leaves_the_others() {
         &mut commit,
     )
     .unwrap();
-    let (realm, told) = after(&realm, commit);
+    let (realm, events) = after(&realm, commit);
     let answered = |user| realm.user_item(UserId(user), UserItemKind::ProfileValue, &ids[0].to_string()).cloned();
     assert_eq!([answered(2), answered(4)], [None, Some(json!({"value": "b"}))]);
-    assert_eq!(told[0]["type"], "custom_profile_fields");
+    assert_eq!(events[0]["type"], "custom_profile_fields");
     let person = json!({"user_id": 2, "custom_profile_field": {"id": ids[0], "value": null}});
-    assert_eq!(told[1..], [json!({"type": "realm_user", "op": "update", "person": person})]);
+    assert_eq!(events[1..], [json!({"type": "realm_user", "op": "update", "person": person})]);
 }
 
 #[test]

@@ -67,7 +67,7 @@ impl Export<'_> {
             Recipient::Channel(channel) => channel_recipient(channel),
             Recipient::Direct(_) => self.people(message.sender_id, &message.direct_users),
         };
-        let marks = message.marks;
+        let content_flags = message.content_flags;
         json!({
             "id": message.id,
             "realm": REALM,
@@ -83,9 +83,9 @@ impl Export<'_> {
             "sending_client": self.client(&message.client),
             "last_edit_time": message.last_edit_s,
             "edit_history": history(past),
-            "has_link": marks.has_link,
-            "has_image": marks.has_image,
-            "has_attachment": marks.has_attachment,
+            "has_link": content_flags.has_link,
+            "has_image": content_flags.has_image,
+            "has_attachment": content_flags.has_attachment,
         })
     }
 

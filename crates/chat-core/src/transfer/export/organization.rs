@@ -65,7 +65,7 @@ impl Export<'_> {
             }
             self.put("zerver_realm", row)?;
             self.report.take("organizations", 1);
-            self.emblems(organization);
+            self.images(organization);
             // Who comes along has an address and chooses another password.
             self.put_numbered("zerver_realmauthenticationmethod", json!({"name": "Email"}))?;
         }
@@ -203,7 +203,7 @@ impl Export<'_> {
         Ok(())
     }
 
-    /// Somebody hears of what goes to a recipient that is no channel.
+    /// A user hears of what goes to a recipient that is no channel.
     pub(super) fn subscribed(&mut self, user: UserId, recipient: i64) -> Result<(), ExportWriteError> {
         self.put_numbered("zerver_subscription", json!({"user_profile": user, "recipient": recipient, "active": true}))
     }
@@ -256,14 +256,14 @@ fn organization_row(realm: &RealmSnapshot, organization: &Realm) -> Value {
     for (column, field) in BY_GROUP {
         row.insert(column.to_owned(), json!(group_of(realm, *field(&mut rules))));
     }
-    for emblem in OrganizationImage::ALL {
-        row.insert(format!("{}_source", emblem.name()), organization.emblems.source(emblem).into());
+    for image in OrganizationImage::ALL {
+        row.insert(format!("{}_source", image.name()), organization.images.source(image).into());
     }
     Value::Object(row)
 }
 
-/// Permissions that are no settings here, and have to be somebody's elsewhere. A choice: what this server does not have at
-/// all is open to everybody or to those who administer, the rest goes by the setting that comes nearest.
+/// Permissions that are no settings here, and have to be a user's elsewhere. A choice: what this server does not have
+/// at all is open to everybody or to those who administer, the rest goes by the setting that comes nearest.
 fn elsewhere(rules: &RealmRules) -> [(&'static str, PermissionPolicy); 10] {
     [
         ("can_access_all_users_group", PermissionPolicy::Everyone),

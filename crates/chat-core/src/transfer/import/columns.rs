@@ -1,5 +1,6 @@
-//! What becomes of each column of an export: read, of no concern here, or named in the report when it is not as it usually
-//! is. What is in none of the lists is named whenever it says something, so that a choice does not vanish without a word.
+//! What becomes of each column of an export: read, of no concern here, or named in the report when it is not as it
+//! usually is. What is in none of the lists is named whenever it says something, so that a choice does not vanish
+//! without a word.
 //!
 //! # Source
 //! Not specified; the columns and their usual values as existing servers have them up to release 11.
@@ -14,9 +15,9 @@ use crate::model::group::SystemGroup;
 use crate::organization::settings as realm_settings;
 use crate::wire::settings;
 
-/// What becomes of a column.
+/// How the import treats a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fate {
+enum ColumnPolicy {
     /// It is read, or of no concern: a number, a picture's version, what follows from other columns.
     Known,
     /// It is not kept here. These are the values, as JSON, that say nothing.
@@ -29,7 +30,7 @@ enum Fate {
     RestrictsToGroup(&'static [SystemGroup]),
 }
 
-use Fate::{Known, Restricts, RestrictsToGroup, Usual, UsualGroup};
+use ColumnPolicy::{Known, Restricts, RestrictsToGroup, Usual, UsualGroup};
 use SystemGroup::{Administrators, Everyone, FullMembers, Internet, Members, Moderators, Nobody, Owners};
 
 /// Groups that administrators are in.
@@ -37,8 +38,8 @@ const WITH_ADMINISTRATORS: &[SystemGroup] = &[Administrators, Moderators, FullMe
 /// Every group of the system.
 const ANY: &[SystemGroup] = &[Nobody, Owners, Administrators, Moderators, FullMembers, Members, Everyone, Internet];
 
-/// Table, columns, and what becomes of them.
-const COLUMNS: &[(&str, &str, Fate)] = &[
+/// Tables, columns, and how they are treated.
+const COLUMNS: &[(&str, &str, ColumnPolicy)] = &[
     ("zerver_realm", REALM, Known),
     ("zerver_realm", "invite_required send_welcome_emails enable_guest_user_indicator", Usual(&["true"])),
     ("zerver_realm", "inline_image_preview", Usual(&["true", "false"])),
@@ -187,14 +188,14 @@ const MESSAGE: &str = "id realm sender recipient type subject content rendered_c
     date_sent pub_date sending_client last_edit_time last_moved_time edit_history has_attachment has_image has_link \
     is_channel_message search_tsvector sender_realm_str sender_full_name sender_short_name sender_email";
 
-/// Names in the report the columns that are not kept, with their values where a table has one row; and apart from that the
-/// restrictions among them.
+/// Names in the report the columns that are not kept, with their values where a table has one row; and apart from that
+/// the restrictions among them.
 pub(super) fn report(columns: &UnreadColumns, groups: &Groups, report: &mut ImportReport) {
     for ((table, column), seen) in columns {
-        let fate = fate(table, column);
+        let column_policy = column_policy(table, column);
         for (value, rows) in &seen.values {
-            let shown = shown(fate, value, groups);
-            if is_usual(fate, value, groups) {
+            let shown = shown(column_policy, value, groups);
+            if is_usual(column_policy, value, groups) {
                 continue;
             }
             let what = if is_of_one_row(table) {
@@ -203,7 +204,7 @@ pub(super) fn report(columns: &UnreadColumns, groups: &Groups, report: &mut Impo
                 format!("{table}.{column}: not the usual value")
             };
             report.leave(&what, usize::try_from(*rows).unwrap_or(usize::MAX));
-            if matches!(fate, Some(Restricts(_) | RestrictsToGroup(_))) {
+            if matches!(column_policy, Some(Restricts(_) | RestrictsToGroup(_))) {
                 report.restrictions.insert(format!("{table}.{column} = {shown}"));
             }
         }
@@ -213,7 +214,7 @@ pub(super) fn report(columns: &UnreadColumns, groups: &Groups, report: &mut Impo
 /// Notes what a row says in columns that are not read.
 pub(super) fn note(columns: &mut UnreadColumns, table: &'static str, row: &Map<String, Value>) {
     for (column, value) in row.iter().filter(|(_, value)| !value.is_null()) {
-        if fate(table, column) == Some(Known) || is_choice(table, column) {
+        if column_policy(table, column) == Some(Known) || is_choice(table, column) {
             continue;
         }
         let seen: &mut UnreadValues = columns.entry((table, column.clone())).or_default();
@@ -221,9 +222,9 @@ pub(super) fn note(columns: &mut UnreadColumns, table: &'static str, row: &Map<S
     }
 }
 
-fn fate(table: &str, column: &str) -> Option<Fate> {
+fn column_policy(table: &str, column: &str) -> Option<ColumnPolicy> {
     let of_it = |names: &str| names.split(' ').any(|name| name == column);
-    COLUMNS.iter().find(|(known, names, _)| *known == table && of_it(names)).map(|(.., fate)| *fate)
+    COLUMNS.iter().find(|(known, names, _)| *known == table && of_it(names)).map(|(.., column_policy)| *column_policy)
 }
 
 /// Returns whether the column is read by its name: a setting of the organization or a preference.
@@ -274,9 +275,9 @@ fn is_of_one_row(table: &str) -> bool {
     matches!(table, "zerver_realm" | "zerver_realmuserdefault")
 }
 
-fn is_usual(fate: Option<Fate>, value: &str, groups: &Groups) -> bool {
+fn is_usual(column_policy: Option<ColumnPolicy>, value: &str, groups: &Groups) -> bool {
     let group = || value.parse().ok().and_then(|id| groups.system(id));
-    match fate {
+    match column_policy {
         Some(Known) => true,
         Some(Usual(usual) | Restricts(usual)) => usual.contains(&value),
         Some(UsualGroup(usual) | RestrictsToGroup(usual)) => group().is_some_and(|group| usual.contains(&group)),
@@ -285,8 +286,8 @@ fn is_usual(fate: Option<Fate>, value: &str, groups: &Groups) -> bool {
 }
 
 /// Returns the value, and of a group its name.
-fn shown(fate: Option<Fate>, value: &str, groups: &Groups) -> String {
-    let is_group = matches!(fate, Some(UsualGroup(_) | RestrictsToGroup(_)));
+fn shown(column_policy: Option<ColumnPolicy>, value: &str, groups: &Groups) -> String {
+    let is_group = matches!(column_policy, Some(UsualGroup(_) | RestrictsToGroup(_)));
     let group = value.parse().ok().filter(|_| is_group).and_then(|id| groups.name(id));
     group.map_or_else(|| value.to_owned(), str::to_owned)
 }

@@ -38,7 +38,7 @@ pub struct ImportedImages {
     /// Of custom emoji, by their numbers: the picture, and its first frame when it moves.
     pub emoji: HashMap<i64, (String, Option<String>)>,
     /// Of the organization itself.
-    pub emblems: OrganizationImages,
+    pub images: OrganizationImages,
 }
 
 /// An upload of an export, and where it is kept here.
@@ -101,15 +101,15 @@ fn rank(path: &str) -> u8 {
 /// Returns the file that a picture of the organization is made of: as it came, or else what was made of it; `None`
 /// where the organization has the usual one.
 #[must_use]
-pub fn emblem_file<'a>(
+pub fn organization_image_file<'a>(
     tables: &Tables,
-    emblem: OrganizationImage,
+    image: OrganizationImage,
     records: &'a [FileRecord],
 ) -> Option<&'a FileRecord> {
-    let is_own = |row: &Map<String, Value>| row.get(&format!("{}_source", emblem.name())) == Some(&Value::from("U"));
+    let is_own = |row: &Map<String, Value>| row.get(&format!("{}_source", image.name())) == Some(&Value::from("U"));
     tables.realms.first().filter(|row| is_own(row))?;
     let named = |ending: &str| {
-        let name = format!("{}.{ending}", emblem.name());
+        let name = format!("{}.{ending}", image.name());
         records.iter().find(|record| record.path.rsplit('/').next() == Some(name.as_str()))
     };
     named("original").or_else(|| named("png"))

@@ -8,7 +8,7 @@ use crate::id::{UserGroupId, UserId};
 use crate::model::group::{GroupSetting, SystemGroup, UserGroup};
 use crate::model::role::PermissionPolicy;
 
-/// The groups of an export: those with a name, which stay, and those that are only somebody's permission.
+/// The groups of an export: those with a name, which stay, and those that are only a user's permission.
 pub(super) struct Groups {
     named: BTreeMap<i64, UserGroup>,
     unnamed: BTreeMap<i64, GroupSetting>,

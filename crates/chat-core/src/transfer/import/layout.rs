@@ -77,7 +77,7 @@ tables! {
         user_defaults: Map<String, Value> = "zerver_realmuserdefault",
         /// People and bots.
         users: UserRow = "zerver_userprofile",
-        /// Accounts that stand for somebody who never was here.
+        /// Accounts that stand for a user who never was here.
         dummies: UserRow = "zerver_userprofile_mirrordummy",
         /// Bots of the server that were in every organization.
         system_bots: SystemBotRow = "zerver_userprofile_crossrealm",
@@ -127,7 +127,7 @@ tables! {
         attachments: AttachmentRow = "zerver_attachment",
         /// Messages that wait for their time.
         scheduled: ScheduledRow = "zerver_scheduledmessage",
-        /// Texts somebody began to write, which the exports of existing servers do not have.
+        /// Drafts, which the exports of existing servers do not have.
         drafts: DraftRow = "zerver_draft",
         /// What programs of bots keep.
         bot_storage: BotStorageRow = "zerver_botstoragedata",
@@ -176,8 +176,8 @@ impl UnreadValues {
     }
 }
 
-/// The one table so long that its rows are read without looking at each for columns that are not: all rows of a table have
-/// the same columns.
+/// The one table so long that its rows are read without looking at each for columns that are not: all rows of a table
+/// have the same columns.
 const LONGEST: &str = "zerver_usermessage";
 
 /// Reads the rows of a table, and notes what they say in columns that are not read.

@@ -8,13 +8,13 @@ use super::files::ImportedUpload;
 use super::layout::codes::{self, CHANNEL, PEOPLE, PERSON, UNKNOWN_CLIENT};
 use super::layout::{EditRow, MessageFile, MessageRow, ReactionRow, Tables};
 use super::organization::{clean, head};
-use super::remembered::Remembered;
+use super::rendered_names::RenderedNames;
 use super::spans::{Happened, known};
 use super::{ImportReport, ImportedEdit, ImportedMessage, ImportedReactions};
 use crate::files::{Attachment, LinkedUploads, PathId};
 use crate::id::{ChannelId, DirectId, EventId, MessageId, UserId};
 use crate::markdown::RenderedMessage;
-use crate::messages::compose::marks;
+use crate::messages::compose::content_flags;
 use crate::messages::widget;
 use crate::model::change::ItemKind;
 use crate::model::message::{Flag, Message, Reaction, ReactionType, Recipient, Submessage};
@@ -218,8 +218,8 @@ impl ImportReferences {
     }
 }
 
-/// Makes messages of a file's rows. `realm` is the organization as it was imported, and `uploads` are those that are here
-/// of [`ImportReferences::uploads_of`] the file.
+/// Makes messages of a file's rows. `realm` is the organization as it was imported, and `uploads` are those that are
+/// here of [`ImportReferences::uploads_of`] the file.
 #[must_use]
 pub fn messages(
     setting: &RenderSettings<'_>,
@@ -290,18 +290,18 @@ impl Work<'_> {
         let setting = RenderSettings { uploads: Some(&uploads), ..*self.setting };
         let rendered = self.render(&setting, sender, (&content, row.rendered_content.as_deref()));
         let read_by_sender = copies.get(&sender.id).is_none_or(|flags| is(*flags, Flag::Read));
-        let mut marks = marks(&rendered, read_by_sender);
-        marks.moved_in = past.iter().any(|edit| edit.channel.is_some()) && !self.atlas.given.contains(&row.id);
-        marks.has_link = row.has_link.unwrap_or(marks.has_link);
+        let mut content_flags = content_flags(&rendered, read_by_sender);
+        content_flags.moved_in = past.iter().any(|edit| edit.channel.is_some()) && !self.atlas.given.contains(&row.id);
+        content_flags.has_link = row.has_link.unwrap_or(content_flags.has_link);
         // Only who may mention everybody did, and that they did stands in the copies.
-        marks.mentions_channel &=
+        content_flags.mentions_channel &=
             copies.is_empty() || copies.values().any(|flags| is(*flags, Flag::StreamWildcardMentioned));
         let mut submessages: Vec<Submessage> = parts.values().cloned().collect();
         if !self.atlas.has_parts {
             let first = widget::of(&content).map(|content| Submessage { id: row.id, sender_id: sender.id, content });
             submessages.extend(first);
         }
-        marks.is_widget = !submessages.is_empty();
+        content_flags.is_widget = !submessages.is_empty();
         let uses = setting.attachments(&rendered);
         let message = Message {
             id: MessageId(row.id),
@@ -313,7 +313,7 @@ impl Work<'_> {
             html: rendered.html,
             sent_s: row.date_sent,
             client: self.atlas.client(row.sending_client).to_owned(),
-            marks,
+            content_flags,
             last_edit_s: row.last_edit_time,
             revision: EventId(row.id),
             reactions: Vec::new(),
@@ -332,8 +332,8 @@ impl Work<'_> {
         let Some(html) = known.filter(|html| !html.is_empty()) else {
             return setting.render(self.realm, writer, content);
         };
-        let names = Remembered::of(self.realm, html);
-        let linkifiers = names.linkifiers(setting.lexicon.linkifiers());
+        let names = RenderedNames::of(self.realm, html);
+        let linkifiers = names.linkifiers(setting.render_context.linkifiers());
         setting.render_with(self.realm, (&names, &linkifiers), writer, content)
     }
 

@@ -3,32 +3,35 @@
 //! An import goes into a database that holds nothing, so numbers of users, channels, groups and messages stay what they
 //! were, and links and bookmarks with them. The log begins after the last message: nobody had a queue before. What
 //! people chose and read comes along; passwords and keys are in no export, so everybody gets another key, which an
-//! operator hands out, and HTML is made anew from what was typed, because here nobody knows who made the old one.
+//! operator hands out, and HTML is made again from what was typed, because here nobody knows who made the old one.
 //!
-//! It has steps: the organization, uploads, each file of messages, what is written and not sent, the reactions. A step and
-//! the note that it is done are one transaction, so whoever takes up an import that broke off goes on with the first step
-//! that is missing. Bytes of files are kept before the step that tells of them, under names that are the same every time.
+//! It has steps: the organization, uploads, each file of messages, what is written and not sent, the reactions. A step
+//! and the note that it is done are one transaction, so whoever takes up an import that broke off goes on with the
+//! first step that is missing. Bytes of files are kept before the step that tells of them, under names that are the
+//! same every time.
 //!
 //! [`ImportReport`] counts what is not taken over.
 
 pub mod layout;
 
 mod columns;
+mod drafts;
 mod files;
 mod groups;
 mod messages;
 mod organization;
-mod remembered;
+mod organization_items;
+mod rendered_names;
 mod report;
-mod small;
 mod spans;
-mod things;
 
-pub use files::{FileRecord, ImportedImages, ImportedUpload, avatars, emblem_file, emoji_file, picture_stem, uploads};
+pub use drafts::{ImportedExtras, extras};
+pub use files::{
+    FileRecord, ImportedImages, ImportedUpload, avatars, emoji_file, organization_image_file, picture_stem, uploads,
+};
 pub use messages::{ImportReferences, MessageSurvey, messages, reactions};
 pub use organization::{OrganizationSource, organization};
 pub use report::ImportReport;
-pub use things::{ImportedExtras, things};
 
 use async_trait::async_trait;
 
@@ -76,7 +79,8 @@ pub struct ImportedOrganization {
 /// A message of an export, ready to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImportedMessage {
-    /// The message; of one to users the recipient's number is given when it is written, and its submessages come with it.
+    /// The message; of one to users the recipient's number is given when it is written, and its submessages come with
+    /// it.
     pub message: Message,
     /// Its earlier states, the oldest first.
     pub past: Vec<ImportedEdit>,
@@ -136,7 +140,8 @@ pub trait ImportStore: Send + Sync {
     /// Returns how far the import is that was begun here; `None` when there was none.
     async fn import_mark(&self) -> Result<Option<ImportCheckpoint>, StoreError>;
 
-    /// Writes the organization into an empty database. The realm in memory is another only for who opens the store anew.
+    /// Writes the organization into an empty database. The realm in memory is another only for who opens the store
+    /// again.
     async fn import_organization(
         &self,
         organization: &ImportedOrganization,
@@ -151,7 +156,7 @@ pub trait ImportStore: Send + Sync {
     ) -> Result<ImportStepOutcome, StoreError>;
 
     /// Writes what is written and not sent, and what programs of bots keep.
-    async fn import_things(
+    async fn import_extras(
         &self,
         things: &ImportedExtras,
         after: &ImportCheckpoint,

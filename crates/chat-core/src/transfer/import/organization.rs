@@ -10,7 +10,7 @@ use super::layout::codes::{self, BY_GROUP, TOPICS_FREE, TOPICS_NEEDED};
 use super::layout::{ChannelRow, GroupRow, SubscriptionRow, SystemBotRow, Tables, UserRow};
 use super::messages::{ImportReferences, MessageSurvey};
 use super::spans::{Happened, known, with_moved};
-use super::{ImportError, ImportReport, ImportedOrganization, columns, small};
+use super::{ImportError, ImportReport, ImportedOrganization, columns, organization_items};
 use crate::id::{ChannelId, EventId, UserGroupId, UserId};
 use crate::model::address_visibility::AddressVisibility;
 use crate::model::change::{RealmChange, UserItemKind};
@@ -58,7 +58,7 @@ pub fn organization(
     let ids: BTreeSet<UserId> = users.iter().map(|user| user.id).collect();
     let largest = largest(tables);
     let groups = Groups::read(tables, &ids, largest.saturating_add(1).., report);
-    let realm = Realm { emblems: emblems(row, pictures, report), ..realm(row, &groups, report) };
+    let realm = Realm { images: images(row, pictures, report), ..realm(row, &groups, report) };
     columns::report(&tables.columns, &groups, report);
     let channels = channels(tables, &groups, &ids, report)?;
     let mut organization = ImportedOrganization {
@@ -77,7 +77,7 @@ pub fn organization(
     organization.changes.extend(made);
     organization.changes.extend(channels.into_iter().map(|channel| RealmChange::Channel(Box::new(channel))));
     subscriptions(tables, survey, &ids, &mut organization, report);
-    small::things((tables, pictures), &ids, &mut organization.changes, report);
+    organization_items::changes((tables, pictures), &ids, &mut organization.changes, report);
     describe(&mut organization.changes, realm_url);
     let has_parts = survey.has_parts() || !tables.drafts.is_empty();
     report.leave("votes in polls, drafts and invitations, of which the export has none", usize::from(!has_parts));
@@ -210,7 +210,7 @@ fn realm(row: &Map<String, Value>, groups: &Groups, report: &mut ImportReport) -
         created_s: row.get("date_created").and_then(Value::as_f64).unwrap_or_default().floor() as i64,
         is_deactivated: row.get("deactivated").and_then(Value::as_bool).unwrap_or_default(),
         rules: RealmRules::default(),
-        emblems: OrganizationImages::default(),
+        images: OrganizationImages::default(),
     };
     let plain = SETTINGS
         .iter()
@@ -239,13 +239,13 @@ fn realm(row: &Map<String, Value>, groups: &Groups, report: &mut ImportReport) -
     realm
 }
 
-fn emblems(row: &Map<String, Value>, pictures: &ImportedImages, report: &mut ImportReport) -> OrganizationImages {
-    let source = |emblem: OrganizationImage| row.get(&format!("{}_source", emblem.name())).and_then(Value::as_str);
-    let own = OrganizationImage::ALL.into_iter().filter(|emblem| source(*emblem) == Some("U")).count();
-    let shown = OrganizationImage::ALL.into_iter().filter(|emblem| pictures.emblems.url(*emblem).is_some()).count();
+fn images(row: &Map<String, Value>, pictures: &ImportedImages, report: &mut ImportReport) -> OrganizationImages {
+    let source = |image: OrganizationImage| row.get(&format!("{}_source", image.name())).and_then(Value::as_str);
+    let own = OrganizationImage::ALL.into_iter().filter(|image| source(*image) == Some("U")).count();
+    let shown = OrganizationImage::ALL.into_iter().filter(|image| pictures.images.url(*image).is_some()).count();
     report.take("pictures of the organization", shown);
     report.leave("pictures of the organization that are none, or not in the export", own.saturating_sub(shown));
-    pictures.emblems.clone()
+    pictures.images.clone()
 }
 
 fn channels(
@@ -366,8 +366,8 @@ fn has_choices(subscription: &Subscription) -> bool {
 /// Renders what channels are for and what users say of themselves, once it is known who and what can be named.
 fn describe(changes: &mut [RealmChange], realm_url: &str) {
     let realm = RealmSnapshot::default().after(changes);
-    let lexicon = RenderContext::of(&realm);
-    let setting = RenderSettings { realm_url, lexicon: &lexicon, uploads: None, now_s: 0 };
+    let render_context = RenderContext::of(&realm);
+    let setting = RenderSettings { realm_url, render_context: &render_context, uploads: None, now_s: 0 };
     for change in changes {
         match change {
             RealmChange::Channel(channel) => {

@@ -93,8 +93,13 @@ fn loaded() -> RealmSnapshot {
 /// Returns the messages of a file as they are imported into an organization, and the report.
 fn imported(realm: &RealmSnapshot, tables: Value, file: &MessageFile) -> (Vec<ImportedMessage>, ImportReport) {
     let tables: Tables = serde_json::from_value(tables).unwrap();
-    let lexicon = RenderContext::of(realm);
-    let setting = RenderSettings { realm_url: "https://chat.example.org", lexicon: &lexicon, uploads: None, now_s: 30 };
+    let render_context = RenderContext::of(realm);
+    let setting = RenderSettings {
+        realm_url: "https://chat.example.org",
+        render_context: &render_context,
+        uploads: None,
+        now_s: 30,
+    };
     let references = ImportReferences::of(&tables, &MessageSurvey::default());
     let mut report = ImportReport::default();
     let made = messages(&setting, realm, &references, (file, &[]), &mut report);
@@ -221,7 +226,7 @@ fn whether_a_message_has_a_link_is_what_the_export_says() {
         }
         let (made, _) = imported(&realm, tables(), &file);
         assert_eq!(made.len(), 2);
-        assert!(made.iter().all(|made| made.message.marks.has_link == expected), "{content} {exported:?}");
+        assert!(made.iter().all(|made| made.message.content_flags.has_link == expected), "{content} {exported:?}");
     }
 }
 
@@ -249,7 +254,7 @@ fn a_message_comes_with_its_readers_and_its_past() {
     assert_eq!(first.message.html, "<p><strong>hi</strong></p>");
     assert_eq!((first.message.sent_s, first.message.client.as_str()), (20, "website"));
     assert_eq!(first.message.last_edit_s, Some(25));
-    assert!(first.message.marks.moved_in && first.message.marks.read_by_sender);
+    assert!(first.message.content_flags.moved_in && first.message.content_flags.read_by_sender);
     let past = &first.past[0];
     assert_eq!((past.at_s, past.topic.clone()), (25, ("Food".to_owned(), "Lunch".to_owned())));
     assert_eq!(past.content, Some(("ho".to_owned(), "<p>ho</p>".to_owned())));

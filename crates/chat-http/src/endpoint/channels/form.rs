@@ -6,7 +6,7 @@ use chat_core::model::channel::PostPolicy;
 use serde_json::Value;
 
 use crate::limits::BAD_VALUE_MAX_CHARS;
-use crate::params::{Form, Given, Json, Kind, Listed, Numbers, ParamFault};
+use crate::params::{Json, ListedNumber, NumberEnum, ParamError, ParamFormat, ParamKind, RawParam};
 use crate::schema::Schema;
 
 /// `stream_post_policy`, as JSON.
@@ -14,9 +14,9 @@ use crate::schema::Schema;
 pub(crate) struct PostPolicyNumber;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Policy(PostPolicy);
+struct PostPolicyValue(PostPolicy);
 
-impl Numbers for Policy {
+impl NumberEnum for PostPolicyValue {
     const NUMBERS: &'static [(i64, Self)] = &[
         (1, Self(PostPolicy::Everyone)),
         (2, Self(PostPolicy::Administrators)),
@@ -25,15 +25,15 @@ impl Numbers for Policy {
     ];
 }
 
-impl Kind for PostPolicyNumber {
+impl ParamKind for PostPolicyNumber {
     type Value = PostPolicy;
 
-    fn form() -> Form {
-        Json::<Listed<Policy>>::form()
+    fn form() -> ParamFormat {
+        Json::<ListedNumber<PostPolicyValue>>::form()
     }
 
-    fn decode(given: Given<'_>) -> Result<PostPolicy, ParamFault> {
-        Json::<Listed<Policy>>::decode(given).map(|Listed(Policy(policy))| policy)
+    fn decode(param: RawParam<'_>) -> Result<PostPolicy, ParamError> {
+        Json::<ListedNumber<PostPolicyValue>>::decode(param).map(|ListedNumber(PostPolicyValue(policy))| policy)
     }
 }
 
@@ -46,15 +46,15 @@ pub(crate) fn announcing(is_announcement_only: bool) -> PostPolicy {
 #[derive(Debug)]
 pub(crate) struct RetentionText;
 
-impl Kind for RetentionText {
+impl ParamKind for RetentionText {
     type Value = RetentionPolicy;
 
-    fn form() -> Form {
+    fn form() -> ParamFormat {
         let words = Schema::words(["realm_default", "unlimited", "forever"]);
-        Form::raw(Schema::any_of([Schema::integer().at_least(1).meaning("Days."), words]))
+        ParamFormat::raw(Schema::any_of([Schema::integer().at_least(1).meaning("Days."), words]))
     }
 
-    fn told(retention: &RetentionPolicy) -> Option<Value> {
+    fn to_json(retention: &RetentionPolicy) -> Option<Value> {
         Some(match retention {
             RetentionPolicy::Realm => "realm_default".into(),
             RetentionPolicy::Unlimited => "unlimited".into(),
@@ -62,16 +62,16 @@ impl Kind for RetentionText {
         })
     }
 
-    fn decode(given: Given<'_>) -> Result<RetentionPolicy, ParamFault> {
-        let quoted = given.text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
-        match quoted.unwrap_or(given.text) {
+    fn decode(param: RawParam<'_>) -> Result<RetentionPolicy, ParamError> {
+        let quoted = param.text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+        match quoted.unwrap_or(param.text) {
             "realm_default" => Ok(RetentionPolicy::Realm),
             "unlimited" | "forever" => Ok(RetentionPolicy::Unlimited),
             text => match text.parse() {
                 Ok(days) if days > 0 => Ok(RetentionPolicy::Days(days)),
                 _ => {
-                    let shown = given.text.chars().take(BAD_VALUE_MAX_CHARS).collect();
-                    Err(ParamFault::Unreadable { name: given.name, shown })
+                    let shown = param.text.chars().take(BAD_VALUE_MAX_CHARS).collect();
+                    Err(ParamError::Unreadable { name: param.name, shown })
                 }
             },
         }
@@ -82,14 +82,14 @@ impl Kind for RetentionText {
 #[derive(Debug)]
 pub(crate) struct GroupNumber;
 
-impl Kind for GroupNumber {
+impl ParamKind for GroupNumber {
     type Value = UserGroupId;
 
-    fn form() -> Form {
+    fn form() -> ParamFormat {
         Json::<UserGroupId>::form()
     }
 
-    fn decode(given: Given<'_>) -> Result<UserGroupId, ParamFault> {
-        Json::<UserGroupId>::decode(given)
+    fn decode(param: RawParam<'_>) -> Result<UserGroupId, ParamError> {
+        Json::<UserGroupId>::decode(param)
     }
 }

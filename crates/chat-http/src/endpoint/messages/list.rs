@@ -16,47 +16,47 @@ use chat_core::text::search_words::HighlightedMessage;
 use chat_core::wire::message::{MessageWriter, ReaderExtras};
 use chat_core::wire::{MessageFormat, StoredMessage};
 
-use crate::answer::Answer;
 use crate::auth::Caller;
-use crate::call::Call;
-use crate::endpoint::narrowed::{self, Stretch};
-use crate::error::Fault;
-use crate::params::{Json, Narrow, ParamFault, Params, Reader};
+use crate::call::ApiCall;
+use crate::endpoint::narrow_selection::{self, AnchorParams};
+use crate::error::ApiError;
+use crate::params::{Json, Narrow, ParamError, ParamReader, Params};
+use crate::response::ApiResponse;
 use crate::schema::{Member, Schema, has};
-use crate::state::Site;
+use crate::state::AppState;
 
 /// Bytes of a message, about, beside its text.
 const MESSAGE_BYTES: usize = 1_024;
 
-/// Which messages, and how.
-pub(crate) struct Asked {
-    stretch: Stretch,
+/// The parameters of `GET /messages`.
+pub(crate) struct ListMessagesParams {
+    anchor: AnchorParams,
     narrow: Option<Narrow>,
     first_unread: bool,
-    form: MessageFormat,
+    format: MessageFormat,
 }
 
-impl Params for Asked {
-    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+impl Params for ListMessagesParams {
+    fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self {
-            stretch: Stretch::read(given)?,
-            narrow: given.optional::<Json<Option<Narrow>>>("narrow")?.flatten(),
-            first_unread: given.or::<Json<bool>>("use_first_unread_anchor", false)?,
-            form: MessageFormat {
-                client_gravatar: given.or::<Json<bool>>("client_gravatar", true)?,
-                html: given.or::<Json<bool>>("apply_markdown", true)?,
+            anchor: AnchorParams::from_reader(reader)?,
+            narrow: reader.optional::<Json<Option<Narrow>>>("narrow")?.flatten(),
+            first_unread: reader.or::<Json<bool>>("use_first_unread_anchor", false)?,
+            format: MessageFormat {
+                client_gravatar: reader.or::<Json<bool>>("client_gravatar", true)?,
+                html: reader.or::<Json<bool>>("apply_markdown", true)?,
             },
         })
     }
 }
 
 /// Messages around an anchor, as far as a narrow selects them and the caller may have them.
-pub(crate) async fn get(call: Call<Caller>, asked: Asked) -> Result<Answer, Fault> {
-    let window = asked.stretch.window(asked.stretch.counts(), asked.first_unread)?;
-    let Caller { user, realm, .. } = &call.who;
-    let selection = narrowed::select(&call.app, realm, user, asked.narrow.as_ref()).await?;
+pub(crate) async fn get(call: ApiCall<Caller>, params: ListMessagesParams) -> Result<ApiResponse, ApiError> {
+    let window = params.anchor.window(params.anchor.counts(), params.first_unread)?;
+    let Caller { user, realm, .. } = &call.caller;
+    let selection = narrow_selection::select(&call.app, realm, user, params.narrow.as_ref()).await?;
     let page = call.app.messages.window(&selection, window).await?;
-    let mut body = Answer::begin(page.messages.iter().map(|(message, _)| weight_bytes(message)).sum());
+    let mut body = ApiResponse::open_body(page.messages.iter().map(|(message, _)| weight_bytes(message)).sum());
     // Writing to memory does not fail.
     let _ = write!(
         body,
@@ -66,14 +66,14 @@ pub(crate) async fn get(call: Call<Caller>, asked: Asked) -> Result<Answer, Faul
     );
     let MessagePage { messages, .. } = page;
     let marked = marked(&call.app, &selection, &messages).await?;
-    let told = Told { form: asked.form, marked };
-    write_all(&call.app, &call.app.realm(), (&messages, &told), &mut body).await?;
+    let rendering = MessageRendering { format: params.format, marked };
+    write_all(&call.app, &call.app.realm(), (&messages, &rendering), &mut body).await?;
     body.push(b'}');
-    Ok(Answer::begun(body))
+    Ok(ApiResponse::close_body(body))
 }
 
 /// Returns the members of the response.
-pub(super) fn told() -> Vec<Member> {
+pub(super) fn response_schema() -> Vec<Member> {
     vec![
         has("anchor", Schema::integer()),
         has("found_anchor", Schema::boolean()),
@@ -91,37 +91,37 @@ fn weight_bytes(message: &Message) -> usize {
 /// Returns the messages with the words marked that were looked for. Thousands of texts are read for it, so it is done
 /// away from the threads that serve requests.
 async fn marked(
-    app: &Site,
+    app: &AppState,
     selection: &MessageSelection,
     messages: &[(Arc<StoredMessage>, Vec<Flag>)],
-) -> Result<Vec<HighlightedMessage>, Fault> {
+) -> Result<Vec<HighlightedMessage>, ApiError> {
     let Some(sought) = selection.sought().cloned() else { return Ok(Vec::new()) };
     let messages: Vec<Arc<StoredMessage>> = messages.iter().map(|(message, _)| Arc::clone(message)).collect();
     let mark = move || messages.iter().map(|message| sought.mark(&message.topic, &message.html)).collect();
-    Ok(app.searches.run(0, mark).await?)
+    Ok(app.search_jobs.run(0, mark).await?)
 }
 
-/// How messages are told.
-pub(super) struct Told {
-    pub(super) form: MessageFormat,
+/// How messages are written for their reader.
+pub(super) struct MessageRendering {
+    pub(super) format: MessageFormat,
     /// The messages in their order with the words marked that were looked for; none where nothing was.
     pub(super) marked: Vec<HighlightedMessage>,
 }
 
-/// Appends a list of messages, each with what its reader is told.
+/// Appends a list of messages, as they are written for their reader.
 pub(super) async fn write_all<M: Borrow<StoredMessage> + Sync>(
-    app: &Site,
+    app: &AppState,
     realm: &RealmSnapshot,
-    (messages, told): (&[(M, Vec<Flag>)], &Told),
+    (messages, rendering): (&[(M, Vec<Flag>)], &MessageRendering),
     out: &mut Vec<u8>,
-) -> Result<(), Fault> {
+) -> Result<(), ApiError> {
     let edited = |(message, _): &(M, Vec<Flag>)| {
         let message: &StoredMessage = message.borrow();
         message.last_edit_s.map(|_| message.id)
     };
     let edits = edits(app, &messages.iter().filter_map(edited).collect::<Vec<_>>()).await?;
-    let lexicon = app.lexicon(realm);
-    let mut writer = MessageWriter::new(realm, &lexicon, told.form);
+    let render_context = app.render_context(realm);
+    let mut writer = MessageWriter::new(realm, &render_context, rendering.format);
     out.push(b'[');
     for (place, (message, flags)) in messages.iter().enumerate() {
         if place > 0 {
@@ -129,14 +129,14 @@ pub(super) async fn write_all<M: Borrow<StoredMessage> + Sync>(
         }
         let message: &StoredMessage = message.borrow();
         let edits = edits.get(&message.id).map(Vec::as_slice).unwrap_or_default();
-        writer.write(message, ReaderExtras { flags, edits, marked: told.marked.get(place) }, out);
+        writer.write(message, ReaderExtras { flags, edits, marked: rendering.marked.get(place) }, out);
     }
     out.push(b']');
     Ok(())
 }
 
 /// Returns the earlier states of those that have some.
-async fn edits(app: &Site, edited: &[MessageId]) -> Result<HashMap<MessageId, Vec<EditHistoryEntry>>, Fault> {
+async fn edits(app: &AppState, edited: &[MessageId]) -> Result<HashMap<MessageId, Vec<EditHistoryEntry>>, ApiError> {
     let mut edits: HashMap<MessageId, Vec<EditHistoryEntry>> = HashMap::new();
     if !edited.is_empty() {
         for (id, edit) in app.messages.edits_of(edited).await? {

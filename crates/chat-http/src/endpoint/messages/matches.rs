@@ -10,37 +10,37 @@ use chat_core::model::message::{Flag, Message};
 use chat_core::text::search_words::HighlightedMessage;
 use serde::Serialize;
 
-use crate::answer::Answer;
 use crate::auth::Caller;
-use crate::call::Call;
-use crate::endpoint::narrowed;
-use crate::error::Fault;
-use crate::params::{Json, Narrow, ParamFault, Params, Reader};
+use crate::call::ApiCall;
+use crate::endpoint::narrow_selection;
+use crate::error::ApiError;
+use crate::params::{Json, Narrow, ParamError, ParamReader, Params};
+use crate::response::ApiResponse;
 use crate::schema::{Member, Schema, has};
 
-/// The messages, and the narrow.
-pub(crate) struct Asked {
+/// The parameters of `GET /messages/matches_narrow`.
+pub(crate) struct MatchNarrowParams {
     ids: Vec<i64>,
     narrow: Narrow,
 }
 
-impl Params for Asked {
-    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+impl Params for MatchNarrowParams {
+    fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self {
-            ids: given.required::<Json<Vec<i64>>>("msg_ids")?,
-            narrow: given.required::<Json<Narrow>>("narrow")?,
+            ids: reader.required::<Json<Vec<i64>>>("msg_ids")?,
+            narrow: reader.required::<Json<Narrow>>("narrow")?,
         })
     }
 }
 
 #[derive(Serialize)]
-struct Matches {
-    messages: BTreeMap<MessageId, Match>,
+struct MatchedMessages {
+    messages: BTreeMap<MessageId, MatchedMessage>,
 }
 
 /// A message as a search would show it.
 #[derive(Serialize)]
-struct Match {
+struct MatchedMessage {
     match_content: String,
     match_subject: String,
 }
@@ -49,13 +49,13 @@ struct Match {
 ///
 /// # Source
 /// Specification, `GET /messages/matches_narrow`. Not specified: more messages than a window has are refused.
-pub(crate) async fn get(call: Call<Caller>, asked: Asked) -> Result<Answer, Fault> {
-    if asked.ids.len() as u64 > MAX_WINDOW {
+pub(crate) async fn get(call: ApiCall<Caller>, params: MatchNarrowParams) -> Result<ApiResponse, ApiError> {
+    if params.ids.len() as u64 > MAX_WINDOW {
         return Err(WindowError::TooMany.into());
     }
-    let Caller { user, realm, .. } = &call.who;
-    let selection = narrowed::select(&call.app, realm, user, Some(&asked.narrow)).await?;
-    let ids: Vec<MessageId> = asked.ids.iter().copied().map(MessageId).collect();
+    let Caller { user, realm, .. } = &call.caller;
+    let selection = narrow_selection::select(&call.app, realm, user, Some(&params.narrow)).await?;
+    let ids: Vec<MessageId> = params.ids.iter().copied().map(MessageId).collect();
     let found = call.app.messages.find(user.id, &ids).await?;
     let realm = Arc::clone(realm);
     let matching = move || {
@@ -65,15 +65,15 @@ pub(crate) async fn get(call: Call<Caller>, asked: Asked) -> Result<Answer, Faul
         });
         let shown = |(message, _): (Message, Vec<Flag>)| {
             let HighlightedMessage { html, topic } = sought.mark(&message.topic, &message.html);
-            (message.id, Match { match_content: html, match_subject: topic })
+            (message.id, MatchedMessage { match_content: html, match_subject: topic })
         };
         selected.map(shown).collect()
     };
-    Answer::of(&Matches { messages: call.app.searches.run(0, matching).await? })
+    ApiResponse::from_payload(&MatchedMessages { messages: call.app.search_jobs.run(0, matching).await? })
 }
 
 /// Returns the members of the response.
-pub(super) fn told() -> Vec<Member> {
+pub(super) fn response_schema() -> Vec<Member> {
     let found = Schema::object([has("match_content", Schema::string()), has("match_subject", Schema::string())]);
     vec![has("messages", Schema::map(found))]
 }

@@ -12,17 +12,17 @@ use chat_core::model::user::User;
 use chat_core::permission::send::SendError;
 use serde::Serialize;
 
-use crate::answer::Answer;
-use crate::auth::{Caller, Unauthenticated, may_enter};
-use crate::call::Call;
-use crate::endpoint::following::{self, Place};
-use crate::endpoint::uploads;
-use crate::error::{Failure, Fault};
+use crate::auth::{AuthenticationError, Caller, may_enter};
+use crate::call::ApiCall;
+use crate::endpoint::topic_following::{self, SentTopic};
+use crate::error::{ApiError, InternalError};
 use crate::params::{
-    ChannelName, DirectTo, Json, MaxChars, ParamFault, Params, Reader, Recipients, Text, To, Verbatim, Word, Words,
+    ChannelNameOrId, DirectRecipients, Json, MaxChars, ParamError, ParamReader, Params, RawRecipients, RecipientsParam,
+    TextParam, TextParamWithNul, WordEnum, WordParam,
 };
+use crate::response::ApiResponse;
 use crate::schema::{Member, Schema, has, may};
-use crate::state::{DECISIONS_MAX, Site};
+use crate::state::{AppState, DECISIONS_MAX};
 
 /// Longest name that a client may give its queue and its message, in characters. Not specified; we bound what is
 /// kept with each message by a number that no known client comes near.
@@ -45,24 +45,24 @@ const SHOWING_CLIENTS: [&str; 10] = [
     "android",
 ];
 
-/// What a message goes to.
+/// The word for what a message goes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum MessageKind {
     Channel,
     Direct,
 }
 
-impl Words for Kind {
+impl WordEnum for MessageKind {
     const WORDS: &'static [(&'static str, Self)] =
         &[("direct", Self::Direct), ("private", Self::Direct), ("stream", Self::Channel), ("channel", Self::Channel)];
 }
 
-type LocalName = MaxChars<Text, LOCAL_NAME_MAX_CHARS>;
+type LocalName = MaxChars<TextParam, LOCAL_NAME_MAX_CHARS>;
 
-/// What is sent.
-pub(crate) struct Sending {
-    kind: Kind,
-    to: Option<To>,
+/// The parameters of `POST /messages`.
+pub(crate) struct SendParams {
+    kind: MessageKind,
+    to: Option<RawRecipients>,
     topic: Option<String>,
     content: String,
     queue_id: Option<String>,
@@ -72,25 +72,25 @@ pub(crate) struct Sending {
     widget_content: Option<String>,
 }
 
-impl Params for Sending {
-    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+impl Params for SendParams {
+    fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self {
-            kind: given.required::<Word<Kind>>("type")?,
-            to: given.optional::<Recipients>("to")?,
-            topic: given.optional_either::<Verbatim>(["topic", "subject"])?,
-            content: given.required::<Verbatim>("content")?,
-            queue_id: given.optional::<LocalName>("queue_id")?,
-            local_id: given.optional::<LocalName>("local_id")?,
-            read_by_sender: given.optional::<Json<bool>>("read_by_sender")?,
-            forged_sender: given.optional::<Text>("sender")?,
-            widget_content: given.optional::<Text>("widget_content")?,
+            kind: reader.required::<WordParam<MessageKind>>("type")?,
+            to: reader.optional::<RecipientsParam>("to")?,
+            topic: reader.optional_either::<TextParamWithNul>(["topic", "subject"])?,
+            content: reader.required::<TextParamWithNul>("content")?,
+            queue_id: reader.optional::<LocalName>("queue_id")?,
+            local_id: reader.optional::<LocalName>("local_id")?,
+            read_by_sender: reader.optional::<Json<bool>>("read_by_sender")?,
+            forged_sender: reader.optional::<TextParam>("sender")?,
+            widget_content: reader.optional::<TextParam>("widget_content")?,
         })
     }
 }
 
-/// What a sender is told.
+/// The response to a sender.
 #[derive(Debug, Serialize)]
-pub(crate) struct Accepted {
+pub(crate) struct SendResponse {
     id: MessageId,
     /// How the sender follows the topic because of it, where that is new.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -98,14 +98,14 @@ pub(crate) struct Accepted {
 }
 
 /// Sends a message.
-pub(crate) async fn post(call: Call<Caller>, params: Sending) -> Result<Answer, Fault> {
-    let address = Address::of(&params)?;
+pub(crate) async fn post(call: ApiCall<Caller>, params: SendParams) -> Result<ApiResponse, ApiError> {
+    let address = SendTarget::of(&params)?;
     if params.forged_sender.is_some() {
         return Err(SendError::Forged.into());
     }
     let widget = params.widget_content.as_deref().map(widget::given).transpose()?;
     let client = call.client();
-    let wish = SendRequest {
+    let request = SendRequest {
         to: address.target(),
         content: &params.content,
         client: &client,
@@ -113,11 +113,11 @@ pub(crate) async fn post(call: Call<Caller>, params: Sending) -> Result<Answer, 
         local: params.queue_id.zip(params.local_id).map(|(queue_id, local_id)| LocalEcho { queue_id, local_id }),
         widget: widget.as_deref(),
     };
-    Answer::of(&send(&call.app, call.who.id(), &wish).await?)
+    ApiResponse::from_payload(&send(&call.app, call.caller.id(), &request).await?)
 }
 
 /// Returns the members of the response.
-pub(super) fn told() -> Vec<Member> {
+pub(super) fn response_schema() -> Vec<Member> {
     let policy = Schema::numbers(TopicPolicy::NUMBERS.iter().map(|(number, _)| *number));
     vec![has("id", Schema::integer()), may("automatic_new_visibility_policy", policy)]
 }
@@ -128,78 +128,84 @@ pub(crate) fn shows_what_it_sends(client: &str) -> bool {
     SHOWING_CLIENTS.contains(&client.as_str()) || client.contains("desktop app")
 }
 
-/// Where a message goes, read from `to` and `topic`.
-enum Address {
-    Channel(ChannelName, String),
-    Direct(DirectTo),
+/// The recipient of a message, read from `to` and `topic`.
+enum SendTarget {
+    Channel(ChannelNameOrId, String),
+    Direct(DirectRecipients),
 }
 
-impl Address {
-    fn of(params: &Sending) -> Result<Self, Fault> {
-        let read = |fault| Fault::Parameter(ParamFault::Recipients(fault));
+impl SendTarget {
+    fn of(params: &SendParams) -> Result<Self, ApiError> {
+        let read = |error| ApiError::Parameter(ParamError::Recipients(error));
         match (params.kind, &params.to) {
-            (Kind::Channel, None) => Err(SendError::NoChannel.into()),
-            (Kind::Channel, Some(to)) => {
+            (MessageKind::Channel, None) => Err(SendError::NoChannel.into()),
+            (MessageKind::Channel, Some(to)) => {
                 let channel = to.channel().map_err(read)?;
                 let topic = params.topic.clone().ok_or(SendError::NoTopic)?;
                 Ok(Self::Channel(channel, topic))
             }
-            (Kind::Direct, None) => Err(SendError::NoRecipients.into()),
-            (Kind::Direct, Some(to)) => Ok(Self::Direct(to.direct().map_err(read)?)),
+            (MessageKind::Direct, None) => Err(SendError::NoRecipients.into()),
+            (MessageKind::Direct, Some(to)) => Ok(Self::Direct(to.direct().map_err(read)?)),
         }
     }
 
     fn target(&self) -> RequestedRecipient<'_> {
         match self {
-            Self::Channel(ChannelName::Id(id), topic) => RequestedRecipient::Channel(ChannelRef::Id(*id), topic),
-            Self::Channel(ChannelName::Name(name), topic) => RequestedRecipient::Channel(ChannelRef::Name(name), topic),
-            Self::Direct(DirectTo::Ids(ids)) => RequestedRecipient::Ids(ids),
-            Self::Direct(DirectTo::Emails(emails)) => RequestedRecipient::Emails(emails),
+            Self::Channel(ChannelNameOrId::Id(id), topic) => RequestedRecipient::Channel(ChannelRef::Id(*id), topic),
+            Self::Channel(ChannelNameOrId::Name(name), topic) => {
+                RequestedRecipient::Channel(ChannelRef::Name(name), topic)
+            }
+            Self::Direct(DirectRecipients::Ids(ids)) => RequestedRecipient::Ids(ids),
+            Self::Direct(DirectRecipients::Emails(emails)) => RequestedRecipient::Emails(emails),
         }
     }
 }
 
-/// Sends a message, deciding anew on the newer realm whenever the realm changed in between.
-pub(crate) async fn send(app: &Site, sender_id: UserId, wish: &SendRequest<'_>) -> Result<Accepted, Fault> {
+/// Sends a message, deciding again on the newer realm whenever the realm changed in between.
+pub(crate) async fn send(
+    app: &AppState,
+    sender_id: UserId,
+    request: &SendRequest<'_>,
+) -> Result<SendResponse, ApiError> {
     for _ in 0..DECISIONS_MAX {
         let realm = app.realm();
-        let sender = realm.user(sender_id).ok_or(Unauthenticated::UnknownKey)?;
+        let sender = realm.user(sender_id).ok_or(AuthenticationError::UnknownKey)?;
         may_enter(&realm, sender)?;
-        let (message, mentioned) = composed_with_mentioned(app, &realm, sender, wish.clone()).await?;
-        let place = Place::of(&message);
+        let (message, mentioned) = composed_with_mentioned(app, &realm, sender, request.clone()).await?;
+        let place = SentTopic::of(&message);
         if let SendOutcome::Done { id, .. } = app.messages.append(message).await? {
             let followed = match place {
-                Some(place) => following::after_sending(app, sender_id, (&place, id), &mentioned).await,
+                Some(place) => topic_following::after_sending(app, sender_id, (&place, id), &mentioned).await,
                 None => None,
             };
-            return Ok(Accepted { id, automatic_new_visibility_policy: followed.map(TopicPolicy::number) });
+            return Ok(SendResponse { id, automatic_new_visibility_policy: followed.map(TopicPolicy::number) });
         }
     }
-    Err(Failure::said("the realm changed faster than a message could be sent").into())
+    Err(InternalError::without_cause("the realm changed faster than a message could be sent").into())
 }
 
 /// Returns the message, with what only the store knows asked for where it matters.
 pub(crate) async fn composed(
-    app: &Site,
+    app: &AppState,
     realm: &RealmSnapshot,
     sender: &User,
-    wish: SendRequest<'_>,
-) -> Result<NewMessage, Fault> {
-    composed_with_mentioned(app, realm, sender, wish).await.map(|(message, _)| message)
+    request: SendRequest<'_>,
+) -> Result<NewMessage, ApiError> {
+    composed_with_mentioned(app, realm, sender, request).await.map(|(message, _)| message)
 }
 
 /// As [`composed`], with whom the message mentions by name.
 pub(crate) async fn composed_with_mentioned(
-    app: &Site,
+    app: &AppState,
     realm: &RealmSnapshot,
     sender: &User,
-    wish: SendRequest<'_>,
-) -> Result<(NewMessage, Vec<UserId>), Fault> {
-    let lexicon = app.lexicon(realm);
-    let uploads = uploads::usable(app, realm, sender, wish.content).await?;
+    request: SendRequest<'_>,
+) -> Result<(NewMessage, Vec<UserId>), ApiError> {
+    let render_context = app.render_context(realm);
+    let uploads = app.upload_stores().linked(realm, sender, request.content).await?;
     let (realm_url, now_s) = (&app.settings.base_url, app.now_s());
-    let setting = RenderSettings { realm_url, lexicon: &lexicon, uploads: Some(&uploads), now_s };
-    let draft = compose::draft(&setting, realm, sender, wish)?;
+    let setting = RenderSettings { realm_url, render_context: &render_context, uploads: Some(&uploads), now_s };
+    let draft = compose::draft(&setting, realm, sender, request)?;
     let known = match draft.asks() {
         None => StoreAnswer::Nothing,
         Some(StoreQuestion::Participants(conversation)) => {

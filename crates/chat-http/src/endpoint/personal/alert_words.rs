@@ -6,49 +6,55 @@ use chat_core::model::snapshot::RealmSnapshot;
 use chat_core::people::personal::alert;
 use serde_json::json;
 
-use crate::answer::Answer;
 use crate::auth::Caller;
-use crate::call::Call;
-use crate::error::Fault;
-use crate::params::{Json, ParamFault, Params, Reader, Short};
+use crate::call::ApiCall;
+use crate::error::ApiError;
+use crate::params::{BoundedString, Json, ParamError, ParamReader, Params};
+use crate::response::ApiResponse;
 use crate::schema::{Member, Schema, has};
 
-/// The words a request names.
-pub(crate) struct Named(Vec<String>);
+/// The parameters of `POST` and `DELETE /users/me/alert_words`.
+pub(crate) struct AlertWordsParams(Vec<String>);
 
-impl Params for Named {
-    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
-        let words = given.required::<Json<Vec<Short<MAX_ALERT_WORD_CHARS>>>>("alert_words")?;
-        Ok(Self(words.into_iter().map(|Short(word)| word).collect()))
+impl Params for AlertWordsParams {
+    fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
+        let words = reader.required::<Json<Vec<BoundedString<MAX_ALERT_WORD_CHARS>>>>("alert_words")?;
+        Ok(Self(words.into_iter().map(|BoundedString(word)| word).collect()))
     }
 }
 
 /// Returns the caller's words.
-pub(crate) async fn get(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
-    answer(&alert::of(&call.who.realm, call.who.id()))
+pub(crate) async fn get(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
+    answer(&alert::of(&call.caller.realm, call.caller.id()))
 }
 
 /// Watches for more words.
-pub(crate) async fn post(call: Call<Caller>, Named(words): Named) -> Result<Answer, Fault> {
+pub(crate) async fn post(
+    call: ApiCall<Caller>,
+    AlertWordsParams(words): AlertWordsParams,
+) -> Result<ApiResponse, ApiError> {
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
-        Ok(alert::watch(realm, call.who.again(realm)?, &words, commit)?)
+        Ok(alert::watch(realm, call.caller.account_in(realm)?, &words, commit)?)
     };
     answer(&call.app.commit(decide).await?)
 }
 
 /// Watches for words no longer.
-pub(crate) async fn delete(call: Call<Caller>, Named(words): Named) -> Result<Answer, Fault> {
+pub(crate) async fn delete(
+    call: ApiCall<Caller>,
+    AlertWordsParams(words): AlertWordsParams,
+) -> Result<ApiResponse, ApiError> {
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
-        Ok(alert::forget(realm, call.who.again(realm)?, &words, commit))
+        Ok(alert::forget(realm, call.caller.account_in(realm)?, &words, commit))
     };
     answer(&call.app.commit(decide).await?)
 }
 
-fn answer(words: &[String]) -> Result<Answer, Fault> {
-    Answer::of(&json!({"alert_words": words}))
+fn answer(words: &[String]) -> Result<ApiResponse, ApiError> {
+    ApiResponse::from_payload(&json!({"alert_words": words}))
 }
 
 /// Returns the members of the response.
-pub(super) fn told() -> Vec<Member> {
+pub(super) fn response_schema() -> Vec<Member> {
     vec![has("alert_words", Schema::list(Schema::string()))]
 }

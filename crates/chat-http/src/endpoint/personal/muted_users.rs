@@ -6,35 +6,36 @@ use chat_core::model::snapshot::RealmSnapshot;
 use chat_core::model::user::User;
 use chat_core::people::personal::mute::{self, MuteError};
 
-use crate::answer::Answer;
 use crate::auth::Caller;
-use crate::call::Call;
+use crate::call::ApiCall;
 use crate::endpoint::flags::read_sender;
-use crate::error::Fault;
+use crate::error::ApiError;
+use crate::response::ApiResponse;
 
 /// Mutes a user.
 ///
 /// What they wrote before is read, as what they write from then on is.
-pub(crate) async fn post(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+pub(crate) async fn post(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
     let other = UserId(call.path_id("muted_user_id")?);
     let realm = call.app.realm();
-    mute::mute(&realm, call.who.again(&realm)?, other, &mut RealmCommit::default())?;
-    // Before it is true: what a muted user wrote counts as read, and clients could not be told of it any more.
+    mute::mute(&realm, call.caller.account_in(&realm)?, other, &mut RealmCommit::default())?;
+    // Before it is true: what a muted user wrote counts as read, and clients could not be notified of it any more.
     read_sender(&call, other).await?;
     decide(&call, mute::mute).await
 }
 
 /// Lets a user be heard again.
-pub(crate) async fn delete(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+pub(crate) async fn delete(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
     decide(&call, mute::unmute).await
 }
 
 type Decision = fn(&RealmSnapshot, &User, UserId, &mut RealmCommit) -> Result<(), MuteError>;
 
-async fn decide(call: &Call<Caller>, decision: Decision) -> Result<Answer, Fault> {
+async fn decide(call: &ApiCall<Caller>, decision: Decision) -> Result<ApiResponse, ApiError> {
     let other = UserId(call.path_id("muted_user_id")?);
-    let decide =
-        |realm: &RealmSnapshot, commit: &mut RealmCommit| Ok(decision(realm, call.who.again(realm)?, other, commit)?);
+    let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
+        Ok(decision(realm, call.caller.account_in(realm)?, other, commit)?)
+    };
     call.app.commit(decide).await?;
-    Ok(Answer::empty())
+    Ok(ApiResponse::empty())
 }

@@ -1,4 +1,4 @@
-//! `/users/me/status` and `/users/{user_id}/status`: what somebody says they are doing.
+//! `/users/me/status` and `/users/{user_id}/status`: what a user says they are doing.
 
 use chat_core::id::UserId;
 use chat_core::limits::MAX_STATUS_CHARS;
@@ -9,15 +9,15 @@ use chat_core::people::personal::status::{self, StatusUpdate};
 use chat_core::permission::administer::AccountError;
 use serde_json::json;
 
-use crate::answer::Answer;
 use crate::auth::Caller;
-use crate::call::Call;
-use crate::error::Fault;
-use crate::params::{Json, MaxChars, ParamFault, Params, Reader, Stripped, Text};
+use crate::call::ApiCall;
+use crate::error::ApiError;
+use crate::params::{Json, MaxChars, ParamError, ParamReader, Params, TextParam, TrimmedText};
+use crate::response::ApiResponse;
 use crate::schema::{Member, Schema, has};
 
-/// What of the status shall be different.
-pub(crate) struct Update {
+/// The parameters of `POST /users/me/status`.
+pub(crate) struct StatusParams {
     text: Option<String>,
     emoji_name: Option<String>,
     emoji_code: Option<String>,
@@ -25,21 +25,21 @@ pub(crate) struct Update {
     away: Option<bool>,
 }
 
-impl Params for Update {
-    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
+impl Params for StatusParams {
+    fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self {
-            text: given.optional::<MaxChars<Stripped, MAX_STATUS_CHARS>>("status_text")?,
-            emoji_name: given.optional::<Text>("emoji_name")?,
-            emoji_code: given.optional::<Text>("emoji_code")?,
-            reaction_type: given.optional::<Text>("reaction_type")?,
-            away: given.optional::<Json<bool>>("away")?,
+            text: reader.optional::<MaxChars<TrimmedText, MAX_STATUS_CHARS>>("status_text")?,
+            emoji_name: reader.optional::<TextParam>("emoji_name")?,
+            emoji_code: reader.optional::<TextParam>("emoji_code")?,
+            reaction_type: reader.optional::<TextParam>("reaction_type")?,
+            away: reader.optional::<Json<bool>>("away")?,
         })
     }
 }
 
 /// Changes the caller's status.
-pub(crate) async fn post(call: Call<Caller>, update: Update) -> Result<Answer, Fault> {
-    let wish = StatusUpdate {
+pub(crate) async fn post(call: ApiCall<Caller>, update: StatusParams) -> Result<ApiResponse, ApiError> {
+    let update = StatusUpdate {
         text: update.text.as_deref(),
         emoji: RequestedEmoji {
             name: update.emoji_name.as_deref(),
@@ -48,19 +48,20 @@ pub(crate) async fn post(call: Call<Caller>, update: Update) -> Result<Answer, F
         },
         away: update.away,
     };
-    let decide =
-        |realm: &RealmSnapshot, commit: &mut RealmCommit| Ok(status::set(realm, call.who.again(realm)?, wish, commit)?);
+    let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
+        Ok(status::set(realm, call.caller.account_in(realm)?, update, commit)?)
+    };
     call.app.commit(decide).await?;
-    Ok(Answer::empty())
+    Ok(ApiResponse::empty())
 }
 
 /// Returns the status of a user, empty where nothing is set.
-pub(crate) async fn get(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
-    let user = call.who.realm.user(UserId(call.path_id("user_id")?)).ok_or(AccountError::NoSuchUser)?;
-    Answer::of(&json!({"status": status::of(&call.who.realm, user)}))
+pub(crate) async fn get(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
+    let user = call.caller.realm.user(UserId(call.path_id("user_id")?)).ok_or(AccountError::NoSuchUser)?;
+    ApiResponse::from_payload(&json!({"status": status::of(&call.caller.realm, user)}))
 }
 
 /// Returns the members of the response.
-pub(super) fn told() -> Vec<Member> {
+pub(super) fn response_schema() -> Vec<Member> {
     vec![has("status", Schema::named("Status"))]
 }

@@ -6,74 +6,77 @@ use chat_core::log::commit::RealmCommit;
 use chat_core::messages::topic_policy::{self, RequestedChannel, TopicPolicy, TopicPolicyChange, TopicPolicyError};
 use chat_core::model::snapshot::RealmSnapshot;
 
-use crate::answer::Answer;
 use crate::auth::Caller;
-use crate::call::Call;
-use crate::error::{ChoiceFault, Fault};
-use crate::params::{Json, Listed, MaxChars, Numbers, ParamFault, Params, Reader, Stripped, Text, Word, Words};
+use crate::call::ApiCall;
+use crate::error::{ApiError, SettingError};
+use crate::params::{
+    Json, ListedNumber, MaxChars, NumberEnum, ParamError, ParamReader, Params, TextParam, TrimmedText, WordEnum,
+    WordParam,
+};
+use crate::response::ApiResponse;
 
 /// A topic as messages have it: blanks around it do not count. It may be empty, and none has more characters.
-type Topic = MaxChars<Stripped, MAX_TOPIC_CHARS>;
+type TopicParam = MaxChars<TrimmedText, MAX_TOPIC_CHARS>;
 
-/// A topic and how it shall be followed.
-pub(crate) struct Update {
+/// The parameters of `POST /user_topics`.
+pub(crate) struct TopicPolicyParams {
     channel_id: ChannelId,
     topic: String,
     policy: TopicPolicy,
 }
 
-impl Numbers for TopicPolicy {
+impl NumberEnum for TopicPolicy {
     const NUMBERS: &'static [(i64, Self)] = &Self::NUMBERS;
 }
 
-impl Params for Update {
-    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
-        let Listed(policy) = given.required::<Json<Listed<TopicPolicy>>>("visibility_policy")?;
+impl Params for TopicPolicyParams {
+    fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
+        let ListedNumber(policy) = reader.required::<Json<ListedNumber<TopicPolicy>>>("visibility_policy")?;
         Ok(Self {
-            channel_id: given.required::<Json<ChannelId>>("stream_id")?,
-            topic: given.required::<Topic>("topic")?,
+            channel_id: reader.required::<Json<ChannelId>>("stream_id")?,
+            topic: reader.required::<TopicParam>("topic")?,
             policy,
         })
     }
 }
 
 /// Has the caller follow a topic in another way.
-pub(crate) async fn post(call: Call<Caller>, update: Update) -> Result<Answer, Fault> {
-    let Update { channel_id, topic, policy } = &update;
+pub(crate) async fn post(call: ApiCall<Caller>, update: TopicPolicyParams) -> Result<ApiResponse, ApiError> {
+    let TopicPolicyParams { channel_id, topic, policy } = &update;
     choose(&call, TopicPolicyChange { channel: RequestedChannel::Id(*channel_id), topic, policy: *policy }).await
 }
 
-/// A topic that shall be muted, or no longer.
-pub(crate) struct Mute {
-    channel: Named,
+/// The parameters of `PATCH /users/me/subscriptions/muted_topics`.
+pub(crate) struct MuteTopicParams {
+    channel: TopicChannel,
     topic: String,
-    op: Op,
+    op: MuteOp,
 }
 
-enum Named {
+enum TopicChannel {
     Id(ChannelId),
     Name(String),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Op {
+enum MuteOp {
     Add,
     Remove,
 }
 
-impl Words for Op {
+impl WordEnum for MuteOp {
     const WORDS: &'static [(&'static str, Self)] = &[("add", Self::Add), ("remove", Self::Remove)];
 }
 
-impl Params for Mute {
-    fn read(given: &mut Reader<'_>) -> Result<Self, ParamFault> {
-        let id = given.optional::<Json<ChannelId>>("stream_id")?.map(Named::Id);
-        let name = given.optional::<Text>("stream")?.map(Named::Name);
-        given.at_most_one(&["stream_id", "stream"])?;
+impl Params for MuteTopicParams {
+    fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
+        let id = reader.optional::<Json<ChannelId>>("stream_id")?.map(TopicChannel::Id);
+        let name = reader.optional::<TextParam>("stream")?.map(TopicChannel::Name);
+        reader.at_most_one(&["stream_id", "stream"])?;
         Ok(Self {
-            channel: id.or(name).ok_or(ParamFault::Missing { name: "stream_id" })?,
-            topic: given.required::<Topic>("topic")?,
-            op: given.required::<Word<Op>>("op")?,
+            channel: id.or(name).ok_or(ParamError::Missing { name: "stream_id" })?,
+            topic: reader.required::<TopicParam>("topic")?,
+            op: reader.required::<WordParam<MuteOp>>("op")?,
         })
     }
 }
@@ -83,25 +86,25 @@ impl Params for Mute {
 /// # Source
 /// Specification, `PATCH /users/me/subscriptions/muted_topics`. The text about a channel that is not there is the one
 /// existing clients know.
-pub(crate) async fn patch(call: Call<Caller>, wish: Mute) -> Result<Answer, Fault> {
-    let channel = match &wish.channel {
-        Named::Id(id) => RequestedChannel::Id(*id),
-        Named::Name(name) => RequestedChannel::Name(name),
+pub(crate) async fn patch(call: ApiCall<Caller>, params: MuteTopicParams) -> Result<ApiResponse, ApiError> {
+    let channel = match &params.channel {
+        TopicChannel::Id(id) => RequestedChannel::Id(*id),
+        TopicChannel::Name(name) => RequestedChannel::Name(name),
     };
-    let policy = if wish.op == Op::Add { TopicPolicy::Muted } else { TopicPolicy::Inherit };
-    let told = choose(&call, TopicPolicyChange { channel, topic: &wish.topic, policy }).await;
-    match told {
-        Err(Fault::Choice(ChoiceFault::Topic(TopicPolicyError::Channel(_)))) if wish.op == Op::Remove => {
-            Err(ChoiceFault::TopicNotMuted.into())
+    let policy = if params.op == MuteOp::Add { TopicPolicy::Muted } else { TopicPolicy::Inherit };
+    let chosen = choose(&call, TopicPolicyChange { channel, topic: &params.topic, policy }).await;
+    match chosen {
+        Err(ApiError::Setting(SettingError::Topic(TopicPolicyError::Channel(_)))) if params.op == MuteOp::Remove => {
+            Err(SettingError::TopicNotMuted.into())
         }
-        told => told,
+        chosen => chosen,
     }
 }
 
-async fn choose(call: &Call<Caller>, choice: TopicPolicyChange<'_>) -> Result<Answer, Fault> {
+async fn choose(call: &ApiCall<Caller>, choice: TopicPolicyChange<'_>) -> Result<ApiResponse, ApiError> {
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
-        Ok(topic_policy::choose(realm, call.who.again(realm)?, choice, commit)?)
+        Ok(topic_policy::choose(realm, call.caller.account_in(realm)?, choice, commit)?)
     };
     call.app.commit(decide).await?;
-    Ok(Answer::empty())
+    Ok(ApiResponse::empty())
 }

@@ -4,33 +4,33 @@ use chat_core::id::UserId;
 use chat_core::people::profile::{FieldData, ProfileValue};
 use serde_json::Value;
 
-use crate::params::{Expected, Form, FromJson, Given, Json, Kind, Object, ParamFault, Path};
+use crate::params::{Expected, FromJson, Json, JsonObject, JsonPath, ParamError, ParamFormat, ParamKind, RawParam};
 use crate::schema::Schema;
 
 /// `field_data`, as JSON: an object of texts and of objects of texts, in the order sent.
 #[derive(Debug)]
-pub(super) struct Data;
+pub(super) struct FieldDataParam;
 
-impl Kind for Data {
+impl ParamKind for FieldDataParam {
     type Value = FieldData;
 
-    fn form() -> Form {
-        Json::<DataValue>::form()
+    fn form() -> ParamFormat {
+        Json::<JsonFieldData>::form()
     }
 
-    fn told(data: &FieldData) -> Option<Value> {
+    fn to_json(data: &FieldData) -> Option<Value> {
         Some(Value::Object(data.clone()))
     }
 
-    fn decode(given: Given<'_>) -> Result<FieldData, ParamFault> {
-        Json::<DataValue>::decode(given).map(|DataValue(data)| data)
+    fn decode(param: RawParam<'_>) -> Result<FieldData, ParamError> {
+        Json::<JsonFieldData>::decode(param).map(|JsonFieldData(data)| data)
     }
 }
 
-struct DataValue(FieldData);
+struct JsonFieldData(FieldData);
 
-impl FromJson for DataValue {
-    fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
+impl FromJson for JsonFieldData {
+    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
         let Value::Object(members) = value else { return Err(path.is_not(Expected::Dict)) };
         members.iter().try_for_each(|(key, member)| check_member(member, &path.key(key)))?;
         Ok(Self(members))
@@ -42,7 +42,7 @@ impl FromJson for DataValue {
 }
 
 /// A path through a value of several types names the alternative it took.
-fn check_member(member: &Value, path: &Path<'_>) -> Result<(), ParamFault> {
+fn check_member(member: &Value, path: &JsonPath<'_>) -> Result<(), ParamError> {
     match member {
         Value::String(_) => Ok(()),
         Value::Object(members) => match members.iter().find(|(_, text)| !text.is_string()) {
@@ -55,26 +55,26 @@ fn check_member(member: &Value, path: &Path<'_>) -> Result<(), ParamFault> {
 
 /// Answers, as JSON: objects with `id` and `value`. An empty value takes an answer back.
 #[derive(Debug)]
-pub(crate) struct Answers;
+pub(crate) struct ProfileAnswersParam;
 
-impl Kind for Answers {
+impl ParamKind for ProfileAnswersParam {
     type Value = Vec<(i64, Option<ProfileValue>)>;
 
-    fn form() -> Form {
-        Json::<Vec<Element>>::form()
+    fn form() -> ParamFormat {
+        Json::<Vec<JsonProfileAnswer>>::form()
     }
 
-    fn decode(given: Given<'_>) -> Result<Self::Value, ParamFault> {
-        let answers = Json::<Vec<Element>>::decode(given)?;
-        Ok(answers.into_iter().map(|Element(id, answer)| (id, answer)).collect())
+    fn decode(param: RawParam<'_>) -> Result<Self::Value, ParamError> {
+        let answers = Json::<Vec<JsonProfileAnswer>>::decode(param)?;
+        Ok(answers.into_iter().map(|JsonProfileAnswer(id, answer)| (id, answer)).collect())
     }
 }
 
-struct Element(i64, Option<ProfileValue>);
+struct JsonProfileAnswer(i64, Option<ProfileValue>);
 
-impl FromJson for Element {
-    fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
-        let (id, value) = members(Object::of(value, path)?)?;
+impl FromJson for JsonProfileAnswer {
+    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
+        let (id, value) = members(JsonObject::of(value, path)?)?;
         let answer = match value {
             Value::Null => None,
             Value::String(text) if text.is_empty() => None,
@@ -85,21 +85,21 @@ impl FromJson for Element {
     }
 
     fn schema() -> Schema {
-        Object::schema(members)
+        JsonObject::schema(members)
     }
 }
 
-fn members(mut object: Object<'_>) -> Result<(i64, Value), ParamFault> {
+fn members(mut object: JsonObject<'_>) -> Result<(i64, Value), ParamError> {
     let id = object.required("id")?;
-    let Said(value) = object.required("value")?;
+    let JsonProfileValue(value) = object.required("value")?;
     Ok((id, value))
 }
 
 /// An answer as it is given: a text, people, or nothing.
-struct Said(Value);
+struct JsonProfileValue(Value);
 
-impl FromJson for Said {
-    fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
+impl FromJson for JsonProfileValue {
+    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
         Value::from_json(value, path).map(Self)
     }
 
@@ -108,7 +108,7 @@ impl FromJson for Said {
     }
 }
 
-fn answer(value: Value, path: &Path<'_>) -> Result<ProfileValue, ParamFault> {
+fn answer(value: Value, path: &JsonPath<'_>) -> Result<ProfileValue, ParamError> {
     match value {
         Value::String(text) => Ok(ProfileValue::Text(text)),
         Value::Array(_) => Vec::<UserId>::from_json(value, &path.key("list[int]")).map(ProfileValue::People),

@@ -21,30 +21,30 @@ use chat_core::wire::channel::ChannelStatistics;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::answer::Answer;
-use crate::error::{Failure, Fault};
-use crate::state::Site;
+use crate::error::{ApiError, InternalError};
+use crate::response::ApiResponse;
+use crate::state::AppState;
 
 /// Seconds after which a client gives a poll up.
 pub(super) const LONGPOLL_TIMEOUT_S: u32 = 90;
 
-/// The keys of the state.
+/// The members of the state that `/register` returns.
 #[derive(Default)]
-pub(super) struct State {
+pub(super) struct InitialState {
     members: Map<String, Value>,
     /// What is long, as the members of an object that were serialized already: each with its key and a comma behind
     /// it. As a [`Value`] each of its numbers would be a text of its own.
     written: Vec<u8>,
 }
 
-impl State {
+impl InitialState {
     pub(super) fn put(&mut self, key: &str, value: impl Into<Value>) {
         self.members.insert(key.to_owned(), value.into());
     }
 
-    /// As [`State::put`], for what is long. No key is written twice.
-    fn write(&mut self, key: &str, value: &impl Serialize) -> Result<(), Fault> {
-        let failed = |error| Failure::new("a part of the state was not serialized", error);
+    /// As [`InitialState::put`], for what is long. No key is written twice.
+    fn write(&mut self, key: &str, value: &impl Serialize) -> Result<(), ApiError> {
+        let failed = |error| InternalError::new("a part of the state was not serialized", error);
         serde_json::to_writer(&mut self.written, key).map_err(failed)?;
         self.written.push(b':');
         serde_json::to_writer(&mut self.written, value).map_err(failed)?;
@@ -60,21 +60,21 @@ impl State {
     }
 
     /// As an answer.
-    pub(super) fn answer(self) -> Result<Answer, Fault> {
-        let mut body = Answer::begin(self.written.len());
+    pub(super) fn answer(self) -> Result<ApiResponse, ApiError> {
+        let mut body = ApiResponse::open_body(self.written.len());
         body.push(b'{');
         body.extend_from_slice(&self.written);
-        let members =
-            serde_json::to_vec(&self.members).map_err(|error| Failure::new("the state was not serialized", error))?;
+        let members = serde_json::to_vec(&self.members)
+            .map_err(|error| InternalError::new("the state was not serialized", error))?;
         // The members of both stand in one object.
         body.extend_from_slice(members.strip_prefix(b"{").unwrap_or_default());
-        Ok(Answer::begun(body))
+        Ok(ApiResponse::close_body(body))
     }
 }
 
-/// Whose state it is, and where it is taken from.
-pub(super) struct Newcomer<'a> {
-    pub(super) app: &'a Site,
+/// The user and queue an initial state is made for, and where it is read from.
+pub(super) struct InitialStateRequest<'a> {
+    pub(super) app: &'a AppState,
     pub(super) realm: &'a Arc<RealmSnapshot>,
     pub(super) user: &'a User,
     pub(super) filter: &'a QueueFilter,
@@ -84,11 +84,11 @@ pub(super) struct Newcomer<'a> {
     pub(super) fetched: Option<&'a BTreeSet<String>>,
 }
 
-/// What of the state needs no database.
-type Part = fn(&Newcomer<'_>, &mut State);
+/// A function that adds a part of the state that needs no database.
+type StatePart = fn(&InitialStateRequest<'_>, &mut InitialState);
 
 /// The types and the functions of their state.
-const PARTS: [(&str, Part); 26] = [
+const PARTS: [(&str, StatePart); 26] = [
     ("alert_words", own::alert_words),
     ("giphy", organization::giphy),
     ("muted_topics", own::muted_topics),
@@ -117,19 +117,19 @@ const PARTS: [(&str, Part); 26] = [
     ("realm_user_settings_defaults", organization::settings_defaults),
 ];
 
-/// As [`Part`], for what also says something of the channels' messages.
-type ChannelPart = fn(&Newcomer<'_>, &ChannelStatistics, &mut State);
+/// As [`StatePart`], for a part that also has statistics of the channels' messages.
+type ChannelStatePart = fn(&InitialStateRequest<'_>, &ChannelStatistics, &mut InitialState);
 
-const CHANNEL_PARTS: [(&str, ChannelPart); 3] = [
+const CHANNEL_PARTS: [(&str, ChannelStatePart); 3] = [
     ("default_streams", channels::defaults),
     ("stream", channels::channels),
     ("subscription", channels::subscriptions),
 ];
 
-impl Newcomer<'_> {
+impl InitialStateRequest<'_> {
     /// Returns the keys of the types that are fetched.
-    pub(super) async fn state(&self) -> Result<State, Fault> {
-        let mut state = State::default();
+    pub(super) async fn state(&self) -> Result<InitialState, ApiError> {
+        let mut state = InitialState::default();
         for (_, part) in PARTS.iter().filter(|(kind, _)| self.wants(kind)) {
             part(self, &mut state);
         }

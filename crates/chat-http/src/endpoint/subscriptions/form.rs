@@ -9,75 +9,78 @@ use chat_core::model::channel::PostPolicy;
 use serde_json::Value;
 
 use crate::endpoint::channels::{GroupNumber, PostPolicyNumber, RetentionText};
-use crate::params::{Expected, Form, FromJson, Given, Json, Kind, Object, ParamFault, Path, Reader, Short};
+use crate::params::{
+    BoundedString, Expected, FromJson, Json, JsonObject, JsonPath, ParamError, ParamFormat, ParamKind, ParamReader,
+    RawParam,
+};
 use crate::schema::Schema;
 
 /// Channels to enter, as JSON: objects with `name`, and maybe `color` and `description`. Further keys are not
 /// looked at.
 #[derive(Debug)]
-pub(crate) struct Subscriptions;
+pub(crate) struct SubscribeTargetsParam;
 
-impl Kind for Subscriptions {
+impl ParamKind for SubscribeTargetsParam {
     type Value = Vec<SubscribeTarget>;
 
-    fn form() -> Form {
-        Json::<Vec<Named>>::form()
+    fn form() -> ParamFormat {
+        Json::<Vec<JsonSubscribeTarget>>::form()
     }
 
-    fn decode(given: Given<'_>) -> Result<Vec<SubscribeTarget>, ParamFault> {
-        let wanted = Json::<Vec<Named>>::decode(given)?;
-        Ok(wanted.into_iter().map(|Named(wanted)| wanted).collect())
+    fn decode(param: RawParam<'_>) -> Result<Vec<SubscribeTarget>, ParamError> {
+        let target = Json::<Vec<JsonSubscribeTarget>>::decode(param)?;
+        Ok(target.into_iter().map(|JsonSubscribeTarget(target)| target).collect())
     }
 }
 
 /// A channel to enter.
 #[derive(Debug)]
-pub(crate) struct Named(SubscribeTarget);
+pub(crate) struct JsonSubscribeTarget(SubscribeTarget);
 
-impl FromJson for Named {
-    fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
-        let wanted = wanted(Object::of(value, path)?)?;
-        if let Some(color) = &wanted.color {
+impl FromJson for JsonSubscribeTarget {
+    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
+        let target = target(JsonObject::of(value, path)?)?;
+        if let Some(color) = &target.color {
             hex_color(color, "add.color", path)?;
         }
-        Ok(Self(wanted))
+        Ok(Self(target))
     }
 
     fn schema() -> Schema {
-        Object::schema(wanted)
+        JsonObject::schema(target)
     }
 }
 
-fn wanted(mut object: Object<'_>) -> Result<SubscribeTarget, ParamFault> {
+fn target(mut object: JsonObject<'_>) -> Result<SubscribeTarget, ParamError> {
     let name = object.required::<String>("name")?;
     let color = object.optional::<Option<String>>("color")?.flatten();
-    let description = object.optional::<Option<Short<MAX_CHANNEL_DESCRIPTION_CHARS>>>("description")?.flatten();
-    Ok(SubscribeTarget { name, color, description: description.map(|Short(text)| text).unwrap_or_default() })
+    let description = object.optional::<Option<BoundedString<MAX_CHANNEL_DESCRIPTION_CHARS>>>("description")?.flatten();
+    Ok(SubscribeTarget { name, color, description: description.map(|BoundedString(text)| text).unwrap_or_default() })
 }
 
 /// Refuses what is no color. Not specified; as existing clients know it, 3 to 6 digits are.
-fn hex_color(color: &str, what: &str, path: &Path<'_>) -> Result<(), ParamFault> {
+fn hex_color(color: &str, what: &str, path: &JsonPath<'_>) -> Result<(), ParamError> {
     let digits = color.strip_prefix('#').unwrap_or_default();
     if (3..=6).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return Ok(());
     }
-    Err(ParamFault::Unfit { path: path.to_string(), what: format!("{what} is not a valid hex color code") })
+    Err(ParamError::Unfit { path: path.to_string(), what: format!("{what} is not a valid hex color code") })
 }
 
 /// Whose subscriptions change, as JSON: numbers or addresses. None is the caller.
 #[derive(Debug)]
-pub(crate) struct People;
+pub(crate) struct PrincipalsParam;
 
-impl Kind for People {
+impl ParamKind for PrincipalsParam {
     type Value = Principals;
 
-    fn form() -> Form {
-        Form::json(Schema::any_of([Schema::list(UserId::schema()), Schema::list(String::schema())]))
+    fn form() -> ParamFormat {
+        ParamFormat::json(Schema::any_of([Schema::list(UserId::schema()), Schema::list(String::schema())]))
     }
 
-    fn decode(given: Given<'_>) -> Result<Principals, ParamFault> {
-        let values = Json::<Vec<Value>>::decode(given)?;
-        let whole = Path::name(given.name);
+    fn decode(param: RawParam<'_>) -> Result<Principals, ParamError> {
+        let values = Json::<Vec<Value>>::decode(param)?;
+        let whole = JsonPath::name(param.name);
         match values.first() {
             None => Ok(Principals::Caller),
             Some(Value::String(_)) => each(values, &whole).map(Principals::Emails),
@@ -86,7 +89,7 @@ impl Kind for People {
     }
 }
 
-fn each<T: FromJson>(values: Vec<Value>, whole: &Path<'_>) -> Result<Vec<T>, ParamFault> {
+fn each<T: FromJson>(values: Vec<Value>, whole: &JsonPath<'_>) -> Result<Vec<T>, ParamError> {
     Vec::from_json(Value::Array(values), whole)
 }
 
@@ -100,45 +103,45 @@ pub(crate) const USUAL: NewChannelSettings = NewChannelSettings {
 };
 
 /// Returns what channels are like that have to be made.
-pub(crate) fn new_channels(given: &mut Reader<'_>) -> Result<NewChannelSettings, ParamFault> {
-    let announcing = given.optional::<Json<bool>>("is_announcement_only")?.map(crate::endpoint::channels::announcing);
-    let policy = given.optional::<PostPolicyNumber>("stream_post_policy")?.or(announcing);
+pub(crate) fn new_channels(reader: &mut ParamReader<'_>) -> Result<NewChannelSettings, ParamError> {
+    let announcing = reader.optional::<Json<bool>>("is_announcement_only")?.map(crate::endpoint::channels::announcing);
+    let policy = reader.optional::<PostPolicyNumber>("stream_post_policy")?.or(announcing);
     Ok(NewChannelSettings {
         openness: ChannelVisibility {
-            invite_only: given.or::<Json<bool>>("invite_only", false)?,
-            is_web_public: given.or::<Json<bool>>("is_web_public", false)?,
-            shares_history: given.optional::<Json<Option<bool>>>("history_public_to_subscribers")?.flatten(),
+            invite_only: reader.or::<Json<bool>>("invite_only", false)?,
+            is_web_public: reader.or::<Json<bool>>("is_web_public", false)?,
+            shares_history: reader.optional::<Json<Option<bool>>>("history_public_to_subscribers")?.flatten(),
         },
         post_policy: policy.unwrap_or(USUAL.post_policy),
-        retention: given.or::<RetentionText>("message_retention_days", USUAL.retention)?,
-        can_remove_subscribers_group: given.optional::<GroupNumber>("can_remove_subscribers_group")?,
-        is_default: given.or::<Json<bool>>("is_default_stream", false)?,
+        retention: reader.or::<RetentionText>("message_retention_days", USUAL.retention)?,
+        can_remove_subscribers_group: reader.optional::<GroupNumber>("can_remove_subscribers_group")?,
+        is_default: reader.or::<Json<bool>>("is_default_stream", false)?,
     })
 }
 
 /// Choices for channels, as JSON: objects with `stream_id`, `property` and `value`.
 #[derive(Debug)]
-pub(crate) struct Choices;
+pub(crate) struct PropertyChangesParam;
 
-impl Kind for Choices {
+impl ParamKind for PropertyChangesParam {
     type Value = Vec<(ChannelId, SubscriptionPropertyChange)>;
 
-    fn form() -> Form {
-        Json::<Vec<Chosen>>::form()
+    fn form() -> ParamFormat {
+        Json::<Vec<JsonPropertyChange>>::form()
     }
 
-    fn decode(given: Given<'_>) -> Result<Self::Value, ParamFault> {
-        let choices = Json::<Vec<Chosen>>::decode(given)?;
-        Ok(choices.into_iter().map(|Chosen(channel_id, choice)| (channel_id, choice)).collect())
+    fn decode(param: RawParam<'_>) -> Result<Self::Value, ParamError> {
+        let choices = Json::<Vec<JsonPropertyChange>>::decode(param)?;
+        Ok(choices.into_iter().map(|JsonPropertyChange(channel_id, choice)| (channel_id, choice)).collect())
     }
 }
 
 #[derive(Debug)]
-struct Chosen(ChannelId, SubscriptionPropertyChange);
+struct JsonPropertyChange(ChannelId, SubscriptionPropertyChange);
 
-impl FromJson for Chosen {
-    fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
-        let (channel_id, property, value) = chosen(Object::of(value, path)?)?;
+impl FromJson for JsonPropertyChange {
+    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
+        let (channel_id, property, value) = chosen(JsonObject::of(value, path)?)?;
         if !value.is_boolean() && !value.is_string() {
             return Err(path.key("value").key("bool").is_not(Expected::Boolean));
         }
@@ -146,22 +149,22 @@ impl FromJson for Chosen {
     }
 
     fn schema() -> Schema {
-        Object::schema(chosen)
+        JsonObject::schema(chosen)
     }
 }
 
-fn chosen(mut object: Object<'_>) -> Result<(ChannelId, String, Value), ParamFault> {
+fn chosen(mut object: JsonObject<'_>) -> Result<(ChannelId, String, Value), ParamError> {
     let channel_id = object.required("stream_id")?;
-    let Property(property) = object.required("property")?;
-    let Setting(value) = object.required("value")?;
+    let PropertyName(property) = object.required("property")?;
+    let PropertyValue(value) = object.required("value")?;
     Ok((channel_id, property, value))
 }
 
 /// The name of a property. Which there are is said where it is looked for.
-struct Property(String);
+struct PropertyName(String);
 
-impl FromJson for Property {
-    fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
+impl FromJson for PropertyName {
+    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
         String::from_json(value, path).map(Self)
     }
 
@@ -171,10 +174,10 @@ impl FromJson for Property {
 }
 
 /// What a property can be. Which of the two, its name says.
-struct Setting(Value);
+struct PropertyValue(Value);
 
-impl FromJson for Setting {
-    fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
+impl FromJson for PropertyValue {
+    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
         Value::from_json(value, path).map(Self)
     }
 
@@ -197,8 +200,12 @@ pub(crate) const PROPERTIES: [&str; 9] = [
 ];
 
 /// A choice by the name of its property. `in_home_view` is the older name of the opposite of `is_muted`.
-pub(crate) fn choice(property: &str, value: Value, path: &Path<'_>) -> Result<SubscriptionPropertyChange, ParamFault> {
-    let unfit = |what: String| ParamFault::Unfit { path: path.to_string(), what };
+pub(crate) fn choice(
+    property: &str,
+    value: Value,
+    path: &JsonPath<'_>,
+) -> Result<SubscriptionPropertyChange, ParamError> {
+    let unfit = |what: String| ParamError::Unfit { path: path.to_string(), what };
     if property == "color" {
         let Value::String(color) = value else { return Err(unfit("color is not a string".to_owned())) };
         hex_color(&color, "color", path)?;
@@ -213,7 +220,7 @@ pub(crate) fn choice(property: &str, value: Value, path: &Path<'_>) -> Result<Su
         "push_notifications" => SubscriptionPropertyChange::Push,
         "email_notifications" => SubscriptionPropertyChange::Email,
         "wildcard_mentions_notify" => SubscriptionPropertyChange::WildcardMentions,
-        _ => return Err(ParamFault::UnknownProperty { property: property.to_owned() }),
+        _ => return Err(ParamError::UnknownProperty { property: property.to_owned() }),
     };
     value.as_bool().map(make).ok_or_else(|| unfit(format!("{property} is not a boolean")))
 }

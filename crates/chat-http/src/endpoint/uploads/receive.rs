@@ -16,15 +16,15 @@ use serde_json::json;
 use tokio::io::{AsyncSeekExt as _, AsyncWriteExt as _};
 
 use super::thumbnails;
-use crate::answer::Answer;
 use crate::auth::Caller;
 use crate::body::announced_bytes;
-use crate::error::{Failure, Fault, ThingFault};
+use crate::error::{ApiError, InternalError, OrganizationItemError};
 use crate::limits::PARAMETERS_MAX;
-use crate::params::{Encoding, RawFault};
-use crate::plain::Plain;
+use crate::params::{Encoding, RawRequestError};
+use crate::raw_endpoint::RawCall;
+use crate::response::ApiResponse;
 use crate::schema::{Member, Schema, has};
-use crate::state::{App, Site};
+use crate::state::{App, AppState};
 
 /// Bytes of a form around its file: heads of parts, and what else a client sends along.
 const FORM_BYTES: usize = 64 * 1024;
@@ -33,18 +33,18 @@ const FORM_BYTES: usize = 64 * 1024;
 ///
 /// # Source
 /// Not specified; `uri` beside `url` is what older clients read, `filename` what newer ones do.
-pub(super) async fn post(call: Plain<Caller>, body: Body) -> Result<Response, Fault> {
+pub(super) async fn post(call: RawCall<Caller>, body: Body) -> Result<Response, ApiError> {
     let app = &call.app;
     room_for_announced(app, &call.headers).await?;
     let (gathered, ignored) = gather(app, &call.headers, body).await?;
-    let caller = call.who.renewed(app.realm())?;
+    let caller = call.caller.renewed(app.realm())?;
     let upload = keep(app, caller.id(), gathered).await?;
     let url = format!("/user_uploads/{}", upload.path_id);
-    Ok(Answer::of(&json!({"uri": url, "url": url, "filename": upload.name}))?.into_response(&ignored))
+    Ok(ApiResponse::from_payload(&json!({"uri": url, "url": url, "filename": upload.name}))?.into_response(&ignored))
 }
 
 /// Returns the members of the response.
-pub(super) fn told() -> Vec<Member> {
+pub(super) fn response_schema() -> Vec<Member> {
     vec![
         has("uri", Schema::string().with("deprecated", true)),
         has("url", Schema::string()),
@@ -53,7 +53,7 @@ pub(super) fn told() -> Vec<Member> {
 }
 
 /// Refuses what says itself that it is too large, before any of it is read.
-async fn room_for_announced(app: &Site, headers: &HeaderMap) -> Result<(), Fault> {
+async fn room_for_announced(app: &AppState, headers: &HeaderMap) -> Result<(), ApiError> {
     let settings = &app.settings.uploads;
     let Some(announced) = announced_bytes(headers) else { return Ok(()) };
     let least = announced.saturating_sub(FORM_BYTES);
@@ -63,15 +63,15 @@ async fn room_for_announced(app: &Site, headers: &HeaderMap) -> Result<(), Fault
     let Some(quota_bytes) = settings.quota_bytes else { return Ok(()) };
     let used = app.attachments.used_bytes().await?;
     let fits = used.saturating_add(i64::try_from(least).unwrap_or(i64::MAX)) <= quota_bytes;
-    if fits { Ok(()) } else { Err(ThingFault::OverQuota.into()) }
+    if fits { Ok(()) } else { Err(OrganizationItemError::OverQuota.into()) }
 }
 
-fn too_large(app: &Site) -> Fault {
-    ThingFault::FileTooLarge { mib: app.settings.uploads.max_mib() }.into()
+fn too_large(app: &AppState) -> ApiError {
+    OrganizationItemError::FileTooLarge { mib: app.settings.uploads.max_mib() }.into()
 }
 
-/// A file that has come, in a place without a name that goes with it.
-struct Gathered {
+/// An uploaded file, in a temporary file without a name.
+struct ReceivedFile {
     name: String,
     start: Vec<u8>,
     size_bytes: usize,
@@ -79,10 +79,12 @@ struct Gathered {
 }
 
 /// Returns the one file of a form, and the names of what was sent beside it.
-async fn gather(app: &Site, headers: &HeaderMap, body: Body) -> Result<(Gathered, Vec<String>), Fault> {
-    let Encoding::Multipart(boundary) = Encoding::of(headers)? else { return Err(ThingFault::NoUpload.into()) };
+async fn gather(app: &AppState, headers: &HeaderMap, body: Body) -> Result<(ReceivedFile, Vec<String>), ApiError> {
+    let Encoding::Multipart(boundary) = Encoding::of(headers)? else {
+        return Err(OrganizationItemError::NoUpload.into());
+    };
     if body.is_end_stream() {
-        return Err(ThingFault::NoUpload.into());
+        return Err(OrganizationItemError::NoUpload.into());
     }
     let most = app.settings.uploads.max_bytes.saturating_add(FORM_BYTES);
     let mut parts = Multipart::new(BodyDataStream::new(Limited::new(body, most)), boundary);
@@ -91,21 +93,21 @@ async fn gather(app: &Site, headers: &HeaderMap, body: Body) -> Result<(Gathered
         if part.file_name().is_none() {
             ignored.extend(part.name().filter(|name| *name != "client").map(str::to_owned));
             if ignored.len() > PARAMETERS_MAX {
-                return Err(RawFault::TooMany.into());
+                return Err(RawRequestError::TooMany.into());
             }
         } else if found.is_some() {
-            return Err(ThingFault::SecondUpload.into());
+            return Err(OrganizationItemError::SecondUpload.into());
         } else {
             found = Some(spool(app, part).await?);
         }
     }
     ignored.sort_unstable();
     ignored.dedup();
-    Ok((found.ok_or(ThingFault::NoUpload)?, ignored))
+    Ok((found.ok_or(OrganizationItemError::NoUpload)?, ignored))
 }
 
 /// Writes a file down as it comes.
-async fn spool(app: &Site, mut part: Field<'_>) -> Result<Gathered, Fault> {
+async fn spool(app: &AppState, mut part: Field<'_>) -> Result<ReceivedFile, ApiError> {
     let given = part.file_name().unwrap_or_default();
     let name = files::shown_name(&percent_decode_str(given).decode_utf8_lossy());
     let mut file = nameless(&app.settings.uploads.spool_dir)?;
@@ -122,36 +124,37 @@ async fn spool(app: &Site, mut part: Field<'_>) -> Result<Gathered, Fault> {
     }
     file.flush().await.map_err(not_written)?;
     file.rewind().await.map_err(not_written)?;
-    Ok(Gathered { name, start, size_bytes, file: file.into_std().await })
+    Ok(ReceivedFile { name, start, size_bytes, file: file.into_std().await })
 }
 
 /// A file without a name: it goes when it is closed, however this process ends.
-fn nameless(folder: &Path) -> Result<tokio::fs::File, Fault> {
+fn nameless(folder: &Path) -> Result<tokio::fs::File, ApiError> {
     Ok(tokio::fs::File::from_std(tempfile::tempfile_in(folder).map_err(not_written)?))
 }
 
-fn not_written(error: std::io::Error) -> Fault {
-    Failure::new("a file that came was not written down", error).into()
+fn not_written(error: std::io::Error) -> ApiError {
+    InternalError::new("a file that came was not written down", error).into()
 }
 
 /// The reason why a form ends: it is longer than a file may be, it broke off, or it is none.
-fn broken(app: &Site, error: &multer::Error) -> Fault {
+fn broken(app: &AppState, error: &multer::Error) -> ApiError {
     match error {
         multer::Error::StreamReadFailed(cause) if cause.is::<LengthLimitError>() => too_large(app),
-        multer::Error::StreamReadFailed(_) => Fault::BodyBroken,
-        _ => RawFault::Malformed.into(),
+        multer::Error::StreamReadFailed(_) => ApiError::BodyBroken,
+        _ => RawRequestError::Malformed.into(),
     }
 }
 
-/// The smaller picture of one: its name and what is in it.
-type Small = (&'static str, Bytes);
+/// The smaller version of a picture: its name and its bytes.
+type Thumbnail = (&'static str, Bytes);
 
 /// Keeps a file that has come, and says whose it is.
-async fn keep(app: &App, owner_id: chat_core::id::UserId, gathered: Gathered) -> Result<Attachment, Fault> {
-    let Gathered { name, start, size_bytes, file } = gathered;
+async fn keep(app: &App, owner_id: chat_core::id::UserId, gathered: ReceivedFile) -> Result<Attachment, ApiError> {
+    let ReceivedFile { name, start, size_bytes, file } = gathered;
     let media_type = MediaType::of(&start, &name).media_type;
     let (file, picture, small) = looked_at(app, (&start, media_type), file).await?;
-    let path_id = PathId::new(&app.fresh_name(), &name).ok_or_else(|| Failure::said("an upload got no path"))?;
+    let path_id =
+        PathId::new(&app.fresh_name(), &name).ok_or_else(|| InternalError::without_cause("an upload got no path"))?;
     let key = FileKey::from(&path_id);
     app.files.put_file(&key, file).await?;
     let upload = NewAttachment {
@@ -171,16 +174,16 @@ async fn keep(app: &App, owner_id: chat_core::id::UserId, gathered: Gathered) ->
     if !matches!(added, Ok(Some(_))) {
         super::delete(app, &path_id).await;
     }
-    Ok(added?.ok_or(ThingFault::OverQuota)?)
+    Ok(added?.ok_or(OrganizationItemError::OverQuota)?)
 }
 
 /// Returns what is known of a file as a picture, and the smaller one that messages show. One that cannot be decoded is
 /// a file like any other.
 async fn looked_at(
-    app: &Site,
+    app: &AppState,
     (start, media_type): (&[u8], &str),
     file: File,
-) -> Result<(File, Option<ImageMetadata>, Option<Small>), Fault> {
+) -> Result<(File, Option<ImageMetadata>, Option<Thumbnail>), ApiError> {
     if chat_pictures::Format::of(start).is_none() {
         return Ok((file, None, None));
     }
@@ -197,5 +200,5 @@ async fn looked_at(
         let picture = small.is_some().then_some(ImageMetadata { width, height, is_animated });
         (file, picture, small)
     };
-    Ok(app.workshop.run(bytes, look).await?)
+    Ok(app.image_jobs.run(bytes, look).await?)
 }

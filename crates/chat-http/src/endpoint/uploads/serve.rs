@@ -17,12 +17,12 @@ use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
 use super::readable;
-use crate::answer::Answer;
 use crate::auth::Caller;
-use crate::call::{Anyone, Call};
-use crate::error::{Failure, Fault, ThingFault};
+use crate::call::{Anonymous, ApiCall};
+use crate::error::{ApiError, InternalError, OrganizationItemError};
 use crate::file_body::streamed;
-use crate::plain::Plain;
+use crate::raw_endpoint::RawCall;
+use crate::response::ApiResponse;
 use crate::schema::{Member, Schema, has};
 
 /// Seconds for which a file can be fetched without saying who one is. Not specified; as long as existing servers have
@@ -39,41 +39,41 @@ const READER: &str = "default-src 'none'; object-src 'self'; style-src 'unsafe-i
 /// RFC 8187, section 3.2.1, `attr-char`, as far as every browser takes it.
 const ATTR_CHAR: &AsciiSet = &NON_ALPHANUMERIC.remove(b'.').remove(b'-').remove(b'_');
 
-/// Whether a file is to be shown where that is safe, or kept on the disk in any case.
+/// How a browser treats a file: it shows it where that is safe, or always saves it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Wish {
+enum Disposition {
     Show,
     Keep,
 }
 
 /// A file, to who may read it.
-pub(super) async fn get(call: Plain<Caller>, _: Body) -> Result<Response, Fault> {
-    fetch(&call, Wish::Show).await
+pub(super) async fn get(call: RawCall<Caller>, _: Body) -> Result<Response, ApiError> {
+    fetch(&call, Disposition::Show).await
 }
 
 /// Returns the same, to be kept on the disk.
-pub(super) async fn download(call: Plain<Caller>, _: Body) -> Result<Response, Fault> {
-    fetch(&call, Wish::Keep).await
+pub(super) async fn download(call: RawCall<Caller>, _: Body) -> Result<Response, ApiError> {
+    fetch(&call, Disposition::Keep).await
 }
 
-async fn fetch(call: &Plain<Caller>, wish: Wish) -> Result<Response, Fault> {
-    let path = PathId::parse(call.path_text("path")?).ok_or(ThingFault::NoFile)?;
-    let upload = readable(&call.app, &call.who.realm, &call.who.user, &path).await?;
-    sent(call, &upload, wish).await
+async fn fetch(call: &RawCall<Caller>, disposition: Disposition) -> Result<Response, ApiError> {
+    let path = PathId::parse(call.path_text("path")?).ok_or(OrganizationItemError::NoFile)?;
+    let upload = readable(&call.app, &call.caller.realm, &call.caller.user, &path).await?;
+    sent(call, &upload, disposition).await
 }
 
 /// An address under which a file can be fetched for a minute without saying who one is: for a browser that an
 /// application opens.
-pub(super) async fn lend(call: Call<Caller>, (): ()) -> Result<Answer, Fault> {
+pub(super) async fn lend(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
     let path = format!("{}/{}", call.path_text("realm")?, call.path_text("path")?);
-    let path = PathId::parse(&path).ok_or(ThingFault::NoFile)?;
-    let upload = readable(&call.app, &call.who.realm, &call.who.user, &path).await?;
+    let path = PathId::parse(&path).ok_or(OrganizationItemError::NoFile)?;
+    let upload = readable(&call.app, &call.caller.realm, &call.caller.user, &path).await?;
     let (ticket, now_s) = (call.app.fresh_name(), call.app.now_s());
     let url = format!("/user_uploads/temporary/{ticket}/{}", upload.path_id.name());
     let ticket =
         TemporaryAccess { hash: hash(&ticket), path_id: upload.path_id, until_s: now_s.saturating_add(TICKET_S) };
     call.app.attachments.lend(ticket, now_s).await?;
-    Answer::of(&json!({"url": url}))
+    ApiResponse::from_payload(&json!({"url": url}))
 }
 
 /// Returns the members of the response.
@@ -82,14 +82,14 @@ pub(super) fn lent() -> Vec<Member> {
 }
 
 /// A file that was lent. A ticket is for anybody who has it, as often as they like while it lasts.
-pub(super) async fn temporary(call: Plain<Anyone>, _: Body) -> Result<Response, Fault> {
+pub(super) async fn temporary(call: RawCall<Anonymous>, _: Body) -> Result<Response, ApiError> {
     let ticket = hash(call.path_text("ticket")?);
-    let path = call.app.attachments.lent(&ticket, call.app.now_s()).await?.ok_or(ThingFault::NoFile)?;
+    let path = call.app.attachments.lent(&ticket, call.app.now_s()).await?.ok_or(OrganizationItemError::NoFile)?;
     if call.path_text("name")? != path.name() {
-        return Err(ThingFault::NoFile.into());
+        return Err(OrganizationItemError::NoFile.into());
     }
     let upload = call.app.attachments.at_paths(std::slice::from_ref(&path)).await?.into_iter().next();
-    sent(&call, &upload.ok_or(ThingFault::NoFile)?, Wish::Show).await
+    sent(&call, &upload.ok_or(OrganizationItemError::NoFile)?, Disposition::Show).await
 }
 
 /// Returns what a ticket is recognised by: 122 random bits need no salt.
@@ -97,21 +97,21 @@ fn hash(ticket: &str) -> String {
     URL_SAFE_NO_PAD.encode(Sha256::digest(ticket))
 }
 
-/// Returns the bytes of a file, with everything a browser has to be told.
-async fn sent<W>(call: &Plain<W>, upload: &Attachment, wish: Wish) -> Result<Response, Fault> {
+/// Returns the bytes of a file, with all headers that a browser needs.
+async fn sent<W>(call: &RawCall<W>, upload: &Attachment, disposition: Disposition) -> Result<Response, ApiError> {
     let size_bytes = u64::try_from(upload.size_bytes).unwrap_or(0);
-    let asked = match range(&call.headers, size_bytes) {
-        Asked::Whole => None,
-        Asked::Part(range) => Some(range),
-        Asked::Beyond => return beyond(size_bytes),
+    let requested = match range(&call.headers, size_bytes) {
+        RequestedRange::Whole => None,
+        RequestedRange::Part(range) => Some(range),
+        RequestedRange::Beyond => return beyond(size_bytes),
     };
-    let reader = call.app.files.open(&FileKey::from(&upload.path_id), asked.clone()).await?;
-    let mut response = Response::new(streamed(reader.ok_or(ThingFault::NoFile)?));
-    let length = asked.as_ref().map_or(size_bytes, |range| range.end.saturating_sub(range.start));
+    let reader = call.app.files.open(&FileKey::from(&upload.path_id), requested.clone()).await?;
+    let mut response = Response::new(streamed(reader.ok_or(OrganizationItemError::NoFile)?));
+    let length = requested.as_ref().map_or(size_bytes, |range| range.end.saturating_sub(range.start));
     let headers = response.headers_mut();
-    describe(headers, upload, wish)?;
+    describe(headers, upload, disposition)?;
     headers.insert(CONTENT_LENGTH, length.into());
-    if let Some(Range { start, end }) = asked {
+    if let Some(Range { start, end }) = requested {
         let part = format!("bytes {start}-{}/{size_bytes}", end.saturating_sub(1));
         headers.insert(CONTENT_RANGE, value(&part)?);
         *response.status_mut() = StatusCode::PARTIAL_CONTENT;
@@ -121,34 +121,34 @@ async fn sent<W>(call: &Plain<W>, upload: &Attachment, wish: Wish) -> Result<Res
 
 /// What a file is, and what a browser may do with it. It never changes, but who may read it does, so only the reader's
 /// own browser keeps it.
-fn describe(headers: &mut HeaderMap, upload: &Attachment, wish: Wish) -> Result<(), Fault> {
+fn describe(headers: &mut HeaderMap, upload: &Attachment, disposition: Disposition) -> Result<(), ApiError> {
     let MediaType { media_type, showing } = MediaType::stored(&upload.media_type, &upload.name);
-    let inline = wish == Wish::Show && showing != ContentDisposition::Download;
+    let inline = disposition == Disposition::Show && showing != ContentDisposition::Download;
     let policy = if showing == ContentDisposition::Reader { READER } else { SEALED };
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, max-age=31536000, immutable"));
     headers.insert(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
-    headers.insert(CONTENT_DISPOSITION, value(&disposition(inline, upload))?);
+    headers.insert(CONTENT_DISPOSITION, value(&content_disposition(inline, upload))?);
     Ok(())
 }
 
 /// # Source
 /// RFC 6266, section 4: the plain name for who reads no other, and the real one.
-fn disposition(inline: bool, upload: &Attachment) -> String {
+fn content_disposition(inline: bool, upload: &Attachment) -> String {
     let kind = if inline { "inline" } else { "attachment" };
     let real = utf8_percent_encode(&upload.name, ATTR_CHAR);
     format!("{kind}; filename=\"{}\"; filename*=UTF-8''{real}", upload.path_id.name())
 }
 
-fn value(text: &str) -> Result<HeaderValue, Fault> {
-    Ok(HeaderValue::try_from(text).map_err(|error| Failure::new("a file has no head", error))?)
+fn value(text: &str) -> Result<HeaderValue, ApiError> {
+    Ok(HeaderValue::try_from(text).map_err(|error| InternalError::new("a file has no head", error))?)
 }
 
-/// Which bytes somebody asks for.
+/// The bytes of a file that a request asks for.
 #[derive(Debug, PartialEq, Eq)]
-enum Asked {
+enum RequestedRange {
     Whole,
     Part(Range<u64>),
     /// Bytes that there are none of.
@@ -157,20 +157,21 @@ enum Asked {
 
 /// # Source
 /// RFC 9110, section 14: what asks for several ranges, or is no range, may be answered with everything.
-fn range(headers: &HeaderMap, size_bytes: u64) -> Asked {
-    let asked = headers.get(RANGE).and_then(|header| header.to_str().ok()).and_then(|text| text.strip_prefix("bytes="));
-    let Some((start, end)) = asked.and_then(|range| range.split_once('-')) else { return Asked::Whole };
+fn range(headers: &HeaderMap, size_bytes: u64) -> RequestedRange {
+    let requested =
+        headers.get(RANGE).and_then(|header| header.to_str().ok()).and_then(|text| text.strip_prefix("bytes="));
+    let Some((start, end)) = requested.and_then(|range| range.split_once('-')) else { return RequestedRange::Whole };
     let (start, end) = (start.trim().parse::<u64>(), end.trim());
-    let asked = match (start, end.parse::<u64>()) {
+    let requested = match (start, end.parse::<u64>()) {
         (Ok(start), Ok(last)) if last >= start => start..last.saturating_add(1).min(size_bytes),
         (Ok(start), Err(_)) if end.is_empty() => start..size_bytes,
         (Err(_), Ok(suffix)) if suffix > 0 => size_bytes.saturating_sub(suffix)..size_bytes,
-        _ => return Asked::Whole,
+        _ => return RequestedRange::Whole,
     };
-    if asked.start < asked.end { Asked::Part(asked) } else { Asked::Beyond }
+    if requested.start < requested.end { RequestedRange::Part(requested) } else { RequestedRange::Beyond }
 }
 
-fn beyond(size_bytes: u64) -> Result<Response, Fault> {
+fn beyond(size_bytes: u64) -> Result<Response, ApiError> {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::RANGE_NOT_SATISFIABLE;
     response.headers_mut().insert(CONTENT_RANGE, value(&format!("bytes */{size_bytes}"))?);
@@ -181,7 +182,7 @@ fn beyond(size_bytes: u64) -> Result<Response, Fault> {
 mod tests {
     use super::*;
 
-    fn asked(header: &str) -> Asked {
+    fn requested(header: &str) -> RequestedRange {
         let mut headers = HeaderMap::new();
         headers.insert(RANGE, HeaderValue::from_str(header).unwrap());
         range(&headers, 100)
@@ -189,15 +190,15 @@ mod tests {
 
     #[test]
     fn one_range_is_a_part_and_what_is_none_is_the_whole() {
-        assert_eq!(range(&HeaderMap::new(), 100), Asked::Whole);
-        assert_eq!(asked("bytes=0-9"), Asked::Part(0..10));
-        assert_eq!(asked("bytes=90-"), Asked::Part(90..100));
-        assert_eq!(asked("bytes=-5"), Asked::Part(95..100));
-        assert_eq!(asked("bytes=-500"), Asked::Part(0..100));
-        assert_eq!(asked("bytes=50-500"), Asked::Part(50..100));
-        assert_eq!(asked("bytes=100-"), Asked::Beyond);
+        assert_eq!(range(&HeaderMap::new(), 100), RequestedRange::Whole);
+        assert_eq!(requested("bytes=0-9"), RequestedRange::Part(0..10));
+        assert_eq!(requested("bytes=90-"), RequestedRange::Part(90..100));
+        assert_eq!(requested("bytes=-5"), RequestedRange::Part(95..100));
+        assert_eq!(requested("bytes=-500"), RequestedRange::Part(0..100));
+        assert_eq!(requested("bytes=50-500"), RequestedRange::Part(50..100));
+        assert_eq!(requested("bytes=100-"), RequestedRange::Beyond);
         for other in ["bytes=", "bytes=-", "bytes=5-2", "bytes=a-b", "bytes=0-1,5-6", "lines=1-2", "bytes=-0"] {
-            assert_eq!(asked(other), Asked::Whole, "{other}");
+            assert_eq!(requested(other), RequestedRange::Whole, "{other}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Smaller pictures of uploads.
 //!
-//! The one that messages show is made when the file comes, while it is at hand; another when somebody asks for it.
+//! The one that messages show is made when the file comes, while it is at hand; another when a client asks for it.
 
 use std::fs::File;
 use std::io::{BufReader, Seek as _, SeekFrom, Write as _};
@@ -16,10 +16,10 @@ use serde_json::{Value, json};
 
 use super::readable;
 use crate::auth::Caller;
-use crate::error::{Failure, Fault, ThingFault};
+use crate::error::{ApiError, InternalError, OrganizationItemError};
 use crate::file_body::streamed;
-use crate::plain::Plain;
-use crate::state::{App, Site};
+use crate::raw_endpoint::RawCall;
+use crate::state::{App, AppState};
 
 /// Returns the kind of thumbnail of that name.
 pub(super) fn named(name: &str) -> Option<(&'static str, Thumbnail)> {
@@ -27,7 +27,7 @@ pub(super) fn named(name: &str) -> Option<(&'static str, Thumbnail)> {
     chat_pictures::THUMBNAILS.into_iter().find(|thumbnail| thumbnail.name == key).map(|thumbnail| (key, thumbnail))
 }
 
-/// Returns what clients are told of the kinds there are.
+/// Returns the kinds that there are, for the state of clients.
 pub(crate) fn formats() -> Vec<Value> {
     let shown = |kind: &Thumbnail| {
         json!({
@@ -42,11 +42,11 @@ pub(crate) fn formats() -> Vec<Value> {
 }
 
 /// A smaller picture of an upload, to who may read the upload.
-pub(super) async fn get(call: Plain<Caller>, _: Body) -> Result<Response, Fault> {
-    let (path, name) = call.path_text("path")?.rsplit_once('/').ok_or(ThingFault::NoFile)?;
-    let (path, (name, kind)) = PathId::parse(path).zip(named(name)).ok_or(ThingFault::NoFile)?;
-    let upload = readable(&call.app, &call.who.realm, &call.who.user, &path).await?;
-    upload.picture.ok_or(ThingFault::NoFile)?;
+pub(super) async fn get(call: RawCall<Caller>, _: Body) -> Result<Response, ApiError> {
+    let (path, name) = call.path_text("path")?.rsplit_once('/').ok_or(OrganizationItemError::NoFile)?;
+    let (path, (name, kind)) = PathId::parse(path).zip(named(name)).ok_or(OrganizationItemError::NoFile)?;
+    let upload = readable(&call.app, &call.caller.realm, &call.caller.user, &path).await?;
+    upload.picture.ok_or(OrganizationItemError::NoFile)?;
     let body = found_or_made(&call.app, &upload, (name, kind)).await?;
     let mut response = Response::new(body);
     let headers = response.headers_mut();
@@ -57,19 +57,19 @@ pub(super) async fn get(call: Plain<Caller>, _: Body) -> Result<Response, Fault>
     Ok(response)
 }
 
-async fn found_or_made(app: &App, upload: &Attachment, kind: (&'static str, Thumbnail)) -> Result<Body, Fault> {
+async fn found_or_made(app: &App, upload: &Attachment, kind: (&'static str, Thumbnail)) -> Result<Body, ApiError> {
     let key = FileKey::of_thumbnail(&upload.path_id, kind.0);
     if let Some(reader) = app.files.open(&key, None).await? {
         return Ok(streamed(reader));
     }
-    // One at a time: whoever waited finds what the one before has made.
+    // One at a time: a request that waited finds what the one before has made.
     let _turn = app.thumbnails.lock().await;
     if let Some(reader) = app.files.open(&key, None).await? {
         return Ok(streamed(reader));
     }
     let file = fetched(app, upload).await?;
     let bytes = decoding_bytes(&file)?;
-    let made = app.workshop.run(bytes, move || make(&file, kind.1)).await??;
+    let made = app.image_jobs.run(bytes, move || make(&file, kind.1)).await??;
     let bytes = Bytes::from(made.bytes);
     app.files.put(&key, bytes.clone()).await?;
     Ok(Body::from(bytes))
@@ -88,9 +88,10 @@ pub(super) fn make(mut file: &File, kind: Thumbnail) -> Result<Encoded, PictureE
 }
 
 /// Returns the upload itself, on the disk of this node for as long as it is looked at.
-async fn fetched(app: &Site, upload: &Attachment) -> Result<File, Fault> {
-    let failed = |error| Fault::from(Failure::new("a file was not written down to be looked at", error));
-    let mut reader = app.files.open(&FileKey::from(&upload.path_id), None).await?.ok_or(ThingFault::NoFile)?;
+async fn fetched(app: &AppState, upload: &Attachment) -> Result<File, ApiError> {
+    let failed = |error| ApiError::from(InternalError::new("a file was not written down to be looked at", error));
+    let mut reader =
+        app.files.open(&FileKey::from(&upload.path_id), None).await?.ok_or(OrganizationItemError::NoFile)?;
     let mut file = tempfile::tempfile_in(&app.settings.uploads.spool_dir).map_err(failed)?;
     while let Some(piece) = reader.next().await? {
         file.write_all(&piece).map_err(failed)?;

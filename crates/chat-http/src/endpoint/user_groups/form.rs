@@ -5,7 +5,7 @@ use chat_core::model::group::GroupSetting;
 use chat_core::people::groups::GroupSettingChange;
 use serde_json::Value;
 
-use crate::params::{Expected, Form, FromJson, Given, Json, Kind, Object, ParamFault, Path};
+use crate::params::{Expected, FromJson, Json, JsonObject, JsonPath, ParamError, ParamFormat, ParamKind, RawParam};
 use crate::schema::Schema;
 
 /// Who a permission is given to, as JSON: the number of a group, or an object with `direct_members` and
@@ -14,77 +14,77 @@ use crate::schema::Schema;
 /// # Source
 /// Specification, `POST /user_groups/create`: "integer group id, or an object form of a group-setting value".
 #[derive(Debug)]
-pub(super) struct Setting;
+pub(super) struct GroupSettingParam;
 
-impl Kind for Setting {
+impl ParamKind for GroupSettingParam {
     type Value = GroupSetting;
 
-    fn form() -> Form {
-        Json::<SettingValue>::form()
+    fn form() -> ParamFormat {
+        Json::<JsonGroupSetting>::form()
     }
 
-    fn decode(given: Given<'_>) -> Result<GroupSetting, ParamFault> {
-        Json::<SettingValue>::decode(given).map(|SettingValue(setting)| setting)
+    fn decode(param: RawParam<'_>) -> Result<GroupSetting, ParamError> {
+        Json::<JsonGroupSetting>::decode(param).map(|JsonGroupSetting(setting)| setting)
     }
 }
 
 /// A permission that shall be another, as JSON: an object with `new` and maybe `old`.
 #[derive(Debug)]
-pub(super) struct SettingWish;
+pub(super) struct GroupSettingChangeParam;
 
-impl Kind for SettingWish {
+impl ParamKind for GroupSettingChangeParam {
     type Value = GroupSettingChange;
 
-    fn form() -> Form {
-        Json::<Changed>::form()
+    fn form() -> ParamFormat {
+        Json::<JsonGroupSettingChange>::form()
     }
 
-    fn decode(given: Given<'_>) -> Result<GroupSettingChange, ParamFault> {
-        Json::<Changed>::decode(given).map(|Changed(change)| change)
+    fn decode(param: RawParam<'_>) -> Result<GroupSettingChange, ParamError> {
+        Json::<JsonGroupSettingChange>::decode(param).map(|JsonGroupSettingChange(change)| change)
     }
 }
 
-struct SettingValue(GroupSetting);
+struct JsonGroupSetting(GroupSetting);
 
-impl FromJson for SettingValue {
-    /// Whatever it is instead, existing clients are told of the first of the two shapes.
-    fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
+impl FromJson for JsonGroupSetting {
+    /// Whatever it is instead, the error names the first of the two shapes, as existing clients know it.
+    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
         let is_number = value.is_number();
         let setting = if is_number {
             UserGroupId::from_json(value, path).map(GroupSetting::Group)
         } else {
-            Object::of(value, path).and_then(named)
+            JsonObject::of(value, path).and_then(named)
         };
         setting.map(Self).map_err(|_| path.key("int").is_not(Expected::Integer))
     }
 
     fn schema() -> Schema {
-        Schema::any_of([UserGroupId::schema(), Object::schema(named)])
+        Schema::any_of([UserGroupId::schema(), JsonObject::schema(named)])
     }
 }
 
-fn named(mut object: Object<'_>) -> Result<GroupSetting, ParamFault> {
+fn named(mut object: JsonObject<'_>) -> Result<GroupSetting, ParamError> {
     let direct_members = object.required::<Vec<UserId>>("direct_members")?;
     let direct_subgroups = object.required::<Vec<UserGroupId>>("direct_subgroups")?;
     object.end()?;
     Ok(GroupSetting::Named { direct_members, direct_subgroups })
 }
 
-struct Changed(GroupSettingChange);
+struct JsonGroupSettingChange(GroupSettingChange);
 
-impl FromJson for Changed {
-    fn from_json(value: Value, path: &Path<'_>) -> Result<Self, ParamFault> {
-        change(Object::of(value, path)?).map(Self)
+impl FromJson for JsonGroupSettingChange {
+    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
+        change(JsonObject::of(value, path)?).map(Self)
     }
 
     fn schema() -> Schema {
-        Object::schema(change)
+        JsonObject::schema(change)
     }
 }
 
-fn change(mut object: Object<'_>) -> Result<GroupSettingChange, ParamFault> {
-    let SettingValue(new) = object.required("new")?;
-    let old = object.optional::<Option<SettingValue>>("old")?.flatten();
+fn change(mut object: JsonObject<'_>) -> Result<GroupSettingChange, ParamError> {
+    let JsonGroupSetting(new) = object.required("new")?;
+    let old = object.optional::<Option<JsonGroupSetting>>("old")?.flatten();
     object.end()?;
-    Ok(GroupSettingChange { new, old: old.map(|SettingValue(old)| old) })
+    Ok(GroupSettingChange { new, old: old.map(|JsonGroupSetting(old)| old) })
 }

@@ -2,15 +2,15 @@
 
 use serde_json::{Value, json};
 
-use super::world::{Asking, domain, parts};
+use super::test_router::{TestRequest, domain, parts};
 use crate::router;
 
 async fn settings(brand: &str, agent: &str) -> Value {
     let (mut domain, _folder) = domain(false).await;
     brand.clone_into(&mut domain.settings.brand);
     let app = router(parts(), Some(domain));
-    let told = Asking::of(&app, "GET", "/api/v1/server_settings?x=1").header("user-agent", agent).send().await;
-    told.success().clone()
+    let response = TestRequest::of(&app, "GET", "/api/v1/server_settings?x=1").header("user-agent", agent).send().await;
+    response.success().clone()
 }
 
 #[tokio::test]

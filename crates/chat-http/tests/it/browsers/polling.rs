@@ -2,33 +2,33 @@
 
 use std::sync::Arc;
 
-use chat_http::Repeat;
+use chat_http::Repoll;
 use http::HeaderMap;
 use http::header::CONTENT_LENGTH;
 use http_body_util::BodyExt as _;
 
 use super::{Browser, SESSION};
-use crate::town::Town;
+use crate::test_app::TestApp;
 
 /// A browser with a queue in which there is a message.
-async fn polled(town: &Town, browser: &Browser) -> (HeaderMap, i64, Option<Arc<dyn Repeat>>) {
-    let registered = browser.call(town, "POST /register", &[("event_types", r#"["message"]"#)]).await.success();
+async fn polled(app: &TestApp, browser: &Browser) -> (HeaderMap, i64, Option<Arc<dyn Repoll>>) {
+    let registered = browser.call(app, "POST /register", &[("event_types", r#"["message"]"#)]).await.success();
     let (queue, last) = (registered["queue_id"].as_str().unwrap(), registered["last_event_id"].as_i64().unwrap());
     let to = [("type", "stream"), ("to", "general"), ("topic", "t"), ("content", "hello")];
-    town.call(&town.ada, "POST /messages", &to).await.success();
+    app.call(&app.ada, "POST /messages", &to).await.success();
     let cookie = format!("{SESSION}={}", browser.cookie(SESSION).unwrap());
     let address = format!("/json/events?queue_id={queue}&last_event_id={last}");
-    let (answer, repeat) = town.asked(&address, &[("cookie", &cookie)]).await;
+    let (answer, repoll) = app.asked(&address, &[("cookie", &cookie)]).await;
     assert_eq!(answer.status(), 200);
-    (answer.headers().clone(), last, repeat)
+    (answer.headers().clone(), last, repoll)
 }
 
 #[tokio::test]
 async fn a_poll_of_a_browser_asked_again_is_answered_alike() {
-    let town = Town::with_client().await;
-    let browser = Browser::signed_in(&town, "ada@example.org", "ada's").await;
-    let (headers, last, repeat) = polled(&town, &browser).await;
-    let again = repeat.unwrap().again(last).unwrap().await;
+    let app = TestApp::with_client().await;
+    let browser = Browser::signed_in(&app, "ada@example.org", "ada's").await;
+    let (headers, last, repoll) = polled(&app, &browser).await;
+    let again = repoll.unwrap().poll_after(last).unwrap().await;
     let names = |headers: &HeaderMap| {
         let names = headers.keys().filter(|name| **name != CONTENT_LENGTH).map(|name| name.as_str().to_owned());
         names.collect::<Vec<_>>()
@@ -45,18 +45,18 @@ async fn a_poll_of_a_browser_asked_again_is_answered_alike() {
 
 #[tokio::test]
 async fn a_session_that_has_ended_or_is_to_be_noted_asks_as_a_whole() {
-    let town = Town::with_client().await;
+    let app = TestApp::with_client().await;
     let (first, second) = (
-        Browser::signed_in(&town, "ada@example.org", "ada's").await,
-        Browser::signed_in(&town, "ada@example.org", "ada's").await,
+        Browser::signed_in(&app, "ada@example.org", "ada's").await,
+        Browser::signed_in(&app, "ada@example.org", "ada's").await,
     );
-    let (_, last, repeat) = polled(&town, &first).await;
-    let repeat = repeat.unwrap();
-    second.call(&town, "DELETE /sessions", &[]).await.success();
-    assert!(Arc::clone(&repeat).again(last).is_none());
-    let (_, last, repeat) = polled(&town, &second).await;
-    let repeat = repeat.unwrap();
-    assert!(Arc::clone(&repeat).again(last).is_some());
-    town.wait_s(3_600);
-    assert!(repeat.again(last).is_none());
+    let (_, last, repoll) = polled(&app, &first).await;
+    let repoll = repoll.unwrap();
+    second.call(&app, "DELETE /sessions", &[]).await.success();
+    assert!(Arc::clone(&repoll).poll_after(last).is_none());
+    let (_, last, repoll) = polled(&app, &second).await;
+    let repoll = repoll.unwrap();
+    assert!(Arc::clone(&repoll).poll_after(last).is_some());
+    app.wait_s(3_600);
+    assert!(repoll.poll_after(last).is_none());
 }

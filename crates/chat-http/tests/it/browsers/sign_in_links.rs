@@ -7,47 +7,47 @@ use chat_core::model::user::{ApiKey, InvitationSecret};
 use chat_core::people::sign_in_link;
 
 use super::{Browser, SESSION, assert_hardened};
-use crate::town::{NOW_S, Town};
+use crate::test_app::{NOW_S, TestApp};
 
 /// Makes a link, as the operator's command does.
-async fn path(town: &Town, user_id: i64, seed: u8) -> String {
-    let realm = town.realm();
+async fn path(app: &TestApp, user_id: i64, seed: u8) -> String {
+    let realm = app.realm();
     let mut commit = RealmCommit { decided_at: realm.changed(), at_s: NOW_S, ..RealmCommit::default() };
     let secret = InvitationSecret::new(ApiKey::from_random(&[seed; 64]).unwrap());
     let path = sign_in_link::make(&realm, realm.user(UserId(user_id)).unwrap(), &secret, &mut commit).unwrap();
-    assert!(matches!(town.store.commit(commit).await.unwrap(), CommitOutcome::Done { .. }));
+    assert!(matches!(app.store.commit(commit).await.unwrap(), CommitOutcome::Done { .. }));
     path
 }
 
 #[tokio::test]
 async fn the_button_of_a_link_signs_in_once_and_opening_it_does_nothing() {
-    let town = Town::with_client().await;
-    let path = path(&town, town.ada.id, 1).await;
+    let app = TestApp::with_client().await;
+    let path = path(&app, app.ada.id, 1).await;
     let browser = Browser::default();
-    let page = browser.get(&town, &path).await;
+    let page = browser.get(&app, &path).await;
     assert_hardened(&page);
     assert!(page.text.contains("ada@example.org"), "{}", page.text);
     assert!(browser.cookie(SESSION).is_none());
-    assert_eq!(browser.post(&town, &path, &[]).await.status, 403);
-    let page = browser.fill(&town, &path, &[]).await;
+    assert_eq!(browser.post(&app, &path, &[]).await.status, 403);
+    let page = browser.fill(&app, &path, &[]).await;
     assert_eq!((page.status, page.location()), (303, Some("/")), "{}", page.text);
-    assert!(browser.is_in(&town).await);
+    assert!(browser.is_in(&app).await);
     for stranger in [Browser::default(), browser] {
-        let page = stranger.get(&town, &path).await;
+        let page = stranger.get(&app, &path).await;
         assert!(page.status == 404 && page.text.contains("This link does not work"), "{}", page.text);
     }
 }
 
 #[tokio::test]
 async fn a_link_that_is_old_or_made_up_signs_no_browser_in() {
-    let town = Town::with_client().await;
-    let path = path(&town, town.ada.id, 1).await;
+    let app = TestApp::with_client().await;
+    let path = path(&app, app.ada.id, 1).await;
     for other in ["/sign-in/x", "/sign-in/1-abc", &format!("{path}x"), &path.replace('-', "-9")] {
-        assert_eq!(Browser::default().get(&town, other).await.status, 404, "{other}");
+        assert_eq!(Browser::default().get(&app, other).await.status, 404, "{other}");
     }
     let browser = Browser::default();
-    let token = browser.get(&town, &path).await.token().to_owned();
-    town.wait_s(sign_in_link::VALID_S);
-    let page = browser.post(&town, &path, &[("csrfmiddlewaretoken", &token)]).await;
+    let token = browser.get(&app, &path).await.token().to_owned();
+    app.wait_s(sign_in_link::VALID_S);
+    let page = browser.post(&app, &path, &[("csrfmiddlewaretoken", &token)]).await;
     assert_eq!((page.status, browser.cookie(SESSION)), (404, None));
 }

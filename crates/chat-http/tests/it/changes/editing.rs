@@ -2,31 +2,31 @@
 
 use super::*;
 
-async fn edit(town: &Town, who: &Person, id: i64, parameters: &[(&str, &str)]) -> Told {
-    town.call(who, &format!("PATCH /messages/{id}"), parameters).await
+async fn edit(app: &TestApp, who: &Person, id: i64, parameters: &[(&str, &str)]) -> TestResponse {
+    app.call(who, &format!("PATCH /messages/{id}"), parameters).await
 }
 
-async fn history(town: &Town, who: &Person, id: i64) -> Vec<Value> {
-    let told = town.call(who, &format!("GET /messages/{id}/history"), &[]).await.success();
-    told["message_history"].as_array().unwrap().clone()
+async fn history(app: &TestApp, who: &Person, id: i64) -> Vec<Value> {
+    let response = app.call(who, &format!("GET /messages/{id}/history"), &[]).await.success();
+    response["message_history"].as_array().unwrap().clone()
 }
 
 #[tokio::test]
 async fn an_edit_is_rendered_told_and_kept_in_the_history() {
-    let town = Town::found().await;
-    let sam = town.person("sam", Role::Member).await;
-    let general = channel(&town, "general");
-    subscribe(&town, &sam, general).await;
-    let id = say(&town, &town.ada, general, ("lunch", "hi")).await;
-    let since = town.store.head();
-    town.wait_s(5);
-    edit(&town, &town.ada, id, &[("content", "**hi** @**sam**\n")]).await.success();
+    let app = TestApp::found().await;
+    let sam = app.person("sam", Role::Member).await;
+    let general = channel(&app, "general");
+    subscribe(&app, &sam, general).await;
+    let id = say(&app, &app.ada, general, ("lunch", "hi")).await;
+    let since = app.store.head();
+    app.wait_s(5);
+    edit(&app, &app.ada, id, &[("content", "**hi** @**sam**\n")]).await.success();
     let html =
         format!("<p><strong>hi</strong> <span class=\"user-mention\" data-user-id=\"{}\">@sam</span></p>", sam.id);
-    let changed = message(&town, id).await.unwrap();
+    let changed = message(&app, id).await.unwrap();
     assert_eq!((changed.content.as_str(), changed.html.as_str()), ("**hi** @**sam**", html.as_str()));
     assert_eq!(
-        heard(&town, &sam, since).await,
+        heard(&app, &sam, since).await,
         [json!({
             "type": "update_message", "user_id": 9, "rendering_only": false, "message_id": id, "message_ids": [id],
             "edit_timestamp": NOW_S + 5, "stream_id": general, "stream_name": "general", "flags": ["mentioned"],
@@ -34,68 +34,68 @@ async fn an_edit_is_rendered_told_and_kept_in_the_history() {
             "content": "**hi** @**sam**", "rendered_content": html, "is_me_message": false,
         })]
     );
-    let states = history(&town, &sam, id).await;
+    let states = history(&app, &sam, id).await;
     assert_eq!(
         states[0],
         json!({"topic": "lunch", "content": "hi", "rendered_content": "<p>hi</p>", "timestamp": NOW_S, "user_id": 9})
     );
     assert_eq!((&states[1]["prev_content"], &states[1]["rendered_content"]), (&json!("hi"), &json!(html)));
     assert_eq!(states.len(), 2);
-    edit(&town, &town.ada, id, &[("content", " ")]).await.success();
-    assert_eq!(message(&town, id).await.unwrap().content, "(deleted)");
-    assert_eq!(flags(&town, &sam, id).await, []);
+    edit(&app, &app.ada, id, &[("content", " ")]).await.success();
+    assert_eq!(message(&app, id).await.unwrap().content, "(deleted)");
+    assert_eq!(flags(&app, &sam, id).await, []);
 }
 
 #[tokio::test]
 async fn an_edit_that_may_not_be_changes_nothing() {
-    let town = Town::found().await;
-    let sam = town.person("sam", Role::Member).await;
-    let eve = town.person("eve", Role::Guest).await;
-    let (general, sandbox) = (channel(&town, "general"), channel(&town, "sandbox"));
-    subscribe(&town, &eve, general).await;
-    let hidden = private(&town, "hidden", &[]).await;
-    let id = say(&town, &town.ada, general, ("lunch", "hi")).await;
-    let own = say(&town, &sam, general, ("lunch", "hi")).await;
-    let direct = tell(&town, &sam, &[&town.ada], "hi").await;
-    let head = town.store.head();
+    let app = TestApp::found().await;
+    let sam = app.person("sam", Role::Member).await;
+    let eve = app.person("eve", Role::Guest).await;
+    let (general, sandbox) = (channel(&app, "general"), channel(&app, "sandbox"));
+    subscribe(&app, &eve, general).await;
+    let hidden = private(&app, "hidden", &[]).await;
+    let id = say(&app, &app.ada, general, ("lunch", "hi")).await;
+    let own = say(&app, &sam, general, ("lunch", "hi")).await;
+    let direct = tell(&app, &sam, &[&app.ada], "hi").await;
+    let head = app.store.head();
     let (sandbox, hidden) = (sandbox.to_string(), hidden.to_string());
     let not_yours = "You don't have permission to edit this message";
-    edit(&town, &sam, id, &[("content", "x")]).await.refused(not_yours);
-    edit(&town, &sam, own, &[]).await.refused("Nothing to change");
-    edit(&town, &sam, own, &[("content", "hi"), ("topic", "lunch")]).await.refused("Nothing to change");
-    edit(&town, &sam, own, &[("topic", " ")]).await.refused("Topic can't be empty!");
-    edit(&town, &sam, own, &[("topic", "a\u{7}")]).await.refused("Invalid character in topic, at position 2!");
-    edit(&town, &sam, own, &[("propagate_mode", "x")]).await.refused("Invalid propagate_mode");
+    edit(&app, &sam, id, &[("content", "x")]).await.refused(not_yours);
+    edit(&app, &sam, own, &[]).await.refused("Nothing to change");
+    edit(&app, &sam, own, &[("content", "hi"), ("topic", "lunch")]).await.refused("Nothing to change");
+    edit(&app, &sam, own, &[("topic", " ")]).await.refused("Topic can't be empty!");
+    edit(&app, &sam, own, &[("topic", "a\u{7}")]).await.refused("Invalid character in topic, at position 2!");
+    edit(&app, &sam, own, &[("propagate_mode", "x")]).await.refused("Invalid propagate_mode");
     let alone = [("content", "x"), ("propagate_mode", "change_all")];
-    edit(&town, &sam, own, &alone).await.refused("Invalid propagate_mode without topic edit");
-    edit(&town, &sam, direct, &[("topic", "x")]).await.refused("Direct messages cannot have topics.");
+    edit(&app, &sam, own, &alone).await.refused("Invalid propagate_mode without topic edit");
+    edit(&app, &sam, direct, &[("topic", "x")]).await.refused("Direct messages cannot have topics.");
     let to_channel = [("stream_id", sandbox.as_str())];
-    edit(&town, &sam, direct, &to_channel).await.refused("Direct messages cannot be moved to channels.");
-    edit(&town, &sam, own, &[("stream_id", &hidden)]).await.refused("Invalid channel ID");
-    edit(&town, &eve, own, &to_channel).await.refused("You don't have permission to move this message");
+    edit(&app, &sam, direct, &to_channel).await.refused("Direct messages cannot be moved to channels.");
+    edit(&app, &sam, own, &[("stream_id", &hidden)]).await.refused("Invalid channel ID");
+    edit(&app, &eve, own, &to_channel).await.refused("You don't have permission to move this message");
     let both = [("stream_id", sandbox.as_str()), ("content", "x")];
-    edit(&town, &sam, own, &both).await.refused("Cannot change message content while changing channel");
-    edit(&town, &sam, 999_999, &[("content", "x")]).await.refused("Invalid message(s)");
-    town.wait_s(10_000);
-    edit(&town, &sam, own, &[("content", "x")]).await.refused("The time limit for editing this message has passed");
-    assert_eq!(town.store.head(), head);
-    assert_eq!(history(&town, &sam, own).await.len(), 1);
+    edit(&app, &sam, own, &both).await.refused("Cannot change message content while changing channel");
+    edit(&app, &sam, 999_999, &[("content", "x")]).await.refused("Invalid message(s)");
+    app.wait_s(10_000);
+    edit(&app, &sam, own, &[("content", "x")]).await.refused("The time limit for editing this message has passed");
+    assert_eq!(app.store.head(), head);
+    assert_eq!(history(&app, &sam, own).await.len(), 1);
 }
 
 #[tokio::test]
 async fn a_topic_is_moved_whole_and_resolved() {
-    let town = Town::found().await;
-    let sam = town.person("sam", Role::Member).await;
-    let general = channel(&town, "general");
-    let first = say(&town, &town.ada, general, ("lunch", "a")).await;
-    let second = say(&town, &sam, general, ("Lunch", "b")).await;
-    let third = say(&town, &town.ada, general, ("lunch", "c")).await;
-    let since = town.store.head();
-    edit(&town, &sam, second, &[("topic", "✔ lunch"), ("propagate_mode", "change_later")]).await.success();
-    edit(&town, &sam, first, &[("subject", "dinner https://a.example")]).await.success();
-    let told = heard(&town, &sam, since).await;
-    assert_eq!(told.len(), 2);
-    let (later, one) = (&told[0], &told[1]);
+    let app = TestApp::found().await;
+    let sam = app.person("sam", Role::Member).await;
+    let general = channel(&app, "general");
+    let first = say(&app, &app.ada, general, ("lunch", "a")).await;
+    let second = say(&app, &sam, general, ("Lunch", "b")).await;
+    let third = say(&app, &app.ada, general, ("lunch", "c")).await;
+    let since = app.store.head();
+    edit(&app, &sam, second, &[("topic", "✔ lunch"), ("propagate_mode", "change_later")]).await.success();
+    edit(&app, &sam, first, &[("subject", "dinner https://a.example")]).await.success();
+    let events = heard(&app, &sam, since).await;
+    assert_eq!(events.len(), 2);
+    let (later, one) = (&events[0], &events[1]);
     assert_eq!(later["message_ids"], json!([second, third]));
     assert_eq!((&later["orig_subject"], &later["subject"]), (&json!("Lunch"), &json!("✔ lunch")));
     assert_eq!((&later["propagate_mode"], later.get("content")), (&json!("change_later"), None));
@@ -103,101 +103,101 @@ async fn a_topic_is_moved_whole_and_resolved() {
     assert_eq!(one["propagate_mode"], "change_one");
     assert_eq!(one["topic_links"], json!([{"text": "https://a.example", "url": "https://a.example"}]));
     for (id, topic) in [(first, "dinner https://a.example"), (second, "✔ lunch"), (third, "✔ lunch")] {
-        assert_eq!(message(&town, id).await.unwrap().topic, topic);
+        assert_eq!(message(&app, id).await.unwrap().topic, topic);
     }
-    assert_eq!(history(&town, &sam, third).await[1]["prev_topic"], "lunch");
+    assert_eq!(history(&app, &sam, third).await[1]["prev_topic"], "lunch");
 }
 
 #[tokio::test]
 async fn who_cannot_follow_a_moved_topic_hears_it_is_gone() {
-    let town = Town::found().await;
-    let sam = town.person("sam", Role::Member).await;
-    let eve = town.person("eve", Role::Member).await;
-    let general = channel(&town, "general");
+    let app = TestApp::found().await;
+    let sam = app.person("sam", Role::Member).await;
+    let eve = app.person("eve", Role::Member).await;
+    let general = channel(&app, "general");
     for person in [&sam, &eve] {
-        subscribe(&town, person, general).await;
+        subscribe(&app, person, general).await;
     }
-    let hidden = private(&town, "hidden", &[&sam]).await;
-    let ids = [say(&town, &sam, general, ("lunch", "a")).await, say(&town, &sam, general, ("lunch", "b")).await];
-    let since = town.store.head();
+    let hidden = private(&app, "hidden", &[&sam]).await;
+    let ids = [say(&app, &sam, general, ("lunch", "a")).await, say(&app, &sam, general, ("lunch", "b")).await];
+    let since = app.store.head();
     let to = hidden.to_string();
-    edit(&town, &sam, ids[0], &[("stream_id", &to), ("propagate_mode", "change_all")]).await.success();
-    let told = heard_of_messages(&town, &sam, since).await;
-    assert_eq!((told.len(), &told[0]["new_stream_id"]), (1, &json!(hidden)));
-    assert_eq!((told[0].get("subject"), &told[0]["orig_subject"]), (None, &json!("lunch")));
-    assert_eq!(told[0]["message_ids"], json!(ids));
+    edit(&app, &sam, ids[0], &[("stream_id", &to), ("propagate_mode", "change_all")]).await.success();
+    let events = heard_of_messages(&app, &sam, since).await;
+    assert_eq!((events.len(), &events[0]["new_stream_id"]), (1, &json!(hidden)));
+    assert_eq!((events[0].get("subject"), &events[0]["orig_subject"]), (None, &json!("lunch")));
+    assert_eq!(events[0]["message_ids"], json!(ids));
     assert_eq!(
-        heard_of_messages(&town, &eve, since).await,
+        heard_of_messages(&app, &eve, since).await,
         [json!({
             "type": "delete_message", "message_ids": ids, "message_type": "stream", "stream_id": general,
             "topic": "lunch",
         })]
     );
-    let mut one_by_one = heard_by(&town, &eve, (since, false)).await;
+    let mut one_by_one = heard_by(&app, &eve, (since, false)).await;
     one_by_one.retain(|event| event["type"] == "delete_message");
     assert_eq!(one_by_one.len(), 2);
-    town.call(&eve, &format!("GET /messages/{}/history", ids[0]), &[]).await.refused("Invalid message(s)");
-    assert_eq!(history(&town, &sam, ids[1]).await[1]["prev_stream"], general);
+    app.call(&eve, &format!("GET /messages/{}/history", ids[0]), &[]).await.refused("Invalid message(s)");
+    assert_eq!(history(&app, &sam, ids[1]).await[1]["prev_stream"], general);
 }
 
 #[tokio::test]
 async fn a_topic_too_old_to_move_whole_says_how_much_of_it_may() {
-    let town = Town::found().await;
-    let sam = town.person("sam", Role::Member).await;
-    let general = channel(&town, "general");
-    let old = say(&town, &sam, general, ("lunch", "a")).await;
-    town.wait_s(604_000);
+    let app = TestApp::found().await;
+    let sam = app.person("sam", Role::Member).await;
+    let general = channel(&app, "general");
+    let old = say(&app, &sam, general, ("lunch", "a")).await;
+    app.wait_s(604_000);
     let parameters = [("type", "channel"), ("to", "general"), ("topic", "lunch"), ("content", "b")];
-    let young = town.call(&sam, "POST /messages", &parameters).await.success()["id"].as_i64().unwrap();
-    town.wait_s(1_000);
-    let head = town.store.head();
-    let told = edit(&town, &sam, young, &[("topic", "dinner"), ("propagate_mode", "change_all")]).await;
+    let young = app.call(&sam, "POST /messages", &parameters).await.success()["id"].as_i64().unwrap();
+    app.wait_s(1_000);
+    let head = app.store.head();
+    let response = edit(&app, &sam, young, &[("topic", "dinner"), ("propagate_mode", "change_all")]).await;
     let text = "You only have permission to move the 1/2 most recent messages in this topic.";
-    assert_eq!(told.error(), (400, "MOVE_MESSAGES_TIME_LIMIT_EXCEEDED", text));
-    assert_eq!(told.body["first_message_id_allowed_to_move"], young);
-    assert_eq!(town.store.head(), head);
-    edit(&town, &town.ada, young, &[("topic", "dinner"), ("propagate_mode", "change_all")]).await.success();
-    assert_eq!(message(&town, old).await.unwrap().topic, "dinner");
+    assert_eq!(response.error(), (400, "MOVE_MESSAGES_TIME_LIMIT_EXCEEDED", text));
+    assert_eq!(response.body["first_message_id_allowed_to_move"], young);
+    assert_eq!(app.store.head(), head);
+    edit(&app, &app.ada, young, &[("topic", "dinner"), ("propagate_mode", "change_all")]).await.success();
+    assert_eq!(message(&app, old).await.unwrap().topic, "dinner");
 }
 
 #[tokio::test]
 async fn two_edits_at_once_both_stand_in_the_history() {
-    let town = Arc::new(Town::found().await);
-    let id = say(&town, &town.ada, channel(&town, "general"), ("lunch", "hi")).await;
+    let app = Arc::new(TestApp::found().await);
+    let id = say(&app, &app.ada, channel(&app, "general"), ("lunch", "hi")).await;
     let mut editing = tokio::task::JoinSet::new();
     for number in 0..20 {
-        let town = Arc::clone(&town);
+        let app = Arc::clone(&app);
         editing.spawn(async move {
             let text = format!("edit {number}");
-            edit(&town, &town.ada, id, &[("content", &text)]).await.success();
+            edit(&app, &app.ada, id, &[("content", &text)]).await.success();
         });
     }
     editing.join_all().await;
-    let states = history(&town, &town.ada, id).await;
+    let states = history(&app, &app.ada, id).await;
     assert_eq!(states.len(), 21);
     for pair in states.windows(2) {
         assert_eq!(pair[1]["prev_content"], pair[0]["content"]);
     }
-    assert_eq!(message(&town, id).await.unwrap().content, states[20]["content"]);
+    assert_eq!(message(&app, id).await.unwrap().content, states[20]["content"]);
 }
 
 #[tokio::test]
 async fn a_message_that_is_edited_and_deleted_at_once_is_gone() {
-    let town = Arc::new(Town::found().await);
-    let general = channel(&town, "general");
+    let app = Arc::new(TestApp::found().await);
+    let general = channel(&app, "general");
     for _ in 0..10 {
-        let id = say(&town, &town.ada, general, ("lunch", "hi")).await;
+        let id = say(&app, &app.ada, general, ("lunch", "hi")).await;
         let mut deleting = tokio::task::JoinSet::new();
-        let other = Arc::clone(&town);
+        let other = Arc::clone(&app);
         deleting.spawn(async move { other.call(&other.ada, &format!("DELETE /messages/{id}"), &[]).await });
-        let told = edit(&town, &town.ada, id, &[("content", "x"), ("topic", "dinner")]).await;
+        let response = edit(&app, &app.ada, id, &[("content", "x"), ("topic", "dinner")]).await;
         deleting.join_next().await.unwrap().unwrap().success();
-        if !told.status.is_success() {
-            told.refused("Invalid message(s)");
+        if !response.status.is_success() {
+            response.refused("Invalid message(s)");
         }
-        assert_eq!(message(&town, id).await, None);
-        let gone = heard_of_messages(&town, &town.ada, EventId(id)).await.pop().unwrap();
-        let topic = if told.status.is_success() { "dinner" } else { "lunch" };
+        assert_eq!(message(&app, id).await, None);
+        let gone = heard_of_messages(&app, &app.ada, EventId(id)).await.pop().unwrap();
+        let topic = if response.status.is_success() { "dinner" } else { "lunch" };
         assert_eq!((&gone["message_ids"], &gone["topic"]), (&json!([id]), &json!(topic)));
     }
 }

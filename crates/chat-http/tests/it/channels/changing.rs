@@ -3,21 +3,21 @@
 use serde_json::{Value, json};
 
 use super::{ADMINISTRATOR, found, heard, kinds, listen, mark, names, people};
-use crate::town::{Person, Told, Town};
+use crate::test_app::{Person, TestApp, TestResponse};
 use chat_core::model::role::Role;
 
 type Parameters<'a> = &'a [(&'a str, &'a str)];
 
-async fn change(town: &Town, who: &Person, id: i64, parameters: &[(&str, &str)]) -> Told {
-    town.call(who, &format!("PATCH /streams/{id}"), parameters).await
+async fn change(app: &TestApp, who: &Person, id: i64, parameters: &[(&str, &str)]) -> TestResponse {
+    app.call(who, &format!("PATCH /streams/{id}"), parameters).await
 }
 
 #[tokio::test]
 async fn each_property_that_changes_is_told_to_who_sees_the_channel() {
-    let town = Town::found().await;
-    let [sam, _, gus] = people(&town).await;
-    let id = found(&town, &sam, "club", (&[&sam], &[])).await;
-    let (ear, guest) = (listen(&town, &sam, &[]).await, listen(&town, &gus, &[]).await);
+    let app = TestApp::found().await;
+    let [sam, _, gus] = people(&app).await;
+    let id = found(&app, &sam, "club", (&[&sam], &[])).await;
+    let (queue, guest) = (listen(&app, &sam, &[]).await, listen(&app, &gus, &[]).await);
     let update = |property: &str, value: Value, more: Value| {
         let mut event = json!({
             "type": "stream", "op": "update", "stream_id": id, "name": "Guild", "property": property, "value": value,
@@ -25,14 +25,14 @@ async fn each_property_that_changes_is_told_to_who_sees_the_channel() {
         event.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         event
     };
-    let wish = [
+    let values = [
         ("new_name", "Guild"),
         ("description", "of\n*smiths*"),
         ("stream_post_policy", "2"),
         ("message_retention_days", "unlimited"),
         ("can_remove_subscribers_group", "4"),
     ];
-    change(&town, &town.ada, id, &wish).await.success();
+    change(&app, &app.ada, id, &values).await.success();
     // A rename is told under the name the channel is known by.
     let renamed = update("name", json!("Guild"), json!({"name": "club"}));
     let html = json!({"rendered_description": "<p>of <em>smiths</em></p>"});
@@ -44,27 +44,27 @@ async fn each_property_that_changes_is_told_to_who_sees_the_channel() {
         update("message_retention_days", json!(-1), json!({})),
         update("can_remove_subscribers_group", json!(4), json!({})),
     ];
-    assert_eq!(heard(&town, &ear).await, expected);
-    assert_eq!(heard(&town, &guest).await, Vec::<Value>::new());
-    let before = mark(&town);
-    change(&town, &town.ada, id, &[("stream_post_policy", "2")]).await.success();
-    assert_eq!(mark(&town), before);
+    assert_eq!(heard(&app, &queue).await, expected);
+    assert_eq!(heard(&app, &guest).await, Vec::<Value>::new());
+    let before = mark(&app);
+    change(&app, &app.ada, id, &[("stream_post_policy", "2")]).await.success();
+    assert_eq!(mark(&app), before);
 }
 
 #[tokio::test]
 async fn what_may_not_become_of_a_channel_is_refused_and_nothing_is_written() {
-    let town = Town::found().await;
-    let [sam, bea, _] = people(&town).await;
-    let admin = town.person("max", Role::Administrator).await;
-    let club = found(&town, &sam, "club", (&[&sam], &[])).await;
-    let secret = found(&town, &sam, "secret", (&[&sam], &[("invite_only", "true")])).await;
-    let general = town.realm().channel_by_name("general").unwrap().id.0;
-    let before = mark(&town);
-    change(&town, &sam, club, &[("new_name", "x")]).await.refused(ADMINISTRATOR);
-    change(&town, &bea, secret, &[("new_name", "x")]).await.refused("Invalid channel ID");
-    town.call(&sam, &format!("DELETE /streams/{club}"), &[]).await.refused(ADMINISTRATOR);
-    town.call(&bea, &format!("DELETE /streams/{secret}"), &[]).await.refused("Invalid channel ID");
-    town.call(&admin, "DELETE /streams/999", &[]).await.refused("Invalid channel ID");
+    let app = TestApp::found().await;
+    let [sam, bea, _] = people(&app).await;
+    let admin = app.person("max", Role::Administrator).await;
+    let club = found(&app, &sam, "club", (&[&sam], &[])).await;
+    let secret = found(&app, &sam, "secret", (&[&sam], &[("invite_only", "true")])).await;
+    let general = app.realm().channel_by_name("general").unwrap().id.0;
+    let before = mark(&app);
+    change(&app, &sam, club, &[("new_name", "x")]).await.refused(ADMINISTRATOR);
+    change(&app, &bea, secret, &[("new_name", "x")]).await.refused("Invalid channel ID");
+    app.call(&sam, &format!("DELETE /streams/{club}"), &[]).await.refused(ADMINISTRATOR);
+    app.call(&bea, &format!("DELETE /streams/{secret}"), &[]).await.refused("Invalid channel ID");
+    app.call(&admin, "DELETE /streams/999", &[]).await.refused("Invalid channel ID");
     let long = "x".repeat(1025);
     let cases: [(i64, Parameters<'_>, &str); 11] = [
         (club, &[("new_name", "club")], "Channel already has that name."),
@@ -84,66 +84,66 @@ async fn what_may_not_become_of_a_channel_is_refused_and_nothing_is_written() {
         ),
     ];
     for (id, parameters, text) in cases {
-        change(&town, &admin, id, parameters).await.refused(text);
+        change(&app, &admin, id, parameters).await.refused(text);
     }
-    assert_eq!(mark(&town), before);
+    assert_eq!(mark(&app), before);
 }
 
 #[tokio::test]
 async fn a_name_may_change_in_case_alone() {
-    let town = Town::found().await;
-    let id = found(&town, &town.ada, "club", (&[&town.ada], &[])).await;
-    change(&town, &town.ada, id, &[("new_name", "Club")]).await.success();
-    assert_eq!(town.realm().channel_by_name("club").unwrap().name, "Club");
+    let app = TestApp::found().await;
+    let id = found(&app, &app.ada, "club", (&[&app.ada], &[])).await;
+    change(&app, &app.ada, id, &[("new_name", "Club")]).await.success();
+    assert_eq!(app.realm().channel_by_name("club").unwrap().name, "Club");
 }
 
 #[tokio::test]
 async fn a_channel_that_closes_to_strangers_goes_out_of_their_sight_and_comes_back() {
-    let town = Town::found().await;
-    let [sam, bea, _] = people(&town).await;
-    let id = found(&town, &town.ada, "club", (&[&town.ada, &sam], &[])).await;
-    let (inside, outside) = (listen(&town, &sam, &[]).await, listen(&town, &bea, &[]).await);
-    change(&town, &town.ada, id, &[("is_private", "true")]).await.success();
-    let events = heard(&town, &inside).await;
+    let app = TestApp::found().await;
+    let [sam, bea, _] = people(&app).await;
+    let id = found(&app, &app.ada, "club", (&[&app.ada, &sam], &[])).await;
+    let (inside, outside) = (listen(&app, &sam, &[]).await, listen(&app, &bea, &[]).await);
+    change(&app, &app.ada, id, &[("is_private", "true")]).await.success();
+    let events = heard(&app, &inside).await;
     let closed = json!({
         "type": "stream", "op": "update", "stream_id": id, "name": "club", "property": "invite_only", "value": true,
         "history_public_to_subscribers": false, "is_web_public": false,
     });
     assert_eq!(events, [closed]);
-    assert_eq!(kinds(&heard(&town, &outside).await), ["stream delete"]);
-    change(&town, &town.ada, id, &[("is_private", "false")]).await.success();
-    let events = heard(&town, &outside).await;
+    assert_eq!(kinds(&heard(&app, &outside).await), ["stream delete"]);
+    change(&app, &app.ada, id, &[("is_private", "false")]).await.success();
+    let events = heard(&app, &outside).await;
     assert_eq!(kinds(&events)[1..3], ["stream create", "subscription peer_add"]);
     assert_eq!(events[2]["user_ids"], json!([9, sam.id]));
 }
 
 #[tokio::test]
 async fn an_archived_channel_is_gone_for_all() {
-    let town = Town::found().await;
-    let [sam, ..] = people(&town).await;
-    let id = town.realm().channel_by_name("general").unwrap().id.0;
-    let ear = listen(&town, &sam, &[]).await;
-    town.call(&town.ada, &format!("DELETE /streams/{id}"), &[]).await.success();
-    let events = heard(&town, &ear).await;
+    let app = TestApp::found().await;
+    let [sam, ..] = people(&app).await;
+    let id = app.realm().channel_by_name("general").unwrap().id.0;
+    let queue = listen(&app, &sam, &[]).await;
+    app.call(&app.ada, &format!("DELETE /streams/{id}"), &[]).await.success();
+    let events = heard(&app, &queue).await;
     assert_eq!(kinds(&events), ["stream delete", "default_streams"]);
     assert_eq!(events[0]["streams"][0]["name"], "general");
-    assert_eq!(names(&town, &town.ada, &[("include_all_active", "true")]).await, ["sandbox"]);
-    let told = town.call(&town.ada, "GET /users/me/subscriptions", &[]).await.success();
-    assert_eq!(told["subscriptions"].as_array().unwrap().len(), 1);
-    town.call(&town.ada, &format!("DELETE /streams/{id}"), &[]).await.refused("Invalid channel ID");
+    assert_eq!(names(&app, &app.ada, &[("include_all_active", "true")]).await, ["sandbox"]);
+    let response = app.call(&app.ada, "GET /users/me/subscriptions", &[]).await.success();
+    assert_eq!(response["subscriptions"].as_array().unwrap().len(), 1);
+    app.call(&app.ada, &format!("DELETE /streams/{id}"), &[]).await.refused("Invalid channel ID");
 }
 
-async fn choose(town: &Town, who: &Person, data: &Value) -> Told {
+async fn choose(app: &TestApp, who: &Person, data: &Value) -> TestResponse {
     let data = data.to_string();
-    town.call(who, "POST /users/me/subscriptions/properties", &[("subscription_data", &data)]).await
+    app.call(who, "POST /users/me/subscriptions/properties", &[("subscription_data", &data)]).await
 }
 
 #[tokio::test]
 async fn what_someone_chooses_for_a_channel_is_told_to_their_own_clients() {
-    let town = Town::found().await;
-    let [sam, ..] = people(&town).await;
-    let id = town.realm().channel_by_name("general").unwrap().id.0;
-    let (ear, other) = (listen(&town, &town.ada, &[]).await, listen(&town, &sam, &[]).await);
+    let app = TestApp::found().await;
+    let [sam, ..] = people(&app).await;
+    let id = app.realm().channel_by_name("general").unwrap().id.0;
+    let (queue, other) = (listen(&app, &app.ada, &[]).await, listen(&app, &sam, &[]).await);
     let chosen = |property: &str, value: Value| json!({"stream_id": id, "property": property, "value": value});
     let data = json!([
         chosen("is_muted", json!(true)),
@@ -151,30 +151,30 @@ async fn what_someone_chooses_for_a_channel_is_told_to_their_own_clients() {
         chosen("pin_to_top", json!(false)),
         chosen("push_notifications", json!(true)),
     ]);
-    choose(&town, &town.ada, &data).await.success();
-    let events = heard(&town, &ear).await;
-    let told: Vec<_> = events.iter().map(|event| (event["property"].as_str().unwrap(), &event["value"])).collect();
+    choose(&app, &app.ada, &data).await.success();
+    let events = heard(&app, &queue).await;
+    let notified: Vec<_> = events.iter().map(|event| (event["property"].as_str().unwrap(), &event["value"])).collect();
     let expected = [
         ("color", &json!("#ABCDEF")),
         ("in_home_view", &json!(false)),
         ("is_muted", &json!(true)),
         ("push_notifications", &json!(true)),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(notified, expected);
     assert_eq!((&events[0]["op"], &events[0]["stream_id"]), (&json!("update"), &json!(id)));
-    assert_eq!(heard(&town, &other).await, Vec::<Value>::new());
+    assert_eq!(heard(&app, &other).await, Vec::<Value>::new());
     let path = format!("PATCH /users/me/subscriptions/{id}");
-    town.call(&town.ada, &path, &[("property", "in_home_view"), ("value", "true")]).await.success();
-    assert!(!town.realm().subscription(chat_core::id::ChannelId(id), chat_core::id::UserId(9)).unwrap().is_muted);
+    app.call(&app.ada, &path, &[("property", "in_home_view"), ("value", "true")]).await.success();
+    assert!(!app.realm().subscription(chat_core::id::ChannelId(id), chat_core::id::UserId(9)).unwrap().is_muted);
 }
 
 #[tokio::test]
 async fn a_choice_that_cannot_be_made_is_refused_and_so_are_those_beside_it() {
-    let town = Town::found().await;
-    let [sam, ..] = people(&town).await;
-    let realm = town.realm();
+    let app = TestApp::found().await;
+    let [sam, ..] = people(&app).await;
+    let realm = app.realm();
     let [general, sandbox] = ["general", "sandbox"].map(|name| realm.channel_by_name(name).unwrap().id.0);
-    let before = mark(&town);
+    let before = mark(&app);
     let good = json!({"stream_id": sandbox, "property": "is_muted", "value": true});
     let cases = [
         (json!({"stream_id": 999, "property": "is_muted", "value": true}), "Invalid channel ID"),
@@ -193,9 +193,9 @@ async fn a_choice_that_cannot_be_made_is_refused_and_so_are_those_beside_it() {
         ),
     ];
     for (bad, text) in cases {
-        choose(&town, &town.ada, &json!([good, bad])).await.refused(text);
+        choose(&app, &app.ada, &json!([good, bad])).await.refused(text);
     }
     let own = json!([{"stream_id": general, "property": "is_muted", "value": true}]);
-    choose(&town, &sam, &own).await.refused(&format!("Not subscribed to channel id {general}"));
-    assert_eq!(mark(&town), before);
+    choose(&app, &sam, &own).await.refused(&format!("Not subscribed to channel id {general}"));
+    assert_eq!(mark(&app), before);
 }

@@ -7,7 +7,7 @@ use http::StatusCode;
 use serde_json::{Value, json};
 
 use super::{Document, Operation, Parameter};
-use crate::town::{Person, Told, Town};
+use crate::test_app::{Person, TestApp, TestResponse};
 
 /// A call that is right.
 #[derive(Clone, Copy)]
@@ -33,30 +33,30 @@ enum Said {
 const LONG_CHARS: usize = 200_000;
 
 /// Sends the call with each of its parameters wrong in every way. All are refused and change nothing.
-pub(super) async fn refuses(town: &Town, document: &Document, place: usize, right: Right<'_>) {
+pub(super) async fn refuses(app: &TestApp, document: &Document, place: usize, right: Right<'_>) {
     let operation = &document.operations[place];
     for parameter in operation.parameters() {
         if is_passed_over(right, &parameter.name) {
             continue;
         }
         if parameter.is_required {
-            let told = missing(town, right, &parameter.name).await;
-            told.refused(&format!("Missing '{}' argument", parameter.name));
-            assert_eq!(told.body["var_name"], parameter.name.as_str());
+            let response = missing(app, right, &parameter.name).await;
+            response.refused(&format!("Missing '{}' argument", parameter.name));
+            assert_eq!(response.body["var_name"], parameter.name.as_str());
         }
         for (value, said) in wrong(document, &parameter) {
-            refused(town, right, (&parameter.name, &value), &said).await;
+            refused(app, right, (&parameter.name, &value), &said).await;
         }
     }
-    path(town, operation, right).await;
+    path(app, operation, right).await;
 }
 
 /// Sends the call with each of its texts longer than any may be: a refusal, or what is left of it is taken.
-pub(super) async fn survives_long_texts(town: &Town, document: &Document, place: usize, right: Right<'_>) {
+pub(super) async fn survives_long_texts(app: &TestApp, document: &Document, place: usize, right: Right<'_>) {
     for parameter in document.operations[place].parameters() {
         if parameter.schema["type"] == "string" && !parameter.is_json {
-            let told = with(town, right, &parameter.name, &"x".repeat(LONG_CHARS)).await;
-            assert!(!told.status.is_server_error(), "{} {}: {}", right.call, parameter.name, told.body);
+            let response = with(app, right, &parameter.name, &"x".repeat(LONG_CHARS)).await;
+            assert!(!response.status.is_server_error(), "{} {}: {}", right.call, parameter.name, response.body);
         }
     }
 }
@@ -68,35 +68,39 @@ fn is_passed_over(right: Right<'_>, name: &str) -> bool {
         && if to_channel { name == "to" } else { ["stream_id", "topic", "subject"].contains(&name) }
 }
 
-async fn missing(town: &Town, right: Right<'_>, name: &str) -> Told {
+async fn missing(app: &TestApp, right: Right<'_>, name: &str) -> TestResponse {
     let others = right.parameters.iter().filter(|(other, _)| *other != name);
-    send(town, right, Serializer::new(String::new()).extend_pairs(others).finish()).await
+    send(app, right, Serializer::new(String::new()).extend_pairs(others).finish()).await
 }
 
 /// Of a name that is sent twice the last value counts. Another name of the same parameter would be refused for itself.
-async fn with(town: &Town, right: Right<'_>, name: &str, value: &str) -> Told {
+async fn with(app: &TestApp, right: Right<'_>, name: &str, value: &str) -> TestResponse {
     let older = [("topic", "subject"), ("subject", "topic")].into_iter().find(|(one, _)| *one == name);
     let others = right.parameters.iter().filter(|(other, _)| older.is_none_or(|(_, older)| older != *other));
     let mut form = Serializer::new(String::new());
     form.extend_pairs(others);
-    send(town, right, form.append_pair(name, value).finish()).await
+    send(app, right, form.append_pair(name, value).finish()).await
 }
 
-async fn send(town: &Town, Right { who, call, .. }: Right<'_>, form: String) -> Told {
-    let before = town.store.head();
-    let told = town.call_with_body(who, call, form).await;
-    if !told.status.is_success() {
-        assert_eq!(town.store.head(), before, "{call} is refused and did something");
+async fn send(app: &TestApp, Right { who, call, .. }: Right<'_>, form: String) -> TestResponse {
+    let before = app.store.head();
+    let response = app.call_with_body(who, call, form).await;
+    if !response.status.is_success() {
+        assert_eq!(app.store.head(), before, "{call} is refused and did something");
     }
-    told
+    response
 }
 
-async fn refused(town: &Town, right: Right<'_>, (name, value): (&str, &str), said: &Said) {
-    let told = with(town, right, name, value).await;
+async fn refused(app: &TestApp, right: Right<'_>, (name, value): (&str, &str), said: &Said) {
+    let response = with(app, right, name, value).await;
     let shown: String = value.chars().take(60).collect();
-    let context = format!("{} with {name}={shown}: {}", right.call, told.body);
-    assert_eq!((told.status, &told.body["code"]), (StatusCode::BAD_REQUEST, &json!("BAD_REQUEST")), "{context}");
-    let text = told.body["msg"].as_str().unwrap();
+    let context = format!("{} with {name}={shown}: {}", right.call, response.body);
+    assert_eq!(
+        (response.status, &response.body["code"]),
+        (StatusCode::BAD_REQUEST, &json!("BAD_REQUEST")),
+        "{context}"
+    );
+    let text = response.body["msg"].as_str().unwrap();
     match said {
         Said::Exactly(expected) => assert_eq!(text, expected, "{context}"),
         Said::Either(expected) => assert!(expected.iter().any(|expected| expected == text), "{context}"),
@@ -125,7 +129,7 @@ fn wrong(document: &Document, parameter: &Parameter) -> Vec<(String, Said)> {
     wrong
 }
 
-/// What existing clients are told of a number that is none of a list.
+/// What existing clients are notified of a number that is none of a list.
 const NOT_LISTED: &str = "Not in the list of possible values";
 
 /// JSON that the schema does not describe.
@@ -250,7 +254,7 @@ fn out_of_range(name: &str, schema: &Value) -> Vec<(String, Said)> {
 }
 
 /// What stands in the path and is no number, or none this server gives, is no address; nor is a text with a NUL.
-async fn path(town: &Town, operation: &Operation, right: Right<'_>) {
+async fn path(app: &TestApp, operation: &Operation, right: Right<'_>) {
     let known: Vec<&str> = operation.call.split('/').collect();
     for (name, is_number) in operation.path_parameters() {
         let Some(place) = known.iter().position(|part| *part == format!("{{{name}}}")) else { panic!("{name}") };
@@ -260,8 +264,8 @@ async fn path(town: &Town, operation: &Operation, right: Right<'_>) {
             parts[place] = wrong;
             let call = parts.join("/");
             let form = Serializer::new(String::new()).extend_pairs(right.parameters).finish();
-            let told = send(town, Right { call: &call, ..right }, form).await;
-            assert_eq!(told.error(), (404, "BAD_REQUEST", "Not Found"), "{call}");
+            let response = send(app, Right { call: &call, ..right }, form).await;
+            assert_eq!(response.error(), (404, "BAD_REQUEST", "Not Found"), "{call}");
         }
     }
 }

@@ -7,15 +7,15 @@ use serde_json::Value;
 
 use super::Document;
 use super::bad_input::{Right, refuses, survives_long_texts};
-use crate::cellar::{form, png};
-use crate::town::{NOW_S, Person, Town, with_query};
+use crate::file_store::{form, png};
+use crate::test_app::{NOW_S, Person, TestApp, with_query};
 
 /// A parameter of no operation.
 const FOREIGN: &str = "no_such_parameter";
 
 /// Someone who does everything.
 struct Sweep<'a> {
-    town: &'a Town,
+    app: &'a TestApp,
     document: &'static Document,
     who: Person,
     done: BTreeSet<String>,
@@ -28,15 +28,15 @@ impl Sweep<'_> {
     async fn does(&mut self, call: &str, parameters: &[(&str, &str)]) -> Value {
         let place = self.document.find(call).unwrap_or_else(|| panic!("{call} is not described"));
         let with_foreign: Vec<_> = parameters.iter().copied().chain([(FOREIGN, "1")]).collect();
-        let told = self.town.call(&self.who, call, &with_foreign).await;
-        assert_eq!(told.status, 200, "{call}: {}", told.body);
-        let told = told.success();
-        assert_eq!(told["ignored_parameters_unsupported"], serde_json::json!([FOREIGN]), "{call}");
-        refuses(self.town, self.document, place, Right { who: &self.who, call, parameters }).await;
+        let response = self.app.call(&self.who, call, &with_foreign).await;
+        assert_eq!(response.status, 200, "{call}: {}", response.body);
+        let response = response.success();
+        assert_eq!(response["ignored_parameters_unsupported"], serde_json::json!([FOREIGN]), "{call}");
+        refuses(self.app, self.document, place, Right { who: &self.who, call, parameters }).await;
         let kept = parameters.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         self.calls.push((call.to_owned(), kept.collect()));
         self.done.insert(self.document.operations[place].call.clone());
-        told
+        response
     }
 
     /// Makes every call again, with each of its texts longer than any may be.
@@ -45,7 +45,7 @@ impl Sweep<'_> {
             let parameters: Vec<_> = parameters.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
             let place = self.document.find(call).unwrap();
             let right = Right { who: &self.who, call, parameters: &parameters };
-            survives_long_texts(self.town, self.document, place, right).await;
+            survives_long_texts(self.app, self.document, place, right).await;
         }
     }
 
@@ -53,10 +53,10 @@ impl Sweep<'_> {
     async fn does_with_file(&mut self, call: &str, parameters: &[(&str, &str)]) -> Value {
         let place = self.document.find(call).unwrap();
         let file = form(&[("file", "me.png", "image/png", &png(40, 30))]);
-        let told = self.town.call_with_files(&self.who, &with_query(call, parameters), file).await.success();
-        refuses(self.town, self.document, place, Right { who: &self.who, call, parameters }).await;
+        let response = self.app.call_with_files(&self.who, &with_query(call, parameters), file).await.success();
+        refuses(self.app, self.document, place, Right { who: &self.who, call, parameters }).await;
         self.done.insert(self.document.operations[place].call.clone());
-        told
+        response
     }
 
     async fn number(&mut self, call: &str, parameters: &[(&str, &str)], key: &str) -> String {
@@ -66,25 +66,25 @@ impl Sweep<'_> {
     /// A channel that is new.
     async fn channel(&mut self, name: &str) -> String {
         let wanted = format!("[{{\"name\":\"{name}\"}}]");
-        self.town.call(&self.who, "POST /users/me/subscriptions", &[("subscriptions", &wanted)]).await.success();
-        self.town.call(&self.who, "GET /get_stream_id", &[("stream", name)]).await.success()["stream_id"].to_string()
+        self.app.call(&self.who, "POST /users/me/subscriptions", &[("subscriptions", &wanted)]).await.success();
+        self.app.call(&self.who, "GET /get_stream_id", &[("stream", name)]).await.success()["stream_id"].to_string()
     }
 
     /// A message that is new.
     async fn message(&mut self, content: &str) -> String {
         let parameters = [("type", "channel"), ("to", "kitchen"), ("topic", "lunch"), ("content", content)];
-        self.town.call(&self.who, "POST /messages", &parameters).await.success()["id"].to_string()
+        self.app.call(&self.who, "POST /messages", &parameters).await.success()["id"].to_string()
     }
 }
 
 async fn server(sweep: &mut Sweep<'_>) {
     sweep.does("GET /server_settings", &[]).await;
     sweep.does("POST /fetch_api_key", &[("username", "ada@example.org"), ("password", "ada's")]).await;
-    let described = sweep.town.describe().await;
+    let described = sweep.app.describe().await;
     sweep.document.check("GET /openapi.json", (http::StatusCode::OK, &described));
     sweep.done.insert("GET /openapi.json".to_owned());
     // Nowhere in production.
-    let refused = sweep.town.call(&sweep.who, "POST /dev_fetch_api_key", &[("username", "ada@example.org")]).await;
+    let refused = sweep.app.call(&sweep.who, "POST /dev_fetch_api_key", &[("username", "ada@example.org")]).await;
     refused.refused("Endpoint not available in production.");
     sweep.done.insert("POST /dev_fetch_api_key".to_owned());
 }
@@ -193,7 +193,7 @@ async fn users(sweep: &mut Sweep<'_>, other: i64) {
     sweep.does("DELETE /users/me/avatar", &[]).await;
     sweep.does("POST /users/me/presence", &[("status", "active")]).await;
     // The server does it within a second, and a refusal in that second would be taken to have done it.
-    sweep.town.store.settle_presences().await.unwrap();
+    sweep.app.store.settle_presences().await.unwrap();
     sweep.does(&format!("GET /users/{}/presence", sweep.who.id), &[]).await;
     sweep.does("GET /realm/presence", &[]).await;
     for call in ["PATCH /settings", "PATCH /settings/display", "PATCH /settings/notifications"] {
@@ -262,7 +262,7 @@ async fn invitations(sweep: &mut Sweep<'_>, channel: &str) {
     sweep.does(&format!("POST /invites/{id}/resend"), &[]).await;
     sweep.does(&format!("DELETE /invites/{id}"), &[]).await;
     sweep.does("POST /invites/multiuse", &[]).await;
-    let listed = sweep.town.call(&sweep.who, "GET /invites", &[]).await.success();
+    let listed = sweep.app.call(&sweep.who, "GET /invites", &[]).await.success();
     let mut links = listed["invites"].as_array().unwrap().iter();
     let link = links.rfind(|invite| invite["is_multiuse"] == true).unwrap()["id"].to_string();
     sweep.does(&format!("DELETE /invites/multiuse/{link}"), &[]).await;
@@ -294,10 +294,10 @@ async fn uploads(sweep: &mut Sweep<'_>) {
 
 #[tokio::test]
 async fn every_operation_refuses_what_is_wrong_and_does_what_is_right() {
-    let town = Town::found().await;
-    let document = super::of(&town).await;
-    let other = town.person("bob", Role::Member).await;
-    let mut sweep = Sweep { town: &town, document, who: town.ada.clone(), done: BTreeSet::new(), calls: Vec::new() };
+    let app = TestApp::found().await;
+    let document = super::of(&app).await;
+    let other = app.person("bob", Role::Member).await;
+    let mut sweep = Sweep { app: &app, document, who: app.ada.clone(), done: BTreeSet::new(), calls: Vec::new() };
     let channel = sweep.channel("kitchen").await;
     server(&mut sweep).await;
     events(&mut sweep).await;

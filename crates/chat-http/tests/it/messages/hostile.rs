@@ -6,19 +6,19 @@ use chat_core::model::user::User;
 use http::StatusCode;
 use serde_json::Value;
 
-use super::sending::{change, told};
+use super::sending::{change, logged_messages};
 use crate::checker::check;
 use crate::payloads::PAYLOADS;
-use crate::town::Town;
+use crate::test_app::TestApp;
 
 const ALL: [(&str, &str); 3] = [("anchor", "newest"), ("num_before", "5000"), ("num_after", "0")];
 
 #[tokio::test]
 async fn no_payload_comes_back_as_more_than_text_and_allowed_elements() {
-    let town = Town::found().await;
-    let mut user = User::clone(town.realm().user(UserId(9)).unwrap());
+    let app = TestApp::found().await;
+    let mut user = User::clone(app.realm().user(UserId(9)).unwrap());
     user.full_name = "<img src=x onerror=alert(1)>".to_owned();
-    change(&town, vec![RealmChange::User(Box::new(user))]).await;
+    change(&app, vec![RealmChange::User(Box::new(user))]).await;
     let mut sent = 0;
     for payload in PAYLOADS {
         let mention =
@@ -26,12 +26,12 @@ async fn no_payload_comes_back_as_more_than_text_and_allowed_elements() {
         let topic: String = payload.chars().filter(|character| !character.is_control()).collect();
         for content in [payload, &mention] {
             let parameters = [("type", "channel"), ("to", "general"), ("topic", &topic), ("content", content)];
-            town.call(&town.ada, "POST /messages", &parameters).await.success();
+            app.call(&app.ada, "POST /messages", &parameters).await.success();
             sent += 1;
         }
     }
     assert!(sent >= 80);
-    let answer = town.call(&town.ada, "GET /messages", &ALL).await.success();
+    let answer = app.call(&app.ada, "GET /messages", &ALL).await.success();
     let messages = answer["messages"].as_array().unwrap();
     assert_eq!(messages.len(), sent);
     for message in messages {
@@ -45,7 +45,7 @@ async fn no_payload_comes_back_as_more_than_text_and_allowed_elements() {
     }
     let ids = serde_json::to_string(&messages.iter().map(|message| &message["id"]).collect::<Vec<_>>()).unwrap();
     let parameters = [("msg_ids", ids.as_str()), ("narrow", "[]")];
-    let answer = town.call(&town.ada, "GET /messages/matches_narrow", &parameters).await.success();
+    let answer = app.call(&app.ada, "GET /messages/matches_narrow", &parameters).await.success();
     let matches = answer["messages"].as_object().unwrap();
     assert_eq!(matches.len(), sent);
     for found in matches.values() {
@@ -57,7 +57,7 @@ async fn no_payload_comes_back_as_more_than_text_and_allowed_elements() {
 
 #[tokio::test]
 async fn bytes_that_are_no_text_are_refused_by_name() {
-    let town = Town::found().await;
+    let app = TestApp::found().await;
     for field in ["content", "topic", "to", "queue_id", "local_id"] {
         let mut fields = vec![
             ("type", "channel"),
@@ -70,60 +70,60 @@ async fn bytes_that_are_no_text_are_refused_by_name() {
         fields.retain(|(name, _)| *name != field);
         let fields = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
         let body = format!("{fields}&{field}=a%FF%FEb").into_bytes();
-        let answer = town.call_with_body(&town.ada, "POST /messages", body).await;
+        let answer = app.call_with_body(&app.ada, "POST /messages", body).await;
         answer.refused(&format!("Bad value for '{field}': a\u{fffd}\u{fffd}b"));
     }
-    assert_eq!(told(&town).await.len(), 0);
+    assert_eq!(logged_messages(&app).await.len(), 0);
 }
 
 #[tokio::test]
 async fn a_body_of_ten_megabytes_is_too_large() {
-    let town = Town::found().await;
+    let app = TestApp::found().await;
     let mut body = b"type=channel&to=general&topic=t&content=".to_vec();
     body.resize(10 * 1024 * 1024, b'x');
     for path in ["POST /messages", "POST /messages/render"] {
-        let answer = town.call_with_body(&town.ada, path, body.clone()).await;
+        let answer = app.call_with_body(&app.ada, path, body.clone()).await;
         assert_eq!((answer.status, answer.error().1), (StatusCode::PAYLOAD_TOO_LARGE, "BAD_REQUEST"));
     }
-    assert_eq!(told(&town).await.len(), 0);
+    assert_eq!(logged_messages(&app).await.len(), 0);
 }
 
 #[tokio::test]
 async fn a_deep_narrow_is_no_json() {
-    let town = Town::found().await;
+    let app = TestApp::found().await;
     for depth in [40, 200, 5_000] {
         let deep = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
         let mut parameters = ALL.to_vec();
         parameters.push(("narrow", &deep));
-        town.call(&town.ada, "GET /messages", &parameters).await.refused("narrow is not valid JSON");
+        app.call(&app.ada, "GET /messages", &parameters).await.refused("narrow is not valid JSON");
     }
     let mut parameters = ALL.to_vec();
     parameters.push(("narrow", r#"[["topic", "a\u0000b"]]"#));
-    let answer = town.call(&town.ada, "GET /messages", &parameters).await;
+    let answer = app.call(&app.ada, "GET /messages", &parameters).await;
     assert_eq!(answer.error().0, 400);
 }
 
 #[tokio::test]
 async fn numbers_of_nobody_and_nothing_are_refused_and_never_a_failure() {
-    let town = Town::found().await;
+    let app = TestApp::found().await;
     for id in ["-1", "0", "9223372036854775807", "-9223372036854775808"] {
         let to = format!("[{id}]");
         let direct = [("type", "direct"), ("to", to.as_str()), ("content", "x")];
-        town.call(&town.ada, "POST /messages", &direct).await.refused(&format!("Invalid user ID {id}"));
+        app.call(&app.ada, "POST /messages", &direct).await.refused(&format!("Invalid user ID {id}"));
         let channel = [("type", "channel"), ("to", to.as_str()), ("topic", "t"), ("content", "x")];
-        let answer = town.call(&town.ada, "POST /messages", &channel).await;
+        let answer = app.call(&app.ada, "POST /messages", &channel).await;
         assert_eq!(answer.error(), (400, "STREAM_DOES_NOT_EXIST", &*format!("Channel with ID '{id}' does not exist")));
         for operator in ["channel", "sender", "dm-including", "id", "with"] {
             let narrow = format!("[{{\"operator\": \"{operator}\", \"operand\": {id}}}]");
             let mut parameters = ALL.to_vec();
             parameters.push(("narrow", &narrow));
-            let answer = town.call(&town.ada, "GET /messages", &parameters).await;
+            let answer = app.call(&app.ada, "GET /messages", &parameters).await;
             let empty = answer.status == 200 && answer.body["messages"] == Value::Array(Vec::new());
             assert!(empty || answer.error().1 == "BAD_NARROW", "{narrow}: {}", answer.body);
         }
         let ids = [("msg_ids", to.as_str()), ("narrow", "[]")];
-        let answer = town.call(&town.ada, "GET /messages/matches_narrow", &ids).await.success();
+        let answer = app.call(&app.ada, "GET /messages/matches_narrow", &ids).await.success();
         assert_eq!(answer["messages"], serde_json::json!({}));
     }
-    assert_eq!(told(&town).await.len(), 0);
+    assert_eq!(logged_messages(&app).await.len(), 0);
 }

@@ -3,10 +3,12 @@
 //! # Source
 //! Specification, "Endpoints"; where it is silent about a role, what existing servers answer.
 
-use super::rows::{Enclosed, Row, Verdict, row, with_file};
-use Verdict::{Administrators, AdministratorsElse, AdministratorsWhereSeen, All, Everybody, Members, None, NotGuests};
+use super::rows::{Enclosed, ErrorResponse, Row, row, with_file};
+use ErrorResponse::{
+    Administrators, AdministratorsElse, AdministratorsWhereSeen, All, Everybody, Members, None, NotGuests,
+};
 
-const NO_CHANNEL: Verdict = NotGuests("Invalid channel ID");
+const NO_CHANNEL: ErrorResponse = NotGuests("Invalid channel ID");
 const NOT_THEIRS: &str = "You don't have permission to delete this message";
 const TO_SQUARE: [(&str, &str); 4] =
     [("type", "channel"), ("to", "{square}"), ("topic", "t {number}"), ("content", "x")];

@@ -3,8 +3,8 @@
 //! # Source
 //! Specification, "Endpoints"; where it is silent about a role, what existing servers answer.
 
-use super::rows::{Enclosed, Row, Verdict, row, with_file};
-use Verdict::{
+use super::rows::{Enclosed, ErrorResponse, Row, row, with_file};
+use ErrorResponse::{
     Administrators, AdministratorsAmongMembersElse, AdministratorsElse, AdministratorsWhoArePeople,
     AdministratorsWhoArePeopleElse, All, Everybody, Members, MembersWhoArePeople, Off, Owners, OwnersWhoArePeople,
     People,

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use crate::document;
-use crate::town::Town;
+use crate::test_app::TestApp;
 
 /// `METHOD /path` of all endpoints below `/api/v1`, with `{}` for what differs: those the API describes, and none is
 /// routed that it does not.
-pub(crate) async fn served(town: &Town) -> BTreeSet<String> {
-    document::of(town).await.operations.iter().map(|operation| plain(&operation.call)).collect()
+pub(crate) async fn served(app: &TestApp) -> BTreeSet<String> {
+    document::of(app).await.operations.iter().map(|operation| plain(&operation.call)).collect()
 }
 
 /// The call with `{}` for every name in braces.

@@ -1,7 +1,7 @@
 //! What a row of the tables is made of.
 
 use super::{Answer, Caller, SUCCESS};
-use crate::cellar::{form, png};
+use crate::file_store::{form, png};
 
 /// A call that is right, and what each role is told.
 pub(crate) struct Row {
@@ -10,7 +10,7 @@ pub(crate) struct Row {
     pub(crate) parameters: &'static [(&'static str, &'static str)],
     /// What comes with the call.
     pub(crate) file: Option<Enclosed>,
-    pub(crate) verdict: Verdict,
+    pub(crate) verdict: ErrorResponse,
 }
 
 /// A file that is sent.
@@ -31,7 +31,7 @@ impl Enclosed {
 
 /// Who may. Who closed their account may nothing that needs one, and nobody neither.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Verdict {
+pub(crate) enum ErrorResponse {
     /// Also who has no account.
     Everybody,
     /// All with an account in use.
@@ -54,37 +54,37 @@ pub(crate) enum Verdict {
     AdministratorsWhereSeen,
     /// The same; others are told this.
     AdministratorsElse(&'static str),
-    /// The same; guests are told that they are guests, and others this.
+    /// The same; guests are notified that they are guests, and others this.
     AdministratorsAmongMembersElse(&'static str),
-    /// The same; guests are told that they are guests, bots that they are bots, and others this.
+    /// The same; guests are notified that they are guests, bots that they are bots, and others this.
     AdministratorsWhoArePeopleElse(&'static str),
-    /// The same; guests are told that they are guests, and bots that they are bots.
+    /// The same; guests are notified that they are guests, and bots that they are bots.
     AdministratorsWhoArePeople,
     /// Owners.
     Owners,
-    /// The same; guests are told that they are guests, and bots that they are bots.
+    /// The same; guests are notified that they are guests, and bots that they are bots.
     OwnersWhoArePeople,
 }
 
 const UNAUTHORIZED: &str = "UNAUTHORIZED";
 const BAD_REQUEST: &str = "BAD_REQUEST";
 
-impl Verdict {
+impl ErrorResponse {
     /// What that caller is told.
     ///
     /// # Source
-    /// Specification, "Errors": a permission problem is `BAD_REQUEST`. Existing servers have a code of their own for some
-    /// of them, which the specification does not know.
+    /// Specification, "Errors": a permission problem is `BAD_REQUEST`. Existing servers have a code of their own for
+    /// some of them, which the specification does not know.
     pub(crate) fn of(self, caller: Caller) -> Answer {
-        let told = |status: u16, code: &str, text: &str| (status, code.to_owned(), text.to_owned());
-        let refused = |text: &str| told(400, BAD_REQUEST, text);
+        let expected = |status: u16, code: &str, text: &str| (status, code.to_owned(), text.to_owned());
+        let refused = |text: &str| expected(400, BAD_REQUEST, text);
         let is_administrator = matches!(caller, Caller::Owner | Caller::Administrator);
         match self {
             Self::Everybody => SUCCESS,
             Self::Off(text) => refused(text),
-            _ if caller == Caller::Deactivated => told(401, UNAUTHORIZED, "Account is deactivated"),
+            _ if caller == Caller::Deactivated => expected(401, UNAUTHORIZED, "Account is deactivated"),
             _ if caller == Caller::Nobody => {
-                told(401, UNAUTHORIZED, "Not logged in: API authentication or user session required")
+                expected(401, UNAUTHORIZED, "Not logged in: API authentication or user session required")
             }
             _ if self.wants_members() && caller == Caller::Guest => refused("Not allowed for guest users"),
             _ if self.wants_people() && caller == Caller::Bot => refused("This endpoint does not accept bot requests."),
@@ -129,13 +129,13 @@ impl Verdict {
 pub(crate) const fn row(
     call: &'static str,
     parameters: &'static [(&'static str, &'static str)],
-    verdict: Verdict,
+    verdict: ErrorResponse,
 ) -> Row {
     Row { call, parameters, file: None, verdict }
 }
 
 /// A row with one.
-pub(crate) const fn with_file(call: &'static str, file: Enclosed, verdict: Verdict) -> Row {
+pub(crate) const fn with_file(call: &'static str, file: Enclosed, verdict: ErrorResponse) -> Row {
     Row { call, parameters: &[], file: Some(file), verdict }
 }
 

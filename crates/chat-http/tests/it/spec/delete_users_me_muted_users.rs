@@ -9,28 +9,28 @@ use serde_json::json;
 
 use super::one_succeeds;
 use crate::personal::{heard, listen};
-use crate::town::Town;
+use crate::test_app::TestApp;
 use chat_core::model::role::Role;
 
 #[tokio::test]
 async fn of_two_who_unmute_at_once_one_is_told_that_the_user_is_not_muted() {
-    let town = Town::found().await;
-    let sam = town.person("sam", Role::Member).await;
-    town.call(&town.ada, &format!("POST /users/me/muted_users/{}", sam.id), &[]).await.success();
-    let ear = listen(&town, &town.ada, r#"["muted_users"]"#, &[]).await;
+    let app = TestApp::found().await;
+    let sam = app.person("sam", Role::Member).await;
+    app.call(&app.ada, &format!("POST /users/me/muted_users/{}", sam.id), &[]).await.success();
+    let queue = listen(&app, &app.ada, r#"["muted_users"]"#, &[]).await;
     let call = format!("DELETE /users/me/muted_users/{}", sam.id);
-    let both = tokio::join!(town.call(&town.ada, &call, &[]), town.call(&town.ada, &call, &[]));
+    let both = tokio::join!(app.call(&app.ada, &call, &[]), app.call(&app.ada, &call, &[]));
     one_succeeds(both).refused("User is not muted");
-    assert_eq!(heard(&town, &ear).await, [json!({"type": "muted_users", "muted_users": []})]);
+    assert_eq!(heard(&app, &queue).await, [json!({"type": "muted_users", "muted_users": []})]);
 }
 
 #[tokio::test]
 async fn a_user_is_unmuted_for_the_caller_alone() {
-    let town = Town::found().await;
-    let (sam, gus) = (town.person("sam", Role::Member).await, town.person("gus", Role::Guest).await);
-    for who in [&town.ada, &gus] {
-        town.call(who, &format!("POST /users/me/muted_users/{}", sam.id), &[]).await.success();
+    let app = TestApp::found().await;
+    let (sam, gus) = (app.person("sam", Role::Member).await, app.person("gus", Role::Guest).await);
+    for who in [&app.ada, &gus] {
+        app.call(who, &format!("POST /users/me/muted_users/{}", sam.id), &[]).await.success();
     }
-    town.call(&gus, &format!("DELETE /users/me/muted_users/{}", sam.id), &[]).await.success();
-    town.call(&town.ada, &format!("DELETE /users/me/muted_users/{}", sam.id), &[]).await.success();
+    app.call(&gus, &format!("DELETE /users/me/muted_users/{}", sam.id), &[]).await.success();
+    app.call(&app.ada, &format!("DELETE /users/me/muted_users/{}", sam.id), &[]).await.success();
 }

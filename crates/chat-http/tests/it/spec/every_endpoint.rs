@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 use serde_json::json;
 
 use crate::document;
-use crate::town::Town;
+use crate::test_app::TestApp;
 
 /// The files of the endpoints; each begins with its endpoint.
 const FILES: [&str; 21] = [
@@ -52,9 +52,9 @@ fn endpoint(file: &str) -> &str {
 
 #[tokio::test]
 async fn every_endpoint_of_the_specification_is_described_under_its_path() {
-    let town = Town::found().await;
+    let app = TestApp::found().await;
     let described: BTreeSet<_> =
-        document::of(&town).await.operations.iter().map(|operation| operation.call.as_str()).collect();
+        document::of(&app).await.operations.iter().map(|operation| operation.call.as_str()).collect();
     let asked: BTreeSet<_> = FILES.into_iter().map(endpoint).collect();
     assert_eq!(asked.len(), FILES.len());
     assert_eq!(asked.difference(&described).collect::<Vec<_>>(), Vec::<&&str>::new());
@@ -62,9 +62,9 @@ async fn every_endpoint_of_the_specification_is_described_under_its_path() {
 
 #[tokio::test]
 async fn the_feature_level_is_one_number_wherever_it_is_told() {
-    let town = Town::found().await;
-    let settings = town.call_as_nobody("GET /server_settings", &[]).await.success();
-    let state = town.call(&town.ada, "POST /register", &[]).await.success();
+    let app = TestApp::found().await;
+    let settings = app.call_as_nobody("GET /server_settings", &[]).await.success();
+    let state = app.call(&app.ada, "POST /register", &[]).await.success();
     // 248 brought `channel` as a type, 258 the object form of settings: both are there.
     assert!(settings["service_feature_level"].as_i64().unwrap() >= 258);
     for key in ["service_feature_level", "service_version", "service_merge_base", "zulip_feature_level"] {
@@ -74,7 +74,7 @@ async fn the_feature_level_is_one_number_wherever_it_is_told() {
 
 #[tokio::test]
 async fn lengths_are_told_by_the_register_response() {
-    let town = Town::found().await;
-    let state = town.call(&town.ada, "POST /register", &[]).await.success();
+    let app = TestApp::found().await;
+    let state = app.call(&app.ada, "POST /register", &[]).await.success();
     assert_eq!((&state["max_message_length"], &state["max_topic_length"]), (&json!(10_000), &json!(60)));
 }

@@ -8,28 +8,28 @@ use chat_core::model::role::Role;
 use serde_json::{Value, json};
 
 use super::{channel, gather, private, say, tell};
-use crate::town::{Person, Told, Town};
+use crate::test_app::{Person, TestApp, TestResponse};
 
-async fn matches(town: &Town, who: &Person, ids: &Value, narrow: &Value) -> Told {
+async fn matches(app: &TestApp, who: &Person, ids: &Value, narrow: &Value) -> TestResponse {
     let (ids, narrow) = (ids.to_string(), narrow.to_string());
-    town.call(who, "GET /messages/matches_narrow", &[("msg_ids", &ids), ("narrow", &narrow)]).await
+    app.call(who, "GET /messages/matches_narrow", &[("msg_ids", &ids), ("narrow", &narrow)]).await
 }
 
 /// The numbers of those that match.
-async fn matching(town: &Town, who: &Person, ids: &[i64], narrow: Value) -> Vec<i64> {
-    let told = matches(town, who, &json!(ids), &narrow).await.success();
-    let mut found: Vec<i64> = told["messages"].as_object().unwrap().keys().map(|id| id.parse().unwrap()).collect();
+async fn matching(app: &TestApp, who: &Person, ids: &[i64], narrow: Value) -> Vec<i64> {
+    let response = matches(app, who, &json!(ids), &narrow).await.success();
+    let mut found: Vec<i64> = response["messages"].as_object().unwrap().keys().map(|id| id.parse().unwrap()).collect();
     found.sort_unstable();
     found
 }
 
 #[tokio::test]
 async fn narrow_is_an_array_of_operator_and_operand() {
-    let town = Town::found().await;
-    let general = channel(&town, "general");
-    let soup = say(&town, &town.ada, general, ("lunch", "soup")).await;
-    let cake = say(&town, &town.ada, general, ("tea", "cake")).await;
-    let note = tell(&town, &town.ada, &[&town.ada], "note").await;
+    let app = TestApp::found().await;
+    let general = channel(&app, "general");
+    let soup = say(&app, &app.ada, general, ("lunch", "soup")).await;
+    let cake = say(&app, &app.ada, general, ("tea", "cake")).await;
+    let note = tell(&app, &app.ada, &[&app.ada], "note").await;
     let all = [soup, cake, note];
     for (narrow, found) in [
         (json!([]), &all[..]),
@@ -44,56 +44,56 @@ async fn narrow_is_an_array_of_operator_and_operand() {
         (json!([{"operator": "search", "operand": "soups"}]), &all[..1]),
         (json!([{"operator": "is", "operand": "starred"}]), &[]),
     ] {
-        assert_eq!(matching(&town, &town.ada, &all, narrow.clone()).await, found, "{narrow}");
+        assert_eq!(matching(&app, &app.ada, &all, narrow.clone()).await, found, "{narrow}");
     }
 }
 
 #[tokio::test]
 async fn of_messages_named_twice_that_are_gone_or_never_were_nothing_is_told() {
-    let town = Town::found().await;
-    let id = say(&town, &town.ada, channel(&town, "general"), ("lunch", "soup")).await;
-    assert_eq!(matching(&town, &town.ada, &[id, id, 0, -1, i64::MAX], json!([])).await, [id]);
-    assert_eq!(matching(&town, &town.ada, &[], json!([])).await, [0; 0]);
-    town.call(&town.ada, &format!("DELETE /messages/{id}"), &[]).await.success();
-    assert_eq!(matching(&town, &town.ada, &[id], json!([])).await, [0; 0]);
+    let app = TestApp::found().await;
+    let id = say(&app, &app.ada, channel(&app, "general"), ("lunch", "soup")).await;
+    assert_eq!(matching(&app, &app.ada, &[id, id, 0, -1, i64::MAX], json!([])).await, [id]);
+    assert_eq!(matching(&app, &app.ada, &[], json!([])).await, [0; 0]);
+    app.call(&app.ada, &format!("DELETE /messages/{id}"), &[]).await.success();
+    assert_eq!(matching(&app, &app.ada, &[id], json!([])).await, [0; 0]);
 }
 
 #[tokio::test]
 async fn messages_of_others_are_not_told() {
-    let town = Town::found().await;
-    let (sam, gus) = (town.person("sam", Role::Member).await, town.person("gus", Role::Guest).await);
-    let den = private(&town, "den", &[&town.ada]).await;
+    let app = TestApp::found().await;
+    let (sam, gus) = (app.person("sam", Role::Member).await, app.person("gus", Role::Guest).await);
+    let den = private(&app, "den", &[&app.ada]).await;
     let ids = [
-        say(&town, &town.ada, den, ("x", "secret")).await,
-        tell(&town, &town.ada, &[&town.ada], "note").await,
-        say(&town, &town.ada, channel(&town, "general"), ("x", "public")).await,
+        say(&app, &app.ada, den, ("x", "secret")).await,
+        tell(&app, &app.ada, &[&app.ada], "note").await,
+        say(&app, &app.ada, channel(&app, "general"), ("x", "public")).await,
     ];
     for who in [&sam, &gus] {
-        assert_eq!(matching(&town, who, &ids, json!([])).await, [0; 0]);
+        assert_eq!(matching(&app, who, &ids, json!([])).await, [0; 0]);
         let narrow = json!([{"operator": "channel", "operand": den}]);
-        let told = matches(&town, who, &json!(ids), &narrow).await;
+        let response = matches(&app, who, &json!(ids), &narrow).await;
         let text = format!("Invalid narrow operator: unknown channel {den}");
-        assert_eq!(told.error(), (400, "BAD_NARROW", text.as_str()));
-        assert_eq!(told.body["desc"], json!(format!("unknown channel {den}")));
+        assert_eq!(response.error(), (400, "BAD_NARROW", text.as_str()));
+        assert_eq!(response.body["desc"], json!(format!("unknown channel {den}")));
     }
 }
 
 #[tokio::test]
 async fn match_content_is_html_and_match_subject_a_string_without_a_search_too() {
-    let town = Town::found().await;
-    let id = say(&town, &town.ada, channel(&town, "general"), ("a & b", "1 < 2")).await;
-    let note = tell(&town, &town.ada, &[&town.ada], "*note*").await;
-    let told = matches(&town, &town.ada, &json!([id, note]), &json!([])).await.success();
+    let app = TestApp::found().await;
+    let id = say(&app, &app.ada, channel(&app, "general"), ("a & b", "1 < 2")).await;
+    let note = tell(&app, &app.ada, &[&app.ada], "*note*").await;
+    let response = matches(&app, &app.ada, &json!([id, note]), &json!([])).await.success();
     let expected = json!({
         id.to_string(): {"match_content": "<p>1 &lt; 2</p>", "match_subject": "a &amp; b"},
         note.to_string(): {"match_content": "<p><em>note</em></p>", "match_subject": ""},
     });
-    assert_eq!(told["messages"], expected);
+    assert_eq!(response["messages"], expected);
 }
 
 #[tokio::test]
 async fn what_is_no_list_of_numbers_and_no_narrow_is_refused() {
-    let town = Town::found().await;
+    let app = TestApp::found().await;
     let many: Vec<i64> = (1..=5_001).collect();
     for (ids, narrow, text) in [
         (json!(1), json!([]), "msg_ids is not a list"),
@@ -108,19 +108,19 @@ async fn what_is_no_list_of_numbers_and_no_narrow_is_refused() {
         (json!([1]), json!([["is"]]), "Invalid narrow[0]: Value error, element is not a string pair"),
         (json!([1]), json!([{"operator": "search", "operand": " "}]), "operand cannot be blank."),
     ] {
-        matches(&town, &town.ada, &ids, &narrow).await.refused(text);
+        matches(&app, &app.ada, &ids, &narrow).await.refused(text);
     }
-    let told = matches(&town, &town.ada, &json!([1]), &json!([["nothing", "x"]])).await;
-    assert_eq!(told.error(), (400, "BAD_NARROW", "Invalid narrow operator: unknown operator nothing"));
+    let response = matches(&app, &app.ada, &json!([1]), &json!([["nothing", "x"]])).await;
+    assert_eq!(response.error(), (400, "BAD_NARROW", "Invalid narrow operator: unknown operator nothing"));
 }
 
 #[tokio::test]
 async fn who_was_in_a_channel_sees_what_they_received_there_and_no_more() {
-    let town = Town::found().await;
-    let sam = town.person("sam", Role::Member).await;
-    let den = private(&town, "den", &[&town.ada]).await;
-    let early = say(&town, &town.ada, den, ("x", "early")).await;
-    gather(&town, "den", &[&sam], &[]).await;
-    let mine = say(&town, &town.ada, den, ("x", "mine")).await;
-    assert_eq!(matching(&town, &sam, &[early, mine], json!([])).await, [mine]);
+    let app = TestApp::found().await;
+    let sam = app.person("sam", Role::Member).await;
+    let den = private(&app, "den", &[&app.ada]).await;
+    let early = say(&app, &app.ada, den, ("x", "early")).await;
+    gather(&app, "den", &[&sam], &[]).await;
+    let mine = say(&app, &app.ada, den, ("x", "mine")).await;
+    assert_eq!(matching(&app, &sam, &[early, mine], json!([])).await, [mine]);
 }

@@ -10,27 +10,27 @@
 use serde_json::json;
 
 use crate::personal::bot;
-use crate::town::Town;
+use crate::test_app::TestApp;
 use chat_core::model::role::Role;
 
 #[tokio::test]
 async fn a_realm_begins_without_fields_and_bots_and_guests_are_told_so() {
-    let town = Town::found().await;
-    for who in [bot(&town, "robot").await, town.person("gus", Role::Guest).await] {
-        let told = town.call(&who, "GET /realm/profile_fields", &[]).await.success();
-        assert_eq!(told["custom_fields"], json!([]));
+    let app = TestApp::found().await;
+    for who in [bot(&app, "robot").await, app.person("gus", Role::Guest).await] {
+        let response = app.call(&who, "GET /realm/profile_fields", &[]).await.success();
+        assert_eq!(response["custom_fields"], json!([]));
     }
 }
 
 #[tokio::test]
 async fn the_data_of_options_is_json_text_that_maps_keys_to_text_and_order() {
-    let town = Town::found().await;
+    let app = TestApp::found().await;
     let options = json!({"0": {"text": "Vim", "order": "1"}, "1": {"text": "Emacs", "order": "2"}});
     let data = options.to_string();
     let parameters = [("name", "Editor"), ("field_type", "3"), ("field_data", data.as_str()), ("required", "true")];
-    town.call(&town.ada, "POST /realm/profile_fields", &parameters).await.success();
-    let told = town.call(&town.ada, "GET /realm/profile_fields", &[]).await.success();
-    let field = &told["custom_fields"][0];
+    app.call(&app.ada, "POST /realm/profile_fields", &parameters).await.success();
+    let response = app.call(&app.ada, "GET /realm/profile_fields", &[]).await.success();
+    let field = &response["custom_fields"][0];
     let read: serde_json::Value = serde_json::from_str(field["field_data"].as_str().unwrap()).unwrap();
     assert_eq!((read, &field["required"]), (options, &json!(true)));
 }

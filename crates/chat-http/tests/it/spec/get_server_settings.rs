@@ -12,44 +12,47 @@
 
 use serde_json::json;
 
-use crate::town::{Person, Town};
+use crate::test_app::{Person, TestApp};
 
 #[tokio::test]
 async fn the_methods_of_authentication_are_booleans_under_every_key() {
-    let town = Town::found().await;
-    let told = town.call_as_nobody("GET /server_settings", &[]).await.success();
-    let methods = told["authentication_methods"].as_object().unwrap();
+    let app = TestApp::found().await;
+    let response = app.call_as_nobody("GET /server_settings", &[]).await.success();
+    let methods = response["authentication_methods"].as_object().unwrap();
     assert_eq!(methods.len(), 12);
     assert!(methods.values().all(serde_json::Value::is_boolean), "{methods:?}");
     for key in ["password", "dev", "email", "ldap", "remoteuser", "saml", "openid connect"] {
         assert!(methods.contains_key(key), "{key}");
     }
     assert_eq!((&methods["password"], &methods["email"], &methods["dev"]), (&json!(true), &json!(true), &json!(false)));
-    assert_eq!(told["external_authentication_methods"], json!([]));
+    assert_eq!(response["external_authentication_methods"], json!([]));
 }
 
 #[tokio::test]
 async fn realm_url_is_the_canonical_one_and_realm_uri_its_deprecated_alias() {
-    let town = Town::found().await;
-    let told = town.call_as_nobody("GET /server_settings", &[]).await.success();
-    assert_eq!((&told["realm_url"], &told["realm_uri"]), (&json!("https://chat.example.org"), &told["realm_url"]));
+    let app = TestApp::found().await;
+    let response = app.call_as_nobody("GET /server_settings", &[]).await.success();
+    assert_eq!(
+        (&response["realm_url"], &response["realm_uri"]),
+        (&json!("https://chat.example.org"), &response["realm_url"])
+    );
 }
 
 #[tokio::test]
 async fn name_and_description_are_told_as_they_are_now() {
-    let town = Town::found().await;
+    let app = TestApp::found().await;
     let change = [("name", "Clinic"), ("description", "We *care*")];
-    town.call(&town.ada, "PATCH /realm", &change).await.success();
-    let told = town.call_as_nobody("GET /server_settings", &[]).await.success();
-    assert_eq!(told["realm_name"], json!("Clinic"));
-    assert_eq!(told["realm_description"], json!("<p>We <em>care</em></p>"));
+    app.call(&app.ada, "PATCH /realm", &change).await.success();
+    let response = app.call_as_nobody("GET /server_settings", &[]).await.success();
+    assert_eq!(response["realm_name"], json!("Clinic"));
+    assert_eq!(response["realm_description"], json!("<p>We <em>care</em></p>"));
 }
 
 #[tokio::test]
 async fn who_shows_a_key_of_nobody_is_answered_too() {
-    let town = Town::found().await;
+    let app = TestApp::found().await;
     let stranger = Person { id: 0, email: "x@example.org".to_owned(), key: "x".repeat(32) };
-    town.call(&stranger, "GET /server_settings", &[]).await.success();
-    let told = town.call_as_nobody("POST /server_settings", &[]).await;
-    assert_eq!(told.status.as_u16(), 405);
+    app.call(&stranger, "GET /server_settings", &[]).await.success();
+    let response = app.call_as_nobody("POST /server_settings", &[]).await;
+    assert_eq!(response.status.as_u16(), 405);
 }

@@ -17,31 +17,31 @@ use serde_json::{Value, json};
 
 use super::{archive, gather, private};
 use crate::personal::{bot, put};
-use crate::town::{Person, Town};
+use crate::test_app::{Person, TestApp};
 use chat_core::id::UserId;
 use chat_core::model::change::RealmChange;
 use chat_core::model::role::Role;
 use chat_core::model::user::User;
 
-async fn streams(town: &Town, who: &Person, parameters: &[(&str, &str)]) -> Vec<Value> {
-    let told = town.call(who, "GET /streams", parameters).await.success();
-    told["streams"].as_array().unwrap().clone()
+async fn streams(app: &TestApp, who: &Person, parameters: &[(&str, &str)]) -> Vec<Value> {
+    let response = app.call(who, "GET /streams", parameters).await.success();
+    response["streams"].as_array().unwrap().clone()
 }
 
-async fn names(town: &Town, who: &Person, parameters: &[(&str, &str)]) -> Vec<String> {
-    let streams = streams(town, who, parameters).await;
+async fn names(app: &TestApp, who: &Person, parameters: &[(&str, &str)]) -> Vec<String> {
+    let streams = streams(app, who, parameters).await;
     streams.iter().map(|stream| stream["name"].as_str().unwrap().to_owned()).collect()
 }
 
 #[tokio::test]
 async fn stream_post_policy_is_a_number_and_is_announcement_only_follows_from_it() {
-    let town = Town::found().await;
-    let id = gather(&town, "news", &[&town.ada], &[]).await;
+    let app = TestApp::found().await;
+    let id = gather(&app, "news", &[&app.ada], &[]).await;
     for policy in 1..=4 {
         let call = format!("PATCH /streams/{id}");
-        let told = town.call(&town.ada, &call, &[("stream_post_policy", &policy.to_string())]).await;
-        told.success();
-        let shown = streams(&town, &town.ada, &[]).await.pop().unwrap();
+        let response = app.call(&app.ada, &call, &[("stream_post_policy", &policy.to_string())]).await;
+        response.success();
+        let shown = streams(&app, &app.ada, &[]).await.pop().unwrap();
         assert_eq!(
             (&shown["stream_post_policy"], &shown["is_announcement_only"]),
             (&json!(policy), &json!(policy == 2))
@@ -51,11 +51,11 @@ async fn stream_post_policy_is_a_number_and_is_announcement_only_follows_from_it
 
 #[tokio::test]
 async fn a_channel_says_who_sees_it_and_its_history() {
-    let town = Town::found().await;
-    gather(&town, "open", &[&town.ada], &[("is_web_public", "true")]).await;
-    private(&town, "den", &[&town.ada]).await;
-    gather(&town, "club", &[&town.ada], &[("invite_only", "true"), ("history_public_to_subscribers", "true")]).await;
-    let shown = streams(&town, &town.ada, &[]).await;
+    let app = TestApp::found().await;
+    gather(&app, "open", &[&app.ada], &[("is_web_public", "true")]).await;
+    private(&app, "den", &[&app.ada]).await;
+    gather(&app, "club", &[&app.ada], &[("invite_only", "true"), ("history_public_to_subscribers", "true")]).await;
+    let shown = streams(&app, &app.ada, &[]).await;
     let flags = |name: &str| {
         let stream = shown.iter().find(|stream| stream["name"] == name).unwrap();
         ["invite_only", "is_web_public", "history_public_to_subscribers"].map(|key| stream[key].as_bool().unwrap())
@@ -68,42 +68,42 @@ async fn a_channel_says_who_sees_it_and_its_history() {
 
 #[tokio::test]
 async fn a_channel_that_is_archived_is_in_no_list() {
-    let town = Town::found().await;
-    let old = gather(&town, "old", &[&town.ada], &[("is_web_public", "true")]).await;
-    archive(&town, old).await;
+    let app = TestApp::found().await;
+    let old = gather(&app, "old", &[&app.ada], &[("is_web_public", "true")]).await;
+    archive(&app, old).await;
     for flag in ["include_web_public", "include_subscribed", "include_all_active", "include_default"] {
-        assert_eq!(names(&town, &town.ada, &[(flag, "true")]).await, ["general", "sandbox"], "{flag}");
+        assert_eq!(names(&app, &app.ada, &[(flag, "true")]).await, ["general", "sandbox"], "{flag}");
     }
 }
 
 #[tokio::test]
 async fn include_default_alone_adds_no_channel() {
-    let town = Town::found().await;
-    let sam = town.person("sam", Role::Member).await;
+    let app = TestApp::found().await;
+    let sam = app.person("sam", Role::Member).await;
     let none = [("include_public", "false"), ("include_subscribed", "false"), ("include_default", "true")];
-    assert_eq!(names(&town, &sam, &none).await, Vec::<String>::new());
+    assert_eq!(names(&app, &sam, &none).await, Vec::<String>::new());
 }
 
 #[tokio::test]
 async fn a_bot_that_belongs_to_nobody_has_no_owners_channels() {
-    let town = Town::found().await;
-    let robot = bot(&town, "robot").await;
-    let mut user = User::clone(town.realm().user(UserId(robot.id)).unwrap());
+    let app = TestApp::found().await;
+    let robot = bot(&app, "robot").await;
+    let mut user = User::clone(app.realm().user(UserId(robot.id)).unwrap());
     user.bot.as_mut().unwrap().owner_id = None;
-    put(&town, vec![RealmChange::User(Box::new(user))]).await;
+    put(&app, vec![RealmChange::User(Box::new(user))]).await;
     let owned = [("include_public", "false"), ("include_owner_subscribed", "true")];
-    assert_eq!(names(&town, &robot, &owned).await, Vec::<String>::new());
+    assert_eq!(names(&app, &robot, &owned).await, Vec::<String>::new());
 }
 
 #[tokio::test]
 async fn include_all_active_shows_private_channels_the_administrator_is_not_in() {
-    let town = Town::found().await;
-    let sam = town.person("sam", Role::Member).await;
-    let adam = town.person("adam", Role::Administrator).await;
-    private(&town, "den", &[&sam]).await;
-    assert_eq!(names(&town, &adam, &[("include_all_active", "true")]).await, ["general", "sandbox", "den"]);
-    let mona = town.person("mona", Role::Moderator).await;
-    let told = town.call(&mona, "GET /streams", &[("include_all_active", "true")]).await;
-    told.refused("User not authorized for this query");
-    assert_eq!(names(&town, &mona, &[("include_all_active", "false")]).await, ["general", "sandbox"]);
+    let app = TestApp::found().await;
+    let sam = app.person("sam", Role::Member).await;
+    let adam = app.person("adam", Role::Administrator).await;
+    private(&app, "den", &[&sam]).await;
+    assert_eq!(names(&app, &adam, &[("include_all_active", "true")]).await, ["general", "sandbox", "den"]);
+    let mona = app.person("mona", Role::Moderator).await;
+    let response = app.call(&mona, "GET /streams", &[("include_all_active", "true")]).await;
+    response.refused("User not authorized for this query");
+    assert_eq!(names(&app, &mona, &[("include_all_active", "false")]).await, ["general", "sandbox"]);
 }

@@ -1,6 +1,6 @@
 //! `PATCH /realm/user_settings_defaults`
 //!
-//! - sets what users have who join later, existing users are not changed, and everybody is told of each:
+//! - sets what users have who join later, existing users are not changed, and everybody is notified of each:
 //!   `user_settings_defaults::it_sets_defaults_for_users_who_join_later_and_existing_users_are_not_changed`,
 //!   `user_settings_defaults::who_has_joined_keeps_what_the_defaults_were`
 //! - any subset may be sent, all are optional: `user_settings_defaults::any_subset_may_be_sent_and_none_at_all`
@@ -34,19 +34,19 @@ use chat_core::wire::settings;
 use serde_json::{Value, json};
 
 use crate::personal::{heard, listen, state};
-use crate::town::{Person, Told, Town};
+use crate::test_app::{Person, TestApp, TestResponse};
 
-async fn change(town: &Town, who: &Person, parameters: &[(&str, &str)]) -> Told {
-    town.call(who, "PATCH /realm/user_settings_defaults", parameters).await
+async fn change(app: &TestApp, who: &Person, parameters: &[(&str, &str)]) -> TestResponse {
+    app.call(who, "PATCH /realm/user_settings_defaults", parameters).await
 }
 
-async fn defaults(town: &Town) -> Value {
-    state(town, &town.ada, "realm_user_settings_defaults").await
+async fn defaults(app: &TestApp) -> Value {
+    state(app, &app.ada, "realm_user_settings_defaults").await
 }
 
 #[tokio::test]
 async fn each_allowed_value_is_taken() {
-    let town = Town::found().await;
+    let app = TestApp::found().await;
     for (name, last) in [
         ("web_channel_default_view", 2),
         ("color_scheme", 3),
@@ -60,8 +60,8 @@ async fn each_allowed_value_is_taken() {
         ("email_address_visibility", 5),
     ] {
         for number in 1..=last {
-            change(&town, &town.ada, &[(name, &number.to_string())]).await.success();
-            assert_eq!(defaults(&town).await[name], json!(number), "{name}");
+            change(&app, &app.ada, &[(name, &number.to_string())]).await.success();
+            assert_eq!(defaults(&app).await[name], json!(number), "{name}");
         }
     }
     for (name, words) in [
@@ -71,8 +71,8 @@ async fn each_allowed_value_is_taken() {
         ("notification_sound", &["none", "ding", "any name at all"]),
     ] {
         for word in words {
-            change(&town, &town.ada, &[(name, word)]).await.success();
-            assert_eq!(defaults(&town).await[name], json!(word), "{name}");
+            change(&app, &app.ada, &[(name, word)]).await.success();
+            assert_eq!(defaults(&app).await[name], json!(word), "{name}");
         }
     }
     for (name, number) in [
@@ -81,14 +81,14 @@ async fn each_allowed_value_is_taken() {
         ("email_notifications_batching_period_seconds", 1),
         ("email_notifications_batching_period_seconds", 604_800),
     ] {
-        change(&town, &town.ada, &[(name, &number.to_string())]).await.success();
-        assert_eq!(defaults(&town).await[name], json!(number), "{name}");
+        change(&app, &app.ada, &[(name, &number.to_string())]).await.success();
+        assert_eq!(defaults(&app).await[name], json!(number), "{name}");
     }
 }
 
 #[tokio::test]
 async fn no_value_is_null_and_no_number_is_too_long_to_be_refused() {
-    let town = Town::found().await;
+    let app = TestApp::found().await;
     for (name, sent, text) in [
         ("color_scheme", "null", "color_scheme is not an integer"),
         ("enter_sends", "null", "enter_sends is not a boolean"),
@@ -97,21 +97,21 @@ async fn no_value_is_null_and_no_number_is_too_long_to_be_refused() {
         ("color_scheme", "1.0", "color_scheme is not an integer"),
         ("emojiset", "\"google\"", "Invalid emojiset: Value error, Not in the list of possible values"),
     ] {
-        change(&town, &town.ada, &[(name, sent)]).await.refused(text);
+        change(&app, &app.ada, &[(name, sent)]).await.refused(text);
     }
 }
 
 #[tokio::test]
 async fn who_joins_by_an_invitation_begins_with_the_defaults() {
-    let town = Town::found().await;
-    change(&town, &town.ada, &[("color_scheme", "2"), ("receives_typing_notifications", "false")]).await.success();
+    let app = TestApp::found().await;
+    change(&app, &app.ada, &[("color_scheme", "2"), ("receives_typing_notifications", "false")]).await.success();
     let invitation = [("invitee_emails", "new@example.org"), ("stream_ids", "[]")];
-    town.call(&town.ada, "POST /invites", &invitation).await.success();
-    let mail = town.store.take_mail(i64::MAX, i64::MAX, 10).await.unwrap().pop().unwrap().mail;
+    app.call(&app.ada, "POST /invites", &invitation).await.success();
+    let mail = app.store.take_mail(i64::MAX, i64::MAX, 10).await.unwrap().pop().unwrap().mail;
     let path = mail.text.split_once("https://chat.example.org/").unwrap().1.split_whitespace().next().unwrap();
     let form = [("full_name", "New Person"), ("password", "correct horse")];
-    assert_eq!(town.browse(&format!("POST /{path}"), &form).await.0, 200);
-    let realm = town.realm();
+    assert_eq!(app.browse(&format!("POST /{path}"), &form).await.0, 200);
+    let realm = app.realm();
     let user = realm.user_by_email("new@example.org").unwrap();
     let begun = settings::of(&realm, user);
     assert_eq!((&begun["color_scheme"], &begun["receives_typing_notifications"]), (&json!(2), &json!(false)));
@@ -121,15 +121,15 @@ async fn who_joins_by_an_invitation_begins_with_the_defaults() {
 
 #[tokio::test]
 async fn of_two_changes_at_once_both_hold() {
-    let town = Town::found().await;
-    let ear = listen(&town, &town.ada, r#"["realm_user_settings_defaults"]"#, &[]).await;
+    let app = TestApp::found().await;
+    let queue = listen(&app, &app.ada, r#"["realm_user_settings_defaults"]"#, &[]).await;
     let (first, second) = tokio::join!(
-        change(&town, &town.ada, &[("color_scheme", "3")]),
-        change(&town, &town.ada, &[("enter_sends", "true")])
+        change(&app, &app.ada, &[("color_scheme", "3")]),
+        change(&app, &app.ada, &[("enter_sends", "true")])
     );
     first.success();
     second.success();
-    let now = defaults(&town).await;
+    let now = defaults(&app).await;
     assert_eq!((&now["color_scheme"], &now["enter_sends"]), (&json!(3), &json!(true)));
-    assert_eq!(heard(&town, &ear).await.len(), 2);
+    assert_eq!(heard(&app, &queue).await.len(), 2);
 }

@@ -15,66 +15,66 @@ use serde_json::json;
 
 use super::{archive, channel, gather, say};
 use crate::personal::{heard, listen, mark, state};
-use crate::town::{NOW_S, Person, Told, Town};
+use crate::test_app::{NOW_S, Person, TestApp, TestResponse};
 
-async fn mute(town: &Town, who: &Person, op: &str, channel: (&str, &str)) -> Told {
-    town.call(who, "PATCH /users/me/subscriptions/muted_topics", &[channel, ("topic", "lunch"), ("op", op)]).await
+async fn mute(app: &TestApp, who: &Person, op: &str, channel: (&str, &str)) -> TestResponse {
+    app.call(who, "PATCH /users/me/subscriptions/muted_topics", &[channel, ("topic", "lunch"), ("op", op)]).await
 }
 
 #[tokio::test]
 async fn a_channel_that_is_archived_is_none() {
-    let town = Town::found().await;
-    let id = gather(&town, "old", &[&town.ada], &[]).await.to_string();
-    mute(&town, &town.ada, "add", ("stream", "old")).await.success();
-    archive(&town, channel(&town, "old")).await;
-    let before = mark(&town);
-    let told = town
+    let app = TestApp::found().await;
+    let id = gather(&app, "old", &[&app.ada], &[]).await.to_string();
+    mute(&app, &app.ada, "add", ("stream", "old")).await.success();
+    archive(&app, channel(&app, "old")).await;
+    let before = mark(&app);
+    let response = app
         .call(
-            &town.ada,
+            &app.ada,
             "PATCH /users/me/subscriptions/muted_topics",
             &[("stream_id", &id), ("topic", "dinner"), ("op", "add")],
         )
         .await;
-    told.refused("Invalid channel ID");
-    assert_eq!(mark(&town), before);
+    response.refused("Invalid channel ID");
+    assert_eq!(mark(&app), before);
     // What was muted in it can be let go of.
-    mute(&town, &town.ada, "remove", ("stream_id", &id)).await.success();
-    assert_eq!(state(&town, &town.ada, "user_topics").await, json!([]));
+    mute(&app, &app.ada, "remove", ("stream_id", &id)).await.success();
+    assert_eq!(state(&app, &app.ada, "user_topics").await, json!([]));
 }
 
 #[tokio::test]
 async fn a_guest_mutes_in_a_web_public_channel_and_where_they_are() {
-    let town = Town::found().await;
-    let gus = town.person("gus", Role::Guest).await;
-    gather(&town, "open", &[&town.ada], &[("is_web_public", "true")]).await;
-    mute(&town, &gus, "add", ("stream", "general")).await.refused("Invalid channel name 'general'");
-    mute(&town, &gus, "add", ("stream", "open")).await.success();
-    gather(&town, "general", &[&gus], &[]).await;
-    mute(&town, &gus, "add", ("stream", "general")).await.success();
-    assert_eq!(state(&town, &gus, "muted_topics").await.as_array().unwrap().len(), 2);
+    let app = TestApp::found().await;
+    let gus = app.person("gus", Role::Guest).await;
+    gather(&app, "open", &[&app.ada], &[("is_web_public", "true")]).await;
+    mute(&app, &gus, "add", ("stream", "general")).await.refused("Invalid channel name 'general'");
+    mute(&app, &gus, "add", ("stream", "open")).await.success();
+    gather(&app, "general", &[&gus], &[]).await;
+    mute(&app, &gus, "add", ("stream", "general")).await.success();
+    assert_eq!(state(&app, &gus, "muted_topics").await.as_array().unwrap().len(), 2);
 }
 
 #[tokio::test]
 async fn of_two_that_mute_at_once_one_is_told() {
-    let town = Town::found().await;
-    let ear = listen(&town, &town.ada, r#"["user_topic"]"#, &[]).await;
+    let app = TestApp::found().await;
+    let queue = listen(&app, &app.ada, r#"["user_topic"]"#, &[]).await;
     let general = ("stream", "general");
-    let (first, second) = tokio::join!(mute(&town, &town.ada, "add", general), mute(&town, &town.ada, "add", general));
+    let (first, second) = tokio::join!(mute(&app, &app.ada, "add", general), mute(&app, &app.ada, "add", general));
     first.success();
     second.success();
     let event = json!({
-        "type": "user_topic", "stream_id": channel(&town, "general"), "topic_name": "lunch", "last_updated": NOW_S,
+        "type": "user_topic", "stream_id": channel(&app, "general"), "topic_name": "lunch", "last_updated": NOW_S,
         "visibility_policy": 1,
     });
-    assert_eq!(heard(&town, &ear).await, [event]);
+    assert_eq!(heard(&app, &queue).await, [event]);
 }
 
 #[tokio::test]
 async fn a_muted_topic_is_not_at_home() {
-    let town = Town::found().await;
-    let general = channel(&town, "general");
-    say(&town, &town.ada, general, ("Lunch", "soup")).await;
-    say(&town, &town.ada, general, ("tea", "cake")).await;
+    let app = TestApp::found().await;
+    let general = channel(&app, "general");
+    say(&app, &app.ada, general, ("Lunch", "soup")).await;
+    say(&app, &app.ada, general, ("tea", "cake")).await;
     let home = [
         ("anchor", "newest"),
         ("num_before", "10"),
@@ -82,18 +82,18 @@ async fn a_muted_topic_is_not_at_home() {
         ("narrow", r#"[{"operator": "in", "operand": "home"}]"#),
     ];
     let count =
-        async || town.call(&town.ada, "GET /messages", &home).await.success()["messages"].as_array().unwrap().len();
+        async || app.call(&app.ada, "GET /messages", &home).await.success()["messages"].as_array().unwrap().len();
     assert_eq!(count().await, 2);
-    mute(&town, &town.ada, "add", ("stream", "general")).await.success();
+    mute(&app, &app.ada, "add", ("stream", "general")).await.success();
     assert_eq!(count().await, 1);
-    mute(&town, &town.ada, "remove", ("stream", "general")).await.success();
+    mute(&app, &app.ada, "remove", ("stream", "general")).await.success();
     assert_eq!(count().await, 2);
 }
 
 #[tokio::test]
 async fn a_stream_id_is_not_null_and_the_name_a_raw_string() {
-    let town = Town::found().await;
-    mute(&town, &town.ada, "add", ("stream_id", "null")).await.refused("stream_id is not an integer");
-    mute(&town, &town.ada, "add", ("stream", "\"general\"")).await.refused("Invalid channel name '\"general\"'");
-    mute(&town, &town.ada, "add", ("stream", "")).await.refused("Invalid channel name ''");
+    let app = TestApp::found().await;
+    mute(&app, &app.ada, "add", ("stream_id", "null")).await.refused("stream_id is not an integer");
+    mute(&app, &app.ada, "add", ("stream", "\"general\"")).await.refused("Invalid channel name '\"general\"'");
+    mute(&app, &app.ada, "add", ("stream", "")).await.refused("Invalid channel name ''");
 }

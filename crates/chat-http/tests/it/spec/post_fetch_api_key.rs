@@ -16,53 +16,53 @@ use chat_core::model::user::PasswordHash;
 use serde_json::json;
 
 use crate::personal::{bot, put};
-use crate::town::{Person, Told, Town};
+use crate::test_app::{Person, TestApp, TestResponse};
 
-async fn log_in(town: &Town, email: &str, password: &str) -> Told {
-    town.call_as_nobody("POST /fetch_api_key", &[("username", email), ("password", password)]).await
+async fn log_in(app: &TestApp, email: &str, password: &str) -> TestResponse {
+    app.call_as_nobody("POST /fetch_api_key", &[("username", email), ("password", password)]).await
 }
 
 #[tokio::test]
 async fn a_program_tells_a_wrong_password_from_a_closed_organization_by_the_code() {
-    let town = Town::found().await;
-    let wrong = log_in(&town, "ada@example.org", "x").await;
+    let app = TestApp::found().await;
+    let wrong = log_in(&app, "ada@example.org", "x").await;
     assert_eq!(wrong.error(), (401, "AUTHENTICATION_FAILED", "Your username or password is incorrect"));
-    let mut realm = town.realm().realm().unwrap().clone();
+    let mut realm = app.realm().realm().unwrap().clone();
     realm.is_deactivated = true;
-    put(&town, vec![RealmChange::Realm(Box::new(realm))]).await;
+    put(&app, vec![RealmChange::Realm(Box::new(realm))]).await;
     for password in ["x", "ada's"] {
-        let closed = log_in(&town, "ada@example.org", password).await;
+        let closed = log_in(&app, "ada@example.org", password).await;
         assert_eq!(closed.error(), (401, "REALM_DEACTIVATED", "This organization has been deactivated"));
     }
 }
 
 #[tokio::test]
 async fn blanks_around_an_address_are_no_part_of_it() {
-    let town = Town::found().await;
+    let app = TestApp::found().await;
     for email in ["ada@example.org ", " ada@example.org", "\tADA@example.org\n"] {
-        log_in(&town, email, "ada's").await.success();
+        log_in(&app, email, "ada's").await.success();
     }
-    assert_eq!(log_in(&town, "ada@example.org", "ada's ").await.error().1, "AUTHENTICATION_FAILED");
+    assert_eq!(log_in(&app, "ada@example.org", "ada's ").await.error().1, "AUTHENTICATION_FAILED");
 }
 
 #[tokio::test]
 async fn a_bot_has_no_password_whatever_it_is() {
-    let town = Town::found().await;
-    let Person { id, email, .. } = bot(&town, "robot").await;
-    let mut commit = RealmCommit { decided_at: town.realm().changed(), ..RealmCommit::default() };
+    let app = TestApp::found().await;
+    let Person { id, email, .. } = bot(&app, "robot").await;
+    let mut commit = RealmCommit { decided_at: app.realm().changed(), ..RealmCommit::default() };
     commit.credentials.push(CredentialChange::PasswordHash(UserId(id), Some(PasswordHash("secret".to_owned()))));
-    assert!(matches!(town.store.commit(commit).await.unwrap(), CommitOutcome::Done { .. }));
-    assert_eq!(log_in(&town, &email, "secret").await.error().1, "AUTHENTICATION_FAILED");
+    assert!(matches!(app.store.commit(commit).await.unwrap(), CommitOutcome::Done { .. }));
+    assert_eq!(log_in(&app, &email, "secret").await.error().1, "AUTHENTICATION_FAILED");
 }
 
 #[tokio::test]
 async fn the_fields_are_raw_and_others_are_named_as_ignored() {
-    let town = Town::found().await;
-    assert_eq!(log_in(&town, "ada@example.org", "\"ada's\"").await.error().1, "AUTHENTICATION_FAILED");
-    log_in(&town, "\"ada@example.org\"", "ada's").await.refused("Enter a valid email address.");
+    let app = TestApp::found().await;
+    assert_eq!(log_in(&app, "ada@example.org", "\"ada's\"").await.error().1, "AUTHENTICATION_FAILED");
+    log_in(&app, "\"ada@example.org\"", "ada's").await.refused("Enter a valid email address.");
     let all = [("username", "ada@example.org"), ("password", "ada's"), ("mobile_flow_otp", "x")];
-    let told = town.call_as_nobody("POST /fetch_api_key", &all).await.success();
-    assert_eq!(told["ignored_parameters_unsupported"], json!(["mobile_flow_otp"]));
+    let response = app.call_as_nobody("POST /fetch_api_key", &all).await.success();
+    assert_eq!(response["ignored_parameters_unsupported"], json!(["mobile_flow_otp"]));
     // Who shows an account is answered as well.
-    town.call(&town.ada, "POST /fetch_api_key", &all[..2]).await.success();
+    app.call(&app.ada, "POST /fetch_api_key", &all[..2]).await.success();
 }

@@ -33,86 +33,84 @@ use serde_json::{Value, json};
 
 use super::{archive, gather, one_succeeds, private};
 use crate::personal::{bot, mark};
-use crate::town::{INVITATIONS_PER_DAY, Person, Told, Town};
+use crate::test_app::{INVITATIONS_PER_DAY, Person, TestApp, TestResponse};
 
-async fn invite(town: &Town, who: &Person, emails: &str, parameters: &[(&str, &str)]) -> Told {
+async fn invite(app: &TestApp, who: &Person, emails: &str, parameters: &[(&str, &str)]) -> TestResponse {
     let channels = ("stream_ids", "[]");
     let channels = Some(channels).filter(|(name, _)| parameters.iter().all(|(given, _)| given != name));
     let all: Vec<_> =
         [("invitee_emails", emails)].into_iter().chain(channels).chain(parameters.iter().copied()).collect();
-    town.call(who, "POST /invites", &all).await
+    app.call(who, "POST /invites", &all).await
 }
 
-async fn open(town: &Town) -> Vec<Value> {
-    town.call(&town.ada, "GET /invites", &[]).await.success()["invites"].as_array().unwrap().clone()
+async fn open(app: &TestApp) -> Vec<Value> {
+    app.call(&app.ada, "GET /invites", &[]).await.success()["invites"].as_array().unwrap().clone()
 }
 
 #[tokio::test]
 async fn a_bot_invites_nobody_and_neither_does_who_has_no_account() {
-    let town = Town::found().await;
-    let robot = bot(&town, "robot").await;
-    let before = mark(&town);
-    invite(&town, &robot, "new@example.org", &[]).await.refused("This endpoint does not accept bot requests.");
-    let told = town.call_as_nobody("POST /invites", &[("invitee_emails", "new@example.org")]).await;
-    assert_eq!(told.error().0, 401);
-    assert_eq!(mark(&town), before);
+    let app = TestApp::found().await;
+    let robot = bot(&app, "robot").await;
+    let before = mark(&app);
+    invite(&app, &robot, "new@example.org", &[]).await.refused("This endpoint does not accept bot requests.");
+    let response = app.call_as_nobody("POST /invites", &[("invitee_emails", "new@example.org")]).await;
+    assert_eq!(response.error().0, 401);
+    assert_eq!(mark(&app), before);
 }
 
 #[tokio::test]
 async fn a_channel_that_is_archived_is_none_to_be_invited_to() {
-    let town = Town::found().await;
-    let old = gather(&town, "old", &[&town.ada], &[]).await;
-    archive(&town, old).await;
-    let told = invite(&town, &town.ada, "new@example.org", &[("stream_ids", &format!("[{old}]"))]).await;
-    told.refused(&format!("Invalid channel ID {old}. No invites were sent."));
-    assert_eq!(open(&town).await.len(), 0);
+    let app = TestApp::found().await;
+    let old = gather(&app, "old", &[&app.ada], &[]).await;
+    archive(&app, old).await;
+    let response = invite(&app, &app.ada, "new@example.org", &[("stream_ids", &format!("[{old}]"))]).await;
+    response.refused(&format!("Invalid channel ID {old}. No invites were sent."));
+    assert_eq!(open(&app).await.len(), 0);
 }
 
 #[tokio::test]
 async fn an_administrator_does_not_invite_to_a_private_channel_they_are_not_in() {
-    let town = Town::found().await;
-    let sam = town.person("sam", Role::Member).await;
-    let adam = town.person("adam", Role::Administrator).await;
-    let den = private(&town, "den", &[&sam]).await;
-    let told = invite(&town, &adam, "new@example.org", &[("stream_ids", &format!("[{den}]"))]).await;
-    told.refused(&format!("Invalid channel ID {den}. No invites were sent."));
-    invite(&town, &sam, "new@example.org", &[("stream_ids", &format!("[{den}, {den}]"))]).await.success();
+    let app = TestApp::found().await;
+    let sam = app.person("sam", Role::Member).await;
+    let adam = app.person("adam", Role::Administrator).await;
+    let den = private(&app, "den", &[&sam]).await;
+    let response = invite(&app, &adam, "new@example.org", &[("stream_ids", &format!("[{den}]"))]).await;
+    response.refused(&format!("Invalid channel ID {den}. No invites were sent."));
+    invite(&app, &sam, "new@example.org", &[("stream_ids", &format!("[{den}, {den}]"))]).await.success();
 }
 
 #[tokio::test]
 async fn an_invitation_may_hold_for_longer_than_time_is_counted() {
-    let town = Town::found().await;
-    invite(&town, &town.ada, "new@example.org", &[("invite_expires_in_minutes", &i64::MAX.to_string())])
-        .await
-        .success();
-    assert_eq!(open(&town).await.len(), 1);
+    let app = TestApp::found().await;
+    invite(&app, &app.ada, "new@example.org", &[("invite_expires_in_minutes", &i64::MAX.to_string())]).await.success();
+    assert_eq!(open(&app).await.len(), 1);
 }
 
 #[tokio::test]
 async fn of_two_that_reach_the_daily_limit_together_one_is_refused() {
-    let town = Town::found().await;
+    let app = TestApp::found().await;
     let emails = |name: &str| {
         let all: Vec<_> = (0..=INVITATIONS_PER_DAY / 2).map(|number| format!("{name}{number}@example.org")).collect();
         all.join(",")
     };
     let (ours, theirs) = (emails("a"), emails("b"));
-    let both = tokio::join!(invite(&town, &town.ada, &ours, &[]), invite(&town, &town.ada, &theirs, &[]));
+    let both = tokio::join!(invite(&app, &app.ada, &ours, &[]), invite(&app, &app.ada, &theirs, &[]));
     let refused = one_succeeds(both);
     assert_eq!((refused.error().1, &refused.body["daily_limit_reached"]), ("INVITATION_FAILED", &json!(true)));
     assert_eq!(refused.body["sent_invitations"], json!(false));
-    let letters = town.store.take_mail(i64::MAX, i64::MAX, 100).await.unwrap().len();
-    assert_eq!((letters, open(&town).await.len()), (INVITATIONS_PER_DAY / 2 + 1, INVITATIONS_PER_DAY / 2 + 1));
+    let letters = app.store.take_mail(i64::MAX, i64::MAX, 100).await.unwrap().len();
+    assert_eq!((letters, open(&app).await.len()), (INVITATIONS_PER_DAY / 2 + 1, INVITATIONS_PER_DAY / 2 + 1));
 }
 
 #[tokio::test]
 async fn of_an_invitation_that_some_could_not_have_every_field_is_there() {
-    let town = Town::found().await;
-    let told = invite(&town, &town.ada, "ada@example.org\nnew@example.org", &[]).await;
-    assert_eq!(told.error().1, "INVITATION_FAILED");
+    let app = TestApp::found().await;
+    let response = invite(&app, &app.ada, "ada@example.org\nnew@example.org", &[]).await;
+    assert_eq!(response.error().1, "INVITATION_FAILED");
     for key in ["daily_limit_reached", "license_limit_reached", "sent_invitations"] {
-        assert!(told.body[key].is_boolean(), "{key}");
+        assert!(response.body[key].is_boolean(), "{key}");
     }
     let [address, reason, is_deactivated] =
-        <[Value; 3]>::try_from(told.body["errors"][0].as_array().unwrap().clone()).unwrap();
+        <[Value; 3]>::try_from(response.body["errors"][0].as_array().unwrap().clone()).unwrap();
     assert!(address.is_string() && reason.is_string() && is_deactivated.is_boolean());
 }

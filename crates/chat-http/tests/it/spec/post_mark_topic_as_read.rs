@@ -11,28 +11,28 @@ use serde_json::json;
 
 use super::{archive, channel, gather, private, say, tell};
 use crate::personal::{heard, listen, state};
-use crate::town::{Person, Told, Town};
+use crate::test_app::{Person, TestApp, TestResponse};
 use chat_core::model::role::Role;
 
-async fn read(town: &Town, who: &Person, channel: i64, topic: &str) -> Told {
+async fn read(app: &TestApp, who: &Person, channel: i64, topic: &str) -> TestResponse {
     let channel = channel.to_string();
-    town.call(who, "POST /mark_topic_as_read", &[("stream_id", &channel), ("topic_name", topic)]).await
+    app.call(who, "POST /mark_topic_as_read", &[("stream_id", &channel), ("topic_name", topic)]).await
 }
 
 #[tokio::test]
 async fn what_is_unread_elsewhere_stays_unread() {
-    let town = Town::found().await;
-    let sam = town.person("sam", Role::Member).await;
-    let general = gather(&town, "general", &[&sam], &[]).await;
-    let sandbox = gather(&town, "sandbox", &[&sam], &[]).await;
-    say(&town, &town.ada, general, ("Lunch", "soup")).await;
+    let app = TestApp::found().await;
+    let sam = app.person("sam", Role::Member).await;
+    let general = gather(&app, "general", &[&sam], &[]).await;
+    let sandbox = gather(&app, "sandbox", &[&sam], &[]).await;
+    say(&app, &app.ada, general, ("Lunch", "soup")).await;
     let kept = [
-        say(&town, &town.ada, general, ("lunches", "soup")).await,
-        say(&town, &town.ada, sandbox, ("lunch", "soup")).await,
+        say(&app, &app.ada, general, ("lunches", "soup")).await,
+        say(&app, &app.ada, sandbox, ("lunch", "soup")).await,
     ];
-    let direct = tell(&town, &town.ada, &[&sam], "soup").await;
-    read(&town, &sam, general, " LUNCH ").await.success();
-    let unread = state(&town, &sam, "unread_msgs").await;
+    let direct = tell(&app, &app.ada, &[&sam], "soup").await;
+    read(&app, &sam, general, " LUNCH ").await.success();
+    let unread = state(&app, &sam, "unread_msgs").await;
     let left: Vec<_> = unread["streams"].as_array().unwrap().iter().map(|topic| &topic["unread_message_ids"]).collect();
     assert_eq!(left, [&json!([kept[0]]), &json!([kept[1]])]);
     assert_eq!(unread["pms"][0]["unread_message_ids"], json!([direct]));
@@ -40,40 +40,40 @@ async fn what_is_unread_elsewhere_stays_unread() {
 
 #[tokio::test]
 async fn of_two_who_read_at_once_each_message_is_told_once() {
-    let town = Town::found().await;
-    let sam = town.person("sam", Role::Member).await;
-    let general = gather(&town, "general", &[&sam], &[]).await;
-    let id = say(&town, &town.ada, general, ("lunch", "soup")).await;
-    let ear = listen(&town, &sam, r#"["update_message_flags"]"#, &[]).await;
-    let (first, second) = tokio::join!(read(&town, &sam, general, "lunch"), read(&town, &sam, general, "lunch"));
+    let app = TestApp::found().await;
+    let sam = app.person("sam", Role::Member).await;
+    let general = gather(&app, "general", &[&sam], &[]).await;
+    let id = say(&app, &app.ada, general, ("lunch", "soup")).await;
+    let queue = listen(&app, &sam, r#"["update_message_flags"]"#, &[]).await;
+    let (first, second) = tokio::join!(read(&app, &sam, general, "lunch"), read(&app, &sam, general, "lunch"));
     first.success();
     second.success();
-    read(&town, &sam, general, "lunch").await.success();
-    let told = heard(&town, &ear).await;
-    assert_eq!(told[0]["messages"], json!([id]));
-    assert!(told[1..].iter().all(|event| event["messages"] == json!([id]) && event["op"] == "add"), "{told:?}");
-    assert_eq!(state(&town, &sam, "unread_msgs").await["count"], json!(0));
+    read(&app, &sam, general, "lunch").await.success();
+    let events = heard(&app, &queue).await;
+    assert_eq!(events[0]["messages"], json!([id]));
+    assert!(events[1..].iter().all(|event| event["messages"] == json!([id]) && event["op"] == "add"), "{events:?}");
+    assert_eq!(state(&app, &sam, "unread_msgs").await["count"], json!(0));
 }
 
 #[tokio::test]
 async fn a_channel_that_is_archived_or_not_there_for_the_caller_is_none() {
-    let town = Town::found().await;
-    let (sam, gus) = (town.person("sam", Role::Member).await, town.person("gus", Role::Guest).await);
-    let (den, old) = (private(&town, "den", &[&town.ada]).await, gather(&town, "old", &[&sam], &[]).await);
-    say(&town, &town.ada, den, ("lunch", "soup")).await;
-    archive(&town, old).await;
-    for (who, id) in [(&sam, den), (&sam, old), (&sam, 0), (&sam, -1), (&gus, channel(&town, "general"))] {
-        read(&town, who, id, "lunch").await.refused("Invalid channel ID");
+    let app = TestApp::found().await;
+    let (sam, gus) = (app.person("sam", Role::Member).await, app.person("gus", Role::Guest).await);
+    let (den, old) = (private(&app, "den", &[&app.ada]).await, gather(&app, "old", &[&sam], &[]).await);
+    say(&app, &app.ada, den, ("lunch", "soup")).await;
+    archive(&app, old).await;
+    for (who, id) in [(&sam, den), (&sam, old), (&sam, 0), (&sam, -1), (&gus, channel(&app, "general"))] {
+        read(&app, who, id, "lunch").await.refused("Invalid channel ID");
     }
-    let told = town.call_as_nobody("POST /mark_topic_as_read", &[("stream_id", "1"), ("topic_name", "x")]).await;
-    assert_eq!(told.error().0, 401);
+    let response = app.call_as_nobody("POST /mark_topic_as_read", &[("stream_id", "1"), ("topic_name", "x")]).await;
+    assert_eq!(response.error().0, 401);
 }
 
 #[tokio::test]
 async fn of_a_channel_the_caller_never_was_in_there_is_no_topic_to_read() {
-    let town = Town::found().await;
-    let sam = town.person("sam", Role::Member).await;
-    let general = channel(&town, "general");
-    say(&town, &town.ada, general, ("lunch", "soup")).await;
-    read(&town, &sam, general, "lunch").await.refused("No such topic 'lunch'");
+    let app = TestApp::found().await;
+    let sam = app.person("sam", Role::Member).await;
+    let general = channel(&app, "general");
+    say(&app, &app.ada, general, ("lunch", "soup")).await;
+    read(&app, &sam, general, "lunch").await.refused("No such topic 'lunch'");
 }

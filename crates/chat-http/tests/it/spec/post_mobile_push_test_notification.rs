@@ -17,16 +17,16 @@ use serde_json::json;
 
 use crate::personal::{bot, close};
 use crate::push::with_bouncer;
-use crate::town::NOW_S;
+use crate::test_app::NOW_S;
 
 const TEST: &str = "POST /mobile_push/test_notification";
 
 #[tokio::test]
 async fn a_test_names_the_organization_in_every_way_apps_know() {
-    let (town, bouncer) = with_bouncer().await;
-    let gus = town.person("gus", Role::Guest).await;
-    town.call(&gus, "POST /users/me/apns_device_token", &[("token", "c0ffee")]).await.success();
-    town.call(&gus, TEST, &[]).await.success();
+    let (app, bouncer) = with_bouncer().await;
+    let gus = app.person("gus", Role::Guest).await;
+    app.call(&gus, "POST /users/me/apns_device_token", &[("token", "c0ffee")]).await.success();
+    app.call(&gus, TEST, &[]).await.success();
     let payload = bouncer.payloads.lock().unwrap().pop().unwrap();
     for (key, value) in [
         ("event", json!("test")),
@@ -42,63 +42,63 @@ async fn a_test_names_the_organization_in_every_way_apps_know() {
 
 #[tokio::test]
 async fn a_device_that_was_forgotten_or_belongs_to_another_is_unknown() {
-    let (town, bouncer) = with_bouncer().await;
-    let sam = town.person("sam", Role::Member).await;
+    let (app, bouncer) = with_bouncer().await;
+    let sam = app.person("sam", Role::Member).await;
     let token = [("token", "one")];
-    town.call(&sam, "POST /users/me/android_gcm_reg_id", &token).await.success();
-    for who in [&town.ada, &sam] {
+    app.call(&sam, "POST /users/me/android_gcm_reg_id", &token).await.success();
+    for who in [&app.ada, &sam] {
         if who.id == sam.id {
-            town.call(&sam, "DELETE /users/me/android_gcm_reg_id", &token).await.success();
+            app.call(&sam, "DELETE /users/me/android_gcm_reg_id", &token).await.success();
         }
-        bouncer.told();
-        let told = town.call(who, TEST, &token).await;
-        assert_eq!(told.error(), (400, "INVALID_PUSH_DEVICE_TOKEN", "Device not recognized"));
+        bouncer.notified();
+        let response = app.call(who, TEST, &token).await;
+        assert_eq!(response.error(), (400, "INVALID_PUSH_DEVICE_TOKEN", "Device not recognized"));
     }
-    assert_eq!(bouncer.told(), Vec::<String>::new());
+    assert_eq!(bouncer.notified(), Vec::<String>::new());
     // Who has no device at all is not refused.
-    town.call(&town.ada, TEST, &[]).await.success();
+    app.call(&app.ada, TEST, &[]).await.success();
 }
 
 #[tokio::test]
 async fn when_token_is_omitted_all_devices_are_notified_also_after_one_the_bouncer_does_not_know() {
-    let (town, bouncer) = with_bouncer().await;
+    let (app, bouncer) = with_bouncer().await;
     for token in ["one", "x1", "x2", "two"] {
-        town.call(&town.ada, "POST /users/me/android_gcm_reg_id", &[("token", token)]).await.success();
+        app.call(&app.ada, "POST /users/me/android_gcm_reg_id", &[("token", token)]).await.success();
     }
-    bouncer.told();
-    let told = town.call(&town.ada, TEST, &[]).await;
+    bouncer.notified();
+    let response = app.call(&app.ada, TEST, &[]).await;
     let text = "Device not recognized by the push bouncer";
-    assert_eq!(told.error(), (400, "INVALID_REMOTE_PUSH_DEVICE_TOKEN", text));
-    let mut tested = bouncer.told();
+    assert_eq!(response.error(), (400, "INVALID_REMOTE_PUSH_DEVICE_TOKEN", text));
+    let mut tested = bouncer.notified();
     tested.sort_unstable();
     assert_eq!(tested, ["test one", "test two", "test x1", "test x2"]);
 }
 
 #[tokio::test]
 async fn a_bouncer_that_does_not_answer_is_not_asked_for_every_device() {
-    let (town, bouncer) = with_bouncer().await;
+    let (app, bouncer) = with_bouncer().await;
     for kind in [PushDeviceKind::Apple, PushDeviceKind::Google] {
         let device = PushDevice { user_id: UserId(9), kind, token: "fail".to_owned(), app_id: None };
-        town.store.register_device(&device, NOW_S).await.unwrap();
+        app.store.register_device(&device, NOW_S).await.unwrap();
     }
-    let told = town.call(&town.ada, TEST, &[]).await;
-    assert_eq!(told.error(), (502, "INTERNAL_SERVER_ERROR", "The push bouncer cannot be reached"));
-    assert_eq!(bouncer.told(), ["test fail"]);
+    let response = app.call(&app.ada, TEST, &[]).await;
+    assert_eq!(response.error(), (502, "INTERNAL_SERVER_ERROR", "The push bouncer cannot be reached"));
+    assert_eq!(bouncer.notified(), ["test fail"]);
 }
 
 #[tokio::test]
 async fn bots_and_closed_accounts_have_no_devices_to_be_tested() {
-    let (town, _) = with_bouncer().await;
-    let (robot, gone) = (bot(&town, "robot").await, town.person("gone", Role::Member).await);
-    close(&town, &gone).await;
-    town.call(&robot, TEST, &[]).await.refused("This endpoint does not accept bot requests.");
-    assert_eq!(town.call(&gone, TEST, &[]).await.error().0, 401);
-    assert_eq!(town.call_as_nobody(TEST, &[]).await.error().0, 401);
+    let (app, _) = with_bouncer().await;
+    let (robot, gone) = (bot(&app, "robot").await, app.person("gone", Role::Member).await);
+    close(&app, &gone).await;
+    app.call(&robot, TEST, &[]).await.refused("This endpoint does not accept bot requests.");
+    assert_eq!(app.call(&gone, TEST, &[]).await.error().0, 401);
+    assert_eq!(app.call_as_nobody(TEST, &[]).await.error().0, 401);
 }
 
 #[tokio::test]
 async fn another_parameter_is_named_as_ignored() {
-    let (town, _) = with_bouncer().await;
-    let told = town.call(&town.ada, TEST, &[("device", "x")]).await.success();
-    assert_eq!(told["ignored_parameters_unsupported"], json!(["device"]));
+    let (app, _) = with_bouncer().await;
+    let response = app.call(&app.ada, TEST, &[("device", "x")]).await.success();
+    assert_eq!(response["ignored_parameters_unsupported"], json!(["device"]));
 }

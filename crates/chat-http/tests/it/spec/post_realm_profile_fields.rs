@@ -20,37 +20,37 @@ use serde_json::{Value, json};
 
 use super::one_succeeds;
 use crate::personal::{heard, listen, mark};
-use crate::town::{Told, Town};
+use crate::test_app::{TestApp, TestResponse};
 use chat_core::model::role::Role;
 
-async fn create(town: &Town, name: &str, kind: i64, parameters: &[(&str, &str)]) -> Told {
+async fn create(app: &TestApp, name: &str, kind: i64, parameters: &[(&str, &str)]) -> TestResponse {
     let kind = kind.to_string();
     let all = [&[("name", name), ("field_type", kind.as_str())], parameters].concat();
-    town.call(&town.ada, "POST /realm/profile_fields", &all).await
+    app.call(&app.ada, "POST /realm/profile_fields", &all).await
 }
 
-async fn fields(town: &Town) -> Vec<Value> {
-    let told = town.call(&town.ada, "GET /realm/profile_fields", &[]).await.success();
-    told["custom_fields"].as_array().unwrap().clone()
+async fn fields(app: &TestApp) -> Vec<Value> {
+    let response = app.call(&app.ada, "GET /realm/profile_fields", &[]).await.success();
+    response["custom_fields"].as_array().unwrap().clone()
 }
 
 #[tokio::test]
 async fn all_kinds_but_two_are_displayed_in_the_profile_summary() {
-    let town = Town::found().await;
+    let app = TestApp::found().await;
     let options = json!({"a": {"text": "A", "order": "1"}}).to_string();
     let account = json!({"subtype": "github"}).to_string();
     for (kind, data) in [(1, "{}"), (3, &options), (4, "{}"), (5, "{}"), (7, &account), (8, "{}")] {
         let parameters = [("display_in_profile_summary", "true"), ("field_data", data)];
-        let id = create(&town, "shown", kind, &parameters).await.success()["id"].clone();
-        assert_eq!(fields(&town).await[0]["display_in_profile_summary"], json!(true), "{kind}");
-        town.call(&town.ada, &format!("DELETE /realm/profile_fields/{id}"), &[]).await.success();
+        let id = create(&app, "shown", kind, &parameters).await.success()["id"].clone();
+        assert_eq!(fields(&app).await[0]["display_in_profile_summary"], json!(true), "{kind}");
+        app.call(&app.ada, &format!("DELETE /realm/profile_fields/{id}"), &[]).await.success();
     }
 }
 
 #[tokio::test]
 async fn options_are_refused_that_nobody_could_choose_between() {
-    let town = Town::found().await;
-    let before = mark(&town);
+    let app = TestApp::found().await;
+    let before = mark(&app);
     for (data, text) in [
         (
             json!({"a": {"text": "A", "order": "1"}, "b": {"text": "A", "order": "2"}}),
@@ -64,54 +64,54 @@ async fn options_are_refused_that_nobody_could_choose_between() {
         (json!({"a": {"text": "A", "order": "1", "x": "y"}}), "Unexpected arguments: x"),
         (json!({}), "Field must have at least one choice."),
     ] {
-        create(&town, "team", 3, &[("field_data", &data.to_string())]).await.refused(text);
+        create(&app, "team", 3, &[("field_data", &data.to_string())]).await.refused(text);
     }
-    create(&town, "team", 3, &[("field_data", "null")]).await.refused("field_data is not a dict");
-    create(&town, "team", 3, &[("field_data", "{")]).await.refused("field_data is not valid JSON");
-    assert_eq!(mark(&town), before);
+    create(&app, "team", 3, &[("field_data", "null")]).await.refused("field_data is not a dict");
+    create(&app, "team", 3, &[("field_data", "{")]).await.refused("field_data is not valid JSON");
+    assert_eq!(mark(&app), before);
 }
 
 #[tokio::test]
 async fn an_account_is_a_known_one_or_says_where_it_is() {
-    let town = Town::found().await;
-    let before = mark(&town);
+    let app = TestApp::found().await;
+    let before = mark(&app);
     for (data, text) in [
         (json!({"subtype": "nowhere"}), "Invalid external account type"),
         (json!({"subtype": "custom"}), "Custom external account must define URL pattern"),
         (json!({"subtype": "custom", "url_pattern": "https://x.example"}), "URL pattern must contain '%(username)s'."),
         (json!({"subtype": " "}), "field_data[\"subtype\"] cannot be blank."),
     ] {
-        create(&town, "site", 7, &[("field_data", &data.to_string())]).await.refused(text);
+        create(&app, "site", 7, &[("field_data", &data.to_string())]).await.refused(text);
     }
-    assert_eq!(mark(&town), before);
+    assert_eq!(mark(&app), before);
 }
 
 #[tokio::test]
 async fn of_two_fields_of_one_name_made_at_once_one_is_refused() {
-    let town = Town::found().await;
-    let ear = listen(&town, &town.ada, r#"["custom_profile_fields"]"#, &[]).await;
-    let both = tokio::join!(create(&town, "team", 1, &[]), create(&town, "team", 1, &[]));
+    let app = TestApp::found().await;
+    let queue = listen(&app, &app.ada, r#"["custom_profile_fields"]"#, &[]).await;
+    let both = tokio::join!(create(&app, "team", 1, &[]), create(&app, "team", 1, &[]));
     one_succeeds(both).refused("A field with that label already exists.");
-    assert_eq!((fields(&town).await.len(), heard(&town, &ear).await.len()), (1, 1));
+    assert_eq!((fields(&app).await.len(), heard(&app, &queue).await.len()), (1, 1));
 }
 
 #[tokio::test]
 async fn of_two_that_want_the_last_place_in_the_summary_at_once_one_is_refused() {
-    let town = Town::found().await;
+    let app = TestApp::found().await;
     let shown = [("display_in_profile_summary", "true")];
-    create(&town, "one", 1, &shown).await.success();
-    let both = tokio::join!(create(&town, "two", 1, &shown), create(&town, "three", 1, &shown));
+    create(&app, "one", 1, &shown).await.success();
+    let both = tokio::join!(create(&app, "two", 1, &shown), create(&app, "three", 1, &shown));
     one_succeeds(both).refused("Only 2 custom profile fields can be displayed in the profile summary.");
 }
 
 #[tokio::test]
 async fn guests_hear_of_a_new_field() {
-    let town = Town::found().await;
-    let gus = town.person("gus", Role::Guest).await;
-    let ear = listen(&town, &gus, r#"["custom_profile_fields"]"#, &[]).await;
-    let id = create(&town, "pronouns", 8, &[("hint", "they/them")]).await.success()["id"].clone();
+    let app = TestApp::found().await;
+    let gus = app.person("gus", Role::Guest).await;
+    let queue = listen(&app, &gus, r#"["custom_profile_fields"]"#, &[]).await;
+    let id = create(&app, "pronouns", 8, &[("hint", "they/them")]).await.success()["id"].clone();
     let field = json!({
         "id": id, "name": "pronouns", "type": 8, "hint": "they/them", "field_data": "", "order": id, "required": false,
     });
-    assert_eq!(heard(&town, &ear).await, [json!({"type": "custom_profile_fields", "fields": [field]})]);
+    assert_eq!(heard(&app, &queue).await, [json!({"type": "custom_profile_fields", "fields": [field]})]);
 }

@@ -16,32 +16,32 @@ use serde_json::{Value, json};
 
 use super::one_succeeds;
 use crate::personal::{bot, close, heard, listen, mark};
-use crate::town::{Person, Told, Town};
+use crate::test_app::{Person, TestApp, TestResponse};
 use chat_core::model::group::SystemGroup;
 use chat_core::model::role::Role;
 
-async fn create(town: &Town, who: &Person, members: &Value, parameters: &[(&str, &str)]) -> Told {
+async fn create(app: &TestApp, who: &Person, members: &Value, parameters: &[(&str, &str)]) -> TestResponse {
     let members = members.to_string();
     let usual = [("name", "cooks"), ("description", ""), ("members", members.as_str())];
     let usual = usual.into_iter().filter(|(name, _)| parameters.iter().all(|(given, _)| given != name));
     let all: Vec<_> = usual.chain(parameters.iter().copied()).collect();
-    town.call(who, "POST /user_groups/create", &all).await
+    app.call(who, "POST /user_groups/create", &all).await
 }
 
-fn system(town: &Town, group: SystemGroup) -> i64 {
-    town.realm().system_group(group).unwrap().id.0
+fn system(app: &TestApp, group: SystemGroup) -> i64 {
+    app.realm().system_group(group).unwrap().id.0
 }
 
 #[tokio::test]
 async fn guests_hear_of_a_new_group_with_every_field() {
-    let town = Town::found().await;
-    let gus = town.person("gus", Role::Guest).await;
-    let ear = listen(&town, &gus, r#"["user_group"]"#, &[]).await;
-    let id = create(&town, &town.ada, &json!([gus.id]), &[]).await.success()["group_id"].clone();
-    let told = heard(&town, &ear).await;
-    assert_eq!((told.len(), &told[0]["type"], &told[0]["op"]), (1, &json!("user_group"), &json!("add")));
-    let group = &told[0]["group"];
-    let everyone = system(&town, SystemGroup::Everyone);
+    let app = TestApp::found().await;
+    let gus = app.person("gus", Role::Guest).await;
+    let queue = listen(&app, &gus, r#"["user_group"]"#, &[]).await;
+    let id = create(&app, &app.ada, &json!([gus.id]), &[]).await.success()["group_id"].clone();
+    let events = heard(&app, &queue).await;
+    assert_eq!((events.len(), &events[0]["type"], &events[0]["op"]), (1, &json!("user_group"), &json!("add")));
+    let group = &events[0]["group"];
+    let everyone = system(&app, SystemGroup::Everyone);
     for (key, value) in [
         ("id", id),
         ("name", json!("cooks")),
@@ -57,30 +57,30 @@ async fn guests_hear_of_a_new_group_with_every_field() {
 
 #[tokio::test]
 async fn of_two_groups_of_one_name_made_at_once_one_is_refused() {
-    let town = Town::found().await;
-    let ear = listen(&town, &town.ada, r#"["user_group"]"#, &[]).await;
+    let app = TestApp::found().await;
+    let queue = listen(&app, &app.ada, r#"["user_group"]"#, &[]).await;
     let none = json!([]);
-    let both = tokio::join!(create(&town, &town.ada, &none, &[]), create(&town, &town.ada, &none, &[]));
+    let both = tokio::join!(create(&app, &app.ada, &none, &[]), create(&app, &app.ada, &none, &[]));
     one_succeeds(both).refused("User group 'cooks' already exists.");
-    assert_eq!(heard(&town, &ear).await.len(), 1);
+    assert_eq!(heard(&app, &queue).await.len(), 1);
 }
 
 #[tokio::test]
 async fn a_closed_account_is_no_member_and_a_bot_may_be_one() {
-    let town = Town::found().await;
-    let (robot, gone) = (bot(&town, "robot").await, town.person("gone", Role::Member).await);
-    close(&town, &gone).await;
-    let before = mark(&town);
-    let told = create(&town, &town.ada, &json!([9, gone.id]), &[]).await;
-    told.refused(&format!("Invalid user ID: {}", gone.id));
-    assert_eq!(mark(&town), before);
-    create(&town, &town.ada, &json!([9, robot.id]), &[]).await.success();
+    let app = TestApp::found().await;
+    let (robot, gone) = (bot(&app, "robot").await, app.person("gone", Role::Member).await);
+    close(&app, &gone).await;
+    let before = mark(&app);
+    let response = create(&app, &app.ada, &json!([9, gone.id]), &[]).await;
+    response.refused(&format!("Invalid user ID: {}", gone.id));
+    assert_eq!(mark(&app), before);
+    create(&app, &app.ada, &json!([9, robot.id]), &[]).await.success();
 }
 
 #[tokio::test]
 async fn members_and_can_mention_group_have_their_types() {
-    let town = Town::found().await;
-    let before = mark(&town);
+    let app = TestApp::found().await;
+    let before = mark(&app);
     for (parameter, text) in [
         (("members", "9"), "members is not a list"),
         (("members", "null"), "members is not a list"),
@@ -93,26 +93,26 @@ async fn members_and_can_mention_group_have_their_types() {
         (("can_mention_group", "{\"direct_members\": [], \"direct_subgroups\": [999]}"), "Invalid user group"),
         (("can_mention_group", "{\"direct_members\": [999], \"direct_subgroups\": []}"), "Invalid user ID: 999"),
     ] {
-        create(&town, &town.ada, &json!([]), &[parameter]).await.refused(text);
+        create(&app, &app.ada, &json!([]), &[parameter]).await.refused(text);
     }
-    assert_eq!(mark(&town), before);
+    assert_eq!(mark(&app), before);
 }
 
 #[tokio::test]
 async fn an_object_of_one_system_group_alone_is_that_group_and_refused_like_it() {
-    let town = Town::found().await;
+    let app = TestApp::found().await;
     for (group, name) in [(SystemGroup::Internet, "role:internet"), (SystemGroup::Owners, "role:owners")] {
-        let id = system(&town, group);
+        let id = system(&app, group);
         let text = format!("'can_mention_group' setting cannot be set to '{name}' group.");
         let object = json!({"direct_members": [], "direct_subgroups": [id]}).to_string();
-        for wish in [id.to_string(), object] {
-            create(&town, &town.ada, &json!([]), &[("can_mention_group", &wish)]).await.refused(&text);
+        for values in [id.to_string(), object] {
+            create(&app, &app.ada, &json!([]), &[("can_mention_group", &values)]).await.refused(&text);
         }
     }
-    let moderators = system(&town, SystemGroup::Moderators);
+    let moderators = system(&app, SystemGroup::Moderators);
     let object = json!({"direct_members": [], "direct_subgroups": [moderators]}).to_string();
-    create(&town, &town.ada, &json!([]), &[("can_mention_group", &object)]).await.success();
-    let told = town.call(&town.ada, "GET /user_groups", &[]).await.success();
-    let made = told["user_groups"].as_array().unwrap().iter().find(|group| group["name"] == "cooks").unwrap();
+    create(&app, &app.ada, &json!([]), &[("can_mention_group", &object)]).await.success();
+    let response = app.call(&app.ada, "GET /user_groups", &[]).await.success();
+    let made = response["user_groups"].as_array().unwrap().iter().find(|group| group["name"] == "cooks").unwrap();
     assert_eq!(made["can_mention_group"], json!(moderators));
 }

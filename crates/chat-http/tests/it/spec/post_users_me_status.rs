@@ -20,55 +20,55 @@ use chat_core::model::role::Role;
 use serde_json::json;
 
 use crate::personal::{close, heard, listen, mark, put, state};
-use crate::town::{Person, Told, Town};
+use crate::test_app::{Person, TestApp, TestResponse};
 
-async fn set(town: &Town, who: &Person, parameters: &[(&str, &str)]) -> Told {
-    town.call(who, "POST /users/me/status", parameters).await
+async fn set(app: &TestApp, who: &Person, parameters: &[(&str, &str)]) -> TestResponse {
+    app.call(who, "POST /users/me/status", parameters).await
 }
 
 #[tokio::test]
 async fn of_two_who_change_different_fields_at_once_both_changes_hold() {
-    let town = Town::found().await;
+    let app = TestApp::found().await;
     let (text, emoji) = tokio::join!(
-        set(&town, &town.ada, &[("status_text", "at lunch")]),
-        set(&town, &town.ada, &[("emoji_name", "smile")])
+        set(&app, &app.ada, &[("status_text", "at lunch")]),
+        set(&app, &app.ada, &[("emoji_name", "smile")])
     );
     text.success();
     emoji.success();
     let expected = json!({
         "status_text": "at lunch", "emoji_name": "smile", "emoji_code": "1f642", "reaction_type": "unicode_emoji",
     });
-    assert_eq!(state(&town, &town.ada, "user_status").await["9"], expected);
+    assert_eq!(state(&app, &app.ada, "user_status").await["9"], expected);
 }
 
 #[tokio::test]
 async fn a_guest_hears_of_it_and_a_deactivated_user_sets_none() {
-    let town = Town::found().await;
-    let (gus, gone) = (town.person("gus", Role::Guest).await, town.person("gone", Role::Member).await);
-    close(&town, &gone).await;
-    let ear = listen(&town, &gus, r#"["user_status"]"#, &[]).await;
-    set(&town, &town.ada, &[("status_text", "at lunch")]).await.success();
-    assert_eq!(heard(&town, &ear).await, [json!({"type": "user_status", "user_id": 9, "status_text": "at lunch"})]);
-    assert_eq!(set(&town, &gone, &[("status_text", "x")]).await.error().0, 401);
-    assert_eq!(town.call_as_nobody("POST /users/me/status", &[("status_text", "x")]).await.error().0, 401);
+    let app = TestApp::found().await;
+    let (gus, gone) = (app.person("gus", Role::Guest).await, app.person("gone", Role::Member).await);
+    close(&app, &gone).await;
+    let queue = listen(&app, &gus, r#"["user_status"]"#, &[]).await;
+    set(&app, &app.ada, &[("status_text", "at lunch")]).await.success();
+    assert_eq!(heard(&app, &queue).await, [json!({"type": "user_status", "user_id": 9, "status_text": "at lunch"})]);
+    assert_eq!(set(&app, &gone, &[("status_text", "x")]).await.error().0, 401);
+    assert_eq!(app.call_as_nobody("POST /users/me/status", &[("status_text", "x")]).await.error().0, 401);
 }
 
 #[tokio::test]
 async fn what_is_so_already_is_told_to_nobody() {
-    let town = Town::found().await;
+    let app = TestApp::found().await;
     let all = [("status_text", "at lunch"), ("emoji_name", "smile"), ("away", "true")];
-    set(&town, &town.ada, &all).await.success();
-    let ear = listen(&town, &town.ada, "null", &[]).await;
-    set(&town, &town.ada, &all).await.success();
-    assert_eq!(heard(&town, &ear).await.len(), 0);
+    set(&app, &app.ada, &all).await.success();
+    let queue = listen(&app, &app.ada, "null", &[]).await;
+    set(&app, &app.ada, &all).await.success();
+    assert_eq!(heard(&app, &queue).await.len(), 0);
 }
 
 #[tokio::test]
 async fn away_is_a_boolean_and_the_emoji_of_a_kind() {
-    let town = Town::found().await;
+    let app = TestApp::found().await;
     let emoji = json!({"name": "gone", "source_url": "/x.png", "deactivated": true, "author_id": 9});
-    put(&town, vec![RealmChange::Item { kind: ItemKind::Emoji, id: 70, document: Some(emoji) }]).await;
-    let before = mark(&town);
+    put(&app, vec![RealmChange::Item { kind: ItemKind::Emoji, id: 70, document: Some(emoji) }]).await;
+    let before = mark(&app);
     for (parameters, text) in [
         (&[("away", "1")][..], "away is not a boolean"),
         (&[("away", "null")], "away is not a boolean"),
@@ -84,7 +84,7 @@ async fn away_is_a_boolean_and_the_emoji_of_a_kind() {
         ),
     ] {
         let parameters = [&[("status_text", "x")], parameters].concat();
-        set(&town, &town.ada, &parameters).await.refused(text);
+        set(&app, &app.ada, &parameters).await.refused(text);
     }
-    assert_eq!(mark(&town), before);
+    assert_eq!(mark(&app), before);
 }

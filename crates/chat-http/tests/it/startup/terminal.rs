@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::{assert_typed, lively};
-use crate::town::{Person, Town};
+use crate::test_app::{Person, TestApp};
 
 /// What it wants to hear of.
 const EVENTS: &str = r#"["message", "update_message", "reaction", "submessage", "subscription", "typing",
@@ -18,7 +18,7 @@ const STATE: &str = r#"["realm", "presence", "subscription", "message", "starred
 type Call<'a> = (String, &'a [(&'a str, &'a str)], &'a str);
 
 /// Registers as it does: without capabilities.
-async fn register(town: &Town, who: &Person) -> Value {
+async fn register(app: &TestApp, who: &Person) -> Value {
     let parameters = [
         ("event_types", EVENTS),
         ("fetch_event_types", STATE),
@@ -26,16 +26,16 @@ async fn register(town: &Town, who: &Person) -> Value {
         ("apply_markdown", "true"),
         ("include_subscribers", "true"),
     ];
-    town.call(who, "POST /register", &parameters).await.success()
+    app.call(who, "POST /register", &parameters).await.success()
 }
 
 /// The events of its queue so far.
-async fn heard(town: &Town, who: &Person, state: &Value) -> Vec<Value> {
+async fn heard(app: &TestApp, who: &Person, state: &Value) -> Vec<Value> {
     let last = state["last_event_id"].to_string();
     let parameters =
         [("queue_id", state["queue_id"].as_str().unwrap()), ("last_event_id", &last), ("dont_block", "true")];
-    let told = town.call(who, "GET /events", &parameters).await.success();
-    told["events"].as_array().unwrap().clone()
+    let response = app.call(who, "GET /events", &parameters).await.success();
+    response["events"].as_array().unwrap().clone()
 }
 
 /// The one event of a type.
@@ -48,24 +48,24 @@ fn of<'a>(events: &'a [Value], kind: &str) -> &'a Value {
 
 #[tokio::test]
 async fn it_signs_in_by_password_without_an_account() {
-    let (town, ..) = lively().await;
-    let settings = town.call_as_nobody("GET /server_settings", &[]).await.success();
+    let (app, ..) = lively().await;
+    let settings = app.call_as_nobody("GET /server_settings", &[]).await.success();
     assert_typed(
         &settings,
         "realm_uri:text require_email_format_usernames:bool email_auth_enabled:bool zulip_version:text
         zulip_feature_level:int",
     );
     let parameters = [("username", "ada@example.org"), ("password", "ada's")];
-    let told = town.call_as_nobody("POST /fetch_api_key", &parameters).await.success();
-    assert_eq!(told["api_key"], town.ada.key);
+    let response = app.call_as_nobody("POST /fetch_api_key", &parameters).await.success();
+    assert_eq!(response["api_key"], app.ada.key);
 }
 
 #[tokio::test]
 async fn the_state_it_asks_for_has_every_key_it_reads() {
-    let (town, sam, _) = lively().await;
+    let (app, sam, _) = lively().await;
     let emoji = [("status", "active"), ("new_user_input", "true")];
-    town.call(&sam, "POST /users/me/presence", &emoji).await.success();
-    let state = register(&town, &town.ada).await;
+    app.call(&sam, "POST /users/me/presence", &emoji).await.success();
+    let state = register(&app, &app.ada).await;
     assert_typed(
         &state,
         "zulip_version:text zulip_feature_level:int queue_id:text last_event_id:int max_message_id:int user_id:int
@@ -106,10 +106,10 @@ async fn the_state_it_asks_for_has_every_key_it_reads() {
 
 #[tokio::test]
 async fn muted_topics_and_emoji_have_the_form_it_reads() {
-    let (town, ..) = lively().await;
+    let (app, ..) = lively().await;
     let mute = [("stream", "general"), ("topic", "lunch"), ("op", "add")];
-    town.call(&town.ada, "PATCH /users/me/subscriptions/muted_topics", &mute).await.success();
-    let state = register(&town, &town.ada).await;
+    app.call(&app.ada, "PATCH /users/me/subscriptions/muted_topics", &mute).await.success();
+    let state = register(&app, &app.ada).await;
     let muted = state["muted_topics"][0].as_array().unwrap();
     assert_eq!((muted.len(), &muted[..2]), (3, &[json!("general"), json!("lunch")][..]));
     assert!(muted[2].is_i64(), "{muted:?}");
@@ -117,14 +117,14 @@ async fn muted_topics_and_emoji_have_the_form_it_reads() {
 
 #[tokio::test]
 async fn every_call_of_its_day_is_answered_with_the_keys_it_reads() {
-    let (town, sam, _) = lively().await;
-    let ada = &town.ada;
-    let state = register(&town, ada).await;
+    let (app, sam, _) = lively().await;
+    let ada = &app.ada;
+    let state = register(&app, ada).await;
     let general = state["subscriptions"].as_array().unwrap().iter().find(|channel| channel["name"] == "general");
     let channel = general.unwrap()["stream_id"].to_string();
     let sent =
         [("type", "stream"), ("to", "general"), ("subject", "soup"), ("content", "hot"), ("read_by_sender", "true")];
-    let id = town.call(ada, "POST /messages", &sent).await.success()["id"].to_string();
+    let id = app.call(ada, "POST /messages", &sent).await.success()["id"].to_string();
     let (ids, to) = (format!("[{id}]"), format!("[{}]", sam.id));
     let property =
         |name: &str, value: &str| format!(r#"[{{"stream_id": {channel}, "property": "{name}", "value": {value}}}]"#);
@@ -159,15 +159,15 @@ async fn every_call_of_its_day_is_answered_with_the_keys_it_reads() {
         ("DELETE /events".to_owned(), &[("queue_id", state["queue_id"].as_str().unwrap())], ""),
     ];
     for (call, parameters, keys) in calls {
-        let told = town.call(ada, &call, parameters).await.success();
-        assert_typed(&told, keys);
-        assert_eq!(told.get("ignored_parameters_unsupported"), None, "{call}");
+        let response = app.call(ada, &call, parameters).await.success();
+        assert_typed(&response, keys);
+        assert_eq!(response.get("ignored_parameters_unsupported"), None, "{call}");
     }
 }
 
 #[tokio::test]
 async fn every_narrow_it_sends_is_understood() {
-    let (town, sam, _) = lively().await;
+    let (app, sam, _) = lively().await;
     let narrows = [
         (json!([["stream", "general"]]), 1),
         (json!([["stream", "general"], ["topic", "lunch"]]), 1),
@@ -190,29 +190,29 @@ async fn every_narrow_it_sends_is_understood() {
             ("client_gravatar", "true"),
             ("narrow", &narrow),
         ];
-        let told = town.call(&town.ada, "GET /messages", &parameters).await.success();
-        assert_eq!(told["messages"].as_array().unwrap().len(), count, "{narrow}");
-        assert_typed(&told, "anchor:int found_newest:bool");
+        let response = app.call(&app.ada, "GET /messages", &parameters).await.success();
+        assert_eq!(response["messages"].as_array().unwrap().len(), count, "{narrow}");
+        assert_typed(&response, "anchor:int found_newest:bool");
     }
 }
 
 #[tokio::test]
 async fn every_event_it_handles_has_the_keys_it_reads() {
-    let (town, sam, _) = lively().await;
-    let state = register(&town, &town.ada).await;
+    let (app, sam, _) = lively().await;
+    let state = register(&app, &app.ada).await;
     let sent = [("type", "stream"), ("to", "general"), ("topic", "tea"), ("content", "green")];
-    let id = town.call(&sam, "POST /messages", &sent).await.success()["id"].to_string();
+    let id = app.call(&sam, "POST /messages", &sent).await.success()["id"].to_string();
     let edit = [("content", "black"), ("topic", "coffee")];
-    town.call(&sam, &format!("PATCH /messages/{id}"), &edit).await.success();
-    town.call(&sam, &format!("POST /messages/{id}/reactions"), &[("emoji_name", "tada")]).await.success();
+    app.call(&sam, &format!("PATCH /messages/{id}"), &edit).await.success();
+    app.call(&sam, &format!("POST /messages/{id}/reactions"), &[("emoji_name", "tada")]).await.success();
     let flags = [("messages", &*format!("[{id}]")), ("op", "add"), ("flag", "starred")];
-    town.call(&town.ada, "POST /messages/flags", &flags).await.success();
-    town.call(&town.ada, "PATCH /settings", &[("twenty_four_hour_time", "true")]).await.success();
-    town.call(&sam, "DELETE /users/me/subscriptions", &[("subscriptions", r#"["general"]"#)]).await.success();
-    town.call(&sam, "PATCH /settings", &[("full_name", "Sam the Second")]).await.success();
-    let typing = [("to", &*format!("[{}]", town.ada.id)), ("op", "start")];
-    town.call(&sam, "POST /typing", &typing).await.success();
-    let events = heard(&town, &town.ada, &state).await;
+    app.call(&app.ada, "POST /messages/flags", &flags).await.success();
+    app.call(&app.ada, "PATCH /settings", &[("twenty_four_hour_time", "true")]).await.success();
+    app.call(&sam, "DELETE /users/me/subscriptions", &[("subscriptions", r#"["general"]"#)]).await.success();
+    app.call(&sam, "PATCH /settings", &[("full_name", "Sam the Second")]).await.success();
+    let typing = [("to", &*format!("[{}]", app.ada.id)), ("op", "start")];
+    app.call(&sam, "POST /typing", &typing).await.success();
+    let events = heard(&app, &app.ada, &state).await;
     let message = of(&events, "message");
     assert_typed(message, "id:int flags:list message:object");
     assert_typed(

@@ -49,16 +49,16 @@ fn refusal(name: &'static str, value: impl Into<Value>) -> String {
         .map_or_else(|refused| refused.to_string(), |()| String::new())
 }
 
-/// Returns what is told and what changes when user 4 chooses.
+/// Returns what is sent and what changes when user 4 chooses.
 fn chosen(chosen: &[PreferenceChange]) -> (Vec<Value>, Vec<RealmChange>) {
     let realm = testing::realm(RealmRules::default(), Vec::new());
     let mut commit = RealmCommit { at_s: 9, ..RealmCommit::default() };
     choose(&realm, realm.user(UserId(4)).unwrap(), chosen, &mut commit).unwrap();
-    let told = commit.events.into_iter().map(|event| match event.body {
+    let events = commit.events.into_iter().map(|event| match event.body {
         EventBody::Plain { event, .. } => event,
         EventBody::Message(_) | EventBody::Edit { .. } | EventBody::Flagged(_) => Value::Null,
     });
-    (told.collect(), commit.changes)
+    (events.collect(), commit.changes)
 }
 
 #[test]
@@ -111,13 +111,13 @@ fn pauses_sizes_and_names_have_bounds() {
 
 #[test]
 fn what_is_so_already_is_told_to_nobody() {
-    let (told, changes) = chosen(&[("enter_sends", json!(false)), ("color_scheme", json!(2))]);
-    assert_eq!(told.len(), 2);
-    assert_eq!(told[0], json!({"type": "user_settings", "op": "update", "property": "color_scheme", "value": 2}));
+    let (events, changes) = chosen(&[("enter_sends", json!(false)), ("color_scheme", json!(2))]);
+    assert_eq!(events.len(), 2);
+    assert_eq!(events[0], json!({"type": "user_settings", "op": "update", "property": "color_scheme", "value": 2}));
     let older = json!({
         "type": "update_display_settings", "user": "User4@example.org", "setting_name": "color_scheme", "setting": 2,
     });
-    assert_eq!(told[1], older);
+    assert_eq!(events[1], older);
     assert_eq!(changes, [super::super::only(UserId(4), UserItemKind::Settings, Some(json!({"color_scheme": 2})))]);
     assert_eq!(chosen(&[("enter_sends", json!(false))]), (Vec::new(), Vec::new()));
 }
@@ -129,19 +129,19 @@ fn a_preference_of_another_family_is_told_to_older_clients_in_its_own_words_or_n
     };
     assert_eq!(kinds("enable_sounds", json!(false)), ["user_settings", "update_global_notifications"]);
     assert_eq!(kinds("send_read_receipts", json!(false)), ["user_settings"]);
-    let (told, _) = chosen(&[("default_language", json!("de"))]);
-    assert_eq!((&told[0]["language_name"], &told[1]["language_name"]), (&json!("Deutsch"), &json!("Deutsch")));
+    let (events, _) = chosen(&[("default_language", json!("de"))]);
+    assert_eq!((&events[0]["language_name"], &events[1]["language_name"]), (&json!("Deutsch"), &json!("Deutsch")));
 }
 
 #[test]
 fn who_hides_is_gone_for_others_at_once() {
-    let (told, _) = chosen(&[("presence_enabled", json!(false))]);
-    let kinds: Vec<_> = told.iter().map(|event| event["type"].as_str().unwrap()).collect();
+    let (events, _) = chosen(&[("presence_enabled", json!(false))]);
+    let kinds: Vec<_> = events.iter().map(|event| event["type"].as_str().unwrap()).collect();
     let expected = ["presence", "presence", "user_settings", "update_global_notifications", "user_status"];
     assert_eq!(kinds, expected);
-    let website = &told[0]["presence"]["website"];
+    let website = &events[0]["presence"]["website"];
     assert_eq!((&website["status"], &website["timestamp"]), (&json!("idle"), &json!(9 - 260)));
-    assert_eq!((&told[0]["server_timestamp"], &told[4]["away"]), (&json!(9.0), &json!(true)));
+    assert_eq!((&events[0]["server_timestamp"], &events[4]["away"]), (&json!(9.0), &json!(true)));
 }
 
 #[test]
@@ -151,9 +151,9 @@ fn only_administrators_choose_for_newcomers_and_everybody_is_told() {
         let mut commit = RealmCommit::default();
         choose_for_newcomers(&realm, realm.user(UserId(id)).unwrap(), chosen, &mut commit).map(|()| commit)
     };
-    let wish = [("enter_sends", json!(true)), ("color_scheme", json!(1))];
-    assert_eq!(choose(3, &wish).unwrap_err(), PreferenceError::NotAllowed(PermissionError::AdministratorRequired));
-    let commit = choose(2, &wish).unwrap();
+    let change = [("enter_sends", json!(true)), ("color_scheme", json!(1))];
+    assert_eq!(choose(3, &change).unwrap_err(), PreferenceError::NotAllowed(PermissionError::AdministratorRequired));
+    let commit = choose(2, &change).unwrap();
     let document = Some(json!({"enter_sends": true}));
     assert_eq!(commit.changes, [RealmChange::Item { kind: ItemKind::UserDefaults, id: 0, document }]);
     assert_eq!((commit.events.len(), &commit.events[0].audience), (1, &EventAudience::Everyone));

@@ -24,9 +24,9 @@ pub(crate) const TOPICS_FREE: i64 = 2;
 /// Every message to a channel has a topic.
 pub(crate) const TOPICS_NEEDED: i64 = 3;
 
-/// Somebody came into a channel: for the first time, or again.
+/// A user came into a channel: for the first time, or again.
 pub(crate) const BEGAN: [i64; 2] = [301, 302];
-/// Somebody left a channel.
+/// A user left a channel.
 pub(crate) const ENDED: i64 = 303;
 
 /// The bits of a copy, as they are written.

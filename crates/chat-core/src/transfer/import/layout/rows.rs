@@ -354,7 +354,7 @@ rows! {
         #[serde(default)]
         failure_message: Option<String>,
     }
-    /// A text somebody began to write.
+    /// A draft.
     DraftRow {
         id: i64,
         user_profile: i64,

@@ -6,50 +6,50 @@ use chat_core::wire::item;
 use chat_core::wire::settings::{self, LegacySettingGroup, SETTINGS};
 use serde_json::Value;
 
-use super::{Newcomer, State};
+use super::{InitialState, InitialStateRequest};
 
-pub(super) fn alert_words(newcomer: &Newcomer<'_>, state: &mut State) {
-    state.put("alert_words", alert::of(newcomer.realm, newcomer.user.id));
+pub(super) fn alert_words(request: &InitialStateRequest<'_>, state: &mut InitialState) {
+    state.put("alert_words", alert::of(request.realm, request.user.id));
 }
 
 /// The older form of `user_topics`: not for who asks for the newer by name.
-pub(super) fn muted_topics(newcomer: &Newcomer<'_>, state: &mut State) {
-    if !newcomer.names("user_topic") {
-        state.put("muted_topics", item::muted_topics(newcomer.realm, newcomer.user.id));
+pub(super) fn muted_topics(request: &InitialStateRequest<'_>, state: &mut InitialState) {
+    if !request.names("user_topic") {
+        state.put("muted_topics", item::muted_topics(request.realm, request.user.id));
     }
 }
 
-pub(super) fn user_topics(newcomer: &Newcomer<'_>, state: &mut State) {
-    state.put("user_topics", item::topic_policies(newcomer.realm, newcomer.user.id));
+pub(super) fn user_topics(request: &InitialStateRequest<'_>, state: &mut InitialState) {
+    state.put("user_topics", item::topic_policies(request.realm, request.user.id));
 }
 
-pub(super) fn muted_users(newcomer: &Newcomer<'_>, state: &mut State) {
-    state.put("muted_users", item::muted_users(newcomer.realm, newcomer.user.id));
+pub(super) fn muted_users(request: &InitialStateRequest<'_>, state: &mut InitialState) {
+    state.put("muted_users", item::muted_users(request.realm, request.user.id));
 }
 
-pub(super) fn user_settings(newcomer: &Newcomer<'_>, state: &mut State) {
-    let mut settings = settings::of(newcomer.realm, newcomer.user);
+pub(super) fn user_settings(request: &InitialStateRequest<'_>, state: &mut InitialState) {
+    let mut settings = settings::of(request.realm, request.user);
     settings.extend(settings::choices());
     state.put("user_settings", settings);
 }
 
-pub(super) fn display_settings(newcomer: &Newcomer<'_>, state: &mut State) {
-    if older_settings(newcomer, LegacySettingGroup::Display, state) {
-        state.put("timezone", newcomer.user.timezone.as_str());
+pub(super) fn display_settings(request: &InitialStateRequest<'_>, state: &mut InitialState) {
+    if older_settings(request, LegacySettingGroup::Display, state) {
+        state.put("timezone", request.user.timezone.as_str());
         state.put_all(Value::Object(settings::choices()));
     }
 }
 
-pub(super) fn notification_settings(newcomer: &Newcomer<'_>, state: &mut State) {
-    older_settings(newcomer, LegacySettingGroup::Notification, state);
+pub(super) fn notification_settings(request: &InitialStateRequest<'_>, state: &mut InitialState) {
+    older_settings(request, LegacySettingGroup::Notification, state);
 }
 
 /// Returns the preferences one by one beside the object that holds them all, for clients that do not know it.
-fn older_settings(newcomer: &Newcomer<'_>, family: LegacySettingGroup, state: &mut State) -> bool {
-    if newcomer.filter.capabilities.contains(&ClientCapability::UserSettingsObject) {
+fn older_settings(request: &InitialStateRequest<'_>, family: LegacySettingGroup, state: &mut InitialState) -> bool {
+    if request.filter.capabilities.contains(&ClientCapability::UserSettingsObject) {
         return false;
     }
-    let settings = settings::of(newcomer.realm, newcomer.user);
+    let settings = settings::of(request.realm, request.user);
     for (name, ..) in SETTINGS.iter().filter(|(_, of, _)| *of == family) {
         state.put(name, settings.get(*name).cloned().unwrap_or_default());
     }
@@ -57,6 +57,6 @@ fn older_settings(newcomer: &Newcomer<'_>, family: LegacySettingGroup, state: &m
 }
 
 /// There are no video calls to have a token for.
-pub(super) fn video_calls(_: &Newcomer<'_>, state: &mut State) {
+pub(super) fn video_calls(_: &InitialStateRequest<'_>, state: &mut InitialState) {
     state.put("has_zoom_token", false);
 }

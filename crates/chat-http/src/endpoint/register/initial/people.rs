@@ -10,31 +10,31 @@ use chat_core::people::presence::{self, PresenceQuery};
 use chat_core::wire::{self, UserFields, item};
 use serde_json::{Map, Value, json};
 
-use super::{Newcomer, State};
+use super::{InitialState, InitialStateRequest};
 
 /// All users, and what the user themselves are and may do.
-pub(super) fn users(newcomer: &Newcomer<'_>, state: &mut State) {
+pub(super) fn users(request: &InitialStateRequest<'_>, state: &mut InitialState) {
     let form =
-        UserFields { client_gravatar: newcomer.filter.client_gravatar, profile_data: true, ..UserFields::default() };
-    let (active, gone): (Vec<&User>, Vec<&User>) = sorted(newcomer).into_iter().partition(|user| user.is_active);
+        UserFields { client_gravatar: request.filter.client_gravatar, profile_data: true, ..UserFields::default() };
+    let (active, gone): (Vec<&User>, Vec<&User>) = sorted(request).into_iter().partition(|user| user.is_active);
     let shown = |users: Vec<&User>| -> Value {
-        let shown = |user: &User| wire::user(newcomer.realm, user, form.told_to(newcomer.user, user));
+        let shown = |user: &User| wire::user(request.realm, user, form.visible_to(request.user, user));
         users.into_iter().map(shown).collect()
     };
     state.put("realm_users", shown(active));
     state.put("realm_non_active_users", shown(gone));
     state.put("cross_realm_bots", json!([]));
-    oneself(newcomer.user, state);
-    permissions(newcomer, state);
+    oneself(request.user, state);
+    permissions(request, state);
 }
 
-fn sorted<'a>(newcomer: &Newcomer<'a>) -> Vec<&'a User> {
-    let mut users: Vec<_> = newcomer.realm.users().map(AsRef::as_ref).collect();
+fn sorted<'a>(request: &InitialStateRequest<'a>) -> Vec<&'a User> {
+    let mut users: Vec<_> = request.realm.users().map(AsRef::as_ref).collect();
     users.sort_unstable_by_key(|user: &&User| user.id);
     users
 }
 
-fn oneself(user: &User, state: &mut State) {
+fn oneself(user: &User, state: &mut InitialState) {
     let avatar = wire::avatar(user);
     state.put_all(json!({
         "user_id": user.id,
@@ -52,9 +52,9 @@ fn oneself(user: &User, state: &mut State) {
     }));
 }
 
-fn permissions(newcomer: &Newcomer<'_>, state: &mut State) {
-    let rules = newcomer.realm.realm().map_or_else(RealmRules::default, |realm| realm.rules.clone());
-    let may = |policy: PermissionPolicy| policy.permits(newcomer.user, rules.waiting_period_days, newcomer.now_s);
+fn permissions(request: &InitialStateRequest<'_>, state: &mut InitialState) {
+    let rules = request.realm.realm().map_or_else(RealmRules::default, |realm| realm.rules.clone());
+    let may = |policy: PermissionPolicy| policy.permits(request.user, rules.waiting_period_days, request.now_s);
     let (public, private) = (may(rules.create_public_channel), may(rules.create_private_channel));
     state.put("can_create_streams", public || private);
     state.put("can_create_public_streams", public);
@@ -65,41 +65,41 @@ fn permissions(newcomer: &Newcomer<'_>, state: &mut State) {
 }
 
 /// The user's own bots, and for administrators all.
-pub(super) fn bots(newcomer: &Newcomer<'_>, state: &mut State) {
+pub(super) fn bots(request: &InitialStateRequest<'_>, state: &mut InitialState) {
     let of_interest = |user: &&User| {
         let owner = user.bot.as_ref().map(|bot| bot.owner_id);
-        owner.is_some_and(|owner| newcomer.user.is_administrator() || owner == Some(newcomer.user.id))
+        owner.is_some_and(|owner| request.user.is_administrator() || owner == Some(request.user.id))
     };
-    state.put("realm_bots", sorted(newcomer).into_iter().filter(of_interest).map(wire::bot).collect::<Value>());
+    state.put("realm_bots", sorted(request).into_iter().filter(of_interest).map(wire::bot).collect::<Value>());
 }
 
 /// All groups; those out of use for clients that know of such alone.
-pub(super) fn groups(newcomer: &Newcomer<'_>, state: &mut State) {
-    let knows_unused = newcomer.filter.capabilities.contains(&ClientCapability::IncludeDeactivatedGroups);
-    let mut groups: Vec<_> = newcomer.realm.groups().filter(|group| knows_unused || !group.is_deactivated).collect();
+pub(super) fn groups(request: &InitialStateRequest<'_>, state: &mut InitialState) {
+    let knows_unused = request.filter.capabilities.contains(&ClientCapability::IncludeDeactivatedGroups);
+    let mut groups: Vec<_> = request.realm.groups().filter(|group| knows_unused || !group.is_deactivated).collect();
     groups.sort_unstable_by_key(|group| group.id);
-    let shown = groups.into_iter().map(|group| wire::group(newcomer.realm, group, newcomer.now_s));
+    let shown = groups.into_iter().map(|group| wire::group(request.realm, group, request.now_s));
     state.put("realm_user_groups", shown.collect::<Value>());
 }
 
-pub(super) fn statuses(newcomer: &Newcomer<'_>, state: &mut State) {
-    let in_use = newcomer.realm.users().filter(|user| user.is_active);
-    let said = in_use.map(|user| (user.id.to_string(), Value::Object(status::of(newcomer.realm, user))));
+pub(super) fn statuses(request: &InitialStateRequest<'_>, state: &mut InitialState) {
+    let in_use = request.realm.users().filter(|user| user.is_active);
+    let said = in_use.map(|user| (user.id.to_string(), Value::Object(status::of(request.realm, user))));
     let said: Map<_, _> = said.filter(|(_, status)| *status != json!({})).collect();
     state.put("user_status", said);
 }
 
 /// Who is there. The client asks with the number in it for what came since.
-pub(super) fn presences(newcomer: &Newcomer<'_>, state: &mut State) {
-    let is_slim = newcomer.filter.capabilities.contains(&ClientCapability::SlimPresence);
+pub(super) fn presences(request: &InitialStateRequest<'_>, state: &mut InitialState) {
+    let is_slim = request.filter.capabilities.contains(&ClientCapability::SlimPresence);
     let question =
         PresenceQuery { form: if is_slim { PresenceFormat::Slim } else { PresenceFormat::Legacy }, after: None };
-    let now_us = newcomer.app.frame.outside.now_us();
-    state.put_all(json!(presence::report(newcomer.app.presences.as_ref(), newcomer.realm, question, now_us)));
+    let now_us = request.app.server.runtime.now_us();
+    state.put_all(json!(presence::report(request.app.presences.as_ref(), request.realm, question, now_us)));
 }
 
-pub(super) fn profile_fields(newcomer: &Newcomer<'_>, state: &mut State) {
-    state.put("custom_profile_fields", item::profile_fields(newcomer.realm));
+pub(super) fn profile_fields(request: &InitialStateRequest<'_>, state: &mut InitialState) {
+    state.put("custom_profile_fields", item::profile_fields(request.realm));
     state.put_all(json!({"custom_profile_field_types": {
         "SHORT_TEXT": {"id": 1, "name": "Text (short)"},
         "LONG_TEXT": {"id": 2, "name": "Text (long)"},

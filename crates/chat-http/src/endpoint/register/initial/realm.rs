@@ -10,16 +10,16 @@ use chat_core::people::presence;
 use chat_core::people::profile::ExternalAccountType;
 use serde_json::json;
 
-use super::{Newcomer, State};
+use super::{InitialState, InitialStateRequest};
 use crate::endpoint::uploads::thumbnails;
-use crate::endpoint::{bots, emblems, emoji_data, pictures};
+use crate::endpoint::{bots, emoji_data, organization_images, pictures};
 
 /// No channel is meant.
 const NO_CHANNEL: i64 = -1;
 
-pub(super) fn identity(newcomer: &Newcomer<'_>, state: &mut State) {
-    let Some(realm) = newcomer.realm.realm() else { return };
-    let url = &newcomer.app.settings.base_url;
+pub(super) fn identity(request: &InitialStateRequest<'_>, state: &mut InitialState) {
+    let Some(realm) = request.realm.realm() else { return };
+    let url = &request.app.settings.base_url;
     state.put_all(json!({
         "realm_name": realm.name,
         "realm_description": realm.description,
@@ -33,10 +33,10 @@ pub(super) fn identity(newcomer: &Newcomer<'_>, state: &mut State) {
         "realm_default_code_block_language": "",
         "server_emoji_data_url": emoji_data::url(url),
     }));
-    for emblem in OrganizationImage::ALL {
-        let name = emblem.name();
-        state.put(&format!("realm_{name}_url"), emblems::url(&realm.emblems, emblem, url));
-        state.put(&format!("realm_{name}_source"), realm.emblems.source(emblem));
+    for image in OrganizationImage::ALL {
+        let name = image.name();
+        state.put(&format!("realm_{name}_url"), organization_images::url(&realm.images, image, url));
+        state.put(&format!("realm_{name}_source"), realm.images.source(image));
     }
 }
 
@@ -44,13 +44,13 @@ pub(super) fn identity(newcomer: &Newcomer<'_>, state: &mut State) {
 ///
 /// # Source
 /// Specification, "Limits" and "States" for the names; the values of the last lines are those of existing servers.
-pub(super) fn limits(newcomer: &Newcomer<'_>, state: &mut State) {
+pub(super) fn limits(request: &InitialStateRequest<'_>, state: &mut InitialState) {
     state.put_all(json!({
         "max_stream_name_length": MAX_CHANNEL_NAME_CHARS,
         "max_stream_description_length": MAX_CHANNEL_DESCRIPTION_CHARS,
         "max_topic_length": MAX_TOPIC_CHARS,
         "max_message_length": MAX_MESSAGE_CHARS,
-        "max_file_upload_size_mib": newcomer.app.settings.uploads.max_mib(),
+        "max_file_upload_size_mib": request.app.settings.uploads.max_mib(),
         "max_avatar_file_size_mib": pictures::MAX_MIB,
         "max_icon_file_size_mib": pictures::MAX_MIB,
         "max_logo_file_size_mib": pictures::MAX_MIB,
@@ -100,24 +100,24 @@ pub(in crate::endpoint::register) const OFF: [&str; 19] = [
 ];
 
 /// What is on and what is off.
-pub(super) fn switches(newcomer: &Newcomer<'_>, state: &mut State) {
-    let rules = rules(newcomer);
+pub(super) fn switches(request: &InitialStateRequest<'_>, state: &mut InitialState) {
+    let rules = rules(request);
     for (keys, is_on) in [(&ON[..], true), (&OFF[..], false)] {
         for key in keys {
             state.put(key, is_on);
         }
     }
-    state.put("realm_push_notifications_enabled", newcomer.app.push.bouncer.is_some());
+    state.put("realm_push_notifications_enabled", request.app.push.bouncer.is_some());
     state.put("realm_allow_message_editing", rules.allow_editing);
     state.put("realm_mandatory_topics", rules.mandatory_topics);
     state.put("realm_disallow_disposable_email_addresses", rules.disallow_disposable_addresses);
     state.put("realm_emails_restricted_to_domains", rules.emails_restricted_to_domains);
-    branded(newcomer, |brand| state.put(&format!("{brand}_plan_is_not_limited"), true));
+    branded(request, |brand| state.put(&format!("{brand}_plan_is_not_limited"), true));
 }
 
 /// Numbers, and what can be none.
-pub(super) fn numbers(newcomer: &Newcomer<'_>, state: &mut State) {
-    let rules = rules(newcomer);
+pub(super) fn numbers(request: &InitialStateRequest<'_>, state: &mut InitialState) {
+    let rules = rules(request);
     state.put_all(json!({
         "realm_waiting_period_threshold": rules.waiting_period_days,
         "realm_message_content_edit_limit_seconds": rules.edit_limit_s,
@@ -128,7 +128,7 @@ pub(super) fn numbers(newcomer: &Newcomer<'_>, state: &mut State) {
         "realm_digest_weekday": 1,
         "realm_giphy_rating": 0,
         "realm_video_chat_provider": 0,
-        "realm_upload_quota_mib": newcomer.app.settings.uploads.quota_mib(),
+        "realm_upload_quota_mib": request.app.settings.uploads.quota_mib(),
         "realm_push_notifications_enabled_end_timestamp": null,
         "realm_new_stream_announcements_stream_id": NO_CHANNEL,
         "realm_signup_announcements_stream_id": NO_CHANNEL,
@@ -136,15 +136,15 @@ pub(super) fn numbers(newcomer: &Newcomer<'_>, state: &mut State) {
         "server_jitsi_server_url": null,
         // The older name has a text always; an empty one stands for no server.
         "jitsi_server_url": "",
-        "server_generation": newcomer.app.frame.generation,
+        "server_generation": request.app.server.generation,
         "upgrade_text_for_wide_organization_logo": "",
     }));
-    branded(newcomer, |brand| state.put(&format!("realm_{brand}_update_announcements_stream_id"), NO_CHANNEL));
+    branded(request, |brand| state.put(&format!("realm_{brand}_update_announcements_stream_id"), NO_CHANNEL));
 }
 
 /// Who may do what, in the numbers of each setting and in the groups that replace them.
-pub(super) fn policies(newcomer: &Newcomer<'_>, state: &mut State) {
-    let rules = rules(newcomer);
+pub(super) fn policies(request: &InitialStateRequest<'_>, state: &mut InitialState) {
+    let rules = rules(request);
     state.put_all(json!({
         "realm_create_public_stream_policy": number(rules.create_public_channel),
         "realm_create_private_stream_policy": number(rules.create_private_channel),
@@ -168,13 +168,13 @@ pub(super) fn policies(newcomer: &Newcomer<'_>, state: &mut State) {
         ("realm_direct_message_permission_group", rules.direct_messages),
     ] {
         let group = SystemGroup::ALL.into_iter().find(|group| group.policy() == policy);
-        let group = group.and_then(|group| newcomer.realm.system_group(group));
+        let group = group.and_then(|group| request.realm.system_group(group));
         state.put(key, json!(group.map(|group| group.id)));
     }
 }
 
 /// What can be chosen from.
-pub(super) fn choices(_: &Newcomer<'_>, state: &mut State) {
+pub(super) fn choices(_: &InitialStateRequest<'_>, state: &mut InitialState) {
     state.put_all(json!({
         "realm_authentication_methods": {"Email": {"enabled": true, "available": true}},
         "realm_available_video_chat_providers": {"disabled": {"name": "None", "id": 0}},
@@ -185,12 +185,12 @@ pub(super) fn choices(_: &Newcomer<'_>, state: &mut State) {
     }));
 }
 
-fn rules(newcomer: &Newcomer<'_>) -> RealmRules {
-    newcomer.realm.realm().map_or_else(RealmRules::default, |realm| realm.rules.clone())
+fn rules(request: &InitialStateRequest<'_>) -> RealmRules {
+    request.realm.realm().map_or_else(RealmRules::default, |realm| realm.rules.clone())
 }
 
-fn branded(newcomer: &Newcomer<'_>, put: impl FnOnce(&str)) {
-    let brand = newcomer.app.settings.brand.as_str();
+fn branded(request: &InitialStateRequest<'_>, put: impl FnOnce(&str)) {
+    let brand = request.app.settings.brand.as_str();
     if !brand.is_empty() {
         put(brand);
     }
@@ -209,7 +209,7 @@ fn number(policy: PermissionPolicy) -> i64 {
     }
 }
 
-/// Returns who may make bots is told with less: everybody, administrators, or all but for some kinds.
+/// Returns who may make bots in fewer words: everybody, administrators, or all but for some kinds.
 fn bot_number(policy: PermissionPolicy) -> i64 {
     match policy {
         PermissionPolicy::Everyone | PermissionPolicy::Members | PermissionPolicy::FullMembers => 1,

@@ -1,0 +1,204 @@
+//! Uploads, pictures, drafts and scheduled messages as rows.
+
+use serde_json::json;
+
+use super::organization::{REALM, accounts};
+use super::{Export, ExportFile, ExportFolder, ExportWriteError, ExportedFile, channel_recipient};
+use crate::files::{Attachment, FileKey, MAX_ATTACHMENTS, PathId, PublicImageName};
+use crate::id::{DraftId, MessageId, UserId};
+use crate::messages::draft::{Draft, DraftDestination};
+use crate::messages::scheduled::{ScheduledDestination, ScheduledMessage};
+use crate::model::change::ItemKind;
+use crate::model::organization_image::OrganizationImage;
+use crate::model::realm::Realm;
+use crate::model::snapshot::RealmSnapshot;
+use crate::wire;
+
+impl Export<'_> {
+    /// Writes uploads, each with the messages that use it; to be called after [`Export::scheduled`].
+    ///
+    /// # Errors
+    /// [`ExportWriteError`], as those of all that follow.
+    pub fn uploads(&mut self, uploads: &[(Attachment, Vec<MessageId>)]) -> Result<(), ExportWriteError> {
+        for (upload, messages) in uploads {
+            let row = json!({
+                "id": upload.id,
+                "realm": REALM,
+                "owner": upload.owner_id,
+                "path_id": upload.path_id,
+                "file_name": upload.name,
+                "content_type": upload.media_type,
+                "size": upload.size_bytes,
+                "create_time": upload.created_s,
+                "messages": messages,
+                "scheduled_messages": self.waiting.get(&upload.path_id).map_or(&[][..], Vec::as_slice),
+            });
+            self.sheets.row(ExportFile::Attachments, "zerver_attachment", row)?;
+            let record = json!({
+                "path": upload.path_id,
+                "s3_path": upload.path_id,
+                "realm_id": REALM,
+                "user_profile_id": upload.owner_id,
+                "content_type": upload.media_type,
+                "size": upload.size_bytes,
+                "last_modified": upload.created_s,
+            });
+            let path = upload.path_id.to_string();
+            let key = FileKey::from(&upload.path_id);
+            self.sheets.file(ExportedFile { cabinet: ExportFolder::Uploads, key, path, record });
+        }
+        self.report.take("uploads", uploads.len());
+        Ok(())
+    }
+
+    /// Writes messages that wait for their time.
+    ///
+    /// # Errors
+    /// [`ExportWriteError`].
+    pub fn scheduled(&mut self, scheduled: &[ScheduledMessage]) -> Result<(), ExportWriteError> {
+        for message in scheduled {
+            for path_id in PathId::linked_in(&message.content, MAX_ATTACHMENTS) {
+                self.waiting.entry(path_id).or_default().push(message.id);
+            }
+            let (recipient, channel, topic) = match &message.to {
+                ScheduledDestination::Channel(channel, topic) => {
+                    (channel_recipient(*channel), Some(*channel), topic.as_str())
+                }
+                ScheduledDestination::Direct(users) => (self.with(message.user_id, users), None, ""),
+            };
+            let row = json!({
+                "id": message.id,
+                "realm": REALM,
+                "sender": message.user_id,
+                "recipient": recipient,
+                "stream": channel,
+                "subject": topic,
+                "content": message.content,
+                "rendered_content": message.html,
+                "sending_client": self.client(&message.client),
+                "scheduled_timestamp": message.due_s,
+                "read_by_sender": message.read_by_sender,
+                "delivered": false,
+                "has_attachment": message.content.contains("/user_uploads/"),
+                "request_timestamp": message.due_s,
+                "delivery_type": 1,
+                "failed": message.failure.is_some(),
+                "failure_message": message.failure,
+            });
+            self.put("zerver_scheduledmessage", row)?;
+        }
+        self.report.take("scheduled messages", scheduled.len());
+        Ok(())
+    }
+
+    /// Writes drafts.
+    ///
+    /// # Errors
+    /// [`ExportWriteError`].
+    pub fn drafts(&mut self, drafts: &[(DraftId, UserId, Draft)]) -> Result<(), ExportWriteError> {
+        for (id, author, draft) in drafts {
+            let (kind, recipient, topic) = match &draft.to {
+                DraftDestination::Nowhere => ("", None, ""),
+                DraftDestination::Channel(channel, topic) => {
+                    ("stream", Some(channel_recipient(*channel)), topic.as_str())
+                }
+                DraftDestination::Direct(users) if users.is_empty() => ("private", None, ""),
+                DraftDestination::Direct(users) => ("private", Some(self.with(*author, users)), ""),
+            };
+            let row = json!({
+                "id": id,
+                "user_profile": author,
+                "type": kind,
+                "recipient": recipient,
+                "topic": topic,
+                "content": draft.content,
+                "last_edit_time": draft.touched_s,
+            });
+            self.put("zerver_draft", row)?;
+        }
+        self.report.take("drafts", drafts.len());
+        Ok(())
+    }
+
+    /// Writes what programs of bots keep.
+    ///
+    /// # Errors
+    /// [`ExportWriteError`].
+    pub fn bot_storage(&mut self, kept: &[(UserId, String, String)]) -> Result<(), ExportWriteError> {
+        for (bot, key, value) in kept {
+            self.put_numbered("zerver_botstoragedata", json!({"bot_profile": bot, "key": key, "value": value}))?;
+        }
+        self.report.take("texts that programs of bots keep", kept.len());
+        Ok(())
+    }
+
+    /// Notes the pictures of the organization itself.
+    pub(super) fn images(&mut self, organization: &Realm) {
+        for image in OrganizationImage::ALL {
+            let Some(name) = organization.images.url(image).and_then(PublicImageName::at) else { continue };
+            let path = format!("{REALM}/{}.original", image.name());
+            let record = json!({"path": path, "s3_path": path, "realm_id": REALM});
+            self.sheets.file(ExportedFile { cabinet: ExportFolder::Emblems, key: FileKey::from(&name), path, record });
+            self.report.take("pictures of the organization", 1);
+        }
+    }
+
+    /// Notes the pictures of users, and writes custom emoji.
+    pub(super) fn pictures(&mut self, realm: &RealmSnapshot) -> Result<(), ExportWriteError> {
+        for user in accounts(realm) {
+            let Some(url) = &user.avatar_url else { continue };
+            for (url, ending) in [(wire::medium_avatar_url(url), "original"), (url.clone(), "png")] {
+                let Some(name) = PublicImageName::at(&url) else { continue };
+                let path = format!("{REALM}/{}.{ending}", name.stem());
+                let record = json!({
+                    "path": path,
+                    "s3_path": path,
+                    "realm_id": REALM,
+                    "user_profile_id": user.id,
+                    "user_profile_email": user.email,
+                    "avatar_version": user.avatar_version,
+                });
+                let key = FileKey::from(&name);
+                self.sheets.file(ExportedFile { cabinet: ExportFolder::Avatars, key, path, record });
+            }
+            self.report.take("pictures of users", 1);
+        }
+        for (id, emoji) in realm.items(ItemKind::Emoji) {
+            let text = |key: &str| emoji.get(key).and_then(serde_json::Value::as_str);
+            let Some(name) = text("source_url").and_then(PublicImageName::at) else { continue };
+            let (author, deactivated) = (emoji.get("author_id"), emoji.get("deactivated"));
+            let row = json!({
+                "id": id,
+                "realm": REALM,
+                "author": author,
+                "name": text("name"),
+                "file_name": name.to_string(),
+                "is_animated": text("still_url").is_some(),
+                "deactivated": deactivated,
+            });
+            self.put("zerver_realmemoji", row)?;
+            let path = format!("{REALM}/emoji/images/{name}");
+            let record = json!({
+                "path": path,
+                "s3_path": path,
+                "realm_id": REALM,
+                "author": author,
+                "file_name": name.to_string(),
+                "name": text("name"),
+                "deactivated": deactivated,
+            });
+            let key = FileKey::from(&name);
+            self.sheets.file(ExportedFile { cabinet: ExportFolder::Emoji, key, path, record });
+            self.report.take("custom emoji", 1);
+        }
+        Ok(())
+    }
+
+    /// Returns where a message goes that a user writes to these users, who may be named among them.
+    fn with(&mut self, author: UserId, users: &[UserId]) -> i64 {
+        let mut all: Vec<UserId> = users.iter().copied().chain([author]).collect();
+        all.sort_unstable();
+        all.dedup();
+        self.people(author, &all)
+    }
+}

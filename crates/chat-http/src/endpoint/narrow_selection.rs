@@ -1,0 +1,65 @@
+//! The messages a narrow selects for a caller, and stretches of them.
+
+use std::sync::Arc;
+
+use chat_core::messages::narrow::{Anchor, MessageSelection, MessageWindow, NarrowTerm, check_place, check_searches};
+use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::model::user::User;
+use chat_core::permission::access;
+
+use crate::error::ApiError;
+use crate::params::{Json, Narrow, NonNegative, ParamError, ParamReader, Params, TextParam};
+use crate::state::AppState;
+
+/// The parameters of a window of messages around an anchor.
+pub(crate) struct AnchorParams {
+    anchor: Option<String>,
+    include_anchor: bool,
+    before: NonNegative,
+    after: NonNegative,
+}
+
+impl Params for AnchorParams {
+    fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
+        Ok(Self {
+            anchor: reader.optional::<TextParam>("anchor")?,
+            include_anchor: reader.or::<Json<bool>>("include_anchor", true)?,
+            before: reader.required::<Json<NonNegative>>("num_before")?,
+            after: reader.required::<Json<NonNegative>>("num_after")?,
+        })
+    }
+}
+
+impl AnchorParams {
+    /// Returns how many messages before and after the anchor are asked for.
+    pub(super) fn counts(&self) -> (u64, u64) {
+        (self.before.get().unsigned_abs(), self.after.get().unsigned_abs())
+    }
+
+    /// So many messages before and after the anchor that is named; without one, as `first_unread` says.
+    pub(super) fn window(&self, counts: (u64, u64), first_unread: bool) -> Result<MessageWindow, ApiError> {
+        let anchor = Anchor::parse(self.anchor.as_deref(), first_unread)?;
+        Ok(MessageWindow::new(anchor, counts, self.include_anchor)?)
+    }
+}
+
+/// Returns what the narrow asks for, bounded by what the reader may have. `None` asks for everything.
+pub(crate) async fn select(
+    app: &AppState,
+    realm: &Arc<RealmSnapshot>,
+    reader: &User,
+    narrow: Option<&Narrow>,
+) -> Result<MessageSelection, ApiError> {
+    let mut terms = Vec::new();
+    for term in narrow.map(|narrow| narrow.0.as_slice()).unwrap_or_default() {
+        terms.extend(NarrowTerm::parse(realm, reader, (&term.operator, &term.operand), term.negated)?);
+    }
+    check_searches(&terms)?;
+    if let Some(id) = MessageSelection::asked_with(&terms) {
+        let found = app.messages.find(reader.id, &[id]).await?.into_iter().next().map(|(message, _)| message);
+        let message = found.filter(|message| access::reads(realm, reader, message));
+        terms = MessageSelection::with_conversation_of(terms, message.as_ref());
+    }
+    check_place(&terms)?;
+    Ok(MessageSelection::new(realm, reader, terms))
+}

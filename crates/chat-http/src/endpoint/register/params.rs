@@ -1,0 +1,171 @@
+//! What a client asks for when it registers a queue.
+
+use std::collections::BTreeSet;
+
+use chat_core::limits::MAX_NARROW_TERMS;
+use chat_core::log::event::ClientCapability;
+use serde_json::{Value, json};
+
+use crate::params::{BoundedString, Expected, FromJson, Json, JsonObject, JsonPath, ParamError, ParamReader, Params};
+use crate::schema::Schema;
+
+/// Names of types that are kept with a queue; there are not half as many.
+const TYPES_MAX: usize = 200;
+/// Bytes of the longest name that is kept; those of types are shorter.
+const TYPE_MAX_BYTES: usize = 64;
+
+/// Characters of an operand; the longest that can select anything is an address.
+const OPERAND_MAX_CHARS: usize = 500;
+
+/// The parameters of `POST /register`.
+#[expect(clippy::struct_excessive_bools, reason = "each is a parameter of its own on the wire")]
+pub(crate) struct RegisterParams {
+    /// The types of events; `None` for all.
+    pub(super) event_types: Option<BTreeSet<String>>,
+    /// The types whose state is wanted, where they differ.
+    fetch_event_types: Option<BTreeSet<String>>,
+    pub(super) apply_markdown: bool,
+    pub(super) client_gravatar: bool,
+    slim_presence: bool,
+    include_subscribers: bool,
+    pub(super) all_public_streams: bool,
+    pub(super) narrow: Vec<NarrowPair>,
+    client_capabilities: CapabilitiesObject,
+    /// Seconds without its client after which the queue may go; 0 leaves it to the server.
+    pub(super) lifespan_s: i64,
+}
+
+impl Params for RegisterParams {
+    fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
+        Ok(Self {
+            event_types: reader.optional::<Json<Option<EventTypes>>>("event_types")?.flatten().map(|types| types.0),
+            fetch_event_types: reader
+                .optional::<Json<Option<EventTypes>>>("fetch_event_types")?
+                .flatten()
+                .map(|types| types.0),
+            apply_markdown: reader.or::<Json<bool>>("apply_markdown", false)?,
+            client_gravatar: reader.or::<Json<bool>>("client_gravatar", true)?,
+            slim_presence: reader.or::<Json<bool>>("slim_presence", false)?,
+            include_subscribers: reader.or::<Json<bool>>("include_subscribers", false)?,
+            all_public_streams: reader.or::<Json<bool>>("all_public_streams", false)?,
+            narrow: reader.optional::<Json<QueueNarrow>>("narrow")?.map(|narrow| narrow.0).unwrap_or_default(),
+            client_capabilities: reader
+                .optional::<Json<CapabilitiesObject>>("client_capabilities")?
+                .unwrap_or_default(),
+            lifespan_s: reader.or::<Json<i64>>("queue_lifespan_secs", 0)?,
+        })
+    }
+}
+
+impl RegisterParams {
+    /// Returns the types whose state is wanted; `None` for all.
+    pub(super) fn fetched(&self) -> Option<&BTreeSet<String>> {
+        self.fetch_event_types.as_ref().or(self.event_types.as_ref())
+    }
+
+    /// Returns what decides, of two events, which one the queue gets.
+    pub(super) fn capabilities(&self) -> BTreeSet<ClientCapability> {
+        let by_name = self.event_types.as_ref().is_some_and(|types| types.contains("user_topic"));
+        let asked = [
+            (self.slim_presence, ClientCapability::SlimPresence),
+            (self.include_subscribers, ClientCapability::IncludeSubscribers),
+            (by_name, ClientCapability::UserTopic),
+        ];
+        let asked = asked.into_iter().filter(|(is_asked, _)| *is_asked).map(|(_, capability)| capability);
+        self.client_capabilities.0.iter().copied().chain(asked).collect()
+    }
+}
+
+/// Names of types. Not specified: unknown ones are not refused, because every client is older or newer than its
+/// server; what cannot be a name is not kept.
+struct EventTypes(BTreeSet<String>);
+
+impl FromJson for EventTypes {
+    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
+        let names = Vec::<String>::from_json(value, path)?;
+        Ok(Self(names.into_iter().filter(|name| name.len() <= TYPE_MAX_BYTES).take(TYPES_MAX).collect()))
+    }
+
+    fn schema() -> Schema {
+        Schema::list(Schema::string())
+    }
+}
+
+/// The terms of a queue's narrow.
+struct QueueNarrow(Vec<NarrowPair>);
+
+impl FromJson for QueueNarrow {
+    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
+        let pairs = Vec::from_json(value, path)?;
+        if pairs.len() > MAX_NARROW_TERMS {
+            return Err(ParamError::TooLarge { path: path.to_string() });
+        }
+        Ok(Self(pairs))
+    }
+
+    fn schema() -> Schema {
+        Schema::list(NarrowPair::schema()).with("maxItems", MAX_NARROW_TERMS)
+    }
+}
+
+/// A term as this endpoint takes it: a list of two strings.
+pub(super) struct NarrowPair {
+    pub(super) operator: String,
+    pub(super) operand: String,
+}
+
+impl FromJson for NarrowPair {
+    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
+        let Value::Array(elements) = value else { return Err(path.is_not(Expected::List)) };
+        let not_a_pair = |_| ParamError::NotAPair { path: path.to_string() };
+        let [operator, operand] = <[Value; 2]>::try_from(elements).map_err(not_a_pair)?;
+        let operator = String::from_json(operator, &path.index(0))?;
+        let BoundedString(operand) = BoundedString::<OPERAND_MAX_CHARS>::from_json(operand, &path.index(1))?;
+        Ok(Self { operator, operand })
+    }
+
+    fn schema() -> Schema {
+        let pair =
+            Schema::list(Schema::string().at_most_chars(OPERAND_MAX_CHARS)).with("minItems", 2).with("maxItems", 2);
+        pair.meaning("An operator and its operand.").such_as(json!(["is", "starred"]))
+    }
+}
+
+/// What a client says it understands. Unknown words are ignored: clients are newer than servers.
+///
+/// # Source
+/// Specification, "POST /typing", has clients say `stream_typing_notifications` and names no other word. The original
+/// server insists on `notification_settings_null` whenever any is said; here none has to be.
+#[derive(Default)]
+struct CapabilitiesObject(BTreeSet<ClientCapability>);
+
+const CAPABILITIES: [(&str, ClientCapability); 8] = [
+    ("notification_settings_null", ClientCapability::NotificationSettingsNull),
+    ("bulk_message_deletion", ClientCapability::BulkMessageDeletion),
+    ("user_avatar_url_field_optional", ClientCapability::UserAvatarUrlFieldOptional),
+    ("stream_typing_notifications", ClientCapability::StreamTypingNotifications),
+    ("user_settings_object", ClientCapability::UserSettingsObject),
+    ("linkifier_url_template", ClientCapability::LinkifierUrlTemplate),
+    ("user_list_incomplete", ClientCapability::UserListIncomplete),
+    ("include_deactivated_groups", ClientCapability::IncludeDeactivatedGroups),
+];
+
+impl FromJson for CapabilitiesObject {
+    fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
+        understood(JsonObject::of(value, path)?).map(Self)
+    }
+
+    fn schema() -> Schema {
+        JsonObject::schema(understood)
+    }
+}
+
+fn understood(mut object: JsonObject<'_>) -> Result<BTreeSet<ClientCapability>, ParamError> {
+    let mut understood = BTreeSet::new();
+    for (key, capability) in CAPABILITIES {
+        if object.optional::<bool>(key)?.unwrap_or(false) {
+            understood.insert(capability);
+        }
+    }
+    Ok(understood)
+}

@@ -1,0 +1,170 @@
+//! The parts of the table for what an organization adds to its texts: linkifiers, playgrounds, custom emoji; and for
+//! pictures.
+
+use chat_core::organization::custom_emoji::CustomEmojiError;
+use chat_core::organization::linkifiers::LinkifiersError;
+use chat_core::organization::playgrounds::PlaygroundsError;
+use chat_core::text::form_errors::FormErrors;
+use chat_pictures::PictureError;
+use http::StatusCode;
+use serde_json::{Map, Value};
+
+use super::{ApiError, BAD_REQUEST, ErrorResponse, bad_request, failure};
+
+/// The reason why an item of the organization is not changed, or a file is not taken.
+#[derive(Debug, thiserror::Error)]
+pub enum OrganizationItemError {
+    /// The linkifiers stay as they are.
+    #[error(transparent)]
+    Linkifiers(#[from] LinkifiersError),
+    /// The playgrounds stay as they are.
+    #[error(transparent)]
+    Playgrounds(#[from] PlaygroundsError),
+    /// The custom emoji stay as they are.
+    #[error(transparent)]
+    CustomEmoji(#[from] CustomEmojiError),
+    /// A file is no picture.
+    #[error(transparent)]
+    Picture(#[from] PictureError),
+    /// No file, or several, where one is wanted.
+    #[error("You must upload exactly one file.")]
+    NotOneFile,
+    /// No file, or several, where one is wanted to become an avatar.
+    #[error("You must upload exactly one avatar.")]
+    NotOneAvatar,
+    /// No file, or several, where one is wanted to become the organization's icon.
+    #[error("You must upload exactly one icon.")]
+    NotOneIcon,
+    /// No file, or several, where one is wanted to become its logo.
+    #[error("You must upload exactly one logo.")]
+    NotOneLogo,
+    /// No file, where one is to be uploaded.
+    #[error("You must specify a file to upload")]
+    NoUpload,
+    /// More than one file.
+    #[error("You may only upload one file at a time")]
+    SecondUpload,
+    /// All uploads together would be more than there may be.
+    #[error("Upload would exceed your organization's upload quota.")]
+    OverQuota,
+    /// There is no such file, or none the caller may read.
+    #[error("This file does not exist or has been deleted.")]
+    NoFile,
+    /// There is no such upload of the caller's.
+    #[error("Invalid attachment")]
+    NoAttachment,
+    /// A file is larger than what it is for may be.
+    #[error("Uploaded file is larger than the allowed limit of {mib} MiB")]
+    FileTooLarge {
+        /// What is allowed.
+        mib: usize,
+    },
+}
+
+/// Returns the part of the table.
+pub(super) fn error_response(error: &OrganizationItemError) -> ErrorResponse {
+    match error {
+        OrganizationItemError::Linkifiers(error) => linkifiers(error),
+        OrganizationItemError::Playgrounds(error) => playgrounds(error),
+        OrganizationItemError::CustomEmoji(error) => custom_emoji(error),
+        OrganizationItemError::Picture(error) => picture(error),
+        OrganizationItemError::OverQuota => bad_request("REALM_UPLOAD_QUOTA", error),
+        OrganizationItemError::NoFile => ErrorResponse::new(StatusCode::NOT_FOUND, BAD_REQUEST, error),
+        OrganizationItemError::NotOneFile
+        | OrganizationItemError::NotOneAvatar
+        | OrganizationItemError::NotOneIcon
+        | OrganizationItemError::NotOneLogo
+        | OrganizationItemError::NoUpload
+        | OrganizationItemError::SecondUpload
+        | OrganizationItemError::NoAttachment
+        | OrganizationItemError::FileTooLarge { .. } => bad_request(BAD_REQUEST, error),
+    }
+}
+
+impl From<LinkifiersError> for ApiError {
+    fn from(error: LinkifiersError) -> Self {
+        OrganizationItemError::from(error).into()
+    }
+}
+
+impl From<PlaygroundsError> for ApiError {
+    fn from(error: PlaygroundsError) -> Self {
+        OrganizationItemError::from(error).into()
+    }
+}
+
+impl From<CustomEmojiError> for ApiError {
+    fn from(error: CustomEmojiError) -> Self {
+        OrganizationItemError::from(error).into()
+    }
+}
+
+impl From<PictureError> for ApiError {
+    fn from(error: PictureError) -> Self {
+        OrganizationItemError::from(error).into()
+    }
+}
+
+/// For linkifiers.
+fn linkifiers(error: &LinkifiersError) -> ErrorResponse {
+    match error {
+        LinkifiersError::Unfit(problems) => form(problems),
+        LinkifiersError::NotAllowed(_)
+        | LinkifiersError::NotFound
+        | LinkifiersError::TooMany
+        | LinkifiersError::NotAnOrder => bad_request(BAD_REQUEST, error),
+    }
+}
+
+/// For playgrounds.
+fn playgrounds(error: &PlaygroundsError) -> ErrorResponse {
+    match error {
+        PlaygroundsError::Unfit(problems) => form(problems),
+        PlaygroundsError::NotAllowed(_)
+        | PlaygroundsError::NotFound
+        | PlaygroundsError::Language
+        | PlaygroundsError::TooMany => bad_request(BAD_REQUEST, error),
+    }
+}
+
+/// For custom emoji.
+///
+/// # Source
+/// Specification, `DELETE /realm/emoji/{emoji_name}`: 404 for a name that none has.
+fn custom_emoji(error: &CustomEmojiError) -> ErrorResponse {
+    match error {
+        CustomEmojiError::NotFound(_) => ErrorResponse::new(StatusCode::NOT_FOUND, BAD_REQUEST, error),
+        CustomEmojiError::NotAllowed(_)
+        | CustomEmojiError::NameMissing
+        | CustomEmojiError::NameCharacters
+        | CustomEmojiError::NameEnd
+        | CustomEmojiError::NameTooLong
+        | CustomEmojiError::NameTaken
+        | CustomEmojiError::DefaultOverridden
+        | CustomEmojiError::TooMany
+        | CustomEmojiError::NotAuthor => bad_request(BAD_REQUEST, error),
+    }
+}
+
+/// For what is no picture.
+fn picture(error: &PictureError) -> ErrorResponse {
+    match error {
+        PictureError::UnknownFormat | PictureError::TooLarge | PictureError::Broken(_) => {
+            bad_request("BAD_IMAGE", error)
+        }
+        PictureError::Failed(_) => failure(),
+    }
+}
+
+/// Returns what is wrong with a form: the first problem as the text, and all of them by their fields, as existing
+/// clients know it.
+fn form(problems: &FormErrors) -> ErrorResponse {
+    let mut fields: Map<String, Value> = Map::new();
+    for problem in problems.iter() {
+        let texts = fields.entry(problem.field.unwrap_or("__all__")).or_insert_with(|| Value::Array(Vec::new()));
+        if let Value::Array(texts) = texts {
+            texts.push(problem.text.as_str().into());
+        }
+    }
+    bad_request(BAD_REQUEST, problems).with("errors", fields)
+}

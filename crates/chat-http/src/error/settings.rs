@@ -1,0 +1,113 @@
+//! The part of the table for what people choose for themselves and administrators for all.
+
+use chat_core::messages::topic_policy::TopicPolicyError;
+use chat_core::organization::settings::OrganizationError;
+use chat_core::people::personal::alert::AlertWordError;
+use chat_core::people::personal::mute::MuteError;
+use chat_core::people::personal::preference::PreferenceError;
+use chat_core::people::personal::status::StatusError;
+use http::StatusCode;
+
+use super::{ApiError, BAD_REQUEST, ErrorResponse, bad_request};
+use crate::auth::LoginError;
+
+/// The reason why a personal setting or one of the organization is not changed.
+#[derive(Debug, thiserror::Error)]
+pub enum SettingError {
+    /// A status stays as it is.
+    #[error(transparent)]
+    Status(#[from] StatusError),
+    /// A user is not muted, or stays it.
+    #[error(transparent)]
+    Mute(#[from] MuteError),
+    /// A topic is followed as before.
+    #[error(transparent)]
+    Topic(#[from] TopicPolicyError),
+    /// A topic of a channel that is not there for the caller cannot be unmuted, in the words of older clients.
+    #[error("Topic is not muted")]
+    TopicNotMuted,
+    /// Words are not watched for.
+    #[error(transparent)]
+    Watch(#[from] AlertWordError),
+    /// Preferences stay as they are.
+    #[error(transparent)]
+    Preference(#[from] PreferenceError),
+    /// The organization stays as it is.
+    #[error(transparent)]
+    Organization(#[from] OrganizationError),
+}
+
+/// Passwords that give no key. Programs tell apart why, unlike with a key: who is at the keyboard can do something.
+pub(super) fn login(error: LoginError) -> ErrorResponse {
+    let code = match error {
+        LoginError::WrongPassword => "AUTHENTICATION_FAILED",
+        LoginError::RealmDeactivated => "REALM_DEACTIVATED",
+        LoginError::AccountDeactivated => "USER_DEACTIVATED",
+    };
+    ErrorResponse::new(StatusCode::UNAUTHORIZED, code, error)
+}
+
+/// # Source
+/// Specification, "Errors": all of these are invalid parameters, missing rights or users that do not exist.
+pub(super) fn error_response(error: &SettingError) -> ErrorResponse {
+    match error {
+        SettingError::Organization(organization) => of_organization(organization),
+        SettingError::Status(_)
+        | SettingError::Mute(_)
+        | SettingError::Topic(_)
+        | SettingError::TopicNotMuted
+        | SettingError::Watch(_)
+        | SettingError::Preference(_) => bad_request(BAD_REQUEST, error),
+    }
+}
+
+fn of_organization(error: &OrganizationError) -> ErrorResponse {
+    match error {
+        OrganizationError::NotOfSystem(name) => bad_request("SYSTEM_GROUP_REQUIRED", error).with("setting_name", *name),
+        OrganizationError::NotAllowed(_)
+        | OrganizationError::NoRealm
+        | OrganizationError::TooLong { .. }
+        | OrganizationError::InvalidCharacters(_)
+        | OrganizationError::TooSmall(_)
+        | OrganizationError::BadLimit { .. }
+        | OrganizationError::NotListed(_)
+        | OrganizationError::NoGroup
+        | OrganizationError::GroupRefused { .. } => bad_request(BAD_REQUEST, error),
+    }
+}
+
+impl From<OrganizationError> for ApiError {
+    fn from(error: OrganizationError) -> Self {
+        SettingError::from(error).into()
+    }
+}
+
+impl From<StatusError> for ApiError {
+    fn from(error: StatusError) -> Self {
+        SettingError::from(error).into()
+    }
+}
+
+impl From<MuteError> for ApiError {
+    fn from(error: MuteError) -> Self {
+        SettingError::from(error).into()
+    }
+}
+
+impl From<TopicPolicyError> for ApiError {
+    fn from(error: TopicPolicyError) -> Self {
+        SettingError::from(error).into()
+    }
+}
+
+impl From<AlertWordError> for ApiError {
+    fn from(error: AlertWordError) -> Self {
+        SettingError::from(error).into()
+    }
+}
+
+impl From<PreferenceError> for ApiError {
+    fn from(error: PreferenceError) -> Self {
+        SettingError::from(error).into()
+    }
+}

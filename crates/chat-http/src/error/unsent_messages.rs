@@ -1,0 +1,55 @@
+//! The part of the table for what is not a message yet, or not any more.
+
+use chat_core::messages::compose::ComposeError;
+use chat_core::messages::draft::DraftError;
+use chat_core::messages::scheduled::ScheduledError;
+use chat_core::people::typing::TypingError;
+use http::StatusCode;
+
+use super::messages::send;
+use super::{BAD_REQUEST, ErrorResponse, bad_request};
+
+/// Typing. Where the caller may not send, the texts are those of sending.
+pub(super) fn typing(error: &TypingError) -> ErrorResponse {
+    match error {
+        TypingError::Send(error) => send(error),
+        TypingError::NoUsers
+        | TypingError::EmptyUsers
+        | TypingError::NoChannel
+        | TypingError::NoTopic
+        | TypingError::HiddenDirect
+        | TypingError::HiddenInChannels
+        | TypingError::Channel(_)
+        | TypingError::Topic(_) => bad_request(BAD_REQUEST, error),
+    }
+}
+
+/// Scheduled messages.
+pub(super) fn scheduled(error: &ScheduledError) -> ErrorResponse {
+    match error {
+        ScheduledError::NoneSuch => ErrorResponse::new(StatusCode::NOT_FOUND, BAD_REQUEST, error),
+        ScheduledError::Compose(ComposeError::Send(error)) => send(error),
+        ScheduledError::Compose(ComposeError::Content(_) | ComposeError::Topic(_) | ComposeError::ChannelName(_))
+        | ScheduledError::NothingToChange
+        | ScheduledError::NoReceiver
+        | ScheduledError::NoTopic
+        | ScheduledError::NotInFuture
+        | ScheduledError::TooLate
+        | ScheduledError::TooMany => bad_request(BAD_REQUEST, error),
+    }
+}
+
+/// Drafts.
+pub(super) fn draft(error: &DraftError) -> ErrorResponse {
+    match error {
+        DraftError::NoneSuch => ErrorResponse::new(StatusCode::NOT_FOUND, BAD_REQUEST, error),
+        DraftError::Send(error) => send(error),
+        DraftError::Disabled
+        | DraftError::NotOneChannel
+        | DraftError::NegativeTime
+        | DraftError::TooMany
+        | DraftError::Channel(_)
+        | DraftError::Content(_)
+        | DraftError::Topic(_) => bad_request(BAD_REQUEST, error),
+    }
+}
