@@ -253,7 +253,7 @@ impl Batch {
             let place = usize::try_from(*place).unwrap_or(usize::MAX);
             let claimed = self.nonces.get(place).copied().flatten().zip(self.expires_s.get(place));
             *holds = claimed.is_some_and(|(nonce, expires_s)| {
-                let nonce = hex(&nonce);
+                let nonce = hex(nonce);
                 own.contains(&nonce) && (*expires_s < end_s || ahead.contains(&nonce))
             });
         }

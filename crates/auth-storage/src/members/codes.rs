@@ -79,7 +79,7 @@ impl HashedRow for IssuedCode {
 
     fn element(&self) -> Value {
         let authorization = self.authorization.to_string();
-        json!([hex(&self.hash), self.client_id, self.family_id, self.grant_id, authorization, self.expires_s])
+        json!([hex(self.hash), self.client_id, self.family_id, self.grant_id, authorization, self.expires_s])
     }
 }
 

@@ -100,7 +100,7 @@ impl BatchHandler for Visits {
 
 fn parameter(asked: &[Visitor]) -> String {
     let element = |(place, visitor): (usize, &Visitor)| {
-        let session = visitor.session.as_ref().map(|hash| hex(hash));
+        let session = visitor.session.as_ref().map(hex);
         json!([place, session, visitor.client_id, visitor.now_s])
     };
     Value::Array(asked.iter().enumerate().map(element).collect()).to_string()
