@@ -39,8 +39,13 @@ const FRAGMENTS: &[Fragment] = &[
         "(SELECT * FROM unnest($1::BIGINT[], $2::BIGINT[], $3::TEXT[]) AS given (channel_id, user_id, document))",
         "(SELECT value ->> 0 AS channel_id, value ->> 1 AS user_id, value ->> 2 AS document FROM json_each($1))",
     ),
-    // The parameter after those.
-    ("at", "$4", "$2"),
+    // Only whom and what they concern, and the parameter after those.
+    (
+        "memberships",
+        "(SELECT * FROM unnest($1::BIGINT[], $2::BIGINT[]) AS given (channel_id, user_id))",
+        "(SELECT value ->> 0 AS channel_id, value ->> 1 AS user_id FROM json_each($1))",
+    ),
+    ("at", "$3", "$2"),
     // A column whose index is not to drive the statement; Postgres chooses by its statistics.
     ("not_indexed", "@", "+@"),
     // The numbers of a column that holds a JSON array, as `e.value`, each joined to its row.

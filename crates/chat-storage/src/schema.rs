@@ -32,6 +32,7 @@ const SCHEMA: Schema = Schema {
         20 => "0020_encrypted_secrets.sql",
         21 => "0021_word_contents.sql",
         22 => "0022_browser_sessions.sql",
+        23 => "0023_subscription_references.sql",
     ),
 };
 

@@ -1,9 +1,9 @@
 //! Subscriptions and the periods in which users were in channels, written many in one statement.
 //!
-//! **Cost**: thousands of users put into a channel are three statements; one for each user took longer than everything
+//! **Cost**: thousands of users put into a channel are two statements; one for each user took longer than everything
 //! else about them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chat_core::StoreError;
 use chat_core::id::{ChannelId, EventId, UserId};
@@ -22,22 +22,25 @@ ON CONFLICT (channel_id, user_id) DO UPDATE SET document = excluded.document",
 );
 static BEGIN_PERIOD: Sql = Sql::new(
     "INSERT INTO subscription_span (channel_id, user_id, after_event)
-SELECT new.channel_id, new.user_id, {at} FROM {subscriptions} AS new WHERE NOT EXISTS (
+SELECT new.channel_id, new.user_id, {at} FROM {memberships} AS new WHERE NOT EXISTS (
     SELECT 1 FROM subscription_span AS open
     WHERE open.channel_id = new.channel_id AND open.user_id = new.user_id AND open.until_event IS NULL
 )",
 );
 static DELETE: Sql = Sql::new(
     "DELETE FROM subscription
-WHERE (channel_id, user_id) IN (SELECT old.channel_id, old.user_id FROM {subscriptions} AS old)",
+WHERE (channel_id, user_id) IN (SELECT old.channel_id, old.user_id FROM {memberships} AS old)",
 );
 static END_PERIOD: Sql = Sql::new(
     "UPDATE subscription_span SET until_event = {at} WHERE until_event IS NULL
-AND (channel_id, user_id) IN (SELECT old.channel_id, old.user_id FROM {subscriptions} AS old)",
+AND (channel_id, user_id) IN (SELECT old.channel_id, old.user_id FROM {memberships} AS old)",
 );
 
 const BEGIN_EARLIER: &str = "UPDATE subscription_span SET after_event = $3
 WHERE channel_id = $1 AND user_id = $2 AND until_event IS NULL AND after_event > $3";
+
+/// A channel and a user in it.
+type Membership = (ChannelId, UserId);
 
 /// Reports whether two changes beside each other are written by the same statements.
 pub(crate) fn are_alike(one: &RealmChange, other: &RealmChange) -> bool {
@@ -51,56 +54,84 @@ pub(crate) fn are_alike(one: &RealmChange, other: &RealmChange) -> bool {
 /// Writes changes of one kind, subscriptions that begin or change or subscriptions that end, at a place of the log.
 pub(crate) async fn put(tx: &mut Tx, at: EventId, changes: &[RealmChange]) -> Result<(), StoreError> {
     // A statement may not meet a row twice on Postgres: of several changes of one subscription the last one stands.
-    let mut rows: BTreeMap<(ChannelId, UserId), Option<String>> = BTreeMap::new();
-    let mut ends = false;
+    let mut begun = BTreeMap::new();
+    let mut ended = BTreeSet::new();
     for change in changes {
         match change {
             RealmChange::Subscription(subscription) => {
                 let document = serde_json::to_string(subscription).map_err(failed)?;
-                rows.insert((subscription.channel_id, subscription.user_id), Some(document));
+                begun.insert((subscription.channel_id, subscription.user_id), document);
             }
             RealmChange::Unsubscription { channel_id, user_id } => {
-                ends = true;
-                rows.insert((*channel_id, *user_id), None);
+                ended.insert((*channel_id, *user_id));
             }
             _ => {}
         }
     }
-    let (now, period) = if ends { (&DELETE, &END_PERIOD) } else { (&PUT, &BEGIN_PERIOD) };
-    execute(tx, now, &rows, None).await?;
-    execute(tx, period, &rows, Some(at)).await
+    if !begun.is_empty() {
+        put_documents(tx, &begun).await?;
+        change_memberships(tx, &BEGIN_PERIOD, &begun.into_keys().collect::<Vec<_>>(), Some(at)).await?;
+    }
+    if !ended.is_empty() {
+        let ended: Vec<_> = ended.into_iter().collect();
+        change_memberships(tx, &DELETE, &ended, None).await?;
+        change_memberships(tx, &END_PERIOD, &ended, Some(at)).await?;
+    }
+    Ok(())
 }
 
-/// Runs a statement about subscriptions, and about a place of the log where it takes one.
-async fn execute(
-    tx: &mut Tx,
-    statement: &Sql,
-    rows: &BTreeMap<(ChannelId, UserId), Option<String>>,
-    at: Option<EventId>,
-) -> Result<(), StoreError> {
-    let sql = statement.on(tx.dialect()).clone();
-    let done = match tx.on() {
+/// Writes what users chose for channels.
+async fn put_documents(tx: &mut Tx, documents: &BTreeMap<Membership, String>) -> Result<(), StoreError> {
+    let sql = PUT.on(tx.dialect()).clone();
+    match tx.on() {
         On::Postgres(mut session) => {
-            let (channels, users): (Vec<i64>, Vec<i64>) =
-                rows.keys().map(|(channel, user)| (channel.0, user.0)).unzip();
-            let documents: Vec<Option<&str>> = rows.values().map(Option::as_deref).collect();
+            let (channels, users) = columns(documents.keys());
+            let documents: Vec<&str> = documents.values().map(String::as_str).collect();
+            let query = sqlx::query(sql).bind(channels).bind(users).bind(documents);
             let outage = session.outage;
-            let mut query = sqlx::query(sql).bind(channels).bind(users).bind(documents);
-            if let Some(at) = at {
-                query = query.bind(at.0);
-            }
             outage.bound(query.execute(session.executor())).await.map(drop)
         }
         On::Sqlite(connection) => {
-            let rows: Vec<_> = rows.iter().map(|((channel, user), document)| (channel, user, document)).collect();
-            let mut query = sqlx::query(sql).bind(serde_json::to_string(&rows).map_err(failed)?);
+            let rows: Vec<_> = documents.iter().map(|((channel, user), text)| (channel, user, text)).collect();
+            let rows = serde_json::to_string(&rows).map_err(failed)?;
+            sqlx::query(sql).bind(rows).execute(connection).await.map(drop)
+        }
+    }
+    .map_err(failed)
+}
+
+/// Runs a statement about memberships, and about a place of the log where it takes one.
+async fn change_memberships(
+    tx: &mut Tx,
+    statement: &Sql,
+    memberships: &[Membership],
+    at: Option<EventId>,
+) -> Result<(), StoreError> {
+    let sql = statement.on(tx.dialect()).clone();
+    match tx.on() {
+        On::Postgres(mut session) => {
+            let (channels, users) = columns(memberships);
+            let mut query = sqlx::query(sql).bind(channels).bind(users);
+            if let Some(at) = at {
+                query = query.bind(at.0);
+            }
+            let outage = session.outage;
+            outage.bound(query.execute(session.executor())).await.map(drop)
+        }
+        On::Sqlite(connection) => {
+            let mut query = sqlx::query(sql).bind(serde_json::to_string(memberships).map_err(failed)?);
             if let Some(at) = at {
                 query = query.bind(at.0);
             }
             query.execute(connection).await.map(drop)
         }
-    };
-    done.map_err(failed)
+    }
+    .map_err(failed)
+}
+
+/// Returns the columns that Postgres takes as arrays.
+fn columns<'a>(memberships: impl IntoIterator<Item = &'a Membership>) -> (Vec<i64>, Vec<i64>) {
+    memberships.into_iter().map(|(channel, user)| (channel.0, user.0)).unzip()
 }
 
 /// Lets the period that lasts begin at a place of the log before that where it began.

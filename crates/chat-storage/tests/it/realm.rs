@@ -11,7 +11,7 @@ use chat_core::model::user::{ApiKey, PasswordHash};
 use chat_core::organization::founding;
 use serde_json::json;
 
-use crate::home::{NOW_S, on_each_engine};
+use crate::home::{Home, NOW_S, on_each_engine};
 use crate::people::{change, channel, found, notice, subscription, unsubscription, user};
 
 on_each_engine! {
@@ -72,6 +72,33 @@ on_each_engine! {
             };
             assert_eq!(memberships(&store.realm()), memberships(&before), "user {user}");
         }
+        store.stop().await;
+    }
+
+    async fn subscriptions_outlive_the_upgrade_that_takes_their_foreign_keys_away(home) {
+        let store = home.open().await;
+        found(&store).await;
+        change(&store, vec![subscription(11, 3), subscription(11, 4), subscription(12, 4)]).await;
+        change(&store, vec![unsubscription(11, 4)]).await;
+        let before = store.realm();
+        store.stop().await;
+        for statement in foreign_keys_of_schema_22(&home) {
+            home.execute((*statement).to_owned()).await;
+        }
+
+        let store = home.open().await;
+        for user in [3, 4] {
+            let memberships = |realm: &RealmSnapshot| {
+                realm.memberships(UserId(user)).map(|(id, membership)| (id, membership.clone())).collect::<Vec<_>>()
+            };
+            assert_eq!(memberships(&store.realm()), memberships(&before), "user {user}");
+        }
+        let keys = if home.is_postgres() {
+            "SELECT conname::TEXT FROM pg_constraint WHERE contype = 'f' AND conrelid::REGCLASS::TEXT LIKE 'subscription%'"
+        } else {
+            "SELECT name FROM sqlite_schema WHERE name LIKE 'subscription%' AND sql LIKE '%REFERENCES%'"
+        };
+        assert_eq!(home.ask(keys).await, Vec::<String>::new());
         store.stop().await;
     }
 
@@ -165,5 +192,36 @@ on_each_engine! {
         // Those who came too late know the realm that was founded.
         assert!(nodes.iter().all(|(_, name)| name.is_some() && *name == nodes[0].1));
         assert_eq!(home.ask("SELECT email_key FROM account").await.len(), 1);
+    }
+}
+
+/// Gives the tables of subscriptions the form that schema file 22 left them in.
+fn foreign_keys_of_schema_22(home: &Home) -> &'static [&'static str] {
+    if home.is_postgres() {
+        &[
+            "DELETE FROM schema_file WHERE number = 23",
+            "ALTER TABLE subscription
+             ADD CONSTRAINT subscription_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES channel (id),
+             ADD CONSTRAINT subscription_user_id_fkey FOREIGN KEY (user_id) REFERENCES account (id)",
+            "ALTER TABLE subscription_span
+             ADD CONSTRAINT subscription_span_channel_id_fkey FOREIGN KEY (channel_id) REFERENCES channel (id),
+             ADD CONSTRAINT subscription_span_user_id_fkey FOREIGN KEY (user_id) REFERENCES account (id)",
+        ]
+    } else {
+        &[
+            "DELETE FROM schema_file WHERE number = 23",
+            "ALTER TABLE subscription RENAME TO new_subscription",
+            "ALTER TABLE subscription_span RENAME TO new_span",
+            "CREATE TABLE subscription (
+                channel_id BIGINT NOT NULL REFERENCES channel (id), user_id BIGINT NOT NULL REFERENCES account (id),
+                document TEXT NOT NULL, PRIMARY KEY (channel_id, user_id))",
+            "CREATE TABLE subscription_span (
+                channel_id BIGINT NOT NULL REFERENCES channel (id), user_id BIGINT NOT NULL REFERENCES account (id),
+                after_event BIGINT NOT NULL, until_event BIGINT, PRIMARY KEY (channel_id, user_id, after_event))",
+            "INSERT INTO subscription SELECT * FROM new_subscription",
+            "INSERT INTO subscription_span SELECT * FROM new_span",
+            "DROP TABLE new_subscription",
+            "DROP TABLE new_span",
+        ]
     }
 }
