@@ -106,7 +106,8 @@ impl WordSearch {
         there.extend(self.topic.iter().map(|_| format!(" AND {{not_indexed:m.topic_key}} = ${parameter}")));
         there.extend(self.marked.map(|bits| format!(" AND (m.marks & {bits}) <> 0")));
         if self.reacted {
-            there.push(" AND EXISTS (SELECT 1 FROM reaction AS z WHERE z.message_id = m.id)".to_owned());
+            // By the number that the index has, so that a message without a reaction is not read.
+            there.push(" AND EXISTS (SELECT 1 FROM reaction AS z WHERE z.message_id = w.rowid)".to_owned());
         }
         let there = there.concat();
         format!(
