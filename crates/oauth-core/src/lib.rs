@@ -51,6 +51,8 @@ pub mod jwks;
 pub mod keys;
 pub mod launch;
 pub mod limits;
+#[cfg(feature = "memory")]
+pub mod memory;
 pub mod password;
 mod period;
 pub mod person;

@@ -262,31 +262,11 @@ impl std::fmt::Debug for SecretHash {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::env::Random;
+    use crate::memory::SeededRandom;
     use proptest::prelude::*;
     use proptest::test_runner::{Config, RngSeed};
-    use std::sync::Mutex;
 
-    /// A seeded generator (xorshift64*).
-    pub(crate) struct Seeded(Mutex<u64>);
-
-    impl Random for Seeded {
-        fn fill(&self, bytes: &mut [u8]) {
-            let mut state = self.0.lock().unwrap();
-            for byte in bytes {
-                *state ^= *state >> 12;
-                *state ^= *state << 25;
-                *state ^= *state >> 27;
-                *byte = state.wrapping_mul(0x2545_F491_4F6C_DD1D).to_be_bytes()[0];
-            }
-        }
-    }
-
-    pub(crate) fn seeded(seed: u64) -> Seeded {
-        Seeded(Mutex::new(seed))
-    }
-
-    pub(crate) fn env(random: &Seeded) -> Env<'_> {
+    pub(crate) fn env(random: &SeededRandom) -> Env<'_> {
         Env { now_us: 1_700_000_000_000_000, random }
     }
 
@@ -294,7 +274,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_generated_secret_is_stored_under_the_pepper_and_verifies_only_with_it() {
-        let random = seeded(1);
+        let random = SeededRandom::new(1);
         let pepper = Pepper::new([7; 32]);
         let hash = hash_secret(&env(&random), &pepper, GENERATED.as_bytes()).unwrap();
         assert!(hash.is_fast());
@@ -307,7 +287,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_password_is_stored_as_argon2id_with_a_fresh_salt() {
-        let random = seeded(2);
+        let random = SeededRandom::new(2);
         let pepper = Pepper::new([7; 32]);
         let first = hash_password(&env(&random), b"correct horse").unwrap();
         let second = hash_password(&env(&random), b"correct horse").unwrap();
@@ -321,14 +301,14 @@ pub(crate) mod tests {
 
     #[test]
     fn a_password_is_never_stored_cheaply_however_random_it_looks() {
-        let random = seeded(3);
+        let random = SeededRandom::new(3);
         let hash = hash_password(&env(&random), GENERATED.as_bytes()).unwrap();
         assert!(!hash.is_fast());
     }
 
     #[test]
     fn a_short_client_secret_is_stored_as_argon2id() {
-        let random = seeded(4);
+        let random = SeededRandom::new(4);
         let pepper = Pepper::new([7; 32]);
         let hash = hash_secret(&env(&random), &pepper, b"s3cr3t").unwrap();
         assert!(!hash.is_fast());
@@ -338,7 +318,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_weak_secret_is_verified_slowly_once_and_a_wrong_one_is_never_remembered() {
-        let random = seeded(11);
+        let random = SeededRandom::new(11);
         let pepper = Pepper::new([7; 32]);
         let secret = ClientSecret::new(hash_secret(&env(&random), &pepper, b"s3cr3t").unwrap());
         assert!(!secret.is_known(&pepper, b"s3cr3t"));
@@ -350,7 +330,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_generated_secret_needs_no_memory() {
-        let random = seeded(12);
+        let random = SeededRandom::new(12);
         let pepper = Pepper::new([7; 32]);
         for generated in [GENERATED, "f47ac10b-58cc-4372-a567-0e02b2c3d479"] {
             let secret = ClientSecret::new(hash_secret(&env(&random), &pepper, generated.as_bytes()).unwrap());
@@ -361,7 +341,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_stored_hash_of_a_secret_that_counts_as_generated_now_still_verifies() {
-        let random = seeded(13);
+        let random = SeededRandom::new(13);
         let pepper = Pepper::new([7; 32]);
         let uuid = b"f47ac10b-58cc-4372-a567-0e02b2c3d479";
         let stored = hash_password(&env(&random), uuid).unwrap().to_text();
@@ -372,7 +352,7 @@ pub(crate) mod tests {
 
     #[test]
     fn the_stored_text_reads_back() {
-        let random = seeded(5);
+        let random = SeededRandom::new(5);
         let pepper = Pepper::new([7; 32]);
         for secret in [GENERATED, "short"] {
             let hash = hash_secret(&env(&random), &pepper, secret.as_bytes()).unwrap();
@@ -407,7 +387,7 @@ pub(crate) mod tests {
         assert!(SecretHash::parse(&dummy.to_text()).is_ok());
         assert!(!dummy.is_fast());
         let pepper = Pepper::new([7; 32]);
-        let random = seeded(6);
+        let random = SeededRandom::new(6);
         let real = hash_password(&env(&random), b"x").unwrap().to_text();
         let cost = |text: &str| text.split('$').nth(3).map(str::to_owned);
         assert_eq!(cost(&dummy.to_text()), cost(&real));
@@ -418,7 +398,7 @@ pub(crate) mod tests {
 
     #[test]
     fn empty_and_oversized_secrets_are_refused() {
-        let random = seeded(7);
+        let random = SeededRandom::new(7);
         let pepper = Pepper::new([7; 32]);
         let hash = |secret: &[u8]| hash_secret(&env(&random), &pepper, secret).err();
         assert!(matches!(hash(b""), Some(HashError::Empty)));
@@ -430,7 +410,7 @@ pub(crate) mod tests {
 
     #[test]
     fn an_oversized_candidate_is_wrong() {
-        let random = seeded(8);
+        let random = SeededRandom::new(8);
         let pepper = Pepper::new([7; 32]);
         let hash = hash_secret(&env(&random), &pepper, GENERATED.as_bytes()).unwrap();
         assert!(!hash.verify(&pepper, &vec![b'a'; SECRET_MAX_BYTES + 1]));
@@ -438,7 +418,7 @@ pub(crate) mod tests {
 
     #[test]
     fn nothing_secret_is_printed() {
-        let random = seeded(9);
+        let random = SeededRandom::new(9);
         let pepper = Pepper::new([0x41; 32]);
         let hash = hash_secret(&env(&random), &pepper, GENERATED.as_bytes()).unwrap();
         assert_eq!(format!("{hash:?}"), "SecretHash(hmac-sha256, …)");
@@ -466,7 +446,7 @@ pub(crate) mod tests {
 
         #[test]
         fn a_keyed_hash_accepts_its_secret_alone(seed in 1..u64::MAX, other in "[0-9a-f]{32}") {
-            let random = seeded(seed);
+            let random = SeededRandom::new(seed);
             let env = env(&random);
             let pepper = Pepper::generate(&env);
             let hash = hash_secret(&env, &pepper, GENERATED.as_bytes()).unwrap();

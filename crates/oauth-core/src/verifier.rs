@@ -111,7 +111,8 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
 
     use super::*;
-    use crate::secret::{hash_password, tests::env, tests::seeded};
+    use crate::memory::SeededRandom;
+    use crate::secret::{hash_password, tests::env};
 
     #[tokio::test]
     async fn a_weak_secret_pays_the_slow_hash_once_for_each_copy_of_its_client() {
@@ -123,7 +124,7 @@ mod tests {
             }
         };
         let verifier = SecretVerifier::new(Pepper::new([7; 32]), Arc::new(pool));
-        let random = seeded(21);
+        let random = SeededRandom::new(21);
         let hash = hash_password(&env(&random), b"s3cr3t").unwrap();
         let secret = ClientSecret::new(hash.clone());
         let verify = async |secret: &ClientSecret, candidates: &[&str]| verifier.verify(secret, candidates).await;

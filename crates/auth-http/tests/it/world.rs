@@ -6,7 +6,7 @@ mod postgres;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -27,12 +27,11 @@ use migrations::ProgressReporter;
 use migrations::package::testing::FakeRegistry;
 use migrations::package::{InstalledConformance, PackageInstaller};
 use oauth_core::authority::{AuthorizationServer, AuthorizationServerConfig, AuthorizationStores};
-use oauth_core::env::{Env, Random};
+use oauth_core::env::Env;
 use oauth_core::jose::sha256;
 use oauth_core::keys::{KeyRecord, SigningAlg};
-use oauth_core::ports::{
-    FetchedJwks, FirstTokens, JwksFetch, JwksFetchError, KeyStore as _, TokenFamily, TokenFamilyStore as _,
-};
+use oauth_core::memory::{SeededRandom, UnreachableHosts};
+use oauth_core::ports::{FirstTokens, KeyStore as _, TokenFamily, TokenFamilyStore as _};
 use oauth_core::root::RootClient;
 use oauth_core::settings::Settings;
 use payer_exchange::member_match::IdentifierRule;
@@ -123,7 +122,7 @@ impl World {
 
     async fn over(db: Db, folder: TempDir, postgres: Option<Postgres>, choice: Choice) -> Self {
         let clock = Arc::new(Ticker(AtomicI64::new(NOW_S * 1_000_000)));
-        let random = Arc::new(Seeded(AtomicU64::new(7)));
+        let random = Arc::new(SeededRandom::new(7));
         let health = Arc::new(Health {
             healthy: AtomicBool::new(true),
             asked: AtomicU32::new(0),
@@ -332,7 +331,7 @@ impl World {
         if let Some(patient) = patient {
             claims["context"] = json!({"patient": patient});
         }
-        let random = Seeded(AtomicU64::new(11));
+        let random = SeededRandom::new(11);
         let env = Env { now_us: self.clock.now_us(), random: &random };
         self.authority.sign(&env, SigningAlg::RS256, &claims).unwrap()
     }
@@ -370,7 +369,7 @@ fn setup() -> AuthorizationServerConfig {
         settings: Settings::new(BASE, EXT),
         sealer: None,
         root: Some(RootClient::new("root", &ROOT_SECRET.to_owned().into())),
-        jwks_fetch: Arc::new(Nobody),
+        jwks_fetch: Arc::new(UnreachableHosts),
         hashing: Arc::new(|work: Box<dyn FnOnce() + Send>| drop(tokio::task::spawn_blocking(work))),
     }
 }
@@ -512,20 +511,6 @@ impl Clock for Ticker {
     }
 }
 
-/// A generator whose numbers are the same in every run.
-struct Seeded(AtomicU64);
-
-impl Random for Seeded {
-    fn fill(&self, bytes: &mut [u8]) {
-        for chunk in bytes.chunks_mut(8) {
-            let mut z = self.0.fetch_add(0x9E37_79B9_7F4A_7C15, Ordering::SeqCst);
-            z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-            z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-            chunk.copy_from_slice(&(z ^ (z >> 31)).to_le_bytes()[..chunk.len()]);
-        }
-    }
-}
-
 /// A probe that says what it was told.
 pub(crate) struct Health {
     healthy: AtomicBool,
@@ -560,15 +545,5 @@ impl server_kit::health::HealthProbe for Health {
         if !self.stalled.load(Ordering::SeqCst) {
             std::future::pending::<()>().await;
         }
-    }
-}
-
-/// The hosts of partners: none answers here.
-struct Nobody;
-
-#[async_trait]
-impl JwksFetch for Nobody {
-    async fn fetch(&self, _uri: &str) -> Result<FetchedJwks, JwksFetchError> {
-        Err(JwksFetchError::Unreachable("no network in tests".to_owned()))
     }
 }

@@ -156,8 +156,9 @@ mod tests {
     use proptest::prelude::*;
     use proptest::test_runner::{Config, RngSeed};
 
-    use super::super::tests::{env, seeded};
+    use super::super::tests::env;
     use super::*;
+    use crate::memory::SeededRandom;
 
     /// Makes a secret of random bytes.
     type Make<'m> = &'m dyn Fn(&[u8]) -> String;
@@ -182,7 +183,7 @@ mod tests {
 
     /// Returns how many of a thousand random secrets of a format are recognized.
     fn recognized(make: impl Fn(&[u8]) -> String) -> usize {
-        let random = seeded(10);
+        let random = SeededRandom::new(10);
         let env = env(&random);
         (0..1000).filter(|_| is_generated(make(&env.bytes::<64>()).as_bytes())).count()
     }

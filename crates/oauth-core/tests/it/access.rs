@@ -7,7 +7,7 @@ use oauth_core::reach::{ScopeAccess, ScopeFilter};
 use serde_json::{Value, json};
 use smart_scopes::Interaction;
 
-use crate::world::{GENERATED, World, basic, with_service};
+use crate::world::{GENERATED, NOW_US, World, basic, with_service};
 
 /// What is asked for in a test.
 #[derive(Clone, Copy)]
@@ -153,9 +153,9 @@ async fn a_revoked_or_expired_token_and_one_of_an_inactive_client_are_refused() 
     let header = bearer(&world).await;
     let refused = |error: CallerError| matches!(error, CallerError::Token(_));
     let jti = world.claims(header.strip_prefix("Bearer ").unwrap())["jti"].as_str().unwrap().to_owned();
-    world.memory.revoked.lock().unwrap().insert(jti.clone());
+    world.memory.rows().revoked_tokens.insert(jti.clone(), i64::MAX);
     assert!(refused(identify(&world.env(), &world.authority, Some(&header)).await.unwrap_err()));
-    world.memory.revoked.lock().unwrap().remove(&jti);
+    world.memory.rows().revoked_tokens.remove(&jti);
     world.now_s += 900;
     assert!(refused(identify(&world.env(), &world.authority, Some(&header)).await.unwrap_err()));
     world.now_s -= 900;
@@ -163,11 +163,11 @@ async fn a_revoked_or_expired_token_and_one_of_an_inactive_client_are_refused() 
     let hash = world.sealed_secret(GENERATED);
     world.memory.put("Client", "service", json!({ "active": false, "grant_types": ["basic"], "secret": hash }));
     assert!(refused(identify(&world.env(), &world.authority, Some(&header)).await.unwrap_err()));
-    world.memory.delete("Client", "service");
+    world.memory.delete("Client", "service", NOW_US);
     let hash = world.sealed_secret(GENERATED);
     world.memory.put("Client", "service", json!({ "grant_types": ["basic"], "secret": hash }));
     assert!(refused(identify(&world.env(), &world.authority, Some(&header)).await.unwrap_err()), "id used again");
-    world.memory.delete("Client", "service");
+    world.memory.delete("Client", "service", NOW_US);
     assert!(refused(identify(&world.env(), &world.authority, Some(&header)).await.unwrap_err()));
 }
 

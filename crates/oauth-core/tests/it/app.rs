@@ -130,8 +130,8 @@ pub(crate) async fn refresh(world: &World, token: &str) -> Result<TokenResponse,
 
 /// Everything token requests store, as far as a test can count it.
 pub(crate) fn rows(world: &World) -> (usize, usize, usize, usize) {
-    let members = world.memory.members.lock().unwrap();
-    let used = members.codes.values().filter(|(_, used)| *used).count();
-    let rotated = members.refresh.values().filter(|(_, used_s)| used_s.is_some()).count();
-    (members.families.len(), members.refresh.len(), used, rotated)
+    let members = world.memory.rows();
+    let used = members.codes.values().filter(|row| row.used).count();
+    let rotated = members.refresh_tokens.values().filter(|row| row.used_s.is_some()).count();
+    (members.families.len(), members.refresh_tokens.len(), used, rotated)
 }

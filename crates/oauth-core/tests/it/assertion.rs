@@ -4,7 +4,7 @@ use jsonwebtoken::Algorithm;
 use oauth_core::jose::base64url;
 use serde_json::{Value, json};
 
-use crate::world::{JWT_BEARER, NOW_S, Partner, TOKEN_URL, World, assertion_form, claims, with_partner};
+use crate::world::{JWT_BEARER, NOW_S, NOW_US, Partner, TOKEN_URL, World, assertion_form, claims, with_partner};
 
 async fn refused(world: &World, assertion: &str) -> String {
     let error = world.assert(assertion).await.unwrap_err();
@@ -263,7 +263,7 @@ async fn unknown_inactive_and_unregistered_clients_are_refused() {
     inactive["active"] = json!(false);
     world.memory.put("Client", "partner", inactive);
     assert!(refused(&world, &partner.assertion("a")).await.contains("no active client"));
-    world.memory.delete("Client", "partner");
+    world.memory.delete("Client", "partner", NOW_US);
     assert!(refused(&world, &partner.assertion("a")).await.contains("no active client"));
     let mut elsewhere = partner.client();
     elsewhere["grant_types"] = json!(["code"]);

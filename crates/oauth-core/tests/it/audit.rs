@@ -15,7 +15,7 @@ use crate::world::{GENERATED, World, basic};
 
 /// What was recorded since the last look.
 fn news(world: &World) -> Vec<AuditRecord> {
-    std::mem::take(&mut *world.memory.audit.lock().unwrap())
+    std::mem::take(&mut world.memory.rows().audit)
 }
 
 fn one(world: &World) -> AuditRecord {

@@ -286,9 +286,9 @@ async fn a_member_signs_in_allows_and_the_app_gets_a_code() {
         "context": {"patient": "p-ada", "need_patient_banner": true},
     });
     assert_eq!(stored, expected);
-    let members = world.memory.members.lock().unwrap();
+    let members = world.memory.rows();
     assert_eq!(members.grants[0].granted, crate::people::SCOPE);
-    assert_eq!(members.codes.values().next().unwrap().0.expires_s, NOW_S + 60);
+    assert_eq!(members.codes.values().next().unwrap().code.expires_s, NOW_S + 60);
 }
 
 #[tokio::test]
@@ -304,9 +304,9 @@ async fn a_denial_is_told_to_the_app_and_gives_it_nothing() {
     let page = consent(world.begin(&[], Some(&cookie)).await);
     let (error, _) = refusal(world.decide(&page.transaction, ConsentDecision::Deny, &cookie).await);
     assert_eq!((error.as_str(), world.codes()), ("access_denied", 0));
-    let grants = std::mem::take(&mut world.memory.members.lock().unwrap().grants);
+    let grants = std::mem::take(&mut world.memory.rows().grants);
     assert!(grants.iter().all(|grant| !grant.gives_something() && !grant.refused.is_empty()), "{grants:?}");
-    let audit = world.memory.audit.lock().unwrap();
+    let audit = world.memory.rows().audit.clone();
     assert!(audit.iter().any(|record| record.refused.as_deref() == Some("denied")));
 }
 
@@ -362,7 +362,7 @@ async fn a_session_ends_with_its_time_its_user_and_its_password() {
     sign_in_page(world.begin(&[], Some(&cookie)).await);
     let cookie = world.cookie_of("ada").await;
     consent(world.begin(&[], Some(&cookie)).await);
-    let mut resource = world.memory.resources.lock().unwrap()[&("User", "ada".to_owned())].resource.clone();
+    let mut resource = world.memory.get("User", "ada").unwrap().resource;
     resource["active"] = json!(false);
     world.memory.put("User", "ada", resource);
     sign_in_page(world.begin(&[], Some(&cookie)).await);
@@ -449,7 +449,7 @@ async fn staff_pages_through_all_patients_that_a_text_finds() {
     for number in 0..45 {
         let (id, name) = (format!("s-{number:02}"), "Sam Smith".to_owned());
         let patient = PatientSummary { id, name, ..PatientSummary::default() };
-        world.memory.patients.lock().unwrap().patients.push(patient);
+        world.memory.rows().patients.push(patient);
     }
     let matcho = json!({"request-method": "get", "params": {"resource/id": "#^s-"}});
     world
@@ -519,7 +519,7 @@ async fn an_app_of_the_payer_itself_is_let_in_without_a_page() {
         panic!("nobody is asked");
     };
     assert_eq!(world.authorization(&departure)["scope"], crate::people::SCOPE);
-    assert_eq!(world.memory.members.lock().unwrap().grants.len(), 1);
+    assert_eq!(world.memory.rows().grants.len(), 1);
 }
 
 /// Gives `app` an implicit grant with an address of its own.
@@ -555,10 +555,10 @@ async fn a_token_goes_into_the_fragment_of_a_client_that_is_registered_for_it() 
     assert_eq!((told("code"), told("refresh_token"), told("id_token")), (None, None, None));
     let claims = world.claims(&told("access_token").unwrap());
     assert_eq!((&claims["sub"], &claims["context"]["patient"]), (&json!("ada"), &json!("p-ada")));
-    let members = world.memory.members.lock().unwrap();
+    let members = world.memory.rows();
     let family = &members.families[claims["sid"].as_str().unwrap()].family;
     assert_eq!(family.grant_id.as_ref(), Some(&members.grants[0].id));
-    assert!(members.codes.values().all(|(code, _)| code.expires_s <= NOW_S), "the code is nobody's");
+    assert!(members.codes.values().all(|row| row.code.expires_s <= NOW_S), "the code is nobody's");
 }
 
 #[tokio::test]

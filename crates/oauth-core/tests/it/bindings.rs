@@ -45,7 +45,7 @@ async fn everything(world: &World, cookie: &str) -> Vec<String> {
 }
 
 fn grants(world: &World) -> Vec<(String, String)> {
-    let members = world.memory.members.lock().unwrap();
+    let members = world.memory.rows();
     members.grants.iter().map(|grant| (grant.id.clone(), grant.granted.clone())).collect()
 }
 
@@ -56,10 +56,10 @@ async fn a_grant_taken_back_during_a_visit_is_asked_for_again_and_not_made_again
     let page = consent(world.begin(&[], Some(&cookie)).await);
     world.allow(&page, &["patient/Goal.rs", "fhirUser"], &cookie).await;
     for prompt in ["", "none"] {
-        let held = world.memory.members.lock().unwrap().grants.clone();
+        let held = world.memory.rows().grants.clone();
         leave(world.begin(&[("prompt", prompt)], Some(&cookie)).await);
         let codes = world.codes();
-        *world.memory.meanwhile.lock().unwrap() = Some(Box::new(|members| members.grants.clear()));
+        world.memory.after_next_load(|members| members.grants.clear());
         let step = world.begin(&[("prompt", prompt)], Some(&cookie)).await;
         if prompt.is_empty() {
             consent(step);
@@ -67,7 +67,7 @@ async fn a_grant_taken_back_during_a_visit_is_asked_for_again_and_not_made_again
             assert_eq!(refusal(step).0, "consent_required");
         }
         assert_eq!((world.codes(), grants(&world)), (codes, vec![]));
-        world.memory.members.lock().unwrap().grants = held;
+        world.memory.rows().grants = held;
     }
 }
 
@@ -77,7 +77,7 @@ async fn a_decision_brings_nothing_back_of_a_grant_that_was_taken_back_meanwhile
     let cookie = world.cookie_of("ada").await;
     allow(&world, &["patient/Goal.rs"], &cookie).await;
     let page = consent(world.begin(&[("scope", "launch/patient openid email")], Some(&cookie)).await);
-    *world.memory.meanwhile.lock().unwrap() = Some(Box::new(|members| members.grants.clear()));
+    world.memory.after_next_load(|members| members.grants.clear());
     let departure = world.allow(&page, &["email"], &cookie).await;
     assert_eq!(world.authorization(&departure)["scope"], "launch/patient openid email");
     let granted: Vec<_> = grants(&world).into_iter().map(|(_, granted)| granted).collect();
@@ -93,9 +93,9 @@ async fn a_visit_that_comes_second_goes_on_under_the_decision_of_the_first() {
     let cookie = world.cookie_of("ada").await;
     leave(world.begin(&[], Some(&cookie)).await);
     // Another visit stored its decision first: this one finds it and goes on.
-    let theirs = world.memory.members.lock().unwrap().grants.clone();
-    world.memory.members.lock().unwrap().grants.clear();
-    *world.memory.meanwhile.lock().unwrap() = Some(Box::new(move |members| members.grants = theirs));
+    let theirs = world.memory.rows().grants.clone();
+    world.memory.rows().grants.clear();
+    world.memory.after_next_load(move |members| members.grants = theirs);
     leave(world.begin(&[], Some(&cookie)).await);
     assert_eq!(grants(&world).len(), 1);
 }
@@ -107,7 +107,7 @@ async fn allowing_less_ends_at_once_what_the_app_got_before() {
     let all = everything(&world, &cookie).await;
     let all: Vec<_> = all.iter().map(String::as_str).collect();
     let before = tokens(&world, &allow(&world, &all, &cookie).await).await;
-    let since_s = world.memory.members.lock().unwrap().grants[0].created_s;
+    let since_s = world.memory.rows().grants[0].created_s;
     let waiting = allow(&world, &all, &cookie).await;
     assert!(is_accepted(&world, &before).await, "the same again changes nothing");
 
@@ -122,7 +122,7 @@ async fn allowing_less_ends_at_once_what_the_app_got_before() {
     let after = tokens(&world, &less).await;
     assert_eq!(after.scope.as_deref(), Some("launch/patient openid patient/Patient.rs offline_access"));
     assert!(is_accepted(&world, &after).await && refreshes(&world, &after).await);
-    let members = world.memory.members.lock().unwrap();
+    let members = world.memory.rows();
     assert_eq!((members.grants.len(), members.grants[0].created_s), (1, since_s));
 }
 

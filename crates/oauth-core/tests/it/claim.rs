@@ -3,7 +3,7 @@
 use oauth_core::diagnosis::diagnose;
 use serde_json::{Value, json};
 
-use crate::world::{EXT, Partner, World, with_partner};
+use crate::world::{EXT, NOW_US, Partner, World, fresh_jti, with_partner};
 
 const NPI: &str = "http://hl7.org/fhir/sid/us-npi";
 
@@ -27,8 +27,7 @@ async fn registered() -> (World, Partner, Value) {
 }
 
 async fn next(world: &World, partner: &Partner) -> (Value, Result<(), &'static str>) {
-    let jti = format!("{}", world.memory.admissions.load(std::sync::atomic::Ordering::SeqCst));
-    let response = world.assert(&partner.assertion(&jti)).await.unwrap();
+    let response = world.assert(&partner.assertion(&fresh_jti())).await.unwrap();
     let claim = world.claims(&response.access_token)["extensions"]["hl7-b2b"].clone();
     (claim, response.b2b.map_err(|omission| omission.code()))
 }
@@ -63,7 +62,7 @@ async fn later_edits_of_the_organization_apply_to_the_next_token() {
         assert_eq!(claim["organization_name"], "Renamed");
         assert_eq!(claim["organization_id"], format!("{NPI}#9"));
     }
-    world.memory.delete("Organization", "acme");
+    world.memory.delete("Organization", "acme", NOW_US);
     for node in [&world, &other_node] {
         assert_eq!(next(node, &partner).await, (Value::Null, Err("organization_absent")));
     }

@@ -7,7 +7,7 @@ use crate::app::{
     CALLBACK, CHALLENGE, SCOPE, VERIFIER, ada, authorization, but, code, issue, public_app, redemption, refresh, rows,
     tokens, with_app,
 };
-use crate::world::{BASE, EXT, GENERATED, JWT_BEARER, NOW_S, Partner, World, basic};
+use crate::world::{BASE, EXT, GENERATED, JWT_BEARER, NOW_S, NOW_US, Partner, World, basic};
 
 /// The claims of an id token of `client`, its signature checked by an independent implementation.
 fn id_claims(world: &World, token: &str, client: &str) -> Value {
@@ -282,7 +282,7 @@ async fn nobody_who_left_is_given_tokens() {
     }
     let world = with_app().await;
     let code = code(&world).await;
-    world.memory.delete("User", "ada");
+    world.memory.delete("User", "ada", NOW_US);
     assert_eq!(refused(&world, None, &redemption(&code)).await.0, "invalid_grant");
 }
 
@@ -290,7 +290,7 @@ async fn nobody_who_left_is_given_tokens() {
 async fn a_grant_that_was_taken_back_gives_nothing() {
     let world = with_app().await;
     let code = code(&world).await;
-    world.memory.members.lock().unwrap().grants.clear();
+    world.memory.rows().grants.clear();
     assert_eq!(refused(&world, None, &redemption(&code)).await.0, "invalid_grant");
 }
 
@@ -350,7 +350,7 @@ async fn what_became_of_a_request_is_on_record_without_its_secrets() {
     let form = redemption(&code);
     refused(&world, None, &but(&form, "code_verifier", CHALLENGE)).await;
     let response = world.token(&form).await.unwrap();
-    let records = world.memory.audit.lock().unwrap().clone();
+    let records = world.memory.rows().audit.clone();
     assert_eq!(records.len(), 2);
     assert!(records[0].refused.as_deref().unwrap().starts_with("invalid_grant: "));
     assert_eq!((records[0].client_id.as_deref(), &records[0].user_id), (Some("app"), &None));

@@ -9,7 +9,7 @@ use crate::people::{PASSWORD, app, clinic, consent, user};
 use crate::world::{BASE, NOW_S, World};
 
 fn person(world: &World, id: &str) -> Person {
-    Person::read(id, &world.memory.resources.lock().unwrap()[&("User", id.to_owned())], BASE)
+    Person::read(id, &world.memory.get("User", id).unwrap(), BASE)
 }
 
 async fn list(world: &World, id: &str) -> Vec<ConnectedApp> {
@@ -60,7 +60,7 @@ async fn a_person_takes_back_the_own_grants_and_nobody_elses() {
     assert!(revoke("ada", grant.clone()).await);
     assert_eq!(list(&world, "ada").await, []);
     assert!(!revoke("ada", grant).await);
-    let audit = world.memory.audit.lock().unwrap();
+    let audit = world.memory.rows().audit.clone();
     let revocations = audit.iter().filter(|record| record.action == oauth_core::ports::AuditAction::Revocation);
     assert_eq!(revocations.count(), 1);
 }
@@ -107,7 +107,7 @@ async fn what_an_app_got_by_the_password_is_shown_and_taken_back() {
     }
     let refused = refresh(&world, first.refresh_token.as_deref().unwrap()).await.unwrap_err();
     assert_eq!(refused.code(), "invalid_grant");
-    let records = world.memory.audit.lock().unwrap();
+    let records = world.memory.rows().audit.clone();
     let revocations = records.iter().filter(|record| record.action == oauth_core::ports::AuditAction::Revocation);
     let who: Vec<_> = revocations.map(|record| (record.client_id.as_deref(), record.user_id.as_deref())).collect();
     assert_eq!(who, [(Some("app"), Some("ada"))]);

@@ -213,7 +213,7 @@ async fn nobody_is_asked_twice_for_what_was_decided() {
     {
         consent(world.begin(&[("scope", scope), ("prompt", prompt)], Some(&cookie)).await);
     }
-    assert_eq!(world.memory.members.lock().unwrap().grants.len(), 1);
+    assert_eq!(world.memory.rows().grants.len(), 1);
 }
 
 #[tokio::test]
@@ -221,7 +221,7 @@ async fn a_later_decision_keeps_what_it_is_not_about_and_replaces_what_it_is() {
     let world = clinic().await;
     granted(&world, "openid patient/Patient.rs patient/Goal.rs", &[]).await;
     granted(&world, "openid patient/Goal.rs patient/Coverage.rs", &["Goal"]).await;
-    let members = world.memory.members.lock().unwrap();
+    let members = world.memory.rows();
     let [grant] = members.grants.as_slice() else { panic!("one grant") };
     assert_eq!(grant.granted, "openid patient/Coverage.rs patient/Patient.rs");
     assert_eq!(grant.requested, "openid patient/Goal.rs patient/Coverage.rs patient/Patient.rs");
@@ -328,7 +328,7 @@ async fn who_unticks_everything_takes_it_back() {
     assert_eq!(refusal(nothing).0, "access_denied");
     let page = asked(&world, "patient/Patient.rs patient/Goal.rs", &cookie).await;
     assert_eq!(stands(&page), (vec![], vec!["patient/Patient.rs", "patient/Goal.rs"]));
-    let audit = world.memory.audit.lock().unwrap();
+    let audit = world.memory.rows().audit.clone();
     let ends = audit.iter().filter(|record| record.action == oauth_core::ports::AuditAction::Revocation);
     assert_eq!(ends.count(), 1, "the grant ended");
 }
@@ -339,7 +339,7 @@ async fn what_was_refused_is_refused_after_the_app_was_removed() {
     let cookie = world.cookie_of("ada").await;
     let page = asked(&world, FOUR, &cookie).await;
     world.allow(&page, &["patient/Patient.rs", "patient/Goal.rs", "offline_access"], &cookie).await;
-    let grant_id = world.memory.members.lock().unwrap().grants[0].id.clone();
+    let grant_id = world.memory.rows().grants[0].id.clone();
     assert!(world.memory.revoke_grant("ada", &grant_id, "rest").await.unwrap());
     let again = asked(&world, FOUR, &cookie).await;
     assert_eq!(stands(&again).1, ["patient/Coverage.rs"]);

@@ -6,7 +6,7 @@ use oauth_core::token::TokenResponse;
 use serde_json::{Value, json};
 
 use crate::app::{ada, but, refresh, rows, with_app};
-use crate::world::{BASE, GENERATED, NOW_S, Partner, World, basic};
+use crate::world::{BASE, GENERATED, NOW_S, NOW_US, Partner, World, basic};
 
 const EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
 const JWT: &str = "urn:ietf:params:oauth:token-type:jwt";
@@ -280,7 +280,7 @@ async fn the_issuer_must_be_the_clients_and_have_one_introspector() {
     refused(&world, &token(&with("iss", json!("https://first.example"))), "no TokenIntrospector").await;
     world.memory.put("TokenIntrospector", "second", by_secret());
     refused(&world, &token(&claims()), "several TokenIntrospectors").await;
-    world.memory.delete("TokenIntrospector", "second");
+    world.memory.delete("TokenIntrospector", "second", NOW_US);
     assert!(exchanged(&world, &form(&token(&claims()))).await.is_ok());
     for broken in [
         json!({"type": "opaque", "jwt": {"iss": IDP, "secret": SECRET}}),

@@ -1,13 +1,11 @@
 //! Specification, Client JWKS: the partner's published keys.
 
-use std::sync::atomic::Ordering;
-
 use jsonwebtoken::Algorithm;
 use oauth_core::jwks::{FRESH_CEILING_S, FRESH_FLOOR_S, RETRY_AFTER_FAILURE_S, STALE_MAX_S, UNKNOWN_KID_THROTTLE_S};
 use oauth_core::ports::JwksFetchError;
 use serde_json::json;
 
-use crate::world::{JWT_BEARER, Partner, World, claims};
+use crate::world::{JWT_BEARER, Partner, World, claims, fresh_jti};
 
 async fn published() -> (World, Partner) {
     let (world, partner) = (World::new().await, Partner::new());
@@ -28,8 +26,7 @@ async fn published() -> (World, Partner) {
 /// A token request `later_s` seconds after the start, its assertion valid then.
 async fn ask(world: &mut World, partner: &Partner, later_s: i64, kid: &str) -> Result<(), String> {
     world.now_s = crate::world::NOW_S + later_s;
-    let count = world.memory.admissions.fetch_add(1, Ordering::SeqCst);
-    let mut claims = claims(&format!("{later_s} {count}"));
+    let mut claims = claims(&fresh_jti());
     claims["exp"] = json!(world.now_s + 300);
     let mut header = Partner::header(Algorithm::ES384);
     header.kid = Some(kid.to_owned());

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use oauth_core::env::Env;
 use oauth_core::keys::{KeyError, KeyRecord, KeyRing, SigningAlg, signs_from};
+use oauth_core::memory::MemoryAuthorizationStore;
 use oauth_core::ports::KeyStore as _;
 use oauth_core::seal::KeyEncryption;
 use serde_json::{Value, json};
 
-use crate::world::{Memory, Partner, World, with_partner};
+use crate::world::{Partner, World, with_partner};
 
 fn published(world: &World) -> Vec<Value> {
     let document: Value = serde_json::from_slice(&world.authority.published_keys().body).unwrap();
@@ -87,10 +88,10 @@ async fn rotation_publishes_first_signs_later_and_keeps_the_old_key() {
 async fn private_keys_are_encrypted_under_the_secret_and_open_with_no_other() {
     let random = World::new().await;
     let env: Env<'_> = random.env();
-    let memory = Arc::new(Memory::default());
+    let memory = Arc::new(MemoryAuthorizationStore::default());
     let sealer = |secret: &str| Some(KeyEncryption::new(secret.to_owned().into()));
     KeyRing::open(&env, memory.clone(), sealer("right")).await.unwrap();
-    let stored = memory.keys.lock().unwrap().clone();
+    let stored = memory.rows().keys.clone();
     assert!(stored.iter().all(|key| key.sealed));
     KeyRing::open(&env, memory.clone(), sealer("right")).await.unwrap();
     let wrong = KeyRing::open(&env, memory.clone(), sealer("wrong")).await.unwrap_err();
@@ -104,7 +105,7 @@ async fn of_keys_added_within_one_second_the_last_one_signs_in_the_end() {
     let (mut world, partner) = with_partner().await;
     let mut successor = None;
     for _ in 0..6 {
-        let held = world.memory.keys.lock().unwrap().clone();
+        let held = world.memory.rows().keys.clone();
         let from_s = signs_from(&held, SigningAlg::ES256, world.now_s);
         let key = KeyRecord::generate(&world.env(), SigningAlg::ES256, None, from_s).unwrap();
         add(&world, key.clone()).await;

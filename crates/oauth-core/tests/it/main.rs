@@ -26,7 +26,6 @@ mod keys;
 mod launch;
 mod malformed;
 mod member_token;
-mod members;
 mod password;
 mod people;
 mod promises;

@@ -90,7 +90,7 @@ async fn a_member_token_dies_with_what_it_stands_on() {
 
     let world = with_app().await;
     let token = tokens(&world).await.access_token;
-    world.memory.members.lock().unwrap().families.clear();
+    world.memory.rows().families.clear();
     assert!(matches!(fault(&world, &token).await, BearerTokenError::Revoked));
 
     let world = with_app().await;
@@ -177,7 +177,7 @@ async fn revoking_a_refresh_token_ends_every_token_of_its_family() {
         assert_eq!(error.code(), "invalid_grant");
     }
     assert!(caller(&world, &other.access_token).await.is_ok());
-    let records = world.memory.audit.lock().unwrap().clone();
+    let records = world.memory.rows().audit.clone();
     assert!(records.iter().any(|record| record.action == oauth_core::ports::AuditAction::Revocation));
 }
 

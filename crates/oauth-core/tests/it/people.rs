@@ -40,7 +40,7 @@ pub(crate) async fn clinic() -> World {
     user(&world, "ada", json!({"fhirUser": {"reference": "Patient/p-ada"}, "name": {"formatted": "Ada Lovelace"}}));
     for (id, name) in [("p-ada", "Ada Lovelace"), ("p-bob", "Bob Lovelace"), ("p-eve", "Eve Stranger")] {
         let patient = PatientSummary { id: id.to_owned(), name: name.to_owned(), ..PatientSummary::default() };
-        world.memory.patients.lock().unwrap().patients.push(patient);
+        world.memory.rows().patients.push(patient);
     }
     world
 }
@@ -138,14 +138,14 @@ impl World {
     pub(crate) fn authorization(&self, departure: &ClientRedirect) -> Value {
         let code = parameter(&departure.location, "code").unwrap();
         let digest = sha256(code.as_bytes());
-        let members = self.memory.members.lock().unwrap();
+        let members = self.memory.rows();
         // Before it stands the moment.
-        let (_, (stored, _)) = members.codes.iter().find(|(hash, _)| hash[8..] == digest[8..]).unwrap();
-        stored.authorization.clone()
+        let (_, stored) = members.codes.iter().find(|(hash, _)| hash[8..] == digest[8..]).unwrap();
+        stored.code.authorization.clone()
     }
 
     pub(crate) fn codes(&self) -> usize {
-        self.memory.members.lock().unwrap().codes.len()
+        self.memory.rows().codes.len()
     }
 }
 

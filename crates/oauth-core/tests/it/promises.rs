@@ -150,7 +150,7 @@ fn what_is_granted_was_requested_registered_and_ticked() {
             client["scope"] = json!(registered);
         }
         world.memory.put("Client", "app", client);
-        world.memory.members.lock().unwrap().grants.clear();
+        world.memory.rows().grants.clear();
         let Ok(NextPage::Consent(page)) = run(world.begin(&[("scope", &asked.join(" "))], Some(&cookie))) else { return Ok(()) };
         let ticked: Vec<String> = page.items.iter().zip(ticks.iter().cycle()).filter(|(_, tick)| **tick).map(|(item, _)| item.scope.clone()).collect();
         let mut posted = ticked.clone();

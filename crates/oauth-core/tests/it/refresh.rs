@@ -9,7 +9,7 @@ use proptest::test_runner::{Config, RngSeed};
 use serde_json::json;
 
 use crate::app::{SCOPE, ada, authorization, but, issue, public_app, redemption, refresh, rows, tokens, with_app};
-use crate::world::{GENERATED, World, basic};
+use crate::world::{GENERATED, NOW_US, World, basic};
 
 const DAY_S: i64 = 86_400;
 
@@ -35,9 +35,9 @@ fn form(token: &str) -> Vec<(&'static str, &str)> {
 
 /// Whether the token would be good for a new one, without using it.
 fn is_alive(world: &World, token: &str) -> bool {
-    let members = world.memory.members.lock().unwrap();
-    let held = members.refresh.get(&sha256(token.as_bytes()));
-    held.is_some_and(|(held, used_s)| used_s.is_none() && members.living(&held.family_id).is_some())
+    let rows = world.memory.rows();
+    let held = rows.refresh_tokens.get(&sha256(token.as_bytes())).filter(|held| held.used_s.is_none());
+    held.and_then(|held| rows.families.get(&held.token.family_id)).is_some_and(|row| !row.revoked)
 }
 
 #[tokio::test]
@@ -199,7 +199,7 @@ async fn nobody_who_left_is_refreshed() {
     assert!(refresh(&world, &token).await.is_ok(), "who only slept goes on");
     let world = with_app().await;
     let token = first(&world).await;
-    world.memory.delete("User", "ada");
+    world.memory.delete("User", "ada", NOW_US);
     assert_eq!(refused(&world, None, &form(&token)).await, "invalid_grant");
 }
 
@@ -252,7 +252,7 @@ async fn a_relative_is_refreshed_only_while_the_relation_lasts() {
         let token = next(&world, &token).await;
         match &over {
             Some(over) => world.memory.put("RelatedPerson", "r", over.clone()),
-            None => world.memory.delete("RelatedPerson", "r"),
+            None => world.memory.delete("RelatedPerson", "r", NOW_US),
         }
         assert_eq!(refused(&world, None, &form(&token)).await, "invalid_grant", "{over:?}");
         assert!(!is_alive(&world, &token), "{over:?}");

@@ -3,7 +3,7 @@
 use oauth_core::token::TokenError;
 use serde_json::json;
 
-use crate::world::{GENERATED, NOW_S, Partner, assertion_form, basic, with_partner, with_service};
+use crate::world::{GENERATED, NOW_S, NOW_US, Partner, assertion_form, basic, with_partner, with_service};
 
 const GRANT: (&str, &str) = ("grant_type", "client_credentials");
 
@@ -197,7 +197,7 @@ async fn an_opaque_token_is_decided_on_the_client_as_it_is_stored_now() {
     assert_eq!(ask().await.unwrap().scope.as_deref(), Some("system/Coverage.rs"));
     world.memory.put("Client", "svc", client(false, "system/Coverage.rs"));
     assert_eq!(ask().await.unwrap_err().code(), "invalid_client");
-    world.memory.delete("Client", "svc");
+    world.memory.delete("Client", "svc", NOW_US);
     assert_eq!(ask().await.unwrap_err().code(), "invalid_client");
 }
 

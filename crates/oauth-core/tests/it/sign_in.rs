@@ -22,7 +22,7 @@ async fn a_person_signs_in_by_name_or_address_whatever_the_case() {
         assert_eq!((signed_in.user_id.as_str(), signed_in.lifetime_s), ("ada", 432_000));
         assert_eq!(who(&world, signed_in.cookie.expose_secret()).await.as_deref(), Some("ada"));
     }
-    let members = world.memory.members.lock().unwrap();
+    let members = world.memory.rows();
     assert_eq!(members.sessions.len(), 5);
     assert!(members.sessions.values().all(|session| session.expires_s == NOW_S + 432_000));
 }
@@ -53,8 +53,8 @@ async fn a_caller_without_the_password_does_not_learn_why_it_was_refused() {
         let refused = world.try_password(login, password).await;
         assert!(matches!(refused, Err(SignInError::Wrong)), "{login}: {refused:?}");
     }
-    assert!(world.memory.members.lock().unwrap().sessions.is_empty());
-    let audit = world.memory.audit.lock().unwrap();
+    assert!(world.memory.rows().sessions.is_empty());
+    let audit = world.memory.rows().audit.clone();
     let reasons: Vec<_> = audit.iter().filter_map(|record| record.refused.as_deref()).collect();
     assert_eq!(reasons.len(), 11);
     assert!(reasons.contains(&"wrong password") && reasons.contains(&"unknown user"));
@@ -67,8 +67,8 @@ async fn the_right_password_of_a_person_who_may_not_sign_in_is_answered_with_the
     user(&world, "two-step", json!({"twoFactor": {"enabled": true}}));
     assert!(matches!(world.try_password("gone", PASSWORD).await, Err(SignInError::Inactive)));
     assert!(matches!(world.try_password("two-step", PASSWORD).await, Err(SignInError::SecondFactor)));
-    assert!(world.memory.members.lock().unwrap().sessions.is_empty());
-    let audit = world.memory.audit.lock().unwrap();
+    assert!(world.memory.rows().sessions.is_empty());
+    let audit = world.memory.rows().audit.clone();
     let reasons: Vec<_> = audit.iter().filter_map(|record| record.refused.as_deref()).collect();
     assert_eq!(reasons, ["the user is inactive", "a second factor is required, and not supported"]);
 }
@@ -201,7 +201,7 @@ async fn an_address_waits_after_sixty_attempts_and_another_does_not() {
     }
     assert_eq!(tried(&world, "ada", PASSWORD, "192.0.2.7").await, "too many attempts; try again in 1 s");
     assert_eq!(tried(&world, "ada", PASSWORD, "192.0.2.8").await, "ada");
-    let audit = world.memory.audit.lock().unwrap();
+    let audit = world.memory.rows().audit.clone();
     let reasons: Vec<_> = audit.iter().filter_map(|record| record.refused.as_deref()).collect();
     assert_eq!((reasons.len(), reasons.last()), (61, Some(&"too many attempts from this address")));
 }
