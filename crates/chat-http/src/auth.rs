@@ -8,6 +8,7 @@ use chat_core::id::UserId;
 use chat_core::model::snapshot::RealmSnapshot;
 use chat_core::model::user::{ApiKey, BotKind, KeyHash, User, fold};
 use chat_core::people::session::Session;
+pub use chat_core::permission::entry::{AuthenticationError, may_enter};
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 
@@ -116,38 +117,6 @@ pub fn authenticate(realm: Arc<RealmSnapshot>, shown: &Credentials) -> Result<Ca
     }
     let user = Arc::clone(user);
     Ok(Caller { user, realm, secret: CallerSecret::ApiKey(key) })
-}
-
-/// Whether an account is let in, whatever it showed.
-///
-/// # Errors
-/// When the organization or the account is closed.
-pub fn may_enter(realm: &RealmSnapshot, user: &User) -> Result<(), AuthenticationError> {
-    if realm.realm().is_none_or(|realm| realm.is_deactivated) {
-        return Err(AuthenticationError::RealmDeactivated);
-    }
-    if user.is_active { Ok(()) } else { Err(AuthenticationError::AccountDeactivated) }
-}
-
-/// The reason why credentials are refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum AuthenticationError {
-    /// The key of no account, or not of this address. Both have one text.
-    #[error("Invalid API key")]
-    UnknownKey,
-    /// The request has no session of a browser, or one that has ended or expired. In the words of requests without
-    /// credentials, because clients do the same: they sign in.
-    #[error("Not logged in: API authentication or user session required")]
-    SignedOut,
-    /// The organization is closed.
-    #[error("This organization has been deactivated")]
-    RealmDeactivated,
-    /// The account is closed.
-    #[error("Account is deactivated")]
-    AccountDeactivated,
-    /// The key is an incoming webhook's, which may send through its own address only.
-    #[error("This API is not available to incoming webhook bots.")]
-    IncomingWebhook,
 }
 
 /// The reason why a password is refused.

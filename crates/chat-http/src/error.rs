@@ -16,6 +16,7 @@ mod request;
 mod retry;
 mod settings;
 mod unsent_messages;
+mod workflows;
 
 use std::error::Error;
 use std::fmt;
@@ -31,7 +32,6 @@ use chat_core::channels::ChannelError;
 use chat_core::files::FileError;
 use chat_core::id::EventId;
 use chat_core::log::event::UnsupportedOperator;
-use chat_core::messages::compose::ComposeError;
 use chat_core::messages::draft::DraftError;
 use chat_core::messages::edit::{DeleteError, EditError};
 use chat_core::messages::narrow::{NarrowError, WindowError};
@@ -224,7 +224,7 @@ pub enum ApiError {
     Draft(#[from] DraftError),
     /// A message is not scheduled, or stays as it is.
     #[error(transparent)]
-    Scheduled(ScheduledError),
+    Scheduled(#[from] ScheduledError),
     /// No receiver is notified that the caller types.
     #[error(transparent)]
     Typing(#[from] TypingError),
@@ -357,26 +357,6 @@ impl From<FileError> for ApiError {
     }
 }
 
-impl From<ComposeError> for ApiError {
-    fn from(error: ComposeError) -> Self {
-        match error {
-            ComposeError::Content(error) => error.into(),
-            ComposeError::Topic(error) => error.into(),
-            ComposeError::ChannelName(error) => error.into(),
-            ComposeError::Send(error) => error.into(),
-        }
-    }
-}
-
-impl From<ScheduledError> for ApiError {
-    fn from(error: ScheduledError) -> Self {
-        match error {
-            ScheduledError::Compose(error) => error.into(),
-            error => Self::Scheduled(error),
-        }
-    }
-}
-
 /// The status, code, text and further members of an error response.
 struct ErrorResponse {
     status: StatusCode,
@@ -405,11 +385,6 @@ impl ErrorResponse {
 }
 
 impl ApiError {
-    /// Returns the text for the caller.
-    pub(crate) fn message(&self) -> String {
-        self.error_response().text
-    }
-
     /// Writes down, in one line with all its causes, that something failed that nobody asked for.
     pub(crate) fn log(&self, what: &'static str) {
         tracing::error!(error = chain(self), "{what}");

@@ -28,7 +28,6 @@ mod routes;
 mod state;
 
 mod restart;
-mod scheduled_delivery;
 
 pub mod call;
 mod endpoint;

@@ -10,6 +10,7 @@ use axum::extract::{Request, State};
 use axum::middleware::from_fn;
 use axum::response::Response;
 use axum::routing::get;
+use chat_core::messages::scheduled::delivery;
 use http::StatusCode;
 use server_kit::middleware::drain::drain;
 use tower::Service;
@@ -25,7 +26,6 @@ use crate::error::ApiError;
 use crate::middleware::{api_headers, method, observe, panic};
 use crate::rate::address;
 use crate::routes::Routes;
-use crate::scheduled_delivery;
 use crate::state::{App, AppState, ChatComponents, Components, ServerState};
 
 /// Returns the chat server as a service. Without a domain it answers `/health`, and 404 everywhere under `/api/v1`.
@@ -143,8 +143,8 @@ impl Chat {
     /// are. Says whether there may be more of them already. What fails is logged here and tried again the next time.
     pub async fn send_due(&self) -> bool {
         let Some(state) = &self.state else { return false };
-        scheduled_delivery::send_due(state).await.unwrap_or_else(|failure| {
-            failure.log("scheduled messages could not be sent");
+        delivery::send_due(&state.message_ports(), state.scheduled.as_ref()).await.unwrap_or_else(|failure| {
+            ApiError::from(failure).log("scheduled messages could not be sent");
             false
         })
     }

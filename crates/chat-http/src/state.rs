@@ -4,21 +4,22 @@ use std::cell::Cell;
 use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use attempt_limits::attempts::{Attempts, Held};
 use axum::response::Response;
 use chat_core::files::{AttachmentStore, FileStore};
 use chat_core::id::UserId;
-use chat_core::log::commit::{CommitOutcome, RealmCommit};
+use chat_core::log::commit::RealmCommit;
+use chat_core::log::decision::DecisionQueue;
 use chat_core::log::store::{EventLog, QueueStore, RealmStore};
 use chat_core::messages::draft::DraftStore;
+use chat_core::messages::ports::MessagePorts;
 use chat_core::messages::scheduled::ScheduledStore;
 use chat_core::messages::store::MessageStore;
-use chat_core::messages::uploads::UploadStores;
 use chat_core::messages::widget::WidgetStore;
-use chat_core::model::render_context::RenderContext;
+use chat_core::model::render_context::RenderContextCache;
 use chat_core::model::snapshot::RealmSnapshot;
 use chat_core::model::user::{ApiKey, PasswordHash};
 use chat_core::people::attempts;
@@ -272,16 +273,6 @@ pub(crate) async fn noting_writes<T>(answer: impl Future<Output = T>) -> (T, boo
     HAS_WRITTEN.scope(Cell::new(false), noted).await
 }
 
-fn note_written(committed: &CommitOutcome) {
-    if matches!(committed, CommitOutcome::Done { .. }) {
-        // Outside of a request nothing needs to know.
-        let _ = HAS_WRITTEN.try_with(|written| written.set(true));
-    }
-}
-
-/// How often a decision is taken again because another node was faster, before it is given up.
-pub(crate) const DECISIONS_MAX: usize = 32;
-
 /// The state of the API's endpoints.
 pub(crate) struct AppState {
     pub(crate) server: Arc<ServerState>,
@@ -313,10 +304,8 @@ pub(crate) struct AppState {
     pub(crate) attempts: Attempts,
     /// Letters for a forgotten password, counted as wrong passwords are, and apart from them.
     pub(crate) password_resets: Attempts,
-    /// Decisions of this node are taken one after the other, so that only another node can be faster.
-    deciding: tokio::sync::Mutex<()>,
-    /// The render context of the newest realm that a text was rendered in.
-    render_context: Mutex<Option<Arc<RenderContext>>>,
+    decisions: DecisionQueue,
+    pub(crate) render_contexts: RenderContextCache,
 }
 
 impl AppState {
@@ -369,8 +358,8 @@ impl AppState {
             by_user,
             polls,
             traffic: ChannelTraffic::default(),
-            deciding: tokio::sync::Mutex::new(()),
-            render_context: Mutex::default(),
+            decisions: DecisionQueue::default(),
+            render_contexts: RenderContextCache::default(),
             attempts: Attempts::new(secret, attempts::POLICY),
             password_resets: Attempts::new(secret, attempts::POLICY),
         }
@@ -392,17 +381,16 @@ impl AppState {
         self.server.runtime.now_us().div_euclid(1_000_000)
     }
 
-    /// Returns the stores that say who may read an upload.
-    pub(crate) fn upload_stores(&self) -> UploadStores<'_> {
-        UploadStores { attachments: self.attachments.as_ref(), messages: self.messages.as_ref() }
-    }
-
-    /// Returns what texts of that realm are read with; made when first asked for after its words changed.
-    pub(crate) fn render_context(&self, realm: &RealmSnapshot) -> Arc<RenderContext> {
-        let mut kept = self.render_context.lock().unwrap_or_else(PoisonError::into_inner);
-        match kept.as_ref().filter(|render_context| render_context.is_current(realm)) {
-            Some(render_context) => Arc::clone(render_context),
-            None => Arc::clone(kept.insert(Arc::new(RenderContext::of(realm)))),
+    /// Returns the ports of the workflows of messages.
+    pub(crate) fn message_ports(&self) -> MessagePorts<'_> {
+        MessagePorts {
+            realm: self.realm.as_ref(),
+            decisions: &self.decisions,
+            messages: self.messages.as_ref(),
+            attachments: self.attachments.as_ref(),
+            render_contexts: &self.render_contexts,
+            realm_url: &self.settings.base_url,
+            now_s: self.now_s(),
         }
     }
 
@@ -424,37 +412,18 @@ impl AppState {
         key.ok_or_else(|| InternalError::without_cause("no key could be made of the random bytes").into())
     }
 
-    /// Makes a decision true: takes it on the newest realm, writes it down, and takes it again when the realm changed
-    /// in between. `decide` is given the realm and the commit to fill, whose time is set; a commit left empty is not
-    /// written. What `decide` returned for the decision that holds is handed on. A key that was shut out opens nothing
-    /// on any node when this returns.
+    /// Takes a decision on the newest realm and commits it, as [`DecisionQueue::commit`] does, and notes for the request
+    /// that something was written.
     pub(crate) async fn commit<T>(
         &self,
         decide: impl Fn(&RealmSnapshot, &mut RealmCommit) -> Result<T, ApiError> + Send + Sync,
     ) -> Result<T, ApiError> {
-        let turn = self.deciding.lock().await;
-        for _ in 0..DECISIONS_MAX {
-            let realm = self.realm();
-            let mut commit = RealmCommit { decided_at: realm.changed(), at_s: self.now_s(), ..RealmCommit::default() };
-            let decided = decide(&realm, &mut commit)?;
-            let revokes = commit.revokes_access(&realm);
-            drop(realm);
-            let nothing = commit.changes.is_empty() && commit.credentials.is_empty() && commit.events.is_empty();
-            if nothing {
-                return Ok(decided);
-            }
-            match self.realm.commit(commit).await.inspect(note_written)? {
-                CommitOutcome::Done { .. } if revokes => {
-                    // Other decisions need not wait for this.
-                    drop(turn);
-                    self.realm.known_everywhere().await;
-                    return Ok(decided);
-                }
-                CommitOutcome::Done { .. } => return Ok(decided),
-                CommitOutcome::Stale(_) => {}
-            }
+        let committed = self.decisions.commit(self.realm.as_ref(), self.now_s(), decide).await?;
+        if committed.is_written {
+            // Outside of a request nothing needs to know.
+            let _ = HAS_WRITTEN.try_with(|written| written.set(true));
         }
-        Err(InternalError::without_cause("the realm changed faster than a decision on it").into())
+        Ok(committed.outcome)
     }
 }
 

@@ -48,6 +48,11 @@ impl RealmCommit {
         self.credentials.push(CredentialChange::ApiKey(user_id, key));
     }
 
+    /// Returns whether nothing would be written.
+    pub(super) fn is_empty(&self) -> bool {
+        self.changes.is_empty() && self.credentials.is_empty() && self.events.is_empty()
+    }
+
     /// Returns whether it shuts out a key or a session that opens something in that realm: by another key, by ending the
     /// session, by closing the account, or by closing the organization.
     #[must_use]

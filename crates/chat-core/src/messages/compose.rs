@@ -107,6 +107,15 @@ pub struct PermittedMessage {
     question: Option<StoreQuestion>,
 }
 
+/// A message that is ready to be sent.
+#[derive(Debug)]
+pub struct ComposedMessage {
+    /// The message.
+    pub message: NewMessage,
+    /// The users whom it mentions by name, of those who receive it.
+    pub mentioned: Vec<UserId>,
+}
+
 /// The users who receive a message.
 #[derive(Debug, Clone, Copy)]
 pub enum MessageReceivers<'a> {
@@ -225,24 +234,25 @@ impl PermittedMessage {
         self.question.as_ref()
     }
 
-    /// Returns whom it mentions by name, of those who receive it.
-    #[must_use]
-    pub fn mentioned(&self) -> &[UserId] {
-        &self.mentioned
-    }
-
     /// Returns the message, ready to be sent.
     ///
     /// # Errors
     /// When what the store knows forbids it.
-    pub fn finish(self, realm: &RealmSnapshot, sender: &User, known: &StoreAnswer) -> Result<NewMessage, SendError> {
-        let mut message = self.message;
+    pub fn finish(
+        self,
+        realm: &RealmSnapshot,
+        sender: &User,
+        known: &StoreAnswer,
+    ) -> Result<ComposedMessage, SendError> {
+        let Self { mut message, mentioned, question } = self;
         let at_s = message.event.message.sent_s;
-        match (self.question, known) {
+        match (question, known) {
             (None, _) | (Some(StoreQuestion::HaveWritten(_)), StoreAnswer::HaveWritten(true)) => {}
             (Some(StoreQuestion::HaveWritten(_)), _) => return Err(SendError::DirectNotInitiated),
             (Some(StoreQuestion::Participants(conversation)), StoreAnswer::Participants(participants)) => {
-                let Recipient::Channel(channel_id) = conversation.recipient else { return Ok(message) };
+                let Recipient::Channel(channel_id) = conversation.recipient else {
+                    return Ok(ComposedMessage { message, mentioned });
+                };
                 with_wildcard(realm, sender, (channel_id, WildcardMention::Topic(participants.len())), at_s)?;
                 let here = participants.iter().filter(|user| realm.subscription(channel_id, **user).is_some());
                 message.event.flags.extend(here.map(|user| (*user, Flag::TopicWildcardMentioned)));
@@ -250,7 +260,7 @@ impl PermittedMessage {
             }
             (Some(StoreQuestion::Participants(_)), _) => return Err(SendError::TopicWildcardRefused),
         }
-        Ok(message)
+        Ok(ComposedMessage { message, mentioned })
     }
 }
 

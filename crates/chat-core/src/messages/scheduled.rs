@@ -4,13 +4,16 @@
 //! with it, and when it goes out, by what is true then. It goes out, or fails, in the transaction that ends its waiting
 //! ([`ScheduledStore::settle`]): any node may try, the first one does it, and a node that dies leaves it as it was.
 
+pub mod change;
+pub mod delivery;
+
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use crate::StoreError;
 use crate::id::{ChannelId, EventId, MessageId, ScheduledId, UserId};
 use crate::log::event::{EventAudience, NewEvent};
-use crate::messages::compose::{ChannelRef, ComposeError, RequestedRecipient, SendRequest};
+use crate::messages::compose::{ChannelRef, RequestedRecipient, SendRequest};
 use crate::messages::store::{MessageDestination, NewMessage, WriteOutcome};
 use crate::wire::add;
 
@@ -114,9 +117,6 @@ pub enum ScheduledError {
     /// The user has as many as one may have.
     #[error("Too many scheduled messages (maximum {MAX_SCHEDULED}).")]
     TooMany,
-    /// It may not be sent.
-    #[error(transparent)]
-    Compose(#[from] ComposeError),
 }
 
 /// Lets a time pass that is still to come.

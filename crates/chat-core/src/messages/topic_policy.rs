@@ -1,5 +1,6 @@
 //! How someone follows a topic: not at all, even in a muted channel, or closely.
 
+pub mod automatic;
 pub mod follow;
 pub mod relocate;
 

@@ -1,5 +1,7 @@
 //! The words of a realm that every text is searched for: linkifiers and alert words, made ready once for many texts.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use serde_json::Value;
 
 use crate::files::LinkedUploads;
@@ -67,6 +69,22 @@ impl RenderContext {
 fn alert_words(realm: &RealmSnapshot, user_id: UserId) -> impl Iterator<Item = (UserId, &str)> {
     let words = realm.user_item(user_id, UserItemKind::AlertWords, "").and_then(Value::as_array);
     words.into_iter().flatten().filter_map(move |word| Some((user_id, word.as_str()?)))
+}
+
+/// The render context of the newest realm that a text was rendered in.
+#[derive(Debug, Default)]
+pub struct RenderContextCache(Mutex<Option<Arc<RenderContext>>>);
+
+impl RenderContextCache {
+    /// Returns what texts of that realm are read with; made when first asked for after its words changed.
+    #[must_use]
+    pub fn get(&self, realm: &RealmSnapshot) -> Arc<RenderContext> {
+        let mut cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match cached.as_ref().filter(|render_context| render_context.is_current(realm)) {
+            Some(render_context) => Arc::clone(render_context),
+            None => Arc::clone(cached.insert(Arc::new(RenderContext::of(realm)))),
+        }
+    }
 }
 
 /// The settings for rendering one message.

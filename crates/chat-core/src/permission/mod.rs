@@ -2,5 +2,6 @@
 
 pub mod access;
 pub mod administer;
+pub mod entry;
 pub mod membership;
 pub mod send;

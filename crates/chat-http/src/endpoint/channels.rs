@@ -73,7 +73,7 @@ pub(crate) async fn decide<T>(
     let defaults: Vec<_> = app.realm().items(ItemKind::DefaultChannel).map(|(id, _)| ChannelId(id)).collect();
     let figures = figures(app, about.into_iter().chain(defaults).collect::<Vec<_>>()).await?;
     app.commit(|realm, commit| {
-        let render_context = app.render_context(realm);
+        let render_context = app.render_contexts.get(realm);
         let env = ChannelEnv {
             realm,
             caller: call.caller.account_in(realm)?,

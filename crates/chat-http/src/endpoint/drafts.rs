@@ -3,6 +3,7 @@
 //! Not specified; parameters, keys and texts are those existing clients know.
 
 use chat_core::id::DraftId;
+use chat_core::log::decision::DECISIONS_MAX;
 use chat_core::messages::draft::{self, Draft, DraftError, DraftOutcome, DraftRequest, DraftType};
 use serde_json::{Value, json};
 
@@ -15,7 +16,6 @@ use crate::params::{
 use crate::response::ApiResponse;
 use crate::routes::{Routes, get, no_members, patch};
 use crate::schema::{Member, Schema, has};
-use crate::state::DECISIONS_MAX;
 
 pub(crate) fn routes() -> Routes {
     let all = get(endpoint(list).documented("List the caller's drafts.", listed))

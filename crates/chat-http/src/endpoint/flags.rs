@@ -2,6 +2,7 @@
 
 use chat_core::id::{ChannelId, EventId, MessageId, UserId};
 use chat_core::limits::MAX_WINDOW;
+use chat_core::log::decision::DECISIONS_MAX;
 use chat_core::log::event::FlaggedMessages;
 use chat_core::messages::narrow::{MessageSelection, NarrowCondition, NarrowTerm};
 use chat_core::messages::store::{FlagWriteGuard, WriteOutcome};
@@ -21,7 +22,7 @@ use crate::params::{Json, Narrow, ParamError, ParamReader, Params, TextParam, Tr
 use crate::response::ApiResponse;
 use crate::routes::{Routes, no_members, post};
 use crate::schema::{Member, Schema, has};
-use crate::state::{AppState, DECISIONS_MAX};
+use crate::state::AppState;
 
 /// Messages looked at in one step: as many as one answer holds, which clients ask about at once.
 const STEP: usize = 5_000;

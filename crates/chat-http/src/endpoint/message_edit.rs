@@ -1,11 +1,13 @@
 //! `/messages/{message_id}` as it is changed: edited, moved, deleted; and what it was before.
 
 use chat_core::id::{ChannelId, MessageId};
+use chat_core::log::decision::DECISIONS_MAX;
 use chat_core::log::event;
 use chat_core::messages::edit::{
     ContentEdit, EditContext, EditRequest, PropagateMode, apply, companions, history, may_delete, plan,
 };
 use chat_core::messages::store::{MessageEdit, WriteGuard, WriteOutcome};
+use chat_core::messages::topic_policy::automatic;
 use chat_core::model::message::{self, Conversation, Message, Recipient, topic_key};
 use chat_core::model::realm::RealmRules;
 use chat_core::model::render_context::RenderSettings;
@@ -15,7 +17,7 @@ use chat_core::permission::send::under_topic;
 use chat_core::wire::message as object;
 use serde_json::json;
 
-use super::{readable_message, topic_following};
+use super::readable_message;
 use crate::auth::Caller;
 use crate::call::{ApiCall, endpoint};
 use crate::error::ApiError;
@@ -25,7 +27,7 @@ use crate::params::{
 use crate::response::ApiResponse;
 use crate::routes::{Routes, get, no_members, patch, post};
 use crate::schema::{Member, Schema, has, may};
-use crate::state::{App, DECISIONS_MAX};
+use crate::state::App;
 
 /// Messages deleted in one transaction.
 const DELETED_AT_ONCE: usize = 500;
@@ -81,7 +83,7 @@ pub(crate) async fn edit(call: ApiCall<Caller>, params: EditParams) -> Result<Ap
         let to = edit.to.clone().filter(|_| moves_all).zip(Some(edit.moves.len()));
         if call.app.messages.edit(edit).await? != WriteOutcome::Unchanged {
             if let Some((to, messages)) = to {
-                topic_following::after_moving(&call.app, &copy.message, (to, messages)).await;
+                automatic::after_moving(&call.app.message_ports(), &copy.message, (to, messages)).await;
             }
             return Ok(ApiResponse::empty());
         }
@@ -112,8 +114,9 @@ async fn decided(
     };
     let now_s = app.now_s();
     let plan = plan(realm, user, message, (request, now_s))?;
-    let render_context = app.render_context(realm);
-    let uploads = app.upload_stores().linked(realm, user, plan.content.as_deref().unwrap_or_default()).await?;
+    let render_context = app.render_contexts.get(realm);
+    let uploads =
+        app.message_ports().uploads().linked(realm, user, plan.content.as_deref().unwrap_or_default()).await?;
     let setting = RenderSettings {
         realm_url: &app.settings.base_url,
         render_context: &render_context,

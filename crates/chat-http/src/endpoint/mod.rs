@@ -45,7 +45,6 @@ pub(crate) mod sign_in;
 pub(crate) mod sign_in_link;
 pub(crate) mod submessage;
 pub(crate) mod subscriptions;
-pub(crate) mod topic_following;
 pub(crate) mod typing;
 pub(crate) mod uploads;
 pub(crate) mod user_groups;

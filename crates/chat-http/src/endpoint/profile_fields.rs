@@ -163,7 +163,7 @@ pub(crate) fn answered(
     (user, answers): (&User, &[(i64, Option<Reply>)]),
     commit: &mut RealmCommit,
 ) -> Result<(), ApiError> {
-    let render_context = app.render_context(realm);
+    let render_context = app.render_contexts.get(realm);
     let (realm_url, now_s) = (&app.settings.base_url, commit.at_s);
     let setting = RenderSettings { realm_url, render_context: &render_context, uploads: None, now_s };
     Ok(profile::answer(realm, user, answers, &setting, commit)?)

@@ -1,19 +1,20 @@
 //! `/messages/{message_id}/reactions`.
 
+use chat_core::log::decision::DECISIONS_MAX;
 use chat_core::log::event;
 use chat_core::messages::reaction::{RequestedEmoji, to_add, to_remove};
 use chat_core::messages::store::WriteOutcome;
+use chat_core::messages::topic_policy::automatic;
 use chat_core::model::flag_change::FlagOp;
 use chat_core::permission::access;
 
-use super::{readable_message, topic_following};
+use super::readable_message;
 use crate::auth::Caller;
 use crate::call::{ApiCall, endpoint};
 use crate::error::ApiError;
 use crate::params::{ParamError, ParamReader, Params, TextParam};
 use crate::response::ApiResponse;
 use crate::routes::{Routes, no_members, post};
-use crate::state::DECISIONS_MAX;
 
 pub(crate) fn routes() -> Routes {
     let reactions = post(endpoint(add).documented("Put an emoji on a message.", no_members))
@@ -66,7 +67,7 @@ pub(crate) async fn add(call: ApiCall<Caller>, params: AddReactionParams) -> Res
         let event = event::reacted(&copy.user, &copy.message, &reaction, FlagOp::Add);
         let written = call.app.messages.react(&copy.decided(), &reaction, (call.app.now_s(), event)).await?;
         if written != WriteOutcome::Unchanged {
-            topic_following::after_taking_part(&call.app, copy.user.id, &copy.message).await;
+            automatic::after_taking_part(&call.app.message_ports(), copy.user.id, &copy.message).await;
             return Ok(ApiResponse::empty());
         }
     }

@@ -1,18 +1,18 @@
 //! `/scheduled_messages` and `/scheduled_messages/{scheduled_message_id}`.
 
 use chat_core::id::{EventId, ScheduledId};
+use chat_core::messages::scheduled::change::{self, ScheduledTarget};
 use chat_core::messages::scheduled::{
     ScheduledDestination, ScheduledError, ScheduledMessage, ScheduledMessageUpdate, ScheduledRecipient, ScheduledType,
     in_future,
 };
-use chat_core::messages::store::WriteOutcome;
+use chat_core::messages::send::shows_what_it_sends;
 use chat_core::permission::send::SendError;
 use serde_json::{Value, json};
 
-use super::messages::send;
-use crate::auth::{AuthenticationError, Caller};
+use crate::auth::Caller;
 use crate::call::{ApiCall, endpoint};
-use crate::error::{ApiError, InternalError};
+use crate::error::ApiError;
 use crate::params::{
     Json, ParamError, ParamReader, Params, RawRecipients, RecipientsParam, TextParamWithNul, TrimmedText, WordEnum,
     WordParam,
@@ -20,7 +20,6 @@ use crate::params::{
 use crate::response::ApiResponse;
 use crate::routes::{Routes, get, no_members, patch};
 use crate::schema::{Member, Schema, has};
-use crate::state::{AppState, DECISIONS_MAX};
 
 pub(crate) fn routes() -> Routes {
     let all = get(endpoint(list).documented("List the caller's scheduled messages.", listed))
@@ -78,8 +77,7 @@ impl Params for ScheduleParams {
 /// # Source
 /// The specification names scheduled messages and describes editing them alone; this is what existing clients know.
 async fn create(call: ApiCall<Caller>, later: ScheduleParams) -> Result<ApiResponse, ApiError> {
-    let now_s = call.app.now_s();
-    let due_s = in_future(later.due_s, now_s)?;
+    let due_s = in_future(later.due_s, call.app.now_s())?;
     let client = call.client();
     let to = match receiver(later.kind, &later.to)? {
         ScheduledRecipient::Channel(id) => ScheduledDestination::Channel(id, later.topic.ok_or(SendError::NoTopic)?),
@@ -91,14 +89,13 @@ async fn create(call: ApiCall<Caller>, later: ScheduleParams) -> Result<ApiRespo
         to,
         content: later.content,
         html: String::new(),
-        read_by_sender: later.read_by_sender.unwrap_or_else(|| send::shows_what_it_sends(&client)),
+        read_by_sender: later.read_by_sender.unwrap_or_else(|| shows_what_it_sends(&client)),
         client,
         due_s,
         failure: None,
         revision: EventId::NONE,
     };
-    let message = composed(&call.app, message).await?;
-    let id = call.app.scheduled.schedule(message, now_s).await?.ok_or(ScheduledError::TooMany)?;
+    let id = change::schedule(&call.app.message_ports(), call.app.scheduled.as_ref(), message).await?;
     ApiResponse::from_payload(&json!({"scheduled_message_id": id}))
 }
 
@@ -113,14 +110,6 @@ fn receiver(kind: ScheduledType, to: &RawRecipients) -> Result<ScheduledRecipien
         ScheduledType::Direct => to.user_ids().map(ScheduledRecipient::Direct),
     };
     read.map_err(|error| ApiError::Parameter(ParamError::Recipients(error)))
-}
-
-/// Returns the message as it would be sent now, if it may be.
-async fn composed(app: &AppState, message: ScheduledMessage) -> Result<ScheduledMessage, ApiError> {
-    let realm = app.realm();
-    let sender = realm.user(message.user_id).ok_or(AuthenticationError::UnknownKey)?;
-    let as_sent = send::composed(app, &realm, sender, message.send_request()).await?;
-    Ok(message.composed(&as_sent))
 }
 
 /// The parameters of `PATCH /scheduled_messages/{scheduled_message_id}`.
@@ -147,18 +136,11 @@ async fn edit(
     UpdateScheduledParams(update): UpdateScheduledParams,
 ) -> Result<ApiResponse, ApiError> {
     let id = ScheduledId(call.path_id("scheduled_message_id")?);
-    let (app, now_s) = (&call.app, call.app.now_s());
-    update.check(now_s)?;
-    for _ in 0..DECISIONS_MAX {
-        let before = app.scheduled.scheduled(call.caller.id(), id).await?.ok_or(ScheduledError::NoneSuch)?;
-        let (message, recompose) = update.read(&before, receiver)?.applied(&before)?;
-        let message = ScheduledMessage { client: call.client(), ..message };
-        let message = if recompose { composed(app, message).await? } else { message };
-        if app.scheduled.reschedule(message, now_s).await? != WriteOutcome::Unchanged {
-            return Ok(ApiResponse::empty());
-        }
-    }
-    Err(InternalError::without_cause("a scheduled message changed faster than a decision on it").into())
+    let client = call.client();
+    let target = ScheduledTarget { user_id: call.caller.id(), id, client: &client };
+    let (ports, scheduled) = (call.app.message_ports(), call.app.scheduled.as_ref());
+    change::reschedule(&ports, scheduled, target, &update, receiver).await?;
+    Ok(ApiResponse::empty())
 }
 
 /// Gives a message up.

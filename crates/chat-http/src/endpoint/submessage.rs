@@ -3,19 +3,20 @@
 //! Not specified; parameters, keys and texts are those existing clients know.
 
 use chat_core::id::MessageId;
+use chat_core::log::decision::DECISIONS_MAX;
 use chat_core::messages::store::WriteOutcome;
+use chat_core::messages::topic_policy::automatic;
 use chat_core::messages::widget;
 use chat_core::model::message::SUBMESSAGE_KIND;
 use chat_core::permission::access::add_to;
 
-use super::{readable_message, topic_following};
+use super::readable_message;
 use crate::auth::Caller;
 use crate::call::{ApiCall, endpoint};
 use crate::error::ApiError;
 use crate::params::{Json, ParamError, ParamReader, Params, TextParam, WordEnum, WordParam};
 use crate::response::ApiResponse;
 use crate::routes::{self, Routes, no_members};
-use crate::state::DECISIONS_MAX;
 
 pub(crate) fn routes() -> Routes {
     Routes::of("messages")
@@ -54,7 +55,7 @@ async fn post(call: ApiCall<Caller>, addition: SubmessageParams) -> Result<ApiRe
         let added = (user.id, addition.content.as_str());
         let decided = (&message, realm.changed());
         if call.app.widgets.add_submessage(decided, added, call.app.now_s()).await? != WriteOutcome::Unchanged {
-            topic_following::after_taking_part(&call.app, user.id, &message).await;
+            automatic::after_taking_part(&call.app.message_ports(), user.id, &message).await;
             return Ok(ApiResponse::empty());
         }
     }

@@ -42,6 +42,6 @@ pub(crate) async fn delete(app: &AppState, path: &PathId) {
 
 /// Returns the upload of that path, when the user may read it.
 async fn readable(app: &AppState, realm: &RealmSnapshot, user: &User, path: &PathId) -> Result<Attachment, ApiError> {
-    let found = app.upload_stores().readable(realm, user, path).await?;
+    let found = app.message_ports().uploads().readable(realm, user, path).await?;
     found.ok_or_else(|| OrganizationItemError::NoFile.into())
 }

@@ -1,6 +1,5 @@
 //! The part of the table for what is not a message yet, or not any more.
 
-use chat_core::messages::compose::ComposeError;
 use chat_core::messages::draft::DraftError;
 use chat_core::messages::scheduled::ScheduledError;
 use chat_core::people::typing::TypingError;
@@ -28,9 +27,7 @@ pub(super) fn typing(error: &TypingError) -> ErrorResponse {
 pub(super) fn scheduled(error: &ScheduledError) -> ErrorResponse {
     match error {
         ScheduledError::NoneSuch => ErrorResponse::new(StatusCode::NOT_FOUND, BAD_REQUEST, error),
-        ScheduledError::Compose(ComposeError::Send(error)) => send(error),
-        ScheduledError::Compose(ComposeError::Content(_) | ComposeError::Topic(_) | ComposeError::ChannelName(_))
-        | ScheduledError::NothingToChange
+        ScheduledError::NothingToChange
         | ScheduledError::NoReceiver
         | ScheduledError::NoTopic
         | ScheduledError::NotInFuture

@@ -120,7 +120,7 @@ pub(super) async fn write_all<M: Borrow<StoredMessage> + Sync>(
         message.last_edit_s.map(|_| message.id)
     };
     let edits = edits(app, &messages.iter().filter_map(edited).collect::<Vec<_>>()).await?;
-    let render_context = app.render_context(realm);
+    let render_context = app.render_contexts.get(realm);
     let mut writer = MessageWriter::new(realm, &render_context, rendering.format);
     out.push(b'[');
     for (place, (message, flags)) in messages.iter().enumerate() {

@@ -27,8 +27,8 @@ impl Params for RenderParams {
 pub(crate) async fn post(call: ApiCall<Caller>, params: RenderParams) -> Result<ApiResponse, ApiError> {
     let content = message::shown_content(&params.content)?;
     let realm = call.app.realm();
-    let render_context = call.app.render_context(&realm);
-    let uploads = call.app.upload_stores().linked(&realm, &call.caller.user, &content).await?;
+    let render_context = call.app.render_contexts.get(&realm);
+    let uploads = call.app.message_ports().uploads().linked(&realm, &call.caller.user, &content).await?;
     let (realm_url, now_s) = (&call.app.settings.base_url, call.app.now_s());
     let setting = RenderSettings { realm_url, render_context: &render_context, uploads: Some(&uploads), now_s };
     ApiResponse::from_payload(&json!({"rendered": setting.render(&realm, &call.caller.user, &content).html}))

@@ -1,0 +1,129 @@
+//! Sending: a message is composed on the newest realm, stored, and followed up by automatic topic policies.
+
+use crate::StoreError;
+use crate::id::{MessageId, UserId};
+use crate::log::decision::{DECISIONS_MAX, StaleDecisionError};
+use crate::messages::compose::{self, ComposeError, ComposedMessage, SendRequest, StoreAnswer, StoreQuestion};
+use crate::messages::ports::MessagePorts;
+use crate::messages::store::SendOutcome;
+use crate::messages::topic_policy::TopicPolicy;
+use crate::messages::topic_policy::automatic::{self, SentTopic};
+use crate::model::render_context::RenderSettings;
+use crate::model::snapshot::RealmSnapshot;
+use crate::model::user::User;
+use crate::permission::entry::{self, AuthenticationError};
+
+/// Clients that show their user what they send, by which it is read.
+///
+/// # Source
+/// The existing server's list; stored messages name their client in these words.
+const SHOWING_CLIENTS: [&str; 10] = [
+    "zulipandroid",
+    "zulipios",
+    "zulipdesktop",
+    "zulipmobile",
+    "zulipelectron",
+    "zulipterminal",
+    "snipe",
+    "website",
+    "ios",
+    "android",
+];
+
+/// The reason why a request to send a message is not carried out.
+#[derive(Debug, thiserror::Error)]
+pub enum SendMessageError {
+    /// The sender is not let in any more.
+    #[error(transparent)]
+    Authentication(#[from] AuthenticationError),
+    /// The message is refused.
+    #[error(transparent)]
+    Compose(#[from] ComposeError),
+    /// The database failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The realm changed faster.
+    #[error(transparent)]
+    Stale(#[from] StaleDecisionError),
+}
+
+/// A message that was sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SentMessage {
+    /// Its number.
+    pub id: MessageId,
+    /// How the sender follows its topic because of it, where that is new.
+    pub followed: Option<TopicPolicy>,
+}
+
+/// Sends a message, deciding again on the newer realm whenever the realm changed in between.
+///
+/// # Errors
+/// See [`SendMessageError`].
+pub async fn send(
+    ports: &MessagePorts<'_>,
+    sender_id: UserId,
+    request: &SendRequest<'_>,
+) -> Result<SentMessage, SendMessageError> {
+    for _ in 0..DECISIONS_MAX {
+        let realm = ports.realm();
+        let sender = entry::account(&realm, sender_id)?;
+        let composed = compose(ports, &realm, sender, request.clone()).await?;
+        let topic = SentTopic::of(&composed);
+        if let SendOutcome::Done { id, .. } = ports.messages.append(composed.message).await? {
+            let followed = match topic {
+                Some(topic) => automatic::after_sending(ports, sender_id, &topic, id).await,
+                None => None,
+            };
+            return Ok(SentMessage { id, followed });
+        }
+    }
+    Err(StaleDecisionError::Realm.into())
+}
+
+/// Returns the message that the sender may send, with what only the store knows asked for where it matters.
+///
+/// # Errors
+/// When it is refused, or the database failed.
+pub async fn compose(
+    ports: &MessagePorts<'_>,
+    realm: &RealmSnapshot,
+    sender: &User,
+    request: SendRequest<'_>,
+) -> Result<ComposedMessage, SendMessageError> {
+    let render_context = ports.render_contexts.get(realm);
+    let uploads = ports.uploads().linked(realm, sender, request.content).await?;
+    let MessagePorts { realm_url, now_s, .. } = *ports;
+    let setting = RenderSettings { realm_url, render_context: &render_context, uploads: Some(&uploads), now_s };
+    let draft = compose::draft(&setting, realm, sender, request)?;
+    let known = match draft.asks() {
+        None => StoreAnswer::Nothing,
+        Some(StoreQuestion::Participants(conversation)) => {
+            StoreAnswer::Participants(ports.messages.participants(conversation).await?)
+        }
+        Some(StoreQuestion::HaveWritten(users)) => StoreAnswer::HaveWritten(ports.messages.have_written(users).await?),
+    };
+    Ok(draft.finish(realm, sender, &known).map_err(ComposeError::from)?)
+}
+
+/// Returns whether the program shows its user what they send, so that they have read it.
+#[must_use]
+pub fn shows_what_it_sends(client: &str) -> bool {
+    let client = client.to_lowercase();
+    SHOWING_CLIENTS.contains(&client.as_str()) || client.contains("desktop app")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_that_shows_what_it_sends_is_known_by_its_name_in_any_case() {
+        for client in ["website", "ZulipMobile", "Some Desktop App 5"] {
+            assert!(shows_what_it_sends(client), "{client}");
+        }
+        for client in ["", "website2", "python"] {
+            assert!(!shows_what_it_sends(client), "{client}");
+        }
+    }
+}
