@@ -50,7 +50,7 @@ use chat_core::people::invitation::{InviteError, JoinError};
 use chat_core::people::presence::{PresenceError, UnknownPresenceStatus};
 use chat_core::people::profile::{ProfileError, ProfileValueError};
 use chat_core::people::typing::TypingError;
-use chat_core::permission::access::{ChannelNotFound, MessageNotFound, PermissionError};
+use chat_core::permission::access::{ChannelNotFound, MessageNotFound, PermissionError, TopicNotFound};
 use chat_core::permission::administer::AccountError;
 use chat_core::permission::membership::MembershipError;
 use chat_core::permission::send::SendError;
@@ -256,11 +256,8 @@ pub enum ApiError {
     #[error(transparent)]
     OrganizationItem(#[from] OrganizationItemError),
     /// A topic is not there for the caller.
-    #[error("No such topic '{name}'")]
-    NoTopic {
-        /// As asked for.
-        name: String,
-    },
+    #[error(transparent)]
+    NoTopic(#[from] TopicNotFound),
     /// A narrow selects nothing that could be.
     #[error(transparent)]
     Narrow(#[from] NarrowError),
@@ -445,7 +442,7 @@ impl ApiError {
             | Self::FlagChange(_)
             | Self::Status(_)
             | Self::Presence(_)
-            | Self::NoTopic { .. }
+            | Self::NoTopic(_)
             | Self::Window(_)
             | Self::QueueNarrow(_)
             | Self::NotInQueue { .. }

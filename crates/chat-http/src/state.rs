@@ -385,6 +385,7 @@ impl AppState {
     pub(crate) fn message_ports(&self) -> MessagePorts<'_> {
         MessagePorts {
             realm: self.realm.as_ref(),
+            log: self.log.as_ref(),
             decisions: &self.decisions,
             messages: self.messages.as_ref(),
             attachments: self.attachments.as_ref(),

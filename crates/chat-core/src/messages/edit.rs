@@ -4,6 +4,7 @@ mod apply;
 mod history;
 mod html_diff;
 mod text;
+mod write;
 
 use std::sync::Arc;
 
@@ -22,6 +23,7 @@ pub use apply::{EditContext, RenderedText, apply, companions};
 pub use history::history;
 pub use html_diff::html_diff;
 pub use text::ContentEdit;
+pub use write::edit;
 
 /// The messages of a topic that move together with an edited one: `propagate_mode`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,7 +62,7 @@ impl PropagateMode {
 pub struct EditRequest<'a> {
     /// The text, as typed; blank takes the text away.
     pub content: Option<&'a str>,
-    /// The topic, checked by [`crate::model::message::topic`].
+    /// The topic: as typed for [`edit`], checked by [`crate::model::message::topic`] for [`plan`].
     pub topic: Option<&'a str>,
     /// The channel.
     pub channel_id: Option<ChannelId>,

@@ -2,17 +2,21 @@
 
 pub mod attachment_event;
 pub mod compose;
+pub mod delete;
 pub mod draft;
 pub mod edit;
 pub mod emoji_choice;
 pub mod flag_change;
+pub mod flag_update;
 pub mod narrow;
 pub mod ports;
 pub mod reaction;
+pub mod readable;
 pub mod retention;
 pub mod scheduled;
 pub mod send;
 pub mod store;
+pub mod submessage;
 pub mod topic_policy;
 pub mod uploads;
 pub mod widget;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::files::AttachmentStore;
 use crate::log::decision::DecisionQueue;
-use crate::log::store::RealmStore;
+use crate::log::store::{EventLog, RealmStore};
 use crate::messages::store::MessageStore;
 use crate::messages::uploads::UploadStores;
 use crate::model::render_context::RenderContextCache;
@@ -15,6 +15,8 @@ use crate::model::snapshot::RealmSnapshot;
 pub struct MessagePorts<'a> {
     /// The realm's state.
     pub realm: &'a dyn RealmStore,
+    /// The realm's log.
+    pub log: &'a dyn EventLog,
     /// The decisions on the realm.
     pub decisions: &'a DecisionQueue,
     /// The messages.

@@ -1,9 +1,20 @@
 //! Emoji that users put on messages.
 
-use crate::id::UserId;
+use std::sync::Arc;
+
+use crate::id::{MessageId, UserId};
+use crate::log::decision::{DECISIONS_MAX, StaleDecisionError};
+use crate::log::event;
 use crate::messages::emoji_choice::{EmojiChoice, EmojiChoiceError, checked, chosen, completed};
+use crate::messages::ports::MessagePorts;
+use crate::messages::readable::{self, MessageWriteError};
+use crate::messages::store::WriteOutcome;
+use crate::messages::topic_policy::automatic;
+use crate::model::flag_change::FlagOp;
 use crate::model::message::{Message, Reaction, ReactionType};
 use crate::model::snapshot::RealmSnapshot;
+use crate::model::user::User;
+use crate::permission::access;
 
 /// An emoji as a reaction request names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -33,6 +44,55 @@ pub enum ReactionError {
     Emoji(#[from] EmojiChoiceError),
 }
 
+/// Puts the caller's emoji on a message.
+///
+/// # Errors
+/// See [`MessageWriteError`] and [`ReactionError`].
+pub async fn add(
+    ports: &MessagePorts<'_>,
+    caller: &Arc<User>,
+    id: MessageId,
+    requested: RequestedEmoji<'_>,
+) -> Result<(), MessageWriteError<ReactionError>> {
+    for _ in 0..DECISIONS_MAX {
+        let found = readable::find(ports, caller, id).await?;
+        let (user, message) = (&found.user, &found.message);
+        access::add_to(&found.realm, user, message)?;
+        let reaction = to_add(&found.realm, user.id, message, requested).map_err(MessageWriteError::Refused)?;
+        let event = (ports.now_s, event::reacted(user, message, &reaction, FlagOp::Add));
+        if ports.messages.react(&found.decided(), &reaction, event).await? != WriteOutcome::Unchanged {
+            automatic::after_taking_part(ports, user.id, message).await;
+            return Ok(());
+        }
+    }
+    Err(StaleDecisionError::Message.into())
+}
+
+/// Takes the caller's emoji off a message.
+///
+/// # Source
+/// Specification, `DELETE /messages/{message_id}/reactions`.
+///
+/// # Errors
+/// See [`MessageWriteError`] and [`ReactionError`].
+pub async fn remove(
+    ports: &MessagePorts<'_>,
+    caller: &Arc<User>,
+    id: MessageId,
+    requested: RequestedEmoji<'_>,
+) -> Result<(), MessageWriteError<ReactionError>> {
+    for _ in 0..DECISIONS_MAX {
+        let found = readable::find(ports, caller, id).await?;
+        let (user, message) = (&found.user, &found.message);
+        let reaction = to_remove(&found.realm, user.id, message, requested).map_err(MessageWriteError::Refused)?;
+        let event = (ports.now_s, event::reacted(user, message, &reaction, FlagOp::Remove));
+        if ports.messages.unreact(&found.decided(), &reaction, event).await? != WriteOutcome::Unchanged {
+            return Ok(());
+        }
+    }
+    Err(StaleDecisionError::Message.into())
+}
+
 /// Returns the reaction a user adds.
 ///
 /// An emoji that is on the message already, whoever put it there, can be joined whatever became of it since; it keeps
@@ -40,7 +100,7 @@ pub enum ReactionError {
 ///
 /// # Errors
 /// See [`ReactionError`].
-pub fn to_add(
+fn to_add(
     realm: &RealmSnapshot,
     user_id: UserId,
     message: &Message,
@@ -64,7 +124,7 @@ pub fn to_add(
 ///
 /// # Errors
 /// See [`ReactionError`]. A code that no emoji has is distinguished from an emoji that is not on the message.
-pub fn to_remove(
+fn to_remove(
     realm: &RealmSnapshot,
     user_id: UserId,
     message: &Message,

@@ -31,6 +31,11 @@ pub enum ChannelNotFound {
 #[error("Invalid message(s)")]
 pub struct MessageNotFound;
 
+/// There is no topic of that name, or none of which the user may read or received a message. Both have one text.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("No such topic '{0}'")]
+pub struct TopicNotFound(pub String);
+
 /// The messages of a channel that a user may read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReadableHistory<'a> {

@@ -27,6 +27,10 @@ pub enum AuthenticationError {
     IncomingWebhook,
 }
 
+/// Finds the caller's account in a newer realm, where it may have other rights, or be let in no more.
+pub type AccountLookup<'a> =
+    &'a (dyn for<'r> Fn(&'r RealmSnapshot) -> Result<&'r Arc<User>, AuthenticationError> + Send + Sync);
+
 /// Returns the account of that number, when it is let in.
 ///
 /// # Errors

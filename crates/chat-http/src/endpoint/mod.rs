@@ -34,7 +34,6 @@ pub(crate) mod presence;
 pub(crate) mod profile_fields;
 pub(crate) mod push;
 pub(crate) mod reactions;
-mod readable_message;
 pub(crate) mod register;
 pub(crate) mod scheduled_messages;
 pub(crate) mod server_settings;

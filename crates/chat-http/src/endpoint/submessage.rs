@@ -3,14 +3,9 @@
 //! Not specified; parameters, keys and texts are those existing clients know.
 
 use chat_core::id::MessageId;
-use chat_core::log::decision::DECISIONS_MAX;
-use chat_core::messages::store::WriteOutcome;
-use chat_core::messages::topic_policy::automatic;
-use chat_core::messages::widget;
+use chat_core::messages::submessage;
 use chat_core::model::message::SUBMESSAGE_KIND;
-use chat_core::permission::access::add_to;
 
-use super::readable_message;
 use crate::auth::Caller;
 use crate::call::{ApiCall, endpoint};
 use crate::error::ApiError;
@@ -47,17 +42,8 @@ impl Params for SubmessageParams {
 
 /// Adds to a poll or a list.
 async fn post(call: ApiCall<Caller>, addition: SubmessageParams) -> Result<ApiResponse, ApiError> {
-    for _ in 0..DECISIONS_MAX {
-        let readable_message::ReadableMessage { realm, user, message } =
-            readable_message::find_by_id(&call, MessageId(addition.message_id)).await?;
-        add_to(&realm, &user, &message)?;
-        widget::may_add(&message, user.id, &addition.content)?;
-        let added = (user.id, addition.content.as_str());
-        let decided = (&message, realm.changed());
-        if call.app.widgets.add_submessage(decided, added, call.app.now_s()).await? != WriteOutcome::Unchanged {
-            automatic::after_taking_part(&call.app.message_ports(), user.id, &message).await;
-            return Ok(ApiResponse::empty());
-        }
-    }
-    Err(readable_message::outrun())
+    let (ports, widgets) = (call.app.message_ports(), call.app.widgets.as_ref());
+    let id = MessageId(addition.message_id);
+    submessage::add(&ports, widgets, &call.caller.user, id, &addition.content).await?;
+    Ok(ApiResponse::empty())
 }

@@ -8,6 +8,7 @@ use chat_core::channels::{
 };
 use chat_core::id::{ChannelId, UserId};
 use chat_core::log::commit::RealmCommit;
+use chat_core::messages::flag_update::{mark_left, unread_where_left};
 use chat_core::model::address_visibility;
 use chat_core::model::channel::Channel;
 use chat_core::permission::access;
@@ -15,7 +16,6 @@ use chat_core::wire::subscription::{SubscriptionFields, full};
 use serde_json::{Map, Value, json};
 
 use super::channels::{decide, figures};
-use super::flags::{mark_left, unread_where_left};
 use crate::auth::Caller;
 use crate::call::{ApiCall, endpoint};
 use crate::error::ApiError;
@@ -140,9 +140,9 @@ async fn unsubscribe(
     UnsubscribeParams { names, principals }: UnsubscribeParams,
 ) -> Result<ApiResponse, ApiError> {
     let about = existing(&call, names.iter());
-    let unread = unread_where_left(&call.app, &meant(&call, &principals), &about).await?;
+    let unread = unread_where_left(&call.app.message_ports(), &meant(&call, &principals), &about).await?;
     let done = decide(&call, about, |env, commit| channels::unsubscribe(env, &names, &principals, commit)).await?;
-    mark_left(&call.app, unread).await;
+    mark_left(&call.app.message_ports(), unread).await;
     ApiResponse::from_payload(&left(&done))
 }
 
@@ -210,9 +210,9 @@ async fn change(
         Ok((come, gone))
     };
     let leaving = existing(&call, delete.iter());
-    let unread = unread_where_left(&call.app, &[call.caller.id()], &leaving).await?;
+    let unread = unread_where_left(&call.app.message_ports(), &[call.caller.id()], &leaving).await?;
     let (come, gone) = decide(&call, about, both).await?;
-    mark_left(&call.app, unread).await;
+    mark_left(&call.app.message_ports(), unread).await;
     let mut response = entered(&come, true);
     response.extend(left(&gone));
     ApiResponse::from_payload(&response)

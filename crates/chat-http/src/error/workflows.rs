@@ -2,6 +2,9 @@
 
 use chat_core::log::decision::{CommitError, StaleDecisionError};
 use chat_core::messages::compose::ComposeError;
+use chat_core::messages::delete::DeleteTopicError;
+use chat_core::messages::flag_update::FlagUpdateError;
+use chat_core::messages::readable::{FindMessageError, MessageWriteError};
 use chat_core::messages::scheduled::change::ScheduleMessageError;
 use chat_core::messages::send::SendMessageError;
 
@@ -26,8 +29,22 @@ macro_rules! by_cause {
     )+};
 }
 
+impl<R: Into<Self>> From<MessageWriteError<R>> for ApiError {
+    fn from(error: MessageWriteError<R>) -> Self {
+        match error {
+            MessageWriteError::Refused(cause) => cause.into(),
+            MessageWriteError::NotFound(cause) => cause.into(),
+            MessageWriteError::Store(cause) => cause.into(),
+            MessageWriteError::Stale(cause) => cause.into(),
+        }
+    }
+}
+
 by_cause! {
     CommitError { Store, Stale }
+    FindMessageError { NotFound, Store }
+    DeleteTopicError { Authentication, Permission, Channel, Topic, Store, Stale }
+    FlagUpdateError { Message, Channel, Topic, Store, Stale }
     ComposeError { Content, Topic, ChannelName, Send }
     SendMessageError { Authentication, Compose, Store, Stale }
     ScheduleMessageError { Scheduled, Send, Store, Stale }

@@ -36,6 +36,17 @@ impl SentTopic {
     }
 }
 
+/// The place that all messages of a topic moved to.
+#[derive(Debug)]
+pub(crate) struct MovedTopic {
+    /// The channel there.
+    pub(crate) channel_id: ChannelId,
+    /// The topic there.
+    pub(crate) topic: String,
+    /// How many messages moved.
+    pub(crate) messages: usize,
+}
+
 /// Applies the automatic policies after a message was sent. Returns how the sender follows its topic from then on, where
 /// that is new.
 pub(crate) async fn after_sending(
@@ -52,25 +63,24 @@ pub(crate) async fn after_sending(
 }
 
 /// Applies the automatic policies of a user who took part in what others wrote.
-pub async fn after_taking_part(ports: &MessagePorts<'_>, user: UserId, message: &Message) {
+pub(crate) async fn after_taking_part(ports: &MessagePorts<'_>, user: UserId, message: &Message) {
     if let Recipient::Channel(channel_id) = message.recipient {
         let (topic, action) = (message.topic.as_str(), TopicAction::TookPart);
         follow(ports, TopicActivity { channel_id, topic, doer: user, action, mentioned: &[] }).await;
     }
 }
 
-/// Moves the policies of a topic with it: so many messages, which were all of the topic, moved to another place.
-/// `message` is one of them as it was.
-pub async fn after_moving(ports: &MessagePorts<'_>, message: &Message, (to, messages): ((ChannelId, String), usize)) {
+/// Moves the policies of a topic with it, after all of its messages moved. `message` is one of them as it was.
+pub(crate) async fn after_moving(ports: &MessagePorts<'_>, message: &Message, to: &MovedTopic) {
     let Recipient::Channel(from) = message.recipient else { return };
-    let moved = TopicRelocation { from: (from, &message.topic), to: (to.0, &to.1), joins_another: true };
+    let moved = TopicRelocation { from: (from, &message.topic), to: (to.channel_id, &to.topic), joins_another: true };
     // Choices for a single topic are rare; the rest is asked for those who did.
     let mut rehearsed = RealmCommit::default();
     relocate(&ports.realm(), moved, &mut rehearsed);
     if rehearsed.changes.is_empty() {
         return;
     }
-    if let Err(error) = take_along(ports, moved, messages).await {
+    if let Err(error) = take_along(ports, moved, to.messages).await {
         tracing::warn!(%error, "a topic moved, and what people chose for it did not");
     }
 }

@@ -2,13 +2,14 @@
 
 use chat_core::id::UserId;
 use chat_core::log::commit::RealmCommit;
+use chat_core::messages::flag_update;
+use chat_core::messages::narrow::NarrowCondition;
 use chat_core::model::snapshot::RealmSnapshot;
 use chat_core::model::user::User;
 use chat_core::people::personal::mute::{self, MuteError};
 
 use crate::auth::Caller;
 use crate::call::ApiCall;
-use crate::endpoint::flags::read_sender;
 use crate::error::ApiError;
 use crate::response::ApiResponse;
 
@@ -20,7 +21,8 @@ pub(crate) async fn post(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, A
     let realm = call.app.realm();
     mute::mute(&realm, call.caller.account_in(&realm)?, other, &mut RealmCommit::default())?;
     // Before it is true: what a muted user wrote counts as read, and clients could not be notified of it any more.
-    read_sender(&call, other).await?;
+    let written_by = vec![NarrowCondition::Sender(other)];
+    flag_update::mark_read(&call.app.message_ports(), &call.caller.user, written_by).await?;
     decide(&call, mute::mute).await
 }
 

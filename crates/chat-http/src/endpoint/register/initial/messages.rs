@@ -3,7 +3,7 @@
 use chat_core::id::{ChannelId, EventId, MessageId, UserId};
 use chat_core::messages::narrow::{Anchor, MessageSelection, MessageWindow};
 use chat_core::messages::scheduled::ScheduledMessage;
-use chat_core::messages::{draft, topic_policy};
+use chat_core::messages::{draft, flag_update, topic_policy};
 use chat_core::model::message::{Flag, Recipient};
 use chat_core::model::snapshot::RealmSnapshot;
 use chat_core::model::user_message::{UnreadConversation, UnreadMessages};
@@ -11,7 +11,6 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{InitialState, InitialStateRequest};
-use crate::endpoint::flags::readable_by;
 use crate::error::ApiError;
 
 /// The most unread messages that the state lists, the newest.
@@ -60,7 +59,7 @@ async fn starred(request: &InitialStateRequest<'_>) -> Result<Value, ApiError> {
     let mut ids = request.app.messages.flagged(request.user.id, Flag::Starred).await?;
     ids.retain(|id| is_listed(request, *id));
     // A message that was moved out of the user's sight keeps its star and is not named.
-    Ok(json!(readable_by(request.app, request.user, &ids).await?))
+    Ok(json!(flag_update::readable(&request.app.message_ports(), request.user, &ids).await?))
 }
 
 /// As they are now. What changed since the queue's first event is in the queue too; what came since, in the queue
