@@ -6,7 +6,8 @@ use std::io::Read as _;
 
 use anyhow::{Context as _, bail};
 use chat_core::id::UserId;
-use chat_core::log::commit::{CommitOutcome, RealmCommit};
+use chat_core::log::commit::RealmCommit;
+use chat_core::log::decision::DecisionQueue;
 use chat_core::log::store::RealmStore as _;
 use chat_core::messages::store::MessageStore as _;
 use chat_core::model::role::Role;
@@ -27,9 +28,6 @@ use crate::database;
 use crate::import;
 use crate::passwords::{Argon2id, PASSWORD_MAX_BYTES};
 use crate::system_runtime::SystemRuntime;
-
-/// How often a decision is taken again because a server was faster.
-const DECISIONS_MAX: usize = 32;
 
 /// Runs one command and prints its result on stdout, as JSON.
 ///
@@ -155,23 +153,8 @@ async fn commit<T>(
     store: &Store,
     decide: impl Fn(&RealmSnapshot, &mut RealmCommit) -> anyhow::Result<T> + Send + Sync,
 ) -> anyhow::Result<T> {
-    for _ in 0..DECISIONS_MAX {
-        let realm = store.realm();
-        let mut commit =
-            RealmCommit { decided_at: realm.changed(), at_s: SystemRuntime.now_s(), ..RealmCommit::default() };
-        let decided = decide(&realm, &mut commit)?;
-        if commit.changes.is_empty() && commit.credentials.is_empty() {
-            return Ok(decided);
-        }
-        let revokes = commit.revokes_access(&realm);
-        if let CommitOutcome::Done { .. } = store.commit(commit).await? {
-            if revokes {
-                store.known_everywhere().await;
-            }
-            return Ok(decided);
-        }
-    }
-    bail!("the organization changed faster than a decision on it: try again")
+    let committed = DecisionQueue::default().commit(store, SystemRuntime.now_s(), decide).await?;
+    Ok(committed.outcome)
 }
 
 #[cfg(test)]

@@ -12,28 +12,8 @@ pub const DECISIONS_MAX: usize = 32;
 
 /// A decision was given up: each time, what it was taken on changed before the decision was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum StaleDecisionError {
-    /// The realm changed.
-    #[error("the realm changed faster than a decision on it")]
-    Realm,
-    /// A message changed.
-    #[error("a message changed faster than a decision on it")]
-    Message,
-    /// A scheduled message changed.
-    #[error("a scheduled message changed faster than a decision on it")]
-    ScheduledMessage,
-}
-
-/// The reason why a decision that refuses nothing is not committed.
-#[derive(Debug, thiserror::Error)]
-pub enum CommitError {
-    /// The database failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// The realm changed faster.
-    #[error(transparent)]
-    Stale(#[from] StaleDecisionError),
-}
+#[error("{0} changed faster than a decision on it")]
+pub struct StaleDecisionError(pub &'static str);
 
 /// The queue of this node's decisions on the realm: they are taken one after the other, so that only another node can
 /// be faster.
@@ -86,6 +66,85 @@ impl DecisionQueue {
                 return Ok(CommittedDecision { outcome, is_written: true });
             }
         }
-        Err(StaleDecisionError::Realm.into())
+        Err(StaleDecisionError("the realm").into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use async_trait::async_trait;
+
+    use super::*;
+    use crate::id::{EventId, UserId};
+    use crate::log::store::Credentials;
+    use crate::model::change::RealmChange;
+    use crate::model::realm::RealmRules;
+    use crate::testing;
+
+    /// A realm that another node changes so many times before it takes a commit.
+    struct BusyRealm {
+        changes_left: AtomicUsize,
+    }
+
+    #[async_trait]
+    impl RealmStore for BusyRealm {
+        fn realm(&self) -> Arc<RealmSnapshot> {
+            Arc::new(testing::realm(RealmRules::default(), Vec::new()))
+        }
+
+        async fn commit(&self, _: RealmCommit) -> Result<CommitOutcome, StoreError> {
+            let left = self.changes_left.load(Ordering::Relaxed);
+            self.changes_left.store(left.saturating_sub(1), Ordering::Relaxed);
+            let done = CommitOutcome::Done { first: EventId(11), last: EventId(11) };
+            Ok(if left == 0 { done } else { CommitOutcome::Stale(EventId(11)) })
+        }
+
+        async fn credentials(&self, _: UserId) -> Result<Option<Credentials>, StoreError> {
+            Ok(None)
+        }
+
+        fn is_current(&self) -> bool {
+            true
+        }
+
+        async fn refresh(&self) -> Result<(), StoreError> {
+            Ok(())
+        }
+
+        async fn known_everywhere(&self) {}
+    }
+
+    /// Returns how often the decision was taken, and what became of it.
+    async fn taken(changes: usize, fill: fn(&mut RealmCommit)) -> (usize, Result<bool, String>) {
+        let store = BusyRealm { changes_left: AtomicUsize::new(changes) };
+        let count = AtomicUsize::new(0);
+        let decide = |_: &RealmSnapshot, commit: &mut RealmCommit| {
+            count.fetch_add(1, Ordering::Relaxed);
+            fill(commit);
+            Ok::<_, Box<dyn std::error::Error>>(())
+        };
+        let committed = DecisionQueue::default().commit(&store, testing::NOW_S, decide).await;
+        let committed = committed.map(|committed| committed.is_written).map_err(|error| error.to_string());
+        (count.into_inner(), committed)
+    }
+
+    fn renamed(commit: &mut RealmCommit) {
+        commit.changes.push(RealmChange::Realm(Box::new(testing::realm_of(RealmRules::default()))));
+    }
+
+    #[tokio::test]
+    async fn a_decision_is_taken_again_while_the_realm_changes_and_given_up_at_last() {
+        assert_eq!(taken(0, renamed).await, (1, Ok(true)));
+        assert_eq!(taken(DECISIONS_MAX - 1, renamed).await, (DECISIONS_MAX, Ok(true)));
+        let given_up = Err("the realm changed faster than a decision on it".to_owned());
+        assert_eq!(taken(DECISIONS_MAX, renamed).await, (DECISIONS_MAX, given_up));
+    }
+
+    #[tokio::test]
+    async fn a_decision_that_changes_nothing_is_not_written() {
+        assert_eq!(taken(DECISIONS_MAX, |_| {}).await, (1, Ok(false)));
     }
 }

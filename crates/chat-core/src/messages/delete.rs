@@ -6,75 +6,50 @@ use crate::StoreError;
 use crate::id::{ChannelId, MessageId, UserId};
 use crate::log::decision::{DECISIONS_MAX, StaleDecisionError};
 use crate::log::event;
-use crate::messages::edit::{DeleteError, may_delete};
-use crate::messages::ports::MessagePorts;
-use crate::messages::readable::{self, MessageWriteError};
+use crate::messages::edit::may_delete;
+use crate::messages::ports::{MessagePorts, WorkflowError};
+use crate::messages::readable;
 use crate::messages::store::{WriteGuard, WriteOutcome};
 use crate::model::message::{Conversation, Message, Recipient, topic_key};
 use crate::model::realm::RealmRules;
 use crate::model::snapshot::RealmSnapshot;
 use crate::model::user::User;
-use crate::permission::access::{self, ChannelNotFound, PermissionError, TopicNotFound, reads, require_administrator};
-use crate::permission::entry::{AccountLookup, AuthenticationError};
+use crate::permission::access::{self, TopicNotFound, reads, require_administrator};
+use crate::permission::entry::AccountLookup;
 
 /// Messages deleted in one transaction.
 const DELETED_AT_ONCE: usize = 500;
 
-/// The reason why a topic is not deleted.
-#[derive(Debug, thiserror::Error)]
-pub enum DeleteTopicError {
-    /// The caller is not let in any more.
-    #[error(transparent)]
-    Authentication(#[from] AuthenticationError),
-    /// The caller is not an administrator.
-    #[error(transparent)]
-    Permission(#[from] PermissionError),
-    /// The channel is not there for the caller.
-    #[error(transparent)]
-    Channel(#[from] ChannelNotFound),
-    /// The caller may read no message of the topic.
-    #[error(transparent)]
-    Topic(#[from] TopicNotFound),
-    /// The database failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// The messages changed faster.
-    #[error(transparent)]
-    Stale(#[from] StaleDecisionError),
-}
-
 /// Deletes a message.
 ///
 /// # Errors
-/// See [`MessageWriteError`] and [`DeleteError`].
-pub async fn delete(
-    ports: &MessagePorts<'_>,
-    caller: &Arc<User>,
-    id: MessageId,
-) -> Result<(), MessageWriteError<DeleteError>> {
+/// See [`DeleteError`](crate::messages::edit::DeleteError); when the message is not there for the caller, or the server
+/// failed.
+pub async fn delete(ports: &MessagePorts<'_>, caller: &Arc<User>, id: MessageId) -> Result<(), WorkflowError> {
     for _ in 0..DECISIONS_MAX {
         let found = readable::find(ports, caller, id).await?;
         let default = RealmRules::default();
         let rules = found.realm.realm().map_or(&default, |realm| &realm.rules);
-        may_delete(rules, &found.user, &found.message, ports.now_s).map_err(MessageWriteError::Refused)?;
+        may_delete(rules, &found.user, &found.message, ports.now_s)?;
         if delete_all(ports, &found.realm, &[&found.message]).await? {
             return Ok(());
         }
     }
-    Err(StaleDecisionError::Message.into())
+    Err(StaleDecisionError("a message").into())
 }
 
 /// Deletes all messages of a topic that the administrator may read, some hundreds in a transaction. `account` finds the
 /// caller again before each of them.
 ///
 /// # Errors
-/// See [`DeleteTopicError`]. What is deleted by then is deleted.
+/// When the caller is not an administrator or the channel or the topic is not there for them, or the server failed. What
+/// is deleted by then is deleted.
 pub async fn delete_topic(
     ports: &MessagePorts<'_>,
     caller: &User,
     account: AccountLookup<'_>,
     (channel_id, name): (ChannelId, &str),
-) -> Result<(), DeleteTopicError> {
+) -> Result<(), WorkflowError> {
     require_administrator(caller)?;
     let realm = ports.realm();
     let channel = access::channel(&realm, caller, channel_id)?;
@@ -97,7 +72,7 @@ async fn delete_of_topic(
     (caller_id, account): (UserId, AccountLookup<'_>),
     topic: &Conversation,
     ids: &[MessageId],
-) -> Result<(), DeleteTopicError> {
+) -> Result<(), WorkflowError> {
     for _ in 0..DECISIONS_MAX {
         let found = ports.messages.find(caller_id, ids).await?;
         let realm = ports.realm();
@@ -112,7 +87,7 @@ async fn delete_of_topic(
             return Ok(());
         }
     }
-    Err(StaleDecisionError::Message.into())
+    Err(StaleDecisionError("a message").into())
 }
 
 /// Deletes messages of one conversation as they were read. Returns `false` when one has changed or is gone.

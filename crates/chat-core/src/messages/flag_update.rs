@@ -7,12 +7,12 @@ use crate::id::{ChannelId, EventId, MessageId, UserId};
 use crate::log::decision::{DECISIONS_MAX, StaleDecisionError};
 use crate::log::event::FlaggedMessages;
 use crate::messages::narrow::{MessageSelection, NarrowCondition, NarrowTerm};
-use crate::messages::ports::MessagePorts;
+use crate::messages::ports::{MessagePorts, WorkflowError};
 use crate::messages::store::{FlagWriteGuard, WriteOutcome};
 use crate::model::flag_change::{FlagChange, FlagOp};
 use crate::model::message::{Conversation, Flag, Recipient, topic_key};
 use crate::model::user::User;
-use crate::permission::access::{self, ChannelNotFound, MessageNotFound, TopicNotFound, reads_copy};
+use crate::permission::access::{self, MessageNotFound, TopicNotFound, reads_copy};
 
 /// Messages looked at in one step: as many as one answer holds, which clients ask about at once.
 const STEP: usize = 5_000;
@@ -22,26 +22,6 @@ const READ_AT_ONCE: usize = 5_000;
 const READS_MAX: usize = 200;
 /// Users times channels that they leave at once of which the unread messages are looked up.
 const LEAVERS_MAX: usize = 100;
-
-/// The reason why flags are not updated.
-#[derive(Debug, thiserror::Error)]
-pub enum FlagUpdateError {
-    /// One of the messages is not there for the user.
-    #[error(transparent)]
-    Message(#[from] MessageNotFound),
-    /// The channel is not there for the user.
-    #[error(transparent)]
-    Channel(#[from] ChannelNotFound),
-    /// The user received no message of the topic.
-    #[error(transparent)]
-    Topic(#[from] TopicNotFound),
-    /// The database failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// The messages changed faster.
-    #[error(transparent)]
-    Stale(#[from] StaleDecisionError),
-}
 
 /// What an update of flags was decided on.
 #[derive(Debug, Clone, Copy)]
@@ -67,13 +47,13 @@ pub struct UnreadWhereLeft {
 /// user may not read. What becomes read, or loses a flag, may have gone in the meantime, and is passed over.
 ///
 /// # Errors
-/// See [`FlagUpdateError`].
+/// When one of the messages is not there for the user, or the server failed.
 pub async fn update(
     ports: &MessagePorts<'_>,
     caller: &Arc<User>,
     change: FlagChange,
     mut ids: Vec<MessageId>,
-) -> Result<(), FlagUpdateError> {
+) -> Result<(), WorkflowError> {
     ids.sort_unstable();
     ids.dedup();
     let keeps = change.op == FlagOp::Add && change.flag != Flag::Read;
@@ -108,7 +88,7 @@ pub async fn update_readable(
     caller: &Arc<User>,
     change: FlagChange,
     ids: &[MessageId],
-) -> Result<usize, FlagUpdateError> {
+) -> Result<usize, WorkflowError> {
     for _ in 0..DECISIONS_MAX {
         let log = ports.log.head();
         // The oldest realm that a part of the messages was judged in.
@@ -126,7 +106,7 @@ pub async fn update_readable(
             return Ok(count);
         }
     }
-    Err(StaleDecisionError::Message.into())
+    Err(StaleDecisionError("a message").into())
 }
 
 /// Writes what was decided; returns how many messages it changed, or `None` when what was decided on has changed.
@@ -170,46 +150,31 @@ pub async fn mark_read(
     Ok(false)
 }
 
-/// Marks as read everything in a channel.
+/// Marks as read everything in a channel, or in one topic of it.
+///
+/// # Source
+/// Not specified: a topic of which the user received nothing is refused, as existing clients know it.
 ///
 /// # Errors
-/// When the channel is not there for the user, or the database failed.
+/// When the channel or the topic is not there for the user, or the database failed.
 pub async fn mark_channel_read(
     ports: &MessagePorts<'_>,
     caller: &User,
     channel_id: ChannelId,
-) -> Result<(), FlagUpdateError> {
+    topic: Option<&str>,
+) -> Result<(), WorkflowError> {
     access::channel(&ports.realm(), caller, channel_id)?;
-    mark_read(ports, caller, vec![NarrowCondition::Channel(channel_id)]).await?;
-    Ok(())
-}
-
-/// Marks as read everything in a topic; without a name, in the channel.
-///
-/// # Source
-/// Specification, `POST /mark_topic_as_read`. Not specified: a topic of which the user received nothing is refused, as
-/// existing clients know it.
-///
-/// # Errors
-/// When the channel or the topic is not there for the user, or the database failed.
-pub async fn mark_topic_read(
-    ports: &MessagePorts<'_>,
-    caller: &User,
-    channel_id: ChannelId,
-    name: &str,
-) -> Result<(), FlagUpdateError> {
-    if name.is_empty() {
-        return mark_channel_read(ports, caller, channel_id).await;
+    let mut conditions = vec![NarrowCondition::Channel(channel_id)];
+    if let Some(name) = topic {
+        let topic = Conversation { recipient: Recipient::Channel(channel_id), topic_key: topic_key(name) };
+        let all = ports.messages.conversation(&topic, MessageId(0)).await?;
+        let realm = ports.realm();
+        let membership = realm.membership(channel_id, caller.id);
+        if !membership.is_some_and(|membership| all.iter().any(|(id, _)| membership.received(*id))) {
+            return Err(TopicNotFound(name.to_owned()).into());
+        }
+        conditions.push(NarrowCondition::Topic(topic.topic_key));
     }
-    access::channel(&ports.realm(), caller, channel_id)?;
-    let topic = Conversation { recipient: Recipient::Channel(channel_id), topic_key: topic_key(name) };
-    let all = ports.messages.conversation(&topic, MessageId(0)).await?;
-    let realm = ports.realm();
-    let membership = realm.membership(channel_id, caller.id);
-    if !membership.is_some_and(|membership| all.iter().any(|(id, _)| membership.received(*id))) {
-        return Err(TopicNotFound(name.to_owned()).into());
-    }
-    let conditions = vec![NarrowCondition::Channel(channel_id), NarrowCondition::Topic(topic.topic_key)];
     mark_read(ports, caller, conditions).await?;
     Ok(())
 }
@@ -253,7 +218,7 @@ pub async fn mark_left(ports: &MessagePorts<'_>, left: Vec<UnreadWhereLeft>) {
     }
 }
 
-async fn mark_left_by(ports: &MessagePorts<'_>, user_id: UserId, ids: &[MessageId]) -> Result<(), FlagUpdateError> {
+async fn mark_left_by(ports: &MessagePorts<'_>, user_id: UserId, ids: &[MessageId]) -> Result<(), WorkflowError> {
     for _ in 0..DECISIONS_MAX {
         let decided = DecidedAt { realm: ports.realm().changed(), log: ports.log.head() };
         let flagged = FlaggedMessages::anywhere(FlagChange::READ, ids.to_vec());
@@ -261,7 +226,7 @@ async fn mark_left_by(ports: &MessagePorts<'_>, user_id: UserId, ids: &[MessageI
             return Ok(());
         }
     }
-    Err(StaleDecisionError::Message.into())
+    Err(StaleDecisionError("a message").into())
 }
 
 /// A narrow of unread messages.

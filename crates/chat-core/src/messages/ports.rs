@@ -1,14 +1,22 @@
-//! The ports of the workflows of messages.
+//! What the workflows of messages receive, and why they end without success.
 
 use std::sync::Arc;
 
+use crate::StoreError;
 use crate::files::AttachmentStore;
-use crate::log::decision::DecisionQueue;
+use crate::log::decision::{DecisionQueue, StaleDecisionError};
 use crate::log::store::{EventLog, RealmStore};
+use crate::messages::compose::ComposeError;
+use crate::messages::edit::{DeleteError, EditError};
+use crate::messages::reaction::ReactionError;
+use crate::messages::scheduled::ScheduledError;
 use crate::messages::store::MessageStore;
 use crate::messages::uploads::UploadStores;
+use crate::messages::widget::WidgetError;
 use crate::model::render_context::RenderContextCache;
 use crate::model::snapshot::RealmSnapshot;
+use crate::permission::access::{ChannelNotFound, MessageNotFound, PermissionError, TopicNotFound};
+use crate::permission::entry::AuthenticationError;
 
 /// The stores and settings that the workflows of messages share, and the time of the request.
 #[derive(Clone, Copy)]
@@ -43,4 +51,48 @@ impl<'a> MessagePorts<'a> {
     pub fn uploads(&self) -> UploadStores<'a> {
         UploadStores { attachments: self.attachments, messages: self.messages }
     }
+}
+
+/// The reason why a workflow of messages ends without success: a refusal, or a failure of the server.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkflowError {
+    /// The caller is not let in any more.
+    #[error(transparent)]
+    Authentication(#[from] AuthenticationError),
+    /// The caller may not do this at all.
+    #[error(transparent)]
+    Permission(#[from] PermissionError),
+    /// The channel is not there for the caller.
+    #[error(transparent)]
+    Channel(#[from] ChannelNotFound),
+    /// The topic is not there for the caller.
+    #[error(transparent)]
+    Topic(#[from] TopicNotFound),
+    /// A message is not there for the caller, or not to be added to.
+    #[error(transparent)]
+    Message(#[from] MessageNotFound),
+    /// A message may not be sent.
+    #[error(transparent)]
+    Compose(#[from] ComposeError),
+    /// A message is not scheduled, or stays as it is.
+    #[error(transparent)]
+    Scheduled(#[from] ScheduledError),
+    /// A message may not be edited or moved so.
+    #[error(transparent)]
+    Edit(#[from] EditError),
+    /// A message may not be deleted.
+    #[error(transparent)]
+    Delete(#[from] DeleteError),
+    /// A reaction cannot be added or taken away.
+    #[error(transparent)]
+    Reaction(#[from] ReactionError),
+    /// A poll or a list takes no such addition.
+    #[error(transparent)]
+    Widget(#[from] WidgetError),
+    /// The database failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// What was decided on changed faster.
+    #[error(transparent)]
+    Stale(#[from] StaleDecisionError),
 }

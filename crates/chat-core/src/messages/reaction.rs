@@ -6,8 +6,8 @@ use crate::id::{MessageId, UserId};
 use crate::log::decision::{DECISIONS_MAX, StaleDecisionError};
 use crate::log::event;
 use crate::messages::emoji_choice::{EmojiChoice, EmojiChoiceError, checked, chosen, completed};
-use crate::messages::ports::MessagePorts;
-use crate::messages::readable::{self, MessageWriteError};
+use crate::messages::ports::{MessagePorts, WorkflowError};
+use crate::messages::readable;
 use crate::messages::store::WriteOutcome;
 use crate::messages::topic_policy::automatic;
 use crate::model::flag_change::FlagOp;
@@ -44,53 +44,41 @@ pub enum ReactionError {
     Emoji(#[from] EmojiChoiceError),
 }
 
-/// Puts the caller's emoji on a message.
+/// Puts the caller's emoji on a message, or takes it off.
 ///
 /// # Errors
-/// See [`MessageWriteError`] and [`ReactionError`].
-pub async fn add(
+/// See [`ReactionError`]; when the message is not there for the caller, or the server failed.
+pub async fn update(
     ports: &MessagePorts<'_>,
     caller: &Arc<User>,
     id: MessageId,
-    requested: RequestedEmoji<'_>,
-) -> Result<(), MessageWriteError<ReactionError>> {
+    (op, requested): (FlagOp, RequestedEmoji<'_>),
+) -> Result<(), WorkflowError> {
     for _ in 0..DECISIONS_MAX {
         let found = readable::find(ports, caller, id).await?;
-        let (user, message) = (&found.user, &found.message);
-        access::add_to(&found.realm, user, message)?;
-        let reaction = to_add(&found.realm, user.id, message, requested).map_err(MessageWriteError::Refused)?;
-        let event = (ports.now_s, event::reacted(user, message, &reaction, FlagOp::Add));
-        if ports.messages.react(&found.decided(), &reaction, event).await? != WriteOutcome::Unchanged {
-            automatic::after_taking_part(ports, user.id, message).await;
+        let (realm, user, message) = (&found.realm, &found.user, &found.message);
+        let decided = found.decided();
+        let written = match op {
+            FlagOp::Add => {
+                access::add_to(realm, user, message)?;
+                let reaction = to_add(realm, user.id, message, requested)?;
+                let event = (ports.now_s, event::reacted(user, message, &reaction, op));
+                ports.messages.react(&decided, &reaction, event).await?
+            }
+            FlagOp::Remove => {
+                let reaction = to_remove(realm, user.id, message, requested)?;
+                let event = (ports.now_s, event::reacted(user, message, &reaction, op));
+                ports.messages.unreact(&decided, &reaction, event).await?
+            }
+        };
+        if written != WriteOutcome::Unchanged {
+            if op == FlagOp::Add {
+                automatic::after_taking_part(ports, user.id, message).await;
+            }
             return Ok(());
         }
     }
-    Err(StaleDecisionError::Message.into())
-}
-
-/// Takes the caller's emoji off a message.
-///
-/// # Source
-/// Specification, `DELETE /messages/{message_id}/reactions`.
-///
-/// # Errors
-/// See [`MessageWriteError`] and [`ReactionError`].
-pub async fn remove(
-    ports: &MessagePorts<'_>,
-    caller: &Arc<User>,
-    id: MessageId,
-    requested: RequestedEmoji<'_>,
-) -> Result<(), MessageWriteError<ReactionError>> {
-    for _ in 0..DECISIONS_MAX {
-        let found = readable::find(ports, caller, id).await?;
-        let (user, message) = (&found.user, &found.message);
-        let reaction = to_remove(&found.realm, user.id, message, requested).map_err(MessageWriteError::Refused)?;
-        let event = (ports.now_s, event::reacted(user, message, &reaction, FlagOp::Remove));
-        if ports.messages.unreact(&found.decided(), &reaction, event).await? != WriteOutcome::Unchanged {
-            return Ok(());
-        }
-    }
-    Err(StaleDecisionError::Message.into())
+    Err(StaleDecisionError("a message").into())
 }
 
 /// Returns the reaction a user adds.

@@ -4,10 +4,8 @@
 
 use std::sync::Arc;
 
-use crate::StoreError;
 use crate::id::MessageId;
-use crate::log::decision::StaleDecisionError;
-use crate::messages::ports::MessagePorts;
+use crate::messages::ports::{MessagePorts, WorkflowError};
 use crate::messages::store::WriteGuard;
 use crate::model::message::Message;
 use crate::model::snapshot::RealmSnapshot;
@@ -24,43 +22,6 @@ pub struct ReadableMessage {
     pub message: Message,
 }
 
-/// The reason why a message is not found.
-#[derive(Debug, thiserror::Error)]
-pub enum FindMessageError {
-    /// The message is not there for the caller.
-    #[error(transparent)]
-    NotFound(#[from] MessageNotFound),
-    /// The database failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
-/// The reason why a message is not written to. `R` has the reasons of this kind of write.
-#[derive(Debug, thiserror::Error)]
-pub enum MessageWriteError<R> {
-    /// The write is refused.
-    #[error(transparent)]
-    Refused(R),
-    /// The message is not there for the caller, or not to be added to.
-    #[error(transparent)]
-    NotFound(#[from] MessageNotFound),
-    /// The database failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// The message changed faster.
-    #[error(transparent)]
-    Stale(#[from] StaleDecisionError),
-}
-
-impl<R> From<FindMessageError> for MessageWriteError<R> {
-    fn from(error: FindMessageError) -> Self {
-        match error {
-            FindMessageError::NotFound(error) => Self::NotFound(error),
-            FindMessageError::Store(error) => Self::Store(error),
-        }
-    }
-}
-
 impl ReadableMessage {
     /// Returns what a write to it is decided on.
     pub(super) fn decided(&self) -> WriteGuard {
@@ -71,12 +32,12 @@ impl ReadableMessage {
 /// Returns the message of that number, when the caller may read it.
 ///
 /// # Errors
-/// See [`FindMessageError`].
+/// When it is not there for the caller, or the database failed.
 pub async fn find(
     ports: &MessagePorts<'_>,
     caller: &Arc<User>,
     id: MessageId,
-) -> Result<ReadableMessage, FindMessageError> {
+) -> Result<ReadableMessage, WorkflowError> {
     let found = ports.messages.find(caller.id, &[id]).await?.into_iter().next();
     let realm = ports.realm();
     let user = Arc::clone(realm.user(caller.id).unwrap_or(caller));

@@ -1,17 +1,16 @@
 //! Sending: a message is composed on the newest realm, stored, and followed up by automatic topic policies.
 
-use crate::StoreError;
 use crate::id::{MessageId, UserId};
 use crate::log::decision::{DECISIONS_MAX, StaleDecisionError};
 use crate::messages::compose::{self, ComposeError, ComposedMessage, SendRequest, StoreAnswer, StoreQuestion};
-use crate::messages::ports::MessagePorts;
+use crate::messages::ports::{MessagePorts, WorkflowError};
 use crate::messages::store::SendOutcome;
 use crate::messages::topic_policy::TopicPolicy;
 use crate::messages::topic_policy::automatic::{self, SentTopic};
 use crate::model::render_context::RenderSettings;
 use crate::model::snapshot::RealmSnapshot;
 use crate::model::user::User;
-use crate::permission::entry::{self, AuthenticationError};
+use crate::permission::entry;
 
 /// Clients that show their user what they send, by which it is read.
 ///
@@ -30,23 +29,6 @@ const SHOWING_CLIENTS: [&str; 10] = [
     "android",
 ];
 
-/// The reason why a request to send a message is not carried out.
-#[derive(Debug, thiserror::Error)]
-pub enum SendMessageError {
-    /// The sender is not let in any more.
-    #[error(transparent)]
-    Authentication(#[from] AuthenticationError),
-    /// The message is refused.
-    #[error(transparent)]
-    Compose(#[from] ComposeError),
-    /// The database failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// The realm changed faster.
-    #[error(transparent)]
-    Stale(#[from] StaleDecisionError),
-}
-
 /// A message that was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SentMessage {
@@ -59,12 +41,12 @@ pub struct SentMessage {
 /// Sends a message, deciding again on the newer realm whenever the realm changed in between.
 ///
 /// # Errors
-/// See [`SendMessageError`].
+/// When the sender is not let in, the message is refused, or the server failed.
 pub async fn send(
     ports: &MessagePorts<'_>,
     sender_id: UserId,
     request: &SendRequest<'_>,
-) -> Result<SentMessage, SendMessageError> {
+) -> Result<SentMessage, WorkflowError> {
     for _ in 0..DECISIONS_MAX {
         let realm = ports.realm();
         let sender = entry::account(&realm, sender_id)?;
@@ -78,7 +60,7 @@ pub async fn send(
             return Ok(SentMessage { id, followed });
         }
     }
-    Err(StaleDecisionError::Realm.into())
+    Err(StaleDecisionError("the realm").into())
 }
 
 /// Returns the message that the sender may send, with what only the store knows asked for where it matters.
@@ -90,7 +72,7 @@ pub async fn compose(
     realm: &RealmSnapshot,
     sender: &User,
     request: SendRequest<'_>,
-) -> Result<ComposedMessage, SendMessageError> {
+) -> Result<ComposedMessage, WorkflowError> {
     let render_context = ports.render_contexts.get(realm);
     let uploads = ports.uploads().linked(realm, sender, request.content).await?;
     let MessagePorts { realm_url, now_s, .. } = *ports;

@@ -147,7 +147,7 @@ impl Params for ReadChannelParams {
 /// Everything in a channel is read.
 pub(crate) async fn channel_as_read(call: ApiCall<Caller>, params: ReadChannelParams) -> Result<ApiResponse, ApiError> {
     let channel_id = ChannelId(params.channel_id);
-    flag_update::mark_channel_read(&call.app.message_ports(), &call.caller.user, channel_id).await?;
+    flag_update::mark_channel_read(&call.app.message_ports(), &call.caller.user, channel_id, None).await?;
     Ok(ApiResponse::empty())
 }
 
@@ -167,9 +167,13 @@ impl Params for ReadTopicParams {
 }
 
 /// Everything in a topic is read; without a name, in the channel.
+///
+/// # Source
+/// Specification, `POST /mark_topic_as_read`.
 pub(crate) async fn topic_as_read(call: ApiCall<Caller>, params: ReadTopicParams) -> Result<ApiResponse, ApiError> {
     let channel_id = ChannelId(params.channel_id);
-    flag_update::mark_topic_read(&call.app.message_ports(), &call.caller.user, channel_id, &params.topic).await?;
+    let topic = Some(params.topic.as_str()).filter(|topic| !topic.is_empty());
+    flag_update::mark_channel_read(&call.app.message_ports(), &call.caller.user, channel_id, topic).await?;
     Ok(ApiResponse::empty())
 }
 

@@ -2,6 +2,7 @@
 
 use chat_core::id::MessageId;
 use chat_core::messages::reaction::{self, RequestedEmoji};
+use chat_core::model::flag_change::FlagOp;
 
 use crate::auth::Caller;
 use crate::call::{ApiCall, endpoint};
@@ -55,15 +56,18 @@ pub(crate) async fn add(call: ApiCall<Caller>, params: AddReactionParams) -> Res
     let requested =
         RequestedEmoji { name: Some(&params.name), code: params.code.as_deref(), kind: params.kind.as_deref() };
     let id = MessageId(call.path_id("message_id")?);
-    reaction::add(&call.app.message_ports(), &call.caller.user, id, requested).await?;
+    reaction::update(&call.app.message_ports(), &call.caller.user, id, (FlagOp::Add, requested)).await?;
     Ok(ApiResponse::empty())
 }
 
 /// Takes the caller's emoji off a message.
+///
+/// # Source
+/// Specification, `DELETE /messages/{message_id}/reactions`.
 pub(crate) async fn remove(call: ApiCall<Caller>, params: RemoveReactionParams) -> Result<ApiResponse, ApiError> {
     let requested =
         RequestedEmoji { name: params.name.as_deref(), code: params.code.as_deref(), kind: params.kind.as_deref() };
     let id = MessageId(call.path_id("message_id")?);
-    reaction::remove(&call.app.message_ports(), &call.caller.user, id, requested).await?;
+    reaction::update(&call.app.message_ports(), &call.caller.user, id, (FlagOp::Remove, requested)).await?;
     Ok(ApiResponse::empty())
 }

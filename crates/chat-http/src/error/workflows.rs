@@ -1,12 +1,8 @@
 //! The errors of the workflows of `chat-core`, each of whose causes has its own place in the table.
 
-use chat_core::log::decision::{CommitError, StaleDecisionError};
+use chat_core::log::decision::StaleDecisionError;
 use chat_core::messages::compose::ComposeError;
-use chat_core::messages::delete::DeleteTopicError;
-use chat_core::messages::flag_update::FlagUpdateError;
-use chat_core::messages::readable::{FindMessageError, MessageWriteError};
-use chat_core::messages::scheduled::change::ScheduleMessageError;
-use chat_core::messages::send::SendMessageError;
+use chat_core::messages::ports::WorkflowError;
 
 use super::{ApiError, InternalError};
 
@@ -16,36 +12,33 @@ impl From<StaleDecisionError> for ApiError {
     }
 }
 
-/// Makes an [`ApiError`] of an error by the cause that each of its variants holds.
-macro_rules! by_cause {
-    ($($error:ident { $($variant:ident),+ })+) => {$(
-        impl From<$error> for ApiError {
-            fn from(error: $error) -> Self {
-                match error {
-                    $($error::$variant(cause) => cause.into(),)+
-                }
-            }
-        }
-    )+};
-}
-
-impl<R: Into<Self>> From<MessageWriteError<R>> for ApiError {
-    fn from(error: MessageWriteError<R>) -> Self {
+impl From<ComposeError> for ApiError {
+    fn from(error: ComposeError) -> Self {
         match error {
-            MessageWriteError::Refused(cause) => cause.into(),
-            MessageWriteError::NotFound(cause) => cause.into(),
-            MessageWriteError::Store(cause) => cause.into(),
-            MessageWriteError::Stale(cause) => cause.into(),
+            ComposeError::Content(error) => error.into(),
+            ComposeError::Topic(error) => error.into(),
+            ComposeError::ChannelName(error) => error.into(),
+            ComposeError::Send(error) => error.into(),
         }
     }
 }
 
-by_cause! {
-    CommitError { Store, Stale }
-    FindMessageError { NotFound, Store }
-    DeleteTopicError { Authentication, Permission, Channel, Topic, Store, Stale }
-    FlagUpdateError { Message, Channel, Topic, Store, Stale }
-    ComposeError { Content, Topic, ChannelName, Send }
-    SendMessageError { Authentication, Compose, Store, Stale }
-    ScheduleMessageError { Scheduled, Send, Store, Stale }
+impl From<WorkflowError> for ApiError {
+    fn from(error: WorkflowError) -> Self {
+        match error {
+            WorkflowError::Authentication(error) => error.into(),
+            WorkflowError::Permission(error) => error.into(),
+            WorkflowError::Channel(error) => error.into(),
+            WorkflowError::Topic(error) => error.into(),
+            WorkflowError::Message(error) => error.into(),
+            WorkflowError::Compose(error) => error.into(),
+            WorkflowError::Scheduled(error) => error.into(),
+            WorkflowError::Edit(error) => error.into(),
+            WorkflowError::Delete(error) => error.into(),
+            WorkflowError::Reaction(error) => error.into(),
+            WorkflowError::Widget(error) => error.into(),
+            WorkflowError::Store(error) => error.into(),
+            WorkflowError::Stale(error) => error.into(),
+        }
+    }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::{ContentEdit, EditContext, EditError, EditPlan, EditRequest, RenderedText, apply, companions, plan};
 use crate::id::MessageId;
 use crate::log::decision::{DECISIONS_MAX, StaleDecisionError};
-use crate::messages::ports::MessagePorts;
-use crate::messages::readable::{self, MessageWriteError, ReadableMessage};
+use crate::messages::ports::{MessagePorts, WorkflowError};
+use crate::messages::readable::{self, ReadableMessage};
 use crate::messages::store::{MessageEdit, WriteOutcome};
 use crate::messages::topic_policy::automatic::{self, MovedTopic};
 use crate::model::message::{self, Conversation, Recipient, topic_key};
@@ -15,45 +15,38 @@ use crate::model::user::User;
 use crate::permission::send::under_topic;
 use crate::wire::message as object;
 
-/// An edit that was decided, before it is written.
-struct DecidedEdit {
-    edit: MessageEdit,
-    /// Where the topic goes, when all of it moves.
-    moved_topic: Option<MovedTopic>,
-}
-
 /// Edits a message, or moves it and those that go with it. The topic of the request is taken as typed.
 ///
 /// # Errors
-/// See [`MessageWriteError`] and [`EditError`].
+/// See [`EditError`]; when the message is not there for the caller, or the server failed.
 pub async fn edit(
     ports: &MessagePorts<'_>,
     caller: &Arc<User>,
     id: MessageId,
     request: EditRequest<'_>,
-) -> Result<(), MessageWriteError<EditError>> {
+) -> Result<(), WorkflowError> {
     for _ in 0..DECISIONS_MAX {
         let found = readable::find(ports, caller, id).await?;
-        let decided = decide(ports, &found, request).await?;
-        if ports.messages.edit(decided.edit).await? != WriteOutcome::Unchanged {
-            if let Some(moved) = decided.moved_topic {
+        let (edit, moved_topic) = decide(ports, &found, request).await?;
+        if ports.messages.edit(edit).await? != WriteOutcome::Unchanged {
+            if let Some(moved) = moved_topic {
                 automatic::after_moving(ports, &found.message, &moved).await;
             }
             return Ok(());
         }
     }
-    Err(StaleDecisionError::Message.into())
+    Err(StaleDecisionError("a message").into())
 }
 
-/// Returns the edit that is requested, of the message as it is now.
+/// Returns the edit that is requested, of the message as it is now; and where its topic goes, when all of it moves.
 async fn decide(
     ports: &MessagePorts<'_>,
     found: &ReadableMessage,
     request: EditRequest<'_>,
-) -> Result<DecidedEdit, MessageWriteError<EditError>> {
+) -> Result<(MessageEdit, Option<MovedTopic>), WorkflowError> {
     let ReadableMessage { realm, user, message } = found;
     let now_s = ports.now_s;
-    let plan = checked_plan(found, request, now_s).map_err(MessageWriteError::Refused)?;
+    let plan = checked_plan(found, request, now_s)?;
     let text = match &plan.content {
         Some(content) => Some(rendered(ports, found, content).await?),
         None => None,
@@ -62,14 +55,14 @@ async fn decide(
     if let Some(to) = &plan.to {
         let from = Conversation { recipient: message.recipient, topic_key: topic_key(&message.topic) };
         let all = ports.messages.conversation(&from, MessageId(0)).await?;
-        moves = companions(realm, user, message, (to, &all, now_s)).map_err(MessageWriteError::Refused)?;
+        moves = companions(realm, user, message, (to, &all, now_s))?;
         topic_links = object::topic_links(&to.topic, &ports.render_contexts.get(realm));
         let moves_all = moves.len() == all.len();
         moved_topic =
             moves_all.then(|| MovedTopic { channel_id: to.channel_id, topic: to.topic.clone(), messages: moves.len() });
     }
     let around = EditContext { text: text.as_ref(), moves: &moves, topic_links: &topic_links, now_s };
-    Ok(DecidedEdit { edit: apply(realm, user, message, (&plan, around)), moved_topic })
+    Ok((apply(realm, user, message, (&plan, around)), moved_topic))
 }
 
 fn checked_plan(found: &ReadableMessage, request: EditRequest<'_>, now_s: i64) -> Result<EditPlan, EditError> {
@@ -90,7 +83,7 @@ async fn rendered(
     ports: &MessagePorts<'_>,
     found: &ReadableMessage,
     content: &str,
-) -> Result<RenderedText, MessageWriteError<EditError>> {
+) -> Result<RenderedText, WorkflowError> {
     let ReadableMessage { realm, user, message } = found;
     let render_context = ports.render_contexts.get(realm);
     let uploads = ports.uploads().linked(realm, user, content).await?;
@@ -101,5 +94,5 @@ async fn rendered(
         Some(topic) => ports.messages.participants(&topic).await?,
         None => Vec::new(),
     };
-    rewriting.text(&setting, &participants).map_err(|error| MessageWriteError::Refused(error.into()))
+    Ok(rewriting.text(&setting, &participants).map_err(EditError::from)?)
 }

@@ -9,10 +9,10 @@ use std::panic::AssertUnwindSafe;
 use futures_util::FutureExt as _;
 
 use super::{MAX_LATE_S, ScheduledEnd, ScheduledError, ScheduledMessage, ScheduledOutcome, ScheduledStore};
-use crate::log::decision::{CommitError, DECISIONS_MAX, StaleDecisionError};
+use crate::log::decision::{DECISIONS_MAX, StaleDecisionError};
 use crate::messages::compose::{ComposedMessage, RequestedRecipient, SendRequest};
-use crate::messages::ports::MessagePorts;
-use crate::messages::send::{SendMessageError, compose};
+use crate::messages::ports::{MessagePorts, WorkflowError};
+use crate::messages::send::compose;
 use crate::messages::topic_policy::automatic::{self, SentTopic};
 use crate::permission::entry;
 
@@ -26,18 +26,16 @@ const PANICKED: &str = "Internal server error";
 /// The reason why a message that is due is not sent.
 enum DueError {
     /// The server failed: the message waits for the next look.
-    Failed(CommitError),
+    Failed(WorkflowError),
     /// The message is refused, for this reason in words for its sender.
     Refused(String),
 }
 
-impl From<SendMessageError> for DueError {
-    fn from(error: SendMessageError) -> Self {
+impl From<WorkflowError> for DueError {
+    fn from(error: WorkflowError) -> Self {
         match error {
-            SendMessageError::Authentication(refusal) => Self::Refused(refusal.to_string()),
-            SendMessageError::Compose(refusal) => Self::Refused(refusal.to_string()),
-            SendMessageError::Store(failure) => Self::Failed(failure.into()),
-            SendMessageError::Stale(failure) => Self::Failed(failure.into()),
+            WorkflowError::Store(_) | WorkflowError::Stale(_) => Self::Failed(error),
+            refusal => Self::Refused(refusal.to_string()),
         }
     }
 }
@@ -46,7 +44,7 @@ impl From<SendMessageError> for DueError {
 ///
 /// # Errors
 /// When the server failed for one of them; the others are settled all the same.
-pub async fn send_due(ports: &MessagePorts<'_>, scheduled: &dyn ScheduledStore) -> Result<bool, CommitError> {
+pub async fn send_due(ports: &MessagePorts<'_>, scheduled: &dyn ScheduledStore) -> Result<bool, WorkflowError> {
     let due = scheduled.due(ports.now_s, AT_ONCE).await?;
     let (mut failed, found) = (None, due.len());
     for message in &due {
@@ -63,7 +61,7 @@ async fn deliver(
     ports: &MessagePorts<'_>,
     scheduled: &dyn ScheduledStore,
     message: &ScheduledMessage,
-) -> Result<(), CommitError> {
+) -> Result<(), WorkflowError> {
     let mut heard_of = None;
     for _ in 0..DECISIONS_MAX {
         let composing = AssertUnwindSafe(compose_due(ports, message)).catch_unwind();
@@ -93,15 +91,15 @@ async fn deliver(
             ScheduledOutcome::Stale => {}
         }
     }
-    Err(StaleDecisionError::Realm.into())
+    Err(StaleDecisionError("the realm").into())
 }
 
 async fn compose_due(ports: &MessagePorts<'_>, message: &ScheduledMessage) -> Result<ComposedMessage, DueError> {
     if ports.now_s - message.due_s > MAX_LATE_S {
-        return Err(DueError::Refused(ScheduledError::TooLate.to_string()));
+        return Err(WorkflowError::from(ScheduledError::TooLate).into());
     }
     let realm = ports.realm();
-    let sender = entry::account(&realm, message.user_id).map_err(SendMessageError::from)?;
+    let sender = entry::account(&realm, message.user_id).map_err(WorkflowError::from)?;
     Ok(compose(ports, &realm, sender, message.send_request()).await?)
 }
 
@@ -111,7 +109,7 @@ async fn failed(
     ports: &MessagePorts<'_>,
     message: &ScheduledMessage,
     failure: String,
-) -> Result<ScheduledEnd, CommitError> {
+) -> Result<ScheduledEnd, WorkflowError> {
     let realm = ports.realm();
     let sender = realm.user(message.user_id).filter(|user| user.is_active);
     let Some(sender) = sender else { return Ok(ScheduledEnd::Failed { failure, notice: None }) };

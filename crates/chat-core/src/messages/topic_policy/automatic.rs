@@ -8,9 +8,8 @@ use super::follow::{self, TopicAction, TopicActivity};
 use super::relocate::{TopicRelocation, relocate};
 use crate::id::{ChannelId, MessageId, UserId};
 use crate::log::commit::RealmCommit;
-use crate::log::decision::CommitError;
 use crate::messages::compose::ComposedMessage;
-use crate::messages::ports::MessagePorts;
+use crate::messages::ports::{MessagePorts, WorkflowError};
 use crate::messages::store::MessageDestination;
 use crate::model::message::{Conversation, Message, Recipient, topic_key};
 use crate::model::snapshot::RealmSnapshot;
@@ -85,14 +84,18 @@ pub(crate) async fn after_moving(ports: &MessagePorts<'_>, message: &Message, to
     }
 }
 
-async fn take_along(ports: &MessagePorts<'_>, moved: TopicRelocation<'_>, messages: usize) -> Result<(), CommitError> {
+async fn take_along(
+    ports: &MessagePorts<'_>,
+    moved: TopicRelocation<'_>,
+    messages: usize,
+) -> Result<(), WorkflowError> {
     let recipient = Recipient::Channel(moved.to.0);
     let there = Conversation { recipient, topic_key: topic_key(moved.to.1) };
     let there = ports.messages.conversation(&there, MessageId(0)).await?;
     let moved = TopicRelocation { joins_another: there.len() > messages, ..moved };
     let one_round = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
         relocate(realm, moved, commit);
-        Ok::<_, CommitError>(())
+        Ok::<_, WorkflowError>(())
     };
     while ports.decisions.commit(ports.realm, ports.now_s, one_round).await?.is_written {}
     Ok(())
@@ -114,8 +117,9 @@ async fn follow(ports: &MessagePorts<'_>, activity: TopicActivity<'_>) -> Option
     if rehearsed.changes.is_empty() {
         return None;
     }
-    let follow =
-        |realm: &RealmSnapshot, commit: &mut RealmCommit| Ok::<_, CommitError>(follow::after(realm, activity, commit));
+    let follow = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
+        Ok::<_, WorkflowError>(follow::after(realm, activity, commit))
+    };
     match ports.decisions.commit(ports.realm, ports.now_s, follow).await {
         Ok(committed) => committed.outcome,
         Err(error) => {
