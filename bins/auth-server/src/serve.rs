@@ -12,10 +12,11 @@ use axum::Router;
 use migrations::ProgressReporter;
 use migrations::init::InitBundle;
 use migrations::package::{InstalledConformance, PackageInstaller};
-use oauth_core::authority::{AuthorizationServer, AuthorizationServerConfig, AuthorizationStores};
+use oauth_core::issuer::Issuer;
 use oauth_core::ports::TokenStore;
 use oauth_core::root::RootClient;
 use oauth_core::seal::KeyEncryption;
+use oauth_core::server::{AuthorizationServer, AuthorizationServerConfig, AuthorizationStores};
 use oauth_core::settings::Settings;
 use server_kit::instance_lock::InstanceLock;
 use server_kit::listen::{BodyRate, BoundListener, Listener, ListenerLimits, Refusals, WRITE_TIMEOUT};
@@ -130,19 +131,19 @@ async fn start(
     let admissions = Arc::new(Admissions::start(&db));
     let audit = Arc::new(AuditLog::start(db.clone()));
     let stores = stores(&db, &admissions, &audit);
-    let authority = Arc::new(authority(config, &base_url, hashing, stores).await?);
+    let oauth = open_oauth(config, &base_url, hashing, stores).await?;
     bootstrap::warn_of_open_keys(&db, config.trust.key_encryption_secret().is_some()).await?;
     bootstrap::warn_of_open_audiences(&db).await?;
     let packages = packages(config, &db)?;
     if let Some((id, password)) = config.trust.admin() {
         bootstrap::establish_admin(&clock::env(), &db, id, password).await?;
     }
-    background.spawn("refresh keys", refresh_keys(Arc::clone(&authority)));
+    background.spawn("refresh keys", refresh_keys(Arc::clone(&oauth.issuer)));
     let jobs = Arc::new(Jobs::start(db.clone(), job_settings(config, &base_url)));
     background.spawn("index resources", index(db.clone()));
     background.spawn("sweep", sweep(db.clone(), config.observing.audit_retention()));
     background.spawn("forget jobs", forget_jobs(Arc::clone(&jobs), config.jobs.retention()));
-    let own = Own { authority, packages, jobs: Arc::clone(&jobs) };
+    let own = Own { oauth, packages, jobs: Arc::clone(&jobs) };
     let parts = parts(config, base_url, own, &db);
     let url = bound.url();
     let main = bound.listen(limits(config))?.behind(config.address.trusted_proxies.clone());
@@ -188,7 +189,7 @@ fn stores(db: &Db, admissions: &Arc<Admissions>, audit: &Arc<AuditLog>) -> Autho
     }
 }
 
-async fn authority(
+async fn open_oauth(
     config: &Config,
     base_url: &str,
     hashing: &Handle,
@@ -223,16 +224,16 @@ fn packages(config: &Config, db: &Db) -> anyhow::Result<Arc<PackageInstaller>> {
 
 /// What of this process the routes are given.
 struct Own {
-    authority: Arc<AuthorizationServer>,
+    oauth: AuthorizationServer,
     packages: Arc<PackageInstaller>,
     jobs: Arc<Jobs>,
 }
 
-fn parts(config: &Config, base_url: String, Own { authority, packages, jobs }: Own, db: &Db) -> Components {
+fn parts(config: &Config, base_url: String, Own { oauth, packages, jobs }: Own, db: &Db) -> Components {
     Components {
         jobs,
         payers: Arc::new(db.clone()),
-        authority,
+        oauth,
         resources: Arc::new(db.clone()),
         search: Arc::new(db.clone()),
         migrations: Arc::new(db.clone()),
@@ -319,11 +320,11 @@ async fn forget_jobs(jobs: Arc<Jobs>, kept: Duration) {
     }
 }
 
-async fn refresh_keys(authority: Arc<AuthorizationServer>) {
+async fn refresh_keys(issuer: Arc<Issuer>) {
     let mut tick = tokio::time::interval(KEYS_REFRESH);
     loop {
         tick.tick().await;
-        if let Err(error) = authority.keys.refresh().await {
+        if let Err(error) = issuer.keys.refresh().await {
             tracing::error!(%error, "the signing keys in use stay: they cannot be read again");
         }
     }

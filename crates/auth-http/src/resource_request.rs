@@ -16,7 +16,7 @@ use fhir_store::{IfMatch, PatchDocument, Precondition, patch};
 use http::header::{IF_MATCH, IF_NONE_MATCH};
 use http::{HeaderMap, HeaderName};
 use oauth_core::access::{self, AccessError};
-use oauth_core::caller::{self, CallerIdentity};
+use oauth_core::caller::CallerIdentity;
 use serde_json::Value;
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -58,9 +58,9 @@ impl FromRequest<App> for ResourceRequest {
         let authorization = form::authorization(&parts.headers)?;
         let address = parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
         let from = form::address(&parts.extensions);
-        let caller = caller::identify_from(&app.env(), &app.authority, authorization, from.as_deref()).await?;
+        let caller = app.oauth.callers.identify_from(&app.env(), authorization, from.as_deref()).await?;
         let anonymous = matches!(caller.identity, CallerIdentity::Anonymous);
-        if anonymous && !access::admits_anonymous(&app.authority, &caller).await? {
+        if anonymous && !access::admits_anonymous(&app.oauth.directory, &caller).await? {
             return Err(AccessError::Unauthenticated.into());
         }
         let limit_bytes = app.max_body_bytes;

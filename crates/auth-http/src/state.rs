@@ -8,8 +8,8 @@ use fhir_service::service::{Clock, FhirService, FhirServiceParts, FhirSettings, 
 use fhir_store::{ResourceStore, SearchStore};
 use migrations::package::PackageInstaller;
 use migrations::{MigrationStore, ProgressReporter};
-use oauth_core::authority::AuthorizationServer;
 use oauth_core::env::{Env, Random};
+use oauth_core::server::AuthorizationServer;
 use payer_exchange::PayerStore;
 use payer_exchange::jobs::JobStore;
 use server_kit::health::{CachedHealth, HealthProbe};
@@ -31,8 +31,8 @@ const GUESSES_PER_MINUTE: NonZeroU32 = NonZeroU32::MIN.saturating_add(59);
 /// What the binary hands over to [`crate::router`].
 #[derive(Clone)]
 pub struct Components {
-    /// The OAuth rules' view of the deployment: settings, clients, keys, tokens.
-    pub authority: Arc<AuthorizationServer>,
+    /// The services of OAuth.
+    pub oauth: AuthorizationServer,
     /// The resources of the native and the FHIR endpoint.
     pub resources: Arc<dyn ResourceStore>,
     /// What finds them; the same store.
@@ -74,7 +74,7 @@ pub struct HttpSettings {
 
 /// The state of the router.
 pub(crate) struct AppState {
-    pub(crate) authority: Arc<AuthorizationServer>,
+    pub(crate) oauth: AuthorizationServer,
     /// What the resource endpoints call.
     pub(crate) fhir: FhirService,
     /// How often each job is asked for.
@@ -109,11 +109,15 @@ impl AppState {
             health: CachedHealth::new(parts.health),
             max_body_bytes,
             rate_limit_per_minute,
-            authority: Arc::clone(&parts.authority),
+            oauth: parts.oauth.clone(),
             clock: Arc::clone(&parts.clock),
             random: Arc::clone(&parts.random),
             fhir: FhirService::new(FhirServiceParts {
-                authority: parts.authority,
+                oauth_settings: parts.oauth.issuer.settings.clone(),
+                root_id: parts.oauth.authenticator.root_id().map(str::to_owned),
+                directory: parts.oauth.directory,
+                secrets: parts.oauth.secrets,
+                audit: parts.oauth.audit,
                 resources: parts.resources,
                 search: parts.search,
                 migrations: parts.migrations,

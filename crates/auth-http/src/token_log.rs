@@ -61,7 +61,7 @@ pub(crate) fn refused(app: &App, cause: &TokenError) {
                 kid = seen.kid,
                 alg = seen.alg,
                 aud = seen.aud,
-                expected_aud = app.authority.documents().token_endpoint(),
+                expected_aud = app.oauth.issuer.documents.token_endpoint(),
                 server_time_s = app.env().now_s(),
                 %fault,
                 "client assertion refused"

@@ -218,7 +218,7 @@ pub async fn authorize_rpc(
         PolicyInput { body, ..policy_request(service, context, ("post", "/rpc"), None) }.into_value()
     };
     let access = AccessRequest { target: None, operation, explicit: true, request: &request };
-    access::authorize(&service.authority, &context.caller, access).await.map(|_| ())
+    access::authorize(&service.directory, &context.caller, access).await.map(|_| ())
 }
 
 /// Checks that the caller may have an operation of payers touch resources of a type. Policies see the call as it was
@@ -238,7 +238,7 @@ pub(crate) async fn authorize_operation(
         || PolicyInput { route, ..policy_request(service, context, called, context.query.text()) }.into_value();
     let explicit = access::is_registration(target.0);
     let access = AccessRequest { target: Some(target), operation: operation.name, explicit, request: &request };
-    access::authorize(&service.authority, &context.caller, access).await.map(drop)
+    access::authorize(&service.directory, &context.caller, access).await.map(drop)
 }
 
 /// Returns what the caller may do the interaction on, which is no write.
@@ -261,7 +261,7 @@ pub(crate) async fn authorize(
         explicit: check.explicit,
         request: &|| describe(service, context, check),
     };
-    match access::authorize(&service.authority, &context.caller, access).await {
+    match access::authorize(&service.directory, &context.caller, access).await {
         Ok(allowed) => {
             access_filter::from_scopes(service, context, (check.kind, check.interaction), allowed.reach).await
         }
@@ -291,7 +291,7 @@ pub(crate) async fn explain(
         explicit: check.explicit,
         request: &|| describe(service, context, check),
     };
-    Ok(explanation::explain(&service.authority, &context.caller, access).await?)
+    Ok(explanation::explain(&service.directory, &context.caller, access).await?)
 }
 
 /// Checks that the caller is the administrator, whatever policies say.

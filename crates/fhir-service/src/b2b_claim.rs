@@ -23,6 +23,6 @@ pub async fn diagnose(
         // A Client is in no part of its type that scopes can name.
         return Err(ServiceError::NotFound(key));
     }
-    let diagnosis = diagnosis::diagnose(&service.authority, key.id.as_str()).await?;
+    let diagnosis = diagnosis::diagnose(&service.directory, key.id.as_str()).await?;
     diagnosis.ok_or(ServiceError::NotFound(key))
 }

@@ -100,7 +100,7 @@ fn statement(service: &FhirService, catalog: &SearchParameterCatalog, installed:
             "security": security(settings),
             "resource": resources,
             "interaction": SYSTEM_INTERACTIONS.map(|code| json!({"code": code})),
-            "operation": system_operations(&service.authority.settings.ext_base),
+            "operation": system_operations(&service.oauth_settings.ext_base),
             "compartment": [PATIENT_COMPARTMENT],
         }],
     });

@@ -31,7 +31,7 @@ pub async fn explain(service: &FhirService, context: &RequestContext) -> Result<
     let (path, query) = address.split_once('?').map_or((address, None), |(path, query)| (path, Some(query)));
     let assumed =
         AssumedRequest { client: sent("client"), user: sent("user"), patient: sent("patient"), scope: sent("scope") };
-    let caller = explanation::caller(&service.env(), &service.authority, assumed).await?;
+    let caller = explanation::caller(&service.env(), &service.directory, assumed).await?;
     let query = RequestQuery::new(query.map(str::to_owned), None);
     let context = RequestContext::assumed(caller, ResourceFormat::of(path), query);
     let request = ExplainedRequest::read(service, method, path)?;

@@ -28,7 +28,7 @@ impl OperationAudit {
         group_id: Option<&str>,
     ) -> Self {
         let action = if operation.name.ends_with("Match") { AuditAction::Match } else { AuditAction::Export };
-        let id = context.caller.id(&service.authority).map(str::to_owned);
+        let id = context.caller.id(service.root_id.as_deref()).map(str::to_owned);
         let (client_id, asked_by) = match &context.caller.identity {
             CallerIdentity::Root => (None, id),
             _ => (id, None),
@@ -77,7 +77,7 @@ impl OperationAudit {
             None => None,
         };
         let operation = Some(Box::new(self.operation));
-        service.authority.audit.record(AuditRecord { refused, operation, ..self.record });
+        service.audit.record(AuditRecord { refused, operation, ..self.record });
     }
 }
 

@@ -35,7 +35,7 @@ pub(crate) fn owner(service: &FhirService, context: &RequestContext) -> Result<S
     if context.caller.user_id().is_some() {
         return Err(AccessError::InsufficientScope { needed: "system/*.read".to_owned() });
     }
-    context.caller.id(&service.authority).map(str::to_owned).ok_or(AccessError::Unauthenticated)
+    context.caller.id(service.root_id.as_deref()).map(str::to_owned).ok_or(AccessError::Unauthenticated)
 }
 
 /// Returns the organization that the caller's token proves; `None` for an administrator, who may come without one.

@@ -100,7 +100,7 @@ pub(crate) async fn prepare_patch(
 /// # Errors
 /// Everything that is wrong with it.
 pub(crate) fn check(service: &FhirService, kind: &ResourceType, body: &Value) -> Result<(), ServiceError> {
-    let settings = &service.authority.settings;
+    let settings = &service.oauth_settings;
     if kind.as_str() == migrations::RESOURCE_TYPE {
         return check_migration(service, body);
     }
@@ -189,12 +189,12 @@ async fn hash_secrets(
     if !registration::has_secrets(kind.as_str()) {
         return Ok(body);
     }
-    let (authority, kind) = (Arc::clone(&service.authority), kind.clone());
+    let (secrets, kind) = (Arc::clone(&service.secrets), kind.clone());
+    let password_min_chars = service.oauth_settings.password_min_chars;
     let (clock, random) = (Arc::clone(&service.clock), Arc::clone(&service.random));
     let hashed = service.hasher.run(move || {
-        let password_min_chars = authority.settings.password_min_chars;
         let env = Env { now_us: clock.now_us(), random: random.as_ref() };
-        let (pepper, held) = (authority.pepper(), held.as_ref());
+        let (pepper, held) = (secrets.pepper().as_ref(), held.as_ref());
         hash(&SecretHashing { env: &env, pepper, password_min_chars, held }, kind.as_str(), &mut body).map(|()| body)
     });
     hashed.await?.map_err(|issues| ServiceError::Invalid { issues, entry: None })

@@ -6,8 +6,11 @@ use std::time::Duration;
 use fhir_store::{ResourceStore, SearchStore};
 use migrations::package::{InstalledConformance, PackageInstaller};
 use migrations::{MigrationStore, ProgressReporter};
-use oauth_core::authority::AuthorizationServer;
+use oauth_core::directory::RegistrationCache;
 use oauth_core::env::{Env, Random};
+use oauth_core::ports::AuditSink;
+use oauth_core::settings::Settings;
+use oauth_core::verifier::SecretVerifier;
 use payer_exchange::PayerStore;
 use payer_exchange::jobs::JobStore;
 use payer_exchange::member_match::IdentifierRule;
@@ -35,8 +38,16 @@ pub trait GuessLimit: Send + Sync {
 
 /// What a [`FhirService`] is made of.
 pub struct FhirServiceParts {
-    /// The rules of callers, scopes and policies, and the audit log.
-    pub authority: Arc<AuthorizationServer>,
+    /// The registrations and policies by which access is decided.
+    pub directory: Arc<RegistrationCache>,
+    /// Hashes the secrets of security resources.
+    pub secrets: Arc<SecretVerifier>,
+    /// Receives the audit records of operations.
+    pub audit: Arc<dyn AuditSink>,
+    /// The settings that security resources are checked against.
+    pub oauth_settings: Settings,
+    /// The id of the bootstrap administrator, when the operator set one.
+    pub root_id: Option<String>,
     /// The resources of the native and the FHIR endpoint.
     pub resources: Arc<dyn ResourceStore>,
     /// The search of them, in the same store.
@@ -110,7 +121,11 @@ impl FhirSettings {
 
 /// The service behind the resource endpoints.
 pub struct FhirService {
-    pub(crate) authority: Arc<AuthorizationServer>,
+    pub(crate) directory: Arc<RegistrationCache>,
+    pub(crate) secrets: Arc<SecretVerifier>,
+    pub(crate) audit: Arc<dyn AuditSink>,
+    pub(crate) oauth_settings: Settings,
+    pub(crate) root_id: Option<String>,
     pub(crate) resources: Arc<dyn ResourceStore>,
     pub(crate) search: Arc<dyn SearchStore>,
     pub(crate) migrations: Arc<dyn MigrationStore>,
@@ -132,9 +147,13 @@ impl FhirService {
     #[must_use]
     pub fn new(parts: FhirServiceParts) -> Self {
         Self {
-            hasher: SecretHasher::new(parts.authority.hashing().clone()),
+            hasher: SecretHasher::new(parts.secrets.hashing().clone()),
             statement: CapabilityStatementCache::default(),
-            authority: parts.authority,
+            directory: parts.directory,
+            secrets: parts.secrets,
+            audit: parts.audit,
+            oauth_settings: parts.oauth_settings,
+            root_id: parts.root_id,
             resources: parts.resources,
             search: parts.search,
             migrations: parts.migrations,

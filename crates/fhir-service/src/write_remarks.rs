@@ -32,7 +32,7 @@ pub(crate) async fn of(service: &FhirService, context: &RequestContext, written:
         return Vec::new();
     }
     let kind = stored.key.resource_type.as_str();
-    let mut remarks = registration::warnings(kind, &stored.resource, service.authority.settings.deployment());
+    let mut remarks = registration::warnings(kind, &stored.resource, service.oauth_settings.deployment());
     if kind == "Client" && matches!(written, WriteOutcome::Updated(_)) {
         match lost_claim(service, stored).await {
             Ok(lost) => remarks.extend(lost),
@@ -53,7 +53,7 @@ async fn lost_claim(service: &FhirService, stored: &StoredResource) -> Result<Op
         window: HistoryRange { since_us: None, after: Some(HistoryPosition::of(stored)), count: 1 },
     };
     let before = service.resources.history(&before).await?.entries.into_iter().next();
-    let settings = &service.authority.settings;
+    let settings = &service.oauth_settings;
     Ok(before.and_then(|before| {
         registration::lost_claim(stored.key.resource_type.as_str(), &before.stored.resource, &stored.resource, settings)
     }))

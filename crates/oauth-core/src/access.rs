@@ -7,8 +7,8 @@
 use serde_json::Value;
 use smart_scopes::Interaction;
 
-use crate::authority::AuthorizationServer;
 use crate::caller::{Caller, CallerIdentity};
+use crate::directory::RegistrationCache;
 use crate::policy::{PolicySubject, PolicyVerdict};
 use crate::ports::StoreError;
 use crate::reach::ScopeAccess;
@@ -121,7 +121,7 @@ pub enum AccessError {
 /// # Errors
 /// [`AccessError`].
 pub async fn authorize(
-    authority: &AuthorizationServer,
+    directory: &RegistrationCache,
     caller: &Caller,
     access: AccessRequest<'_>,
 ) -> Result<AccessGranted, AccessError> {
@@ -129,7 +129,7 @@ pub async fn authorize(
     if matches!(caller.identity, CallerIdentity::Root) {
         return Ok(AccessGranted { administrator: true, policy_id: None, reach });
     }
-    let book = authority.directory.policies_at(caller.policy_revision).await?;
+    let book = directory.policies_at(caller.policy_revision).await?;
     let subject = PolicySubject {
         client_id: caller.client_id(),
         user_id: caller.user_id(),
@@ -146,7 +146,7 @@ pub async fn authorize(
     // may let do everything. Without it, what is left are the patients the token is for: a wider scope takes nothing
     // away from a narrower one beside it.
     let own = PolicySubject { client_id: None, ..subject };
-    let directory = &authority.directory;
+    let directory = &directory;
     if caller.user_id().is_some()
         && reach.is_wide()
         && !matches!(directory.judge(&book, &own, &request).await, PolicyVerdict::Allowed { .. })
@@ -169,8 +169,8 @@ pub async fn authorize(
 ///
 /// # Errors
 /// [`StoreError`].
-pub async fn admits_anonymous(authority: &AuthorizationServer, caller: &Caller) -> Result<bool, StoreError> {
-    Ok(authority.directory.policies_at(caller.policy_revision).await?.is_open_to_anyone())
+pub async fn admits_anonymous(directory: &RegistrationCache, caller: &Caller) -> Result<bool, StoreError> {
+    Ok(directory.policies_at(caller.policy_revision).await?.is_open_to_anyone())
 }
 
 /// Returns what the caller's scopes leave open of a target, without what goes beyond single patients.

@@ -1,16 +1,17 @@
 //! Whom a person may act for: asked when an app is let in, and again whenever it refreshes its tokens.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::authority::AuthorizationServer;
 use crate::authorization::Authorization;
+use crate::directory::RegistrationCache;
 use crate::env::Env;
 use crate::period;
 use crate::person::{FhirUser, Person};
 use crate::policy::{PolicySubject, PolicyVerdict};
-use crate::ports::StoreError;
+use crate::ports::{PatientStore, StoreError};
 
 /// Most entries of a Person that are followed.
 const LINKS_MAX: usize = 100;
@@ -25,61 +26,90 @@ pub(crate) enum PatientAccess {
     ByPolicy,
 }
 
-impl PatientAccess {
+/// Decides for which patients people may act.
+pub(crate) struct PatientAccessRules {
+    pub(crate) directory: Arc<RegistrationCache>,
+    pub(crate) patients: Arc<dyn PatientStore>,
+}
+
+impl PatientAccessRules {
     /// Returns whom `person` may act for now. Costs nothing but for relatives, whose relation is read.
-    pub(crate) async fn of(
-        env: &Env<'_>,
-        authority: &AuthorizationServer,
-        person: &Person,
-    ) -> Result<Self, StoreError> {
+    pub(crate) async fn patients_of(&self, env: &Env<'_>, person: &Person) -> Result<PatientAccess, StoreError> {
         let Some(own) = &person.fhir_user else {
-            return Ok(if person.misplaced { Self::These(Vec::new()) } else { Self::ByPolicy });
+            return Ok(if person.misplaced { PatientAccess::These(Vec::new()) } else { PatientAccess::ByPolicy });
         };
         match own.resource_type.as_str() {
-            "Patient" => Ok(Self::These(vec![own.id.clone()])),
-            "RelatedPerson" | "Person" => Ok(Self::These(related(env, authority, own).await?)),
-            _ => Ok(Self::ByPolicy),
+            "Patient" => Ok(PatientAccess::These(vec![own.id.clone()])),
+            "RelatedPerson" | "Person" => Ok(PatientAccess::These(self.related(env, own).await?)),
+            _ => Ok(PatientAccess::ByPolicy),
         }
     }
-}
 
-/// Returns whether `person` may act now for the patient of what it authorized, by the policies of `revision`. Where an
-/// EHR vouched for the patient when it launched the app, policies are not asked, then as now.
-pub(crate) async fn may_still_act(
-    env: &Env<'_>,
-    authority: &AuthorizationServer,
-    (person, authorization): (&Person, &Authorization),
-    revision: i64,
-) -> Result<bool, StoreError> {
-    let Some(patient) = authorization.context.patient.as_deref() else { return Ok(true) };
-    match PatientAccess::of(env, authority, person).await? {
-        PatientAccess::These(ids) => Ok(ids.iter().any(|id| id == patient)),
-        PatientAccess::ByPolicy if authorization.vouched => Ok(true),
-        PatientAccess::ByPolicy => Ok(!readable(authority, person, vec![patient], revision).await?.is_empty()),
+    /// Returns whether `person` may act now for the patient of what it authorized, by the policies of `revision`. Where an
+    /// EHR vouched for the patient when it launched the app, policies are not asked, then as now.
+    pub(crate) async fn may_still_act(
+        &self,
+        env: &Env<'_>,
+        (person, authorization): (&Person, &Authorization),
+        revision: i64,
+    ) -> Result<bool, StoreError> {
+        let Some(patient) = authorization.context.patient.as_deref() else { return Ok(true) };
+        match self.patients_of(env, person).await? {
+            PatientAccess::These(ids) => Ok(ids.iter().any(|id| id == patient)),
+            PatientAccess::ByPolicy if authorization.vouched => Ok(true),
+            PatientAccess::ByPolicy => Ok(!self.readable(person, vec![patient], revision).await?.is_empty()),
+        }
     }
-}
 
-/// Those of the patients whom a policy of `revision` lets the person read. The app is not part of the question:
-/// what the app may do is asked at every request it makes later.
-pub(crate) async fn readable<'a>(
-    authority: &AuthorizationServer,
-    person: &Person,
-    ids: Vec<&'a str>,
-    revision: i64,
-) -> Result<Vec<&'a str>, StoreError> {
-    let book = authority.directory.policies_at(revision).await?;
-    let subject = PolicySubject {
-        user_id: Some(&person.id),
-        roles: &person.roles,
-        operation: Some("FhirRead"),
-        ..PolicySubject::default()
-    };
-    let mut found = Vec::new();
-    for id in ids {
-        let verdict = authority.directory.judge(&book, &subject, &|| read_of(person, id)).await;
-        found.extend(matches!(verdict, PolicyVerdict::Allowed { .. }).then_some(id));
+    /// Those of the patients whom a policy of `revision` lets the person read. The app is not part of the question:
+    /// what the app may do is asked at every request it makes later.
+    pub(crate) async fn readable<'a>(
+        &self,
+        person: &Person,
+        ids: Vec<&'a str>,
+        revision: i64,
+    ) -> Result<Vec<&'a str>, StoreError> {
+        let book = self.directory.policies_at(revision).await?;
+        let subject = PolicySubject {
+            user_id: Some(&person.id),
+            roles: &person.roles,
+            operation: Some("FhirRead"),
+            ..PolicySubject::default()
+        };
+        let mut found = Vec::new();
+        for id in ids {
+            let verdict = self.directory.judge(&book, &subject, &|| read_of(person, id)).await;
+            found.extend(matches!(verdict, PolicyVerdict::Allowed { .. }).then_some(id));
+        }
+        Ok(found)
     }
-    Ok(found)
+
+    /// Returns the patients a relative is related to, existing or not; of a Person, also those of each `RelatedPerson` it
+    /// is linked to.
+    async fn related(&self, env: &Env<'_>, own: &FhirUser) -> Result<Vec<String>, StoreError> {
+        let mut patients = Vec::new();
+        for target in self.targets(env, own).await? {
+            match target.resource_type.as_str() {
+                "Patient" => patients.push(target.id),
+                "RelatedPerson" if own.resource_type == "Person" => {
+                    let further = self.targets(env, &target).await?;
+                    let further = further.into_iter().filter(|target| target.resource_type == "Patient");
+                    patients.extend(further.map(|target| target.id));
+                }
+                _ => {}
+            }
+        }
+        let mut seen = HashSet::new();
+        patients.retain(|id| seen.insert(id.clone()));
+        patients.truncate(PATIENTS_MAX);
+        Ok(patients)
+    }
+
+    async fn targets(&self, env: &Env<'_>, own: &FhirUser) -> Result<Vec<FhirUser>, StoreError> {
+        let stored = self.patients.relation(&own.resource_type, &own.id).await?;
+        let read = |stored: Value| named(&own.resource_type, &stored, self.directory.base_url(), env.now_us);
+        Ok(stored.map(read).unwrap_or_default())
+    }
 }
 
 /// Returns the request a policy is asked about: the person reads this patient.
@@ -91,33 +121,6 @@ fn read_of(person: &Person, id: &str) -> Value {
         "operation": {"id": "FhirRead"},
         "user": person.document,
     })
-}
-
-/// Returns the patients a relative is related to, existing or not; of a Person, also those of each `RelatedPerson` it
-/// is linked to.
-async fn related(env: &Env<'_>, authority: &AuthorizationServer, own: &FhirUser) -> Result<Vec<String>, StoreError> {
-    let mut patients = Vec::new();
-    for target in targets(env, authority, own).await? {
-        match target.resource_type.as_str() {
-            "Patient" => patients.push(target.id),
-            "RelatedPerson" if own.resource_type == "Person" => {
-                let further = targets(env, authority, &target).await?;
-                let further = further.into_iter().filter(|target| target.resource_type == "Patient");
-                patients.extend(further.map(|target| target.id));
-            }
-            _ => {}
-        }
-    }
-    let mut seen = HashSet::new();
-    patients.retain(|id| seen.insert(id.clone()));
-    patients.truncate(PATIENTS_MAX);
-    Ok(patients)
-}
-
-async fn targets(env: &Env<'_>, authority: &AuthorizationServer, own: &FhirUser) -> Result<Vec<FhirUser>, StoreError> {
-    let stored = authority.patients.relation(&own.resource_type, &own.id).await?;
-    let read = |stored: Value| named(&own.resource_type, &stored, &authority.settings.base_url, env.now_us);
-    Ok(stored.map(read).unwrap_or_default())
 }
 
 /// Returns whom a `RelatedPerson` or Person names, while the relation is in force: `active`, where it is said, is true,

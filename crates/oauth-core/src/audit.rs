@@ -4,13 +4,15 @@
 //! counted and, when refused, logged; a record of each would cost more than the token. What fails because the
 //! server does is not recorded as a refusal: it is logged where it becomes an answer.
 
+use std::sync::Arc;
+
 use crate::authenticate::{AuthenticationRejection, ClientAuthenticationError};
-use crate::authority::AuthorizationServer;
 use crate::authorize::{AuthorizationError, AuthorizeError};
+use crate::directory::RegistrationCache;
 use crate::env::Env;
 use crate::form::printable;
 use crate::launch::LaunchUriError;
-use crate::ports::{AuditAction, AuditRecord, TokenFamily};
+use crate::ports::{AuditAction, AuditRecord, AuditSink, TokenFamily};
 use crate::token::{TokenError, TokenResponse};
 
 /// Who asks, as far as it is known: nothing here has to be proved.
@@ -24,41 +26,97 @@ pub(crate) struct AuditActor<'a> {
     pub(crate) address: Option<&'a str>,
 }
 
-/// Records what became of a token request.
-pub(crate) fn token(
-    env: &Env<'_>,
-    authority: &AuthorizationServer,
-    asking: AuditActor<'_>,
-    outcome: &Result<TokenResponse, TokenError>,
-) {
-    let record = match outcome {
-        Ok(response) => AuditRecord {
-            client_id: Some(response.client_id.clone()),
-            user_id: response.user_id.clone(),
-            patient_id: response.context.patient.clone(),
-            grant_id: response.grant_id.clone(),
-            scope: response.scope.clone(),
-            address: asking.address.map(str::to_owned),
-            ..AuditRecord::new(env.now_us, AuditAction::Token)
-        },
-        Err(refusal) => match refused_token(refusal) {
-            Some(reason) => refused(env, authority, (AuditAction::Token, reason), asking),
-            None => return,
-        },
-    };
-    authority.audit.record(record);
+/// Where the services record what they did and refused.
+#[derive(Clone)]
+pub(crate) struct AuditTrail {
+    /// Which apps are registered.
+    pub(crate) directory: Arc<RegistrationCache>,
+    pub(crate) sink: Arc<dyn AuditSink>,
 }
 
-/// Records an authorization that ended without a code, unless the person's own word ended it, which is
-/// recorded where it is given.
-pub(crate) fn not_authorized(
-    env: &Env<'_>,
-    authority: &AuthorizationServer,
-    asking: AuditActor<'_>,
-    fault: &AuthorizeError,
-) {
-    if let Some(reason) = refused_authorization(fault) {
-        authority.audit.record(refused(env, authority, (AuditAction::Authorization, reason), asking));
+impl AuditTrail {
+    /// Takes a record.
+    pub(crate) fn record(&self, record: AuditRecord) {
+        self.sink.record(record);
+    }
+
+    /// Records what became of a token request.
+    pub(crate) fn token(&self, env: &Env<'_>, asking: AuditActor<'_>, outcome: &Result<TokenResponse, TokenError>) {
+        let record = match outcome {
+            Ok(response) => AuditRecord {
+                client_id: Some(response.client_id.clone()),
+                user_id: response.user_id.clone(),
+                patient_id: response.context.patient.clone(),
+                grant_id: response.grant_id.clone(),
+                scope: response.scope.clone(),
+                address: asking.address.map(str::to_owned),
+                ..AuditRecord::new(env.now_us, AuditAction::Token)
+            },
+            Err(refusal) => match refused_token(refusal) {
+                Some(reason) => self.refused(env, (AuditAction::Token, reason), asking),
+                None => return,
+            },
+        };
+        self.record(record);
+    }
+
+    /// Records an authorization that ended without a code, unless the person's own word ended it, which is
+    /// recorded where it is given.
+    pub(crate) fn not_authorized(&self, env: &Env<'_>, asking: AuditActor<'_>, fault: &AuthorizeError) {
+        if let Some(reason) = refused_authorization(fault) {
+            self.record(self.refused(env, (AuditAction::Authorization, reason), asking));
+        }
+    }
+
+    /// Records that an EHR asked for a launch: with the id of the launch, or the reason why there is none. What it
+    /// named counts as there when it got the launch; of a refusal only the app is told, if it is registered.
+    pub(crate) fn launch(&self, env: &Env<'_>, launching: LaunchAudit<'_>, outcome: Result<&str, &LaunchUriError>) {
+        let owned = |text: Option<&str>| text.map(str::to_owned);
+        let record = match outcome {
+            Ok(launch_id) => AuditRecord {
+                client_id: owned(launching.client_id),
+                user_id: owned(launching.user_id),
+                patient_id: owned(launching.patient_id),
+                launch_id: Some(launch_id.to_owned()),
+                address: owned(launching.address),
+                ..AuditRecord::new(env.now_us, AuditAction::Launch)
+            },
+            Err(LaunchUriError::Store(_) | LaunchUriError::Sign(_)) => return,
+            Err(fault) => {
+                let asking = AuditActor { client_id: launching.client_id, user_id: None, address: launching.address };
+                self.refused(env, (AuditAction::Launch, fault.to_string()), asking)
+            }
+        };
+        self.record(AuditRecord { asked_by: owned(launching.asked_by), ..record });
+    }
+
+    /// Records that a person's token or family was taken back.
+    pub(crate) fn revocation(&self, env: &Env<'_>, revoked: &RevocationAudit<'_>) {
+        self.record(AuditRecord {
+            client_id: Some(revoked.client_id.to_owned()),
+            user_id: Some(revoked.user_id.to_owned()),
+            grant_id: revoked.grant_id.map(str::to_owned),
+            asked_by: revoked.asked_by.map(str::to_owned),
+            address: revoked.address.map(str::to_owned),
+            ..AuditRecord::new(env.now_us, AuditAction::Revocation)
+        });
+    }
+
+    /// A refusal. An app counts as registered when its copy is in memory, which it is when it was looked at just
+    /// before: a record costs no statement.
+    fn refused(&self, env: &Env<'_>, (action, reason): (AuditAction, String), asking: AuditActor<'_>) -> AuditRecord {
+        let (known, claimed) = match asking.client_id {
+            Some(id) if self.directory.holds_client(id) => (Some(id.to_owned()), None),
+            claimed => (None, claimed.map(printable)),
+        };
+        AuditRecord {
+            refused: Some(reason),
+            client_id: known,
+            claimed_id: claimed,
+            user_id: asking.user_id.map(str::to_owned),
+            address: asking.address.map(str::to_owned),
+            ..AuditRecord::new(env.now_us, action)
+        }
     }
 }
 
@@ -70,33 +128,6 @@ pub(crate) struct LaunchAudit<'a> {
     pub(crate) patient_id: Option<&'a str>,
     pub(crate) asked_by: Option<&'a str>,
     pub(crate) address: Option<&'a str>,
-}
-
-/// Records that an EHR asked for a launch: with the id of the launch, or the reason why there is none. What it
-/// named counts as there when it got the launch; of a refusal only the app is told, if it is registered.
-pub(crate) fn launch(
-    env: &Env<'_>,
-    authority: &AuthorizationServer,
-    launching: LaunchAudit<'_>,
-    outcome: Result<&str, &LaunchUriError>,
-) {
-    let owned = |text: Option<&str>| text.map(str::to_owned);
-    let record = match outcome {
-        Ok(launch_id) => AuditRecord {
-            client_id: owned(launching.client_id),
-            user_id: owned(launching.user_id),
-            patient_id: owned(launching.patient_id),
-            launch_id: Some(launch_id.to_owned()),
-            address: owned(launching.address),
-            ..AuditRecord::new(env.now_us, AuditAction::Launch)
-        },
-        Err(LaunchUriError::Store(_) | LaunchUriError::Sign(_)) => return,
-        Err(fault) => {
-            let asking = AuditActor { client_id: launching.client_id, user_id: None, address: launching.address };
-            refused(env, authority, (AuditAction::Launch, fault.to_string()), asking)
-        }
-    };
-    authority.audit.record(AuditRecord { asked_by: owned(launching.asked_by), ..record });
 }
 
 /// Whose tokens were taken back, and by whom.
@@ -121,40 +152,6 @@ impl<'a> RevocationAudit<'a> {
             asked_by: None,
             address: None,
         }
-    }
-}
-
-/// Records that a person's token or family was taken back.
-pub(crate) fn revocation(env: &Env<'_>, authority: &AuthorizationServer, revoked: &RevocationAudit<'_>) {
-    authority.audit.record(AuditRecord {
-        client_id: Some(revoked.client_id.to_owned()),
-        user_id: Some(revoked.user_id.to_owned()),
-        grant_id: revoked.grant_id.map(str::to_owned),
-        asked_by: revoked.asked_by.map(str::to_owned),
-        address: revoked.address.map(str::to_owned),
-        ..AuditRecord::new(env.now_us, AuditAction::Revocation)
-    });
-}
-
-/// A refusal. An app counts as registered when its copy is in memory, which it is when it was looked at just
-/// before: a record costs no statement.
-pub(crate) fn refused(
-    env: &Env<'_>,
-    authority: &AuthorizationServer,
-    (action, reason): (AuditAction, String),
-    asking: AuditActor<'_>,
-) -> AuditRecord {
-    let (known, claimed) = match asking.client_id {
-        Some(id) if authority.directory.holds_client(id) => (Some(id.to_owned()), None),
-        claimed => (None, claimed.map(printable)),
-    };
-    AuditRecord {
-        refused: Some(reason),
-        client_id: known,
-        claimed_id: claimed,
-        user_id: asking.user_id.map(str::to_owned),
-        address: asking.address.map(str::to_owned),
-        ..AuditRecord::new(env.now_us, action)
     }
 }
 

@@ -6,16 +6,16 @@ use serde_json::{Value, json};
 use smart_scopes::ScopeSet;
 
 use crate::authenticate::{
-    AuthenticationRejection, ClientAuthenticationError, Credentials, CredentialsError, PresentedSecret, authenticate,
+    AuthenticationRejection, ClientAuthenticationError, ClientAuthenticator, Credentials, CredentialsError,
+    PresentedSecret,
 };
-use crate::authority::AuthorizationServer;
-use crate::bearer::{self, BearerTokenError, VerifiedToken};
+use crate::bearer::{AccessTokenVerifier, BearerTokenError, VerifiedToken};
 use crate::client::{Client, GrantType};
+use crate::directory::RegistrationCache;
 use crate::env::Env;
 use crate::person::Person;
 use crate::ports::{CallerStatusQuery, StoreError};
 use crate::reach::{ScopeHolder, SubjectKind};
-use crate::root::RootClient;
 use crate::token::claims::AccessTokenClaims;
 
 /// A caller of the resource endpoints, identified but not yet authorized.
@@ -72,100 +72,101 @@ pub enum CallerError {
     Store(#[from] StoreError),
 }
 
-/// Identifies a caller whose address the wire does not know, as [`identify_from`] does.
-///
-/// # Errors
-/// [`CallerError`].
-pub async fn identify(
-    env: &Env<'_>,
-    authority: &AuthorizationServer,
-    authorization: Option<&str>,
-) -> Result<Caller, CallerError> {
-    identify_from(env, authority, authorization, None).await
+/// Identifies who calls a resource endpoint.
+pub struct CallerIdentifier {
+    pub(crate) directory: Arc<RegistrationCache>,
+    pub(crate) authenticator: Arc<ClientAuthenticator>,
+    pub(crate) bearer: Arc<AccessTokenVerifier>,
 }
 
-/// Identifies the caller at `address` from its `Authorization` header. Credentials that are there and wrong are
-/// refused; they never count as absent.
-///
-/// # Errors
-/// [`CallerError`].
-///
-/// # Source
-/// RFC 6750, section 2.1; RFC 7617; `docs/decisions.md`, "Callers".
-pub async fn identify_from(
-    env: &Env<'_>,
-    authority: &AuthorizationServer,
-    authorization: Option<&str>,
-    address: Option<&str>,
-) -> Result<Caller, CallerError> {
-    let Some(header) = authorization else {
-        return Ok(Caller {
-            identity: CallerIdentity::Anonymous,
-            policy_revision: policy_revision(authority, None).await?,
-        });
-    };
-    let (scheme, rest) = header.split_once(' ').ok_or(CallerError::Header)?;
-    if scheme.eq_ignore_ascii_case("Bearer") {
-        return identify_bearer(env, authority, rest.trim()).await;
+impl CallerIdentifier {
+    /// Identifies a caller whose address the wire does not know, as [`Self::identify_from`] does.
+    ///
+    /// # Errors
+    /// [`CallerError`].
+    pub async fn identify(&self, env: &Env<'_>, authorization: Option<&str>) -> Result<Caller, CallerError> {
+        self.identify_from(env, authorization, None).await
     }
-    if scheme.eq_ignore_ascii_case("Basic") {
-        return identify_basic(env, authority, header, address).await;
+
+    /// Identifies the caller at `address` from its `Authorization` header. Credentials that are there and wrong are
+    /// refused; they never count as absent.
+    ///
+    /// # Errors
+    /// [`CallerError`].
+    ///
+    /// # Source
+    /// RFC 6750, section 2.1; RFC 7617; `docs/decisions.md`, "Callers".
+    pub async fn identify_from(
+        &self,
+        env: &Env<'_>,
+        authorization: Option<&str>,
+        address: Option<&str>,
+    ) -> Result<Caller, CallerError> {
+        let Some(header) = authorization else {
+            return Ok(Caller {
+                identity: CallerIdentity::Anonymous,
+                policy_revision: self.policy_revision(None).await?,
+            });
+        };
+        let (scheme, rest) = header.split_once(' ').ok_or(CallerError::Header)?;
+        if scheme.eq_ignore_ascii_case("Bearer") {
+            return self.identify_bearer(env, rest.trim()).await;
+        }
+        if scheme.eq_ignore_ascii_case("Basic") {
+            return self.identify_basic(env, header, address).await;
+        }
+        Err(CallerError::Header)
     }
-    Err(CallerError::Header)
-}
 
-async fn policy_revision(authority: &AuthorizationServer, client_id: Option<&str>) -> Result<i64, StoreError> {
-    let query = CallerStatusQuery { client_id, ..CallerStatusQuery::default() };
-    Ok(authority.directory.store().caller_status(&query).await?.policy_revision)
-}
-
-async fn identify_bearer(env: &Env<'_>, authority: &AuthorizationServer, token: &str) -> Result<Caller, CallerError> {
-    let token = bearer::verify(env, authority, token).await.map_err(|fault| match fault {
-        BearerTokenError::Store(error) => CallerError::Store(error),
-        other => CallerError::Token(other),
-    })?;
-    let policy_revision = token.standing.policy_revision;
-    // Scopes were parsed when the token was issued; what no longer parses grants nothing.
-    let scopes = token.claims.scope.as_deref().map(|scope| ScopeSet::parse(scope).unwrap_or_default());
-    // A person's token without scopes opens nothing: policies alone decide for clients, not for people.
-    let scopes = scopes.or_else(|| token.claims.user_id().map(|_| ScopeSet::default()));
-    Ok(Caller { identity: CallerIdentity::Token(Box::new(TokenBearer { token, scopes })), policy_revision })
-}
-
-async fn identify_basic(
-    env: &Env<'_>,
-    authority: &AuthorizationServer,
-    header: &str,
-    address: Option<&str>,
-) -> Result<Caller, CallerError> {
-    let secret = PresentedSecret::from_header(header, None).map_err(|_: CredentialsError| CallerError::Header)?;
-    let secret = secret.sent_from(address);
-    if authority.is_roots(env, &secret).map_err(unidentified)? {
-        return Ok(Caller { identity: CallerIdentity::Root, policy_revision: 0 });
+    async fn policy_revision(&self, client_id: Option<&str>) -> Result<i64, StoreError> {
+        let query = CallerStatusQuery { client_id, ..CallerStatusQuery::default() };
+        Ok(self.directory.store().caller_status(&query).await?.policy_revision)
     }
-    let credentials = Credentials::Secret(secret);
-    let client = authenticate_basic(env, authority, &credentials).await?;
-    let query = CallerStatusQuery { client_id: Some(&client.id), ..CallerStatusQuery::default() };
-    let standing = authority.directory.store().caller_status(&query).await?;
-    let client = if standing.client_version == Some(client.version) {
-        client
-    } else {
-        // The proof holds for the version it was checked against and no other.
-        authority.directory.read_client(&client.id).await?;
-        authenticate_basic(env, authority, &credentials).await?
-    };
-    if !client.may_use(GrantType::Basic) {
-        return Err(CallerError::Basic(AuthenticationRejection::NotBasic));
-    }
-    Ok(Caller { identity: CallerIdentity::Client(client), policy_revision: standing.policy_revision })
-}
 
-async fn authenticate_basic(
-    env: &Env<'_>,
-    authority: &AuthorizationServer,
-    credentials: &Credentials<'_>,
-) -> Result<Arc<Client>, CallerError> {
-    authenticate(env, authority, credentials).await.map(|authenticated| authenticated.client).map_err(unidentified)
+    async fn identify_bearer(&self, env: &Env<'_>, token: &str) -> Result<Caller, CallerError> {
+        let token = self.bearer.verify(env, token).await.map_err(|fault| match fault {
+            BearerTokenError::Store(error) => CallerError::Store(error),
+            other => CallerError::Token(other),
+        })?;
+        let policy_revision = token.standing.policy_revision;
+        // Scopes were parsed when the token was issued; what no longer parses grants nothing.
+        let scopes = token.claims.scope.as_deref().map(|scope| ScopeSet::parse(scope).unwrap_or_default());
+        // A person's token without scopes opens nothing: policies alone decide for clients, not for people.
+        let scopes = scopes.or_else(|| token.claims.user_id().map(|_| ScopeSet::default()));
+        Ok(Caller { identity: CallerIdentity::Token(Box::new(TokenBearer { token, scopes })), policy_revision })
+    }
+
+    async fn identify_basic(&self, env: &Env<'_>, header: &str, address: Option<&str>) -> Result<Caller, CallerError> {
+        let secret = PresentedSecret::from_header(header, None).map_err(|_: CredentialsError| CallerError::Header)?;
+        let secret = secret.sent_from(address);
+        if self.authenticator.is_roots(env, &secret).map_err(unidentified)? {
+            return Ok(Caller { identity: CallerIdentity::Root, policy_revision: 0 });
+        }
+        let credentials = Credentials::Secret(secret);
+        let client = self.authenticate_basic(env, &credentials).await?;
+        let query = CallerStatusQuery { client_id: Some(&client.id), ..CallerStatusQuery::default() };
+        let standing = self.directory.store().caller_status(&query).await?;
+        let client = if standing.client_version == Some(client.version) {
+            client
+        } else {
+            // The proof holds for the version it was checked against and no other.
+            self.directory.read_client(&client.id).await?;
+            self.authenticate_basic(env, &credentials).await?
+        };
+        if !client.may_use(GrantType::Basic) {
+            return Err(CallerError::Basic(AuthenticationRejection::NotBasic));
+        }
+        Ok(Caller { identity: CallerIdentity::Client(client), policy_revision: standing.policy_revision })
+    }
+
+    async fn authenticate_basic(
+        &self,
+        env: &Env<'_>,
+        credentials: &Credentials<'_>,
+    ) -> Result<Arc<Client>, CallerError> {
+        let authenticated = self.authenticator.authenticate(env, credentials).await;
+        authenticated.map(|authenticated| authenticated.client).map_err(unidentified)
+    }
 }
 
 fn unidentified(fault: ClientAuthenticationError) -> CallerError {
@@ -188,9 +189,9 @@ impl Caller {
 
     /// Returns what an auditor is told of the caller: the id of the Client, or of the bootstrap administrator.
     #[must_use]
-    pub fn id<'a>(&'a self, authority: &'a AuthorizationServer) -> Option<&'a str> {
+    pub fn id<'a>(&'a self, root_id: Option<&'a str>) -> Option<&'a str> {
         match &self.identity {
-            CallerIdentity::Root => authority.root.as_ref().map(RootClient::id),
+            CallerIdentity::Root => root_id,
             _ => self.client_id(),
         }
     }

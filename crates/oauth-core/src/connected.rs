@@ -4,15 +4,19 @@
 //! another issuer, has none: it is shown by its families, and taken back for the app as a whole.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use crate::audit::{self, RevocationAudit};
-use crate::authority::AuthorizationServer;
+use crate::audit::{AuditTrail, RevocationAudit};
 use crate::authorization::Authorization;
 use crate::authorize::{AppCard, in_words};
 use crate::client::{Client, GrantType};
+use crate::directory::RegistrationCache;
 use crate::env::Env;
 use crate::person::Person;
-use crate::ports::{AuditAction, AuditRecord, MemberGrant, PatientSummary, StoreError, TokenFamily};
+use crate::ports::{
+    AuditAction, AuditRecord, GrantStore, MemberGrant, PatientStore, PatientSummary, StoreError, TokenFamily,
+    TokenFamilyStore,
+};
 
 /// The app to disconnect: by the grant of a person, or by the client id of an app without a consent page.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,116 +59,119 @@ pub struct ConnectedApp {
     pub allowed: Vec<String>,
 }
 
-/// Returns what the person lets apps do, newest first; then what apps got without a grant, by their ids.
-///
-/// Costs two statements, and one for each patient whose record it is about.
-///
-/// # Errors
-/// [`StoreError`].
-pub async fn list(
-    env: &Env<'_>,
-    authority: &AuthorizationServer,
-    person: &Person,
-) -> Result<Vec<ConnectedApp>, StoreError> {
-    let mut apps = Vec::new();
-    for grant in authority.grants.grants_of(&person.id).await? {
-        apps.push(granted(authority, grant).await?);
+/// Lists the apps that a person has let in, and takes their access back.
+pub struct ConnectedAppService {
+    pub(crate) directory: Arc<RegistrationCache>,
+    pub(crate) grants: Arc<dyn GrantStore>,
+    pub(crate) families: Arc<dyn TokenFamilyStore>,
+    pub(crate) patients: Arc<dyn PatientStore>,
+    pub(crate) audit: AuditTrail,
+}
+
+impl ConnectedAppService {
+    /// Returns what the person lets apps do, newest first; then what apps got without a grant, by their ids.
+    ///
+    /// Costs two statements, and one for each patient whose record it is about.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn list(&self, env: &Env<'_>, person: &Person) -> Result<Vec<ConnectedApp>, StoreError> {
+        let mut apps = Vec::new();
+        for grant in self.grants.grants_of(&person.id).await? {
+            apps.push(self.granted(grant).await?);
+        }
+        let mut direct: BTreeMap<String, Vec<TokenFamily>> = BTreeMap::new();
+        for family in self.families.direct_families(&person.id, env.now_s()).await? {
+            if family.credential == person.credential {
+                direct.entry(family.client_id.clone()).or_default().push(family);
+            }
+        }
+        for (client_id, families) in direct {
+            apps.extend(self.got(client_id, &families).await?);
+        }
+        Ok(apps)
     }
-    let mut direct: BTreeMap<String, Vec<TokenFamily>> = BTreeMap::new();
-    for family in authority.families.direct_families(&person.id, env.now_s()).await? {
-        if family.credential == person.credential {
-            direct.entry(family.client_id.clone()).or_default().push(family);
+
+    async fn granted(&self, grant: MemberGrant) -> Result<ConnectedApp, StoreError> {
+        let client = self.directory.client(&grant.client_id).await?;
+        Ok(ConnectedApp {
+            app: card(client.as_deref(), &grant.client_id),
+            allowed: in_words(&grant.granted, client.as_ref().map(|client| &client.authorization_code)),
+            held: ConnectionId::Grant(grant.id),
+            by: AuthorizedVia::Page,
+            patient: self.patient(grant.patient_id.as_deref()).await?,
+            since_s: grant.created_s,
+            last_used_s: grant.used_s,
+        })
+    }
+
+    /// Returns what an app got without a grant: all its families as one, newest first.
+    async fn got(&self, client_id: String, families: &[TokenFamily]) -> Result<Option<ConnectedApp>, StoreError> {
+        let read = |family: &TokenFamily| Authorization::read(&family.authorization).ok();
+        let authorizations: Vec<Authorization> = families.iter().filter_map(read).collect();
+        let (Some(newest), Some(latest)) = (authorizations.first(), families.first()) else { return Ok(None) };
+        let client = self.directory.client(&client_id).await?;
+        let settings = client.as_ref().and_then(|client| client.member_settings(newest.grant));
+        let scopes: Vec<&str> = authorizations.iter().map(|authorization| authorization.scope.as_str()).collect();
+        Ok(Some(ConnectedApp {
+            app: card(client.as_deref(), &client_id),
+            allowed: in_words(&scopes.join(" "), settings),
+            by: if newest.grant == GrantType::TokenExchange { AuthorizedVia::Issuer } else { AuthorizedVia::Password },
+            patient: self.patient(newest.context.patient.as_deref()).await?,
+            since_s: families.iter().map(|family| family.created_s).min().unwrap_or(latest.created_s),
+            last_used_s: Some(latest.created_s),
+            held: ConnectionId::Direct(client_id),
+        }))
+    }
+
+    async fn patient(&self, id: Option<&str>) -> Result<Option<PatientSummary>, StoreError> {
+        match id {
+            Some(id) => self.patients.patient(id).await,
+            None => Ok(None),
         }
     }
-    for (client_id, families) in direct {
-        apps.extend(got(authority, client_id, &families).await?);
+
+    /// Takes access back: every token under it is good for nothing from now on. Returns whether this person had
+    /// given it.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn revoke(
+        &self,
+        env: &Env<'_>,
+        (person, address): (&Person, Option<&str>),
+        held: &ConnectionId,
+    ) -> Result<bool, StoreError> {
+        let grant_id = match held {
+            ConnectionId::Grant(grant_id) => grant_id,
+            ConnectionId::Direct(client_id) => {
+                let had = self.families.revoke_direct_families(&person.id, client_id, env.now_s()).await?;
+                if had {
+                    let revoked =
+                        RevocationAudit { client_id, user_id: &person.id, grant_id: None, asked_by: None, address };
+                    self.audit.revocation(env, &revoked);
+                }
+                return Ok(had);
+            }
+        };
+        let grants = self.grants.grants_of(&person.id).await?;
+        let had = self.grants.revoke_grant(&person.id, grant_id, &env.identifier()).await?;
+        let grant = grants.into_iter().find(|grant| had && grant.id == *grant_id);
+        if let Some(grant) = grant {
+            self.audit.record(AuditRecord {
+                client_id: Some(grant.client_id),
+                user_id: Some(grant.user_id),
+                patient_id: grant.patient_id,
+                grant_id: Some(grant.id),
+                address: address.map(str::to_owned),
+                scope: Some(grant.granted),
+                ..AuditRecord::new(env.now_us, AuditAction::Revocation)
+            });
+        }
+        Ok(had)
     }
-    Ok(apps)
-}
-
-async fn granted(authority: &AuthorizationServer, grant: MemberGrant) -> Result<ConnectedApp, StoreError> {
-    let client = authority.directory.client(&grant.client_id).await?;
-    Ok(ConnectedApp {
-        app: card(client.as_deref(), &grant.client_id),
-        allowed: in_words(&grant.granted, client.as_ref().map(|client| &client.authorization_code)),
-        held: ConnectionId::Grant(grant.id),
-        by: AuthorizedVia::Page,
-        patient: patient(authority, grant.patient_id.as_deref()).await?,
-        since_s: grant.created_s,
-        last_used_s: grant.used_s,
-    })
-}
-
-/// Returns what an app got without a grant: all its families as one, newest first.
-async fn got(
-    authority: &AuthorizationServer,
-    client_id: String,
-    families: &[TokenFamily],
-) -> Result<Option<ConnectedApp>, StoreError> {
-    let read = |family: &TokenFamily| Authorization::read(&family.authorization).ok();
-    let authorizations: Vec<Authorization> = families.iter().filter_map(read).collect();
-    let (Some(newest), Some(latest)) = (authorizations.first(), families.first()) else { return Ok(None) };
-    let client = authority.directory.client(&client_id).await?;
-    let settings = client.as_ref().and_then(|client| client.member_settings(newest.grant));
-    let scopes: Vec<&str> = authorizations.iter().map(|authorization| authorization.scope.as_str()).collect();
-    Ok(Some(ConnectedApp {
-        app: card(client.as_deref(), &client_id),
-        allowed: in_words(&scopes.join(" "), settings),
-        by: if newest.grant == GrantType::TokenExchange { AuthorizedVia::Issuer } else { AuthorizedVia::Password },
-        patient: patient(authority, newest.context.patient.as_deref()).await?,
-        since_s: families.iter().map(|family| family.created_s).min().unwrap_or(latest.created_s),
-        last_used_s: Some(latest.created_s),
-        held: ConnectionId::Direct(client_id),
-    }))
 }
 
 fn card(client: Option<&Client>, client_id: &str) -> AppCard {
     client.map_or_else(|| AppCard::gone(client_id), AppCard::of)
-}
-
-async fn patient(authority: &AuthorizationServer, id: Option<&str>) -> Result<Option<PatientSummary>, StoreError> {
-    match id {
-        Some(id) => authority.patients.patient(id).await,
-        None => Ok(None),
-    }
-}
-
-/// Takes access back: every token under it is good for nothing from now on. Returns whether this person had
-/// given it.
-///
-/// # Errors
-/// [`StoreError`].
-pub async fn revoke(
-    env: &Env<'_>,
-    authority: &AuthorizationServer,
-    (person, address): (&Person, Option<&str>),
-    held: &ConnectionId,
-) -> Result<bool, StoreError> {
-    let grant_id = match held {
-        ConnectionId::Grant(grant_id) => grant_id,
-        ConnectionId::Direct(client_id) => {
-            let had = authority.families.revoke_direct_families(&person.id, client_id, env.now_s()).await?;
-            if had {
-                let revoked =
-                    RevocationAudit { client_id, user_id: &person.id, grant_id: None, asked_by: None, address };
-                audit::revocation(env, authority, &revoked);
-            }
-            return Ok(had);
-        }
-    };
-    let grants = authority.grants.grants_of(&person.id).await?;
-    let had = authority.grants.revoke_grant(&person.id, grant_id, &env.identifier()).await?;
-    let grant = grants.into_iter().find(|grant| had && grant.id == *grant_id);
-    if let Some(grant) = grant {
-        authority.audit.record(AuditRecord {
-            client_id: Some(grant.client_id),
-            user_id: Some(grant.user_id),
-            patient_id: grant.patient_id,
-            grant_id: Some(grant.id),
-            address: address.map(str::to_owned),
-            scope: Some(grant.granted),
-            ..AuditRecord::new(env.now_us, AuditAction::Revocation)
-        });
-    }
-    Ok(had)
 }

@@ -3,8 +3,8 @@
 use b2b_claim::{Claim, Diagnosis};
 use serde::Serialize;
 
-use crate::authority::AuthorizationServer;
 use crate::directory::Organization;
+use crate::directory::RegistrationCache;
 use crate::ports::StoreError;
 use crate::token::b2b_of;
 
@@ -35,10 +35,10 @@ pub struct ClaimDiagnosis {
 /// # Source
 /// Specification, Access token claim (the three conditions) and Client registration rule (the
 /// four steps of diagnosis).
-pub async fn diagnose(authority: &AuthorizationServer, client_id: &str) -> Result<Option<ClaimDiagnosis>, StoreError> {
-    let Some(client) = authority.directory.read_client(client_id).await? else { return Ok(None) };
+pub async fn diagnose(directory: &RegistrationCache, client_id: &str) -> Result<Option<ClaimDiagnosis>, StoreError> {
+    let Some(client) = directory.read_client(client_id).await? else { return Ok(None) };
     let organization = match &client.b2b {
-        Ok(registration) => authority.directory.store().organization(&registration.organization.id).await?,
+        Ok(registration) => directory.store().organization(&registration.organization.id).await?,
         Err(_) => None,
     };
     let organization = organization.map(|stored| Organization { version: stored.version, resource: stored.resource });

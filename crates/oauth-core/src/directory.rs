@@ -60,6 +60,12 @@ impl RegistrationCache {
         }
     }
 
+    /// Returns the base address of the server, by which references of its own are known.
+    #[must_use]
+    pub fn base_url(&self) -> &str {
+        &self.base_url
+    }
+
     fn deployment(&self) -> Deployment<'_> {
         Deployment { ext_base: &self.ext_base, base_url: Some(&self.base_url) }
     }

@@ -9,9 +9,9 @@ use serde::Serialize;
 use smart_scopes::{Scope, ScopeParseError, ScopeSet};
 
 use crate::access::AccessRequest;
-use crate::authority::AuthorizationServer;
 use crate::bearer::VerifiedToken;
 use crate::caller::{Caller, CallerIdentity, TokenBearer};
+use crate::directory::RegistrationCache;
 use crate::env::Env;
 use crate::policy::{PolicyDecision, PolicySubject};
 use crate::ports::{CallerStatusQuery, StoreError};
@@ -76,43 +76,41 @@ pub struct AccessExplanation {
 /// [`ExplainError`].
 pub async fn caller(
     env: &Env<'_>,
-    authority: &AuthorizationServer,
+    directory: &RegistrationCache,
     supposed: AssumedRequest<'_>,
 ) -> Result<Caller, ExplainError> {
     let has_token = supposed.user.is_some() || supposed.patient.is_some() || supposed.scope.is_some();
     let query =
         CallerStatusQuery { client_id: supposed.client, user_id: supposed.user, ..CallerStatusQuery::default() };
-    let standing = authority.directory.store().caller_status(&query).await?;
+    let standing = directory.store().caller_status(&query).await?;
     let policy_revision = standing.policy_revision;
     let Some(client_id) = supposed.client else {
         let anonymous = Caller { identity: CallerIdentity::Anonymous, policy_revision };
         return if has_token { Err(ExplainError::NoClient) } else { Ok(anonymous) };
     };
-    let client = authority.directory.read_client(client_id).await?.ok_or(ExplainError::UnknownClient)?;
+    let client = directory.read_client(client_id).await?.ok_or(ExplainError::UnknownClient)?;
     if !has_token {
         return Ok(Caller { identity: CallerIdentity::Client(client), policy_revision });
     }
     let person = match (supposed.user, standing.user_version) {
         (None, _) => None,
         (Some(_), None) => return Err(ExplainError::UnknownUser),
-        (Some(id), Some(version)) => {
-            Some(authority.directory.person_at(id, version).await?.ok_or(ExplainError::UnknownUser)?)
-        }
+        (Some(id), Some(version)) => Some(directory.person_at(id, version).await?.ok_or(ExplainError::UnknownUser)?),
     };
     let scopes = supposed.scope.map(ScopeSet::parse).transpose()?;
     let scopes = scopes.or_else(|| person.as_ref().map(|_| ScopeSet::default()));
-    let claims = claims(env, authority, supposed);
+    let claims = claims(env, directory, supposed);
     let token = VerifiedToken { claims, client: Arc::clone(&client), person, standing };
     Ok(Caller { identity: CallerIdentity::Token(Box::new(TokenBearer { token, scopes })), policy_revision })
 }
 
 /// Returns what the token would say.
-fn claims(env: &Env<'_>, authority: &AuthorizationServer, supposed: AssumedRequest<'_>) -> AccessTokenClaims {
-    let base_url = &authority.settings.base_url;
+fn claims(env: &Env<'_>, directory: &RegistrationCache, supposed: AssumedRequest<'_>) -> AccessTokenClaims {
+    let base_url = directory.base_url();
     let now_s = env.now_us.div_euclid(1_000_000);
     let text = |value: Option<&str>| value.unwrap_or_default().to_owned();
     AccessTokenClaims {
-        iss: base_url.clone(),
+        iss: base_url.to_owned(),
         sub: text(supposed.user.or(supposed.client)),
         aud: format!("{base_url}/fhir"),
         iat: now_s,
@@ -132,11 +130,11 @@ fn claims(env: &Env<'_>, authority: &AuthorizationServer, supposed: AssumedReque
 /// # Errors
 /// [`StoreError`].
 pub async fn explain(
-    authority: &AuthorizationServer,
+    directory: &RegistrationCache,
     caller: &Caller,
     access: AccessRequest<'_>,
 ) -> Result<AccessExplanation, StoreError> {
-    let book = authority.directory.policies_at(caller.policy_revision).await?;
+    let book = directory.policies_at(caller.policy_revision).await?;
     let subject = PolicySubject {
         client_id: caller.client_id(),
         user_id: caller.user_id(),
@@ -146,7 +144,7 @@ pub async fn explain(
     };
     let mut request = (access.request)();
     caller.describe(&mut request, access.operation);
-    let store = authority.directory.store();
+    let store = directory.store();
     let (permitting_scopes, missing_scope, is_wide) = scopes(caller, access.target);
     let policies_of_the_person = match caller.user_id() {
         Some(_) if is_wide => {

@@ -10,24 +10,21 @@ use serde::Deserialize as _;
 use serde_json::{Value, json};
 
 use crate::access::{AccessError, AccessRequest, authorize};
-use crate::audit::{self, RevocationAudit};
-use crate::authenticate::{
-    AuthenticatedClient, ClientAuthenticationError, Credentials, authenticate, authenticate_and_claim,
-    authenticate_app, claim_nonce,
-};
-use crate::authority::AuthorizationServer;
+use crate::audit::{AuditTrail, RevocationAudit};
+use crate::authenticate::{AuthenticatedClient, ClientAuthenticationError, ClientAuthenticator, Credentials};
 use crate::authorization::{Authorization, LaunchContext};
-use crate::bearer::{self, BearerTokenError, VerifiedToken};
-use crate::caller::{Caller, CallerError, CallerIdentity, identify_from};
+use crate::bearer::{AccessTokenVerifier, BearerTokenError, VerifiedToken};
+use crate::caller::{Caller, CallerError, CallerIdentifier, CallerIdentity};
 use crate::client::Client;
+use crate::directory::RegistrationCache;
 use crate::env::Env;
 use crate::identity::PersonClaims;
+use crate::issuer::Issuer;
 use crate::jose::sha256;
 use crate::limits::CLOCK_LEEWAY_S;
 use crate::person::Person;
-use crate::ports::{CallerStatusQuery, RefreshToken, StoreError};
-use crate::root::RootClient;
-use crate::token::{TokenError, TokenRequest, told};
+use crate::ports::{CallerStatusQuery, RefreshToken, StoreError, TokenFamilyStore, TokenStore};
+use crate::token::{TokenError, TokenRequest, with_style};
 
 /// The reason why introspection was not answered.
 #[derive(Debug, thiserror::Error)]
@@ -44,43 +41,248 @@ pub enum IntrospectionError {
     Store(#[from] StoreError),
 }
 
-/// Answers `{"active": …}` for the token in the form, an access token or a refresh token.
-///
-/// A caller learns about its own tokens; about others' only when a policy allows it this endpoint
-/// (resource servers), or it is an administrator. To everyone else a foreign token is inactive,
-/// as RFC 7662, section 2.2 permits.
-///
-/// # Errors
-/// [`IntrospectionError`].
-pub async fn introspect(
-    env: &Env<'_>,
-    authority: &AuthorizationServer,
-    request: &TokenRequest<'_>,
-    access: AccessRequest<'_>,
-) -> Result<Value, IntrospectionError> {
-    let claimed = claimed_caller(env, authority, request).await?;
-    // Both at once, so that they share a statement. What is wrong with the caller is said first.
-    let token = request.form.get("token");
-    let (caller, presented) = join(confirm(env, authority, request, claimed), async {
-        match token {
-            Some(token) => presented(env, authority, token).await,
-            None => Ok(None),
+/// Answers whether tokens are good, and revokes them.
+pub struct IntrospectionService {
+    pub(crate) issuer: Arc<Issuer>,
+    pub(crate) directory: Arc<RegistrationCache>,
+    pub(crate) authenticator: Arc<ClientAuthenticator>,
+    pub(crate) callers: Arc<CallerIdentifier>,
+    pub(crate) bearer: Arc<AccessTokenVerifier>,
+    pub(crate) tokens: Arc<dyn TokenStore>,
+    pub(crate) families: Arc<dyn TokenFamilyStore>,
+    pub(crate) audit: AuditTrail,
+}
+
+impl IntrospectionService {
+    /// Answers `{"active": …}` for the token in the form, an access token or a refresh token.
+    ///
+    /// A caller learns about its own tokens; about others' only when a policy allows it this endpoint
+    /// (resource servers), or it is an administrator. To everyone else a foreign token is inactive,
+    /// as RFC 7662, section 2.2 permits.
+    ///
+    /// # Errors
+    /// [`IntrospectionError`].
+    pub async fn introspect(
+        &self,
+        env: &Env<'_>,
+        request: &TokenRequest<'_>,
+        access: AccessRequest<'_>,
+    ) -> Result<Value, IntrospectionError> {
+        let claimed = self.claimed_caller(env, request).await?;
+        // Both at once, so that they share a statement. What is wrong with the caller is said first.
+        let token = request.form.get("token");
+        let (caller, presented) = join(self.confirm(env, request, claimed), async {
+            match token {
+                Some(token) => self.presented(env, token).await,
+                None => Ok(None),
+            }
+        })
+        .await;
+        let (caller, presented) = (caller?, presented?);
+        if token.is_none() {
+            return Err(TokenError::Missing("token").into());
         }
-    })
-    .await;
-    let (caller, presented) = (caller?, presented?);
-    if token.is_none() {
-        return Err(TokenError::Missing("token").into());
+        let Some(presented) = presented else { return Ok(inactive()) };
+        let own = caller.client_id() == Some(presented.client_id());
+        let may = own
+            || match authorize(&self.directory, &caller, access).await {
+                Ok(_) => true,
+                Err(AccessError::Store(error)) => return Err(error.into()),
+                Err(_) => false,
+            };
+        Ok(if may { self.active(&presented) } else { inactive() })
     }
-    let Some(presented) = presented else { return Ok(inactive()) };
-    let own = caller.client_id() == Some(presented.client_id());
-    let may = own
-        || match authorize(authority, &caller, access).await {
-            Ok(_) => true,
-            Err(AccessError::Store(error)) => return Err(error.into()),
-            Err(_) => false,
+
+    async fn presented(&self, env: &Env<'_>, token: &str) -> Result<Option<Presented>, StoreError> {
+        match self.bearer.verify(env, token).await {
+            Ok(verified) => return Ok(Some(Presented::Access(Box::new(verified)))),
+            Err(BearerTokenError::Store(error)) => return Err(error),
+            // Nothing with this text was issued as an access token; refresh tokens look like opaque ones.
+            Err(BearerTokenError::Unknown) => {}
+            Err(_) => return Ok(None),
+        }
+        let refresh = self.find_refresh_token(env, token).await?;
+        Ok(refresh.map(|verified| Presented::Refresh(Box::new(verified))))
+    }
+
+    async fn claimed_caller<'a>(
+        &self,
+        env: &Env<'_>,
+        request: &'a TokenRequest<'_>,
+    ) -> Result<ClaimedCaller<'a>, IntrospectionError> {
+        let (authorization, address) = (request.authorization, request.address);
+        if self.authenticator.is_root(env, authorization, address)? || is_bearer(authorization) {
+            return Ok(ClaimedCaller::Identified);
+        }
+        let credentials = Credentials::read(authorization, request.form).map_err(TokenError::from)?;
+        let credentials = credentials.map_err(TokenError::from)?.sent_from(address);
+        if matches!(credentials, Credentials::None) {
+            return Err(IntrospectionError::Unauthenticated);
+        }
+        let authenticated = self.authenticator.authenticate(env, &credentials).await?;
+        Ok(ClaimedCaller::Client(credentials, authenticated))
+    }
+
+    /// The caller as the database has it now. The nonce of an assertion is claimed.
+    async fn confirm(
+        &self,
+        env: &Env<'_>,
+        request: &TokenRequest<'_>,
+        claimed: ClaimedCaller<'_>,
+    ) -> Result<Caller, IntrospectionError> {
+        let ClaimedCaller::Client(credentials, authenticated) = claimed else {
+            let identified = self.callers.identify_from(env, request.authorization, request.address).await;
+            return identified.map_err(|fault| match fault {
+                CallerError::Store(error) => IntrospectionError::Store(error),
+                _ => IntrospectionError::Unauthenticated,
+            });
         };
-    Ok(if may { presented.active(authority) } else { inactive() })
+        if authenticated.nonce.is_some() {
+            self.authenticator.claim_nonce(env, &credentials, &authenticated).await?;
+        }
+        let client = authenticated.client;
+        let query = CallerStatusQuery { client_id: Some(&client.id), ..CallerStatusQuery::default() };
+        let standing = self.directory.store().caller_status(&query).await?;
+        let client = if standing.client_version == Some(client.version) {
+            client
+        } else {
+            // The proof holds for the version it was checked against and no other.
+            self.directory.read_client(&client.id).await?;
+            self.authenticator.authenticate(env, &credentials).await?.client
+        };
+        Ok(Caller { identity: CallerIdentity::Client(client), policy_revision: standing.policy_revision })
+    }
+
+    /// Returns a refresh token that is good now; `None` for one that is unknown, over, replaced, or whose app or person is
+    /// no longer active.
+    async fn find_refresh_token(&self, env: &Env<'_>, token: &str) -> Result<Option<VerifiedRefresh>, StoreError> {
+        let Some(found) = self.families.find_refresh_token(&sha256(token.as_bytes())).await? else { return Ok(None) };
+        let (now_s, family) = (env.now_s(), found.family);
+        let over = found.revoked || found.used_s.is_some() || found.token.expires_s.min(family.expires_s) <= now_s;
+        let (Some(client_version), Some(user_version), false) = (found.client_version, found.user_version, over) else {
+            return Ok(None);
+        };
+        let client = self.directory.client_at(&family.client_id, client_version).await?;
+        let person = self.directory.person_at(&family.user_id, user_version).await?;
+        let person = person.filter(|person| person.active && person.credential == family.credential);
+        let authorization = Authorization::read(&family.authorization).ok();
+        let (Some(_), Some(person), Some(authorization)) =
+            (client.filter(|client| client.active), person, authorization)
+        else {
+            return Ok(None);
+        };
+        Ok(Some(VerifiedRefresh { client_id: family.client_id, token: found.token, authorization, person }))
+    }
+
+    fn active(&self, presented: &Presented) -> Value {
+        match presented {
+            Presented::Access(token) => self.active_access(token),
+            Presented::Refresh(token) => self.active_refresh(token),
+        }
+    }
+
+    fn active_refresh(&self, refresh: &VerifiedRefresh) -> Value {
+        let mut answer = json!({
+            "active": true,
+            "iss": self.issuer.settings.base_url,
+            "sub": refresh.person.id,
+            "client_id": refresh.client_id,
+            "iat": refresh.token.issued_s,
+            "exp": refresh.token.expires_s,
+            "scope": refresh.authorization.scope,
+        });
+        let authorization = &refresh.authorization;
+        self.add_person(&mut answer, &refresh.person, (&authorization.scope, &authorization.context));
+        answer
+    }
+
+    /// Returns what the token says, with the launch context under the names of the token response (SMART App Launch
+    /// 2.2.0, token introspection) and who the person is.
+    fn active_access(&self, token: &VerifiedToken) -> Value {
+        let mut answer = json!({ "active": true, "token_type": "Bearer" });
+        let claims = json!(token.claims);
+        if let (Some(answer), Some(claims)) = (answer.as_object_mut(), claims.as_object()) {
+            answer.extend(claims.iter().map(|(name, value)| (name.clone(), value.clone())));
+        }
+        if let Some(person) = &token.person {
+            let scope = token.claims.scope.as_deref().unwrap_or_default();
+            let context = token.claims.context.as_ref().and_then(|context| LaunchContext::deserialize(context).ok());
+            let context = context.unwrap_or_default();
+            self.add_person(&mut answer, person, (scope, &context));
+        }
+        answer
+    }
+
+    /// Adds `username`, `fhirUser` when the scope allows it, and the launch context.
+    fn add_person(&self, answer: &mut Value, person: &Person, (scope, context): (&str, &LaunchContext)) {
+        let Some(answer) = answer.as_object_mut() else { return };
+        if let Value::Object(context) = json!(with_style(&self.issuer.documents, context)) {
+            answer.extend(context);
+        }
+        let fhir_user = PersonClaims::of(person, scope, self.issuer.documents.fhir_base()).fhir_user;
+        answer.extend(fhir_user.map(|fhir_user| ("fhirUser".to_owned(), Value::from(fhir_user))));
+        let username = person.user_name.clone().or_else(|| person.email.clone());
+        answer.extend(username.map(|username| ("username".to_owned(), Value::from(username))));
+    }
+
+    /// Revocation: the same authentication (a public app gives its id), and a silent answer. An access token
+    /// ends alone; a refresh token ends with its family, that is with every token of that authorization.
+    ///
+    /// # Errors
+    /// [`TokenError`] for the request and the credentials; an unknown or foreign token is no error
+    /// (RFC 7009, section 2.2).
+    pub async fn revoke(&self, env: &Env<'_>, request: &TokenRequest<'_>) -> Result<(), TokenError> {
+        let client = if self.authenticator.is_root(env, request.authorization, request.address)? {
+            None
+        } else {
+            let credentials = Credentials::read(request.authorization, request.form)??.sent_from(request.address);
+            Some(self.authenticate_to_revoke(env, &credentials).await?)
+        };
+        let token = request.form.get("token").ok_or(TokenError::Missing("token"))?;
+        let root_id = self.authenticator.root_id();
+        let who = Revoker { client: client.as_deref(), root_id, request };
+        match self.bearer.read(env, token).await {
+            Ok(claims) if who.may_revoke(&claims.client_id) => {
+                // Nodes' clocks differ: one that is behind must still find the token revoked.
+                self.tokens.revoke(&claims.jti, claims.exp + CLOCK_LEEWAY_S).await?;
+                if claims.sid.is_some() {
+                    self.audit.revocation(env, &who.of((&claims.client_id, &claims.sub)));
+                }
+            }
+            Ok(_) => {}
+            Err(BearerTokenError::Store(error)) => return Err(error.into()),
+            Err(_) => self.revoke_refresh_token(env, token, &who).await?,
+        }
+        Ok(())
+    }
+
+    async fn authenticate_to_revoke(
+        &self,
+        env: &Env<'_>,
+        credentials: &Credentials<'_>,
+    ) -> Result<Arc<Client>, TokenError> {
+        if !matches!(credentials, Credentials::Public(_)) {
+            return Ok(self.authenticator.authenticate_and_claim(env, credentials).await?);
+        }
+        // The token itself is the proof: who holds a public app's token may end it. An app that has been given
+        // a secret since the copy was read is public no longer.
+        let client = self.authenticator.authenticate_app(env, credentials).await?.client;
+        if self.directory.version_of(&client.id).await? == Some(client.version) {
+            return Ok(client);
+        }
+        self.directory.read_client(&client.id).await?;
+        Ok(self.authenticator.authenticate_app(env, credentials).await?.client)
+    }
+
+    async fn revoke_refresh_token(&self, env: &Env<'_>, token: &str, who: &Revoker<'_>) -> Result<(), StoreError> {
+        let Some(found) = self.families.find_refresh_token(&sha256(token.as_bytes())).await? else { return Ok(()) };
+        let family = found.family;
+        if who.may_revoke(&family.client_id) && self.families.revoke_family(&family.id, env.now_s()).await? {
+            let revoked = who.of((&family.client_id, &family.user_id));
+            self.audit.revocation(env, &RevocationAudit { grant_id: family.grant_id.as_deref(), ..revoked });
+        }
+        Ok(())
+    }
 }
 
 /// A token that is good now.
@@ -89,34 +291,11 @@ enum Presented {
     Refresh(Box<VerifiedRefresh>),
 }
 
-async fn presented(
-    env: &Env<'_>,
-    authority: &AuthorizationServer,
-    token: &str,
-) -> Result<Option<Presented>, StoreError> {
-    match bearer::verify(env, authority, token).await {
-        Ok(verified) => return Ok(Some(Presented::Access(Box::new(verified)))),
-        Err(BearerTokenError::Store(error)) => return Err(error),
-        // Nothing with this text was issued as an access token; refresh tokens look like opaque ones.
-        Err(BearerTokenError::Unknown) => {}
-        Err(_) => return Ok(None),
-    }
-    let refresh = VerifiedRefresh::find(env, authority, token).await?;
-    Ok(refresh.map(|verified| Presented::Refresh(Box::new(verified))))
-}
-
 impl Presented {
     fn client_id(&self) -> &str {
         match self {
             Self::Access(token) => &token.claims.client_id,
             Self::Refresh(token) => &token.client_id,
-        }
-    }
-
-    fn active(&self, authority: &AuthorizationServer) -> Value {
-        match self {
-            Self::Access(token) => active_access(authority, token),
-            Self::Refresh(token) => token.active(authority),
         }
     }
 }
@@ -129,54 +308,6 @@ enum ClaimedCaller<'a> {
     Client(Credentials<'a>, AuthenticatedClient),
 }
 
-async fn claimed_caller<'a>(
-    env: &Env<'_>,
-    authority: &AuthorizationServer,
-    request: &'a TokenRequest<'_>,
-) -> Result<ClaimedCaller<'a>, IntrospectionError> {
-    let (authorization, address) = (request.authorization, request.address);
-    if authority.is_root(env, authorization, address)? || is_bearer(authorization) {
-        return Ok(ClaimedCaller::Identified);
-    }
-    let credentials = Credentials::read(authorization, request.form).map_err(TokenError::from)?;
-    let credentials = credentials.map_err(TokenError::from)?.sent_from(address);
-    if matches!(credentials, Credentials::None) {
-        return Err(IntrospectionError::Unauthenticated);
-    }
-    let authenticated = authenticate(env, authority, &credentials).await?;
-    Ok(ClaimedCaller::Client(credentials, authenticated))
-}
-
-/// The caller as the database has it now. The nonce of an assertion is claimed.
-async fn confirm(
-    env: &Env<'_>,
-    authority: &AuthorizationServer,
-    request: &TokenRequest<'_>,
-    claimed: ClaimedCaller<'_>,
-) -> Result<Caller, IntrospectionError> {
-    let ClaimedCaller::Client(credentials, authenticated) = claimed else {
-        let identified = identify_from(env, authority, request.authorization, request.address).await;
-        return identified.map_err(|fault| match fault {
-            CallerError::Store(error) => IntrospectionError::Store(error),
-            _ => IntrospectionError::Unauthenticated,
-        });
-    };
-    if authenticated.nonce.is_some() {
-        claim_nonce(env, authority, &credentials, &authenticated).await?;
-    }
-    let client = authenticated.client;
-    let query = CallerStatusQuery { client_id: Some(&client.id), ..CallerStatusQuery::default() };
-    let standing = authority.directory.store().caller_status(&query).await?;
-    let client = if standing.client_version == Some(client.version) {
-        client
-    } else {
-        // The proof holds for the version it was checked against and no other.
-        authority.directory.read_client(&client.id).await?;
-        authenticate(env, authority, &credentials).await?.client
-    };
-    Ok(Caller { identity: CallerIdentity::Client(client), policy_revision: standing.policy_revision })
-}
-
 fn is_bearer(authorization: Option<&str>) -> bool {
     let scheme = authorization.and_then(|header| header.split_once(' ')).map(|(scheme, _)| scheme);
     scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("Bearer"))
@@ -184,40 +315,6 @@ fn is_bearer(authorization: Option<&str>) -> bool {
 
 fn inactive() -> Value {
     json!({ "active": false })
-}
-
-/// Returns what the token says, with the launch context under the names of the token response (SMART App Launch
-/// 2.2.0, token introspection) and who the person is.
-fn active_access(authority: &AuthorizationServer, token: &VerifiedToken) -> Value {
-    let mut answer = json!({ "active": true, "token_type": "Bearer" });
-    let claims = json!(token.claims);
-    if let (Some(answer), Some(claims)) = (answer.as_object_mut(), claims.as_object()) {
-        answer.extend(claims.iter().map(|(name, value)| (name.clone(), value.clone())));
-    }
-    if let Some(person) = &token.person {
-        let scope = token.claims.scope.as_deref().unwrap_or_default();
-        let context = token.claims.context.as_ref().and_then(|context| LaunchContext::deserialize(context).ok());
-        let context = context.unwrap_or_default();
-        add_person(&mut answer, authority, person, (scope, &context));
-    }
-    answer
-}
-
-/// Adds `username`, `fhirUser` when the scope allows it, and the launch context.
-fn add_person(
-    answer: &mut Value,
-    authority: &AuthorizationServer,
-    person: &Person,
-    (scope, context): (&str, &LaunchContext),
-) {
-    let Some(answer) = answer.as_object_mut() else { return };
-    if let Value::Object(told) = json!(told(authority, context)) {
-        answer.extend(told);
-    }
-    let fhir_user = PersonClaims::of(person, scope, authority.documents().fhir_base()).fhir_user;
-    answer.extend(fhir_user.map(|fhir_user| ("fhirUser".to_owned(), Value::from(fhir_user))));
-    let username = person.user_name.clone().or_else(|| person.email.clone());
-    answer.extend(username.map(|username| ("username".to_owned(), Value::from(username))));
 }
 
 /// A refresh token that is good now.
@@ -228,82 +325,11 @@ struct VerifiedRefresh {
     person: Arc<Person>,
 }
 
-impl VerifiedRefresh {
-    /// `None` for one that is unknown, over, replaced, or whose app or person is no longer active.
-    async fn find(env: &Env<'_>, authority: &AuthorizationServer, token: &str) -> Result<Option<Self>, StoreError> {
-        let Some(found) = authority.families.find_refresh_token(&sha256(token.as_bytes())).await? else {
-            return Ok(None);
-        };
-        let (now_s, family) = (env.now_s(), found.family);
-        let over = found.revoked || found.used_s.is_some() || found.token.expires_s.min(family.expires_s) <= now_s;
-        let (Some(client_version), Some(user_version), false) = (found.client_version, found.user_version, over) else {
-            return Ok(None);
-        };
-        let client = authority.directory.client_at(&family.client_id, client_version).await?;
-        let person = authority.directory.person_at(&family.user_id, user_version).await?;
-        let person = person.filter(|person| person.active && person.credential == family.credential);
-        let authorization = Authorization::read(&family.authorization).ok();
-        let (Some(_), Some(person), Some(authorization)) =
-            (client.filter(|client| client.active), person, authorization)
-        else {
-            return Ok(None);
-        };
-        Ok(Some(Self { client_id: family.client_id, token: found.token, authorization, person }))
-    }
-
-    fn active(&self, authority: &AuthorizationServer) -> Value {
-        let mut answer = json!({
-            "active": true,
-            "iss": authority.settings.base_url,
-            "sub": self.person.id,
-            "client_id": self.client_id,
-            "iat": self.token.issued_s,
-            "exp": self.token.expires_s,
-            "scope": self.authorization.scope,
-        });
-        add_person(&mut answer, authority, &self.person, (&self.authorization.scope, &self.authorization.context));
-        answer
-    }
-}
-
-/// Revocation: the same authentication (a public app gives its id), and a silent answer. An access token
-/// ends alone; a refresh token ends with its family, that is with every token of that authorization.
-///
-/// # Errors
-/// [`TokenError`] for the request and the credentials; an unknown or foreign token is no error
-/// (RFC 7009, section 2.2).
-pub async fn revoke(
-    env: &Env<'_>,
-    authority: &AuthorizationServer,
-    request: &TokenRequest<'_>,
-) -> Result<(), TokenError> {
-    let client = if authority.is_root(env, request.authorization, request.address)? {
-        None
-    } else {
-        let credentials = Credentials::read(request.authorization, request.form)??.sent_from(request.address);
-        Some(authenticate_to_revoke(env, authority, &credentials).await?)
-    };
-    let token = request.form.get("token").ok_or(TokenError::Missing("token"))?;
-    let who = Revoker { client: client.as_deref(), request };
-    match bearer::read(env, authority, token).await {
-        Ok(claims) if who.may_revoke(&claims.client_id) => {
-            // Nodes' clocks differ: one that is behind must still find the token revoked.
-            authority.tokens.revoke(&claims.jti, claims.exp + CLOCK_LEEWAY_S).await?;
-            if claims.sid.is_some() {
-                audit::revocation(env, authority, &who.of(authority, (&claims.client_id, &claims.sub)));
-            }
-        }
-        Ok(_) => {}
-        Err(BearerTokenError::Store(error)) => return Err(error.into()),
-        Err(_) => revoke_refresh_token(env, authority, token, &who).await?,
-    }
-    Ok(())
-}
-
 /// Who revokes: an app its own, the bootstrap administrator anybody's.
 struct Revoker<'a> {
     /// `None` for the administrator.
     client: Option<&'a Client>,
+    root_id: Option<&'a str>,
     request: &'a TokenRequest<'a>,
 }
 
@@ -313,48 +339,10 @@ impl Revoker<'_> {
     }
 
     /// Returns what an auditor is told of it.
-    fn of<'r>(
-        &'r self,
-        authority: &'r AuthorizationServer,
-        (client_id, user_id): (&'r str, &'r str),
-    ) -> RevocationAudit<'r> {
-        let administrator = authority.root.as_ref().filter(|_| self.client.is_none());
-        let (asked_by, address) = (administrator.map(RootClient::id), self.request.address);
+    fn of<'r>(&'r self, (client_id, user_id): (&'r str, &'r str)) -> RevocationAudit<'r> {
+        let (asked_by, address) = (self.root_id.filter(|_| self.client.is_none()), self.request.address);
         RevocationAudit { client_id, user_id, grant_id: None, asked_by, address }
     }
-}
-
-async fn authenticate_to_revoke(
-    env: &Env<'_>,
-    authority: &AuthorizationServer,
-    credentials: &Credentials<'_>,
-) -> Result<Arc<Client>, TokenError> {
-    if !matches!(credentials, Credentials::Public(_)) {
-        return Ok(authenticate_and_claim(env, authority, credentials).await?);
-    }
-    // The token itself is the proof: who holds a public app's token may end it. An app that has been given
-    // a secret since the copy was read is public no longer.
-    let client = authenticate_app(env, authority, credentials).await?.client;
-    if authority.directory.version_of(&client.id).await? == Some(client.version) {
-        return Ok(client);
-    }
-    authority.directory.read_client(&client.id).await?;
-    Ok(authenticate_app(env, authority, credentials).await?.client)
-}
-
-async fn revoke_refresh_token(
-    env: &Env<'_>,
-    authority: &AuthorizationServer,
-    token: &str,
-    who: &Revoker<'_>,
-) -> Result<(), StoreError> {
-    let Some(found) = authority.families.find_refresh_token(&sha256(token.as_bytes())).await? else { return Ok(()) };
-    let family = found.family;
-    if who.may_revoke(&family.client_id) && authority.families.revoke_family(&family.id, env.now_s()).await? {
-        let revoked = who.of(authority, (&family.client_id, &family.user_id));
-        audit::revocation(env, authority, &RevocationAudit { grant_id: family.grant_id.as_deref(), ..revoked });
-    }
-    Ok(())
 }
 
 impl From<ClientAuthenticationError> for IntrospectionError {

@@ -1,16 +1,19 @@
 //! The EHR launch: the address an EHR opens an app with, and the context it carries.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::audit::{self, LaunchAudit};
-use crate::authority::AuthorizationServer;
+use crate::audit::{AuditTrail, LaunchAudit};
 use crate::authorize::limits::{LAUNCH_MAX_BYTES, TRANSACTION_LIFETIME_S};
 use crate::authorize::{encoded, query_separator};
+use crate::directory::RegistrationCache;
 use crate::env::Env;
+use crate::issuer::Issuer;
 use crate::jose::{CompactJws, SignError, SigningAlg};
 use crate::person::Person;
-use crate::ports::StoreError;
+use crate::ports::{PatientStore, StoreError};
 use crate::registration::is_web_address;
 
 /// How long a launch context can be used unless the deployment says otherwise, in seconds. Not specified; an
@@ -138,92 +141,119 @@ pub struct EhrLaunch<'a> {
     pub address: Option<&'a str>,
 }
 
-/// Answers `platform.smart/get-launch-uri`. Who may ask is for access policies to say.
-///
-/// # Errors
-/// [`LaunchUriError`].
-///
-/// # Source
-/// Specification, POST /rpc: get launch URL, and Launch JWT (EHR launch); SMART App Launch 2.2.0, "Launch App:
-/// EHR Launch". Not specified what is checked; we check everything the launch would fail on later.
-pub async fn get_launch_uri(
-    env: &Env<'_>,
-    authority: &AuthorizationServer,
-    ehr: EhrLaunch<'_>,
-    params: &Value,
-) -> Result<LaunchUri, LaunchUriError> {
-    let outcome = launch_uri(env, authority, params).await;
-    let text = |pointer: &str| params.pointer(pointer).and_then(Value::as_str);
-    let launching = LaunchAudit {
-        client_id: text("/client"),
-        user_id: text("/user"),
-        patient_id: text("/ctx/patient"),
-        asked_by: ehr.id,
-        address: ehr.address,
-    };
-    audit::launch(env, authority, launching, outcome.as_ref().map(|(_, jti)| jti.as_str()));
-    outcome.map(|(uri, _)| uri)
+/// Makes the addresses by which an EHR launches apps.
+pub struct LaunchService {
+    pub(crate) issuer: Arc<Issuer>,
+    pub(crate) directory: Arc<RegistrationCache>,
+    pub(crate) patients: Arc<dyn PatientStore>,
+    pub(crate) audit: AuditTrail,
 }
 
-/// Returns the address, and the id of its launch.
-async fn launch_uri(
-    env: &Env<'_>,
-    authority: &AuthorizationServer,
-    params: &Value,
-) -> Result<(LaunchUri, String), LaunchUriError> {
-    let text = |member: &'static str| {
-        let text = params.get(member).and_then(Value::as_str).filter(|text| !text.is_empty());
-        text.ok_or(LaunchUriError::Malformed(member))
-    };
-    let (client_id, user_id, iss) = (text("client")?, text("user")?, text("iss")?);
-    let ctx = match params.get("ctx") {
-        None | Some(Value::Null) => Map::new(),
-        Some(Value::Object(ctx)) if Value::Object(ctx.clone()).to_string().len() <= CONTEXT_MAX_BYTES => ctx.clone(),
-        Some(_) => return Err(LaunchUriError::Malformed("ctx")),
-    };
-    let client = authority.directory.read_client(client_id).await?.filter(|client| client.active);
-    let client = client.ok_or(LaunchUriError::UnknownClient)?;
-    let launch_uri = client.app.launch_uri.clone().ok_or(LaunchUriError::NotLaunchable)?;
-    let user = authority.directory.store().user(user_id).await?;
-    if !user.is_some_and(|stored| Person::read(user_id, &stored, &authority.settings.base_url).active) {
-        return Err(LaunchUriError::UnknownUser);
+impl LaunchService {
+    /// Answers `platform.smart/get-launch-uri`. Who may ask is for access policies to say.
+    ///
+    /// # Errors
+    /// [`LaunchUriError`].
+    ///
+    /// # Source
+    /// Specification, POST /rpc: get launch URL, and Launch JWT (EHR launch); SMART App Launch 2.2.0, "Launch App:
+    /// EHR Launch". Not specified what is checked; we check everything the launch would fail on later.
+    pub async fn get_launch_uri(
+        &self,
+        env: &Env<'_>,
+        ehr: EhrLaunch<'_>,
+        params: &Value,
+    ) -> Result<LaunchUri, LaunchUriError> {
+        let outcome = self.launch_uri(env, params).await;
+        let text = |pointer: &str| params.pointer(pointer).and_then(Value::as_str);
+        let launching = LaunchAudit {
+            client_id: text("/client"),
+            user_id: text("/user"),
+            patient_id: text("/ctx/patient"),
+            asked_by: ehr.id,
+            address: ehr.address,
+        };
+        self.audit.launch(env, launching, outcome.as_ref().map(|(_, jti)| jti.as_str()));
+        outcome.map(|(uri, _)| uri)
     }
-    let expected = authority.documents().fhir_base();
-    if iss.strip_suffix('/').unwrap_or(iss) != expected {
-        return Err(LaunchUriError::OtherIssuer { expected: expected.to_owned() });
-    }
-    check_context(authority, &ctx).await?;
-    let (launch, jti) = sign(env, authority, (client_id, user_id), ctx)?;
-    let separator = query_separator(&launch_uri);
-    let uri = format!("{launch_uri}{separator}iss={}&launch={launch}", encoded(expected));
-    Ok((LaunchUri { uri, launch, iss: expected.to_owned(), launch_uri }, jti))
-}
 
-/// The described members of `ctx` are of their types, and its patient exists. Others are kept as they are:
-/// the specification shows `patient` alone.
-async fn check_context(authority: &AuthorizationServer, ctx: &Map<String, Value>) -> Result<(), LaunchUriError> {
-    let is_text = |value: &Value| value.as_str().is_some_and(|text| !text.is_empty());
-    let texts = [("patient", "ctx.patient"), ("encounter", "ctx.encounter"), ("intent", "ctx.intent")];
-    for (member, name) in texts.into_iter().chain([("tenant", "ctx.tenant")]) {
-        if ctx.get(member).is_some_and(|value| !is_text(value)) {
-            return Err(LaunchUriError::Malformed(name));
+    /// Returns the address, and the id of its launch.
+    async fn launch_uri(&self, env: &Env<'_>, params: &Value) -> Result<(LaunchUri, String), LaunchUriError> {
+        let text = |member: &'static str| {
+            let text = params.get(member).and_then(Value::as_str).filter(|text| !text.is_empty());
+            text.ok_or(LaunchUriError::Malformed(member))
+        };
+        let (client_id, user_id, iss) = (text("client")?, text("user")?, text("iss")?);
+        let ctx = match params.get("ctx") {
+            None | Some(Value::Null) => Map::new(),
+            Some(Value::Object(ctx)) if Value::Object(ctx.clone()).to_string().len() <= CONTEXT_MAX_BYTES => {
+                ctx.clone()
+            }
+            Some(_) => return Err(LaunchUriError::Malformed("ctx")),
+        };
+        let client = self.directory.read_client(client_id).await?.filter(|client| client.active);
+        let client = client.ok_or(LaunchUriError::UnknownClient)?;
+        let launch_uri = client.app.launch_uri.clone().ok_or(LaunchUriError::NotLaunchable)?;
+        let user = self.directory.store().user(user_id).await?;
+        if !user.is_some_and(|stored| Person::read(user_id, &stored, &self.issuer.settings.base_url).active) {
+            return Err(LaunchUriError::UnknownUser);
+        }
+        let expected = self.issuer.documents.fhir_base();
+        if iss.strip_suffix('/').unwrap_or(iss) != expected {
+            return Err(LaunchUriError::OtherIssuer { expected: expected.to_owned() });
+        }
+        self.check_context(&ctx).await?;
+        let (launch, jti) = self.sign(env, (client_id, user_id), ctx)?;
+        let separator = query_separator(&launch_uri);
+        let uri = format!("{launch_uri}{separator}iss={}&launch={launch}", encoded(expected));
+        Ok((LaunchUri { uri, launch, iss: expected.to_owned(), launch_uri }, jti))
+    }
+
+    /// The described members of `ctx` are of their types, and its patient exists. Others are kept as they are:
+    /// the specification shows `patient` alone.
+    async fn check_context(&self, ctx: &Map<String, Value>) -> Result<(), LaunchUriError> {
+        let is_text = |value: &Value| value.as_str().is_some_and(|text| !text.is_empty());
+        let texts = [("patient", "ctx.patient"), ("encounter", "ctx.encounter"), ("intent", "ctx.intent")];
+        for (member, name) in texts.into_iter().chain([("tenant", "ctx.tenant")]) {
+            if ctx.get(member).is_some_and(|value| !is_text(value)) {
+                return Err(LaunchUriError::Malformed(name));
+            }
+        }
+        let is_address = |value: &Value| value.as_str().is_some_and(is_web_address);
+        let is_list =
+            |value: &Value| value.as_array().is_some_and(|entries| entries.iter().all(ContextEntry::is_described));
+        for (member, name, is_good) in [
+            ("smart_style_url", "ctx.smart_style_url", &is_address as &dyn Fn(&Value) -> bool),
+            ("need_patient_banner", "ctx.need_patient_banner", &Value::is_boolean),
+            ("fhirContext", "ctx.fhirContext", &is_list),
+        ] {
+            if ctx.get(member).is_some_and(|value| !is_good(value)) {
+                return Err(LaunchUriError::Malformed(name));
+            }
+        }
+        match ctx.get("patient").and_then(Value::as_str) {
+            Some(id) if self.patients.patient(id).await?.is_none() => Err(LaunchUriError::UnknownPatient),
+            _ => Ok(()),
         }
     }
-    let is_address = |value: &Value| value.as_str().is_some_and(is_web_address);
-    let is_list =
-        |value: &Value| value.as_array().is_some_and(|entries| entries.iter().all(ContextEntry::is_described));
-    for (member, name, is_good) in [
-        ("smart_style_url", "ctx.smart_style_url", &is_address as &dyn Fn(&Value) -> bool),
-        ("need_patient_banner", "ctx.need_patient_banner", &Value::is_boolean),
-        ("fhirContext", "ctx.fhirContext", &is_list),
-    ] {
-        if ctx.get(member).is_some_and(|value| !is_good(value)) {
-            return Err(LaunchUriError::Malformed(name));
-        }
-    }
-    match ctx.get("patient").and_then(Value::as_str) {
-        Some(id) if authority.patients.patient(id).await?.is_none() => Err(LaunchUriError::UnknownPatient),
-        _ => Ok(()),
+
+    /// A launch JWT for this client, user and context, and its `jti`.
+    fn sign(
+        &self,
+        env: &Env<'_>,
+        (client, user): (&str, &str),
+        ctx: Map<String, Value>,
+    ) -> Result<(String, String), SignError> {
+        let claims = LaunchClaims {
+            iss: self.issuer.settings.base_url.clone(),
+            aud: self.issuer.settings.authorization_endpoint(),
+            exp: env.now_s() + self.issuer.settings.launch_lifetime_s,
+            jti: env.identifier(),
+            client: client.to_owned(),
+            user: user.to_owned(),
+            ctx,
+        };
+        Ok((self.issuer.sign(env, SigningAlg::ES256, &claims)?, claims.jti))
     }
 }
 
@@ -271,25 +301,6 @@ fn is_type(kind: &str) -> bool {
     kind.starts_with(|first: char| first.is_ascii_uppercase()) && kind.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
-/// A launch JWT for this client, user and context, and its `jti`.
-pub(crate) fn sign(
-    env: &Env<'_>,
-    authority: &AuthorizationServer,
-    (client, user): (&str, &str),
-    ctx: Map<String, Value>,
-) -> Result<(String, String), SignError> {
-    let claims = LaunchClaims {
-        iss: authority.settings.base_url.clone(),
-        aud: authority.settings.authorization_endpoint(),
-        exp: env.now_s() + authority.settings.launch_lifetime_s,
-        jti: env.identifier(),
-        client: client.to_owned(),
-        user: user.to_owned(),
-        ctx,
-    };
-    Ok((authority.sign(env, SigningAlg::ES256, &claims)?, claims.jti))
-}
-
 /// Reads a launch JWT that was presented by `client` at the second `at_s`.
 ///
 /// Possession alone signs nobody in: it says which person the app was opened for, and that person's session
@@ -299,16 +310,16 @@ pub(crate) fn sign(
 /// [`LaunchError`], but not [`LaunchError::Used`].
 pub(crate) async fn read(
     env: &Env<'_>,
-    authority: &AuthorizationServer,
+    issuer: &Issuer,
     (jwt, client_id): (&str, &str),
     at_s: i64,
 ) -> Result<Launch, LaunchError> {
     let jws = CompactJws::parse(jwt, LAUNCH_MAX_BYTES).map_err(|_| LaunchError::Unknown)?;
-    if !authority.keys.signed(env, &jws).await {
+    if !issuer.keys.signed(env, &jws).await {
         return Err(LaunchError::Unknown);
     }
     let claims: LaunchClaims = jws.payload().map_err(|_| LaunchError::Unknown)?;
-    let settings = &authority.settings;
+    let settings = &issuer.settings;
     if claims.iss != settings.base_url || claims.aud != settings.authorization_endpoint() {
         return Err(LaunchError::Unknown);
     }

@@ -4,15 +4,18 @@ use std::sync::Arc;
 
 use secrecy::SecretString;
 
-use crate::audit::{self, RevocationAudit};
-use crate::authority::AuthorizationServer;
+use crate::audit::{AuditTrail, RevocationAudit};
 use crate::authorize::UserAgent;
 use crate::bearer::VerifiedToken;
+use crate::directory::RegistrationCache;
 use crate::env::Env;
 use crate::jose::{base64url, sha256};
 use crate::limits::CLOCK_LEEWAY_S;
 use crate::person::Person;
-use crate::ports::{AuditAction, AuditRecord, AuthorizationState, AuthorizationStateQuery, StoreError, TokenHash};
+use crate::ports::{
+    AuditAction, AuditRecord, AuthorizationState, AuthorizationStateQuery, SessionStore, StoreError, TokenFamilyStore,
+    TokenHash, TokenStore,
+};
 
 /// How long a session lasts unless the operator says otherwise, in seconds, and so `Max-Age` of its cookie: five days,
 /// as the platform does.
@@ -27,74 +30,81 @@ pub fn fresh_cookie(env: &Env<'_>) -> SecretString {
     base64url(&env.bytes::<32>()).into()
 }
 
-/// Returns who is signed in with this browser, if anybody is.
-///
-/// # Errors
-/// [`StoreError`].
-pub async fn person(
-    env: &Env<'_>,
-    authority: &AuthorizationServer,
-    browser: UserAgent<'_>,
-) -> Result<Option<Arc<Person>>, StoreError> {
-    let Some(hash) = cookie_hash(browser.session) else { return Ok(None) };
-    let query = AuthorizationStateQuery { session: Some(&hash), client_id: "", now_s: env.now_s() };
-    let visit = authority.sessions.load_authorization_state(&query).await?;
-    visitor(authority, &visit).await
+/// Looks up and ends the sessions of browsers and of tokens.
+pub struct SessionService {
+    pub(crate) directory: Arc<RegistrationCache>,
+    pub(crate) sessions: Arc<dyn SessionStore>,
+    pub(crate) tokens: Arc<dyn TokenStore>,
+    pub(crate) families: Arc<dyn TokenFamilyStore>,
+    pub(crate) audit: AuditTrail,
 }
 
-/// Ends the browser's session. Access that was given to apps is not touched. Returns whether there was a session.
-///
-/// # Errors
-/// [`StoreError`].
-pub async fn end(env: &Env<'_>, authority: &AuthorizationServer, browser: UserAgent<'_>) -> Result<bool, StoreError> {
-    let Some(hash) = cookie_hash(browser.session) else { return Ok(false) };
-    let query = AuthorizationStateQuery { session: Some(&hash), client_id: "", now_s: env.now_s() };
-    let ended = authority.sessions.load_authorization_state(&query).await?.session;
-    authority.sessions.end_session(&hash).await?;
-    let had = ended.is_some();
-    if let Some(session) = ended {
-        authority.audit.record(AuditRecord {
-            user_id: Some(session.user_id),
-            address: browser.address.map(str::to_owned),
-            ..AuditRecord::new(env.now_us, AuditAction::SignOut)
-        });
+impl SessionService {
+    /// Returns who is signed in with this browser, if anybody is.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn person(&self, env: &Env<'_>, browser: UserAgent<'_>) -> Result<Option<Arc<Person>>, StoreError> {
+        let Some(hash) = cookie_hash(browser.session) else { return Ok(None) };
+        let query = AuthorizationStateQuery { session: Some(&hash), client_id: "", now_s: env.now_s() };
+        let visit = self.sessions.load_authorization_state(&query).await?;
+        visitor(&self.directory, &visit).await
     }
-    Ok(had)
-}
 
-/// Ends what a token belongs to: all tokens that came of one authorization of a person, the refresh token among them;
-/// of a Client's own tokens this one.
-///
-/// # Errors
-/// [`StoreError`].
-///
-/// # Source
-/// `docs/decisions.md`, "Callers": the platform closes the session of the presented token.
-pub async fn close(
-    env: &Env<'_>,
-    authority: &AuthorizationServer,
-    (token, address): (&VerifiedToken, Option<&str>),
-) -> Result<(), StoreError> {
-    let claims = &token.claims;
-    let Some(family_id) = &claims.sid else {
-        // Nodes' clocks differ: one that is behind must still find the token revoked.
-        return authority.tokens.revoke(&claims.jti, claims.exp + CLOCK_LEEWAY_S).await;
-    };
-    if authority.families.revoke_family(family_id, env.now_s()).await? {
-        let (client_id, user_id) = (claims.client_id.as_str(), claims.sub.as_str());
-        let revoked = RevocationAudit { client_id, user_id, grant_id: None, asked_by: None, address };
-        audit::revocation(env, authority, &revoked);
+    /// Ends the browser's session. Access that was given to apps is not touched. Returns whether there was a session.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn end(&self, env: &Env<'_>, browser: UserAgent<'_>) -> Result<bool, StoreError> {
+        let Some(hash) = cookie_hash(browser.session) else { return Ok(false) };
+        let query = AuthorizationStateQuery { session: Some(&hash), client_id: "", now_s: env.now_s() };
+        let ended = self.sessions.load_authorization_state(&query).await?.session;
+        self.sessions.end_session(&hash).await?;
+        let had = ended.is_some();
+        if let Some(session) = ended {
+            self.audit.record(AuditRecord {
+                user_id: Some(session.user_id),
+                address: browser.address.map(str::to_owned),
+                ..AuditRecord::new(env.now_us, AuditAction::SignOut)
+            });
+        }
+        Ok(had)
     }
-    Ok(())
+
+    /// Ends what a token belongs to: all tokens that came of one authorization of a person, the refresh token among them;
+    /// of a Client's own tokens this one.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    ///
+    /// # Source
+    /// `docs/decisions.md`, "Callers": the platform closes the session of the presented token.
+    pub async fn close(
+        &self,
+        env: &Env<'_>,
+        (token, address): (&VerifiedToken, Option<&str>),
+    ) -> Result<(), StoreError> {
+        let claims = &token.claims;
+        let Some(family_id) = &claims.sid else {
+            // Nodes' clocks differ: one that is behind must still find the token revoked.
+            return self.tokens.revoke(&claims.jti, claims.exp + CLOCK_LEEWAY_S).await;
+        };
+        if self.families.revoke_family(family_id, env.now_s()).await? {
+            let (client_id, user_id) = (claims.client_id.as_str(), claims.sub.as_str());
+            let revoked = RevocationAudit { client_id, user_id, grant_id: None, asked_by: None, address };
+            self.audit.revocation(env, &revoked);
+        }
+        Ok(())
+    }
 }
 
 /// Returns the person of a visit's session: active, and with the password it signed in with.
 pub(crate) async fn visitor(
-    authority: &AuthorizationServer,
+    directory: &RegistrationCache,
     visit: &AuthorizationState,
 ) -> Result<Option<Arc<Person>>, StoreError> {
     let Some((session, version)) = visit.session.as_ref().zip(visit.user_version) else { return Ok(None) };
-    let person = authority.directory.person_at(&session.user_id, version).await?;
+    let person = directory.person_at(&session.user_id, version).await?;
     Ok(person.filter(|person| person.active && person.credential == session.credential))
 }
 

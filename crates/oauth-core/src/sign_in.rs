@@ -7,16 +7,20 @@
 
 use std::sync::Arc;
 
-use attempt_limits::attempts::{AdmitError, AfterSuccess, AttemptPolicy, Budget, CountedBy, Held, Origin, Outcome};
+use attempt_limits::attempts::{
+    AdmitError, AfterSuccess, AttemptPolicy, Attempts, Budget, CountedBy, Held, Origin, Outcome,
+};
 use secrecy::{ExposeSecret as _, SecretString};
 
-use crate::authority::AuthorizationServer;
+use crate::audit::AuditTrail;
 use crate::env::Env;
+use crate::issuer::Issuer;
 use crate::jose::sha256;
 use crate::person::Person;
-use crate::ports::{AuditAction, AuditRecord, BrowserSession, StoreError};
+use crate::ports::{AuditAction, AuditRecord, BrowserSession, SessionStore, StoreError};
 use crate::secret::SecretHash;
 use crate::session::{cookie_hash, fresh_cookie};
+use crate::verifier::SecretVerifier;
 
 /// The limits of wrong passwords. A right one gives none back: of guesses from the neighborhood of a member, no more are
 /// answered because the member signs in.
@@ -83,67 +87,122 @@ pub enum SignInError {
     Store(#[from] StoreError),
 }
 
-/// Signs a person in: a new session under a new cookie, and the one before is over.
-///
-/// # Errors
-/// [`SignInError`]; no session has begun then, and the one before goes on.
-pub async fn sign_in(
-    env: &Env<'_>,
-    authority: &AuthorizationServer,
-    attempt: &SignInAttempt<'_>,
-) -> Result<SignedIn, SignInError> {
-    let outcome = checked(env, authority, attempt).await;
-    record(env, authority, attempt, &outcome);
-    let person = outcome.map_err(|refused| refused.fault)?;
-    let (cookie, lifetime_s) = (fresh_cookie(env), authority.settings.session_lifetime_s);
-    let session = BrowserSession {
-        hash: sha256(cookie.expose_secret().as_bytes()),
-        user_id: person.id.clone(),
-        credential: person.credential,
-        signed_in_s: env.now_s(),
-        expires_s: env.now_s() + lifetime_s,
-    };
-    authority.sessions.begin_session(session, cookie_hash(attempt.session).as_ref()).await?;
-    Ok(SignedIn { cookie, lifetime_s, user_id: person.id.clone() })
+/// Signs people in with their names and passwords.
+pub struct SignInService {
+    pub(crate) issuer: Arc<Issuer>,
+    pub(crate) sessions: Arc<dyn SessionStore>,
+    pub(crate) secrets: Arc<SecretVerifier>,
+    pub(crate) attempts: Attempts,
+    pub(crate) audit: AuditTrail,
 }
 
-/// Checks a name and a password without beginning a session, within the same limits. What it opens is
-/// recorded by whoever opens it; an attempt that fails is recorded here, because nobody else learns whose
-/// account was tried.
-///
-/// # Errors
-/// [`SignInError`].
-pub async fn check_password(
-    env: &Env<'_>,
-    authority: &AuthorizationServer,
-    attempt: &SignInAttempt<'_>,
-) -> Result<Arc<Person>, SignInError> {
-    let outcome = checked(env, authority, attempt).await;
-    if outcome.is_err() {
-        record(env, authority, attempt, &outcome);
+impl SignInService {
+    /// Signs a person in: a new session under a new cookie, and the one before is over.
+    ///
+    /// # Errors
+    /// [`SignInError`]; no session has begun then, and the one before goes on.
+    pub async fn sign_in(&self, env: &Env<'_>, attempt: &SignInAttempt<'_>) -> Result<SignedIn, SignInError> {
+        let outcome = self.checked(env, attempt).await;
+        self.record(env, attempt, &outcome);
+        let person = outcome.map_err(|refused| refused.fault)?;
+        let (cookie, lifetime_s) = (fresh_cookie(env), self.issuer.settings.session_lifetime_s);
+        let session = BrowserSession {
+            hash: sha256(cookie.expose_secret().as_bytes()),
+            user_id: person.id.clone(),
+            credential: person.credential,
+            signed_in_s: env.now_s(),
+            expires_s: env.now_s() + lifetime_s,
+        };
+        self.sessions.begin_session(session, cookie_hash(attempt.session).as_ref()).await?;
+        Ok(SignedIn { cookie, lifetime_s, user_id: person.id.clone() })
     }
-    outcome.map_err(|refused| refused.fault)
-}
 
-/// Tells the audit what became of an attempt, unless the server failed.
-fn record(
-    env: &Env<'_>,
-    authority: &AuthorizationServer,
-    attempt: &SignInAttempt<'_>,
-    outcome: &Result<Arc<Person>, Refused>,
-) {
-    let (user_id, refused) = match outcome {
-        Ok(person) => (Some(person.id.clone()), None),
-        Err(Refused { fault: SignInError::Store(_), .. }) => return,
-        Err(Refused { user_id, reason, .. }) => (user_id.clone(), Some((*reason).to_owned())),
-    };
-    authority.audit.record(AuditRecord {
-        refused,
-        client_id: attempt.app.map(str::to_owned),
-        user_id,
-        address: attempt.address.map(str::to_owned),
-        ..AuditRecord::new(env.now_us, AuditAction::SignIn)
-    });
+    /// Checks a name and a password without beginning a session, within the same limits. What it opens is
+    /// recorded by whoever opens it; an attempt that fails is recorded here, because nobody else learns whose
+    /// account was tried.
+    ///
+    /// # Errors
+    /// [`SignInError`].
+    pub async fn check_password(&self, env: &Env<'_>, attempt: &SignInAttempt<'_>) -> Result<Arc<Person>, SignInError> {
+        let outcome = self.checked(env, attempt).await;
+        if outcome.is_err() {
+            self.record(env, attempt, &outcome);
+        }
+        outcome.map_err(|refused| refused.fault)
+    }
+
+    /// Tells the audit what became of an attempt, unless the server failed.
+    fn record(&self, env: &Env<'_>, attempt: &SignInAttempt<'_>, outcome: &Result<Arc<Person>, Refused>) {
+        let (user_id, refused) = match outcome {
+            Ok(person) => (Some(person.id.clone()), None),
+            Err(Refused { fault: SignInError::Store(_), .. }) => return,
+            Err(Refused { user_id, reason, .. }) => (user_id.clone(), Some((*reason).to_owned())),
+        };
+        self.audit.record(AuditRecord {
+            refused,
+            client_id: attempt.app.map(str::to_owned),
+            user_id,
+            address: attempt.address.map(str::to_owned),
+            ..AuditRecord::new(env.now_us, AuditAction::SignIn)
+        });
+    }
+
+    /// Checks, and counts what was wrong.
+    async fn checked(&self, env: &Env<'_>, attempt: &SignInAttempt<'_>) -> Result<Arc<Person>, Refused> {
+        // In lower case, as the name is looked up, or each way to write it would have a limit for itself.
+        let account = attempt.login.trim().to_ascii_lowercase();
+        let admitted = self.attempts.admit(|| env.now_us, &account, origin(attempt)).await.map_err(refused_attempt)?;
+        let verified = self.verified(attempt).await;
+        admitted.settle(match &verified {
+            Ok(_) => Outcome::Right,
+            Err(Refused { fault: SignInError::Wrong | SignInError::Inactive | SignInError::SecondFactor, .. }) => {
+                Outcome::Wrong
+            }
+            Err(_) => Outcome::Unchecked,
+        });
+        verified
+    }
+
+    async fn verified(&self, attempt: &SignInAttempt<'_>) -> Result<Arc<Person>, Refused> {
+        let refused = |user_id, reason, fault| Refused { user_id, reason, fault };
+        // Keyboards add a blank after a name that they complete. A password is taken as it is typed.
+        let person = self.find(attempt.login.trim()).await.map_err(|error| refused(None, "", error.into()))?;
+        let user_id = person.as_ref().map(|person| person.id.clone());
+        let stored = person.as_ref().and_then(|person| person.password.clone());
+        let hash = stored.unwrap_or_else(SecretHash::dummy);
+        let verified = self.secrets.verify_person(&hash, attempt.password.expose_secret()).await;
+        let verified = verified.map_err(|_| {
+            refused(user_id.clone(), "too many people sign in", SignInError::Crowded { retry_after_s: CROWDED_RETRY_S })
+        })?;
+        match person {
+            Some(person) if verified && !person.active => {
+                Err(refused(user_id, "the user is inactive", SignInError::Inactive))
+            }
+            Some(person) if verified && person.second_factor => {
+                Err(refused(user_id, "a second factor is required, and not supported", SignInError::SecondFactor))
+            }
+            Some(person) if verified => Ok(person),
+            Some(_) => Err(refused(user_id, "wrong password", SignInError::Wrong)),
+            None => Err(refused(None, "unknown user", SignInError::Wrong)),
+        }
+    }
+
+    /// Returns the person of this name; nobody when two have it, because guessing which one is meant could let one in as
+    /// the other.
+    async fn find(&self, login: &str) -> Result<Option<Arc<Person>>, StoreError> {
+        if login.is_empty() || login.len() > LOGIN_MAX_BYTES {
+            return Ok(None);
+        }
+        let found = self.sessions.users_by_login(login).await?;
+        match found.as_slice() {
+            [(id, stored)] => Ok(Some(Arc::new(Person::read(id, stored, &self.issuer.settings.base_url)))),
+            [] => Ok(None),
+            [(one, _), (other, _), ..] => {
+                tracing::warn!(one, other, "two users share a name to sign in with; neither can use it");
+                Ok(None)
+            }
+        }
+    }
 }
 
 /// A refusal and what only the audit learns of it.
@@ -151,26 +210,6 @@ struct Refused {
     user_id: Option<String>,
     reason: &'static str,
     fault: SignInError,
-}
-
-/// Checks, and counts what was wrong.
-async fn checked(
-    env: &Env<'_>,
-    authority: &AuthorizationServer,
-    attempt: &SignInAttempt<'_>,
-) -> Result<Arc<Person>, Refused> {
-    // In lower case, as the name is looked up, or each way to write it would have a limit for itself.
-    let account = attempt.login.trim().to_ascii_lowercase();
-    let admitted = authority.attempts.admit(|| env.now_us, &account, origin(attempt)).await.map_err(refused_attempt)?;
-    let verified = verified(authority, attempt).await;
-    admitted.settle(match &verified {
-        Ok(_) => Outcome::Right,
-        Err(Refused { fault: SignInError::Wrong | SignInError::Inactive | SignInError::SecondFactor, .. }) => {
-            Outcome::Wrong
-        }
-        Err(_) => Outcome::Unchecked,
-    });
-    verified
 }
 
 /// The app that has authenticated, else the device, as far as the wire knows its address.
@@ -195,49 +234,8 @@ fn refused_attempt(error: AdmitError) -> Refused {
     Refused { user_id: None, reason, fault: SignInError::TooMany { retry_after_s } }
 }
 
-async fn verified(authority: &AuthorizationServer, attempt: &SignInAttempt<'_>) -> Result<Arc<Person>, Refused> {
-    let refused = |user_id, reason, fault| Refused { user_id, reason, fault };
-    // Keyboards add a blank after a name that they complete. A password is taken as it is typed.
-    let person = find(authority, attempt.login.trim()).await.map_err(|error| refused(None, "", error.into()))?;
-    let user_id = person.as_ref().map(|person| person.id.clone());
-    let stored = person.as_ref().and_then(|person| person.password.clone());
-    let hash = stored.unwrap_or_else(SecretHash::dummy);
-    let verified = authority.verifier.verify_person(&hash, attempt.password.expose_secret()).await;
-    let verified = verified.map_err(|_| {
-        refused(user_id.clone(), "too many people sign in", SignInError::Crowded { retry_after_s: CROWDED_RETRY_S })
-    })?;
-    match person {
-        Some(person) if verified && !person.active => {
-            Err(refused(user_id, "the user is inactive", SignInError::Inactive))
-        }
-        Some(person) if verified && person.second_factor => {
-            Err(refused(user_id, "a second factor is required, and not supported", SignInError::SecondFactor))
-        }
-        Some(person) if verified => Ok(person),
-        Some(_) => Err(refused(user_id, "wrong password", SignInError::Wrong)),
-        None => Err(refused(None, "unknown user", SignInError::Wrong)),
-    }
-}
-
 /// After how many seconds a person who found the lane full should try again.
 const CROWDED_RETRY_S: u64 = 15;
-
-/// Returns the person of this name; nobody when two have it, because guessing which one is meant could let one in as
-/// the other.
-async fn find(authority: &AuthorizationServer, login: &str) -> Result<Option<Arc<Person>>, StoreError> {
-    if login.is_empty() || login.len() > LOGIN_MAX_BYTES {
-        return Ok(None);
-    }
-    let found = authority.sessions.users_by_login(login).await?;
-    match found.as_slice() {
-        [(id, stored)] => Ok(Some(Arc::new(Person::read(id, stored, &authority.settings.base_url)))),
-        [] => Ok(None),
-        [(one, _), (other, _), ..] => {
-            tracing::warn!(one, other, "two users share a name to sign in with; neither can use it");
-            Ok(None)
-        }
-    }
-}
 
 impl std::fmt::Debug for SignInAttempt<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

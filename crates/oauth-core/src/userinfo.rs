@@ -6,8 +6,8 @@
 use serde::Serialize;
 
 use crate::access::AccessError;
-use crate::authority::AuthorizationServer;
 use crate::caller::{Caller, CallerIdentity};
+use crate::discovery::Documents;
 use crate::identity::PersonClaims;
 
 /// The response of the user-info endpoint.
@@ -46,11 +46,11 @@ impl From<UserInfoError> for AccessError {
 ///
 /// # Errors
 /// [`UserInfoError`].
-pub fn userinfo(authority: &AuthorizationServer, caller: &Caller) -> Result<UserInfo, UserInfoError> {
+pub fn userinfo(documents: &Documents, caller: &Caller) -> Result<UserInfo, UserInfoError> {
     let CallerIdentity::Token(bearer) = &caller.identity else { return Err(UserInfoError::NoToken) };
     let scope = bearer.token.claims.scope.as_deref().unwrap_or_default();
     let person = bearer.token.person.as_ref().filter(|_| scope.split(' ').any(|granted| granted == "openid"));
     let person = person.ok_or(UserInfoError::NotOpenId)?;
-    let identity = PersonClaims::of(person, scope, authority.documents().fhir_base());
+    let identity = PersonClaims::of(person, scope, documents.fhir_base());
     Ok(UserInfo { sub: person.id.clone(), identity })
 }

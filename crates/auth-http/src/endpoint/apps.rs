@@ -2,8 +2,7 @@
 
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use oauth_core::connected::{self, ConnectionId};
-use oauth_core::session;
+use oauth_core::connected::ConnectionId;
 
 use crate::error::{ApiError, CsrfError};
 use crate::page::view::ConnectedAppsPage;
@@ -19,10 +18,10 @@ pub(crate) async fn get(
     visitor: BrowserContext,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    let Some(person) = session::person(&app.env(), &app.authority, visitor.as_browser()).await? else {
+    let Some(person) = app.oauth.sessions.person(&app.env(), visitor.as_browser()).await? else {
         return page::see(&app.pages.link(LOGIN));
     };
-    let apps = connected::list(&app.env(), &app.authority, &person).await?;
+    let apps = app.oauth.connected_apps.list(&app.env(), &person).await?;
     page::show(&ConnectedAppsPage {
         frame: app.pages.frame(),
         revoke: page::form(&app, &visitor, REVOKE),
@@ -40,9 +39,9 @@ pub(crate) async fn revoke(State(app): State<App>, form: PageForm) -> Result<Res
         (None, Some(client)) => ConnectionId::Direct(client.to_owned()),
         _ => return Err(CsrfError::Incomplete.into()),
     };
-    let Some(person) = session::person(&app.env(), &app.authority, form.visitor.as_browser()).await? else {
+    let Some(person) = app.oauth.sessions.person(&app.env(), form.visitor.as_browser()).await? else {
         return page::see(&app.pages.link(LOGIN));
     };
-    connected::revoke(&app.env(), &app.authority, (&person, form.visitor.address.as_deref()), &held).await?;
+    app.oauth.connected_apps.revoke(&app.env(), (&person, form.visitor.address.as_deref()), &held).await?;
     page::see(&format!("{}?{REMOVED}", app.pages.link(APPS)))
 }

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::response::Response;
 use oauth_core::access::AccessRequest;
-use oauth_core::introspection::{self, IntrospectionError};
+use oauth_core::introspection::IntrospectionError;
 use serde_json::json;
 
 use crate::error::ApiError;
@@ -19,7 +19,7 @@ use crate::token_log;
 pub(crate) async fn post(State(app): State<App>, form: OAuthForm) -> Result<Response, ApiError> {
     let request = || json!({"request-method": "post", "uri": "/auth/introspect"});
     let access = AccessRequest { target: None, operation: "Introspect", explicit: false, request: &request };
-    match introspection::introspect(&app.env(), &app.authority, &form.request(), access).await {
+    match app.oauth.introspection.introspect(&app.env(), &form.request(), access).await {
         Ok(answer) => private_json(&answer),
         Err(cause) => {
             if let IntrospectionError::Request(cause) = &cause {

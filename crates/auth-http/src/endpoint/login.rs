@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use oauth_core::authorize::{self, NextPage, SignInPage, UserAgent};
-use oauth_core::sign_in::{self, SignInAttempt, SignInError};
+use oauth_core::authorize::{NextPage, SignInPage, UserAgent};
+use oauth_core::sign_in::{SignInAttempt, SignInError};
 use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::error::ApiError;
@@ -26,12 +26,10 @@ pub(crate) async fn get(
     let query = query.unwrap_or_default();
     let waiting = match page::parameter(&query, "transaction") {
         None => None,
-        Some(transaction) => {
-            match authorize::resume(&app.env(), &app.authority, &transaction, visitor.as_browser()).await {
-                Ok(NextPage::SignIn(page)) => Some(page),
-                other => return next::go(&app, other),
-            }
-        }
+        Some(transaction) => match app.oauth.authorize.resume(&app.env(), &transaction, visitor.as_browser()).await {
+            Ok(NextPage::SignIn(page)) => Some(page),
+            other => return next::go(&app, other),
+        },
     };
     let hint = waiting.as_ref().and_then(|page| page.login_hint.clone()).unwrap_or_default();
     let mut page = sign_in(&app, &visitor, waiting.as_ref(), &hint);
@@ -50,7 +48,7 @@ pub(crate) async fn post(State(app): State<App>, form: PageForm) -> Result<Respo
         address: form.visitor.address.as_deref(),
         app: None,
     };
-    let signed_in = match sign_in::sign_in(&app.env(), &app.authority, &attempt).await {
+    let signed_in = match app.oauth.sign_in.sign_in(&app.env(), &attempt).await {
         Ok(signed_in) => signed_in,
         Err(SignInError::Store(cause)) => return Err(cause.into()),
         Err(fault) => return again(&app, &form, ApiError::SignIn(fault)).await,
@@ -60,7 +58,7 @@ pub(crate) async fn post(State(app): State<App>, form: PageForm) -> Result<Respo
         None => page::see(&app.pages.link(APPS))?,
         Some(transaction) => {
             let browser = UserAgent { session: Some(session), ..form.visitor.as_browser() };
-            next::go(&app, authorize::resume(&app.env(), &app.authority, transaction, browser).await)?
+            next::go(&app, app.oauth.authorize.resume(&app.env(), transaction, browser).await)?
         }
     };
     let lasts = Duration::from_secs(u64::try_from(signed_in.lifetime_s).unwrap_or(0));
@@ -72,12 +70,10 @@ async fn again(app: &App, form: &PageForm, fault: ApiError) -> Result<Response, 
     let visitor = &form.visitor;
     let waiting = match form.get("transaction") {
         None => None,
-        Some(transaction) => {
-            match authorize::resume(&app.env(), &app.authority, transaction, visitor.as_browser()).await {
-                Ok(NextPage::SignIn(page)) => Some(page),
-                other => return next::go(app, other),
-            }
-        }
+        Some(transaction) => match app.oauth.authorize.resume(&app.env(), transaction, visitor.as_browser()).await {
+            Ok(NextPage::SignIn(page)) => Some(page),
+            other => return next::go(app, other),
+        },
     };
     let mut page = sign_in(app, visitor, waiting.as_ref(), form.get("username").unwrap_or_default());
     page.alert = Some(alert(&fault, &app.pages.frame().title));

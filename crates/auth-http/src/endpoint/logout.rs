@@ -2,7 +2,6 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use oauth_core::session;
 
 use crate::error::ApiError;
 use crate::page::{self, LOGIN, PageForm};
@@ -11,7 +10,7 @@ use crate::state::App;
 
 /// Signs out. In the middle of an authorization somebody else may sign in then.
 pub(crate) async fn post(State(app): State<App>, form: PageForm) -> Result<Response, ApiError> {
-    session::end(&app.env(), &app.authority, form.visitor.as_browser()).await?;
+    app.oauth.sessions.end(&app.env(), form.visitor.as_browser()).await?;
     let location = match form.get("transaction") {
         Some(transaction) => app.pages.link_with(LOGIN, transaction),
         None => format!("{}?{}", app.pages.link(LOGIN), super::login::SIGNED_OUT),

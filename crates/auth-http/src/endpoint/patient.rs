@@ -2,7 +2,7 @@
 
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use oauth_core::authorize::{self, NextPage, PatientPage, PatientQuery, PatientSearchResults};
+use oauth_core::authorize::{NextPage, PatientPage, PatientQuery, PatientSearchResults};
 
 use crate::error::{ApiError, CsrfError};
 use crate::page::view::{AlertView, PatientCandidateView, PatientPageView, PatientResultsView};
@@ -20,7 +20,7 @@ pub(crate) async fn get(
     let text = page::parameter(&query, "search");
     let number = page::parameter(&query, "page").and_then(|page| page.parse().ok()).unwrap_or(1);
     let search = text.as_deref().map(|text| PatientQuery { text, page: number });
-    match authorize::find(&app.env(), &app.authority, &transaction, search, visitor.as_browser()).await {
+    match app.oauth.authorize.find(&app.env(), &transaction, search, visitor.as_browser()).await {
         Ok(NextPage::PickPatient(asked)) => page::show(&patient(&app, &visitor, &asked)),
         other => next::go(&app, other),
     }
@@ -33,13 +33,13 @@ pub(crate) async fn post(State(app): State<App>, form: PageForm) -> Result<Respo
     let Some(chosen) = form.get("patient") else {
         return again(&app, &form, transaction).await;
     };
-    next::go(&app, authorize::pick(&app.env(), &app.authority, transaction, chosen, browser).await)
+    next::go(&app, app.oauth.authorize.pick(&app.env(), transaction, chosen, browser).await)
 }
 
 /// Returns the page again, for who chose nothing.
 async fn again(app: &App, form: &PageForm, transaction: &str) -> Result<Response, ApiError> {
     let visitor = &form.visitor;
-    match authorize::resume(&app.env(), &app.authority, transaction, visitor.as_browser()).await {
+    match app.oauth.authorize.resume(&app.env(), transaction, visitor.as_browser()).await {
         Ok(NextPage::PickPatient(asked)) => {
             let mut page = patient(app, visitor, &asked);
             page.alert = Some(AlertView { heading: "No record is chosen", text: "Choose one to go on.".to_owned() });

@@ -26,13 +26,13 @@ use http::{Method, Request};
 use migrations::ProgressReporter;
 use migrations::package::testing::FakeRegistry;
 use migrations::package::{InstalledConformance, PackageInstaller};
-use oauth_core::authority::{AuthorizationServer, AuthorizationServerConfig, AuthorizationStores};
 use oauth_core::env::Env;
 use oauth_core::jose::sha256;
 use oauth_core::keys::{KeyRecord, SigningAlg};
 use oauth_core::memory::{SeededRandom, UnreachableHosts};
 use oauth_core::ports::{FirstTokens, KeyStore as _, TokenFamily, TokenFamilyStore as _};
 use oauth_core::root::RootClient;
+use oauth_core::server::{AuthorizationServer, AuthorizationServerConfig, AuthorizationStores};
 use oauth_core::settings::Settings;
 use payer_exchange::member_match::IdentifierRule;
 use serde_json::{Value, json};
@@ -58,7 +58,7 @@ pub(crate) const ROOT_SECRET: &str = "bootstrap";
 pub(crate) struct World {
     router: Router,
     parts: Components,
-    authority: Arc<AuthorizationServer>,
+    oauth: AuthorizationServer,
     asked: Arc<AtomicU32>,
     clock: Arc<Ticker>,
     pub(crate) health: Arc<Health>,
@@ -134,8 +134,7 @@ impl World {
         db.establish(signing_keys(&env).await).await.unwrap();
         let audit = Arc::new(AuditLog::start(db.clone()));
         let asked = Arc::new(AtomicU32::new(0));
-        let authority =
-            Arc::new(AuthorizationServer::open(&env, setup(), stores(&db, &admissions, &audit)).await.unwrap());
+        let oauth = AuthorizationServer::open(&env, setup(), stores(&db, &admissions, &audit)).await.unwrap();
         let shelf = Arc::new(FakeRegistry::default());
         let ticker = clock.clone();
         let settings = JobSettings {
@@ -146,7 +145,7 @@ impl World {
         };
         let jobs = Arc::new(Jobs::start(db.clone(), settings));
         let parts = Components {
-            authority: authority.clone(),
+            oauth: oauth.clone(),
             jobs: jobs.clone(),
             payers: Arc::new(db.clone()),
             packages: Arc::new(PackageInstaller::new(shelf.clone(), Arc::new(db.clone()), ProgressReporter::new())),
@@ -164,7 +163,7 @@ impl World {
             router,
             parts,
             shelf,
-            authority,
+            oauth,
             asked,
             clock,
             health,
@@ -333,7 +332,7 @@ impl World {
         }
         let random = SeededRandom::new(11);
         let env = Env { now_us: self.clock.now_us(), random: &random };
-        self.authority.sign(&env, SigningAlg::RS256, &claims).unwrap()
+        self.oauth.issuer.sign(&env, SigningAlg::RS256, &claims).unwrap()
     }
 
     /// Ends the deployment in order.

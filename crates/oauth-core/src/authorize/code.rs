@@ -9,7 +9,7 @@ use super::limits::CODE_LIFETIME_S;
 use super::request::ResponseType;
 use super::scene::{AuthorizationFlow, ConsentOutcome, FlowError};
 use super::target::ClientRedirect;
-use crate::audit::{self, AuditActor};
+use crate::audit::AuditActor;
 use crate::authorization::{Authorization, LaunchContext};
 use crate::client::GrantType;
 use crate::env::Env;
@@ -19,7 +19,6 @@ use crate::person::Person;
 use crate::ports::{
     AuditAction, AuditRecord, BrowserSession, CodeIssue, GrantDecision, IssuedCode, LaunchUse, MemberGrant, TokenHash,
 };
-use crate::token;
 
 /// Bytes of a code: the moment it was made at, in microseconds, and 256 random bits.
 const CODE_BYTES: usize = MOMENT_BYTES + 32;
@@ -80,7 +79,7 @@ pub(super) async fn leave(
     };
     let launch = scene.launch.as_ref();
     let launch = launch.map(|launch| LaunchUse { jti: launch.jti.clone(), expires_s: launch.used_until_s() });
-    match scene.authority.codes.issue_code(issued, given, launch).await? {
+    match scene.service.codes.issue_code(issued, given, launch).await? {
         CodeIssue::Issued => {}
         CodeIssue::LaunchUsed => return Err(AuthorizationError::Launch(LaunchError::Used).into()),
         CodeIssue::GrantChanged => return Err(FlowError::Stale),
@@ -105,13 +104,13 @@ async fn leave_with_token(
     authorization: &Authorization,
     code: &TokenHash,
 ) -> Result<ClientRedirect, FlowError> {
-    let (env, authority, client) = (scene.env, scene.authority, &scene.client);
+    let (env, service, client) = (scene.env, scene.service, &scene.client);
     // A grant that another request stored in the same moment kept its own id.
-    let stored = authority.codes.find_code(code).await?.ok_or(AuthorizationError::Unsettled)?;
+    let stored = service.codes.find_code(code).await?.ok_or(AuthorizationError::Unsettled)?;
     let grant_id = Some(stored.code.grant_id);
-    let outcome = token::implicit(env, authority, (client, person), authorization, grant_id).await;
+    let outcome = service.tokens.implicit(env, (client, person), authorization, grant_id).await;
     let asking = AuditActor { client_id: Some(&client.id), user_id: Some(&person.id), address: scene.browser.address };
-    audit::token(env, authority, asking, &outcome);
+    service.audit.token(env, asking, &outcome);
     let response = outcome.map_err(|error| AuthorizationError::Token(Box::new(error)))?;
     let expires_in = response.expires_in.to_string();
     let mut members = vec![
@@ -167,7 +166,7 @@ fn authorization(scene: &AuthorizationFlow<'_>, decided: &DecidedAuthorization<'
 impl AuthorizationFlow<'_> {
     /// Tells the audit that the person denied.
     pub(super) fn record_denial(&self, person: Option<&Person>) {
-        self.authority.audit.record(AuditRecord {
+        self.service.audit.record(AuditRecord {
             refused: Some("denied".to_owned()),
             user_id: person.map(|person| person.id.clone()),
             scope: Some(self.request.scope.to_string()),
@@ -179,7 +178,7 @@ impl AuthorizationFlow<'_> {
     fn record_code(&self, decided: &DecidedAuthorization<'_>, grant_id: String) {
         let by_word = matches!(decided.consent, ConsentOutcome::Given { .. }) && !self.client.first_party;
         let action = if by_word { AuditAction::Consent } else { AuditAction::Authorization };
-        self.authority.audit.record(AuditRecord {
+        self.service.audit.record(AuditRecord {
             user_id: Some(decided.person.id.clone()),
             patient_id: decided.patient.clone(),
             grant_id: Some(grant_id),
@@ -190,7 +189,7 @@ impl AuthorizationFlow<'_> {
 
     /// Tells the audit that a grant ended, because the person allowed less.
     pub(super) fn record_end(&self, grant: &MemberGrant) {
-        self.authority.audit.record(AuditRecord {
+        self.service.audit.record(AuditRecord {
             user_id: Some(grant.user_id.clone()),
             patient_id: grant.patient_id.clone(),
             grant_id: Some(grant.id.clone()),

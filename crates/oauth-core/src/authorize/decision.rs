@@ -67,7 +67,7 @@ impl AuthorizationFlow<'_> {
 
     async fn keep(&self, given: GrantDecision) -> Result<(), FlowError> {
         let ended = given.ends().cloned();
-        if !self.authority.codes.keep_refusal(given).await? {
+        if !self.service.codes.keep_refusal(given).await? {
             return Err(FlowError::Stale);
         }
         if let Some(ended) = ended {

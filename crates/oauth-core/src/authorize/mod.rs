@@ -40,117 +40,138 @@ pub(crate) use consent::{in_words, is_of_use};
 pub(crate) use request::is_context;
 pub(crate) use target::{encoded, query_separator};
 
-use crate::audit::{self, AuditActor};
-use crate::authority::AuthorizationServer;
+use std::sync::Arc;
+
+use crate::acting::PatientAccessRules;
+use crate::audit::{AuditActor, AuditTrail};
+use crate::directory::RegistrationCache;
 use crate::env::Env;
+use crate::issuer::Issuer;
+use crate::ports::{AuthorizationCodeStore, PatientStore, SessionStore};
+use crate::token::TokenService;
 use pending::PendingAuthorization;
 use scene::{AuthorizationFlow, UserAction};
 
-/// An authorization request arrives.
-///
-/// # Errors
-/// [`AuthorizeError`]; nothing is stored then. All five functions fail like this one.
-///
-/// # Source
-/// Specification, GET /auth/authorize query parameters; SMART App Launch 2.2.0, "Obtain authorization code".
-pub async fn begin(
-    env: &Env<'_>,
-    authority: &AuthorizationServer,
-    parameters: &AuthorizationParameters,
-    browser: UserAgent<'_>,
-) -> Result<NextPage, AuthorizeError> {
-    let pending = PendingAuthorization {
-        parameters: parameters.clone(),
-        issued_s: env.now_s(),
-        began_with: None,
-        anew: false,
-        shown_to: None,
-        patient: None,
-    };
-    let mut scene = opened(env, authority, pending, browser).await?;
-    scene.began();
-    scene.step(UserAction::GoOn).await
+/// Leads people through the pages on which they let apps in.
+pub struct AuthorizeService {
+    pub(crate) issuer: Arc<Issuer>,
+    pub(crate) directory: Arc<RegistrationCache>,
+    pub(crate) tokens: Arc<TokenService>,
+    pub(crate) patient_access: Arc<PatientAccessRules>,
+    pub(crate) sessions: Arc<dyn SessionStore>,
+    pub(crate) codes: Arc<dyn AuthorizationCodeStore>,
+    pub(crate) patients: Arc<dyn PatientStore>,
+    pub(crate) pending: PendingAuthorizationKey,
+    pub(crate) audit: AuditTrail,
 }
 
-/// A request goes on where it was: after somebody signed in, or when a page is loaded.
-///
-/// # Errors
-/// [`AuthorizeError`].
-pub async fn resume(
-    env: &Env<'_>,
-    authority: &AuthorizationServer,
-    transaction: &str,
-    browser: UserAgent<'_>,
-) -> Result<NextPage, AuthorizeError> {
-    go_on(env, authority, (transaction, UserAction::GoOn), browser).await
-}
+impl AuthorizeService {
+    /// An authorization request arrives.
+    ///
+    /// # Errors
+    /// [`AuthorizeError`]; nothing is stored then. All five functions fail like this one.
+    ///
+    /// # Source
+    /// Specification, GET /auth/authorize query parameters; SMART App Launch 2.2.0, "Obtain authorization code".
+    pub async fn begin(
+        &self,
+        env: &Env<'_>,
+        parameters: &AuthorizationParameters,
+        browser: UserAgent<'_>,
+    ) -> Result<NextPage, AuthorizeError> {
+        let pending = PendingAuthorization {
+            parameters: parameters.clone(),
+            issued_s: env.now_s(),
+            began_with: None,
+            anew: false,
+            shown_to: None,
+            patient: None,
+        };
+        let mut scene = self.opened(env, pending, browser).await?;
+        scene.began();
+        scene.step(UserAction::GoOn).await
+    }
 
-/// The person looks for a patient by name, id or identifier; without a search it is [`resume`].
-///
-/// # Errors
-/// [`AuthorizeError`].
-pub async fn find(
-    env: &Env<'_>,
-    authority: &AuthorizationServer,
-    transaction: &str,
-    search: Option<PatientQuery<'_>>,
-    browser: UserAgent<'_>,
-) -> Result<NextPage, AuthorizeError> {
-    let intent = search.map_or(UserAction::GoOn, UserAction::Search);
-    go_on(env, authority, (transaction, intent), browser).await
-}
+    /// A request goes on where it was: after somebody signed in, or when a page is loaded.
+    ///
+    /// # Errors
+    /// [`AuthorizeError`].
+    pub async fn resume(
+        &self,
+        env: &Env<'_>,
+        transaction: &str,
+        browser: UserAgent<'_>,
+    ) -> Result<NextPage, AuthorizeError> {
+        self.go_on(env, (transaction, UserAction::GoOn), browser).await
+    }
 
-/// Returns the person chooses a patient, by id.
-///
-/// # Errors
-/// [`AuthorizeError`]; [`PageError::Patient`] for one the person may not act for.
-pub async fn pick(
-    env: &Env<'_>,
-    authority: &AuthorizationServer,
-    transaction: &str,
-    patient: &str,
-    browser: UserAgent<'_>,
-) -> Result<NextPage, AuthorizeError> {
-    go_on(env, authority, (transaction, UserAction::Pick(patient)), browser).await
-}
+    /// The person looks for a patient by name, id or identifier; without a search it is [`Self::resume`].
+    ///
+    /// # Errors
+    /// [`AuthorizeError`].
+    pub async fn find(
+        &self,
+        env: &Env<'_>,
+        transaction: &str,
+        search: Option<PatientQuery<'_>>,
+        browser: UserAgent<'_>,
+    ) -> Result<NextPage, AuthorizeError> {
+        let intent = search.map_or(UserAction::GoOn, UserAction::Search);
+        self.go_on(env, (transaction, intent), browser).await
+    }
 
-/// The person allows or denies. Whether it was this person who was asked, the form token has shown.
-///
-/// # Errors
-/// [`AuthorizeError`]; a denial is one, [`AuthorizationError::Denied`].
-pub async fn decide(
-    env: &Env<'_>,
-    authority: &AuthorizationServer,
-    transaction: &str,
-    decision: ConsentDecision,
-    browser: UserAgent<'_>,
-) -> Result<NextPage, AuthorizeError> {
-    go_on(env, authority, (transaction, UserAction::Decide(decision)), browser).await
-}
+    /// The person chooses a patient, by id.
+    ///
+    /// # Errors
+    /// [`AuthorizeError`]; [`PageError::Patient`] for one the person may not act for.
+    pub async fn pick(
+        &self,
+        env: &Env<'_>,
+        transaction: &str,
+        patient: &str,
+        browser: UserAgent<'_>,
+    ) -> Result<NextPage, AuthorizeError> {
+        self.go_on(env, (transaction, UserAction::Pick(patient)), browser).await
+    }
 
-async fn go_on(
-    env: &Env<'_>,
-    authority: &AuthorizationServer,
-    (transaction, intent): (&str, UserAction<'_>),
-    browser: UserAgent<'_>,
-) -> Result<NextPage, AuthorizeError> {
-    let pending = authority.pending.open(env, transaction).map_err(AuthorizeError::Page).inspect_err(|fault| {
-        let asking = AuditActor { address: browser.address, ..AuditActor::default() };
-        audit::not_authorized(env, authority, asking, fault);
-    })?;
-    opened(env, authority, pending, browser).await?.step(intent).await
-}
+    /// The person allows or denies. Whether it was this person who was asked, the form token has shown.
+    ///
+    /// # Errors
+    /// [`AuthorizeError`]; a denial is one, [`AuthorizationError::Denied`].
+    pub async fn decide(
+        &self,
+        env: &Env<'_>,
+        transaction: &str,
+        decision: ConsentDecision,
+        browser: UserAgent<'_>,
+    ) -> Result<NextPage, AuthorizeError> {
+        self.go_on(env, (transaction, UserAction::Decide(decision)), browser).await
+    }
 
-/// Returns the scene of a request; why there is none, the audit is told.
-async fn opened<'a>(
-    env: &'a Env<'a>,
-    authority: &'a AuthorizationServer,
-    pending: PendingAuthorization,
-    browser: UserAgent<'a>,
-) -> Result<AuthorizationFlow<'a>, AuthorizeError> {
-    let client_id = pending.parameters.get("client_id").map(str::to_owned);
-    AuthorizationFlow::open(env, authority, pending, browser).await.inspect_err(|fault| {
-        let asking = AuditActor { client_id: client_id.as_deref(), user_id: None, address: browser.address };
-        audit::not_authorized(env, authority, asking, fault);
-    })
+    async fn go_on(
+        &self,
+        env: &Env<'_>,
+        (transaction, intent): (&str, UserAction<'_>),
+        browser: UserAgent<'_>,
+    ) -> Result<NextPage, AuthorizeError> {
+        let pending = self.pending.open(env, transaction).map_err(AuthorizeError::Page).inspect_err(|fault| {
+            let asking = AuditActor { address: browser.address, ..AuditActor::default() };
+            self.audit.not_authorized(env, asking, fault);
+        })?;
+        self.opened(env, pending, browser).await?.step(intent).await
+    }
+
+    /// Returns the scene of a request; why there is none, the audit is told.
+    async fn opened<'a>(
+        &'a self,
+        env: &'a Env<'a>,
+        pending: PendingAuthorization,
+        browser: UserAgent<'a>,
+    ) -> Result<AuthorizationFlow<'a>, AuthorizeError> {
+        let client_id = pending.parameters.get("client_id").map(str::to_owned);
+        AuthorizationFlow::open(env, self, pending, browser).await.inspect_err(|fault| {
+            let asking = AuditActor { client_id: client_id.as_deref(), user_id: None, address: browser.address };
+            self.audit.not_authorized(env, asking, fault);
+        })
+    }
 }

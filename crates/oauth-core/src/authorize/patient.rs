@@ -4,7 +4,7 @@ use super::fault::{AuthorizationError, PageError};
 use super::limits::{CANDIDATES_MAX, SEARCH_MAX_BYTES};
 use super::pages::{PatientQuery, PatientSearchResults};
 use super::scene::{AuthorizationFlow, FlowError, UserAction};
-use crate::acting::{PatientAccess, readable};
+use crate::acting::PatientAccess;
 use crate::person::Person;
 use crate::ports::{CallerStatusQuery, PATIENTS_FOUND_MAX, PatientSummary, StoreError};
 
@@ -38,7 +38,7 @@ impl AuthorizationFlow<'_> {
         if launched.is_none() && !self.needs_patient() {
             return Ok(PatientChoice::NotNeeded);
         }
-        let acts_for = PatientAccess::of(self.env, self.authority, person).await?;
+        let acts_for = self.service.patient_access.patients_of(self.env, person).await?;
         if let Some(id) = launched {
             let is_allowed = match &acts_for {
                 PatientAccess::These(ids) => ids.iter().any(|own| own == id),
@@ -84,7 +84,7 @@ impl AuthorizationFlow<'_> {
         }
         let mut candidates = Vec::new();
         for id in &ids {
-            candidates.extend(self.authority.patients.patient(id).await?);
+            candidates.extend(self.service.patients.patient(id).await?);
         }
         match candidates.as_slice() {
             [] => Err(AuthorizationError::NoPatient.into()),
@@ -98,7 +98,7 @@ impl AuthorizationFlow<'_> {
         if self.visit.grants.iter().any(|grant| grant.patient_id.as_deref() == Some(id)) {
             return Ok(PatientChoice::Chosen(id.to_owned(), None));
         }
-        let found = self.authority.patients.patient(id).await?.ok_or(AuthorizationError::NoPatient)?;
+        let found = self.service.patients.patient(id).await?.ok_or(AuthorizationError::NoPatient)?;
         Ok(PatientChoice::Chosen(id.to_owned(), Some(found)))
     }
 
@@ -129,7 +129,7 @@ impl AuthorizationFlow<'_> {
         if text.is_empty() || text.len() > SEARCH_MAX_BYTES {
             return Ok(Found::default());
         }
-        let found = self.authority.patients.find_patients(text, PATIENTS_FOUND_MAX).await?;
+        let found = self.service.patients.find_patients(text, PATIENTS_FOUND_MAX).await?;
         let is_cut = u32::try_from(found.len()).is_ok_and(|found| found >= PATIENTS_FOUND_MAX);
         let readable = self.readable(person, found.iter().map(|patient| patient.id.as_str()).collect()).await?;
         let readable: Vec<String> = readable.into_iter().map(str::to_owned).collect();
@@ -138,7 +138,7 @@ impl AuthorizationFlow<'_> {
     }
 
     async fn readable<'a>(&self, person: &Person, ids: Vec<&'a str>) -> Result<Vec<&'a str>, StoreError> {
-        let standing = self.authority.directory.store().caller_status(&CallerStatusQuery::default()).await?;
-        readable(self.authority, person, ids, standing.policy_revision).await
+        let standing = self.service.directory.store().caller_status(&CallerStatusQuery::default()).await?;
+        self.service.patient_access.readable(person, ids, standing.policy_revision).await
     }
 }

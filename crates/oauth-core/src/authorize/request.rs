@@ -7,8 +7,8 @@ use super::fault::{AuthorizationError, AuthorizeError, PageError};
 use super::limits::{LAUNCH_MAX_BYTES, LOGIN_HINT_MAX_BYTES, NONCE_MAX_BYTES, STATE_MAX_BYTES};
 use super::parameters::AuthorizationParameters;
 use super::target::RedirectTarget;
-use crate::authority::AuthorizationServer;
 use crate::client::{Client, GrantType};
+use crate::issuer::Issuer;
 use crate::jose::from_base64url;
 use crate::registration::is_redirect_uri;
 
@@ -52,7 +52,7 @@ pub(crate) struct Prompt {
 /// # Errors
 /// [`PageError`]: the person sees a page, and nothing goes anywhere.
 pub(crate) fn target(
-    authority: &AuthorizationServer,
+    issuer: &Issuer,
     client: &Client,
     asked: &AuthorizationParameters,
 ) -> Result<RedirectTarget, PageError> {
@@ -70,7 +70,7 @@ pub(crate) fn target(
         redirect_uri: registered.clone(),
         fragment,
         state: asked.get("state").filter(|state| state.len() <= STATE_MAX_BYTES).map(str::to_owned),
-        issuer: authority.settings.base_url.clone(),
+        issuer: issuer.settings.base_url.clone(),
     })
 }
 
@@ -83,13 +83,13 @@ pub(crate) fn target(
 /// # Source
 /// Specification, GET /auth/authorize query parameters; RFC 6749, section 4.1.2.1; RFC 7636, section 4.
 pub(crate) fn check(
-    authority: &AuthorizationServer,
+    issuer: &Issuer,
     client: &Client,
     asked: &AuthorizationParameters,
 ) -> Result<AuthorizationRequest, AuthorizeError> {
-    let target = target(authority, client, asked)?;
+    let target = target(issuer, client, asked)?;
     let parts = check_protocol(client, asked)
-        .and_then(|response| check_aud(authority, asked).map(|()| response))
+        .and_then(|response| check_aud(issuer, asked).map(|()| response))
         .and_then(|response| Ok((response, code_challenge(client, response, asked)?)))
         .and_then(|(response, challenge)| Ok((response, challenge, scope(client, response, asked)?)))
         .and_then(|(response, challenge, scope)| Ok((response, challenge, scope, prompt(asked)?, max_age(asked)?)));
@@ -143,8 +143,8 @@ fn check_protocol(client: &Client, asked: &AuthorizationParameters) -> Result<Re
 
 /// One trailing slash is forgiven: the most frequent fault of apps in this field, and no other server can
 /// be meant by it.
-fn check_aud(authority: &AuthorizationServer, asked: &AuthorizationParameters) -> Result<(), AuthorizationError> {
-    let expected = authority.documents().fhir_base();
+fn check_aud(issuer: &Issuer, asked: &AuthorizationParameters) -> Result<(), AuthorizationError> {
+    let expected = issuer.documents.fhir_base();
     let aud = asked.get("aud").ok_or(AuthorizationError::Missing("aud"))?;
     if aud == expected || aud.strip_suffix('/') == Some(expected) {
         return Ok(());

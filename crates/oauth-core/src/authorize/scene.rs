@@ -12,9 +12,8 @@ use super::pages::{
 use super::patient::PatientChoice;
 use super::pending::PendingAuthorization;
 use super::request::{self, AuthorizationRequest};
-use super::{code, consent, declined};
-use crate::audit::{self, AuditActor};
-use crate::authority::AuthorizationServer;
+use super::{AuthorizeService, code, consent, declined};
+use crate::audit::AuditActor;
 use crate::client::Client;
 use crate::env::Env;
 use crate::launch::{self, Launch};
@@ -31,7 +30,7 @@ const ATTEMPTS: usize = 4;
 /// A request with everything it is decided by.
 pub(super) struct AuthorizationFlow<'a> {
     pub(super) env: &'a Env<'a>,
-    pub(super) authority: &'a AuthorizationServer,
+    pub(super) service: &'a AuthorizeService,
     pub(super) browser: UserAgent<'a>,
     pub(super) client: Arc<Client>,
     pub(super) request: AuthorizationRequest,
@@ -103,7 +102,7 @@ impl<'a> AuthorizationFlow<'a> {
     /// Reads the app and the browser's session in one statement and checks the request against them.
     pub(super) async fn open(
         env: &'a Env<'a>,
-        authority: &'a AuthorizationServer,
+        service: &'a AuthorizeService,
         pending: PendingAuthorization,
         browser: UserAgent<'a>,
     ) -> Result<Self, AuthorizeError> {
@@ -111,19 +110,19 @@ impl<'a> AuthorizationFlow<'a> {
         let client_id = client_id.ok_or(PageError::UnknownApp)?;
         let cookie = cookie_hash(browser.session);
         let query = AuthorizationStateQuery { session: cookie.as_ref(), client_id, now_s: env.now_s() };
-        let visit = authority.sessions.load_authorization_state(&query).await?;
+        let visit = service.sessions.load_authorization_state(&query).await?;
         let version = visit.client_version.ok_or(PageError::UnknownApp)?;
-        let client = authority.directory.client_at(client_id, version).await?.ok_or(PageError::UnknownApp)?;
-        let request = request::check(authority, &client, &pending.parameters)?;
+        let client = service.directory.client_at(client_id, version).await?.ok_or(PageError::UnknownApp)?;
+        let request = request::check(&service.issuer, &client, &pending.parameters)?;
         // A launch that was good when the request came stays good while the person signs in.
         let launch = match &request.launch {
             None => None,
-            Some(jwt) => match launch::read(env, authority, (jwt, client_id), pending.issued_s).await {
+            Some(jwt) => match launch::read(env, &service.issuer, (jwt, client_id), pending.issued_s).await {
                 Ok(launch) => Some(launch),
                 Err(fault) => return Err(request.target.refuse(AuthorizationError::Launch(fault))),
             },
         };
-        Ok(Self { env, authority, browser, client, request, launch, pending, visit })
+        Ok(Self { env, service, browser, client, request, launch, pending, visit })
     }
 
     /// Notes what the request finds: who is signed in, and whether that is too long ago.
@@ -144,20 +143,20 @@ impl<'a> AuthorizationFlow<'a> {
                 Err(FlowError::Page(fault)) => fault.into(),
                 Err(FlowError::Refusal(cause)) => self.request.target.refuse(cause),
                 Err(FlowError::Stale) => {
-                    self = Self::open(self.env, self.authority, self.pending, self.browser).await?;
+                    self = Self::open(self.env, self.service, self.pending, self.browser).await?;
                     continue;
                 }
             };
             let user_id = self.visit.session.as_ref().map(|session| session.user_id.as_str());
             let asking = AuditActor { client_id: Some(&self.client.id), user_id, address: self.browser.address };
-            audit::not_authorized(self.env, self.authority, asking, &fault);
+            self.service.audit.not_authorized(self.env, asking, &fault);
             return Err(fault);
         }
         Err(self.request.target.refuse(AuthorizationError::Unsettled))
     }
 
     async fn next(&self, intent: &UserAction<'_>) -> Result<NextPage, FlowError> {
-        let person = visitor(self.authority, &self.visit).await?;
+        let person = visitor(&self.service.directory, &self.visit).await?;
         if matches!(intent, UserAction::Decide(ConsentDecision::Deny)) {
             self.keep_denial(person.clone()).await?;
             self.record_denial(person.as_deref());
@@ -322,7 +321,7 @@ impl<'a> AuthorizationFlow<'a> {
         let shown = match (shown, &patient) {
             (None, Some(id)) => {
                 let unnamed = || PatientSummary { id: id.clone(), name: id.clone(), ..PatientSummary::default() };
-                Some(self.authority.patients.patient(id).await?.unwrap_or_else(unnamed))
+                Some(self.service.patients.patient(id).await?.unwrap_or_else(unnamed))
             }
             (shown, _) => shown,
         };
@@ -339,7 +338,7 @@ impl<'a> AuthorizationFlow<'a> {
 
     fn transaction(&self, shown_to: Option<String>, patient: Option<String>) -> Result<String, FlowError> {
         let pending = PendingAuthorization { shown_to, patient, ..self.pending.clone() };
-        let sealed = self.authority.pending.seal(self.env, &pending);
+        let sealed = self.service.pending.seal(self.env, &pending);
         sealed.ok_or_else(|| AuthorizationError::Sign(crate::jose::SignError::Sign).into())
     }
 }

@@ -5,20 +5,20 @@
 //!
 //! ```
 //! # use std::sync::Arc;
-//! # use oauth_core::{env::Env, form::FormFields, memory::*, settings::Settings, token::{self, TokenRequest}};
+//! # use oauth_core::{env::Env, form::FormFields, memory::*, settings::Settings, token::TokenRequest};
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let random = SeededRandom::new(1);
 //! let env = Env { now_us: 1_767_225_600_000_000, random: &random };
 //! let store = Arc::new(MemoryAuthorizationStore::default());
 //! let server = store.open_server(&env, Settings::new("https://payer.example", "http://payer.example/fhir")).await?;
-//! let secret = oauth_core::secret::hash_secret(&env, server.pepper(), b"s3cr3t")?.to_text();
+//! let secret = oauth_core::secret::hash_secret(&env, server.secrets.pepper(), b"s3cr3t")?.to_text();
 //! let client = serde_json::json!({"grant_types": ["client_credentials"], "secret": secret, "scope": ["system/*.rs"]});
 //! store.put("Client", "service", client);
 //! let fields = [("grant_type", "client_credentials"), ("client_id", "service"), ("client_secret", "s3cr3t")];
 //! let form = FormFields::new(fields.map(|(name, value)| (name.to_owned(), value.to_owned())))?;
 //! let request = TokenRequest { authorization: None, form: &form, address: None };
-//! assert_eq!(token::exchange(&env, &server, &request).await?.scope.as_deref(), Some("system/*.rs"));
+//! assert_eq!(server.tokens.exchange(&env, &request).await?.scope.as_deref(), Some("system/*.rs"));
 //! # Ok(())
 //! # }
 //! ```
@@ -33,10 +33,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use serde_json::Value;
 
-use crate::authority::{AuthorizationServer, AuthorizationServerConfig, AuthorizationStores};
 use crate::env::{Env, Random};
 use crate::keys::KeyError;
 use crate::ports::{AuditRecord, AuditSink, FetchedJwks, JwksFetch, JwksFetchError, VersionedDocument};
+use crate::server::{AuthorizationServer, AuthorizationServerConfig, AuthorizationStores};
 use crate::settings::Settings;
 
 pub use rows::{AuthorizationRows, RowOfCode, RowOfFamily, RowOfRefreshToken};

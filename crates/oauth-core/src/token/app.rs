@@ -1,11 +1,9 @@
 //! The app that asks for a person's tokens: authenticated, and registered for the grant.
 
-use super::{ATTEMPTS, TokenError};
+use super::{ATTEMPTS, TokenError, TokenService};
 use crate::authenticate::{
     AuthenticatedClient, AuthenticationMethod, AuthenticationRejection, ClientAuthenticationError, Credentials,
-    authenticate_app, claim_nonce,
 };
-use crate::authority::AuthorizationServer;
 use crate::client::GrantType;
 use crate::env::Env;
 use crate::form::printable;
@@ -13,14 +11,14 @@ use crate::form::printable;
 /// The app behind `credentials`, if it may use one of `grants`. A refusal is never made from an old copy.
 pub(super) async fn app_for(
     env: &Env<'_>,
-    authority: &AuthorizationServer,
+    service: &TokenService,
     credentials: &Credentials<'_>,
     grants: &[GrantType],
 ) -> Result<AuthenticatedClient, TokenError> {
     for _ in 0..ATTEMPTS {
-        let who = authenticate_app(env, authority, credentials).await?;
+        let who = service.authenticator.authenticate_app(env, credentials).await?;
         let Err(refusal) = check_any(&who, grants) else { return Ok(who) };
-        let stored = authority.directory.read_client(&who.client.id).await?;
+        let stored = service.directory.read_client(&who.client.id).await?;
         if stored.is_none_or(|stored| stored.version == who.client.version) {
             return Err(refusal);
         }
@@ -32,16 +30,16 @@ pub(super) async fn app_for(
 /// not accepted from an old copy either.
 pub(super) async fn current_app_for(
     env: &Env<'_>,
-    authority: &AuthorizationServer,
+    service: &TokenService,
     credentials: &Credentials<'_>,
     grants: &[GrantType],
 ) -> Result<AuthenticatedClient, TokenError> {
     for _ in 0..ATTEMPTS {
-        let who = app_for(env, authority, credentials, grants).await?;
-        if authority.directory.version_of(&who.client.id).await? == Some(who.client.version) {
+        let who = app_for(env, service, credentials, grants).await?;
+        if service.directory.version_of(&who.client.id).await? == Some(who.client.version) {
             return Ok(who);
         }
-        authority.directory.read_client(&who.client.id).await?;
+        service.directory.read_client(&who.client.id).await?;
     }
     Err(TokenError::Unsettled)
 }
@@ -82,12 +80,12 @@ pub(super) fn check(who: &AuthenticatedClient, grant: GrantType) -> Result<(), T
 /// refusal claims none, and before anything is stored.
 pub(super) async fn claim(
     env: &Env<'_>,
-    authority: &AuthorizationServer,
+    service: &TokenService,
     credentials: &Credentials<'_>,
     who: &AuthenticatedClient,
 ) -> Result<(), TokenError> {
     if who.nonce.is_some() {
-        claim_nonce(env, authority, credentials, who).await?;
+        service.authenticator.claim_nonce(env, credentials, who).await?;
     }
     Ok(())
 }

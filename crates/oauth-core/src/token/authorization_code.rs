@@ -5,10 +5,9 @@ use subtle::ConstantTimeEq as _;
 use super::app::{app_for, claim};
 use super::member::{MemberTokenRequest, begin};
 use super::scope::still_registered;
-use super::{ATTEMPTS, GrantError, TokenError, TokenResponse, damaged};
-use crate::audit::{self, RevocationAudit};
+use super::{ATTEMPTS, GrantError, TokenError, TokenResponse, TokenService, damaged};
+use crate::audit::RevocationAudit;
 use crate::authenticate::{AuthenticatedClient, AuthenticationMethod, Credentials};
-use crate::authority::AuthorizationServer;
 use crate::authorization::Authorization;
 use crate::authorize::hash_of_code;
 use crate::client::GrantType;
@@ -44,31 +43,31 @@ struct Presented<'a> {
 /// the challenge is an `invalid_grant`.
 pub(super) async fn grant(
     env: &Env<'_>,
-    authority: &AuthorizationServer,
+    service: &TokenService,
     credentials: &Credentials<'_>,
     form: &FormFields,
 ) -> Result<TokenResponse, TokenError> {
     for _ in 0..ATTEMPTS {
-        let who = app_for(env, authority, credentials, &[GrantType::AuthorizationCode]).await?;
+        let who = app_for(env, service, credentials, &[GrantType::AuthorizationCode]).await?;
         let presented = Presented {
             code: form.get("code").ok_or(TokenError::Missing("code"))?,
             redirect_uri: form.get("redirect_uri").ok_or(TokenError::Missing("redirect_uri"))?,
             verifier: form.get(VERIFIER),
         };
         let hash = hash_of_code(presented.code);
-        let found = authority.codes.find_code(&hash).await?.ok_or(GrantError::UnknownCode)?;
+        let found = service.codes.find_code(&hash).await?.ok_or(GrantError::UnknownCode)?;
         if found.code.client_id != who.client.id {
             return Err(GrantError::OtherClient.into());
         }
         if found.client_version != Some(who.client.version) {
-            authority.directory.read_client(&who.client.id).await?;
+            service.directory.read_client(&who.client.id).await?;
             continue;
         }
         let authorization = Authorization::read(&found.code.authorization).map_err(damaged)?;
         check(&presented, &authorization, who.method)?;
         let scope = still_registered(&who.client, &authorization.scope)?;
         let authorization = Authorization { scope, ..authorization };
-        return redeem(env, authority, (credentials, &who), (&authorization, found)).await;
+        return redeem(env, service, (credentials, &who), (&authorization, found)).await;
     }
     Err(TokenError::Unsettled)
 }
@@ -108,7 +107,7 @@ fn is_answer(challenge: &str, verifier: &str) -> bool {
 
 async fn redeem(
     env: &Env<'_>,
-    authority: &AuthorizationServer,
+    service: &TokenService,
     (credentials, who): (&Credentials<'_>, &AuthenticatedClient),
     (authorization, found): (&Authorization, StoredCode),
 ) -> Result<TokenResponse, TokenError> {
@@ -118,22 +117,22 @@ async fn redeem(
     let revoked = RevocationAudit { client_id: &who.client.id, user_id, grant_id, asked_by: None, address: None };
     let used_before = |ended: bool| {
         if ended {
-            audit::revocation(env, authority, &revoked);
+            service.audit.revocation(env, &revoked);
         }
         Err(GrantError::UsedCode.into())
     };
     if found.used {
-        return used_before(authority.families.revoke_family(&code.family_id, env.now_s()).await?);
+        return used_before(service.families.revoke_family(&code.family_id, env.now_s()).await?);
     }
     if code.expires_s <= env.now_s() {
         return Err(GrantError::ExpiredCode.into());
     }
     let version = found.user_version.ok_or(GrantError::Withdrawn)?;
-    let person = authority.directory.person_at(user_id, version).await?;
+    let person = service.directory.person_at(user_id, version).await?;
     let member = MemberTokenRequest::of(&who.client, person.as_deref(), authorization, &authorization.credential)?;
-    let (response, tokens) = begin(env, authority, &member, code.family_id, grant_id.map(str::to_owned)).await?;
-    claim(env, authority, credentials, who).await?;
-    match authority.codes.redeem_code(&code.hash, env.now_s(), tokens).await? {
+    let (response, tokens) = begin(env, service, &member, code.family_id, grant_id.map(str::to_owned)).await?;
+    claim(env, service, credentials, who).await?;
+    match service.codes.redeem_code(&code.hash, env.now_s(), tokens).await? {
         CodeRedemption::Granted => Ok(response),
         CodeRedemption::AlreadyUsed { ended } => used_before(ended),
         CodeRedemption::Expired => Err(GrantError::ExpiredCode.into()),

@@ -7,12 +7,9 @@ use smart_scopes::{Context, Scope, ScopeSet, restrict};
 
 use super::claims::{AccessTokenClaims, TokenExtensions};
 use super::issue::{b2b_of, mint};
-use super::{ATTEMPTS, TokenError, TokenResponse};
+use super::{ATTEMPTS, TokenError, TokenResponse, TokenService};
 use crate::assertion::{AssertionError, VerifiedAssertion};
-use crate::authenticate::{
-    AuthenticatedClient, AuthenticationMethod, ClientAuthenticationError, Credentials, authenticate,
-};
-use crate::authority::AuthorizationServer;
+use crate::authenticate::{AuthenticatedClient, AuthenticationMethod, ClientAuthenticationError, Credentials};
 use crate::authorization::LaunchContext;
 use crate::client::{Client, GrantType, TokenFormat};
 use crate::directory::Organization;
@@ -27,7 +24,7 @@ use crate::ports::{JtiClaim, JtiClaimed, JtiOutcome as NonceClaim};
 /// is made again. Storing an opaque token compares the version by itself.
 pub(super) async fn grant(
     env: &Env<'_>,
-    authority: &AuthorizationServer,
+    service: &TokenService,
     credentials: &Credentials<'_>,
     scope: Option<&str>,
 ) -> Result<TokenResponse, TokenError> {
@@ -35,7 +32,7 @@ pub(super) async fn grant(
     let requested = requested.map_err(|fault| TokenError::MalformedScope(fault.to_string()))?;
     let mut nonce_claimed = false;
     for _ in 0..ATTEMPTS {
-        let mut authenticated = authenticate(env, authority, credentials).await?;
+        let mut authenticated = service.authenticator.authenticate(env, credentials).await?;
         if nonce_claimed {
             authenticated.nonce = None;
         }
@@ -44,7 +41,7 @@ pub(super) async fn grant(
             Ok(granted) => granted,
             Err(refusal) => {
                 // A refusal is never made from an old copy.
-                let stored = authority.directory.read_client(&client.id).await?;
+                let stored = service.directory.read_client(&client.id).await?;
                 if stored.is_some_and(|stored| stored.version != client.version) {
                     continue;
                 }
@@ -53,21 +50,21 @@ pub(super) async fn grant(
         };
         let mut organization = None;
         if needs_admission(&authenticated) {
-            let admitted = admit(env, authority, &authenticated).await?;
+            let admitted = admit(env, service, &authenticated).await?;
             if admitted.claim == NonceClaim::Replayed {
                 return Err(replayed(credentials));
             }
             nonce_claimed |= admitted.claim == NonceClaim::Fresh;
             if admitted.client_version != Some(client.version) {
-                authority.directory.read_client(&client.id).await?;
+                service.directory.read_client(&client.id).await?;
                 continue;
             }
-            organization = organization_of(authority, client, &admitted).await?;
+            organization = organization_of(service, client, &admitted).await?;
         }
-        if let Some(response) = issue(env, authority, &authenticated, granted, organization).await? {
+        if let Some(response) = issue(env, service, &authenticated, granted, organization).await? {
             return Ok(response);
         }
-        authority.directory.read_client(&client.id).await?;
+        service.directory.read_client(&client.id).await?;
     }
     Err(TokenError::Unsettled)
 }
@@ -78,11 +75,7 @@ fn needs_admission(who: &AuthenticatedClient) -> bool {
     who.nonce.is_some() || who.client.client_credentials.format == TokenFormat::Jwt
 }
 
-async fn admit(
-    env: &Env<'_>,
-    authority: &AuthorizationServer,
-    who: &AuthenticatedClient,
-) -> Result<JtiClaimed, TokenError> {
+async fn admit(env: &Env<'_>, service: &TokenService, who: &AuthenticatedClient) -> Result<JtiClaimed, TokenError> {
     let organization_id = who.client.b2b.as_ref().ok().map(organization_id);
     let admission = JtiClaim {
         client_id: Arc::from(who.client.id.as_str()),
@@ -90,7 +83,7 @@ async fn admit(
         nonce: who.nonce.clone(),
         now_s: env.now_s(),
     };
-    Ok(authority.replays.claim_jti(admission).await?)
+    Ok(service.replays.claim_jti(admission).await?)
 }
 
 fn organization_id(registration: &Registration) -> &str {
@@ -98,14 +91,14 @@ fn organization_id(registration: &Registration) -> &str {
 }
 
 async fn organization_of(
-    authority: &AuthorizationServer,
+    service: &TokenService,
     client: &Client,
     admitted: &JtiClaimed,
 ) -> Result<Option<Arc<Organization>>, TokenError> {
     match &client.b2b {
         Ok(registration) => {
             let id = organization_id(registration);
-            Ok(authority.directory.organization_at(id, admitted.organization_version).await?)
+            Ok(service.directory.organization_at(id, admitted.organization_version).await?)
         }
         Err(_) => Ok(None),
     }
@@ -166,7 +159,7 @@ fn needs_user(scope: &Scope) -> bool {
 /// `None` when the Client has changed since the decision.
 async fn issue(
     env: &Env<'_>,
-    authority: &AuthorizationServer,
+    service: &TokenService,
     who: &AuthenticatedClient,
     granted: Option<ScopeSet>,
     organization: Option<Arc<Organization>>,
@@ -182,9 +175,9 @@ async fn issue(
     let scope = granted.map(|granted| granted.to_string());
     let b2b = b2b_of(client, organization.as_deref());
     let claims = AccessTokenClaims {
-        iss: authority.settings.base_url.clone(),
+        iss: service.issuer.settings.base_url.clone(),
         sub: client.id.clone(),
-        aud: authority.documents().fhir_base().to_owned(),
+        aud: service.issuer.documents.fhir_base().to_owned(),
         iat: env.now_s(),
         exp: env.now_s() + expires_in,
         jti: env.identifier(),
@@ -195,9 +188,9 @@ async fn issue(
         context: None,
         extensions: b2b.as_ref().ok().map(|claim| TokenExtensions { hl7_b2b: claim.clone() }),
     };
-    let minted = mint(env, authority, profile, &claims)?;
+    let minted = mint(env, &service.issuer, profile, &claims)?;
     if let Some(row) = minted.row
-        && !authority.tokens.issue_opaque(row, client.version).await?
+        && !service.tokens.issue_opaque(row, client.version).await?
     {
         return Ok(None);
     }

@@ -8,9 +8,8 @@ use super::member::{MemberTokenRequest, begin};
 use super::password::for_person;
 use super::scope::granted;
 use super::subject::{SubjectTokenError, TokenSubject};
-use super::{TokenError, TokenResponse};
+use super::{TokenError, TokenResponse, TokenService};
 use crate::authenticate::Credentials;
-use crate::authority::AuthorizationServer;
 use crate::client::GrantType;
 use crate::env::Env;
 use crate::form::FormFields;
@@ -27,30 +26,30 @@ const ACCESS_TOKEN: &str = "urn:ietf:params:oauth:token-type:access_token";
 /// RFC 8693, section 2; `docs/decisions.md`, "Token exchange".
 pub(super) async fn grant(
     env: &Env<'_>,
-    authority: &AuthorizationServer,
+    service: &TokenService,
     credentials: &Credentials<'_>,
     form: &FormFields,
 ) -> Result<TokenResponse, TokenError> {
-    let who = current_app_for(env, authority, credentials, &[GrantType::TokenExchange]).await?;
-    let subject = TokenSubject::read(subject_token(authority, form)?)?;
-    let user_id = subject.verified(env, authority, &who.client).await?;
-    let stored = authority.directory.store().user(user_id).await?;
-    let base_url = &authority.settings.base_url;
+    let who = current_app_for(env, service, credentials, &[GrantType::TokenExchange]).await?;
+    let subject = TokenSubject::read(subject_token(service.issuer.documents.fhir_base(), form)?)?;
+    let user_id = subject.verified(env, service, &who.client).await?;
+    let stored = service.directory.store().user(user_id).await?;
+    let base_url = &service.issuer.settings.base_url;
     let person = stored.map(|stored| Person::read(user_id, &stored, base_url)).filter(|person| person.active);
     let person = person.ok_or(SubjectTokenError::User)?;
     let scope = granted(&who.client, &person, form.get("scope"))?;
     let authorization = for_person(env, (&who.client, &person), GrantType::TokenExchange, scope);
     let member = MemberTokenRequest::of(&who.client, Some(&person), &authorization, &person.credential)?;
-    let (mut response, tokens) = begin(env, authority, &member, env.identifier(), None).await?;
+    let (mut response, tokens) = begin(env, service, &member, env.identifier(), None).await?;
     response.issued_token_type = Some(ACCESS_TOKEN);
-    claim(env, authority, credentials, &who).await?;
-    authority.families.begin_family(tokens).await?;
+    claim(env, service, credentials, &who).await?;
+    service.families.begin_family(tokens).await?;
     Ok(response)
 }
 
 /// Returns the token presented, once the other parameters ask for nothing this server does not do. One trailing slash
 /// of the target is forgiven, as at the authorization endpoint.
-fn subject_token<'f>(authority: &AuthorizationServer, form: &'f FormFields) -> Result<&'f str, TokenError> {
+fn subject_token<'f>(expected: &str, form: &'f FormFields) -> Result<&'f str, TokenError> {
     let token = form.get("subject_token").ok_or(TokenError::Missing("subject_token"))?;
     let kind = form.get("subject_token_type").ok_or(TokenError::Missing("subject_token_type"))?;
     let refused = |name, expected| Err(TokenError::Parameter { name, expected });
@@ -65,7 +64,6 @@ fn subject_token<'f>(authority: &AuthorizationServer, form: &'f FormFields) -> R
             return refused(name, "is not supported: nobody acts for another with these tokens");
         }
     }
-    let expected = authority.documents().fhir_base();
     let is_ours = |target: &str| target == expected || target.strip_suffix('/') == Some(expected);
     for name in ["audience", "resource"] {
         if form.get(name).is_some_and(|target| !is_ours(target)) {

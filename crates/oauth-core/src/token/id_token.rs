@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use super::member::MemberTokenRequest;
-use crate::authority::AuthorizationServer;
 use crate::env::Env;
 use crate::identity::PersonClaims;
+use crate::issuer::Issuer;
 use crate::jose::{SignError, SigningAlg, base64url, sha256};
 
 /// The claims of an id token.
@@ -33,14 +33,14 @@ struct IdClaims<'a> {
 /// UNIX epoch. RS256 is the algorithm every client has (section 15.1).
 pub(super) fn id_token(
     env: &Env<'_>,
-    authority: &AuthorizationServer,
+    issuer: &Issuer,
     member: &MemberTokenRequest<'_>,
     access_token: &str,
     exp: i64,
 ) -> Result<String, SignError> {
     let authorization = member.authorization;
     let claims = IdClaims {
-        iss: &authority.settings.base_url,
+        iss: &issuer.settings.base_url,
         sub: &member.person.id,
         aud: &member.client.id,
         iat: env.now_s(),
@@ -49,9 +49,9 @@ pub(super) fn id_token(
         jti: env.identifier(),
         at_hash: at_hash(access_token),
         nonce: authorization.nonce.as_deref(),
-        identity: PersonClaims::of(member.person, &authorization.scope, authority.documents().fhir_base()),
+        identity: PersonClaims::of(member.person, &authorization.scope, issuer.documents.fhir_base()),
     };
-    authority.sign(env, SigningAlg::RS256, &claims)
+    issuer.sign(env, SigningAlg::RS256, &claims)
 }
 
 /// Returns the left half of the access token's hash: it ties the two tokens of one answer together.

@@ -4,30 +4,31 @@
 //! advises against it).
 
 use super::member::{MemberTokenRequest, begin};
-use super::{TokenError, TokenResponse};
-use crate::authority::AuthorizationServer;
+use super::{TokenError, TokenResponse, TokenService};
 use crate::authorization::Authorization;
 use crate::client::Client;
 use crate::env::Env;
 use crate::person::Person;
 
-/// Issues the token that `person` authorized for `client` under the grant `grant_id`; neither a refresh
-/// token nor an id token goes with it (RFC 6749, section 4.2.2).
-///
-/// # Errors
-/// [`TokenError`]; nothing is stored then.
-///
-/// # Source
-/// RFC 6749, section 4.2.
-pub async fn implicit(
-    env: &Env<'_>,
-    authority: &AuthorizationServer,
-    (client, person): (&Client, &Person),
-    authorization: &Authorization,
-    grant_id: Option<String>,
-) -> Result<TokenResponse, TokenError> {
-    let member = MemberTokenRequest::of(client, Some(person), authorization, &authorization.credential)?;
-    let (response, tokens) = begin(env, authority, &member, env.identifier(), grant_id).await?;
-    authority.families.begin_family(tokens).await?;
-    Ok(response)
+impl TokenService {
+    /// Issues the token that `person` authorized for `client` under the grant `grant_id`; neither a refresh
+    /// token nor an id token goes with it (RFC 6749, section 4.2.2).
+    ///
+    /// # Errors
+    /// [`TokenError`]; nothing is stored then.
+    ///
+    /// # Source
+    /// RFC 6749, section 4.2.
+    pub async fn implicit(
+        &self,
+        env: &Env<'_>,
+        (client, person): (&Client, &Person),
+        authorization: &Authorization,
+        grant_id: Option<String>,
+    ) -> Result<TokenResponse, TokenError> {
+        let member = MemberTokenRequest::of(client, Some(person), authorization, &authorization.credential)?;
+        let (response, tokens) = begin(env, self, &member, env.identifier(), grant_id).await?;
+        self.families.begin_family(tokens).await?;
+        Ok(response)
+    }
 }

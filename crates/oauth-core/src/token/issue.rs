@@ -4,10 +4,10 @@ use b2b_claim::{Claim, Omission, Registration};
 
 use super::TokenError;
 use super::claims::AccessTokenClaims;
-use crate::authority::AuthorizationServer;
 use crate::client::{Client, TokenFormat, TokenProfile};
-use crate::directory::Organization;
+use crate::directory::{Organization, RegistrationCache};
 use crate::env::Env;
+use crate::issuer::Issuer;
 use crate::jose::{SignError, base64url, sha256};
 use crate::limits::ACCESS_TOKEN_MAX_BYTES;
 use crate::ports::OpaqueToken;
@@ -25,13 +25,13 @@ pub(super) struct SignedToken {
 /// presented.
 pub(super) fn mint(
     env: &Env<'_>,
-    authority: &AuthorizationServer,
+    issuer: &Issuer,
     profile: TokenProfile,
     claims: &AccessTokenClaims,
 ) -> Result<SignedToken, TokenError> {
     match profile.format {
         TokenFormat::Jwt => {
-            let text = authority.sign(env, authority.access_token_alg(profile.alg), claims)?;
+            let text = issuer.sign(env, issuer.access_token_alg(profile.alg), claims)?;
             if text.len() > ACCESS_TOKEN_MAX_BYTES {
                 return Err(TokenError::TooLong { size_bytes: text.len() });
             }
@@ -67,13 +67,13 @@ pub(crate) fn b2b_of(client: &Client, organization: Option<&Organization>) -> Re
 /// Returns the claim of a token that a person authorized. The Organization is read from the store: apps with the
 /// extension are few, and what their claim is made of must be what is stored now.
 pub(super) async fn b2b_now(
-    authority: &AuthorizationServer,
+    directory: &RegistrationCache,
     registration: &Result<Registration, Omission>,
 ) -> Result<Result<Claim, Omission>, TokenError> {
     let registration = match registration {
         Ok(registration) => registration,
         Err(omission) => return Ok(Err(omission.clone())),
     };
-    let organization = authority.directory.store().organization(&registration.organization.id).await?;
+    let organization = directory.store().organization(&registration.organization.id).await?;
     Ok(registration.claim(organization.as_ref().map(|stored| &stored.resource)))
 }

@@ -5,10 +5,10 @@ use serde_json::json;
 use super::claims::{AccessTokenClaims, TokenExtensions};
 use super::id_token::id_token;
 use super::issue::{SignedToken, b2b_now, mint, random_token};
-use super::{GrantError, TokenError, TokenResponse};
-use crate::authority::AuthorizationServer;
+use super::{GrantError, TokenError, TokenResponse, TokenService};
 use crate::authorization::{Authorization, LaunchContext};
 use crate::client::{Client, GrantType, MemberSettings};
+use crate::discovery::Documents;
 use crate::env::Env;
 use crate::jose::{SignError, sha256};
 use crate::limits::{MEMBER_TOKEN_LIFETIME_S, REFRESH_IDLE_S, REFRESH_LIFETIME_S};
@@ -80,7 +80,7 @@ impl<'a> MemberTokenRequest<'a> {
 /// Everything a new family begins with, and the answer that tells of it.
 pub(super) async fn begin(
     env: &Env<'_>,
-    authority: &AuthorizationServer,
+    service: &TokenService,
     member: &MemberTokenRequest<'_>,
     family_id: String,
     grant_id: Option<String>,
@@ -91,12 +91,12 @@ pub(super) async fn begin(
     let lifetime_s = if with_refresh { member.lifetime_s().max(refresh_lifetime_s) } else { member.lifetime_s() };
     let ends_s = now_s.saturating_add(lifetime_s);
     let within = GrantLimits { family_id: &family_id, ends_s, scope: &authorization.scope };
-    let IssuedTokens { mut response, access } = issue(env, authority, member, within).await?;
+    let IssuedTokens { mut response, access } = issue(env, service, member, within).await?;
     response.grant_id.clone_from(&grant_id);
     // The specification gives id tokens to the code flow.
     if authorization.grant == GrantType::AuthorizationCode && authorization.grants("openid") {
         let exp = now_s + response.expires_in;
-        response.id_token = Some(id_token(env, authority, member, &response.access_token, exp)?);
+        response.id_token = Some(id_token(env, &service.issuer, member, &response.access_token, exp)?);
     }
     let refresh = with_refresh.then(|| random_token(env));
     let refresh_row = refresh.as_ref().map(|token| RefreshToken {
@@ -122,18 +122,18 @@ pub(super) async fn begin(
 /// An access token within a family, with what the app is told of the launch.
 pub(super) async fn issue(
     env: &Env<'_>,
-    authority: &AuthorizationServer,
+    service: &TokenService,
     member: &MemberTokenRequest<'_>,
     within: GrantLimits<'_>,
 ) -> Result<IssuedTokens, TokenError> {
     let (client, authorization, now_s) = (member.client, member.authorization, env.now_s());
     let exp = within.ends_s.min(now_s + member.lifetime_s());
-    let b2b = b2b_now(authority, &member.settings.b2b).await?;
+    let b2b = b2b_now(&service.directory, &member.settings.b2b).await?;
     let scope = Some(within.scope).filter(|scope| !scope.is_empty()).map(str::to_owned);
     let claims = AccessTokenClaims {
-        iss: authority.settings.base_url.clone(),
+        iss: service.issuer.settings.base_url.clone(),
         sub: member.person.id.clone(),
-        aud: authority.documents().fhir_base().to_owned(),
+        aud: service.issuer.documents.fhir_base().to_owned(),
         iat: now_s,
         exp,
         jti: env.identifier(),
@@ -144,7 +144,7 @@ pub(super) async fn issue(
         context: (!authorization.context.is_empty()).then(|| json!(authorization.context)),
         extensions: b2b.as_ref().ok().map(|claim| TokenExtensions { hl7_b2b: claim.clone() }),
     };
-    let SignedToken { text, row } = mint(env, authority, member.settings.profile, &claims)?;
+    let SignedToken { text, row } = mint(env, &service.issuer, member.settings.profile, &claims)?;
     let response = TokenResponse {
         access_token: text,
         token_type: "Bearer",
@@ -153,7 +153,7 @@ pub(super) async fn issue(
         id_token: None,
         refresh_token: None,
         issued_token_type: None,
-        context: told(authority, &authorization.context),
+        context: with_style(&service.issuer.documents, &authorization.context),
         b2b: b2b.map(drop),
         client_id: client.id.clone(),
         user_id: Some(member.person.id.clone()),
@@ -162,9 +162,9 @@ pub(super) async fn issue(
     Ok(IssuedTokens { response, access: row })
 }
 
-/// Returns the launch context as an answer tells it: with the look of this server where the EHR named no other.
-pub(crate) fn told(authority: &AuthorizationServer, context: &LaunchContext) -> LaunchContext {
-    let own_style = || authority.documents().smart_style_url().to_owned();
+/// Returns the launch context as it is answered: with the look of this server where the EHR named no other.
+pub(crate) fn with_style(documents: &Documents, context: &LaunchContext) -> LaunchContext {
+    let own_style = || documents.smart_style_url().to_owned();
     let style = context.smart_style_url.clone().unwrap_or_else(own_style);
     LaunchContext { smart_style_url: Some(style), ..context.clone() }
 }

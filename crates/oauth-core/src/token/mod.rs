@@ -16,23 +16,28 @@ mod scope;
 mod subject;
 
 pub use fault::{GrantError, TokenError};
-pub use implicit::implicit;
 pub(crate) use issue::b2b_of;
-pub(crate) use member::told;
+pub(crate) use member::with_style;
 pub(crate) use refresh::SuccessorKey;
 pub use subject::SubjectTokenError;
 
 pub use b2b_claim::Omission;
+use std::sync::Arc;
+
 use serde::Serialize;
 
-use crate::audit::{self, AuditActor};
-use crate::authenticate::Credentials;
-use crate::authority::AuthorizationServer;
+use crate::acting::PatientAccessRules;
+use crate::audit::{AuditActor, AuditTrail};
+use crate::authenticate::{ClientAuthenticator, Credentials};
 use crate::authorization::LaunchContext;
 use crate::client::GrantType;
+use crate::directory::RegistrationCache;
 use crate::env::Env;
 use crate::form::{FormFields, printable};
-use crate::ports::StoreError;
+use crate::issuer::Issuer;
+use crate::jwks::JwksCache;
+use crate::ports::{AuthorizationCodeStore, ReplayStore, StoreError, TokenFamilyStore, TokenStore};
+use crate::sign_in::SignInService;
 
 /// A successful answer of the token endpoint (specification, Token response).
 #[derive(Debug, Serialize)]
@@ -84,42 +89,56 @@ pub struct TokenRequest<'a> {
     pub address: Option<&'a str>,
 }
 
-/// Answers a token request.
-///
-/// # Errors
-/// [`TokenError`]; nothing is stored then, except that a nonce claimed before the Client turned out
-/// to have changed stays claimed.
-///
-/// # Source
-/// Specification, POST /auth/token variants and OAuth errors; RFC 6749, sections 4.4 and 5.
-pub async fn exchange(
-    env: &Env<'_>,
-    authority: &AuthorizationServer,
-    request: &TokenRequest<'_>,
-) -> Result<TokenResponse, TokenError> {
-    let form = request.form;
-    let grant = form.get("grant_type").ok_or(TokenError::Missing("grant_type"))?;
-    let unsupported = || TokenError::UnsupportedGrant(printable(grant));
-    let grant_type = match grant {
-        "client_credentials" | "authorization_code" | "refresh_token" | "password" | TOKEN_EXCHANGE => {
-            GrantType::parse(grant).ok_or_else(unsupported)?
+/// Issues tokens: one request for each grant.
+pub struct TokenService {
+    pub(crate) issuer: Arc<Issuer>,
+    pub(crate) directory: Arc<RegistrationCache>,
+    pub(crate) authenticator: Arc<ClientAuthenticator>,
+    pub(crate) sign_in: Arc<SignInService>,
+    pub(crate) patient_access: Arc<PatientAccessRules>,
+    pub(crate) jwks: Arc<JwksCache>,
+    pub(crate) replays: Arc<dyn ReplayStore>,
+    pub(crate) tokens: Arc<dyn TokenStore>,
+    pub(crate) codes: Arc<dyn AuthorizationCodeStore>,
+    pub(crate) families: Arc<dyn TokenFamilyStore>,
+    pub(crate) successors: SuccessorKey,
+    pub(crate) audit: AuditTrail,
+}
+
+impl TokenService {
+    /// Answers a token request.
+    ///
+    /// # Errors
+    /// [`TokenError`]; nothing is stored then, except that a nonce claimed before the Client turned out
+    /// to have changed stays claimed.
+    ///
+    /// # Source
+    /// Specification, POST /auth/token variants and OAuth errors; RFC 6749, sections 4.4 and 5.
+    pub async fn exchange(&self, env: &Env<'_>, request: &TokenRequest<'_>) -> Result<TokenResponse, TokenError> {
+        let form = request.form;
+        let grant = form.get("grant_type").ok_or(TokenError::Missing("grant_type"))?;
+        let unsupported = || TokenError::UnsupportedGrant(printable(grant));
+        let grant_type = match grant {
+            "client_credentials" | "authorization_code" | "refresh_token" | "password" | TOKEN_EXCHANGE => {
+                GrantType::parse(grant).ok_or_else(unsupported)?
+            }
+            _ => return Err(unsupported()),
+        };
+        let credentials = Credentials::read(request.authorization, form)??.sent_from(request.address);
+        if grant_type == GrantType::ClientCredentials {
+            return client_credentials::grant(env, self, &credentials, form.get("scope")).await;
         }
-        _ => return Err(unsupported()),
-    };
-    let credentials = Credentials::read(request.authorization, form)??.sent_from(request.address);
-    if grant_type == GrantType::ClientCredentials {
-        return client_credentials::grant(env, authority, &credentials, form.get("scope")).await;
+        let outcome = match grant_type {
+            GrantType::AuthorizationCode => authorization_code::grant(env, self, &credentials, form).await,
+            GrantType::RefreshToken => refresh::grant(env, self, &credentials, form).await,
+            GrantType::Password => password::grant(env, self, &credentials, form, request.address).await,
+            GrantType::TokenExchange => exchange_grant::grant(env, self, &credentials, form).await,
+            GrantType::Basic | GrantType::Implicit | GrantType::ClientCredentials => Err(unsupported()),
+        };
+        let asking = AuditActor { client_id: credentials.client_id(), user_id: None, address: request.address };
+        self.audit.token(env, asking, &outcome);
+        outcome
     }
-    let outcome = match grant_type {
-        GrantType::AuthorizationCode => authorization_code::grant(env, authority, &credentials, form).await,
-        GrantType::RefreshToken => refresh::grant(env, authority, &credentials, form).await,
-        GrantType::Password => password::grant(env, authority, &credentials, form, request.address).await,
-        GrantType::TokenExchange => exchange_grant::grant(env, authority, &credentials, form).await,
-        GrantType::Basic | GrantType::Implicit | GrantType::ClientCredentials => Err(unsupported()),
-    };
-    let asking = AuditActor { client_id: credentials.client_id(), user_id: None, address: request.address };
-    audit::token(env, authority, asking, &outcome);
-    outcome
 }
 
 /// How often a Client that changes under the request is read again before giving up.

@@ -8,15 +8,14 @@ use secrecy::SecretString;
 use super::app::{claim, current_app_for};
 use super::member::{MemberTokenRequest, begin};
 use super::scope::{granted, patient_of};
-use super::{GrantError, TokenError, TokenResponse};
+use super::{GrantError, TokenError, TokenResponse, TokenService};
 use crate::authenticate::{AuthenticationMethod, Credentials};
-use crate::authority::AuthorizationServer;
 use crate::authorization::{Authorization, LaunchContext};
 use crate::client::{Client, GrantType};
 use crate::env::Env;
 use crate::form::FormFields;
 use crate::person::Person;
-use crate::sign_in::{SignInAttempt, SignInError, check_password};
+use crate::sign_in::{SignInAttempt, SignInError};
 
 /// Checks the password and issues.
 ///
@@ -24,24 +23,24 @@ use crate::sign_in::{SignInAttempt, SignInError, check_password};
 /// RFC 6749, section 4.3; the platform takes `email` where there is no `username`.
 pub(super) async fn grant(
     env: &Env<'_>,
-    authority: &AuthorizationServer,
+    service: &TokenService,
     credentials: &Credentials<'_>,
     form: &FormFields,
     address: Option<&str>,
 ) -> Result<TokenResponse, TokenError> {
-    let who = current_app_for(env, authority, credentials, &[GrantType::Password]).await?;
+    let who = current_app_for(env, service, credentials, &[GrantType::Password]).await?;
     let login = form.get("username").or_else(|| form.get("email")).ok_or(TokenError::Missing("username"))?;
     let password = SecretString::from(form.get("password").ok_or(TokenError::Missing("password"))?.to_owned());
     // A public app asks from the person's device, one that proves itself from its own server.
     let app = (who.method != AuthenticationMethod::Public).then_some(who.client.id.as_str());
     let attempt = SignInAttempt { login, password: &password, session: None, address, app };
-    let person = check_password(env, authority, &attempt).await?;
+    let person = service.sign_in.check_password(env, &attempt).await?;
     let authorization =
         for_person(env, (&who.client, &person), GrantType::Password, granted(&who.client, &person, form.get("scope"))?);
     let member = MemberTokenRequest::of(&who.client, Some(&person), &authorization, &person.credential)?;
-    let (response, tokens) = begin(env, authority, &member, env.identifier(), None).await?;
-    claim(env, authority, credentials, &who).await?;
-    authority.families.begin_family(tokens).await?;
+    let (response, tokens) = begin(env, service, &member, env.identifier(), None).await?;
+    claim(env, service, credentials, &who).await?;
+    service.families.begin_family(tokens).await?;
     Ok(response)
 }
 

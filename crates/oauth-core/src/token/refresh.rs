@@ -15,11 +15,9 @@ use smart_scopes::ScopeSet;
 use super::app::{app_for, check, claim};
 use super::member::{GrantLimits, IssuedTokens, MemberTokenRequest, issue};
 use super::scope::still_registered;
-use super::{ATTEMPTS, GrantError, TokenError, TokenResponse, damaged};
-use crate::acting::may_still_act;
-use crate::audit::{self, RevocationAudit};
+use super::{ATTEMPTS, GrantError, TokenError, TokenResponse, TokenService, damaged};
+use crate::audit::RevocationAudit;
 use crate::authenticate::{AuthenticatedClient, Credentials};
-use crate::authority::AuthorizationServer;
 use crate::authorization::Authorization;
 use crate::client::{Client, GrantType};
 use crate::env::Env;
@@ -62,7 +60,7 @@ impl std::fmt::Debug for SuccessorKey {
 /// RFC 6749, section 6; RFC 9700, section 4.14; SMART App Launch 2.2.0, "Use a refresh token".
 pub(super) async fn grant(
     env: &Env<'_>,
-    authority: &AuthorizationServer,
+    service: &TokenService,
     credentials: &Credentials<'_>,
     form: &FormFields,
 ) -> Result<TokenResponse, TokenError> {
@@ -70,34 +68,34 @@ pub(super) async fn grant(
     let requested = requested.map_err(|fault| TokenError::MalformedScope(fault.to_string()))?;
     let token = form.get("refresh_token");
     let owner = match (credentials, token) {
-        (Credentials::None, Some(token)) => Some(owner(authority, token).await?),
+        (Credentials::None, Some(token)) => Some(owner(service, token).await?),
         _ => None,
     };
     let named = owner.as_deref().map(Credentials::Public);
     let credentials = named.as_ref().unwrap_or(credentials);
     for _ in 0..ATTEMPTS {
-        let who = app_for(env, authority, credentials, &REFRESHABLE).await?;
+        let who = app_for(env, service, credentials, &REFRESHABLE).await?;
         let token = token.ok_or(TokenError::Missing("refresh_token"))?;
-        let found = authority.families.find_refresh_token(&sha256(token.as_bytes())).await?;
+        let found = service.families.find_refresh_token(&sha256(token.as_bytes())).await?;
         let found = found.ok_or(GrantError::UnknownRefreshToken)?;
         if found.family.client_id != who.client.id {
             return Err(GrantError::OtherClient.into());
         }
         if found.client_version != Some(who.client.version) {
-            authority.directory.read_client(&who.client.id).await?;
+            service.directory.read_client(&who.client.id).await?;
             continue;
         }
         let authorization = Authorization::read(&found.family.authorization).map_err(damaged)?;
         check(&who, authorization.grant)?;
         let scope = scope_now(&who.client, &authorization.scope, requested.as_ref())?;
-        return rotate(env, authority, (credentials, &who, token), (&authorization, &scope, found)).await;
+        return rotate(env, service, (credentials, &who, token), (&authorization, &scope, found)).await;
     }
     Err(TokenError::Unsettled)
 }
 
 /// The app a refresh token was given to.
-async fn owner(authority: &AuthorizationServer, token: &str) -> Result<String, TokenError> {
-    let found = authority.families.find_refresh_token(&sha256(token.as_bytes())).await?;
+async fn owner(service: &TokenService, token: &str) -> Result<String, TokenError> {
+    let found = service.families.find_refresh_token(&sha256(token.as_bytes())).await?;
     Ok(found.ok_or(GrantError::UnknownRefreshToken)?.family.client_id)
 }
 
@@ -117,7 +115,7 @@ fn scope_now(client: &Client, granted: &str, requested: Option<&ScopeSet>) -> Re
 
 async fn rotate(
     env: &Env<'_>,
-    authority: &AuthorizationServer,
+    service: &TokenService,
     (credentials, who, token): (&Credentials<'_>, &AuthenticatedClient, &str),
     (authorization, scope, found): (&Authorization, &str, StoredRefreshToken),
 ) -> Result<TokenResponse, TokenError> {
@@ -126,13 +124,13 @@ async fn rotate(
         return Err(GrantError::Ended.into());
     }
     let person = match found.user_version {
-        Some(version) => authority.directory.person_at(&family.user_id, version).await?,
+        Some(version) => service.directory.person_at(&family.user_id, version).await?,
         None => None,
     };
-    let member = match member(env, authority, (who, person.as_deref(), authorization), &found).await {
+    let member = match member(env, service, (who, person.as_deref(), authorization), &found).await {
         Err(TokenError::Grant(fault)) if fault.is_final() => {
-            if authority.families.revoke_family(&family.id, now_s).await? {
-                audit::revocation(env, authority, &RevocationAudit::family(family));
+            if service.families.revoke_family(&family.id, now_s).await? {
+                service.audit.revocation(env, &RevocationAudit::family(family));
             }
             return Err(fault.into());
         }
@@ -142,8 +140,8 @@ async fn rotate(
         return Err(TokenError::UnauthorizedClient);
     }
     let within = GrantLimits { family_id: &family.id, ends_s: family.expires_s, scope };
-    let IssuedTokens { mut response, access } = issue(env, authority, &member, within).await?;
-    let successor = authority.successors.successor(token, &family.id);
+    let IssuedTokens { mut response, access } = issue(env, service, &member, within).await?;
+    let successor = service.successors.successor(token, &family.id);
     let row = RefreshToken {
         hash: sha256(successor.as_bytes()),
         family_id: family.id.clone(),
@@ -152,12 +150,12 @@ async fn rotate(
     };
     response.refresh_token = Some(successor);
     response.grant_id.clone_from(&family.grant_id);
-    claim(env, authority, credentials, who).await?;
+    claim(env, service, credentials, who).await?;
     let rotation = TokenRotation { hash: found.token.hash, now_s, grace_s: REFRESH_GRACE_S, successor: row, access };
-    match authority.families.rotate_refresh_token(rotation).await? {
+    match service.families.rotate_refresh_token(rotation).await? {
         RotationOutcome::Rotated | RotationOutcome::Repeated => Ok(response),
         RotationOutcome::Reused => {
-            audit::revocation(env, authority, &RevocationAudit::family(family));
+            service.audit.revocation(env, &RevocationAudit::family(family));
             Err(GrantError::Reused.into())
         }
         RotationOutcome::Ended => Err(GrantError::Ended.into()),
@@ -170,7 +168,7 @@ async fn rotate(
 /// read.
 async fn member<'a>(
     env: &Env<'_>,
-    authority: &AuthorizationServer,
+    service: &TokenService,
     (who, person, authorization): (&'a AuthenticatedClient, Option<&'a Person>, &'a Authorization),
     found: &StoredRefreshToken,
 ) -> Result<MemberTokenRequest<'a>, TokenError> {
@@ -179,7 +177,7 @@ async fn member<'a>(
     if authorization.fhir_user.is_some() && authorization.fhir_user != own {
         return Err(GrantError::OtherPerson.into());
     }
-    if !may_still_act(env, authority, (member.person, authorization), found.policy_revision).await? {
+    if !service.patient_access.may_still_act(env, (member.person, authorization), found.policy_revision).await? {
         return Err(GrantError::NoLongerActing.into());
     }
     Ok(member)

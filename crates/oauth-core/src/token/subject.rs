@@ -4,17 +4,17 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::assertion::KeySelector;
-use crate::authority::AuthorizationServer;
 use crate::client::Client;
+use crate::directory::RegistrationCache;
 use crate::env::Env;
 use crate::form::printable;
 use crate::introspector::{HS256, IntrospectionTrust, TrustedKey, expected_audiences};
 use crate::jose::{CompactJws, CompactJwsError, SigningAlg, numeric_date};
-use crate::jwks::JwksError;
+use crate::jwks::{JwksCache, JwksError};
 use crate::limits::{CLOCK_LEEWAY_S, KID_MAX_BYTES, SUBJECT_TOKEN_MAX_BYTES};
 use crate::ports::StoreError;
 
-use super::TokenError;
+use super::{TokenError, TokenService};
 
 /// A token of another issuer; nothing of it is verified yet.
 #[derive(Debug)]
@@ -134,7 +134,7 @@ impl<'a> TokenSubject<'a> {
     pub(super) async fn verified(
         &self,
         env: &Env<'_>,
-        authority: &AuthorizationServer,
+        service: &TokenService,
         client: &Client,
     ) -> Result<&str, TokenError> {
         if !client.allowed_issuers.contains(&self.issuer) {
@@ -142,7 +142,7 @@ impl<'a> TokenSubject<'a> {
         }
         let user_id = self.user_id()?;
         self.check_times(env.now_s())?;
-        let introspector = self.introspector(authority).await??;
+        let introspector = self.introspector(&service.directory).await??;
         let unusable = |_| SubjectTokenError::BadIntrospector(printable(&self.issuer));
         let trust = IntrospectionTrust::read(&introspector).map_err(unusable)?;
         self.check_audience(&expected_audiences(&introspector).map_err(unusable)?, "TokenIntrospector")?;
@@ -151,7 +151,7 @@ impl<'a> TokenSubject<'a> {
         }
         match &trust {
             IntrospectionTrust::Keys(keys) => self.check_signature(keys)?,
-            IntrospectionTrust::At(uri) => self.check_signature_at(env, authority, uri).await?,
+            IntrospectionTrust::At(uri) => self.check_signature_at(env, &service.jwks, uri).await?,
         }
         Ok(user_id)
     }
@@ -199,9 +199,9 @@ impl<'a> TokenSubject<'a> {
 
     async fn introspector(
         &self,
-        authority: &AuthorizationServer,
+        directory: &RegistrationCache,
     ) -> Result<Result<Value, SubjectTokenError>, StoreError> {
-        let found = authority.directory.store().introspectors(&self.issuer).await?;
+        let found = directory.store().introspectors(&self.issuer).await?;
         let issuer = printable(&self.issuer);
         Ok(match <[Value; 1]>::try_from(found) {
             Ok([one]) => Ok(one),
@@ -222,18 +222,13 @@ impl<'a> TokenSubject<'a> {
     }
 
     /// A set at an address is public, so it never verifies a shared key's algorithm.
-    async fn check_signature_at(
-        &self,
-        env: &Env<'_>,
-        authority: &AuthorizationServer,
-        uri: &str,
-    ) -> Result<(), SubjectTokenError> {
+    async fn check_signature_at(&self, env: &Env<'_>, jwks: &JwksCache, uri: &str) -> Result<(), SubjectTokenError> {
         let header = &self.jws.header;
         let unknown = || SubjectTokenError::UnknownKey(printable(&header.alg));
         let alg: SigningAlg = header.alg.parse().map_err(|_| unknown())?;
         let kid = header.kid.as_deref().filter(|kid| !kid.is_empty() && kid.len() <= KID_MAX_BYTES);
         let kid = kid.ok_or(SubjectTokenError::NoKid)?;
-        let keys = authority.jwks.keys(env, uri, KeySelector { kid, alg }).await?;
+        let keys = jwks.keys(env, uri, KeySelector { kid, alg }).await?;
         let mut matching = keys.matching(kid, alg);
         let key = matching.next().ok_or_else(unknown)?;
         if matching.next().is_some() {

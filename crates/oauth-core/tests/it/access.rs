@@ -1,7 +1,7 @@
 //! Who may call a resource endpoint.
 
 use oauth_core::access::{AccessError, AccessGranted, AccessRequest, admits_anonymous, authorize};
-use oauth_core::caller::{CallerError, identify};
+use oauth_core::caller::CallerError;
 use oauth_core::keys::SigningAlg;
 use oauth_core::reach::{ScopeAccess, ScopeFilter};
 use serde_json::{Value, json};
@@ -21,11 +21,11 @@ const fn read(resource_type: &'static str) -> Ask {
 }
 
 async fn call(world: &World, authorization: Option<&str>, ask: Ask) -> Result<AccessGranted, AccessError> {
-    let caller = identify(&world.env(), &world.authority, authorization).await.unwrap();
+    let caller = world.server.callers.identify(&world.env(), authorization).await.unwrap();
     let kind = ask.target.map_or("none", |(kind, _)| kind);
     let request = || json!({ "uri": format!("/fhir/{kind}/1"), "request-method": "get" });
     let access = AccessRequest { target: ask.target, operation: "FhirRead", explicit: ask.explicit, request: &request };
-    authorize(&world.authority, &caller, access).await
+    authorize(&world.server.directory, &caller, access).await
 }
 
 fn allow(client: &str) -> Value {
@@ -93,13 +93,13 @@ async fn a_token_for_a_patient_reaches_that_patient_and_a_policy_widens_nothing(
     world.memory.put("User", "ada", json!({ "userName": "ada" }));
     let claims = |scope: &str, context: Value| {
         json!({
-            "iss": world.authority.settings.base_url, "aud": world.authority.documents().fhir_base(),
+            "iss": world.server.issuer.settings.base_url, "aud": world.server.issuer.documents.fhir_base(),
             "sub": "service", "client_id": "service", "iat": world.now_s, "exp": world.now_s + 300, "jti": "j",
             "scope": scope, "context": context,
         })
     };
     let ask = async |claims: Value| {
-        let token = world.authority.sign(&world.env(), SigningAlg::RS256, &claims).unwrap();
+        let token = world.server.issuer.sign(&world.env(), SigningAlg::RS256, &claims).unwrap();
         call(&world, Some(&format!("Bearer {token}")), read("Observation")).await
     };
     let of_patient = ask(claims("patient/*.read", json!({ "patient": "p" }))).await.unwrap();
@@ -143,7 +143,7 @@ async fn credentials_that_are_wrong_never_count_as_absent() {
     world.memory.put_policy("world", json!({ "engine": "allow" }));
     assert!(call(&world, None, read("Patient")).await.is_ok());
     for header in ["Bearer x", "Bearer a.b.c", "Basic %%", "Digest x", "nonsense", &basic("service", "wrong")] {
-        assert!(identify(&world.env(), &world.authority, Some(header)).await.is_err(), "{header}");
+        assert!(world.server.callers.identify(&world.env(), Some(header)).await.is_err(), "{header}");
     }
 }
 
@@ -154,36 +154,36 @@ async fn a_revoked_or_expired_token_and_one_of_an_inactive_client_are_refused() 
     let refused = |error: CallerError| matches!(error, CallerError::Token(_));
     let jti = world.claims(header.strip_prefix("Bearer ").unwrap())["jti"].as_str().unwrap().to_owned();
     world.memory.rows().revoked_tokens.insert(jti.clone(), i64::MAX);
-    assert!(refused(identify(&world.env(), &world.authority, Some(&header)).await.unwrap_err()));
+    assert!(refused(world.server.callers.identify(&world.env(), Some(&header)).await.unwrap_err()));
     world.memory.rows().revoked_tokens.remove(&jti);
     world.now_s += 900;
-    assert!(refused(identify(&world.env(), &world.authority, Some(&header)).await.unwrap_err()));
+    assert!(refused(world.server.callers.identify(&world.env(), Some(&header)).await.unwrap_err()));
     world.now_s -= 900;
-    assert!(identify(&world.env(), &world.authority, Some(&header)).await.is_ok());
+    assert!(world.server.callers.identify(&world.env(), Some(&header)).await.is_ok());
     let hash = world.sealed_secret(GENERATED);
     world.memory.put("Client", "service", json!({ "active": false, "grant_types": ["basic"], "secret": hash }));
-    assert!(refused(identify(&world.env(), &world.authority, Some(&header)).await.unwrap_err()));
+    assert!(refused(world.server.callers.identify(&world.env(), Some(&header)).await.unwrap_err()));
     world.memory.delete("Client", "service", NOW_US);
     let hash = world.sealed_secret(GENERATED);
     world.memory.put("Client", "service", json!({ "grant_types": ["basic"], "secret": hash }));
-    assert!(refused(identify(&world.env(), &world.authority, Some(&header)).await.unwrap_err()), "id used again");
+    assert!(refused(world.server.callers.identify(&world.env(), Some(&header)).await.unwrap_err()), "id used again");
     world.memory.delete("Client", "service", NOW_US);
-    assert!(refused(identify(&world.env(), &world.authority, Some(&header)).await.unwrap_err()));
+    assert!(refused(world.server.callers.identify(&world.env(), Some(&header)).await.unwrap_err()));
 }
 
 #[tokio::test]
 async fn basic_needs_the_grant_basic_and_the_current_secret() {
     let world = with_service().await;
     let header = basic("service", GENERATED);
-    assert!(identify(&world.env(), &world.authority, Some(&header)).await.is_ok());
+    assert!(world.server.callers.identify(&world.env(), Some(&header)).await.is_ok());
     let hash = world.sealed_secret(GENERATED);
     world.memory.put("Client", "service", json!({ "grant_types": ["client_credentials"], "secret": hash }));
-    assert!(matches!(identify(&world.env(), &world.authority, Some(&header)).await, Err(CallerError::Basic(_))));
+    assert!(matches!(world.server.callers.identify(&world.env(), Some(&header)).await, Err(CallerError::Basic(_))));
     let successor = "Zk3vX1mT0yR7bW5nJ2cF9dL4hG6sPaUeIoKxNvBtYq8";
     let hash = world.sealed_secret(successor);
     world.memory.put("Client", "service", json!({ "grant_types": ["basic"], "secret": hash }));
-    assert!(matches!(identify(&world.env(), &world.authority, Some(&header)).await, Err(CallerError::Basic(_))));
-    assert!(identify(&world.env(), &world.authority, Some(&basic("service", successor))).await.is_ok());
+    assert!(matches!(world.server.callers.identify(&world.env(), Some(&header)).await, Err(CallerError::Basic(_))));
+    assert!(world.server.callers.identify(&world.env(), Some(&basic("service", successor))).await.is_ok());
 }
 
 #[tokio::test]
@@ -207,8 +207,8 @@ async fn an_allow_policy_does_not_open_the_registration() {
 async fn a_stranger_is_worth_reading_only_when_a_policy_is_open_to_everyone() {
     let world = with_service().await;
     let anonymous = async || {
-        let caller = identify(&world.env(), &world.authority, None).await.unwrap();
-        admits_anonymous(&world.authority, &caller).await.unwrap()
+        let caller = world.server.callers.identify(&world.env(), None).await.unwrap();
+        admits_anonymous(&world.server.directory, &caller).await.unwrap()
     };
     assert!(!anonymous().await);
     world.memory.put_policy("all", allow("service"));

@@ -2,10 +2,8 @@
 
 use oauth_core::authorize::{ConsentDecision, UserAgent};
 use oauth_core::form::FormFields;
-use oauth_core::introspection;
-use oauth_core::launch::{self, EhrLaunch};
+use oauth_core::launch::EhrLaunch;
 use oauth_core::ports::{AuditAction, AuditRecord};
-use oauth_core::session;
 use oauth_core::token::TokenRequest;
 use serde_json::json;
 
@@ -69,7 +67,7 @@ async fn a_visit_is_on_record_from_sign_in_to_sign_out_without_its_secrets() {
 
     let browser = UserAgent { session: Some(&cookie), address: Some("192.0.2.7") };
     for _ in 0..2 {
-        session::end(&world.env(), &world.authority, browser).await.unwrap();
+        world.server.sessions.end(&world.env(), browser).await.unwrap();
     }
     let signed_out = one(&world);
     assert_eq!((signed_out.action, signed_out.user_id.as_deref()), (AuditAction::SignOut, Some("ada")));
@@ -210,7 +208,7 @@ async fn a_launch_is_on_record_and_its_use_names_it() {
     let params = json!({
         "client": "app", "user": "ada", "iss": "https://payer.example/fhir", "ctx": {"patient": "p-ada"},
     });
-    let launch = launch::get_launch_uri(&world.env(), &world.authority, ehr, &params).await.unwrap().launch;
+    let launch = world.server.launches.get_launch_uri(&world.env(), ehr, &params).await.unwrap().launch;
     let asked = one(&world);
     assert_eq!((asked.action, asked.asked_by.as_deref()), (AuditAction::Launch, Some("ehr")));
     assert_eq!((asked.user_id.as_deref(), asked.patient_id.as_deref()), (Some("ada"), Some("p-ada")));
@@ -225,7 +223,7 @@ async fn a_launch_is_on_record_and_its_use_names_it() {
     assert!(used.launch_id.is_some());
 
     let wrong = json!({"client": "app", "user": "nobody", "iss": "https://payer.example/fhir"});
-    launch::get_launch_uri(&world.env(), &world.authority, ehr, &wrong).await.unwrap_err();
+    world.server.launches.get_launch_uri(&world.env(), ehr, &wrong).await.unwrap_err();
     let refused = one(&world);
     assert_eq!((refused.client_id.as_deref(), refused.user_id), (Some("app"), None));
     assert_eq!(refused.refused.as_deref(), Some("params.user is no active user"));
@@ -240,7 +238,7 @@ async fn whoever_takes_tokens_back_is_on_record() {
     let root = basic("root", "bootstrap");
     let form = FormFields::new([("token".to_owned(), tokens.refresh_token.unwrap())]).unwrap();
     let request = TokenRequest { authorization: Some(&root), form: &form, address: Some("192.0.2.3") };
-    introspection::revoke(&world.env(), &world.authority, &request).await.unwrap();
+    world.server.introspection.revoke(&world.env(), &request).await.unwrap();
     let revoked = one(&world);
     assert_eq!((revoked.action, revoked.asked_by.as_deref()), (AuditAction::Revocation, Some("root")));
     assert_eq!((revoked.user_id.as_deref(), revoked.grant_id), (Some("ada"), grant));

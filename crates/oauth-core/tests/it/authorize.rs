@@ -2,8 +2,7 @@
 
 use oauth_core::authorize::limits::{LAUNCH_MAX_BYTES, LOGIN_HINT_MAX_BYTES, NONCE_MAX_BYTES, STATE_MAX_BYTES};
 use oauth_core::authorize::{
-    self, AuthorizationError, AuthorizeError, ConsentDecision, NextPage, PageError, PatientPage, PatientQuery,
-    UserAgent,
+    AuthorizationError, AuthorizeError, ConsentDecision, NextPage, PageError, PatientPage, PatientQuery, UserAgent,
 };
 use oauth_core::ports::PatientSummary;
 use serde_json::json;
@@ -462,7 +461,7 @@ async fn staff_pages_through_all_patients_that_a_text_finds() {
     {
         let browser = UserAgent { session: Some(&cookie), address: None };
         let search = Some(PatientQuery { text: "smith", page: asked });
-        let found = authorize::find(&world.env(), &world.authority, &page.transaction, search, browser).await;
+        let found = world.server.authorize.find(&world.env(), &page.transaction, search, browser).await;
         let found = patient_page(found);
         let search = found.search.unwrap();
         assert_eq!((search.total, search.is_cut, search.page, search.pages), (45, false, shown, 3));
@@ -487,7 +486,7 @@ async fn staff_finds_the_patients_a_policy_lets_them_read() {
     assert_eq!((page.candidates.len(), text(&page)), (0, Some((String::new(), 0))));
     let browser = UserAgent { session: Some(&cookie), address: None };
     let search = Some(PatientQuery { text: "love", page: 1 });
-    let found = authorize::find(&world.env(), &world.authority, &page.transaction, search, browser).await;
+    let found = world.server.authorize.find(&world.env(), &page.transaction, search, browser).await;
     let found = patient_page(found);
     let ids: Vec<_> = found.candidates.iter().map(|patient| patient.id.as_str()).collect();
     assert_eq!((ids, text(&found)), (vec!["p-ada"], Some(("love".to_owned(), 1))));

@@ -29,7 +29,7 @@ async fn refreshes(world: &World, tokens: &TokenResponse) -> bool {
 
 async fn is_accepted(world: &World, tokens: &TokenResponse) -> bool {
     let bearer = format!("Bearer {}", tokens.access_token);
-    oauth_core::caller::identify(&world.env(), &world.authority, Some(&bearer)).await.is_ok()
+    world.server.callers.identify(&world.env(), Some(&bearer)).await.is_ok()
 }
 
 /// Asks for all that the app asks for, with the page, and allows these.

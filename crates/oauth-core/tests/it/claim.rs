@@ -83,16 +83,17 @@ async fn otherwise_the_token_is_issued_without_the_claim_and_the_reason_is_diagn
     {
         world.memory.put("Client", "partner", stored);
         assert_eq!(next(&world, &partner).await, (Value::Null, Err(code)));
-        let diagnosis = serde_json::to_value(diagnose(&world.authority, "partner").await.unwrap().unwrap()).unwrap();
+        let diagnosis =
+            serde_json::to_value(diagnose(&world.server.directory, "partner").await.unwrap().unwrap()).unwrap();
         assert_eq!(diagnosis["embedded"], json!(false));
         assert_eq!(diagnosis["failing"]["check"], code);
         assert_eq!(diagnosis["failing"]["condition"], condition);
     }
     world.memory.put("Client", "partner", client);
-    let diagnosis = serde_json::to_value(diagnose(&world.authority, "partner").await.unwrap().unwrap()).unwrap();
+    let diagnosis = serde_json::to_value(diagnose(&world.server.directory, "partner").await.unwrap().unwrap()).unwrap();
     assert_eq!(diagnosis["embedded"], json!(true));
     assert_eq!(diagnosis["hl7-b2b"]["organization_id"], format!("{NPI}#1234567893"));
-    assert!(diagnose(&world.authority, "nobody").await.unwrap().is_none());
+    assert!(diagnose(&world.server.directory, "nobody").await.unwrap().is_none());
 }
 
 #[tokio::test]

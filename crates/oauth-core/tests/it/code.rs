@@ -13,7 +13,7 @@ use crate::world::{BASE, EXT, GENERATED, JWT_BEARER, NOW_S, NOW_US, Partner, Wor
 fn id_claims(world: &World, token: &str, client: &str) -> Value {
     let header = jsonwebtoken::decode_header(token).unwrap();
     assert_eq!(header.alg, jsonwebtoken::Algorithm::RS256);
-    let jwks: jsonwebtoken::jwk::JwkSet = serde_json::from_slice(&world.authority.published_keys().body).unwrap();
+    let jwks: jsonwebtoken::jwk::JwkSet = serde_json::from_slice(&world.server.issuer.published_keys().body).unwrap();
     let jwk = jwks.find(header.kid.as_deref().unwrap()).unwrap();
     let mut validation = jsonwebtoken::Validation::new(header.alg);
     validation.set_audience(&[client]);
@@ -315,7 +315,7 @@ async fn any_other_token_format_gives_an_opaque_token_with_the_same_meaning() {
     let response = tokens(&world).await;
     assert_eq!((response.access_token.len(), response.expires_in), (43, 120));
     let bearer = format!("Bearer {}", response.access_token);
-    let caller = oauth_core::caller::identify(&world.env(), &world.authority, Some(&bearer)).await.unwrap();
+    let caller = world.server.callers.identify(&world.env(), Some(&bearer)).await.unwrap();
     assert_eq!(caller.person().unwrap().id, "ada");
 }
 

@@ -1,6 +1,6 @@
 //! The apps a person has let in, and taking that back.
 
-use oauth_core::connected::{self, AuthorizedVia, ConnectedApp, ConnectionId};
+use oauth_core::connected::{AuthorizedVia, ConnectedApp, ConnectionId};
 use oauth_core::person::Person;
 use serde_json::json;
 
@@ -13,7 +13,7 @@ fn person(world: &World, id: &str) -> Person {
 }
 
 async fn list(world: &World, id: &str) -> Vec<ConnectedApp> {
-    connected::list(&world.env(), &world.authority, &person(world, id)).await.unwrap()
+    world.server.connected_apps.list(&world.env(), &person(world, id)).await.unwrap()
 }
 
 /// A world in which Ada has let the app in.
@@ -53,7 +53,7 @@ async fn a_person_takes_back_the_own_grants_and_nobody_elses() {
     let grant = list(&world, "ada").await.remove(0).held;
     let revoke = |id: &'static str, grant: ConnectionId| {
         let world = &world;
-        async move { connected::revoke(&world.env(), &world.authority, (&person(world, id), None), &grant).await.unwrap() }
+        async move { world.server.connected_apps.revoke(&world.env(), (&person(world, id), None), &grant).await.unwrap() }
     };
     assert!(!revoke("bob", grant.clone()).await);
     assert_eq!(list(&world, "ada").await.len(), 1);
@@ -95,7 +95,7 @@ async fn what_an_app_got_by_the_password_is_shown_and_taken_back() {
 
     let revoke = async |id| {
         let person = person(&world, id);
-        connected::revoke(&world.env(), &world.authority, (&person, None), &direct.held).await.unwrap()
+        world.server.connected_apps.revoke(&world.env(), (&person, None), &direct.held).await.unwrap()
     };
     assert!(!revoke("bob").await);
     assert!(revoke("ada").await);
@@ -103,7 +103,7 @@ async fn what_an_app_got_by_the_password_is_shown_and_taken_back() {
     assert_eq!(list(&world, "ada").await, []);
     for token in [&first.access_token, &second.access_token] {
         let bearer = format!("Bearer {token}");
-        assert!(oauth_core::caller::identify(&world.env(), &world.authority, Some(&bearer)).await.is_err());
+        assert!(world.server.callers.identify(&world.env(), Some(&bearer)).await.is_err());
     }
     let refused = refresh(&world, first.refresh_token.as_deref().unwrap()).await.unwrap_err();
     assert_eq!(refused.code(), "invalid_grant");

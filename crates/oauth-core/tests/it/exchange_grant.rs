@@ -170,7 +170,7 @@ async fn a_token_of_a_trusted_issuer_gives_one_of_ours_for_the_user_it_names() {
     let issued = world.claims(&response.access_token);
     assert_eq!((&issued["sub"], &issued["client_id"]), (&json!("ada"), &json!("app")));
     let bearer = format!("Bearer {}", response.access_token);
-    let caller = oauth_core::caller::identify(&world.env(), &world.authority, Some(&bearer)).await.unwrap();
+    let caller = world.server.callers.identify(&world.env(), Some(&bearer)).await.unwrap();
     assert_eq!(caller.person().unwrap().id, "ada");
 }
 

@@ -2,7 +2,7 @@
 
 use oauth_core::access::AccessRequest;
 use oauth_core::form::FormFields;
-use oauth_core::introspection::{IntrospectionError, introspect, revoke};
+use oauth_core::introspection::IntrospectionError;
 use oauth_core::token::TokenRequest;
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ async fn ask(world: &World, authorization: Option<&str>, form: &[(&str, &str)]) 
     let request = TokenRequest { authorization, form: &form, address: None };
     let describe = || json!({ "uri": "/auth/introspect", "request-method": "post" });
     let access = AccessRequest { target: None, operation: "Introspect", explicit: false, request: &describe };
-    introspect(&world.env(), &world.authority, &request, access).await
+    world.server.introspection.introspect(&world.env(), &request, access).await
 }
 
 async fn token(world: &World) -> String {
@@ -96,16 +96,22 @@ async fn a_revoked_token_is_inactive_and_a_foreign_one_is_left_alone() {
     for (header, token) in [(&other, &second), (&header, &first), (&header, &first)] {
         let form = FormFields::new([("token".to_owned(), token.clone())]).unwrap();
         let request = TokenRequest { authorization: Some(header), form: &form, address: None };
-        revoke(&world.env(), &world.authority, &request).await.unwrap();
+        world.server.introspection.revoke(&world.env(), &request).await.unwrap();
     }
     assert_eq!(ask(&world, Some(&header), &[("token", &first)]).await.unwrap(), json!({ "active": false }));
     assert_eq!(ask(&world, Some(&header), &[("token", &second)]).await.unwrap()["active"], true);
     let form = FormFields::new([("token".to_owned(), "unknown".to_owned())]).unwrap();
-    revoke(&world.env(), &world.authority, &TokenRequest { authorization: Some(&header), form: &form, address: None })
+    world
+        .server
+        .introspection
+        .revoke(&world.env(), &TokenRequest { authorization: Some(&header), form: &form, address: None })
         .await
         .unwrap();
-    let error =
-        revoke(&world.env(), &world.authority, &TokenRequest { authorization: None, form: &form, address: None }).await;
+    let error = world
+        .server
+        .introspection
+        .revoke(&world.env(), &TokenRequest { authorization: None, form: &form, address: None })
+        .await;
     assert_eq!(error.unwrap_err().code(), "invalid_client");
 }
 
@@ -117,7 +123,10 @@ async fn an_opaque_token_is_introspected_and_revoked_like_a_jwt() {
     let (token, header) = (token(&world).await, basic("service", GENERATED));
     assert_eq!(ask(&world, Some(&header), &[("token", &token)]).await.unwrap()["sub"], "service");
     let form = FormFields::new([("token".to_owned(), token.clone())]).unwrap();
-    revoke(&world.env(), &world.authority, &TokenRequest { authorization: Some(&header), form: &form, address: None })
+    world
+        .server
+        .introspection
+        .revoke(&world.env(), &TokenRequest { authorization: Some(&header), form: &form, address: None })
         .await
         .unwrap();
     assert_eq!(ask(&world, Some(&header), &[("token", &token)]).await.unwrap(), json!({ "active": false }));
@@ -132,7 +141,10 @@ async fn a_token_revoked_while_its_client_is_inactive_stays_revoked() {
     world.memory.put("Client", "service", client(false));
     let form = FormFields::new([("token".to_owned(), token.clone())]).unwrap();
     let root = basic("root", "bootstrap");
-    revoke(&world.env(), &world.authority, &TokenRequest { authorization: Some(&root), form: &form, address: None })
+    world
+        .server
+        .introspection
+        .revoke(&world.env(), &TokenRequest { authorization: Some(&root), form: &form, address: None })
         .await
         .unwrap();
     world.memory.put("Client", "service", client(true));

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::world::{Partner, World, with_partner};
 
 fn published(world: &World) -> Vec<Value> {
-    let document: Value = serde_json::from_slice(&world.authority.published_keys().body).unwrap();
+    let document: Value = serde_json::from_slice(&world.server.issuer.published_keys().body).unwrap();
     document["keys"].as_array().unwrap().clone()
 }
 
@@ -67,7 +67,7 @@ async fn rotation_publishes_first_signs_later_and_keeps_the_old_key() {
     let before = world.assert(&partner.assertion("before")).await.unwrap().access_token;
     let successor = KeyRecord::generate(&world.env(), SigningAlg::ES256, None, world.now_s + 200).unwrap();
     add(&world, successor.clone()).await;
-    world.authority.keys.refresh().await.unwrap();
+    world.server.issuer.keys.refresh().await.unwrap();
     assert_eq!(published(&world).len(), 5);
     assert_eq!(published(&world)[0]["kid"], successor.kid, "newest first");
     let kid = |token: &str| jsonwebtoken::decode_header(token).unwrap().kid.unwrap();
@@ -80,7 +80,7 @@ async fn rotation_publishes_first_signs_later_and_keeps_the_old_key() {
         assert_eq!(world.claims(token)["sub"], "partner");
     }
     assert!(world.memory.retire(&kid(&before), world.now_s).await.unwrap());
-    world.authority.keys.refresh().await.unwrap();
+    world.server.issuer.keys.refresh().await.unwrap();
     assert!(published(&world).iter().all(|key| key["kid"] != kid(&before)));
 }
 
@@ -112,7 +112,7 @@ async fn of_keys_added_within_one_second_the_last_one_signs_in_the_end() {
         successor = Some(key);
     }
     let successor = successor.unwrap();
-    world.authority.keys.refresh().await.unwrap();
+    world.server.issuer.keys.refresh().await.unwrap();
     world.now_s = successor.signs_from_s;
     let token = world.assert(&partner.assertion("after")).await.unwrap().access_token;
     assert_eq!(jsonwebtoken::decode_header(&token).unwrap().kid.unwrap(), successor.kid);
@@ -125,7 +125,7 @@ async fn a_clock_set_back_before_every_activation_signs_with_the_oldest_key() {
     let oldest = jsonwebtoken::decode_header(&world.assert(&partner.assertion("before")).await.unwrap().access_token);
     let successor = KeyRecord::generate(&world.env(), SigningAlg::ES256, None, world.now_s + 200).unwrap();
     add(&world, successor).await;
-    world.authority.keys.refresh().await.unwrap();
+    world.server.issuer.keys.refresh().await.unwrap();
     world.now_s -= 86_400;
     let mut claims = crate::world::claims("back");
     claims["exp"] = json!(world.now_s + 300);

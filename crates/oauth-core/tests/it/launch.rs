@@ -1,7 +1,7 @@
 //! The EHR launch.
 
 use oauth_core::authorize::{AuthorizationError, ConsentDecision};
-use oauth_core::launch::{self, EhrLaunch, LaunchError, LaunchUri, LaunchUriError};
+use oauth_core::launch::{EhrLaunch, LaunchError, LaunchUri, LaunchUriError};
 use serde_json::{Value, json};
 
 use crate::people::{app, clinic, consent, leave, refusal, sign_in_page, user};
@@ -17,7 +17,7 @@ fn params() -> Value {
 }
 
 async fn launch(world: &World, params: &Value) -> Result<LaunchUri, LaunchUriError> {
-    launch::get_launch_uri(&world.env(), &world.authority, EhrLaunch::default(), params).await
+    world.server.launches.get_launch_uri(&world.env(), EhrLaunch::default(), params).await
 }
 
 #[tokio::test]
@@ -144,7 +144,7 @@ async fn a_launch_is_good_for_its_time_its_client_and_this_server() {
     };
     let damaged = format!("{}x", made.launch);
     let token =
-        world.authority.sign(&world.env(), oauth_core::jose::SigningAlg::ES256, &json!({"sub": "ada"})).unwrap();
+        world.server.issuer.sign(&world.env(), oauth_core::jose::SigningAlg::ES256, &json!({"sub": "ada"})).unwrap();
     for (client, jwt) in [("other", made.launch.clone()), ("app", damaged), ("app", token), ("app", "p-ada".to_owned())]
     {
         assert_eq!(refusal(begin(client, jwt).await).0, "invalid_request");

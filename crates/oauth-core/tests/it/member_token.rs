@@ -4,9 +4,8 @@
 use oauth_core::access::AccessRequest;
 use oauth_core::authorization::{Authorization, LaunchContext};
 use oauth_core::bearer::BearerTokenError;
-use oauth_core::caller::{Caller, CallerError, identify};
+use oauth_core::caller::{Caller, CallerError};
 use oauth_core::form::FormFields;
-use oauth_core::introspection::{introspect, revoke};
 use oauth_core::token::{TokenRequest, TokenResponse};
 use oauth_core::userinfo::{UserInfoError, userinfo};
 use serde_json::{Value, json};
@@ -16,7 +15,7 @@ use crate::app::{SCOPE, ada, authorization, issue, public_app, redemption, refre
 use crate::world::{BASE, GENERATED, NOW_S, World, basic};
 
 async fn caller(world: &World, token: &str) -> Result<Caller, CallerError> {
-    identify(&world.env(), &world.authority, Some(&format!("Bearer {token}"))).await
+    world.server.callers.identify(&world.env(), Some(&format!("Bearer {token}"))).await
 }
 
 async fn fault(world: &World, token: &str) -> BearerTokenError {
@@ -31,14 +30,17 @@ async fn introspected(world: &World, token: &str) -> Value {
     let request = TokenRequest { authorization: Some(&root), form: &form, address: None };
     let describe = || json!({ "uri": "/auth/introspect", "request-method": "post" });
     let access = AccessRequest { target: None, operation: "Introspect", explicit: false, request: &describe };
-    introspect(&world.env(), &world.authority, &request, access).await.unwrap()
+    world.server.introspection.introspect(&world.env(), &request, access).await.unwrap()
 }
 
 /// Revokes as the public app that gives its id.
 async fn revoked_by(world: &World, client_id: &str, token: &str) {
     let pairs = [("client_id", client_id), ("token", token)].map(|(name, value)| (name.to_owned(), value.to_owned()));
     let form = FormFields::new(pairs).unwrap();
-    revoke(&world.env(), &world.authority, &TokenRequest { authorization: None, form: &form, address: None })
+    world
+        .server
+        .introspection
+        .revoke(&world.env(), &TokenRequest { authorization: None, form: &form, address: None })
         .await
         .unwrap();
 }
@@ -66,11 +68,11 @@ async fn policies_see_the_user_without_the_password_and_the_names_of_its_roles()
     let access = AccessRequest { target, operation: "X", explicit: false, request: &describe };
     let response = with_scope(&world, "patient/Patient.rs").await;
     let caller = caller(&world, &response.access_token).await.unwrap();
-    assert!(oauth_core::access::authorize(&world.authority, &caller, access).await.is_ok());
+    assert!(oauth_core::access::authorize(&world.server.directory, &caller, access).await.is_ok());
     policy["matcho"]["user"]["password"] = json!("present?");
     world.memory.put_policy("ada", policy);
     let caller = self::caller(&world, &response.access_token).await.unwrap();
-    assert!(oauth_core::access::authorize(&world.authority, &caller, access).await.is_err());
+    assert!(oauth_core::access::authorize(&world.server.directory, &caller, access).await.is_err());
 }
 
 #[tokio::test]
@@ -151,7 +153,7 @@ async fn a_stranger_is_not_told_of_a_refresh_token() {
     let request = TokenRequest { authorization: Some(&header), form: &form, address: None };
     let describe = || json!({ "uri": "/auth/introspect" });
     let access = AccessRequest { target: None, operation: "Introspect", explicit: false, request: &describe };
-    let told = introspect(&world.env(), &world.authority, &request, access).await.unwrap();
+    let told = world.server.introspection.introspect(&world.env(), &request, access).await.unwrap();
     assert_eq!(told, json!({"active": false}));
 }
 
@@ -204,7 +206,7 @@ async fn a_confidential_app_revokes_with_its_secret_only() {
     let pairs = [("client_id", "app"), ("token", &response.access_token)];
     let form = FormFields::new(pairs.map(|(name, value)| (name.to_owned(), value.to_owned()))).unwrap();
     let request = TokenRequest { authorization: None, form: &form, address: None };
-    let error = revoke(&world.env(), &world.authority, &request).await.unwrap_err();
+    let error = world.server.introspection.revoke(&world.env(), &request).await.unwrap_err();
     assert_eq!(error.code(), "invalid_client");
     assert!(caller(&world, &response.access_token).await.is_ok());
 }
@@ -215,7 +217,7 @@ async fn userinfo_tells_what_the_scopes_open() {
     let told = async |scope: &str| {
         let response = with_scope(&world, scope).await;
         let caller = caller(&world, &response.access_token).await.unwrap();
-        userinfo(&world.authority, &caller).map(|told| json!(told))
+        userinfo(&world.server.issuer.documents, &caller).map(|told| json!(told))
     };
     assert_eq!(told("openid").await, Ok(json!({"sub": "ada"})));
     assert_eq!(
@@ -231,11 +233,11 @@ async fn userinfo_is_for_tokens_of_people() {
     let header = basic("service", GENERATED);
     let own = world.token_with(Some(&header), &[("grant_type", "client_credentials")]).await.unwrap();
     let client = caller(&world, &own.access_token).await.unwrap();
-    assert_eq!(userinfo(&world.authority, &client), Err(UserInfoError::NotOpenId));
-    let nobody = identify(&world.env(), &world.authority, None).await.unwrap();
-    assert_eq!(userinfo(&world.authority, &nobody), Err(UserInfoError::NoToken));
-    let basic = identify(&world.env(), &world.authority, Some(&header)).await.unwrap();
-    assert_eq!(userinfo(&world.authority, &basic), Err(UserInfoError::NoToken));
+    assert_eq!(userinfo(&world.server.issuer.documents, &client), Err(UserInfoError::NotOpenId));
+    let nobody = world.server.callers.identify(&world.env(), None).await.unwrap();
+    assert_eq!(userinfo(&world.server.issuer.documents, &nobody), Err(UserInfoError::NoToken));
+    let basic = world.server.callers.identify(&world.env(), Some(&header)).await.unwrap();
+    assert_eq!(userinfo(&world.server.issuer.documents, &basic), Err(UserInfoError::NoToken));
 }
 
 #[tokio::test]
@@ -246,7 +248,7 @@ async fn a_persons_token_without_scopes_opens_nothing() {
     let caller = caller(&world, &with_scope(&world, "").await.access_token).await.unwrap();
     for target in [None, Some(("Patient", Interaction::Read)), Some(("Organization", Interaction::Search))] {
         let access = AccessRequest { target, operation: "X", explicit: false, request: &describe };
-        let denied = oauth_core::access::authorize(&world.authority, &caller, access).await.unwrap_err();
+        let denied = oauth_core::access::authorize(&world.server.directory, &caller, access).await.unwrap_err();
         assert!(matches!(denied, oauth_core::access::AccessError::InsufficientScope { .. }), "{denied}");
     }
 }
@@ -261,8 +263,8 @@ async fn what_goes_beyond_one_record_takes_a_policy_for_the_person_and_not_only_
     let access = AccessRequest { target, operation: "FhirRead", explicit: false, request: &describe };
     let token = with_scope(&world, "user/*.rs").await.access_token;
     let before = caller(&world, &token).await.unwrap();
-    assert!(oauth_core::access::authorize(&world.authority, &before, access).await.is_err());
+    assert!(oauth_core::access::authorize(&world.server.directory, &before, access).await.is_err());
     world.memory.put_policy("ada", json!({"engine": "allow", "link": [{"reference": "User/ada"}]}));
     let after = caller(&world, &token).await.unwrap();
-    assert!(oauth_core::access::authorize(&world.authority, &after, access).await.is_ok());
+    assert!(oauth_core::access::authorize(&world.server.directory, &after, access).await.is_ok());
 }

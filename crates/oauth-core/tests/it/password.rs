@@ -4,7 +4,7 @@ use oauth_core::authorization::Authorization;
 use oauth_core::client::GrantType;
 use oauth_core::person::Person;
 use oauth_core::secret::hash_password;
-use oauth_core::token::{TokenError, implicit};
+use oauth_core::token::TokenError;
 use serde_json::{Value, json};
 
 use crate::app::{ada, authorization, but, refresh, rows, with_app};
@@ -186,17 +186,17 @@ async fn the_implicit_grant_gives_an_access_token_alone() {
     let world = with_password().await;
     let stored = world.memory.get("User", "ada").unwrap();
     let person = Person::read("ada", &stored, BASE);
-    let client = world.authority.directory.client("app").await.unwrap().unwrap();
+    let client = world.server.directory.client("app").await.unwrap().unwrap();
     let authorization = Authorization { grant: GrantType::Implicit, ..authorization(&world) };
     let both = (client.as_ref(), &person);
-    let response = implicit(&world.env(), &world.authority, both, &authorization, None).await.unwrap();
+    let response = world.server.tokens.implicit(&world.env(), both, &authorization, None).await.unwrap();
     assert_eq!((response.refresh_token, response.id_token, response.expires_in), (None, None, 300));
     assert_eq!(world.claims(&response.access_token)["sub"], "ada");
     let bearer = format!("Bearer {}", response.access_token);
-    let caller = oauth_core::caller::identify(&world.env(), &world.authority, Some(&bearer)).await.unwrap();
+    let caller = world.server.callers.identify(&world.env(), Some(&bearer)).await.unwrap();
     assert_eq!(caller.person().unwrap().id, "ada");
     let changed = Authorization { credential: [0; 32], ..authorization };
     let before = rows(&world);
-    let refusal = implicit(&world.env(), &world.authority, both, &changed, None).await.unwrap_err();
+    let refusal = world.server.tokens.implicit(&world.env(), both, &changed, None).await.unwrap_err();
     assert_eq!((refusal.code(), rows(&world)), ("invalid_grant", before));
 }

@@ -7,7 +7,7 @@ use oauth_core::authorize::{
 use oauth_core::jose::sha256;
 use oauth_core::ports::PatientSummary;
 use oauth_core::secret::hash_password;
-use oauth_core::sign_in::{self, SignInAttempt, SignInError, SignedIn};
+use oauth_core::sign_in::{SignInAttempt, SignInError, SignedIn};
 use secrecy::ExposeSecret as _;
 use serde_json::{Value, json};
 
@@ -89,12 +89,12 @@ impl World {
         cookie: Option<&str>,
     ) -> Result<NextPage, AuthorizeError> {
         let browser = UserAgent { session: cookie, address: Some("192.0.2.7") };
-        authorize::begin(&self.env(), &self.authority, &AuthorizationParameters::new(pairs), browser).await
+        self.server.authorize.begin(&self.env(), &AuthorizationParameters::new(pairs), browser).await
     }
 
     pub(crate) async fn resume(&self, transaction: &str, cookie: Option<&str>) -> Result<NextPage, AuthorizeError> {
         let browser = UserAgent { session: cookie, address: Some("192.0.2.7") };
-        authorize::resume(&self.env(), &self.authority, transaction, browser).await
+        self.server.authorize.resume(&self.env(), transaction, browser).await
     }
 
     pub(crate) async fn pick(
@@ -104,7 +104,7 @@ impl World {
         cookie: &str,
     ) -> Result<NextPage, AuthorizeError> {
         let browser = UserAgent { session: Some(cookie), address: Some("192.0.2.7") };
-        authorize::pick(&self.env(), &self.authority, transaction, patient, browser).await
+        self.server.authorize.pick(&self.env(), transaction, patient, browser).await
     }
 
     pub(crate) async fn decide(
@@ -114,7 +114,7 @@ impl World {
         cookie: &str,
     ) -> Result<NextPage, AuthorizeError> {
         let browser = UserAgent { session: Some(cookie), address: Some("192.0.2.7") };
-        authorize::decide(&self.env(), &self.authority, transaction, decision, browser).await
+        self.server.authorize.decide(&self.env(), transaction, decision, browser).await
     }
 
     /// Presses Allow with these ticks.
@@ -126,7 +126,7 @@ impl World {
     pub(crate) async fn try_password(&self, login: &str, password: &str) -> Result<SignedIn, SignInError> {
         let password = password.to_owned().into();
         let attempt = SignInAttempt { login, password: &password, session: None, address: None, app: None };
-        sign_in::sign_in(&self.env(), &self.authority, &attempt).await
+        self.server.sign_in.sign_in(&self.env(), &attempt).await
     }
 
     /// The cookie of a fresh session.

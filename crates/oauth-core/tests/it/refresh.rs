@@ -77,7 +77,7 @@ async fn a_token_used_again_after_that_ends_the_family() {
     assert_eq!(refused(&world, None, &form(&token)).await, "invalid_grant");
     assert_eq!(refused(&world, None, &form(&successor)).await, "invalid_grant");
     let bearer = format!("Bearer {}", answer.access_token);
-    let caller = oauth_core::caller::identify(&world.env(), &world.authority, Some(&bearer)).await;
+    let caller = world.server.callers.identify(&world.env(), Some(&bearer)).await;
     assert!(caller.is_err(), "its access tokens end too");
 }
 

@@ -1,8 +1,7 @@
 //! A person gives a name and a password.
 
 use oauth_core::authorize::UserAgent;
-use oauth_core::session;
-use oauth_core::sign_in::{self, SignInAttempt, SignInError};
+use oauth_core::sign_in::{SignInAttempt, SignInError};
 use secrecy::ExposeSecret as _;
 use serde_json::json;
 
@@ -11,7 +10,7 @@ use crate::world::{NOW_S, World};
 
 async fn who(world: &World, cookie: &str) -> Option<String> {
     let browser = UserAgent { session: Some(cookie), address: None };
-    session::person(&world.env(), &world.authority, browser).await.unwrap().map(|person| person.id.clone())
+    world.server.sessions.person(&world.env(), browser).await.unwrap().map(|person| person.id.clone())
 }
 
 #[tokio::test]
@@ -100,7 +99,7 @@ async fn signing_in_ends_the_session_before() {
     let before = world.cookie_of("ada").await;
     let (login, password) = ("ada", PASSWORD.to_owned().into());
     let attempt = SignInAttempt { login, password: &password, session: Some(&before), address: None, app: None };
-    let after = sign_in::sign_in(&world.env(), &world.authority, &attempt).await.unwrap();
+    let after = world.server.sign_in.sign_in(&world.env(), &attempt).await.unwrap();
     assert_ne!(after.cookie.expose_secret(), before);
     assert_eq!(who(&world, &before).await, None);
     assert_eq!(who(&world, after.cookie.expose_secret()).await.as_deref(), Some("ada"));
@@ -110,16 +109,16 @@ async fn signing_in_ends_the_session_before() {
 async fn signing_out_ends_the_session() {
     let world = clinic().await;
     let cookie = world.cookie_of("ada").await;
-    session::end(&world.env(), &world.authority, UserAgent { session: Some(&cookie), address: None }).await.unwrap();
+    world.server.sessions.end(&world.env(), UserAgent { session: Some(&cookie), address: None }).await.unwrap();
     assert_eq!(who(&world, &cookie).await, None);
-    session::end(&world.env(), &world.authority, UserAgent { session: Some(&cookie), address: None }).await.unwrap();
+    world.server.sessions.end(&world.env(), UserAgent { session: Some(&cookie), address: None }).await.unwrap();
 }
 
 /// What becomes of an attempt, as the browser at `address` sees it.
 async fn tried(world: &World, login: &str, password: &str, address: &str) -> String {
     let password = password.to_owned().into();
     let attempt = SignInAttempt { login, password: &password, session: None, address: Some(address), app: None };
-    match sign_in::sign_in(&world.env(), &world.authority, &attempt).await {
+    match world.server.sign_in.sign_in(&world.env(), &attempt).await {
         Ok(signed_in) => signed_in.user_id,
         Err(fault) => fault.to_string(),
     }
@@ -225,7 +224,7 @@ async fn a_crowd_at_the_page_is_bounded_and_delays_no_client() {
             let (world, password) = (&world, &password);
             Box::pin(async move {
                 let attempt = SignInAttempt { login, password, session: None, address: None, app: None };
-                sign_in::sign_in(&world.env(), &world.authority, &attempt).await
+                world.server.sign_in.sign_in(&world.env(), &attempt).await
             })
         })
         .collect();

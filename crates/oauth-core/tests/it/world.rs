@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use jsonwebtoken::{Algorithm, EncodingKey, Header};
-use oauth_core::authority::{AuthorizationServer, AuthorizationServerConfig};
 use oauth_core::env::Env;
 use oauth_core::form::FormFields;
 use oauth_core::jose::{GeneratedKey, SigningAlg, SigningKey, base64url};
@@ -15,8 +14,9 @@ use oauth_core::memory::{MemoryAuthorizationStore, SeededRandom};
 use oauth_core::ports::{FetchedJwks, JwksFetch, JwksFetchError};
 use oauth_core::root::RootClient;
 use oauth_core::secret::{Pepper, hash_secret};
+use oauth_core::server::{AuthorizationServer, AuthorizationServerConfig};
 use oauth_core::settings::Settings;
-use oauth_core::token::{self, TokenError, TokenRequest, TokenResponse};
+use oauth_core::token::{TokenError, TokenRequest, TokenResponse};
 use p384::pkcs8::{EncodePrivateKey as _, LineEnding};
 use serde_json::{Value, json};
 
@@ -73,7 +73,7 @@ impl JwksFetch for Host {
 pub(crate) struct World {
     pub(crate) memory: Arc<MemoryAuthorizationStore>,
     pub(crate) host: Arc<Host>,
-    pub(crate) authority: AuthorizationServer,
+    pub(crate) server: AuthorizationServer,
     pub(crate) now_s: i64,
     random: SeededRandom,
 }
@@ -105,8 +105,8 @@ impl World {
             jwks_fetch: host.clone(),
             hashing: Arc::new(|work: Box<dyn FnOnce() + Send>| drop(tokio::task::spawn_blocking(work))),
         };
-        let authority = AuthorizationServer::open(&env, setup, memory.stores()).await.unwrap();
-        Self { memory, host, authority, now_s: NOW_S, random }
+        let server = AuthorizationServer::open(&env, setup, memory.stores()).await.unwrap();
+        Self { memory, host, server, now_s: NOW_S, random }
     }
 
     pub(crate) fn env(&self) -> Env<'_> {
@@ -114,7 +114,7 @@ impl World {
     }
 
     pub(crate) fn sealed_secret(&self, secret: &str) -> String {
-        let pepper: &Pepper = self.authority.pepper();
+        let pepper: &Pepper = self.server.secrets.pepper();
         hash_secret(&self.env(), pepper, secret.as_bytes()).unwrap().to_text()
     }
 
@@ -148,7 +148,7 @@ impl World {
     ) -> Result<TokenResponse, TokenError> {
         let form = FormFields::new(form.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())))?;
         let request = TokenRequest { authorization, form: &form, address };
-        token::exchange(&self.env(), &self.authority, &request).await
+        self.server.tokens.exchange(&self.env(), &request).await
     }
 
     /// A token request with `assertion` for `system/Patient.rs`.
@@ -159,7 +159,8 @@ impl World {
     /// The claims of an access token, its signature checked by an independent implementation.
     pub(crate) fn claims(&self, token: &str) -> Value {
         let header = jsonwebtoken::decode_header(token).unwrap();
-        let jwks: jsonwebtoken::jwk::JwkSet = serde_json::from_slice(&self.authority.published_keys().body).unwrap();
+        let jwks: jsonwebtoken::jwk::JwkSet =
+            serde_json::from_slice(&self.server.issuer.published_keys().body).unwrap();
         let jwk = jwks.find(header.kid.as_deref().unwrap()).unwrap();
         let mut validation = jsonwebtoken::Validation::new(header.alg);
         validation.set_audience(&[format!("{BASE}/fhir")]);
