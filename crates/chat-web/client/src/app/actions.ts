@@ -41,15 +41,22 @@ export async function loadPage(narrow: Narrow, mode: PageMode, anchor: number | 
   const key = `${narrowKey(narrow)} ${mode === "replace" ? anchor : mode}`;
   if (loading.has(key)) return;
   loading.add(key);
-  const since = app.eventsSoFar();
   try {
-    const page = await request<Page & Record<string, unknown>>("GET", "messages", {
-      narrow: wireNarrow(narrow),
-      anchor: String(anchor),
-      num_before: { replace: PAGE / 2, older: FURTHER_PAGE, newer: 0 }[mode],
-      num_after: { replace: PAGE / 2, older: 0, newer: FURTHER_PAGE }[mode],
-      client_gravatar: true,
-    });
+    let since: number;
+    let page: Page;
+    let registrations: number;
+    do {
+      since = app.eventsSoFar();
+      registrations = app.registrations;
+      page = await request<Page & Record<string, unknown>>("GET", "messages", {
+        narrow: wireNarrow(narrow),
+        anchor: String(anchor),
+        num_before: { replace: PAGE / 2, older: FURTHER_PAGE, newer: 0 }[mode],
+        num_after: { replace: PAGE / 2, older: 0, newer: FURTHER_PAGE }[mode],
+        client_gravatar: true,
+      });
+      // What happened between a page and a registration after it is in neither, and no event tells of it.
+    } while (app.registrations !== registrations);
     app.change(since, (state) => applyPage(state, narrow, page, mode));
     const event = { type: "update_message_flags", op: "add", flag: "read", messages: [...readQueue], all: false };
     if (readQueue.size > 0) app.applyLocally(event);

@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { EventQueue, type Connection } from "../transport/queue";
 import { apply, applyAll, concernsMessages } from "../store/apply";
+import { needsRegistration } from "../store/access";
 import { expireTyping } from "../store/apply_people";
 import { initialState } from "../store/initial";
 import { narrowKey } from "../store/narrow";
@@ -55,20 +56,10 @@ export type Dialog =
 const REPLAY_MAX = 2_000;
 const TYPING_SWEEP_MS = 5_000;
 const RENEW_AFTER_MS = 300;
+const RENEW_SPREAD_MS = 500;
 const TOAST_MS = 6_000;
 
 type Hook = (events: readonly Event[], before: State | undefined) => void;
-
-/**
- * Returns whether the reader hears of a channel from now on, or no longer. What happened in a channel while the reader was
- * not in it, was not told to them: messages, their moves, and what of them is unread.
- */
-function changesAccess(event: Event): boolean {
-  const hasHistory = (channel: Record<string, unknown>) => channel["first_message_id"] != null;
-  if (event.type === "stream") return event.op === "delete";
-  if (event.type !== "subscription") return false;
-  return event.op === "remove" || (event.op === "add" && (event["subscriptions"] as Record<string, unknown>[]).some(hasHistory));
-}
 
 export class App {
   state: State | undefined;
@@ -85,6 +76,8 @@ export class App {
     isReadingPaused: false,
   };
   readonly queue: EventQueue;
+  /** How often the state was replaced by that of a registration. */
+  registrations = 0;
   private readonly listeners = new Set<() => void>();
   private readonly hooks = new Set<Hook>();
   private isScheduled = false;
@@ -119,6 +112,7 @@ export class App {
     // Lists that are shown stay until they were loaded again, so that the page does not jump to its beginning.
     this.state = { ...fresh, lists, messages: this.state?.messages ?? fresh.messages };
     this.replay = [];
+    this.registrations += 1;
     // Another registration is no other view: what is selected, edited or open stays.
     if (this.ui.route.view === "unknown") this.routeChanged();
     else this.setUi({ route: parseHash(location.hash, this.state) });
@@ -144,14 +138,14 @@ export class App {
     this.state = applyAll(before, timed);
     this.dropDelivered(events);
     for (const hook of this.hooks) hook(events, before);
-    if (events.some(changesAccess)) this.renewSoon();
+    if (events.some((event) => needsRegistration(before, event))) this.renewSoon();
     this.changed();
   }
 
-  /** Several channels that are joined at once cost one registration. */
+  /** Several channels that are joined at once cost one registration, and not all readers of a channel register at once. */
   private renewSoon(): void {
     clearTimeout(this.renewing);
-    this.renewing = setTimeout(() => this.queue.renew(), RENEW_AFTER_MS);
+    this.renewing = setTimeout(() => this.queue.renew(), RENEW_AFTER_MS + Math.random() * RENEW_SPREAD_MS);
   }
 
   private dropDelivered(events: readonly Event[]): void {

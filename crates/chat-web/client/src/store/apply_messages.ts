@@ -66,7 +66,10 @@ export function updateMessage(state: State, event: Event): State {
   const next: State = {
     ...edited,
     messages: edited.messages.with(moved),
-    unread: moveUnread(edited.unread, place, ids),
+    // In a channel that the reader is not in, everything counts as read.
+    unread: state.channels.get(channelId)?.subscribed
+      ? moveUnread(edited.unread, place, ids)
+      : removeUnread(edited.unread, ids),
     topics: movedTopics(edited, event, { channelId, topic }, ids),
   };
   return { ...next, lists: reselect(next, ids) };
