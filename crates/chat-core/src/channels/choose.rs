@@ -18,16 +18,16 @@ pub enum SubscriptionPropertyChange {
     Muted(bool),
     /// Whether it stands above the others.
     Pinned(bool),
-    /// Notifications on the desktop.
-    Desktop(bool),
+    /// Notifications on the desktop. `None` here and in the following follows the user's own settings.
+    Desktop(Option<bool>),
     /// Notifications with a sound.
-    Audible(bool),
+    Audible(Option<bool>),
     /// Notifications on the telephone.
-    Push(bool),
+    Push(Option<bool>),
     /// Notifications by mail.
-    Email(bool),
+    Email(Option<bool>),
     /// Notifications when everybody is mentioned.
-    WildcardMentions(bool),
+    WildcardMentions(Option<bool>),
 }
 
 impl SubscriptionPropertyChange {
@@ -37,11 +37,11 @@ impl SubscriptionPropertyChange {
             Self::Color(color) => subscription.color.clone_from(color),
             Self::Muted(muted) => subscription.is_muted = *muted,
             Self::Pinned(pinned) => subscription.pin_to_top = *pinned,
-            Self::Desktop(on) => notifications.desktop = Some(*on),
-            Self::Audible(on) => notifications.audible = Some(*on),
-            Self::Push(on) => notifications.push = Some(*on),
-            Self::Email(on) => notifications.email = Some(*on),
-            Self::WildcardMentions(on) => notifications.wildcard_mentions = Some(*on),
+            Self::Desktop(on) => notifications.desktop = *on,
+            Self::Audible(on) => notifications.audible = *on,
+            Self::Push(on) => notifications.push = *on,
+            Self::Email(on) => notifications.email = *on,
+            Self::WildcardMentions(on) => notifications.wildcard_mentions = *on,
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::model::channel::{Channel, PostPolicy, Privacy, Subscription};
 use crate::model::snapshot::RealmSnapshot;
 use crate::permission::access::{sees_channel, sees_subscribers};
 use crate::wire::channel::{ChannelStatistics, basic};
-use crate::wire::subscription::{ShownChoices, SubscriptionFields, full, subscribers};
+use crate::wire::subscription::{ShownChoices, SubscriptionFields, full, notification_choices, subscribers};
 
 /// Puts changes of channels, subscriptions and default channels into the commit, with their events, and
 /// returns the realm as it is then. Changes of other things are put in as they are, without events.
@@ -272,11 +272,22 @@ impl RealmDiff<'_> {
             let (channel_id, user_id) = (chosen.channel_id, chosen.user_id);
             let Some(before) = self.before.subscription(channel_id, user_id) else { continue };
             for (property, value) in differences(before, chosen) {
-                let event = json!({
-                    "type": "subscription", "op": "update", "stream_id": channel_id,
-                    "property": property, "value": value,
-                });
-                events.push(NewEvent::plain(EventAudience::users([user_id]), event));
+                let event = |value: &Value| {
+                    let event = json!({
+                        "type": "subscription", "op": "update", "stream_id": channel_id,
+                        "property": property, "value": value,
+                    });
+                    NewEvent::plain(EventAudience::users([user_id]), event)
+                };
+                if !value.is_null() {
+                    events.push(event(&value));
+                    continue;
+                }
+                let knows_null = ClientCapability::NotificationSettingsNull;
+                events.push(event(&value).gated(QueueCondition::With(knows_null)));
+                let shown = notification_choices(self.after, chosen, false).into_iter();
+                let own = shown.filter(|(key, _)| *key == property);
+                events.extend(own.map(|(_, is_on)| event(&json!(is_on)).gated(QueueCondition::Without(knows_null))));
             }
         }
     }

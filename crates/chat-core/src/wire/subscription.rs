@@ -44,7 +44,7 @@ pub fn full(
     put("in_home_view", (!subscription.is_muted).into());
     put("pin_to_top", subscription.pin_to_top.into());
     put("email_address", "".into());
-    for (key, shown) in notifications(realm, subscription, fields.null_notifications) {
+    for (key, shown) in notification_choices(realm, subscription, fields.null_notifications) {
         put(key, shown.into());
     }
     if fields.subscribers {
@@ -101,7 +101,7 @@ fn settings(chosen: ChannelNotifications) -> [(&'static str, &'static str, Optio
 
 /// Returns the notification settings as a client is shown them: `None` follows the user's own, which older clients are
 /// shown in its place.
-fn notifications(
+pub(crate) fn notification_choices(
     realm: &RealmSnapshot,
     subscription: &Subscription,
     null_notifications: bool,
@@ -126,7 +126,7 @@ impl<'s> ShownChoices<'s> {
     /// Returns them as a client is shown them that knows, or does not know, settings that follow the user's own.
     pub(crate) fn of(realm: &RealmSnapshot, subscription: &'s Subscription, null_notifications: bool) -> Self {
         let Subscription { channel_id, user_id: _, ref color, is_muted, pin_to_top, notifications: _ } = *subscription;
-        let notifications = notifications(realm, subscription, null_notifications).map(|(_, shown)| shown);
+        let notifications = notification_choices(realm, subscription, null_notifications).map(|(_, shown)| shown);
         Self { channel_id, color, is_muted, pin_to_top, notifications }
     }
 }

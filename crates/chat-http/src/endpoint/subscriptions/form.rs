@@ -142,7 +142,7 @@ struct JsonPropertyChange(ChannelId, SubscriptionPropertyChange);
 impl FromJson for JsonPropertyChange {
     fn from_json(value: Value, path: &JsonPath<'_>) -> Result<Self, ParamError> {
         let (channel_id, property, value) = chosen(JsonObject::of(value, path)?)?;
-        if !value.is_boolean() && !value.is_string() {
+        if !value.is_boolean() && !value.is_string() && !value.is_null() {
             return Err(path.key("value").key("bool").is_not(Expected::Boolean));
         }
         Ok(Self(channel_id, choice(&property, value, path)?))
@@ -173,7 +173,7 @@ impl FromJson for PropertyName {
     }
 }
 
-/// What a property can be. Which of the two, its name says.
+/// What a property can be. Which of the three, its name says.
 struct PropertyValue(Value);
 
 impl FromJson for PropertyValue {
@@ -182,7 +182,7 @@ impl FromJson for PropertyValue {
     }
 
     fn schema() -> Schema {
-        Schema::any_of([Schema::boolean(), Schema::string()])
+        Schema::any_of([Schema::boolean(), Schema::string()]).or_null()
     }
 }
 
@@ -200,6 +200,9 @@ pub(crate) const PROPERTIES: [&str; 9] = [
 ];
 
 /// A choice by the name of its property. `in_home_view` is the older name of the opposite of `is_muted`.
+///
+/// Not specified: `null` makes a notification follow the caller's settings again. Existing servers take no value that
+/// does so.
 pub(crate) fn choice(
     property: &str,
     value: Value,
@@ -211,16 +214,23 @@ pub(crate) fn choice(
         hex_color(&color, "color", path)?;
         return Ok(SubscriptionPropertyChange::Color(color));
     }
-    let make = match property {
-        "in_home_view" => |on: bool| SubscriptionPropertyChange::Muted(!on),
-        "is_muted" => SubscriptionPropertyChange::Muted,
-        "pin_to_top" => SubscriptionPropertyChange::Pinned,
-        "desktop_notifications" => SubscriptionPropertyChange::Desktop,
-        "audible_notifications" => SubscriptionPropertyChange::Audible,
-        "push_notifications" => SubscriptionPropertyChange::Push,
-        "email_notifications" => SubscriptionPropertyChange::Email,
-        "wildcard_mentions_notify" => SubscriptionPropertyChange::WildcardMentions,
-        _ => return Err(ParamError::UnknownProperty { property: property.to_owned() }),
+    let follows = value.is_null();
+    let is_on = value.as_bool();
+    let change = match property {
+        "in_home_view" => is_on.map(|on| SubscriptionPropertyChange::Muted(!on)),
+        "is_muted" => is_on.map(SubscriptionPropertyChange::Muted),
+        "pin_to_top" => is_on.map(SubscriptionPropertyChange::Pinned),
+        _ => {
+            let make = match property {
+                "desktop_notifications" => SubscriptionPropertyChange::Desktop,
+                "audible_notifications" => SubscriptionPropertyChange::Audible,
+                "push_notifications" => SubscriptionPropertyChange::Push,
+                "email_notifications" => SubscriptionPropertyChange::Email,
+                "wildcard_mentions_notify" => SubscriptionPropertyChange::WildcardMentions,
+                _ => return Err(ParamError::UnknownProperty { property: property.to_owned() }),
+            };
+            (follows || is_on.is_some()).then(|| make(is_on))
+        }
     };
-    value.as_bool().map(make).ok_or_else(|| unfit(format!("{property} is not a boolean")))
+    change.ok_or_else(|| unfit(format!("{property} is not a boolean")))
 }

@@ -169,6 +169,37 @@ async fn what_someone_chooses_for_a_channel_is_told_to_their_own_clients() {
 }
 
 #[tokio::test]
+async fn a_notification_that_is_null_follows_the_settings_again_and_older_clients_are_told_what_they_say() {
+    let app = TestApp::found().await;
+    let id = app.realm().channel_by_name("general").unwrap().id.0;
+    let properties = [
+        ("desktop_notifications", "enable_stream_desktop_notifications", false),
+        ("audible_notifications", "enable_stream_audible_notifications", false),
+        ("push_notifications", "enable_stream_push_notifications", true),
+        ("email_notifications", "enable_stream_email_notifications", false),
+        ("wildcard_mentions_notify", "wildcard_mentions_notify", true),
+    ];
+    app.call(&app.ada, "PATCH /settings", &[("enable_stream_push_notifications", "true")]).await.success();
+    let knows_null = [("client_capabilities", r#"{"notification_settings_null": true}"#)];
+    for (property, setting, own) in properties {
+        let chosen = |value: Value| json!([{"stream_id": id, "property": property, "value": value}]);
+        choose(&app, &app.ada, &chosen(json!(!own))).await.success();
+        let (new, old) = (listen(&app, &app.ada, &knows_null).await, listen(&app, &app.ada, &[]).await);
+        choose(&app, &app.ada, &chosen(Value::Null)).await.success();
+        let event = |value: Value| json!([{"type": "subscription", "op": "update", "stream_id": id, "property": property, "value": value}]);
+        assert_eq!(json!(heard(&app, &new).await), event(Value::Null), "{property}");
+        assert_eq!(json!(heard(&app, &old).await), event(json!(own)), "{property} as {setting}");
+        let path = format!("PATCH /users/me/subscriptions/{id}");
+        app.call(&app.ada, &path, &[("property", property), ("value", "true")]).await.success();
+        app.call(&app.ada, &path, &[("property", property), ("value", "null")]).await.success();
+    }
+    let state = app.call(&app.ada, "POST /register", &knows_null).await.success();
+    let all = state["subscriptions"].as_array().unwrap();
+    let general = all.iter().find(|channel| channel["stream_id"] == id).unwrap();
+    assert!(properties.iter().all(|(property, ..)| general[property].is_null()), "{general}");
+}
+
+#[tokio::test]
 async fn a_choice_that_cannot_be_made_is_refused_and_so_are_those_beside_it() {
     let app = TestApp::found().await;
     let [sam, ..] = people(&app).await;
@@ -185,6 +216,14 @@ async fn a_choice_that_cannot_be_made_is_refused_and_so_are_those_beside_it() {
         (
             json!({"stream_id": general, "property": "is_muted", "value": 1}),
             r#"subscription_data[1]["value"]["bool"] is not a boolean"#,
+        ),
+        (
+            json!({"stream_id": general, "property": "is_muted", "value": null}),
+            "Invalid subscription_data[1]: Value error, is_muted is not a boolean",
+        ),
+        (
+            json!({"stream_id": general, "property": "push_notifications", "value": "true"}),
+            "Invalid subscription_data[1]: Value error, push_notifications is not a boolean",
         ),
         (json!({"stream_id": general, "property": "size", "value": true}), "Unknown subscription property: size"),
         (

@@ -34,8 +34,7 @@ export function OwnChoices({ channel }: { channel: Channel }) {
             value={String(channel[name])}
             onChange={(event) => set(name, JSON.parse((event.target as HTMLSelectElement).value))}
           >
-            {/* The API knows no way back to it. */}
-            {channel[name] === null && <option value="null">{t("As in my settings")}</option>}
+            <option value="null">{t("As in my settings")}</option>
             <option value="true">{t("Always")}</option>
             <option value="false">{t("Never")}</option>
           </select>
