@@ -39,6 +39,40 @@ async fn the_button_of_a_link_signs_in_once_and_opening_it_does_nothing() {
 }
 
 #[tokio::test]
+async fn of_two_browsers_that_use_a_link_at_once_one_is_signed_in() {
+    let app = TestApp::with_client().await;
+    for round in 1..=8 {
+        let path = path(&app, app.ada.id, round).await;
+        let browsers = [Browser::default(), Browser::default()];
+        let mut tokens = Vec::new();
+        for browser in &browsers {
+            tokens.push(browser.get(&app, &path).await.token().to_owned());
+        }
+        let use_link = async |at: usize| {
+            // Each of the two comes first in half of the rounds.
+            if at == usize::from(round % 2) {
+                for _ in 0..round {
+                    tokio::task::yield_now().await;
+                }
+            }
+            browsers[at].post(&app, &path, &[("csrfmiddlewaretoken", &tokens[at])]).await
+        };
+        let pages = tokio::join!(use_link(0), use_link(1));
+        let (won, lost) = if pages.0.status == 303 { pages } else { (pages.1, pages.0) };
+        assert_eq!((won.status, won.location()), (303, Some("/")), "{}", won.text);
+        assert!(lost.status == 404 && lost.text.contains("This link does not work"), "{} {}", lost.status, lost.text);
+        let mut signed_in = 0;
+        for browser in &browsers {
+            if browser.cookie(SESSION).is_some() {
+                signed_in += 1;
+                assert!(browser.is_in(&app).await);
+            }
+        }
+        assert_eq!(signed_in, 1);
+    }
+}
+
+#[tokio::test]
 async fn a_link_that_is_old_or_made_up_signs_no_browser_in() {
     let app = TestApp::with_client().await;
     let path = path(&app, app.ada.id, 1).await;
