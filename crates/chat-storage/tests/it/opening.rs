@@ -50,4 +50,18 @@ on_each_engine! {
         let files = home.ask("SELECT name FROM schema_file ORDER BY number").await;
         assert!(files.len() > 5 && files.is_sorted_by(|one, next| one < next), "{files:?}");
     }
+
+    async fn a_database_of_a_newer_version_is_refused_with_both_numbers_and_left_as_it_was(home) {
+        const FILES: &str = "SELECT name || ' ' || coalesce(checksum, 'none') FROM schema_file ORDER BY number";
+        home.open().await.stop().await;
+        let newest = home.ask("SELECT CAST(max(number) AS TEXT) FROM schema_file").await;
+        let known: i64 = newest.first().unwrap().parse().unwrap();
+        let found = known + 1;
+        home.execute(format!("INSERT INTO schema_file (number, name) VALUES ({found}, '{found:04}_later.sql')")).await;
+        let files = home.ask(FILES).await;
+        let refused = home.try_open().await.unwrap_err();
+        let line = format!("the database has schema {found}, this version knows {known}: use the newer version");
+        assert_eq!(refused.to_string(), line);
+        assert_eq!(home.ask(FILES).await, files);
+    }
 }
