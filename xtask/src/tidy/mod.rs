@@ -13,6 +13,7 @@ mod manifests;
 mod operations;
 mod published;
 mod schema;
+mod signatures;
 mod sources;
 
 use anyhow::{Result, bail};
@@ -47,6 +48,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     findings.extend(citations::check(workspace)?);
     findings.extend(language::check(workspace)?);
     findings.extend(layers::check(workspace)?);
+    findings.extend(signatures::check(workspace)?);
     findings.extend(published::check(workspace)?);
     findings.extend(operations::check(workspace)?);
     findings.extend(checklist::check(&workspace.root)?);
