@@ -1,5 +1,7 @@
 //! Changing messages: editing, moving, deleting, reacting.
 
+use std::collections::HashMap;
+
 use chat_core::StoreError;
 use chat_core::id::{ChannelId, EventId, MessageId, UserId};
 use chat_core::log::event::NewEvent;
@@ -43,6 +45,7 @@ static MOVE: Sql = Sql::new(
     marks = marks | CAST($7 AS BIGINT)
 WHERE id {in_numbers:$1}",
 );
+static MARKS: Sql = Sql::new("SELECT id, marks FROM message WHERE id {in_numbers:$1}");
 const RECIPIENT: &str = "SELECT recipient_id FROM message WHERE id = $1";
 const READERS: &str = "SELECT DISTINCT user_id FROM read_set WHERE recipient_id IN ($1, $2)
 ORDER BY user_id";
@@ -181,10 +184,16 @@ async fn read_states(
     let users: Vec<i64> = run!(writing.tx.on(), fetch_all: sqlx::query_scalar(READERS)
         .bind(i64::from(from)).bind(i64::from(to)))
     .map_err(failed)?;
+    let (sql, moving) = (MARKS.on(writing.tx.dialect()), numbers(ids.iter().map(|id| id.0)));
+    let rows: Vec<(i64, i64)> =
+        run!(writing.tx.on(), fetch_all: sqlx::query_as(sql.clone()).bind(&moving)).map_err(failed)?;
+    let marks: HashMap<MessageId, ContentFlags> =
+        rows.into_iter().map(|(id, marks)| (MessageId(id), ContentFlags::from_bits(marks))).collect();
     let mut states = Vec::with_capacity(users.len());
     for user_id in users.into_iter().map(UserId) {
         let set = read_set::load_in(&mut writing.tx, user_id, from).await?.unwrap_or_default();
-        let is_read = |id: &&MessageId| set.is_read_by(realm, user_id, (from, **id));
+        let is_read =
+            |id: &&MessageId| marks.get(*id).is_some_and(|marks| set.is_read_by(realm, user_id, (from, **id, *marks)));
         let (read, unread): (Vec<&MessageId>, Vec<&MessageId>) = ids.iter().partition(is_read);
         let numbers = |ids: Vec<&MessageId>| ids.into_iter().map(|id| id.0).collect();
         states.push((user_id, ReadChange { read: numbers(read), unread: numbers(unread) }));

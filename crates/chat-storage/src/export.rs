@@ -180,19 +180,27 @@ async fn page(
     let page = messages.into_iter().map(|message| {
         let facts = MessageFacts::from(&message);
         let mut flags = beside.flags.remove(&message.id.0).unwrap_or_default();
+        // Who came back has the copies from before they left, also of what had been moved in.
+        let has_copy = |user: &UserId| match message.recipient {
+            Recipient::Direct(_) => false,
+            Recipient::Channel(channel) => {
+                realm.membership(channel, *user).is_some_and(|membership| membership.received(message.id))
+            }
+        };
         let mut users: BTreeSet<UserId> = flags.keys().copied().collect();
         match message.recipient {
             Recipient::Direct(_) => users.extend(&message.direct_users),
             Recipient::Channel(channel) => {
                 let there = ever.get(&channel).into_iter().flatten().copied();
-                let place = (message.recipient, message.id);
-                users.extend(there.filter(|user| read_set::received(realm, *user, place)));
+                users.extend(there.filter(has_copy));
             }
         }
         let copy = |user: UserId| {
             let set = read.get(&(message.recipient, user));
             let own = RecipientFlags::new((realm, user), message.recipient, set);
-            (user, own.flags_of(&facts, flags.remove(&user).unwrap_or_default()))
+            let mut flags = own.flags_of(&facts, flags.remove(&user).unwrap_or_default());
+            flags.retain(|flag| *flag != Flag::Historical || !has_copy(&user));
+            (user, flags)
         };
         let copies = users.into_iter().map(copy).collect();
         let past = beside.past.remove(&message.id.0).unwrap_or_default();

@@ -164,7 +164,7 @@ impl<'a> RecipientFlags<'a> {
     pub(crate) fn is_unread(&self, entry: &IndexEntry) -> bool {
         let own = entry.sender_id == self.user_id && entry.content_flags().read_by_sender;
         let is_read = own || self.read.is_some_and(|set| set.contains(entry.id));
-        self.received(entry.id) && !is_read && !self.counts_as_read(entry.sender_id)
+        self.received(entry.id, entry.content_flags()) && !is_read && !self.counts_as_read(entry.sender_id)
     }
 
     /// [`UserMessage::counts_as_read`].
@@ -172,13 +172,14 @@ impl<'a> RecipientFlags<'a> {
         self.is_left || self.mutes.is_some_and(|realm| realm.mutes(self.user_id, sender_id))
     }
 
-    fn received(&self, id: MessageId) -> bool {
-        !self.is_channel || self.membership.is_some_and(|membership| membership.received(id))
+    fn received(&self, id: MessageId, content_flags: ContentFlags) -> bool {
+        let received = |membership: &Membership| membership.received_message(id, content_flags.moved_in);
+        !self.is_channel || self.membership.is_some_and(received)
     }
 
     /// Returns the user's flags of a message that is here, of which the rare ones are known.
     pub(crate) fn flags_of(&self, message: &MessageFacts, mut flags: Vec<Flag>) -> Vec<Flag> {
-        if self.received(message.id) {
+        if self.received(message.id, message.content_flags) {
             let own = message.sender_id == self.user_id && message.content_flags.read_by_sender;
             let is_read = own || self.read.is_some_and(|set| set.contains(message.id));
             if is_read || self.counts_as_read(message.sender_id) {
@@ -500,7 +501,8 @@ pub(crate) async fn readers(shared: &Shared, message: &Message) -> Result<Vec<Us
         Recipient::Direct(_) => message.direct_users.clone(),
     };
     let counted = counted.into_iter().filter(|user| copy.counts_as_read(&realm, *user));
-    let has_it = |user: &UserId| *user != message.sender_id && received(&realm, *user, (message.recipient, message.id));
+    let place = (message.recipient, message.id, message.content_flags);
+    let has_it = |user: &UserId| *user != message.sender_id && received(&realm, *user, place);
     let readers: BTreeSet<UserId> = read.into_iter().chain(counted).filter(has_it).collect();
     Ok(readers.into_iter().collect())
 }

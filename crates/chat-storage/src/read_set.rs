@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use chat_core::StoreError;
 use chat_core::id::{ChannelId, MessageId, UserId};
+use chat_core::model::channel::Membership;
 use chat_core::model::message::{ContentFlags, Recipient};
 use chat_core::model::snapshot::RealmSnapshot;
 use roaring::RoaringTreemap;
@@ -17,7 +18,7 @@ use crate::dialect::Sql;
 use crate::engine::{PgSession, Tx, run};
 use crate::fault::failed;
 use crate::log_transaction::LogTransaction;
-use crate::memory::message_index::IndexedMessages;
+use crate::memory::message_index::{IndexEntry, IndexedMessages};
 use crate::memory::read_state_cache::ReadState;
 use crate::store::Shared;
 
@@ -38,7 +39,7 @@ const OR_REPLACE: &str =
 const RENEW: &str = "UPDATE read_set SET all_until = new.all_until, messages = new.messages
 FROM unnest($1::BIGINT[], $2::BIGINT[], $3::BIGINT[], $4::BYTEA[]) AS new (user_id, recipient_id, all_until, messages)
 WHERE read_set.user_id = new.user_id AND read_set.recipient_id = new.recipient_id";
-const BETWEEN: &str = "SELECT id FROM message WHERE recipient_id = $1 AND id >= $2 AND id <= $3";
+const BETWEEN: &str = "SELECT id, marks FROM message WHERE recipient_id = $1 AND id >= $2 AND id <= $3";
 const BEYOND: &str = "SELECT id, sender_id, marks FROM message WHERE recipient_id = $1 AND id > $2
 ORDER BY id LIMIT $3";
 
@@ -61,7 +62,12 @@ impl ReadSet {
     }
 
     /// Returns whether they read it themselves, and it is not only what they did not receive.
-    pub(crate) fn is_read_by(&self, realm: &RealmSnapshot, user_id: UserId, message: (Recipient, MessageId)) -> bool {
+    pub(crate) fn is_read_by(
+        &self,
+        realm: &RealmSnapshot,
+        user_id: UserId,
+        message: (Recipient, MessageId, ContentFlags),
+    ) -> bool {
         self.beyond.contains(key(message.1.0)) || self.contains(message.1) && received(realm, user_id, message)
     }
 
@@ -111,12 +117,17 @@ fn key(id: i64) -> u64 {
     id.unsigned_abs()
 }
 
-/// Returns whether the user received the message when it was sent.
-pub(crate) fn received(realm: &RealmSnapshot, user_id: UserId, (recipient, id): (Recipient, MessageId)) -> bool {
+/// Returns whether the user received the message where it is.
+pub(crate) fn received(
+    realm: &RealmSnapshot,
+    user_id: UserId,
+    (recipient, id, content_flags): (Recipient, MessageId, ContentFlags),
+) -> bool {
     match recipient {
         Recipient::Direct(_) => true,
         Recipient::Channel(channel) => {
-            realm.membership(channel, user_id).is_some_and(|membership| membership.received(id))
+            let received = |membership: &Membership| membership.received_message(id, content_flags.moved_in);
+            realm.membership(channel, user_id).is_some_and(received)
         }
     }
 }
@@ -328,11 +339,13 @@ async fn follow(
     (set, reading): (&mut ReadSet, &ReadChange),
 ) -> Result<(), StoreError> {
     if let Some(lowest) = reading.lowest_unread().filter(|lowest| *lowest <= set.all_until) {
-        let read: Vec<i64> = run!(tx.on(), fetch_all: sqlx::query_scalar(BETWEEN)
+        let read: Vec<(i64, i64)> = run!(tx.on(), fetch_all: sqlx::query_as(BETWEEN)
             .bind(i64::from(recipient)).bind(lowest).bind(set.all_until))
         .map_err(failed)?;
-        let is_received = |id: &i64| received(realm, user_id, (recipient, MessageId(*id)));
-        set.set_back(lowest, read.into_iter().filter(is_received));
+        let is_received = |(id, content_flags): &(i64, i64)| {
+            received(realm, user_id, (recipient, MessageId(*id), ContentFlags::from_bits(*content_flags)))
+        };
+        set.set_back(lowest, read.into_iter().filter(is_received).map(|(id, _)| id));
     }
     set.take(reading);
     advance(tx, realm, (user_id, recipient), set).await
@@ -353,19 +366,21 @@ fn follow_kept(
         Recipient::Channel(channel) => (false, realm.membership(channel, user_id)),
         Recipient::Direct(_) => (true, None),
     };
-    let received = |id| membership.map_or(is_direct, |membership| membership.received(id));
+    let received = |entry: &IndexEntry| {
+        membership.map_or(is_direct, |here| here.received_message(entry.id, entry.content_flags().moved_in))
+    };
     if let Some(lowest) = lowest {
         let until = set.all_until;
-        let behind = kept.entries_after(recipient, lowest - 1).map(|entry| entry.id).take_while(|id| id.0 <= until);
-        let read = behind.filter(|id| received(*id));
-        set.set_back(lowest, read.map(|id| id.0));
+        let behind = kept.entries_after(recipient, lowest - 1).take_while(|entry| entry.id.0 <= until);
+        let read = behind.filter(|entry| received(entry));
+        set.set_back(lowest, read.map(|entry| entry.id.0));
     }
     set.take(reading);
     for entry in kept.entries_after(recipient, set.all_until) {
         let id = entry.id;
         // What the sender has no longer read is not in memory yet.
         let own = entry.sender_id == user_id && entry.content_flags().read_by_sender && !reading.unread.contains(&id.0);
-        if !set.pass(id, own, received(id)) {
+        if !set.pass(id, own, received(entry)) {
             break;
         }
     }
@@ -394,8 +409,9 @@ async fn advance(
         .map_err(failed)?;
         let last = rows.len() < usize::try_from(STEP).unwrap_or_default();
         for (id, sender, content_flags) in rows {
-            let own = sender == user_id.0 && ContentFlags::from_bits(content_flags).read_by_sender;
-            if !set.pass(MessageId(id), own, received(realm, user_id, (recipient, MessageId(id)))) {
+            let (id, content_flags) = (MessageId(id), ContentFlags::from_bits(content_flags));
+            let own = sender == user_id.0 && content_flags.read_by_sender;
+            if !set.pass(id, own, received(realm, user_id, (recipient, id, content_flags))) {
                 return Ok(());
             }
         }

@@ -157,6 +157,15 @@ impl Membership {
     pub fn received(&self, message: MessageId) -> bool {
         self.spans.iter().any(|span| span.contains(message.into()))
     }
+
+    /// Returns whether the user received a message that is in the channel now. One with
+    /// [`ContentFlags::moved_in`](crate::model::message::ContentFlags::moved_in) was received by those alone who have been
+    /// in the channel since before it was sent.
+    #[must_use]
+    pub fn received_message(&self, message: MessageId, moved_in: bool) -> bool {
+        let lasts = |span: &SubscriptionPeriod| !moved_in || span.until.is_none();
+        self.spans.iter().any(|span| span.contains(message.into()) && lasts(span))
+    }
 }
 
 /// A channel's name in the form by which it is unique.

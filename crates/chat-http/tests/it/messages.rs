@@ -1,5 +1,6 @@
 //! Sending and reading messages.
 
+mod copies;
 mod hostile;
 mod reading;
 mod searching;

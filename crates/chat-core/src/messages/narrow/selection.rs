@@ -35,6 +35,8 @@ enum MessageScope {
     Received,
     /// What they received in one channel.
     ReceivedIn(ChannelId),
+    /// What they may read anywhere.
+    Readable,
     /// One channel.
     Channel(ChannelId),
     /// All public channels, and what they received in others.
@@ -44,7 +46,7 @@ enum MessageScope {
 impl MessageSelection {
     /// Bounds a narrow by what the reader may have: messages they received, and of a channel that is asked for by
     /// name, or of all public channels, also the history before them; but not with an `is` term, which asks about
-    /// their own copies.
+    /// their own copies. A star makes a copy of any message that they may read.
     #[must_use]
     pub fn new(realm: &Arc<RealmSnapshot>, reader: &User, terms: Vec<NarrowTerm>) -> Self {
         let asks_own = terms.iter().any(|term| term.condition.asks_flags());
@@ -54,7 +56,10 @@ impl MessageSelection {
             NarrowCondition::Channel(id) => Some(id),
             _ => None,
         });
+        let marked = terms.iter().any(|term| !term.negated && term.condition.asks_own_mark());
         let scope = match only {
+            Some(id) if marked => MessageScope::Channel(id),
+            None if marked => MessageScope::Readable,
             Some(id) if asks_own => MessageScope::ReceivedIn(id),
             Some(id) => MessageScope::Channel(id),
             None if public => MessageScope::Public,
@@ -116,7 +121,7 @@ impl MessageSelection {
         let with_history = match self.scope {
             MessageScope::ReceivedIn(only) | MessageScope::Channel(only) if only != channel => return None,
             MessageScope::Received | MessageScope::ReceivedIn(_) => false,
-            MessageScope::Channel(_) => self.shows_all(channel, |_| true),
+            MessageScope::Channel(_) | MessageScope::Readable => self.shows_all(channel, |_| true),
             MessageScope::Public => self.shows_all(channel, |channel| !channel.privacy.is_private()),
         };
         if with_history {
@@ -139,7 +144,7 @@ impl MessageSelection {
         let mut channels: Vec<ChannelId> = match self.scope {
             MessageScope::ReceivedIn(only) | MessageScope::Channel(only) => vec![only],
             MessageScope::Received => self.realm.memberships(self.user_id).map(|(id, _)| id).collect(),
-            MessageScope::Public => self.realm.channels().map(|channel| channel.id).collect(),
+            MessageScope::Public | MessageScope::Readable => self.realm.channels().map(|channel| channel.id).collect(),
         };
         channels.retain(|id| self.bounds(*id).is_some());
         channels.sort_unstable();

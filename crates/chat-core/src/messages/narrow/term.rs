@@ -184,4 +184,10 @@ impl NarrowCondition {
     pub fn asks_flags(&self) -> bool {
         matches!(self, Self::IsFlag(_) | Self::IsUnread | Self::IsMentioned)
     }
+
+    /// Returns whether the reader put the flag that it asks for on messages by themselves, received or not.
+    #[must_use]
+    pub fn asks_own_mark(&self) -> bool {
+        matches!(self, Self::IsFlag(Flag::Starred | Flag::Collapsed))
+    }
 }
