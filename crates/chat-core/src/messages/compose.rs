@@ -1,8 +1,8 @@
 //! From what someone wants to say to a message that waits to be sent.
 //!
-//! Two things about it only the store knows, and only rare messages ask for them: who took part in a topic, and
-//! whether people have written to each other before. So composing has two steps: [`draft`] decides everything that
-//! follows from the realm, and [`PermittedMessage::finish`] takes the answer to what it [`PermittedMessage::asks`].
+//! Everything that follows from the realm is decided here. Two things only the store knows, and only rare messages ask for
+//! them: the users who took part in a topic, and whether people have written to each other before
+//! ([`super::send::compose`] asks for them).
 
 use std::collections::BTreeSet;
 
@@ -80,31 +80,19 @@ pub enum ComposeError {
 }
 
 /// A fact about stored messages that a decision needs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum StoreQuestion {
+#[derive(Debug)]
+pub(super) enum StoreQuestion {
     /// Who wrote in the topic or gave a reaction there.
     Participants(Conversation),
     /// Whether these users have written to each other before.
     HaveWritten(Vec<UserId>),
 }
 
-/// The answer to a [`StoreQuestion`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum StoreAnswer {
-    /// Nothing was asked.
-    Nothing,
-    /// To [`StoreQuestion::Participants`].
-    Participants(Vec<UserId>),
-    /// To [`StoreQuestion::HaveWritten`].
-    HaveWritten(bool),
-}
-
 /// A message that the rules of the realm permit, before the store is asked.
 #[derive(Debug)]
-pub struct PermittedMessage {
-    message: NewMessage,
-    mentioned: Vec<UserId>,
-    question: Option<StoreQuestion>,
+pub(super) struct PermittedMessage {
+    pub(super) composed: ComposedMessage,
+    pub(super) question: Option<StoreQuestion>,
 }
 
 /// A message that is ready to be sent.
@@ -118,7 +106,7 @@ pub struct ComposedMessage {
 
 /// The users who receive a message.
 #[derive(Debug, Clone, Copy)]
-pub enum MessageReceivers<'a> {
+pub(super) enum MessageReceivers<'a> {
     /// Who is in the channel.
     Channel(ChannelId),
     /// Who received that message of the channel, which has these marks, also when they have left since.
@@ -129,8 +117,7 @@ pub enum MessageReceivers<'a> {
 
 impl MessageReceivers<'_> {
     /// Returns whether the user is among them.
-    #[must_use]
-    pub fn include(self, realm: &RealmSnapshot, user_id: UserId) -> bool {
+    pub(super) fn include(self, realm: &RealmSnapshot, user_id: UserId) -> bool {
         match self {
             Self::Channel(id) => realm.subscription(id, user_id).is_some(),
             Self::Of(id, message, content_flags) => realm.membership(id, user_id).is_some_and(|membership| {
@@ -142,8 +129,7 @@ impl MessageReceivers<'_> {
     }
 
     /// All of them, in the order of their numbers.
-    #[must_use]
-    pub fn all(self, realm: &RealmSnapshot) -> Vec<UserId> {
+    fn all(self, realm: &RealmSnapshot) -> Vec<UserId> {
         match self {
             Self::Channel(id) => realm.subscribers(id).collect(),
             Self::Of(..) => {
@@ -157,12 +143,10 @@ impl MessageReceivers<'_> {
     }
 }
 
-/// Decides whether the sender may send the message, renders it, and finds whom it concerns.
-///
-/// # Errors
-/// The first of: the topic, the text, the name of the channel or a receiver is none; the sender may not write there;
-/// they may not mention everybody or a group.
-pub fn draft(
+/// Decides whether the sender may send the message, renders it, and finds whom it concerns. Refuses by the first of: the
+/// topic, the text, the name of the channel or a receiver is none; the sender may not write there; they may not mention
+/// everybody or a group.
+pub(super) fn draft(
     setting: &RenderSettings<'_>,
     realm: &RealmSnapshot,
     sender: &User,
@@ -216,7 +200,8 @@ pub fn draft(
     };
     let mut message = NewMessage { decided_at: realm.changed(), to, event, attachments };
     with_widget(&mut message.event.message, request.widget);
-    Ok(PermittedMessage { message, mentioned, question: question.or(participants) })
+    let composed = ComposedMessage { message, mentioned };
+    Ok(PermittedMessage { composed, question: question.or(participants) })
 }
 
 /// The number of a submessage that comes with its message is given when the message is written.
@@ -227,41 +212,20 @@ fn with_widget(message: &mut Message, given: Option<&str>) {
     }
 }
 
-impl PermittedMessage {
-    /// Returns what has to be known before the message can go.
-    #[must_use]
-    pub fn asks(&self) -> Option<&StoreQuestion> {
-        self.question.as_ref()
-    }
-
-    /// Returns the message, ready to be sent.
-    ///
-    /// # Errors
-    /// When what the store knows forbids it.
-    pub fn finish(
-        self,
-        realm: &RealmSnapshot,
-        sender: &User,
-        known: &StoreAnswer,
-    ) -> Result<ComposedMessage, SendError> {
-        let Self { mut message, mentioned, question } = self;
-        let at_s = message.event.message.sent_s;
-        match (question, known) {
-            (None, _) | (Some(StoreQuestion::HaveWritten(_)), StoreAnswer::HaveWritten(true)) => {}
-            (Some(StoreQuestion::HaveWritten(_)), _) => return Err(SendError::DirectNotInitiated),
-            (Some(StoreQuestion::Participants(conversation)), StoreAnswer::Participants(participants)) => {
-                let Recipient::Channel(channel_id) = conversation.recipient else {
-                    return Ok(ComposedMessage { message, mentioned });
-                };
-                with_wildcard(realm, sender, (channel_id, WildcardMention::Topic(participants.len())), at_s)?;
-                let here = participants.iter().filter(|user| realm.subscription(channel_id, **user).is_some());
-                message.event.flags.extend(here.map(|user| (*user, Flag::TopicWildcardMentioned)));
-                message.event.flags.sort_unstable();
-            }
-            (Some(StoreQuestion::Participants(_)), _) => return Err(SendError::TopicWildcardRefused),
-        }
-        Ok(ComposedMessage { message, mentioned })
-    }
+/// Mentions everybody who took part in the topic of a message that asks for it.
+pub(super) fn mention_participants(
+    realm: &RealmSnapshot,
+    sender: &User,
+    message: &mut NewMessage,
+    participants: &[UserId],
+) -> Result<(), SendError> {
+    let MessageDestination::Channel { channel_id, .. } = message.to else { return Ok(()) };
+    let event = &mut message.event;
+    with_wildcard(realm, sender, (channel_id, WildcardMention::Topic(participants.len())), event.message.sent_s)?;
+    let here = participants.iter().filter(|user| realm.subscription(channel_id, **user).is_some());
+    event.flags.extend(here.map(|user| (*user, Flag::TopicWildcardMentioned)));
+    event.flags.sort_unstable();
+    Ok(())
 }
 
 type Address = (MessageDestination, Option<StoreQuestion>);
@@ -333,11 +297,8 @@ fn check_mentions(
     Ok(question)
 }
 
-/// Whether the sender may mention these groups.
-///
-/// # Errors
-/// [`SendError::GroupMentionRefused`] names the first that they may not.
-pub fn check_groups(
+/// Whether the sender may mention these groups; the refusal names the first that they may not.
+pub(super) fn check_groups(
     realm: &RealmSnapshot,
     sender: &User,
     groups: &BTreeSet<UserGroupId>,
@@ -349,8 +310,7 @@ pub fn check_groups(
 }
 
 /// Returns what a rendered text has in it.
-#[must_use]
-pub fn content_flags(rendered: &RenderedMessage, read_by_sender: bool) -> ContentFlags {
+pub(crate) fn content_flags(rendered: &RenderedMessage, read_by_sender: bool) -> ContentFlags {
     ContentFlags {
         is_me: rendered.is_me_message,
         has_link: rendered.has_link(),
@@ -365,8 +325,7 @@ pub fn content_flags(rendered: &RenderedMessage, read_by_sender: bool) -> Conten
 
 /// Returns the receivers for whom a text sets a flag, in the order of their numbers: those it mentions, by name or in a
 /// group, and those who wait for one of its words. Everybody at once is not among them.
-#[must_use]
-pub fn flags(
+pub(super) fn flags(
     setting: &RenderSettings<'_>,
     realm: &RealmSnapshot,
     receivers: MessageReceivers<'_>,

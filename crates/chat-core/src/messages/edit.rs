@@ -19,10 +19,9 @@ use crate::model::user::User;
 use crate::permission::access::{ChannelNotFound, add_to, channel};
 use crate::permission::send::{SendError, to_channel};
 
-pub use apply::{EditContext, RenderedText, apply, companions};
+use apply::{EditContext, RenderedText, apply, companions};
 pub use history::history;
 pub use html_diff::html_diff;
-pub use text::ContentEdit;
 pub use write::edit;
 
 /// The messages of a topic that move together with an edited one: `propagate_mode`.
@@ -72,22 +71,22 @@ pub struct EditRequest<'a> {
 
 /// The changes that an edit makes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EditPlan {
+struct EditPlan {
     /// The new text.
-    pub content: Option<String>,
+    content: Option<String>,
     /// Where the message goes.
-    pub to: Option<MessageMove>,
+    to: Option<MessageMove>,
 }
 
 /// The destination of a moved message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MessageMove {
+struct MessageMove {
     /// The channel it will be in; the same or another.
-    pub channel_id: ChannelId,
+    channel_id: ChannelId,
     /// The topic it will be under; the same or another.
-    pub topic: String,
+    topic: String,
     /// What goes with it.
-    pub propagate: PropagateMode,
+    propagate: PropagateMode,
 }
 
 /// What stands in the place of a text that was taken away.
@@ -160,10 +159,7 @@ pub enum EditError {
 }
 
 /// Returns what a user, who may read the message, may change of what they want to.
-///
-/// # Errors
-/// See [`EditError`].
-pub fn plan(
+fn plan(
     realm: &RealmSnapshot,
     user: &User,
     message: &Message,
@@ -266,10 +262,7 @@ fn plan_move(
 
 /// Whether the messages that would come along are young enough: `messages` are all of them, with the time each was
 /// sent in unix seconds, the oldest first.
-///
-/// # Errors
-/// [`EditError::PartlyTooLate`].
-pub fn may_take_along(
+fn may_take_along(
     rules: &RealmRules,
     user: &User,
     messages: &[(MessageId, i64)],
@@ -302,10 +295,7 @@ pub enum DeleteError {
 }
 
 /// Whether a user, who may read the message, may delete it. Administrators may delete any.
-///
-/// # Errors
-/// See [`DeleteError`].
-pub fn may_delete(rules: &RealmRules, user: &User, message: &Message, now_s: i64) -> Result<(), DeleteError> {
+pub(super) fn may_delete(rules: &RealmRules, user: &User, message: &Message, now_s: i64) -> Result<(), DeleteError> {
     if user.is_administrator() {
         return Ok(());
     }

@@ -2,7 +2,9 @@
 
 use crate::id::{MessageId, UserId};
 use crate::log::decision::{DECISIONS_MAX, StaleDecisionError};
-use crate::messages::compose::{self, ComposeError, ComposedMessage, SendRequest, StoreAnswer, StoreQuestion};
+use crate::messages::compose::{
+    self, ComposeError, ComposedMessage, PermittedMessage, SendRequest, StoreQuestion, mention_participants,
+};
 use crate::messages::ports::{MessagePorts, WorkflowError};
 use crate::messages::store::SendOutcome;
 use crate::messages::topic_policy::TopicPolicy;
@@ -11,6 +13,7 @@ use crate::model::render_context::RenderSettings;
 use crate::model::snapshot::RealmSnapshot;
 use crate::model::user::User;
 use crate::permission::entry;
+use crate::permission::send::SendError;
 
 /// Clients that show their user what they send, by which it is read.
 ///
@@ -77,15 +80,22 @@ pub async fn compose(
     let uploads = ports.uploads().linked(realm, sender, request.content).await?;
     let MessagePorts { realm_url, now_s, .. } = *ports;
     let setting = RenderSettings { realm_url, render_context: &render_context, uploads: Some(&uploads), now_s };
-    let draft = compose::draft(&setting, realm, sender, request)?;
-    let known = match draft.asks() {
-        None => StoreAnswer::Nothing,
-        Some(StoreQuestion::Participants(conversation)) => {
-            StoreAnswer::Participants(ports.messages.participants(conversation).await?)
+    let PermittedMessage { mut composed, question } = compose::draft(&setting, realm, sender, request)?;
+    match question {
+        None => {}
+        Some(StoreQuestion::HaveWritten(users)) => {
+            let have_written = ports.messages.have_written(&users).await?;
+            if !have_written {
+                return Err(ComposeError::from(SendError::DirectNotInitiated).into());
+            }
         }
-        Some(StoreQuestion::HaveWritten(users)) => StoreAnswer::HaveWritten(ports.messages.have_written(users).await?),
-    };
-    Ok(draft.finish(realm, sender, &known).map_err(ComposeError::from)?)
+        Some(StoreQuestion::Participants(conversation)) => {
+            let participants = ports.messages.participants(&conversation).await?;
+            let message = &mut composed.message;
+            mention_participants(realm, sender, message, &participants).map_err(ComposeError::from)?;
+        }
+    }
+    Ok(composed)
 }
 
 /// Returns whether the program shows its user what they send, so that they have read it.

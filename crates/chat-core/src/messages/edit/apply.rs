@@ -16,23 +16,21 @@ use crate::wire::{TopicLinkText, add};
 
 /// A rendered text: its HTML, properties, flags of receivers and uploads.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct RenderedText {
+pub(super) struct RenderedText {
     /// The HTML.
-    pub html: String,
+    pub(super) html: String,
     /// What it has in it.
-    pub content_flags: ContentFlags,
+    pub(super) content_flags: ContentFlags,
     /// Whom it mentions and whose words it has: receivers and the flag each gets.
-    pub flags: Vec<(UserId, Flag)>,
+    pub(super) flags: Vec<(UserId, Flag)>,
     /// The uploads that it uses.
-    pub attachments: Vec<AttachmentId>,
+    pub(super) attachments: Vec<AttachmentId>,
 }
 
 /// Returns the messages that go with one, itself among them, the oldest first. `topic` are the messages of its topic
-/// with the time each was sent in unix seconds, the oldest first; only those the user may read move.
-///
-/// # Errors
-/// When some are too old to move.
-pub fn companions(
+/// with the time each was sent in unix seconds, the oldest first; only those the user may read move, and none when some
+/// are too old.
+pub(super) fn companions(
     realm: &RealmSnapshot,
     user: &User,
     message: &Message,
@@ -61,23 +59,22 @@ pub fn companions(
 
 /// The context of an edit: its rendered text, the messages that move, the links of the topic and the time.
 #[derive(Debug, Clone, Copy)]
-pub struct EditContext<'a> {
+pub(super) struct EditContext<'a> {
     /// What the new text says; only where the text changes.
-    pub text: Option<&'a RenderedText>,
+    pub(super) text: Option<&'a RenderedText>,
     /// The messages that move, from [`companions`].
-    pub moves: &'a [MessageId],
+    pub(super) moves: &'a [MessageId],
     /// Links in the topic the message will be under.
-    pub topic_links: &'a [TopicLinkText],
+    pub(super) topic_links: &'a [TopicLinkText],
     /// When, in unix seconds.
-    pub now_s: i64,
+    pub(super) now_s: i64,
 }
 
 /// Returns the plan as what is written down and told.
 ///
 /// Those who can read the message afterwards are notified of the edit; those who cannot any more are notified that the
 /// messages are gone, so that nothing of the new place reaches them.
-#[must_use]
-pub fn apply(
+pub(super) fn apply(
     realm: &RealmSnapshot,
     user: &User,
     message: &Message,

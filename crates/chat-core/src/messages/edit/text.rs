@@ -4,77 +4,51 @@ use super::RenderedText;
 use crate::id::UserId;
 use crate::markdown::{RenderedMessage, WildcardScope};
 use crate::messages::compose::{MessageReceivers, check_groups, content_flags, flags};
-use crate::model::message::{Conversation, Flag, Message, Recipient, topic_key};
+use crate::messages::readable::ReadableMessage;
+use crate::model::message::{Flag, Recipient};
 use crate::model::render_context::RenderSettings;
-use crate::model::snapshot::RealmSnapshot;
-use crate::model::user::User;
 use crate::permission::send::{SendError, WildcardMention, with_wildcard};
 
-/// The new content of an edited message, rendered.
-#[derive(Debug)]
-pub struct ContentEdit<'a> {
-    realm: &'a RealmSnapshot,
-    writer: &'a User,
-    message: &'a Message,
-    content: &'a str,
+/// Returns what a rendered text says in the place of the text that was sent. `participants` are those of the message's
+/// topic, where the text mentions them all.
+///
+/// It concerns those who received the message: who came later reads it as history, and who left has it still. It is
+/// refused when the writer may not mention all that the text mentions.
+pub(super) fn rewritten(
+    setting: &RenderSettings<'_>,
+    found: &ReadableMessage,
+    content: &str,
     rendered: RenderedMessage,
-}
-
-impl<'a> ContentEdit<'a> {
-    /// Renders the text as its writer's, on the realm as it is now.
-    #[must_use]
-    pub fn new(
-        setting: &RenderSettings<'_>,
-        realm: &'a RealmSnapshot,
-        writer: &'a User,
-        (message, content): (&'a Message, &'a str),
-    ) -> Self {
-        let rendered = setting.render(realm, writer, content);
-        Self { realm, writer, message, content, rendered }
-    }
-
-    /// Returns the topic whose participants have to be known: the text mentions them all.
-    #[must_use]
-    pub fn asks_participants(&self) -> Option<Conversation> {
-        let Recipient::Channel(_) = self.message.recipient else { return None };
-        let mentions = self.rendered.wildcards.contains(&WildcardScope::Topic);
-        mentions.then(|| Conversation { recipient: self.message.recipient, topic_key: topic_key(&self.message.topic) })
-    }
-
-    /// What the text says. `participants` answer [`ContentEdit::asks_participants`].
-    ///
-    /// It concerns those who received the message: who came later reads it as history, and who left has it still.
-    ///
-    /// # Errors
-    /// When the writer may not mention all that the text mentions.
-    pub fn text(self, setting: &RenderSettings<'_>, participants: &[UserId]) -> Result<RenderedText, SendError> {
-        let Self { realm, writer, message, content, rendered } = self;
-        check_groups(realm, writer, &rendered.mentioned_groups, setting.now_s)?;
-        if let Recipient::Channel(channel_id) = message.recipient {
-            let may = |wildcard| with_wildcard(realm, writer, (channel_id, wildcard), setting.now_s);
-            if rendered.wildcards.contains(&WildcardScope::Channel) {
-                may(WildcardMention::Channel)?;
-            }
-            if rendered.wildcards.contains(&WildcardScope::Topic) {
-                may(WildcardMention::Topic(participants.len()))?;
-            }
+    participants: &[UserId],
+) -> Result<RenderedText, SendError> {
+    let ReadableMessage { realm, user: writer, message } = found;
+    check_groups(realm, writer, &rendered.mentioned_groups, setting.now_s)?;
+    if let Recipient::Channel(channel_id) = message.recipient {
+        let may = |wildcard| with_wildcard(realm, writer, (channel_id, wildcard), setting.now_s);
+        if rendered.wildcards.contains(&WildcardScope::Channel) {
+            may(WildcardMention::Channel)?;
         }
-        let receivers = match message.recipient {
-            Recipient::Channel(channel_id) => MessageReceivers::Of(channel_id, message.id, message.content_flags),
-            Recipient::Direct(_) => MessageReceivers::Users(&message.direct_users),
-        };
-        let mut flags = flags(setting, realm, receivers, (content, &rendered));
         if rendered.wildcards.contains(&WildcardScope::Topic) {
-            let here = participants.iter().filter(|user| receivers.include(realm, **user));
-            flags.extend(here.map(|user| (*user, Flag::TopicWildcardMentioned)));
+            may(WildcardMention::Topic(participants.len()))?;
         }
-        let content_flags = content_flags(&rendered, message.content_flags.read_by_sender);
-        Ok(RenderedText { attachments: setting.attachments(&rendered), html: rendered.html, content_flags, flags })
     }
+    let receivers = match message.recipient {
+        Recipient::Channel(channel_id) => MessageReceivers::Of(channel_id, message.id, message.content_flags),
+        Recipient::Direct(_) => MessageReceivers::Users(&message.direct_users),
+    };
+    let mut flags = flags(setting, realm, receivers, (content, &rendered));
+    if rendered.wildcards.contains(&WildcardScope::Topic) {
+        let here = participants.iter().filter(|user| receivers.include(realm, **user));
+        flags.extend(here.map(|user| (*user, Flag::TopicWildcardMentioned)));
+    }
+    let content_flags = content_flags(&rendered, message.content_flags.read_by_sender);
+    Ok(RenderedText { attachments: setting.attachments(&rendered), html: rendered.html, content_flags, flags })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::id::{ChannelId, EventId};
     use crate::log::event::EventRecord;
@@ -105,10 +79,10 @@ mod tests {
             now_s: NOW_S,
         };
         let message = testing::message(4, Recipient::Channel(ChannelId(20)));
-        let writer = realm.user(UserId(4)).unwrap();
-        let rewriting = ContentEdit::new(&setting, &realm, writer, (&message, content));
-        assert_eq!(rewriting.asks_participants().is_some(), content.contains("@**topic**"));
-        rewriting.text(&setting, &[UserId(1), UserId(4)])
+        let user = Arc::clone(realm.user(UserId(4)).unwrap());
+        let rendered = setting.render(&realm, &user, content);
+        let found = ReadableMessage { realm: Arc::new(realm), user, message };
+        rewritten(&setting, &found, content, rendered, &[UserId(1), UserId(4)])
     }
 
     #[test]

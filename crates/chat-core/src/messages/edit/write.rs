@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use super::{ContentEdit, EditContext, EditError, EditPlan, EditRequest, RenderedText, apply, companions, plan};
+use super::text::rewritten;
+use super::{EditContext, EditError, EditPlan, EditRequest, RenderedText, apply, companions, plan};
 use crate::id::MessageId;
 use crate::log::decision::{DECISIONS_MAX, StaleDecisionError};
+use crate::markdown::WildcardScope;
 use crate::messages::ports::{MessagePorts, WorkflowError};
 use crate::messages::readable::{self, ReadableMessage};
 use crate::messages::store::{MessageEdit, WriteOutcome};
@@ -89,10 +91,9 @@ async fn rendered(
     let uploads = ports.uploads().linked(realm, user, content).await?;
     let MessagePorts { realm_url, now_s, .. } = *ports;
     let setting = RenderSettings { realm_url, render_context: &render_context, uploads: Some(&uploads), now_s };
-    let rewriting = ContentEdit::new(&setting, realm, user, (message, content));
-    let participants = match rewriting.asks_participants() {
-        Some(topic) => ports.messages.participants(&topic).await?,
-        None => Vec::new(),
-    };
-    Ok(rewriting.text(&setting, &participants).map_err(EditError::from)?)
+    let rendered = setting.render(realm, user, content);
+    let asks = rendered.wildcards.contains(&WildcardScope::Topic) && matches!(message.recipient, Recipient::Channel(_));
+    let topic = || Conversation { recipient: message.recipient, topic_key: topic_key(&message.topic) };
+    let participants = if asks { ports.messages.participants(&topic()).await? } else { Vec::new() };
+    Ok(rewritten(&setting, found, content, rendered, &participants).map_err(EditError::from)?)
 }
