@@ -9,7 +9,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use attempt_limits::attempts::{Attempts, Held};
 use axum::response::Response;
-use chat_core::files::{AttachmentStore, FileStore};
+use chat_core::files::{AttachmentStore, FileStore, UploadStorage};
 use chat_core::id::UserId;
 use chat_core::log::commit::RealmCommit;
 use chat_core::log::decision::DecisionQueue;
@@ -393,6 +393,12 @@ impl AppState {
             realm_url: &self.settings.base_url,
             now_s: self.now_s(),
         }
+    }
+
+    /// Returns the stores of uploads.
+    pub(crate) fn upload_storage(&self) -> UploadStorage<'_> {
+        let quota_bytes = self.settings.uploads.quota_bytes;
+        UploadStorage { files: self.files.as_ref(), attachments: self.attachments.as_ref(), quota_bytes }
     }
 
     /// Returns the error for too many attempts at a password.

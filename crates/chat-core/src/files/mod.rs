@@ -10,6 +10,7 @@ mod key;
 mod media;
 mod path;
 mod store;
+mod upload_storage;
 mod uploads;
 
 pub use attachment::{
@@ -20,4 +21,5 @@ pub use key::{FileKey, PublicImageName};
 pub use media::{ContentDisposition, MediaType, SNIFFED_BYTES};
 pub use path::{PathId, shown_name};
 pub use store::{FileError, FileReader, FileStore};
+pub use upload_storage::{UploadError, UploadStorage, UploadThumbnail};
 pub use uploads::LinkedUploads;

@@ -7,12 +7,15 @@ use serde_json::{Value, json};
 use crate::StoreError;
 use crate::id::{ChannelId, DraftId, EventId, UserId};
 use crate::limits::MAX_DIRECT_USERS;
+use crate::log::decision::{DECISIONS_MAX, StaleDecisionError};
 use crate::log::event::{EventAudience, NewEvent};
+use crate::messages::ports::{MessagePorts, WorkflowError};
 use crate::model::change::UserItemKind;
 use crate::model::message::{self, ContentError, TopicError};
 use crate::model::snapshot::RealmSnapshot;
 use crate::model::user::User;
 use crate::permission::access::{self, ChannelNotFound};
+use crate::permission::entry::AccountLookup;
 use crate::permission::send::SendError;
 use crate::wire::add;
 
@@ -120,11 +123,57 @@ pub fn require_kept(realm: &RealmSnapshot, user: &User) -> Result<(), DraftError
     if are_kept(realm, user.id) { Ok(()) } else { Err(DraftError::Disabled) }
 }
 
+/// Stores drafts of the caller, all of them or none. `account` finds the caller in the realm that is decided on.
+///
+/// # Errors
+/// See [`DraftError`]; when the caller is not let in any more, or the server failed.
+pub async fn create(
+    ports: &MessagePorts<'_>,
+    drafts: &dyn DraftStore,
+    account: AccountLookup<'_>,
+    requests: &[DraftRequest],
+) -> Result<Vec<DraftId>, WorkflowError> {
+    for _ in 0..DECISIONS_MAX {
+        let realm = ports.realm();
+        let user = account(&realm)?;
+        require_kept(&realm, user)?;
+        let new = requests.iter().map(|request| draft(&realm, user, request, ports.now_s));
+        let new: Vec<Draft> = new.collect::<Result<_, DraftError>>()?;
+        match drafts.add_drafts(user.id, &new, (realm.changed(), ports.now_s)).await? {
+            DraftOutcome::Done(ids) => return Ok(ids),
+            DraftOutcome::Full => return Err(DraftError::TooMany.into()),
+            DraftOutcome::Stale => {}
+        }
+    }
+    Err(StaleDecisionError("the realm").into())
+}
+
+/// Makes a draft another. Of a number that is none of the user's nothing else is said, whatever the draft would become.
+///
+/// # Errors
+/// See [`DraftError`]; or when the database failed.
+pub async fn change(
+    drafts: &dyn DraftStore,
+    (realm, user): (&RealmSnapshot, &User),
+    id: DraftId,
+    request: &DraftRequest,
+    now_s: i64,
+) -> Result<(), WorkflowError> {
+    require_kept(realm, user)?;
+    let draft = match draft(realm, user, request, now_s) {
+        Ok(draft) => draft,
+        Err(refused) if drafts.has_draft(user.id, id).await? => return Err(refused.into()),
+        Err(_) => return Err(DraftError::NoneSuch.into()),
+    };
+    let is_there = drafts.change_draft(user.id, id, &draft, now_s).await?;
+    if is_there { Ok(()) } else { Err(DraftError::NoneSuch.into()) }
+}
+
 /// Returns the draft as it is kept. Whether it could be sent is not asked: it is not done yet.
 ///
 /// # Errors
 /// The first of: the text is none; the time, the topic, the channel, one of the people is none.
-pub fn draft(realm: &RealmSnapshot, user: &User, request: &DraftRequest, now_s: i64) -> Result<Draft, DraftError> {
+fn draft(realm: &RealmSnapshot, user: &User, request: &DraftRequest, now_s: i64) -> Result<Draft, DraftError> {
     let content = message::content(&request.content)?;
     let touched_s = request.touched_s.unwrap_or(now_s);
     if touched_s < 0 {

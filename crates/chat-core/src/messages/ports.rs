@@ -7,6 +7,7 @@ use crate::files::AttachmentStore;
 use crate::log::decision::{DecisionQueue, StaleDecisionError};
 use crate::log::store::{EventLog, RealmStore};
 use crate::messages::compose::ComposeError;
+use crate::messages::draft::DraftError;
 use crate::messages::edit::{DeleteError, EditError};
 use crate::messages::reaction::ReactionError;
 use crate::messages::scheduled::ScheduledError;
@@ -74,6 +75,9 @@ pub enum WorkflowError {
     /// A message may not be sent.
     #[error(transparent)]
     Compose(#[from] ComposeError),
+    /// Drafts are not stored, or stay as they are.
+    #[error(transparent)]
+    Draft(#[from] DraftError),
     /// A message is not scheduled, or stays as it is.
     #[error(transparent)]
     Scheduled(#[from] ScheduledError),

@@ -4,10 +4,9 @@ use chat_core::files::AttachmentUse;
 use chat_core::id::AttachmentId;
 use serde_json::json;
 
-use super::uploads;
 use crate::auth::Caller;
 use crate::call::{ApiCall, endpoint};
-use crate::error::{ApiError, OrganizationItemError};
+use crate::error::ApiError;
 use crate::response::ApiResponse;
 use crate::routes::{Routes, delete, get, no_members};
 use crate::schema::{Member, Schema, has};
@@ -34,11 +33,9 @@ fn listed() -> Vec<Member> {
     vec![has("attachments", Schema::list(Schema::named("Attachment"))), has("upload_space_used", Schema::integer())]
 }
 
-/// Deletes an upload of the caller's. Messages that use it keep a link that leads nowhere.
+/// Deletes an upload of the caller's.
 async fn remove(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
     let id = AttachmentId(call.path_id("attachment_id")?);
-    let removed = call.app.attachments.remove((call.caller.id(), id), call.app.now_s()).await?;
-    let removed = removed.ok_or(OrganizationItemError::NoAttachment)?;
-    uploads::delete(&call.app, &removed.path_id).await;
+    call.app.upload_storage().delete(call.caller.id(), id, call.app.now_s()).await?;
     Ok(ApiResponse::empty())
 }

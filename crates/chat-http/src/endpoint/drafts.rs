@@ -3,13 +3,12 @@
 //! Not specified; parameters, keys and texts are those existing clients know.
 
 use chat_core::id::DraftId;
-use chat_core::log::decision::DECISIONS_MAX;
-use chat_core::messages::draft::{self, Draft, DraftError, DraftOutcome, DraftRequest, DraftType};
+use chat_core::messages::draft::{self, DraftError, DraftRequest, DraftType};
 use serde_json::{Value, json};
 
 use crate::auth::Caller;
 use crate::call::{ApiCall, endpoint};
-use crate::error::{ApiError, InternalError};
+use crate::error::ApiError;
 use crate::params::{
     FromJson, Json, JsonObject, JsonPath, JsonWord, ParamError, ParamReader, Params, WordEnum, not_blank,
 };
@@ -100,20 +99,9 @@ async fn create(
     call: ApiCall<Caller>,
     CreateDraftsParams(requests): CreateDraftsParams,
 ) -> Result<ApiResponse, ApiError> {
-    let now_s = call.app.now_s();
-    for _ in 0..DECISIONS_MAX {
-        let realm = call.app.realm();
-        let user = call.caller.account_in(&realm)?;
-        draft::require_kept(&realm, user)?;
-        let drafts = requests.iter().map(|request| draft::draft(&realm, user, request, now_s));
-        let drafts: Vec<Draft> = drafts.collect::<Result<_, DraftError>>()?;
-        match call.app.drafts.add_drafts(user.id, &drafts, (realm.changed(), now_s)).await? {
-            DraftOutcome::Done(ids) => return ApiResponse::from_payload(&json!({"ids": ids})),
-            DraftOutcome::Full => return Err(DraftError::TooMany.into()),
-            DraftOutcome::Stale => {}
-        }
-    }
-    Err(InternalError::without_cause("the realm changed faster than drafts could be kept").into())
+    let (ports, drafts) = (call.app.message_ports(), call.app.drafts.as_ref());
+    let ids = draft::create(&ports, drafts, &|realm| call.caller.account_in(realm), &requests).await?;
+    ApiResponse::from_payload(&json!({"ids": ids}))
 }
 
 /// Returns the members of the response.
@@ -130,19 +118,11 @@ impl Params for EditDraftParams {
     }
 }
 
-/// Makes a draft another. Of a number that is none of theirs nothing else is said, whatever the draft would become.
+/// Makes a draft another.
 async fn edit(call: ApiCall<Caller>, EditDraftParams(request): EditDraftParams) -> Result<ApiResponse, ApiError> {
     let id = DraftId(call.path_id("draft_id")?);
-    let (realm, user, now_s) = (&call.caller.realm, &call.caller.user, call.app.now_s());
-    draft::require_kept(realm, user)?;
-    let draft = match draft::draft(realm, user, &request, now_s) {
-        Ok(draft) => draft,
-        Err(refused) if call.app.drafts.has_draft(user.id, id).await? => return Err(refused.into()),
-        Err(_) => return Err(DraftError::NoneSuch.into()),
-    };
-    if !call.app.drafts.change_draft(user.id, id, &draft, now_s).await? {
-        return Err(DraftError::NoneSuch.into());
-    }
+    let Caller { realm, user, .. } = &call.caller;
+    draft::change(call.app.drafts.as_ref(), (realm, user), id, &request, call.app.now_s()).await?;
     Ok(ApiResponse::empty())
 }
 

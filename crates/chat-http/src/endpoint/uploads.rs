@@ -5,7 +5,7 @@ mod serve;
 pub(crate) mod thumbnails;
 
 use axum::routing;
-use chat_core::files::{Attachment, FileKey, PathId, THUMBNAILS};
+use chat_core::files::{Attachment, PathId};
 use chat_core::model::snapshot::RealmSnapshot;
 use chat_core::model::user::User;
 
@@ -27,17 +27,6 @@ pub(crate) fn routes() -> Routes {
         .route("/user_uploads/download/{*path}", routing::get(raw_endpoint(serve::download)))
         .route("/user_uploads/thumbnail/{*path}", routing::get(raw_endpoint(thumbnails::get)))
         .route("/user_uploads/temporary/{ticket}/{name}", routing::get(raw_endpoint(serve::temporary)))
-}
-
-/// Deletes the bytes of an upload that is nobody's any more, and of its smaller pictures. Those that stay cost room and
-/// nothing else: they cannot be found.
-pub(crate) async fn delete(app: &AppState, path: &PathId) {
-    let small = THUMBNAILS.map(|name| FileKey::of_thumbnail(path, name));
-    for key in small.into_iter().chain([FileKey::from(path)]) {
-        if let Err(error) = app.files.delete(&key).await {
-            tracing::warn!(%error, "bytes of an upload that is gone stay");
-        }
-    }
 }
 
 /// Returns the upload of that path, when the user may read it.

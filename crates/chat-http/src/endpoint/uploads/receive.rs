@@ -7,7 +7,9 @@ use std::path::Path;
 use axum::body::{Body, HttpBody as _};
 use axum::response::Response;
 use bytes::Bytes;
-use chat_core::files::{self, Attachment, FileKey, ImageMetadata, MediaType, NewAttachment, PathId, SNIFFED_BYTES};
+use chat_core::files::{
+    self, Attachment, ImageMetadata, MediaType, NewAttachment, PathId, SNIFFED_BYTES, UploadThumbnail,
+};
 use http::HeaderMap;
 use http_body_util::{BodyDataStream, LengthLimitError, Limited};
 use multer::{Field, Multipart};
@@ -54,16 +56,12 @@ pub(super) fn response_schema() -> Vec<Member> {
 
 /// Refuses what says itself that it is too large, before any of it is read.
 async fn room_for_announced(app: &AppState, headers: &HeaderMap) -> Result<(), ApiError> {
-    let settings = &app.settings.uploads;
     let Some(announced) = announced_bytes(headers) else { return Ok(()) };
     let least = announced.saturating_sub(FORM_BYTES);
-    if least > settings.max_bytes {
+    if least > app.settings.uploads.max_bytes {
         return Err(too_large(app));
     }
-    let Some(quota_bytes) = settings.quota_bytes else { return Ok(()) };
-    let used = app.attachments.used_bytes().await?;
-    let fits = used.saturating_add(i64::try_from(least).unwrap_or(i64::MAX)) <= quota_bytes;
-    if fits { Ok(()) } else { Err(OrganizationItemError::OverQuota.into()) }
+    Ok(app.upload_storage().require_room(least).await?)
 }
 
 fn too_large(app: &AppState) -> ApiError {
@@ -145,9 +143,6 @@ fn broken(app: &AppState, error: &multer::Error) -> ApiError {
     }
 }
 
-/// The smaller version of a picture: its name and its bytes.
-type Thumbnail = (&'static str, Bytes);
-
 /// Keeps a file that has come, and says whose it is.
 async fn keep(app: &App, owner_id: chat_core::id::UserId, gathered: ReceivedFile) -> Result<Attachment, ApiError> {
     let ReceivedFile { name, start, size_bytes, file } = gathered;
@@ -155,8 +150,6 @@ async fn keep(app: &App, owner_id: chat_core::id::UserId, gathered: ReceivedFile
     let (file, picture, small) = looked_at(app, (&start, media_type), file).await?;
     let path_id =
         PathId::new(&app.fresh_name(), &name).ok_or_else(|| InternalError::without_cause("an upload got no path"))?;
-    let key = FileKey::from(&path_id);
-    app.files.put_file(&key, file).await?;
     let upload = NewAttachment {
         path_id,
         owner_id,
@@ -166,15 +159,7 @@ async fn keep(app: &App, owner_id: chat_core::id::UserId, gathered: ReceivedFile
         created_s: app.now_s(),
         picture,
     };
-    if let Some((name, bytes)) = small {
-        app.files.put(&FileKey::of_thumbnail(&upload.path_id, name), bytes).await?;
-    }
-    let path_id = upload.path_id.clone();
-    let added = app.attachments.add(upload, app.settings.uploads.quota_bytes).await;
-    if !matches!(added, Ok(Some(_))) {
-        super::delete(app, &path_id).await;
-    }
-    Ok(added?.ok_or(OrganizationItemError::OverQuota)?)
+    Ok(app.upload_storage().store(upload, file, small).await?)
 }
 
 /// Returns what is known of a file as a picture, and the smaller one that messages show. One that cannot be decoded is
@@ -183,7 +168,7 @@ async fn looked_at(
     app: &AppState,
     (start, media_type): (&[u8], &str),
     file: File,
-) -> Result<(File, Option<ImageMetadata>, Option<Thumbnail>), ApiError> {
+) -> Result<(File, Option<ImageMetadata>, Option<UploadThumbnail>), ApiError> {
     if chat_pictures::Format::of(start).is_none() {
         return Ok((file, None, None));
     }
@@ -195,7 +180,9 @@ async fn looked_at(
         else {
             return (file, None, None);
         };
-        let small = kind.and_then(|(name, kind)| Some((name, thumbnails::make(&file, kind).ok()?.bytes.into())));
+        let made =
+            |(name, kind)| Some(UploadThumbnail { name, bytes: thumbnails::make(&file, kind).ok()?.bytes.into() });
+        let small = kind.and_then(made);
         // What has a size and no pixels is no picture.
         let picture = small.is_some().then_some(ImageMetadata { width, height, is_animated });
         (file, picture, small)
