@@ -39,7 +39,7 @@ const FRAGMENTS: &[Fragment] = &[
         "(SELECT * FROM unnest($1::BIGINT[], $2::BIGINT[], $3::TEXT[]) AS given (channel_id, user_id, document))",
         "(SELECT value ->> 0 AS channel_id, value ->> 1 AS user_id, value ->> 2 AS document FROM json_each($1))",
     ),
-    // Only whom and what they concern, and the parameter after those.
+    // The same without documents: the channel and the user of each. `at` is the parameter after them.
     (
         "memberships",
         "(SELECT * FROM unnest($1::BIGINT[], $2::BIGINT[]) AS given (channel_id, user_id))",

@@ -40,7 +40,7 @@ const BEGIN_EARLIER: &str = "UPDATE subscription_span SET after_event = $3
 WHERE channel_id = $1 AND user_id = $2 AND until_event IS NULL AND after_event > $3";
 
 /// A channel and a user in it.
-type Membership = (ChannelId, UserId);
+type MembershipKey = (ChannelId, UserId);
 
 /// Reports whether two changes beside each other are written by the same statements.
 pub(crate) fn are_alike(one: &RealmChange, other: &RealmChange) -> bool {
@@ -81,7 +81,7 @@ pub(crate) async fn put(tx: &mut Tx, at: EventId, changes: &[RealmChange]) -> Re
 }
 
 /// Writes what users chose for channels.
-async fn put_documents(tx: &mut Tx, documents: &BTreeMap<Membership, String>) -> Result<(), StoreError> {
+async fn put_documents(tx: &mut Tx, documents: &BTreeMap<MembershipKey, String>) -> Result<(), StoreError> {
     let sql = PUT.on(tx.dialect()).clone();
     match tx.on() {
         On::Postgres(mut session) => {
@@ -104,7 +104,7 @@ async fn put_documents(tx: &mut Tx, documents: &BTreeMap<Membership, String>) ->
 async fn change_memberships(
     tx: &mut Tx,
     statement: &Sql,
-    memberships: &[Membership],
+    memberships: &[MembershipKey],
     at: Option<EventId>,
 ) -> Result<(), StoreError> {
     let sql = statement.on(tx.dialect()).clone();
@@ -130,7 +130,7 @@ async fn change_memberships(
 }
 
 /// Returns the columns that Postgres takes as arrays.
-fn columns<'a>(memberships: impl IntoIterator<Item = &'a Membership>) -> (Vec<i64>, Vec<i64>) {
+fn columns<'a>(memberships: impl IntoIterator<Item = &'a MembershipKey>) -> (Vec<i64>, Vec<i64>) {
     memberships.into_iter().map(|(channel, user)| (channel.0, user.0)).unzip()
 }
 

@@ -69,7 +69,7 @@ impl AuditTrail {
     }
 
     /// Records that an EHR asked for a launch: with the id of the launch, or the reason why there is none. What it
-    /// named counts as there when it got the launch; of a refusal only the app is told, if it is registered.
+    /// named counts as there when it got the launch; a refusal is answered to the app alone, if it is registered.
     pub(crate) fn launch(&self, env: &Env<'_>, launching: LaunchAudit<'_>, outcome: Result<&str, &LaunchUriError>) {
         let owned = |text: Option<&str>| text.map(str::to_owned);
         let record = match outcome {

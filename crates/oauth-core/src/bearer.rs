@@ -169,7 +169,7 @@ impl AccessTokenVerifier {
     }
 
     /// A token that a person authorized is as good as its family, and that as good as the password it began
-    /// with: whoever changes a password ends what was begun with the old one.
+    /// with: a changed password ends what was begun with the old one.
     async fn check_person(&self, user_id: &str, standing: &CallerStatus) -> Result<Arc<Person>, BearerTokenError> {
         let credential = standing.family_credential.ok_or(BearerTokenError::Revoked)?;
         let version = standing.user_version.ok_or(BearerTokenError::PersonGone)?;

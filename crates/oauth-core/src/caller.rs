@@ -143,29 +143,15 @@ impl CallerIdentifier {
             return Ok(Caller { identity: CallerIdentity::Root, policy_revision: 0 });
         }
         let credentials = Credentials::Secret(secret);
-        let client = self.authenticate_basic(env, &credentials).await?;
+        let client = self.authenticator.authenticate(env, &credentials).await.map_err(unidentified)?.client;
         let query = CallerStatusQuery { client_id: Some(&client.id), ..CallerStatusQuery::default() };
         let standing = self.directory.store().caller_status(&query).await?;
-        let client = if standing.client_version == Some(client.version) {
-            client
-        } else {
-            // The proof holds for the version it was checked against and no other.
-            self.directory.read_client(&client.id).await?;
-            self.authenticate_basic(env, &credentials).await?
-        };
+        let confirmed = self.authenticator.confirm_version(env, &credentials, client, standing.client_version).await;
+        let client = confirmed.map_err(unidentified)?;
         if !client.may_use(GrantType::Basic) {
             return Err(CallerError::Basic(AuthenticationRejection::NotBasic));
         }
         Ok(Caller { identity: CallerIdentity::Client(client), policy_revision: standing.policy_revision })
-    }
-
-    async fn authenticate_basic(
-        &self,
-        env: &Env<'_>,
-        credentials: &Credentials<'_>,
-    ) -> Result<Arc<Client>, CallerError> {
-        let authenticated = self.authenticator.authenticate(env, credentials).await;
-        authenticated.map(|authenticated| authenticated.client).map_err(unidentified)
     }
 }
 

@@ -60,7 +60,7 @@ impl RegistrationCache {
         }
     }
 
-    /// Returns the base address of the server, by which references of its own are known.
+    /// Returns the base address of the server, by which references to this server are recognised.
     #[must_use]
     pub fn base_url(&self) -> &str {
         &self.base_url

@@ -143,13 +143,7 @@ impl IntrospectionService {
         let client = authenticated.client;
         let query = CallerStatusQuery { client_id: Some(&client.id), ..CallerStatusQuery::default() };
         let standing = self.directory.store().caller_status(&query).await?;
-        let client = if standing.client_version == Some(client.version) {
-            client
-        } else {
-            // The proof holds for the version it was checked against and no other.
-            self.directory.read_client(&client.id).await?;
-            self.authenticator.authenticate(env, &credentials).await?.client
-        };
+        let client = self.authenticator.confirm_version(env, &credentials, client, standing.client_version).await?;
         Ok(Caller { identity: CallerIdentity::Client(client), policy_revision: standing.policy_revision })
     }
 

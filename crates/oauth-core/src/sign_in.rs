@@ -118,7 +118,7 @@ impl SignInService {
     }
 
     /// Checks a name and a password without beginning a session, within the same limits. What it opens is
-    /// recorded by whoever opens it; an attempt that fails is recorded here, because nobody else learns whose
+    /// recorded by the caller that opens it; an attempt that fails is recorded here, because only here is it known whose
     /// account was tried.
     ///
     /// # Errors
@@ -187,7 +187,7 @@ impl SignInService {
         }
     }
 
-    /// Returns the person of this name; nobody when two have it, because guessing which one is meant could let one in as
+    /// Returns the person of this name; `None` when two have it, because guessing which one is meant could let one in as
     /// the other.
     async fn find(&self, login: &str) -> Result<Option<Arc<Person>>, StoreError> {
         if login.is_empty() || login.len() > LOGIN_MAX_BYTES {

@@ -40,7 +40,7 @@ const ALLOWED: &[(&str, usize)] = &[
     ("crates/chat-core", 279),
     ("crates/chat-http", 114),
     ("crates/chat-storage", 142),
-    ("crates/oauth-core", 190),
+    ("crates/oauth-core", 158),
     ("crates/server-kit", 10),
     ("crates/task-set", 5),
     ("docs/performance-log.md", 76),

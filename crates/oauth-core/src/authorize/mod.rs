@@ -92,7 +92,7 @@ impl AuthorizeService {
         scene.step(UserAction::GoOn).await
     }
 
-    /// A request goes on where it was: after somebody signed in, or when a page is loaded.
+    /// Continues a request where it was: after a sign-in, or when a page is loaded.
     ///
     /// # Errors
     /// [`AuthorizeError`].
@@ -161,7 +161,7 @@ impl AuthorizeService {
         self.opened(env, pending, browser).await?.step(intent).await
     }
 
-    /// Returns the scene of a request; why there is none, the audit is told.
+    /// Returns the scene of a request. Where there is none, the reason is recorded in the audit.
     async fn opened<'a>(
         &'a self,
         env: &'a Env<'a>,
