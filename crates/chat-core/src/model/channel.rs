@@ -102,11 +102,20 @@ pub struct Subscription {
     /// `#rrggbb`, as the client gave it.
     pub color: String,
     /// Whether its messages make no noise and no unread counts.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub is_muted: bool,
     /// Whether it stands above the others.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub pin_to_top: bool,
     /// Notifications; `None` follows the user's own settings.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub notifications: ChannelNotifications,
+}
+
+/// Returns whether a setting of a subscription need not be stored: most users choose nothing, and thousands are
+/// subscribed in one request.
+fn is_default<T: Default + PartialEq>(setting: &T) -> bool {
+    *setting == T::default()
 }
 
 /// The notification settings of a subscription; `None` follows the user's own settings.
@@ -209,6 +218,26 @@ pub fn channel_name(written: &str) -> Result<&str, ChannelNameError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_subscription_is_stored_without_what_nobody_chose() {
+        let notifications = ChannelNotifications { push: Some(true), ..ChannelNotifications::default() };
+        let chosen = Subscription {
+            channel_id: ChannelId(4),
+            user_id: UserId(7),
+            color: "#c2c2c2".to_owned(),
+            is_muted: true,
+            pin_to_top: false,
+            notifications,
+        };
+        let plain = Subscription { is_muted: false, notifications: ChannelNotifications::default(), ..chosen.clone() };
+        let text = serde_json::to_string(&plain).unwrap();
+        assert_eq!(text, r##"{"channel_id":4,"user_id":7,"color":"#c2c2c2"}"##);
+        for subscription in [plain, chosen] {
+            let text = serde_json::to_string(&subscription).unwrap();
+            assert_eq!(serde_json::from_str::<Subscription>(&text).unwrap(), subscription);
+        }
+    }
 
     #[test]
     fn a_span_begins_after_its_first_event_and_holds_its_last() {

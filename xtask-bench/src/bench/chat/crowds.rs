@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::super::{
     Row, Target,
     load::{self, Callers, Wire},
-    slices,
+    slices::{self, SLICES},
 };
 use super::deployment::{Deployment, Member};
 use super::everyday::slice_us;
@@ -36,12 +36,18 @@ pub(super) fn rows(deployment: &Deployment<'_>) -> Result<Vec<Row>> {
         let form =
             |path: &str, fields: &[(&str, &str)]| owner.signed(load::post_form(deployment.address(), path, fields));
         let subscriptions = "/api/v1/users/me/subscriptions";
-        let into = form(subscriptions, &[("subscriptions", r#"[{"name":"crowd"}]"#), ("principals", &users)]);
-        let out = as_delete(&form(subscriptions, &[("subscriptions", r#"["crowd"]"#), ("principals", &users)]))?;
-        rows.extend(pair(deployment, ("subscribe", "unsubscribe"), size, [into, out])?);
+        // Users are rarely in the same channel twice, so each slice has a channel of its own.
+        let channels = |slice: usize| {
+            let name = format!("crowd of {size}, {slice}");
+            let (made, left) = (json!([{ "name": &name }]).to_string(), json!([name]).to_string());
+            let into = form(subscriptions, &[("subscriptions", &made), ("principals", &users)]);
+            let out = form(subscriptions, &[("subscriptions", &left), ("principals", &users)]);
+            Ok([into, as_delete(&out)?])
+        };
+        rows.extend(pair(deployment, ("subscribe", "unsubscribe"), size, channels)?);
         let members = format!("/api/v1/user_groups/{group}/members");
-        let (into, out) = (form(&members, &[("add", &users)]), form(&members, &[("delete", &users)]));
-        rows.extend(pair(deployment, ("put into a group", "take out of a group"), size, [into, out])?);
+        let groups = |_| Ok([form(&members, &[("add", &users)]), form(&members, &[("delete", &users)])]);
+        rows.extend(pair(deployment, ("put into a group", "take out of a group"), size, groups)?);
     }
     Ok(rows)
 }
@@ -56,24 +62,26 @@ fn group(deployment: &Deployment<'_>, owner: &Member) -> Result<i64> {
     made.and_then(|group| group.get("id")?.as_i64()).context("the group is not there")
 }
 
-/// What there and back cost for each user.
+/// What there and back cost for each user, by the two requests of each slice.
 fn pair(
     deployment: &Deployment<'_>,
     (there, back): (&str, &str),
     size: i64,
-    [into, out]: [Wire; 2],
+    requests: impl Fn(usize) -> Result<[Wire; 2]>,
 ) -> Result<[Row; 2]> {
-    let (into, out) = ([into], [out]);
-    for request in [&into, &out].into_iter().flatten() {
-        load::ask(deployment.address(), request)?;
+    for request in requests(SLICES)? {
+        load::ask(deployment.address(), &request)?;
     }
+    let there_and_back: Vec<[Wire; 2]> = (0..SLICES).map(requests).collect::<Result<_>>()?;
     let processes = deployment.processes();
     let callers = RefCell::new(Callers::open(deployment.address())?);
     let each = f64::from(u32::try_from(size)?);
-    let medians = slices::alternate(
-        |_| Ok(slice_us(&processes, &mut callers.borrow_mut(), &out, 1)? / each),
-        || Ok(slice_us(&processes, &mut callers.borrow_mut(), &into, 1)? / each),
-    )?;
+    let cost = |request: Option<&Wire>| {
+        let request = request.cloned().context("there are no more requests")?;
+        Ok(slice_us(&processes, &mut callers.borrow_mut(), &[request], 1)? / each)
+    };
+    let mut into = there_and_back.iter().map(|[into, _]| into);
+    let medians = slices::alternate(|slice| cost(there_and_back.get(slice).map(|[_, out]| out)), || cost(into.next()))?;
     let row = |work: &str, ours: f64| Row {
         engine: deployment.engine(),
         ours: Some(ours),

@@ -31,7 +31,7 @@ use xtask::postgres::{Binaries, Postgres};
 /// Members, all of them in one channel; the first is in so many more.
 const MEMBERS: usize = 100;
 const ROOMS: usize = 500;
-/// What the first of them has not read.
+/// What the first of them has not read, of twice as many messages or more.
 const UNREAD: usize = 50_000;
 /// Messages of one request about flags.
 const FLAGGED: usize = 5_000;
@@ -186,11 +186,14 @@ impl<'b, 'p> Measured<'b, 'p> {
         let first = request.first().context("there is no request")?;
         let body = load::ask(self.deployment.address(), first)?;
         let unread = unread(&serde_json::from_slice(&body).context("the answer is not JSON")?)?;
+        let count = unread.len();
+        let expected = if self.bench.messages < 2 * UNREAD { FLAGGED..UNREAD } else { UNREAD..UNREAD + 1 };
+        ensure!(expected.contains(&count), "{count} messages are told as unread");
         let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
         gzip.write_all(&body)?;
         let compressed = gzip.finish()?.len();
         let ours = self.each_us(&request, REGISTRATIONS)?;
-        let work = format!("start a client: {ROOMS} channels, {UNREAD} unread ({} KiB)", body.len() / 1024);
+        let work = format!("start a client: {ROOMS} channels, {count} unread ({} KiB)", body.len() / 1024);
         let cpu = Row {
             limit: Some(self.bare_us(body.len(), 100)?),
             ours: Some(ours),
@@ -261,7 +264,8 @@ impl<'b, 'p> Measured<'b, 'p> {
             |_| slice_us(&self.processes, &mut callers, &requests, SEARCHES),
             || Ok(self.statements.ask("search", SEARCHES)?.cpu_us),
         )?;
-        let work = format!("search {} messages, {WANTED} results; limit: the bare statement", self.bench.messages);
+        let work =
+            format!("search {} messages, at most {WANTED} results; limit: the bare statement", self.bench.messages);
         Ok(Row {
             limit: Some(medians.limit),
             ours: Some(medians.ours),
@@ -270,12 +274,19 @@ impl<'b, 'p> Measured<'b, 'p> {
         })
     }
 
-    /// Whether the first request is answered with as many messages as are wanted; how long the answer is.
+    /// Whether there are so many messages that a word of one in a thousand is in more than are wanted.
+    pub(super) const fn has_every_word(&self) -> bool {
+        self.bench.messages >= 2_000 * WANTED
+    }
+
+    /// Whether the first request is answered with as many messages as are wanted, of a word that is in one of a thousand;
+    /// how long the answer is.
     fn found(&self, requests: &[Wire]) -> Result<usize> {
         let body = load::ask(self.deployment.address(), requests.first().context("there is no request")?)?;
         let answer: Value = serde_json::from_slice(&body).context("the answer is not JSON")?;
         let count = answer.get("messages").and_then(Value::as_array).map_or(0, Vec::len);
-        ensure!(count == WANTED, "{count} messages were found where there should be {WANTED}");
+        let least = if self.has_every_word() { WANTED } else { 1 };
+        ensure!((least..=WANTED).contains(&count), "{count} messages were found where there should be {least}");
         Ok(body.len())
     }
 
@@ -339,6 +350,5 @@ fn unread(answer: &Value) -> Result<Vec<i64>> {
     let topics = answer.pointer("/unread_msgs/streams").and_then(Value::as_array).context("no topics were told")?;
     let ids = topics.iter().filter_map(|topic| topic.get("unread_message_ids")?.as_array()).flatten();
     let ids: BTreeSet<i64> = ids.filter_map(Value::as_i64).collect();
-    ensure!(ids.len() == UNREAD, "{} messages are told as unread where {UNREAD} are", ids.len());
     Ok(ids.into_iter().collect())
 }

@@ -34,7 +34,10 @@ fn row(measured: &Measured<'_, '_>, work: &str, narrow: &Value, finds: bool) -> 
     let path = format!("/api/v1/messages?anchor=newest&num_before=20&num_after=0&narrow={asked}");
     let request = [measured.reader.signed(load::get(measured.address(), &path))];
     let about = || format!("{work}: {narrow}");
-    check(measured, &request, finds).with_context(about)?;
+    // A rare word need not be in every channel of a small database.
+    if measured.has_every_word() {
+        check(measured, &request, finds).with_context(about)?;
+    }
     let ours = measured.each_us(&request, COUNT).with_context(about)?;
     Ok(Row { ours: Some(ours), target: Some(TARGET), ..measured.row(work) })
 }
