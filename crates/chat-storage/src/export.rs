@@ -9,10 +9,12 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use chat_core::StoreError;
+use chat_core::files::AttachmentStore as _;
 use chat_core::id::{ChannelId, DraftId, MessageId, UserId};
 use chat_core::model::message::{EditHistoryEntry, Flag, Message, Reaction, Recipient, Submessage};
 use chat_core::model::snapshot::RealmSnapshot;
 use chat_core::model::user::KeyHasher;
+use chat_core::organization::data_exports::OrganizationSize;
 use chat_core::transfer::export::{Export, ExportError, ExportStore, ExportedMessage, MessageCounts};
 
 use crate::edit::{self, EditRow};
@@ -30,6 +32,7 @@ const COPIES_MAX: usize = 1_000_000;
 /// Messages of a page, whatever the members.
 const PAGE_MIN: i64 = 20;
 
+const COUNT_UP_TO: &str = "SELECT count(*) FROM (SELECT id FROM message ORDER BY id LIMIT $1) AS counted";
 const COUNT: &str = "SELECT count(*), coalesce(max(id), 0) FROM message";
 const MESSAGES: &str = "SELECT m.id, m.sender_id, m.recipient_id, d.users, m.topic, m.content, m.html, m.sent_s,
     m.client, m.marks, m.last_edit_s, m.revision
@@ -67,6 +70,14 @@ impl ExportStore for Store {
         let shown = show(&mut tx, self.shared.cipher.hasher(), export).await;
         tx.roll_back().await.map_err(failed)?;
         shown
+    }
+
+    async fn organization_size(&self, messages_max: u64) -> Result<OrganizationSize, StoreError> {
+        let limit = i64::try_from(messages_max.saturating_add(1)).unwrap_or(i64::MAX);
+        let counted: i64 =
+            run!(self.shared.db.reader(), fetch_one: sqlx::query_scalar(COUNT_UP_TO).bind(limit)).map_err(failed)?;
+        let upload_bytes = self.used_bytes().await?;
+        Ok(OrganizationSize { messages: counted.unsigned_abs(), upload_bytes })
     }
 }
 

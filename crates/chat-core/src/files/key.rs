@@ -38,6 +38,12 @@ impl FileKey {
     pub fn of_thumbnail(path: &PathId, name: &'static str) -> Self {
         Self(format!("thumbnails/{path}/{name}"))
     }
+
+    /// Returns where the archive of the data export of that number is kept.
+    #[must_use]
+    pub fn of_data_export(id: i64) -> Self {
+        Self(format!("exports/{id}.tar.gz"))
+    }
 }
 
 /// The name of a picture that anybody may fetch who knows it: of a user or of the

@@ -141,6 +141,8 @@ kinds! {
         Domain = "domain",
         /// Settings new users begin with; there is one, 0.
         UserDefaults = "user_defaults",
+        /// An export that was requested, with the state of its archive.
+        DataExport = "data_export",
     }
 }
 

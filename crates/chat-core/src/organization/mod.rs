@@ -1,6 +1,7 @@
-//! What administrators choose for the organization, and its founding.
+//! What administrators choose for the organization, its exports, and its founding.
 
 pub mod custom_emoji;
+pub mod data_exports;
 pub mod domains;
 pub mod founding;
 pub mod images;

@@ -17,6 +17,7 @@ use crate::model::group::SystemGroup;
 use crate::model::role::Role;
 use crate::model::snapshot::RealmSnapshot;
 use crate::model::user::{self, ApiKey, PasswordHash, User};
+use crate::organization::data_exports;
 use crate::organization::domains::{self, DomainRestriction};
 use crate::people::address;
 use crate::people::personal::preference;
@@ -102,6 +103,7 @@ pub fn create_in(
     commit.events.extend(address::added(realm, &user));
     commit.events.extend(standing_events(realm, None, &user, commit.at_s));
     let id = user.id;
+    commit.events.push(data_exports::consent_event(id, false));
     commit.changes.push(RealmChange::User(Box::new(user)));
     commit.changes.extend(first_preferences(realm, id));
     commit.set_key(realm, id, new.api_key.clone());
@@ -197,6 +199,9 @@ pub fn reactivate(realm: &RealmSnapshot, user: &User, commit: &mut RealmCommit) 
         return;
     }
     set_active(realm, user, true, commit);
+    if user.bot.is_none() {
+        commit.events.push(data_exports::consent_event(user.id, data_exports::is_consenting(realm, user)));
+    }
     let memberships = realm.memberships(user.id).filter(|(_, membership)| membership.subscription.is_some());
     let channels = memberships.filter_map(|(id, _)| realm.channel(id)).filter(|channel| !channel.is_archived);
     commit.events.extend(channels.map(|channel| peer_add(realm, channel, user.id)));

@@ -13,10 +13,12 @@ mod organization;
 mod organization_items;
 mod release;
 mod required_columns;
+mod scope;
 mod uploads_and_drafts;
 
 pub use messages::ExportedMessage;
 pub use release::Release;
+pub use scope::ExportContent;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -28,8 +30,10 @@ use crate::StoreError;
 use crate::files::{FileKey, PathId};
 use crate::id::{ChannelId, MessageId, ScheduledId, UserId};
 use crate::model::snapshot::RealmSnapshot;
+use crate::organization::data_exports::OrganizationSize;
 use crate::transfer::import::ImportReport;
 use crate::transfer::import::layout::codes::{CHANNEL, PEOPLE, PERSON};
+use scope::ExportScope;
 
 /// A file of an export that holds table rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -131,6 +135,10 @@ pub trait ExportStore: Send + Sync {
     /// Shows the organization as it is at one moment, whoever changes it in the meantime: [`Export::begin`], then its
     /// messages in the order of their numbers, the other things, then [`Export::end`].
     async fn export(&self, export: &mut Export<'_>) -> Result<(), ExportError>;
+
+    /// Returns the size of the organization. Messages are counted up to one more than so many; the count reads the index
+    /// of their numbers.
+    async fn organization_size(&self, messages_max: u64) -> Result<OrganizationSize, StoreError>;
 }
 
 /// An export that is being written.
@@ -138,6 +146,9 @@ pub struct Export<'a> {
     sheets: &'a mut dyn ExportWriter,
     release: Release,
     now_s: i64,
+    content: ExportContent,
+    scope: ExportScope,
+    /// The realm as the export has it.
     realm: Arc<RealmSnapshot>,
     report: ImportReport,
     pages: usize,
@@ -173,12 +184,14 @@ impl Circles {
 }
 
 impl<'a> Export<'a> {
-    /// One that goes there, for that release; `now_s` is now, in unix seconds.
+    /// One of everything that goes there, for that release; `now_s` is now, in unix seconds.
     pub fn new(sheets: &'a mut dyn ExportWriter, release: Release, now_s: i64) -> Self {
         Self {
             sheets,
             release,
             now_s,
+            content: ExportContent::Everything,
+            scope: ExportScope::of(ExportContent::Everything, &Arc::default()).0,
             realm: Arc::default(),
             report: ImportReport::default(),
             pages: 0,
@@ -187,6 +200,12 @@ impl<'a> Export<'a> {
             circles: Circles::default(),
             waiting: HashMap::new(),
         }
+    }
+
+    /// The same of a part of the organization.
+    #[must_use]
+    pub fn with_content(self, content: ExportContent) -> Self {
+        Self { content, ..self }
     }
 
     /// Counts what an export has no place for.
@@ -205,10 +224,12 @@ impl<'a> Export<'a> {
     /// # Errors
     /// [`ExportWriteError`], as those of all that follow.
     pub fn begin(&mut self, realm: &Arc<RealmSnapshot>, messages: MessageCounts) -> Result<(), ExportWriteError> {
-        self.realm = Arc::clone(realm);
+        let (scope, realm) = ExportScope::of(self.content, realm);
+        self.scope = scope;
+        self.realm = Arc::clone(&realm);
         self.sheets.expect(messages.count);
-        self.organization(realm, messages.last)?;
-        self.organization_items(realm)
+        self.organization(&realm, messages.last)?;
+        self.organization_items(&realm)
     }
 
     /// Writes what messages refer to.

@@ -47,7 +47,7 @@ use UserSettingDefaults::{Flag, Number, Word};
 /// # Source
 /// Names and allowed values: specification, `PATCH /realm/user_settings_defaults`. The values new users begin with
 /// are not specified; they are those existing clients know.
-pub const SETTINGS: [(&str, LegacySettingGroup, UserSettingDefaults); 57] = [
+pub const SETTINGS: [(&str, LegacySettingGroup, UserSettingDefaults); 58] = [
     ("color_scheme", Display, Number(1)),
     ("default_language", Display, Word("en")),
     ("demote_inactive_streams", Display, Number(1)),
@@ -101,6 +101,7 @@ pub const SETTINGS: [(&str, LegacySettingGroup, UserSettingDefaults); 57] = [
     ("presence_enabled", Notification, Flag(true)),
     ("realm_name_in_email_notifications_policy", Notification, Number(1)),
     ("wildcard_mentions_notify", Notification, Flag(true)),
+    ("allow_private_data_export", Other, Flag(false)),
     ("email_address_visibility", Other, Number(1)),
     ("receives_typing_notifications", Other, Flag(true)),
     ("send_private_typing_notifications", Other, Flag(true)),

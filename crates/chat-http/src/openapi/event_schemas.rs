@@ -271,7 +271,7 @@ fn channels() -> [EventKind; 9] {
     ]
 }
 
-fn organization() -> [EventKind; 12] {
+fn organization() -> [EventKind; 14] {
     let value = || has("value", Schema::any().meaning("What the property is now."));
     let data = Schema::map(Schema::any()).meaning("Properties of the organization, by their names.");
     let domain = || {
@@ -292,6 +292,8 @@ fn organization() -> [EventKind; 12] {
         ("realm_user_settings_defaults", Some("update"), texts(["property"]).chain([value()]).collect()),
         ("custom_profile_fields", None, list("fields", Schema::named("ProfileField"))),
         ("invites_changed", None, Vec::new()),
+        ("realm_export", None, list("exports", Schema::named("DataExport"))),
+        ("realm_export_consent", None, integers(["user_id"]).chain(switches(["consented"])).collect()),
         ("restart", None, crate::restart::members()),
     ]
 }

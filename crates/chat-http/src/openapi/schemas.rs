@@ -9,10 +9,11 @@ use crate::schema::{Member, Schema, has, may};
 
 /// All of them, by their names.
 pub(super) fn all() -> Map<String, Value> {
-    let named: [(&str, Schema); 18] = [
+    let named: [(&str, Schema); 19] = [
         ("Attachment", attachment()),
         ("Channel", Schema::object(channel())),
         ("CustomEmoji", custom_emoji()),
+        ("DataExport", data_export()),
         ("Draft", draft()),
         ("Invitation", invitation()),
         ("Linkifier", linkifier()),
@@ -108,6 +109,18 @@ fn invitation() -> Schema {
     ];
     let numbers = integers(["id", "invited_by_user_id", "invited", "invited_as"]);
     Schema::object(numbers.chain(switches(["is_multiuse", "notify_referrer_on_join"])).chain(more))
+}
+
+fn data_export() -> Schema {
+    let when = |key, meaning: &str| has(key, Schema::integer().or_null().meaning(meaning));
+    let more = [
+        when("failed_timestamp", "When it failed; null unless it did."),
+        when("deleted_timestamp", "When its archive was deleted; null unless it was."),
+        has("export_url", Schema::string().or_null().meaning("Where administrators download the archive.")),
+        has("export_type", Schema::numbers([1, 2]).meaning("1 public data, 2 full with consent.")),
+    ];
+    let of_all = integers(["id", "acting_user_id", "export_time"]).chain(switches(["pending"]));
+    Schema::object(of_all.chain(more))
 }
 
 fn linkifier() -> Schema {

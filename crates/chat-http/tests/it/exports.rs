@@ -10,7 +10,9 @@ use chat_core::model::render_context::{RenderContext, RenderSettings};
 use chat_core::model::role::Role;
 use chat_core::model::user::ApiKey;
 use chat_core::organization::custom_emoji;
-use chat_core::transfer::export::{Export, ExportFile, ExportStore as _, ExportWriteError, ExportWriter, ExportedFile};
+use chat_core::transfer::export::{
+    Export, ExportContent, ExportFile, ExportStore as _, ExportWriteError, ExportWriter, ExportedFile,
+};
 use chat_core::transfer::import::layout::{MessageFile, Tables};
 use chat_core::transfer::import::{
     self, ImportCheckpoint, ImportReferences, ImportReport, ImportStepOutcome, ImportStore as _, ImportedImages,
@@ -351,5 +353,127 @@ async fn everybody_sees_the_same_where_their_organization_went() {
             }
             assert_eq!(response, before, "{call} {}", who.email);
         }
+    }
+}
+
+/// What an export of a part of the organization has.
+async fn exported_part(app: &TestApp, content: ExportContent) -> Desk {
+    let mut desk = Desk::default();
+    let export = Export::new(&mut desk, chat_core::transfer::export::Release::R11_0, NOW_S);
+    app.store.export(&mut export.with_content(content)).await.unwrap();
+    desk
+}
+
+impl Desk {
+    fn rows(&self, table: &str) -> Vec<&Value> {
+        self.0.values().filter_map(|tables| tables.get(table)?.as_array()).flatten().collect()
+    }
+
+    /// Everything that was written, to look for texts in it.
+    fn text(&self) -> String {
+        self.0.values().map(|tables| Value::Object(tables.clone()).to_string()).collect()
+    }
+}
+
+/// An organization with something of everything.
+async fn lived_in() -> (TestApp, Person, Person) {
+    let app = TestApp::found().await;
+    let (bob, eve) = (app.person("bob", Role::Member).await, app.person("eve", Role::Member).await);
+    let life = Life { app: &app, ada: app.ada.clone(), bob: bob.clone(), eve: eve.clone() };
+    life.organize().await;
+    life.talk().await;
+    life.prepare().await;
+    (app, bob, eve)
+}
+
+#[tokio::test]
+async fn a_public_export_has_public_channels_and_nothing_private() {
+    let (app, _, eve) = lived_in().await;
+    app.call(&eve, "PATCH /settings", &[("email_address_visibility", "4")]).await.success();
+    let desk = exported_part(&app, ExportContent::Public).await;
+    let text = desk.text();
+    for public in ["stew for", "kitchen", "attic", "cooks", "crew", "plan.png", "bob@example.org"] {
+        assert!(text.contains(public), "{public}");
+    }
+    for private in [
+        "cellar",
+        "vault",
+        "psst",
+        "to myself",
+        "us three",
+        "only for me",
+        "for both of us",
+        "cake",
+        "#123456",
+        "soon",
+        "note.txt",
+        "eve@example.org",
+    ] {
+        assert!(!text.contains(private), "{private}");
+    }
+    for table in [
+        "zerver_alertword",
+        "zerver_usertopic",
+        "zerver_muteduser",
+        "zerver_userstatus",
+        "zerver_scheduledmessage",
+        "zerver_draft",
+        "zerver_botstoragedata",
+        "zerver_huddle",
+    ] {
+        assert_eq!(desk.rows(table), Vec::<&Value>::new(), "{table}");
+    }
+    // Read, and what follows from the text: mentions.
+    let copies = desk.rows("zerver_usermessage");
+    assert!(!copies.is_empty());
+    for copy in copies {
+        let mask = copy["flags_mask"].as_i64().unwrap();
+        assert_eq!((mask & 1, mask & (2 | 4 | 512 | 1024)), (1, 0), "{copy}");
+    }
+    // Who hides their address has nothing to sign in with.
+    let placeholders = desk.rows("zerver_userprofile_mirrordummy");
+    let ids: Vec<_> = placeholders.iter().map(|row| row["id"].as_i64().unwrap()).collect();
+    assert_eq!(ids, [eve.id]);
+    let bob = desk.rows("zerver_userprofile").into_iter().find(|row| row["full_name"] == "bob").unwrap();
+    assert_eq!((&bob["enter_sends"], &bob["color_scheme"], &bob["is_active"]), (&json!(true), &json!(1), &json!(true)));
+}
+
+#[tokio::test]
+async fn an_export_with_consent_has_what_those_can_read_who_allow_it() {
+    let (app, bob, eve) = lived_in().await;
+    app.call(&bob, "PATCH /settings", &[("allow_private_data_export", "true")]).await.success();
+    let desk = exported_part(&app, ExportContent::FullWithConsent).await;
+    let text = desk.text();
+    for his in ["stew for", "cellar", "vault", "psst", "us three", "for both of us", "#123456"] {
+        assert!(text.contains(his), "{his}");
+    }
+    for not_his in ["only for me", "to myself", "cake", "soon", "note.txt"] {
+        assert!(!text.contains(not_his), "{not_his}");
+    }
+    for (table, owner) in [("zerver_userstatus", "user_profile"), ("zerver_usermessage", "user_profile")] {
+        let rows = desk.rows(table);
+        assert!(!rows.is_empty() && rows.iter().all(|row| row[owner] == bob.id), "{table}");
+    }
+    assert_eq!(desk.rows("zerver_botstoragedata").len(), 2);
+    let placeholders: Vec<_> =
+        desk.rows("zerver_userprofile_mirrordummy").iter().map(|row| row["id"].clone()).collect();
+    assert!(placeholders.contains(&json!(app.ada.id)) && placeholders.contains(&json!(eve.id)));
+    assert!(!placeholders.contains(&json!(bob.id)));
+}
+
+#[tokio::test]
+async fn a_part_of_an_organization_is_taken_over_as_a_whole_one_is() {
+    let (app, bob, eve) = lived_in().await;
+    for person in [&app.ada, &bob] {
+        app.call(person, "PATCH /settings", &[("allow_private_data_export", "true")]).await.success();
+    }
+    for (content, is_account) in [(ExportContent::Public, true), (ExportContent::FullWithConsent, false)] {
+        let desk = exported_part(&app, content).await;
+        let folder = tempfile::tempdir().unwrap();
+        let store = imported(&desk, &app.store, folder.path()).await;
+        let realm = store.realm();
+        let is_active = |person: &Person| realm.user(UserId(person.id)).unwrap().is_active;
+        assert_eq!([&app.ada, &bob, &eve].map(is_active), [true, true, is_account], "{content:?}");
+        store.stop().await;
     }
 }

@@ -230,7 +230,7 @@ async fn it_is_only_for_organization_administrators() {
 
 #[test]
 fn the_parameters_are_those_of_the_table_that_users_have() {
-    let personal = ["default_language", "enable_login_emails", "enable_marketing_emails"];
+    let personal = ["allow_private_data_export", "default_language", "enable_login_emails", "enable_marketing_emails"];
     // Existing clients know it, and the specification does not.
     let further = ["web_mark_read_on_scroll_policy"];
     let mut known: Vec<_> = SETTINGS.iter().map(|(name, ..)| *name).collect();

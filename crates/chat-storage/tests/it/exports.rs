@@ -317,6 +317,19 @@ async fn seen(store: &Store) -> Vec<Value> {
 }
 
 on_each_engine! {
+    async fn the_size_of_an_organization_is_counted_no_further_than_asked(home) {
+        let store = imported(&home, &elsewhere()).await;
+        let upload_bytes = store.used_bytes().await.unwrap();
+        assert!(upload_bytes > 0);
+        for (most, messages) in [(3, 4), (7, 8), (8, 8), (1_000, 8)] {
+            let size = store.organization_size(most).await.unwrap();
+            assert_eq!((size.messages, size.upload_bytes), (messages, upload_bytes), "{most}");
+        }
+        store.stop().await;
+    }
+}
+
+on_each_engine! {
     async fn what_was_exported_imported_and_exported_again_is_the_same(home) {
         let other = Home::embedded();
         let before = imported(&other, &elsewhere()).await;

@@ -68,6 +68,11 @@ fn member_event(op: &str, group_id: i64, user_id: i64) -> (EventAudience, Value)
     (EventAudience::Everyone, event)
 }
 
+/// The event by which administrators learn that the user allows no export of private data.
+fn no_consent(user_id: i64) -> Value {
+    json!({"type": "realm_export_consent", "user_id": user_id, "consented": false})
+}
+
 #[test]
 fn a_new_account_is_in_the_default_channels_in_use_and_everybody_hears_of_it() {
     let realm = realm();
@@ -83,6 +88,7 @@ fn a_new_account_is_in_the_default_channels_in_use_and_everybody_hears_of_it() {
     let full = realm.realm().unwrap().rules.waiting_period_days == 0;
     let groups: &[i64] = if full { &[31, 32] } else { &[32] };
     let mut after: Vec<_> = groups.iter().map(|group| member_event("add_members", *group, id.0)).collect();
+    after.push((EventAudience::Administrators, no_consent(id.0)));
     after.push((watchers, peer));
     assert_eq!(events[1..], after);
     let next = realm.with(&EventRecord::new(EventId(60), NOW_S, commit.changes, None));
@@ -175,7 +181,8 @@ fn an_account_closes_with_its_bots_and_opens_without_them() {
     reactivate(&closed, closed.user(UserId(4)).unwrap(), &mut back);
     let watchers = EventAudience::users([UserId(1), UserId(2)]);
     let peer = json!({"type": "subscription", "op": "peer_add", "stream_ids": [21], "user_ids": [4]});
-    assert_eq!(events_of(&back), [update(4, true), (watchers, peer)]);
+    let consent = (EventAudience::Administrators, no_consent(4));
+    assert_eq!(events_of(&back), [update(4, true), consent, (watchers, peer)]);
     let open = closed.with(&EventRecord::new(EventId(61), NOW_S, back.changes, None));
     assert_eq!([4, 8].map(|id| open.user(UserId(id)).unwrap().is_active), [true, false]);
 }

@@ -12,6 +12,7 @@ use crate::model::address_visibility::PREFERENCE;
 use crate::model::change::{ItemKind, RealmChange, UserItemKind};
 use crate::model::snapshot::RealmSnapshot;
 use crate::model::user::User;
+use crate::organization::data_exports;
 use crate::people::{address, presence};
 use crate::permission::access::{PermissionError, require_administrator};
 use crate::wire::add;
@@ -27,7 +28,8 @@ const PRESENCE: &str = "presence_enabled";
 ///
 /// # Source
 /// Specification, `PATCH /realm/user_settings_defaults`, by what it does not name.
-const PERSONAL: [&str; 3] = ["default_language", "enable_login_emails", "enable_marketing_emails"];
+const PERSONAL: [&str; 4] =
+    [data_exports::CONSENT, "default_language", "enable_login_emails", "enable_marketing_emails"];
 
 /// A user setting and its new value, of the type that [`SETTINGS`] states.
 pub type PreferenceChange = (&'static str, Value);
@@ -173,6 +175,9 @@ fn change(realm: &RealmSnapshot, user: &User, news: &[PreferenceChange], commit:
     for (name, value) in news {
         if let (true, Some(is_shared)) = (*name == PRESENCE, value.as_bool()) {
             commit.events.extend(presence::shared(user, is_shared, commit.at_s));
+        }
+        if let (data_exports::CONSENT, Some(consented)) = (*name, value.as_bool()) {
+            commit.events.push(data_exports::consent_event(user.id, consented));
         }
         if (*name, value.as_bool()) == (draft::PREFERENCE, Some(false)) {
             commit.drafts_gone.push(user.id);

@@ -23,11 +23,20 @@ pub struct ExportedMessage {
 const RENDERED_VERSION: i64 = 1;
 
 impl Export<'_> {
-    /// Writes a page of messages, a sheet of its own.
+    /// Writes what the export has of a page of messages, a sheet of its own.
     ///
     /// # Errors
     /// [`ExportWriteError`].
     pub fn messages(&mut self, page: &[ExportedMessage]) -> Result<(), ExportWriteError> {
+        if self.scope.is_everything() {
+            return self.write_messages(page);
+        }
+        let selected = self.scope.select(page);
+        self.report.leave("messages that this kind of export does not have", page.len().saturating_sub(selected.len()));
+        if selected.is_empty() { Ok(()) } else { self.write_messages(&selected) }
+    }
+
+    fn write_messages(&mut self, page: &[ExportedMessage]) -> Result<(), ExportWriteError> {
         self.pages += 1;
         let sheet = ExportFile::Messages(self.pages);
         for ExportedMessage { message, past, .. } in page {

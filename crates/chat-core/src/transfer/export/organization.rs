@@ -70,7 +70,12 @@ impl Export<'_> {
             self.put_numbered("zerver_realmauthenticationmethod", json!({"name": "Email"}))?;
         }
         for user in accounts(realm) {
-            self.put("zerver_userprofile", user_row(realm, user))?;
+            let mut row = user_row(realm, user);
+            let is_placeholder = self.scope.is_placeholder(user.id);
+            if let (Value::Object(columns), true) = (&mut row, is_placeholder) {
+                columns.insert("is_mirror_dummy".to_owned(), true.into());
+            }
+            self.put(if is_placeholder { "zerver_userprofile_mirrordummy" } else { "zerver_userprofile" }, row)?;
             self.report.take("users", 1);
         }
         for user in users(realm).filter(|user| is_system_bot(user)) {

@@ -24,7 +24,7 @@ pub enum Release {
 const ADMINISTRATORS: i64 = 2;
 
 /// Columns that came after 9.2, by their tables.
-const SINCE_9_2: [(&str, &[&str]); 6] = [
+const SINCE_9_2: [(&str, &[&str]); 9] = [
     (
         "zerver_realm",
         &[
@@ -80,6 +80,9 @@ const SINCE_9_2: [(&str, &[&str]); 6] = [
         ],
     ),
     ("zerver_realmauditlog", &["modified_channel_folder"]),
+    ("zerver_realmuserdefault", &["allow_private_data_export"]),
+    ("zerver_userprofile", &["allow_private_data_export"]),
+    ("zerver_userprofile_mirrordummy", &["allow_private_data_export"]),
     ("zerver_message", &["is_channel_message"]),
     ("zerver_scheduledmessage", &["request_timestamp"]),
 ];

@@ -73,7 +73,7 @@ const OF_REALM: [&str; 10] = [
 ];
 
 /// Columns that may be empty and have to be there.
-const COLUMNS: [(&str, &[&str]); 6] = [
+const COLUMNS: [(&str, &[&str]); 7] = [
     (
         "zerver_realm",
         &[
@@ -83,20 +83,21 @@ const COLUMNS: [(&str, &[&str]); 6] = [
             "zulip_update_announcements_stream",
         ],
     ),
-    (
-        "zerver_userprofile",
-        &[
-            "default_events_register_stream",
-            "default_sending_stream",
-            "last_active_message_id",
-            "last_login",
-            "last_reminder",
-        ],
-    ),
+    ("zerver_userprofile", &OF_USER),
+    ("zerver_userprofile_mirrordummy", &OF_USER),
     ("zerver_namedusergroup", &["creator", "date_created"]),
     ("zerver_stream", &["folder"]),
     ("zerver_realmauditlog", &["acting_user", "modified_channel_folder", "modified_user_group"]),
     ("zerver_scheduledmessage", &["delivered_message"]),
+];
+
+/// Those of an account, whether somebody can sign in to it or not.
+const OF_USER: [&str; 5] = [
+    "default_events_register_stream",
+    "default_sending_stream",
+    "last_active_message_id",
+    "last_login",
+    "last_reminder",
 ];
 
 /// Adds the columns that a row of that table has to have.

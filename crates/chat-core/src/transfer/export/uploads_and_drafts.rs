@@ -21,6 +21,13 @@ impl Export<'_> {
     /// [`ExportWriteError`], as those of all that follow.
     pub fn uploads(&mut self, uploads: &[(Attachment, Vec<MessageId>)]) -> Result<(), ExportWriteError> {
         for (upload, messages) in uploads {
+            let messages = self.scope.written(messages);
+            let scheduled = self.waiting.get(&upload.path_id).map_or(&[][..], Vec::as_slice);
+            if !self.scope.is_everything() && messages.is_empty() && scheduled.is_empty() {
+                self.report.leave("uploads that this kind of export does not have", 1);
+                continue;
+            }
+            self.report.take("uploads", 1);
             let row = json!({
                 "id": upload.id,
                 "realm": REALM,
@@ -31,7 +38,7 @@ impl Export<'_> {
                 "size": upload.size_bytes,
                 "create_time": upload.created_s,
                 "messages": messages,
-                "scheduled_messages": self.waiting.get(&upload.path_id).map_or(&[][..], Vec::as_slice),
+                "scheduled_messages": scheduled,
             });
             self.sheets.row(ExportFile::Attachments, "zerver_attachment", row)?;
             let record = json!({
@@ -47,7 +54,6 @@ impl Export<'_> {
             let key = FileKey::from(&upload.path_id);
             self.sheets.file(ExportedFile { cabinet: ExportFolder::Uploads, key, path, record });
         }
-        self.report.take("uploads", uploads.len());
         Ok(())
     }
 
@@ -57,6 +63,11 @@ impl Export<'_> {
     /// [`ExportWriteError`].
     pub fn scheduled(&mut self, scheduled: &[ScheduledMessage]) -> Result<(), ExportWriteError> {
         for message in scheduled {
+            if !self.scope.has_scheduled(message) {
+                self.report.leave("scheduled messages that this kind of export does not have", 1);
+                continue;
+            }
+            self.report.take("scheduled messages", 1);
             for path_id in PathId::linked_in(&message.content, MAX_ATTACHMENTS) {
                 self.waiting.entry(path_id).or_default().push(message.id);
             }
@@ -87,7 +98,6 @@ impl Export<'_> {
             });
             self.put("zerver_scheduledmessage", row)?;
         }
-        self.report.take("scheduled messages", scheduled.len());
         Ok(())
     }
 
@@ -97,6 +107,15 @@ impl Export<'_> {
     /// [`ExportWriteError`].
     pub fn drafts(&mut self, drafts: &[(DraftId, UserId, Draft)]) -> Result<(), ExportWriteError> {
         for (id, author, draft) in drafts {
+            let channel = match &draft.to {
+                DraftDestination::Channel(channel, _) => Some(*channel),
+                DraftDestination::Nowhere | DraftDestination::Direct(_) => None,
+            };
+            if !self.scope.has_draft(*author, channel) {
+                self.report.leave("drafts that this kind of export does not have", 1);
+                continue;
+            }
+            self.report.take("drafts", 1);
             let (kind, recipient, topic) = match &draft.to {
                 DraftDestination::Nowhere => ("", None, ""),
                 DraftDestination::Channel(channel, topic) => {
@@ -116,7 +135,6 @@ impl Export<'_> {
             });
             self.put("zerver_draft", row)?;
         }
-        self.report.take("drafts", drafts.len());
         Ok(())
     }
 
@@ -126,9 +144,13 @@ impl Export<'_> {
     /// [`ExportWriteError`].
     pub fn bot_storage(&mut self, kept: &[(UserId, String, String)]) -> Result<(), ExportWriteError> {
         for (bot, key, value) in kept {
-            self.put_numbered("zerver_botstoragedata", json!({"bot_profile": bot, "key": key, "value": value}))?;
+            if !self.scope.has_private_data_of(*bot) {
+                continue;
+            }
+            let row = json!({"bot_profile": bot, "key": key, "value": value});
+            self.put_numbered("zerver_botstoragedata", row)?;
+            self.report.take("texts that programs of bots keep", 1);
         }
-        self.report.take("texts that programs of bots keep", kept.len());
         Ok(())
     }
 

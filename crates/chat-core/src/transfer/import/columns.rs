@@ -241,13 +241,12 @@ fn is_choice(table: &str, column: &str) -> bool {
 }
 
 /// Preferences that newer and older servers have, which change how a client looks and nothing else.
-const FORMER: [&str; 26] = [
+const FORMER: [&str; 25] = [
     "hide_ai_features",
     "web_left_sidebar_show_channel_folders",
     "web_left_sidebar_unreads_count_summary",
     "web_inbox_show_channel_folders",
     "web_suggest_update_timezone",
-    "allow_private_data_export",
     "resolved_topic_notice_auto_read_policy",
     "left_side_userlist",
     "default_view",
