@@ -117,7 +117,7 @@ impl Files {
 }
 
 /// Makes a folder that is closed to other users of the machine; one that is there is closed to them.
-fn make_folder(folder: &std::path::Path) -> anyhow::Result<()> {
+pub(crate) fn make_folder(folder: &std::path::Path) -> anyhow::Result<()> {
     let made = std::fs::create_dir_all(folder).and_then(|()| set_mode(folder, FOLDER_MODE));
     made.with_context(|| format!("cannot make the folder {}", folder.display()))
 }

@@ -20,6 +20,11 @@ impl Progress {
         Self(bar)
     }
 
+    /// Shows nothing: where a server does it.
+    pub(crate) fn hidden() -> Self {
+        Self(ProgressBar::hidden())
+    }
+
     pub(crate) fn step(&self) {
         self.0.inc(1);
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use chat_core::StoreError;
+use chat_core::log::decision::DecisionQueue;
 use chat_core::log::store::{EventLog as _, QueueStore as _};
 use chat_core::messages::retention;
 use chat_core::push::{PushStore as _, SENT_KEPT_S};
@@ -26,6 +27,7 @@ use uuid::Uuid;
 
 use crate::bootstrap::Founded;
 use crate::config::{Command, Config};
+use crate::export::ExportWorker;
 use crate::files::{self, Files};
 use crate::long_poll_detach::InFlight;
 use crate::mail::Mailer;
@@ -40,6 +42,8 @@ use crate::{bootstrap, database, import, memory, push};
 const SWEEP_INTERVAL: Duration = Duration::from_mins(1);
 /// How often messages are looked for whose time has come. They go out within two seconds of it.
 const DELIVERY_INTERVAL: Duration = Duration::from_secs(1);
+/// The folder of the data directory in which exports are written before they are packed.
+const EXPORTS: &str = "exports-in-progress";
 /// Seconds for which an event outlives the queues that could want it: what a queue confirmed is written down a
 /// little later, and the clocks of two nodes differ.
 const LOG_MARGIN_S: i64 = 3600;
@@ -151,6 +155,7 @@ async fn start(config: &Config, background: &mut TaskSet) -> anyhow::Result<Serv
     background.spawn("sweep", sweep(Arc::clone(&store), config.limits.event_queue_timeout_s()));
     let post = Mailer::new(&config.mail, config.database.data_dir.join("mail"))?;
     background.spawn("send letters", post.deliver(Arc::<Store>::clone(&store)));
+    background.spawn("write data exports", export_worker(config, (&store, &files, &base_url)));
     let domain = ChatComponents {
         realm: Arc::<Store>::clone(&store),
         log: Arc::<Store>::clone(&store),
@@ -164,6 +169,7 @@ async fn start(config: &Config, background: &mut TaskSet) -> anyhow::Result<Serv
         typing: Arc::<Store>::clone(&store),
         files,
         attachments: Arc::<Store>::clone(&store),
+        exports: Arc::<Store>::clone(&store),
         polls: Arc::default(),
         passwords,
         invitations: invitations(config, &store),
@@ -221,6 +227,23 @@ fn notify(config: &Config, (store, base_url): (&Arc<Store>, &str), background: &
     };
     background.spawn("notify telephones", worker.keep());
     Ok(Push { devices, bouncer: Some(bouncer) })
+}
+
+/// Writes the exports that administrators request.
+fn export_worker(
+    config: &Config,
+    (store, files, base_url): (&Arc<Store>, &Arc<Files>, &str),
+) -> impl Future<Output = ()> + Send + 'static {
+    let worker = ExportWorker {
+        store: Arc::clone(store),
+        files: Arc::<Files>::clone(files),
+        base_url: base_url.to_owned(),
+        node: format!("{:032x}", SystemRuntime.fresh_id()),
+        folder: config.database.data_dir.join(EXPORTS),
+        decisions: DecisionQueue::default(),
+    };
+    let store = Arc::clone(store);
+    worker.keep(async move |now_s| is_in_time(store.ahead_of_database_s(now_s).await))
 }
 
 fn invitations(config: &Config, store: &Arc<Store>) -> Invitations {

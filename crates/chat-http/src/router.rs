@@ -16,11 +16,11 @@ use server_kit::middleware::drain::drain;
 use tower::Service;
 
 use crate::endpoint::{
-    attachments, avatars, bot_storage, bots, channels, confirm_address, domains, drafts, emoji, emoji_data, events,
-    fetch_api_key, flags, health, home, icon, invites, join, linkifiers, message_edit, messages, openapi, organization,
-    organization_images, password_reset, personal, pictures, playgrounds, presence, profile_fields, push, reactions,
-    register, scheduled_messages, server_settings, sessions, settings, sign_in, sign_in_link, submessage,
-    subscriptions, typing, uploads, user_groups, user_settings_defaults, users,
+    attachments, avatars, bot_storage, bots, channels, confirm_address, data_exports, domains, drafts, emoji,
+    emoji_data, events, fetch_api_key, flags, health, home, icon, invites, join, linkifiers, message_edit, messages,
+    openapi, organization, organization_images, password_reset, personal, pictures, playgrounds, presence,
+    profile_fields, push, reactions, register, scheduled_messages, server_settings, sessions, settings, sign_in,
+    sign_in_link, submessage, subscriptions, typing, uploads, user_groups, user_settings_defaults, users,
 };
 use crate::error::ApiError;
 use crate::middleware::{api_headers, method, observe, panic};
@@ -87,6 +87,7 @@ pub(crate) fn api() -> Routes {
         .merge(uploads::routes())
         .merge(attachments::routes())
         .merge(invites::routes())
+        .merge(data_exports::routes())
         .merge(push::routes())
 }
 

@@ -28,6 +28,7 @@ use chat_core::people::invitation::InvitationLinkStore;
 use chat_core::people::presence::PresenceStore;
 use chat_core::people::typing::TypingFeed;
 use chat_core::push::{PushService, PushStore};
+use chat_core::transfer::export::ExportStore;
 use http::HeaderMap;
 use server_kit::health::{CachedHealth, HealthProbe};
 use server_kit::middleware::request_id::RequestIds;
@@ -79,6 +80,8 @@ pub struct ChatComponents {
     pub files: Arc<dyn FileStore>,
     /// The uploads.
     pub attachments: Arc<dyn AttachmentStore>,
+    /// What exports read.
+    pub exports: Arc<dyn ExportStore>,
     /// The polls that run here, so that they can be ended when the server stops.
     pub polls: Arc<Polls>,
     /// Hashes passwords.
@@ -288,6 +291,7 @@ pub(crate) struct AppState {
     pub(crate) bot_storage: Arc<dyn BotStorage>,
     pub(crate) files: Arc<dyn FileStore>,
     pub(crate) attachments: Arc<dyn AttachmentStore>,
+    pub(crate) exports: Arc<dyn ExportStore>,
     pub(crate) image_jobs: JobPool,
     /// Where texts are compared with what is searched for, and marked. They are in memory already, so none is claimed.
     pub(crate) search_jobs: JobPool,
@@ -324,6 +328,7 @@ impl AppState {
             bot_storage,
             files,
             attachments,
+            exports,
             passwords,
             invitations,
             push,
@@ -347,6 +352,7 @@ impl AppState {
             bot_storage,
             files,
             attachments,
+            exports,
             image_jobs: JobPool::default(),
             search_jobs: JobPool::default(),
             thumbnails: tokio::sync::Mutex::new(()),

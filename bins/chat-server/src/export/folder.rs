@@ -9,6 +9,7 @@ use anyhow::{Context as _, bail};
 use chat_core::files::FileStore;
 use chat_core::transfer::export::{ExportFile, ExportFolder, ExportWriteError, ExportWriter, ExportedFile};
 use serde_json::Value;
+use server_kit::shutdown::CancellationToken;
 
 use crate::confined::ConfinedFolder;
 use crate::import::folder::{PARTIAL, RECORDS, UPLOADS};
@@ -16,6 +17,9 @@ use crate::progress::Progress;
 
 /// The table whose rows are counted while one waits.
 const COUNTED: &str = "zerver_message";
+
+/// The reason why an export of a server that stops is not finished.
+const STOPPED: &str = "the export was stopped";
 
 /// A folder that has another name until it is whole.
 pub(super) struct Folder {
@@ -28,6 +32,8 @@ pub(super) struct Folder {
     attachments: Tables,
     files: Vec<ExportedFile>,
     progress: Progress,
+    /// When a server writes it: the end of that work.
+    stopped: Option<CancellationToken>,
 }
 
 impl Folder {
@@ -65,7 +71,17 @@ impl Folder {
             attachments,
             files: Vec::new(),
             progress,
+            stopped: None,
         })
+    }
+
+    /// The same without signs of progress, until the token is cancelled: then nothing more can be written.
+    pub(super) fn until(self, stopped: CancellationToken) -> Self {
+        Self { progress: Progress::hidden(), stopped: Some(stopped), ..self }
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stopped.as_ref().is_some_and(CancellationToken::is_cancelled)
     }
 
     /// Fetches the bytes of files, and lists them. Returns how many are gone: they were deleted after they were listed.
@@ -74,7 +90,8 @@ impl Folder {
     /// When one cannot be read or written.
     pub(super) async fn fetch(&mut self, store: &dyn FileStore) -> anyhow::Result<usize> {
         let files = std::mem::take(&mut self.files);
-        let progress = Progress::new("files", files.len());
+        let is_watched = self.stopped.is_none();
+        let progress = if is_watched { Progress::new("files", files.len()) } else { Progress::hidden() };
         let mut gone = 0;
         for cabinet in ExportFolder::ALL {
             let of_it = files.iter().filter(|file| file.cabinet == cabinet);
@@ -82,6 +99,9 @@ impl Folder {
             self.partial.create_folder(name).with_context(|| format!("cannot make the folder {name}"))?;
             let mut list = List::create(&self.partial, &format!("{name}/{RECORDS}"))?;
             for file in of_it {
+                if self.is_stopped() {
+                    bail!(STOPPED);
+                }
                 if fetch(store, file, &self.partial).await.with_context(|| format!("cannot fetch {}", file.path))? {
                     list.put(&file.record)?;
                 } else {
@@ -100,7 +120,7 @@ impl Folder {
     /// # Errors
     /// When it cannot be written; it keeps its other name then.
     pub(super) fn finish(self) -> anyhow::Result<()> {
-        let Self { path, partial, organization, messages, attachments, progress, files: _ } = self;
+        let Self { path, partial, organization, messages, attachments, progress, files: _, stopped: _ } = self;
         progress.end();
         let files = [Some(organization), messages.map(|(_, tables)| tables), Some(attachments)];
         let written: std::io::Result<()> = files.into_iter().flatten().try_for_each(Tables::end);
@@ -142,6 +162,9 @@ impl ExportWriter for Folder {
     }
 
     fn row(&mut self, sheet: ExportFile, table: &'static str, row: Value) -> Result<(), ExportWriteError> {
+        if self.is_stopped() {
+            return Err(ExportWriteError(STOPPED.into()));
+        }
         if table == COUNTED {
             self.progress.step();
         }

@@ -1,17 +1,21 @@
-//! The command `export`: writes the organization into a folder, in the layout that `import` reads.
+//! The command `export`: writes the organization into a folder, in the layout that `import` reads. A server does the same
+//! for administrators who request an export, and packs the folder ([`ExportWorker`]).
 //!
 //! What it writes is the organization at one moment: it is read in one transaction, beside servers that run on. The
 //! bytes of files are fetched after it; one that was deleted in the meantime is counted. The folder has another name
 //! until it is whole, so that nobody takes a part of an export for all of it.
 
 mod folder;
+mod worker;
+
+pub(crate) use worker::ExportWorker;
 
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
 use chat_core::files::FileStore;
 use chat_core::log::store::RealmStore as _;
-use chat_core::transfer::export::{Export, ExportStore as _, Release};
+use chat_core::transfer::export::{Export, ExportContent, ExportStore as _, Release};
 use chat_core::transfer::import::ImportReport;
 use chat_storage::Store;
 use serde_json::{Value, json};
@@ -44,8 +48,17 @@ async fn export(
     if store.realm().realm().is_none() {
         bail!("there is no organization to export");
     }
-    let mut folder = Folder::begin(path)?;
-    let mut export = Export::new(&mut folder, release, SystemRuntime.now_s());
+    write(store, files, Folder::begin(path)?, (release, ExportContent::Everything)).await
+}
+
+/// Writes what an export contains into a folder and gives the folder its name. Of an export that fails nothing stays.
+async fn write(
+    store: &Store,
+    files: &dyn FileStore,
+    mut folder: Folder,
+    (release, content): (Release, ExportContent),
+) -> anyhow::Result<ImportReport> {
+    let mut export = Export::new(&mut folder, release, SystemRuntime.now_s()).with_content(content);
     let shown = store.export(&mut export).await.context("cannot export the organization");
     let mut report = export.into_report();
     let fetched = match shown {

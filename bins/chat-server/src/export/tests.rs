@@ -10,21 +10,21 @@ use super::*;
 use crate::config;
 
 /// The data directory of a server, and room for exports.
-struct Place {
-    data: TempDir,
+pub(super) struct Place {
+    pub(super) data: TempDir,
     exports: TempDir,
 }
 
 impl Place {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { data: tempfile::tempdir().unwrap(), exports: tempfile::tempdir().unwrap() }
     }
 
-    fn folder(&self, name: &str) -> PathBuf {
+    pub(super) fn folder(&self, name: &str) -> PathBuf {
         self.exports.path().join(name)
     }
 
-    fn config(&self, command: &str, folder: &Path) -> Config {
+    pub(super) fn config(&self, command: &str, folder: &Path) -> Config {
         let arguments: [OsString; 5] =
             ["chat-server".into(), command.into(), folder.into(), "--data-dir".into(), self.data.path().into()];
         config::read(arguments).unwrap()
@@ -38,7 +38,7 @@ impl Place {
         report
     }
 
-    async fn import(&self, folder: &Path) {
+    pub(super) async fn import(&self, folder: &Path) {
         import::run(&self.config("import", folder), folder).await.unwrap();
     }
 }
@@ -220,7 +220,7 @@ fn assert_same(files: &[(String, Value)], others: &[(String, Value)]) {
 }
 
 /// An organization of more messages than one file holds.
-fn elsewhere(folder: &Path) {
+pub(super) fn elsewhere(folder: &Path) {
     let message = |id: i64| json!({"id": id, "sender": 7, "recipient": 1 + id % 2, "subject": "Lunch", "date_sent": 20.5, "content": format!("no **{id}**")});
     let copies = |id: i64| {
         let copy = |user: i64, flags: i64| json!({"user_profile": user, "message": id, "flags_mask": flags});

@@ -6,6 +6,7 @@ pub(crate) mod bot_storage;
 pub(crate) mod bots;
 pub(crate) mod channels;
 pub(crate) mod confirm_address;
+pub(crate) mod data_exports;
 pub(crate) mod domains;
 pub(crate) mod drafts;
 pub(crate) mod emoji;

@@ -4,6 +4,8 @@ mod receive;
 mod serve;
 pub(crate) mod thumbnails;
 
+pub(crate) use serve::file_response;
+
 use axum::routing;
 use chat_core::files::{Attachment, PathId};
 use chat_core::model::snapshot::RealmSnapshot;

@@ -2,6 +2,7 @@
 //! pictures.
 
 use chat_core::organization::custom_emoji::CustomEmojiError;
+use chat_core::organization::data_exports::DataExportError;
 use chat_core::organization::linkifiers::LinkifiersError;
 use chat_core::organization::playgrounds::PlaygroundsError;
 use chat_core::text::form_errors::FormErrors;
@@ -23,6 +24,9 @@ pub enum OrganizationItemError {
     /// The custom emoji stay as they are.
     #[error(transparent)]
     CustomEmoji(#[from] CustomEmojiError),
+    /// An export is not made, shown or deleted.
+    #[error(transparent)]
+    DataExport(#[from] DataExportError),
     /// A file is no picture.
     #[error(transparent)]
     Picture(#[from] PictureError),
@@ -67,6 +71,7 @@ pub(super) fn error_response(error: &OrganizationItemError) -> ErrorResponse {
         OrganizationItemError::Linkifiers(error) => linkifiers(error),
         OrganizationItemError::Playgrounds(error) => playgrounds(error),
         OrganizationItemError::CustomEmoji(error) => custom_emoji(error),
+        OrganizationItemError::DataExport(error) => data_export(error),
         OrganizationItemError::Picture(error) => picture(error),
         OrganizationItemError::OverQuota => bad_request("REALM_UPLOAD_QUOTA", error),
         OrganizationItemError::NoFile => ErrorResponse::new(StatusCode::NOT_FOUND, BAD_REQUEST, error),
@@ -95,6 +100,12 @@ impl From<PlaygroundsError> for ApiError {
 
 impl From<CustomEmojiError> for ApiError {
     fn from(error: CustomEmojiError) -> Self {
+        OrganizationItemError::from(error).into()
+    }
+}
+
+impl From<DataExportError> for ApiError {
+    fn from(error: DataExportError) -> Self {
         OrganizationItemError::from(error).into()
     }
 }
@@ -143,6 +154,21 @@ fn custom_emoji(error: &CustomEmojiError) -> ErrorResponse {
         | CustomEmojiError::DefaultOverridden
         | CustomEmojiError::TooMany
         | CustomEmojiError::NotAuthor => bad_request(BAD_REQUEST, error),
+    }
+}
+
+/// For exports.
+fn data_export(error: &DataExportError) -> ErrorResponse {
+    match error {
+        DataExportError::NotAllowed(_)
+        | DataExportError::TooMany
+        | DataExportError::TooLarge
+        | DataExportError::NoConsentingOwner
+        | DataExportError::NoOwnerWithAddress
+        | DataExportError::NotFound
+        | DataExportError::AlreadyDeleted
+        | DataExportError::Failed
+        | DataExportError::InProgress => bad_request(BAD_REQUEST, error),
     }
 }
 

@@ -11,7 +11,7 @@ use crate::startup::{CHANNEL, SUBSCRIPTION, assert_typed};
 use crate::test_app::{NOW_S, Person, TestApp};
 
 /// Each type with its operation, and the keys.
-const KEYS: [(&str, &str); 61] = [
+const KEYS: [(&str, &str); 63] = [
     ("message", "message:object flags:list"),
     (
         "update_message",
@@ -74,6 +74,8 @@ const KEYS: [(&str, &str); 61] = [
     ("realm_user_settings_defaults update", "property:text"),
     ("custom_profile_fields", "fields:list"),
     ("invites_changed", ""),
+    ("realm_export", "exports:list"),
+    ("realm_export_consent", "user_id:int consented:bool"),
     (
         "restart",
         "zulip_version:text zulip_merge_base:text zulip_feature_level:int service_version:text service_merge_base:text
@@ -85,7 +87,7 @@ const KEYS: [(&str, &str); 61] = [
 const REACTION: &str = "emoji_name:text emoji_code:text reaction_type:text user_id:int message_id:int user:object";
 
 /// What is inside some of them: type and operation, the key of the object or of the list of objects, and its keys.
-const INSIDE: [(&str, &str, &str); 22] = [
+const INSIDE: [(&str, &str, &str); 23] = [
     ("reaction add", "user", "user_id:int email:text full_name:text"),
     ("typing start", "sender", "user_id:int email:text"),
     ("attachment add", "attachment", "id:int name:text path_id:text size:int create_time:int messages:list"),
@@ -121,6 +123,12 @@ const INSIDE: [(&str, &str, &str); 22] = [
     ),
     ("scheduled_messages add", "scheduled_messages", SCHEDULED),
     ("scheduled_messages update", "scheduled_message", SCHEDULED),
+    (
+        "realm_export",
+        "exports",
+        "id:int acting_user_id:int export_time:int export_type:int export_url:text? deleted_timestamp:int?
+         failed_timestamp:int? pending:bool",
+    ),
     ("custom_profile_fields", "fields", "id:int name:text type:int hint:text field_data:text order:int required:bool"),
 ];
 
@@ -353,6 +361,7 @@ async fn organization(app: &TestApp) {
     does(app, ada, "PATCH /realm/domains/example.org", &[("allow_subdomains", "true")]).await;
     does(app, ada, "DELETE /realm/domains/example.org", &[]).await;
     does(app, ada, "PATCH /realm/user_settings_defaults", &[("enter_sends", "true")]).await;
+    does(app, ada, "POST /export/realm", &[]).await;
     does(app, ada, "POST /invites", &[("invitee_emails", "new@example.net"), ("stream_ids", "[]")]).await;
 }
 

@@ -16,6 +16,8 @@ mod channels;
 #[path = "../../../chat-core/tests/it/checker.rs"]
 mod checker;
 #[cfg(test)]
+mod data_exports;
+#[cfg(test)]
 mod document;
 #[cfg(test)]
 mod domains;

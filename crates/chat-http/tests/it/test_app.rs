@@ -492,6 +492,7 @@ fn start_router(
         typing: Arc::<Store>::clone(store),
         files: Arc::<MemoryFileStore>::clone(files),
         attachments: Arc::<Store>::clone(store),
+        exports: Arc::<Store>::clone(store),
         polls: Arc::default(),
         passwords: Arc::new(PlainTextPasswords),
         invitations: Invitations {

@@ -100,16 +100,24 @@ fn hash(ticket: &str) -> String {
 /// Returns the bytes of a file, with all headers that a browser needs.
 async fn sent<W>(call: &RawCall<W>, upload: &Attachment, disposition: Disposition) -> Result<Response, ApiError> {
     let size_bytes = u64::try_from(upload.size_bytes).unwrap_or(0);
+    let mut response = file_response(call, &FileKey::from(&upload.path_id), size_bytes).await?;
+    if response.status() != StatusCode::RANGE_NOT_SATISFIABLE {
+        describe(response.headers_mut(), upload, disposition)?;
+    }
+    Ok(response)
+}
+
+/// Returns the bytes of a file of that size, or those that the request asks for, without saying what they are.
+pub(crate) async fn file_response<W>(call: &RawCall<W>, key: &FileKey, size_bytes: u64) -> Result<Response, ApiError> {
     let requested = match range(&call.headers, size_bytes) {
         RequestedRange::Whole => None,
         RequestedRange::Part(range) => Some(range),
         RequestedRange::Beyond => return beyond(size_bytes),
     };
-    let reader = call.app.files.open(&FileKey::from(&upload.path_id), requested.clone()).await?;
+    let reader = call.app.files.open(key, requested.clone()).await?;
     let mut response = Response::new(streamed(reader.ok_or(OrganizationItemError::NoFile)?));
     let length = requested.as_ref().map_or(size_bytes, |range| range.end.saturating_sub(range.start));
     let headers = response.headers_mut();
-    describe(headers, upload, disposition)?;
     headers.insert(CONTENT_LENGTH, length.into());
     if let Some(Range { start, end }) = requested {
         let part = format!("bytes {start}-{}/{size_bytes}", end.saturating_sub(1));

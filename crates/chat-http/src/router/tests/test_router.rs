@@ -235,6 +235,7 @@ pub(super) async fn domain(is_deactivated: bool) -> (ChatComponents, TempDir) {
         typing: Arc::<Store>::clone(&store),
         files: Arc::new(NoFiles),
         attachments: Arc::<Store>::clone(&store),
+        exports: Arc::<Store>::clone(&store),
         polls: Arc::default(),
         passwords: Arc::new(PlainTextPasswords),
         invitations: Invitations { links: Arc::<Store>::clone(&store), validity_min: 1, per_day: 1 },

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::Document;
 use super::bad_input::{Right, refuses, survives_long_texts};
+use crate::data_exports;
 use crate::file_store::{form, png};
 use crate::test_app::{NOW_S, Person, TestApp, with_query};
 
@@ -226,6 +227,11 @@ async fn organization(sweep: &mut Sweep<'_>) {
     let place = [("name", "Play"), ("pygments_language", "Rust"), ("url_template", "https://example.org/{code}")];
     let id = sweep.number("POST /realm/playgrounds", &place, "id").await;
     sweep.does(&format!("DELETE /realm/playgrounds/{id}"), &[]).await;
+    sweep.does("POST /export/realm", &[("export_type", "1")]).await;
+    sweep.does("GET /export/realm", &[]).await;
+    sweep.does("GET /export/realm/consents", &[]).await;
+    let id = data_exports::archived(sweep.app).await;
+    sweep.does(&format!("DELETE /export/realm/{id}"), &[]).await;
     sweep.does_with_file("POST /realm/emoji/wave2", &[]).await;
     sweep.does("GET /realm/emoji", &[]).await;
     sweep.does_with_file("POST /realm/icon", &[]).await;

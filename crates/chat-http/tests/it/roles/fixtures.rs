@@ -6,6 +6,7 @@ use chat_core::log::store::EventLog as _;
 use chat_core::model::role::Role;
 use serde_json::{Value, json};
 
+use crate::data_exports;
 use crate::file_store::{form, png};
 use crate::test_app::{NOW_S, Person, TestApp};
 
@@ -226,6 +227,7 @@ impl RoleFixtures {
                 let parameters = [("name", title.as_str()), ("field_type", "1")];
                 text(&self.call(app, ada, "POST /realm/profile_fields", &parameters).await["id"])
             }
+            "export" => data_exports::archived(app).await.to_string(),
             "domain" => {
                 let domain = format!("d{number}.example.org");
                 let parameters = [("domain", domain.as_str()), ("allow_subdomains", "false")];

@@ -105,6 +105,10 @@ pub(crate) const ROWS: &[Row] = &[
     row("POST /realm/domains", &[("domain", "e{number}.example.org"), ("allow_subdomains", "false")], Owners),
     row("PATCH /realm/domains/{domain}", &[("allow_subdomains", "true")], Owners),
     row("DELETE /realm/domains/{domain}", &[], Owners),
+    row("GET /export/realm", &[], Administrators),
+    row("POST /export/realm", &[("export_type", "1")], Administrators),
+    row("DELETE /export/realm/{export}", &[], Administrators),
+    row("GET /export/realm/consents", &[], Administrators),
     row("GET /realm/emoji", &[], All),
     with_file("POST /realm/emoji/{new_emoji}", Enclosed::Picture, Members),
     row(
