@@ -36,6 +36,8 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
   realm_linkifiers: personal.linkifiers,
   realm_playgrounds: personal.playgrounds,
   invites_changed: personal.invitesChanged,
+  realm_export: personal.exportsChanged,
+  realm_export_consent: personal.exportsChanged,
 };
 
 export function apply(state: State, event: Event): State {

@@ -87,3 +87,7 @@ export function playgrounds(state: State, event: Event): State {
 export function invitesChanged(state: State): State {
   return { ...state, revisions: { ...state.revisions, invites: state.revisions.invites + 1 } };
 }
+
+export function exportsChanged(state: State): State {
+  return { ...state, revisions: { ...state.revisions, exports: state.revisions.exports + 1 } };
+}

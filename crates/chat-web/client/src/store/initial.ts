@@ -20,6 +20,8 @@ export const EVENT_TYPES = [
   "realm",
   "realm_bot",
   "realm_emoji",
+  "realm_export",
+  "realm_export_consent",
   "realm_linkifiers",
   "realm_playgrounds",
   "realm_user",
@@ -96,7 +98,7 @@ export function initialState(from: Json): State {
     linkifiers: from.realm_linkifiers ?? [],
     playgrounds: from.realm_playgrounds ?? [],
     bots: byId(from.realm_bots, "user_id"),
-    revisions: { invites: 0, members: 0 },
+    revisions: { invites: 0, members: 0, exports: 0 },
   };
 }
 

@@ -253,7 +253,7 @@ export interface State {
   readonly playgrounds: readonly Playground[];
   readonly bots: Table<Bot>;
   /** Things that the client reads again when they have changed, by a number that grows. */
-  readonly revisions: { readonly invites: number; readonly members: number };
+  readonly revisions: { readonly invites: number; readonly members: number; readonly exports: number };
 }
 
 /** An event as the queue tells it. */

@@ -7,9 +7,10 @@ import { byName, isAdmin, isPermitted, role } from "../store/select";
 import type { State, User } from "../store/types";
 import { Avatar, Field, Switch } from "../widgets/controls";
 import { formatAgo, formatMoment } from "../widgets/time";
+import { ExportSection } from "./data_export";
 import { GroupsSection } from "./groups";
 import { ProfileFieldsSection } from "./profile_fields";
-import { ActiveBotsSection, ExportSection, LinkifiersSection, PlaygroundsSection } from "./tools";
+import { ActiveBotsSection, LinkifiersSection, PlaygroundsSection } from "./tools";
 import { t } from "../text/language";
 
 export const ROLES: readonly (readonly [number, string])[] = [

@@ -257,6 +257,9 @@ function Display() {
       <Setting name="send_read_receipts" label={t("What I have read")} />
       <Setting name="send_private_typing_notifications" label={t("That I write a direct message")} />
       <Setting name="send_stream_typing_notifications" label={t("That I write in a channel")} />
+      <h3>{t("Private data")}</h3>
+      <Setting name="allow_private_data_export" label={t("Let administrators export my private data")} />
+      <p class="muted">{t("An export with consent then also has the private channels and direct messages you can read, and your settings.")}</p>
     </>
   );
 }

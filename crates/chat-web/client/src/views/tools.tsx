@@ -1,4 +1,4 @@
-// What else administrators keep: linkifiers, playgrounds, everyone's bots, and the way to an export.
+// What else administrators keep: linkifiers, playgrounds and everyone's bots.
 import { useState } from "preact/hooks";
 import { attempt } from "../app/actions";
 import { app, useStore } from "../app/app";
@@ -158,17 +158,5 @@ function ActiveBot({ bot }: { bot: User }) {
       </span>
       <button type="button" class="danger" aria-label={t("Deactivate {0}", name)} onClick={deactivate}>{t("Deactivate")}</button>
     </li>
-  );
-}
-
-/** An export holds everyone's messages, so it is made by those who run the server, beside it. */
-export function ExportSection() {
-  return (
-    <>
-      <p>{t("An export is a folder with people, channels, messages, files and settings, in the layout that other servers of this family import. It also holds what is private, so it is made on the machine of the server, while the server runs:")}</p>
-      <pre class="notice">
-        <code>chat-server export FOLDER</code>
-      </pre>
-    </>
   );
 }
