@@ -151,6 +151,7 @@ fn line(kid: &str, alg: &str, created: &str, state: &str, stored: &str) -> Strin
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
     use std::sync::Arc;
 
     use oauth_core::env::Random;
@@ -312,6 +313,24 @@ mod tests {
         // A node that was started before goes on.
         ring.refresh().await.unwrap();
         assert_eq!(ring.snapshot().signer(SigningAlg::ES256, NOW_S).unwrap().kid(), signer);
+    }
+
+    #[tokio::test]
+    async fn a_clock_set_back_is_named_in_the_log_when_the_oldest_key_signs_all_the_same() {
+        let (dir, db) = started().await;
+        let ring = ring(&db).await;
+        let log = dir.path().join("log");
+        let file = Arc::new(File::create(&log).unwrap());
+        let subscriber = tracing_subscriber::fmt().with_ansi(false).with_writer(file).finish();
+        let _logging = tracing::subscriber::set_default(subscriber);
+        signer(&ring, NOW_S);
+        let kid = signer(&ring, NOW_S - 3_600);
+        let logged = std::fs::read_to_string(&log).unwrap();
+        let lines: Vec<&str> = logged.lines().collect();
+        let [line] = lines.as_slice() else { panic!("{logged}") };
+        assert!(line.contains(" WARN ") && line.contains("clock of this machine is set back"), "{line}");
+        let fields = format!("now_s={}", NOW_S - 3_600);
+        assert!(line.contains(&fields) && line.contains(&kid), "{line}");
     }
 
     #[tokio::test]

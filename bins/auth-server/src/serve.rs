@@ -58,7 +58,17 @@ pub(crate) async fn serve(config: &Config, bundle: Option<InitBundle>, hashing: 
         started = start(config, bundle, hashing, &mut background) => started,
         () = stopping.cancelled() => return Ok(()),
     };
-    let Server { main, router, metrics, own, _instance_lock } = started?;
+    run(started?, background, stopping, config.limits.shutdown_timeout()).await
+}
+
+/// Serves until `stopping` is cancelled or a task ends that was to run on, then stops within `limit`.
+async fn run(
+    server: Server,
+    mut background: TaskSet,
+    stopping: CancellationToken,
+    limit: Duration,
+) -> anyhow::Result<()> {
+    let Server { main, router, metrics, own, _instance_lock } = server;
     let (begun, failed, cut, ()) = tokio::join!(
         async {
             stopping.cancelled().await;
@@ -68,7 +78,7 @@ pub(crate) async fn serve(config: &Config, bundle: Option<InitBundle>, hashing: 
         main.serve(router, stopping.clone()),
         serve_metrics(metrics, stopping.clone())
     );
-    let mut shutdown = BoundedShutdown::new(begun, config.limits.shutdown_timeout());
+    let mut shutdown = BoundedShutdown::new(begun, limit);
     shutdown.record_connections(cut);
     shutdown.end("background tasks", background.shutdown()).await;
     shutdown.end("token requests", own.admissions.stop()).await;
@@ -359,6 +369,38 @@ async fn sweep(db: Db, audit_retention: Option<Duration>) {
         match db.forget_audit_events(clock::env().now_us - kept_us).await {
             Ok(rows) => tracing::debug!(rows, "old audit events were forgotten"),
             Err(error) => tracing::error!(%error, "old audit events cannot be forgotten"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+
+    use super::*;
+    use crate::config;
+
+    #[tokio::test]
+    async fn a_server_stops_with_an_error_when_a_task_panics_that_was_to_run_on() {
+        let dir = tempfile::tempdir().unwrap();
+        let line = ["auth-server", "--listen=127.0.0.1:0", "--data-dir"].map(OsString::from);
+        let config = config::read(line.into_iter().chain([dir.path().into()]), |_| None).unwrap();
+        let limit = config.limits.shutdown_timeout();
+        for panics in [true, false] {
+            let (mut background, stopping) = (TaskSet::default(), CancellationToken::new());
+            let server = start(&config, None, &Handle::current(), &mut background).await.unwrap();
+            if panics {
+                background.spawn("breaks", async { panic!("out of order") });
+            } else {
+                stopping.cancel();
+            }
+            // One that is asked to stop has no task to report.
+            let stopped = run(server, background, stopping, limit).await;
+            assert_eq!(stopped.is_err(), panics);
+            if let Err(error) = stopped {
+                let ended = error.downcast::<TaskEnded>().unwrap();
+                assert_eq!((ended.name, ended.cause.unwrap().is_panic()), ("breaks", true));
+            }
         }
     }
 }
