@@ -65,6 +65,16 @@ fn the_template_has_exactly_the_variable_code() {
 }
 
 #[test]
+fn a_playground_that_leads_to_a_script_is_refused() {
+    for url_template in
+        ["javascript:alert({code})", "JAVASCRIPT:{code}", "data:text/html,{code}", "{+code}", "java{+code}"]
+    {
+        let refused = unfit(PlaygroundRequest { url_template, ..RUST });
+        assert_eq!(refused, [(Some("url_template"), "Invalid URL template.".to_owned())], "{url_template}");
+    }
+}
+
+#[test]
 fn a_language_has_the_characters_of_language_names() {
     for language in ["C++", "C#", "objective-c", "Visual Basic", "a/b.c_d"] {
         assert!(

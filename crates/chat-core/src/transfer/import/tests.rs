@@ -180,6 +180,51 @@ fn the_report_says_what_is_left() {
 }
 
 #[test]
+fn a_choice_of_the_organization_that_is_not_kept_is_named_with_its_value() {
+    let restrictions = [
+        ("allow_edit_history", json!(false)),
+        ("enable_read_receipts", json!(false)),
+        ("message_content_allowed_in_email_notifications", json!(false)),
+        ("name_changes_disabled", json!(true)),
+        ("email_changes_disabled", json!(true)),
+        ("avatar_changes_disabled", json!(true)),
+        ("require_unique_names", json!(true)),
+        ("can_access_all_users_group", json!(31)),
+        ("create_multiuse_invite_group", json!(40)),
+    ];
+    let choices = [
+        ("default_language", json!("de")),
+        ("default_code_block_language", json!("rust")),
+        ("digest_emails_enabled", json!(true)),
+        ("digest_weekday", json!(4)),
+        ("org_type", json!(10)),
+        ("video_chat_provider", json!(4)),
+        ("giphy_rating", json!(3)),
+        ("invite_required", json!(false)),
+        ("enable_spectator_access", json!(true)),
+        ("enable_guest_user_indicator", json!(false)),
+        ("new_stream_announcements_stream", json!(20)),
+        ("a_column_of_a_later_release", json!("x")),
+    ];
+    for (restricts, (column, value)) in
+        restrictions.into_iter().map(|row| (true, row)).chain(choices.into_iter().map(|row| (false, row)))
+    {
+        let mut tables = tables();
+        tables["zerver_realm"][0][column] = value.clone();
+        let report = made(tables).unwrap().1;
+        let named = format!("zerver_realm.{column} = ");
+        let left: Vec<_> = report.left.keys().filter(|what| what.starts_with(&named)).collect();
+        assert_eq!(left.len(), 1, "{column}: {:?}", report.left);
+        assert!(value.is_i64() || left[0].ends_with(&value.to_string()), "{left:?}");
+        assert_eq!(report.restrictions.iter().any(|what| what.starts_with(&named)), restricts, "{column}");
+    }
+    let mut tables = tables();
+    tables["zerver_userprofile"][2]["default_sending_stream"] = json!(20);
+    let report = made(tables).unwrap().1;
+    assert_eq!(report.left["zerver_userprofile.default_sending_stream: not the usual value"], 1);
+}
+
+#[test]
 fn choices_of_a_subscription_that_ended_are_named_in_the_report() {
     let left = |chosen: Value, active: bool| {
         let mut tables = tables();
