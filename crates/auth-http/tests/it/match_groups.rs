@@ -119,6 +119,33 @@ async fn a_partner_finds_the_groups_made_for_it_and_no_others() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn no_include_and_no_chain_leads_to_the_group_of_another() {
+    on_every_engine(async |world| {
+        let Scene { payer_b, own, foreign } = scene(world).await;
+        for (id, group) in [("of-own", &own[0]), ("of-foreign", &foreign[0])] {
+            let about = json!({
+                "resourceType": "DocumentReference", "status": "current",
+                "subject": {"reference": format!("Group/{group}")},
+                "content": [{"attachment": {"url": "http://documents.example/1"}}],
+            });
+            world.put(&format!("/fhir/DocumentReference/{id}"), &about).await;
+        }
+        let get =
+            async |query: &str| world.get(&format!("/fhir/DocumentReference?{query}")).bearer(&payer_b).send().await;
+        for include in ["_include=DocumentReference:subject", "_include=*"] {
+            let answer = get(include).await;
+            assert_eq!(entry_ids(&answer), [own[0].clone()], "{include}: {answer:?}");
+            assert!(!answer.text.contains("1000000003"), "{include}");
+        }
+        for (id, expected) in [(&own[0], 1), (&foreign[0], 0)] {
+            let answer = get(&format!("subject:Group._id={id}")).await;
+            assert_eq!((answer.status.as_u16(), &answer.body["total"]), (200, &json!(expected)), "{answer:?}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_group_made_for_another_organization_is_as_one_that_is_not_there() {
     on_every_engine(async |world| {
         let Scene { payer_b, own, foreign } = scene(world).await;
