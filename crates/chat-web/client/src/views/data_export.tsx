@@ -79,8 +79,8 @@ function ExportRow({ one }: { one: DataExport }) {
   return (
     <li>
       <span dir="auto">
-        {what} <small class="muted">{`${userName(app.state as State, one.acting_user_id)}, ${when}`}</small>
-        <small class="tag">{stateOf(one)}</small>
+        {what} <small class="muted">{`${userName(app.state as State, one.acting_user_id)}, ${when}`}</small>{" "}
+        <small class="tag">{stateOf(one)}</small>{" "}
         {one.export_url !== null && <Size path={pathOf(one.export_url)} />}
       </span>
       {one.export_url !== null && (
