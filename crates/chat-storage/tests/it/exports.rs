@@ -160,7 +160,7 @@ fn unsent() -> Value {
         ],
         "zerver_draft": [
             {"id": 130, "user_profile": 7, "recipient": 1, "topic": "", "content": "in dev", "last_edit_time": 10},
-            {"id": 131, "user_profile": 7, "recipient": 3, "topic": "", "content": "to Bob", "last_edit_time": 11},
+            {"id": 131, "user_profile": 7, "recipient": 3, "topic": "", "content": format!("to Bob [x](/user_uploads/{ELSEWHERE})"), "last_edit_time": 11},
             {"id": 132, "user_profile": 8, "content": "nowhere", "last_edit_time": 12},
             {"id": 133, "user_profile": 8, "type": "private", "content": "to nobody yet", "last_edit_time": 13},
         ],
@@ -408,7 +408,7 @@ on_each_engine! {
         let drafts = store.drafts_of(UserId(8)).await.unwrap();
         let places: Vec<_> = drafts.into_iter().map(|(id, draft)| (id.0, draft.to)).collect();
         assert_eq!(places, [(132, DraftDestination::Nowhere), (133, DraftDestination::Direct(Vec::new()))]);
-        assert_eq!(store.drafts_of(UserId(7)).await.unwrap().len(), 2);
+        let linked: Vec<_> = store.drafts_of(UserId(7)).await.unwrap().into_iter().map(|(_, draft)| draft.content).collect();
         let mut kept = store.kept(UserId(9), None).await.unwrap();
         kept.sort();
         assert_eq!(kept, [("a".to_owned(), "1".to_owned()), ("b".to_owned(), "2".to_owned())]);
@@ -418,6 +418,9 @@ on_each_engine! {
         let path = &used.attachment.path_id;
         assert_eq!(message.content, format!("see [this](/user_uploads/{path}), /user_uploads/{path}."));
         assert!(message.content_flags.has_attachment);
+        let link = format!("[x](/user_uploads/{path})");
+        assert_eq!(linked, ["in dev".to_owned(), format!("to Bob {link}")]);
+        assert_eq!(waiting[0].content, format!("to us {link}"));
         assert_eq!(store.used_bytes().await.unwrap(), 800);
         // Nothing that comes gets a number that something has.
         assert!(store.head().0 >= 133);

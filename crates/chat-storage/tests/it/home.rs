@@ -109,6 +109,13 @@ impl Home {
         }
     }
 
+    /// The address of another database on the same Postgres; none on SQLite.
+    pub(crate) fn url_of(&self, database: &str) -> Option<String> {
+        let mut url: Url = self.url.as_deref()?.parse().unwrap();
+        url.set_path(database);
+        Some(url.into())
+    }
+
     pub(crate) fn is_postgres(&self) -> bool {
         self.url.is_some()
     }

@@ -51,6 +51,13 @@ on_each_engine! {
         assert!(files.len() > 5 && files.is_sorted_by(|one, next| one < next), "{files:?}");
     }
 
+    async fn a_database_that_postgres_does_not_have_is_named_with_host_port_and_reason(home) {
+        let Some(url) = home.url_of("no_such_database") else { return };
+        let refused = Db::open(Some(&url), home.folder(), 1).await.unwrap_err().to_string();
+        let reason = "cannot be reached: database \"no_such_database\" does not exist";
+        assert!(refused.starts_with("Postgres at ") && refused.ends_with(reason), "{refused}");
+    }
+
     async fn a_database_of_a_newer_version_is_refused_with_both_numbers_and_left_as_it_was(home) {
         const FILES: &str = "SELECT name || ' ' || coalesce(checksum, 'none') FROM schema_file ORDER BY number";
         home.open().await.stop().await;
