@@ -88,6 +88,8 @@ mod standalone;
 #[cfg(test)]
 mod token;
 #[cfg(test)]
+mod uris;
+#[cfg(test)]
 mod userinfo;
 #[cfg(test)]
 mod validation;

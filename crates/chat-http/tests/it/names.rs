@@ -1,8 +1,9 @@
 //! Names of all kinds, and characters that no screen shows or that turn the text around.
 
+use chat_core::log::store::EventLog as _;
 use chat_core::model::role::Role;
 
-use crate::test_app::TestApp;
+use crate::test_app::{NOW_S, TestApp};
 
 /// A call, its parameters, and the text of its refusal.
 type Refused<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a str);
@@ -46,6 +47,54 @@ async fn no_name_has_characters_that_no_screen_shows() {
         }
     }
     assert_eq!(app.realm().changed(), head);
+}
+
+#[tokio::test]
+async fn no_name_is_changed_to_one_with_characters_that_no_screen_shows() {
+    let app = TestApp::found().await;
+    let said = [("type", "channel"), ("to", "general"), ("topic", "lunch"), ("content", "hi")];
+    let message = app.call(&app.ada, "POST /messages", &said).await.success()["id"].clone();
+    let bot = [("full_name", "Clock"), ("short_name", "clock")];
+    let bot = app.call(&app.ada, "POST /bots", &bot).await.success()["user_id"].clone();
+    let team = [("name", "crew"), ("description", ""), ("members", "[]")];
+    app.call(&app.ada, "POST /user_groups/create", &team).await.success();
+    let group = app.realm().groups().find(|group| group.name == "crew").unwrap().id;
+    let field = [("field_type", "1"), ("name", "Pronouns")];
+    let field = app.call(&app.ada, "POST /realm/profile_fields", &field).await.success()["id"].clone();
+    let general = app.realm().channel_by_name("general").unwrap().id;
+    let (of_channel, of_group) = (format!("PATCH /streams/{general}"), format!("PATCH /user_groups/{group}"));
+    let (of_field, of_bot) = (format!("PATCH /realm/profile_fields/{field}"), format!("PATCH /bots/{bot}"));
+    let of_message = format!("PATCH /messages/{message}");
+    let head = app.store.head();
+    for hidden in ["\u{200b}", "\u{202e}", "\u{e000}"] {
+        let name = format!("ab{hidden}cd");
+        let name = name.as_str();
+        let user = [("email", "eve@example.org"), ("password", "correct horse"), ("full_name", name)];
+        let (to, at) = (general.to_string(), (NOW_S + 3_600).to_string());
+        let later = [
+            ("type", "channel"),
+            ("to", to.as_str()),
+            ("topic", name),
+            ("content", "hi"),
+            ("scheduled_delivery_timestamp", at.as_str()),
+        ];
+        let of_topic = "Invalid character in topic, at position 3!";
+        let renamed = [("name", name)];
+        let calls: [Refused<'_>; 7] = [
+            ("POST /users", &user, "Invalid characters in name!"),
+            (&of_channel, &[("new_name", name)], "Invalid character in channel name, at position 3!"),
+            (&of_group, &renamed, "Invalid character in user group name, at position 3!"),
+            (&of_field, &renamed, "Invalid characters in name!"),
+            (&of_bot, &[("full_name", name)], "Invalid characters in name!"),
+            (&of_message, &[("topic", name)], of_topic),
+            ("POST /scheduled_messages", &later, of_topic),
+        ];
+        for (call, parameters, text) in calls {
+            let response = app.call(&app.ada, call, parameters).await;
+            assert_eq!((response.error().0, response.error().2), (400, text), "{call} {hidden:?}");
+        }
+    }
+    assert_eq!(app.store.head(), head);
 }
 
 #[tokio::test]
