@@ -1,6 +1,7 @@
 //! A transaction that writes to the log.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use chat_core::StoreError;
 use chat_core::id::EventId;
@@ -8,7 +9,7 @@ use chat_core::log::event::{EventBody, EventRecord, NewEvent};
 use chat_core::model::change::RealmChange;
 use chat_core::model::message::Message;
 use sql_engines::{insert_rows, pieces};
-use tokio::sync::OwnedMutexGuard;
+use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use crate::dialect::Sql;
 use crate::engine::{Tx, run};
@@ -18,6 +19,9 @@ use crate::store::Shared;
 static LOCK_HEAD: Sql = Sql::new("SELECT last_event, last_change, last_id FROM log_head WHERE one = 1 {for_update}");
 const MOVE_HEAD: &str = "UPDATE log_head SET last_event = $1, last_change = $2, last_id = $3 WHERE one = 1";
 const INSERT: &str = "INSERT INTO log (id, at_s, changes, event)";
+
+/// How long a writer waits for those before it, which a database that is locked holds up one after the other.
+const TURN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Records that continue the log from a place.
 pub(crate) struct LogDraft {
@@ -78,7 +82,7 @@ pub(crate) struct LogTransaction {
 impl LogTransaction {
     /// Begins it and waits for the head.
     pub(crate) async fn begin(shared: &Shared) -> Result<Self, StoreError> {
-        let turn = Arc::clone(&shared.writing).lock_owned().await;
+        let turn = wait_for_turn(&shared.writing).await?;
         let mut tx = shared.db.begin().await.map_err(failed)?;
         let lock = LOCK_HEAD.on(tx.dialect());
         let (head, changed, last_id): (i64, i64, i64) =
@@ -132,6 +136,15 @@ impl LogTransaction {
     }
 }
 
+/// Waits until no other writer of this process holds the head.
+///
+/// # Errors
+/// After [`TURN_TIMEOUT`]: the database cannot be used at the moment.
+async fn wait_for_turn(writing: &Arc<Mutex<()>>) -> Result<OwnedMutexGuard<()>, StoreError> {
+    let turn = Arc::clone(writing).lock_owned();
+    tokio::time::timeout(TURN_TIMEOUT, turn).await.map_err(|_| failed(sqlx::Error::PoolTimedOut))
+}
+
 struct Row {
     id: i64,
     at_s: i64,
@@ -147,5 +160,19 @@ impl Row {
         };
         let event = record.event.as_ref().map(serde_json::to_string).transpose().map_err(failed)?;
         Ok(Self { id: record.id.0, at_s: record.at_s, changes, event })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_writer_that_waits_too_long_for_those_before_it_is_told_that_the_database_cannot_be_used() {
+        let writing = Arc::new(Mutex::new(()));
+        let held = wait_for_turn(&writing).await.unwrap();
+        assert!(wait_for_turn(&writing).await.unwrap_err().is_unavailable());
+        drop(held);
+        wait_for_turn(&writing).await.unwrap();
     }
 }
