@@ -45,6 +45,10 @@ id! {
     ScheduledId
 }
 id! {
+    /// A saved snippet. Its number is unique among those of its user.
+    SnippetId
+}
+id! {
     /// A draft. Its number is the place in the log at which it was stored.
     DraftId
 }

@@ -22,6 +22,8 @@ pub const MAX_EMAIL_CHARS: usize = 254;
 pub const MAX_TIMEZONE_CHARS: usize = 100;
 /// Characters of a new password, at least.
 pub const MIN_PASSWORD_CHARS: usize = 6;
+/// Characters of a new password that clients offer, at most. The server takes longer ones.
+pub const MAX_PASSWORD_CHARS: usize = 100;
 /// Characters of a user group's name.
 pub const MAX_GROUP_NAME_CHARS: usize = 100;
 /// Characters of a user group's description. Not specified; we allow what a channel's may have.
@@ -77,6 +79,16 @@ pub const MAX_EMOJI_NAME_CHARS: usize = 100;
 pub const MAX_WINDOW: u64 = 5_000;
 /// Characters of what a user says they are doing.
 pub const MAX_STATUS_CHARS: usize = 60;
+/// Saved snippets of one user. Not specified; each is stored in memory and sent when a client starts.
+pub const MAX_SAVED_SNIPPETS: usize = 200;
+/// Characters of a saved snippet's title.
+pub const MAX_SNIPPET_TITLE_CHARS: usize = 60;
+/// Navigation views of one user. Not specified; as many as a list can still show.
+pub const MAX_NAVIGATION_VIEWS: usize = 100;
+/// Characters of a navigation view's fragment. Not specified; the longest topic, percent-encoded, fits.
+pub const MAX_FRAGMENT_CHARS: usize = 1_000;
+/// Characters of a navigation view's name. Not specified; we allow what a user's name may have.
+pub const MAX_VIEW_NAME_CHARS: usize = 100;
 /// Words one user watches for. Not specified; together with those of others they are looked for in every message.
 pub const MAX_ALERT_WORDS: usize = 1_000;
 /// Characters of a word someone watches for.

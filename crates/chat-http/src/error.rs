@@ -68,7 +68,7 @@ pub use organization_items::OrganizationItemError;
 pub use settings::SettingError;
 
 /// Every code there is, for who has to know them all.
-pub(crate) const ERROR_CODES: [&str; 28] = [
+pub(crate) const ERROR_CODES: [&str; 29] = [
     BAD_REQUEST,
     UNAUTHORIZED,
     "AUTHENTICATION_FAILED",
@@ -85,6 +85,7 @@ pub(crate) const ERROR_CODES: [&str; 28] = [
     "INVITATION_FAILED",
     "METHOD_NOT_ALLOWED",
     "MOVE_MESSAGES_TIME_LIMIT_EXCEEDED",
+    "PUSH_SERVICE_NOT_CONFIGURED",
     "RATE_LIMIT_HIT",
     "REACTION_ALREADY_EXISTS",
     "REACTION_DOES_NOT_EXIST",

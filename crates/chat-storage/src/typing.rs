@@ -168,6 +168,7 @@ mod tests {
             user_id: UserId(4),
             op: TypingOp::Start,
             to: TypingDestination::Direct(vec![UserId(4)]),
+            edited: None,
         };
         let ((here, mut from), (there, _)) = (TypingBroadcast::new(true), TypingBroadcast::new(true));
         here.send(&typing);

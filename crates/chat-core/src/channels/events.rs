@@ -129,7 +129,8 @@ impl RealmDiff<'_> {
         } else {
             self.new_audiences(channel, (self.after, channel.after), (self.before, before))
         };
-        let event = json!({"type": "stream", "op": "delete", "streams": [basic(before, self.figures)]});
+        let streams = [basic(before, self.figures)];
+        let event = json!({"type": "stream", "op": "delete", "streams": streams, "stream_ids": [before.id]});
         events.extend(audiences.into_iter().map(|audience| NewEvent::plain(audience, event.clone())));
     }
 

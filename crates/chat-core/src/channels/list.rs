@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::model::channel::{Channel, Privacy};
 use crate::model::snapshot::RealmSnapshot;
 use crate::model::user::User;
-use crate::permission::access::PermissionError;
+use crate::permission::access::{PermissionError, sees_channel, takes_part};
 
 /// A set of channels that `GET /streams` can include.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +18,10 @@ pub enum ChannelGroup {
     Subscribed,
     /// Those a bot's owner is in.
     OwnerSubscribed,
+    /// Those the user knows of.
+    Known,
+    /// Those of which the user may read the messages.
+    Readable,
     /// All; for administrators.
     All,
 }
@@ -43,6 +47,8 @@ pub fn list<'a>(
         ChannelGroup::WebPublic => channel.privacy == Privacy::WebPublic,
         ChannelGroup::Subscribed => realm.subscription(channel.id, user.id).is_some(),
         ChannelGroup::OwnerSubscribed => owner.is_some_and(|owner| realm.subscription(channel.id, owner).is_some()),
+        ChannelGroup::Known => sees_channel(realm, user, channel),
+        ChannelGroup::Readable => takes_part(realm, user, channel),
         ChannelGroup::All => true,
     };
     let in_use = realm.channels().filter(|channel| !channel.is_archived);

@@ -67,6 +67,8 @@ pub struct EditRequest<'a> {
     pub channel_id: Option<ChannelId>,
     /// What moves with it; `None` for the message alone.
     pub propagate: Option<PropagateMode>,
+    /// The SHA-256 of the text that the caller edits, in lower-case hexadecimal; with another text nothing is edited.
+    pub prev_content_sha256: Option<&'a str>,
 }
 
 /// The changes that an edit makes.
@@ -104,6 +106,9 @@ pub enum EditError {
     /// The realm lets nobody edit.
     #[error("Your organization has turned off message editing")]
     EditingOff,
+    /// The text is not the one that the caller edits.
+    #[error("'prev_content_sha256' value does not match the expected value.")]
+    ContentChanged,
     /// It is another user's.
     #[error("You don't have permission to edit this message")]
     NotPermitted,
@@ -189,6 +194,15 @@ fn plan_content(
     (content, now_s): (Option<&str>, i64),
 ) -> Result<Option<String>, EditError> {
     let Some(content) = content else { return Ok(None) };
+    check_content_edit(rules, user, message, now_s)?;
+    let content = match crate::model::message::content(content) {
+        Err(ContentError::Empty) => DELETED.to_owned(),
+        written => written?,
+    };
+    Ok((content != message.content).then_some(content))
+}
+
+fn check_content_edit(rules: &RealmRules, user: &User, message: &Message, now_s: i64) -> Result<(), EditError> {
     if !rules.allow_editing {
         return Err(EditError::EditingOff);
     }
@@ -198,14 +212,18 @@ fn plan_content(
     if is_too_late(rules.edit_limit_s, message, now_s) {
         return Err(EditError::ContentTooLate);
     }
-    if message.content_flags.is_widget {
-        return Err(EditError::Widget);
-    }
-    let content = match crate::model::message::content(content) {
-        Err(ContentError::Empty) => DELETED.to_owned(),
-        written => written?,
-    };
-    Ok((content != message.content).then_some(content))
+    if message.content_flags.is_widget { Err(EditError::Widget) } else { Ok(()) }
+}
+
+/// Returns whether a user, who may read the message, may change its text now.
+///
+/// # Errors
+/// The reason why they may not; see [`EditError`].
+pub fn may_edit_content(realm: &RealmSnapshot, user: &User, message: &Message, now_s: i64) -> Result<(), EditError> {
+    let default = RealmRules::default();
+    let rules = realm.realm().map_or(&default, |realm| &realm.rules);
+    add_to(realm, user, message).map_err(|_| EditError::NotPermitted)?;
+    check_content_edit(rules, user, message, now_s)
 }
 
 fn refuse_move_of_direct(request: &EditRequest<'_>) -> Result<(), EditError> {

@@ -1,5 +1,6 @@
 //! Setting flags, and taking them away: on messages by their numbers, and on all that a user has not read.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::StoreError;
@@ -76,6 +77,35 @@ pub async fn readable(ports: &MessagePorts<'_>, user: &User, ids: &[MessageId]) 
         found.extend(copies.iter().filter(|copy| reads_copy(&realm, user, copy)).map(|copy| copy.id));
     }
     Ok(found)
+}
+
+/// Returns the channels, in the order of their numbers, whose messages among these stay read although the user wants
+/// them to be unread, because the user is not in the channel.
+///
+/// # Errors
+/// When the database failed.
+pub async fn channels_kept_read(
+    ports: &MessagePorts<'_>,
+    user: &User,
+    change: FlagChange,
+    ids: &[MessageId],
+) -> Result<Vec<ChannelId>, StoreError> {
+    let mut channels = BTreeSet::new();
+    if (change.flag, change.op) != (Flag::Read, FlagOp::Remove) {
+        return Ok(Vec::new());
+    }
+    for some in ids.chunks(STEP) {
+        let copies = ports.messages.copies(user.id, some, Flag::Read).await?;
+        let realm = ports.realm();
+        let kept = copies.iter().filter_map(|copy| match copy.recipient {
+            Recipient::Channel(id) if realm.subscription(id, user.id).is_none() => {
+                reads_copy(&realm, user, copy).then_some(id)
+            }
+            _ => None,
+        });
+        channels.extend(kept);
+    }
+    Ok(channels.into_iter().collect())
 }
 
 /// Updates a flag of those messages whose copy it changes; returns how many. Where it changes none, nothing is written

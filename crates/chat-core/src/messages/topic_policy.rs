@@ -124,6 +124,19 @@ pub fn is_muted(realm: &RealmSnapshot, user_id: UserId, channel_id: ChannelId, t
     }
 }
 
+/// Returns whether the user muted the topic, or its channel and not the topic apart from it. A channel they are not in
+/// is not muted.
+#[must_use]
+pub fn mutes(realm: &RealmSnapshot, user_id: UserId, channel_id: ChannelId, topic: &str) -> bool {
+    match of(realm, user_id, channel_id, topic) {
+        TopicPolicy::Inherit => {
+            realm.subscription(channel_id, user_id).is_some_and(|subscription| subscription.is_muted)
+        }
+        TopicPolicy::Muted => true,
+        TopicPolicy::Unmuted | TopicPolicy::Followed => false,
+    }
+}
+
 fn place<'a>(
     realm: &'a RealmSnapshot,
     user: &User,

@@ -169,5 +169,9 @@ kinds! {
         PasswordReset = "password_reset",
         /// A link that signs a browser of theirs in once, one document.
         SignInLink = "sign_in_link",
+        /// A text they keep to write it again; its key is its number.
+        SavedSnippet = "saved_snippet",
+        /// An entry of the list of views in their clients; its key is the fragment of its address.
+        NavigationView = "navigation_view",
     }
 }

@@ -28,6 +28,18 @@ pub struct UserGroup {
     /// Whether it is out of use: kept, so that what was said to it can be read, but not to be mentioned or changed.
     #[serde(default)]
     pub is_deactivated: bool,
+    /// Who created it; `None` for groups of the system, and for those from before this was stored.
+    #[serde(default)]
+    pub origin: Option<GroupOrigin>,
+}
+
+/// The creation of a user group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GroupOrigin {
+    /// The creator.
+    pub creator_id: UserId,
+    /// When, in unix seconds.
+    pub created_s: i64,
 }
 
 impl UserGroup {

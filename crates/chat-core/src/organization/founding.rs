@@ -123,6 +123,7 @@ fn system_group(system: SystemGroup, id: UserGroupId, groups: &Groups) -> UserGr
         subgroups: system.subgroup().map(|inner| id_of(inner, groups)).into_iter().collect(),
         can_mention: GroupSetting::Group(id_of(SystemGroup::Nobody, groups)),
         is_deactivated: false,
+        origin: None,
     }
 }
 

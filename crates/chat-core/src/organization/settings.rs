@@ -389,6 +389,7 @@ mod tests {
             subgroups: Vec::new(),
             can_mention: GroupSetting::Group(UserGroupId(id)),
             is_deactivated: false,
+            origin: None,
         }))
     }
 

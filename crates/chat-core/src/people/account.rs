@@ -258,8 +258,11 @@ fn sight_events(realm: &RealmSnapshot, before: &User, after: &User, figures: &Ch
     let sees = |user: &User, channel: &Channel| access::sees_channel(realm, user, channel);
     let event = |op: &str, from: &User, to: &User| {
         let streams = channels.iter().filter(|channel| !sees(from, channel) && sees(to, channel));
-        let streams: Vec<_> = streams.map(|channel| basic(channel, figures)).collect();
-        let event = json!({"type": "stream", "op": op, "streams": streams});
+        let (ids, streams): (Vec<_>, Vec<_>) = streams.map(|channel| (channel.id, basic(channel, figures))).unzip();
+        let mut event = json!({"type": "stream", "op": op, "streams": streams});
+        if op == "delete" {
+            crate::wire::add(&mut event, json!({"stream_ids": ids}));
+        }
         (!streams.is_empty()).then(|| NewEvent::plain(EventAudience::users([after.id]), event))
     };
     [event("create", before, after), event("delete", after, before)].into_iter().flatten().collect()

@@ -9,12 +9,15 @@ pub mod report;
 use serde_json::Value;
 
 use crate::id::UserId;
+use crate::limits::DAY_S;
 use crate::log::event::{ClientCapability, EventAudience, NewEvent, QueueCondition};
 use crate::model::address_visibility;
 use crate::model::change::UserItemKind;
 use crate::model::snapshot::RealmSnapshot;
 use crate::model::user::User;
-use crate::people::presence::report::{PresenceFormat, PresenceList, PresenceReport, UserPresence, event};
+use crate::people::presence::report::{
+    PresenceFormat, PresenceList, PresenceReport, UserPresence, event, simplified_event,
+};
 use crate::permission::access::{PermissionError, require_human};
 
 /// Seconds between two signs of life of a client.
@@ -26,7 +29,7 @@ const HEARD_AGAIN_AFTER_S: i64 = 55;
 /// Who was not active for so many seconds is offline to clients by the time they ask again, so their return is told.
 const AWAY_AFTER_S: i64 = OFFLINE_AFTER_S - PING_INTERVAL_S - 10;
 /// Who was not there for so many seconds is left out of a full list: two weeks.
-const LISTED_S: i64 = 14 * 24 * 60 * 60;
+const LISTED_S: i64 = 14 * DAY_S;
 /// In an organization with more people nobody's return is told: a morning would wake everybody for everybody.
 const TOLD_PEOPLE_MAX: usize = 100;
 
@@ -130,6 +133,9 @@ pub struct PresenceQuery {
     /// The [`PresenceReport::presence_last_update_id`] it was told last; `None`, 0 and below for a client that knows
     /// nothing.
     pub after: Option<i64>,
+    /// Days after which a user who was not there is left out of the answer to a client that knows nothing; `None` for
+    /// two weeks, 0 and below for an answer without any user.
+    pub history_limit_days: Option<i64>,
 }
 
 /// Returns who is there: what is new since the client last asked, or else everybody of the last two weeks. Costs no
@@ -144,9 +150,10 @@ pub fn report<'a>(
     now_us: i64,
 ) -> PresenceReport<'a> {
     let after = question.after.filter(|after| *after > 0);
-    let oldest_s = now_us.div_euclid(1_000_000) - LISTED_S;
+    let listed_s = question.history_limit_days.map_or(LISTED_S, |days| days.saturating_mul(DAY_S));
+    let oldest_s = now_us.div_euclid(1_000_000).saturating_sub(listed_s);
     let known = store.since(after.unwrap_or(0));
-    let is_listed = |presence: Presence| after.is_some() || presence.connected_s >= oldest_s;
+    let is_listed = |presence: Presence| after.is_some() || (listed_s > 0 && presence.connected_s >= oldest_s);
     let listed = known.presences.into_iter().filter(|(_, presence)| is_listed(*presence));
     let shown = listed.filter_map(|(id, presence)| Some((shown(realm, id)?, presence))).collect();
     let last = match (known.last, question.after) {
@@ -222,7 +229,7 @@ fn shown(realm: &RealmSnapshot, id: UserId) -> Option<&User> {
 /// Returns what is sent when someone lets themselves be seen from now on, or no longer: as if they had just come, or
 /// had been gone for long.
 #[must_use]
-pub fn shared(user: &User, is_shared: bool, now_s: i64) -> [NewEvent; 2] {
+pub fn shared(user: &User, is_shared: bool, now_s: i64) -> [NewEvent; 3] {
     let presence = if is_shared {
         Presence { active_s: now_s, connected_s: now_s }
     } else {
@@ -231,13 +238,19 @@ pub fn shared(user: &User, is_shared: bool, now_s: i64) -> [NewEvent; 2] {
     presence_events(user, presence, now_s)
 }
 
-/// That someone is there, to clients of either kind.
-fn presence_events(user: &User, presence: Presence, now_s: i64) -> [NewEvent; 2] {
+/// That someone is there, to clients of each kind.
+fn presence_events(user: &User, presence: Presence, now_s: i64) -> [NewEvent; 3] {
+    const SIMPLIFIED: ClientCapability = ClientCapability::SimplifiedPresenceEvents;
+    let older = |form, is_slim| {
+        let gate = QueueCondition::Both([(SIMPLIFIED, false), (ClientCapability::SlimPresence, is_slim)]);
+        NewEvent::plain(EventAudience::Everyone, event(user, presence, (form, now_s))).gated(gate)
+    };
+    let simplified = NewEvent::plain(EventAudience::Everyone, simplified_event(user, presence));
     [
-        (PresenceFormat::Slim, QueueCondition::With(ClientCapability::SlimPresence)),
-        (PresenceFormat::Legacy, QueueCondition::Without(ClientCapability::SlimPresence)),
+        older(PresenceFormat::Slim, true),
+        older(PresenceFormat::Legacy, false),
+        simplified.gated(QueueCondition::With(SIMPLIFIED)),
     ]
-    .map(|(form, gate)| NewEvent::plain(EventAudience::Everyone, event(user, presence, (form, now_s))).gated(gate))
 }
 
 /// Returns whether others may know when the user was there.

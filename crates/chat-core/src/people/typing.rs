@@ -11,10 +11,11 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::id::{ChannelId, UserId};
+use crate::id::{ChannelId, MessageId, UserId};
 use crate::log::event::{ClientCapability, EventAudience, EventRecord, NewEvent, QueueCondition};
+use crate::messages::edit::{self, EditError};
 use crate::model::change::UserItemKind;
-use crate::model::message::{self, TopicError};
+use crate::model::message::{self, Message, Recipient, TopicError};
 use crate::model::snapshot::RealmSnapshot;
 use crate::model::user::User;
 use crate::permission::access::{self, ChannelNotFound};
@@ -35,6 +36,9 @@ pub struct TypingNotification {
     pub op: TypingOp,
     /// What they write goes there.
     pub to: TypingDestination,
+    /// The message they change; `None` while they write a new one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edited: Option<MessageId>,
 }
 
 /// The operation of a typing notification: start or stop.
@@ -98,6 +102,9 @@ pub enum TypingError {
     /// They may not write there.
     #[error(transparent)]
     Send(#[from] SendError),
+    /// They may not change the message.
+    #[error(transparent)]
+    Edit(#[from] EditError),
 }
 
 /// Decides whether people may be told that the user writes to them. `to` is `None` when it was left out.
@@ -132,6 +139,7 @@ pub fn to_users(
             user_id: user.id,
             op,
             to: TypingDestination::Direct(all.into_iter().collect()),
+            edited: None,
         })),
         Err(SendError::DirectDisabled | SendError::DirectNotAuthorized | SendError::DirectNotInitiated) => Ok(None),
         Err(refused) => Err(refused.into()),
@@ -161,7 +169,38 @@ pub fn to_channel(
     let channel = access::channel(realm, user, channel_id)?;
     send::to_channel(realm, user, channel, now_s)?;
     let topic = message::topic(topic)?;
-    Ok(TypingNotification { user_id: user.id, op, to: TypingDestination::Channel(channel_id, topic) })
+    let to = TypingDestination::Channel(channel_id, topic);
+    Ok(TypingNotification { user_id: user.id, op, to, edited: None })
+}
+
+/// Decides whether people may be notified that the user changes the text of a message.
+///
+/// # Source
+/// Not specified; feature level 351 of the API, as existing clients know it.
+///
+/// # Errors
+/// When the user may not change the text now, or chose not to let it be known.
+pub fn of_edit(
+    realm: &RealmSnapshot,
+    user: &User,
+    (op, message): (TypingOp, &Message),
+    now_s: i64,
+) -> Result<TypingNotification, TypingError> {
+    edit::may_edit_content(realm, user, message, now_s)?;
+    let (setting, hidden, to) = match message.recipient {
+        Recipient::Direct(_) => {
+            let to = TypingDestination::Direct(message.direct_users.clone());
+            ("send_private_typing_notifications", TypingError::HiddenDirect, to)
+        }
+        Recipient::Channel(id) => {
+            let to = TypingDestination::Channel(id, message.topic.clone());
+            ("send_stream_typing_notifications", TypingError::HiddenInChannels, to)
+        }
+    };
+    if !allows(realm, user.id, setting) {
+        return Err(hidden);
+    }
+    Ok(TypingNotification { user_id: user.id, op, to, edited: Some(message.id) })
 }
 
 impl TypingNotification {
@@ -170,6 +209,9 @@ impl TypingNotification {
     #[must_use]
     pub fn event(&self, realm: &RealmSnapshot) -> Option<NewEvent> {
         let writer = realm.user(self.user_id)?;
+        if let Some(message_id) = self.edited {
+            return self.edit_event(realm, message_id);
+        }
         let sender = json!({"user_id": writer.id, "email": writer.shown_email()});
         let object = json!({"type": "typing", "op": self.op.name(), "sender": sender});
         match &self.to {
@@ -177,26 +219,50 @@ impl TypingNotification {
             TypingDestination::Channel(id, topic) => channel_event(realm, (*id, topic), object),
         }
     }
+
+    fn edit_event(&self, realm: &RealmSnapshot, message_id: MessageId) -> Option<NewEvent> {
+        let (hearers, recipient) = match &self.to {
+            TypingDestination::Direct(users) => {
+                (direct_hearers(realm, users), json!({"type": "direct", "user_ids": users}))
+            }
+            TypingDestination::Channel(id, topic) => {
+                (channel_hearers(realm, *id)?, json!({"type": "channel", "channel_id": id, "topic": topic}))
+            }
+        };
+        let event = json!({
+            "type": "typing_edit_message", "op": self.op.name(), "sender_id": self.user_id, "message_id": message_id,
+            "recipient": recipient,
+        });
+        Some(NewEvent::plain(EventAudience::users(hearers), event))
+    }
 }
 
 fn direct_event(realm: &RealmSnapshot, users: &[UserId], mut object: Value) -> NewEvent {
     let people = users.iter().filter_map(|id| realm.user(*id));
     let recipients: Value = people.map(|user| json!({"user_id": user.id, "email": user.shown_email()})).collect();
     crate::wire::add(&mut object, json!({"message_type": "direct", "recipients": recipients}));
-    let hearers = users.iter().copied().filter(|id| is_active(realm, *id) && hears(realm, *id));
-    NewEvent::plain(EventAudience::users(hearers), object)
+    NewEvent::plain(EventAudience::users(direct_hearers(realm, users)), object)
+}
+
+fn direct_hearers(realm: &RealmSnapshot, users: &[UserId]) -> Vec<UserId> {
+    users.iter().copied().filter(|id| is_active(realm, *id) && hears(realm, *id)).collect()
 }
 
 fn channel_event(realm: &RealmSnapshot, (id, topic): (ChannelId, &str), mut object: Value) -> Option<NewEvent> {
+    let hearers = channel_hearers(realm, id)?;
+    crate::wire::add(&mut object, json!({"message_type": "stream", "stream_id": id, "topic": topic}));
+    let event = NewEvent::plain(EventAudience::users(hearers), object);
+    Some(event.gated(QueueCondition::With(ClientCapability::StreamTypingNotifications)))
+}
+
+/// Returns the active subscribers who want to hear; `None` when there are more than [`MAX_HEARERS`] active ones.
+fn channel_hearers(realm: &RealmSnapshot, id: ChannelId) -> Option<Vec<UserId>> {
     let mut active = realm.subscribers(id).filter(|user| is_active(realm, *user));
     let inside: Vec<UserId> = active.by_ref().take(MAX_HEARERS).collect();
     if active.next().is_some() {
         return None;
     }
-    crate::wire::add(&mut object, json!({"message_type": "stream", "stream_id": id, "topic": topic}));
-    let hearers = inside.into_iter().filter(|user| hears(realm, *user));
-    let event = NewEvent::plain(EventAudience::users(hearers), object);
-    Some(event.gated(QueueCondition::With(ClientCapability::StreamTypingNotifications)))
+    Some(inside.into_iter().filter(|user| hears(realm, *user)).collect())
 }
 
 fn is_active(realm: &RealmSnapshot, user_id: UserId) -> bool {
@@ -371,11 +437,17 @@ mod tests {
     fn what_travels_between_nodes_fits_into_a_notification() {
         let users = (1_000_000..1_000_000 + 200).map(UserId).collect();
         let longest = [
-            TypingNotification { user_id: UserId(i64::MAX), op: TypingOp::Start, to: TypingDestination::Direct(users) },
+            TypingNotification {
+                user_id: UserId(i64::MAX),
+                op: TypingOp::Start,
+                to: TypingDestination::Direct(users),
+                edited: Some(MessageId(i64::MAX)),
+            },
             TypingNotification {
                 user_id: UserId(1),
                 op: TypingOp::Stop,
                 to: TypingDestination::Channel(ChannelId(1), "\u{1f600}".repeat(60)),
+                edited: None,
             },
         ];
         for typing in longest {

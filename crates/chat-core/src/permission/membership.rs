@@ -117,6 +117,7 @@ mod tests {
             subgroups: Vec::new(),
             can_mention: GroupSetting::Group(UserGroupId(1)),
             is_deactivated: false,
+            origin: None,
         };
         testing::realm(
             RealmRules::default(),

@@ -93,6 +93,9 @@ pub enum PushError {
     /// The bouncer has no such device.
     #[error("Device not recognized by the push bouncer")]
     NotRecognizedThere,
+    /// No service takes encrypted notifications of the form that the client wants.
+    #[error("Server is not configured to use push notification service.")]
+    NotConfigured,
     /// The bouncer does not do its work.
     #[error("The push bouncer cannot be reached")]
     Bouncer(#[source] Box<dyn std::error::Error + Send + Sync>),

@@ -78,6 +78,7 @@ pub fn basic(channel: &Channel, figures: &ChannelStatistics) -> Map<String, Valu
         "date_created": channel.created_s,
         "creator_id": channel.creator_id,
         "first_message_id": figures.first_message(channel.id),
+        "is_archived": channel.is_archived,
         "invite_only": channel.privacy.is_private(),
         "is_web_public": channel.privacy == Privacy::WebPublic,
         "is_announcement_only": channel.post_policy == PostPolicy::Administrators,
@@ -120,6 +121,7 @@ mod tests {
         let expected = json!({
             "stream_id": 20, "name": "Channel 20", "description": "", "rendered_description": "",
             "date_created": testing::NOW_S - 1_000, "creator_id": null, "first_message_id": 7, "invite_only": true,
+            "is_archived": false,
             "is_web_public": false, "is_announcement_only": true, "history_public_to_subscribers": false,
             "message_retention_days": null, "stream_post_policy": 2, "stream_weekly_traffic": 12,
             "can_remove_subscribers_group": 1,

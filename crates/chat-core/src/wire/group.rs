@@ -23,6 +23,8 @@ pub fn group(realm: &RealmSnapshot, group: &UserGroup, now_s: i64) -> Value {
         "is_system_group": group.system.is_some(),
         "can_mention_group": group.can_mention,
         "deactivated": group.is_deactivated,
+        "creator_id": group.origin.map(|origin| origin.creator_id),
+        "date_created": group.origin.map(|origin| origin.created_s),
     })
 }
 
@@ -57,6 +59,7 @@ mod tests {
             subgroups: vec![UserGroupId(3)],
             can_mention: GroupSetting::Group(UserGroupId(2)),
             is_deactivated: false,
+            origin: None,
         }
     }
 
@@ -68,6 +71,7 @@ mod tests {
             json!({
                 "id": 50, "name": "cooks", "description": "Who cooks", "members": [2, 4], "direct_subgroup_ids": [3],
                 "is_system_group": false, "can_mention_group": 2, "deactivated": false,
+                "creator_id": null, "date_created": null,
             })
         );
     }

@@ -18,6 +18,9 @@ use crate::wire::{
     self, DisplayRecipient, DisplayUser, MessageFormat, MessageJson, MessageSender, StoredMessage, TopicLinkText,
 };
 
+/// The start of the topic of a resolved conversation.
+const RESOLVED: &str = "✔ ";
+
 /// A message with the data about its sender and recipient that its object includes.
 #[derive(Debug, Clone, Copy)]
 pub struct MessageContext<'a> {
@@ -293,6 +296,10 @@ impl<'r> MessageWriter<'r> {
             out.extend_from_slice(b",\"edit_history\":");
             put(out, &extras.edits.iter().map(ShownEdit::from).collect::<Vec<_>>());
         }
+        if let Some(moved_s) = extras.edits.iter().find(|edit| is_move(edit)).map(|edit| edit.at_s) {
+            out.extend_from_slice(b",\"last_moved_timestamp\":");
+            put(out, &moved_s);
+        }
         if let Some(marked) = extras.marked {
             out.extend_from_slice(b",\"match_content\":");
             put(out, &marked.html);
@@ -316,6 +323,12 @@ impl<'r> MessageWriter<'r> {
         let topic_links = self.topics.get(&message.topic).map(Vec::as_slice).unwrap_or_default();
         MessageContext { message, sender, display_recipient, topic_links, realm: Some(realm) }
     }
+}
+
+/// Returns whether an edit changed where the message is, and not only whether its topic is resolved.
+fn is_move(edit: &EditHistoryEntry) -> bool {
+    let bare = |topic: &str| topic.strip_prefix(RESOLVED).unwrap_or(topic).to_owned();
+    edit.channel.is_some() || edit.topic.as_ref().is_some_and(|(before, after)| bare(before) != bare(after))
 }
 
 /// The member `flags`, after others. The names are of this crate and need no escapes.

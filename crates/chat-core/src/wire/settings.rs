@@ -47,7 +47,7 @@ use UserSettingDefaults::{Flag, Number, Word};
 /// # Source
 /// Names and allowed values: specification, `PATCH /realm/user_settings_defaults`. The values new users begin with
 /// are not specified; they are those existing clients know.
-pub const SETTINGS: [(&str, LegacySettingGroup, UserSettingDefaults); 58] = [
+pub const SETTINGS: [(&str, LegacySettingGroup, UserSettingDefaults); 62] = [
     ("color_scheme", Display, Number(1)),
     ("default_language", Display, Word("en")),
     ("demote_inactive_streams", Display, Number(1)),
@@ -103,10 +103,14 @@ pub const SETTINGS: [(&str, LegacySettingGroup, UserSettingDefaults); 58] = [
     ("wildcard_mentions_notify", Notification, Flag(true)),
     ("allow_private_data_export", Other, Flag(false)),
     ("email_address_visibility", Other, Number(1)),
+    ("hide_ai_features", Other, Flag(false)),
     ("receives_typing_notifications", Other, Flag(true)),
     ("send_private_typing_notifications", Other, Flag(true)),
     ("send_read_receipts", Other, Flag(true)),
     ("send_stream_typing_notifications", Other, Flag(true)),
+    ("web_left_sidebar_show_channel_folders", Other, Flag(true)),
+    ("web_left_sidebar_unreads_count_summary", Other, Flag(true)),
+    ("web_suggest_update_timezone", Other, Flag(true)),
 ];
 
 /// Everything the user chose, and for the rest what a new user has.

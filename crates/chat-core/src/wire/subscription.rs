@@ -197,7 +197,7 @@ mod tests {
         assert_eq!((&object["stream_id"], &object["color"]), (&json!(20), &json!("#c2c2c2")));
         assert_eq!((&object["is_muted"], &object["in_home_view"]), (&json!(true), &json!(false)));
         assert_eq!((&object["pin_to_top"], &object["subscribers"]), (&json!(false), &json!([3, 4])));
-        assert_eq!((object.as_object().unwrap().len(), &object["email_address"]), (26, &json!("")));
+        assert_eq!((object.as_object().unwrap().len(), &object["email_address"]), (27, &json!("")));
         assert_eq!(shown(&realm, SubscriptionFields::default()).get("subscribers"), None);
     }
 

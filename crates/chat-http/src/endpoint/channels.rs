@@ -100,6 +100,8 @@ impl Params for ListChannelsParams {
             ("include_web_public", false, ChannelGroup::WebPublic),
             ("include_subscribed", true, ChannelGroup::Subscribed),
             ("include_all_active", false, ChannelGroup::All),
+            ("include_all", false, ChannelGroup::Known),
+            ("include_can_access_content", false, ChannelGroup::Readable),
             ("include_owner_subscribed", false, ChannelGroup::OwnerSubscribed),
         ] {
             if reader.or::<Json<bool>>(name, usual)? {

@@ -49,20 +49,29 @@ impl Params for UpdateFlagsParams {
 /// Sets a flag on messages, or takes it away.
 pub(crate) async fn messages(call: ApiCall<Caller>, params: UpdateFlagsParams) -> Result<ApiResponse, ApiError> {
     let change = FlagChange::parse(&params.flag, &params.op)?;
-    let ids = params.ids.iter().copied().map(MessageId).collect();
-    flag_update::update(&call.app.message_ports(), &call.caller.user, change, ids).await?;
-    ApiResponse::from_payload(&FlaggedIds { messages: &params.ids })
+    let ids: Vec<MessageId> = params.ids.iter().copied().map(MessageId).collect();
+    let (ports, user) = (call.app.message_ports(), &call.caller.user);
+    flag_update::update(&ports, user, change, ids.clone()).await?;
+    let kept_read = flag_update::channels_kept_read(&ports, user, change, &ids).await?;
+    ApiResponse::from_payload(&FlaggedIds { messages: &params.ids, ignored_because_not_subscribed_channels: kept_read })
 }
 
 /// The response to `POST /messages/flags`; a list of thousands is written as it is.
 #[derive(Serialize)]
 struct FlaggedIds<'a> {
     messages: &'a [i64],
+    ignored_because_not_subscribed_channels: Vec<ChannelId>,
 }
 
 /// Returns the members of the response.
 fn marked() -> Vec<Member> {
-    vec![has("messages", Schema::list(Schema::integer()))]
+    vec![has("messages", Schema::list(Schema::integer())), kept_read()]
+}
+
+fn kept_read() -> Member {
+    let channels = Schema::list(Schema::integer());
+    let meaning = "The channels that the caller is not in, whose messages stay read.";
+    has("ignored_because_not_subscribed_channels", channels.meaning(meaning))
 }
 
 /// The parameters of `POST /messages/flags/narrow`.
@@ -97,6 +106,7 @@ pub(crate) async fn narrow(call: ApiCall<Caller>, params: UpdateNarrowFlagsParam
     let page = call.app.messages.window(&selection, window).await?;
     let ids: Vec<MessageId> = page.messages.iter().map(|(message, _)| message.id).collect();
     let updated = flag_update::update_readable(&call.app.message_ports(), user, change, &ids).await?;
+    let kept_read = flag_update::channels_kept_read(&call.app.message_ports(), user, change, &ids).await?;
     ApiResponse::from_payload(&json!({
         "processed_count": ids.len(),
         "updated_count": updated,
@@ -104,6 +114,7 @@ pub(crate) async fn narrow(call: ApiCall<Caller>, params: UpdateNarrowFlagsParam
         "last_processed_id": ids.last(),
         "found_oldest": page.found_oldest,
         "found_newest": page.found_newest,
+        "ignored_because_not_subscribed_channels": kept_read,
     }))
 }
 
@@ -116,6 +127,7 @@ fn stretched() -> Vec<Member> {
         has("last_processed_id", Schema::integer().or_null()),
         has("found_oldest", Schema::boolean()),
         has("found_newest", Schema::boolean()),
+        kept_read(),
     ]
 }
 

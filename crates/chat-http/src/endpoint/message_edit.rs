@@ -43,6 +43,7 @@ pub(crate) struct EditParams {
     topic: Option<String>,
     channel_id: Option<i64>,
     propagate: Option<PropagateMode>,
+    prev_content_sha256: Option<String>,
 }
 
 impl WordEnum for PropagateMode {
@@ -57,6 +58,7 @@ impl Params for EditParams {
             topic: reader.optional_either::<TrimmedText>(["topic", "subject"])?,
             channel_id: reader.optional::<Json<i64>>("stream_id")?,
             propagate: reader.optional::<WordParam<PropagateMode>>("propagate_mode")?,
+            prev_content_sha256: reader.optional::<TextParam>("prev_content_sha256")?,
         })
     }
 }
@@ -69,6 +71,7 @@ pub(crate) async fn patch_message(call: ApiCall<Caller>, params: EditParams) -> 
         topic: params.topic.as_deref(),
         channel_id: params.channel_id.map(ChannelId),
         propagate: params.propagate,
+        prev_content_sha256: params.prev_content_sha256.as_deref(),
     };
     edit::edit(&call.app.message_ports(), &call.caller.user, id, request).await?;
     Ok(ApiResponse::empty())

@@ -19,6 +19,43 @@ pub(crate) struct AnchorParams {
     after: NonNegative,
 }
 
+/// The parameters that name messages around an anchor, for requests that may name them one by one instead.
+pub(crate) struct OptionalAnchorParams {
+    anchor: Option<String>,
+    include_anchor: bool,
+    before: Option<NonNegative>,
+    after: Option<NonNegative>,
+}
+
+impl Params for OptionalAnchorParams {
+    fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
+        Ok(Self {
+            anchor: reader.optional::<TextParam>("anchor")?,
+            include_anchor: reader.or::<Json<bool>>("include_anchor", true)?,
+            before: reader.optional::<Json<NonNegative>>("num_before")?,
+            after: reader.optional::<Json<NonNegative>>("num_after")?,
+        })
+    }
+}
+
+impl OptionalAnchorParams {
+    /// Returns whether the parameters ask for no message.
+    pub(super) fn are_absent(&self) -> bool {
+        let is_none = |count: &Option<NonNegative>| count.as_ref().is_none_or(|count| count.get() == 0);
+        self.anchor.is_none() && is_none(&self.before) && is_none(&self.after)
+    }
+
+    /// Returns the parameters of a request that names no message by itself.
+    pub(super) fn required(self) -> Result<AnchorParams, ParamError> {
+        Ok(AnchorParams {
+            anchor: self.anchor,
+            include_anchor: self.include_anchor,
+            before: self.before.ok_or(ParamError::Missing { name: "num_before" })?,
+            after: self.after.ok_or(ParamError::Missing { name: "num_after" })?,
+        })
+    }
+}
+
 impl Params for AnchorParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self {

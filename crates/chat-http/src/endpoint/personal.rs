@@ -1,8 +1,10 @@
 //! What people choose for themselves beside their preferences: a status, whom and which topics they do not hear, words
-//! they watch for.
+//! they watch for, texts they keep to write them again, and which views their clients list.
 
 mod alert_words;
 mod muted_users;
+mod navigation_views;
+mod saved_snippets;
 mod status;
 mod topics;
 
@@ -19,10 +21,13 @@ pub(crate) fn routes() -> Routes {
         .delete(endpoint(muted_users::delete).documented("Let a user be heard again.", no_members));
     let muted_topics = patch(endpoint(topics::patch).documented("Mute a topic, or no longer.", no_members));
     Routes::of("users")
+        .merge(saved_snippets::routes())
+        .merge(navigation_views::routes())
         .api("/users/me/status", post(endpoint(status::post).documented("Change the caller's status.", no_members)))
         .api(
             "/users/{user_id}/status",
-            get(endpoint(status::get).documented("Tell a user's status.", status::response_schema)),
+            get(endpoint(status::get).documented("Tell a user's status.", status::response_schema))
+                .post(endpoint(status::post_for).documented("Change a user's status for them.", no_members)),
         )
         .api("/users/me/muted_users/{muted_user_id}", mute)
         .api("/users/me/subscriptions/muted_topics", muted_topics)

@@ -1,7 +1,6 @@
 //! `/users/me/presence`, `/users/{user_id}/presence` and `/realm/presence`: who is there.
 //!
-//! Not specified; parameters, keys and texts are those existing clients know. `history_limit_days` is of a later
-//! feature level than ours and reported as unsupported.
+//! Not specified; parameters, keys and texts are those existing clients know.
 
 use chat_core::people::presence::report::PresenceFormat;
 use chat_core::people::presence::{self, PresenceQuery, PresenceStatus};
@@ -44,7 +43,11 @@ impl Params for PresenceParams {
         Ok(Self {
             status: reader.required::<TextParam>("status")?,
             ping_only: reader.or::<Json<bool>>("ping_only", false)?,
-            question: PresenceQuery { form, after },
+            question: PresenceQuery {
+                form,
+                after,
+                history_limit_days: reader.optional::<Json<Option<i64>>>("history_limit_days")?.flatten(),
+            },
         })
     }
 }
@@ -92,7 +95,8 @@ fn one_schema() -> Vec<Member> {
 
 /// Returns who is there, in the older form; for bots too.
 async fn all(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
-    let (app, question) = (&call.app, PresenceQuery { form: PresenceFormat::Legacy, after: None });
+    let (app, question) =
+        (&call.app, PresenceQuery { form: PresenceFormat::Legacy, after: None, history_limit_days: None });
     let mut report =
         presence::report(app.presences.as_ref(), &call.caller.realm, question, app.server.runtime.now_us());
     // No answer to this question is about changes.

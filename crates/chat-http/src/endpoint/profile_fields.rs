@@ -56,6 +56,7 @@ impl Params for NewProfileField {
             data: reader.or::<FieldDataParam>("field_data", profile::FieldData::new())?,
             in_summary: reader.or::<Json<bool>>("display_in_profile_summary", false)?,
             required: reader.or::<Json<bool>>("required", false)?,
+            only_administrators_answer: !reader.or::<Json<bool>>("editable_by_user", true)?,
         })
     }
 }
@@ -74,6 +75,7 @@ impl Params for ProfileFieldUpdate {
             data: reader.optional::<FieldDataParam>("field_data")?,
             in_summary: reader.optional::<Json<bool>>("display_in_profile_summary")?,
             required: reader.optional::<Json<bool>>("required")?,
+            editable_by_user: reader.optional::<Json<bool>>("editable_by_user")?,
         })
     }
 }
@@ -150,7 +152,9 @@ async fn take_back(
 async fn keep(call: &ApiCall<Caller>, answers: &[(i64, Option<Reply>)]) -> Result<ApiResponse, ApiError> {
     access::require_human(&call.caller.user)?;
     let keep = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
-        answered(&call.app, realm, (call.caller.account_in(realm)?, answers), commit)
+        let user = call.caller.account_in(realm)?;
+        profile::check_editable(realm, user, answers.iter().map(|(id, _)| *id))?;
+        answered(&call.app, realm, (user, answers), commit)
     };
     call.app.commit(keep).await?;
     Ok(ApiResponse::empty())

@@ -1,5 +1,4 @@
-//! `/users/me/apns_device_token`, `/users/me/android_gcm_reg_id` and `/mobile_push/test_notification`: devices that are
-//! notified.
+//! `/users/me/apns_device_token`, `/users/me/android_gcm_reg_id` and `/mobile_push`: devices that are notified.
 
 use chat_core::permission::access;
 use chat_core::push::{self, NotificationOrigin, PushDevice, PushDeviceKind, PushError};
@@ -16,11 +15,27 @@ pub(crate) fn routes() -> Routes {
         .delete(endpoint(remove_apple).documented("Have an Apple device no longer notified.", no_members));
     let google = post(endpoint(add_google).documented("Have an Android device notified.", no_members))
         .delete(endpoint(remove_google).documented("Have an Android device no longer notified.", no_members));
+    let register = endpoint(refuse_encrypted)
+        .documented("Refuse a device that wants encrypted notifications: no service takes them.", no_members);
+    let test_encrypted = endpoint(refuse_encrypted)
+        .documented("Refuse a test of encrypted notifications: no service takes them.", no_members);
     let test = endpoint(test).documented("Send a test to the caller's devices.", no_members);
     Routes::of("notifications")
         .api("/users/me/apns_device_token", apple)
         .api("/users/me/android_gcm_reg_id", google)
         .api("/mobile_push/test_notification", post(test))
+        .api("/mobile_push/register", post(register))
+        .api("/mobile_push/e2ee/test_notification", post(test_encrypted))
+}
+
+/// Refuses a device that wants encrypted notifications of feature levels 406 to 467.
+///
+/// # Source
+/// Not specified; the refusal is that of existing servers without a push service. No released client registers a device
+/// of this form.
+async fn refuse_encrypted(call: ApiCall<Caller>, (): ()) -> Result<ApiResponse, ApiError> {
+    access::require_human(&call.caller.user)?;
+    Err(PushError::NotConfigured.into())
 }
 
 /// The parameters that register a device.

@@ -1,6 +1,7 @@
-//! `/typing`.
+//! `/typing` and `/messages/{message_id}/typing`.
 
-use chat_core::id::{ChannelId, UserId};
+use chat_core::id::{ChannelId, MessageId, UserId};
+use chat_core::messages::readable;
 use chat_core::people::typing::{self, TypingOp};
 
 use crate::auth::Caller;
@@ -12,7 +13,9 @@ use crate::routes::{self, Routes, no_members};
 
 pub(crate) fn routes() -> Routes {
     let typing = endpoint(post).documented("Tell receivers that the caller writes, or stopped.", no_members);
-    Routes::of("messages").api("/typing", routes::post(typing))
+    let edit =
+        endpoint(post_edit).documented("Tell receivers that the caller changes a message, or stopped.", no_members);
+    Routes::of("messages").api("/typing", routes::post(typing)).api("/messages/{message_id}/typing", routes::post(edit))
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,5 +81,25 @@ pub(crate) async fn post(call: ApiCall<Caller>, typed: TypingParams) -> Result<A
     if let Some(typing) = typing {
         call.app.typing.tell(typing);
     }
+    Ok(ApiResponse::empty())
+}
+
+/// The parameters of `POST /messages/{message_id}/typing`.
+pub(crate) struct TypingEditParams {
+    op: TypingOp,
+}
+
+impl Params for TypingEditParams {
+    fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
+        Ok(Self { op: reader.required::<WordParam<TypingOp>>("op")? })
+    }
+}
+
+/// Notifies those who have the message that the caller changes it, or has stopped. Nothing is stored.
+pub(crate) async fn post_edit(call: ApiCall<Caller>, params: TypingEditParams) -> Result<ApiResponse, ApiError> {
+    let id = MessageId(call.path_id("message_id")?);
+    let found = readable::find(&call.app.message_ports(), &call.caller.user, id).await?;
+    let edited = (params.op, &found.message);
+    call.app.typing.tell(typing::of_edit(&found.realm, &found.user, edited, call.app.now_s())?);
     Ok(ApiResponse::empty())
 }

@@ -76,12 +76,12 @@ impl Params for NewGroup {
             description: reader.required::<GroupDescription>("description")?,
             members: reader.required::<Json<Vec<UserId>>>("members")?,
             can_mention: reader.optional::<GroupSettingParam>("can_mention_group")?,
+            subgroups: reader.or::<Json<Vec<UserGroupId>>>("subgroups", Vec::new())?,
         })
     }
 }
 
-/// Creates a group. The response has its number, which existing servers of this level do not do: a client would have to
-/// look for the name.
+/// Creates a group. The response has its number.
 async fn create(call: ApiCall<Caller>, new: NewGroup) -> Result<ApiResponse, ApiError> {
     let group_id = decide(&call, |realm, caller, commit| groups::create(realm, caller, &new, commit)).await?;
     ApiResponse::from_payload(&json!({"group_id": group_id}))
@@ -98,6 +98,8 @@ impl Params for GroupUpdate {
             name: reader.optional::<TextParam>("name")?,
             description: reader.optional::<GroupDescription>("description")?,
             can_mention: reader.optional::<GroupSettingChangeParam>("can_mention_group")?,
+            // A group is put out of use by its own endpoint alone.
+            reactivates: reader.optional::<Json<bool>>("deactivated")? == Some(false),
         })
     }
 }
@@ -196,19 +198,55 @@ struct AddDeleteParams<T> {
     delete: Vec<T>,
 }
 
-impl<T: FromJson> Params for AddDeleteParams<T> {
-    fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
-        let add = reader.or::<Json<Vec<T>>>("add", Vec::new())?;
-        let delete = reader.or::<Json<Vec<T>>>("delete", Vec::new())?;
-        if add.is_empty() && delete.is_empty() { Err(ParamError::NothingToDo) } else { Ok(Self { add, delete }) }
+impl<T: FromJson> AddDeleteParams<T> {
+    fn read(reader: &mut ParamReader<'_>, [add, delete]: [&'static str; 2]) -> Result<Self, ParamError> {
+        let add = reader.or::<Json<Vec<T>>>(add, Vec::new())?;
+        Ok(Self { add, delete: reader.or::<Json<Vec<T>>>(delete, Vec::new())? })
+    }
+
+    fn is_empty(&self) -> bool {
+        self.add.is_empty() && self.delete.is_empty()
     }
 }
 
-/// Puts users into a group and takes users out of it.
-async fn change_members(call: ApiCall<Caller>, params: AddDeleteParams<UserId>) -> Result<ApiResponse, ApiError> {
+impl<T: FromJson> Params for AddDeleteParams<T> {
+    fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
+        let params = Self::read(reader, ["add", "delete"])?;
+        if params.is_empty() { Err(ParamError::NothingToDo) } else { Ok(params) }
+    }
+}
+
+/// The parameters of `POST /user_groups/{user_group_id}/members`; one of the four is needed.
+struct ChangeMembersParams {
+    users: AddDeleteParams<UserId>,
+    subgroups: AddDeleteParams<UserGroupId>,
+}
+
+impl Params for ChangeMembersParams {
+    fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
+        let users = AddDeleteParams::read(reader, ["add", "delete"])?;
+        let subgroups = AddDeleteParams::read(reader, ["add_subgroups", "delete_subgroups"])?;
+        if users.is_empty() && subgroups.is_empty() {
+            return Err(ParamError::NothingToDo);
+        }
+        Ok(Self { users, subgroups })
+    }
+}
+
+/// Puts users and groups into a group and takes users and groups out of it: all of it or nothing.
+async fn change_members(call: ApiCall<Caller>, params: ChangeMembersParams) -> Result<ApiResponse, ApiError> {
     let id = in_path(&call)?;
-    let change = (id, params.add.as_slice(), params.delete.as_slice());
-    decide(&call, |realm, caller, commit| groups::change_members(realm, caller, change, commit)).await?;
+    let users = (id, params.users.add.as_slice(), params.users.delete.as_slice());
+    let subgroups = (id, params.subgroups.add.as_slice(), params.subgroups.delete.as_slice());
+    decide(&call, |realm, caller, commit| {
+        groups::change_members(realm, caller, users, commit)?;
+        if params.subgroups.is_empty() {
+            return Ok(());
+        }
+        let with_users = realm.after(&commit.changes);
+        groups::change_subgroups(&with_users, caller, subgroups, commit)
+    })
+    .await?;
     Ok(ApiResponse::empty())
 }
 

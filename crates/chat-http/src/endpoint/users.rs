@@ -1,5 +1,6 @@
 //! `/users`: who there is, and what administrators and people themselves do to accounts.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use chat_core::id::{ChannelId, UserId};
@@ -48,10 +49,24 @@ pub(crate) fn routes() -> Routes {
         .api("/users/{user_id}/reactivate", post(endpoint(reactivate).documented("Reopen an account.", no_members)))
 }
 
-/// The parameters of requests that return users.
-struct ListUsersParams(UserFields);
+/// The parameters of `GET /users`.
+struct ListUsersParams {
+    form: UserFields,
+    user_ids: Option<BTreeSet<UserId>>,
+}
 
 impl Params for ListUsersParams {
+    fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
+        let FormParams(form) = FormParams::from_reader(reader)?;
+        let user_ids = reader.optional::<Json<Vec<UserId>>>("user_ids")?;
+        Ok(Self { form, user_ids: user_ids.map(|ids| ids.into_iter().collect()) })
+    }
+}
+
+/// The parameters that say what is returned of a user.
+struct FormParams(UserFields);
+
+impl Params for FormParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
         Ok(Self(UserFields {
             client_gravatar: reader.or::<Json<bool>>("client_gravatar", true)?,
@@ -62,10 +77,11 @@ impl Params for ListUsersParams {
     }
 }
 
-/// All users, closed accounts too, in the order of their numbers.
-async fn list(call: ApiCall<Caller>, ListUsersParams(form): ListUsersParams) -> Result<ApiResponse, ApiError> {
-    let realm = &call.caller.realm;
-    let mut users: Vec<_> = realm.users().collect();
+/// All users, or those that are named and exist; closed accounts too, in the order of their numbers.
+async fn list(call: ApiCall<Caller>, params: ListUsersParams) -> Result<ApiResponse, ApiError> {
+    let (realm, form) = (&call.caller.realm, params.form);
+    let is_wanted = |id: &UserId| params.user_ids.as_ref().is_none_or(|ids| ids.contains(id));
+    let mut users: Vec<_> = realm.users().filter(|user| is_wanted(&user.id)).collect();
     users.sort_unstable_by_key(|user| user.id);
     let shown = |user: &Arc<User>| wire::user(realm, user, form.visible_to(&call.caller.user, user));
     let members: Vec<Value> = users.into_iter().map(shown).collect();
@@ -78,7 +94,7 @@ fn listed() -> Vec<Member> {
 }
 
 /// A user by their number, or by their address.
-async fn one(call: ApiCall<Caller>, ListUsersParams(form): ListUsersParams) -> Result<ApiResponse, ApiError> {
+async fn one(call: ApiCall<Caller>, FormParams(form): FormParams) -> Result<ApiResponse, ApiError> {
     let (realm, named) = (&call.caller.realm, call.path_text("user_id")?);
     let user = match call.path_id("user_id") {
         Ok(id) => realm.user(UserId(id)),

@@ -44,6 +44,9 @@ pub(super) fn edit(error: &EditError) -> ErrorResponse {
                 .with("total_messages_in_topic", *total)
                 .with("total_messages_allowed_to_move", *allowed)
         }
+        EditError::ContentChanged => {
+            bad_request("EXPECTATION_MISMATCH", error).with("field_name", "prev_content_sha256")
+        }
         EditError::Send(error) => send(error),
         EditError::Widget
         | EditError::NothingToChange

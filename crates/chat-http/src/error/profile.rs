@@ -36,6 +36,7 @@ pub(super) fn answer(error: &ProfileValueError) -> ErrorResponse {
         | ProfileValueError::NoSuchUser(_)
         | ProfileValueError::UserDeactivated(_)
         | ProfileValueError::IsBot(_)
+        | ProfileValueError::NotEditable
         | ProfileValueError::TooManyPeople(_) => bad_request(BAD_REQUEST, error),
     }
 }

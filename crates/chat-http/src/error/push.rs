@@ -11,6 +11,7 @@ pub(super) fn error_response(error: &PushError) -> ErrorResponse {
     match error {
         PushError::NotRecognized => bad_request("INVALID_PUSH_DEVICE_TOKEN", error),
         PushError::NotRecognizedThere => bad_request("INVALID_REMOTE_PUSH_DEVICE_TOKEN", error),
+        PushError::NotConfigured => bad_request("PUSH_SERVICE_NOT_CONFIGURED", error),
         PushError::Bouncer(_) => ErrorResponse::new(StatusCode::BAD_GATEWAY, "INTERNAL_SERVER_ERROR", error),
         PushError::TokenLength | PushError::NotApples | PushError::AppId | PushError::NoSuchToken => {
             bad_request(BAD_REQUEST, error)

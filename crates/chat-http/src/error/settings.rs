@@ -4,7 +4,9 @@ use chat_core::messages::topic_policy::TopicPolicyError;
 use chat_core::organization::settings::OrganizationError;
 use chat_core::people::personal::alert::AlertWordError;
 use chat_core::people::personal::mute::MuteError;
+use chat_core::people::personal::navigation_view::NavigationViewError;
 use chat_core::people::personal::preference::PreferenceError;
+use chat_core::people::personal::snippet::SnippetError;
 use chat_core::people::personal::status::StatusError;
 use http::StatusCode;
 
@@ -32,6 +34,12 @@ pub enum SettingError {
     /// Preferences stay as they are.
     #[error(transparent)]
     Preference(#[from] PreferenceError),
+    /// A snippet is not saved, or stays as it is.
+    #[error(transparent)]
+    Snippet(#[from] SnippetError),
+    /// A navigation view stays as it is.
+    #[error(transparent)]
+    NavigationView(#[from] NavigationViewError),
     /// The organization stays as it is.
     #[error(transparent)]
     Organization(#[from] OrganizationError),
@@ -52,11 +60,21 @@ pub(super) fn login(error: LoginError) -> ErrorResponse {
 pub(super) fn error_response(error: &SettingError) -> ErrorResponse {
     match error {
         SettingError::Organization(organization) => of_organization(organization),
+        SettingError::Snippet(SnippetError::NotFound) | SettingError::NavigationView(NavigationViewError::NotFound) => {
+            ErrorResponse::new(StatusCode::NOT_FOUND, BAD_REQUEST, error)
+        }
         SettingError::Status(_)
         | SettingError::Mute(_)
         | SettingError::Topic(_)
         | SettingError::TopicNotMuted
         | SettingError::Watch(_)
+        | SettingError::Snippet(SnippetError::TooMany)
+        | SettingError::NavigationView(
+            NavigationViewError::NameOfBuiltIn
+            | NavigationViewError::Nameless
+            | NavigationViewError::Taken
+            | NavigationViewError::TooMany,
+        )
         | SettingError::Preference(_) => bad_request(BAD_REQUEST, error),
     }
 }
@@ -84,6 +102,18 @@ impl From<OrganizationError> for ApiError {
 
 impl From<StatusError> for ApiError {
     fn from(error: StatusError) -> Self {
+        SettingError::from(error).into()
+    }
+}
+
+impl From<SnippetError> for ApiError {
+    fn from(error: SnippetError) -> Self {
+        SettingError::from(error).into()
+    }
+}
+
+impl From<NavigationViewError> for ApiError {
+    fn from(error: NavigationViewError) -> Self {
         SettingError::from(error).into()
     }
 }

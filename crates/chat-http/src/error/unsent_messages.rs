@@ -5,13 +5,14 @@ use chat_core::messages::scheduled::ScheduledError;
 use chat_core::people::typing::TypingError;
 use http::StatusCode;
 
-use super::messages::send;
+use super::messages::{edit, send};
 use super::{BAD_REQUEST, ErrorResponse, bad_request};
 
 /// Typing. Where the caller may not send, the texts are those of sending.
 pub(super) fn typing(error: &TypingError) -> ErrorResponse {
     match error {
         TypingError::Send(error) => send(error),
+        TypingError::Edit(error) => edit(error),
         TypingError::NoUsers
         | TypingError::EmptyUsers
         | TypingError::NoChannel

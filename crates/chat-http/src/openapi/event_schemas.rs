@@ -33,13 +33,15 @@ fn kinds() -> impl Iterator<Item = EventKind> {
         .into_iter()
         .chain(drafts_and_files())
         .chain(own_choices())
+        .chain(saved_snippets())
+        .chain(navigation_views())
         .chain(people())
         .chain(groups())
         .chain(channels())
         .chain(organization())
 }
 
-fn messages() -> [EventKind; 11] {
+fn messages() -> [EventKind; 13] {
     let reaction = || {
         let user = Schema::object(integers(["user_id"]).chain(texts(["email", "full_name"])).chain(switches([MIRROR])));
         let members = integers(["message_id", "user_id"]).chain(texts(["emoji_name", "emoji_code", "reaction_type"]));
@@ -65,6 +67,8 @@ fn messages() -> [EventKind; 11] {
         ("submessage", None, submessage.collect()),
         ("typing", Some("start"), typing()),
         ("typing", Some("stop"), typing()),
+        ("typing_edit_message", Some("start"), typing_edit()),
+        ("typing_edit_message", Some("stop"), typing_edit()),
         ("heartbeat", None, Vec::new()),
     ]
 }
@@ -127,6 +131,16 @@ fn typing() -> Vec<Member> {
     ]
 }
 
+fn typing_edit() -> Vec<Member> {
+    let recipient = Schema::object([
+        has("type", Schema::words(["channel", "direct"])),
+        may("channel_id", Schema::integer()),
+        may("topic", Schema::string()),
+        may("user_ids", numbers()),
+    ]);
+    integers(["sender_id", "message_id"]).chain([has("recipient", recipient)]).collect()
+}
+
 fn drafts_and_files() -> [EventKind; 9] {
     let used = || has("upload_space_used", Schema::integer().meaning("Bytes, of all files of the organization."));
     let file = || vec![has("attachment", Schema::named("Attachment")), used()];
@@ -165,14 +179,35 @@ fn own_choices() -> [EventKind; 7] {
     ]
 }
 
+fn saved_snippets() -> [EventKind; 3] {
+    let snippet = || vec![has("saved_snippet", Schema::named("SavedSnippet"))];
+    [
+        ("saved_snippets", Some("add"), snippet()),
+        ("saved_snippets", Some("update"), snippet()),
+        ("saved_snippets", Some("remove"), integers(["saved_snippet_id"]).collect()),
+    ]
+}
+
+fn navigation_views() -> [EventKind; 3] {
+    let data = Schema::object([may("is_pinned", Schema::boolean()), may("name", Schema::string())]);
+    [
+        ("navigation_view", Some("add"), vec![has("navigation_view", Schema::named("NavigationView"))]),
+        ("navigation_view", Some("update"), texts(["fragment"]).chain([has("data", data)]).collect()),
+        ("navigation_view", Some("remove"), texts(["fragment"]).collect()),
+    ]
+}
+
 fn people() -> [EventKind; 7] {
     let website = integers(["timestamp"]).chain(texts(["client"])).chain(switches(["pushable"]));
     let website = Schema::object(website.chain([has("status", Schema::words(["active", "idle"]))]));
+    let times = Schema::object(integers(["active_timestamp", "idle_timestamp"]));
+    let simplified = "By the numbers of users; alone, for clients that declare `simplified_presence_events`.";
     let presence = [
-        has("user_id", Schema::integer()),
+        may("user_id", Schema::integer()),
         may("email", Schema::string()),
-        has("server_timestamp", Schema::any().with("type", "number").meaning("Unix seconds.")),
-        has("presence", Schema::object([has("website", website)])),
+        may("server_timestamp", Schema::any().with("type", "number").meaning("Unix seconds.")),
+        may("presence", Schema::object([has("website", website)])),
+        may("presences", Schema::map(times).meaning(simplified)),
     ];
     let status = ["status_text", "emoji_name", "emoji_code", "reaction_type"].map(|key| may(key, Schema::string()));
     let status = integers(["user_id"]).chain(status).chain([may("away", Schema::boolean())]);
@@ -260,7 +295,7 @@ fn channels() -> [EventKind; 9] {
     let chosen = integers(["stream_id"]).chain(texts(["property"])).chain([value()]);
     [
         ("stream", Some("create"), all()),
-        ("stream", Some("delete"), all()),
+        ("stream", Some("delete"), all().into_iter().chain([has("stream_ids", numbers())]).collect()),
         ("stream", Some("update"), changed.collect()),
         ("subscription", Some("add"), vec![has("subscriptions", Schema::list(Schema::named("Subscription")))]),
         ("subscription", Some("remove"), vec![has("subscriptions", Schema::list(left))]),

@@ -9,7 +9,7 @@ use crate::schema::{Member, Schema, has, may};
 
 /// All of them, by their names.
 pub(super) fn all() -> Map<String, Value> {
-    let named: [(&str, Schema); 19] = [
+    let named: [(&str, Schema); 21] = [
         ("Attachment", attachment()),
         ("Channel", Schema::object(channel())),
         ("CustomEmoji", custom_emoji()),
@@ -18,11 +18,13 @@ pub(super) fn all() -> Map<String, Value> {
         ("Invitation", invitation()),
         ("Linkifier", linkifier()),
         ("Message", message()),
+        ("NavigationView", navigation_view()),
         ("Preferences", preferences()),
         ("Presence", presence()),
         ("ProfileField", profile_field()),
         ("Reaction", reaction()),
         ("Refusal", error_schema()),
+        ("SavedSnippet", saved_snippet()),
         ("ScheduledMessage", scheduled_message()),
         ("Status", status()),
         ("Subscription", Schema::object(subscription())),
@@ -59,7 +61,13 @@ fn attachment() -> Schema {
 pub(super) fn channel() -> Vec<Member> {
     integers(["stream_id", "date_created", "stream_post_policy", "can_remove_subscribers_group"])
         .chain(texts(["name", "description", "rendered_description"]))
-        .chain(switches(["invite_only", "is_web_public", "is_announcement_only", "history_public_to_subscribers"]))
+        .chain(switches([
+            "invite_only",
+            "is_web_public",
+            "is_announcement_only",
+            "history_public_to_subscribers",
+            "is_archived",
+        ]))
         .chain(integers_or_null(["creator_id", "first_message_id", "message_retention_days", "stream_weekly_traffic"]))
         .chain([
             may("is_default", Schema::boolean()),
@@ -151,6 +159,7 @@ pub(super) fn message_members() -> Vec<Member> {
         has("topic_links", Schema::list(Schema::object(texts(["text", "url"])))),
         may("stream_id", Schema::integer()),
         may("last_edit_timestamp", Schema::integer()),
+        may("last_moved_timestamp", Schema::integer()),
         may("edit_history", Schema::list(past())),
         may("match_content", Schema::string()),
         may("match_subject", Schema::string()),
@@ -212,7 +221,12 @@ fn profile_field() -> Schema {
         may("field_data", Schema::string().meaning("JSON, or empty.")),
         may("display_in_profile_summary", Schema::boolean()),
     ];
-    Schema::object(integers(["id", "order"]).chain(texts(["name", "hint"])).chain(switches(["required"])).chain(more))
+    Schema::object(
+        integers(["id", "order"])
+            .chain(texts(["name", "hint"]))
+            .chain(switches(["required", "editable_by_user"]))
+            .chain(more),
+    )
 }
 
 fn reaction() -> Schema {
@@ -232,6 +246,15 @@ fn scheduled_message() -> Schema {
     ];
     let numbers = integers(["scheduled_message_id", "scheduled_delivery_timestamp"]);
     Schema::object(numbers.chain(texts(["content", "rendered_content"])).chain(more))
+}
+
+fn saved_snippet() -> Schema {
+    Schema::object(integers(["id", "date_created"]).chain(texts(["title", "content"])))
+}
+
+fn navigation_view() -> Schema {
+    let name = Schema::string().or_null().meaning("Null for a view that every client has.");
+    Schema::object(texts(["fragment"]).chain(switches(["is_pinned"])).chain([has("name", name)]))
 }
 
 fn status() -> Schema {
@@ -271,5 +294,6 @@ fn user_group() -> Schema {
         has("can_mention_group", Schema::named("Permission")),
     ];
     let switches = switches(["is_system_group", "deactivated"]);
-    Schema::object(integers(["id"]).chain(texts(["name", "description"])).chain(switches).chain(more))
+    let origin = integers_or_null(["creator_id", "date_created"]);
+    Schema::object(integers(["id"]).chain(texts(["name", "description"])).chain(switches).chain(origin).chain(more))
 }

@@ -147,7 +147,7 @@ impl Operation {
         let (mut known, mut sent) = (self.call.split(['/', ' ']), call.split(['/', ' ']));
         loop {
             match (known.next(), sent.next()) {
-                (None, None) | (Some("{path}"), Some(_)) => return true,
+                (None, None) | (Some("{path}" | "{fragment}"), Some(_)) => return true,
                 (Some(known), Some(sent)) if known == sent || known.starts_with('{') => {}
                 _ => return false,
             }

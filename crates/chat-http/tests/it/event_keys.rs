@@ -11,7 +11,7 @@ use crate::startup::{CHANNEL, SUBSCRIPTION, assert_typed};
 use crate::test_app::{NOW_S, Person, TestApp};
 
 /// Each type with its operation, and the keys.
-const KEYS: [(&str, &str); 63] = [
+const KEYS: [(&str, &str); 71] = [
     ("message", "message:object flags:list"),
     (
         "update_message",
@@ -25,6 +25,8 @@ const KEYS: [(&str, &str); 63] = [
     ("submessage", "msg_type:text content:text message_id:int sender_id:int submessage_id:int"),
     ("typing start", "message_type:text sender:object"),
     ("typing stop", "message_type:text sender:object"),
+    ("typing_edit_message start", "sender_id:int message_id:int recipient:object"),
+    ("typing_edit_message stop", "sender_id:int message_id:int recipient:object"),
     ("attachment add", "attachment:object upload_space_used:int"),
     ("attachment update", "attachment:object upload_space_used:int"),
     ("attachment remove", "attachment:object upload_space_used:int"),
@@ -41,6 +43,12 @@ const KEYS: [(&str, &str); 63] = [
     ("scheduled_messages add", "scheduled_messages:list"),
     ("scheduled_messages update", "scheduled_message:object"),
     ("scheduled_messages remove", "scheduled_message_id:int"),
+    ("saved_snippets add", "saved_snippet:object"),
+    ("saved_snippets update", "saved_snippet:object"),
+    ("saved_snippets remove", "saved_snippet_id:int"),
+    ("navigation_view add", "navigation_view:object"),
+    ("navigation_view update", "fragment:text data:object"),
+    ("navigation_view remove", "fragment:text"),
     ("realm_user add", "person:object"),
     ("realm_user update", "person:object"),
     ("realm_bot add", "bot:object"),
@@ -55,7 +63,7 @@ const KEYS: [(&str, &str); 63] = [
     ("user_group remove_subgroups", "group_id:int direct_subgroup_ids:list"),
     ("user_group remove", "group_id:int"),
     ("stream create", "streams:list"),
-    ("stream delete", "streams:list"),
+    ("stream delete", "streams:list stream_ids:list"),
     ("stream update", "stream_id:int name:text property:text"),
     ("subscription add", "subscriptions:list"),
     ("subscription remove", "subscriptions:list"),
@@ -87,12 +95,15 @@ const KEYS: [(&str, &str); 63] = [
 const REACTION: &str = "emoji_name:text emoji_code:text reaction_type:text user_id:int message_id:int user:object";
 
 /// What is inside some of them: type and operation, the key of the object or of the list of objects, and its keys.
-const INSIDE: [(&str, &str, &str); 23] = [
+const INSIDE: [(&str, &str, &str); 26] = [
     ("reaction add", "user", "user_id:int email:text full_name:text"),
     ("typing start", "sender", "user_id:int email:text"),
     ("attachment add", "attachment", "id:int name:text path_id:text size:int create_time:int messages:list"),
     ("attachment update", "attachment", "id:int name:text path_id:text size:int create_time:int messages:list"),
     ("attachment remove", "attachment", "id:int"),
+    ("saved_snippets add", "saved_snippet", "id:int title:text content:text date_created:int"),
+    ("saved_snippets update", "saved_snippet", "id:int title:text content:text date_created:int"),
+    ("navigation_view add", "navigation_view", "fragment:text is_pinned:bool name:text?"),
     ("drafts add", "drafts", "id:int type:text to:list topic:text content:text timestamp:int"),
     ("drafts update", "draft", "id:int type:text to:list topic:text content:text timestamp:int"),
     (
@@ -225,11 +236,13 @@ async fn messages(app: &TestApp, sam: &Person) {
 
 /// What of typing is told. It is forgotten within seconds, so it is asked for at once.
 async fn typing(app: &TestApp, sam: &Person) -> Vec<Value> {
-    let queue = listen(app, sam, r#"["typing"]"#, &[]).await;
+    let queue = listen(app, sam, r#"["typing", "typing_edit_message"]"#, &[]).await;
     let to = format!("[{}]", sam.id);
+    let note = does(app, &app.ada, "POST /messages", &[("type", "direct"), ("to", &to), ("content", "hi")]).await;
     let mut events = Vec::new();
     for op in ["start", "stop"] {
         does(app, &app.ada, "POST /typing", &[("op", op), ("to", &to)]).await;
+        does(app, &app.ada, &format!("POST /messages/{}/typing", note["id"]), &[("op", op)]).await;
         events.extend(heard(app, &queue).await);
     }
     events
@@ -259,6 +272,13 @@ async fn own_things(app: &TestApp, sam: &Person) {
     let one = format!("/drafts/{}", made["ids"][0]);
     does(app, ada, &format!("PATCH {one}"), &[("draft", &draft.to_string())]).await;
     does(app, ada, &format!("DELETE {one}"), &[]).await;
+    let snippet = [("title", "Hello"), ("content", "Good morning")];
+    let id = number(&does(app, ada, "POST /saved_snippets", &snippet).await, "saved_snippet_id");
+    does(app, ada, &format!("PATCH /saved_snippets/{id}"), &[("title", "Morning")]).await;
+    does(app, ada, &format!("DELETE /saved_snippets/{id}"), &[]).await;
+    does(app, ada, "POST /navigation_views", &[("fragment", "inbox"), ("is_pinned", "true")]).await;
+    does(app, ada, "PATCH /navigation_views/inbox", &[("is_pinned", "false")]).await;
+    does(app, ada, "DELETE /navigation_views/inbox", &[]).await;
     let at = (NOW_S + 60).to_string();
     let later = [("type", "direct"), ("to", "[9]"), ("content", "x"), ("scheduled_delivery_timestamp", at.as_str())];
     let id = number(&does(app, ada, "POST /scheduled_messages", &later).await, "scheduled_message_id");

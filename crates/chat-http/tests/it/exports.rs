@@ -309,6 +309,10 @@ fn strip(response: &mut Value) {
     match response {
         Value::Object(members) => {
             members.retain(|key, _| !NEW.contains(&key.as_str()));
+            // Who created a user group is in no export.
+            if members.contains_key("is_system_group") {
+                members.retain(|key, _| !["creator_id", "date_created"].contains(&key.as_str()));
+            }
             members.values_mut().for_each(strip);
         }
         Value::Array(elements) => elements.iter_mut().for_each(strip),

@@ -42,6 +42,8 @@ mod json;
 #[cfg(test)]
 mod leaks;
 #[cfg(test)]
+mod levels;
+#[cfg(test)]
 mod login;
 #[cfg(test)]
 mod messages;

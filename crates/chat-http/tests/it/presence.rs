@@ -123,13 +123,6 @@ async fn what_is_no_sign_of_life_is_refused_and_noted_nowhere() {
 }
 
 #[tokio::test]
-async fn what_belongs_to_a_later_feature_level_is_reported() {
-    let app = TestApp::found().await;
-    let response = app.ping(&app.ada, &[ACTIVE, ("history_limit_days", "1")]).await.success();
-    assert_eq!(response["ignored_parameters_unsupported"], json!(["history_limit_days"]));
-}
-
-#[tokio::test]
 async fn one_person_is_found_by_number_and_address_and_is_offline_after_a_while() {
     let app = TestApp::found().await;
     let sam = app.person("sam", Role::Guest).await;

@@ -46,6 +46,7 @@ async fn a_field_of_each_type_from_1_to_8_is_made_and_listed() {
     for (field, kind) in listed.iter().zip(1..) {
         let mut expected = json!({
             "id": field["id"], "name": format!("F{kind}"), "hint": "help", "order": field["order"], "required": false,
+            "editable_by_user": true,
             "type": kind, "field_data": "",
         });
         match kind {
@@ -77,7 +78,7 @@ async fn the_answer_to_a_new_field_is_its_id_and_everybody_hears_of_all_fields()
     );
     let field = json!({
         "id": id, "name": "Two", "hint": "", "order": id, "required": true, "type": 4, "field_data": "",
-        "display_in_profile_summary": true,
+        "display_in_profile_summary": true, "editable_by_user": true,
     });
     assert_eq!(events[0]["fields"][1], field);
     assert_eq!(fields(&app).await[1], field);
@@ -231,6 +232,7 @@ async fn a_field_is_changed_and_what_is_not_named_stays() {
     let events = events_after(&app, before).await;
     let field = json!({
         "id": id, "name": "Uno", "hint": "help", "order": id, "required": true, "type": 1, "field_data": "",
+        "editable_by_user": true,
     });
     assert_eq!((events.len(), &events[0]["fields"][0]), (1, &field));
     let before = app.realm().at();

@@ -10,7 +10,7 @@ mod fixtures;
 #[cfg(test)]
 mod people;
 #[cfg(test)]
-mod routes;
+pub(crate) mod routes;
 #[cfg(test)]
 mod rows;
 

@@ -51,7 +51,7 @@ async fn lively() -> (TestApp, Person, Person) {
 }
 
 pub(crate) const CHANNEL: &str = "stream_id:int name:text description:text rendered_description:text date_created:int
-    creator_id:int? first_message_id:int? invite_only:bool is_web_public:bool is_announcement_only:bool
+    creator_id:int? first_message_id:int? invite_only:bool is_web_public:bool is_announcement_only:bool is_archived:bool
     history_public_to_subscribers:bool message_retention_days:int? stream_post_policy:int stream_weekly_traffic:int?
     can_remove_subscribers_group:int";
 pub(crate) const SUBSCRIPTION: &str = "color:text email_address:text is_muted:bool in_home_view:bool pin_to_top:bool

@@ -11,7 +11,7 @@ const PATH: &str = "PATCH /realm/user_settings_defaults";
 const TYPES: &str = r#"["realm_user_settings_defaults"]"#;
 
 /// Every parameter, with a value that a new realm does not have.
-const ALL: [(&str, &str); 53] = [
+const ALL: [(&str, &str); 57] = [
     ("dense_mode", "true"),
     ("starred_message_counts", "false"),
     ("receives_typing_notifications", "false"),
@@ -48,6 +48,10 @@ const ALL: [(&str, &str); 53] = [
     ("send_stream_typing_notifications", "false"),
     ("send_read_receipts", "false"),
     ("web_navigate_to_sent_message", "false"),
+    ("hide_ai_features", "true"),
+    ("web_left_sidebar_show_channel_folders", "false"),
+    ("web_left_sidebar_unreads_count_summary", "false"),
+    ("web_suggest_update_timezone", "false"),
     ("web_channel_default_view", "2"),
     ("color_scheme", "3"),
     ("user_list_style", "1"),
@@ -144,7 +148,6 @@ async fn unsupported_parameters_are_listed() {
         ("enable_login_emails", "false"),
         ("enable_marketing_emails", "false"),
         ("full_name", "Everybody"),
-        ("hide_ai_features", "true"),
         ("timezone", "UTC"),
     ];
     let response = change(&app, &app.ada, &unsupported).await.success();
@@ -159,7 +162,7 @@ async fn each_value_that_is_not_allowed_is_refused_and_nothing_changes() {
     let listed = |name: &str| format!("Invalid {name}: Value error, Not in the list of possible values");
     let mut cases = Vec::new();
     for (name, last) in [
-        ("web_channel_default_view", 2),
+        ("web_channel_default_view", 4),
         ("color_scheme", 3),
         ("user_list_style", 3),
         ("web_stream_unreads_count_display_policy", 3),

@@ -82,14 +82,14 @@ async fn everybody_sees_all_users_with_their_roles() {
 #[tokio::test]
 async fn pictures_and_profiles_are_shown_to_who_asks() {
     let app = TestApp::found().await;
-    let asked = [("client_gravatar", "false"), ("include_custom_profile_fields", "true"), ("user_ids", "[9]")];
+    let asked = [("client_gravatar", "false"), ("include_custom_profile_fields", "true"), ("user_names", "[9]")];
     for path in ["GET /users", "GET /users/9", "GET /users/ada@example.org"] {
         let response = app.call(&app.ada, path, &asked).await.success();
         let shown = response.get("user").unwrap_or(&response["members"][0]);
         let picture = shown["avatar_url"].as_str().unwrap();
         assert!(picture.starts_with("https://secure.gravatar.com/avatar/"), "{path} {picture}");
         assert_eq!(shown["profile_data"], json!({}), "{path}");
-        assert_eq!(response["ignored_parameters_unsupported"], json!(["user_ids"]), "{path}");
+        assert_eq!(response["ignored_parameters_unsupported"], json!(["user_names"]), "{path}");
     }
     let response = app.call(&app.ada, "GET /users", &[("client_gravatar", "1")]).await;
     response.refused("client_gravatar is not a boolean");

@@ -104,6 +104,7 @@ fn conditions(ids: Vec<MessageId>) -> impl Strategy<Value = Vec<NarrowTerm>> {
         proptest::sample::select(&SEARCHES).prop_map(|typed| NarrowCondition::Search(SearchWords::parse(typed))),
         Just(NarrowCondition::IsFollowed(READER)),
         Just(NarrowCondition::InHome(READER)),
+        Just(NarrowCondition::IsMuted(READER)),
     ];
     let term =
         (condition, proptest::bool::weighted(0.2)).prop_map(|(condition, negated)| NarrowTerm { condition, negated });

@@ -48,6 +48,8 @@ pub enum ClientCapability {
     UserListIncomplete,
     /// Deactivated groups are told.
     IncludeDeactivatedGroups,
+    /// Presence is reported as two times of each user.
+    SimplifiedPresenceEvents,
     /// Asked for at registration: presence without addresses.
     SlimPresence,
     /// Asked for at registration: subscriptions with their subscribers.
@@ -76,6 +78,8 @@ pub enum QueueNarrowTerm {
     IsMentioned,
     /// The topic says that it is resolved.
     IsResolved,
+    /// Muted by the receiver. A queue leaves that to its client, and gets every message.
+    IsMuted,
 }
 
 /// The operator is not supported in an event queue's narrow.
@@ -102,6 +106,7 @@ impl QueueNarrowTerm {
             ("is", "mentioned") => Self::IsMentioned,
             ("is", "alerted") => Self::IsFlag(Flag::HasAlertWord),
             ("is", "resolved") => Self::IsResolved,
+            ("is", "muted") => Self::IsMuted,
             _ => return Err(UnsupportedOperator(operator.to_owned())),
         })
     }
@@ -120,6 +125,7 @@ impl QueueNarrowTerm {
             Self::IsFlag(flag) => flags.contains(flag),
             Self::IsUnread => !flags.contains(&Flag::Read),
             Self::IsMentioned => flags.iter().any(|flag| flag.is_mention()),
+            Self::IsMuted => true,
             Self::IsResolved => message.message.topic.starts_with(RESOLVED),
         }
     }

@@ -1,6 +1,9 @@
 //! Editing and moving: decided on the newest message and realm, and written where neither has changed since.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
+
+use sha2::{Digest as _, Sha256};
 
 use super::text::rewritten;
 use super::{EditContext, EditError, EditPlan, EditRequest, RenderedText, apply, companions, plan};
@@ -69,6 +72,9 @@ async fn decide(
 
 fn checked_plan(found: &ReadableMessage, request: EditRequest<'_>, now_s: i64) -> Result<EditPlan, EditError> {
     let ReadableMessage { realm, user, message } = found;
+    if request.prev_content_sha256.is_some_and(|expected| expected != sha256(&message.content)) {
+        return Err(EditError::ContentChanged);
+    }
     let topic = match request.topic {
         Some(topic) if matches!(message.recipient, Recipient::Channel(_)) => {
             let topic = message::topic(topic)?;
@@ -78,6 +84,15 @@ fn checked_plan(found: &ReadableMessage, request: EditRequest<'_>, now_s: i64) -
         topic => topic.map(str::to_owned),
     };
     plan(realm, user, message, (EditRequest { topic: topic.as_deref(), ..request }, now_s))
+}
+
+/// Returns the SHA-256 of a text in lower-case hexadecimal.
+fn sha256(text: &str) -> String {
+    Sha256::digest(text).iter().fold(String::new(), |mut hex, byte| {
+        // Writing to memory does not fail.
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
 }
 
 /// Returns what a new text says.

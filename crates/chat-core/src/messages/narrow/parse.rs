@@ -75,6 +75,7 @@ impl NarrowTerm {
             }
             "sender" => NarrowCondition::Sender(find_user(realm, reader, operand)?),
             "is" if operand.show() == "followed" => NarrowCondition::IsFollowed(reader.id),
+            "is" if operand.show() == "muted" => NarrowCondition::IsMuted(reader.id),
             "is" => is(&operand.show())?,
             "search" => NarrowCondition::Search(SearchWords::parse(&operand.show())),
             "has" => NarrowCondition::Has(has(&operand.show())?),

@@ -162,6 +162,7 @@ impl MessageSelection {
                     | NarrowCondition::Topic(_)
                     | NarrowCondition::IsResolved
                     | NarrowCondition::IsFollowed(_)
+                    | NarrowCondition::IsMuted(_)
             )
         };
         !self.terms.iter().any(
@@ -234,7 +235,13 @@ impl MessageSelection {
     /// Returns whether the message is among those asked for and permitted.
     #[must_use]
     pub fn admits(&self, message: &MessageCandidate<'_>, flags: &[Flag], realm: &RealmSnapshot) -> bool {
-        self.permits(message) && self.terms.iter().all(|term| term.holds(message, flags, realm))
+        self.permits(message) && self.asks_for(message, flags, realm)
+    }
+
+    /// Returns whether the message is among those asked for, without regard to who may read it.
+    #[must_use]
+    pub fn asks_for(&self, message: &MessageCandidate<'_>, flags: &[Flag], realm: &RealmSnapshot) -> bool {
+        self.terms.iter().all(|term| term.holds(message, flags, realm))
     }
 
     /// Returns the conversation the narrow is about, when it names a channel and a topic.

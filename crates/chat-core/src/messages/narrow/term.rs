@@ -55,6 +55,8 @@ pub enum NarrowCondition {
     Search(SearchWords),
     /// The user follows its topic.
     IsFollowed(UserId),
+    /// The user has muted its topic, or its channel and not the topic apart from it.
+    IsMuted(UserId),
     /// The user wants to hear of its topic: has muted neither it nor its channel, or the channel alone.
     InHome(UserId),
 }
@@ -173,6 +175,9 @@ impl NarrowCondition {
             Self::IsFollowed(user) => channel().is_some_and(|channel| {
                 topic_policy::of(realm, *user, channel, &message.topic) == TopicPolicy::Followed
             }),
+            Self::IsMuted(user) => {
+                channel().is_some_and(|channel| topic_policy::mutes(realm, *user, channel, &message.topic))
+            }
             Self::InHome(user) => {
                 channel().is_none_or(|channel| !topic_policy::is_muted(realm, *user, channel, &message.topic))
             }

@@ -17,6 +17,7 @@ fn group(system: SystemGroup, id: i64) -> RealmChange {
         subgroups: Vec::new(),
         can_mention: GroupSetting::Group(UserGroupId(id)),
         is_deactivated: false,
+        origin: None,
     }))
 }
 

@@ -2,12 +2,13 @@
 
 use serde_json::json;
 
+use super::subgroups::checked_subgroups;
 use super::{GroupError, check_free, checked_name, checked_setting, checked_users, may_make};
 use crate::id::{UserGroupId, UserId};
 use crate::log::commit::RealmCommit;
 use crate::log::event::{EventAudience, NewEvent};
 use crate::model::change::RealmChange;
-use crate::model::group::{GroupSetting, SystemGroup, UserGroup};
+use crate::model::group::{GroupOrigin, GroupSetting, SystemGroup, UserGroup};
 use crate::model::snapshot::RealmSnapshot;
 use crate::model::user::User;
 use crate::wire;
@@ -21,6 +22,8 @@ pub struct NewGroup {
     pub description: String,
     /// Who is in it. Who makes it is in it only when they name themselves.
     pub members: Vec<UserId>,
+    /// The groups whose members are in it too.
+    pub subgroups: Vec<UserGroupId>,
     /// Who may mention it; everybody when nothing is said.
     pub can_mention: Option<GroupSetting>,
 }
@@ -40,6 +43,7 @@ pub fn create(
 ) -> Result<UserGroupId, GroupError> {
     may_make(realm, caller, commit.at_s)?;
     let members = checked_users(realm, &new.members)?;
+    let subgroups = checked_subgroups(realm, &new.subgroups)?;
     let name = checked_name(&new.name)?;
     let can_mention = match &new.can_mention {
         Some(setting) => checked_setting(realm, setting)?,
@@ -56,9 +60,10 @@ pub fn create(
         description: new.description.clone(),
         system: None,
         members,
-        subgroups: Vec::new(),
+        subgroups,
         can_mention,
         is_deactivated: false,
+        origin: Some(GroupOrigin { creator_id: caller.id, created_s: commit.at_s }),
     };
     let event = json!({"type": "user_group", "op": "add", "group": wire::group(realm, &group, commit.at_s)});
     commit.events.push(NewEvent::plain(EventAudience::Everyone, event));

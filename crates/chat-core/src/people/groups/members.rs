@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{GroupError, changeable_in_use, checked_users, group_event};
+use super::{GroupError, changeable, checked_users, event_of, group_event};
 use crate::id::{UserGroupId, UserId};
 use crate::log::commit::RealmCommit;
 use crate::model::change::RealmChange;
@@ -22,7 +22,7 @@ pub fn change_members(
     (id, add, delete): (UserGroupId, &[UserId], &[UserId]),
     commit: &mut RealmCommit,
 ) -> Result<(), GroupError> {
-    let mut group = UserGroup::clone(changeable_in_use(realm, caller, id, commit.at_s)?);
+    let mut group = UserGroup::clone(changeable(realm, caller, id, commit.at_s)?);
     let added = checked_users(realm, add)?;
     if let Some(inside) = added.iter().find(|user| group.has(**user)) {
         return Err(GroupError::AlreadyMember(*inside));
@@ -33,7 +33,7 @@ pub fn change_members(
     group.members.retain(|user| removed.binary_search(user).is_err());
     for (op, users) in [("add_members", added), ("remove_members", removed)] {
         if !users.is_empty() {
-            commit.events.push(group_event(op, id, json!({"user_ids": users})));
+            commit.events.push(event_of(&group, group_event(op, id, json!({"user_ids": users}))));
         }
     }
     if !commit.events.is_empty() {

@@ -18,7 +18,7 @@ pub use update::{GroupSettingChange, GroupUpdate, update};
 use serde_json::{Value, json};
 
 use crate::id::{UserGroupId, UserId};
-use crate::log::event::{EventAudience, NewEvent};
+use crate::log::event::{ClientCapability, EventAudience, NewEvent, QueueCondition};
 use crate::model::group::{GroupNameError, GroupSetting, NOT_MENTIONERS, SystemGroup, UserGroup, group_name};
 use crate::model::role::{PermissionPolicy, Role};
 use crate::model::snapshot::RealmSnapshot;
@@ -206,6 +206,15 @@ fn checked_setting(realm: &RealmSnapshot, setting: &GroupSetting) -> Result<Grou
     match known(realm, id)?.system {
         Some(system) if NOT_MENTIONERS.contains(&system) => Err(GroupError::SettingRefused(system)),
         _ => Ok(setting),
+    }
+}
+
+/// Returns the event for the clients that know of the group: of one out of use not all do.
+fn event_of(group: &UserGroup, event: NewEvent) -> NewEvent {
+    if group.is_deactivated {
+        event.gated(QueueCondition::With(ClientCapability::IncludeDeactivatedGroups))
+    } else {
+        event
     }
 }
 

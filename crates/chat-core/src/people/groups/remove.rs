@@ -20,7 +20,7 @@ pub enum GroupUse {
     CanMention(UserGroupId),
 }
 
-/// Puts a group out of use: it keeps its name and its members, and can neither be mentioned nor changed. Clients that
+/// Puts a group out of use: it keeps its name and its members, and cannot be mentioned. Clients that
 /// know of groups out of use are notified that it is one; to the others it is gone.
 ///
 /// # Errors

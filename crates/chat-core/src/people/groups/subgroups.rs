@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{GroupError, changeable_in_use, group_event};
+use super::{GroupError, changeable, event_of, group_event};
 use crate::id::UserGroupId;
 use crate::log::commit::RealmCommit;
 use crate::model::change::RealmChange;
@@ -20,7 +20,7 @@ pub fn change_subgroups(
     (id, add, delete): (UserGroupId, &[UserGroupId], &[UserGroupId]),
     commit: &mut RealmCommit,
 ) -> Result<(), GroupError> {
-    let mut group = UserGroup::clone(changeable_in_use(realm, caller, id, commit.at_s)?);
+    let mut group = UserGroup::clone(changeable(realm, caller, id, commit.at_s)?);
     let added = each_once(add);
     check_additions(realm, &group, &added)?;
     group.subgroups.extend(&added);
@@ -32,7 +32,8 @@ pub fn change_subgroups(
     group.subgroups.sort_unstable();
     for (op, groups) in [("add_subgroups", added), ("remove_subgroups", removed)] {
         if !groups.is_empty() {
-            commit.events.push(group_event(op, id, json!({"direct_subgroup_ids": groups})));
+            let event = group_event(op, id, json!({"direct_subgroup_ids": groups}));
+            commit.events.push(event_of(&group, event));
         }
     }
     if !commit.events.is_empty() {
@@ -43,10 +44,7 @@ pub fn change_subgroups(
 
 /// Refuses what is not there, what is inside already, and what has the group inside it: nothing lies inside itself.
 fn check_additions(realm: &RealmSnapshot, group: &UserGroup, added: &[UserGroupId]) -> Result<(), GroupError> {
-    let gone = |id: &&UserGroupId| realm.group(**id).is_none_or(|inner| inner.is_deactivated);
-    if let Some(unknown) = added.iter().find(gone) {
-        return Err(GroupError::NoSuchSubgroup(*unknown));
-    }
+    check_known(realm, added)?;
     if let Some(inside) = added.iter().find(|inner| group.subgroups.contains(inner)) {
         return Err(GroupError::AlreadySubgroup(*inside));
     }
@@ -54,6 +52,18 @@ fn check_additions(realm: &RealmSnapshot, group: &UserGroup, added: &[UserGroupI
         return Err(GroupError::Circular(group.id));
     }
     Ok(())
+}
+
+/// Returns the groups that a new group shall have inside it, each once.
+pub(super) fn checked_subgroups(realm: &RealmSnapshot, ids: &[UserGroupId]) -> Result<Vec<UserGroupId>, GroupError> {
+    check_known(realm, ids)?;
+    Ok(each_once(ids))
+}
+
+/// Refuses a group that is not there or is out of use.
+fn check_known(realm: &RealmSnapshot, ids: &[UserGroupId]) -> Result<(), GroupError> {
+    let gone = |id: &&UserGroupId| realm.group(**id).is_none_or(|inner| inner.is_deactivated);
+    ids.iter().find(gone).map_or(Ok(()), |unknown| Err(GroupError::NoSuchSubgroup(*unknown)))
 }
 
 fn each_once(ids: &[UserGroupId]) -> Vec<UserGroupId> {

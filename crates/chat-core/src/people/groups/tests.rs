@@ -16,6 +16,7 @@ fn group(id: i64, members: &[i64], subgroups: &[i64]) -> RealmChange {
         subgroups: subgroups.iter().copied().map(UserGroupId).collect(),
         can_mention: GroupSetting::Group(UserGroupId(50)),
         is_deactivated: false,
+        origin: None,
     }))
 }
 

@@ -2,13 +2,15 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{GroupError, changeable_in_use, check_free, checked_name, checked_setting, group_event};
+use super::{GroupError, changeable, check_free, checked_name, checked_setting, event_of, group_event};
 use crate::id::UserGroupId;
 use crate::log::commit::RealmCommit;
+use crate::log::event::{ClientCapability, EventAudience, NewEvent, QueueCondition};
 use crate::model::change::RealmChange;
 use crate::model::group::{GroupSetting, UserGroup};
 use crate::model::snapshot::RealmSnapshot;
 use crate::model::user::User;
+use crate::wire;
 
 /// The properties of a user group to change.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -19,6 +21,8 @@ pub struct GroupUpdate {
     pub description: Option<String>,
     /// Who may mention it.
     pub can_mention: Option<GroupSettingChange>,
+    /// Whether a group out of use comes into use again.
+    pub reactivates: bool,
 }
 
 /// A change of a user group's permission setting.
@@ -30,7 +34,8 @@ pub struct GroupSettingChange {
     pub old: Option<GroupSetting>,
 }
 
-/// Changes a group, and notifies all users of what is different. What is so already changes nothing.
+/// Changes a group, in use or not, and notifies the users who know of it of what is different. What is so already
+/// changes nothing. To clients that do not know of groups out of use, one that comes into use again is new.
 ///
 /// # Errors
 /// See [`GroupError`]; nothing is to be written then.
@@ -43,11 +48,17 @@ pub fn update(
     if *changes == GroupUpdate::default() {
         return Err(GroupError::NothingNew);
     }
-    let before = changeable_in_use(realm, caller, id, commit.at_s)?;
+    let before = changeable(realm, caller, id, commit.at_s)?;
     let after = changed(realm, before, changes)?;
     let data = differences(before, &after);
     if !data.is_empty() {
-        commit.events.push(group_event("update", id, json!({"data": data})));
+        commit.events.push(event_of(before, group_event("update", id, json!({"data": data}))));
+        if before.is_deactivated && !after.is_deactivated {
+            let group = wire::group(realm, &after, commit.at_s);
+            let event = json!({"type": "user_group", "op": "add", "group": group});
+            let gate = QueueCondition::Without(ClientCapability::IncludeDeactivatedGroups);
+            commit.events.push(NewEvent::plain(EventAudience::Everyone, event).gated(gate));
+        }
         commit.changes.push(RealmChange::Group(Box::new(after)));
     }
     Ok(())
@@ -71,6 +82,7 @@ fn changed(realm: &RealmSnapshot, before: &UserGroup, changes: &GroupUpdate) -> 
         }
         after.can_mention = checked_setting(realm, &change.new)?;
     }
+    after.is_deactivated &= !changes.reactivates;
     Ok(after)
 }
 
@@ -84,6 +96,9 @@ fn differences(before: &UserGroup, after: &UserGroup) -> Map<String, Value> {
     }
     if after.can_mention != before.can_mention {
         data.insert("can_mention_group".to_owned(), json!(after.can_mention));
+    }
+    if after.is_deactivated != before.is_deactivated {
+        data.insert("deactivated".to_owned(), after.is_deactivated.into());
     }
     data
 }

@@ -6,7 +6,9 @@
 pub mod alert;
 mod language;
 pub mod mute;
+pub mod navigation_view;
 pub mod preference;
+pub mod snippet;
 pub mod status;
 
 use serde_json::Value;

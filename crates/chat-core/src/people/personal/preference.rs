@@ -252,7 +252,6 @@ pub enum PreferenceRange {
 #[must_use]
 pub fn range(name: &str) -> PreferenceRange {
     match name {
-        "web_channel_default_view" => PreferenceRange::UpTo(2),
         "color_scheme"
         | "demote_inactive_streams"
         | "realm_name_in_email_notifications_policy"
@@ -261,7 +260,8 @@ pub fn range(name: &str) -> PreferenceRange {
         | "web_stream_unreads_count_display_policy" => PreferenceRange::UpTo(3),
         "automatically_follow_topics_policy"
         | "automatically_unmute_topics_in_muted_streams_policy"
-        | "desktop_icon_count_display" => PreferenceRange::UpTo(4),
+        | "desktop_icon_count_display"
+        | "web_channel_default_view" => PreferenceRange::UpTo(4),
         "email_address_visibility" => PreferenceRange::UpTo(5),
         "email_notifications_batching_period_seconds" => PreferenceRange::Batching,
         "web_font_size_px" => PreferenceRange::Between(1, 200),

@@ -13,6 +13,7 @@ use crate::model::message::ReactionType;
 use crate::model::snapshot::RealmSnapshot;
 use crate::model::user::User;
 use crate::people::presence;
+use crate::permission::access::PermissionError;
 use crate::text::printable::unprintable;
 use crate::wire::add;
 
@@ -30,6 +31,15 @@ pub struct StatusUpdate<'a> {
 /// The reason why a status stays as it is.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StatusError {
+    /// The caller may not set the status of others.
+    #[error(transparent)]
+    NotAllowed(#[from] PermissionError),
+    /// There is no such person.
+    #[error("No such user")]
+    NoSuchUser,
+    /// The account of that person is closed.
+    #[error("User is deactivated")]
+    Deactivated,
     /// Nothing is to be different.
     #[error("Client did not pass any new values.")]
     NothingNew,
@@ -85,6 +95,29 @@ pub fn set(
         commit.events.push(status_event(user.id, news));
     }
     Ok(())
+}
+
+/// Changes the status of another person for them.
+///
+/// # Errors
+/// See [`StatusError`].
+///
+/// # Source
+/// Not specified; feature level 407 of the API, as existing clients know it.
+pub fn set_for(
+    realm: &RealmSnapshot,
+    caller: &User,
+    (user_id, update): (UserId, StatusUpdate<'_>),
+    commit: &mut RealmCommit,
+) -> Result<(), StatusError> {
+    if caller.bot.is_some() || !caller.is_administrator() {
+        return Err(PermissionError::Insufficient.into());
+    }
+    let user = realm.user(user_id).filter(|user| user.bot.is_none()).ok_or(StatusError::NoSuchUser)?;
+    if !user.is_active {
+        return Err(StatusError::Deactivated);
+    }
+    set(realm, user, update, commit)
 }
 
 /// Returns what the user's status is, with what is not set left out.

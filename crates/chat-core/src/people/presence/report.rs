@@ -170,6 +170,12 @@ pub fn event(user: &User, presence: Presence, (form, now_s): (PresenceFormat, i6
     event
 }
 
+/// Returns the event that says when a user was there as two times alone.
+#[must_use]
+pub fn simplified_event(user: &User, presence: Presence) -> Value {
+    json!({"type": "presence", "presences": {user.id.to_string(): Slim::of(user, presence)}})
+}
+
 /// Status and time in one. Who never was active is idle, also on the day they came.
 fn presence_state(presence: Presence) -> (PresenceStatus, i64) {
     if presence.active_s > 0 && presence.active_s + ACTIVE_WITHIN_S >= presence.connected_s {

@@ -63,7 +63,7 @@ fn user(realm: &RealmSnapshot, id: i64) -> &User {
 }
 
 fn full(form: PresenceFormat) -> PresenceQuery {
-    PresenceQuery { form, after: None }
+    PresenceQuery { form, after: None, history_limit_days: None }
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn a_full_list_has_people_of_two_weeks_who_let_it_be_known() {
     assert_eq!(legacy["presences"]["User2@example.org"], idle(joined_s));
     let store = Memory { known: known.map(|(id, seen)| (UserId(id), seen)).to_vec(), ..store };
     // Of changes the old ones are events too: someone may have been written down late.
-    let changes = json!(report(&store, &realm, PresenceQuery { form: PresenceFormat::Slim, after: Some(3) }, now_us));
+    let changes = json!(report(&store, &realm, PresenceQuery { after: Some(3), ..full(PresenceFormat::Slim) }, now_us));
     assert_eq!(changes["presences"]["3"]["idle_timestamp"], NOW_S - LISTED_S - 1);
 }
 
@@ -150,7 +150,7 @@ fn the_number_to_ask_with_next_never_goes_back() {
     let realm = realm();
     let last_id = |last: i64, after: Option<i64>| {
         let store = Memory { last, ..Memory::default() };
-        report(&store, &realm, PresenceQuery { form: PresenceFormat::Slim, after }, 0).presence_last_update_id
+        report(&store, &realm, PresenceQuery { after, ..full(PresenceFormat::Slim) }, 0).presence_last_update_id
     };
     assert_eq!([last_id(0, None), last_id(0, Some(-1)), last_id(0, Some(5))], [Some(-1), Some(-1), Some(5)]);
     assert_eq!([last_id(8, None), last_id(8, Some(5)), last_id(8, Some(9))], [Some(8), Some(8), Some(9)]);
@@ -188,12 +188,14 @@ fn a_return_is_told_to_each_queue_in_the_form_it_understands() {
     let changed = [(UserId(1), away, here), (UserId(2), at(NOW_S - 60, NOW_S - 60), here), (UserId(4), away, here)];
     let news = news(&realm, &changed);
     let gates: Vec<_> = news.iter().map(|(at_s, event)| (*at_s, event.gate)).collect();
-    let slim = ClientCapability::SlimPresence;
-    assert_eq!(gates, [(NOW_S, QueueCondition::With(slim)), (NOW_S, QueueCondition::Without(slim))]);
+    let (slim, simplified) = (ClientCapability::SlimPresence, ClientCapability::SimplifiedPresenceEvents);
+    let older = |is_slim| (NOW_S, QueueCondition::Both([(simplified, false), (slim, is_slim)]));
+    assert_eq!(gates, [older(true), older(false), (NOW_S, QueueCondition::With(simplified))]);
     let events: Vec<_> = news.iter().map(|(_, event)| (&event.audience, &event.body)).collect();
     let [
         (EventAudience::Everyone, EventBody::Plain { event: slim, .. }),
         (EventAudience::Everyone, EventBody::Plain { event: legacy, .. }),
+        (EventAudience::Everyone, EventBody::Plain { event: simplified, .. }),
     ] = events.as_slice()
     else {
         panic!("{events:?}")
@@ -204,6 +206,8 @@ fn a_return_is_told_to_each_queue_in_the_form_it_understands() {
     assert_eq!(slim, &expected);
     expected["email"] = json!("User1@example.org");
     assert_eq!(legacy, &expected);
+    let times = json!({"1": {"active_timestamp": NOW_S, "idle_timestamp": NOW_S}});
+    assert_eq!(simplified, &json!({"type": "presence", "presences": times}));
 }
 
 #[test]
@@ -215,5 +219,5 @@ fn nobodys_return_is_told_among_more_than_a_hundred() {
         let realm = testing::realm(RealmRules::default(), more(count));
         news(&realm, &[(UserId(1), Presence::default(), at(NOW_S, NOW_S))]).len()
     };
-    assert_eq!((listed(95), listed(96)), (2, 0));
+    assert_eq!((listed(95), listed(96)), (3, 0));
 }

@@ -73,9 +73,29 @@ pub enum ProfileValueError {
     /// A bot is named.
     #[error("User with ID {0} is a bot")]
     IsBot(UserId),
+    /// The field is one that administrators answer.
+    #[error("You are not allowed to change this field. Contact an administrator to update it.")]
+    NotEditable,
     /// More than [`MAX_PEOPLE_IN_ANSWER`].
     #[error("{0} cannot name more than {MAX_PEOPLE_IN_ANSWER} users")]
     TooManyPeople(String),
+}
+
+/// Refuses the answer of a user to a field that administrators answer.
+///
+/// # Errors
+/// [`ProfileValueError::NotEditable`], and when there is no such field.
+pub fn check_editable(
+    realm: &RealmSnapshot,
+    caller: &User,
+    ids: impl IntoIterator<Item = i64>,
+) -> Result<(), ProfileValueError> {
+    for id in ids {
+        if !known(realm, id)?.editable_by_user && !caller.is_administrator() {
+            return Err(ProfileValueError::NotEditable);
+        }
+    }
+    Ok(())
 }
 
 /// Keeps what a user answers, of several answers to one field the last; `None` takes an answer back. Notifies all users

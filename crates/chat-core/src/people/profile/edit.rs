@@ -33,6 +33,8 @@ pub struct NewProfileField {
     pub in_summary: bool,
     /// Whether clients ask people to answer it.
     pub required: bool,
+    /// Whether administrators alone answer it.
+    pub only_administrators_answer: bool,
 }
 
 /// Makes a field behind the others, notifies all users, and returns its number.
@@ -75,6 +77,7 @@ pub fn create(
         order: id,
         required: new.required,
         display_in_profile_summary: new.in_summary,
+        editable_by_user: !new.only_administrators_answer,
     };
     let mut after = before;
     after.push((id, field));
@@ -95,6 +98,8 @@ pub struct ProfileFieldUpdate {
     pub in_summary: Option<bool>,
     /// Whether clients ask people to answer it.
     pub required: Option<bool>,
+    /// Whether people answer it themselves.
+    pub editable_by_user: Option<bool>,
 }
 
 /// Changes a field, and notifies all users. What is so already changes nothing.
@@ -150,6 +155,7 @@ fn changed(
         check_free(all, &after.name)?;
     }
     after.required = update.required.unwrap_or(before.required);
+    after.editable_by_user = update.editable_by_user.unwrap_or(before.editable_by_user);
     Ok(after)
 }
 

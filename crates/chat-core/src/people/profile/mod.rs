@@ -10,7 +10,7 @@ mod edit;
 mod kind;
 
 pub use accounts::{ACCOUNTS, ExternalAccountType};
-pub use answer::{ProfileValue, ProfileValueError, answer};
+pub use answer::{ProfileValue, ProfileValueError, answer, check_editable};
 pub use data::{FieldData, FieldDataError};
 pub use edit::{NewProfileField, ProfileFieldUpdate, create, remove, reorder, update};
 pub use kind::ProfileFieldType;
@@ -45,6 +45,14 @@ pub struct ProfileField {
     /// Whether the answer stands in the short form of a profile.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub display_in_profile_summary: bool,
+    /// Whether people answer it themselves; otherwise administrators answer it for them.
+    #[serde(default = "editable")]
+    pub editable_by_user: bool,
+}
+
+/// What a field is that was stored before there was a choice.
+fn editable() -> bool {
+    true
 }
 
 /// The reason why a profile field stays as it is.

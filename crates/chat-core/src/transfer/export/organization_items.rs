@@ -24,6 +24,11 @@ impl Export<'_> {
         self.answers(realm)?;
         self.topics(realm)?;
         self.of_users(realm)?;
+        let kept = |user: &User| {
+            let items = |kind| realm.user_items(user.id, kind).count();
+            items(UserItemKind::SavedSnippet) + items(UserItemKind::NavigationView)
+        };
+        self.report.leave("saved snippets and navigation views", users(realm).map(kept).sum());
         self.report.leave("invitations, whose links lead here", realm.items(ItemKind::Invitation).count());
         Ok(())
     }

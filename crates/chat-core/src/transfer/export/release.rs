@@ -23,8 +23,20 @@ pub enum Release {
 /// The number of a policy that a release has no number for: nobody may do more than here.
 const ADMINISTRATORS: i64 = 2;
 
+/// Preferences that came after 9.2.
+const PREFERENCES_SINCE_9_2: [&str; 5] = [
+    "allow_private_data_export",
+    "hide_ai_features",
+    "web_left_sidebar_show_channel_folders",
+    "web_left_sidebar_unreads_count_summary",
+    "web_suggest_update_timezone",
+];
+
+/// The last view of a channel that 9.2 knows.
+const LAST_CHANNEL_VIEW_OF_9_2: i64 = 2;
+
 /// Columns that came after 9.2, by their tables.
-const SINCE_9_2: [(&str, &[&str]); 9] = [
+const SINCE_9_2: [(&str, &[&str]); 10] = [
     (
         "zerver_realm",
         &[
@@ -79,10 +91,11 @@ const SINCE_9_2: [(&str, &[&str]); 9] = [
             "deactivated",
         ],
     ),
+    ("zerver_userprofile", &PREFERENCES_SINCE_9_2),
+    ("zerver_realmuserdefault", &PREFERENCES_SINCE_9_2),
     ("zerver_realmauditlog", &["modified_channel_folder"]),
-    ("zerver_realmuserdefault", &["allow_private_data_export"]),
-    ("zerver_userprofile", &["allow_private_data_export"]),
-    ("zerver_userprofile_mirrordummy", &["allow_private_data_export"]),
+    ("zerver_userprofile_mirrordummy", &PREFERENCES_SINCE_9_2),
+    ("zerver_customprofilefield", &["editable_by_user"]),
     ("zerver_message", &["is_channel_message"]),
     ("zerver_scheduledmessage", &["request_timestamp"]),
 ];
@@ -111,6 +124,11 @@ impl Release {
         let (Self::R9_2, Value::Object(columns)) = (self, row) else { return };
         for (_, newer) in SINCE_9_2.iter().filter(|(known, _)| *known == table) {
             columns.retain(|column, _| !newer.contains(&column.as_str()));
+        }
+        if let Some(view) = columns.get_mut("web_channel_default_view")
+            && view.as_i64() > Some(LAST_CHANNEL_VIEW_OF_9_2)
+        {
+            *view = 1.into();
         }
     }
 

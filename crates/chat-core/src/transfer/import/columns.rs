@@ -120,10 +120,9 @@ const COLUMNS: &[(&str, &str, ColumnPolicy)] = &[
     ("zerver_groupgroupmembership", "id supergroup subgroup", Known),
     (
         "zerver_customprofilefield",
-        "id realm name hint field_type field_data order required display_in_profile_summary",
+        "id realm name hint field_type field_data order required display_in_profile_summary editable_by_user",
         Known,
     ),
-    ("zerver_customprofilefield", "editable_by_user", Restricts(&["true"])),
     ("zerver_customprofilefield", "use_for_user_matching", Usual(&["false"])),
     ("zerver_customprofilefieldvalue", "id user_profile field value rendered_value", Known),
     ("zerver_realmfilter", "id realm pattern url_template url_format_string order", Known),
@@ -241,12 +240,8 @@ fn is_choice(table: &str, column: &str) -> bool {
 }
 
 /// Preferences that newer and older servers have, which change how a client looks and nothing else.
-const FORMER: [&str; 25] = [
-    "hide_ai_features",
-    "web_left_sidebar_show_channel_folders",
-    "web_left_sidebar_unreads_count_summary",
+const FORMER: [&str; 21] = [
     "web_inbox_show_channel_folders",
-    "web_suggest_update_timezone",
     "resolved_topic_notice_auto_read_policy",
     "left_side_userlist",
     "default_view",

@@ -156,6 +156,7 @@ fn named(row: &GroupRow) -> UserGroup {
         subgroups: Vec::new(),
         can_mention: GroupSetting::Group(UserGroupId(row.number())),
         is_deactivated: row.deactivated,
+        origin: None,
     }
 }
 

@@ -99,6 +99,7 @@ fn profile_fields(
             order: row.order,
             required: row.required,
             display_in_profile_summary: row.display_in_profile_summary,
+            editable_by_user: row.editable_by_user.unwrap_or(true),
         };
         kinds.insert(row.id, kind);
         changes.push(item(ItemKind::ProfileField, row.id, json!(field)));

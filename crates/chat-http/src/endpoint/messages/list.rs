@@ -8,21 +8,23 @@ use std::io::Write as _;
 use std::sync::Arc;
 
 use chat_core::id::MessageId;
-use chat_core::messages::narrow::MessageSelection;
+use chat_core::limits::MAX_WINDOW;
+use chat_core::messages::narrow::{MessageCandidate, MessageSelection, WindowError};
 use chat_core::messages::store::MessagePage;
 use chat_core::model::message::{EditHistoryEntry, Flag, Message};
 use chat_core::model::snapshot::RealmSnapshot;
+use chat_core::permission::access;
 use chat_core::text::search_words::HighlightedMessage;
 use chat_core::wire::message::{MessageWriter, ReaderExtras};
 use chat_core::wire::{MessageFormat, StoredMessage};
 
 use crate::auth::Caller;
 use crate::call::ApiCall;
-use crate::endpoint::narrow_selection::{self, AnchorParams};
+use crate::endpoint::narrow_selection::{self, AnchorParams, OptionalAnchorParams};
 use crate::error::ApiError;
 use crate::params::{Json, Narrow, ParamError, ParamReader, Params};
 use crate::response::ApiResponse;
-use crate::schema::{Member, Schema, has};
+use crate::schema::{Member, Schema, has, may};
 use crate::state::AppState;
 
 /// Bytes of a message, about, beside its text.
@@ -30,18 +32,38 @@ const MESSAGE_BYTES: usize = 1_024;
 
 /// The parameters of `GET /messages`.
 pub(crate) struct ListMessagesParams {
-    anchor: AnchorParams,
+    wanted: WantedMessages,
     narrow: Option<Narrow>,
     first_unread: bool,
     format: MessageFormat,
 }
 
+/// The messages that are asked for, before a narrow selects among them.
+enum WantedMessages {
+    /// Those around an anchor.
+    Around(AnchorParams),
+    /// Those of these numbers.
+    Ids(Vec<i64>),
+}
+
+/// What asks for messages in one way or in the other.
+const EXCLUSIVE: [&str; 6] =
+    ["num_before", "num_after", "anchor", "message_ids", "include_anchor", "use_first_unread_anchor"];
+
 impl Params for ListMessagesParams {
     fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
+        let anchor = OptionalAnchorParams::from_reader(reader)?;
+        let narrow = reader.optional::<Json<Option<Narrow>>>("narrow")?.flatten();
+        let first_unread = reader.or::<Json<bool>>("use_first_unread_anchor", false)?;
+        let wanted = match reader.optional::<Json<Vec<i64>>>("message_ids")? {
+            None => WantedMessages::Around(anchor.required()?),
+            Some(ids) if anchor.are_absent() && !first_unread => WantedMessages::Ids(ids),
+            Some(_) => return Err(ParamError::Incompatible { names: EXCLUSIVE.to_vec() }),
+        };
         Ok(Self {
-            anchor: AnchorParams::from_reader(reader)?,
-            narrow: reader.optional::<Json<Option<Narrow>>>("narrow")?.flatten(),
-            first_unread: reader.or::<Json<bool>>("use_first_unread_anchor", false)?,
+            wanted,
+            narrow,
+            first_unread,
             format: MessageFormat {
                 client_gravatar: reader.or::<Json<bool>>("client_gravatar", true)?,
                 html: reader.or::<Json<bool>>("apply_markdown", true)?,
@@ -52,7 +74,11 @@ impl Params for ListMessagesParams {
 
 /// Messages around an anchor, as far as a narrow selects them and the caller may have them.
 pub(crate) async fn get(call: ApiCall<Caller>, params: ListMessagesParams) -> Result<ApiResponse, ApiError> {
-    let window = params.anchor.window(params.anchor.counts(), params.first_unread)?;
+    let anchor = match &params.wanted {
+        WantedMessages::Around(anchor) => anchor,
+        WantedMessages::Ids(ids) => return by_ids(&call, ids, &params).await,
+    };
+    let window = anchor.window(anchor.counts(), params.first_unread)?;
     let Caller { user, realm, .. } = &call.caller;
     let selection = narrow_selection::select(&call.app, realm, user, params.narrow.as_ref()).await?;
     let page = call.app.messages.window(&selection, window).await?;
@@ -72,10 +98,43 @@ pub(crate) async fn get(call: ApiCall<Caller>, params: ListMessagesParams) -> Re
     Ok(ApiResponse::close_body(body))
 }
 
+/// Returns the messages of these numbers that exist, that the caller may read, and that the narrow selects.
+///
+/// # Source
+/// Not specified; feature level 300 of the API, as existing clients know it.
+async fn by_ids(call: &ApiCall<Caller>, ids: &[i64], params: &ListMessagesParams) -> Result<ApiResponse, ApiError> {
+    if ids.len() as u64 > MAX_WINDOW {
+        return Err(WindowError::TooMany.into());
+    }
+    let Caller { user, realm, .. } = &call.caller;
+    let selection = narrow_selection::select(&call.app, realm, user, params.narrow.as_ref()).await?;
+    let ids: Vec<MessageId> = ids.iter().copied().map(MessageId).collect();
+    let found = call.app.messages.find(user.id, &ids).await?;
+    let (selected_in, reader, narrow) = (Arc::clone(realm), Arc::clone(user), selection.clone());
+    let selected = move || {
+        let is_selected = |(message, flags): &(Message, Vec<Flag>)| {
+            access::reads(&selected_in, &reader, message)
+                && narrow.asks_for(&MessageCandidate::from(message), flags, &selected_in)
+        };
+        let found = found.into_iter().filter(is_selected);
+        found.map(|(message, flags)| (Arc::new(StoredMessage::passing(message)), flags)).collect::<Vec<_>>()
+    };
+    let messages = call.app.search_jobs.run(0, selected).await?;
+    let mut body = ApiResponse::open_body(messages.iter().map(|(message, _)| weight_bytes(message)).sum());
+    body.extend_from_slice(
+        b"{\"found_anchor\":false,\"found_oldest\":false,\"found_newest\":false,\"history_limited\":false,\"messages\":",
+    );
+    let marked = marked(&call.app, &selection, &messages).await?;
+    let rendering = MessageRendering { format: params.format, marked };
+    write_all(&call.app, &call.app.realm(), (&messages, &rendering), &mut body).await?;
+    body.push(b'}');
+    Ok(ApiResponse::close_body(body))
+}
+
 /// Returns the members of the response.
 pub(super) fn response_schema() -> Vec<Member> {
     vec![
-        has("anchor", Schema::integer()),
+        may("anchor", Schema::integer()),
         has("found_anchor", Schema::boolean()),
         has("found_oldest", Schema::boolean()),
         has("found_newest", Schema::boolean()),

@@ -16,13 +16,12 @@ use crate::params::{Json, MaxChars, ParamError, ParamReader, Params, TextParam, 
 use crate::response::ApiResponse;
 use crate::schema::{Member, Schema, has};
 
-/// The parameters of `POST /users/me/status`.
+/// The parameters of `POST /users/{user_id}/status`.
 pub(crate) struct StatusParams {
     text: Option<String>,
     emoji_name: Option<String>,
     emoji_code: Option<String>,
     reaction_type: Option<String>,
-    away: Option<bool>,
 }
 
 impl Params for StatusParams {
@@ -32,22 +31,46 @@ impl Params for StatusParams {
             emoji_name: reader.optional::<TextParam>("emoji_name")?,
             emoji_code: reader.optional::<TextParam>("emoji_code")?,
             reaction_type: reader.optional::<TextParam>("reaction_type")?,
-            away: reader.optional::<Json<bool>>("away")?,
         })
     }
 }
 
-/// Changes the caller's status.
-pub(crate) async fn post(call: ApiCall<Caller>, update: StatusParams) -> Result<ApiResponse, ApiError> {
-    let update = StatusUpdate {
-        text: update.text.as_deref(),
-        emoji: RequestedEmoji {
-            name: update.emoji_name.as_deref(),
-            code: update.emoji_code.as_deref(),
-            kind: update.reaction_type.as_deref(),
-        },
-        away: update.away,
+impl StatusParams {
+    fn update(&self, away: Option<bool>) -> StatusUpdate<'_> {
+        let emoji = RequestedEmoji {
+            name: self.emoji_name.as_deref(),
+            code: self.emoji_code.as_deref(),
+            kind: self.reaction_type.as_deref(),
+        };
+        StatusUpdate { text: self.text.as_deref(), emoji, away }
+    }
+}
+
+/// The parameters of `POST /users/me/status`.
+pub(crate) struct OwnStatusParams {
+    status: StatusParams,
+    away: Option<bool>,
+}
+
+impl Params for OwnStatusParams {
+    fn from_reader(reader: &mut ParamReader<'_>) -> Result<Self, ParamError> {
+        Ok(Self { status: StatusParams::from_reader(reader)?, away: reader.optional::<Json<bool>>("away")? })
+    }
+}
+
+/// Changes the status of another person for them.
+pub(crate) async fn post_for(call: ApiCall<Caller>, params: StatusParams) -> Result<ApiResponse, ApiError> {
+    let update = (UserId(call.path_id("user_id")?), params.update(None));
+    let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
+        Ok(status::set_for(realm, call.caller.account_in(realm)?, update, commit)?)
     };
+    call.app.commit(decide).await?;
+    Ok(ApiResponse::empty())
+}
+
+/// Changes the caller's status.
+pub(crate) async fn post(call: ApiCall<Caller>, params: OwnStatusParams) -> Result<ApiResponse, ApiError> {
+    let update = params.status.update(params.away);
     let decide = |realm: &RealmSnapshot, commit: &mut RealmCommit| {
         Ok(status::set(realm, call.caller.account_in(realm)?, update, commit)?)
     };

@@ -82,17 +82,24 @@ pub(super) struct InitialStateRequest<'a> {
     pub(super) now_s: i64,
     /// The types that are fetched; `None` for all.
     pub(super) fetched: Option<&'a BTreeSet<String>>,
+    /// [`PresenceQuery::history_limit_days`](chat_core::people::presence::PresenceQuery) of the presences.
+    pub(super) presence_history_limit_days: Option<i64>,
 }
 
 /// A function that adds a part of the state that needs no database.
 type StatePart = fn(&InitialStateRequest<'_>, &mut InitialState);
 
 /// The types and the functions of their state.
-const PARTS: [(&str, StatePart); 26] = [
+const PARTS: [(&str, StatePart); 31] = [
     ("alert_words", own::alert_words),
     ("giphy", organization::giphy),
     ("muted_topics", own::muted_topics),
     ("muted_users", own::muted_users),
+    ("navigation_views", own::navigation_views),
+    ("saved_snippets", own::saved_snippets),
+    ("push_device", own::push_devices),
+    ("onboarding_steps", organization::navigation_tour),
+    ("realm_billing", organization::billing),
     ("update_display_settings", own::display_settings),
     ("update_global_notifications", own::notification_settings),
     ("user_settings", own::user_settings),

@@ -53,7 +53,9 @@ pub(crate) async fn post(call: ApiCall<Caller>, params: RegisterParams) -> Resul
     };
     let user = realm.user(queue.user_id).unwrap_or(&call.caller.user);
     let (filter, now_s, fetched) = (&queue.filter, queue.seen_s, params.fetched());
-    let state_request = InitialStateRequest { app: &app, realm: &realm, user, filter, now_s, fetched };
+    let presence_history_limit_days = params.presence_history_limit_days;
+    let state_request =
+        InitialStateRequest { app: &app, realm: &realm, user, filter, now_s, fetched, presence_history_limit_days };
     let mut state = state_request.state().await?;
     state.put("queue_id", json!(queue.id));
     state.put("last_event_id", json!(queue.begins_after));

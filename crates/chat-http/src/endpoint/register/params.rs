@@ -33,6 +33,8 @@ pub(crate) struct RegisterParams {
     client_capabilities: CapabilitiesObject,
     /// Seconds without its client after which the queue may go; 0 leaves it to the server.
     pub(super) lifespan_s: i64,
+    /// Days after which a user who was not there is left out of the presences; `None` for two weeks.
+    pub(super) presence_history_limit_days: Option<i64>,
 }
 
 impl Params for RegisterParams {
@@ -53,6 +55,7 @@ impl Params for RegisterParams {
                 .optional::<Json<CapabilitiesObject>>("client_capabilities")?
                 .unwrap_or_default(),
             lifespan_s: reader.or::<Json<i64>>("queue_lifespan_secs", 0)?,
+            presence_history_limit_days: reader.optional::<Json<Option<i64>>>("presence_history_limit_days")?.flatten(),
         })
     }
 }
@@ -139,7 +142,7 @@ impl FromJson for NarrowPair {
 #[derive(Default)]
 struct CapabilitiesObject(BTreeSet<ClientCapability>);
 
-const CAPABILITIES: [(&str, ClientCapability); 8] = [
+const CAPABILITIES: [(&str, ClientCapability); 9] = [
     ("notification_settings_null", ClientCapability::NotificationSettingsNull),
     ("bulk_message_deletion", ClientCapability::BulkMessageDeletion),
     ("user_avatar_url_field_optional", ClientCapability::UserAvatarUrlFieldOptional),
@@ -148,6 +151,7 @@ const CAPABILITIES: [(&str, ClientCapability); 8] = [
     ("linkifier_url_template", ClientCapability::LinkifierUrlTemplate),
     ("user_list_incomplete", ClientCapability::UserListIncomplete),
     ("include_deactivated_groups", ClientCapability::IncludeDeactivatedGroups),
+    ("simplified_presence_events", ClientCapability::SimplifiedPresenceEvents),
 ];
 
 impl FromJson for CapabilitiesObject {

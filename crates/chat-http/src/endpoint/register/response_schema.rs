@@ -64,7 +64,7 @@ const TEXTS: [&str; 22] = [
     "avatar_url_medium",
 ];
 
-const TEXTS_OR_NULL: [&str; 2] = ["realm_jitsi_server_url", "server_jitsi_server_url"];
+const TEXTS_OR_NULL: [&str; 3] = ["navigation_tour_video_url", "realm_jitsi_server_url", "server_jitsi_server_url"];
 
 /// Beside those that never change.
 const SWITCHES: [&str; 17] = [
@@ -87,7 +87,7 @@ const SWITCHES: [&str; 17] = [
     "has_zoom_token",
 ];
 
-const NUMBERS: [&str; 41] = [
+const NUMBERS: [&str; 42] = [
     "user_id",
     "max_message_id",
     "max_stream_name_length",
@@ -99,6 +99,7 @@ const NUMBERS: [&str; 41] = [
     "max_icon_file_size_mib",
     "max_logo_file_size_mib",
     "password_min_length",
+    "password_max_length",
     "password_min_guesses",
     "presence_last_update_id",
     "realm_date_created",
@@ -147,7 +148,7 @@ const NUMBERS_OR_NULL: [&str; 12] = [
 ];
 
 /// Lists of objects that have names.
-const LISTS: [(&str, &str); 11] = [
+const LISTS: [(&str, &str); 13] = [
     ("streams", "Channel"),
     ("realm_default_streams", "Channel"),
     ("subscriptions", "Subscription"),
@@ -159,6 +160,8 @@ const LISTS: [(&str, &str); 11] = [
     ("drafts", "Draft"),
     ("scheduled_messages", "ScheduledMessage"),
     ("custom_profile_fields", "ProfileField"),
+    ("navigation_views", "NavigationView"),
+    ("saved_snippets", "SavedSnippet"),
 ];
 
 /// Lists that are empty, because there are no such things.
@@ -203,6 +206,8 @@ fn further() -> Vec<Member> {
         may("muted_topics", Schema::list(triple.meaning("A channel's name, a topic, and since when."))),
         may("muted_users", Schema::list(Schema::object([number("id"), number("timestamp")]))),
         may("presences", Schema::map(Schema::named("Presence"))),
+        may("push_devices", Schema::map(Schema::any()).with("maxProperties", 0)),
+        may("realm_billing", Schema::object([has("has_pending_sponsorship_request", Schema::boolean())])),
         may("realm_bots", Schema::list(bot())),
         may("realm_domains", Schema::list(domain)),
         may("realm_emoji", Schema::map(Schema::named("CustomEmoji"))),

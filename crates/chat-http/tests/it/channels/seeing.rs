@@ -25,7 +25,8 @@ async fn a_channel_is_shown_with_every_field() {
         "stream_id": id, "name": "news", "description": "All the **news**",
         "rendered_description": "<p>All the <strong>news</strong></p>", "date_created": NOW_S, "creator_id": 9,
         "first_message_id": null, "invite_only": false, "is_web_public": false, "is_default": true,
-        "is_announcement_only": true, "history_public_to_subscribers": true, "message_retention_days": 30,
+        "is_archived": false, "is_announcement_only": true, "history_public_to_subscribers": true,
+        "message_retention_days": 30,
         "stream_post_policy": 2, "stream_weekly_traffic": null, "can_remove_subscribers_group": 3,
     });
     assert_eq!(*shown, expected);

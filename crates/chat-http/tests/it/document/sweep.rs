@@ -108,6 +108,7 @@ async fn messages(sweep: &mut Sweep<'_>, channel: &str) {
     sweep.does("POST /messages/render", &[("content", "hi")]).await;
     sweep.does(&format!("GET /messages/{id}"), &[]).await;
     sweep.does(&format!("PATCH /messages/{id}"), &[("content", "ho")]).await;
+    sweep.does(&format!("POST /messages/{id}/typing"), &[("op", "start")]).await;
     sweep.does(&format!("GET /messages/{id}/history"), &[]).await;
     sweep.does(&format!("GET /messages/{id}/read_receipts"), &[]).await;
     sweep.does(&format!("POST /messages/{id}/reactions"), &[("emoji_name", "smile")]).await;
@@ -136,6 +137,16 @@ async fn writing(sweep: &mut Sweep<'_>, channel: &str, other: i64) {
     sweep.does("GET /drafts", &[]).await;
     sweep.does(&format!("PATCH /drafts/{}", made["ids"][0]), &[("draft", draft)]).await;
     sweep.does(&format!("DELETE /drafts/{}", made["ids"][0]), &[]).await;
+    let snippet = [("title", "Hello"), ("content", "Good morning")];
+    let id = sweep.number("POST /saved_snippets", &snippet, "saved_snippet_id").await;
+    sweep.does("GET /saved_snippets", &[]).await;
+    sweep.does(&format!("PATCH /saved_snippets/{id}"), &snippet).await;
+    sweep.does(&format!("DELETE /saved_snippets/{id}"), &[]).await;
+    let view = [("fragment", "narrow/channel/5"), ("is_pinned", "true"), ("name", "Kitchen")];
+    sweep.does("POST /navigation_views", &view).await;
+    sweep.does("GET /navigation_views", &[]).await;
+    sweep.does("PATCH /navigation_views/narrow%2Fchannel%2F5", &[("name", "Cellar")]).await;
+    sweep.does("DELETE /navigation_views/narrow%2Fchannel%2F5", &[]).await;
     let due = (NOW_S + 10_000).to_string();
     let later = [("type", "channel"), ("to", channel), ("topic", "a"), ("content", "b")];
     let later: Vec<_> = later.into_iter().chain([("scheduled_delivery_timestamp", due.as_str())]).collect();
@@ -184,6 +195,7 @@ async fn users(sweep: &mut Sweep<'_>, other: i64) {
     sweep.does(&format!("POST /users/{id}/reactivate"), &[]).await;
     sweep.does("POST /users/me/status", &[("status_text", "out")]).await;
     sweep.does(&format!("GET /users/{}/status", sweep.who.id), &[]).await;
+    sweep.does(&format!("POST /users/{other}/status"), &[("status_text", "out")]).await;
     sweep.does(&format!("POST /users/me/muted_users/{other}"), &[]).await;
     sweep.does(&format!("DELETE /users/me/muted_users/{other}"), &[]).await;
     let words = [("alert_words", r#"["soup"]"#)];
@@ -203,6 +215,11 @@ async fn users(sweep: &mut Sweep<'_>, other: i64) {
 }
 
 async fn devices(sweep: &mut Sweep<'_>) {
+    for call in ["POST /mobile_push/register", "POST /mobile_push/e2ee/test_notification"] {
+        let refused = sweep.app.call(&sweep.who, call, &[]).await;
+        assert_eq!(refused.error().1, "PUSH_SERVICE_NOT_CONFIGURED");
+        sweep.done.insert(call.to_owned());
+    }
     for call in ["apns_device_token", "android_gcm_reg_id"] {
         let token = [("token", "abcdef")];
         sweep.does(&format!("POST /users/me/{call}"), &token).await;

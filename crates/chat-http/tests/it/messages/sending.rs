@@ -252,6 +252,7 @@ async fn a_group_is_mentioned_by_who_may() {
         subgroups: Vec::new(),
         can_mention: chat_core::model::group::GroupSetting::Group(can_mention),
         is_deactivated: false,
+        origin: None,
     };
     let open = group(1, "cooks", of(chat_core::model::group::SystemGroup::Everyone));
     let closed = group(2, "bosses", of(chat_core::model::group::SystemGroup::Administrators));

@@ -91,9 +91,8 @@ impl RoleFixtures {
             "topic" => self.said(app, &app.ada).await.1,
             "queue" => text(&self.call(app, caller, "POST /register", &[]).await["queue_id"]),
             "channel" | "entered" => self.place(app, caller, name).await,
-            "draft" | "scheduled" | "attachment" | "file" | "muted" | "reacted" | "poll" | "apple" | "google" => {
-                self.own(app, caller, name).await
-            }
+            "draft" | "scheduled" | "snippet" | "view" | "attachment" | "file" | "muted" | "reacted" | "poll"
+            | "apple" | "google" => self.own(app, caller, name).await,
             "person" | "present" | "gone" | "bot" => self.somebody(app, name).await,
             _ => self.of_realm(app, caller, name).await,
         }
@@ -135,6 +134,15 @@ impl RoleFixtures {
                 let at = ("scheduled_delivery_timestamp", at.as_str());
                 let parameters = [("type", "direct"), ("to", to.as_str()), ("content", "x"), at];
                 text(&self.call(app, caller, "POST /scheduled_messages", &parameters).await["scheduled_message_id"])
+            }
+            "snippet" => {
+                let parameters = [("title", "x"), ("content", "y")];
+                text(&self.call(app, caller, "POST /saved_snippets", &parameters).await["saved_snippet_id"])
+            }
+            "view" => {
+                let parameters = [("fragment", "recent"), ("is_pinned", "false")];
+                self.call(app, caller, "POST /navigation_views", &parameters).await;
+                "recent".to_owned()
             }
             "muted" => {
                 let muted = self.somebody(app, "person").await;

@@ -6,8 +6,8 @@
 use super::rows::{Enclosed, ErrorResponse, Row, row, with_file};
 use ErrorResponse::{
     Administrators, AdministratorsAmongMembersElse, AdministratorsElse, AdministratorsWhoArePeople,
-    AdministratorsWhoArePeopleElse, All, Everybody, Members, MembersWhoArePeople, Off, Owners, OwnersWhoArePeople,
-    People,
+    AdministratorsWhoArePeopleElse, All, Everybody, Members, MembersWhoArePeople, NoPushService, Off, Owners,
+    OwnersWhoArePeople, People,
 };
 
 const INSUFFICIENT: &str = "Insufficient permission";
@@ -47,10 +47,13 @@ pub(crate) const ROWS: &[Row] = &[
     row("POST /users/me/android_gcm_reg_id", &DEVICE, People),
     row("DELETE /users/me/android_gcm_reg_id", &[("token", "{google}")], People),
     row("POST /mobile_push/test_notification", &[], People),
+    row("POST /mobile_push/register", &[], NoPushService),
+    row("POST /mobile_push/e2ee/test_notification", &[], NoPushService),
     // Others.
     row("GET /users", &[], All),
     row("GET /users/{person}", &[], All),
     row("GET /users/{person}/status", &[], All),
+    row("POST /users/{person}/status", &[("status_text", "x")], AdministratorsElse(INSUFFICIENT)),
     row("GET /users/{present}/presence", &[], All),
     row("GET /realm/presence", &[], All),
     row("POST /users", &NEW_USER, Administrators),

@@ -40,6 +40,8 @@ pub(crate) enum ErrorResponse {
     None(&'static str),
     /// Nobody, and everybody is told this.
     Off(&'static str),
+    /// No caller, because no service sends encrypted notifications; bots are refused as bots.
+    NoPushService,
     /// All but bots.
     People,
     /// All but guests.
@@ -89,6 +91,11 @@ impl ErrorResponse {
             _ if self.wants_members() && caller == Caller::Guest => refused("Not allowed for guest users"),
             _ if self.wants_people() && caller == Caller::Bot => refused("This endpoint does not accept bot requests."),
             Self::None(text) => refused(text),
+            Self::NoPushService => expected(
+                400,
+                "PUSH_SERVICE_NOT_CONFIGURED",
+                "Server is not configured to use push notification service.",
+            ),
             Self::NotGuests(text) if caller == Caller::Guest => refused(text),
             Self::All | Self::People | Self::Members | Self::MembersWhoArePeople | Self::NotGuests(_) => SUCCESS,
             Self::AdministratorsWhereSeen if caller == Caller::Guest => refused("Invalid channel ID"),
@@ -111,7 +118,7 @@ impl ErrorResponse {
 
     /// Whether bots are refused because they are.
     fn wants_people(self) -> bool {
-        matches!(self, Self::People) || self.wants_members_who_are_people()
+        matches!(self, Self::People | Self::NoPushService) || self.wants_members_who_are_people()
     }
 
     fn wants_members_who_are_people(self) -> bool {

@@ -48,7 +48,7 @@ async fn defaults(app: &TestApp) -> Value {
 async fn each_allowed_value_is_taken() {
     let app = TestApp::found().await;
     for (name, last) in [
-        ("web_channel_default_view", 2),
+        ("web_channel_default_view", 4),
         ("color_scheme", 3),
         ("user_list_style", 3),
         ("web_stream_unreads_count_display_policy", 3),

@@ -112,6 +112,7 @@ async fn guests_hear_of_a_new_field() {
     let id = create(&app, "pronouns", 8, &[("hint", "they/them")]).await.success()["id"].clone();
     let field = json!({
         "id": id, "name": "pronouns", "type": 8, "hint": "they/them", "field_data": "", "order": id, "required": false,
+        "editable_by_user": true,
     });
     assert_eq!(heard(&app, &queue).await, [json!({"type": "custom_profile_fields", "fields": [field]})]);
 }

@@ -18,11 +18,12 @@ const BOOLEANS: &str = "dense_mode, starred_message_counts, receives_typing_noti
     message_content_in_email_notifications, pm_content_in_desktop_notifications, wildcard_mentions_notify,
     enable_followed_topic_wildcard_mentions_notify, automatically_follow_topics_where_mentioned, presence_enabled,
     enter_sends, twenty_four_hour_time, send_private_typing_notifications, send_stream_typing_notifications,
-    send_read_receipts, web_navigate_to_sent_message";
+    send_read_receipts, web_navigate_to_sent_message, hide_ai_features, web_left_sidebar_show_channel_folders,
+    web_left_sidebar_unreads_count_summary, web_suggest_update_timezone";
 
 /// Integers with the last of their values, from 1.
 const LISTED: [(&str, i64); 8] = [
-    ("web_channel_default_view", 2),
+    ("web_channel_default_view", 4),
     ("color_scheme", 3),
     ("user_list_style", 3),
     ("web_stream_unreads_count_display_policy", 3),
@@ -64,7 +65,7 @@ fn chosen(chosen: &[PreferenceChange]) -> (Vec<Value>, Vec<RealmChange>) {
 #[test]
 fn every_preference_of_the_specification_is_there_with_its_type_and_no_other_but_one() {
     let flags: Vec<&str> = BOOLEANS.split(',').map(str::trim).collect();
-    assert_eq!(flags.len(), 36);
+    assert_eq!(flags.len(), 40);
     let mut expected: BTreeSet<(&str, char)> = flags.into_iter().map(|name| (name, 'b')).collect();
     expected.extend(LISTED.iter().map(|(name, _)| (*name, 'i')).chain(OTHER_INTEGERS.map(|name| (name, 'i'))));
     expected.extend(WORDS.iter().map(|(name, _)| (*name, 's')).chain([("notification_sound", 's')]));
@@ -137,11 +138,11 @@ fn a_preference_of_another_family_is_told_to_older_clients_in_its_own_words_or_n
 fn who_hides_is_gone_for_others_at_once() {
     let (events, _) = chosen(&[("presence_enabled", json!(false))]);
     let kinds: Vec<_> = events.iter().map(|event| event["type"].as_str().unwrap()).collect();
-    let expected = ["presence", "presence", "user_settings", "update_global_notifications", "user_status"];
+    let expected = ["presence", "presence", "presence", "user_settings", "update_global_notifications", "user_status"];
     assert_eq!(kinds, expected);
     let website = &events[0]["presence"]["website"];
     assert_eq!((&website["status"], &website["timestamp"]), (&json!("idle"), &json!(9 - 260)));
-    assert_eq!((&events[0]["server_timestamp"], &events[4]["away"]), (&json!(9.0), &json!(true)));
+    assert_eq!((&events[0]["server_timestamp"], &events[5]["away"]), (&json!(9.0), &json!(true)));
 }
 
 #[test]

@@ -226,6 +226,8 @@ rows! {
         required: bool,
         #[serde(default)]
         display_in_profile_summary: bool,
+        /// Releases before 10.0 have no such column.
+        editable_by_user: Option<bool>,
     }
     /// An answer to one.
     ProfileValueRow {

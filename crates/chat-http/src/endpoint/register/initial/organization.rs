@@ -46,3 +46,13 @@ pub(super) fn settings_defaults(request: &InitialStateRequest<'_>, state: &mut I
 pub(super) fn giphy(_: &InitialStateRequest<'_>, state: &mut InitialState) {
     state.put("giphy_api_key", json!(""));
 }
+
+/// There is no video that explains the client.
+pub(super) fn navigation_tour(_: &InitialStateRequest<'_>, state: &mut InitialState) {
+    state.put("navigation_tour_video_url", Value::Null);
+}
+
+/// There is no plan to pay for, so there is no request for a sponsorship.
+pub(super) fn billing(_: &InitialStateRequest<'_>, state: &mut InitialState) {
+    state.put("realm_billing", json!({"has_pending_sponsorship_request": false}));
+}

@@ -1,10 +1,10 @@
 //! What the user chose and keeps for themselves.
 
 use chat_core::log::event::ClientCapability;
-use chat_core::people::personal::alert;
+use chat_core::people::personal::{alert, navigation_view, snippet};
 use chat_core::wire::item;
 use chat_core::wire::settings::{self, LegacySettingGroup, SETTINGS};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{InitialState, InitialStateRequest};
 
@@ -25,6 +25,19 @@ pub(super) fn user_topics(request: &InitialStateRequest<'_>, state: &mut Initial
 
 pub(super) fn muted_users(request: &InitialStateRequest<'_>, state: &mut InitialState) {
     state.put("muted_users", item::muted_users(request.realm, request.user.id));
+}
+
+pub(super) fn navigation_views(request: &InitialStateRequest<'_>, state: &mut InitialState) {
+    state.put("navigation_views", navigation_view::list(request.realm, request.user.id));
+}
+
+pub(super) fn saved_snippets(request: &InitialStateRequest<'_>, state: &mut InitialState) {
+    state.put("saved_snippets", snippet::list(request.realm, request.user.id));
+}
+
+/// No device can be registered for encrypted notifications of this form.
+pub(super) fn push_devices(_: &InitialStateRequest<'_>, state: &mut InitialState) {
+    state.put("push_devices", json!({}));
 }
 
 pub(super) fn user_settings(request: &InitialStateRequest<'_>, state: &mut InitialState) {

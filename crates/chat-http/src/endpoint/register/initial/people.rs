@@ -91,9 +91,13 @@ pub(super) fn statuses(request: &InitialStateRequest<'_>, state: &mut InitialSta
 
 /// Who is there. The client asks with the number in it for what came since.
 pub(super) fn presences(request: &InitialStateRequest<'_>, state: &mut InitialState) {
-    let is_slim = request.filter.capabilities.contains(&ClientCapability::SlimPresence);
-    let question =
-        PresenceQuery { form: if is_slim { PresenceFormat::Slim } else { PresenceFormat::Legacy }, after: None };
+    let short = [ClientCapability::SlimPresence, ClientCapability::SimplifiedPresenceEvents];
+    let is_slim = short.iter().any(|capability| request.filter.capabilities.contains(capability));
+    let question = PresenceQuery {
+        form: if is_slim { PresenceFormat::Slim } else { PresenceFormat::Legacy },
+        after: None,
+        history_limit_days: request.presence_history_limit_days,
+    };
     let now_us = request.app.server.runtime.now_us();
     state.put_all(json!(presence::report(request.app.presences.as_ref(), request.realm, question, now_us)));
 }

@@ -1,6 +1,9 @@
 //! The organization and the server's own bounds.
 
-use chat_core::limits::{MAX_CHANNEL_DESCRIPTION_CHARS, MAX_CHANNEL_NAME_CHARS, MAX_MESSAGE_CHARS, MAX_TOPIC_CHARS};
+use chat_core::limits::{
+    MAX_CHANNEL_DESCRIPTION_CHARS, MAX_CHANNEL_NAME_CHARS, MAX_MESSAGE_CHARS, MAX_PASSWORD_CHARS, MAX_TOPIC_CHARS,
+    MIN_PASSWORD_CHARS,
+};
 use chat_core::model::group::SystemGroup;
 use chat_core::model::organization_image::OrganizationImage;
 use chat_core::model::realm::RealmRules;
@@ -54,7 +57,8 @@ pub(super) fn limits(request: &InitialStateRequest<'_>, state: &mut InitialState
         "max_avatar_file_size_mib": pictures::MAX_MIB,
         "max_icon_file_size_mib": pictures::MAX_MIB,
         "max_logo_file_size_mib": pictures::MAX_MIB,
-        "password_min_length": 6,
+        "password_min_length": MIN_PASSWORD_CHARS,
+        "password_max_length": MAX_PASSWORD_CHARS,
         "password_min_guesses": 10_000,
         "server_presence_ping_interval_seconds": presence::PING_INTERVAL_S,
         "server_presence_offline_threshold_seconds": presence::OFFLINE_AFTER_S,
@@ -76,7 +80,7 @@ pub(in crate::endpoint::register) const ON: [&str; 8] = [
     "server_web_public_streams_enabled",
 ];
 /// What is always off.
-pub(in crate::endpoint::register) const OFF: [&str; 19] = [
+pub(in crate::endpoint::register) const OFF: [&str; 20] = [
     "development_environment",
     "realm_avatar_changes_disabled",
     "realm_digest_emails_enabled",
@@ -92,6 +96,7 @@ pub(in crate::endpoint::register) const OFF: [&str; 19] = [
     "realm_send_welcome_emails",
     "realm_want_advertise_in_communities_directory",
     "server_avatar_changes_disabled",
+    "server_can_summarize_topics",
     "server_inline_image_preview",
     "server_inline_url_embed_preview",
     "server_name_changes_disabled",

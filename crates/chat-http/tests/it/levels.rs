@@ -1,0 +1,9 @@
+//! Feature levels above the one that the server reports, each by its number.
+//!
+//! A level that is here is there for every client, whatever level the server reports: it adds and takes nothing away.
+
+mod described;
+mod messages;
+mod people;
+mod personal;
+mod register;
