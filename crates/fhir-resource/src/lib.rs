@@ -1,8 +1,8 @@
 //! A FHIR resource as a JSON document: its name, its references, its two formats, the definition of its type.
 //!
-//! **Owns** keys ([`key`]), references ([`mod@reference`]), the native format and FHIR's ([`mod@format`]), a stored
-//! version of a resource ([`StoredResource`]), the definitions of the types of FHIR R4 ([`definitions`]), and the patient
-//! compartment ([`compartment`]).
+//! **Owns** keys ([`resource_key`]), references ([`mod@reference`]), the native format and FHIR's
+//! ([`mod@format_conversion`]), a stored version of a resource ([`StoredResource`]), the definitions of the types of
+//! FHIR R4 ([`type_definitions`]), and the patient compartment ([`patient_compartment`]).
 //!
 //! **Refuses** everything that needs more than one resource: conditions, transactions, search and validation are crates
 //! above. No I/O and no clock.
@@ -14,32 +14,32 @@
 //!
 //! # Example
 //! ```
-//! use fhir_resource::{Compartment, ResourceKey, format};
+//! use fhir_resource::{PatientCompartment, ResourceKey, format_conversion};
 //! use serde_json::json;
 //!
 //! let fhir = json!({"resourceType": "Observation", "subject": {"reference": "Patient/ada"}});
-//! let native = format::to_native(fhir.clone());
+//! let native = format_conversion::convert_to_native(fhir.clone());
 //! assert_eq!(native["subject"], json!({"resourceType": "Patient", "id": "ada"}));
-//! assert_eq!(format::to_fhir(native.clone()), fhir);
+//! assert_eq!(format_conversion::convert_to_fhir(native.clone()), fhir);
 //!
 //! let key: ResourceKey = "Observation/o".parse()?;
-//! let compartment = Compartment::of("ada".parse()?, "https://payer.example/fhir");
-//! assert!(compartment.contains(&key, &native));
+//! let compartment = PatientCompartment::of_patient("ada".parse()?, "https://payer.example/fhir");
+//! assert!(compartment.contains_resource(&key, &native));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-pub mod compartment;
-pub mod definitions;
-pub mod format;
-pub mod key;
-pub mod reference;
-mod stored;
+pub mod format_conversion;
+pub mod patient_compartment;
 #[cfg(any(test, feature = "testing"))]
-pub mod testing;
+pub mod property_testing;
+pub mod reference;
+pub mod resource_key;
+mod stored;
+pub mod type_definitions;
 
-pub use compartment::Compartment;
-pub use key::{ResourceId, ResourceKey, ResourceType};
-pub use stored::{StoredResource, StoredText, format_instant};
+pub use patient_compartment::PatientCompartment;
+pub use resource_key::{ResourceId, ResourceKey, ResourceType};
+pub use stored::{StoredResource, StoredResourceText, format_instant};
 
 /// The examples of the README, which are tests.
 #[cfg(doctest)]

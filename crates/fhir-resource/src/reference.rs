@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 pub use self::element_context::ElementContext;
-use crate::key::{ResourceId, ResourceKey};
+use crate::resource_key::{ResourceId, ResourceKey};
 
 /// What may stand beside the target in a reference. An object with anything else is no reference.
 const COMPANIONS: [&str; 7] = ["display", "type", "identifier", "extension", "_reference", "_display", "_type"];
@@ -29,13 +29,13 @@ pub enum ReferenceTarget<'a> {
 }
 
 impl<'a> ReferenceTarget<'a> {
-    /// Reads the text of a reference; `None` for anything else, such as a conditional reference.
+    /// Parses the text of a reference; `None` for anything else, such as a conditional reference.
     #[must_use]
     pub fn parse(text: &'a str) -> Option<Self> {
         if let Some(name) = text.strip_prefix('#') {
             return Some(Self::Contained(name));
         }
-        if is_absolute(text) {
+        if is_absolute_reference(text) {
             return Some(Self::Absolute(text));
         }
         let (key, version) = match text.split_once("/_history/") {
@@ -48,13 +48,13 @@ impl<'a> ReferenceTarget<'a> {
 
 /// Returns whether a text is a URL or URN rather than a relative reference.
 #[must_use]
-pub fn is_absolute(text: &str) -> bool {
+pub fn is_absolute_reference(text: &str) -> bool {
     ["http://", "https://", "urn:"].iter().any(|scheme| text.starts_with(scheme))
 }
 
-/// Returns whether an object has the given keys and nothing but what may accompany a reference.
+/// Returns whether an object has the given keys and no others than those that may accompany a reference.
 #[must_use]
-pub fn has_only(object: &Map<String, Value>, own: &[&str]) -> bool {
+pub fn has_only_reference_members(object: &Map<String, Value>, own: &[&str]) -> bool {
     object.keys().all(|key| own.contains(&key.as_str()) || COMPANIONS.contains(&key.as_str()))
 }
 
@@ -63,44 +63,44 @@ pub(crate) fn is_companion(name: &[u8]) -> bool {
     COMPANIONS.iter().any(|companion| companion.as_bytes() == name)
 }
 
-/// The names entries of one transaction have for each other: `fullUrl` to key.
+/// A map from the `fullUrl` of each transaction entry to the key of its resource.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FullUrls(BTreeMap<String, ResourceKey>);
+pub struct FullUrlMap(BTreeMap<String, ResourceKey>);
 
-impl FullUrls {
-    /// Adds a name; the first one of a name stays, since a Bundle that repeats one is refused when
-    /// it is read.
+impl FullUrlMap {
+    /// Adds the `fullUrl` of an entry; the first one of equal ones stays.
     pub fn insert(&mut self, full_url: &str, key: &ResourceKey) {
         self.0.entry(full_url.to_owned()).or_insert_with(|| key.clone());
     }
 
-    /// Returns the resource an entry's name stands for.
+    /// Returns the key of the resource under a `fullUrl`.
     #[must_use]
     pub fn get(&self, full_url: &str) -> Option<&ResourceKey> {
         self.0.get(full_url)
     }
 
-    /// Replaces every reference to an entry by a reference to its resource, each in the format
-    /// it has: `{"reference": …}` stays FHIR, `{"uri": …}` becomes `{"resourceType", "id"}`.
+    /// Replaces the `fullUrl` references in a value by references to the resources, each in its own format.
     ///
     /// References inside a `Bundle` resource mean that Bundle's own entries and are left alone, as
     /// are URNs outside references (narrative, `uri` values). `path` is where the value is.
     ///
     /// # Errors
     /// The first `urn:uuid:…` that no entry carries.
-    pub fn rewrite(&self, path: &ElementContext<'_>, value: &mut Value) -> Result<(), String> {
+    pub fn rewrite_references(&self, path: &ElementContext<'_>, value: &mut Value) -> Result<(), String> {
         match value {
-            Value::Array(elements) => elements.iter_mut().try_for_each(|inner| self.rewrite(path, inner)),
+            Value::Array(elements) => elements.iter_mut().try_for_each(|inner| self.rewrite_references(path, inner)),
             Value::Object(object) if is_bundle(object) => Ok(()),
             Value::Object(object) => {
-                let path = path.of_object(|| resource_type(object));
+                let path = path.with_object_type(|| declared_resource_type(object));
                 if object.contains_key("reference") && path.may_be_reference() {
                     self.rewrite_fhir(object)?;
                 }
-                if has_only(object, &["uri"]) && path.may_be_uri_reference() {
+                if has_only_reference_members(object, &["uri"]) && path.may_be_uri_reference() {
                     self.rewrite_native(object)?;
                 }
-                object.iter_mut().try_for_each(|(name, inner)| self.rewrite(&path.member(name.as_bytes()), inner))
+                object
+                    .iter_mut()
+                    .try_for_each(|(name, inner)| self.rewrite_references(&path.child_member(name.as_bytes()), inner))
             }
             _ => Ok(()),
         }
@@ -135,9 +135,9 @@ impl FullUrls {
     }
 }
 
-/// Returns the type that an object names itself a resource of.
+/// Returns the `resourceType` of an object.
 #[must_use]
-pub fn resource_type(object: &Map<String, Value>) -> Option<&str> {
+pub fn declared_resource_type(object: &Map<String, Value>) -> Option<&str> {
     object.get("resourceType")?.as_str()
 }
 
@@ -153,15 +153,15 @@ mod tests {
 
     const URN: &str = "urn:uuid:4f6c9d3a-0000-4000-8000-000000000001";
 
-    fn urls() -> FullUrls {
-        let mut urls = FullUrls::default();
+    fn urls() -> FullUrlMap {
+        let mut urls = FullUrlMap::default();
         urls.insert(URN, &"Organization/o1".parse().unwrap());
         urls
     }
 
     fn rewritten(mut value: Value) -> Result<Value, String> {
-        let path = ElementContext::root(None);
-        urls().rewrite(&path.member(b"any"), &mut value).map(|()| value)
+        let path = ElementContext::document_root(None);
+        urls().rewrite_references(&path.child_member(b"any"), &mut value).map(|()| value)
     }
 
     #[test]

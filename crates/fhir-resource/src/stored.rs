@@ -5,11 +5,11 @@ mod text;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
-use crate::key::ResourceKey;
+use crate::resource_key::ResourceKey;
 
-pub use text::StoredText;
+pub use text::StoredResourceText;
 
-/// A stored resource with its version.
+/// A stored version of a resource: key, version, time and body.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredResource {
     /// Type and id.
@@ -25,13 +25,13 @@ pub struct StoredResource {
 }
 
 impl StoredResource {
-    /// Returns the whole resource: `resourceType`, `id`, `meta`, then the body in the order it was sent.
+    /// Returns the whole document: `resourceType`, `id`, `meta`, then the body.
     #[must_use]
-    pub fn document(&self) -> Value {
+    pub fn to_document(&self) -> Value {
         self.clone().into_document()
     }
 
-    /// The same of a resource that is not needed any more, without copying it.
+    /// Converts the stored resource into its whole document without copying.
     #[must_use]
     pub fn into_document(self) -> Value {
         let mut meta = Map::new();
@@ -59,11 +59,11 @@ impl StoredResource {
 
     /// Returns the location of this version, relative to the base: `Type/id/_history/7`.
     #[must_use]
-    pub fn location(&self) -> String {
+    pub fn version_location(&self) -> String {
         format!("{}/_history/{}", self.key, self.version)
     }
 
-    /// When this version was written, as a FHIR `instant` in UTC with microseconds.
+    /// Returns the time of this version as a FHIR `instant` in UTC with microseconds.
     #[must_use]
     pub fn last_updated(&self) -> String {
         format_instant(self.updated_us)
@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn a_document_begins_with_what_names_it_and_keeps_the_order_of_the_rest() {
         let body = json!({"z": 1, "meta": {"tag": []}, "a": 2});
-        let document = stored(1_704_067_200_000_001, body).document().to_string();
+        let document = stored(1_704_067_200_000_001, body).to_document().to_string();
         let expected = concat!(
             r#"{"resourceType":"Client","id":"c1","meta":{"versionId":"7","#,
             r#""lastUpdated":"2024-01-01T00:00:00.000001Z","tag":[]},"z":1,"a":2}"#,

@@ -7,7 +7,9 @@
 //!
 //! A path is resolved only when an object has the members of a reference, because few objects do.
 
-use crate::definitions::{self, ElementContent, ElementDefinition, ElementType, ObjectDefinition, StructureDefinition};
+use crate::type_definitions::{
+    self, ElementDefinition, ElementJsonContent, ElementType, ObjectElements, StructureDefinition,
+};
 
 /// Names of elements that hold a whole resource. The tests compare them with the definitions.
 const RESOURCE_ELEMENTS: [&[u8]; 4] = [b"contained", b"resource", b"outcome", b"params"];
@@ -18,7 +20,7 @@ const URI_ELEMENTS: [&[u8]; 4] = [b"value", b"dependsOn", b"codeSystem", b"mappi
 /// The name of the element that a document as a whole is under.
 const ROOT: &[u8] = b"resource";
 
-/// An element of a document: the way to it from the resource, and what R4 defines there.
+/// The position of an element in a document, with what R4 defines there.
 #[derive(Clone, Copy, Debug)]
 pub struct ElementContext<'a> {
     parent: Option<&'a ElementContext<'a>>,
@@ -38,7 +40,7 @@ enum Definition {
     /// An element of several types; in the native format its object names the type.
     Choice(&'static StructureDefinition, &'static ElementDefinition),
     /// An object with these elements.
-    Object { structure: &'static StructureDefinition, node: &'static ObjectDefinition, is_reference: bool },
+    Object { structure: &'static StructureDefinition, node: &'static ObjectElements, is_reference: bool },
     /// A JSON scalar.
     Primitive,
 }
@@ -46,50 +48,50 @@ enum Definition {
 impl<'a> ElementContext<'a> {
     /// Returns the context of a document as a whole. `resource_type` is the type it is a resource of.
     #[must_use]
-    pub fn root(resource_type: Option<&str>) -> Self {
-        Self { parent: None, element: ROOT, resource: resource_type.and_then(definitions::structure) }
+    pub fn document_root(resource_type: Option<&str>) -> Self {
+        Self { parent: None, element: ROOT, resource: resource_type.and_then(type_definitions::structure_definition) }
     }
 
-    /// Returns the context of a member of the object here.
+    /// Returns the context of a member of this object.
     #[must_use]
-    pub const fn member(&'a self, element: &'a [u8]) -> Self {
+    pub const fn child_member(&'a self, element: &'a [u8]) -> Self {
         Self { parent: Some(self), element, resource: None }
     }
 
-    /// Returns the context with the type that the object here names as its `resourceType`.
+    /// Returns the context with the resource type that the object declares.
     ///
     /// `resource_type` is called only where the object may be a resource.
     #[must_use]
-    pub fn of_object<'k>(self, resource_type: impl FnOnce() -> Option<&'k str>) -> Self {
-        if self.parent.is_none() || !self.names_resource() {
+    pub fn with_object_type<'k>(self, resource_type: impl FnOnce() -> Option<&'k str>) -> Self {
+        if self.parent.is_none() || !self.has_resource_element_name() {
             return self;
         }
-        Self { resource: resource_type().and_then(definitions::structure), ..self }
+        Self { resource: resource_type().and_then(type_definitions::structure_definition), ..self }
     }
 
-    /// Returns whether the element has a name that elements which hold resources have.
+    /// Returns whether the element's name is one of elements that contain resources.
     #[must_use]
-    pub fn names_resource(&self) -> bool {
+    pub fn has_resource_element_name(&self) -> bool {
         RESOURCE_ELEMENTS.contains(&self.element)
     }
 
     /// Returns the name of the element.
     #[must_use]
-    pub const fn element(&self) -> &'a [u8] {
+    pub const fn element_name(&self) -> &'a [u8] {
         self.element
     }
 
     /// Returns whether the object here may be a resource, so that its type and id do not make it a reference.
     #[must_use]
     pub fn may_be_resource(&self) -> bool {
-        self.names_resource() && matches!(self.declared(), Definition::Unknown | Definition::Resource)
+        self.has_resource_element_name() && matches!(self.declared(), Definition::Unknown | Definition::Resource)
     }
 
     /// Returns whether the object here may be a reference in FHIR's format.
     #[must_use]
     pub fn may_be_reference(&self) -> bool {
         match self.declared() {
-            Definition::Unknown => !self.names_resource(),
+            Definition::Unknown => !self.has_resource_element_name(),
             Definition::Object { is_reference, .. } => is_reference,
             Definition::Choice(_, element) => has_type(element, "Reference"),
             Definition::Resource | Definition::Primitive => false,
@@ -100,7 +102,7 @@ impl<'a> ElementContext<'a> {
     #[must_use]
     pub fn may_be_uri_reference(&self) -> bool {
         match self.declared() {
-            Definition::Unknown => !self.names_resource() && !URI_ELEMENTS.contains(&self.element),
+            Definition::Unknown => !self.has_resource_element_name() && !URI_ELEMENTS.contains(&self.element),
             // Here `uri` may be the name of a type.
             Definition::Choice(_, element) => self.may_be_reference() && !has_type(element, "uri"),
             _ => self.may_be_reference(),
@@ -119,7 +121,7 @@ impl<'a> ElementContext<'a> {
 
     /// Returns what R4 says the object here is made of.
     fn content(&self) -> Definition {
-        let resource = self.resource.and_then(|structure| Some((structure, structure.root()?)));
+        let resource = self.resource.and_then(|structure| Some((structure, structure.root_elements()?)));
         match (self.declared(), resource) {
             (Definition::Resource, Some((structure, node))) => {
                 Definition::Object { structure, node, is_reference: false }
@@ -144,17 +146,20 @@ impl Definition {
 
     fn of_type(structure: &'static StructureDefinition, element_type: &ElementType) -> Self {
         match element_type.content {
-            ElementContent::Primitive(_) => Self::Primitive,
-            ElementContent::Resource => Self::Resource,
-            ElementContent::Complex => Self::of_datatype(&element_type.name),
-            ElementContent::Own(at) => {
-                structure.node(at).map_or(Self::Unknown, |node| Self::Object { structure, node, is_reference: false })
-            }
+            ElementJsonContent::Primitive(_) => Self::Primitive,
+            ElementJsonContent::Resource => Self::Resource,
+            ElementJsonContent::Complex => Self::of_datatype(&element_type.name),
+            ElementJsonContent::Own(at) => structure.nested_elements(at).map_or(Self::Unknown, |node| Self::Object {
+                structure,
+                node,
+                is_reference: false,
+            }),
         }
     }
 
     fn of_datatype(name: &str) -> Self {
-        let found = definitions::structure(name).and_then(|structure| Some((structure, structure.root()?)));
+        let found = type_definitions::structure_definition(name)
+            .and_then(|structure| Some((structure, structure.root_elements()?)));
         found.map_or(Self::Unknown, |(structure, node)| Self::Object {
             structure,
             node,
@@ -167,16 +172,16 @@ fn has_type(element: &ElementDefinition, name: &str) -> bool {
     element.types.iter().any(|element_type| *element_type.name == *name)
 }
 
-fn of_member(structure: &'static StructureDefinition, node: &'static ObjectDefinition, name: &str) -> Definition {
-    if let Some((_, _, element_type)) = node.member(name) {
+fn of_member(structure: &'static StructureDefinition, node: &'static ObjectElements, name: &str) -> Definition {
+    if let Some((_, _, element_type)) = node.resolve_json_member(name) {
         return Definition::of_type(structure, element_type);
     }
     // The id and the extensions of a primitive stand beside it.
-    if let Some((_, _, element_type)) = name.strip_prefix('_').and_then(|bare| node.member(bare)) {
-        let is_primitive = matches!(element_type.content, ElementContent::Primitive(_));
+    if let Some((_, _, element_type)) = name.strip_prefix('_').and_then(|bare| node.resolve_json_member(bare)) {
+        let is_primitive = matches!(element_type.content, ElementJsonContent::Primitive(_));
         return if is_primitive { Definition::of_datatype("Element") } else { Definition::Unknown };
     }
-    node.element(name).map_or(Definition::Unknown, |element| Definition::Choice(structure, element))
+    node.element_by_name_or_choice(name).map_or(Definition::Unknown, |element| Definition::Choice(structure, element))
 }
 
 #[cfg(test)]

@@ -3,15 +3,15 @@
 use serde_json::Value;
 
 use super::{StoredResource, etag, format_instant};
-use crate::format::{DocumentHead, append_document};
-use crate::key::ResourceKey;
+use crate::format_conversion::{DocumentHead, append_document_line};
+use crate::resource_key::ResourceKey;
 
-/// A [`StoredResource`] resource whose body was not taken apart.
+/// A stored resource whose body is unparsed JSON text.
 ///
 /// Taking a document apart and printing it again costs several times what copying its text does, and most answers
 /// show documents as they are.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StoredText {
+pub struct StoredResourceText {
     /// Type and id.
     pub key: ResourceKey,
     /// The number of the write that made this version.
@@ -22,29 +22,28 @@ pub struct StoredText {
     pub body: String,
 }
 
-impl From<&StoredResource> for StoredText {
+impl From<&StoredResource> for StoredResourceText {
     fn from(stored: &StoredResource) -> Self {
         let body = stored.resource.to_string();
         Self { key: stored.key.clone(), version: stored.version, updated_us: stored.updated_us, body }
     }
 }
 
-impl StoredText {
-    /// Returns the resource with its body taken apart; `None` when that is no JSON.
+impl StoredResourceText {
+    /// Parses the body, and returns the stored resource; `None` when the body is not JSON.
     #[must_use]
-    pub fn read(&self) -> Option<StoredResource> {
+    pub fn parse_body(&self) -> Option<StoredResource> {
         let resource: Value = serde_json::from_str(&self.body).ok()?;
         Some(StoredResource { key: self.key.clone(), version: self.version, updated_us: self.updated_us, resource })
     }
 
-    /// Appends the whole resource in one line, as [`StoredResource::document`] has it; as stored where `native` is false,
-    /// else as FHIR spells it. `false` when that takes the body apart, which is left to the caller: nothing is
-    /// appended then.
+    /// Appends the whole document as one line of JSON; `false` when it has to be parsed first, and then nothing is
+    /// appended. `false` when that takes the body apart, which is left to the caller: nothing is appended then.
     #[must_use]
-    pub fn append_to(&self, native: bool, out: &mut Vec<u8>) -> bool {
+    pub fn append_document_to(&self, native: bool, out: &mut Vec<u8>) -> bool {
         let last_updated = format_instant(self.updated_us);
         let head = DocumentHead { key: &self.key, version: self.version, last_updated: &last_updated };
-        append_document(head, &self.body, native, out).is_ok()
+        append_document_line(head, &self.body, native, out).is_ok()
     }
 
     /// Returns the weak entity tag of this version: `W/"7"`.
@@ -60,9 +59,9 @@ mod tests {
 
     use super::*;
 
-    fn text(body: &str) -> StoredText {
+    fn text(body: &str) -> StoredResourceText {
         let key = "Patient/x".parse().unwrap();
-        StoredText { key, version: 7, updated_us: 1_767_225_600_000_001, body: body.to_owned() }
+        StoredResourceText { key, version: 7, updated_us: 1_767_225_600_000_001, body: body.to_owned() }
     }
 
     #[test]
@@ -70,10 +69,10 @@ mod tests {
         for body in [json!({}), json!({"meta": {"tag": []}, "gender": "female", "name": [{"family": "\"é\n"}]})] {
             let text = text(&body.to_string());
             let mut copied = b"before".to_vec();
-            assert!(text.append_to(true, &mut copied));
-            let read = text.read().unwrap();
-            assert_eq!(copied.strip_prefix(b"before").unwrap(), read.document().to_string().as_bytes());
-            assert_eq!((StoredText::from(&read), text.etag()), (text, read.etag()));
+            assert!(text.append_document_to(true, &mut copied));
+            let read = text.parse_body().unwrap();
+            assert_eq!(copied.strip_prefix(b"before").unwrap(), read.to_document().to_string().as_bytes());
+            assert_eq!((StoredResourceText::from(&read), text.etag()), (text, read.etag()));
         }
     }
 
@@ -81,8 +80,8 @@ mod tests {
     fn what_is_no_document_is_neither_copied_nor_read() {
         let mut copied = b"before".to_vec();
         for body in ["", "{", "{\"a\": tru}"] {
-            assert!(!text(body).append_to(true, &mut copied), "{body}");
-            assert_eq!(text(body).read(), None, "{body}");
+            assert!(!text(body).append_document_to(true, &mut copied), "{body}");
+            assert_eq!(text(body).parse_body(), None, "{body}");
         }
         assert_eq!(copied, b"before");
     }

@@ -15,32 +15,32 @@ pub struct StructureDefinition {
     /// Whether it is a resource or the base of resources.
     pub(super) is_a_resource: bool,
     /// The first is the type itself, the others are elements that have elements.
-    pub(super) nodes: Vec<ObjectDefinition>,
+    pub(super) nodes: Vec<ObjectElements>,
 }
 
 impl StructureDefinition {
     /// Returns whether the type is a resource type that is not abstract.
     #[must_use]
-    pub fn is_resource(&self) -> bool {
+    pub fn is_concrete_resource(&self) -> bool {
         self.is_resource
     }
 
-    /// Returns the elements of the type itself.
+    /// Returns the top-level elements of the type.
     #[must_use]
-    pub fn root(&self) -> Option<&ObjectDefinition> {
+    pub fn root_elements(&self) -> Option<&ObjectElements> {
         self.nodes.first()
     }
 
-    /// Returns the elements of an element whose content is [`ElementContent::Own`], by the number there.
+    /// Returns the elements nested in an element with content [`ElementJsonContent::Own`], by its number.
     #[must_use]
-    pub fn node(&self, at: usize) -> Option<&ObjectDefinition> {
+    pub fn nested_elements(&self, at: usize) -> Option<&ObjectElements> {
         self.nodes.get(at)
     }
 }
 
-/// The elements of a JSON object: of a type, or of an element that has elements.
+/// The element definitions of one JSON object: of a type, or of an element with nested elements.
 #[derive(Clone, Debug, Default)]
-pub struct ObjectDefinition {
+pub struct ObjectElements {
     /// The elements in the order of their definition; a choice of types is one element.
     pub elements: Vec<ElementDefinition>,
     /// By the name of a JSON member: the number of the element and the number of the type that the name says.
@@ -49,20 +49,20 @@ pub struct ObjectDefinition {
     pub required: Vec<usize>,
 }
 
-impl ObjectDefinition {
-    /// Returns the element that a member of a JSON object is, the number of the element, and its type.
+impl ObjectElements {
+    /// Returns the element, its number and its type for the name of a JSON member.
     #[must_use]
-    pub fn member(&self, name: &str) -> Option<(usize, &ElementDefinition, &ElementType)> {
+    pub fn resolve_json_member(&self, name: &str) -> Option<(usize, &ElementDefinition, &ElementType)> {
         let (element, element_type) = *self.members.get(name)?;
         let found = self.elements.get(element)?;
         Some((element, found, found.types.get(element_type)?))
     }
 
-    /// Returns the element a member of a JSON object belongs to: that of this name, or a choice whose type the name
-    /// does not say, as in the native format.
+    /// Returns the element for the name of a JSON member, also a choice element without a type suffix, as in the native
+    /// format.
     #[must_use]
-    pub fn element(&self, name: &str) -> Option<&ElementDefinition> {
-        let named = self.member(name).map(|(_, element, _)| element);
+    pub fn element_by_name_or_choice(&self, name: &str) -> Option<&ElementDefinition> {
+        let named = self.resolve_json_member(name).map(|(_, element, _)| element);
         named.or_else(|| self.elements.iter().find(|element| *element.name == *name))
     }
 
@@ -71,7 +71,7 @@ impl ObjectDefinition {
         let at = self.elements.len();
         for (number, element_type) in element.types.iter().enumerate() {
             let name = if element.is_choice {
-                choice_member(&element.name, &element_type.name)
+                choice_member_name(&element.name, &element_type.name)
             } else {
                 element.name.to_string()
             };
@@ -84,9 +84,9 @@ impl ObjectDefinition {
     }
 }
 
-/// Returns the name of the JSON member for one type of a choice: `value` and `dateTime` give `valueDateTime`.
+/// Returns the JSON member name of a choice element with a type: `value` and `dateTime` give `valueDateTime`.
 #[must_use]
-pub fn choice_member(element: &str, element_type: &str) -> String {
+pub fn choice_member_name(element: &str, element_type: &str) -> String {
     let mut characters = element_type.chars();
     let first = characters.next().map(|first| first.to_ascii_uppercase());
     element.chars().chain(first).chain(characters).collect()
@@ -113,38 +113,38 @@ pub struct ElementDefinition {
 }
 
 impl ElementDefinition {
-    /// Returns whether it is a list in JSON.
+    /// Returns whether the element is an array in JSON.
     #[must_use]
     pub fn is_list(&self) -> bool {
         self.max > 1
     }
 }
 
-/// A type that the values of an element may have.
+/// A type that values of an element may have.
 #[derive(Clone, Debug)]
 pub struct ElementType {
     /// The name of the type.
     pub name: Box<str>,
     /// The JSON that a value is.
-    pub content: ElementContent,
+    pub content: ElementJsonContent,
     /// The types of resources a reference may lead to; none where it may lead to any.
     pub targets: Vec<Box<str>>,
 }
 
-/// The JSON that a value of a type is.
+/// The kind of JSON content of an element's type: primitive, complex type, own elements, or any resource.
 #[derive(Clone, Copy, Debug)]
-pub enum ElementContent {
+pub enum ElementJsonContent {
     /// A JSON scalar.
     Primitive(PrimitiveType),
     /// An object of the type of that name.
     Complex,
-    /// An object whose elements the type that has the element defines; see [`StructureDefinition::node`].
+    /// An object whose elements the type that has the element defines; see [`StructureDefinition::nested_elements`].
     Own(usize),
     /// Any resource.
     Resource,
 }
 
-/// The value set that a code must be of.
+/// The value set of a required binding.
 #[derive(Clone, Debug)]
 pub enum RequiredBinding {
     /// Its codes are listed.

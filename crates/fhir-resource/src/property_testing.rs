@@ -3,13 +3,13 @@
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
-/// Returns a number of cases with a fixed seed, so that every run is the same.
+/// Returns a property test configuration with this number of cases and a fixed seed.
 #[must_use]
-pub fn config(cases: u32) -> ProptestConfig {
+pub fn seeded_proptest_config(cases: u32) -> ProptestConfig {
     ProptestConfig { cases, rng_seed: RngSeed::Fixed(0xF41E), failure_persistence: None, ..ProptestConfig::default() }
 }
 
-/// Returns a strategy of any JSON, with some of the words a Bundle is made of among its keys.
+/// Returns a strategy for arbitrary JSON, with some member names of Bundles.
 pub fn any_json() -> impl Strategy<Value = serde_json::Value> {
     let words = ["resourceType", "type", "entry", "request", "method", "url", "resource", "id"];
     let key = prop_oneof![proptest::sample::select(words.to_vec()).prop_map(str::to_owned), ".{0,6}"];

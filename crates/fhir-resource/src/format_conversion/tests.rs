@@ -4,10 +4,10 @@ use serde_json::json;
 use super::*;
 
 fn both_ways(fhir: &Value, native: &Value) {
-    assert_eq!(to_native(fhir.clone()), *native);
-    assert_eq!(to_fhir(native.clone()), *fhir);
-    assert_eq!(to_fhir(fhir.clone()), *fhir, "FHIR stays FHIR");
-    assert_eq!(to_native(native.clone()), *native, "native stays native");
+    assert_eq!(convert_to_native(fhir.clone()), *native);
+    assert_eq!(convert_to_fhir(native.clone()), *fhir);
+    assert_eq!(convert_to_fhir(fhir.clone()), *fhir, "FHIR stays FHIR");
+    assert_eq!(convert_to_native(native.clone()), *native, "native stays native");
 }
 
 #[test]
@@ -20,8 +20,8 @@ fn of_an_access_policy_only_the_link_is_rewritten() {
         "link": [link]})
     };
     let (fhir, native) = (json!({"reference": "Client/c"}), json!({"resourceType": "Client", "id": "c"}));
-    assert_eq!(to_native(policy(&fhir)), policy(&native));
-    assert_eq!(to_fhir(policy(&native)), policy(&fhir));
+    assert_eq!(convert_to_native(policy(&fhir)), policy(&native));
+    assert_eq!(convert_to_fhir(policy(&native)), policy(&fhir));
 }
 
 #[test]
@@ -93,8 +93,8 @@ fn what_only_looks_like_a_reference_or_a_choice_stays_as_sent() {
         json!({"matcho": {"uri": "/fhir/Patient", "request-method": "get"}}),
         json!({"value": {"uri": "http://x"}}),
     ] {
-        assert_eq!(to_native(value.clone()), value);
-        assert_eq!(to_fhir(value.clone()), value);
+        assert_eq!(convert_to_native(value.clone()), value);
+        assert_eq!(convert_to_fhir(value.clone()), value);
     }
 }
 
@@ -108,7 +108,7 @@ fn a_mixture_reads_as_fhir() {
         "a": {"reference": "Patient/1"}, "b": {"reference": "Patient/2"},
         "extension": [{"url": "u", "valueReference": {"reference": "Patient/3"}}],
     });
-    assert_eq!(to_fhir(mixed), fhir);
+    assert_eq!(convert_to_fhir(mixed), fhir);
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn the_order_of_keys_stays() {
     let fhir =
         r#"{"z":1,"ref":{"display":"d","reference":"A/b","type":"A"},"extension":[{"valueUri":"x","url":"u"}],"a":2}"#;
     let value: Value = serde_json::from_str(fhir).unwrap();
-    assert_eq!(to_fhir(to_native(value)).to_string(), fhir);
+    assert_eq!(convert_to_fhir(convert_to_native(value)).to_string(), fhir);
 }
 
 /// JSON made of the words the conversion looks at.
@@ -200,20 +200,20 @@ pub(super) const ALL_KEYS: &[&str] = &[
 ];
 
 proptest! {
-    #![proptest_config(crate::testing::config(2000))]
+    #![proptest_config(crate::property_testing::seeded_proptest_config(2000))]
 
     #[test]
     fn what_is_written_as_fhir_is_read_as_it_was(fhir in json_of(FHIR_KEYS)) {
-        prop_assert_eq!(to_fhir(fhir.clone()), fhir.clone());
-        prop_assert_eq!(to_fhir(to_native(fhir.clone())), fhir);
+        prop_assert_eq!(convert_to_fhir(fhir.clone()), fhir.clone());
+        prop_assert_eq!(convert_to_fhir(convert_to_native(fhir.clone())), fhir);
     }
 
     #[test]
     fn any_spelling_reads_the_same_before_and_after_it_was_made_native(any in json_of(ALL_KEYS)) {
-        let fhir = to_fhir(any.clone());
-        let native = to_native(any);
-        prop_assert_eq!(to_fhir(native.clone()), fhir.clone());
-        prop_assert_eq!(to_fhir(fhir.clone()), fhir);
-        prop_assert_eq!(to_native(native.clone()), native);
+        let fhir = convert_to_fhir(any.clone());
+        let native = convert_to_native(any);
+        prop_assert_eq!(convert_to_fhir(native.clone()), fhir.clone());
+        prop_assert_eq!(convert_to_fhir(fhir.clone()), fhir);
+        prop_assert_eq!(convert_to_native(native.clone()), native);
     }
 }

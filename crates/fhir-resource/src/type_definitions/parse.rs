@@ -6,9 +6,9 @@ use std::sync::Arc;
 use super::codes::CodesBySystem;
 use super::primitive::PrimitiveType;
 use super::structure::{
-    ElementContent, ElementDefinition, ElementType, ObjectDefinition, RequiredBinding, StructureDefinition,
+    ElementDefinition, ElementJsonContent, ElementType, ObjectElements, RequiredBinding, StructureDefinition,
 };
-use super::{structure as inherited, value_set};
+use super::{structure_definition as inherited, value_set};
 
 /// Resources that there are only as bases of others.
 pub(super) const ABSTRACT: [&str; 2] = ["Resource", "DomainResource"];
@@ -62,7 +62,7 @@ pub(super) fn structure(text: &'static str) -> Option<StructureDefinition> {
     Some(StructureDefinition {
         is_resource: is_resource && !ABSTRACT.contains(&name),
         is_a_resource: is_resource,
-        nodes: reader.nodes(base.and_then(StructureDefinition::root))?,
+        nodes: reader.nodes(base.and_then(StructureDefinition::root_elements))?,
     })
 }
 
@@ -114,7 +114,7 @@ impl Reader {
     }
 
     /// Returns the elements by what they are inside of: first the type itself, which begins with what it inherits.
-    fn nodes(self, base: Option<&ObjectDefinition>) -> Option<Vec<ObjectDefinition>> {
+    fn nodes(self, base: Option<&ObjectElements>) -> Option<Vec<ObjectElements>> {
         let mut places: HashMap<String, usize> = HashMap::from([(String::new(), 0)]);
         let mut nodes = vec![base.cloned().unwrap_or_default()];
         for (path, _) in &self.elements {
@@ -123,14 +123,15 @@ impl Reader {
                 let (_, of) = self.elements.iter().find(|(path, _)| path == parent)?;
                 let element_type = of.element.types.first()?;
                 places.insert(parent.to_owned(), nodes.len());
-                nodes.push(inherited(&element_type.name)?.root()?.clone());
+                nodes.push(inherited(&element_type.name)?.root_elements()?.clone());
             }
         }
         for (path, Line { mut element, like }) in self.elements {
             match places.get(like.as_deref().unwrap_or(&path)) {
                 Some(at) => {
                     let name = Box::from("BackboneElement");
-                    element.types = vec![ElementType { name, content: ElementContent::Own(*at), targets: Vec::new() }];
+                    element.types =
+                        vec![ElementType { name, content: ElementJsonContent::Own(*at), targets: Vec::new() }];
                 }
                 None if like.is_some() => return None,
                 None => {}
@@ -151,10 +152,10 @@ fn element_type(text: &str) -> ElementType {
         Some((name, targets)) => (name, targets.trim_end_matches(')').split('|').map(Box::from).collect()),
         None => (text, Vec::new()),
     };
-    let content = match PrimitiveType::of(name) {
-        Some(primitive) => ElementContent::Primitive(primitive),
-        None if name == "Resource" => ElementContent::Resource,
-        None => ElementContent::Complex,
+    let content = match PrimitiveType::from_name(name) {
+        Some(primitive) => ElementJsonContent::Primitive(primitive),
+        None if name == "Resource" => ElementJsonContent::Resource,
+        None => ElementJsonContent::Complex,
     };
     ElementType { name: name.into(), content, targets }
 }

@@ -10,18 +10,18 @@ fn every_line_of_the_data_is_read() {
     let (structures, value_sets) = names();
     assert_eq!((structures.len(), value_sets.len()), (189, 220));
     for name in structures {
-        let structure = structure(name).unwrap_or_else(|| panic!("{name} is not read"));
+        let structure = structure_definition(name).unwrap_or_else(|| panic!("{name} is not read"));
         for node in &structure.nodes {
             assert!(node.elements.len() <= 128, "{name}: the elements of an object are counted in 128 bits");
             for element_type in node.elements.iter().flat_map(|element| &element.types) {
                 let known = match element_type.content {
-                    ElementContent::Complex => super::structure(&element_type.name).is_some(),
-                    ElementContent::Own(at) => structure.node(at).is_some(),
-                    ElementContent::Primitive(_) | ElementContent::Resource => true,
+                    ElementJsonContent::Complex => structure_definition(&element_type.name).is_some(),
+                    ElementJsonContent::Own(at) => structure.nested_elements(at).is_some(),
+                    ElementJsonContent::Primitive(_) | ElementJsonContent::Resource => true,
                 };
                 assert!(known, "{name} has an element of the unknown type {}", element_type.name);
                 for target in &element_type.targets {
-                    assert!(is_resource_type(target), "{name} refers to the unknown type {target}");
+                    assert!(is_r4_resource_type(target), "{name} refers to the unknown type {target}");
                 }
             }
         }
@@ -34,26 +34,26 @@ fn every_line_of_the_data_is_read() {
 #[test]
 fn resources_are_the_146_of_r4() {
     let (structures, _) = names();
-    assert_eq!(structures.into_iter().filter(|name| is_resource_type(name)).count(), 146);
-    assert_eq!(resource_types().count(), 146);
-    assert!(resource_types().all(is_resource_type));
+    assert_eq!(structures.into_iter().filter(|name| is_r4_resource_type(name)).count(), 146);
+    assert_eq!(r4_resource_types().count(), 146);
+    assert!(r4_resource_types().all(is_r4_resource_type));
     for name in ["Client", "User", "AccessPolicy", "Resource", "DomainResource", "HumanName", "SubscriptionStatus", ""]
     {
-        assert!(!is_resource_type(name), "{name}");
+        assert!(!is_r4_resource_type(name), "{name}");
     }
 }
 
 #[test]
 fn a_type_has_what_it_inherits_and_a_choice_its_names() {
-    let patient = structure("Patient").and_then(StructureDefinition::root).unwrap();
+    let patient = structure_definition("Patient").and_then(StructureDefinition::root_elements).unwrap();
     for name in ["id", "meta", "text", "contained", "extension", "birthDate", "deceasedBoolean", "deceasedDateTime"] {
-        assert!(patient.member(name).is_some(), "{name}");
+        assert!(patient.resolve_json_member(name).is_some(), "{name}");
     }
     for name in ["deceased", "deceasedString", "resourceType", "birthdate"] {
-        assert!(patient.member(name).is_none(), "{name}");
+        assert!(patient.resolve_json_member(name).is_none(), "{name}");
     }
-    let required: Vec<&str> = structure("Observation")
-        .and_then(StructureDefinition::root)
+    let required: Vec<&str> = structure_definition("Observation")
+        .and_then(StructureDefinition::root_elements)
         .map(|node| {
             node.required.iter().filter_map(|at| node.elements.get(*at)).map(|element| &*element.name).collect()
         })
@@ -64,11 +64,11 @@ fn a_type_has_what_it_inherits_and_a_choice_its_names() {
 #[test]
 fn a_value_set_is_found_by_its_url_with_or_without_a_version() {
     let url = "http://hl7.org/fhir/ValueSet/administrative-gender";
-    let gender = members(url).unwrap();
-    assert_eq!(members(&format!("{url}|4.0.1")), Some(Arc::clone(&gender)));
+    let gender = value_set_codes(url).unwrap();
+    assert_eq!(value_set_codes(&format!("{url}|4.0.1")), Some(Arc::clone(&gender)));
     let codes: Vec<_> = gender.iter().map(|(_, code)| code).collect();
     assert_eq!(codes, ["female", "male", "other", "unknown"]);
     for open in ["http://hl7.org/fhir/ValueSet/mimetypes", "http://example.org/ValueSet/x", ""] {
-        assert_eq!(members(open), None, "{open}");
+        assert_eq!(value_set_codes(open), None, "{open}");
     }
 }

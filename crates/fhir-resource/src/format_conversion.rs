@@ -27,10 +27,10 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use crate::key::ResourceKey;
 use crate::reference::{self, ElementContext, ReferenceTarget};
+use crate::resource_key::ResourceKey;
 
-pub use text::{DocumentHead, NeedsParsingError, append_document};
+pub use text::{DocumentHead, NeedsParsingError, append_document_line};
 
 /// The primitive types: the native form begins with a small letter.
 ///
@@ -59,42 +59,42 @@ const PRIMITIVES: [&str; 20] = [
     "uuid",
 ];
 
-/// Returns a resource in FHIR's format as the native endpoint would store it.
+/// Converts a resource from FHIR's format to the native one.
 #[must_use]
-pub fn to_native(resource: Value) -> Value {
-    let resource_type = resource.as_object().and_then(reference::resource_type).map(str::to_owned);
+pub fn convert_to_native(resource: Value) -> Value {
+    let resource_type = resource.as_object().and_then(reference::declared_resource_type).map(str::to_owned);
     convert_resource(Format::Native, resource_type.as_deref(), resource)
 }
 
-/// Returns a resource in either format, or in a mixture, in FHIR's.
+/// Converts a resource from either format, or a mixture, to FHIR's.
 #[must_use]
-pub fn to_fhir(resource: Value) -> Value {
-    let resource_type = resource.as_object().and_then(reference::resource_type).map(str::to_owned);
+pub fn convert_to_fhir(resource: Value) -> Value {
+    let resource_type = resource.as_object().and_then(reference::declared_resource_type).map(str::to_owned);
     convert_resource(Format::Fhir, resource_type.as_deref(), resource)
 }
 
-/// Returns a resource of a type in FHIR's format, also where the resource does not name its type.
+/// Converts a resource of a given type to FHIR's format, even without `resourceType` in it.
 #[must_use]
-pub fn to_fhir_of(resource_type: &str, resource: Value) -> Value {
+pub fn convert_typed_to_fhir(resource_type: &str, resource: Value) -> Value {
     convert_resource(Format::Fhir, Some(resource_type), resource)
 }
 
-/// Returns a resource of a type in the native format, also where the resource does not name its type.
+/// Converts a resource of a given type to the native format, even without `resourceType` in it.
 #[must_use]
-pub fn to_native_of(resource_type: &str, resource: Value) -> Value {
+pub fn convert_typed_to_native(resource_type: &str, resource: Value) -> Value {
     convert_resource(Format::Native, Some(resource_type), resource)
 }
 
-/// Returns the native form of a resource that was changed in FHIR's format. What the change left as it was `before` stays
-/// in the format it is stored in, which may be FHIR's where it was written natively.
+/// Converts a resource that was changed in FHIR's format to the native one, and keeps unchanged parts as stored in
+/// `before`.
 #[must_use]
-pub fn to_native_from(resource_type: &str, mut changed: Value, before: &Value) -> Value {
-    let root = ElementContext::root(Some(resource_type));
-    if !is_pattern(resource_type) {
+pub fn convert_changed_to_native(resource_type: &str, mut changed: Value, before: &Value) -> Value {
+    let root = ElementContext::document_root(Some(resource_type));
+    if !has_reference_patterns(resource_type) {
         return natively(&root, changed, Some(before));
     }
     if let Some(link) = changed.get_mut(LINK) {
-        *link = natively(&root.member(LINK.as_bytes()), link.take(), before.get(LINK));
+        *link = natively(&root.child_member(LINK.as_bytes()), link.take(), before.get(LINK));
     }
     changed
 }
@@ -122,10 +122,10 @@ fn natively(path: &ElementContext<'_>, value: Value, before: Option<&Value>) -> 
                 .collect()
         }
         Value::Object(members) => {
-            let path = path.of_object(|| reference::resource_type(&members));
+            let path = path.with_object_type(|| reference::declared_resource_type(&members));
             let native = |(name, inner): (String, Value)| {
                 let before = before.and_then(|before| before.get(&name));
-                let inner = natively(&path.member(name.as_bytes()), inner, before);
+                let inner = natively(&path.child_member(name.as_bytes()), inner, before);
                 (name, inner)
             };
             let mut object: Map<String, Value> = members.into_iter().map(native).collect();
@@ -145,20 +145,20 @@ fn as_fhir(path: &ElementContext<'_>, value: &Value) -> Value {
 /// The member of an access policy that holds references; what stands in the others is a pattern.
 const LINK: &str = "link";
 
-/// Returns whether what looks like references in resources of this type is compared and not followed.
+/// Returns whether the references in resources of this type are patterns to compare with, not references to follow.
 ///
 /// A pattern `{"reference": "Patient/1"}` is met by the same text, so converting it would change the policy.
 #[must_use]
-pub fn is_pattern(resource_type: &str) -> bool {
+pub fn has_reference_patterns(resource_type: &str) -> bool {
     resource_type == "AccessPolicy"
 }
 
 fn convert_resource(to: Format, resource_type: Option<&str>, mut resource: Value) -> Value {
-    let root = ElementContext::root(resource_type);
+    let root = ElementContext::document_root(resource_type);
     match &mut resource {
-        Value::Object(members) if resource_type.is_some_and(is_pattern) => {
+        Value::Object(members) if resource_type.is_some_and(has_reference_patterns) => {
             if let Some(link) = members.get_mut(LINK) {
-                convert(to, &root.member(LINK.as_bytes()), link);
+                convert(to, &root.child_member(LINK.as_bytes()), link);
             }
         }
         other => convert(to, &root, other),
@@ -182,9 +182,9 @@ fn convert(to: Format, path: &ElementContext<'_>, value: &mut Value) {
             }
         }
         Value::Object(object) => {
-            let path = path.of_object(|| reference::resource_type(object));
+            let path = path.with_object_type(|| reference::declared_resource_type(object));
             for (name, inner) in object.iter_mut() {
-                convert(to, &path.member(name.as_bytes()), inner);
+                convert(to, &path.child_member(name.as_bytes()), inner);
             }
             convert_object(to, &path, object);
         }
@@ -197,7 +197,7 @@ fn convert_object(to: Format, path: &ElementContext<'_>, object: &mut Map<String
         Format::Native => native_reference(path, object),
         Format::Fhir => fhir_reference(path, object),
     }
-    match (path.element(), to) {
+    match (path.element_name(), to) {
         (b"extension" | b"modifierExtension", Format::Native) => native_union(object),
         (b"extension" | b"modifierExtension", Format::Fhir) => fhir_choice(object),
         _ => {}
@@ -205,7 +205,7 @@ fn convert_object(to: Format, path: &ElementContext<'_>, object: &mut Map<String
 }
 
 fn native_reference(path: &ElementContext<'_>, object: &mut Map<String, Value>) {
-    if !reference::has_only(object, &["reference"]) || !path.may_be_reference() {
+    if !reference::has_only_reference_members(object, &["reference"]) || !path.may_be_reference() {
         return;
     }
     let Some(Value::String(text)) = object.get("reference") else { return };
@@ -227,12 +227,14 @@ fn native_reference(path: &ElementContext<'_>, object: &mut Map<String, Value>) 
 fn fhir_reference(path: &ElementContext<'_>, object: &mut Map<String, Value>) {
     const RESOURCE: [&str; 3] = ["resourceType", "id", "versionId"];
     let text = |name: &str| object.get(name).and_then(Value::as_str);
-    let target = if reference::has_only(object, &RESOURCE) {
+    let target = if reference::has_only_reference_members(object, &RESOURCE) {
         relative(text("resourceType"), text("id"), object.get("versionId")).filter(|_| !path.may_be_resource())
-    } else if reference::has_only(object, &["localRef"]) {
+    } else if reference::has_only_reference_members(object, &["localRef"]) {
         text("localRef").filter(|_| !path.may_be_resource()).map(|name| format!("#{name}"))
-    } else if reference::has_only(object, &["uri"]) {
-        text("uri").filter(|uri| reference::is_absolute(uri) && path.may_be_uri_reference()).map(str::to_owned)
+    } else if reference::has_only_reference_members(object, &["uri"]) {
+        text("uri")
+            .filter(|uri| reference::is_absolute_reference(uri) && path.may_be_uri_reference())
+            .map(str::to_owned)
     } else {
         None
     };

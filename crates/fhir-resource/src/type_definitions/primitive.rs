@@ -51,7 +51,7 @@ pub enum PrimitiveType {
 impl PrimitiveType {
     /// Returns the primitive of that name, if it is one.
     #[must_use]
-    pub fn of(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Some(match name {
             "base64Binary" => Self::Base64Binary,
             "boolean" => Self::Boolean,

@@ -13,9 +13,9 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
-use super::{Format, convert_object, is_pattern};
-use crate::key::{ResourceId, ResourceKey, ResourceType};
+use super::{Format, convert_object, has_reference_patterns};
 use crate::reference::{self, ElementContext};
+use crate::resource_key::{ResourceId, ResourceKey, ResourceType};
 
 /// How deep a document may be nested here.
 const DEPTH_MAX: usize = 100;
@@ -24,12 +24,12 @@ const NATIVE: [&[u8]; 5] = [b"resourceType", b"id", b"versionId", b"localRef", b
 
 const META: &[u8] = b"meta";
 
-/// The text must be parsed to be converted, or is not a document; nothing was appended.
+/// The body has to be parsed before it can be converted, or is not a document; nothing was appended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the text of the document cannot be copied")]
 pub struct NeedsParsingError;
 
-/// The members that precede the body of a document: its key, version and time.
+/// The members before the body of a document: key, version and time.
 #[derive(Clone, Copy, Debug)]
 pub struct DocumentHead<'a> {
     /// Its type and its id.
@@ -40,19 +40,19 @@ pub struct DocumentHead<'a> {
     pub last_updated: &'a str,
 }
 
-/// Appends the document of a body, in one line without its end; as stored where `native` is false, else in FHIR's
-/// format. A member that users' own SQL named twice is there twice.
+/// Appends the whole document of a stored body as one line of JSON, in the stored or FHIR's format. A member that
+/// users' own SQL named twice is there twice.
 ///
 /// # Errors
 /// [`NeedsParsingError`].
-pub fn append_document(
+pub fn append_document_line(
     head: DocumentHead<'_>,
     body: &str,
     native: bool,
     out: &mut Vec<u8>,
 ) -> Result<(), NeedsParsingError> {
     let DocumentHead { key: ResourceKey { resource_type, id }, version, last_updated } = head;
-    if is_pattern(resource_type.as_str()) {
+    if has_reference_patterns(resource_type.as_str()) {
         return Err(NeedsParsingError);
     }
     let begin = out.len();
@@ -62,7 +62,7 @@ pub fn append_document(
     let body = body.as_bytes();
     let mut copy = Copy { rest: body, behind: body, out: std::mem::take(out), native, depth: 0 };
     copy.out.extend_from_slice(named.as_bytes());
-    let copied = copy.body(&ElementContext::root(Some(resource_type.as_str())));
+    let copied = copy.body(&ElementContext::document_root(Some(resource_type.as_str())));
     *out = copy.out;
     if copied.is_err() {
         out.truncate(begin);
@@ -167,7 +167,7 @@ impl<'a> Copy<'a> {
                 b"resourceType" | b"id" => return Err(NeedsParsingError),
                 b"meta" if own_meta.is_some() => return Err(NeedsParsingError),
                 b"meta" => own_meta = Some(self.own_meta(begin, root)?),
-                name => drop(self.value(&root.member(name))?),
+                name => drop(self.value(&root.child_member(name))?),
             }
             self.write_out();
         }
@@ -187,7 +187,7 @@ impl<'a> Copy<'a> {
         self.space();
         self.leave_out();
         self.out.truncate(begin);
-        let seen = self.object(&root.member(META))?;
+        let seen = self.object(&root.child_member(META))?;
         // A version in the body would replace ours; and together with ours it is no reference.
         if seen.has(Seen::VERSION) || seen.may_change(META) {
             return Err(NeedsParsingError);
@@ -239,8 +239,9 @@ impl<'a> Copy<'a> {
     }
 
     fn object(&mut self, path: &ElementContext<'_>) -> Result<Seen, NeedsParsingError> {
-        let resource_type = if self.native && path.names_resource() { resource_type(self.rest)? } else { None };
-        let path = path.of_object(|| resource_type.as_deref());
+        let resource_type =
+            if self.native && path.has_resource_element_name() { resource_type(self.rest)? } else { None };
+        let path = path.with_object_type(|| resource_type.as_deref());
         let begin = self.written();
         let (mut seen, mut named, mut first) = (Seen::default(), Named::default(), true);
         self.expect(b'{')?;
@@ -248,10 +249,10 @@ impl<'a> Copy<'a> {
         while self.is_member(&mut first)? {
             let name = self.name()?;
             seen.note(name);
-            named.note(name, self.value(&path.member(name))?);
+            named.note(name, self.value(&path.child_member(name))?);
         }
         self.depth -= 1;
-        if self.native && seen.may_change(path.element()) {
+        if self.native && seen.may_change(path.element_name()) {
             self.write_out();
             match named.only().filter(|_| !path.may_be_resource()) {
                 Some((resource_type, id)) => {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Codes by the system they are of.
+/// A set of codes grouped by code system.
 ///
 /// A code is compared as it is written: R4's code systems that bindings require are case-sensitive.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -43,13 +43,13 @@ impl CodesBySystem {
         self.by_system.get(system).is_some_and(|codes| codes.contains(code))
     }
 
-    /// Returns whether a code is a member whose system goes without saying, as that of a `code` does.
+    /// Returns whether any system has this code, for elements whose code system is implied.
     #[must_use]
-    pub fn contains_code(&self, code: &str) -> bool {
+    pub fn contains_code_without_system(&self, code: &str) -> bool {
         self.by_system.values().any(|codes| codes.contains(code))
     }
 
-    /// Every member: its system and its code, in their order.
+    /// Returns every system and code, in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.by_system.iter().flat_map(|(system, codes)| codes.iter().map(|code| (&**system, &**code)))
     }
@@ -78,7 +78,7 @@ mod tests {
             codes.insert(system, code);
         }
         assert!(codes.contains("s", "b") && !codes.contains("t", "b") && !codes.contains("s", "B"));
-        assert!(codes.contains_code("a") && !codes.contains_code("c"));
+        assert!(codes.contains_code_without_system("a") && !codes.contains_code_without_system("c"));
         assert_eq!(codes.iter().collect::<Vec<_>>(), [("s", "a"), ("s", "b"), ("t", "a")]);
         codes.retain(|system, _| system == "t");
         assert_eq!((codes.len(), codes.is_empty()), (1, false));

@@ -36,8 +36,8 @@ use std::sync::{Arc, OnceLock};
 pub use codes::CodesBySystem;
 pub use primitive::PrimitiveType;
 pub use structure::{
-    ElementContent, ElementDefinition, ElementType, ObjectDefinition, RequiredBinding, StructureDefinition,
-    choice_member,
+    ElementDefinition, ElementJsonContent, ElementType, ObjectElements, RequiredBinding, StructureDefinition,
+    choice_member_name,
 };
 
 /// The data, in the form the module documentation describes.
@@ -84,9 +84,9 @@ fn index() -> &'static Index {
     })
 }
 
-/// Returns the definition of a type by its name; `None` for a name that is no type of R4, and for primitives.
+/// Returns the definition of an R4 type by its name; `None` for primitives and unknown names.
 #[must_use]
-pub fn structure(name: &str) -> Option<&'static StructureDefinition> {
+pub fn structure_definition(name: &str) -> Option<&'static StructureDefinition> {
     index().structures.get(name)?.get(parse::structure).map(Arc::as_ref)
 }
 
@@ -95,8 +95,8 @@ pub(crate) fn value_set(id: &str) -> Option<&'static Arc<CodesBySystem>> {
     index().value_sets.get(id)?.get(|text| Some(parse::codes(text)))
 }
 
-/// Returns the types that R4 has resources of, in no order.
-pub fn resource_types() -> impl Iterator<Item = &'static str> {
+/// Returns the names of the R4 resource types, in no order.
+pub fn r4_resource_types() -> impl Iterator<Item = &'static str> {
     let is_concrete = |name: &str| !parse::ABSTRACT.contains(&name);
     let of_a_resource = |text: &str| {
         let base = text.lines().next().and_then(|line| Some(line.split_once(' ')?.1));
@@ -106,16 +106,16 @@ pub fn resource_types() -> impl Iterator<Item = &'static str> {
     named.map(|(name, _)| *name)
 }
 
-/// Returns whether R4 has resources of this type. Abstract types and the platform's own are none.
+/// Returns whether R4 has a concrete resource type of this name. Abstract types and the platform's own are none.
 #[must_use]
-pub fn is_resource_type(name: &str) -> bool {
-    structure(name).is_some_and(StructureDefinition::is_resource)
+pub fn is_r4_resource_type(name: &str) -> bool {
+    structure_definition(name).is_some_and(StructureDefinition::is_concrete_resource)
 }
 
-/// Returns the codes of a value set of R4 that an element has to be bound to, by its url with or without a version;
-/// `None` for another one, and for one whose codes cannot be listed.
+/// Returns the codes of an R4 value set with a required binding, by its URL; `None` when the binding is not required or
+/// the set cannot be expanded.
 #[must_use]
-pub fn members(url: &str) -> Option<Arc<CodesBySystem>> {
+pub fn value_set_codes(url: &str) -> Option<Arc<CodesBySystem>> {
     let url = url.split_once('|').map_or(url, |(url, _)| url);
     index().ids.get(url).and_then(|id| value_set(id)).map(Arc::clone)
 }

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::key::{ResourceId, ResourceKey, ResourceType};
+use crate::resource_key::{ResourceId, ResourceKey, ResourceType};
 
 /// The type whose resources have compartments.
 const PATIENT: &str = "Patient";
@@ -39,9 +39,9 @@ pub enum CompartmentMembership {
     Closed,
 }
 
-/// Returns how resources of this type come into a patient's compartment.
+/// Returns the rule by which resources of this type belong to patient compartments.
 #[must_use]
-pub fn membership(resource_type: &ResourceType) -> CompartmentMembership {
+pub fn patient_compartment_membership(resource_type: &ResourceType) -> CompartmentMembership {
     let name = resource_type.as_str();
     if name == PATIENT {
         return CompartmentMembership::Itself;
@@ -58,67 +58,68 @@ pub fn membership(resource_type: &ResourceType) -> CompartmentMembership {
     }
 }
 
-/// Returns the types of which resources may be in a patient's compartment by what they refer to, in their order.
-pub fn types() -> impl Iterator<Item = &'static str> {
+/// Returns the types whose resources may belong to a patient's compartment through references, in the order of their
+/// names.
+pub fn patient_compartment_types() -> impl Iterator<Item = &'static str> {
     patient::PATHS.iter().map(|(resource_type, _)| *resource_type)
 }
 
-/// Returns the types that describe the world and no person, in their order.
-pub fn shared_types() -> impl Iterator<Item = &'static str> {
+/// Returns the types whose resources describe no person, in the order of their names.
+pub fn patient_independent_types() -> impl Iterator<Item = &'static str> {
     patient::SHARED.iter().copied()
 }
 
 /// The compartment of one patient.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Compartment {
+pub struct PatientCompartment {
     patient: ResourceId,
     /// `{base_url}/fhir/`: absolute references that begin with it are to our own resources.
     own: String,
 }
 
-impl Compartment {
+impl PatientCompartment {
     /// Returns the compartment of this patient; `fhir_base` is the address of our own FHIR endpoint, without a slash at
     /// the end.
     #[must_use]
-    pub fn of(patient: ResourceId, fhir_base: &str) -> Self {
+    pub fn of_patient(patient: ResourceId, fhir_base: &str) -> Self {
         Self { patient, own: format!("{fhir_base}/") }
     }
 
-    /// Returns the patient.
+    /// Returns the id of the patient.
     #[must_use]
-    pub fn patient(&self) -> &ResourceId {
+    pub fn patient_id(&self) -> &ResourceId {
         &self.patient
     }
 
-    /// Returns the texts that refer to the patient, without a version.
+    /// Returns the reference texts that refer to the patient, without a version.
     #[must_use]
-    pub fn references(&self) -> [String; 2] {
+    pub fn patient_references(&self) -> [String; 2] {
         let relative = format!("{PATIENT}/{}", self.patient);
         let absolute = format!("{}{relative}", self.own);
         [relative, absolute]
     }
 
-    /// Returns what texts that refer to one version of the patient begin with.
+    /// Returns the prefixes of reference texts that refer to a version of the patient.
     #[must_use]
-    pub fn versioned_references(&self) -> [String; 2] {
-        self.references().map(|text| text + VERSION)
+    pub fn versioned_reference_prefixes(&self) -> [String; 2] {
+        self.patient_references().map(|text| text + VERSION)
     }
 
-    /// Returns whether a resource, as stored or in FHIR's format, is in the compartment.
+    /// Returns whether a resource, in either format, is in the compartment.
     #[must_use]
-    pub fn contains(&self, key: &ResourceKey, resource: &Value) -> bool {
-        match membership(&key.resource_type) {
+    pub fn contains_resource(&self, key: &ResourceKey, resource: &Value) -> bool {
+        match patient_compartment_membership(&key.resource_type) {
             CompartmentMembership::Itself => key.id == self.patient,
             CompartmentMembership::Reference(paths) => {
-                paths.iter().any(|path| any_at(path, resource, &mut |value| self.refers(value)))
+                paths.iter().any(|path| any_object_at_path(path, resource, &mut |value| self.refers(value)))
             }
             CompartmentMembership::Shared | CompartmentMembership::Closed => false,
         }
     }
 
-    /// Returns the ids of the other patients in whose compartments the resource is as well.
+    /// Returns the ids of the other patients whose compartments also contain the resource.
     #[must_use]
-    pub fn others(&self, key: &ResourceKey, resource: &Value) -> BTreeSet<String> {
+    pub fn other_patient_ids(&self, key: &ResourceKey, resource: &Value) -> BTreeSet<String> {
         let mut others = BTreeSet::new();
         each_patient(&key.resource_type, resource, &self.own, &mut |id| {
             if id != self.patient.as_str() {
@@ -133,11 +134,15 @@ impl Compartment {
     }
 }
 
-/// Returns the ids of all patients in whose compartments a resource, as stored or in FHIR's format, is; `fhir_base`
-/// as in [`Compartment::of`].
+/// Returns the ids of all patients whose compartments contain a resource, in either format.
 #[must_use]
-pub fn patients(resource_type: &ResourceType, id: &str, resource: &Value, fhir_base: &str) -> BTreeSet<String> {
-    if membership(resource_type) == CompartmentMembership::Itself {
+pub fn compartment_patient_ids(
+    resource_type: &ResourceType,
+    id: &str,
+    resource: &Value,
+    fhir_base: &str,
+) -> BTreeSet<String> {
+    if patient_compartment_membership(resource_type) == CompartmentMembership::Itself {
         return BTreeSet::from([id.to_owned()]);
     }
     let mut patients = BTreeSet::new();
@@ -149,9 +154,9 @@ pub fn patients(resource_type: &ResourceType, id: &str, resource: &Value, fhir_b
 
 /// The patients that the elements of a resource name, some more than once.
 fn each_patient(resource_type: &ResourceType, resource: &Value, own: &str, out: &mut dyn FnMut(&str)) {
-    if let CompartmentMembership::Reference(paths) = membership(resource_type) {
+    if let CompartmentMembership::Reference(paths) = patient_compartment_membership(resource_type) {
         for path in paths {
-            any_at(path, resource, &mut |value| {
+            any_object_at_path(path, resource, &mut |value| {
                 patients_named_by(value, own).for_each(&mut *out);
                 false
             });
@@ -174,12 +179,12 @@ fn patient_in<'a>(text: &'a str, own: &str) -> Option<&'a str> {
     Some(id.split_once(VERSION).map_or(id, |(id, _)| id))
 }
 
-/// Returns whether `holds` returns true for any object at `path`; arrays on the way and at the end are entered.
-pub fn any_at(path: &[&str], value: &Value, holds: &mut dyn FnMut(&Value) -> bool) -> bool {
+/// Returns whether `holds` is true for any object at `path`, searching through arrays.
+pub fn any_object_at_path(path: &[&str], value: &Value, holds: &mut dyn FnMut(&Value) -> bool) -> bool {
     match (value, path.split_first()) {
-        (Value::Array(elements), _) => elements.iter().any(|element| any_at(path, element, holds)),
+        (Value::Array(elements), _) => elements.iter().any(|element| any_object_at_path(path, element, holds)),
         (Value::Object(object), Some((name, rest))) => {
-            object.get(*name).is_some_and(|inner| any_at(rest, inner, holds))
+            object.get(*name).is_some_and(|inner| any_object_at_path(rest, inner, holds))
         }
         (Value::Object(_), None) => holds(value),
         _ => false,

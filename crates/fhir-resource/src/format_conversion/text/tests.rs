@@ -1,8 +1,8 @@
 use proptest::prelude::*;
 use serde_json::json;
 
+use super::super::convert_to_fhir;
 use super::super::tests::{ALL_KEYS, json_of};
-use super::super::to_fhir;
 use super::*;
 use crate::stored::StoredResource;
 
@@ -13,7 +13,7 @@ fn copied(text: &str, native: bool) -> Option<String> {
     let key = "Observation/o".parse().unwrap();
     let head = DocumentHead { key: &key, version: 7, last_updated: "2026-01-01T00:00:00.000001Z" };
     let mut out = b"before".to_vec();
-    let copied = append_document(head, text, native, &mut out);
+    let copied = append_document_line(head, text, native, &mut out);
     let line = String::from_utf8(out).unwrap().strip_prefix("before").unwrap().to_owned();
     assert_eq!(copied.is_err(), line.is_empty(), "{text}");
     copied.is_ok().then_some(line)
@@ -22,8 +22,8 @@ fn copied(text: &str, native: bool) -> Option<String> {
 /// The same by the rules on values.
 fn model(body: &Value, native: bool) -> Value {
     let key = "Observation/o".parse().unwrap();
-    let document = StoredResource { key, version: 7, updated_us: UPDATED_US, resource: body.clone() }.document();
-    if native { to_fhir(document) } else { document }
+    let document = StoredResource { key, version: 7, updated_us: UPDATED_US, resource: body.clone() }.to_document();
+    if native { convert_to_fhir(document) } else { document }
 }
 
 #[test]
@@ -121,14 +121,14 @@ fn what_is_no_document_or_not_simple_is_left_to_others() {
     let policy = "AccessPolicy/p".parse().unwrap();
     let head = DocumentHead { key: &policy, version: 1, last_updated: "" };
     assert_eq!(
-        append_document(head, "{}", true, &mut Vec::new()),
+        append_document_line(head, "{}", true, &mut Vec::new()),
         Err(NeedsParsingError),
         "its patterns are not ours to rewrite"
     );
 }
 
 proptest! {
-    #![proptest_config(crate::testing::config(2000))]
+    #![proptest_config(crate::property_testing::seeded_proptest_config(2000))]
 
     #[test]
     fn any_document_that_is_copied_is_what_the_rules_on_values_make(any in json_of(ALL_KEYS), meta in json_of(ALL_KEYS)) {

@@ -2,16 +2,16 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::{format, testing};
+use crate::{format_conversion, property_testing};
 
 const BASE: &str = "https://payer.example/fhir";
 
-fn compartment() -> Compartment {
-    Compartment::of("me".parse().unwrap(), BASE)
+fn compartment() -> PatientCompartment {
+    PatientCompartment::of_patient("me".parse().unwrap(), BASE)
 }
 
 fn contains(at: &str, resource: &Value) -> bool {
-    compartment().contains(&at.parse().unwrap(), resource)
+    compartment().contains_resource(&at.parse().unwrap(), resource)
 }
 
 fn resource_type(name: &str) -> ResourceType {
@@ -67,14 +67,17 @@ fn the_tables_are_sorted_and_no_type_is_in_both() {
 
 #[test]
 fn a_type_is_in_the_compartment_or_shared_or_closed() {
-    assert_eq!(membership(&resource_type("Patient")), CompartmentMembership::Itself);
+    assert_eq!(patient_compartment_membership(&resource_type("Patient")), CompartmentMembership::Itself);
     let observation: &[ElementPath] = &[&["subject"], &["performer"]];
-    assert_eq!(membership(&resource_type("Observation")), CompartmentMembership::Reference(observation));
+    assert_eq!(
+        patient_compartment_membership(&resource_type("Observation")),
+        CompartmentMembership::Reference(observation)
+    );
     for shared in ["Practitioner", "PractitionerRole", "Organization", "Location", "Medication", "ValueSet"] {
-        assert_eq!(membership(&resource_type(shared)), CompartmentMembership::Shared, "{shared}");
+        assert_eq!(patient_compartment_membership(&resource_type(shared)), CompartmentMembership::Shared, "{shared}");
     }
     for closed in ["Group", "Bundle", "Linkage", "Client", "User", "AccessPolicy", "PlatformMigration", "Nonsense"] {
-        assert_eq!(membership(&resource_type(closed)), CompartmentMembership::Closed, "{closed}");
+        assert_eq!(patient_compartment_membership(&resource_type(closed)), CompartmentMembership::Closed, "{closed}");
     }
 }
 
@@ -114,12 +117,12 @@ fn others_are_the_patients_that_are_named_beside_this_one() {
         "patient": {"resourceType": "Patient", "id": "me"},
         "payee": {"party": {"reference": "Patient/you", "uri": format!("{BASE}/Patient/they")}},
     });
-    let others = compartment().others(&"Claim/1".parse().unwrap(), &claim);
+    let others = compartment().other_patient_ids(&"Claim/1".parse().unwrap(), &claim);
     assert_eq!(others.into_iter().collect::<Vec<_>>(), ["they", "you"]);
 }
 
 proptest! {
-    #![proptest_config(testing::config(300))]
+    #![proptest_config(property_testing::seeded_proptest_config(300))]
 
     #[test]
     fn membership_does_not_depend_on_the_spelling(
@@ -136,18 +139,18 @@ proptest! {
             let Value::Object(members) = at(path, spellings(id)[spelling].clone()) else { unreachable!() };
             resource.as_object_mut().unwrap().extend(members);
         }
-        let native = format::to_native(resource.clone());
-        let fhir = format::to_fhir(native.clone());
+        let native = format_conversion::convert_to_native(resource.clone());
+        let fhir = format_conversion::convert_to_fhir(native.clone());
         for spelled in [&resource, &native, &fhir] {
-            prop_assert_eq!(compartment().contains(&key, spelled), mine, "{}", spelled);
-            prop_assert_eq!(compartment().others(&key, spelled).is_empty(), mine, "{}", spelled);
+            prop_assert_eq!(compartment().contains_resource(&key, spelled), mine, "{}", spelled);
+            prop_assert_eq!(compartment().other_patient_ids(&key, spelled).is_empty(), mine, "{}", spelled);
         }
     }
 
     #[test]
-    fn any_document_has_an_answer(row in 0..patient::PATHS.len(), resource in testing::any_json()) {
+    fn any_document_has_an_answer(row in 0..patient::PATHS.len(), resource in property_testing::any_json()) {
         let key: ResourceKey = format!("{}/1", patient::PATHS[row].0).parse().unwrap();
-        prop_assert!(!compartment().contains(&key, &resource), "it names no Patient");
-        prop_assert!(compartment().others(&key, &resource).is_empty());
+        prop_assert!(!compartment().contains_resource(&key, &resource), "it names no Patient");
+        prop_assert!(compartment().other_patient_ids(&key, &resource).is_empty());
     }
 }

@@ -19,17 +19,17 @@ pub struct ResourceType(String);
 /// The text is not a resource type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a resource type is a capital letter followed by letters and digits, 64 characters at most")]
-pub struct ResourceTypeError;
+pub struct ParseResourceTypeError;
 
 impl ResourceType {
-    /// Returns whether a text is a resource type, without copying it.
+    /// Returns whether a text is a valid resource type name.
     #[must_use]
-    pub fn is_one(text: &str) -> bool {
+    pub fn is_valid(text: &str) -> bool {
         let capital = text.bytes().next().is_some_and(|first| first.is_ascii_uppercase());
         capital && text.len() <= MAX_TYPE_BYTES && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
     }
 
-    /// Returns the type as it stands in `resourceType`.
+    /// Returns the type name as in `resourceType`.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -45,10 +45,10 @@ impl ResourceType {
 }
 
 impl FromStr for ResourceType {
-    type Err = ResourceTypeError;
+    type Err = ParseResourceTypeError;
 
-    fn from_str(text: &str) -> Result<Self, ResourceTypeError> {
-        if Self::is_one(text) { Ok(Self(text.to_owned())) } else { Err(ResourceTypeError) }
+    fn from_str(text: &str) -> Result<Self, ParseResourceTypeError> {
+        if Self::is_valid(text) { Ok(Self(text.to_owned())) } else { Err(ParseResourceTypeError) }
     }
 }
 
@@ -68,17 +68,17 @@ pub struct ResourceId(String);
 /// The text is not a resource id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an id is 1 to 64 letters, digits, `.`, `_` or `-`, and neither `.` nor `..`")]
-pub struct ResourceIdError;
+pub struct ParseResourceIdError;
 
 impl ResourceId {
-    /// Returns whether a text is an id, without copying it.
+    /// Returns whether a text is a valid resource id.
     #[must_use]
-    pub fn is_one(text: &str) -> bool {
+    pub fn is_valid(text: &str) -> bool {
         let letters = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-'));
         letters && (1..=MAX_ID_BYTES).contains(&text.len()) && text != "." && text != ".."
     }
 
-    /// Returns the id as it was written; ids are compared case-sensitively.
+    /// Returns the id as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -93,10 +93,10 @@ impl From<Uuid> for ResourceId {
 }
 
 impl FromStr for ResourceId {
-    type Err = ResourceIdError;
+    type Err = ParseResourceIdError;
 
-    fn from_str(text: &str) -> Result<Self, ResourceIdError> {
-        if Self::is_one(text) { Ok(Self(text.to_owned())) } else { Err(ResourceIdError) }
+    fn from_str(text: &str) -> Result<Self, ParseResourceIdError> {
+        if Self::is_valid(text) { Ok(Self(text.to_owned())) } else { Err(ParseResourceIdError) }
     }
 }
 
@@ -106,7 +106,8 @@ impl fmt::Display for ResourceId {
     }
 }
 
-/// What names one resource of a store. Prints as the relative reference `Type/id`.
+/// The type and id that identify a resource in a store; displayed as `Type/id`. Prints as the relative reference
+/// `Type/id`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ResourceKey {
     /// The resource type.
@@ -118,16 +119,16 @@ pub struct ResourceKey {
 /// The text is not `Type/id`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a resource is named `Type/id`")]
-pub struct ResourceKeyError;
+pub struct ParseResourceKeyError;
 
 impl FromStr for ResourceKey {
-    type Err = ResourceKeyError;
+    type Err = ParseResourceKeyError;
 
-    fn from_str(text: &str) -> Result<Self, ResourceKeyError> {
-        let (resource_type, id) = text.split_once('/').ok_or(ResourceKeyError)?;
+    fn from_str(text: &str) -> Result<Self, ParseResourceKeyError> {
+        let (resource_type, id) = text.split_once('/').ok_or(ParseResourceKeyError)?;
         Ok(Self {
-            resource_type: resource_type.parse().map_err(|_| ResourceKeyError)?,
-            id: id.parse().map_err(|_| ResourceKeyError)?,
+            resource_type: resource_type.parse().map_err(|_| ParseResourceKeyError)?,
+            id: id.parse().map_err(|_| ParseResourceKeyError)?,
         })
     }
 }
@@ -149,7 +150,7 @@ mod tests {
         }
         let long = format!("A{}", "b".repeat(64));
         for text in ["", "client", "1A", "Cli-ent", "Cli ent", "Cliént", "A;drop", &long] {
-            assert_eq!(text.parse::<ResourceType>(), Err(ResourceTypeError), "{text}");
+            assert_eq!(text.parse::<ResourceType>(), Err(ParseResourceTypeError), "{text}");
         }
     }
 
@@ -165,7 +166,7 @@ mod tests {
             assert_eq!(text.parse::<ResourceId>().unwrap().as_str(), text);
         }
         for text in ["", ".", "..", "a/b", "a b", "é", "a\0", &"x".repeat(65)] {
-            assert_eq!(text.parse::<ResourceId>(), Err(ResourceIdError), "{text}");
+            assert_eq!(text.parse::<ResourceId>(), Err(ParseResourceIdError), "{text}");
         }
     }
 
@@ -176,7 +177,7 @@ mod tests {
         assert_eq!(key.id.as_str(), "payer-1");
         assert_eq!(key.to_string(), "Organization/payer-1");
         for text in ["Organization", "Organization/", "/x", "a/b", "A/b/c"] {
-            assert_eq!(text.parse::<ResourceKey>(), Err(ResourceKeyError), "{text}");
+            assert_eq!(text.parse::<ResourceKey>(), Err(ParseResourceKeyError), "{text}");
         }
     }
 }
