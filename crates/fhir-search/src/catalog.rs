@@ -11,12 +11,12 @@ use serde_json::Value;
 
 use self::definition::Definition;
 use crate::entry::{IndexEntry, IndexedDocument};
-use crate::parameter::{ParameterSummary, SearchParameter};
+use crate::parameter::{CompiledSearchParameter, SearchParameterSummary};
 
-pub use definition::{SearchParameterError, UnusableSearchParameter};
+pub use definition::{SearchParameterDefinitionError, UnusableSearchParameter};
 
-/// The least number of an installed parameter; R4's own have smaller ones.
-pub const FIRST_INSTALLED: i64 = 10_000;
+/// The lowest number of an installed search parameter; the parameters of R4 itself have lower numbers.
+pub const FIRST_INSTALLED_PARAMETER_NUMBER: i64 = 10_000;
 
 /// The types every resource is of.
 const ROOTS: [&str; 2] = ["Resource", "DomainResource"];
@@ -36,23 +36,22 @@ pub struct SearchParameterCatalog {
 
 /// The parameters of one type, in the order of their codes.
 #[derive(Debug)]
-struct Parameters(Vec<Arc<SearchParameter>>);
+struct Parameters(Vec<Arc<CompiledSearchParameter>>);
 
 impl SearchParameterCatalog {
-    /// Returns the parameters of R4 alone.
+    /// Creates a catalog of R4's own search parameters alone.
     #[must_use]
-    pub fn base() -> Arc<Self> {
+    pub fn with_r4_only() -> Arc<Self> {
         Arc::new(Self::of(Vec::new()))
     }
 
-    /// R4's parameters and those of `SearchParameter` resources, each with the number its rows have:
-    /// [`FIRST_INSTALLED`] or more, and the same for the same URL for as long as there are rows.
+    /// Creates a catalog of R4's parameters and of installed `SearchParameter` resources, each with its number.
     ///
     /// What cannot be compiled is left out and returned with its reason. So is a parameter whose code its
     /// type has already: the first one stays, R4's before all. A URL of R4 itself is passed over, since it
     /// is here already.
     #[must_use]
-    pub fn with<'a>(
+    pub fn with_installed<'a>(
         installed: impl IntoIterator<Item = (i64, &'a Value)>,
     ) -> (Arc<Self>, Vec<UnusableSearchParameter>) {
         let documents: Vec<(i64, &Value)> = installed.into_iter().collect();
@@ -70,23 +69,31 @@ impl SearchParameterCatalog {
         Self { installed, kinds, unnamed: OnceLock::new() }
     }
 
-    /// Returns the parameter a type has under a name; those of all resources (`_id`, `_tag`) every type has.
+    /// Returns the search parameter that a resource type has under a code, including those of every type (`_id`,
+    /// `_tag`).
     #[must_use]
-    pub fn parameter(&self, resource_type: &ResourceType, code: &str) -> Option<&Arc<SearchParameter>> {
+    pub fn find_parameter_by_code(
+        &self,
+        resource_type: &ResourceType,
+        code: &str,
+    ) -> Option<&Arc<CompiledSearchParameter>> {
         let parameters = &self.of_kind(resource_type).0;
         let found = parameters.binary_search_by(|parameter| parameter.code.as_str().cmp(code)).ok()?;
         parameters.get(found)
     }
 
-    /// Returns the parameters of a type in the order of their codes.
-    pub fn parameters(&self, resource_type: &ResourceType) -> impl Iterator<Item = &Arc<SearchParameter>> {
+    /// Returns the search parameters of a resource type in the order of their codes.
+    pub fn parameters_of_type(
+        &self,
+        resource_type: &ResourceType,
+    ) -> impl Iterator<Item = &Arc<CompiledSearchParameter>> {
         self.of_kind(resource_type).0.iter()
     }
 
-    /// Returns what the parameters of a type are called, in the order of their codes. Asking it of all types keeps none
-    /// of their parameters in memory.
+    /// Returns summaries of the search parameters of a resource type in the order of their codes, without keeping
+    /// compiled parameters in memory. Asking it of all types keeps none of their parameters in memory.
     #[must_use]
-    pub fn outlines(&self, resource_type: &ResourceType) -> Vec<ParameterSummary> {
+    pub fn parameter_summaries_of_type(&self, resource_type: &ResourceType) -> Vec<SearchParameterSummary> {
         let outlined =
             |parameters: &Parameters| parameters.0.iter().map(|parameter| parameter.as_ref().into()).collect();
         match self.kinds.get(resource_type.as_str()).and_then(OnceLock::get) {
@@ -95,32 +102,36 @@ impl SearchParameterCatalog {
         }
     }
 
-    /// Returns whether a definition names the type, so that it has more than what all resources have.
+    /// Returns whether search parameters are defined for the type itself, beyond those of every resource.
     #[must_use]
-    pub fn names(&self, resource_type: &ResourceType) -> bool {
+    pub fn has_parameters_for_type(&self, resource_type: &ResourceType) -> bool {
         !ROOTS.contains(&resource_type.as_str()) && self.kinds.contains_key(resource_type.as_str())
     }
 
-    /// Returns the types that definitions name, in their order.
-    pub fn kinds(&self) -> impl Iterator<Item = &str> {
+    /// Returns the resource types that have search parameters of their own, in alphabetical order.
+    pub fn types_with_parameters(&self) -> impl Iterator<Item = &str> {
         self.kinds.keys().map(String::as_str).filter(|resource_type| !ROOTS.contains(resource_type))
     }
 
-    /// Returns the parameters of the type whose rows serve this one, where it has no rows.
-    pub fn sources<'a>(
+    /// Returns the parameters of the type whose index rows also serve this one, when it has no rows.
+    pub fn parameters_sharing_rows<'a>(
         &'a self,
         resource_type: &ResourceType,
-        parameter: &'a SearchParameter,
-    ) -> impl Iterator<Item = &'a Arc<SearchParameter>> {
+        parameter: &'a CompiledSearchParameter,
+    ) -> impl Iterator<Item = &'a Arc<CompiledSearchParameter>> {
         let sources = &parameter.sources;
         let of_kind = if sources.is_empty() { [].iter() } else { self.of_kind(resource_type).0.iter() };
         of_kind.filter(|other| sources.contains(&other.number))
     }
 
-    /// Returns the parameters of the type that have the rows of the parts of this composite, in the order of its parts,
-    /// where it has no rows.
+    /// Returns the parameters whose index rows serve the parts of this composite, in the order of its parts, when it
+    /// has no rows.
     #[must_use]
-    pub fn parts(&self, resource_type: &ResourceType, composite: &SearchParameter) -> Vec<Arc<SearchParameter>> {
+    pub fn composite_part_parameters(
+        &self,
+        resource_type: &ResourceType,
+        composite: &CompiledSearchParameter,
+    ) -> Vec<Arc<CompiledSearchParameter>> {
         if composite.parts.is_empty() {
             return Vec::new();
         }
@@ -129,15 +140,15 @@ impl SearchParameterCatalog {
         composite.parts.iter().filter_map(found).collect()
     }
 
-    /// Returns what a resource puts into the index: the parameter's number and the value, each pair once, and the
-    /// compartments under [`COMPARTMENT`]. What has [`sources`](Self::sources) or [`parts`](Self::parts) puts nothing
-    /// there.
+    /// Returns the index entries of a resource: parameter number and value, each pair once, at most
+    /// `MAX_INDEX_ENTRIES_PER_RESOURCE`. What has [`parameters_sharing_rows`](Self::parameters_sharing_rows) or
+    /// [`composite_part_parameters`](Self::composite_part_parameters) puts nothing there.
     ///
     /// Nothing stands for `_id` and `_lastUpdated`, which are columns. At most
-    /// [`MAX_ENTRIES`](crate::limits::MAX_ENTRIES).
+    /// [`MAX_INDEX_ENTRIES_PER_RESOURCE`](crate::limits::MAX_INDEX_ENTRIES_PER_RESOURCE).
     #[must_use]
-    pub fn entries(&self, document: &IndexedDocument<'_>) -> Vec<(i64, IndexEntry)> {
-        let parameters = self.parameters(document.resource_type).filter(|parameter| parameter.has_rows());
+    pub fn index_entries_of(&self, document: &IndexedDocument<'_>) -> Vec<(i64, IndexEntry)> {
+        let parameters = self.parameters_of_type(document.resource_type).filter(|parameter| parameter.has_index_rows());
         crate::entry::all(parameters, document)
     }
 
@@ -147,11 +158,11 @@ impl SearchParameterCatalog {
     }
 
     /// A definition that does not compile for the type is left out: R4's own are shown to compile by a
-    /// test, installed ones by [`SearchParameterCatalog::with`].
+    /// test, installed ones by [`SearchParameterCatalog::with_installed`].
     fn compiled(&self, resource_type: &str) -> Parameters {
         let definitions = base::of(resource_type).into_iter().chain(self.installed_of(resource_type));
         let compiled = definitions.filter_map(|definition| definition.compile(resource_type).ok().flatten());
-        let mut parameters: Vec<SearchParameter> = compiled.collect();
+        let mut parameters: Vec<CompiledSearchParameter> = compiled.collect();
         parameters.sort_by(|left, right| left.code.cmp(&right.code));
         parameters.dedup_by(|later, first| later.code == first.code);
         let sources = sources(&parameters);
@@ -173,13 +184,13 @@ impl SearchParameterCatalog {
 /// Returns the numbers of the parameters that have the rows of each, for those that need none of their own.
 ///
 /// An installed parameter comes and goes, and its rows with it, so it has rows and is no source of another one.
-fn sources(parameters: &[SearchParameter]) -> Vec<Vec<i64>> {
-    let base: Vec<&SearchParameter> =
-        parameters.iter().filter(|parameter| parameter.number < FIRST_INSTALLED).collect();
-    let found_by: Vec<(i64, Vec<&SearchParameter>)> =
+fn sources(parameters: &[CompiledSearchParameter]) -> Vec<Vec<i64>> {
+    let base: Vec<&CompiledSearchParameter> =
+        parameters.iter().filter(|parameter| parameter.number < FIRST_INSTALLED_PARAMETER_NUMBER).collect();
+    let found_by: Vec<(i64, Vec<&CompiledSearchParameter>)> =
         base.iter().map(|parameter| (parameter.number, parameter.found_by(&base))).collect();
     let of = |number: i64| found_by.iter().find(|(of, _)| *of == number).map_or(&[][..], |(_, sources)| sources);
-    let with_rows = |parameter: &SearchParameter| {
+    let with_rows = |parameter: &CompiledSearchParameter| {
         let sources = of(parameter.number).iter().map(|source| source.number);
         sources.filter(|number| of(*number).is_empty()).collect()
     };
@@ -188,10 +199,12 @@ fn sources(parameters: &[SearchParameter]) -> Vec<Vec<i64>> {
 
 /// Returns the numbers of the parameters that have the rows of the parts of each composite, for those that need none of
 /// their own. The same ones as above have rows of their own.
-fn parts(parameters: &[SearchParameter]) -> Vec<Vec<i64>> {
-    let is_base = |parameter: &&SearchParameter| parameter.number < FIRST_INSTALLED && parameter.has_rows();
-    let base: Vec<&SearchParameter> = parameters.iter().filter(is_base).collect();
-    let of = |parameter: &SearchParameter| {
+fn parts(parameters: &[CompiledSearchParameter]) -> Vec<Vec<i64>> {
+    let is_base = |parameter: &&CompiledSearchParameter| {
+        parameter.number < FIRST_INSTALLED_PARAMETER_NUMBER && parameter.has_index_rows()
+    };
+    let base: Vec<&CompiledSearchParameter> = parameters.iter().filter(is_base).collect();
+    let of = |parameter: &CompiledSearchParameter| {
         let made_of = if is_base(&parameter) { parameter.made_of(&base) } else { Vec::new() };
         made_of.iter().map(|part| part.number).collect()
     };

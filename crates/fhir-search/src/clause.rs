@@ -5,10 +5,10 @@ use std::sync::Arc;
 use fhir_resource::ResourceType;
 
 use crate::entry::IndexEntry;
-use crate::parameter::SearchParameter;
+use crate::parameter::CompiledSearchParameter;
 use crate::range::RangeComparison;
 
-/// A search, read and checked.
+/// A parsed and checked search request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SearchRequest {
     /// The type that is searched.
@@ -17,7 +17,7 @@ pub struct SearchRequest {
     pub clauses: Vec<SearchClause>,
     /// The order asked for; the first decides first.
     pub sort: Vec<SortCriterion>,
-    /// Matches on a page, [`MAX_COUNT`](crate::limits::MAX_COUNT) at most; 0 asks for the number alone.
+    /// Matches on a page, [`MAX_PAGE_SIZE`](crate::limits::MAX_PAGE_SIZE) at most; 0 asks for the number alone.
     pub count: Option<u32>,
     /// Where the page begins (`_cursor`): what a link of an earlier page carried, as it was.
     pub cursor: Option<String>,
@@ -28,68 +28,68 @@ pub struct SearchRequest {
     /// The elements wanted of each resource; all when empty.
     pub elements: Vec<String>,
     /// What the matches refer to and comes with them.
-    pub includes: Vec<Include>,
+    pub includes: Vec<IncludeClause>,
     /// What refers to the matches and comes with them.
-    pub revincludes: Vec<Include>,
+    pub revincludes: Vec<IncludeClause>,
 }
 
-/// One condition on a resource.
+/// One condition that a search puts on a resource.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SearchClause {
     /// Some entry of the parameter meets one of the tests.
     Any {
         /// The parameter.
-        parameter: Arc<SearchParameter>,
+        parameter: Arc<CompiledSearchParameter>,
         /// At least one.
-        tests: Vec<Predicate>,
+        tests: Vec<IndexEntryPredicate>,
     },
     /// No entry of the parameter meets any of the tests (`:not`, `:not-in`); holds where there is none.
     None {
         /// The parameter.
-        parameter: Arc<SearchParameter>,
+        parameter: Arc<CompiledSearchParameter>,
         /// At least one.
-        tests: Vec<Predicate>,
+        tests: Vec<IndexEntryPredicate>,
     },
     /// The parameter has no entry (`:missing=true`), or has one.
     Missing {
         /// The parameter.
-        parameter: Arc<SearchParameter>,
+        parameter: Arc<CompiledSearchParameter>,
         /// Whether it has to have none.
         missing: bool,
     },
     /// What the resource refers to meets a clause.
     Chain(ChainedClause),
     /// What refers to the resource meets a clause.
-    Has(ReverseChain),
+    Has(ReverseChainedClause),
 }
 
-/// `subject:Patient.name=x`: a resource that is referred to meets a clause.
+/// A chained parameter (`subject:Patient.name=x`): a resource that this one refers to must meet a clause.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChainedClause {
     /// The reference.
-    pub parameter: Arc<SearchParameter>,
+    pub parameter: Arc<CompiledSearchParameter>,
     /// What a resource of each type has to meet; one of them is enough.
     pub any_of: Vec<(ResourceType, SearchClause)>,
 }
 
 /// `_has:Observation:patient:code=x`: a resource that refers to this one meets a clause.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ReverseChain {
+pub struct ReverseChainedClause {
     /// The type that refers.
     pub resource_type: ResourceType,
     /// Its reference.
-    pub parameter: Arc<SearchParameter>,
+    pub parameter: Arc<CompiledSearchParameter>,
     /// What it has to meet.
     pub clause: Box<SearchClause>,
 }
 
-/// A condition on one entry.
+/// A condition on one entry of the search index.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Predicate {
+pub enum IndexEntryPredicate {
     /// A code.
     Token {
         /// What the system has to be.
-        system: SystemMatch,
+        system: CodeSystemMatch,
         /// What the code has to be; any when there is none.
         code: Option<String>,
     },
@@ -104,14 +104,14 @@ pub enum Predicate {
         /// The value.
         value: String,
     },
-    /// A code of the value set of this URL; no entry meets it before [`SearchRequest::expand`] put the codes in
-    /// its place.
+    /// A code of the value set of this URL; no entry meets it before [`SearchRequest::expand_value_sets`] put the codes
+    /// in its place.
     In(String),
     /// A string.
     Text {
         /// How to compare.
-        how: TextMatch,
-        /// Folded, but for [`TextMatch::Exact`].
+        how: StringMatchMode,
+        /// Folded, but for [`StringMatchMode::Exact`].
         text: String,
     },
     /// A resource of this server.
@@ -124,7 +124,7 @@ pub enum Predicate {
     /// A URI.
     Uri {
         /// How to compare.
-        how: UriMatch,
+        how: UriMatchMode,
         /// The URI.
         uri: String,
         /// The version; any when there is none.
@@ -139,15 +139,15 @@ pub enum Predicate {
         /// The number.
         comparison: RangeComparison<f64>,
         /// The unit.
-        unit: UnitMatch,
+        unit: QuantityUnitMatch,
     },
     /// Values that belong together, one test for each part.
-    Composite(Vec<Predicate>),
+    Composite(Vec<IndexEntryPredicate>),
 }
 
-/// The condition on a code's system.
+/// The condition on the code system of a token: any, none or a given one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SystemMatch {
+pub enum CodeSystemMatch {
     /// Anything, also none.
     Any,
     /// None (`|code`).
@@ -156,9 +156,9 @@ pub enum SystemMatch {
     Is(String),
 }
 
-/// The comparison of strings: prefix, exact or contains.
+/// The comparison mode of a string parameter: prefix, `:exact` or `:contains`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TextMatch {
+pub enum StringMatchMode {
     /// By the beginning, without case and accents.
     Starts,
     /// Anywhere, without case and accents (`:contains`).
@@ -167,9 +167,9 @@ pub enum TextMatch {
     Exact,
 }
 
-/// The comparison of URIs: exact, above or below.
+/// The comparison mode of a URI parameter: exact, `:above` or `:below`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum UriMatch {
+pub enum UriMatchMode {
     /// To the letter.
     Equals,
     /// The entry is this or goes on behind it (`:below`).
@@ -178,9 +178,9 @@ pub enum UriMatch {
     Above,
 }
 
-/// The condition on a quantity's unit.
+/// The condition on the unit of a quantity: any, a name, or a code of a system.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum UnitMatch {
+pub enum QuantityUnitMatch {
     /// Anything.
     Any,
     /// This code, or this unit as people read it (`5||mg`).
@@ -194,14 +194,14 @@ pub enum UnitMatch {
     },
 }
 
-/// One criterion of the order.
+/// One criterion of the sort order (`_sort`).
 ///
 /// Not specified; of several values the least counts, when descending the greatest, and resources without
 /// one come last, because a page then begins with what was asked for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SortCriterion {
     /// What the order is by.
-    pub parameter: Arc<SearchParameter>,
+    pub parameter: Arc<CompiledSearchParameter>,
     /// Whether the greatest comes first.
     pub descending: bool,
 }
@@ -236,32 +236,32 @@ pub enum SummaryMode {
     Count,
 }
 
-/// `_include` or `_revinclude`.
+/// An `_include` or `_revinclude` parameter.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Include {
+pub struct IncludeClause {
     /// The type that refers; any for `*`.
     pub resource_type: Option<ResourceType>,
     /// By which references.
-    pub by: IncludeTarget,
+    pub by: IncludeReferences,
     /// The type that is referred to, when only one is wanted.
     pub target: Option<ResourceType>,
     /// Whether what is included is looked at as well (`:iterate`).
     pub iterate: bool,
 }
 
-/// The references an include follows.
+/// The reference parameters that an include follows: one or all.
 #[derive(Clone, Debug, PartialEq)]
-pub enum IncludeTarget {
+pub enum IncludeReferences {
     /// All of them (`*`).
     All,
     /// This one.
-    Parameter(Arc<SearchParameter>),
+    Parameter(Arc<CompiledSearchParameter>),
 }
 
 impl SearchClause {
-    /// Returns the parameter whose entries decide.
+    /// Returns the search parameter that the clause tests.
     #[must_use]
-    pub fn parameter(&self) -> &Arc<SearchParameter> {
+    pub fn search_parameter(&self) -> &Arc<CompiledSearchParameter> {
         match self {
             Self::Any { parameter, .. } | Self::None { parameter, .. } | Self::Missing { parameter, .. } => parameter,
             Self::Chain(chain) => &chain.parameter,
@@ -269,28 +269,28 @@ impl SearchClause {
         }
     }
 
-    /// Returns the other types it looks at.
+    /// Returns the other resource types that the clause's chains and `_has` lead to.
     #[must_use]
-    pub fn referenced_types(&self) -> Vec<&ResourceType> {
+    pub fn chained_resource_types(&self) -> Vec<&ResourceType> {
         match self {
             Self::Any { .. } | Self::None { .. } | Self::Missing { .. } => Vec::new(),
             Self::Chain(chain) => chain
                 .any_of
                 .iter()
-                .flat_map(|(resource_type, clause)| clause.referenced_types().into_iter().chain([resource_type]))
+                .flat_map(|(resource_type, clause)| clause.chained_resource_types().into_iter().chain([resource_type]))
                 .collect(),
-            Self::Has(has) => has.clause.referenced_types().into_iter().chain([&has.resource_type]).collect(),
+            Self::Has(has) => has.clause.chained_resource_types().into_iter().chain([&has.resource_type]).collect(),
         }
     }
 }
 
-impl Predicate {
-    /// Returns whether an entry meets it.
+impl IndexEntryPredicate {
+    /// Returns whether an index entry meets the predicate.
     #[must_use]
-    pub fn holds(&self, entry: &IndexEntry) -> bool {
+    pub fn matches_entry(&self, entry: &IndexEntry) -> bool {
         match (self, entry) {
             (Self::Token { system, code }, IndexEntry::Token { system: of, code: is }) => {
-                system.holds(of.as_deref()) && code.as_ref().is_none_or(|code| is.as_ref() == Some(code))
+                system.matches_system(of.as_deref()) && code.as_ref().is_none_or(|code| is.as_ref() == Some(code))
             }
             (Self::Display(asked), IndexEntry::Display { folded }) => folded.starts_with(asked.as_str()),
             (Self::OfType { .. }, IndexEntry::TypedIdentifier { .. }) => self.is_of_type(entry),
@@ -301,13 +301,15 @@ impl Predicate {
             (Self::Uri { how, uri, version }, IndexEntry::Uri { uri: is, version: of }) => {
                 how.holds(uri, is) && version.as_ref().is_none_or(|version| of.as_ref() == Some(version))
             }
-            (Self::Period(comparison), IndexEntry::Period { from_us, to_us }) => comparison.holds(from_us, to_us),
-            (Self::Number(comparison), IndexEntry::Number { low, high }) => comparison.holds(low, high),
+            (Self::Period(comparison), IndexEntry::Period { from_us, to_us }) => {
+                comparison.matches_range(from_us, to_us)
+            }
+            (Self::Number(comparison), IndexEntry::Number { low, high }) => comparison.matches_range(low, high),
             (Self::Quantity { comparison, unit }, IndexEntry::Quantity { low, high, .. }) => {
-                comparison.holds(low, high) && unit.holds(entry)
+                comparison.matches_range(low, high) && unit.holds(entry)
             }
             (Self::Composite(tests), IndexEntry::Composite(parts)) => {
-                tests.len() == parts.len() && tests.iter().zip(parts).all(|(test, part)| test.holds(part))
+                tests.len() == parts.len() && tests.iter().zip(parts).all(|(test, part)| test.matches_entry(part))
             }
             _ => false,
         }
@@ -320,10 +322,10 @@ impl Predicate {
     }
 }
 
-impl SystemMatch {
-    /// Returns whether an entry's system is what is asked for.
+impl CodeSystemMatch {
+    /// Returns whether the system of an entry meets the condition.
     #[must_use]
-    pub fn holds(&self, system: Option<&str>) -> bool {
+    pub fn matches_system(&self, system: Option<&str>) -> bool {
         match self {
             Self::Any => true,
             Self::None => system.is_none(),
@@ -332,7 +334,7 @@ impl SystemMatch {
     }
 }
 
-impl TextMatch {
+impl StringMatchMode {
     fn holds(self, asked: &str, folded: &str, exact: &str) -> bool {
         match self {
             Self::Starts => folded.starts_with(asked),
@@ -342,7 +344,7 @@ impl TextMatch {
     }
 }
 
-impl UriMatch {
+impl UriMatchMode {
     /// Below and above go by whole segments: `http://a/b` is above `http://a/b/c` and not above
     /// `http://a/bc`.
     fn holds(self, asked: &str, is: &str) -> bool {
@@ -358,7 +360,7 @@ fn is_at_or_below(uri: &str, root: &str) -> bool {
     uri.strip_prefix(root).is_some_and(|rest| rest.is_empty() || root.ends_with('/') || rest.starts_with('/'))
 }
 
-impl UnitMatch {
+impl QuantityUnitMatch {
     fn holds(&self, entry: &IndexEntry) -> bool {
         let IndexEntry::Quantity { system, code, unit, .. } = entry else { return false };
         match self {

@@ -8,25 +8,25 @@ use crate::clause::{SearchClause, SearchRequest};
 use crate::entry::IndexedDocument;
 use crate::matching::ReferenceResolver;
 
-/// A search that decides on a conditional write.
+/// The search whose matches decide a conditional write.
 #[derive(Clone, Debug, PartialEq)]
-pub struct SearchCondition {
+pub struct ConditionalWriteSearch {
     /// The search; nothing but its clauses counts.
     pub search: SearchRequest,
     /// The address of our FHIR endpoint, which references to our resources may begin with.
     pub base_url: String,
 }
 
-impl SearchCondition {
-    /// Returns the other types that its chains lead to.
+impl ConditionalWriteSearch {
+    /// Returns the other resource types that its chains lead to.
     #[must_use]
-    pub fn referenced_types(&self) -> BTreeSet<&ResourceType> {
-        self.search.clauses.iter().flat_map(SearchClause::referenced_types).collect()
+    pub fn chained_resource_types(&self) -> BTreeSet<&ResourceType> {
+        self.search.clauses.iter().flat_map(SearchClause::chained_resource_types).collect()
     }
 
     /// Returns whether a resource meets it; a condition on other resources is met by none without a `resolver`.
     #[must_use]
-    pub fn is_met_by(&self, stored: &StoredResource, resolver: Option<&dyn ReferenceResolver>) -> bool {
+    pub fn matches_resource(&self, stored: &StoredResource, resolver: Option<&dyn ReferenceResolver>) -> bool {
         let document = IndexedDocument {
             resource_type: &stored.key.resource_type,
             id: stored.key.id.as_str(),

@@ -7,16 +7,18 @@ mod token;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use fhir_resource::{ResourceType, compartment};
+use fhir_resource::{ResourceType, patient_compartment};
 use serde_json::Value;
 
 use crate::date::period;
-use crate::fold::folded;
+use crate::fold::fold_case_and_accents;
 use crate::limits;
-use crate::parameter::{COMPARTMENT, CompositeComponent, IndexColumn, ParameterType, SearchParameter};
+use crate::parameter::{
+    COMPARTMENT_PARAMETER_NUMBER, CompiledSearchParameter, CompositeComponent, ResourceColumn, SearchParameterType,
+};
 use crate::target::{self, Target};
 
-/// A resource document prepared for indexing.
+/// A resource document with the context that its index entries are computed from.
 #[derive(Clone, Copy, Debug)]
 pub struct IndexedDocument<'a> {
     /// The resource type.
@@ -32,9 +34,9 @@ pub struct IndexedDocument<'a> {
     pub base_url: &'a str,
 }
 
-/// One value of a parameter, as a row keeps it and a [`Predicate`](crate::Predicate) tests it.
+/// One entry of the search index: a value that a resource has for a search parameter.
 ///
-/// Text longer than [`MAX_ENTRY_BYTES`](crate::limits::MAX_ENTRY_BYTES) is cut there. A query's values are
+/// Text longer than [`MAX_INDEX_TEXT_BYTES`](crate::limits::MAX_INDEX_TEXT_BYTES) is cut there. A query's values are
 /// shorter than that, so what is cut equals none and begins as it began; only `:contains` does not see
 /// what is behind the cut.
 #[derive(Clone, Debug, PartialEq)]
@@ -117,18 +119,25 @@ pub enum IndexEntry {
 type Out<'o> = &'o mut dyn FnMut(IndexEntry);
 
 /// Returns what a resource has for these parameters, and its compartments; see
-/// [`SearchParameterCatalog::entries`](crate::SearchParameterCatalog::entries).
+/// [`SearchParameterCatalog::index_entries_of`](crate::SearchParameterCatalog::index_entries_of).
 pub(super) fn all<'a>(
-    parameters: impl Iterator<Item = &'a Arc<SearchParameter>>,
+    parameters: impl Iterator<Item = &'a Arc<CompiledSearchParameter>>,
     document: &IndexedDocument<'_>,
 ) -> Vec<(i64, IndexEntry)> {
     let mut entries = Vec::new();
-    let patients = compartment::patients(document.resource_type, document.id, document.body, document.base_url);
+    let patients = patient_compartment::compartment_patient_ids(
+        document.resource_type,
+        document.id,
+        document.body,
+        document.base_url,
+    );
     let resource_type = || "Patient".to_owned();
     entries.extend(
-        patients.into_iter().map(|id| (COMPARTMENT, IndexEntry::Reference { resource_type: resource_type(), id })),
+        patients
+            .into_iter()
+            .map(|id| (COMPARTMENT_PARAMETER_NUMBER, IndexEntry::Reference { resource_type: resource_type(), id })),
     );
-    for parameter in parameters.filter(|parameter| parameter.column().is_none()) {
+    for parameter in parameters.filter(|parameter| parameter.resource_column().is_none()) {
         let mut distinct =
             Distinct { number: parameter.number, first: entries.len(), entries: &mut entries, seen: None };
         parameter.each(document, &mut |entry| distinct.push(entry));
@@ -150,7 +159,7 @@ impl Distinct<'_> {
     const MANY: usize = 32;
 
     fn push(&mut self, entry: IndexEntry) {
-        if self.entries.len() < limits::MAX_ENTRIES && self.is_new(&entry) {
+        if self.entries.len() < limits::MAX_INDEX_ENTRIES_PER_RESOURCE && self.is_new(&entry) {
             self.entries.push((self.number, entry));
         }
     }
@@ -166,15 +175,15 @@ impl Distinct<'_> {
     }
 }
 
-impl SearchParameter {
+impl CompiledSearchParameter {
     /// Hands every entry of the parameter to `out`, some of them more than once; those of columns too.
     pub(super) fn each(&self, document: &IndexedDocument<'_>, out: Out<'_>) {
-        match self.column() {
-            Some(IndexColumn::Id) => out(IndexEntry::Token { system: None, code: Some(document.id.to_owned()) }),
-            Some(IndexColumn::LastUpdated) => {
+        match self.resource_column() {
+            Some(ResourceColumn::Id) => out(IndexEntry::Token { system: None, code: Some(document.id.to_owned()) }),
+            Some(ResourceColumn::LastUpdated) => {
                 out(IndexEntry::Period { from_us: document.updated_us, to_us: document.updated_us });
             }
-            None if self.parameter_type == ParameterType::Composite => self.tuples(document, out),
+            None if self.parameter_type == SearchParameterType::Composite => self.tuples(document, out),
             None => self.expression.each(document.body, document.body, &mut |value| {
                 of_value(self.parameter_type, value, document.base_url, out);
             }),
@@ -190,7 +199,7 @@ impl SearchParameter {
                 let longer = tuples.iter().flat_map(|tuple| {
                     values.iter().map(move |value| tuple.iter().chain([value]).cloned().collect::<Vec<IndexEntry>>())
                 });
-                tuples = longer.take(limits::MAX_TUPLES).collect();
+                tuples = longer.take(limits::MAX_COMPOSITE_COMBINATIONS).collect();
             }
             tuples.into_iter().map(IndexEntry::Composite).for_each(&mut *out);
         });
@@ -203,7 +212,7 @@ impl CompositeComponent {
         self.expression.each(element, document.body, &mut |value| {
             of_value(self.parameter_type, value, document.base_url, &mut |entry| {
                 let compared = !matches!(entry, IndexEntry::Display { .. } | IndexEntry::TypedIdentifier { .. });
-                if compared && values.len() < limits::MAX_TUPLES {
+                if compared && values.len() < limits::MAX_COMPOSITE_COMBINATIONS {
                     values.push(entry);
                 }
             });
@@ -213,22 +222,22 @@ impl CompositeComponent {
 }
 
 /// The entries of one value of an element; none for what no parameter of the kind compares.
-fn of_value(parameter_type: ParameterType, value: &Value, base_url: &str, out: Out<'_>) {
+fn of_value(parameter_type: SearchParameterType, value: &Value, base_url: &str, out: Out<'_>) {
     match parameter_type {
-        ParameterType::Token => token::each(value, out),
-        ParameterType::String => text::each(value, out),
-        ParameterType::Reference => references(value, base_url, out),
-        ParameterType::Date => times(value, out),
-        ParameterType::Number => quantity::numbers(value, out),
-        ParameterType::Quantity => quantity::each(value, out),
-        ParameterType::Uri => value.as_str().map(uri).into_iter().for_each(out),
-        ParameterType::Composite => {}
+        SearchParameterType::Token => token::each(value, out),
+        SearchParameterType::String => text::each(value, out),
+        SearchParameterType::Reference => references(value, base_url, out),
+        SearchParameterType::Date => times(value, out),
+        SearchParameterType::Number => quantity::numbers(value, out),
+        SearchParameterType::Quantity => quantity::each(value, out),
+        SearchParameterType::Uri => value.as_str().map(uri).into_iter().for_each(out),
+        SearchParameterType::Composite => {}
     }
 }
 
 /// Returns the beginning of a text that the index keeps.
 fn kept(text: &str) -> &str {
-    text.get(..text.floor_char_boundary(limits::MAX_ENTRY_BYTES)).unwrap_or(text)
+    text.get(..text.floor_char_boundary(limits::MAX_INDEX_TEXT_BYTES)).unwrap_or(text)
 }
 
 fn cut(text: &str) -> String {
@@ -237,8 +246,8 @@ fn cut(text: &str) -> String {
 
 /// Returns what is stored of a text, folded; folding may make it longer than it was.
 fn cut_folded(text: &str) -> String {
-    let mut folded = folded(kept(text));
-    folded.truncate(folded.floor_char_boundary(limits::MAX_ENTRY_BYTES));
+    let mut folded = fold_case_and_accents(kept(text));
+    folded.truncate(folded.floor_char_boundary(limits::MAX_INDEX_TEXT_BYTES));
     folded
 }
 

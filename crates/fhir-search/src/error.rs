@@ -52,26 +52,26 @@ pub enum SearchError {
         /// What would be.
         expected: &'static str,
     },
-    /// More than [`limits::MAX_CHAIN`] steps from resource to resource.
-    #[error("{0} goes over more than {max} references", max = limits::MAX_CHAIN)]
+    /// More than [`limits::MAX_CHAIN_REFERENCES`] steps from resource to resource.
+    #[error("{0} goes over more than {max} references", max = limits::MAX_CHAIN_REFERENCES)]
     LongChain(String),
     /// A value longer than [`limits::MAX_SEARCH_VALUE_BYTES`].
     #[error("the value of {0} is longer than {max} bytes", max = limits::MAX_SEARCH_VALUE_BYTES)]
     LongValue(String),
-    /// More than [`limits::MAX_ALTERNATIVES`] values for one parameter.
-    #[error("{0} has more than {max} values", max = limits::MAX_ALTERNATIVES)]
+    /// More than [`limits::MAX_VALUES_PER_PARAMETER`] values for one parameter.
+    #[error("{0} has more than {max} values", max = limits::MAX_VALUES_PER_PARAMETER)]
     TooManyValues(String),
-    /// A chain that leads to more than [`limits::MAX_CHAIN_TYPES`] types.
+    /// A chain that leads to more than [`limits::MAX_CHAIN_TARGET_TYPES`] types.
     #[error("{0} asks too much of too many types: name the type, as in subject:Patient.name, or fewer values")]
     TooManyTypes(String),
-    /// More than [`limits::MAX_TESTS`] values in all parameters of the search together.
+    /// More than [`limits::MAX_SEARCH_CONDITIONS`] values in all parameters of the search together.
     #[error(
         "with {0} the search has more than {max} values; a chain counts its values for each type it may lead to",
-        max = limits::MAX_TESTS
+        max = limits::MAX_SEARCH_CONDITIONS
     )]
     TooManyTests(String),
-    /// More than [`limits::MAX_CLAUSES`] parameters.
-    #[error("a search has at most {max} parameters", max = limits::MAX_CLAUSES)]
+    /// More than [`limits::MAX_SEARCH_PARAMETERS`] parameters.
+    #[error("a search has at most {max} parameters", max = limits::MAX_SEARCH_PARAMETERS)]
     TooManyParameters,
     /// A value set that is not installed.
     #[error("the value set {0} is not installed")]
@@ -80,7 +80,7 @@ pub enum SearchError {
 
 /// A search parameter that was ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct IgnoredParameter {
+pub struct IgnoredSearchParameter {
     /// As it stood in the query.
     pub name: String,
     /// Why; its text is for the outcome entry of the answer.
@@ -88,13 +88,13 @@ pub struct IgnoredParameter {
 }
 
 impl SearchError {
-    /// Returns whether a lenient search goes on without the parameter: it is one this server does not know, or it says
-    /// nothing. What is known and asked wrongly is refused either way.
+    /// Returns whether a lenient search ignores the parameter: it is unknown or empty. What is known and asked wrongly
+    /// is refused either way.
     ///
     /// # Source
     /// FHIR R4, Search, Handling Errors, and Modifiers: a modifier that is not supported is refused.
     #[must_use]
-    pub const fn is_passed_over(&self) -> bool {
+    pub const fn is_ignorable_when_lenient(&self) -> bool {
         matches!(self, Self::UnknownParameter { .. } | Self::Unsupported(_) | Self::NoValue(_))
     }
 }

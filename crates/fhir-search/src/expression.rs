@@ -22,9 +22,9 @@ use fhir_resource::ResourceType;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Expression(Node);
 
-/// The reason why an expression is not compiled.
+/// The reason why the `FHIRPath` expression of a search parameter does not compile.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ExpressionError {
+pub enum ExpressionCompileError {
     /// A function of `FHIRPath` that search parameters rarely use.
     #[error("the function {0}() is not supported in the expression of a search parameter")]
     Function(String),
@@ -43,8 +43,8 @@ impl Expression {
     /// Compiles the alternatives of `text` that are about `type_name`.
     ///
     /// # Errors
-    /// See [`ExpressionError`].
-    pub(super) fn compile(type_name: &str, text: &str) -> Result<Self, ExpressionError> {
+    /// See [`ExpressionCompileError`].
+    pub(super) fn compile(type_name: &str, text: &str) -> Result<Self, ExpressionCompileError> {
         parser::parse(type_name, text).map(Self)
     }
 
@@ -171,7 +171,7 @@ fn capitalized(name: &str) -> String {
 
 /// Returns whether a name is that of a resource type or of the types all of them are of.
 fn is_type(name: &str) -> bool {
-    ResourceType::is_one(name)
+    ResourceType::is_valid(name)
 }
 
 #[cfg(test)]

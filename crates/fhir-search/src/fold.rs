@@ -3,7 +3,7 @@
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-/// `text` without case, accents and the differences Unicode calls compatible.
+/// Returns `text` without case, accents and Unicode compatibility differences, as string searches compare it.
 ///
 /// Upper and then lower case, because that makes one of what has one capital form (`ς` and `σ`, `ß` and
 /// `ss`).
@@ -11,7 +11,7 @@ use unicode_normalization::char::is_combining_mark;
 /// # Source
 /// FHIR R4, Search, string: "after both have been normalized by case and accent".
 #[must_use]
-pub fn folded(text: &str) -> String {
+pub fn fold_case_and_accents(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
     }
@@ -34,15 +34,15 @@ mod tests {
             ("ﬁ", "FI"),
             ("Å", "a"),
         ] {
-            assert_eq!(folded(left), folded(right), "{left} {right}");
+            assert_eq!(fold_case_and_accents(left), fold_case_and_accents(right), "{left} {right}");
         }
-        assert_ne!(folded("Muller"), folded("Mueller"));
+        assert_ne!(fold_case_and_accents("Muller"), fold_case_and_accents("Mueller"));
     }
 
     #[test]
     fn what_is_folded_stays_as_it_is() {
         for text in ["Müller", "Straße", "İ", "ŉ", "日本", "ϒ\u{301}"] {
-            assert_eq!(folded(&folded(text)), folded(text), "{text}");
+            assert_eq!(fold_case_and_accents(&fold_case_and_accents(text)), fold_case_and_accents(text), "{text}");
         }
     }
 }

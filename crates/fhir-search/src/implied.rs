@@ -6,30 +6,30 @@
 use std::sync::Arc;
 
 use fhir_resource::ResourceType;
-use fhir_resource::definitions::{CodesBySystem, ElementContent, RequiredBinding, structure};
+use fhir_resource::type_definitions::{CodesBySystem, ElementJsonContent, RequiredBinding, structure_definition};
 
-use crate::parameter::SearchParameter;
+use crate::parameter::CompiledSearchParameter;
 
 /// Returns the codes that the values of a parameter are bound to, where it is about one element of type `code`.
-pub(super) fn codes(resource_type: &ResourceType, parameter: &SearchParameter) -> Option<Arc<CodesBySystem>> {
+pub(super) fn codes(resource_type: &ResourceType, parameter: &CompiledSearchParameter) -> Option<Arc<CodesBySystem>> {
     let path = parameter.expression.path()?;
     let (last, way) = path.split_last()?;
-    let mut of = structure(resource_type.as_str())?;
-    let mut node = of.root()?;
+    let mut of = structure_definition(resource_type.as_str())?;
+    let mut node = of.root_elements()?;
     for name in way {
-        let (_, _, found) = node.member(name)?;
+        let (_, _, found) = node.resolve_json_member(name)?;
         node = match found.content {
-            ElementContent::Own(at) => of.node(at)?,
-            ElementContent::Complex => {
-                of = structure(&found.name)?;
-                of.root()?
+            ElementJsonContent::Own(at) => of.nested_elements(at)?,
+            ElementJsonContent::Complex => {
+                of = structure_definition(&found.name)?;
+                of.root_elements()?
             }
-            ElementContent::Primitive(_) | ElementContent::Resource => return None,
+            ElementJsonContent::Primitive(_) | ElementJsonContent::Resource => return None,
         };
     }
-    let (_, element, found) = node.member(last)?;
+    let (_, element, found) = node.resolve_json_member(last)?;
     match (&element.binding, found.content) {
-        (Some(RequiredBinding::Closed { codes, .. }), ElementContent::Primitive(_)) => Some(Arc::clone(codes)),
+        (Some(RequiredBinding::Closed { codes, .. }), ElementJsonContent::Primitive(_)) => Some(Arc::clone(codes)),
         _ => None,
     }
 }

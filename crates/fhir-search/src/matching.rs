@@ -4,28 +4,30 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fhir_resource::{ResourceKey, ResourceType, StoredResource};
 
-use crate::clause::{ChainedClause, Predicate, ReverseChain, SearchClause, SearchRequest, SystemMatch};
+use crate::clause::{
+    ChainedClause, CodeSystemMatch, IndexEntryPredicate, ReverseChainedClause, SearchClause, SearchRequest,
+};
 use crate::entry::{IndexEntry, IndexedDocument};
 use crate::error::SearchError;
 use crate::limits;
-use crate::parameter::SearchParameter;
+use crate::parameter::CompiledSearchParameter;
 
 /// Resolves references for chained searches.
 pub trait ReferenceResolver {
-    /// Returns the resource of this name.
-    fn read(&self, key: &ResourceKey) -> Option<StoredResource>;
+    /// Returns the resource under this key, if it exists.
+    fn find_resource(&self, key: &ResourceKey) -> Option<StoredResource>;
 
-    /// All the resources of a type.
-    fn all(&self, resource_type: &ResourceType) -> Vec<StoredResource>;
+    /// Returns all resources of a type.
+    fn resources_of_type(&self, resource_type: &ResourceType) -> Vec<StoredResource>;
 }
 
-/// A condition that the resource alone cannot decide.
+/// A search condition that cannot be decided from the resource alone, because it needs other resources or a value set.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum UnresolvedConditionError {
+pub enum UndecidableConditionError {
     /// A chain or `_has`, without a [`ReferenceResolver`].
     #[error("the search {0} looks at other resources")]
     Chain(String),
-    /// A value set whose codes are not in the search; see [`SearchRequest::expand`].
+    /// A value set whose codes are not in the search; see [`SearchRequest::expand_value_sets`].
     #[error("the codes of the value set {0} are not known")]
     ValueSet(String),
 }
@@ -37,12 +39,12 @@ impl SearchRequest {
     /// Returns whether the resource meets every clause. Its type is not looked at.
     ///
     /// # Errors
-    /// [`UnresolvedConditionError`], when the answer needs more than the resource.
+    /// [`UndecidableConditionError`], when the answer needs more than the resource.
     pub fn matches(
         &self,
         document: &IndexedDocument<'_>,
         resolver: Option<&dyn ReferenceResolver>,
-    ) -> Result<bool, UnresolvedConditionError> {
+    ) -> Result<bool, UndecidableConditionError> {
         let matching = Matching { base_url: document.base_url, resolver };
         for clause in &self.clauses {
             if !matching.holds(clause, document)? {
@@ -54,12 +56,12 @@ impl SearchRequest {
 
     /// Returns the URLs of the value sets the search names.
     #[must_use]
-    pub fn value_sets(&self) -> BTreeSet<String> {
+    pub fn value_set_urls(&self) -> BTreeSet<String> {
         let mut named = BTreeSet::new();
         for clause in &self.clauses {
             visit(clause, &mut |tests| {
                 named.extend(tests.iter().filter_map(|test| match test {
-                    Predicate::In(url) => Some(url.clone()),
+                    IndexEntryPredicate::In(url) => Some(url.clone()),
                     _ => None,
                 }));
             });
@@ -67,14 +69,14 @@ impl SearchRequest {
         named
     }
 
-    /// Puts the codes of the value sets in the place of their URLs.
+    /// Replaces the value set URLs of the search by the codes of the value sets.
     ///
     /// # Errors
     /// [`SearchError::UnknownValueSet`] for one that `codes` does not have, or that has none: a search would
     /// find nothing, or everything, for want of knowledge; [`SearchError::TooManyTests`] when there are more codes than
     /// a search may have values.
-    pub fn expand(&mut self, codes: &BTreeMap<String, Vec<ValueSetCoding>>) -> Result<(), SearchError> {
-        let unknown = self.value_sets().into_iter().find(|url| codes.get(url).is_none_or(Vec::is_empty));
+    pub fn expand_value_sets(&mut self, codes: &BTreeMap<String, Vec<ValueSetCoding>>) -> Result<(), SearchError> {
+        let unknown = self.value_set_urls().into_iter().find(|url| codes.get(url).is_none_or(Vec::is_empty));
         if let Some(url) = unknown {
             return Err(SearchError::UnknownValueSet(url));
         }
@@ -83,14 +85,14 @@ impl SearchRequest {
         }
         let mut tests = 0;
         self.clauses.iter().for_each(|clause| visit(clause, &mut |list| tests += list.len()));
-        let fits = codes.is_empty() || tests <= limits::MAX_TESTS;
+        let fits = codes.is_empty() || tests <= limits::MAX_SEARCH_CONDITIONS;
         fits.then_some(())
             .ok_or_else(|| SearchError::TooManyTests(codes.keys().cloned().collect::<Vec<_>>().join(", ")))
     }
 }
 
 /// Every list of tests in a clause.
-fn visit<'a>(clause: &'a SearchClause, look: &mut dyn FnMut(&'a [Predicate])) {
+fn visit<'a>(clause: &'a SearchClause, look: &mut dyn FnMut(&'a [IndexEntryPredicate])) {
     match clause {
         SearchClause::Any { tests, .. } | SearchClause::None { tests, .. } => look(tests),
         SearchClause::Missing { .. } => {}
@@ -104,7 +106,7 @@ fn replace(clause: &mut SearchClause, codes: &BTreeMap<String, Vec<ValueSetCodin
         SearchClause::Any { tests, .. } | SearchClause::None { tests, .. } => {
             let named = std::mem::take(tests);
             tests.extend(named.into_iter().flat_map(|test| match test {
-                Predicate::In(url) => codes.get(&url).into_iter().flatten().map(of_coding).collect(),
+                IndexEntryPredicate::In(url) => codes.get(&url).into_iter().flatten().map(of_coding).collect(),
                 test => vec![test],
             }));
         }
@@ -114,9 +116,9 @@ fn replace(clause: &mut SearchClause, codes: &BTreeMap<String, Vec<ValueSetCodin
     }
 }
 
-fn of_coding((system, code): &ValueSetCoding) -> Predicate {
-    let system = system.clone().map_or(SystemMatch::Any, SystemMatch::Is);
-    Predicate::Token { system, code: Some(code.clone()) }
+fn of_coding((system, code): &ValueSetCoding) -> IndexEntryPredicate {
+    let system = system.clone().map_or(CodeSystemMatch::Any, CodeSystemMatch::Is);
+    IndexEntryPredicate::Token { system, code: Some(code.clone()) }
 }
 
 struct Matching<'a> {
@@ -125,7 +127,7 @@ struct Matching<'a> {
 }
 
 impl Matching<'_> {
-    fn holds(&self, clause: &SearchClause, document: &IndexedDocument<'_>) -> Result<bool, UnresolvedConditionError> {
+    fn holds(&self, clause: &SearchClause, document: &IndexedDocument<'_>) -> Result<bool, UndecidableConditionError> {
         match clause {
             SearchClause::Any { parameter, tests } => meets(parameter, tests, document),
             SearchClause::None { parameter, tests } => meets(parameter, tests, document).map(|found| !found),
@@ -139,11 +141,14 @@ impl Matching<'_> {
         }
     }
 
-    fn resolver(&self, parameter: &SearchParameter) -> Result<&dyn ReferenceResolver, UnresolvedConditionError> {
-        self.resolver.ok_or_else(|| UnresolvedConditionError::Chain(parameter.code.clone()))
+    fn resolver(
+        &self,
+        parameter: &CompiledSearchParameter,
+    ) -> Result<&dyn ReferenceResolver, UndecidableConditionError> {
+        self.resolver.ok_or_else(|| UndecidableConditionError::Chain(parameter.code.clone()))
     }
 
-    fn stored(&self, clause: &SearchClause, stored: &StoredResource) -> Result<bool, UnresolvedConditionError> {
+    fn stored(&self, clause: &SearchClause, stored: &StoredResource) -> Result<bool, UndecidableConditionError> {
         let key = &stored.key;
         let document = IndexedDocument {
             resource_type: &key.resource_type,
@@ -155,11 +160,11 @@ impl Matching<'_> {
         self.holds(clause, &document)
     }
 
-    fn chain(&self, chain: &ChainedClause, document: &IndexedDocument<'_>) -> Result<bool, UnresolvedConditionError> {
+    fn chain(&self, chain: &ChainedClause, document: &IndexedDocument<'_>) -> Result<bool, UndecidableConditionError> {
         let resolver = self.resolver(&chain.parameter)?;
         for key in targets(&chain.parameter, document) {
             for (_, clause) in chain.any_of.iter().filter(|(resource_type, _)| *resource_type == key.resource_type) {
-                if let Some(stored) = resolver.read(&key)
+                if let Some(stored) = resolver.find_resource(&key)
                     && self.stored(clause, &stored)?
                 {
                     return Ok(true);
@@ -169,8 +174,12 @@ impl Matching<'_> {
         Ok(false)
     }
 
-    fn has(&self, has: &ReverseChain, document: &IndexedDocument<'_>) -> Result<bool, UnresolvedConditionError> {
-        for stored in self.resolver(&has.parameter)?.all(&has.resource_type) {
+    fn has(
+        &self,
+        has: &ReverseChainedClause,
+        document: &IndexedDocument<'_>,
+    ) -> Result<bool, UndecidableConditionError> {
+        for stored in self.resolver(&has.parameter)?.resources_of_type(&has.resource_type) {
             let referring = IndexedDocument {
                 resource_type: &stored.key.resource_type,
                 id: stored.key.id.as_str(),
@@ -192,7 +201,7 @@ fn is(key: &ResourceKey, document: &IndexedDocument<'_>) -> bool {
 }
 
 /// Returns the resources of this server that a reference names.
-fn targets(parameter: &SearchParameter, document: &IndexedDocument<'_>) -> Vec<ResourceKey> {
+fn targets(parameter: &CompiledSearchParameter, document: &IndexedDocument<'_>) -> Vec<ResourceKey> {
     let mut keys = Vec::new();
     parameter.each(document, &mut |entry| {
         if let IndexEntry::Reference { resource_type, id } = entry
@@ -205,15 +214,15 @@ fn targets(parameter: &SearchParameter, document: &IndexedDocument<'_>) -> Vec<R
 }
 
 fn meets(
-    parameter: &SearchParameter,
-    tests: &[Predicate],
+    parameter: &CompiledSearchParameter,
+    tests: &[IndexEntryPredicate],
     document: &IndexedDocument<'_>,
-) -> Result<bool, UnresolvedConditionError> {
-    if let Some(Predicate::In(url)) = tests.iter().find(|test| matches!(test, Predicate::In(_))) {
-        return Err(UnresolvedConditionError::ValueSet(url.clone()));
+) -> Result<bool, UndecidableConditionError> {
+    if let Some(IndexEntryPredicate::In(url)) = tests.iter().find(|test| matches!(test, IndexEntryPredicate::In(_))) {
+        return Err(UndecidableConditionError::ValueSet(url.clone()));
     }
     let mut found = false;
-    parameter.each(document, &mut |entry| found = found || tests.iter().any(|test| test.holds(&entry)));
+    parameter.each(document, &mut |entry| found = found || tests.iter().any(|test| test.matches_entry(&entry)));
     Ok(found)
 }
 

@@ -6,13 +6,12 @@ use fhir_resource::ResourceType;
 
 use crate::expression::Expression;
 
-/// The number of the rows that say in which patients' compartments a resource is: an
-/// [`IndexEntry::Reference`](crate::IndexEntry::Reference) to each Patient.
-pub const COMPARTMENT: i64 = 0;
+/// The parameter number of the index rows that record the patient compartments of a resource.
+pub const COMPARTMENT_PARAMETER_NUMBER: i64 = 0;
 
-/// The type of a search parameter: what its values look like and how they are compared.
+/// The type of a search parameter (`SearchParameter.type`), which decides how values are parsed and compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ParameterType {
+pub enum SearchParameterType {
     /// A number.
     Number,
     /// A date, a time or a period.
@@ -31,7 +30,7 @@ pub enum ParameterType {
     Uri,
 }
 
-impl ParameterType {
+impl SearchParameterType {
     const ALL: [(&'static str, Self); 8] = [
         ("number", Self::Number),
         ("date", Self::Date),
@@ -43,10 +42,9 @@ impl ParameterType {
         ("uri", Self::Uri),
     ];
 
-    /// Returns the type of this name in `SearchParameter.type`; `None` for `special`, which each have rules of their
-    /// own.
+    /// Returns the type with this code in `SearchParameter.type`; `None` for `special`.
     #[must_use]
-    pub fn of(name: &str) -> Option<Self> {
+    pub fn from_code(name: &str) -> Option<Self> {
         Self::ALL.iter().find_map(|(known, parameter_type)| (*known == name).then_some(*parameter_type))
     }
 
@@ -59,9 +57,9 @@ impl ParameterType {
             .unwrap_or_default()
     }
 
-    /// Returns the modifiers a parameter of this type takes here, without those that every type takes.
+    /// Returns the modifiers that this server supports for parameters of the type, without those every type has.
     #[must_use]
-    pub const fn modifiers(self) -> &'static [&'static str] {
+    pub const fn supported_modifiers(self) -> &'static [&'static str] {
         match self {
             Self::String => &["exact", "contains"],
             Self::Token => &["not", "text", "in", "not-in", "of-type"],
@@ -72,7 +70,7 @@ impl ParameterType {
     }
 }
 
-impl fmt::Display for ParameterType {
+impl fmt::Display for SearchParameterType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
@@ -80,67 +78,70 @@ impl fmt::Display for ParameterType {
 
 /// One search parameter of one resource type, its expression compiled.
 #[derive(Clone, Debug, PartialEq)]
-pub struct SearchParameter {
+pub struct CompiledSearchParameter {
     /// The name it has in a query.
     pub code: String,
     /// What names it everywhere.
     pub url: String,
     /// The type of its values.
-    pub parameter_type: ParameterType,
+    pub parameter_type: SearchParameterType,
     /// The key of its rows: the same for all the types that share the definition, and for good.
     pub number: i64,
     /// The types a reference may be to; none when nothing says so.
     pub targets: Vec<ResourceType>,
     /// The parts of a composite, in their order; none for the others.
     pub components: Vec<CompositeComponent>,
-    /// The numbers of other parameters of the type that together find the same: it has no rows then, and a
-    /// search asks for theirs ([`SearchParameterCatalog::sources`](crate::SearchParameterCatalog::sources)). None for most.
+    /// The numbers of other parameters of the type that together find the same: it has no rows then, and a search asks
+    /// for theirs
+    /// ([`SearchParameterCatalog::parameters_sharing_rows`](crate::SearchParameterCatalog::parameters_sharing_rows)).
+    /// None for most.
     pub sources: Vec<i64>,
     /// The numbers of other parameters of the type, one for each part of a composite, where a resource is found by it
     /// that is found by all of them: it has no rows then, and a search asks for theirs
-    /// ([`SearchParameterCatalog::parts`](crate::SearchParameterCatalog::parts)). None for most.
+    /// ([`SearchParameterCatalog::composite_part_parameters`](crate::SearchParameterCatalog::composite_part_parameters)).
+    /// None for most.
     pub parts: Vec<i64>,
     pub(super) expression: Expression,
 }
 
 /// The summary of a search parameter for the `CapabilityStatement`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ParameterSummary {
-    /// See [`SearchParameter::code`].
+pub struct SearchParameterSummary {
+    /// See [`CompiledSearchParameter::code`].
     pub code: String,
-    /// See [`SearchParameter::url`].
+    /// See [`CompiledSearchParameter::url`].
     pub url: String,
-    /// See [`SearchParameter::parameter_type`].
-    pub parameter_type: ParameterType,
-    /// See [`SearchParameter::targets`].
+    /// See [`CompiledSearchParameter::parameter_type`].
+    pub parameter_type: SearchParameterType,
+    /// See [`CompiledSearchParameter::targets`].
     pub targets: Vec<ResourceType>,
 }
 
-impl From<&SearchParameter> for ParameterSummary {
-    fn from(parameter: &SearchParameter) -> Self {
-        let SearchParameter { code, url, parameter_type, targets, .. } = parameter;
+impl From<&CompiledSearchParameter> for SearchParameterSummary {
+    fn from(parameter: &CompiledSearchParameter) -> Self {
+        let CompiledSearchParameter { code, url, parameter_type, targets, .. } = parameter;
         Self { code: code.clone(), url: url.clone(), parameter_type: *parameter_type, targets: targets.clone() }
     }
 }
 
-/// One part of a composite parameter.
+/// One component of a composite search parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompositeComponent {
     /// The type of its values; never composite.
-    pub parameter_type: ParameterType,
+    pub parameter_type: SearchParameterType,
     pub(super) expression: Expression,
 }
 
-/// The column that an engine stores beside a resource, so that no index row repeats it.
+/// The column of a resource's table that answers a search parameter, so that the index needs no rows for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IndexColumn {
+pub enum ResourceColumn {
     /// The id (`_id`).
     Id,
     /// When the version was written (`_lastUpdated`).
     LastUpdated,
 }
 
-impl SearchParameter {
+impl CompiledSearchParameter {
     /// Returns whether its values are of the same type, and made of a value the same way.
     fn is_like(&self, other: &Self) -> bool {
         self.parameter_type == other.parameter_type && self.components == other.components
@@ -151,7 +152,7 @@ impl SearchParameter {
     ///
     /// What a reference is to is asked by more than its value, so references have rows of their own.
     pub(super) fn found_by<'a>(&self, others: &[&'a Self]) -> Vec<&'a Self> {
-        if self.parameter_type == ParameterType::Reference || self.column().is_some() {
+        if self.parameter_type == SearchParameterType::Reference || self.resource_column().is_some() {
             return Vec::new();
         }
         let own = self.expression.alternatives();
@@ -171,7 +172,7 @@ impl SearchParameter {
     ///
     /// What a part that is a reference is to is asked by more than its value, so such composites have rows.
     pub(super) fn made_of<'a>(&self, others: &[&'a Self]) -> Vec<&'a Self> {
-        if self.parameter_type != ParameterType::Composite || !self.expression.is_whole() {
+        if self.parameter_type != SearchParameterType::Composite || !self.expression.is_whole() {
             return Vec::new();
         }
         let found_by = |part: &CompositeComponent| {
@@ -180,25 +181,27 @@ impl SearchParameter {
             };
             others.iter().filter(likes).min_by_key(|other| other.number).copied()
         };
-        let parts =
-            self.components.iter().filter(|part| part.parameter_type != ParameterType::Reference).map_while(found_by);
+        let parts = self
+            .components
+            .iter()
+            .filter(|part| part.parameter_type != SearchParameterType::Reference)
+            .map_while(found_by);
         let parts: Vec<&Self> = parts.collect();
         if parts.len() == self.components.len() { parts } else { Vec::new() }
     }
 
-    /// Returns whether it has rows: neither columns nor other parameters have what it finds.
+    /// Returns whether the parameter has index rows, because neither a column nor other parameters' rows answer it.
     #[must_use]
-    pub fn has_rows(&self) -> bool {
-        self.column().is_none() && self.sources.is_empty() && self.parts.is_empty()
+    pub fn has_index_rows(&self) -> bool {
+        self.resource_column().is_none() && self.sources.is_empty() && self.parts.is_empty()
     }
 
-    /// Returns the column that answers this parameter; [`SearchParameterCatalog::entries`](crate::SearchParameterCatalog::entries) has nothing of
-    /// these.
+    /// Returns the resource column that answers the parameter (`_id`, `_lastUpdated`), if any.
     #[must_use]
-    pub fn column(&self) -> Option<IndexColumn> {
+    pub fn resource_column(&self) -> Option<ResourceColumn> {
         match self.code.as_str() {
-            "_id" => Some(IndexColumn::Id),
-            "_lastUpdated" => Some(IndexColumn::LastUpdated),
+            "_id" => Some(ResourceColumn::Id),
+            "_lastUpdated" => Some(ResourceColumn::LastUpdated),
             _ => None,
         }
     }

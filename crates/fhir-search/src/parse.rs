@@ -10,12 +10,12 @@ use fhir_resource::ResourceType;
 
 use crate::catalog::SearchParameterCatalog;
 use crate::clause::{SearchRequest, SummaryMode, TotalMode};
-use crate::error::{IgnoredParameter, SearchError};
+use crate::error::{IgnoredSearchParameter, SearchError};
 use crate::limits;
 
-pub use result::{is_about_the_answer, view};
+pub use result::{is_search_result_parameter, parse_summary_and_elements};
 
-/// The handling of unsupported search parameters: strict or lenient.
+/// The handling of unknown search parameters: strict refuses them, lenient ignores them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum UnknownParameterHandling {
     /// It is passed over and reported (`Prefer: handling=lenient`).
@@ -27,7 +27,7 @@ pub enum UnknownParameterHandling {
 
 /// The context in which a query is parsed.
 #[derive(Clone, Copy, Debug)]
-pub struct SearchContext<'a> {
+pub struct SearchParseContext<'a> {
     /// The type that is searched.
     pub resource_type: &'a ResourceType,
     /// What is done about a parameter that is not supported.
@@ -38,25 +38,26 @@ pub struct SearchContext<'a> {
     pub base_url: &'a str,
 }
 
-impl<'a> SearchContext<'a> {
-    /// A search that is refused for a parameter that is not supported, as a scope or a condition has to be.
+impl<'a> SearchParseContext<'a> {
+    /// Creates a context that refuses unsupported parameters, as scopes and conditional writes need.
     #[must_use]
     pub const fn strict(resource_type: &'a ResourceType, base_url: &'a str, now_us: i64) -> Self {
         Self { resource_type, handling: UnknownParameterHandling::Strict, now_us, base_url }
     }
 }
 
-/// Reads the decoded parameters of a search.
+/// Parses the decoded parameters of a search, and returns the parameters that were ignored.
 ///
-/// `_format` and `_pretty` are passed over. A `_count` above [`limits::MAX_COUNT`] is taken as that.
+/// `_format` and `_pretty` are passed over. A `_count` above [`limits::MAX_PAGE_SIZE`] is taken as that.
 ///
 /// # Errors
-/// See [`SearchError`]; those that [`SearchError::is_passed_over`] only under [`UnknownParameterHandling::Strict`].
-pub fn parse<'a>(
+/// See [`SearchError`]; those that [`SearchError::is_ignorable_when_lenient`] only under
+/// [`UnknownParameterHandling::Strict`].
+pub fn parse_search<'a>(
     catalog: &SearchParameterCatalog,
-    request: &SearchContext<'_>,
+    request: &SearchParseContext<'_>,
     pairs: impl IntoIterator<Item = (&'a str, &'a str)>,
-) -> Result<(SearchRequest, Vec<IgnoredParameter>), SearchError> {
+) -> Result<(SearchRequest, Vec<IgnoredSearchParameter>), SearchError> {
     let mut search = SearchRequest {
         resource_type: request.resource_type.clone(),
         clauses: Vec::new(),
@@ -72,13 +73,15 @@ pub fn parse<'a>(
     let mut ignored = Vec::new();
     let tests = Cell::new(0);
     for (number, (name, value)) in pairs.into_iter().enumerate() {
-        if number >= limits::MAX_CLAUSES {
+        if number >= limits::MAX_SEARCH_PARAMETERS {
             return Err(SearchError::TooManyParameters);
         }
         match read(catalog, (request, &tests), &mut search, (name, value)) {
             Ok(()) => {}
-            Err(fault) if request.handling == UnknownParameterHandling::Lenient && fault.is_passed_over() => {
-                ignored.push(IgnoredParameter { name: name.to_owned(), fault });
+            Err(fault)
+                if request.handling == UnknownParameterHandling::Lenient && fault.is_ignorable_when_lenient() =>
+            {
+                ignored.push(IgnoredSearchParameter { name: name.to_owned(), fault });
             }
             Err(fault) => return Err(fault),
         }
@@ -88,7 +91,7 @@ pub fn parse<'a>(
 
 fn read(
     catalog: &SearchParameterCatalog,
-    (request, tests): (&SearchContext<'_>, &Cell<usize>),
+    (request, tests): (&SearchParseContext<'_>, &Cell<usize>),
     search: &mut SearchRequest,
     (name, value): (&str, &str),
 ) -> Result<(), SearchError> {

@@ -27,8 +27,8 @@ pub enum ComparisonPrefix {
 }
 
 impl ComparisonPrefix {
-    /// The two letters and the prefix they mean.
-    pub const ALL: [(&'static str, Self); 9] = [
+    /// Every prefix with the two letters that stand for it.
+    pub const ALL_WITH_LETTERS: [(&'static str, Self); 9] = [
         ("eq", Self::Equal),
         ("ne", Self::NotEqual),
         ("gt", Self::Greater),
@@ -40,15 +40,16 @@ impl ComparisonPrefix {
         ("ap", Self::Approximate),
     ];
 
-    /// Returns the prefix a value begins with, and the rest; without one it is [`ComparisonPrefix::Equal`].
+    /// Splits the comparison prefix off a value; a value without one means [`ComparisonPrefix::Equal`].
     #[must_use]
-    pub fn split(text: &str) -> (Self, &str) {
-        let found = Self::ALL.iter().find_map(|(letters, prefix)| Some((*prefix, text.strip_prefix(letters)?)));
+    pub fn split_from_value(text: &str) -> (Self, &str) {
+        let found =
+            Self::ALL_WITH_LETTERS.iter().find_map(|(letters, prefix)| Some((*prefix, text.strip_prefix(letters)?)));
         found.unwrap_or((Self::Equal, text))
     }
 }
 
-/// A condition on a range `[low, high]` of a resource; both ends of both ranges are inside.
+/// A comparison with the range of values `[low, high]` that a resource has; all bounds are inclusive.
 ///
 /// Ranges of dates are in unix microseconds and come from the precision the value is written with:
 /// `2013-01` is the whole month. Those of numbers come from the digits for `eq` and `ne` (`100` is
@@ -64,9 +65,9 @@ pub struct RangeComparison<T> {
 }
 
 impl<T: PartialOrd> RangeComparison<T> {
-    /// Returns whether the range `[low, high]` of a resource meets it.
+    /// Returns whether the range `[low, high]` of a resource meets the comparison.
     #[must_use]
-    pub fn holds(&self, low: &T, high: &T) -> bool {
+    pub fn matches_range(&self, low: &T, high: &T) -> bool {
         let inside = *low >= self.low && *high <= self.high;
         match self.prefix {
             ComparisonPrefix::Equal => inside,

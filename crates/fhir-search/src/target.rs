@@ -25,14 +25,14 @@ impl<'a> Target<'a> {
         if let Some((resource_type, id)) = key_of(relative.unwrap_or(text)) {
             return Some(Self::Resource { resource_type, id });
         }
-        fhir_resource::reference::is_absolute(text).then(|| Self::Elsewhere(unversioned(text)))
+        fhir_resource::reference::is_absolute_reference(text).then(|| Self::Elsewhere(unversioned(text)))
     }
 }
 
 /// `Type/id`, of one version or of none.
 fn key_of(relative: &str) -> Option<(&str, &str)> {
     let (resource_type, id) = unversioned(relative).split_once('/')?;
-    (ResourceType::is_one(resource_type) && ResourceId::is_one(id)).then_some((resource_type, id))
+    (ResourceType::is_valid(resource_type) && ResourceId::is_valid(id)).then_some((resource_type, id))
 }
 
 fn unversioned(text: &str) -> &str {
@@ -50,7 +50,7 @@ pub(super) fn each<'a>(reference: &'a Value, base_url: &str, out: &mut dyn FnMut
     for spelled in [text("reference"), text("uri")].into_iter().flatten() {
         let Some(target) = Target::read(spelled, base_url) else { continue };
         out(target);
-        if matches!(target, Target::Resource { .. }) && fhir_resource::reference::is_absolute(spelled) {
+        if matches!(target, Target::Resource { .. }) && fhir_resource::reference::is_absolute_reference(spelled) {
             out(Target::Elsewhere(unversioned(spelled)));
         }
     }
@@ -74,7 +74,7 @@ fn named_by<'a>(text: &'a str, resource: &'a Value) -> Option<&'a str> {
     }
     let (path, id) = unversioned(text).rsplit_once('/')?;
     let resource_type = path.rsplit_once('/').map_or(path, |(_, resource_type)| resource_type);
-    (ResourceId::is_one(id) && ResourceType::is_one(resource_type)).then_some(resource_type)
+    (ResourceId::is_valid(id) && ResourceType::is_valid(resource_type)).then_some(resource_type)
 }
 
 fn contained<'a>(name: &str, resource: &'a Value) -> Option<&'a str> {

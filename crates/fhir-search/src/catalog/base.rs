@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::ROOTS;
 use super::definition::Definition;
-use crate::parameter::ParameterType;
+use crate::parameter::SearchParameterType;
 
 /// One line for each definition, so that those of one type are found without reading the rest:
 /// `[number, id, code, type, [base…], expression, [target…], [[type, expression]…]]`.
@@ -75,7 +75,7 @@ impl Known {
     }
 
     /// Returns the type of the parameter of this URL.
-    pub(super) fn kind_of(&self, url: &str) -> Option<ParameterType> {
+    pub(super) fn kind_of(&self, url: &str) -> Option<SearchParameterType> {
         self.line_of(url).and_then(read).map(|definition| definition.parameter_type)
     }
 
@@ -95,14 +95,14 @@ fn read(line: &str) -> Option<Definition> {
     let text = |at: usize| fields.get(at)?.as_str();
     let texts = |at: usize| fields.get(at)?.as_array()?.iter().map(Value::as_str).collect::<Option<Vec<_>>>();
     let components = fields.get(7)?.as_array()?.iter().map(|part| {
-        let parameter_type = ParameterType::of(part.get(0)?.as_str()?)?;
+        let parameter_type = SearchParameterType::from_code(part.get(0)?.as_str()?)?;
         Some((parameter_type, part.get(1)?.as_str()?.to_owned()))
     });
     Some(Definition {
         number: fields.first()?.as_i64()?,
         url: format!("{URL}{}", text(1)?),
         code: text(2)?.to_owned(),
-        parameter_type: ParameterType::of(text(3)?)?,
+        parameter_type: SearchParameterType::from_code(text(3)?)?,
         bases: texts(4)?.into_iter().map(str::to_owned).collect(),
         expression: text(5)?.to_owned(),
         targets: texts(6)?.into_iter().map(|target| target.parse().ok()).collect::<Option<_>>()?,

@@ -6,10 +6,10 @@ use fhir_resource::ResourceType;
 use serde_json::Value;
 
 use super::base::Known;
-use super::{FIRST_INSTALLED, ROOTS};
-use crate::expression::{Expression, ExpressionError};
+use super::{FIRST_INSTALLED_PARAMETER_NUMBER, ROOTS};
+use crate::expression::{Expression, ExpressionCompileError};
 use crate::limits;
-use crate::parameter::{CompositeComponent, ParameterType, SearchParameter};
+use crate::parameter::{CompiledSearchParameter, CompositeComponent, SearchParameterType};
 
 /// A parameter as it is defined, for all the types it is about.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,25 +17,25 @@ pub(super) struct Definition {
     pub(super) number: i64,
     pub(super) url: String,
     pub(super) code: String,
-    pub(super) parameter_type: ParameterType,
+    pub(super) parameter_type: SearchParameterType,
     pub(super) bases: Vec<String>,
     pub(super) expression: String,
     pub(super) targets: Vec<ResourceType>,
-    pub(super) components: Vec<(ParameterType, String)>,
+    pub(super) components: Vec<(SearchParameterType, String)>,
 }
 
-/// A `SearchParameter` that is not used, and why.
+/// A `SearchParameter` resource that is not used, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnusableSearchParameter {
     /// Its URL; empty when it has none.
     pub url: String,
     /// Why.
-    pub fault: SearchParameterError,
+    pub fault: SearchParameterDefinitionError,
 }
 
 /// The reason why a `SearchParameter` is not used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SearchParameterError {
+pub enum SearchParameterDefinitionError {
     /// An element it needs is missing or not what it has to be.
     #[error("the element {0} is missing or not what it has to be")]
     Element(&'static str),
@@ -44,7 +44,7 @@ pub enum SearchParameterError {
     Kind(String),
     /// Its expression, for one of its types.
     #[error(transparent)]
-    Expression(#[from] ExpressionError),
+    Expression(#[from] ExpressionCompileError),
     /// Its expression is about none of its types.
     #[error("the expression selects nothing of {0}")]
     Empty(String),
@@ -79,10 +79,13 @@ impl Definition {
     }
 
     /// Returns the parameter of one type; `None` when its expression is about other types alone.
-    pub(super) fn compile(&self, resource_type: &str) -> Result<Option<SearchParameter>, ExpressionError> {
-        let compiled = |of: ParameterType, text: &str| {
+    pub(super) fn compile(
+        &self,
+        resource_type: &str,
+    ) -> Result<Option<CompiledSearchParameter>, ExpressionCompileError> {
+        let compiled = |of: SearchParameterType, text: &str| {
             let expression = Expression::compile(resource_type, text)?;
-            Ok(if of == ParameterType::Quantity { expression.without_choice(UNCOMPARED) } else { expression })
+            Ok(if of == SearchParameterType::Quantity { expression.without_choice(UNCOMPARED) } else { expression })
         };
         let expression = compiled(self.parameter_type, &self.expression)?;
         if expression.is_empty() {
@@ -92,13 +95,13 @@ impl Definition {
             .components
             .iter()
             .map(|(part, text)| Ok(CompositeComponent { parameter_type: *part, expression: compiled(*part, text)? }));
-        Ok(Some(SearchParameter {
+        Ok(Some(CompiledSearchParameter {
             code: self.code.clone(),
             url: self.url.clone(),
             parameter_type: self.parameter_type,
             number: self.number,
             targets: self.targets.clone(),
-            components: components.collect::<Result<_, ExpressionError>>()?,
+            components: components.collect::<Result<_, ExpressionCompileError>>()?,
             sources: Vec::new(),
             parts: Vec::new(),
             expression,
@@ -139,24 +142,24 @@ fn text<'a>(document: &'a Value, name: &str) -> Option<&'a str> {
 }
 
 /// An element that has to be there, as text.
-fn needed(document: &Value, name: &'static str) -> Result<String, SearchParameterError> {
-    text(document, name).map(str::to_owned).ok_or(SearchParameterError::Element(name))
+fn needed(document: &Value, name: &'static str) -> Result<String, SearchParameterDefinitionError> {
+    text(document, name).map(str::to_owned).ok_or(SearchParameterDefinitionError::Element(name))
 }
 
-fn texts(document: &Value, name: &'static str) -> Result<Vec<String>, SearchParameterError> {
+fn texts(document: &Value, name: &'static str) -> Result<Vec<String>, SearchParameterDefinitionError> {
     let elements = match document.get(name) {
         None => return Ok(Vec::new()),
         Some(Value::Array(elements)) if elements.len() <= MAX_TYPES => elements,
-        Some(_) => return Err(SearchParameterError::Element(name)),
+        Some(_) => return Err(SearchParameterDefinitionError::Element(name)),
     };
     let texts = elements.iter().map(|element| element.as_str().map(str::to_owned));
-    texts.collect::<Option<_>>().ok_or(SearchParameterError::Element(name))
+    texts.collect::<Option<_>>().ok_or(SearchParameterDefinitionError::Element(name))
 }
 
 impl Reader<'_> {
-    fn take(&mut self, number: i64, document: &Value) -> Result<(), SearchParameterError> {
-        if number < FIRST_INSTALLED || self.definitions.contains_key(&number) {
-            return Err(SearchParameterError::Number(number));
+    fn take(&mut self, number: i64, document: &Value) -> Result<(), SearchParameterDefinitionError> {
+        if number < FIRST_INSTALLED_PARAMETER_NUMBER || self.definitions.contains_key(&number) {
+            return Err(SearchParameterDefinitionError::Number(number));
         }
         let definition = self.read(number, document)?;
         for resource_type in &definition.bases {
@@ -169,21 +172,23 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn is_free(&self, resource_type: &str, code: &str) -> Result<(), SearchParameterError> {
+    fn is_free(&self, resource_type: &str, code: &str) -> Result<(), SearchParameterDefinitionError> {
         let mut kinds = ROOTS.into_iter().chain([resource_type]);
         let installed = kinds.find_map(|resource_type| self.taken.get(&(resource_type.to_owned(), code.to_owned())));
         match self.known.url_of(resource_type, code).or_else(|| installed.cloned()) {
             None => Ok(()),
-            Some(url) => {
-                Err(SearchParameterError::Taken { resource_type: resource_type.to_owned(), code: code.to_owned(), url })
-            }
+            Some(url) => Err(SearchParameterDefinitionError::Taken {
+                resource_type: resource_type.to_owned(),
+                code: code.to_owned(),
+                url,
+            }),
         }
     }
 
-    fn read(&self, number: i64, document: &Value) -> Result<Definition, SearchParameterError> {
+    fn read(&self, number: i64, document: &Value) -> Result<Definition, SearchParameterDefinitionError> {
         let bases = texts(document, "base")?;
         if bases.is_empty() || bases.iter().any(|base| base.parse::<ResourceType>().is_err()) {
-            return Err(SearchParameterError::Element("base"));
+            return Err(SearchParameterDefinitionError::Element("base"));
         }
         let targets = texts(document, "target")?;
         let targets = targets.iter().map(|target| target.parse().ok());
@@ -192,12 +197,12 @@ impl Reader<'_> {
         Ok(Definition {
             number,
             url: needed(document, "url")?,
-            code: code.ok_or(SearchParameterError::Element("code"))?,
+            code: code.ok_or(SearchParameterDefinitionError::Element("code"))?,
             parameter_type,
             bases,
             expression: needed(document, "expression")?,
-            targets: targets.collect::<Option<_>>().ok_or(SearchParameterError::Element("target"))?,
-            components: if parameter_type == ParameterType::Composite {
+            targets: targets.collect::<Option<_>>().ok_or(SearchParameterDefinitionError::Element("target"))?,
+            components: if parameter_type == SearchParameterType::Composite {
                 self.components(document)?
             } else {
                 Vec::new()
@@ -205,32 +210,35 @@ impl Reader<'_> {
         })
     }
 
-    fn components(&self, document: &Value) -> Result<Vec<(ParameterType, String)>, SearchParameterError> {
+    fn components(
+        &self,
+        document: &Value,
+    ) -> Result<Vec<(SearchParameterType, String)>, SearchParameterDefinitionError> {
         let parts = document.get("component").and_then(Value::as_array);
         let parts = parts
-            .filter(|parts| (1..=limits::MAX_COMPONENTS).contains(&parts.len()))
-            .ok_or(SearchParameterError::Element("component"))?;
+            .filter(|parts| (1..=limits::MAX_COMPOSITE_COMPONENTS).contains(&parts.len()))
+            .ok_or(SearchParameterDefinitionError::Element("component"))?;
         let read = parts.iter().map(|part| {
             let url = needed(part, "definition")?;
             let parameter_type = self
                 .known
                 .kind_of(&url)
                 .or_else(|| self.kind_of(&url))
-                .filter(|parameter_type| *parameter_type != ParameterType::Composite);
-            Ok((parameter_type.ok_or(SearchParameterError::Component(url))?, needed(part, "expression")?))
+                .filter(|parameter_type| *parameter_type != SearchParameterType::Composite);
+            Ok((parameter_type.ok_or(SearchParameterDefinitionError::Component(url))?, needed(part, "expression")?))
         });
         read.collect()
     }
 
-    fn kind_of(&self, url: &str) -> Option<ParameterType> {
+    fn kind_of(&self, url: &str) -> Option<SearchParameterType> {
         let mut documents = self.documents.iter().map(|(_, document)| *document);
         kind_of(documents.find(|document| text(document, "url") == Some(url))?).ok()
     }
 }
 
-fn kind_of(document: &Value) -> Result<ParameterType, SearchParameterError> {
+fn kind_of(document: &Value) -> Result<SearchParameterType, SearchParameterDefinitionError> {
     let name = needed(document, "type")?;
-    ParameterType::of(&name).ok_or(SearchParameterError::Kind(name))
+    SearchParameterType::from_code(&name).ok_or(SearchParameterDefinitionError::Kind(name))
 }
 
 /// A name a query can carry: without what separates the parts of a name there.
@@ -239,6 +247,9 @@ fn is_code(code: &str) -> bool {
     length && code.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
 }
 
-fn check(definition: &Definition, resource_type: &str) -> Result<(), SearchParameterError> {
-    definition.compile(resource_type)?.map(|_| ()).ok_or_else(|| SearchParameterError::Empty(resource_type.to_owned()))
+fn check(definition: &Definition, resource_type: &str) -> Result<(), SearchParameterDefinitionError> {
+    definition
+        .compile(resource_type)?
+        .map(|_| ())
+        .ok_or_else(|| SearchParameterDefinitionError::Empty(resource_type.to_owned()))
 }

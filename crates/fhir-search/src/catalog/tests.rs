@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::{COMPARTMENT, ExpressionError, ParameterType};
+use crate::{COMPARTMENT_PARAMETER_NUMBER, ExpressionCompileError, SearchParameterType};
 
 fn resource_type(name: &str) -> ResourceType {
     name.parse().unwrap()
@@ -18,10 +18,10 @@ fn definition(changes: &Value) -> Value {
 }
 
 fn with(documents: &[Value]) -> (Arc<SearchParameterCatalog>, Vec<UnusableSearchParameter>) {
-    SearchParameterCatalog::with((FIRST_INSTALLED..).zip(documents))
+    SearchParameterCatalog::with_installed((FIRST_INSTALLED_PARAMETER_NUMBER..).zip(documents))
 }
 
-fn fault(changes: &Value) -> SearchParameterError {
+fn fault(changes: &Value) -> SearchParameterDefinitionError {
     let (_, mut refused) = with(&[definition(changes)]);
     assert_eq!(refused.len(), 1, "{changes}");
     refused.remove(0).fault
@@ -29,10 +29,10 @@ fn fault(changes: &Value) -> SearchParameterError {
 
 #[test]
 fn every_parameter_of_r4_compiles_for_every_type_it_names() {
-    let catalog = SearchParameterCatalog::base();
+    let catalog = SearchParameterCatalog::with_r4_only();
     let mut compiled = 0;
     let mut refused = Vec::new();
-    for name in catalog.kinds() {
+    for name in catalog.types_with_parameters() {
         for definition in base::of(name) {
             match definition.compile(name) {
                 Ok(Some(_)) => compiled += 1,
@@ -42,32 +42,37 @@ fn every_parameter_of_r4_compiles_for_every_type_it_names() {
     }
     assert_eq!(refused, Vec::<String>::new());
     // 1,699 of single types but for ten of AuditEvent, which are not used, and six that all of them have.
-    assert_eq!((catalog.kinds().count(), compiled), (133, 1_689 + 6 * 133));
+    assert_eq!((catalog.types_with_parameters().count(), compiled), (133, 1_689 + 6 * 133));
 }
 
 #[test]
 fn a_parameter_of_r4_has_its_definition() {
-    let catalog = SearchParameterCatalog::base();
-    let patient = catalog.parameter(&resource_type("Observation"), "patient").unwrap();
+    let catalog = SearchParameterCatalog::with_r4_only();
+    let patient = catalog.find_parameter_by_code(&resource_type("Observation"), "patient").unwrap();
     assert_eq!(patient.url, "http://hl7.org/fhir/SearchParameter/clinical-patient");
-    assert_eq!((patient.parameter_type, &patient.targets), (ParameterType::Reference, &vec![resource_type("Patient")]));
-    let shared = catalog.parameter(&resource_type("Condition"), "patient").unwrap();
+    assert_eq!(
+        (patient.parameter_type, &patient.targets),
+        (SearchParameterType::Reference, &vec![resource_type("Patient")])
+    );
+    let shared = catalog.find_parameter_by_code(&resource_type("Condition"), "patient").unwrap();
     assert_eq!(shared.number, patient.number, "one definition, one number");
-    let composite = catalog.parameter(&resource_type("Observation"), "code-value-date").unwrap();
-    let parts: Vec<ParameterType> = composite.components.iter().map(|part| part.parameter_type).collect();
-    assert_eq!(parts, [ParameterType::Token, ParameterType::Date]);
-    assert_eq!(catalog.parameter(&resource_type("Patient"), "near"), None);
-    assert_eq!(catalog.parameter(&resource_type("Location"), "near"), None, "its type is special");
+    let composite = catalog.find_parameter_by_code(&resource_type("Observation"), "code-value-date").unwrap();
+    let parts: Vec<SearchParameterType> = composite.components.iter().map(|part| part.parameter_type).collect();
+    assert_eq!(parts, [SearchParameterType::Token, SearchParameterType::Date]);
+    assert_eq!(catalog.find_parameter_by_code(&resource_type("Patient"), "near"), None);
+    assert_eq!(catalog.find_parameter_by_code(&resource_type("Location"), "near"), None, "its type is special");
 }
 
 #[test]
 fn numbers_and_codes_are_unique() {
-    let catalog = SearchParameterCatalog::base();
+    let catalog = SearchParameterCatalog::with_r4_only();
     let mut urls = BTreeMap::new();
-    for name in catalog.kinds() {
+    for name in catalog.types_with_parameters() {
         let mut codes: Vec<&str> = Vec::new();
-        for parameter in catalog.parameters(&resource_type(name)) {
-            assert!(COMPARTMENT < parameter.number && parameter.number < FIRST_INSTALLED);
+        for parameter in catalog.parameters_of_type(&resource_type(name)) {
+            assert!(
+                COMPARTMENT_PARAMETER_NUMBER < parameter.number && parameter.number < FIRST_INSTALLED_PARAMETER_NUMBER
+            );
             let url = urls.entry(parameter.number).or_insert_with(|| parameter.url.clone());
             assert_eq!(*url, parameter.url);
             codes.push(&parameter.code);
@@ -79,16 +84,16 @@ fn numbers_and_codes_are_unique() {
 
 #[test]
 fn every_type_has_what_all_resources_have() {
-    let catalog = SearchParameterCatalog::base();
+    let catalog = SearchParameterCatalog::with_r4_only();
     let codes = |name: &str| {
-        catalog.parameters(&resource_type(name)).map(|parameter| parameter.code.clone()).collect::<Vec<_>>()
+        catalog.parameters_of_type(&resource_type(name)).map(|parameter| parameter.code.clone()).collect::<Vec<_>>()
     };
     assert_eq!(codes("Client"), ["_id", "_lastUpdated", "_profile", "_security", "_source", "_tag"]);
     assert!(codes("Patient").len() > 6);
     assert!(
-        catalog.names(&resource_type("Patient"))
-            && !catalog.names(&resource_type("Client"))
-            && !catalog.names(&resource_type("Resource"))
+        catalog.has_parameters_for_type(&resource_type("Patient"))
+            && !catalog.has_parameters_for_type(&resource_type("Client"))
+            && !catalog.has_parameters_for_type(&resource_type("Resource"))
     );
 }
 
@@ -110,66 +115,76 @@ fn installed_parameters_stand_beside_those_of_r4() {
         json!({"url": "http://hl7.org/fhir/SearchParameter/Patient-active", "code": "active", "base": ["Patient"]});
     let (catalog, refused) = with(&[definition(&json!({})), race, composite, active_of_patient]);
     assert_eq!(refused, []);
-    let role = catalog.parameter(&resource_type("CareTeam"), "role").unwrap();
-    assert_eq!((role.number, role.parameter_type), (FIRST_INSTALLED, ParameterType::Token));
+    let role = catalog.find_parameter_by_code(&resource_type("CareTeam"), "role").unwrap();
+    assert_eq!((role.number, role.parameter_type), (FIRST_INSTALLED_PARAMETER_NUMBER, SearchParameterType::Token));
     for name in ["Patient", "Client"] {
-        let race = catalog.parameter(&resource_type(name), "race").unwrap();
-        assert_eq!((race.number, &race.targets), (FIRST_INSTALLED + 1, &vec![resource_type("Group")]));
+        let race = catalog.find_parameter_by_code(&resource_type(name), "race").unwrap();
+        assert_eq!((race.number, &race.targets), (FIRST_INSTALLED_PARAMETER_NUMBER + 1, &vec![resource_type("Group")]));
     }
-    assert!(catalog.names(&resource_type("Client")), "a definition names it now");
-    let parts = &catalog.parameter(&resource_type("CareTeam"), "role-race").unwrap().components;
+    assert!(catalog.has_parameters_for_type(&resource_type("Client")), "a definition names it now");
+    let parts = &catalog.find_parameter_by_code(&resource_type("CareTeam"), "role-race").unwrap().components;
     assert_eq!(
         parts.iter().map(|part| part.parameter_type).collect::<Vec<_>>(),
-        [ParameterType::Token, ParameterType::Quantity]
+        [SearchParameterType::Token, SearchParameterType::Quantity]
     );
-    assert_eq!(catalog.parameter(&resource_type("Patient"), "active").unwrap().number, active(), "R4's own stays");
+    assert_eq!(
+        catalog.find_parameter_by_code(&resource_type("Patient"), "active").unwrap().number,
+        active(),
+        "R4's own stays"
+    );
 }
 
 fn active() -> i64 {
-    SearchParameterCatalog::base().parameter(&resource_type("Patient"), "active").unwrap().number
+    SearchParameterCatalog::with_r4_only().find_parameter_by_code(&resource_type("Patient"), "active").unwrap().number
 }
 
 #[test]
 fn what_cannot_be_used_is_named_with_its_reason() {
     for name in ["url", "code", "base", "type", "expression"] {
-        let element =
-            if name == "url" { SearchParameterError::Element("url") } else { SearchParameterError::Element(name) };
+        let element = if name == "url" {
+            SearchParameterDefinitionError::Element("url")
+        } else {
+            SearchParameterDefinitionError::Element(name)
+        };
         assert_eq!(fault(&json!({name: null})), element);
-        assert_eq!(fault(&json!({name: 5})), SearchParameterError::Element(name));
+        assert_eq!(fault(&json!({name: 5})), SearchParameterDefinitionError::Element(name));
     }
     for (changes, expected) in [
-        (json!({"code": "a:b"}), SearchParameterError::Element("code")),
-        (json!({"code": "a.b"}), SearchParameterError::Element("code")),
-        (json!({"base": []}), SearchParameterError::Element("base")),
-        (json!({"base": ["patient"]}), SearchParameterError::Element("base")),
-        (json!({"target": ["x"]}), SearchParameterError::Element("target")),
-        (json!({"type": "special"}), SearchParameterError::Kind("special".to_owned())),
-        (json!({"type": "composite"}), SearchParameterError::Element("component")),
-        (json!({"expression": "Patient.name"}), SearchParameterError::Empty("CareTeam".to_owned())),
-        (json!({"expression": "iif(a, b, c)"}), ExpressionError::Function("iif".to_owned()).into()),
+        (json!({"code": "a:b"}), SearchParameterDefinitionError::Element("code")),
+        (json!({"code": "a.b"}), SearchParameterDefinitionError::Element("code")),
+        (json!({"base": []}), SearchParameterDefinitionError::Element("base")),
+        (json!({"base": ["patient"]}), SearchParameterDefinitionError::Element("base")),
+        (json!({"target": ["x"]}), SearchParameterDefinitionError::Element("target")),
+        (json!({"type": "special"}), SearchParameterDefinitionError::Kind("special".to_owned())),
+        (json!({"type": "composite"}), SearchParameterDefinitionError::Element("component")),
+        (json!({"expression": "Patient.name"}), SearchParameterDefinitionError::Empty("CareTeam".to_owned())),
+        (json!({"expression": "iif(a, b, c)"}), ExpressionCompileError::Function("iif".to_owned()).into()),
     ] {
         assert_eq!(fault(&changes), expected, "{changes}");
     }
     let part = json!({"definition": "http://p/role", "expression": "role"});
-    let many = json!({"type": "composite", "component": vec![part; crate::limits::MAX_COMPONENTS + 1]});
-    assert_eq!(fault(&many), SearchParameterError::Element("component"));
+    let many = json!({"type": "composite", "component": vec![part; crate::limits::MAX_COMPOSITE_COMPONENTS + 1]});
+    assert_eq!(fault(&many), SearchParameterDefinitionError::Element("component"));
     let component = json!({"type": "composite", "component": [{"definition": "http://p/none", "expression": "role"}]});
-    assert_eq!(fault(&component), SearchParameterError::Component("http://p/none".to_owned()));
+    assert_eq!(fault(&component), SearchParameterDefinitionError::Component("http://p/none".to_owned()));
 }
 
 #[test]
 fn the_first_to_have_a_code_or_a_number_keeps_it() {
-    let taken = |url: &str| SearchParameterError::Taken {
+    let taken = |url: &str| SearchParameterDefinitionError::Taken {
         resource_type: "CareTeam".into(),
         code: "role".into(),
         url: url.into(),
     };
     let (catalog, refused) = with(&[definition(&json!({})), definition(&json!({"url": "http://p/other"}))]);
     assert_eq!(refused, [UnusableSearchParameter { url: "http://p/other".to_owned(), fault: taken("http://p/role") }]);
-    assert_eq!(catalog.parameter(&resource_type("CareTeam"), "role").unwrap().url, "http://p/role");
+    assert_eq!(catalog.find_parameter_by_code(&resource_type("CareTeam"), "role").unwrap().url, "http://p/role");
     let status = fault(&json!({"code": "status"}));
     let url = "http://hl7.org/fhir/SearchParameter/CareTeam-status".to_owned();
-    assert_eq!(status, SearchParameterError::Taken { resource_type: "CareTeam".into(), code: "status".into(), url });
+    assert_eq!(
+        status,
+        SearchParameterDefinitionError::Taken { resource_type: "CareTeam".into(), code: "status".into(), url }
+    );
     for everywhere in ["Resource", "DomainResource"] {
         let both =
             [definition(&json!({"base": [everywhere], "expression": "status"})), definition(&json!({"url": "x"}))];
@@ -181,13 +196,16 @@ fn the_first_to_have_a_code_or_a_number_keeps_it() {
     }
 
     let document = definition(&json!({}));
-    for number in [COMPARTMENT, active(), FIRST_INSTALLED - 1] {
-        let (_, refused) = SearchParameterCatalog::with([(number, &document)]);
-        assert_eq!(refused[0].fault, SearchParameterError::Number(number));
+    for number in [COMPARTMENT_PARAMETER_NUMBER, active(), FIRST_INSTALLED_PARAMETER_NUMBER - 1] {
+        let (_, refused) = SearchParameterCatalog::with_installed([(number, &document)]);
+        assert_eq!(refused[0].fault, SearchParameterDefinitionError::Number(number));
     }
     let other = definition(&json!({"url": "http://p/other", "code": "other"}));
-    let (_, refused) = SearchParameterCatalog::with([(FIRST_INSTALLED, &document), (FIRST_INSTALLED, &other)]);
-    assert_eq!(refused[0].fault, SearchParameterError::Number(FIRST_INSTALLED));
+    let (_, refused) = SearchParameterCatalog::with_installed([
+        (FIRST_INSTALLED_PARAMETER_NUMBER, &document),
+        (FIRST_INSTALLED_PARAMETER_NUMBER, &other),
+    ]);
+    assert_eq!(refused[0].fault, SearchParameterDefinitionError::Number(FIRST_INSTALLED_PARAMETER_NUMBER));
 }
 
 /// The shapes of expressions that US Core's parameters have.
@@ -207,9 +225,9 @@ fn expressions_of_us_core_compile() {
 
 /// Returns the codes of the parameters that have the rows of one.
 fn sources(of: &str, code: &str) -> Vec<String> {
-    let (catalog, of) = (SearchParameterCatalog::base(), resource_type(of));
-    let parameter = catalog.parameter(&of, code).unwrap();
-    catalog.sources(&of, parameter).map(|source| source.code.clone()).collect()
+    let (catalog, of) = (SearchParameterCatalog::with_r4_only(), resource_type(of));
+    let parameter = catalog.find_parameter_by_code(&of, code).unwrap();
+    catalog.parameters_sharing_rows(&of, parameter).map(|source| source.code.clone()).collect()
 }
 
 #[test]
@@ -227,11 +245,12 @@ fn what_others_find_together_has_no_rows_of_its_own() {
 
 #[test]
 fn sources_have_rows_and_find_what_is_found_by_them() {
-    let catalog = SearchParameterCatalog::base();
-    for name in catalog.kinds() {
+    let catalog = SearchParameterCatalog::with_r4_only();
+    for name in catalog.types_with_parameters() {
         let resource_type = resource_type(name);
-        for parameter in catalog.parameters(&resource_type).filter(|parameter| !parameter.sources.is_empty()) {
-            let sources: Vec<&Arc<SearchParameter>> = catalog.sources(&resource_type, parameter).collect();
+        for parameter in catalog.parameters_of_type(&resource_type).filter(|parameter| !parameter.sources.is_empty()) {
+            let sources: Vec<&Arc<CompiledSearchParameter>> =
+                catalog.parameters_sharing_rows(&resource_type, parameter).collect();
             assert_eq!(sources.len(), parameter.sources.len(), "{name}.{}", parameter.code);
             assert!(
                 sources
@@ -252,8 +271,8 @@ fn sources_have_rows_and_find_what_is_found_by_them() {
 
 /// Returns the codes of the parameters that have the rows of the parts of one.
 fn parts(of: &str, code: &str) -> Vec<String> {
-    let (catalog, of) = (SearchParameterCatalog::base(), resource_type(of));
-    let parts = catalog.parts(&of, catalog.parameter(&of, code).unwrap());
+    let (catalog, of) = (SearchParameterCatalog::with_r4_only(), resource_type(of));
+    let parts = catalog.composite_part_parameters(&of, catalog.find_parameter_by_code(&of, code).unwrap());
     parts.iter().map(|part| part.code.clone()).collect()
 }
 
@@ -276,16 +295,16 @@ fn a_composite_about_the_resource_itself_has_the_rows_of_others() {
 
 #[test]
 fn parts_have_rows_and_find_what_the_parts_of_the_composite_find() {
-    let catalog = SearchParameterCatalog::base();
-    for name in catalog.kinds() {
+    let catalog = SearchParameterCatalog::with_r4_only();
+    for name in catalog.types_with_parameters() {
         let resource_type = resource_type(name);
-        for parameter in catalog.parameters(&resource_type).filter(|parameter| !parameter.parts.is_empty()) {
-            assert!(parameter.sources.is_empty() && !parameter.has_rows(), "{name}.{}", parameter.code);
-            let parts = catalog.parts(&resource_type, parameter);
+        for parameter in catalog.parameters_of_type(&resource_type).filter(|parameter| !parameter.parts.is_empty()) {
+            assert!(parameter.sources.is_empty() && !parameter.has_index_rows(), "{name}.{}", parameter.code);
+            let parts = catalog.composite_part_parameters(&resource_type, parameter);
             assert_eq!(parts.len(), parameter.components.len(), "{name}.{}", parameter.code);
             for (part, component) in parts.iter().zip(&parameter.components) {
                 assert!(
-                    part.has_rows() && part.parameter_type == component.parameter_type,
+                    part.has_index_rows() && part.parameter_type == component.parameter_type,
                     "{name}.{}",
                     parameter.code
                 );
@@ -307,7 +326,7 @@ fn an_installed_composite_has_rows_of_its_own() {
     });
     let (catalog, refused) = with(&[again]);
     assert!(refused.is_empty(), "{refused:?}");
-    assert!(catalog.parameter(&resource_type("Observation"), "pair").unwrap().has_rows());
+    assert!(catalog.find_parameter_by_code(&resource_type("Observation"), "pair").unwrap().has_index_rows());
 }
 
 #[test]
@@ -318,5 +337,5 @@ fn an_installed_parameter_has_rows_of_its_own() {
     });
     let (catalog, refused) = with(&[again]);
     assert!(refused.is_empty());
-    assert!(catalog.parameter(&resource_type("Observation"), "again").unwrap().sources.is_empty());
+    assert!(catalog.find_parameter_by_code(&resource_type("Observation"), "again").unwrap().sources.is_empty());
 }

@@ -1,13 +1,13 @@
 use std::sync::LazyLock;
 
-use fhir_resource::{format, testing};
+use fhir_resource::{format_conversion, property_testing};
 use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
 use crate::SearchParameterCatalog;
 
-static CATALOG: LazyLock<Arc<SearchParameterCatalog>> = LazyLock::new(SearchParameterCatalog::base);
+static CATALOG: LazyLock<Arc<SearchParameterCatalog>> = LazyLock::new(SearchParameterCatalog::with_r4_only);
 const OWN: &str = "https://payer.example/fhir";
 
 fn entries_of(catalog: &SearchParameterCatalog, resource_type: &str, body: &Value) -> Vec<(String, IndexEntry)> {
@@ -15,11 +15,11 @@ fn entries_of(catalog: &SearchParameterCatalog, resource_type: &str, body: &Valu
     let document = IndexedDocument { resource_type: &resource_type, id: "1", updated_us: 7, body, base_url: OWN };
     let name = |number: i64| {
         catalog
-            .parameters(&resource_type)
+            .parameters_of_type(&resource_type)
             .find(|parameter| parameter.number == number)
             .map_or("", |parameter| &parameter.code)
     };
-    catalog.entries(&document).into_iter().map(|(number, entry)| (name(number).to_owned(), entry)).collect()
+    catalog.index_entries_of(&document).into_iter().map(|(number, entry)| (name(number).to_owned(), entry)).collect()
 }
 
 /// Returns the entries of one parameter.
@@ -202,7 +202,7 @@ fn a_composite_keeps_together_what_is_of_one_element() {
         "code": {"coding": (0..1000).map(|code| json!({"code": code.to_string()})).collect::<Vec<_>>()},
         "valueCodeableConcept": {"coding": (0..1000).map(|code| json!({"code": code.to_string()})).collect::<Vec<_>>()},
     }]});
-    assert_eq!(entries("Observation", "component-code-value-concept", &many).len(), limits::MAX_TUPLES);
+    assert_eq!(entries("Observation", "component-code-value-concept", &many).len(), limits::MAX_COMPOSITE_COMBINATIONS);
 }
 
 #[test]
@@ -229,8 +229,10 @@ fn the_compartments_of_a_resource_are_among_its_entries() {
         let resource_type: ResourceType = resource_type.parse().unwrap();
         let document =
             IndexedDocument { resource_type: &resource_type, id: "1", updated_us: 0, body: &body, base_url: OWN };
-        let entries = CATALOG.entries(&document).into_iter();
-        entries.filter_map(|(number, entry)| (number == COMPARTMENT).then_some(entry)).collect::<Vec<_>>()
+        let entries = CATALOG.index_entries_of(&document).into_iter();
+        entries
+            .filter_map(|(number, entry)| (number == COMPARTMENT_PARAMETER_NUMBER).then_some(entry))
+            .collect::<Vec<_>>()
     };
     let observation =
         json!({"subject": {"reference": "Patient/a"}, "performer": [{"resourceType": "Patient", "id": "b"}]});
@@ -249,18 +251,21 @@ fn equal_values_stand_once_however_many_there_are() {
         |count: usize| json!({"coding": (0..count).map(|code| json!({"code": code.to_string()})).collect::<Vec<_>>()});
     let mut twice = vec![distinct(1000); 2];
     assert_eq!(entries("Observation", "category", &json!({"category": twice.clone()})).len(), 1000);
-    twice.push(distinct(limits::MAX_ENTRIES * 2));
-    assert_eq!(entries("Observation", "category", &json!({"category": twice})).len(), limits::MAX_ENTRIES);
+    twice.push(distinct(limits::MAX_INDEX_ENTRIES_PER_RESOURCE * 2));
+    assert_eq!(
+        entries("Observation", "category", &json!({"category": twice})).len(),
+        limits::MAX_INDEX_ENTRIES_PER_RESOURCE
+    );
 }
 
 #[test]
 fn long_texts_are_cut_at_a_character() {
-    let long = "é".repeat(limits::MAX_ENTRY_BYTES);
+    let long = "é".repeat(limits::MAX_INDEX_TEXT_BYTES);
     let [IndexEntry::Text { folded, exact }] = &entries("Patient", "family", &json!({"name": {"family": long}}))[..]
     else {
         panic!("one text")
     };
-    assert_eq!((folded.len(), exact.len()), (limits::MAX_ENTRY_BYTES / 2, limits::MAX_ENTRY_BYTES));
+    assert_eq!((folded.len(), exact.len()), (limits::MAX_INDEX_TEXT_BYTES / 2, limits::MAX_INDEX_TEXT_BYTES));
 }
 
 fn observation() -> impl Strategy<Value = Value> {
@@ -269,8 +274,9 @@ fn observation() -> impl Strategy<Value = Value> {
         Just(json!({"reference": "https://elsewhere.example/Patient/a", "display": "x"})),
         Just(json!({"reference": "#c"})),
     ];
-    let value = prop_oneof![Just(json!({"value": 1})), Just(json!("text")), Just(json!(true)), testing::any_json()];
-    (reference, value, "value(Quantity|String|Boolean|CodeableConcept|)", testing::any_json()).prop_map(
+    let value =
+        prop_oneof![Just(json!({"value": 1})), Just(json!("text")), Just(json!(true)), property_testing::any_json()];
+    (reference, value, "value(Quantity|String|Boolean|CodeableConcept|)", property_testing::any_json()).prop_map(
         |(subject, value, name, extension)| {
             let mut body =
                 json!({"subject": subject, "extension": [{"url": "u", "valueReference": {"reference": "A/1"}}]});
@@ -282,18 +288,18 @@ fn observation() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    #![proptest_config(testing::config(200))]
+    #![proptest_config(property_testing::seeded_proptest_config(200))]
 
     #[test]
     fn entries_do_not_depend_on_the_spelling(body in observation()) {
-        let native = format::to_native(body.clone());
-        let fhir = format::to_fhir(native.clone());
+        let native = format_conversion::convert_to_native(body.clone());
+        let fhir = format_conversion::convert_to_fhir(native.clone());
         let expected = entries_of(&CATALOG, "Observation", &fhir);
         prop_assert_eq!(entries_of(&CATALOG, "Observation", &native), expected);
     }
 
     #[test]
-    fn any_resource_of_any_type_has_entries(body in testing::any_json(), resource_type in "(Bundle|Patient|ValueSet|Client)") {
+    fn any_resource_of_any_type_has_entries(body in property_testing::any_json(), resource_type in "(Bundle|Patient|ValueSet|Client)") {
         for (number, entry) in entries_of(&CATALOG, &resource_type, &body) {
             prop_assert!(!matches!(entry, IndexEntry::Number { low, high } if low.is_nan() || high.is_nan()), "{}", number);
         }

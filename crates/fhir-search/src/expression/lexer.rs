@@ -1,6 +1,6 @@
 //! Expressions in words.
 
-use super::ExpressionError;
+use super::ExpressionCompileError;
 
 /// One word of an expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ const SIGNS: [&str; 10] = ["!=", ".", "(", ")", "[", "]", "|", "=", ",", "%"];
 ///
 /// # Errors
 /// For a character that begins no word.
-pub(super) fn words(text: &str) -> Result<Vec<Word>, ExpressionError> {
+pub(super) fn words(text: &str) -> Result<Vec<Word>, ExpressionCompileError> {
     let mut rest = text.trim_start();
     let mut words = Vec::new();
     while let Some(first) = rest.chars().next() {
@@ -32,13 +32,13 @@ pub(super) fn words(text: &str) -> Result<Vec<Word>, ExpressionError> {
     Ok(words)
 }
 
-fn plain_word(rest: &str) -> Result<(Word, &str), ExpressionError> {
+fn plain_word(rest: &str) -> Result<(Word, &str), ExpressionCompileError> {
     if let Some((sign, behind)) = SIGNS.iter().find_map(|sign| Some((*sign, rest.strip_prefix(sign)?))) {
         return Ok((Word::Sign(sign), behind));
     }
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '$');
     let (word, behind) = rest.split_at(rest.find(|c| !is_part(c)).unwrap_or(rest.len()));
-    let unsupported = || ExpressionError::Unsupported(rest.chars().take(16).collect());
+    let unsupported = || ExpressionCompileError::Unsupported(rest.chars().take(16).collect());
     let first = word.chars().next().ok_or_else(unsupported)?;
     if first.is_ascii_digit() {
         return word.parse().map(|number| (Word::Number(number), behind)).map_err(|_| unsupported());
@@ -46,7 +46,7 @@ fn plain_word(rest: &str) -> Result<(Word, &str), ExpressionError> {
     Ok((Word::Name(word.to_owned()), behind))
 }
 
-fn text_word(quoted: &str) -> Result<(Word, &str), ExpressionError> {
+fn text_word(quoted: &str) -> Result<(Word, &str), ExpressionCompileError> {
     let mut plain = String::new();
     let mut characters = quoted.char_indices().skip(1);
     while let Some((at, c)) = characters.next() {
@@ -55,11 +55,11 @@ fn text_word(quoted: &str) -> Result<(Word, &str), ExpressionError> {
             '\\' => match characters.next() {
                 Some((_, escaped @ ('\'' | '"' | '\\' | '/'))) => plain.push(escaped),
                 other => {
-                    return Err(ExpressionError::Unsupported(format!("\\{}", other.map_or(' ', |(_, c)| c))));
+                    return Err(ExpressionCompileError::Unsupported(format!("\\{}", other.map_or(' ', |(_, c)| c))));
                 }
             },
             c => plain.push(c),
         }
     }
-    Err(ExpressionError::End)
+    Err(ExpressionCompileError::End)
 }

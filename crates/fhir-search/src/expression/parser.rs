@@ -3,14 +3,14 @@
 use crate::limits;
 
 use super::lexer::{Word, words};
-use super::{ExpressionError, Literal, Node, is_type};
+use super::{ExpressionCompileError, Literal, Node, is_type};
 
 /// The types every resource is of.
 const ROOTS: [&str; 2] = ["Resource", "DomainResource"];
 
-pub(super) fn parse(type_name: &str, text: &str) -> Result<Node, ExpressionError> {
+pub(super) fn parse(type_name: &str, text: &str) -> Result<Node, ExpressionCompileError> {
     if text.len() > limits::MAX_EXPRESSION_BYTES {
-        return Err(ExpressionError::TooLarge);
+        return Err(ExpressionCompileError::TooLarge);
     }
     let mut parser = Parser { type_name, words: words(text)?, at: 0, depth: 0 };
     let node = parser.either()?;
@@ -28,13 +28,13 @@ struct Parser<'a> {
 }
 
 /// One more level of what nests: the evaluation follows it by recursion.
-fn deeper(levels: &mut usize) -> Result<(), ExpressionError> {
+fn deeper(levels: &mut usize) -> Result<(), ExpressionCompileError> {
     *levels += 1;
-    if *levels > limits::MAX_EXPRESSION_DEPTH { Err(ExpressionError::TooLarge) } else { Ok(()) }
+    if *levels > limits::MAX_EXPRESSION_DEPTH { Err(ExpressionCompileError::TooLarge) } else { Ok(()) }
 }
 
-fn unsupported(word: &Word) -> ExpressionError {
-    ExpressionError::Unsupported(match word {
+fn unsupported(word: &Word) -> ExpressionCompileError {
+    ExpressionCompileError::Unsupported(match word {
         Word::Name(text) | Word::Text(text) => text.clone(),
         Word::Number(number) => number.to_string(),
         Word::Sign(sign) => (*sign).to_owned(),
@@ -46,8 +46,8 @@ impl Parser<'_> {
         self.words.get(self.at)
     }
 
-    fn next(&mut self) -> Result<Word, ExpressionError> {
-        let word = self.peek().cloned().ok_or(ExpressionError::End)?;
+    fn next(&mut self) -> Result<Word, ExpressionCompileError> {
+        let word = self.peek().cloned().ok_or(ExpressionCompileError::End)?;
         self.at += 1;
         Ok(word)
     }
@@ -64,21 +64,21 @@ impl Parser<'_> {
         found
     }
 
-    fn expect(&mut self, sign: &str) -> Result<(), ExpressionError> {
+    fn expect(&mut self, sign: &str) -> Result<(), ExpressionCompileError> {
         if self.takes_sign(sign) {
             return Ok(());
         }
-        Err(self.peek().map_or(ExpressionError::End, unsupported))
+        Err(self.peek().map_or(ExpressionCompileError::End, unsupported))
     }
 
-    fn name(&mut self) -> Result<String, ExpressionError> {
+    fn name(&mut self) -> Result<String, ExpressionCompileError> {
         match self.next()? {
             Word::Name(name) => Ok(name),
             other => Err(unsupported(&other)),
         }
     }
 
-    fn either(&mut self) -> Result<Node, ExpressionError> {
+    fn either(&mut self) -> Result<Node, ExpressionCompileError> {
         let (mut node, mut nested) = (self.both()?, 0);
         while self.takes_name("or") {
             deeper(&mut nested)?;
@@ -87,7 +87,7 @@ impl Parser<'_> {
         Ok(node)
     }
 
-    fn both(&mut self) -> Result<Node, ExpressionError> {
+    fn both(&mut self) -> Result<Node, ExpressionCompileError> {
         let (mut node, mut nested) = (self.equality()?, 0);
         while self.takes_name("and") {
             deeper(&mut nested)?;
@@ -96,7 +96,7 @@ impl Parser<'_> {
         Ok(node)
     }
 
-    fn equality(&mut self) -> Result<Node, ExpressionError> {
+    fn equality(&mut self) -> Result<Node, ExpressionCompileError> {
         let left = self.union()?;
         if self.takes_sign("=") {
             return Ok(Node::Equals(Box::new(left), Box::new(self.union()?)));
@@ -108,7 +108,7 @@ impl Parser<'_> {
         Ok(left)
     }
 
-    fn union(&mut self) -> Result<Node, ExpressionError> {
+    fn union(&mut self) -> Result<Node, ExpressionCompileError> {
         let mut alternatives = vec![self.typed()?];
         while self.takes_sign("|") {
             alternatives.push(self.typed()?);
@@ -120,7 +120,7 @@ impl Parser<'_> {
         })
     }
 
-    fn typed(&mut self) -> Result<Node, ExpressionError> {
+    fn typed(&mut self) -> Result<Node, ExpressionCompileError> {
         let (mut node, mut nested) = (self.path()?, 0);
         loop {
             deeper(&mut nested)?;
@@ -135,12 +135,12 @@ impl Parser<'_> {
     }
 
     /// `Quantity`, `FHIR.Quantity` or `System.String`.
-    fn type_name(&mut self) -> Result<String, ExpressionError> {
+    fn type_name(&mut self) -> Result<String, ExpressionCompileError> {
         let name = self.name()?;
         if matches!(name.as_str(), "FHIR" | "System") && self.takes_sign(".") { self.name() } else { Ok(name) }
     }
 
-    fn path(&mut self) -> Result<Node, ExpressionError> {
+    fn path(&mut self) -> Result<Node, ExpressionCompileError> {
         deeper(&mut self.depth)?;
         let (mut node, mut nested) = (self.start()?, 0);
         loop {
@@ -148,7 +148,9 @@ impl Parser<'_> {
             if self.takes_sign(".") {
                 node = self.step(node)?;
             } else if self.takes_sign("[") {
-                let Word::Number(index) = self.next()? else { return Err(ExpressionError::Unsupported("[".into())) };
+                let Word::Number(index) = self.next()? else {
+                    return Err(ExpressionCompileError::Unsupported("[".into()));
+                };
                 self.expect("]")?;
                 node = at(node, index);
             } else {
@@ -158,7 +160,7 @@ impl Parser<'_> {
         }
     }
 
-    fn start(&mut self) -> Result<Node, ExpressionError> {
+    fn start(&mut self) -> Result<Node, ExpressionCompileError> {
         match self.next()? {
             Word::Sign("(") => {
                 let node = self.either()?;
@@ -168,7 +170,7 @@ impl Parser<'_> {
             Word::Sign("%") => match self.name()?.as_str() {
                 "resource" | "rootResource" => Ok(Node::Resource),
                 "context" => Ok(Node::This),
-                other => Err(ExpressionError::Unsupported(format!("%{other}"))),
+                other => Err(ExpressionCompileError::Unsupported(format!("%{other}"))),
             },
             Word::Text(text) => Ok(Node::Literal(Literal::Text(text.into()))),
             Word::Name(name) => self.named(Node::This, name, true),
@@ -176,26 +178,26 @@ impl Parser<'_> {
         }
     }
 
-    fn step(&mut self, of: Node) -> Result<Node, ExpressionError> {
+    fn step(&mut self, of: Node) -> Result<Node, ExpressionCompileError> {
         let name = self.name()?;
         self.named(of, name, false)
     }
 
-    fn named(&mut self, of: Node, name: String, first: bool) -> Result<Node, ExpressionError> {
+    fn named(&mut self, of: Node, name: String, first: bool) -> Result<Node, ExpressionCompileError> {
         if self.takes_sign("(") {
             return self.call(of, name);
         }
         match name.as_str() {
             "true" | "false" if first => Ok(Node::Literal(Literal::Flag(name == "true"))),
             "$this" if first => Ok(of),
-            _ if name.contains('$') => Err(ExpressionError::Unsupported(name)),
+            _ if name.contains('$') => Err(ExpressionCompileError::Unsupported(name)),
             _ if first && (name == self.type_name || ROOTS.contains(&name.as_str())) => Ok(Node::This),
             _ if first && is_type(&name) => Ok(Node::Nothing),
             _ => Ok(child(of, &name)),
         }
     }
 
-    fn call(&mut self, of: Node, name: String) -> Result<Node, ExpressionError> {
+    fn call(&mut self, of: Node, name: String) -> Result<Node, ExpressionCompileError> {
         let node = match name.as_str() {
             "where" => Node::Where(Box::new(of), Box::new(self.either()?)),
             "exists" if self.takes_sign(")") => return Ok(Node::Exists(Box::new(of))),
@@ -206,21 +208,21 @@ impl Parser<'_> {
             "as" | "ofType" => of_type(of, &self.type_name()?),
             "is" => Node::Is(Box::new(of), self.type_name()?.into()),
             "extension" => {
-                let Word::Text(url) = self.next()? else { return Err(ExpressionError::Function(name)) };
+                let Word::Text(url) = self.next()? else { return Err(ExpressionCompileError::Function(name)) };
                 extension(of, url)
             }
             "resolve" => return self.resolved(of),
-            _ => return Err(ExpressionError::Function(name)),
+            _ => return Err(ExpressionCompileError::Function(name)),
         };
         self.expect(")")?;
         Ok(if is_nothing(&node) { Node::Nothing } else { node })
     }
 
     /// `resolve() is Type`; what a reference is to cannot be looked into.
-    fn resolved(&mut self, of: Node) -> Result<Node, ExpressionError> {
+    fn resolved(&mut self, of: Node) -> Result<Node, ExpressionCompileError> {
         self.expect(")")?;
         if !self.takes_name("is") {
-            return Err(ExpressionError::Function("resolve".to_owned()));
+            return Err(ExpressionCompileError::Function("resolve".to_owned()));
         }
         let type_name = self.type_name()?;
         Ok(Node::RefersTo(Box::new(of), type_name.into()))

@@ -1,4 +1,4 @@
-use fhir_resource::{format, testing};
+use fhir_resource::{format_conversion, property_testing};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ fn values(type_name: &str, expression: &str, resource: &Value) -> Vec<Value> {
     values
 }
 
-fn fault(expression: &str) -> ExpressionError {
+fn fault(expression: &str) -> ExpressionCompileError {
     Expression::compile("Patient", expression).expect_err(expression)
 }
 
@@ -117,7 +117,7 @@ fn extensions_are_found_by_their_url_in_both_spellings() {
         {"url": "http://x/date", "valueDateTime": "2000-01-01"},
         {"url": "http://x/code", "valueCode": "c"},
     ]});
-    for resource in [fhir.clone(), format::to_native(fhir)] {
+    for resource in [fhir.clone(), format_conversion::convert_to_native(fhir)] {
         let found = |expression: &str| values("Patient", expression, &resource);
         for race in [
             "Patient.extension.where(url = 'http://x/race').extension.value.code",
@@ -182,7 +182,7 @@ fn what_is_not_supported_is_refused_by_name() {
         ("Patient.name.descendants()", "descendants"),
         ("Patient.extension(url)", "extension"),
     ] {
-        assert_eq!(fault(expression), ExpressionError::Function(name.to_owned()), "{expression}");
+        assert_eq!(fault(expression), ExpressionCompileError::Function(name.to_owned()), "{expression}");
     }
     for (expression, part) in [
         ("Patient.name > 1", "> 1"),
@@ -194,10 +194,10 @@ fn what_is_not_supported_is_refused_by_name() {
         ("Patient.name Patient", "Patient"),
         (r"Patient.where(a = '\u0041')", r"\u"),
     ] {
-        assert_eq!(fault(expression), ExpressionError::Unsupported(part.to_owned()), "{expression}");
+        assert_eq!(fault(expression), ExpressionCompileError::Unsupported(part.to_owned()), "{expression}");
     }
     for expression in ["", "Patient.", "(Patient", "Patient.where(", "Patient.name as", "'x"] {
-        assert_eq!(fault(expression), ExpressionError::End, "{expression}");
+        assert_eq!(fault(expression), ExpressionCompileError::End, "{expression}");
     }
 }
 
@@ -205,15 +205,15 @@ fn what_is_not_supported_is_refused_by_name() {
 fn an_expression_is_neither_too_long_nor_too_deep() {
     let deep = |levels| format!("{}name{}", "(".repeat(levels), ")".repeat(levels));
     assert!(Expression::compile("Patient", &deep(10)).is_ok());
-    assert_eq!(fault(&deep(100)), ExpressionError::TooLarge);
-    assert_eq!(fault(&format!("Patient{}", ".name".repeat(100))), ExpressionError::TooLarge);
-    assert_eq!(fault(&format!("name{}", " as string".repeat(100))), ExpressionError::TooLarge);
-    assert_eq!(fault(&format!("active{}", " and active".repeat(100))), ExpressionError::TooLarge);
-    assert_eq!(fault(&"a|".repeat(5000)), ExpressionError::TooLarge);
+    assert_eq!(fault(&deep(100)), ExpressionCompileError::TooLarge);
+    assert_eq!(fault(&format!("Patient{}", ".name".repeat(100))), ExpressionCompileError::TooLarge);
+    assert_eq!(fault(&format!("name{}", " as string".repeat(100))), ExpressionCompileError::TooLarge);
+    assert_eq!(fault(&format!("active{}", " and active".repeat(100))), ExpressionCompileError::TooLarge);
+    assert_eq!(fault(&"a|".repeat(5000)), ExpressionCompileError::TooLarge);
 }
 
 proptest! {
-    #![proptest_config(testing::config(500))]
+    #![proptest_config(property_testing::seeded_proptest_config(500))]
 
     #[test]
     fn any_text_is_compiled_or_refused(text in r"([a-zA-Z.()\[\]'|=%$ 0-9\\]{0,40}|.{0,20})") {
@@ -221,7 +221,7 @@ proptest! {
     }
 
     #[test]
-    fn any_resource_has_an_answer(resource in testing::any_json()) {
+    fn any_resource_has_an_answer(resource in property_testing::any_json()) {
         let text = "id | url.where(type = 'x') | entry[1].resource as Patient | request.exists() | method.url.not()";
         let expression = Expression::compile("Bundle", text).unwrap();
         expression.each(&resource, &resource, &mut |value| assert!(!value.is_array() && !value.is_null()));

@@ -1,27 +1,27 @@
 use std::sync::{Arc, LazyLock};
 
-use fhir_resource::testing;
+use fhir_resource::property_testing;
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{SearchContext, SearchParameterCatalog, UnknownParameterHandling, parse};
+use crate::{SearchParameterCatalog, SearchParseContext, UnknownParameterHandling, parse_search};
 
-static CATALOG: LazyLock<Arc<SearchParameterCatalog>> = LazyLock::new(SearchParameterCatalog::base);
+static CATALOG: LazyLock<Arc<SearchParameterCatalog>> = LazyLock::new(SearchParameterCatalog::with_r4_only);
 const OWN: &str = "https://payer.example/fhir";
 /// 2026-01-01.
 const NOW_US: i64 = 1_767_225_600_000_000;
 
 fn search(resource_type: &str, query: &[(&str, &str)]) -> SearchRequest {
     let resource_type = resource_type.parse().unwrap();
-    let request = SearchContext {
+    let request = SearchParseContext {
         resource_type: &resource_type,
         handling: UnknownParameterHandling::Strict,
         now_us: NOW_US,
         base_url: OWN,
     };
-    parse(&CATALOG, &request, query.iter().copied()).unwrap_or_else(|fault| panic!("{query:?}: {fault}")).0
+    parse_search(&CATALOG, &request, query.iter().copied()).unwrap_or_else(|fault| panic!("{query:?}: {fault}")).0
 }
 
 fn stored(name: &str, resource: Value) -> StoredResource {
@@ -32,7 +32,7 @@ fn decide(
     search: &SearchRequest,
     stored: &StoredResource,
     resolver: Option<&dyn ReferenceResolver>,
-) -> Result<bool, UnresolvedConditionError> {
+) -> Result<bool, UndecidableConditionError> {
     let document = IndexedDocument {
         resource_type: &stored.key.resource_type,
         id: stored.key.id.as_str(),
@@ -328,11 +328,11 @@ fn the_columns_of_a_resource_are_compared_too() {
 struct Resources(Vec<StoredResource>);
 
 impl ReferenceResolver for Resources {
-    fn read(&self, key: &ResourceKey) -> Option<StoredResource> {
+    fn find_resource(&self, key: &ResourceKey) -> Option<StoredResource> {
         self.0.iter().find(|stored| stored.key == *key).cloned()
     }
 
-    fn all(&self, resource_type: &ResourceType) -> Vec<StoredResource> {
+    fn resources_of_type(&self, resource_type: &ResourceType) -> Vec<StoredResource> {
         self.0.iter().filter(|stored| stored.key.resource_type == *resource_type).cloned().collect()
     }
 }
@@ -384,11 +384,11 @@ fn what_needs_more_than_the_resource_is_refused_without_it() {
     let observation = stored("Observation/o", json!({"subject": {"reference": "Patient/p"}}));
     for (name, code) in [("patient.family", "patient"), ("_has:Provenance:target:agent", "target")] {
         let refused = decide(&search("Observation", &[(name, "x")]), &observation, None);
-        assert_eq!(refused, Err(UnresolvedConditionError::Chain(code.to_owned())));
+        assert_eq!(refused, Err(UndecidableConditionError::Chain(code.to_owned())));
     }
     for name in ["code:in", "code:not-in"] {
         let refused = decide(&search("Observation", &[(name, "http://v")]), &observation, None);
-        assert_eq!(refused, Err(UnresolvedConditionError::ValueSet("http://v".to_owned())));
+        assert_eq!(refused, Err(UndecidableConditionError::ValueSet("http://v".to_owned())));
     }
 }
 
@@ -399,15 +399,18 @@ fn a_value_set_is_searched_by_its_codes() {
         |system: &str| stored("Observation/o", json!({"code": {"coding": [{"system": system, "code": "a"}]}}));
     for (name, of_set) in [("code:in", true), ("code:not-in", false)] {
         let mut search = search("Observation", &[(name, "http://v")]);
-        assert_eq!(search.value_sets().into_iter().collect::<Vec<_>>(), ["http://v"]);
-        assert_eq!(search.expand(&BTreeMap::new()), Err(SearchError::UnknownValueSet("http://v".to_owned())));
-        search.expand(&codes).unwrap();
-        assert!(search.value_sets().is_empty());
+        assert_eq!(search.value_set_urls().into_iter().collect::<Vec<_>>(), ["http://v"]);
+        assert_eq!(
+            search.expand_value_sets(&BTreeMap::new()),
+            Err(SearchError::UnknownValueSet("http://v".to_owned()))
+        );
+        search.expand_value_sets(&codes).unwrap();
+        assert!(search.value_set_urls().is_empty());
         assert_eq!(decide(&search, &observation("s"), None), Ok(of_set));
         assert_eq!(decide(&search, &observation("t"), None), Ok(!of_set));
     }
     let mut chained = search("Observation", &[("subject:Patient.language:in", "http://none")]);
-    assert_eq!(chained.expand(&codes), Err(SearchError::UnknownValueSet("http://none".to_owned())));
+    assert_eq!(chained.expand_value_sets(&codes), Err(SearchError::UnknownValueSet("http://none".to_owned())));
 }
 
 /// Returns the answer by the rows of the index alone, as an engine gives it; `None` for what has no rows.
@@ -419,13 +422,14 @@ fn by_rows(search: &SearchRequest, stored: &StoredResource) -> Option<bool> {
         body: &stored.resource,
         base_url: OWN,
     };
-    let rows = CATALOG.entries(&document);
+    let rows = CATALOG.index_entries_of(&document);
     let clauses = search.clauses.iter().map(|clause| {
-        let parameter = clause.parameter();
+        let parameter = clause.search_parameter();
         let mut entries = rows.iter().filter(|(number, _)| *number == parameter.number).map(|(_, entry)| entry);
-        let mut any = |tests: &[Predicate]| entries.any(|entry| tests.iter().any(|test| test.holds(entry)));
+        let mut any =
+            |tests: &[IndexEntryPredicate]| entries.any(|entry| tests.iter().any(|test| test.matches_entry(entry)));
         match clause {
-            _ if parameter.column().is_some() => None,
+            _ if parameter.resource_column().is_some() => None,
             SearchClause::Any { tests, .. } => Some(any(tests)),
             SearchClause::None { tests, .. } => Some(!any(tests)),
             SearchClause::Missing { missing, .. } => Some(entries.next().is_none() == *missing),
@@ -481,7 +485,7 @@ fn condition() -> impl Strategy<Value = (&'static str, &'static str)> {
 }
 
 proptest! {
-    #![proptest_config(testing::config(1000))]
+    #![proptest_config(property_testing::seeded_proptest_config(1000))]
 
     #[test]
     fn the_rows_of_a_resource_answer_as_the_resource_does(

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use fhir_resource::ResourceType;
 
 use super::value::Values;
-use super::{SearchContext, SearchError};
+use super::{SearchError, SearchParseContext};
 use crate::catalog::SearchParameterCatalog;
-use crate::clause::{ChainedClause, ReverseChain, SearchClause};
-use crate::escape::split;
+use crate::clause::{ChainedClause, ReverseChainedClause, SearchClause};
 use crate::limits;
-use crate::parameter::{ParameterType, SearchParameter};
+use crate::parameter::{CompiledSearchParameter, SearchParameterType};
+use crate::search_value_escaping::split_at_unescaped_separator;
 
 /// What a reverse chain begins with.
 const HAS: &str = "_has:";
@@ -23,7 +23,7 @@ const UNSUPPORTED: [&str; 9] =
 /// One parameter of a query on its way to a clause.
 pub(super) struct Reader<'a> {
     pub(super) catalog: &'a SearchParameterCatalog,
-    pub(super) request: &'a SearchContext<'a>,
+    pub(super) request: &'a SearchParseContext<'a>,
     /// As it stands in the query.
     pub(super) name: &'a str,
     pub(super) value: &'a str,
@@ -39,7 +39,7 @@ impl Reader<'_> {
         name: &str,
         depth: usize,
     ) -> Result<SearchClause, SearchError> {
-        if depth > limits::MAX_CHAIN {
+        if depth > limits::MAX_CHAIN_REFERENCES {
             return Err(SearchError::LongChain(self.name.to_owned()));
         }
         if let Some(reverse) = name.strip_prefix(HAS) {
@@ -61,12 +61,12 @@ impl Reader<'_> {
 
     /// Counts the values once more.
     fn count_tests(&self) -> Result<(), SearchError> {
-        self.tests.set(self.tests.get() + split(self.value, ',').len());
-        let fits = self.tests.get() <= limits::MAX_TESTS;
+        self.tests.set(self.tests.get() + split_at_unescaped_separator(self.value, ',').len());
+        let fits = self.tests.get() <= limits::MAX_SEARCH_CONDITIONS;
         fits.then_some(()).ok_or_else(|| SearchError::TooManyTests(self.name.to_owned()))
     }
 
-    fn missing(&self, parameter: Arc<SearchParameter>) -> Result<SearchClause, SearchError> {
+    fn missing(&self, parameter: Arc<CompiledSearchParameter>) -> Result<SearchClause, SearchError> {
         match self.value {
             "true" => Ok(SearchClause::Missing { parameter, missing: true }),
             "false" => Ok(SearchClause::Missing { parameter, missing: false }),
@@ -78,8 +78,8 @@ impl Reader<'_> {
         }
     }
 
-    fn parameter(&self, resource_type: &ResourceType, code: &str) -> Result<Arc<SearchParameter>, SearchError> {
-        match self.catalog.parameter(resource_type, code) {
+    fn parameter(&self, resource_type: &ResourceType, code: &str) -> Result<Arc<CompiledSearchParameter>, SearchError> {
+        match self.catalog.find_parameter_by_code(resource_type, code) {
             Some(parameter) => Ok(Arc::clone(parameter)),
             None if UNSUPPORTED.contains(&code) => Err(SearchError::Unsupported(self.name.to_owned())),
             None => Err(self.unknown(resource_type)),
@@ -116,7 +116,7 @@ impl Reader<'_> {
         }
         match any_of.len() {
             0 => Err(self.unknown(resource_type)),
-            1..=limits::MAX_CHAIN_TYPES => Ok(SearchClause::Chain(ChainedClause { parameter, any_of })),
+            1..=limits::MAX_CHAIN_TARGET_TYPES => Ok(SearchClause::Chain(ChainedClause { parameter, any_of })),
             _ => Err(SearchError::TooManyTypes(self.name.to_owned())),
         }
     }
@@ -130,13 +130,13 @@ impl Reader<'_> {
         let resource_type = self.resource_type(resource_type)?;
         let parameter = self.reference(&resource_type, code)?;
         let clause = Box::new(self.clause(&resource_type, rest, depth + 1)?);
-        Ok(SearchClause::Has(ReverseChain { resource_type, parameter, clause }))
+        Ok(SearchClause::Has(ReverseChainedClause { resource_type, parameter, clause }))
     }
 
-    fn reference(&self, resource_type: &ResourceType, code: &str) -> Result<Arc<SearchParameter>, SearchError> {
+    fn reference(&self, resource_type: &ResourceType, code: &str) -> Result<Arc<CompiledSearchParameter>, SearchError> {
         let parameter = self.parameter(resource_type, code)?;
         match parameter.parameter_type {
-            ParameterType::Reference => Ok(parameter),
+            SearchParameterType::Reference => Ok(parameter),
             _ => Err(SearchError::NotAReference(code.to_owned())),
         }
     }

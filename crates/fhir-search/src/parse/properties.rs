@@ -2,15 +2,17 @@
 
 use std::sync::{Arc, LazyLock};
 
-use fhir_resource::testing;
+use fhir_resource::property_testing;
 use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::*;
-use crate::clause::{Predicate, SearchClause};
-use crate::{ComparisonPrefix, IndexEntry, IndexedDocument, ParameterType, SearchParameter, SearchParameterCatalog};
+use crate::clause::{IndexEntryPredicate, SearchClause};
+use crate::{
+    ComparisonPrefix, CompiledSearchParameter, IndexEntry, IndexedDocument, SearchParameterCatalog, SearchParameterType,
+};
 
-static CATALOG: LazyLock<Arc<SearchParameterCatalog>> = LazyLock::new(SearchParameterCatalog::base);
+static CATALOG: LazyLock<Arc<SearchParameterCatalog>> = LazyLock::new(SearchParameterCatalog::with_r4_only);
 const OWN: &str = "https://payer.example/fhir";
 const KINDS: [&str; 5] = ["Patient", "Observation", "RiskAssessment", "ValueSet", "Client"];
 
@@ -19,11 +21,11 @@ fn read(
     handling: UnknownParameterHandling,
     name: &str,
     value: &str,
-) -> Result<(SearchRequest, Vec<IgnoredParameter>), SearchError> {
+) -> Result<(SearchRequest, Vec<IgnoredSearchParameter>), SearchError> {
     let resource_type = resource_type.parse().unwrap();
     let request =
-        SearchContext { resource_type: &resource_type, handling, now_us: 1_767_225_600_000_000, base_url: OWN };
-    parse(&CATALOG, &request, [(name, value)])
+        SearchParseContext { resource_type: &resource_type, handling, now_us: 1_767_225_600_000_000, base_url: OWN };
+    parse_search(&CATALOG, &request, [(name, value)])
 }
 
 /// Returns the names of parameters, with what may be around them, and any text.
@@ -51,14 +53,14 @@ fn value() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(testing::config(2000))]
+    #![proptest_config(property_testing::seeded_proptest_config(2000))]
 
     #[test]
     fn any_query_is_read_or_refused_and_what_is_read_has_an_answer(
         resource_type in select(&KINDS[..]),
         name in name(),
         value in value(),
-        body in testing::any_json(),
+        body in property_testing::any_json(),
     ) {
         let strict = read(resource_type, UnknownParameterHandling::Strict, &name, &value);
         let lenient = read(resource_type, UnknownParameterHandling::Lenient, &name, &value);
@@ -68,8 +70,8 @@ proptest! {
                 prop_assert!(none.is_empty());
             }
             (Err(fault), Ok((search, ignored))) => {
-                prop_assert!(fault.is_passed_over() && search.clauses.is_empty());
-                prop_assert_eq!(ignored, &vec![IgnoredParameter { name, fault: fault.clone() }]);
+                prop_assert!(fault.is_ignorable_when_lenient() && search.clauses.is_empty());
+                prop_assert_eq!(ignored, &vec![IgnoredSearchParameter { name, fault: fault.clone() }]);
             }
             (Err(strict), Err(lenient)) => prop_assert_eq!(strict, lenient),
             (Ok(_), Err(fault)) => prop_assert!(false, "only lenient refuses: {fault}"),
@@ -146,21 +148,31 @@ proptest! {
     }
 }
 
-fn is_of(parameter: &SearchParameter, test: &Predicate) -> bool {
+fn is_of(parameter: &CompiledSearchParameter, test: &IndexEntryPredicate) -> bool {
     let resource_type = parameter.parameter_type;
     match test {
-        Predicate::Token { .. } => matches!(resource_type, ParameterType::Token | ParameterType::Reference),
-        Predicate::Display(_) | Predicate::OfType { .. } | Predicate::In(_) => resource_type == ParameterType::Token,
-        Predicate::Text { text, .. } => resource_type == ParameterType::String && !text.is_empty(),
-        Predicate::Reference { .. } => resource_type == ParameterType::Reference,
-        Predicate::Uri { .. } => matches!(resource_type, ParameterType::Uri | ParameterType::Reference),
-        Predicate::Period(comparison) => resource_type == ParameterType::Date && comparison.low <= comparison.high,
-        Predicate::Number(comparison) => resource_type == ParameterType::Number && comparison.low <= comparison.high,
-        Predicate::Quantity { comparison, .. } => {
-            resource_type == ParameterType::Quantity && comparison.low <= comparison.high
+        IndexEntryPredicate::Token { .. } => {
+            matches!(resource_type, SearchParameterType::Token | SearchParameterType::Reference)
         }
-        Predicate::Composite(tests) => {
-            resource_type == ParameterType::Composite && tests.len() == parameter.components.len()
+        IndexEntryPredicate::Display(_) | IndexEntryPredicate::OfType { .. } | IndexEntryPredicate::In(_) => {
+            resource_type == SearchParameterType::Token
+        }
+        IndexEntryPredicate::Text { text, .. } => resource_type == SearchParameterType::String && !text.is_empty(),
+        IndexEntryPredicate::Reference { .. } => resource_type == SearchParameterType::Reference,
+        IndexEntryPredicate::Uri { .. } => {
+            matches!(resource_type, SearchParameterType::Uri | SearchParameterType::Reference)
+        }
+        IndexEntryPredicate::Period(comparison) => {
+            resource_type == SearchParameterType::Date && comparison.low <= comparison.high
+        }
+        IndexEntryPredicate::Number(comparison) => {
+            resource_type == SearchParameterType::Number && comparison.low <= comparison.high
+        }
+        IndexEntryPredicate::Quantity { comparison, .. } => {
+            resource_type == SearchParameterType::Quantity && comparison.low <= comparison.high
+        }
+        IndexEntryPredicate::Composite(tests) => {
+            resource_type == SearchParameterType::Composite && tests.len() == parameter.components.len()
         }
     }
 }
@@ -175,7 +187,7 @@ fn a_comparison_means_what_its_words_say() {
         let contains = points().all(|point| asked(&point));
         let above = points().any(|point| point > high);
         let below = points().any(|point| point < low);
-        for (letters, prefix) in ComparisonPrefix::ALL {
+        for (letters, prefix) in ComparisonPrefix::ALL_WITH_LETTERS {
             let expected = match letters {
                 "eq" => contains,
                 "ne" => !contains,
@@ -187,8 +199,8 @@ fn a_comparison_means_what_its_words_say() {
                 "eb" => points().all(|point| point < low),
                 _ => points().any(|point| asked(&point)),
             };
-            let test = Predicate::Period(crate::RangeComparison { prefix, low, high });
-            let holds = test.holds(&IndexEntry::Period { from_us: from, to_us: to });
+            let test = IndexEntryPredicate::Period(crate::RangeComparison { prefix, low, high });
+            let holds = test.matches_entry(&IndexEntry::Period { from_us: from, to_us: to });
             assert_eq!(holds, expected, "{letters}[{low}, {high}] on [{from}, {to}]");
         }
     }

@@ -4,9 +4,9 @@ use fhir_resource::ResourceType;
 
 use super::SearchError;
 use crate::catalog::SearchParameterCatalog;
-use crate::clause::{Include, IncludeTarget, SearchRequest, SortCriterion, SummaryMode, TotalMode};
+use crate::clause::{IncludeClause, IncludeReferences, SearchRequest, SortCriterion, SummaryMode, TotalMode};
 use crate::limits;
-use crate::parameter::ParameterType;
+use crate::parameter::SearchParameterType;
 
 /// The values of `_summary`, for the reader.
 const SUMMARIES: &str = "true, false, text, data or count";
@@ -18,18 +18,18 @@ const PRESENTATION: [&str; 2] = ["_format", "_pretty"];
 const ABOUT_THE_ANSWER: [&str; 8] =
     ["_count", "_cursor", "_total", "_summary", "_elements", "_sort", "_include", "_revinclude"];
 
-/// Returns whether a parameter selects nothing but says what the answer is to look like; how it is written (`_format`)
-/// is neither.
+/// Returns whether the name is that of a search result parameter such as `_count` or `_sort`, which selects no
+/// resources; `_format` is not one.
 #[must_use]
-pub fn is_about_the_answer(name: &str) -> bool {
+pub fn is_search_result_parameter(name: &str) -> bool {
     ABOUT_THE_ANSWER.contains(&name.split_once(':').map_or(name, |(code, _)| code))
 }
 
-/// Reads `_summary` and `_elements` where nothing is searched for.
+/// Parses `_summary` and `_elements` for a request that is not a search.
 ///
 /// # Errors
 /// [`SearchError::Value`].
-pub fn view<'a>(
+pub fn parse_summary_and_elements<'a>(
     pairs: impl IntoIterator<Item = (&'a str, &'a str)>,
 ) -> Result<(SummaryMode, Vec<String>), SearchError> {
     let (mut whole, mut chosen) = (SummaryMode::default(), Vec::new());
@@ -64,11 +64,11 @@ pub(super) fn read(
         "_sort" => sort(catalog, search, value)?,
         "_include" | "_include:iterate" => {
             let include = include(catalog, name, value)?;
-            search.includes.push(Include { iterate: name != "_include", ..include });
+            search.includes.push(IncludeClause { iterate: name != "_include", ..include });
         }
         "_revinclude" | "_revinclude:iterate" => {
             let include = include(catalog, name, value)?;
-            search.revincludes.push(Include { iterate: name != "_revinclude", ..include });
+            search.revincludes.push(IncludeClause { iterate: name != "_revinclude", ..include });
         }
         _ => return presentation(name),
     }
@@ -96,7 +96,7 @@ pub(super) fn shown(value: &str) -> String {
 fn count(value: &str) -> Option<u32> {
     let digits = value.bytes().all(|byte| byte.is_ascii_digit());
     let number: u64 = value.parse().ok().filter(|_| digits)?;
-    Some(u32::try_from(number).unwrap_or(u32::MAX).min(limits::MAX_COUNT))
+    Some(u32::try_from(number).unwrap_or(u32::MAX).min(limits::MAX_PAGE_SIZE))
 }
 
 fn total(value: &str) -> Option<TotalMode> {
@@ -128,19 +128,20 @@ fn elements(value: &str) -> Option<Vec<String>> {
 fn sort(catalog: &SearchParameterCatalog, search: &mut SearchRequest, value: &str) -> Result<(), SearchError> {
     for criterion in value.split(',') {
         let (code, descending) = criterion.strip_prefix('-').map_or((criterion, false), |code| (code, true));
-        let parameter =
-            catalog.parameter(&search.resource_type, code).ok_or_else(|| SearchError::UnknownParameter {
+        let parameter = catalog.find_parameter_by_code(&search.resource_type, code).ok_or_else(|| {
+            SearchError::UnknownParameter {
                 resource_type: search.resource_type.to_string(),
                 name: format!("_sort={}", shown(criterion)),
-            })?;
-        if parameter.parameter_type == ParameterType::Composite {
+            }
+        })?;
+        if parameter.parameter_type == SearchParameterType::Composite {
             return Err(SearchError::Value {
                 name: "_sort".to_owned(),
                 value: shown(criterion),
                 expected: "a parameter with one value to order by, which a composite has not",
             });
         }
-        if search.sort.len() >= limits::MAX_SORT {
+        if search.sort.len() >= limits::MAX_SORT_CRITERIA {
             return Err(SearchError::TooManyValues("_sort".to_owned()));
         }
         search.sort.push(SortCriterion { parameter: parameter.clone(), descending });
@@ -149,30 +150,31 @@ fn sort(catalog: &SearchParameterCatalog, search: &mut SearchRequest, value: &st
 }
 
 /// `Observation:patient`, `Observation:subject:Patient`, `Observation:*`, `*`.
-fn include(catalog: &SearchParameterCatalog, name: &str, value: &str) -> Result<Include, SearchError> {
+fn include(catalog: &SearchParameterCatalog, name: &str, value: &str) -> Result<IncludeClause, SearchError> {
     let fault = || SearchError::Value {
         name: name.to_owned(),
         value: shown(value),
         expected: "a type, a reference of it and, if wanted, what it is to: Observation:subject:Patient",
     };
     if value == "*" {
-        return Ok(Include { resource_type: None, by: IncludeTarget::All, target: None, iterate: false });
+        return Ok(IncludeClause { resource_type: None, by: IncludeReferences::All, target: None, iterate: false });
     }
     let mut parts = value.splitn(3, ':');
     let (Some(resource_type), Some(code)) = (parts.next(), parts.next()) else { return Err(fault()) };
     let resource_type: ResourceType = resource_type.parse().map_err(|_| fault())?;
     let target = parts.next().map(|target| target.parse().map_err(|_| fault())).transpose()?;
     let by = if code == "*" {
-        IncludeTarget::All
+        IncludeReferences::All
     } else {
-        let parameter = catalog.parameter(&resource_type, code).ok_or_else(|| SearchError::UnknownParameter {
-            resource_type: resource_type.to_string(),
-            name: format!("{name}={}", shown(value)),
-        })?;
-        if parameter.parameter_type != ParameterType::Reference {
+        let parameter =
+            catalog.find_parameter_by_code(&resource_type, code).ok_or_else(|| SearchError::UnknownParameter {
+                resource_type: resource_type.to_string(),
+                name: format!("{name}={}", shown(value)),
+            })?;
+        if parameter.parameter_type != SearchParameterType::Reference {
             return Err(SearchError::NotAReference(code.to_owned()));
         }
-        IncludeTarget::Parameter(parameter.clone())
+        IncludeReferences::Parameter(parameter.clone())
     };
-    Ok(Include { resource_type: Some(resource_type), by, target, iterate: false })
+    Ok(IncludeClause { resource_type: Some(resource_type), by, target, iterate: false })
 }

@@ -2,20 +2,22 @@
 
 use std::sync::Arc;
 
-use fhir_resource::reference::is_absolute;
+use fhir_resource::reference::is_absolute_reference;
 use fhir_resource::{ResourceId, ResourceType};
 
 use super::result::shown;
-use super::{SearchContext, SearchError};
-use crate::clause::{Predicate, SearchClause, SystemMatch, TextMatch, UnitMatch, UriMatch};
+use super::{SearchError, SearchParseContext};
+use crate::clause::{
+    CodeSystemMatch, IndexEntryPredicate, QuantityUnitMatch, SearchClause, StringMatchMode, UriMatchMode,
+};
 use crate::date;
 use crate::decimal::Decimal;
-use crate::escape::{split, unescaped};
-use crate::fold::folded;
+use crate::fold::fold_case_and_accents;
 use crate::implied;
 use crate::limits;
-use crate::parameter::{ParameterType, SearchParameter};
+use crate::parameter::{CompiledSearchParameter, SearchParameterType};
 use crate::range::{ComparisonPrefix, RangeComparison};
+use crate::search_value_escaping::{split_at_unescaped_separator, unescape};
 use crate::target::Target;
 
 const NUMBER: &str = "a number, with a prefix such as gt or without";
@@ -30,17 +32,17 @@ const EMPTY: &str = "something has to stand beside each comma";
 /// The values of one parameter on their way to tests.
 #[derive(Clone, Copy)]
 pub(super) struct Values<'a> {
-    pub(super) request: &'a SearchContext<'a>,
+    pub(super) request: &'a SearchParseContext<'a>,
     /// The type the parameter is of: in a chain another one than is searched.
     pub(super) resource_type: &'a ResourceType,
     /// The parameter's name as it stands in the query.
     pub(super) name: &'a str,
-    pub(super) parameter: &'a Arc<SearchParameter>,
+    pub(super) parameter: &'a Arc<CompiledSearchParameter>,
 }
 
 impl Values<'_> {
     /// Returns the tests of a parameter without a modifier.
-    pub(super) fn plain(&self, value: &str) -> Result<Vec<Predicate>, SearchError> {
+    pub(super) fn plain(&self, value: &str) -> Result<Vec<IndexEntryPredicate>, SearchError> {
         self.each(value, |text| self.test(self.parameter.parameter_type, text))
     }
 
@@ -48,23 +50,29 @@ impl Values<'_> {
     pub(super) fn modified(&self, modifier: &str, value: &str) -> Result<SearchClause, SearchError> {
         let any = |tests| SearchClause::Any { parameter: Arc::clone(self.parameter), tests };
         let none = |tests| SearchClause::None { parameter: Arc::clone(self.parameter), tests };
-        let all = |read: &dyn Fn(&str) -> Result<Predicate, SearchError>| self.each(value, read);
+        let all = |read: &dyn Fn(&str) -> Result<IndexEntryPredicate, SearchError>| self.each(value, read);
         match (self.parameter.parameter_type, modifier) {
-            (ParameterType::Token, "not") => self.plain(value).map(none),
-            (ParameterType::Token, "not-in") => all(&|text| Ok(Predicate::In(unescaped(text)))).map(none),
-            (ParameterType::Token, "in") => all(&|text| Ok(Predicate::In(unescaped(text)))).map(any),
-            (ParameterType::Token, "text") => all(&|text| self.words(text).map(Predicate::Display)).map(any),
-            (ParameterType::Token, "of-type") => all(&|text| self.of_type(text)).map(any),
-            (ParameterType::String, "exact") => {
-                all(&|text| Ok(Predicate::Text { how: TextMatch::Exact, text: unescaped(text) })).map(any)
+            (SearchParameterType::Token, "not") => self.plain(value).map(none),
+            (SearchParameterType::Token, "not-in") => {
+                all(&|text| Ok(IndexEntryPredicate::In(unescape(text)))).map(none)
             }
-            (ParameterType::String, "contains") => {
-                all(&|text| Ok(Predicate::Text { how: TextMatch::Contains, text: self.words(text)? })).map(any)
+            (SearchParameterType::Token, "in") => all(&|text| Ok(IndexEntryPredicate::In(unescape(text)))).map(any),
+            (SearchParameterType::Token, "text") => {
+                all(&|text| self.words(text).map(IndexEntryPredicate::Display)).map(any)
             }
-            (ParameterType::Uri, "below") => all(&|text| Ok(uri(UriMatch::Below, text))).map(any),
-            (ParameterType::Uri, "above") => all(&|text| Ok(uri(UriMatch::Above, text))).map(any),
-            (ParameterType::Reference, "identifier") => all(&|text| self.token(text)).map(any),
-            (ParameterType::Reference, resource_type) => match resource_type.parse() {
+            (SearchParameterType::Token, "of-type") => all(&|text| self.of_type(text)).map(any),
+            (SearchParameterType::String, "exact") => {
+                all(&|text| Ok(IndexEntryPredicate::Text { how: StringMatchMode::Exact, text: unescape(text) }))
+                    .map(any)
+            }
+            (SearchParameterType::String, "contains") => {
+                all(&|text| Ok(IndexEntryPredicate::Text { how: StringMatchMode::Contains, text: self.words(text)? }))
+                    .map(any)
+            }
+            (SearchParameterType::Uri, "below") => all(&|text| Ok(uri(UriMatchMode::Below, text))).map(any),
+            (SearchParameterType::Uri, "above") => all(&|text| Ok(uri(UriMatchMode::Above, text))).map(any),
+            (SearchParameterType::Reference, "identifier") => all(&|text| self.token(text)).map(any),
+            (SearchParameterType::Reference, resource_type) => match resource_type.parse() {
                 Ok(resource_type) => all(&|text| self.typed(&resource_type, text)).map(any),
                 Err(_) => Err(self.unknown(modifier)),
             },
@@ -74,7 +82,7 @@ impl Values<'_> {
 
     fn unknown(&self, modifier: &str) -> SearchError {
         let parameter_type = self.parameter.parameter_type;
-        let supported = parameter_type.modifiers().iter().chain(&["missing"]).map(|name| format!(":{name}"));
+        let supported = parameter_type.supported_modifiers().iter().chain(&["missing"]).map(|name| format!(":{name}"));
         SearchError::Modifier {
             code: self.parameter.code.clone(),
             parameter_type: parameter_type.as_str(),
@@ -90,10 +98,10 @@ impl Values<'_> {
     fn each(
         &self,
         value: &str,
-        read: impl Fn(&str) -> Result<Predicate, SearchError>,
-    ) -> Result<Vec<Predicate>, SearchError> {
-        let parts = split(value, ',');
-        if parts.len() > limits::MAX_ALTERNATIVES {
+        read: impl Fn(&str) -> Result<IndexEntryPredicate, SearchError>,
+    ) -> Result<Vec<IndexEntryPredicate>, SearchError> {
+        let parts = split_at_unescaped_separator(value, ',');
+        if parts.len() > limits::MAX_VALUES_PER_PARAMETER {
             return Err(SearchError::TooManyValues(shown(self.name)));
         }
         let checked = parts.into_iter().map(|part| match part.len() {
@@ -104,27 +112,29 @@ impl Values<'_> {
         checked.collect()
     }
 
-    fn test(&self, parameter_type: ParameterType, text: &str) -> Result<Predicate, SearchError> {
+    fn test(&self, parameter_type: SearchParameterType, text: &str) -> Result<IndexEntryPredicate, SearchError> {
         match parameter_type {
-            ParameterType::Number => self.number(text, NUMBER).map(Predicate::Number),
-            ParameterType::Date => self.date(text),
-            ParameterType::String => Ok(Predicate::Text { how: TextMatch::Starts, text: self.words(text)? }),
-            ParameterType::Token => self.token(text),
-            ParameterType::Reference => self.reference(text),
-            ParameterType::Quantity => self.quantity(text),
-            ParameterType::Uri => Ok(uri(UriMatch::Equals, text)),
-            ParameterType::Composite => self.composite(text),
+            SearchParameterType::Number => self.number(text, NUMBER).map(IndexEntryPredicate::Number),
+            SearchParameterType::Date => self.date(text),
+            SearchParameterType::String => {
+                Ok(IndexEntryPredicate::Text { how: StringMatchMode::Starts, text: self.words(text)? })
+            }
+            SearchParameterType::Token => self.token(text),
+            SearchParameterType::Reference => self.reference(text),
+            SearchParameterType::Quantity => self.quantity(text),
+            SearchParameterType::Uri => Ok(uri(UriMatchMode::Equals, text)),
+            SearchParameterType::Composite => self.composite(text),
         }
     }
 
     /// Folded text; what folds to nothing begins every text and is refused.
     fn words(&self, text: &str) -> Result<String, SearchError> {
-        let words = folded(&unescaped(text));
+        let words = fold_case_and_accents(&unescape(text));
         if words.is_empty() { Err(self.fault(text, "text to compare")) } else { Ok(words) }
     }
 
     fn number(&self, text: &str, expected: &'static str) -> Result<RangeComparison<f64>, SearchError> {
-        let (prefix, digits) = ComparisonPrefix::split(text);
+        let (prefix, digits) = ComparisonPrefix::split_from_value(text);
         let Decimal { value, low, high } = Decimal::read(digits).ok_or_else(|| self.fault(text, expected))?;
         let (low, high) = match prefix {
             ComparisonPrefix::Equal | ComparisonPrefix::NotEqual => (low, high),
@@ -137,51 +147,51 @@ impl Values<'_> {
         Ok(RangeComparison { prefix, low, high })
     }
 
-    fn date(&self, text: &str) -> Result<Predicate, SearchError> {
-        let (prefix, rest) = ComparisonPrefix::split(text);
+    fn date(&self, text: &str) -> Result<IndexEntryPredicate, SearchError> {
+        let (prefix, rest) = ComparisonPrefix::split_from_value(text);
         let (from, to) = date::period(rest).ok_or_else(|| self.fault(text, DATE))?;
         let margin = match prefix {
             ComparisonPrefix::Approximate => date::margin_us(self.request.now_us, (from, to)),
             _ => 0,
         };
         let (low, high) = (from.saturating_sub(margin), to.saturating_add(margin));
-        Ok(Predicate::Period(RangeComparison { prefix, low, high }))
+        Ok(IndexEntryPredicate::Period(RangeComparison { prefix, low, high }))
     }
 
-    fn quantity(&self, text: &str) -> Result<Predicate, SearchError> {
-        let parts = split(text, '|');
+    fn quantity(&self, text: &str) -> Result<IndexEntryPredicate, SearchError> {
+        let parts = split_at_unescaped_separator(text, '|');
         let number = |text: &str| self.number(text, QUANTITY);
         let (comparison, unit) = match parts.as_slice() {
-            [value] => (number(value)?, UnitMatch::Any),
-            [value, "", unit] if !unit.is_empty() => (number(value)?, UnitMatch::Named(unescaped(unit))),
+            [value] => (number(value)?, QuantityUnitMatch::Any),
+            [value, "", unit] if !unit.is_empty() => (number(value)?, QuantityUnitMatch::Named(unescape(unit))),
             [value, system, code] if !code.is_empty() => {
-                (number(value)?, UnitMatch::Coded { system: unescaped(system), code: unescaped(code) })
+                (number(value)?, QuantityUnitMatch::Coded { system: unescape(system), code: unescape(code) })
             }
             _ => return Err(self.fault(text, QUANTITY)),
         };
-        Ok(Predicate::Quantity { comparison, unit })
+        Ok(IndexEntryPredicate::Quantity { comparison, unit })
     }
 
-    fn token(&self, text: &str) -> Result<Predicate, SearchError> {
-        let parts: Vec<String> = split(text, '|').into_iter().map(unescaped).collect();
+    fn token(&self, text: &str) -> Result<IndexEntryPredicate, SearchError> {
+        let parts: Vec<String> = split_at_unescaped_separator(text, '|').into_iter().map(unescape).collect();
         let some = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
         let (system, code) = match parts.as_slice() {
-            [code] => (SystemMatch::Any, some(code)),
-            [system, code] => (some(system).map_or(SystemMatch::None, SystemMatch::Is), some(code)),
+            [code] => (CodeSystemMatch::Any, some(code)),
+            [system, code] => (some(system).map_or(CodeSystemMatch::None, CodeSystemMatch::Is), some(code)),
             _ => return Err(self.fault(text, TOKEN)),
         };
         match (system, code) {
-            (SystemMatch::None, None) => Err(self.fault(text, TOKEN)),
-            (SystemMatch::Is(system), code) if self.is_implied(&system, code.as_deref()) => {
-                Ok(Predicate::Token { system: SystemMatch::None, code })
+            (CodeSystemMatch::None, None) => Err(self.fault(text, TOKEN)),
+            (CodeSystemMatch::Is(system), code) if self.is_implied(&system, code.as_deref()) => {
+                Ok(IndexEntryPredicate::Token { system: CodeSystemMatch::None, code })
             }
-            (system, code) => Ok(Predicate::Token { system, code }),
+            (system, code) => Ok(IndexEntryPredicate::Token { system, code }),
         }
     }
 
     /// Returns whether codes that stand alone in the resource are of this system.
     fn is_implied(&self, system: &str, code: Option<&str>) -> bool {
-        let bound = (self.parameter.parameter_type == ParameterType::Token)
+        let bound = (self.parameter.parameter_type == SearchParameterType::Token)
             .then(|| implied::codes(self.resource_type, self.parameter))
             .flatten();
         bound.is_some_and(|codes| match code {
@@ -190,10 +200,10 @@ impl Values<'_> {
         })
     }
 
-    fn of_type(&self, text: &str) -> Result<Predicate, SearchError> {
-        let parts: Vec<String> = split(text, '|').into_iter().map(unescaped).collect();
+    fn of_type(&self, text: &str) -> Result<IndexEntryPredicate, SearchError> {
+        let parts: Vec<String> = split_at_unescaped_separator(text, '|').into_iter().map(unescape).collect();
         match parts.as_slice() {
-            [system, code, value] if !code.is_empty() && !value.is_empty() => Ok(Predicate::OfType {
+            [system, code, value] if !code.is_empty() && !value.is_empty() => Ok(IndexEntryPredicate::OfType {
                 system: Some(system.clone()).filter(|system| !system.is_empty()),
                 code: code.clone(),
                 value: value.clone(),
@@ -202,62 +212,63 @@ impl Values<'_> {
         }
     }
 
-    fn reference(&self, text: &str) -> Result<Predicate, SearchError> {
-        let plain = unescaped(text);
-        if is_absolute(&plain) {
+    fn reference(&self, text: &str) -> Result<IndexEntryPredicate, SearchError> {
+        let plain = unescape(text);
+        if is_absolute_reference(&plain) {
             return self.absolute(&plain).ok_or_else(|| self.fault(text, REFERENCE));
         }
         if let Ok(id) = plain.parse::<ResourceId>() {
-            return Ok(Predicate::Reference { resource_type: None, id: id.to_string() });
+            return Ok(IndexEntryPredicate::Reference { resource_type: None, id: id.to_string() });
         }
         match plain.parse() {
             Ok(fhir_resource::ResourceKey { resource_type, id }) => {
-                Ok(Predicate::Reference { resource_type: Some(resource_type), id: id.to_string() })
+                Ok(IndexEntryPredicate::Reference { resource_type: Some(resource_type), id: id.to_string() })
             }
             Err(_) => Err(self.fault(text, REFERENCE)),
         }
     }
 
-    fn absolute(&self, plain: &str) -> Option<Predicate> {
+    fn absolute(&self, plain: &str) -> Option<IndexEntryPredicate> {
         match Target::read(plain, self.request.base_url) {
             _ if plain.contains("/_history/") => None,
-            Some(Target::Resource { resource_type, id }) => {
-                Some(Predicate::Reference { resource_type: Some(resource_type.parse().ok()?), id: id.to_owned() })
-            }
-            _ => Some(uri(UriMatch::Equals, plain)),
+            Some(Target::Resource { resource_type, id }) => Some(IndexEntryPredicate::Reference {
+                resource_type: Some(resource_type.parse().ok()?),
+                id: id.to_owned(),
+            }),
+            _ => Some(uri(UriMatchMode::Equals, plain)),
         }
     }
 
     /// `subject:Patient=1`.
-    fn typed(&self, resource_type: &ResourceType, text: &str) -> Result<Predicate, SearchError> {
+    fn typed(&self, resource_type: &ResourceType, text: &str) -> Result<IndexEntryPredicate, SearchError> {
         match self.reference(text)? {
-            Predicate::Reference { resource_type: None, id } => {
-                Ok(Predicate::Reference { resource_type: Some(resource_type.clone()), id })
+            IndexEntryPredicate::Reference { resource_type: None, id } => {
+                Ok(IndexEntryPredicate::Reference { resource_type: Some(resource_type.clone()), id })
             }
-            Predicate::Reference { resource_type: Some(of), id } if of == *resource_type => {
-                Ok(Predicate::Reference { resource_type: Some(of), id })
+            IndexEntryPredicate::Reference { resource_type: Some(of), id } if of == *resource_type => {
+                Ok(IndexEntryPredicate::Reference { resource_type: Some(of), id })
             }
             _ => Err(self.fault(text, "an id, or a reference to the type behind the colon")),
         }
     }
 
-    fn composite(&self, text: &str) -> Result<Predicate, SearchError> {
-        let parts = split(text, '$');
+    fn composite(&self, text: &str) -> Result<IndexEntryPredicate, SearchError> {
+        let parts = split_at_unescaped_separator(text, '$');
         if parts.len() != self.parameter.components.len() || parts.contains(&"") {
             return Err(self.fault(text, COMPOSITE));
         }
         let tests =
             parts.iter().zip(&self.parameter.components).map(|(part, component)| match component.parameter_type {
-                ParameterType::Composite => Err(self.fault(text, COMPOSITE)),
+                SearchParameterType::Composite => Err(self.fault(text, COMPOSITE)),
                 parameter_type => self.test(parameter_type, part),
             });
-        tests.collect::<Result<_, _>>().map(Predicate::Composite)
+        tests.collect::<Result<_, _>>().map(IndexEntryPredicate::Composite)
     }
 }
 
 /// A URI with its version behind a bar, if it has one.
-fn uri(how: UriMatch, text: &str) -> Predicate {
-    let plain = unescaped(text);
+fn uri(how: UriMatchMode, text: &str) -> IndexEntryPredicate {
+    let plain = unescape(text);
     let (uri, version) = plain.rsplit_once('|').map_or((plain.as_str(), None), |(uri, version)| (uri, Some(version)));
-    Predicate::Uri { how, uri: uri.to_owned(), version: version.map(str::to_owned) }
+    IndexEntryPredicate::Uri { how, uri: uri.to_owned(), version: version.map(str::to_owned) }
 }

@@ -8,14 +8,14 @@
 
 use std::collections::BTreeMap;
 
-use fhir_resource::{ResourceType, definitions};
+use fhir_resource::{ResourceType, type_definitions};
 use serde_json::{Value, json};
 
-use crate::{ParameterSummary, ParameterType, SearchParameterCatalog};
+use crate::{SearchParameterCatalog, SearchParameterSummary, SearchParameterType};
 
-/// The search parameters and includes of one resource type, for the `CapabilityStatement`.
+/// The search parameters and includes that one resource type supports, for the `CapabilityStatement`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct TypeSearchCapability {
+pub struct ResourceTypeSearchCapability {
     /// The type.
     pub resource_type: ResourceType,
     /// `searchParam`: name, definition and type of each.
@@ -26,23 +26,23 @@ pub struct TypeSearchCapability {
     pub revincludes: Vec<String>,
 }
 
-/// Returns what can be searched for of every type of R4, in the order of their names. Of a type that `indexes` says is
-/// not in the index nothing can be.
-pub fn searchable(
+/// Returns the search capability of every R4 type in the order of type names; types that `indexes` leaves out have
+/// none. Of a type that `indexes` says is not in the index nothing can be.
+pub fn search_capabilities_by_type(
     catalog: &SearchParameterCatalog,
     indexes: impl Fn(&ResourceType) -> bool,
-) -> Vec<TypeSearchCapability> {
-    let kinds = definitions::resource_types().filter_map(|name| name.parse::<ResourceType>().ok());
+) -> Vec<ResourceTypeSearchCapability> {
+    let kinds = type_definitions::r4_resource_types().filter_map(|name| name.parse::<ResourceType>().ok());
     let told_of = |resource_type: &ResourceType| {
-        if indexes(resource_type) { catalog.outlines(resource_type) } else { Vec::new() }
+        if indexes(resource_type) { catalog.parameter_summaries_of_type(resource_type) } else { Vec::new() }
     };
-    let outlines: BTreeMap<ResourceType, Vec<ParameterSummary>> =
+    let outlines: BTreeMap<ResourceType, Vec<SearchParameterSummary>> =
         kinds.map(|resource_type| (resource_type.clone(), told_of(&resource_type))).collect();
     let mut revincludes: BTreeMap<&ResourceType, Vec<String>> = BTreeMap::new();
     for (resource_type, outline) in
         outlines.iter().flat_map(|(resource_type, all)| all.iter().map(move |outline| (resource_type, outline)))
     {
-        if outline.parameter_type == ParameterType::Reference {
+        if outline.parameter_type == SearchParameterType::Reference {
             // What may refer to any type refers to each.
             let named: Vec<&ResourceType> =
                 if outline.targets.is_empty() { outlines.keys().collect() } else { outline.targets.iter().collect() };
@@ -52,8 +52,8 @@ pub fn searchable(
         }
     }
     let told = outlines.iter().map(|(resource_type, outlines)| {
-        let references = outlines.iter().filter(|outline| outline.parameter_type == ParameterType::Reference);
-        TypeSearchCapability {
+        let references = outlines.iter().filter(|outline| outline.parameter_type == SearchParameterType::Reference);
+        ResourceTypeSearchCapability {
             resource_type: resource_type.clone(),
             parameters: outlines.iter().map(parameter).collect(),
             includes: references.map(|outline| include(resource_type, outline)).collect(),
@@ -63,11 +63,11 @@ pub fn searchable(
     told.collect()
 }
 
-fn include(resource_type: &ResourceType, outline: &ParameterSummary) -> String {
+fn include(resource_type: &ResourceType, outline: &SearchParameterSummary) -> String {
     format!("{resource_type}:{}", outline.code)
 }
 
-fn parameter(outline: &ParameterSummary) -> Value {
+fn parameter(outline: &SearchParameterSummary) -> Value {
     json!({"name": outline.code, "definition": outline.url, "type": outline.parameter_type.as_str()})
 }
 
@@ -75,18 +75,18 @@ fn parameter(outline: &ParameterSummary) -> Value {
 mod tests {
     use super::*;
 
-    fn of<'a>(all: &'a [TypeSearchCapability], resource_type: &str) -> &'a TypeSearchCapability {
+    fn of<'a>(all: &'a [ResourceTypeSearchCapability], resource_type: &str) -> &'a ResourceTypeSearchCapability {
         all.iter().find(|searchable| searchable.resource_type.as_str() == resource_type).unwrap()
     }
 
     #[test]
     fn every_type_of_r4_is_told_of_with_what_its_catalog_has() {
-        let catalog = SearchParameterCatalog::base();
-        let all = searchable(&catalog, |resource_type| resource_type.as_str() != "Parameters");
+        let catalog = SearchParameterCatalog::with_r4_only();
+        let all = search_capabilities_by_type(&catalog, |resource_type| resource_type.as_str() != "Parameters");
         assert_eq!(all.len(), 146);
-        for TypeSearchCapability { resource_type, parameters, includes, revincludes } in &all {
+        for ResourceTypeSearchCapability { resource_type, parameters, includes, revincludes } in &all {
             for parameter in parameters {
-                let known = catalog.parameter(resource_type, parameter["name"].as_str().unwrap()).unwrap();
+                let known = catalog.find_parameter_by_code(resource_type, parameter["name"].as_str().unwrap()).unwrap();
                 assert_eq!(
                     (&parameter["definition"], &parameter["type"]),
                     (&json!(known.url), &json!(known.parameter_type.as_str()))
@@ -96,8 +96,8 @@ mod tests {
             for text in includes.iter().chain(revincludes) {
                 let (resource_type, code) = text.split_once(':').unwrap();
                 assert_eq!(
-                    catalog.parameter(&resource_type.parse().unwrap(), code).unwrap().parameter_type,
-                    ParameterType::Reference,
+                    catalog.find_parameter_by_code(&resource_type.parse().unwrap(), code).unwrap().parameter_type,
+                    SearchParameterType::Reference,
                     "{text}"
                 );
             }
@@ -118,9 +118,9 @@ mod tests {
             "resourceType": "SearchParameter", "url": "http://payer.example/SearchParameter/nickname",
             "code": "nickname", "base": ["Patient"], "type": "string", "expression": "Patient.nickname",
         });
-        let (catalog, refused) = SearchParameterCatalog::with([(10_000, &installed)]);
+        let (catalog, refused) = SearchParameterCatalog::with_installed([(10_000, &installed)]);
         assert_eq!(refused, []);
-        let all = searchable(&catalog, |_| true);
+        let all = search_capabilities_by_type(&catalog, |_| true);
         let told = json!({"name": "nickname", "definition": installed["url"], "type": "string"});
         assert!(of(&all, "Patient").parameters.contains(&told));
         assert!(!of(&all, "Group").parameters.contains(&told));

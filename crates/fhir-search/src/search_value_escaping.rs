@@ -5,7 +5,7 @@
 
 /// Splits `text` at every `separator` without a backslash before it; escapes stay as they are.
 #[must_use]
-pub fn split(text: &str, separator: char) -> Vec<&str> {
+pub fn split_at_unescaped_separator(text: &str, separator: char) -> Vec<&str> {
     let mut escaped = false;
     let parts = text.split(move |c| {
         let separates = c == separator && !escaped;
@@ -17,7 +17,7 @@ pub fn split(text: &str, separator: char) -> Vec<&str> {
 
 /// Returns `text` without the backslashes before separators and before backslashes.
 #[must_use]
-pub fn unescaped(text: &str) -> String {
+pub fn unescape(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut characters = text.chars().peekable();
     while let Some(c) = characters.next() {
@@ -35,20 +35,20 @@ mod tests {
 
     #[test]
     fn a_backslash_takes_the_meaning_of_a_separator() {
-        assert_eq!(split(r"a,b\,c,,d", ','), ["a", r"b\,c", "", "d"]);
-        assert_eq!(split(r"a\\,b", ','), [r"a\\", "b"]);
-        assert_eq!(split("", ','), [""]);
-        assert_eq!(unescaped(r"a\,b\|c\$d\\e\f"), r"a,b|c$d\e\f");
-        assert_eq!(unescaped("\\"), "\\");
+        assert_eq!(split_at_unescaped_separator(r"a,b\,c,,d", ','), ["a", r"b\,c", "", "d"]);
+        assert_eq!(split_at_unescaped_separator(r"a\\,b", ','), [r"a\\", "b"]);
+        assert_eq!(split_at_unescaped_separator("", ','), [""]);
+        assert_eq!(unescape(r"a\,b\|c\$d\\e\f"), r"a,b|c$d\e\f");
+        assert_eq!(unescape("\\"), "\\");
     }
 
     proptest! {
-        #![proptest_config(fhir_resource::testing::config(300))]
+        #![proptest_config(fhir_resource::property_testing::seeded_proptest_config(300))]
 
         #[test]
         fn parts_joined_are_the_text(text in r"[a,\\|$é]{0,12}") {
             for separator in [',', '|', '$'] {
-                let parts = split(&text, separator);
+                let parts = split_at_unescaped_separator(&text, separator);
                 prop_assert_eq!(parts.join(&separator.to_string()), text.as_str());
             }
         }
@@ -62,8 +62,8 @@ mod tests {
                 }
                 escaped.push(c);
             }
-            prop_assert_eq!(split(&escaped, ','), vec![escaped.as_str()]);
-            prop_assert_eq!(unescaped(&escaped), text);
+            prop_assert_eq!(split_at_unescaped_separator(&escaped, ','), vec![escaped.as_str()]);
+            prop_assert_eq!(unescape(&escaped), text);
         }
     }
 }
