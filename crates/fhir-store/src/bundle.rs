@@ -5,18 +5,19 @@ mod request;
 mod response;
 mod search;
 
-pub use history::{everything, history, history_entry};
+pub use history::{everything_bundle, history_bundle, history_entry};
 pub use request::{
-    BundleError, BundleRequest, BundleType, EntriesByAction, EntryError, EntryErrorKind, EntryRequest, ParseCriteria,
-    ReadRequest, read,
+    BundleEntriesByAction, BundleEntryError, BundleEntryErrorKind, BundleEntryRequest, BundleReadRequest, BundleType,
+    RequestBundle, RequestBundleError, WriteCriteriaParser, parse_request_bundle,
 };
 pub use response::{
-    ListLinks, batch_response, failed_entry, read_entry, search_entry, searchset, transaction_response, written_entry,
+    ListPagingLinks, batch_response_bundle, failed_batch_entry, list_searchset_bundle, read_response_entry,
+    searchset_entry, transaction_response_bundle, write_response_entry,
 };
-pub use search::{SearchBundle, SearchLinks, SearchMode};
+pub use search::{SearchBundleWriter, SearchEntryMode, SearchPageLinks};
 
-/// Returns where an entry is, as a `FHIRPath`: `Bundle.entry[3]`, counted from 0.
+/// Returns the `FHIRPath` expression of a Bundle entry: `Bundle.entry[3]`, counted from 0.
 #[must_use]
-pub fn expression(index: usize) -> String {
+pub fn entry_fhirpath(index: usize) -> String {
     format!("Bundle.entry[{index}]")
 }

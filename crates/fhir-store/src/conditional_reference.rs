@@ -9,11 +9,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-use fhir_resource::format::is_pattern;
-use fhir_resource::reference::{ElementContext, has_only, is_absolute, resource_type};
+use fhir_resource::format_conversion::has_reference_patterns;
+use fhir_resource::reference::{
+    ElementContext, declared_resource_type, has_only_reference_members, is_absolute_reference,
+};
 use fhir_resource::{ResourceKey, ResourceType};
 
-/// The resource that a conditional reference stands for.
+/// The resource that a conditional reference resolves to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConditionalReferenceTarget {
     /// A resource with an id.
@@ -24,8 +26,8 @@ pub enum ConditionalReferenceTarget {
 
 /// Returns the type and the criteria of a conditional reference; `None` for any other text.
 #[must_use]
-pub fn split(text: &str) -> Option<(ResourceType, &str)> {
-    let (resource_type, criteria) = text.split_once('?').filter(|_| !is_absolute(text))?;
+pub fn split_conditional_reference(text: &str) -> Option<(ResourceType, &str)> {
+    let (resource_type, criteria) = text.split_once('?').filter(|_| !is_absolute_reference(text))?;
     Some((resource_type.parse().ok()?, criteria))
 }
 
@@ -34,38 +36,42 @@ pub fn split(text: &str) -> Option<(ResourceType, &str)> {
 /// Those inside a `Bundle` are for whom the Bundle is sent to, and the patterns of an access policy are compared as
 /// they stand.
 #[must_use]
-pub fn find(resource_type: &ResourceType, document: &Value) -> BTreeSet<String> {
+pub fn find_conditional_references(resource_type: &ResourceType, document: &Value) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     if is_walked(resource_type) {
-        collect(&ElementContext::root(Some(resource_type.as_str())), document, &mut found);
+        collect(&ElementContext::document_root(Some(resource_type.as_str())), document, &mut found);
     }
     found
 }
 
-/// Returns the first conditional reference that a document has and its version before does not have.
+/// Returns the first conditional reference that a document has and its previous version does not have.
 #[must_use]
-pub fn added(resource_type: &ResourceType, before: &Value, after: &Value) -> Option<String> {
-    let found = find(resource_type, after);
+pub fn first_added_conditional_reference(
+    resource_type: &ResourceType,
+    before: &Value,
+    after: &Value,
+) -> Option<String> {
+    let found = find_conditional_references(resource_type, after);
     if found.is_empty() {
         return None;
     }
-    let before = find(resource_type, before);
+    let before = find_conditional_references(resource_type, before);
     found.into_iter().find(|reference| !before.contains(reference))
 }
 
-/// Replaces each conditional reference by the resource it stands for, in both spellings.
-pub fn replace(
+/// Replaces each conditional reference by a reference to the resource it resolves to, in both formats.
+pub fn replace_conditional_references(
     resource_type: &ResourceType,
     document: &mut Value,
     referents: &BTreeMap<String, ConditionalReferenceTarget>,
 ) {
     if is_walked(resource_type) {
-        put_in(&ElementContext::root(Some(resource_type.as_str())), document, referents);
+        put_in(&ElementContext::document_root(Some(resource_type.as_str())), document, referents);
     }
 }
 
 fn is_walked(resource_type: &ResourceType) -> bool {
-    resource_type.as_str() != BUNDLE && !is_pattern(resource_type.as_str())
+    resource_type.as_str() != BUNDLE && !has_reference_patterns(resource_type.as_str())
 }
 
 const BUNDLE: &str = "Bundle";
@@ -79,17 +85,17 @@ fn place(path: &ElementContext<'_>, object: &Map<String, Value>) -> Option<&'sta
     if object.get("reference").is_some_and(Value::is_string) && path.may_be_reference() {
         return Some("reference");
     }
-    (has_only(object, &["uri"]) && path.may_be_uri_reference()).then_some("uri")
+    (has_only_reference_members(object, &["uri"]) && path.may_be_uri_reference()).then_some("uri")
 }
 
 fn collect(path: &ElementContext<'_>, value: &Value, found: &mut BTreeSet<String>) {
     match value {
         Value::Array(elements) => elements.iter().for_each(|inner| collect(path, inner, found)),
         Value::Object(object) if !is_bundle(object) => {
-            let path = path.of_object(|| resource_type(object));
+            let path = path.with_object_type(|| declared_resource_type(object));
             let text = place(&path, object).and_then(|place| object.get(place)?.as_str());
-            found.extend(text.filter(|text| split(text).is_some()).map(str::to_owned));
-            object.iter().for_each(|(name, inner)| collect(&path.member(name.as_bytes()), inner, found));
+            found.extend(text.filter(|text| split_conditional_reference(text).is_some()).map(str::to_owned));
+            object.iter().for_each(|(name, inner)| collect(&path.child_member(name.as_bytes()), inner, found));
         }
         _ => {}
     }
@@ -99,11 +105,11 @@ fn put_in(path: &ElementContext<'_>, value: &mut Value, referents: &BTreeMap<Str
     match value {
         Value::Array(elements) => elements.iter_mut().for_each(|inner| put_in(path, inner, referents)),
         Value::Object(object) if !is_bundle(object) => {
-            let path = path.of_object(|| resource_type(object));
+            let path = path.with_object_type(|| declared_resource_type(object));
             if let Some(place) = place(&path, object) {
                 refer(place, object, referents);
             }
-            object.iter_mut().for_each(|(name, inner)| put_in(&path.member(name.as_bytes()), inner, referents));
+            object.iter_mut().for_each(|(name, inner)| put_in(&path.child_member(name.as_bytes()), inner, referents));
         }
         _ => {}
     }
@@ -142,9 +148,12 @@ mod tests {
 
     #[test]
     fn a_conditional_reference_is_a_type_and_criteria() {
-        assert_eq!(split("Patient?identifier=s|1"), Some((resource_type("Patient"), "identifier=s|1")));
+        assert_eq!(
+            split_conditional_reference("Patient?identifier=s|1"),
+            Some((resource_type("Patient"), "identifier=s|1"))
+        );
         for text in ["Patient/1", "http://h/Patient?identifier=1", "urn:uuid:x?y", "?a=b", "patient?a=b", "#a?b"] {
-            assert_eq!(split(text), None, "{text}");
+            assert_eq!(split_conditional_reference(text), None, "{text}");
         }
     }
 
@@ -157,14 +166,14 @@ mod tests {
             "text": "Patient?identifier=3",
         });
         let observation = resource_type("Observation");
-        let found: Vec<String> = find(&observation, &document).into_iter().collect();
+        let found: Vec<String> = find_conditional_references(&observation, &document).into_iter().collect();
         assert_eq!(found, ["Patient?identifier=1", "Patient?identifier=2", "Practitioner?name=y"]);
         let referents = [
             ("Patient?identifier=1".to_owned(), ConditionalReferenceTarget::Stored("Patient/p1".parse().unwrap())),
             ("Patient?identifier=2".to_owned(), ConditionalReferenceTarget::Entry("urn:uuid:e".to_owned())),
             ("Practitioner?name=y".to_owned(), ConditionalReferenceTarget::Stored("Practitioner/d".parse().unwrap())),
         ];
-        replace(&observation, &mut document, &referents.into());
+        replace_conditional_references(&observation, &mut document, &referents.into());
         let expected = json!({
             "subject": {"reference": "Patient/p1", "display": "x"},
             "performer": [{"resourceType": "Practitioner", "id": "d"}, {"reference": "Practitioner/1"}],
@@ -177,9 +186,15 @@ mod tests {
     #[test]
     fn what_is_for_others_stays_as_it_is() {
         let reference = json!({"reference": "Patient?identifier=1"});
-        assert!(find(&resource_type("Bundle"), &json!({"entry": [{"resource": {"subject": reference}}]})).is_empty());
+        assert!(
+            find_conditional_references(
+                &resource_type("Bundle"),
+                &json!({"entry": [{"resource": {"subject": reference}}]})
+            )
+            .is_empty()
+        );
         let inner = json!({"contained": [{"resourceType": "Bundle", "entry": [{"resource": {"subject": reference}}]}]});
-        assert!(find(&resource_type("Observation"), &inner).is_empty());
-        assert!(find(&resource_type("AccessPolicy"), &json!({"matcho": reference})).is_empty());
+        assert!(find_conditional_references(&resource_type("Observation"), &inner).is_empty());
+        assert!(find_conditional_references(&resource_type("AccessPolicy"), &json!({"matcho": reference})).is_empty());
     }
 }

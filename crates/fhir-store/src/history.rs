@@ -11,12 +11,12 @@ use std::str::FromStr;
 
 use fhir_resource::{ResourceId, ResourceType, StoredResource};
 
+use crate::access_filter::AccessFilter;
 use crate::limits;
-use crate::selection::AccessFilter;
 
 /// The interaction that made a version: create, update or delete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ChangeKind {
+pub enum VersionInteraction {
     /// The first version, or the first after a deletion.
     Created,
     /// A further version.
@@ -27,15 +27,15 @@ pub enum ChangeKind {
 
 /// A version of a resource.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Version {
+pub struct ResourceVersion {
     /// What made it.
-    pub change: ChangeKind,
+    pub change: VersionInteraction,
     /// The resource in this version; of a deletion, what was deleted, under the number and the time of
     /// the deletion. That is for deciding who may know of it, and is not shown.
     pub stored: StoredResource,
 }
 
-/// A page of a history.
+/// A request for one page of a history, and what of it the caller may access.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HistoryQuery {
     /// The types, each with what of it the caller reaches: versions that lie outside are not shown.
@@ -43,28 +43,28 @@ pub struct HistoryQuery {
     /// The one resource, of the one type, or every resource.
     pub id: Option<ResourceId>,
     /// Which of their versions.
-    pub window: HistoryRange,
+    pub window: HistoryPageRange,
 }
 
-/// A part of a history.
+/// The page of a history that a request asks for: since when, after which position, how many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HistoryRange {
+pub struct HistoryPageRange {
     /// Only versions made then or later, unix microseconds.
     pub since_us: Option<i64>,
     /// Only versions that come after this place.
     pub after: Option<HistoryPosition>,
-    /// Most versions of the page, at most [`fhir_search::limits::MAX_COUNT`].
+    /// Most versions of the page, at most [`fhir_search::limits::MAX_PAGE_SIZE`].
     pub count: u32,
 }
 
-impl Default for HistoryRange {
+impl Default for HistoryPageRange {
     /// Returns the first page.
     fn default() -> Self {
-        Self { since_us: None, after: None, count: fhir_search::limits::DEFAULT_COUNT }
+        Self { since_us: None, after: None, count: fhir_search::limits::DEFAULT_PAGE_SIZE }
     }
 }
 
-/// The position of a version in a history. Later versions are smaller places: they come first.
+/// The position of a version in a history, newest first. Later versions are smaller places: they come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HistoryPosition {
     /// When it was made, unix microseconds.
@@ -74,15 +74,15 @@ pub struct HistoryPosition {
 }
 
 impl HistoryPosition {
-    /// Of a version.
+    /// Returns the position of a version.
     #[must_use]
-    pub const fn of(stored: &StoredResource) -> Self {
+    pub const fn of_version(stored: &StoredResource) -> Self {
         Self { updated_us: stored.updated_us, version: stored.version }
     }
 
-    /// Returns whether a version stands after this place.
+    /// Returns whether a version comes after this position.
     #[must_use]
-    pub fn precedes(&self, stored: &StoredResource) -> bool {
+    pub fn is_before_version(&self, stored: &StoredResource) -> bool {
         (stored.updated_us, stored.version) < (self.updated_us, self.version)
     }
 }
@@ -90,17 +90,17 @@ impl HistoryPosition {
 /// The text is not a position in a history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a place in a history is taken from the link of a page")]
-pub struct HistoryPositionError;
+pub struct ParseHistoryPositionError;
 
 impl FromStr for HistoryPosition {
-    type Err = HistoryPositionError;
+    type Err = ParseHistoryPositionError;
 
-    fn from_str(text: &str) -> Result<Self, HistoryPositionError> {
+    fn from_str(text: &str) -> Result<Self, ParseHistoryPositionError> {
         let number = |text: &str| {
             let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-            text.parse().ok().filter(|_| digits).ok_or(HistoryPositionError)
+            text.parse().ok().filter(|_| digits).ok_or(ParseHistoryPositionError)
         };
-        let (updated_us, version) = text.split_once('-').ok_or(HistoryPositionError)?;
+        let (updated_us, version) = text.split_once('-').ok_or(ParseHistoryPositionError)?;
         Ok(Self { updated_us: number(updated_us)?, version: number(version)? })
     }
 }
@@ -111,63 +111,64 @@ impl fmt::Display for HistoryPosition {
     }
 }
 
-/// What there is of a history from some place on.
+/// A page of a history, with the position of the next page.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HistoryPage {
     /// Newest first.
-    pub entries: Vec<Version>,
+    pub entries: Vec<ResourceVersion>,
     /// Where the next page begins; `None` at the end.
     ///
     /// A page may be shorter than was asked for, and even empty, and not be the last: a store looks at
-    /// so many versions for one page and no more ([`limits::MAX_VERSIONS_LOOKED_AT`]), however few of
+    /// so many versions for one page and no more ([`limits::MAX_HISTORY_VERSIONS_SCANNED`]), however few of
     /// them the caller reaches.
     pub next: Option<HistoryPosition>,
 }
 
-/// Builds a page from versions that arrive newest first, with the same rules for every engine.
+/// Builds a history page from versions that arrive newest first, with the same rules for every engine.
 #[derive(Debug)]
-pub struct HistoryPager<'a> {
+pub struct HistoryPageBuilder<'a> {
     query: &'a HistoryQuery,
     page: HistoryPage,
     last: Option<HistoryPosition>,
     looked_at: usize,
 }
 
-/// The demand of a pager: more versions, or none.
+/// Whether the page builder needs more versions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PagerDemand {
+pub enum HistoryVersionDemand {
     /// The next one.
     More,
     /// The page is made.
     Nothing,
 }
 
-impl<'a> HistoryPager<'a> {
-    /// For the first version of the page.
+impl<'a> HistoryPageBuilder<'a> {
+    /// Creates a builder without any version yet.
     #[must_use]
     pub fn new(query: &'a HistoryQuery) -> Self {
         Self { query, page: HistoryPage::default(), last: query.window.after, looked_at: 0 }
     }
 
-    /// Takes the next version.
-    pub fn take(&mut self, version: Version) -> PagerDemand {
+    /// Adds the next version, and returns whether more are needed.
+    pub fn add_version(&mut self, version: ResourceVersion) -> HistoryVersionDemand {
         let full = self.page.entries.len() >= usize::try_from(self.query.window.count).unwrap_or(usize::MAX);
         let within =
             self.query.kinds.iter().find(|(resource_type, _)| *resource_type == version.stored.key.resource_type);
-        let reached = within.is_some_and(|(_, within)| within.contains(&version.stored.key, &version.stored.resource));
-        if (full && reached) || self.looked_at >= limits::MAX_VERSIONS_LOOKED_AT {
+        let reached =
+            within.is_some_and(|(_, within)| within.contains_resource(&version.stored.key, &version.stored.resource));
+        if (full && reached) || self.looked_at >= limits::MAX_HISTORY_VERSIONS_SCANNED {
             self.page.next = self.last;
-            return PagerDemand::Nothing;
+            return HistoryVersionDemand::Nothing;
         }
         self.looked_at += 1;
-        self.last = Some(HistoryPosition::of(&version.stored));
+        self.last = Some(HistoryPosition::of_version(&version.stored));
         if reached {
             self.page.entries.push(version);
         }
-        PagerDemand::More
+        HistoryVersionDemand::More
     }
 
-    /// Returns the page, when no version is left or none is wanted.
+    /// Returns the page.
     #[must_use]
     pub fn finish(self) -> HistoryPage {
         self.page
@@ -179,22 +180,22 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::selection::FilterBranch;
-    use fhir_resource::Compartment;
+    use crate::access_filter::AccessFilterBranch;
+    use fhir_resource::PatientCompartment;
 
-    fn version(number: i64, patient: &str) -> Version {
+    fn version(number: i64, patient: &str) -> ResourceVersion {
         let resource = json!({"subject": {"reference": format!("Patient/{patient}")}});
         let key = "Observation/o".parse().unwrap();
-        Version {
-            change: ChangeKind::Updated,
+        ResourceVersion {
+            change: VersionInteraction::Updated,
             stored: StoredResource { key, version: number, updated_us: number * 10, resource },
         }
     }
 
     fn query(count: u32) -> HistoryQuery {
-        let compartment = Some(Compartment::of("me".parse().unwrap(), "https://payer.example/fhir"));
-        let within = AccessFilter::union(vec![FilterBranch { compartment, criteria: Vec::new() }]);
-        let window = HistoryRange { count, ..HistoryRange::default() };
+        let compartment = Some(PatientCompartment::of_patient("me".parse().unwrap(), "https://payer.example/fhir"));
+        let within = AccessFilter::union_of_branches(vec![AccessFilterBranch { compartment, criteria: Vec::new() }]);
+        let window = HistoryPageRange { count, ..HistoryPageRange::default() };
         HistoryQuery { kinds: vec![("Observation".parse().unwrap(), within)], id: None, window }
     }
 
@@ -205,11 +206,11 @@ mod tests {
     #[test]
     fn a_page_holds_what_is_reached_and_the_next_one_begins_behind_it() {
         let query = query(2);
-        let mut pager = HistoryPager::new(&query);
+        let mut pager = HistoryPageBuilder::new(&query);
         for (number, patient) in [(9, "you"), (8, "me"), (7, "you"), (6, "me"), (5, "you")] {
-            assert_eq!(pager.take(version(number, patient)), PagerDemand::More);
+            assert_eq!(pager.add_version(version(number, patient)), HistoryVersionDemand::More);
         }
-        assert_eq!(pager.take(version(4, "me")), PagerDemand::Nothing);
+        assert_eq!(pager.add_version(version(4, "me")), HistoryVersionDemand::Nothing);
         let page = pager.finish();
         assert_eq!(numbers(&page), [8, 6]);
         assert_eq!(page.next, Some(HistoryPosition { updated_us: 50, version: 5 }));
@@ -218,9 +219,9 @@ mod tests {
     #[test]
     fn nothing_is_said_of_a_next_page_that_would_hold_nothing() {
         let query = query(1);
-        let mut pager = HistoryPager::new(&query);
+        let mut pager = HistoryPageBuilder::new(&query);
         for (number, patient) in [(3, "me"), (2, "you"), (1, "you")] {
-            assert_eq!(pager.take(version(number, patient)), PagerDemand::More);
+            assert_eq!(pager.add_version(version(number, patient)), HistoryVersionDemand::More);
         }
         assert_eq!(pager.finish().next, None);
     }
@@ -228,22 +229,22 @@ mod tests {
     #[test]
     fn a_type_that_was_not_asked_for_is_not_told_of() {
         let query = query(5);
-        let mut pager = HistoryPager::new(&query);
+        let mut pager = HistoryPageBuilder::new(&query);
         let mut other = version(3, "me");
         other.stored.key = "Condition/o".parse().unwrap();
-        assert_eq!(pager.take(other), PagerDemand::More);
+        assert_eq!(pager.add_version(other), HistoryVersionDemand::More);
         assert_eq!(numbers(&pager.finish()), [0; 0]);
     }
 
     #[test]
     fn a_search_for_the_few_that_are_reached_ends() {
         let query = query(1);
-        let mut pager = HistoryPager::new(&query);
-        let bound = i64::try_from(limits::MAX_VERSIONS_LOOKED_AT).unwrap();
+        let mut pager = HistoryPageBuilder::new(&query);
+        let bound = i64::try_from(limits::MAX_HISTORY_VERSIONS_SCANNED).unwrap();
         for number in (1..=bound).rev() {
-            assert_eq!(pager.take(version(number + 10, "you")), PagerDemand::More);
+            assert_eq!(pager.add_version(version(number + 10, "you")), HistoryVersionDemand::More);
         }
-        assert_eq!(pager.take(version(1, "me")), PagerDemand::Nothing);
+        assert_eq!(pager.add_version(version(1, "me")), HistoryVersionDemand::Nothing);
         let page = pager.finish();
         assert_eq!((numbers(&page), page.next), (vec![], Some(HistoryPosition { updated_us: 110, version: 11 })));
     }
@@ -252,10 +253,10 @@ mod tests {
     fn a_place_reads_as_it_prints_and_nothing_else_is_one() {
         let place = HistoryPosition { updated_us: 12, version: 7 };
         assert_eq!(place.to_string().parse(), Ok(place));
-        assert!(place.precedes(&version(1, "me").stored));
-        assert!(!place.precedes(&version(2, "me").stored));
+        assert!(place.is_before_version(&version(1, "me").stored));
+        assert!(!place.is_before_version(&version(2, "me").stored));
         for text in ["", "-", "1", "1-", "-1", "1-2-3", "+1-2", "99999999999999999999-1"] {
-            assert_eq!(text.parse::<HistoryPosition>(), Err(HistoryPositionError), "{text}");
+            assert_eq!(text.parse::<HistoryPosition>(), Err(ParseHistoryPositionError), "{text}");
         }
     }
 }

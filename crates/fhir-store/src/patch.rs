@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use json_patch::{PatchErrorKind, PatchOperation};
 use serde_json::{Map, Value};
 
-use crate::body;
+use crate::body_validation;
 use crate::limits;
 use crate::ports::PatchDocument;
 
@@ -37,7 +37,7 @@ pub enum PatchError {
 ///
 /// # Errors
 /// A sentence for the caller when the value is no JSON Patch.
-pub fn read_json_patch(value: Value) -> Result<PatchDocument, String> {
+pub fn parse_json_patch(value: Value) -> Result<PatchDocument, String> {
     serde_json::from_value(value).map(PatchDocument::Json).map_err(|error| error.to_string())
 }
 
@@ -66,20 +66,21 @@ pub(crate) fn read_encoded(binary: &Map<String, Value>, bytes_left: &mut usize) 
     let data = binary.get("data").and_then(Value::as_str).ok_or("the Binary has no data")?;
     let data: String = data.chars().filter(|character| !character.is_ascii_whitespace()).collect();
     let text = STANDARD.decode(data).map_err(|_| "the data of the Binary is not base64")?;
-    let over = format!("the patches in Binaries have more than {} bytes together", limits::MAX_ENCODED_PATCH_BYTES);
+    let over =
+        format!("the patches in Binaries have more than {} bytes together", limits::MAX_BUNDLE_ENCODED_PATCH_BYTES);
     *bytes_left = bytes_left.checked_sub(text.len()).ok_or(over)?;
     let value: Value = serde_json::from_slice(&text).map_err(|error| format!("the data is not JSON: {error}"))?;
-    if let Some(problem) = body::unstorable(&value) {
+    if let Some(problem) = body_validation::unstorable(&value) {
         return Err(format!("something in the data {problem}"));
     }
-    if media_type == MERGE_PATCH { Ok(PatchDocument::Merge(value)) } else { read_json_patch(value) }
+    if media_type == MERGE_PATCH { Ok(PatchDocument::Merge(value)) } else { parse_json_patch(value) }
 }
 
-/// Returns the document with the patch applied; the original stays as it is.
+/// Returns a copy of the document with the patch applied.
 ///
 /// # Errors
 /// See [`PatchError`]. A `test` that fails is one of them.
-pub fn apply(document: &Value, patch: &PatchDocument) -> Result<Value, PatchError> {
+pub fn apply_patch(document: &Value, patch: &PatchDocument) -> Result<Value, PatchError> {
     let mut patched = document.clone();
     match patch {
         PatchDocument::Merge(changes) if changes.is_object() => {
@@ -116,11 +117,12 @@ fn check_growth(document: &Value, operation: &PatchOperation, budget: &mut usize
         _ => None,
     };
     let source = from.and_then(|pointer| document.pointer(pointer));
-    if levels + source.map_or(0, body::depth) > limits::MAX_DEPTH {
+    if levels + source.map_or(0, body_validation::depth) > limits::MAX_RESOURCE_DEPTH {
         return Err("the path leads too deep");
     }
-    *budget =
-        budget.checked_sub(source.map_or(0, body::weight_bytes)).ok_or("copies and moves more than one patch may")?;
+    *budget = budget
+        .checked_sub(source.map_or(0, body_validation::approximate_json_bytes))
+        .ok_or("copies and moves more than one patch may")?;
     Ok(())
 }
 
@@ -141,20 +143,20 @@ mod tests {
     use super::*;
 
     fn json_patch(operations: Value) -> PatchDocument {
-        read_json_patch(operations).unwrap()
+        parse_json_patch(operations).unwrap()
     }
 
     #[test]
     fn a_merge_patch_sets_removes_and_keeps() {
         let patch = PatchDocument::Merge(json!({"a": {"x": null, "z": 3}, "b": null}));
-        let patched = apply(&json!({"a": {"x": 1, "y": 2}, "b": 1, "c": 1}), &patch).unwrap();
+        let patched = apply_patch(&json!({"a": {"x": 1, "y": 2}, "b": 1, "c": 1}), &patch).unwrap();
         assert_eq!(patched, json!({"a": {"y": 2, "z": 3}, "c": 1}));
     }
 
     #[test]
     fn a_merge_patch_that_is_no_object_is_refused() {
         let patch = PatchDocument::Merge(json!([]));
-        assert_eq!(apply(&json!({}), &patch), Err(PatchError::NotAnObject));
+        assert_eq!(apply_patch(&json!({}), &patch), Err(PatchError::NotAnObject));
     }
 
     #[test]
@@ -165,7 +167,7 @@ mod tests {
             {"op": "copy", "from": "/a", "path": "/b"},
             {"op": "remove", "path": "/a/0"},
         ]));
-        let patched = apply(&json!({"a": [1]}), &patch).unwrap();
+        let patched = apply_patch(&json!({"a": [1]}), &patch).unwrap();
         assert_eq!(patched, json!({"a": [2], "b": [1, 2]}));
     }
 
@@ -175,10 +177,10 @@ mod tests {
             {"op": "add", "path": "/b", "value": 1},
             {"op": "test", "path": "/a", "value": 2},
         ]));
-        let fault = apply(&json!({"a": 1}), &patch).unwrap_err();
+        let fault = apply_patch(&json!({"a": 1}), &patch).unwrap_err();
         assert_eq!(fault.to_string(), "operation 1: the tested value is another one");
         let patch = json_patch(json!([{"op": "remove", "path": "/x/y"}]));
-        let fault = apply(&json!({}), &patch).unwrap_err();
+        let fault = apply_patch(&json!({}), &patch).unwrap_err();
         assert_eq!(fault.to_string(), "operation 0: `path` names nothing in the resource");
     }
 
@@ -189,24 +191,24 @@ mod tests {
             json_patch((0..count).map(copy).collect())
         };
         let document = json!({"a": "x".repeat(limits::MAX_PATCH_COPIED_BYTES / 4)});
-        assert!(apply(&document, &copies(3)).is_ok());
-        let fault = apply(&document, &copies(4)).unwrap_err();
+        assert!(apply_patch(&document, &copies(3)).is_ok());
+        let fault = apply_patch(&document, &copies(4)).unwrap_err();
         assert_eq!(fault.to_string(), "operation 3: copies and moves more than one patch may");
     }
 
     #[test]
     fn copies_into_themselves_are_stopped_before_they_lead_too_deep() {
         let copy = json!({"op": "copy", "from": "/a", "path": "/a/a"});
-        let patch = json_patch(json!(vec![copy; limits::MAX_DEPTH]));
-        let fault = apply(&json!({"a": {}}), &patch).unwrap_err();
+        let patch = json_patch(json!(vec![copy; limits::MAX_RESOURCE_DEPTH]));
+        let fault = apply_patch(&json!({"a": {}}), &patch).unwrap_err();
         assert!(fault.to_string().ends_with("the path leads too deep"), "{fault}");
     }
 
     #[test]
     fn a_path_deeper_than_a_resource_may_be_is_refused() {
-        let deep = "/a".repeat(limits::MAX_DEPTH + 1);
+        let deep = "/a".repeat(limits::MAX_RESOURCE_DEPTH + 1);
         let patch = json_patch(json!([{"op": "add", "path": deep, "value": 1}]));
-        let fault = apply(&json!({}), &patch).unwrap_err();
+        let fault = apply_patch(&json!({}), &patch).unwrap_err();
         assert_eq!(fault.to_string(), "operation 0: the path leads too deep");
     }
 
@@ -214,6 +216,6 @@ mod tests {
     fn too_many_operations_are_refused() {
         let operation = json!({"op": "test", "path": "", "value": {}});
         let patch = json_patch(json!(vec![operation; limits::MAX_PATCH_OPERATIONS + 1]));
-        assert_eq!(apply(&json!({}), &patch), Err(PatchError::TooManyOperations));
+        assert_eq!(apply_patch(&json!({}), &patch), Err(PatchError::TooManyOperations));
     }
 }

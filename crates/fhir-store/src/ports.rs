@@ -1,6 +1,6 @@
 //! What the rest of a server sees of a store: its types, and the trait an engine implements.
 //!
-//! The rules an engine has to follow are in [`crate::plan`], so that its own code is statements
+//! The rules an engine has to follow are in [`crate::transaction_plan`], so that its own code is statements
 //! and nothing else.
 
 mod search;
@@ -9,18 +9,18 @@ use std::error::Error;
 use std::str::FromStr;
 
 use async_trait::async_trait;
-use fhir_resource::{ResourceId, ResourceKey, ResourceType, StoredResource, StoredText};
+use fhir_resource::{ResourceId, ResourceKey, ResourceType, StoredResource, StoredResourceText};
 use serde_json::Value;
 
-use crate::body::BodyError;
-use crate::criteria::WriteCriteria;
-use crate::filter::Filter;
-use crate::history::{HistoryPage, HistoryQuery, Version};
+use crate::access_filter::{AccessFilter, WriteAccess};
+use crate::body_validation::RequestBodyError;
+use crate::element_filter::ElementEqualityFilter;
+use crate::history::{HistoryPage, HistoryQuery, ResourceVersion};
 use crate::limits;
-use crate::outcome::OutcomeIssue;
-use crate::selection::{AccessFilter, WriteAccess};
+use crate::operation_outcome::OutcomeIssue;
+use crate::write_criteria::ConditionalWriteCriteria;
 
-pub use search::{MatchCounting, ReferringResources, SearchExecutionError, SearchMatches, SearchQuery, SearchStore};
+pub use search::{MatchCountMode, RevincludeQuery, SearchExecutionError, SearchMatches, SearchQuery, SearchStore};
 
 /// The result of looking up a resource key: found, deleted or unknown.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,42 +36,42 @@ pub enum ResourceLookup<S = StoredResource> {
     Missing,
 }
 
-/// A list of resources of one type, a page of it.
+/// A request for one page of a list of resources of one type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListQuery {
     /// The type to list.
     pub resource_type: ResourceType,
     /// Conditions that all have to hold; none lists everything.
-    pub filters: Vec<Filter>,
+    pub filters: Vec<ElementEqualityFilter>,
     /// What the caller reaches; nothing else is listed or counted.
     pub within: AccessFilter,
-    /// Entries per page, at most [`fhir_search::limits::MAX_COUNT`]; 0 asks for the total alone.
+    /// Entries per page, at most [`fhir_search::limits::MAX_PAGE_SIZE`]; 0 asks for the total alone.
     pub count: u32,
     /// The page, from 1.
     pub page: u32,
 }
 
 impl ListQuery {
-    /// Returns the first page of everything of a type.
+    /// Returns the query for the first page of all resources of a type.
     #[must_use]
-    pub fn all(resource_type: ResourceType) -> Self {
+    pub fn all_of_type(resource_type: ResourceType) -> Self {
         Self {
             resource_type,
             filters: Vec::new(),
             within: AccessFilter::Everything,
-            count: fhir_search::limits::DEFAULT_COUNT,
+            count: fhir_search::limits::DEFAULT_PAGE_SIZE,
             page: 1,
         }
     }
 
-    /// Returns how many entries lie before this page.
+    /// Returns the number of entries before this page.
     #[must_use]
     pub fn offset(&self) -> u64 {
         u64::from(self.count) * u64::from(self.page.saturating_sub(1))
     }
 }
 
-/// A page of a list, ordered by id (byte order), so that pages neither overlap nor leave gaps.
+/// A page of a list of resources, ordered by id.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListPage {
     /// How many resources the whole list has.
@@ -82,7 +82,7 @@ pub struct ListPage {
 
 /// One write of a transaction.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Write {
+pub struct ResourceWrite {
     /// The type written to.
     pub resource_type: ResourceType,
     /// The id asked for. A create without one is given an id; a put, patch or delete without one
@@ -91,44 +91,49 @@ pub struct Write {
     /// What to do.
     pub operation: WriteOperation,
     /// Under which condition.
-    pub precondition: Precondition,
+    pub precondition: WritePrecondition,
     /// The name other writes of the transaction refer to this one by, usually `urn:uuid:…`.
     pub full_url: Option<String>,
     /// What the writer reaches: all else is to this write as if it were not there.
     pub reach: WriteAccess,
     /// The check of the document that a patch makes. Other bodies are checked by the caller before the transaction
     /// begins; what a patch makes is known inside of it alone.
-    pub patch_check: Option<DocumentCheck>,
+    pub patch_check: Option<DocumentValidator>,
     /// Members that stay as they were where a put does not mention them, as paths: no reader is shown them, so a
     /// document that was read and is put back has none.
-    pub preserved: PreservedMembers,
+    pub preserved: PreservedMemberPaths,
 }
 
-/// A check of a document by the rules of its type; returns every issue, none when the document is valid.
+/// A validator of documents by the rules of their type.
 ///
 /// It is given to a write, so that the store knows no rules of types.
 #[derive(Clone, Copy, Debug)]
-pub struct DocumentCheck(pub fn(&ResourceType, &Value) -> Vec<OutcomeIssue>);
+pub struct DocumentValidator(pub fn(&ResourceType, &Value) -> Vec<OutcomeIssue>);
 
-impl PartialEq for DocumentCheck {
+impl PartialEq for DocumentValidator {
     fn eq(&self, other: &Self) -> bool {
         std::ptr::fn_addr_eq(self.0, other.0)
     }
 }
 
 /// Paths of members that a write preserves when its document omits them.
-pub type PreservedMembers = &'static [&'static [&'static str]];
+pub type PreservedMemberPaths = &'static [&'static [&'static str]];
 
-impl Write {
-    /// A write without conditions to the resource under `key`, by a writer who reaches everything.
+impl ResourceWrite {
+    /// Creates a write to the resource under `key` without conditions, by a writer with access to everything.
     #[must_use]
-    pub fn to(key: ResourceKey, operation: WriteOperation) -> Self {
-        Self { id: Some(key.id), ..Self::by_condition(key.resource_type, operation, Precondition::default()) }
+    pub fn unconditional(key: ResourceKey, operation: WriteOperation) -> Self {
+        Self { id: Some(key.id), ..Self::conditional(key.resource_type, operation, WritePrecondition::default()) }
     }
 
-    /// A write whose target the body or the condition names, by a writer who reaches everything.
+    /// Creates a conditional write, or a create, whose target the body or condition names, by a writer with access to
+    /// everything.
     #[must_use]
-    pub fn by_condition(resource_type: ResourceType, operation: WriteOperation, precondition: Precondition) -> Self {
+    pub fn conditional(
+        resource_type: ResourceType,
+        operation: WriteOperation,
+        precondition: WritePrecondition,
+    ) -> Self {
         let (full_url, reach) = (None, WriteAccess::default());
         Self { resource_type, id: None, operation, precondition, full_url, reach, patch_check: None, preserved: &[] }
     }
@@ -147,7 +152,7 @@ pub enum WriteOperation {
     Delete,
 }
 
-/// A change to a resource, applied to its whole document as a reader sees it.
+/// A patch of a resource: JSON Merge Patch or JSON Patch, applied to the document as a reader sees it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PatchDocument {
     /// JSON Merge Patch (RFC 7396).
@@ -158,16 +163,16 @@ pub enum PatchDocument {
     FhirJson(json_patch::Patch),
 }
 
-/// The condition of a write.
+/// The precondition of a write, such as `If-Match` or search criteria.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Precondition {
+pub struct WritePrecondition {
     /// The version the writer has seen.
     pub if_match: Option<IfMatch>,
     /// The version that must not be the current one; `*` where there must be none.
     pub if_none_match: Option<IfMatch>,
     /// For a write with an id, and for every create: write only when nothing matches. For a put,
     /// patch or delete without an id: what to find the target by.
-    pub if_none_exist: Option<WriteCriteria>,
+    pub if_none_exist: Option<ConditionalWriteCriteria>,
 }
 
 /// The right side of `If-Match`, and of `If-None-Match` where a write has it.
@@ -182,31 +187,31 @@ pub enum IfMatch {
 /// The text is not a valid `If-Match`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("If-Match and If-None-Match are `*` or one entity tag such as `W/\"1\"`")]
-pub struct IfMatchError;
+pub struct ParseIfMatchError;
 
 impl FromStr for IfMatch {
-    type Err = IfMatchError;
+    type Err = ParseIfMatchError;
 
     /// Reads `*`, `W/"7"`, `"7"` and the bare `7` some clients send.
-    fn from_str(text: &str) -> Result<Self, IfMatchError> {
+    fn from_str(text: &str) -> Result<Self, ParseIfMatchError> {
         let text = text.trim();
         if text == "*" {
             return Ok(Self::Any);
         }
         let tag = text.strip_prefix("W/").unwrap_or(text);
         let bare = match tag.strip_prefix('"') {
-            Some(opened) => opened.strip_suffix('"').ok_or(IfMatchError)?,
+            Some(opened) => opened.strip_suffix('"').ok_or(ParseIfMatchError)?,
             None if tag.len() == text.len() => tag,
-            None => return Err(IfMatchError),
+            None => return Err(ParseIfMatchError),
         };
         if bare.is_empty() || !bare.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Err(IfMatchError);
+            return Err(ParseIfMatchError);
         }
-        bare.parse().map(Self::Version).map_err(|_| IfMatchError)
+        bare.parse().map(Self::Version).map_err(|_| ParseIfMatchError)
     }
 }
 
-/// The outcome of a write.
+/// The outcome of a write: created, updated, unchanged, existing, deleted or absent.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WriteOutcome {
     /// The resource was not there (or deleted) and is now.
@@ -224,9 +229,9 @@ pub enum WriteOutcome {
 }
 
 impl WriteOutcome {
-    /// Returns the resource the answer is about, if there is one.
+    /// Returns the resource that the write stored or found, if there is one.
     #[must_use]
-    pub fn stored(&self) -> Option<&StoredResource> {
+    pub fn stored_resource(&self) -> Option<&StoredResource> {
         match self {
             Self::Created(stored)
             | Self::Updated(stored)
@@ -316,7 +321,7 @@ pub enum WriteError {
     Outside,
     /// The body is no storable resource.
     #[error("the resource is not valid: {}", first_of(.0))]
-    Invalid(Vec<BodyError>),
+    Invalid(Vec<RequestBodyError>),
     /// The resource is not what FHIR says of its type; every issue, one at least.
     #[error("the resource is not what FHIR says a resource of its type is")]
     Nonconforming(Vec<OutcomeIssue>),
@@ -325,7 +330,7 @@ pub enum WriteError {
     NotSearched(#[from] SearchExecutionError),
 }
 
-fn first_of(faults: &[BodyError]) -> String {
+fn first_of(faults: &[RequestBodyError]) -> String {
     faults.first().map(ToString::to_string).unwrap_or_default()
 }
 
@@ -341,37 +346,37 @@ pub trait ResourceStore: Send + Sync {
     /// Only when the store itself fails.
     async fn read(&self, key: &ResourceKey) -> Result<ResourceLookup, StoreError>;
 
-    /// The same with the body as text.
+    /// Returns the current state of one resource with its body as unparsed text.
     ///
     /// # Errors
     /// Only when the store itself fails.
-    async fn read_text(&self, key: &ResourceKey) -> Result<ResourceLookup<StoredText>, StoreError>;
+    async fn read_as_text(&self, key: &ResourceKey) -> Result<ResourceLookup<StoredResourceText>, StoreError>;
 
-    /// One page of the resources that meet every filter, and how many there are in all.
+    /// Returns one page of the resources that meet every filter, and the total.
     ///
     /// # Errors
     /// Only when the store itself fails.
     async fn list(&self, query: &ListQuery) -> Result<ListPage, StoreError>;
 
-    /// One version of a resource; `None` when there is none of this number.
+    /// Returns one version of a resource; `None` when it does not exist.
     ///
     /// # Errors
     /// Only when the store itself fails.
-    async fn version(&self, key: &ResourceKey, version: i64) -> Result<Option<Version>, StoreError>;
+    async fn read_version(&self, key: &ResourceKey, version: i64) -> Result<Option<ResourceVersion>, StoreError>;
 
-    /// One page of a history.
+    /// Returns one page of a history.
     ///
     /// # Errors
     /// Only when the store itself fails.
-    async fn history(&self, query: &HistoryQuery) -> Result<HistoryPage, StoreError>;
+    async fn read_history(&self, query: &HistoryQuery) -> Result<HistoryPage, StoreError>;
 
-    /// Returns the types of which something was written, in no order.
+    /// Returns the resource types that anything was written of, in no order.
     ///
     /// # Errors
     /// Only when the store itself fails.
-    async fn kinds(&self) -> Result<Vec<ResourceType>, StoreError>;
+    async fn stored_types(&self) -> Result<Vec<ResourceType>, StoreError>;
 
-    /// Does all the writes in the order given, or none of them; the answers are in the same order.
+    /// Applies all writes in the given order, or none of them, and returns their outcomes in that order.
     ///
     /// `now_us` is the time of every version made, unix microseconds. Each write that changes
     /// something gets a separate version, also when several writes name one resource.
@@ -379,18 +384,19 @@ pub trait ResourceStore: Send + Sync {
     /// # Errors
     /// The outer error means the store itself failed, the inner one that a rule refuses the
     /// transaction; nothing is written in either case.
-    async fn transact(
+    async fn transact_writes(
         &self,
-        writes: Vec<Write>,
+        writes: Vec<ResourceWrite>,
         now_us: i64,
     ) -> Result<Result<Vec<WriteOutcome>, TransactionError>, StoreError>;
 }
 
-/// What an engine reports as the cause of its failure. It may hold statements and addresses, so it
-/// goes to the log and never to a caller.
+/// The engine's cause of a failure; it goes to the log and never to a caller. It may hold statements and addresses, so
+/// it goes to the log and never to a caller.
 pub type EngineError = Box<dyn Error + Send + Sync>;
 
-/// A storage operation failed. What it prints is fit for anybody; the source is not.
+/// A failure of a storage operation; its text is safe to show to a caller, its source is not. What it prints is fit for
+/// anybody; the source is not.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The engine cannot be used at the moment: it cannot be reached, has no room, or takes no writes. The same call may
@@ -426,7 +432,7 @@ mod tests {
         }
         let refused = ["", "W/", "W/12", "W/\"", "\"\"", "\"a\"", "-1", "W/\"1\", W/\"2\"", "9999999999999999999"];
         for text in refused {
-            assert_eq!(text.parse::<IfMatch>(), Err(IfMatchError), "{text}");
+            assert_eq!(text.parse::<IfMatch>(), Err(ParseIfMatchError), "{text}");
         }
     }
 

@@ -2,13 +2,13 @@
 
 use serde_json::{Map, Value, json};
 
-use super::response::ListLinks;
-use crate::history::{ChangeKind, HistoryPage, HistoryPosition, Version};
+use super::response::ListPagingLinks;
+use crate::history::{HistoryPage, HistoryPosition, ResourceVersion, VersionInteraction};
 
 /// The parameter that says where a page begins.
 const CURSOR: &str = "_cursor";
 
-impl ListLinks<'_> {
+impl ListPagingLinks<'_> {
     fn to_place(self, place: Option<&str>) -> String {
         let kept = self.parameters.iter().filter(|(name, _)| name != CURSOR);
         let mut query = form_urlencoded::Serializer::new(String::new());
@@ -21,25 +21,34 @@ impl ListLinks<'_> {
     }
 }
 
-/// Returns the Bundle that answers a history, from the place `here` on. `entries` are made by [`history_entry`] of the
+/// Returns the Bundle of a history page, from the position `here` on. `entries` are made by [`history_entry`] of the
 /// page's versions. There is no `total`: what it counts would have to be looked at.
 #[must_use]
-pub fn history(here: Option<HistoryPosition>, page: &HistoryPage, links: ListLinks<'_>, entries: Vec<Value>) -> Value {
+pub fn history_bundle(
+    here: Option<HistoryPosition>,
+    page: &HistoryPage,
+    links: ListPagingLinks<'_>,
+    entries: Vec<Value>,
+) -> Value {
     let (here, next) = (here.map(|place| place.to_string()), page.next.map(|place| place.to_string()));
     paged("history", (here.as_deref(), next.as_deref()), links, entries)
 }
 
-/// Returns the Bundle that answers `$everything`, from a place on and with where the next page begins. `entries` are
-/// made by [`search_entry`](super::search_entry). There is no `total`: what it counts would have to be looked at.
+/// Returns the Bundle that answers `$everything`, with the positions of this page and the next. `entries` are made by
+/// [`searchset_entry`](super::searchset_entry). There is no `total`: what it counts would have to be looked at.
 #[must_use]
-pub fn everything(places: (Option<&str>, Option<&str>), links: ListLinks<'_>, entries: Vec<Value>) -> Value {
+pub fn everything_bundle(
+    places: (Option<&str>, Option<&str>),
+    links: ListPagingLinks<'_>,
+    entries: Vec<Value>,
+) -> Value {
     paged("searchset", places, links, entries)
 }
 
 fn paged(
     bundle_type: &str,
     (here, next): (Option<&str>, Option<&str>),
-    links: ListLinks<'_>,
+    links: ListPagingLinks<'_>,
     entries: Vec<Value>,
 ) -> Value {
     let mut link = vec![json!({"relation": "self", "url": links.to_place(here)})];
@@ -53,17 +62,16 @@ fn paged(
     members.into_iter().collect()
 }
 
-/// One version of a history; `base` is what ids are relative to, without a slash at its end, and
-/// `resource` what the caller sees of it. A deletion shows no resource.
+/// Returns the Bundle entry of one version of a history; a deletion has no resource.
 ///
 /// Not specified; how a resource was first written is not stored, so every first version is a POST.
 #[must_use]
-pub fn history_entry(base: &str, version: &Version, resource: Value) -> Value {
-    let Version { change, stored } = version;
+pub fn history_entry(base: &str, version: &ResourceVersion, resource: Value) -> Value {
+    let ResourceVersion { change, stored } = version;
     let (method, url, status) = match change {
-        ChangeKind::Created => ("POST", stored.key.resource_type.to_string(), "201"),
-        ChangeKind::Updated => ("PUT", stored.key.to_string(), "200"),
-        ChangeKind::Deleted => ("DELETE", stored.key.to_string(), "204"),
+        VersionInteraction::Created => ("POST", stored.key.resource_type.to_string(), "201"),
+        VersionInteraction::Updated => ("PUT", stored.key.to_string(), "200"),
+        VersionInteraction::Deleted => ("DELETE", stored.key.to_string(), "204"),
     };
     let mut response = Map::new();
     response.insert("status".to_owned(), status.into());
@@ -71,7 +79,7 @@ pub fn history_entry(base: &str, version: &Version, resource: Value) -> Value {
     response.insert("lastModified".to_owned(), stored.last_updated().into());
     let mut entry = Map::new();
     entry.insert("fullUrl".to_owned(), format!("{base}/{}", stored.key).into());
-    if *change != ChangeKind::Deleted {
+    if *change != VersionInteraction::Deleted {
         entry.insert("resource".to_owned(), resource);
     }
     entry.insert("request".to_owned(), json!({"method": method, "url": url}));
@@ -84,36 +92,36 @@ mod tests {
     use super::*;
     use fhir_resource::StoredResource;
 
-    fn version(change: ChangeKind) -> Version {
+    fn version(change: VersionInteraction) -> ResourceVersion {
         let stored = StoredResource {
             key: "Client/c1".parse().unwrap(),
             version: 7,
             updated_us: 1_704_067_200_123_456,
             resource: json!({"active": true}),
         };
-        Version { change, stored }
+        ResourceVersion { change, stored }
     }
 
     #[test]
     fn a_version_says_what_made_it_and_a_deletion_shows_nothing() {
         let entry = |change| history_entry("https://p.example/fhir", &version(change), json!({"shown": 1}));
-        let updated = entry(ChangeKind::Updated);
+        let updated = entry(VersionInteraction::Updated);
         assert_eq!(updated["request"], json!({"method": "PUT", "url": "Client/c1"}));
         assert_eq!(updated["resource"], json!({"shown": 1}));
         assert_eq!(updated["response"]["etag"], "W/\"7\"");
         assert_eq!(updated["response"]["lastModified"], "2024-01-01T00:00:00.123456Z");
-        let deleted = entry(ChangeKind::Deleted);
+        let deleted = entry(VersionInteraction::Deleted);
         assert_eq!((&deleted["request"]["method"], deleted.get("resource")), (&json!("DELETE"), None));
         assert_eq!(deleted["fullUrl"], "https://p.example/fhir/Client/c1");
-        assert_eq!(entry(ChangeKind::Created)["request"], json!({"method": "POST", "url": "Client"}));
+        assert_eq!(entry(VersionInteraction::Created)["request"], json!({"method": "POST", "url": "Client"}));
     }
 
     #[test]
     fn the_next_page_is_asked_for_as_this_one_was() {
         let parameters = [("_count", "2"), ("_cursor", "9-9")].map(|(name, value)| (name.to_owned(), value.to_owned()));
-        let links = ListLinks { address: "https://p.example/fhir/_history", parameters: &parameters };
+        let links = ListPagingLinks { address: "https://p.example/fhir/_history", parameters: &parameters };
         let page = HistoryPage { entries: Vec::new(), next: Some(HistoryPosition { updated_us: 5, version: 3 }) };
-        let bundle = history(Some(HistoryPosition { updated_us: 9, version: 9 }), &page, links, Vec::new());
+        let bundle = history_bundle(Some(HistoryPosition { updated_us: 9, version: 9 }), &page, links, Vec::new());
         let urls: Vec<_> =
             bundle["link"].as_array().unwrap().iter().map(|link| link["url"].as_str().unwrap()).collect();
         assert_eq!(
@@ -124,7 +132,7 @@ mod tests {
             ]
         );
         let last = HistoryPage::default();
-        let bundle = history(None, &last, ListLinks { parameters: &[], ..links }, Vec::new());
+        let bundle = history_bundle(None, &last, ListPagingLinks { parameters: &[], ..links }, Vec::new());
         assert_eq!(bundle["link"], json!([{"relation": "self", "url": "https://p.example/fhir/_history"}]));
     }
 }

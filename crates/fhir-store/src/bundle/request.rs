@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use fhir_resource::{ResourceId, ResourceKey, ResourceType};
 use serde_json::{Map, Value};
 
-use crate::criteria::{CriteriaError, WriteCriteria};
-use crate::history::HistoryRange;
+use crate::history::HistoryPageRange;
 use crate::limits;
 use crate::patch;
-use crate::ports::{IfMatch, IfMatchError, PatchDocument, Precondition, Write, WriteOperation};
-use crate::query::{self, QueryError};
+use crate::ports::{IfMatch, ParseIfMatchError, PatchDocument, ResourceWrite, WriteOperation, WritePrecondition};
+use crate::query_parsing::{self, QueryError};
+use crate::write_criteria::{ConditionalWriteCriteria, CriteriaParseError};
 
 /// The processing mode of a Bundle: batch or transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,33 +21,33 @@ pub enum BundleType {
     Transaction,
 }
 
-/// A Bundle of requests, in the order of its entries.
+/// A parsed batch or transaction Bundle, in the order of its entries.
 #[derive(Clone, Debug, PartialEq)]
-pub struct BundleRequest {
+pub struct RequestBundle {
     /// Batch or transaction.
     pub bundle_type: BundleType,
     /// The requests. In a batch an entry that cannot be read is a fault of that entry alone; a
     /// transaction has no such entries.
-    pub entries: Vec<Result<EntryRequest, EntryError>>,
+    pub entries: Vec<Result<BundleEntryRequest, BundleEntryError>>,
 }
 
 /// The request of one Bundle entry.
 #[derive(Clone, Debug, PartialEq)]
-pub enum EntryRequest {
+pub enum BundleEntryRequest {
     /// A write.
-    Write(Write),
+    Write(ResourceWrite),
     /// A read.
-    Read(ReadRequest),
+    Read(BundleReadRequest),
 }
 
 /// A read request of a Bundle entry.
 #[derive(Clone, Debug, PartialEq)]
-pub enum ReadRequest {
+pub enum BundleReadRequest {
     /// The current version of a resource.
     One(ResourceKey),
     /// A version of a resource.
     Version(ResourceKey, i64),
-    /// A list of resources, or a search: the caller of [`read`] decides which.
+    /// A list of resources, or a search: the caller of [`parse_request_bundle`] decides which.
     List {
         /// The type.
         resource_type: ResourceType,
@@ -61,33 +61,33 @@ pub enum ReadRequest {
         /// The resource.
         id: Option<ResourceId>,
         /// Which of the versions.
-        window: HistoryRange,
+        window: HistoryPageRange,
     },
 }
 
-/// The entries of a Bundle by what is done with them, each with its index in the Bundle.
+/// The entries of a Bundle grouped into writes, reads and invalid entries, each with its index in the Bundle.
 ///
 /// In a transaction the writes go first, in their order, and the reads see what they did (FHIR's
 /// rule for GET; the writes themselves are not reordered).
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct EntriesByAction {
+pub struct BundleEntriesByAction {
     /// The writes: the refusal of a transaction names one of these by its position here.
-    pub writes: Vec<(usize, Write)>,
+    pub writes: Vec<(usize, ResourceWrite)>,
     /// The reads.
-    pub reads: Vec<(usize, ReadRequest)>,
+    pub reads: Vec<(usize, BundleReadRequest)>,
     /// The entries that cannot be read; a transaction has none.
-    pub faults: Vec<EntryError>,
+    pub faults: Vec<BundleEntryError>,
 }
 
-impl BundleRequest {
-    /// Returns the entries sorted by what is done with them.
+impl RequestBundle {
+    /// Returns the entries grouped by action.
     #[must_use]
-    pub fn into_entries(self) -> EntriesByAction {
-        let mut entries = EntriesByAction::default();
+    pub fn into_entries_by_action(self) -> BundleEntriesByAction {
+        let mut entries = BundleEntriesByAction::default();
         for (index, entry) in self.entries.into_iter().enumerate() {
             match entry {
-                Ok(EntryRequest::Write(write)) => entries.writes.push((index, write)),
-                Ok(EntryRequest::Read(read)) => entries.reads.push((index, read)),
+                Ok(BundleEntryRequest::Write(write)) => entries.writes.push((index, write)),
+                Ok(BundleEntryRequest::Read(read)) => entries.reads.push((index, read)),
                 Err(fault) => entries.faults.push(fault),
             }
         }
@@ -95,9 +95,9 @@ impl BundleRequest {
     }
 }
 
-/// The reason why a Bundle cannot be executed at all.
+/// The reason why a Bundle as a whole cannot be executed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BundleError {
+pub enum RequestBundleError {
     /// The body is no Bundle.
     #[error("the body is not a Bundle")]
     NotABundle,
@@ -112,30 +112,30 @@ pub enum BundleError {
     TooManyEntries,
     /// An entry of a transaction cannot be read.
     #[error(transparent)]
-    Entry(#[from] EntryError),
+    Entry(#[from] BundleEntryError),
 }
 
 /// The reason why an entry cannot be executed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}: {problem}", super::expression(*index))]
-pub struct EntryError {
+#[error("{}: {problem}", super::entry_fhirpath(*index))]
+pub struct BundleEntryError {
     /// The entry, from 0.
     pub index: usize,
     /// Why.
-    pub problem: EntryErrorKind,
+    pub problem: BundleEntryErrorKind,
 }
 
-impl EntryError {
-    /// Where, as a `FHIRPath`.
+impl BundleEntryError {
+    /// Returns the `FHIRPath` expression of the entry.
     #[must_use]
-    pub fn expression(&self) -> String {
-        super::expression(self.index)
+    pub fn entry_fhirpath(&self) -> String {
+        super::entry_fhirpath(self.index)
     }
 }
 
 /// The kind of error in a Bundle entry.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum EntryErrorKind {
+pub enum BundleEntryErrorKind {
     /// The entry, or its `request`, is no object.
     #[error("an entry is an object with a `request`")]
     NotARequest,
@@ -156,13 +156,13 @@ pub enum EntryErrorKind {
     Patch(String),
     /// `ifMatch` or `ifNoneMatch` cannot be read.
     #[error("request.ifMatch or request.ifNoneMatch: {0}")]
-    IfMatch(#[from] IfMatchError),
+    IfMatch(#[from] ParseIfMatchError),
     /// The query of a history cannot be read.
     #[error("the query of the request: {0}")]
     Query(#[from] QueryError),
     /// The condition cannot be read.
     #[error("the query of the request: {0}")]
-    Criteria(#[from] CriteriaError),
+    Criteria(#[from] CriteriaParseError),
     /// A create with a condition in its URL.
     #[error("`ifNoneExist` and a query in the URL exclude each other")]
     TwoConditions,
@@ -171,45 +171,49 @@ pub enum EntryErrorKind {
     DuplicateFullUrl,
 }
 
-/// Reads the condition of an entry that writes to a type.
-pub type ParseCriteria<'a> = &'a dyn Fn(&ResourceType, &str) -> Result<WriteCriteria, CriteriaError>;
+/// A function that parses the criteria of a conditional write in a Bundle entry.
+pub type WriteCriteriaParser<'a> =
+    &'a dyn Fn(&ResourceType, &str) -> Result<ConditionalWriteCriteria, CriteriaParseError>;
 
-/// Reads a Bundle of requests, their conditions as `criteria` reads them.
+/// Parses a batch or transaction Bundle, with `criteria` as the parser of conditions.
 ///
 /// The bodies are taken as they are; at the FHIR endpoint
-/// [`write_to_native`](crate::native_write::write_to_native) is for each write. The id in the body of a
-/// POST is honoured.
+/// [`convert_write_to_native`](crate::write_conversion::convert_write_to_native) is for each write. The id in the body
+/// of a POST is honoured.
 ///
 /// # Errors
-/// See [`BundleError`].
-pub fn read(body: Value, criteria: ParseCriteria<'_>) -> Result<BundleRequest, BundleError> {
-    let Value::Object(mut bundle) = body else { return Err(BundleError::NotABundle) };
+/// See [`RequestBundleError`].
+pub fn parse_request_bundle(
+    body: Value,
+    criteria: WriteCriteriaParser<'_>,
+) -> Result<RequestBundle, RequestBundleError> {
+    let Value::Object(mut bundle) = body else { return Err(RequestBundleError::NotABundle) };
     if bundle.get("resourceType").and_then(Value::as_str) != Some("Bundle") {
-        return Err(BundleError::NotABundle);
+        return Err(RequestBundleError::NotABundle);
     }
     let bundle_type = match bundle.get("type").and_then(Value::as_str) {
         Some("batch") => BundleType::Batch,
         Some("transaction") => BundleType::Transaction,
-        _ => return Err(BundleError::Type),
+        _ => return Err(RequestBundleError::Type),
     };
     let entries = match bundle.remove("entry") {
         None => Vec::new(),
         Some(Value::Array(entries)) => entries,
-        Some(_) => return Err(BundleError::EntriesNotAnArray),
+        Some(_) => return Err(RequestBundleError::EntriesNotAnArray),
     };
     if entries.len() > limits::MAX_BUNDLE_ENTRIES {
-        return Err(BundleError::TooManyEntries);
+        return Err(RequestBundleError::TooManyEntries);
     }
-    let mut reading = Reading { names: BTreeSet::new(), patch_bytes: limits::MAX_ENCODED_PATCH_BYTES, criteria };
+    let mut reading = Reading { names: BTreeSet::new(), patch_bytes: limits::MAX_BUNDLE_ENCODED_PATCH_BYTES, criteria };
     let entries = entries
         .into_iter()
         .enumerate()
-        .map(|(index, value)| entry(value, &mut reading).map_err(|problem| EntryError { index, problem }));
+        .map(|(index, value)| entry(value, &mut reading).map_err(|problem| BundleEntryError { index, problem }));
     let entries = match bundle_type {
         BundleType::Batch => entries.collect(),
         BundleType::Transaction => entries.map(|read| read.map(Ok)).collect::<Result<_, _>>()?,
     };
-    Ok(BundleRequest { bundle_type, entries })
+    Ok(RequestBundle { bundle_type, entries })
 }
 
 /// What the entries of one Bundle are read with.
@@ -218,36 +222,36 @@ struct Reading<'a> {
     names: BTreeSet<String>,
     /// How many bytes of encoded patches may still come.
     patch_bytes: usize,
-    criteria: ParseCriteria<'a>,
+    criteria: WriteCriteriaParser<'a>,
 }
 
-fn entry(value: Value, reading: &mut Reading<'_>) -> Result<EntryRequest, EntryErrorKind> {
-    let Value::Object(mut entry) = value else { return Err(EntryErrorKind::NotARequest) };
+fn entry(value: Value, reading: &mut Reading<'_>) -> Result<BundleEntryRequest, BundleEntryErrorKind> {
+    let Value::Object(mut entry) = value else { return Err(BundleEntryErrorKind::NotARequest) };
     let Some(Value::Object(request)) = entry.remove("request") else {
-        return Err(EntryErrorKind::NotARequest);
+        return Err(BundleEntryErrorKind::NotARequest);
     };
     let full_url = text(&entry, "fullUrl")?.map(str::to_owned);
     if full_url.as_ref().is_some_and(|full_url| !reading.names.insert(full_url.clone())) {
-        return Err(EntryErrorKind::DuplicateFullUrl);
+        return Err(BundleEntryErrorKind::DuplicateFullUrl);
     }
-    let method = text(&request, "method")?.ok_or(EntryErrorKind::Method)?;
+    let method = text(&request, "method")?.ok_or(BundleEntryErrorKind::Method)?;
     let address = text(&request, "url")?.unwrap_or_default();
     // Not specified of HEAD; an entry is never without a body, so it is reported as for GET.
     if matches!(method, "GET" | "HEAD") {
-        return get(address).map(EntryRequest::Read);
+        return get(address).map(BundleEntryRequest::Read);
     }
     let url = Url::read(address)?;
     let operation = operation(method, &url, entry.remove("resource"), &mut reading.patch_bytes)?;
     let precondition = precondition(&request, &url, reading.criteria)?;
-    let write = Write::by_condition(url.resource_type, operation, precondition);
-    Ok(EntryRequest::Write(Write { id: url.id, full_url, ..write }))
+    let write = ResourceWrite::conditional(url.resource_type, operation, precondition);
+    Ok(BundleEntryRequest::Write(ResourceWrite { id: url.id, full_url, ..write }))
 }
 
-fn text<'a>(object: &'a Map<String, Value>, name: &'static str) -> Result<Option<&'a str>, EntryErrorKind> {
+fn text<'a>(object: &'a Map<String, Value>, name: &'static str) -> Result<Option<&'a str>, BundleEntryErrorKind> {
     match object.get(name) {
         None => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
-        Some(_) => Err(EntryErrorKind::NotAString(name)),
+        Some(_) => Err(BundleEntryErrorKind::NotAString(name)),
     }
 }
 
@@ -256,17 +260,17 @@ fn operation(
     url: &Url<'_>,
     resource: Option<Value>,
     patch_bytes: &mut usize,
-) -> Result<WriteOperation, EntryErrorKind> {
-    let body = || resource.ok_or(EntryErrorKind::NoResource);
+) -> Result<WriteOperation, BundleEntryErrorKind> {
+    let body = || resource.ok_or(BundleEntryErrorKind::NoResource);
     let named = url.id.is_some() || url.query.is_some();
     match method {
-        "POST" if url.id.is_some() || url.query.is_some() => Err(EntryErrorKind::Url("`Type`")),
+        "POST" if url.id.is_some() || url.query.is_some() => Err(BundleEntryErrorKind::Url("`Type`")),
         "POST" => Ok(WriteOperation::Create(body()?)),
-        "PUT" | "PATCH" | "DELETE" if !named => Err(EntryErrorKind::Url("`Type/id` or `Type?condition`")),
+        "PUT" | "PATCH" | "DELETE" if !named => Err(BundleEntryErrorKind::Url("`Type/id` or `Type?condition`")),
         "PUT" => Ok(WriteOperation::Put(body()?)),
         "PATCH" => patch_document(&url.resource_type, body()?, patch_bytes).map(WriteOperation::Patch),
         "DELETE" => Ok(WriteOperation::Delete),
-        _ => Err(EntryErrorKind::Method),
+        _ => Err(BundleEntryErrorKind::Method),
     }
 }
 
@@ -281,35 +285,35 @@ fn patch_document(
     resource_type: &ResourceType,
     body: Value,
     patch_bytes: &mut usize,
-) -> Result<PatchDocument, EntryErrorKind> {
+) -> Result<PatchDocument, BundleEntryErrorKind> {
     match body {
-        Value::Array(_) => patch::read_json_patch(body).map_err(EntryErrorKind::Patch),
+        Value::Array(_) => patch::parse_json_patch(body).map_err(BundleEntryErrorKind::Patch),
         Value::Object(ref binary) if patch::is_encoded(resource_type.as_str(), binary) => {
-            patch::read_encoded(binary, patch_bytes).map_err(EntryErrorKind::Patch)
+            patch::read_encoded(binary, patch_bytes).map_err(BundleEntryErrorKind::Patch)
         }
         Value::Object(ref change) => match change.get("resourceType").and_then(Value::as_str) {
             Some(other) if other != resource_type.as_str() => {
-                Err(EntryErrorKind::Patch(format!("the form {other} is not supported")))
+                Err(BundleEntryErrorKind::Patch(format!("the form {other} is not supported")))
             }
             _ => Ok(PatchDocument::Merge(body)),
         },
-        _ => Err(EntryErrorKind::Patch("it is neither".to_owned())),
+        _ => Err(BundleEntryErrorKind::Patch("it is neither".to_owned())),
     }
 }
 
 fn precondition(
     request: &Map<String, Value>,
     url: &Url<'_>,
-    criteria: ParseCriteria<'_>,
-) -> Result<Precondition, EntryErrorKind> {
+    criteria: WriteCriteriaParser<'_>,
+) -> Result<WritePrecondition, BundleEntryErrorKind> {
     let if_match = text(request, "ifMatch")?.map(str::parse::<IfMatch>).transpose()?;
     let if_none_match = text(request, "ifNoneMatch")?.map(str::parse::<IfMatch>).transpose()?;
     let if_none_exist = match (text(request, "ifNoneExist")?, url.query) {
-        (Some(_), Some(_)) => return Err(EntryErrorKind::TwoConditions),
+        (Some(_), Some(_)) => return Err(BundleEntryErrorKind::TwoConditions),
         (Some(text), None) | (None, Some(text)) => Some(criteria(&url.resource_type, text)?),
         (None, None) => None,
     };
-    Ok(Precondition { if_match, if_none_match, if_none_exist })
+    Ok(WritePrecondition { if_match, if_none_match, if_none_exist })
 }
 
 /// `Type`, `Type/id` or `Type?query`, with or without a slash in front.
@@ -320,8 +324,8 @@ struct Url<'a> {
 }
 
 impl<'a> Url<'a> {
-    fn read(text: &'a str) -> Result<Self, EntryErrorKind> {
-        const FORM: EntryErrorKind = EntryErrorKind::Url("`Type`, `Type/id` or `Type?condition`");
+    fn read(text: &'a str) -> Result<Self, BundleEntryErrorKind> {
+        const FORM: BundleEntryErrorKind = BundleEntryErrorKind::Url("`Type`, `Type/id` or `Type?condition`");
         let text = text.strip_prefix('/').unwrap_or(text);
         let (path, query) = match text.split_once('?') {
             Some((path, query)) => (path, Some(query)),
@@ -339,8 +343,9 @@ impl<'a> Url<'a> {
 }
 
 /// Returns what a GET of an address asks for.
-fn get(address: &str) -> Result<ReadRequest, EntryErrorKind> {
-    const FORM: EntryErrorKind = EntryErrorKind::Url("`Type?query`, `Type/id`, or one of them with `/_history`");
+fn get(address: &str) -> Result<BundleReadRequest, BundleEntryErrorKind> {
+    const FORM: BundleEntryErrorKind =
+        BundleEntryErrorKind::Url("`Type?query`, `Type/id`, or one of them with `/_history`");
     let address = address.strip_prefix('/').unwrap_or(address);
     let (path, query) = address.split_once('?').unwrap_or((address, ""));
     let pairs: Vec<_> = form_urlencoded::parse(query.as_bytes()).collect();
@@ -351,18 +356,24 @@ fn get(address: &str) -> Result<ReadRequest, EntryErrorKind> {
     match path.split('/').collect::<Vec<_>>().as_slice() {
         [name] => {
             let parameters = pairs().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-            Ok(ReadRequest::List { resource_type: resource_type(name)?, parameters })
+            Ok(BundleReadRequest::List { resource_type: resource_type(name)?, parameters })
         }
-        [name, "_history"] => {
-            Ok(ReadRequest::History { resource_type: resource_type(name)?, id: None, window: query::history(pairs())? })
-        }
-        [name, id] if query.is_empty() => key(resource_type(name)?, id).map(ReadRequest::One),
+        [name, "_history"] => Ok(BundleReadRequest::History {
+            resource_type: resource_type(name)?,
+            id: None,
+            window: query_parsing::parse_history_range(pairs())?,
+        }),
+        [name, id] if query.is_empty() => key(resource_type(name)?, id).map(BundleReadRequest::One),
         [name, id, "_history"] => {
             let ResourceKey { resource_type, id } = key(resource_type(name)?, id)?;
-            Ok(ReadRequest::History { resource_type, id: Some(id), window: query::history(pairs())? })
+            Ok(BundleReadRequest::History {
+                resource_type,
+                id: Some(id),
+                window: query_parsing::parse_history_range(pairs())?,
+            })
         }
         [name, id, "_history", version] if query.is_empty() => {
-            Ok(ReadRequest::Version(key(resource_type(name)?, id)?, version.parse().map_err(|_| FORM)?))
+            Ok(BundleReadRequest::Version(key(resource_type(name)?, id)?, version.parse().map_err(|_| FORM)?))
         }
         _ => Err(FORM),
     }

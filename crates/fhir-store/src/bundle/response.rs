@@ -10,13 +10,13 @@ use crate::ports::{ListPage, ListQuery, WriteOutcome};
 
 /// Returns the Bundle that answers a transaction.
 #[must_use]
-pub fn transaction_response(entries: Vec<Value>) -> Value {
+pub fn transaction_response_bundle(entries: Vec<Value>) -> Value {
     bundle("transaction-response", entries)
 }
 
 /// Returns the Bundle that answers a batch.
 #[must_use]
-pub fn batch_response(entries: Vec<Value>) -> Value {
+pub fn batch_response_bundle(entries: Vec<Value>) -> Value {
     bundle("batch-response", entries)
 }
 
@@ -25,12 +25,12 @@ fn bundle(bundle_type: &str, entries: Vec<Value>) -> Value {
     members.into_iter().collect()
 }
 
-/// Returns the entry that answers a write; `resource` is the document to show, if any.
+/// Returns the response entry of a write, with `resource` as the document, if any.
 ///
 /// A deletion is 200 with what was deleted and 204 when there was nothing, as at the native
 /// endpoint.
 #[must_use]
-pub fn written_entry(written: &WriteOutcome, resource: Option<Value>) -> Value {
+pub fn write_response_entry(written: &WriteOutcome, resource: Option<Value>) -> Value {
     let (status, current) = match written {
         WriteOutcome::Created(stored) => ("201", Some(stored)),
         WriteOutcome::Updated(stored) | WriteOutcome::Unchanged(stored) | WriteOutcome::Existing(stored) => {
@@ -42,16 +42,16 @@ pub fn written_entry(written: &WriteOutcome, resource: Option<Value>) -> Value {
     let mut response = Map::new();
     response.insert("status".to_owned(), status.into());
     if let Some(stored) = current {
-        response.insert("location".to_owned(), stored.location().into());
+        response.insert("location".to_owned(), stored.version_location().into());
         response.insert("etag".to_owned(), stored.etag().into());
         response.insert("lastModified".to_owned(), stored.last_updated().into());
     }
     entry(resource, response)
 }
 
-/// Returns the entry that answers a read or a list.
+/// Returns the response entry of a read or a list.
 #[must_use]
-pub fn read_entry(stored: Option<&StoredResource>, resource: Value) -> Value {
+pub fn read_response_entry(stored: Option<&StoredResource>, resource: Value) -> Value {
     let mut response = Map::new();
     response.insert("status".to_owned(), "200".into());
     if let Some(stored) = stored {
@@ -61,9 +61,9 @@ pub fn read_entry(stored: Option<&StoredResource>, resource: Value) -> Value {
     entry(Some(resource), response)
 }
 
-/// Returns the entry of a batch that failed: the status it would have had on its own, and why.
+/// Returns the response entry of a batch entry that failed: its status and its outcome.
 #[must_use]
-pub fn failed_entry(status: u16, outcome: Value) -> Value {
+pub fn failed_batch_entry(status: u16, outcome: Value) -> Value {
     let response = [("status", status.to_string().into()), ("outcome", outcome)];
     [("response", Value::from_iter(response))].into_iter().collect()
 }
@@ -77,14 +77,14 @@ fn entry(resource: Option<Value>, response: Map<String, Value>) -> Value {
 
 /// The parts of the paging links of a list.
 #[derive(Clone, Copy, Debug)]
-pub struct ListLinks<'a> {
+pub struct ListPagingLinks<'a> {
     /// The address of the list without its query: `{base_url}/fhir/Client`.
     pub address: &'a str,
     /// The parameters of the request, decoded, in their order.
     pub parameters: &'a [(String, String)],
 }
 
-impl ListLinks<'_> {
+impl ListPagingLinks<'_> {
     fn to_page(self, page: u32) -> String {
         let kept = self.parameters.iter().filter(|(name, _)| name != "_page");
         let query = form_urlencoded::Serializer::new(String::new())
@@ -95,9 +95,15 @@ impl ListLinks<'_> {
     }
 }
 
-/// Returns the Bundle that answers a list. `entries` are made by [`search_entry`] of the page's resources.
+/// Returns the `searchset` Bundle of a page of a list. `entries` are made by [`searchset_entry`] of the page's
+/// resources.
 #[must_use]
-pub fn searchset(query: &ListQuery, page: &ListPage, links: ListLinks<'_>, entries: Vec<Value>) -> Value {
+pub fn list_searchset_bundle(
+    query: &ListQuery,
+    page: &ListPage,
+    links: ListPagingLinks<'_>,
+    entries: Vec<Value>,
+) -> Value {
     let mut link = vec![json!({"relation": "self", "url": links.to_page(query.page)})];
     let here = query.offset().saturating_add(u64::from(query.count));
     if let Some(next) = query.page.checked_add(1)
@@ -116,9 +122,9 @@ pub fn searchset(query: &ListQuery, page: &ListPage, links: ListLinks<'_>, entri
     members.into_iter().collect()
 }
 
-/// One resource of a list; `base` is what ids are relative to, without a slash at its end.
+/// Returns the `searchset` entry of one resource.
 #[must_use]
-pub fn search_entry(base: &str, stored: &StoredResource, resource: Value) -> Value {
+pub fn searchset_entry(base: &str, stored: &StoredResource, resource: Value) -> Value {
     let members = [
         ("fullUrl", format!("{base}/{}", stored.key).into()),
         ("resource", resource),
@@ -142,7 +148,7 @@ mod tests {
 
     #[test]
     fn a_created_resource_is_answered_with_where_and_when() {
-        let entry = written_entry(&WriteOutcome::Created(stored()), Some(stored().document()));
+        let entry = write_response_entry(&WriteOutcome::Created(stored()), Some(stored().to_document()));
         let response = json!({
             "status": "201",
             "location": "Client/c1/_history/7",
@@ -156,7 +162,7 @@ mod tests {
     #[test]
     fn every_answer_has_its_status() {
         let status = |written: WriteOutcome| {
-            let entry = written_entry(&written, None);
+            let entry = write_response_entry(&written, None);
             assert_eq!(entry.get("resource"), None);
             entry["response"]["status"].as_str().map(str::to_owned).unwrap()
         };
@@ -169,13 +175,13 @@ mod tests {
 
     #[test]
     fn the_deleted_has_no_location() {
-        let entry = written_entry(&WriteOutcome::Deleted(stored()), None);
+        let entry = write_response_entry(&WriteOutcome::Deleted(stored()), None);
         assert_eq!(entry, json!({"response": {"status": "200"}}));
     }
 
     #[test]
     fn a_failed_entry_carries_its_outcome() {
-        let entry = failed_entry(404, json!({"resourceType": "OperationOutcome"}));
+        let entry = failed_batch_entry(404, json!({"resourceType": "OperationOutcome"}));
         assert_eq!(entry["response"]["status"], "404");
         assert_eq!(entry["response"]["outcome"]["resourceType"], "OperationOutcome");
     }
@@ -183,10 +189,10 @@ mod tests {
     #[test]
     fn a_list_links_to_itself_and_to_what_follows() {
         let parameters = [("name".to_owned(), "a b&c".to_owned()), ("_page".to_owned(), "2".to_owned())];
-        let links = ListLinks { address: "http://h/fhir/Client", parameters: &parameters };
+        let links = ListPagingLinks { address: "http://h/fhir/Client", parameters: &parameters };
         let of = |page: u32, total: u64| {
-            let query = ListQuery { count: 10, page, ..ListQuery::all("Client".parse().unwrap()) };
-            searchset(&query, &ListPage { total, entries: Vec::new() }, links, Vec::new())
+            let query = ListQuery { count: 10, page, ..ListQuery::all_of_type("Client".parse().unwrap()) };
+            list_searchset_bundle(&query, &ListPage { total, entries: Vec::new() }, links, Vec::new())
         };
         let link = |page: u32| format!("http://h/fhir/Client?name=a+b%26c&_page={page}");
         let both = json!([
@@ -199,7 +205,7 @@ mod tests {
 
     #[test]
     fn a_list_entry_names_its_resource_absolutely() {
-        let entry = search_entry("http://h/fhir", &stored(), stored().document());
+        let entry = searchset_entry("http://h/fhir", &stored(), stored().to_document());
         assert_eq!(entry["fullUrl"], "http://h/fhir/Client/c1");
         assert_eq!(entry["search"], json!({"mode": "match"}));
     }

@@ -6,7 +6,7 @@ use fhir_resource::ResourceKey;
 
 /// The `search.mode` of a result entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SearchMode {
+pub enum SearchEntryMode {
     /// It is what was asked for.
     Match,
     /// A match refers to it, or it refers to a match.
@@ -15,27 +15,26 @@ pub enum SearchMode {
 
 /// The addresses of a page and of the next one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SearchLinks {
+pub struct SearchPageLinks {
     /// What was understood of the request.
     pub this: String,
     /// Where the search goes on, if it does.
     pub next: Option<String>,
 }
 
-/// The Bundle that answers a search, as text that grows entry by entry.
+/// Writes the `searchset` Bundle of a search as text, entry by entry.
 #[derive(Debug)]
-pub struct SearchBundle {
+pub struct SearchBundleWriter {
     out: Vec<u8>,
     /// What ids are relative to, without a slash at its end.
     base: String,
     has_entries: bool,
 }
 
-impl SearchBundle {
-    /// Without any entry yet; `base` is what ids are relative to, without a slash at its end, and `room` how many
-    /// bytes will come, about.
+impl SearchBundleWriter {
+    /// Starts a Bundle without entries; `base` is the base URL of ids, `room` the expected size in bytes.
     #[must_use]
-    pub fn begin(base: String, links: &SearchLinks, total: Option<u64>, room: usize) -> Self {
+    pub fn begin(base: String, links: &SearchPageLinks, total: Option<u64>, room: usize) -> Self {
         let mut link = vec![json!({"relation": "self", "url": links.this})];
         link.extend(links.next.as_ref().map(|next| json!({"relation": "next", "url": next})));
         let total = total.map(|total| format!(r#","total":{total}"#)).unwrap_or_default();
@@ -45,20 +44,20 @@ impl SearchBundle {
         found
     }
 
-    /// Adds a resource that `write` appends as JSON.
+    /// Adds the entry of a resource whose JSON `write` appends.
     ///
     /// # Errors
     /// That of `write`; there is no entry then.
-    pub fn add<E>(
+    pub fn add_resource_with<E>(
         &mut self,
         key: &ResourceKey,
-        mode: SearchMode,
+        mode: SearchEntryMode,
         write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
     ) -> Result<(), E> {
         let before = self.out.len();
         let mode = match mode {
-            SearchMode::Match => "match",
-            SearchMode::Include => "include",
+            SearchEntryMode::Match => "match",
+            SearchEntryMode::Include => "include",
         };
         let full_url = Value::from(format!("{}/{key}", self.base));
         self.separate();
@@ -74,24 +73,24 @@ impl SearchBundle {
         written
     }
 
-    /// Adds a resource that is a document already.
-    pub fn add_document(&mut self, key: &ResourceKey, mode: SearchMode, document: &Value) {
-        let Ok(()) = self.add(key, mode, |out| {
+    /// Adds the entry of a resource that is given as a JSON document.
+    pub fn add_document(&mut self, key: &ResourceKey, mode: SearchEntryMode, document: &Value) {
+        let Ok(()) = self.add_resource_with(key, mode, |out| {
             out.extend_from_slice(document.to_string().as_bytes());
             Ok::<(), std::convert::Infallible>(())
         });
     }
 
-    /// Adds what the answer has to say about the search itself.
+    /// Adds an `OperationOutcome` entry about the search itself.
     pub fn add_outcome(&mut self, outcome: &Value) {
         self.separate();
         self.push(&format!(r#"{{"resource":{outcome},"search":{{"mode":"outcome"}}}}"#));
         self.has_entries = true;
     }
 
-    /// Returns the whole of it.
+    /// Returns the Bundle as JSON text.
     #[must_use]
-    pub fn end(mut self) -> Vec<u8> {
+    pub fn finish(mut self) -> Vec<u8> {
         self.push("]}");
         self.out
     }
@@ -111,16 +110,16 @@ impl SearchBundle {
 mod tests {
     use super::*;
 
-    fn links(next: Option<&str>) -> SearchLinks {
-        SearchLinks { this: "http://h/Patient?a=\"".to_owned(), next: next.map(str::to_owned) }
+    fn links(next: Option<&str>) -> SearchPageLinks {
+        SearchPageLinks { this: "http://h/Patient?a=\"".to_owned(), next: next.map(str::to_owned) }
     }
 
-    fn begin(next: Option<&str>, total: Option<u64>) -> SearchBundle {
-        SearchBundle::begin("http://h".to_owned(), &links(next), total, 0)
+    fn begin(next: Option<&str>, total: Option<u64>) -> SearchBundleWriter {
+        SearchBundleWriter::begin("http://h".to_owned(), &links(next), total, 0)
     }
 
-    fn read(found: SearchBundle) -> Value {
-        serde_json::from_slice(&found.end()).unwrap()
+    fn read(found: SearchBundleWriter) -> Value {
+        serde_json::from_slice(&found.finish()).unwrap()
     }
 
     #[test]
@@ -143,10 +142,10 @@ mod tests {
             out.extend_from_slice(b"{\"half");
             Err(())
         };
-        assert_eq!(found.add(&key("f"), SearchMode::Match, fail), Err(()));
-        found.add(&key("a"), SearchMode::Match, write(r#"{"id":"a"}"#)).unwrap();
-        assert_eq!(found.add(&key("f"), SearchMode::Match, fail), Err(()));
-        found.add(&key("b"), SearchMode::Include, write(r#"{"id":"b"}"#)).unwrap();
+        assert_eq!(found.add_resource_with(&key("f"), SearchEntryMode::Match, fail), Err(()));
+        found.add_resource_with(&key("a"), SearchEntryMode::Match, write(r#"{"id":"a"}"#)).unwrap();
+        assert_eq!(found.add_resource_with(&key("f"), SearchEntryMode::Match, fail), Err(()));
+        found.add_resource_with(&key("b"), SearchEntryMode::Include, write(r#"{"id":"b"}"#)).unwrap();
         found.add_outcome(&json!({"resourceType": "OperationOutcome"}));
         let expected = json!({
             "resourceType": "Bundle", "type": "searchset", "total": 2,

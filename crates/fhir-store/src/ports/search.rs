@@ -4,20 +4,20 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use fhir_resource::{ResourceId, ResourceType, StoredResource, StoredText};
-use fhir_search::{SearchParameter, SearchParameterCatalog, SearchRequest};
+use fhir_resource::{ResourceId, ResourceType, StoredResource, StoredResourceText};
+use fhir_search::{CompiledSearchParameter, SearchParameterCatalog, SearchRequest};
 
 use super::StoreError;
-use crate::filter::Filter;
-use crate::selection::AccessFilter;
+use crate::access_filter::AccessFilter;
+use crate::element_filter::ElementEqualityFilter;
 
-/// A page of a search.
+/// A request for one page of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SearchQuery {
     /// What is asked for.
     pub search: SearchRequest,
     /// Conditions on elements that no search parameter names; all of them have to hold.
-    pub filters: Vec<Filter>,
+    pub filters: Vec<ElementEqualityFilter>,
     /// What of the type the caller reaches; nothing else is found or counted.
     pub within: AccessFilter,
     /// What of other types the caller reaches: what a chain looks at has to lie in here. A type that is
@@ -26,12 +26,12 @@ pub struct SearchQuery {
     /// Matches on a page.
     pub count: u32,
     /// Whether the matches are counted.
-    pub counting: MatchCounting,
+    pub counting: MatchCountMode,
 }
 
-/// The way in which the matches of a search are counted.
+/// How far the matches of a search are counted: not, up to a number, or all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MatchCounting {
+pub enum MatchCountMode {
     /// No: their number is reported where the page shows it.
     No,
     /// As long as there are no more than these.
@@ -40,11 +40,11 @@ pub enum MatchCounting {
     All,
 }
 
-/// The result of a search.
+/// One page of search matches, with their number and the position of the next page.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SearchMatches {
     /// The matches of the page in their order.
-    pub entries: Vec<StoredText>,
+    pub entries: Vec<StoredResourceText>,
     /// Where the next page begins, in the store's own words; `None` on the last one.
     pub next: Option<String>,
     /// How many match in all, where that was asked for or is known anyway.
@@ -68,13 +68,13 @@ pub enum SearchExecutionError {
     Closed,
 }
 
-/// The selection of resources that refer to others, for `_revinclude`.
+/// A query for the resources that refer to given ones, for `_revinclude`.
 #[derive(Clone, Copy, Debug)]
-pub struct ReferringResources<'a> {
+pub struct RevincludeQuery<'a> {
     /// The type that refers.
     pub resource_type: &'a ResourceType,
     /// By which of its references; by any when there is none.
-    pub by: Option<&'a SearchParameter>,
+    pub by: Option<&'a CompiledSearchParameter>,
     /// The type that is referred to.
     pub to: &'a ResourceType,
     /// The ids that are referred to.
@@ -84,56 +84,55 @@ pub struct ReferringResources<'a> {
 /// A store that keeps an index for searches.
 #[async_trait]
 pub trait SearchStore: Send + Sync {
-    /// Returns the search parameters as of now.
+    /// Returns the search parameters as the database has them now.
     ///
     /// # Errors
     /// Only when the store itself fails.
-    async fn catalog(&self) -> Result<Arc<SearchParameterCatalog>, StoreError>;
+    async fn current_search_parameter_catalog(&self) -> Result<Arc<SearchParameterCatalog>, StoreError>;
 
-    /// Returns the search parameters as this node knows them, which may be those of before an installation on another
-    /// one: enough for a search that names none it does not have.
+    /// Returns the search parameters as this node last read them, which may be outdated after an installation on
+    /// another node.
     ///
     /// # Errors
     /// Only when the store itself fails.
-    async fn known_catalog(&self) -> Result<Arc<SearchParameterCatalog>, StoreError>;
+    async fn cached_search_parameter_catalog(&self) -> Result<Arc<SearchParameterCatalog>, StoreError>;
 
-    /// Returns whether resources of the type are in the index; the others are listed by their elements.
-    fn indexes(&self, catalog: &SearchParameterCatalog, resource_type: &ResourceType) -> bool;
+    /// Returns whether resources of the type are in the search index.
+    fn is_type_indexed(&self, catalog: &SearchParameterCatalog, resource_type: &ResourceType) -> bool;
 
-    /// One page of what a search finds.
+    /// Returns one page of the matches of a search.
     ///
     /// # Errors
     /// The outer error means the store itself failed, the inner one that the search cannot be carried out.
     async fn search(&self, query: &SearchQuery) -> Result<Result<SearchMatches, SearchExecutionError>, StoreError>;
 
-    /// Returns the types of which something is in a patient's compartment, and those of the compartment that are not in
-    /// the index, where something of them is stored at all.
+    /// Returns the types that a patient's compartment has resources of, and its unindexed types that have any.
     ///
     /// # Errors
     /// See [`SearchStore::search`].
-    async fn kinds_about(
+    async fn types_in_patient_compartment(
         &self,
         patient: &ResourceId,
     ) -> Result<Result<Vec<ResourceType>, SearchExecutionError>, StoreError>;
 
-    /// Returns the resources with these ids that lie in `within`, in the order of their ids.
+    /// Returns the resources with these ids that `within` contains, ordered by id.
     ///
     /// # Errors
     /// See [`SearchStore::search`].
-    async fn among(
+    async fn read_by_ids(
         &self,
         resource_type: &ResourceType,
         ids: &[ResourceId],
         within: &AccessFilter,
     ) -> Result<Result<Vec<StoredResource>, SearchExecutionError>, StoreError>;
 
-    /// Returns the resources that refer to others and lie in `within`, in the order of their ids, `limit` at most.
+    /// Returns at most `limit` resources that refer to given ones and that `within` contains, ordered by id.
     ///
     /// # Errors
     /// See [`SearchStore::search`].
-    async fn referring(
+    async fn read_referring_resources(
         &self,
-        referring: ReferringResources<'_>,
+        referring: RevincludeQuery<'_>,
         within: &AccessFilter,
         limit: u32,
     ) -> Result<Result<Vec<StoredResource>, SearchExecutionError>, StoreError>;

@@ -1,7 +1,10 @@
 //! Conditional writes and lists: `If-Match`, `ifNoneExist`, filters.
 
 use fhir_resource::ResourceId;
-use fhir_store::{Filter, ListQuery, PatchDocument, ResourceLookup, Write, WriteError, WriteOperation, WriteOutcome};
+use fhir_store::{
+    ElementEqualityFilter, ListQuery, PatchDocument, ResourceLookup, ResourceWrite, WriteError, WriteOperation,
+    WriteOutcome,
+};
 use serde_json::{Value, json};
 
 use crate::support::{Store, WriteWords, create, delete, key, put, without_id};
@@ -10,8 +13,8 @@ fn mismatch(at: &str, current: Option<i64>) -> WriteError {
     WriteError::VersionMismatch { key: key(at), current }
 }
 
-fn by_name(name: &str) -> [Filter; 1] {
-    [Filter::new(["name"], name)]
+fn by_name(name: &str) -> [ElementEqualityFilter; 1] {
+    [ElementEqualityFilter::new(["name"], name)]
 }
 
 fn with_names(names: &[(&str, &str)]) -> Store {
@@ -29,7 +32,7 @@ fn a_write_in_the_version_seen_passes_and_in_an_older_one_is_refused() {
     let writes = [
         put("Client/c1", json!({"name": "c"})),
         delete("Client/c1"),
-        Write::to(key("Client/c1"), WriteOperation::Patch(PatchDocument::Merge(json!({})))),
+        ResourceWrite::unconditional(key("Client/c1"), WriteOperation::Patch(PatchDocument::Merge(json!({})))),
     ];
     for write in writes {
         let fault = store.write(write.if_match("W/\"1\"")).unwrap_err();
@@ -62,7 +65,7 @@ fn a_conditional_create_writes_once() {
 #[test]
 fn a_conditional_create_by_id_skips_the_existing_whatever_it_has_become() {
     let store = Store::new();
-    let write = |n| create("Client", json!({"id": "m1", "n": n})).if_none_exist(&[Filter::id("m1")]);
+    let write = |n| create("Client", json!({"id": "m1", "n": n})).if_none_exist(&[ElementEqualityFilter::by_id("m1")]);
     store.write(write(1)).unwrap();
     store.write(put("Client/m1", json!({"status": "done"}))).unwrap();
     let second = store.write(write(2)).unwrap();
@@ -132,7 +135,7 @@ fn an_address_without_id_and_condition_is_refused() {
 fn a_list_is_of_one_type_ordered_by_id_and_paged() {
     let store = with_names(&[("Client/c", "x"), ("Client/a", "x"), ("Client/b", "y"), ("User/u", "x")]);
     let page = |count, page| {
-        let all = ListQuery::all("Client".parse().unwrap());
+        let all = ListQuery::all_of_type("Client".parse().unwrap());
         let page = store.list(&ListQuery { count, page, ..all });
         let ids: Vec<ResourceId> = page.entries.into_iter().map(|stored| stored.key.id).collect();
         (page.total, ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(","))
@@ -148,12 +151,12 @@ fn a_list_is_of_one_type_ordered_by_id_and_paged() {
 #[test]
 fn filters_all_have_to_hold() {
     let store = with_names(&[("Client/a", "x"), ("Client/b", "x")]);
-    let list = |filters: Vec<Filter>| {
-        let all = ListQuery::all("Client".parse().unwrap());
+    let list = |filters: Vec<ElementEqualityFilter>| {
+        let all = ListQuery::all_of_type("Client".parse().unwrap());
         store.list(&ListQuery { filters, ..all }).total
     };
     assert_eq!(list(by_name("x").to_vec()), 2);
-    assert_eq!(list(vec![Filter::new(["name"], "x"), Filter::id("b")]), 1);
-    assert_eq!(list(vec![Filter::new(["name"], "y"), Filter::id("b")]), 0);
-    assert_eq!(list(vec![Filter::id("B")]), 0);
+    assert_eq!(list(vec![ElementEqualityFilter::new(["name"], "x"), ElementEqualityFilter::by_id("b")]), 1);
+    assert_eq!(list(vec![ElementEqualityFilter::new(["name"], "y"), ElementEqualityFilter::by_id("b")]), 0);
+    assert_eq!(list(vec![ElementEqualityFilter::by_id("B")]), 0);
 }

@@ -1,22 +1,22 @@
 //! What a writer does not reach is to it as if it were not there.
 
-use fhir_resource::Compartment;
+use fhir_resource::PatientCompartment;
 use fhir_store::{
-    AccessFilter, Filter, FilterBranch, ListQuery, PatchDocument, ResourceLookup, Write, WriteAccess, WriteError,
-    WriteOperation, WriteOutcome,
+    AccessFilter, AccessFilterBranch, ElementEqualityFilter, ListQuery, PatchDocument, ResourceLookup, ResourceWrite,
+    WriteAccess, WriteError, WriteOperation, WriteOutcome,
 };
 use serde_json::{Value, json};
 
 use crate::support::{Store, WriteWords as _, create, delete, key, put, without_id};
 
 fn mine() -> AccessFilter {
-    let compartment = Compartment::of("me".parse().unwrap(), "https://payer.example/fhir");
-    AccessFilter::union(vec![FilterBranch { compartment: Some(compartment), criteria: Vec::new() }])
+    let compartment = PatientCompartment::of_patient("me".parse().unwrap(), "https://payer.example/fhir");
+    AccessFilter::union_of_branches(vec![AccessFilterBranch { compartment: Some(compartment), criteria: Vec::new() }])
 }
 
 /// By the patient `me`.
-fn by_me(write: Write) -> Write {
-    Write { reach: WriteAccess { search: mine(), target: mine(), ..WriteAccess::default() }, ..write }
+fn by_me(write: ResourceWrite) -> ResourceWrite {
+    ResourceWrite { reach: WriteAccess { search: mine(), target: mine(), ..WriteAccess::default() }, ..write }
 }
 
 fn of(patient: &str) -> Value {
@@ -32,8 +32,9 @@ fn two_records() -> Store {
 #[test]
 fn a_write_to_anothers_resource_is_answered_as_one_to_nothing_and_changes_nothing() {
     let store = two_records();
-    let merge =
-        |at: &str| Write::to(key(at), WriteOperation::Patch(PatchDocument::Merge(json!({"status": "amended"}))));
+    let merge = |at: &str| {
+        ResourceWrite::unconditional(key(at), WriteOperation::Patch(PatchDocument::Merge(json!({"status": "amended"}))))
+    };
     let before = store.found("Observation/theirs");
     for at in ["Observation/theirs", "Observation/nowhere"] {
         assert_eq!(store.write(by_me(merge(at))), Err(WriteError::NotFound(key(at))), "{at}");
@@ -69,7 +70,7 @@ fn what_a_confined_writer_writes_stays_in_its_compartment() {
         put("Observation/mine", of("you")),
         create("Observation", json!({})),
         create("Observation", of("you")),
-        Write::to(key("Observation/mine"), WriteOperation::Patch(PatchDocument::Merge(of("you")))),
+        ResourceWrite::unconditional(key("Observation/mine"), WriteOperation::Patch(PatchDocument::Merge(of("you")))),
     ] {
         assert_eq!(store.write(by_me(write.clone())), Err(WriteError::Outside), "{write:?}");
     }
@@ -82,7 +83,9 @@ fn what_a_confined_writer_writes_stays_in_its_compartment() {
 fn nobody_confined_sees_that_something_was_deleted() {
     let store = two_records();
     store.write(delete("Observation/mine")).unwrap();
-    let patch = || Write::to(key("Observation/mine"), WriteOperation::Patch(PatchDocument::Merge(json!({}))));
+    let patch = || {
+        ResourceWrite::unconditional(key("Observation/mine"), WriteOperation::Patch(PatchDocument::Merge(json!({}))))
+    };
     assert_eq!(store.write(patch()), Err(WriteError::Gone(key("Observation/mine"))));
     assert_eq!(store.write(by_me(patch())), Err(WriteError::NotFound(key("Observation/mine"))));
 }
@@ -90,16 +93,16 @@ fn nobody_confined_sees_that_something_was_deleted() {
 #[test]
 fn a_condition_finds_only_what_is_reached() {
     let store = two_records();
-    let status = [Filter::new(["status"], "final")];
+    let status = [ElementEqualityFilter::new(["status"], "final")];
     let found = store.write(by_me(without_id("Observation", WriteOperation::Delete).if_none_exist(&status)));
     assert!(
         matches!(found, Ok(WriteOutcome::Deleted(stored)) if stored.key == key("Observation/mine")),
         "one, not two"
     );
-    let theirs = [Filter::id("theirs")];
+    let theirs = [ElementEqualityFilter::by_id("theirs")];
     let created = store.write(by_me(create("Observation", of("me")).if_none_exist(&theirs)));
     assert!(matches!(created, Ok(WriteOutcome::Created(_))), "nothing matches: {created:?}");
-    let all = ListQuery::all("Observation".parse().unwrap());
+    let all = ListQuery::all_of_type("Observation".parse().unwrap());
     assert_eq!(store.list(&all).total, 2);
     let page = store.list(&ListQuery { within: mine(), ..all });
     assert_eq!((page.total, page.entries.len()), (1, 1));

@@ -5,10 +5,10 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
 use fhir_resource::{ResourceKey, StoredResource};
-use fhir_store::memory::MemoryStore;
+use fhir_store::memory_store::MemoryStore;
 use fhir_store::{
-    Filter, ListPage, ListQuery, ResourceLookup, ResourceStore, TransactionError, Write, WriteError, WriteOperation,
-    WriteOutcome,
+    ElementEqualityFilter, ListPage, ListQuery, ResourceLookup, ResourceStore, ResourceWrite, TransactionError,
+    WriteError, WriteOperation, WriteOutcome,
 };
 use serde_json::Value;
 
@@ -27,34 +27,34 @@ pub(crate) fn key(text: &str) -> ResourceKey {
     text.parse().unwrap()
 }
 
-pub(crate) fn create(at: &str, body: Value) -> Write {
+pub(crate) fn create(at: &str, body: Value) -> ResourceWrite {
     match at.parse() {
-        Ok(key) => Write::to(key, WriteOperation::Create(body)),
+        Ok(key) => ResourceWrite::unconditional(key, WriteOperation::Create(body)),
         Err(_) => without_id(at, WriteOperation::Create(body)),
     }
 }
 
-pub(crate) fn put(at: &str, body: Value) -> Write {
-    Write::to(key(at), WriteOperation::Put(body))
+pub(crate) fn put(at: &str, body: Value) -> ResourceWrite {
+    ResourceWrite::unconditional(key(at), WriteOperation::Put(body))
 }
 
-pub(crate) fn delete(at: &str) -> Write {
-    Write::to(key(at), WriteOperation::Delete)
+pub(crate) fn delete(at: &str) -> ResourceWrite {
+    ResourceWrite::unconditional(key(at), WriteOperation::Delete)
 }
 
-pub(crate) fn without_id(resource_type: &str, operation: WriteOperation) -> Write {
-    Write::by_condition(resource_type.parse().unwrap(), operation, fhir_store::Precondition::default())
+pub(crate) fn without_id(resource_type: &str, operation: WriteOperation) -> ResourceWrite {
+    ResourceWrite::conditional(resource_type.parse().unwrap(), operation, fhir_store::WritePrecondition::default())
 }
 
 /// Changes to a write that read like the sentence they stand for.
 pub(crate) trait WriteWords {
-    fn if_none_exist(self, filters: &[Filter]) -> Self;
+    fn if_none_exist(self, filters: &[ElementEqualityFilter]) -> Self;
     fn if_match(self, text: &str) -> Self;
     fn named(self, full_url: &str) -> Self;
 }
 
-impl WriteWords for Write {
-    fn if_none_exist(mut self, filters: &[Filter]) -> Self {
+impl WriteWords for ResourceWrite {
+    fn if_none_exist(mut self, filters: &[ElementEqualityFilter]) -> Self {
         self.precondition.if_none_exist = Some(filters.to_vec().into());
         self
     }
@@ -78,11 +78,11 @@ impl Store {
         Self(MemoryStore::new())
     }
 
-    pub(crate) fn transact(&self, writes: Vec<Write>) -> Result<Vec<WriteOutcome>, TransactionError> {
-        ready(self.0.transact(writes, NOW_US)).unwrap()
+    pub(crate) fn transact(&self, writes: Vec<ResourceWrite>) -> Result<Vec<WriteOutcome>, TransactionError> {
+        ready(self.0.transact_writes(writes, NOW_US)).unwrap()
     }
 
-    pub(crate) fn write(&self, write: Write) -> Result<WriteOutcome, WriteError> {
+    pub(crate) fn write(&self, write: ResourceWrite) -> Result<WriteOutcome, WriteError> {
         match self.transact(vec![write]) {
             Ok(mut answers) => Ok(answers.pop().unwrap()),
             Err(refusal) => {

@@ -1,6 +1,8 @@
 //! Several writes that stand or fall together.
 
-use fhir_store::{Filter, ListQuery, ResourceLookup, TransactionError, WriteError, WriteOperation, WriteOutcome};
+use fhir_store::{
+    ElementEqualityFilter, ListQuery, ResourceLookup, TransactionError, WriteError, WriteOperation, WriteOutcome,
+};
 use serde_json::json;
 
 use crate::support::{Store, WriteWords, create, delete, key, put, without_id};
@@ -13,7 +15,7 @@ fn answers_come_in_the_order_of_the_writes() {
     let store = Store::new();
     let answers =
         store.transact(vec![put("Client/b", json!({})), put("Client/a", json!({})), delete("Client/x")]).unwrap();
-    let keys: Vec<_> = answers.iter().map(|answer| answer.stored().map(|s| s.key.to_string())).collect();
+    let keys: Vec<_> = answers.iter().map(|answer| answer.stored_resource().map(|s| s.key.to_string())).collect();
     assert_eq!(keys, [Some("Client/b".to_owned()), Some("Client/a".to_owned()), None]);
 }
 
@@ -41,7 +43,7 @@ fn entries_refer_to_each_other_in_both_directions_and_both_spellings() {
 fn a_reference_to_a_conditional_entry_leads_to_the_existing_resource() {
     let store = Store::new();
     store.write(put("Organization/o1", json!({"name": "Payer"}))).unwrap();
-    let filters = [Filter::new(["name"], "Payer")];
+    let filters = [ElementEqualityFilter::new(["name"], "Payer")];
     store
         .transact(vec![
             create("Organization", json!({"name": "Payer"})).if_none_exist(&filters).named(ORGANIZATION),
@@ -71,7 +73,7 @@ fn nothing_of_a_refused_transaction_is_written() {
     let store = Store::new();
     store.write(put("Client/old", json!({"n": 1}))).unwrap();
     store.write(put("Client/gone", json!({}))).unwrap();
-    let before = store.list(&ListQuery::all("Client".parse().unwrap()));
+    let before = store.list(&ListQuery::all_of_type("Client".parse().unwrap()));
     let refusal = store
         .transact(vec![
             put("Client/new", json!({})),
@@ -82,19 +84,21 @@ fn nothing_of_a_refused_transaction_is_written() {
         .unwrap_err();
     assert_eq!(refusal.index, 3);
     assert_eq!(refusal.cause, WriteError::AlreadyExists(key("Client/old")));
-    assert_eq!(store.list(&ListQuery::all("Client".parse().unwrap())), before);
+    assert_eq!(store.list(&ListQuery::all_of_type("Client".parse().unwrap())), before);
     assert_eq!(store.read("Client/new"), ResourceLookup::Missing);
     let next = store.write(put("Client/next", json!({}))).unwrap();
-    assert_eq!(next.stored().unwrap().version, 3, "a refused transaction uses up no version");
+    assert_eq!(next.stored_resource().unwrap().version, 3, "a refused transaction uses up no version");
 }
 
 #[test]
 fn a_resource_that_two_writes_are_to_fails_the_transaction_at_the_later_one() {
     let store = Store::new();
     store.write(put("Client/c1", json!({"name": "a"}))).unwrap();
-    let found =
-        || without_id("Client", WriteOperation::Put(json!({"n": 2}))).if_none_exist(&[Filter::new(["name"], "a")]);
-    let made = |n| create("Client", json!({"id": "m1", "n": n})).if_none_exist(&[Filter::id("m1")]);
+    let found = || {
+        without_id("Client", WriteOperation::Put(json!({"n": 2})))
+            .if_none_exist(&[ElementEqualityFilter::new(["name"], "a")])
+    };
+    let made = |n| create("Client", json!({"id": "m1", "n": n})).if_none_exist(&[ElementEqualityFilter::by_id("m1")]);
     for (writes, twice) in [
         (vec![put("Client/c1", json!({"n": 1})), put("Client/c1", json!({"n": 2}))], "Client/c1"),
         (vec![put("Client/c1", json!({"n": 1})), delete("Client/c1")], "Client/c1"),
@@ -113,7 +117,10 @@ fn what_a_condition_found_and_an_earlier_entry_deleted_is_gone() {
     let store = Store::new();
     store.write(put("Client/c1", json!({"name": "a"}))).unwrap();
     let refusal = store
-        .transact(vec![delete("Client/c1"), create("Client", json!({})).if_none_exist(&[Filter::new(["name"], "a")])])
+        .transact(vec![
+            delete("Client/c1"),
+            create("Client", json!({})).if_none_exist(&[ElementEqualityFilter::new(["name"], "a")]),
+        ])
         .unwrap_err();
     assert_eq!(refusal, TransactionError { index: 1, cause: WriteError::Gone(key("Client/c1")) });
     assert!(matches!(store.read("Client/c1"), ResourceLookup::Found(_)));

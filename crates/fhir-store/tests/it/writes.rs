@@ -1,14 +1,14 @@
 //! Single writes: create, put, patch, delete.
 
-use fhir_store::body::BodyProblem;
-use fhir_store::patch::read_json_patch;
-use fhir_store::{ListQuery, PatchDocument, ResourceLookup, Write, WriteError, WriteOperation, WriteOutcome};
+use fhir_store::body_validation::RequestBodyErrorKind;
+use fhir_store::patch::parse_json_patch;
+use fhir_store::{ListQuery, PatchDocument, ResourceLookup, ResourceWrite, WriteError, WriteOperation, WriteOutcome};
 use serde_json::{Value, json};
 
 use crate::support::{NOW_US, Store, create, delete, key, put, without_id};
 
-fn merge(at: &str, change: Value) -> Write {
-    Write::to(key(at), WriteOperation::Patch(PatchDocument::Merge(change)))
+fn merge(at: &str, change: Value) -> ResourceWrite {
+    ResourceWrite::unconditional(key(at), WriteOperation::Patch(PatchDocument::Merge(change)))
 }
 
 #[test]
@@ -19,13 +19,13 @@ fn a_create_stores_the_body_and_answers_it_with_its_version() {
     assert_eq!(stored.version, 1);
     assert_eq!(stored.updated_us, NOW_US);
     assert_eq!(stored.etag(), "W/\"1\"");
-    assert_eq!(stored.location(), "Client/c1/_history/1");
+    assert_eq!(stored.version_location(), "Client/c1/_history/1");
     let document = json!({
         "resourceType": "Client", "id": "c1",
         "meta": {"versionId": "1", "lastUpdated": "2024-01-01T00:00:00.000000Z"},
         "active": true,
     });
-    assert_eq!(stored.document(), document);
+    assert_eq!(stored.to_document(), document);
     assert_eq!(store.found("Client/c1"), stored);
 }
 
@@ -33,12 +33,12 @@ fn a_create_stores_the_body_and_answers_it_with_its_version() {
 fn a_create_without_an_id_takes_the_bodys_or_is_given_one() {
     let store = Store::new();
     let written = store.write(create("Client", json!({"id": "mine"}))).unwrap();
-    assert_eq!(written.stored().unwrap().key, key("Client/mine"));
+    assert_eq!(written.stored_resource().unwrap().key, key("Client/mine"));
     let written = store.write(create("Client", json!({}))).unwrap();
-    let id = written.stored().unwrap().key.id.to_string();
+    let id = written.stored_resource().unwrap().key.id.to_string();
     assert_eq!(id.len(), 36);
     let again = store.write(create("Client", json!({}))).unwrap();
-    assert_ne!(again.stored().unwrap().key.id.to_string(), id);
+    assert_ne!(again.stored_resource().unwrap().key.id.to_string(), id);
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn a_put_creates_then_updates_then_leaves_the_same_content_alone() {
 fn what_a_reader_got_can_be_put_back_without_a_new_version() {
     let store = Store::new();
     store.write(put("Client/c1", json!({"meta": {"tag": [{"code": "x"}]}, "n": 1}))).unwrap();
-    let document = store.found("Client/c1").document();
+    let document = store.found("Client/c1").to_document();
     let written = store.write(put("Client/c1", document)).unwrap();
     assert!(matches!(written, WriteOutcome::Unchanged(_)));
 }
@@ -77,11 +77,11 @@ fn what_a_reader_got_can_be_put_back_without_a_new_version() {
 fn a_put_needs_an_id_from_somewhere() {
     let store = Store::new();
     let written = store.write(without_id("Client", WriteOperation::Put(json!({"id": "c1"})))).unwrap();
-    assert_eq!(written.stored().unwrap().key, key("Client/c1"));
+    assert_eq!(written.stored_resource().unwrap().key, key("Client/c1"));
     let fault = store.write(without_id("Client", WriteOperation::Put(json!({})))).unwrap_err();
     let WriteError::Invalid(faults) = fault else { panic!("{fault:?}") };
     assert_eq!(faults[0].expression, "Client.id");
-    assert_eq!(faults[0].problem, BodyProblem::Required);
+    assert_eq!(faults[0].problem, RequestBodyErrorKind::Required);
 }
 
 #[test]
@@ -111,12 +111,12 @@ fn a_merge_patch_changes_what_it_names() {
 fn a_json_patch_sees_the_document_a_reader_sees() {
     let store = Store::new();
     store.write(put("Client/c1", json!({"scope": ["a"]}))).unwrap();
-    let patch = read_json_patch(json!([
+    let patch = parse_json_patch(json!([
         {"op": "test", "path": "/resourceType", "value": "Client"},
         {"op": "test", "path": "/meta/versionId", "value": "1"},
         {"op": "add", "path": "/scope/-", "value": "b"},
     ]));
-    let write = Write::to(key("Client/c1"), WriteOperation::Patch(patch.unwrap()));
+    let write = ResourceWrite::unconditional(key("Client/c1"), WriteOperation::Patch(patch.unwrap()));
     store.write(write.clone()).unwrap();
     assert_eq!(store.found("Client/c1").resource, json!({"scope": ["a", "b"]}));
     let fault = store.write(write).unwrap_err();
@@ -154,7 +154,7 @@ fn a_delete_answers_the_last_version_and_then_there_is_nothing_to_delete() {
     assert_eq!(store.write(delete("Client/c1")), Ok(WriteOutcome::Deleted(last)));
     assert_eq!(store.read("Client/c1"), ResourceLookup::Deleted { version: 2 });
     assert_eq!(store.write(delete("Client/c1")), Ok(WriteOutcome::Absent));
-    assert_eq!(store.list(&ListQuery::all("Client".parse().unwrap())).total, 0);
+    assert_eq!(store.list(&ListQuery::all_of_type("Client".parse().unwrap())).total, 0);
 }
 
 #[test]

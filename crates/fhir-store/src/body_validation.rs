@@ -15,16 +15,16 @@ const MAX_FAULTS: usize = 20;
 /// One error in a request body.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{expression}: {problem}")]
-pub struct BodyError {
+pub struct RequestBodyError {
     /// Where, as a `FHIRPath`: `Client.auth.client_credentials`, `Client.extension[0]`.
     pub expression: String,
     /// What.
-    pub problem: BodyProblem,
+    pub problem: RequestBodyErrorKind,
 }
 
 /// The kind of error in a request body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BodyProblem {
+pub enum RequestBodyErrorKind {
     /// A resource, and its `meta`, are JSON objects.
     #[error("must be an object")]
     NotAnObject,
@@ -43,7 +43,7 @@ pub enum BodyProblem {
     /// `id` differs from the address.
     #[error("does not equal the id that is written")]
     OtherId,
-    /// Nested deeper than [`limits::MAX_DEPTH`].
+    /// Nested deeper than [`limits::MAX_RESOURCE_DEPTH`].
     #[error("is nested too deeply")]
     TooDeep,
     /// A string or a key holds the character NUL, which no engine stores.
@@ -64,13 +64,13 @@ const RESERVED: &str = "$serde_json::private::";
 /// Longest number in JSON, in characters. Not specified; a FHIR decimal has 18 digits.
 const MAX_NUMBER_CHARACTERS: usize = 256;
 
-/// Returns whether an element may have this name.
+/// Returns whether an element name may be stored.
 #[must_use]
-pub fn is_name_storable(name: &str) -> bool {
+pub fn is_element_name_storable(name: &str) -> bool {
     !name.starts_with(RESERVED)
 }
 
-/// Returns whether a number may be stored or asked for: one that a double can hold at least roughly.
+/// Returns whether a number may be stored or searched for: one that a double represents at least roughly.
 ///
 /// Not specified; what is beyond is no measure of anything, and one engine fails on it. Digits
 /// stay as they were sent.
@@ -92,38 +92,38 @@ pub fn is_number_storable(number: &Number) -> bool {
 const MAX_EXPONENT: u16 = 400;
 
 /// Returns what about a value, whatever it becomes a part of, no engine could give back.
-pub(crate) fn unstorable(value: &Value) -> Option<BodyProblem> {
+pub(crate) fn unstorable(value: &Value) -> Option<RequestBodyErrorKind> {
     match value {
-        Value::Number(number) => (!is_number_storable(number)).then_some(BodyProblem::Number),
-        Value::String(text) => text.contains('\0').then_some(BodyProblem::Nul),
+        Value::Number(number) => (!is_number_storable(number)).then_some(RequestBodyErrorKind::Number),
+        Value::String(text) => text.contains('\0').then_some(RequestBodyErrorKind::Nul),
         Value::Array(elements) => elements.iter().find_map(unstorable),
         Value::Object(members) => members.iter().find_map(|(name, inner)| {
-            if is_name_storable(name) { unstorable(inner) } else { Some(BodyProblem::ReservedName) }
+            if is_element_name_storable(name) { unstorable(inner) } else { Some(RequestBodyErrorKind::ReservedName) }
         }),
         Value::Null | Value::Bool(_) => None,
     }
 }
 
-impl BodyError {
-    pub(crate) fn new(expression: impl Into<String>, problem: BodyProblem) -> Self {
+impl RequestBodyError {
+    pub(crate) fn new(expression: impl Into<String>, problem: RequestBodyErrorKind) -> Self {
         Self { expression: expression.into(), problem }
     }
 }
 
-/// Returns the id a body carries, if it carries one.
+/// Returns the id in a request body, if it has one.
 ///
 /// # Errors
 /// When `id` is there and is no id.
-pub fn id_of(resource_type: &ResourceType, body: &Value) -> Result<Option<ResourceId>, BodyError> {
-    let fault = |problem| BodyError::new(format!("{resource_type}.id"), problem);
+pub fn read_body_id(resource_type: &ResourceType, body: &Value) -> Result<Option<ResourceId>, RequestBodyError> {
+    let fault = |problem| RequestBodyError::new(format!("{resource_type}.id"), problem);
     match body.get("id") {
         None => Ok(None),
-        Some(Value::String(id)) => id.parse().map(Some).map_err(|_| fault(BodyProblem::NotAnId)),
-        Some(_) => Err(fault(BodyProblem::NotAString)),
+        Some(Value::String(id)) => id.parse().map(Some).map_err(|_| fault(RequestBodyErrorKind::NotAnId)),
+        Some(_) => Err(fault(RequestBodyErrorKind::NotAString)),
     }
 }
 
-/// Returns the body as it is stored under `key`: checked, and without what the store keeps in columns.
+/// Returns the checked body in the form in which it is stored under `key`, without what the store keeps in columns.
 ///
 /// `resourceType` and `id` may be left out; when they are there they have to be the key's.
 /// `meta.versionId` and `meta.lastUpdated` are dropped without a look, because writers send back
@@ -131,10 +131,10 @@ pub fn id_of(resource_type: &ResourceType, body: &Value) -> Result<Option<Resour
 ///
 /// # Errors
 /// Every fault found, twenty at most.
-pub fn stored_body(key: &ResourceKey, body: Value) -> Result<Value, Vec<BodyError>> {
+pub fn prepare_stored_body(key: &ResourceKey, body: Value) -> Result<Value, Vec<RequestBodyError>> {
     let root = key.resource_type.as_str();
     let Value::Object(mut object) = body else {
-        return Err(vec![BodyError::new(root, BodyProblem::NotAnObject)]);
+        return Err(vec![RequestBodyError::new(root, RequestBodyErrorKind::NotAnObject)]);
     };
     let mut faults = identity_faults(key, &object);
     for (name, value) in &object {
@@ -151,22 +151,22 @@ pub fn stored_body(key: &ResourceKey, body: Value) -> Result<Value, Vec<BodyErro
     Ok(Value::Object(object))
 }
 
-fn identity_faults(key: &ResourceKey, object: &Map<String, Value>) -> Vec<BodyError> {
+fn identity_faults(key: &ResourceKey, object: &Map<String, Value>) -> Vec<RequestBodyError> {
     let mut faults = Vec::new();
     let mut compare = |name: &str, expected: &str, other| {
         let problem = match object.get(name) {
             None => return,
             Some(Value::String(text)) if text == expected => return,
             Some(Value::String(_)) => other,
-            Some(_) => BodyProblem::NotAString,
+            Some(_) => RequestBodyErrorKind::NotAString,
         };
-        faults.push(BodyError::new(format!("{}.{name}", key.resource_type), problem));
+        faults.push(RequestBodyError::new(format!("{}.{name}", key.resource_type), problem));
     };
-    compare("resourceType", key.resource_type.as_str(), BodyProblem::OtherType);
-    compare("id", key.id.as_str(), BodyProblem::OtherId);
+    compare("resourceType", key.resource_type.as_str(), RequestBodyErrorKind::OtherType);
+    compare("id", key.id.as_str(), RequestBodyErrorKind::OtherId);
     if object.get("meta").is_some_and(|meta| !meta.is_object()) {
         let expression = format!("{}.meta", key.resource_type);
-        faults.push(BodyError::new(expression, BodyProblem::NotAnObject));
+        faults.push(RequestBodyError::new(expression, RequestBodyErrorKind::NotAnObject));
     }
     faults
 }
@@ -189,15 +189,15 @@ pub(crate) fn depth(value: &Value) -> usize {
     }
 }
 
-/// About how many bytes a value is as JSON; a number counts as eight.
+/// Returns the approximate size of a value as JSON, in bytes.
 #[must_use]
-pub fn weight_bytes(value: &Value) -> usize {
+pub fn approximate_json_bytes(value: &Value) -> usize {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => 8,
         Value::String(text) => text.len() + 2,
-        Value::Array(elements) => 2 + elements.iter().map(weight_bytes).sum::<usize>(),
+        Value::Array(elements) => 2 + elements.iter().map(approximate_json_bytes).sum::<usize>(),
         Value::Object(members) => {
-            let pairs = members.iter().map(|(name, inner)| name.len() + 4 + weight_bytes(inner));
+            let pairs = members.iter().map(|(name, inner)| name.len() + 4 + approximate_json_bytes(inner));
             2 + pairs.sum::<usize>()
         }
     }
@@ -206,7 +206,7 @@ pub fn weight_bytes(value: &Value) -> usize {
 /// A walk over a body that keeps the expression of where it is.
 struct Walk<'a> {
     path: String,
-    faults: &'a mut Vec<BodyError>,
+    faults: &'a mut Vec<RequestBodyError>,
 }
 
 impl Walk<'_> {
@@ -215,10 +215,10 @@ impl Walk<'_> {
         self.path.push('.');
         self.path.push_str(name);
         if name.contains('\0') {
-            self.report(BodyProblem::Nul);
+            self.report(RequestBodyErrorKind::Nul);
         }
-        if !is_name_storable(name) {
-            self.report(BodyProblem::ReservedName);
+        if !is_element_name_storable(name) {
+            self.report(RequestBodyErrorKind::ReservedName);
         }
         self.value(value, depth);
         self.path.truncate(length);
@@ -226,10 +226,10 @@ impl Walk<'_> {
 
     fn value(&mut self, value: &Value, depth: usize) {
         match value {
-            Value::String(text) if text.contains('\0') => self.report(BodyProblem::Nul),
-            Value::Number(number) if !is_number_storable(number) => self.report(BodyProblem::Number),
-            Value::Array(_) | Value::Object(_) if depth >= limits::MAX_DEPTH => {
-                self.report(BodyProblem::TooDeep);
+            Value::String(text) if text.contains('\0') => self.report(RequestBodyErrorKind::Nul),
+            Value::Number(number) if !is_number_storable(number) => self.report(RequestBodyErrorKind::Number),
+            Value::Array(_) | Value::Object(_) if depth >= limits::MAX_RESOURCE_DEPTH => {
+                self.report(RequestBodyErrorKind::TooDeep);
             }
             Value::Array(elements) => {
                 for (index, element) in elements.iter().enumerate() {
@@ -248,11 +248,11 @@ impl Walk<'_> {
         }
     }
 
-    fn report(&mut self, problem: BodyProblem) {
+    fn report(&mut self, problem: RequestBodyErrorKind) {
         if self.faults.len() < MAX_FAULTS {
             // A NUL in a key must not travel on into the answer.
             let expression = self.path.replace('\0', "\u{fffd}");
-            self.faults.push(BodyError::new(expression, problem));
+            self.faults.push(RequestBodyError::new(expression, problem));
         }
     }
 }
@@ -267,8 +267,8 @@ mod tests {
         "Client/c1".parse().unwrap()
     }
 
-    fn faults(body: Value) -> Vec<(String, BodyProblem)> {
-        let faults = stored_body(&client(), body).unwrap_err();
+    fn faults(body: Value) -> Vec<(String, RequestBodyErrorKind)> {
+        let faults = prepare_stored_body(&client(), body).unwrap_err();
         faults.into_iter().map(|fault| (fault.expression, fault.problem)).collect()
     }
 
@@ -278,55 +278,55 @@ mod tests {
             "resourceType": "Client", "id": "c1", "active": true,
             "meta": {"versionId": "7", "lastUpdated": "2020-01-01T00:00:00Z", "tag": [1]},
         });
-        let stored = stored_body(&client(), body).unwrap();
+        let stored = prepare_stored_body(&client(), body).unwrap();
         assert_eq!(stored, json!({"active": true, "meta": {"tag": [1]}}));
     }
 
     #[test]
     fn a_meta_of_nothing_but_columns_is_dropped_whole() {
-        let stored = stored_body(&client(), json!({"meta": {"versionId": "7"}})).unwrap();
+        let stored = prepare_stored_body(&client(), json!({"meta": {"versionId": "7"}})).unwrap();
         assert_eq!(stored, json!({}));
     }
 
     #[test]
     fn type_and_id_may_be_left_out_but_not_differ() {
-        assert_eq!(stored_body(&client(), json!({})).unwrap(), json!({}));
+        assert_eq!(prepare_stored_body(&client(), json!({})).unwrap(), json!({}));
         let body = json!({"resourceType": "User", "id": "c2"});
         let expected = vec![
-            ("Client.resourceType".to_owned(), BodyProblem::OtherType),
-            ("Client.id".to_owned(), BodyProblem::OtherId),
+            ("Client.resourceType".to_owned(), RequestBodyErrorKind::OtherType),
+            ("Client.id".to_owned(), RequestBodyErrorKind::OtherId),
         ];
         assert_eq!(faults(body), expected);
-        let expected = vec![("Client.id".to_owned(), BodyProblem::NotAString)];
+        let expected = vec![("Client.id".to_owned(), RequestBodyErrorKind::NotAString)];
         assert_eq!(faults(json!({"id": 1})), expected);
     }
 
     #[test]
     fn what_is_no_object_is_refused() {
         for body in [json!([]), json!("x"), json!(null), json!(1)] {
-            assert_eq!(faults(body), vec![("Client".to_owned(), BodyProblem::NotAnObject)]);
+            assert_eq!(faults(body), vec![("Client".to_owned(), RequestBodyErrorKind::NotAnObject)]);
         }
-        let expected = vec![("Client.meta".to_owned(), BodyProblem::NotAnObject)];
+        let expected = vec![("Client.meta".to_owned(), RequestBodyErrorKind::NotAnObject)];
         assert_eq!(faults(json!({"meta": []})), expected);
     }
 
     #[test]
     fn nul_is_refused_with_its_place() {
-        let expected = vec![("Client.a[1].b".to_owned(), BodyProblem::Nul)];
+        let expected = vec![("Client.a[1].b".to_owned(), RequestBodyErrorKind::Nul)];
         assert_eq!(faults(json!({"a": [0, {"b": "x\0"}]})), expected);
-        let expected = vec![("Client.a\u{fffd}".to_owned(), BodyProblem::Nul)];
+        let expected = vec![("Client.a\u{fffd}".to_owned(), RequestBodyErrorKind::Nul)];
         assert_eq!(faults(json!({"a\0": 1})), expected);
     }
 
     #[test]
     fn the_deepest_allowed_nesting_passes_and_one_more_is_refused() {
         let nested = |levels: usize| (0..levels).fold(json!(1), |inner, _| json!([inner]));
-        let fits = json!({"a": nested(limits::MAX_DEPTH - 1)});
-        assert_eq!(depth(&fits), limits::MAX_DEPTH);
-        assert!(stored_body(&client(), fits).is_ok());
-        let found = faults(json!({"a": nested(limits::MAX_DEPTH)}));
+        let fits = json!({"a": nested(limits::MAX_RESOURCE_DEPTH - 1)});
+        assert_eq!(depth(&fits), limits::MAX_RESOURCE_DEPTH);
+        assert!(prepare_stored_body(&client(), fits).is_ok());
+        let found = faults(json!({"a": nested(limits::MAX_RESOURCE_DEPTH)}));
         assert_eq!(found.len(), 1);
-        assert_eq!(found[0].1, BodyProblem::TooDeep);
+        assert_eq!(found[0].1, RequestBodyErrorKind::TooDeep);
     }
 
     #[test]
@@ -340,21 +340,27 @@ mod tests {
                 json!({"a": {"b": 1, name: {name: 1}}}),
             ] {
                 let found = faults(body.clone());
-                assert!(found.iter().all(|(_, problem)| *problem == BodyProblem::ReservedName), "{body}: {found:?}");
+                assert!(
+                    found.iter().all(|(_, problem)| *problem == RequestBodyErrorKind::ReservedName),
+                    "{body}: {found:?}"
+                );
             }
         }
-        assert!(stored_body(&client(), json!({"$serde_json": 1, "private": "$serde_json::private::Number"})).is_ok());
+        assert!(
+            prepare_stored_body(&client(), json!({"$serde_json": 1, "private": "$serde_json::private::Number"}))
+                .is_ok()
+        );
     }
 
     #[test]
     fn a_number_beyond_a_double_is_refused() {
         let number = |text: &str| serde_json::from_str::<Value>(text).unwrap();
         for text in ["0", "-0.0", "0e300", "18446744073709551616", "1.10", "1e308", "1e-307", "-2.5E3"] {
-            assert!(stored_body(&client(), json!({"a": [number(text)]})).is_ok(), "{text}");
+            assert!(prepare_stored_body(&client(), json!({"a": [number(text)]})).is_ok(), "{text}");
         }
         let long = format!("0.{}", "1".repeat(MAX_NUMBER_CHARACTERS));
         for text in ["1e309", "-1e309", "1e-999", "1e200000", "0e-20000", "1e99999999999999999999", &long] {
-            let expected = vec![("Client.a[0]".to_owned(), BodyProblem::Number)];
+            let expected = vec![("Client.a[0]".to_owned(), RequestBodyErrorKind::Number)];
             assert_eq!(faults(json!({"a": [number(text)]})), expected, "{text}");
         }
     }

@@ -5,15 +5,15 @@ use std::fmt;
 use fhir_resource::StoredResource;
 use serde_json::{Number, Value};
 
-use crate::body;
+use crate::body_validation;
 
-/// One condition: some value at `path` equals `value`.
+/// A filter that requires a value at `path` of a resource to equal `value`.
 ///
 /// An array on the way, or at the end, is entered: the condition holds when it holds for any of
 /// its elements. That is what SQL/JSON calls a lax path, so a database may evaluate the same
 /// condition with `jsonb_path_query`. Several filters of one query all have to hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Filter {
+pub struct ElementEqualityFilter {
     /// Keys from the root of the resource, each at least one character. The single segment `id`
     /// names the resource's id, which is no part of the stored body.
     pub path: Vec<String>,
@@ -21,7 +21,7 @@ pub struct Filter {
     pub value: FilterValue,
 }
 
-/// The value of a filter: the text that a request carried.
+/// The value of a filter, as the text in the request.
 ///
 /// A query string has no types, so the text equals a JSON string that reads the same, and also
 /// the boolean or the number it spells. Strings are compared case-sensitively.
@@ -29,7 +29,7 @@ pub struct Filter {
 pub struct FilterValue(String);
 
 impl FilterValue {
-    /// A value to compare with.
+    /// Creates a filter value from text.
     #[must_use]
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
@@ -41,11 +41,11 @@ impl FilterValue {
         &self.0
     }
 
-    /// Returns the JSON scalars this text equals: always the string, then the boolean or number it spells.
+    /// Returns the JSON scalars that the text equals: the string, and the boolean or number it may also be.
     ///
-    /// For engines that compare typed values instead of calling [`FilterValue::matches`].
+    /// For engines that compare typed values instead of calling [`FilterValue::matches_scalar`].
     #[must_use]
-    pub fn candidates(&self) -> Vec<Value> {
+    pub fn equal_json_scalars(&self) -> Vec<Value> {
         let mut candidates = vec![Value::String(self.0.clone())];
         candidates.extend(self.scalar());
         candidates
@@ -53,7 +53,7 @@ impl FilterValue {
 
     /// Returns whether a scalar equals this value; objects, arrays and null never do.
     #[must_use]
-    pub fn matches(&self, scalar: &Value) -> bool {
+    pub fn matches_scalar(&self, scalar: &Value) -> bool {
         match scalar {
             Value::String(text) => *text == self.0,
             Value::Bool(flag) => self.0 == if *flag { "true" } else { "false" },
@@ -62,17 +62,17 @@ impl FilterValue {
         }
     }
 
-    /// Returns whether the text spells a number that no resource can hold, and some engine fails on.
+    /// Returns whether the text is a number outside the range that resources can store.
     #[must_use]
-    pub fn is_beyond_numbers(&self) -> bool {
-        matches!(self.spelled(), Some(Value::Number(number)) if !body::is_number_storable(&number))
+    pub fn is_unstorable_number(&self) -> bool {
+        matches!(self.spelled(), Some(Value::Number(number)) if !body_validation::is_number_storable(&number))
     }
 
     /// Returns the boolean or number the text spells, exactly and without blanks around it, if it is one that a
     /// resource can hold.
     fn scalar(&self) -> Option<Value> {
         self.spelled().filter(|value| match value {
-            Value::Number(number) => body::is_number_storable(number),
+            Value::Number(number) => body_validation::is_number_storable(number),
             other => other.is_boolean(),
         })
     }
@@ -100,32 +100,32 @@ impl fmt::Display for FilterValue {
     }
 }
 
-impl Filter {
-    /// Returns the condition that the value at `path` equals `value`.
+impl ElementEqualityFilter {
+    /// Creates a filter that requires the value at `path` to equal `value`.
     #[must_use]
     pub fn new<P: Into<String>>(path: impl IntoIterator<Item = P>, value: &str) -> Self {
         Self { path: path.into_iter().map(Into::into).collect(), value: FilterValue::new(value) }
     }
 
-    /// Returns the condition that the resource has this id.
+    /// Creates a filter by resource id.
     #[must_use]
-    pub fn id(value: &str) -> Self {
+    pub fn by_id(value: &str) -> Self {
         Self::new(["id"], value)
     }
 
-    /// Returns the id asked for, when this filter is about the resource's id: a key column answers it.
+    /// Returns the id that the filter requires, when it is a filter by resource id.
     #[must_use]
-    pub fn as_id(&self) -> Option<&str> {
+    pub fn required_id(&self) -> Option<&str> {
         match self.path.as_slice() {
             [only] if only == "id" => Some(self.value.as_str()),
             _ => None,
         }
     }
 
-    /// Returns whether the condition holds for a resource.
+    /// Returns whether a resource meets the filter.
     #[must_use]
-    pub fn matches(&self, stored: &StoredResource) -> bool {
-        match self.as_id() {
+    pub fn matches_resource(&self, stored: &StoredResource) -> bool {
+        match self.required_id() {
             Some(id) => stored.key.id.as_str() == id,
             None => self.holds_at(&self.path, &stored.resource),
         }
@@ -136,7 +136,7 @@ impl Filter {
             return elements.iter().any(|element| self.holds_at(path, element));
         }
         match path.split_first() {
-            None => self.value.matches(value),
+            None => self.value.matches_scalar(value),
             Some((key, rest)) => value.get(key).is_some_and(|inner| self.holds_at(rest, inner)),
         }
     }
@@ -148,7 +148,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use fhir_resource::testing;
+    use fhir_resource::property_testing;
 
     fn client(resource: Value) -> StoredResource {
         StoredResource { key: "Client/c1".parse().unwrap(), version: 1, updated_us: 0, resource }
@@ -162,7 +162,7 @@ mod tests {
             "identifier": [{"system": "a", "value": "1"}, {"system": "b", "value": "2"}],
             "nested": [[{"x": [1, "deep"]}]],
         }));
-        Filter::new(path.iter().copied(), value).matches(&stored)
+        ElementEqualityFilter::new(path.iter().copied(), value).matches_resource(&stored)
     }
 
     #[test]
@@ -200,13 +200,13 @@ mod tests {
     fn the_id_is_compared_with_the_key() {
         assert!(holds(&["id"], "c1"));
         assert!(!holds(&["id"], "c2"));
-        assert_eq!(Filter::id("c1").as_id(), Some("c1"));
-        assert_eq!(Filter::new(["a", "id"], "c1").as_id(), None);
+        assert_eq!(ElementEqualityFilter::by_id("c1").required_id(), Some("c1"));
+        assert_eq!(ElementEqualityFilter::new(["a", "id"], "c1").required_id(), None);
     }
 
     #[test]
     fn candidates_are_the_string_and_what_it_spells() {
-        let candidates = |text: &str| FilterValue::new(text).candidates();
+        let candidates = |text: &str| FilterValue::new(text).equal_json_scalars();
         assert_eq!(candidates("x"), [json!("x")]);
         assert_eq!(candidates("true"), [json!("true"), json!(true)]);
         assert_eq!(candidates("3"), [json!("3"), json!(3)]);
@@ -218,30 +218,30 @@ mod tests {
     fn a_number_no_resource_can_hold_is_asked_for_as_a_string_alone() {
         for text in ["1e200000", "-1e-200000", "1e99999999999999999999"] {
             let value = FilterValue::new(text);
-            assert_eq!(value.candidates(), [json!(text)]);
-            assert!(value.is_beyond_numbers() && value.matches(&json!(text)), "{text}");
+            assert_eq!(value.equal_json_scalars(), [json!(text)]);
+            assert!(value.is_unstorable_number() && value.matches_scalar(&json!(text)), "{text}");
         }
-        assert!(!FilterValue::new("1e3").is_beyond_numbers());
-        assert!(!FilterValue::new("x").is_beyond_numbers());
+        assert!(!FilterValue::new("1e3").is_unstorable_number());
+        assert!(!FilterValue::new("x").is_unstorable_number());
     }
 
     proptest! {
-        #![proptest_config(testing::config(500))]
+        #![proptest_config(property_testing::seeded_proptest_config(500))]
 
         #[test]
         fn any_filter_on_any_resource_has_an_answer_and_agrees_with_its_candidates(
-            resource in testing::any_json(),
+            resource in property_testing::any_json(),
             path in proptest::collection::vec("(id|url|type|.{0,3})", 0..4),
             text in "(true|1|-?[0-9]{1,3}(\\.[0-9])?|.{0,6})",
-            scalar in testing::any_json(),
+            scalar in property_testing::any_json(),
         ) {
-            let filter = Filter::new(path, &text);
-            let _ = filter.matches(&client(resource));
-            if filter.value.candidates().contains(&scalar) {
-                prop_assert!(filter.value.matches(&scalar));
+            let filter = ElementEqualityFilter::new(path, &text);
+            let _ = filter.matches_resource(&client(resource));
+            if filter.value.equal_json_scalars().contains(&scalar) {
+                prop_assert!(filter.value.matches_scalar(&scalar));
             }
-            for candidate in filter.value.candidates() {
-                prop_assert!(filter.value.matches(&candidate));
+            for candidate in filter.value.equal_json_scalars() {
+                prop_assert!(filter.value.matches_scalar(&candidate));
             }
         }
 
@@ -250,12 +250,12 @@ mod tests {
             text in ".{0,40}",
             pairs in proptest::collection::vec(("[_.a-z:]{0,8}|.{0,5}", ".{0,8}"), 0..4),
         ) {
-            if let Ok(filters) = crate::query::condition(&text) {
+            if let Ok(filters) = crate::query_parsing::parse_condition_filters(&text) {
                 prop_assert!(!filters.is_empty());
             }
             let pairs = pairs.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-            if let Ok(query) = crate::query::list("Client".parse().unwrap(), pairs) {
-                prop_assert!(query.page >= 1 && query.count <= fhir_search::limits::MAX_COUNT);
+            if let Ok(query) = crate::query_parsing::parse_list_query("Client".parse().unwrap(), pairs) {
+                prop_assert!(query.page >= 1 && query.count <= fhir_search::limits::MAX_PAGE_SIZE);
                 let paths = query.filters.iter().flat_map(|filter| &filter.path);
                 prop_assert!(paths.into_iter().all(|segment| segment.is_ascii()));
             }

@@ -1,19 +1,20 @@
 //! Writes in FHIR's format as the native store takes them.
 
 use fhir_resource::StoredResource;
-use fhir_resource::format::{to_fhir, to_native_from, to_native_of};
+use fhir_resource::format_conversion::{convert_changed_to_native, convert_to_fhir, convert_typed_to_native};
 use serde_json::Value;
 
 use crate::patch::{self, PatchError};
-use crate::ports::{PatchDocument, Write, WriteOperation};
+use crate::ports::{PatchDocument, ResourceWrite, WriteOperation};
 
-/// Returns a write whose bodies are in FHIR's format with native ones. A body may leave its type to the address.
+/// Returns a write in FHIR's format with its bodies converted to the native format. A body may leave its type to the
+/// address.
 ///
-/// The operations of a JSON Patch stay as they are, and it is marked as one against FHIR's format, which [`patched`]
-/// applies.
+/// The operations of a JSON Patch stay as they are, and it is marked as one against FHIR's format, which
+/// [`apply_fhir_patch_to_native`] applies.
 #[must_use]
-pub fn write_to_native(write: Write) -> Write {
-    let native = |body| to_native_of(write.resource_type.as_str(), body);
+pub fn convert_write_to_native(write: ResourceWrite) -> ResourceWrite {
+    let native = |body| convert_typed_to_native(write.resource_type.as_str(), body);
     let operation = match write.operation {
         WriteOperation::Create(body) => WriteOperation::Create(native(body)),
         WriteOperation::Put(body) => WriteOperation::Put(native(body)),
@@ -25,18 +26,18 @@ pub fn write_to_native(write: Write) -> Write {
         }
         WriteOperation::Delete => WriteOperation::Delete,
     };
-    Write { operation, ..write }
+    ResourceWrite { operation, ..write }
 }
 
-/// Returns the native body that comes of a patch written against FHIR's format of a resource. What the patch leaves
-/// as it was stays in the format it is stored in.
+/// Applies a patch against FHIR's format of a resource, and returns the patched body in the native format. What the
+/// patch leaves as it was stays in the format it is stored in.
 ///
 /// # Errors
 /// When the patch does not apply.
-pub fn patched(current: &StoredResource, change: &PatchDocument) -> Result<Value, PatchError> {
-    let before = current.document();
-    let patched = patch::apply(&to_fhir(before.clone()), change)?;
-    Ok(to_native_from(current.key.resource_type.as_str(), patched, &before))
+pub fn apply_fhir_patch_to_native(current: &StoredResource, change: &PatchDocument) -> Result<Value, PatchError> {
+    let before = current.to_document();
+    let patched = patch::apply_patch(&convert_to_fhir(before.clone()), change)?;
+    Ok(convert_changed_to_native(current.key.resource_type.as_str(), patched, &before))
 }
 
 #[cfg(test)]
@@ -56,10 +57,14 @@ mod tests {
             WriteOperation::Put(untyped.clone()),
             WriteOperation::Patch(PatchDocument::Merge(untyped.clone())),
         ] {
-            assert_eq!(write_to_native(Write::to(at.clone(), operation.clone())).operation, operation);
+            assert_eq!(
+                convert_write_to_native(ResourceWrite::unconditional(at.clone(), operation.clone())).operation,
+                operation
+            );
         }
         let stored = StoredResource { key: at, version: 1, updated_us: 0, resource: untyped.clone() };
-        let patched = patched(&stored, &PatchDocument::Merge(json!({"resourceType": null, "x": 1}))).unwrap();
+        let patched =
+            apply_fhir_patch_to_native(&stored, &PatchDocument::Merge(json!({"resourceType": null, "x": 1}))).unwrap();
         assert_eq!(patched["matcho"], pattern);
     }
 
@@ -71,10 +76,10 @@ mod tests {
             updated_us: 0,
             resource: json!({"extension": [{"url": "u", "value": {"string": "a"}}]}),
         };
-        let patch = patch::read_json_patch(json!([
+        let patch = patch::parse_json_patch(json!([
             {"op": "replace", "path": "/extension/0/valueString", "value": "b"},
         ]));
-        let body = patched(&stored, &patch.unwrap()).unwrap();
+        let body = apply_fhir_patch_to_native(&stored, &patch.unwrap()).unwrap();
         assert_eq!(body["extension"], json!([{"url": "u", "value": {"string": "b"}}]));
     }
 
@@ -87,7 +92,7 @@ mod tests {
         let stored = StoredResource { key: "Client/c1".parse().unwrap(), version: 1, updated_us: 0, resource };
         let patched = |operations: Value| {
             let patch: json_patch::Patch = serde_json::from_value(operations).unwrap();
-            patched(&stored, &PatchDocument::Json(patch)).unwrap()
+            apply_fhir_patch_to_native(&stored, &PatchDocument::Json(patch)).unwrap()
         };
         let renamed = patched(json!([{"op": "replace", "path": "/name", "value": "B"}]));
         assert_eq!((&renamed["name"], &renamed["extension"]), (&json!("B"), &stored.resource["extension"]));
@@ -109,7 +114,8 @@ mod tests {
         let body = json!({"a": {"reference": "A/b"}});
         let native = json!({"a": {"resourceType": "A", "id": "b"}});
         let key: ResourceKey = "Client/c1".parse().unwrap();
-        let converted = |operation| write_to_native(Write::to(key.clone(), operation)).operation;
+        let converted =
+            |operation| convert_write_to_native(ResourceWrite::unconditional(key.clone(), operation)).operation;
         assert_eq!(converted(WriteOperation::Put(body.clone())), WriteOperation::Put(native.clone()));
         assert_eq!(converted(WriteOperation::Create(body.clone())), WriteOperation::Create(native.clone()));
         let merge = |value| WriteOperation::Patch(PatchDocument::Merge(value));

@@ -2,36 +2,36 @@
 //!
 //! An engine runs two passes over the writes, inside one transaction:
 //!
-//! 1. For every write: when [`condition`] gives criteria, look up the keys that match (two are
-//!    enough), then [`resolve`] says which resource the write is about. [`check_overlap`] compares
-//!    what was resolved, and [`full_urls`] collects the names entries have for each other.
-//! 2. For every write, in order: read the current state of its target, let [`decide`] say what to
-//!    do, do it, and turn the decision into the answer with [`WriteDecision::written`].
+//! 1. For every write: when [`conditional_write_lookup`] gives criteria, look up the keys that match (two are enough),
+//!    then [`resolve_write_target`] says which resource the write is about. [`check_distinct_targets`] compares what
+//!    was resolved, and [`collect_full_urls`] collects the names entries have for each other.
+//! 2. For every write, in order: read the current state of its target, let [`decide_write`] say what to
+//!    do, do it, and turn the decision into the answer with [`WriteDecision::into_write_outcome`].
 //!
-//! Conditions therefore see the rows as they were before the transaction, and [`check_overlap`] refuses two writes of
-//! one resource. A fault at any point ends the transaction.
+//! Conditions therefore see the rows as they were before the transaction, and [`check_distinct_targets`] refuses two
+//! writes of one resource. A fault at any point ends the transaction.
 
 use std::collections::BTreeSet;
 
-use fhir_resource::format::is_pattern;
-use fhir_resource::reference::{ElementContext, FullUrls};
+use fhir_resource::format_conversion::has_reference_patterns;
+use fhir_resource::reference::{ElementContext, FullUrlMap};
 use fhir_resource::{ResourceId, ResourceKey, StoredResource};
 use fhir_search::ReferenceResolver;
 use serde_json::Value;
 
-use crate::body::{self, BodyError, BodyProblem};
+use crate::access_filter::{AccessFilter, WriteAccess};
+use crate::body_validation::{self, RequestBodyError, RequestBodyErrorKind};
 use crate::conditional_reference;
-use crate::criteria::WriteCriteria;
-use crate::match_group;
-use crate::native_write;
-use crate::outcome::OutcomeIssue;
+use crate::member_match_group;
+use crate::operation_outcome::OutcomeIssue;
 use crate::patch;
 use crate::ports::{
-    DocumentCheck, IfMatch, PatchDocument, ResourceLookup, Write, WriteError, WriteOperation, WriteOutcome,
+    DocumentValidator, IfMatch, PatchDocument, ResourceLookup, ResourceWrite, WriteError, WriteOperation, WriteOutcome,
 };
-use crate::selection::{AccessFilter, WriteAccess};
+use crate::write_conversion;
+use crate::write_criteria::ConditionalWriteCriteria;
 
-/// The resource that a write targets.
+/// The resolved target of a write: a resource to write, an existing match, or none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WriteTarget {
     /// The resource to write.
@@ -43,9 +43,9 @@ pub enum WriteTarget {
 }
 
 impl WriteTarget {
-    /// Returns the resource whose current state [`decide`] needs.
+    /// Returns the key of the resource whose current state [`decide_write`] needs.
     #[must_use]
-    pub fn key(&self) -> Option<&ResourceKey> {
+    pub fn current_state_key(&self) -> Option<&ResourceKey> {
         match self {
             Self::At(key) | Self::Existing(key) => Some(key),
             Self::Nobody => None,
@@ -77,12 +77,12 @@ pub enum WriteDecision {
 }
 
 impl WriteDecision {
-    /// Returns the answer to the write, once the engine did what was decided.
+    /// Returns the outcome of the write, after the engine has carried out the decision.
     ///
     /// `version` is the number the engine gave the new version, `now_us` the time of the
     /// transaction in unix microseconds; a decision that makes no version ignores both.
     #[must_use]
-    pub fn written(self, version: i64, now_us: i64) -> WriteOutcome {
+    pub fn into_write_outcome(self, version: i64, now_us: i64) -> WriteOutcome {
         let store = |key, resource| StoredResource { key, version, updated_us: now_us, resource };
         match self {
             Self::Insert { key, resource } => WriteOutcome::Created(store(key, resource)),
@@ -95,40 +95,44 @@ impl WriteDecision {
 
 /// The lookup that a conditional write needs before it can be planned.
 #[derive(Clone, Copy, Debug)]
-pub struct WriteCondition<'a> {
+pub struct ConditionalWriteLookup<'a> {
     /// What is found meets these.
-    pub criteria: &'a WriteCriteria,
+    pub criteria: &'a ConditionalWriteCriteria,
     /// And its writer reaches it.
     pub reach: &'a WriteAccess,
 }
 
-impl WriteCondition<'_> {
-    /// Returns whether a resource meets it; with a `resolver`, which knows what of other types the writer reaches, also
-    /// when it looks at those.
+impl ConditionalWriteLookup<'_> {
+    /// Returns whether a resource matches the condition; those on other resources need a `resolver`.
     #[must_use]
-    pub fn is_met_by(&self, stored: &StoredResource, resolver: Option<&dyn ReferenceResolver>) -> bool {
-        self.criteria.are_met_by(stored, resolver) && self.reach.search.contains(&stored.key, &stored.resource)
+    pub fn matches_resource(&self, stored: &StoredResource, resolver: Option<&dyn ReferenceResolver>) -> bool {
+        self.criteria.matches_resource(stored, resolver)
+            && self.reach.search.contains_resource(&stored.key, &stored.resource)
     }
 }
 
-/// Returns the condition to evaluate before a write can be resolved.
+/// Returns the lookup that a conditional write needs before its target can be resolved.
 #[must_use]
-pub fn condition(write: &Write) -> Option<WriteCondition<'_>> {
+pub fn conditional_write_lookup(write: &ResourceWrite) -> Option<ConditionalWriteLookup<'_>> {
     let criteria = write.precondition.if_none_exist.as_ref()?;
-    Some(WriteCondition { criteria, reach: &write.reach })
+    Some(ConditionalWriteLookup { criteria, reach: &write.reach })
 }
 
-/// Returns which resource a write is about.
+/// Resolves which resource a write targets.
 ///
-/// `matches` are the keys that meet [`condition`], two at least when there are several; it is
+/// `matches` are the keys that meet [`conditional_write_lookup`], two at least when there are several; it is
 /// ignored for a write without a condition. `new_id` is a fresh id for a resource that has none.
 ///
 /// # Errors
 /// `MultipleMatches`, `NothingMatches`, and `Invalid` for a body whose id is none or that is
 /// missing where it is needed.
-pub fn resolve(write: &Write, matches: &[ResourceKey], new_id: &ResourceId) -> Result<WriteTarget, WriteError> {
+pub fn resolve_write_target(
+    write: &ResourceWrite,
+    matches: &[ResourceKey],
+    new_id: &ResourceId,
+) -> Result<WriteTarget, WriteError> {
     let at = |id: ResourceId| WriteTarget::At(ResourceKey { resource_type: write.resource_type.clone(), id });
-    if condition(write).is_some() {
+    if conditional_write_lookup(write).is_some() {
         match matches {
             [] => {}
             [one] if finds_target(write) => return Ok(WriteTarget::At(one.clone())),
@@ -162,26 +166,26 @@ pub fn resolve(write: &Write, matches: &[ResourceKey], new_id: &ResourceId) -> R
 ///
 /// # Source
 /// FHIR R4, `RESTful` API, create: the server ignores the id of the body; update: a server may refuse to create.
-fn hides(write: &Write, id: &ResourceId) -> bool {
-    write.reach.target.hides(&ResourceKey { resource_type: write.resource_type.clone(), id: id.clone() })
+fn hides(write: &ResourceWrite, id: &ResourceId) -> bool {
+    write.reach.target.may_hide_resource(&ResourceKey { resource_type: write.resource_type.clone(), id: id.clone() })
 }
 
 /// Returns whether the condition of a write is how it finds its target, rather than a guard.
-fn finds_target(write: &Write) -> bool {
+fn finds_target(write: &ResourceWrite) -> bool {
     let creates = matches!(write.operation, WriteOperation::Create(_));
-    condition(write).is_some() && write.id.is_none() && !creates
+    conditional_write_lookup(write).is_some() && write.id.is_none() && !creates
 }
 
-fn body_id(write: &Write, body: &Value) -> Result<Option<ResourceId>, WriteError> {
-    body::id_of(&write.resource_type, body).map_err(|fault| WriteError::Invalid(vec![fault]))
+fn body_id(write: &ResourceWrite, body: &Value) -> Result<Option<ResourceId>, WriteError> {
+    body_validation::read_body_id(&write.resource_type, body).map_err(|fault| WriteError::Invalid(vec![fault]))
 }
 
-fn id_required(write: &Write) -> WriteError {
+fn id_required(write: &ResourceWrite) -> WriteError {
     let expression = format!("{}.id", write.resource_type);
-    WriteError::Invalid(vec![BodyError::new(expression, BodyProblem::Required)])
+    WriteError::Invalid(vec![RequestBodyError::new(expression, RequestBodyErrorKind::Required)])
 }
 
-/// Refuses a transaction of which two writes are to one resource: which of them counts would depend on their order.
+/// Returns an error when two writes of a transaction target the same resource.
 ///
 /// A create whose condition found a resource writes nothing, so it overlaps with no other.
 ///
@@ -191,7 +195,7 @@ fn id_required(write: &Write) -> WriteError {
 /// # Source
 /// FHIR R4, `RESTful` API, transaction processing rules: overlapping identities fail the transaction, those that
 /// conditions found included.
-pub fn check_overlap(targets: &[WriteTarget]) -> Result<(), (usize, WriteError)> {
+pub fn check_distinct_targets(targets: &[WriteTarget]) -> Result<(), (usize, WriteError)> {
     let mut written = BTreeSet::new();
     for (index, target) in targets.iter().enumerate() {
         if let WriteTarget::At(key) = target
@@ -203,29 +207,29 @@ pub fn check_overlap(targets: &[WriteTarget]) -> Result<(), (usize, WriteError)>
     Ok(())
 }
 
-/// Returns the names the entries of a transaction have for each other, once all are resolved.
+/// Returns the `fullUrl` of each entry of a transaction with the key of its resource.
 #[must_use]
-pub fn full_urls(writes: &[Write], targets: &[WriteTarget]) -> FullUrls {
-    let mut urls = FullUrls::default();
+pub fn collect_full_urls(writes: &[ResourceWrite], targets: &[WriteTarget]) -> FullUrlMap {
+    let mut urls = FullUrlMap::default();
     for (write, target) in writes.iter().zip(targets) {
-        if let (Some(full_url), Some(key)) = (&write.full_url, target.key()) {
+        if let (Some(full_url), Some(key)) = (&write.full_url, target.current_state_key()) {
             urls.insert(full_url, key);
         }
     }
     urls
 }
 
-/// Returns what to do for a write, given the current state of its target.
+/// Decides which action a write takes, given the current state of its target.
 ///
 /// `current` is [`ResourceLookup::Missing`] when the target has no key.
 ///
 /// # Errors
-/// Every [`WriteError`] but those of [`resolve`].
-pub fn decide(
-    write: Write,
+/// Every [`WriteError`] but those of [`resolve_write_target`].
+pub fn decide_write(
+    write: ResourceWrite,
     target: &WriteTarget,
     current: ResourceLookup,
-    urls: &FullUrls,
+    urls: &FullUrlMap,
 ) -> Result<WriteDecision, WriteError> {
     match (target, current) {
         (WriteTarget::Nobody, _) => Ok(WriteDecision::Nothing(WriteOutcome::Absent)),
@@ -239,19 +243,19 @@ pub fn decide(
 }
 
 fn decide_at(
-    write: Write,
+    write: ResourceWrite,
     key: ResourceKey,
     current: ResourceLookup,
-    urls: &FullUrls,
+    urls: &FullUrlMap,
 ) -> Result<WriteDecision, WriteError> {
-    let guarded = condition(&write).filter(|_| !finds_target(&write));
+    let guarded = conditional_write_lookup(&write).filter(|_| !finds_target(&write));
     let (patch_check, preserved) = (write.patch_check, write.preserved);
     let Seen { current, hidden } = seen(&write.reach.target, (&key, current));
     let closed = hidden || hides(&write, &key.id);
     check_version(write.precondition.if_match, &key, &current)?;
     check_excluded(write.precondition.if_none_match, &key, &current)?;
     let previous = match current {
-        ResourceLookup::Found(stored) if guarded.is_some_and(|condition| condition.is_met_by(&stored, None)) => {
+        ResourceLookup::Found(stored) if guarded.is_some_and(|condition| condition.matches_resource(&stored, None)) => {
             return Ok(WriteDecision::Nothing(WriteOutcome::Existing(stored)));
         }
         ResourceLookup::Found(stored) => Some(stored),
@@ -279,7 +283,7 @@ fn decide_at(
         (WriteOperation::Patch(_), None) => Err(WriteError::NotFound(key)),
         (WriteOperation::Patch(change), Some(previous)) => {
             let body = patched(&previous, &change)?;
-            if let Some(DocumentCheck(check)) = patch_check {
+            if let Some(DocumentValidator(check)) = patch_check {
                 conforming(check(&key.resource_type, &body))?;
             }
             replace(previous, body, urls, &write.reach.target)
@@ -300,17 +304,20 @@ struct Seen {
 /// whose it was, so who does not reach everything does not see that it was there.
 fn seen(target: &AccessFilter, (key, current): (&ResourceKey, ResourceLookup)) -> Seen {
     match current {
-        ResourceLookup::Found(stored) if !target.contains(&stored.key, &stored.resource) => {
+        ResourceLookup::Found(stored) if !target.contains_resource(&stored.key, &stored.resource) => {
             Seen { current: ResourceLookup::Missing, hidden: true }
         }
-        ResourceLookup::Deleted { .. } if target.hides(key) => Seen { current: ResourceLookup::Missing, hidden: false },
+        ResourceLookup::Deleted { .. } if target.may_hide_resource(key) => {
+            Seen { current: ResourceLookup::Missing, hidden: false }
+        }
         current => Seen { current, hidden: false },
     }
 }
 
 fn admit(target: &AccessFilter, key: &ResourceKey, before: Option<&Value>, resource: &Value) -> Result<(), WriteError> {
-    let is_of_match = |group: &Value| key.resource_type.as_str() == "Group" && match_group::is_made_by_match(group);
-    match target.admits(key, before, resource) {
+    let is_of_match =
+        |group: &Value| key.resource_type.as_str() == "Group" && member_match_group::is_match_group(group);
+    match target.allows_write(key, before, resource) {
         true => Ok(()),
         false if is_of_match(resource) || before.is_some_and(is_of_match) => Err(WriteError::MatchGroup),
         false => Err(WriteError::Outside),
@@ -347,22 +354,26 @@ fn check_excluded(
 }
 
 fn patched(previous: &StoredResource, change: &PatchDocument) -> Result<Value, WriteError> {
-    let before = previous.document();
+    let before = previous.to_document();
     let after = match change {
-        PatchDocument::FhirJson(_) => native_write::patched(previous, change),
-        PatchDocument::Json(_) | PatchDocument::Merge(_) => patch::apply(&before, change),
+        PatchDocument::FhirJson(_) => write_conversion::apply_fhir_patch_to_native(previous, change),
+        PatchDocument::Json(_) | PatchDocument::Merge(_) => patch::apply_patch(&before, change),
     };
     let after = after.map_err(|fault| WriteError::Patch(fault.to_string()))?;
-    check_added(&previous.key, &before, &after)?;
+    check_no_added_conditional_reference(&previous.key, &before, &after)?;
     Ok(after)
 }
 
-/// Refuses a patch that puts in a conditional reference: only the references of whole resources are looked up.
+/// Returns an error when a patch adds a conditional reference.
 ///
 /// # Errors
 /// [`WriteError::PatchedReferent`].
-pub fn check_added(key: &ResourceKey, before: &Value, after: &Value) -> Result<(), WriteError> {
-    conditional_reference::added(&key.resource_type, before, after)
+pub fn check_no_added_conditional_reference(
+    key: &ResourceKey,
+    before: &Value,
+    after: &Value,
+) -> Result<(), WriteError> {
+    conditional_reference::first_added_conditional_reference(&key.resource_type, before, after)
         .map_or(Ok(()), |reference| Err(WriteError::PatchedReferent(reference)))
 }
 
@@ -370,7 +381,12 @@ fn conforming(issues: Vec<OutcomeIssue>) -> Result<(), WriteError> {
     if issues.is_empty() { Ok(()) } else { Err(WriteError::Nonconforming(issues)) }
 }
 
-fn insert(key: ResourceKey, body: Value, urls: &FullUrls, target: &AccessFilter) -> Result<WriteDecision, WriteError> {
+fn insert(
+    key: ResourceKey,
+    body: Value,
+    urls: &FullUrlMap,
+    target: &AccessFilter,
+) -> Result<WriteDecision, WriteError> {
     let resource = storable(&key, body, urls)?;
     admit(target, &key, None, &resource)?;
     Ok(WriteDecision::Insert { key, resource })
@@ -397,7 +413,7 @@ fn without_id(mut body: Value) -> Value {
 fn replace(
     previous: StoredResource,
     body: Value,
-    urls: &FullUrls,
+    urls: &FullUrlMap,
     target: &AccessFilter,
 ) -> Result<WriteDecision, WriteError> {
     let resource = storable(&previous.key, body, urls)?;
@@ -409,18 +425,18 @@ fn replace(
     }
 }
 
-fn storable(key: &ResourceKey, body: Value, urls: &FullUrls) -> Result<Value, WriteError> {
-    let mut resource = body::stored_body(key, body).map_err(WriteError::Invalid)?;
+fn storable(key: &ResourceKey, body: Value, urls: &FullUrlMap) -> Result<Value, WriteError> {
+    let mut resource = body_validation::prepare_stored_body(key, body).map_err(WriteError::Invalid)?;
     // The references in a stored Bundle are to its own entries.
     if key.resource_type.as_str() == "Bundle" {
         return Ok(resource);
     }
     // The patterns of an access policy are compared as they stand, so what they name is no reference.
-    let path = ElementContext::root(Some(key.resource_type.as_str()));
-    let rewritten = if is_pattern(key.resource_type.as_str()) {
-        resource.get_mut("link").map_or(Ok(()), |link| urls.rewrite(&path.member(b"link"), link))
+    let path = ElementContext::document_root(Some(key.resource_type.as_str()));
+    let rewritten = if has_reference_patterns(key.resource_type.as_str()) {
+        resource.get_mut("link").map_or(Ok(()), |link| urls.rewrite_references(&path.child_member(b"link"), link))
     } else {
-        urls.rewrite(&path, &mut resource)
+        urls.rewrite_references(&path, &mut resource)
     };
     rewritten.map_err(WriteError::UnresolvedReference)?;
     Ok(resource)

@@ -1,12 +1,12 @@
 //! One search parameter as a condition on a resource: what the query of a granular scope asks for.
 
-use fhir_resource::compartment::{ElementPath, any_at};
+use fhir_resource::patient_compartment::{ElementPath, any_object_at_path};
 use fhir_resource::{ResourceKey, ResourceType};
-use fhir_search::escape::{split, unescaped};
+use fhir_search::search_value_escaping::{split_at_unescaped_separator, unescape};
 use serde_json::Value;
 
-use super::ownership::GroupOwnership;
-use super::scoped::ScopeSearch;
+use super::ownership::GroupOwnershipFilter;
+use super::scoped::GranularScopeSearch;
 use crate::limits;
 
 /// Token parameters on a `CodeableConcept`: the types that have one, its name, and the path to its codings.
@@ -35,29 +35,28 @@ const CODED: &[(&[&str], &str, ElementPath)] = &[(
 
 /// One condition of an access filter on a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FilterCriterion {
+pub enum AccessFilterCriterion {
     /// On the codings of one element, which every engine decides without an index.
     Coded(CodingCriterion),
     /// By a search parameter.
-    Search(ScopeSearch),
+    Search(GranularScopeSearch),
     /// Not a Group that a match made for another organization.
-    Ownership(GroupOwnership),
+    Ownership(GroupOwnershipFilter),
 }
 
 /// A condition on the codings of one element.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CodingCriterion {
     path: ElementPath,
-    any_of: Vec<ExactCoding>,
+    any_of: Vec<ExactCodingMatch>,
 }
 
-/// What a coding has to be, compared to the letter: a scope that decides on access must not select
-/// what another code system distinguishes.
+/// A case-sensitive condition on a coding: its system, its code or both.
 ///
 /// # Source
 /// FHIR R4, Search, token.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ExactCoding {
+pub enum ExactCodingMatch {
     /// `code`: of any system, or none.
     Code(String),
     /// `system|code`.
@@ -73,7 +72,7 @@ pub enum ExactCoding {
     System(String),
 }
 
-/// A parameter that cannot be applied to a resource here.
+/// A search parameter that cannot be used as a condition of an access filter.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the parameter {name} of {resource_type} is not applied by this server")]
 pub struct UnsupportedCriterionError {
@@ -83,31 +82,31 @@ pub struct UnsupportedCriterionError {
     pub name: String,
 }
 
-impl FilterCriterion {
-    /// Reads `name=value`, decoded; a comma in the value separates alternatives, and a backslash takes
-    /// its meaning from a comma, a bar, a dollar sign and a backslash.
+impl AccessFilterCriterion {
+    /// Parses a decoded `name=value` pair of a scope query.
     ///
     /// # Errors
     /// [`UnsupportedCriterionError`]; also for a value that selects nothing by its form.
-    pub fn read(resource_type: &ResourceType, name: &str, value: &str) -> Result<Self, UnsupportedCriterionError> {
+    pub fn parse(resource_type: &ResourceType, name: &str, value: &str) -> Result<Self, UnsupportedCriterionError> {
         let known = CODED.iter().find(|(kinds, known, _)| *known == name && kinds.contains(&resource_type.as_str()));
         let unsupported = || UnsupportedCriterionError { resource_type: resource_type.clone(), name: name.to_owned() };
         let (.., path) = known.ok_or_else(unsupported)?;
-        let alternatives = split(value, ',');
-        if alternatives.len() > limits::MAX_TOKENS {
+        let alternatives = split_at_unescaped_separator(value, ',');
+        if alternatives.len() > limits::MAX_TOKEN_ALTERNATIVES {
             return Err(unsupported());
         }
-        let any_of: Vec<ExactCoding> = alternatives.iter().filter_map(|text| ExactCoding::read(text)).collect();
+        let any_of: Vec<ExactCodingMatch> =
+            alternatives.iter().filter_map(|text| ExactCodingMatch::read(text)).collect();
         if any_of.is_empty() { Err(unsupported()) } else { Ok(Self::Coded(CodingCriterion { path, any_of })) }
     }
 
-    /// Returns whether it holds for a resource.
+    /// Returns whether a resource meets the criterion.
     #[must_use]
-    pub fn holds(&self, key: &ResourceKey, resource: &Value) -> bool {
+    pub fn matches_resource(&self, key: &ResourceKey, resource: &Value) -> bool {
         match self {
-            Self::Coded(coded) => coded.holds(resource),
-            Self::Search(scoped) => scoped.holds(key, resource),
-            Self::Ownership(ownership) => ownership.holds(resource),
+            Self::Coded(coded) => coded.matches_resource(resource),
+            Self::Search(scoped) => scoped.matches_resource(key, resource),
+            Self::Ownership(ownership) => ownership.includes_group(resource),
         }
     }
 
@@ -121,29 +120,31 @@ impl FilterCriterion {
 }
 
 impl CodingCriterion {
-    /// Where the codings are.
+    /// Returns the path of the element with the codings.
     #[must_use]
-    pub const fn path(&self) -> ElementPath {
+    pub const fn coding_path(&self) -> ElementPath {
         self.path
     }
 
-    /// Returns what one of the codings has to be.
+    /// Returns the codings of which one is required.
     #[must_use]
-    pub fn tokens(&self) -> &[ExactCoding] {
+    pub fn accepted_codings(&self) -> &[ExactCodingMatch] {
         &self.any_of
     }
 
-    /// Returns whether it holds for a resource.
+    /// Returns whether a resource meets the criterion.
     #[must_use]
-    pub fn holds(&self, resource: &Value) -> bool {
-        any_at(self.path, resource, &mut |coding| self.any_of.iter().any(|token| token.is(coding)))
+    pub fn matches_resource(&self, resource: &Value) -> bool {
+        any_object_at_path(self.path, resource, &mut |coding| {
+            self.any_of.iter().any(|token| token.matches_coding(coding))
+        })
     }
 }
 
-impl ExactCoding {
+impl ExactCodingMatch {
     fn read(text: &str) -> Option<Self> {
-        let parts = split(text, '|');
-        let parts: Vec<String> = parts.iter().map(|part| unescaped(part)).collect();
+        let parts = split_at_unescaped_separator(text, '|');
+        let parts: Vec<String> = parts.iter().map(|part| unescape(part)).collect();
         match parts.as_slice() {
             [code] if !code.is_empty() => Some(Self::Code(code.clone())),
             [system, code] => match (system.is_empty(), code.is_empty()) {
@@ -156,9 +157,9 @@ impl ExactCoding {
         }
     }
 
-    /// Returns the system and the code it asks for, as far as it asks for one.
+    /// Returns the required system and code, each if there is one.
     #[must_use]
-    pub fn parts(&self) -> (Option<&str>, Option<&str>) {
+    pub fn system_and_code(&self) -> (Option<&str>, Option<&str>) {
         match self {
             Self::Code(code) | Self::NoSystem(code) => (None, Some(code)),
             Self::Coding { system, code } => (Some(system), Some(code)),
@@ -166,13 +167,13 @@ impl ExactCoding {
         }
     }
 
-    /// Returns whether a coding is what it asks for.
+    /// Returns whether a coding meets the condition.
     #[must_use]
-    pub fn is(&self, coding: &Value) -> bool {
+    pub fn matches_coding(&self, coding: &Value) -> bool {
         let equals = |name: &str, asked: Option<&str>| {
             asked.is_none_or(|asked| coding.get(name).and_then(Value::as_str) == Some(asked))
         };
-        let (system, code) = self.parts();
+        let (system, code) = self.system_and_code();
         let bare = !matches!(self, Self::NoSystem(_)) || coding.get("system").is_none();
         bare && equals("system", system) && equals("code", code)
     }

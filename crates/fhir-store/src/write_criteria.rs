@@ -10,24 +10,25 @@ use std::collections::BTreeSet;
 
 use fhir_resource::{ResourceType, StoredResource};
 use fhir_search::{
-    ReferenceResolver, SearchCondition, SearchContext, SearchError, SearchParameterCatalog, UnknownParameterHandling,
+    ConditionalWriteSearch, ReferenceResolver, SearchError, SearchParameterCatalog, SearchParseContext,
+    UnknownParameterHandling,
 };
 
-use crate::filter::Filter;
-use crate::query::{self, QueryError};
+use crate::element_filter::ElementEqualityFilter;
+use crate::query_parsing::{self, QueryError};
 
-/// The criteria of one condition; a resource has to meet all of them.
+/// The criteria of a conditional write; a resource has to match all of them.
 #[derive(Clone, Debug, PartialEq)]
-pub struct WriteCriteria {
+pub struct ConditionalWriteCriteria {
     /// Conditions on elements.
-    pub filters: Vec<Filter>,
+    pub filters: Vec<ElementEqualityFilter>,
     /// Conditions by search parameters, which an engine answers from its index.
-    pub search: Option<Box<SearchCondition>>,
+    pub search: Option<Box<ConditionalWriteSearch>>,
 }
 
 /// The reason why criteria cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum CriteriaError {
+pub enum CriteriaParseError {
     /// A condition on an element, or one that says nothing.
     #[error(transparent)]
     Query(#[from] QueryError),
@@ -36,69 +37,68 @@ pub enum CriteriaError {
     Search(#[from] SearchError),
 }
 
-impl From<Vec<Filter>> for WriteCriteria {
-    fn from(filters: Vec<Filter>) -> Self {
+impl From<Vec<ElementEqualityFilter>> for ConditionalWriteCriteria {
+    fn from(filters: Vec<ElementEqualityFilter>) -> Self {
         Self { filters, search: None }
     }
 }
 
-impl FromIterator<Filter> for WriteCriteria {
-    fn from_iter<T: IntoIterator<Item = Filter>>(filters: T) -> Self {
+impl FromIterator<ElementEqualityFilter> for ConditionalWriteCriteria {
+    fn from_iter<T: IntoIterator<Item = ElementEqualityFilter>>(filters: T) -> Self {
         filters.into_iter().collect::<Vec<_>>().into()
     }
 }
 
-impl WriteCriteria {
-    /// Reads criteria whose names are elements, all of them equalities.
+impl ConditionalWriteCriteria {
+    /// Parses criteria whose names are elements and that are all equalities.
     ///
     /// # Errors
-    /// See [`query::condition`].
-    pub fn by_elements(text: &str) -> Result<Self, CriteriaError> {
-        Ok(query::condition(text)?.into())
+    /// See [`query::parse_condition_filters`].
+    pub fn parse_element_criteria(text: &str) -> Result<Self, CriteriaParseError> {
+        Ok(query_parsing::parse_condition_filters(text)?.into())
     }
 
-    /// Reads criteria whose names are search parameters; a path of elements (`.name.family`) is an equality
-    /// here as well, and `id` stands for `_id`, as it does where elements are named.
+    /// Parses criteria whose names are search parameters or element paths (`.name.family`).
     ///
     /// # Errors
-    /// [`CriteriaError`], for whatever does not select: also `_count`, `_sort`, `_include` and the like.
-    pub fn by_parameters(
+    /// [`CriteriaParseError`], for whatever does not select: also `_count`, `_sort`, `_include` and the like.
+    pub fn parse_search_criteria(
         catalog: &SearchParameterCatalog,
-        request: &SearchContext<'_>,
+        request: &SearchParseContext<'_>,
         text: &str,
-    ) -> Result<Self, CriteriaError> {
-        let pairs: Vec<_> = form_urlencoded::parse(query::criteria(text).as_bytes()).collect();
-        if let Some((name, _)) = pairs.iter().find(|(name, _)| fhir_search::is_about_the_answer(name)) {
+    ) -> Result<Self, CriteriaParseError> {
+        let pairs: Vec<_> = form_urlencoded::parse(query_parsing::strip_condition_prefix(text).as_bytes()).collect();
+        if let Some((name, _)) = pairs.iter().find(|(name, _)| fhir_search::is_search_result_parameter(name)) {
             return Err(SearchError::Unsupported(name.to_string()).into());
         }
         let (paths, named): (Vec<_>, Vec<_>) = pairs.iter().partition(|(name, _)| name.starts_with('.'));
         let paths = paths.iter().map(|(name, value)| (name.as_ref(), value.as_ref()));
-        let filters = query::list(request.resource_type.clone(), paths)?.filters;
+        let filters = query_parsing::parse_list_query(request.resource_type.clone(), paths)?.filters;
         let named = named.iter().map(|(name, value)| match name.as_ref() {
             "id" => ("_id", value.as_ref()),
             name => (name, value.as_ref()),
         });
-        let request = SearchContext { handling: UnknownParameterHandling::Strict, ..*request };
-        let (search, _) = fhir_search::parse(catalog, &request, named)?;
+        let request = SearchParseContext { handling: UnknownParameterHandling::Strict, ..*request };
+        let (search, _) = fhir_search::parse_search(catalog, &request, named)?;
         if search.clauses.is_empty() && filters.is_empty() {
             return Err(QueryError::Empty.into());
         }
         let search = (!search.clauses.is_empty())
-            .then(|| Box::new(SearchCondition { search, base_url: request.base_url.to_owned() }));
+            .then(|| Box::new(ConditionalWriteSearch { search, base_url: request.base_url.to_owned() }));
         Ok(Self { filters, search })
     }
 
-    /// Returns the other types that their chains lead to.
+    /// Returns the other resource types that the chains of the criteria lead to.
     #[must_use]
-    pub fn referenced_types(&self) -> BTreeSet<&ResourceType> {
-        self.search.iter().flat_map(|condition| condition.referenced_types()).collect()
+    pub fn chained_resource_types(&self) -> BTreeSet<&ResourceType> {
+        self.search.iter().flat_map(|condition| condition.chained_resource_types()).collect()
     }
 
-    /// Returns whether a resource meets them; a condition on other resources is met by none without a `resolver`.
+    /// Returns whether a resource matches the criteria; those on other resources need a `resolver`.
     #[must_use]
-    pub fn are_met_by(&self, stored: &StoredResource, resolver: Option<&dyn ReferenceResolver>) -> bool {
-        let found = self.search.as_ref().is_none_or(|condition| condition.is_met_by(stored, resolver));
-        found && self.filters.iter().all(|filter| filter.matches(stored))
+    pub fn matches_resource(&self, stored: &StoredResource, resolver: Option<&dyn ReferenceResolver>) -> bool {
+        let found = self.search.as_ref().is_none_or(|condition| condition.matches_resource(stored, resolver));
+        found && self.filters.iter().all(|filter| filter.matches_resource(stored))
     }
 }
 
@@ -108,11 +108,11 @@ mod tests {
 
     use super::*;
 
-    fn read(text: &str) -> Result<WriteCriteria, CriteriaError> {
+    fn read(text: &str) -> Result<ConditionalWriteCriteria, CriteriaParseError> {
         let resource_type = "Patient".parse().unwrap();
-        WriteCriteria::by_parameters(
-            &SearchParameterCatalog::base(),
-            &SearchContext::strict(&resource_type, "https://payer.example/fhir", 0),
+        ConditionalWriteCriteria::parse_search_criteria(
+            &SearchParameterCatalog::with_r4_only(),
+            &SearchParseContext::strict(&resource_type, "https://payer.example/fhir", 0),
             text,
         )
     }
@@ -120,7 +120,7 @@ mod tests {
     fn is_met(text: &str) -> bool {
         let body = json!({"name": [{"family": "Muster"}], "identifier": [{"system": "http://s", "value": "1"}]});
         let stored = StoredResource { key: "Patient/p".parse().unwrap(), version: 1, updated_us: 5, resource: body };
-        read(text).unwrap().are_met_by(&stored, None)
+        read(text).unwrap().matches_resource(&stored, None)
     }
 
     #[test]
@@ -157,7 +157,7 @@ mod tests {
             "identifier=1&_text=x",
             "birthdate=soon",
         ] {
-            assert!(matches!(read(text), Err(CriteriaError::Search(_))), "{text}");
+            assert!(matches!(read(text), Err(CriteriaParseError::Search(_))), "{text}");
         }
     }
 
@@ -171,12 +171,15 @@ mod tests {
     #[test]
     fn a_question_mark_in_a_value_takes_nothing_away_from_the_condition() {
         assert!(!is_met("identifier=x?_id=p"), "it is one value, and no condition on the id");
-        assert_eq!(WriteCriteria::by_elements("a=b?id=p").unwrap(), vec![Filter::new(["a"], "b?id=p")].into());
+        assert_eq!(
+            ConditionalWriteCriteria::parse_element_criteria("a=b?id=p").unwrap(),
+            vec![ElementEqualityFilter::new(["a"], "b?id=p")].into()
+        );
     }
 
     #[test]
     fn without_others_a_chain_is_met_by_no_resource() {
         assert!(!is_met("general-practitioner.name=x"));
-        assert_eq!(read("general-practitioner:Practitioner.name=x").unwrap().referenced_types().len(), 1);
+        assert_eq!(read("general-practitioner:Practitioner.name=x").unwrap().chained_resource_types().len(), 1);
     }
 }

@@ -12,15 +12,15 @@ mod scoped;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use fhir_resource::compartment::{CompartmentMembership, membership};
-use fhir_resource::{Compartment, ResourceKey, ResourceType};
+use fhir_resource::patient_compartment::{CompartmentMembership, patient_compartment_membership};
+use fhir_resource::{PatientCompartment, ResourceKey, ResourceType};
 use serde_json::Value;
 
-use crate::match_group;
+use crate::member_match_group;
 
-pub use criterion::{CodingCriterion, ExactCoding, FilterCriterion, UnsupportedCriterionError};
-pub use ownership::{GroupOwnership, OrganizationIdentifier};
-pub use scoped::ScopeSearch;
+pub use criterion::{AccessFilterCriterion, CodingCriterion, ExactCodingMatch, UnsupportedCriterionError};
+pub use ownership::{GroupOwnershipFilter, OrganizationIdentifier};
+pub use scoped::GranularScopeSearch;
 
 /// The resources of one type that a caller may access.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,19 +29,19 @@ pub enum AccessFilter {
     #[default]
     Everything,
     /// Those in any of the regions; none of them when there are none.
-    Within(Arc<[FilterBranch]>),
+    Within(Arc<[AccessFilterBranch]>),
 }
 
 /// One alternative of an access filter: resources that meet all its conditions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FilterBranch {
+pub struct AccessFilterBranch {
     /// Only what is in this compartment.
-    pub compartment: Option<Compartment>,
+    pub compartment: Option<PatientCompartment>,
     /// Only what meets all of these.
-    pub criteria: Vec<FilterCriterion>,
+    pub criteria: Vec<AccessFilterCriterion>,
 }
 
-/// The resources that a writer may access, as a write checks them.
+/// The access of a writer, which its write must stay within.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WriteAccess {
     /// What a condition may find.
@@ -53,69 +53,71 @@ pub struct WriteAccess {
 }
 
 impl AccessFilter {
-    /// Returns the union of `regions`; a region that leaves nothing out makes it everything.
+    /// Returns the filter of resources in any of the branches; an unrestricted branch makes it everything.
     #[must_use]
-    pub fn union(regions: Vec<FilterBranch>) -> Self {
-        if regions.contains(&FilterBranch::default()) { Self::Everything } else { Self::Within(regions.into()) }
+    pub fn union_of_branches(regions: Vec<AccessFilterBranch>) -> Self {
+        if regions.contains(&AccessFilterBranch::default()) { Self::Everything } else { Self::Within(regions.into()) }
     }
 
-    /// Returns the Groups that a caller reaches where nothing else confines it.
+    /// Returns the filter of the Groups that an organization may access, when nothing else restricts it.
     #[must_use]
-    pub fn of_groups(ownership: GroupOwnership) -> Self {
-        Self::Everything
-            .narrowed(&FilterBranch { compartment: None, criteria: vec![FilterCriterion::Ownership(ownership)] })
+    pub fn of_owned_groups(ownership: GroupOwnershipFilter) -> Self {
+        Self::Everything.narrowed_to_branch(&AccessFilterBranch {
+            compartment: None,
+            criteria: vec![AccessFilterCriterion::Ownership(ownership)],
+        })
     }
 
-    /// Returns what of it also lies in `region`, as a list asks for it.
+    /// Returns the filter restricted to what the branch also contains.
     #[must_use]
-    pub fn narrowed(self, region: &FilterBranch) -> Self {
+    pub fn narrowed_to_branch(self, region: &AccessFilterBranch) -> Self {
         match self {
-            Self::Everything => Self::union(vec![region.clone()]),
+            Self::Everything => Self::union_of_branches(vec![region.clone()]),
             Self::Within(regions) => Self::Within(regions.iter().filter_map(|part| part.narrowed(region)).collect()),
         }
     }
 
-    /// Returns whether something may lie outside.
+    /// Returns whether the filter may exclude a resource.
     #[must_use]
-    pub const fn is_confined(&self) -> bool {
+    pub const fn is_restricted(&self) -> bool {
         matches!(self, Self::Within(_))
     }
 
-    /// Returns whether a resource may stand under this key that the caller must not learn of.
+    /// Returns whether a resource may exist under this key whose existence the caller must not learn.
     ///
     /// Where scopes leave a part of a type open, that is every key. Where only the Groups of matches are other
     /// organizations' it is the keys that matches give.
     #[must_use]
-    pub fn hides(&self, key: &ResourceKey) -> bool {
+    pub fn may_hide_resource(&self, key: &ResourceKey) -> bool {
         let Self::Within(regions) = self else { return false };
-        let is_open = regions.iter().any(FilterBranch::is_all_but_others_groups);
-        !is_open || match_group::is_id_of_match(key.id.as_str())
+        let is_open = regions.iter().any(AccessFilterBranch::is_all_but_others_groups);
+        !is_open || member_match_group::is_match_group_id(key.id.as_str())
     }
 
-    /// Returns whether only an index of searches can list what it holds; without one it can be asked about a resource.
+    /// Returns whether listing the resources of the filter needs the search index.
     #[must_use]
-    pub fn needs_index(&self) -> bool {
+    pub fn needs_search_index(&self) -> bool {
         let Self::Within(regions) = self else { return false };
         let mut criteria = regions.iter().flat_map(|region| &region.criteria);
-        criteria.any(|criterion| matches!(criterion, FilterCriterion::Search(_)))
+        criteria.any(|criterion| matches!(criterion, AccessFilterCriterion::Search(_)))
     }
 
-    /// Returns whether the resource is one of them; `resource` is the body as stored or in FHIR's format.
+    /// Returns whether the filter contains the resource, in either format.
     #[must_use]
-    pub fn contains(&self, key: &ResourceKey, resource: &Value) -> bool {
+    pub fn contains_resource(&self, key: &ResourceKey, resource: &Value) -> bool {
         match self {
             Self::Everything => true,
             Self::Within(regions) => regions.iter().any(|region| region.contains(key, resource)),
         }
     }
 
-    /// Returns whether a write may make `resource` of what was there before, which is inside already.
+    /// Returns whether a write may change `before`, which the caller may access, to `resource`.
     ///
     /// Not specified; what is made has to be inside, and in no other patient's compartment unless it
     /// was before: else a caller who may write one record could write into another's. No Patient is made,
     /// because a compartment is that of a patient who exists.
     #[must_use]
-    pub fn admits(&self, key: &ResourceKey, before: Option<&Value>, resource: &Value) -> bool {
+    pub fn allows_write(&self, key: &ResourceKey, before: Option<&Value>, resource: &Value) -> bool {
         match self {
             Self::Everything => true,
             Self::Within(regions) => regions.iter().any(|region| region.admits(key, before, resource)),
@@ -123,7 +125,7 @@ impl AccessFilter {
     }
 }
 
-impl FilterBranch {
+impl AccessFilterBranch {
     /// Returns what lies in both; `None` where they are compartments of different patients.
     ///
     /// Not specified; what is in two patients' compartments is not found by the one for the other.
@@ -136,12 +138,12 @@ impl FilterBranch {
     }
 
     fn contains(&self, key: &ResourceKey, resource: &Value) -> bool {
-        let inside = self.compartment.as_ref().is_none_or(|compartment| compartment.contains(key, resource));
-        inside && self.criteria.iter().all(|criterion| criterion.holds(key, resource))
+        let inside = self.compartment.as_ref().is_none_or(|compartment| compartment.contains_resource(key, resource));
+        inside && self.criteria.iter().all(|criterion| criterion.matches_resource(key, resource))
     }
 
     fn is_all_but_others_groups(&self) -> bool {
-        self.compartment.is_none() && self.criteria.iter().all(|one| matches!(one, FilterCriterion::Ownership(_)))
+        self.compartment.is_none() && self.criteria.iter().all(|one| matches!(one, AccessFilterCriterion::Ownership(_)))
     }
 
     fn admits(&self, key: &ResourceKey, before: Option<&Value>, resource: &Value) -> bool {
@@ -151,11 +153,11 @@ impl FilterBranch {
         let Some(compartment) = &self.compartment else {
             return self.contains(key, resource);
         };
-        if before.is_none() && membership(&key.resource_type) == CompartmentMembership::Itself {
+        if before.is_none() && patient_compartment_membership(&key.resource_type) == CompartmentMembership::Itself {
             return false;
         }
-        let known = before.map(|before| compartment.others(key, before)).unwrap_or_default();
-        self.contains(key, resource) && compartment.others(key, resource).is_subset(&known)
+        let known = before.map(|before| compartment.other_patient_ids(key, before)).unwrap_or_default();
+        self.contains(key, resource) && compartment.other_patient_ids(key, resource).is_subset(&known)
     }
 }
 

@@ -1,24 +1,27 @@
 //! A store in memory, for tests and for programs that keep nothing.
 //!
-//! It runs the same rules as the engines ([`crate::plan`]) and is the shortest example of how to.
+//! It runs the same rules as the engines ([`crate::transaction_plan`]) and is the shortest example of how to.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
-use fhir_resource::{ResourceId, ResourceKey, ResourceType, StoredResource, StoredText};
+use fhir_resource::{ResourceId, ResourceKey, ResourceType, StoredResource, StoredResourceText};
 use fhir_search::ReferenceResolver;
 use uuid::{Builder, Uuid};
 
-use crate::history::{ChangeKind, HistoryPage, HistoryPager, HistoryQuery, PagerDemand, Version};
-use crate::plan::{self, WriteDecision, WriteTarget};
-use crate::ports::{
-    ListPage, ListQuery, ResourceLookup, ResourceStore, StoreError, TransactionError, Write, WriteError, WriteOutcome,
+use crate::access_filter::AccessFilter;
+use crate::history::{
+    HistoryPage, HistoryPageBuilder, HistoryQuery, HistoryVersionDemand, ResourceVersion, VersionInteraction,
 };
-use crate::selection::AccessFilter;
+use crate::ports::{
+    ListPage, ListQuery, ResourceLookup, ResourceStore, ResourceWrite, StoreError, TransactionError, WriteError,
+    WriteOutcome,
+};
+use crate::transaction_plan::{self, WriteDecision, WriteTarget};
 
-/// Resources in a sorted map behind one lock; a transaction holds the lock from start to end.
+/// A resource store in memory, a sorted map behind one lock, for tests and programs that persist nothing.
 ///
 /// Ids it gives are counted, not random, so that tests know them: two stores give the same ids,
 /// and they are no secrets.
@@ -31,7 +34,7 @@ pub struct MemoryStore {
 struct State {
     rows: BTreeMap<ResourceKey, Row>,
     /// Oldest first.
-    versions: Vec<Version>,
+    versions: Vec<ResourceVersion>,
     last_version: i64,
     last_id: u128,
 }
@@ -62,9 +65,9 @@ impl ResourceStore for MemoryStore {
         Ok(lookup(self.lock().rows.get(key)))
     }
 
-    async fn read_text(&self, key: &ResourceKey) -> Result<ResourceLookup<StoredText>, StoreError> {
+    async fn read_as_text(&self, key: &ResourceKey) -> Result<ResourceLookup<StoredResourceText>, StoreError> {
         Ok(match lookup(self.lock().rows.get(key)) {
-            ResourceLookup::Found(stored) => ResourceLookup::Found(StoredText::from(&stored)),
+            ResourceLookup::Found(stored) => ResourceLookup::Found(StoredResourceText::from(&stored)),
             ResourceLookup::Deleted { version } => ResourceLookup::Deleted { version },
             ResourceLookup::Missing => ResourceLookup::Missing,
         })
@@ -73,8 +76,8 @@ impl ResourceStore for MemoryStore {
     async fn list(&self, query: &ListQuery) -> Result<ListPage, StoreError> {
         let state = self.lock();
         let is_asked_for = |stored: &StoredResource| {
-            query.filters.iter().all(|filter| filter.matches(stored))
-                && query.within.contains(&stored.key, &stored.resource)
+            query.filters.iter().all(|filter| filter.matches_resource(stored))
+                && query.within.contains_resource(&stored.key, &stored.resource)
         };
         let matching = || state.live(&query.resource_type).filter(|stored| is_asked_for(stored));
         let skipped = usize::try_from(query.offset()).unwrap_or(usize::MAX);
@@ -85,35 +88,35 @@ impl ResourceStore for MemoryStore {
         })
     }
 
-    async fn version(&self, key: &ResourceKey, version: i64) -> Result<Option<Version>, StoreError> {
+    async fn read_version(&self, key: &ResourceKey, version: i64) -> Result<Option<ResourceVersion>, StoreError> {
         let state = self.lock();
         let found = state.versions.iter().find(|known| known.stored.version == version && known.stored.key == *key);
         Ok(found.cloned())
     }
 
-    async fn history(&self, query: &HistoryQuery) -> Result<HistoryPage, StoreError> {
+    async fn read_history(&self, query: &HistoryQuery) -> Result<HistoryPage, StoreError> {
         let state = self.lock();
-        let mut versions: Vec<&Version> =
+        let mut versions: Vec<&ResourceVersion> =
             state.versions.iter().filter(|version| is_asked_for(query, version)).collect();
         versions.sort_by_key(|version| Reverse((version.stored.updated_us, version.stored.version)));
-        let mut pager = HistoryPager::new(query);
+        let mut pager = HistoryPageBuilder::new(query);
         for version in versions {
-            if pager.take(version.clone()) == PagerDemand::Nothing {
+            if pager.add_version(version.clone()) == HistoryVersionDemand::Nothing {
                 break;
             }
         }
         Ok(pager.finish())
     }
 
-    async fn kinds(&self) -> Result<Vec<ResourceType>, StoreError> {
+    async fn stored_types(&self) -> Result<Vec<ResourceType>, StoreError> {
         let state = self.lock();
         let kinds: BTreeSet<ResourceType> = state.rows.keys().map(|key| key.resource_type.clone()).collect();
         Ok(kinds.into_iter().collect())
     }
 
-    async fn transact(
+    async fn transact_writes(
         &self,
-        writes: Vec<Write>,
+        writes: Vec<ResourceWrite>,
         now_us: i64,
     ) -> Result<Result<Vec<WriteOutcome>, TransactionError>, StoreError> {
         let mut state = self.lock();
@@ -144,12 +147,12 @@ impl State {
     }
 }
 
-fn is_asked_for(query: &HistoryQuery, version: &Version) -> bool {
+fn is_asked_for(query: &HistoryQuery, version: &ResourceVersion) -> bool {
     let stored = &version.stored;
     query.kinds.iter().any(|(resource_type, _)| *resource_type == stored.key.resource_type)
         && query.id.as_ref().is_none_or(|id| *id == stored.key.id)
         && query.window.since_us.is_none_or(|since_us| stored.updated_us >= since_us)
-        && query.window.after.is_none_or(|place| place.precedes(stored))
+        && query.window.after.is_none_or(|place| place.is_before_version(stored))
 }
 
 fn lookup(row: Option<&Row>) -> ResourceLookup {
@@ -169,19 +172,19 @@ struct Reached<'a> {
 impl Reached<'_> {
     fn has(&self, stored: &StoredResource) -> bool {
         let within = self.chained.get(&stored.key.resource_type);
-        within.is_some_and(|within| within.contains(&stored.key, &stored.resource))
+        within.is_some_and(|within| within.contains_resource(&stored.key, &stored.resource))
     }
 }
 
 impl ReferenceResolver for Reached<'_> {
-    fn read(&self, key: &ResourceKey) -> Option<StoredResource> {
+    fn find_resource(&self, key: &ResourceKey) -> Option<StoredResource> {
         match lookup(self.state.rows.get(key)) {
             ResourceLookup::Found(stored) if self.has(&stored) => Some(stored),
             ResourceLookup::Found(_) | ResourceLookup::Deleted { .. } | ResourceLookup::Missing => None,
         }
     }
 
-    fn all(&self, resource_type: &ResourceType) -> Vec<StoredResource> {
+    fn resources_of_type(&self, resource_type: &ResourceType) -> Vec<StoredResource> {
         self.state.live(resource_type).filter(|stored| self.has(stored)).cloned().collect()
     }
 }
@@ -189,7 +192,7 @@ impl ReferenceResolver for Reached<'_> {
 /// What a transaction will have changed.
 struct Changes {
     rows: BTreeMap<ResourceKey, Row>,
-    versions: Vec<Version>,
+    versions: Vec<ResourceVersion>,
     last_version: i64,
     last_id: u128,
 }
@@ -208,34 +211,35 @@ struct Transaction<'a> {
 }
 
 impl Transaction<'_> {
-    fn run(&mut self, writes: Vec<Write>) -> Result<Vec<WriteOutcome>, TransactionError> {
+    fn run(&mut self, writes: Vec<ResourceWrite>) -> Result<Vec<WriteOutcome>, TransactionError> {
         let refuse = |index| move |cause| TransactionError { index, cause };
         let mut targets = Vec::with_capacity(writes.len());
         for (index, write) in writes.iter().enumerate() {
             targets.push(self.resolve(write).map_err(refuse(index))?);
         }
-        plan::check_overlap(&targets).map_err(|(index, cause)| TransactionError { index, cause })?;
-        let urls = plan::full_urls(&writes, &targets);
+        transaction_plan::check_distinct_targets(&targets)
+            .map_err(|(index, cause)| TransactionError { index, cause })?;
+        let urls = transaction_plan::collect_full_urls(&writes, &targets);
         let mut answers = Vec::with_capacity(writes.len());
         for (index, (write, target)) in writes.into_iter().zip(&targets).enumerate() {
-            let current = target.key().map_or(ResourceLookup::Missing, |key| self.current(key));
-            let decision = plan::decide(write, target, current, &urls).map_err(refuse(index))?;
+            let current = target.current_state_key().map_or(ResourceLookup::Missing, |key| self.current(key));
+            let decision = transaction_plan::decide_write(write, target, current, &urls).map_err(refuse(index))?;
             answers.push(self.carry_out(decision));
         }
         Ok(answers)
     }
 
-    fn resolve(&mut self, write: &Write) -> Result<WriteTarget, WriteError> {
-        let matches: Vec<ResourceKey> = match plan::condition(write) {
+    fn resolve(&mut self, write: &ResourceWrite) -> Result<WriteTarget, WriteError> {
+        let matches: Vec<ResourceKey> = match transaction_plan::conditional_write_lookup(write) {
             Some(condition) => {
                 let reached = Reached { state: self.before, chained: &condition.reach.chained };
                 let live = self.before.live(&write.resource_type);
-                let found = live.filter(|stored| condition.is_met_by(stored, Some(&reached)));
+                let found = live.filter(|stored| condition.matches_resource(stored, Some(&reached)));
                 found.map(|stored| stored.key.clone()).take(2).collect()
             }
             None => Vec::new(),
         };
-        plan::resolve(write, &matches, &self.next_id())
+        transaction_plan::resolve_write_target(write, &matches, &self.next_id())
     }
 
     fn current(&self, key: &ResourceKey) -> ResourceLookup {
@@ -244,20 +248,20 @@ impl Transaction<'_> {
 
     fn carry_out(&mut self, decision: WriteDecision) -> WriteOutcome {
         if matches!(decision, WriteDecision::Nothing(_)) {
-            return decision.written(0, self.now_us);
+            return decision.into_write_outcome(0, self.now_us);
         }
         self.after.last_version += 1;
         let version = self.after.last_version;
-        let written = decision.written(version, self.now_us);
+        let written = decision.into_write_outcome(version, self.now_us);
         let (change, row, stored) = match &written {
-            WriteOutcome::Created(stored) => (ChangeKind::Created, Row::Live(stored.clone()), stored),
-            WriteOutcome::Updated(stored) => (ChangeKind::Updated, Row::Live(stored.clone()), stored),
-            WriteOutcome::Deleted(stored) => (ChangeKind::Deleted, Row::Dead { version }, stored),
+            WriteOutcome::Created(stored) => (VersionInteraction::Created, Row::Live(stored.clone()), stored),
+            WriteOutcome::Updated(stored) => (VersionInteraction::Updated, Row::Live(stored.clone()), stored),
+            WriteOutcome::Deleted(stored) => (VersionInteraction::Deleted, Row::Dead { version }, stored),
             WriteOutcome::Unchanged(_) | WriteOutcome::Existing(_) | WriteOutcome::Absent => return written,
         };
         self.after.rows.insert(stored.key.clone(), row);
         let stored = StoredResource { version, updated_us: self.now_us, ..stored.clone() };
-        self.after.versions.push(Version { change, stored });
+        self.after.versions.push(ResourceVersion { change, stored });
         written
     }
 

@@ -5,9 +5,9 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::bundle::{BundleError, EntryError};
+use crate::bundle::{BundleEntryError, RequestBundleError};
 use crate::ports::{SearchExecutionError, WriteError};
-use crate::query::QueryError;
+use crate::query_parsing::QueryError;
 
 /// The severity of an issue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,22 +57,22 @@ const fn kind(id: &'static str, code: &'static str, text: &'static str) -> Issue
 
 /// A request that cannot be understood (400).
 pub const BAD_REQUEST: IssueKind = kind("bad-request", "invalid", "Bad request");
-/// A body that is no JSON, or not of the expected form (400).
-pub const STRUCTURE: IssueKind = kind("invalid", "structure", "Malformed body");
+/// A body that is not JSON or not of the expected form (400).
+pub const MALFORMED_BODY: IssueKind = kind("invalid", "structure", "Malformed body");
 /// No credentials, or wrong ones (401).
 pub const UNAUTHORIZED: IssueKind = kind("unauthorized", "login", "Unauthorized");
-/// Credentials that do not allow the call (403).
+/// Access that the credentials do not allow (403).
 pub const FORBIDDEN: IssueKind = kind("forbidden", "forbidden", "Forbidden");
 /// Nothing under this address (404).
 pub const NOT_FOUND: IssueKind = kind("not-found", "not-found", "Not found");
-/// A method the address does not take (405).
-pub const NOT_SUPPORTED: IssueKind =
+/// A method that the address does not support (405).
+pub const METHOD_NOT_SUPPORTED: IssueKind =
     IssueKind { id: None, severity: IssueSeverity::Fatal, code: "not-supported", text: "Method not allowed" };
-/// A create of what exists (409).
-pub const DUPLICATE: IssueKind = kind("duplicate", "duplicate", "Duplicate key");
-/// Writers that changed the same rows again and again (409).
-pub const CONFLICT: IssueKind = kind("conflict", "conflict", "Conflict");
-/// Something that was deleted (410).
+/// A create of a resource that exists already (409).
+pub const ALREADY_EXISTS: IssueKind = kind("duplicate", "duplicate", "Duplicate key");
+/// Concurrent writes to the same rows that conflicted repeatedly (409).
+pub const WRITE_CONFLICT: IssueKind = kind("conflict", "conflict", "Conflict");
+/// A resource that was deleted (410).
 pub const DELETED: IssueKind = kind("deleted", "deleted", "Deleted");
 /// Another version than the expected one (412).
 pub const VERSION_MISMATCH: IssueKind = kind("precondition-failed", "conflict", "Version Id mismatch");
@@ -80,31 +80,31 @@ pub const VERSION_MISMATCH: IssueKind = kind("precondition-failed", "conflict", 
 pub const MULTIPLE_MATCHES: IssueKind =
     kind("precondition-failed", "multiple-matches", "The condition matches several resources");
 /// A body too large (413).
-pub const TOO_LARGE: IssueKind = kind("too-long", "too-long", "The body is too large");
-/// A question whose answer is too large (413).
-pub const TOO_COSTLY: IssueKind = kind("too-costly", "too-costly", "The answer is too large");
+pub const BODY_TOO_LARGE: IssueKind = kind("too-long", "too-long", "The body is too large");
+/// A request whose answer would be too large (413).
+pub const ANSWER_TOO_LARGE: IssueKind = kind("too-costly", "too-costly", "The answer is too large");
 /// A search takes longer than a search may.
-pub const SEARCH_TOO_COSTLY: IssueKind = kind("too-costly", "too-costly", "The search takes too long");
+pub const SEARCH_TOO_SLOW: IssueKind = kind("too-costly", "too-costly", "The search takes too long");
 /// A resource that breaks a rule (422).
-pub const INVALID: IssueKind = kind("invalid", "invalid", "Invalid resource");
+pub const INVALID_RESOURCE: IssueKind = kind("invalid", "invalid", "Invalid resource");
 /// Too many calls (429).
 pub const THROTTLED: IssueKind =
     IssueKind { id: None, severity: IssueSeverity::Fatal, code: "throttled", text: "Too many requests" };
 /// A failure of the server itself (500).
-pub const INTERNAL: IssueKind = kind("internal", "exception", "Internal error");
+pub const INTERNAL_ERROR: IssueKind = kind("internal", "exception", "Internal error");
 /// A server that cannot answer now (503).
 pub const UNAVAILABLE: IssueKind = kind("unavailable", "transient", "Not available");
 
 impl IssueKind {
-    /// An outcome with one issue of this kind.
+    /// Returns an outcome with one issue of this kind.
     #[must_use]
-    pub fn outcome(self) -> OperationOutcome {
-        OperationOutcome { id: self.id, text: Some(self.text.to_owned()), issues: vec![self.issue()], error: None }
+    pub fn to_outcome(self) -> OperationOutcome {
+        OperationOutcome { id: self.id, text: Some(self.text.to_owned()), issues: vec![self.to_issue()], error: None }
     }
 
-    /// An issue of this kind.
+    /// Returns an issue of this kind.
     #[must_use]
-    pub fn issue(self) -> OutcomeIssue {
+    pub fn to_issue(self) -> OutcomeIssue {
         OutcomeIssue {
             severity: self.severity,
             code: self.code,
@@ -114,7 +114,7 @@ impl IssueKind {
     }
 }
 
-/// One issue of an outcome.
+/// One issue of an `OperationOutcome`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutcomeIssue {
     /// How bad.
@@ -128,16 +128,16 @@ pub struct OutcomeIssue {
 }
 
 impl OutcomeIssue {
-    /// Returns the issue with other diagnostics.
+    /// Returns the issue with these diagnostics.
     #[must_use]
-    pub fn diagnostics(mut self, text: impl Into<String>) -> Self {
+    pub fn with_diagnostics(mut self, text: impl Into<String>) -> Self {
         self.diagnostics = Some(text.into());
         self
     }
 
-    /// Returns the issue at one more place.
+    /// Returns the issue with one more `expression`.
     #[must_use]
-    pub fn at(mut self, expression: impl Into<String>) -> Self {
+    pub fn with_expression(mut self, expression: impl Into<String>) -> Self {
         self.expression.push(expression.into());
         self
     }
@@ -156,7 +156,7 @@ impl OutcomeIssue {
     }
 }
 
-/// An `OperationOutcome`.
+/// An `OperationOutcome` resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OperationOutcome {
     id: Option<&'static str>,
@@ -166,48 +166,47 @@ pub struct OperationOutcome {
 }
 
 impl OperationOutcome {
-    /// An outcome of issues alone, without id and text; it needs one issue at least to be valid.
+    /// Creates an outcome from at least one issue, without id and text.
     #[must_use]
-    pub fn of(issues: Vec<OutcomeIssue>) -> Self {
+    pub fn from_issues(issues: Vec<OutcomeIssue>) -> Self {
         Self { id: None, text: None, issues, error: None }
     }
 
     /// Returns the outcome with diagnostics in its first issue.
     #[must_use]
-    pub fn diagnostics(mut self, text: impl Into<String>) -> Self {
+    pub fn with_diagnostics(mut self, text: impl Into<String>) -> Self {
         if let Some(first) = self.issues.first_mut() {
             first.diagnostics = Some(text.into());
         }
         self
     }
 
-    /// Returns the outcome with the `error` of OAuth as `issue.details` of its first issue, for programs that know no
-    /// better than to look into the body.
+    /// Returns the outcome with an OAuth error code in `details` of its first issue.
     #[must_use]
-    pub fn oauth_error(mut self, error: &'static str) -> Self {
+    pub fn with_oauth_error(mut self, error: &'static str) -> Self {
         self.error = Some(error);
         self
     }
 
-    /// Returns the outcome with one more place in front of those of every issue.
+    /// Returns the outcome with `expression` as a prefix to the expressions of every issue.
     #[must_use]
-    pub fn within(mut self, expression: &str) -> Self {
+    pub fn prefix_expressions(mut self, expression: &str) -> Self {
         for issue in &mut self.issues {
             issue.expression.insert(0, expression.to_owned());
         }
         self
     }
 
-    /// Returns the outcome with these issues instead of its issues, if there are any.
+    /// Returns the outcome with its issues replaced by these, unless there are none.
     #[must_use]
-    pub fn issues(mut self, issues: Vec<OutcomeIssue>) -> Self {
+    pub fn with_issues(mut self, issues: Vec<OutcomeIssue>) -> Self {
         if !issues.is_empty() {
             self.issues = issues;
         }
         self
     }
 
-    /// Returns the resource.
+    /// Returns the resource as JSON.
     #[must_use]
     pub fn to_value(&self) -> Value {
         let mut outcome = Map::new();
@@ -234,65 +233,70 @@ fn escape(text: &str) -> String {
 
 impl From<&WriteError> for OperationOutcome {
     fn from(fault: &WriteError) -> Self {
-        let with = |kind: IssueKind| kind.outcome().diagnostics(fault.to_string());
+        let with = |kind: IssueKind| kind.to_outcome().with_diagnostics(fault.to_string());
         match fault {
             WriteError::AlreadyExists(key) => {
-                DUPLICATE.outcome().diagnostics(format!("Duplicate key: {key} already exists"))
+                ALREADY_EXISTS.to_outcome().with_diagnostics(format!("Duplicate key: {key} already exists"))
             }
-            WriteError::Taken(_) => with(DUPLICATE),
+            WriteError::Taken(_) => with(ALREADY_EXISTS),
             WriteError::VersionMismatch { .. } | WriteError::VersionExcluded(_) => with(VERSION_MISMATCH),
             WriteError::MultipleMatches { .. } | WriteError::SeveralReferents(_) => with(MULTIPLE_MATCHES),
-            WriteError::NotFound(key) => NOT_FOUND.outcome().diagnostics(format!("Resource {key} not found")),
+            WriteError::NotFound(key) => NOT_FOUND.to_outcome().with_diagnostics(format!("Resource {key} not found")),
             WriteError::NothingMatches(_) | WriteError::NoReferent(_) => with(NOT_FOUND),
-            WriteError::TooManyReferents => with(TOO_COSTLY),
-            WriteError::ReadOnly(_) => with(NOT_SUPPORTED),
-            WriteError::Gone(key) => DELETED.outcome().diagnostics(format!("Resource {key} was deleted")),
+            WriteError::TooManyReferents => with(ANSWER_TOO_LARGE),
+            WriteError::ReadOnly(_) => with(METHOD_NOT_SUPPORTED),
+            WriteError::Gone(key) => DELETED.to_outcome().with_diagnostics(format!("Resource {key} was deleted")),
             WriteError::Outside | WriteError::MatchGroup | WriteError::NotSearched(SearchExecutionError::Closed) => {
                 with(FORBIDDEN)
             }
-            WriteError::Patch(_) | WriteError::PatchedReferent(_) | WriteError::UnresolvedReference(_) => with(INVALID),
+            WriteError::Patch(_) | WriteError::PatchedReferent(_) | WriteError::UnresolvedReference(_) => {
+                with(INVALID_RESOURCE)
+            }
             WriteError::NotSearched(SearchExecutionError::Indexing { .. }) => with(UNAVAILABLE),
             WriteError::WrittenTwice(_) | WriteError::NotSearched(SearchExecutionError::Cursor) => with(BAD_REQUEST),
-            WriteError::Nonconforming(issues) => INVALID.outcome().issues(issues.clone()),
+            WriteError::Nonconforming(issues) => INVALID_RESOURCE.to_outcome().with_issues(issues.clone()),
             WriteError::Invalid(faults) => {
-                let issues = faults
-                    .iter()
-                    .map(|fault| INVALID.issue().diagnostics(fault.to_string()).at(fault.expression.as_str()));
-                INVALID.outcome().issues(issues.collect())
+                let issues = faults.iter().map(|fault| {
+                    INVALID_RESOURCE
+                        .to_issue()
+                        .with_diagnostics(fault.to_string())
+                        .with_expression(fault.expression.as_str())
+                });
+                INVALID_RESOURCE.to_outcome().with_issues(issues.collect())
             }
         }
     }
 }
 
-impl From<&BundleError> for OperationOutcome {
-    fn from(fault: &BundleError) -> Self {
+impl From<&RequestBundleError> for OperationOutcome {
+    fn from(fault: &RequestBundleError) -> Self {
         match fault {
-            BundleError::Entry(fault) => Self::from(fault),
-            BundleError::NotABundle | BundleError::Type | BundleError::EntriesNotAnArray => {
-                STRUCTURE.outcome().diagnostics(fault.to_string())
+            RequestBundleError::Entry(fault) => Self::from(fault),
+            RequestBundleError::NotABundle | RequestBundleError::Type | RequestBundleError::EntriesNotAnArray => {
+                MALFORMED_BODY.to_outcome().with_diagnostics(fault.to_string())
             }
-            BundleError::TooManyEntries => TOO_LARGE.outcome().diagnostics(fault.to_string()),
+            RequestBundleError::TooManyEntries => BODY_TOO_LARGE.to_outcome().with_diagnostics(fault.to_string()),
         }
     }
 }
 
-impl From<&EntryError> for OperationOutcome {
-    fn from(fault: &EntryError) -> Self {
-        let outcome = BAD_REQUEST.outcome().diagnostics(fault.problem.to_string());
-        outcome.within(&fault.expression())
+impl From<&BundleEntryError> for OperationOutcome {
+    fn from(fault: &BundleEntryError) -> Self {
+        let outcome = BAD_REQUEST.to_outcome().with_diagnostics(fault.problem.to_string());
+        outcome.prefix_expressions(&fault.entry_fhirpath())
     }
 }
 
 impl From<&QueryError> for OperationOutcome {
     fn from(fault: &QueryError) -> Self {
-        BAD_REQUEST.outcome().diagnostics(fault.to_string())
+        BAD_REQUEST.to_outcome().with_diagnostics(fault.to_string())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::body::{BodyError, BodyProblem};
+    use crate::body_validation::{RequestBodyError, RequestBodyErrorKind};
 
     #[test]
     fn a_denial_reads_as_the_platform_writes_it() {
@@ -305,13 +309,13 @@ mod tests {
             },
             "issue": [{"severity": "fatal", "code": "forbidden", "diagnostics": "Forbidden"}],
         });
-        assert_eq!(FORBIDDEN.outcome().to_value(), expected);
+        assert_eq!(FORBIDDEN.to_outcome().to_value(), expected);
     }
 
     #[test]
     fn a_missing_resource_is_named() {
         let fault = WriteError::NotFound("Client/x".parse().unwrap());
-        let outcome = OperationOutcome::from(&fault).within("Bundle.entry[2]").to_value();
+        let outcome = OperationOutcome::from(&fault).prefix_expressions("Bundle.entry[2]").to_value();
         assert_eq!(outcome["id"], "not-found");
         assert_eq!(outcome["issue"][0]["diagnostics"], "Resource Client/x not found");
         assert_eq!(outcome["issue"][0]["expression"], json!(["Bundle.entry[2]"]));
@@ -320,8 +324,8 @@ mod tests {
     #[test]
     fn every_fault_of_a_body_is_an_issue_with_its_place() {
         let fault = WriteError::Invalid(vec![
-            BodyError::new("Client.id", BodyProblem::OtherId),
-            BodyError::new("Client.meta", BodyProblem::NotAnObject),
+            RequestBodyError::new("Client.id", RequestBodyErrorKind::OtherId),
+            RequestBodyError::new("Client.meta", RequestBodyErrorKind::NotAnObject),
         ]);
         let outcome = OperationOutcome::from(&fault).to_value();
         assert_eq!(outcome["issue"].as_array().map(Vec::len), Some(2));
@@ -331,8 +335,8 @@ mod tests {
 
     #[test]
     fn a_fault_of_an_entry_names_the_entry() {
-        let problem = crate::bundle::EntryErrorKind::Method;
-        let fault = BundleError::Entry(EntryError { index: 3, problem });
+        let problem = crate::bundle::BundleEntryErrorKind::Method;
+        let fault = RequestBundleError::Entry(BundleEntryError { index: 3, problem });
         let outcome = OperationOutcome::from(&fault).to_value();
         assert_eq!(outcome["id"], "bad-request");
         assert_eq!(outcome["issue"][0]["expression"], json!(["Bundle.entry[3]"]));
@@ -340,14 +344,14 @@ mod tests {
 
     #[test]
     fn the_text_is_escaped() {
-        let outcome = OperationOutcome { text: Some("<b>&".to_owned()), ..FORBIDDEN.outcome() };
+        let outcome = OperationOutcome { text: Some("<b>&".to_owned()), ..FORBIDDEN.to_outcome() };
         let div = "<div xmlns=\"http://www.w3.org/1999/xhtml\">&lt;b&gt;&amp;</div>";
         assert_eq!(outcome.to_value()["text"]["div"], div);
     }
 
     #[test]
     fn an_outcome_never_loses_its_last_issue() {
-        assert_eq!(INVALID.outcome().issues(Vec::new()), INVALID.outcome());
+        assert_eq!(INVALID_RESOURCE.to_outcome().with_issues(Vec::new()), INVALID_RESOURCE.to_outcome());
         let outcome = OperationOutcome::from(&WriteError::Invalid(Vec::new())).to_value();
         assert_eq!(outcome["issue"][0]["code"], "invalid");
     }

@@ -7,14 +7,14 @@
 use std::sync::Arc;
 
 use fhir_resource::{ResourceKey, ResourceType};
-use fhir_search::{IndexedDocument, SearchClause, SearchContext, SearchParameterCatalog, SearchRequest};
+use fhir_search::{IndexedDocument, SearchClause, SearchParameterCatalog, SearchParseContext, SearchRequest};
 use serde_json::Value;
 
 use super::criterion::UnsupportedCriterionError;
 
-/// The search of a granular scope, which a resource must match.
+/// The search query of a granular scope, which a resource must match.
 #[derive(Clone, Debug)]
-pub struct ScopeSearch(Arc<Inner>);
+pub struct GranularScopeSearch(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
@@ -24,7 +24,7 @@ struct Inner {
     search: SearchRequest,
 }
 
-impl PartialEq for ScopeSearch {
+impl PartialEq for GranularScopeSearch {
     /// Read from the same words, about the same type.
     fn eq(&self, other: &Self) -> bool {
         let words = |scoped: &Self| {
@@ -35,46 +35,46 @@ impl PartialEq for ScopeSearch {
     }
 }
 
-impl Eq for ScopeSearch {}
+impl Eq for GranularScopeSearch {}
 
-impl ScopeSearch {
-    /// Reads one parameter, decoded.
+impl GranularScopeSearch {
+    /// Parses one decoded parameter of a scope query.
     ///
     /// # Errors
     /// [`UnsupportedCriterionError`], for whatever is not such a condition.
-    pub fn read(
+    pub fn parse(
         catalog: &SearchParameterCatalog,
-        request: &SearchContext<'_>,
+        request: &SearchParseContext<'_>,
         (name, value): (&str, &str),
     ) -> Result<Self, UnsupportedCriterionError> {
         let unsupported =
             || UnsupportedCriterionError { resource_type: request.resource_type.clone(), name: name.to_owned() };
-        let request = SearchContext { handling: fhir_search::UnknownParameterHandling::Strict, ..*request };
-        let (search, _) = fhir_search::parse(catalog, &request, [(name, value)]).map_err(|_| unsupported())?;
+        let request = SearchParseContext { handling: fhir_search::UnknownParameterHandling::Strict, ..*request };
+        let (search, _) = fhir_search::parse_search(catalog, &request, [(name, value)]).map_err(|_| unsupported())?;
         // A parameter about the answer leaves no clause.
         let decidable = !search.clauses.is_empty() && search.clauses.iter().all(is_of_the_resource_alone);
-        if !decidable || !search.value_sets().is_empty() {
+        if !decidable || !search.value_set_urls().is_empty() {
             return Err(unsupported());
         }
         let (name, value, base_url) = (name.to_owned(), value.to_owned(), request.base_url.to_owned());
         Ok(Self(Arc::new(Inner { name, value, base_url, search })))
     }
 
-    /// Returns what has to hold, all of it.
+    /// Returns the clauses, all of which must be met.
     #[must_use]
     pub fn clauses(&self) -> &[SearchClause] {
         &self.0.search.clauses
     }
 
-    /// Returns the type it was read for.
+    /// Returns the resource type of the scope.
     #[must_use]
     pub fn resource_type(&self) -> &ResourceType {
         &self.0.search.resource_type
     }
 
-    /// Returns whether it holds for a resource of its type; of no other type does it say anything.
+    /// Returns whether a resource of its type matches the query; false for any other type.
     #[must_use]
-    pub fn holds(&self, key: &ResourceKey, resource: &Value) -> bool {
+    pub fn matches_resource(&self, key: &ResourceKey, resource: &Value) -> bool {
         let Inner { base_url, search, .. } = self.0.as_ref();
         let document = IndexedDocument {
             resource_type: &key.resource_type,
@@ -91,7 +91,7 @@ fn is_of_the_resource_alone(clause: &SearchClause) -> bool {
     match clause {
         SearchClause::Any { parameter, .. }
         | SearchClause::None { parameter, .. }
-        | SearchClause::Missing { parameter, .. } => parameter.column().is_none(),
+        | SearchClause::Missing { parameter, .. } => parameter.resource_column().is_none(),
         SearchClause::Chain(_) | SearchClause::Has(_) => false,
     }
 }
@@ -104,11 +104,11 @@ mod tests {
 
     const OWN: &str = "https://payer.example/fhir";
 
-    fn read(name: &str, value: &str) -> Result<ScopeSearch, UnsupportedCriterionError> {
+    fn read(name: &str, value: &str) -> Result<GranularScopeSearch, UnsupportedCriterionError> {
         let resource_type = "Observation".parse().unwrap();
-        ScopeSearch::read(
-            &SearchParameterCatalog::base(),
-            &SearchContext::strict(&resource_type, OWN, 0),
+        GranularScopeSearch::parse(
+            &SearchParameterCatalog::with_r4_only(),
+            &SearchParseContext::strict(&resource_type, OWN, 0),
             (name, value),
         )
     }
@@ -121,7 +121,7 @@ mod tests {
             "effectiveDateTime": "2026-03-04",
             "valueQuantity": {"value": 14.2, "code": "g/dL"},
         });
-        read(name, value).unwrap().holds(&"Observation/o".parse().unwrap(), &resource)
+        read(name, value).unwrap().matches_resource(&"Observation/o".parse().unwrap(), &resource)
     }
 
     #[test]
@@ -149,7 +149,7 @@ mod tests {
             assert!(!holds(name, value), "{name}={value}");
         }
         let other_type = read("status:missing", "true").unwrap();
-        assert!(!other_type.holds(&"Condition/c".parse().unwrap(), &json!({})));
+        assert!(!other_type.matches_resource(&"Condition/c".parse().unwrap(), &json!({})));
     }
 
     #[test]

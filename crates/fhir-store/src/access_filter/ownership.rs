@@ -8,20 +8,20 @@
 
 use std::collections::BTreeSet;
 
-use fhir_resource::compartment::any_at;
+use fhir_resource::patient_compartment::any_object_at_path;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::match_group;
+use crate::member_match_group;
 
-/// The Groups that no match made, and those that one made for this organization.
+/// A filter of Groups: those that no member match created, and those created for one organization.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct GroupOwnership {
+pub struct GroupOwnershipFilter {
     /// The organization; no Group of a match is a caller's that proves none.
     pub owner: Option<OrganizationIdentifier>,
 }
 
-/// The identifier of an organization, as its claim says it.
+/// The identifier of an organization, as the B2B claim has it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OrganizationIdentifier {
     /// The system.
@@ -30,22 +30,24 @@ pub struct OrganizationIdentifier {
     pub value: String,
 }
 
-impl GroupOwnership {
-    /// Returns whether a Group, in either format, is reached.
+impl GroupOwnershipFilter {
+    /// Returns whether the filter includes a Group, in either format.
     #[must_use]
-    pub fn holds(&self, group: &Value) -> bool {
-        !match_group::is_made_by_match(group) || self.owns(group)
+    pub fn includes_group(&self, group: &Value) -> bool {
+        !member_match_group::is_match_group(group) || self.owns(group)
     }
 
     fn owns(&self, group: &Value) -> bool {
-        self.owner.as_ref().is_some_and(|owner| match_group::is_made_for(group, &owner.system, &owner.value))
+        self.owner
+            .as_ref()
+            .is_some_and(|owner| member_match_group::is_made_for_organization(group, &owner.system, &owner.value))
     }
 
     /// Returns whether a write may make `after` of what was there before, which is reached already. A Group of a match
     /// stays one, stays its owner's and gains no member; no other Group becomes one.
     pub(super) fn admits(&self, before: Option<&Value>, after: &Value) -> bool {
-        let before = before.filter(|before| match_group::is_made_by_match(before));
-        match (before, match_group::is_made_by_match(after)) {
+        let before = before.filter(|before| member_match_group::is_match_group(before));
+        match (before, member_match_group::is_match_group(after)) {
             (None, is_match) => !is_match,
             (Some(_), false) => false,
             (Some(before), true) => self.owns(after) && members(after).is_subset(&members(before)),
@@ -56,7 +58,7 @@ impl GroupOwnership {
 /// Returns what the members of a Group name, in either format.
 fn members(group: &Value) -> BTreeSet<String> {
     let mut members = BTreeSet::new();
-    any_at(&["member", "entity"], group, &mut |entity| {
+    any_object_at_path(&["member", "entity"], group, &mut |entity| {
         let named = ["reference", "uri", "localRef", "resourceType", "id", "identifier"];
         members.extend(named.iter().filter_map(|name| Some(format!("{name} {}", entity.get(*name)?))));
         false
@@ -72,34 +74,40 @@ mod tests {
 
     const SYSTEM: &str = "http://hl7.org/fhir/sid/us-npi";
 
-    fn ownership(value: &str) -> GroupOwnership {
-        GroupOwnership { owner: Some(OrganizationIdentifier { system: SYSTEM.to_owned(), value: value.to_owned() }) }
+    fn ownership(value: &str) -> GroupOwnershipFilter {
+        GroupOwnershipFilter {
+            owner: Some(OrganizationIdentifier { system: SYSTEM.to_owned(), value: value.to_owned() }),
+        }
     }
 
     fn made(value: &str, members: &[&str]) -> Value {
         let members: Vec<Value> =
             members.iter().map(|id| json!({"entity": {"resourceType": "Patient", "id": id}})).collect();
         json!({
-            "meta": {"profile": [match_group::MEMBER_MATCH]}, "identifier": [{"system": SYSTEM, "value": value}],
-            "code": {"coding": [{"system": match_group::RESULTS, "code": "match"}]}, "member": members,
+            "meta": {"profile": [member_match_group::MEMBER_MATCH_GROUP_PROFILE]}, "identifier": [{"system": SYSTEM, "value": value}],
+            "code": {"coding": [{"system": member_match_group::MATCH_RESULT_CODE_SYSTEM, "code": "match"}]}, "member": members,
         })
     }
 
     #[test]
     fn a_group_of_a_match_is_reached_by_its_owner_alone() {
         let group = made("1", &["a"]);
-        assert!(ownership("1").holds(&group));
-        assert!(!ownership("2").holds(&group) && !GroupOwnership::default().holds(&group));
+        assert!(ownership("1").includes_group(&group));
+        assert!(!ownership("2").includes_group(&group) && !GroupOwnershipFilter::default().includes_group(&group));
         let stamped = |identifier: &str| {
             let identifier = json!({"system": SYSTEM, "value": identifier});
             let native = json!([{"value": {"Reference": {"identifier": identifier}}}]);
-            json!({"meta": {"profile": match_group::TREATMENT}, "characteristic": native})
+            json!({"meta": {"profile": member_match_group::TREATMENT_RELATIONSHIP_PROFILE}, "characteristic": native})
         };
-        assert!(ownership("1").holds(&stamped("1")) && !ownership("1").holds(&stamped("2")));
-        let unstamped = json!({"code": {"coding": [{"system": match_group::RESULTS, "code": "nomatch"}]}});
-        assert!(!ownership("1").holds(&unstamped), "whose it is cannot be told");
+        assert!(ownership("1").includes_group(&stamped("1")) && !ownership("1").includes_group(&stamped("2")));
+        let unstamped =
+            json!({"code": {"coding": [{"system": member_match_group::MATCH_RESULT_CODE_SYSTEM, "code": "nomatch"}]}});
+        assert!(!ownership("1").includes_group(&unstamped), "whose it is cannot be told");
         let other = json!({"code": {"coding": [{"system": "urn:other", "code": "match"}]}, "type": "person"});
-        assert!(GroupOwnership::default().holds(&other) && GroupOwnership::default().holds(&json!({})));
+        assert!(
+            GroupOwnershipFilter::default().includes_group(&other)
+                && GroupOwnershipFilter::default().includes_group(&json!({}))
+        );
     }
 
     #[test]

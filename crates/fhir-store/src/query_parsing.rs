@@ -10,8 +10,8 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
-use crate::filter::Filter;
-use crate::history::HistoryRange;
+use crate::element_filter::ElementEqualityFilter;
+use crate::history::HistoryPageRange;
 use crate::limits;
 use crate::ports::ListQuery;
 
@@ -51,29 +51,29 @@ pub enum QueryError {
     /// A value longer than [`limits::MAX_FILTER_VALUE_BYTES`].
     #[error("the value of {0} is longer than {max} bytes", max = limits::MAX_FILTER_VALUE_BYTES)]
     LongValue(String),
-    /// More than [`limits::MAX_FILTERS`] conditions.
-    #[error("a query has at most {max} conditions", max = limits::MAX_FILTERS)]
+    /// More than [`limits::MAX_QUERY_FILTERS`] conditions.
+    #[error("a query has at most {max} conditions", max = limits::MAX_QUERY_FILTERS)]
     TooMany,
     /// A condition that says nothing, and so would match everything.
     #[error("the condition is empty")]
     Empty,
 }
 
-/// Reads the decoded parameters of a list.
+/// Parses the decoded parameters of a list request.
 ///
-/// A `_count` above [`fhir_search::limits::MAX_COUNT`] is taken as that; `_format` and `_pretty` are passed
+/// A `_count` above [`fhir_search::limits::MAX_PAGE_SIZE`] is taken as that; `_format` and `_pretty` are passed
 /// over.
 ///
 /// # Errors
 /// See [`QueryError`].
-pub fn list<'a>(
+pub fn parse_list_query<'a>(
     resource_type: ResourceType,
     pairs: impl IntoIterator<Item = (&'a str, &'a str)>,
 ) -> Result<ListQuery, QueryError> {
-    let mut query = ListQuery::all(resource_type);
+    let mut query = ListQuery::all_of_type(resource_type);
     for (name, value) in pairs {
         match name {
-            "_count" => query.count = number("_count", value)?.min(fhir_search::limits::MAX_COUNT),
+            "_count" => query.count = number("_count", value)?.min(fhir_search::limits::MAX_PAGE_SIZE),
             "_page" => {
                 let page = number("_page", value)?;
                 query.page = Some(page).filter(|page| *page > 0).ok_or(PAGE_FAULT)?;
@@ -81,25 +81,27 @@ pub fn list<'a>(
             _ if PRESENTATION.contains(&name) => {}
             _ => query.filters.push(filter(name, value)?),
         }
-        if query.filters.len() > limits::MAX_FILTERS {
+        if query.filters.len() > limits::MAX_QUERY_FILTERS {
             return Err(QueryError::TooMany);
         }
     }
     Ok(query)
 }
 
-/// Reads the decoded parameters of a history.
+/// Parses the decoded parameters of a history request.
 ///
-/// A `_count` above [`fhir_search::limits::MAX_COUNT`] is taken as that, and none as one, because a history has no
+/// A `_count` above [`fhir_search::limits::MAX_PAGE_SIZE`] is taken as that, and none as one, because a history has no
 /// total to tell instead; `_at` and `_list` are refused by name.
 ///
 /// # Errors
 /// See [`QueryError`].
-pub fn history<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<HistoryRange, QueryError> {
-    let mut window = HistoryRange::default();
+pub fn parse_history_range<'a>(
+    pairs: impl IntoIterator<Item = (&'a str, &'a str)>,
+) -> Result<HistoryPageRange, QueryError> {
+    let mut window = HistoryPageRange::default();
     for (name, value) in pairs {
         match name {
-            "_count" => window.count = number("_count", value)?.clamp(1, fhir_search::limits::MAX_COUNT),
+            "_count" => window.count = number("_count", value)?.clamp(1, fhir_search::limits::MAX_PAGE_SIZE),
             "_since" => window.since_us = Some(instant("_since", value)?),
             "_cursor" => window.after = Some(value.parse().map_err(|_| QueryError::Cursor)?),
             _ if PRESENTATION.contains(&name) => {}
@@ -125,15 +127,14 @@ fn number(name: &'static str, value: &str) -> Result<u32, QueryError> {
     value.parse().ok().filter(|_| digits).ok_or(QueryError::Number { name })
 }
 
-/// Reads a condition as it stands in `ifNoneExist` or `If-None-Exist`: `id=x`, `name=a&type=b`,
-/// optionally after `Type?` or `?`.
+/// Parses a condition as in `If-None-Exist` into filters.
 ///
 /// # Errors
 /// See [`QueryError`]; a condition without any filter is one of them.
-pub fn condition(text: &str) -> Result<Vec<Filter>, QueryError> {
+pub fn parse_condition_filters(text: &str) -> Result<Vec<ElementEqualityFilter>, QueryError> {
     let mut filters = Vec::new();
-    for (name, value) in form_urlencoded::parse(criteria(text).as_bytes()) {
-        if filters.len() == limits::MAX_FILTERS {
+    for (name, value) in form_urlencoded::parse(strip_condition_prefix(text).as_bytes()) {
+        if filters.len() == limits::MAX_QUERY_FILTERS {
             return Err(QueryError::TooMany);
         }
         filters.push(filter(&name, &value)?);
@@ -141,16 +142,16 @@ pub fn condition(text: &str) -> Result<Vec<Filter>, QueryError> {
     if filters.is_empty() { Err(QueryError::Empty) } else { Ok(filters) }
 }
 
-/// A condition without the `Type?` or `?` it may begin with. A question mark in a value is part of the value.
+/// Returns a condition without its leading `Type?` or `?`. A question mark in a value is part of the value.
 #[must_use]
-pub fn criteria(text: &str) -> &str {
+pub fn strip_condition_prefix(text: &str) -> &str {
     match text.split_once('?') {
         Some((before, criteria)) if !before.contains(['=', '&']) => criteria,
         _ => text,
     }
 }
 
-fn filter(name: &str, value: &str) -> Result<Filter, QueryError> {
+fn filter(name: &str, value: &str) -> Result<ElementEqualityFilter, QueryError> {
     if value.len() > limits::MAX_FILTER_VALUE_BYTES {
         return Err(QueryError::LongValue(name.to_owned()));
     }
@@ -160,10 +161,10 @@ fn filter(name: &str, value: &str) -> Result<Filter, QueryError> {
         return if value.contains('|') {
             Err(QueryError::Token)
         } else {
-            Ok(Filter::new(["identifier", "value"], value))
+            Ok(ElementEqualityFilter::new(["identifier", "value"], value))
         };
     }
-    Ok(Filter::new(path, value))
+    Ok(ElementEqualityFilter::new(path, value))
 }
 
 fn path(name: &str) -> Result<Vec<&str>, QueryError> {
@@ -177,7 +178,7 @@ fn path(name: &str) -> Result<Vec<&str>, QueryError> {
         Some(dotted) => dotted.split('.').collect(),
         None => vec![name],
     };
-    if path.len() > limits::MAX_PATH_SEGMENTS || !path.iter().all(|segment| is_element(segment)) {
+    if path.len() > limits::MAX_FILTER_PATH_SEGMENTS || !path.iter().all(|segment| is_element(segment)) {
         return Err(QueryError::Name(name.to_owned()));
     }
     match path.as_slice() {
@@ -199,7 +200,7 @@ mod tests {
     use super::*;
 
     fn clients(pairs: &[(&str, &str)]) -> Result<ListQuery, QueryError> {
-        list("Client".parse().unwrap(), pairs.iter().copied())
+        parse_list_query("Client".parse().unwrap(), pairs.iter().copied())
     }
 
     #[test]
@@ -212,16 +213,17 @@ mod tests {
     #[test]
     fn a_history_is_asked_for_by_time_count_and_place() {
         let window =
-            history([("_since", "1970-01-01T01:00:00+01:00"), ("_count", "9999"), ("_cursor", "5-3")]).unwrap();
+            parse_history_range([("_since", "1970-01-01T01:00:00+01:00"), ("_count", "9999"), ("_cursor", "5-3")])
+                .unwrap();
         let after = Some("5-3".parse().unwrap());
-        assert_eq!(window, HistoryRange { since_us: Some(0), after, count: fhir_search::limits::MAX_COUNT });
+        assert_eq!(window, HistoryPageRange { since_us: Some(0), after, count: fhir_search::limits::MAX_PAGE_SIZE });
         for (text, us) in [("1970-01-02", 86_400_000_000), ("1970-01-01T01:00:00 01:00", 0)] {
-            assert_eq!(history([("_since", text)]).unwrap().since_us, Some(us), "{text}");
+            assert_eq!(parse_history_range([("_since", text)]).unwrap().since_us, Some(us), "{text}");
         }
         for refused in
             [("_since", "yesterday"), ("_since", "2026-01"), ("_cursor", "x"), ("_count", "-1"), ("_at", "1")]
         {
-            assert!(history([refused]).is_err(), "{refused:?}");
+            assert!(parse_history_range([refused]).is_err(), "{refused:?}");
         }
     }
 
@@ -236,12 +238,12 @@ mod tests {
             ("identifier", "7"),
         ]);
         let expected = vec![
-            Filter::id("c1"),
-            Filter::id("c1"),
-            Filter::new(["name"], "Payer A"),
-            Filter::new(["auth", "client_credentials", "token_format"], "jwt"),
-            Filter::new(["allowed-scopes"], "x"),
-            Filter::new(["identifier", "value"], "7"),
+            ElementEqualityFilter::by_id("c1"),
+            ElementEqualityFilter::by_id("c1"),
+            ElementEqualityFilter::new(["name"], "Payer A"),
+            ElementEqualityFilter::new(["auth", "client_credentials", "token_format"], "jwt"),
+            ElementEqualityFilter::new(["allowed-scopes"], "x"),
+            ElementEqualityFilter::new(["identifier", "value"], "7"),
         ];
         assert_eq!(query.unwrap().filters, expected);
     }
@@ -283,27 +285,27 @@ mod tests {
     fn sizes_are_limited() {
         let long = "x".repeat(limits::MAX_FILTER_VALUE_BYTES + 1);
         assert_eq!(clients(&[("a", &long)]), Err(QueryError::LongValue("a".to_owned())));
-        assert_eq!(clients(&vec![("a", "b"); limits::MAX_FILTERS + 1]), Err(QueryError::TooMany));
-        let deep = ".a".repeat(limits::MAX_PATH_SEGMENTS + 1);
+        assert_eq!(clients(&vec![("a", "b"); limits::MAX_QUERY_FILTERS + 1]), Err(QueryError::TooMany));
+        let deep = ".a".repeat(limits::MAX_FILTER_PATH_SEGMENTS + 1);
         assert_eq!(clients(&[(&deep, "b")]), Err(QueryError::Name(deep.clone())));
     }
 
     #[test]
     fn a_condition_is_read_with_or_without_its_type() {
         for text in ["id=m1", "_id=m1", "?id=m1", "PlatformMigration?_id=m1"] {
-            assert_eq!(condition(text), Ok(vec![Filter::id("m1")]), "{text}");
+            assert_eq!(parse_condition_filters(text), Ok(vec![ElementEqualityFilter::by_id("m1")]), "{text}");
         }
-        let expected = vec![Filter::new(["name"], "a b"), Filter::new(["type"], "x&y")];
-        assert_eq!(condition("name=a+b&type=x%26y"), Ok(expected));
+        let expected = vec![ElementEqualityFilter::new(["name"], "a b"), ElementEqualityFilter::new(["type"], "x&y")];
+        assert_eq!(parse_condition_filters("name=a+b&type=x%26y"), Ok(expected));
     }
 
     #[test]
     fn a_condition_that_would_match_everything_or_pages_is_refused() {
         for text in ["", "?", "Client?", "&"] {
-            assert_eq!(condition(text), Err(QueryError::Empty), "{text}");
+            assert_eq!(parse_condition_filters(text), Err(QueryError::Empty), "{text}");
         }
         let fault = QueryError::Unsupported("_count".to_owned());
-        assert_eq!(condition("_count=1"), Err(fault));
-        assert_eq!(condition("a=b&".repeat(33).as_str()), Err(QueryError::TooMany));
+        assert_eq!(parse_condition_filters("_count=1"), Err(fault));
+        assert_eq!(parse_condition_filters("a=b&".repeat(33).as_str()), Err(QueryError::TooMany));
     }
 }

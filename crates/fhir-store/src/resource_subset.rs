@@ -10,7 +10,7 @@
 
 use serde_json::{Map, Value, json};
 
-use fhir_resource::definitions::{self, ElementContent, ObjectDefinition, StructureDefinition};
+use fhir_resource::type_definitions::{self, ElementJsonContent, ObjectElements, StructureDefinition};
 use fhir_search::SummaryMode;
 
 /// Marks a resource of which elements were left out.
@@ -20,12 +20,13 @@ const SUBSETTED: &str = "SUBSETTED";
 /// Elements that every answer keeps.
 const KEPT: [&str; 4] = ["resourceType", "id", "meta", "modifierExtension"];
 
-/// As much of a resource as was asked for, marked where something is missing: all of it but what `_summary`
-/// leaves out and, if there are `elements`, what is none of them.
+/// Returns the part of a resource that `_summary` and `_elements` select, marked as `SUBSETTED` when something is
+/// missing.
 #[must_use]
-pub fn subset(document: Value, summary: SummaryMode, elements: &[String]) -> Value {
+pub fn apply_summary_and_elements(document: Value, summary: SummaryMode, elements: &[String]) -> Value {
     let Value::Object(mut members) = document else { return document };
-    let structure = members.get("resourceType").and_then(Value::as_str).and_then(definitions::structure);
+    let structure =
+        members.get("resourceType").and_then(Value::as_str).and_then(type_definitions::structure_definition);
     let mut missing = false;
     if !elements.is_empty() {
         missing |= keep(&mut members, |name| is_mandatory(structure, name) || is_asked_for(elements, name));
@@ -34,7 +35,7 @@ pub fn subset(document: Value, summary: SummaryMode, elements: &[String]) -> Val
         (SummaryMode::Data, _) => members.shift_remove("text").is_some(),
         (SummaryMode::Text, Some(_)) => keep(&mut members, |name| name == "text" || is_mandatory(structure, name)),
         (SummaryMode::True, Some(structure)) => {
-            structure.root().is_some_and(|root| summarize(&mut members, (structure, root)))
+            structure.root_elements().is_some_and(|root| summarize(&mut members, (structure, root)))
         }
         (SummaryMode::True | SummaryMode::Text, None) | (SummaryMode::False | SummaryMode::Count, _) => false,
     };
@@ -56,7 +57,8 @@ fn keep(members: &mut Map<String, Value>, wanted: impl Fn(&str) -> bool) -> bool
 }
 
 fn is_mandatory(structure: Option<&StructureDefinition>, name: &str) -> bool {
-    let element = structure.and_then(StructureDefinition::root).and_then(|root| root.element(name));
+    let element =
+        structure.and_then(StructureDefinition::root_elements).and_then(|root| root.element_by_name_or_choice(name));
     element.is_some_and(|element| element.min > 0)
 }
 
@@ -69,17 +71,17 @@ fn is_asked_for(elements: &[String], name: &str) -> bool {
 }
 
 /// Leaves of an object what is part of a summary; whether something went.
-fn summarize(members: &mut Map<String, Value>, (structure, node): (&StructureDefinition, &ObjectDefinition)) -> bool {
-    let mut missing =
-        keep(members, |name| node.element(name).is_some_and(|element| element.is_summary || element.min > 0));
+fn summarize(members: &mut Map<String, Value>, (structure, node): (&StructureDefinition, &ObjectElements)) -> bool {
+    let mut missing = keep(members, |name| {
+        node.element_by_name_or_choice(name).is_some_and(|element| element.is_summary || element.min > 0)
+    });
     for (name, value) in members.iter_mut() {
-        let Some((_, _, element_type)) = node.member(name) else { continue };
+        let Some((_, _, element_type)) = node.resolve_json_member(name) else { continue };
         let inner = match element_type.content {
-            ElementContent::Own(at) => structure.node(at).map(|node| (structure, node)),
-            ElementContent::Complex => {
-                definitions::structure(&element_type.name).and_then(|structure| Some((structure, structure.root()?)))
-            }
-            ElementContent::Primitive(_) | ElementContent::Resource => None,
+            ElementJsonContent::Own(at) => structure.nested_elements(at).map(|node| (structure, node)),
+            ElementJsonContent::Complex => type_definitions::structure_definition(&element_type.name)
+                .and_then(|structure| Some((structure, structure.root_elements()?))),
+            ElementJsonContent::Primitive(_) | ElementJsonContent::Resource => None,
         };
         if let Some(inner) = inner {
             missing |= summarize_each(value, inner);
@@ -88,7 +90,7 @@ fn summarize(members: &mut Map<String, Value>, (structure, node): (&StructureDef
     missing
 }
 
-fn summarize_each(value: &mut Value, of: (&StructureDefinition, &ObjectDefinition)) -> bool {
+fn summarize_each(value: &mut Value, of: (&StructureDefinition, &ObjectElements)) -> bool {
     match value {
         Value::Array(values) => {
             let mut missing = false;
@@ -145,7 +147,7 @@ mod tests {
 
     #[test]
     fn elements_come_with_what_the_type_must_have_and_are_marked() {
-        let shown = subset(observation(), SummaryMode::False, &["value".to_owned()]);
+        let shown = apply_summary_and_elements(observation(), SummaryMode::False, &["value".to_owned()]);
         assert_eq!(
             names(&shown),
             ["resourceType", "id", "modifierExtension", "status", "_status", "code", "valueQuantity", "meta"]
@@ -154,14 +156,14 @@ mod tests {
         assert_eq!(shown["code"], observation()["code"], "an element is shown as a whole");
         let unknown = json!({"resourceType": "Client", "id": "a", "name": "n", "named": 1, "secret": "s"});
         assert_eq!(
-            names(&subset(unknown, SummaryMode::False, &["name".to_owned()])),
+            names(&apply_summary_and_elements(unknown, SummaryMode::False, &["name".to_owned()])),
             ["resourceType", "id", "name", "meta"]
         );
     }
 
     #[test]
     fn a_summary_has_what_the_definitions_mark_down_to_the_types_of_elements() {
-        let shown = subset(observation(), SummaryMode::True, &[]);
+        let shown = apply_summary_and_elements(observation(), SummaryMode::True, &[]);
         let expected = json!({
             "resourceType": "Observation", "id": "a", "modifierExtension": [{"url": "http://m"}],
             "status": "final", "_status": {"id": "s"}, "code": {"text": "c"}, "valueQuantity": {"value": 1, "id": "q"},
@@ -172,19 +174,19 @@ mod tests {
             "resourceType": "DocumentReference", "id": "d", "status": "current",
             "content": [{"attachment": {"contentType": "text/plain", "data": "AAAA", "url": "http://x"}}],
         });
-        let shown = subset(document, SummaryMode::True, &[]);
+        let shown = apply_summary_and_elements(document, SummaryMode::True, &[]);
         assert_eq!(shown["content"], json!([{"attachment": {"contentType": "text/plain", "url": "http://x"}}]));
     }
 
     #[test]
     fn an_element_of_extensions_alone_stays_as_it_is() {
         let only = json!({"resourceType": "Patient", "id": "p", "name": [{"extension": [{"url": "http://absent"}]}]});
-        assert_eq!(subset(only.clone(), SummaryMode::True, &[]), only);
+        assert_eq!(apply_summary_and_elements(only.clone(), SummaryMode::True, &[]), only);
     }
 
     #[test]
     fn a_text_comes_with_what_the_type_must_have() {
-        let shown = subset(observation(), SummaryMode::Text, &[]);
+        let shown = apply_summary_and_elements(observation(), SummaryMode::Text, &[]);
         assert_eq!(
             names(&shown),
             ["resourceType", "id", "text", "modifierExtension", "status", "_status", "code", "meta"]
@@ -196,9 +198,9 @@ mod tests {
         let mut expected = observation();
         expected.as_object_mut().unwrap().shift_remove("text");
         expected["meta"] = tagged();
-        assert_eq!(subset(observation(), SummaryMode::Data, &[]), expected);
+        assert_eq!(apply_summary_and_elements(observation(), SummaryMode::Data, &[]), expected);
         assert_eq!(
-            subset(expected.clone(), SummaryMode::Data, &[]),
+            apply_summary_and_elements(expected.clone(), SummaryMode::Data, &[]),
             expected,
             "marked once, and only where something went"
         );
@@ -207,11 +209,11 @@ mod tests {
     #[test]
     fn what_is_asked_for_whole_and_what_nobody_defined_is_shown_whole() {
         for summary in [SummaryMode::False, SummaryMode::Count] {
-            assert_eq!(subset(observation(), summary, &[]), observation());
+            assert_eq!(apply_summary_and_elements(observation(), summary, &[]), observation());
         }
         let unknown = json!({"resourceType": "Client", "id": "a", "name": "n"});
         for summary in [SummaryMode::True, SummaryMode::Text] {
-            assert_eq!(subset(unknown.clone(), summary, &[]), unknown);
+            assert_eq!(apply_summary_and_elements(unknown.clone(), summary, &[]), unknown);
         }
     }
 }
