@@ -1,6 +1,6 @@
 //! Checks codes against the value sets that their elements require.
 
-use fhir_resource::definitions::{CodesBySystem, ElementDefinition, ElementType, RequiredBinding};
+use fhir_resource::type_definitions::{CodesBySystem, ElementDefinition, ElementType, RequiredBinding};
 use serde_json::Value;
 
 use crate::document_path::DocumentPath;
@@ -33,7 +33,7 @@ pub(crate) fn is_member(codes: &CodesBySystem, element_type: &str, value: &Value
         matches!((text("system"), text("code")), (Some(system), Some(code)) if codes.contains(system, code))
     };
     match element_type {
-        "code" | "string" | "uri" => value.as_str().is_none_or(|code| codes.contains_code(code)),
+        "code" | "string" | "uri" => value.as_str().is_none_or(|code| codes.contains_code_without_system(code)),
         "Coding" | "Quantity" => is_coded(value),
         "CodeableConcept" => value.get("coding").and_then(Value::as_array).into_iter().flatten().any(is_coded),
         _ => true,

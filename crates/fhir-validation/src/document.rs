@@ -1,10 +1,10 @@
 //! Validates a document: visits every member once, together with the definition of its element.
 
-use fhir_resource::definitions::{
-    self, ElementContent, ElementDefinition, ElementType, ObjectDefinition, PrimitiveType, StructureDefinition,
+use fhir_resource::type_definitions::{
+    self, ElementDefinition, ElementJsonContent, ElementType, ObjectElements, PrimitiveType, StructureDefinition,
 };
-use fhir_store::limits::MAX_DEPTH;
-use fhir_store::outcome::OutcomeIssue;
+use fhir_store::limits::MAX_RESOURCE_DEPTH;
+use fhir_store::operation_outcome::OutcomeIssue;
 use serde_json::{Map, Value};
 
 use crate::document_path::DocumentPath;
@@ -46,7 +46,7 @@ struct Walk<'v> {
 #[derive(Clone, Copy)]
 struct Frame<'s> {
     structure: &'s StructureDefinition,
-    node: &'s ObjectDefinition,
+    node: &'s ObjectElements,
     is_resource: bool,
 }
 
@@ -70,7 +70,7 @@ impl<'v> Walk<'v> {
 
     fn resource(&mut self, is: (&str, &StructureDefinition), object: &'v Map<String, Value>, place: &DocumentPath<'_>) {
         let (resource_type, structure) = is;
-        let Some(node) = structure.root() else { return };
+        let Some(node) = structure.root_elements() else { return };
         self.object(Frame { structure, node, is_resource: true }, object, place);
         invariants::resource(resource_type, object, place, &mut self.report);
     }
@@ -79,7 +79,9 @@ impl<'v> Walk<'v> {
     fn nested(&mut self, element: &ElementDefinition, value: &'v Value, place: &DocumentPath<'_>) {
         let Value::Object(object) = value else { return self.unlike(place, "an object", value) };
         let resource_type = object.get(RESOURCE_TYPE).and_then(Value::as_str);
-        let structure = resource_type.and_then(definitions::structure).filter(|structure| structure.is_resource());
+        let structure = resource_type
+            .and_then(type_definitions::structure_definition)
+            .filter(|structure| structure.is_concrete_resource());
         let (Some(resource_type), Some(structure)) = (resource_type, structure) else {
             let found = object.get(RESOURCE_TYPE).map_or_else(|| "none".to_owned(), shown);
             let text = || format!("expected the resourceType of a resource of R4, found {found}");
@@ -95,7 +97,7 @@ impl<'v> Walk<'v> {
     }
 
     fn object(&mut self, frame: Frame<'_>, object: &'v Map<String, Value>, place: &DocumentPath<'_>) {
-        if place.depth >= MAX_DEPTH {
+        if place.depth >= MAX_RESOURCE_DEPTH {
             return self.report.add(IssueType::Structure, place, || "is nested too deeply".to_owned());
         }
         if !frame.is_resource && !object.keys().any(|name| name != "id") {
@@ -122,7 +124,7 @@ impl<'v> Walk<'v> {
     fn member(&mut self, frame: Frame<'_>, member: Member<'v>, present: &mut Present<'v>, place: &DocumentPath<'_>) {
         let bare = member.name.strip_prefix('_');
         let name = bare.unwrap_or(member.name);
-        let Some((at, element, element_type)) = frame.node.member(name) else {
+        let Some((at, element, element_type)) = frame.node.resolve_json_member(name) else {
             return self
                 .report
                 .add(IssueType::Structure, &place.named(member.name), || unknown(frame.node, member.name));
@@ -134,7 +136,7 @@ impl<'v> Walk<'v> {
         let place = place.element(element, element_type);
         match (bare, element_type.content) {
             (None, _) => self.element(frame, (element, element_type), member, &place),
-            (Some(_), ElementContent::Primitive(_)) => self.companion(element, member, &place),
+            (Some(_), ElementJsonContent::Primitive(_)) => self.companion(element, member, &place),
             (Some(_), _) => {
                 let text = || format!("there is no element {}: only primitives have one", member.name);
                 self.report.add(IssueType::Structure, &place, text);
@@ -163,7 +165,7 @@ impl<'v> Walk<'v> {
         let mut companions = None;
         for (index, item) in items.iter().enumerate() {
             let place = place.item(index);
-            if !item.is_null() || !matches!(element_type.content, ElementContent::Primitive(_)) {
+            if !item.is_null() || !matches!(element_type.content, ElementJsonContent::Primitive(_)) {
                 self.value(frame, is, item, &place);
                 continue;
             }
@@ -225,7 +227,7 @@ impl<'v> Walk<'v> {
     ) {
         let (element, element_type) = is;
         match (element_type.content, value) {
-            (ElementContent::Primitive(primitive), _) => {
+            (ElementJsonContent::Primitive(primitive), _) => {
                 // The address of a write says what the id of its resource is.
                 let is_own_id = primitive == PrimitiveType::Id && place.depth == 1 && &*element.name == "id";
                 match primitive::check(primitive, value) {
@@ -233,26 +235,26 @@ impl<'v> Walk<'v> {
                     _ => binding::check(element, element_type, value, place, &mut self.report),
                 }
             }
-            (ElementContent::Resource, _) => self.nested(element, value, place),
-            (ElementContent::Complex, Value::Object(object)) => {
+            (ElementJsonContent::Resource, _) => self.nested(element, value, place),
+            (ElementJsonContent::Complex, Value::Object(object)) => {
                 self.datatype(&element_type.name, object, place);
                 binding::check(element, element_type, value, place, &mut self.report);
                 if &*element_type.name == "Reference" {
                     reference::check(element_type, object, (place, &self.contained), &mut self.report);
                 }
             }
-            (ElementContent::Own(at), Value::Object(object)) => {
-                let Some(node) = frame.structure.node(at) else { return };
+            (ElementJsonContent::Own(at), Value::Object(object)) => {
+                let Some(node) = frame.structure.nested_elements(at) else { return };
                 self.object(Frame { node, is_resource: false, ..frame }, object, place);
             }
-            (ElementContent::Complex | ElementContent::Own(_), other) => self.unlike(place, "an object", other),
+            (ElementJsonContent::Complex | ElementJsonContent::Own(_), other) => self.unlike(place, "an object", other),
         }
     }
 
     /// An object of a type that many elements have.
     fn datatype(&mut self, name: &str, object: &'v Map<String, Value>, place: &DocumentPath<'_>) {
-        let Some(structure) = definitions::structure(name) else { return };
-        let Some(node) = structure.root() else { return };
+        let Some(structure) = type_definitions::structure_definition(name) else { return };
+        let Some(node) = structure.root_elements() else { return };
         self.object(Frame { structure, node, is_resource: false }, object, place);
         invariants::datatype(name, object, place, &mut self.report);
     }
@@ -297,7 +299,7 @@ fn title(element: &ElementDefinition) -> String {
 }
 
 /// Returns what is wrong with a name, and what may have been meant.
-fn unknown(node: &ObjectDefinition, name: &str) -> String {
+fn unknown(node: &ObjectElements, name: &str) -> String {
     let meant = node.elements.iter().find(|element| element.is_choice && name.starts_with(&*element.name));
     match meant {
         Some(element) => {
@@ -305,7 +307,7 @@ fn unknown(node: &ObjectDefinition, name: &str) -> String {
                 .types
                 .iter()
                 .take(8)
-                .map(|element_type| definitions::choice_member(&element.name, &element_type.name));
+                .map(|element_type| type_definitions::choice_member_name(&element.name, &element_type.name));
             let more = if element.types.len() > 8 { ", …" } else { "" };
             format!("expected {}: {}{more}", title(element), names.collect::<Vec<_>>().join(", "))
         }

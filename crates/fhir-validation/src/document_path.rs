@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use fhir_resource::definitions::{ElementDefinition, ElementType};
+use fhir_resource::type_definitions::{ElementDefinition, ElementType};
 
 /// The path of an element in a document, linked to that of its parent and printed only for an issue.
 #[derive(Clone, Copy)]

@@ -1,9 +1,9 @@
 //! Validation of FHIR R4 documents: by the base definitions, by installed profiles, with the codes of value sets.
 //!
-//! **Owns** the judgement of a document in FHIR's format ([`validate`]): names of elements, types of JSON values, formats
-//! of primitives, cardinality, choices of types, required bindings, references and contained resources. A
-//! [`CompiledProfile`] is an installed definition and validates what that requires besides. [`expand_value_set`] lists the
-//! codes of installed value sets.
+//! **Owns** the judgement of a document in FHIR's format ([`validate_fhir_document`]): names of elements, types of JSON
+//! values, formats of primitives, cardinality, choices of types, required bindings, references and contained resources.
+//! A [`CompiledProfile`] is an installed definition and validates what that requires besides. [`expand_value_set`]
+//! lists the codes of installed value sets.
 //!
 //! **Refuses** HTTP, SQL and everything asynchronous but the source of installed definitions ([`CanonicalSource`]).
 //!
@@ -18,18 +18,18 @@
 //! - Whether the target of a reference exists, and what an absolute one that is no address of a resource leads to.
 //! - The `id` of the resource itself: the address of a write decides on it, and takes more than FHIR does
 //!   ([`fhir_resource::ResourceId`]).
-//! - Types that R4 does not have, such as the platform's: [`validate`] returns `None`.
+//! - Types that R4 does not have, such as the platform's: [`validate_fhir_document`] returns `None`.
 //!
 //! # Source
 //! HL7 FHIR R4 (4.0.1): Data Types, JSON Representation, References (contained resources), Narrative, Extensibility.
 //!
 //! # Example
 //! ```
-//! use fhir_validation::validate;
+//! use fhir_validation::validate_fhir_document;
 //! use serde_json::json;
 //!
-//! assert_eq!(validate("Patient", &json!({"resourceType": "Patient", "gender": "female"})), Some(Vec::new()));
-//! assert_eq!(validate("Client", &json!({})), None, "R4 has no such type");
+//! assert_eq!(validate_fhir_document("Patient", &json!({"resourceType": "Patient", "gender": "female"})), Some(Vec::new()));
+//! assert_eq!(validate_fhir_document("Client", &json!({})), None, "R4 has no such type");
 //! ```
 
 mod binding;
@@ -44,34 +44,37 @@ mod reference;
 mod report;
 mod value_set;
 
-use fhir_resource::definitions::{self, StructureDefinition};
-use fhir_resource::format;
-use fhir_store::outcome::OutcomeIssue;
+use fhir_resource::format_conversion;
+use fhir_resource::type_definitions::{self, StructureDefinition};
+use fhir_store::operation_outcome::OutcomeIssue;
 use serde_json::Value;
 
-pub use profile::{CompiledProfile, ProfileError};
+pub use profile::{CompiledProfile, UnusableProfileError};
 pub use value_set::{CanonicalSource, expand_value_set};
 
-/// Returns every issue of a document as a resource of a type: none when it is valid, `None` when R4 has no such type.
+/// Validates a document against the base definition of a type, and returns its issues; `None` when R4 has no such type.
 ///
 /// `resourceType` may be left out, where the address of a write contains it.
 #[must_use]
-pub fn validate(resource_type: &str, document: &Value) -> Option<Vec<OutcomeIssue>> {
-    let structure =
-        definitions::structure(resource_type).filter(|structure| StructureDefinition::is_resource(structure))?;
+pub fn validate_fhir_document(resource_type: &str, document: &Value) -> Option<Vec<OutcomeIssue>> {
+    let structure = type_definitions::structure_definition(resource_type)
+        .filter(|structure| StructureDefinition::is_concrete_resource(structure))?;
     Some(document::validate_document(resource_type, structure, document))
 }
 
-/// Returns every issue of a document in FHIR's format, in the native one, or in a mixture; see [`validate`].
+/// Validates a document in FHIR's format, the native one or a mixture, and returns its issues.
 ///
 /// A document in FHIR's format that is valid, as nearly all are, is visited once.
 #[must_use]
-pub fn validate_either_format(resource_type: &str, document: &Value) -> Option<Vec<OutcomeIssue>> {
-    let issues = validate(resource_type, document)?;
+pub fn validate_document_in_either_format(resource_type: &str, document: &Value) -> Option<Vec<OutcomeIssue>> {
+    let issues = validate_fhir_document(resource_type, document)?;
     if issues.is_empty() {
         Some(issues)
     } else {
-        validate(resource_type, &format::to_fhir_of(resource_type, document.clone()))
+        validate_fhir_document(
+            resource_type,
+            &format_conversion::convert_typed_to_fhir(resource_type, document.clone()),
+        )
     }
 }
 

@@ -1,7 +1,7 @@
 //! Every limit of this crate.
 
-/// Most issues of one validation; more would not help the writer.
+/// Most issues that one validation reports.
 pub const MAX_ISSUES: usize = 50;
 
-/// Characters of a value that an issue shows.
-pub const MAX_SHOWN_CHARACTERS: usize = 60;
+/// Most characters of a value that an issue quotes.
+pub const MAX_SHOWN_VALUE_CHARACTERS: usize = 60;

@@ -8,7 +8,7 @@
 
 use serde_json::Value;
 
-use fhir_resource::definitions::PrimitiveType;
+use fhir_resource::type_definitions::PrimitiveType;
 
 /// Longest string, in bytes.
 const MAX_STRING_BYTES: usize = 1024 * 1024;
@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     fn judge(primitive_type: &str, fits: &[Value], misfits: &[Value]) {
-        let primitive_type = PrimitiveType::of(primitive_type).unwrap();
+        let primitive_type = PrimitiveType::from_name(primitive_type).unwrap();
         for value in fits {
             assert_eq!(check(primitive_type, value), Ok(()), "{value} is a {primitive_type:?}");
         }

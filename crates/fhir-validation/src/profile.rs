@@ -13,8 +13,8 @@ mod slice;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use fhir_resource::definitions::{self, CodesBySystem};
-use fhir_store::outcome::OutcomeIssue;
+use fhir_resource::type_definitions::{self, CodesBySystem};
+use fhir_store::operation_outcome::OutcomeIssue;
 use serde_json::{Map, Value};
 
 use crate::binding;
@@ -25,7 +25,7 @@ use slice::SliceTest;
 /// Most elements of a snapshot that is read. Not specified; the largest of R4 have under a thousand.
 const MAX_ELEMENTS: usize = 5_000;
 
-/// A profile that was read from its definition and validates documents.
+/// A compiled profile that validates documents.
 #[derive(Debug)]
 pub struct CompiledProfile {
     resource_type: String,
@@ -35,9 +35,9 @@ pub struct CompiledProfile {
     unjudged: Vec<(String, String)>,
 }
 
-/// The definition is not a profile that resources can be validated against.
+/// The reason why a `StructureDefinition` cannot be used as a profile for validation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ProfileError {
+pub enum UnusableProfileError {
     /// It is no `StructureDefinition` of a type.
     #[error("it is no StructureDefinition with a type")]
     NoType,
@@ -77,16 +77,16 @@ struct Rule {
 }
 
 impl CompiledProfile {
-    /// Reads a `StructureDefinition`.
+    /// Compiles a profile from a `StructureDefinition`.
     ///
     /// # Errors
     /// When it is none, or has no snapshot.
-    pub fn read(definition: &Value) -> Result<Self, ProfileError> {
-        let resource_type = text(definition, "type").ok_or(ProfileError::NoType)?;
+    pub fn from_structure_definition(definition: &Value) -> Result<Self, UnusableProfileError> {
+        let resource_type = text(definition, "type").ok_or(UnusableProfileError::NoType)?;
         let elements = definition.get("snapshot").and_then(|snapshot| snapshot.get("element")?.as_array());
-        let elements = elements.ok_or(ProfileError::NoSnapshot)?;
+        let elements = elements.ok_or(UnusableProfileError::NoSnapshot)?;
         if elements.len() > MAX_ELEMENTS {
-            return Err(ProfileError::TooLarge);
+            return Err(UnusableProfileError::TooLarge);
         }
         let mut profile = Self { resource_type: resource_type.to_owned(), rules: Vec::new(), unjudged: Vec::new() };
         let mut places = HashMap::new();
@@ -97,25 +97,30 @@ impl CompiledProfile {
         Ok(profile)
     }
 
-    /// Returns the type it is about.
+    /// Returns the resource type that the profile constrains.
     #[must_use]
     pub fn resource_type(&self) -> &str {
         &self.resource_type
     }
 
-    /// Returns the value sets it requires codes of, each once.
+    /// Returns the URLs of the value sets that the profile binds codes to, each once.
     #[must_use]
-    pub fn value_sets(&self) -> Vec<&str> {
+    pub fn required_value_sets(&self) -> Vec<&str> {
         let mut urls: Vec<&str> = self.rules.iter().filter_map(|rule| rule.binding.as_deref()).collect();
         urls.sort_unstable();
         urls.dedup();
         urls
     }
 
-    /// Returns what is wrong with a document that is valid by its base definition, and what of the profile is not
-    /// judged. `codes` are the value sets whose codes can be listed, by the urls of [`CompiledProfile::value_sets`].
+    /// Validates a document against the profile with the codes of its value sets, and returns its issues and the rules
+    /// that were not checked. `codes` are the value sets whose codes can be listed, by the urls of
+    /// [`CompiledProfile::required_value_sets`].
     #[must_use]
-    pub fn validate(&self, document: &Value, codes: &HashMap<String, Arc<CodesBySystem>>) -> Vec<OutcomeIssue> {
+    pub fn validate_resource(
+        &self,
+        document: &Value,
+        codes: &HashMap<String, Arc<CodesBySystem>>,
+    ) -> Vec<OutcomeIssue> {
         let mut check = ProfileCheck { profile: self, codes, report: Report::default() };
         let place = DocumentPath::root(&self.resource_type);
         if let (Some(rule), Value::Object(object)) = (self.rules.first(), document) {
@@ -124,7 +129,7 @@ impl CompiledProfile {
         for (path, text) in &self.unjudged {
             check.report.note(&DocumentPath::root(path), text);
         }
-        let open = self.value_sets().into_iter().filter(|url| !codes.contains_key(*url));
+        let open = self.required_value_sets().into_iter().filter(|url| !codes.contains_key(*url));
         for url in open {
             check
                 .report
@@ -348,7 +353,7 @@ impl Rule {
 
     /// Returns whether a choice may be of this type, in the form that the name of the member has it.
     fn allows(&self, element_type: &str) -> bool {
-        self.types.iter().any(|allowed| definitions::choice_member("", allowed) == element_type)
+        self.types.iter().any(|allowed| type_definitions::choice_member_name("", allowed) == element_type)
     }
 }
 
@@ -381,7 +386,7 @@ mod tests {
 
     fn profile() -> CompiledProfile {
         let url = "http://e/StructureDefinition/p";
-        CompiledProfile::read(&json!({"resourceType": "StructureDefinition", "url": url, "type": "Observation", "snapshot": {"element": [
+        CompiledProfile::from_structure_definition(&json!({"resourceType": "StructureDefinition", "url": url, "type": "Observation", "snapshot": {"element": [
             {"id": "Observation", "path": "Observation", "min": 0, "max": "*",
                 "constraint": [{"key": "p-1", "source": url}, {"key": "p-2"}, {"key": "dom-2", "source": "http://hl7.org/x"}]},
             {"id": "Observation.status", "path": "Observation.status", "min": 1, "max": "1", "fixedCode": "final", "type": [{"code": "code"}]},
@@ -411,7 +416,8 @@ mod tests {
     fn issues(document: &Value) -> Vec<String> {
         let mut codes = CodesBySystem::default();
         codes.insert("s", "arm");
-        let found = profile().validate(document, &HashMap::from([("http://e/vs".to_owned(), Arc::new(codes))]));
+        let found =
+            profile().validate_resource(document, &HashMap::from([("http://e/vs".to_owned(), Arc::new(codes))]));
         found.into_iter().map(|issue| format!("{} {}", issue.code, issue.diagnostics.unwrap_or_default())).collect()
     }
 
@@ -430,7 +436,7 @@ mod tests {
                 "not-supported Observation: codes of http://e/open are required, and not judged: they cannot be listed here",
             ]
         );
-        assert_eq!(profile().value_sets(), ["http://e/open", "http://e/vs"]);
+        assert_eq!(profile().required_value_sets(), ["http://e/open", "http://e/vs"]);
     }
 
     #[test]
@@ -491,9 +497,12 @@ mod tests {
 
     #[test]
     fn a_definition_without_a_snapshot_validates_nothing() {
-        assert_eq!(CompiledProfile::read(&json!({})).unwrap_err(), ProfileError::NoType);
-        assert_eq!(CompiledProfile::read(&json!({"type": "Patient"})).unwrap_err(), ProfileError::NoSnapshot);
+        assert_eq!(CompiledProfile::from_structure_definition(&json!({})).unwrap_err(), UnusableProfileError::NoType);
+        assert_eq!(
+            CompiledProfile::from_structure_definition(&json!({"type": "Patient"})).unwrap_err(),
+            UnusableProfileError::NoSnapshot
+        );
         let many = json!({"type": "Patient", "snapshot": {"element": vec![json!({}); MAX_ELEMENTS + 1]}});
-        assert_eq!(CompiledProfile::read(&many).unwrap_err(), ProfileError::TooLarge);
+        assert_eq!(CompiledProfile::from_structure_definition(&many).unwrap_err(), UnusableProfileError::TooLarge);
     }
 }

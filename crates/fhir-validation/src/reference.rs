@@ -1,8 +1,8 @@
 //! Checks references: their form, and the types they may lead to.
 
 use fhir_resource::ResourceId;
-use fhir_resource::definitions::{self, ElementType};
 use fhir_resource::reference::ReferenceTarget;
+use fhir_resource::type_definitions::{self, ElementType};
 use serde_json::{Map, Value};
 
 use crate::document_path::DocumentPath;
@@ -80,7 +80,7 @@ fn target_of<'a>(text: &'a str, contained: &[(&'a str, &'a str)]) -> Target<'a> 
 }
 
 fn is_type(resource_type: &str) -> bool {
-    definitions::is_resource_type(resource_type)
+    type_definitions::is_r4_resource_type(resource_type)
 }
 
 /// Returns the type of the resource whose address a url is, if its last two segments say so.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use fhir_store::outcome::{IssueSeverity, OutcomeIssue};
+use fhir_store::operation_outcome::{IssueSeverity, OutcomeIssue};
 use serde_json::Value;
 
 use crate::document_path::DocumentPath;
@@ -110,7 +110,7 @@ pub(crate) fn quoted(text: &str) -> String {
 }
 
 fn cut(text: &str) -> String {
-    match text.char_indices().nth(limits::MAX_SHOWN_CHARACTERS) {
+    match text.char_indices().nth(limits::MAX_SHOWN_VALUE_CHARACTERS) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
         None => text.to_owned(),
     }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::Value;
 
-use fhir_resource::definitions::{self, CodesBySystem};
+use fhir_resource::type_definitions::{self, CodesBySystem};
 use fhir_store::StoreError;
 
 /// Value sets and code systems that one may be made of. Not specified; published ones name few.
@@ -23,14 +23,14 @@ const MAX_CODES: usize = 20_000;
 /// Longest chain of value sets that include each other.
 const MAX_INCLUDES: usize = 8;
 
-/// The source of installed value sets and code systems.
+/// A source of installed value sets and code systems.
 #[async_trait]
 pub trait CanonicalSource: Send + Sync {
-    /// Returns the resource of a type with this url, in this version or, where none is asked for, the newest one.
+    /// Returns the installed resource of a type with this canonical URL, in this version or the newest.
     ///
     /// # Errors
     /// Only when the store itself fails.
-    async fn canonical(
+    async fn find_canonical(
         &self,
         resource_type: &str,
         url: &str,
@@ -38,8 +38,8 @@ pub trait CanonicalSource: Send + Sync {
     ) -> Result<Option<Value>, StoreError>;
 }
 
-/// Returns the codes of a value set, of R4's own or an installed one; `None` for one that is not installed, and for one
-/// whose codes cannot be listed. The url may have a version behind `|`.
+/// Returns the codes of a value set, of R4 or installed; `None` when it is not installed or cannot be expanded. The url
+/// may have a version behind `|`.
 ///
 /// # Errors
 /// Only when the store itself fails.
@@ -47,20 +47,20 @@ pub async fn expand_value_set(
     source: &dyn CanonicalSource,
     url: &str,
 ) -> Result<Option<Arc<CodesBySystem>>, StoreError> {
-    if let Some(codes) = definitions::members(url) {
+    if let Some(codes) = type_definitions::value_set_codes(url) {
         return Ok(Some(codes));
     }
     let mut parts = Parts::default();
     let mut asked = vec![("ValueSet", url.to_owned())];
     while let Some((resource_type, url)) = asked.pop() {
-        if parts.found.contains_key(&url) || definitions::members(&url).is_some() {
+        if parts.found.contains_key(&url) || type_definitions::value_set_codes(&url).is_some() {
             continue;
         }
         if parts.found.len() >= MAX_PARTS {
             return Ok(None);
         }
         let (bare, version) = split(&url);
-        let found = source.canonical(resource_type, bare, version).await?;
+        let found = source.find_canonical(resource_type, bare, version).await?;
         asked.extend(found.iter().filter(|_| resource_type == "ValueSet").flat_map(needed));
         parts.found.insert(url, found);
     }
@@ -103,7 +103,7 @@ struct Parts {
 
 impl Parts {
     fn value_set(&self, url: &str, left: usize) -> Option<CodesBySystem> {
-        if let Some(codes) = definitions::members(url) {
+        if let Some(codes) = type_definitions::value_set_codes(url) {
             return Some(CodesBySystem::clone(&codes));
         }
         let value_set = self.found.get(url)?.as_ref()?;
@@ -220,7 +220,7 @@ mod tests {
 
     #[async_trait]
     impl CanonicalSource for TestSource {
-        async fn canonical(
+        async fn find_canonical(
             &self,
             resource_type: &str,
             url: &str,

@@ -1,6 +1,6 @@
 //! Tests of what belongs to a slice.
 
-use fhir_resource::definitions;
+use fhir_resource::type_definitions;
 use serde_json::Value;
 
 use super::{Rule, contains};
@@ -48,7 +48,7 @@ pub(crate) fn tests(rules: &[Rule], owner: &Rule, slice: usize) -> Option<Vec<Sl
 fn test(rules: &[Rule], slice: &Rule, (kind, path): (&str, &str)) -> Option<SliceTest> {
     match (kind, path) {
         ("type", "$this") if slice.is_choice => Some(SliceTest::Types(
-            slice.types.iter().map(|element_type| definitions::choice_member("", element_type)).collect(),
+            slice.types.iter().map(|element_type| type_definitions::choice_member_name("", element_type)).collect(),
         )),
         ("value" | "pattern", _) => {
             let path = if path == "$this" { Vec::new() } else { path.split('.').map(str::to_owned).collect() };

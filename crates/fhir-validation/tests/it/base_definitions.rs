@@ -1,12 +1,12 @@
-use fhir_resource::{format, testing};
-use fhir_store::outcome::IssueSeverity;
-use fhir_validation::{limits, validate, validate_either_format};
+use fhir_resource::{format_conversion, property_testing};
+use fhir_store::operation_outcome::IssueSeverity;
+use fhir_validation::{limits, validate_document_in_either_format, validate_fhir_document};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 /// Returns what an issue says: its code, its place and what is wrong.
 fn issues_of(resource_type: &str, document: &Value) -> Vec<String> {
-    let issues = validate(resource_type, document).unwrap();
+    let issues = validate_fhir_document(resource_type, document).unwrap();
     let found =
         issues.iter().map(|issue| format!("{} {}", issue.code, issue.diagnostics.as_deref().unwrap_or_default()));
     found.collect()
@@ -39,7 +39,7 @@ fn observation(more: Value) -> Value {
 #[test]
 fn a_type_that_r4_does_not_have_is_not_judged() {
     for resource_type in ["Client", "User", "HumanName", "Resource", "", "patient"] {
-        assert_eq!(validate(resource_type, &json!({})), None, "{resource_type}");
+        assert_eq!(validate_fhir_document(resource_type, &json!({})), None, "{resource_type}");
     }
 }
 
@@ -364,7 +364,7 @@ fn elements_made_like_others_are_judged_like_them() {
 #[test]
 fn issues_are_bounded_and_say_so() {
     let names: Vec<Value> = (0..1000).map(|_| json!({"x": 1, "y": 2})).collect();
-    let issues = validate("Patient", &json!({"name": names})).unwrap();
+    let issues = validate_fhir_document("Patient", &json!({"name": names})).unwrap();
     assert_eq!(issues.len(), limits::MAX_ISSUES + 1);
     let last = issues.last().unwrap();
     assert_eq!((last.severity, last.code), (IssueSeverity::Information, "incomplete"));
@@ -373,7 +373,7 @@ fn issues_are_bounded_and_say_so() {
 #[test]
 fn a_document_of_any_depth_is_judged_without_falling() {
     let mut extension = json!({"url": "u", "valueString": "a"});
-    for _ in 0..fhir_store::limits::MAX_DEPTH {
+    for _ in 0..fhir_store::limits::MAX_RESOURCE_DEPTH {
         extension = json!({"url": "u", "extension": [extension]});
     }
     let issues = issues_of("Patient", &json!({"extension": [extension]}));
@@ -410,20 +410,20 @@ fn any_valid() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    #![proptest_config(testing::config(256))]
+    #![proptest_config(property_testing::seeded_proptest_config(256))]
 
     #[test]
     fn what_is_valid_stays_valid_in_the_other_spelling_and_back(document in any_valid()) {
-        prop_assert_eq!(validate("Observation", &document), Some(Vec::new()));
-        let native = format::to_native(document.clone());
-        prop_assert_eq!(validate_either_format("Observation", &native), Some(Vec::new()));
-        prop_assert_eq!(format::to_fhir(native), document);
+        prop_assert_eq!(validate_fhir_document("Observation", &document), Some(Vec::new()));
+        let native = format_conversion::convert_to_native(document.clone());
+        prop_assert_eq!(validate_document_in_either_format("Observation", &native), Some(Vec::new()));
+        prop_assert_eq!(format_conversion::convert_to_fhir(native), document);
     }
 
     #[test]
-    fn whatever_is_sent_is_judged_within_bounds(document in testing::any_json(), resource_type in 0..4_usize) {
+    fn whatever_is_sent_is_judged_within_bounds(document in property_testing::any_json(), resource_type in 0..4_usize) {
         let resource_type = ["Patient", "Bundle", "Parameters", "Questionnaire"][resource_type];
-        let issues = validate(resource_type, &document).unwrap();
+        let issues = validate_fhir_document(resource_type, &document).unwrap();
         prop_assert!(issues.len() <= limits::MAX_ISSUES + 1);
         prop_assert!(issues.iter().all(|issue| issue.expression.len() <= 1 && issue.diagnostics.is_some()));
     }
