@@ -1,9 +1,9 @@
-//! Compiles JSON into a [`Pattern`] and names every error in it.
+//! Compiles JSON into a [`CompiledPattern`] and names every error in it.
 
 use regex::RegexBuilder;
 use serde_json::{Map, Value};
 
-use crate::pattern::{Node, Pattern};
+use crate::pattern::{CompiledPattern, Node};
 
 /// Deepest nesting of a pattern. Not specified; patterns in use have under ten levels.
 const MAX_DEPTH: usize = 32;
@@ -18,19 +18,19 @@ const MAX_REGEXES: usize = 64;
 /// Most segments of a path.
 const MAX_SEGMENTS: usize = 16;
 
-/// An error in a matcho pattern, with its position.
+/// An error found while compiling a pattern, with its position.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{kind} (at {})", if path.is_empty() { "the top" } else { path })]
-pub struct PatternError {
+pub struct PatternCompileError {
     /// The place, as keys and indices: `user.roles.$contains[0]`; empty for the pattern itself.
     pub path: String,
     /// What is wrong there.
-    pub kind: PatternErrorKind,
+    pub kind: PatternCompileErrorKind,
 }
 
-/// The kinds of [`PatternError`].
+/// The kind of a [`PatternCompileError`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum PatternErrorKind {
+pub enum PatternCompileErrorKind {
     /// A key starts with `$` but names no operator.
     #[error("unknown operator {0}")]
     UnknownOperator(String),
@@ -59,12 +59,12 @@ pub enum PatternErrorKind {
     TooLarge,
 }
 
-impl Pattern {
-    /// Compiles a pattern.
+impl CompiledPattern {
+    /// Compiles a matcho pattern from JSON, and returns every error in it.
     ///
     /// # Errors
     /// Every error in the pattern, in reading order; the depth and size limits end the reading.
-    pub fn compile(pattern: &Value) -> Result<Self, Vec<PatternError>> {
+    pub fn compile(pattern: &Value) -> Result<Self, Vec<PatternCompileError>> {
         let mut compiler = Compiler::default();
         let node = compiler.node(pattern);
         match node {
@@ -80,18 +80,18 @@ struct Compiler {
     path: Vec<String>,
     nodes: usize,
     regexes: usize,
-    errors: Vec<PatternError>,
+    errors: Vec<PatternCompileError>,
 }
 
 impl Compiler {
     fn node(&mut self, pattern: &Value) -> Option<Node> {
         self.nodes += 1;
         if self.path.len() > MAX_DEPTH {
-            return self.refuse(PatternErrorKind::TooDeep);
+            return self.refuse(PatternCompileErrorKind::TooDeep);
         }
         if self.nodes > MAX_NODES {
             // Once is enough: a large pattern would else report each condition beyond the limit.
-            return if self.nodes == MAX_NODES + 1 { self.refuse(PatternErrorKind::TooLarge) } else { None };
+            return if self.nodes == MAX_NODES + 1 { self.refuse(PatternCompileErrorKind::TooLarge) } else { None };
         }
         match pattern {
             Value::Null | Value::Bool(_) | Value::Number(_) => Some(Node::Literal(pattern.clone())),
@@ -117,10 +117,10 @@ impl Compiler {
     fn regex(&mut self, regex: &str) -> Option<Node> {
         self.regexes += 1;
         if self.regexes > MAX_REGEXES {
-            return self.refuse(PatternErrorKind::TooManyRegexes);
+            return self.refuse(PatternCompileErrorKind::TooManyRegexes);
         }
         if regex.len() > REGEX_MAX_BYTES {
-            return self.refuse(PatternErrorKind::Regex(format!("longer than {REGEX_MAX_BYTES} bytes")));
+            return self.refuse(PatternCompileErrorKind::Regex(format!("longer than {REGEX_MAX_BYTES} bytes")));
         }
         let built = RegexBuilder::new(regex)
             .size_limit(REGEX_MAX_COMPILED_BYTES)
@@ -128,14 +128,14 @@ impl Compiler {
             .build();
         match built {
             Ok(regex) => Some(Node::Find(regex)),
-            Err(error) => self.refuse(PatternErrorKind::Regex(error.to_string())),
+            Err(error) => self.refuse(PatternCompileErrorKind::Regex(error.to_string())),
         }
     }
 
     fn request_path(&mut self, path: &str) -> Option<Node> {
         let segments: Vec<_> = path.split('.').map(str::to_owned).collect();
         if segments.len() > MAX_SEGMENTS || segments.iter().any(String::is_empty) {
-            return self.refuse(PatternErrorKind::Path);
+            return self.refuse(PatternCompileErrorKind::Path);
         }
         Some(Node::SameAs(segments))
     }
@@ -176,17 +176,19 @@ impl Compiler {
             "$reference" => self.node(operand).map(|node| Node::Reference(Box::new(node))),
             "$length" => match operand.as_u64() {
                 Some(length) => Some(Node::Length(length)),
-                None => self
-                    .refuse(PatternErrorKind::Operand { operator: "$length", expected: "a whole number, 0 or more" }),
+                None => self.refuse(PatternCompileErrorKind::Operand {
+                    operator: "$length",
+                    expected: "a whole number, 0 or more",
+                }),
             },
-            _ => self.refuse(PatternErrorKind::UnknownOperator(name.to_owned())),
+            _ => self.refuse(PatternCompileErrorKind::UnknownOperator(name.to_owned())),
         }
     }
 
     fn operands<'v>(&mut self, operator: &'static str, operand: &'v Value) -> Option<&'v Vec<Value>> {
         let list = operand.as_array();
         if list.is_none() {
-            self.refuse(PatternErrorKind::Operand { operator, expected: "an array" });
+            self.refuse(PatternCompileErrorKind::Operand { operator, expected: "an array" });
         }
         list
     }
@@ -202,7 +204,7 @@ impl Compiler {
         (nodes.len() == items.len()).then_some(nodes)
     }
 
-    fn refuse(&mut self, kind: PatternErrorKind) -> Option<Node> {
+    fn refuse(&mut self, kind: PatternCompileErrorKind) -> Option<Node> {
         let mut path = String::new();
         for segment in &self.path {
             if !path.is_empty() && !segment.starts_with('[') {
@@ -210,7 +212,7 @@ impl Compiler {
             }
             path.push_str(segment);
         }
-        self.errors.push(PatternError { path, kind });
+        self.errors.push(PatternCompileError { path, kind });
         None
     }
 }

@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::pattern::{Node, Pattern, elements, is_nil, member};
+use crate::pattern::{CompiledPattern, Node, elements, is_nil, member};
 
-/// One condition that was not met.
+/// A condition of a pattern that a value does not meet.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Mismatch {
+pub struct UnmetCondition {
     /// The place in the value: keys as strings, indices as numbers.
     pub path: Vec<Value>,
     /// The condition, in the form of the pattern.
@@ -15,12 +15,12 @@ pub struct Mismatch {
     pub but: Value,
 }
 
-impl Pattern {
-    /// Returns every condition that `value` fails; empty exactly when the pattern [matches](Self::matches).
+impl CompiledPattern {
+    /// Returns every condition of the pattern that `value` does not meet; empty exactly when the pattern matches.
     ///
     /// It copies the values it reports, so it belongs to endpoints for debugging only.
     #[must_use]
-    pub fn explain(&self, value: Option<&Value>, request: &Value) -> Vec<Mismatch> {
+    pub fn unmet_conditions(&self, value: Option<&Value>, request: &Value) -> Vec<UnmetCondition> {
         let mut report = Report { request, path: Vec::new(), mismatches: Vec::new() };
         report.node(&self.0, value);
         report.mismatches
@@ -30,7 +30,7 @@ impl Pattern {
 struct Report<'a> {
     request: &'a Value,
     path: Vec<Value>,
-    mismatches: Vec<Mismatch>,
+    mismatches: Vec<UnmetCondition>,
 }
 
 impl Report<'_> {
@@ -48,7 +48,7 @@ impl Report<'_> {
                 }
             }
             _ if node.matches(value, self.request) => {}
-            _ => self.mismatches.push(Mismatch {
+            _ => self.mismatches.push(UnmetCondition {
                 path: self.path.clone(),
                 expected: node.to_json(),
                 but: value.cloned().unwrap_or_default(),

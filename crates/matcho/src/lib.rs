@@ -1,7 +1,8 @@
 //! The matcho pattern language: a JSON pattern that a JSON value meets or does not meet.
 //!
-//! **Owns** the language: compiling a pattern ([`Pattern::compile`]) with every error in it named ([`PatternError`]),
-//! matching ([`Pattern::matches`]), and the conditions that a value does not meet ([`Pattern::explain`]).
+//! **Owns** the language: compiling a pattern ([`CompiledPattern::compile`]) with every error in it named
+//! ([`PatternCompileError`]), matching ([`CompiledPattern::matches`]), and the conditions that a value does not meet
+//! ([`CompiledPattern::unmet_conditions`]).
 //!
 //! **Refuses** to know what is matched: an access policy of `oauth-core` gives it a request, and nothing here depends on
 //! what a request has in it. No I/O.
@@ -24,17 +25,17 @@
 //!   name a record of another server, so it matches nothing.
 //!
 //! ```
-//! use matcho::Pattern;
+//! use matcho::CompiledPattern;
 //! use serde_json::json;
 //!
-//! let pattern = Pattern::compile(&json!({"user": {"roles": {"$contains": "clerk"}}})).map_err(|mut errors| errors.remove(0))?;
+//! let pattern = CompiledPattern::compile(&json!({"user": {"roles": {"$contains": "clerk"}}})).map_err(|mut errors| errors.remove(0))?;
 //! let request = json!({"user": {"roles": ["nurse"]}});
 //!
-//! let mismatches = pattern.explain(Some(&request), &request);
+//! let mismatches = pattern.unmet_conditions(Some(&request), &request);
 //! assert_eq!(mismatches[0].path, [json!("user"), json!("roles")]);
 //! assert_eq!(mismatches[0].expected, json!({"$contains": "clerk"}));
 //! assert_eq!(mismatches[0].but, json!(["nurse"]));
-//! # Ok::<(), matcho::PatternError>(())
+//! # Ok::<(), matcho::PatternCompileError>(())
 //! ```
 
 mod compile;
@@ -43,9 +44,9 @@ mod pattern;
 #[cfg(test)]
 mod tests;
 
-pub use compile::{PatternError, PatternErrorKind};
-pub use explain::Mismatch;
-pub use pattern::{Pattern, at_path};
+pub use compile::{PatternCompileError, PatternCompileErrorKind};
+pub use explain::UnmetCondition;
+pub use pattern::{CompiledPattern, value_at_path};
 
 /// The examples of the README, which are tests.
 #[cfg(doctest)]

@@ -5,7 +5,7 @@ use serde_json::{Number, Value};
 
 /// A compiled pattern.
 #[derive(Debug, Clone)]
-pub struct Pattern(pub(crate) Node);
+pub struct CompiledPattern(pub(crate) Node);
 
 #[derive(Debug, Clone)]
 pub(crate) enum Node {
@@ -47,16 +47,17 @@ pub(crate) enum Node {
     Reference(Box<Node>),
 }
 
-impl Pattern {
-    /// Returns whether `value` (`None`: missing) meets the pattern. Paths in the pattern are looked up in `request`.
+impl CompiledPattern {
+    /// Returns whether `value` matches the pattern; `None` is a missing value, and paths in the pattern refer to
+    /// `request`.
     #[must_use]
     pub fn matches(&self, value: Option<&Value>, request: &Value) -> bool {
         self.0.matches(value, request)
     }
 
-    /// Returns whether the pattern is `{}`, which everything meets.
+    /// Returns whether the pattern is `{}`, which matches every value.
     #[must_use]
-    pub fn is_anything(&self) -> bool {
+    pub fn matches_everything(&self) -> bool {
         matches!(self.0, Node::Anything)
     }
 }
@@ -68,7 +69,7 @@ impl Node {
             Self::Anything => true,
             Self::Literal(expected) => value.is_some_and(|value| is_equal(expected, value)),
             Self::Find(regex) => value.and_then(Value::as_str).is_some_and(|text| regex.is_match(text)),
-            Self::SameAs(path) => is_same(at_path(request, path), value),
+            Self::SameAs(path) => is_same(value_at_path(request, path), value),
             Self::Present => !is_nil(value),
             Self::Nil => is_nil(value),
             Self::NotBlank => value.and_then(Value::as_str).is_some_and(|text| !text.trim().is_empty()),
@@ -115,10 +116,9 @@ fn is_same(at_path: Option<&Value>, value: Option<&Value>) -> bool {
     }
 }
 
-/// Returns the value at `path`, as a pattern `.a.b` finds it in a request; a segment of digits is an index where it meets
-/// an array.
+/// Returns the value at a path of member names and array indexes in a request.
 #[must_use]
-pub fn at_path<'a>(request: &'a Value, path: &[String]) -> Option<&'a Value> {
+pub fn value_at_path<'a>(request: &'a Value, path: &[String]) -> Option<&'a Value> {
     path.iter().try_fold(request, |at, segment| match at {
         Value::Array(items) => items.get(segment.parse::<usize>().ok()?),
         _ => at.get(segment),

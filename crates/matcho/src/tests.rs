@@ -2,10 +2,10 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed};
 use serde_json::{Value, json};
 
-use crate::{Pattern, PatternError, PatternErrorKind};
+use crate::{CompiledPattern, PatternCompileError, PatternCompileErrorKind};
 
-fn compiled(pattern: &Value) -> Pattern {
-    Pattern::compile(pattern).unwrap_or_else(|errors| panic!("{pattern}: {errors:?}"))
+fn compiled(pattern: &Value) -> CompiledPattern {
+    CompiledPattern::compile(pattern).unwrap_or_else(|errors| panic!("{pattern}: {errors:?}"))
 }
 
 fn request() -> Value {
@@ -355,14 +355,14 @@ fn errors_of_a_pattern_are_all_named_with_their_place() {
         "$enum": {},
         "$present-all": 1,
     });
-    let errors = Pattern::compile(&pattern).unwrap_err();
+    let errors = CompiledPattern::compile(&pattern).unwrap_err();
     let places: Vec<_> = errors.iter().map(|error| error.path.as_str()).collect();
     assert_eq!(
         places,
         ["uri", "user.$is", "user.roles.$contains[0].$length", "a.$one-of", "b", "c", "$enum", "$present-all"]
     );
-    assert!(matches!(&errors[0].kind, PatternErrorKind::Regex(_)));
-    assert!(matches!(&errors[1].kind, PatternErrorKind::UnknownOperator(name) if name == "$is"));
+    assert!(matches!(&errors[0].kind, PatternCompileErrorKind::Regex(_)));
+    assert!(matches!(&errors[1].kind, PatternCompileErrorKind::UnknownOperator(name) if name == "$is"));
 }
 
 fn nested(levels: usize) -> Value {
@@ -371,28 +371,28 @@ fn nested(levels: usize) -> Value {
 
 #[test]
 fn the_limits_of_a_pattern_hold() {
-    assert!(Pattern::compile(&nested(32)).is_ok());
-    let too_deep = Pattern::compile(&nested(33)).unwrap_err();
-    assert!(matches!(too_deep.as_slice(), [PatternError { kind: PatternErrorKind::TooDeep, .. }]));
-    assert!(Pattern::compile(&json!(vec![1; 1999])).is_ok());
-    let too_large = Pattern::compile(&json!(vec![1; 5000])).unwrap_err();
-    assert!(matches!(too_large.as_slice(), [PatternError { kind: PatternErrorKind::TooLarge, .. }]));
+    assert!(CompiledPattern::compile(&nested(32)).is_ok());
+    let too_deep = CompiledPattern::compile(&nested(33)).unwrap_err();
+    assert!(matches!(too_deep.as_slice(), [PatternCompileError { kind: PatternCompileErrorKind::TooDeep, .. }]));
+    assert!(CompiledPattern::compile(&json!(vec![1; 1999])).is_ok());
+    let too_large = CompiledPattern::compile(&json!(vec![1; 5000])).unwrap_err();
+    assert!(matches!(too_large.as_slice(), [PatternCompileError { kind: PatternCompileErrorKind::TooLarge, .. }]));
     let long_regex = format!("#{}", "a".repeat(2000));
     let huge_regex = "#(((\\w{50}){50}){50})".to_owned();
     for regex in [long_regex, huge_regex] {
-        let errors = Pattern::compile(&json!(regex)).unwrap_err();
-        assert!(matches!(&errors[0].kind, PatternErrorKind::Regex(_)));
+        let errors = CompiledPattern::compile(&json!(regex)).unwrap_err();
+        assert!(matches!(&errors[0].kind, PatternCompileErrorKind::Regex(_)));
     }
-    let many = Pattern::compile(&json!(vec!["#a"; 65])).unwrap_err();
-    assert!(matches!(many.as_slice(), [PatternError { kind: PatternErrorKind::TooManyRegexes, .. }]));
-    assert!(Pattern::compile(&json!(vec!["#a"; 64])).is_ok());
+    let many = CompiledPattern::compile(&json!(vec!["#a"; 65])).unwrap_err();
+    assert!(matches!(many.as_slice(), [PatternCompileError { kind: PatternCompileErrorKind::TooManyRegexes, .. }]));
+    assert!(CompiledPattern::compile(&json!(vec!["#a"; 64])).is_ok());
 }
 
 #[test]
 fn an_explanation_names_each_unmet_condition_with_what_was_there() {
     let pattern = compiled(&json!({"uri": "#^/x", "user": {"roles": {"$contains": "a"}}, "list": ["p", "q"]}));
     let value = json!({"uri": "/fhir", "list": ["p", "r"]});
-    let found = pattern.explain(Some(&value), &value);
+    let found = pattern.unmet_conditions(Some(&value), &value);
     let expected = [
         (json!(["uri"]), json!("#^/x"), json!("/fhir")),
         (json!(["user", "roles"]), json!({"$contains": "a"}), json!(null)),
@@ -443,7 +443,7 @@ proptest! {
 
     #[test]
     fn no_pattern_and_value_make_it_panic(pattern in patterns(), value in values(), request in values()) {
-        if let Ok(pattern) = Pattern::compile(&pattern) {
+        if let Ok(pattern) = CompiledPattern::compile(&pattern) {
             let _ = pattern.matches(Some(&value), &request);
             let _ = pattern.matches(None, &request);
         }
@@ -451,14 +451,14 @@ proptest! {
 
     #[test]
     fn any_json_compiles_or_is_refused_with_an_error(pattern in json_values("\\PC{0,12}".prop_map(Value::from).boxed(), "\\PC{0,6}")) {
-        if let Err(errors) = Pattern::compile(&pattern) {
+        if let Err(errors) = CompiledPattern::compile(&pattern) {
             prop_assert!(!errors.is_empty());
         }
     }
 
     #[test]
     fn not_is_the_complement_of_every_pattern(pattern in patterns(), value in prop::option::of(values()), request in values()) {
-        if let Ok(plain) = Pattern::compile(&pattern) {
+        if let Ok(plain) = CompiledPattern::compile(&pattern) {
             let complement = compiled(&json!({"$not": pattern}));
             prop_assert_ne!(plain.matches(value.as_ref(), &request), complement.matches(value.as_ref(), &request));
         }
@@ -466,17 +466,17 @@ proptest! {
 
     #[test]
     fn an_explanation_is_empty_exactly_when_the_pattern_matches(pattern in patterns(), value in prop::option::of(values()), request in values()) {
-        if let Ok(pattern) = Pattern::compile(&pattern) {
-            let unmet = pattern.explain(value.as_ref(), &request);
+        if let Ok(pattern) = CompiledPattern::compile(&pattern) {
+            let unmet = pattern.unmet_conditions(value.as_ref(), &request);
             prop_assert_eq!(unmet.is_empty(), pattern.matches(value.as_ref(), &request));
         }
     }
 
     #[test]
     fn what_an_explanation_expects_is_itself_a_pattern(pattern in patterns(), value in values()) {
-        if let Ok(pattern) = Pattern::compile(&pattern) {
-            for mismatch in pattern.explain(Some(&value), &json!({})) {
-                prop_assert!(Pattern::compile(&mismatch.expected).is_ok());
+        if let Ok(pattern) = CompiledPattern::compile(&pattern) {
+            for mismatch in pattern.unmet_conditions(Some(&value), &json!({})) {
+                prop_assert!(CompiledPattern::compile(&mismatch.expected).is_ok());
             }
         }
     }
