@@ -4,14 +4,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::OrganizationId;
 
-/// What a JWT access token carries at `extensions`, under [`crate::CLAIM_KEY`].
+/// The `hl7-b2b` claim in the `extensions` of a JWT access token.
 ///
 /// # Source
 /// Specification "Access token claim `extensions.hl7-b2b`".
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Claim {
+pub struct B2bClaim {
     /// Always `1`.
-    pub version: Version,
+    pub version: ClaimVersion,
     /// The calling organization.
     pub organization_id: OrganizationId,
     /// Its name; left out when the Organization has none.
@@ -22,9 +22,9 @@ pub struct Claim {
     pub purpose_of_use: Vec<String>,
 }
 
-/// The version of the claim; a claim of any other version is not read.
+/// The supported version of the claim.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Version {
+pub enum ClaimVersion {
     /// The string `1`.
     #[default]
     #[serde(rename = "1")]

@@ -1,27 +1,27 @@
 //! The addresses of a deployment, by which its own extension and Organizations are known.
 
-/// A deployment.
+/// The URLs of a deployment, by which its extension and Organizations are recognized.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Deployment<'a> {
+pub struct DeploymentUrls<'a> {
     /// What the url of the extension begins with, with or without a slash at its end.
     pub ext_base: &'a str,
     /// The public address of the server without a slash at its end; absolute references are not resolved without it.
     pub base_url: Option<&'a str>,
 }
 
-impl<'a> From<&'a str> for Deployment<'a> {
+impl<'a> From<&'a str> for DeploymentUrls<'a> {
     fn from(ext_base: &'a str) -> Self {
         Self { ext_base, base_url: None }
     }
 }
 
-impl<'a> From<&'a String> for Deployment<'a> {
+impl<'a> From<&'a String> for DeploymentUrls<'a> {
     fn from(ext_base: &'a String) -> Self {
         ext_base.as_str().into()
     }
 }
 
-impl Deployment<'_> {
+impl DeploymentUrls<'_> {
     /// A reference below one of the deployment's own endpoints, relative to it; any other one as it is.
     pub(crate) fn relative<'t>(&self, text: &'t str) -> &'t str {
         let own = self.base_url.and_then(|base_url| text.strip_prefix(base_url)?.strip_prefix('/'));
@@ -34,13 +34,13 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::OrganizationRef;
+    use crate::OrganizationReference;
 
     #[test]
     fn an_absolute_reference_to_an_own_organization_is_read() {
         let deployment =
-            Deployment { ext_base: "http://platform.example/fhir", base_url: Some("https://payer.example") };
-        let id = |reference: serde_json::Value| OrganizationRef::read(&reference, deployment).map(|one| one.id);
+            DeploymentUrls { ext_base: "http://platform.example/fhir", base_url: Some("https://payer.example") };
+        let id = |reference: serde_json::Value| OrganizationReference::parse(&reference, deployment).map(|one| one.id);
         for own in
             ["https://payer.example/fhir/Organization/a", "https://payer.example/Organization/a", "Organization/a"]
         {
@@ -58,7 +58,8 @@ mod tests {
         ] {
             assert_eq!(id(json!({"reference": other})), None, "{other}");
         }
-        let unknown = OrganizationRef::read(&json!({"reference": "https://payer.example/fhir/Organization/a"}), "e");
+        let unknown =
+            OrganizationReference::parse(&json!({"reference": "https://payer.example/fhir/Organization/a"}), "e");
         assert_eq!(unknown, None, "without an address of the deployment");
     }
 }

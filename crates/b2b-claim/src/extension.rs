@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{extension_url, limits};
 
-/// A part of the extension.
+/// A sub-extension of the Client's `hl7-b2b` extension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SubExtension {
     /// `organization`, 1..1.
@@ -18,10 +18,10 @@ pub enum SubExtension {
 }
 
 impl SubExtension {
-    /// All three, in the order of the specification's table.
+    /// All sub-extensions, in the order of the specification.
     pub const ALL: [Self; 3] = [Self::Organization, Self::OrganizationIdentifierSystem, Self::PurposeOfUse];
 
-    /// Its `url` inside the extension.
+    /// Returns the `url` of the sub-extension.
     #[must_use]
     pub const fn url(self) -> &'static str {
         match self {
@@ -31,7 +31,7 @@ impl SubExtension {
         }
     }
 
-    /// Returns the element that holds its value.
+    /// Returns the name of the element with the value.
     #[must_use]
     pub const fn value_element(self) -> &'static str {
         match self {
@@ -41,7 +41,7 @@ impl SubExtension {
         }
     }
 
-    /// Returns whether exactly one is wanted.
+    /// Returns whether the sub-extension must occur exactly once.
     #[must_use]
     pub const fn is_single(self) -> bool {
         !matches!(self, Self::PurposeOfUse)

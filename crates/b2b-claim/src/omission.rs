@@ -122,13 +122,13 @@ pub enum Omission {
     },
 }
 
-/// An [`Omission`] for an administrator's screen or a diagnosis document.
+/// An [`Omission`] as data, for administrators.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Diagnosis {
+pub struct OmissionDiagnosis {
     /// Which of the three conditions of the claim does not hold: 1 the token format, 2 the extension,
     /// 3 the Organization.
     pub condition: u8,
-    /// [`Omission::code`].
+    /// [`Omission::metric_label`].
     pub check: &'static str,
     /// What was found; empty when there was nothing.
     pub stored: Vec<String>,
@@ -139,9 +139,9 @@ pub struct Diagnosis {
 }
 
 impl Omission {
-    /// A stable word for metric labels and log filters.
+    /// Returns a stable word for metric labels and log filters.
     #[must_use]
-    pub const fn code(&self) -> &'static str {
+    pub const fn metric_label(&self) -> &'static str {
         match self {
             Self::NotJwt { .. } => "not_jwt",
             Self::NoExtension { .. } => "no_extension",
@@ -160,12 +160,12 @@ impl Omission {
         }
     }
 
-    /// Returns which of the three conditions of the claim does not hold.
+    /// Returns the number of the condition that is not met, of the three that the claim has.
     ///
     /// # Source
     /// Specification "Access token claim `extensions.hl7-b2b`".
     #[must_use]
-    pub const fn condition(&self) -> u8 {
+    pub const fn failed_condition(&self) -> u8 {
         match self {
             Self::NotJwt { .. } => 1,
             Self::NoExtension { .. }
@@ -184,12 +184,12 @@ impl Omission {
         }
     }
 
-    /// The same as data.
+    /// Returns the omission as data.
     #[must_use]
-    pub fn diagnosis(&self) -> Diagnosis {
-        Diagnosis {
-            condition: self.condition(),
-            check: self.code(),
+    pub fn to_diagnosis(&self) -> OmissionDiagnosis {
+        OmissionDiagnosis {
+            condition: self.failed_condition(),
+            check: self.metric_label(),
             stored: self.stored(),
             expected: self.expected(),
             advice: self.to_string(),

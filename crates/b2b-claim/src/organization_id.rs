@@ -18,7 +18,7 @@ pub struct OrganizationId {
     value: String,
 }
 
-/// The reason why a pair or a string is no [`OrganizationId`].
+/// The reason why a text or a pair is not an [`OrganizationId`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OrganizationIdError {
@@ -37,7 +37,7 @@ pub enum OrganizationIdError {
 }
 
 impl OrganizationId {
-    /// Joins an identifier.
+    /// Joins the system and the value of an identifier.
     ///
     /// # Errors
     /// When a part is empty or the value contains `#`, since the string would be read back differently.
@@ -54,7 +54,7 @@ impl OrganizationId {
         Ok(Self { system: system.to_owned(), value: value.to_owned() })
     }
 
-    /// Splits at the last `#`.
+    /// Parses `<system>#<value>`, split at the last `#`.
     ///
     /// # Errors
     /// When there is no `#` or one side of the last one is empty.

@@ -4,38 +4,39 @@ use serde_json::Value;
 
 use crate::extension::{StoredValue, cut, members, of_client, parts, quoted, stored_urls, stored_value, text};
 use crate::{
-    Claim, Deployment, Omission, OrganizationId, OrganizationIdError, SubExtension, Version, extension_url, limits,
+    B2bClaim, ClaimVersion, DeploymentUrls, Omission, OrganizationId, OrganizationIdError, SubExtension, extension_url,
+    limits,
 };
 
-/// The content of a Client's `client-hl7B2b` extension, its form checked.
+/// The parsed `client-hl7B2b` extension of a Client.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Registration {
+pub struct ClientB2bExtension {
     /// The Organization to look up.
-    pub organization: OrganizationRef,
+    pub organization: OrganizationReference,
     /// Which of the Organization's identifiers becomes `organization_id`; not empty.
     pub identifier_system: String,
     /// The purposes that have both system and code, in order.
-    pub purposes: Vec<Purpose>,
+    pub purposes: Vec<PurposeOfUse>,
 }
 
 /// A reference to an Organization of this deployment.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct OrganizationRef {
+pub struct OrganizationReference {
     /// Its id; not empty, without `/`, `#`, `?`, `|` and spaces.
     pub id: String,
 }
 
 /// A purpose of use.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Purpose {
+pub struct PurposeOfUse {
     /// The code system; not empty.
     pub system: String,
     /// The code; not empty.
     pub code: String,
 }
 
-impl Registration {
-    /// Reads the extension of a Client as stored, for a token of the grant `grant`.
+impl ClientB2bExtension {
+    /// Parses the extension of a stored Client, for a token of the grant `grant`.
     ///
     /// `grant` is the name of the settings under `Client.auth`, such as `client_credentials`; `deployment` may be the
     /// `ext_base` alone, and then no absolute reference is one to an Organization of this deployment.
@@ -47,7 +48,7 @@ impl Registration {
     /// Specification "Access token claim `extensions.hl7-b2b`", conditions 1 and 2.
     pub fn from_client<'a>(
         client: &Value,
-        deployment: impl Into<Deployment<'a>>,
+        deployment: impl Into<DeploymentUrls<'a>>,
         grant: &str,
     ) -> Result<Self, Omission> {
         let deployment = deployment.into();
@@ -62,7 +63,7 @@ impl Registration {
             several => return Err(Omission::RepeatedExtension { count: several.len() }),
         };
         let reference = single(extension, SubExtension::Organization)?;
-        let organization = OrganizationRef::read(reference, deployment)
+        let organization = OrganizationReference::parse(reference, deployment)
             .ok_or_else(|| Omission::BadOrganizationReference { stored: quoted(reference) })?;
         let system = single(extension, SubExtension::OrganizationIdentifierSystem)?;
         let identifier_system = system
@@ -73,7 +74,7 @@ impl Registration {
         Ok(Self { organization, identifier_system, purposes: purposes(extension) })
     }
 
-    /// Builds the claim from the Organization as it is now, `None` when it does not exist.
+    /// Builds the claim from the current Organization; `None` stands for a missing one.
     ///
     /// # Errors
     /// The [`Omission`] that explains why the token carries no claim; the token is issued all the same.
@@ -81,12 +82,12 @@ impl Registration {
     ///
     /// # Source
     /// Specification "Access token claim `extensions.hl7-b2b`", condition 3.
-    pub fn claim(&self, organization: Option<&Value>) -> Result<Claim, Omission> {
+    pub fn build_claim(&self, organization: Option<&Value>) -> Result<B2bClaim, Omission> {
         let organization = organization
             .filter(|resource| self.organization.may_be(resource))
             .ok_or_else(|| Omission::OrganizationAbsent { id: self.organization.id.clone() })?;
-        Ok(Claim {
-            version: Version::One,
+        Ok(B2bClaim {
+            version: ClaimVersion::One,
             organization_id: self.organization_id(organization)?,
             organization_name: text(organization, "name").map(str::to_owned),
             purpose_of_use: self.purposes.iter().map(|p| format!("{}#{}", p.system, p.code)).collect(),
@@ -114,13 +115,12 @@ impl Registration {
     }
 }
 
-impl OrganizationRef {
-    /// Reads `{"reference": "Organization/<id>"}` or `{"resourceType": "Organization", "id": "<id>"}`; the text may
-    /// begin with the address of the deployment's own endpoints, also under `uri`, as the native format has it.
+impl OrganizationReference {
+    /// Parses a reference to an Organization in either format.
     ///
     /// `reference` decides when several are there. Nothing for any other form.
     #[must_use]
-    pub fn read<'a>(reference: &Value, deployment: impl Into<Deployment<'a>>) -> Option<Self> {
+    pub fn parse<'a>(reference: &Value, deployment: impl Into<DeploymentUrls<'a>>) -> Option<Self> {
         let field = |name| reference.get(name).and_then(Value::as_str);
         let deployment = deployment.into();
         let id = if reference.get("reference").is_some() {
@@ -142,7 +142,7 @@ impl OrganizationRef {
 
 fn is_id(id: &str) -> bool {
     let is_legal = |c: char| !c.is_whitespace() && !c.is_control() && !matches!(c, '/' | '#' | '?' | '|');
-    !id.is_empty() && id.len() <= limits::MAX_ID_BYTES && id.chars().all(is_legal)
+    !id.is_empty() && id.len() <= limits::MAX_REFERENCE_ID_BYTES && id.chars().all(is_legal)
 }
 
 fn check_token_format(client: &Value, grant: &str) -> Result<(), Omission> {
@@ -171,17 +171,17 @@ fn single(extension: &Value, kind: SubExtension) -> Result<&Value, Omission> {
 }
 
 /// Purposes are optional, so one that cannot be read costs itself alone, not the claim.
-fn purposes(extension: &Value) -> Vec<Purpose> {
+fn purposes(extension: &Value) -> Vec<PurposeOfUse> {
     let codings = parts(extension, SubExtension::PurposeOfUse).into_iter().filter_map(|(_, part)| {
         match stored_value(part, SubExtension::PurposeOfUse) {
             StoredValue::Element(coding) => Some(coding),
             StoredValue::Union | StoredValue::Other(_) => None,
         }
     });
-    codings.filter_map(Purpose::read).collect()
+    codings.filter_map(PurposeOfUse::read).collect()
 }
 
-impl Purpose {
+impl PurposeOfUse {
     /// Reads a Coding that has both system and code.
     pub(crate) fn read(coding: &Value) -> Option<Self> {
         let (system, code) = (text(coding, "system")?, text(coding, "code")?);

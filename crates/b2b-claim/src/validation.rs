@@ -5,32 +5,32 @@ use std::fmt;
 use serde_json::Value;
 
 use crate::extension::{StoredValue, members, of_client, parts, quoted, stored_value};
-use crate::{Deployment, OrganizationRef, Purpose, SubExtension};
+use crate::{DeploymentUrls, OrganizationReference, PurposeOfUse, SubExtension};
 
-/// Something about the extension of a Client that is being written.
+/// An issue with the extension of a Client that is being written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Issue {
+pub struct ExtensionIssue {
     /// Whether the write should be refused.
-    pub severity: Severity,
+    pub severity: ExtensionIssueSeverity,
     /// Where, as a `FHIRPath` expression: `Client.extension[0].extension[2]`.
     pub expression: String,
     /// What.
-    pub problem: Problem,
+    pub problem: ExtensionProblem,
 }
 
-/// What an [`Issue`] asks of the writer.
+/// The severity of an issue: the write is refused, or the writer is warned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Severity {
+pub enum ExtensionIssueSeverity {
     /// The Client contradicts itself and should not be stored.
     Error,
     /// The Client can be stored; its tokens will lack the claim or a part of it.
     Warning,
 }
 
-/// What is wrong with an extension.
+/// The kind of an issue with the extension.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Problem {
+pub enum ExtensionProblem {
     /// The extension is there more than once.
     #[error("client-hl7B2b must be there once, not {count} times")]
     RepeatedExtension {
@@ -73,7 +73,7 @@ pub enum Problem {
     },
 }
 
-/// Checks a Client's `client-hl7B2b` extension; a Client without it has nothing to check.
+/// Validates the `client-hl7B2b` extension of a Client, and returns its issues.
 ///
 /// Too many are errors: a Client has at most one organization identifier system, and a second
 /// organization would make it ambiguous who calls. Everything else is a warning, because the
@@ -87,13 +87,13 @@ pub enum Problem {
 /// Specification "Extension `client-hl7B2b`" (cardinalities), "Client registration rule for the B2B
 /// extension", and "Limits".
 #[must_use]
-pub fn validate_extension<'a>(client: &Value, deployment: impl Into<Deployment<'a>>) -> Vec<Issue> {
+pub fn validate_b2b_extension<'a>(client: &Value, deployment: impl Into<DeploymentUrls<'a>>) -> Vec<ExtensionIssue> {
     let deployment = deployment.into();
     let extensions = of_client(client, deployment.ext_base);
     let mut issues = Vec::new();
     if extensions.len() > 1 {
-        let problem = Problem::RepeatedExtension { count: extensions.len() };
-        issues.push(Issue::new("Client.extension".to_owned(), problem));
+        let problem = ExtensionProblem::RepeatedExtension { count: extensions.len() };
+        issues.push(ExtensionIssue::new("Client.extension".to_owned(), problem));
     }
     for (at, extension) in extensions {
         check_parts((&format!("Client.extension[{at}]"), extension), deployment, &mut issues);
@@ -101,64 +101,64 @@ pub fn validate_extension<'a>(client: &Value, deployment: impl Into<Deployment<'
     issues
 }
 
-fn check_parts((place, extension): (&str, &Value), deployment: Deployment<'_>, issues: &mut Vec<Issue>) {
+fn check_parts((place, extension): (&str, &Value), deployment: DeploymentUrls<'_>, issues: &mut Vec<ExtensionIssue>) {
     for kind in SubExtension::ALL {
         let parts = parts(extension, kind);
         if kind.is_single() && parts.is_empty() {
-            issues.push(Issue::new(place.to_owned(), Problem::Missing(kind)));
+            issues.push(ExtensionIssue::new(place.to_owned(), ExtensionProblem::Missing(kind)));
         }
         if kind.is_single() && parts.len() > 1 {
-            let problem = Problem::Repeated { sub_extension: kind, count: parts.len() };
-            issues.push(Issue::new(place.to_owned(), problem));
+            let problem = ExtensionProblem::Repeated { sub_extension: kind, count: parts.len() };
+            issues.push(ExtensionIssue::new(place.to_owned(), problem));
         }
         for (at, part) in parts {
             let problem = problem_of_value(part, kind, deployment);
-            issues.extend(problem.map(|problem| Issue::new(format!("{place}.extension[{at}]"), problem)));
+            issues.extend(problem.map(|problem| ExtensionIssue::new(format!("{place}.extension[{at}]"), problem)));
         }
     }
     for (at, part) in members(extension, "extension").iter().enumerate() {
         let url = part.get("url").unwrap_or(&Value::Null);
         if !SubExtension::ALL.iter().any(|kind| url.as_str() == Some(kind.url())) {
-            let problem = Problem::UnknownUrl { url: quoted(url) };
-            issues.push(Issue::new(format!("{place}.extension[{at}]"), problem));
+            let problem = ExtensionProblem::UnknownUrl { url: quoted(url) };
+            issues.push(ExtensionIssue::new(format!("{place}.extension[{at}]"), problem));
         }
     }
 }
 
-fn problem_of_value(part: &Value, kind: SubExtension, deployment: Deployment<'_>) -> Option<Problem> {
+fn problem_of_value(part: &Value, kind: SubExtension, deployment: DeploymentUrls<'_>) -> Option<ExtensionProblem> {
     let value = match stored_value(part, kind) {
         StoredValue::Element(value) => value,
-        StoredValue::Union => return Some(Problem::UnionForm(kind)),
-        StoredValue::Other(_) => return Some(Problem::WrongValueElement { sub_extension: kind }),
+        StoredValue::Union => return Some(ExtensionProblem::UnionForm(kind)),
+        StoredValue::Other(_) => return Some(ExtensionProblem::WrongValueElement { sub_extension: kind }),
     };
     let is_read = match kind {
-        SubExtension::Organization => OrganizationRef::read(value, deployment).is_some(),
+        SubExtension::Organization => OrganizationReference::parse(value, deployment).is_some(),
         SubExtension::OrganizationIdentifierSystem => value.as_str().is_some_and(|system| !system.trim().is_empty()),
-        SubExtension::PurposeOfUse => Purpose::read(value).is_some(),
+        SubExtension::PurposeOfUse => PurposeOfUse::read(value).is_some(),
     };
-    (!is_read).then(|| Problem::BadValue { sub_extension: kind, stored: quoted(value) })
+    (!is_read).then(|| ExtensionProblem::BadValue { sub_extension: kind, stored: quoted(value) })
 }
 
-impl Issue {
-    fn new(expression: String, problem: Problem) -> Self {
+impl ExtensionIssue {
+    fn new(expression: String, problem: ExtensionProblem) -> Self {
         Self { severity: problem.severity(), expression, problem }
     }
 }
 
-impl Problem {
-    const fn severity(&self) -> Severity {
+impl ExtensionProblem {
+    const fn severity(&self) -> ExtensionIssueSeverity {
         match self {
-            Self::RepeatedExtension { .. } | Self::Repeated { .. } => Severity::Error,
+            Self::RepeatedExtension { .. } | Self::Repeated { .. } => ExtensionIssueSeverity::Error,
             Self::Missing(_)
             | Self::UnknownUrl { .. }
             | Self::UnionForm(_)
             | Self::WrongValueElement { .. }
-            | Self::BadValue { .. } => Severity::Warning,
+            | Self::BadValue { .. } => ExtensionIssueSeverity::Warning,
         }
     }
 }
 
-impl fmt::Display for Issue {
+impl fmt::Display for ExtensionIssue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.expression, self.problem)
     }

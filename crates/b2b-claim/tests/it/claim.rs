@@ -1,15 +1,16 @@
 //! What the claim says.
 
-use b2b_claim::{Claim, Omission, OrganizationId, OrganizationIdError, Registration};
+use b2b_claim::{B2bClaim, ClientB2bExtension, Omission, OrganizationId, OrganizationIdError};
 use serde_json::{Value, json};
 
 use crate::{EXT_BASE, NPI, client_with, complete_parts, organization};
 
-fn claim_of(parts: &Value, organization: &Value) -> Result<Claim, Omission> {
-    Registration::from_client(&client_with(parts), EXT_BASE, "client_credentials")?.claim(Some(organization))
+fn claim_of(parts: &Value, organization: &Value) -> Result<B2bClaim, Omission> {
+    ClientB2bExtension::from_client(&client_with(parts), EXT_BASE, "client_credentials")?
+        .build_claim(Some(organization))
 }
 
-fn as_json(claim: &Claim) -> Value {
+fn as_json(claim: &B2bClaim) -> Value {
     serde_json::to_value(claim).unwrap()
 }
 
@@ -65,11 +66,11 @@ fn an_organization_without_a_name_gives_a_claim_without_one() {
 #[test]
 fn later_edits_of_the_organization_apply_to_the_next_token() {
     let client = client_with(&complete_parts());
-    let registration = Registration::from_client(&client, EXT_BASE, "client_credentials").unwrap();
+    let registration = ClientB2bExtension::from_client(&client, EXT_BASE, "client_credentials").unwrap();
     let mut edited = organization();
     edited["name"] = json!("Payer B");
     edited["identifier"][1]["value"] = json!("999");
-    let claim = registration.claim(Some(&edited)).unwrap();
+    let claim = registration.build_claim(Some(&edited)).unwrap();
     assert_eq!((claim.organization_name.as_deref(), claim.organization_id.value()), (Some("Payer B"), "999"));
 }
 
@@ -88,15 +89,15 @@ fn both_forms_of_a_reference_are_read() {
 fn the_registration_of_each_grant_is_its_own() {
     let mut client = client_with(&complete_parts());
     client["auth"] = json!({"authorization_code": {"token_format": "jwt"}});
-    assert!(Registration::from_client(&client, EXT_BASE, "authorization_code").is_ok());
-    let omission = Registration::from_client(&client, EXT_BASE, "client_credentials").unwrap_err();
+    assert!(ClientB2bExtension::from_client(&client, EXT_BASE, "authorization_code").is_ok());
+    let omission = ClientB2bExtension::from_client(&client, EXT_BASE, "client_credentials").unwrap_err();
     assert_eq!(omission, Omission::NotJwt { grant: "client_credentials".to_owned(), stored: None });
 }
 
 #[test]
 fn a_slash_at_the_end_of_the_base_address_does_not_matter() {
     let client = client_with(&complete_parts());
-    assert!(Registration::from_client(&client, &format!("{EXT_BASE}/"), "client_credentials").is_ok());
+    assert!(ClientB2bExtension::from_client(&client, &format!("{EXT_BASE}/"), "client_credentials").is_ok());
 }
 
 #[test]
@@ -144,7 +145,7 @@ fn an_organization_id_without_both_parts_is_refused() {
 #[test]
 fn a_claim_is_read_back_from_a_token() {
     let claim = claim_of(&complete_parts(), &organization()).unwrap();
-    assert_eq!(serde_json::from_value::<Claim>(as_json(&claim)).unwrap(), claim);
+    assert_eq!(serde_json::from_value::<B2bClaim>(as_json(&claim)).unwrap(), claim);
 }
 
 #[test]
@@ -153,6 +154,6 @@ fn a_claim_of_another_version_or_without_a_proper_id_is_not_read() {
     for (field, value) in [("version", json!("2")), ("version", json!(1)), ("organization_id", json!("no-separator"))] {
         let mut changed = claim.clone();
         changed[field] = value;
-        assert!(serde_json::from_value::<Claim>(changed).is_err(), "{field}");
+        assert!(serde_json::from_value::<B2bClaim>(changed).is_err(), "{field}");
     }
 }

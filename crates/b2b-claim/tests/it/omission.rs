@@ -1,12 +1,12 @@
 //! Why there is no claim: each cause by its own name.
 
-use b2b_claim::{Omission, Registration, SubExtension};
+use b2b_claim::{ClientB2bExtension, Omission, SubExtension};
 use serde_json::{Value, json};
 
 use crate::{EXT_BASE, NPI, client_with, complete_parts, organization};
 
 fn omission_of_client(client: &Value) -> Omission {
-    Registration::from_client(client, EXT_BASE, "client_credentials").unwrap_err()
+    ClientB2bExtension::from_client(client, EXT_BASE, "client_credentials").unwrap_err()
 }
 
 fn omission_of_parts(parts: &Value) -> Omission {
@@ -15,12 +15,15 @@ fn omission_of_parts(parts: &Value) -> Omission {
 
 fn omission_of_organization(organization: Option<&Value>) -> Omission {
     let client = client_with(&complete_parts());
-    Registration::from_client(&client, EXT_BASE, "client_credentials").unwrap().claim(organization).unwrap_err()
+    ClientB2bExtension::from_client(&client, EXT_BASE, "client_credentials")
+        .unwrap()
+        .build_claim(organization)
+        .unwrap_err()
 }
 
 #[track_caller]
 fn assert_says(omission: &Omission, condition: u8, code: &str, words: &[&str]) {
-    assert_eq!((omission.condition(), omission.code()), (condition, code));
+    assert_eq!((omission.failed_condition(), omission.metric_label()), (condition, code));
     let sentence = omission.to_string();
     for word in words {
         assert!(sentence.contains(word), "{sentence}");
@@ -109,9 +112,9 @@ fn other_sub_extension_urls_yield_no_claim_and_are_named() {
 #[test]
 fn both_organization_and_organization_identifier_system_are_needed() {
     let parts = complete_parts();
-    assert_eq!(omission_of_parts(&json!([parts[1]])).code(), "missing_organization");
-    assert_eq!(omission_of_parts(&json!([parts[0]])).code(), "missing_identifier_system");
-    assert_eq!(omission_of_parts(&json!([])).code(), "missing_organization");
+    assert_eq!(omission_of_parts(&json!([parts[1]])).metric_label(), "missing_organization");
+    assert_eq!(omission_of_parts(&json!([parts[0]])).metric_label(), "missing_identifier_system");
+    assert_eq!(omission_of_parts(&json!([])).metric_label(), "missing_organization");
 }
 
 #[test]
@@ -152,14 +155,14 @@ fn references_that_are_not_to_an_organization_of_this_deployment_are_not_resolve
         json!({"resourceType": "Organization"}),
         json!({"id": "payer-a"}),
         json!({"identifier": {"system": NPI, "value": "1234567893"}}),
-        json!({"reference": format!("Organization/{}", "x".repeat(b2b_claim::limits::MAX_ID_BYTES + 1))}),
+        json!({"reference": format!("Organization/{}", "x".repeat(b2b_claim::limits::MAX_REFERENCE_ID_BYTES + 1))}),
         json!("Organization/payer-a"),
         json!(null),
     ];
     for reference in references {
         let mut parts = complete_parts();
         parts[0]["valueReference"] = reference.clone();
-        assert_eq!(omission_of_parts(&parts).code(), "bad_organization_reference", "{reference}");
+        assert_eq!(omission_of_parts(&parts).metric_label(), "bad_organization_reference", "{reference}");
     }
 }
 
@@ -168,7 +171,7 @@ fn an_empty_identifier_system_yields_no_claim() {
     for system in [json!(""), json!(" "), json!(null), json!({"uri": NPI})] {
         let mut parts = complete_parts();
         parts[1]["valueUri"] = system;
-        assert_eq!(omission_of_parts(&parts).code(), "bad_identifier_system");
+        assert_eq!(omission_of_parts(&parts).metric_label(), "bad_identifier_system");
     }
 }
 
@@ -184,9 +187,9 @@ fn another_resource_than_the_registered_one_counts_as_absent() {
     for (field, value) in [("id", "payer-b"), ("resourceType", "Patient")] {
         let mut other = organization();
         other[field] = json!(value);
-        assert_eq!(omission_of_organization(Some(&other)).code(), "organization_absent");
+        assert_eq!(omission_of_organization(Some(&other)).metric_label(), "organization_absent");
     }
-    assert_eq!(omission_of_organization(Some(&json!("x"))).code(), "organization_absent");
+    assert_eq!(omission_of_organization(Some(&json!("x"))).metric_label(), "organization_absent");
 }
 
 #[test]
@@ -213,7 +216,7 @@ fn an_organization_without_identifiers_yields_no_claim() {
     for identifier in [json!(null), json!([]), json!({"system": NPI, "value": "1"}), json!([{"value": "1"}, 7])] {
         let mut organization = organization();
         organization["identifier"] = identifier;
-        assert_eq!(omission_of_organization(Some(&organization)).code(), "no_matching_identifier");
+        assert_eq!(omission_of_organization(Some(&organization)).metric_label(), "no_matching_identifier");
     }
 }
 
@@ -250,7 +253,7 @@ fn a_diagnosis_carries_condition_check_stored_expected_and_advice() {
         "expected": NPI,
         "advice": omission.to_string()
     });
-    assert_eq!(serde_json::to_value(omission.diagnosis()).unwrap(), expected);
+    assert_eq!(serde_json::to_value(omission.to_diagnosis()).unwrap(), expected);
 }
 
 #[test]
@@ -260,7 +263,7 @@ fn what_an_explanation_quotes_is_bounded() {
     assert!(omission_of_parts(&parts).to_string().chars().count() < 400);
     let many: Vec<_> = (0..1000).map(|n| json!({"system": format!("urn:{n}"), "value": "1"})).collect();
     let omission = omission_of_organization(Some(&json!({"identifier": many})));
-    assert_eq!(omission.diagnosis().stored.len(), b2b_claim::limits::MAX_QUOTED_VALUES);
+    assert_eq!(omission.to_diagnosis().stored.len(), b2b_claim::limits::MAX_QUOTED_VALUES);
 }
 
 #[test]
@@ -272,7 +275,7 @@ fn what_an_explanation_quotes_stays_on_one_line() {
     assert!(!omission.to_string().contains(['\r', '\n']), "{omission}");
     parts[0] = complete_parts()[0].clone();
     let client = client_with(&parts);
-    let registration = Registration::from_client(&client, EXT_BASE, "client_credentials").unwrap();
-    let omission = registration.claim(Some(&organization())).unwrap_err();
+    let registration = ClientB2bExtension::from_client(&client, EXT_BASE, "client_credentials").unwrap();
+    let omission = registration.build_claim(Some(&organization())).unwrap_err();
     assert!(!omission.to_string().contains('\n'), "{omission}");
 }

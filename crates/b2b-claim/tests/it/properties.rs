@@ -1,6 +1,6 @@
 //! Whatever is stored, and whatever the parts of an identifier.
 
-use b2b_claim::{Claim, OrganizationId, Registration, SubExtension, extension_url, validate_extension};
+use b2b_claim::{B2bClaim, ClientB2bExtension, OrganizationId, SubExtension, extension_url, validate_b2b_extension};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed};
 use serde_json::{Map, Value};
@@ -76,19 +76,19 @@ proptest! {
 
     #[test]
     fn no_stored_client_makes_the_reading_panic(client in json_near_the_resources()) {
-        let _ = Registration::from_client(&client, EXT_BASE, "client_credentials");
-        let _ = validate_extension(&client, EXT_BASE);
-        let _ = serde_json::from_value::<Claim>(client);
+        let _ = ClientB2bExtension::from_client(&client, EXT_BASE, "client_credentials");
+        let _ = validate_b2b_extension(&client, EXT_BASE);
+        let _ = serde_json::from_value::<B2bClaim>(client);
     }
 
     #[test]
     fn no_content_of_the_extension_makes_the_reading_panic(parts in prop::collection::vec(json_near_the_resources(), 0..4)) {
         let client = client_with(&Value::from(parts));
-        if let Err(omission) = Registration::from_client(&client, EXT_BASE, "client_credentials") {
-            prop_assert_eq!(omission.condition(), 2);
-            prop_assert_eq!(omission.diagnosis().advice, omission.to_string());
+        if let Err(omission) = ClientB2bExtension::from_client(&client, EXT_BASE, "client_credentials") {
+            prop_assert_eq!(omission.failed_condition(), 2);
+            prop_assert_eq!(omission.to_diagnosis().advice, omission.to_string());
         }
-        let _ = validate_extension(&client, EXT_BASE);
+        let _ = validate_b2b_extension(&client, EXT_BASE);
     }
 
     #[test]
@@ -97,19 +97,19 @@ proptest! {
         let kind = [SubExtension::Organization, SubExtension::OrganizationIdentifierSystem][at];
         parts[at][kind.value_element()] = value;
         let client = client_with(&parts);
-        let is_read = Registration::from_client(&client, EXT_BASE, "client_credentials").is_ok();
-        prop_assert_eq!(validate_extension(&client, EXT_BASE).is_empty(), is_read, "the check on write foretells the claim");
+        let is_read = ClientB2bExtension::from_client(&client, EXT_BASE, "client_credentials").is_ok();
+        prop_assert_eq!(validate_b2b_extension(&client, EXT_BASE).is_empty(), is_read, "the check on write foretells the claim");
     }
 
     #[test]
     fn an_organization_of_any_shape_gives_a_claim_of_its_own_identifier_or_a_reason(identifier in json_near_the_resources()) {
         let client = client_with(&complete_parts());
-        let registration = Registration::from_client(&client, EXT_BASE, "client_credentials").unwrap();
+        let registration = ClientB2bExtension::from_client(&client, EXT_BASE, "client_credentials").unwrap();
         let mut organization = organization();
         organization["identifier"] = identifier;
-        match registration.claim(Some(&organization)) {
+        match registration.build_claim(Some(&organization)) {
             Ok(claim) => prop_assert_eq!(claim.organization_id.system(), registration.identifier_system),
-            Err(omission) => prop_assert_eq!(omission.condition(), 3),
+            Err(omission) => prop_assert_eq!(omission.failed_condition(), 3),
         }
     }
 }
