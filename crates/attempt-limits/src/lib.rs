@@ -3,8 +3,8 @@
 //! **Decision:** this is a separate crate because core crates apply these rules, and a core crate must not depend on
 //! the accept loop of `server-kit`. It reads no clock and draws no random bytes: its callers pass both.
 
-pub mod attempts;
-pub mod network;
+pub mod address_networks;
+pub mod password_attempt_limits;
 
 /// The examples of the README, which are tests.
 #[cfg(doctest)]

@@ -5,50 +5,60 @@ use super::*;
 const START_S: i64 = 1_800_000_000;
 
 /// The policy that the numbers of these tests are about.
-const POLICY: AttemptPolicy = AttemptPolicy {
-    account_nearby: Budget { at_once: 5, pause_us: 360_000_000 },
-    after_success: AfterSuccess::ForgetFailures,
+const POLICY: ServerAttemptPolicy = ServerAttemptPolicy {
+    account_nearby: AttemptRateLimit { at_once: 5, pause_us: 360_000_000 },
+    after_success: FailuresAfterSuccess::ForgetFailures,
 };
 
 /// A secret with which no two names of these tests share a place.
 const SECRET: [u8; 32] = [11; 32];
 
-fn attempts() -> Attempts {
-    Attempts::new(SECRET, POLICY)
+fn attempts() -> AttemptLimiter {
+    AttemptLimiter::new(SECRET, POLICY)
 }
 
-fn device(address: &str) -> Origin<'static> {
-    Origin::Device(address.parse().unwrap())
+fn device(address: &str) -> AttemptOrigin<'static> {
+    AttemptOrigin::Device(address.parse().unwrap())
 }
 
-fn try_admit<'a>(attempts: &'a Attempts, now_s: i64, account: &str, from: &str) -> Result<Admitted<'a>, TryAdmitError> {
+fn try_admit<'a>(
+    attempts: &'a AttemptLimiter,
+    now_s: i64,
+    account: &str,
+    from: &str,
+) -> Result<AdmittedAttempt<'a>, TryAdmitError> {
     attempts.try_admit((START_S + now_s) * 1_000_000, account, device(from))
 }
 
 /// The same where no attempt is pending.
-fn admit<'a>(attempts: &'a Attempts, now_s: i64, account: &str, from: &str) -> Result<Admitted<'a>, Held> {
+fn admit<'a>(
+    attempts: &'a AttemptLimiter,
+    now_s: i64,
+    account: &str,
+    from: &str,
+) -> Result<AdmittedAttempt<'a>, AttemptLimitExceeded> {
     try_admit(attempts, now_s, account, from).map_err(held)
 }
 
-fn held(error: TryAdmitError) -> Held {
+fn held(error: TryAdmitError) -> AttemptLimitExceeded {
     match error {
         TryAdmitError::Held(held) => held,
         TryAdmitError::Busy => panic!("attempts are pending"),
     }
 }
 
-fn wait_s(held: Held) -> u64 {
+fn wait_s(held: AttemptLimitExceeded) -> u64 {
     held.wait_us / 1_000_000
 }
 
 /// A wrong password; the seconds to wait when it is refused instead.
-fn wrong(attempts: &Attempts, now_s: i64, account: &str, from: &str) -> Result<(), u64> {
+fn wrong(attempts: &AttemptLimiter, now_s: i64, account: &str, from: &str) -> Result<(), u64> {
     admit(attempts, now_s, account, from).map(drop).map_err(wait_s)
 }
 
 /// A right one.
-fn right(attempts: &Attempts, now_s: i64, account: &str, from: &str) -> Result<(), u64> {
-    admit(attempts, now_s, account, from).map(|admitted| admitted.settle(Outcome::Right)).map_err(wait_s)
+fn right(attempts: &AttemptLimiter, now_s: i64, account: &str, from: &str) -> Result<(), u64> {
+    admit(attempts, now_s, account, from).map(|admitted| admitted.record_outcome(AttemptOutcome::Right)).map_err(wait_s)
 }
 
 #[test]
@@ -72,7 +82,15 @@ fn a_held_attempt_learns_when_one_more_and_when_all_may_go_on() {
         assert_eq!(wrong(&attempts, 0, "ada", "192.0.2.1"), Ok(()));
     }
     let held = admit(&attempts, 60, "ada", "192.0.2.1").unwrap_err();
-    assert_eq!(held, Held { by: CountedBy::AccountNearby, at_once: 5, wait_us: 300_000_000, whole_us: 1_740_000_000 });
+    assert_eq!(
+        held,
+        AttemptLimitExceeded {
+            by: AttemptCounterKind::AccountNearby,
+            at_once: 5,
+            wait_us: 300_000_000,
+            whole_us: 1_740_000_000
+        }
+    );
 }
 
 #[test]
@@ -100,7 +118,7 @@ fn of_concurrent_attempts_no_more_than_the_limit_go_on() {
     assert_eq!(admitted.len(), 5);
     assert_eq!(try_admit(&attempts, 7_200, "ada", "192.0.2.1").unwrap_err(), TryAdmitError::Busy, "nor later on");
     for attempt in admitted {
-        attempt.settle(Outcome::Unchecked);
+        attempt.record_outcome(AttemptOutcome::Unchecked);
     }
     assert_eq!(wrong(&attempts, 7_200, "ada", "192.0.2.1"), Ok(()));
 }
@@ -110,7 +128,7 @@ fn pending_attempts_are_not_wrong_ones() {
     let attempts = attempts();
     let mut pending: Vec<_> = (0..5).map(|_| admit(&attempts, 0, "ada", "192.0.2.1").unwrap()).collect();
     assert_eq!(try_admit(&attempts, 0, "ada", "192.0.2.1").unwrap_err(), TryAdmitError::Busy);
-    pending.pop().unwrap().settle(Outcome::Right);
+    pending.pop().unwrap().record_outcome(AttemptOutcome::Right);
     // The room of each that was right is the next one's.
     pending.push(admit(&attempts, 0, "ada", "192.0.2.1").unwrap());
     assert_eq!(try_admit(&attempts, 0, "ada", "192.0.2.1").unwrap_err(), TryAdmitError::Busy);
@@ -144,7 +162,7 @@ fn a_neighborhood_waits_after_six_hundred() {
 }
 
 /// Wrong passwords for `account` from everywhere, until everywhere is told to wait.
-fn besiege(attempts: &Attempts, account: &str) {
+fn besiege(attempts: &AttemptLimiter, account: &str) {
     for number in 0..500 {
         assert_eq!(wrong(attempts, 0, account, &format!("10.0.{}.1", number / 5)), Ok(()), "{number}");
     }
@@ -180,9 +198,12 @@ fn a_member_who_signed_in_from_here_before_is_admitted_while_others_guess() {
 #[test]
 fn an_unknown_address_is_never_one_that_an_account_signs_in_from() {
     let attempts = attempts();
-    attempts.try_admit(0, "ada", Origin::Unknown).map(|admitted| admitted.settle(Outcome::Right)).unwrap();
+    attempts
+        .try_admit(0, "ada", AttemptOrigin::Unknown)
+        .map(|admitted| admitted.record_outcome(AttemptOutcome::Right))
+        .unwrap();
     besiege(&attempts, "ada");
-    assert_eq!(held(attempts.try_admit(0, "ada", Origin::Unknown).unwrap_err()).at_once, 500);
+    assert_eq!(held(attempts.try_admit(0, "ada", AttemptOrigin::Unknown).unwrap_err()).at_once, 500);
 }
 
 #[test]
@@ -203,21 +224,21 @@ fn a_refused_attempt_uses_up_no_other_limit() {
 #[test]
 fn the_users_of_an_app_share_no_limit_but_those_of_their_accounts() {
     let attempts = attempts();
-    let admit = |account: &str, app| attempts.try_admit(START_S, account, Origin::App(app));
+    let admit = |account: &str, app| attempts.try_admit(START_S, account, AttemptOrigin::App(app));
     for number in 0..1_000 {
         drop(admit(&format!("name-{number}"), "app").unwrap());
     }
     for _ in 0..5 {
         drop(admit("ada", "app").unwrap());
     }
-    assert_eq!(held(admit("ada", "app").unwrap_err()).by, CountedBy::AccountNearby);
+    assert_eq!(held(admit("ada", "app").unwrap_err()).by, AttemptCounterKind::AccountNearby);
     drop(admit("ada", "other").unwrap());
 }
 
 #[test]
 fn failures_before_a_success_stay_counted_where_the_policy_keeps_them() {
-    let policy = AttemptPolicy { after_success: AfterSuccess::KeepFailures, ..POLICY };
-    let attempts = Attempts::new(SECRET, policy);
+    let policy = ServerAttemptPolicy { after_success: FailuresAfterSuccess::KeepFailures, ..POLICY };
+    let attempts = AttemptLimiter::new(SECRET, policy);
     for _ in 0..4 {
         assert_eq!(wrong(&attempts, 0, "ada", "192.0.2.1"), Ok(()));
     }
@@ -232,13 +253,13 @@ fn failures_before_a_success_stay_counted_where_the_policy_keeps_them() {
 async fn right_passwords_at_once_are_all_admitted_and_of_wrong_ones_five_are_answered() {
     let attempts = attempts();
     let at_once = 25;
-    let attempt = async |outcome: Outcome| {
-        let admitted = attempts.admit(|| START_S * 1_000_000, "ada", device("192.0.2.1")).await?;
+    let attempt = async |outcome: AttemptOutcome| {
+        let admitted = attempts.admit_attempt(|| START_S * 1_000_000, "ada", device("192.0.2.1")).await?;
         tokio::task::yield_now().await;
-        admitted.settle(outcome);
-        Ok::<_, AdmitError>(())
+        admitted.record_outcome(outcome);
+        Ok::<_, AdmitAttemptError>(())
     };
-    for (outcome, answered) in [(Outcome::Right, at_once), (Outcome::Wrong, 5)] {
+    for (outcome, answered) in [(AttemptOutcome::Right, at_once), (AttemptOutcome::Wrong, 5)] {
         let mut tries: Vec<_> = (0..at_once).map(|_| Some(Box::pin(attempt(outcome)))).collect();
         let mut done = 0;
         std::future::poll_fn(|context| {
@@ -261,9 +282,9 @@ async fn right_passwords_at_once_are_all_admitted_and_of_wrong_ones_five_are_ans
 async fn an_attempt_beyond_those_that_may_wait_is_refused() {
     let attempts = attempts();
     let _pending: Vec<_> = (0..5).map(|_| admit(&attempts, 0, "ada", "192.0.2.1").unwrap()).collect();
-    let _waiting = attempts.waiting.try_acquire_many(u32::try_from(WAITING_MAX).unwrap()).unwrap();
-    let refused = attempts.admit(|| START_S * 1_000_000, "ada", device("192.0.2.1")).await;
-    assert_eq!(refused.unwrap_err(), AdmitError::Crowded);
+    let _waiting = attempts.waiting.try_acquire_many(u32::try_from(WAITING_ATTEMPTS_MAX).unwrap()).unwrap();
+    let refused = attempts.admit_attempt(|| START_S * 1_000_000, "ada", device("192.0.2.1")).await;
+    assert_eq!(refused.unwrap_err(), AdmitAttemptError::Crowded);
 }
 
 #[test]
@@ -287,31 +308,32 @@ fn a_clock_set_back_by_a_day_does_not_hold_anyone_for_a_day() {
 
 #[test]
 fn the_place_of_a_name_differs_between_processes() {
-    let places = |attempts: &Attempts| {
-        let marks = (0..8).map(|number| attempts.mark(CountedBy::Account, &[format!("name-{number}").as_bytes()]));
+    let places = |attempts: &AttemptLimiter| {
+        let marks =
+            (0..8).map(|number| attempts.mark(AttemptCounterKind::Account, &[format!("name-{number}").as_bytes()]));
         marks.map(place).collect::<Vec<_>>()
     };
     assert_eq!(places(&attempts()), places(&attempts()));
-    assert_ne!(places(&attempts()), places(&Attempts::new([8; 32], POLICY)));
+    assert_ne!(places(&attempts()), places(&AttemptLimiter::new([8; 32], POLICY)));
 }
 
 #[test]
 fn no_two_lists_of_parts_have_one_mark() {
     let attempts = attempts();
-    let mark = |parts: &[&[u8]]| attempts.mark(CountedBy::AccountNearby, parts);
+    let mark = |parts: &[&[u8]]| attempts.mark(AttemptCounterKind::AccountNearby, parts);
     assert_ne!(mark(&[b"ab", b"c"]), mark(&[b"a", b"bc"]));
-    assert_ne!(mark(&[b"a"]), attempts.mark(CountedBy::Account, &[b"a"]));
+    assert_ne!(mark(&[b"a"]), attempts.mark(AttemptCounterKind::Account, &[b"a"]));
 }
 
 /// What happens to one account after so many seconds: an attempt, or the end of the oldest one that goes on.
 #[derive(Debug, Clone, Copy)]
 enum Event {
     Attempt,
-    End(Outcome),
+    End(AttemptOutcome),
 }
 
 fn events() -> impl Strategy<Value = Vec<(i64, Event)>> {
-    let outcome = prop_oneof![Just(Outcome::Wrong), Just(Outcome::Unchecked)];
+    let outcome = prop_oneof![Just(AttemptOutcome::Wrong), Just(AttemptOutcome::Unchecked)];
     let event = prop_oneof![Just(Event::Attempt), outcome.prop_map(Event::End)];
     proptest::collection::vec((0..720_i64, event), 0..200)
 }
@@ -334,8 +356,8 @@ proptest! {
                 Event::End(outcome) => if let Some(admitted) = pending.pop_front() {
                     // The limit knows the time by attempts alone; one elsewhere tells it.
                     right(&attempts, now_s, "clock", "198.51.100.1").unwrap();
-                    admitted.settle(outcome);
-                    if outcome == Outcome::Wrong {
+                    admitted.record_outcome(outcome);
+                    if outcome == AttemptOutcome::Wrong {
                         wrong.push(now_s);
                     }
                 },

@@ -15,13 +15,13 @@ const NEIGHBORHOOD_BITS: (u8, u8) = (24, 48);
 /// Returns the network of the subscriber that `address` belongs to: the IPv4 address itself, or the IPv6 network of 64
 /// bits, as the first address in it.
 #[must_use]
-pub fn subscriber(address: IpAddr) -> IpAddr {
+pub fn subscriber_network(address: IpAddr) -> IpAddr {
     network(address, SUBSCRIBER_BITS)
 }
 
 /// Returns the network of the neighbors of `address`, 24 bits of IPv4 or 48 bits of IPv6, as the first address in it.
 #[must_use]
-pub fn neighborhood(address: IpAddr) -> IpAddr {
+pub fn neighborhood_network(address: IpAddr) -> IpAddr {
     network(address, NEIGHBORHOOD_BITS)
 }
 
@@ -48,7 +48,7 @@ mod tests {
             ("2001:db8:0:1:ffff::2", "2001:db8:0:1::"),
             ("2001:db8:0:2::1", "2001:db8:0:2::"),
         ] {
-            assert_eq!(subscriber(address(given)), address(expected), "{given}");
+            assert_eq!(subscriber_network(address(given)), address(expected), "{given}");
         }
     }
 
@@ -57,7 +57,7 @@ mod tests {
         for (given, expected) in
             [("192.0.2.7", "192.0.2.0"), ("::ffff:192.0.2.7", "192.0.2.0"), ("2001:db8:7:1:ffff::2", "2001:db8:7::")]
         {
-            assert_eq!(neighborhood(address(given)), address(expected), "{given}");
+            assert_eq!(neighborhood_network(address(given)), address(expected), "{given}");
         }
     }
 }

@@ -4,7 +4,7 @@
 //!
 //! | Counted for | At once | Pause | Slows down |
 //! |---|---|---|---|
-//! | an account, from one neighborhood | [`AttemptPolicy`] | [`AttemptPolicy`] | guesses at one account |
+//! | an account, from one neighborhood | [`ServerAttemptPolicy`] | [`ServerAttemptPolicy`] | guesses at one account |
 //! | an account, from anywhere | 500 | 5 s | the same from many networks |
 //! | a subscriber | 60 | 1 s | one password tried with many accounts |
 //! | a neighborhood | 600 | 0.1 s | the same from all addresses of a network |
@@ -32,49 +32,49 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::{Notify, Semaphore};
 
-use crate::network;
+use crate::address_networks;
 
 /// Places of each counter, so that memory is bounded whatever strangers send (3 MiB, once all are used). Two accounts
 /// with the same place share its limit; nobody can aim at that, because places depend on a secret of the process.
 const PLACES: usize = 1 << 16;
 
-/// Attempts that wait for others to be settled, on all accounts together.
-pub const WAITING_MAX: usize = 256;
+/// The most attempts that may wait, on all accounts together, for other attempts to be settled.
+pub const WAITING_ATTEMPTS_MAX: usize = 256;
 
 /// A time that is this much earlier than the one before, in microseconds, is of a clock that was set back: concurrent
 /// attempts do not lie an hour apart.
 const CLOCK_SET_BACK_US: u64 = 3_600_000_000;
 
-/// A number of attempts at once, and one more after every pause.
+/// A limit of attempts: so many at once, then one more after every pause.
 #[derive(Debug, Clone, Copy)]
-pub struct Budget {
+pub struct AttemptRateLimit {
     /// Attempts that are allowed at once.
     pub at_once: u32,
     /// Microseconds after which one more is allowed.
     pub pause_us: u64,
 }
 
-/// The decisions that are not the same for every server.
+/// The settings of attempt limits that differ between servers.
 #[derive(Debug, Clone, Copy)]
-pub struct AttemptPolicy {
+pub struct ServerAttemptPolicy {
     /// The limit of an account from one neighborhood.
-    pub account_nearby: Budget,
+    pub account_nearby: AttemptRateLimit,
     /// What a right password does to the wrong ones before it.
-    pub after_success: AfterSuccess,
+    pub after_success: FailuresAfterSuccess,
 }
 
-/// What a right password does to the wrong ones that came before it from the same neighborhood.
+/// The effect of a right password on earlier failures from the same neighborhood: kept or forgotten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AfterSuccess {
+pub enum FailuresAfterSuccess {
     /// They stay counted.
     KeepFailures,
     /// They are forgotten.
     ForgetFailures,
 }
 
-/// What is counted, in the order of the counters.
+/// The kinds of attempt counters, in their order: account from one neighborhood, account, subscriber, neighborhood.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CountedBy {
+pub enum AttemptCounterKind {
     /// An account, from one neighborhood.
     AccountNearby,
     /// An account, from anywhere.
@@ -85,12 +85,16 @@ pub enum CountedBy {
     Neighborhood,
 }
 
-const KINDS: [CountedBy; 4] =
-    [CountedBy::AccountNearby, CountedBy::Account, CountedBy::Subscriber, CountedBy::Neighborhood];
+const KINDS: [AttemptCounterKind; 4] = [
+    AttemptCounterKind::AccountNearby,
+    AttemptCounterKind::Account,
+    AttemptCounterKind::Subscriber,
+    AttemptCounterKind::Neighborhood,
+];
 
-/// Where an attempt comes from.
+/// The origin of an attempt: unknown, a device address, or an app.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin<'a> {
+pub enum AttemptOrigin<'a> {
     /// The listener knows no address.
     Unknown,
     /// The person's device.
@@ -100,22 +104,23 @@ pub enum Origin<'a> {
     App(&'a str),
 }
 
-impl Origin<'_> {
-    /// Returns the network that is counted, for a device.
+impl AttemptOrigin<'_> {
+    /// Returns the network of the subscriber that a device address belongs to, as attempts are counted by it.
     #[must_use]
-    pub fn network(self) -> Option<Vec<u8>> {
+    pub fn subscriber_network(self) -> Option<Vec<u8>> {
         match self {
-            Self::Device(address) => Some(bytes(network::subscriber(address))),
+            Self::Device(address) => Some(bytes(address_networks::subscriber_network(address))),
             Self::Unknown | Self::App(_) => None,
         }
     }
 
-    /// Returns what is near enough to be one guesser, with its kind: for an app the app itself.
+    /// Returns the neighborhood that attempts are counted by, as one guesser, with its kind: nearby addresses, or the
+    /// app.
     #[must_use]
-    pub fn neighborhood(self) -> (&'static [u8], Vec<u8>) {
+    pub fn neighborhood_with_kind(self) -> (&'static [u8], Vec<u8>) {
         match self {
             Self::Unknown => (b"unknown", Vec::new()),
-            Self::Device(address) => (b"device", bytes(network::neighborhood(address))),
+            Self::Device(address) => (b"device", bytes(address_networks::neighborhood_network(address))),
             Self::App(id) => (b"app", id.into()),
         }
     }
@@ -128,10 +133,10 @@ fn bytes(address: IpAddr) -> Vec<u8> {
     }
 }
 
-/// The attempts of one node.
-pub struct Attempts {
+/// The limiter of password attempts on one node.
+pub struct AttemptLimiter {
     secret: [u8; 32],
-    after_success: AfterSuccess,
+    after_success: FailuresAfterSuccess,
     state: Mutex<State>,
     /// Notified when an attempt was settled.
     settled: Notify,
@@ -147,22 +152,22 @@ struct State {
     regulars: Vec<u64>,
 }
 
-/// An attempt that may go on. It counts as a wrong password, also when it is dropped without a result, unless it is
-/// settled otherwise.
+/// An attempt that was admitted; it counts as a wrong password unless another outcome is recorded. It counts as a wrong
+/// password, also when it is dropped without a result, unless it is settled otherwise.
 #[must_use]
-pub struct Admitted<'a> {
-    attempts: &'a Attempts,
+pub struct AdmittedAttempt<'a> {
+    attempts: &'a AttemptLimiter,
     /// Its place in each counter that it counts in.
     places: Places,
     regular: Option<u64>,
-    outcome: Outcome,
+    outcome: AttemptOutcome,
 }
 
 type Places = [Option<u16>; 4];
 
-/// The result of an attempt.
+/// The outcome of a password attempt: wrong, right or unchecked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum AttemptOutcome {
     /// It counts.
     Wrong,
     /// It does not count, and its neighborhood is one that the account signs in from.
@@ -171,28 +176,28 @@ pub enum Outcome {
     Unchecked,
 }
 
-/// The reason why an attempt may not go on now.
+/// The reason why an attempt is not admitted: too many failures, or too many waiting attempts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AdmitError {
+pub enum AdmitAttemptError {
     /// Too many wrong passwords came before.
-    Held(Held),
-    /// [`WAITING_MAX`] attempts wait already.
+    Held(AttemptLimitExceeded),
+    /// [`WAITING_ATTEMPTS_MAX`] attempts wait already.
     Crowded,
 }
 
 /// The reason why an attempt may not go on at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TryAdmitError {
-    Held(Held),
+    Held(AttemptLimitExceeded),
     /// Attempts that are not settled take the room that is left.
     Busy,
 }
 
-/// One attempt too many.
+/// A limit that an attempt exceeds, with the time until the next one may be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Held {
+pub struct AttemptLimitExceeded {
     /// The counter that is used up.
-    pub by: CountedBy,
+    pub by: AttemptCounterKind,
     /// Attempts that the limit allows at once.
     pub at_once: u32,
     /// Microseconds until one more may go on.
@@ -201,41 +206,41 @@ pub struct Held {
     pub whole_us: u64,
 }
 
-impl Attempts {
-    /// Creates empty counters. `secret` is random, and of this process alone.
+impl AttemptLimiter {
+    /// Creates a limiter without counted attempts; `secret` is random and belongs to this process.
     #[must_use]
-    pub fn new(secret: [u8; 32], policy: AttemptPolicy) -> Self {
+    pub fn new(secret: [u8; 32], policy: ServerAttemptPolicy) -> Self {
         let budgets = [
             policy.account_nearby,
-            Budget { at_once: 500, pause_us: 5_000_000 },
-            Budget { at_once: 60, pause_us: 1_000_000 },
-            Budget { at_once: 600, pause_us: 100_000 },
+            AttemptRateLimit { at_once: 500, pause_us: 5_000_000 },
+            AttemptRateLimit { at_once: 60, pause_us: 1_000_000 },
+            AttemptRateLimit { at_once: 600, pause_us: 100_000 },
         ];
         let state = State { now_us: 0, counters: budgets.map(Counter::new), regulars: vec![0; PLACES] };
-        let (settled, waiting) = (Notify::new(), Semaphore::new(WAITING_MAX));
+        let (settled, waiting) = (Notify::new(), Semaphore::new(WAITING_ATTEMPTS_MAX));
         Self { secret, after_success: policy.after_success, state: Mutex::new(state), settled, waiting }
     }
 
-    /// Admits an attempt on `account`, a name as it is looked up, once those before it are settled where they take all
-    /// the room there is. `now_us` is asked for the time at every try.
+    /// Admits an attempt on `account`, after waiting for unsettled attempts that use up the limit. `now_us` is asked
+    /// for the time at every try.
     ///
     /// # Errors
-    /// See [`AdmitError`]; nothing is counted then.
-    pub async fn admit(
+    /// See [`AdmitAttemptError`]; nothing is counted then.
+    pub async fn admit_attempt(
         &self,
         now_us: impl Fn() -> i64,
         account: &str,
-        origin: Origin<'_>,
-    ) -> Result<Admitted<'_>, AdmitError> {
+        origin: AttemptOrigin<'_>,
+    ) -> Result<AdmittedAttempt<'_>, AdmitAttemptError> {
         let mut waiting = None;
         loop {
             // Before the try, so that no end is missed.
             let settled = self.settled.notified();
             match self.try_admit(now_us(), account, origin) {
                 Ok(admitted) => return Ok(admitted),
-                Err(TryAdmitError::Held(held)) => return Err(AdmitError::Held(held)),
+                Err(TryAdmitError::Held(held)) => return Err(AdmitAttemptError::Held(held)),
                 Err(TryAdmitError::Busy) if waiting.is_none() => {
-                    waiting = Some(self.waiting.try_acquire().map_err(|_| AdmitError::Crowded)?);
+                    waiting = Some(self.waiting.try_acquire().map_err(|_| AdmitAttemptError::Crowded)?);
                 }
                 Err(TryAdmitError::Busy) => {}
             }
@@ -245,14 +250,19 @@ impl Attempts {
 
     /// Admits an attempt. Until it is settled it takes the room of a wrong one, because of concurrent attempts no more
     /// than the limit may be answered.
-    fn try_admit(&self, now_us: i64, account: &str, origin: Origin<'_>) -> Result<Admitted<'_>, TryAdmitError> {
-        let (kind, near) = origin.neighborhood();
-        let here = self.mark(CountedBy::AccountNearby, &[account.as_bytes(), kind, &near]);
-        let everywhere = place(self.mark(CountedBy::Account, &[account.as_bytes()]));
-        let network = origin.network();
-        let neighborhood = network.as_ref().map(|_| place(self.mark(CountedBy::Neighborhood, &[&near])));
-        let subscriber = network.map(|network| place(self.mark(CountedBy::Subscriber, &[&network])));
-        let regular = (origin != Origin::Unknown).then_some(here);
+    fn try_admit(
+        &self,
+        now_us: i64,
+        account: &str,
+        origin: AttemptOrigin<'_>,
+    ) -> Result<AdmittedAttempt<'_>, TryAdmitError> {
+        let (kind, near) = origin.neighborhood_with_kind();
+        let here = self.mark(AttemptCounterKind::AccountNearby, &[account.as_bytes(), kind, &near]);
+        let everywhere = place(self.mark(AttemptCounterKind::Account, &[account.as_bytes()]));
+        let network = origin.subscriber_network();
+        let neighborhood = network.as_ref().map(|_| place(self.mark(AttemptCounterKind::Neighborhood, &[&near])));
+        let subscriber = network.map(|network| place(self.mark(AttemptCounterKind::Subscriber, &[&network])));
+        let regular = (origin != AttemptOrigin::Unknown).then_some(here);
 
         let mut state = self.state();
         state.advance(u64::try_from(now_us).unwrap_or_default());
@@ -260,11 +270,11 @@ impl Attempts {
         let everywhere = (!is_regular).then_some(everywhere);
         let places = [Some(place(here)), everywhere, subscriber, neighborhood];
         state.hold(&places)?;
-        Ok(Admitted { attempts: self, places, regular, outcome: Outcome::Wrong })
+        Ok(AdmittedAttempt { attempts: self, places, regular, outcome: AttemptOutcome::Wrong })
     }
 
     /// Returns a number for what is counted, which only this process can compute.
-    fn mark(&self, by: CountedBy, parts: &[&[u8]]) -> u64 {
+    fn mark(&self, by: AttemptCounterKind, parts: &[&[u8]]) -> u64 {
         let mut digest = Sha256::new_with_prefix(self.secret);
         digest.update([by as u8]);
         for part in parts {
@@ -281,24 +291,24 @@ impl Attempts {
     }
 }
 
-impl Admitted<'_> {
-    /// Records the result.
-    pub fn settle(mut self, outcome: Outcome) {
+impl AdmittedAttempt<'_> {
+    /// Records the outcome of the attempt.
+    pub fn record_outcome(mut self, outcome: AttemptOutcome) {
         self.outcome = outcome;
     }
 }
 
-impl Drop for Admitted<'_> {
+impl Drop for AdmittedAttempt<'_> {
     fn drop(&mut self) {
         let mut state = self.attempts.state();
-        let (now_us, is_wrong) = (state.now_us, self.outcome == Outcome::Wrong);
+        let (now_us, is_wrong) = (state.now_us, self.outcome == AttemptOutcome::Wrong);
         state.each(&self.places, |counter, place| {
             counter.release(place);
             if is_wrong {
                 counter.take(place, now_us);
             }
         });
-        if self.outcome == Outcome::Right {
+        if self.outcome == AttemptOutcome::Right {
             state.welcome(&self.places, self.regular, self.attempts.after_success);
         }
         drop(state);
@@ -336,7 +346,7 @@ impl State {
         if let Some(held) = held.max_by_key(|held| held.wait_us) {
             return Err(TryAdmitError::Held(held));
         }
-        let is_full = |((counter, place), by): ((&Counter, Option<u16>), CountedBy)| {
+        let is_full = |((counter, place), by): ((&Counter, Option<u16>), AttemptCounterKind)| {
             place.is_some_and(|place| counter.held(by, (place, now_us), counter.pending_at(place)).is_some())
         };
         if counters().any(is_full) {
@@ -348,8 +358,8 @@ impl State {
 
     /// Records where an account signed in from, and forgets the wrong passwords that came before from there, where the
     /// policy says so.
-    fn welcome(&mut self, places: &Places, regular: Option<u64>, after_success: AfterSuccess) {
-        if let (AfterSuccess::ForgetFailures, [Some(here), ..], [counter, ..]) =
+    fn welcome(&mut self, places: &Places, regular: Option<u64>, after_success: FailuresAfterSuccess) {
+        if let (FailuresAfterSuccess::ForgetFailures, [Some(here), ..], [counter, ..]) =
             (after_success, places, &mut self.counters)
         {
             counter.forget(*here);
@@ -372,7 +382,7 @@ impl State {
 
 /// Attempts of one kind. The numbers are all 0 at first, in separate lists: what is never used takes no memory.
 struct Counter {
-    budget: Budget,
+    budget: AttemptRateLimit,
     /// The time at which each place has its whole budget back: one number says how much of it is used.
     whole_at_us: Vec<u64>,
     /// Attempts that were admitted and are not settled.
@@ -380,7 +390,7 @@ struct Counter {
 }
 
 impl Counter {
-    fn new(budget: Budget) -> Self {
+    fn new(budget: AttemptRateLimit) -> Self {
         Self { budget, whole_at_us: vec![0; PLACES], pending: vec![0; PLACES] }
     }
 
@@ -389,13 +399,13 @@ impl Counter {
     }
 
     /// Returns why one more is too many, if all `pending` attempts turn out wrong.
-    fn held(&self, by: CountedBy, (place, now_us): (u16, u64), pending: u16) -> Option<Held> {
-        let Budget { at_once, pause_us } = self.budget;
+    fn held(&self, by: AttemptCounterKind, (place, now_us): (u16, u64), pending: u16) -> Option<AttemptLimitExceeded> {
+        let AttemptRateLimit { at_once, pause_us } = self.budget;
         let whole_at_us = self.whole_at_us.get(usize::from(place)).copied().unwrap_or_default();
         let used_us = whole_at_us.saturating_sub(now_us).saturating_add(u64::from(pending).saturating_mul(pause_us));
         let room_us = u64::from(at_once).saturating_mul(pause_us);
         let wait_us = used_us.saturating_add(pause_us).saturating_sub(room_us);
-        (wait_us > 0).then_some(Held { by, at_once, wait_us, whole_us: used_us })
+        (wait_us > 0).then_some(AttemptLimitExceeded { by, at_once, wait_us, whole_us: used_us })
     }
 
     fn hold(&mut self, place: u16) {
@@ -429,13 +439,13 @@ impl Counter {
     }
 }
 
-impl fmt::Debug for Attempts {
+impl fmt::Debug for AttemptLimiter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Attempts").field("after_success", &self.after_success).finish_non_exhaustive()
     }
 }
 
-impl fmt::Debug for Admitted<'_> {
+impl fmt::Debug for AdmittedAttempt<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Admitted").field("outcome", &self.outcome).finish_non_exhaustive()
     }
