@@ -13,7 +13,7 @@ use std::task::{Context, Poll, ready};
 
 use tokio::task::{Id, JoinError, JoinSet};
 
-/// Tasks with names, joined by their owner. Dropping the set ends them.
+/// A set of named background tasks that its owner joins; dropping it aborts them.
 #[derive(Debug, Default)]
 pub struct TaskSet {
     tasks: JoinSet<()>,
@@ -26,10 +26,10 @@ struct Running {
     may_return: bool,
 }
 
-/// The report of a task that ended although its owner did not stop it.
+/// A task that ended although its owner did not stop it.
 #[derive(Debug, thiserror::Error)]
 #[error("the task {name:?} ended")]
-pub struct TaskEnded {
+pub struct UnexpectedTaskEnd {
     /// The name it was spawned under.
     pub name: &'static str,
     /// The panic that ended it; `None` when it returned.
@@ -39,7 +39,7 @@ pub struct TaskEnded {
 
 impl TaskSet {
     /// Spawns a task that runs until it is stopped.
-    pub fn spawn(&mut self, name: &'static str, task: impl Future<Output = ()> + Send + 'static) {
+    pub fn spawn_until_stopped(&mut self, name: &'static str, task: impl Future<Output = ()> + Send + 'static) {
         self.add(Running { name, may_return: false }, task);
     }
 
@@ -53,8 +53,8 @@ impl TaskSet {
         self.running.insert(handle.id(), running);
     }
 
-    /// Ready when a task has ended that should have run until it is stopped.
-    pub fn poll_ended(&mut self, context: &mut Context<'_>) -> Poll<TaskEnded> {
+    /// Polls for a task that has ended although it should run until it is stopped.
+    pub fn poll_unexpected_end(&mut self, context: &mut Context<'_>) -> Poll<UnexpectedTaskEnd> {
         loop {
             let Some(joined) = ready!(self.tasks.poll_join_next_with_id(context)) else { return Poll::Pending };
             let (id, cause) = match joined {
@@ -63,13 +63,13 @@ impl TaskSet {
             };
             let Some(Running { name, may_return }) = self.running.remove(&id) else { continue };
             if cause.is_some() || !may_return {
-                return Poll::Ready(TaskEnded { name, cause });
+                return Poll::Ready(UnexpectedTaskEnd { name, cause });
             }
         }
     }
 
     /// Waits until every task has ended by itself, and logs a panic.
-    pub async fn join(&mut self) {
+    pub async fn join_all(&mut self) {
         while let Some(joined) = self.tasks.join_next_with_id().await {
             if let Err(error) = joined {
                 let name = self.running.get(&error.id()).map_or("", |running| running.name);
@@ -79,7 +79,7 @@ impl TaskSet {
     }
 
     /// Aborts every task and waits until all have ended.
-    pub async fn shutdown(&mut self) {
+    pub async fn abort_and_join_all(&mut self) {
         self.tasks.shutdown().await;
         self.running.clear();
     }
@@ -99,11 +99,11 @@ mod tests {
     use super::*;
 
     /// Returns what is reported when every task has had its turns on the one thread of a test.
-    async fn ended(tasks: &mut TaskSet) -> Option<TaskEnded> {
+    async fn ended(tasks: &mut TaskSet) -> Option<UnexpectedTaskEnd> {
         for _ in 0..10 {
             yield_now().await;
         }
-        poll_fn(|context| match tasks.poll_ended(context) {
+        poll_fn(|context| match tasks.poll_unexpected_end(context) {
             Poll::Ready(ended) => Poll::Ready(Some(ended)),
             Poll::Pending => Poll::Ready(None),
         })
@@ -113,9 +113,9 @@ mod tests {
     #[tokio::test]
     async fn a_task_that_panics_or_returns_is_reported_by_its_name() {
         let mut tasks = TaskSet::default();
-        tasks.spawn("runs", pending());
+        tasks.spawn_until_stopped("runs", pending());
         assert!(ended(&mut tasks).await.is_none());
-        tasks.spawn("returns", async {});
+        tasks.spawn_until_stopped("returns", async {});
         let report = ended(&mut tasks).await.unwrap();
         assert_eq!((report.name, report.cause.is_none()), ("returns", true));
         tasks.spawn_finite("panics", async { panic!("out of order") });
@@ -127,9 +127,9 @@ mod tests {
     async fn a_task_with_an_end_and_a_task_that_is_stopped_are_not_reported() {
         let mut tasks = TaskSet::default();
         tasks.spawn_finite("ends", async {});
-        tasks.spawn("runs", pending());
+        tasks.spawn_until_stopped("runs", pending());
         assert!(ended(&mut tasks).await.is_none());
-        tasks.shutdown().await;
+        tasks.abort_and_join_all().await;
         assert!(ended(&mut tasks).await.is_none());
     }
 }
