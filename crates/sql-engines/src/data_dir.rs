@@ -7,30 +7,31 @@ use std::time::Duration;
 use sqlx::SqliteConnection;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 
-use crate::ACQUIRE_TIMEOUT;
-use crate::fault::OpenError;
+use crate::CONNECTION_ACQUIRE_TIMEOUT;
+use crate::fault::DatabaseOpenError;
 
 /// How long a SQLite statement waits for another process to finish its write.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
-const _: () = assert!(ACQUIRE_TIMEOUT.as_secs() < BUSY_TIMEOUT.as_secs(), "see ACQUIRE_TIMEOUT");
+const _: () = assert!(CONNECTION_ACQUIRE_TIMEOUT.as_secs() < BUSY_TIMEOUT.as_secs(), "see ACQUIRE_TIMEOUT");
 
-/// The files of a server in its data directory: `NAME.db` and `NAME.lock`.
+/// The files of a server's SQLite database in its data directory: `NAME.db` and `NAME.lock`.
 #[derive(Debug, Clone)]
-pub struct DataDir {
+pub struct SqliteDataDir {
     folder: PathBuf,
     database: PathBuf,
     lock: PathBuf,
 }
 
-impl DataDir {
-    /// Names the files of the server `name`; nothing is created.
+impl SqliteDataDir {
+    /// Names the files of the server `name` without creating any.
     #[must_use]
     pub fn new(folder: &Path, name: &str) -> Self {
         let file = |extension| folder.join(format!("{name}.{extension}"));
         Self { folder: folder.to_owned(), database: file("db"), lock: file("lock") }
     }
 
-    /// Returns whether there is a database. An empty file is what an interrupted first start leaves behind.
+    /// Returns whether the database file exists and is not empty. An empty file is what an interrupted first start
+    /// leaves behind.
     #[must_use]
     pub fn has_database(&self) -> bool {
         self.database.metadata().is_ok_and(|file| file.len() > 0)
@@ -43,13 +44,13 @@ impl DataDir {
     /// whatever the busy timeout.
     ///
     /// # Errors
-    /// [`OpenError::DataDir`] with the path that cannot be used.
-    pub async fn create(&self) -> Result<File, OpenError> {
+    /// [`DatabaseOpenError::DataDir`] with the path that cannot be used.
+    pub async fn create_and_lock(&self) -> Result<File, DatabaseOpenError> {
         self.create_files()?;
-        self.lock().await.map_err(failed(&self.lock))
+        self.wait_for_lock().await.map_err(failed(&self.lock))
     }
 
-    fn create_files(&self) -> Result<(), OpenError> {
+    fn create_files(&self) -> Result<(), DatabaseOpenError> {
         let mut directory = std::fs::DirBuilder::new();
         let mut file = File::options();
         directory.recursive(true);
@@ -71,7 +72,7 @@ impl DataDir {
     ///
     /// # Errors
     /// When the file cannot be opened or locked.
-    pub async fn lock(&self) -> std::io::Result<File> {
+    pub async fn wait_for_lock(&self) -> std::io::Result<File> {
         let path = self.lock.clone();
         tokio::task::spawn_blocking(move || {
             let file = File::options().append(true).open(path)?;
@@ -82,10 +83,9 @@ impl DataDir {
         .map_err(std::io::Error::other)?
     }
 
-    /// Returns how connections to the database are opened: with a write-ahead log, foreign keys, and each commit on the
-    /// disk before it is answered.
+    /// Returns the connect options: write-ahead log, foreign keys, durable commits.
     #[must_use]
-    pub fn options(&self) -> SqliteConnectOptions {
+    pub fn connect_options(&self) -> SqliteConnectOptions {
         SqliteConnectOptions::new()
             .filename(&self.database)
             .journal_mode(SqliteJournalMode::Wal)
@@ -96,27 +96,28 @@ impl DataDir {
     }
 }
 
-fn failed(path: &Path) -> impl FnOnce(std::io::Error) -> OpenError {
+fn failed(path: &Path) -> impl FnOnce(std::io::Error) -> DatabaseOpenError {
     let path = path.to_owned();
-    move |source| OpenError::DataDir { path, source }
+    move |source| DatabaseOpenError::DataDir { path, source }
 }
 
-/// Returns a pool of at most so many connections to SQLite, which stay open. One that cannot begin a transaction is
-/// replaced ([`is_between_transactions`]), unless the caller sets another `before_acquire`.
+/// Returns the options of a pool of at most so many SQLite connections, which replaces broken ones. One that cannot
+/// begin a transaction is replaced ([`can_begin_transaction`]), unless the caller sets another `before_acquire`.
 #[must_use]
-pub fn sqlite_pool(connections: u32) -> SqlitePoolOptions {
+pub fn sqlite_pool_options(connections: u32) -> SqlitePoolOptions {
     SqlitePoolOptions::new()
         .max_connections(connections)
-        .acquire_timeout(ACQUIRE_TIMEOUT)
+        .acquire_timeout(CONNECTION_ACQUIRE_TIMEOUT)
         .test_before_acquire(false)
         .idle_timeout(None)
         .max_lifetime(None)
-        .before_acquire(|connection, _| Box::pin(async move { Ok(is_between_transactions(connection)) }))
+        .before_acquire(|connection, _| Box::pin(async move { Ok(can_begin_transaction(connection)) }))
 }
 
-/// Returns whether a connection of SQLite can begin a transaction. One that SQLite ended by itself, as it may when the
-/// disk is full, is one that the driver cannot end; on such a connection nothing can begin any more.
-pub fn is_between_transactions(connection: &SqliteConnection) -> bool {
+/// Returns whether a SQLite connection can begin a transaction; false after SQLite rolled one back by itself. One that
+/// SQLite ended by itself, as it may when the disk is full, is one that the driver cannot end; on such a connection
+/// nothing can begin any more.
+pub fn can_begin_transaction(connection: &SqliteConnection) -> bool {
     use sqlx::Connection as _;
     let is_fit = !connection.is_in_transaction();
     if !is_fit {
@@ -132,14 +133,14 @@ mod tests {
     #[tokio::test]
     async fn an_empty_file_is_no_database_and_two_nodes_wait_for_each_other() {
         let folder = tempfile::tempdir().unwrap();
-        let data = DataDir::new(&folder.path().join("data"), "test");
-        let locked = data.create().await.unwrap();
+        let data = SqliteDataDir::new(&folder.path().join("data"), "test");
+        let locked = data.create_and_lock().await.unwrap();
         assert!(!data.has_database());
-        let waits = tokio::time::timeout(Duration::from_millis(50), data.lock());
+        let waits = tokio::time::timeout(Duration::from_millis(50), data.wait_for_lock());
         assert!(waits.await.is_err());
         drop(locked);
-        data.lock().await.unwrap();
-        let pool = sqlite_pool(1).connect_with(data.options()).await.unwrap();
+        data.wait_for_lock().await.unwrap();
+        let pool = sqlite_pool_options(1).connect_with(data.connect_options()).await.unwrap();
         sqlx::query("CREATE TABLE t (a BIGINT)").execute(&pool).await.unwrap();
         pool.close().await;
         assert!(data.has_database());
@@ -150,7 +151,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("file");
         std::fs::write(&file, "x").unwrap();
-        let refused = DataDir::new(&file, "test").create().await.unwrap_err();
-        assert!(matches!(&refused, OpenError::DataDir { path, .. } if *path == file), "{refused}");
+        let refused = SqliteDataDir::new(&file, "test").create_and_lock().await.unwrap_err();
+        assert!(matches!(&refused, DatabaseOpenError::DataDir { path, .. } if *path == file), "{refused}");
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A statement is written once. What differs stands in it as `{name}` or `{name:argument}` and is replaced per engine
 //! when the statement is first used; `@` in a fragment is the argument. A storage crate lists its fragments in one
-//! [`Fragments`]; those that know no table are in this file.
+//! [`SqlFragments`]; those that know no table are in this file.
 //!
 //! **Decision:** the typed drivers with a text per engine. The road not taken is the `Any` driver of `sqlx`, which costs
 //! half the speed and refuses types.
@@ -14,24 +14,25 @@ use sqlx::{AssertSqlSafe, SqlSafeStr, SqlStr};
 
 /// An engine's variant of SQL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Dialect {
+pub enum SqlDialect {
     /// What Postgres understands.
     Postgres,
     /// What SQLite understands.
     Sqlite,
 }
 
-/// One fragment: its name, then its text on Postgres and on SQLite.
-pub type Fragment = (&'static str, &'static str, &'static str);
+/// A fragment of SQL that differs between engines: its name, its Postgres text, its SQLite text.
+pub type SqlFragment = (&'static str, &'static str, &'static str);
 
-/// The fragments of a storage crate.
-pub trait Fragments {
-    /// All of them, besides those of this crate. A name that this crate has too is found here first.
-    const OWN: &'static [Fragment];
+/// The SQL fragments of a storage crate.
+pub trait SqlFragments {
+    /// The fragments of the crate itself, which take precedence over those of this crate. A name that this crate has
+    /// too is found here first.
+    const CRATE_FRAGMENTS: &'static [SqlFragment];
 }
 
 /// What every storage crate needs.
-const COMMON: &[Fragment] = &[
+const COMMON: &[SqlFragment] = &[
     // Row locks: SQLite has one writer at a time and needs none.
     ("for_update", "FOR UPDATE", ""),
     // A list of numbers that travels as one parameter, a JSON array: see `numbers`.
@@ -42,7 +43,7 @@ const COMMON: &[Fragment] = &[
     ),
 ];
 
-impl Dialect {
+impl SqlDialect {
     /// Returns the name of the engine, as people write it.
     #[must_use]
     pub const fn engine_name(self) -> &'static str {
@@ -53,7 +54,7 @@ impl Dialect {
     }
 
     /// Returns the fragment of this name, if it is among `own` or those of this crate.
-    fn fragment(self, own: &[Fragment], name: &str) -> Option<&'static str> {
+    fn fragment(self, own: &[SqlFragment], name: &str) -> Option<&'static str> {
         let (_, postgres, sqlite) = own.iter().chain(COMMON).find(|(known, ..)| *known == name)?;
         Some(match self {
             Self::Postgres => postgres,
@@ -61,7 +62,7 @@ impl Dialect {
         })
     }
 
-    fn render(self, own: &[Fragment], template: &str) -> String {
+    fn render(self, own: &[SqlFragment], template: &str) -> String {
         let mut sql = String::with_capacity(template.len() * 2);
         let mut rest = template;
         while let Some((before, opened)) = rest.split_once('{') {
@@ -83,43 +84,44 @@ impl Dialect {
     }
 }
 
-/// A statement in terms of the fragments `F`, rendered once per engine.
+/// A SQL statement with fragments `F` in braces, rendered once per engine.
 #[derive(Debug)]
-pub struct Sql<F> {
+pub struct SqlTemplate<F> {
     template: &'static str,
     postgres: OnceLock<Arc<str>>,
     sqlite: OnceLock<Arc<str>>,
     fragments: PhantomData<fn() -> F>,
 }
 
-impl<F: Fragments> Sql<F> {
-    /// Makes a statement; nothing is rendered before its first use.
+impl<F: SqlFragments> SqlTemplate<F> {
+    /// Creates a statement; it is rendered at its first use.
     #[must_use]
     pub const fn new(template: &'static str) -> Self {
         Self { template, postgres: OnceLock::new(), sqlite: OnceLock::new(), fragments: PhantomData }
     }
 
-    /// Returns the text for an engine. It has nothing in it but what stands in the source of the program.
-    pub fn on(&self, dialect: Dialect) -> SqlStr {
+    /// Returns the rendered text for a dialect. It has nothing in it but what stands in the source of the program.
+    pub fn text_for_dialect(&self, dialect: SqlDialect) -> SqlStr {
         let rendered = match dialect {
-            Dialect::Postgres => &self.postgres,
-            Dialect::Sqlite => &self.sqlite,
+            SqlDialect::Postgres => &self.postgres,
+            SqlDialect::Sqlite => &self.sqlite,
         };
-        let text = rendered.get_or_init(|| Self::render(dialect, self.template).into());
+        let text = rendered.get_or_init(|| Self::render_template(dialect, self.template).into());
         AssertSqlSafe(Arc::clone(text)).into_sql_str()
     }
 
-    /// Returns a template that is not static in a dialect. What is in braces and is no fragment stays as it is.
+    /// Renders a template that is not static in a dialect; unknown names in braces stay. What is in braces and is no
+    /// fragment stays as it is.
     #[must_use]
-    pub fn render(dialect: Dialect, template: &str) -> String {
-        dialect.render(F::OWN, template)
+    pub fn render_template(dialect: SqlDialect, template: &str) -> String {
+        dialect.render(F::CRATE_FRAGMENTS, template)
     }
 
-    /// As [`Sql::render`], ready to run. The caller makes the template of texts in the source alone: values are
-    /// parameters, never parts of it.
+    /// Renders a template as [`SqlTemplate::render_template`] does, as SQL ready to run. The caller makes the template
+    /// of texts in the source alone: values are parameters, never parts of it.
     #[must_use]
-    pub fn text(dialect: Dialect, template: &str) -> SqlStr {
-        AssertSqlSafe(Self::render(dialect, template)).into_sql_str()
+    pub fn render_to_sql_str(dialect: SqlDialect, template: &str) -> SqlStr {
+        AssertSqlSafe(Self::render_template(dialect, template)).into_sql_str()
     }
 }
 
@@ -129,41 +131,41 @@ mod tests {
 
     struct Common;
 
-    impl Fragments for Common {
-        const OWN: &'static [Fragment] = &[];
+    impl SqlFragments for Common {
+        const CRATE_FRAGMENTS: &'static [SqlFragment] = &[];
     }
 
     struct Clock;
 
-    impl Fragments for Clock {
-        const OWN: &'static [Fragment] = &[("us", "(extract(epoch FROM @) * 1000000)::BIGINT", "@")];
+    impl SqlFragments for Clock {
+        const CRATE_FRAGMENTS: &'static [SqlFragment] = &[("us", "(extract(epoch FROM @) * 1000000)::BIGINT", "@")];
     }
 
     #[test]
     fn a_fragment_takes_its_argument_and_the_rest_stays() {
         let template = "SELECT {us:t.ts} FROM t WHERE a {in_numbers:$2} AND b = '{}' {for_update}";
         assert_eq!(
-            Sql::<Clock>::render(Dialect::Postgres, template),
+            SqlTemplate::<Clock>::render_template(SqlDialect::Postgres, template),
             "SELECT (extract(epoch FROM t.ts) * 1000000)::BIGINT FROM t WHERE a \
              = ANY(ARRAY(SELECT json_array_elements_text($2::JSON)::BIGINT)) AND b = '{}' FOR UPDATE"
         );
         assert_eq!(
-            Sql::<Clock>::render(Dialect::Sqlite, template),
+            SqlTemplate::<Clock>::render_template(SqlDialect::Sqlite, template),
             "SELECT t.ts FROM t WHERE a IN (SELECT value FROM json_each($2)) AND b = '{}' "
         );
     }
 
     #[test]
     fn an_unclosed_brace_is_text() {
-        assert_eq!(Sql::<Common>::render(Dialect::Sqlite, "a { b"), "a { b");
+        assert_eq!(SqlTemplate::<Common>::render_template(SqlDialect::Sqlite, "a { b"), "a { b");
     }
 
     #[test]
     fn a_statement_is_rendered_for_the_engine_that_asks() {
-        static LOCKED: Sql<Common> = Sql::new("SELECT 1 {for_update}");
+        static LOCKED: SqlTemplate<Common> = SqlTemplate::new("SELECT 1 {for_update}");
         for _ in 0..2 {
-            assert_eq!(LOCKED.on(Dialect::Postgres).as_str(), "SELECT 1 FOR UPDATE");
-            assert_eq!(LOCKED.on(Dialect::Sqlite).as_str(), "SELECT 1 ");
+            assert_eq!(LOCKED.text_for_dialect(SqlDialect::Postgres).as_str(), "SELECT 1 FOR UPDATE");
+            assert_eq!(LOCKED.text_for_dialect(SqlDialect::Sqlite).as_str(), "SELECT 1 ");
         }
     }
 }

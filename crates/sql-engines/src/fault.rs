@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 /// The reason why a database could not be opened.
 #[derive(Debug, thiserror::Error)]
-pub enum OpenError {
+pub enum DatabaseOpenError {
     /// The URL names no engine this crate speaks. Only the scheme is in it: the rest may have a password.
     #[error("database URL with scheme {scheme:?}: only postgres:// and postgresql:// are known")]
     UnknownEngine {
@@ -71,28 +71,28 @@ fn code(error: &sqlx::Error) -> Option<std::borrow::Cow<'_, str>> {
     error.as_database_error()?.code()
 }
 
-/// Returns whether other transactions were in the way: the same transaction may well succeed later.
+/// Returns whether other transactions conflicted, so that the same transaction may succeed when retried.
 #[must_use]
 pub fn is_contention(error: &sqlx::Error) -> bool {
     // 40001 serialization failure, 40P01 deadlock; SQLITE_BUSY and its extended forms.
     matches!(code(error).as_deref(), Some("40001" | "40P01" | "5" | "261" | "517"))
 }
 
-/// Returns whether the engine ended a statement before its end: it took too long, or its caller went away.
+/// Returns whether the engine interrupted a statement: it took too long, or was cancelled.
 #[must_use]
-pub fn is_cut_short(error: &sqlx::Error) -> bool {
+pub fn is_statement_interrupted(error: &sqlx::Error) -> bool {
     // 57014 query canceled; SQLITE_INTERRUPT.
     matches!(code(error).as_deref(), Some("57014" | "9"))
 }
 
-/// Returns whether what the engine returned cannot be read as what the program expects.
+/// Returns whether a returned value could not be decoded.
 #[must_use]
-pub const fn is_unreadable(error: &sqlx::Error) -> bool {
+pub const fn is_decode_error(error: &sqlx::Error) -> bool {
     matches!(error, sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_))
 }
 
-/// Returns whether the engine cannot be used at the moment, whatever it was asked: it is gone, has no room, is locked
-/// by others, or takes no writes. A database that is damaged is not among it, because waiting mends nothing there.
+/// Returns whether the engine cannot be used at the moment: lost, full, locked or read-only; not when it is damaged. A
+/// database that is damaged is not among it, because waiting mends nothing there.
 #[must_use]
 pub fn is_outage(error: &sqlx::Error) -> bool {
     match error {

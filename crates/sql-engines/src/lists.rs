@@ -2,25 +2,30 @@
 
 use sqlx::{AssertSqlSafe, SqlSafeStr, SqlStr};
 
-use crate::dialect::Dialect;
+use crate::dialect::SqlDialect;
 
 /// Most rows of one `VALUES` list.
 const PIECE_MAX: usize = 64;
 
-/// Returns `INSERT … VALUES` with so many rows of so many columns. The caller makes `before` and `after` of texts in the
-/// source alone.
+/// Returns an `INSERT … VALUES` statement for so many rows of so many columns. The caller makes `before` and `after` of
+/// texts in the source alone.
 ///
 /// On SQLite the parameters have no names: a name is looked for among all of them when it is bound.
 #[must_use]
-pub fn insert_rows(dialect: Dialect, before: &str, (rows, columns): (usize, usize), after: &str) -> SqlStr {
+pub fn insert_rows_statement(
+    dialect: SqlDialect,
+    before: &str,
+    (rows, columns): (usize, usize),
+    after: &str,
+) -> SqlStr {
     let mut sql = format!("{before} VALUES ");
     for row in 0..rows {
         sql.push_str(if row == 0 { "(" } else { ", (" });
         for column in 0..columns {
             sql.push_str(if column == 0 { "" } else { ", " });
             match dialect {
-                Dialect::Postgres => sql.extend(["$", &(row * columns + column + 1).to_string()]),
-                Dialect::Sqlite => sql.push('?'),
+                SqlDialect::Postgres => sql.extend(["$", &(row * columns + column + 1).to_string()]),
+                SqlDialect::Sqlite => sql.push('?'),
             }
         }
         sql.push(')');
@@ -29,8 +34,8 @@ pub fn insert_rows(dialect: Dialect, before: &str, (rows, columns): (usize, usiz
     AssertSqlSafe(sql).into_sql_str()
 }
 
-/// Returns rows in pieces of 64, 32, 16 … rows, so that there are few statements to prepare.
-pub fn pieces<T>(mut rows: &[T]) -> impl Iterator<Item = &[T]> {
+/// Splits rows into chunks of 64, 32, 16 … rows, so that there are few distinct statements to prepare.
+pub fn power_of_two_chunks<T>(mut rows: &[T]) -> impl Iterator<Item = &[T]> {
     std::iter::from_fn(move || {
         let largest = (1 << rows.len().checked_ilog2()?).min(PIECE_MAX);
         let (piece, rest) = rows.split_at_checked(largest)?;
@@ -39,8 +44,8 @@ pub fn pieces<T>(mut rows: &[T]) -> impl Iterator<Item = &[T]> {
     })
 }
 
-/// Returns numbers as the parameter of the fragment `{in_numbers}`.
-pub fn numbers(numbers: impl IntoIterator<Item = i64>) -> String {
+/// Encodes numbers as the parameter of the fragment `{in_numbers}`.
+pub fn encode_numbers_parameter(numbers: impl IntoIterator<Item = i64>) -> String {
     let mut text = String::from("[");
     for (place, number) in numbers.into_iter().enumerate() {
         text.push_str(if place == 0 { "" } else { "," });
@@ -57,17 +62,17 @@ mod tests {
     #[test]
     fn rows_fall_into_few_sizes_of_pieces() {
         let rows: Vec<u8> = (0..203).collect();
-        let sizes: Vec<usize> = pieces(&rows).map(<[u8]>::len).collect();
+        let sizes: Vec<usize> = power_of_two_chunks(&rows).map(<[u8]>::len).collect();
         assert_eq!(sizes, [64, 64, 64, 8, 2, 1]);
-        assert_eq!(pieces(&rows).flatten().copied().collect::<Vec<_>>(), rows);
-        assert_eq!(pieces::<u8>(&[]).count(), 0);
+        assert_eq!(power_of_two_chunks(&rows).flatten().copied().collect::<Vec<_>>(), rows);
+        assert_eq!(power_of_two_chunks::<u8>(&[]).count(), 0);
     }
 
     #[test]
     fn a_list_of_rows_numbers_its_parameters() {
-        let insertion = |dialect| insert_rows(dialect, "INSERT", (2, 2), "").as_str().to_owned();
-        assert_eq!(insertion(Dialect::Postgres), "INSERT VALUES ($1, $2), ($3, $4)");
-        assert_eq!(insertion(Dialect::Sqlite), "INSERT VALUES (?, ?), (?, ?)");
-        assert_eq!(numbers([1, -2]), "[1,-2]");
+        let insertion = |dialect| insert_rows_statement(dialect, "INSERT", (2, 2), "").as_str().to_owned();
+        assert_eq!(insertion(SqlDialect::Postgres), "INSERT VALUES ($1, $2), ($3, $4)");
+        assert_eq!(insertion(SqlDialect::Sqlite), "INSERT VALUES (?, ?), (?, ?)");
+        assert_eq!(encode_numbers_parameter([1, -2]), "[1,-2]");
     }
 }

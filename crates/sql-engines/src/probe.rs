@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
 
-use crate::dialect::Dialect;
+use crate::dialect::SqlDialect;
 
 /// How long the probe of a write waits for the connection and the commit.
 const PROBE_MAX: Duration = Duration::from_millis(700);
 /// For how long the one writer of SQLite may be busy with a transaction before that counts as a failure.
 const WRITER_BUSY_MAX: Duration = Duration::from_secs(30);
 
-/// The probe of writes of one database, and when it last succeeded.
+/// A probe of whether one database accepts writes, with the time of the last success.
 #[derive(Debug)]
 pub struct WriteProbe {
     succeeded: Mutex<Instant>,
@@ -28,27 +28,26 @@ impl Default for WriteProbe {
 
 impl WriteProbe {
     /// The statement that reads: one row, of one number.
-    pub const READ: &'static str = "SELECT CAST(1 AS BIGINT)";
+    pub const READ_STATEMENT: &'static str = "SELECT CAST(1 AS BIGINT)";
     /// The statement that writes. Each schema has its table.
-    pub const WRITE: &'static str = "UPDATE server_health SET probes = probes + 1 WHERE one = 1";
+    pub const WRITE_STATEMENT: &'static str = "UPDATE server_health SET probes = probes + 1 WHERE one = 1";
 
-    /// Returns whether the database takes writes: `write` is [`WriteProbe::WRITE`] on its way, `read` is
-    /// [`WriteProbe::READ`], not begun yet.
+    /// Returns an error unless the database accepts writes.
     ///
     /// A SQLite database whose writer is busy with a longer transaction takes writes, so while that lasts, for half a
     /// minute at most, it is enough that the database answers.
     ///
     /// # Errors
     /// When it takes none, after 700 ms at most, and what `read` needs.
-    pub async fn run(
+    pub async fn check_writable(
         &self,
-        dialect: Dialect,
+        dialect: SqlDialect,
         write: impl Future<Output = Result<u64, sqlx::Error>>,
         read: impl Future<Output = Result<(), sqlx::Error>>,
     ) -> Result<(), sqlx::Error> {
         let Ok(written) = timeout(PROBE_MAX, write).await else {
             let busy = self.succeeded.lock().unwrap_or_else(PoisonError::into_inner).elapsed();
-            let may_be_busy = dialect == Dialect::Sqlite && busy < WRITER_BUSY_MAX;
+            let may_be_busy = dialect == SqlDialect::Sqlite && busy < WRITER_BUSY_MAX;
             return if may_be_busy { read.await } else { Err(sqlx::Error::PoolTimedOut) };
         };
         written?;
@@ -66,18 +65,20 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_busy_writer_of_sqlite_counts_as_well_for_half_a_minute() {
         let probe = WriteProbe::default();
-        let busy = |dialect| probe.run(dialect, pending(), ready(Ok(())));
-        assert!(busy(Dialect::Postgres).await.is_err());
-        assert!(busy(Dialect::Sqlite).await.is_ok());
+        let busy = |dialect| probe.check_writable(dialect, pending(), ready(Ok(())));
+        assert!(busy(SqlDialect::Postgres).await.is_err());
+        assert!(busy(SqlDialect::Sqlite).await.is_ok());
         tokio::time::sleep(WRITER_BUSY_MAX).await;
-        assert!(busy(Dialect::Sqlite).await.is_err());
-        probe.run(Dialect::Sqlite, ready(Ok(1)), pending()).await.unwrap();
-        assert!(busy(Dialect::Sqlite).await.is_ok());
+        assert!(busy(SqlDialect::Sqlite).await.is_err());
+        probe.check_writable(SqlDialect::Sqlite, ready(Ok(1)), pending()).await.unwrap();
+        assert!(busy(SqlDialect::Sqlite).await.is_ok());
     }
 
     #[tokio::test]
     async fn a_refused_write_is_a_failure() {
         let probe = WriteProbe::default();
-        assert!(probe.run(Dialect::Sqlite, ready(Err(sqlx::Error::PoolClosed)), pending()).await.is_err());
+        assert!(
+            probe.check_writable(SqlDialect::Sqlite, ready(Err(sqlx::Error::PoolClosed)), pending()).await.is_err()
+        );
     }
 }

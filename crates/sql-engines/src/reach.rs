@@ -7,7 +7,7 @@ use sqlx::postgres::PgConnectOptions;
 use sqlx::{ConnectOptions as _, Connection as _};
 use tokio::time::{Instant, sleep, timeout_at};
 
-use crate::fault::OpenError;
+use crate::fault::DatabaseOpenError;
 
 /// How long Postgres may take to answer: both may start at the same moment.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -16,27 +16,28 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// Postgres is starting up.
 const CANNOT_CONNECT_NOW: &str = "57P03";
 
-/// Reads the URL of a database and returns how to connect to it, once Postgres takes connections.
+/// Parses a Postgres URL, waits until the server accepts connections, and returns the connect options.
 ///
 /// # Errors
-/// [`OpenError::UnknownEngine`] for a URL that is not of Postgres, [`OpenError::Connect`] for one that cannot be read.
-/// [`OpenError::Unreachable`] after ten seconds, at once when Postgres refuses the user, the password or the database.
-pub async fn postgres_options(url: &str) -> Result<PgConnectOptions, OpenError> {
+/// [`DatabaseOpenError::UnknownEngine`] for a URL that is not of Postgres, [`DatabaseOpenError::Connect`] for one that
+/// cannot be read. [`DatabaseOpenError::Unreachable`] after ten seconds, at once when Postgres refuses the user, the
+/// password or the database.
+pub async fn await_postgres_connect_options(url: &str) -> Result<PgConnectOptions, DatabaseOpenError> {
     let scheme = url.split_once(':').map_or("", |(scheme, _)| scheme);
     if !matches!(scheme, "postgres" | "postgresql") {
-        return Err(OpenError::UnknownEngine { scheme: scheme.to_owned() });
+        return Err(DatabaseOpenError::UnknownEngine { scheme: scheme.to_owned() });
     }
-    let options = PgConnectOptions::from_str(url).map_err(OpenError::Connect)?;
+    let options = PgConnectOptions::from_str(url).map_err(DatabaseOpenError::Connect)?;
     reach(&options).await?;
     Ok(options)
 }
 
 /// Returns when Postgres takes connections. A pool would report that it timed out, without host and reason.
-async fn reach(options: &PgConnectOptions) -> Result<(), OpenError> {
+async fn reach(options: &PgConnectOptions) -> Result<(), DatabaseOpenError> {
     let deadline = Instant::now() + PATIENCE;
     loop {
         let error = match timeout_at(deadline, options.connect()).await {
-            Ok(Ok(connection)) => return connection.close().await.map_err(OpenError::Connect),
+            Ok(Ok(connection)) => return connection.close().await.map_err(DatabaseOpenError::Connect),
             Ok(Err(error)) => error,
             Err(_elapsed) => {
                 return Err(unreachable(options, format!("no answer within {} seconds", PATIENCE.as_secs())));
@@ -64,8 +65,8 @@ fn reason(error: &sqlx::Error) -> String {
     }
 }
 
-fn unreachable(options: &PgConnectOptions, reason: String) -> OpenError {
+fn unreachable(options: &PgConnectOptions, reason: String) -> DatabaseOpenError {
     let socket = options.get_socket().map(|folder| folder.display().to_string());
     let host = socket.unwrap_or_else(|| options.get_host().to_owned());
-    OpenError::Unreachable { host, port: options.get_port(), reason }
+    DatabaseOpenError::Unreachable { host, port: options.get_port(), reason }
 }

@@ -12,31 +12,31 @@ const RETRY_STEP: Duration = Duration::from_millis(5);
 /// How long a transaction is tried. On SQLite, losing against another process takes as long as the busy timeout.
 const RETRY_MAX: Duration = Duration::from_secs(5);
 
-/// What a transaction's error says about trying it again.
-pub trait Contended {
-    /// Returns whether other transactions were in the way.
-    fn is_contended(&self) -> bool;
+/// An error of a transaction that says whether the transaction may be retried.
+pub trait RetryableError {
+    /// Returns whether other transactions conflicted.
+    fn is_contention(&self) -> bool;
 }
 
-impl Contended for sqlx::Error {
-    fn is_contended(&self) -> bool {
+impl RetryableError for sqlx::Error {
+    fn is_contention(&self) -> bool {
         is_contention(self)
     }
 }
 
-/// Runs a transaction, and again while others are in the way, at most five times in all and for about five seconds.
+/// Runs a transaction, and retries it on contention: at most five attempts, for about five seconds.
 ///
 /// # Errors
 /// The error of the last attempt.
-pub async fn retried<T, E, F>(mut attempt: impl FnMut() -> F) -> Result<T, E>
+pub async fn retry_on_contention<T, E, F>(mut attempt: impl FnMut() -> F) -> Result<T, E>
 where
-    E: Contended,
+    E: RetryableError,
     F: Future<Output = Result<T, E>>,
 {
     let began = Instant::now();
     for tried in 1..ATTEMPTS {
         match attempt().await {
-            Err(error) if error.is_contended() && began.elapsed() < RETRY_MAX => {
+            Err(error) if error.is_contention() && began.elapsed() < RETRY_MAX => {
                 tokio::time::sleep(RETRY_STEP * tried).await;
             }
             done => return done,
@@ -57,8 +57,8 @@ mod tests {
         Final,
     }
 
-    impl Contended for Refusal {
-        fn is_contended(&self) -> bool {
+    impl RetryableError for Refusal {
+        fn is_contention(&self) -> bool {
             *self == Self::Contended
         }
     }
@@ -67,7 +67,7 @@ mod tests {
     async fn attempts(contended: u32, last: Result<(), Refusal>) -> (u32, Result<(), Refusal>) {
         let runs = Cell::new(0);
         let last = Cell::new(Some(last));
-        let done = retried(|| async {
+        let done = retry_on_contention(|| async {
             runs.set(runs.get() + 1);
             if runs.get() <= contended { Err(Refusal::Contended) } else { last.take().unwrap() }
         });

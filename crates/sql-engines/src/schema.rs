@@ -11,12 +11,12 @@
 use aws_lc_rs::digest;
 use sqlx::SqlStr;
 
-use crate::dialect::{Dialect, Fragment, Fragments, Sql};
-use crate::engine::{Connection, On};
-use crate::fault::OpenError;
+use crate::dialect::{SqlDialect, SqlFragment, SqlFragments, SqlTemplate};
+use crate::engine::{EngineConnection, PerEngine};
+use crate::fault::DatabaseOpenError;
 use crate::run;
 
-/// One schema file: what it does on either engine.
+/// One numbered schema file, with its text for either engine.
 #[derive(Debug)]
 pub struct SchemaFile {
     /// Its place in the order, from 1 on.
@@ -43,9 +43,9 @@ macro_rules! schema_files {
     };
 }
 
-/// The schema of a server.
+/// The schema of a server's database: its numbered files and lock key.
 #[derive(Debug)]
-pub struct Schema {
+pub struct DatabaseSchema {
     /// Key of the advisory lock of Postgres under which nodes apply files; different for each server.
     pub lock: i64,
     /// The files by their numbers. Append-only: a file that was released never changes.
@@ -54,8 +54,8 @@ pub struct Schema {
 
 struct SchemaFragments;
 
-impl Fragments for SchemaFragments {
-    const OWN: &'static [Fragment] = &[
+impl SqlFragments for SchemaFragments {
+    const CRATE_FRAGMENTS: &'static [SqlFragment] = &[
         (
             "has_table",
             "SELECT to_regclass('@') IS NOT NULL",
@@ -72,69 +72,71 @@ impl Fragments for SchemaFragments {
 }
 
 /// Whether the database has the table below. Creating it `IF NOT EXISTS` would make Postgres log a notice at every start.
-static HAS_SCHEMA: Sql<SchemaFragments> = Sql::new("{has_table:schema_file}");
+static HAS_SCHEMA: SqlTemplate<SchemaFragments> = SqlTemplate::new("{has_table:schema_file}");
 const CREATE: &str = "CREATE TABLE schema_file (
     number BIGINT PRIMARY KEY,
     name TEXT NOT NULL,
     checksum TEXT
 )";
 /// The column is missing, or a row has none, where a program applied the file that recorded no checksums.
-static HAS_CHECKSUMS: Sql<SchemaFragments> = Sql::new("{has_column:checksum}");
+static HAS_CHECKSUMS: SqlTemplate<SchemaFragments> = SqlTemplate::new("{has_column:checksum}");
 const ADD_CHECKSUMS: &str = "ALTER TABLE schema_file ADD COLUMN checksum TEXT";
 const APPLIED: &str = "SELECT number, checksum FROM schema_file ORDER BY number";
 const RECORD: &str = "INSERT INTO schema_file (number, name, checksum) VALUES ($1, $2, $3)";
 const RECORD_CHECKSUM: &str = "UPDATE schema_file SET checksum = $1 WHERE number = $2";
 const LOCK: &str = "SELECT pg_advisory_xact_lock($1)";
 
-impl Schema {
-    /// Returns the statement that returns whether a server has prepared the database before: one row, one boolean.
-    pub fn exists(dialect: Dialect) -> SqlStr {
-        HAS_SCHEMA.on(dialect)
+impl DatabaseSchema {
+    /// Returns the statement that selects whether the schema was ever applied.
+    pub fn exists_statement(dialect: SqlDialect) -> SqlStr {
+        HAS_SCHEMA.text_for_dialect(dialect)
     }
 
-    /// Applies the files that are missing, within the caller's transaction, once no other node is applying any. On
+    /// Applies the schema files that are missing, in the caller's transaction, while no other node applies any. On
     /// SQLite that transaction is the lock, so it is one that may write.
     ///
     /// # Errors
-    /// [`OpenError::NewerSchema`], [`OpenError::ChangedSchema`], [`OpenError::Schema`] with the file that the engine
-    /// refuses; [`OpenError::Connect`] when the engine fails. The caller rolls back then.
-    pub async fn apply(&self, mut on: Connection<'_>) -> Result<(), OpenError> {
-        let applied = self.lock_and_read(&mut on).await.map_err(OpenError::Connect)?;
+    /// [`DatabaseOpenError::NewerSchema`], [`DatabaseOpenError::ChangedSchema`], [`DatabaseOpenError::Schema`] with the
+    /// file that the engine refuses; [`DatabaseOpenError::Connect`] when the engine fails. The caller rolls back then.
+    pub async fn apply_missing_files(&self, mut on: EngineConnection<'_>) -> Result<(), DatabaseOpenError> {
+        let applied = self.lock_and_read(&mut on).await.map_err(DatabaseOpenError::Connect)?;
         let newest = applied.last().map_or(0, |(number, _)| *number);
         let known = self.files.last().map_or(0, |file| file.number);
         if newest > known {
-            return Err(OpenError::NewerSchema { found: newest, known });
+            return Err(DatabaseOpenError::NewerSchema { found: newest, known });
         }
         for (number, recorded) in applied {
             let Some(file) = self.files.iter().find(|file| file.number == number) else { continue };
             let checksum = file.checksum(on.dialect());
             match recorded {
-                Some(recorded) if recorded != checksum => return Err(OpenError::ChangedSchema { name: file.name }),
+                Some(recorded) if recorded != checksum => {
+                    return Err(DatabaseOpenError::ChangedSchema { name: file.name });
+                }
                 Some(_) => {}
                 None => {
                     run!(on.reborrow(), execute: sqlx::query(RECORD_CHECKSUM).bind(&checksum).bind(number))
-                        .map_err(OpenError::Connect)?;
+                        .map_err(DatabaseOpenError::Connect)?;
                 }
             }
         }
         for file in self.files.iter().filter(|file| file.number > newest) {
-            file.apply(&mut on).await.map_err(|source| OpenError::Schema { name: file.name, source })?;
+            file.apply(&mut on).await.map_err(|source| DatabaseOpenError::Schema { name: file.name, source })?;
         }
         Ok(())
     }
 
     /// Returns the numbers of the files that were applied, ascending, with their checksums.
-    async fn lock_and_read(&self, on: &mut Connection<'_>) -> Result<Vec<(i64, Option<String>)>, sqlx::Error> {
-        if let On::Postgres(connection) = on.reborrow() {
+    async fn lock_and_read(&self, on: &mut EngineConnection<'_>) -> Result<Vec<(i64, Option<String>)>, sqlx::Error> {
+        if let PerEngine::Postgres(connection) = on.reborrow() {
             sqlx::query(LOCK).bind(self.lock).execute(connection).await?;
         }
-        let has_schema = HAS_SCHEMA.on(on.dialect());
+        let has_schema = HAS_SCHEMA.text_for_dialect(on.dialect());
         let has_schema: bool = run!(on.reborrow(), fetch_one: sqlx::query_scalar(has_schema.clone()))?;
         if !has_schema {
             run!(on.reborrow(), execute: sqlx::query(CREATE))?;
             return Ok(Vec::new());
         }
-        let has_checksums = HAS_CHECKSUMS.on(on.dialect());
+        let has_checksums = HAS_CHECKSUMS.text_for_dialect(on.dialect());
         let has_checksums: bool = run!(on.reborrow(), fetch_one: sqlx::query_scalar(has_checksums.clone()))?;
         if !has_checksums {
             run!(on.reborrow(), execute: sqlx::query(ADD_CHECKSUMS))?;
@@ -144,15 +146,15 @@ impl Schema {
 }
 
 impl SchemaFile {
-    const fn text(&self, dialect: Dialect) -> &'static str {
+    const fn text(&self, dialect: SqlDialect) -> &'static str {
         match dialect {
-            Dialect::Postgres => self.postgres,
-            Dialect::Sqlite => self.sqlite,
+            SqlDialect::Postgres => self.postgres,
+            SqlDialect::Sqlite => self.sqlite,
         }
     }
 
     /// Returns the SHA-256 of the text in hexadecimal. Lines of comments and the ends of lines do not count.
-    fn checksum(&self, dialect: Dialect) -> String {
+    fn checksum(&self, dialect: SqlDialect) -> String {
         let mut context = digest::Context::new(&digest::SHA256);
         for line in self.text(dialect).lines().map(str::trim_end).filter(|line| !line.trim_start().starts_with("--")) {
             context.update(line.as_bytes());
@@ -161,7 +163,7 @@ impl SchemaFile {
         hex::encode(context.finish())
     }
 
-    async fn apply(&self, on: &mut Connection<'_>) -> Result<(), sqlx::Error> {
+    async fn apply(&self, on: &mut EngineConnection<'_>) -> Result<(), sqlx::Error> {
         let dialect = on.dialect();
         run!(on.reborrow(), execute: sqlx::raw_sql(self.text(dialect)))?;
         let checksum = self.checksum(dialect);
@@ -183,8 +185,9 @@ mod tests {
     }
 
     const FIRST: SchemaFile = file(1, "0001_a.sql", "-- Why.\nCREATE TABLE a (n BIGINT);\n");
-    const BEFORE: Schema = Schema { lock: 1, files: &[FIRST] };
-    const AFTER: Schema = Schema { lock: 1, files: &[FIRST, file(2, "0002_b.sql", "INSERT INTO a VALUES (1);")] };
+    const BEFORE: DatabaseSchema = DatabaseSchema { lock: 1, files: &[FIRST] };
+    const AFTER: DatabaseSchema =
+        DatabaseSchema { lock: 1, files: &[FIRST, file(2, "0002_b.sql", "INSERT INTO a VALUES (1);")] };
 
     async fn database() -> SqliteConnection {
         SqliteConnectOptions::new().filename(":memory:").connect().await.unwrap()
@@ -198,11 +201,11 @@ mod tests {
     async fn each_file_is_applied_once() {
         let mut connection = database().await;
         for schema in [BEFORE, AFTER, AFTER] {
-            schema.apply(On::Sqlite(&mut connection)).await.unwrap();
+            schema.apply_missing_files(PerEngine::Sqlite(&mut connection)).await.unwrap();
         }
         assert_eq!(number(&mut connection, "SELECT count(*) FROM a").await, 1);
-        let refused = BEFORE.apply(On::Sqlite(&mut connection)).await.unwrap_err();
-        assert!(matches!(refused, OpenError::NewerSchema { found: 2, known: 1 }), "{refused}");
+        let refused = BEFORE.apply_missing_files(PerEngine::Sqlite(&mut connection)).await.unwrap_err();
+        assert!(matches!(refused, DatabaseOpenError::NewerSchema { found: 2, known: 1 }), "{refused}");
     }
 
     #[tokio::test]
@@ -210,17 +213,26 @@ mod tests {
         const CHANGED: &[SchemaFile] = &[file(1, "0001_a.sql", "CREATE TABLE a (n BIGINT, m BIGINT);")];
         const COMMENTED: &[SchemaFile] = &[file(1, "0001_a.sql", "CREATE TABLE a (n BIGINT);  \r\n  -- Why so.\r\n")];
         let mut connection = database().await;
-        BEFORE.apply(On::Sqlite(&mut connection)).await.unwrap();
-        Schema { lock: 1, files: COMMENTED }.apply(On::Sqlite(&mut connection)).await.unwrap();
-        let refused = Schema { lock: 1, files: CHANGED }.apply(On::Sqlite(&mut connection)).await.unwrap_err();
-        assert!(matches!(refused, OpenError::ChangedSchema { name: "0001_a.sql" }), "{refused}");
+        BEFORE.apply_missing_files(PerEngine::Sqlite(&mut connection)).await.unwrap();
+        DatabaseSchema { lock: 1, files: COMMENTED }
+            .apply_missing_files(PerEngine::Sqlite(&mut connection))
+            .await
+            .unwrap();
+        let refused = DatabaseSchema { lock: 1, files: CHANGED }
+            .apply_missing_files(PerEngine::Sqlite(&mut connection))
+            .await
+            .unwrap_err();
+        assert!(matches!(refused, DatabaseOpenError::ChangedSchema { name: "0001_a.sql" }), "{refused}");
     }
 
     #[tokio::test]
     async fn a_file_that_the_engine_refuses_is_named() {
         const WRONG: &[SchemaFile] = &[file(1, "0001_wrong.sql", "CREATE TABLE;")];
         let mut connection = database().await;
-        let refused = Schema { lock: 1, files: WRONG }.apply(On::Sqlite(&mut connection)).await.unwrap_err();
-        assert!(matches!(refused, OpenError::Schema { name: "0001_wrong.sql", .. }), "{refused}");
+        let refused = DatabaseSchema { lock: 1, files: WRONG }
+            .apply_missing_files(PerEngine::Sqlite(&mut connection))
+            .await
+            .unwrap_err();
+        assert!(matches!(refused, DatabaseOpenError::Schema { name: "0001_wrong.sql", .. }), "{refused}");
     }
 }
