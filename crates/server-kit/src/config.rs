@@ -2,7 +2,7 @@
 //!
 //! An empty text counts as absent everywhere, because an environment file cannot unset a variable.
 
-pub mod value;
+pub mod value_parsers;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -11,19 +11,19 @@ use clap::error::ErrorKind;
 use secrecy::{ExposeSecret as _, SecretString};
 use url::Url;
 
-/// The reason why there is no configuration to go on with.
+/// The reason why the program ends before it has a configuration: help was requested, or a value is invalid.
 #[derive(Debug, PartialEq, Eq)]
-pub enum ConfigExit {
+pub enum ConfigEarlyExit {
     /// Help or version was requested; the text is what to print.
     Help(String),
     /// A value is wrong; the text is one line.
     Invalid(String),
 }
 
-impl ConfigExit {
+impl ConfigEarlyExit {
     /// Prints the text: help on stdout, an invalid value on stderr behind the name of the `program`, with status 2.
     #[must_use]
-    pub fn exit_code(&self, program: &str) -> ExitCode {
+    pub fn print_and_exit_code(&self, program: &str) -> ExitCode {
         match self {
             Self::Help(text) => {
                 print!("{text}");
@@ -38,7 +38,7 @@ impl ConfigExit {
 }
 
 /// Folds the parser's paragraph into one line, without its hints on usage.
-impl From<clap::Error> for ConfigExit {
+impl From<clap::Error> for ConfigEarlyExit {
     fn from(error: clap::Error) -> Self {
         let text = error.render().to_string();
         if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
@@ -51,31 +51,33 @@ impl From<clap::Error> for ConfigExit {
     }
 }
 
-/// Applies what holds for every flag: it may stand before or after a subcommand, the value of its variable is not shown,
-/// and a negative number is a (wrong) value of it and not a flag.
+/// Applies the settings that every flag has: global position, hidden environment value, negative numbers as values.
 #[must_use]
-pub fn with_common_settings(arg: clap::Arg) -> clap::Arg {
+pub fn apply_common_flag_settings(arg: clap::Arg) -> clap::Arg {
     let takes_value = arg.get_action().takes_values();
     arg.global(true).hide_env_values(true).allow_negative_numbers(takes_value)
 }
 
-/// Hides, in the help of `command` and of its subcommands, the flags with a variable that are not named in `flags`. They
-/// are accepted all the same: one environment file serves every command.
+/// Hides every flag with a variable from the help of `command` and its subcommands except those in `flags`. They are
+/// accepted all the same: one environment file serves every command.
 #[must_use]
-pub fn show_only(command: clap::Command, flags: &[&str]) -> clap::Command {
+pub fn hide_flags_except(command: clap::Command, flags: &[&str]) -> clap::Command {
     command
         .mut_args(|arg| {
             let hidden = arg.get_env().is_some() && !arg.get_long().is_some_and(|name| flags.contains(&name));
             arg.hide(hidden)
         })
-        .mut_subcommands(|below| show_only(below, flags))
+        .mut_subcommands(|below| hide_flags_except(below, flags))
 }
 
-/// Checks that both of two settings are set, or neither; each is a flag and whether it is set.
+/// Returns an error unless both of two settings are set or neither.
 ///
 /// # Errors
 /// The text names the flag that is missing.
-pub fn both_or_neither((first, has_first): (&str, bool), (second, has_second): (&str, bool)) -> Result<(), String> {
+pub fn require_both_or_neither(
+    (first, has_first): (&str, bool),
+    (second, has_second): (&str, bool),
+) -> Result<(), String> {
     match (has_first, has_second) {
         (true, false) => Err(format!("{first} is set, and needs {second} with it")),
         (false, true) => Err(format!("{second} is set, and needs {first} with it")),
@@ -83,34 +85,34 @@ pub fn both_or_neither((first, has_first): (&str, bool), (second, has_second): (
     }
 }
 
-/// Returns the path, if one is given.
+/// Returns the path unless it is absent or empty.
 #[must_use]
-pub fn given_path(path: Option<&PathBuf>) -> Option<&Path> {
+pub fn non_empty_path(path: Option<&PathBuf>) -> Option<&Path> {
     path.map(PathBuf::as_path).filter(|path| !path.as_os_str().is_empty())
 }
 
-/// Returns the text, if one is given.
+/// Returns the text unless it is absent or empty.
 #[must_use]
-pub fn given_text(text: Option<&String>) -> Option<&str> {
+pub fn non_empty_text(text: Option<&String>) -> Option<&str> {
     text.map(String::as_str).filter(|text| !text.is_empty())
 }
 
-/// Returns the secret, if one is given.
+/// Returns the secret unless it is absent or empty.
 #[must_use]
-pub fn given_secret(secret: Option<&SecretString>) -> Option<&SecretString> {
+pub fn non_empty_secret(secret: Option<&SecretString>) -> Option<&SecretString> {
     secret.filter(|secret| !secret.expose_secret().is_empty())
 }
 
-/// Returns the text of the secret, if one is given.
+/// Returns the text of the secret unless it is absent or empty.
 #[must_use]
-pub fn given_secret_text(secret: Option<&SecretString>) -> Option<&str> {
-    given_secret(secret).map(SecretString::expose_secret)
+pub fn non_empty_secret_text(secret: Option<&SecretString>) -> Option<&str> {
+    non_empty_secret(secret).map(SecretString::expose_secret)
 }
 
 /// Describes engine and place of a database for the log, without user and password: the Postgres database at `url`, else
 /// the embedded one in `data_dir`.
 #[must_use]
-pub fn describe_database(url: Option<&str>, data_dir: &Path) -> String {
+pub fn describe_database_for_log(url: Option<&str>, data_dir: &Path) -> String {
     match url.map(Url::parse) {
         None => format!("SQLite (embedded) in {}", data_dir.display()),
         Some(Ok(url)) => {
@@ -129,16 +131,25 @@ mod tests {
     #[test]
     fn the_log_names_the_database_without_its_credentials() {
         let url = "postgres://box:hunter2@db.example:6432/auth?sslmode=require&password=hunter2";
-        assert_eq!(describe_database(Some(url), Path::new("")), "Postgres at db.example:6432/auth");
-        assert_eq!(describe_database(Some("postgres://box@db/auth"), Path::new("")), "Postgres at db:5432/auth");
-        assert_eq!(describe_database(None, Path::new("/srv/auth")), "SQLite (embedded) in /srv/auth");
+        assert_eq!(describe_database_for_log(Some(url), Path::new("")), "Postgres at db.example:6432/auth");
+        assert_eq!(
+            describe_database_for_log(Some("postgres://box@db/auth"), Path::new("")),
+            "Postgres at db:5432/auth"
+        );
+        assert_eq!(describe_database_for_log(None, Path::new("/srv/auth")), "SQLite (embedded) in /srv/auth");
     }
 
     #[test]
     fn one_of_two_settings_names_the_other() {
-        assert_eq!(both_or_neither(("--a", true), ("--b", true)), Ok(()));
-        assert_eq!(both_or_neither(("--a", false), ("--b", false)), Ok(()));
-        assert_eq!(both_or_neither(("--a", true), ("--b", false)), Err("--a is set, and needs --b with it".to_owned()));
-        assert_eq!(both_or_neither(("--a", false), ("--b", true)), Err("--b is set, and needs --a with it".to_owned()));
+        assert_eq!(require_both_or_neither(("--a", true), ("--b", true)), Ok(()));
+        assert_eq!(require_both_or_neither(("--a", false), ("--b", false)), Ok(()));
+        assert_eq!(
+            require_both_or_neither(("--a", true), ("--b", false)),
+            Err("--a is set, and needs --b with it".to_owned())
+        );
+        assert_eq!(
+            require_both_or_neither(("--a", false), ("--b", true)),
+            Err("--b is set, and needs --a with it".to_owned())
+        );
     }
 }

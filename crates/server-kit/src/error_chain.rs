@@ -5,7 +5,7 @@ use std::error::Error;
 /// Joins the texts of `error` and of its sources in one line. A source whose text is already in the line is left out,
 /// because some errors repeat their source.
 #[must_use]
-pub fn describe_error(error: &(dyn Error + 'static)) -> String {
+pub fn format_error_chain(error: &(dyn Error + 'static)) -> String {
     let mut line = String::new();
     let mut next = Some(error);
     while let Some(error) = next {
@@ -34,6 +34,6 @@ mod tests {
         let inner = Layer { text: "no\nroute", source: None };
         let repeated = Layer { text: "connect", source: Some(Box::new(inner)) };
         let outer = Layer { text: "cannot connect", source: Some(Box::new(repeated)) };
-        assert_eq!(describe_error(&outer), "cannot connect: no route");
+        assert_eq!(format_error_chain(&outer), "cannot connect: no route");
     }
 }

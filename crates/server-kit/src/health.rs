@@ -13,41 +13,40 @@ const ANSWER_MAX: Duration = Duration::from_secs(1);
 /// How long the result of a probe is used, in microseconds: anyone may ask, and each probe costs the database a write.
 const FRESH_US: i64 = 1_000_000;
 
-/// Reports whether the server can do its work.
+/// A health check of the server.
 #[async_trait]
 pub trait HealthProbe: Send + Sync {
-    /// Returns whether the server can do its work now. [`CachedHealth`] calls it once a second at most; it should take
-    /// milliseconds.
+    /// Returns whether the server can do its work now. [`CachedHealthProbe`] calls it once a second at most; it should
+    /// take milliseconds.
     async fn is_healthy(&self) -> bool;
 
-    /// Returns when the database has not answered for some seconds, and at once while that lasts, so that requests that
-    /// wait for it can be refused. Polled beside every request. By default it never returns.
-    async fn stalled(&self) {
+    /// Returns once the database has not answered for some seconds, at once while that lasts; never by default. Polled
+    /// beside every request.
+    async fn wait_until_stalled(&self) {
         std::future::pending::<()>().await;
     }
 }
 
-/// The last result of a probe.
-pub struct CachedHealth {
+/// A health probe whose last result is kept for one second.
+pub struct CachedHealthProbe {
     probe: Arc<dyn HealthProbe>,
     last: Mutex<Option<(i64, bool)>>,
 }
 
-impl CachedHealth {
+impl CachedHealthProbe {
     /// Creates a cache without a result.
     #[must_use]
     pub fn new(probe: Arc<dyn HealthProbe>) -> Self {
         Self { probe, last: Mutex::new(None) }
     }
 
-    /// Returns when the database does not answer ([`HealthProbe::stalled`]).
-    pub async fn stalled(&self) {
-        self.probe.stalled().await;
+    /// Returns once the database does not answer, as [`HealthProbe::wait_until_stalled`] reports.
+    pub async fn wait_until_stalled(&self) {
+        self.probe.wait_until_stalled().await;
     }
 
-    /// Returns whether the server could do its work at one second before `now_us` or later. Concurrent callers wait for
-    /// the same probe.
-    pub async fn at(&self, now_us: i64) -> bool {
+    /// Returns whether the server was healthy within the second before `now_us`; concurrent callers share one probe.
+    pub async fn is_healthy_at(&self, now_us: i64) -> bool {
         let mut last = self.last.lock().await;
         if let Some((probed_us, healthy)) = *last
             && (0..FRESH_US).contains(&now_us.saturating_sub(probed_us))
@@ -60,10 +59,10 @@ impl CachedHealth {
     }
 }
 
-/// A probe that makes the database write at every call.
-pub struct DatabaseHealth<F>(F);
+/// A health probe that writes to the database at every call.
+pub struct DatabaseHealthProbe<F>(F);
 
-impl<F, W, E> DatabaseHealth<F>
+impl<F, W, E> DatabaseHealthProbe<F>
 where
     F: Fn() -> W + Send + Sync,
     W: Future<Output = Result<(), E>> + Send + 'static,
@@ -76,7 +75,7 @@ where
 }
 
 #[async_trait]
-impl<F, W, E> HealthProbe for DatabaseHealth<F>
+impl<F, W, E> HealthProbe for DatabaseHealthProbe<F>
 where
     F: Fn() -> W + Send + Sync,
     W: Future<Output = Result<(), E>> + Send + 'static,
@@ -105,8 +104,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_database_that_fails_or_does_not_answer_is_not_healthy() {
-        assert!(DatabaseHealth::new(|| ready(Ok::<(), String>(()))).is_healthy().await);
-        assert!(!DatabaseHealth::new(|| ready(Err("full"))).is_healthy().await);
-        assert!(!DatabaseHealth::new(pending::<Result<(), String>>).is_healthy().await);
+        assert!(DatabaseHealthProbe::new(|| ready(Ok::<(), String>(()))).is_healthy().await);
+        assert!(!DatabaseHealthProbe::new(|| ready(Err("full"))).is_healthy().await);
+        assert!(!DatabaseHealthProbe::new(pending::<Result<(), String>>).is_healthy().await);
     }
 }

@@ -4,14 +4,14 @@ use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Excludes other servers from an embedded database while it lives.
+/// A lock on an embedded database that keeps other server processes out until it is dropped.
 #[derive(Debug)]
 pub struct InstanceLock {
     /// The operating system releases the lock with the process, however that ends.
     _file: File,
 }
 
-/// The reason why a server cannot have an embedded database for itself.
+/// The reason why the lock on an embedded database was not acquired.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InstanceLockError {

@@ -8,7 +8,7 @@
 //! limit, where the caller then waits without an answer; this one answers 503. The road not taken is one accept loop
 //! per binary: two copies drifted apart, and each defect had to be found twice.
 
-pub mod listen;
+pub mod http_listener;
 pub mod tls;
 pub mod trusted_proxies;
 
@@ -19,13 +19,13 @@ pub mod shutdown;
 pub mod config;
 
 pub mod middleware;
-pub mod rate_clock;
+pub mod rate_limit_clock;
 
 pub mod error_chain;
 pub mod logging;
 pub mod metrics;
 
-pub mod public_address;
+pub mod outbound_address_filter;
 
 /// The examples of the README, which are tests.
 #[cfg(doctest)]

@@ -13,8 +13,8 @@ pub enum LogFormat {
     Json,
 }
 
-/// Writes everything that is logged from now on, and passes `filter`, to stderr.
-pub fn start(format: LogFormat, filter: EnvFilter) {
+/// Starts to write log events that pass `filter` to stderr.
+pub fn start_logging(format: LogFormat, filter: EnvFilter) {
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     match format {
         LogFormat::Text => builder.with_ansi(std::io::stderr().is_terminal()).init(),

@@ -11,7 +11,7 @@ use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle, Prometheu
 use task_set::TaskSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::listen::{BoundListener, ListenError, Listener, ListenerLimits};
+use crate::http_listener::{BoundListener, ListenError, Listener, ListenerLimits};
 
 /// The interval at which recorded samples are folded into their summaries; until then they take memory.
 const UPKEEP_INTERVAL: Duration = Duration::from_secs(5);
@@ -28,7 +28,7 @@ pub enum MetricsError {
     Listen(#[from] ListenError),
 }
 
-/// The listener that shows the metrics of the process at `GET /metrics`.
+/// The listener that serves the metrics of the process at `GET /metrics`.
 #[derive(Debug)]
 pub struct MetricsServer {
     listener: Listener,
@@ -36,15 +36,19 @@ pub struct MetricsServer {
 }
 
 impl MetricsServer {
-    /// Starts to record metrics, by a task that joins `background`, and listens on `address`.
+    /// Starts to record metrics, with a task in `background`, and listens on `address`.
     ///
     /// # Errors
     /// See [`MetricsError`].
-    pub fn start(address: SocketAddr, limits: ListenerLimits, background: &mut TaskSet) -> Result<Self, MetricsError> {
+    pub fn record_and_listen(
+        address: SocketAddr,
+        limits: ListenerLimits,
+        background: &mut TaskSet,
+    ) -> Result<Self, MetricsError> {
         let recorder = PrometheusBuilder::new().build_recorder();
         let handle = recorder.handle();
         metrics::set_global_recorder(recorder).map_err(MetricsError::Record)?;
-        background.spawn("fold metrics", keep_up(handle.clone()));
+        background.spawn_until_stopped("fold metrics", keep_up(handle.clone()));
         let bound = BoundListener::bind(address, None)?;
         tracing::info!("metrics at {}/metrics", bound.url());
         Ok(Self { listener: bound.listen(limits)?, router: router(handle) })

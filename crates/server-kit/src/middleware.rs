@@ -1,6 +1,6 @@
 //! What surrounds every handler of either server.
 
-pub mod drain;
-pub mod observe;
-pub mod panic;
+pub mod catch_panic;
+pub mod drain_body;
 pub mod request_id;
+pub mod request_metrics;

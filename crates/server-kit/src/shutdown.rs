@@ -11,11 +11,11 @@ pub use tokio_util::sync::CancellationToken;
 /// The part of the time limit, in fifths, in which requests may finish; the rest is for what is written after them.
 const DRAIN_FIFTHS: u32 = 4;
 
-/// Returns a token that SIGTERM or SIGINT cancels; the task that waits for them joins `background`.
+/// Returns a token that SIGTERM or SIGINT cancels, by a task in `background`.
 ///
 /// # Errors
 /// The process may not install signal handlers.
-pub fn cancel_on_signal(background: &mut TaskSet) -> io::Result<CancellationToken> {
+pub fn cancel_on_termination_signal(background: &mut TaskSet) -> io::Result<CancellationToken> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let token = CancellationToken::new();
@@ -31,16 +31,16 @@ pub fn cancel_on_signal(background: &mut TaskSet) -> io::Result<CancellationToke
     Ok(token)
 }
 
-/// A shutdown with a time limit, which records what did not finish in it.
+/// A shutdown with a time limit that records which parts did not end in time.
 #[derive(Debug)]
 pub struct BoundedShutdown {
     deadline: Instant,
     cut_off: Vec<String>,
 }
 
-/// Returns the part of the shutdown's time limit in which running requests may finish.
+/// Returns the part of the shutdown time limit in which running requests may finish.
 #[must_use]
-pub fn drain_timeout(limit: Duration) -> Duration {
+pub fn request_drain_timeout(limit: Duration) -> Duration {
     limit * DRAIN_FIFTHS / 5
 }
 
@@ -51,22 +51,22 @@ impl BoundedShutdown {
         Self { deadline: begun + limit, cut_off: Vec::new() }
     }
 
-    /// Records the number of connections that were cut off.
-    pub fn record_connections(&mut self, count: usize) {
+    /// Records the number of connections that were closed before they were done.
+    pub fn record_cut_connections(&mut self, count: usize) {
         if count > 0 {
             self.cut_off.push(format!("{count} connections"));
         }
     }
 
-    /// Waits until `part` of the server has ended, or the time is over.
-    pub async fn end(&mut self, name: &str, part: impl Future<Output = ()>) {
+    /// Waits until a named part of the server has ended or the time limit is over.
+    pub async fn wait_for_part(&mut self, name: &str, part: impl Future<Output = ()>) {
         if timeout_at(self.deadline, part).await.is_err() {
             self.cut_off.push(name.to_owned());
         }
     }
 
     /// Logs that the server has stopped, and what was cut off.
-    pub fn report(self) {
+    pub fn log_result(self) {
         if self.cut_off.is_empty() {
             tracing::info!("stopped");
         } else {
@@ -85,17 +85,17 @@ mod tests {
     async fn what_never_ends_is_cut_off_at_the_time_limit_and_named() {
         let begun = Instant::now();
         let mut shutdown = BoundedShutdown::new(begun, Duration::from_secs(10));
-        shutdown.record_connections(0);
-        shutdown.end("jobs", ready(())).await;
-        shutdown.end("audit events", pending()).await;
-        shutdown.end("database", pending()).await;
-        shutdown.record_connections(3);
+        shutdown.record_cut_connections(0);
+        shutdown.wait_for_part("jobs", ready(())).await;
+        shutdown.wait_for_part("audit events", pending()).await;
+        shutdown.wait_for_part("database", pending()).await;
+        shutdown.record_cut_connections(3);
         assert_eq!(begun.elapsed(), Duration::from_secs(10));
         assert_eq!(shutdown.cut_off, ["audit events", "database", "3 connections"]);
     }
 
     #[test]
     fn requests_leave_a_fifth_of_the_time_to_what_is_written_after_them() {
-        assert_eq!(drain_timeout(Duration::from_secs(10)), Duration::from_secs(8));
+        assert_eq!(request_drain_timeout(Duration::from_secs(10)), Duration::from_secs(8));
     }
 }

@@ -12,11 +12,11 @@ use task_set::TaskSet;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_rustls::TlsAcceptor;
 
-use crate::error_chain::describe_error;
+use crate::error_chain::format_error_chain;
 
-/// A certificate with its key: the two files, and the configuration that was last read from them.
+/// A TLS certificate and key from two files, which can be reloaded while the server runs.
 #[derive(Debug)]
-pub struct TlsCertificate {
+pub struct ReloadableTlsCertificate {
     certificate: PathBuf,
     key: PathBuf,
     current: ArcSwap<ServerConfig>,
@@ -25,7 +25,7 @@ pub struct TlsCertificate {
 /// The reason why a certificate cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum TlsError {
+pub enum TlsCertificateError {
     /// The file of the certificate chain cannot be read, or is not PEM.
     #[error("cannot read --tls-cert {}", .0.display())]
     Certificate(PathBuf, #[source] pem::Error),
@@ -43,21 +43,25 @@ pub enum TlsError {
     Mismatch(#[source] rustls::Error),
 }
 
-impl TlsCertificate {
-    /// Loads the certificate, and reads its files again at every SIGHUP by a task that joins `background`. New
-    /// connections use the new certificate; when it cannot be used, the old one stays.
+impl ReloadableTlsCertificate {
+    /// Loads the certificate, and reloads its files at every SIGHUP by a task in `background`. New connections use the
+    /// new certificate; when it cannot be used, the old one stays.
     ///
     /// # Errors
-    /// See [`TlsError`].
-    pub fn serve(certificate: &Path, key: &Path, background: &mut TaskSet) -> Result<Arc<Self>, TlsError> {
+    /// See [`TlsCertificateError`].
+    pub fn load_with_sighup_reload(
+        certificate: &Path,
+        key: &Path,
+        background: &mut TaskSet,
+    ) -> Result<Arc<Self>, TlsCertificateError> {
         let loaded = Self::load(certificate, key)?;
-        let hangup = signal(SignalKind::hangup()).map_err(TlsError::Hangup)?;
-        background.spawn("reload the certificate", Arc::clone(&loaded).reload_on(hangup));
+        let hangup = signal(SignalKind::hangup()).map_err(TlsCertificateError::Hangup)?;
+        background.spawn_until_stopped("reload the certificate", Arc::clone(&loaded).reload_on(hangup));
         Ok(loaded)
     }
 
     /// Reads a PEM certificate chain (the server's own certificate first) and its PEM private key.
-    fn load(certificate: &Path, key: &Path) -> Result<Arc<Self>, TlsError> {
+    fn load(certificate: &Path, key: &Path) -> Result<Arc<Self>, TlsCertificateError> {
         Ok(Arc::new(Self {
             certificate: certificate.to_owned(),
             key: key.to_owned(),
@@ -78,25 +82,26 @@ impl TlsCertificate {
                     tracing::info!("the TLS certificate was read again");
                 }
                 Err(error) => {
-                    tracing::error!("the TLS certificate in use stays: {}", describe_error(&error));
+                    tracing::error!("the TLS certificate in use stays: {}", format_error_chain(&error));
                 }
             }
         }
     }
 }
 
-fn read_config(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, TlsError> {
+fn read_config(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, TlsCertificateError> {
     let chain = CertificateDer::pem_file_iter(certificate)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-        .map_err(|error| TlsError::Certificate(certificate.to_owned(), error))?;
-    let private_key = PrivateKeyDer::from_pem_file(key).map_err(|error| TlsError::Key(key.to_owned(), error))?;
+        .map_err(|error| TlsCertificateError::Certificate(certificate.to_owned(), error))?;
+    let private_key =
+        PrivateKeyDer::from_pem_file(key).map_err(|error| TlsCertificateError::Key(key.to_owned(), error))?;
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let mut config = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
-        .map_err(TlsError::Setup)?
+        .map_err(TlsCertificateError::Setup)?
         .with_no_client_auth()
         .with_single_cert(chain, private_key)
-        .map_err(TlsError::Mismatch)?;
+        .map_err(TlsCertificateError::Mismatch)?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(Arc::new(config))
 }

@@ -29,7 +29,7 @@ impl TrustedProxies {
 
     /// Returns whether `address` is that of a trusted proxy.
     #[must_use]
-    pub fn contain(&self, address: IpAddr) -> bool {
+    pub fn contains_address(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
         self.0.iter().any(|network| network.contains(&address))
     }
@@ -38,7 +38,7 @@ impl TrustedProxies {
 /// The reason why a text is not a list of proxies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum ParseProxiesError {
+pub enum ParseTrustedProxiesError {
     /// An entry is neither an address nor a network.
     #[error("must be IP addresses and networks, separated by commas, such as 10.0.0.7,192.168.0.0/16,2001:db8::/48")]
     Malformed,
@@ -49,19 +49,19 @@ pub enum ParseProxiesError {
 
 /// Parses addresses and networks, separated by commas; an empty text is none.
 impl FromStr for TrustedProxies {
-    type Err = ParseProxiesError;
+    type Err = ParseTrustedProxiesError;
 
-    fn from_str(text: &str) -> Result<Self, ParseProxiesError> {
+    fn from_str(text: &str) -> Result<Self, ParseTrustedProxiesError> {
         let entries = text.split(',').map(str::trim).filter(|_| !text.trim().is_empty());
         entries.map(network).collect::<Result<_, _>>().map(Self)
     }
 }
 
-fn network(entry: &str) -> Result<IpNet, ParseProxiesError> {
+fn network(entry: &str) -> Result<IpNet, ParseTrustedProxiesError> {
     let address = || entry.parse::<IpAddr>().map(IpNet::from);
-    let network = entry.parse().or_else(|_| address()).map_err(|_| ParseProxiesError::Malformed)?;
+    let network = entry.parse().or_else(|_| address()).map_err(|_| ParseTrustedProxiesError::Malformed)?;
     let network = canonical(network);
-    if network.prefix_len() == 0 { Err(ParseProxiesError::AllAddresses) } else { Ok(network) }
+    if network.prefix_len() == 0 { Err(ParseTrustedProxiesError::AllAddresses) } else { Ok(network) }
 }
 
 /// Returns the IPv4 network of a network of IPv6 addresses that map IPv4 ones.
@@ -86,7 +86,11 @@ impl Peer {
     /// Creates the peer at `address`; an IPv6 address that maps an IPv4 address becomes that one.
     pub(crate) fn new(address: SocketAddr, proxies: &TrustedProxies) -> Self {
         let address = SocketAddr::new(address.ip().to_canonical(), address.port());
-        if proxies.contain(address.ip()) { Self::Proxy(address, proxies.clone()) } else { Self::Client(address) }
+        if proxies.contains_address(address.ip()) {
+            Self::Proxy(address, proxies.clone())
+        } else {
+            Self::Client(address)
+        }
     }
 
     /// Returns where a request with these headers comes from: the nearest address on its way that is not a trusted
@@ -101,7 +105,7 @@ impl Peer {
         for entry in lines.flat_map(|line| line.as_bytes().rsplit(|byte| *byte == b',')) {
             let Some(address) = forwarded(entry) else { break };
             client = address;
-            if !proxies.contain(address.ip()) {
+            if !proxies.contains_address(address.ip()) {
                 break;
             }
         }
@@ -196,24 +200,26 @@ mod tests {
             ("11.0.0.0", false),
             ("::1", false),
         ] {
-            assert_eq!(proxies.contain(address.parse().unwrap()), expected, "{address}");
+            assert_eq!(proxies.contains_address(address.parse().unwrap()), expected, "{address}");
         }
         for (text, expected) in [
-            ("localhost", ParseProxiesError::Malformed),
-            ("10.0.0.0/33", ParseProxiesError::Malformed),
-            ("10.0.0.1,,10.0.0.2", ParseProxiesError::Malformed),
-            ("10.0.0.1;10.0.0.2", ParseProxiesError::Malformed),
-            ("0.0.0.0/0", ParseProxiesError::AllAddresses),
-            ("10.0.0.1,::/0", ParseProxiesError::AllAddresses),
-            ("::ffff:0.0.0.0/96", ParseProxiesError::AllAddresses),
+            ("localhost", ParseTrustedProxiesError::Malformed),
+            ("10.0.0.0/33", ParseTrustedProxiesError::Malformed),
+            ("10.0.0.1,,10.0.0.2", ParseTrustedProxiesError::Malformed),
+            ("10.0.0.1;10.0.0.2", ParseTrustedProxiesError::Malformed),
+            ("0.0.0.0/0", ParseTrustedProxiesError::AllAddresses),
+            ("10.0.0.1,::/0", ParseTrustedProxiesError::AllAddresses),
+            ("::ffff:0.0.0.0/96", ParseTrustedProxiesError::AllAddresses),
         ] {
             assert_eq!(text.parse::<TrustedProxies>().unwrap_err(), expected, "{text}");
         }
-        assert!(!" ".parse::<TrustedProxies>().unwrap().contain("10.0.0.1".parse().unwrap()));
+        assert!(!" ".parse::<TrustedProxies>().unwrap().contains_address("10.0.0.1".parse().unwrap()));
     }
 
     fn stranger() -> impl Strategy<Value = IpAddr> {
-        any::<IpAddr>().prop_map(|address| address.to_canonical()).prop_filter("trusted", |it| !trusted().contain(*it))
+        any::<IpAddr>()
+            .prop_map(|address| address.to_canonical())
+            .prop_filter("trusted", |it| !trusted().contains_address(*it))
     }
 
     fn proxy() -> impl Strategy<Value = IpAddr> {

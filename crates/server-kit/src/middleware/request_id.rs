@@ -4,24 +4,28 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-/// The header that carries the id, both ways.
-pub const HEADER: HeaderName = HeaderName::from_static("x-request-id");
+/// The header of the request id in requests and responses: `x-request-id`.
+pub const REQUEST_ID_HEADER: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Returns the caller's id of the request when it is well formed and has `max_bytes` at most, else what `fresh` returns.
+/// Returns the caller's request id when it is well formed and short enough, else a fresh one.
 ///
 /// Not specified; letters, digits, `.`, `_` and `-`, because an id is written to logs, where any other character could
 /// forge lines.
-pub fn of(headers: &HeaderMap, max_bytes: usize, fresh: impl FnOnce() -> HeaderValue) -> HeaderValue {
-    let sent = headers.get(HEADER).filter(|sent| is_well_formed(sent.as_bytes(), max_bytes));
+pub fn caller_request_id_or_fresh(
+    headers: &HeaderMap,
+    max_bytes: usize,
+    fresh: impl FnOnce() -> HeaderValue,
+) -> HeaderValue {
+    let sent = headers.get(REQUEST_ID_HEADER).filter(|sent| is_well_formed(sent.as_bytes(), max_bytes));
     // A copy, because the field itself would keep the whole buffer that it was read into.
     let sent = sent.and_then(|sent| HeaderValue::from_bytes(sent.as_bytes()).ok());
     sent.unwrap_or_else(fresh)
 }
 
-/// A source of ids that no other request has, of this server or another: steps from a random start. They need not be
-/// secret, and drawing each at random took longer than finding its route.
+/// A generator of request ids that are unique across servers: steps from a random start. They need not be secret, and
+/// drawing each at random took longer than finding its route.
 #[derive(Debug)]
-pub struct RequestIds {
+pub struct RequestIdGenerator {
     start: u128,
     given: AtomicU64,
 }
@@ -29,7 +33,7 @@ pub struct RequestIds {
 /// Odd, so that no id repeats; with digits all over, so that neighbors do not look alike.
 const STEP: u128 = 0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835;
 
-impl RequestIds {
+impl RequestIdGenerator {
     /// Creates a source that begins at `start`, a random number.
     #[must_use]
     pub fn new(start: u128) -> Self {
@@ -37,7 +41,7 @@ impl RequestIds {
     }
 
     /// Returns the next id, 32 hexadecimal digits.
-    pub fn fresh(&self) -> HeaderValue {
+    pub fn next_id(&self) -> HeaderValue {
         let number = u128::from(self.given.fetch_add(1, Ordering::Relaxed));
         let digits = hexadecimal(self.start.wrapping_add(number.wrapping_mul(STEP)));
         HeaderValue::from_bytes(&digits).unwrap_or(HeaderValue::from_static("none"))

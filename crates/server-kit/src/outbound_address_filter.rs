@@ -9,31 +9,31 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use url::Host;
 
-/// No address of a host is public.
+/// The host name resolves to no public address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the host has no public address")]
-pub struct NotPublicError;
+pub struct NoPublicAddressError;
 
-/// Resolves `name` and returns its public addresses, with port 0.
+/// Resolves a host name and returns its public addresses, with port 0.
 ///
 /// # Errors
-/// The name cannot be resolved, or none of its addresses is public; the error then wraps [`NotPublicError`].
-pub async fn resolve_public(name: &str) -> io::Result<Vec<SocketAddr>> {
+/// The name cannot be resolved, or none of its addresses is public; the error then wraps [`NoPublicAddressError`].
+pub async fn resolve_public_addresses(name: &str) -> io::Result<Vec<SocketAddr>> {
     public_only(tokio::net::lookup_host((name, 0)).await?)
 }
 
 fn public_only(found: impl Iterator<Item = SocketAddr>) -> io::Result<Vec<SocketAddr>> {
     let public: Vec<_> = found.filter(|address| is_public(address.ip())).collect();
     if public.is_empty() {
-        return Err(io::Error::other(NotPublicError));
+        return Err(io::Error::other(NoPublicAddressError));
     }
     Ok(public)
 }
 
-/// Returns whether a host, as it is written, may be public. A resolver never sees an address that is written out, so
-/// such an address is judged here; a name always may be.
+/// Returns whether a host may be public: true for any name, and for an address only when it is public. A resolver never
+/// sees an address that is written out, so such an address is judged here; a name always may be.
 #[must_use]
-pub fn is_public_host(host: &Host<&str>) -> bool {
+pub fn may_be_public_host(host: &Host<&str>) -> bool {
     match host {
         Host::Ipv4(address) => is_public((*address).into()),
         Host::Ipv6(address) => is_public((*address).into()),
@@ -184,7 +184,7 @@ mod tests {
         let outside: SocketAddr = "1.1.1.1:0".parse().unwrap();
         assert_eq!(public_only([inside, outside].into_iter()).unwrap(), [outside]);
         let refusal = public_only([inside].into_iter()).unwrap_err();
-        assert!(refusal.get_ref().unwrap().is::<NotPublicError>());
+        assert!(refusal.get_ref().unwrap().is::<NoPublicAddressError>());
         assert!(public_only(std::iter::empty()).is_err());
     }
 }

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use attempt_limits::network;
+use attempt_limits::address_networks;
 
 /// The open connections of each address. Memory: one entry per address that has one open.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ impl ConnectionQuota {
         let Some(max) = self.max else {
             return Some(QuotaPermit::unlimited());
         };
-        let subscriber = network::subscriber(peer);
+        let subscriber = address_networks::subscriber_network(peer);
         let mut open = self.open();
         let count = open.get(&subscriber).copied().unwrap_or_default();
         if count >= max.get() {

@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
 use super::*;
-use crate::shutdown::cancel_on_signal;
+use crate::shutdown::cancel_on_termination_signal;
 
 /// A time that passes while a test waits for it.
 const SHORT: Duration = Duration::from_millis(50);
@@ -27,9 +27,9 @@ const ROOMY: ListenerLimits = ListenerLimits {
     drain_timeout: LONG,
     connections_max: 10,
     connections_per_address: None,
-    body_rate: BodyRate { pause_max: LONG, total_max: LONG },
+    body_rate: MinimumBodyRate { pause_max: LONG, total_max: LONG },
     write_timeout: LONG,
-    refusals: Refusals { busy: "{}", late: "{}", request_id: || "a1".to_owned() },
+    refusals: ListenerErrorBodies { busy: "{}", late: "{}", request_id: || "a1".to_owned() },
 };
 
 /// A server whose `/slow` answers when `release` is notified, after `entered`; whose `/endless`
@@ -57,7 +57,7 @@ fn run_until(proxies: &str, limits: ListenerLimits, stopping: CancellationToken)
     let any_port = "127.0.0.1:0".parse().unwrap();
     let bound = BoundListener::bind(any_port, None).unwrap();
     let address = bound.address();
-    let listener = bound.listen(limits).unwrap().behind(proxies.parse().unwrap());
+    let listener = bound.listen(limits).unwrap().with_trusted_proxies(proxies.parse().unwrap());
     let (entered, release, cut) = (Arc::new(Notify::new()), Arc::new(Notify::new()), Arc::new(Notify::new()));
     let (enter, wait, end) = (Arc::clone(&entered), Arc::clone(&release), Arc::clone(&cut));
     let slow = move || async move {
@@ -266,7 +266,7 @@ async fn part(stream: &mut TcpStream) -> String {
 #[tokio::test]
 async fn a_head_over_the_limit_is_answered_431() {
     let server = run(ROOMY);
-    let long = format!("GET / HTTP/1.1\r\nlong: {}\r\n\r\n", "x".repeat(HEAD_MAX_BYTES));
+    let long = format!("GET / HTTP/1.1\r\nlong: {}\r\n\r\n", "x".repeat(REQUEST_HEAD_MAX_BYTES));
     let mut stream = connect(&server, &long).await;
     let mut start = [0; 12];
     stream.read_exact(&mut start).await.unwrap();
@@ -359,7 +359,7 @@ async fn sigterm_finishes_what_runs_and_does_not_wait_for_a_reader_that_hangs() 
     // Enough for an answer on a busy machine.
     limits.drain_timeout = Duration::from_secs(1);
     let mut background = task_set::TaskSet::default();
-    let stopping = cancel_on_signal(&mut background).unwrap();
+    let stopping = cancel_on_termination_signal(&mut background).unwrap();
     let server = run_until("", limits, stopping);
     let unread = connect(&server, &request("/endless")).await;
     let running = connect(&server, &request("/slow")).await;
@@ -387,7 +387,7 @@ async fn until_it_is_ready_another_router_answers_and_no_connection_outlives_tha
         ready.notify_one();
         (String::from_utf8_lossy(&first[..size_bytes]).into_owned(), all(kept).await)
     };
-    let ((), (first, rest)) = tokio::join!(listener.answer_while(starting, ready.notified()), ask);
+    let ((), (first, rest)) = tokio::join!(listener.serve_until_work_done(starting, ready.notified()), ask);
     assert!(first.starts_with("HTTP/1.1 200") && first.ends_with("starting"), "{first}");
     assert_eq!(rest, "");
 

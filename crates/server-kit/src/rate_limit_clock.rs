@@ -7,27 +7,27 @@ use std::sync::Arc;
 use governor::clock::{Clock, Reference};
 use governor::nanos::Nanos;
 
-/// A clock for limiters of `governor` that reads the time from the server, so that tests can set it.
+/// A clock for the `governor` rate limiters that reads the server's time, so that tests can set it.
 #[derive(Clone)]
-pub struct RateClock(Arc<dyn Fn() -> i64 + Send + Sync>);
+pub struct RateLimitClock(Arc<dyn Fn() -> i64 + Send + Sync>);
 
-impl RateClock {
+impl RateLimitClock {
     /// Creates a clock over `now_us`, which returns microseconds since the UNIX epoch.
     pub fn new(now_us: impl Fn() -> i64 + Send + Sync + 'static) -> Self {
         Self(Arc::new(now_us))
     }
 }
 
-impl Clock for RateClock {
-    type Instant = RateInstant;
+impl Clock for RateLimitClock {
+    type Instant = UnixNanosInstant;
 
-    fn now(&self) -> RateInstant {
+    fn now(&self) -> UnixNanosInstant {
         let now_us = u64::try_from((self.0)()).unwrap_or(0);
-        RateInstant(now_us.saturating_mul(1000))
+        UnixNanosInstant(now_us.saturating_mul(1000))
     }
 }
 
-impl fmt::Debug for RateClock {
+impl fmt::Debug for RateLimitClock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("RateClock")
     }
@@ -35,9 +35,9 @@ impl fmt::Debug for RateClock {
 
 /// Nanoseconds since the UNIX epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct RateInstant(u64);
+pub struct UnixNanosInstant(u64);
 
-impl Add<Nanos> for RateInstant {
+impl Add<Nanos> for UnixNanosInstant {
     type Output = Self;
 
     fn add(self, later: Nanos) -> Self {
@@ -45,7 +45,7 @@ impl Add<Nanos> for RateInstant {
     }
 }
 
-impl Reference for RateInstant {
+impl Reference for UnixNanosInstant {
     fn duration_since(&self, earlier: Self) -> Nanos {
         Nanos::new(self.0.saturating_sub(earlier.0))
     }

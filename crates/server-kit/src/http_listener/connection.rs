@@ -23,39 +23,45 @@ use tokio_util::sync::CancellationToken;
 
 use super::body_rate::{RatedBody, TooSlow};
 use super::connection_timer::{ConnectionTimer, Deadline};
-use super::detach::{Detach, DetachedConnection, ObservedStream, ResponseFuture, Resumed, Stream};
-use super::refusal::Refusals;
-use super::{ListenerLimits, Routes};
-use crate::tls::TlsCertificate;
+use super::detach::{
+    BoxedConnectionStream, DetachableRequest, DetachedConnection, ObservedStream, ResponseFuture, ResumedConnection,
+};
+use super::refusal::ListenerErrorBodies;
+use super::{ListenerLimits, RouteService};
+use crate::tls::ReloadableTlsCertificate;
 use crate::trusted_proxies::{Peer, TrustedProxies};
 
 /// Longest request head, in bytes; a longer one is answered with 431.
-pub const HEAD_MAX_BYTES: usize = 64 * 1024;
+pub const REQUEST_HEAD_MAX_BYTES: usize = 64 * 1024;
 /// Longest time for one refusal: handshake, response, and waiting for the other side to read it.
 const REFUSAL_TIME_MAX: Duration = Duration::from_secs(2);
 
-/// One accepted connection, with what serves it.
-pub struct Connection<R> {
+/// One accepted connection and the routes that serve it.
+pub struct HttpConnection<R> {
     pub(super) peer: Peer,
     pub(super) routes: R,
     pub(super) limits: Arc<ListenerLimits>,
     pub(super) stopping: CancellationToken,
 }
 
-impl<R: Routes> Connection<R> {
-    /// Creates a connection of a client at `address`, which no listener has accepted.
+impl<R: RouteService> HttpConnection<R> {
+    /// Creates a connection of a client at `address` without a listener.
     pub fn new(address: SocketAddr, routes: R, limits: ListenerLimits, stopping: CancellationToken) -> Self {
         let peer = Peer::new(address, &TrustedProxies::default());
         Self { peer, routes, limits: Arc::new(limits), stopping }
     }
 
     /// Serves requests until either side ends.
-    pub(super) async fn open<D: Detach>(self, stream: TcpStream, tls: Option<Arc<TlsCertificate>>) {
+    pub(super) async fn open<D: DetachableRequest>(
+        self,
+        stream: TcpStream,
+        tls: Option<Arc<ReloadableTlsCertificate>>,
+    ) {
         // Responses are small and complete: waiting to fill a packet only delays them.
         let _ = stream.set_nodelay(true);
         let mut stream = TimeoutWriter::new(stream);
         stream.set_timeout(Some(self.limits.write_timeout));
-        let stream: Stream = Box::pin(stream);
+        let stream: BoxedConnectionStream = Box::pin(stream);
         let stream = match tls {
             None => Some(stream),
             // Boxed, so that a plain connection does not hold the memory of the handshake.
@@ -66,31 +72,34 @@ impl<R: Routes> Connection<R> {
         }
     }
 
-    async fn converse<D: Detach>(self, stream: Stream) {
-        let mut resumed = Resumed::first(stream);
+    async fn converse<D: DetachableRequest>(self, stream: BoxedConnectionStream) {
+        let mut resumed = ResumedConnection::from_unread_stream(stream);
         // Boxed, so that the memory of the HTTP library is freed while a request waits.
-        while let Some(detached) = Box::pin(self.serve::<D>(resumed)).await {
-            let next = D::wait(detached, &self.stopping, self.limits.keep_alive_timeout).await;
+        while let Some(detached) = Box::pin(self.serve_until_detached::<D>(resumed)).await {
+            let next = D::wait_for_resume(detached, &self.stopping, self.limits.keep_alive_timeout).await;
             let Some(next) = next else { return };
             resumed = next;
         }
     }
 
-    /// Serves requests until the connection is over, or until `D` takes one of them away.
-    pub async fn serve<D: Detach>(&self, resumed: Resumed) -> Option<DetachedConnection<D::Detached>> {
-        let Resumed { stream, start, response } = resumed;
-        let in_flight = D::new(response);
+    /// Serves requests until the connection is over or `D` detaches one of them.
+    pub async fn serve_until_detached<D: DetachableRequest>(
+        &self,
+        resumed: ResumedConnection,
+    ) -> Option<DetachedConnection<D::DetachedRequest>> {
+        let ResumedConnection { stream, start, response } = resumed;
+        let in_flight = D::new_for_connection(response);
         let timer = ConnectionTimer::new(self.limits.header_timeout, self.limits.keep_alive_timeout);
         let service = service_fn(|request| {
             timer.head_complete();
-            let responding = in_flight.respond(request, |request| self.respond(request));
+            let responding = in_flight.respond_to_next_request(request, |request| self.respond(request));
             let timer = Arc::clone(&timer);
             async move { Ok::<_, Infallible>(timer.responded(responding.await)) }
         });
         let stream = ObservedStream::new((stream, start), &timer, &in_flight);
         let mut connection = http1::Builder::new()
             .header_read_timeout(None)
-            .max_header_size(HEAD_MAX_BYTES)
+            .max_header_size(REQUEST_HEAD_MAX_BYTES)
             .serve_connection(TokioIo::new(stream), service);
         let mut deadline = Deadline::of(&timer);
         let mut is_stopping = false;
@@ -152,7 +161,11 @@ impl<R: Routes> Connection<R> {
     }
 }
 
-async fn handshake(stream: Stream, tls: Arc<TlsCertificate>, time_max: Duration) -> Option<Stream> {
+async fn handshake(
+    stream: BoxedConnectionStream,
+    tls: Arc<ReloadableTlsCertificate>,
+    time_max: Duration,
+) -> Option<BoxedConnectionStream> {
     match timeout(time_max, tls.acceptor().accept(stream)).await {
         Ok(Ok(stream)) => return Some(Box::pin(stream)),
         Ok(Err(error)) => tracing::debug!(%error, "TLS handshake failed"),
@@ -170,23 +183,27 @@ enum Ended<T> {
 
 /// Polls the connection, then its deadline. No request is taken away from a connection that has to end: its last
 /// response is the library's.
-fn serve_or_detach<D: Detach>(
+fn serve_or_detach<D: DetachableRequest>(
     connection: &mut (impl Future<Output = hyper::Result<()>> + Unpin),
     (in_flight, is_stopping): (&D, bool),
     deadline: &mut Deadline,
     context: &mut Context<'_>,
-) -> Poll<Ended<D::Detached>> {
+) -> Poll<Ended<D::DetachedRequest>> {
     if let Poll::Ready(outcome) = Pin::new(connection).poll(context) {
         return Poll::Ready(Ended::Over(outcome));
     }
-    match if is_stopping { None } else { in_flight.take() } {
+    match if is_stopping { None } else { in_flight.detach_if_possible() } {
         Some(request) => Poll::Ready(Ended::Detached(request)),
         None => deadline.poll(context).map(|()| Ended::Late),
     }
 }
 
 /// Answers that there are too many connections.
-pub(super) async fn refuse(stream: TcpStream, tls: Option<Arc<TlsCertificate>>, refusals: &Refusals) {
+pub(super) async fn refuse(
+    stream: TcpStream,
+    tls: Option<Arc<ReloadableTlsCertificate>>,
+    refusals: &ListenerErrorBodies,
+) {
     let refusing = async {
         match tls {
             None => say(stream, refusals.busy()).await,

@@ -32,18 +32,20 @@ use tower::Service;
 use self::connection::refuse;
 use self::connection_quota::{ConnectionQuota, QuotaPermit};
 use self::detach::Attached;
-use crate::tls::TlsCertificate;
+use crate::tls::ReloadableTlsCertificate;
 use crate::trusted_proxies::{Peer, TrustedProxies};
 
-pub use self::body_rate::BodyRate;
-pub use self::connection::{Connection, HEAD_MAX_BYTES};
-pub use self::detach::{ConnectionStream, Detach, DetachedConnection, ResponseFuture, Resumed, Stream};
-pub use self::refusal::Refusals;
+pub use self::body_rate::MinimumBodyRate;
+pub use self::connection::{HttpConnection, REQUEST_HEAD_MAX_BYTES};
+pub use self::detach::{
+    BoxedConnectionStream, ConnectionStream, DetachableRequest, DetachedConnection, ResponseFuture, ResumedConnection,
+};
+pub use self::refusal::ListenerErrorBodies;
 
-/// Longest time in which the other side takes nothing of a response; then it is cut off. The system reports progress
-/// only when a good part of its send buffer is free again, so a reader of a few bytes at a time counts as one that takes
-/// nothing.
-pub const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
+/// The longest time a client may take nothing of a response before its connection is closed. The system reports
+/// progress only when a good part of its send buffer is free again, so a reader of a few bytes at a time counts as one
+/// that takes nothing.
+pub const WRITE_STALL_TIMEOUT: Duration = Duration::from_secs(30);
 /// Longest time for requests to a server that is not ready to finish once it is: their responses are one line each.
 const HANDOVER_MAX: Duration = Duration::from_millis(250);
 /// Connections over the limit that are answered at the same time; further ones are closed without a response.
@@ -55,8 +57,8 @@ const ACCEPT_RETRY: Duration = Duration::from_millis(100);
 /// File descriptors left for the database, files and outbound calls beside the connections.
 const DESCRIPTORS_APART: u64 = 256;
 
-/// A service that answers requests and is always ready: the routes of a server.
-pub trait Routes:
+/// The routes of a server: a service that is always ready.
+pub trait RouteService:
     Service<Request<Body>, Response = Response<Body>, Error = Infallible, Future: Send + 'static>
     + Clone
     + Send
@@ -65,7 +67,7 @@ pub trait Routes:
 {
 }
 
-impl<R> Routes for R where
+impl<R> RouteService for R where
     R: Service<Request<Body>, Response = Response<Body>, Error = Infallible, Future: Send + 'static>
         + Clone
         + Send
@@ -74,7 +76,7 @@ impl<R> Routes for R where
 {
 }
 
-/// The limits of one listener.
+/// The limits of one listener: connections, time limits and body rate.
 #[derive(Debug, Clone, Copy)]
 pub struct ListenerLimits {
     /// For the head of a request, and for a new connection until its first head is complete.
@@ -85,18 +87,19 @@ pub struct ListenerLimits {
     pub drain_timeout: Duration,
     /// Open connections, idle ones included.
     pub connections_max: usize,
-    /// Open connections of one subscriber ([`attempt_limits::network::subscriber`]); `None` is no limit.
+    /// Open connections of one subscriber ([`attempt_limits::address_networks::subscriber_network`]); `None` is no
+    /// limit.
     pub connections_per_address: Option<NonZeroUsize>,
     /// The lowest rate of request bodies.
-    pub body_rate: BodyRate,
+    pub body_rate: MinimumBodyRate,
     /// Longest time in which the other side takes nothing of what is to be written. Waiting with nothing to write is
     /// not limited: that is a long poll.
     pub write_timeout: Duration,
     /// The answers to what exceeds these limits.
-    pub refusals: Refusals,
+    pub refusals: ListenerErrorBodies,
 }
 
-/// An address cannot be listened on: it is in use, not of this machine, or not permitted.
+/// The reason why an address cannot be listened on.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot listen on {address}")]
 pub struct ListenError {
@@ -105,13 +108,12 @@ pub struct ListenError {
     cause: io::Error,
 }
 
-/// An address that is bound and refuses connections until [`BoundListener::listen`]: the URL of the server must be
-/// known before it is ready.
+/// A bound address that refuses connections until [`BoundListener::listen`].
 #[derive(Debug)]
 pub struct BoundListener {
     socket: TcpSocket,
     address: SocketAddr,
-    tls: Option<Arc<TlsCertificate>>,
+    tls: Option<Arc<ReloadableTlsCertificate>>,
 }
 
 impl BoundListener {
@@ -119,12 +121,12 @@ impl BoundListener {
     ///
     /// # Errors
     /// See [`ListenError`].
-    pub fn bind(address: SocketAddr, tls: Option<Arc<TlsCertificate>>) -> Result<Self, ListenError> {
+    pub fn bind(address: SocketAddr, tls: Option<Arc<ReloadableTlsCertificate>>) -> Result<Self, ListenError> {
         let (socket, address) = bind(address).map_err(|cause| ListenError { address, cause })?;
         Ok(Self { socket, address, tls })
     }
 
-    /// Returns scheme, address and port that were bound, for example `http://127.0.0.1:8080`.
+    /// Returns the URL of the bound address, for example `http://127.0.0.1:8080`.
     #[must_use]
     pub fn url(&self) -> String {
         let scheme = if self.tls.is_some() { "https" } else { "http" };
@@ -137,7 +139,7 @@ impl BoundListener {
         self.address
     }
 
-    /// Accepts connections from now on; they wait for [`Listener::serve`].
+    /// Starts to accept connections; they wait for [`Listener::serve`].
     ///
     /// # Errors
     /// Another process listens there since it was bound.
@@ -161,30 +163,34 @@ fn bind(address: SocketAddr) -> io::Result<(TcpSocket, SocketAddr)> {
     Ok((socket, bound))
 }
 
-/// A listening address.
+/// A listening socket.
 #[derive(Debug)]
 pub struct Listener {
     socket: TcpListener,
     limits: Arc<ListenerLimits>,
-    tls: Option<Arc<TlsCertificate>>,
+    tls: Option<Arc<ReloadableTlsCertificate>>,
     proxies: TrustedProxies,
 }
 
 impl Listener {
-    /// Trusts `proxies` to report the addresses that requests come from; without this call no peer is trusted.
+    /// Sets the proxies whose client addresses are trusted; by default none are.
     #[must_use]
-    pub fn behind(self, proxies: TrustedProxies) -> Self {
+    pub fn with_trusted_proxies(self, proxies: TrustedProxies) -> Self {
         Self { proxies, ..self }
     }
 
-    /// Serves until `stopping`, then lets running requests finish within [`ListenerLimits::drain_timeout`]. Returns the
-    /// number of connections that were cut off after it.
-    pub async fn serve(self, routes: impl Routes, stopping: CancellationToken) -> usize {
-        self.serve_detaching::<Attached>(routes, stopping).await
+    /// Serves until `stopping` is cancelled, lets running requests finish within the drain timeout, and returns the
+    /// number of connections that were closed after it.
+    pub async fn serve(self, routes: impl RouteService, stopping: CancellationToken) -> usize {
+        self.serve_detachable_requests::<Attached>(routes, stopping).await
     }
 
-    /// Serves as [`Listener::serve`] does, and lets `D` take requests that wait away from their connections.
-    pub async fn serve_detaching<D: Detach>(self, routes: impl Routes, stopping: CancellationToken) -> usize {
+    /// Serves as [`Listener::serve`] does, and lets `D` detach waiting requests from their connections.
+    pub async fn serve_detachable_requests<D: DetachableRequest>(
+        self,
+        routes: impl RouteService,
+        stopping: CancellationToken,
+    ) -> usize {
         let mut connections = JoinSet::new();
         tokio::select! {
             never = self.accept_all::<D>(&routes, &stopping, &mut connections) => match never {},
@@ -194,9 +200,9 @@ impl Listener {
         drain(connections, self.limits.drain_timeout).await
     }
 
-    /// Answers with `router` until `work` is done. Connections do not outlive it, so that the next request of each
-    /// client is answered by what serves next; connections that wait to be accepted wait for that.
-    pub async fn answer_while<T>(&self, router: Router, work: impl Future<Output = T>) -> T {
+    /// Serves `router` until `work` is done, then closes its connections. Connections do not outlive it, so that the
+    /// next request of each client is answered by what serves next; connections that wait to be accepted wait for that.
+    pub async fn serve_until_work_done<T>(&self, router: Router, work: impl Future<Output = T>) -> T {
         let mut connections = JoinSet::new();
         let stopping = CancellationToken::new();
         let done = tokio::select! {
@@ -208,9 +214,9 @@ impl Listener {
         done
     }
 
-    async fn accept_all<D: Detach>(
+    async fn accept_all<D: DetachableRequest>(
         &self,
-        routes: &impl Routes,
+        routes: &impl RouteService,
         stopping: &CancellationToken,
         connections: &mut JoinSet<()>,
     ) -> Infallible {
@@ -225,7 +231,7 @@ impl Listener {
             let peer = Peer::new(address, &self.proxies);
             if let Some(slot) = slots.acquire(&peer) {
                 let limits = Arc::clone(&self.limits);
-                let connection = Connection { peer, routes: routes.clone(), limits, stopping: stopping.clone() };
+                let connection = HttpConnection { peer, routes: routes.clone(), limits, stopping: stopping.clone() };
                 connections.spawn(async move {
                     connection.open::<D>(stream, tls).await;
                     drop(slot);

@@ -14,20 +14,20 @@ use tokio::time::{Instant, Sleep, sleep_until};
 const PAUSE_MAX: Duration = Duration::from_secs(30);
 /// Longest time for a request body, beside what its size earns it; after it the answer is 408.
 const TOTAL_MAX: Duration = Duration::from_mins(1);
-/// Bytes that earn a body one more second over [`BodyRate::total_max`]: 20 MiB may take eleven minutes more, which a poor
-/// mobile line needs. A client that holds a connection for long has to send for it.
+/// Bytes that earn a body one more second over [`MinimumBodyRate::total_max`]: 20 MiB may take eleven minutes more,
+/// which a poor mobile line needs. A client that holds a connection for long has to send for it.
 const BYTES_PER_SECOND_MIN: u64 = 32 * 1024;
 
 /// The lowest rate at which a request body may arrive. The default is for every client, so no operator sets it.
 #[derive(Debug, Clone, Copy)]
-pub struct BodyRate {
+pub struct MinimumBodyRate {
     /// Longest time without a byte.
     pub pause_max: Duration,
     /// Longest time for all of it, and a second more for every 32 KiB that arrived.
     pub total_max: Duration,
 }
 
-impl Default for BodyRate {
+impl Default for MinimumBodyRate {
     fn default() -> Self {
         Self { pause_max: PAUSE_MAX, total_max: TOTAL_MAX }
     }
@@ -43,10 +43,10 @@ impl TooSlow {
     }
 }
 
-/// A body with a [`BodyRate`]. When it is too slow, every further read returns [`io::ErrorKind::TimedOut`].
+/// A body with a [`MinimumBodyRate`]. When it is too slow, every further read returns [`io::ErrorKind::TimedOut`].
 pub(super) struct RatedBody {
     body: Incoming,
-    rate: BodyRate,
+    rate: MinimumBodyRate,
     too_slow: TooSlow,
     /// The time of the handler's first read: the time before that is not the sender's.
     started: Option<Instant>,
@@ -57,7 +57,7 @@ pub(super) struct RatedBody {
 
 impl RatedBody {
     /// Limits `body`; `too_slow` is set when it arrives too slowly.
-    pub(super) fn new(body: Incoming, rate: BodyRate, too_slow: TooSlow) -> Self {
+    pub(super) fn new(body: Incoming, rate: MinimumBodyRate, too_slow: TooSlow) -> Self {
         Self { body, rate, too_slow, started: None, received_bytes: 0, waiting: None }
     }
 

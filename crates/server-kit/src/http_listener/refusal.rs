@@ -3,9 +3,9 @@
 use axum::body::Body;
 use http::{HeaderValue, Response, StatusCode, header};
 
-/// The JSON bodies of the listener's own answers, in the format of the server's other errors.
+/// The JSON bodies of the error responses that the listener itself sends.
 #[derive(Debug, Clone, Copy)]
-pub struct Refusals {
+pub struct ListenerErrorBodies {
     /// The body of 503, over a connection limit.
     pub busy: &'static str,
     /// The body of 408, to a head or a body that did not arrive in time.
@@ -14,7 +14,7 @@ pub struct Refusals {
     pub request_id: fn() -> String,
 }
 
-impl Refusals {
+impl ListenerErrorBodies {
     /// Returns the whole answer over a connection limit.
     pub(super) fn busy(&self) -> String {
         self.wire("503 Service Unavailable\r\nretry-after: 1", self.busy)

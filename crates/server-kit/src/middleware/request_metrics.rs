@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use http::{Method, StatusCode};
 
-/// Counts a response and records how long it took. Labels have the template of the `route` and never the path, because
-/// one label per resource would grow without bound.
-pub fn count_response(method: &Method, route: &str, status: StatusCode, elapsed: Duration) {
+/// Counts a response and records its duration, labelled by route template. Labels have the template of the `route` and
+/// never the path, because one label per resource would grow without bound.
+pub fn record_response_metrics(method: &Method, route: &str, status: StatusCode, elapsed: Duration) {
     let method = method_label(method);
     let status = status.as_u16().to_string();
     metrics::counter!("http_requests_total", "method" => method, "route" => route.to_owned(), "status" => status)

@@ -8,7 +8,7 @@ use secrecy::SecretString;
 use tracing_subscriber::EnvFilter;
 use url::Url;
 
-use crate::trusted_proxies::{ParseProxiesError, TrustedProxies};
+use crate::trusted_proxies::{ParseTrustedProxiesError, TrustedProxies};
 
 /// Longest brand word, in bytes.
 const BRAND_MAX_BYTES: usize = 32;
@@ -17,7 +17,7 @@ const BRAND_MAX_BYTES: usize = 32;
 ///
 /// # Errors
 /// The text says what is allowed.
-pub fn socket_address(text: &str, port: u16) -> Result<SocketAddr, String> {
+pub fn parse_socket_address(text: &str, port: u16) -> Result<SocketAddr, String> {
     let allowed = |_| format!("must be an IP address and a port, such as 127.0.0.1:{port} or [::]:{port}");
     text.parse().map_err(allowed)
 }
@@ -25,8 +25,8 @@ pub fn socket_address(text: &str, port: u16) -> Result<SocketAddr, String> {
 /// Parses addresses and networks of proxies. Empty counts as absent.
 ///
 /// # Errors
-/// See [`ParseProxiesError`].
-pub fn trusted_proxies(text: &str) -> Result<TrustedProxies, ParseProxiesError> {
+/// See [`ParseTrustedProxiesError`].
+pub fn parse_trusted_proxies(text: &str) -> Result<TrustedProxies, ParseTrustedProxiesError> {
     text.parse()
 }
 
@@ -34,7 +34,7 @@ pub fn trusted_proxies(text: &str) -> Result<TrustedProxies, ParseProxiesError> 
 ///
 /// # Errors
 /// The text says what is allowed.
-pub fn whole_number(text: &str, least: u64, most: u64) -> Result<u64, String> {
+pub fn parse_integer_in_range(text: &str, least: u64, most: u64) -> Result<u64, String> {
     match text.parse() {
         Ok(number) if (least..=most).contains(&number) => Ok(number),
         _ => Err(format!("must be a whole number from {least} to {most}")),
@@ -45,7 +45,7 @@ pub fn whole_number(text: &str, least: u64, most: u64) -> Result<u64, String> {
 ///
 /// # Errors
 /// The text says what is allowed.
-pub fn boolean(text: &str) -> Result<bool, &'static str> {
+pub fn parse_boolean(text: &str) -> Result<bool, &'static str> {
     match text {
         "true" | "1" => Ok(true),
         "false" | "0" => Ok(false),
@@ -57,7 +57,7 @@ pub fn boolean(text: &str) -> Result<bool, &'static str> {
 ///
 /// # Errors
 /// The text says what is allowed.
-pub fn base_url(text: &str, example: &str) -> Result<String, String> {
+pub fn parse_base_url(text: &str, example: &str) -> Result<String, String> {
     let fits = |url: &Url| {
         matches!(url.scheme(), "http" | "https")
             && url.has_host()
@@ -77,27 +77,27 @@ pub fn base_url(text: &str, example: &str) -> Result<String, String> {
 
 /// Returns whether `text` is a lower-case letter followed by lower-case letters and digits, at most 32 characters.
 #[must_use]
-pub fn is_brand_word(text: &str) -> bool {
+pub fn is_valid_brand_word(text: &str) -> bool {
     let begins = text.bytes().next().is_some_and(|byte| byte.is_ascii_lowercase());
     let goes_on = text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
     begins && goes_on && text.len() <= BRAND_MAX_BYTES
 }
 
-/// Takes a path. Empty counts as absent, which the parser of the library refuses.
+/// Parses a path; an empty one counts as absent.
 ///
 /// # Errors
 /// None.
 #[must_use]
-pub fn path(text: &str) -> Result<PathBuf, Infallible> {
+pub fn parse_path(text: &str) -> Result<PathBuf, Infallible> {
     Ok(PathBuf::from(text))
 }
 
-/// Takes a secret.
+/// Parses a secret.
 ///
 /// # Errors
 /// None.
 #[must_use]
-pub fn secret(text: &str) -> Result<SecretString, Infallible> {
+pub fn parse_secret(text: &str) -> Result<SecretString, Infallible> {
     Ok(SecretString::from(text))
 }
 
@@ -105,7 +105,7 @@ pub fn secret(text: &str) -> Result<SecretString, Infallible> {
 ///
 /// # Errors
 /// The text names the scheme of a wrong URL alone, because the rest may contain a password.
-pub fn database_url(text: &str) -> Result<(), String> {
+pub fn validate_database_url(text: &str) -> Result<(), String> {
     let (scheme, rest) = text.split_once("://").unwrap_or_default();
     if matches!(scheme, "postgres" | "postgresql") && !rest.is_empty() {
         return Ok(());
@@ -116,11 +116,11 @@ pub fn database_url(text: &str) -> Result<(), String> {
     ))
 }
 
-/// Checks what is logged: a level, or levels by module.
+/// Validates a log filter: a level, or levels by module.
 ///
 /// # Errors
 /// The text says what is allowed.
-pub fn log_filter(text: &str) -> Result<String, &'static str> {
+pub fn validate_log_filter(text: &str) -> Result<String, &'static str> {
     match EnvFilter::try_new(text) {
         Ok(_) => Ok(text.to_owned()),
         Err(_) => Err("must be a level (error, warn, info, debug, trace, off) or module=level,…"),

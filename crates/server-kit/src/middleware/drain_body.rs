@@ -16,16 +16,15 @@ use http::HeaderValue;
 use http::header::{CONNECTION, EXPECT};
 use http_body_util::BodyExt as _;
 
-use crate::listen::ResponseFuture;
+use crate::http_listener::ResponseFuture;
 
 /// Most bytes of a body that are read and discarded.
 const DRAIN_MAX_BYTES: usize = 32 * 1024 * 1024;
 /// Longest time to wait for them.
 const DRAIN_MAX_TIME: Duration = Duration::from_secs(5);
 
-/// Answers `request` by `next`, then makes the connection ready for the next request, or says in the response that it
-/// closes.
-pub fn drain(request: Request, next: impl FnOnce(Request) -> ResponseFuture) -> ResponseFuture {
+/// Answers `request` by `next`, then drains the unread request body, or closes the connection.
+pub fn respond_then_drain_body(request: Request, next: impl FnOnce(Request) -> ResponseFuture) -> ResponseFuture {
     if request.body().is_end_stream() {
         return next(request);
     }
@@ -106,7 +105,7 @@ mod tests {
         });
         let request = Request::post("/").body(Body::new(body)).unwrap();
         let request = if expects { with_expect(request) } else { request };
-        let response = drain(request, |request| {
+        let response = respond_then_drain_body(request, |request| {
             Box::pin(async {
                 drop(request);
                 "no".into_response()
