@@ -20,7 +20,7 @@
 //! use migrations::{MigrationAction, SqlExecutionMode, PlatformMigration, MigrationStatus};
 //! use serde_json::json;
 //!
-//! let migration = PlatformMigration::read("platform", &json!({
+//! let migration = PlatformMigration::parse_document("platform", &json!({
 //!     "action": "aidbox-migration-run-sql",
 //!     "status": "to-run",
 //!     "params": { "parameter": [{ "name": "sql", "valueString": "SELECT 1" }] },
@@ -28,7 +28,7 @@
 //! let sql = "SELECT 1".to_owned();
 //! assert_eq!(migration.action, MigrationAction::RunSql { sql, execution: SqlExecutionMode::InTransaction });
 //! assert_eq!(migration.status, MigrationStatus::ToRun);
-//! # Ok::<(), migrations::MigrationError>(())
+//! # Ok::<(), migrations::MigrationDocumentError>(())
 //! ```
 
 mod migration;
@@ -37,19 +37,20 @@ mod ports;
 mod progress;
 mod step;
 
-pub mod init;
-pub mod on_demand;
+pub mod init_bundle;
+pub mod on_demand_scripts;
 
-pub use migration::{MigrationAction, MigrationError, MigrationStatus, PlatformMigration, SqlExecutionMode};
+pub use migration::{MigrationAction, MigrationDocumentError, MigrationStatus, PlatformMigration, SqlExecutionMode};
 pub use package::{PackageId, PackageIdError};
-pub use ports::{MigrationStore, StandaloneMigrationError};
+pub use ports::{MigrationStore, OutsideTransactionMigrationError};
 pub use progress::ProgressReporter;
 pub use step::{
-    EffectError, MigrationEffect, MigrationStep, SqlError, SqlPosition, StepError, done_result, due, finished,
+    MigrationEffect, MigrationEffectError, MigrationStep, MigrationStepError, SqlPosition, UserSqlError,
+    due_effect_version, finished_migration_document, sql_migration_result,
 };
 
 /// The resource type of migrations.
-pub const RESOURCE_TYPE: &str = "PlatformMigration";
+pub const MIGRATION_RESOURCE_TYPE: &str = "PlatformMigration";
 
 /// The examples of the README, which are tests.
 #[cfg(doctest)]

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::package::{PackageId, PackageIdError};
 
-/// A migration that can be run.
+/// A parsed `PlatformMigration`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlatformMigration {
     /// What it does.
@@ -47,9 +47,9 @@ pub enum MigrationStatus {
     Done,
 }
 
-/// The error in a migration's document.
+/// The error in the document of a `PlatformMigration`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum MigrationError {
+pub enum MigrationDocumentError {
     /// `action` is missing or none of the known ones.
     #[error(
         "action has to be far-migration-fhir-package-install, far-migration-fhir-package-uninstall or \
@@ -70,10 +70,10 @@ pub enum MigrationError {
     Execution,
 }
 
-impl MigrationError {
-    /// Returns the element at fault, as a `FHIRPath` expression.
+impl MigrationDocumentError {
+    /// Returns the `FHIRPath` expression of the invalid element.
     #[must_use]
-    pub const fn expression(&self) -> &'static str {
+    pub const fn element_fhirpath(&self) -> &'static str {
         match self {
             Self::Action => "PlatformMigration.action",
             Self::Status => "PlatformMigration.status",
@@ -83,26 +83,27 @@ impl MigrationError {
 }
 
 impl PlatformMigration {
-    /// Reads the document of a migration. `brand` is the deployment's brand word: with `acme` the
-    /// action `acme-migration-run-sql` means the same as `aidbox-migration-run-sql`.
+    /// Parses the document of a migration; `brand` is the deployment's brand word in action names. `brand` is the
+    /// deployment's brand word: with `acme` the action `acme-migration-run-sql` means the same as
+    /// `aidbox-migration-run-sql`.
     ///
     /// # Errors
-    /// [`MigrationError`].
-    pub fn read(brand: &str, document: &Value) -> Result<Self, MigrationError> {
-        let status = MigrationStatus::of(document).ok_or(MigrationError::Status)?;
+    /// [`MigrationDocumentError`].
+    pub fn parse_document(brand: &str, document: &Value) -> Result<Self, MigrationDocumentError> {
+        let status = MigrationStatus::from_document(document).ok_or(MigrationDocumentError::Status)?;
         Ok(Self { action: MigrationAction::read(brand, document)?, status })
     }
 }
 
 impl MigrationStatus {
-    /// Returns the status a document says.
+    /// Returns the status in a migration document.
     #[must_use]
-    pub fn of(document: &Value) -> Option<Self> {
+    pub fn from_document(document: &Value) -> Option<Self> {
         let said = document.get("status").and_then(Value::as_str);
         [Self::ToRun, Self::Done].into_iter().find(|status| said == Some(status.as_str()))
     }
 
-    /// As a document says it.
+    /// Returns the status as its code in documents.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -113,8 +114,8 @@ impl MigrationStatus {
 }
 
 impl MigrationAction {
-    fn read(brand: &str, document: &Value) -> Result<Self, MigrationError> {
-        let action = document.get("action").and_then(Value::as_str).ok_or(MigrationError::Action)?;
+    fn read(brand: &str, document: &Value) -> Result<Self, MigrationDocumentError> {
+        let action = document.get("action").and_then(Value::as_str).ok_or(MigrationDocumentError::Action)?;
         match action {
             "far-migration-fhir-package-install" => Ok(Self::InstallPackage(package(document)?)),
             "far-migration-fhir-package-uninstall" => Ok(Self::UninstallPackage(package(document)?)),
@@ -122,7 +123,7 @@ impl MigrationAction {
                 let sql = parameter(document, "sql")?.to_owned();
                 Ok(Self::RunSql { sql, execution: execution(document)?.unwrap_or(SqlExecutionMode::InTransaction) })
             }
-            _ => Err(MigrationError::Action),
+            _ => Err(MigrationDocumentError::Action),
         }
     }
 }
@@ -132,14 +133,14 @@ fn runs_sql(brand: &str, action: &str) -> bool {
     word.is_some_and(|word| word == "aidbox" || (!brand.is_empty() && word == brand))
 }
 
-fn package(document: &Value) -> Result<PackageId, MigrationError> {
+fn package(document: &Value) -> Result<PackageId, MigrationDocumentError> {
     if execution(document)?.is_some() {
-        return Err(MigrationError::Execution);
+        return Err(MigrationDocumentError::Execution);
     }
     Ok(parameter(document, "package")?.parse()?)
 }
 
-fn execution(document: &Value) -> Result<Option<SqlExecutionMode>, MigrationError> {
+fn execution(document: &Value) -> Result<Option<SqlExecutionMode>, MigrationDocumentError> {
     let mut named = parameters(document, "execution-type");
     let Some(parameter) = named.next() else { return Ok(None) };
     // Not specified which type of value; a code is what documents of the field write, a string is what
@@ -148,7 +149,7 @@ fn execution(document: &Value) -> Result<Option<SqlExecutionMode>, MigrationErro
     match (value, named.next()) {
         (Some("in-transaction"), None) => Ok(Some(SqlExecutionMode::InTransaction)),
         (Some("not-in-transaction"), None) => Ok(Some(SqlExecutionMode::NotInTransaction)),
-        _ => Err(MigrationError::Execution),
+        _ => Err(MigrationDocumentError::Execution),
     }
 }
 
@@ -158,12 +159,12 @@ fn parameters<'a>(document: &'a Value, name: &'static str) -> impl Iterator<Item
     parameters.into_iter().flatten().filter(is_named)
 }
 
-fn parameter<'a>(document: &'a Value, name: &'static str) -> Result<&'a str, MigrationError> {
+fn parameter<'a>(document: &'a Value, name: &'static str) -> Result<&'a str, MigrationDocumentError> {
     let mut named = parameters(document, name);
     let value = named.next().and_then(|parameter| parameter.get("valueString")).and_then(Value::as_str);
     match (value, named.next()) {
         (Some(value), None) if !value.trim().is_empty() => Ok(value),
-        _ => Err(MigrationError::Parameter(name)),
+        _ => Err(MigrationDocumentError::Parameter(name)),
     }
 }
 
@@ -180,8 +181,9 @@ mod tests {
 
     #[test]
     fn params_by_action_are_package_and_sql() {
-        let read =
-            |action, name, value| PlatformMigration::read("acme", &document(action, name, value)).map(|m| m.action);
+        let read = |action, name, value| {
+            PlatformMigration::parse_document("acme", &document(action, name, value)).map(|m| m.action)
+        };
         let package: PackageId = "hl7.fhir.us.core@5.0.0".parse().unwrap();
         assert_eq!(
             read("far-migration-fhir-package-install", "package", "hl7.fhir.us.core@5.0.0"),
@@ -196,7 +198,7 @@ mod tests {
             assert_eq!(read(action, "sql", "SELECT 1"), Ok(sql.clone()));
         }
         for action in ["other-migration-run-sql", "-migration-run-sql", "run-sql", ""] {
-            assert_eq!(read(action, "sql", "SELECT 1"), Err(MigrationError::Action), "{action}");
+            assert_eq!(read(action, "sql", "SELECT 1"), Err(MigrationDocumentError::Action), "{action}");
         }
     }
 
@@ -204,10 +206,13 @@ mod tests {
     fn status_is_to_run_or_done() {
         let mut migration = document("aidbox-migration-run-sql", "sql", "SELECT 1");
         migration["status"] = json!("done");
-        assert_eq!(PlatformMigration::read("platform", &migration).map(|m| m.status), Ok(MigrationStatus::Done));
+        assert_eq!(
+            PlatformMigration::parse_document("platform", &migration).map(|m| m.status),
+            Ok(MigrationStatus::Done)
+        );
         for status in [json!("pending"), json!(1), json!(null)] {
             migration["status"] = status;
-            assert_eq!(PlatformMigration::read("platform", &migration), Err(MigrationError::Status));
+            assert_eq!(PlatformMigration::parse_document("platform", &migration), Err(MigrationDocumentError::Status));
         }
     }
 
@@ -216,7 +221,7 @@ mod tests {
         let with = |action, name, parameter: Value| {
             let mut document = document(action, name, "a@1.0.0");
             document["params"]["parameter"].as_array_mut().unwrap().push(parameter);
-            PlatformMigration::read("platform", &document).map(|migration| migration.action)
+            PlatformMigration::parse_document("platform", &document).map(|migration| migration.action)
         };
         let sql = |parameter| with("aidbox-migration-run-sql", "sql", parameter);
         let ran = |execution| Ok(MigrationAction::RunSql { sql: "a@1.0.0".to_owned(), execution });
@@ -225,10 +230,10 @@ mod tests {
         assert_eq!(sql(typed("in-transaction")), ran(SqlExecutionMode::InTransaction));
         let string = json!({"name": "execution-type", "valueString": "not-in-transaction"});
         assert_eq!(sql(string), ran(SqlExecutionMode::NotInTransaction));
-        assert_eq!(sql(typed("perhaps")), Err(MigrationError::Execution));
-        assert_eq!(sql(json!({"name": "execution-type"})), Err(MigrationError::Execution));
+        assert_eq!(sql(typed("perhaps")), Err(MigrationDocumentError::Execution));
+        assert_eq!(sql(json!({"name": "execution-type"})), Err(MigrationDocumentError::Execution));
         let install = with("far-migration-fhir-package-install", "package", typed("in-transaction"));
-        assert_eq!(install, Err(MigrationError::Execution));
+        assert_eq!(install, Err(MigrationDocumentError::Execution));
     }
 
     #[test]
@@ -240,9 +245,9 @@ mod tests {
         let mut other_type = sql("SELECT 1");
         other_type["params"]["parameter"][0] = json!({ "name": "sql", "valueCode": "SELECT 1" });
         for migration in [sql(" "), repeated, other_type, document("aidbox-migration-run-sql", "package", "x")] {
-            let fault = PlatformMigration::read("platform", &migration).unwrap_err();
-            assert_eq!(fault, MigrationError::Parameter("sql"));
-            assert_eq!(fault.expression(), "PlatformMigration.params.parameter");
+            let fault = PlatformMigration::parse_document("platform", &migration).unwrap_err();
+            assert_eq!(fault, MigrationDocumentError::Parameter("sql"));
+            assert_eq!(fault.element_fhirpath(), "PlatformMigration.params.parameter");
         }
     }
 }

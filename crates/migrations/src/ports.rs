@@ -1,17 +1,16 @@
 //! What the store has to offer for migrations to run.
 
 use async_trait::async_trait;
-use fhir_store::{StoreError, Write, WriteOutcome};
+use fhir_store::{ResourceWrite, StoreError, WriteOutcome};
 
-use crate::on_demand::{ScriptOutcome, SqlScript, SqlScriptRecord};
+use crate::on_demand_scripts::{ScriptOutcome, SqlScript, SqlScriptRecord};
 use crate::progress::ProgressReporter;
-use crate::step::{MigrationStep, SqlError, StepError};
+use crate::step::{MigrationStep, MigrationStepError, UserSqlError};
 
-/// The store of migrations. One method is one transaction, but where it says otherwise.
+/// The store that migrations are run on. One method is one transaction, but where it says otherwise.
 #[async_trait]
 pub trait MigrationStore: Send + Sync {
-    /// Does all the writes in the order given and, after each whose effect is [`due`](crate::due), the
-    /// effect, and then turns the migration `done` with its result: all in one transaction, or nothing.
+    /// Applies the writes and the effects of due migrations in one transaction, and marks those migrations as `done`.
     ///
     /// So a migration and the row that says it ran stand or fall together. The transaction has a
     /// separate session, and what SQL sets in it does not reach the steps behind it. `now_us` is the time of
@@ -20,29 +19,28 @@ pub trait MigrationStore: Send + Sync {
     /// # Errors
     /// The outer error means the store itself failed, the inner one that a rule refuses a write or an
     /// effect was refused; nothing is stored in either case, unless SQL itself ended the transaction.
-    async fn transact_steps(
+    async fn transact_migration_steps(
         &self,
         steps: Vec<MigrationStep>,
         progress: &ProgressReporter,
         now_us: i64,
-    ) -> Result<Result<Vec<WriteOutcome>, StepError>, StoreError>;
+    ) -> Result<Result<Vec<WriteOutcome>, MigrationStepError>, StoreError>;
 
-    /// Does one write of a migration whose SQL cannot run in a transaction: asks what would become of the
-    /// write, runs the SQL in a separate session, and only then writes, `done` at once.
+    /// Runs a migration whose SQL cannot run in a transaction, and then writes it as `done`.
     ///
     /// A process that ends between the two leaves no row, so the migration is run once more: this is the
     /// one kind that runs at least once, not exactly once. No other node runs a migration of the same id
     /// concurrently.
     ///
     /// # Errors
-    /// As of [`MigrationStore::transact_steps`]; what the SQL did before it was refused stays.
-    async fn run_alone(
+    /// As of [`MigrationStore::transact_migration_steps`]; what the SQL did before it was refused stays.
+    async fn run_outside_transaction(
         &self,
-        write: Write,
+        write: ResourceWrite,
         sql: &str,
         progress: &ProgressReporter,
         now_us: i64,
-    ) -> Result<Result<WriteOutcome, StandaloneMigrationError>, StoreError>;
+    ) -> Result<Result<WriteOutcome, OutsideTransactionMigrationError>, StoreError>;
 
     /// Returns the scripts that were applied on demand, in the order of their application.
     ///
@@ -50,7 +48,7 @@ pub trait MigrationStore: Send + Sync {
     /// When the store fails.
     async fn applied_scripts(&self) -> Result<Vec<SqlScriptRecord>, StoreError>;
 
-    /// Runs a script and records it, in one transaction, unless its id is recorded.
+    /// Runs a script and records it in one transaction, unless its id is recorded already.
     ///
     /// # Errors
     /// The outer error means the store itself failed, the inner one that the engine refuses the script;
@@ -59,15 +57,15 @@ pub trait MigrationStore: Send + Sync {
         &self,
         script: &SqlScript,
         now_us: i64,
-    ) -> Result<Result<ScriptOutcome, SqlError>, StoreError>;
+    ) -> Result<Result<ScriptOutcome, UserSqlError>, StoreError>;
 }
 
 /// The reason why a migration was not run outside a transaction.
 #[derive(Debug, thiserror::Error)]
-pub enum StandaloneMigrationError {
+pub enum OutsideTransactionMigrationError {
     /// As within a transaction.
     #[error(transparent)]
-    Step(#[from] StepError),
+    Step(#[from] MigrationStepError),
     /// Another request, or another node, is running it.
     #[error("the migration is being run by another request")]
     Running,

@@ -7,22 +7,22 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct ProgressReporter(Arc<Mutex<String>>);
 
 impl ProgressReporter {
-    /// Nothing was reported so far.
+    /// Creates a reporter without a report.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Reports, to the log and to readers, what is being done from now on.
-    pub fn say(&self, what: impl Into<String>) {
+    /// Reports the current activity, to the log and to readers.
+    pub fn report(&self, what: impl Into<String>) {
         let what = what.into();
         tracing::info!("{what}");
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = what;
     }
 
-    /// Returns what was said last; empty before anything was.
+    /// Returns the last report; empty before the first.
     #[must_use]
-    pub fn told(&self) -> String {
+    pub fn last_report(&self) -> String {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }

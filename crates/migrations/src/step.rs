@@ -3,24 +3,24 @@
 use std::fmt;
 
 use fhir_resource::{ResourceKey, StoredResource};
-use fhir_store::body::{self, BodyError};
-use fhir_store::{TransactionError, Write, WriteOutcome};
+use fhir_store::body_validation::{self, RequestBodyError};
+use fhir_store::{ResourceWrite, TransactionError, WriteOutcome};
 use serde_json::{Map, Value, json};
 
 use crate::migration::MigrationStatus;
 use crate::package::{PackageChangeError, PackageId, PreparedInstall};
 
-/// One write of a transaction with its migration's effect.
+/// A write of a transaction, with the effect of the migration it writes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MigrationStep {
     /// What is written. Of a migration that is to run this is the document as it was sent, with the
     /// status `to-run`.
-    pub write: Write,
+    pub write: ResourceWrite,
     /// What is done in the same transaction, when it turns out to be due.
     pub effect: Option<MigrationEffect>,
 }
 
-/// The effect of a migration, with everything downloaded: running it needs no network.
+/// The effect of a migration, with its packages downloaded.
 #[derive(Debug, Clone, PartialEq)]
 pub enum MigrationEffect {
     /// Runs SQL.
@@ -39,18 +39,18 @@ pub enum MigrationEffect {
 }
 
 impl MigrationEffect {
-    /// Returns whether there is something to do.
+    /// Returns whether the effect does anything.
     #[must_use]
-    pub const fn runs(&self) -> bool {
+    pub const fn has_work(&self) -> bool {
         match self {
             Self::RunSql { .. } | Self::Install(_) | Self::Uninstall(_) => true,
             Self::Unprepared | Self::Done(_) => false,
         }
     }
 
-    /// Returns whether it writes canonicals, whose types a transaction then has to itself.
+    /// Returns whether the effect installs or uninstalls packages.
     #[must_use]
-    pub const fn is_of_packages(&self) -> bool {
+    pub const fn changes_packages(&self) -> bool {
         match self {
             Self::Install(_) | Self::Uninstall(_) => true,
             Self::RunSql { .. } | Self::Unprepared | Self::Done(_) => false,
@@ -58,12 +58,12 @@ impl MigrationEffect {
     }
 }
 
-/// The reason why an effect did not happen; nothing of its transaction was stored.
+/// The reason why the effect of a migration failed; nothing of its transaction was stored.
 #[derive(Debug, thiserror::Error)]
-pub enum EffectError {
+pub enum MigrationEffectError {
     /// The engine refuses the SQL.
     #[error("{0}")]
-    Sql(#[from] SqlError),
+    Sql(#[from] UserSqlError),
     /// The packages cannot be installed or uninstalled.
     #[error("{0}")]
     Package(#[from] PackageChangeError),
@@ -72,10 +72,10 @@ pub enum EffectError {
     Unprepared,
 }
 
-/// Users' SQL was refused by the engine.
+/// An error that the engine returned for users' SQL.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{engine} refused {place}{}: {message}", code.as_ref().map(|code| format!(" ({code})")).unwrap_or_default())]
-pub struct SqlError {
+pub struct UserSqlError {
     /// The engine in use: `Postgres` or `SQLite`.
     pub engine: &'static str,
     /// `SQLSTATE` on Postgres, the extended result code on SQLite.
@@ -96,10 +96,10 @@ pub struct SqlPosition {
 }
 
 impl SqlPosition {
-    /// The text as a whole.
-    pub const WHOLE: Self = Self { statement: 0, at: None };
+    /// The position that stands for the whole text.
+    pub const WHOLE_TEXT: Self = Self { statement: 0, at: None };
 
-    /// Returns the place of the character `offset`, from 1, of `sql`.
+    /// Returns the position of a character, counted from 1, in a statement.
     #[must_use]
     pub fn at_character(statement: usize, sql: &str, offset: usize) -> Self {
         let before = sql.chars().take(offset.saturating_sub(1));
@@ -121,9 +121,9 @@ impl fmt::Display for SqlPosition {
     }
 }
 
-/// The reason why steps were refused; nothing of them was stored.
+/// The reason why migration steps were refused; nothing was stored.
 #[derive(Debug, thiserror::Error)]
-pub enum StepError {
+pub enum MigrationStepError {
     /// A rule refuses a write.
     #[error(transparent)]
     Write(#[from] TransactionError),
@@ -136,12 +136,11 @@ pub enum StepError {
         key: ResourceKey,
         /// The reason why not.
         #[source]
-        refused: EffectError,
+        refused: MigrationEffectError,
     },
 }
 
-/// Returns whether what belongs to a write has to be done now, given what became of the write: the version it belongs
-/// to, if so.
+/// Returns the version whose effect is due after a write; `None` when there is none.
 ///
 /// A migration that is `to-run` is due once it is written, even when it stood there in the same words.
 /// One that a condition found is skipped, unless it is `to-run` itself: then it was interrupted before
@@ -150,23 +149,26 @@ pub enum StepError {
 /// # Source
 /// Specification, States and transitions, Migration.
 #[must_use]
-pub fn due(written: &WriteOutcome) -> Option<&StoredResource> {
+pub fn due_effect_version(written: &WriteOutcome) -> Option<&StoredResource> {
     match written {
         WriteOutcome::Created(stored) | WriteOutcome::Updated(stored) | WriteOutcome::Unchanged(stored) => Some(stored),
-        WriteOutcome::Existing(stored) => {
-            Some(stored).filter(|stored| MigrationStatus::of(&stored.resource) == Some(MigrationStatus::ToRun))
-        }
+        WriteOutcome::Existing(stored) => Some(stored)
+            .filter(|stored| MigrationStatus::from_document(&stored.resource) == Some(MigrationStatus::ToRun)),
         WriteOutcome::Deleted(_) | WriteOutcome::Absent => None,
     }
 }
 
-/// Returns the migration as it stands after it ran: `done`, with its `result`. `sent` is the document that was run,
-/// which is not the stored one where that was interrupted and sent again.
+/// Returns the migration document after its run: `done`, with its `result`. `sent` is the document that was run, which
+/// is not the stored one where that was interrupted and sent again.
 ///
 /// # Errors
 /// What keeps `sent` from being stored under `key`.
-pub fn finished(key: &ResourceKey, sent: &Value, result: &Value) -> Result<Value, Vec<BodyError>> {
-    let mut document = match body::stored_body(key, sent.clone())? {
+pub fn finished_migration_document(
+    key: &ResourceKey,
+    sent: &Value,
+    result: &Value,
+) -> Result<Value, Vec<RequestBodyError>> {
+    let mut document = match body_validation::prepare_stored_body(key, sent.clone())? {
         Value::Object(members) => members,
         _ => Map::new(),
     };
@@ -175,12 +177,13 @@ pub fn finished(key: &ResourceKey, sent: &Value, result: &Value) -> Result<Value
     Ok(Value::Object(document))
 }
 
-/// Returns the `result` of SQL that ran. That of a package that was uninstalled is not specified; it is the same.
+/// Returns the `result` of a migration that ran SQL. That of a package that was uninstalled is not specified; it is the
+/// same.
 ///
 /// # Source
 /// Specification, Migration resource.
 #[must_use]
-pub fn done_result() -> Value {
+pub fn sql_migration_result() -> Value {
     json!({"valueBoolean": true})
 }
 
@@ -205,7 +208,7 @@ mod tests {
             (WriteOutcome::Deleted(stored("to-run")), false),
             (WriteOutcome::Absent, false),
         ] {
-            assert_eq!(due(&written).is_some(), expected, "{written:?}");
+            assert_eq!(due_effect_version(&written).is_some(), expected, "{written:?}");
         }
     }
 
@@ -213,9 +216,9 @@ mod tests {
     fn what_ran_is_done_with_its_result_and_otherwise_as_sent() {
         let key = "PlatformMigration/m".parse().unwrap();
         let sent = json!({"resourceType": "PlatformMigration", "id": "m", "status": "to-run", "action": "a"});
-        let document = finished(&key, &sent, &done_result()).unwrap();
+        let document = finished_migration_document(&key, &sent, &sql_migration_result()).unwrap();
         assert_eq!(document, json!({"status": "done", "action": "a", "result": {"valueBoolean": true}}));
-        assert!(finished(&key, &json!({"id": "other"}), &done_result()).is_err());
+        assert!(finished_migration_document(&key, &json!({"id": "other"}), &sql_migration_result()).is_err());
     }
 
     #[test]
@@ -224,6 +227,6 @@ mod tests {
         let place = SqlPosition::at_character(2, sql, 21);
         assert_eq!((sql.chars().nth(20), place.at), (Some('x'), Some((2, 11))));
         assert_eq!(place.to_string(), "statement 2 at line 2, column 11");
-        assert_eq!(SqlPosition::WHOLE.to_string(), "the SQL");
+        assert_eq!(SqlPosition::WHOLE_TEXT.to_string(), "the SQL");
     }
 }

@@ -13,9 +13,9 @@ const ROOT: &str = "package/";
 /// Bytes read from a tarball at once.
 const READ_BYTES: usize = 64 * 1024;
 
-/// The reason why a tarball is no package that can be installed. What it prints is fit for the caller.
+/// The reason why a tarball is not a valid package. What it prints is fit for the caller.
 #[derive(Debug, thiserror::Error)]
-pub enum TarballError {
+pub enum PackageTarballError {
     /// It is not packed as packages are.
     #[error("it is no gzip file")]
     NotGzip,
@@ -28,11 +28,11 @@ pub enum TarballError {
     /// It unpacks to more than [`limits::UNPACKED_MAX_BYTES`].
     #[error("it unpacks to more than {} bytes", limits::UNPACKED_MAX_BYTES)]
     TooLarge,
-    /// It has more than [`limits::ENTRIES_MAX`] entries.
-    #[error("it has more than {} files", limits::ENTRIES_MAX)]
+    /// It has more than [`limits::TARBALL_ENTRIES_MAX`] entries.
+    #[error("it has more than {} files", limits::TARBALL_ENTRIES_MAX)]
     TooManyFiles,
-    /// One of its files is larger than [`limits::FILE_MAX_BYTES`].
-    #[error("its file {0:?} is larger than {max} bytes", max = limits::FILE_MAX_BYTES)]
+    /// One of its files is larger than [`limits::PACKAGE_FILE_MAX_BYTES`].
+    #[error("its file {0:?} is larger than {max} bytes", max = limits::PACKAGE_FILE_MAX_BYTES)]
     FileTooLarge(String),
     /// An entry names a place outside of the package.
     #[error("its file {0:?} leads out of the package")]
@@ -74,11 +74,11 @@ pub enum TarballError {
 /// What is wrong with the tarball, and whatever `visit` says.
 pub(super) fn walk(
     tarball: impl Read,
-    mut visit: impl FnMut(&str, &[u8]) -> Result<ControlFlow<()>, TarballError>,
-) -> Result<(), TarballError> {
+    mut visit: impl FnMut(&str, &[u8]) -> Result<ControlFlow<()>, PackageTarballError>,
+) -> Result<(), PackageTarballError> {
     let mut packed = BufReader::with_capacity(READ_BYTES, tarball);
     if !io::BufRead::fill_buf(&mut packed).map_err(fault)?.starts_with(&[0x1f, 0x8b]) {
-        return Err(TarballError::NotGzip);
+        return Err(PackageTarballError::NotGzip);
     }
     let unpacked = Bounded { inner: MultiGzDecoder::new(packed), left: limits::UNPACKED_MAX_BYTES };
     let mut archive = Archive::new(unpacked);
@@ -87,8 +87,8 @@ pub(super) fn walk(
     // Raw, because the library would take a name written beside an entry into memory whatever its size.
     for (index, entry) in archive.entries().map_err(fault)?.raw(true).enumerate() {
         let mut entry = entry.map_err(fault)?;
-        if index >= limits::ENTRIES_MAX {
-            return Err(TarballError::TooManyFiles);
+        if index >= limits::TARBALL_ENTRIES_MAX {
+            return Err(PackageTarballError::TooManyFiles);
         }
         if names.take(&mut entry)? {
             continue;
@@ -106,14 +106,14 @@ pub(super) fn walk(
 }
 
 /// Returns the name of the file below `package/`, if it is one that is read.
-fn file_of(path: &str, kind: EntryType) -> Result<Option<&str>, TarballError> {
+fn file_of(path: &str, kind: EntryType) -> Result<Option<&str>, PackageTarballError> {
     match kind {
         EntryType::Regular | EntryType::Continuous | EntryType::Directory => {}
-        _ => return Err(TarballError::NotAFile(path.to_owned())),
+        _ => return Err(PackageTarballError::NotAFile(path.to_owned())),
     }
     let path = path.strip_prefix("./").unwrap_or(path);
     if path.starts_with('/') || path.contains(['\\', '\0']) || path.split('/').any(|segment| segment == "..") {
-        return Err(TarballError::Path(path.to_owned()));
+        return Err(PackageTarballError::Path(path.to_owned()));
     }
     let file = path.strip_prefix(ROOT).filter(|_| kind != EntryType::Directory);
     let is_json = |file: &&str| file.rsplit_once('.').is_some_and(|(_, end)| end.eq_ignore_ascii_case("json"));
@@ -121,14 +121,18 @@ fn file_of(path: &str, kind: EntryType) -> Result<Option<&str>, TarballError> {
 }
 
 /// Reads the whole content of an entry.
-fn read(entry: &mut Entry<'_, impl Read>, file: &str, content: &mut Vec<u8>) -> Result<(), TarballError> {
+fn read(entry: &mut Entry<'_, impl Read>, file: &str, content: &mut Vec<u8>) -> Result<(), PackageTarballError> {
     let size = entry.header().entry_size().map_err(fault)?;
-    if size > limits::FILE_MAX_BYTES {
-        return Err(TarballError::FileTooLarge(file.to_owned()));
+    if size > limits::PACKAGE_FILE_MAX_BYTES {
+        return Err(PackageTarballError::FileTooLarge(file.to_owned()));
     }
     content.clear();
     entry.read_to_end(content).map_err(fault)?;
-    if u64::try_from(content.len()).is_ok_and(|read| read == size) { Ok(()) } else { Err(TarballError::CutShort) }
+    if u64::try_from(content.len()).is_ok_and(|read| read == size) {
+        Ok(())
+    } else {
+        Err(PackageTarballError::CutShort)
+    }
 }
 
 /// The name of the next entry, where it is written in a separate entry before it.
@@ -139,7 +143,7 @@ struct LongNames {
 
 impl LongNames {
     /// Takes in an entry that says something of the next one; `false` for any other.
-    fn take(&mut self, entry: &mut Entry<'_, impl Read>) -> Result<bool, TarballError> {
+    fn take(&mut self, entry: &mut Entry<'_, impl Read>) -> Result<bool, PackageTarballError> {
         let kind = entry.header().entry_type();
         match kind {
             EntryType::XGlobalHeader | EntryType::GNULongLink => return Ok(true),
@@ -147,8 +151,8 @@ impl LongNames {
             _ => return Ok(false),
         }
         let mut said = Vec::new();
-        if entry.header().entry_size().map_err(fault)? > limits::NAME_MAX_BYTES {
-            return Err(TarballError::Path("a name that is too long".to_owned()));
+        if entry.header().entry_size().map_err(fault)? > limits::ENTRY_NAME_MAX_BYTES {
+            return Err(PackageTarballError::Path("a name that is too long".to_owned()));
         }
         entry.read_to_end(&mut said).map_err(fault)?;
         if kind == EntryType::GNULongName {
@@ -195,13 +199,13 @@ fn exceeded() -> io::Error {
 }
 
 /// Returns what an error of reading says of the tarball.
-fn fault(error: io::Error) -> TarballError {
+fn fault(error: io::Error) -> PackageTarballError {
     if contains_exceeded(&error) {
-        return TarballError::TooLarge;
+        return PackageTarballError::TooLarge;
     }
     match error.kind() {
-        io::ErrorKind::UnexpectedEof => TarballError::CutShort,
-        _ => TarballError::Broken(error),
+        io::ErrorKind::UnexpectedEof => PackageTarballError::CutShort,
+        _ => PackageTarballError::Broken(error),
     }
 }
 

@@ -5,15 +5,15 @@ use std::io::Read;
 use std::ops::ControlFlow;
 
 use fhir_resource::{ResourceId, ResourceKey, ResourceType};
-use fhir_store::body;
+use fhir_store::body_validation;
 use serde::Deserialize;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use super::archive::{self, TarballError};
+use super::archive::{self, PackageTarballError};
 use super::{limits, manifest};
 
-/// The types of which canonicals are stored and counted, by name.
+/// The resource types of canonicals that are stored from packages.
 ///
 /// # Source
 /// `docs/decisions.md`, "Packages".
@@ -23,7 +23,7 @@ pub const CANONICAL_TYPES: [&str; 5] =
 /// Bytes of the digest an id is made of.
 const ID_BYTES: usize = 16;
 
-/// A resource of a package that has a `url`.
+/// A canonical resource of a package: one with a `url`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CanonicalResource {
     /// Where it is stored. The id is made of type, url and version: what two packages, or two
@@ -63,15 +63,15 @@ pub(super) struct Name {
     version: String,
 }
 
-/// Returns the canonicals of a package, each once, in the order of its files, until `visit` breaks off. One that is
-/// there twice is shown as the first file has it.
+/// Visits the canonicals of a package, each once, in file order, until `visit` breaks. One that is there twice is shown
+/// as the first file has it.
 ///
 /// # Errors
-/// [`TarballError`]; some may have been shown by then.
-pub fn canonicals(
+/// [`PackageTarballError`]; some may have been shown by then.
+pub fn visit_package_canonicals(
     tarball: impl Read,
     mut visit: impl FnMut(CanonicalResource) -> ControlFlow<()>,
-) -> Result<(), TarballError> {
+) -> Result<(), PackageTarballError> {
     let mut seen = HashSet::new();
     archive::walk(tarball, |file, content| {
         let Some(name) = name_in(file, content)? else { return Ok(ControlFlow::Continue(())) };
@@ -87,8 +87,8 @@ pub fn canonicals(
 /// Returns what names the canonical in a file, if there is one in it.
 ///
 /// # Errors
-/// [`TarballError::Json`], and [`TarballError::Resource`] for one whose name cannot be stored.
-pub(super) fn name_in(file: &str, content: &[u8]) -> Result<Option<Name>, TarballError> {
+/// [`PackageTarballError::Json`], and [`PackageTarballError::Resource`] for one whose name cannot be stored.
+pub(super) fn name_in(file: &str, content: &[u8]) -> Result<Option<Name>, PackageTarballError> {
     match head_in(file, content)? {
         Some(head) => name_of(file, &head),
         None => Ok(None),
@@ -98,8 +98,8 @@ pub(super) fn name_in(file: &str, content: &[u8]) -> Result<Option<Name>, Tarbal
 /// Returns what the resource in a file says of itself, if there is one in it.
 ///
 /// # Errors
-/// [`TarballError::Json`].
-pub(super) fn head_in(file: &str, content: &[u8]) -> Result<Option<Head>, TarballError> {
+/// [`PackageTarballError::Json`].
+pub(super) fn head_in(file: &str, content: &[u8]) -> Result<Option<Head>, PackageTarballError> {
     if file == manifest::FILE || file.starts_with('.') {
         return Ok(None);
     }
@@ -114,22 +114,22 @@ pub(super) fn head_in(file: &str, content: &[u8]) -> Result<Option<Head>, Tarbal
 /// Returns what names the canonical that a resource is, if it is one.
 ///
 /// # Errors
-/// [`TarballError::Resource`] for one whose name cannot be stored.
-pub(super) fn name_of(file: &str, head: &Head) -> Result<Option<Name>, TarballError> {
+/// [`PackageTarballError::Resource`] for one whose name cannot be stored.
+pub(super) fn name_of(file: &str, head: &Head) -> Result<Option<Name>, PackageTarballError> {
     let kind = head.kind.as_ref().and_then(Value::as_str);
     let kind = kind.and_then(|kind| CANONICAL_TYPES.into_iter().find(|known| *known == kind));
     let (Some(kind), Some(url)) = (kind, head.url.as_ref().and_then(Value::as_str)) else { return Ok(None) };
     let version = head.version.as_ref().and_then(Value::as_str).unwrap_or_default();
-    if [url, version].iter().any(|text| text.len() > limits::CANONICAL_MAX_BYTES || text.contains('\0')) {
-        let problem = format!("url and version have at most {} bytes, none of them 0", limits::CANONICAL_MAX_BYTES);
-        return Err(TarballError::Resource { file: file.to_owned(), problem });
+    if [url, version].iter().any(|text| text.len() > limits::CANONICAL_KEY_MAX_BYTES || text.contains('\0')) {
+        let problem = format!("url and version have at most {} bytes, none of them 0", limits::CANONICAL_KEY_MAX_BYTES);
+        return Err(PackageTarballError::Resource { file: file.to_owned(), problem });
     }
     Ok(Some(Name { kind, url: url.to_owned(), version: version.to_owned() }))
 }
 
 impl Name {
-    fn key(&self, file: &str) -> Result<ResourceKey, TarballError> {
-        let unfit = |problem: String| TarballError::Resource { file: file.to_owned(), problem };
+    fn key(&self, file: &str) -> Result<ResourceKey, PackageTarballError> {
+        let unfit = |problem: String| PackageTarballError::Resource { file: file.to_owned(), problem };
         let kind: ResourceType = self.kind.parse().map_err(|_| unfit("its type".to_owned()))?;
         let digest = Sha256::new()
             .chain_update(self.kind)
@@ -145,20 +145,20 @@ impl Name {
     }
 }
 
-fn resource(file: &str, content: &[u8], key: &ResourceKey) -> Result<Value, TarballError> {
+fn resource(file: &str, content: &[u8], key: &ResourceKey) -> Result<Value, PackageTarballError> {
     let mut body: Value = json(file, without_mark(content))?;
     if let Value::Object(members) = &mut body {
         members.shift_remove("id");
     }
-    let stored = body::stored_body(key, body);
-    stored.map_err(|faults| TarballError::Resource {
+    let stored = body_validation::prepare_stored_body(key, body);
+    stored.map_err(|faults| PackageTarballError::Resource {
         file: file.to_owned(),
         problem: faults.first().map(ToString::to_string).unwrap_or_default(),
     })
 }
 
-fn json<'a, T: Deserialize<'a>>(file: &str, content: &'a [u8]) -> Result<T, TarballError> {
-    serde_json::from_slice(content).map_err(|source| TarballError::Json { file: file.to_owned(), source })
+fn json<'a, T: Deserialize<'a>>(file: &str, content: &'a [u8]) -> Result<T, PackageTarballError> {
+    serde_json::from_slice(content).map_err(|source| PackageTarballError::Json { file: file.to_owned(), source })
 }
 
 /// Some published files begin with the byte order mark of UTF-8.

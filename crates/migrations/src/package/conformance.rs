@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::canonical::Head;
 use super::limits;
 
-/// The urls by which a `CapabilityStatement` names what is installed.
+/// The canonical URLs that the `CapabilityStatement` lists for the installed packages.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct InstalledConformance {
@@ -27,7 +27,7 @@ impl InstalledConformance {
     /// Adds what a resource of a package says.
     pub(super) fn add(&mut self, head: &Head) {
         let text = |value: &Option<Value>| value.as_ref().and_then(Value::as_str).map(str::to_owned);
-        let Some(url) = text(&head.url).filter(|url| url.len() <= limits::CANONICAL_MAX_BYTES) else { return };
+        let Some(url) = text(&head.url).filter(|url| url.len() <= limits::CANONICAL_KEY_MAX_BYTES) else { return };
         let is = |value: &Option<Value>, expected: &str| value.as_ref().is_some_and(|value| value == expected);
         match text(&head.kind).as_deref() {
             Some("ImplementationGuide") => drop(self.guides.insert(url)),
@@ -44,7 +44,7 @@ impl InstalledConformance {
         }
     }
 
-    /// Adds all that another one says.
+    /// Adds the URLs of another one.
     pub fn extend(&mut self, other: Self) {
         self.guides.extend(other.guides);
         self.requirements.extend(other.requirements);

@@ -8,14 +8,14 @@ const NAME_MAX_BYTES: usize = 214;
 /// Longest version.
 const VERSION_MAX_BYTES: usize = 256;
 
-/// `<package-name>@<version>` of a FHIR package.
+/// The name and exact version of a FHIR package: `<name>@<version>`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PackageId {
     name: String,
     version: String,
 }
 
-/// The reason why a text names no package to install.
+/// The reason why a text is not a package name and version.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PackageIdError {
     /// No `@` or `#`, or nothing on one of its sides.
@@ -31,7 +31,7 @@ pub enum PackageIdError {
 }
 
 impl PackageId {
-    /// Returns the package of this name and exact version.
+    /// Creates the id of a package from its name and exact version.
     ///
     /// # Errors
     /// [`PackageIdError::Name`] and [`PackageIdError::Version`].

@@ -9,12 +9,12 @@ use super::conformance::InstalledConformance;
 use super::id::PackageId;
 use super::limits;
 use super::manifest::PackageDependency;
-use super::registry::{FetchedPackage, PackageRegistry, RegistryError, Tarball};
+use super::registry::{DownloadedTarball, FetchedPackage, PackageRegistry, RegistryError};
 use super::store::PackageStore;
 use super::version::Wanted;
 use crate::progress::ProgressReporter;
 
-/// The reason why a package is installed.
+/// The reason why a package is installed: requested or a dependency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InstallReason {
     /// It was asked for.
@@ -23,7 +23,7 @@ pub enum InstallReason {
     Transitive,
 }
 
-/// A downloaded package that can be installed.
+/// A downloaded package that is ready to install.
 #[derive(Debug, Clone)]
 pub struct PreparedPackage {
     /// Which.
@@ -39,7 +39,7 @@ pub struct PreparedPackage {
     /// Address of the registry it comes from.
     pub source: String,
     /// Its tarball.
-    pub tarball: Arc<dyn Tarball>,
+    pub tarball: Arc<dyn DownloadedTarball>,
 }
 
 impl PartialEq for PreparedPackage {
@@ -50,7 +50,7 @@ impl PartialEq for PreparedPackage {
     }
 }
 
-/// Packages that are downloaded with all their dependencies, so that installing them needs no network.
+/// Downloaded packages with all dependencies, ready to install without network.
 #[derive(Debug, Clone)]
 pub struct PreparedInstall {
     packages: Vec<PreparedPackage>,
@@ -65,23 +65,22 @@ impl PartialEq for PreparedInstall {
 }
 
 impl PreparedInstall {
-    /// Returns the packages: what was asked for last, what is needed before.
+    /// Returns the packages, dependencies first.
     #[must_use]
     pub fn packages(&self) -> &[PreparedPackage] {
         &self.packages
     }
 
-    /// Returns where to tell what is being done while they are installed.
+    /// Returns the reporter for progress of the installation.
     #[must_use]
-    pub const fn progress(&self) -> &ProgressReporter {
+    pub const fn progress_reporter(&self) -> &ProgressReporter {
         &self.progress
     }
 }
 
-/// The reason why packages cannot be installed; found out before anything is written. What it prints is fit for the
-/// caller.
+/// The reason why packages could not be prepared for installation. What it prints is fit for the caller.
 #[derive(Debug, thiserror::Error)]
-pub enum PrepareError {
+pub enum PrepareInstallError {
     /// The registry does not give one of them.
     #[error("package {package}{} from {registry}: {fault}", needed(needed_by.as_ref()))]
     Registry {
@@ -130,8 +129,8 @@ pub enum PrepareError {
         /// What it is for.
         found: Vec<String>,
     },
-    /// There are more than [`limits::PACKAGES_MAX`] in all.
-    #[error("that would install more than {} packages", limits::PACKAGES_MAX)]
+    /// There are more than [`limits::PACKAGES_PER_INSTALL_MAX`] in all.
+    #[error("that would install more than {} packages", limits::PACKAGES_PER_INSTALL_MAX)]
     TooMany,
     /// The store cannot say what is installed.
     #[error("the store cannot say what is installed")]
@@ -142,12 +141,12 @@ fn needed(by: Option<&PackageId>) -> String {
     by.map(|by| format!(" (needed by {by})")).unwrap_or_default()
 }
 
-impl PrepareError {
+impl PrepareInstallError {
     /// Returns whether the registry failed, so that the same may succeed later.
     #[must_use]
-    pub const fn is_outage(&self) -> bool {
+    pub const fn is_registry_outage(&self) -> bool {
         match self {
-            Self::Registry { fault, .. } => fault.is_outage(),
+            Self::Registry { fault, .. } => fault.is_registry_outage(),
             Self::MovingNeed { .. }
             | Self::NoneOfSeries { .. }
             | Self::FhirVersion { .. }
@@ -157,7 +156,7 @@ impl PrepareError {
     }
 }
 
-/// Installs packages of one registry into one store.
+/// Prepares packages of one registry for installation into one store.
 pub struct PackageInstaller {
     registry: Arc<dyn PackageRegistry>,
     store: Arc<dyn PackageStore>,
@@ -177,27 +176,27 @@ impl PackageInstaller {
         Self { registry, store, progress }
     }
 
-    /// Returns the store packages are installed into.
+    /// Returns the store that packages are installed into.
     #[must_use]
     pub fn store(&self) -> &dyn PackageStore {
         self.store.as_ref()
     }
 
-    /// Returns where it reports what it is doing.
+    /// Returns the reporter for progress.
     #[must_use]
-    pub const fn progress(&self) -> &ProgressReporter {
+    pub const fn progress_reporter(&self) -> &ProgressReporter {
         &self.progress
     }
 
-    /// Fetches packages and everything they depend on that is not installed, each once. Packages
-    /// may depend on each other in a circle, and on two versions of one name.
+    /// Downloads packages and all dependencies that are not installed, each once. Packages may depend on each other in
+    /// a circle, and on two versions of one name.
     ///
     /// What is asked for is fetched also when it is installed: installing it again repairs it.
     ///
     /// # Errors
-    /// [`PrepareError`].
-    pub async fn prepare(&self, packages: &[PackageId]) -> Result<PreparedInstall, PrepareError> {
-        let installed = self.store.installed().await?;
+    /// [`PrepareInstallError`].
+    pub async fn prepare_install(&self, packages: &[PackageId]) -> Result<PreparedInstall, PrepareInstallError> {
+        let installed = self.store.installed_packages().await?;
         let installed: HashSet<PackageId> = installed.into_iter().map(|package| package.id).collect();
         let mut wishes: VecDeque<Wish> = packages.iter().map(|id| Wish { id: id.clone(), needed_by: None }).collect();
         let mut met = HashSet::new();
@@ -207,10 +206,10 @@ impl PackageInstaller {
             if is_here || !met.insert(wish.id.clone()) {
                 continue;
             }
-            if met.len() > limits::PACKAGES_MAX {
-                return Err(PrepareError::TooMany);
+            if met.len() > limits::PACKAGES_PER_INSTALL_MAX {
+                return Err(PrepareInstallError::TooMany);
             }
-            self.progress.say(format!("fetching package {}{}", wish.id, needed(wish.needed_by.as_ref())));
+            self.progress.report(format!("fetching package {}{}", wish.id, needed(wish.needed_by.as_ref())));
             let package = self.fetch(&wish).await?;
             let needed_by = Some(&wish.id);
             wishes.extend(package.needs.iter().map(|id| Wish { id: id.clone(), needed_by: needed_by.cloned() }));
@@ -220,18 +219,18 @@ impl PackageInstaller {
         Ok(PreparedInstall { packages: prepared, progress: self.progress.clone() })
     }
 
-    async fn fetch(&self, Wish { id, needed_by }: &Wish) -> Result<PreparedPackage, PrepareError> {
-        let registry = || self.registry.address().to_owned();
-        let fetched = self.registry.fetch(id).await.map_err(|fault| PrepareError::Registry {
+    async fn fetch(&self, Wish { id, needed_by }: &Wish) -> Result<PreparedPackage, PrepareInstallError> {
+        let registry = || self.registry.display_address().to_owned();
+        let fetched = self.registry.fetch_package(id).await.map_err(|fault| PrepareInstallError::Registry {
             package: id.to_string(),
             needed_by: needed_by.clone(),
             registry: registry(),
             fault,
         })?;
-        let manifest = &fetched.survey().manifest;
-        if !manifest.fits_r4() {
+        let manifest = &fetched.contents().manifest;
+        if !manifest.supports_r4() {
             let (package, needed_by) = (id.clone(), needed_by.clone());
-            return Err(PrepareError::FhirVersion { package, needed_by, found: manifest.fhir_versions.clone() });
+            return Err(PrepareInstallError::FhirVersion { package, needed_by, found: manifest.fhir_versions.clone() });
         }
         let mut needs = BTreeSet::new();
         for need in &manifest.needs {
@@ -244,8 +243,8 @@ impl PackageInstaller {
     }
 
     /// Returns the version of a dependency.
-    async fn choose(&self, package: &PackageId, need: &PackageDependency) -> Result<PackageId, PrepareError> {
-        let moving = || PrepareError::MovingNeed {
+    async fn choose(&self, package: &PackageId, need: &PackageDependency) -> Result<PackageId, PrepareInstallError> {
+        let moving = || PrepareInstallError::MovingNeed {
             package: package.clone(),
             name: need.name.clone(),
             version: need.version.clone(),
@@ -253,18 +252,20 @@ impl PackageInstaller {
         let chosen = match Wanted::read(&need.version).ok_or_else(moving)? {
             Wanted::Exact(version) => version,
             series @ Wanted::Newest(_) => {
-                let offered = self.registry.versions(&need.name).await.map_err(|fault| PrepareError::Registry {
-                    package: need.name.clone(),
-                    needed_by: Some(package.clone()),
-                    registry: self.registry.address().to_owned(),
-                    fault,
+                let offered = self.registry.package_versions(&need.name).await.map_err(|fault| {
+                    PrepareInstallError::Registry {
+                        package: need.name.clone(),
+                        needed_by: Some(package.clone()),
+                        registry: self.registry.display_address().to_owned(),
+                        fault,
+                    }
                 })?;
                 let newest = series.newest_of(offered.iter().map(String::as_str)).map(str::to_owned);
-                newest.ok_or_else(|| PrepareError::NoneOfSeries {
+                newest.ok_or_else(|| PrepareInstallError::NoneOfSeries {
                     package: package.clone(),
                     name: need.name.clone(),
                     version: need.version.clone(),
-                    registry: self.registry.address().to_owned(),
+                    registry: self.registry.display_address().to_owned(),
                 })?
             }
         };
@@ -283,8 +284,8 @@ fn prepared(
         id: id.clone(),
         intention,
         needs: needs.into_iter().collect(),
-        canonicals: fetched.survey().canonicals,
-        conformance: fetched.survey().conformance.clone(),
+        canonicals: fetched.contents().canonicals,
+        conformance: fetched.contents().conformance.clone(),
         source,
         tarball: Arc::clone(fetched.tarball()),
     }
@@ -292,7 +293,7 @@ fn prepared(
 
 impl std::fmt::Debug for PackageInstaller {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Installer").field("registry", &self.registry.address()).finish_non_exhaustive()
+        f.debug_struct("Installer").field("registry", &self.registry.display_address()).finish_non_exhaustive()
     }
 }
 

@@ -9,20 +9,20 @@ pub const UNPACKED_MAX_BYTES: u64 = 4 * 1024 * 1024 * 1024;
 
 /// Largest file of a package that is read, in bytes. Read, it takes several times that in memory;
 /// the largest published value sets have about 10 MB.
-pub const FILE_MAX_BYTES: u64 = 32 * 1024 * 1024;
+pub const PACKAGE_FILE_MAX_BYTES: u64 = 32 * 1024 * 1024;
 
 /// Most entries of a tarball.
-pub const ENTRIES_MAX: usize = 200_000;
+pub const TARBALL_ENTRIES_MAX: usize = 200_000;
 
 /// Longest name of an entry in the forms that write it beside the entry, in bytes.
-pub const NAME_MAX_BYTES: u64 = 64 * 1024;
+pub const ENTRY_NAME_MAX_BYTES: u64 = 64 * 1024;
 
 /// Most packages one installation may bring, dependencies and all.
-pub const PACKAGES_MAX: usize = 100;
+pub const PACKAGES_PER_INSTALL_MAX: usize = 100;
 
 /// Most dependencies of one package.
-pub const NEEDS_MAX: usize = 100;
+pub const DEPENDENCIES_PER_PACKAGE_MAX: usize = 100;
 
 /// Longest `url` or `version` of a canonical, in bytes: both are keys of an index, which on one
 /// engine takes no more.
-pub const CANONICAL_MAX_BYTES: usize = 1024;
+pub const CANONICAL_KEY_MAX_BYTES: usize = 1024;

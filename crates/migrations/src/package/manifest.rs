@@ -2,14 +2,14 @@
 
 use serde_json::Value;
 
-use super::archive::TarballError;
+use super::archive::PackageTarballError;
 use super::id::{PackageId, is_name};
 use super::limits;
 
 /// Where a package says what it is.
 pub(super) const FILE: &str = "package.json";
 
-/// The manifest of a package.
+/// The manifest (`package.json`) of a package.
 ///
 /// # Source
 /// FHIR NPM package specification, package manifest.
@@ -23,7 +23,7 @@ pub struct PackageManifest {
     pub needs: Vec<PackageDependency>,
 }
 
-/// A dependency as a package writes it.
+/// A dependency in a package manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PackageDependency {
     /// Name of the package needed.
@@ -36,23 +36,23 @@ impl PackageManifest {
     /// Reads the file.
     ///
     /// # Errors
-    /// [`TarballError::Json`] and [`TarballError::Manifest`].
-    pub(super) fn read(bytes: &[u8]) -> Result<Self, TarballError> {
+    /// [`PackageTarballError::Json`] and [`PackageTarballError::Manifest`].
+    pub(super) fn read(bytes: &[u8]) -> Result<Self, PackageTarballError> {
         let json = serde_json::from_slice(bytes);
-        let document: Value = json.map_err(|source| TarballError::Json { file: FILE.to_owned(), source })?;
+        let document: Value = json.map_err(|source| PackageTarballError::Json { file: FILE.to_owned(), source })?;
         let text = |name: &'static str| {
             let text = document.get(name).and_then(Value::as_str);
-            text.ok_or_else(|| TarballError::Manifest(format!("it has no {name}")))
+            text.ok_or_else(|| PackageTarballError::Manifest(format!("it has no {name}")))
         };
         let id = PackageId::new(text("name")?, text("version")?);
-        let id = id.map_err(|fault| TarballError::Manifest(fault.to_string()))?;
+        let id = id.map_err(|fault| PackageTarballError::Manifest(fault.to_string()))?;
         Ok(Self { id, fhir_versions: fhir_versions(&document), needs: needs(&document)? })
     }
 
-    /// Returns whether it can be used by a server of FHIR R4. One that does not say for which version it is can: the
-    /// packages that leave it out are older than the field.
+    /// Returns whether the package supports FHIR R4 or declares no FHIR version. One that does not say for which
+    /// version it is can: the packages that leave it out are older than the field.
     #[must_use]
-    pub fn fits_r4(&self) -> bool {
+    pub fn supports_r4(&self) -> bool {
         let r4 = |version: &String| version == "4.0" || version.starts_with("4.0.");
         self.fhir_versions.is_empty() || self.fhir_versions.iter().any(r4)
     }
@@ -64,22 +64,22 @@ fn fhir_versions(document: &Value) -> Vec<String> {
     named.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-fn needs(document: &Value) -> Result<Vec<PackageDependency>, TarballError> {
-    let fault = |text: String| TarballError::Manifest(text);
+fn needs(document: &Value) -> Result<Vec<PackageDependency>, PackageTarballError> {
+    let fault = |text: String| PackageTarballError::Manifest(text);
     let declared = match document.get("dependencies") {
         None | Some(Value::Null) => return Ok(Vec::new()),
         Some(declared) => declared.as_object().ok_or_else(|| fault("dependencies is no object".to_owned()))?,
     };
-    if declared.len() > limits::NEEDS_MAX {
-        return Err(fault(format!("it has more than {} dependencies", limits::NEEDS_MAX)));
+    if declared.len() > limits::DEPENDENCIES_PER_PACKAGE_MAX {
+        return Err(fault(format!("it has more than {} dependencies", limits::DEPENDENCIES_PER_PACKAGE_MAX)));
     }
     declared.iter().map(|(name, version)| need(name, version)).collect()
 }
 
 /// A dependency, also one under an alias, which is how a package asks for two versions of another:
 /// `"v3@npm:acme.base": "3.0.0"` and `"v3": "npm:acme.base@3.0.0"`.
-fn need(name: &str, version: &Value) -> Result<PackageDependency, TarballError> {
-    let fault = |text: String| TarballError::Manifest(text);
+fn need(name: &str, version: &Value) -> Result<PackageDependency, PackageTarballError> {
+    let fault = |text: String| PackageTarballError::Manifest(text);
     let version = version.as_str().ok_or_else(|| fault(format!("the version of dependency {name:?} is no text")))?;
     let name = name.split_once("@npm:").map_or(name, |(_, name)| name);
     let aliased = version.strip_prefix("npm:").and_then(|aliased| aliased.rsplit_once('@'));
@@ -96,7 +96,7 @@ mod tests {
 
     use super::*;
 
-    fn read(document: &Value) -> Result<PackageManifest, TarballError> {
+    fn read(document: &Value) -> Result<PackageManifest, PackageTarballError> {
         PackageManifest::read(document.to_string().as_bytes())
     }
 
@@ -123,7 +123,7 @@ mod tests {
         let fits = |extra: Value| {
             let mut document = json!({"name": "a", "version": "1.0.0"});
             document.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
-            read(&document).unwrap().fits_r4()
+            read(&document).unwrap().supports_r4()
         };
         assert!(fits(json!({})));
         assert!(fits(json!({"fhirVersions": ["4.0.1"]})));

@@ -20,13 +20,13 @@ pub mod limits;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 
-pub use archive::TarballError;
-pub use canonical::{CANONICAL_TYPES, CanonicalResource, canonicals};
+pub use archive::PackageTarballError;
+pub use canonical::{CANONICAL_TYPES, CanonicalResource, visit_package_canonicals};
 pub use conformance::InstalledConformance;
 pub use id::{PackageId, PackageIdError};
-pub use install::{InstallReason, PackageInstaller, PrepareError, PreparedInstall, PreparedPackage};
+pub use install::{InstallReason, PackageInstaller, PrepareInstallError, PreparedInstall, PreparedPackage};
 pub use manifest::{PackageDependency, PackageManifest};
-pub use registry::{FetchedPackage, PackageRegistry, RegistryError, Tarball};
+pub use registry::{DownloadedTarball, FetchedPackage, PackageRegistry, RegistryError};
 pub use store::{InstalledPackage, PackageChangeError, PackageStore};
 pub use survey::TarballContents;
-pub use version::newest;
+pub use version::compare_canonical_versions;

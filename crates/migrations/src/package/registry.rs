@@ -7,46 +7,47 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use super::archive::TarballError;
+use super::archive::PackageTarballError;
 use super::id::PackageId;
 use super::limits;
 use super::survey::TarballContents;
 
-/// A tarball that has been downloaded. It stays as it is while anybody holds it.
-pub trait Tarball: Send + Sync + Debug {
-    /// Reads it from its beginning; several may do so at once.
+/// A downloaded package tarball. It stays as it is while anybody holds it.
+pub trait DownloadedTarball: Send + Sync + Debug {
+    /// Opens a reader from its beginning; several may be open at once.
     ///
     /// # Errors
     /// When it cannot be read any more.
-    fn open(&self) -> io::Result<Box<dyn Read + Send>>;
+    fn open_reader(&self) -> io::Result<Box<dyn Read + Send>>;
 }
 
-/// A package that was downloaded and read completely.
+/// A downloaded package whose tarball was checked completely.
 #[derive(Debug, Clone)]
 pub struct FetchedPackage {
-    tarball: Arc<dyn Tarball>,
+    tarball: Arc<dyn DownloadedTarball>,
     survey: TarballContents,
 }
 
 impl FetchedPackage {
-    /// Reads the tarball of `package`. This takes a processor for a while.
+    /// Reads the tarball of a package completely; this takes CPU time.
     ///
     /// # Errors
-    /// [`TarballError`].
-    pub fn read(package: &PackageId, tarball: Arc<dyn Tarball>) -> Result<Self, TarballError> {
-        let survey = TarballContents::read(tarball.open().map_err(TarballError::Broken)?, package)?;
+    /// [`PackageTarballError`].
+    pub fn from_tarball(package: &PackageId, tarball: Arc<dyn DownloadedTarball>) -> Result<Self, PackageTarballError> {
+        let survey =
+            TarballContents::read_and_verify(tarball.open_reader().map_err(PackageTarballError::Broken)?, package)?;
         Ok(Self { tarball, survey })
     }
 
-    /// What it holds.
+    /// Returns the contents of the tarball.
     #[must_use]
-    pub const fn survey(&self) -> &TarballContents {
+    pub const fn contents(&self) -> &TarballContents {
         &self.survey
     }
 
     /// Returns the tarball.
     #[must_use]
-    pub fn tarball(&self) -> &Arc<dyn Tarball> {
+    pub fn tarball(&self) -> &Arc<dyn DownloadedTarball> {
         &self.tarball
     }
 }
@@ -54,23 +55,23 @@ impl FetchedPackage {
 /// A registry of packages.
 #[async_trait]
 pub trait PackageRegistry: Send + Sync {
-    /// Returns what to call it in texts: its address, without credentials.
-    fn address(&self) -> &str;
+    /// Returns the registry's address without credentials, for messages.
+    fn display_address(&self) -> &str;
 
-    /// Returns the versions it has of a package, in no particular order.
+    /// Returns the versions of a package, in no order.
     ///
     /// # Errors
     /// [`RegistryError`]; [`RegistryError::Unknown`] when it knows no package of that name.
-    async fn versions(&self, name: &str) -> Result<Vec<String>, RegistryError>;
+    async fn package_versions(&self, name: &str) -> Result<Vec<String>, RegistryError>;
 
-    /// Fetches a package, checks it against the checksums the registry has of it and reads it.
+    /// Downloads a package, verifies its checksum and reads it.
     ///
     /// # Errors
     /// [`RegistryError`].
-    async fn fetch(&self, package: &PackageId) -> Result<FetchedPackage, RegistryError>;
+    async fn fetch_package(&self, package: &PackageId) -> Result<FetchedPackage, RegistryError>;
 }
 
-/// The reason why a registry gives no package. What it prints is fit for the caller.
+/// The reason why a registry did not return a package. What it prints is fit for the caller.
 #[derive(Debug, thiserror::Error)]
 pub enum RegistryError {
     /// It has none of that name or version.
@@ -109,13 +110,13 @@ pub enum RegistryError {
     },
     /// The tarball is no package.
     #[error("the tarball cannot be installed: {0}")]
-    Tarball(#[from] TarballError),
+    Tarball(#[from] PackageTarballError),
 }
 
 impl RegistryError {
     /// Returns whether the registry failed, so that the same may succeed later.
     #[must_use]
-    pub const fn is_outage(&self) -> bool {
+    pub const fn is_registry_outage(&self) -> bool {
         match self {
             Self::Unreachable { .. } => true,
             Self::Status(status) => *status >= 500 || *status == 429,

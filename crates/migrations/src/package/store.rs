@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use fhir_resource::{ResourceType, StoredResource};
 use fhir_store::StoreError;
 
-use super::archive::TarballError;
+use super::archive::PackageTarballError;
 use super::conformance::InstalledConformance;
 use super::id::PackageId;
 use super::install::{InstallReason, PreparedInstall};
@@ -53,7 +53,7 @@ pub enum PackageChangeError {
         package: PackageId,
         /// Why.
         #[source]
-        fault: TarballError,
+        fault: PackageTarballError,
     },
 }
 
@@ -64,52 +64,50 @@ fn joined(packages: &[PackageId]) -> String {
 /// A store of packages. One method is one transaction.
 #[async_trait]
 pub trait PackageStore: Send + Sync {
-    /// Everything that is installed, by name and version.
+    /// Returns the installed packages, by name and version.
     ///
     /// # Errors
     /// Only when the store itself fails.
-    async fn installed(&self) -> Result<Vec<InstalledPackage>, StoreError>;
+    async fn installed_packages(&self) -> Result<Vec<InstalledPackage>, StoreError>;
 
-    /// Returns what the installed packages say a server conforms to, together: of those that were asked for their
-    /// guides and requirements, of all their profiles. FHIR's own package is none of them.
+    /// Returns the canonical URLs that the installed packages declare conformance to. FHIR's own package is none of
+    /// them.
     ///
     /// # Errors
     /// Only when the store itself fails.
-    async fn conformance(&self) -> Result<InstalledConformance, StoreError>;
+    async fn installed_conformance(&self) -> Result<InstalledConformance, StoreError>;
 
-    /// Returns the canonical of this type and url that installed packages brought: of `version`, or without one the
-    /// newest ([`super::newest`]). It is what the last commit on any node says: nothing is cached in memory, so an
-    /// installation takes effect with its commit.
+    /// Returns the installed canonical of this type and URL, in this version or the newest. It is what the last commit
+    /// on any node says: nothing is cached in memory, so an installation takes effect with its commit.
     ///
     /// # Errors
     /// Only when the store itself fails.
-    async fn canonical(
+    async fn find_canonical(
         &self,
         kind: &ResourceType,
         url: &str,
         version: Option<&str>,
     ) -> Result<Option<StoredResource>, StoreError>;
 
-    /// Installs what was prepared, all or nothing, and returns how many canonicals the packages
-    /// have that are installed by this. `now_us` is the time of everything written.
+    /// Installs prepared packages, all or none, and returns the number of their canonicals. `now_us` is the time of
+    /// everything written.
     ///
     /// A dependency that is installed by now is left as it is. A package that was asked for and is
     /// installed is written again, where it is not as it came.
     ///
     /// # Errors
     /// The outer error means the store itself failed, the inner one that it is refused.
-    async fn install(
+    async fn install_prepared(
         &self,
         prepared: &PreparedInstall,
         now_us: i64,
     ) -> Result<Result<u64, PackageChangeError>, StoreError>;
 
-    /// Uninstalls packages, all or none: their rows, and of their canonicals those that no other
-    /// installed package has. What only they needed stays.
+    /// Uninstalls packages, all or none, with the canonicals that no other package has. What only they needed stays.
     ///
     /// # Errors
     /// The outer error means the store itself failed, the inner one that it is refused.
-    async fn uninstall(
+    async fn uninstall_packages(
         &self,
         packages: &[PackageId],
         now_us: i64,

@@ -4,13 +4,13 @@ use std::collections::HashSet;
 use std::io::Read;
 use std::ops::ControlFlow;
 
-use super::archive::{self, TarballError};
+use super::archive::{self, PackageTarballError};
 use super::canonical;
 use super::conformance::InstalledConformance;
 use super::id::PackageId;
 use super::manifest::{self, PackageManifest};
 
-/// The contents of a tarball.
+/// The contents of a package tarball: manifest, number of canonicals, conformance.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TarballContents {
     /// What it says of itself.
@@ -22,14 +22,14 @@ pub struct TarballContents {
 }
 
 impl TarballContents {
-    /// Reads a tarball to its end and checks that it is `asked`. This takes a processor for a while:
+    /// Reads a tarball to its end, and verifies that it is the package `asked`. This takes a processor for a while:
     /// call it where nothing else waits.
     ///
     /// `.index.json` is not looked at: it may be absent or wrong, and the files are read anyway.
     ///
     /// # Errors
-    /// [`TarballError`].
-    pub fn read(tarball: impl Read, asked: &PackageId) -> Result<Self, TarballError> {
+    /// [`PackageTarballError`].
+    pub fn read_and_verify(tarball: impl Read, asked: &PackageId) -> Result<Self, PackageTarballError> {
         let mut found = None;
         let (mut canonicals, mut conformance) = (HashSet::new(), InstalledConformance::default());
         archive::walk(tarball, |file, content| {
@@ -42,9 +42,9 @@ impl TarballContents {
             }
             Ok(ControlFlow::Continue(()))
         })?;
-        let manifest = found.ok_or(TarballError::NoManifest)?;
+        let manifest = found.ok_or(PackageTarballError::NoManifest)?;
         if manifest.id != *asked {
-            return Err(TarballError::OtherPackage(manifest.id.to_string()));
+            return Err(PackageTarballError::OtherPackage(manifest.id.to_string()));
         }
         Ok(Self { manifest, canonicals: canonicals.len(), conformance })
     }

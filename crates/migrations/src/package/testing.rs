@@ -12,9 +12,9 @@ use flate2::write::GzEncoder;
 use serde_json::{Map, Value, json};
 use tar::{Builder, EntryType, Header};
 
-use super::{FetchedPackage, PackageId, PackageRegistry, RegistryError, Tarball};
+use super::{DownloadedTarball, FetchedPackage, PackageId, PackageRegistry, RegistryError};
 
-/// A package that is still to be packed.
+/// A package built for a test.
 #[derive(Debug, Clone)]
 pub struct TestPackage {
     manifest: Map<String, Value>,
@@ -30,7 +30,7 @@ struct Entry {
 }
 
 impl TestPackage {
-    /// An empty package for FHIR R4.
+    /// Creates an empty package for FHIR R4.
     #[must_use]
     pub fn new(name: &str, version: &str) -> Self {
         let manifest = json!({
@@ -41,77 +41,76 @@ impl TestPackage {
         Self { manifest, entries: Vec::new(), index: Vec::new() }
     }
 
-    /// A member of `package.json`.
+    /// Returns the package with a member added to `package.json`.
     #[must_use]
-    pub fn saying(mut self, member: &str, value: Value) -> Self {
+    pub fn with_manifest_member(mut self, member: &str, value: Value) -> Self {
         self.manifest.insert(member.to_owned(), value);
         self
     }
 
-    /// A dependency.
+    /// Returns the package with a dependency added.
     #[must_use]
-    pub fn needing(mut self, name: &str, version: &str) -> Self {
+    pub fn with_dependency(mut self, name: &str, version: &str) -> Self {
         if let Some(Value::Object(needs)) = self.manifest.get_mut("dependencies") {
             needs.insert(name.to_owned(), version.into());
         }
         self
     }
 
-    /// A resource, as a separate file and in the index.
+    /// Returns the package with a resource added, as a file and in the index.
     #[must_use]
-    pub fn with(mut self, resource: &Value) -> Self {
+    pub fn with_resource(mut self, resource: &Value) -> Self {
         let text = |name: &str| resource.get(name).and_then(Value::as_str).unwrap_or_default();
         let file = format!("{}-{}.json", text("resourceType"), text("id"));
         self.index.push(json!({
             "filename": file, "resourceType": text("resourceType"), "id": text("id"), "url": text("url"),
             "version": text("version"),
         }));
-        self.file(&format!("package/{file}"), resource.to_string().as_bytes())
+        self.with_file(&format!("package/{file}"), resource.to_string().as_bytes())
     }
 
-    /// Any file.
+    /// Returns the package with a file added.
     #[must_use]
-    pub fn file(mut self, path: &str, content: &[u8]) -> Self {
+    pub fn with_file(mut self, path: &str, content: &[u8]) -> Self {
         self.entries.push(Entry { kind: EntryType::Regular, path: path.to_owned(), content: content.to_vec() });
         self
     }
 
-    /// An entry that is no file: a folder, a link, a device.
+    /// Returns the package with an entry that is not a file, such as a folder or a link.
     #[must_use]
-    pub fn entry(mut self, path: &str, kind: EntryType) -> Self {
+    pub fn with_special_entry(mut self, path: &str, kind: EntryType) -> Self {
         self.entries.push(Entry { kind, path: path.to_owned(), content: Vec::new() });
         self
     }
 
-    /// Returns what published packages have besides: the index, examples, and folders of other things, with resources
-    /// in them that are none of the package.
+    /// Returns the package with what published ones also have: index, examples, other folders.
     #[must_use]
-    pub fn as_published(self) -> Self {
+    pub fn with_published_extras(self) -> Self {
         let index = json!({"index-version": 2, "files": self.index});
-        let example = definition("ValueSet", "http://example.example/ValueSet/example", "1").to_string();
+        let example = canonical_definition("ValueSet", "http://example.example/ValueSet/example", "1").to_string();
         let patient = json!({"resourceType": "Patient", "id": "example"}).to_string();
         let guide =
             json!({"resourceType": "ImplementationGuide", "id": "ig", "url": "http://ig.example/ig"}).to_string();
-        self.entry("package", EntryType::Directory)
-            .file("package/.index.json", index.to_string().as_bytes())
-            .file("package/ImplementationGuide-ig.json", guide.as_bytes())
-            .file("package/ig-r4.json", b"{\"no\": \"resource\"}")
-            .entry("package/example", EntryType::Directory)
-            .file("package/example/ValueSet-example.json", example.as_bytes())
-            .file("package/example/Patient-example.json", patient.as_bytes())
-            .file("package/example/.index.json", b"{}")
-            .file("package/xml/ValueSet-example.xml", b"<ValueSet/>")
-            .file("package/openapi/Patient.openapi.json", example.as_bytes())
-            .file("package/other/spec.internals", &[0, 159, 146, 150])
-            .file("package/other/nested/deeper/ValueSet-deep.json", example.as_bytes())
-            .file("docs/ValueSet-beside.json", example.as_bytes())
+        self.with_special_entry("package", EntryType::Directory)
+            .with_file("package/.index.json", index.to_string().as_bytes())
+            .with_file("package/ImplementationGuide-ig.json", guide.as_bytes())
+            .with_file("package/ig-r4.json", b"{\"no\": \"resource\"}")
+            .with_special_entry("package/example", EntryType::Directory)
+            .with_file("package/example/ValueSet-example.json", example.as_bytes())
+            .with_file("package/example/Patient-example.json", patient.as_bytes())
+            .with_file("package/example/.index.json", b"{}")
+            .with_file("package/xml/ValueSet-example.xml", b"<ValueSet/>")
+            .with_file("package/openapi/Patient.openapi.json", example.as_bytes())
+            .with_file("package/other/spec.internals", &[0, 159, 146, 150])
+            .with_file("package/other/nested/deeper/ValueSet-deep.json", example.as_bytes())
+            .with_file("docs/ValueSet-beside.json", example.as_bytes())
     }
 
-    /// Returns the tarball.
+    /// Packs the package into a tarball.
     ///
     /// # Errors
     /// None that a test would meet.
-    pub fn pack(&self) -> io::Result<Vec<u8>> {
+    pub fn pack_tarball(&self) -> io::Result<Vec<u8>> {
         let mut tar = Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
         let manifest = Value::Object(self.manifest.clone()).to_string();
         append(&mut tar, EntryType::Regular, "package/package.json", manifest.as_bytes())?;
@@ -121,11 +120,11 @@ impl TestPackage {
         tar.into_inner()?.finish()
     }
 
-    /// Which package this is.
+    /// Returns the id of the package.
     ///
     /// # Errors
     /// When its name or version is none.
-    pub fn id(&self) -> Result<PackageId, super::PackageIdError> {
+    pub fn package_id(&self) -> Result<PackageId, super::PackageIdError> {
         let text = |name: &str| self.manifest.get(name).and_then(Value::as_str).unwrap_or_default();
         PackageId::new(text("name"), text("version"))
     }
@@ -147,9 +146,9 @@ fn append(tar: &mut Builder<impl io::Write>, kind: EntryType, path: &str, conten
     tar.append(&header, content)
 }
 
-/// A canonical of any type.
+/// Returns a canonical resource of any type.
 #[must_use]
-pub fn definition(kind: &str, url: &str, version: &str) -> Value {
+pub fn canonical_definition(kind: &str, url: &str, version: &str) -> Value {
     let id: String = url.rsplit('/').next().unwrap_or_default().to_owned();
     let mut resource = json!({"resourceType": kind, "id": id, "url": url, "name": id, "status": "active"});
     if let Some(members) = resource.as_object_mut().filter(|_| !version.is_empty()) {
@@ -160,82 +159,82 @@ pub fn definition(kind: &str, url: &str, version: &str) -> Value {
 
 /// Bytes as a tarball.
 #[derive(Debug, Clone)]
-pub struct TarballBytes(pub Arc<[u8]>);
+pub struct InMemoryTarball(pub Arc<[u8]>);
 
-impl Tarball for TarballBytes {
-    fn open(&self) -> io::Result<Box<dyn Read + Send>> {
+impl DownloadedTarball for InMemoryTarball {
+    fn open_reader(&self) -> io::Result<Box<dyn Read + Send>> {
         Ok(Box::new(Cursor::new(Arc::clone(&self.0))))
     }
 }
 
-/// A registry in memory.
+/// A package registry in memory.
 #[derive(Debug, Default)]
-pub struct FakeRegistry {
+pub struct FakePackageRegistry {
     tarballs: Mutex<BTreeMap<PackageId, Vec<u8>>>,
     fetches: AtomicUsize,
     is_out: AtomicBool,
 }
 
-impl FakeRegistry {
-    /// With these packages.
+impl FakePackageRegistry {
+    /// Creates a registry with these packages.
     ///
     /// # Errors
     /// When one cannot be packed.
-    pub fn of(packages: &[TestPackage]) -> io::Result<Self> {
+    pub fn with_packages(packages: &[TestPackage]) -> io::Result<Self> {
         let shelf = Self::default();
         for package in packages {
-            let id = package.id().map_err(io::Error::other)?;
-            shelf.put(id, package.pack()?);
+            let id = package.package_id().map_err(io::Error::other)?;
+            shelf.add_tarball(id, package.pack_tarball()?);
         }
         Ok(shelf)
     }
 
-    /// Takes in a tarball, whatever it holds.
-    pub fn put(&self, package: PackageId, tarball: Vec<u8>) {
+    /// Adds a tarball, whatever it contains.
+    pub fn add_tarball(&self, package: PackageId, tarball: Vec<u8>) {
         self.tarballs.lock().unwrap_or_else(PoisonError::into_inner).insert(package, tarball);
     }
 
-    /// Does not answer any more.
-    pub fn goes_out(&self) {
+    /// Makes the registry stop answering.
+    pub fn stop_answering(&self) {
         self.is_out.store(true, Ordering::Relaxed);
     }
 
-    /// Returns how many packages were asked for.
+    /// Returns the number of fetched packages.
     #[must_use]
-    pub fn fetches(&self) -> usize {
+    pub fn fetch_count(&self) -> usize {
         self.fetches.load(Ordering::Relaxed)
     }
 }
 
 #[async_trait]
-impl PackageRegistry for FakeRegistry {
-    fn address(&self) -> &'static str {
+impl PackageRegistry for FakePackageRegistry {
+    fn display_address(&self) -> &'static str {
         "the shelf"
     }
 
-    async fn versions(&self, name: &str) -> Result<Vec<String>, RegistryError> {
+    async fn package_versions(&self, name: &str) -> Result<Vec<String>, RegistryError> {
         let tarballs = self.tarballs.lock().unwrap_or_else(PoisonError::into_inner);
         let versions = tarballs.keys().filter(|id| id.name() == name).map(|id| id.version().to_owned());
         let versions: Vec<String> = versions.collect();
         if versions.is_empty() { Err(RegistryError::Unknown) } else { Ok(versions) }
     }
 
-    async fn fetch(&self, package: &PackageId) -> Result<FetchedPackage, RegistryError> {
+    async fn fetch_package(&self, package: &PackageId) -> Result<FetchedPackage, RegistryError> {
         self.fetches.fetch_add(1, Ordering::Relaxed);
         if self.is_out.load(Ordering::Relaxed) {
             return Err(RegistryError::Unreachable { reason: "it is out".to_owned(), source: None });
         }
         let tarball = self.tarballs.lock().unwrap_or_else(PoisonError::into_inner).get(package).cloned();
         let tarball = tarball.ok_or(RegistryError::Unknown)?;
-        Ok(FetchedPackage::read(package, Arc::new(TarballBytes(tarball.into())))?)
+        Ok(FetchedPackage::from_tarball(package, Arc::new(InMemoryTarball(tarball.into())))?)
     }
 }
 
-/// Packs bytes as they are, whatever they are.
+/// Compresses bytes as gzip.
 ///
 /// # Errors
 /// None that a test would meet.
-pub fn gzip(bytes: &[u8]) -> io::Result<Vec<u8>> {
+pub fn gzip_bytes(bytes: &[u8]) -> io::Result<Vec<u8>> {
     let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
     gzip.write_all(bytes)?;
     gzip.finish()

@@ -54,7 +54,7 @@ fn number(text: &str) -> Option<u64> {
 ///
 /// Not specified; FHIR leaves the form of `version` open and recommends this one.
 #[must_use]
-pub fn newest(one: &str, other: &str) -> Ordering {
+pub fn compare_canonical_versions(one: &str, other: &str) -> Ordering {
     lenient(one).cmp(&lenient(other)).then_with(|| one.cmp(other))
 }
 
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn canonicals_without_a_regular_version_are_older() {
         let mut versions = ["2.0", "", "10", "2.0.0-rc", "draft", "2.0.1"];
-        versions.sort_by(|one, other| newest(one, other));
+        versions.sort_by(|one, other| compare_canonical_versions(one, other));
         assert_eq!(versions, ["", "draft", "2.0.0-rc", "2.0", "2.0.1", "10"]);
     }
 }

@@ -10,12 +10,12 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 /// Longest id of a script, in bytes. Not specified; 255, which any id a tool makes stays below.
-pub const ID_MAX_BYTES: usize = 255;
+pub const SCRIPT_ID_MAX_BYTES: usize = 255;
 /// Most scripts in one request. Not specified; 1,000, because a list is read as a whole before the first
 /// of it runs.
-pub const SCRIPTS_MAX: usize = 1_000;
+pub const SCRIPTS_PER_REQUEST_MAX: usize = 1_000;
 
-/// A script to be applied once.
+/// A SQL script that is applied once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SqlScript {
     /// What it is tracked by.
@@ -24,7 +24,7 @@ pub struct SqlScript {
     pub sql: String,
 }
 
-/// A script that was applied.
+/// The record of a script that was applied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SqlScriptRecord {
     /// What was applied.
@@ -33,7 +33,7 @@ pub struct SqlScriptRecord {
     pub applied_us: i64,
 }
 
-/// The outcome of applying a script.
+/// The outcome of applying a script: applied now or earlier.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ScriptOutcome {
     /// It was run now.
@@ -42,14 +42,16 @@ pub enum ScriptOutcome {
     Before(SqlScriptRecord),
 }
 
-/// The reason why a list of scripts is not applied.
+/// The reason why a list of scripts is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ScriptError {
+pub enum ScriptListError {
     /// The body is no list.
-    #[error("the body has to be an array of at most {SCRIPTS_MAX} objects {{id, sql}}")]
+    #[error("the body has to be an array of at most {SCRIPTS_PER_REQUEST_MAX} objects {{id, sql}}")]
     NotAList,
     /// An element of the list is no script.
-    #[error("element {index} has to be an object with an id of 1 to {ID_MAX_BYTES} bytes and an sql that is not empty")]
+    #[error(
+        "element {index} has to be an object with an id of 1 to {SCRIPT_ID_MAX_BYTES} bytes and an sql that is not empty"
+    )]
     NotAScript {
         /// Which, from 0.
         index: usize,
@@ -70,24 +72,27 @@ pub enum ScriptError {
 }
 
 impl SqlScript {
-    /// Reads the scripts of a request, in their order.
+    /// Parses the scripts of a request, in their order.
     ///
     /// # Errors
-    /// [`ScriptError::NotAList`] and [`ScriptError::NotAScript`].
-    pub fn read_all(body: &Value) -> Result<Vec<Self>, ScriptError> {
-        let scripts = body.as_array().filter(|scripts| scripts.len() <= SCRIPTS_MAX).ok_or(ScriptError::NotAList)?;
-        let read = |(index, script)| Self::read(script).ok_or(ScriptError::NotAScript { index });
+    /// [`ScriptListError::NotAList`] and [`ScriptListError::NotAScript`].
+    pub fn parse_scripts(body: &Value) -> Result<Vec<Self>, ScriptListError> {
+        let scripts = body
+            .as_array()
+            .filter(|scripts| scripts.len() <= SCRIPTS_PER_REQUEST_MAX)
+            .ok_or(ScriptListError::NotAList)?;
+        let read = |(index, script)| Self::read(script).ok_or(ScriptListError::NotAScript { index });
         scripts.iter().enumerate().map(read).collect()
     }
 
     fn read(script: &Value) -> Option<Self> {
         let text = |name: &str| script.get(name)?.as_str();
-        let id = text("id").filter(|id| !id.is_empty() && id.len() <= ID_MAX_BYTES && !id.contains('\0'))?;
+        let id = text("id").filter(|id| !id.is_empty() && id.len() <= SCRIPT_ID_MAX_BYTES && !id.contains('\0'))?;
         let sql = text("sql").filter(|sql| !sql.trim().is_empty() && !sql.contains('\0'))?;
         Some(Self { id: id.to_owned(), sql: sql.to_owned() })
     }
 
-    /// SHA-256 of the SQL, in hexadecimal.
+    /// Returns the SHA-256 of the SQL in hexadecimal.
     #[must_use]
     pub fn checksum(&self) -> String {
         let digest = Sha256::digest(self.sql.as_bytes());
@@ -95,28 +100,28 @@ impl SqlScript {
         digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect()
     }
 
-    /// Whether this is what `other`, of the same id, is.
+    /// Returns an error unless the other script of this id has the same content.
     ///
     /// # Errors
-    /// [`ScriptError::Changed`], where `other` is what was applied.
-    pub fn agree(&self, other: &Self) -> Result<(), ScriptError> {
+    /// [`ScriptListError::Changed`], where `other` is what was applied.
+    pub fn check_same_as(&self, other: &Self) -> Result<(), ScriptListError> {
         if self.sql == other.sql {
             return Ok(());
         }
-        Err(ScriptError::Changed { id: self.id.clone(), applied: other.checksum(), sent: self.checksum() })
+        Err(ScriptListError::Changed { id: self.id.clone(), applied: other.checksum(), sent: self.checksum() })
     }
 }
 
-/// Refuses a list of which any script is not what stands under its id: among what was applied, or before
-/// it in the list. So a mistake is found before the first script runs.
+/// Returns an error when any script differs from the applied script, or an earlier one in the list, of the same id. So
+/// a mistake is found before the first script runs.
 ///
 /// # Errors
-/// [`ScriptError::Changed`].
-pub fn check_unchanged(scripts: &[SqlScript], applied: &[SqlScriptRecord]) -> Result<(), ScriptError> {
+/// [`ScriptListError::Changed`].
+pub fn check_scripts_unchanged(scripts: &[SqlScript], applied: &[SqlScriptRecord]) -> Result<(), ScriptListError> {
     let applied = applied.iter().map(|record| &record.script);
     let mut known: std::collections::HashMap<&str, &SqlScript> =
         applied.map(|script| (script.id.as_str(), script)).collect();
-    scripts.iter().try_for_each(|script| script.agree(known.entry(&script.id).or_insert(script)))
+    scripts.iter().try_for_each(|script| script.check_same_as(known.entry(&script.id).or_insert(script)))
 }
 
 #[cfg(test)]
@@ -131,10 +136,10 @@ mod tests {
 
     #[test]
     fn a_list_of_scripts_is_read_whole_or_its_fault_is_named() {
-        let read = SqlScript::read_all(&json!([{"id": "a", "sql": "SELECT 1"}, {"id": "b", "sql": "SELECT 2"}]));
+        let read = SqlScript::parse_scripts(&json!([{"id": "a", "sql": "SELECT 1"}, {"id": "b", "sql": "SELECT 2"}]));
         assert_eq!(read, Ok(vec![script("a", "SELECT 1"), script("b", "SELECT 2")]));
-        assert_eq!(SqlScript::read_all(&json!([])), Ok(Vec::new()));
-        assert_eq!(SqlScript::read_all(&json!({"id": "a", "sql": "SELECT 1"})), Err(ScriptError::NotAList));
+        assert_eq!(SqlScript::parse_scripts(&json!([])), Ok(Vec::new()));
+        assert_eq!(SqlScript::parse_scripts(&json!({"id": "a", "sql": "SELECT 1"})), Err(ScriptListError::NotAList));
         for wrong in [
             json!("SELECT 1"),
             json!({"id": "a"}),
@@ -146,7 +151,7 @@ mod tests {
             json!({"id": "a", "sql": "SELECT '\0'"}),
         ] {
             let list = json!([{"id": "a", "sql": "SELECT 1"}, wrong]);
-            assert_eq!(SqlScript::read_all(&list), Err(ScriptError::NotAScript { index: 1 }), "{list}");
+            assert_eq!(SqlScript::parse_scripts(&list), Err(ScriptListError::NotAScript { index: 1 }), "{list}");
         }
     }
 
@@ -154,12 +159,12 @@ mod tests {
     fn changed_sql_under_a_known_id_is_refused_with_both_checksums() {
         let record = |script| SqlScriptRecord { script, applied_us: 0 };
         let applied = [record(script("a", "SELECT 1"))];
-        assert_eq!(check_unchanged(&[script("b", "SELECT 2"), script("a", "SELECT 1")], &applied), Ok(()));
-        let fault = check_unchanged(&[script("b", "SELECT 2"), script("a", "SELECT 3")], &applied).unwrap_err();
+        assert_eq!(check_scripts_unchanged(&[script("b", "SELECT 2"), script("a", "SELECT 1")], &applied), Ok(()));
+        let fault = check_scripts_unchanged(&[script("b", "SELECT 2"), script("a", "SELECT 3")], &applied).unwrap_err();
         let (was, is) = (script("a", "SELECT 1").checksum(), script("a", "SELECT 3").checksum());
         assert_eq!(was, "e004ebd5b5532a4b85984a62f8ad48a81aa3460c1ca07701f386135d72cdecf5");
         assert!(fault.to_string().contains(&was) && fault.to_string().contains(&is), "{fault}");
         let twice = [script("c", "SELECT 1"), script("c", "SELECT 2")];
-        assert!(matches!(check_unchanged(&twice, &[]), Err(ScriptError::Changed { .. })));
+        assert!(matches!(check_scripts_unchanged(&twice, &[]), Err(ScriptListError::Changed { .. })));
     }
 }

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use fhir_store::bundle::{self, BundleError};
+use fhir_store::bundle::{self, RequestBundleError};
 use serde_json::Value;
 
-/// Largest file, in bytes. Not specified; 64 MiB, because an orchestrator's own limit for such files is
+/// The largest init bundle file, in bytes. Not specified; 64 MiB, because an orchestrator's own limit for such files is
 /// far below it.
-pub const FILE_MAX_BYTES: u64 = 64 * 1024 * 1024;
+pub const INIT_BUNDLE_MAX_BYTES: u64 = 64 * 1024 * 1024;
 
-/// The handling of `${NAME}` in the texts of a bundle.
+/// Whether `${NAME}` variables in an init bundle are replaced, and by which values.
 pub enum VariableSubstitution<'a> {
     /// They are texts like any other. SQL and templates have uses for them, so this is the default.
     Leave,
@@ -17,7 +17,7 @@ pub enum VariableSubstitution<'a> {
     Replace(&'a dyn Fn(&str) -> Option<String>),
 }
 
-/// A bundle that can be executed.
+/// A parsed init bundle.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InitBundle {
     /// The Bundle, `batch` or `transaction`.
@@ -28,7 +28,7 @@ pub struct InitBundle {
     pub left: Vec<String>,
 }
 
-/// The reason why a file holds no bundle to execute.
+/// The reason why a file is not a valid init bundle.
 #[derive(Debug, thiserror::Error)]
 pub enum InitBundleError {
     /// It is not JSON.
@@ -36,25 +36,25 @@ pub enum InitBundleError {
     Json(#[from] serde_json::Error),
     /// It is not a Bundle of requests.
     #[error("{0}")]
-    Bundle(#[from] BundleError),
+    Bundle(#[from] RequestBundleError),
     /// It names a variable that is not there.
     #[error("it names ${{{0}}}, and no variable of this name is set")]
     Undefined(String),
 }
 
-/// Reads the content of a file.
+/// Parses the content of an init bundle file.
 ///
 /// Variables are replaced in texts after the JSON was read, so no value of one can change what the
 /// bundle is made of; in names of members they are not.
 ///
 /// # Errors
 /// [`InitBundleError`].
-pub fn read(content: &[u8], variables: &VariableSubstitution<'_>) -> Result<InitBundle, InitBundleError> {
+pub fn parse_init_bundle(content: &[u8], variables: &VariableSubstitution<'_>) -> Result<InitBundle, InitBundleError> {
     let mut document: Value = serde_json::from_slice(content)?;
     let mut left = BTreeSet::new();
     replace_all(&mut document, variables, &mut left)?;
     // What a condition says is read where it is known what it is about.
-    let entries = bundle::read(document.clone(), &|_, _| Ok(Vec::new().into()))?.entries.len();
+    let entries = bundle::parse_request_bundle(document.clone(), &|_, _| Ok(Vec::new().into()))?.entries.len();
     Ok(InitBundle { bundle: document, entries, left: left.into_iter().collect() })
 }
 
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn a_variable_is_replaced_once_and_cannot_change_the_bundle() {
-        let read = |text| read(&bundle_with(text), &VariableSubstitution::Replace(&variable)).unwrap();
+        let read = |text| parse_init_bundle(&bundle_with(text), &VariableSubstitution::Replace(&variable)).unwrap();
         for (text, expected) in [
             ("${NAME}", "a \"quoted\" ${OTHER}"),
             ("<${NAME}>", "<a \"quoted\" ${OTHER}>"),
@@ -164,20 +164,22 @@ mod tests {
 
     #[test]
     fn a_variable_that_is_not_set_is_named() {
-        let fault = read(&bundle_with("${MISSING_1}"), &VariableSubstitution::Replace(&variable)).unwrap_err();
+        let fault =
+            parse_init_bundle(&bundle_with("${MISSING_1}"), &VariableSubstitution::Replace(&variable)).unwrap_err();
         assert_eq!(fault.to_string(), "it names ${MISSING_1}, and no variable of this name is set");
     }
 
     #[test]
     fn variables_that_are_left_are_told() {
-        let read = read(&bundle_with("${NAME} $${ESCAPED} ${NAME}"), &VariableSubstitution::Leave).unwrap();
+        let read =
+            parse_init_bundle(&bundle_with("${NAME} $${ESCAPED} ${NAME}"), &VariableSubstitution::Leave).unwrap();
         assert_eq!(secret(&read), "${NAME} $${ESCAPED} ${NAME}");
         assert_eq!((read.left, read.entries), (vec!["NAME".to_owned()], 1));
     }
 
     #[test]
     fn what_is_no_bundle_of_requests_is_refused() {
-        let fault = |content: &[u8]| read(content, &VariableSubstitution::Leave).unwrap_err().to_string();
+        let fault = |content: &[u8]| parse_init_bundle(content, &VariableSubstitution::Leave).unwrap_err().to_string();
         assert!(fault(b"{").starts_with("it is not JSON: "));
         assert!(fault(b"[]").contains("not a Bundle"));
         let collection = json!({"resourceType": "Bundle", "type": "collection"}).to_string();
